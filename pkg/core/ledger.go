@@ -129,7 +129,9 @@ func (l *ledger) book(r *request, n *node) {
 	if r.Placeholder {
 		members{l}.seat(r)
 	}
-	members{l}.countQuorum(r, 1)
+	if r.quorum != nil || r.TaskGroup != "" {
+		members{l}.countQuorum(r, 1)
+	}
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
 }
@@ -141,7 +143,9 @@ func (l *ledger) unbook(r *request) {
 	if r.Placeholder {
 		members{l}.unseat(r)
 	}
-	members{l}.countQuorum(r, -1)
+	if r.quorum != nil || r.TaskGroup != "" {
+		members{l}.countQuorum(r, -1)
+	}
 	n.discharge(r)
 	if !r.eviction.isNodeOnly() {
 		dischargeAccounts(r, l.stamp)

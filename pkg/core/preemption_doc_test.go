@@ -14,11 +14,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-const preemptionPage = "../../docs/preemption.md"
+// The page about preemption, and the reference of it.
+const (
+	preemptionPage      = "../../docs/preemption.md"
+	preemptionReference = "../../docs/preemption-reference.md"
+)
 
-// TestPreemptionDocument compares the page about preemption with the code: every
-// class, filter, result, trigger and strategy is in it by its name, and the scenario
-// that it shows is the one that runs as a test. With -update the scenario is written
+// TestPreemptionDocument compares the pages about preemption with the code: every
+// class, filter, result, trigger and strategy is in one of them by its name, and the scenario
+// that is shown is the one that runs as a test. With -update the scenario is written
 // again.
 func TestPreemptionDocument(t *testing.T) {
 	content, err := os.ReadFile(preemptionPage)
@@ -29,6 +33,9 @@ func TestPreemptionDocument(t *testing.T) {
 	} else {
 		assert.Equal(t, string(content), text)
 	}
+	reference, err := os.ReadFile(preemptionReference)
+	assert.NilError(t, err)
+	text += string(reference)
 	inTable := func(name fmt.Stringer) {
 		assert.Assert(t, strings.Contains(text, "\n| "+name.String()+" |"), "the page does not know %q", name)
 	}
@@ -52,7 +59,7 @@ func TestPreemptionDocument(t *testing.T) {
 // TestPreemptionDocumentFindsScenarios looks for the patterns of file names on the
 // page: each names files, and no scenario of preemption is left out.
 func TestPreemptionDocumentFindsScenarios(t *testing.T) {
-	content, err := os.ReadFile(preemptionPage)
+	content, err := os.ReadFile(preemptionReference)
 	assert.NilError(t, err)
 	found := 0
 	for _, row := range strings.Split(string(content), "\n| `")[1:] {
@@ -71,7 +78,7 @@ func TestPreemptionDocumentFindsScenarios(t *testing.T) {
 // TestPreemptionDefaultsInDocument compares the defaults on the page with those of
 // the code.
 func TestPreemptionDefaultsInDocument(t *testing.T) {
-	content, err := os.ReadFile(preemptionPage)
+	content, err := os.ReadFile(preemptionReference)
 	assert.NilError(t, err)
 	defaults := preemptor.DefaultConfig()
 	var names []string

@@ -5,8 +5,9 @@
 // (RequiredNode), it has a higher priority (Priority), its queue uses less than
 // is guaranteed to it (Guarantee), or a max was lowered and there is no ask
 // (Quota). Victims are chosen in one way for all triggers. A trigger is a row of
-// a table (trigger.go): which filters apply, the order of candidates, the
-// strategies, and how plans on different nodes are compared.
+// a table (trigger.go): the order of candidates, the
+// strategies, and how plans on different nodes are compared; what it may harm is
+// another table (harm.go).
 //
 // Plan is a pure function over plain data: it changes nothing, keeps nothing and
 // reads no clock, and its result does not depend on the order of the candidates.
@@ -42,6 +43,7 @@
 //	candidate.go    the input: Ask, Node, Candidate, Floor, Budget
 //	config.go       Config, Strategy
 //	trigger.go      the triggers
+//	harm.go         what each of them may harm
 //	plan.go         Plan, Planner
 //	need.go         what must be freed
 //	filter.go       which allocations are never victims
@@ -59,6 +61,7 @@
 //	least.go                             bounds of the victims that asks share
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
+//	group.go        victims without which others run in vain
 //	needed.go       candidates that the ask needs beside it
 //	beside.go       the search for them
 package preemptor

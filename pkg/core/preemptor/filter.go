@@ -22,6 +22,7 @@ const (
 	IsGuaranteed
 	IsBudgeted
 	IsNeeded
+	IsGrouped
 
 	// Filters is how many filters there are, for counts by filter.
 	Filters = iota
@@ -43,6 +44,7 @@ var filters = [Filters]string{
 	IsGuaranteed: "guaranteed to its queue",
 	IsBudgeted:   "protected by a budget",
 	IsNeeded:     "needed beside the ask",
+	IsGrouped:    "needed by its group",
 }
 
 // String is the filter in words.
@@ -53,23 +55,9 @@ func (f Filter) String() string {
 	return filters[f]
 }
 
-// A filterSet is some of the filters.
-type filterSet uint32
-
-func filtersOf(list ...Filter) filterSet {
-	var set filterSet
-	for _, f := range list {
-		set |= 1 << f
-	}
-	return set
-}
-
-func (set filterSet) has(f Filter) bool { return set>>f&1 == 1 }
-
-// filterOf is the first filter that applies to c. The filters in the set of a
-// trigger apply to that trigger only.
+// filterOf is the first filter that applies to c. What a trigger may harm is in the table of harms.
 func (p *problem) filterOf(c *Candidate) (Filter, bool) {
-	switch set := p.rules.filters; {
+	switch {
 	case c.Overdue:
 		return IsOverdue, true
 	case c.Releasing:
@@ -80,23 +68,23 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsRequired, true
 	case c.Static:
 		return IsStatic, true
-	case c.Foreign && p.sparesForeign():
+	case c.Foreign && (p.cfg.SpareForeign || p.ask.Trigger.spares(ForeignLess)):
 		return IsForeign, true
 	case c.Protected:
 		return IsProtected, true
 	case c.Needed:
 		return IsNeeded, true
-	case c.Outside && set.has(IsOutside):
+	case c.Outside && p.ask.Trigger.spares(OutsideFence):
 		return IsOutside, true
-	case c.SameQueue && set.has(IsSameQueue):
+	case c.SameQueue && p.ask.Trigger.spares(OwnQueue):
 		return IsSameQueue, true
-	case c.Priority > p.ask.Priority && set.has(IsHigher):
+	case c.Priority > p.ask.Priority && p.ask.Trigger.spares(MoreImportant):
 		return IsHigher, true
 	case c.Priority == p.ask.Priority && p.sparesEqual(c):
 		return IsEqual, true
 	case !p.helps(c):
 		return IsUseless, true
-	case set.has(IsGuaranteed) && !p.checkFloors(c):
+	case p.ask.Trigger.spares(AtGuarantee) && !p.checkFloors(c):
 		return IsGuaranteed, true
 	case p.cfg.Budgets == HardBudgets && p.breaksBudget(c):
 		return IsBudgeted, true
@@ -108,10 +96,8 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 // sparesEqual reports whether c, of the priority of the ask, is no victim. One that another
 // scheduler placed never is.
 func (p *problem) sparesEqual(c *Candidate) bool {
-	return c.Foreign || p.rules.filters.has(IsEqual) && (!p.cfg.EqualsToo || c.Settled)
+	return c.Foreign || harms[EquallyImportant][p.ask.Trigger] == IfEqual && (!p.cfg.EqualsToo || c.Settled)
 }
-
-func (p *problem) sparesForeign() bool { return p.cfg.SpareForeign || !p.rules.foreigners }
 
 // helps reports whether c holds anything that is needed, or might conflict with
 // the ask.

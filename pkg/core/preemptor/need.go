@@ -31,17 +31,15 @@ func (p *problem) measure() {
 		}
 	}
 	p.onNode, p.quotas = len(p.short), p.quotas[:0]
-	p.measureQuota(0, p.node.Quota)
-	for i, above := range p.node.Above {
-		p.measureQuota(i+1, above)
-	}
-}
-
-// measureQuota adds what must be freed of one quota.
-func (p *problem) measureQuota(number int, quota resources.Amounts) {
-	for _, kind := range p.kinds {
-		if short := quota.Of(kind); short > 0 {
-			p.short, p.need, p.quotas = append(p.short, kind), append(p.need, short), append(p.quotas, number)
+	for number := range len(p.node.Above) + 1 {
+		quota := p.node.Quota
+		if number > 0 {
+			quota = p.node.Above[number-1]
+		}
+		for _, kind := range p.kinds {
+			if short := quota.Of(kind); short > 0 {
+				p.short, p.need, p.quotas = append(p.short, kind), append(p.need, short), append(p.quotas, number)
+			}
 		}
 	}
 }

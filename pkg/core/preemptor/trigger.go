@@ -17,38 +17,35 @@ const (
 	Triggers = iota
 )
 
-// triggerRules are the rules of a trigger.
+// triggerRules are the rules of a trigger, beside what it may harm.
 type triggerRules struct {
 	name       string
-	filters    filterSet  // of those that do not always apply
 	strategies []Strategy // none: those of the configuration
 	minimalMax int        // most candidates for the strategy Minimal; with more the next is used
 
 	byPriority bool // before class, in the order of candidates and in the cost
 	hasAsk     bool // without an ask nothing is needed on the node
 	configured bool // start, strategies and number of victims are bounded by the configuration
-	foreigners bool // foreign allocations can be victims
 	simulated  bool // Node.Fits is asked
 	partial    bool // what can be freed is freed even if it is not enough
 }
 
-// triggers holds every trigger. Where IsGuaranteed does not apply, guarantees are
-// kept if they can be.
+// triggers holds every trigger. What each may harm is in the table of harms.
 var triggers = [Triggers]triggerRules{
 	RequiredNode: {
-		name: "required node", filters: filtersOf(IsOutside, IsHigher, IsBudgeted),
-		minimalMax: unbounded, hasAsk: true, configured: true, foreigners: true, simulated: true,
+		name:       "required node",
+		minimalMax: unbounded, hasAsk: true, configured: true, simulated: true,
 	},
 	Priority: {
-		name: "priority", filters: filtersOf(IsOutside, IsHigher, IsEqual, IsGuaranteed, IsBudgeted),
+		name:       "priority",
 		strategies: []Strategy{Reprieve}, byPriority: true, hasAsk: true, simulated: true,
 	},
 	Guarantee: {
-		name: "guarantee", filters: filtersOf(IsOutside, IsSameQueue, IsHigher, IsGuaranteed, IsBudgeted),
+		name:       "guarantee",
 		strategies: []Strategy{Minimal, Reprieve}, minimalMax: VictimsLimit, hasAsk: true, simulated: true,
 	},
 	Quota: {
-		name: "quota", filters: filtersOf(IsOutside, IsGuaranteed, IsBudgeted),
+		name:       "quota",
 		strategies: []Strategy{Minimal, Reprieve}, minimalMax: ProvedMax, partial: true,
 	},
 }

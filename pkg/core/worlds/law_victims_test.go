@@ -42,7 +42,7 @@ func (g *game) unlawful(e eviction) string {
 		return "it is being replaced"
 	case v.Foreign == core.Own && o.isProtected(v.Queue):
 		return "protected by its queue"
-	case e.Trigger == preemptor.RequiredNode && v.Priority > ask.Priority && its > mine:
+	case e.Trigger == preemptor.RequiredNode && v.Priority > ask.Priority && its > mine, v.Foreign == core.Foreign && its >= mine:
 		return "more important"
 	case e.Trigger == preemptor.RequiredNode:
 		return g.overBudget(o, v)

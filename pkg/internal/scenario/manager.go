@@ -57,6 +57,10 @@ func (m *manager) observe(event core.Event) {
 		m.places[e.Key] = e.Node
 	case core.Adopted:
 		m.places[e.Key] = e.Node
+	case core.ForeignAdded:
+		m.places[e.Key] = e.Node
+	case core.ForeignRemoved:
+		delete(m.places, e.Key)
 	case *core.Ended:
 		delete(m.places, e.Key)
 	case *core.ReleaseRequested:

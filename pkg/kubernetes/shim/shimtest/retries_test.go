@@ -52,6 +52,7 @@ func TestHardBudgetChanges(t *testing.T) {
 				m.Create(budgetOf("low", 0))
 				m.Start()
 				m.AddPod("low", "cpu=2", shimtest.Labelled("run", "low"))
+				m.ChangePod("low", ready)
 				m.AddPod("high", "cpu=2", shimtest.Priority(10))
 				m.Advance(20 * time.Second)
 				assert.Equal(t, len(m.API.Deleted()), 0)
