@@ -83,7 +83,7 @@ func naivePoint(view *core.View, queue core.QueuePath) Point {
 	} else {
 		p.Used, p.Guaranteed = withoutZeros(q.Used), withoutZeros(q.Guaranteed)
 	}
-	for reason := range core.GroupApplications + 1 {
+	for reason := range core.Impossible + 1 {
 		var asks int64
 		for _, app := range view.Applications {
 			for _, ask := range app.Asks {

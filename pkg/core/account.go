@@ -7,11 +7,10 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 //
 //	used      = own allocations, without those that only their nodes are charged for, + the sum of used over the children
 //	pending   = own asks + the sum of pending over the children
-//	nominated = own nominated asks + the sum of nominated over the children
-//	kept      = the same, by from which asks it is kept
+//	nominated = own asks with quota kept + the sum of nominated over the children
+//	kept      = the same, by the importance of the asks
 //	releasing = own allocations that are being evicted + that of the children
 //	overdue   = those whose eviction did not end in time, or whose end is far off, in the same way
-//	bound     = own asks with a required node and no promise, in the same way
 //	used <= max, unless exceeded is set
 //
 // Applications counts those that count for limits of applications, in the same way. What is
@@ -41,7 +40,6 @@ type account struct {
 	releasing       resources.Sum
 	overdue         resources.Sum
 	hinted          resources.Sum // that the resource manager knows to wait for nodes
-	bound           standingCounts
 }
 
 // isUnder reports whether an account is another one or below it; nil is under none.
@@ -100,20 +98,23 @@ func (a *account) subPending(amounts resources.Amounts) {
 	}
 }
 
-// keep keeps quota for a nominated ask, here and above, and unkeep gives it back.
-func (a *account) keep(amounts resources.Amounts, h hold, stamp uint64) {
+// keep keeps quota for an ask, here and above, and unkeep gives it back.
+func (a *account) keep(amounts resources.Amounts, importance int32, stamp uint64) {
 	for ; a != nil; a = a.parent {
 		a.nominated.Add(amounts)
-		a.keptBy(h).add(amounts)
+		k := a.keptFor(importance)
+		k.amounts.Add(amounts)
+		k.asks++
 		a.stamp(stamp)
 	}
 }
 
-func (a *account) unkeep(amounts resources.Amounts, h hold, stamp uint64) {
+func (a *account) unkeep(amounts resources.Amounts, importance int32, stamp uint64) {
 	for ; a != nil; a = a.parent {
 		a.nominated.Sub(amounts)
-		k := a.keptBy(h)
-		if k.sub(amounts); k.asks == 0 {
+		k := a.keptFor(importance)
+		k.amounts.Sub(amounts)
+		if k.asks--; k.asks == 0 {
 			last := len(a.kept) - 1
 			*k = a.kept[last]
 			a.kept[last] = keptQuota{}
@@ -121,6 +122,17 @@ func (a *account) unkeep(amounts resources.Amounts, h hold, stamp uint64) {
 		}
 		a.stamp(stamp)
 	}
+}
+
+// keptFor is what is kept for the asks of an importance, which is made if there is nothing.
+func (a *account) keptFor(importance int32) *keptQuota {
+	for i := range a.kept {
+		if a.kept[i].importance == importance {
+			return &a.kept[i]
+		}
+	}
+	a.kept = append(a.kept, keptQuota{importance: importance})
+	return &a.kept[len(a.kept)-1]
 }
 
 // addEnding notes that an allocation is being evicted, here and above, and subEnding that

@@ -174,7 +174,7 @@ func (l *lawChecker) checkPlace(w *world, ask *core.AskView, n *core.NodeView) e
 		before := w.keepsFrom(other, ask)
 		switch {
 		case ask.Required != "":
-			before = w.seenOf(other).compare(w.seenOf(ask)) > 0
+			before = w.rootPriority(other) > w.rootPriority(ask)
 		case ask.Nominated == n.ID:
 			before = w.before(other, ask) < 0
 		}

@@ -15,12 +15,12 @@ import (
 // same queue until something has changed that may help (see retries).
 type attempts struct {
 	*backlog
-	predicates  *predicates
-	costs       *costCache
-	nominations *nominations
-	evictions   *evictions
-	retries     *retries
-	counts      *Preempted
+	predicates *predicates
+	costs      *costCache
+	kept       *claims
+	evictions  *evictions
+	retries    *retries
+	counts     *Preempted
 
 	under *unfinished      // the attempt under way
 	begun uint64           // counts attempts
@@ -62,7 +62,7 @@ func (a *attempts) try(r *request) outcome {
 	w := r.waiting()
 	w.attempts, w.plan = u.failed, nil
 	a.changes.application(r.application, 0)
-	a.retries.failed(r, u.began, a.costs.flat && r.withoutRoom() == nil)
+	a.retries.failed(r, u.began, a.costs.flat && !u.kept && r.withoutRoom() == nil)
 	return waits
 }
 
@@ -102,11 +102,7 @@ func (a *attempts) wake(r *request) {
 		a.reclassify(r)
 	}
 	if isDue(w.due.guarantee, a.now) {
-		w.due.guarantee = time.Time{}
-		if leaf := r.application.queue.classes[r.class]; leaf != nil && leaf.class.preempts {
-			leaf.class.simulations.help(nil)
-			a.activate(leaf)
-		}
+		passOn(a.backlog, r)
 	}
 }
 
@@ -148,7 +144,7 @@ func (a *application) thrashGuard() *thrashGuard {
 }
 
 // takeBack takes back what was counted, since the ask is placed.
-func (g *thrashGuard) takeBack(held *nomination) {
+func (g *thrashGuard) takeBack(held *claim) {
 	if held.harmless {
 		g.count = max(g.count-1, 0)
 	}

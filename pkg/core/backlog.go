@@ -15,13 +15,11 @@ import (
 //	closed holds the classes that are closed, and only those with asks
 type backlog struct {
 	ledger
-	timers   timers.Queue[due]
-	classes  classTable
-	groups   spareGroups
-	closed   order.Tree[*class]
-	rooms    rooms
-	reserves priorityCounts // ordinary asks that hold a reservation
-	reserved int            // nodes that they hold
+	timers  timers.Queue[due]
+	classes classTable
+	groups  spareGroups
+	closed  order.Tree[*class]
+	rooms   rooms
 	// cluster is the capacity of all nodes when everything was put in order last.
 	cluster resources.Amounts
 	// plain says that a priority is the same seen from any queue.
@@ -44,7 +42,7 @@ func newBacklog(options Options) backlog {
 // class before, or of a new ask.
 func (b *backlog) classOf(r *request, constraints string) *class {
 	return b.classes.of(classTraits{
-		amounts: r.Amounts, priority: r.Priority, standing: b.standing(r),
+		amounts: r.Amounts, priority: r.Priority, importance: b.importance(r),
 		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
 		whole: r.Placeholder && startsWhole(r),
 	})
@@ -94,21 +92,15 @@ func (b *backlog) reclass(r *request, c *class) {
 	}
 	before := r.class
 	c.add(r)
-	if !r.promised() && before.standing != c.standing {
-		b.countBound(r, before.standing, -1)
-		b.countBound(r, c.standing, 1)
-	}
-	if held := r.reservation(); held != nil && before.preempts != c.preempts {
-		if n := b.findNode(held.Node); n != nil {
-			b.changes.node(n, nodeYields) // it gives way to asks of its priority if room may be made for it
+	if r.reserved() {
+		if before.preempts != c.preempts {
+			b.changes.node(r.claim().node, nodeYields) // it gives way to asks of its importance if room may be made for it
 		}
-	}
-	if before.reserved == r {
-		before.reserved, c.reserved = nil, r
-	}
-	if held := r.reservation(); held != nil && !held.Required {
-		b.reserves.remove(before.standing.Root)
-		b.reserves.add(c.standing.Root)
+		if !r.wait.claim.whole {
+			before.slots.held--
+			c.slots.held++
+			b.slotsDue = true
+		}
 	}
 	if c.refused == nil && before.refused != nil && before.constraints == c.constraints {
 		c.refused = before.refused.clone()
@@ -134,8 +126,7 @@ func (b *backlog) release(c *class) {
 	c.asks--
 	if c.asks == 0 {
 		b.openClass(c)
-		c.since = time.Time{}
-		b.timers.Cancel(&c.timer)
+		c.since, c.slots.turns, c.slots.tried = time.Time{}, 0, nil
 		b.classes.release(c)
 	}
 }
@@ -224,10 +215,10 @@ func (b *backlog) settleGroup(g *askGroup) {
 	g.application.queued.Settle(g, wanted, first != g.place, own != g.own, func() { g.own, g.place = own, first })
 }
 
-// standing is that of an ask. It orders the asks of all queues that are nominated to a node.
-func (b *backlog) standing(r *request) Standing {
+// importance is the priority of an ask as the root sees it. It orders asks of all queues.
+func (b *backlog) importance(r *request) int32 {
 	if b.plain {
-		return Standing{Root: r.Priority}
+		return r.Priority
 	}
-	return r.application.queue.standing(r.Priority)
+	return r.application.queue.asRootSees(r.Priority)
 }

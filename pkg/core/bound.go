@@ -5,13 +5,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An ask is bound to a node when it may run there only, when it holds a reservation
-// there, or when it is nominated to it. Bound asks are tried whenever their node
-// changes, before any ordinary ask.
+// An ask is bound to a node when it may run there only, or has a claim there. Bound asks are
+// tried whenever their node changes, before any ordinary ask.
 
 // A dirtyNode is a node whose bound asks are to be tried, with the place of the first of
 // them in the order of asks: it may get what the bound asks of other nodes want too, such
@@ -52,7 +49,7 @@ func (p cycle) rankDirty() {
 // firstBound is the first ask that is bound to the node, and its place; the last of all if
 // there is none.
 func (n *node) firstBound() (first askRank, ask *request) {
-	first.standing.Root = math.MinInt32
+	first.importance = math.MinInt32
 	consider := func(r *request) {
 		if rank := r.rank(); ask == nil || rank.compare(first) < 0 {
 			first, ask = rank, r
@@ -61,11 +58,8 @@ func (n *node) firstBound() (first askRank, ask *request) {
 	for r := range n.required.all {
 		consider(r)
 	}
-	for _, r := range n.nominated {
+	for _, r := range n.claims {
 		consider(r)
-	}
-	if n.reserved != nil {
-		consider(n.reserved)
 	}
 	return first, ask
 }
@@ -102,7 +96,7 @@ func (p cycle) placeBound() (more bool) {
 }
 
 // tryBound tries the asks of one node: those that may run here only by their
-// order, then the one that holds a reservation, or the nominated ones.
+// order, then those that may run anywhere and have claims.
 func (p cycle) tryBound(n *node) outcome {
 	if p.tryRequired(n) == flush {
 		return flush
@@ -111,27 +105,24 @@ func (p cycle) tryBound(n *node) outcome {
 	if p.placeAbove(n) == flush {
 		return flush
 	}
-	if n.reserved != nil && n.schedulable && !n.claimed() {
-		return p.tryReserved(n.reserved, n)
-	}
-	return p.tryNominated(n)
+	return p.tryClaims(n)
 }
 
 // placeAbove tries the asks first that fit on a node and are more important
-// than one that may run anywhere and is bound to it. They may run on other nodes, so
+// than one that may run anywhere and has a claim there. They may run on other nodes, so
 // those that are still more important come before them. So do those that fit on other nodes
 // only and want the same quota.
 func (p cycle) placeAbove(n *node) outcome {
-	p.nominations.clearDisplaced(n) // room that will not come is kept from no others
+	p.kept.settle(n) // room that will not come is kept from no others
 	p.react()
-	lowest := n.reserved
-	if len(n.nominated) > 0 {
-		lowest = n.nominated[len(n.nominated)-1]
+	at := len(n.claims) - 1
+	for at >= 0 && n.claims[at].Required != "" {
+		at--
 	}
-	if lowest == nil || !n.schedulable {
+	if at < 0 || !n.schedulable {
 		return waits
 	}
-	above := lowest.nominationStanding().Root
+	above := n.claims[at].class.importance
 	for {
 		r := p.nextAbove(n, above)
 		if r == nil && !n.sharesQuota(nil) {
@@ -140,8 +131,8 @@ func (p cycle) placeAbove(n *node) outcome {
 		first := p.next(p.skips)
 		switch {
 		case first == nil:
-		case r == nil && n.yieldsTo(first.class, above) && n.sharesQuota(first),
-			r != nil && first.class.standing.compare(r.class.standing) > 0:
+		case r == nil && first.class.importance > above && n.sharesQuota(first),
+			r != nil && first.class.importance > r.class.importance:
 			r = first
 		}
 		if r == nil {
@@ -154,10 +145,13 @@ func (p cycle) placeAbove(n *node) outcome {
 	}
 }
 
-// sharesQuota reports whether one of the asks which are nominated to the node wants quota
-// that another ask wants too; any quota, if that is nil.
+// sharesQuota reports whether one of the asks for which evictions are on their way to the node
+// wants quota that another ask wants too; any quota, if that is nil.
 func (n *node) sharesQuota(r *request) bool {
-	for _, other := range n.nominated {
+	for _, other := range n.claims {
+		if other.nominated() == nil {
+			continue
+		}
 		for q := other.application.queue; q != nil; q = q.parent {
 			if len(q.max) > 0 && (r == nil || r.application.queue.within(q)) {
 				return true
@@ -167,70 +161,35 @@ func (n *node) sharesQuota(r *request) bool {
 	return false
 }
 
-// tryReserved places the ordinary ask that holds a reservation, or notes why it cannot
-// be placed.
-func (p cycle) tryReserved(r *request, n *node) outcome {
-	p.work.Attempts++
-	w := r.waiting()
-	p.changes.application(r.application, 0)
-	if r.heldBack() != nil { // nothing is on its way to it
-		p.reservations.unreserve(r)
+// tryClaims tries the asks that may run anywhere and have claims on a node, in the order of these.
+// Each is placed, waits on, or loses the claim because it cannot use it beside those before it any
+// more. More important ones of other nodes come between them: they may get the quota.
+func (p cycle) tryClaims(n *node) outcome {
+	if !n.schedulable {
 		return waits
 	}
-	if r.isHeld() || startsWhole(r) { // it is placed with its whole gang
-		return waits
-	}
-	if q := r.withoutRoom(); q != nil {
-		w.reason, w.detail = QuotaExceeded, string(q.path)
-		p.awaitQuota(r, q)
-		return waits
-	}
-	if !r.Amounts.FitsIn(n.free) {
-		w.reason, w.detail = NoNodeFits, ""
-		return waits
-	}
-	switch result, err := p.predicates.check(r, n, true); result {
-	case flush:
-		return flush
-	case waits:
-		p.refusedOnItsNode(r, err)
-		return waits
-	}
-	p.place(r, n)
-	return placed
-}
-
-// tryNominated tries the nominated asks of a node, the first in order first.
-// Each is placed, waits on, or loses the nomination because there is no room
-// for it beside those before it any more. More important ones of other nodes come
-// between them: they may get the quota.
-func (p cycle) tryNominated(n *node) outcome {
-	var kept resources.Amounts
-	for _, r := range slices.Clone(n.nominated) {
-		if r.nominated() == nil {
-			continue // lost by what was done for those before it
+	for _, r := range slices.Clone(n.claims) {
+		if r.claim() == nil || r.claim().node != n || r.Required != "" || r.isHeld() || startsWhole(r) {
+			continue // lost by what was done for those before it, or placed with its whole gang
 		}
 		if p.before(r) != nil {
 			p.tryRest(n, r)
 			return waits
 		}
 		p.work.Attempts++
-		if p.awaitsRoom(r, n, kept) {
-			if r.nominated() != nil {
-				kept.Add(r.Amounts)
-			}
+		if p.awaitsRoom(r, n) {
 			continue
 		}
 		switch result, err := p.predicates.check(r, n, true); {
 		case result == flush:
 			return flush
-		case result == waits && p.predicates.feasibleAfterEvictions(r, n):
-			kept.Add(r.Amounts)
-		case result == waits:
-			p.nominations.clear(r, err.Error(), LossByRefusal)
-			p.attempts.backOff(r, p.options.RetryMax)
-		default:
+		case result == placed:
 			p.place(r, n)
+		case r.reserved():
+			p.refusedOnItsNode(r, err)
+		case !p.predicates.feasibleAfterEvictions(r, n):
+			p.kept.clear(r, err.Error(), LossByRefusal)
+			p.attempts.backOff(r, p.options.RetryMax)
 		}
 	}
 	return waits
@@ -255,7 +214,7 @@ func compete(r, other *request) bool {
 	others := other.application.accounts()
 	for i, a := range r.application.accounts() {
 		for ; a != nil; a = a.parent {
-			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.claimant())) {
+			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.class.importance)) {
 				return true
 			}
 		}
@@ -271,20 +230,37 @@ func (p cycle) tryRest(n *node, r *request) {
 	}
 }
 
-// awaitsRoom reports whether a nominated ask cannot be placed yet. If the room will not
-// come free, the ask loses the nomination.
-func (p cycle) awaitsRoom(r *request, n *node, kept resources.Amounts) bool {
-	short := r.withoutRoom()
-	free := n.free.Minus(kept).Minus(n.claimsBefore(r))
+// awaitsRoom reports whether an ask that has a claim cannot be placed yet. If the room will not
+// come free, the ask loses the claim.
+func (p cycle) awaitsRoom(r *request, n *node) bool {
+	short, free := r.withoutRoom(), n.freeFor(r)
+	p.changes.application(r.application, 0)
 	switch {
-	case short == nil && r.Amounts.FitsIn(free) && n.schedulable && r.heldBack() == nil:
+	case short == nil && r.Amounts.FitsIn(free) && r.heldBack() == nil:
 		return false
+	case r.reserved():
+		p.awaitsTurn(r, short)
 	case !r.Amounts.FitsInSum(free, n.releasing.Amounts):
-		p.nominations.clear(r, n.whyLost(), LossOfRoom)
+		p.kept.clear(r, n.whyLost(), LossOfRoom)
 	case r.lostQuota():
-		p.nominations.clear(r, r.whyNoQuota(), LossOfQuota)
+		p.kept.clear(r, r.whyNoQuota(), LossOfQuota)
 	case short != nil:
 		p.awaitQuota(r, short)
 	}
 	return true
+}
+
+// awaitsTurn notes why an ask waits that has a claim for which nothing is evicted. One that a limit
+// holds back loses it, as nothing is on its way to it.
+func (p cycle) awaitsTurn(r *request, short *queue) {
+	w := r.wait
+	switch {
+	case r.heldBack() != nil:
+		p.kept.end(r, "a limit holds it back", LossOfQuota)
+	case short != nil:
+		w.reason, w.detail = QuotaExceeded, string(short.path)
+		p.awaitQuota(r, short)
+	default:
+		w.reason, w.detail = NoNodeFits, ""
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -38,10 +37,9 @@ type class struct {
 	// simulations are what preemption attempts know; nil is nothing. Classes of asks that
 	// are nominated or back off share them.
 	simulations *simulations
-	reserved    *request  // the ask that holds the reservation of this class, if one does
 	refusedKept nodeSet   // that the resource manager refuses even if all that runs there ends
 	since       time.Time // when it first fitted no node, or one of its asks was placed last
-	timer       timers.Timer[due]
+	slots       classSlots
 
 	alone   int  // how often one of its asks was refused beside another, one after the other
 	passive int  // leaves in which no room can be made for it
@@ -52,10 +50,10 @@ type class struct {
 type classTraits struct {
 	amounts     resources.Amounts // shared by all its asks
 	priority    int32
-	standing    Standing // by which asks compare on a node
-	preempts    bool     // room may be made for its asks; not for those that are nominated or back off
-	nominated   bool     // its asks are nominated
-	whole       bool     // they start with their whole gang: what fits one of them says nothing of others
+	importance  int32 // the priority as the root sees it
+	preempts    bool  // room may be made for its asks; not for those that are nominated or back off
+	nominated   bool  // its asks are nominated
+	whole       bool  // they start with their whole gang: what fits one of them says nothing of others
 	constraints string
 }
 
@@ -92,15 +90,8 @@ func (c *classTraits) appendKey(key []byte) []byte {
 	if c.whole {
 		flags |= 8
 	}
-	fences := c.standing.fences
-	if fences != "" {
-		flags |= 4
-	}
 	key = binary.BigEndian.AppendUint32(append(key, flags), uint32(c.priority))
-	key = binary.BigEndian.AppendUint32(key, uint32(c.standing.Root))
-	if fences != "" {
-		key = append(binary.BigEndian.AppendUint32(key, uint32(len(fences))), fences...)
-	}
+	key = binary.BigEndian.AppendUint32(key, uint32(c.importance))
 	key = binary.BigEndian.AppendUint32(key, uint32(len(c.amounts)))
 	for _, v := range c.amounts {
 		key = binary.BigEndian.AppendUint64(key, uint64(v))
@@ -131,18 +122,18 @@ func (c *class) add(r *request) {
 	c.asks++
 }
 
-// overrules is the standing with which asks of the class take what is kept for others.
+// overrules is the importance with which asks of the class take what is kept for others.
 // Nominated ones take nothing, since room is on its way for them too.
-func (c *class) overrules() Standing {
+func (c *class) overrules() int32 {
 	if c.nominated {
-		return Standing{Root: math.MinInt32}
+		return math.MinInt32
 	}
-	return c.standing
+	return c.importance
 }
 
 // asLike reports whether what preemption attempts know of two classes is the same.
 func (c *class) asLike(other *class) bool {
-	return c.constraints == other.constraints && c.priority == other.priority && c.standing == other.standing &&
+	return c.constraints == other.constraints && c.priority == other.priority && c.importance == other.importance &&
 		c.amounts.Equal(other.amounts)
 }
 
@@ -150,7 +141,7 @@ func (c *class) asLike(other *class) bool {
 // that equal asks which come one after the other make no garbage.
 type classTable struct {
 	known   map[string]*class
-	roots   priorityCounts // of their standings
+	roots   priorityCounts // of their importances
 	idle    []*class       // those that may have no asks
 	scratch []byte
 }
@@ -170,7 +161,7 @@ func (t *classTable) of(traits classTraits) *class {
 	}
 	c := &class{classTraits: traits, key: string(t.scratch)}
 	t.known[c.key] = c
-	t.roots.add(c.standing.Root)
+	t.roots.add(c.importance)
 	t.list(c)
 	return c
 }
@@ -195,7 +186,7 @@ func (t *classTable) release(c *class) {
 		c.idle = false
 		if c.asks == 0 {
 			delete(t.known, c.key)
-			t.roots.remove(c.standing.Root)
+			t.roots.remove(c.importance)
 		}
 	}
 	clear(t.idle)

@@ -209,6 +209,9 @@ func (s *closedSystem) atRest(t *testing.T) {
 				assert.Assert(t, len(o.short(ask)) > 0 || !ask.Amounts.FitsIn(n.Available), "%s could run on %s", ask.Key, n.ID)
 				for _, a := range n.Allocations {
 					inside := strings.HasPrefix(string(o.queueOf(a))+".", string(o.root().Path)+".")
+					for _, q := range o.short(ask) { // its end alone frees quota of each
+						inside = inside && strings.HasPrefix(string(o.queueOf(a))+".", string(q.Path)+".")
+					}
 					byPriority := inside && o.above(a) < 0
 					byGuarantee := o.mayBeVictim(a, resources.Amounts{1})
 					assert.Assert(t, !byPriority && !byGuarantee || !o.keepsFloors([]*core.Allocation{a}),

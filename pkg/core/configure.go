@@ -37,6 +37,7 @@ func (p commands) configure(config Config) {
 
 // reconsider has all that waits decided anew under the configuration.
 func (p commands) reconsider() {
+	p.slotsDue = true
 	p.quotas.watchAll(p.root)
 	p.reclassifyAll()
 	p.costs.clear()
@@ -49,11 +50,10 @@ func (p commands) reconsider() {
 func (p commands) reclassifyAll() {
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range slices.SortedFunc(slices.Values(app.asks), byAge) {
-			before := r.class.standing
+			before := r.class.importance
 			p.reclassify(r)
-			if r.class.standing != before {
-				p.nominations.rerank(r, before)
-				p.promises.rerank(r, before)
+			if r.class.importance != before {
+				p.kept.rerank(r, before)
 			}
 		}
 		return true

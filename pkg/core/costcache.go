@@ -52,7 +52,7 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 	c := r.class
 	if c.constraints != "" {
 		plain := classTraits{
-			amounts: c.amounts, priority: c.priority, standing: c.standing, preempts: c.preempts, nominated: c.nominated,
+			amounts: c.amounts, priority: c.priority, importance: c.importance, preempts: c.preempts, nominated: c.nominated,
 		}
 		c = p.classes.of(plain)
 	}
@@ -197,7 +197,7 @@ func (p *costCache) clear() {
 
 // lowerBound is the least that making room on a node can cost.
 func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
-	if n.hasRoom(c.class.amounts, c.class.standing) || n.willHaveRoom(c.class.amounts, c.class.standing) {
+	if c.class.amounts.FitsInSum(n.roomToMake(c.class.importance, c.trigger), n.releasing.Amounts) {
 		return leastOfAll
 	}
 	least := c.leastVictims(n)
@@ -288,19 +288,27 @@ func (k *preemptionKey) outOfReach(n *node) nodeStatus {
 	return notEvaluated
 }
 
-// mayUse reports whether room may be made on a node for the asks. A reservation of
-// the same priority gives way to an ask under its guarantee, to asks of the amounts that
-// hold it, and where no room could be made for the ask that holds it. Where evictions are
-// overdue no others follow for a while.
+// mayUse reports whether room may be made on a node for the asks: not where anything is kept for
+// more important asks or, for equal ones, with a required node. A claim for which nothing is evicted
+// gives way to an ask under its guarantee. That of an equal ask does too to asks of the amounts that
+// hold it, and where no room could be made for its own ask. Where evictions are overdue no others
+// follow for a while.
 func (k *preemptionKey) mayUse(n *node) bool {
-	if n.isBlocked() {
+	if n.isBlocked() || !n.schedulable {
 		return false
 	}
-	if held := n.reserved; held != nil && held.class.standing.compare(k.class.standing) == 0 {
-		gives := k.trigger == preemptor.Guarantee || held.class.preempts || held.Amounts.Equal(k.class.amounts)
-		return gives && n.schedulable && !n.claimed()
+	for _, held := range n.claims {
+		switch {
+		case held.class.importance < k.class.importance:
+			return true
+		case held.nominated() != nil || held.reserved() && k.trigger == preemptor.Guarantee:
+		case held.Required != "" || held.class.importance > k.class.importance:
+			return false
+		case !held.class.preempts && !held.Amounts.Equal(k.class.amounts):
+			return false
+		}
 	}
-	return n.openTo(k.class.standing)
+	return true
 }
 
 // ask is any ask of the key, as the preemptor sees it.
@@ -318,7 +326,7 @@ func (k *preemptionKey) askOf(r *request) preemptor.Ask {
 // nodeInput is a node as the preemptor sees it for the asks of a key, with the quota
 // that must be freed. It is valid until the next call.
 func (p *costCache) nodeInput(c *nodeCosts, n *node, quota quotaNeed) preemptor.Node {
-	on := preemptor.Node{Kinds: p.kinds, Free: n.roomFor(c.class.standing)}
+	on := preemptor.Node{Kinds: p.kinds, Free: n.roomToMake(c.class.importance, c.trigger)}
 	quota.setOn(&on)
 	in := &p.input
 	in.begin(c, p.flat && c.leaf == p.root)

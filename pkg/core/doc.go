@@ -39,12 +39,13 @@
 //	bound.go        asks that are bound to one node come before the others
 //	required.go     asks that may run on one node only; requiredplan.go makes room for them,
 //	                requiredtogether.go for those of several queues
-//	promises.go     the quota that is kept for them; backoff.go room that was made and not used
+//	backoff.go      room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
 //	keptview.go     what is kept from an ask, for readers
 //	restore.go      a partition made from a view
 //	verifier.go     what is counted anew, and the first law that is broken
-//	verify.go       checks the laws; verify_preemption.go those of preemption,
+//	verify.go       checks the laws; verify_claims.go that what is kept is counted, can be used, and
+//	                that whatever waits is woken; verify_preemption.go those of preemption,
 //	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs,
 //	                verify_limits.go limits
 //
@@ -53,9 +54,9 @@
 //	ledger.go       books and unbooks, and records what changes
 //	prioritycounts.go how many there are of each priority
 //	queue.go        a queue; queues.go the tree of queues
-//	account.go      the limits and the use of a queue; kept.go what is kept for asks, and from which others
+//	account.go      the limits and the use of a queue
+//	claim.go        what is kept for an ask until it runs, on its node and of its quota
 //	limits.go       limits of users and groups, and of the number of applications
-//	standing.go     the priority of an ask as the fences around it and the root see it
 //	application.go  an application and its groups of asks; state.go its states
 //	gang.go         the placeholders of an application, and the asks that take their places
 //	request.go      an ask or allocation, and what is known of it; allocation.go, what it was sent as
@@ -79,7 +80,8 @@
 //	refusals.go     its answers for a class; refused.go classes refused on every node, and
 //	                askplace.go which of them is first
 //	nodeset.go      nodes of which something is known until they change
-//	reservations.go nodes that are kept for asks
+//	claims.go       claims are made and end, claimbooks.go books them; slots.go says which asks have one
+//	                for which nothing is evicted, places.go in how many places they fit
 //	appbackoff.go   applications that are not tried for a while, as many of their asks failed
 //	hints.go        asks that only more nodes can help
 //	reports.go      what people are told of why asks wait
@@ -108,7 +110,6 @@
 //	together.go     all that wait together, of several amounts or few
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
 //	guarantees.go   how priorities and guarantees of two queues compare
-//	nominations.go  asks for which room is being made
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
 //	retries.go      when failed attempts are repeated; classlist.go is the classes whose attempts failed, by priority

@@ -13,14 +13,13 @@ type due struct {
 	request     *request
 	application *application
 	queue       *queue
-	class       *class
 }
 
 type dueWhat uint8
 
 const (
 	dueAsk           dueWhat = iota // one of the moments of an ask has come
-	dueReservation                  // a class still fits no node: one of its asks reserves one
+	dueSlots                        // classes still fit no node: their asks get claims
 	dueEviction                     // it should have ended
 	dueCompletion                   // an application completes
 	dueExcess                       // a queue gives back what it uses beyond its max
@@ -40,19 +39,30 @@ const (
 // never. The timer of the ask is set to the first of them.
 type waitTimes struct {
 	retry     time.Time // it is tried again
-	reserve   time.Time // its reservation ends
+	claim     time.Time // its claim ends, for which nothing is evicted
 	guarantee time.Time // the preemption delay of its queue is over
 	backOff   time.Time // room may be made for it again
 }
 
 // first is the first of the moments; zero if there is none.
 func (w *waitTimes) first() (first time.Time) {
-	for _, at := range [...]time.Time{w.retry, w.reserve, w.guarantee, w.backOff} {
+	for _, at := range [...]time.Time{w.retry, w.claim, w.guarantee, w.backOff} {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
 	return first
+}
+
+// setTimer has an ask looked at when the first of its times has come.
+func (b *backlog) setTimer(r *request) {
+	w := r.waiting()
+	first := w.due.first()
+	if first.IsZero() {
+		b.timers.Cancel(&w.timer)
+		return
+	}
+	b.timers.Set(&w.timer, first, due{what: dueAsk, request: r})
 }
 
 // blocksUntil is until when an overdue eviction blocks attempts on its node.

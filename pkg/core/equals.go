@@ -114,7 +114,7 @@ func (c *nodeCosts) leastVictims(n *node) int64 {
 	if c.waiting == 0 {
 		return 1
 	}
-	return preemptor.LeastVictims(c.class.amounts, n.roomFor(c.class.standing), n.releasing.Amounts, n.largestHeld())
+	return preemptor.LeastVictims(c.class.amounts, n.roomToMake(c.class.importance, c.trigger), n.releasing.Amounts, n.largestHeld())
 }
 
 // largestHeld is the most of each kind that one own allocation holds.

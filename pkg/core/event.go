@@ -114,8 +114,6 @@ type (
 		Node   NodeID
 		Reason string              // for people
 		Plan   *preemptor.Decision // what is evicted; shared and never changed
-		// KeptFrom and KeptFromRequired are those of AskView.
-		KeptFrom, KeptFromRequired Standing
 	}
 	// NominationEnded says that an ask is nominated no more: it was placed or does
 	// not wait any more, or, if Waits is set, it waits on and looks for room anew.

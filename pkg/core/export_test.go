@@ -115,13 +115,13 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 		return nil
 	}
 	for q := leaf.leaf; q != nil; q = q.parent {
-		if !q.hasRoom(c.amounts, claimant{Standing: c.standing}) {
+		if !q.hasRoom(c.amounts, c.importance) {
 			return nil
 		}
 	}
 	costs := &nodeCosts{preemptionKey: preemptionKey{class: c, leaf: p.root, scope: p.root, trigger: preemptor.Priority}, relations: map[*queue]*relation{}}
 	for n := range p.allNodes {
-		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !n.hasRoom(c.amounts, c.standing) && n.releasing.IsZero() {
+		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !c.amounts.FitsIn(n.roomToMake(c.importance, preemptor.Priority)) && n.releasing.IsZero() {
 			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.kinds.Format(c.amounts), c.priority, n.id, fresh)
 		}
 	}

@@ -161,16 +161,15 @@ func (s *nodeSearch) refuse(n *node, err error) {
 	s.refused.begin(s.ask.class).add(n, err, s.refused.freed)
 }
 
-// overrule looks for a node that has room for the ask if it takes room that is kept for
-// nominated asks of lower priorities, or a node that is reserved for one.
+// overrule looks for a node that has room for the ask if it takes what is kept for less important
+// asks.
 func (s *nodeSearch) overrule() (*node, outcome) {
-	r := s.ask
-	standing := r.class.standing
-	if !s.nominations.priorities.below(r.class.overrules().top()) && !s.reserves.below(standing.top()) {
+	r, importance := s.ask, s.ask.class.overrules()
+	if !s.importances.below(importance) {
 		return nil, waits
 	}
 	for n := range s.allNodes {
-		if n.links.In() && r.Amounts.FitsIn(n.room) || !n.openTo(standing) || !n.hasRoom(r.Amounts, r.class.overrules()) {
+		if !n.schedulable || !n.yields(importance) || r.Amounts.FitsIn(n.room) || !r.Amounts.FitsIn(n.roomFor(importance)) {
 			continue
 		}
 		if r.class.refusedOn(n) {

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -69,6 +71,9 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 			return PreemptionAttempt{}, result
 		}
 	}
+	if found.best != nil && len(quota) == 0 && trigger == preemptor.Priority && a.fitsKept(r) {
+		found, a.under.kept = candidateNodes{}, true
+	}
 	attempt := a.describe(c, found)
 	if changed {
 		attempt.addTo(r.group.leaf.last)
@@ -90,6 +95,24 @@ func (a *attempts) costsFor(r *request, key preemptionKey, waiting int) (c *node
 		return a.amongChanged(key, known.changed, waiting), true
 	}
 	return a.costs.of(key, waiting), false
+}
+
+// fitsKept reports whether an ask would fit on a node if nothing was kept there for asks that are as
+// important and for which nothing is evicted. No room is made for it then: it waits for these.
+func (a *attempts) fitsKept(r *request) bool {
+	return slices.ContainsFunc(a.claims, func(other *request) bool {
+		if other.keepsQuota() || other.class.importance < r.class.importance {
+			return false
+		}
+		n := other.claim().node
+		room := n.free.Clone()
+		for _, o := range n.claims {
+			if o.keepsQuota() && o.keepsFrom(r) {
+				room.Sub(o.Amounts)
+			}
+		}
+		return r.Amounts.FitsInSum(room, n.releasing.Amounts) && !r.class.refusedOn(n)
+	})
 }
 
 // candidateNodesMax is how many nodes are planned for in full where the resource manager
@@ -257,7 +280,7 @@ func (a *attempts) selectVictims(c *nodeCosts, r *request, n *node, on preemptor
 func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	w := r.waiting()
 	w.plan, w.plannedAt = &found.plan, a.now
-	a.nominations.add(r, found.node, &found.plan)
+	a.kept.nominate(r, found.node, &found.plan)
 	for i := range found.plan.Victims {
 		v := &found.plan.Victims[i]
 		w.tookEqual = w.tookEqual || v.Priority == r.Priority && found.plan.Trigger == preemptor.Priority
@@ -265,8 +288,8 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 	}
 	a.countRoom(r, &found.plan)
 	a.changes.node(found.node, nodeYields) // more may be freed than the ask needs
-	a.nominations.clearOutbid(r)           // first, as that may leave room to others
-	a.nominations.clearDisplaced(found.node)
+	a.kept.settleQuota(r)                  // first, as that may leave room to others
+	a.kept.settle(found.node)
 }
 
 // withoutVictims is an attempt for which there are no victims anywhere: how many
@@ -283,7 +306,7 @@ func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed
 			attempt.TooSmall++
 		default:
 			attempt.Insufficient++
-			missing := missingShare(r.Amounts, n.roomFor(key.class.standing))
+			missing := r.Amounts.MissingShare(n.roomToMake(key.class.importance, key.trigger))
 			if best == nil || missing.Compare(least) < 0 {
 				best, least = n, missing
 			}

@@ -53,7 +53,7 @@ func (l *ledger) releaseForeign(r *request) {
 
 // bookForeign charges a foreign allocation to its node.
 func (l *ledger) bookForeign(r *request, n *node) {
-	n.charge(r)
+	l.charge(r, n)
 	n.allowExcess()
 	l.occupied.Add(r.Amounts)
 	l.changes.node(n, nodeFreed|nodeRetry)
@@ -72,7 +72,7 @@ func (l *ledger) unbookForeign(r *request) {
 		}
 		return
 	}
-	n.discharge(r)
+	l.discharge(r)
 	l.occupied.Sub(r.Amounts)
 	l.changes.node(n, nodeFreed|nodeRetry)
 	l.tell(ForeignRemoved{r.Allocation})
@@ -82,7 +82,7 @@ func (l *ledger) unbookForeign(r *request) {
 // comes back.
 func (l *ledger) unplaceForeign(n *node) {
 	for _, r := range byKey(n.foreign) {
-		n.discharge(r)
+		l.discharge(r)
 		l.occupied.Sub(r.Amounts)
 		l.unplace(r)
 		l.tell(ForeignRemoved{r.Allocation})

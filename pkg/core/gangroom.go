@@ -12,17 +12,17 @@ import (
 // gangRoomDelay is how long a gang that starts whole does not fit before nodes are kept for it.
 const gangRoomDelay = time.Minute
 
-// Without kept nodes, small asks could take whatever comes free for ever, and a gang that starts
-// whole would never start. One gang of a partition at a time has nodes kept, so that no two wait
-// for what the other has: the most important one, of these the one that waits longest. Its asks
-// hold ordinary reservations, so more important asks take the room all the same. It keeps no
-// more nodes than would hold it if they were empty, and after ReserveMax it is the turn of others.
+// Without claims, small asks could take whatever comes free for ever, and a gang that starts
+// whole would never start. One gang of a partition at a time has claims, so that no two wait
+// for what the other has: the most important one, of these the one that waits longest. Each of its
+// asks claims its amounts on a node, where all of them can run when all has left that may leave,
+// or none does. After ReserveMax it is the turn of others.
 
 // keepRoom keeps nodes for the gang of a plan that came to nothing, if it is its turn.
 func (p gangs) keepRoom(g *gangPlan) {
 	app, work := g.asks[0].application, &p.gangWork
 	gang := app.gang
-	gang.priority, app.view = g.asks[0].class.standing.Root, nil
+	gang.priority, app.view = g.asks[0].class.importance, nil
 	if gang.since.IsZero() {
 		gang.since = p.now
 	}
@@ -35,17 +35,17 @@ func (p gangs) keepRoom(g *gangPlan) {
 	if g.overQuota || !p.isTurnOf(app) {
 		return
 	}
-	nodes := g.nodesToKeep()
-	if work.holder == app && len(nodes) == 0 || work.holder != app && len(nodes) > 0 {
+	wanted := g.nodesToKeep()
+	if work.holder == app && len(wanted) == 0 || work.holder != app && len(wanted) > 0 {
 		p.dropRoom()
 	}
-	if len(nodes) == 0 {
+	if len(wanted) == 0 {
 		return
 	}
 	if work.holder == nil {
 		work.holder, gang.until = app, p.now.Add(p.options.ReserveMax)
 	}
-	p.keepNodes(g.asks, nodes)
+	p.claim(g.asks, wanted)
 }
 
 // isTurnOf reports whether nodes may be kept for a gang now.
@@ -75,43 +75,24 @@ func (p gangs) dropRoom() {
 	p.gangWork.holder, holder.gang.until, holder.view = nil, time.Time{}, nil
 	for _, r := range byKey(holder.asks) {
 		if startsWhole(r) {
-			p.reservations.unreserve(r)
+			p.kept.end(r, "it is not the turn of its gang", LossOfRoom)
 		}
 	}
 }
 
-// keepNodes keeps these nodes for a gang and no others.
-func (p gangs) keepNodes(asks []*request, nodes []*node) {
-	wanted := make(map[NodeID]bool, len(nodes))
-	for _, n := range nodes {
-		wanted[n.id] = true
-	}
-	var idle []*request
+// claim has the asks of a gang claim room on some nodes and nowhere else.
+func (p gangs) claim(asks []*request, wanted map[*request]*node) {
 	for _, r := range asks {
-		held := r.reservation()
-		if held != nil && !wanted[held.Node] {
-			p.reservations.unreserve(r)
-			held = nil
-		}
-		if held == nil {
-			idle = append(idle, r)
+		if held := r.claim(); held != nil && held.node != wanted[r] {
+			p.kept.end(r, "its gang has other nodes", LossOfRoom)
 		}
 	}
-	for _, n := range nodes {
-		if n.reserved != nil && n.reserved.application == asks[0].application {
-			continue
+	for _, r := range asks {
+		if n := wanted[r]; n != nil {
+			p.kept.reserve(r, n)
 		}
-		if n.reserved != nil {
-			p.reservations.unreserve(n.reserved)
-		}
-		p.reservations.reserve(idle[0], n)
-		idle = idle[1:]
 	}
 }
-
-// givesNode reports whether the node that an ask has reserved may be kept for a gang: for one that is
-// as important, as its own is to all of its members.
-func givesNode(r, to *request) bool { return r.class.standing.compare(to.class.standing) <= 0 }
 
 // A keepable is a node that may be kept for a gang.
 type keepable struct {
@@ -121,12 +102,11 @@ type keepable struct {
 }
 
 // Those where a part of the gang fits come first, then those that are kept, then those that come
-// closest to having room, and those that another ask has reserved come last.
+// closest to having room.
 const (
 	partFits = iota
 	isKept
 	isOpen
-	isReserved
 )
 
 func (k keepable) compare(other keepable) int {
@@ -138,45 +118,48 @@ func (g *gangPlan) rank(n *node) int {
 	switch on := g.on[n]; {
 	case on != nil && len(on.asks) > 0:
 		return partFits
-	case n.reserved == nil:
-		return isOpen
-	case n.reserved.application == g.asks[0].application:
+	case slices.Contains(g.kept, n):
 		return isKept
 	}
-	return isReserved
+	return isOpen
 }
 
-// nodesToKeep are nodes that hold the gang of a plan which came to nothing, when what runs on them
-// has ended; none if there are not enough.
-func (g *gangPlan) nodesToKeep() (nodes []*node) {
+// nodesToKeep says where each ask of the gang of a plan which came to nothing can run, when all has
+// left that may leave; nothing if there is not enough room for all of them.
+func (g *gangPlan) nodesToKeep() map[*request]*node {
+	wanted := make(map[*request]*node, len(g.asks))
+	for i, n := range g.nodes {
+		wanted[g.asks[i]] = n
+	}
 	rest := slices.Clone(g.asks[len(g.nodes):])
 	var list []keepable
 	for n := range g.allNodes {
-		if n.schedulable && !n.claimed() && len(n.nominated) == 0 && (n.reserved == nil || givesNode(n.reserved, g.asks[0])) {
-			list = append(list, keepable{n, g.rank(n), missingShare(rest[0].Amounts, n.free)})
+		if n.schedulable {
+			list = append(list, keepable{n, g.rank(n), rest[0].Amounts.MissingShare(n.free)})
 		}
 	}
 	slices.SortFunc(list, keepable.compare)
 	for _, k := range list {
-		before := len(rest)
-		if before == 0 && k.rank > partFits {
+		if len(rest) == 0 {
 			break
 		}
-		rest = g.takeEmpty(k, rest)
-		if k.rank == partFits || len(rest) < before {
-			nodes = append(nodes, k.node)
-		}
+		rest = g.takeEmpty(k, rest, wanted)
 	}
 	if len(rest) > 0 && !g.exhausted {
 		return nil
 	}
-	return nodes
+	return wanted
 }
 
-// takeEmpty takes those asks off a list that fit on a node beside what is planned there, if
-// nothing but foreign allocations runs there.
-func (g *gangPlan) takeEmpty(k keepable, rest []*request) []*request {
-	room := k.capacity.Minus(k.occupied.Amounts)
+// takeEmpty takes those asks off a list that fit on a node beside what is planned there and what
+// stays, and beside the claims that are kept from the gang.
+func (g *gangPlan) takeEmpty(k keepable, rest []*request, wanted map[*request]*node) []*request {
+	room := k.capacity.Minus(k.details.read().stays.Amounts)
+	for _, other := range k.claims {
+		if other.keepsFromGang(g.asks[len(g.asks)-1]) { // the least important one
+			room.Sub(other.Amounts)
+		}
+	}
 	if on := g.on[k.node]; on != nil {
 		room.Sub(on.used)
 	}
@@ -191,8 +174,29 @@ func (g *gangPlan) takeEmpty(k keepable, rest []*request) []*request {
 		}
 		asked = r.class
 		room.Sub(r.Amounts)
+		wanted[r] = k.node
 		return true
 	})
+}
+
+// keepsFromGang reports whether what is claimed for an ask is kept from one of a gang: those of one
+// gang take what is kept for any of them.
+func (r *request) keepsFromGang(member *request) bool {
+	return r.class.importance >= member.class.importance && !(r.application == member.application && startsWhole(r))
+}
+
+// roomForGang is what is free on a node for an ask of a gang.
+func (n *node) roomForGang(member *request) resources.Amounts {
+	if len(n.claims) == 0 {
+		return n.free
+	}
+	room := n.free.Clone()
+	for _, r := range n.claims {
+		if r.keepsFromGang(member) {
+			room.Sub(r.Amounts)
+		}
+	}
+	return room
 }
 
 // mayRunOn asks the resource manager whether an ask may run on a node at all. A plan that has asked

@@ -105,7 +105,7 @@ func (p gangs) holdMore(g *taskGroup) {
 
 // hold has one of the other asks wait for a placeholder.
 func (p gangs) hold(g *taskGroup, r *request) {
-	p.reservations.unreserve(r)
+	p.kept.end(r, "it waits for a placeholder", LossOfRoom)
 	p.extract(r)
 	members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
 	g.others.remove(r)
@@ -116,7 +116,7 @@ func (p gangs) hold(g *taskGroup, r *request) {
 // has a node reserved gives it up for a placeholder that runs only.
 func (g *taskGroup) mayAwaitPlaceholder(r *request) bool {
 	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.nominated() == nil &&
-		(r.reservation() == nil || g.free > g.held.len())
+		(r.claim() == nil || g.free > g.held.len())
 }
 
 // overtaken is the first of the other asks that comes before one which waits for a placeholder, as

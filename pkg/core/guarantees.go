@@ -192,9 +192,8 @@ type quotaNeed []quotaLack
 // is less.
 func (r *request) quotaToFree() (need quotaNeed) {
 	var below resources.Amounts
-	c := r.claimant()
 	for q := r.application.queue; q != nil; q = q.parent {
-		lack := q.quotaToFree(r, c)
+		lack := q.quotaToFree(r)
 		if lack.FitsIn(below) {
 			continue
 		}
@@ -207,7 +206,7 @@ func (r *request) quotaToFree() (need quotaNeed) {
 // quotaToFree is what a queue lacks of quota for an ask. Of one that uses
 // more than its max, and more than what is planned with, more is lacking than may be freed:
 // its sums can end at the end of 64 bits.
-func (q *queue) quotaToFree(r *request, c claimant) (lack resources.Amounts) {
+func (q *queue) quotaToFree(r *request) (lack resources.Amounts) {
 	for i, asked := range r.Amounts {
 		kind := resources.Kind(i)
 		most := q.max.Of(kind)
@@ -218,7 +217,7 @@ func (q *queue) quotaToFree(r *request, c claimant) (lack resources.Amounts) {
 			lack.Set(kind, resources.Unlimited)
 			continue
 		}
-		wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(c, kind))
+		wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(r.class.importance, kind))
 		if !r.keepsQuota() {
 			wanted = resources.Total(wanted, asked)
 		}

@@ -30,11 +30,11 @@ func (q *queue) headroomWithin(above *headroom) *headroom {
 		return h
 	}
 	h.in, h.kept, h.over = q, above.kept, above.over
-	first := claimant{Standing: Standing{Root: PriorityNone}, any: true}
+	first := int32(PriorityNone)
 	if len(q.kept) > 0 {
-		first.Root = q.asRootSees(q.waiting().top)
+		first = q.asRootSees(q.waiting().top)
 	}
-	if lowest := q.lowestHold(); first.Root > lowest {
+	if lowest := q.lowestKept(); first > lowest {
 		h.kept, h.over = true, lowest
 		if above.kept {
 			h.over = min(above.over, lowest)

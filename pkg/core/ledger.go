@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -35,16 +36,21 @@ type ledger struct {
 	absent       map[NodeID]*askSet    // asks whose required node is not known
 	unknown      map[string]*askSet    // asks by the kinds that they want and no node has
 
-	capacity  resources.Sum     // of all nodes
-	largest   resources.Amounts // the most of each kind that any node ever had
-	occupied  resources.Sum     // by foreign allocations on nodes
-	running   priorityCounts    // own allocations
-	nodeSlots []int32           // numbers of nodes that are gone, to be used again
-	arrivals  uint64            // requests that were ever registered
-	waiting   int               // asks
-	stamp     uint64            // counts changes that may change why asks wait
-	changes   changeSet
-	settled   bool // evictions may begin, see settling
+	capacity    resources.Sum     // of all nodes
+	largest     resources.Amounts // the most of each kind that any node ever had
+	occupied    resources.Sum     // by foreign allocations on nodes
+	running     priorityCounts    // own allocations
+	claims      []*request        // asks for which anything is kept, each at its place
+	holds       uint64            // counts changes of what nodes hold when all has left that may leave
+	slotsDue    bool              // something has changed that may help a class to a slot
+	slotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of gangs
+	importances priorityCounts    // of these
+	nodeSlots   []int32           // numbers of nodes that are gone, to be used again
+	arrivals    uint64            // requests that were ever registered
+	waiting     int               // asks
+	stamp       uint64            // counts changes that may change why asks wait
+	changes     changeSet
+	settled     bool // evictions may begin, see settling
 
 	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
@@ -118,13 +124,13 @@ func (l *ledger) forget(r *request) {
 func (l *ledger) book(r *request, n *node) {
 	app := r.application
 	l.stamp++
-	n.charge(r)
+	l.charge(r, n)
 	if !r.eviction.isNodeOnly() {
 		chargeAccounts(r, l.stamp)
 	}
 	l.setRan(app, true)
 	l.running.add(r.Priority)
-	app.queue.addRunning(r)
+	l.slotsDue = app.queue.addRunning(r) || l.slotsDue
 	app.allocations = addRequest(app.allocations, r, &r.at)
 	if r.Placeholder {
 		members{l}.seat(r)
@@ -146,16 +152,32 @@ func (l *ledger) unbook(r *request) {
 	if r.quorum != nil || r.TaskGroup != "" {
 		members{l}.countQuorum(r, -1)
 	}
-	n.discharge(r)
+	l.discharge(r)
 	if !r.eviction.isNodeOnly() {
 		dischargeAccounts(r, l.stamp)
 		l.changes.freeLimits(app)
 	}
 	l.running.remove(r.Priority)
 	app.queue.removeRunning(r)
+	l.slotsDue = l.slotsDue || len(app.queue.running) == 0
 	app.allocations = swapRemove(app.allocations, r.at, atApplication)
 	l.changes.node(n, nodeFreed|nodeRetry)
 	l.changes.application(app, quotaFreed)
+}
+
+// charge books a request on a node, and discharge takes it off again.
+func (l *ledger) charge(r *request, n *node) {
+	if !r.leaves() {
+		l.holds, l.slotsDue = l.holds+1, true
+	}
+	n.charge(r)
+}
+
+func (l *ledger) discharge(r *request) {
+	if !r.leaves() {
+		l.holds, l.slotsDue = l.holds+1, true
+	}
+	r.node.discharge(r)
 }
 
 // addPending books an ask, and subPending takes it off the books.
@@ -168,7 +190,6 @@ func (l *ledger) addPending(r *request) {
 		l.awaitKinds(r)
 	}
 	app.queue.addPending(r.Amounts)
-	l.countBound(r, r.class.standing, 1)
 	l.changes.application(app, 0)
 }
 
@@ -181,31 +202,7 @@ func (l *ledger) subPending(r *request) {
 		l.forgetKinds(r)
 	}
 	app.queue.subPending(r.Amounts)
-	l.countBound(r, r.class.standing, -1)
 	l.changes.application(app, 0)
-}
-
-// countBound counts an ask with a required node that waits without a promise of quota, with a
-// standing, or does not count it any more. One that is larger than its node gets no quota.
-func (l *ledger) countBound(r *request, standing Standing, by int) {
-	if r.Required == "" || !fitsOn(l.findNode(r.Required), r) {
-		return
-	}
-	for q := r.application.queue; q != nil; q = q.parent {
-		q.bound.count(standing, by)
-	}
-}
-
-// fitsOn reports whether a node is known and is not too small for an ask.
-func fitsOn(n *node, r *request) bool { return n != nil && r.Amounts.FitsIn(n.capacity) }
-
-// recountBound counts the asks that may run on a node only, or does not count them any more.
-func recountBound(l *ledger, n *node, by int) {
-	for r := range n.required.all {
-		if !r.promised() {
-			l.countBound(r, r.class.standing, by)
-		}
-	}
 }
 
 // setEviction sets whether and how an allocation is evicted, and what is counted
@@ -268,17 +265,15 @@ func (r *request) withoutRoom() *queue {
 	return found
 }
 
-// hasRoomFor reports whether this account alone has quota for an ask; for a nominated
-// one, or one that it is promised to, it is kept. A promise does not wait for the quota
-// that is being freed for others.
+// hasRoomFor reports whether this account alone has quota for an ask. Of one for which quota is
+// kept, evictions for equal asks are not waited for, but those for more important ones are.
 func (a *account) hasRoomFor(r *request) bool {
-	switch {
-	case r.promised():
-		return a.max.Room(a.used.Amounts, r.Amounts)
-	case r.nominated() != nil:
-		return a.keepsRoom(r.Amounts, r.claimant())
+	importance := r.class.importance
+	if !r.keepsQuota() {
+		return a.hasRoom(r.Amounts, importance)
 	}
-	return a.hasRoom(r.Amounts, r.claimant())
+	return a.max.Holds(r.Amounts, a.used.Amounts, a.nominated.Amounts) ||
+		importance < math.MaxInt32 && a.holds(r.Amounts, importance+1, r.Amounts) || importance == math.MaxInt32 && a.max.Room(a.used.Amounts, r.Amounts)
 }
 
 // mayTake reports whether an ask may take the place of an allocation by their

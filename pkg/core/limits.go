@@ -274,7 +274,7 @@ func (a *account) takeOver(app *application, stamp uint64) {
 	}
 	for _, r := range app.asks {
 		if r.keepsQuota() {
-			a.keep(r.Amounts, r.hold(), stamp)
+			a.keep(r.Amounts, r.class.importance, stamp)
 		}
 		if r.wait != nil && r.wait.hinted {
 			a.hint(r.Amounts)
@@ -321,13 +321,13 @@ func (r *request) heldBack() (found *account) {
 	return nil
 }
 
-// allows reports whether a limit has room for an ask. Nothing ends for a limit, so what one with a
-// required node was promised counts beside what is kept from it since then.
+// allows reports whether a limit has room for an ask. Nothing ends for a limit, so what is
+// kept for an ask counts beside what is kept from it since then.
 func (a *account) allows(r *request) bool {
-	if r.promised() {
-		return a.keepsRoom(r.Amounts, r.claimant())
+	if r.keepsQuota() {
+		return a.keepsRoom(r.Amounts, r.class.importance)
 	}
-	return a.hasRoomFor(r)
+	return a.hasRoom(r.Amounts, r.class.importance)
 }
 
 // whyHeldBack is the reason why an account holds an ask back.
@@ -347,15 +347,15 @@ func (r *request) whyHeldBack(a *account) (Reason, string) {
 }
 
 // keep keeps quota for an ask of the application, and unkeep gives it back.
-func (a *application) keep(amounts resources.Amounts, h hold, stamp uint64) {
+func (a *application) keep(amounts resources.Amounts, importance int32, stamp uint64) {
 	for _, account := range a.accounts() {
-		account.keep(amounts, h, stamp)
+		account.keep(amounts, importance, stamp)
 	}
 }
 
-func (a *application) unkeep(amounts resources.Amounts, h hold, stamp uint64) {
+func (a *application) unkeep(amounts resources.Amounts, importance int32, stamp uint64) {
 	for _, account := range a.accounts() {
-		account.unkeep(amounts, h, stamp)
+		account.unkeep(amounts, importance, stamp)
 	}
 }
 
@@ -364,11 +364,6 @@ func (a *application) allowExcess() {
 	for _, account := range a.accounts() {
 		account.allowExcess()
 	}
-}
-
-// isOverbooked reports whether more is used and kept of a quota or limit than there can be.
-func (a *application) isOverbooked() bool {
-	return a.queue.isOverbooked() || a.byUser.isOverbooked() || a.byGroup.isOverbooked()
 }
 
 // awaitLimit lists an ask with a required node to be tried again when a limit holds it.

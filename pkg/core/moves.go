@@ -35,9 +35,8 @@ func (p *Partition) endWait(r *request) {
 		r.quorum.resign(&p.ledger, r)
 	}
 	if r.wait != nil {
-		p.promises.end(r)
-		p.reservations.unreserve(r)
-		p.nominations.withdrawn(r)
+		passOn(&p.backlog, r)
+		p.kept.withdraw(r)
 		p.renominations.drop(r)
 	}
 	p.unbind(r)
@@ -89,10 +88,8 @@ func (p *Partition) boundTo(r *request) *node {
 		return nil
 	case r.Required != "":
 		return p.findNode(r.Required)
-	case r.reservation() != nil:
-		return p.findNode(r.reservation().Node)
-	case r.nominated() != nil:
-		return r.nominated().node
+	case r.claim() != nil:
+		return r.claim().node
 	}
 	return nil
 }

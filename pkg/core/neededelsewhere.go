@@ -41,11 +41,8 @@ func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 
 // awaitedOn are the asks for which room is on its way on a node.
 func awaitedOn(n *node) (keys []AllocationKey) {
-	for _, r := range n.nominated {
-		keys = append(keys, r.Key)
-	}
-	for r := range n.required.all {
-		if r.promised() {
+	for _, r := range n.claims {
+		if r.keepsQuota() {
 			keys = append(keys, r.Key)
 		}
 	}

@@ -1,15 +1,15 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A node is where allocations run. It stands in the order of nodes while it is
-// open: schedulable, and reserved for no ask.
+// schedulable.
 //
 //	allocated       = the sum of own
 //	occupied        = the sum of foreign
@@ -17,18 +17,18 @@ import (
 //	free            = capacity - allocated - occupied - awaited
 //	free is negative only if overcommitted is set
 //	releasing       = the sum of those of own and foreign that are being evicted
-//	nominatedAmounts = the sum of nominated
-//	room            = free - nominatedAmounts
+//	claimed         = the sum of claims
+//	room            = free - claimed
+//	stays           = the sum of those of own and foreign that leave only with the node
 type node struct {
 	// What a search and the order read comes first, so that it is close together.
 	links order.Links[*node]
 	score int64
 	id    NodeID
-	room  resources.Amounts // free itself while no ask is nominated
+	room  resources.Amounts // free itself while nothing is kept
 	most  resources.Amounts // room on any node of the subtree
 
 	slot        int32 // a small number that no other node has
-	claimsHeld  int32 // reservations of those that may run here only
 	schedulable bool
 	// overcommitted says that free may be negative: capacity was lost, or something came that no node refuses.
 	overcommitted bool
@@ -40,8 +40,7 @@ type node struct {
 	change        nodeChange // recorded, and not reacted to yet
 
 	// What else a placement reads and writes comes next.
-	reserved  *request   // the ordinary ask that holds a reservation
-	nominated []*request // those for which room is made
+	claims    []*request // the asks for which room is kept, in order
 	fresh     *freshNode // set while new room here may be of use
 	placedIn  uint64     // the batch that last placed or evicted something here
 	revision  uint64     // counts changes of what is on the node
@@ -121,6 +120,9 @@ func (n *node) charge(r *request) {
 		n.allocated.Add(amounts)
 		n.weakest.consider(r)
 	}
+	if !r.leaves() {
+		n.details.change().stays.Add(amounts)
+	}
 	n.countEviction(r, 1)
 	r.node = n
 	n.recount()
@@ -136,6 +138,9 @@ func (n *node) discharge(r *request) {
 		if n.weakest.is == r {
 			n.findWeakest()
 		}
+	}
+	if !r.leaves() {
+		n.details.change().stays.Sub(r.Amounts)
 	}
 	n.countEviction(r, -1)
 	r.node = nil
@@ -207,89 +212,63 @@ func (n *node) left(kind resources.Kind) int64 {
 	return left
 }
 
-// recountRoom works out the room beside what is kept for nominated asks.
+// recountRoom works out the room beside what is kept for asks.
 func (n *node) recountRoom() {
 	switch {
-	case len(n.nominated) > 0:
-		n.room = n.free.Minus(n.details.read().nominatedAmounts.Amounts)
+	case len(n.claims) > 0:
+		n.room = n.free.Minus(n.details.read().claimed.Amounts)
 	case len(n.room) != len(n.free) || len(n.free) > 0 && &n.room[0] != &n.free[0]:
 		n.room = n.free
 	}
 }
 
-// roomFor is what is free for asks of a standing: what is kept for asks of this standing
+// yields reports whether anything is kept here for an ask of less than an importance.
+func (n *node) yields(importance int32) bool {
+	return len(n.claims) > 0 && n.claims[len(n.claims)-1].class.importance < importance
+}
+
+// roomFor is what is free for asks of an importance: what is kept for asks of this importance
 // and above is not. The result may be memory of the node and must not be changed.
-func (n *node) roomFor(standing Standing) resources.Amounts {
-	if len(n.nominated) == 0 || n.nominated[len(n.nominated)-1].nominationStanding().Root >= standing.top() {
+func (n *node) roomFor(importance int32) resources.Amounts {
+	if !n.yields(importance) {
 		return n.room
 	}
 	room := n.free.Clone()
-	for _, r := range n.nominated {
-		if r.hold().keeps(claimant{Standing: standing}) {
+	for _, r := range n.claims {
+		if r.class.importance >= importance {
 			room.Sub(r.Amounts)
 		}
 	}
 	return room
 }
 
-// hasRoom reports whether an ask of these amounts and this standing fits.
-func (n *node) hasRoom(amounts resources.Amounts, standing Standing) bool {
-	return amounts.FitsIn(n.room) || len(n.nominated) > 0 && amounts.FitsIn(n.roomFor(standing))
-}
-
-// willHaveRoom reports whether such an ask fits once all evictions here have ended.
-func (n *node) willHaveRoom(amounts resources.Amounts, standing Standing) bool {
-	return !n.releasing.IsZero() && amounts.FitsInSum(n.roomFor(standing), n.releasing.Amounts)
-}
-
-// nominatedBefore is what is kept from an ask that may run here only for nominated ones: of a
-// higher priority, or for which room was made while it waited already.
-func (n *node) nominatedBefore(r *request) resources.Amounts {
-	var sum resources.Amounts
-	for _, other := range n.nominated {
-		if other.hold().keeps(claimant{Standing: r.class.standing, required: true}) {
-			sum.Add(other.Amounts)
+// roomToMake is what is free on a node where room is made for asks of an importance. The claims of
+// others that may run anywhere give way, if nothing is evicted for these: those of equal asks, and
+// all of them to a guarantee.
+func (n *node) roomToMake(importance int32, trigger preemptor.Trigger) resources.Amounts {
+	if len(n.claims) == 0 {
+		return n.free
+	}
+	room := n.free.Clone()
+	for _, r := range n.claims {
+		if r.class.importance >= importance && !(r.reserved() && (r.class.importance == importance || trigger == preemptor.Guarantee)) {
+			room.Sub(r.Amounts)
 		}
 	}
-	return sum
+	return room
 }
 
-// keepsFromEarlier reports whether room is on its way for an ask that requires its node and is kept
-// from another one, although that comes before it.
-func keepsFromEarlier(r, other *request) bool {
-	return r.promised() && other.rank().compare(r.rank()) < 0 && r.wait.promise.over.compare(other.class.standing) >= 0
+// freeFor is what is free for an ask beside the claims that are kept from it.
+func (n *node) freeFor(r *request) resources.Amounts {
+	if before := n.claimsBefore(r); len(before) > 0 {
+		return n.free.Minus(before)
+	}
+	return n.free
 }
 
-// claims is the sum of the asks of at least a standing that may run on this node only
-// and hold a reservation on it.
-func (n *node) claims(standing Standing) resources.Amounts {
-	var sum resources.Amounts
-	if !n.claimed() {
-		return nil
-	}
-	for r := range n.required.all {
-		if r.reservation() != nil && r.class.standing.compare(standing) >= 0 {
-			sum.Add(r.Amounts)
-		}
-	}
-	return sum
-}
-
-// claimsBefore is the sum of those asks that come before a nominated one: not of those that it
-// keeps its room from.
-func (n *node) claimsBefore(r *request) resources.Amounts {
-	sum := n.claims(r.class.standing)
-	if len(sum) == 0 {
-		return sum
-	}
-	hold := r.hold()
-	for other := range n.required.all {
-		if other.reservation() != nil && other.class.standing.compare(r.class.standing) >= 0 &&
-			hold.keeps(claimant{Standing: other.class.standing, required: true}) {
-			sum.Sub(other.Amounts)
-		}
-	}
-	return sum
+// hasRoom reports whether an ask of these amounts and this importance fits.
+func (n *node) hasRoom(amounts resources.Amounts, importance int32) bool {
+	return amounts.FitsIn(n.room) || n.yields(importance) && amounts.FitsIn(n.roomFor(importance))
 }
 
 // ownKeys are the keys of those own allocations for which a condition holds, in order.
@@ -332,7 +311,7 @@ const planMax = 1 << 60
 // isBeyondPlans reports whether amounts are counted here that are too large to make
 // room beside them.
 func (n *node) isBeyondPlans() bool {
-	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details.read().awaited.Above(planMax) || n.details.read().nominatedAmounts.Above(planMax)
+	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details.read().awaited.Above(planMax) || n.details.read().claimed.Above(planMax)
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.
@@ -360,28 +339,3 @@ func (n *node) allowExcess() { n.overcommitted = n.negative() }
 const AttributeReady = "ready"
 
 func isReady(n *node) bool { return n.attributes[AttributeReady] != "false" }
-
-// open reports whether ordinary asks may use the node.
-func (n *node) open() bool {
-	return n.schedulable && n.reserved == nil && !n.claimed()
-}
-
-// openTo reports whether ordinary asks of a standing may use the node: a reservation keeps
-// it from those of its standing and below only.
-func (n *node) openTo(standing Standing) bool {
-	return n.schedulable && !n.claimed() && (n.reserved == nil || n.reserved.class.standing.compare(standing) < 0)
-}
-
-// yieldsTo reports whether a class is more important than one of the asks that may run
-// anywhere and are bound to the node, of which the least important has a priority as the
-// root sees it.
-func (n *node) yieldsTo(c *class, above int32) bool {
-	if c.standing.Root != above || c.standing.fences == "" {
-		return c.standing.Root > above
-	}
-	return n.reserved != nil && n.reserved.class.standing.compare(c.standing) < 0 ||
-		slices.ContainsFunc(n.nominated, func(r *request) bool { return r.nominationStanding().compare(c.standing) < 0 })
-}
-
-// claimed reports whether an ask that may run here only holds a reservation.
-func (n *node) claimed() bool { return n.claimsHeld > 0 }

@@ -8,7 +8,8 @@ type nodeDetails struct{ own *details }
 
 // details are the values of nodeDetails.
 type details struct {
-	nominatedAmounts resources.Sum
+	claimed resources.Sum
+	stays   resources.Sum // what leaves only with the node
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
@@ -38,6 +39,6 @@ func (d *nodeDetails) change() *details {
 
 // isEmpty reports whether there is nothing in the details.
 func (d *details) isEmpty() bool {
-	return d.nominatedAmounts.IsZero() && d.awaited.IsZero() && d.expected == nil &&
+	return d.claimed.IsZero() && d.stays.IsZero() && d.awaited.IsZero() && d.expected == nil &&
 		d.evicted == 0 && !d.joined && d.devices.of == nil
 }

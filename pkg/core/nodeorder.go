@@ -22,7 +22,7 @@ type nodeOrder struct {
 // reposition brings the place of a node up to date.
 func (o *nodeOrder) reposition(n *node) {
 	score := n.scored(o.weights, o.packing)
-	o.tree.Settle(n, n.open() && !n.gone, score != n.score, true, func() { n.score = score })
+	o.tree.Settle(n, n.schedulable && !n.gone, score != n.score, true, func() { n.score = score })
 	if o.devices != nil {
 		o.devices.note(n)
 	}
@@ -189,7 +189,7 @@ func (f *freshNode) Links() *order.Links[*freshNode] { return &f.links }
 // usable is what asks may use of the node at most. Room that is kept for some of
 // them counts: others may come before those.
 func (f *freshNode) usable() resources.Amounts {
-	if !f.schedulable || f.claimed() {
+	if !f.schedulable {
 		return nil
 	}
 	return f.free
@@ -288,7 +288,7 @@ func (s *rooms) fitBelow(top *freshNode, c *class) bool {
 	if top == nil || !c.amounts.FitsIn(top.most) {
 		return false
 	}
-	return top.openTo(c.standing) && top.hasRoom(c.amounts, c.overrules()) ||
+	return top.schedulable && top.hasRoom(c.amounts, c.overrules()) ||
 		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
 }
 

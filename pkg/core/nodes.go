@@ -32,6 +32,7 @@ func (p commands) addNode(c AddNode) {
 	p.nodes.ReplaceOrInsert(n)
 	p.nodesByID[n.id] = n
 	p.capacity.Add(n.capacity)
+	p.holds, p.slotsDue = p.holds+1, true
 	p.largest.Raise(n.capacity)
 	p.changes.resized = true
 	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
@@ -46,7 +47,6 @@ func (p commands) addNode(c AddNode) {
 	if waiting := p.absent[n.id]; waiting != nil {
 		n.required = *waiting
 		delete(p.absent, n.id)
-		recountBound(&p.ledger, n, 1)
 	}
 	p.learnKinds(n.capacity)
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
@@ -80,11 +80,10 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	}
 	p.capacity.Sub(n.capacity)
 	p.capacity.Add(capacity)
+	p.holds, p.slotsDue = p.holds+1, true
 	p.largest.Raise(capacity)
 	p.changes.resized = true
-	recountBound(&p.ledger, n, -1)
 	n.capacity = capacity
-	recountBound(&p.ledger, n, 1)
 	n.recount()
 	n.allowExcess()
 	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
@@ -110,10 +109,7 @@ func (p commands) setSchedulable(id NodeID, schedulable bool) {
 		p.settling.extend()
 		n.held = false
 	} else {
-		if n.reserved != nil {
-			p.reservations.unreserve(n.reserved)
-		}
-		p.nominations.clearOn(n, "the node takes nothing new")
+		p.kept.clearOn(n, "the node takes nothing new")
 	}
 	p.renominations.nodeReady(n)
 	p.tell(&NodeSchedulable{n.id, schedulable})
@@ -129,21 +125,17 @@ func (p commands) removeNode(id NodeID) {
 		return
 	}
 	n.schedulable = false
-	if n.reserved != nil {
-		p.reservations.unreserve(n.reserved)
-	}
 	for r := range n.required.all {
-		p.promises.end(r)
-		p.reservations.unreserve(r)
+		p.kept.end(r, "the node is gone", LossOfRoom)
 	}
-	p.nominations.clearOn(n, "the node is gone")
-	recountBound(&p.ledger, n, -1)
+	p.kept.clearOn(n, "the node is gone")
 	p.nodes.Delete(n)
 	delete(p.nodesByID, n.id)
 	n.gone = true
 	p.order.reposition(n)
 	p.nodeSlots = append(p.nodeSlots, n.slot)
 	p.capacity.Sub(n.capacity)
+	p.holds, p.slotsDue = p.holds+1, true
 	p.changes.resized = true
 	for _, r := range slices.Clone(n.details.read().expected) {
 		gangs(p).rejoin(r)

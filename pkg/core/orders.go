@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -146,6 +148,9 @@ func (b *backlog) insert(r *request) {
 		g = b.newGroup(app, r.class)
 	}
 	b.work.Asks += uint64(g.add(r))
+	if r.class.slots.waits {
+		r.class.slots.waits, b.slotsDue = false, true
+	}
 	app.queue.waitSet.count(b.kinds, g.leaf, 1)
 	if r.wait != nil && r.wait.hinted {
 		g.hinted++
@@ -302,5 +307,18 @@ func (b *backlog) mark(leaf *leafClass) {
 	for _, g := range leaf.groups {
 		b.settleGroup(g)
 		b.changes.application(g.application, 0)
+	}
+}
+
+// passOn lets room be made for the class of an ask that waited for its guarantee: when that holds,
+// or, if the ask goes before, for the next one.
+func passOn(b *backlog, r *request) {
+	if r.wait.due.guarantee.IsZero() {
+		return
+	}
+	r.wait.due.guarantee = time.Time{}
+	if leaf := r.application.queue.classes[r.class]; leaf != nil && leaf.class.preempts {
+		leaf.class.simulations.help(nil)
+		b.activate(leaf)
 	}
 }

@@ -17,20 +17,19 @@ import (
 type Partition struct {
 	backlog // and with it the ledger
 
-	order        nodeOrder
-	predicates   predicates
-	refused      refused
-	reservations reservations
-	evictions    evictions
-	nominations  nominations
-	promises     promises
-	costs        costCache
-	attempts     attempts
-	retries      retries
-	quotas       quotas
-	hints        hints
-	reports      reports
-	settling     settling
+	order      nodeOrder
+	predicates predicates
+	refused    refused
+	kept       claims
+	slots      slots
+	evictions  evictions
+	costs      costCache
+	attempts   attempts
+	retries    retries
+	quotas     quotas
+	hints      hints
+	reports    reports
+	settling   settling
 
 	renominations renominations
 	gangWork      gangWork
@@ -42,6 +41,7 @@ type Partition struct {
 	round  round             // scratch
 	skips  skips             // in this batch
 	visit  uint64            // of all that may be tried, until nothing was left
+	rests  bool              // nothing more can be placed since the last command
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
@@ -53,15 +53,14 @@ func NewPartition(options Options, config Config) *Partition {
 	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
 	p.predicates = predicates{backlog: b}
 	p.refused = refused{backlog: b, predicates: &p.predicates, retries: &p.retries}
-	p.reservations = reservations{backlog: b, predicates: &p.predicates, counts: &p.counts}
+	p.kept = claims{backlog: b, counts: &p.counts, round: &p.round}
+	p.slots = slots{backlog: b, kept: &p.kept, predicates: &p.predicates}
 	p.evictions = evictions{backlog: b, counts: &p.counts}
-	p.nominations = nominations{backlog: b, reservations: &p.reservations, promises: &p.promises, counts: &p.counts, gangs: &p.gangWork}
-	p.promises = promises{backlog: b, reservations: &p.reservations, round: &p.round}
-	p.renominations = renominations{backlog: b, nominations: &p.nominations, evictions: &p.evictions, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
+	p.renominations = renominations{backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
 	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax, evaluationsMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
-		backlog: b, predicates: &p.predicates, costs: &p.costs, nominations: &p.nominations, evictions: &p.evictions,
+		backlog: b, predicates: &p.predicates, costs: &p.costs, kept: &p.kept, evictions: &p.evictions,
 		retries: &p.retries, counts: &p.counts,
 	}
 	p.quotas = quotas{
@@ -81,7 +80,7 @@ func NewPartition(options Options, config Config) *Partition {
 // of what the command names, and logarithmic in the size of the partition; Reconfigure
 // alone is linear in that size.
 func (p *Partition) Apply(now time.Time, c Command) Effects {
-	p.now, p.left, p.expected = now, 0, 1
+	p.now, p.left, p.expected, p.rests = now, 0, 1, false
 	commands{p}.apply(c)
 	return p.takeEffects()
 }
@@ -150,9 +149,13 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	}
 	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
 	more = more || replaces || len(p.gangWork.ready) > 0
+	if !more && p.slotsDue {
+		more = p.slots.look()
+	}
 	if p.waiting > 0 {
 		p.reports.watch()
 	}
+	p.rests = !more
 	return p.takeEffects(), more
 }
 
@@ -196,8 +199,8 @@ func (p *Partition) fireDue() (fired bool) {
 			commands{p}.reconsider()
 		case dueHeld:
 			p.settling.letGo()
-		case dueReservation:
-			p.reservations.wakeClass(d.class)
+		case dueSlots:
+			p.slotsDue = true
 		case dueGang:
 			gangs{p}.expire(d.application)
 		case dueGangs:
@@ -216,6 +219,6 @@ func (p *Partition) wake(r *request) {
 	if isDue(r.wait.due.retry, p.now) {
 		p.tryAgain(r)
 	}
-	p.reservations.wake(r)
+	p.slots.expire(r)
 	p.setTimer(r)
 }

@@ -106,12 +106,11 @@ func keysOf(texts []string) []AllocationKey {
 	return keys
 }
 
-// nominatedBefore lists the asks that are nominated to a node and come before another
-// one.
+// nominatedBefore lists the asks for which room is made on a node that is kept from another one.
 func (r *request) nominatedBefore(n *node) []AllocationKey {
 	var keys []AllocationKey
-	for _, other := range n.nominated {
-		if other != r && other.nominationStanding().compare(r.class.standing) >= 0 {
+	for _, other := range n.claims {
+		if other != r && other.nominated() != nil && other.class.importance >= r.class.importance {
 			keys = append(keys, other.Key)
 		}
 	}

@@ -149,7 +149,9 @@ func TestNothingIsAskedTwiceOfFullNodes(t *testing.T) {
 	for question, times := range questions {
 		assert.Equal(t, times, 1, question)
 	}
-	// Without the pod, with it, and whether the node can be reserved.
+	// Without the pod and with it. What fits in the place of each pod has no claim before an hour.
+	assert.Equal(t, asked, 2*nodes*asks)
+	last = untilQuiet(t, p, last, 2*time.Hour)
 	assert.Equal(t, asked, 3*nodes*asks)
 	untilQuiet(t, p, last, time.Hour)
 	assert.Equal(t, asked, 3*nodes*asks)

@@ -163,9 +163,9 @@ func (q *queue) waiting() *summary {
 // left of the quota. It reports whether it changed.
 func (q *queue) summarise() bool {
 	sum := *q.waiting()
-	first := claimant{any: true} // others below take no more of what is kept
+	first := int32(PriorityNone) // the importance of the highest; others below take no more of what is kept
 	if len(q.kept) > 0 {
-		first.Root = q.asRootSees(sum.top)
+		first = q.asRootSees(sum.top)
 	}
 	for _, leaf := range q.active { // their groups are not marked one by one
 		sum.ready = max(sum.ready, leaf.class.priority)
@@ -200,19 +200,6 @@ func (q *queue) asRootSees(priority int32) int32 {
 		priority = q.properties.seenFromAbove(priority)
 	}
 	return priority
-}
-
-// standing is that of an ask of a leaf.
-func (q *queue) standing(priority int32) Standing {
-	var s Standing
-	for ; q != nil; q = q.parent {
-		if q.properties.PriorityFence {
-			s = s.within(FencePriority{q.path, priority})
-		}
-		priority = q.properties.seenFromAbove(priority)
-	}
-	s.Root = priority
-	return s
 }
 
 // share is how much of its guarantee the queue uses.
@@ -257,14 +244,17 @@ func (q *queue) isBusy() bool { return !q.used.IsZero() || q.waits() }
 
 // addRunning counts an allocation that runs in a leaf, and removeRunning one that has
 // ended. After an end, smallest may be less than the allocations hold.
-func (q *queue) addRunning(r *request) {
-	if len(q.running) == 0 {
+func (q *queue) addRunning(r *request) (smaller bool) {
+	if smaller = len(q.running) == 0; smaller {
 		q.smallest = append(q.smallest[:0], r.Amounts...)
 	}
 	for i, least := range q.smallest {
-		q.smallest[i] = min(least, r.Amounts.Of(resources.Kind(i)))
+		if held := r.Amounts.Of(resources.Kind(i)); held < least {
+			q.smallest[i], smaller = held, true
+		}
 	}
 	q.running.add(r.Priority)
+	return smaller
 }
 
 func (q *queue) removeRunning(r *request) { q.running.remove(r.Priority) }

@@ -58,7 +58,7 @@ func startsTogether(r *request) bool {
 // keepsRoom reports whether room is kept for an ask. What was promised while its quorum ran
 // stays with it.
 func keepsRoom(r *request) bool {
-	return r.reservation() != nil || r.nominated() != nil || r.wait != nil && r.wait.former != ""
+	return r.claim() != nil || r.wait != nil && r.wait.former != ""
 }
 
 // enterQuorum makes a request a member of the quorum that it names, and leaveQuorum ends that.

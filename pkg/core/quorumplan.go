@@ -126,7 +126,7 @@ func (g *quorumPlan) exceeds(r *request) string {
 		for ; account != nil; account = account.parent {
 			use := g.planned[account]
 			switch {
-			case !account.hasRoom(use.Amounts, r.claimant()):
+			case !account.hasRoom(use.Amounts, r.class.importance):
 				return "the quota of " + account.subject.String()
 			case use.applications > 0 && account.applicationsMax > 0 && account.applications+use.applications > account.applicationsMax:
 				return "too many applications of " + account.subject.String()

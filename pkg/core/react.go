@@ -52,6 +52,7 @@ func (p *Partition) reactToNodes() {
 		if what&nodeRetry != 0 {
 			p.retryBound(n)
 		}
+		p.slotsDue = p.slotsDue || what&nodeUpdated != 0 && len(p.slots.classes) > 0
 		if what&nodeFreed != 0 {
 			if n.schedulable && p.closed.Len() > 0 {
 				p.rooms.appear(n)
@@ -79,7 +80,7 @@ func (p *predicates) nodeChanged(n *node, what nodeChange) {
 
 // retryBound has the asks tried again that are bound to a node.
 func (p *Partition) retryBound(n *node) {
-	if !n.retry && (n.required.len() > 0 || n.reserved != nil || len(n.nominated) > 0) {
+	if !n.retry && (n.required.len() > 0 || len(n.claims) > 0) {
 		n.retry = true
 		p.dirty = append(p.dirty, dirtyNode{node: n})
 	}
@@ -111,9 +112,8 @@ func (p *Partition) reactToQuotas() {
 		}
 		p.quotas.watchUp(q, what&quotaBooked != 0)
 		if what&(quotaLowered|quotaBooked) != 0 {
-			p.nominations.recheckQuota()
-			p.promises.recheck()
-			p.reservations.recheckLimits()
+			p.kept.recheck(q)
+			p.kept.recheckLimits()
 		}
 		if what&quotaFreed != 0 {
 			gangs{p}.cameFree()

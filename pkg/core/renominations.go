@@ -1,7 +1,6 @@
 package core
 
 import (
-	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -15,11 +14,11 @@ import (
 //	unready  by node, if its node is not known or takes nothing new yet
 type renominations struct {
 	*backlog
-	nominations *nominations
-	evictions   *evictions
-	predicates  *predicates
-	ready       askSet
-	unready     map[NodeID]*askSet
+	kept       *claims
+	evictions  *evictions
+	predicates *predicates
+	ready      askSet
+	unready    map[NodeID]*askSet
 }
 
 // add takes an ask that is new and was nominated before.
@@ -73,11 +72,7 @@ func (s *renominations) look() {
 		members{&s.ledger}.mayJoin(r)
 		s.evictions.countOnAll(n) // some were evicted for the ask, however long they take
 		if plan, ok := s.plan(r, n); ok {
-			over, overRequired := s.nominations.waitFor(r, n, &plan)
-			if plan.Trigger == preemptor.Guarantee { // it has made the room, as far as can be told
-				over = Standing{Root: math.MaxInt32}
-			}
-			s.nominations.addOver(r, n, &plan, over, overRequired)
+			s.kept.nominate(r, n, &plan)
 		}
 	}
 }
@@ -96,7 +91,7 @@ func (s *renominations) await(r *request) {
 // that are leaving make room. It is false if they do not make enough, of the node or of
 // the quota.
 func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok bool) {
-	if !s.wantsRoom(r) || n.isBlocked() || !n.gives(r) || r.lostQuota() {
+	if !s.wantsRoom(r) || n.isBlocked() || r.lostQuota() {
 		return plan, false
 	}
 	trigger, ok := s.trigger(r, n)
@@ -106,7 +101,7 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 	on := slices.DeleteFunc(n.candidates(), func(c preemptor.Candidate) bool { return !c.Releasing })
 	plan = preemptor.Plan(s.now, s.preemption.planFor(trigger),
 		preemptor.Ask{Trigger: trigger, Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority},
-		preemptor.Node{Kinds: s.kinds, Free: n.roomFor(r.class.standing).Minus(n.claims(r.class.standing)), On: on})
+		preemptor.Node{Kinds: s.kinds, Free: n.roomToMake(r.class.importance, trigger), On: on})
 	switch plan.Reason {
 	case preemptor.RoomIsThere: // whether it may run there is asked before it is placed
 		return plan, true
@@ -116,19 +111,14 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 	return plan, false
 }
 
-// gives reports whether no ordinary reservation keeps the node from an ask.
-func (n *node) gives(r *request) bool {
-	return n.reserved == nil || n.reserved == r || n.reserved.class.standing.compare(r.class.standing) < 0
-}
-
 // trigger is why an ask was nominated, as far as that can be told from what is leaving:
 // because of its priority, if those of a lower priority make enough room, else because of
 // its guarantee. It is false if neither makes room for it any more.
 func (s *renominations) trigger(r *request, n *node) (t preemptor.Trigger, ok bool) {
 	byPriority, byGuarantee := s.preemption.Priority != PriorityOff, r.isUnderGuarantee()
-	free := n.roomFor(r.class.standing).Clone()
+	free := n.roomFor(r.class.importance).Clone()
 	for _, other := range n.own {
-		if other.releasing() && s.mayTake(r.class.standing.Root, s.standing(other).Root) {
+		if other.releasing() && s.mayTake(r.class.importance, s.importance(other)) {
 			free.Add(other.Amounts)
 		}
 	}

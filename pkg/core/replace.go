@@ -182,9 +182,6 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	if result != placed {
 		return result
 	}
-	if n != nil && n.reserved != nil {
-		p.reservations.unreserve(n.reserved) // of a lower priority
-	}
 	p.left--
 	placeholder.node.placedIn = p.batch
 	told := members{&p.ledger}.pair(r, placeholder, n)
@@ -197,7 +194,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	}
 	if n != nil {
 		n.placedIn = p.batch
-		p.nominations.clearDisplaced(n)
+		p.kept.settle(n)
 	}
 	return placed
 }

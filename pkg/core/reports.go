@@ -265,13 +265,13 @@ func (s *reports) quotaText(r *request, path QueuePath) string {
 	for q.parent != nil && q.path != path {
 		q = q.parent
 	}
-	left, c := q.max.Minus(q.used.Amounts), r.claimant()
+	left := q.max.Minus(q.used.Amounts)
 	for i := range left {
 		if r.Amounts.Of(resources.Kind(i)) <= 0 {
 			left[i] = resources.Unlimited
 		}
 		if left[i] != resources.Unlimited {
-			left[i] = resources.Total(left[i], -q.keptFrom(c, resources.Kind(i)))
+			left[i] = resources.Total(left[i], -q.keptFrom(r.class.importance, resources.Kind(i)))
 		}
 	}
 	return fmt.Sprintf("request does not fit in queue %s: requests %s, available %s", path, s.kinds.Format(r.Amounts), s.kinds.FormatLimits(left))
@@ -288,7 +288,7 @@ func (r *request) refusalText() string {
 
 // fullText says what is known of the required node of an ask, which has no room.
 func (r *request) fullText() string {
-	if r.reservation() != nil { // it is being made, or will be
+	if r.claim() != nil { // it is being made, or will be
 		return fmt.Sprintf("waits for room on required node %s: %s", r.Required, r.wait.detail)
 	}
 	return fmt.Sprintf("no room on required node %s: %s", r.Required, r.wait.detail)

@@ -37,26 +37,24 @@ type request struct {
 
 // A wait is what is known of an ask that was tried and not placed.
 type wait struct {
-	reason      Reason
-	detail      string
-	reservation *Reservation
-	nomination  *nomination // of an ask that may run anywhere
-	promise     *promise    // of quota, to an ask with a required node
-	since       time.Time   // when an ask first had no room on its required node
-	told        bool        // victims were told to end for it
-	tookEqual   bool        // a victim that was told to end for it has its priority
-	ran         bool        // it ran after that, and its binding failed
-	unused      int         // how often victims ended for it and it did not run
-	unusedWhy   string      // why it did not the last time
-	delayed     bool        // it is in no order until the time of its retry
-	held        bool        // it is in no order because of its gang
-	larger      bool        // than the placeholders of its task group: it waits for none
-	bindings    int         // that failed, one after the other
-	avoid       NodeID      // where binding failed last
-	former      NodeID      // where it was nominated before a restart, until that is looked at
-	quota       *queue      // whose quota it waits for while it is bound to a node
-	limit       *account    // the limit it waits for, of an ask with a required node
-	hinted      bool        // the resource manager was told that it fits on no node
+	reason    Reason
+	detail    string
+	claim     *claim    // nil if nothing is kept for it
+	since     time.Time // when an ask first had no room on its required node
+	told      bool      // victims were told to end for it
+	tookEqual bool      // a victim that was told to end for it has its priority
+	ran       bool      // it ran after that, and its binding failed
+	unused    int       // how often victims ended for it and it did not run
+	unusedWhy string    // why it did not the last time
+	delayed   bool      // it is in no order until the time of its retry
+	held      bool      // it is in no order because of its gang
+	larger    bool      // than the placeholders of its task group: it waits for none
+	bindings  int       // that failed, one after the other
+	avoid     NodeID    // where binding failed last
+	former    NodeID    // where it was nominated before a restart, until that is looked at
+	quota     *queue    // whose quota it waits for while it is bound to a node
+	limit     *account  // the limit it waits for, of an ask with a required node
+	hinted    bool      // the resource manager was told that it fits on no node
 
 	attempts  []PreemptionAttempt // the last ones, by trigger
 	plan      *preemptor.Decision // the last one to make room for it
@@ -75,27 +73,6 @@ func (r *request) waiting() *wait {
 	}
 	return r.wait
 }
-
-func (r *request) reservation() *Reservation {
-	if r.wait == nil {
-		return nil
-	}
-	return r.wait.reservation
-}
-
-// nominated is the nomination of an ask, nil if it has none.
-func (r *request) nominated() *nomination {
-	if r.wait == nil {
-		return nil
-	}
-	return r.wait.nomination
-}
-
-// promised reports whether quota is kept for an ask with a required node.
-func (r *request) promised() bool { return r.wait != nil && r.wait.promise != nil }
-
-// keepsQuota reports whether the quota for an ask is kept already.
-func (r *request) keepsQuota() bool { return r.nominated() != nil || r.promised() }
 
 // releasing reports whether an allocation is being evicted and its room is counted
 // on.
@@ -120,41 +97,20 @@ func inOrder(a, b *request) int {
 
 // An askRank is what asks of all queues are compared by.
 type askRank struct {
-	standing Standing
-	priority int32
-	created  time.Time
-	number   uint64
+	importance, priority int32
+	created              time.Time
+	number               uint64
 }
 
 func (r *request) rank() askRank {
-	return askRank{r.class.standing, r.Priority, r.Created, r.number}
+	return askRank{r.class.importance, r.Priority, r.Created, r.number}
 }
 
 func (a askRank) compare(b askRank) int {
 	return cmp.Or(
-		a.standing.inOrder(a.priority, b.standing, b.priority),
+		cmp.Compare(b.importance, a.importance), cmp.Compare(b.priority, a.priority),
 		a.created.Compare(b.created), cmp.Compare(a.number, b.number),
 	)
-}
-
-// A nomination is the node on which room is being made for an ask. The room is kept
-// from asks of its priority and below, and so is the quota. The ask may still be
-// placed on any other node.
-//
-// If anything is evicted, the room is also kept from the asks that waited already, with
-// room of their own or without, however important they are: what is evicted for one ask
-// would otherwise be of use to another, and in vain for the first. Over is the highest
-// standing of those that may run anywhere, and overRequired the highest standing of those
-// that may run on the node only.
-type nomination struct {
-	node    *node
-	at      int // the place in the list of all
-	since   time.Time
-	trigger preemptor.Trigger
-
-	over, overRequired Standing
-	// harmless says that the loop guard forgets the evictions if the ask is placed.
-	harmless bool
 }
 
 // An eviction tracks an allocation from the release message until the resource

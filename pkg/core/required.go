@@ -12,21 +12,17 @@ import (
 // which victims are needed are planned together, and the victims are told at the end: so
 // none of them could have stayed.
 //
-// An ask holds its node and the quota only while room is on its way there. While it is
-// too young for a plan, it holds the node alone.
+// An ask has a claim only while room is on its way. While it is too young for a plan, no quota
+// is kept for it.
 type round struct {
 	cycle
 	node *node
-	// served are the asks before, for which room is on its way, and kept is the sum of
-	// them.
-	served []*request
-	kept   resources.Amounts
-	// together are the asks after those for which plan was made, whose victims do not
-	// know of it yet, and wanted is the sum of them.
+	// together are the asks for which plan was made, whose victims do not know of it yet, and
+	// wanted is the sum of them.
 	together []*request
 	wanted   resources.Amounts
 	plan     preemptor.Decision
-	ended    uint64 // how many promises were given up before that
+	broken   uint64 // how many asks with a required node had given up their quota before that
 }
 
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
@@ -47,12 +43,11 @@ func (p cycle) tryRequired(n *node) outcome {
 	if !p.plain {
 		slices.SortFunc(list, func(a, b *request) int { return a.rank().compare(b.rank()) })
 	}
-	putKeptFirst(list)
-	for i, r := range list {
+	for _, r := range list {
 		if r.wait != nil && r.wait.delayed {
 			continue
 		}
-		if other := p.before(firstInOrder(list[i:])); other != nil && compete(r, other) {
+		if other := p.before(r); other != nil && compete(r, other) {
 			p.tryRest(n, r)
 			break
 		}
@@ -101,7 +96,7 @@ func (d *round) try(r *request) outcome {
 		r.wait.limit = nil
 	}
 	short := r.withoutRoom()
-	if short == nil && r.Amounts.FitsIn(d.freeFor(r)) {
+	if short == nil && r.Amounts.FitsIn(d.node.freeFor(r)) {
 		return d.place(r)
 	}
 	if short != nil {
@@ -109,7 +104,6 @@ func (d *round) try(r *request) outcome {
 	}
 	lack := r.quotaToFree()
 	if len(lack) == 0 && r.planHolds(d.node, d.now) {
-		d.keep(r)
 		return waits
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
@@ -133,47 +127,10 @@ func (d *round) makeRoomDespite(r *request, lack quotaNeed, refusal error) outco
 	if d.makeRoom(r, lack) == flush {
 		return flush
 	}
-	if r.reservation() == nil {
+	if r.claim() == nil {
 		d.refusedOnItsNode(r, refusal)
 	}
 	return waits
-}
-
-// freeFor is what is free for an ask beside what is kept for those before it.
-func (d *round) freeFor(r *request) resources.Amounts {
-	free := d.node.free
-	for _, kept := range [...]resources.Amounts{d.kept, d.wanted, d.keptElse(r)} {
-		if len(kept) > 0 {
-			free = free.Minus(kept)
-		}
-	}
-	return free
-}
-
-// keptElse is what is kept from an ask for others than those before it: for nominated asks, and for
-// those that require the node and are not tried now.
-func (d *round) keptElse(r *request) resources.Amounts {
-	sum := d.node.nominatedBefore(r)
-	for other := range d.node.required.all {
-		if d.isKeptElse(other, r) {
-			sum.Add(other.Amounts)
-		}
-	}
-	return sum
-}
-
-// isKeptElse reports whether room is kept for an ask from another one before which it was not tried.
-func (d *round) isKeptElse(r, from *request) bool {
-	return keepsFromEarlier(r, from) && !slices.Contains(d.served, r) && !slices.Contains(d.together, r)
-}
-
-// keep has room that is on its way for an ask kept from those after it.
-func (d *round) keep(r *request) {
-	if r.promised() {
-		d.kept.Add(r.Amounts)
-		d.served = append(d.served, r)
-		d.nominations.clearOutbid(r)
-	}
 }
 
 // place places an ask that has room. If the resource manager refuses it, allocations
@@ -192,7 +149,6 @@ func (d *round) place(r *request) outcome {
 		d.cycle.place(r, d.node)
 		return placed
 	case r.promised() && d.predicates.feasibleAfterEvictions(r, d.node):
-		d.keep(r)
 		return waits
 	case r.waiting().told && d.node.releasing.IsZero() && d.overdueFor(r) == nil:
 		d.roomUnused(r, err.Error())
@@ -206,20 +162,19 @@ func (d *round) conflict(r *request) error {
 	if d.options.Simulate == nil {
 		return nil
 	}
-	before := slices.Concat(d.keptBefore(r), d.together)
+	before := d.before(r)
 	if len(before) == 0 {
 		return nil
 	}
 	return d.simulate(append(before, r), 1, nil)
 }
 
-// keptBefore are the asks for which room is on its way that is kept from an ask: those before it, and
-// those after it for which that room was made while it waited already.
-func (d *round) keptBefore(r *request) []*request {
-	list := d.served
-	for other := range d.node.required.all {
-		if d.isKeptElse(other, r) {
-			list = append(slices.Clip(list), other)
+// before are the asks with the same required node that come before one and for which room is on
+// its way, in order.
+func (d *round) before(r *request) (list []*request) {
+	for _, other := range d.node.claims {
+		if other.promised() && other != r && other.keepsFrom(r) {
+			list = append(list, other)
 		}
 	}
 	return list
@@ -285,8 +240,8 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 	w := r.wait
 	w.planned, w.detail = d.node.revision, plan.Summary(d.kinds)
 	if plan.Reason == preemptor.Chosen && d.attempts.thrashes(r) {
-		d.letGo(r, LossOfRoom)
 		w.detail = d.holdsBack(r)
+		d.letGo(r, LossOfRoom)
 		return
 	}
 	if plan.Reason != preemptor.WaitsForReleasing || !r.promised() || w.plan == nil {
@@ -300,11 +255,13 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 		d.join(r)
 		d.spare(lack)
 	case preemptor.WaitsForReleasing, preemptor.RoomIsThere:
-		d.serve(r)
-		d.keep(r)
+		d.kept.promise(r, d.node)
+		d.kept.settleQuota(r)
 	case preemptor.TooYoung:
-		d.promises.end(r)
-		d.reservations.claim(r, d.node)
+		if r.promised() {
+			d.letGo(r, LossOfRoom)
+		}
+		d.kept.reserve(r, d.node)
 		w.due.retry = plan.Again
 		d.setTimer(r)
 	default:
@@ -314,25 +271,16 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 
 // join has an ask planned together with those before it.
 func (d *round) join(r *request) {
-	d.serve(r)
+	d.kept.promise(r, d.node)
 	if len(d.together) == 0 {
-		d.ended = d.promises.ended
+		d.broken = d.kept.broken
 	}
 	d.together = append(d.together, r)
 	d.wanted.Add(r.Amounts)
 }
 
-// serve keeps the node and the quota for an ask.
-func (d *round) serve(r *request) {
-	d.promises.add(r)
-	d.reservations.claim(r, d.node)
-}
-
-// letGo keeps nothing for an ask any more.
-func (p cycle) letGo(r *request, loss Loss) {
-	p.promises.end(r)
-	p.reservations.end(r, loss)
-}
+// letGo keeps nothing for an ask with a required node any more.
+func (p cycle) letGo(r *request, loss Loss) { p.kept.end(r, "", loss) }
 
 // giveUp notes that no room can be made for an ask. It is tried again when its node
 // changes, or what it lacks of quota is there; what the resource manager said is asked

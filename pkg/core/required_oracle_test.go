@@ -19,6 +19,7 @@ import (
 // A requiredWorld is one full node and some asks that may run there only. It keeps books
 // of its own, and knows nothing of how victims are chosen.
 type requiredWorld struct {
+	came int32 // the highest priority of the others that came
 	*rand.Rand
 	p        *core.Partition
 	now      time.Time
@@ -152,10 +153,12 @@ func (w *requiredWorld) play(t *testing.T, others int) {
 	for len(left) > 0 {
 		if others > 0 {
 			others--
-			w.hear(w.p.Apply(w.now, core.AddAllocation{Allocation: &core.Allocation{
+			other := &core.Allocation{
 				Key: core.AllocationKey(fmt.Sprint("other", others)), Application: []core.ApplicationID{"web", "agents"}[w.IntN(2)],
 				Amounts: resources.Amounts{int64(1 + w.IntN(3))}, Priority: w.Int32N(4), Created: w.now,
-			}}))
+			}
+			w.came = max(w.came, other.Priority)
+			w.hear(w.p.Apply(w.now, core.AddAllocation{Allocation: other}))
 			w.schedule(t)
 		}
 		w.now = w.now.Add(time.Second)

@@ -15,21 +15,18 @@ import (
 func (d *round) planFor(asks []*request, lack quotaNeed) preemptor.Decision {
 	last := asks[len(asks)-1]
 	ask := preemptor.Ask{Key: string(last.Key), Amounts: last.Amounts, Priority: last.Priority, Reserved: last.wait.since}
-	on := preemptor.Node{Kinds: d.kinds, Free: d.freeFor(last)}
+	on := preemptor.Node{Kinds: d.kinds, Free: d.node.freeFor(last)}
 	lack.setOn(&on)
-	var before []*request
 	if len(asks) > 1 {
 		on.Free = on.Free.Plus(d.wanted)
 		ask.Amounts = d.wanted.Plus(last.Amounts)
-	} else {
-		before = d.together
 	}
 	d.fillCandidates(&on, last, lack, len(asks) > 1)
 	if d.severalQueues(asks) {
 		d.narrow(on.On, asks)
 	}
 	if d.options.Simulate != nil {
-		on.Fits = d.simulation(slices.Concat(d.keptBefore(last), before, asks), len(asks))
+		on.Fits = d.simulation(d.beside(asks), len(asks))
 		on.AwaitsQuota = last.withoutRoom() != nil
 	}
 	cfg := d.preemption.RequiredNode
@@ -90,6 +87,13 @@ func (d *round) mayFree(lack quotaNeed) bool {
 
 func (d *round) isVictim(key string) bool {
 	return slices.ContainsFunc(d.plan.Victims, func(v preemptor.Victim) bool { return v.Key == key })
+}
+
+// beside are some asks after those that come before the last of them, and for which room is on its
+// way too.
+func (d *round) beside(asks []*request) []*request {
+	others := slices.DeleteFunc(d.before(asks[len(asks)-1]), func(r *request) bool { return slices.Contains(asks, r) })
+	return append(others, asks...)
 }
 
 // simulation is the question whether the last of some asks may run together on the node
@@ -182,7 +186,7 @@ func (d *round) frees(lack quotaNeed, victims []preemptor.Victim) bool {
 // suffice reports whether all asks that are planned together can run without these.
 func (d *round) suffice(victims []preemptor.Victim) bool {
 	last := d.together[len(d.together)-1]
-	room := d.freeFor(last).Plus(d.node.releasing.Amounts)
+	room := d.node.freeFor(last).Minus(last.Amounts).Plus(d.node.releasing.Amounts)
 	removed := []string{}
 	for r := range d.node.allOn {
 		if r.releasing() {
@@ -197,7 +201,7 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 		return false
 	}
 	return d.options.Simulate == nil ||
-		d.simulate(slices.Concat(d.keptBefore(last), d.together), len(d.together), keysOf(removed)) == nil
+		d.simulate(d.beside(d.together), len(d.together), keysOf(removed)) == nil
 }
 
 // commit has the victims end that were chosen for the asks that were planned together,
@@ -209,7 +213,7 @@ func (d *round) commit() bool {
 	if len(asks) == 0 {
 		return true
 	}
-	if d.promises.ended != d.ended {
+	if d.kept.broken != d.broken {
 		for _, r := range asks {
 			r.wait.plan = nil
 		}
@@ -227,7 +231,7 @@ func (d *round) commit() bool {
 			own = d.shareOf(r, &plan, shares[i])
 		}
 		d.evict(r, &own)
-		d.keep(r)
+		d.kept.settleQuota(r)
 	}
 	return true
 }
@@ -239,9 +243,9 @@ func (d *round) share(asks []*request, victims []preemptor.Victim) [][]preemptor
 	left := slices.Clone(victims)
 	slices.SortStableFunc(left, func(a, b preemptor.Victim) int { return cmp.Compare(b.Priority, a.Priority) })
 	shares := make([][]preemptor.Victim, len(asks))
-	var used, added resources.Amounts
+	var added resources.Amounts
 	for i, r := range asks {
-		short := r.Amounts.Shortfall(d.freeFor(r).Plus(d.node.releasing.Amounts).Plus(added).Minus(used))
+		short := r.Amounts.Shortfall(d.node.freeFor(r).Plus(d.node.releasing.Amounts).Plus(added))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
 			if v.Priority > r.Priority || !holdsAny(v.Amounts, short) {
 				return false
@@ -251,7 +255,6 @@ func (d *round) share(asks []*request, victims []preemptor.Victim) [][]preemptor
 			shares[i] = append(shares[i], v)
 			return true
 		})
-		used.Add(r.Amounts)
 	}
 	shares[0] = append(shares[0], left...) // which end a conflict
 	return shares
@@ -264,7 +267,7 @@ func (d *round) shareOf(r *request, plan *preemptor.Decision, victims []preempto
 	}
 	own := *plan
 	own.Ask, own.Asked, own.Victims = string(r.Key), r.Amounts.Clone(), victims
-	own.Free, own.Releasing, own.Freed = d.freeFor(r), d.node.releasing.Clone(), nil
+	own.Free, own.Releasing, own.Freed = d.node.freeFor(r), d.node.releasing.Clone(), nil
 	own.Needed = nil
 	for i, short := range r.Amounts.Shortfall(own.Free.Plus(own.Releasing)) {
 		own.Needed.Set(resources.Kind(i), max(short, 0))
@@ -286,12 +289,6 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		}
 		r.application.thrashGuard().count++
 		w.told = true
-		d.promises.keepFrom(r, r.quotaWaiters())
-		for other := range d.node.required.all {
-			if !other.promised() && other.Amounts.FitsIn(d.node.capacity) {
-				d.promises.keepFrom(r, other.class.standing)
-			}
-		}
 	}
 	w.planned = d.node.revision
 }

@@ -29,7 +29,7 @@ func TestReservationsBeyondReserveTriesMax(t *testing.T) {
 	for i := range nodes {
 		n := core.AddNode{ID: core.NodeID(fmt.Sprintf("n%03d", i)), Capacity: []int64{2}}
 		p.Apply(start, n)
-		runs := ask("a", fmt.Sprint("runs", i), 2)
+		runs := ask("a", fmt.Sprint("runs", i), 1)
 		runs.Allocation.Node = n.ID
 		p.Apply(start, runs)
 	}

@@ -81,12 +81,8 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 		w := r.waiting()
 		w.plan, w.plannedAt, w.attempts = v.Plan, v.Planned, v.Attempts
 	}
-	switch { // it is one or the other
-	case v.Required != "" && v.Reserved != "" && v.Plan != nil && v.Plan.Reason != preemptor.TooYoung:
-		p.promises.add(r)
-		p.promises.keepFrom(r, v.KeptFromRequired)
-	case v.Nominated != "":
-		p.nominations.addOver(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger}, v.KeptFrom, v.KeptFromRequired)
+	if v.Nominated != "" {
+		p.kept.nominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
 	}
 }
 
@@ -122,16 +118,18 @@ func (p *Partition) restoreNode(v *NodeView) {
 		}
 	}
 	for _, held := range v.Reservations {
-		own := held
 		r := p.requests[held.Key]
 		if held.Required {
 			r.waiting().since = held.At
 		}
-		p.reservations.reserve(r, n)
-		r.wait.reservation = &own
+		p.kept.hold(r, n)
+		r.wait.claim.since = held.At
+		if plan := r.wait.plan; held.Required && plan != nil && plan.Reason != preemptor.TooYoung {
+			p.kept.keepQuotaToo(r)
+		}
 		if startsWhole(r) {
 			gang := r.application.gang
-			gang.priority = max(gang.priority, r.class.standing.Root)
+			gang.priority = max(gang.priority, r.class.importance)
 			p.gangWork.holder = r.application
 		}
 	}

@@ -49,8 +49,6 @@ func standsWhereTheOtherStood(t *testing.T, h *history, seed uint64) {
 			assert.DeepEqual(t, asks[k].Allocation, ask.Allocation)
 			assert.Equal(t, asks[k].Nominated, ask.Nominated)
 			assert.Equal(t, asks[k].Reserved, ask.Reserved)
-			assert.Equal(t, asks[k].KeptFrom, ask.KeptFrom)
-			assert.Equal(t, asks[k].KeptFromRequired, ask.KeptFromRequired)
 		}
 	}
 	for more := true; more; {

@@ -182,7 +182,7 @@ func (s *retries) helpedBy(n *node, some func(*class) bool) {
 			freed, victims = s.freeable(n, c.priority)
 			known, of = true, c.priority
 		}
-		return victims && c.amounts.FitsInSum(freed, n.roomFor(c.standing))
+		return victims && c.amounts.FitsInSum(freed, n.roomToMake(c.importance, preemptor.Priority))
 	}, s.leastToTake(n.lowestPriority()))
 }
 
@@ -205,7 +205,7 @@ func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, vi
 func (s *retries) roomTaken(r *request) {
 	n := r.node
 	s.filter(n, func(c *class) bool {
-		return c.amounts.FitsInSum(n.roomFor(c.standing), r.Amounts)
+		return c.amounts.FitsInSum(n.roomFor(c.importance), r.Amounts)
 	}, s.leastToTake(r.Priority))
 }
 

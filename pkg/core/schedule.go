@@ -150,7 +150,9 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 	default:
 		p.countFailure(r.application, r.class)
 		p.closeClass(r.class)
-		p.reservations.reserveLater(r)
+		r.waiting().reason = NoNodeFits
+		p.changes.application(r.application, 0)
+		p.slots.wanted(r.class)
 		p.hints.later()
 	}
 }
@@ -169,33 +171,23 @@ func (p cycle) markUnschedulable(r *request) {
 
 // place commits a decision: the ask becomes an allocation on the node.
 func (p cycle) place(r *request, n *node) {
-	if n.reserved != nil && n.reserved != r && r.Required == "" {
-		p.reservations.unreserve(n.reserved) // of a lower priority
-	}
-	var claim claimant
-	anyKept := len(p.nominations.list)+len(p.promises.list) > 0
-	if anyKept {
-		claim = r.claimant()
-	}
+	kept := len(p.claims) > 0
 	bound := r.placedOn(n.id, p.now)
 	bound.Settled = r.wait != nil && r.wait.tookEqual
 	what := nodeRetry // other asks that wait for it may not fit beside this one
-	if held := r.nominated(); held != nil {
+	if held := r.claim(); held != nil {
 		r.application.thrashGuard().takeBack(held)
 		if held.node == n {
-			p.nominations.remove(r, NominationEnded{Reason: "placed"}) // and take what was kept
-			if p.preemption.Priority == EqualToo && !bound.Settled || held.over.compare(r.class.standing) > 0 {
-				what |= nodeYields // its equals, or others, respected what was kept, and may take its place
+			if held.evicts && p.preemption.Priority == EqualToo && !bound.Settled {
+				what |= nodeYields // its equals respected what was kept, and may take its place
 			}
+			p.kept.take(r, NominationEnded{Reason: "placed"})
 		}
-	}
-	if r.promised() {
-		p.promises.take(r)
 	}
 	c := r.class
 	p.endWait(r)
 	if c.closed {
-		p.reservations.restartDelay(c)
+		c.since, p.slotsDue = p.now, p.slotsDue || c.slots.held > 0
 	}
 	r.Allocation = bound
 	p.run(r, n)
@@ -203,13 +195,13 @@ func (p cycle) place(r *request, n *node) {
 	p.changes.node(n, what)
 	p.changes.placed = append(p.changes.placed, r)
 	p.work.Placements++
-	if len(p.reservations.list) > 0 {
-		p.reservations.recheckLimits()
-	}
 	p.tell(Placed{r.Allocation})
 	p.left--
-	if anyKept {
-		p.nominations.clearOutbid(r) // first, as that may leave room to others
-		p.nominations.clearDisplacedBy(claim, n)
+	if kept {
+		if r.application.isLimited() {
+			p.kept.recheckLimits()
+		}
+		p.kept.settleQuota(r) // first, as that may leave room to others
+		p.kept.settle(n)
 	}
 }

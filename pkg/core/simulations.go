@@ -195,7 +195,7 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 		err := p.simulate(r, n, keysOf(removed))
 		p.attempt.about(n).fits[text] = err
 		p.attempt.noteUnresolvable(n, err, p.updated)
-		if err != nil && len(removed) == len(n.own) && len(n.nominated) == 0 {
+		if err != nil && len(removed) == len(n.own) && len(n.claims) == 0 {
 			p.attempt.emptied.add(n.slot, n.changedAt, p.changed)
 		}
 		return err

@@ -151,7 +151,7 @@ func (a *attempts) mayShare(c *nodeCosts, r *request, like []*leafClass) bool {
 	}
 	for i := range c.heap[:min(len(c.heap), togetherNodesMax)] {
 		n := c.heap[i].node
-		free, largest := n.roomFor(r.class.standing), n.largestHeld()
+		free, largest := n.roomToMake(r.class.importance, c.trigger), n.largestHeld()
 		if !n.releasing.IsZero() && r.Amounts.FitsInSum(free, n.releasing.Amounts) {
 			return true
 		}

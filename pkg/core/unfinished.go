@@ -14,6 +14,7 @@ type unfinished struct {
 	failed     []PreemptionAttempt
 	among      *nodeCosts // of the nodes that have changed, if no others are looked at
 	upTo       uint64     // the count of changed nodes up to which these are known
+	kept       bool       // there is room for the ask, which is kept for more important ones
 	dryRuns
 }
 

@@ -37,6 +37,9 @@ func (p *Partition) Verify() error {
 	checkQuorums(&v)
 	v.totals()
 	v.classes()
+	checkClaims(&v)
+	checkSlots(&v)
+	checkWakes(&v)
 	v.ranked()
 	v.preemption()
 	v.noted()
@@ -87,10 +90,11 @@ func (v *verifier) nodes() {
 		if evicted != n.details.read().evicted {
 			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.details.read().evicted)
 		}
-		v.nominated(n, releasing)
+		v.expected(n)
+		checkClaimsOn(v, n, releasing)
 		v.found += len(n.foreign)
-		if v.settled && n.open() != n.links.In() {
-			v.breaks("node %s: open is %t, in the order is %t", n.id, n.open(), n.links.In())
+		if v.settled && n.schedulable != n.links.In() {
+			v.breaks("node %s: schedulable is %t, in the order is %t", n.id, n.schedulable, n.links.In())
 		}
 		if v.settled && n.links.In() && n.score != n.scored(v.p.order.weights, v.p.order.packing) {
 			v.breaks("node %s: score %d is stale", n.id, n.score)
@@ -238,15 +242,9 @@ func (v *verifier) waiting(r *request) {
 	if r.wait != nil && r.wait.former != "" {
 		v.renominated++
 	}
-	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.standing != v.p.standing(r) ||
+	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.importance != v.p.importance(r) ||
 		r.class.preempts != (v.p.settled && v.p.wantsRoom(r)) || r.class.nominated != (r.nominated() != nil) {
 		v.breaks("ask %s is not of the class it is counted with", r.Key)
-	}
-	if held := r.reservation(); held != nil {
-		n := v.p.findNode(held.Node)
-		if n == nil || held.Key != r.Key || (!held.Required && n.reserved != r) {
-			v.breaks("ask %s holds a reservation on %s that the node does not know", r.Key, held.Node)
-		}
 	}
 	if r.wait != nil && r.wait.timer.Set() != !r.wait.due.first().IsZero() {
 		v.breaks("ask %s: its timer is set is %t", r.Key, r.wait.timer.Set())
@@ -324,7 +322,7 @@ func (v *verifier) totals() {
 // all along.
 func nodeFor(all []*node, c *class) *node {
 	for _, n := range all {
-		if n.fresh == nil && n.openTo(c.standing) && n.hasRoom(c.amounts, c.overrules()) {
+		if n.fresh == nil && n.schedulable && n.hasRoom(c.amounts, c.overrules()) {
 			return n
 		}
 	}
@@ -336,7 +334,7 @@ func (v *verifier) classes() {
 	closed, asks := 0, 0
 	var roots priorityCounts
 	for _, c := range v.p.classes.known {
-		roots.add(c.standing.Root)
+		roots.add(c.importance)
 		asks += c.asks
 		passive := 0
 		for _, leaf := range c.leaves {
@@ -367,23 +365,5 @@ func (v *verifier) classes() {
 	}
 	if asks != v.p.backlog.waiting {
 		v.breaks("%d asks are of classes and %d wait", asks, v.p.backlog.waiting)
-	}
-	reserved := 0
-	for _, n := range v.all {
-		if n.reserved != nil {
-			reserved++
-		}
-		held := int32(0)
-		for r := range n.required.all {
-			if r.reservation() != nil {
-				held++
-			}
-		}
-		if held != n.claimsHeld {
-			v.breaks("node %s: %d asks hold it and %d are counted", n.id, held, n.claimsHeld)
-		}
-	}
-	if reserved != v.p.reserved {
-		v.breaks("%d nodes are reserved and %d are counted", reserved, v.p.reserved)
 	}
 }

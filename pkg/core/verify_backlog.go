@@ -245,28 +245,12 @@ func (v *verifier) bound() {
 				v.breaks("the asks of node %s are not tried", n.id)
 			}
 		}
-		if n.reserved != nil {
-			if held := n.reserved.reservation(); held == nil || held.Required || held.Node != n.id {
-				v.breaks("node %s is reserved for %s, which does not know", n.id, n.reserved.Key)
-			}
-			v.reserves.add(n.reserved.class.standing.Root)
-		}
 		v.weakest(n)
 	}
-	promised := 0
 	for _, r := range v.p.requests {
-		if r.promised() {
-			promised++
-		}
 		if r.wait != nil && r.wait.quota != nil && !slices.Contains(r.wait.quota.waiters, r) {
 			v.breaks("%s is not tried when there is quota in queue %s", r.Key, r.wait.quota.path)
 		}
-	}
-	if promised != len(v.p.promises.list) {
-		v.breaks("%d asks have a promise and %d are listed", promised, len(v.p.promises.list))
-	}
-	if !slices.Equal(v.reserves, v.p.reserves) {
-		v.breaks("priorities of reservations: booked %v, counted %v", v.p.reserves, v.reserves)
 	}
 }
 
@@ -281,17 +265,13 @@ func (v *verifier) weakest(n *node) {
 	}
 }
 
-// classTable checks that classes without asks can be forgotten, and that a class and the
-// ask that holds its reservation know of each other.
+// classTable checks that classes without asks can be forgotten.
 func (v *verifier) classTable() {
 	t := &v.p.classes
 	idle := membersOf(t.idle)
 	for key, c := range t.known {
 		if c.key != key || c.asks == 0 && !c.idle || c.idle != idle.has(c) {
 			v.breaks("%s has %d asks and may be forgotten is %t", v.p.kinds.Format(c.amounts), c.asks, c.idle)
-		}
-		if r := c.reserved; r != nil && (r.class != c || r.reservation() == nil || r.reservation().Required) {
-			v.breaks("%s does not hold the reservation of its class", r.Key)
 		}
 	}
 	slots := make(map[int32]bool, len(v.all)+len(v.p.nodeSlots))

@@ -149,14 +149,6 @@ func (v *verifier) expected(n *node) {
 	}
 }
 
-// checkKept checks that nodes are kept for one gang that starts whole at most, the one whose turn it is.
-func checkKept(v *verifier, n *node) {
-	r := n.reserved
-	if r != nil && startsWhole(r) && v.p.gangWork.holder != r.application {
-		v.breaks("node %s is kept for %s, a gang whose turn it is not", n.id, r.Key)
-	}
-}
-
 // checkQuorumOf checks that the requests of an application belong to the quorum that they name.
 func checkQuorumOf(v *verifier, app *application) {
 	for i, list := range [][]*request{app.allocations, app.asks} {

@@ -187,10 +187,6 @@ type Waiting struct {
 	// a nomination. Trigger is that of the nomination.
 	Nominated NodeID
 	Trigger   preemptor.Trigger
-	// KeptFrom is the standing up to which the room is kept from other asks, and
-	// KeptFromRequired the standing of those that may run on that node only and waited.
-	KeptFrom         Standing
-	KeptFromRequired Standing
 	// Attempts are the last preemption attempts, by trigger. The one that nominated
 	// the ask comes last.
 	Attempts []PreemptionAttempt
@@ -287,7 +283,8 @@ type Reservation struct {
 	Node     NodeID
 	Key      AllocationKey
 	At       time.Time
-	Required bool // the ask may run on no other node
+	Required bool              // the ask may run on no other node
+	Amounts  resources.Amounts // what is kept; shared and never changed
 }
 
 // Reason says why an ask is still pending.
@@ -300,7 +297,8 @@ type Reason uint8
 // was made too often; no node has a resource kind that it wants; the placeholders of its
 // task group are not placed yet; the one whose place it takes has not ended yet; its gang
 // starts whole, and not all of it has come or fits; its user or group has no room; no other
-// application may run in a queue, of its user or of its group.
+// application may run in a queue, of its user or of its group; no node can hold it, even when all
+// has left that may leave.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -321,6 +319,7 @@ const (
 	QueueApplications
 	UserApplications
 	GroupApplications
+	Impossible
 )
 
 var reasons = [...]string{
@@ -344,6 +343,7 @@ var reasons = [...]string{
 	QueueApplications: "too many applications of a queue",
 	UserApplications:  "too many applications of a user",
 	GroupApplications: "too many applications of a group",
+	Impossible:        "impossible",
 }
 
 func (r Reason) String() string { return reasons[r] }

@@ -61,21 +61,15 @@ func (n *node) viewed() *NodeView {
 		ID: n.id, Attributes: n.attributes, Schedulable: n.schedulable,
 		Capacity: n.capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.free.Clone(),
 		Allocations: allocations(n.own), ForeignAllocations: allocations(n.foreign),
-		NominatedAmounts: n.details.read().nominatedAmounts.Clone(),
-		slot:             n.slot, updatedAt: n.updatedAt,
+		slot: n.slot, updatedAt: n.updatedAt,
 	}
-	if n.claimed() {
-		for r := range n.required.all {
-			if held := r.reservation(); held != nil {
-				n.view.Reservations = append(n.view.Reservations, *held)
-			}
+	for _, r := range n.claims {
+		if held := r.reservation(); held != nil {
+			n.view.Reservations = append(n.view.Reservations, *held)
+		} else {
+			n.view.Nominated = append(n.view.Nominated, r.Key)
+			n.view.NominatedAmounts.Add(r.Amounts)
 		}
-	}
-	if n.reserved != nil {
-		n.view.Reservations = append(n.view.Reservations, *n.reserved.reservation())
-	}
-	for _, r := range n.nominated {
-		n.view.Nominated = append(n.view.Nominated, r.Key)
 	}
 	for r := range n.allOn {
 		if e := r.eviction; e != nil {
@@ -169,13 +163,9 @@ func (r *request) waitsFor() *Waiting {
 	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
-		v.KeptFrom, v.KeptFromRequired = r.nominationStanding(), nominated.overRequired
 		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
 		v.Refusals = r.class.refused.shownNow()
 		return v
-	}
-	if r.promised() {
-		v.KeptFromRequired = w.promise.over
 	}
 	v.Reason, v.Detail = r.reason()
 	switch c := r.class; {
@@ -220,6 +210,8 @@ func (r *request) reason() (Reason, string) {
 		return QuotaExceeded, string(over.path)
 	}
 	switch {
+	case r.class.closed && r.class.slots.impossible != "":
+		return Impossible, r.class.slots.impossible
 	case r.class.closed:
 		return NoNodeFits, ""
 	case w != nil && w.bindings == 0:

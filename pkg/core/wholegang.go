@@ -37,8 +37,8 @@ func (p cycle) startWhole(r *request) outcome {
 	for _, ask := range app.asks {
 		if ask.group != nil && startsWhole(ask) {
 			plan.asks = append(plan.asks, ask)
-			if held := ask.reservation(); held != nil {
-				plan.kept = append(plan.kept, p.findNode(held.Node))
+			if held := ask.claim(); held != nil && !slices.Contains(plan.kept, held.node) {
+				plan.kept = append(plan.kept, held.node)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ type gangPlan struct {
 	asks   []*request // those of a class together
 	nodes  []*node    // of the asks found so far
 	on     map[*node]*plannedNode
-	kept   []*node // that are reserved for the gang
+	kept   []*node // on which its asks have claims
 	calls  int
 	detail string // why there is none
 
@@ -117,7 +117,7 @@ func (g *gangPlan) make() outcome {
 	}
 	for _, account := range g.asks[0].application.accounts() {
 		for ; account != nil; account = account.parent {
-			if !account.hasRoom(sum.Amounts, g.asks[0].claimant()) {
+			if !account.hasRoom(sum.Amounts, g.asks[0].class.importance) {
 				g.overQuota, g.detail = true, "the quota of "+account.subject.String()
 				return waits
 			}
@@ -139,11 +139,11 @@ func (g *gangPlan) make() outcome {
 // placeAlike finds nodes for asks of one class: the first in order, one after the other, and
 // from the first again while there is room. Where nodes are packed, each is filled first.
 func (g *gangPlan) placeAlike(asks []*request) outcome {
-	amounts, count := asks[0].Amounts, len(asks)
+	first, amounts, count := asks[0], asks[0].Amounts, len(asks)
 	var list []*node
 	for _, n := range g.kept {
 		before := len(asks)
-		if n.schedulable && !n.claimed() && g.fill(n, &asks) == flush {
+		if n.schedulable && g.fill(n, &asks) == flush {
 			return flush
 		}
 		if len(asks) < before {
@@ -151,6 +151,15 @@ func (g *gangPlan) placeAlike(asks []*request) outcome {
 		}
 	}
 	for n := g.order.first(amounts); n != nil && len(asks) > 0 && len(list) < count; n = g.order.next(n, amounts) {
+		before := len(asks)
+		if result := g.fill(n, &asks); result == flush {
+			return flush
+		}
+		if len(asks) < before {
+			list = append(list, n)
+		}
+	}
+	for n := range g.claimed(first, &asks) {
 		before := len(asks)
 		if result := g.fill(n, &asks); result == flush {
 			return flush
@@ -176,6 +185,25 @@ func (g *gangPlan) placeAlike(asks []*request) outcome {
 		}
 	}
 	return placed
+}
+
+// claimed visits the nodes, while any ask is left, that have room if what is kept there for less
+// important asks is taken.
+func (g *gangPlan) claimed(r *request, left *[]*request) func(func(*node) bool) {
+	importance := r.class.importance
+	return func(yield func(*node) bool) {
+		if !g.importances.below(importance) {
+			return
+		}
+		for n := range g.allNodes {
+			if len(*left) == 0 {
+				return
+			}
+			if n.schedulable && n.yields(importance) && !r.Amounts.FitsIn(n.room) && !yield(n) {
+				return
+			}
+		}
+	}
 }
 
 // fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
@@ -205,7 +233,7 @@ func (g *gangPlan) fits(r *request, n *node) outcome {
 		on = &plannedNode{}
 		g.on[n] = on
 	}
-	if !r.Amounts.FitsIn(n.room.Minus(on.used)) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
+	if !r.Amounts.FitsIn(n.roomForGang(r).Minus(on.used)) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
 		return waits
 	}
 	if g.calls++; g.calls > max(callsMax, 2*len(g.asks)) && g.options.Feasible != nil {

@@ -135,71 +135,14 @@ func (w *world) rootPriority(ask *core.AskView) int32 {
 	return value
 }
 
-// nominationPriority is the priority, as the root sees it, with which an ask holds the room
-// that is kept for it.
-func (w *world) nominationPriority(ask *core.AskView) int32 {
-	if ask.Nominated != "" {
-		return max(w.rootPriority(ask), ask.KeptFrom.Root)
-	}
-	return w.rootPriority(ask)
-}
-
-// seenInside is the priority of an ask as a queue above it sees it from inside, and whether
-// it is below that queue.
-func (w *world) seenInside(ask *core.AskView, fence core.QueuePath) (int32, bool) {
-	value := ask.Priority
-	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
-		if q.Path == fence {
-			return value, true
-		}
-		if q.Properties.PriorityFence {
-			value = 0
-		}
-		value += q.Properties.PriorityOffset
-	}
-	return 0, false
-}
-
-// keepsFrom reports whether what is kept for an ask is kept from another one that may run
-// anywhere, and holds what is kept for it if it is nominated itself.
+// keepsFrom reports whether what is kept for an ask is kept from another one.
 func (w *world) keepsFrom(kept, ask *core.AskView) bool {
-	if order := cmp.Compare(w.nominationPriority(kept), w.nominationPriority(ask)); order != 0 {
-		return order > 0
-	}
-	others := map[core.QueuePath]int32{}
-	for _, f := range ask.KeptFrom.Fences() {
-		others[f.Fence] = f.Priority
-	}
-	for _, f := range kept.KeptFrom.Fences() {
-		its, within := w.seenInside(ask, f.Fence)
-		if ask.Nominated != "" {
-			its, within = others[f.Fence]
-		}
-		if !within {
-			return true
-		}
-		if f.Priority != its {
-			return f.Priority > its
-		}
-	}
-	return true
+	return w.rootPriority(kept) >= w.rootPriority(ask)
 }
 
 // before orders asks that room is kept for, the first to get it first.
 func (w *world) before(a, b *core.AskView) int {
-	order := cmp.Compare(w.nominationPriority(b), w.nominationPriority(a))
-	x, y := a.KeptFrom.Fences(), b.KeptFrom.Fences()
-	for i := 0; order == 0 && i < max(len(x), len(y)); i++ {
-		seen := [2]int32{a.Priority, b.Priority}
-		if i < len(x) {
-			seen[0] = x[i].Priority
-		}
-		if i < len(y) {
-			seen[1] = y[i].Priority
-		}
-		order = cmp.Compare(seen[1], seen[0])
-	}
-	return cmp.Or(order, inOrder(a, b))
+	return cmp.Or(cmp.Compare(w.rootPriority(b), w.rootPriority(a)), inOrder(a, b))
 }
 
 // roomFor is what is free beside what is kept for asks of at least a priority, as the
@@ -207,7 +150,7 @@ func (w *world) before(a, b *core.AskView) int {
 func (w *world) roomFor(n *core.NodeView, rootPriority int32) resources.Amounts {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
-		if other := w.ask(key); w.nominationPriority(other) >= rootPriority {
+		if other := w.ask(key); w.rootPriority(other) >= rootPriority {
 			room.Sub(other.Amounts)
 		}
 	}
@@ -270,7 +213,7 @@ func (w *world) holds(q *core.QueueView, ask *core.AskView, later bool) (lack re
 	kept := q.Nominated.Clone()
 	for _, app := range w.apps {
 		for i := range app.Asks {
-			if other := &app.Asks[i]; slices.Contains(w.upFrom(app.Queue), q) && w.yields(other, ask) {
+			if other := &app.Asks[i]; slices.Contains(w.upFrom(app.Queue), q) && (w.yields(other, ask) || !later && w.isEqual(other, ask)) {
 				kept.Sub(other.Amounts)
 			}
 		}
@@ -294,19 +237,14 @@ func (w *world) holds(q *core.QueueView, ask *core.AskView, later bool) (lack re
 // yields reports whether what is kept for an ask is not kept from another one, which is
 // more important and came later.
 func (w *world) yields(kept, ask *core.AskView) bool {
-	promised := w.keepsQuota(kept)
-	switch {
-	case kept.Nominated == "" && !promised:
-		return false
-	case ask.Required == "":
-		return !promised && !w.keepsFrom(kept, ask)
-	}
-	own, waited := w.seenOf(kept), seenStanding(kept.KeptFromRequired)
-	takes := func(claim seenPriority) bool {
-		order := claim.compare(own)
-		return claim.compare(waited) > 0 && (order > 0 || order == 0 && !promised)
-	}
-	return takes(w.seenOf(ask)) || w.keepsQuota(ask) && takes(seenStanding(ask.KeptFromRequired))
+	return (kept.Nominated != "" || w.keepsQuota(kept)) && !w.keepsFrom(kept, ask)
+}
+
+// isEqual reports whether quota is kept for two other asks that are equally important: neither waits
+// for what is evicted for the other.
+func (w *world) isEqual(kept, ask *core.AskView) bool {
+	keeps := func(a *core.AskView) bool { return a.Nominated != "" || w.keepsQuota(a) }
+	return kept.Key != ask.Key && keeps(kept) && keeps(ask) && w.rootPriority(kept) == w.rootPriority(ask)
 }
 
 // An action is something done for an ask, as the effects tell it.
@@ -316,8 +254,6 @@ type action struct {
 	node    core.NodeID
 	victims []core.AllocationKey // by key
 	by      preemptor.Trigger    // of the victims or the nomination
-	// keptFrom and keptFromRequired are the standings up to which a nomination keeps room.
-	keptFrom, keptFromRequired core.Standing
 }
 
 func (d action) String() string {
@@ -335,9 +271,7 @@ func actionsOf(fx core.Effects) (list []action, err error) {
 				list = append(list, action{what: "clear", key: e.Key})
 			}
 		case *core.Nominated:
-			list = append(list, action{
-				what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger, keptFrom: e.KeptFrom, keptFromRequired: e.KeptFromRequired,
-			})
+			list = append(list, action{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
 		case *core.Unreserved:
 			if e.Required != "" {
 				list = append(list, action{what: "unreserve", key: e.Key})
@@ -377,7 +311,7 @@ func (w *world) do(d action) {
 		return
 	}
 	if d.what == "nominate" {
-		ask.Nominated, ask.Trigger, ask.KeptFrom, ask.KeptFromRequired = d.node, d.by, d.keptFrom, d.keptFromRequired
+		ask.Nominated, ask.Trigger = d.node, d.by
 		n.Nominated = append(n.Nominated, d.key)
 		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return w.before(w.ask(a), w.ask(b)) })
 		for _, q := range w.upFrom(path) {
@@ -422,7 +356,7 @@ func (w *world) promise(later *core.View) {
 			if !w.keepsQuota(is) || w.keepsQuota(was) {
 				continue
 			}
-			was.Reserved, was.Plan, was.KeptFromRequired = is.Reserved, is.Plan, is.KeptFromRequired
+			was.Reserved, was.Plan = is.Reserved, is.Plan
 			for _, q := range w.upFrom(app.Queue) {
 				q.Nominated.Add(is.Amounts)
 			}

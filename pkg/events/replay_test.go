@@ -205,6 +205,7 @@ func reservationText(r core.Reservation) string {
 	if r.Required {
 		r.At = time.Time{}
 	}
+	r.Amounts = nil // those of the ask
 	return fmt.Sprintf("reservation %+v", r)
 }
 

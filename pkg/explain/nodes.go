@@ -126,55 +126,45 @@ func firstReason(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, c
 	case !ask.Amounts.FitsIn(n.Capacity):
 		return TooSmall, n.Capacity, ""
 	}
-	claimed, reserved := holders(n, ask)
-	switch {
-	case claimed != "" && ask.Required == "":
-		return Claimed, nil, claimed
-	case reserved != "" && ask.Required == "":
-		return Reserved, nil, reserved
-	case !ask.Amounts.FitsIn(free):
+	if !ask.Amounts.FitsIn(free) {
 		return NoRoom, free, ""
-	case claimed != "":
-		return Claimed, nil, claimed // what becomes free is for the earlier ask
 	}
-	if len(n.Nominated) == 0 {
-		return HasRoom, nil, ""
-	}
-	kept, holder := nominatedToOthers(n, ask)
+	kept, why, holder := keptForOthers(n, ask)
 	if left := free.Minus(kept); !ask.Amounts.FitsIn(left) {
-		return KeptForNominated, left, holder
+		return why, left, holder
 	}
 	return HasRoom, nil, ""
 }
 
-// holders are the asks that a node is kept for: one that must run there, and
-// another one.
-func holders(n *core.NodeView, ask *core.AskView) (claimed, reserved core.AllocationKey) {
-	for _, r := range n.Reservations {
-		switch {
-		case r.Key == ask.Key:
-		case r.Required:
-			claimed = r.Key
-		default:
-			reserved = r.Key
+// keptForOthers is what a node keeps for asks other than one, and for the first of them and why: for
+// one that must run there, for one that waits long, or for one for which room is made.
+func keptForOthers(n *core.NodeView, ask *core.AskView) (kept resources.Amounts, why Why, holder core.AllocationKey) {
+	why = HasRoom
+	keep := func(key core.AllocationKey, amounts resources.Amounts, by Why) {
+		if key == ask.Key {
+			return
+		}
+		kept.Add(amounts)
+		if holder == "" || by == Claimed && why != Claimed {
+			why, holder = by, key
 		}
 	}
-	return claimed, reserved
-}
-
-// nominatedToOthers is what a node keeps for nominated asks other than this one,
-// and the first of them.
-func nominatedToOthers(n *core.NodeView, ask *core.AskView) (resources.Amounts, core.AllocationKey) {
-	kept := n.NominatedAmounts
-	var holder core.AllocationKey
+	for _, r := range n.Reservations {
+		by := Reserved
+		if r.Required {
+			by = Claimed
+		}
+		keep(r.Key, r.Amounts, by)
+	}
+	others := n.NominatedAmounts
 	for _, key := range n.Nominated {
 		if key == ask.Key {
-			kept = kept.Minus(ask.Amounts)
+			others = others.Minus(ask.Amounts)
 		} else if holder == "" {
-			holder = key
+			why, holder = KeptForNominated, key
 		}
 	}
-	return kept, holder
+	return kept.Plus(others), why, holder
 }
 
 // lacks is what is asked for and not there.

@@ -79,14 +79,13 @@ func (a *Answer) opened(view *core.View, ask *core.AskView) (list []string) {
 	told, refusals := map[Why]bool{}, refusalsOf(ask)
 	for _, n := range view.Nodes {
 		why, _, holder := firstReason(n, ask)
-		if told[why] || !ask.Amounts.FitsIn(leftFor(n, ask)) || refusals.of(n) != "" {
+		if told[why] || !ask.Amounts.FitsIn(n.Available) || refusals.of(n) != "" {
 			continue
 		}
-		claimed, reserved := holders(n, ask)
 		switch {
-		case why == Cordoned && claimed == "" && reserved == "":
+		case why == Cordoned && ask.Amounts.FitsIn(leftFor(n, ask)):
 			list = append(list, fmt.Sprintf("node %s takes new allocations again %s", n.ID, unasked))
-		case why == Reserved || why == Claimed && reserved == "":
+		case (why == Reserved || why == Claimed) && ask.Amounts.FitsIn(leftFor(n, ask).Plus(keptFor(n, holder))):
 			list = append(list, fmt.Sprintf("node %s is no longer kept for %s %s", n.ID, holder, unasked))
 		default:
 			continue
@@ -96,10 +95,20 @@ func (a *Answer) opened(view *core.View, ask *core.AskView) (list []string) {
 	return list
 }
 
-// leftFor is what a node has free for an ask beside what is kept for nominated asks.
+// leftFor is what a node has free for an ask beside what is kept for others.
 func leftFor(n *core.NodeView, ask *core.AskView) resources.Amounts {
-	kept, _ := nominatedToOthers(n, ask)
+	kept, _, _ := keptForOthers(n, ask)
 	return n.Available.Minus(kept)
+}
+
+// keptFor is what a node keeps for an ask that has reserved it.
+func keptFor(n *core.NodeView, key core.AllocationKey) resources.Amounts {
+	for i := range n.Reservations {
+		if n.Reservations[i].Key == key {
+			return n.Reservations[i].Amounts
+		}
+	}
+	return nil
 }
 
 // short is what has to become free of the kinds that are asked for: more than is asked for

@@ -28,6 +28,7 @@ var reasonTexts = [...]string{
 	core.QueueApplications: "queue_applications",
 	core.UserApplications:  "user_applications",
 	core.GroupApplications: "group_applications",
+	core.Impossible:        "impossible",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

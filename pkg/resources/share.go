@@ -71,3 +71,18 @@ func DominantShare(used, guaranteed Amounts, fairMax Limits) Share {
 	}
 	return most
 }
+
+// MissingShare is the largest part, over the kinds, of what is asked for that is not free.
+func (a Amounts) MissingShare(free Amounts) Share {
+	var most Share
+	for i, short := range a.Shortfall(free) {
+		if short <= 0 {
+			continue
+		}
+		share := Share{Part: short, Whole: a[i]}
+		if share.Compare(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}

@@ -189,7 +189,7 @@ func isAlwaysRecorded(event core.Event) bool {
 	case *core.NodeAdded, *core.NodeResized, *core.NodeSchedulable, *core.NodeRemoved,
 		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
 		*core.Nominated, *core.NominationEnded, *core.EvictionRequested,
-		*core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *core.EvictionOverdue, *outcomes.VictimsWasted,
+		*core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *outcomes.VictimsWasted,
 		*core.QueueAdded, *core.QueueRemoved:
 		return true
 	default:

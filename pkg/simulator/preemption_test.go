@@ -83,7 +83,11 @@ func TestEveryVictimEnds(t *testing.T) {
 			assert.Equal(t, releasing[len(releasing)-1], int64(0), name)
 			assertPlans(t, r)
 			victims, overdue = victims+r.Preemption.Victims, overdue+r.Preemption.Overdue
-			important += byTrigger(t, r, "priority").Victims
+			for i := range r.Preemption.ByTrigger {
+				if p := &r.Preemption.ByTrigger[i]; p.Trigger == "priority" {
+					important += p.Victims
+				}
+			}
 		}
 	}
 	assert.Assert(t, victims-important > 500 && important > 200 && overdue > 10, "%d victims, %d by priority, %d overdue", victims, important, overdue)
@@ -154,7 +158,7 @@ func TestForeignAndStubbornVictims(t *testing.T) {
 	const text = `
 name: victims
 nodes: [{name: n, capacity: {vcore: 4, memory: 8Gi}}]
-daemonsets: [{name: agent, queue: default, resources: {vcore: 4, memory: 1Gi}, at: 1m}]
+daemonsets: [{name: agent, queue: default, priority: 1, resources: {vcore: 4, memory: 1Gi}, at: 1m}]
 delays: {stop: 1s, start: 1s}
 foreign: [{name: other, resources: {vcore: 2, memory: 1Gi}}]
 workloads: [{name: web, queue: default, pods: 1, stubborn: true, resources: {vcore: 2, memory: 1Gi}, runs: 10m}]
@@ -184,7 +188,7 @@ func TestWastedVictimsAreReported(t *testing.T) {
 	const text = `
 name: fails
 nodes: [{name: n, capacity: {vcore: 4, memory: 8Gi}}]
-daemonsets: [{name: agent, queue: default, resources: {vcore: 4, memory: 1Gi}, at: 1m}]
+daemonsets: [{name: agent, queue: default, priority: 1, resources: {vcore: 4, memory: 1Gi}, at: 1m}]
 delays: {stop: 1m, start: 1s}
 workloads: [{name: web, queue: default, pods: 2, once: true, resources: {vcore: 2, memory: 1Gi}, runs: 10m}]
 incidents: [{at: 100s, what: fail, group: n, count: 1, for: 1m}]

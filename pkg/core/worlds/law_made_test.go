@@ -64,7 +64,9 @@ func (g *game) taken(view *core.View, ask *pod, e eviction) (cause, detail strin
 		came := time.Duration(t.At) * time.Second
 		important := o.priority(t, above) > o.priority(ask, above)
 		switch {
-		case came > e.At && (important || t.Requires != ""): // it may have ended since
+		case important: // room is kept from asks that are not more important only
+			return "", ""
+		case came > e.At && t.Requires != "": // it may have ended since
 			return "", ""
 		case e.Late && t.Requires != "" && ask.Requires == "": // nothing is kept any more
 			return "", ""
@@ -73,14 +75,8 @@ func (g *game) taken(view *core.View, ask *pod, e eviction) (cause, detail strin
 		case g.on[t.Key] == "":
 		case g.answersChange(t, ask, e.Victim):
 			return "", ""
-		case t.Requires != "" && (important || ask.Requires == ""):
+		case t.Requires != "" && ask.Requires == "":
 			cause, detail = "an ask with a required node has the room", t.Key
-		case important && g.hasVictims(t):
-			cause, detail = "a more important ask for which room was made too has the room", t.Key
-		case important && e.Before.canMake(t):
-			cause, detail = "a more important ask is tried too late", t.Key
-		case important:
-			cause, detail = "a more important ask has the room, for which none could be made", t.Key
 		case detail == "":
 			cause, detail = "an ask that is not more important has the room", t.Key
 		}

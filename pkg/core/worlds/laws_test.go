@@ -32,10 +32,10 @@ var laws = []law{
 	{name: lawRestart},
 	{name: lawRest},
 	{name: lawAccess},
-	{name: lawUsable, moment: claimsAreUsable, known: "what can never run keeps nodes"},
-	{name: lawPriority, moment: nothingIsPassed, known: "room is kept even from more important asks"},
-	{name: lawKept, eviction: evictsBesideKeptRoom, known: "kept room counts as taken"},
-	{name: lawLiveness, moment: endlessAsks, known: "a reservation is lost for ever"},
+	{name: lawUsable, moment: claimsAreUsable},
+	{name: lawPriority, moment: nothingIsPassed, known: "an ask for which evictions are on their way takes no other room"},
+	{name: lawKept, eviction: evictsBesideKeptRoom},
+	{name: lawLiveness, moment: endlessAsks, known: "what fits in any place waits behind others of its queue that come again"},
 }
 
 // lawRest says that a world comes to rest.

@@ -1,0 +1,133 @@
+package core
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A claim is what is kept for an ask until it runs: its amounts on a node and, once evictions
+// are on their way for it, its quota too. The ask may still run on any other node.
+//
+// Only a more important ask takes what is kept, whatever it is: one that may run anywhere or on
+// one node only, or the member of a gang or quorum. The importance of an ask is its priority as
+// the root sees it. An ask has at most one claim, and it is one that it can use: it can run on
+// the node when all has left that may leave.
+type claim struct {
+	node    *node
+	at      int       // the place in the list of all
+	since   time.Time // for an ask with a required node, since when it had no room there
+	evicts  bool      // evictions are on their way, or were, and the quota is kept
+	trigger preemptor.Trigger
+	whole   bool // it is one of those of a gang that starts whole, and takes no slot
+	// harmless says that the loop guard forgets the evictions if the ask is placed.
+	harmless bool
+}
+
+// claim is what is kept for an ask; nil if nothing is.
+func (r *request) claim() *claim {
+	if r.wait == nil {
+		return nil
+	}
+	return r.wait.claim
+}
+
+// keepsQuota reports whether quota is kept for an ask: evictions are on their way for it.
+func (r *request) keepsQuota() bool {
+	return r.wait != nil && r.wait.claim != nil && r.wait.claim.evicts
+}
+
+// nominated is the claim of an ask that may run anywhere and for which evictions are on their
+// way, nil if there is none; promised reports the same of an ask with a required node.
+func (r *request) nominated() *claim {
+	if r.Required != "" || !r.keepsQuota() {
+		return nil
+	}
+	return r.wait.claim
+}
+
+func (r *request) promised() bool { return r.Required != "" && r.keepsQuota() }
+
+// reserved reports whether an ask that may run anywhere has a claim for which nothing is evicted.
+func (r *request) reserved() bool {
+	return r.Required == "" && r.claim() != nil && !r.wait.claim.evicts
+}
+
+// reservation is the claim of an ask as readers know it, if it is one of an ask with a required
+// node, or nothing is evicted for it; nil if not.
+func (r *request) reservation() *Reservation {
+	c := r.claim()
+	if c == nil || r.nominated() != nil {
+		return nil
+	}
+	return &Reservation{Node: c.node.id, Key: r.Key, At: c.since, Required: r.Required != "", Amounts: r.Amounts}
+}
+
+// byClaim orders the asks that have claims on a node: the more important first, of equal ones
+// those for which evictions are on their way, then those that may run there only, then by their
+// order. Each has what is left beside those before it.
+func byClaim(a, b *request) int {
+	if order := cmp.Compare(b.class.importance, a.class.importance); order != 0 {
+		return order
+	}
+	return cmp.Or(cmp.Compare(claimRank(a), claimRank(b)), inOrder(a, b))
+}
+
+// claimRank orders the claims of equal asks.
+func claimRank(r *request) int {
+	switch {
+	case r.keepsQuota():
+		return 0
+	case r.Required != "":
+		return 1
+	}
+	return 2
+}
+
+// keepsFrom reports whether what is kept for an ask on a node is kept from another one. Where nothing
+// is evicted for it, it gives way to an equal ask that may run on that node only.
+func (r *request) keepsFrom(other *request) bool {
+	if own := other.claim(); own != nil && own.node == r.claim().node {
+		return other != r && byClaim(r, other) < 0
+	}
+	if r.reserved() && other.Required != "" {
+		return r.class.importance > other.class.importance
+	}
+	return r.class.importance >= other.class.importance
+}
+
+// claimsBefore is the sum of the claims on a node that are kept from an ask.
+func (n *node) claimsBefore(r *request) (sum resources.Amounts) {
+	for _, other := range n.claims {
+		if other.keepsFrom(r) {
+			sum.Add(other.Amounts)
+		}
+	}
+	return sum
+}
+
+// leaves reports whether an allocation may leave its node before the node goes: it is neither
+// static nor of a daemonset.
+func (a *Allocation) leaves() bool { return a.Required == "" && a.Origin != Static }
+
+// usable is what a node has for an ask when all has left that may leave, beside the claims that
+// are kept from it.
+func (n *node) usable(r *request) resources.Amounts {
+	most := n.capacity.Minus(n.details.read().stays.Amounts)
+	if before := n.claimsBefore(r); len(before) > 0 {
+		most = most.Minus(before)
+	}
+	return most
+}
+
+// isBeyondMax reports whether an ask wants more than a queue may ever use.
+func isBeyondMax(r *request) bool {
+	for q := r.application.queue; q != nil; q = q.parent {
+		if !r.Amounts.Within(q.max) {
+			return true
+		}
+	}
+	return false
+}

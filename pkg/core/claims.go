@@ -1,0 +1,257 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// claims make and end what is kept for asks. A claim has one end, told with its reason: its ask
+// was placed or waits no more, a more important ask took the room or the quota, the ask cannot
+// use it any more, or it has lasted for ReserveMax and it is the turn of others. What was kept is
+// then offered to all asks, in their order.
+type claims struct {
+	*backlog
+	counts *Preempted
+	round  *round            // in which victims are chosen now
+	broken uint64            // counts asks with a required node that gave up their quota
+	unkept resources.Amounts // scratch
+}
+
+// reserve keeps room on a node for an ask for which nothing is evicted. Others lose theirs there that
+// cannot use it any more.
+func (s *claims) reserve(r *request, n *node) {
+	if r.claim() == nil {
+		s.hold(r, n)
+		s.settle(n)
+	}
+}
+
+// hold is reserve alone.
+func (s *claims) hold(r *request, n *node) {
+	c := &claim{node: n, since: s.now}
+	if r.Required != "" {
+		c.since = r.waiting().since
+	}
+	s.addClaim(r, c)
+	if c.whole = startsWhole(r); r.Required == "" {
+		s.countSlot(r, 1)
+	}
+	s.tell(&Reserved{r.Allocation, n.id})
+}
+
+// countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Gangs
+// that start whole have their own turns.
+func (s *claims) countSlot(r *request, by int) {
+	if r.wait.due.claim = (time.Time{}); by > 0 {
+		r.wait.due.claim = s.now.Add(s.options.ReserveMax)
+	}
+	s.setTimer(r)
+	if !r.wait.claim.whole {
+		s.slotsGiven += by
+		r.class.slots.held += by
+	}
+}
+
+// promise keeps the quota too of an ask with a required node: evictions are on their way for it,
+// so that it has its quota when these have ended.
+func (s *claims) promise(r *request, n *node) {
+	if s.reserve(r, n); !r.keepsQuota() {
+		s.keepQuotaToo(r)
+	}
+}
+
+// nominate keeps room and quota for an ask that may run anywhere. Nothing is evicted before.
+func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
+	s.end(r, "room is made for it", LossOfRoom)
+	if plan.Trigger == preemptor.Guarantee {
+		for _, other := range slices.Clone(n.claims) {
+			if other.reserved() && other.class.importance > r.class.importance {
+				s.counts.Reservations++
+				s.end(other, "it gives way to a guarantee", LossOfRoom)
+			}
+		}
+	}
+	w := r.waiting()
+	w.reason, w.detail = RoomIsMade, string(n.id)
+	s.addClaim(r, &claim{node: n, since: s.now, evicts: true, trigger: plan.Trigger})
+	s.counts.Nominations++
+	s.changes.node(n, nodeRetry)
+	s.reclassify(r)
+	message := "nominated to node " + string(n.id) + " by " + plan.Trigger.String() + ": " + plan.Summary(s.kinds)
+	s.tell(&Nominated{r.Allocation, n.id, message, plan})
+}
+
+// end gives up what is kept for an ask that waits on, if anything is, and says why.
+func (s *claims) end(r *request, why string, loss Loss) {
+	s.give(r, NominationEnded{Reason: why, Waits: true, Loss: loss})
+}
+
+// withdraw does so for an ask that waits no more.
+func (s *claims) withdraw(r *request) { s.give(r, NominationEnded{Reason: "it waits no more"}) }
+
+func (s *claims) give(r *request, ended NominationEnded) {
+	c := r.claim()
+	if c == nil {
+		return
+	}
+	if r.promised() {
+		s.broken++
+	}
+	s.take(r, ended)
+	s.changes.node(c.node, nodeFreed|nodeRetry)
+	if c.evicts {
+		s.changes.application(r.application, quotaFreed)
+	}
+}
+
+// take is the same for an ask that uses what was kept: no other ask gets it.
+func (s *claims) take(r *request, ended NominationEnded) {
+	nominated := r.nominated() != nil
+	s.slotsDue = true
+	if r.reserved() {
+		s.countSlot(r, -1)
+	}
+	n := s.dropClaim(r)
+	members{&s.ledger}.mayJoin(r)
+	if nominated {
+		ended.Allocation, ended.Node = r.Allocation, n.id
+		s.tell(&ended)
+		return
+	}
+	s.changes.node(n, nodeFreed|nodeRetry) // it opens to attempts too
+	s.tell(&Unreserved{r.Allocation, n.id, ended.Loss})
+}
+
+// clear ends the claim of an ask for which evictions are on their way, and which waits on.
+func (s *claims) clear(r *request, why string, loss Loss) {
+	s.end(r, why, loss)
+	r.wait.reason, r.wait.detail = NoNodeFits, ""
+	s.counts.Cleared++
+	s.reclassify(r)
+}
+
+// clearOn ends the claims on a node that takes nothing new, of asks that may run anywhere.
+func (s *claims) clearOn(n *node, why string) {
+	for _, r := range slices.Clone(n.claims) {
+		switch {
+		case r.nominated() != nil:
+			s.clear(r, why, LossOfRoom)
+		case r.Required == "":
+			s.end(r, why, LossOfRoom)
+		}
+	}
+}
+
+// settle keeps what is free on a node, or about to be, for one claim after the other, in their
+// order, and ends those of asks that may run anywhere and cannot use it any more. It does not wait
+// until the node is tried: less important asks would be tried before those that lost their room.
+func (s *claims) settle(n *node) {
+	list := slices.Clone(n.claims)
+	s.unkept = append(s.unkept[:0], n.free...)
+	for _, r := range list {
+		switch {
+		case r.reserved():
+			if !r.Amounts.FitsIn(n.usable(r)) || isBeyondMax(r) {
+				s.counts.Reservations++
+				s.end(r, "the ask cannot run there any more", LossOfRoom)
+				continue
+			}
+		case r.Required == "" && !r.Amounts.FitsInSum(s.unkept, n.releasing.Amounts):
+			s.clear(r, n.whyLost(), LossOfRoom)
+			continue
+		case r.Required == "" && r.lostQuota():
+			s.clear(r, r.whyNoQuota(), LossOfQuota)
+			continue
+		}
+		s.unkept.Sub(r.Amounts)
+	}
+}
+
+// settleQuota ends the claims of asks whose quota another one has now, or gets, that comes before
+// them. What is kept is kept again for one after the other, in their order. Where victims are
+// chosen and not told yet, what they free is not known here.
+func (s *claims) settleQuota(by *request) {
+	if !by.application.isOverbooked() {
+		return
+	}
+	list := slices.DeleteFunc(slices.Clone(s.claims), func(r *request) bool {
+		return r == by || !r.keepsQuota() || slices.Contains(s.round.together, r)
+	})
+	slices.SortFunc(list, byClaim)
+	s.stamp++
+	for _, r := range list {
+		r.application.unkeep(r.Amounts, r.class.importance, s.stamp)
+	}
+	for _, r := range list {
+		r.application.keep(r.Amounts, r.class.importance, s.stamp)
+		switch {
+		case r.quotaToFree() == nil && r.heldBack() == nil:
+		case r.Required != "":
+			s.end(r, r.whyNoQuota(), LossOfQuota)
+		default:
+			s.clear(r, r.whyNoQuota(), LossOfQuota)
+		}
+	}
+}
+
+// recheck has asks looked at again whose quota, of a leaf or above it, is not freed any more.
+func (s *claims) recheck(leaf *queue) {
+	if !leaf.isOverbooked() {
+		return
+	}
+	for _, r := range s.claims {
+		if r.keepsQuota() && r.lostQuota() {
+			s.changes.node(r.claim().node, nodeRetry)
+		}
+	}
+}
+
+// recheckLimits has asks looked at again that have claims and that limits hold back now.
+func (s *claims) recheckLimits() {
+	if !s.limited() {
+		return
+	}
+	for _, r := range s.claims {
+		if r.heldBack() != nil {
+			s.changes.node(r.claim().node, nodeRetry)
+		}
+	}
+}
+
+// lostQuota reports whether an ask for which quota is kept does not get it, or its limits hold it
+// back.
+func (r *request) lostQuota() bool {
+	return r.heldBack() != nil || r.withoutRoom() != nil && r.quotaToFree() != nil
+}
+
+// whyNoQuota says why such an ask does not get its quota.
+func (r *request) whyNoQuota() string {
+	if held := r.heldBack(); held != nil {
+		return fmt.Sprintf("the limit of %s is taken", held.subject)
+	}
+	if q := r.withoutRoom(); q != nil {
+		return fmt.Sprintf("the quota of queue %s is taken", q.path)
+	}
+	return "its quota is taken"
+}
+
+// whyLost says why an ask does not get the room that is made for it.
+func (n *node) whyLost() string {
+	if count, _ := n.overdue(); count > 0 {
+		return "an eviction is overdue"
+	}
+	return "its room is taken"
+}
+
+// readyNode is the node that a nominated ask is nominated to, if the room is there.
+func (r *request) readyNode() *node {
+	n := r.claim().node
+	if !n.schedulable || !r.Amounts.FitsIn(n.freeFor(r)) {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,77 @@
+package core
+
+import (
+	"math"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// count works out in how many places the asks of a class fit, unless it is known.
+func (s *slots) count(c *class) {
+	k := &c.slots
+	if k.at == s.holds && k.at > 0 {
+		return
+	}
+	before := k.impossible
+	k.at, k.places, k.impossible = s.holds, 0, ""
+	var nearest *node
+	var least resources.Share
+	for n := range s.allNodes {
+		most := n.capacity.Minus(n.details.read().stays.Amounts)
+		if k.places = min(k.places+timesWithin(c.amounts, most), placesMax); k.places == placesMax {
+			break
+		}
+		if missing := c.amounts.MissingShare(most); nearest == nil || missing.Compare(least) < 0 {
+			nearest, least = n, missing
+		}
+	}
+	if k.places == 0 {
+		k.impossible = "there is no node"
+		if nearest != nil {
+			k.impossible = "no node can give " + s.kinds.Format(c.amounts) + ", " + string(nearest.id) + " the most"
+		}
+	}
+	if before != k.impossible {
+		s.learn()
+		for _, g := range c.groups {
+			g.application.view = nil
+		}
+	}
+}
+
+// timesWithin is how many times amounts fit within others.
+func timesWithin(amounts, most resources.Amounts) int {
+	times := int64(math.MaxInt64)
+	for i, v := range amounts {
+		if v > 0 {
+			times = min(times, max(most.Of(resources.Kind(i)), 0)/v)
+		}
+	}
+	return int(min(times, placesMax))
+}
+
+// A leastPlace is the least of each kind that any allocation holds; any says that there is one.
+type leastPlace struct {
+	amounts resources.Amounts
+	any     bool
+}
+
+// leastPlace is that of all allocations that run.
+func (s *slots) leastPlace() (least leastPlace) {
+	s.root.everywhere(func(q *queue) bool {
+		switch {
+		case len(q.running) == 0 || !q.leaf:
+		case !least.any:
+			least = leastPlace{q.smallest.Clone(), true}
+		default:
+			for i, v := range least.amounts {
+				least.amounts[i] = min(v, q.smallest.Of(resources.Kind(i)))
+			}
+		}
+		return true
+	})
+	return least
+}
+
+// holds reports whether the asks of a class fit in the place of each allocation that runs.
+func (p leastPlace) holds(c *class) bool { return p.any && c.amounts.FitsIn(p.amounts) }

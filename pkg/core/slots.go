@@ -1,0 +1,341 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// slots decide which asks have claims for which nothing is evicted. Without them small asks could
+// take whatever comes free for ever, and a large one would never run. At most one claim for ten
+// nodes is given, to asks of classes that have fitted on no node for ReserveDelay: to the most
+// important ones, then to classes that had fewer turns, then to those that fit in the fewest
+// places. A better class takes the slot of a worse one. What fits into the place of any single
+// allocation needs no claim.
+//
+// Slots are looked at when nothing more can be placed, so that all asks were tried on what a claim
+// that has ended left.
+type slots struct {
+	*backlog
+	kept       *claims
+	predicates *predicates
+	classes    []*class // closed ones, that may want a slot
+	timer      timers.Timer[due]
+	given      int // claims of asks that may run anywhere, other than those of gangs
+	ended      int // how many claims were ended for others
+}
+
+// classSlots are what slots know of a class.
+type classSlots struct {
+	listed bool
+	waits  bool     // for an ask without a claim, or for the resource manager
+	held   int      // claims of its asks
+	turns  int      // how many of them lasted for ReserveMax
+	tried  []NodeID // where they did, one for each
+	places int      // how many of its asks the nodes hold when all has left that may leave; at most placesMax
+	at     uint64   // the count of changes of what nodes hold when that was counted; zero is never
+	// impossible says that no node can hold any of its asks, and why.
+	impossible string
+}
+
+// placesMax is how many places of a class are counted: what has more waits for none for long.
+const placesMax = 1 << 10
+
+// wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
+func (s *slots) wanted(c *class) {
+	if s.options.ReserveDelay < 0 {
+		return
+	}
+	if c.since.IsZero() {
+		c.since = s.now
+	}
+	if !c.slots.listed {
+		c.slots.listed = true
+		s.classes = append(s.classes, c)
+		s.before(later(c.since.Add(s.options.ReserveDelay), s.now))
+	}
+	if c.slots.waits {
+		c.slots.waits, s.slotsDue = false, true
+	}
+}
+
+// before has the slots looked at at a time at the latest.
+func (s *slots) before(at time.Time) {
+	if !s.timer.Set() || s.timer.At().After(at) {
+		s.timers.Set(&s.timer, at, due{what: dueSlots})
+	}
+}
+
+// expire ends a claim that has lasted for ReserveMax. It is the turn of other classes then.
+func (s *slots) expire(r *request) {
+	if w := r.wait; isDue(w.due.claim, s.now) {
+		w.due.claim = time.Time{}
+		r.class.slots.turns++
+		r.class.slots.tried = append(r.class.slots.tried, r.wait.claim.node.id)
+		s.kept.end(r, "it has lasted long enough", LossOfRoom)
+	}
+}
+
+// most is how many slots there are.
+func (s *slots) most() int { return max(1, s.nodes.Len()/10) }
+
+// look gives slots. It reports whether claims were ended for that, so that others may be placed.
+func (s *slots) look() (freed bool) {
+	if !s.slotsDue {
+		return false
+	}
+	s.slotsDue, s.ended = false, 0
+	s.timers.Cancel(&s.timer)
+	for more := true; more; {
+		more = s.giveEach(s.candidates())
+	}
+	return s.ended > 0 || s.slotsDue
+}
+
+// giveEach gives a slot to the next ask of each class, the best first, as long as there are any or
+// worse classes have some. It reports whether any was given.
+func (s *slots) giveEach(list []*class) (given bool) {
+	for _, c := range list {
+		switch s.give(c) {
+		case gotSlot:
+			given = true
+		case allGiven: // also for those after it, or questions pause
+			return given
+		case askOn:
+			s.before(s.now.Add(s.options.RetryDelay))
+		case notNow:
+			s.before(s.now.Add(s.options.RetryMax))
+		case noSlot:
+		}
+	}
+	return given
+}
+
+// candidates are the classes that want a slot now, the best first. It forgets those that want none
+// any more.
+func (s *slots) candidates() (list []*class) {
+	s.classes = slices.DeleteFunc(s.classes, func(c *class) bool {
+		c.slots.listed = c.closed
+		return !c.closed
+	})
+	least := s.leastPlace()
+	for _, c := range s.classes {
+		if at := c.since.Add(s.options.ReserveDelay); at.After(s.now) && s.isYoung(c) {
+			s.before(at)
+			continue
+		}
+		s.count(c)
+		switch {
+		case c.isRefused():
+			c.slots.waits = true
+		case c.slots.places == 0:
+		case least.holds(c) && s.isYoung(c):
+		default:
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *class) int { return compareSlots(a, a.slots.held+1, b, b.slots.held+1) })
+	return list
+}
+
+// isYoung reports whether no ask of a class has waited for ReserveMax. What fits in any place waits for
+// its turn only; but others of its queue may come before it for ever.
+func (s *slots) isYoung(c *class) bool {
+	r := c.unclaimed(nil)
+	if r == nil {
+		return true
+	}
+	at := r.Created.Add(s.options.ReserveMax)
+	if young := at.After(s.now); !young {
+		return false
+	}
+	s.before(at)
+	return true
+}
+
+// compareSlots orders classes by their right to the claim that is the nth of each.
+func compareSlots(a *class, nth int, b *class, other int) int {
+	return cmp.Or(
+		cmp.Compare(b.importance, a.importance),
+		cmp.Compare(a.slots.turns, b.slots.turns),
+		cmp.Compare(nth, other),
+		cmp.Compare(a.slots.places, b.slots.places),
+		a.since.Compare(b.since),
+		strings.Compare(a.key, b.key),
+	)
+}
+
+// slotOutcome is what became of a class that wants a slot.
+type slotOutcome uint8
+
+const (
+	gotSlot  slotOutcome = iota
+	noSlot               // until a claim ends or a node changes
+	allGiven             // to better classes
+	notNow               // for reasons that may end without notice
+	askOn                // the resource manager is to be asked about more nodes
+)
+
+// give gives a slot to the next ask of a class, if there is one and it can use it.
+func (s *slots) give(c *class) slotOutcome {
+	r := c.unclaimed(mayClaim)
+	if r == nil && c.unclaimed(nil) == nil {
+		c.slots.waits = true
+		return noSlot
+	}
+	if r == nil {
+		return notNow
+	}
+	var worst *request
+	if s.slotsGiven >= s.most() {
+		if worst = s.worst(); worst == nil || compareSlots(c, c.slots.held+1, worst.class, worst.class.slots.held) >= 0 {
+			return allGiven
+		}
+	}
+	if wait := s.predicates.wait(FurtherQuestion); wait > 0 || s.predicates.calls >= callsMax {
+		s.before(s.now.Add(max(wait, time.Nanosecond)))
+		return allGiven
+	}
+	n, result := s.nodeFor(r, worst)
+	if r.class != c {
+		s.ended++ // it is tried anew, with a class of its own
+	}
+	if n == nil {
+		return result
+	}
+	if worst != nil {
+		s.kept.end(worst, "a better claim takes its slot", LossOfRoom)
+		s.ended++
+	}
+	s.kept.reserve(r, n)
+	return gotSlot
+}
+
+// worst is the ask with the least right to its slot.
+func (s *slots) worst() (worst *request) {
+	for _, r := range s.claims {
+		if !r.reserved() || r.wait.claim.whole {
+			continue
+		}
+		if worst == nil {
+			worst = r
+			continue
+		}
+		if order := compareSlots(r.class, r.class.slots.held, worst.class, worst.class.slots.held); order > 0 || order == 0 && inOrder(r, worst) > 0 {
+			worst = r
+		}
+	}
+	return worst
+}
+
+// mayClaim reports whether no quota and no limit is in the way of an ask now.
+func mayClaim(r *request) bool {
+	return !isBeyondMax(r) && r.withoutRoom() == nil && r.heldBack() == nil
+}
+
+// unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of
+// those for which a condition holds: of each application the first is looked at.
+func (c *class) unclaimed(holds func(*request) bool) (first *request) {
+	for _, g := range c.groups {
+		for r := range g.all {
+			if r.claim() == nil && !startsWhole(r) && !startsTogether(r) {
+				if (holds == nil || holds(r)) && (first == nil || inOrder(r, first) < 0) {
+					first = r
+				}
+				break
+			}
+		}
+	}
+	return first
+}
+
+// reserveTriesMax bounds how many nodes the resource manager is asked about for
+// one claim at a time. The next ones follow after RetryDelay.
+const reserveTriesMax = 16
+
+// nodeFor is the node that comes closest to having room for an ask, of those that can hold it when
+// all has left that may leave, beside all other claims but one: where the largest missing share is
+// smallest, of those where claims of the class lasted for ReserveMax the least often.
+func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
+	type option struct {
+		node    *node
+		tried   int // in vain, for as long as a claim lasts
+		missing resources.Share
+	}
+	var options []option
+	result = notNow // unless a claim ends or a node changes before
+	for n := range s.allNodes {
+		switch {
+		case !n.schedulable || !s.mayHold(n, r, without):
+		case r.class.refusedKept.has(n.slot, n.changedAt):
+			result = notNow
+		default:
+			tried := 0
+			for _, id := range r.class.slots.tried {
+				if id == n.id {
+					tried++
+				}
+			}
+			options = append(options, option{n, tried, r.Amounts.MissingShare(n.room)})
+		}
+	}
+	slices.SortStableFunc(options, func(a, b option) int { return cmp.Or(cmp.Compare(a.tried, b.tried), a.missing.Compare(b.missing)) })
+	for tries, o := range options {
+		if tries == reserveTriesMax {
+			return nil, askOn
+		}
+		switch s.mayReserve(r, o.node) {
+		case placed:
+			return o.node, gotSlot
+		case flush: // it must hear first what was placed there
+			s.slotsDue = true
+		default:
+			result = notNow
+		}
+	}
+	return nil, result
+}
+
+// mayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
+// are on their way for others, it is not their room that is kept.
+func (s *slots) mayHold(n *node, r, without *request) bool {
+	most := n.capacity.Minus(n.details.read().stays.Amounts)
+	for _, other := range n.claims {
+		switch {
+		case other == without:
+		case other.nominated() != nil:
+			return false
+		default:
+			most.Sub(other.Amounts)
+		}
+	}
+	return r.Amounts.FitsIn(most)
+}
+
+// mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
+// manager that counts amounts itself refuses every full node as it is. What it refuses, also
+// to an attempt, is not asked again before the node changes.
+func (s *slots) mayReserve(r *request, n *node) outcome {
+	result, err := s.predicates.check(r, n, false)
+	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) && !r.class.simulations.isRefusedEmpty(n) {
+		if all := n.ownKeys(func(*request) bool { return true }); len(all) > 0 {
+			if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
+				return placed
+			}
+		}
+	}
+	if err != nil {
+		s.separate(r)
+		s.predicates.noteUnresolvable(r, n, err)
+		c := r.class
+		if c.refusedKept.isEmpty() {
+			c.refusedKept.since = s.predicates.changed
+		}
+		c.refusedKept.add(n.slot, n.changedAt, s.predicates.changed)
+	}
+	return result
+}
