@@ -148,7 +148,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 	}
 	assert.DeepEqual(t, recorded, []string{
 		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
-		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport", "core.EvictionOverdue", "outcomes.VictimsWasted",
+		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport", "outcomes.VictimsWasted",
 		"core.ApplicationHeld",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
 		"core.QueueAdded", "core.QueueRemoved",
