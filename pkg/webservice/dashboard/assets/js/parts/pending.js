@@ -33,7 +33,7 @@ export const reasons = {
   'too many applications of a queue': 'As many applications run in a queue as may',
   'too many applications of a user': 'As many applications of its user run in a queue as may',
   'too many applications of a group': 'As many applications of its group run in a queue as may',
-  impossible: 'No node can hold it, even when all has left that may leave',
+  'impossible': 'No node can hold it, even when all has left that may leave',
 };
 
 export function pendingList(ctx) {
