@@ -23,20 +23,6 @@ func (a *account) keptFrom(importance int32, kind resources.Kind) (sum int64) {
 	return sum
 }
 
-// keepsForOthers reports whether anything is kept here from an ask for other ones.
-func (a *account) keepsForOthers(r *request) bool {
-	asks := 0
-	for i := range a.kept {
-		if a.kept[i].importance >= r.class.importance {
-			asks += a.kept[i].asks
-		}
-	}
-	if r.keepsQuota() {
-		asks--
-	}
-	return asks > 0
-}
-
 // lowestKept is the lowest importance that anything is kept for; the highest of all if nothing is.
 func (a *account) lowestKept() int32 {
 	lowest := int32(math.MaxInt32)

@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -127,32 +126,6 @@ func limitsGroup(q *queue, name string) bool {
 
 // isLimited reports whether a limit of its user or group applies to an application.
 func (a *application) isLimited() bool { return a.byUser != nil || a.byGroup != nil }
-
-// topmostMax are the topmost accounts with a max that an application counts for: of its queue, its
-// user and its group.
-func topmostMax(a *application) (topmost [3]*account) {
-	for i, account := range a.accounts() {
-		for ; account != nil; account = account.parent {
-			if len(account.max) > 0 {
-				topmost[i] = account
-			}
-		}
-	}
-	return topmost
-}
-
-// waitsWithin reports whether any ask of a class that waits counts for one of some accounts, and may
-// have room there.
-func (c *class) waitsWithin(bounds *[3]*account) bool {
-	return *bounds != [3]*account{} && slices.ContainsFunc(c.groups, func(g *askGroup) bool {
-		for i, account := range g.application.accounts() {
-			if bounds[i] != nil && account.isUnder(bounds[i]) && bounds[i].max.Room(nil, c.amounts) {
-				return true
-			}
-		}
-		return false
-	})
-}
 
 // isCapped reports whether anything limits how many applications run beside this one.
 func (a *application) isCapped() bool {

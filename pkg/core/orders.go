@@ -1,9 +1,8 @@
 package core
 
 import (
-	"time"
-
 	"slices"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 )

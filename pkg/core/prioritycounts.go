@@ -40,13 +40,5 @@ func (c *priorityCounts) remove(priority int32) {
 	}
 }
 
-// highest is the highest priority that there is.
-func (c priorityCounts) highest() int32 {
-	if len(c) == 0 {
-		return PriorityNone
-	}
-	return c[len(c)-1].priority
-}
-
 // below reports whether there is anything of a lower priority.
 func (c priorityCounts) below(priority int32) bool { return len(c) > 0 && c[0].priority < priority }

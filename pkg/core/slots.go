@@ -25,7 +25,6 @@ type slots struct {
 	predicates *predicates
 	classes    []*class // closed ones, that may want a slot
 	timer      timers.Timer[due]
-	given      int // claims of asks that may run anywhere, other than those of gangs
 	ended      int // how many claims were ended for others
 }
 

@@ -19,10 +19,9 @@ type verifier struct {
 	total   resources.Sum
 	sum     resources.Sum // scratch
 
-	running, nominations, reserves priorityCounts // counted anew
-	nominatedAsks                  int
-	renominated                    int // asks that are to be nominated again
-	unknown                        int // kinds that asks want and no node has
+	running     priorityCounts // counted anew
+	renominated int            // asks that are to be nominated again
+	unknown     int            // kinds that asks want and no node has
 }
 
 // fewItems is how many items of a list are looked through faster than a set of them is made.

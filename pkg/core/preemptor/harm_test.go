@@ -141,13 +141,14 @@ func (c cell) foreign() bool {
 
 // queue is that of v.
 func (c cell) queue() string {
-	switch {
-	case c.relation == preemptor.OwnQueue:
+	switch c.relation {
+	case preemptor.OwnQueue:
 		return "root.full.fence.mine"
-	case c.relation == preemptor.AtGuarantee, c.relation == preemptor.ProtectedQueue:
+	case preemptor.AtGuarantee, preemptor.ProtectedQueue:
 		return "root.full.kept"
+	default:
+		return "root.full.other"
 	}
-	return "root.full.other"
 }
 
 // attributes are those of v.

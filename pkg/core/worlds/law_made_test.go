@@ -114,27 +114,6 @@ func (g *game) answersChange(placed, ask *pod, victim string) bool {
 	})
 }
 
-func (g *game) hasVictims(ask *pod) bool {
-	return slices.ContainsFunc(g.evictions, func(e eviction) bool { return e.For == ask.Key })
-}
-
-// canMake reports whether room could be made for an ask of its own.
-func (o *oracle) canMake(ask *pod) bool {
-	if ask.Polite {
-		return false
-	}
-	for _, t := range triggersOf(ask) {
-		for i := range o.w.Nodes {
-			if place, ok := o.place(ask, &o.w.Nodes[i], t); ok {
-				if _, found := o.victims(&place); found {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 func triggersOf(ask *pod) []preemptor.Trigger {
 	if ask.Requires != "" {
 		return []preemptor.Trigger{preemptor.RequiredNode}
