@@ -112,10 +112,13 @@ func (n *node) claimsBefore(r *request) (sum resources.Amounts) {
 // static nor of a daemonset.
 func (a *Allocation) leaves() bool { return a.Required == "" && a.Origin != Static }
 
+// whenLeft is what a node has when all has left that may leave.
+func whenLeft(n *node) resources.Amounts { return n.capacity.Minus(n.details.read().stays.Amounts) }
+
 // usable is what a node has for an ask when all has left that may leave, beside the claims that
 // are kept from it.
 func (n *node) usable(r *request) resources.Amounts {
-	most := n.capacity.Minus(n.details.read().stays.Amounts)
+	most := whenLeft(n)
 	if before := n.claimsBefore(r); len(before) > 0 {
 		most = most.Minus(before)
 	}

@@ -154,7 +154,7 @@ func (g *gangPlan) nodesToKeep() map[*request]*node {
 // takeEmpty takes those asks off a list that fit on a node beside what is planned there and what
 // stays, and beside the claims that are kept from the gang.
 func (g *gangPlan) takeEmpty(k keepable, rest []*request, wanted map[*request]*node) []*request {
-	room := k.capacity.Minus(k.details.read().stays.Amounts)
+	room := whenLeft(k.node)
 	for _, other := range k.claims {
 		if other.keepsFromGang(g.asks[len(g.asks)-1]) { // the least important one
 			room.Sub(other.Amounts)

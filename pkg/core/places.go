@@ -17,7 +17,7 @@ func (s *slots) count(c *class) {
 	var nearest *node
 	var least resources.Share
 	for n := range s.allNodes {
-		most := n.capacity.Minus(n.details.read().stays.Amounts)
+		most := whenLeft(n)
 		if k.places = min(k.places+timesWithin(c.amounts, most), placesMax); k.places == placesMax {
 			break
 		}

@@ -102,7 +102,7 @@ func (s *slots) giveEach(list []*class) (given bool) {
 		switch s.give(c) {
 		case gotSlot:
 			given = true
-		case allGiven: // also for those after it, or questions pause
+		case allGiven: // also for those after it
 			return given
 		case askOn:
 			s.before(s.now.Add(s.options.RetryDelay))
@@ -173,8 +173,8 @@ type slotOutcome uint8
 
 const (
 	gotSlot  slotOutcome = iota
-	noSlot               // until a claim ends or a node changes
-	allGiven             // to better classes
+	noSlot               // until another ask of it waits
+	allGiven             // to better classes, or questions pause
 	notNow               // for reasons that may end without notice
 	askOn                // the resource manager is to be asked about more nodes
 )
@@ -266,12 +266,9 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 		missing resources.Share
 	}
 	var options []option
-	result = notNow // unless a claim ends or a node changes before
 	for n := range s.allNodes {
 		switch {
-		case !n.schedulable || !s.mayHold(n, r, without):
-		case r.class.refusedKept.has(n.slot, n.changedAt):
-			result = notNow
+		case !n.schedulable || !s.mayHold(n, r, without) || r.class.refusedKept.has(n.slot, n.changedAt):
 		default:
 			tried := 0
 			for _, id := range r.class.slots.tried {
@@ -293,16 +290,15 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 		case flush: // it must hear first what was placed there
 			s.slotsDue = true
 		default:
-			result = notNow
 		}
 	}
-	return nil, result
+	return nil, notNow // unless a claim ends or a node changes before
 }
 
 // mayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
 // are on their way for others, it is not their room that is kept.
 func (s *slots) mayHold(n *node, r, without *request) bool {
-	most := n.capacity.Minus(n.details.read().stays.Amounts)
+	most := whenLeft(n)
 	for _, other := range n.claims {
 		switch {
 		case other == without:
