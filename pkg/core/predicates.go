@@ -98,7 +98,12 @@ func (p *predicates) checked(r *request, n *node, allocate bool, err error) (out
 	return placed, nil
 }
 
+// keysOf are texts as keys. Nil stays nil: that nothing was removed is another question than
+// what happens to be none.
 func keysOf(texts []string) []AllocationKey {
+	if texts == nil {
+		return nil
+	}
 	keys := make([]AllocationKey, len(texts))
 	for i, text := range texts {
 		keys[i] = AllocationKey(text)

@@ -208,7 +208,7 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) error {
 	p.calls++
 	if p.options.Simulate == nil {
-		return p.options.Feasible(r.Key, n.id, len(removed) == 0)
+		return p.options.Feasible(r.Key, n.id, removed == nil)
 	}
 	added := r.nominatedBefore(n)
 	if len(added) > 0 {

@@ -162,12 +162,14 @@ func times(n, v int64) int64 {
 
 // keysOf are the keys of the releasing allocations of the node and of victims there.
 func (p *problem) keysOf(victims []int) []string {
-	keys := append(p.keys[:0], p.releasingKeys...)
+	if p.keys == nil {
+		p.keys = []string{} // nil would be another question
+	}
+	p.keys = append(p.keys[:0], p.releasingKeys...)
 	for _, i := range victims {
 		if !p.ranked[i].Elsewhere {
-			keys = append(keys, p.ranked[i].Key)
+			p.keys = append(p.keys, p.ranked[i].Key)
 		}
 	}
-	p.keys = keys
-	return keys
+	return p.keys
 }

@@ -76,6 +76,28 @@ func TestNeededCandidatesStay(t *testing.T) {
 	}
 }
 
+// TestNothingGoesWhereRemovalsAreNotSimulated: a resource manager that refuses an ask beside
+// free room and agrees to whatever is removed, even to nothing, has not looked at it.
+func TestNothingGoesWhereRemovalsAreNotSimulated(t *testing.T) {
+	for releasing := range 2 {
+		ask, on, _ := crowd(5, nil, nil)
+		on.Free = ask.Amounts
+		for i := range releasing {
+			on.On[i].Releasing = true
+		}
+		asked := false // about a removal
+		on.Fits = func(removed []string) error {
+			asked = asked || len(removed) > 0
+			if removed == nil || !asked {
+				return errors.New("conflicts")
+			}
+			return nil
+		}
+		d := Plan(epoch, DefaultConfig(), ask, on)
+		assert.Assert(t, d.Reason != Chosen && len(d.Victims) == 0, "%s", d)
+	}
+}
+
 // TestNeededAmongMany: what the ask needs is found by few questions among any number of
 // candidates, with a conflict and without. If more are needed than it may ask about, the
 // decision says so. Nothing is asked if the reason is always the same.

@@ -117,7 +117,7 @@ func (s *search) learn(fits func([]string) error) bool {
 		// The first low of them can go, the first high cannot.
 		low, high := 0, len(order)+1
 		for step := len(order); high-low > 1; step = (high - low) / 2 {
-			if fits(s.keysOf(append(gone, order[:low+step]...))) != nil {
+			if fits(s.keysOf(slices.Sorted(slices.Values(append(gone, order[:low+step]...))))) != nil {
 				low += step
 			} else {
 				high = low + step

@@ -35,7 +35,6 @@ func TestAConflictIsResolved(t *testing.T) {
 // Where the resource manager cannot say what a node would be like, nothing is evicted in
 // the hope that it helps.
 func TestAConflictThatCannotBeSimulated(t *testing.T) {
-	t.Skip("a known fault: since there is one search for victims, a pod is evicted in vain here")
 	options := schedulertest.Options{
 		Conflicts:            map[string][]string{"urgent": {"three"}},
 		PreemptionPredicates: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { return nil },
