@@ -44,6 +44,7 @@ type class struct {
 	alone   int  // how often one of its asks was refused beside another, one after the other
 	passive int  // leaves in which no room can be made for it
 	listed  bool // among the classes to be tried again when a node changes
+	paced   bool // not among them, since the resource manager refused it: tried again in turn
 }
 
 // classTraits are what the asks of a class have in common.
@@ -177,7 +178,7 @@ func (t *classTable) list(c *class) {
 // release notes that a class has no ask any more. What was learnt of it is
 // forgotten.
 func (t *classTable) release(c *class) {
-	c.refused, c.simulations, c.alone, c.refusedKept = nil, nil, 0, nodeSet{}
+	c.refused, c.simulations, c.alone, c.paced, c.refusedKept = nil, nil, 0, false, nodeSet{}
 	t.list(c)
 	if len(t.idle) <= idleMax+len(t.known)/2 {
 		return

@@ -13,8 +13,7 @@ type details struct {
 	// expected are asks that run here when their placeholders elsewhere have ended.
 	expected []*request
 	awaited  resources.Sum
-	evicted  int  // how many of own and foreign are evicted, overdue ones too
-	joined   bool // something arrived since attempts were last repeated
+	evicted  int // how many of own and foreign are evicted, overdue ones too
 	devices  knownDevices
 }
 
@@ -40,5 +39,5 @@ func (d *nodeDetails) change() *details {
 // isEmpty reports whether there is nothing in the details.
 func (d *details) isEmpty() bool {
 	return d.claimed.IsZero() && d.stays.IsZero() && d.awaited.IsZero() && d.expected == nil &&
-		d.evicted == 0 && !d.joined && d.devices.of == nil
+		d.evicted == 0 && d.devices.of == nil
 }

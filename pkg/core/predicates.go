@@ -32,6 +32,11 @@ func (p *predicates) any() bool {
 	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
 }
 
+// refuses reports whether the resource manager has refused a class on any node.
+func (p *predicates) refuses(c *class) bool {
+	return p.any() && (c.refused != nil || c.simulations != nil && c.simulations.refused)
+}
+
 // budgetsBind reports whether disruption budgets may keep allocations from being
 // evicted.
 func (p *predicates) budgetsBind() bool {

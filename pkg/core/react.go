@@ -86,15 +86,11 @@ func (p *Partition) retryBound(n *node) {
 	}
 }
 
-// reactToTaken has attempts repeated for asks which had room that is taken now, and for
-// those that may need what was placed beside them.
+// reactToTaken has attempts repeated for asks which had room that is taken now.
 func (p *Partition) reactToTaken() {
 	for _, r := range p.changes.placed {
 		if r.node == nil || p.retries.byNode.count == 0 {
 			continue
-		}
-		if p.predicates.any() {
-			p.retries.arrived(r.node)
 		}
 		p.retries.roomTaken(r)
 	}

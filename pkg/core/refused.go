@@ -29,6 +29,7 @@ type refused struct {
 	whole   time.Time      // when everything is asked again; zero is not at all
 	resumes time.Time      // when questions go on; zero is not at all
 	last    time.Time      // when freed nodes were asked about last
+	tries   int            // how many classes may still be asked for now
 }
 
 // A refusedClass is an entry of a list. It is current as long as these refusals are
@@ -307,11 +308,13 @@ func compareFirst(x, y *request) int {
 }
 
 // retry requeues the classes for which a freed node has room and the resource
-// manager's agreement.
+// manager's agreement. It asks for so many classes at a time, the first in order, and for others
+// after a while: what it refused for one is not asked again before the node is freed once more.
 func (s *refused) retry() {
 	s.clean()
 	freed := s.takeFreed()
 	s.soon, s.last = time.Time{}, s.now
+	s.tries = retriesMax
 	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool {
 		if !s.anyTakes(freed, e.class) {
 			return false
@@ -354,19 +357,23 @@ func (s *refused) anyTakes(freed []freedNode, c *class) bool {
 	if r == nil {
 		return false
 	}
+	asked := 0
 	for i := range freed {
 		o := &freed[i]
-		if !o.node.links.In() || !c.amounts.FitsIn(o.node.free) {
+		if !o.node.links.In() || !c.amounts.FitsIn(o.node.free) || c.refusedOn(o.node) {
 			continue
 		}
-		if !c.amounts.FitsIn(o.left) || s.predicates.calls >= callsMax || s.predicates.wait(RepeatedQuestion) > 0 {
+		if !c.amounts.FitsIn(o.left) || s.tries == 0 || s.predicates.calls >= callsMax || s.predicates.wait(RepeatedQuestion) > 0 {
 			o.short = true
 			continue
 		}
+		asked = 1
 		if result, _ := s.predicates.check(r, o.node, true); result != waits {
 			o.left.Sub(c.amounts)
 			return true
 		}
+		c.refused.asked.add(o.node.slot, o.node.freedAt, s.freed)
 	}
+	s.tries -= asked
 	return false
 }

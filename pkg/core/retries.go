@@ -12,8 +12,9 @@ import (
 )
 
 // retries say when failed attempts are repeated. Where only priorities count it is
-// known which node may help which class. Where more counts, attempts are repeated when
-// anything has changed, after RetryDelay at the earliest.
+// known which node may help which class. Where more counts, and where the resource manager
+// refuses, attempts are repeated when anything has changed, after RetryDelay at the earliest and
+// so many at a time: what that takes does not depend on how many wait, nor on how often nodes change.
 type retries struct {
 	*backlog
 	predicates *predicates
@@ -23,7 +24,6 @@ type retries struct {
 	purgeAt int          // how many there may be before those without failed attempts are dropped
 	queue   []*leafClass // tried again when anything changes
 	pending int          // how many at the front of the queue something has changed for
-	joined  []*node      // on which an allocation arrived that may change answers, each once
 	excess  []*queue     // over their max, that could not give back enough
 	// excessNow are those of this step: their own evictions do not help them.
 	excessNow []*queue
@@ -35,17 +35,21 @@ type retries struct {
 // something changes. The attempt began at this count of changed nodes. Simple says that only
 // priorities and nodes decide.
 func (s *retries) failed(r *request, began uint64, simple bool) {
-	leaf := r.group.leaf
+	leaf, c := r.group.leaf, r.class
 	s.deactivate(leaf, r.wait.attempts)
 	hard := s.predicates.budgetsBind()
 	if simple && !hard {
-		leaf.class.simulations.exhaust()
-		s.list(leaf.class)
-		return
+		c.simulations.exhaust(began)
+		if c.paced = c.paced || s.predicates.refuses(c); !c.paced {
+			s.list(c)
+			return
+		}
 	}
-	if !leaf.queued {
-		leaf.queued = true
-		s.queue = append(s.queue, leaf)
+	for _, other := range c.leaves {
+		if (other == leaf || c.paced && !other.active) && !other.queued {
+			other.queued = true
+			s.queue = append(s.queue, other)
+		}
 	}
 	if hard { // budgets change without notice
 		s.before(s.now.Add(s.options.RetryMax))
@@ -96,8 +100,8 @@ func (s *retries) before(at time.Time) {
 	}
 }
 
-// retriesMax is how many classes are tried again at a time, so that many queues
-// without room leave time for other things.
+// retriesMax is how many classes are tried again at a time, so that many queues without room leave
+// time for other things. One that the resource manager refused counts as often as nodes may help it.
 const retriesMax = 64
 
 // retry lets the first of the queue be tried again, and returns the queues that are to
@@ -105,84 +109,71 @@ const retriesMax = 64
 // they wait for the next change.
 func (s *retries) retry() (excess []*queue) {
 	s.at, s.last = time.Time{}, s.now
-	s.retryJoined()
 	if s.pending == 0 {
 		s.pending = len(s.queue) // it is time, though nothing has changed
 	}
-	again := s.queue[:min(s.pending, retriesMax)]
-	s.queue = slices.Clone(s.queue[len(again):])
-	s.pending -= len(again)
-	for _, leaf := range again {
-		leaf.queued = false
-		leaf.class.simulations.help(nil)
-		s.activate(leaf)
+	for left := retriesMax; left > 0 && s.pending > 0; {
+		leaf := s.queue[0]
+		s.queue[0] = nil
+		s.queue, s.pending, leaf.queued = s.queue[1:], s.pending-1, false
+		left -= s.tryAgain(leaf)
 	}
 	excess, s.excess = s.excess, nil
-	if s.pending+len(s.joined) > 0 {
+	if s.pending > 0 {
 		s.before(later(s.now, s.last.Add(s.options.RetryDelay))) // those that are left
 	}
 	return excess
 }
 
-// arrived notes that an allocation arrived on a node: the resource manager may agree there
-// now to asks that it refused, which need that allocation beside them.
-func (s *retries) arrived(n *node) {
-	least := s.leastToTake(n.lowestPriority())
-	helps := false
-	if !n.details.read().joined {
-		s.byNode.from(least, func(c *class) bool {
-			helps = c.isListed() && c.wasRefusedOn(n)
-			return !helps
-		})
+// tryAgain lets a class be tried again in a leaf, and returns for how many it counts. If attempts
+// failed on all nodes, it is tried on those that have changed since and may help. If there are none,
+// it waits on.
+func (s *retries) tryAgain(leaf *leafClass) int {
+	known := leaf.class.simulations
+	if known == nil || !known.exhausted || leaf.active {
+		s.activate(leaf)
+		return 1
 	}
-	if !helps {
-		return
+	if known.changed = s.helpful(leaf.class); len(known.changed) == 0 {
+		known.since = s.predicates.changed
+		leaf.queued = true
+		s.queue = append(s.queue, leaf)
+		return 1
 	}
-	n.details.change().joined = true
-	s.joined = append(s.joined, n)
-	s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
+	s.activate(leaf)
+	return len(known.changed)
 }
 
-// retryJoined lets the classes be tried again that were refused on nodes on which something
-// arrived, on so many nodes at a time: each may be asked about for each of those classes.
-func (s *retries) retryJoined() {
-	now := s.joined[:min(len(s.joined), retriesMax)]
-	s.joined = slices.Clone(s.joined[len(now):])
-	for _, n := range now {
-		if n.details.change().joined = false; !n.gone && n.schedulable && s.byNode.count > 0 {
-			s.helpedBy(n, func(c *class) bool { return c.wasRefusedOn(n) })
+// helpful are the nodes that have changed since attempts for a class failed on all, and would have
+// room for it if all victims were evicted that there can be.
+func (s *retries) helpful(c *class) (nodes []*node) {
+	for n := range s.allNodes {
+		if n.changedAt > c.simulations.since && n.schedulable && !c.simulations.unresolvable.has(n.slot, n.updatedAt) {
+			if freed, victims := s.freeable(n, c.priority); victims && s.mayHold(n, c, freed) {
+				nodes = append(nodes, n)
+			}
 		}
 	}
+	return nodes
 }
 
-// wasRefusedOn reports whether a class was refused on a node, so that something which arrives
-// there may help.
-func (c *class) wasRefusedOn(n *node) bool {
-	s := c.simulations
-	if s == nil {
-		return c.refusedOn(n)
-	}
-	return !s.unresolvable.has(n.slot, n.updatedAt) && (c.refusedOn(n) || s.failed[preemptor.Priority].knew(n.slot))
+// mayHold reports whether a node would have room for a class if so much was freed.
+func (s *retries) mayHold(n *node, c *class, freed resources.Amounts) bool {
+	return c.amounts.FitsInSum(freed, n.roomToMake(c.importance, preemptor.Priority))
 }
 
-// nodeChanged lets the classes be tried again that a node which changed may help.
-func (s *retries) nodeChanged(n *node) { s.helpedBy(n, func(*class) bool { return true }) }
-
-// helpedBy lets those of some classes be tried again for which a node would have room if
+// nodeChanged lets the classes be tried again for which a node that changed would have room if
 // all victims were evicted that there can be.
-func (s *retries) helpedBy(n *node, some func(*class) bool) {
+func (s *retries) nodeChanged(n *node) {
 	var freed resources.Amounts // by victims of one priority and below, and evictions
 	var of int32
 	known, victims := false, false
 	s.filter(n, func(c *class) bool {
-		if !some(c) {
-			return false
-		}
 		if !known || of != c.priority {
 			freed, victims = s.freeable(n, c.priority)
 			known, of = true, c.priority
 		}
-		return victims && c.amounts.FitsInSum(freed, n.roomToMake(c.importance, preemptor.Priority))
+		return victims && s.mayHold(n, c, freed)
 	}, s.leastToTake(n.lowestPriority()))
 }
 
@@ -214,7 +205,7 @@ func (s *retries) roomTaken(r *request) {
 // quota, and those may be on any node. It reports whether there are such leaves.
 func (s *retries) withoutQuota(c *class) (some bool) {
 	for _, leaf := range c.leaves {
-		if leaf.active || leaf.queued || !c.preempts {
+		if leaf.active || leaf.queued && !c.paced || !c.preempts {
 			continue
 		}
 		if first := leaf.groups[0].first(); first != nil && first.withoutRoom() != nil {
@@ -255,7 +246,7 @@ func (s *retries) purge() {
 
 // isListed reports whether it matters for a class which nodes change.
 func (c *class) isListed() bool {
-	return c.passive > 0 || c.simulations != nil && c.simulations.exhausted
+	return !c.paced && (c.passive > 0 || c.simulations != nil && c.simulations.exhausted)
 }
 
 // leastToTake is the least priority with which an ask may take the place of an

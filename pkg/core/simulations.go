@@ -33,6 +33,7 @@ type simulations struct {
 	// exhausted says that attempts by priority failed on all nodes, where priorities and
 	// nodes alone decide. Only nodes in changed may help since.
 	exhausted bool
+	since     uint64 // the count of changed nodes up to which that holds, where a class is tried again in turn
 	changed   []*node
 }
 
@@ -269,11 +270,11 @@ func (p *predicates) choose(r *request, n *node, candidates []string, violating 
 // for this attempt only, unless the node is refused without anything that runs there.
 func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
 	s, n, t := p.attempt, on.node, on.plan.Trigger
+	s.refused = s.refused || on.plan.Reason == preemptor.Refused || slices.ContainsFunc(on.plan.Failures, isRefusal)
 	if others && (on.plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
 		if kept := s.about(n); !p.paused {
 			kept.failed = append(kept.failed, failedPlan{r.application.queue, t})
 		}
-		s.refused = s.refused || slices.ContainsFunc(on.plan.Failures, isRefusal)
 		return
 	}
 	s.failed[t].add(n.slot, n.changedAt, p.changed)
@@ -331,10 +332,10 @@ func isUnresolvable(err error) bool {
 	return errors.As(err, &never) && never.Unresolvable()
 }
 
-// exhaust notes that attempts by priority have failed on all nodes.
-func (s *simulations) exhaust() {
+// exhaust notes that attempts by priority have failed on all nodes, as they were at a count of changes.
+func (s *simulations) exhaust(since uint64) {
 	if s != nil {
-		s.exhausted, s.changed = true, nil
+		s.exhausted, s.since, s.changed = true, since, nil
 	}
 }
 
