@@ -22,11 +22,12 @@ type attempts struct {
 	retries    *retries
 	counts     *Preempted
 
-	under *unfinished      // the attempt under way
-	begun uint64           // counts attempts
-	owed  resources.Limits // scratch
-	step  resources.Amounts
-	like  []*leafClass
+	under  *unfinished      // the attempt under way
+	begun  uint64           // counts attempts
+	owed   resources.Limits // scratch
+	step   resources.Amounts
+	like   []*leafClass
+	others []preemptor.Behind
 }
 
 // attemptOrder is the order in which the triggers are tried.

@@ -34,8 +34,8 @@ type costCache struct {
 	attempt        uint64 // the number of the attempt under way
 	limits         costLimits
 
-	input    victimInput
-	together preemptor.Backlog // scratch
+	input  victimInput
+	shares preemptor.Backlog // scratch
 }
 
 // evaluationsMax is for how many nodes it is worked out in one batch what room costs, so
@@ -63,28 +63,28 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 }
 
 // of finds or makes the costs of a key, and brings them up to date.
-func (p *costCache) of(key preemptionKey, waiting int) *nodeCosts {
+func (p *costCache) of(key preemptionKey, behind []preemptor.Behind) *nodeCosts {
 	c := p.known[key]
 	if c == nil {
-		c = p.add(key, waiting)
+		c = p.add(key, behind)
 	}
 	p.uses++
 	c.used = p.uses
 	p.refresh(c)
-	p.expect(c, waiting)
+	p.expect(c, behind)
 	return c
 }
 
 // add begins the costs of a key.
-func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
+func (p *costCache) add(key preemptionKey, behind []preemptor.Behind) *nodeCosts {
 	p.makeSpace()
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}, seen: p.generation}
+	c.follow(behind)
 	if p.known == nil {
 		p.known = map[preemptionKey]*nodeCosts{}
 	}
 	p.known[key] = c
 	c.deficitsChanged()
-	c.wait(waiting)
 	memory := p.spare.take()
 	c.heap, c.at, c.status = slices.Grow(memory.heap, p.nodes.Len()), memory.at, memory.status
 	for n := range p.allNodes {
@@ -95,9 +95,9 @@ func (p *costCache) add(key preemptionKey, waiting int) *nodeCosts {
 }
 
 // among are the costs of some nodes alone.
-func (p *costCache) among(key preemptionKey, nodes []*node, waiting int) *nodeCosts {
+func (p *costCache) among(key preemptionKey, nodes []*node, behind []preemptor.Behind) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
-	c.wait(waiting)
+	c.follow(behind)
 	for _, n := range nodes {
 		if !n.gone {
 			c.put(nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
@@ -200,7 +200,7 @@ func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
 	if c.class.amounts.FitsInSum(n.roomToMake(c.class.importance, c.trigger), n.releasing.Amounts) {
 		return leastOfAll
 	}
-	least := c.leastVictims(n)
+	least := preemptor.LeastVictims(c.class.amounts, n.roomToMake(c.class.importance, c.trigger), n.releasing.Amounts, n.largestHeld(), c.step)
 	switch {
 	case n.weakest.is == nil:
 		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, math.MaxInt32, time.Time{})
@@ -268,12 +268,13 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 		c.volatile = append(c.volatile, n)
 	}
 	ask := c.ask()
-	ask.Waiting = p.waitingFor(c, n, on.Free)
-	cost, asks, more := p.planner.CostEach(p.plans[c.trigger], ask, on)
+	ask.Unowed = p.unowed(c)
+	cost := p.planner.Cost(p.plans[c.trigger], ask, on)
 	if !cost.Feasible() {
 		return nodeCost{node: n, cost: cost, status: insufficient}
 	}
-	return nodeCost{node: n, cost: cost, status: sufficient, asks: int32(asks), bounded: more, batch: uint32(p.batch)}
+	served := p.planner.Served()
+	return nodeCost{node: n, cost: cost, status: sufficient, shared: served.Asks > 1, bounded: served.All, expected: c.expected, batch: uint32(p.batch)}
 }
 
 // outOfReach is why no room can be made on a node whatever runs there, or
@@ -312,12 +313,12 @@ func (k *preemptionKey) mayUse(n *node) bool {
 }
 
 // ask is any ask of the key, as the preemptor sees it.
-func (k *preemptionKey) ask() preemptor.Ask {
-	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.amounts, Priority: k.class.priority}
+func (k *nodeCosts) ask() preemptor.Ask {
+	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.amounts, Priority: k.class.priority, Behind: k.behind, Step: k.step}
 }
 
 // askOf is one certain ask of the key.
-func (k *preemptionKey) askOf(r *request) preemptor.Ask {
+func (k *nodeCosts) askOf(r *request) preemptor.Ask {
 	ask := k.ask()
 	ask.Key = string(r.Key)
 	return ask

@@ -56,7 +56,6 @@ type outcomeOfMix struct {
 	units   int64
 	highest []int32 // priorities of the victims, the highest first
 	inFree  uint64  // asks placed in free room before any victim had ended
-	last    int     // victims of the ask that took some last
 }
 
 // build has the pods run, in queue low.
@@ -136,9 +135,7 @@ func (m *mix) play(tb testing.TB, together bool) (o outcomeOfMix) {
 	}
 	for _, e := range evicted {
 		o.victims++
-		if o.units += e.Amounts[0]; e.For == evicted[len(evicted)-1].For {
-			o.last++
-		}
+		o.units += e.Amounts[0]
 		o.highest = append(o.highest, e.Priority)
 		p.Apply(start, core.ReleaseAllocation{
 			Application: e.Application, Key: e.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
@@ -329,5 +326,5 @@ func TestEqualAsksBesideGuarantees(t *testing.T) {
 		}
 	}
 	t.Logf("of %d mixes more asks are served in %d, fewer in %d", mixes, more, fewer)
-	assert.Assert(t, more > 20*fewer && fewer*200 < mixes)
+	assert.Assert(t, more > 20*fewer && fewer*150 < mixes)
 }

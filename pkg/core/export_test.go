@@ -101,7 +101,7 @@ func (p *Partition) verifyCosts(c *nodeCosts) error {
 		}
 		fresh := p.costs.evaluate(c, known.node)
 		switch {
-		case c.isKnown(&known) && (fresh.cost != known.cost || fresh.status != known.status || fresh.asks != known.asks):
+		case c.isKnown(&known) && (c.alike || known.expected == c.expected) && (fresh.cost != known.cost || fresh.status != known.status || fresh.shared != known.shared):
 			return fmt.Errorf("node %s was evaluated as %v and is %v", known.node.id, known, fresh)
 		case !c.isKnown(&known) && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
 			return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.id, known.cost, fresh.cost)
@@ -150,8 +150,7 @@ const (
 	HeapsMax           = heapsMax
 	StatusesMax        = statusesMax
 	EvaluationsMax     = evaluationsMax
-	TogetherAsksMax    = togetherAsksMax
-	TogetherNodesMax   = togetherNodesMax
+	SizesMax           = sizesMax
 	StepsPerEvaluation = stepsPerEvaluation
 	CandidateNodesMax  = candidateNodesMax
 	MarkedMax          = markedMax

@@ -42,18 +42,17 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	if !a.hasVictims(&key) {
 		return a.withoutVictims(key, r, quota), waits
 	}
-	waiting := 1
+	var behind []preemptor.Behind
 	if len(quota) == 0 {
-		waiting = a.waiting(r, trigger)
+		behind = a.behind(r, trigger)
 	}
-	c, changed := a.costsFor(r, key, waiting)
+	c, changed := a.costsFor(r, key, behind)
 	var found candidateNodes
-	if len(quota) == 0 && !changed && !a.under.alone {
-		planned, result := a.planTogether(c, r)
-		if result != waits {
+	if !c.alike {
+		result := waits
+		if found.best, result = a.planBeside(c, r); result != waits {
 			return PreemptionAttempt{}, result
 		}
-		found.best, a.under.alone = planned, planned == nil
 	}
 	switch {
 	case found.best != nil:
@@ -64,7 +63,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 		case !ok:
 			return PreemptionAttempt{}, busy
 		case best != nil:
-			found.best = a.dryRun(c, r, best, dryRunOf{})
+			found.best = a.dryRun(c, r, best, nil)
 		}
 	default:
 		if result := a.planAll(c, r, quota, &found); result != waits {
@@ -89,12 +88,12 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 // costsFor are what room for an ask costs on all nodes. If attempts by priority have failed
 // on all of them, and nothing but priorities and nodes decides, they are those of the nodes
 // that have changed since.
-func (a *attempts) costsFor(r *request, key preemptionKey, waiting int) (c *nodeCosts, changed bool) {
+func (a *attempts) costsFor(r *request, key preemptionKey, behind []preemptor.Behind) (c *nodeCosts, changed bool) {
 	known := r.class.simulations
 	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.withoutRoom() == nil {
-		return a.amongChanged(key, known.changed, waiting), true
+		return a.amongChanged(key, known.changed, behind), true
 	}
-	return a.costs.of(key, waiting), false
+	return a.costs.of(key, behind), false
 }
 
 // fitsKept reports whether an ask would fit on a node if nothing was kept there for asks that are as
@@ -190,7 +189,7 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *can
 
 // planFor plans for one node. It is false if questions to the resource manager have to wait.
 func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota quotaNeed, found *candidateNodes) bool {
-	planned := a.dryRun(c, r, n, dryRunOf{quota: quota})
+	planned := a.dryRun(c, r, n, quota)
 	if a.predicates.paused {
 		return false
 	}
@@ -212,14 +211,14 @@ func (a *attempts) planAgain(c *nodeCosts, r *request, quota quotaNeed, found *c
 		return true
 	}
 	if d.isMade(d.best) {
-		planned := a.dryRun(c, r, d.best, dryRunOf{quota: quota})
+		planned := a.dryRun(c, r, d.best, quota)
 		if a.predicates.paused {
 			return false
 		}
 		found.add(planned)
 	}
 	if found.count = d.count; found.best == nil {
-		*d, *found = dryRuns{planned: d.planned, frees: d.frees, alone: d.alone}, candidateNodes{}
+		*d, *found = dryRuns{planned: d.planned, frees: d.frees}, candidateNodes{}
 	}
 	return true
 }
@@ -230,14 +229,13 @@ const perEvaluation = 64
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.
-func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, of dryRunOf) *candidateNode {
-	quota := of.quota
+func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *candidateNode {
 	on := a.costs.nodeInput(c, n, quota)
 	a.counts.Plans++
 	if a.options.Simulate != nil || a.options.Feasible != nil {
 		on.Fits, on.AwaitsQuota = a.predicates.simulation(r, n), r.withoutRoom() != nil
 	}
-	if a.options.Simulate != nil && (c.waiting > 1 || of.shared != nil) {
+	if a.options.Simulate != nil && len(c.behind) > 0 {
 		on.FitsBeside = a.predicates.beside(r, n)
 	}
 	found, chosen := &candidateNode{node: n}, false
@@ -246,7 +244,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, of dryRunOf) *candi
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		ask.Waiting, ask.Shared = a.costs.waitingFor(c, n, on.Free), of.shared
+		ask.Unowed = a.costs.unowed(c)
 		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.nominatedBefore) {
 			found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
 		}

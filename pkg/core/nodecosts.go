@@ -12,8 +12,6 @@ type preemptionKey struct {
 	leaf    *queue // of the asks; nil for a queue over its max, which has no ask
 	scope   *queue // that victims are in
 	trigger preemptor.Trigger
-	// together says that costs are those for each of as many asks as all that wait come to.
-	together bool
 }
 
 // nodeCosts are what it costs to make room for the asks of one key on every node. The
@@ -52,11 +50,12 @@ type nodeCosts struct {
 	moved   bool   // a surplus is another one since
 	broken  bool   // and what was worked out for some node does not hold
 
-	// waiting is how many equal asks wait; zero as long as no more than one ever did, and
-	// otherwise costs are those for each ask. Bounded is on how many nodes room might cost
-	// less for each if more waited.
-	waiting int
-	bounded int
+	// behind are the asks that wait behind one of the key, alike says that all have its size, step
+	// divides what any of them needs, and expected counts how often they were others.
+	behind   []preemptor.Behind
+	alike    bool
+	step     resources.Amounts
+	expected uint32
 }
 
 // A nodeCost is a node and what it costs to make room there, at least.
@@ -64,11 +63,11 @@ type nodeCost struct {
 	node   *node
 	cost   preemptor.Cost
 	status nodeStatus
-	// asks is for how many equal asks it is, and bounded says that it may be less for each
-	// of more, if those waited.
-	asks    int32
-	bounded bool
-	batch   uint32 // in which it was worked out
+	// shared says that the victims serve asks behind too: those of a number of nodeCosts.expected.
+	// Bounded says that they might be worth more if more waited.
+	shared, bounded bool
+	expected        uint32
+	batch           uint32 // in which it was worked out
 }
 
 // nodeStatus is what is known of a node.
@@ -174,13 +173,10 @@ func (c *nodeCosts) put(next nodeCost) {
 			c.near = next
 		}
 	case known:
-		c.countBounded(&c.heap[i], -1)
-		c.countBounded(&next, 1)
 		c.heap[i] = next
 		c.down(c.up(i))
 	default:
 		i = len(c.heap)
-		c.countBounded(&next, 1)
 		c.heap = append(c.heap, next)
 		for len(c.at) <= int(next.node.slot) {
 			c.at = append(c.at, 0)
@@ -215,7 +211,6 @@ func (c *nodeCosts) drop(n *node) {
 func (c *nodeCosts) remove(i int) {
 	last := len(c.heap) - 1
 	c.swap(i, last)
-	c.countBounded(&c.heap[last], -1)
 	c.at[c.heap[last].node.slot] = 0
 	c.heap[last] = nodeCost{}
 	c.heap = c.heap[:last]

@@ -25,7 +25,6 @@ type dryRuns struct {
 	made    map[*node]uint64 // those nodes, with the count of changes then
 	planned int              // what the plans cost, in evaluations
 	frees   bool             // enough quota could be freed
-	alone   bool             // nothing was found for all that wait together
 }
 
 // resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
@@ -53,10 +52,10 @@ func (u *unfinished) failedBy(t preemptor.Trigger) bool {
 }
 
 // amongChanged are the costs of the nodes that have changed since an attempt failed on all.
-func (a *attempts) amongChanged(key preemptionKey, nodes []*node, waiting int) *nodeCosts {
+func (a *attempts) amongChanged(key preemptionKey, nodes []*node, behind []preemptor.Behind) *nodeCosts {
 	u := a.under
 	if u.among == nil || u.among.preemptionKey != key {
-		u.among = a.costs.among(key, nodes, waiting)
+		u.among = a.costs.among(key, nodes, behind)
 	} else {
 		a.costs.refreshAmong(u.among, nodes, u.upTo)
 	}

@@ -14,13 +14,12 @@ type Ask struct {
 	Amounts  resources.Amounts
 	Priority int32
 	Reserved time.Time // when the node was reserved for it
-	// Waiting is how many equal asks wait that may run on the node as well, this one
-	// included; for Priority and Guarantee, and not with a quota that is short. Zero is as
-	// one, but the cost is then that of the whole plan.
-	Waiting int
-	// Shared is what is served together on the node, the ask included; nil if that is for
-	// the plan to find out.
-	Shared *Shared
+	// Behind are the asks that wait with the ask and may run on the node as well; for Priority
+	// and Guarantee, and not with a quota that is short. Step divides what any of them
+	// needs. Of the kinds of Unowed nothing is freed for them. If all may be served, the plan is the one that is worth most for each of them.
+	Behind []Behind
+	Step   resources.Amounts
+	Unowed []resources.Kind
 }
 
 // A Node is the node on which the ask must run: what is free there and everything

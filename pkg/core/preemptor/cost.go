@@ -23,9 +23,9 @@ import (
 //
 // What runs in vain without a victim counts in sums and numbers too.
 //
-// If Ask.Waiting is set, sums, numbers and weights are those for each of the asks that the
-// plan serves, in parts of 1/720720. Highest priorities and classes are
-// not, so that no ask makes the victims of another one more important.
+// Sums, numbers and weights are those for as much as the ask of all that the plan serves (see
+// Ask.Behind), in parts of 1/2^20. Highest priorities and classes are not, so that no ask makes
+// the victims of another one more important.
 //
 // Without victims they have their least values. Plans for different triggers are
 // not comparable.
@@ -53,8 +53,7 @@ func (c Cost) MissingPerMille() int64 {
 // LeastCost is a lower bound for the cost of a plan with victims, if all
 // candidates have at least this priority, and those with exactly this priority
 // were created at this time or before. A zero time means that the time is not
-// known. Victims is how many there are at least, or, with Ask.Waiting, what
-// LeastVictims says.
+// known. Victims is what LeastVictims says.
 func LeastCost(cfg Config, t Trigger, victims int64, lowest int32, latest time.Time) Cost {
 	least, age := int64(lowest), int64(math.MinInt64)
 	if !latest.IsZero() {
@@ -116,7 +115,7 @@ func (p *plan) figuresByPriority() Cost {
 	for _, n := range broken {
 		sum += n.count * (n.priority + shift)
 	}
-	sum, count := p.ask.forEach(sum, p.worth), p.ask.forEach(int64(len(p.victims))+broken.sum(), p.worth)
+	sum, count := forEach(sum, p.worth), forEach(int64(len(p.victims))+broken.sum(), p.worth)
 	if p.cfg.Budgets == StrictPriority {
 		return Cost{0, highest, int64(p.violations), sum, count, age}
 	}
@@ -147,15 +146,12 @@ func (p *plan) figuresByClass() Cost {
 		highest = max(highest, int64(e.Priority))
 		weight += e.weight
 	}
-	count, weight := p.ask.forEach(int64(len(p.victims))+p.countBroken().sum(), p.worth), p.ask.forEach(weight, p.worth)
+	count, weight := forEach(int64(len(p.victims))+p.countBroken().sum(), p.worth), forEach(weight, p.worth)
 	return Cost{0, int64(p.violations), int64(class), highest, count, weight}
 }
 
-// forEach is a figure for each of the asks that victims are for, if it matters how many
-// wait. What these are worth is given in parts of one.
-func (a *Ask) forEach(figure, worth int64) int64 {
-	if a.Waiting == 0 {
-		return figure
-	}
+// forEach is a figure for as much as one of the asks that victims are for. What these are
+// worth is given in parts of one.
+func forEach(figure, worth int64) int64 {
 	return scaled(figure, wholeAsk*wholeAsk, cmp.Or(worth, wholeAsk))
 }

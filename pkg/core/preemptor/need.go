@@ -2,6 +2,7 @@ package preemptor
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -154,10 +155,10 @@ func (p *problem) amounts(of []int64) (node, quota resources.Amounts) {
 
 // times is n times v, neither of them negative, or the most there is.
 func times(n, v int64) int64 {
-	if v > 0 && n > math.MaxInt64/v {
-		return math.MaxInt64
+	if high, low := bits.Mul64(uint64(n), uint64(v)); high == 0 && low <= math.MaxInt64 {
+		return int64(low)
 	}
-	return n * v
+	return math.MaxInt64
 }
 
 // keysOf are the keys of the releasing allocations of the node and of victims there.

@@ -35,9 +35,9 @@ func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision 
 	p.reporting = true
 	if p.filter(); !p.nothingToChoose() && !p.tooYoung(now) {
 		p.choose()
-		if ask.Waiting > 1 || ask.Shared != nil {
+		if len(ask.Behind) > 0 {
 			pl.sharing.share(p)
-			pl.sharing.giveFirst()
+			pl.sharing.giveFirst(p)
 		}
 	}
 	return p.decision()
@@ -47,26 +47,24 @@ func (pl *Planner) Plan(now time.Time, cfg Config, ask Ask, node Node) Decision 
 // takes the reservation to be old enough. With the trigger Priority it allocates
 // no memory once it has seen a node as large. It keeps none of its arguments.
 func (pl *Planner) Cost(cfg Config, ask Ask, node Node) Cost {
-	p := pl.chosen(cfg, ask, node)
-	return p.cost()
-}
-
-// Steps is how many steps the searches of all plans have taken together. They are what a
-// plan can take long for.
-func (pl *Planner) Steps() int64 {
-	own, shared := &pl.plan.search, &pl.sharing.search
-	return own.before + own.steps + shared.before + shared.steps
-}
-
-// chosen is the plan of Cost.
-func (pl *Planner) chosen(cfg Config, ask Ask, node Node) *plan {
 	p := &pl.plan
 	p.start(cfg, ask, node)
 	p.reporting = false
 	if p.filter(); !p.nothingToChoose() {
 		p.choose()
 	}
-	return p
+	pl.sharing.share(p)
+	return pl.sharing.best
+}
+
+// Served is what the plan of the last Cost serves.
+func (pl *Planner) Served() Together { return pl.sharing.served }
+
+// Steps is how many steps the searches of all plans have taken together. They are what a
+// plan can take long for.
+func (pl *Planner) Steps() int64 {
+	own, shared := &pl.plan.search, &pl.sharing.search
+	return own.before + own.steps + shared.before + shared.steps
 }
 
 // A plan is the state of one call: the problem and what was chosen. The next call
@@ -141,7 +139,7 @@ type outcome struct {
 	again      time.Time
 	refusal    string
 	partial    bool
-	worth      int64    // of the asks that the victims are for, in parts of 1/720720 of the ask; zero is one ask
+	worth      int64    // of the asks that the victims are for, in parts of 1/2^20 of the ask; zero is one ask
 	together   Together // if the victims are some of those that were chosen for several asks
 	costEach   Cost     // of these, for each of the asks
 }

@@ -294,7 +294,7 @@ func (s situation) naiveCost(victims []Candidate) Cost {
 	}
 	p := priceOf(s, victims)
 	if s.ask.Trigger != Priority {
-		return Cost{0, violations, int64(p.class), int64(p.priority), count, p.weight}
+		return Cost{0, violations, int64(p.class), int64(p.priority), count * wholeAsk, p.weight * wholeAsk}
 	}
 	sum, oldest := int64(0), time.Time{}
 	for _, c := range victims {
@@ -304,7 +304,7 @@ func (s situation) naiveCost(victims []Candidate) Cost {
 		}
 	}
 	if s.cfg.Budgets == StrictPriority {
-		return Cost{0, int64(p.priority), violations, sum, count, -oldest.UnixNano()}
+		return Cost{0, int64(p.priority), violations, sum * wholeAsk, count * wholeAsk, -oldest.UnixNano()}
 	}
-	return Cost{0, violations, int64(p.priority), sum, count, -oldest.UnixNano()}
+	return Cost{0, violations, int64(p.priority), sum * wholeAsk, count * wholeAsk, -oldest.UnixNano()}
 }

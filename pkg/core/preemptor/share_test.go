@@ -21,7 +21,7 @@ func severalAsks(r *rand.Rand, t Trigger) situation {
 	for i, v := range s.ask.Amounts {
 		s.ask.Amounts[i] = (v + part - 1) / part
 	}
-	s.ask.Waiting = 2 + r.IntN(7)
+	s.ask.Behind, s.ask.Step = []Behind{{s.ask.Amounts, 1 + r.Int64N(7)}}, s.ask.Amounts
 	return s
 }
 
@@ -59,17 +59,18 @@ func (s situation) fewestWithin(worst []Candidate) int {
 }
 
 // TestSharedVictims compares plans for several equal asks with all sets of victims for
-// each number of asks.
+// each number of asks. With several kinds the largest are not always the fewest.
 func TestSharedVictims(t *testing.T) {
 	for _, trigger := range []Trigger{Priority, Guarantee} {
 		shared, missed := 0, 0
 		var pl, other Planner
 		for seed := range uint64(nodes / 2) {
 			s := severalAsks(rand.New(rand.NewPCG(seed, 77)), trigger)
-			cost, asks, _ := pl.CostEach(s.cfg, s.ask, s.node)
+			cost := pl.Cost(s.cfg, s.ask, s.node)
+			asks := pl.Served().Asks
 			d := pl.Plan(epoch, s.cfg, s.ask, s.node)
 			one := s
-			one.ask.Waiting = 0
+			one.ask.Behind = nil
 			alone := other.Plan(epoch, one.cfg, one.ask, one.node)
 			assert.Equal(t, d.Reason, alone.Reason, "seed %d", seed)
 			if d.Reason != Chosen {
@@ -79,7 +80,7 @@ func TestSharedVictims(t *testing.T) {
 			worst := chosenOf(alone)
 			assert.Assert(t, s.fewestWithin(worst) <= len(worst), "seed %d", seed)
 			best, count := 1, len(worst)
-			for m := 2; m <= s.ask.Waiting; m++ {
+			for m := 2; m <= 1+int(s.ask.Behind[0].Asks); m++ {
 				if v := s.timesAsk(m).fewestWithin(worst); v > 0 && v*best < count*m {
 					best, count = m, v
 				}
@@ -100,7 +101,7 @@ func TestSharedVictims(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d plans for several asks, %d not the best", trigger, shared, missed)
-		assert.Assert(t, shared > nodes/40 && missed*25 < shared)
+		assert.Assert(t, shared > nodes/40 && missed*4 < shared)
 	}
 }
 
@@ -110,7 +111,7 @@ func (s situation) checkShared(t *testing.T, seed uint64, d Decision, worst []Ca
 	victims := chosenOf(d)
 	assert.Assert(t, s.enough(victims) && s.keeps(victims), "seed %d: %s", seed, d)
 	assert.Assert(t, s.violations(victims) <= s.violations(worst), "seed %d: %s", seed, d)
-	assert.Assert(t, len(victims) <= d.Together.Victims && d.Together.Asks <= s.ask.Waiting, "seed %d: %s", seed, d)
+	assert.Assert(t, len(victims) <= d.Together.Victims && d.Together.Asks <= 1+int(s.ask.Behind[0].Asks), "seed %d: %s", seed, d)
 	for i := range victims {
 		assert.Assert(t, !s.enough(slices.Delete(slices.Clone(victims), i, i+1)), "seed %d: %s is not needed", seed, victims[i].Key)
 	}
@@ -122,7 +123,7 @@ func (s situation) checkShared(t *testing.T, seed uint64, d Decision, worst []Ca
 		}
 		largest.Raise(c.Amounts)
 	}
-	least := LeastVictims(s.ask.Amounts, s.node.Free, releasing, largest)
+	least := LeastVictims(s.ask.Amounts, s.node.Free, releasing, largest, s.ask.Step)
 	assert.Assert(t, least <= int64(d.Together.Victims)*wholeAsk/int64(d.Together.Asks), "seed %d: %d", seed, least)
 }
 
@@ -135,26 +136,27 @@ func chosenOf(d Decision) (list []Candidate) {
 
 // TestSharingAllocatesNothing pins that nothing is paid where no victim serves two asks.
 func TestSharingAllocatesNothing(t *testing.T) {
-	s := situation{cfg: DefaultConfig(), ask: Ask{Trigger: Priority, Amounts: resources.Amounts{2}, Priority: 9, Waiting: AsksMax}}
+	s := situation{cfg: DefaultConfig(), ask: Ask{Trigger: Priority, Amounts: resources.Amounts{2}, Priority: 9}}
+	s.ask.Behind, s.ask.Step = []Behind{{s.ask.Amounts, 1000}}, s.ask.Amounts
 	s.node = Node{Kinds: kindsOf(rand.New(rand.NewPCG(1, 1)), 1), Free: resources.Amounts{1}}
 	for _, key := range []string{"a", "b", "c", "d"} {
 		s.node.On = append(s.node.On, Candidate{Key: key, Amounts: resources.Amounts{2}})
 	}
 	var pl Planner
-	pl.CostEach(s.cfg, s.ask, s.node)
-	assert.Equal(t, testing.AllocsPerRun(100, func() { pl.CostEach(s.cfg, s.ask, s.node) }), 0.0)
-	assert.Equal(t, LeastVictims(s.ask.Amounts, s.node.Free, nil, resources.Amounts{2}), int64(wholeAsk))
+	pl.Cost(s.cfg, s.ask, s.node)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { pl.Cost(s.cfg, s.ask, s.node) }), 0.0)
+	assert.Equal(t, LeastVictims(s.ask.Amounts, s.node.Free, nil, resources.Amounts{2}, s.ask.Step), int64(wholeAsk))
 }
 
-// TestVictimsBeyondAsksMax has a victim that would serve ten times as many asks as are
-// counted.
-func TestVictimsBeyondAsksMax(t *testing.T) {
-	s := situation{cfg: DefaultConfig(), ask: Ask{Trigger: Guarantee, Amounts: resources.Amounts{1}, Waiting: 10 * AsksMax}}
+// TestAVictimServesTenThousand has a victim that serves many more asks than there are candidates.
+func TestAVictimServesTenThousand(t *testing.T) {
+	s := situation{cfg: DefaultConfig(), ask: Ask{Trigger: Guarantee, Amounts: resources.Amounts{1}}}
+	s.ask.Behind, s.ask.Step = []Behind{{s.ask.Amounts, 20_000}}, s.ask.Amounts
 	s.node = Node{Kinds: kindsOf(rand.New(rand.NewPCG(1, 1)), 1), On: []Candidate{
-		{Key: "large", Amounts: resources.Amounts{10 * AsksMax}}, {Key: "small", Amounts: resources.Amounts{1}},
+		{Key: "large", Amounts: resources.Amounts{10_000}}, {Key: "small", Amounts: resources.Amounts{1}},
 	}}
 	d := s.plan()
-	assert.Equal(t, d.Together, Together{Asks: AsksMax, Victims: 1})
+	assert.Equal(t, d.Together, Together{Asks: 10_000, Victims: 1})
 	assert.Equal(t, d.Victims[0].Key, "large")
 }
 
@@ -170,20 +172,6 @@ func TestLeastVictimsIsTight(t *testing.T) {
 		{resources.Amounts{4, 4}, resources.Amounts{0, 12}, resources.Amounts{3, 0}, 4},
 		{resources.Amounts{4, 5}, resources.Amounts{0, 0}, resources.Amounts{8, 3}, 5},
 	} {
-		assert.Equal(t, LeastVictims(c.ask, c.free, nil, c.largest), c.thirds*wholeAsk/3, "%v", c)
-	}
-}
-
-// TestRuledOutByItsOwnCandidates: what the candidates of an earlier plan held does not
-// count.
-func TestRuledOutByItsOwnCandidates(t *testing.T) {
-	var s sharing
-	for _, c := range []struct {
-		holds int64
-		ruled bool
-	}{{2, true}, {200, false}, {2, true}} {
-		s.single, s.count = &plan{problem: problem{ask: Ask{Amounts: resources.Amounts{2}}}}, 1
-		s.single.node.On = []Candidate{{Key: "a", Amounts: resources.Amounts{c.holds}}}
-		assert.Equal(t, s.isRuledOut(), c.ruled, "%+v", c)
+		assert.Equal(t, LeastVictims(c.ask, c.free, nil, c.largest, c.ask), c.thirds*wholeAsk/3, "%v", c)
 	}
 }
