@@ -13,6 +13,8 @@ func (s *claims) addClaim(r *request, c *claim) {
 	s.importances.add(r.class.importance)
 	if c.evicts {
 		s.keepQuota(r)
+	} else {
+		s.idle++
 	}
 	s.touch(r, c.node)
 }
@@ -25,6 +27,8 @@ func (s *claims) dropClaim(r *request) *node {
 	s.importances.remove(r.class.importance)
 	if c.evicts {
 		s.unkeepQuota(r)
+	} else {
+		s.idle--
 	}
 	r.wait.claim = nil
 	s.touch(r, c.node)
@@ -57,6 +61,7 @@ func (s *claims) unkeepQuota(r *request) {
 // keepQuotaToo has the quota kept of an ask that has a claim already.
 func (s *claims) keepQuotaToo(r *request) {
 	r.wait.claim.evicts = true
+	s.idle--
 	slices.SortFunc(r.wait.claim.node.claims, byClaim)
 	s.keepQuota(r)
 	s.touch(r, r.wait.claim.node)

@@ -35,7 +35,8 @@ type costCache struct {
 	limits         costLimits
 
 	input  victimInput
-	shares preemptor.Backlog // scratch
+	shares preemptor.Backlog // scratch, like the next one
+	step   resources.Amounts
 }
 
 // evaluationsMax is for how many nodes it is worked out in one batch what room costs, so

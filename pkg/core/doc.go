@@ -106,8 +106,8 @@
 //	nearest.go      what a failed attempt is told as, and the node that came nearest
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it
 //	elsewhere.go    allocations on other nodes that free quota, in groups
-//	equals.go       equal asks that wait together and share victims
-//	together.go     all that wait together, of several amounts or few
+//	behind.go       asks that wait behind one, and what room costs for all of them
+//	share.go        the node for an ask where those behind are of other sizes
 //	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	renominations.go asks that were nominated before a restart

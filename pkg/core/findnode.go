@@ -99,7 +99,7 @@ func (a *attempts) costsFor(r *request, key preemptionKey, behind []preemptor.Be
 // fitsKept reports whether an ask would fit on a node if nothing was kept there for asks that are as
 // important and for which nothing is evicted. No room is made for it then: it waits for these.
 func (a *attempts) fitsKept(r *request) bool {
-	return slices.ContainsFunc(a.claims, func(other *request) bool {
+	return a.idle > 0 && slices.ContainsFunc(a.claims, func(other *request) bool {
 		if other.keepsQuota() || other.class.importance < r.class.importance {
 			return false
 		}

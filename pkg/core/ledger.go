@@ -41,6 +41,7 @@ type ledger struct {
 	occupied    resources.Sum     // by foreign allocations on nodes
 	running     priorityCounts    // own allocations
 	claims      []*request        // asks for which anything is kept, each at its place
+	idle        int               // how many of them nothing is evicted for
 	holds       uint64            // counts changes of what nodes hold when all has left that may leave
 	slotsDue    bool              // something has changed that may help a class to a slot
 	slotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of gangs

@@ -9,110 +9,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// sizesMax is of how many classes asks are looked at that wait behind one: half of them the
-// largest, and half the smallest.
-const sizesMax = 64
-
 // aloneMax is how often, one after the other, the resource manager may refuse an ask
 // beside another before it is taken that none of its class runs beside another.
 const aloneMax = 4
 
 // errAlone stands for the answer to a question that is not asked any more.
 var errAlone = errors.New("no ask of its class runs beside it")
-
-// behind are the asks that wait with one in its queue and may be served by the same trigger,
-// by class, the largest first: of its priority and constraints, within the max of every
-// queue, and within what is guaranteed. What room costs is then compared for as much as the ask (see
-// preemptor.Behind).
-func (a *attempts) behind(r *request, trigger preemptor.Trigger) []preemptor.Behind {
-	if a.options.SelectVictims != nil || r.class.alone >= aloneMax {
-		return nil
-	}
-	a.like = r.application.queue.waitSet.alike(a.like[:0], r.class, sizesMax)
-	a.owed = owedTo(r, trigger, a.owed[:0])
-	a.take(r.Amounts, 1)
-	a.others = a.others[:0]
-	for _, leaf := range a.like {
-		asks := int64(leaf.asks)
-		if leaf.class == r.class {
-			asks--
-		}
-		if asks = a.take(leaf.class.amounts, asks); leaf.active && asks > 0 {
-			a.others = append(a.others, preemptor.Behind{Amounts: leaf.class.amounts, Asks: asks})
-		}
-	}
-	return a.others
-}
-
-// take takes from what is owed as many of some asks as that allows.
-func (a *attempts) take(amounts resources.Amounts, asks int64) int64 {
-	for i, asked := range amounts {
-		if left := a.owed.Of(resources.Kind(i)); asked > 0 && left != resources.Unlimited {
-			asks = min(asks, max(left, 0)/asked)
-		}
-	}
-	for i, asked := range amounts {
-		if left := a.owed.Of(resources.Kind(i)); left != resources.Unlimited {
-			a.owed.Set(resources.Kind(i), left-asks*asked)
-		}
-	}
-	return asks
-}
-
-// expect has costs worked out with these asks behind. Those that were worked out for others
-// are worked out again when one of them is the least, and at once where more asks might make
-// it less and more wait.
-func (p *costCache) expect(c *nodeCosts, behind []preemptor.Behind) {
-	more := len(behind) > len(c.behind)
-	for i := 0; !more && i < len(behind); i++ {
-		more = behind[i].Asks > c.behind[i].Asks || !behind[i].Amounts.Equal(c.behind[i].Amounts)
-	}
-	before := c.step
-	if !c.follow(behind) {
-		return
-	}
-	var again []*node
-	for i := range c.heap {
-		if more && c.heap[i].bounded || !c.step.Equal(before) {
-			again = append(again, c.heap[i].node)
-		}
-	}
-	for _, n := range again {
-		p.reset(c, n)
-	}
-}
-
-// follow notes which asks are behind. It is false if these are known.
-func (c *nodeCosts) follow(behind []preemptor.Behind) bool {
-	equal := func(a, b preemptor.Behind) bool { return a.Asks == b.Asks && a.Amounts.Equal(b.Amounts) }
-	if c.step != nil && slices.EqualFunc(c.behind, behind, equal) {
-		return false
-	}
-	c.behind, c.step, c.alike = append(c.behind[:0], behind...), c.class.amounts.Clone(), true
-	c.expected++
-	for _, b := range behind {
-		c.alike = c.alike && b.Amounts.Equal(c.class.amounts)
-		stepBy(&c.step, b.Amounts)
-	}
-	return true
-}
-
-// stepBy has a step divide what another ask needs as well.
-func stepBy(step *resources.Amounts, amounts resources.Amounts) {
-	for i := range max(len(*step), len(amounts)) {
-		kind := resources.Kind(i)
-		a, b := step.Of(kind), max(amounts.Of(kind), 0)
-		for b != 0 {
-			a, b = b, a%b
-		}
-		step.Set(kind, a)
-	}
-}
-
-// isKnown reports whether what a node costs is worked out for the asks that wait.
-func (c *nodeCosts) isKnown(of *nodeCost) bool {
-	return of.status != notEvaluated && (!of.shared || of.expected == c.expected)
-}
 
 // sharedNodesMax is on how many nodes it is looked at where all asks that wait would go: those
 // where room for the first ask costs least. It goes to one of the best.
@@ -159,7 +61,7 @@ func (a *attempts) planBeside(c *nodeCosts, r *request) (*candidateNode, outcome
 // as far as the largest allocations on the first nodes tell. If an ask needs no more victims, it may leave
 // what ends already to others that do where it goes elsewhere.
 func (c *nodeCosts) mayShare() bool {
-	for i := range c.heap[:min(len(c.heap), sharedNodesMax)] {
+	for i := range c.heap[:min(len(c.heap), bestNodesMax)] {
 		n := c.heap[i].node
 		free, largest := n.roomToMake(c.class.importance, c.trigger), n.largestHeld()
 		may := func(asked resources.Amounts) bool {
@@ -193,39 +95,6 @@ func (a *attempts) cheapest(c *nodeCosts, r *request) (nodes []*node, ok bool) {
 		}
 	}
 	return nodes, true
-}
-
-// unowed are the kinds of which nothing is freed by a guarantee for the asks behind: those
-// that no guarantee of the queues names.
-func (p *costCache) unowed(c *nodeCosts) (kinds []resources.Kind) {
-	for i, configured := range p.configured {
-		if kind := resources.Kind(i); c.trigger == preemptor.Guarantee && configured > 0 && !c.isGuaranteed(kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
-}
-
-// isGuaranteed reports whether any of a kind is guaranteed to a queue of the asks.
-func (k *preemptionKey) isGuaranteed(kind resources.Kind) bool {
-	for q := k.leaf; q != nil; q = q.parent {
-		if q.guaranteed.Of(kind) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// largestHeld is the most of each kind that one own allocation holds.
-func (n *node) largestHeld() resources.Amounts {
-	if n.largestAt != n.revision {
-		n.largestAt = n.revision
-		n.largest = n.largest[:0]
-		for _, r := range n.own {
-			n.largest.Raise(r.Amounts)
-		}
-	}
-	return n.largest
 }
 
 // other is an ask that waits with one in its queue; nil if there is none.
@@ -268,33 +137,4 @@ func (p *predicates) beside(r *request, n *node) func([]string) error {
 		}
 		return err
 	}
-}
-
-// owedTo is the most that may be served of a queue at once: within the max of every queue,
-// and by guarantee within what is guaranteed.
-func owedTo(r *request, trigger preemptor.Trigger, owed resources.Limits) resources.Limits {
-	limit := func(kind resources.Kind, left int64) {
-		if left < owed.Of(kind) {
-			owed.Set(kind, left)
-		}
-	}
-	for q := r.application.queue; q != nil; q = q.parent {
-		for i, most := range q.max {
-			if kind := resources.Kind(i); most != resources.Unlimited {
-				limit(kind, most-q.used.Of(kind)+q.releasing.Of(kind)-q.nominated.Of(kind))
-			}
-		}
-	}
-	if trigger != preemptor.Guarantee {
-		return owed
-	}
-	top := guaranteedBelow(r)
-	for q := r.application.queue; q != top; q = q.parent {
-		for i, most := range q.guaranteed {
-			if kind := resources.Kind(i); most > 0 {
-				limit(kind, most-q.used.Of(kind)-q.nominated.Of(kind))
-			}
-		}
-	}
-	return owed
 }

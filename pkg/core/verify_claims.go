@@ -11,6 +11,7 @@ import (
 // of gangs that start whole only the one whose turn it is has any.
 func checkClaims(v *verifier) {
 	var importances priorityCounts
+	idle := 0
 	for at, r := range v.p.claims {
 		c := r.claim()
 		if c == nil || c.at != at || v.p.requests[r.Key] != r || r.node != nil || !slices.Contains(c.node.claims, r) {
@@ -18,12 +19,18 @@ func checkClaims(v *verifier) {
 			return
 		}
 		importances.add(r.class.importance)
+		if !r.keepsQuota() {
+			idle++
+		}
 		if c.whole && v.p.gangWork.holder != r.application {
 			v.breaks("node %s is kept for %s, of a gang whose turn it is not", c.node.id, r.Key)
 		}
 		if r.Required != "" && !c.evicts && (r.wait.plan == nil || r.wait.plan.Reason != preemptor.TooYoung) {
 			v.breaks("%s has a claim on node %s and no room is on its way", r.Key, c.node.id)
 		}
+	}
+	if idle != v.p.idle {
+		v.breaks("%d claims have no evictions, counted %d", idle, v.p.idle)
 	}
 	if !slices.Equal(importances, v.p.importances) {
 		v.breaks("importances of claims: counted %v, booked %v", importances, v.p.importances)

@@ -56,9 +56,8 @@
 //	search.go, descent.go, price.go      the search behind minimal and reprieve
 //	grab.go                              what it finds if it is stopped
 //	candidates.go, accept.go             victims that the resource manager chooses
-//	equals.go                            victims that several equal asks share
-//	backlog.go                           the nodes of all asks that wait together
-//	least.go                             bounds of the victims that asks share
+//	share.go                             victims that asks which wait together share
+//	lot.go                               how asks are packed, and the node that is best for all
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go, explain.go   the output
 //	group.go        victims without which others run in vain

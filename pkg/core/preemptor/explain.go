@@ -206,7 +206,7 @@ func (d Decision) Explain(kinds *resources.Kinds) string {
 		line("guarantee", "queue %s is left with less than is guaranteed to it", queue)
 	}
 	if d.Together.Asks > 0 {
-		line("together", "%d equal asks take %s", d.Together.Asks, victims(d.Together.Victims))
+		line("together", "%d asks take %s", d.Together.Asks, victims(d.Together.Victims))
 		return strings.Join(lines, "\n")
 	}
 	if d.Reason == Chosen && !d.Given && (d.Strategy == Minimal || d.Proof.Stopped) {

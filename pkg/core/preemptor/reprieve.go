@@ -32,7 +32,7 @@ func (p sparing) choose() choice {
 	r := &p.reprieval
 	p.search.reset(&p.problem)
 	r.stopped = false
-	if len(p.short) == 0 && !p.fitsWithoutAll() { // asked first, since one who cannot simulate shows it here
+	if len(p.short) == 0 && !p.fitsWithoutAll() { // asked first: one that cannot simulate shows it here
 		return choice{failure: Failure{Why: NotFitting}}
 	}
 	p.fillPool(p.keepingFloors(), false)
