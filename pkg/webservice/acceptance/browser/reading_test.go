@@ -66,7 +66,7 @@ func amount(kind string, n int64) string {
 		if unit == 0 || value >= 100 {
 			digits = 0
 		}
-		return fmt.Sprintf("%.*f %s", digits, value, [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[unit])
+		return fmt.Sprintf("%.*f %s", digits, up(value), [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[unit])
 	}
 	value := float64(n)
 	if kind == "vcore" || kind == "gpu" {
@@ -79,7 +79,7 @@ func amount(kind string, n int64) string {
 	case value >= 10:
 		digits = 1
 	}
-	text := strconv.FormatFloat(value, 'f', digits, 64)
+	text := strconv.FormatFloat(up(value), 'f', digits, 64)
 	whole, rest, broken := strings.Cut(text, ".")
 	n, _ = strconv.ParseInt(whole, 10, 64)
 	whole = count(int(n))
@@ -88,6 +88,9 @@ func amount(kind string, n int64) string {
 	}
 	return whole
 }
+
+// up is a hair above the value: the page rounds a half up, Go to the even digit.
+func up(value float64) float64 { return math.Nextafter(value, math.Inf(1)) }
 
 // amounts are vcore and memory, and others in between, as the page writes them.
 func amounts(of map[string]int64) string {
@@ -118,9 +121,12 @@ func TestWriting(t *testing.T) {
 		{"vcore", 6_384_200, "6,384"},
 		{"vcore", 250, "0.25"},
 		{"vcore", 12_340, "12.3"},
+		{"vcore", 4_622_500, "4,623"},
+		{"vcore", 10_250, "10.3"},
 		{"memory", 4 << 30, "4.0 GiB"},
 		{"memory", 356 << 30, "356 GiB"},
 		{"memory", 100, "100 B"},
+		{"memory", 5 << 28, "1.3 GiB"},
 		{"pods", 110, "110"},
 	} {
 		assert.Equal(t, amount(c.kind, c.n), c.want)
