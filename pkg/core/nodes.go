@@ -71,6 +71,7 @@ func (p commands) updateNode(c UpdateNode) {
 		p.tell(&NodeAttributes{n.id, n.attributes})
 		p.evictions.nodeReported(n)
 	}
+	n.revision++
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 

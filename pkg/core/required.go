@@ -23,6 +23,8 @@ type round struct {
 	wanted   resources.Amounts
 	plan     preemptor.Decision
 	broken   uint64 // how many asks with a required node had given up their quota before that
+	// hopeless is the ask that was tried last, if no room can be made for it.
+	hopeless *request
 }
 
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
@@ -97,13 +99,19 @@ func (d *round) try(r *request) outcome {
 	}
 	short := r.withoutRoom()
 	if short == nil && r.Amounts.FitsIn(d.node.freeFor(r)) {
+		d.hopeless = nil
 		return d.place(r)
 	}
 	if short != nil {
 		d.awaitQuota(r, short)
 	}
+	if d.isAsHopeless(r) {
+		d.follow(r)
+		return waits
+	}
+	d.hopeless = nil
 	lack := r.quotaToFree()
-	if len(lack) == 0 && r.planHolds(d.node, d.now) {
+	if len(lack) == 0 && r.planHolds(d.node, d.now) || d.isStillRefused(r) {
 		return waits
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
@@ -120,17 +128,43 @@ func (d *round) try(r *request) outcome {
 // makeRoomDespite makes room for an ask that the resource manager refuses, if it would
 // agree without the victims.
 func (d *round) makeRoomDespite(r *request, lack quotaNeed, refusal error) outcome {
-	if d.options.Simulate == nil || isUnresolvable(refusal) {
-		d.refusedOnItsNode(r, refusal)
-		return waits
+	if d.options.Simulate != nil && !isUnresolvable(refusal) {
+		if d.makeRoom(r, lack) == flush {
+			return flush
+		}
+		if r.claim() != nil {
+			return waits
+		}
 	}
-	if d.makeRoom(r, lack) == flush {
-		return flush
-	}
-	if r.claim() == nil {
-		d.refusedOnItsNode(r, refusal)
-	}
+	d.refusedOnItsNode(r, refusal)
+	r.wait.planned, d.hopeless = d.node.revision, r
 	return waits
+}
+
+// isAsHopeless reports whether no room can be made for an ask, since it is like the one that was tried
+// just before.
+func (d *round) isAsHopeless(r *request) bool {
+	like := d.hopeless
+	return like != nil && like.class == r.class && like.application.queue == r.application.queue &&
+		like.neverPreempts() == r.neverPreempts() && (!d.predicates.any() || r.class.constraints != "") &&
+		r.claim() == nil && (r.wait == nil || !r.wait.ran && !r.wait.told && r.wait.due.backOff.IsZero())
+}
+
+// follow notes what was found out for the ask that was tried just before.
+func (d *round) follow(r *request) {
+	like, w := d.hopeless.wait, r.waiting()
+	if w.since.IsZero() {
+		w.since = like.since
+	}
+	w.reason, w.plan, w.planned, w.plannedAt = like.reason, like.plan, like.planned, like.plannedAt
+	if !like.due.retry.IsZero() {
+		d.retryAt(r, like.due.retry)
+	}
+	if told := w.detail == like.detail && r.told != nil; !told && like.reason == NodeFull && like.plan != nil {
+		w.detail = like.detail
+		d.reportFull(r)
+	}
+	w.detail = like.detail
 }
 
 // place places an ask that has room. If the resource manager refuses it, allocations
@@ -287,6 +321,7 @@ func (p cycle) letGo(r *request, loss Loss) { p.kept.end(r, "", loss) }
 // again after a while.
 func (d *round) giveUp(r *request, lack quotaNeed) {
 	w := r.wait
+	d.hopeless = r
 	conflicts := len(lack) == 0 && !r.neverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
 	loss := LossOfRoom
 	switch {
@@ -328,6 +363,13 @@ func (p cycle) refusedOnItsNode(r *request, err error) {
 	if r.Required != "" {
 		p.retryAt(r, p.now.Add(p.options.RetryMax))
 	}
+}
+
+// isStillRefused reports whether the resource manager refused an ask on its required node, and there is
+// no reason to ask again yet.
+func (d *round) isStillRefused(r *request) bool {
+	w := r.wait
+	return w != nil && w.reason == Infeasible && w.planned == d.node.revision && !w.due.retry.IsZero()
 }
 
 // planHolds reports whether the last plan for an ask would come out the same: the

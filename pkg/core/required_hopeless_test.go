@@ -114,3 +114,64 @@ func TestHopelessAgentsCloseNoNode(t *testing.T) {
 		})
 	}
 }
+
+// TestHopelessAsksOfOneNode: of equal asks that require one node and fit there in no way, one is
+// planned for when the node changes or another comes, however many there are. Where nothing is known
+// of what the resource manager calls alike, each is asked about once until the node changes.
+func TestHopelessAsksOfOneNode(t *testing.T) {
+	const asks = 1000
+	for _, refused := range []bool{false, true} {
+		asked := 0
+		options := core.Options{Kinds: testKinds()}
+		if refused {
+			options.Feasible = func(core.AllocationKey, core.NodeID, bool) error { asked++; return errTaint }
+			options.Simulate = func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+				asked++
+				return errTaint
+			}
+		}
+		p := core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
+		p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+		p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{16}})
+		add := func(key string, cores int64, priority int32, node core.NodeID) {
+			a := ask("a", key, cores)
+			a.Allocation.Priority, a.Allocation.Node = priority, node
+			if node == "" {
+				a.Allocation.Required = "n"
+			}
+			p.Apply(start, a)
+		}
+		for i := range 16 {
+			add(fmt.Sprint("runs-", i), 1, 9, "n")
+		}
+		for i := range asks {
+			add(fmt.Sprint("waits-", i), 2, 0, "")
+		}
+		now := untilQuiet(t, p, start, time.Second)
+		plans, before := p.View().Preempted.Plans, asked
+		for i := range 10 {
+			add(fmt.Sprint("comes-", i), 2, 0, "")
+			now = untilQuiet(t, p, now, 0)
+		}
+		for i := range 10 {
+			if refused {
+				break
+			}
+			p.Apply(now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprint("runs-", i))})
+			add(fmt.Sprint("runs-", i), 1, 9, "n")
+			now = untilQuiet(t, p, now, 0)
+		}
+		assert.Assert(t, p.View().Preempted.Plans-plans <= 60, "%d plans", p.View().Preempted.Plans-plans)
+		assert.Assert(t, asked-before <= 60, "%d questions", asked-before)
+		why := core.NodeFull
+		if refused {
+			why = core.Infeasible
+		}
+		waiting := p.View().Applications[0].Asks
+		assert.Equal(t, len(waiting), asks+10)
+		for _, a := range waiting {
+			assert.Equal(t, a.Waiting.Reason, why)
+			assert.Equal(t, a.Waiting.Detail, waiting[0].Waiting.Detail)
+		}
+	}
+}
