@@ -25,7 +25,6 @@ type attempts struct {
 	under  *unfinished      // the attempt under way
 	begun  uint64           // counts attempts
 	owed   resources.Limits // scratch
-	step   resources.Amounts
 	like   []*leafClass
 	others []preemptor.Behind
 }

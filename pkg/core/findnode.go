@@ -49,10 +49,11 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	c, changed := a.costsFor(r, key, behind)
 	var found candidateNodes
 	if !c.alike {
-		result := waits
-		if found.best, result = a.planBeside(c, r); result != waits {
+		best, result := a.planBeside(c, r)
+		if result != waits {
 			return PreemptionAttempt{}, result
 		}
+		found.best = best
 	}
 	switch {
 	case found.best != nil:

@@ -28,13 +28,6 @@ func (s *nodeSet) has(slot int32, changed uint64) bool {
 	return word < len(s.bits) && s.bits[word]&(1<<(slot%64)) != 0
 }
 
-// knew reports whether a node, or one that had its slot before, was ever added.
-func (s *nodeSet) knew(slot int32) bool {
-	_, added := s.late[slot]
-	word := int(slot / 64)
-	return added || word < len(s.bits) && s.bits[word]&(1<<(slot%64)) != 0
-}
-
 // add adds a node that changed last at a count; now is the count as it is.
 func (s *nodeSet) add(slot int32, changed, now uint64) {
 	if s.shared {
