@@ -126,7 +126,7 @@ func (b *backlog) release(c *class) {
 	c.asks--
 	if c.asks == 0 {
 		b.openClass(c)
-		c.since, c.slots.turns, c.slots.tried = time.Time{}, 0, nil
+		c.since, c.slots.tried = time.Time{}, nil
 		b.classes.release(c)
 	}
 }

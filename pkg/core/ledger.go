@@ -44,6 +44,7 @@ type ledger struct {
 	idle        int               // how many of them nothing is evicted for
 	holds       uint64            // counts changes of what nodes hold when all has left that may leave
 	slotsDue    bool              // something has changed that may help a class to a slot
+	slotRound   int               // counts claims that lasted for ReserveMax
 	slotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of gangs
 	importances priorityCounts    // of these
 	nodeSlots   []int32           // numbers of nodes that are gone, to be used again

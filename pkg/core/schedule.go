@@ -181,6 +181,9 @@ func (p cycle) place(r *request, n *node) {
 			if held.evicts && p.preemption.Priority == EqualToo && !bound.Settled {
 				what |= nodeYields // its equals respected what was kept, and may take its place
 			}
+			if r.reserved() {
+				r.class.slots.round = p.slotRound
+			}
 			p.kept.take(r, NominationEnded{Reason: "placed"})
 		}
 	}

@@ -33,8 +33,8 @@ type classSlots struct {
 	listed bool
 	waits  bool     // for an ask without a claim, or for the resource manager
 	held   int      // claims of its asks
-	turns  int      // how many of them lasted for ReserveMax
-	tried  []NodeID // where they did, one for each
+	round  int      // the round in which it had its turn last
+	tried  []NodeID // where its claims lasted for ReserveMax, one for each
 	places int      // how many of its asks the nodes hold when all has left that may leave; at most placesMax
 	at     uint64   // the count of changes of what nodes hold when that was counted; zero is never
 	// impossible says that no node can hold any of its asks, and why.
@@ -50,7 +50,7 @@ func (s *slots) wanted(c *class) {
 		return
 	}
 	if c.since.IsZero() {
-		c.since = s.now
+		c.since, c.slots.round = s.now, s.slotRound
 	}
 	if !c.slots.listed {
 		c.slots.listed = true
@@ -69,11 +69,13 @@ func (s *slots) before(at time.Time) {
 	}
 }
 
-// expire ends a claim that has lasted for ReserveMax. It is the turn of other classes then.
+// expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
+// less important ones too: each gets one claim before this one gets another.
 func (s *slots) expire(r *request) {
 	if w := r.wait; isDue(w.due.claim, s.now) {
 		w.due.claim = time.Time{}
-		r.class.slots.turns++
+		s.slotRound++
+		r.class.slots.round = s.slotRound
 		r.class.slots.tried = append(r.class.slots.tried, r.wait.claim.node.id)
 		s.kept.end(r, "it has lasted long enough", LossOfRoom)
 	}
@@ -137,7 +139,7 @@ func (s *slots) candidates() (list []*class) {
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b *class) int { return compareSlots(a, a.slots.held+1, b, b.slots.held+1) })
+	slices.SortFunc(list, func(a, b *class) int { return s.compare(a, a.slots.held+1, b, b.slots.held+1) })
 	return list
 }
 
@@ -156,16 +158,24 @@ func (s *slots) isYoung(c *class) bool {
 	return true
 }
 
-// compareSlots orders classes by their right to the claim that is the nth of each.
-func compareSlots(a *class, nth int, b *class, other int) int {
+// compare orders classes by their right to the claim that is the nth of each.
+func (s *slots) compare(a *class, nth int, b *class, other int) int {
 	return cmp.Or(
+		cmp.Compare(s.lastTurn(a, nth), s.lastTurn(b, other)),
 		cmp.Compare(b.importance, a.importance),
-		cmp.Compare(a.slots.turns, b.slots.turns),
 		cmp.Compare(nth, other),
 		cmp.Compare(a.slots.places, b.slots.places),
 		a.since.Compare(b.since),
 		strings.Compare(a.key, b.key),
 	)
+}
+
+// lastTurn is when a class had its turn last. It has one claim for each.
+func (s *slots) lastTurn(c *class, nth int) int {
+	if nth > 1 {
+		return s.slotRound
+	}
+	return c.slots.round
 }
 
 // slotOutcome is what became of a class that wants a slot.
@@ -191,7 +201,7 @@ func (s *slots) give(c *class) slotOutcome {
 	}
 	var worst *request
 	if s.slotsGiven >= s.most() {
-		if worst = s.worst(); worst == nil || compareSlots(c, c.slots.held+1, worst.class, worst.class.slots.held) >= 0 {
+		if worst = s.worst(); worst == nil || s.compare(c, c.slots.held+1, worst.class, worst.class.slots.held) >= 0 {
 			return allGiven
 		}
 	}
@@ -224,7 +234,7 @@ func (s *slots) worst() (worst *request) {
 			worst = r
 			continue
 		}
-		if order := compareSlots(r.class, r.class.slots.held, worst.class, worst.class.slots.held); order > 0 || order == 0 && inOrder(r, worst) > 0 {
+		if order := s.compare(r.class, r.class.slots.held, worst.class, worst.class.slots.held); order > 0 || order == 0 && inOrder(r, worst) > 0 {
 			worst = r
 		}
 	}

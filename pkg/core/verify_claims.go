@@ -111,7 +111,7 @@ func mayHaveSlot(v *verifier, c *class) bool {
 	if r == nil {
 		return false
 	}
-	if worst := s.worst(); s.slotsGiven >= s.most() && (worst == nil || compareSlots(c, c.slots.held+1, worst.class, worst.class.slots.held) >= 0) {
+	if worst := s.worst(); s.slotsGiven >= s.most() && (worst == nil || s.compare(c, c.slots.held+1, worst.class, worst.class.slots.held) >= 0) {
 		return false
 	}
 	return slices.ContainsFunc(v.all, func(n *node) bool {
