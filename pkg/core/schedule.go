@@ -177,12 +177,12 @@ func (p cycle) place(r *request, n *node) {
 	what := nodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.claim(); held != nil {
 		r.application.thrashGuard().takeBack(held)
+		if r.reserved() {
+			r.class.slots.round = p.slotRound
+		}
 		if held.node == n {
 			if held.evicts && p.preemption.Priority == EqualToo && !bound.Settled {
 				what |= nodeYields // its equals respected what was kept, and may take its place
-			}
-			if r.reserved() {
-				r.class.slots.round = p.slotRound
 			}
 			p.kept.take(r, NominationEnded{Reason: "placed"})
 		}

@@ -299,6 +299,7 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 			return o.node, gotSlot
 		case flush: // it must hear first what was placed there
 			s.slotsDue = true
+			return nil, notNow
 		default:
 		}
 	}

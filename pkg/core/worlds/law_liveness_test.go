@@ -17,11 +17,7 @@ func endlessAsks(g *game) (list []failure) {
 	if g.w.ReserveMax == 0 || !g.w.Reserve {
 		return nil
 	}
-	o, rivals := g.oracle(), 1
-	for i := range g.w.Pods {
-		p := &g.w.Pods[i]
-		rivals += count(g.waits[p.Key] && !p.Again)
-	}
+	o, rivals := g.oracle(), g.rivals()
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
 		if !g.waits[p.Key] || p.Again || p.Requires != "" {
@@ -39,6 +35,21 @@ func endlessAsks(g *game) (list []failure) {
 		}
 	}
 	return list
+}
+
+// rivals is how many may have a claim before an ask: each of those that come once, and each size of
+// what comes again.
+func (g *game) rivals() int {
+	once, sizes := 0, map[string]bool{}
+	for i := range g.w.Pods {
+		switch p := &g.w.Pods[i]; {
+		case p.Again:
+			sizes[fmt.Sprint(p.Amounts, p.Priority)] = true
+		case p.Requires == "" && g.came[p.Key]:
+			once++
+		}
+	}
+	return once + len(sizes)
 }
 
 // heldBackOnlyOn is a node on which an ask waits only for what comes again and is not more

@@ -35,7 +35,7 @@ var laws = []law{
 	{name: lawUsable, moment: claimsAreUsable},
 	{name: lawPriority, moment: nothingIsPassed, known: "an ask for which evictions are on their way takes no other room"},
 	{name: lawKept, eviction: evictsBesideKeptRoom},
-	{name: lawLiveness, moment: endlessAsks, known: "what fits in any place waits behind others of its queue that come again"},
+	{name: lawLiveness, moment: endlessAsks},
 }
 
 // lawRest says that a world comes to rest.
