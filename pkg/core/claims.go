@@ -154,6 +154,9 @@ func (s *claims) settle(n *node) {
 	s.unkept = append(s.unkept[:0], n.free...)
 	for _, r := range list {
 		switch {
+		case r.Required != "" && isBeyondMax(r):
+			s.end(r, r.whyNoQuota(), LossOfQuota)
+			continue
 		case r.reserved():
 			if !r.Amounts.FitsIn(n.usable(r)) || isBeyondMax(r) {
 				s.counts.Reservations++
