@@ -101,7 +101,8 @@ type Feasible func(allocation AllocationKey, node NodeID, allocate bool) error
 // Simulate asks the resource manager whether an ask may run on a node to which
 // some asks were added and from which some allocations were taken away. A nil error
 // means yes. An error with a method Unresolvable that returns true says that it may
-// not, whatever is taken away. The slices must not be changed.
+// not, whatever is taken away. An answer holds until the node changes or is updated (UpdateNode).
+// The slices must not be changed.
 type Simulate func(ask AllocationKey, node NodeID, add, remove []AllocationKey) error
 
 // SelectVictims has the resource manager choose the victims that make room for an ask

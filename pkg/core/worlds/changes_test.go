@@ -46,7 +46,7 @@ func (g *game) change(c *change) {
 		return
 	case "allow":
 		if c.Rule < len(g.w.Rules) {
-			g.w.Rules = slices.Delete(slices.Clone(g.w.Rules), c.Rule, c.Rule+1)
+			g.w.Rules, g.allowed = slices.Delete(slices.Clone(g.w.Rules), c.Rule, c.Rule+1), true
 		}
 		return
 	case "fail":

@@ -76,7 +76,7 @@ func (g *game) feasible(o *oracle, view *core.View, ask *pod) (f failure, ok boo
 				continue
 			}
 			victims, found := o.victims(&place)
-			if !found || len(victims) > 0 && ask.Polite {
+			if !found || len(victims) > 0 && (ask.Polite || g.allowed) { // an answer about removals holds until its node changes
 				continue
 			}
 			f = failure{Ask: ask.Key, Trigger: t, Detail: "on " + place.node + ": " + keysOf(victims)}

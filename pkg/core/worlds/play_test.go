@@ -59,6 +59,7 @@ type game struct {
 	endings   map[string]si.TerminationType // how those end
 	given     []givenBack                   // what queues beyond their max gave back
 	lowered   bool                          // the max of a queue
+	allowed   bool                          // what a rule refused, without a word of it
 	evicted   *eviction                     // the one that was requested last
 	broken    []failure                     // victims that are not lawful
 	ends      map[string]time.Time          // when what runs ends by itself
