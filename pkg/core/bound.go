@@ -31,6 +31,7 @@ func (p cycle) rankDirty() {
 	p.ranked = len(p.dirty)
 	for i := from; i < len(p.dirty); i++ {
 		if d := &p.dirty[i]; !d.rest {
+			p.kept.settle(d.node) // not in its turn: questions may pause before
 			d.first, d.ask = d.firstBound()
 		}
 	}
@@ -72,11 +73,11 @@ func (p cycle) placeBound() (more bool) {
 		if p.left <= 0 {
 			return true
 		}
+		p.rankDirty()
 		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
 			p.timers.Set(&p.bound, p.now.Add(wait), due{what: dueBound})
 			return false
 		}
-		p.rankDirty()
 		n := p.dirty[0].node
 		p.dirty[0] = dirtyNode{}
 		p.dirty = p.dirty[1:]
@@ -113,8 +114,6 @@ func (p cycle) tryBound(n *node) outcome {
 // those that are still more important come before them. So do those that fit on other nodes
 // only and want the same quota.
 func (p cycle) placeAbove(n *node) outcome {
-	p.kept.settle(n) // room that will not come is kept from no others
-	p.react()
 	at := len(n.claims) - 1
 	for at >= 0 && n.claims[at].Required != "" {
 		at--

@@ -47,9 +47,6 @@ func (p *Partition) reactToNodes() {
 			p.rooms.remove(n)
 			continue
 		}
-		if what&nodeUpdated != 0 && len(n.claims) > 0 {
-			p.kept.settle(n) // not when it is its turn: questions may pause before
-		}
 		p.order.reposition(n)
 		p.rooms.change(n)
 		if what&nodeRetry != 0 {
