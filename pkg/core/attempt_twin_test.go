@@ -177,17 +177,13 @@ func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, foun
 }
 
 // overruled is the node that has room for an ask if it takes what is kept for
-// lower ones: its own, or the first by name. One that is nominated itself takes nothing.
+// lower ones: its own, or the first by name.
 func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
-	priority := ask.Priority
-	if ask.Nominated != "" {
-		priority = math.MinInt32
-	}
 	if own := w.nodes[ask.Nominated]; own != nil && own.Schedulable && ask.Amounts.FitsIn(w.roomFor(own, ask.Priority).Plus(ask.Amounts)) {
 		return own.ID, true
 	}
 	for _, n := range w.view.Nodes {
-		if n.Schedulable && len(n.Reservations) == 0 && ask.Amounts.FitsIn(w.roomFor(n, priority)) {
+		if n.Schedulable && len(n.Reservations) == 0 && ask.Amounts.FitsIn(w.roomFor(n, ask.Priority)) {
 			return n.ID, true
 		}
 	}

@@ -123,15 +123,6 @@ func (c *class) add(r *request) {
 	c.asks++
 }
 
-// overrules is the importance with which asks of the class take what is kept for others.
-// Nominated ones take nothing, since room is on its way for them too.
-func (c *class) overrules() int32 {
-	if c.nominated {
-		return math.MinInt32
-	}
-	return c.importance
-}
-
 // asLike reports whether what preemption attempts know of two classes is the same.
 func (c *class) asLike(other *class) bool {
 	return c.constraints == other.constraints && c.priority == other.priority && c.importance == other.importance &&

@@ -263,7 +263,7 @@ func TestClosedSystemComesToRest(t *testing.T) {
 		if s.late == 0 {
 			s.atRest(t)
 		}
-		byGuarantee := guaranteed(&s.lawChecker.config.Root) + s.late
+		byGuarantee := guaranteed(&s.lawChecker.config.Root) + s.late + s.cleared
 		byQuota := s.beyond + s.late
 		arrivals := len(s.workers) + s.evicted[preemptor.Guarantee] + s.evicted[preemptor.Quota] + s.late
 		assert.Assert(t, s.evicted[preemptor.Guarantee] <= byGuarantee, "seed %d: %v, due are %d", seed, s.evicted, byGuarantee)

@@ -164,7 +164,7 @@ func (s *nodeSearch) refuse(n *node, err error) {
 // overrule looks for a node that has room for the ask if it takes what is kept for less important
 // asks.
 func (s *nodeSearch) overrule() (*node, outcome) {
-	r, importance := s.ask, s.ask.class.overrules()
+	r, importance := s.ask, s.ask.class.importance
 	if !s.importances.below(importance) {
 		return nil, waits
 	}

@@ -288,7 +288,7 @@ func (s *rooms) fitBelow(top *freshNode, c *class) bool {
 	if top == nil || !c.amounts.FitsIn(top.most) {
 		return false
 	}
-	return top.schedulable && top.hasRoom(c.amounts, c.overrules()) ||
+	return top.schedulable && top.hasRoom(c.amounts, c.importance) ||
 		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
 }
 

@@ -234,7 +234,7 @@ func (s *search) mayTry(g *askGroup, left *headroom) bool {
 		return false
 	}
 	if s.only != nil {
-		return c.importance > s.above && s.only.schedulable && s.only.hasRoom(c.amounts, c.overrules()) &&
+		return c.importance > s.above && s.only.schedulable && s.only.hasRoom(c.amounts, c.importance) &&
 			(!s.keepsQuota(c) || g.first().withoutRoom() == nil)
 	}
 	if g.own.attempts && !s.busy {

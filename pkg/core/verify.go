@@ -322,7 +322,7 @@ func (v *verifier) totals() {
 // all along.
 func nodeFor(all []*node, c *class) *node {
 	for _, n := range all {
-		if n.fresh == nil && n.schedulable && n.hasRoom(c.amounts, c.overrules()) {
+		if n.fresh == nil && n.schedulable && n.hasRoom(c.amounts, c.importance) {
 			return n
 		}
 	}

@@ -17,8 +17,6 @@ type law struct {
 	moment   reader // when Schedule says no more
 	eviction reader // when one is requested, before it is booked
 	rest     reader // when nothing happens any more
-	// known says why a law is known to be broken: then it is counted, and fails no test.
-	known string
 }
 
 // laws are all laws. Each has its own file.
@@ -33,7 +31,7 @@ var laws = []law{
 	{name: lawRest},
 	{name: lawAccess},
 	{name: lawUsable, moment: claimsAreUsable},
-	{name: lawPriority, moment: nothingIsPassed, known: "an ask for which evictions are on their way takes no other room"},
+	{name: lawPriority, moment: nothingIsPassed},
 	{name: lawKept, eviction: evictsBesideKeptRoom},
 	{name: lawLiveness, moment: endlessAsks},
 }
@@ -62,16 +60,6 @@ func (g *game) breaks(f failure) {
 	}
 	f.At = g.now.Sub(start)
 	g.broken = append(g.broken, f)
-}
-
-// isKnown reports whether a law is known to be broken.
-func isKnown(name string) bool {
-	for _, l := range laws {
-		if l.name == name {
-			return l.known != ""
-		}
-	}
-	return false
 }
 
 // A failure is a broken law.
