@@ -36,7 +36,9 @@ func (g *game) nudged(list []failure) []failure {
 	told := len(g.evictions)
 	g.note("every node is sent again")
 	for _, n := range g.w.Nodes {
-		g.apply(core.UpdateNode{ID: core.NodeID(n.Name), Capacity: n.Capacity.amounts()})
+		if !n.Gone {
+			g.apply(core.UpdateNode{ID: core.NodeID(n.Name), Capacity: n.Capacity.amounts()})
+		}
 	}
 	g.schedule()
 	for i := range list {
