@@ -208,12 +208,10 @@ func (s *closedSystem) atRest(t *testing.T) {
 			for _, n := range w.nodes {
 				assert.Assert(t, len(o.short(ask)) > 0 || !ask.Amounts.FitsIn(n.Available), "%s could run on %s", ask.Key, n.ID)
 				for _, a := range n.Allocations {
-					inside := strings.HasPrefix(string(o.queueOf(a))+".", string(o.root().Path)+".")
-					for _, q := range o.short(ask) { // its end alone frees quota of each
-						inside = inside && strings.HasPrefix(string(o.queueOf(a))+".", string(q.Path)+".")
-					}
-					byPriority := inside && o.above(a) < 0
-					byGuarantee := o.mayBeVictim(a, resources.Amounts{1})
+					isIn := func(q *core.QueueView) bool { return strings.HasPrefix(string(o.queueOf(a))+".", string(q.Path)+".") }
+					frees := !slices.ContainsFunc(o.short(ask), func(q *core.QueueView) bool { return !isIn(q) }) // its end alone, quota of each
+					byPriority := frees && isIn(o.root()) && o.above(a) < 0
+					byGuarantee := frees && o.mayBeVictim(a, resources.Amounts{1})
 					assert.Assert(t, !byPriority && !byGuarantee || !o.keepsFloors([]*core.Allocation{a}),
 						"%s (%s, priority %d) could be evicted for %s (%s, priority %d): %v %v", a.Key, a.Application, a.Priority, ask.Key, app.Queue, ask.Priority, byPriority, byGuarantee)
 				}
