@@ -331,6 +331,9 @@ func (p commands) endAllocation(r *request, cause EndCause, message string) {
 	n, evicted := r.node, r.victim()
 	p.evictions.cancel(r)
 	p.unbook(r)
+	if cause == CauseReleased && message == Succeeded {
+		members{&p.ledger}.succeeded(r)
+	}
 	p.forget(r)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {

@@ -91,7 +91,7 @@ type ReleaseAllocation struct {
 	Key         AllocationKey
 	// Termination says why the allocation or ask is released.
 	Termination si.TerminationType
-	Message     string // for people; may be empty
+	Message     string // Succeeded, or anything for people; may be empty
 }
 
 // Reconfigure replaces the configuration of the partition.
@@ -107,6 +107,10 @@ func (RemoveApplication) command() {}
 func (AddAllocation) command()     {}
 func (ReleaseAllocation) command() {}
 func (Reconfigure) command()       {}
+
+// Succeeded is the message of a release with which the resource manager says that an allocation
+// has done its work. It counts in its quorum like one that runs.
+const Succeeded = "succeeded"
 
 // SchedulingFailed is the termination type of a release with which the resource
 // manager says that it could not bind an allocation: the ask is pending again.

@@ -14,14 +14,16 @@ const (
 // be placed at once. They may be of several applications.
 //
 //	running = the members that run
+//	done    = the members that have run and succeeded, as long as there are others
 //	asks    = the members that wait
-//	holds   => running < least, and no ask stands in an order but one for which room was kept
+//	holds   => running + done < least, and no ask stands in an order but one for which room was kept
 //	waits   => holds
 type quorum struct {
 	name    string
 	least   int // as the member said of which was heard last
 	members int // requests that point here
 	running int
+	done    int
 	stays   int // of running, those that are not being evicted
 	asks    askSet
 
@@ -35,7 +37,7 @@ type quorum struct {
 }
 
 // missing is how many more must run at once; it is not above zero once the quorum runs.
-func (q *quorum) missing() int { return q.least - q.running }
+func (q *quorum) missing() int { return q.least - q.running - q.done }
 
 // quorumOf reads the tags of a quorum. An allocation of a task group, or one that may run on
 // one node only, takes no part in one: it waits for something else.
@@ -103,6 +105,15 @@ func (m members) countQuorum(r *request, more int) {
 	}
 }
 
+// succeeded counts a member that has done its work.
+func (m members) succeeded(r *request) {
+	if q := r.quorum; q != nil {
+		q.done++
+		m.regrouped++
+		m.changes.quorum(q)
+	}
+}
+
 // countStaying counts a member of a group that stays, or one that does not any more.
 func (m members) countStaying(r *request, more int) {
 	if r.quorum != nil {
@@ -119,7 +130,7 @@ func (m members) countStaying(r *request, more int) {
 // no such group.
 func (r *request) mustRun() (group string, stay, least int) {
 	if q := r.quorum; q != nil {
-		return "quorum " + q.name, q.stays, q.least
+		return "quorum " + q.name, q.stays, q.least - q.done
 	}
 	if r.TaskGroup == "" || r.groupOf() == nil || !r.application.gang.whole {
 		return "", 0, 0

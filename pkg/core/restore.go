@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,12 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 	}
 	for _, n := range v.Nodes {
 		p.restoreNode(n)
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Done)) {
+		if q := p.quorums[name]; q != nil {
+			q.done = v.Done[name]
+			p.changes.quorum(q)
+		}
 	}
 	p.react()
 	p.quotas.watchAll(p.root)

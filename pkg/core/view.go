@@ -23,6 +23,8 @@ type View struct {
 	Root         *QueueView
 	Nodes        []*NodeView
 	Applications []*ApplicationView
+	// Done are how many members of quorums have succeeded, where any have, by the name of the quorum.
+	Done map[string]int
 	// ForeignUnknownNode are foreign allocations whose node is not known, by key.
 	ForeignUnknownNode []*Allocation
 	// Preempted counts what was preempted since the partition was made.

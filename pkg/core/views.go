@@ -31,6 +31,14 @@ func (p *Partition) View() *View {
 		return true
 	})
 	v.ForeignUnknownNode = p.viewUnplaced()
+	for _, q := range p.quorums {
+		if q.done > 0 {
+			if v.Done == nil {
+				v.Done = map[string]int{}
+			}
+			v.Done[q.name] = q.done
+		}
+	}
 	return v
 }
 

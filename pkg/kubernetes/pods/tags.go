@@ -26,6 +26,8 @@ const (
 	// TagQuorum and TagQuorumLeast say of how many asks some must start together.
 	TagQuorum      = "quorum.name"
 	TagQuorumLeast = "quorum.least"
+	// Succeeded is the message of a release by which a pod counts in its quorum still.
+	Succeeded = "succeeded"
 	// TagTerminating is when an allocation began to end, in seconds since 1970.
 	TagTerminating = "terminating"
 )

@@ -40,6 +40,21 @@ func TestPodGroupsGoWithTheirPods(t *testing.T) {
 	assert.Equal(t, m.AllocationTags[pods.TagQuorum], "")
 }
 
+// A member that has done its work is released in words that have it count on.
+func TestMembersOfPodGroupsThatSucceed(t *testing.T) {
+	for phase, want := range map[v1.PodPhase]string{v1.PodSucceeded: pods.Succeeded, v1.PodFailed: ""} {
+		c := newCallback(t)
+		pod := ourPod("")
+		c.AddPod(pod)
+		ended := pod.DeepCopy()
+		ended.Status.Phase = phase
+		c.UpdatePod(pod, ended)
+		last := c.sender.waiting[len(c.sender.waiting)-1].release
+		assert.Equal(t, last.AllocationKey, pods.Key(pod))
+		assert.Equal(t, last.Message, want, phase)
+	}
+}
+
 // Placeholders are made for ten thousand members of an application and no more: a text of some
 // bytes must not fill the API server.
 func TestTooManyMembersAreNoGang(t *testing.T) {

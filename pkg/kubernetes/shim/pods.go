@@ -38,6 +38,7 @@ func (c *Context) DeletePod(pod *v1.Pod) {
 
 func (c *Context) dropPod(pod *v1.Pod) {
 	if t := c.tasks[pods.Key(pod)]; t != nil {
+		t.succeeded = pod.Status.Phase == v1.PodSucceeded
 		c.end(t)
 		return
 	}
@@ -192,8 +193,11 @@ func (c *Context) end(t *task) {
 	c.place(t, "")
 	if t.told != untold && c.started {
 		termination, text := si.TerminationType_STOPPED_BY_RM, ""
-		if t.eviction != nil {
+		switch {
+		case t.eviction != nil:
 			termination, text = t.eviction.termination, t.eviction.message
+		case t.succeeded:
+			text = pods.Succeeded
 		}
 		c.release(t, termination, text)
 	}

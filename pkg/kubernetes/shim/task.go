@@ -63,6 +63,7 @@ type task struct {
 	told told
 	sent *si.Allocation // what the core was told, nil if untold
 
+	succeeded  bool      // it has done its work
 	eviction   *eviction // the core wants it to end
 	rejections int       // by the core, since the pod changed
 	waits      string    // why the core was not told, or what was wrong last
