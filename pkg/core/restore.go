@@ -90,6 +90,7 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 	}
 	if v.Nominated != "" {
 		p.kept.nominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
+		r.wait.tookEqual = p.preemption.Priority == EqualToo // as after a restart of the resource manager
 	}
 }
 

@@ -310,8 +310,11 @@ func (p *plan) took(s Strategy, c choice) bool {
 }
 
 // minimalApplies reports whether the strategy Minimal can be used: it considers
-// amounts only, and is slow with many candidates.
+// amounts only, frees all or nothing, and is slow with many candidates.
 func (p *plan) minimalApplies() bool {
+	if !p.reached(p.total) {
+		return false
+	}
 	most := p.rules.minimalMax
 	if !p.rules.configured && p.floored() {
 		most = min(most, ProvedMax)

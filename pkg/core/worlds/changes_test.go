@@ -52,6 +52,9 @@ func (g *game) change(c *change) {
 	case "fail":
 		if p := g.w.pod(c.Pod); p != nil && g.on[c.Pod] != "" && p.Foreign == core.Own && !p.Placeholder && !g.leaving(c.Pod) {
 			g.fails[c.Pod] = true
+			if p.Required {
+				p.Requires = g.on[c.Pod]
+			}
 			g.release(c.Pod, core.SchedulingFailed)
 		}
 		return

@@ -16,6 +16,16 @@ func evictsBesideKeptRoom(g *game) []failure {
 		return nil
 	}
 	s := g.besideKept(e.Before, ask, func(*pod) bool { return true })
+	for i := range g.w.Nodes { // a more important one that fits in its own place runs next
+		n := &g.w.Nodes[i]
+		for j := range g.w.Pods {
+			other := &g.w.Pods[j]
+			_, kept := g.books.nodes[core.NodeID(n.Name)].reserved[core.AllocationKey(other.Key)]
+			if kept && s.outranks(other, ask) && s.fitsOnNode(other, n) {
+				s.book(other, n.Name)
+			}
+		}
+	}
 	for i := range g.w.Nodes {
 		if n := &g.w.Nodes[i]; s.fitsOnNode(ask, n) {
 			cause := "the node is open"

@@ -50,7 +50,7 @@ func (g *game) unserved(view *core.View, ask *pod) []failure {
 // room.
 func (g *game) taken(view *core.View, ask *pod, e eviction) (cause, detail string) {
 	o := &oracle{w: g.w}
-	if g.isOutbid(o, ask, e) {
+	if g.isOutbid(o, ask, e) || g.isKeptAbove(o, view, ask) {
 		return "", ""
 	}
 	cause = "no ask has the room"
@@ -91,6 +91,15 @@ func (g *game) taken(view *core.View, ask *pod, e eviction) (cause, detail strin
 		return kept, ""
 	}
 	return cause, detail
+}
+
+// isKeptAbove reports whether a more important ask has a claim on the node that room was made on.
+func (g *game) isKeptAbove(o *oracle, view *core.View, ask *pod) bool {
+	return slices.ContainsFunc(view.Nodes, func(n *core.NodeView) bool {
+		return string(n.ID) == g.target[ask.Key] && slices.ContainsFunc(n.Reservations, func(r core.Reservation) bool {
+			return o.outranks(g.w.pod(string(r.Key)), ask)
+		})
+	})
 }
 
 // isOutbid reports whether an ask came after the victims of another one were chosen, requires the
