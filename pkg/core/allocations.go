@@ -59,7 +59,9 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 	if known == nil {
 		p.settling.extend()
 	}
-	p.evictions.report(p.addForeign(a, known), a.Tags)
+	r := p.addForeign(a, known)
+	p.evictions.report(r, a.Tags)
+	p.tied(r, false)
 }
 
 func (p commands) addOwn(a *Allocation) {
@@ -123,6 +125,7 @@ func (p commands) adopt(r *request, id NodeID) {
 	p.settling.extend()
 	p.changes.node(n, nodeRetry)
 	p.changes.placed = append(p.changes.placed, r)
+	p.tied(r, false)
 	p.tell(Adopted{r.Allocation})
 }
 
@@ -281,6 +284,7 @@ func (p commands) releaseAllocation(c ReleaseAllocation) {
 	case r.foreign():
 		p.evictions.cancel(r)
 		p.releaseForeign(r)
+		p.tied(r, false)
 	case r.Application != c.Application:
 	case c.Termination == SchedulingFailed && r.node == nil: // said twice
 	case c.Termination == SchedulingFailed && !isToEnd(r):
@@ -335,6 +339,7 @@ func (p commands) endAllocation(r *request, cause EndCause, message string) {
 		members{&p.ledger}.succeeded(r)
 	}
 	p.forget(r)
+	p.tied(r, false)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {
 		gangs(p).closed(r, n)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/btree"
@@ -41,10 +42,11 @@ type class struct {
 	since       time.Time // when it first fitted no node, or one of its asks was placed last
 	slots       classSlots
 
-	alone   int  // how often one of its asks was refused beside another, one after the other
-	passive int  // leaves in which no room can be made for it
-	listed  bool // among the classes to be tried again when a node changes
-	paced   bool // not among them, since the resource manager refused it: tried again in turn
+	tiedIn  uint64 // the batch that last placed what it has ties to
+	alone   int    // how often one of its asks was refused beside another, one after the other
+	passive int    // leaves in which no room can be made for it
+	listed  bool   // among the classes to be tried again when a node changes
+	paced   bool   // not among them, since the resource manager refused it: tried again in turn
 }
 
 // classTraits are what the asks of a class have in common.
@@ -133,8 +135,9 @@ func (c *class) asLike(other *class) bool {
 // that equal asks which come one after the other make no garbage.
 type classTable struct {
 	known   map[string]*class
-	roots   priorityCounts // of their importances
-	idle    []*class       // those that may have no asks
+	alike   map[string][]*class // by constraints, where there are any
+	roots   priorityCounts      // of their importances
+	idle    []*class            // those that may have no asks
 	scratch []byte
 }
 
@@ -153,9 +156,34 @@ func (t *classTable) of(traits classTraits) *class {
 	}
 	c := &class{classTraits: traits, key: string(t.scratch)}
 	t.known[c.key] = c
+	t.index(c)
 	t.roots.add(c.importance)
 	t.list(c)
 	return c
+}
+
+// index lists a class among those of its constraints, unindex does not any more.
+func (t *classTable) index(c *class) {
+	if c.constraints == "" {
+		return
+	}
+	if t.alike == nil {
+		t.alike = map[string][]*class{}
+	}
+	t.alike[c.constraints] = append(t.alike[c.constraints], c)
+}
+
+func (t *classTable) unindex(c *class) {
+	list := t.alike[c.constraints]
+	at := slices.Index(list, c)
+	if at < 0 {
+		return
+	}
+	if len(list) == 1 {
+		delete(t.alike, c.constraints)
+		return
+	}
+	t.alike[c.constraints] = slices.Delete(list, at, at+1)
 }
 
 // list remembers a class that may have no asks.
@@ -178,6 +206,7 @@ func (t *classTable) release(c *class) {
 		c.idle = false
 		if c.asks == 0 {
 			delete(t.known, c.key)
+			t.unindex(c)
 			t.roots.remove(c.importance)
 		}
 	}

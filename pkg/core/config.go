@@ -27,6 +27,9 @@ type Options struct {
 	// Constraints says which asks Feasible answers alike. Nil means that an answer
 	// holds for one ask only.
 	Constraints ConstraintsOf
+	// Tied says about which asks answers may change on other nodes when an allocation comes or
+	// goes. Nil means about none.
+	Tied TiedTo
 	// KeepsForeign says that the resource manager does not end allocations of other
 	// schedulers: they are no victims, whatever is configured.
 	KeepsForeign bool
@@ -310,6 +313,11 @@ type Pace func(Question) time.Duration
 // FeasibleOn asks the same as Feasible about several nodes at once. It returns an
 // answer for each node, in their order. The slice of nodes must not be kept.
 type FeasibleOn func(allocation AllocationKey, nodes []NodeID, allocate bool) []error
+
+// TiedTo names the constraints of asks about which the answers of Feasible may change on other nodes
+// than that of an allocation when it comes or goes, as where pods are spread over zones. It is
+// called when it was placed, before the resource manager hears of that, and when it has ended.
+type TiedTo func(allocation AllocationKey) []string
 
 // ConstraintsOf names what an ask requires of nodes beyond amounts: asks with the
 // same name get the same answers from Feasible. An empty name says that no other ask

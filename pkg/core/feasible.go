@@ -86,7 +86,7 @@ func (s *nodeSearch) collect(n *node) (*node, outcome) {
 	if s.options.Feasible == nil {
 		return n, placed
 	}
-	if n.placedIn == s.batch {
+	if s.predicates.mustHear(s.ask, n) {
 		if found, result := s.flushChunk(); result != waits {
 			return found, result
 		}

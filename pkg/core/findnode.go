@@ -173,7 +173,7 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *can
 			continue
 		case a.under.isMade(top.node):
 			continue
-		case asks && top.node.placedIn == a.batch:
+		case asks && a.predicates.mustHear(r, top.node):
 			return flush
 		case a.costs.left <= 0:
 			return busy

@@ -73,13 +73,19 @@ func (p *predicates) wait(q Question) time.Duration {
 	return p.options.Pace(q)
 }
 
+// mustHear reports whether the resource manager must hear first what was done in this batch, before
+// it is asked about an ask and a node.
+func (p *predicates) mustHear(r *request, n *node) bool {
+	return n.placedIn == p.batch || r.class.tiedIn == p.batch
+}
+
 // check asks about an ask and a node. The answer is flush if the resource manager
 // must hear first what was done to the node in this batch.
 func (p *predicates) check(r *request, n *node, allocate bool) (outcome, error) {
 	if p.options.Feasible == nil {
 		return placed, nil
 	}
-	if n.placedIn == p.batch {
+	if p.mustHear(r, n) {
 		return flush, nil
 	}
 	p.calls++

@@ -180,3 +180,21 @@ func (p *Partition) settleOrders() {
 	clear(p.changes.queues)
 	p.changes.queues = p.changes.queues[:0]
 }
+
+// tied has the resource manager asked again about the asks to which an allocation has ties: answers
+// about them may change on other nodes than its own when it comes or goes, by affinity, and where
+// pods are spread over zones. Placed says that the resource manager does not know of it yet: then it
+// is not asked about them before it does.
+func (p *Partition) tied(r *request, placed bool) {
+	if p.options.Tied == nil {
+		return
+	}
+	for _, constraints := range p.options.Tied(r.Key) {
+		for _, c := range p.classes.alike[constraints] {
+			if placed {
+				c.tiedIn = p.batch
+			}
+			p.refused.askAnew(c)
+		}
+	}
+}

@@ -134,6 +134,18 @@ func (s *refused) putBack(c *class) {
 	s.retries.withoutQuota(c)
 }
 
+// askAnew forgets what the resource manager refused a class, and lets it be tried again.
+func (s *refused) askAnew(c *class) {
+	r := c.refused
+	if r == nil {
+		return
+	}
+	r.complete, r.asked, r.texts, r.others, r.repeated = false, nodeSet{since: s.freed}, nil, 0, false
+	if r.unschedulable && !r.paused {
+		s.putBack(c)
+	}
+}
+
 // resume lets the first classes of a leaf queue be tried again, if their questions may go
 // on now, and those of another in the next batch. They are few, so that not many more are
 // tried than can ask something, and enough that a look at all that wait is worth it.

@@ -142,10 +142,10 @@ func (p cycle) replaceElsewhere(g *taskGroup, r *request) outcome {
 // held back.
 func (p *predicates) mayReplace(r, placeholder *request) outcome {
 	n := placeholder.node
-	if n.placedIn != p.batch && p.wait(r.class.question()) > 0 {
+	if !p.mustHear(r, n) && p.wait(r.class.question()) > 0 {
 		return paused
 	}
-	if p.options.Simulate == nil || n.placedIn == p.batch {
+	if p.options.Simulate == nil || p.mustHear(r, n) {
 		result, _ := p.check(r, n, false)
 		return result
 	}
@@ -194,6 +194,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	}
 	if n != nil {
 		n.placedIn = p.batch
+		p.tied(r, true)
 		p.kept.settle(n)
 	}
 	return placed

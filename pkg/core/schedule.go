@@ -195,6 +195,7 @@ func (p cycle) place(r *request, n *node) {
 	r.Allocation = bound
 	p.run(r, n)
 	n.placedIn = p.batch
+	p.tied(r, true)
 	p.changes.node(n, what)
 	p.changes.placed = append(p.changes.placed, r)
 	p.work.Placements++

@@ -44,7 +44,7 @@ func (a *attempts) planBeside(c *nodeCosts, r *request) (*candidateNode, outcome
 		a.costs.shares.Add(a.costs.nodeInput(c, n, nil))
 	}
 	n := nodes[a.costs.shares.Best(bestNodesMax)]
-	if a.predicates.any() && n.placedIn == a.batch {
+	if a.predicates.any() && a.predicates.mustHear(r, n) {
 		return nil, flush
 	}
 	planned := a.dryRun(c, r, n, nil)

@@ -169,6 +169,9 @@ func (v *verifier) retried() {
 		v.breaks("%d of %d are tried again at %v", s.pending, len(s.queue), s.at)
 	}
 	for _, c := range v.p.classes.known {
+		if listed := slices.Contains(v.p.classes.alike[c.constraints], c); listed != (c.constraints != "") {
+			v.breaks("class %q is listed among those of its constraints is %t", c.constraints, listed)
+		}
 		if c.listed && !byNode.has(c) {
 			v.breaks("%s is not listed to be tried when a node changes", v.p.kinds.Format(c.amounts))
 		}

@@ -31,6 +31,18 @@ type PredicateClassifier interface {
 	PredicateClass(allocationKey string) string
 }
 
+// A PredicateTies knows which asks have ties to an allocation: about which of them answers change on
+// other nodes than its own when it comes or goes, by affinity, or since they are spread over zones.
+// They are asked about anew then, at once. Without it such asks are asked about again
+// when something ends on a node that refused them, and else after a minute.
+type PredicateTies interface {
+	// TiedClasses names the classes of such asks that wait (see PredicateClassifier), each once. It
+	// is called after an allocation of the scheduler's own was placed, before the callback that
+	// announces it, and for any that comes or has ended otherwise: also one that the
+	// resource manager itself knows no more of, for which it may name none. A panic counts as none.
+	TiedClasses(allocationKey string) []string
+}
+
 // PredicatesOnNodesArgs is the question which of some nodes an ask may run on.
 type PredicatesOnNodesArgs struct {
 	AllocationKey string

@@ -28,6 +28,8 @@ type predicateGate struct {
 	outbox   *outbox
 	callback api.ResourceManagerCallback
 	last     map[core.NodeID]uint64 // node to delivery
+	every    uint64                 // the delivery that all questions wait for
+	tiedNext bool                   // the next one is
 	order    []touch                // every entry of last, and older ones, in order
 	trimmed  int                    // of order, at its head: they are done with
 
@@ -37,6 +39,7 @@ type predicateGate struct {
 
 	// What the callback can be asked beyond predicates; nil if it cannot.
 	classifier PredicateClassifier
+	ties       PredicateTies
 	several    NodesPredicates
 	simulator  PredicateSimulator
 	selector   VictimSelector
@@ -62,6 +65,7 @@ func newPredicateGate(outbox *outbox, callback api.ResourceManagerCallback, log 
 		reported: map[badAnswer]bool{},
 	}
 	g.classifier, _ = callback.(PredicateClassifier)
+	g.ties, _ = callback.(PredicateTies)
 	g.several, _ = callback.(NodesPredicates)
 	g.simulator, _ = callback.(PredicateSimulator)
 	g.selector, _ = callback.(VictimSelector)
@@ -93,13 +97,13 @@ func (g *predicateGate) answered(began time.Time, refused bool) {
 // await waits until everything has been delivered that touches a node. It returns
 // false when that will not happen any more.
 func (g *predicateGate) await(node core.NodeID) bool {
-	number, ok := g.last[node]
-	return !ok || g.outbox.await(number)
+	number := max(g.last[node], g.every)
+	return number == 0 || g.outbox.await(number)
 }
 
 // awaitAll is await for several nodes.
 func (g *predicateGate) awaitAll(nodes []core.NodeID) bool {
-	var number uint64
+	number := g.every
 	for _, node := range nodes {
 		number = max(number, g.last[node])
 	}
@@ -156,6 +160,9 @@ func (g *predicateGate) note(effects core.Effects, before uint64) {
 				}
 			}
 		}
+	}
+	if g.tiedNext {
+		g.every, g.tiedNext = number, false
 	}
 	g.trim()
 }

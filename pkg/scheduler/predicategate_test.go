@@ -165,6 +165,36 @@ func TestPredicateClasses(t *testing.T) {
 	assert.DeepEqual(t, warnings(seen), []string{"PredicateClass: panic", "PredicateClass: name is too long"})
 }
 
+// tiedTo is a resource manager that knows ties.
+type tiedTo struct {
+	severalNodes
+	classes func(string) []string
+}
+
+func (s *tiedTo) TiedClasses(key string) []string { return s.classes(key) }
+
+// Where an allocation has ties, all questions wait for the delivery that tells of it; a panic says that
+// it has none.
+func TestQuestionsWaitForWhatHasTies(t *testing.T) {
+	rm := &tiedTo{classes: func(string) []string { return nil }}
+	g, seen := asking(rm)
+	place := func() {
+		placed := core.Placed{Allocation: running("pod-1", "node-1")}
+		g.tied("pod-1")
+		g.note(core.Effects{placed}, put(g.outbox, testOwner(), placed))
+	}
+	place()
+	assert.Equal(t, g.every, uint64(0))
+	rm.classes = func(key string) []string { return []string{"like " + key} }
+	place()
+	assert.Equal(t, g.every, uint64(2))
+	rm.classes = func(string) []string { panic("ties") }
+	assert.Equal(t, len(g.tied("pod-1")), 0)
+	place()
+	assert.Equal(t, g.every, uint64(2))
+	assert.DeepEqual(t, warnings(seen), []string{"TiedClasses: panic"})
+}
+
 // The time of questions is that of the kind that the core said before.
 func TestQuestionsAreTimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

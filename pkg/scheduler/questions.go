@@ -32,6 +32,9 @@ func (s *Scheduler) newGate(r *registration, partition string, options *core.Opt
 		}
 		if g.classifier != nil {
 			options.Constraints = g.class
+			if g.ties != nil {
+				options.Tied = g.tied
+			}
 		}
 	}
 	options.KeepsForeign = !g.endsForeignPods()
@@ -74,6 +77,19 @@ func (g *predicateGate) class(ask core.AllocationKey) (class string) {
 		return ""
 	}
 	return class
+}
+
+// tied answers the core about which asks answers change when an allocation comes or goes. The next
+// delivery is waited for then before any question: it may tell of that allocation.
+func (g *predicateGate) tied(allocation core.AllocationKey) (classes []string) {
+	if g.ask("TiedClasses", func() error {
+		classes = g.ties.TiedClasses(string(allocation))
+		return nil
+	}) != nil {
+		return nil
+	}
+	g.tiedNext = g.tiedNext || len(classes) > 0
+	return classes
 }
 
 // feasibleOn answers the core about several nodes at once.

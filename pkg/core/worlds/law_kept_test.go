@@ -18,10 +18,13 @@ func evictsBesideKeptRoom(g *game) []failure {
 	s := g.besideKept(e.Before, ask, func(*pod) bool { return true })
 	for i := range g.w.Nodes { // a more important one that fits in its own place runs next
 		n := &g.w.Nodes[i]
+		known := g.books.nodes[core.NodeID(n.Name)]
 		for j := range g.w.Pods {
 			other := &g.w.Pods[j]
-			_, kept := g.books.nodes[core.NodeID(n.Name)].reserved[core.AllocationKey(other.Key)]
-			if kept && s.outranks(other, ask) && s.fitsOnNode(other, n) {
+			if known == nil || !known.reserved[core.AllocationKey(other.Key)] {
+				continue
+			}
+			if s.outranks(other, ask) && s.fitsOnNode(other, n) {
 				s.book(other, n.Name)
 			}
 		}

@@ -77,6 +77,9 @@ func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 // Any says whether the pod itself has any. Without, only the anti-affinity of others ties it.
 func (t *Ties) Any() bool { return len(t.wants)+len(t.claims) > 0 }
 
+// Refuse says whether the pod may refuse others.
+func (t *Ties) Refuse() bool { return len(t.against) > 0 }
+
 // To says whether the answers about the pod may change on other nodes than that of another one
 // when that one comes or goes.
 func (t *Ties) To(other *Ties) bool {

@@ -33,6 +33,7 @@ type Context struct {
 	groups   *podGroups
 	gangs    *gangs
 	reserved *reservations
+	ties     *waitingTies
 	changed  *changes // that let pods run which wait
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
@@ -78,6 +79,7 @@ func New(options Options) (*Context, error) {
 	c.gangs = newGangs(c)
 	c.budgets = newBudgets(c)
 	c.reserved = newReservations(c)
+	c.ties = newWaitingTies()
 	c.binder = newBinder(c)
 	c.evictor = newEvictor(c)
 	c.status = newStatusWriter(c)

@@ -34,7 +34,7 @@
 //	informers.go      how all of these are heard of
 //	start.go          the order in which the core is told at the start; the end
 //	sender.go         the queue to the core
-//	callback.go       what the core decides; predicates.go, what it asks
+//	callback.go       what the core decides; predicates.go and ties.go, what it asks
 //	workers.go        what serves queues, and turns of namespaces
 //	binder.go         assume, reserve, bind, and what follows a failure
 //	outcome.go        what is known after a request

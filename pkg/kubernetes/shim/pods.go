@@ -201,6 +201,7 @@ func (c *Context) end(t *task) {
 		}
 		c.release(t, termination, text)
 	}
+	c.ties.end(t.pod)
 	delete(c.tasks, key)
 	delete(c.leaving, key)
 	c.ended.add(key)

@@ -45,7 +45,9 @@ func (c callback) PredicateClass(allocationKey string) string {
 	if err != nil {
 		return ""
 	}
-	return c.reserved.class(allocationKey, c.feasible.Class(pod))
+	class := c.reserved.class(allocationKey, c.feasible.Class(pod))
+	c.ties.wait(pod, class)
+	return class
 }
 
 // PredicatesWith answers whether a pod may run on a node after some changes of it.

@@ -1,0 +1,122 @@
+package shim
+
+import (
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// waitingTies are the classes of pods that wait, and which other pods decide about them. It has a
+// lock of its own.
+type waitingTies struct {
+	mu      sync.Mutex
+	classes map[string]*waitingClass
+	of      map[string]*waitingClass // by the key of a pod
+	tied    int                      // classes that have ties themselves
+	gone    []*v1.Pod                // that have ended lately: the core asks about them after that
+}
+
+// A waitingClass is pods that wait and are equal for filters.
+type waitingClass struct {
+	name string
+	ties *feasibility.Ties
+	pods int
+}
+
+// goneMax is how many pods are remembered that have ended.
+const goneMax = 1024
+
+func newWaitingTies() *waitingTies {
+	return &waitingTies{classes: map[string]*waitingClass{}, of: map[string]*waitingClass{}}
+}
+
+// wait notes that a pod of a class waits.
+func (w *waitingTies) wait(pod *v1.Pod, class string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := pods.Key(pod)
+	w.leave(key)
+	if class == "" {
+		return
+	}
+	known := w.classes[class]
+	if known == nil {
+		known = &waitingClass{name: class, ties: feasibility.TiesOf(pod)}
+		w.classes[class] = known
+		w.tied += countOf(known.ties.Any())
+	}
+	known.pods++
+	w.of[key] = known
+}
+
+// end notes that a pod has ended, and waits no more.
+func (w *waitingTies) end(pod *v1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.leave(pods.Key(pod))
+	if w.gone = append(w.gone, pod); len(w.gone) > 2*goneMax {
+		w.gone = slices.Delete(w.gone, 0, goneMax)
+	}
+}
+
+// leave takes a pod from its class. The lock must be held.
+func (w *waitingTies) leave(key string) {
+	known := w.of[key]
+	if known == nil {
+		return
+	}
+	delete(w.of, key)
+	if known.pods--; known.pods == 0 {
+		delete(w.classes, known.name)
+		w.tied -= countOf(known.ties.Any())
+	}
+}
+
+// to are the classes about which answers change where a pod is not, when it comes or goes. One that
+// was placed waits no more.
+func (w *waitingTies) to(key string, pod *v1.Pod) (names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := len(w.gone) - 1; pod == nil && i >= 0; i-- {
+		if pods.Key(w.gone[i]) == key {
+			pod = w.gone[i]
+		}
+	}
+	if pod == nil {
+		return nil
+	}
+	var ties *feasibility.Ties
+	if own := w.of[key]; own != nil {
+		ties = own.ties
+		w.leave(key)
+	} else {
+		ties = feasibility.TiesOf(pod)
+	}
+	if w.tied == 0 && !ties.Refuse() {
+		return nil
+	}
+	for name, waiting := range w.classes {
+		if waiting.ties.To(ties) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func countOf(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// TiedClasses names the classes of pods about which answers change when another one comes or goes.
+func (c callback) TiedClasses(allocationKey string) []string {
+	pod, _ := c.podOf(allocationKey)
+	return c.ties.to(allocationKey, pod)
+}
