@@ -23,6 +23,7 @@ var (
 	_ api.ResourceManagerCallback   = callback{}
 	_ api.StateDumpPlugin           = callback{}
 	_ scheduler.PredicateClassifier = callback{}
+	_ scheduler.PredicateTies       = callback{}
 	_ scheduler.NodesPredicates     = callback{}
 	_ scheduler.NominationCallback  = callback{}
 	_ scheduler.PredicateSimulator  = callback{}

@@ -13,8 +13,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
-// Pods that must be spread over zones are bound as fast as the filters can be asked, and evenly. When one
-// that keeps another one off its zone ends, that one has its turn at once.
+// Pods that must be spread over zones are bound as fast as the filters can be asked, and evenly.
 func TestSpreadOverZones(t *testing.T) {
 	for _, c := range []struct{ nodes, zones, pods, skew int }{{3, 3, 12, 1}, {30, 3, 60, 1}, {60, 6, 60, 1}, {60, 3, 60, 5}} {
 		synctest.Test(t, func(t *testing.T) {
