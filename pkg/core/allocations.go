@@ -191,6 +191,9 @@ func (p commands) retagOwn(r *request, tags map[string]string) {
 // resizeAsk has an ask wait on with the amounts of another.
 func (p commands) resizeAsk(r *request, to *Allocation) {
 	before, since, said := r.wait, r.class.since, r.told
+	if r.Placeholder {
+		r.application.gang.needs = nil
+	}
 	p.endWait(r)
 	r.Allocation = r.resized(to)
 	p.ask(r)

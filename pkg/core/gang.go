@@ -40,6 +40,8 @@ type gang struct {
 	misfit  bool          // the whole gang has quota and did not fit the nodes
 	hinted  bool          // the resource manager was told so
 
+	needs []gangNeed // when it was tried as a whole and lacked room only
+
 	since    time.Time // when the whole gang did not fit first, or had its turn to keep nodes last
 	until    time.Time // when its turn is over; zero if it is the turn of another
 	priority int32     // of its highest ask then, as the root sees it
@@ -51,6 +53,12 @@ type gang struct {
 	groups       []*taskGroup
 	replacements map[AllocationKey]*replacement // by both keys
 	timer        timers.Timer[due]
+}
+
+// A gangNeed is how many asks of a gang have the same amounts.
+type gangNeed struct {
+	amounts resources.Amounts
+	count   int
 }
 
 // A taskGroup is the members of a gang that are alike. Each placeholder keeps the place of

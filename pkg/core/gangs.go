@@ -19,6 +19,7 @@ type gangWork struct {
 	quorums []*quorum           // that fitted nowhere
 	timer   timers.Timer[due]
 	woken   time.Time    // when they were tried again last
+	all     time.Time    // when all of them are, whatever has changed; zero is not at all
 	tried   uint64       // the batch in which gangs that start whole were tried last
 	tries   int          // how many
 	looks   int          // at placeholders for asks, in this batch
@@ -156,9 +157,10 @@ func (p gangs) later(app *application) {
 		if turn := app.gang.since.Add(gangRoomDelay); turn.After(p.now) && turn.Before(at) {
 			at = turn
 		}
-		if !work.timer.Set() || work.timer.At().After(at) {
-			p.timers.Set(&work.timer, at, due{what: dueGangs})
+		if work.all.IsZero() || work.all.After(at) {
+			work.all = at
 		}
+		p.before(at)
 	}
 }
 
@@ -182,22 +184,67 @@ func (p gangs) soon() { p.before(p.now.Add(p.options.RetryDelay)) }
 
 // before has them tried again at some time at the latest.
 func (p gangs) before(at time.Time) {
-	if work := &p.gangWork; work.timer.At().After(at) {
+	if work := &p.gangWork; !work.timer.Set() || work.timer.At().After(at) {
 		p.timers.Set(&work.timer, at, due{what: dueGangs})
 	}
 }
 
-// wake has all gangs that wait tried again.
+// wake has the gangs that wait tried again: all of them when it is time, else those that what came
+// free may help.
 func (p gangs) wake() {
-	waiting := p.gangWork.waiting
-	p.gangWork.waiting, p.gangWork.woken = nil, p.now
+	work := &p.gangWork
+	waiting, all := work.waiting, isDue(work.all, p.now)
+	work.waiting, work.woken = nil, p.now
+	if all {
+		work.all = time.Time{}
+	}
 	for _, app := range waiting {
+		if !all && p.isShort(app) {
+			work.waiting = append(work.waiting, app)
+			continue
+		}
 		app.gang.waits = false
 		for _, g := range app.gang.groups {
 			g.again = g.again || g.next == nil
 			p.changes.taskGroup(g)
 		}
 	}
+	if len(work.waiting) > 0 {
+		p.before(work.all)
+	}
+}
+
+// isShort reports whether a gang that starts whole fits the nodes no better than when it was tried last:
+// there are not as many places as it has asks of some amounts.
+func (p gangs) isShort(app *application) bool {
+	needed, waits := 0, 0
+	for _, need := range app.gang.needs {
+		needed += need.count
+	}
+	for _, g := range app.gang.groups {
+		waits += g.asks
+	}
+	if !app.gang.whole || needed != waits {
+		return false // others wait than those that were tried
+	}
+	if p.gangWork.holder == app {
+		for _, r := range app.asks {
+			if startsWhole(r) && r.claim() == nil {
+				return false // another node may be kept for it
+			}
+		}
+	}
+	return slices.ContainsFunc(app.gang.needs, func(need gangNeed) bool {
+		for n := range p.allNodes {
+			if n.schedulable {
+				need.count -= timesWithin(need.amounts, n.free)
+			}
+			if need.count <= 0 {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // ran notes that something of a gang runs. The first placeholder starts the clock.

@@ -32,6 +32,7 @@ func (p cycle) startWhole(r *request) outcome {
 	if !p.gangWork.mayTry(p.batch) {
 		return flush
 	}
+	p.work.Attempts++
 	app := r.application
 	plan := gangPlan{cycle: p, on: map[*node]*plannedNode{}}
 	for _, ask := range app.asks {
@@ -61,6 +62,7 @@ func (p cycle) startWhole(r *request) outcome {
 		members{&p.ledger}.holdBack(ask, AwaitsGang, plan.detail)
 	}
 	gangs(p).keepRoom(&plan)
+	app.gang.needs = plan.needs()
 	gangs(p).later(app)
 	if plan.exhausted {
 		gangs(p).soon()
@@ -101,6 +103,20 @@ type gangPlan struct {
 	avoids    bool // nodes where binding failed are left out
 	exhausted bool // more nodes could be kept, and no more questions are asked now
 	keepCalls int
+}
+
+// needs are how many asks there are of which amounts, if they lack room only.
+func (g *gangPlan) needs() (list []gangNeed) {
+	if g.overQuota || g.exhausted {
+		return nil
+	}
+	for i, r := range g.asks {
+		if i == 0 || r.class != g.asks[i-1].class {
+			list = append(list, gangNeed{amounts: r.Amounts})
+		}
+		list[len(list)-1].count++
+	}
+	return list
 }
 
 // A plannedNode is a node with what is planned on it.
