@@ -1,10 +1,6 @@
 package core
 
-import (
-	"math"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
-)
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 
 // count works out in how many places the asks of a class fit, unless it is known.
 func (s *slots) count(c *class) {
@@ -37,17 +33,6 @@ func (s *slots) count(c *class) {
 			g.application.view = nil
 		}
 	}
-}
-
-// timesWithin is how many times amounts fit within others.
-func timesWithin(amounts, most resources.Amounts) int {
-	times := int64(math.MaxInt64)
-	for i, v := range amounts {
-		if v > 0 {
-			times = min(times, max(most.Of(resources.Kind(i)), 0)/v)
-		}
-	}
-	return int(min(times, placesMax))
 }
 
 // A leastPlace is the least of each kind that any allocation holds; any says that there is one.
