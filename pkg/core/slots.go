@@ -13,9 +13,10 @@ import (
 // slots decide which asks have claims for which nothing is evicted. Without them small asks could
 // take whatever comes free for ever, and a large one would never run. At most one claim for ten
 // nodes is given, to asks of classes that have fitted on no node for ReserveDelay: to the most
-// important ones, then to classes that had fewer turns, then to those that fit in the fewest
-// places. A better class takes the slot of a worse one. What fits into the place of any single
-// allocation needs no claim.
+// important ones, then to those that fit in the fewest places. A better class takes the slot of a
+// worse one. Once a claim has lasted for ReserveMax in vain, each other class has its turn, however
+// important it is, before that one has another. What fits into the place of any single allocation
+// needs no claim before it has waited for as long.
 //
 // Slots are looked at when nothing more can be placed, so that all asks were tried on what a claim
 // that has ended left.
