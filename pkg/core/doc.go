@@ -37,8 +37,7 @@
 //	schedule.go     one call of Schedule: which ask is placed on which node
 //	feasible.go     the first node with room that predicates accept
 //	bound.go        asks that are bound to one node come before the others
-//	required.go     asks that may run on one node only; requiredplan.go makes room for them,
-//	                requiredtogether.go for those of several queues
+//	required.go     asks that may run on one node only; requiredplan.go makes room for them
 //	backoff.go      room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
 //	keptview.go     what is kept from an ask, for readers

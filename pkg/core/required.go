@@ -238,7 +238,7 @@ func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 	if joined && len(d.together) > 0 {
 		asks := append(slices.Clone(d.together), r)
 		plan := d.planFor(asks, nil)
-		if plan.Reason == preemptor.Chosen && (!d.severalQueues(asks) || d.isWorth(&plan, r)) && !d.attempts.thrashes(r) {
+		if plan.Reason == preemptor.Chosen && !d.attempts.thrashes(r) {
 			d.plan = plan
 			d.join(r)
 			return waits
@@ -261,12 +261,13 @@ func (d *round) mustTell() bool {
 }
 
 // joins reports whether an ask can be planned together with those before it: it is old
-// enough.
+// enough, and sees queues as they do.
 func (d *round) joins(r *request) bool {
 	if len(d.together) == 0 {
 		return true
 	}
-	return !r.neverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay
+	alike := d.costs.flat || r.application.queue == d.together[0].application.queue
+	return alike && !r.neverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay
 }
 
 // decide does for an ask what was planned for it alone.

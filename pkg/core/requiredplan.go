@@ -22,9 +22,6 @@ func (d *round) planFor(asks []*request, lack quotaNeed) preemptor.Decision {
 		ask.Amounts = d.wanted.Plus(last.Amounts)
 	}
 	d.fillCandidates(&on, last, lack, len(asks) > 1)
-	if d.severalQueues(asks) {
-		d.narrow(on.On, asks)
-	}
 	if d.options.Simulate != nil {
 		on.Fits = d.simulation(d.beside(asks), len(asks))
 		on.AwaitsQuota = last.withoutRoom() != nil
@@ -66,6 +63,11 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, lack quotaNeed, t
 	}
 	in.setOn(on)
 	d.predicates.addBudgets(on)
+}
+
+// keyOf is how an ask that requires the node sees queues.
+func (d *round) keyOf(r *request) preemptionKey {
+	return preemptionKey{class: r.class, leaf: r.application.queue, scope: r.application.queue.upTo((*queue).isFenced)}
 }
 
 // mayFree reports whether what runs on the node could free the quota that an ask lacks.
