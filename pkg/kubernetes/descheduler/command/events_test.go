@@ -78,6 +78,7 @@ func TestEventsAreWritten(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		recorder, end, err := startEvents(ctx, sink, zap.NewNop())
 		assert.NilError(t, err)
+		synctest.Wait() // for the look at events that are there: it would lock the sink for as long as that takes
 		for _, name := range []string{"a", "b", "b", "b"} {
 			record(recorder, name)
 		}
@@ -108,6 +109,7 @@ func TestEventsThatAreNotWritten(t *testing.T) {
 		core, log := observer.New(zap.WarnLevel)
 		recorder, end, err := startEvents(t.Context(), &slowSink{takes: time.Hour}, zap.New(core))
 		assert.NilError(t, err)
+		synctest.Wait()
 		record(recorder, "a")
 		start := time.Now()
 		end()
