@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -134,15 +133,4 @@ func isBeyondMax(r *request) bool {
 		}
 	}
 	return false
-}
-
-// timesWithin is how many times amounts fit within others.
-func timesWithin(amounts, most resources.Amounts) int {
-	times := int64(math.MaxInt64)
-	for i, v := range amounts {
-		if v > 0 {
-			times = min(times, max(most.Of(resources.Kind(i)), 0)/v)
-		}
-	}
-	return int(min(times, placesMax))
 }

@@ -58,7 +58,7 @@ type gang struct {
 // A gangNeed is how many asks of a gang have the same amounts.
 type gangNeed struct {
 	amounts resources.Amounts
-	count   int
+	count   int64
 }
 
 // A taskGroup is the members of a gang that are alike. Each placeholder keeps the place of

@@ -11,6 +11,39 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
+// TestLargeGangOnOneNode: a gang of ten times the members of which places of a class are counted starts at
+// once when one node has room for all of them.
+func TestLargeGangOnOneNode(t *testing.T) {
+	const size = 10 * 1024
+	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
+		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: true}}},
+	}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{size}})
+	runs := ask("a", "runs", size)
+	runs.Allocation.Node = "n"
+	p.Apply(start, runs)
+	p.Apply(start, core.AddApplication{ID: "gang", Queue: "root.q", Placeholders: resources.Amounts{size}})
+	for i := range size {
+		member := ask("gang", fmt.Sprintf("member-%05d", i), 1)
+		member.Allocation.Placeholder, member.Allocation.TaskGroup = true, "workers"
+		p.Apply(start, member)
+	}
+	schedule := func(now time.Time) (count int) {
+		for more := true; more; {
+			var fx core.Effects
+			fx, more = p.Schedule(now)
+			count += placements(fx)
+		}
+		return count
+	}
+	assert.Equal(t, schedule(start), 0)
+	now := start.Add(2 * time.Second)
+	p.Apply(now, core.ReleaseAllocation{Application: "a", Key: "runs"})
+	assert.Equal(t, schedule(now), size)
+	assert.NilError(t, p.Verify())
+}
+
 // TestWholeGangsThatAreShort: gangs that start whole are planned for when what came free may be enough
 // for them, and at once then, however many there are. Once a minute all are, whatever has changed.
 func TestWholeGangsThatAreShort(t *testing.T) {

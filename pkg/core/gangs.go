@@ -217,12 +217,12 @@ func (p gangs) wake() {
 // isShort reports whether a gang that starts whole fits the nodes no better than when it was tried last:
 // there are not as many places as it has asks of some amounts.
 func (p gangs) isShort(app *application) bool {
-	needed, waits := 0, 0
+	needed, waits := int64(0), int64(0)
 	for _, need := range app.gang.needs {
 		needed += need.count
 	}
 	for _, g := range app.gang.groups {
-		waits += g.asks
+		waits += int64(g.asks)
 	}
 	if !app.gang.whole || needed != waits {
 		return false // others wait than those that were tried
@@ -237,7 +237,7 @@ func (p gangs) isShort(app *application) bool {
 	return slices.ContainsFunc(app.gang.needs, func(need gangNeed) bool {
 		for n := range p.allNodes {
 			if n.schedulable {
-				need.count -= timesWithin(need.amounts, n.free)
+				need.count -= need.amounts.TimesIn(n.free)
 			}
 			if need.count <= 0 {
 				return false

@@ -14,7 +14,8 @@ func (s *slots) count(c *class) {
 	var least resources.Share
 	for n := range s.allNodes {
 		most := whenLeft(n)
-		if k.places = min(k.places+timesWithin(c.amounts, most), placesMax); k.places == placesMax {
+		if k.places += int(min(c.amounts.TimesIn(most), placesMax)); k.places >= placesMax {
+			k.places = placesMax
 			break
 		}
 		if missing := c.amounts.MissingShare(most); nearest == nil || missing.Compare(least) < 0 {

@@ -67,6 +67,18 @@ func (a Amounts) FitsInSum(free, more Amounts) bool {
 	return true
 }
 
+// TimesIn is how many times a fits in free: each quantity above zero counts, and the most there is
+// if there is none.
+func (a Amounts) TimesIn(free Amounts) int64 {
+	times := int64(math.MaxInt64)
+	for i, v := range a {
+		if v > 0 {
+			times = min(times, max(free.Of(Kind(i)), 0)/v)
+		}
+	}
+	return times
+}
+
 // Within reports whether every quantity is at most its limit. What is not asked
 // for is within any limit, even one that is already exceeded.
 func (a Amounts) Within(l Limits) bool {

@@ -85,12 +85,7 @@ func (k *packing) pack(ask resources.Amounts, behind []Behind) (worth int64, ask
 	k.packed = k.packed[:0]
 	worth, asks, all = k.of(ask), 1, true
 	for at, b := range behind {
-		served := b.Asks
-		for i, asked := range b.Amounts {
-			if asked > 0 {
-				served = min(served, max(k.rest.Of(resources.Kind(i)), 0)/asked)
-			}
-		}
+		served := min(b.Asks, b.Amounts.TimesIn(k.rest))
 		for i, asked := range b.Amounts {
 			if served > 0 && asked > 0 {
 				k.rest[i] -= served * asked
