@@ -372,6 +372,7 @@ func (p commands) bindFailed(r *request, message string) {
 	wasted := r.madeRoom
 	r.madeRoom = false
 	p.unbook(r)
+	p.tied(r, false)
 	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.unplaced()
 	w := r.waiting()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -76,24 +77,26 @@ func TestAsksWithTies(t *testing.T) {
 	}
 }
 
-// TestEndOfWhatHasTies: when an allocation ends, an ask that fits its node no more is tried elsewhere.
+// TestEndOfWhatHasTies: when an allocation ends, or could not be bound, an ask that fits its node no more is tried elsewhere.
 func TestEndOfWhatHasTies(t *testing.T) {
 	for says, want := range map[bool]int{true: 1, false: 0} {
-		z := newZones(3, says)
-		for i := range 3 {
-			runs := ask("a", fmt.Sprint("r-", i), 80)
-			runs.Allocation.Node = core.NodeID(fmt.Sprintf("n%02d", i))
-			if i == 0 {
-				runs.Allocation.Amounts = resources.Amounts{1}
+		for _, end := range []si.TerminationType{si.TerminationType_STOPPED_BY_RM, core.SchedulingFailed} {
+			z := newZones(3, says)
+			for i := range 3 {
+				runs := ask("a", fmt.Sprint("r-", i), 80)
+				runs.Allocation.Node = core.NodeID(fmt.Sprintf("n%02d", i))
+				if i == 0 {
+					runs.Allocation.Amounts = resources.Amounts{1}
+				}
+				z.p.Apply(start, runs)
 			}
-			z.p.Apply(start, runs)
+			z.runs = [3]int{2, 1, 1}
+			z.p.Apply(start, ask("a", "s-0", 2))
+			assert.Equal(t, z.schedule(t), 0)
+			z.runs = [3]int{0, 0, 0} // others end, of which the core does not know
+			z.p.Apply(start, core.ReleaseAllocation{Application: "a", Key: "r-2", Termination: end})
+			z.p.Apply(start, core.DrainNode{ID: "n02"})
+			assert.Equal(t, z.schedule(t), want, "it says so: %t", says)
 		}
-		z.runs = [3]int{2, 1, 1}
-		z.p.Apply(start, ask("a", "s-0", 2))
-		assert.Equal(t, z.schedule(t), 0)
-		z.runs = [3]int{0, 0, 0} // others end, of which the core does not know
-		z.p.Apply(start, core.ReleaseAllocation{Application: "a", Key: "r-2"})
-		z.p.Apply(start, core.DrainNode{ID: "n02"})
-		assert.Equal(t, z.schedule(t), want, "it says so: %t", says)
 	}
 }
