@@ -110,9 +110,9 @@ func (c *nodeCosts) isKnown(of *nodeCost) bool {
 
 // unowed are the kinds of which nothing is freed by a guarantee for the asks behind: those
 // that no guarantee of the queues names.
-func (p *costCache) unowed(c *nodeCosts) (kinds []resources.Kind) {
+func (p *costCache) unowed(k preemptionKey) (kinds []resources.Kind) {
 	for i, configured := range p.configured {
-		if kind := resources.Kind(i); c.trigger == preemptor.Guarantee && configured > 0 && !c.isGuaranteed(kind) {
+		if kind := resources.Kind(i); k.trigger == preemptor.Guarantee && configured > 0 && !k.isGuaranteed(kind) {
 			kinds = append(kinds, kind)
 		}
 	}

@@ -85,6 +85,13 @@ func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
 	s.tell(&Nominated{r.Allocation, n.id, message, plan})
 }
 
+// renominate does so for an ask that was nominated before a restart. It may have taken the place of
+// an equal one, which must not lose it to another.
+func (s *claims) renominate(r *request, n *node, plan *preemptor.Decision) {
+	s.nominate(r, n, plan)
+	r.wait.tookEqual = s.preemption.Priority == EqualToo
+}
+
 // end gives up what is kept for an ask that waits on, if anything is, and says why.
 func (s *claims) end(r *request, why string, loss Loss) {
 	s.give(r, NominationEnded{Reason: why, Waits: true, Loss: loss})

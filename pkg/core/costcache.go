@@ -80,6 +80,7 @@ func (p *costCache) of(key preemptionKey, behind []preemptor.Behind) *nodeCosts 
 func (p *costCache) add(key preemptionKey, behind []preemptor.Behind) *nodeCosts {
 	p.makeSpace()
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}, seen: p.generation}
+	c.unowed = p.unowed(key)
 	c.follow(behind)
 	if p.known == nil {
 		p.known = map[preemptionKey]*nodeCosts{}
@@ -98,6 +99,7 @@ func (p *costCache) add(key preemptionKey, behind []preemptor.Behind) *nodeCosts
 // among are the costs of some nodes alone.
 func (p *costCache) among(key preemptionKey, nodes []*node, behind []preemptor.Behind) *nodeCosts {
 	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
+	c.unowed = p.unowed(key)
 	c.follow(behind)
 	for _, n := range nodes {
 		if !n.gone {
@@ -268,9 +270,7 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 	if p.input.tight(c) || len(on.Budgets)+len(p.input.grouped) > 0 {
 		c.volatile = append(c.volatile, n)
 	}
-	ask := c.ask()
-	ask.Unowed = p.unowed(c)
-	cost := p.planner.Cost(p.plans[c.trigger], ask, on)
+	cost := p.planner.Cost(p.plans[c.trigger], c.ask(), on)
 	if !cost.Feasible() {
 		return nodeCost{node: n, cost: cost, status: insufficient}
 	}
@@ -315,7 +315,7 @@ func (k *preemptionKey) mayUse(n *node) bool {
 
 // ask is any ask of the key, as the preemptor sees it.
 func (k *nodeCosts) ask() preemptor.Ask {
-	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.amounts, Priority: k.class.priority, Behind: k.behind, Step: k.step}
+	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.amounts, Priority: k.class.priority, Behind: k.behind, Step: k.step, Unowed: k.unowed}
 }
 
 // askOf is one certain ask of the key.

@@ -245,7 +245,6 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *c
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		ask.Unowed = a.costs.unowed(c)
 		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.nominatedBefore) {
 			found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
 		}

@@ -55,6 +55,7 @@ type nodeCosts struct {
 	behind   []preemptor.Behind
 	alike    bool
 	step     resources.Amounts
+	unowed   []resources.Kind // of which nothing is freed for those behind
 	expected uint32
 }
 

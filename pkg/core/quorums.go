@@ -93,9 +93,7 @@ func (p quorums) later(q *quorum) {
 		q.listed = true
 		work.quorums = append(work.quorums, q)
 	}
-	if !work.timer.Set() {
-		p.timers.Set(&work.timer, p.now.Add(p.options.RetryMax), due{what: dueGangs})
-	}
+	gangs(p).before(p.now.Add(p.options.RetryMax))
 }
 
 // wake has all quorums that wait tried again.

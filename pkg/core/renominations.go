@@ -72,8 +72,7 @@ func (s *renominations) look() {
 		members{&s.ledger}.mayJoin(r)
 		s.evictions.countOnAll(n) // some were evicted for the ask, however long they take
 		if plan, ok := s.plan(r, n); ok {
-			s.kept.nominate(r, n, &plan)
-			r.wait.tookEqual = s.preemption.Priority == EqualToo // it may have, and must lose it to no equal
+			s.kept.renominate(r, n, &plan)
 		}
 	}
 }

@@ -89,8 +89,7 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 		w.plan, w.plannedAt, w.attempts = v.Plan, v.Planned, v.Attempts
 	}
 	if v.Nominated != "" {
-		p.kept.nominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
-		r.wait.tookEqual = p.preemption.Priority == EqualToo // as after a restart of the resource manager
+		p.kept.renominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
 	}
 }
 

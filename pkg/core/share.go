@@ -37,9 +37,7 @@ func (a *attempts) planBeside(c *nodeCosts, r *request) (*candidateNode, outcome
 	case len(nodes) < 2:
 		return nil, waits
 	}
-	ask := c.askOf(r)
-	ask.Unowed = a.costs.unowed(c)
-	a.costs.shares.Begin(a.costs.plans[c.trigger], ask)
+	a.costs.shares.Begin(a.costs.plans[c.trigger], c.askOf(r))
 	for _, n := range nodes {
 		a.costs.shares.Add(a.costs.nodeInput(c, n, nil))
 	}
