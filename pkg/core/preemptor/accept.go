@@ -63,7 +63,7 @@ func (p *plan) objection(keys []string) string {
 	if p.violations > 0 && p.cfg.Budgets == HardBudgets {
 		return "breaks budget " + strings.Join(p.broken(p.victims), ", ")
 	}
-	if !p.reached(p.reprieval.sums) {
+	if !p.reached(p.sums) {
 		var d Decision
 		p.reportMissing(&d)
 		return d.shortBy(p.node.Kinds)
@@ -83,12 +83,12 @@ func (p *plan) whyNoCandidate(key string) string {
 
 // sumGiven adds up what the given victims hold. No more than that can be freed.
 func (p *plan) sumGiven() {
-	p.reprieval.sums = append(p.reprieval.sums[:0], p.need...)
-	clear(p.reprieval.sums)
+	p.sums = append(p.sums[:0], p.need...)
+	clear(p.sums)
 	for _, i := range p.victims {
 		for k, held := range p.ranked[i].held {
-			p.reprieval.sums[k] = add(p.reprieval.sums[k], held)
+			p.sums[k] = add(p.sums[k], held)
 		}
 	}
-	p.reprieval.filled = true
+	p.summed = true
 }

@@ -22,14 +22,13 @@
 //   - put the candidates into classes and in order, the least important first (class.go, rank.go);
 //   - run the strategies, one after the other, until one of them selects victims;
 //     those of a required node work within the lowest limit of class and priority
-//     that allows victims (limit.go, lawful.go).
+//     that allows victims (limit.go).
 //
 // The strategies are single (one victim about as large as the ask), multiple
 // (largest first, then drop those that are not needed), minimal, which is the
 // optimum: the lowest limit (limit.go), then the fewest victims, then the least excess; and
-// reprieve: remove all, then put the most important back first. One search is
-// behind minimal and reprieve. It looks for victims in an order of harm, by importance
-// or by price, and says so if it was stopped.
+// reprieve: no victims of less importance. One search is behind both of these. It looks for
+// victims in an order of harm, and says so if it was stopped.
 //
 // Preemption never takes from a queue what is guaranteed to it or to a queue
 // above it: what victims hold stays within the surplus of every Floor. Only for a
@@ -49,12 +48,12 @@
 //	filter.go       which allocations are never victims
 //	class.go        the classes
 //	rank.go         the order of candidates, and their weights
-//	floor.go, budget.go                  guarantees and budgets
-//	limit.go                             what all strategies for a required node keep
-//	single.go, multiple.go, minimal.go   the strategies
-//	reprieve.go                          the strategy that goes by importance
-//	search.go, descent.go, price.go      the search behind minimal and reprieve
-//	grab.go                              what it finds if it is stopped
+//	floor.go, budget.go    guarantees and budgets
+//	limit.go               what all victims keep
+//	lawful.go              which may go together
+//	single.go, multiple.go the strategies of the design
+//	exact.go               minimal and reprieve
+//	search.go, bounds.go   the search behind them
 //	candidates.go, accept.go             victims that the resource manager chooses
 //	share.go                             victims that asks which wait together share
 //	lot.go                               how asks are packed, and the node that is best for all
@@ -62,5 +61,5 @@
 //	decision.go, report.go, explain.go   the output
 //	group.go        victims without which others run in vain
 //	needed.go       candidates that the ask needs beside it
-//	beside.go       the search for them
+//	questions.go    what the resource manager is asked
 package preemptor

@@ -68,7 +68,7 @@ func (p selection) spareGroups() {
 func (p selection) chooseAmong(some []eligible) {
 	p.ranked, p.weighed = some, false
 	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
-	p.reprieval.filled = false
+	p.summed = false
 	p.fillShares()
 	p.flagBudgeted()
 	if p.reason = NothingHelps; len(some) > 0 && (p.rules.partial || p.reached(p.total)) {

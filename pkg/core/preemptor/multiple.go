@@ -10,31 +10,32 @@ import (
 // multiple takes, within the limit, class after class, the largest of each first,
 // until what they hold is enough. It then drops the victims that are not needed,
 // the most important first, and counts those that are left. The size of a victim is
-// the largest share of the need that it holds of one kind. A candidate that holds
-// nothing of what is still missing is skipped.
+// the largest share of the need that it holds of one kind.
 //
 // Candidates that break a guarantee or exceed a budget are taken after all others,
 // if the limit allows any, and dropped first.
 func (p *plan) multiple() choice {
-	t := taking{plan: p, short: slices.Clone(p.need)}
-	p.fillFloors()
-	p.fillBudgets()
-	order := p.largestFirst()
-	order = t.take(order, false)
-	kept := len(t.victims)
-	if p.bound && (p.limit.below > 0 || p.limit.violations > 0) {
-		t.take(order, true)
+	keeping := p.limit
+	keeping.below, keeping.violations = 0, 0
+	order, lawful := p.lawfulFirst(keeping, p.largestFirst())
+	if p.limit == keeping {
+		order = order[:lawful]
 	}
-	if slices.Max(t.short) > 0 {
-		return choice{failure: Failure{Why: p.tooLittle()}}
+	count := 0
+	for rest := slices.Clone(p.need); !isCovered(rest); count++ {
+		if count == len(order) {
+			return choice{failure: Failure{Why: p.tooLittle()}}
+		}
+		for k, held := range p.ranked[order[count]].held {
+			rest[k] -= held
+		}
 	}
-	first := slices.Clone(t.victims[:kept])
-	late := p.drop(t.victims, t.victims[kept:])
-	victims := p.drop(late, first)
-	if len(victims) > p.victimsMax() {
+	kept := min(lawful, count)
+	victims := p.drop(p.drop(order[:count], order[kept:count]), order[:kept])
+	switch {
+	case len(victims) > p.victimsMax():
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.victimsMax())}}
-	}
-	if !t.withinLimit(victims) {
+	case p.breaking(victims) > p.limit.below || p.countViolations(victims) > p.limit.violations:
 		return choice{failure: Failure{Why: p.tooLittle()}}
 	}
 	return choice{victims: victims}
@@ -46,72 +47,6 @@ func (p *plan) tooLittle() Bound {
 		return TooLittle
 	}
 	return OverBudget
-}
-
-// A taking is what multiple has taken so far.
-type taking struct {
-	*plan
-	victims []int
-	below   []int // of victims, those that break a guarantee
-	short   []int64
-}
-
-// take takes candidates in this order until they are enough, and returns those that
-// it left because they break a guarantee or exceed a budget. With breaking set it takes
-// them.
-func (t *taking) take(order []int, breaking bool) (left []int) {
-	for _, i := range order {
-		if slices.Max(t.short) <= 0 {
-			break
-		}
-		if !helpsWith(t.short, t.ranked[i].held) {
-			continue
-		}
-		if t.bound && !t.book(i, breaking) {
-			left = append(left, i)
-			continue
-		}
-		t.victims = append(t.victims, i)
-		for k, held := range t.ranked[i].held {
-			t.short[k] = max(t.short[k]-held, 0)
-		}
-	}
-	return left
-}
-
-// book books a victim on its guarantees and budgets. If it breaks one, that is
-// undone unless breaking is set.
-func (t *taking) book(i int, breaking bool) bool {
-	c := t.ranked[i].Candidate
-	keeps := t.keepsFloors(c)
-	violating := len(t.node.Budgets) > 0 && t.spend(c)
-	if !breaking && (violating || !keeps) {
-		if len(t.node.Budgets) > 0 {
-			t.unspend(c)
-		}
-		return false
-	}
-	if keeps {
-		t.charge(c, 1)
-	} else {
-		t.below = append(t.below, i)
-	}
-	return true
-}
-
-// withinLimit reports whether no more of the victims break guarantees and budgets
-// than the limit allows.
-func (t *taking) withinLimit(victims []int) bool {
-	if !t.bound {
-		return true
-	}
-	below := 0
-	for _, i := range t.below {
-		if slices.Contains(victims, i) {
-			below++
-		}
-	}
-	return below <= t.limit.below && t.countViolations(victims) <= t.limit.violations
 }
 
 // helpsWith reports whether a candidate holds anything of what is short.

@@ -44,21 +44,13 @@ func (p selection) spareNeeded() bool {
 // possible. If the reason is the same with all candidates, none of them matters. It finds
 // none if it is stopped.
 func (p selection) findNeeded() []bool {
-	s := besideSearch{selection: p, most: max(questionsMax, len(p.ranked))}
-	for i := range p.ranked {
-		if !p.ranked[i].Elsewhere {
-			s.all = append(s.all, i)
-		}
-	}
-	refusal := p.refuses()
+	q := p.newQuestions()
+	refusal := p.fits(p.keysOf(nil))
 	if refusal == nil {
-		return s.kept(s.all)
+		return q.kept(q.all)
 	}
 	if refusal.Error() == p.refusal {
 		return nil
 	}
-	return s.besideConflict(refusal.Error())
+	return q.besideConflict(refusal.Error())
 }
-
-// refuses is why the resource manager refuses the ask without these candidates.
-func (p selection) refuses(removed ...int) error { return p.fits(p.keysOf(removed)) }

@@ -208,6 +208,7 @@ func worlds(t *testing.T, usual uint64) uint64 {
 func TestOracle(t *testing.T) {
 	var pl Planner
 	var chosen, none, violating, refused [Triggers]int
+	undecided := 0
 	for seed := range worlds(t, 3000) {
 		trigger := Priority + Trigger(seed%3)
 		s := tight(rand.New(rand.NewPCG(seed, 21)), trigger)
@@ -215,7 +216,10 @@ func TestOracle(t *testing.T) {
 			continue
 		}
 		d := pl.Plan(epoch, s.cfg, s.ask, s.node)
-		s.checkOracle(t, seed, d)
+		if !s.checkOracle(t, seed, d) {
+			undecided++
+			continue
+		}
 		if s.node.Fits == nil {
 			assert.Equal(t, pl.Cost(s.cfg, s.ask, s.node), d.Cost, "seed %d", seed)
 		} else {
@@ -231,22 +235,27 @@ func TestOracle(t *testing.T) {
 			chosen[trigger]++
 		}
 	}
-	t.Log("chosen", chosen, "violating", violating, "none", none, "with predicates", refused)
+	t.Log("chosen", chosen, "violating", violating, "none", none, "with predicates", refused, "undecided", undecided)
+	assert.Assert(t, undecided <= int(refused[Priority]+refused[Guarantee])/40)
 	for trigger := Priority; trigger <= Quota; trigger++ {
 		assert.Assert(t, chosen[trigger] > 300 && none[trigger] > 50 && violating[trigger] > 100)
 	}
 }
 
-// checkOracle holds a decision to what the oracle finds.
-func (s situation) checkOracle(t *testing.T, seed uint64, d Decision) {
+// checkOracle holds a decision to what the oracle finds. Where guarantees or budgets bind and the
+// resource manager wants one of several to end, it may be undecided, and then says so.
+func (s situation) checkOracle(t *testing.T, seed uint64, d Decision) (decided bool) {
 	t.Helper()
 	best, found := s.best()
+	if s.node.Fits != nil && d.Reason != Chosen && slices.ContainsFunc(d.Failures, func(f Failure) bool { return f.Why == TooLong }) {
+		return false
+	}
 	if !found {
 		assert.Assert(t, d.Reason != Chosen || d.Partial, "seed %d: %s", seed, d)
 		for _, f := range d.Failures {
 			assert.Assert(t, f.Why != TooLong, "seed %d: %s", seed, f)
 		}
-		return
+		return true
 	}
 	assert.Equal(t, d.Reason, Chosen, "seed %d: %v, not %v", seed, d.Failures, keysIn(best.victims))
 	assert.Assert(t, !d.Partial && d.Missing.Part == 0, "seed %d: %v", seed, keysIn(best.victims))
@@ -258,6 +267,9 @@ func (s situation) checkOracle(t *testing.T, seed uint64, d Decision) {
 		assert.Assert(t, !s.enough(rest) || s.node.Fits != nil && s.node.Fits(removedWith(s, rest)) != nil, "seed %d: %s could stay", seed, v.Key)
 	}
 	assert.Equal(t, d.Violations, s.violations(victims), "seed %d", seed)
+	if d.Proof.Stopped && s.node.Fits != nil {
+		return false
+	}
 	assert.Assert(t, !d.Proof.Stopped, "seed %d", seed)
 	if s.cfg.Budgets != StrictPriority {
 		assert.Equal(t, d.Violations, best.violations, "seed %d: %s, not %v", seed, d, keysIn(best.victims))
@@ -270,4 +282,5 @@ func (s situation) checkOracle(t *testing.T, seed uint64, d Decision) {
 		assert.Equal(t, s.compareResults(got, best), 0, "seed %d: %s %v, not %v %v", seed, d, got.price, keysIn(best.victims), best.price)
 		assert.Assert(t, d.Strategy == Minimal && d.Proof.Proved, "seed %d", seed)
 	}
+	return true
 }

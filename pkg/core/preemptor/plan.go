@@ -74,10 +74,11 @@ type plan struct {
 	byFilter [Filters]int
 	filtered []Filtered // if reporting
 	limit    limit      // of the strategies single and multiple
-	bound    bool       // guarantees or budgets rule out some victims
 	outcome
-	reprieval reprieval
-	search    search
+	sums   []int64 // what may be freed together, if that is known
+	summed bool
+	search search
+	least  minimum
 }
 
 // A problem is what a choice starts from: what must be freed, the candidates in
@@ -106,6 +107,7 @@ type problem struct {
 	order   []int32    // scratch of rank, like buffer
 	buffer  []eligible
 	weighed bool    // weights are known
+	bound   bool    // guarantees or budgets rule out some victims
 	all     []int   // see ranks
 	left    []int64 // what may still be taken, by floor and kind
 	allowed []int64 // how many may still be removed, by budget
@@ -163,7 +165,7 @@ func (p *plan) start(cfg Config, ask Ask, node Node) {
 	p.sortKinds()
 	p.byFilter, p.filtered, p.weighed, p.binding = [Filters]int{}, nil, false, p.binding[:0]
 	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
-	p.reprieval.filled = false
+	p.summed = false
 	p.measure()
 }
 
@@ -269,18 +271,10 @@ func (p *plan) choose() {
 // candidates that conflict with the ask.
 func (p *plan) chooseConfigured(list []Strategy) {
 	last := slices.Contains(list, Reprieve)
-	if len(p.short) > 0 && !last && (limited{p}).choose(list) || p.fits == nil && !last {
+	if len(p.short) > 0 && !last && p.chooseWithin(list) || p.fits == nil && !last {
 		return
 	}
-	floors := p.node.Floors
-	if p.chooseFirst([]Strategy{Reprieve}) {
-		(sparing{p}).lowerPriority()
-	} else if len(floors) > 0 {
-		p.failures = p.failures[:len(p.failures)-1]
-		p.node.Floors = nil
-		p.chooseFirst([]Strategy{Reprieve})
-		p.node.Floors = floors
-	}
+	p.chooseFirst([]Strategy{Reprieve})
 }
 
 // chooseFirst runs strategies until one finds victims.

@@ -38,7 +38,7 @@ func TestPriorityIsItsTwin(t *testing.T) {
 		pool := s.pool()
 		want := s.reprieved(pool, false)
 		switch {
-		case !s.enough(pool):
+		case len(pool) < len(s.eligible()) || !s.enough(pool):
 			if want = s.leastImportant(); want != nil {
 				searches++
 			}
@@ -59,7 +59,9 @@ func TestPriorityIsItsTwin(t *testing.T) {
 			continue
 		}
 		chosen++
-		assert.DeepEqual(t, keysIn(victimsOf(d)), keysIn(want))
+		if s.cfg.Budgets != StrictPriority || d.Violations >= s.violations(want) { // fewer are as good
+			assert.DeepEqual(t, keysIn(victimsOf(d)), keysIn(want))
+		}
 		s.checkChoice(t, seed, d)
 	}
 	t.Logf("%d chosen, %d violate at first, %d of them fewer then; %d searched for", chosen, hard, fewer, searches)

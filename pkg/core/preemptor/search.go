@@ -1,7 +1,6 @@
 package preemptor
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -19,23 +18,23 @@ const (
 // a limit: how many of them break a guarantee, and how many exceed a budget.
 //
 // The pool is in an order of harm. The search goes depth first through the sets of
-// victims, by the most harmful of each, and of those by the next. By importance the
-// first victims that it finds are the answer: no others spare a more important
-// candidate. By price (price.go) it goes on to the lightest of a number of victims.
+// victims, by the most harmful of each, and of those by the next. So the first victims
+// that it finds are the answer: no others spare a more harmful candidate.
+//
+// Where the pool is in the order of weight, the search goes on to the lightest victims.
 //
 // A branch is cut off where all before a place hold too little, as far as guarantees
 // and budgets let them go, or those that may come yet do if they are the largest.
 type search struct {
 	*problem
-	limit  limit
-	most   int   // how many victims there may be
-	pool   []int // of problem.ranked, the least harmful first
-	first  bool  // the first victims found are the answer, otherwise the lightest are
-	priced prices
+	limit limit
+	most  int    // how many victims there may be
+	pool  []int  // of problem.ranked, the least harmful first
+	light bool   // the pool is in the order of weight
+	must  []bool // by problem.ranked: the ask is refused unless all of these go; nil if there are none
 
-	goal    []int64 // the need, and one of each clause
-	helds   []int64 // what candidates hold of the goal, by problem.ranked
-	clauses []bool  // by clause and problem.ranked: one of these must go
+	goal  []int64 // the need; what all kinds of it come to; how many must go
+	helds []int64 // what candidates hold of the goal, by problem.ranked
 
 	floors bool // floors may be broken
 	spends bool // budgets may be exceeded
@@ -50,27 +49,23 @@ type search struct {
 
 	steps, before, stop int64 // taken for this plan, for those before it, and allowed
 	stopped             bool
+	found               bool
 	kept                []int // the victims found, of problem.ranked, in order
 	weight              int64 // of these
-	found               bool
 
-	victims []int // scratch, like the next ones
-	order   []int
-	caps    []int64
-	sums    []int64
+	order []int // scratch, like the next ones
+	caps  []int64
+	sums  []int64
 }
 
-// The limits of a plan: steps of all searches together among few candidates, which take
-// some 30 ms, and clauses. With more candidates the steps are configured.
-const (
-	stepsFew   = 1 << 19
-	clausesMax = 64
-)
+// stepsFew is how many steps all searches of a plan may take together among few candidates,
+// which is some 30 ms. With more candidates the steps are configured.
+const stepsFew = 1 << 19
 
 // reset begins the searches for a plan.
 func (s *search) reset(p *problem) {
 	s.before += s.steps
-	s.problem, s.steps, s.clauses = p, 0, s.clauses[:0]
+	s.problem, s.steps, s.must = p, 0, nil
 }
 
 // stepsMax is how many steps all searches of a plan may take together. Each of them may
@@ -86,96 +81,77 @@ func (s *search) stepsMax() int64 {
 	}
 }
 
-// spare looks for the victims of the least importance, among candidates which are in
-// order. What the resource manager refuses, it refuses with fewer victims too. So from a refusal
-// follows a clause, and with it the search begins again.
-func (s *search) spare(pool []int, within limit, fits func([]string) error) answer {
-	for range clausesMax {
-		s.most, s.first, s.priced.on = len(pool), true, false
-		s.begin(pool, within)
-		a := s.run()
-		if a != yes || fits == nil || fits(s.keysOf(s.kept)) == nil {
-			return a
-		}
-		if !s.learn(fits) {
-			return no
-		}
-	}
-	return unknown
-}
-
-// learn notes a clause: some candidates of which the resource manager wants one to end. They are
-// those that stay if as many others as possible go, the most important first, besides the victims. It is
-// false if there are none.
-func (s *search) learn(fits func([]string) error) bool {
-	stays := make([]bool, len(s.ranked))
-	gone := slices.Clone(s.kept)
-	order := slices.DeleteFunc(slices.Clone(s.ranks()), func(i int) bool { return slices.Contains(gone, i) })
-	slices.Reverse(order)
-	found := false
-	for len(order) > 0 {
-		// The first low of them can go, the first high cannot.
-		low, high := 0, len(order)+1
-		for step := len(order); high-low > 1; step = (high - low) / 2 {
-			if fits(s.keysOf(slices.Sorted(slices.Values(append(gone, order[:low+step]...))))) != nil {
-				low += step
-			} else {
-				high = low + step
-			}
-		}
-		gone = append(gone, order[:low]...)
-		if low < len(order) {
-			stays[order[low]], found = true, true
-		}
-		order = order[min(low+1, len(order)):]
-	}
-	s.clauses = append(s.clauses, stays...)
-	return found
-}
-
-// spareAsking does the same where nothing but the need and the resource manager has to agree,
-// and it has too many conditions for clauses. It asks about each candidate that can stay.
-func (s *search) spareAsking(pool []int, fits func([]string) error) answer {
-	s.kept = append(s.kept[:0], pool...)
-	if fits(s.keysOf(s.kept)) != nil {
-		return no
-	}
-	for _, i := range slices.Backward(pool) {
-		others := slices.DeleteFunc(slices.Clone(s.kept), func(other int) bool { return other == i })
-		if s.suffice(others) && fits(s.keysOf(others)) == nil {
-			s.kept = others
-		}
-	}
-	slices.Sort(s.kept)
-	return yes
-}
-
-// begin takes the pool and the limit.
-func (s *search) begin(pool []int, within limit) {
-	s.pool, s.limit = append(s.pool[:0], pool...), within
+// find looks for at most so many victims of the pool that keep the limit. If it is stopped, it
+// keeps what it found so far.
+func (s *search) find(pool []int, within limit, most int) answer {
+	s.pool, s.limit, s.most = append(s.pool[:0], pool...), within, min(most, len(pool))
+	s.stopped, s.found, s.weight = false, false, math.MaxInt64
 	s.setGoal()
 	s.setBounds()
 	s.fillTails()
-	s.tops = s.tops[:0]
-	s.found, s.stopped = false, false
+	s.fillTops()
+	s.run()
+	switch {
+	case s.found:
+		return yes
+	case s.stopped:
+		return unknown
+	default:
+		return no
+	}
 }
 
-// setGoal takes the need and the clauses.
+// run searches. Mostly few steps are enough. Only then it is worth looking for twins.
+func (s *search) run() {
+	n := len(s.pool)
+	most := s.steps + max((s.stepsMax()-s.steps)/2, 1)
+	s.twins = slices.Grow(s.twins[:0], n)[:n]
+	for at := range s.twins {
+		s.twins[at] = -1
+	}
+	for _, s.stop = range [2]int64{min(s.steps+int64(4*n), most), most} {
+		s.stopped = false
+		s.begin()
+		if s.descend(0, -1, n, usage{}); !s.stopped {
+			return
+		}
+		s.fillTwins()
+	}
+}
+
+// unit is the whole of a need where parts of different kinds are added up.
+const unit = 1 << 16
+
+// setGoal takes the need. Where the number of victims is limited, what they hold of all kinds
+// together is a need too: few that hold much of one kind each are not enough. Parts are rounded
+// up, so that nothing possible is ruled out.
 func (s *search) setGoal() {
-	n := len(s.ranked)
+	together := len(s.need) > 1 && s.most < len(s.pool)
 	s.goal = append(s.goal[:0], s.need...)
-	for range len(s.clauses) / max(n, 1) {
-		s.goal = append(s.goal, 1)
+	if together {
+		s.goal = append(s.goal, int64(len(s.need))*unit)
+	}
+	if s.must != nil {
+		s.goal = append(s.goal, 0)
 	}
 	s.helds = s.helds[:0]
 	for i := range s.ranked {
-		s.helds = append(s.helds, s.ranked[i].held...)
-		for at := i; at < len(s.clauses); at += n {
-			held := int64(0)
-			if s.clauses[at] {
-				held = 1
+		held := s.ranked[i].held
+		s.helds = append(s.helds, held...)
+		if together {
+			sum := int64(0)
+			for k, v := range held {
+				sum += parts(v, s.need[k], unit)
 			}
-			s.helds = append(s.helds, held)
+			s.helds = append(s.helds, sum)
+		}
+		if s.must != nil {
+			one := int64(0)
+			if s.must[i] {
+				one = 1
+			}
+			s.helds = append(s.helds, one)
+			s.goal[len(s.goal)-1] += one
 		}
 	}
 }
@@ -186,6 +162,9 @@ func (s *search) holds(i int) []int64 { return s.helds[i*len(s.goal):][:len(s.go
 // setBounds finds out what can rule out victims of the pool.
 func (s *search) setBounds() {
 	s.floors, s.spends, s.apart = false, false, false
+	if !s.bound {
+		return
+	}
 	if s.limit.below < len(s.pool) {
 		s.floors = s.breaking(s.pool) > 0
 	}
@@ -197,39 +176,8 @@ func (s *search) setBounds() {
 	}
 }
 
-// run searches the pool. If the search is stopped, the first victims are those that a greedy
-// choice finds.
-//
-// Mostly few steps are enough. Only then it is worth looking for twins.
-func (s *search) run() answer {
-	n := len(s.pool)
-	most := s.steps + max((s.stepsMax()-s.steps)/2, 1)
-	s.twins = slices.Grow(s.twins[:0], n)[:n]
-	for at := range s.twins {
-		s.twins[at] = -1
-	}
-	for _, s.stop = range [2]int64{min(s.steps+int64(4*n), most), most} {
-		s.stopped = false
-		s.start()
-		if s.descend(0, -1, n, usage{}); !s.stopped {
-			break
-		}
-		s.fillTwins()
-	}
-	switch {
-	case s.found && (s.first || !s.stopped):
-		return yes
-	case !s.stopped:
-		return no
-	case s.first && s.grab():
-		return yes
-	default:
-		return unknown
-	}
-}
-
-// start begins with no victims.
-func (s *search) start() {
+// begin begins with no victims.
+func (s *search) begin() {
 	d := len(s.goal)
 	s.rest = slices.Grow(s.rest[:0], (s.most+1)*d)[:(s.most+1)*d]
 	s.path = slices.Grow(s.path[:0], s.most)[:s.most]
@@ -239,153 +187,121 @@ func (s *search) start() {
 	s.allow = append(s.allow[:0], s.allowed...)
 }
 
-// fillTwins finds for each place the one before it of a candidate that holds and weighs the same and
-// counts for the same guarantees and budgets. The more harmful one of twins only goes with the
-// other. Where nothing but the need is looked at, the search makes no wrong choices.
-func (s *search) fillTwins() {
-	n := len(s.pool)
-	if s.apart {
-		return
-	}
-	s.order = s.order[:0]
-	for at := range n {
-		s.order = append(s.order, at)
-	}
-	slices.SortFunc(s.order, func(a, b int) int { return cmp.Or(s.compareWorth(s.pool[a], s.pool[b]), cmp.Compare(a, b)) })
-	for at := 1; at < n; at++ {
-		if before := s.order[at-1]; s.compareWorth(s.pool[before], s.pool[s.order[at]]) == 0 {
-			s.twins[s.order[at]] = before
-		}
-	}
+// usage is what the victims so far have used of the limits.
+type usage struct {
+	below, violations int
+	weight            int64
 }
 
-func (s *search) compareWorth(a, b int) int {
-	x, y := &s.ranked[a], &s.ranked[b]
-	return cmp.Or(
-		cmp.Compare(x.weight, y.weight), slices.Compare(s.holds(a), s.holds(b)), s.compareAmounts(x, y),
-		slices.Compare(x.Floors, y.Floors), slices.Compare(x.Budgets, y.Budgets),
-	)
-}
-
-// fillTails fills in what all before each place can give.
-func (s *search) fillTails() {
+// descend tries the candidates before a place as the next victim, from one on that must go in
+// any case, if it is not less than zero. It reports whether the search is over.
+func (s *search) descend(taken, must, upper int, on usage) (over bool) {
 	d := len(s.goal)
-	s.tails = slices.Grow(s.tails[:0], (len(s.pool)+1)*d)[:(len(s.pool)+1)*d]
-	clear(s.tails[:d])
-	for at, i := range s.pool {
-		for k, held := range s.holds(i) {
-			s.tails[at*d+d+k] = add(s.tails[at*d+k], held)
+	rest := s.rest[taken*d:][:d]
+	if isCovered(rest) {
+		return s.consider(s.path[:taken], on)
+	}
+	left := s.most - taken
+	if left == 0 {
+		return false
+	}
+	for at := s.firstReaching(left, max(must, 0), upper, rest); at < upper; at++ {
+		if s.steps >= s.stop {
+			s.stopped = true
+			return true
+		}
+		s.steps++
+		if s.light && on.weight+s.ranked[s.pool[at]].weight >= s.weight {
+			return false
+		}
+		next := s.twins[at]
+		if at != must {
+			next = max(next, must)
+		}
+		if next >= 0 && left == 1 || !helpsWith(rest, s.holds(s.pool[at])) {
+			continue
+		}
+		if s.try(taken, next, at, on) {
+			return true
 		}
 	}
-	if s.floors {
-		s.caps = s.caps[:0]
-		for f := range s.node.Floors {
-			for _, kind := range s.short {
-				s.caps = append(s.caps, max(s.node.Floors[f].Surplus.Of(kind), 0))
-			}
-			for range len(s.goal) - len(s.short) {
-				s.caps = append(s.caps, math.MaxInt64)
-			}
-		}
-		s.capTails(s.limit.below, func(c *Candidate) []int32 { return c.Floors })
+	return false
+}
+
+// try makes a candidate the next victim: as one that keeps the guarantees, and as one that
+// breaks them and does not use up what others may take.
+func (s *search) try(taken, must, at int, on usage) (over bool) {
+	d, e, held := len(s.goal), &s.ranked[s.pool[at]], s.holds(s.pool[at])
+	c := e.Candidate
+	for k, missing := range s.rest[taken*d : taken*d+d] {
+		s.rest[taken*d+d+k] = max(missing-held[k], 0)
 	}
+	s.path[taken] = at
+	on.weight += e.weight
 	if s.spends {
-		firstBudget := func(c *Candidate) []int32 { return c.Budgets[:min(len(c.Budgets), 1)] }
-		s.caps = slices.Grow(s.caps[:0], len(s.node.Budgets)*d)[:len(s.node.Budgets)*d]
-		clear(s.caps)
-		for _, i := range s.pool {
-			for _, b := range firstBudget(s.ranked[i].Candidate) {
-				for k, held := range s.holds(i) {
-					s.caps[int(b)*d+k] = max(s.caps[int(b)*d+k], held)
-				}
-			}
+		defer s.give(c)
+		if s.spendOn(c, &on) {
+			return false
 		}
-		for at := range s.caps {
-			s.caps[at] = times(int64(max(s.node.Budgets[at/d].Allowed, 0)), s.caps[at])
-		}
-		s.capTails(s.limit.violations, firstBudget)
+	}
+	if !s.floors {
+		return s.descend(taken+1, must, at, on)
+	}
+	if s.keepsFloors(c) {
+		s.charge(c, 1)
+		over = s.descend(taken+1, must, at, on)
+		s.charge(c, -1)
+	}
+	if over || on.below >= s.limit.below || len(c.Floors) == 0 {
+		return over
+	}
+	on.below++
+	return s.descend(taken+1, must, at, on)
+}
+
+// spendOn takes one from each budget of c, and reports whether that exceeds too much in any
+// case. Where candidates count for several budgets, only all victims together say how many
+// of them exceed one.
+func (s *search) spendOn(c *Candidate, on *usage) (exceeds bool) {
+	over := false
+	for _, b := range c.Budgets {
+		s.allow[b]--
+		over = over || s.allow[b] < 0
+		exceeds = exceeds || s.allow[b] < -int64(s.limit.violations)
+	}
+	if over && !s.apart {
+		on.violations++
+	}
+	return exceeds || on.violations > s.limit.violations
+}
+
+func (s *search) give(c *Candidate) {
+	for _, b := range c.Budgets {
+		s.allow[b]++
 	}
 }
 
-// capTails lowers the tails to what groups of candidates can give that are capped, each
-// within the next. As many more as are beyond the caps may give as much as the largest.
-func (s *search) capTails(beyond int, groupsOf func(*Candidate) []int32) {
-	d := len(s.goal)
-	s.sums = slices.Grow(s.sums[:0], 2*d)[:2*d]
-	sum, spare := s.sums[:d], s.sums[d:]
-	clear(s.sums)
-	for _, i := range s.pool {
-		for k, held := range s.holds(i) {
-			spare[k] = max(spare[k], times(int64(beyond), held))
-		}
+// consider keeps victims, given as places of the pool, which reach the goal, if they are lawful. It
+// reports whether the search is over.
+func (s *search) consider(places []int, on usage) (over bool) {
+	s.order = s.order[:0]
+	for _, at := range places {
+		s.order = append(s.order, s.pool[at])
 	}
-	for at, i := range s.pool {
-		groups := groupsOf(s.ranked[i].Candidate)
-		for k, held := range s.holds(i) {
-			gives := held
-			for _, g := range groups {
-				gives = min(gives, s.caps[int(g)*d+k])
-			}
-			for _, g := range groups {
-				if left := &s.caps[int(g)*d+k]; *left != math.MaxInt64 {
-					*left -= gives
-				}
-			}
-			more := min(held-gives, spare[k])
-			spare[k] -= more
-			sum[k] = add(sum[k], gives+more)
-			s.tails[at*d+d+k] = min(s.tails[at*d+d+k], sum[k])
-		}
+	slices.Sort(s.order)
+	if s.apart && s.countViolations(s.order) > s.limit.violations {
+		return false
 	}
+	s.kept, s.found, s.weight = append(s.kept[:0], s.order...), true, on.weight
+	return !s.light
 }
 
-// fillTops fills in the most that up to s.most candidates before each place hold.
-func (s *search) fillTops() {
-	n, d := len(s.pool), len(s.goal)
-	size := (s.most + 1) * (n + 1) * d
-	s.tops = slices.Grow(s.tops[:0], size)[:size]
-	s.sums = slices.Grow(s.sums[:0], s.most)[:s.most]
-	for k := range d {
-		clear(s.sums)
-		for at := range n + 1 {
-			if at > 0 && s.most > 0 {
-				insert(s.sums, s.holds(s.pool[at-1])[k])
-			}
-			sum := int64(0)
-			for r, held := range s.sums {
-				sum = add(sum, held)
-				s.tops[((r+1)*(n+1)+at)*d+k] = sum
-			}
+// isCovered reports whether nothing is missing.
+func isCovered(rest []int64) bool {
+	for _, missing := range rest {
+		if missing > 0 {
+			return false
 		}
 	}
-}
-
-// largest is what the s.most largest of the pool hold of each kind.
-func (s *search) largest() []int64 {
-	d := len(s.goal)
-	s.sums = slices.Grow(s.sums[:0], d+s.most)[:d+s.most]
-	sums, falling := s.sums[:d], s.sums[d:]
-	clear(sums)
-	for k := range d {
-		clear(falling)
-		for _, i := range s.pool {
-			insert(falling, s.holds(i)[k])
-		}
-		for _, held := range falling {
-			sums[k] = add(sums[k], held)
-		}
-	}
-	return sums
-}
-
-// insert puts v in its place in a descending list, and drops the last element.
-func insert(falling []int64, v int64) {
-	at := len(falling) - 1
-	if v <= falling[at] {
-		return
-	}
-	for ; at > 0 && falling[at-1] < v; at-- {
-		falling[at] = falling[at-1]
-	}
-	falling[at] = v
+	return true
 }

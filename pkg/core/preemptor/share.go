@@ -93,7 +93,7 @@ func (p *plan) isLeast() bool {
 
 // keepWithin keeps to the class, priority and importance of the victims for the ask alone.
 func (s *sharing) keepWithin(p *plan) {
-	s.limit, s.most = p.limitOf(p.victims), math.MinInt64
+	s.limit, s.most = limitOf(p.ranked, p.victims), math.MinInt64
 	for _, i := range p.victims {
 		s.most = max(s.most, p.ranked[i].importance)
 	}
