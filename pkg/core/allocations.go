@@ -87,9 +87,6 @@ func (p commands) addOwn(a *Allocation) {
 		return
 	}
 	r := p.register(a, app)
-	if r.TaskGroup != "" {
-		members{&p.ledger}.enroll(r)
-	}
 	if !app.dated && a.Created.Before(app.submitted) {
 		app.submitted = a.Created
 	}
@@ -106,7 +103,7 @@ func (p commands) addOwn(a *Allocation) {
 		p.enter(app, next, "")
 	}
 	p.ask(r)
-	if r.Tags[TagNominatedNode] != "" && !r.isHeld() {
+	if r.Tags[TagNominatedNode] != "" && !r.isHeld() && !startsTogether(r) {
 		p.renominations.add(r)
 	}
 	p.tell(AskAdded{r.Allocation})
@@ -182,7 +179,7 @@ func (p commands) retagOwn(r *request, tags map[string]string) {
 	updated.Tags = tags
 	r.Allocation = &updated
 	r.application.view = nil
-	quorums(p).retag(r)
+	groups(p).retag(r)
 	if r.node != nil {
 		p.tagsChanged(r)
 	}
@@ -191,9 +188,6 @@ func (p commands) retagOwn(r *request, tags map[string]string) {
 // resizeAsk has an ask wait on with the amounts of another.
 func (p commands) resizeAsk(r *request, to *Allocation) {
 	before, since, said := r.wait, r.class.since, r.told
-	if r.Placeholder {
-		r.application.gang.needs = nil
-	}
 	p.endWait(r)
 	r.Allocation = r.resized(to)
 	p.ask(r)

@@ -168,8 +168,8 @@ func (p cycle) tryClaims(n *node) outcome {
 		return waits
 	}
 	for _, r := range slices.Clone(n.claims) {
-		if r.claim() == nil || r.claim().node != n || r.Required != "" || r.isHeld() || startsWhole(r) {
-			continue // lost by what was done for those before it, or placed with its whole gang
+		if r.claim() == nil || r.claim().node != n || r.Required != "" || r.isHeld() || startsTogether(r) {
+			continue // lost by what was done for those before it, or placed with its whole group
 		}
 		if p.before(r) != nil {
 			p.tryRest(n, r)

@@ -12,7 +12,7 @@ import (
 // are on their way for it, its quota too. The ask may still run on any other node.
 //
 // Only a more important ask takes what is kept, whatever it is: one that may run anywhere or on
-// one node only, or the member of a gang or quorum. The importance of an ask is its priority as
+// one node only, or the member of a group. The importance of an ask is its priority as
 // the root sees it. An ask has at most one claim, and it is one that it can use: it can run on
 // the node when all has left that may leave.
 type claim struct {
@@ -21,7 +21,7 @@ type claim struct {
 	since   time.Time // for an ask with a required node, since when it had no room there
 	evicts  bool      // evictions are on their way, or were, and the quota is kept
 	trigger preemptor.Trigger
-	whole   bool // it is one of those of a gang that starts whole, and takes no slot
+	whole   bool // it is one of those of a group, and takes no slot
 	// harmless says that the loop guard forgets the evictions if the ask is placed.
 	harmless bool
 }

@@ -32,19 +32,19 @@ func (s *claims) reserve(r *request, n *node) {
 
 // hold is reserve alone.
 func (s *claims) hold(r *request, n *node) {
-	c := &claim{node: n, since: s.now}
+	c := &claim{node: n, since: s.now, whole: startsTogether(r) && s.holder == r.startsWith}
 	if r.Required != "" {
 		c.since = r.waiting().since
 	}
 	s.addClaim(r, c)
-	if c.whole = startsWhole(r); r.Required == "" {
+	if r.Required == "" {
 		s.countSlot(r, 1)
 	}
 	s.tell(&Reserved{r.Allocation, n.id})
 }
 
-// countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Gangs
-// that start whole have their own turns.
+// countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Groups
+// have their own turns.
 func (s *claims) countSlot(r *request, by int) {
 	if r.wait.due.claim = (time.Time{}); by > 0 {
 		r.wait.due.claim = s.now.Add(s.options.ReserveMax)

@@ -30,7 +30,7 @@ const (
 	dueBound                        // asks bound to a node are tried again, about which questions paused
 	dueSettled                      // evictions may begin
 	dueGang                         // the placeholders of an application time out
-	dueGangs                        // gangs are tried again of which something fitted nowhere
+	dueGroups                       // groups are tried again, and members of gangs, that fitted nowhere
 	dueHeld                         // a node that was registered drained takes asks that require it
 	dueBackoff                      // an application that backed off is tried again
 )

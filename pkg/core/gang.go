@@ -33,32 +33,16 @@ type gang struct {
 	total   resources.Amounts // of all placeholders, as the application said
 	style   GangStyle
 	timeout time.Duration // of what was left of it when the application came
-	whole   bool          // it starts only when all placeholders can be placed
+	whole   bool          // it starts only when all placeholders can be placed, see group
 	started bool          // any placeholder was placed
-	waits   bool          // the whole gang was tried and did not fit, or a member fits nowhere
 	worked  bool          // something that is no placeholder ran
-	misfit  bool          // the whole gang has quota and did not fit the nodes
-	hinted  bool          // the resource manager was told so
-
-	needs []gangNeed // when it was tried as a whole and lacked room only
-
-	since    time.Time // when the whole gang did not fit first, or had its turn to keep nodes last
-	until    time.Time // when its turn is over; zero if it is the turn of another
-	priority int32     // of its highest ask then, as the root sees it
 
 	placed       resources.Sum
 	pending      resources.Sum
 	placeholders int // that run
-	stays        int // members that run and are not being evicted
 	groups       []*taskGroup
 	replacements map[AllocationKey]*replacement // by both keys
 	timer        timers.Timer[due]
-}
-
-// A gangNeed is how many asks of a gang have the same amounts.
-type gangNeed struct {
-	amounts resources.Amounts
-	count   int64
 }
 
 // A taskGroup is the members of a gang that are alike. Each placeholder keeps the place of
@@ -81,6 +65,7 @@ type taskGroup struct {
 	others      askSet
 	change      bool // recorded, and not reacted to yet
 	ready       bool // a placeholder may be replaced
+	waits       bool // an ask took the place of none, and is tried again later
 
 	refused map[*class]bool   // whose asks found no place in this round
 	freed   uint64            // refused.freed then
@@ -108,9 +93,9 @@ func (g *gang) isGathered() bool {
 // decide nothing.
 type members struct{ *ledger }
 
-// groupOf is the task group of a request, nil if it has none. An ask that may run on one
+// taskGroup is the task group of a request, nil if it has none. An ask that may run on one
 // node only takes no part in a gang, as a placeholder may be anywhere.
-func (r *request) groupOf() *taskGroup {
+func (r *request) taskGroup() *taskGroup {
 	if r.TaskGroup == "" || r.foreign() || r.Required != "" || r.application.gang == nil {
 		return nil
 	}
@@ -140,11 +125,6 @@ func (r *request) replaced() bool {
 
 // isHeld reports whether an ask is in no order because of its gang.
 func (r *request) isHeld() bool { return r.wait != nil && r.wait.held }
-
-// startsWhole reports whether an ask is a placeholder of a gang that is placed as a whole.
-func startsWhole(r *request) bool {
-	return r.Placeholder && r.groupOf() != nil && r.application.gang.whole && !r.application.gang.started
-}
 
 // enroll makes the task group of a request known.
 func (m members) enroll(r *request) {
@@ -186,7 +166,7 @@ func (a *application) beginGang(c AddApplication) {
 // resize has what makes the gang complete follow the new amounts of a placeholder that
 // runs.
 func (m members) resize(r *request, to resources.Amounts) {
-	if r.groupOf() == nil || r.application.gang.total.IsZero() {
+	if r.taskGroup() == nil || r.application.gang.total.IsZero() {
 		return
 	}
 	total := r.application.gang.total.Plus(to).Minus(r.Amounts)
@@ -208,7 +188,7 @@ func (g *taskGroup) sizeOf(kinds *resources.Kinds, amounts resources.Amounts) (a
 
 // seat books a placeholder that runs, and unseat takes it off the books.
 func (m members) seat(r *request) {
-	if g := r.groupOf(); g != nil {
+	if g := r.taskGroup(); g != nil {
 		r.application.gang.placed.Add(r.Amounts)
 		r.application.gang.placeholders++
 		m.offer(r)
@@ -216,7 +196,7 @@ func (m members) seat(r *request) {
 }
 
 func (m members) unseat(r *request) {
-	if g := r.groupOf(); g != nil {
+	if g := r.taskGroup(); g != nil {
 		r.application.gang.placed.Sub(r.Amounts)
 		r.application.gang.placeholders--
 		m.withhold(r)
@@ -226,7 +206,7 @@ func (m members) unseat(r *request) {
 // offer lists a placeholder that may be replaced: it runs, is no victim, and no ask takes
 // its place.
 func (m members) offer(r *request) {
-	g := r.groupOf()
+	g := r.taskGroup()
 	if g == nil || r.node == nil || r.eviction != nil || r.replaced() {
 		return
 	}
@@ -245,7 +225,7 @@ func (m members) offer(r *request) {
 
 // withhold takes a placeholder out of the list of those that may be replaced.
 func (m members) withhold(r *request) {
-	g := r.groupOf()
+	g := r.taskGroup()
 	if g == nil {
 		return
 	}
@@ -260,21 +240,16 @@ func (m members) withhold(r *request) {
 	m.changes.taskGroup(g)
 }
 
-// join books an ask with its task group. Those of a gang that starts whole are held back
-// until all have come.
+// join books an ask with its task group.
 func (m members) join(r *request) {
-	g := r.groupOf()
+	g := r.taskGroup()
 	if g == nil {
 		return
 	}
-	gang := r.application.gang
 	switch {
 	case r.Placeholder:
 		g.asks++
-		gang.pending.Add(r.Amounts)
-		if gang.whole && !gang.started {
-			m.holdBack(r, AwaitsGang, "")
-		}
+		r.application.gang.pending.Add(r.Amounts)
 	case g.left() > g.held.len() && (r.wait == nil || !r.wait.delayed):
 		m.holdBack(r, AwaitsPlaceholder, g.name)
 		g.held.add(r)
@@ -293,14 +268,14 @@ func (m members) holdBack(r *request, why Reason, detail string) {
 // mayJoin notes that an ask may wait for a placeholder now which could not before: it is not delayed
 // any more, or no room is kept for it.
 func (m members) mayJoin(r *request) {
-	if g := r.groupOf(); g != nil {
+	if g := r.taskGroup(); g != nil {
 		m.changes.taskGroup(g)
 	}
 }
 
 // resign takes an ask off the books of its task group.
 func (m members) resign(r *request) {
-	g := r.groupOf()
+	g := r.taskGroup()
 	if g == nil {
 		return
 	}
@@ -329,7 +304,7 @@ func (m members) pair(r, placeholder *request, n *node) (told bool) {
 	told = gang.replacements[placeholder.Key] != nil
 	with := &replacement{placeholder, r, n}
 	gang.replacements[placeholder.Key], gang.replacements[r.Key] = with, with
-	r.groupOf().held.remove(r)
+	r.taskGroup().held.remove(r)
 	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
 	if n != nil {
 		n.expect(r)

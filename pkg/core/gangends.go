@@ -44,7 +44,7 @@ func (p gangs) dismissPlaceholders(app *application, why string) {
 
 // withdrawAsk ends an ask, of which the resource manager is told.
 func (p gangs) withdrawAsk(r *request, why string) {
-	if g := r.groupOf(); g != nil && r.Placeholder {
+	if g := r.taskGroup(); g != nil && r.Placeholder {
 		g.timedOut++
 	}
 	p.tell(&ReleaseRequested{r.Allocation, CauseTimedOut, why})
@@ -53,7 +53,7 @@ func (p gangs) withdrawAsk(r *request, why string) {
 
 // closed has the ask run that takes the place of a placeholder which has ended on a node.
 func (p gangs) closed(r *request, n *node) {
-	g := r.groupOf()
+	g := r.taskGroup()
 	if g == nil {
 		return
 	}

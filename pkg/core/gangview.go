@@ -17,10 +17,25 @@ type GangView struct {
 	Whole        bool      // it starts with all placeholders or none
 	Started      bool      // a placeholder was placed
 	Worked       bool      // something that is no placeholder ran
-	MisfitSince  time.Time // when the whole gang did not fit first; zero if it was not tried
-	KeptUntil    time.Time // nodes are kept for it until then; zero if none are
 	Groups       []TaskGroupView
 	Replacements []Replacement
+}
+
+// GroupView is what a group has done and what is kept for it, at one moment.
+type GroupView struct {
+	Done        int       // members that have succeeded
+	MisfitSince time.Time // when it did not fit first; zero if it was not tried
+	KeptUntil   time.Time // room is kept for it until then; zero if none is
+}
+
+func (g *group) viewed() GroupView { return GroupView{g.done, g.since, g.until} }
+
+// restore takes what a view shows, before the claims of its members are there.
+func (g *group) restore(l *ledger, v GroupView) {
+	if g.done, g.since, g.until = v.Done, v.MisfitSince, v.KeptUntil; !g.until.IsZero() {
+		l.holder = g
+	}
+	l.changes.group(g)
 }
 
 // TaskGroupView is a task group at one moment.
@@ -46,7 +61,6 @@ func (g *gang) viewed() *GangView {
 	}
 	v := &GangView{
 		Placeholders: g.total, Style: g.style, Timeout: g.timeout, Whole: g.whole, Started: g.started, Worked: g.worked,
-		MisfitSince: g.since, KeptUntil: g.until,
 	}
 	if g.timer.Set() {
 		v.ExpiresAt = g.timer.At()

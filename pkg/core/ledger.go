@@ -29,7 +29,8 @@ type ledger struct {
 	limits       limitAccounts
 	capped       bool // the number of applications of some queue is limited
 	requests     map[AllocationKey]*request
-	quorums      map[string]*quorum    // that have members
+	together     map[string]*group     // that have members
+	holder       *group                // for which room is kept; nil if there is none
 	regrouped    uint64                // counts how often any group lost or won a member that stays
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
 	unplacedView []*Allocation         // the same by key; nil if that is not known
@@ -45,7 +46,7 @@ type ledger struct {
 	holds       uint64            // counts changes of what nodes hold when all has left that may leave
 	slotsDue    bool              // something has changed that may help a class to a slot
 	slotRound   int               // counts claims that lasted for ReserveMax
-	slotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of gangs
+	slotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
 	importances priorityCounts    // of these
 	nodeSlots   []int32           // numbers of nodes that are gone, to be used again
 	arrivals    uint64            // requests that were ever registered
@@ -64,7 +65,7 @@ func newLedger(options Options) ledger {
 		options:  options,
 		kinds:    options.Kinds,
 		requests: map[AllocationKey]*request{},
-		quorums:  map[string]*quorum{},
+		together: map[string]*group{},
 		limits:   limitAccounts{},
 		unplaced: map[NodeID][]*request{},
 		settled:  options.SettleDelay <= 0,
@@ -108,18 +109,17 @@ func (l *ledger) register(a *Allocation, app *application) *request {
 	l.arrivals++
 	r := &request{Allocation: a, application: app, number: l.arrivals}
 	l.requests[a.Key] = r
-	if app != nil && a.Tags[TagQuorum] != "" {
-		members{l}.enterQuorum(r)
+	if r.TaskGroup != "" && app != nil {
+		members{l}.enroll(r)
 	}
+	members{l}.enterGroup(r)
 	return r
 }
 
 // forget drops a request that is in no list any more.
 func (l *ledger) forget(r *request) {
 	delete(l.requests, r.Key)
-	if r.quorum != nil {
-		members{l}.leaveQuorum(r)
-	}
+	members{l}.leaveGroup(r)
 }
 
 // book charges an allocation to its node and to the accounts of its queue.
@@ -137,8 +137,8 @@ func (l *ledger) book(r *request, n *node) {
 	if r.Placeholder {
 		members{l}.seat(r)
 	}
-	if r.quorum != nil || r.TaskGroup != "" {
-		members{l}.countQuorum(r, 1)
+	if r.startsWith != nil {
+		members{l}.countRunning(r, 1)
 	}
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
@@ -151,8 +151,8 @@ func (l *ledger) unbook(r *request) {
 	if r.Placeholder {
 		members{l}.unseat(r)
 	}
-	if r.quorum != nil || r.TaskGroup != "" {
-		members{l}.countQuorum(r, -1)
+	if r.startsWith != nil {
+		members{l}.countRunning(r, -1)
 	}
 	l.discharge(r)
 	if !r.eviction.isNodeOnly() {
@@ -292,7 +292,7 @@ type changeSet struct {
 	queues       []*queue
 	applications []*application
 	taskGroups   []*taskGroup
-	quorums      []*quorum
+	groups       []*group
 	placed       []*request // allocations that took room
 	freed        []*account // of limits that may hold more again, each once
 	resized      bool       // the cluster: shares are measured against its size
@@ -351,7 +351,7 @@ func (c *changeSet) application(a *application, what queueChange) {
 
 // none reports whether nothing is recorded.
 func (c *changeSet) none() bool {
-	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && len(c.quorums) == 0 && len(c.freed) == 0 && !c.resized
+	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && len(c.groups) == 0 && len(c.freed) == 0 && !c.resized
 }
 
 // A step is one call of Apply or Schedule: its time, its limits, and its effects.

@@ -31,8 +31,8 @@ func (p *Partition) endWait(r *request) {
 	if r.TaskGroup != "" {
 		members{&p.ledger}.resign(r)
 	}
-	if r.quorum != nil {
-		r.quorum.resign(&p.ledger, r)
+	if r.startsWith != nil {
+		r.startsWith.resign(&p.ledger, r)
 	}
 	if r.wait != nil {
 		passOn(&p.backlog, r)
@@ -220,8 +220,8 @@ func (p *Partition) ask(r *request) {
 	if r.TaskGroup != "" {
 		members{&p.ledger}.join(r)
 	}
-	if r.quorum != nil {
-		r.quorum.join(&p.ledger, r)
+	if r.startsWith != nil {
+		r.startsWith.join(&p.ledger, r)
 	}
 	p.enqueue(r, p.classOf(r, p.constraintsOf(r)))
 	if r.Required != "" {

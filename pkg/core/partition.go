@@ -32,7 +32,7 @@ type Partition struct {
 	settling   settling
 
 	renominations renominations
-	gangWork      gangWork
+	groupWork     groupWork
 
 	counts Preempted
 	dirty  []dirtyNode       // whose bound asks are to be tried
@@ -143,12 +143,12 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	}
 	c := cycle{p}
 	replaces := false
-	if len(p.gangWork.ready) > 0 {
+	if len(p.groupWork.ready) > 0 {
 		replaces = c.replace()
 		p.react()
 	}
 	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
-	more = more || replaces || len(p.gangWork.ready) > 0
+	more = more || replaces || len(p.groupWork.ready) > 0
 	if !more && p.slotsDue {
 		more = p.slots.look()
 	}
@@ -181,8 +181,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.wake()
 		case dueUnschedulable:
 			p.hints.wake()
-			gangs{p}.hint()
-			quorums{p}.hint()
+			groups{p}.hint()
 		case dueReports:
 			p.reports.wake()
 		case dueAttempts:
@@ -203,9 +202,8 @@ func (p *Partition) fireDue() (fired bool) {
 			p.slotsDue = true
 		case dueGang:
 			gangs{p}.expire(d.application)
-		case dueGangs:
-			gangs{p}.wake()
-			quorums{p}.wake()
+		case dueGroups:
+			groups{p}.wake()
 		case dueAsk:
 			p.wake(d.request)
 		case dueBound: // this Schedule goes on with them

@@ -12,8 +12,8 @@ func (p *Partition) react() {
 		if len(p.changes.taskGroups) > 0 {
 			gangs{p}.react()
 		}
-		if len(p.changes.quorums) > 0 {
-			quorums{p}.react()
+		if len(p.changes.groups) > 0 {
+			groups{p}.react()
 		}
 		p.reactToQuotas()
 		wakeLimited(p)
@@ -58,7 +58,7 @@ func (p *Partition) reactToNodes() {
 				p.rooms.appear(n)
 			}
 			p.refused.nodeFreed(n)
-			gangs{p}.cameFree()
+			groups{p}.cameFree()
 		}
 		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && p.retries.byNode.count > 0 {
 			p.retries.nodeChanged(n)
@@ -112,7 +112,7 @@ func (p *Partition) reactToQuotas() {
 			p.kept.recheckLimits()
 		}
 		if what&quotaFreed != 0 {
-			gangs{p}.cameFree()
+			groups{p}.cameFree()
 			p.wakeWaiters(q)
 		}
 		q.change = queueChanged

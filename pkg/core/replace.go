@@ -11,16 +11,16 @@ const looksMax = 1024
 
 // replace has asks take the places of placeholders, and reports whether there is more to do.
 func (p cycle) replace() (more bool) {
-	p.gangWork.looks = 0
-	for p.left > 0 && p.gangWork.looks < looksMax && len(p.gangWork.ready) > 0 {
-		g := p.gangWork.ready[0]
+	p.groupWork.looks = 0
+	for p.left > 0 && p.groupWork.looks < looksMax && len(p.groupWork.ready) > 0 {
+		g := p.groupWork.ready[0]
 		if p.replaceIn(g) == flush {
 			return true
 		}
-		p.gangWork.ready = p.gangWork.ready[1:]
+		p.groupWork.ready = p.groupWork.ready[1:]
 		g.ready = false
 	}
-	return len(p.gangWork.ready) > 0
+	return len(p.groupWork.ready) > 0
 }
 
 // replaceIn does so in one task group. It returns flush if it is to be called again. When it has
@@ -43,13 +43,13 @@ func (p cycle) replaceIn(g *taskGroup) outcome {
 			return flush
 		case busy, paused:
 			g.next = r
-			gangs(p).later(g.application)
-			gangs(p).soon()
+			gangs(p).later(g)
+			groups(p).soon()
 			return waits
 		case waits:
 			g.refused[r.class] = true // which is its own where nothing is known of what asks have in common
-			gangs(p).later(g.application)
-			gangs(p).before(p.refused.everywhere(r.class))
+			gangs(p).later(g)
+			groups(p).before(p.refused.everywhere(r.class))
 		case placed:
 			g.again = true
 		}
@@ -87,10 +87,10 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 	for _, size := range g.sizesLeft(p.kinds, s) {
 		fits := r.Amounts.FitsIn(size.amounts)
 		for placeholder := range size.rest(p.kinds, s) {
-			if p.gangWork.looks >= looksMax {
+			if p.groupWork.looks >= looksMax {
 				return busy
 			}
-			p.gangWork.looks++
+			p.groupWork.looks++
 			if !fits {
 				s.last, s.amounts = size.first.last(), size.amounts
 				break
@@ -126,7 +126,7 @@ func (p cycle) replaceElsewhere(g *taskGroup, r *request) outcome {
 	}
 	before := p.predicates.calls
 	n, result, _ := p.firstFeasible(r)
-	p.gangWork.looks += p.predicates.calls - before
+	p.groupWork.looks += p.predicates.calls - before
 	if g.search.class = r.class; result == placed || result == waits {
 		g.search = placeholderSearch{}
 	}

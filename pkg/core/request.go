@@ -32,7 +32,8 @@ type request struct {
 	wait     *wait     // nil for an ask that only waits for its turn
 	told     *told     // what was told of why it waits; nil if nothing was
 	eviction *eviction // nil for an allocation that may stay
-	quorum   *quorum   // nil if it starts by itself
+	// startsWith is the group without which it does not start; nil if it starts by itself.
+	startsWith *group
 }
 
 // A wait is what is known of an ask that was tried and not placed.
@@ -47,7 +48,7 @@ type wait struct {
 	unused    int       // how often victims ended for it and it did not run
 	unusedWhy string    // why it did not the last time
 	delayed   bool      // it is in no order until the time of its retry
-	held      bool      // it is in no order because of its gang
+	held      bool      // it is in no order because of its gang or group
 	larger    bool      // than the placeholders of its task group: it waits for none
 	bindings  int       // that failed, one after the other
 	avoid     NodeID    // where binding failed last

@@ -31,14 +31,13 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 	for _, app := range v.Applications {
 		p.restoreApplication(now, app)
 	}
+	for _, name := range slices.Sorted(maps.Keys(v.Groups)) {
+		if g := p.together[name]; g != nil {
+			g.restore(&p.ledger, v.Groups[name])
+		}
+	}
 	for _, n := range v.Nodes {
 		p.restoreNode(n)
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.Done)) {
-		if q := p.quorums[name]; q != nil {
-			q.done = v.Done[name]
-			p.changes.quorum(q)
-		}
 	}
 	p.react()
 	p.quotas.watchAll(p.root)
@@ -95,11 +94,7 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 
 func (p *Partition) restoreRequest(app *application, a *Allocation) *request {
 	own := *a
-	r := p.register(&own, app)
-	if r.TaskGroup != "" {
-		members{&p.ledger}.enroll(r)
-	}
-	return r
+	return p.register(&own, app)
 }
 
 // restoreNode brings back the evictions on a node, and the asks that it is reserved
@@ -133,11 +128,6 @@ func (p *Partition) restoreNode(v *NodeView) {
 		r.wait.claim.since = held.At
 		if plan := r.wait.plan; held.Required && plan != nil && plan.Reason != preemptor.TooYoung {
 			p.kept.keepQuotaToo(r)
-		}
-		if startsWhole(r) {
-			gang := r.application.gang
-			gang.priority = max(gang.priority, r.class.importance)
-			p.gangWork.holder = r.application
 		}
 	}
 	p.changes.node(n, 0)
@@ -188,7 +178,6 @@ func (a *application) restoreGang(v *GangView) {
 	}
 	a.gang = &gang{
 		total: v.Placeholders, style: v.Style, timeout: v.Timeout, whole: v.Whole, started: v.Started, worked: v.Worked,
-		since: v.MisfitSince, until: v.KeptUntil, priority: PriorityNone,
 	}
 	for _, group := range v.Groups {
 		a.gang.groups = append(a.gang.groups, &taskGroup{name: group.Name, application: a})
@@ -207,7 +196,7 @@ func (p gangs) restore(app *application, v *GangView) {
 			if r.group != nil {
 				p.extract(r)
 			}
-			r.groupOf().others.remove(r)
+			r.taskGroup().others.remove(r)
 			members{&p.ledger}.pair(r, placeholder, p.findNode(with.Node))
 			continue
 		}

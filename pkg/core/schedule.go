@@ -69,11 +69,8 @@ func (p cycle) forgetRooms() (mayMake bool) {
 // try places an ordinary ask on the first node in order that has room. If there is
 // none, room is made for it, or it is put off with the reason.
 func (p cycle) try(r *request) outcome {
-	if r.Placeholder && startsWhole(r) {
-		return p.startWhole(r)
-	}
-	if r.quorum != nil && startsTogether(r) {
-		return p.startQuorum(r)
+	if startsTogether(r) {
+		return p.startTogether(r.startsWith)
 	}
 	p.work.Attempts++
 	over := r.withoutRoom()

@@ -252,7 +252,7 @@ func mayClaim(r *request) bool {
 func (c *class) unclaimed(holds func(*request) bool) (first *request) {
 	for _, g := range c.groups {
 		for r := range g.all {
-			if r.claim() == nil && !startsWhole(r) && !startsTogether(r) {
+			if r.claim() == nil && !startsTogether(r) {
 				if (holds == nil || holds(r)) && (first == nil || inOrder(r, first) < 0) {
 					first = r
 				}

@@ -34,7 +34,7 @@ func (p *Partition) Verify() error {
 	v.applications()
 	v.queue(p.root)
 	v.limits()
-	checkQuorums(&v)
+	checkGroups(&v)
 	v.totals()
 	v.classes()
 	checkClaims(&v)
@@ -175,7 +175,7 @@ func (v *verifier) applications() {
 		}
 		v.groups(app, ordered)
 		v.gang(app)
-		checkQuorumOf(v, app)
+		checkGroupOf(v, app)
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}

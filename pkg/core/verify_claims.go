@@ -8,7 +8,7 @@ import (
 )
 
 // checkClaims checks that each claim is known to its ask, its node and the list of all, and that
-// of gangs that start whole only the one whose turn it is has any.
+// of groups only the one whose turn it is has any.
 func checkClaims(v *verifier) {
 	var importances priorityCounts
 	idle := 0
@@ -22,8 +22,8 @@ func checkClaims(v *verifier) {
 		if !r.keepsQuota() {
 			idle++
 		}
-		if c.whole && v.p.gangWork.holder != r.application {
-			v.breaks("node %s is kept for %s, of a gang whose turn it is not", c.node.id, r.Key)
+		if c.whole && v.p.holder != r.startsWith {
+			v.breaks("node %s is kept for %s, of a group whose turn it is not", c.node.id, r.Key)
 		}
 		if r.Required != "" && !c.evicts && (r.wait.plan == nil || r.wait.plan.Reason != preemptor.TooYoung) {
 			v.breaks("%s has a claim on node %s and no room is on its way", r.Key, c.node.id)

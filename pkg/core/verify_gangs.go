@@ -19,7 +19,7 @@ func (v *verifier) gang(app *application) {
 		groups[group] = &taskGroup{}
 	}
 	for _, r := range app.allocations {
-		group := r.groupOf()
+		group := r.taskGroup()
 		if !r.Placeholder || group == nil {
 			continue
 		}
@@ -37,7 +37,7 @@ func (v *verifier) gang(app *application) {
 		}
 	}
 	for _, r := range app.asks {
-		if group := r.groupOf(); group != nil {
+		if group := r.taskGroup(); group != nil {
 			checkMember(v, r, group, groups[group], &pending)
 		}
 	}
@@ -74,7 +74,7 @@ func checkTaskGroup(v *verifier, group, counted *taskGroup) {
 	if group.held.len() > group.left() {
 		v.breaks("%s: %d asks wait for %d placeholders", of, group.held.len(), group.left())
 	}
-	if behind := group.held.len() > group.free; v.p.gangWork.behind[group] != behind {
+	if behind := group.held.len() > group.free; v.p.groupWork.behind[group] != behind {
 		v.breaks("%s: asks wait for placeholders that wait is %t, and not listed so", of, behind)
 	}
 }
@@ -149,53 +149,58 @@ func (v *verifier) expected(n *node) {
 	}
 }
 
-// checkQuorumOf checks that the requests of an application belong to the quorum that they name.
-func checkQuorumOf(v *verifier, app *application) {
+// checkGroupOf checks that the requests of an application belong to the group that they name.
+func checkGroupOf(v *verifier, app *application) {
 	for i, list := range [][]*request{app.allocations, app.asks} {
 		for _, r := range list {
-			name, _ := quorumOf(r.Allocation)
-			switch {
-			case r.quorum == nil && name == "":
-			case r.quorum == nil || r.quorum.name != name || v.p.quorums[name] != r.quorum:
-				v.breaks("%s is no member of quorum %q, which it names", r.Key, name)
-			case r.quorum.asks.has(r) != (i == 1):
-				v.breaks("%s is among the asks of quorum %s is %t", r.Key, name, i == 0)
+			name, _ := r.groupName()
+			switch g := r.startsWith; {
+			case g == nil && name == "":
+			case g == nil || g.name != name || v.p.together[name] != g || g.gang != nil && g.gang != app.gang:
+				v.breaks("%s is no member of group %q, which it names", r.Key, name)
+			case g.asks.has(r) != (i == 1 && (g.gang == nil || r.Placeholder)):
+				v.breaks("%s is among the asks of group %s is %t", r.Key, name, i == 0)
 			}
 		}
 	}
 }
 
-// checkQuorums checks what is counted of quorums, and which of their asks are held back.
-func checkQuorums(v *verifier) {
-	running, asks, stays := map[*quorum]int{}, map[*quorum]int{}, map[*quorum]int{}
+// checkGroups checks what is counted of groups, and which of their asks are held back.
+func checkGroups(v *verifier) {
+	counted := map[*group]*group{}
+	for _, g := range v.p.together {
+		counted[g] = &group{}
+	}
 	for _, r := range v.p.requests {
-		if r.quorum == nil {
+		g := r.startsWith
+		if g == nil {
 			continue
 		}
+		of := counted[g]
+		of.members++
 		if r.node != nil {
-			running[r.quorum]++
+			of.running++
 			if r.eviction == nil {
-				stays[r.quorum]++
+				of.stays++
 			}
-			continue
 		}
-		asks[r.quorum]++
-		if v.settled && r.isHeld() && !r.quorum.holds {
-			v.breaks("ask %s is held back and its quorum %s is not", r.Key, r.quorum.name)
+		if v.settled && g.asks.has(r) && r.isHeld() && !g.holds {
+			v.breaks("ask %s is held back and its group %s is not", r.Key, g.name)
 		}
 	}
-	for _, q := range v.p.quorums {
-		if q.stays != stays[q] {
-			v.breaks("quorum %s counts %d that stay, and has %d", q.name, q.stays, stays[q])
+	for _, g := range v.p.together {
+		if of := counted[g]; g.stays != of.stays || g.running != of.running || g.members != of.members {
+			v.breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
+				g.name, g.members, g.running, g.stays, of.members, of.running, of.stays)
 		}
-		if q.running != running[q] || q.asks.len() != asks[q] || q.members != running[q]+asks[q] {
-			v.breaks("quorum %s counts %d that run and %d that wait of %d, and has %d and %d", q.name, q.running, q.asks.len(), q.members, running[q], asks[q])
+		if hold := g.missing() > 0 && (g.asks.len() < g.missing() || g.waits); v.settled && hold != g.holds {
+			v.breaks("group %s misses %d with %d that wait, and holds is %t", g.name, g.missing(), g.asks.len(), g.holds)
 		}
-		if hold := q.missing() > 0 && (q.asks.len() < q.missing() || q.waits); v.settled && hold != q.holds {
-			v.breaks("quorum %s misses %d with %d that wait, and holds is %t", q.name, q.missing(), q.asks.len(), q.holds)
+		if g.waits && !g.listed {
+			v.breaks("group %s waits for nothing", g.name)
 		}
-		if q.waits && !q.listed {
-			v.breaks("quorum %s waits for nothing", q.name)
+		if g.until.IsZero() != (v.p.holder != g) {
+			v.breaks("room is kept for group %s until %v, and it has its turn is %t", g.name, g.until, v.p.holder == g)
 		}
 	}
 }

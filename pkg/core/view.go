@@ -23,8 +23,8 @@ type View struct {
 	Root         *QueueView
 	Nodes        []*NodeView
 	Applications []*ApplicationView
-	// Done are how many members of quorums have succeeded, where any have, by the name of the quorum.
-	Done map[string]int
+	// Groups are those of which more is known than their members, by name.
+	Groups map[string]GroupView
 	// ForeignUnknownNode are foreign allocations whose node is not known, by key.
 	ForeignUnknownNode []*Allocation
 	// Preempted counts what was preempted since the partition was made.

@@ -31,12 +31,12 @@ func (p *Partition) View() *View {
 		return true
 	})
 	v.ForeignUnknownNode = p.viewUnplaced()
-	for _, q := range p.quorums {
-		if q.done > 0 {
-			if v.Done == nil {
-				v.Done = map[string]int{}
+	for name, g := range p.together {
+		if of := g.viewed(); of != (GroupView{}) {
+			if v.Groups == nil {
+				v.Groups = map[string]GroupView{}
 			}
-			v.Done[q.name] = q.done
+			v.Groups[name] = of
 		}
 	}
 	return v

@@ -1,0 +1,78 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// fullBesideGroups is a full partition of a thousand nodes in which sixteen groups of two thousand wait:
+// gangs that start whole, or asks that name a group.
+func fullBesideGroups(gangs bool) (*core.Partition, time.Time) {
+	const groups, size, nodes, each = 16, 2000, 1000, 20
+	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 10_000}, core.Config{Name: "default", Root: core.QueueConfig{
+		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: gangs}}},
+	}})
+	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	for i := range nodes {
+		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%03d", i)), Capacity: resources.Amounts{each}})
+		fill(p, start, i, each)
+	}
+	for i := range groups {
+		id := core.ApplicationID(fmt.Sprintf("group-%02d", i))
+		add := core.AddApplication{ID: id, Queue: "root.q"}
+		if gangs {
+			add.Placeholders = resources.Amounts{size}
+		}
+		p.Apply(start, add)
+		for j := range size {
+			member := ask(id, fmt.Sprintf("%s-%04d", id, j), 1)
+			if member.Allocation.Placeholder = gangs; gangs {
+				member.Allocation.TaskGroup = "workers"
+			} else {
+				member.Allocation.Tags = quorumTags(string(id), size)
+			}
+			p.Apply(start, member)
+		}
+	}
+	now := start
+	for range 30 {
+		now = now.Add(time.Second)
+		schedule(p, now)
+	}
+	return p, now
+}
+
+func fill(p *core.Partition, now time.Time, i int, each int64) {
+	runs := ask("a", fmt.Sprintf("runs-%03d", i), each)
+	runs.Allocation.Node = core.NodeID(fmt.Sprintf("n%03d", i))
+	p.Apply(now, runs)
+}
+
+func schedule(p *core.Partition, now time.Time) {
+	for more := true; more; {
+		_, more = p.Schedule(now)
+	}
+}
+
+// BenchmarkGroups measures what a freed node costs beside groups that do not fit, and what it costs to try
+// all of them, as once a minute.
+func BenchmarkGroups(b *testing.B) {
+	for _, kind := range []string{"gang", "named"} {
+		p, now := fullBesideGroups(kind == "gang")
+		for _, every := range []time.Duration{1100 * time.Millisecond, 61 * time.Second} {
+			b.Run(fmt.Sprintf("%s/every=%v", kind, every), func(b *testing.B) {
+				for i := range b.N {
+					p.Apply(now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("runs-%03d", i%1000))})
+					now = now.Add(every)
+					schedule(p, now)
+					fill(p, now, i%1000, 20)
+					schedule(p, now)
+				}
+			})
+		}
+	}
+}

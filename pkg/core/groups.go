@@ -1,0 +1,239 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+)
+
+// groups decide which asks wait for others of their group, and when these are tried together.
+type groups struct{ *Partition }
+
+// groupWork is what is to be done about groups, and about the members of gangs.
+type groupWork struct {
+	waiting []*group     // that did not fit
+	unfit   []*taskGroup // of which an ask took the place of no placeholder
+	timer   timers.Timer[due]
+	woken   time.Time // when they were tried again last
+	all     time.Time // when all groups are, whatever has changed; zero is not at all
+	tried   uint64    // the batch in which groups were tried last
+	tries   int       // how many
+
+	ready  []*taskGroup        // in which a placeholder may be replaced
+	behind map[*taskGroup]bool // of which asks wait for placeholders that wait themselves
+	looks  int                 // at placeholders for asks, in this batch
+}
+
+// any reports whether anything is to be tried again.
+func (w *groupWork) any() bool { return len(w.waiting)+len(w.unfit) > 0 }
+
+// groupTriesMax is how many groups are tried in one batch.
+const groupTriesMax = 16
+
+// mayTry counts one more try in a batch, and reports whether there were not too many.
+func (w *groupWork) mayTry(batch uint64) bool {
+	if w.tried != batch {
+		w.tried, w.tries = batch, 0
+	}
+	w.tries++
+	return w.tries <= groupTriesMax
+}
+
+// react settles which asks are held back.
+func (p groups) react() {
+	for _, g := range p.changes.groups {
+		g.change = false
+		p.settle(g)
+	}
+	clear(p.changes.groups)
+	p.changes.groups = p.changes.groups[:0]
+}
+
+// settle has the asks of a group tried once there are enough of them, or enough run. While it
+// waits for a change that may help, they stay held back.
+func (p groups) settle(g *group) {
+	missing := g.missing()
+	if missing <= 0 && p.holder == g {
+		p.dropRoom()
+	}
+	switch hold := missing > 0 && (g.asks.len() < missing || g.waits); {
+	case hold && !g.holds:
+		p.hold(g, awaitsMembers)
+	case !hold && g.holds:
+		g.holds, g.waits = false, false
+		for r := range g.asks.all {
+			p.letGo(r)
+		}
+	}
+}
+
+// hold takes the asks of a group out of their orders.
+func (p groups) hold(g *group, detail string) {
+	g.holds, g.detail = true, detail
+	for r := range g.asks.all {
+		if keepsRoom(r) {
+			continue
+		}
+		if r.group != nil {
+			p.extract(r)
+		}
+		members{&p.ledger}.holdBack(r, AwaitsGang, detail)
+	}
+}
+
+// letGo puts an ask in order that was held back, unless its binding failed just now.
+func (p *Partition) letGo(r *request) {
+	if !r.isHeld() {
+		return
+	}
+	w := r.wait
+	if w.held = false; !w.delayed {
+		w.reason, w.detail = NotTried, ""
+		p.insert(r)
+	}
+}
+
+// retag takes what new tags say of the group of a request.
+func (p groups) retag(r *request) {
+	m := members{&p.ledger}
+	name, least := r.groupName()
+	switch g := r.startsWith; {
+	case g == nil && name == "":
+	case g != nil && g.name == name:
+		if g.least != least {
+			g.least, g.waits = least, false
+			p.changes.group(g)
+		}
+	case r.node != nil:
+		if g != nil {
+			m.countRunning(r, -1)
+		}
+		m.leaveGroup(r)
+		if m.enterGroup(r); r.startsWith != nil {
+			m.countRunning(r, 1)
+		}
+	default:
+		if g != nil {
+			p.endClaim(r, "it left its group")
+			p.letGo(r)
+			g.resign(&p.ledger, r)
+		}
+		m.leaveGroup(r)
+		if m.enterGroup(r); r.startsWith != nil {
+			if r.group != nil && r.startsWith.holds && !keepsRoom(r) {
+				p.extract(r)
+			}
+			r.startsWith.join(&p.ledger, r)
+		}
+	}
+}
+
+// later has a group tried again: soon after something has changed that may help, or when the
+// outside may have changed.
+func (p groups) later(g *group) {
+	work := &p.groupWork
+	if g.waits = true; !g.listed {
+		g.listed = true
+		work.waiting = append(work.waiting, g)
+	}
+	at := p.now.Add(p.options.RetryMax)
+	if turn := g.since.Add(groupRoomDelay); turn.After(p.now) && turn.Before(at) {
+		at = turn
+	}
+	if work.all.IsZero() || work.all.After(at) {
+		work.all = at
+	}
+	p.before(at)
+}
+
+// cameFree has what waits tried again, since there may be room or quota for it: in this
+// batch, or the asks behind would take it, but not more often than RetryDelay allows.
+func (p groups) cameFree() {
+	work := &p.groupWork
+	if !work.any() {
+		return
+	}
+	if at := work.woken.Add(p.options.RetryDelay); at.After(p.now) {
+		p.before(at)
+		return
+	}
+	p.wake()
+}
+
+// soon has what waits tried again after a while, and before at some time at the latest.
+func (p groups) soon() { p.before(p.now.Add(p.options.RetryDelay)) }
+
+func (p groups) before(at time.Time) {
+	if work := &p.groupWork; !work.timer.Set() || work.timer.At().After(at) {
+		p.timers.Set(&work.timer, at, due{what: dueGroups})
+	}
+}
+
+// wake has what waits tried again: all groups when it is time, else those that what came free may
+// help, and the members of gangs.
+func (p groups) wake() {
+	work := &p.groupWork
+	all := isDue(work.all, p.now)
+	if work.woken = p.now; all {
+		work.all = time.Time{}
+	}
+	work.waiting = slices.DeleteFunc(work.waiting, func(g *group) bool {
+		if !all && p.isShort(g) {
+			return false
+		}
+		g.listed, g.waits = false, false
+		p.changes.group(g)
+		return true
+	})
+	for _, g := range work.unfit {
+		g.waits, g.again = false, g.again || g.next == nil
+		p.changes.taskGroup(g)
+	}
+	if clear(work.unfit); len(work.waiting) > 0 {
+		p.before(work.all)
+	}
+	work.unfit = work.unfit[:0]
+}
+
+// isShort reports whether a group fits the nodes no better than when it was tried last: there are
+// not as many places as it lacks, for asks of each amounts.
+func (p groups) isShort(g *group) bool {
+	if p.holder == g && g.claims() < g.missing() {
+		return false // another node may be kept for it
+	}
+	spare := -int64(g.missing())
+	for _, need := range g.needs {
+		spare += need.count
+	}
+	for _, need := range g.needs {
+		for n := range p.allNodes {
+			if n.schedulable {
+				need.count -= need.amounts.TimesIn(n.free)
+			}
+			if need.count <= 0 {
+				break
+			}
+		}
+		if spare -= max(need.count, 0); spare < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hint tells the resource manager of the members of groups that fit no nodes: of all of them, as
+// far as the quotas have room, since none starts alone.
+func (p groups) hint() {
+	for _, g := range p.groupWork.waiting {
+		if !g.waits || !g.misfit || g.hinted {
+			continue
+		}
+		g.hinted = true
+		for r := range g.asks.all {
+			if r.isHeld() && !p.hints.tellOf(r) {
+				break
+			}
+		}
+	}
+}
