@@ -31,25 +31,12 @@ func (p gangs) settle(g *taskGroup) {
 		p.let(g, g.held.last())
 		p.hold(g, r)
 	}
-	p.groupWork.noteBehind(g)
 	switch {
 	case g.next != nil && g.waits: // it goes on after RetryDelay
 	case g.held.len() > 0 && g.free > 0 && !g.ready:
 		g.ready = true
 		p.groupWork.ready = append(p.groupWork.ready, g)
 	}
-}
-
-// noteBehind notes whether asks of a task group wait for placeholders that wait themselves.
-func (w *groupWork) noteBehind(g *taskGroup) {
-	if g.held.len() <= g.free {
-		delete(w.behind, g)
-		return
-	}
-	if w.behind == nil {
-		w.behind = map[*taskGroup]bool{}
-	}
-	w.behind[g] = true
 }
 
 // let has an ask wait for no placeholder any more.
@@ -167,8 +154,5 @@ func (p gangs) forgetGang(app *application) {
 	p.timers.Cancel(&app.gang.timer)
 	of, work := func(g *taskGroup) bool { return g.application == app }, &p.groupWork
 	work.ready, work.unfit = slices.DeleteFunc(work.ready, of), slices.DeleteFunc(work.unfit, of)
-	for _, g := range app.gang.groups {
-		delete(work.behind, g)
-	}
 	p.changes.taskGroups = slices.DeleteFunc(p.changes.taskGroups, of)
 }

@@ -147,6 +147,7 @@ func (m members) enterGroup(r *request) {
 			g.gang = r.application.gang
 		}
 		m.together[name] = g
+		m.changes.group(g)
 	}
 	g.members++
 	r.startsWith = g

@@ -3,8 +3,8 @@ package core
 import (
 	"cmp"
 	"iter"
-	"math"
 	"slices"
+	"sort"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -30,8 +30,10 @@ func (p cycle) startTogether(g *group) outcome {
 		if p.holder == g {
 			groups(p).dropRoom()
 		}
-		for i, ask := range plan.chosen {
-			p.place(ask, plan.nodes[i])
+		for _, ask := range plan.asks {
+			if n := plan.found[ask]; n != nil {
+				p.place(ask, n)
+			}
 		}
 		return placed
 	case flush:
@@ -39,10 +41,11 @@ func (p cycle) startTogether(g *group) outcome {
 	case waits, paused, busy:
 	}
 	groups(p).hold(g, plan.detail)
-	groups(p).keepRoom(plan)
 	g.needs = plan.needs()
+	groups(p).keepRoom(plan)
 	groups(p).later(g)
 	if plan.exhausted {
+		g.needs = nil
 		groups(p).soon()
 	}
 	if g.misfit = !plan.overQuota; g.misfit && !g.hinted {
@@ -52,32 +55,43 @@ func (p cycle) startTogether(g *group) outcome {
 }
 
 // A groupPlan finds nodes for enough asks of a group. It changes nothing.
+//
+// When it has found too few, it may go on as if all had left that may leave, to say where room is
+// to be kept.
 type groupPlan struct {
 	cycle
 	group   *group
-	count   int        // asks that must start
-	asks    []*request // that may: by priority, those of a class together, the oldest first
-	least   int32      // the importance of the least important of them
-	chosen  []*request // for which there are nodes
-	nodes   []*node    // of these
+	count   int                // asks that must start
+	asks    []*request         // that may: by priority, those of a class together, the oldest first
+	found   map[*request]*node // of those for which there is one
 	on      map[*node]*plannedNode
 	planned map[*account]*plannedUse
 	begin   map[*application]int // planned asks of those that do not count yet
 	kept    []*node              // on which its asks have claims
+	emptied []emptiedNode        // as if all had left there; nil at first
 	calls   int
+	over    int    // asks that their quotas had no room for
 	detail  string // why there are too few
 
-	over      int  // asks that their quotas had no room for
-	overQuota bool // that is why there are too few
+	overQuota bool // that is why
 	avoids    bool // nodes where binding failed are left out
-	exhausted bool // more could be kept, and no more questions are asked now
-	keepCalls int
+	exhausted bool // more nodes could be found, and no more questions are asked now
 }
 
 // A plannedNode is a node with what is planned on it.
 type plannedNode struct {
-	used resources.Amounts
-	asks []AllocationKey
+	used   resources.Amounts
+	asks   []AllocationKey
+	class  *class            // of the asks that were tried last
+	room   resources.Amounts // what is left for these
+	agreed bool              // the resource manager has agreed to them
+}
+
+// An emptiedNode is a node as if all had left that may: those where the group has claims come first.
+type emptiedNode struct {
+	*node
+	rank    int
+	missing resources.Share
 }
 
 // plannedUse is what is planned of an account, beside what it is charged for.
@@ -89,7 +103,7 @@ type plannedUse struct {
 // newGroupPlan begins a plan for the asks of a group that may run now.
 func (p cycle) newGroupPlan(of *group) *groupPlan {
 	g := &groupPlan{
-		cycle: p, group: of, count: of.missing(), least: math.MaxInt32,
+		cycle: p, group: of, count: of.missing(), found: map[*request]*node{},
 		on: map[*node]*plannedNode{}, planned: map[*account]*plannedUse{}, begin: map[*application]int{},
 	}
 	for r := range of.asks.all {
@@ -97,7 +111,6 @@ func (p cycle) newGroupPlan(of *group) *groupPlan {
 			continue
 		}
 		g.asks = append(g.asks, r)
-		g.least = min(g.least, r.class.importance)
 		g.avoids = g.avoids || r.wait != nil && r.wait.avoid != ""
 		if held := r.claim(); held != nil && !slices.Contains(g.kept, held.node) {
 			g.kept = append(g.kept, held.node)
@@ -110,49 +123,58 @@ func (p cycle) newGroupPlan(of *group) *groupPlan {
 	return g
 }
 
+// alike is how many of the first of some asks are of one class and, if wanted, one application.
+func alike(asks []*request, application bool) int {
+	other := slices.IndexFunc(asks, func(r *request) bool {
+		return r.class != asks[0].class || application && r.application != asks[0].application
+	})
+	if other < 0 {
+		return len(asks)
+	}
+	return other
+}
+
 // needs are how many asks there are of which amounts, if they lack room only.
 func (g *groupPlan) needs() (list []groupNeed) {
 	if g.over > 0 || g.exhausted || len(g.asks) < g.group.asks.len() {
 		return nil
 	}
-	for i, r := range g.asks {
-		if i == 0 || r.class != g.asks[i-1].class {
-			list = append(list, groupNeed{amounts: r.Amounts})
-		}
-		list[len(list)-1].count++
+	for rest := g.asks; len(rest) > 0; {
+		count := alike(rest, false)
+		list = append(list, groupNeed{rest[0].Amounts, int64(count)})
+		rest = rest[count:]
 	}
 	return list
 }
 
-// make finds nodes for the first asks in order that fit. Where none can be passed over, the quotas
-// must have room for all of them first.
+// make finds nodes for the first asks in order that fit, of those for which there are none yet.
+// Where none can be passed over, the quotas must have room for all of them first.
 func (g *groupPlan) make() outcome {
-	all := len(g.asks) == g.count
-	if all && len(g.withinQuotas(g.asks, g.count)) < g.count {
+	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *request) bool { return g.found[r] != nil })
+	all := len(rest) == g.count-len(g.found)
+	if all && len(g.withinQuotas(rest, len(rest))) < len(rest) {
 		g.overQuota = true
 		return waits
 	}
-	for rest := g.asks; len(rest) > 0 && len(g.chosen) < g.count; {
-		alike := rest
-		if other := slices.IndexFunc(rest, func(r *request) bool { return r.class != rest[0].class }); other > 0 {
-			alike = rest[:other]
-		}
-		rest = rest[len(alike):]
+	for len(rest) > 0 && len(g.found) < g.count {
+		within := rest[:alike(rest, false)]
+		rest = rest[len(within):]
 		if !all {
-			alike = g.withinQuotas(alike, g.count-len(g.chosen))
+			within = g.withinQuotas(within, g.count-len(g.found))
 		}
-		if len(alike) > 0 && g.placeAlike(alike) == flush {
+		before := len(g.found)
+		if g.placeAlike(within) == flush {
 			return flush
 		}
-		got := len(g.nodes) - len(g.chosen)
-		g.chosen = append(g.chosen, alike[:got]...)
-		g.unplan(alike[got:])
-		if all && got < len(alike) {
-			g.unplan(rest)
-			break
+		if short := within[len(g.found)-before:]; len(short) > 0 {
+			g.plan(short, -1)
+			if all {
+				g.plan(rest, -1)
+				break
+			}
 		}
 	}
-	if len(g.chosen) == g.count {
+	if len(g.found) == g.count {
 		return placed
 	}
 	g.detail = cmp.Or(g.detail, "too few of its members fit")
@@ -163,36 +185,28 @@ func (g *groupPlan) make() outcome {
 // withinQuotas plans as many of some asks as are wanted and the quotas have room for. They may be
 // of several applications and users: what is too much for one is not for all.
 func (g *groupPlan) withinQuotas(asks []*request, wanted int) (within []*request) {
-	var refused *request // the last one: others like it of its application want the same
-	for _, r := range asks {
-		if len(within) == wanted {
-			break
+	for len(asks) > 0 && len(within) < wanted {
+		same := asks[:alike(asks, true)]
+		asks = asks[len(same):]
+		same = same[:min(len(same), wanted-len(within))]
+		fit := len(same)
+		if !g.mayPlan(same) {
+			fit = sort.Search(len(same), func(i int) bool { return !g.mayPlan(same[:i+1]) })
 		}
-		if refused != nil && r.application == refused.application && r.class == refused.class || !g.mayPlan(r) {
-			refused = r
-			g.over++
-			continue
-		}
-		within = append(within, r)
+		g.plan(same[:fit], 1)
+		g.over += len(same) - fit
+		within = append(within, same[:fit]...)
 	}
 	return within
 }
 
-// mayPlan counts an ask with all its accounts if they have room for it.
-func (g *groupPlan) mayPlan(r *request) bool {
-	g.plan(r, 1)
-	full := g.exceeds(r)
-	if full != "" {
-		g.detail = full
-		g.plan(r, -1)
-	}
+// mayPlan reports whether the accounts of asks that are alike have room for them beside what is planned.
+func (g *groupPlan) mayPlan(asks []*request) bool {
+	g.plan(asks, 1)
+	full := g.exceeds(asks[0])
+	g.plan(asks, -1)
+	g.detail = cmp.Or(full, g.detail)
 	return full == ""
-}
-
-func (g *groupPlan) unplan(asks []*request) {
-	for _, r := range asks {
-		g.plan(r, -1)
-	}
 }
 
 // exceeds says which account of an ask has no room for what is planned; nothing if all have.
@@ -211,27 +225,33 @@ func (g *groupPlan) exceeds(r *request) string {
 	return ""
 }
 
-// plan counts an ask with all its accounts, or not any more, and its application if that does
+// plan counts asks with all their accounts, or not any more, and their applications if these do
 // not count yet.
-func (g *groupPlan) plan(r *request, more int) {
-	app, begins := r.application, 0
-	if !app.counts {
-		before := g.begin[app]
-		g.begin[app] = before + more
-		begins = min(before+more, 1) - min(before, 1)
-	}
-	for _, account := range app.accounts() {
-		for ; account != nil; account = account.parent {
-			use := g.planned[account]
-			if use == nil {
-				use = new(plannedUse)
-				g.planned[account] = use
-			}
-			use.applications += begins
-			if more > 0 {
-				use.Add(r.Amounts)
-			} else {
-				use.Sub(r.Amounts)
+func (g *groupPlan) plan(asks []*request, more int) {
+	for len(asks) > 0 {
+		same := asks[:alike(asks, true)]
+		asks = asks[len(same):]
+		app, begins := same[0].application, 0
+		if !app.counts {
+			before := g.begin[app]
+			g.begin[app] += more * len(same)
+			begins = min(g.begin[app], 1) - min(before, 1)
+		}
+		for _, account := range app.accounts() {
+			for ; account != nil; account = account.parent {
+				use := g.planned[account]
+				if use == nil {
+					use = new(plannedUse)
+					g.planned[account] = use
+				}
+				use.applications += begins
+				for _, r := range same {
+					if more > 0 {
+						use.Add(r.Amounts)
+					} else {
+						use.Sub(r.Amounts)
+					}
+				}
 			}
 		}
 	}
@@ -240,19 +260,21 @@ func (g *groupPlan) plan(r *request, more int) {
 // placeAlike finds nodes for asks of one class: the first in order, one after the other, and
 // from the first again while there is room. Where nodes are packed, each is filled first.
 func (g *groupPlan) placeAlike(asks []*request) outcome {
-	list := g.candidates(asks[0])
-	for len(asks) > 0 {
+	if len(asks) == 0 {
+		return waits
+	}
+	for list := g.candidates(asks[0]); ; {
 		var with []*node
 		for n := range list {
 			before := len(asks)
-			if result := g.fill(n, &asks); result == flush {
+			if g.fill(n, &asks) == flush {
 				return flush
-			}
-			if len(asks) < before {
-				with = append(with, n)
 			}
 			if len(asks) == 0 {
 				return placed
+			}
+			if len(asks) < before {
+				with = append(with, n)
 			}
 		}
 		if len(with) == 0 {
@@ -261,7 +283,6 @@ func (g *groupPlan) placeAlike(asks []*request) outcome {
 		}
 		list = slices.Values(with)
 	}
-	return placed
 }
 
 // candidates visits the nodes where the group has claims, then those with room in order, then those
@@ -269,6 +290,14 @@ func (g *groupPlan) placeAlike(asks []*request) outcome {
 func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
 	importance := r.class.importance
 	return func(yield func(*node) bool) {
+		for _, e := range g.emptied {
+			if !yield(e.node) {
+				return
+			}
+		}
+		if g.emptied != nil {
+			return
+		}
 		for _, n := range g.kept {
 			if n.schedulable && !yield(n) {
 				return
@@ -293,32 +322,54 @@ func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
 // fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
 // as fit.
 func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
+	on := g.on[n]
+	if on == nil {
+		on = &plannedNode{}
+		g.on[n] = on
+	}
 	for len(*asks) > 0 {
 		r := (*asks)[0]
-		if result := g.fits(r, n); result != placed {
+		if on.class != r.class {
+			on.class, on.room, on.agreed = r.class, g.roomOn(n, r).Minus(on.used), false
+		}
+		if result := g.fits(r, n, on); result != placed {
 			return result
 		}
-		on := g.on[n]
 		on.used.Add(r.Amounts)
+		on.room.Sub(r.Amounts)
 		on.asks = append(on.asks, r.Key)
-		g.nodes = append(g.nodes, n)
+		g.found[r] = n
 		*asks = (*asks)[1:]
-		if !g.order.packing {
+		if !g.order.packing && g.emptied == nil {
 			break
 		}
 	}
 	return placed
 }
 
-// fits reports whether an ask may run on a node beside what is planned there.
-func (g *groupPlan) fits(r *request, n *node) outcome {
-	on := g.on[n]
-	if on == nil {
-		on = &plannedNode{}
-		g.on[n] = on
+// roomOn is what a node has for an ask beside the claims that are kept from it: those of one group
+// take what is kept for any of them.
+func (g *groupPlan) roomOn(n *node, r *request) resources.Amounts {
+	room := n.free
+	if g.emptied != nil {
+		room = whenLeft(n)
 	}
-	if !r.Amounts.FitsIn(n.roomForMember(r).Minus(on.used)) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
+	for _, other := range n.claims {
+		if other.class.importance >= r.class.importance && (other.startsWith != g.group || !other.wait.claim.whole) {
+			room = room.Minus(other.Amounts)
+		}
+	}
+	return room
+}
+
+// fits reports whether an ask may run on a node beside what is planned there. A plan that has asked
+// often enough comes to nothing.
+func (g *groupPlan) fits(r *request, n *node, on *plannedNode) outcome {
+	if !r.Amounts.FitsIn(on.room) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
 		return waits
+	}
+	if g.emptied != nil {
+		return g.mayRunOn(r, n, on)
 	}
 	if g.calls++; g.calls > max(callsMax, 2*len(g.asks)) && g.options.Feasible != nil {
 		g.detail = "too many nodes refuse parts of it"
@@ -332,5 +383,51 @@ func (g *groupPlan) fits(r *request, n *node) outcome {
 		g.detail = err.Error()
 		return waits
 	}
+	on.agreed = true
 	return result
+}
+
+// mayRunOn asks the resource manager whether asks of a class may run on a node at all. A plan that has
+// asked often enough keeps what it found, and the next one goes on. So it is where the batch has placed
+// something, of which the resource manager does not know yet.
+func (g *groupPlan) mayRunOn(r *request, n *node, on *plannedNode) outcome {
+	if on.agreed || g.options.Feasible == nil || slices.Contains(g.kept, n) {
+		return placed
+	}
+	if g.calls++; g.calls > callsMax || g.predicates.wait(FurtherQuestion) > 0 {
+		g.exhausted = true
+		return waits
+	}
+	result, _ := g.predicates.check(r, n, false)
+	g.exhausted = g.exhausted || result == flush
+	if on.agreed = result == placed; on.agreed {
+		return placed
+	}
+	return waits
+}
+
+// empty has a plan that has found too few go on as if all had left that may leave: on the nodes
+// that come closest to having room for the first of the others.
+func (g *groupPlan) empty() outcome {
+	first := slices.IndexFunc(g.asks, func(r *request) bool { return g.found[r] == nil })
+	if first < 0 {
+		return waits
+	}
+	for n := range g.allNodes {
+		if n.schedulable {
+			rank := 0
+			if !slices.Contains(g.kept, n) {
+				rank = 1
+			}
+			g.emptied = append(g.emptied, emptiedNode{n, rank, g.asks[first].Amounts.MissingShare(n.free)})
+		}
+	}
+	slices.SortStableFunc(g.emptied, func(a, b emptiedNode) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), a.missing.Compare(b.missing))
+	})
+	for _, on := range g.on {
+		on.class = nil
+	}
+	g.calls = 0
+	return g.make()
 }

@@ -2,11 +2,8 @@ package core
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // groupRoomDelay is how long a group does not fit before room is kept for it.
@@ -33,7 +30,10 @@ func (p groups) keepRoom(plan *groupPlan) {
 	if plan.overQuota || !p.isTurnOf(g) {
 		return
 	}
-	wanted := plan.nodesToKeep()
+	wanted := plan.found
+	if plan.empty() != placed && !plan.exhausted {
+		wanted = nil // there is not enough room for all of them
+	}
 	if (p.holder == g) == (len(wanted) == 0) {
 		p.dropRoom()
 	}
@@ -100,126 +100,4 @@ func (g *group) claims() (count int) {
 		}
 	}
 	return count
-}
-
-// A keepable is a node on which room may be kept for a group.
-type keepable struct {
-	*node
-	rank    int
-	missing resources.Share
-}
-
-// Those where a part of the group fits come first, then those where it has claims, then those that
-// come closest to having room.
-const (
-	partFits = iota
-	isKept
-	isOpen
-)
-
-func (k keepable) compare(other keepable) int {
-	return cmp.Or(cmp.Compare(k.rank, other.rank), k.missing.Compare(other.missing), strings.Compare(string(k.id), string(other.id)))
-}
-
-// rank is that of a node.
-func (g *groupPlan) rank(n *node) int {
-	switch on := g.on[n]; {
-	case on != nil && len(on.asks) > 0:
-		return partFits
-	case slices.Contains(g.kept, n):
-		return isKept
-	}
-	return isOpen
-}
-
-// nodesToKeep says where enough asks of a plan which came to nothing can run, when all has left
-// that may leave; nothing if there is not enough room for them.
-func (g *groupPlan) nodesToKeep() map[*request]*node {
-	wanted := make(map[*request]*node, g.count)
-	for i, n := range g.nodes {
-		wanted[g.chosen[i]] = n
-	}
-	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *request) bool { return wanted[r] != nil })
-	var list []keepable
-	for n := range g.allNodes {
-		if n.schedulable && len(rest) > 0 {
-			list = append(list, keepable{n, g.rank(n), rest[0].Amounts.MissingShare(n.free)})
-		}
-	}
-	slices.SortFunc(list, keepable.compare)
-	for _, k := range list {
-		if len(wanted) == g.count {
-			break
-		}
-		rest = g.takeEmpty(k, rest, wanted)
-	}
-	if len(wanted) < g.count && !g.exhausted {
-		return nil
-	}
-	return wanted
-}
-
-// takeEmpty takes those asks off a list that fit on a node beside what is planned there and what
-// stays, and beside the claims that are kept from the group.
-func (g *groupPlan) takeEmpty(k keepable, rest []*request, wanted map[*request]*node) []*request {
-	room := whenLeft(k.node)
-	for _, other := range k.claims {
-		if other.keepsFromGroup(g.group, g.least) {
-			room.Sub(other.Amounts)
-		}
-	}
-	if on := g.on[k.node]; on != nil {
-		room.Sub(on.used)
-	}
-	var asked, refuses *class
-	return slices.DeleteFunc(rest, func(r *request) bool {
-		if r.class == refuses || len(wanted) == g.count || !r.Amounts.FitsIn(room) || !g.mayPlan(r) {
-			return false
-		}
-		if r.class != asked && k.rank > isKept && !g.mayRunOn(r, k.node) {
-			refuses = r.class
-			g.plan(r, -1)
-			return false
-		}
-		asked = r.class
-		room.Sub(r.Amounts)
-		wanted[r] = k.node
-		return true
-	})
-}
-
-// keepsFromGroup reports whether what is claimed for an ask is kept from a member of some importance:
-// those of one group take what is kept for any of them.
-func (r *request) keepsFromGroup(g *group, importance int32) bool {
-	return r.class.importance >= importance && !(r.startsWith == g && r.wait.claim.whole)
-}
-
-// roomForMember is what is free on a node for an ask of a group.
-func (n *node) roomForMember(member *request) resources.Amounts {
-	if len(n.claims) == 0 {
-		return n.free
-	}
-	room := n.free.Clone()
-	for _, r := range n.claims {
-		if r.keepsFromGroup(member.startsWith, member.class.importance) {
-			room.Sub(r.Amounts)
-		}
-	}
-	return room
-}
-
-// mayRunOn asks the resource manager whether an ask may run on a node at all. A plan that has asked
-// often enough keeps what it found, and the next one goes on. So it is where the batch has placed
-// something, of which the resource manager does not know yet.
-func (g *groupPlan) mayRunOn(r *request, n *node) bool {
-	if g.options.Feasible == nil {
-		return true
-	}
-	if g.keepCalls++; g.keepCalls > callsMax || g.predicates.wait(FurtherQuestion) > 0 {
-		g.exhausted = true
-		return false
-	}
-	result, _ := g.predicates.check(r, n, false)
-	g.exhausted = g.exhausted || result == flush
-	return result == placed
 }

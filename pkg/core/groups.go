@@ -20,9 +20,8 @@ type groupWork struct {
 	tried   uint64    // the batch in which groups were tried last
 	tries   int       // how many
 
-	ready  []*taskGroup        // in which a placeholder may be replaced
-	behind map[*taskGroup]bool // of which asks wait for placeholders that wait themselves
-	looks  int                 // at placeholders for asks, in this batch
+	ready []*taskGroup // in which a placeholder may be replaced
+	looks int          // at placeholders for asks, in this batch
 }
 
 // any reports whether anything is to be tried again.

@@ -74,9 +74,6 @@ func checkTaskGroup(v *verifier, group, counted *taskGroup) {
 	if group.held.len() > group.left() {
 		v.breaks("%s: %d asks wait for %d placeholders", of, group.held.len(), group.left())
 	}
-	if behind := group.held.len() > group.free; v.p.groupWork.behind[group] != behind {
-		v.breaks("%s: asks wait for placeholders that wait is %t, and not listed so", of, behind)
-	}
 }
 
 // firstPlaceholders checks which placeholders of each node come first.
