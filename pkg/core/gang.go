@@ -41,14 +41,13 @@ type gang struct {
 	pending      resources.Sum
 	placeholders int // that run
 	groups       []*taskGroup
-	replacements map[AllocationKey]*replacement // by both keys
 	timer        timers.Timer[due]
 }
 
 // A taskGroup is the members of a gang that are alike. Each placeholder keeps the place of
 // one ask.
 //
-//	left = asks + free, the placeholders whose place no ask has yet
+//	left = asks + free.count, the placeholders whose place no ask has yet
 //	held = the first asks in order that wait for one, left of them at most
 //	others = the other asks, which wait like those of no gang
 type taskGroup struct {
@@ -59,19 +58,17 @@ type taskGroup struct {
 	replaced    int64             // those whose ask runs
 	timedOut    int64             // those that ended in any other way
 	asks        int               // placeholders that wait
-	free        int               // in sizes
-	sizes       []*placeholders   // that run and may be replaced, the largest first
+	free        placeholders      // that run and may be replaced
 	held        askSet
 	others      askSet
 	change      bool // recorded, and not reacted to yet
 	ready       bool // a placeholder may be replaced
 	waits       bool // an ask took the place of none, and is tried again later
 
-	refused map[*class]bool   // whose asks found no place in this round
-	freed   uint64            // refused.freed then
-	again   bool              // they may find one now
-	next    *request          // where the next batch goes on; nil if the round is over
-	search  placeholderSearch // of the class that is looked at
+	searches map[*class]*placeholderSearch
+	freed    uint64 // refused.freed when they began
+	again    bool   // those that are over are to begin anew
+	goesOn   bool   // one is not over, and goes on in a later batch
 }
 
 // A replacement is a placeholder that the resource manager was told to end, and the ask that
@@ -108,19 +105,10 @@ func (r *request) taskGroup() *taskGroup {
 
 func compareGroup(g *taskGroup, name string) int { return strings.Compare(g.name, name) }
 
-// replacement is that of a placeholder or ask; nil if there is none.
-func (r *request) replacement() *replacement {
-	if r.foreign() || r.application.gang == nil {
-		return nil
-	}
-	return r.application.gang.replacements[r.Key]
-}
-
 // replaced reports whether an ask takes the place of a placeholder: it is no victim, and its
 // room is not free once it has ended.
 func (r *request) replaced() bool {
-	with := r.replacement()
-	return with != nil && with.placeholder == r && with.ask != nil
+	return r.pair != nil && r.pair.placeholder == r && r.pair.ask != nil
 }
 
 // isHeld reports whether an ask is in no order because of its gang.
@@ -177,14 +165,7 @@ func (m members) resize(r *request, to resources.Amounts) {
 }
 
 // left is how many placeholders there are whose place no ask has.
-func (g *taskGroup) left() int { return g.asks + g.free }
-
-// sizeOf is where the placeholders of some amounts are listed.
-func (g *taskGroup) sizeOf(kinds *resources.Kinds, amounts resources.Amounts) (at int, found bool) {
-	return slices.BinarySearchFunc(g.sizes, amounts, func(p *placeholders, amounts resources.Amounts) int {
-		return kinds.Compare(amounts, p.amounts)
-	})
-}
+func (g *taskGroup) left() int { return g.asks + g.free.count }
 
 // seat books a placeholder that runs, and unseat takes it off the books.
 func (m members) seat(r *request) {
@@ -210,34 +191,19 @@ func (m members) offer(r *request) {
 	if g == nil || r.node == nil || r.eviction != nil || r.replaced() {
 		return
 	}
-	at, found := g.sizeOf(m.kinds, r.Amounts)
-	if !found {
-		g.sizes = slices.Insert(g.sizes, at, &placeholders{amounts: r.Amounts, on: map[*node]*askSet{}})
+	if !g.free.has(r) {
+		g.free.add(m.kinds, r)
+		g.again = true
+		m.changes.taskGroup(g)
 	}
-	if g.sizes[at].has(r) {
-		return
-	}
-	g.sizes[at].add(r)
-	g.free++
-	g.again = true
-	m.changes.taskGroup(g)
 }
 
 // withhold takes a placeholder out of the list of those that may be replaced.
 func (m members) withhold(r *request) {
-	g := r.taskGroup()
-	if g == nil {
-		return
+	if g := r.taskGroup(); g != nil && g.free.has(r) {
+		g.free.remove(r)
+		m.changes.taskGroup(g)
 	}
-	at, found := g.sizeOf(m.kinds, r.Amounts)
-	if !found || !g.sizes[at].has(r) {
-		return
-	}
-	if g.sizes[at].remove(r) {
-		g.sizes = slices.Delete(g.sizes, at, at+1)
-	}
-	g.free--
-	m.changes.taskGroup(g)
 }
 
 // join books an ask with its task group.
@@ -296,14 +262,10 @@ func (m members) resign(r *request) {
 // pair has an ask take the place of a placeholder, on a node or, with nil, on that of the
 // placeholder. It reports whether the resource manager was told before to end it.
 func (m members) pair(r, placeholder *request, n *node) (told bool) {
-	gang := r.application.gang
-	if gang.replacements == nil {
-		gang.replacements = map[AllocationKey]*replacement{}
-	}
 	m.withhold(placeholder)
-	told = gang.replacements[placeholder.Key] != nil
-	with := &replacement{placeholder, r, n}
-	gang.replacements[placeholder.Key], gang.replacements[r.Key] = with, with
+	told = placeholder.pair != nil
+	r.pair = &replacement{placeholder, r, n}
+	placeholder.pair = r.pair
 	r.taskGroup().held.remove(r)
 	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
 	if n != nil {
@@ -318,12 +280,11 @@ func (m members) pair(r, placeholder *request, n *node) (told bool) {
 // part ends what an ask has of a placeholder, whose end the resource manager was told: the
 // place is open to another ask as long as it runs.
 func (m members) part(r *request) {
-	with := r.replacement()
+	with := r.pair
 	if with == nil || with.ask != r {
 		return
 	}
-	delete(r.application.gang.replacements, r.Key)
-	with.ask = nil
+	r.pair, with.ask = nil, nil
 	if n := with.node; n != nil {
 		with.node = nil
 		n.expectNot(r)

@@ -8,47 +8,31 @@ const gangTimedOut = "ResourceReservationTimeout"
 // resource manager hears of the state first: a release could be taken for progress. While the
 // settling time lasts, asks that take their places may be reported yet.
 func (p gangs) expire(app *application) {
-	const why = "placeholder timed out"
 	if until := p.settling.end(); until.After(p.now) {
 		p.timers.Set(&app.gang.timer, until, due{what: dueGang, application: app})
 		return
 	}
+	why, all := "placeholder timed out", false
 	switch {
 	case app.state != Accepted:
-		p.dismissPlaceholders(app, why)
 	case app.gang.style == Soft:
 		p.enter(app, Resuming, gangTimedOut)
-		p.dismissPlaceholders(app, why)
 	default:
 		p.enter(app, Failing, gangTimedOut)
-		for _, r := range byKey(app.asks) {
-			p.withdrawAsk(r, "the gang of the application timed out")
-		}
-		for _, r := range byKey(app.allocations) {
-			p.dismiss(r, CauseTimedOut, "the gang of the application timed out")
-		}
+		why, all = "the gang of the application timed out", true
 	}
-	p.follow(app)
-}
-
-// dismissPlaceholders has all placeholders of an application ended but for those whose place
-// an ask takes.
-func (p gangs) dismissPlaceholders(app *application, why string) {
 	for _, r := range byKey(app.asks) {
-		if r.Placeholder {
-			p.withdrawAsk(r, why)
+		if !r.Placeholder && !all {
+			continue
 		}
+		if g := r.taskGroup(); g != nil && r.Placeholder {
+			g.timedOut++
+		}
+		p.tell(&ReleaseRequested{r.Allocation, CauseTimedOut, why})
+		commands(p).endAsk(r, CauseTimedOut)
 	}
-	p.dismissRunning(app, why)
-}
-
-// withdrawAsk ends an ask, of which the resource manager is told.
-func (p gangs) withdrawAsk(r *request, why string) {
-	if g := r.taskGroup(); g != nil && r.Placeholder {
-		g.timedOut++
-	}
-	p.tell(&ReleaseRequested{r.Allocation, CauseTimedOut, why})
-	commands(p).endAsk(r, CauseTimedOut)
+	p.dismissRunning(app, all, why)
+	p.follow(app)
 }
 
 // closed has the ask run that takes the place of a placeholder which has ended on a node.
@@ -57,8 +41,7 @@ func (p gangs) closed(r *request, n *node) {
 	if g == nil {
 		return
 	}
-	with := r.replacement()
-	delete(r.application.gang.replacements, r.Key)
+	with := r.pair
 	if with == nil || with.ask == nil {
 		g.timedOut++
 		return

@@ -24,16 +24,15 @@ func (p gangs) settle(g *taskGroup) {
 	for g.held.len() > g.left() {
 		p.let(g, g.held.last())
 	}
-	if g.held.len() < g.left() && g.others.len() > 0 {
-		p.holdMore(g)
-	}
-	for r := g.overtaken(); r != nil; r = g.overtaken() {
-		p.let(g, g.held.last())
+	for r := g.nextToHold(); r != nil; r = g.nextToHold() {
+		if g.held.len() == g.left() {
+			p.let(g, g.held.last())
+		}
 		p.hold(g, r)
 	}
 	switch {
-	case g.next != nil && g.waits: // it goes on after RetryDelay
-	case g.held.len() > 0 && g.free > 0 && !g.ready:
+	case g.goesOn && g.waits: // it goes on after RetryDelay
+	case g.held.len() > 0 && g.free.count > 0 && !g.ready:
 		g.ready = true
 		p.groupWork.ready = append(p.groupWork.ready, g)
 	}
@@ -44,18 +43,6 @@ func (p gangs) let(g *taskGroup, r *request) {
 	g.held.remove(r)
 	g.others.add(r)
 	p.letGo(r)
-}
-
-// holdMore has further asks wait for placeholders, but for those that got on without.
-func (p gangs) holdMore(g *taskGroup) {
-	for _, r := range g.others.list() {
-		if g.held.len() == g.left() {
-			return
-		}
-		if g.mayAwaitPlaceholder(r) {
-			p.hold(g, r)
-		}
-	}
 }
 
 // hold has one of the other asks wait for a placeholder.
@@ -71,19 +58,19 @@ func (p gangs) hold(g *taskGroup, r *request) {
 // has a node reserved gives it up for a placeholder that runs only.
 func (g *taskGroup) mayAwaitPlaceholder(r *request) bool {
 	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.nominated() == nil &&
-		(r.claim() == nil || g.free > g.held.len())
+		(r.claim() == nil || g.free.count > g.held.len())
 }
 
-// overtaken is the first of the other asks that comes before one which waits for a placeholder, as
-// it came later or its placeholder did; nil if there is none.
-func (g *taskGroup) overtaken() *request {
-	if g.held.len() == 0 {
+// nextToHold is the first of the other asks that is to wait for a placeholder: there is one left, or
+// the ask comes before one which waits, as it came later or its placeholder did; nil if there is none.
+func (g *taskGroup) nextToHold() *request {
+	spare := g.held.len() < g.left()
+	if !spare && g.held.len() == 0 {
 		return nil
 	}
-	last := g.held.last()
 	for r := range g.others.all {
 		switch {
-		case inOrder(r, last) > 0:
+		case !spare && inOrder(r, g.held.last()) > 0:
 			return nil
 		case g.mayAwaitPlaceholder(r):
 			return r
@@ -117,11 +104,11 @@ func (p gangs) ran(r *request) {
 	}
 }
 
-// dismissRunning has all placeholders of an application ended that run, but for those whose
-// place an ask takes.
-func (p gangs) dismissRunning(app *application, why string) {
+// dismissRunning has all placeholders of an application ended that run, or all that runs, but for
+// those whose place an ask takes.
+func (p gangs) dismissRunning(app *application, all bool, why string) {
 	for _, r := range byKey(app.allocations) {
-		if r.Placeholder {
+		if r.Placeholder || all {
 			p.dismiss(r, CauseTimedOut, why)
 		}
 	}
@@ -130,7 +117,7 @@ func (p gangs) dismissRunning(app *application, why string) {
 // dismiss has the resource manager end an allocation, unless it was told so already. Its
 // room is counted on like that of a victim.
 func (p gangs) dismiss(r *request, cause EndCause, why string) {
-	if with := r.replacement(); r.eviction != nil || with != nil && with.placeholder == r {
+	if r.eviction != nil || r.pair != nil && r.pair.placeholder == r {
 		return
 	}
 	p.setEviction(r, &eviction{reported: true, dismissed: true, since: p.now})

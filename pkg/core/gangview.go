@@ -1,8 +1,6 @@
 package core
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -55,7 +53,8 @@ type Replacement struct {
 	Node        NodeID        // where the ask will run; empty if that is where the placeholder is
 }
 
-func (g *gang) viewed() *GangView {
+func (a *application) viewedGang() *GangView {
+	g := a.gang
 	if g == nil {
 		return nil
 	}
@@ -68,12 +67,12 @@ func (g *gang) viewed() *GangView {
 	for _, group := range g.groups {
 		v.Groups = append(v.Groups, TaskGroupView{group.name, group.least, group.made, group.replaced, group.timedOut})
 	}
-	for _, key := range slices.Sorted(maps.Keys(g.replacements)) {
-		with := g.replacements[key]
-		if with.placeholder.Key != key {
+	for _, r := range byKey(a.allocations) {
+		with := r.pair
+		if with == nil || with.placeholder != r {
 			continue
 		}
-		shown := Replacement{Placeholder: key}
+		shown := Replacement{Placeholder: r.Key}
 		if with.ask != nil {
 			shown.Ask = with.ask.Key
 		}

@@ -186,7 +186,7 @@ func (p groups) wake() {
 		return true
 	})
 	for _, g := range work.unfit {
-		g.waits, g.again = false, g.again || g.next == nil
+		g.waits, g.again = false, g.again || !g.goesOn
 		p.changes.taskGroup(g)
 	}
 	if clear(work.unfit); len(work.waiting) > 0 {

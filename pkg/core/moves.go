@@ -198,7 +198,7 @@ func (p *Partition) completeAt(app *application, at time.Time) {
 // complete ends an application that has been completing, or new, long enough.
 func (p *Partition) complete(app *application) {
 	if len(app.allocations) > 0 { // placeholders, which end first
-		gangs{p}.dismissRunning(app, "nothing is left to run")
+		gangs{p}.dismissRunning(app, false, "nothing is left to run")
 		p.completeAt(app, p.now.Add(p.options.CompletingDelay))
 		return
 	}

@@ -1,18 +1,27 @@
 package core
 
 import (
-	"iter"
+	"cmp"
+
+	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// placeholders are those of a task group that want the same amounts, run and may be replaced.
+// placeholders are those of a task group that run and may be replaced: the largest first, those
+// of one size in order.
 //
-//	first = the first in order of those on each node
+//	first = the first of those on each node
 type placeholders struct {
-	amounts resources.Amounts
-	on      map[*node]*askSet
-	first   askSet
+	on    map[*node]*askSet
+	first askSet
+	count int
+}
+
+func bySize(kinds *resources.Kinds) askSet {
+	return askSet{btree.NewG(8, func(a, b *request) bool {
+		return cmp.Or(kinds.Compare(b.Amounts, a.Amounts), inOrder(a, b)) < 0
+	})}
 }
 
 func (p *placeholders) has(r *request) bool {
@@ -20,20 +29,25 @@ func (p *placeholders) has(r *request) bool {
 	return on != nil && on.has(r)
 }
 
-func (p *placeholders) add(r *request) {
+func (p *placeholders) add(kinds *resources.Kinds, r *request) {
+	if p.on == nil {
+		p.on, p.first = map[*node]*askSet{}, bySize(kinds)
+	}
 	on := p.on[r.node]
 	if on == nil {
-		on = &askSet{}
+		set := bySize(kinds)
+		on = &set
 		p.on[r.node] = on
 	} else {
 		p.first.remove(on.head())
 	}
 	on.add(r)
 	p.first.add(on.head())
+	p.count++
 }
 
-// remove takes a placeholder out that is listed, and reports whether none is left.
-func (p *placeholders) remove(r *request) (empty bool) {
+// remove takes a placeholder out that is listed.
+func (p *placeholders) remove(r *request) {
 	on := p.on[r.node]
 	p.first.remove(on.head())
 	if on.remove(r) {
@@ -41,45 +55,36 @@ func (p *placeholders) remove(r *request) (empty bool) {
 	} else {
 		p.first.add(on.head())
 	}
-	return len(p.on) == 0
+	p.count--
+}
+
+// fitting is the first placeholder on a node that is as large as an ask; nil if there is none.
+func (p *placeholders) fitting(r *request, n *node) *request {
+	for placeholder := range p.on[n].all {
+		if r.Amounts.FitsIn(placeholder.Amounts) {
+			return placeholder
+		}
+	}
+	return nil
 }
 
 // A placeholderSearch is how far the asks of a class were compared with the placeholders of their
 // task group. It goes on in the next batch.
 type placeholderSearch struct {
-	class   *class
-	first   *request          // that they fit in; nil if none was found so far
-	last    *request          // that was looked at; nil if none was
-	amounts resources.Amounts // of the last one
+	fits *request // the first one that they fit in; nil if none was found so far
+	last *request // the first one of the node that was looked at last; nil if none was
+	over bool     // they are refused everywhere
 }
 
-// searchFor is the search for an ask: that of its class, or a new one.
-func (g *taskGroup) searchFor(kinds *resources.Kinds, r *request) *placeholderSearch {
-	s := &g.search
-	if s.class == r.class && s.first != nil {
-		if at, found := g.sizeOf(kinds, s.first.Amounts); !found || !g.sizes[at].has(s.first) {
-			*s = placeholderSearch{}
+// searchFor is the search for the asks of a class, or a new one.
+func (g *taskGroup) searchFor(c *class) *placeholderSearch {
+	s := g.searches[c]
+	if s == nil || s.fits != nil && !g.free.has(s.fits) {
+		s = &placeholderSearch{}
+		if g.searches == nil {
+			g.searches = map[*class]*placeholderSearch{}
 		}
-	}
-	if s.class != r.class {
-		*s = placeholderSearch{class: r.class}
+		g.searches[c] = s
 	}
 	return s
-}
-
-// sizesLeft are those that a search has not finished.
-func (g *taskGroup) sizesLeft(kinds *resources.Kinds, s *placeholderSearch) []*placeholders {
-	if s.last == nil {
-		return g.sizes
-	}
-	at, _ := g.sizeOf(kinds, s.amounts)
-	return g.sizes[at:]
-}
-
-// rest are the first placeholders of the nodes that a search has not looked at.
-func (p *placeholders) rest(kinds *resources.Kinds, s *placeholderSearch) iter.Seq[*request] {
-	if s.last == nil || kinds.Compare(p.amounts, s.amounts) != 0 {
-		return p.first.all
-	}
-	return p.first.after(s.last)
 }

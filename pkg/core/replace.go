@@ -1,8 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"maps"
 )
 
 // looksMax is how often placeholders are looked at for asks in one batch, one of each node and
@@ -24,116 +25,94 @@ func (p cycle) replace() (more bool) {
 }
 
 // replaceIn does so in one task group. It returns flush if it is to be called again. When it has
-// looked often enough, it goes on with the same ask after RetryDelay, so that each has its turn
-// however many are refused.
+// looked often enough, it goes on after RetryDelay, with the classes whose searches are not over, so
+// that each has its turn however many are refused.
 func (p cycle) replaceIn(g *taskGroup) outcome {
-	g.beginRound(p.refused.freed)
-	for _, r := range g.inTurn() {
+	if g.again || g.freed != p.refused.freed {
+		maps.DeleteFunc(g.searches, func(c *class, s *placeholderSearch) bool { return s.over || c.asks == 0 })
+	}
+	g.again, g.freed, g.goesOn = false, p.refused.freed, false
+	for _, r := range g.held.list() {
+		s := g.searches[r.class]
 		switch {
-		case g.free == 0:
-			g.next = nil
+		case g.free.count == 0:
 			return placed
 		case p.left <= 0:
 			return flush
-		case g.refused[r.class]:
+		case s != nil && s.over:
 			continue
 		}
 		switch p.replaceFor(g, r) {
 		case flush:
 			return flush
 		case busy, paused:
-			g.next = r
+			g.goesOn = true
 			gangs(p).later(g)
 			groups(p).soon()
 			return waits
 		case waits:
-			g.refused[r.class] = true // which is its own where nothing is known of what asks have in common
 			gangs(p).later(g)
 			groups(p).before(p.refused.everywhere(r.class))
 		case placed:
 			g.again = true
 		}
 	}
-	g.next = nil
 	return placed
-}
-
-// beginRound lets all classes be tried again if there may be a place for them now.
-func (g *taskGroup) beginRound(freed uint64) {
-	if g.refused == nil || g.again || g.freed != freed {
-		g.refused = map[*class]bool{}
-	}
-	g.again, g.freed = false, freed
-}
-
-// inTurn are the asks that wait for a placeholder, from the one where the last batch stopped.
-func (g *taskGroup) inTurn() []*request {
-	list := g.held.list()
-	if g.next == nil {
-		return list
-	}
-	at, _ := slices.BinarySearchFunc(list, g.next, inOrder)
-	return slices.Concat(list[at:], list[:at])
 }
 
 // replaceFor has an ask take the place of a placeholder: on its node if that takes asks and the
 // resource manager agrees, and elsewhere otherwise. One that is larger than all of them waits
 // for none. It returns busy or paused if it is to go on in another batch.
 func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
-	s := g.searchFor(p.kinds, r)
+	s := g.searchFor(r.class)
 	if s.last == nil {
 		p.refused.renew(r.class)
 	}
-	for _, size := range g.sizesLeft(p.kinds, s) {
-		fits := r.Amounts.FitsIn(size.amounts)
-		for placeholder := range size.rest(p.kinds, s) {
-			if p.groupWork.looks >= looksMax {
-				return busy
-			}
-			p.groupWork.looks++
-			if !fits {
-				s.last, s.amounts = size.first.last(), size.amounts
-				break
-			}
-			if s.first == nil {
-				s.first = placeholder
-			}
-			if placeholder.node.schedulable {
-				if result := p.predicates.mayReplace(r, placeholder); result != waits {
-					if result == placed {
-						g.search = placeholderSearch{}
-					}
-					return p.swapUnless(result, r, placeholder, nil)
-				}
-				p.separate(r)
-				p.refused.begin(r.class)
-				s.class = r.class
-			}
-			s.last, s.amounts = placeholder, size.amounts
+	for first := range g.free.first.after(s.last) {
+		if p.groupWork.looks >= looksMax {
+			return busy
 		}
+		p.groupWork.looks++
+		placeholder := g.free.fitting(r, first.node)
+		s.fits = cmp.Or(s.fits, placeholder)
+		if placeholder != nil && first.node.schedulable {
+			if result := p.predicates.mayReplace(r, placeholder); result != waits {
+				return p.swapUnless(result, r, placeholder, nil)
+			}
+			g.moveSearch(r, func() { p.separate(r) })
+			p.refused.begin(r.class)
+		}
+		s.last = first
 	}
-	return p.replaceElsewhere(g, r)
+	return p.replaceElsewhere(g, r, s)
+}
+
+// moveSearch has the search for an ask go on while it gets a class of its own.
+func (g *taskGroup) moveSearch(r *request, separate func()) {
+	c, s := r.class, g.searches[r.class]
+	if separate(); r.class != c {
+		delete(g.searches, c)
+		g.searches[r.class] = s
+	}
 }
 
 // replaceElsewhere has an ask take the place of a placeholder on another node, after it was
 // refused on the nodes of all. While its questions go on, the search stays where it is.
-func (p cycle) replaceElsewhere(g *taskGroup, r *request) outcome {
-	first := g.search.first
-	if first == nil {
-		g.search = placeholderSearch{}
+func (p cycle) replaceElsewhere(g *taskGroup, r *request, s *placeholderSearch) outcome {
+	if s.fits == nil {
+		delete(g.searches, r.class)
 		p.mismatch(g, r)
 		return placed
 	}
 	before := p.predicates.calls
-	n, result, _ := p.firstFeasible(r)
+	var n *node
+	var result outcome
+	g.moveSearch(r, func() { n, result, _ = p.firstFeasible(r) })
 	p.groupWork.looks += p.predicates.calls - before
-	if g.search.class = r.class; result == placed || result == waits {
-		g.search = placeholderSearch{}
-	}
-	if n == first.node {
+	if s.over = result == waits; n == s.fits.node {
 		n = nil
 	}
-	return p.swapUnless(result, r, first, n)
+	return p.swapUnless(result, r, s.fits, n)
 }
 
 // mayReplace asks whether an ask may run on the node of a placeholder once that has ended. Other
@@ -153,8 +132,8 @@ func (p *predicates) mayReplace(r, placeholder *request) outcome {
 	var add []AllocationKey
 	for _, other := range byKey(n.leaving()) {
 		remove = append(remove, other.Key)
-		if with := other.replacement(); with.node == nil {
-			add = append(add, with.ask.Key)
+		if other.pair.node == nil {
+			add = append(add, other.pair.ask.Key)
 		}
 	}
 	for _, other := range n.details.read().expected {
@@ -182,6 +161,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	if result != placed {
 		return result
 	}
+	delete(r.taskGroup().searches, r.class)
 	p.left--
 	placeholder.node.placedIn = p.batch
 	told := members{&p.ledger}.pair(r, placeholder, n)
@@ -203,11 +183,9 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 // mismatch gives up a placeholder for an ask that is larger: the ask waits for its turn like
 // any other, and the room of the placeholder is free once it has ended.
 func (p cycle) mismatch(g *taskGroup, r *request) {
-	for placeholder := range g.sizes[0].first.all {
-		p.tell(&AskReport{r.Allocation, fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
-		gangs(p).dismiss(placeholder, CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
-		break
-	}
+	placeholder := g.free.first.head()
+	p.tell(&AskReport{r.Allocation, fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
+	gangs(p).dismiss(placeholder, CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
 	r.wait.larger = true
 	gangs(p).let(g, r)
 }

@@ -34,6 +34,7 @@ type request struct {
 	eviction *eviction // nil for an allocation that may stay
 	// startsWith is the group without which it does not start; nil if it starts by itself.
 	startsWith *group
+	pair       *replacement // of a placeholder that is to end, and its ask
 }
 
 // A wait is what is known of an ask that was tried and not placed.
@@ -198,11 +199,12 @@ func (s *askSet) all(yield func(*request) bool) {
 	}
 }
 
-// after visits the asks that come after one, which may be in the set or not. The set must not
-// change meanwhile.
+// after visits the asks that come after one, which may be in the set or not; all of them after nil.
+// The set must not change meanwhile.
 func (s *askSet) after(r *request) func(yield func(*request) bool) {
 	return func(yield func(*request) bool) {
-		if s.tree == nil {
+		if s.tree == nil || r == nil {
+			s.all(yield)
 			return
 		}
 		s.tree.AscendGreaterOrEqual(r, func(other *request) bool { return other == r || yield(other) })

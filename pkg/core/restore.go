@@ -200,10 +200,7 @@ func (p gangs) restore(app *application, v *GangView) {
 			members{&p.ledger}.pair(r, placeholder, p.findNode(with.Node))
 			continue
 		}
-		if app.gang.replacements == nil {
-			app.gang.replacements = map[AllocationKey]*replacement{}
-		}
-		app.gang.replacements[placeholder.Key] = &replacement{placeholder: placeholder}
+		placeholder.pair = &replacement{placeholder: placeholder}
 	}
 	if !v.ExpiresAt.IsZero() {
 		p.timers.Set(&app.gang.timer, v.ExpiresAt, due{what: dueGang, application: app})

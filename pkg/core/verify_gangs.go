@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -25,15 +24,12 @@ func (v *verifier) gang(app *application) {
 		}
 		placeholders++
 		placed.Add(r.Amounts)
-		listed := false
-		if at, found := group.sizeOf(v.p.kinds, r.Amounts); found {
-			listed = group.sizes[at].has(r)
-		}
+		listed := group.free.has(r)
 		if wanted := r.eviction == nil && !r.replaced(); listed != wanted {
 			v.breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
 		}
 		if listed {
-			groups[group].free++
+			groups[group].free.count++
 		}
 	}
 	for _, r := range app.asks {
@@ -49,42 +45,28 @@ func (v *verifier) gang(app *application) {
 	for _, group := range g.groups {
 		checkTaskGroup(v, group, groups[group])
 	}
-	v.replacements(app)
 }
 
 // checkTaskGroup checks a task group against what was counted of it, and which of its asks wait for
 // placeholders.
 func checkTaskGroup(v *verifier, group, counted *taskGroup) {
 	of := fmt.Sprintf("task group %s of %s", group.name, group.application.id)
-	if counted.asks != group.asks || counted.free != group.free || counted.made != int64(group.held.len()) || counted.replaced != int64(group.others.len()) {
-		v.breaks("%s counts %d and %d placeholders and has %d and %d", of, group.asks, group.free, counted.asks, counted.free)
+	if counted.asks != group.asks || counted.free.count != group.free.count || counted.made != int64(group.held.len()) || counted.replaced != int64(group.others.len()) {
+		v.breaks("%s counts %d and %d placeholders and has %d and %d", of, group.asks, group.free.count, counted.asks, counted.free.count)
 	}
-	for _, size := range group.sizes {
-		firstPlaceholders(v, size)
+	for r := range group.free.first.all {
+		if !group.free.has(r) || group.free.on[r.node].head() != r {
+			v.breaks("placeholder %s is not the first one on its node", r.Key)
+		}
 	}
 	if !v.settled {
 		return
 	}
-	if r := group.overtaken(); r != nil {
-		v.breaks("ask %s waits for no placeholder, and %s, which comes later, does", r.Key, group.held.last().Key)
-	}
-	if group.held.len() < group.left() && slices.ContainsFunc(group.others.list(), group.mayAwaitPlaceholder) {
-		v.breaks("%s: an ask waits for no placeholder, and there is one left", of)
+	if r := group.nextToHold(); r != nil {
+		v.breaks("%s: ask %s waits for no placeholder, and there is one left or one that comes later waits", of, r.Key)
 	}
 	if group.held.len() > group.left() {
 		v.breaks("%s: %d asks wait for %d placeholders", of, group.held.len(), group.left())
-	}
-}
-
-// firstPlaceholders checks which placeholders of each node come first.
-func firstPlaceholders(v *verifier, size *placeholders) {
-	if size.first.len() != len(size.on) {
-		v.breaks("placeholders are on %d nodes, and on %d of them one comes first", len(size.on), size.first.len())
-	}
-	for r := range size.first.all {
-		if !size.has(r) || size.on[r.node].head() != r {
-			v.breaks("placeholder %s is not the first one on its node", r.Key)
-		}
 	}
 }
 
@@ -96,7 +78,7 @@ func checkMember(v *verifier, r *request, group, counted *taskGroup, pending *re
 		return
 	}
 	pairs := 0
-	if with := r.replacement(); with != nil && with.ask == r {
+	if r.pair != nil {
 		pairs++
 	}
 	if group.held.has(r) {
@@ -115,21 +97,19 @@ func checkMember(v *verifier, r *request, group, counted *taskGroup, pending *re
 	}
 }
 
-// replacements checks that each placeholder which is to end runs, and that its ask waits.
-func (v *verifier) replacements(app *application) {
-	for key, with := range app.gang.replacements {
-		if with.placeholder.Key != key && (with.ask == nil || with.ask.Key != key) {
-			v.breaks("application %s lists a replacement under %s", app.id, key)
-		}
-		if with.placeholder.node == nil || v.p.requests[with.placeholder.Key] != with.placeholder {
-			v.breaks("placeholder %s is to be replaced and does not run", with.placeholder.Key)
-		}
-		if with.ask != nil && (with.ask.node != nil || v.p.requests[with.ask.Key] != with.ask) {
-			v.breaks("%s takes the place of a placeholder and does not wait", with.ask.Key)
-		}
-		if with.ask != nil && !with.ask.Amounts.FitsIn(with.placeholder.Amounts) {
-			v.breaks("%s takes the place of %s, which is smaller", with.ask.Key, with.placeholder.Key)
-		}
+// checkPair checks that a placeholder which is to end runs, and that its ask waits.
+func checkPair(v *verifier, r *request) {
+	with := r.pair
+	switch {
+	case with.placeholder.pair != with || with.ask != nil && with.ask.pair != with || r != with.placeholder && r != with.ask:
+		v.breaks("%s is in no pair with %s", r.Key, with.placeholder.Key)
+	case with.placeholder.node == nil || v.p.requests[with.placeholder.Key] != with.placeholder:
+		v.breaks("placeholder %s is to be replaced and does not run", with.placeholder.Key)
+	case with.ask == nil:
+	case with.ask.node != nil || v.p.requests[with.ask.Key] != with.ask:
+		v.breaks("%s takes the place of a placeholder and does not wait", with.ask.Key)
+	case !with.ask.Amounts.FitsIn(with.placeholder.Amounts):
+		v.breaks("%s takes the place of %s, which is smaller", with.ask.Key, with.placeholder.Key)
 	}
 }
 
@@ -140,7 +120,7 @@ func (v *verifier) expected(n *node) {
 		v.breaks("node %s expects %d asks, and says %t", n.id, len(n.details.read().expected), n.expects)
 	}
 	for _, r := range n.details.read().expected {
-		if with := r.replacement(); with == nil || with.ask != r || with.node != n {
+		if with := r.pair; with == nil || with.ask != r || with.node != n {
 			v.breaks("node %s expects %s, which runs elsewhere", n.id, r.Key)
 		}
 	}
@@ -169,6 +149,9 @@ func checkGroups(v *verifier) {
 		counted[g] = &group{}
 	}
 	for _, r := range v.p.requests {
+		if r.pair != nil {
+			checkPair(v, r)
+		}
 		g := r.startsWith
 		if g == nil {
 			continue
