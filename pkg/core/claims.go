@@ -50,10 +50,12 @@ func (s *claims) countSlot(r *request, by int) {
 		r.wait.due.claim = s.now.Add(s.options.ReserveMax)
 	}
 	s.setTimer(r)
-	if !r.wait.claim.whole {
-		s.slotsGiven += by
-		r.class.slots.held += by
+	if r.wait.claim.whole {
+		r.startsWith.claims += by
+		return
 	}
+	s.slotsGiven += by
+	r.class.slots.held += by
 }
 
 // promise keeps the quota too of an ask with a required node: evictions are on their way for it,

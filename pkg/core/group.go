@@ -42,13 +42,12 @@ type group struct {
 	stays   int
 	done    int
 	asks    askSet
+	claims  int // of asks with the group
 
 	holds  bool   // its asks are held back
 	waits  bool   // they were tried together and did not fit
-	misfit bool   // the quotas have room for them
 	hinted bool   // the resource manager was told so
 	detail string // why they are held back
-	listed bool   // among those that are tried again later
 	change bool   // recorded, and not reacted to yet
 
 	needs []groupNeed // when they were tried and lacked room only
@@ -150,7 +149,9 @@ func (m members) enterGroup(r *request) {
 		m.changes.group(g)
 	}
 	g.members++
-	r.startsWith = g
+	if r.startsWith = g; r.node != nil {
+		m.countRunning(r, 1)
+	}
 	if g.least != least {
 		g.least = least
 		m.changes.group(g)
@@ -161,6 +162,9 @@ func (m members) leaveGroup(r *request) {
 	g := r.startsWith
 	if g == nil {
 		return
+	}
+	if r.node != nil {
+		m.countRunning(r, -1)
 	}
 	r.startsWith = nil
 	if g.members--; g.members == 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"sort"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -14,7 +13,7 @@ import (
 // What fits nowhere is passed over while enough others fit. The others are tried one by one once
 // the group runs.
 func (p cycle) startTogether(g *group) outcome {
-	if !p.groupWork.mayTry(p.batch) {
+	if p.groupWork.tries++; p.groupWork.tries > groupTriesMax {
 		return flush
 	}
 	p.work.Attempts++
@@ -48,7 +47,7 @@ func (p cycle) startTogether(g *group) outcome {
 		g.needs = nil
 		groups(p).soon()
 	}
-	if g.misfit = !plan.overQuota; g.misfit && !g.hinted {
+	if len(g.needs) > 0 && !g.hinted {
 		p.hints.later()
 	}
 	return waits
@@ -65,15 +64,14 @@ type groupPlan struct {
 	asks    []*request         // that may: by priority, those of a class together, the oldest first
 	found   map[*request]*node // of those for which there is one
 	on      map[*node]*plannedNode
+	uses    map[*application]*plannedUses
 	planned map[*account]*plannedUse
-	begin   map[*application]int // planned asks of those that do not count yet
-	kept    []*node              // on which its asks have claims
-	emptied []emptiedNode        // as if all had left there; nil at first
+	kept    []*node       // on which its asks have claims
+	emptied []emptiedNode // as if all had left there; nil at first
 	calls   int
 	over    int    // asks that their quotas had no room for
 	detail  string // why there are too few
 
-	overQuota bool // that is why
 	avoids    bool // nodes where binding failed are left out
 	exhausted bool // more nodes could be found, and no more questions are asked now
 }
@@ -94,17 +92,24 @@ type emptiedNode struct {
 	missing resources.Share
 }
 
-// plannedUse is what is planned of an account, beside what it is charged for.
+// plannedUse is what is planned of an account, beside what it is charged for, and plannedUses what
+// is of those of an application.
 type plannedUse struct {
+	account *account
 	resources.Sum
 	applications int // that count from then on
+}
+
+type plannedUses struct {
+	of     []*plannedUse
+	begins bool // it does not count yet
 }
 
 // newGroupPlan begins a plan for the asks of a group that may run now.
 func (p cycle) newGroupPlan(of *group) *groupPlan {
 	g := &groupPlan{
 		cycle: p, group: of, count: of.missing(), found: map[*request]*node{},
-		on: map[*node]*plannedNode{}, planned: map[*account]*plannedUse{}, begin: map[*application]int{},
+		on: map[*node]*plannedNode{}, uses: map[*application]*plannedUses{}, planned: map[*account]*plannedUse{},
 	}
 	for r := range of.asks.all {
 		if r.group == nil || keepsRoom(r) {
@@ -123,26 +128,16 @@ func (p cycle) newGroupPlan(of *group) *groupPlan {
 	return g
 }
 
-// alike is how many of the first of some asks are of one class and, if wanted, one application.
-func alike(asks []*request, application bool) int {
-	other := slices.IndexFunc(asks, func(r *request) bool {
-		return r.class != asks[0].class || application && r.application != asks[0].application
-	})
-	if other < 0 {
-		return len(asks)
-	}
-	return other
-}
-
 // needs are how many asks there are of which amounts, if they lack room only.
 func (g *groupPlan) needs() (list []groupNeed) {
 	if g.over > 0 || g.exhausted || len(g.asks) < g.group.asks.len() {
 		return nil
 	}
-	for rest := g.asks; len(rest) > 0; {
-		count := alike(rest, false)
-		list = append(list, groupNeed{rest[0].Amounts, int64(count)})
-		rest = rest[count:]
+	for i, r := range g.asks {
+		if i == 0 || r.class != g.asks[i-1].class {
+			list = append(list, groupNeed{amounts: r.Amounts})
+		}
+		list[len(list)-1].count++
 	}
 	return list
 }
@@ -150,119 +145,89 @@ func (g *groupPlan) needs() (list []groupNeed) {
 // make finds nodes for the first asks in order that fit, of those for which there are none yet.
 // Where none can be passed over, the quotas must have room for all of them first.
 func (g *groupPlan) make() outcome {
-	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *request) bool { return g.found[r] != nil })
-	all := len(rest) == g.count-len(g.found)
-	if all && len(g.withinQuotas(rest, len(rest))) < len(rest) {
-		g.overQuota = true
-		return waits
-	}
-	for len(rest) > 0 && len(g.found) < g.count {
-		within := rest[:alike(rest, false)]
-		rest = rest[len(within):]
-		if !all {
-			within = g.withinQuotas(within, g.count-len(g.found))
-		}
-		before := len(g.found)
-		if g.placeAlike(within) == flush {
-			return flush
-		}
-		if short := within[len(g.found)-before:]; len(short) > 0 {
-			g.plan(short, -1)
-			if all {
-				g.plan(rest, -1)
-				break
+	if g.emptied == nil && len(g.asks) == g.count {
+		for _, r := range g.asks {
+			if !g.hasQuota(r) {
+				return waits
 			}
+			g.charge(r)
+		}
+		g.uses, g.planned = map[*application]*plannedUses{}, map[*account]*plannedUse{}
+	}
+	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *request) bool { return g.found[r] != nil })
+	for len(rest) > 0 && len(g.found) < g.count && g.over <= len(g.asks)-g.count {
+		alike := rest
+		if other := slices.IndexFunc(rest, func(r *request) bool { return r.class != rest[0].class }); other > 0 {
+			alike = rest[:other]
+		}
+		rest = rest[len(alike):]
+		if result := g.placeAlike(alike); result == flush || result == waits && len(g.asks) == g.count {
+			return result
 		}
 	}
 	if len(g.found) == g.count {
 		return placed
 	}
 	g.detail = cmp.Or(g.detail, "too few of its members fit")
-	g.overQuota = g.over > len(g.asks)-g.count
 	return waits
 }
 
-// withinQuotas plans as many of some asks as are wanted and the quotas have room for. They may be
-// of several applications and users: what is too much for one is not for all.
-func (g *groupPlan) withinQuotas(asks []*request, wanted int) (within []*request) {
-	for len(asks) > 0 && len(within) < wanted {
-		same := asks[:alike(asks, true)]
-		asks = asks[len(same):]
-		same = same[:min(len(same), wanted-len(within))]
-		fit := len(same)
-		if !g.mayPlan(same) {
-			fit = sort.Search(len(same), func(i int) bool { return !g.mayPlan(same[:i+1]) })
-		}
-		g.plan(same[:fit], 1)
-		g.over += len(same) - fit
-		within = append(within, same[:fit]...)
+// usesOf is what is planned of the accounts of an application that have limits.
+func (g *groupPlan) usesOf(app *application) *plannedUses {
+	uses := g.uses[app]
+	if uses != nil {
+		return uses
 	}
-	return within
-}
-
-// mayPlan reports whether the accounts of asks that are alike have room for them beside what is planned.
-func (g *groupPlan) mayPlan(asks []*request) bool {
-	g.plan(asks, 1)
-	full := g.exceeds(asks[0])
-	g.plan(asks, -1)
-	g.detail = cmp.Or(full, g.detail)
-	return full == ""
-}
-
-// exceeds says which account of an ask has no room for what is planned; nothing if all have.
-func (g *groupPlan) exceeds(r *request) string {
-	for _, account := range r.application.accounts() {
+	uses = &plannedUses{begins: !app.counts}
+	g.uses[app] = uses
+	for _, account := range app.accounts() {
 		for ; account != nil; account = account.parent {
-			use := g.planned[account]
-			switch {
-			case !account.hasRoom(use.Amounts, r.class.importance):
-				return "the quota of " + account.subject.String()
-			case use.applications > 0 && account.applicationsMax > 0 && account.applications+use.applications > account.applicationsMax:
-				return "too many applications of " + account.subject.String()
+			if len(account.max) == 0 && account.applicationsMax == 0 {
+				continue
 			}
+			if g.planned[account] == nil {
+				g.planned[account] = &plannedUse{account: account}
+			}
+			uses.of = append(uses.of, g.planned[account])
 		}
 	}
-	return ""
+	return uses
 }
 
-// plan counts asks with all their accounts, or not any more, and their applications if these do
-// not count yet.
-func (g *groupPlan) plan(asks []*request, more int) {
-	for len(asks) > 0 {
-		same := asks[:alike(asks, true)]
-		asks = asks[len(same):]
-		app, begins := same[0].application, 0
-		if !app.counts {
-			before := g.begin[app]
-			g.begin[app] += more * len(same)
-			begins = min(g.begin[app], 1) - min(before, 1)
+// hasQuota reports whether the accounts of an ask have room for it beside what is planned. They may be
+// of several applications and users: what is too much for one is not for all.
+func (g *groupPlan) hasQuota(r *request) bool {
+	uses := g.usesOf(r.application)
+	for _, use := range uses.of {
+		a := use.account
+		switch {
+		case !a.hasRoom(use.Plus(r.Amounts), r.class.importance):
+			g.detail = "the quota of " + a.subject.String()
+		case uses.begins && a.applicationsMax > 0 && a.applications+use.applications >= a.applicationsMax:
+			g.detail = "too many applications of " + a.subject.String()
+		default:
+			continue
 		}
-		for _, account := range app.accounts() {
-			for ; account != nil; account = account.parent {
-				use := g.planned[account]
-				if use == nil {
-					use = new(plannedUse)
-					g.planned[account] = use
-				}
-				use.applications += begins
-				for _, r := range same {
-					if more > 0 {
-						use.Add(r.Amounts)
-					} else {
-						use.Sub(r.Amounts)
-					}
-				}
-			}
+		g.over++
+		return false
+	}
+	return true
+}
+
+// charge plans an ask with its accounts, and its application if that does not count yet.
+func (g *groupPlan) charge(r *request) {
+	uses := g.usesOf(r.application)
+	for _, use := range uses.of {
+		if use.Add(r.Amounts); uses.begins {
+			use.applications++
 		}
 	}
+	uses.begins = false
 }
 
 // placeAlike finds nodes for asks of one class: the first in order, one after the other, and
 // from the first again while there is room. Where nodes are packed, each is filled first.
 func (g *groupPlan) placeAlike(asks []*request) outcome {
-	if len(asks) == 0 {
-		return waits
-	}
 	for list := g.candidates(asks[0]); ; {
 		var with []*node
 		for n := range list {
@@ -270,7 +235,7 @@ func (g *groupPlan) placeAlike(asks []*request) outcome {
 			if g.fill(n, &asks) == flush {
 				return flush
 			}
-			if len(asks) == 0 {
+			if len(asks) == 0 || len(g.found) == g.count {
 				return placed
 			}
 			if len(asks) < before {
@@ -327,14 +292,22 @@ func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
 		on = &plannedNode{}
 		g.on[n] = on
 	}
-	for len(*asks) > 0 {
+	for len(*asks) > 0 && len(g.found) < g.count {
 		r := (*asks)[0]
 		if on.class != r.class {
 			on.class, on.room, on.agreed = r.class, g.roomOn(n, r).Minus(on.used), false
 		}
+		if !r.Amounts.FitsIn(on.room) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
+			return waits
+		}
+		if !g.hasQuota(r) {
+			*asks = (*asks)[1:] // others of its class may be of other applications
+			continue
+		}
 		if result := g.fits(r, n, on); result != placed {
 			return result
 		}
+		g.charge(r)
 		on.used.Add(r.Amounts)
 		on.room.Sub(r.Amounts)
 		on.asks = append(on.asks, r.Key)
@@ -362,12 +335,9 @@ func (g *groupPlan) roomOn(n *node, r *request) resources.Amounts {
 	return room
 }
 
-// fits reports whether an ask may run on a node beside what is planned there. A plan that has asked
-// often enough comes to nothing.
+// fits reports whether an ask for which there is room may run on a node beside what is planned there.
+// A plan that has asked often enough comes to nothing.
 func (g *groupPlan) fits(r *request, n *node, on *plannedNode) outcome {
-	if !r.Amounts.FitsIn(on.room) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
-		return waits
-	}
 	if g.emptied != nil {
 		return g.mayRunOn(r, n, on)
 	}
@@ -428,6 +398,6 @@ func (g *groupPlan) empty() outcome {
 	for _, on := range g.on {
 		on.class = nil
 	}
-	g.calls = 0
+	g.calls, g.over = 0, 0
 	return g.make()
 }

@@ -21,18 +21,16 @@ func (p groups) keepRoom(plan *groupPlan) {
 	if g.since.IsZero() {
 		g.since = p.now
 	}
-	if p.holder == g && (plan.overQuota || !g.until.After(p.now)) {
-		if !plan.overQuota {
-			g.since = p.now // others come first now
-		}
+	if p.holder == g && !g.until.After(p.now) {
+		g.since = p.now // others come first now
 		p.dropRoom()
 	}
-	if plan.overQuota || !p.isTurnOf(g) {
+	if !p.isTurnOf(g) {
 		return
 	}
 	wanted := plan.found
-	if plan.empty() != placed && !plan.exhausted {
-		wanted = nil // there is not enough room for all of them
+	if plan.over > len(plan.asks)-plan.count || plan.empty() != placed && !plan.exhausted {
+		wanted = nil // there is not enough quota or room for all of them
 	}
 	if (p.holder == g) == (len(wanted) == 0) {
 		p.dropRoom()
@@ -90,14 +88,4 @@ func (p groups) endClaim(r *request, why string) {
 	if c := r.claim(); c != nil && c.whole {
 		p.kept.end(r, why, LossOfRoom)
 	}
-}
-
-// claims is how many of its asks have claims with the group.
-func (g *group) claims() (count int) {
-	for r := range g.asks.all {
-		if c := r.claim(); c != nil && c.whole {
-			count++
-		}
-	}
-	return count
 }

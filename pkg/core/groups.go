@@ -17,8 +17,7 @@ type groupWork struct {
 	timer   timers.Timer[due]
 	woken   time.Time // when they were tried again last
 	all     time.Time // when all groups are, whatever has changed; zero is not at all
-	tried   uint64    // the batch in which groups were tried last
-	tries   int       // how many
+	tries   int       // of groups, in this batch
 
 	ready []*taskGroup // in which a placeholder may be replaced
 	looks int          // at placeholders for asks, in this batch
@@ -29,15 +28,6 @@ func (w *groupWork) any() bool { return len(w.waiting)+len(w.unfit) > 0 }
 
 // groupTriesMax is how many groups are tried in one batch.
 const groupTriesMax = 16
-
-// mayTry counts one more try in a batch, and reports whether there were not too many.
-func (w *groupWork) mayTry(batch uint64) bool {
-	if w.tried != batch {
-		w.tried, w.tries = batch, 0
-	}
-	w.tries++
-	return w.tries <= groupTriesMax
-}
 
 // react settles which asks are held back.
 func (p groups) react() {
@@ -95,36 +85,26 @@ func (p *Partition) letGo(r *request) {
 
 // retag takes what new tags say of the group of a request.
 func (p groups) retag(r *request) {
-	m := members{&p.ledger}
+	m, g := members{&p.ledger}, r.startsWith
 	name, least := r.groupName()
-	switch g := r.startsWith; {
-	case g == nil && name == "":
-	case g != nil && g.name == name:
+	if g != nil && g.name == name {
 		if g.least != least {
 			g.least, g.waits = least, false
 			p.changes.group(g)
 		}
-	case r.node != nil:
-		if g != nil {
-			m.countRunning(r, -1)
+		return
+	}
+	if g != nil && r.node == nil {
+		p.endClaim(r, "it left its group")
+		p.letGo(r)
+		g.resign(&p.ledger, r)
+	}
+	m.leaveGroup(r)
+	if m.enterGroup(r); r.startsWith != nil && r.node == nil {
+		if r.group != nil && r.startsWith.holds && !keepsRoom(r) {
+			p.extract(r)
 		}
-		m.leaveGroup(r)
-		if m.enterGroup(r); r.startsWith != nil {
-			m.countRunning(r, 1)
-		}
-	default:
-		if g != nil {
-			p.endClaim(r, "it left its group")
-			p.letGo(r)
-			g.resign(&p.ledger, r)
-		}
-		m.leaveGroup(r)
-		if m.enterGroup(r); r.startsWith != nil {
-			if r.group != nil && r.startsWith.holds && !keepsRoom(r) {
-				p.extract(r)
-			}
-			r.startsWith.join(&p.ledger, r)
-		}
+		r.startsWith.join(&p.ledger, r)
 	}
 }
 
@@ -132,8 +112,7 @@ func (p groups) retag(r *request) {
 // outside may have changed.
 func (p groups) later(g *group) {
 	work := &p.groupWork
-	if g.waits = true; !g.listed {
-		g.listed = true
+	if g.waits = true; !slices.Contains(work.waiting, g) {
 		work.waiting = append(work.waiting, g)
 	}
 	at := p.now.Add(p.options.RetryMax)
@@ -181,7 +160,7 @@ func (p groups) wake() {
 		if !all && p.isShort(g) {
 			return false
 		}
-		g.listed, g.waits = false, false
+		g.waits = false
 		p.changes.group(g)
 		return true
 	})
@@ -198,7 +177,7 @@ func (p groups) wake() {
 // isShort reports whether a group fits the nodes no better than when it was tried last: there are
 // not as many places as it lacks, for asks of each amounts.
 func (p groups) isShort(g *group) bool {
-	if p.holder == g && g.claims() < g.missing() {
+	if p.holder == g && g.claims < g.missing() {
 		return false // another node may be kept for it
 	}
 	spare := -int64(g.missing())
@@ -225,7 +204,7 @@ func (p groups) isShort(g *group) bool {
 // far as the quotas have room, since none starts alone.
 func (p groups) hint() {
 	for _, g := range p.groupWork.waiting {
-		if !g.waits || !g.misfit || g.hinted {
+		if !g.waits || len(g.needs) == 0 || g.hinted {
 			continue
 		}
 		g.hinted = true

@@ -127,7 +127,7 @@ func (p commands) apply(c Command) {
 func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	p.now = now
 	p.batch++
-	p.left, p.predicates.calls, p.skips = p.options.BatchMax, 0, skips{}
+	p.left, p.predicates.calls, p.groupWork.tries, p.skips = p.options.BatchMax, 0, 0, skips{}
 	p.expected = min(p.left, p.waiting)
 	p.costs.left = p.costs.limits.evaluations
 	p.react()

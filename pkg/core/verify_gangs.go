@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -158,6 +159,9 @@ func checkGroups(v *verifier) {
 		}
 		of := counted[g]
 		of.members++
+		if c := r.claim(); c != nil && c.whole {
+			of.claims++
+		}
 		if r.node != nil {
 			of.running++
 			if r.eviction == nil {
@@ -169,14 +173,14 @@ func checkGroups(v *verifier) {
 		}
 	}
 	for _, g := range v.p.together {
-		if of := counted[g]; g.stays != of.stays || g.running != of.running || g.members != of.members {
+		if of := counted[g]; g.stays != of.stays || g.running != of.running || g.members != of.members || g.claims != of.claims {
 			v.breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
 				g.name, g.members, g.running, g.stays, of.members, of.running, of.stays)
 		}
 		if hold := g.missing() > 0 && (g.asks.len() < g.missing() || g.waits); v.settled && hold != g.holds {
 			v.breaks("group %s misses %d with %d that wait, and holds is %t", g.name, g.missing(), g.asks.len(), g.holds)
 		}
-		if g.waits && !g.listed {
+		if g.waits && !slices.Contains(v.p.groupWork.waiting, g) {
 			v.breaks("group %s waits for nothing", g.name)
 		}
 		if g.until.IsZero() != (v.p.holder != g) {
