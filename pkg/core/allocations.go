@@ -219,7 +219,7 @@ func (p commands) keepAge(r *request, before *wait, since time.Time) {
 func (p commands) resize(r *request, to *Allocation) {
 	n, before := r.node, r.Amounts
 	if r.replaced() {
-		gangs(p).rejoin(r.pair.ask) // it may not fit any more
+		gangs(p).rejoin(r.pair().ask) // it may not fit any more
 	}
 	if r.Placeholder {
 		members{&p.ledger}.resize(r, to.Amounts)
@@ -250,7 +250,7 @@ func (p commands) makeKnown(a **Allocation) bool {
 // isToEnd reports whether the resource manager was told to end an allocation for its gang: it
 // is no ask again when it cannot be bound.
 func isToEnd(r *request) bool {
-	return r.eviction != nil && r.eviction.dismissed || r.pair != nil && r.pair.placeholder == r
+	return r.eviction != nil && r.eviction.dismissed || r.makesWay()
 }
 
 // learnKinds has the asks tried that wait for a kind which a node has.

@@ -105,10 +105,22 @@ func (r *request) taskGroup() *taskGroup {
 
 func compareGroup(g *taskGroup, name string) int { return strings.Compare(g.name, name) }
 
+// pair is the replacement that a placeholder or ask takes part in; nil if there is none.
+func (r *request) pair() *replacement {
+	if r.wait == nil {
+		return nil
+	}
+	return r.wait.pair
+}
+
+// makesWay reports whether the resource manager was told to end a placeholder for an ask, which may
+// wait no more.
+func (r *request) makesWay() bool { return r.pair() != nil && r.pair().placeholder == r }
+
 // replaced reports whether an ask takes the place of a placeholder: it is no victim, and its
 // room is not free once it has ended.
 func (r *request) replaced() bool {
-	return r.pair != nil && r.pair.placeholder == r && r.pair.ask != nil
+	return r.makesWay() && r.pair().ask != nil
 }
 
 // isHeld reports whether an ask is in no order because of its gang.
@@ -263,9 +275,9 @@ func (m members) resign(r *request) {
 // placeholder. It reports whether the resource manager was told before to end it.
 func (m members) pair(r, placeholder *request, n *node) (told bool) {
 	m.withhold(placeholder)
-	told = placeholder.pair != nil
-	r.pair = &replacement{placeholder, r, n}
-	placeholder.pair = r.pair
+	told = placeholder.pair() != nil
+	with := &replacement{placeholder, r, n}
+	r.waiting().pair, placeholder.waiting().pair = with, with
 	r.taskGroup().held.remove(r)
 	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
 	if n != nil {
@@ -280,11 +292,11 @@ func (m members) pair(r, placeholder *request, n *node) (told bool) {
 // part ends what an ask has of a placeholder, whose end the resource manager was told: the
 // place is open to another ask as long as it runs.
 func (m members) part(r *request) {
-	with := r.pair
+	with := r.pair()
 	if with == nil || with.ask != r {
 		return
 	}
-	r.pair, with.ask = nil, nil
+	r.wait.pair, with.ask = nil, nil
 	if n := with.node; n != nil {
 		with.node = nil
 		n.expectNot(r)

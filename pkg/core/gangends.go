@@ -41,7 +41,7 @@ func (p gangs) closed(r *request, n *node) {
 	if g == nil {
 		return
 	}
-	with := r.pair
+	with := r.pair()
 	if with == nil || with.ask == nil {
 		g.timedOut++
 		return

@@ -117,7 +117,7 @@ func (p gangs) dismissRunning(app *application, all bool, why string) {
 // dismiss has the resource manager end an allocation, unless it was told so already. Its
 // room is counted on like that of a victim.
 func (p gangs) dismiss(r *request, cause EndCause, why string) {
-	if r.eviction != nil || r.pair != nil && r.pair.placeholder == r {
+	if r.eviction != nil || r.makesWay() {
 		return
 	}
 	p.setEviction(r, &eviction{reported: true, dismissed: true, since: p.now})

@@ -68,11 +68,10 @@ func (a *application) viewedGang() *GangView {
 		v.Groups = append(v.Groups, TaskGroupView{group.name, group.least, group.made, group.replaced, group.timedOut})
 	}
 	for _, r := range byKey(a.allocations) {
-		with := r.pair
-		if with == nil || with.placeholder != r {
+		if !r.makesWay() {
 			continue
 		}
-		shown := Replacement{Placeholder: r.Key}
+		with, shown := r.pair(), Replacement{Placeholder: r.Key}
 		if with.ask != nil {
 			shown.Ask = with.ask.Key
 		}

@@ -132,8 +132,8 @@ func (p *predicates) mayReplace(r, placeholder *request) outcome {
 	var add []AllocationKey
 	for _, other := range byKey(n.leaving()) {
 		remove = append(remove, other.Key)
-		if other.pair.node == nil {
-			add = append(add, other.pair.ask.Key)
+		if other.pair().node == nil {
+			add = append(add, other.pair().ask.Key)
 		}
 	}
 	for _, other := range n.details.read().expected {

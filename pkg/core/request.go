@@ -34,29 +34,29 @@ type request struct {
 	eviction *eviction // nil for an allocation that may stay
 	// startsWith is the group without which it does not start; nil if it starts by itself.
 	startsWith *group
-	pair       *replacement // of a placeholder that is to end, and its ask
 }
 
 // A wait is what is known of an ask that was tried and not placed.
 type wait struct {
 	reason    Reason
 	detail    string
-	claim     *claim    // nil if nothing is kept for it
-	since     time.Time // when an ask first had no room on its required node
-	told      bool      // victims were told to end for it
-	tookEqual bool      // a victim that was told to end for it has its priority
-	ran       bool      // it ran after that, and its binding failed
-	unused    int       // how often victims ended for it and it did not run
-	unusedWhy string    // why it did not the last time
-	delayed   bool      // it is in no order until the time of its retry
-	held      bool      // it is in no order because of its gang or group
-	larger    bool      // than the placeholders of its task group: it waits for none
-	bindings  int       // that failed, one after the other
-	avoid     NodeID    // where binding failed last
-	former    NodeID    // where it was nominated before a restart, until that is looked at
-	quota     *queue    // whose quota it waits for while it is bound to a node
-	limit     *account  // the limit it waits for, of an ask with a required node
-	hinted    bool      // the resource manager was told that it fits on no node
+	claim     *claim       // nil if nothing is kept for it
+	since     time.Time    // when an ask first had no room on its required node
+	told      bool         // victims were told to end for it
+	tookEqual bool         // a victim that was told to end for it has its priority
+	ran       bool         // it ran after that, and its binding failed
+	unused    int          // how often victims ended for it and it did not run
+	unusedWhy string       // why it did not the last time
+	delayed   bool         // it is in no order until the time of its retry
+	held      bool         // it is in no order because of its gang or group
+	larger    bool         // than the placeholders of its task group: it waits for none
+	pair      *replacement // the one that it waits for; a placeholder that is to end for an ask has it too
+	bindings  int          // that failed, one after the other
+	avoid     NodeID       // where binding failed last
+	former    NodeID       // where it was nominated before a restart, until that is looked at
+	quota     *queue       // whose quota it waits for while it is bound to a node
+	limit     *account     // the limit it waits for, of an ask with a required node
+	hinted    bool         // the resource manager was told that it fits on no node
 
 	attempts  []PreemptionAttempt // the last ones, by trigger
 	plan      *preemptor.Decision // the last one to make room for it

@@ -200,7 +200,7 @@ func (p gangs) restore(app *application, v *GangView) {
 			members{&p.ledger}.pair(r, placeholder, p.findNode(with.Node))
 			continue
 		}
-		placeholder.pair = &replacement{placeholder: placeholder}
+		placeholder.waiting().pair = &replacement{placeholder: placeholder}
 	}
 	if !v.ExpiresAt.IsZero() {
 		p.timers.Set(&app.gang.timer, v.ExpiresAt, due{what: dueGang, application: app})

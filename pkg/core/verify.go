@@ -34,7 +34,7 @@ func (p *Partition) Verify() error {
 	v.applications()
 	v.queue(p.root)
 	v.limits()
-	checkGroups(&v)
+	checkMembers(&v)
 	v.totals()
 	v.classes()
 	checkClaims(&v)
@@ -174,8 +174,6 @@ func (v *verifier) applications() {
 			v.unknown += len(r.Unknown)
 		}
 		v.groups(app, ordered)
-		v.gang(app)
-		checkGroupOf(v, app)
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}
