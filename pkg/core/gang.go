@@ -179,43 +179,37 @@ func (m members) resize(r *request, to resources.Amounts) {
 // left is how many placeholders there are whose place no ask has.
 func (g *taskGroup) left() int { return g.asks + g.free.count }
 
-// seat books a placeholder that runs, and unseat takes it off the books.
-func (m members) seat(r *request) {
-	if g := r.taskGroup(); g != nil {
-		r.application.gang.placed.Add(r.Amounts)
-		r.application.gang.placeholders++
-		m.offer(r)
-	}
-}
-
-func (m members) unseat(r *request) {
-	if g := r.taskGroup(); g != nil {
-		r.application.gang.placed.Sub(r.Amounts)
-		r.application.gang.placeholders--
-		m.withhold(r)
-	}
-}
-
-// offer lists a placeholder that may be replaced: it runs, is no victim, and no ask takes
-// its place.
-func (m members) offer(r *request) {
-	g := r.taskGroup()
-	if g == nil || r.node == nil || r.eviction != nil || r.replaced() {
+// seat books a placeholder that runs, or takes one off the books.
+func (m members) seat(r *request, more int) {
+	if r.taskGroup() == nil {
 		return
 	}
-	if !g.free.has(r) {
-		g.free.add(m.kinds, r)
-		g.again = true
-		m.changes.taskGroup(g)
+	gang := r.application.gang
+	if gang.placeholders += more; more > 0 {
+		gang.placed.Add(r.Amounts)
+	} else {
+		gang.placed.Sub(r.Amounts)
 	}
+	m.offer(r, more > 0)
 }
 
-// withhold takes a placeholder out of the list of those that may be replaced.
-func (m members) withhold(r *request) {
-	if g := r.taskGroup(); g != nil && g.free.has(r) {
-		g.free.remove(r)
-		m.changes.taskGroup(g)
+// offer lists a placeholder if it may be replaced: it runs, is no victim, and no ask takes its place.
+func (m members) offer(r *request, runs bool) {
+	g := r.taskGroup()
+	if g == nil || r.node == nil {
+		return
 	}
+	may := runs && r.eviction == nil && !r.replaced()
+	if may == g.free.has(r) {
+		return
+	}
+	if may {
+		g.free.add(m.kinds, r)
+		g.again = true
+	} else {
+		g.free.remove(r)
+	}
+	m.changes.taskGroup(g)
 }
 
 // join books an ask with its task group.
@@ -265,23 +259,20 @@ func (m members) resign(r *request) {
 		g.others.remove(r)
 		m.part(r)
 	}
-	if r.wait != nil {
-		r.wait.held = false
-	}
 	m.changes.taskGroup(g)
 }
 
 // pair has an ask take the place of a placeholder, on a node or, with nil, on that of the
 // placeholder. It reports whether the resource manager was told before to end it.
 func (m members) pair(r, placeholder *request, n *node) (told bool) {
-	m.withhold(placeholder)
 	told = placeholder.pair() != nil
 	with := &replacement{placeholder, r, n}
 	r.waiting().pair, placeholder.waiting().pair = with, with
+	m.offer(placeholder, true)
 	r.taskGroup().held.remove(r)
 	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
 	if n != nil {
-		n.expect(r)
+		n.expect(r, true)
 		m.changes.node(n, nodeRetry)
 	}
 	m.touch(placeholder.node)
@@ -299,10 +290,10 @@ func (m members) part(r *request) {
 	r.wait.pair, with.ask = nil, nil
 	if n := with.node; n != nil {
 		with.node = nil
-		n.expectNot(r)
+		n.expect(r, false)
 		m.changes.node(n, nodeFreed|nodeRetry)
 	}
-	m.offer(with.placeholder)
+	m.offer(with.placeholder, true)
 	m.touch(with.placeholder.node)
 	m.changes.application(r.application, 0)
 }
@@ -316,20 +307,17 @@ func (m members) touch(n *node) {
 	}
 }
 
-// expect keeps room on the node for an ask that runs here when its placeholder has ended,
-// and expectNot gives it back.
-func (n *node) expect(r *request) {
+// expect keeps room on the node for an ask that runs here when its placeholder has ended, or gives
+// it back.
+func (n *node) expect(r *request, expects bool) {
 	d := n.details.change()
-	d.expected = append(d.expected, r)
-	d.awaited.Add(r.Amounts)
-	n.expects = true
-	n.recount()
-}
-
-func (n *node) expectNot(r *request) {
-	d := n.details.change()
-	d.expected = without(d.expected, r)
-	d.awaited.Sub(r.Amounts)
+	if expects {
+		d.expected = append(d.expected, r)
+		d.awaited.Add(r.Amounts)
+	} else {
+		d.expected = without(d.expected, r)
+		d.awaited.Sub(r.Amounts)
+	}
 	n.expects = len(d.expected) > 0
 	n.recount()
 }

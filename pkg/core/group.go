@@ -221,9 +221,6 @@ func (g *group) join(l *ledger, r *request) {
 
 func (g *group) resign(l *ledger, r *request) {
 	g.asks.remove(r)
-	if r.wait != nil {
-		r.wait.held = false
-	}
 	g.needs = nil
 	l.changes.group(g)
 }

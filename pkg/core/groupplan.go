@@ -18,13 +18,7 @@ func (p cycle) startTogether(g *group) outcome {
 	}
 	p.work.Attempts++
 	plan := p.newGroupPlan(g)
-	result := plan.make()
-	if result == waits && plan.avoids { // better there again than not at all
-		plan = p.newGroupPlan(g)
-		plan.avoids = false
-		result = plan.make()
-	}
-	switch result {
+	switch plan.make() {
 	case placed:
 		if p.holder == g {
 			groups(p).dropRoom()
@@ -45,7 +39,7 @@ func (p cycle) startTogether(g *group) outcome {
 	groups(p).later(g)
 	if plan.exhausted {
 		g.needs = nil
-		groups(p).soon()
+		groups(p).before(p.now.Add(p.options.RetryDelay))
 	}
 	if len(g.needs) > 0 && !g.hinted {
 		p.hints.later()
@@ -66,8 +60,7 @@ type groupPlan struct {
 	on      map[*node]*plannedNode
 	uses    map[*application]*plannedUses
 	planned map[*account]*plannedUse
-	kept    []*node       // on which its asks have claims
-	emptied []emptiedNode // as if all had left there; nil at first
+	emptied []closeNode // as if all had left there, those first where the group has claims; nil at first
 	calls   int
 	over    int    // asks that their quotas had no room for
 	detail  string // why there are too few
@@ -83,13 +76,6 @@ type plannedNode struct {
 	class  *class            // of the asks that were tried last
 	room   resources.Amounts // what is left for these
 	agreed bool              // the resource manager has agreed to them
-}
-
-// An emptiedNode is a node as if all had left that may: those where the group has claims come first.
-type emptiedNode struct {
-	*node
-	rank    int
-	missing resources.Share
 }
 
 // plannedUse is what is planned of an account, beside what it is charged for, and plannedUses what
@@ -117,11 +103,7 @@ func (p cycle) newGroupPlan(of *group) *groupPlan {
 		}
 		g.asks = append(g.asks, r)
 		g.avoids = g.avoids || r.wait != nil && r.wait.avoid != ""
-		if held := r.claim(); held != nil && !slices.Contains(g.kept, held.node) {
-			g.kept = append(g.kept, held.node)
-		}
 	}
-	slices.SortFunc(g.kept, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
 	slices.SortStableFunc(g.asks, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.class.key, b.class.key))
 	})
@@ -242,6 +224,10 @@ func (g *groupPlan) placeAlike(asks []*request) outcome {
 				with = append(with, n)
 			}
 		}
+		if len(with) == 0 && g.avoids { // better there again than not at all
+			g.avoids, list = false, g.candidates(asks[0])
+			continue
+		}
 		if len(with) == 0 {
 			g.detail = cmp.Or(g.detail, "no node has room for the rest of it")
 			return waits
@@ -250,10 +236,14 @@ func (g *groupPlan) placeAlike(asks []*request) outcome {
 	}
 }
 
+// keeps reports whether the group has a claim on a node.
+func (g *groupPlan) keeps(n *node) bool {
+	return slices.ContainsFunc(n.claims, func(r *request) bool { return r.startsWith == g.group && r.wait.claim.whole })
+}
+
 // candidates visits the nodes where the group has claims, then those with room in order, then those
 // that have room if what is kept there for less important asks is taken.
 func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
-	importance := r.class.importance
 	return func(yield func(*node) bool) {
 		for _, e := range g.emptied {
 			if !yield(e.node) {
@@ -263,25 +253,28 @@ func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
 		if g.emptied != nil {
 			return
 		}
-		for _, n := range g.kept {
-			if n.schedulable && !yield(n) {
-				return
-			}
+		if g.group.claims > 0 && !g.visit(g.keeps, yield) {
+			return
 		}
 		for n := g.order.first(r.Amounts); n != nil; n = g.order.next(n, r.Amounts) {
 			if !yield(n) {
 				return
 			}
 		}
-		if !g.importances.below(importance) {
-			return
-		}
-		for n := range g.allNodes {
-			if n.schedulable && n.yields(importance) && !r.Amounts.FitsIn(n.room) && !yield(n) {
-				return
-			}
+		if g.importances.below(r.class.importance) {
+			g.visit(func(n *node) bool { return n.yields(r.class.importance) && !r.Amounts.FitsIn(n.room) }, yield)
 		}
 	}
+}
+
+// visit visits those nodes that take asks for which a condition holds, by ID.
+func (g *groupPlan) visit(holds, yield func(*node) bool) (more bool) {
+	for n := range g.allNodes {
+		if n.schedulable && holds(n) && !yield(n) {
+			return false
+		}
+	}
+	return true
 }
 
 // fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
@@ -361,7 +354,7 @@ func (g *groupPlan) fits(r *request, n *node, on *plannedNode) outcome {
 // asked often enough keeps what it found, and the next one goes on. So it is where the batch has placed
 // something, of which the resource manager does not know yet.
 func (g *groupPlan) mayRunOn(r *request, n *node, on *plannedNode) outcome {
-	if on.agreed || g.options.Feasible == nil || slices.Contains(g.kept, n) {
+	if on.agreed || g.options.Feasible == nil || g.keeps(n) {
 		return placed
 	}
 	if g.calls++; g.calls > callsMax || g.predicates.wait(FurtherQuestion) > 0 {
@@ -385,16 +378,14 @@ func (g *groupPlan) empty() outcome {
 	}
 	for n := range g.allNodes {
 		if n.schedulable {
-			rank := 0
-			if !slices.Contains(g.kept, n) {
-				rank = 1
+			rank := 1
+			if g.keeps(n) {
+				rank = 0
 			}
-			g.emptied = append(g.emptied, emptiedNode{n, rank, g.asks[first].Amounts.MissingShare(n.free)})
+			g.emptied = append(g.emptied, closeNode{n, rank, g.asks[first].Amounts.MissingShare(n.free)})
 		}
 	}
-	slices.SortStableFunc(g.emptied, func(a, b emptiedNode) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), a.missing.Compare(b.missing))
-	})
+	slices.SortStableFunc(g.emptied, closeNode.compare)
 	for _, on := range g.on {
 		on.class = nil
 	}

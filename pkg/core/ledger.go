@@ -135,7 +135,7 @@ func (l *ledger) book(r *request, n *node) {
 	l.slotsDue = app.queue.addRunning(r) || l.slotsDue
 	app.allocations = addRequest(app.allocations, r, &r.at)
 	if r.Placeholder {
-		members{l}.seat(r)
+		members{l}.seat(r, 1)
 	}
 	if r.startsWith != nil {
 		members{l}.countRunning(r, 1)
@@ -149,7 +149,7 @@ func (l *ledger) unbook(r *request) {
 	app, n := r.application, r.node
 	l.stamp++
 	if r.Placeholder {
-		members{l}.unseat(r)
+		members{l}.seat(r, -1)
 	}
 	if r.startsWith != nil {
 		members{l}.countRunning(r, -1)
@@ -235,10 +235,8 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 			account.addEnding(r)
 		}
 	}
-	if r.Placeholder && e != nil {
-		members{l}.withhold(r)
-	} else if r.Placeholder {
-		members{l}.offer(r)
+	if r.Placeholder {
+		members{l}.offer(r, true)
 	}
 	r.node.view = nil
 	r.node.revision++

@@ -35,6 +35,7 @@ func (p *Partition) endWait(r *request) {
 		r.startsWith.resign(&p.ledger, r)
 	}
 	if r.wait != nil {
+		r.wait.held = false
 		passOn(&p.backlog, r)
 		p.kept.withdraw(r)
 		p.renominations.drop(r)

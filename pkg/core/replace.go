@@ -48,7 +48,7 @@ func (p cycle) replaceIn(g *taskGroup) outcome {
 		case busy, paused:
 			g.goesOn = true
 			gangs(p).later(g)
-			groups(p).soon()
+			groups(p).before(p.now.Add(p.options.RetryDelay))
 			return waits
 		case waits:
 			gangs(p).later(g)
@@ -64,6 +64,9 @@ func (p cycle) replaceIn(g *taskGroup) outcome {
 // resource manager agrees, and elsewhere otherwise. One that is larger than all of them waits
 // for none. It returns busy or paused if it is to go on in another batch.
 func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
+	if p.predicates.any() {
+		p.separate(r) // before its search begins, which is that of its class
+	}
 	s := g.searchFor(r.class)
 	if s.last == nil {
 		p.refused.renew(r.class)
@@ -79,7 +82,6 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 			if result := p.predicates.mayReplace(r, placeholder); result != waits {
 				return p.swapUnless(result, r, placeholder, nil)
 			}
-			g.moveSearch(r, func() { p.separate(r) })
 			p.refused.begin(r.class)
 		}
 		s.last = first
@@ -87,27 +89,16 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 	return p.replaceElsewhere(g, r, s)
 }
 
-// moveSearch has the search for an ask go on while it gets a class of its own.
-func (g *taskGroup) moveSearch(r *request, separate func()) {
-	c, s := r.class, g.searches[r.class]
-	if separate(); r.class != c {
-		delete(g.searches, c)
-		g.searches[r.class] = s
-	}
-}
-
 // replaceElsewhere has an ask take the place of a placeholder on another node, after it was
 // refused on the nodes of all. While its questions go on, the search stays where it is.
 func (p cycle) replaceElsewhere(g *taskGroup, r *request, s *placeholderSearch) outcome {
 	if s.fits == nil {
 		delete(g.searches, r.class)
-		p.mismatch(g, r)
+		p.giveUp(g, r)
 		return placed
 	}
 	before := p.predicates.calls
-	var n *node
-	var result outcome
-	g.moveSearch(r, func() { n, result, _ = p.firstFeasible(r) })
+	n, result, _ := p.firstFeasible(r)
 	p.groupWork.looks += p.predicates.calls - before
 	if s.over = result == waits; n == s.fits.node {
 		n = nil
@@ -180,9 +171,9 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	return placed
 }
 
-// mismatch gives up a placeholder for an ask that is larger: the ask waits for its turn like
+// giveUp gives up a placeholder for an ask that is larger: the ask waits for its turn like
 // any other, and the room of the placeholder is free once it has ended.
-func (p cycle) mismatch(g *taskGroup, r *request) {
+func (p cycle) giveUp(g *taskGroup, r *request) {
 	placeholder := g.free.first.head()
 	p.tell(&AskReport{r.Allocation, fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
 	gangs(p).dismiss(placeholder, CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))

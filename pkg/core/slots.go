@@ -263,6 +263,17 @@ func (c *class) unclaimed(holds func(*request) bool) (first *request) {
 	return first
 }
 
+// A closeNode is a node that comes close to having room for an ask, by how much of it is missing.
+type closeNode struct {
+	*node
+	rank    int // comes first
+	missing resources.Share
+}
+
+func (n closeNode) compare(other closeNode) int {
+	return cmp.Or(cmp.Compare(n.rank, other.rank), n.missing.Compare(other.missing))
+}
+
 // reserveTriesMax bounds how many nodes the resource manager is asked about for
 // one claim at a time. The next ones follow after RetryDelay.
 const reserveTriesMax = 16
@@ -271,12 +282,7 @@ const reserveTriesMax = 16
 // all has left that may leave, beside all other claims but one: where the largest missing share is
 // smallest, of those where claims of the class lasted for ReserveMax the least often.
 func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
-	type option struct {
-		node    *node
-		tried   int // in vain, for as long as a claim lasts
-		missing resources.Share
-	}
-	var options []option
+	var options []closeNode // by how often claims of the class lasted there in vain
 	for n := range s.allNodes {
 		switch {
 		case !n.schedulable || !s.mayHold(n, r, without) || r.class.refusedKept.has(n.slot, n.changedAt):
@@ -287,10 +293,10 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 					tried++
 				}
 			}
-			options = append(options, option{n, tried, r.Amounts.MissingShare(n.room)})
+			options = append(options, closeNode{n, tried, r.Amounts.MissingShare(n.room)})
 		}
 	}
-	slices.SortStableFunc(options, func(a, b option) int { return cmp.Or(cmp.Compare(a.tried, b.tried), a.missing.Compare(b.missing)) })
+	slices.SortStableFunc(options, closeNode.compare)
 	for tries, o := range options {
 		if tries == reserveTriesMax {
 			return nil, askOn
