@@ -56,7 +56,7 @@ type classTraits struct {
 	importance  int32 // the priority as the root sees it
 	preempts    bool  // room may be made for its asks; not for those that are nominated or back off
 	nominated   bool  // its asks are nominated
-	whole       bool  // they start with their whole gang: what fits one of them says nothing of others
+	whole       bool  // they start with their group: what fits one of them says nothing of others
 	constraints string
 }
 

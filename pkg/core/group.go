@@ -44,6 +44,7 @@ type group struct {
 	asks    askSet
 	claims  int // of asks with the group
 
+	runs   bool   // nothing is missing
 	holds  bool   // its asks are held back
 	waits  bool   // they were tried together and did not fit
 	hinted bool   // the resource manager was told so

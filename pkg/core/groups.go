@@ -48,6 +48,12 @@ func (p groups) settle(g *group) {
 	if missing <= 0 && p.holder == g {
 		p.dropRoom()
 	}
+	if runs := missing <= 0; runs != g.runs {
+		g.runs = runs
+		for r := range g.asks.all {
+			p.reclassify(r)
+		}
+	}
 	switch hold := missing > 0 && (g.asks.len() < missing || g.waits); {
 	case hold && !g.holds:
 		p.hold(g, awaitsMembers)
@@ -107,6 +113,9 @@ func (p groups) retag(r *request) {
 			p.extract(r)
 		}
 		r.startsWith.join(&p.ledger, r)
+	}
+	if r.node == nil {
+		p.reclassify(r)
 	}
 }
 
