@@ -45,8 +45,8 @@ func (p groups) react() {
 // waits for a change that may help, they stay held back.
 func (p groups) settle(g *group) {
 	missing := g.missing()
-	if missing <= 0 && p.holder == g {
-		p.dropRoom()
+	if p.holder == g && (missing <= 0 || g.asks.len() < missing) {
+		p.dropRoom() // it needs none, or could not use it
 	}
 	if runs := missing <= 0; runs != g.runs {
 		g.runs = runs
