@@ -87,14 +87,15 @@
 //
 // Gangs: asks that are placed together.
 //
-//	gangs.go        which asks wait for placeholders, time-outs, and what ends with them
+//	gangs.go        which asks wait for placeholders, and what ends with them
 //	gangends.go     what ends when placeholders time out, and what runs when one has ended
 //	placeholders.go which placeholders may be replaced, and how far a search for one has come
 //	replace.go      placeholders whose place an ask takes
 //	gangview.go     gangs for readers
-//	quorum.go       asks that start together; quorums.go, when they are tried
-//	quorumplan.go   and where they are placed
-//	wholegang.go    gangs that start with all their placeholders or none; gangroom.go keeps nodes for one of them
+//	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
+//	groups.go       when they are tried
+//	groupstart.go   they start, or room is kept for one group
+//	groupplan.go    where they are placed, or could be when all has left that may leave
 //
 // Preemption: evictions that make room.
 //

@@ -44,40 +44,40 @@ func TestLargeGangOnOneNode(t *testing.T) {
 	assert.NilError(t, p.Verify())
 }
 
-// TestWholeGangsThatAreShort: gangs that start whole are planned for when what came free may be enough
-// for them, and at once then, however many there are. Once a minute all are, whatever has changed.
-func TestWholeGangsThatAreShort(t *testing.T) {
-	const gangs, size, nodes, each = 16, 200, 30, 20
+// TestGroupsThatAreShort: groups are planned for when what came free may be enough for them, and at once
+// then, however many there are. Once a minute all are, whatever has changed. So it is with gangs that start
+// whole, and with asks that name their group.
+func TestGroupsThatAreShort(t *testing.T) {
+	t.Run("gangs", func(t *testing.T) { groupsThatAreShort(t, true) })
+	t.Run("named", func(t *testing.T) { groupsThatAreShort(t, false) })
+}
+
+func groupsThatAreShort(t *testing.T, gangs bool) {
+	const groups, size, nodes, each = 16, 200, 30, 20
 	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
-		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: true}}},
+		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: gangs}}},
 	}})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%02d", i)), Capacity: resources.Amounts{each}})
-		runs := ask("a", fmt.Sprintf("runs-%02d", i), each)
-		runs.Allocation.Node = core.NodeID(fmt.Sprintf("n%02d", i))
-		p.Apply(start, runs)
+		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%03d", i)), Capacity: resources.Amounts{each}})
+		fill(p, start, i, each)
 	}
-	for i := range gangs {
-		id := core.ApplicationID(fmt.Sprintf("gang-%02d", i))
-		p.Apply(start, core.AddApplication{ID: id, Queue: "root.q", Placeholders: resources.Amounts{size}})
-		for j := range size {
-			member := ask(id, fmt.Sprintf("%s-%03d", id, j), 1)
-			member.Allocation.Placeholder, member.Allocation.TaskGroup = true, "workers"
-			p.Apply(start, member)
-		}
+	for i := range groups {
+		addGroup(p, core.ApplicationID(fmt.Sprintf("group-%02d", i)), size, gangs)
 	}
 	now, before := untilQuiet(t, p, start, 30*time.Second), p.View().Work
 	tries := func() uint64 { return p.View().Work.Attempts - before.Attempts }
-	for i := range size/each - 1 {
-		p.Apply(now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("runs-%02d", i))})
+	free := func(i int) {
+		p.Apply(now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("runs-%03d", i))})
 		now = untilQuiet(t, p, now, 2*time.Second)
 	}
-	assert.Equal(t, tries(), uint64(0), "nine nodes have 180 places, and a gang needs 200")
+	for i := range size/each - 1 {
+		free(i)
+	}
+	assert.Equal(t, tries(), uint64(0), "nine nodes have 180 places, and a group needs 200")
 	now = untilQuiet(t, p, now, time.Minute)
-	assert.Equal(t, tries(), uint64(gangs), "after a minute")
+	assert.Equal(t, tries(), uint64(groups), "after a minute")
 
-	p.Apply(now, core.ReleaseAllocation{Application: "a", Key: "runs-09"})
-	untilQuiet(t, p, now, 2*time.Second)
-	assert.Equal(t, p.View().Work.Placements-before.Placements, uint64(size), "the first gang starts")
+	free(9)
+	assert.Equal(t, p.View().Work.Placements-before.Placements, uint64(size), "the first group starts")
 }

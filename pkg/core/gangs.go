@@ -42,7 +42,7 @@ func (p gangs) settle(g *taskGroup) {
 func (p gangs) let(g *taskGroup, r *request) {
 	g.held.remove(r)
 	g.others.add(r)
-	p.letGo(r)
+	groups(p).letGo(r)
 }
 
 // hold has one of the other asks wait for a placeholder.
@@ -132,7 +132,7 @@ func (p gangs) rejoin(r *request) {
 	members{&p.ledger}.part(r)
 	g := r.taskGroup()
 	g.others.add(r)
-	p.letGo(r)
+	groups(p).letGo(r)
 	p.changes.taskGroup(g)
 }
 
@@ -142,72 +142,4 @@ func (p gangs) forgetGang(app *application) {
 	of, work := func(g *taskGroup) bool { return g.application == app }, &p.groupWork
 	work.ready, work.unfit = slices.DeleteFunc(work.ready, of), slices.DeleteFunc(work.unfit, of)
 	p.changes.taskGroups = slices.DeleteFunc(p.changes.taskGroups, of)
-}
-
-// gangTimedOut is in the message of the change of state of an application whose placeholders
-// timed out. Resource managers look for it.
-const gangTimedOut = "ResourceReservationTimeout"
-
-// expire ends the placeholders of an application that were not replaced in time. The
-// resource manager hears of the state first: a release could be taken for progress. While the
-// settling time lasts, asks that take their places may be reported yet.
-func (p gangs) expire(app *application) {
-	if until := p.settling.end(); until.After(p.now) {
-		p.timers.Set(&app.gang.timer, until, due{what: dueGang, application: app})
-		return
-	}
-	why, all := "placeholder timed out", false
-	switch {
-	case app.state != Accepted:
-	case app.gang.style == Soft:
-		p.enter(app, Resuming, gangTimedOut)
-	default:
-		p.enter(app, Failing, gangTimedOut)
-		why, all = "the gang of the application timed out", true
-	}
-	for _, r := range byKey(app.asks) {
-		if !r.Placeholder && !all {
-			continue
-		}
-		if g := r.taskGroup(); g != nil && r.Placeholder {
-			g.timedOut++
-		}
-		p.tell(&ReleaseRequested{r.Allocation, CauseTimedOut, why})
-		commands(p).endAsk(r, CauseTimedOut)
-	}
-	p.dismissRunning(app, all, why)
-	p.follow(app)
-}
-
-// closed has the ask run that takes the place of a placeholder which has ended on a node.
-func (p gangs) closed(r *request, n *node) {
-	g := r.taskGroup()
-	if g == nil {
-		return
-	}
-	with := r.pair()
-	if with == nil || with.ask == nil {
-		g.timedOut++
-		return
-	}
-	ask, target := with.ask, n
-	if with.node != nil {
-		target = with.node
-	}
-	if target.gone {
-		g.timedOut++
-		p.rejoin(ask)
-		return
-	}
-	g.replaced++
-	settled := ask.wait != nil && ask.wait.tookEqual
-	p.endWait(ask)
-	ask.Allocation = ask.placedOn(target.id, p.now)
-	ask.Replaced, ask.Settled = true, settled
-	p.run(ask, target)
-	target.allowExcess()
-	ask.application.allowExcess()
-	p.changes.node(target, nodeRetry)
-	p.changes.placed = append(p.changes.placed, ask)
-	p.tell(Placed{ask.Allocation})
 }

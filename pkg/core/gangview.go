@@ -53,7 +53,7 @@ type Replacement struct {
 	Node        NodeID        // where the ask will run; empty if that is where the placeholder is
 }
 
-func (a *application) viewedGang() *GangView {
+func viewGang(a *application) *GangView {
 	g := a.gang
 	if g == nil {
 		return nil

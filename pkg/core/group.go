@@ -98,7 +98,7 @@ func (g *group) importance() int32 {
 
 // groupName says which group a request starts with, and how many of its members run at least. An
 // allocation that may run on one node only takes no part in one: it waits for something else.
-func (r *request) groupName() (name string, least int) {
+func groupName(r *request) (name string, least int) {
 	switch {
 	case r.TaskGroup != "" && r.taskGroup() != nil && r.application.gang.whole:
 		return "gang " + string(r.Application), 0
@@ -136,7 +136,7 @@ func (r *request) mustRun() (group string, stay, least int) {
 // enterGroup makes a request a member of the group that it starts with, and leaveGroup ends that.
 // It is in no list meanwhile.
 func (m members) enterGroup(r *request) {
-	name, least := r.groupName()
+	name, least := groupName(r)
 	if name == "" {
 		return
 	}

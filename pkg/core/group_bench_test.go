@@ -22,21 +22,7 @@ func fullBesideGroups(gangs bool) (*core.Partition, time.Time) {
 		fill(p, start, i, each)
 	}
 	for i := range groups {
-		id := core.ApplicationID(fmt.Sprintf("group-%02d", i))
-		add := core.AddApplication{ID: id, Queue: "root.q"}
-		if gangs {
-			add.Placeholders = resources.Amounts{size}
-		}
-		p.Apply(start, add)
-		for j := range size {
-			member := ask(id, fmt.Sprintf("%s-%04d", id, j), 1)
-			if member.Allocation.Placeholder = gangs; gangs {
-				member.Allocation.TaskGroup = "workers"
-			} else {
-				member.Allocation.Tags = quorumTags(string(id), size)
-			}
-			p.Apply(start, member)
-		}
+		addGroup(p, core.ApplicationID(fmt.Sprintf("group-%02d", i)), size, gangs)
 	}
 	now := start
 	for range 30 {
@@ -46,6 +32,26 @@ func fullBesideGroups(gangs bool) (*core.Partition, time.Time) {
 	return p, now
 }
 
+// addGroup adds a group of so many asks, all of which start together: the placeholders of a gang, or asks that
+// name it.
+func addGroup(p *core.Partition, id core.ApplicationID, size int, gang bool) {
+	add := core.AddApplication{ID: id, Queue: "root.q"}
+	if gang {
+		add.Placeholders = resources.Amounts{int64(size)}
+	}
+	p.Apply(start, add)
+	for j := range size {
+		member := ask(id, fmt.Sprintf("%s-%04d", id, j), 1)
+		if member.Allocation.Placeholder = gang; gang {
+			member.Allocation.TaskGroup = "workers"
+		} else {
+			member.Allocation.Tags = quorumTags(string(id), size)
+		}
+		p.Apply(start, member)
+	}
+}
+
+// fill has a node full.
 func fill(p *core.Partition, now time.Time, i int, each int64) {
 	runs := ask("a", fmt.Sprintf("runs-%03d", i), each)
 	runs.Allocation.Node = core.NodeID(fmt.Sprintf("n%03d", i))

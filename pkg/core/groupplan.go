@@ -8,45 +8,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// startTogether places as many asks of a group as must start together, or none: then they are
-// held back until something changes, and hold nothing meanwhile but what is kept for one group.
-// What fits nowhere is passed over while enough others fit. The others are tried one by one once
-// the group runs.
-func (p cycle) startTogether(g *group) outcome {
-	if p.groupWork.tries++; p.groupWork.tries > groupTriesMax {
-		return flush
-	}
-	p.work.Attempts++
-	plan := p.newGroupPlan(g)
-	switch plan.make() {
-	case placed:
-		if p.holder == g {
-			groups(p).dropRoom()
-		}
-		for _, ask := range plan.asks {
-			if n := plan.found[ask]; n != nil {
-				p.place(ask, n)
-			}
-		}
-		return placed
-	case flush:
-		return flush
-	case waits, paused, busy:
-	}
-	groups(p).hold(g, plan.detail)
-	g.needs = plan.needs()
-	groups(p).keepRoom(plan)
-	groups(p).later(g)
-	if plan.exhausted {
-		g.needs = nil
-		groups(p).before(p.now.Add(p.options.RetryDelay))
-	}
-	if len(g.needs) > 0 && !g.hinted {
-		p.hints.later()
-	}
-	return waits
-}
-
 // A groupPlan finds nodes for enough asks of a group. It changes nothing.
 //
 // When it has found too few, it may go on as if all had left that may leave, to say where room is

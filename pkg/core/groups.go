@@ -1,9 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -27,6 +25,9 @@ type groupWork struct {
 
 // any reports whether anything is to be tried again.
 func (w *groupWork) any() bool { return len(w.waiting)+len(w.unfit) > 0 }
+
+// groupRoomDelay is how long a group does not fit before room is kept for it.
+const groupRoomDelay = time.Minute
 
 // groupTriesMax is how many groups are tried in one batch.
 const groupTriesMax = 16
@@ -80,7 +81,7 @@ func (p groups) hold(g *group, detail string) {
 }
 
 // letGo puts an ask in order that was held back, unless its binding failed just now.
-func (p *Partition) letGo(r *request) {
+func (p groups) letGo(r *request) {
 	if !r.isHeld() {
 		return
 	}
@@ -94,7 +95,7 @@ func (p *Partition) letGo(r *request) {
 // retag takes what new tags say of the group of a request.
 func (p groups) retag(r *request) {
 	m, g := members{&p.ledger}, r.startsWith
-	name, least := r.groupName()
+	name, least := groupName(r)
 	if g != nil && g.name == name {
 		if g.least != least {
 			g.least, g.waits = least, false
@@ -223,71 +224,6 @@ func (p groups) hint() {
 			}
 		}
 	}
-}
-
-// groupRoomDelay is how long a group does not fit before room is kept for it.
-const groupRoomDelay = time.Minute
-
-// Without claims, small asks could take whatever comes free for ever, and a group would never
-// start. One group of a partition at a time has claims, so that no two wait for what the other
-// has: the most important one, of these the one that waits longest. As many of its asks as must
-// start claim their amounts on nodes, where all of them can run when all has left that may leave,
-// or none does. After ReserveMax it is the turn of others.
-
-// keepRoom keeps room for the group of a plan that came to nothing, if it is its turn.
-func (p groups) keepRoom(plan *groupPlan) {
-	g := plan.group
-	if g.since.IsZero() {
-		g.since = p.now
-	}
-	if p.holder == g && !g.until.After(p.now) {
-		g.since = p.now // others come first now
-		p.dropRoom()
-	}
-	if !p.isTurnOf(g) {
-		return
-	}
-	wanted := plan.found
-	if plan.over > len(plan.asks)-plan.count || plan.empty() != placed && !plan.exhausted {
-		wanted = nil // there is not enough quota or room for all of them
-	}
-	if (p.holder == g) == (len(wanted) == 0) {
-		p.dropRoom()
-	}
-	if len(wanted) == 0 {
-		return
-	}
-	if p.holder == nil {
-		p.holder, g.until = g, p.now.Add(p.options.ReserveMax)
-	}
-	for r := range g.asks.all {
-		if held := r.claim(); held != nil && held.node != wanted[r] {
-			p.endClaim(r, "its group has other nodes")
-		}
-	}
-	for r := range g.asks.all {
-		if n := wanted[r]; n != nil {
-			p.kept.reserve(r, n)
-		}
-	}
-}
-
-// isTurnOf reports whether room may be kept for a group now.
-func (p groups) isTurnOf(g *group) bool {
-	holder := p.holder
-	switch {
-	case p.options.ReserveDelay < 0:
-		return false
-	case holder == g:
-		return true
-	case g.since.Add(groupRoomDelay).After(p.now):
-		return false
-	}
-	return holder == nil || cmp.Or(
-		cmp.Compare(holder.importance(), g.importance()),
-		g.since.Compare(holder.since),
-		strings.Compare(g.name, holder.name),
-	) < 0
 }
 
 // dropRoom gives up what is kept for a group.

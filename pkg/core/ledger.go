@@ -109,17 +109,21 @@ func (l *ledger) register(a *Allocation, app *application) *request {
 	l.arrivals++
 	r := &request{Allocation: a, application: app, number: l.arrivals}
 	l.requests[a.Key] = r
-	if r.TaskGroup != "" && app != nil {
+	if app != nil && a.TaskGroup != "" {
 		members{l}.enroll(r)
 	}
-	members{l}.enterGroup(r)
+	if app != nil && (a.TaskGroup != "" || a.Tags[TagQuorum] != "") {
+		members{l}.enterGroup(r)
+	}
 	return r
 }
 
 // forget drops a request that is in no list any more.
 func (l *ledger) forget(r *request) {
 	delete(l.requests, r.Key)
-	members{l}.leaveGroup(r)
+	if r.startsWith != nil {
+		members{l}.leaveGroup(r)
+	}
 }
 
 // book charges an allocation to its node and to the accounts of its queue.

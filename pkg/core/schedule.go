@@ -69,7 +69,7 @@ func (p cycle) forgetRooms() (mayMake bool) {
 // try places an ordinary ask on the first node in order that has room. If there is
 // none, room is made for it, or it is put off with the reason.
 func (p cycle) try(r *request) outcome {
-	if startsTogether(r) {
+	if r.startsWith != nil && startsTogether(r) {
 		return p.startTogether(r.startsWith)
 	}
 	p.work.Attempts++

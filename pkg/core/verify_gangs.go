@@ -134,7 +134,7 @@ func (v *verifier) expected(n *node) {
 
 // checkGroupOf checks that a request belongs to the group that it names, and counts it.
 func checkGroupOf(v *verifier, r *request, counted *membersCounted) {
-	name, _ := r.groupName()
+	name, _ := groupName(r)
 	g := r.startsWith
 	switch {
 	case g == nil && name == "":

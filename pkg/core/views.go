@@ -130,7 +130,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),
-		Gang:        a.viewedGang(),
+		Gang:        viewGang(a),
 	}
 	return a.view
 }

@@ -24,7 +24,7 @@ func (g *game) restart() {
 	}
 }
 
-// claimText is what is kept on nodes, what is evicted there, and how gangs stand.
+// claimText is what is kept on nodes, what is evicted there, and how gangs and groups stand.
 func claimText(v *core.View) string {
 	var list []string
 	for _, n := range v.Nodes {
@@ -42,6 +42,9 @@ func claimText(v *core.View) string {
 		if app.Gang != nil {
 			list = append(list, fmt.Sprintf("%s is %+v", app.ID, *app.Gang))
 		}
+	}
+	for name, group := range v.Groups {
+		list = append(list, fmt.Sprintf("%s is %+v", name, group))
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")
