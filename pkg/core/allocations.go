@@ -20,7 +20,7 @@ func (p commands) refuse(a *Allocation, format string, args ...any) {
 // amounts for one that is known.
 func (p commands) addAllocation(a *Allocation) {
 	if kind, negative := a.Amounts.Negative(); negative {
-		p.refuse(a, "allocation %s %v: %s=%d", a.Key, ErrNegativeResources, p.kinds.Name(kind), a.Amounts.Of(kind))
+		p.refuse(a, "allocation %s contains negative resources: %s=%d", a.Key, p.kinds.Name(kind), a.Amounts.Of(kind))
 		return
 	}
 	known := p.requests[a.Key]
@@ -28,7 +28,7 @@ func (p commands) addAllocation(a *Allocation) {
 	case a.Key == "":
 		p.refuse(a, "an allocation without a key")
 	case a.Amounts.IsZero():
-		p.refuse(a, "allocation %s %v", a.Key, ErrNoResources)
+		p.refuse(a, "allocation %s contains no resources", a.Key)
 	case a.IsForeign():
 		p.takeForeign(a, known)
 	case known == nil:

@@ -72,7 +72,7 @@ func (p commands) removeApplication(id ApplicationID) {
 // One that runs already is taken whatever it holds.
 func checkGang(q *queue, c AddApplication) error {
 	if kind, negative := c.Placeholders.Negative(); negative {
-		return fmt.Errorf("%w of kind %d for its placeholders", ErrNegativeResources, kind)
+		return fmt.Errorf("contains negative resources of kind %d for its placeholders", kind)
 	}
 	if c.Forced {
 		return nil

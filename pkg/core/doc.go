@@ -28,7 +28,6 @@
 //	command.go      what can be asked of a partition
 //	event.go        what a partition did
 //	config.go       what a partition is built with
-//	message.go      amounts from and to the messages of the scheduler-interface
 //	applications.go commands about applications; allocations.go about asks and allocations
 //	placing.go      the queue of an application by rules, and queues that are made for it
 //	nodes.go        commands about nodes; configure.go a new configuration

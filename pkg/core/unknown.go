@@ -38,9 +38,14 @@ func (l *ledger) withKnown(a *Allocation, is func(name string) bool) *Allocation
 		}
 		known.Unknown[name] = quantity
 	}
-	// The kind is known already, since there was something of it.
-	_ = countUnknown(l.kinds, &known.Amounts, known.Unknown)
+	if kind, ok := l.kinds.Lookup(resources.UnknownKind); ok {
+		known.Amounts.Set(kind, sumOf(known.Unknown))
+	}
 	return &known
+}
+
+func sumOf(unknown map[string]int64) int64 {
+	return resources.Total(slices.Collect(maps.Values(unknown))...)
 }
 
 // awaitKinds lists an ask by the kinds that it wants and no node has.
@@ -77,15 +82,13 @@ func (a *Allocation) unknownKinds() string {
 
 // checkKinds says what is wrong about the unknown kinds of an ask that waits.
 func (l *ledger) checkKinds(r *request) error {
-	var sum int64
-	for name, quantity := range r.Unknown {
-		sum = resources.Total(sum, quantity)
+	for name := range r.Unknown {
 		if set := l.unknown[name]; set == nil || !set.has(r) || l.hasKind(name) {
 			return fmt.Errorf("ask %s wants %s: it is not listed, or a node has that", r.Key, name)
 		}
 	}
-	if kind, ok := l.kinds.Lookup(resources.UnknownKind); ok && r.Amounts.Of(kind) != sum {
-		return fmt.Errorf("ask %s wants %d of unknown kinds and counts %d", r.Key, sum, r.Amounts.Of(kind))
+	if kind, ok := l.kinds.Lookup(resources.UnknownKind); ok && r.Amounts.Of(kind) != sumOf(r.Unknown) {
+		return fmt.Errorf("ask %s wants %d of unknown kinds and counts %d", r.Key, sumOf(r.Unknown), r.Amounts.Of(kind))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -72,10 +73,10 @@ func (b *books) read(r *si.EventRecord) error {
 func (b *books) resized(event core.Event, kinds *resources.Kinds) {
 	switch e := event.(type) {
 	case *core.Resized:
-		amounts := quantities(core.ResourceOf(kinds, e.Amounts))
+		amounts := quantities(messages.ResourceOf(kinds, e.Amounts))
 		b.runs[string(e.Node)+" "+string(e.Key)], b.serves[string(e.Application)+" "+string(e.Key)] = amounts, amounts
 	case core.AskResized:
-		b.asks[string(e.Application)+" "+string(e.Key)] = quantities(core.ResourceOf(kinds, e.Amounts))
+		b.asks[string(e.Application)+" "+string(e.Key)] = quantities(messages.ResourceOf(kinds, e.Amounts))
 	}
 }
 
@@ -99,7 +100,7 @@ func seen(view *core.View, kinds *resources.Kinds) *books {
 	for _, n := range view.Nodes {
 		b.nodes[string(n.ID)] = true
 		for _, a := range append(slices.Clone(n.Allocations), n.ForeignAllocations...) {
-			amounts := quantities(core.ResourceOf(kinds, a.Amounts))
+			amounts := quantities(messages.ResourceOf(kinds, a.Amounts))
 			b.runs[string(n.ID)+" "+string(a.Key)] = amounts
 			if !a.IsForeign() {
 				b.serves[string(a.Application)+" "+string(a.Key)] = amounts
@@ -112,7 +113,7 @@ func seen(view *core.View, kinds *resources.Kinds) *books {
 			b.groups[string(app.ID)] = app.Group
 		}
 		for _, ask := range app.Asks {
-			b.asks[string(app.ID)+" "+string(ask.Key)] = quantities(core.ResourceOf(kinds, ask.Amounts))
+			b.asks[string(app.ID)+" "+string(ask.Key)] = quantities(messages.ResourceOf(kinds, ask.Amounts))
 		}
 	}
 	b.limited("", &view.Config.Root, kinds)
@@ -133,7 +134,7 @@ func (b *books) limited(above string, q *core.QueueConfig, kinds *resources.Kind
 		for i, most := range limit.Max {
 			amounts.Set(resources.Kind(i), most)
 		}
-		b.limits[fmt.Sprintf("%s %s %s", detail, owner.Name, above+q.Name)] = quantities(core.ResourceOf(kinds, amounts)) + message
+		b.limits[fmt.Sprintf("%s %s %s", detail, owner.Name, above+q.Name)] = quantities(messages.ResourceOf(kinds, amounts)) + message
 	}
 	for i := range q.Queues {
 		b.limited(above+q.Name+".", &q.Queues[i], kinds)

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -57,7 +58,7 @@ func (d queueChanges) compare(above string, before, after *core.QueueConfig) {
 		d.queueChanged(path, si.EventRecord_QUEUE_MAX, d.maxOf(after, above), "")
 	}
 	if !before.Guaranteed.Equal(after.Guaranteed) {
-		d.queueChanged(path, si.EventRecord_QUEUE_GUARANTEED, core.ResourceOf(d.kinds, after.Guaranteed), "")
+		d.queueChanged(path, si.EventRecord_QUEUE_GUARANTEED, messages.ResourceOf(d.kinds, after.Guaranteed), "")
 	}
 	d.compareLimits(path, before.Limits, after.Limits)
 	d.compareChildren(path, before, after)
@@ -93,7 +94,7 @@ func leaf(q *core.QueueConfig, above string) bool {
 // configured.
 func (d queueChanges) maxOf(q *core.QueueConfig, above string) *si.Resource {
 	if above == "" && len(q.Max) == 0 {
-		return core.ResourceOf(d.kinds, d.total)
+		return messages.ResourceOf(d.kinds, d.total)
 	}
 	return d.limits(q.Max)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -44,7 +45,7 @@ func (r *Recorder) Record(records []*si.EventRecord, step Step) []*si.EventRecor
 		r.convert(event)
 		r.follow(event)
 		if total, changed := totalAfter(event); changed && r.root != "" {
-			r.queueChanged(r.root, si.EventRecord_QUEUE_MAX, core.ResourceOf(r.kinds, total), "")
+			r.queueChanged(r.root, si.EventRecord_QUEUE_MAX, messages.ResourceOf(r.kinds, total), "")
 		}
 	}
 	records, r.records = r.records, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -94,10 +95,10 @@ func (c *conversion) notice(event core.Event) {
 			EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: endDetails[e.Cause], Resource: c.resource(e.Amounts),
 		})
 	case *core.NodeAdded:
-		c.node(e.ID, si.EventRecord_ADD, si.EventRecord_DETAILS_NONE, core.ResourceOf(c.kinds, e.Capacity))
+		c.node(e.ID, si.EventRecord_ADD, si.EventRecord_DETAILS_NONE, messages.ResourceOf(c.kinds, e.Capacity))
 		c.schedulable(e.ID, e.Schedulable)
 	case *core.NodeResized:
-		c.node(e.ID, si.EventRecord_SET, si.EventRecord_NODE_CAPACITY, core.ResourceOf(c.kinds, e.Capacity))
+		c.node(e.ID, si.EventRecord_SET, si.EventRecord_NODE_CAPACITY, messages.ResourceOf(c.kinds, e.Capacity))
 	case *core.NodeRemoved:
 		c.node(e.ID, si.EventRecord_REMOVE, si.EventRecord_NODE_DECOMISSION, nil)
 	case *core.NodeSchedulable:
@@ -122,7 +123,7 @@ func (c *conversion) notice(event core.Event) {
 	case *core.QueueRemoved:
 		c.dynamicQueue(e.Queue, si.EventRecord_REMOVE)
 	case *core.QueueReport:
-		c.queueChanged(string(e.Queue), si.EventRecord_QUEUE_PREEMPTION, core.ResourceOf(c.kinds, e.Freed), e.Message)
+		c.queueChanged(string(e.Queue), si.EventRecord_QUEUE_PREEMPTION, messages.ResourceOf(c.kinds, e.Freed), e.Message)
 	}
 }
 

@@ -3,7 +3,7 @@ package events
 import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -30,7 +30,7 @@ func (c *conversion) resource(amounts resources.Amounts) *si.Resource {
 	s := &c.shared
 	switch {
 	case len(amounts) == 0:
-		return core.ResourceOf(c.kinds, amounts)
+		return messages.ResourceOf(c.kinds, amounts)
 	case s.last.at(amounts):
 		return s.last.message
 	}
@@ -40,7 +40,7 @@ func (c *conversion) resource(amounts resources.Amounts) *si.Resource {
 		s.last = known
 	case s.last.message != nil && s.last.amounts.Equal(amounts): // alike, though not shared
 	default:
-		s.last = amountsMessage{amounts, core.ResourceOf(c.kinds, amounts)}
+		s.last = amountsMessage{amounts, messages.ResourceOf(c.kinds, amounts)}
 		if s.of == nil || len(s.of) >= sharedMax {
 			s.of = map[*int64]amountsMessage{}
 		}

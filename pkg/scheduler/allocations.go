@@ -10,6 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 )
 
 // tagRequiredNode names the only node an allocation may run on.
@@ -65,10 +66,10 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 	if err != nil {
 		return to, nil, err
 	}
-	amounts, unknown, err := core.WantedOf(c.kinds, a.ResourcePerAlloc, c.read)
+	amounts, unknown, err := messages.WantedOf(c.kinds, a.ResourcePerAlloc, c.read)
 	c.read = amounts
 	if err == nil && amounts.IsZero() {
-		err = core.ErrNoResources
+		err = messages.ErrNoResources
 	}
 	if err != nil {
 		return to, nil, fmt.Errorf("allocation %w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -120,7 +121,7 @@ func (c *conversion) placeholders(sum *si.Resource) (resources.Amounts, error) {
 	if sum == nil {
 		return nil, nil
 	}
-	amounts, unknown, err := core.WantedOf(c.kinds, sum, nil)
+	amounts, unknown, err := messages.WantedOf(c.kinds, sum, nil)
 	if err != nil {
 		return nil, fmt.Errorf("placeholders %w", err)
 	}

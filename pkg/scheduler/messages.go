@@ -4,6 +4,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -87,7 +88,7 @@ type sharedResource struct {
 func (m *messageMaker) resource(amounts resources.Amounts) *si.Resource {
 	kept := &m.shared[placeOf(amounts)]
 	if kept.message == nil || !kept.amounts.Equal(amounts) {
-		*kept = sharedResource{amounts, core.ResourceOf(m.kinds, amounts)}
+		*kept = sharedResource{amounts, messages.ResourceOf(m.kinds, amounts)}
 	}
 	return kept.message
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -68,7 +69,7 @@ func (c *conversion) capacity(r *si.Resource) (resources.Amounts, error) {
 	if r == nil {
 		return nil, nil
 	}
-	amounts, err := core.AmountsOf(c.kinds, r)
+	amounts, err := messages.AmountsOf(c.kinds, r)
 	if err != nil {
 		return nil, fmt.Errorf("capacity %w", err)
 	}

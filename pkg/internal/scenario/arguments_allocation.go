@@ -10,6 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 )
 
 // tagged is the argument of one tag: tag.NAME=value.
@@ -26,7 +27,7 @@ func (a *arguments) addUnknown(allocation *core.Allocation) {
 			message.Resources[name] = &si.Quantity{Value: a.number(key)}
 		}
 	}
-	amounts, names, err := core.WantedOf(a.kinds, message, nil)
+	amounts, names, err := messages.WantedOf(a.kinds, message, nil)
 	if err != nil {
 		a.fail("%w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -69,7 +70,7 @@ func last[T any](p *requestBuilder, fresh T) T {
 func (p *requestBuilder) partition() string { return p.live.scenario.Config.Name }
 
 func (p *requestBuilder) amounts(a resources.Amounts) *si.Resource {
-	return core.ResourceOf(p.live.scenario.Kinds, a)
+	return messages.ResourceOf(p.live.scenario.Kinds, a)
 }
 
 func (p *requestBuilder) addNode(c core.AddNode) {

@@ -13,6 +13,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -97,7 +98,7 @@ func (c *Cluster) constraints(key core.AllocationKey) string {
 func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 	for _, n := range c.snapshot.Nodes() {
 		c.nodes[n.Name] = n
-		amounts, err := core.AmountsOf(c.kinds, pods.NodeResources(n))
+		amounts, err := messages.AmountsOf(c.kinds, pods.NodeResources(n))
 		if err != nil {
 			continue // a node of absurd amounts takes nothing
 		}
@@ -146,7 +147,7 @@ func (c *Cluster) tell(e *entry) {
 	if e.takes == nil {
 		e.takes = pods.Resources(pod)
 	}
-	amounts, unknown, err := core.WantedOf(c.kinds, e.takes, nil)
+	amounts, unknown, err := messages.WantedOf(c.kinds, e.takes, nil)
 	if err != nil {
 		c.say(err.Error())
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 )
 
 // historyDump is what the laws read of the state of a shim.
@@ -152,7 +153,7 @@ func (w *historyWorld) expected(pod *v1.Pod, waits string) string {
 
 // checkEntry compares what the core has of a pod with the pod.
 func (w *historyWorld) checkEntry(pod *v1.Pod, entry historyEntry, problem func(string, ...any)) {
-	amounts, _, err := core.WantedOf(w.m.Kinds(), pods.Resources(pod), nil)
+	amounts, _, err := messages.WantedOf(w.m.Kinds(), pods.Resources(pod), nil)
 	w.api.must(err)
 	if len(entry.Unknown) == 0 && !entry.Amounts.Equal(amounts) {
 		problem("%s takes %s and has %s", pod.Name, w.m.Kinds().Format(amounts), w.m.Kinds().Format(entry.Amounts))

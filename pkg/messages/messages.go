@@ -1,4 +1,5 @@
-package core
+// Package messages reads amounts from messages of the scheduler-interface, and writes them.
+package messages
 
 import (
 	"errors"
@@ -13,10 +14,11 @@ import (
 
 // Reasons why amounts in a message are refused.
 var (
-	ErrNoResources       = errors.New("contains no resources")
-	ErrNegativeResources = errors.New("contains negative resources")
-	errManyUnknown       = fmt.Errorf("names more than %d resource kinds that are not known", unknownMax)
-	errReservedKind      = fmt.Errorf("%q is no name of a resource kind", resources.UnknownKind)
+	ErrNoResources = errors.New("contains no resources")
+
+	errNegative     = errors.New("contains negative resources")
+	errManyUnknown  = fmt.Errorf("names more than %d resource kinds that are not known", unknownMax)
+	errReservedKind = fmt.Errorf("%q is no name of a resource kind", resources.UnknownKind)
 )
 
 // unknownMax is how many kinds one allocation may name that are not known.
@@ -24,8 +26,7 @@ const unknownMax = 16
 
 // AmountsOf reads the resources of a message that makes kinds known, such as the capacity
 // of a node. Zero quantities are left out. The error is that of kinds.Intern for a name
-// or too many kinds, or wraps ErrNegativeResources and names the first kind by name
-// that is negative.
+// or too many kinds, or names the first kind by name that is negative.
 func AmountsOf(kinds *resources.Kinds, r *si.Resource) (resources.Amounts, error) {
 	amounts, unknown, err := read(kinds, r, nil)
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
@@ -47,24 +48,14 @@ func WantedOf(kinds *resources.Kinds, r *si.Resource, into resources.Amounts) (a
 	if err == nil && len(unknown) > unknownMax {
 		err = errManyUnknown
 	}
-	if err == nil && unknown != nil {
-		err = countUnknown(kinds, &amounts, unknown)
+	if err != nil || unknown == nil {
+		return amounts, unknown, err
+	}
+	kind, err := kinds.Intern(resources.UnknownKind)
+	if err == nil {
+		amounts.Set(kind, resources.Total(slices.Collect(maps.Values(unknown))...))
 	}
 	return amounts, unknown, err
-}
-
-// countUnknown sets how much amounts hold of kinds that are not known.
-func countUnknown(kinds *resources.Kinds, amounts *resources.Amounts, unknown map[string]int64) error {
-	kind, err := kinds.Intern(resources.UnknownKind)
-	if err != nil {
-		return err
-	}
-	var sum int64
-	for _, quantity := range unknown {
-		sum = resources.Total(sum, quantity)
-	}
-	amounts.Set(kind, sum)
-	return nil
 }
 
 // read reads the resources of a message into amounts, and apart those of kinds that are not
@@ -99,7 +90,7 @@ func read(kinds *resources.Kinds, r *si.Resource, into resources.Amounts) (amoun
 		unknown[name] = value
 	}
 	if negative != "" {
-		return nil, nil, fmt.Errorf("%w: %s=%d", ErrNegativeResources, negative, r.Resources[negative].GetValue())
+		return nil, nil, fmt.Errorf("%w: %s=%d", errNegative, negative, r.Resources[negative].GetValue())
 	}
 	return amounts, unknown, nil
 }
