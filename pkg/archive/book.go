@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 // A Book is what one partition has been. One goroutine writes it, with Observe; any
@@ -115,7 +116,7 @@ func (b *Book) observe(event core.Event) {
 		}
 	case *core.AskReport:
 		b.explain(e.Allocation, e.Message)
-	case *core.AskWaits:
+	case *reports.AskWaits:
 		b.explain(e.Allocation, e.Message)
 	case *core.ApplicationAccepted:
 		b.accepted(e)

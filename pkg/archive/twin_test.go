@@ -9,6 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -232,7 +233,7 @@ func naiveReasons(moments []moment, id core.ApplicationID, key core.AllocationKe
 				if e.Key == key {
 					said = append(said, StateChange{m.Now, "", e.Message})
 				}
-			case *core.AskWaits:
+			case *reports.AskWaits:
 				if e.Key == key {
 					said = append(said, StateChange{m.Now, "", e.Message})
 				}

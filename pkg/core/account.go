@@ -217,9 +217,8 @@ func (l *ledger) recount(app *application) {
 		return
 	}
 	app.counts = counts
-	if app.heldBy != NotTried {
-		l.tell(&ApplicationHeld{ID: app.id, Queue: app.queue.path, Reason: app.heldBy})
-		app.heldBy = NotTried
+	if counts && app.isCapped() {
+		l.tell(&ApplicationHeld{ID: app.id, Queue: app.queue.path})
 	}
 	by := 1
 	if !counts {

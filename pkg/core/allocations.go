@@ -187,13 +187,10 @@ func (p commands) retagOwn(r *request, tags map[string]string) {
 
 // resizeAsk has an ask wait on with the amounts of another.
 func (p commands) resizeAsk(r *request, to *Allocation) {
-	before, since, said := r.wait, r.class.since, r.told
+	before, since := r.wait, r.class.since
 	p.endWait(r)
 	r.Allocation = r.resized(to)
 	p.ask(r)
-	if said != nil {
-		r.told = &told{at: said.at} // the amounts in it are not right any more
-	}
 	p.keepAge(r, before, since)
 	p.tell(AskResized{r.Allocation})
 }

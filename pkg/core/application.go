@@ -34,12 +34,11 @@ type application struct {
 	submitted time.Time // or when its oldest ask was created, if that is earlier
 
 	state      State
-	dated      bool   // submitted was stated, so it stays
-	changed    bool   // recorded, and not reacted to yet
-	ran        bool   // something was placed since it had nothing
-	counts     bool   // for limits of applications: it ran, or quota is kept for it
-	heldBy     Reason // the limit of applications that was told of, until it counts; or NotTried
-	keeps      int32  // asks for which quota is kept
+	dated      bool  // submitted was stated, so it stays
+	changed    bool  // recorded, and not reacted to yet
+	ran        bool  // something was placed since it had nothing
+	counts     bool  // for limits of applications: it ran, or quota is kept for it
+	keeps      int32 // asks for which quota is kept
 	since      time.Time
 	completion *timers.Timer[due] // when it ends by itself; nil before that is first known
 	failures   *failures          // nil before any

@@ -69,7 +69,7 @@ func TestDecisionsDoNotDependOnCostLimits(t *testing.T) {
 				if fx, is := h.step().(core.Effects); is {
 					for _, e := range fx {
 						switch e.(type) {
-						case *core.AskReport, *core.AskWaits:
+						case *core.AskReport:
 						default:
 							fmt.Fprintln(&b, eventText(e))
 						}

@@ -40,6 +40,7 @@
 //	backoff.go      room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
 //	keptview.go     what is kept from an ask, for readers
+//	walk.go         what waits, step by step, for a reader that tells people why
 //	restore.go      a partition made from a view
 //	verifier.go     what is counted anew, and the first law that is broken
 //	verify.go       checks the laws; verify_claims.go that what is kept is counted, can be used, and
@@ -82,7 +83,6 @@
 //	                for which nothing is evicted, places.go in how many places they fit
 //	appbackoff.go   applications that are not tried for a while, as many of their asks failed
 //	hints.go        asks that only more nodes can help
-//	reports.go      what people are told of why asks wait
 //
 // Gangs: asks that are placed together.
 //

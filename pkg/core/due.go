@@ -25,7 +25,6 @@ const (
 	dueExcess                       // a queue gives back what it uses beyond its max
 	dueRefused                      // refused classes are tried again
 	dueUnschedulable                // the resource manager hears of asks that fit no node
-	dueReports                      // people are told why asks wait
 	dueAttempts                     // failed attempts are repeated
 	dueBound                        // asks bound to a node are tried again, about which questions paused
 	dueSettled                      // evictions may begin

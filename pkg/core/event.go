@@ -138,19 +138,15 @@ type (
 	// nodes may be brought.
 	Unschedulable struct {
 		*Allocation
-		Reason string
+		Why    *Waiting // shared and never changed
+		Reason string   // for people: package reports writes it
 	}
-	// AskReport says for people what was tried for an ask without success.
+	// AskReport says for people what was tried for an ask without success: that no room can be
+	// made on its required node, or the message.
 	AskReport struct {
 		*Allocation
-		Message string
-	}
-	// AskWaits says for people why an ask waits, or what it waits for no more. It is told
-	// when that has changed, a second later and at most once in 15 seconds for each ask.
-	AskWaits struct {
-		*Allocation
-		Reason  Reason // NotTried of an ask that waits for nothing but its turn
-		Message string
+		Why     *Waiting // shared and never changed; nil with a message
+		Message string   // without one, package reports writes it
 	}
 	// ApplicationReport says for people that no more room is made for an application for now,
 	// or whether its queue is charged for an allocation that does not end; Key is the ask or
@@ -204,7 +200,8 @@ type (
 		Before, Group string
 	}
 	// ApplicationHeld says for people that no ask of an application may run as long as so many
-	// others do, or, if Held is not set, that it counts among them now.
+	// others do, or, if Held is not set, that it counts among them now. A partition says the latter,
+	// package reports the former, and after that by which limit.
 	ApplicationHeld struct {
 		ID     ApplicationID
 		Queue  QueuePath
@@ -359,7 +356,6 @@ func (*NominationEnded) event()     {}
 func (*PreemptionPlanned) event()   {}
 func (*Unschedulable) event()       {}
 func (*AskReport) event()           {}
-func (*AskWaits) event()            {}
 func (*ApplicationReport) event()   {}
 func (*QueueReport) event()         {}
 func (*ApplicationAccepted) event() {}

@@ -3,7 +3,6 @@ package core
 import (
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -97,32 +96,8 @@ func (h *hints) tellOf(r *request) bool {
 	for _, account := range r.application.accounts() {
 		account.hint(r.Amounts)
 	}
-	message := h.text(r)
-	h.tell(&Unschedulable{r.Allocation, message})
-	if now := r.whyWaits(); now.attempts == nil && r.lackedQuota() == "" { // otherwise more is to be told
-		now.message, now.at = digestOf(message), h.now
-		r.told = &now
-	}
+	h.tell(&Unschedulable{Allocation: r.Allocation, Why: r.waitsFor()})
 	return true
-}
-
-// text says why no node can take an ask. Where the resource manager refused it, also on nodes
-// without what room could be made of, or no node has a kind of it, waiting for room would be
-// of no use.
-func (h *hints) text(r *request) string {
-	const what = "no node can take the request: "
-	switch reason, detail := r.reason(); reason {
-	case Infeasible:
-		return what + r.refusalText()
-	case KindUnknown:
-		return what + reason.String() + ": " + detail
-	}
-	for _, a := range r.lastAttempts() {
-		if !a.Succeeded() && a.Plan != nil && a.Plan.Reason == preemptor.Refused {
-			return what + "no room is made: " + a.Summary(h.kinds)
-		}
-	}
-	return what + "waiting for room in the cluster"
 }
 
 // unhint takes an ask that no longer waits off the amounts that were told of. The

@@ -42,7 +42,6 @@ func (p *Partition) endWait(r *request) {
 	}
 	p.unbind(r)
 	p.withdraw(r)
-	r.told = nil
 	if w := r.wait; w != nil {
 		p.timers.Cancel(&w.timer)
 		r.wait = nil

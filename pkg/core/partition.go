@@ -28,7 +28,6 @@ type Partition struct {
 	retries    retries
 	quotas     quotas
 	hints      hints
-	reports    reports
 	settling   settling
 
 	renominations renominations
@@ -68,7 +67,6 @@ func NewPartition(options Options, config Config) *Partition {
 		counts: &p.counts,
 	}
 	p.hints = hints{backlog: b}
-	p.reports = reports{backlog: b}
 	p.settling = settling{backlog: b}
 	commands{p}.configure(config)
 	p.takeEffects()
@@ -152,9 +150,6 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	if !more && p.slotsDue {
 		more = p.slots.look()
 	}
-	if p.waiting > 0 {
-		p.reports.watch()
-	}
 	p.rests = !more
 	return p.takeEffects(), more
 }
@@ -182,8 +177,6 @@ func (p *Partition) fireDue() (fired bool) {
 		case dueUnschedulable:
 			p.hints.wake()
 			groups{p}.hint()
-		case dueReports:
-			p.reports.wake()
 		case dueAttempts:
 			for _, q := range p.retries.retry() {
 				q.excess.left = nil

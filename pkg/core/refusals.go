@@ -21,7 +21,6 @@ type refusals struct {
 	texts         map[string]given // each reason since asked was begun
 	others        int              // how often others were, beyond reasonsMax
 	detail        string           // summary of texts when the questions were last complete
-	reasons       uint64           // the digest of the same without numbers
 	nodes         int              // how many nodes it is about
 	list          []Refusal        // the same, for views
 	repeated      bool             // the questions were asked before
@@ -91,7 +90,7 @@ func (r *refusals) clone() *refusals {
 // many were until now.
 func (r *refusals) finish(freed uint64) {
 	if len(r.texts) > 0 {
-		r.detail, r.reasons, r.nodes = r.summary(), r.shown(), r.others
+		r.detail, r.nodes = r.summary(), r.others
 		for _, is := range r.texts {
 			r.nodes += is.count
 		}
@@ -123,15 +122,6 @@ func (r *refusals) summary() string {
 	return strings.Join(texts, "; ")
 }
 
-// shown is the digest of the most frequent reasons, which does not depend on how often
-// they were given.
-func (r *refusals) shown() uint64 {
-	texts := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency)
-	texts = texts[:min(len(texts), reasonsShown)]
-	slices.Sort(texts)
-	return digestOf(strings.Join(texts, "; "))
-}
-
 // shownNow is what was said so far, or when the questions were last complete.
 func (r *refusals) shownNow() []Refusal {
 	switch {
@@ -161,15 +151,4 @@ func nodesText(n int) string {
 		return "1 node"
 	}
 	return fmt.Sprintf("%d nodes", n)
-}
-
-// digestOf is a number for a text, to compare it with others: two texts have different ones,
-// as far as chance goes (FNV-1a).
-func digestOf(text string) uint64 {
-	const offset, prime = 14695981039346656037, 1099511628211
-	digest := uint64(offset)
-	for i := range len(text) {
-		digest = (digest ^ uint64(text[i])) * prime
-	}
-	return digest
 }

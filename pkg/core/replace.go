@@ -175,7 +175,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 // any other, and the room of the placeholder is free once it has ended.
 func (p cycle) giveUp(g *taskGroup, r *request) {
 	placeholder := g.free.first.head()
-	p.tell(&AskReport{r.Allocation, fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
+	p.tell(&AskReport{Allocation: r.Allocation, Message: fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
 	gangs(p).dismiss(placeholder, CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
 	r.wait.larger = true
 	gangs(p).let(g, r)

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -24,14 +25,15 @@ const (
 // A reader of reports notes what was told of which ask, and checks what is promised.
 type reportReader struct {
 	t      *testing.T
+	book   *reports.Book
 	last   map[core.AllocationKey]time.Time
 	why    map[core.AllocationKey]string
 	times  []time.Time // of all reports
 	atOnce int         // the most reports of one step
 }
 
-func newReportReader(t *testing.T) *reportReader {
-	return &reportReader{t: t, last: map[core.AllocationKey]time.Time{}, why: map[core.AllocationKey]string{}}
+func newReportReader(t *testing.T, p *core.Partition) *reportReader {
+	return &reportReader{t: t, book: reports.NewBook(p, testKinds()), last: map[core.AllocationKey]time.Time{}, why: map[core.AllocationKey]string{}}
 }
 
 // forget forgets what waits no more: others may come with these keys.
@@ -53,11 +55,20 @@ func (r *reportReader) note(now time.Time, a *core.Allocation, message string) {
 	r.last[a.Key], r.why[a.Key] = now, message
 }
 
+// step takes in what a step of the partition did, and what is told after it.
+func (r *reportReader) step(now time.Time, fx core.Effects) {
+	r.read(now, r.book.Observe(now, fx))
+	r.book.Watch(now)
+	if at, ok := r.book.Due(); ok && !at.After(now) {
+		r.read(now, r.book.Walk(now))
+	}
+}
+
 func (r *reportReader) read(now time.Time, fx core.Effects) {
 	told := 0
 	for _, e := range fx {
 		switch e := e.(type) {
-		case *core.AskWaits:
+		case *reports.AskWaits:
 			r.note(now, e.Allocation, e.Message)
 			r.times = append(r.times, now)
 			told++
@@ -94,7 +105,7 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{
 		Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "a", Max: resources.Limits{4}}}},
 	})
-	now, r := start, newReportReader(t)
+	now, r := start, newReportReader(t, p)
 	p.Apply(now, core.AddNode{ID: "n1", Capacity: []int64{1 << 40, 1 << 40, 1 << 40}})
 	for i := range applications {
 		p.Apply(now, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.a"})
@@ -105,8 +116,11 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 	settle := func(until time.Time) {
 		for !now.After(until) {
 			fx, more := p.Schedule(now)
-			r.read(now, fx)
+			r.step(now, fx)
 			due, ok := p.Due()
+			if at, walks := r.book.Due(); walks && (!ok || at.Before(due)) {
+				due, ok = at, true
+			}
 			switch {
 			case more:
 			case !ok || due.After(until):
@@ -120,7 +134,7 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 	assert.Equal(t, len(r.times), asks)
 	assert.Equal(t, len(r.why), asks)
 	assert.Equal(t, r.why["k0"], "request does not fit in queue root.a: requests memory=1 pods=1 vcore=5, available vcore=4")
-	_, due := p.Due()
+	_, due := r.book.Due()
 	assert.Assert(t, !due, "there is nothing to do and a walk is due")
 
 	// While something changes every second the walks go on, and come to the end.
@@ -128,7 +142,7 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 		Name: "default", Root: core.QueueConfig{Name: "root", Max: resources.Limits{3}, Queues: []core.QueueConfig{{Name: "a"}}},
 	}})
 	for i := range 40 {
-		p.Apply(now, ask("app0", fmt.Sprint("other", i), 4, 1, 1))
+		r.step(now, p.Apply(now, ask("app0", fmt.Sprint("other", i), 4, 1, 1)))
 		settle(now.Add(time.Second))
 	}
 	settle(now.Add(20 * time.Second))
@@ -145,11 +159,11 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 func TestReportsOfHistories(t *testing.T) {
 	told := 0
 	for seed := range uint64(150) {
-		h, r := newHistory(rand.New(rand.NewPCG(seed, 7))), newReportReader(t)
+		h := newHistory(rand.New(rand.NewPCG(seed, 7)))
+		r := newReportReader(t, h.p)
+		h.heard = func(fx core.Effects) { r.step(h.now, fx) }
 		for range 150 {
-			switch did := h.step().(type) {
-			case core.Effects:
-				r.read(h.now, did)
+			switch h.step().(type) {
 			case core.ReleaseAllocation, core.RemoveApplication:
 				r.forget(h.p.View())
 			}
@@ -159,7 +173,7 @@ func TestReportsOfHistories(t *testing.T) {
 			for more := true; more; {
 				var fx core.Effects
 				fx, more = h.p.Schedule(h.now)
-				r.read(h.now, fx)
+				r.step(h.now, fx)
 			}
 		}
 		for _, app := range h.p.View().Applications {

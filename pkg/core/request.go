@@ -30,7 +30,6 @@ type request struct {
 	class    *class    // while it waits
 	group    *askGroup // while it waits in the order of its application
 	wait     *wait     // nil for an ask that only waits for its turn
-	told     *told     // what was told of why it waits; nil if nothing was
 	eviction *eviction // nil for an allocation that may stay
 	// startsWith is the group without which it does not start; nil if it starts by itself.
 	startsWith *group

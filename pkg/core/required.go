@@ -160,11 +160,10 @@ func (d *round) follow(r *request) {
 	if !like.due.retry.IsZero() {
 		d.retryAt(r, like.due.retry)
 	}
-	if told := w.detail == like.detail && r.told != nil; !told && like.reason == NodeFull && like.plan != nil {
-		w.detail = like.detail
+	said := w.detail
+	if w.detail = like.detail; w.detail != said && like.reason == NodeFull && like.plan != nil {
 		d.reportFull(r)
 	}
-	w.detail = like.detail
 }
 
 // place places an ask that has room. If the resource manager refuses it, allocations
@@ -344,6 +343,11 @@ func (d *round) giveUp(r *request, lack quotaNeed) {
 		d.retryAt(r, d.now.Add(d.options.RetryMax))
 	}
 	d.reportFull(r)
+}
+
+// reportFull tells that no room can be made on the required node of an ask.
+func (d *round) reportFull(r *request) {
+	d.tell(&AskReport{Allocation: r.Allocation, Why: r.waitsFor()})
 }
 
 // retryAt has an ask tried again at a time at the latest.

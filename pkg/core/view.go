@@ -201,6 +201,10 @@ type Waiting struct {
 	// that waits since it was refused on all of them, and of one that is nominated. They
 	// are shared and must not be changed.
 	Refusals []Refusal
+	// RefusedOn is on how many nodes it was refused, of an ask that waits since it was refused on all
+	// with room. IsAsked says that the questions about them go on.
+	RefusedOn int
+	IsAsked   bool
 
 	unresolvable nodeSet
 }

@@ -181,7 +181,9 @@ func (r *request) waitsFor() *Waiting {
 	case r.Required != "":
 		v.Refusals = []Refusal{{v.Detail, 1, []NodeID{r.Required}}}
 	case c.isRefused() && c.refused.complete:
-		v.Refusals = c.refused.shownNow()
+		v.Refusals, v.RefusedOn = c.refused.shownNow(), c.refused.nodes
+	case c.isRefused():
+		v.IsAsked = true
 	}
 	return v
 }

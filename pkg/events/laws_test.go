@@ -17,6 +17,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -279,7 +280,7 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 	}
 	for _, event := range everyevent.Events() {
 		switch event.(type) {
-		case *core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.QueueReport, *outcomes.VictimsWasted:
+		case *core.AskReport, *reports.AskWaits, *core.ApplicationReport, *core.QueueReport, *outcomes.VictimsWasted:
 			continue // they change nothing
 		}
 		assert.Assert(t, met[fmt.Sprintf("%T", event)] > 0, "no history has a %T; there is %v", event, met)

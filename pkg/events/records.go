@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -107,7 +108,7 @@ func (c *conversion) notice(event core.Event) {
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
 	case *outcomes.VictimsWasted:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.For), ReferenceID: string(e.Application), Message: e.Message})
-	case *core.AskWaits:
+	case *reports.AskWaits:
 		c.add(&si.EventRecord{
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
 			Resource: c.resource(e.Amounts),

@@ -3,6 +3,7 @@ package metrics
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 // counts are how much a step adds to the counters of its partition. Most steps touch two or
@@ -72,7 +73,7 @@ func (n *counts) event(event core.Event) subject {
 		if e.Waits {
 			n.add(cleared)
 		}
-	case core.AskAdded, core.AskResized, *core.AskEnded, *core.Resized, *core.PreemptionPlanned, *core.AskReport, *core.AskWaits, *core.EvictionOverdue, *outcomes.VictimsWasted:
+	case core.AskAdded, core.AskResized, *core.AskEnded, *core.Resized, *core.PreemptionPlanned, *core.AskReport, *reports.AskWaits, *core.EvictionOverdue, *outcomes.VictimsWasted:
 	default:
 		return n.other(event)
 	}

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // Ten times as many messages come as may wait where nothing is configured. What fits is
@@ -19,6 +22,7 @@ func TestMessagesBeyondInboxMax(t *testing.T) {
 		untracked: new(atomic.Bool),
 		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
 	}
+	o.reports = reports.NewBook(o.partition, new(resources.Kinds))
 	o.heartbeat.start(time.Now())
 	// Each message is of a kind that the owner has nothing to do for.
 	flood := func(times int) (taken int) {

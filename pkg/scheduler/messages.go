@@ -6,6 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -190,7 +191,7 @@ func isAlwaysRecorded(event core.Event) bool {
 	case *core.NodeAdded, *core.NodeResized, *core.NodeSchedulable, *core.NodeRemoved,
 		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
 		*core.Nominated, *core.NominationEnded, *core.EvictionRequested,
-		*core.AskReport, *core.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *outcomes.VictimsWasted,
+		*core.AskReport, *reports.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *outcomes.VictimsWasted,
 		*core.QueueAdded, *core.QueueRemoved:
 		return true
 	default:

@@ -17,6 +17,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -107,7 +108,7 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.Unreserved{Allocation: a}, ""},
 		{&core.PreemptionPlanned{}, ""},
 		{&core.AskReport{Allocation: a}, ""},
-		{&core.AskWaits{Allocation: a}, ""},
+		{&reports.AskWaits{Allocation: a}, ""},
 		{&core.ApplicationReport{}, ""},
 		{&core.QueueReport{}, ""},
 		{&core.EvictionOverdue{}, ""},
@@ -149,7 +150,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 	}
 	assert.DeepEqual(t, recorded, []string{
 		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
-		"core.Nominated", "core.NominationEnded", "core.AskReport", "core.AskWaits", "core.ApplicationReport", "core.QueueReport", "outcomes.VictimsWasted",
+		"core.Nominated", "core.NominationEnded", "core.AskReport", "reports.AskWaits", "core.ApplicationReport", "core.QueueReport", "outcomes.VictimsWasted",
 		"core.ApplicationHeld",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
 		"core.QueueAdded", "core.QueueRemoved",

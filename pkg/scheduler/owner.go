@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 // serveEvery is after how many messages the owner serves readers.
@@ -34,6 +35,7 @@ type owner struct {
 	untracked  *atomic.Bool  // of the registration: the others are not recorded either
 	book       *archive.Book // of the partition; nil without an archive
 	outcomes   outcomes.Book
+	reports    *reports.Book
 
 	handled uint64    // messages so far
 	began   time.Time // when the command at hand began, if that is measured
@@ -127,17 +129,30 @@ func (o *owner) schedule(now time.Time) (more bool) {
 	began := o.meter.now()
 	effects, more := o.partition.Schedule(now)
 	o.meter.took(metrics.Decision, began)
-	o.tell(now, effects)
+	o.tell(now, o.reports.Observe(now, effects))
+	o.reports.Watch(now)
 	if !more {
 		o.untried.Store(0)
 		o.tell(now, o.outcomes.Settle())
+	}
+	if at, ok := o.reports.Due(); ok && !at.After(now) {
+		o.tell(now, o.reports.Walk(now))
 	}
 	return more
 }
 
 func (o *owner) isDue(now time.Time) bool {
-	at, ok := o.partition.Due()
+	at, ok := o.due()
 	return ok && !at.After(now)
+}
+
+// due is when the partition has something to do, or the reports of it.
+func (o *owner) due() (time.Time, bool) {
+	at, ok := o.partition.Due()
+	if walk, walks := o.reports.Due(); walks && (!ok || walk.Before(at)) {
+		return walk, true
+	}
+	return at, ok
 }
 
 func (o *owner) hasEnded() bool {
@@ -153,7 +168,7 @@ func (o *owner) hasEnded() bool {
 // is due, a view included.
 func (o *owner) wait() {
 	o.heartbeat.rest()
-	at, ok := o.partition.Due()
+	at, ok := o.due()
 	if view, waits := o.broker.next(); waits && (!ok || view.Before(at)) {
 		at, ok = view, true
 	}
@@ -206,7 +221,7 @@ func (o *owner) apply(now time.Time, c core.Command) {
 		o.groups.use(r.Config.Resolver)
 	}
 	effects := o.partition.Apply(now, c)
-	o.tell(now, effects)
+	o.tell(now, o.reports.Observe(now, effects))
 	o.began = o.meter.lap(metrics.Apply, o.began)
 }
 

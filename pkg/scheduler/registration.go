@@ -15,6 +15,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 // ErrNilCallback is returned when a resource manager registers without one.
@@ -198,6 +199,7 @@ func (s *Scheduler) start(r *registration, name string, config core.Config) *own
 	options := s.config.options(name, s.shares[r.id])
 	o.gate = s.newGate(r, name, &options)
 	o.partition = core.NewPartition(options, config)
+	o.reports = reports.NewBook(o.partition, options.Kinds)
 	if s.config.Archive != nil {
 		o.book = s.config.Archive.Open(name)
 	}

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -39,6 +40,7 @@ func TestASnapshotDoesNotWaitForMessages(t *testing.T) {
 		untracked: new(atomic.Bool),
 		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
 	}
+	o.reports = reports.NewBook(o.partition, new(resources.Kinds))
 	o.heartbeat.start(time.Now())
 	for i := range 3 * serveEvery {
 		assert.Assert(t, o.inbox.force(core.AddNode{ID: core.NodeID(fmt.Sprint(i))}))

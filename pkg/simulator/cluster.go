@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -119,7 +120,7 @@ func (c *cluster) observe(event core.Event) {
 	case *core.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
-		*core.PreemptionPlanned, *core.EvictionOverdue, *core.Unschedulable, *core.AskWaits, *core.ApplicationReport, *core.ApplicationGone, *core.ApplicationGroup, *core.ApplicationHeld,
+		*core.PreemptionPlanned, *core.EvictionOverdue, *core.Unschedulable, *reports.AskWaits, *core.ApplicationReport, *core.ApplicationGone, *core.ApplicationGroup, *core.ApplicationHeld,
 		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.QueueAdded, *core.QueueRemoved, *core.Reconfigured:
 	default:
 		c.breach("the core answered with a %T", event)

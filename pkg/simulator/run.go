@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 const (
@@ -70,6 +71,7 @@ type run struct {
 	*cluster
 	options   Options
 	partition *core.Partition
+	reports   *reports.Book
 	lastEvent time.Duration
 	rounds    int // at this moment, since the last effect
 }
@@ -85,6 +87,7 @@ func newRun(s *Scenario, options Options) *run {
 		o.Budgets = r.allowances
 	}
 	r.partition = core.NewPartition(o, s.Config)
+	r.reports = reports.NewBook(r.partition, o.Kinds)
 	return r
 }
 
@@ -224,7 +227,7 @@ func (r *run) settle() error {
 
 // took delivers effects and checks that all is well.
 func (r *run) took(effects core.Effects) error {
-	r.deliver(effects)
+	r.deliver(r.reports.Observe(r.time(), effects))
 	if r.broken != nil {
 		return r.broken
 	}

@@ -5,6 +5,7 @@ package everyevent
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 // Events is one event of each type that a partition can have, or a reader of its events. Those about an allocation have
@@ -23,7 +24,7 @@ func Events() []core.Event {
 		core.ForeignRemoved{Allocation: a},
 		&core.Reserved{Allocation: a}, &core.Unreserved{Allocation: a},
 		&core.Nominated{Allocation: a}, &core.NominationEnded{Allocation: a}, &core.PreemptionPlanned{},
-		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &core.AskWaits{Allocation: a},
+		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &reports.AskWaits{Allocation: a},
 		&core.ApplicationReport{}, &core.QueueReport{}, &core.EvictionOverdue{Allocation: a}, &outcomes.VictimsWasted{},
 		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
 		&core.ApplicationGroup{}, &core.ApplicationHeld{},

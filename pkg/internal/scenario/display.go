@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
@@ -15,6 +16,7 @@ type display struct {
 	partition *core.Partition
 	manager   *manager
 	outcomes  *outcomes.Book
+	next      func() (time.Time, bool) // when something is due
 }
 
 // show is what to print, by its name.
@@ -169,7 +171,7 @@ func (d *display) foreign() {
 }
 
 func (d *display) due() {
-	due, ok := d.partition.Due()
+	due, ok := d.next()
 	if !ok {
 		d.printf("due never\n")
 		return

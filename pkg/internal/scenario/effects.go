@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -84,7 +85,7 @@ func (o *output) record(event core.Event) string {
 		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
 	case *outcomes.VictimsWasted:
 		return o.recordOf("NONE DETAILS_NONE", string(e.For), string(e.Application), nil, e.Message)
-	case *core.AskWaits:
+	case *reports.AskWaits:
 		return o.recordOf("NONE DETAILS_NONE", string(e.Key), string(e.Application), nil, e.Message)
 	case *core.ApplicationReport:
 		return o.recordOf("NONE DETAILS_NONE", string(e.ID), string(e.Key), nil, e.Message)

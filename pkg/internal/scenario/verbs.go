@@ -70,7 +70,7 @@ func (w *world) config(a *arguments, text string) error {
 	if err != nil {
 		return err
 	}
-	w.partition = core.NewPartition(w.options, cfg)
+	w.begin(cfg)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func answered(set func(*manager, *arguments) (func(), error)) func(*world, *argu
 
 // display is for one look at the partition.
 func (w *world) display() *display {
-	return &display{output: &w.output, partition: w.here(), manager: w.manager, outcomes: &w.outcomes}
+	return &display{output: &w.output, partition: w.here(), manager: w.manager, outcomes: &w.outcomes, next: w.due}
 }
 
 func (w *world) node(a *arguments) (func(), error) {
@@ -207,7 +207,7 @@ func (w *world) send(allocation *core.Allocation) func() {
 		if !refused(fx) {
 			w.manager.sent[allocation.Key] = &kept
 		}
-		w.hear(fx)
+		w.hearStep(fx)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -24,6 +25,7 @@ type world struct {
 	now       time.Time
 	manager   *manager
 	outcomes  outcomes.Book
+	reports   *reports.Book // of the partition
 	output    output
 }
 
@@ -56,12 +58,24 @@ func (w *world) here() *core.Partition {
 		if err != nil {
 			panic(fmt.Sprintf("the empty configuration: %v", err))
 		}
-		w.partition = core.NewPartition(w.options, cfg)
+		w.begin(cfg)
 	}
 	return w.partition
 }
 
-func (w *world) apply(c core.Command) { w.hear(w.here().Apply(w.now, c)) }
+// begin makes the partition.
+func (w *world) begin(cfg core.Config) {
+	w.partition = core.NewPartition(w.options, cfg)
+	w.reports = reports.NewBook(w.partition, w.kinds)
+}
+
+func (w *world) apply(c core.Command) {
+	fx := w.here().Apply(w.now, c)
+	w.hearStep(fx)
+}
+
+// hearStep takes in what a step of the partition did.
+func (w *world) hearStep(fx core.Effects) { w.hear(w.reports.Observe(w.now, fx)) }
 
 // hear has the resource manager take in effects, and prints them.
 func (w *world) hear(fx core.Effects) {
@@ -75,9 +89,13 @@ func (w *world) hear(fx core.Effects) {
 func (w *world) schedule() {
 	for range stepsMax {
 		fx, more := w.here().Schedule(w.now)
-		w.hear(fx)
+		w.hearStep(fx)
+		w.reports.Watch(w.now)
 		if !more {
 			w.hear(w.outcomes.Settle())
+			if at, ok := w.reports.Due(); ok && !at.After(w.now) {
+				w.hear(w.reports.Walk(w.now))
+			}
 			return
 		}
 	}
@@ -89,7 +107,7 @@ func (w *world) schedule() {
 func (w *world) advance(by time.Duration) {
 	until := w.now.Add(by)
 	for range stepsMax {
-		due, ok := w.here().Due()
+		due, ok := w.due()
 		if !ok || due.After(until) {
 			w.now = until
 			return
@@ -103,6 +121,15 @@ func (w *world) advance(by time.Duration) {
 		}
 	}
 	panic(fmt.Sprintf("after %d times the partition is still due at %s", stepsMax, offset(w.now)))
+}
+
+// due is when the partition has something to do, or the reports of it.
+func (w *world) due() (time.Time, bool) {
+	due, ok := w.here().Due()
+	if at, walks := w.reports.Due(); walks && (!ok || at.Before(due)) {
+		return at, true
+	}
+	return due, ok
 }
 
 func (w *world) verify() error {

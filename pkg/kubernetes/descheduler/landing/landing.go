@@ -18,6 +18,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -294,7 +295,7 @@ func (c *Cluster) move(pod *v1.Pod) (string, error) {
 	c.moved = append(c.moved, e.pod)
 	c.settle()
 	if next.waits() {
-		return "", errors.New(cmp.Or(core.WhyWaits(c.partition, next.allocation.Key), "the replacement would wait for its turn"))
+		return "", errors.New(cmp.Or(reports.WhyWaits(c.partition, c.kinds, next.allocation.Key), "the replacement would wait for its turn"))
 	}
 	return string(next.allocation.Node), nil
 }

@@ -1,0 +1,80 @@
+package core
+
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+
+// What a reader of asks that wait may ask a partition between two steps. It belongs to the goroutine
+// of the partition, other than a View, and costs what it shows, however many wait.
+
+// Waiting is how many asks wait, and a number that rises when anything changes that may matter to
+// them.
+func (p *Partition) Waiting() (asks int, changes uint64) { return p.waiting, p.stamp }
+
+// A Bookmark is a place among the asks that wait: an ask of an application, by its place, or, if
+// there is no such ask or application, the next application. The zero value is before them all.
+type Bookmark struct {
+	application ApplicationID
+	ask         int
+}
+
+// Walk shows asks that wait, each with the queue of its application, from a bookmark on. An
+// application costs a look too, whether it has asks or not; after so many looks the walk stops. Next
+// is where to go on, the zero value at the end. Asks that change places between two calls may be
+// missed.
+func (p *Partition) Walk(from Bookmark, looks int, show func(QueuePath, AskView)) (next Bookmark) {
+	next = from
+	p.likeApplication.id = from.application
+	p.applications.AscendGreaterOrEqual(&p.likeApplication, func(app *application) bool {
+		if app.id != next.application {
+			next = Bookmark{application: app.id}
+		}
+		for ; next.ask < len(app.asks) && looks > 0; next.ask++ {
+			looks--
+			r := app.asks[next.ask]
+			show(app.queue.path, AskView{r.Allocation, r.waitsFor()})
+		}
+		looks--
+		return looks > 0
+	})
+	if looks > 0 {
+		return Bookmark{}
+	}
+	return next
+}
+
+// Ask is an ask that waits, and the queue of its application. It is false if none of that key waits.
+func (p *Partition) Ask(key AllocationKey) (QueuePath, AskView, bool) {
+	r := p.requests[key]
+	if r == nil || r.foreign() || r.Node != "" {
+		return "", AskView{}, false
+	}
+	return r.application.queue.path, AskView{r.Allocation, r.waitsFor()}, true
+}
+
+// WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.
+func (p *Partition) WithoutQuota(ask AllocationKey) QueuePath {
+	if r := p.requests[ask]; r != nil && r.class != nil {
+		if over := r.withoutRoom(); over != nil {
+			return over.path
+		}
+	}
+	return ""
+}
+
+// QuotaLeft is what a queue above an ask that waits has left for it, of the kinds that it wants.
+func (p *Partition) QuotaLeft(ask AllocationKey, path QueuePath) resources.Limits {
+	r := p.requests[ask]
+	q := r.application.queue
+	for q.parent != nil && q.path != path {
+		q = q.parent
+	}
+	left := q.max.Minus(q.used.Amounts)
+	for i := range left {
+		if r.Amounts.Of(resources.Kind(i)) <= 0 {
+			left[i] = resources.Unlimited
+		}
+		if left[i] != resources.Unlimited {
+			left[i] = resources.Total(left[i], -q.keptFrom(r.class.importance, resources.Kind(i)))
+		}
+	}
+	return left
+}
