@@ -217,10 +217,7 @@ func (l *ledger) recount(app *application) {
 		return
 	}
 	app.counts = counts
-	if counts && app.isCapped() {
-		l.tell(&ApplicationHeld{ID: app.id, Queue: app.queue.path})
-	}
-	by := 1
+	by, limited := 1, false
 	if !counts {
 		by = -1
 	}
@@ -229,12 +226,15 @@ func (l *ledger) recount(app *application) {
 		for ; account != nil; account = account.parent {
 			account.applications += by
 			if account.applicationsMax > 0 {
-				account.changed = l.stamp
+				account.changed, limited = l.stamp, true
 				if !counts || len(account.held) > 0 { // it lets others run, or those of the application
 					l.changes.free(account)
 				}
 			}
 		}
+	}
+	if limited && counts {
+		l.tell(&ApplicationHeld{ID: app.id, Queue: app.queue.path})
 	}
 	l.changes.application(app, 0)
 }

@@ -26,10 +26,10 @@ func comparePlaces(r, other *request) int {
 // childAbove is the child of an ancestor that a queue is or is below, and a priority as that ancestor
 // sees it.
 func (q *queue) childAbove(ancestor *queue, priority int32) (*queue, int32) {
-	priority = q.properties.seenFromAbove(priority)
+	priority = q.properties.SeenFromAbove(priority)
 	for q.parent != ancestor {
 		q = q.parent
-		priority = q.properties.seenFromAbove(priority)
+		priority = q.properties.SeenFromAbove(priority)
 	}
 	return q, priority
 }

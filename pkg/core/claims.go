@@ -83,8 +83,7 @@ func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
 	s.counts.Nominations++
 	s.changes.node(n, nodeRetry)
 	s.reclassify(r)
-	message := "nominated to node " + string(n.id) + " by " + plan.Trigger.String() + ": " + plan.Summary(s.kinds)
-	s.tell(&Nominated{r.Allocation, n.id, message, plan})
+	s.tell(&Nominated{Allocation: r.Allocation, Node: n.id, Plan: plan})
 }
 
 // renominate does so for an ask that was nominated before a restart. It may have taken the place of

@@ -39,7 +39,6 @@
 //	required.go     asks that may run on one node only; requiredplan.go makes room for them
 //	backoff.go      room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
-//	keptview.go     what is kept from an ask, for readers
 //	walk.go         what waits, step by step, for a reader that tells people why
 //	restore.go      a partition made from a view
 //	verifier.go     what is counted anew, and the first law that is broken

@@ -112,7 +112,7 @@ type (
 	Nominated struct {
 		*Allocation
 		Node   NodeID
-		Reason string              // for people
+		Reason string              // for people: package reports writes it
 		Plan   *preemptor.Decision // what is evicted; shared and never changed
 	}
 	// NominationEnded says that an ask is nominated no more: it was placed or does
@@ -159,7 +159,8 @@ type (
 	// QueueReport says for people what a queue over its max gives back.
 	QueueReport struct {
 		Queue   QueuePath
-		Message string
+		Plan    *preemptor.Decision // shared and never changed
+		Message string              // for people: package reports writes it
 		Freed   resources.Amounts
 	}
 )

@@ -170,8 +170,8 @@ func (q *queue) summarise() bool {
 	for _, leaf := range q.active { // their groups are not marked one by one
 		sum.ready = max(sum.ready, leaf.class.priority)
 	}
-	sum.top = q.properties.seenFromAbove(sum.top)
-	sum.ready, sum.rest = q.properties.seenFromAbove(sum.ready), q.properties.seenFromAbove(sum.rest)
+	sum.top = q.properties.SeenFromAbove(sum.top)
+	sum.ready, sum.rest = q.properties.SeenFromAbove(sum.ready), q.properties.SeenFromAbove(sum.rest)
 	sum.attempts = sum.attempts || len(q.active) > 0
 	if sum.open != nil && !q.hasRoom(*sum.open, first) {
 		sum.open = nil
@@ -182,8 +182,8 @@ func (q *queue) summarise() bool {
 	return q.own.set(sum)
 }
 
-// seenFromAbove is a priority as the parent of a queue sees it.
-func (p *QueueProperties) seenFromAbove(priority int32) int32 {
+// SeenFromAbove is a priority as the parent of a queue sees it.
+func (p *QueueProperties) SeenFromAbove(priority int32) int32 {
 	switch {
 	case priority == PriorityNone:
 		return PriorityNone
@@ -197,7 +197,7 @@ func (p *QueueProperties) seenFromAbove(priority int32) int32 {
 // asRootSees is a priority in the order of the queue as the root sees it.
 func (q *queue) asRootSees(priority int32) int32 {
 	for ; q != nil; q = q.parent {
-		priority = q.properties.seenFromAbove(priority)
+		priority = q.properties.SeenFromAbove(priority)
 	}
 	return priority
 }

@@ -27,7 +27,7 @@ type excess struct {
 	planned  time.Time
 	left     resources.Amounts // beyond the max after that, nil before
 	again    time.Time         // when to plan again though nothing has changed; zero is never
-	reported string
+	reported *preemptor.Decision
 	timer    timers.Timer[due]
 }
 
@@ -187,10 +187,10 @@ func endingLate(q *queue) (sum resources.Amounts) {
 
 // report tells what a queue gives back, once for each answer.
 func (s *quotas) report(q *queue) {
-	summary := q.excess.plan.Summary(s.kinds)
-	if len(q.excess.plan.Victims) == 0 && summary == q.excess.reported {
+	plan, before := q.excess.plan, q.excess.reported
+	if len(plan.Victims) == 0 && before != nil && plan.SaysAs(before) {
 		return
 	}
-	q.excess.reported = summary
-	s.tell(&QueueReport{q.path, "uses more than its max: " + summary, q.excess.plan.Freed})
+	q.excess.reported = plan
+	s.tell(&QueueReport{Queue: q.path, Plan: plan, Freed: plan.Freed})
 }

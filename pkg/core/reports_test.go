@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -53,15 +54,6 @@ func (r *reportReader) note(now time.Time, a *core.Allocation, message string) {
 	at, before := r.last[a.Key]
 	assert.Assert(r.t, !before || now.Sub(at) >= reportGap, "%s after %s, and after %q: %s", a.Key, now.Sub(at), r.why[a.Key], message)
 	r.last[a.Key], r.why[a.Key] = now, message
-}
-
-// step takes in what a step of the partition did, and what is told after it.
-func (r *reportReader) step(now time.Time, fx core.Effects) {
-	r.read(now, r.book.Observe(now, fx))
-	r.book.Watch(now)
-	if at, ok := r.book.Due(); ok && !at.After(now) {
-		r.read(now, r.book.Walk(now))
-	}
 }
 
 func (r *reportReader) read(now time.Time, fx core.Effects) {
@@ -116,7 +108,7 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 	settle := func(until time.Time) {
 		for !now.After(until) {
 			fx, more := p.Schedule(now)
-			r.step(now, fx)
+			r.read(now, r.book.Scheduled(now, fx))
 			due, ok := p.Due()
 			if at, walks := r.book.Due(); walks && (!ok || at.Before(due)) {
 				due, ok = at, true
@@ -142,7 +134,7 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 		Name: "default", Root: core.QueueConfig{Name: "root", Max: resources.Limits{3}, Queues: []core.QueueConfig{{Name: "a"}}},
 	}})
 	for i := range 40 {
-		r.step(now, p.Apply(now, ask("app0", fmt.Sprint("other", i), 4, 1, 1)))
+		r.read(now, r.book.Observe(now, p.Apply(now, ask("app0", fmt.Sprint("other", i), 4, 1, 1))))
 		settle(now.Add(time.Second))
 	}
 	settle(now.Add(20 * time.Second))
@@ -161,7 +153,7 @@ func TestReportsOfHistories(t *testing.T) {
 	for seed := range uint64(150) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 7)))
 		r := newReportReader(t, h.p)
-		h.heard = func(fx core.Effects) { r.step(h.now, fx) }
+		h.heard = func(fx core.Effects) { r.read(h.now, r.book.Scheduled(h.now, fx)) }
 		for range 150 {
 			switch h.step().(type) {
 			case core.ReleaseAllocation, core.RemoveApplication:
@@ -173,7 +165,7 @@ func TestReportsOfHistories(t *testing.T) {
 			for more := true; more; {
 				var fx core.Effects
 				fx, more = h.p.Schedule(h.now)
-				r.step(h.now, fx)
+				r.read(h.now, r.book.Scheduled(h.now, fx))
 			}
 		}
 		for _, app := range h.p.View().Applications {
@@ -218,7 +210,7 @@ func TestAttemptsAreToldAsTheyCameOut(t *testing.T) {
 			for _, app := range h.p.View().Applications {
 				for _, a := range app.Asks {
 					for _, attempt := range a.Attempts {
-						text := attempt.Summary(kinds)
+						text := explain.Attempt(&attempt, kinds)
 						if nominated[nomination{a.Key, attempt.Node, attempt.At}] && attempt.Succeeded() {
 							made++
 							continue

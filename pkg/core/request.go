@@ -58,6 +58,7 @@ type wait struct {
 	hinted    bool         // the resource manager was told that it fits on no node
 
 	attempts  []PreemptionAttempt // the last ones, by trigger
+	decided   *preemptor.Decision // what was found out last on its required node, where no detail says that
 	plan      *preemptor.Decision // the last one to make room for it
 	planned   uint64              // the revision of the node it was made for
 	plannedAt time.Time

@@ -160,8 +160,9 @@ func (d *round) follow(r *request) {
 	if !like.due.retry.IsZero() {
 		d.retryAt(r, like.due.retry)
 	}
-	said := w.detail
-	if w.detail = like.detail; w.detail != said && like.reason == NodeFull && like.plan != nil {
+	before := w.decided
+	w.detail, w.decided = like.detail, like.decided
+	if like.reason == NodeFull && like.plan != nil && (before == nil || !before.SaysAs(w.decided)) {
 		d.reportFull(r)
 	}
 }
@@ -272,7 +273,7 @@ func (d *round) joins(r *request) bool {
 // decide does for an ask what was planned for it alone.
 func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 	w := r.wait
-	w.planned, w.detail = d.node.revision, plan.Summary(d.kinds)
+	w.planned, w.detail, w.decided = d.node.revision, "", &plan
 	if plan.Reason == preemptor.Chosen && d.attempts.thrashes(r) {
 		w.detail = d.holdsBack(r)
 		d.letGo(r, LossOfRoom)

@@ -283,7 +283,7 @@ func (d *round) shareOf(r *request, plan *preemptor.Decision, victims []preempto
 // evict has the victims of a plan end.
 func (d *round) evict(r *request, plan *preemptor.Decision) {
 	w := r.wait
-	w.plan, w.plannedAt, w.detail = plan, d.now, plan.Summary(d.kinds)
+	w.plan, w.plannedAt, w.detail, w.decided = plan, d.now, "", plan
 	if len(plan.Victims) > 0 {
 		d.tell(&PreemptionPlanned{r.Application, r.Key, r.application.queue.path, d.node.id, plan})
 		for i := range plan.Victims {

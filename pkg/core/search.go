@@ -327,7 +327,7 @@ func (q *queue) count(w *Work) { w.Queues++ }
 
 func (q *queue) search(s *search, left *headroom) (*request, int32) {
 	r, priority := s.inQueue(q, left)
-	return r, q.properties.seenFromAbove(priority)
+	return r, q.properties.SeenFromAbove(priority)
 }
 
 func (a *application) count(w *Work) { w.Applications++ }

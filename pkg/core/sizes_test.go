@@ -13,7 +13,7 @@ func TestObjectsAreSmall(t *testing.T) {
 	assert.Equal(t, reflect.TypeFor[application]().Size(), uintptr(512))
 	assert.Equal(t, reflect.TypeFor[node]().Size(), uintptr(480))
 	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(240))
-	assert.Equal(t, reflect.TypeFor[request]().Size(), uintptr(96))
+	assert.Equal(t, reflect.TypeFor[request]().Size(), uintptr(88))
 }
 
 // TestEqualAsksShareTheirLeast shows that the summaries of equal asks take no memory of

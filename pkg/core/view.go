@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -196,6 +194,9 @@ type Waiting struct {
 	// there was none. It is shared and must not be changed.
 	Plan    *preemptor.Decision
 	Planned time.Time
+	// Decided is what was found out last for an ask whose required node has no room; no detail says
+	// that then. It is another one than Plan while victims end. It is shared and must not be changed.
+	Decided *preemptor.Decision
 	// Refusals are the most frequent reasons for which the resource manager refused the
 	// ask on nodes with room, the most frequent first, when it was asked last: of an ask
 	// that waits since it was refused on all of them, and of one that is nominated. They
@@ -246,43 +247,6 @@ type PreemptionAttempt struct {
 // Succeeded reports whether the ask was nominated to Node by this attempt. The nomination
 // may have ended since.
 func (a PreemptionAttempt) Succeeded() bool { return a.Plan != nil && a.Plan.Cost.Feasible() }
-
-// Summary is the attempt in one sentence with the numbers that matter; kinds must
-// be those of the partition.
-func (a PreemptionAttempt) Summary(kinds *resources.Kinds) string {
-	if a.Succeeded() {
-		return fmt.Sprintf("by %s on node %s: %s", a.Trigger, a.Node, a.Plan.Summary(kinds))
-	}
-	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
-	if a.Plan == nil {
-		return text + a.counts()
-	}
-	if a.Refused > 0 {
-		text += fmt.Sprintf(", %d refused", a.Refused)
-	}
-	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, a.Plan.Summary(kinds))
-}
-
-// counts says how many nodes were left out, by reason.
-func (a PreemptionAttempt) counts() string {
-	var parts []string
-	for _, c := range []struct {
-		nodes int
-		text  string
-	}{
-		{a.Closed, "%d may not be used"},
-		{a.TooSmall, "%d too small"},
-		{a.Insufficient, "on %d too little can be freed"},
-	} {
-		if c.nodes > 0 {
-			parts = append(parts, fmt.Sprintf(c.text, c.nodes))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(parts, ", ")
-}
 
 // A Reservation keeps a node for one ask.
 type Reservation struct {

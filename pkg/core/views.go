@@ -163,7 +163,7 @@ func (r *request) waitsFor() *Waiting {
 		v.Reserved = held.Node
 	}
 	if w != nil {
-		v.Plan, v.Planned = w.plan, w.plannedAt
+		v.Plan, v.Planned, v.Decided = w.plan, w.plannedAt, w.decided
 	}
 	v.Attempts = r.lastAttempts()
 	if s := r.class.simulations; s != nil && s.learnt {

@@ -2,12 +2,16 @@ package core
 
 import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 
-// What a reader of asks that wait may ask a partition between two steps. It belongs to the goroutine
-// of the partition, other than a View, and costs what it shows, however many wait.
+// Asks are the asks that wait in a partition as it is now. Other than a View they belong to the
+// goroutine of the partition, and cost what is shown, however many wait.
+type Asks struct{ *backlog }
 
-// Waiting is how many asks wait, and a number that rises when anything changes that may matter to
+// AsksOf are the asks that wait in a partition.
+func AsksOf(p *Partition) Asks { return Asks{&p.backlog} }
+
+// Count is how many asks wait, and a number that rises when anything changes that may matter to
 // them.
-func (p *Partition) Waiting() (asks int, changes uint64) { return p.waiting, p.stamp }
+func (a Asks) Count() (asks int, changes uint64) { return a.waiting, a.stamp }
 
 // A Bookmark is a place among the asks that wait: an ask of an application, by its place, or, if
 // there is no such ask or application, the next application. The zero value is before them all.
@@ -20,10 +24,10 @@ type Bookmark struct {
 // application costs a look too, whether it has asks or not; after so many looks the walk stops. Next
 // is where to go on, the zero value at the end. Asks that change places between two calls may be
 // missed.
-func (p *Partition) Walk(from Bookmark, looks int, show func(QueuePath, AskView)) (next Bookmark) {
+func (a Asks) Walk(from Bookmark, looks int, show func(QueuePath, AskView)) (next Bookmark) {
 	next = from
-	p.likeApplication.id = from.application
-	p.applications.AscendGreaterOrEqual(&p.likeApplication, func(app *application) bool {
+	a.likeApplication.id = from.application
+	a.applications.AscendGreaterOrEqual(&a.likeApplication, func(app *application) bool {
 		if app.id != next.application {
 			next = Bookmark{application: app.id}
 		}
@@ -41,9 +45,9 @@ func (p *Partition) Walk(from Bookmark, looks int, show func(QueuePath, AskView)
 	return next
 }
 
-// Ask is an ask that waits, and the queue of its application. It is false if none of that key waits.
-func (p *Partition) Ask(key AllocationKey) (QueuePath, AskView, bool) {
-	r := p.requests[key]
+// Find is an ask that waits, and the queue of its application. It is false if none of that key waits.
+func (a Asks) Find(key AllocationKey) (QueuePath, AskView, bool) {
+	r := a.requests[key]
 	if r == nil || r.foreign() || r.Node != "" {
 		return "", AskView{}, false
 	}
@@ -51,8 +55,8 @@ func (p *Partition) Ask(key AllocationKey) (QueuePath, AskView, bool) {
 }
 
 // WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.
-func (p *Partition) WithoutQuota(ask AllocationKey) QueuePath {
-	if r := p.requests[ask]; r != nil && r.class != nil {
+func (a Asks) WithoutQuota(ask AllocationKey) QueuePath {
+	if r := a.requests[ask]; r != nil && r.class != nil {
 		if over := r.withoutRoom(); over != nil {
 			return over.path
 		}
@@ -61,8 +65,8 @@ func (p *Partition) WithoutQuota(ask AllocationKey) QueuePath {
 }
 
 // QuotaLeft is what a queue above an ask that waits has left for it, of the kinds that it wants.
-func (p *Partition) QuotaLeft(ask AllocationKey, path QueuePath) resources.Limits {
-	r := p.requests[ask]
+func (a Asks) QuotaLeft(ask AllocationKey, path QueuePath) resources.Limits {
+	r := a.requests[ask]
 	q := r.application.queue
 	for q.parent != nil && q.path != path {
 		q = q.parent

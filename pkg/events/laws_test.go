@@ -150,11 +150,13 @@ func (p *past) limit(q *core.QueueConfig) {
 	}
 }
 
-func (p *past) apply(c core.Command) { p.step(c, p.partition.Apply(p.now, c)) }
+func (p *past) apply(c core.Command) {
+	p.step(c, p.reports.Observe(p.now, p.partition.Apply(p.now, c)))
+}
 
 func (p *past) schedule() {
 	effects, _ := p.partition.Schedule(p.now)
-	p.step(nil, effects)
+	p.step(nil, p.reports.Scheduled(p.now, effects))
 }
 
 // step reads the records of a step and replays its events.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,6 +24,7 @@ type world struct {
 	t         *testing.T
 	kinds     *resources.Kinds
 	partition *core.Partition
+	reports   *reports.Book
 	recorder  *events.Recorder
 	now       time.Time
 }
@@ -33,14 +35,16 @@ func newWorld(t *testing.T, config core.Config) *world {
 		_, err := kinds.Intern(name)
 		assert.NilError(t, err)
 	}
+	p := core.NewPartition(core.Options{Kinds: kinds}, config)
 	return &world{
-		t: t, kinds: kinds, now: start, recorder: events.NewRecorder(kinds),
-		partition: core.NewPartition(core.Options{Kinds: kinds}, config),
+		t: t, kinds: kinds, now: start, recorder: events.NewRecorder(kinds), partition: p, reports: reports.NewBook(p, kinds),
 	}
 }
 
 // apply carries out a command and returns the records of it, one a line.
-func (w *world) apply(c core.Command) string { return w.record(w.partition.Apply(w.now, c)...) }
+func (w *world) apply(c core.Command) string {
+	return w.record(w.reports.Observe(w.now, w.partition.Apply(w.now, c))...)
+}
 
 // after lets time go by and schedules.
 func (w *world) after(d time.Duration) string {
@@ -49,7 +53,7 @@ func (w *world) after(d time.Duration) string {
 	for more := true; more; {
 		var effects core.Effects
 		effects, more = w.partition.Schedule(w.now)
-		said += w.record(effects...)
+		said += w.record(w.reports.Scheduled(w.now, effects)...)
 	}
 	return said
 }

@@ -107,7 +107,7 @@ type Plan struct {
 
 // NewPlan is a plan that was made at a time. Kinds must be those of the decision.
 func NewPlan(at time.Time, decision *preemptor.Decision, kinds *resources.Kinds) *Plan {
-	p := &Plan{At: at, Summary: decision.Summary(kinds), Lines: strings.Split(decision.Explain(kinds), "\n")}
+	p := &Plan{At: at, Summary: Summary(decision, kinds), Lines: strings.Split(Decision(decision, kinds), "\n")}
 	p.Lines[0] = fmt.Sprintf("at %s %s", at.UTC().Format(time.RFC3339), p.Lines[0])
 	return p
 }

@@ -31,7 +31,7 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 	if ask == nil {
 		return nil, fmt.Errorf("allocation %s of application %s %w", key, application, ErrUnknown)
 	}
-	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Attempts = ask.Allocation, ask.Reason, ask.Detail, ask.Nominated, ask.Attempts
+	a.Allocation, a.Reason, a.Detail, a.Nominated, a.Attempts = ask.Allocation, ask.Reason, Detail(ask.Waiting, kinds), ask.Nominated, ask.Attempts
 	if ask.Plan != nil {
 		a.Plan = NewPlan(ask.Planned, ask.Plan, kinds)
 	}

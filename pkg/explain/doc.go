@@ -1,7 +1,7 @@
 // Package explain says why an ask waits, why an allocation is evicted, and what
 // would become of other asks or of another configuration.
 //
-// It reads a core.View and nothing else, so an answer is about one moment, takes no
+// It reads a core.View, or what was decided, and nothing else, so an answer is about one moment, takes no
 // lock and changes nothing. It puts each node into the group of the first reason
 // that keeps the ask away, which costs a few comparisons for each node.
 //
@@ -11,8 +11,9 @@
 //	ask.go      Ask: an ask or an allocation, by its key
 //	nodes.go    every node, by the first reason that blocks
 //	remedies.go what would make an ask fit
-//	quota.go    the queues on the way to the root, and the place in the order
+//	quota.go    the queues on the way to the root, and the place in the order; kept.go, what is kept of them for others
 //	text.go     the answer for people to read
+//	waiting.go  what an ask waits for and what was tried for it, in words; decision.go, what was planned
 //	overlimits.go  users and groups that would be over their limits
 //	whatif.go   WhatIf: what would become of asks, or of another configuration;
 //	            whatifnodes.go, of nodes; allowances.go, disruption budgets meanwhile

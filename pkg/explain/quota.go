@@ -19,7 +19,7 @@ func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 		}
 		var kept resources.Amounts
 		if !nominated.IsZero() {
-			kept = view.KeptFrom(ask, leaf, q.Path)
+			kept = keptFrom(view, ask, leaf, q.Path)
 		}
 		l := Level{Queue: q.Path, Max: q.Max, Used: q.Used, Nominated: nominated, Guaranteed: q.Guaranteed}
 		for i, asked := range ask.Amounts {

@@ -69,9 +69,9 @@ func (a *Answer) writeWaiting(t *text) {
 	for _, attempt := range a.Attempts {
 		switch at := attempt.At.UTC().Format(time.RFC3339); {
 		case !attempt.Succeeded():
-			t.add("room", "at %s %s", at, attempt.Summary(a.Kinds))
+			t.add("room", "at %s %s", at, Attempt(&attempt, a.Kinds))
 		case attempt.Node != a.Nominated:
-			t.add("room", "at %s room was made %s; the nomination has ended", at, attempt.Summary(a.Kinds))
+			t.add("room", "at %s room was made %s; the nomination has ended", at, Attempt(&attempt, a.Kinds))
 		}
 	}
 	a.Plan.write(t)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -20,12 +22,12 @@ type AskWaits struct {
 // application, so many in a second and no more. A walk that was begun goes on where it stopped,
 // so that all asks have their turn however many there are.
 type Book struct {
-	partition *core.Partition
-	kinds     *resources.Kinds
-	now       time.Time
-	told      map[core.AllocationKey]*told
-	held      map[core.ApplicationID]core.Reason // the limit of applications that was told of, until it counts
-	out       core.Effects
+	asks  core.Asks
+	kinds *resources.Kinds
+	now   time.Time
+	told  map[core.AllocationKey]*told
+	held  map[core.ApplicationID]core.Reason // the limit of applications that was told of, until it counts
+	out   core.Effects
 
 	due   time.Time     // when the walk goes on or begins; zero is never
 	seen  uint64        // the changes when the last walk began
@@ -47,12 +49,11 @@ const (
 
 // NewBook is a book of a partition of which nothing was told yet. Kinds are those of its options.
 func NewBook(p *core.Partition, kinds *resources.Kinds) *Book {
-	return &Book{partition: p, kinds: kinds, told: map[core.AllocationKey]*told{}, held: map[core.ApplicationID]core.Reason{}}
+	return &Book{asks: core.AsksOf(p), kinds: kinds, told: map[core.AllocationKey]*told{}, held: map[core.ApplicationID]core.Reason{}}
 }
 
 // Observe takes in the effects of a step, and returns them with words, without those that tell
-// nothing new. All steps must be observed, in order, also those without effects, before anything
-// else reads them.
+// nothing new. All steps must be observed, in order, before anything else reads them.
 func (b *Book) Observe(now time.Time, effects core.Effects) core.Effects {
 	b.now = now
 	kept := effects[:0]
@@ -64,10 +65,21 @@ func (b *Book) Observe(now time.Time, effects core.Effects) core.Effects {
 	return kept
 }
 
-// Watch has the asks walked through if anything has changed. It is called after each Schedule.
-func (b *Book) Watch(now time.Time) {
-	if asks, changes := b.partition.Waiting(); asks > 0 && changes != b.seen {
-		if at := now.Add(pause); b.due.IsZero() || b.due.After(at) {
+// Scheduled does so for a step of Schedule, also one without effects, and adds what is to be told
+// of asks that wait on.
+func (b *Book) Scheduled(now time.Time, effects core.Effects) core.Effects {
+	effects = b.Observe(now, effects)
+	if at, ok := b.Due(); ok && !at.After(now) {
+		effects = append(effects, b.walk()...)
+	}
+	b.watch()
+	return effects
+}
+
+// watch has the asks walked through if anything has changed.
+func (b *Book) watch() {
+	if asks, changes := b.asks.Count(); asks > 0 && changes != b.seen {
+		if at := b.now.Add(pause); b.due.IsZero() || b.due.After(at) {
 			b.due = at
 		}
 	}
@@ -88,6 +100,10 @@ func (b *Book) observe(event core.Event) bool {
 		}
 	case *core.Unschedulable:
 		b.unschedulable(e)
+	case *core.Nominated:
+		e.Reason = "nominated to node " + string(e.Node) + " by " + e.Plan.Trigger.String() + ": " + explain.Summary(e.Plan, b.kinds)
+	case *core.QueueReport:
+		e.Message = "uses more than its max: " + explain.Summary(e.Plan, b.kinds)
 	case *core.AskReport:
 		return e.Why == nil || b.cannotHave(e)
 	case *core.ApplicationHeld:
@@ -115,8 +131,8 @@ func (b *Book) unschedulable(e *core.Unschedulable) {
 // that is told at once: of one that was told of lately a walk tells.
 func (b *Book) cannotHave(e *core.AskReport) bool {
 	ask := core.AskView{Allocation: e.Allocation, Waiting: e.Why}
-	e.Message = fullText(ask)
-	now := &told{reason: core.NodeFull, detail: e.Why.Detail, message: digestOf(e.Message), at: b.now}
+	e.Message = fullText(ask, b.kinds)
+	now := &told{reason: core.NodeFull, detail: e.Why.Detail, decided: e.Why.Decided, message: digestOf(e.Message), at: b.now}
 	if t := b.told[e.Key]; t != nil && (t.sameAs(now) || t.at.Add(gap).After(b.now)) {
 		return false
 	}
@@ -124,19 +140,19 @@ func (b *Book) cannotHave(e *core.AskReport) bool {
 	return true
 }
 
-// Due is when Walk has something to do. False means never.
+// Due is when more is to be told, after a Schedule. False means never.
 func (b *Book) Due() (time.Time, bool) { return b.due, !b.due.IsZero() }
 
-// Walk looks at some asks, and says of which there is something to be told.
-func (b *Book) Walk(now time.Time) core.Effects {
-	b.now, b.out, b.last = now, nil, shown{}
+// walk looks at some asks, and says of which there is something to be told.
+func (b *Book) walk() core.Effects {
+	b.out, b.last = nil, shown{}
 	if b.place == (core.Bookmark{}) {
-		_, b.seen = b.partition.Waiting()
+		_, b.seen = b.asks.Count()
 		b.soon = time.Time{}
 	}
-	b.place = b.partition.Walk(b.place, looksAtOnce, b.look)
+	b.place = b.asks.Walk(b.place, looksAtOnce, b.look)
 	if b.due = b.soon; b.place != (core.Bookmark{}) {
-		b.due = now.Add(step)
+		b.due = b.now.Add(step)
 	}
 	return b.out
 }
@@ -206,6 +222,7 @@ func (b *Book) tell(queue core.QueuePath, ask core.AskView, before *told, now to
 type told struct {
 	reason   core.Reason
 	detail   string
+	decided  *preemptor.Decision     // about the required node, without a detail
 	refusals []core.Refusal          // what the resource manager said
 	attempts *core.PreemptionAttempt // the first of those that the message is about
 	message  uint64                  // a digest: the texts of many asks are long together
@@ -214,7 +231,8 @@ type told struct {
 
 // sameAs reports whether what keeps an ask waiting is what was told, in whatever numbers.
 func (t *told) sameAs(other *told) bool {
-	return t.reason == other.reason && t.detail == other.detail && t.attempts == other.attempts && sayTheSame(t.refusals, other.refusals)
+	return t.reason == other.reason && t.detail == other.detail && t.attempts == other.attempts && sayTheSame(t.refusals, other.refusals) &&
+		(t.decided == other.decided || t.decided != nil && other.decided != nil && t.decided.SaysAs(other.decided))
 }
 
 // sayTheSame reports whether refusals give the same reasons, on however many nodes.
@@ -265,6 +283,8 @@ func (b *Book) whyWaits(ask core.AskView) told {
 		return told{reason: core.RoomIsMade}
 	case ask.IsAsked:
 		return told{}
+	case ask.Reason == core.NodeFull && ask.Detail == "":
+		now.decided = ask.Decided
 	case ask.RefusedOn > 0:
 		now.detail, now.refusals = "", ask.Refusals
 	case ask.Reason == core.NotTried:
@@ -281,7 +301,7 @@ func (b *Book) whyWaits(ask core.AskView) told {
 // hasQuotaAgain is the queue in which an ask was told to have no quota, if it has it now.
 func (b *Book) hasQuotaAgain(key core.AllocationKey) core.QueuePath {
 	t := b.told[key]
-	if t == nil || t.reason != core.QuotaExceeded && t.reason != quotaThere || b.partition.WithoutQuota(key) != "" {
+	if t == nil || t.reason != core.QuotaExceeded && t.reason != quotaThere || b.asks.WithoutQuota(key) != "" {
 		return ""
 	}
 	return core.QueuePath(t.detail)

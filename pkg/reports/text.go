@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
@@ -15,11 +16,11 @@ import (
 // WhyWaits says in words why an ask waits. It is empty for one that waits for its turn only, or
 // does not wait.
 func WhyWaits(p *core.Partition, kinds *resources.Kinds, key core.AllocationKey) string {
-	_, ask, waits := p.Ask(key)
+	b := NewBook(p, kinds)
+	_, ask, waits := b.asks.Find(key)
 	if !waits {
 		return ""
 	}
-	b := NewBook(p, kinds)
 	now := b.whyWaits(ask)
 	if now.reason == core.NotTried {
 		return ""
@@ -36,7 +37,7 @@ func (b *Book) text(ask core.AskView, now *told) string {
 	switch now.reason {
 	case core.QuotaExceeded:
 		parts = append(parts, fmt.Sprintf("request does not fit in queue %s: requests %s, available %s",
-			now.detail, b.kinds.Format(ask.Amounts), b.kinds.FormatLimits(b.partition.QuotaLeft(ask.Key, core.QueuePath(now.detail)))))
+			now.detail, b.kinds.Format(ask.Amounts), b.kinds.FormatLimits(b.asks.QuotaLeft(ask.Key, core.QueuePath(now.detail)))))
 	case core.NoNodeFits:
 		if !slices.ContainsFunc(ask.Attempts, func(a core.PreemptionAttempt) bool { return !a.Succeeded() }) {
 			parts = append(parts, "no node has room: requests "+b.kinds.Format(ask.Amounts))
@@ -46,7 +47,7 @@ func (b *Book) text(ask core.AskView, now *told) string {
 	case core.NodeUnknown:
 		parts = append(parts, fmt.Sprintf("required node %s is not known", ask.Required))
 	case core.NodeFull:
-		parts = append(parts, fullText(ask))
+		parts = append(parts, fullText(ask, b.kinds))
 	case core.NodeHeld:
 		parts = append(parts, fmt.Sprintf("required node %s has not been schedulable yet", ask.Required))
 	case quotaThere:
@@ -56,7 +57,7 @@ func (b *Book) text(ask core.AskView, now *told) string {
 	}
 	for i := range ask.Attempts {
 		if a := &ask.Attempts[i]; !a.Succeeded() { // its nomination was told of, and the end of that too
-			parts = append(parts, "no room is made: "+a.Summary(b.kinds))
+			parts = append(parts, "no room is made: "+explain.Attempt(a, b.kinds))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -71,11 +72,11 @@ func refusalText(ask core.AskView) string {
 }
 
 // fullText says what is known of the required node of an ask, which has no room.
-func fullText(ask core.AskView) string {
+func fullText(ask core.AskView, kinds *resources.Kinds) string {
 	if ask.Reserved != "" { // it is being made, or will be
-		return fmt.Sprintf("waits for room on required node %s: %s", ask.Required, ask.Detail)
+		return fmt.Sprintf("waits for room on required node %s: %s", ask.Required, explain.Detail(ask.Waiting, kinds))
 	}
-	return fmt.Sprintf("no room on required node %s: %s", ask.Required, ask.Detail)
+	return fmt.Sprintf("no room on required node %s: %s", ask.Required, explain.Detail(ask.Waiting, kinds))
 }
 
 // hint says why no node can take an ask. Where the resource manager refused it, also on nodes
@@ -89,9 +90,9 @@ func hint(ask core.AskView, kinds *resources.Kinds) string {
 	case core.KindUnknown:
 		return what + ask.Reason.String() + ": " + ask.Detail
 	}
-	for _, a := range ask.Attempts {
-		if !a.Succeeded() && a.Plan != nil && a.Plan.Reason == preemptor.Refused {
-			return what + "no room is made: " + a.Summary(kinds)
+	for i := range ask.Attempts {
+		if a := &ask.Attempts[i]; !a.Succeeded() && a.Plan != nil && a.Plan.Reason == preemptor.Refused {
+			return what + "no room is made: " + explain.Attempt(a, kinds)
 		}
 	}
 	return what + "waiting for room in the cluster"

@@ -129,14 +129,10 @@ func (o *owner) schedule(now time.Time) (more bool) {
 	began := o.meter.now()
 	effects, more := o.partition.Schedule(now)
 	o.meter.took(metrics.Decision, began)
-	o.tell(now, o.reports.Observe(now, effects))
-	o.reports.Watch(now)
+	o.tell(now, o.reports.Scheduled(now, effects))
 	if !more {
 		o.untried.Store(0)
 		o.tell(now, o.outcomes.Settle())
-	}
-	if at, ok := o.reports.Due(); ok && !at.After(now) {
-		o.tell(now, o.reports.Walk(now))
 	}
 	return more
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
 
 // allTriggers is every reason to make room, in the order of tables.
@@ -128,7 +129,7 @@ func attemptSummary(a core.PreemptionAttempt, s *Scenario) string {
 	if a.Plan == nil {
 		return "no node could hold it"
 	}
-	return a.Plan.Summary(s.Kinds)
+	return explain.Summary(a.Plan, s.Kinds)
 }
 
 // victimsByTrigger names the counts that are not zero; nil if none is.

@@ -243,7 +243,7 @@ func (r *run) took(effects core.Effects) error {
 // reasonOf asks the core why a pod waits.
 func (r *run) reasonOf(p *pod) pendingReason {
 	if app, ask := askIn(r.partition.View(), p); ask != nil {
-		return reasonIn(app.Queue, *ask)
+		return r.reasonIn(app.Queue, *ask)
 	}
 	return pendingReason{queue: p.app.command.Queue.Full(), reason: core.NotTried.String()}
 }

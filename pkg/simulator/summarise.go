@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,8 +23,8 @@ type pendingPods struct {
 	example core.AllocationKey
 }
 
-func reasonIn(queue core.QueuePath, ask core.AskView) pendingReason {
-	return pendingReason{queue: queue, reason: ask.Reason.String(), detail: ask.Detail}
+func (r *run) reasonIn(queue core.QueuePath, ask core.AskView) pendingReason {
+	return pendingReason{queue: queue, reason: ask.Reason.String(), detail: explain.Detail(ask.Waiting, r.scenario.Kinds)}
 }
 
 // result is the run as it ended.
@@ -53,7 +54,7 @@ func (r *run) result() *Result {
 		Waiting:    waitsOf(root.waits),
 		Resources:  r.resourceUse(),
 		Queues:     r.queueUse(),
-		Pending:    stillPending(view),
+		Pending:    r.stillPending(view),
 		GaveUp:     pendingReasons(t.gaveUp),
 		Rejections: rejections(t.rejections),
 		Foreign: ForeignCounts{
@@ -188,14 +189,14 @@ func sortedAsks(app *core.ApplicationView) []core.AskView {
 }
 
 // stillPending groups the asks that wait at the end.
-func stillPending(view *core.View) []PendingReason {
+func (r *run) stillPending(view *core.View) []PendingReason {
 	groups := map[pendingReason]*pendingPods{}
 	for _, app := range view.Applications {
 		for _, ask := range app.Asks {
 			if ask.Placeholder {
 				continue
 			}
-			reason := reasonIn(app.Queue, ask)
+			reason := r.reasonIn(app.Queue, ask)
 			if groups[reason] == nil {
 				groups[reason] = &pendingPods{example: ask.Key}
 			}

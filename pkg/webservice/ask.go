@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -111,18 +112,18 @@ var toldAsks = []string{"allocationLog", "triggeredScaleUp", "preemptionAttempts
 
 // fillAskLean is an ask without what is said of it in words, which takes time where there
 // are very many.
-func fillAskLean(a core.AskView, out *askJSON) {
+func fillAskLean(a core.AskView, kinds *resources.Kinds, out *askJSON) {
 	*out = askJSON{
 		AllocationKey: a.Key, AllocationTags: a.Tags, RequestTime: a.Created, Resource: a.Amounts, Priority: a.Priority,
 		RequiredNodeID: a.Required, ApplicationID: a.Application, Placeholder: a.Placeholder, TaskGroupName: a.TaskGroup,
 		TriggeredPreemption: a.Nominated != "" || a.Plan != nil && len(a.Plan.Victims) > 0,
 		Originator:          a.Originator, SchedulingAttempted: a.Reason != core.NotTried,
-		Class: classOf(a.Allocation), Why: a.Reason.String(), Detail: a.Detail, ReservedNode: a.Reserved, NominatedNode: a.Nominated,
+		Class: classOf(a.Allocation), Why: a.Reason.String(), Detail: explain.Detail(a.Waiting, kinds), ReservedNode: a.Reserved, NominatedNode: a.Nominated,
 	}
 }
 
 func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
-	fillAskLean(a, out)
+	fillAskLean(a, at.kinds, out)
 	waits := at.past.PendingReasons(a.Application, a.Key)
 	out.TriggeredScaleUp = waits.ScaleUp
 	for _, w := range waits.Reasons {
@@ -134,7 +135,7 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 		})
 	}
 	if a.Plan != nil {
-		out.Plan, out.Planned = a.Plan.Summary(at.kinds), a.Planned
+		out.Plan, out.Planned = explain.Summary(a.Plan, at.kinds), a.Planned
 	}
 }
 
@@ -142,9 +143,9 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 func (at *snapshot) summary(p core.PreemptionAttempt, nominated core.NodeID) string {
 	switch {
 	case !p.Succeeded():
-		return p.Summary(at.kinds)
+		return explain.Attempt(&p, at.kinds)
 	case p.Node == nominated:
-		return "room is made on " + string(p.Node) + ": " + p.Plan.Summary(at.kinds)
+		return "room is made on " + string(p.Node) + ": " + explain.Summary(p.Plan, at.kinds)
 	}
-	return "room was made " + p.Summary(at.kinds) + "; the nomination has ended"
+	return "room was made " + explain.Attempt(&p, at.kinds) + "; the nomination has ended"
 }

@@ -52,7 +52,7 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 	compared := fill
 	if !slices.Contains(toldAsks, page.order.name) {
 		compared = func(one pendingAsk, to *askJSON) {
-			fillAskLean(*one.AskView, to)
+			fillAskLean(*one.AskView, at.kinds, to)
 			to.QueueName, to.User = one.of.Queue, one.of.User
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
 
 // preemptionJSON is a plan to make room, or to bring a queue below its max, and what
@@ -87,7 +88,7 @@ func sinceNanoseconds(value string) (int64, error) {
 func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
 		Time: nanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, User: p.User, NodeID: p.Node,
-		Summary: p.Decision.Summary(at.kinds), Lines: strings.Split(p.Decision.Explain(at.kinds), "\n"),
+		Summary: explain.Summary(p.Decision, at.kinds), Lines: strings.Split(explain.Decision(p.Decision, at.kinds), "\n"),
 		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: nanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
 	}
 	for i := range p.Victims {

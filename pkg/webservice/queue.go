@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -279,7 +280,7 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 		out.Status = "Draining"
 	}
 	if q.QuotaPlan != nil {
-		out.QuotaPlan = q.QuotaPlan.Summary(t.kinds)
+		out.QuotaPlan = explain.Summary(q.QuotaPlan, t.kinds)
 		out.IsQuotaPreemptionRunning = slices.ContainsFunc(q.QuotaPlan.Victims, func(v preemptor.Victim) bool {
 			return t.evicted()[core.AllocationKey(v.Key)]
 		})

@@ -10,7 +10,7 @@ import (
 // resource manager chose among the candidates. They are Chosen if all of them are
 // candidates, they cover the need, and they keep the floors and, with
 // HardBudgets, the budgets. Otherwise the reason is NotEnough, and
-// Decision.Refusal says what is wrong. If no victim is needed, the reason is that
+// Decision.Refusal says what is wrong, or is empty if they hold too little. If no victim is needed, the reason is that
 // of Plan. Accept does not call Node.Fits, and it does not check that every
 // victim is necessary: that is left to the resource manager.
 func (pl *Planner) Accept(cfg Config, ask Ask, node Node, victims []string) Decision {
@@ -27,25 +27,22 @@ func (pl *Planner) Accept(cfg Config, ask Ask, node Node, victims []string) Deci
 	case cfg.Disabled:
 		p.reason = Disabled
 	default:
-		p.reason = Chosen
-		if p.refusal = p.objection(victims); p.refusal != "" {
-			p.reason = NotEnough
-		}
+		p.reason, p.refusal = p.objection(victims)
 	}
 	return p.decision()
 }
 
-// objection says what is wrong with these victims; it is empty if nothing is.
-// They become the victims of the plan.
-func (p *plan) objection(keys []string) string {
+// objection is Chosen if nothing is wrong with these victims, and otherwise NotEnough and what is
+// wrong, empty if they hold too little. They become the victims of the plan.
+func (p *plan) objection(keys []string) (Reason, string) {
 	p.victims = p.victims[:0]
 	for _, key := range keys {
 		i := slices.IndexFunc(p.ranked, func(e eligible) bool { return e.Key == key })
 		switch {
 		case i < 0:
-			return p.whyNoCandidate(key)
+			return NotEnough, p.whyNoCandidate(key)
 		case slices.Contains(p.victims, i):
-			return key + " is given twice"
+			return NotEnough, key + " is given twice"
 		}
 		p.victims = append(p.victims, i)
 	}
@@ -56,19 +53,17 @@ func (p *plan) objection(keys []string) string {
 	for _, i := range p.victims {
 		c := p.ranked[i].Candidate
 		if f, broken := p.brokenBy(c); broken {
-			return fmt.Sprintf("%s would leave queue %s less than is guaranteed", c.Key, p.node.Floors[f].Queue)
+			return NotEnough, fmt.Sprintf("%s would leave queue %s less than is guaranteed", c.Key, p.node.Floors[f].Queue)
 		}
 		p.charge(c, 1)
 	}
 	if p.violations > 0 && p.cfg.Budgets == HardBudgets {
-		return "breaks budget " + strings.Join(p.broken(p.victims), ", ")
+		return NotEnough, "breaks budget " + strings.Join(p.broken(p.victims), ", ")
 	}
 	if !p.reached(p.sums) {
-		var d Decision
-		p.reportMissing(&d)
-		return d.shortBy(p.node.Kinds)
+		return NotEnough, ""
 	}
-	return ""
+	return Chosen, ""
 }
 
 // whyNoCandidate says why the allocation of this key is no candidate.

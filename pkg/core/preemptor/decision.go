@@ -2,6 +2,7 @@ package preemptor
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -36,7 +37,7 @@ type Decision struct {
 	Lacking      resources.Amounts
 	LackingQuota resources.Amounts
 	Partial      bool   // with Chosen: the victims are the most that can be freed, and not enough
-	Refusal      string // with Refused and NotEnough, why
+	Refusal      string // with Refused and NotEnough, why; empty with NotEnough if Lacking says so
 
 	Violations int      // how many of the victims violate a budget
 	Broken     []string // the budgets that the victims exceed, by name
@@ -49,6 +50,15 @@ type Decision struct {
 	ByClass  [Classes]int // how many candidates are eligible
 	ByFilter [Filters]int // how many candidates are not
 	Filtered []Filtered   // which are not, by filter and key
+}
+
+// SaysAs reports whether two decisions come out the same, by the same numbers, whichever the
+// victims are.
+func (d *Decision) SaysAs(other *Decision) bool {
+	return d.Reason == other.Reason && d.Trigger == other.Trigger && d.Refusal == other.Refusal && slices.Equal(d.Broken, other.Broken) &&
+		d.Needed.Equal(other.Needed) && d.Quota.Equal(other.Quota) && d.Releasing.Equal(other.Releasing) && d.Freed.Equal(other.Freed) &&
+		d.Lacking.Equal(other.Lacking) && d.LackingQuota.Equal(other.LackingQuota) &&
+		(d.Trigger != RequiredNode || d.Freeable.Equal(other.Freeable))
 }
 
 // A Victim is a candidate that was chosen.

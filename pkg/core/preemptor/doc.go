@@ -58,7 +58,7 @@
 //	share.go                             victims that asks which wait together share
 //	lot.go                               how asks are packed, and the node that is best for all
 //	cost.go                              how plans on different nodes compare
-//	decision.go, report.go, explain.go   the output
+//	decision.go, report.go   the output; package explain puts it into words
 //	group.go        victims without which others run in vain
 //	needed.go       candidates that the ask needs beside it
 //	questions.go    what the resource manager is asked

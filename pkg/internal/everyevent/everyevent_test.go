@@ -22,7 +22,7 @@ func TestEventsAreComplete(t *testing.T) {
 			declared = append(declared, found[1]+"core."+found[2])
 		}
 	}
-	declared = append(declared, "*outcomes.VictimsWasted")
+	declared = append(declared, "*outcomes.VictimsWasted", "*reports.AskWaits")
 	for _, event := range everyevent.Events() {
 		had = append(had, fmt.Sprintf("%T", event))
 	}

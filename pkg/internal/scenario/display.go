@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
@@ -129,7 +130,7 @@ func (d *display) asks() {
 					row("ask", "application", "amounts", "priority", "why it waits")
 				}
 				found = true
-				why := a.Reason.String() + unlessEmpty(": ", a.Detail)
+				why := a.Reason.String() + unlessEmpty(": ", explain.Detail(a.Waiting, d.kinds))
 				if a.Nominated != "" {
 					why += ", by " + a.Trigger.String()
 				}

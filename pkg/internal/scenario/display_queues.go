@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
 
 // A column is what is shown of every queue.
@@ -110,7 +111,7 @@ func (d *display) excess() {
 		found = true
 		d.printf("%s is over its max since %s\n", q.Path, offset(q.OverMaxSince))
 		if q.QuotaPlan != nil {
-			d.printf("at %s %s\n", offset(q.QuotaPlanned), q.QuotaPlan.Explain(d.kinds))
+			d.printf("at %s %s\n", offset(q.QuotaPlanned), explain.Decision(q.QuotaPlan, d.kinds))
 		}
 	})
 	if !found {

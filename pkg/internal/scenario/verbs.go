@@ -207,7 +207,7 @@ func (w *world) send(allocation *core.Allocation) func() {
 		if !refused(fx) {
 			w.manager.sent[allocation.Key] = &kept
 		}
-		w.hearStep(fx)
+		w.hearApplied(fx)
 	}
 }
 

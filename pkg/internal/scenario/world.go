@@ -69,13 +69,10 @@ func (w *world) begin(cfg core.Config) {
 	w.reports = reports.NewBook(w.partition, w.kinds)
 }
 
-func (w *world) apply(c core.Command) {
-	fx := w.here().Apply(w.now, c)
-	w.hearStep(fx)
-}
+func (w *world) apply(c core.Command) { w.hearApplied(w.here().Apply(w.now, c)) }
 
-// hearStep takes in what a step of the partition did.
-func (w *world) hearStep(fx core.Effects) { w.hear(w.reports.Observe(w.now, fx)) }
+// hearApplied takes in what a command did.
+func (w *world) hearApplied(fx core.Effects) { w.hear(w.reports.Observe(w.now, fx)) }
 
 // hear has the resource manager take in effects, and prints them.
 func (w *world) hear(fx core.Effects) {
@@ -89,13 +86,9 @@ func (w *world) hear(fx core.Effects) {
 func (w *world) schedule() {
 	for range stepsMax {
 		fx, more := w.here().Schedule(w.now)
-		w.hearStep(fx)
-		w.reports.Watch(w.now)
+		w.hear(w.reports.Scheduled(w.now, fx))
 		if !more {
 			w.hear(w.outcomes.Settle())
-			if at, ok := w.reports.Due(); ok && !at.After(w.now) {
-				w.hear(w.reports.Walk(w.now))
-			}
 			return
 		}
 	}

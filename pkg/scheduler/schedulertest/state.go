@@ -9,6 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -111,7 +112,7 @@ func (m *MockScheduler) Why(key string) string {
 	for _, a := range m.Look().Applications {
 		for _, ask := range a.Asks {
 			if string(ask.Key) == key {
-				return strings.TrimSuffix(ask.Reason.String()+": "+ask.Detail, ": ")
+				return strings.TrimSuffix(ask.Reason.String()+": "+explain.Detail(ask.Waiting, m.Kinds()), ": ")
 			}
 		}
 	}

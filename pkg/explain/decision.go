@@ -1,69 +1,51 @@
-package preemptor
+package explain
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
-// String is the decision on one line, without quantities.
-func (d Decision) String() string {
-	if d.Reason != Chosen {
-		return d.Reason.String()
-	}
-	keys := make([]string, len(d.Victims))
-	for i, v := range d.Victims {
-		keys[i] = v.Key
-	}
-	return fmt.Sprintf("chosen by %s: %s", d.by(), strings.Join(keys, ", "))
-}
-
-// by is the strategy that chose the victims, or the resource manager.
-func (d Decision) by() string {
-	if d.Given {
-		return "the resource manager"
-	}
-	return d.Strategy.String()
-}
-
-// found says that there are victims. By which strategy is a detail, for Explain.
-func (d Decision) found() string {
+// found says that there are victims. By which strategy is a detail, for Decision.
+func found(d *preemptor.Decision) string {
 	if d.Given {
 		return "chosen by the resource manager"
 	}
 	return "victims found"
 }
 
-// String is the victim with what makes it one.
-func (v Victim) String() string {
+// VictimText is a victim with what makes it one.
+func VictimText(v *preemptor.Victim) string {
 	if v.Elsewhere {
 		return fmt.Sprintf("%s (%s, priority %d, on another node)", v.Key, v.Class, v.Priority)
 	}
 	return fmt.Sprintf("%s (%s, priority %d)", v.Key, v.Class, v.Priority)
 }
 
-// String says why the strategy selected no victims.
-func (f Failure) String() string {
+// FailureText says why a strategy selected no victims.
+func FailureText(f preemptor.Failure) string {
 	switch f.Why {
-	case NotOne:
+	case preemptor.NotOne:
 		return fmt.Sprintf("%s: no single victim%s is enough", f.Strategy, f.Among)
-	case TooLarge:
+	case preemptor.TooLarge:
 		if f.Kind != "" {
 			return fmt.Sprintf("%s: %s would be enough, but holds %d.%d%% of the node's %s, which is not asked for, %d%% is the most",
 				f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Kind, f.Most)
 		}
 		return fmt.Sprintf("%s: %s would be enough, but holds %d.%d%% more than the ask, %d%% is the most",
 			f.Strategy, f.Key, f.PerMille/10, f.PerMille%10, f.Most)
-	case TooMany:
+	case preemptor.TooMany:
 		return fmt.Sprintf("%s: takes %d victims or more, %d are the most", f.Strategy, f.Victims, f.Most)
-	case TooLittle:
+	case preemptor.TooLittle:
 		return fmt.Sprintf("%s: guarantees of other queues leave too little", f.Strategy)
-	case OverBudget:
+	case preemptor.OverBudget:
 		return fmt.Sprintf("%s: budgets that must not be broken leave too little", f.Strategy)
-	case NotFitting:
+	case preemptor.NotFitting:
 		return fmt.Sprintf("%s: the ask is refused even without these victims", f.Strategy)
-	case TooManyQuestions:
+	case preemptor.TooManyQuestions:
 		return fmt.Sprintf("%s: the search for what the ask needs beside it stopped after %d questions", f.Strategy, f.Most)
 	default:
 		return fmt.Sprintf("%s: stopped after %d steps", f.Strategy, f.Most)
@@ -72,35 +54,38 @@ func (f Failure) String() string {
 
 // Summary is the decision in one sentence with the numbers that matter; kinds
 // must be those of the node.
-func (d Decision) Summary(kinds *resources.Kinds) string {
+func Summary(d *preemptor.Decision, kinds *resources.Kinds) string {
 	switch d.Reason {
-	case TooYoung, Disabled, NoCandidates:
-		return fmt.Sprintf("%s: needs %s", d.Reason, d.needs(kinds)) + d.outranked()
-	case WaitsForReleasing:
+	case preemptor.TooYoung, preemptor.Disabled, preemptor.NoCandidates:
+		return fmt.Sprintf("%s: needs %s", d.Reason, needs(d, kinds)) + outranked(d)
+	case preemptor.WaitsForReleasing:
 		return fmt.Sprintf("%s: %s", d.Reason, kinds.Format(d.Releasing))
-	case Impossible:
-		if d.Trigger == RequiredNode {
+	case preemptor.Impossible:
+		if d.Trigger == preemptor.RequiredNode {
 			return fmt.Sprintf("%s: needs %s, at most %s can be freed",
-				d.Reason, d.needs(kinds), kinds.Format(d.of(d.Freeable)))
+				d.Reason, needs(d, kinds), kinds.Format(ofNeeded(d, d.Freeable)))
 		}
-		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds)) + d.outranked()
-	case NothingHelps:
-		if d.Trigger == RequiredNode {
-			return fmt.Sprintf("%s: needs %s of %s", d.Reason, d.needs(kinds), kinds.Format(d.of(d.Freeable)))
+		return fmt.Sprintf("%s: needs %s%s", d.Reason, needs(d, kinds), andShortBy(d, kinds)) + outranked(d)
+	case preemptor.NothingHelps:
+		if d.Trigger == preemptor.RequiredNode {
+			return fmt.Sprintf("%s: needs %s of %s", d.Reason, needs(d, kinds), kinds.Format(ofNeeded(d, d.Freeable)))
 		}
-		return fmt.Sprintf("%s: needs %s%s", d.Reason, d.needs(kinds), d.andShortBy(kinds))
-	case Chosen:
-		summary := d.found() + ": frees " + kinds.Format(d.Freed)
-		if d.needsNothing() {
+		return fmt.Sprintf("%s: needs %s%s", d.Reason, needs(d, kinds), andShortBy(d, kinds))
+	case preemptor.Chosen:
+		summary := found(d) + ": frees " + kinds.Format(d.Freed)
+		if needsNothing(d) {
 			summary += " to end a conflict"
 		} else {
-			summary += " for " + d.needs(kinds)
+			summary += " for " + needs(d, kinds)
 		}
 		if len(d.Broken) > 0 {
-			summary += ", " + d.breaks()
+			summary += ", " + breaks(d)
 		}
-		return summary + d.andShortBy(kinds)
-	case Refused, NotEnough:
+		return summary + andShortBy(d, kinds)
+	case preemptor.Refused, preemptor.NotEnough:
+		if d.Refusal == "" {
+			return fmt.Sprintf("%s: %s", d.Reason, shortBy(d, kinds))
+		}
 		return fmt.Sprintf("%s: %s", d.Reason, d.Refusal)
 	default:
 		return d.Reason.String()
@@ -109,9 +94,9 @@ func (d Decision) Summary(kinds *resources.Kinds) string {
 
 // outranked says how many allocations stay since they are more important, though the ask is
 // under its guarantee.
-func (d Decision) outranked() string {
-	switch n := d.ByFilter[IsHigher]; {
-	case d.Trigger != Guarantee || n == 0:
+func outranked(d *preemptor.Decision) string {
+	switch n := d.ByFilter[preemptor.IsHigher]; {
+	case d.Trigger != preemptor.Guarantee || n == 0:
 		return ""
 	case n == 1:
 		return ", 1 allocation is more important"
@@ -122,25 +107,25 @@ func (d Decision) outranked() string {
 
 // needs is what must be freed, on the node and of the quota. An ask that has room
 // can still need the end of an allocation that conflicts with it.
-func (d Decision) needs(kinds *resources.Kinds) string {
-	if d.needsNothing() {
+func needs(d *preemptor.Decision, kinds *resources.Kinds) string {
+	if needsNothing(d) {
 		return "the end of a conflict"
 	}
 	return both(kinds, d.Needed, d.Quota)
 }
 
-func (d Decision) needsNothing() bool { return d.Needed.IsZero() && d.Quota.IsZero() }
+func needsNothing(d *preemptor.Decision) bool { return d.Needed.IsZero() && d.Quota.IsZero() }
 
 // shortBy is how much less can be freed than must be.
-func (d Decision) shortBy(kinds *resources.Kinds) string {
+func shortBy(d *preemptor.Decision, kinds *resources.Kinds) string {
 	return "short by " + both(kinds, d.Lacking, d.LackingQuota)
 }
 
-func (d Decision) andShortBy(kinds *resources.Kinds) string {
+func andShortBy(d *preemptor.Decision, kinds *resources.Kinds) string {
 	if d.Missing.Part == 0 {
 		return ""
 	}
-	return ", " + d.shortBy(kinds)
+	return ", " + shortBy(d, kinds)
 }
 
 // both is amounts of the node and of the quota, the one that there is or both.
@@ -155,15 +140,15 @@ func both(kinds *resources.Kinds, node, quota resources.Amounts) string {
 	}
 }
 
-func (d Decision) breaks() string {
+func breaks(d *preemptor.Decision) string {
 	if len(d.Broken) == 1 {
 		return "breaks budget " + d.Broken[0]
 	}
 	return "breaks budgets " + strings.Join(d.Broken, ", ")
 }
 
-// of is the amounts of the kinds that are needed.
-func (d Decision) of(a resources.Amounts) resources.Amounts {
+// ofNeeded is the amounts of the kinds that are needed.
+func ofNeeded(d *preemptor.Decision, a resources.Amounts) resources.Amounts {
 	var some resources.Amounts
 	for kind, needed := range d.Needed {
 		if needed > 0 {
@@ -173,54 +158,55 @@ func (d Decision) of(a resources.Amounts) resources.Amounts {
 	return some
 }
 
-// Explain is the whole decision in a few lines for people to read, without a last
+// Decision is the whole decision in a few lines for people to read, without a last
 // line end; kinds must be those of the node.
-func (d Decision) Explain(kinds *resources.Kinds) string {
-	lines := []string{d.Summary(kinds)}
+func Decision(d *preemptor.Decision, kinds *resources.Kinds) string {
+	lines := []string{Summary(d, kinds)}
 	line := func(name, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("  %-11s", name)+fmt.Sprintf(format, args...))
 	}
-	d.explainNeed(kinds, line)
-	line("candidates", "%s", d.classCounts())
+	explainNeed(d, kinds, line)
+	line("candidates", "%s", classCounts(d))
 	for f, count := range d.ByFilter {
 		if count > 0 {
-			line("filtered", "%s: %s", Filter(f), d.filteredBy(Filter(f)))
+			line("filtered", "%s: %s", preemptor.Filter(f), filteredBy(d, preemptor.Filter(f)))
 		}
 	}
 	for _, f := range d.Floors {
 		line("floor", "queue %s can spare %s", f.Queue, kinds.FormatLimits(f.Surplus))
 	}
 	for _, f := range d.Failures {
-		line("tried", "%s", f)
+		line("tried", "%s", FailureText(f))
 	}
-	if d.Reason == Chosen && !d.Given {
+	if d.Reason == preemptor.Chosen && !d.Given {
 		line("strategy", "%s", d.Strategy)
 	}
-	for _, v := range d.Victims {
-		line("release", "%s %s", v, kinds.Format(v.Amounts))
+	for i := range d.Victims {
+		v := &d.Victims[i]
+		line("release", "%s %s", VictimText(v), kinds.Format(v.Amounts))
 	}
 	if len(d.Broken) > 0 {
-		line("violations", "%d, %s", d.Violations, d.breaks())
+		line("violations", "%d, %s", d.Violations, breaks(d))
 	}
 	for _, queue := range d.Below {
 		line("guarantee", "queue %s is left with less than is guaranteed to it", queue)
 	}
 	if d.Together.Asks > 0 {
-		line("together", "%d asks take %s", d.Together.Asks, victims(d.Together.Victims))
+		line("together", "%d asks take %s", d.Together.Asks, wording.Several(d.Together.Victims, "victim"))
 		return strings.Join(lines, "\n")
 	}
-	if d.Reason == Chosen && !d.Given && (d.Strategy == Minimal || d.Proof.Stopped) {
-		line("proof", "%s", d.Proof.of(d))
+	if d.Reason == preemptor.Chosen && !d.Given && (d.Strategy == preemptor.Minimal || d.Proof.Stopped) {
+		line("proof", "%s", proof(d))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // explainNeed says what is needed and what is there.
-func (d Decision) explainNeed(kinds *resources.Kinds, line func(name, format string, args ...any)) {
-	if d.Trigger != RequiredNode {
+func explainNeed(d *preemptor.Decision, kinds *resources.Kinds, line func(name, format string, args ...any)) {
+	if d.Trigger != preemptor.RequiredNode {
 		line("trigger", "%s", d.Trigger)
 	}
-	if d.Trigger == Quota {
+	if d.Trigger == preemptor.Quota {
 		line("queue", "%s over its max by %s", d.Ask, kinds.Format(d.Quota))
 		return
 	}
@@ -234,11 +220,11 @@ func (d Decision) explainNeed(kinds *resources.Kinds, line func(name, format str
 	}
 }
 
-func (d Decision) classCounts() string {
+func classCounts(d *preemptor.Decision) string {
 	var counts []string
 	for class, count := range d.ByClass {
 		if count > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", count, Class(class)))
+			counts = append(counts, fmt.Sprintf("%d %s", count, preemptor.Class(class)))
 		}
 	}
 	if len(counts) == 0 {
@@ -247,7 +233,7 @@ func (d Decision) classCounts() string {
 	return strings.Join(counts, ", ")
 }
 
-func (d Decision) filteredBy(why Filter) string {
+func filteredBy(d *preemptor.Decision, why preemptor.Filter) string {
 	var keys []string
 	for _, f := range d.Filtered {
 		if f.Why == why {
@@ -257,9 +243,9 @@ func (d Decision) filteredBy(why Filter) string {
 	return strings.Join(keys, ", ")
 }
 
-func (p Proof) of(d Decision) string {
-	switch {
-	case p.Stopped || !p.Proved && d.Strategy == Minimal:
+func proof(d *preemptor.Decision) string {
+	switch p := d.Proof; {
+	case p.Stopped || !p.Proved && d.Strategy == preemptor.Minimal:
 		return fmt.Sprintf("stopped after %d steps: less important victims, fewer of them or fewer violations may exist", p.Steps)
 	case p.Contended && p.Later:
 		return "no victims of a lower class or priority, or else with fewer violations, fewer or lighter, exist"
@@ -268,11 +254,4 @@ func (p Proof) of(d Decision) string {
 	default:
 		return "no victims of a lower class or priority, fewer or lighter, exist"
 	}
-}
-
-func victims(count int) string {
-	if count == 1 {
-		return "1 victim"
-	}
-	return fmt.Sprintf("%d victims", count)
 }

@@ -1,24 +1,25 @@
-package core
+package explain
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// KeptFrom is how much quota of a queue is kept from an ask of a leaf below it, for others of
+// keptFrom is how much quota of a queue is kept from an ask of a leaf below it, for others of
 // the same view: for those that are at least as important. It looks at all asks below the queue.
-func (v *View) KeptFrom(ask *AskView, leaf, path QueuePath) (kept resources.Amounts) {
-	own := v.importance(ask.Priority, leaf)
+func keptFrom(v *core.View, ask *core.AskView, leaf, path core.QueuePath) (kept resources.Amounts) {
+	own := importance(v, ask.Priority, leaf)
 	for _, app := range v.Applications {
 		if app.Queue != path && !strings.HasPrefix(string(app.Queue), string(path)+".") {
 			continue
 		}
 		for i := range app.Asks {
 			other := &app.Asks[i]
-			if other.Key != ask.Key && (other.Nominated != "" || other.promised()) && v.importance(other.Priority, app.Queue) >= own {
+			if other.Key != ask.Key && (other.Nominated != "" || promised(other)) && importance(v, other.Priority, app.Queue) >= own {
 				kept.Add(other.Amounts)
 			}
 		}
@@ -27,15 +28,15 @@ func (v *View) KeptFrom(ask *AskView, leaf, path QueuePath) (kept resources.Amou
 }
 
 // promised reports whether quota is kept for an ask with a required node.
-func (a *AskView) promised() bool {
+func promised(a *core.AskView) bool {
 	return a.Required != "" && a.Reserved != "" && a.Plan != nil && a.Plan.Reason != preemptor.TooYoung
 }
 
 // importance is the priority of an ask of a leaf as the root sees it.
-func (v *View) importance(priority int32, leaf QueuePath) int32 {
-	path := []*QueueView{v.Root}
+func importance(v *core.View, priority int32, leaf core.QueuePath) int32 {
+	path := []*core.QueueView{v.Root}
 	for q := v.Root; q.Path != leaf; path = append(path, q) {
-		i := slices.IndexFunc(q.Queues, func(child *QueueView) bool {
+		i := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool {
 			return child.Path == leaf || strings.HasPrefix(string(leaf), string(child.Path)+".")
 		})
 		if i < 0 {
@@ -44,7 +45,7 @@ func (v *View) importance(priority int32, leaf QueuePath) int32 {
 		q = q.Queues[i]
 	}
 	for _, q := range slices.Backward(path) {
-		priority = q.Properties.seenFromAbove(priority)
+		priority = q.Properties.SeenFromAbove(priority)
 	}
 	return priority
 }
