@@ -13,7 +13,7 @@ import (
 // lines are made from them outside the core.
 //
 // Effects are shared: they may be kept and read from any goroutine, and must never be
-// changed.
+// changed, once package reports has written the words that it writes.
 type Effects []Event
 
 // An Event is one thing that happened in a partition. Its type is one of those in
