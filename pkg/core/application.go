@@ -28,7 +28,7 @@ type application struct {
 	user      string
 	byUser    *account // the lowest of the limits of its user; nil if there are none
 	byGroup   *account
-	section   *section // while it stands in the order of one
+	line      *line // while it stands in the order of one
 	groups    []string
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier

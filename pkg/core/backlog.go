@@ -29,9 +29,7 @@ type backlog struct {
 	boundless headroom
 	// searches are the memory of a search, and of one for a class within it.
 	searches [2]search
-	stale    []*section // in which a search found that limits hold everything back
-
-	staleLines []*line // the same of lines
+	stale    []*line // in which a search found that limits hold everything back
 }
 
 func newBacklog(options Options) backlog {
@@ -196,8 +194,6 @@ func (b *backlog) settleGroup(g *askGroup) {
 		own.attempts = g.leaf.active && !g.leaf.listed
 		if g.leaf.active || !c.closed && !c.isRefused() {
 			own.ready = c.priority
-		} else {
-			own.rest = c.priority
 		}
 		if c.preempts && g.application.isLimited() {
 			own.wanted = &c.amounts

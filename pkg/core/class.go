@@ -333,12 +333,10 @@ func isLeast(least, x, y, z resources.Amounts) bool {
 // A summary says what waits in a part of the backlog: all that a search needs to
 // skip it. The zero value is not empty; emptySummary is.
 type summary struct {
-	top int32 // the highest priority
-	// ready is the highest priority of what may be tried now: of open classes, and of
-	// those that room may be made for. Rest is that of all others.
-	ready, rest int32
-	untried     bool // a nominated class may fit some node
-	attempts    bool // room may be made for some ask
+	top      int32 // the highest priority
+	ready    int32 // of what may be tried now: of open classes, and of those that room may be made for
+	untried  bool  // a nominated class may fit some node
+	attempts bool  // room may be made for some ask
 	// open is the least of the classes that may fit some node, closed of those that fit none
 	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
 	open, closed, nominated *resources.Amounts
@@ -347,7 +345,7 @@ type summary struct {
 	wanted *resources.Amounts
 }
 
-var emptySummary = summary{top: PriorityNone, ready: PriorityNone, rest: PriorityNone}
+var emptySummary = summary{top: PriorityNone, ready: PriorityNone}
 
 // become sets the summary of a subtree to that of an item and of the subtrees left
 // and right of it, which may be nil. It reports whether it changed.
@@ -361,7 +359,6 @@ func (s *summary) become(own, left, right *summary) bool {
 	return s.set(summary{
 		top:       max(own.top, left.top, right.top),
 		ready:     max(own.ready, left.ready, right.ready),
-		rest:      max(own.rest, left.rest, right.rest),
 		untried:   own.untried || left.untried || right.untried,
 		attempts:  own.attempts || left.attempts || right.attempts,
 		open:      leastOf(s.open, own.open, left.open, right.open),

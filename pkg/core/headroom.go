@@ -5,66 +5,70 @@ import "github.com/narwhal-scheduler/narwhal/pkg/resources"
 // A headroom is what is left of the quotas on the way from the root to a queue, for a
 // search. It is an upper bound: an ask that a search finds is looked at itself.
 type headroom struct {
-	in *queue // whose order is searched
-	// left is for asks of whatever priority, beside all that is kept for nominated asks.
-	// Most is for the highest ask that waits in the queue, and so what any below it has at
-	// most; it is in effect if anything is not kept from that ask.
-	left, most resources.Limits
-	kept       bool
-	// limits are what is left of the limits of a user and group alone, in a section.
+	// left is for the highest ask that waits in the queue, beside what is kept from that. Any below
+	// it has at most as much.
+	left resources.Limits
+	// limits are what is left of the limits of a user and group alone, in a line.
 	limits  resources.Limits
 	limited bool
-	exact   bool  // there are limits, and an ask within them is held back by none of their amounts
-	over    int32 // all that is kept is kept from asks up to this priority, as the root sees it
+	exact   bool // there are limits, and an ask within them is held back by none of their amounts
 }
 
 // headroomWithin is what is left of the quotas in a queue too. It is valid until the next search.
 func (q *queue) headroomWithin(above *headroom) *headroom {
-	h := &q.headroom
 	if len(q.max) == 0 {
-		if !above.kept {
-			return above
-		}
-		h.in, h.kept, h.over = q, true, above.over
-		h.left, h.most = append(h.left[:0], above.left...), append(h.most[:0], above.most...)
-		return h
+		return above
 	}
-	h.in, h.kept, h.over = q, above.kept, above.over
 	first := int32(PriorityNone)
 	if len(q.kept) > 0 {
 		first = q.asRootSees(q.waiting().top)
 	}
-	if lowest := q.lowestKept(); first > lowest {
-		h.kept, h.over = true, lowest
-		if above.kept {
-			h.over = min(above.over, lowest)
-		}
-	}
-	h.left, h.most = h.left[:0], h.most[:0]
+	h := &q.headroom
+	h.left = h.left[:0]
 	for i := range max(len(q.max), len(above.left)) {
 		kind := resources.Kind(i)
-		left, most := above.left.Of(kind), above.left.Of(kind)
-		if above.kept {
-			most = above.most.Of(kind)
-		}
+		left := above.left.Of(kind)
 		if limit := q.max.Of(kind); limit != resources.Unlimited {
-			left = min(left, resources.Total(limit, -q.used.Of(kind), -q.nominated.Of(kind)))
-			if h.kept {
-				most = min(most, resources.Total(limit, -q.used.Of(kind), -q.keptFrom(first, kind)))
-			}
+			left = min(left, resources.Total(limit, -q.used.Of(kind), -q.keptFrom(first, kind)))
 		}
 		h.left = append(h.left, left)
-		if h.kept {
-			h.most = append(h.most, most)
-		}
 	}
 	return h
 }
 
-// holds reports whether there may be quota for an ask of a part of the backlog, the highest
-// of which is of a priority as the order of the queue sees it.
-func (h *headroom) holds(least *resources.Amounts, top int32) bool {
-	return least != nil && (least.Within(h.left) || h.kept && h.in.asRootSees(top) > h.over && least.Within(h.most))
+// within is what is left of the quotas above and of the limits of some accounts, each with all above
+// it.
+func (h *headroom) within(above *headroom, accounts ...*account) *headroom {
+	h.limited, h.exact, h.limits = true, true, h.limits[:0]
+	for _, account := range accounts {
+		for ; account != nil; account = account.parent {
+			h.limits = withinMax(h.limits, account.max, account.used.Amounts)
+			h.exact = h.exact && len(account.kept) == 0
+		}
+	}
+	h.left = append(append(h.left[:0], h.limits...), above.left[min(len(h.limits), len(above.left)):]...)
+	for i := range h.limits {
+		h.left[i] = min(h.left[i], above.left.Of(resources.Kind(i)))
+	}
+	return h
+}
+
+// withinMax is the least of limits and of what is left of a max.
+func withinMax(limits, most resources.Limits, used resources.Amounts) resources.Limits {
+	for len(limits) < len(most) {
+		limits = append(limits, resources.Unlimited)
+	}
+	for i, v := range most {
+		if v != resources.Unlimited {
+			limits[i] = min(limits[i], resources.Total(v, -used.Of(resources.Kind(i))))
+		}
+	}
+	return limits
+}
+
+// holds reports whether there may be quota for an ask of a part of the backlog.
+func (h *headroom) holds(least *resources.Amounts) bool {
+	return least != nil && least.Within(h.left)
 }
 
 // allows reports whether limits of users and groups may let an ask of a part of the backlog run

@@ -43,17 +43,16 @@ func (h *hints) inQueue(q *queue, left *int) bool {
 			return false
 		}
 	}
-	all := true
-	tried(q, func(app *application) bool {
-		for g := range app.queued.All {
-			if g.class.closed && g.hinted < g.live && !h.inGroup(g, left) {
-				all = false
-				return false
+	for l := range q.lines.tried {
+		for app := range l.apps.All {
+			for g := range app.queued.All {
+				if g.class.closed && g.hinted < g.live && !h.inGroup(g, left) {
+					return false
+				}
 			}
 		}
-		return true
-	})
-	return all
+	}
+	return true
 }
 
 // inGroup tells of the asks of a group, and reports whether all were told of.

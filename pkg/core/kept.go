@@ -1,8 +1,6 @@
 package core
 
 import (
-	"math"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -21,15 +19,6 @@ func (a *account) keptFrom(importance int32, kind resources.Kind) (sum int64) {
 		}
 	}
 	return sum
-}
-
-// lowestKept is the lowest importance that anything is kept for; the highest of all if nothing is.
-func (a *account) lowestKept() int32 {
-	lowest := int32(math.MaxInt32)
-	for i := range a.kept {
-		lowest = min(lowest, a.kept[i].importance)
-	}
-	return lowest
 }
 
 // hasRoom reports whether this account alone can be charged for asks of an importance, beside

@@ -2,48 +2,97 @@ package core
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A line is the sections of a leaf that the same account holds back: in their order. When the
-// account may hold more, the line stands in the order of its leaf, in the place of its first
-// section. So letting the next one run costs a look at the line, however many stand in it.
+// A line is the applications of a leaf that wait and are bound by the same limits: those of the
+// same user and group, as far as these are limited, which all count for limits of applications, or
+// all do not. Where nothing is limited there is one line. Lines stand in the order of their leaf by
+// their first application.
 //
-//	blocked = the account holds back all of it, and it stands in no order
+// One in which no ask may run stands in the line of the account that holds it back, with all others
+// of the leaf that the same account holds back. That one is looked at again when the account
+// changes, and stands in the order of the leaf then if the account may hold any of it. So what a
+// limit holds back costs a search nothing, and to let the next one run costs a look at one line,
+// however many applications and users wait.
+//
+//	apps  = of the applications that it is of those which stand in an order; none if holds is set
+//	lines = those that the account holds back; none if holds is not set
+//	in    = nil if it stands in the order of its leaf, or in none
 type line struct {
 	lineKey
-	leaf     *queue
-	sections order.Tree[*section]
+	leaf *queue
+	at   int // the place in the list of the leaf
 
-	blocked   bool
-	blockedAt int // the place in the list of the account
+	apps  order.Tree[*application]
+	lines order.Tree[*line]
+	in    *line
+
+	blocked   bool // the account holds back all of it, and it stands in no order
+	blockedAt int  // the place in the list of the account
 
 	links order.Links[*line]
-	place sectionPlace // of its first section
-	own   summary      // of its sections
-	below summary      // of the subtree of the leaf's order
+	place linePlace
+	own   summary // of what stands in it
+	below summary // of the subtree of the order that it stands in
 
 	headroom headroom // scratch of searches
 }
 
-// A lineKey is what holds sections back: an account, and whether their applications are still to be
-// counted there.
+// A lineKey is what binds the applications of a line: the lowest accounts of limits of their user
+// and group, nil if there is none, and whether they are still to be counted where the number of
+// applications is limited. If holds is set, it is the account that holds lines back.
 type lineKey struct {
-	account   *account
-	uncounted bool
+	user, group *account
+	uncounted   bool
+	holds       bool
 }
 
-// Before orders like the first sections.
+// linePlace is that of the first application.
+type linePlace struct {
+	applicationPlace
+	id ApplicationID
+}
+
+// Before orders like the first applications.
 func (l *line) Before(other *line) bool {
 	return l.leaf.compareFirsts(l.place, other.place, cmp.Compare(other.place.priority, l.place.priority)) < 0
 }
 
-// Links are the place in the order of the leaf.
+// compareFirsts orders two places of applications of a leaf, which compare in a way by priority.
+func (q *queue) compareFirsts(a, b linePlace, priority int) int {
+	age := cmp.Compare(a.submitted, b.submitted)
+	first := age
+	if q.properties.ApplicationSort == Fair {
+		first = a.share.Compare(b.share)
+	}
+	if q.properties.IgnorePriority {
+		priority, first = first, priority
+	}
+	if order := cmp.Or(priority, first, age); order != 0 {
+		return order
+	}
+	return strings.Compare(string(a.id), string(b.id))
+}
+
+// precedes reports whether an application from a place on may come before an ask of a leaf. The
+// first one comes before none of them, with whichever of its asks.
+func (p linePlace) precedes(q *queue, r *request) bool {
+	if r == nil {
+		return true
+	}
+	place := linePlace{r.application.place, r.application.id}
+	return q.compareFirsts(p, place, cmp.Compare(r.Priority, p.priority)) < 0
+}
+
+// Links are the place in the order of the leaf, or of another line.
 func (l *line) Links() *order.Links[*line] { return &l.links }
 
-// Summarise works out the summary of a subtree of the leaf's order.
+// Summarise works out the summary of a subtree of the order.
 func (l *line) Summarise() bool {
 	return l.below.become(&l.own, l.links.Left.subtree(), l.links.Right.subtree())
 }
@@ -55,40 +104,86 @@ func (l *line) subtree() *summary {
 	return &l.below
 }
 
-// line is where a section stands that an account holds back.
-func (l *sections) line(a *account, s *section) *line {
-	key := lineKey{a, s.uncounted}
-	found := l.lines[key]
+// lines are those of one leaf.
+type lines struct {
+	tree order.Tree[*line] // of which something may be tried
+	list []*line
+	by   map[lineKey]*line
+}
+
+// find is where an application belongs that waits.
+func (l *lines) find(app *application) *line {
+	key := lineKey{user: app.byUser, group: app.byGroup, uncounted: !app.counts && app.isCapped()}
+	if app.line != nil && app.line.lineKey == key {
+		return app.line
+	}
+	return l.of(key, app.queue)
+}
+
+// of finds or makes the line of a key.
+func (l *lines) of(key lineKey, leaf *queue) *line {
+	found := l.by[key]
 	if found == nil {
-		found = &line{lineKey: key, leaf: s.leaf, own: emptySummary}
-		found.sections.Looked = l.tree.Looked
-		if l.lines == nil {
-			l.lines = map[lineKey]*line{}
+		found = &line{lineKey: key, leaf: leaf, at: len(l.list), own: emptySummary}
+		found.apps.Looked, found.lines.Looked = l.tree.Looked, l.tree.Looked
+		if l.by == nil {
+			l.by = map[lineKey]*line{}
 		}
-		l.lines[key] = found
+		l.by[key] = found
+		l.list = append(l.list, found)
 	}
 	return found
 }
 
-// settle brings the place of a line in the order of its leaf up to date.
+// settle brings the place of a line up to date.
 func (l *line) settle() {
 	own, place := emptySummary, l.place
-	if top := l.sections.Root(); top != nil {
-		own, place = top.below, l.sections.First().place
+	if top := l.apps.Root(); top != nil {
+		first := l.apps.First()
+		own, place = top.below, linePlace{first.place, first.id}
+	} else if top := l.lines.Root(); top != nil {
+		own, place = top.below, l.lines.First().place
 	}
-	l.block(l.sections.Len() > 0 && l.holdsBack(&own))
-	wanted := l.sections.Len() > 0 && !l.blocked
-	open := &l.leaf.sections.open
-	open.Settle(l, wanted, place != l.place, own != l.own, func() { l.place, l.own = place, own })
+	from, to := l.in, (*line)(nil)
+	if held := l.blocker(&own); held != nil {
+		to = l.leaf.lines.of(lineKey{user: held, uncounted: l.uncounted, holds: true}, l.leaf)
+	}
+	if to != from && l.links.In() {
+		l.order().Remove(l)
+		if from != nil {
+			from.settle() // first, as no two lines of an order stand in the same place
+		}
+	}
+	l.in = to
+	l.block(l.holdsBack(&own))
+	l.order().Settle(l, !l.isEmpty() && !l.blocked, place != l.place, own != l.own, func() { l.place, l.own = place, own })
 	l.place, l.own = place, own // also of one that is in no order
-	if l.sections.Len() == 0 {
-		delete(l.leaf.sections.lines, l.lineKey)
+	if to != nil {
+		to.settle()
+	}
+	if l.isEmpty() {
+		l.leaf.lines.drop(l)
 	}
 }
 
-// holdsBack reports whether the account lets no ask of the line run, which waits with a summary.
-func (l *line) holdsBack(own *summary) bool {
-	return l.uncounted && l.account.isFull() || l.account.subject.limit && own.top != PriorityNone && !l.account.mayHold(own)
+func (l *line) isEmpty() bool { return l.apps.Len()+l.lines.Len() == 0 }
+
+// order is that in which a line stands.
+func (l *line) order() *order.Tree[*line] {
+	if l.in != nil {
+		return &l.in.lines
+	}
+	return &l.leaf.lines.tree
+}
+
+// drop forgets a line in which nothing stands, but for that of applications which nothing limits:
+// they come and go one by one.
+func (l *lines) drop(empty *line) {
+	if empty.lineKey == (lineKey{}) || l.by[empty.lineKey] != empty {
+		return
+	}
+	delete(l.by, empty.lineKey)
+	l.list = swapRemove(l.list, empty.at, func(l *line) *int { return &l.at })
 }
 
 // block lists a line with its account, to be looked at when that changes, or takes it off.
@@ -97,7 +192,7 @@ func (l *line) block(blocked bool) {
 		return
 	}
 	l.blocked = blocked
-	a := l.account
+	a := l.user
 	if blocked {
 		l.blockedAt = len(a.blocked)
 		a.blocked = append(a.blocked, l)
@@ -106,30 +201,96 @@ func (l *line) block(blocked bool) {
 	a.blocked = swapRemove(a.blocked, l.blockedAt, func(l *line) *int { return &l.blockedAt })
 }
 
-// headroomWithin is what is left of the quotas and of the limit that holds the line back.
-func (l *line) headroomWithin(above *headroom) *headroom {
-	if !l.account.subject.limit {
-		return above
+// clear takes all applications out of the lines, so that what decides the orders may change, and
+// returns them.
+func (l *lines) clear() (apps []*application) {
+	for _, line := range l.list {
+		apps = slices.AppendSeq(apps, line.apps.All)
+		line.block(false)
 	}
-	return l.headroom.within(above, l.account)
+	for _, app := range apps {
+		app.links, app.line = order.Links[*application]{}, nil
+	}
+	*l = lines{tree: order.Tree[*line]{Looked: l.tree.Looked}}
+	return apps
 }
 
-// within is what is left of the quotas above and of the limits of some accounts, each with all above
-// it.
-func (h *headroom) within(above *headroom, accounts ...*account) *headroom {
-	h.in, h.kept, h.over, h.limited, h.exact = above.in, above.kept, above.over, true, true
-	h.limits = h.limits[:0]
-	for _, account := range accounts {
-		for ; account != nil; account = account.parent {
-			h.limits = withinMax(h.limits, account.max, account.used.Amounts)
-			h.exact = h.exact && len(account.kept) == 0
+// tried visits the lines of applications that no limit holds back as far as that is known.
+func (l *lines) tried(yield func(*line) bool) {
+	more := true
+	visit := func(line *line) bool {
+		more = more && yield(line)
+		return more
+	}
+	l.tree.All(func(line *line) bool {
+		if line.holds {
+			line.lines.All(visit)
+			return more
+		}
+		return visit(line)
+	})
+}
+
+// holdsBack reports whether the account of a line lets none of the asks run which wait with a
+// summary.
+func (l *line) holdsBack(own *summary) bool {
+	if !l.holds || own.top == PriorityNone {
+		return false
+	}
+	return l.uncounted && l.user.isFull() || l.user.subject.limit && !l.user.mayHold(own)
+}
+
+// blockerWithin is the blocker of a line as it stands, of which is known what is left of its limits.
+func (l *line) blockerWithin(left *headroom) *account {
+	if !l.uncounted && left.surelyAllows(l.own.open) {
+		return nil
+	}
+	return l.blocker(&l.own)
+}
+
+// blocker is an account that lets no ask of a line run which waits with a summary; nil if there is
+// none.
+func (l *line) blocker(own *summary) *account {
+	if l.holds || own.top == PriorityNone {
+		return nil
+	}
+	if l.uncounted {
+		for _, account := range [...]*account{&l.leaf.account, l.user, l.group} {
+			for ; account != nil; account = account.parent {
+				if account.isFull() {
+					return account
+				}
+			}
 		}
 	}
-	h.left = append(append(h.left[:0], h.limits...), above.left[min(len(h.limits), len(above.left)):]...)
-	h.most = append(append(h.most[:0], h.limits...), above.most[min(len(h.limits), len(above.most)):]...)
-	for i := range h.limits {
-		h.left[i] = min(h.left[i], above.left.Of(resources.Kind(i)))
-		h.most[i] = min(h.most[i], above.most.Of(resources.Kind(i)))
+	for _, account := range [...]*account{l.user, l.group} {
+		for ; account != nil; account = account.parent {
+			if !account.mayHold(own) {
+				return account
+			}
+		}
 	}
-	return h
+	return nil
+}
+
+// mayHold reports whether an account may hold any ask that waits with a summary. What is kept
+// for nominated asks is theirs.
+func (a *account) mayHold(own *summary) bool {
+	if own.untried || own.nominated != nil || own.open == nil && own.closed == nil && own.wanted == nil {
+		return true
+	}
+	for _, least := range [...]*resources.Amounts{own.open, own.closed, own.wanted} {
+		if least != nil && a.max.Room(a.used.Amounts, *least) {
+			return true
+		}
+	}
+	return false
+}
+
+// headroomWithin is what is left of the quotas above and of the limits of a line.
+func (l *line) headroomWithin(above *headroom) *headroom {
+	if l.user == nil && l.group == nil || l.holds && !l.user.subject.limit {
+		return above
+	}
+	return l.headroom.within(above, l.user, l.group)
 }

@@ -7,51 +7,32 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 )
 
-// settle brings the place of an application in the order of its queue up to date.
+// settle brings the place of an application in the order of its line up to date.
 func (a *application) settle() {
 	changed := a.summarise()
 	place, wanted := a.placed(), a.isTried()
+	before, to := a.line, a.line
 	if wanted {
-		a.setSection(a.queue.sections.find(a))
+		to = a.queue.lines.find(a)
 	}
-	s := a.section
-	a.order().Settle(a, wanted, place != a.place, changed, func() { a.place = place })
-	if s == nil {
+	if before != to && before != nil {
+		before.apps.Remove(a)
+		before.settle()
+	}
+	if to == nil {
 		return
 	}
-	s.settle()
+	to.apps.Settle(a, wanted, place != a.place, changed, func() { a.place = place })
+	a.line = to
+	to.settle()
 	if !wanted {
-		a.section = nil
+		a.line = nil
 	}
 }
 
 // isTried reports whether the application stands in the order of its queue.
 func (a *application) isTried() bool {
 	return a.queued.Len() > 0 && (a.failures == nil || !a.isBackedOff())
-}
-
-// order is that in which the application stands, or is to stand.
-func (a *application) order() *order.Tree[*application] {
-	if a.section != nil {
-		return &a.section.apps
-	}
-	return &a.queue.apps
-}
-
-// setSection takes an application out of the order of a section, or of none, so that it can
-// stand in that of another.
-func (a *application) setSection(s *section) {
-	before := a.section
-	if s == before {
-		return
-	}
-	if a.links.In() {
-		a.order().Remove(a)
-		if before != nil {
-			before.settle()
-		}
-	}
-	a.section = s
 }
 
 // settleQueue brings a queue and those above it up to date, from the leaf up.
@@ -71,14 +52,10 @@ func (b *backlog) settleQueue(q *queue) {
 // what decides them may change.
 func (b *backlog) clearOrders(q *queue) {
 	q.queues = order.Tree[*queue]{Looked: q.queues.Looked}
-	q.apps = order.Tree[*application]{Looked: q.apps.Looked}
-	q.sections.clear()
+	q.lines.clear()
 	for _, child := range q.children {
 		child.links = order.Links[*queue]{}
 		b.clearOrders(child)
-	}
-	for _, app := range q.applications {
-		app.links = order.Links[*application]{}
 	}
 }
 
@@ -120,13 +97,8 @@ func (b *backlog) resizeShares(q *queue) {
 			b.resizeShares(child)
 		}
 	}
-	queues, apps := slices.Collect(q.queues.All), slices.Collect(q.apps.All)
+	queues, apps := slices.Collect(q.queues.All), q.lines.clear()
 	q.queues = order.Tree[*queue]{Looked: q.queues.Looked}
-	q.apps = order.Tree[*application]{Looked: q.apps.Looked}
-	for _, app := range apps {
-		app.links = order.Links[*application]{}
-	}
-	apps = append(apps, q.sections.clear()...)
 	for _, child := range queues {
 		child.links = order.Links[*queue]{}
 	}

@@ -33,16 +33,13 @@ type queue struct {
 	children     map[string]*queue
 	applications map[ApplicationID]*application
 
-	links  order.Links[*queue]
-	place  queuePlace
-	own    summary // of what waits here and has quota here
-	below  summary // of the subtree of the parent's order
-	queues order.Tree[*queue]
-	apps   order.Tree[*application]
-	// sections hold the applications of a leaf that limits bind, by what binds them.
-	sections sections
-	merged   summary            // of apps, sections and lines
-	cluster  *resources.Amounts // the size of the cluster in all orders
+	links   order.Links[*queue]
+	place   queuePlace
+	own     summary // of what waits here and has quota here
+	below   summary // of the subtree of the parent's order
+	queues  order.Tree[*queue]
+	lines   lines              // of the applications of a leaf
+	cluster *resources.Amounts // the size of the cluster in all orders
 
 	headroom headroom // scratch of searches
 
@@ -133,7 +130,7 @@ func (q *queue) subtree() *summary {
 
 // waits reports whether anything below waits.
 func (q *queue) waits() bool {
-	return q.queues.Len() > 0 || q.apps.Len() > 0 || q.sections.tree.Len() > 0 || q.sections.open.Len() > 0
+	return q.queues.Len()+q.lines.tree.Len() > 0
 }
 
 // waiting is what waits below, whatever the quota of this queue.
@@ -141,22 +138,10 @@ func (q *queue) waiting() *summary {
 	if top := q.queues.Root(); top != nil {
 		return &top.below
 	}
-	apps := &emptySummary
-	if top := q.apps.Root(); top != nil {
-		apps = &top.below
+	if top := q.lines.tree.Root(); top != nil {
+		return &top.below
 	}
-	var sections, lines *summary
-	if top := q.sections.tree.Root(); top != nil {
-		sections = &top.below
-	}
-	if top := q.sections.open.Root(); top != nil {
-		lines = &top.below
-	}
-	if sections == nil && lines == nil {
-		return apps
-	}
-	q.merged.become(apps, sections, lines)
-	return &q.merged
+	return &emptySummary
 }
 
 // summarise brings the summary up to date with what waits below and with what is
@@ -171,7 +156,7 @@ func (q *queue) summarise() bool {
 		sum.ready = max(sum.ready, leaf.class.priority)
 	}
 	sum.top = q.properties.SeenFromAbove(sum.top)
-	sum.ready, sum.rest = q.properties.SeenFromAbove(sum.ready), q.properties.SeenFromAbove(sum.rest)
+	sum.ready = q.properties.SeenFromAbove(sum.ready)
 	sum.attempts = sum.attempts || len(q.active) > 0
 	if sum.open != nil && !q.hasRoom(*sum.open, first) {
 		sum.open = nil

@@ -47,7 +47,7 @@ func (requested QueuePath) Full() QueuePath {
 
 func (b *backlog) newQueue(parent *queue, config *QueueConfig) *queue {
 	q := newQueue(parent, config)
-	q.queues.Looked, q.apps.Looked = &b.work.Queues, &b.work.Applications
+	q.queues.Looked, q.lines.tree.Looked = &b.work.Queues, &b.work.Applications
 	q.cluster = &b.cluster
 	return q
 }

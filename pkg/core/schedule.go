@@ -29,20 +29,14 @@ func (p cycle) placeOrdinary() (more bool) {
 	return true
 }
 
-// settleStale blocks the lines and sections that a search found to be held back.
+// settleStale blocks the lines that a search found to be held back.
 func (p cycle) settleStale() bool {
-	if len(p.stale)+len(p.staleLines) == 0 {
+	if len(p.stale) == 0 {
 		return false
 	}
-	for _, l := range p.staleLines {
+	for _, l := range p.stale {
 		l.settle()
 		p.changes.queue(l.leaf, 0)
-	}
-	clear(p.staleLines)
-	p.staleLines = p.staleLines[:0]
-	for _, s := range p.stale {
-		s.settle()
-		p.changes.queue(s.leaf, 0)
 	}
 	clear(p.stale)
 	p.stale = p.stale[:0]

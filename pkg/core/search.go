@@ -62,7 +62,7 @@ func (s *search) mayHold(part *summary, left *headroom) bool {
 	if part.attempts && s.only == nil && !s.busy && left.allows(part.wanted) {
 		return true
 	}
-	if left.holds(part.open, part.top) && (s.only == nil || part.open.FitsIn(s.room)) {
+	if left.holds(part.open) && (s.only == nil || part.open.FitsIn(s.room)) {
 		return true
 	}
 	if part.untried && s.only == nil {
@@ -71,7 +71,7 @@ func (s *search) mayHold(part *summary, left *headroom) bool {
 	if !s.isRoom {
 		return false
 	}
-	return left.holds(part.closed, part.top) && part.closed.FitsIn(s.room) ||
+	return left.holds(part.closed) && part.closed.FitsIn(s.room) ||
 		part.nominated != nil && part.nominated.FitsIn(s.room)
 }
 
@@ -85,11 +85,7 @@ func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
 	if s.passed[q] {
 		return nil, 0
 	}
-	r := s.inApplications(&q.apps, left)
-	if q.sections.waits() {
-		r = s.inSections(q.sections.tree.Root(), left, r)
-		r = s.inLines(q.sections.open.Root(), left, r)
-	}
+	r := s.inLines(q.lines.tree.Root(), left, nil)
 	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
 	}
@@ -160,31 +156,8 @@ func (s *search) firstApplication(top *application, left *headroom) (*applicatio
 	return s.firstApplication(top.links.Right, left)
 }
 
-// inSections is the first ask in the order of a leaf of one that was found and of those in a
-// part of its sections.
-func (s *search) inSections(top *section, left *headroom, best *request) *request {
-	if top == nil || !s.mayHold(&top.below, left) {
-		return best
-	}
-	s.work.Applications++
-	before := best
-	best = s.inSections(top.links.Left, left, best)
-	if best != before && leads(best) || !top.place.precedes(top.leaf, best) {
-		return best
-	}
-	if s.mayHold(&top.own, left) {
-		within := top.headroomWithin(left)
-		switch held := top.blockerWithin(within); {
-		case held == nil:
-			best = earlier(best, s.inApplications(&top.apps, within))
-		case top.line == nil || top.line.account != held:
-			s.stale = append(s.stale, top)
-		}
-	}
-	return s.inSections(top.links.Right, left, best)
-}
-
-// inLines is the same with a part of its lines.
+// inLines is the first ask in the order of a leaf of one that was found and of those in a part of
+// its lines.
 func (s *search) inLines(top *line, left *headroom, best *request) *request {
 	if top == nil || !s.mayHold(&top.below, left) {
 		return best
@@ -195,13 +168,25 @@ func (s *search) inLines(top *line, left *headroom, best *request) *request {
 		return best
 	}
 	if s.mayHold(&top.own, left) {
-		if top.holdsBack(&top.own) {
-			s.staleLines = append(s.staleLines, top)
-		} else {
-			best = s.inSections(top.sections.Root(), top.headroomWithin(left), best)
-		}
+		best = s.inLine(top, top.headroomWithin(left), best)
 	}
 	return s.inLines(top.links.Right, left, best)
+}
+
+// inLine is the same with what stands in a line. One that is found to be held back is to be blocked.
+func (s *search) inLine(l *line, left *headroom, best *request) *request {
+	if l.holdsBack(&l.own) {
+		s.stale = append(s.stale, l)
+		return best
+	}
+	best = s.inLines(l.lines.Root(), left, best)
+	switch held := l.blockerWithin(left); {
+	case held == nil:
+		return earlier(best, s.inApplications(&l.apps, left))
+	case l.in == nil || l.in.user != held:
+		s.stale = append(s.stale, l)
+	}
+	return best
 }
 
 func (s *search) inGroups(top *askGroup, left *headroom) *request {
@@ -230,7 +215,7 @@ func (s *search) amongGroups(top *askGroup, left *headroom) *request {
 // a node as far as is known, or room may be made for it.
 func (s *search) mayTry(g *askGroup, left *headroom) bool {
 	c := g.class
-	if g.application.section != nil && !left.surelyAllows(&c.amounts) && g.first().heldBack() != nil {
+	if g.application.isBound() && !left.surelyAllows(&c.amounts) && g.first().heldBack() != nil {
 		return false
 	}
 	if s.only != nil {
@@ -256,46 +241,28 @@ func (s *search) firstAttempt(q *queue) (first *request) {
 	return first
 }
 
-// firstOf is the first ask of a class in the order of its leaf. It looks at the
-// groups of the class, or, where most applications have one, at the applications in
-// order.
+// firstOf is the first ask of a class in the order of its leaf. It looks at the groups of the class,
+// or, where most applications have one, at the applications in order; where limits bind them, lines
+// that hold none of the class are passed over.
 func (s *search) firstOf(leaf *leafClass) (first *request) {
 	q := leaf.leaf
-	if len(q.sections.list) > 0 {
-		return s.firstInSections(leaf)
-	}
-	apps := &q.apps
-	if len(leaf.groups)*len(leaf.groups) > 16*apps.Len() {
-		of := &s.searches[1]
-		*of = search{backlog: s.backlog, class: leaf.class}
-		var best choice[*application]
-		findBest(of, apps.Root(), &s.boundless, &best)
-		return best.ask
-	}
-	for _, g := range leaf.groups {
-		s.work.Asks++
-		if g.links.In() && g.application.links.In() {
-			first = earlier(first, g.first())
+	if free := q.lines.by[lineKey{}]; len(q.lines.list) == 1 && free != nil && len(leaf.groups)*len(leaf.groups) <= 16*free.apps.Len() {
+		for _, g := range leaf.groups {
+			s.work.Asks++
+			if g.links.In() && g.application.links.In() {
+				first = earlier(first, g.first())
+			}
 		}
+		return first
 	}
-	return first
-}
-
-// firstInSections is the same where limits bind applications: sections that hold none of the
-// class are passed over.
-func (s *search) firstInSections(leaf *leafClass) (first *request) {
 	of := &s.searches[1]
 	*of = search{backlog: s.backlog, class: leaf.class}
-	look := func(apps *order.Tree[*application]) {
-		var best choice[*application]
-		findBest(of, apps.Root(), &s.boundless, &best)
-		first = earlier(first, best.ask)
-	}
-	look(&leaf.leaf.apps)
-	for in := range leaf.leaf.sections.tried {
+	for in := range q.lines.tried {
 		s.work.Applications++
 		if in.place.precedes(in.leaf, first) && in.blocker(&summary{top: leaf.class.priority, open: &leaf.class.amounts}) == nil {
-			look(&in.apps)
+			var best choice[*application]
+			findBest(of, in.apps.Root(), &s.boundless, &best)
+			first = earlier(first, best.ask)
 		}
 	}
 	return first

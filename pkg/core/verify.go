@@ -292,7 +292,6 @@ func (v *verifier) queue(q *queue) {
 		v.breaks("queue %s: %d classes are to be listed and %d are", q.path, active, len(q.active))
 	}
 	sorted(v, "queues", &q.queues)
-	sorted(v, "applications", &q.apps)
 }
 
 func (v *verifier) totals() {

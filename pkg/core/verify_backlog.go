@@ -85,7 +85,7 @@ func (v *verifier) places(q *queue) {
 		}
 	}
 	if q.leaf {
-		v.summary(string(q.path), q.waiting(), slices.Values(ownOfLeaf(q)))
+		v.summary(string(q.path), q.waiting(), ownOf(&q.lines.tree, func(l *line) *summary { return &l.own }))
 		return
 	}
 	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *queue) *summary { return &child.own }))
@@ -117,7 +117,7 @@ func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 		return [...]**resources.Amounts{&s.open, &s.closed, &s.nominated, &s.wanted}
 	}
 	for part := range parts {
-		sum.top, sum.ready, sum.rest = max(sum.top, part.top), max(sum.ready, part.ready), max(sum.rest, part.rest)
+		sum.top, sum.ready = max(sum.top, part.top), max(sum.ready, part.ready)
 		sum.untried, sum.attempts = sum.untried || part.untried, sum.attempts || part.attempts
 		for i, l := range lists(part) {
 			switch all := lists(&sum)[i]; {
@@ -132,7 +132,7 @@ func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 			}
 		}
 	}
-	same := sum.top == kept.top && sum.ready == kept.ready && sum.rest == kept.rest && sum.untried == kept.untried && sum.attempts == kept.attempts
+	same := sum.top == kept.top && sum.ready == kept.ready && sum.untried == kept.untried && sum.attempts == kept.attempts
 	for i, l := range lists(kept) {
 		all := lists(&sum)[i]
 		same = same && (*l == nil) == (*all == nil) && (*l == nil || (*l).Equal(**all))

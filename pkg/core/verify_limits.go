@@ -41,7 +41,7 @@ func (v *verifier) limits() {
 	if limits != len(v.p.limits) {
 		v.breaks("%d accounts of limits are charged and %d are known", limits, len(v.p.limits))
 	}
-	v.sections(v.p.root)
+	v.lines(v.p.root)
 }
 
 // countsFor checks whether an application counts for limits of applications.
@@ -130,7 +130,7 @@ func (v *verifier) account(a *account, sum *limitSums) {
 		v.breaks("%s: uses %s of %s by a placement", of, v.p.kinds.Format(a.used.Amounts), v.p.kinds.FormatLimits(a.max))
 	}
 	for i, l := range a.blocked {
-		if l.account != a || !l.blocked || l.blockedAt != i {
+		if l.user != a || !l.blocked || l.blockedAt != i {
 			v.breaks("%s lists a line of queue %s that does not know", of, l.leaf.path)
 		}
 	}
@@ -141,66 +141,50 @@ func (v *verifier) account(a *account, sum *limitSums) {
 	}
 }
 
-// sections checks the sections of all leaves: what stands in them belongs there, and one that is
-// in no order holds nothing that may run.
-func (v *verifier) sections(q *queue) {
+// lines checks the lines of all leaves: what stands in them belongs there, and one that is in no
+// order holds nothing that may run.
+func (v *verifier) lines(q *queue) {
 	if !v.settled {
 		return
 	}
 	for _, child := range q.children {
-		v.sections(child)
+		v.lines(child)
 	}
 	for _, app := range q.applications {
-		key := sectionKey{app.byUser, app.byGroup, !app.counts && app.isCapped()}
-		if app.links.In() && (app.section == nil) != (key == sectionKey{}) || app.section != nil && app.section.sectionKey != key {
-			v.breaks("application %s is not in the section where it belongs", app.id)
+		key := lineKey{user: app.byUser, group: app.byGroup, uncounted: !app.counts && app.isCapped()}
+		if app.links.In() != (app.line != nil) || app.line != nil && app.line.lineKey != key {
+			v.breaks("application %s is not in the line where it belongs", app.id)
 		}
 	}
-	for i, s := range q.sections.list {
-		if s.at != i || q.sections.by[s.sectionKey] != s || s.apps.Len() == 0 || !s.links.In() {
-			v.breaks("queue %s: a section of %d applications is out of place", q.path, s.apps.Len())
-			continue
+	standing := q.lines.tree.Len()
+	for i, l := range q.lines.list {
+		standing += l.lines.Len()
+		v.line(l)
+		if l.at != i || q.lines.by[l.lineKey] != l || l.in != nil && q.lines.by[l.in.lineKey] != l.in {
+			v.breaks("queue %s: a line of %d applications is out of place", q.path, l.apps.Len())
 		}
-		sorted(v, "applications of a section", &s.apps)
-		v.summary("a section of "+string(q.path), &s.own, ownOf(&s.apps, func(app *application) *summary { return &app.own }))
-		if s.line != nil && q.sections.lines[s.line.lineKey] != s.line {
-			v.breaks("queue %s: a section stands in a line that is not known", q.path)
+		if !l.blocked && !l.isEmpty() {
+			standing--
 		}
 	}
-	if len(q.sections.by) != len(q.sections.list) {
-		v.breaks("queue %s has %d sections and lists %d", q.path, len(q.sections.by), len(q.sections.list))
+	if standing != 0 || len(q.lines.by) != len(q.lines.list) {
+		v.breaks("queue %s has %d lines, lists %d, and %d more stand in an order than have anything to try", q.path, len(q.lines.by), len(q.lines.list), standing)
 	}
-	sorted(v, "sections", &q.sections.tree)
-	sorted(v, "lines", &q.sections.open)
-	checkLines(v, q)
+	sorted(v, "lines", &q.lines.tree)
 }
 
-// checkLines checks that each account which has a line blocked holds all of it back.
-func checkLines(v *verifier, q *queue) {
-	standing := q.sections.tree.Len()
-	for key, l := range q.sections.lines {
-		standing += l.sections.Len()
-		if l.lineKey != key || l.links.In() == l.blocked || l.sections.Len() == 0 {
-			v.breaks("queue %s: a line of %d sections is out of place", q.path, l.sections.Len())
-		}
-		if l.blocked && (!l.holdsBack(&l.own) || !slices.Contains(l.account.blocked, l)) {
-			v.breaks("queue %s: a line is held back by %s, which does not", q.path, l.account.subject)
-		}
-		sorted(v, "sections of a line", &l.sections)
-		v.summary("a line of "+string(q.path), &l.own, ownOf(&l.sections, func(s *section) *summary { return &s.own }))
+// line checks one line, and that the account which has it blocked holds all of it back.
+func (v *verifier) line(l *line) {
+	path := l.leaf.path
+	if l.links.In() == (l.blocked || l.isEmpty()) || l.isEmpty() && l.lineKey != (lineKey{}) || l.apps.Len() > 0 && l.holds || l.lines.Len() > 0 && !l.holds {
+		v.breaks("queue %s: a line of %d applications and %d lines is out of place", path, l.apps.Len(), l.lines.Len())
 	}
-	if standing != len(q.sections.list) {
-		v.breaks("queue %s has %d sections and %d stand in an order", q.path, len(q.sections.list), standing)
+	if l.blocked && (!l.holdsBack(&l.own) || !slices.Contains(l.user.blocked, l)) {
+		v.breaks("queue %s: a line is held back by %s, which does not", path, l.user.subject)
 	}
-}
-
-// ownOfLeaf is what the applications of a leaf have themselves that stand in an order.
-func ownOfLeaf(q *queue) (all []*summary) {
-	for s := range ownOf(&q.apps, func(app *application) *summary { return &app.own }) {
-		all = append(all, s)
-	}
-	for s := range q.sections.tried {
-		all = append(all, &s.own)
-	}
-	return all
+	sorted(v, "applications of a line", &l.apps)
+	sorted(v, "lines of a line", &l.lines)
+	parts := slices.Collect(ownOf(&l.apps, func(app *application) *summary { return &app.own }))
+	parts = slices.AppendSeq(parts, ownOf(&l.lines, func(in *line) *summary { return &in.own }))
+	v.summary("a line of "+string(path), &l.own, slices.Values(parts))
 }
