@@ -144,6 +144,10 @@ func (l *line) settle() {
 	} else if top := l.lines.Root(); top != nil {
 		own, place = top.below, l.lines.First().place
 	}
+	if l.isFree() {
+		l.leaf.lines.tree.Settle(l, own.top != PriorityNone, place != l.place, own != l.own, func() { l.place, l.own = place, own })
+		return
+	}
 	from, to := l.in, (*line)(nil)
 	if held := l.blocker(&own); held != nil {
 		to = l.leaf.lines.of(lineKey{user: held, uncounted: l.uncounted, holds: true}, l.leaf)
@@ -166,6 +170,9 @@ func (l *line) settle() {
 	}
 }
 
+// isFree reports whether nothing limits the applications of a line.
+func (l *line) isFree() bool { return l.user == nil && l.group == nil && !l.uncounted }
+
 func (l *line) isEmpty() bool { return l.apps.Len()+l.lines.Len() == 0 }
 
 // order is that in which a line stands.
@@ -179,7 +186,7 @@ func (l *line) order() *order.Tree[*line] {
 // drop forgets a line in which nothing stands, but for that of applications which nothing limits:
 // they come and go one by one.
 func (l *lines) drop(empty *line) {
-	if empty.lineKey == (lineKey{}) || l.by[empty.lineKey] != empty {
+	if empty.isFree() || l.by[empty.lineKey] != empty {
 		return
 	}
 	delete(l.by, empty.lineKey)

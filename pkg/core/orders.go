@@ -22,9 +22,11 @@ func (a *application) settle() {
 	if to == nil {
 		return
 	}
-	to.apps.Settle(a, wanted, place != a.place, changed, func() { a.place = place })
+	settled := to.apps.Settle(a, wanted, place != a.place, changed, func() { a.place = place })
 	a.line = to
-	to.settle()
+	if settled || !to.isFree() {
+		to.settle()
+	}
 	if !wanted {
 		a.line = nil
 	}
