@@ -27,9 +27,8 @@ type backlog struct {
 	work  Work
 	// boundless is what is left of quotas above the root.
 	boundless headroom
-	// searches are the memory of a search, and of one for a class within it.
-	searches [2]search
-	stale    []*line // in which a search found that limits hold everything back
+	searching search  // memory
+	stale     []*line // in which a search found that limits hold everything back
 }
 
 func newBacklog(options Options) backlog {

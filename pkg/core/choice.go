@@ -106,10 +106,7 @@ func visit[T ranked[T]](s *search, item T, left *headroom, best *choice[T]) {
 // potential is the highest priority that an ask of a part of the backlog can have that
 // may be tried.
 func (s *search) potential(part *summary) int32 {
-	switch {
-	case s.class != nil:
-		return s.class.priority
-	case s.isRoom:
+	if s.isRoom {
 		return part.top
 	}
 	return part.ready

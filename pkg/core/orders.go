@@ -224,7 +224,7 @@ func (b *backlog) dropLeafClass(leaf *leafClass) {
 
 // markedMax is how many groups of a class in a leaf are marked one by one while room
 // may be made for them. A class with more is listed with the leaf, and a search
-// compares it with what else it finds.
+// compares it with what else it finds (see BenchmarkAttemptOfManyApplications).
 const markedMax = 64
 
 // activate lets room be made for the asks of a class in a leaf.

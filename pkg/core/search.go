@@ -19,8 +19,6 @@ type search struct {
 	// it, that fit on one node.
 	only  *node
 	above int32
-	// class restricts the search of a leaf to one class, whatever may hold it.
-	class *class
 	skips
 }
 
@@ -35,7 +33,7 @@ func (s *skips) any() bool { return s.busy || len(s.passed) > 0 }
 
 // next is the first ask in order that may be tried; nil if there is none.
 func (b *backlog) next(without skips) *request {
-	s := &b.searches[0]
+	s := &b.searching
 	*s = search{backlog: b, skips: without}
 	s.room, s.isRoom = b.rooms.most()
 	r, _ := s.inQueue(b.root, &b.boundless)
@@ -44,7 +42,7 @@ func (b *backlog) next(without skips) *request {
 
 // nextAbove is the first ask in order above a priority that fits on a node.
 func (b *backlog) nextAbove(n *node, above int32) *request {
-	s := &b.searches[0]
+	s := &b.searching
 	*s = search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
 	r, _ := s.inQueue(b.root, &b.boundless)
 	return r
@@ -55,9 +53,6 @@ func (b *backlog) nextAbove(n *node, above int32) *request {
 func (s *search) mayHold(part *summary, left *headroom) bool {
 	if part.top == PriorityNone {
 		return false
-	}
-	if s.class != nil {
-		return true
 	}
 	if part.attempts && s.only == nil && !s.busy && left.allows(part.wanted) {
 		return true
@@ -244,33 +239,14 @@ func (s *search) keepsQuota(c *class) bool { return c.nominated || len(s.root.ke
 // the classes with too many groups to mark them.
 func (s *search) firstAttempt(q *queue) (first *request) {
 	for _, leaf := range q.active {
-		first = earlier(first, s.firstOf(leaf))
-	}
-	return first
-}
-
-// firstOf is the first ask of a class in the order of its leaf. It looks at the groups of the class,
-// or, where most applications have one, at the applications in order; where limits bind them, lines
-// that hold none of the class are passed over.
-func (s *search) firstOf(leaf *leafClass) (first *request) {
-	q := leaf.leaf
-	if free := q.lines.by[lineKey{}]; len(q.lines.list) == 1 && free != nil && len(leaf.groups)*len(leaf.groups) <= 16*free.apps.Len() {
 		for _, g := range leaf.groups {
 			s.work.Asks++
-			if g.links.In() && g.application.links.In() {
-				first = earlier(first, g.first())
+			if !g.links.In() || !g.application.links.In() {
+				continue
 			}
-		}
-		return first
-	}
-	of := &s.searches[1]
-	*of = search{backlog: s.backlog, class: leaf.class}
-	for in := range q.lines.tried {
-		s.work.Applications++
-		if in.place.precedes(in.leaf, first) && in.blocker(&summary{top: leaf.class.priority, open: &leaf.class.amounts}) == nil {
-			var best choice[*application]
-			findBest(of, in.apps.Root(), &s.boundless, &best)
-			first = earlier(first, best.ask)
+			if r := g.first(); earlier(first, r) == r && (!g.application.isBound() || r.heldBack() == nil) {
+				first = r
+			}
 		}
 	}
 	return first
@@ -308,15 +284,8 @@ func (q *queue) search(s *search, left *headroom) (*request, int32) {
 func (a *application) count(w *Work) { w.Applications++ }
 
 func (a *application) search(s *search, left *headroom) (*request, int32) {
-	var r *request
-	if s.class == nil {
-		if top := a.queued.Root(); top != nil {
-			s.work.Asks++
-			r = s.amongGroups(top, left) // its summary is that of the application
-		}
-	} else if g := a.classes.of(s.class); g != nil && g.links.In() {
-		r = g.first()
-	}
+	s.work.Asks++
+	r := s.amongGroups(a.queued.Root(), left) // its summary is that of the application
 	if r == nil {
 		return nil, 0
 	}
