@@ -33,7 +33,7 @@ type account struct {
 	applications    int
 	applicationsMax int // zero is no limit
 	subject         *subject
-	held            []*request // with a required node, that wait for this account to change too
+	held            []*request // asks that are bound to a node and wait for this account to change too
 	guaranteed      resources.Amounts
 	pending         resources.Sum
 	nominated       resources.Sum
@@ -241,10 +241,14 @@ func (l *ledger) recount(app *application) {
 
 // freeLimits records that the limits of an application hold more again.
 func (c *changeSet) freeLimits(app *application) {
-	for _, account := range [...]*account{app.byUser, app.byGroup} {
-		for ; account != nil; account = account.parent {
-			c.free(account)
-		}
+	c.freeAll(app.byUser)
+	c.freeAll(app.byGroup)
+}
+
+// freeAll records the same of an account and all above it.
+func (c *changeSet) freeAll(a *account) {
+	for ; a != nil; a = a.parent {
+		c.free(a)
 	}
 }
 

@@ -244,7 +244,7 @@ func (p cycle) awaitsRoom(r *request, n *node) bool {
 	case r.lostQuota():
 		p.kept.clear(r, r.whyNoQuota(), LossOfQuota)
 	case short != nil:
-		p.awaitQuota(r, short)
+		p.await(r, &short.account)
 	}
 	return true
 }
@@ -258,7 +258,7 @@ func (p cycle) awaitsTurn(r *request, short *queue) {
 		p.kept.end(r, "a limit holds it back", LossOfQuota)
 	case short != nil:
 		w.reason, w.detail = QuotaExceeded, string(short.path)
-		p.awaitQuota(r, short)
+		p.await(r, &short.account)
 	default:
 		w.reason, w.detail = NoNodeFits, ""
 	}

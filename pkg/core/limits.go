@@ -341,11 +341,3 @@ func (a *application) allowExcess() {
 		account.allowExcess()
 	}
 }
-
-// awaitLimit lists an ask with a required node to be tried again when a limit holds it.
-func (r *request) awaitLimit(a *account) {
-	if r.waiting().limit != a {
-		r.wait.limit = a
-		a.held = append(a.held, r)
-	}
-}

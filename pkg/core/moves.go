@@ -94,13 +94,13 @@ func (p *Partition) boundTo(r *request) *node {
 	return nil
 }
 
-// awaitQuota lists a bound ask to be tried again when there is quota in the queue.
-func (p *Partition) awaitQuota(r *request, q *queue) {
-	if p.boundTo(r) == nil || r.waiting().quota == q {
+// await lists a bound ask to be tried again when the account that holds it back may hold more.
+func (p *Partition) await(r *request, a *account) {
+	if p.boundTo(r) == nil || r.waiting().heldBy == a {
 		return
 	}
-	r.wait.quota = q
-	q.waiters = append(q.waiters, r)
+	r.wait.heldBy = a
+	a.held = append(a.held, r)
 }
 
 // enter changes the state of an application and tells of it. A change that does not

@@ -46,7 +46,6 @@ type queue struct {
 	classes map[*class]*leafClass // of the asks that wait in a leaf
 	waitSet waitSet
 	active  []*leafClass // of them, those with many groups for which room may be made
-	waiters []*request   // asks that are bound to a node and wait for quota here
 	resumed uint64       // the turn in which questions about an ask of this leaf went on
 
 	change  queueChange    // recorded, and not reacted to yet

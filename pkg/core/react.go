@@ -16,7 +16,7 @@ func (p *Partition) react() {
 			groups{p}.react()
 		}
 		p.reactToQuotas()
-		wakeLimited(p)
+		wakeHeld(p)
 		p.settleOrders()
 		if p.changes.resized {
 			p.changes.resized, p.cluster = false, p.capacity.Clone()
@@ -98,8 +98,8 @@ func (p *Partition) reactToTaken() {
 	p.changes.placed = p.changes.placed[:0]
 }
 
-// reactToQuotas has asks tried again that are bound to a node and wait for quota, and
-// watches the queues that are beyond their max.
+// reactToQuotas has what queues hold back looked at again, and watches the queues that are beyond
+// their max.
 func (p *Partition) reactToQuotas() {
 	for _, q := range p.changes.queues {
 		what := q.change
@@ -113,32 +113,14 @@ func (p *Partition) reactToQuotas() {
 		}
 		if what&quotaFreed != 0 {
 			groups{p}.cameFree()
-			p.wakeWaiters(q)
+			p.changes.freeAll(&q.account)
 		}
 		q.change = queueChanged
 	}
 }
 
-// wakeWaiters has asks tried again that are bound to a node and wait for quota in a
-// queue or above it.
-func (p *Partition) wakeWaiters(q *queue) {
-	for ; q != nil; q = q.parent {
-		for _, r := range q.waiters {
-			if r.wait == nil || r.wait.quota != q {
-				continue
-			}
-			r.wait.quota = nil
-			if n := p.boundTo(r); n != nil {
-				p.changes.node(n, nodeRetry)
-			}
-		}
-		clear(q.waiters)
-		q.waiters = q.waiters[:0]
-	}
-}
-
-// wakeLimited has what waits for limits looked at again that may hold more.
-func wakeLimited(p *Partition) {
+// wakeHeld has what accounts hold back looked at again that may hold more.
+func wakeHeld(p *Partition) {
 	freed := p.changes.freed
 	for _, account := range freed {
 		account.freed = false
@@ -150,10 +132,10 @@ func wakeLimited(p *Partition) {
 			p.changes.queue(l.leaf, 0)
 		}
 		for _, r := range account.held {
-			if r.wait == nil || r.wait.limit != account {
+			if r.wait == nil || r.wait.heldBy != account {
 				continue
 			}
-			r.wait.limit = nil
+			r.wait.heldBy = nil
 			if n := p.boundTo(r); n != nil {
 				p.changes.node(n, nodeRetry)
 			}

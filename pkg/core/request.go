@@ -53,8 +53,7 @@ type wait struct {
 	bindings  int          // that failed, one after the other
 	avoid     NodeID       // where binding failed last
 	former    NodeID       // where it was nominated before a restart, until that is looked at
-	quota     *queue       // whose quota it waits for while it is bound to a node
-	limit     *account     // the limit it waits for, of an ask with a required node
+	heldBy    *account     // that it waits for while it is bound to a node
 	hinted    bool         // the resource manager was told that it fits on no node
 
 	attempts  []PreemptionAttempt // the last ones, by trigger

@@ -88,22 +88,22 @@ func (d *round) try(r *request) outcome {
 		}
 	}
 	if held := r.heldBack(); held != nil {
-		r.awaitLimit(held)
+		d.await(r, held)
 		d.letGo(r, LossOfQuota)
 		r.wait.plan = nil
 		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
 		return waits
 	}
-	if r.wait != nil {
-		r.wait.limit = nil
-	}
 	short := r.withoutRoom()
+	if short == nil && r.wait != nil {
+		r.wait.heldBy = nil
+	}
 	if short == nil && r.Amounts.FitsIn(d.node.freeFor(r)) {
 		d.hopeless = nil
 		return d.place(r)
 	}
 	if short != nil {
-		d.awaitQuota(r, short)
+		d.await(r, &short.account)
 	}
 	if d.isAsHopeless(r) {
 		d.follow(r)

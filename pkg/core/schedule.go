@@ -133,7 +133,7 @@ func (p cycle) pause(r *request, wait time.Duration) outcome {
 func (p cycle) putOff(r *request, over *queue, refused bool) {
 	switch {
 	case over != nil:
-		p.awaitQuota(r, over)
+		p.await(r, &over.account)
 	case r.class.isRefused():
 	case refused:
 		p.markUnschedulable(r)

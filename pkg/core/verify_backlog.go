@@ -251,8 +251,8 @@ func (v *verifier) bound() {
 		v.weakest(n)
 	}
 	for _, r := range v.p.requests {
-		if r.wait != nil && r.wait.quota != nil && !slices.Contains(r.wait.quota.waiters, r) {
-			v.breaks("%s is not tried when there is quota in queue %s", r.Key, r.wait.quota.path)
+		if r.wait != nil && r.wait.heldBy != nil && !slices.Contains(r.wait.heldBy.held, r) {
+			v.breaks("%s is not tried when %s has room", r.Key, r.wait.heldBy.subject)
 		}
 	}
 }

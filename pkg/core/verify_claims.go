@@ -141,8 +141,6 @@ func checkWakes(v *verifier) {
 			v.breaks("the claim of %s lasts for ever", r.Key)
 		case w.stopped != "" && w.due.backOff.IsZero():
 			v.breaks("room is never made again for %s", r.Key)
-		case w.limit != nil && !slices.Contains(w.limit.held, r):
-			v.breaks("%s is not tried when %s has room", r.Key, w.limit.subject)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (v *verifier) account(a *account, sum *limitSums) {
 		}
 	}
 	for _, r := range a.held {
-		if v.settled && r.wait != nil && r.wait.limit == a && v.p.requests[r.Key] == r && r.heldBack() == nil {
+		if v.settled && r.wait != nil && r.wait.heldBy == a && v.p.requests[r.Key] == r && r.Required != "" && r.heldBack() == nil && r.withoutRoom() == nil {
 			v.breaks("%s waits for %s, which lets it run", r.Key, of)
 		}
 	}
