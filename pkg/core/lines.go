@@ -135,19 +135,21 @@ func (l *lines) of(key lineKey, leaf *queue) *line {
 	return found
 }
 
+// alone is the line of a leaf that limits nothing, if it stands in the order by itself. It is
+// compared with nothing, so its place and summary are not up to date (see BenchmarkPlace).
+func (l *lines) alone() *line {
+	if top := l.tree.Root(); top != nil && l.tree.Len() == 1 && top.isFree() {
+		return top
+	}
+	return nil
+}
+
 // settle brings the place of a line up to date.
 func (l *line) settle() {
-	own, place := emptySummary, l.place
-	if top := l.apps.Root(); top != nil {
-		first := l.apps.First()
-		own, place = top.below, linePlace{first.place, first.id}
-	} else if top := l.lines.Root(); top != nil {
-		own, place = top.below, l.lines.First().place
-	}
-	if l.isFree() {
-		l.leaf.lines.tree.Settle(l, own.top != PriorityNone, place != l.place, own != l.own, func() { l.place, l.own = place, own })
+	if l.leaf.lines.alone() == l && l.apps.Len() > 0 {
 		return
 	}
+	own, place := l.summed()
 	from, to := l.in, (*line)(nil)
 	if held := l.blocker(&own); held != nil {
 		to = l.leaf.lines.of(lineKey{user: held, uncounted: l.uncounted, holds: true}, l.leaf)
@@ -160,14 +162,30 @@ func (l *line) settle() {
 	}
 	l.in = to
 	l.block(l.holdsBack(&own))
-	l.order().Settle(l, !l.isEmpty() && !l.blocked, place != l.place, own != l.own, func() { l.place, l.own = place, own })
-	l.place, l.own = place, own // also of one that is in no order
+	if other := l.leaf.lines.alone(); other != nil && other != l {
+		other.own, other.place = other.summed()
+		other.Summarise()
+	}
+	l.order().Settle(l, !l.isEmpty() && !l.blocked, place != l.place, own != l.own, func() { l.own, l.place = own, place })
+	l.own, l.place = own, place // also of one that is in no order
 	if to != nil {
 		to.settle()
 	}
 	if l.isEmpty() {
 		l.leaf.lines.drop(l)
 	}
+}
+
+// summed is the summary of what stands in a line, and its place.
+func (l *line) summed() (own summary, place linePlace) {
+	own, place = emptySummary, l.place
+	if top := l.apps.Root(); top != nil {
+		first := l.apps.First()
+		own, place = top.below, linePlace{first.place, first.id}
+	} else if top := l.lines.Root(); top != nil {
+		own, place = top.below, l.lines.First().place
+	}
+	return own, place
 }
 
 // isFree reports whether nothing limits the applications of a line.

@@ -137,10 +137,14 @@ func (q *queue) waiting() *summary {
 	if top := q.queues.Root(); top != nil {
 		return &top.below
 	}
-	if top := q.lines.tree.Root(); top != nil {
+	switch top := q.lines.tree.Root(); {
+	case top == nil:
+		return &emptySummary
+	case q.lines.alone() != nil:
+		return &top.apps.Root().below
+	default:
 		return &top.below
 	}
-	return &emptySummary
 }
 
 // summarise brings the summary up to date with what waits below and with what is

@@ -80,7 +80,12 @@ func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
 	if s.passed[q] {
 		return nil, 0
 	}
-	r := s.inLeaf(q.lines.tree.Root(), left)
+	var r *request
+	if alone := q.lines.alone(); alone != nil {
+		r = s.inApplications(&alone.apps, left)
+	} else {
+		r = s.inLines(q.lines.tree.Root(), left, nil)
+	}
 	if len(q.active) > 0 && s.only == nil && !s.busy {
 		r = earlier(r, s.firstAttempt(q))
 	}
@@ -149,14 +154,6 @@ func (s *search) firstApplication(top *application, left *headroom) (*applicatio
 		}
 	}
 	return s.firstApplication(top.links.Right, left)
-}
-
-// inLeaf is the first ask in the order of a leaf.
-func (s *search) inLeaf(top *line, left *headroom) *request {
-	if top != nil && top.isFree() && top.leaf.lines.tree.Len() == 1 {
-		return s.inApplications(&top.apps, left)
-	}
-	return s.inLines(top, left, nil)
 }
 
 // inLines is the first ask in the order of a leaf of one that was found and of those in a part of

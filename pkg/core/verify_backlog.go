@@ -85,7 +85,7 @@ func (v *verifier) places(q *queue) {
 		}
 	}
 	if q.leaf {
-		v.summary(string(q.path), q.waiting(), ownOf(&q.lines.tree, func(l *line) *summary { return &l.own }))
+		v.summary(string(q.path), q.waiting(), slices.Values(ownOfLeaf(q)))
 		return
 	}
 	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *queue) *summary { return &child.own }))

@@ -184,7 +184,18 @@ func (v *verifier) line(l *line) {
 	}
 	sorted(v, "applications of a line", &l.apps)
 	sorted(v, "lines of a line", &l.lines)
+	if l == l.leaf.lines.alone() {
+		return
+	}
 	parts := slices.Collect(ownOf(&l.apps, func(app *application) *summary { return &app.own }))
 	parts = slices.AppendSeq(parts, ownOf(&l.lines, func(in *line) *summary { return &in.own }))
 	v.summary("a line of "+string(path), &l.own, slices.Values(parts))
+}
+
+// ownOfLeaf is what the applications of a leaf have themselves that stand in an order.
+func ownOfLeaf(q *queue) (all []*summary) {
+	for l := range q.lines.tried {
+		all = slices.AppendSeq(all, ownOf(&l.apps, func(app *application) *summary { return &app.own }))
+	}
+	return all
 }
