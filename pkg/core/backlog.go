@@ -17,7 +17,6 @@ type backlog struct {
 	ledger
 	timers  timers.Queue[due]
 	classes classTable
-	groups  spareGroups
 	closed  order.Tree[*class]
 	rooms   rooms
 	// cluster is the capacity of all nodes when everything was put in order last.
@@ -100,7 +99,7 @@ func (b *backlog) reclass(r *request, c *class) {
 		}
 	}
 	if c.refused == nil && before.refused != nil && before.constraints == c.constraints {
-		c.refused = before.refused.clone()
+		c.refused = before.refused.cloneFor(c)
 	}
 	if c.simulations == nil && before.asLike(c) {
 		c.simulations = before.simulations

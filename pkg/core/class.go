@@ -42,11 +42,10 @@ type class struct {
 	since       time.Time // when it first fitted no node, or one of its asks was placed last
 	slots       classSlots
 
-	tiedIn  uint64 // the batch that last placed what it has ties to
-	alone   int    // how often one of its asks was refused beside another, one after the other
-	passive int    // leaves in which no room can be made for it
-	listed  bool   // among the classes to be tried again when a node changes
-	paced   bool   // not among them, since the resource manager refused it: tried again in turn
+	tiedIn uint64 // the batch that last placed what it has ties to
+	alone  int    // how often one of its asks was refused beside another, one after the other
+	listed bool   // among the classes to be tried again when a node changes
+	paced  bool   // not among them, since the resource manager refused it: tried again in turn
 }
 
 // classTraits are what the asks of a class have in common.

@@ -87,8 +87,8 @@ func (p *costCache) add(key preemptionKey, behind []preemptor.Behind) *nodeCosts
 	}
 	p.known[key] = c
 	c.deficitsChanged()
-	memory := p.spare.take()
-	c.heap, c.at, c.status = slices.Grow(memory.heap, p.nodes.Len()), memory.at, memory.status
+	c.costMemory, p.spare = p.spare, costMemory{}
+	c.heap = slices.Grow(c.heap, p.nodes.Len())
 	for n := range p.allNodes {
 		c.heap = append(c.heap, nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
 	}

@@ -5,58 +5,35 @@ import (
 	"slices"
 )
 
-// costLimits bound how many keys are kept, and how many nodes of all of them: those in
-// heaps, and those of which only the status is known. What was not used for the longest
-// time gives way. It is worked out again when it is needed, so no decision depends on these
-// limits. Evaluations bounds what is worked out in one batch: see evaluationsMax.
-type costLimits struct{ keys, heaps, statuses, evaluations int }
+// costLimits bound how many keys are kept, and how many nodes of all of them stand in heaps. Of a
+// node that does not only the status is known, which takes a part of the space. What was not used
+// for the longest time gives way. It is worked out again when it is needed, so no decision depends
+// on these limits. Evaluations bounds what is worked out in one batch: see evaluationsMax.
+type costLimits struct{ keys, heaps, evaluations int }
 
 const (
-	keysMax     = 1 << 13
-	heapsMax    = 1 << 19
-	statusesMax = 1 << 25
+	keysMax         = 1 << 13
+	heapsMax        = 1 << 19
+	statusesOfEntry = 64 // that take as much space as an entry of a heap
 )
 
-// A costMemory is the memory of costs that were dropped, to be used for those of another key.
-type costMemory struct {
-	heap   []nodeCost
-	at     []int32
-	status []nodeStatus
-}
-
-// take hands the memory over.
-func (m *costMemory) take() costMemory {
-	taken := *m
-	*m = costMemory{}
-	return taken
-}
-
-// zeros are so many of them, in the memory of a slice where that is enough.
-func zeros[T any](memory []T, count int) []T {
-	memory = slices.Grow(memory[:0], count)[:count]
-	clear(memory)
-	return memory
-}
-
-// makeSpace drops the costs that were not used for the longest time, so that there is
-// space for those of another key.
+// makeSpace drops the costs that were not used for the longest time, so that there is space for
+// those of another key. Of keys the older half goes, so that the next is not due soon.
 func (p *costCache) makeSpace() {
 	if len(p.known) >= p.limits.keys {
-		p.dropOlderHalf()
+		older := p.uses - uint64(p.limits.keys/2)
+		maps.DeleteFunc(p.known, func(_ preemptionKey, c *nodeCosts) bool { return c.used <= older })
 	}
-	if (len(p.known)+1)*p.nodes.Len() <= min(p.limits.heaps, p.limits.statuses) {
-		return // all together are within the limits
-	}
-	for {
-		heaps, statuses := p.nodes.Len(), p.nodes.Len()
+	for (len(p.known)+1)*p.nodes.Len() > p.limits.heaps {
+		entries := p.nodes.Len()
 		var oldest *nodeCosts
 		for _, c := range p.known {
-			heaps, statuses = heaps+cap(c.heap), statuses+len(c.status)
+			entries += cap(c.heap) + len(c.status)/statusesOfEntry
 			if oldest == nil || c.used < oldest.used {
 				oldest = c
 			}
 		}
-		if oldest == nil || heaps <= p.limits.heaps && statuses <= p.limits.statuses {
+		if oldest == nil || entries <= p.limits.heaps {
 			return
 		}
 		delete(p.known, oldest.preemptionKey)
@@ -64,14 +41,9 @@ func (p *costCache) makeSpace() {
 	}
 }
 
-// dropOlderHalf drops the half of the costs that were not used for the longest time, so
-// that the next is not due soon.
-func (p *costCache) dropOlderHalf() {
-	used := make([]uint64, 0, len(p.known))
-	for _, c := range p.known {
-		used = append(used, c.used)
-	}
-	slices.Sort(used)
-	middle := used[len(used)/2]
-	maps.DeleteFunc(p.known, func(_ preemptionKey, c *nodeCosts) bool { return c.used <= middle })
+// zeros are so many of them, in the memory of a slice where that is enough.
+func zeros[T any](memory []T, count int) []T {
+	memory = slices.Grow(memory[:0], count)[:count]
+	clear(memory)
+	return memory
 }

@@ -68,7 +68,7 @@
 //	backlog.go      asks by class; opens and closes classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
-//	sections.go     the applications of a leaf that the same limits bind; lines.go those that one account holds back
+//	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back
 //	headroom.go     what is left of the quotas for a search
 //	orders.go       keeps groups, applications and queues in order
 //	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new
@@ -109,7 +109,7 @@
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
-//	retries.go      when failed attempts are repeated; classlist.go is the classes whose attempts failed, by priority
+//	retries.go      when failed attempts are repeated
 //	quotas.go       queues that use more than their max
 //
 // Timers: package timers keeps them.

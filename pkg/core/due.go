@@ -46,11 +46,17 @@ type waitTimes struct {
 // first is the first of the moments; zero if there is none.
 func (w *waitTimes) first() (first time.Time) {
 	for _, at := range [...]time.Time{w.retry, w.claim, w.guarantee, w.backOff} {
-		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
+		first = sooner(first, at)
 	}
 	return first
+}
+
+// sooner is the first of two moments; zero is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // setTimer has an ask looked at when the first of its times has come.

@@ -51,10 +51,10 @@ func TestEffectsAreKept(t *testing.T) {
 	}
 }
 
-// TestGroupsAreUsedAgain counts the garbage of an ask that comes, is placed and ends: the ask,
-// the allocation, its end, and two of its class in the queue. Its group is used again, and so
-// is the entry of the node with new room.
-func TestGroupsAreUsedAgain(t *testing.T) {
+// TestGarbageOfAnAsk counts that of an ask which comes, is placed and ends: the ask, the
+// allocation, its end, its group, and two of its class in the queue. The entry of the node with
+// new room is used again.
+func TestGarbageOfAnAsk(t *testing.T) {
 	p := cluster(1, 1, core.Options{})
 	for _, app := range []core.ApplicationID{"a", "b"} {
 		p.Apply(start, core.AddApplication{ID: app, Queue: "root.q0000"})
@@ -69,7 +69,7 @@ func TestGroupsAreUsedAgain(t *testing.T) {
 		p.Schedule(start)
 		p.Apply(start, core.ReleaseAllocation{Application: "a", Key: "pod"})
 	})
-	assert.Equal(t, got, 5.0)
+	assert.Equal(t, got, 6.0)
 }
 
 // TestAForeignPodMakesItsRequestOnly counts the garbage of a pod of another scheduler that

@@ -148,7 +148,6 @@ const (
 	KeysMax            = keysMax
 	ReserveTriesMax    = reserveTriesMax
 	HeapsMax           = heapsMax
-	StatusesMax        = statusesMax
 	EvaluationsMax     = evaluationsMax
 	SizesMax           = sizesMax
 	StepsPerEvaluation = stepsPerEvaluation
@@ -178,7 +177,7 @@ func (p *Partition) SettleFor(delay time.Duration) {
 
 // LimitCosts lets the costs of so many keys and nodes be kept.
 func (p *Partition) LimitCosts(keys, nodes int) {
-	p.costs.limits.keys, p.costs.limits.heaps, p.costs.limits.statuses = keys, nodes, nodes
+	p.costs.limits.keys, p.costs.limits.heaps = keys, nodes
 }
 
 // LimitBatches lets so much be worked out in one batch for attempts.

@@ -77,7 +77,8 @@ func (h *headroom) allows(least *resources.Amounts) bool {
 	return !h.limited || least == nil || least.Within(h.limits)
 }
 
-// surelyAllows reports whether the amounts of no limit hold an ask back, without a look at each account.
+// surelyAllows reports whether the amounts of no limit hold an ask back, without a look at each
+// account (see BenchmarkLimits).
 func (h *headroom) surelyAllows(ask *resources.Amounts) bool {
 	return h.exact && ask != nil && ask.Within(h.limits)
 }

@@ -22,10 +22,8 @@ type preemptionKey struct {
 // so that a key for which there is no room anywhere needs little memory.
 type nodeCosts struct {
 	preemptionKey
+	costMemory
 
-	heap   []nodeCost   // of the nodes that are sufficient or not evaluated
-	at     []int32      // the places in the heap by node.slot, from one
-	status []nodeStatus // of every node, by node.slot
 	counts [statuses]int
 	near   nodeCost // of the insufficient nodes the one that lacks the least; none if it has changed
 	seen   uint64   // the generation of nodes that is taken into account
@@ -57,6 +55,14 @@ type nodeCosts struct {
 	step     resources.Amounts
 	unowed   []resources.Kind // of which nothing is freed for those behind
 	expected uint32
+}
+
+// A costMemory is what takes space. That of costs which are dropped is used for those of the next key
+// (see BenchmarkAttempt, each-its-own).
+type costMemory struct {
+	heap   []nodeCost   // of the nodes that are sufficient or not evaluated
+	at     []int32      // the places in the heap by node.slot, from one
+	status []nodeStatus // of every node, by node.slot
 }
 
 // A nodeCost is a node and what it costs to make room there, at least.

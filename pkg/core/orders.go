@@ -147,39 +147,12 @@ func (b *backlog) extract(r *request) {
 	b.changes.application(r.application, 0)
 }
 
-// spareGroups are groups without asks, kept for the next ones: where asks come and are placed
-// one by one, each makes a group.
-type spareGroups []*askGroup
-
-// spareSlotsMax is how many slots a spare group has at most.
-const spareSlotsMax = 64
-
-// take is a group without asks, in no list.
-func (s *spareGroups) take() *askGroup {
-	last := len(*s) - 1
-	if last < 0 {
-		return &askGroup{own: emptySummary}
-	}
-	g := (*s)[last]
-	*s = (*s)[:last]
-	return g
-}
-
-// put keeps a group for later that is in no list any more.
-func (s *spareGroups) put(g *askGroup) {
-	if len(*s) < sparesMax && cap(g.slots) <= spareSlotsMax {
-		*g = askGroup{slots: g.slots[:0], own: emptySummary}
-		*s = append(*s, g)
-	}
-}
-
 func (b *backlog) newGroup(app *application, c *class) *askGroup {
 	leaf := app.queue.classes[c]
 	if leaf == nil {
 		leaf = &leafClass{class: c, leaf: app.queue, atClass: len(c.leaves)}
 		app.queue.classes[c] = leaf
 		c.leaves = append(c.leaves, leaf)
-		c.passive++
 		if c.preempts {
 			if c.simulations != nil {
 				c.simulations.help(nil)
@@ -187,9 +160,10 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 			b.activate(leaf)
 		}
 	}
-	g := b.groups.take()
-	g.class, g.application, g.leaf = c, app, leaf
-	g.atClass, g.atLeaf = int32(len(c.groups)), int32(len(leaf.groups))
+	g := &askGroup{
+		class: c, application: app, leaf: leaf, own: emptySummary,
+		atClass: int32(len(c.groups)), atLeaf: int32(len(leaf.groups)),
+	}
 	c.groups = append(c.groups, g)
 	leaf.groups = append(leaf.groups, g)
 	app.classes.add(g)
@@ -199,25 +173,17 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 func (b *backlog) dropGroup(g *askGroup) {
 	c, leaf := g.class, g.leaf
 	g.application.classes.remove(g)
-	last := c.groups[len(c.groups)-1]
-	c.groups[g.atClass], last.atClass = last, g.atClass
-	c.groups = c.groups[:len(c.groups)-1]
-	last = leaf.groups[len(leaf.groups)-1]
-	leaf.groups[g.atLeaf], last.atLeaf = last, g.atLeaf
-	leaf.groups = leaf.groups[:len(leaf.groups)-1]
+	c.groups = swapRemove(c.groups, g.atClass, func(g *askGroup) *int32 { return &g.atClass })
+	leaf.groups = swapRemove(leaf.groups, g.atLeaf, func(g *askGroup) *int32 { return &g.atLeaf })
 	if len(leaf.groups) == 0 {
 		b.dropLeafClass(leaf)
 	}
-	b.groups.put(g)
 }
 
 func (b *backlog) dropLeafClass(leaf *leafClass) {
 	b.deactivate(leaf, nil)
 	c := leaf.class
-	last := c.leaves[len(c.leaves)-1]
-	c.leaves[leaf.atClass], last.atClass = last, leaf.atClass
-	c.leaves = c.leaves[:len(c.leaves)-1]
-	c.passive--
+	c.leaves = swapRemove(c.leaves, leaf.atClass, func(leaf *leafClass) *int { return &leaf.atClass })
 	delete(leaf.leaf.classes, c)
 	leaf.leaf = nil
 }
@@ -234,7 +200,6 @@ func (b *backlog) activate(leaf *leafClass) {
 	}
 	b.learn()
 	leaf.active = true
-	leaf.class.passive--
 	if len(leaf.groups) > markedMax {
 		b.list(leaf)
 	}
@@ -249,7 +214,6 @@ func (b *backlog) deactivate(leaf *leafClass, last []PreemptionAttempt) {
 	}
 	b.learn()
 	leaf.active, leaf.last = false, last
-	leaf.class.passive++
 	if leaf.listed {
 		b.unlist(leaf)
 		return

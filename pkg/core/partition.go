@@ -56,7 +56,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.slots = slots{backlog: b, kept: &p.kept, predicates: &p.predicates}
 	p.evictions = evictions{backlog: b, counts: &p.counts}
 	p.renominations = renominations{backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
-	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, statusesMax, evaluationsMax}}
+	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, evaluationsMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, kept: &p.kept, evictions: &p.evictions,

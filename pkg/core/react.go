@@ -60,7 +60,7 @@ func (p *Partition) reactToNodes() {
 			p.refused.nodeFreed(n)
 			groups{p}.cameFree()
 		}
-		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && p.retries.byNode.count > 0 {
+		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && len(p.retries.byNode) > 0 {
 			p.retries.nodeChanged(n)
 		}
 	}
@@ -89,7 +89,7 @@ func (p *Partition) retryBound(n *node) {
 // reactToTaken has attempts repeated for asks which had room that is taken now.
 func (p *Partition) reactToTaken() {
 	for _, r := range p.changes.placed {
-		if r.node == nil || p.retries.byNode.count == 0 {
+		if r.node == nil || len(p.retries.byNode) == 0 {
 			continue
 		}
 		p.retries.roomTaken(r)

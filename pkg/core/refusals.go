@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,53 +14,31 @@ import (
 // the class is unschedulable until a node is freed, or until RetryMax has passed, since
 // the answers may have changed.
 type refusals struct {
+	class         *class
 	complete      bool
 	since         uint64 // the count of freed nodes when it was set
 	asked         nodeSet
-	texts         map[string]given // each reason since asked was begun
-	others        int              // how often others were, beyond reasonsMax
-	detail        string           // summary of texts when the questions were last complete
-	nodes         int              // how many nodes it is about
-	list          []Refusal        // the same, for views
-	repeated      bool             // the questions were asked before
-	unschedulable bool             // the class is in no order, but where room may be made for it
-	listed        bool             // in refused.list
-	paused        bool             // it is in none at all until questions go on
-	pauses        int              // how often it paused
-	forget        time.Time        // when members of gangs are asked about anew; zero is not at all
+	said          answers   // since asked was begun
+	before        answers   // the most frequent when the questions were last complete
+	repeated      bool      // the questions were asked before
+	unschedulable bool      // the class is in no order, but where room may be made for it
+	listed        bool      // in refused.list
+	paused        bool      // it is in none at all until questions go on
+	forget        time.Time // when members of gangs are asked about anew; zero is not at all
 }
 
-// A given is how often a reason was given, and on which nodes first.
-type given struct {
-	count int
-	first [refusalNodes]NodeID
+// answers are how often each reason was given, and on which nodes first.
+type answers struct {
+	given  []Refusal // in the order in which they came
+	others int       // how often others were, beyond reasonsMax
 }
+
+// isCurrent reports whether these are the refusals of their class and keep it out of the order: lists
+// hold others until they are cleaned.
+func (r *refusals) isCurrent() bool { return r.class.refused == r && r.unschedulable }
 
 // refusalNodes is how many nodes of a reason are named.
 const refusalNodes = 3
-
-// add takes a refusal; so many nodes were freed until now.
-func (r *refusals) add(n *node, err error, freed uint64) {
-	r.asked.add(n.slot, n.freedAt, freed)
-	if r.texts == nil {
-		r.texts = map[string]given{}
-	}
-	text := err.Error()
-	if len(text) > reasonLength {
-		text = strings.ToValidUTF8(text[:reasonLength], "") + "…"
-	}
-	if _, known := r.texts[text]; !known && len(r.texts) == reasonsMax {
-		rarest := slices.MaxFunc(slices.Collect(maps.Keys(r.texts)), r.byFrequency)
-		r.others += r.texts[rarest].count
-		delete(r.texts, rarest)
-	}
-	is := r.texts[text]
-	if is.count < refusalNodes {
-		is.first[is.count] = n.id
-	}
-	is.count++
-	r.texts[text] = is
-}
 
 // What is kept of the reasons for refusals: while questions go on so many different ones,
 // and so many of the most frequent after that; so many bytes of each. Every ask has its own
@@ -73,77 +50,122 @@ const (
 	reasonLength = 256
 )
 
-// byFrequency compares reasons: the most frequent first.
-func (r *refusals) byFrequency(a, b string) int {
-	return cmp.Or(cmp.Compare(r.texts[b].count, r.texts[a].count), strings.Compare(a, b))
+// add takes a refusal; so many nodes were freed until now.
+func (r *refusals) add(n *node, err error, freed uint64) {
+	r.asked.add(n.slot, n.freedAt, freed)
+	text := err.Error()
+	if len(text) > reasonLength {
+		text = strings.ToValidUTF8(text[:reasonLength], "") + "…"
+	}
+	a := &r.said
+	at := slices.IndexFunc(a.given, func(is Refusal) bool { return is.Text == text })
+	if at < 0 {
+		if len(a.given) == reasonsMax {
+			rarest := slices.MaxFunc(a.given, byFrequency)
+			a.others += rarest.Nodes
+			a.given = slices.DeleteFunc(a.given, func(is Refusal) bool { return is.Text == rarest.Text })
+		}
+		at = len(a.given)
+		a.given = append(a.given, Refusal{Text: text})
+	}
+	is := &a.given[at]
+	if is.Nodes++; len(is.First) < refusalNodes {
+		is.First = append(is.First, n.id)
+	}
 }
 
-// clone is the same answers for another class, which is in the order.
-func (r *refusals) clone() *refusals {
+// byFrequency compares reasons: the most frequent first.
+func byFrequency(a, b Refusal) int {
+	return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Text, b.Text))
+}
+
+// cloneFor is the same answers for another class, which is in the order.
+func (r *refusals) cloneFor(c *class) *refusals {
 	other := *r
-	other.asked, other.texts = r.asked.clone(), maps.Clone(r.texts)
+	other.class, other.asked, other.said = c, r.asked.clone(), r.said.clone()
 	other.unschedulable, other.paused, other.listed = false, false, false
 	return &other
+}
+
+func (a *answers) clone() answers {
+	given := slices.Clone(a.given)
+	for i := range given {
+		given[i].First = slices.Clone(given[i].First)
+	}
+	return answers{given, a.others}
 }
 
 // finish notes that all nodes with room were asked about since they were freed last; so
 // many were until now.
 func (r *refusals) finish(freed uint64) {
-	if len(r.texts) > 0 {
-		r.detail, r.nodes = r.summary(), r.others
-		for _, is := range r.texts {
-			r.nodes += is.count
-		}
-		r.list = r.forView()
+	if len(r.said.given) > 0 {
+		r.before = r.said.mostFrequent()
 	}
-	r.complete, r.since, r.asked, r.texts, r.others = true, freed, nodeSet{}, nil, 0
+	r.complete, r.since, r.asked, r.said = true, freed, nodeSet{}, answers{}
 }
 
 // text is why the class is unschedulable.
 func (r *refusals) text() string {
-	if r.complete || len(r.texts) == 0 {
-		return r.detail
+	if shown, goesOn := r.shown(); goesOn {
+		return shown.summary() + "; questions about other nodes go on"
 	}
-	return r.summary() + "; questions about other nodes go on"
+	return r.before.summary()
+}
+
+// shown is what was said so far, or when the questions were last complete.
+func (r *refusals) shown() (shown *answers, goesOn bool) {
+	if r.complete || len(r.said.given) == 0 {
+		return &r.before, false
+	}
+	return &r.said, true
+}
+
+// forView is what is shown, for views.
+func (r *refusals) forView() []Refusal {
+	if r == nil {
+		return nil
+	}
+	shown, goesOn := r.shown()
+	if goesOn {
+		return shown.mostFrequent().given
+	}
+	return shown.given
+}
+
+// mostFrequent is the reasons that were given most often, in that order, with their nodes by ID; all
+// others are one.
+func (a *answers) mostFrequent() answers {
+	list := slices.SortedFunc(slices.Values(a.given), byFrequency)
+	most := answers{slices.Clone(list[:min(len(list), reasonsShown)]), a.others}
+	for i := range most.given {
+		most.given[i].First = slices.Sorted(slices.Values(most.given[i].First))
+	}
+	for _, is := range list[len(most.given):] {
+		most.others += is.Nodes
+	}
+	return most
+}
+
+// nodes is how many nodes were refused.
+func (a *answers) nodes() int {
+	count := a.others
+	for _, is := range a.given {
+		count += is.Nodes
+	}
+	return count
 }
 
 // summary is what the resource manager said, the most frequent first.
-func (r *refusals) summary() string {
-	texts, others := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency), r.others
-	for i, text := range texts {
-		if i >= reasonsShown {
-			others += r.texts[text].count
-		}
-		texts[i] = fmt.Sprintf("%s (%s)", text, nodesText(r.texts[text].count))
+func (a *answers) summary() string {
+	most := a.mostFrequent()
+	var texts []string
+	for _, is := range most.given {
+		texts = append(texts, fmt.Sprintf("%s (%s)", is.Text, nodesText(is.Nodes)))
 	}
-	if others > 0 {
-		texts = append(texts[:min(len(texts), reasonsShown)], fmt.Sprintf("other reasons (%s)", nodesText(others)))
+	if most.others > 0 {
+		texts = append(texts, fmt.Sprintf("other reasons (%s)", nodesText(most.others)))
 	}
 	return strings.Join(texts, "; ")
-}
-
-// shownNow is what was said so far, or when the questions were last complete.
-func (r *refusals) shownNow() []Refusal {
-	switch {
-	case r == nil:
-		return nil
-	case r.complete || len(r.texts) == 0:
-		return r.list
-	}
-	return r.forView()
-}
-
-// forView is the most frequent reasons with the nodes that were named first.
-func (r *refusals) forView() []Refusal {
-	texts := slices.SortedFunc(maps.Keys(r.texts), r.byFrequency)
-	texts = texts[:min(len(texts), reasonsShown)]
-	list := make([]Refusal, len(texts))
-	for i, text := range texts {
-		is := r.texts[text]
-		list[i] = Refusal{Text: text, Nodes: is.count, First: slices.Clone(is.first[:min(is.count, refusalNodes)])}
-		slices.Sort(list[i].First)
-	}
-	return list
 }
 
 func nodesText(n int) string {

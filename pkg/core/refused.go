@@ -19,48 +19,26 @@ type refused struct {
 	retries    *retries
 	timer      timers.Timer[due]
 
-	list    []refusedClass // unschedulable, and others that were requeued
-	paused  []pausedAsk    // whose questions go on later, in order, and others
-	held    [2]time.Time   // until when those of asks go on, first and repeated ones
-	turn    uint64         // counts how often questions went on
-	nodes   []*node        // freed since the last time, each once
-	freed   uint64         // counts how often any node was freed
-	soon    time.Time      // when freed nodes are asked about; zero is not at all
-	whole   time.Time      // when everything is asked again; zero is not at all
-	resumes time.Time      // when questions go on; zero is not at all
-	last    time.Time      // when freed nodes were asked about last
-	tries   int            // how many classes may still be asked for now
-}
-
-// A refusedClass is an entry of a list. It is current as long as these refusals are
-// those of the class and keep it out of the order.
-type refusedClass struct {
-	class    *class
-	refusals *refusals
-}
-
-func (e refusedClass) isCurrent() bool {
-	return e.class.refused == e.refusals && e.refusals.unschedulable
+	list    []*refusals  // of classes that are unschedulable, and others that were requeued
+	paused  []pausedAsk  // whose questions go on later, in order, and others
+	held    [2]time.Time // until when those of asks go on, first and repeated ones
+	turn    uint64       // counts how often questions went on
+	nodes   []*node      // freed since the last time, each once
+	freed   uint64       // counts how often any node was freed
+	soon    time.Time    // when freed nodes are asked about; zero is not at all
+	whole   time.Time    // when everything is asked again; zero is not at all
+	resumes time.Time    // when questions go on; zero is not at all
+	last    time.Time    // when freed nodes were asked about last
+	tries   int          // how many classes may still be asked for now
 }
 
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
-	refusedClass
-	pauses int // of the class, with this one
-	ask    *request
-	leaf   *queue
+	*refusals
+	ask *request
 }
 
-func (e pausedAsk) isCurrent() bool {
-	return e.refusedClass.isCurrent() && e.refusals.paused && e.refusals.pauses == e.pauses
-}
-
-// pausing is an ask whose class pauses from now on.
-func (c *class) pausing(ask *request) pausedAsk {
-	c.refused.paused = true
-	c.refused.pauses++
-	return pausedAsk{refusedClass{c, c.refused}, c.refused.pauses, ask, ask.application.queue}
-}
+func (e pausedAsk) isCurrent() bool { return e.refusals.isCurrent() && e.paused }
 
 // kind is the place in refused.held.
 func (r *refusals) kind() int {
@@ -73,7 +51,7 @@ func (r *refusals) kind() int {
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
 	if c.refused == nil {
-		c.refused = &refusals{asked: nodeSet{since: s.freed}}
+		c.refused = &refusals{class: c, asked: nodeSet{since: s.freed}}
 	}
 	return c.refused
 }
@@ -86,7 +64,7 @@ func (s *refused) markUnschedulable(c *class) {
 	s.dequeue(c)
 	if !r.listed { // it may be there still, requeued
 		r.listed = true
-		s.list = append(s.list, refusedClass{c, r})
+		s.list = append(s.list, r)
 	}
 	if s.whole.IsZero() {
 		s.whole = s.now.Add(s.options.RetryMax)
@@ -97,17 +75,13 @@ func (s *refused) markUnschedulable(c *class) {
 // pause takes the class of an ask out of the order whose questions go on after a while,
 // and with it holds all questions of their kind.
 func (s *refused) pause(ask *request, wait time.Duration) {
-	c := ask.class
-	r := s.begin(c)
-	paused := c.pausing(ask)
-	s.dequeue(c)
+	r := s.begin(ask.class)
+	r.paused = true
+	s.dequeue(ask.class)
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
-	s.paused = slices.Insert(s.paused, place, paused)
-	at := s.now.Add(wait)
-	s.held[r.kind()] = at
-	if s.resumes.IsZero() || at.Before(s.resumes) {
-		s.resumes = at
-	}
+	s.paused = slices.Insert(s.paused, place, pausedAsk{r, ask})
+	s.held[r.kind()] = s.now.Add(wait)
+	s.resumes = sooner(s.resumes, s.held[r.kind()])
 	s.schedule()
 }
 
@@ -140,7 +114,7 @@ func (s *refused) askAnew(c *class) {
 	if r == nil {
 		return
 	}
-	r.complete, r.asked, r.texts, r.others, r.repeated = false, nodeSet{since: s.freed}, nil, 0, false
+	r.complete, r.asked, r.said, r.repeated = false, nodeSet{since: s.freed}, answers{}, false
 	if r.unschedulable && !r.paused {
 		s.putBack(c)
 	}
@@ -160,8 +134,8 @@ func (s *refused) resume() {
 	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.options.Pace == nil
 	kept := s.paused[:0]
 	for _, e := range s.paused {
-		switch due := !s.held[e.refusals.kind()].After(s.now); {
-		case all || due && left > 0 && e.leaf == leaf:
+		switch due := !s.held[e.kind()].After(s.now); {
+		case all || due && left > 0 && e.ask.application.queue == leaf:
 			left--
 			s.putBack(e.class)
 		default:
@@ -185,14 +159,12 @@ func (s *refused) nextLeaf() (leaf *queue) {
 	s.resumes = time.Time{}
 	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
 	for _, e := range s.paused {
-		at := s.held[e.refusals.kind()]
+		at, of := s.held[e.kind()], e.ask.application.queue
 		switch {
 		case at.After(s.now):
-			if s.resumes.IsZero() || at.Before(s.resumes) {
-				s.resumes = at
-			}
-		case leaf == nil || e.leaf.resumed < leaf.resumed:
-			leaf = e.leaf
+			s.resumes = sooner(s.resumes, at)
+		case leaf == nil || of.resumed < leaf.resumed:
+			leaf = of
 		}
 	}
 	return leaf
@@ -221,12 +193,7 @@ func (s *refused) retryOn(n *node) {
 
 // schedule sets the timer to the first moment at which there is something to do.
 func (s *refused) schedule() {
-	var first time.Time
-	for _, at := range [...]time.Time{s.soon, s.whole, s.resumes} {
-		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
+	first := sooner(s.soon, sooner(s.whole, s.resumes))
 	if first.IsZero() {
 		s.timers.Cancel(&s.timer)
 		return
@@ -275,14 +242,14 @@ func (s *refused) wake() {
 func (s *refused) askAgain() {
 	s.whole, s.soon, s.last, s.resumes = time.Time{}, time.Time{}, s.now, s.now
 	s.clean()
-	for _, e := range s.list {
-		r := e.refusals
+	for _, r := range s.list {
 		r.complete, r.asked, r.repeated, r.listed = false, nodeSet{since: s.freed}, true, false
-		if ask := e.class.firstAsk(inOrder); ask != nil {
-			s.paused = append(s.paused, e.class.pausing(ask))
-			s.settleClass(e.class)
+		if ask := r.class.firstAsk(inOrder); ask != nil {
+			r.paused = true
+			s.paused = append(s.paused, pausedAsk{r, ask})
+			s.settleClass(r.class)
 		} else { // its asks are delayed
-			s.requeue(e.class)
+			s.requeue(r.class)
 		}
 	}
 	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return inOrder(a.ask, b.ask) })
@@ -293,14 +260,14 @@ func (s *refused) askAgain() {
 // clean drops what is requeued from the list, and puts it in order.
 func (s *refused) clean() {
 	first := make(map[*class]*request, len(s.list))
-	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool {
-		e.refusals.listed = e.isCurrent() && !e.refusals.paused
-		if e.refusals.listed {
-			first[e.class] = e.class.firstAsk(comparePlaces)
+	s.list = slices.DeleteFunc(s.list, func(r *refusals) bool {
+		r.listed = r.isCurrent() && !r.paused
+		if r.listed {
+			first[r.class] = r.class.firstAsk(comparePlaces)
 		}
-		return !e.refusals.listed
+		return !r.listed
 	})
-	slices.SortFunc(s.list, func(a, b refusedClass) int {
+	slices.SortFunc(s.list, func(a, b *refusals) int {
 		return cmp.Or(compareFirst(first[a.class], first[b.class]), strings.Compare(a.class.key, b.class.key))
 	})
 }
@@ -327,12 +294,12 @@ func (s *refused) retry() {
 	freed := s.takeFreed()
 	s.soon, s.last = time.Time{}, s.now
 	s.tries = retriesMax
-	s.list = slices.DeleteFunc(s.list, func(e refusedClass) bool {
-		if !s.anyTakes(freed, e.class) {
+	s.list = slices.DeleteFunc(s.list, func(r *refusals) bool {
+		if !s.anyTakes(freed, r.class) {
 			return false
 		}
-		e.refusals.listed = false
-		s.requeue(e.class)
+		r.listed = false
+		s.requeue(r.class)
 		return true
 	})
 	for _, o := range freed {

@@ -20,7 +20,7 @@ type retries struct {
 	predicates *predicates
 	timer      timers.Timer[due]
 
-	byNode  classList    // tried again when a node changes
+	byNode  []*class     // tried again when a node changes: by priority, the highest first
 	purgeAt int          // how many there may be before those without failed attempts are dropped
 	queue   []*leafClass // tried again when anything changes
 	pending int          // how many at the front of the queue something has changed for
@@ -64,12 +64,18 @@ func (s *retries) list(c *class) {
 	if c.listed {
 		return
 	}
-	if s.byNode.count >= s.purgeAt {
+	if len(s.byNode) >= s.purgeAt {
 		s.purge()
-		s.purgeAt = 2*s.byNode.count + 64
+		s.purgeAt = 2*len(s.byNode) + 64
 	}
 	c.listed = true
-	s.byNode.add(c)
+	at, _ := slices.BinarySearchFunc(s.byNode, c.priority, func(other *class, priority int32) int {
+		if other.priority >= priority {
+			return -1 // it comes after its equals
+		}
+		return 1
+	})
+	s.byNode = slices.Insert(s.byNode, at, c)
 }
 
 // soon has the queue tried again, since something has changed.
@@ -94,10 +100,8 @@ func (s *retries) endStep() {
 
 // before has the queue tried again at a time at the latest.
 func (s *retries) before(at time.Time) {
-	if s.at.IsZero() || at.Before(s.at) {
-		s.at = at
-		s.timers.Set(&s.timer, at, due{what: dueAttempts})
-	}
+	s.at = sooner(s.at, at)
+	s.timers.Set(&s.timer, s.at, due{what: dueAttempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave
@@ -221,7 +225,10 @@ func (s *retries) withoutQuota(c *class) (some bool) {
 // lowest priority, and drops those that have no failed attempts.
 func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
 	dropped := false
-	s.byNode.from(lowest, func(c *class) bool {
+	for _, c := range s.byNode {
+		if c.priority < lowest {
+			break
+		}
 		if c.isListed() && helps(c) {
 			c.simulations.help(n)
 			for _, leaf := range c.leaves {
@@ -229,8 +236,7 @@ func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
 			}
 		}
 		dropped = dropped || !c.isListed()
-		return true
-	})
+	}
 	if dropped {
 		s.purge()
 	}
@@ -238,15 +244,16 @@ func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
 
 // purge drops the classes that have no failed attempts.
 func (s *retries) purge() {
-	s.byNode.keep(func(c *class) bool {
+	s.byNode = slices.DeleteFunc(s.byNode, func(c *class) bool {
 		c.listed = c.isListed()
-		return c.listed
+		return !c.listed
 	})
 }
 
 // isListed reports whether it matters for a class which nodes change.
 func (c *class) isListed() bool {
-	return !c.paced && (c.passive > 0 || c.simulations != nil && c.simulations.exhausted)
+	fails := func(leaf *leafClass) bool { return !leaf.active }
+	return !c.paced && (c.simulations != nil && c.simulations.exhausted || slices.ContainsFunc(c.leaves, fails))
 }
 
 // leastToTake is the least priority with which an ask may take the place of an

@@ -153,7 +153,7 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 func (p cycle) markUnschedulable(r *request) {
 	p.refused.markUnschedulable(r.class)
 	w := r.waiting()
-	w.reason, w.detail = Infeasible, r.class.refused.detail
+	w.reason, w.detail = Infeasible, r.class.refused.before.summary()
 	p.changes.application(r.application, 0)
 	if r.nominated() == nil {
 		p.hints.tellOf(r)

@@ -333,15 +333,6 @@ func (v *verifier) classes() {
 	for _, c := range v.p.classes.known {
 		roots.add(c.importance)
 		asks += c.asks
-		passive := 0
-		for _, leaf := range c.leaves {
-			if !leaf.active {
-				passive++
-			}
-		}
-		if passive != c.passive {
-			v.breaks("%s is passive in %d leaves and counts %d", v.p.kinds.Format(c.amounts), passive, c.passive)
-		}
 		if !c.closed {
 			continue
 		}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
@@ -146,11 +145,7 @@ func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 // tried again, and so is every queue that could not give back enough.
 func (v *verifier) retried() {
 	s := &v.p.retries
-	var list []*class
-	s.byNode.from(math.MinInt32, func(c *class) bool {
-		list = append(list, c)
-		return true
-	})
+	list := s.byNode
 	byNode, queued := membersOf(list), membersOf(s.queue)
 	if byNode.twice || queued.twice {
 		v.breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.queue))
@@ -210,20 +205,25 @@ func (v *verifier) excess(q *queue) {
 func (v *verifier) refused() {
 	s := &v.p.refused
 	freed := membersOf(s.nodes)
-	listed := map[refusedClass]int{}
-	for _, e := range s.list {
-		if listed[e]++; listed[e] > 1 || !e.refusals.listed {
-			v.breaks("%s was refused and is listed %d times", v.p.kinds.Format(e.class.amounts), listed[e])
+	listed := map[*refusals]int{}
+	for _, r := range s.list {
+		if listed[r]++; listed[r] > 1 || !r.listed {
+			v.breaks("%s was refused and is listed %d times", v.p.kinds.Format(r.class.amounts), listed[r])
+		}
+	}
+	paused := map[*refusals]int{}
+	for _, e := range s.paused {
+		if e.isCurrent() {
+			paused[e.refusals]++
 		}
 	}
 	for _, c := range v.p.classes.known {
 		if !c.isRefused() {
 			continue
 		}
-		mine := refusedClass{c, c.refused}
-		paused := slices.ContainsFunc(s.paused, func(e pausedAsk) bool { return e.isCurrent() && e.refusedClass == mine })
-		if c.refused.paused != paused || !paused && listed[mine] == 0 {
-			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.refused.paused, paused)
+		goesOn := paused[c.refused] == 1
+		if c.refused.paused != goesOn || !goesOn && listed[c.refused] == 0 {
+			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.refused.paused, goesOn)
 		}
 	}
 	if len(s.list) > 0 && s.whole.IsZero() || len(s.nodes) > 0 && s.soon.IsZero() ||

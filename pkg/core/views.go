@@ -172,7 +172,7 @@ func (r *request) waitsFor() *Waiting {
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
 		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
-		v.Refusals = r.class.refused.shownNow()
+		v.Refusals = r.class.refused.forView()
 		return v
 	}
 	v.Reason, v.Detail = r.reason()
@@ -181,7 +181,7 @@ func (r *request) waitsFor() *Waiting {
 	case r.Required != "":
 		v.Refusals = []Refusal{{v.Detail, 1, []NodeID{r.Required}}}
 	case c.isRefused() && c.refused.complete:
-		v.Refusals, v.RefusedOn = c.refused.shownNow(), c.refused.nodes
+		v.Refusals, v.RefusedOn = c.refused.forView(), c.refused.before.nodes()
 	case c.isRefused():
 		v.IsAsked = true
 	}
