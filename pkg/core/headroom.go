@@ -36,6 +36,14 @@ func (q *queue) headroomWithin(above *headroom) *headroom {
 	return h
 }
 
+// headroomWithin is what is left of the quotas above and of the limits of a line.
+func (l *line) headroomWithin(above *headroom) *headroom {
+	if l.user == nil && l.group == nil || l.holds && !l.user.subject.limit {
+		return above
+	}
+	return l.headroom.within(above, l.user, l.group)
+}
+
 // within is what is left of the quotas above and of the limits of some accounts, each with all above
 // it.
 func (h *headroom) within(above *headroom, accounts ...*account) *headroom {

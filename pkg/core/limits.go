@@ -127,9 +127,6 @@ func limitsGroup(q *queue, name string) bool {
 // isLimited reports whether a limit of its user or group applies to an application.
 func (a *application) isLimited() bool { return a.byUser != nil || a.byGroup != nil }
 
-// isBound reports whether anything may hold an application back that stands in an order.
-func (a *application) isBound() bool { return a.line != nil && !a.line.isFree() }
-
 // isCapped reports whether anything limits how many applications run beside this one.
 func (a *application) isCapped() bool {
 	for _, account := range a.accounts() {

@@ -135,18 +135,9 @@ func (l *lines) of(key lineKey, leaf *queue) *line {
 	return found
 }
 
-// alone is the line of a leaf that limits nothing, if it stands in the order by itself. It is
-// compared with nothing, so its place and summary are not up to date (see BenchmarkPlace).
-func (l *lines) alone() *line {
-	if top := l.tree.Root(); top != nil && l.tree.Len() == 1 && top.isFree() {
-		return top
-	}
-	return nil
-}
-
 // settle brings the place of a line up to date.
 func (l *line) settle() {
-	if l.leaf.lines.alone() == l && l.apps.Len() > 0 {
+	if l.leaf.alone() == l && l.apps.Len() > 0 {
 		return
 	}
 	own, place := l.summed()
@@ -162,7 +153,7 @@ func (l *line) settle() {
 	}
 	l.in = to
 	l.block(l.holdsBack(&own))
-	if other := l.leaf.lines.alone(); other != nil && other != l {
+	if other := l.leaf.alone(); other != nil && other != l {
 		other.own, other.place = other.summed()
 		other.Summarise()
 	}
@@ -190,6 +181,9 @@ func (l *line) summed() (own summary, place linePlace) {
 
 // isFree reports whether nothing limits the applications of a line.
 func (l *line) isFree() bool { return l.user == nil && l.group == nil && !l.uncounted }
+
+// isBound reports whether anything may hold an application back that stands in an order.
+func (a *application) isBound() bool { return a.line != nil && !a.line.isFree() }
 
 func (l *line) isEmpty() bool { return l.apps.Len()+l.lines.Len() == 0 }
 
@@ -265,14 +259,6 @@ func (l *line) holdsBack(own *summary) bool {
 	return l.uncounted && l.user.isFull() || l.user.subject.limit && !l.user.mayHold(own)
 }
 
-// blockerWithin is the blocker of a line as it stands, of which is known what is left of its limits.
-func (l *line) blockerWithin(left *headroom) *account {
-	if !l.uncounted && left.surelyAllows(l.own.open) {
-		return nil
-	}
-	return l.blocker(&l.own)
-}
-
 // blocker is an account that lets no ask of a line run which waits with a summary; nil if there is
 // none.
 func (l *line) blocker(own *summary) *account {
@@ -310,12 +296,4 @@ func (a *account) mayHold(own *summary) bool {
 		}
 	}
 	return false
-}
-
-// headroomWithin is what is left of the quotas above and of the limits of a line.
-func (l *line) headroomWithin(above *headroom) *headroom {
-	if l.user == nil && l.group == nil || l.holds && !l.user.subject.limit {
-		return above
-	}
-	return l.headroom.within(above, l.user, l.group)
 }

@@ -81,7 +81,7 @@ func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
 		return nil, 0
 	}
 	var r *request
-	if alone := q.lines.alone(); alone != nil {
+	if alone := q.alone(); alone != nil {
 		r = s.inApplications(&alone.apps, left)
 	} else {
 		r = s.inLines(q.lines.tree.Root(), left, nil)
@@ -187,6 +187,14 @@ func (s *search) inLine(l *line, left *headroom, best *request) *request {
 		s.stale = append(s.stale, l)
 	}
 	return best
+}
+
+// blockerWithin is the blocker of a line as it stands, of which is known what is left of its limits.
+func (l *line) blockerWithin(left *headroom) *account {
+	if !l.uncounted && left.surelyAllows(l.own.open) {
+		return nil
+	}
+	return l.blocker(&l.own)
 }
 
 func (s *search) inGroups(top *askGroup, left *headroom) *request {

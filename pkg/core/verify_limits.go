@@ -184,7 +184,7 @@ func (v *verifier) line(l *line) {
 	}
 	sorted(v, "applications of a line", &l.apps)
 	sorted(v, "lines of a line", &l.lines)
-	if l == l.leaf.lines.alone() {
+	if l == l.leaf.alone() {
 		return
 	}
 	parts := slices.Collect(ownOf(&l.apps, func(app *application) *summary { return &app.own }))
