@@ -98,7 +98,8 @@
 // Preemption: evictions that make room.
 //
 //	attempts.go     when an attempt is made for an ask; unfinished.go how it goes on later
-//	simulations.go  what the resource manager said of nodes without victims
+//	simulations.go  what the resource manager said of nodes without victims, and neededelsewhere.go
+//	                of what an ask needs on another node
 //	findnode.go     the node where room costs least
 //	nearest.go      what a failed attempt is told as, and the node that came nearest
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it

@@ -244,7 +244,10 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *c
 		found.plan, chosen = a.selectVictims(c, r, n, on)
 	}
 	if !chosen {
-		found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on)
+		ask := c.askOf(r)
+		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.nominatedBefore) {
+			found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
+		}
 	}
 	if !a.predicates.paused && !found.plan.Cost.Feasible() {
 		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)

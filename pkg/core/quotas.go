@@ -155,8 +155,12 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 	s.predicates.addBudgets(&on)
 	s.counts.Plans++
 	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.path)}
-	plan := s.costs.planner.Plan(s.now, s.costs.plans[preemptor.Quota], ask, on)
-	return &plan
+	for {
+		plan := s.costs.planner.Plan(s.now, s.costs.plans[preemptor.Quota], ask, on)
+		if !s.predicates.spareNeeded(&on, &plan, nil, awaitedOn) {
+			return &plan
+		}
+	}
 }
 
 // beyondMax is what a queue uses beyond its max once all evictions have ended.

@@ -95,6 +95,7 @@ type Candidate struct {
 	Late      bool // releasing, and its end is far off: what it holds is not counted as free
 	Overdue   bool // its release is overdue: what it holds is not counted as free
 	Hanging   bool // its node may hang: a release there is overdue, for the trigger quota
+	Needed    bool // an ask for which room is on its way where it runs needs it beside it
 	Elsewhere bool // on another node: it helps the quota and not the node
 	Outside   bool // outside the queues that the ask may preempt in
 	FreesFrom int  // the first quota that its end frees: 0 is Node.Quota, 1 Node.Above[0]; the others above are freed, too

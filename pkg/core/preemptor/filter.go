@@ -72,6 +72,8 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsForeign, true
 	case c.Protected:
 		return IsProtected, true
+	case c.Needed:
+		return IsNeeded, true
 	case c.Outside && p.ask.Trigger.spares(OutsideFence):
 		return IsOutside, true
 	case c.SameQueue && p.ask.Trigger.spares(OwnQueue):

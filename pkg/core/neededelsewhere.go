@@ -1,0 +1,50 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// spareNeeded marks those victims of a plan for a node on other nodes which an ask needs beside it for which
+// room is on its way there, of those that before lists for a node. It reports whether there are any:
+// the plan is to be made again then, without them.
+func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, here *node, before func(*node) []AllocationKey) (spared bool) {
+	if p.options.Simulate == nil {
+		return false
+	}
+	removed := map[*node][]AllocationKey{}
+	for _, v := range plan.Victims {
+		n := p.requests[AllocationKey(v.Key)].node
+		if n == here {
+			continue // the plan itself has asked
+		}
+		asks := before(n)
+		if len(asks) == 0 {
+			continue
+		}
+		ending := keysOf(n.ownKeys((*request).releasing))
+		if removed[n] == nil {
+			removed[n] = ending
+		}
+		with := append(slices.Clip(removed[n]), AllocationKey(v.Key))
+		spoils := func(other AllocationKey) bool { return p.spoils(other, n, with, ending) != nil }
+		if !slices.ContainsFunc(asks, spoils) {
+			removed[n] = with
+			continue
+		}
+		at := slices.IndexFunc(on.On, func(c preemptor.Candidate) bool { return c.Key == v.Key })
+		on.On[at].Needed, spared = true, true
+	}
+	return spared
+}
+
+// awaitedOn are the asks for which room is on its way on a node.
+func awaitedOn(n *node) (keys []AllocationKey) {
+	for _, r := range n.claims {
+		if r.keepsQuota() {
+			keys = append(keys, r.Key)
+		}
+	}
+	return keys
+}
