@@ -12,12 +12,12 @@ import (
 // reads the ledger and decides which ask is next, not where it is placed.
 //
 //	classes.asks = asks of all applications
-//	closed holds the classes that are closed, and only those with asks
+//	parked holds the classes that are parked, and only those with asks
 type backlog struct {
 	ledger
 	timers  timers.Queue[due]
 	classes classTable
-	closed  order.Tree[*class]
+	parked  order.Tree[*class]
 	rooms   rooms
 	// cluster is the capacity of all nodes when everything was put in order last.
 	cluster resources.Amounts
@@ -121,7 +121,7 @@ func (b *backlog) dropClass(r *request) {
 func (b *backlog) release(c *class) {
 	c.asks--
 	if c.asks == 0 {
-		b.openClass(c)
+		b.unpark(c)
 		c.since, c.slots.tried = time.Time{}, nil
 		b.classes.release(c)
 	}
@@ -133,30 +133,30 @@ func (b *backlog) learn() {
 	b.rooms.learnt = b.stamp
 }
 
-// closeClass remembers that no open node has room for a class.
-func (b *backlog) closeClass(c *class) {
+// park remembers that no open node has room for a class.
+func (b *backlog) park(c *class) {
 	c.checked = b.rooms.epoch
-	if c.closed {
+	if c.parked {
 		return
 	}
 	b.learn()
-	c.closed = true
-	b.closed.Insert(c)
+	c.parked = true
+	b.parked.Insert(c)
 	b.settleClass(c)
 }
 
-// openClass lets a class be tried on every node again.
-func (b *backlog) openClass(c *class) {
-	if !c.closed {
+// unpark lets a class be tried on every node again.
+func (b *backlog) unpark(c *class) {
+	if !c.parked {
 		return
 	}
 	b.learn()
-	c.closed = false
-	b.closed.Remove(c)
+	c.parked = false
+	b.parked.Remove(c)
 	b.settleClass(c)
 }
 
-// fitting are the closed classes that fit on a node with new room.
+// fitting are the parked classes that fit on a node with new room.
 func (b *backlog) fitting(room resources.Amounts) []*class {
 	var found []*class
 	var below func(*class)
@@ -170,7 +170,7 @@ func (b *backlog) fitting(room resources.Amounts) []*class {
 		}
 		below(top.links.Right)
 	}
-	below(b.closed.Root())
+	below(b.parked.Root())
 	return found
 }
 
@@ -190,7 +190,7 @@ func (b *backlog) settleGroup(g *askGroup) {
 	if wanted {
 		own.top = c.priority
 		own.attempts = g.leaf.active && !g.leaf.listed
-		if g.leaf.active || !c.closed && !c.isRefused() {
+		if g.leaf.active || !c.parked && !c.isRefused() {
 			own.ready = c.priority
 		}
 		if c.preempts && g.application.isLimited() {
@@ -199,9 +199,9 @@ func (b *backlog) settleGroup(g *askGroup) {
 		switch {
 		case c.isRefused():
 		case c.nominated:
-			own.nominated, own.untried = &c.amounts, !c.closed
-		case c.closed:
-			own.closed = &c.amounts
+			own.nominated, own.untried = &c.amounts, !c.parked
+		case c.parked:
+			own.parked = &c.amounts
 		default:
 			own.open = &c.amounts
 		}

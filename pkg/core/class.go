@@ -19,7 +19,7 @@ import (
 // for each application, and in one leafClass for each leaf queue.
 //
 //	asks   = the asks that wait with the class, in groups or elsewhere
-//	closed = no open node has room for it, but for nodes with new room
+//	parked = no open node has room for it, but for nodes with new room
 type class struct {
 	classTraits
 	key string
@@ -29,10 +29,10 @@ type class struct {
 	groups []*askGroup
 	leaves []*leafClass
 
-	closed  bool
+	parked  bool
 	checked uint64 // the rooms.epoch in which new room was too little for it
 	links   order.Links[*class]
-	below   *resources.Amounts // the least of the subtree of the closed classes
+	below   *resources.Amounts // the least of the subtree of the parked classes
 
 	refused *refusals // by predicates; nil if there are none
 	// simulations are what preemption attempts know; nil is nothing. Classes of asks that
@@ -59,14 +59,14 @@ type classTraits struct {
 	constraints string
 }
 
-// Before orders closed classes, for a search by amounts: the order is as good as
+// Before orders parked classes, for a search by amounts: the order is as good as
 // any that does not depend on history.
 func (c *class) Before(other *class) bool { return c.key < other.key }
 
-// Links are the place among the closed classes.
+// Links are the place among the parked classes.
 func (c *class) Links() *order.Links[*class] { return &c.links }
 
-// Summarise works out the least of a subtree of the closed classes.
+// Summarise works out the least of a subtree of the parked classes.
 func (c *class) Summarise() bool {
 	var left, right *resources.Amounts
 	if c.links.Left != nil {
@@ -336,9 +336,9 @@ type summary struct {
 	ready    int32 // of what may be tried now: of open classes, and of those that room may be made for
 	untried  bool  // a nominated class may fit some node
 	attempts bool  // room may be made for some ask
-	// open is the least of the classes that may fit some node, closed of those that fit none
+	// open is the least of the classes that may fit some node, parked of those that fit none
 	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
-	open, closed, nominated *resources.Amounts
+	open, parked, nominated *resources.Amounts
 	// wanted is the least of the asks of limited users and groups for which room may be made,
 	// now or later.
 	wanted *resources.Amounts
@@ -361,7 +361,7 @@ func (s *summary) become(own, left, right *summary) bool {
 		untried:   own.untried || left.untried || right.untried,
 		attempts:  own.attempts || left.attempts || right.attempts,
 		open:      leastOf(s.open, own.open, left.open, right.open),
-		closed:    leastOf(s.closed, own.closed, left.closed, right.closed),
+		parked:    leastOf(s.parked, own.parked, left.parked, right.parked),
 		nominated: leastOf(s.nominated, own.nominated, left.nominated, right.nominated),
 		wanted:    leastOf(s.wanted, own.wanted, left.wanted, right.wanted),
 	})

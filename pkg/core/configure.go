@@ -69,7 +69,7 @@ func (p commands) retryAll() {
 	}
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range app.asks {
-			p.openClass(r.class)
+			p.unpark(r.class)
 		}
 		p.changes.application(app, quotaFreed)
 		return true

@@ -12,7 +12,7 @@
 // What is tried next is not searched for but kept: queues, applications, groups of
 // asks and nodes are each kept in an order (package order). In every subtree it has
 // what a search needs to skip it. Asks that are equal in everything that scheduling
-// looks at are of one class. A class that fits no node is closed, and is passed over
+// looks at are of one class. A class that fits no node is parked, and is passed over
 // as a whole until there is room for it; so is a queue without quota. A placement
 // therefore costs the logarithm of the number of nodes, queues, applications and
 // classes, and an ask that cannot run costs nothing.
@@ -65,7 +65,7 @@
 //
 // Backlog: what waits, and which ask is next.
 //
-//	backlog.go      asks by class; opens and closes classes
+//	backlog.go      asks by class; parks classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back

@@ -46,7 +46,7 @@ func (h *hints) inQueue(q *queue, left *int) bool {
 	for l := range q.lines.tried {
 		for app := range l.apps.All {
 			for g := range app.queued.All {
-				if g.class.closed && g.hinted < g.live && !h.inGroup(g, left) {
+				if g.class.parked && g.hinted < g.live && !h.inGroup(g, left) {
 					return false
 				}
 			}

@@ -287,10 +287,10 @@ func (l *line) blocker(own *summary) *account {
 // mayHold reports whether an account may hold any ask that waits with a summary. What is kept
 // for nominated asks is theirs.
 func (a *account) mayHold(own *summary) bool {
-	if own.untried || own.nominated != nil || own.open == nil && own.closed == nil && own.wanted == nil {
+	if own.untried || own.nominated != nil || own.open == nil && own.parked == nil && own.wanted == nil {
 		return true
 	}
-	for _, least := range [...]*resources.Amounts{own.open, own.closed, own.wanted} {
+	for _, least := range [...]*resources.Amounts{own.open, own.parked, own.wanted} {
 		if least != nil && a.max.Room(a.used.Amounts, *least) {
 			return true
 		}

@@ -163,7 +163,7 @@ func (n *node) scored(weights []weight, packing bool) int64 {
 }
 
 // rooms are the nodes on which new room appeared since all asks that could be tried
-// were tried. A closed class fits no other node, so a search compares what it wants
+// were tried. A parked class fits no other node, so a search compares what it wants
 // with these only, and whole parts of the backlog with the most that there is on any
 // of them.
 type rooms struct {

@@ -173,8 +173,8 @@ func (q *queue) summarise() bool {
 	if sum.open != nil && !q.hasRoom(*sum.open, first) {
 		sum.open = nil
 	}
-	if sum.closed != nil && !q.hasRoom(*sum.closed, first) {
-		sum.closed = nil
+	if sum.parked != nil && !q.hasRoom(*sum.parked, first) {
+		sum.parked = nil
 	}
 	return q.own.set(sum)
 }

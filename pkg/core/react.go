@@ -54,7 +54,7 @@ func (p *Partition) reactToNodes() {
 		}
 		p.slotsDue = p.slotsDue || what&nodeUpdated != 0 && len(p.slots.classes) > 0
 		if what&nodeFreed != 0 {
-			if n.schedulable && p.closed.Len() > 0 {
+			if n.schedulable && p.parked.Len() > 0 {
 				p.rooms.appear(n)
 			}
 			p.refused.nodeFreed(n)

@@ -102,7 +102,7 @@ func (s *refused) requeue(c *class) {
 // refusals do not name.
 func (s *refused) putBack(c *class) {
 	c.refused.unschedulable, c.refused.paused = false, false
-	s.openClass(c)
+	s.unpark(c)
 	s.learn()
 	s.settleClass(c)
 	s.retries.withoutQuota(c)

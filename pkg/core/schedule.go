@@ -43,7 +43,7 @@ func (p cycle) settleStale() bool {
 	return true
 }
 
-// forgetRooms is called when no ask can be tried. New room is then of no use to closed
+// forgetRooms is called when no ask can be tried. New room is then of no use to parked
 // classes, except for those that only lack quota: they are opened, to be tried on every
 // node once they have it. It reports whether room may be made for some of them now.
 func (p cycle) forgetRooms() (mayMake bool) {
@@ -52,7 +52,7 @@ func (p cycle) forgetRooms() (mayMake bool) {
 		return false
 	}
 	for _, c := range p.fitting(room) {
-		p.openClass(c)
+		p.unpark(c)
 		mayMake = p.retries.withoutQuota(c) || mayMake
 	}
 	p.rooms.clear()
@@ -69,7 +69,7 @@ func (p cycle) try(r *request) outcome {
 	p.work.Attempts++
 	over := r.withoutRoom()
 	refused := r.class.isRefused() // and in the order since room may be made for it
-	if !refused && over == nil && (!r.class.closed || p.rooms.fit(r.class)) {
+	if !refused && over == nil && (!r.class.parked || p.rooms.fit(r.class)) {
 		n, result, search := p.firstFeasible(r)
 		switch result {
 		case placed:
@@ -140,7 +140,7 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 		p.countFailure(r.application, r.class)
 	default:
 		p.countFailure(r.application, r.class)
-		p.closeClass(r.class)
+		p.park(r.class)
 		r.waiting().reason = NoNodeFits
 		p.changes.application(r.application, 0)
 		p.slots.wanted(r.class)
@@ -180,7 +180,7 @@ func (p cycle) place(r *request, n *node) {
 	}
 	c := r.class
 	p.endWait(r)
-	if c.closed {
+	if c.parked {
 		c.since, p.slotsDue = p.now, p.slotsDue || c.slots.held > 0
 	}
 	r.Allocation = bound

@@ -13,7 +13,7 @@ import (
 // resource kind, and a lower bound for several.
 type search struct {
 	*backlog
-	room   resources.Amounts // the most that is free, kind by kind, where closed classes may fit
+	room   resources.Amounts // the most that is free, kind by kind, where parked classes may fit
 	isRoom bool
 	// only and above restrict the search to asks above a priority, as the root sees
 	// it, that fit on one node.
@@ -66,7 +66,7 @@ func (s *search) mayHold(part *summary, left *headroom) bool {
 	if !s.isRoom {
 		return false
 	}
-	return left.holds(part.closed) && part.closed.FitsIn(s.room) ||
+	return left.holds(part.parked) && part.parked.FitsIn(s.room) ||
 		part.nominated != nil && part.nominated.FitsIn(s.room)
 }
 
@@ -233,7 +233,7 @@ func (s *search) mayTry(g *askGroup, left *headroom) bool {
 	if g.own.attempts && !s.busy {
 		return true
 	}
-	return (!c.closed || s.rooms.fit(c)) && (!s.keepsQuota(c) || g.first().withoutRoom() == nil)
+	return (!c.parked || s.rooms.fit(c)) && (!s.keepsQuota(c) || g.first().withoutRoom() == nil)
 }
 
 // keepsQuota reports whether quota is kept in a way that summaries do not tell exactly: for

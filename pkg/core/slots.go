@@ -24,7 +24,7 @@ type slots struct {
 	*backlog
 	kept       *claims
 	predicates *predicates
-	classes    []*class // closed ones, that may want a slot
+	classes    []*class // parked ones, that may want a slot
 	timer      timers.Timer[due]
 	ended      int // how many claims were ended for others
 }
@@ -121,8 +121,8 @@ func (s *slots) giveEach(list []*class) (given bool) {
 // any more.
 func (s *slots) candidates() (list []*class) {
 	s.classes = slices.DeleteFunc(s.classes, func(c *class) bool {
-		c.slots.listed = c.closed
-		return !c.closed
+		c.slots.listed = c.parked
+		return !c.parked
 	})
 	least := s.leastPlace()
 	for _, c := range s.classes {

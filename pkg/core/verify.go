@@ -328,25 +328,25 @@ func nodeFor(all []*node, c *class) *node {
 
 // classes checks that what is known not to fit does not fit.
 func (v *verifier) classes() {
-	closed, asks := 0, 0
+	parked, asks := 0, 0
 	var roots priorityCounts
 	for _, c := range v.p.classes.known {
 		roots.add(c.importance)
 		asks += c.asks
-		if !c.closed {
+		if !c.parked {
 			continue
 		}
-		closed++
+		parked++
 		if n := nodeFor(v.all, c); n != nil && v.settled {
 			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(c.amounts))
 		}
 		if !c.links.In() || c.asks == 0 {
-			v.breaks("%s is closed and not listed", v.p.kinds.Format(c.amounts))
+			v.breaks("%s is parked and not listed", v.p.kinds.Format(c.amounts))
 		}
 	}
-	sorted(v, "closed classes", &v.p.closed)
-	if closed != v.p.closed.Len() {
-		v.breaks("%d classes are closed and %d are listed", closed, v.p.closed.Len())
+	sorted(v, "parked classes", &v.p.parked)
+	if parked != v.p.parked.Len() {
+		v.breaks("%d classes are parked and %d are listed", parked, v.p.parked.Len())
 	}
 	if !slices.Equal(roots, v.p.classes.roots) {
 		v.breaks("classes have the priorities %v, and %v are counted", roots, v.p.classes.roots)

@@ -95,8 +95,8 @@ func (v *verifier) group(g *askGroup) {
 	c, own := g.class, &g.own
 	open := !c.isRefused()
 	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
-		(own.nominated != nil) != (open && c.nominated) || (own.closed != nil) != (open && !c.nominated && c.closed) ||
-		(own.open != nil) != (open && !c.nominated && !c.closed) ||
+		(own.nominated != nil) != (open && c.nominated) || (own.parked != nil) != (open && !c.nominated && c.parked) ||
+		(own.open != nil) != (open && !c.nominated && !c.parked) ||
 		(own.wanted != nil) != (c.preempts && g.application.isLimited())) {
 		v.breaks("application %s: the summary of a group was stale", g.application.id)
 	}
@@ -113,7 +113,7 @@ func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *summary) iter.Seq[
 func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 	sum := emptySummary
 	lists := func(s *summary) [4]**resources.Amounts {
-		return [...]**resources.Amounts{&s.open, &s.closed, &s.nominated, &s.wanted}
+		return [...]**resources.Amounts{&s.open, &s.parked, &s.nominated, &s.wanted}
 	}
 	for part := range parts {
 		sum.top, sum.ready = max(sum.top, part.top), max(sum.ready, part.ready)

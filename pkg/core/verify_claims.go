@@ -93,7 +93,7 @@ func checkSlots(v *verifier) {
 		if v.p.rests && mayHaveSlot(v, c) && !s.timer.Set() && !v.p.slotsDue {
 			v.breaks("%s fits no node, and nothing will give it a claim", v.p.kinds.Format(c.amounts))
 		}
-		if listed := slices.Contains(s.classes, c); listed != c.slots.listed || v.p.options.ReserveDelay >= 0 && c.closed && !listed {
+		if listed := slices.Contains(s.classes, c); listed != c.slots.listed || v.p.options.ReserveDelay >= 0 && c.parked && !listed {
 			v.breaks("%s fits no node and is listed for a slot is %t", v.p.kinds.Format(c.amounts), listed)
 		}
 	}
@@ -104,7 +104,7 @@ func checkSlots(v *verifier) {
 // better claim is in its way.
 func mayHaveSlot(v *verifier, c *class) bool {
 	s := &v.p.slots
-	if !c.closed || c.isRefused() || s.options.ReserveDelay < 0 || c.since.Add(s.options.ReserveDelay).After(s.now) || s.leastPlace().holds(c) {
+	if !c.parked || c.isRefused() || s.options.ReserveDelay < 0 || c.since.Add(s.options.ReserveDelay).After(s.now) || s.leastPlace().holds(c) {
 		return false
 	}
 	r := c.unclaimed(mayClaim)

@@ -220,9 +220,9 @@ func (r *request) reason() (Reason, string) {
 		return QuotaExceeded, string(over.path)
 	}
 	switch {
-	case r.class.closed && r.class.slots.impossible != "":
+	case r.class.parked && r.class.slots.impossible != "":
 		return Impossible, r.class.slots.impossible
-	case r.class.closed:
+	case r.class.parked:
 		return NoNodeFits, ""
 	case w != nil && w.bindings == 0:
 		return w.reason, w.detail
