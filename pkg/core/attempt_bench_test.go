@@ -129,7 +129,7 @@ func BenchmarkGiveBack(b *testing.B) {
 		}})
 		b.StartTimer()
 		fx, _ := p.Schedule(start.Add(time.Second))
-		if len(fx) < c.pods {
+		if len(fx) < c.pods/2 {
 			b.Fatalf("%d effects", len(fx))
 		}
 	}
