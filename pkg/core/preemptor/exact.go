@@ -55,13 +55,13 @@ func (p *plan) reprieve() choice {
 
 // fitsWithoutAll reports whether the resource manager agrees if all candidates are
 // removed; if not, that is the reason of the plan.
-func (p *minimum) fitsWithoutAll() bool {
-	if p.fits == nil {
+func (m *minimum) fitsWithoutAll() bool {
+	if m.fits == nil {
 		return true
 	}
-	err := p.fits(p.keysOf(p.ranks()))
+	err := m.fits(m.keysOf(m.ranks()))
 	if err != nil {
-		p.refusal = err.Error()
+		m.refusal = err.Error()
 	}
 	return err == nil
 }
@@ -229,10 +229,10 @@ func (m *minimum) lower(high int, set func(at int)) {
 }
 
 // priorities are those of the candidates, from the lowest on.
-func (p *minimum) priorities() []int32 {
-	all := make([]int32, len(p.ranked))
-	for i := range p.ranked {
-		all[i] = p.ranked[i].Priority
+func (m *minimum) priorities() []int32 {
+	all := make([]int32, len(m.ranked))
+	for i := range m.ranked {
+		all[i] = m.ranked[i].Priority
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -28,11 +28,11 @@ const (
 
 // fields are those of a limit in the order in which they are compared. Only for a required
 // node the worst class comes before budgets; no other trigger breaks a guarantee.
-func (p *minimum) fields() []field {
+func (m *minimum) fields() []field {
 	switch {
-	case p.cfg.Budgets == StrictPriority:
+	case m.cfg.Budgets == StrictPriority:
 		return []field{byBelow, byClass, byPriority, byViolations}
-	case p.rules.configured:
+	case m.rules.configured:
 		return []field{byBelow, byClass, byViolations, byPriority}
 	default:
 		return []field{byBelow, byViolations, byClass, byPriority}

@@ -236,7 +236,7 @@ func TestOracle(t *testing.T) {
 		}
 	}
 	t.Log("chosen", chosen, "violating", violating, "none", none, "with predicates", refused, "undecided", undecided)
-	assert.Assert(t, undecided <= int(refused[Priority]+refused[Guarantee])/40)
+	assert.Assert(t, undecided <= (refused[Priority]+refused[Guarantee])/40)
 	for trigger := Priority; trigger <= Quota; trigger++ {
 		assert.Assert(t, chosen[trigger] > 300 && none[trigger] > 50 && violating[trigger] > 100)
 	}
