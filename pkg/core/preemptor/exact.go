@@ -33,7 +33,7 @@ func (p *plan) minimal() choice {
 // the same priority only.
 func (p *plan) reprieve() choice {
 	m := p.newMinimum(len(p.ranked))
-	if len(p.short) == 0 && !m.fitsWithoutAll() { // asked first: one that cannot simulate shows it here
+	if len(p.short) == 0 && !m.fitsWithout(m.ranks()) { // asked first: one that cannot simulate shows it here
 		return choice{failure: Failure{Why: NotFitting}}
 	}
 	if p.rules.configured {
@@ -53,14 +53,14 @@ func (p *plan) reprieve() choice {
 	return m.spare()
 }
 
-// fitsWithoutAll reports whether the resource manager agrees if all candidates are
-// removed; if not, that is the reason of the plan.
-func (m *minimum) fitsWithoutAll() bool {
+// fitsWithout reports whether the resource manager agrees if some candidates are removed. If not,
+// and they are all, that is the reason of the plan.
+func (m *minimum) fitsWithout(some []int) bool {
 	if m.fits == nil {
 		return true
 	}
-	err := m.fits(m.keysOf(m.ranks()))
-	if err != nil {
+	err := m.fits(m.keysOf(some))
+	if err != nil && len(some) == len(m.ranked) {
 		m.refusal = err.Error()
 	}
 	return err == nil
@@ -125,10 +125,7 @@ func (m *minimum) found(a answer) bool {
 // any case: of several that it wants one of, the first that may go with all others that may. Where
 // nothing else binds, that and the need are one question.
 func (m *minimum) findAsking() answer {
-	if err := m.fits(m.keysOf(m.order)); err != nil {
-		if len(m.order) == len(m.ranked) {
-			m.refusal = err.Error()
-		}
+	if !m.fitsWithout(m.order) {
 		return no
 	}
 	order := m.order
@@ -137,7 +134,7 @@ func (m *minimum) findAsking() answer {
 	}
 	q := m.newQuestions()
 	must := q.least(order, make([]bool, len(m.ranked)), func(gone []bool) bool {
-		return (m.bound || m.sufficeWith(gone)) && q.refusal(gone, true) == ""
+		return (m.bound || m.suffice(listed(gone))) && q.refusal(gone, true) == ""
 	})
 	if must == nil {
 		return unknown
@@ -148,24 +145,10 @@ func (m *minimum) findAsking() answer {
 		return unknown // others might be lawful
 	}
 	if a == yes && m.bound {
-		m.search.kept = q.drop(m.search.kept)
+		kept := m.search.kept
+		m.search.kept = dropped(kept, kept, func(some []int) bool { return m.suffice(some) && m.fitsWithout(some) })
 	}
 	return a
-}
-
-// sufficeWith reports whether what these candidates hold covers the need.
-func (m *minimum) sufficeWith(gone []bool) bool {
-	for k, need := range m.need {
-		for i := range gone {
-			if gone[i] {
-				need -= m.ranked[i].held[k]
-			}
-		}
-		if need > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // fillOrder lists the candidates that the limit allows.

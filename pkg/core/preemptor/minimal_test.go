@@ -141,6 +141,29 @@ func TestExtremes(t *testing.T) {
 	assert.Equal(t, Plan(time.Time{}, Config{}, Ask{Amounts: resources.Amounts{1}}, Node{Kinds: kinds}).Reason, NoCandidates)
 }
 
+// TestManyOfTheLargest: what many victims hold together is beyond the numbers, and a small one of
+// another kind is needed beside them.
+func TestManyOfTheLargest(t *testing.T) {
+	for _, strategy := range []Strategy{Multiple, Minimal} {
+		s := situation{cfg: DefaultConfig(), node: Node{Kinds: kindsOf(rand.New(rand.NewPCG(0, 0)), 2)}}
+		s.ask = Ask{Key: "ask", Priority: 9, Amounts: resources.Amounts{math.MaxInt64 - 1, 1}}
+		for i := range 5 {
+			s.node.On = append(s.node.On, Candidate{Key: fmt.Sprint("c", i), Amounts: resources.Amounts{math.MaxInt64 - 1, 0}})
+		}
+		s.node.On = append(s.node.On, Candidate{Key: "small", Amounts: resources.Amounts{0, 1}, Owner: true})
+		for _, conflicts := range []bool{false, true} {
+			if conflicts {
+				s.node.Fits = conflictWith(s, "c3", "c4")
+			}
+			d := s.with(strategy).plan()
+			assert.Equal(t, d.Reason, Chosen, "%s: %v", strategy, d.Failures)
+			if !conflicts {
+				assert.Equal(t, len(d.Victims), 2, "%s: %s", strategy, d)
+			}
+		}
+	}
+}
+
 // FuzzPlan makes small nodes from bytes and holds every plan to the laws and
 // minimal to brute force.
 func FuzzPlan(f *testing.F) {

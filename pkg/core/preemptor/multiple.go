@@ -27,7 +27,7 @@ func (p *plan) multiple() choice {
 			return choice{failure: Failure{Why: p.tooLittle()}}
 		}
 		for k, held := range p.ranked[order[count]].held {
-			rest[k] -= held
+			rest[k] = max(rest[k]-held, 0) // else it could pass the end of the numbers
 		}
 	}
 	kept := min(lawful, count)
@@ -87,15 +87,17 @@ func (p *plan) largestFirst() []int {
 }
 
 // drop drops those of some victims that the others make unnecessary, the most
-// important first. Each dropped victim makes the others more necessary, so one pass
-// is enough. The result is in order.
-func (p *problem) drop(victims, some []int) []int {
-	victims, some = slices.Clone(victims), slices.Clone(some)
-	slices.Sort(victims)
-	slices.Sort(some)
+// important first. The result is in order.
+func (p *problem) drop(victims, some []int) []int { return dropped(victims, some, p.suffice) }
+
+// dropped are victims, in order, without those of some of them without which the others are enough,
+// the most important first. Each that is dropped makes the others more necessary, so one pass is
+// enough.
+func dropped(victims, some []int, enough func([]int) bool) []int {
+	victims, some = slices.Sorted(slices.Values(victims)), slices.Sorted(slices.Values(some))
 	for _, i := range slices.Backward(some) {
 		at, _ := slices.BinarySearch(victims, i)
-		if without := slices.Delete(slices.Clone(victims), at, at+1); p.suffice(without) {
+		if without := slices.Delete(slices.Clone(victims), at, at+1); enough(without) {
 			victims = without
 		}
 	}

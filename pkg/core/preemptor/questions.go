@@ -108,16 +108,14 @@ func (q *questions) least(order []int, chosen []bool, enough func(chosen []bool)
 	return chosen
 }
 
-// drop drops those of some victims that need not go, the most important first.
-func (q *questions) drop(victims []int) []int {
-	left := slices.Clone(victims)
-	for _, i := range slices.Backward(victims) {
-		others := slices.DeleteFunc(slices.Clone(left), func(at int) bool { return at == i })
-		if q.suffice(others) && q.fits(q.keysOf(others)) == nil {
-			left = others
+// listed are those candidates for which a flag is set, in order.
+func listed(flags []bool) (some []int) {
+	for i, is := range flags {
+		if is {
+			some = append(some, i)
 		}
 	}
-	return left
+	return some
 }
 
 // mayStay reports whether the ask is not refused beside one of these candidates if all others go.
