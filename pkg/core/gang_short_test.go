@@ -54,17 +54,7 @@ func TestGroupsThatAreShort(t *testing.T) {
 
 func groupsThatAreShort(t *testing.T, gangs bool) {
 	const groups, size, nodes, each = 16, 200, 30, 20
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
-		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: gangs}}},
-	}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
-	for i := range nodes {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%03d", i)), Capacity: resources.Amounts{each}})
-		fill(p, start, i, each)
-	}
-	for i := range groups {
-		addGroup(p, core.ApplicationID(fmt.Sprintf("group-%02d", i)), size, gangs)
-	}
+	p := besideGroups(gangs, nodes, size)
 	now, before := untilQuiet(t, p, start, 30*time.Second), p.View().Work
 	tries := func() uint64 { return p.View().Work.Attempts - before.Attempts }
 	free := func(i int) {
@@ -80,4 +70,29 @@ func groupsThatAreShort(t *testing.T, gangs bool) {
 
 	free(9)
 	assert.Equal(t, p.View().Work.Placements-before.Placements, uint64(size), "the first group starts")
+}
+
+// TestManyGroups has ten times as many groups wait as are tried in one batch, none of which fits, before
+// one that does: a batch tries no more, and the last one starts in the same moment.
+func TestManyGroups(t *testing.T) {
+	const triedAtOnce, before = 16, 160
+	for _, gangs := range []bool{true, false} {
+		p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
+			Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: gangs}}},
+		}})
+		p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{3}})
+		for i := range before {
+			addGroup(p, core.ApplicationID(fmt.Sprintf("group-%03d", i)), 4, gangs)
+		}
+		addGroup(p, "last", 3, gangs)
+		batches := 0
+		for more := true; more; batches++ {
+			tried := p.View().Work.Attempts
+			_, more = p.Schedule(start)
+			assert.Assert(t, p.View().Work.Attempts-tried <= triedAtOnce+1, "gangs=%t, batch %d", gangs, batches)
+			assert.NilError(t, p.Verify())
+		}
+		assert.Equal(t, p.View().Work.Placements, uint64(3), "gangs=%t", gangs)
+		assert.Assert(t, batches <= before/triedAtOnce+2, "gangs=%t: %d batches", gangs, batches)
+	}
 }

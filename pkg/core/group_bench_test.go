@@ -9,10 +9,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// fullBesideGroups is a full partition of a thousand nodes in which sixteen groups of two thousand wait:
-// gangs that start whole, or asks that name a group.
-func fullBesideGroups(gangs bool) (*core.Partition, time.Time) {
-	const groups, size, nodes, each = 16, 2000, 1000, 20
+// besideGroups is a partition of full nodes, of 20 each, in which sixteen groups of one size wait: gangs
+// that start whole, or asks that name a group.
+func besideGroups(gangs bool, nodes, size int) *core.Partition {
+	const groups, each = 16, 20
 	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 10_000}, core.Config{Name: "default", Root: core.QueueConfig{
 		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: gangs}}},
 	}})
@@ -24,7 +24,12 @@ func fullBesideGroups(gangs bool) (*core.Partition, time.Time) {
 	for i := range groups {
 		addGroup(p, core.ApplicationID(fmt.Sprintf("group-%02d", i)), size, gangs)
 	}
-	now := start
+	return p
+}
+
+// fullBesideGroups is one of a thousand nodes and groups of two thousand that were tried.
+func fullBesideGroups(gangs bool) (*core.Partition, time.Time) {
+	p, now := besideGroups(gangs, 1000, 2000), start
 	for range 30 {
 		now = now.Add(time.Second)
 		schedule(p, now)
