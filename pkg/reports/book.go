@@ -22,12 +22,13 @@ type AskWaits struct {
 // application, so many in a second and no more. A walk that was begun goes on where it stopped,
 // so that all asks have their turn however many there are.
 type Book struct {
-	asks  core.Asks
-	kinds *resources.Kinds
-	now   time.Time
-	told  map[core.AllocationKey]*told
-	held  map[core.ApplicationID]core.Reason // the limit of applications that was told of, until it counts
-	out   core.Effects
+	partition *core.Partition
+	asks      core.Asks
+	kinds     *resources.Kinds
+	now       time.Time
+	told      map[core.AllocationKey]*told
+	held      map[core.ApplicationID]core.Reason // the limit of applications that was told of, until it counts
+	out       core.Effects
 
 	due   time.Time     // when the walk goes on or begins; zero is never
 	seen  uint64        // the changes when the last walk began
@@ -49,7 +50,7 @@ const (
 
 // NewBook is a book of a partition of which nothing was told yet. Kinds are those of its options.
 func NewBook(p *core.Partition, kinds *resources.Kinds) *Book {
-	return &Book{asks: core.AsksOf(p), kinds: kinds, told: map[core.AllocationKey]*told{}, held: map[core.ApplicationID]core.Reason{}}
+	return &Book{partition: p, asks: core.AsksOf(p), kinds: kinds, told: map[core.AllocationKey]*told{}, held: map[core.ApplicationID]core.Reason{}}
 }
 
 // Observe takes in the effects of a step, and returns them with words, without those that tell
@@ -69,7 +70,7 @@ func (b *Book) Observe(now time.Time, effects core.Effects) core.Effects {
 // of asks that wait on.
 func (b *Book) Scheduled(now time.Time, effects core.Effects) core.Effects {
 	effects = b.Observe(now, effects)
-	if at, ok := b.Due(); ok && !at.After(now) {
+	if !b.due.IsZero() && !b.due.After(now) {
 		effects = append(effects, b.walk()...)
 	}
 	b.watch()
@@ -140,8 +141,15 @@ func (b *Book) cannotHave(e *core.AskReport) bool {
 	return true
 }
 
-// Due is when more is to be told, after a Schedule. False means never.
-func (b *Book) Due() (time.Time, bool) { return b.due, !b.due.IsZero() }
+// Due is when a Schedule is due: the partition has something to do then, or more is to be told.
+// False means never.
+func (b *Book) Due() (time.Time, bool) {
+	at, ok := b.partition.Due()
+	if !b.due.IsZero() && (!ok || b.due.Before(at)) {
+		return b.due, true
+	}
+	return at, ok
+}
 
 // walk looks at some asks, and says of which there is something to be told.
 func (b *Book) walk() core.Effects {

@@ -2,7 +2,7 @@
 // that wait there, and nothing of it is in the core.
 //
 //	effects of Apply ─► Book.Observe ─► the same, with words
-//	effects of Schedule, also when Book.Due says so ─► Book.Scheduled ─► the same, and AskWaits
+//	effects of Schedule, which is due when Book.Due says so ─► Book.Scheduled ─► the same, and AskWaits
 //
 // Each ask is told of, and not only the first of its class, when what it waits for has changed:
 // a second later, and at most once in 15 seconds.

@@ -138,17 +138,8 @@ func (o *owner) schedule(now time.Time) (more bool) {
 }
 
 func (o *owner) isDue(now time.Time) bool {
-	at, ok := o.due()
+	at, ok := o.reports.Due()
 	return ok && !at.After(now)
-}
-
-// due is when the partition has something to do, or the reports of it.
-func (o *owner) due() (time.Time, bool) {
-	at, ok := o.partition.Due()
-	if walk, walks := o.reports.Due(); walks && (!ok || walk.Before(at)) {
-		return walk, true
-	}
-	return at, ok
 }
 
 func (o *owner) hasEnded() bool {
@@ -164,7 +155,7 @@ func (o *owner) hasEnded() bool {
 // is due, a view included.
 func (o *owner) wait() {
 	o.heartbeat.rest()
-	at, ok := o.due()
+	at, ok := o.reports.Due()
 	if view, waits := o.broker.next(); waits && (!ok || view.Before(at)) {
 		at, ok = view, true
 	}

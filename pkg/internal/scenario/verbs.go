@@ -98,7 +98,8 @@ func answered(set func(*manager, *arguments) (func(), error)) func(*world, *argu
 
 // display is for one look at the partition.
 func (w *world) display() *display {
-	return &display{output: &w.output, partition: w.here(), manager: w.manager, outcomes: &w.outcomes, next: w.due}
+	p := w.here()
+	return &display{output: &w.output, partition: p, manager: w.manager, outcomes: &w.outcomes, next: w.reports.Due}
 }
 
 func (w *world) node(a *arguments) (func(), error) {

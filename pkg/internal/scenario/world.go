@@ -99,8 +99,9 @@ func (w *world) schedule() {
 // is due. What comes out then stands below the moment.
 func (w *world) advance(by time.Duration) {
 	until := w.now.Add(by)
+	w.here()
 	for range stepsMax {
-		due, ok := w.due()
+		due, ok := w.reports.Due()
 		if !ok || due.After(until) {
 			w.now = until
 			return
@@ -114,15 +115,6 @@ func (w *world) advance(by time.Duration) {
 		}
 	}
 	panic(fmt.Sprintf("after %d times the partition is still due at %s", stepsMax, offset(w.now)))
-}
-
-// due is when the partition has something to do, or the reports of it.
-func (w *world) due() (time.Time, bool) {
-	due, ok := w.here().Due()
-	if at, walks := w.reports.Due(); walks && (!ok || at.Before(due)) {
-		return at, true
-	}
-	return due, ok
 }
 
 func (w *world) verify() error {
