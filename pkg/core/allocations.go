@@ -216,7 +216,7 @@ func (p commands) keepAge(r *request, before *wait, since time.Time) {
 func (p commands) resize(r *request, to *Allocation) {
 	n, before := r.node, r.Amounts
 	if r.replaced() {
-		gangs(p).rejoin(r.pair().ask) // it may not fit any more
+		p.kept.rejoin(r.pair().ask) // it may not fit any more
 	}
 	if r.Placeholder {
 		members{&p.ledger}.resize(r, to.Amounts)

@@ -65,6 +65,18 @@ func (b *backlog) enqueue(r *request, c *class) {
 	}
 }
 
+// orderAgain puts an ask in order that was held back, unless its binding failed just now.
+func (b *backlog) orderAgain(r *request) {
+	if !r.isHeld() {
+		return
+	}
+	w := r.wait
+	if w.held = false; !w.delayed {
+		w.reason, w.detail = NotTried, ""
+		b.insert(r)
+	}
+}
+
 // withdraw takes an ask off the books and out of the order.
 func (b *backlog) withdraw(r *request) {
 	if r.wait != nil && r.wait.hinted {

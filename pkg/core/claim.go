@@ -16,12 +16,15 @@ import (
 // the root sees it. An ask has at most one claim, and it is one that it can use: it can run on
 // the node when all has left that may leave.
 type claim struct {
-	node    *node
-	at      int       // the place in the list of all
-	since   time.Time // for an ask with a required node, since when it had no room there
-	evicts  bool      // evictions are on their way, or were, and the quota is kept
-	trigger preemptor.Trigger
-	whole   bool // it is one of those of a group, and takes no slot
+	node   *node
+	at     int       // the place in the list of all
+	since  time.Time // for an ask with a required node, since when it had no room there
+	evicts bool      // evictions are on their way, or were, and the quota is kept
+	// replaces says that the ask takes the place of a placeholder elsewhere, and its quota, when that
+	// has ended.
+	replaces bool
+	trigger  preemptor.Trigger
+	whole    bool // it is one of those of a group, and takes no slot
 	// harmless says that the loop guard forgets the evictions if the ask is placed.
 	harmless bool
 }
@@ -50,10 +53,18 @@ func (r *request) nominated() *claim {
 
 func (r *request) promised() bool { return r.Required != "" && r.keepsQuota() }
 
-// reserved reports whether an ask that may run anywhere has a claim for which nothing is evicted.
+// reserved reports whether an ask that may run anywhere has a claim for which nothing is on its way,
+// and expected whether it has one for which something is: evictions, or the end of a placeholder.
 func (r *request) reserved() bool {
-	return r.Required == "" && r.claim() != nil && !r.wait.claim.evicts
+	return r.Required == "" && r.claim() != nil && r.wait.claim.isIdle()
 }
+
+func (r *request) expected() bool {
+	return r.Required == "" && r.claim() != nil && !r.wait.claim.isIdle()
+}
+
+// isIdle reports whether nothing is on its way for a claim.
+func (c *claim) isIdle() bool { return !c.evicts && !c.replaces }
 
 // reservation is the claim of an ask as readers know it, if it is one of an ask with a required
 // node, or nothing is evicted for it; nil if not.
@@ -78,7 +89,7 @@ func byClaim(a, b *request) int {
 // claimRank orders the claims of equal asks.
 func claimRank(r *request) int {
 	switch {
-	case r.keepsQuota():
+	case !r.wait.claim.isIdle():
 		return 0
 	case r.Required != "":
 		return 1

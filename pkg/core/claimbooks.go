@@ -11,9 +11,10 @@ func (s *claims) addClaim(r *request, c *claim) {
 	c.node.claims = slices.Insert(c.node.claims, at, r)
 	c.node.details.change().claimed.Add(r.Amounts)
 	s.importances.add(r.class.importance)
-	if c.evicts {
+	switch {
+	case c.evicts:
 		s.keepQuota(r)
-	} else {
+	case c.isIdle():
 		s.idle++
 	}
 	s.touch(r, c.node)
@@ -25,9 +26,10 @@ func (s *claims) dropClaim(r *request) *node {
 	c.node.claims = without(c.node.claims, r)
 	c.node.details.change().claimed.Sub(r.Amounts)
 	s.importances.remove(r.class.importance)
-	if c.evicts {
+	switch {
+	case c.evicts:
 		s.unkeepQuota(r)
-	} else {
+	case c.isIdle():
 		s.idle--
 	}
 	r.wait.claim = nil

@@ -32,12 +32,12 @@ func (s *claims) reserve(r *request, n *node) {
 
 // hold is reserve alone.
 func (s *claims) hold(r *request, n *node) {
-	c := &claim{node: n, since: s.now, whole: startsTogether(r) && s.holder == r.startsWith}
+	c := &claim{node: n, since: s.now, whole: startsTogether(r) && s.holder == r.startsWith, replaces: r.pair() != nil}
 	if r.Required != "" {
 		c.since = r.waiting().since
 	}
 	s.addClaim(r, c)
-	if r.Required == "" {
+	if r.reserved() {
 		s.countSlot(r, 1)
 	}
 	s.tell(&Reserved{r.Allocation, n.id})
@@ -111,9 +111,25 @@ func (s *claims) give(r *request, ended NominationEnded) {
 	}
 	s.take(r, ended)
 	s.changes.node(c.node, nodeFreed|nodeRetry)
-	if c.evicts {
+	switch {
+	case c.evicts:
 		s.changes.application(r.application, quotaFreed)
+	case c.replaces && ended.Waits:
+		s.rejoin(r)
 	}
+}
+
+// rejoin has an ask wait anew that does not get the place of its placeholder.
+func (s *claims) rejoin(r *request) {
+	if r.claim() != nil {
+		s.end(r, "it takes the place of no placeholder", LossOfRoom)
+		return
+	}
+	members{&s.ledger}.part(r)
+	g := r.taskGroup()
+	g.others.add(r)
+	s.orderAgain(r)
+	s.changes.taskGroup(g)
 }
 
 // take is the same for an ask that uses what was kept: no other ask gets it.
@@ -169,6 +185,11 @@ func (s *claims) settle(n *node) {
 			if !r.Amounts.FitsIn(n.usable(r)) || isBeyondMax(r) {
 				s.counts.Reservations++
 				s.end(r, "the ask cannot run there any more", LossOfRoom)
+				continue
+			}
+		case r.wait.claim.replaces:
+			if !r.Amounts.FitsIn(s.unkept) {
+				s.end(r, n.whyLost(), LossOfRoom)
 				continue
 			}
 		case r.Required == "" && !r.Amounts.FitsInSum(s.unkept, n.releasing.Amounts):

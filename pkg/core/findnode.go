@@ -101,13 +101,13 @@ func (a *attempts) costsFor(r *request, key preemptionKey, behind []preemptor.Be
 // important and for which nothing is evicted. No room is made for it then: it waits for these.
 func (a *attempts) fitsKept(r *request) bool {
 	return a.idle > 0 && slices.ContainsFunc(a.claims, func(other *request) bool {
-		if other.keepsQuota() || other.class.importance < r.class.importance {
+		if !other.claim().isIdle() || other.class.importance < r.class.importance {
 			return false
 		}
 		n := other.claim().node
 		room := n.free.Clone()
 		for _, o := range n.claims {
-			if o.keepsQuota() && o.keepsFrom(r) {
+			if !o.claim().isIdle() && o.keepsFrom(r) {
 				room.Sub(o.Amounts)
 			}
 		}
@@ -245,7 +245,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *c
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.nominatedBefore) {
+		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.expectedBefore) {
 			found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
 		}
 	}

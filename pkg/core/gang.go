@@ -72,11 +72,10 @@ type taskGroup struct {
 }
 
 // A replacement is a placeholder that the resource manager was told to end, and the ask that
-// takes its place then. If the ask is to run on another node, its room is kept there.
+// takes its place then. An ask that is to run on another node has a claim there.
 type replacement struct {
 	placeholder *request
 	ask         *request // nil if it waits no more
-	node        *node    // where room is kept; nil if it is the placeholder's
 }
 
 func (g *gang) isComplete() bool { return g.total.FitsIn(g.placed.Amounts) }
@@ -262,19 +261,15 @@ func (m members) resign(r *request) {
 	m.changes.taskGroup(g)
 }
 
-// pair has an ask take the place of a placeholder, on a node or, with nil, on that of the
-// placeholder. It reports whether the resource manager was told before to end it.
-func (m members) pair(r, placeholder *request, n *node) (told bool) {
+// pair has an ask take the place of a placeholder. It reports whether the resource manager was
+// told before to end it.
+func (m members) pair(r, placeholder *request) (told bool) {
 	told = placeholder.pair() != nil
-	with := &replacement{placeholder, r, n}
+	with := &replacement{placeholder, r}
 	r.waiting().pair, placeholder.waiting().pair = with, with
 	m.offer(placeholder, true)
 	r.taskGroup().held.remove(r)
 	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
-	if n != nil {
-		n.expect(r, true)
-		m.changes.node(n, nodeRetry)
-	}
 	m.touch(placeholder.node)
 	m.changes.application(r.application, 0)
 	return told
@@ -288,11 +283,6 @@ func (m members) part(r *request) {
 		return
 	}
 	r.wait.pair, with.ask = nil, nil
-	if n := with.node; n != nil {
-		with.node = nil
-		n.expect(r, false)
-		m.changes.node(n, nodeFreed|nodeRetry)
-	}
 	m.offer(with.placeholder, true)
 	m.touch(with.placeholder.node)
 	m.changes.application(r.application, 0)
@@ -305,21 +295,6 @@ func (m members) touch(n *node) {
 		n.revision++
 		m.changes.node(n, 0)
 	}
-}
-
-// expect keeps room on the node for an ask that runs here when its placeholder has ended, or gives
-// it back.
-func (n *node) expect(r *request, expects bool) {
-	d := n.details.change()
-	if expects {
-		d.expected = append(d.expected, r)
-		d.awaited.Add(r.Amounts)
-	} else {
-		d.expected = without(d.expected, r)
-		d.awaited.Sub(r.Amounts)
-	}
-	n.expects = len(d.expected) > 0
-	n.recount()
 }
 
 // taskGroup records that what a task group has or wants has changed.

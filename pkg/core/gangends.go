@@ -46,13 +46,13 @@ func (p gangs) closed(r *request, n *node) {
 		g.timedOut++
 		return
 	}
-	ask, target := with.ask, n
-	if with.node != nil {
-		target = with.node
+	ask, target, fits := with.ask, n, !n.gone
+	if c := ask.claim(); c != nil {
+		target, fits = c.node, ask.Amounts.FitsIn(c.node.freeFor(ask))
 	}
-	if target.gone {
+	if !fits {
 		g.timedOut++
-		p.rejoin(ask)
+		p.kept.rejoin(ask)
 		return
 	}
 	g.replaced++

@@ -42,7 +42,7 @@ func (p gangs) settle(g *taskGroup) {
 func (p gangs) let(g *taskGroup, r *request) {
 	g.held.remove(r)
 	g.others.add(r)
-	groups(p).letGo(r)
+	p.orderAgain(r)
 }
 
 // hold has one of the other asks wait for a placeholder.
@@ -125,15 +125,6 @@ func (p gangs) dismiss(r *request, cause EndCause, why string) {
 	p.changes.node(r.node, nodeRetry|nodeYields)
 	r.node.placedIn = p.batch
 	p.tell(&ReleaseRequested{r.Allocation, cause, why})
-}
-
-// rejoin has an ask wait anew that does not get the place of its placeholder.
-func (p gangs) rejoin(r *request) {
-	members{&p.ledger}.part(r)
-	g := r.taskGroup()
-	g.others.add(r)
-	groups(p).letGo(r)
-	p.changes.taskGroup(g)
 }
 
 // forgetGang drops what is to be done about the gang of an application that goes.

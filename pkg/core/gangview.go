@@ -74,9 +74,9 @@ func viewGang(a *application) *GangView {
 		with, shown := r.pair(), Replacement{Placeholder: r.Key}
 		if with.ask != nil {
 			shown.Ask = with.ask.Key
-		}
-		if with.node != nil {
-			shown.Node = with.node.id
+			if c := with.ask.claim(); c != nil {
+				shown.Node = c.node.id
+			}
 		}
 		v.Replacements = append(v.Replacements, shown)
 	}

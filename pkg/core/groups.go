@@ -61,7 +61,7 @@ func (p groups) settle(g *group) {
 	case !hold && g.holds:
 		g.holds, g.waits = false, false
 		for r := range g.asks.all {
-			p.letGo(r)
+			p.orderAgain(r)
 		}
 	}
 }
@@ -80,18 +80,6 @@ func (p groups) hold(g *group, detail string) {
 	}
 }
 
-// letGo puts an ask in order that was held back, unless its binding failed just now.
-func (p groups) letGo(r *request) {
-	if !r.isHeld() {
-		return
-	}
-	w := r.wait
-	if w.held = false; !w.delayed {
-		w.reason, w.detail = NotTried, ""
-		p.insert(r)
-	}
-}
-
 // retag takes what new tags say of the group of a request.
 func (p groups) retag(r *request) {
 	m, g := members{&p.ledger}, r.startsWith
@@ -105,7 +93,7 @@ func (p groups) retag(r *request) {
 	}
 	if g != nil && r.node == nil {
 		p.endClaim(r, "it left its group")
-		p.letGo(r)
+		p.orderAgain(r)
 		g.resign(&p.ledger, r)
 	}
 	m.leaveGroup(r)

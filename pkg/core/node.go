@@ -13,8 +13,7 @@ import (
 //
 //	allocated       = the sum of own
 //	occupied        = the sum of foreign
-//	awaited         = the sum of expected
-//	free            = capacity - allocated - occupied - awaited
+//	free            = capacity - allocated - occupied
 //	free is negative only if overcommitted is set
 //	releasing       = the sum of those of own and foreign that are being evicted
 //	claimed         = the sum of claims
@@ -36,7 +35,6 @@ type node struct {
 	gone          bool       // from the partition
 	retry         bool       // its bound asks are to be tried
 	regained      bool       // freed since refused classes were last tried again
-	expects       bool       // any expected
 	change        nodeChange // recorded, and not reacted to yet
 
 	// What else a placement reads and writes comes next.
@@ -190,9 +188,6 @@ func (n *node) findWeakest() {
 func (n *node) recount() {
 	n.revision++
 	width := max(len(n.free), len(n.capacity), len(n.allocated.Amounts), len(n.occupied.Amounts))
-	if n.expects { // else it is not read, as it is elsewhere in memory
-		width = max(width, len(n.details.read().awaited.Amounts))
-	}
 	for i := range width {
 		kind := resources.Kind(i)
 		n.free.Set(kind, n.left(kind))
@@ -205,11 +200,7 @@ func (n *node) recount() {
 // left is what is free of a kind, saturating. It is exact where it is above zero: then
 // neither sum is beyond int64, as the capacity is not.
 func (n *node) left(kind resources.Kind) int64 {
-	left := resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
-	if n.expects {
-		left = resources.Total(left, -n.details.read().awaited.Of(kind))
-	}
-	return left
+	return resources.Total(n.capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
 }
 
 // recountRoom works out the room beside what is kept for asks.
@@ -311,7 +302,7 @@ const planMax = 1 << 60
 // isBeyondPlans reports whether amounts are counted here that are too large to make
 // room beside them.
 func (n *node) isBeyondPlans() bool {
-	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details.read().awaited.Above(planMax) || n.details.read().claimed.Above(planMax)
+	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details.read().claimed.Above(planMax)
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.

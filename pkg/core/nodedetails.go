@@ -10,11 +10,8 @@ type nodeDetails struct{ own *details }
 type details struct {
 	claimed resources.Sum
 	stays   resources.Sum // what leaves only with the node
-	// expected are asks that run here when their placeholders elsewhere have ended.
-	expected []*request
-	awaited  resources.Sum
-	evicted  int // how many of own and foreign are evicted, overdue ones too
-	devices  knownDevices
+	evicted int           // how many of own and foreign are evicted, overdue ones too
+	devices knownDevices
 }
 
 // noDetails are those of all nodes that have none of their own. They are never changed.
@@ -38,6 +35,5 @@ func (d *nodeDetails) change() *details {
 
 // isEmpty reports whether there is nothing in the details.
 func (d *details) isEmpty() bool {
-	return d.claimed.IsZero() && d.stays.IsZero() && d.awaited.IsZero() && d.expected == nil &&
-		d.evicted == 0 && d.devices.of == nil
+	return d.claimed.IsZero() && d.stays.IsZero() && d.evicted == 0 && d.devices.of == nil
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -138,9 +137,6 @@ func (p commands) removeNode(id NodeID) {
 	p.capacity.Sub(n.capacity)
 	p.holds, p.slotsDue = p.holds+1, true
 	p.changes.resized = true
-	for _, r := range slices.Clone(n.details.read().expected) {
-		gangs(p).rejoin(r)
-	}
 	own := byKey(n.own)
 	for _, r := range own {
 		p.endAllocation(r, CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))

@@ -101,7 +101,7 @@ func (p *predicates) checked(r *request, n *node, allocate bool, err error) (out
 	if p.options.Simulate == nil || !allocate {
 		return placed, nil
 	}
-	if added := r.nominatedBefore(n); len(added) > 0 {
+	if added := r.expectedBefore(n); len(added) > 0 {
 		if err := p.options.Simulate(r.Key, n.id, added, nil); err != nil {
 			return waits, err
 		}
@@ -122,11 +122,11 @@ func keysOf(texts []string) []AllocationKey {
 	return keys
 }
 
-// nominatedBefore lists the asks for which room is made on a node that is kept from another one.
-func (r *request) nominatedBefore(n *node) []AllocationKey {
+// expectedBefore lists the asks that will run on a node and whose room is kept from another one.
+func (r *request) expectedBefore(n *node) []AllocationKey {
 	var keys []AllocationKey
 	for _, other := range n.claims {
-		if other != r && other.nominated() != nil && other.class.importance >= r.class.importance {
+		if other != r && other.expected() && other.class.importance >= r.class.importance {
 			keys = append(keys, other.Key)
 		}
 	}

@@ -123,13 +123,11 @@ func (p *predicates) mayReplace(r, placeholder *request) outcome {
 	var add []AllocationKey
 	for _, other := range byKey(n.leaving()) {
 		remove = append(remove, other.Key)
-		if other.pair().node == nil {
+		if other.pair().ask.claim() == nil {
 			add = append(add, other.pair().ask.Key)
 		}
 	}
-	for _, other := range n.details.read().expected {
-		add = append(add, other.Key)
-	}
+	add = append(add, r.expectedBefore(n)...)
 	p.calls++
 	if p.options.Simulate(r.Key, n.id, add, remove) != nil {
 		return waits
@@ -155,7 +153,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	delete(r.taskGroup().searches, r.class)
 	p.left--
 	placeholder.node.placedIn = p.batch
-	told := members{&p.ledger}.pair(r, placeholder, n)
+	told := members{&p.ledger}.pair(r, placeholder)
 	if !told {
 		message := fmt.Sprintf("%s takes its place", r.Key)
 		if n != nil {
@@ -166,7 +164,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	if n != nil {
 		n.placedIn = p.batch
 		p.tied(r, true)
-		p.kept.settle(n)
+		p.kept.reserve(r, n)
 	}
 	return placed
 }

@@ -124,7 +124,9 @@ func (p *Partition) restoreNode(v *NodeView) {
 		if held.Required {
 			r.waiting().since = held.At
 		}
-		p.kept.hold(r, n)
+		if r.claim() == nil {
+			p.kept.hold(r, n)
+		}
 		r.wait.claim.since = held.At
 		if plan := r.wait.plan; held.Required && plan != nil && plan.Reason != preemptor.TooYoung {
 			p.kept.keepQuotaToo(r)
@@ -197,7 +199,10 @@ func (p gangs) restore(app *application, v *GangView) {
 				p.extract(r)
 			}
 			r.taskGroup().others.remove(r)
-			members{&p.ledger}.pair(r, placeholder, p.findNode(with.Node))
+			members{&p.ledger}.pair(r, placeholder)
+			if n := p.findNode(with.Node); n != nil {
+				p.kept.hold(r, n)
+			}
 			continue
 		}
 		placeholder.waiting().pair = &replacement{placeholder: placeholder}

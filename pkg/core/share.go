@@ -128,7 +128,7 @@ func (p *predicates) beside(r *request, n *node) func([]string) error {
 			return errPaused
 		}
 		p.calls++
-		err := p.options.Simulate(other.Key, n.id, append(r.nominatedBefore(n), r.Key), keysOf(removed))
+		err := p.options.Simulate(other.Key, n.id, append(r.expectedBefore(n), r.Key), keysOf(removed))
 		p.attempt.about(n).fits[key] = err
 		if c.alone++; err == nil {
 			c.alone = 0

@@ -211,7 +211,7 @@ func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) erro
 	if p.options.Simulate == nil {
 		return p.options.Feasible(r.Key, n.id, removed == nil)
 	}
-	added := r.nominatedBefore(n)
+	added := r.expectedBefore(n)
 	if len(added) > 0 {
 		if err := p.options.Simulate(r.Key, n.id, added, removed); err != nil {
 			return err

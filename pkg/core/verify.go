@@ -63,7 +63,7 @@ func (v *verifier) nodes() {
 		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
 		for i := range max(len(n.free), len(n.capacity)) {
 			k := resources.Kind(i)
-			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k), -n.details.read().awaited.Of(k)) {
+			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k)) {
 				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
 			}
 		}
@@ -90,7 +90,6 @@ func (v *verifier) nodes() {
 		if evicted != n.details.read().evicted {
 			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.details.read().evicted)
 		}
-		v.expected(n)
 		checkClaimsOn(v, n, releasing)
 		v.found += len(n.foreign)
 		if v.settled && n.schedulable != n.links.In() {

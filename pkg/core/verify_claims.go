@@ -19,8 +19,11 @@ func checkClaims(v *verifier) {
 			return
 		}
 		importances.add(r.class.importance)
-		if !r.keepsQuota() {
+		if c.isIdle() {
 			idle++
+		}
+		if with := r.pair(); c.replaces != (with != nil && with.ask == r) {
+			v.breaks("%s has a claim on node %s in place of a placeholder is %t", r.Key, c.node.id, c.replaces)
 		}
 		if c.whole && v.p.holder != r.startsWith {
 			v.breaks("node %s is kept for %s, of a group whose turn it is not", c.node.id, r.Key)

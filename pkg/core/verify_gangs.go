@@ -118,20 +118,6 @@ func checkTaskGroup(v *verifier, task, is *taskGroup) {
 	}
 }
 
-// expected checks the room that is kept for asks whose placeholders run elsewhere.
-func (v *verifier) expected(n *node) {
-	expected := n.details.read().expected
-	v.equal("awaited", string(n.id), n.details.read().awaited, v.add(expected))
-	if n.expects != (len(expected) > 0) {
-		v.breaks("node %s expects %d asks, and says %t", n.id, len(expected), n.expects)
-	}
-	for _, r := range expected {
-		if with := r.pair(); with == nil || with.ask != r || with.node != n {
-			v.breaks("node %s expects %s, which runs elsewhere", n.id, r.Key)
-		}
-	}
-}
-
 // checkGroupOf checks that a request belongs to the group that it names, and counts it.
 func checkGroupOf(v *verifier, r *request, counted *membersCounted) {
 	name, _ := groupName(r)

@@ -245,11 +245,10 @@ func (b *books) agree(v *core.View) {
 	b.must(v.Capacity.Equal(b.total), "the view has capacity %v, events say %v", v.Capacity, b.total)
 	b.must(len(v.Nodes) == len(b.nodes), "the view has %d nodes, events say %d", len(v.Nodes), len(b.nodes))
 	running, foreign := 0, 0
-	coming := b.coming(v)
 	for _, n := range v.Nodes {
 		running += len(n.Allocations)
 		foreign += len(n.ForeignAllocations)
-		b.agreeNode(n, coming[n.ID])
+		b.agreeNode(n)
 	}
 	b.must(running == len(b.running), "on nodes run %d, events say %d", running, len(b.running))
 	b.must(foreign == len(b.foreign), "on nodes are %d foreign, events say %d", foreign, len(b.foreign))
@@ -260,32 +259,14 @@ func (b *books) agree(v *core.View) {
 	}
 }
 
-// coming is what members of gangs are to have on other nodes than their placeholders.
-func (b *books) coming(v *core.View) map[core.NodeID]resources.Amounts {
-	sums := map[core.NodeID]resources.Amounts{}
-	for _, app := range v.Applications {
-		if app.Gang == nil {
-			continue
-		}
-		for _, r := range app.Gang.Replacements {
-			if ask := b.asks[r.Ask]; r.Node != "" && ask != nil {
-				sum := sums[r.Node]
-				sum.Add(ask.Amounts)
-				sums[r.Node] = sum
-			}
-		}
-	}
-	return sums
-}
-
-func (b *books) agreeNode(n *core.NodeView, coming resources.Amounts) {
+func (b *books) agreeNode(n *core.NodeView) {
 	mine := b.nodes[n.ID]
 	b.must(mine != nil, "no event has added node %s", n.ID)
 	b.must(mine.open == n.Schedulable, "node %s: schedulable %v", n.ID, n.Schedulable)
 	b.must(mine.capacity.Equal(n.Capacity), "node %s: capacity %v, events say %v", n.ID, n.Capacity, mine.capacity)
 	b.must(mine.used.Equal(n.Allocated), "node %s: allocated %v, events say %v", n.ID, n.Allocated, mine.used)
 	b.must(mine.occupied.Equal(n.Occupied), "node %s: occupied %v, events say %v", n.ID, n.Occupied, mine.occupied)
-	free := mine.capacity.Minus(mine.used).Minus(mine.occupied).Minus(coming)
+	free := mine.capacity.Minus(mine.used).Minus(mine.occupied)
 	b.must(free.Equal(n.Available), "node %s: available %v, events say %v", n.ID, n.Available, free)
 	for _, a := range n.Allocations {
 		r := b.running[a.Key]
