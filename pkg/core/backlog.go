@@ -86,7 +86,9 @@ func (b *backlog) withdraw(r *request) {
 		b.extract(r)
 	}
 	b.subPending(r)
-	b.dropClass(r)
+	c := r.class
+	r.class = nil
+	b.release(c)
 }
 
 // reclass gives an ask another class.
@@ -121,12 +123,6 @@ func (b *backlog) reclass(r *request, c *class) {
 		b.insert(r)
 	}
 	b.changes.application(r.application, 0)
-}
-
-func (b *backlog) dropClass(r *request) {
-	c := r.class
-	r.class = nil
-	b.release(c)
 }
 
 // release counts one ask less of a class.
