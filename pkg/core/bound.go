@@ -168,16 +168,8 @@ func (p cycle) tryClaims(n *node) outcome {
 		return waits
 	}
 	for _, r := range slices.Clone(n.claims) {
-		switch {
-		case r.claim() == nil || r.claim().node != n || r.Required != "" || startsTogether(r):
+		if r.claim() == nil || r.claim().node != n || r.Required != "" || r.isHeld() || startsTogether(r) {
 			continue // lost by what was done for those before it, or placed with its whole group
-		case r.wait.claim.replaces:
-			if !r.Amounts.FitsIn(n.freeFor(r)) {
-				p.kept.end(r, n.whyLost(), LossOfRoom)
-			}
-			continue
-		case r.isHeld():
-			continue
 		}
 		if p.before(r) != nil {
 			p.tryRest(n, r)

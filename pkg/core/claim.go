@@ -53,17 +53,12 @@ func (r *request) nominated() *claim {
 
 func (r *request) promised() bool { return r.Required != "" && r.keepsQuota() }
 
-// reserved reports whether an ask that may run anywhere has a claim for which nothing is on its way,
-// and expected whether it has one for which something is: evictions, or the end of a placeholder.
+// reserved reports whether an ask that may run anywhere has a claim for which nothing is on its way.
 func (r *request) reserved() bool {
 	return r.Required == "" && r.claim() != nil && r.wait.claim.isIdle()
 }
 
-func (r *request) expected() bool {
-	return r.Required == "" && r.claim() != nil && !r.wait.claim.isIdle()
-}
-
-// isIdle reports whether nothing is on its way for a claim.
+// isIdle reports whether nothing is on its way for a claim: no evictions, nor the end of a placeholder.
 func (c *claim) isIdle() bool { return !c.evicts && !c.replaces }
 
 // reservation is the claim of an ask as readers know it, if it is one of an ask with a required

@@ -303,7 +303,7 @@ func (k *preemptionKey) mayUse(n *node) bool {
 		switch {
 		case held.class.importance < k.class.importance:
 			return true
-		case held.expected() || held.reserved() && k.trigger == preemptor.Guarantee:
+		case held.nominated() != nil || held.reserved() && k.trigger == preemptor.Guarantee:
 		case held.Required != "" || held.class.importance > k.class.importance:
 			return false
 		case !held.class.preempts && !held.Amounts.Equal(k.class.amounts):

@@ -126,7 +126,7 @@ func keysOf(texts []string) []AllocationKey {
 func (r *request) expectedBefore(n *node) []AllocationKey {
 	var keys []AllocationKey
 	for _, other := range n.claims {
-		if other != r && other.expected() && other.class.importance >= r.class.importance {
+		if other != r && other.Required == "" && !other.reserved() && other.class.importance >= r.class.importance {
 			keys = append(keys, other.Key)
 		}
 	}

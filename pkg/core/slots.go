@@ -320,7 +320,7 @@ func (s *slots) mayHold(n *node, r, without *request) bool {
 	for _, other := range n.claims {
 		switch {
 		case other == without:
-		case other.expected():
+		case other.nominated() != nil:
 			return false
 		default:
 			most.Sub(other.Amounts)
