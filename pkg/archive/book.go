@@ -94,11 +94,13 @@ func (b *Book) observe(event core.Event) {
 		b.withdrawn(e)
 	case *core.Resized:
 		b.resize(e)
-	case *core.Nominated:
-		b.explain(e.Allocation, e.Reason)
-		b.nominated(e)
-	case *core.NominationEnded:
-		if e.Waits {
+	case *core.Claimed:
+		if e.Plan != nil {
+			b.explain(e.Allocation, e.Reason)
+			b.nominated(e)
+		}
+	case *core.ClaimEnded:
+		if e.Nominated && e.Waits() {
 			b.explain(e.Allocation, e.Text())
 			b.plans.close(b.now, e.Key, Cleared, e.Text())
 		}

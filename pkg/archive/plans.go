@@ -175,7 +175,7 @@ func (s *plans) of(application core.ApplicationID, key core.AllocationKey) *Plan
 	return p.Plan
 }
 
-func (b *Book) nominated(e *core.Nominated) {
+func (b *Book) nominated(e *core.Claimed) {
 	b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: b.queueOf(e.Application), Node: e.Node, Decision: e.Plan})
 }
 

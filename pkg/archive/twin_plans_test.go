@@ -14,7 +14,10 @@ func naivePlans(moments []moment) (out []string) {
 	for i := range moments {
 		for j, effect := range moments[i].Effects {
 			switch e := effect.(type) {
-			case *core.Nominated:
+			case *core.Claimed:
+				if e.Plan == nil {
+					continue
+				}
 				p := Plan{Application: e.Application, Key: e.Key, Queue: appAt(&moments[i], e.Application).Queue, User: appAt(&moments[i], e.Application).User, Node: e.Node, Decision: e.Plan}
 				out = append(out, naivePlan(moments[i:], j, &p))
 			case *core.PreemptionPlanned:
@@ -69,12 +72,12 @@ func naiveOutcome(moments []moment, after int, ask core.AllocationKey) (Outcome,
 				if e.Key == ask {
 					return Placed, e.Node, m.Now
 				}
-			case *core.NominationEnded:
-				if e.Key == ask && e.Waits {
+			case *core.ClaimEnded:
+				if e.Key == ask && e.Nominated && e.Waits() {
 					return Cleared, "", m.Now
 				}
-			case *core.Nominated:
-				if e.Key == ask {
+			case *core.Claimed:
+				if e.Key == ask && e.Plan != nil {
 					return Replaced, "", m.Now
 				}
 			case *core.PreemptionPlanned:

@@ -221,12 +221,12 @@ func naiveReasons(moments []moment, id core.ApplicationID, key core.AllocationKe
 				if e.Key == key {
 					said, scaleUp = append(said, StateChange{m.Now, "", e.Reason}), true
 				}
-			case *core.Nominated:
-				if e.Key == key {
+			case *core.Claimed:
+				if e.Key == key && e.Plan != nil {
 					said = append(said, StateChange{m.Now, "", e.Reason})
 				}
-			case *core.NominationEnded:
-				if e.Key == key && e.Waits {
+			case *core.ClaimEnded:
+				if e.Key == key && e.Nominated && e.Waits() {
 					said = append(said, StateChange{m.Now, "", "no longer nominated to node " + string(e.Node) + ": " + e.Reason})
 				}
 			case *core.AskReport:

@@ -159,7 +159,7 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts) || !maps.Equal(r.Unknown, a.Unknown):
 		if r.nominated() != nil {
-			p.kept.clear(r, "it asks for other amounts", LossOfRoom)
+			p.kept.clear(r, "it asks for other amounts", EndOfRoom)
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed

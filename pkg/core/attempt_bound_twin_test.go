@@ -67,10 +67,10 @@ func (h *history) decide(t *testing.T) (done []string, calls int) {
 			switch e := e.(type) {
 			case core.Placed:
 				done = append(done, fmt.Sprintf("placed %s on %s", e.Key, e.Allocation.Node))
-			case *core.Nominated:
-				done = append(done, fmt.Sprintf("nominated %s to %s", e.Key, e.Node))
-			case *core.NominationEnded:
-				done = append(done, fmt.Sprintf("not nominated %s: %s", e.Key, e.Reason))
+			case *core.Claimed:
+				done = append(done, fmt.Sprintf("claimed for %s on %s, nominated is %t", e.Key, e.Node, e.Plan != nil))
+			case *core.ClaimEnded:
+				done = append(done, fmt.Sprintf("claim of %s ended: %s", e.Key, e.Reason))
 			case *core.EvictionRequested:
 				done = append(done, fmt.Sprintf("evicted %s", e.Key))
 			}

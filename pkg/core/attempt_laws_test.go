@@ -78,7 +78,7 @@ func failuresAreTold(fx core.Effects, before, after *core.View) error {
 	}
 	nominated := map[core.AllocationKey]bool{}
 	for _, e := range fx {
-		if n, is := e.(*core.Nominated); is {
+		if n, is := e.(*core.Claimed); is && n.Plan != nil {
 			nominated[n.Allocation.Key] = true
 		}
 	}
@@ -96,12 +96,14 @@ func failuresAreTold(fx core.Effects, before, after *core.View) error {
 
 func isAction(e core.Event) bool {
 	switch e := e.(type) {
-	case core.Placed, *core.EvictionRequested, *core.Nominated, *core.Unreserved:
+	case core.Placed, *core.EvictionRequested:
 		return true
+	case *core.Claimed:
+		return e.Plan != nil
 	case *core.ReleaseRequested:
 		return isDismissal(e)
-	case *core.NominationEnded:
-		return e.Waits
+	case *core.ClaimEnded:
+		return e.Waits() || !e.Nominated
 	}
 	return false
 }

@@ -149,7 +149,7 @@ func TestGroupsBeyondMarkedMax(t *testing.T) {
 		var fx core.Effects
 		fx, more = p.Schedule(start)
 		for _, e := range fx {
-			if n, ok := e.(*core.Nominated); ok {
+			if n, ok := e.(*core.Claimed); ok && n.Plan != nil {
 				assert.Equal(t, string(n.Allocation.Key), fmt.Sprintf("ask-app-%03d", next))
 				next++
 			}

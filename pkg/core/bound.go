@@ -187,7 +187,7 @@ func (p cycle) tryClaims(n *node) outcome {
 		case r.reserved():
 			p.refusedOnItsNode(r, err)
 		case !p.predicates.feasibleAfterEvictions(r, n):
-			p.kept.clear(r, err.Error(), LossByRefusal)
+			p.kept.clear(r, err.Error(), EndByRefusal)
 			p.attempts.backOff(r, p.options.RetryMax)
 		}
 	}
@@ -240,9 +240,9 @@ func (p cycle) awaitsRoom(r *request, n *node) bool {
 	case r.reserved():
 		p.awaitsTurn(r, short)
 	case !r.Amounts.FitsInSum(free, n.releasing.Amounts):
-		p.kept.clear(r, n.whyLost(), LossOfRoom)
+		p.kept.clear(r, n.whyLost(), EndOfRoom)
 	case r.lostQuota():
-		p.kept.clear(r, r.whyNoQuota(), LossOfQuota)
+		p.kept.clear(r, r.whyNoQuota(), EndOfQuota)
 	case short != nil:
 		p.await(r, &short.account)
 	}
@@ -255,7 +255,7 @@ func (p cycle) awaitsTurn(r *request, short *queue) {
 	w := r.wait
 	switch {
 	case r.heldBack() != nil:
-		p.kept.end(r, "a limit holds it back", LossOfQuota)
+		p.kept.end(r, "a limit holds it back", EndOfQuota)
 	case short != nil:
 		w.reason, w.detail = QuotaExceeded, string(short.path)
 		p.await(r, &short.account)

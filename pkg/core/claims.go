@@ -40,7 +40,7 @@ func (s *claims) hold(r *request, n *node) {
 	if r.reserved() {
 		s.countSlot(r, 1)
 	}
-	s.tell(&Reserved{r.Allocation, n.id})
+	s.tell(&Claimed{Allocation: r.Allocation, Node: n.id})
 }
 
 // countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Groups
@@ -68,12 +68,12 @@ func (s *claims) promise(r *request, n *node) {
 
 // nominate keeps room and quota for an ask that may run anywhere. Nothing is evicted before.
 func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
-	s.end(r, "room is made for it", LossOfRoom)
+	s.end(r, "room is made for it", EndOutbid)
 	if plan.Trigger == preemptor.Guarantee {
 		for _, other := range slices.Clone(n.claims) {
 			if other.reserved() && other.class.importance > r.class.importance {
 				s.counts.Reservations++
-				s.end(other, "it gives way to a guarantee", LossOfRoom)
+				s.end(other, "it gives way to a guarantee", EndOutbid)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
 	s.counts.Nominations++
 	s.changes.node(n, nodeRetry)
 	s.reclassify(r)
-	s.tell(&Nominated{Allocation: r.Allocation, Node: n.id, Plan: plan})
+	s.tell(&Claimed{Allocation: r.Allocation, Node: n.id, Plan: plan})
 }
 
 // renominate does so for an ask that was nominated before a restart. It may have taken the place of
@@ -93,15 +93,11 @@ func (s *claims) renominate(r *request, n *node, plan *preemptor.Decision) {
 	r.wait.tookEqual = s.preemption.Priority == EqualToo
 }
 
-// end gives up what is kept for an ask that waits on, if anything is, and says why.
-func (s *claims) end(r *request, why string, loss Loss) {
-	s.give(r, NominationEnded{Reason: why, Waits: true, Loss: loss})
-}
+// withdraw gives up what is kept for an ask that waits no more.
+func (s *claims) withdraw(r *request) { s.end(r, "it waits no more", EndGone) }
 
-// withdraw does so for an ask that waits no more.
-func (s *claims) withdraw(r *request) { s.give(r, NominationEnded{Reason: "it waits no more"}) }
-
-func (s *claims) give(r *request, ended NominationEnded) {
+// end gives up what is kept for an ask, if anything is, and says why.
+func (s *claims) end(r *request, why string, as End) {
 	c := r.claim()
 	if c == nil {
 		return
@@ -109,12 +105,12 @@ func (s *claims) give(r *request, ended NominationEnded) {
 	if r.promised() {
 		s.broken++
 	}
-	s.take(r, ended)
+	s.take(r, why, as)
 	s.changes.node(c.node, nodeFreed|nodeRetry)
 	switch {
 	case c.evicts:
 		s.changes.application(r.application, quotaFreed)
-	case c.replaces && ended.Waits:
+	case c.replaces && as != EndGone:
 		s.rejoin(r)
 	}
 }
@@ -122,7 +118,7 @@ func (s *claims) give(r *request, ended NominationEnded) {
 // rejoin has an ask wait anew that does not get the place of its placeholder.
 func (s *claims) rejoin(r *request) {
 	if r.claim() != nil {
-		s.end(r, "it takes the place of no placeholder", LossOfRoom)
+		s.end(r, "it takes the place of no placeholder", EndOfRoom)
 		return
 	}
 	members{&s.ledger}.part(r)
@@ -133,7 +129,7 @@ func (s *claims) rejoin(r *request) {
 }
 
 // take is the same for an ask that uses what was kept: no other ask gets it.
-func (s *claims) take(r *request, ended NominationEnded) {
+func (s *claims) take(r *request, why string, as End) {
 	nominated := r.nominated() != nil
 	s.slotsDue = true
 	if r.reserved() {
@@ -141,18 +137,15 @@ func (s *claims) take(r *request, ended NominationEnded) {
 	}
 	n := s.dropClaim(r)
 	members{&s.ledger}.mayJoin(r)
-	if nominated {
-		ended.Allocation, ended.Node = r.Allocation, n.id
-		s.tell(&ended)
-		return
+	if !nominated {
+		s.changes.node(n, nodeFreed|nodeRetry) // it opens to attempts too
 	}
-	s.changes.node(n, nodeFreed|nodeRetry) // it opens to attempts too
-	s.tell(&Unreserved{r.Allocation, n.id, ended.Loss})
+	s.tell(&ClaimEnded{r.Allocation, n.id, nominated, as, why})
 }
 
 // clear ends the claim of an ask for which evictions are on their way, and which waits on.
-func (s *claims) clear(r *request, why string, loss Loss) {
-	s.end(r, why, loss)
+func (s *claims) clear(r *request, why string, as End) {
+	s.end(r, why, as)
 	r.wait.reason, r.wait.detail = NoNodeFits, ""
 	s.counts.Cleared++
 	s.reclassify(r)
@@ -163,9 +156,9 @@ func (s *claims) clearOn(n *node, why string) {
 	for _, r := range slices.Clone(n.claims) {
 		switch {
 		case r.nominated() != nil:
-			s.clear(r, why, LossOfRoom)
+			s.clear(r, why, EndOfRoom)
 		case r.Required == "":
-			s.end(r, why, LossOfRoom)
+			s.end(r, why, EndOfRoom)
 		}
 	}
 }
@@ -178,25 +171,25 @@ func (s *claims) settle(n *node) {
 	s.unkept = append(s.unkept[:0], n.free...)
 	for _, r := range list {
 		switch {
-		case r.Required != "" && isBeyondMax(r):
-			s.end(r, r.whyNoQuota(), LossOfQuota)
+		case r.nominated() == nil && isBeyondMax(r):
+			s.end(r, r.whyNoQuota(), EndOfQuota)
 			continue
 		case r.reserved():
-			if !r.Amounts.FitsIn(n.usable(r)) || isBeyondMax(r) {
+			if !r.Amounts.FitsIn(n.usable(r)) {
 				s.counts.Reservations++
-				s.end(r, "the ask cannot run there any more", LossOfRoom)
+				s.end(r, "the ask cannot run there any more", EndOfRoom)
 				continue
 			}
 		case r.wait.claim.replaces:
 			if !r.Amounts.FitsIn(s.unkept) {
-				s.end(r, n.whyLost(), LossOfRoom)
+				s.end(r, n.whyLost(), EndOfRoom)
 				continue
 			}
 		case r.Required == "" && !r.Amounts.FitsInSum(s.unkept, n.releasing.Amounts):
-			s.clear(r, n.whyLost(), LossOfRoom)
+			s.clear(r, n.whyLost(), EndOfRoom)
 			continue
 		case r.Required == "" && r.lostQuota():
-			s.clear(r, r.whyNoQuota(), LossOfQuota)
+			s.clear(r, r.whyNoQuota(), EndOfQuota)
 			continue
 		}
 		s.unkept.Sub(r.Amounts)
@@ -223,9 +216,9 @@ func (s *claims) settleQuota(by *request) {
 		switch {
 		case r.quotaToFree() == nil && r.heldBack() == nil:
 		case r.Required != "":
-			s.end(r, r.whyNoQuota(), LossOfQuota)
+			s.end(r, r.whyNoQuota(), EndOfQuota)
 		default:
-			s.clear(r, r.whyNoQuota(), LossOfQuota)
+			s.clear(r, r.whyNoQuota(), EndOfQuota)
 		}
 	}
 }

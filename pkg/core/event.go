@@ -96,33 +96,21 @@ type (
 
 // Events about why an ask waits, and what is done about it.
 type (
-	// Reserved says that a node is kept for an ask.
-	Reserved struct {
-		*Allocation
-		Node NodeID
-	}
-	// Unreserved says that a node is not kept for an ask any more.
-	Unreserved struct {
-		*Allocation
-		Node NodeID
-		Loss Loss
-	}
-	// Nominated says that room is made for an ask on a node, where it will run
-	// unless a better place turns up. It comes before the evictions.
-	Nominated struct {
+	// Claimed says that room is kept for an ask on a node until ClaimEnded. Where Plan is set, the
+	// evictions follow and the ask is nominated: it will run there unless a better place turns up.
+	Claimed struct {
 		*Allocation
 		Node   NodeID
-		Reason string              // for people: package reports writes it
 		Plan   *preemptor.Decision // what is evicted; shared and never changed
+		Reason string              // for people, with a plan: package reports writes it
 	}
-	// NominationEnded says that an ask is nominated no more: it was placed or does
-	// not wait any more, or, if Waits is set, it waits on and looks for room anew.
-	NominationEnded struct {
+	// ClaimEnded says that nothing is kept for an ask on a node any more, once and with the reason.
+	ClaimEnded struct {
 		*Allocation
-		Node   NodeID
-		Reason string // for people
-		Waits  bool
-		Loss   Loss
+		Node      NodeID
+		Nominated bool // it was Claimed with a plan
+		End       End
+		Reason    string // for people
 	}
 	// PreemptionPlanned says why evictions follow that no nomination explains: for
 	// an ask with a required node, or because a queue is over its max, and then it
@@ -276,16 +264,24 @@ type Reconfigured struct {
 	Total         resources.Amounts
 }
 
-// A Loss is why an ask that waits on loses what was kept for it.
-type Loss uint8
+// An End is why a claim ended.
+type End uint8
 
-// The losses: the room is taken, or will not come, as the events about its node say; quota or a
-// limit is taken; the resource manager refuses the ask on the node.
+// The ends of a claim: its ask was placed, or waits no more; a better claim or a guarantee came first; it
+// had its turn in vain; the room is taken, or will not come, as the events about its node say; quota or
+// a limit is taken; the resource manager refuses the ask on the node.
 const (
-	LossOfRoom Loss = iota
-	LossOfQuota
-	LossByRefusal
+	EndPlaced End = iota
+	EndGone
+	EndOutbid
+	EndExpired
+	EndOfRoom
+	EndOfQuota
+	EndByRefusal
 )
+
+// Waits reports whether the ask waits on and looks for room anew.
+func (e *ClaimEnded) Waits() bool { return e.End > EndGone }
 
 // EndCause is why an ask or allocation ended.
 type EndCause uint8
@@ -333,7 +329,7 @@ func (e ForeignRemoved) StaysIn(next Effects) bool {
 }
 
 // Text says why an ask that waits on is not nominated any more, for people.
-func (e *NominationEnded) Text() string {
+func (e *ClaimEnded) Text() string {
 	return fmt.Sprintf("no longer nominated to node %s: %s", e.Node, e.Reason)
 }
 
@@ -350,10 +346,8 @@ func (*EvictionOverdue) event()     {}
 func (*AllocationRejected) event()  {}
 func (ForeignAdded) event()         {}
 func (ForeignRemoved) event()       {}
-func (*Reserved) event()            {}
-func (*Unreserved) event()          {}
-func (*Nominated) event()           {}
-func (*NominationEnded) event()     {}
+func (*Claimed) event()             {}
+func (*ClaimEnded) event()          {}
 func (*PreemptionPlanned) event()   {}
 func (*Unschedulable) event()       {}
 func (*AskReport) event()           {}

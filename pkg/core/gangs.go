@@ -47,7 +47,7 @@ func (p gangs) let(g *taskGroup, r *request) {
 
 // hold has one of the other asks wait for a placeholder.
 func (p gangs) hold(g *taskGroup, r *request) {
-	p.kept.end(r, "it waits for a placeholder", LossOfRoom)
+	p.kept.end(r, "it waits for a placeholder", EndOfRoom)
 	p.extract(r)
 	members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
 	g.others.remove(r)

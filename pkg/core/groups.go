@@ -229,6 +229,6 @@ func (p groups) dropRoom() {
 // endClaim ends what an ask has claimed with its group.
 func (p groups) endClaim(r *request, why string) {
 	if c := r.claim(); c != nil && c.whole {
-		p.kept.end(r, why, LossOfRoom)
+		p.kept.end(r, why, EndOfRoom)
 	}
 }

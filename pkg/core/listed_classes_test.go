@@ -55,7 +55,7 @@ func TestAttemptsOfManyApplicationsKeepTheirPlace(t *testing.T) {
 		assert.NilError(t, p.Verify())
 		first := ""
 		for _, e := range fx {
-			if n, ok := e.(*core.Nominated); ok && first == "" {
+			if n, ok := e.(*core.Claimed); ok && n.Plan != nil && first == "" {
 				first = string(n.Key)
 			}
 		}

@@ -126,7 +126,7 @@ func (p commands) removeNode(id NodeID) {
 	}
 	n.schedulable = false
 	for r := range n.required.all {
-		p.kept.end(r, "the node is gone", LossOfRoom)
+		p.kept.end(r, "the node is gone", EndOfRoom)
 	}
 	p.kept.clearOn(n, "the node is gone")
 	p.nodes.Delete(n)

@@ -44,7 +44,7 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 			assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d: %T%+v", seed, i, done, done)
 			fx, _ := done.(core.Effects)
 			for _, e := range fx {
-				if n, is := e.(*core.Nominated); is {
+				if n, is := e.(*core.Claimed); is && n.Plan != nil {
 					nominated[n.Plan.Reason]++
 				}
 			}

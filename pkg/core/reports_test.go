@@ -203,7 +203,7 @@ func TestAttemptsAreToldAsTheyCameOut(t *testing.T) {
 				continue
 			}
 			for _, e := range fx {
-				if e, is := e.(*core.Nominated); is {
+				if e, is := e.(*core.Claimed); is && e.Plan != nil {
 					nominated[nomination{e.Key, e.Node, h.now}] = true
 				}
 			}

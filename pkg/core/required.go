@@ -84,12 +84,12 @@ func (d *round) try(r *request) outcome {
 			return flush
 		}
 		if r.quotaToFree() != nil {
-			d.letGo(r, LossOfQuota) // a more important ask that came later gets the quota
+			d.kept.end(r, r.whyNoQuota(), EndOfQuota) // a more important ask that came later gets the quota
 		}
 	}
 	if held := r.heldBack(); held != nil {
 		d.await(r, held)
-		d.letGo(r, LossOfQuota)
+		d.kept.end(r, r.whyNoQuota(), EndOfQuota)
 		r.wait.plan = nil
 		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
 		return waits
@@ -223,7 +223,7 @@ func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 		w.since = d.now
 	}
 	if why := d.holdsBack(r); why != "" {
-		d.letGo(r, LossOfRoom)
+		d.kept.end(r, why, EndOfRoom)
 		w.detail = why
 		return waits
 	}
@@ -276,7 +276,7 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 	w.planned, w.detail, w.decided = d.node.revision, "", &plan
 	if plan.Reason == preemptor.Chosen && d.attempts.thrashes(r) {
 		w.detail = d.holdsBack(r)
-		d.letGo(r, LossOfRoom)
+		d.kept.end(r, w.detail, EndOfRoom)
 		return
 	}
 	if plan.Reason != preemptor.WaitsForReleasing || !r.promised() || w.plan == nil {
@@ -294,7 +294,7 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 		d.kept.settleQuota(r)
 	case preemptor.TooYoung:
 		if r.promised() {
-			d.letGo(r, LossOfRoom)
+			d.kept.end(r, "it is too early for evictions", EndOfRoom)
 		}
 		d.kept.reserve(r, d.node)
 		w.due.retry = plan.Again
@@ -314,9 +314,6 @@ func (d *round) join(r *request) {
 	d.wanted.Add(r.Amounts)
 }
 
-// letGo keeps nothing for an ask with a required node any more.
-func (p cycle) letGo(r *request, loss Loss) { p.kept.end(r, "", loss) }
-
 // giveUp notes that no room can be made for an ask. It is tried again when its node
 // changes, or what it lacks of quota is there; what the resource manager said is asked
 // again after a while.
@@ -324,14 +321,14 @@ func (d *round) giveUp(r *request, lack quotaNeed) {
 	w := r.wait
 	d.hopeless = r
 	conflicts := len(lack) == 0 && !r.neverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
-	loss := LossOfRoom
 	switch {
 	case len(lack) > 0:
-		loss = LossOfQuota
+		d.kept.end(r, r.whyNoQuota(), EndOfQuota)
 	case conflicts:
-		loss = LossByRefusal
+		d.kept.end(r, "it is refused on its node", EndByRefusal)
+	default:
+		d.kept.end(r, "no room can be made for it", EndOfRoom)
 	}
-	d.letGo(r, loss)
 	if len(lack) > 0 {
 		w.reason, w.detail, w.plan = QuotaExceeded, string(r.withoutRoom().path), nil
 		return
@@ -362,7 +359,7 @@ func (p cycle) retryAt(r *request, at time.Time) {
 // refusedOnItsNode lets go of the node of a bound ask that the resource manager refuses
 // there. One that may run on no other is asked about again later.
 func (p cycle) refusedOnItsNode(r *request, err error) {
-	p.letGo(r, LossByRefusal)
+	p.kept.end(r, err.Error(), EndByRefusal)
 	w := r.waiting()
 	w.plan = nil
 	w.reason, w.detail = Infeasible, err.Error()

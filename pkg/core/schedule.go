@@ -175,7 +175,7 @@ func (p cycle) place(r *request, n *node) {
 			if held.evicts && p.preemption.Priority == EqualToo && !bound.Settled {
 				what |= nodeYields // its equals respected what was kept, and may take its place
 			}
-			p.kept.take(r, NominationEnded{Reason: "placed"})
+			p.kept.take(r, "placed", EndPlaced)
 		}
 	}
 	c := r.class

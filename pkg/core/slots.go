@@ -78,7 +78,7 @@ func (s *slots) expire(r *request) {
 		s.slotRound++
 		r.class.slots.round = s.slotRound
 		r.class.slots.tried = append(r.class.slots.tried, r.wait.claim.node.id)
-		s.kept.end(r, "it has lasted long enough", LossOfRoom)
+		s.kept.end(r, "it has lasted long enough", EndExpired)
 	}
 }
 
@@ -218,7 +218,7 @@ func (s *slots) give(c *class) slotOutcome {
 		return result
 	}
 	if worst != nil {
-		s.kept.end(worst, "a better claim takes its slot", LossOfRoom)
+		s.kept.end(worst, "a better claim takes its slot", EndOutbid)
 		s.ended++
 	}
 	s.kept.reserve(r, n)

@@ -266,15 +266,16 @@ func actionsOf(fx core.Effects) (list []action, err error) {
 		switch e := e.(type) {
 		case core.Placed:
 			list = append(list, action{what: "place", key: e.Key, node: e.Allocation.Node})
-		case *core.NominationEnded:
-			if e.Waits {
+		case *core.ClaimEnded:
+			switch {
+			case e.Nominated && e.Waits():
 				list = append(list, action{what: "clear", key: e.Key})
-			}
-		case *core.Nominated:
-			list = append(list, action{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
-		case *core.Unreserved:
-			if e.Required != "" {
+			case e.Required != "":
 				list = append(list, action{what: "unreserve", key: e.Key})
+			}
+		case *core.Claimed:
+			if e.Plan != nil {
+				list = append(list, action{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
 			}
 		case *core.EvictionRequested:
 			last := len(list) - 1

@@ -53,18 +53,15 @@ func (c *conversion) foreign(a *core.Allocation, change si.EventRecord_ChangeTyp
 	})
 }
 
-// reservation records that a node is kept for an ask, or no more.
-func (c *conversion) reservation(a *core.Allocation, node core.NodeID, change si.EventRecord_ChangeType) {
+// claim records that room is kept for an ask on a node, or no more: about the ask if it is nominated,
+// otherwise about the node, as the reservations of other schedulers.
+func (c *conversion) claim(a *core.Allocation, node core.NodeID, change si.EventRecord_ChangeType, message string, nominated bool) {
+	about, object, reference := si.EventRecord_NODE, string(node), string(a.Key)
+	if nominated {
+		about, object, reference = si.EventRecord_REQUEST, reference, object
+	}
 	c.add(&si.EventRecord{
-		Type: si.EventRecord_NODE, ObjectID: string(node), ReferenceID: string(a.Key),
-		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_RESERVATION, Resource: c.resource(a.Amounts),
-	})
-}
-
-// nomination records that room is made for an ask on a node, or no more.
-func (c *conversion) nomination(a *core.Allocation, node core.NodeID, change si.EventRecord_ChangeType, message string) {
-	c.add(&si.EventRecord{
-		Type: si.EventRecord_REQUEST, ObjectID: string(a.Key), ReferenceID: string(node), Message: message,
+		Type: about, ObjectID: object, ReferenceID: reference, Message: message,
 		EventChangeType: change, EventChangeDetail: si.EventRecord_NODE_RESERVATION, Resource: c.resource(a.Amounts),
 	})
 }

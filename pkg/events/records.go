@@ -77,14 +77,10 @@ func (c *conversion) notice(event core.Event) {
 		c.foreign(e.Allocation, si.EventRecord_ADD)
 	case core.ForeignRemoved:
 		c.foreign(e.Allocation, si.EventRecord_REMOVE)
-	case *core.Reserved:
-		c.reservation(e.Allocation, e.Node, si.EventRecord_ADD)
-	case *core.Unreserved:
-		c.reservation(e.Allocation, e.Node, si.EventRecord_REMOVE)
-	case *core.Nominated:
-		c.nomination(e.Allocation, e.Node, si.EventRecord_ADD, e.Reason)
-	case *core.NominationEnded:
-		c.nomination(e.Allocation, e.Node, si.EventRecord_REMOVE, e.Reason)
+	case *core.Claimed:
+		c.claim(e.Allocation, e.Node, si.EventRecord_ADD, e.Reason, e.Plan != nil)
+	case *core.ClaimEnded:
+		c.claim(e.Allocation, e.Node, si.EventRecord_REMOVE, e.Reason, e.Nominated)
 	case *core.EvictionRequested:
 		c.add(&si.EventRecord{
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -30,10 +31,10 @@ func TestRecordsOfOneEvent(t *testing.T) {
 		&core.AllocationRejected{Key: "a1"},
 		core.ForeignAdded{Allocation: a},
 		core.ForeignRemoved{Allocation: a},
-		&core.Reserved{Allocation: a, Node: "n1"},
-		&core.Unreserved{Allocation: a, Node: "n1"},
-		&core.Nominated{Allocation: a, Node: "n1", Reason: "r"},
-		&core.NominationEnded{Allocation: a, Node: "n1", Reason: "r"},
+		&core.Claimed{Allocation: a, Node: "n1"},
+		&core.ClaimEnded{Allocation: a, Node: "n1"},
+		&core.Claimed{Allocation: a, Node: "n1", Plan: &preemptor.Decision{}, Reason: "r"},
+		&core.ClaimEnded{Allocation: a, Node: "n1", Nominated: true, Reason: "r"},
 		&core.PreemptionPlanned{Key: "a1"},
 		&core.Unschedulable{Allocation: a},
 		&core.AskReport{Allocation: a},

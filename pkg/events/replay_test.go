@@ -120,20 +120,21 @@ func (r *replay) placed(a *core.Allocation, waited bool) error {
 
 func (r *replay) takeRest(now time.Time, event core.Event) error {
 	switch e := event.(type) {
-	case *core.Reserved:
+	case *core.Claimed:
+		if e.Plan != nil {
+			r.nominated[e.Key], r.triggers[e.Key] = e.Node, e.Plan.Trigger.String()
+			return nil
+		}
 		r.reserved[e.Key] = core.Reservation{Node: e.Node, Key: e.Key, At: now, Required: e.Required != ""}
-	case *core.Unreserved:
-		if r.reserved[e.Key].Node != e.Node {
-			return fmt.Errorf("it was reserved on %q", r.reserved[e.Key].Node)
+	case *core.ClaimEnded:
+		switch {
+		case e.Nominated && r.nominated[e.Key] != e.Node, !e.Nominated && r.reserved[e.Key].Node != e.Node:
+			return fmt.Errorf("it had no claim on %q", e.Node)
+		case e.Nominated:
+			delete(r.nominated, e.Key)
+		default:
+			delete(r.reserved, e.Key)
 		}
-		delete(r.reserved, e.Key)
-	case *core.Nominated:
-		r.nominated[e.Key], r.triggers[e.Key] = e.Node, e.Plan.Trigger.String()
-	case *core.NominationEnded:
-		if r.nominated[e.Key] != e.Node {
-			return fmt.Errorf("it was nominated to %q", r.nominated[e.Key])
-		}
-		delete(r.nominated, e.Key)
 	case *core.ApplicationAccepted:
 		r.applications[e.ID] = &core.ApplicationView{
 			ID: e.ID, Queue: e.Queue, User: e.User, Groups: e.Groups, Tags: e.Tags, State: core.New, Since: now, Submitted: now,

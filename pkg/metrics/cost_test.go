@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -129,7 +130,7 @@ func batch() core.Effects {
 		core.Placed{},
 		&core.Ended{}, &core.AllocationRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
 		&core.ApplicationChanged{State: core.Completed}, &core.NodeAdded{}, &core.NodeRejected{}, &core.Unschedulable{},
-		&core.EvictionRequested{Allocation: new(core.Allocation)}, &core.Nominated{}, &core.NominationEnded{Waits: true},
+		&core.EvictionRequested{Allocation: new(core.Allocation)}, &core.Claimed{Plan: new(preemptor.Decision)}, &core.ClaimEnded{Nominated: true, End: core.EndOfRoom},
 		&core.Reconfigured{},
 	}
 }

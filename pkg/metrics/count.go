@@ -67,10 +67,16 @@ func (n *counts) event(event core.Event) subject {
 		n.add(rejected)
 	case *core.Unschedulable:
 		n.add(askStated + askFailed)
-	case *core.Nominated:
+	case *core.Claimed:
+		if e.Plan == nil {
+			return aboutNode
+		}
 		n.add(nominated)
-	case *core.NominationEnded:
-		if e.Waits {
+	case *core.ClaimEnded:
+		switch {
+		case !e.Nominated:
+			return aboutNode
+		case e.Waits():
 			n.add(cleared)
 		}
 	case core.AskAdded, core.AskResized, *core.AskEnded, *core.Resized, *core.PreemptionPlanned, *core.AskReport, *reports.AskWaits, *core.EvictionOverdue, *outcomes.VictimsWasted:
@@ -104,7 +110,7 @@ func (n *counts) other(event core.Event) subject {
 		n.add(nodeRemoved)
 		return aboutNode
 	case *core.NodeResized, *core.NodeAttributes, *core.NodeSchedulable,
-		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved:
+		core.ForeignAdded, core.ForeignRemoved:
 		return aboutNode
 	case *core.Reconfigured, *core.QueueAdded, *core.QueueRemoved, *core.QueueReport:
 		return aboutQueue

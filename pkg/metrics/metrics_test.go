@@ -137,7 +137,7 @@ func populated(t testing.TB) *metrics.Metrics {
 		&core.EvictionRequested{Allocation: &core.Allocation{}},
 		&core.EvictionRequested{Allocation: &core.Allocation{Origin: core.Static}},
 		&core.Ended{Cause: core.CauseReleased}, &core.Ended{Cause: core.CausePreempted},
-		&core.Nominated{}, &core.Nominated{}, &core.NominationEnded{Waits: true}, &core.NominationEnded{},
+		&core.Claimed{Plan: new(preemptor.Decision)}, &core.Claimed{Plan: new(preemptor.Decision)}, &core.ClaimEnded{Nominated: true, End: core.EndOfRoom}, &core.ClaimEnded{Nominated: true},
 		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.AskRemoved, Victims: make([]core.AllocationKey, 1)},
 		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.RanElsewhere, Victims: make([]core.AllocationKey, 2)},
 		&outcomes.VictimsWasted{Trigger: preemptor.Priority, Cause: outcomes.AskChanged, Victims: make([]core.AllocationKey, 3)},

@@ -79,11 +79,13 @@ func (b *Book) Observe(effects core.Effects) {
 			if e.Ask != nil {
 				b.evicted(e)
 			}
-		case *core.Nominated:
-			add(&b.nominated, e.Node, e.Allocation)
+		case *core.Claimed:
+			if e.Plan != nil {
+				add(&b.nominated, e.Node, e.Allocation)
+			}
 			b.await(e.Key, e.Node)
-		case *core.NominationEnded:
-			b.nominationEnded(e)
+		case *core.ClaimEnded:
+			b.claimEnded(e)
 		case core.ForeignRemoved:
 			if !e.StaysIn(effects[i+1:]) {
 				b.end(e.Allocation)
@@ -109,10 +111,6 @@ func (b *Book) follow(event core.Event) {
 	case *core.Ended:
 		b.end(e.Allocation)
 		b.allocationEnded(e)
-	case *core.Reserved:
-		b.await(e.Key, e.Node)
-	case *core.Unreserved:
-		b.lose(e.Key, e.Node, e.Loss)
 	case core.AskResized:
 		for _, g := range b.byAsk[e.Key] {
 			g.cause = AskChanged
@@ -200,28 +198,28 @@ func (b *Book) await(ask core.AllocationKey, node core.NodeID) {
 	}
 }
 
-func (b *Book) nominationEnded(e *core.NominationEnded) {
+func (b *Book) claimEnded(e *core.ClaimEnded) {
 	if at := slices.IndexFunc(b.nominated[e.Node], func(a *core.Allocation) bool { return a.Key == e.Key }); at >= 0 {
 		remove(b.nominated, e.Node, b.nominated[e.Node][at])
 	}
 	b.dirty = append(b.dirty, b.byNode[e.Node]...)
-	if e.Waits {
-		b.lose(e.Key, e.Node, e.Loss)
+	if e.Waits() {
+		b.lose(e.Key, e.Node, e.End)
 	}
 }
 
 // lose takes in that an ask does not get the room on a node. It waits on. Of lost room the cause
 // is what was suspected last.
-func (b *Book) lose(ask core.AllocationKey, node core.NodeID, loss core.Loss) {
+func (b *Book) lose(ask core.AllocationKey, node core.NodeID, end core.End) {
 	for _, g := range b.byAsk[ask] {
 		if g.use != awaited || g.node != node {
 			continue
 		}
 		g.use = lost
 		switch {
-		case loss == core.LossByRefusal:
+		case end == core.EndByRefusal:
 			g.cause = NotFeasible
-		case g.cause == OtherCause && (loss == core.LossOfQuota || g.ask.Required == ""):
+		case g.cause == OtherCause && (end == core.EndOfQuota || g.ask.Required == ""):
 			g.cause = MoreImportant // which has it, or has it kept
 		}
 		b.touch(g)

@@ -16,11 +16,11 @@ func allocation(key core.AllocationKey, node core.NodeID, priority int32) *core.
 }
 
 func nominated(ask core.AllocationKey, node core.NodeID) core.Event {
-	return &core.Nominated{Allocation: allocation(ask, "", 5), Node: node}
+	return &core.Claimed{Allocation: allocation(ask, "", 5), Node: node, Plan: &preemptor.Decision{}}
 }
 
-func cleared(ask core.AllocationKey, loss core.Loss) core.Event {
-	return &core.NominationEnded{Allocation: allocation(ask, "", 5), Node: "n", Waits: true, Loss: loss}
+func cleared(ask core.AllocationKey, end core.End) core.Event {
+	return &core.ClaimEnded{Allocation: allocation(ask, "", 5), Node: "n", Nominated: true, End: end}
 }
 
 func evicted(key core.AllocationKey, node core.NodeID) core.Event {
@@ -40,7 +40,7 @@ func ended(key core.AllocationKey) core.Event {
 // TestCauses plays what follows after a victim on node n was told to end for an ask that is
 // nominated there, or is to run there only, and says why the victim is wasted, if it is.
 func TestCauses(t *testing.T) {
-	done := &core.NominationEnded{Allocation: allocation("ask", "", 5), Node: "n"}
+	done := &core.ClaimEnded{Allocation: allocation("ask", "", 5), Node: "n", Nominated: true}
 	gone := &core.AskEnded{Allocation: allocation("ask", "", 5)}
 	for _, c := range []struct {
 		name string
@@ -52,19 +52,19 @@ func TestCauses(t *testing.T) {
 		{"the ask runs", core.Effects{ended("v"), done, placed("ask", "n", 5)}, "[] 1 0"},
 		{"the ask waits on", core.Effects{ended("v")}, "[] 0 1"},
 		{"the ask is removed", core.Effects{ended("v"), done, gone}, "[ask removed] 0 0"},
-		{"the ask changes", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), core.AskResized{Allocation: allocation("ask", "", 5)}}, "[ask changed] 0 0"},
+		{"the ask changes", core.Effects{ended("v"), cleared("ask", core.EndOfRoom), core.AskResized{Allocation: allocation("ask", "", 5)}}, "[ask changed] 0 0"},
 		{"the ask runs elsewhere", core.Effects{ended("v"), done, placed("ask", "m", 5)}, "[ran elsewhere] 0 0"},
-		{"the ask is nominated elsewhere", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), nominated("ask", "m")}, "[more important ask] 0 0"},
-		{"the ask is nominated there again", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), nominated("ask", "n")}, "[] 0 1"},
-		{"the ask runs there after it was nominated elsewhere", core.Effects{cleared("ask", core.LossOfRoom), nominated("ask", "m"), placed("ask", "n", 5), ended("v")}, "[] 1 0"},
-		{"the node is smaller", core.Effects{ended("v"), &core.NodeResized{ID: "n"}, cleared("ask", core.LossOfRoom)}, "[node changed] 0 0"},
-		{"the node is drained", core.Effects{ended("v"), cleared("ask", core.LossOfRoom), &core.NodeSchedulable{ID: "n"}}, "[node changed] 0 0"},
-		{"the node goes", core.Effects{cleared("ask", core.LossOfRoom), ended("v"), &core.NodeRemoved{ID: "n"}}, "[node changed] 0 0"},
-		{"something comes", core.Effects{ended("v"), core.ForeignAdded{Allocation: allocation("f", "n", 0)}, cleared("ask", core.LossOfRoom)}, "[room booked] 0 0"},
-		{"it is refused", core.Effects{ended("v"), cleared("ask", core.LossByRefusal)}, "[refused] 0 0"},
-		{"another is placed there", core.Effects{ended("v"), placed("other", "n", 9), cleared("ask", core.LossOfRoom)}, "[more important ask] 0 0"},
-		{"another has the quota", core.Effects{ended("v"), cleared("ask", core.LossOfQuota)}, "[more important ask] 0 0"},
-		{"it is overdue", core.Effects{&core.EvictionOverdue{Allocation: allocation("v", "n", 0)}, cleared("ask", core.LossOfRoom), ended("v")}, "[victim overdue] 0 0"},
+		{"the ask is nominated elsewhere", core.Effects{ended("v"), cleared("ask", core.EndOfRoom), nominated("ask", "m")}, "[more important ask] 0 0"},
+		{"the ask is nominated there again", core.Effects{ended("v"), cleared("ask", core.EndOfRoom), nominated("ask", "n")}, "[] 0 1"},
+		{"the ask runs there after it was nominated elsewhere", core.Effects{cleared("ask", core.EndOfRoom), nominated("ask", "m"), placed("ask", "n", 5), ended("v")}, "[] 1 0"},
+		{"the node is smaller", core.Effects{ended("v"), &core.NodeResized{ID: "n"}, cleared("ask", core.EndOfRoom)}, "[node changed] 0 0"},
+		{"the node is drained", core.Effects{ended("v"), cleared("ask", core.EndOfRoom), &core.NodeSchedulable{ID: "n"}}, "[node changed] 0 0"},
+		{"the node goes", core.Effects{cleared("ask", core.EndOfRoom), ended("v"), &core.NodeRemoved{ID: "n"}}, "[node changed] 0 0"},
+		{"something comes", core.Effects{ended("v"), core.ForeignAdded{Allocation: allocation("f", "n", 0)}, cleared("ask", core.EndOfRoom)}, "[room booked] 0 0"},
+		{"it is refused", core.Effects{ended("v"), cleared("ask", core.EndByRefusal)}, "[refused] 0 0"},
+		{"another is placed there", core.Effects{ended("v"), placed("other", "n", 9), cleared("ask", core.EndOfRoom)}, "[more important ask] 0 0"},
+		{"another has the quota", core.Effects{ended("v"), cleared("ask", core.EndOfQuota)}, "[more important ask] 0 0"},
+		{"it is overdue", core.Effects{&core.EvictionOverdue{Allocation: allocation("v", "n", 0)}, cleared("ask", core.EndOfRoom), ended("v")}, "[victim overdue] 0 0"},
 		{"one like it comes", core.Effects{ended("v"), done, gone, placed("like", "n", 5)}, "[] 1 0"},
 		{"one like it is nominated there", core.Effects{ended("v"), done, gone, nominated("like", "n")}, "[] 0 1"},
 		{"another comes", core.Effects{ended("v"), done, gone, placed("other", "n", 4)}, "[ask removed] 0 0"},
@@ -91,7 +91,7 @@ func TestCauses(t *testing.T) {
 func TestVictimsElsewhere(t *testing.T) {
 	var b Book
 	b.Observe(core.Effects{nominated("ask", "n"), evicted("far", "m"), evicted("near", "n"), evicted("stuck", "n"), ended("near"), ended("far")})
-	b.Observe(core.Effects{&core.NominationEnded{Allocation: allocation("ask", "", 5), Node: "n"}, placed("ask", "o", 5)})
+	b.Observe(core.Effects{&core.ClaimEnded{Allocation: allocation("ask", "", 5), Node: "n", Nominated: true}, placed("ask", "o", 5)})
 	assert.Equal(t, len(b.Settle()), 0)
 	b.Observe(core.Effects{&core.EvictionOverdue{Allocation: allocation("stuck", "n", 0)}})
 	told := b.Settle()[0].(*VictimsWasted)

@@ -101,7 +101,10 @@ func (b *Book) observe(event core.Event) bool {
 		}
 	case *core.Unschedulable:
 		b.unschedulable(e)
-	case *core.Nominated:
+	case *core.Claimed:
+		if e.Plan == nil {
+			return true
+		}
 		e.Reason = "nominated to node " + string(e.Node) + " by " + e.Plan.Trigger.String() + ": " + explain.Summary(e.Plan, b.kinds)
 	case *core.QueueReport:
 		e.Message = "uses more than its max: " + explain.Summary(e.Plan, b.kinds)

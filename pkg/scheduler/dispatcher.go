@@ -190,9 +190,9 @@ func (d *dispatcher) state(one []delivery) int {
 		return 1
 	}
 	switch e := one[0].what().(type) {
-	case *core.Nominated:
+	case *core.Claimed:
 		d.protected("Nominate", func() { d.nominations.Nominate(string(e.Key), string(e.Node)) })
-	case *core.NominationEnded:
+	case *core.ClaimEnded:
 		d.protected("ClearNomination", func() { d.nominations.ClearNomination(string(e.Key)) })
 	}
 	return 1

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
@@ -81,11 +82,11 @@ func deliverAll(x *outbox, d *dispatcher) (taken []int) {
 func TestNominationsAreDelivered(t *testing.T) {
 	pod := func(key core.AllocationKey) *core.Allocation { return &core.Allocation{Key: key, Application: "app-1"} }
 	effects := core.Effects{
-		&core.Nominated{Allocation: pod("pod-1"), Node: "node-1", Reason: "room is made"},
+		&core.Claimed{Allocation: pod("pod-1"), Node: "node-1", Reason: "room is made", Plan: new(preemptor.Decision)},
 		&core.EvictionRequested{Allocation: pod("victim")},
-		&core.NominationEnded{Allocation: pod("pod-1"), Node: "node-1", Reason: "the node is gone", Waits: true},
-		&core.Nominated{Allocation: pod("pod-2"), Node: "node-2", Reason: "room is made"},
-		&core.NominationEnded{Allocation: pod("pod-2"), Node: "node-2", Reason: "placed"},
+		&core.ClaimEnded{Allocation: pod("pod-1"), Node: "node-1", Reason: "the node is gone", Nominated: true, End: core.EndOfRoom},
+		&core.Claimed{Allocation: pod("pod-2"), Node: "node-2", Reason: "room is made", Plan: new(preemptor.Decision)},
+		&core.ClaimEnded{Allocation: pod("pod-2"), Node: "node-2", Reason: "placed", Nominated: true},
 	}
 	states := []string{
 		"pod-1 of app-1 is RESERVED: room is made",

@@ -80,9 +80,9 @@ func fieldsOf(what any) []zap.Field {
 		return []zap.Field{zap.String("node", string(e.ID)), zap.String("reason", e.Reason)}
 	case *core.Unschedulable:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Reason))
-	case *core.Nominated:
+	case *core.Claimed:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Reason), zap.String("node", string(e.Node)))
-	case *core.NominationEnded:
+	case *core.ClaimEnded:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Text()))
 	case *unanswered:
 		return []zap.Field{

@@ -57,10 +57,12 @@ func kindOf(event core.Event) messageKind {
 		return nodeRejectedMessage
 	case *core.Unschedulable:
 		return unschedulableMessage
-	case *core.Nominated:
-		return nominatedMessage
-	case *core.NominationEnded:
-		if e.Waits {
+	case *core.Claimed:
+		if e.Plan != nil {
+			return nominatedMessage
+		}
+	case *core.ClaimEnded:
+		if e.Nominated && e.Waits() {
 			return nominationClearedMessage
 		}
 	}
@@ -174,9 +176,9 @@ func askState(event any) *si.UpdateContainerSchedulingStateRequest {
 	switch e := event.(type) {
 	case *core.Unschedulable:
 		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_FAILED, e.Reason)
-	case *core.Nominated:
+	case *core.Claimed:
 		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_RESERVED, e.Reason)
-	case *core.NominationEnded:
+	case *core.ClaimEnded:
 		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_SKIPPED, e.Text())
 	default:
 		return nil
@@ -189,8 +191,7 @@ func askState(event any) *si.UpdateContainerSchedulingStateRequest {
 func isAlwaysRecorded(event core.Event) bool {
 	switch event.(type) {
 	case *core.NodeAdded, *core.NodeResized, *core.NodeSchedulable, *core.NodeRemoved,
-		core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
-		*core.Nominated, *core.NominationEnded, *core.EvictionRequested,
+		core.ForeignAdded, core.ForeignRemoved, *core.Claimed, *core.ClaimEnded, *core.EvictionRequested,
 		*core.AskReport, *reports.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *outcomes.VictimsWasted,
 		*core.QueueAdded, *core.QueueRemoved:
 		return true

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
@@ -92,20 +93,20 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&core.NodeAdded{ID: "node"}, `accepted:{nodeID:"node"}`},
 		{&core.NodeRejected{ID: "node", Reason: "no"}, `rejected:{nodeID:"node" reason:"no"}`},
 		{&core.Unschedulable{Allocation: a, Reason: "full"}, `applicationID:"app" allocationKey:"pod" state:FAILED reason:"full"`},
-		{&core.Nominated{Allocation: a, Node: "node", Reason: "room"}, `applicationID:"app" allocationKey:"pod" state:RESERVED reason:"room"`},
+		{&core.Claimed{Allocation: a, Node: "node", Reason: "room", Plan: new(preemptor.Decision)}, `applicationID:"app" allocationKey:"pod" state:RESERVED reason:"room"`},
 		{
-			&core.NominationEnded{Allocation: a, Node: "node", Reason: "gone", Waits: true},
+			&core.ClaimEnded{Allocation: a, Node: "node", Reason: "gone", Nominated: true, End: core.EndOfRoom},
 			`applicationID:"app" allocationKey:"pod" state:SKIPPED reason:"no longer nominated to node node: gone"`,
 		},
-		{&core.NominationEnded{Allocation: a, Node: "node", Reason: "placed"}, ""},
+		{&core.ClaimEnded{Allocation: a, Node: "node", Reason: "placed", Nominated: true}, ""},
 		{core.AskAdded{Allocation: a}, ""},
 		{core.AskResized{Allocation: a}, ""},
 		{&core.AskEnded{Allocation: a}, ""},
 		{&core.Resized{Allocation: a}, ""},
 		{core.ForeignAdded{Allocation: foreign}, ""},
 		{core.ForeignRemoved{Allocation: foreign}, ""},
-		{&core.Reserved{Allocation: a}, ""},
-		{&core.Unreserved{Allocation: a}, ""},
+		{&core.Claimed{Allocation: a}, ""},
+		{&core.ClaimEnded{Allocation: a, End: core.EndOfRoom}, ""},
 		{&core.PreemptionPlanned{}, ""},
 		{&core.AskReport{Allocation: a}, ""},
 		{&reports.AskWaits{Allocation: a}, ""},
@@ -149,8 +150,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 		}
 	}
 	assert.DeepEqual(t, recorded, []string{
-		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Reserved", "core.Unreserved",
-		"core.Nominated", "core.NominationEnded", "core.AskReport", "reports.AskWaits", "core.ApplicationReport", "core.QueueReport", "outcomes.VictimsWasted",
+		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Claimed", "core.ClaimEnded", "core.AskReport", "reports.AskWaits", "core.ApplicationReport", "core.QueueReport", "outcomes.VictimsWasted",
 		"core.ApplicationHeld",
 		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
 		"core.QueueAdded", "core.QueueRemoved",

@@ -142,10 +142,10 @@ func (g *predicateGate) wait(kind core.Question) time.Duration {
 // one after before.
 func (g *predicateGate) note(effects core.Effects, before uint64) {
 	number := before
-	var left []*core.NominationEnded // without a message of their own
+	var left []*core.ClaimEnded // without a message of their own
 	for _, event := range effects {
 		if kindOf(event) == noMessage {
-			if e, ok := event.(*core.NominationEnded); ok {
+			if e, ok := event.(*core.ClaimEnded); ok && e.Nominated {
 				left = append(left, e)
 			}
 			continue
@@ -190,9 +190,9 @@ func touchedBy(event core.Event) core.NodeID {
 		return e.Allocation.Node
 	case *core.ReleaseRequested:
 		return e.Allocation.Node
-	case *core.Nominated:
+	case *core.Claimed:
 		return e.Node
-	case *core.NominationEnded:
+	case *core.ClaimEnded:
 		return e.Node
 	case *core.NodeAdded:
 		return e.ID

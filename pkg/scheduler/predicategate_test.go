@@ -71,7 +71,7 @@ func TestWhatIsNotToldTouchesNoNode(t *testing.T) {
 	effects := core.Effects{
 		core.ForeignAdded{Allocation: running("foreign", "node-1")},
 		&core.Ended{Allocation: running("victim", "node-2"), Cause: core.CausePreempted},
-		&core.NominationEnded{Allocation: running("pod-1", ""), Node: "node-3", Reason: "released"},
+		&core.ClaimEnded{Allocation: running("pod-1", ""), Node: "node-3", Reason: "released", Nominated: true},
 		core.Placed{Allocation: running("pod-2", "node-4")},
 	}
 	g.note(effects, put(g.outbox, testOwner(), effects...))
@@ -84,8 +84,8 @@ func TestWhatIsNotToldTouchesNoNode(t *testing.T) {
 func TestTheEndOfANominationTouchesItsNode(t *testing.T) {
 	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
 	effects := core.Effects{
-		&core.NominationEnded{Allocation: running("pod-1", ""), Node: "node-1", Reason: "placed"},
-		&core.NominationEnded{Allocation: running("pod-2", ""), Node: "node-2", Waits: true},
+		&core.ClaimEnded{Allocation: running("pod-1", ""), Node: "node-1", Reason: "placed", Nominated: true},
+		&core.ClaimEnded{Allocation: running("pod-2", ""), Node: "node-2", Nominated: true, End: core.EndOfRoom},
 		core.Placed{Allocation: running("pod-1", "node-3")},
 	}
 	g.note(effects, put(g.outbox, testOwner(), effects...))

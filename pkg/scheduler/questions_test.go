@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // plain is a resource manager with nothing but predicates. It says what it was asked.
@@ -301,8 +302,8 @@ func TestQuestionsWaitForDeliveries(t *testing.T) {
 					}}
 					effects := core.Effects{
 						core.Placed{Allocation: running("a", "node-1")},
-						&core.Nominated{Allocation: running("pod", ""), Node: "node-1"},
-						&core.Nominated{Allocation: running("b", ""), Node: "node-2"},
+						&core.Claimed{Allocation: running("pod", ""), Node: "node-1", Plan: new(preemptor.Decision)},
+						&core.Claimed{Allocation: running("b", ""), Node: "node-2", Plan: new(preemptor.Decision)},
 					}
 					g.note(effects, put(g.outbox, testOwner(), effects...))
 					deliveries := g.outbox.waiting

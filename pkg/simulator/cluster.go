@@ -98,10 +98,14 @@ func (c *cluster) observe(event core.Event) {
 		c.preemption.evictionRequested(e)
 	case *core.AllocationRejected:
 		c.rejected(e)
-	case *core.Nominated:
-		c.preemption.nominated(e)
-	case *core.NominationEnded:
-		c.preemption.nominationEnded(e)
+	case *core.Claimed:
+		if e.Plan != nil {
+			c.preemption.nominated(e)
+		}
+	case *core.ClaimEnded:
+		if e.Nominated {
+			c.preemption.nominationEnded(e)
+		}
 	case *outcomes.VictimsWasted:
 		c.preemption.wasted(e)
 	case *core.AskReport:
@@ -119,7 +123,7 @@ func (c *cluster) observe(event core.Event) {
 		c.gangs.releaseRequested(e)
 	case *core.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
-	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved, *core.Reserved, *core.Unreserved,
+	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved,
 		*core.PreemptionPlanned, *core.EvictionOverdue, *core.Unschedulable, *reports.AskWaits, *core.ApplicationReport, *core.ApplicationGone, *core.ApplicationGroup, *core.ApplicationHeld,
 		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.QueueAdded, *core.QueueRemoved, *core.Reconfigured:
 	default:

@@ -27,17 +27,17 @@ func TestLawsOfPreemption(t *testing.T) {
 		return &core.Allocation{Key: core.AllocationKey(key), Application: "a"}
 	}
 	nominated := func(key, node string) core.Event {
-		return &core.Nominated{Allocation: ask(key), Node: core.NodeID(node), Plan: &preemptor.Decision{}}
+		return &core.Claimed{Allocation: ask(key), Node: core.NodeID(node), Plan: &preemptor.Decision{}}
 	}
-	notNominated := func(key, node string, waits bool) core.Event {
-		return &core.NominationEnded{Allocation: ask(key), Node: core.NodeID(node), Waits: waits}
+	notNominated := func(key, node string, end core.End) core.Event {
+		return &core.ClaimEnded{Allocation: ask(key), Node: core.NodeID(node), Nominated: true, End: end}
 	}
 	wasted := func(ask, node, victim string, cause outcomes.Cause) core.Event {
 		return &outcomes.VictimsWasted{For: core.AllocationKey(ask), Node: core.NodeID(node), Cause: cause, Victims: []core.AllocationKey{core.AllocationKey(victim)}}
 	}
 	chosen := func(victim string) core.Event {
 		plan := &preemptor.Decision{Reason: preemptor.Chosen, Victims: []preemptor.Victim{{Candidate: preemptor.Candidate{Key: victim}}}}
-		return &core.Nominated{Allocation: ask("w/1"), Node: "n", Plan: plan}
+		return &core.Claimed{Allocation: ask("w/1"), Node: "n", Plan: plan}
 	}
 	placed := func(key, node string) core.Event {
 		a := ask(key)
@@ -60,11 +60,10 @@ func TestLawsOfPreemption(t *testing.T) {
 		{"a foreign one evicted twice", core.Effects{foreign, foreign}, "at 0s: the foreign pod other/n was evicted twice"},
 		{"placed where nominated", core.Effects{nominated("w/1", "n"), placed("w/1", "n")}, ""},
 		{"placed elsewhere", core.Effects{nominated("w/1", "n"), placed("w/1", "m")}, ""},
-		{"nominated again", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", true), nominated("w/1", "m")}, ""},
-		{"placed, and nominated no more", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", false), placed("w/1", "n")}, ""},
-		{"nominated no more elsewhere", core.Effects{nominated("w/1", "n"), notNominated("w/1", "m", true)}, "at 0s: the nomination of the pod w/1 to m ended while n makes room for it"},
+		{"nominated again", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", core.EndOfRoom), nominated("w/1", "m")}, ""},
+		{"placed, and nominated no more", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", core.EndPlaced), placed("w/1", "n")}, ""},
+		{"nominated no more elsewhere", core.Effects{nominated("w/1", "n"), notNominated("w/1", "m", core.EndOfRoom)}, "at 0s: the nomination of the pod w/1 to m ended while n makes room for it"},
 		{"nominated twice", core.Effects{nominated("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m while n makes room for it"},
-		{"nominated without a plan", core.Effects{&core.Nominated{Allocation: ask("w/1"), Node: "n"}}, "at 0s: the pod w/1 was nominated to n without a plan"},
 		{"chosen and evicted", core.Effects{placed("s/1", "n"), chosen("s/1"), evicted("s/1")}, ""},
 		{"chosen and not evicted", core.Effects{placed("s/1", "n"), chosen("s/1")}, "at 0s: the pod s/1 was chosen to make room and was not evicted"},
 		{"nominated when placed", core.Effects{placed("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m and does not wait"},
@@ -117,10 +116,10 @@ func lawsCluster(t *testing.T) *cluster {
 func TestNominationEndsWithThePod(t *testing.T) {
 	c := lawsCluster(t)
 	w := &core.Allocation{Key: "w/1"}
-	c.deliver(core.Effects{&core.Nominated{Allocation: w, Node: "n", Plan: &preemptor.Decision{}}})
+	c.deliver(core.Effects{&core.Claimed{Allocation: w, Node: "n", Plan: &preemptor.Decision{}}})
 	assert.Equal(t, c.books.nominated.value, int64(1))
 	c.pods.cancel(c.pods.byKey["w/1"])
-	c.deliver(core.Effects{&core.NominationEnded{Allocation: w, Node: "n"}})
+	c.deliver(core.Effects{&core.ClaimEnded{Allocation: w, Node: "n", Nominated: true}})
 	assert.Equal(t, c.books.nominated.value, int64(0))
 	assert.NilError(t, c.broken)
 }

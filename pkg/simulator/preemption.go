@@ -115,7 +115,7 @@ func (pr *preemption) preemptForeign(p *foreignPod, e *core.EvictionRequested) {
 
 // nominated takes in that a pod is nominated to a node. Only a pod that waits and is
 // not nominated yet may be.
-func (pr *preemption) nominated(e *core.Nominated) {
+func (pr *preemption) nominated(e *core.Claimed) {
 	p, n := pr.pods.byKey[e.Key], pr.nodes.byID[e.Node]
 	switch {
 	case p == nil || p.state != waiting:
@@ -126,8 +126,6 @@ func (pr *preemption) nominated(e *core.Nominated) {
 		pr.breach("the pod %s was nominated to %s and may run on %s only", e.Key, e.Node, p.required)
 	case p.nominated != "":
 		pr.breach("the pod %s was nominated to %s while %s makes room for it", e.Key, e.Node, p.nominated)
-	case e.Plan == nil:
-		pr.breach("the pod %s was nominated to %s without a plan", e.Key, e.Node)
 	default:
 		pr.pods.nominate(p, e.Node)
 		pr.counts.preemption.of(e.Plan.Trigger).nominated++
@@ -142,13 +140,13 @@ func (pr *preemption) nominated(e *core.Nominated) {
 // nominationEnded takes in that a pod is nominated no more. That of a pod that was
 // placed or taken back ends with it here. A pod that was taken back may still lose
 // its nomination in the core, which learns of it later.
-func (pr *preemption) nominationEnded(e *core.NominationEnded) {
+func (pr *preemption) nominationEnded(e *core.ClaimEnded) {
 	p := pr.pods.byKey[e.Key]
 	switch {
 	case p == nil || p.nominated == "":
 	case p.nominated != e.Node:
 		pr.breach("the nomination of the pod %s to %s ended while %s makes room for it", e.Key, e.Node, p.nominated)
-	case e.Waits:
+	case e.Waits():
 		pr.counts.preemption.of(p.plan.Trigger).cleared++
 		pr.pods.unnominate(p)
 	}

@@ -16,15 +16,15 @@ type nomination struct {
 }
 
 // nominate notes a nomination.
-func (g *game) nominate(e *core.Nominated) {
+func (g *game) nominate(e *core.Claimed) {
 	g.target[string(e.Key)] = string(e.Node)
 	g.nominated[string(e.Key)] = nomination{string(e.Node), e.Plan.Trigger}
 	g.note("nominated %s to %s: %s", e.Key, e.Node, e.Reason)
 }
 
 // endNomination notes that one has ended. Of an ask that is placed it is known until then.
-func (g *game) endNomination(e *core.NominationEnded) {
-	if e.Waits {
+func (g *game) endNomination(e *core.ClaimEnded) {
+	if e.Waits() {
 		delete(g.nominated, string(e.Key))
 	}
 	g.note("not nominated %s: %s", e.Key, e.Reason)

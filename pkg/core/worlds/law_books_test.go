@@ -183,32 +183,37 @@ func (b *books) take(e core.Event) {
 	}
 }
 
-// takePromise books reservations and nominations.
+// takePromise books claims.
 func (b *books) takePromise(e core.Event) {
 	switch e := e.(type) {
-	case *core.Reserved:
-		b.must(b.asks[e.Key] != nil, "%s reserves and does not wait", e.Key)
-		b.must(b.reserved[e.Key] == "", "%s reserves twice", e.Key)
-		b.reserved[e.Key] = e.Node
-		b.nodes[e.Node].reserved[e.Key] = true
-	case *core.Unreserved:
-		b.must(b.reserved[e.Key] == e.Node, "%s has not reserved %s", e.Key, e.Node)
-		delete(b.reserved, e.Key)
-		delete(b.nodes[e.Node].reserved, e.Key)
-	case *core.Nominated:
-		b.must(b.asks[e.Key] != nil, "%s is nominated and does not wait", e.Key)
-		b.must(b.nominated[e.Key] == "", "%s is nominated twice", e.Key)
-		b.nominated[e.Key] = e.Node
-		b.nodes[e.Node].nominated[e.Key] = true
-		b.nodes[e.Node].promised.Add(e.Amounts)
-	case *core.NominationEnded:
-		b.must(b.nominated[e.Key] == e.Node, "%s is not nominated to %s", e.Key, e.Node)
-		delete(b.nominated, e.Key)
-		delete(b.nodes[e.Node].nominated, e.Key)
-		b.nodes[e.Node].promised.Sub(e.Amounts)
+	case *core.Claimed:
+		b.must(b.asks[e.Key] != nil, "%s claims room and does not wait", e.Key)
+		b.must(b.reserved[e.Key] == "" && b.nominated[e.Key] == "", "%s claims room twice", e.Key)
+		of, n := b.claimsOf(e.Plan != nil, e.Node)
+		of[e.Key], n[e.Key] = e.Node, true
+		if e.Plan != nil {
+			b.nodes[e.Node].promised.Add(e.Amounts)
+		}
+	case *core.ClaimEnded:
+		of, n := b.claimsOf(e.Nominated, e.Node)
+		b.must(of[e.Key] == e.Node, "%s has no claim on %s", e.Key, e.Node)
+		b.must(e.Reason != "", "the claim of %s ends for no reason", e.Key)
+		delete(of, e.Key)
+		delete(n, e.Key)
+		if e.Nominated {
+			b.nodes[e.Node].promised.Sub(e.Amounts)
+		}
 	default:
 		b.takeNode(e)
 	}
+}
+
+// claimsOf are the claims of all asks, and of those on a node, with evictions or without.
+func (b *books) claimsOf(nominated bool, node core.NodeID) (map[core.AllocationKey]core.NodeID, map[core.AllocationKey]bool) {
+	if nominated {
+		return b.nominated, b.nodes[node].nominated
+	}
+	return b.reserved, b.nodes[node].reserved
 }
 
 // takeNode books what happens to nodes and applications.

@@ -361,6 +361,9 @@ func (g *game) take(fx core.Effects) {
 	for _, e := range fx {
 		g.booked(e)
 		g.see(e)
+		if isTurn(e) {
+			continue
+		}
 		before := g.changed
 		g.changed = g.now
 		switch e := e.(type) {
@@ -377,14 +380,14 @@ func (g *game) take(fx core.Effects) {
 			g.place(string(e.Key), string(e.Node))
 		case *core.Ended:
 			g.end(string(e.Key))
-		case *core.Nominated:
+		case *core.Claimed:
 			g.nominate(e)
 		case *core.PreemptionPlanned:
 			g.target[string(e.Key)] = string(e.Node)
 			if e.Plan.Trigger == preemptor.Quota {
 				g.giveBack(e)
 			}
-		case *core.NominationEnded:
+		case *core.ClaimEnded:
 			g.endNomination(e)
 		case *core.EvictionRequested:
 			g.evict(e)
@@ -400,6 +403,18 @@ func (g *game) take(fx core.Effects) {
 			g.changed = before
 		}
 	}
+}
+
+// isTurn reports whether room is kept for an ask or not any more, and nothing is evicted for that. Such
+// claims go round for ever.
+func isTurn(e core.Event) bool {
+	switch e := e.(type) {
+	case *core.Claimed:
+		return e.Plan == nil
+	case *core.ClaimEnded:
+		return !e.Nominated
+	}
+	return false
 }
 
 func (g *game) note(format string, args ...any) {

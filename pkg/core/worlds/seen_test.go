@@ -21,8 +21,8 @@ func (g *game) see(e core.Event) {
 	switch e := e.(type) {
 	case core.Placed:
 		g.saw("a quorum runs", g.w.pod(string(e.Key)).Quorum != "")
-	case *core.Reserved:
-		g.saw("a node is kept", true)
+	case *core.Claimed:
+		g.saw("a node is kept", e.Plan == nil)
 	case *core.QueueAdded:
 		g.saw("a queue is made for an application", true)
 	case *core.ReleaseRequested:

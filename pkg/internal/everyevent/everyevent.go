@@ -4,6 +4,7 @@ package everyevent
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
@@ -22,8 +23,7 @@ func Events() []core.Event {
 		&core.EvictionRequested{Allocation: a}, &core.ReleaseRequested{Allocation: a}, &core.AllocationRejected{},
 		core.ForeignAdded{Allocation: a},
 		core.ForeignRemoved{Allocation: a},
-		&core.Reserved{Allocation: a}, &core.Unreserved{Allocation: a},
-		&core.Nominated{Allocation: a}, &core.NominationEnded{Allocation: a}, &core.PreemptionPlanned{},
+		&core.Claimed{Allocation: a, Plan: new(preemptor.Decision)}, &core.ClaimEnded{Allocation: a, Nominated: true, End: core.EndOfRoom}, &core.PreemptionPlanned{},
 		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &reports.AskWaits{Allocation: a},
 		&core.ApplicationReport{}, &core.QueueReport{}, &core.EvictionOverdue{Allocation: a}, &outcomes.VictimsWasted{},
 		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},

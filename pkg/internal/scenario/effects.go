@@ -26,10 +26,13 @@ func heard(event core.Event) string {
 		return fmt.Sprintf("released %s %s: %s", e.Key, terminations[e.Cause], e.Message)
 	case *core.AllocationRejected:
 		return fmt.Sprintf("rejected %s: %s", e.Key, e.Reason)
-	case *core.Nominated:
+	case *core.Claimed:
+		if e.Plan == nil {
+			return ""
+		}
 		return fmt.Sprintf("nominated %s to %s: %s", e.Key, e.Node, e.Reason)
-	case *core.NominationEnded:
-		if e.Waits {
+	case *core.ClaimEnded:
+		if e.Nominated && e.Waits() {
 			return fmt.Sprintf("not nominated %s: %s", e.Key, e.Text())
 		}
 	case *core.Unschedulable:
@@ -71,14 +74,16 @@ func (o *output) record(event core.Event) string {
 		return o.recordOf("ADD NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
 	case core.ForeignRemoved:
 		return o.recordOf("REMOVE NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
-	case *core.Reserved:
+	case *core.Claimed:
+		if e.Plan != nil {
+			return o.recordOf("ADD NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
+		}
 		return o.recordOf("ADD NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
-	case *core.Unreserved:
-		return o.recordOf("REMOVE NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
-	case *core.Nominated:
-		return o.recordOf("ADD NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
-	case *core.NominationEnded:
-		return o.recordOf("REMOVE NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
+	case *core.ClaimEnded:
+		if e.Nominated {
+			return o.recordOf("REMOVE NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
+		}
+		return o.recordOf("REMOVE NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, e.Reason)
 	case *core.EvictionRequested:
 		return o.recordOf("REMOVE ALLOC_PREEMPT", string(e.Key), string(e.Application), e.Amounts, e.Message)
 	case *core.AskReport:

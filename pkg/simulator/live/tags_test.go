@@ -38,7 +38,7 @@ workloads: [{name: w, queue: default, pods: 2, resources: {vcore: 1}, runs: 1m, 
 		return &core.Allocation{Key: key, Application: "w", Node: "n"}
 	}
 	assert.Equal(t, len(tagsOf("w/1", "")), 0)
-	observe(&core.Nominated{Allocation: of("w/1"), Node: "n", Plan: &preemptor.Decision{}})
+	observe(&core.Claimed{Allocation: of("w/1"), Node: "n", Plan: &preemptor.Decision{}})
 	assert.DeepEqual(t, tagsOf("w/1", ""), map[string]string{core.TagNominatedNode: "n"})
 	observe(core.Placed{Allocation: of("w/1")})
 	assert.Equal(t, len(tagsOf("w/1", "n")), 0)
