@@ -245,7 +245,8 @@ func (l *lawChecker) checkNode(o oracle, n *core.NodeView) error {
 		return fmt.Errorf("the node takes nothing new")
 	}
 	for _, held := range n.Reservations {
-		if held.Required && !l.advised && o.world.ask(held.Key) != nil {
+		other := o.world.ask(held.Key)
+		if held.Required && !l.advised && other != nil && o.keepsFrom(other, o.ask) {
 			return fmt.Errorf("the node is kept for %s", held.Key)
 		}
 	}

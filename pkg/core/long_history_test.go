@@ -1,0 +1,31 @@
+package core_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestLongHistories plays random histories for long, with all laws after each step.
+// HISTORIES="seed count steps" plays others.
+func TestLongHistories(t *testing.T) {
+	seed, count, steps := uint64(1), uint64(2), 2500
+	if text := os.Getenv("HISTORIES"); text != "" {
+		if _, err := fmt.Sscan(text, &seed, &count, &steps); err != nil {
+			t.Fatal("HISTORIES is not a seed, a count and how many steps: ", err)
+		}
+	}
+	for s := seed; s < seed+count; s++ {
+		h := newHistory(rand.New(rand.NewPCG(s, 83)))
+		for i := range steps {
+			done := h.step()
+			assert.NilError(t, h.broken, "seed %d, step %d", s, i)
+			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", s, i, done, done)
+			assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d: %T%+v", s, i, done, done)
+		}
+		h.settle(t)
+	}
+}
