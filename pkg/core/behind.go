@@ -52,7 +52,9 @@ func (a *attempts) take(amounts resources.Amounts, asks int64) int64 {
 
 // expect has costs worked out with these asks behind. Those that were worked out for others
 // are worked out again when one of them is the least, and at once where more asks might make
-// it less and more wait.
+// it less and more wait. Where they are of several sizes, fewer of a large one may let more of a small
+// one be served, and what they need in other proportions is no part of a bound: then another node may
+// cost a little less than the one that is taken for the least.
 func (p *costCache) expect(c *nodeCosts, behind []preemptor.Behind) {
 	more := len(behind) > len(c.behind)
 	for i := 0; !more && i < len(behind); i++ {

@@ -103,7 +103,7 @@ func (p *Partition) verifyCosts(c *nodeCosts) error {
 		switch {
 		case c.isKnown(&known) && (c.alike || known.expected == c.expected) && (fresh.cost != known.cost || fresh.status != known.status || fresh.shared != known.shared):
 			return fmt.Errorf("node %s was evaluated as %v and is %v", known.node.id, known, fresh)
-		case !c.isKnown(&known) && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
+		case !c.isKnown(&known) && c.alike && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
 			return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.id, known.cost, fresh.cost)
 		}
 	}

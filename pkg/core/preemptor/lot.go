@@ -255,8 +255,8 @@ func (b *Backlog) serve(ask resources.Amounts) int {
 const manyVictims = 16
 
 // LeastVictims is a lower bound of the victims for an ask and what waits behind it, for as
-// much as the ask, in parts of 1/2^20, if none holds more than the largest amounts. What waits
-// may be alike: of the size of the ask.
+// much as the ask, in parts of 1/2^20, if none holds more than the largest amounts and what waits
+// needs the kinds in the proportions of the ask. In others it may be a little above the least.
 func LeastVictims(ask, free, releasing, largest, step resources.Amounts) int64 {
 	least, short := int64(0), false
 	for i, asked := range ask {
