@@ -61,8 +61,13 @@ func (s *claims) countSlot(r *request, by int) {
 // promise keeps the quota too of an ask with a required node: evictions are on their way for it,
 // so that it has its quota when these have ended.
 func (s *claims) promise(r *request, n *node) {
-	if s.reserve(r, n); !r.keepsQuota() {
-		s.keepQuotaToo(r)
+	if s.reserve(r, n); r.keepsQuota() {
+		return
+	}
+	s.keepQuotaToo(r)
+	if r.wait.heldBy != nil && r.withoutRoom() == nil { // now it does not wait for what ends for equal asks
+		r.wait.heldBy = nil
+		s.changes.node(n, nodeRetry)
 	}
 }
 
