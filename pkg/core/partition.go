@@ -55,7 +55,7 @@ func NewPartition(options Options, config Config) *Partition {
 	p.kept = claims{backlog: b, counts: &p.counts, round: &p.round}
 	p.slots = slots{backlog: b, kept: &p.kept, predicates: &p.predicates}
 	p.evictions = evictions{backlog: b, counts: &p.counts}
-	p.renominations = renominations{backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates, unready: map[NodeID]*askSet{}}
+	p.renominations = renominations{backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates}
 	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, evaluationsMax}}
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
@@ -135,7 +135,7 @@ func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
 	if len(p.retries.excessNow) > 0 {
 		p.retries.endStep()
 	}
-	if p.renominations.ready.len() > 0 {
+	if p.renominations.due {
 		p.renominations.look()
 		p.react()
 	}

@@ -8,83 +8,57 @@ import (
 
 // renominations are asks that were nominated before a restart, as their tag says, until
 // it is known whether they can be nominated to the same node again. What was evicted for
-// them is leaving, so nothing is evicted for them now. Each waits in one of two places:
-//
-//	ready    if its node was ready when it was seen last; Schedule looks at it
-//	unready  by node, if its node is not known or takes nothing new yet
+// them is leaving, so nothing is evicted for them now. Those whose node is not known, or takes
+// nothing new yet, wait for it.
 type renominations struct {
 	*backlog
 	kept       *claims
 	evictions  *evictions
 	predicates *predicates
-	ready      askSet
-	unready    map[NodeID]*askSet
+	asks       askSet
+	due        bool // one is new, or a node is ready
 }
 
 // add takes an ask that is new and was nominated before.
 func (s *renominations) add(r *request) {
 	if r.Required == "" {
-		r.waiting().former = NodeID(r.Tags[TagNominatedNode])
-		s.ready.add(r)
+		r.waiting().former, s.due = NodeID(r.Tags[TagNominatedNode]), true
+		s.asks.add(r)
 	}
 }
 
 // drop forgets an ask that waits no more, or for other amounts.
 func (s *renominations) drop(r *request) {
-	if r.wait.former == "" {
-		return
+	if r.wait.former != "" {
+		s.asks.remove(r)
+		r.wait.former = ""
 	}
-	s.ready.remove(r)
-	if set := s.unready[r.wait.former]; set != nil && set.remove(r) {
-		delete(s.unready, r.wait.former)
-	}
-	r.wait.former = ""
 }
 
-// nodeReady has the asks looked at that wait for a node, if it is schedulable.
-func (s *renominations) nodeReady(n *node) {
-	set := s.unready[n.id]
-	if set == nil || !n.schedulable {
-		return
-	}
-	for r := range set.all {
-		s.ready.add(r)
-	}
-	delete(s.unready, n.id)
-}
+// nodeReady has the asks looked at if a node takes what is new.
+func (s *renominations) nodeReady(n *node) { s.due = s.due || n.schedulable && s.asks.len() > 0 }
 
 // look nominates asks again, the most important first. An ask that cannot be nominated
 // again waits like any other. Allocations may be adopted after the asks in the same step,
 // so this is not done on arrival.
 func (s *renominations) look() {
-	asks := s.ready.list()
-	s.ready = askSet{}
+	s.due = false
+	asks := s.asks.list()
 	slices.SortFunc(asks, func(a, b *request) int {
 		return a.rank().compare(b.rank())
 	})
 	for _, r := range asks {
 		n := s.findNode(r.wait.former)
 		if n == nil || !n.schedulable {
-			s.await(r)
 			continue
 		}
-		r.wait.former = ""
+		s.drop(r)
 		members{&s.ledger}.mayJoin(r)
 		s.evictions.countOnAll(n) // some were evicted for the ask, however long they take
 		if plan, ok := s.plan(r, n); ok {
 			s.kept.renominate(r, n, &plan)
 		}
 	}
-}
-
-// await has an ask wait for its node.
-func (s *renominations) await(r *request) {
-	set := s.unready[r.wait.former]
-	if set == nil {
-		set = &askSet{}
-		s.unready[r.wait.former] = set
-	}
-	set.add(r)
 }
 
 // plan is the plan for an ask and the node that it was nominated to, in which only those

@@ -15,29 +15,19 @@ func (v *verifier) preemption() {
 	}
 }
 
-// renominations checks that every ask is listed once that is to be nominated again, and
-// that it knows.
+// renominations checks that every ask is listed that is to be nominated again, and is looked at if its
+// node is ready.
 func (v *verifier) renominations() {
 	s := &v.p.renominations
-	listed := s.ready.len()
-	for r := range s.ready.all {
+	for r := range s.asks.all {
 		if r.wait == nil || r.wait.former == "" || v.p.requests[r.Key] != r {
 			v.breaks("%s is to be nominated again, and does not know", r.Key)
+		} else if n := v.p.findNode(r.wait.former); n != nil && n.schedulable && !s.due {
+			v.breaks("%s waits to be nominated again to node %s, which is ready", r.Key, n.id)
 		}
 	}
-	for id, set := range s.unready {
-		if n := v.p.findNode(id); set.len() == 0 || n != nil && n.schedulable {
-			v.breaks("%d asks wait for node %s to be nominated again", set.len(), id)
-		}
-		listed += set.len()
-		for r := range set.all {
-			if r.wait == nil || r.wait.former != id || v.p.requests[r.Key] != r {
-				v.breaks("%s waits for node %s to be nominated again, and does not know", r.Key, id)
-			}
-		}
-	}
-	if listed != v.renominated {
-		v.breaks("%d asks are to be nominated again and %d are listed", v.renominated, listed)
+	if s.asks.len() != v.renominated {
+		v.breaks("%d asks are to be nominated again and %d are listed", v.renominated, s.asks.len())
 	}
 }
 
