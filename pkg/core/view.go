@@ -307,7 +307,7 @@ var reasons = [...]string{
 
 	AwaitsPlaceholder: "waits for a placeholder of its task group",
 	AwaitsReplacement: "its placeholder is being released",
-	AwaitsGang:        "its whole gang does not fit",
+	AwaitsGang:        "its group cannot start",
 	UserLimit:         "user limit exceeded",
 	GroupLimit:        "group limit exceeded",
 	QueueApplications: "too many applications of a queue",

@@ -142,7 +142,7 @@ func TestPodGroupStartsWhole(t *testing.T) {
 		assert.DeepEqual(t, w.Booked(), []string{"train-1 -", "train-2 -"})
 		w.inGang("train", 3, 4)
 		assert.Equal(t, len(w.API.Bindings()), 0)
-		assert.Assert(t, strings.Contains(fmt.Sprint(w.Events()), "its whole gang does not fit"), "%v", w.Events())
+		assert.Assert(t, strings.Contains(fmt.Sprint(w.Events()), "its group cannot start"), "%v", w.Events())
 
 		w.AddPod("other", "cpu=1")
 		w.Advance(time.Second)

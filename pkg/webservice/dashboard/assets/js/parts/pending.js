@@ -27,7 +27,7 @@ export const reasons = {
   'no node has a resource kind of it': 'It asks for a kind of resource that no node has',
   'waits for a placeholder of its task group': 'It takes the place of one, and none is placed yet',
   'its placeholder is being released': 'It runs as soon as the placeholder has ended',
-  'its whole gang does not fit': 'Its gang starts with all its members or none',
+  'its group cannot start': 'So many of its gang or pod group start together, or none',
   'user limit exceeded': 'Its user would use more than its limit in a queue on its way to the root',
   'group limit exceeded': 'The group that its application counts for would use more than its limit in a queue',
   'too many applications of a queue': 'As many applications run in a queue as may',
