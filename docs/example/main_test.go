@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,4 +26,21 @@ func TestReadme(t *testing.T) {
 	_, program, found := strings.Cut(string(text), "\npackage main\n")
 	assert.Assert(t, found)
 	assert.Assert(t, strings.Contains(string(page), "```go\npackage main\n"+program+"```\n"), "README.md has another program than main.go")
+}
+
+// TestModules: a program that embeds the scheduler is linked with few modules beside those of the
+// scheduler-interface. Who wants metrics for Prometheus links it, others do not.
+func TestModules(t *testing.T) {
+	modules := func(of string) []string {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", of).Output()
+		assert.NilError(t, err)
+		list := strings.Fields(string(out))
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	theirs := modules("github.com/apache/yunikorn-scheduler-interface/lib/go/api")
+	ours := slices.DeleteFunc(modules("."), func(module string) bool { return slices.Contains(theirs, module) })
+	assert.DeepEqual(t, ours, []string{
+		"github.com/google/btree", "github.com/narwhal-scheduler/narwhal", "go.uber.org/multierr", "go.uber.org/zap", "go.yaml.in/yaml/v3",
+	})
 }

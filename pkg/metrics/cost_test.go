@@ -13,6 +13,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -139,7 +140,7 @@ func batch() core.Effects {
 func TestCountMakesNoGarbage(t *testing.T) {
 	m, effects := metrics.New(), batch()
 	assert.Equal(t, testing.AllocsPerRun(100, func() { m.Count("[rm]default", effects) }), 0.0)
-	assert.Equal(t, testing.AllocsPerRun(100, func() { m.Observe(metrics.Apply, time.Microsecond) }), 0.0)
+	assert.Equal(t, testing.AllocsPerRun(100, func() { m.Observe(stage.Apply, time.Microsecond) }), 0.0)
 }
 
 func BenchmarkCount(b *testing.B) {
@@ -160,6 +161,6 @@ func BenchmarkCount(b *testing.B) {
 func BenchmarkObserve(b *testing.B) {
 	m := metrics.New()
 	for b.Loop() {
-		m.Observe(metrics.Decision, 12*time.Microsecond)
+		m.Observe(stage.Decision, 12*time.Microsecond)
 	}
 }

@@ -19,7 +19,7 @@
 //
 //	metrics.go    Metrics: New, Watch, Gather, Handler
 //	counters.go   Count: the counters; count.go, from events to counters
-//	stage.go      Observe: histograms
+//	latencies.go  Observe: histograms of the stages that package stage names
 //	source.go     views, asked for with a bound on the wait
 //	page.go       the metrics made of views, and how their series are stored
 //	reading.go    a view to series: the partition; queues.go, nodes.go, asks.go

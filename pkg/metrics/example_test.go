@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
@@ -25,7 +26,7 @@ func Example() {
 	m := metrics.New()
 	m.Watch(s, s.Kinds())
 	m.Count("[rm]default", core.Effects{core.Placed{}, core.Placed{}})
-	m.Observe(metrics.Decision, 12*time.Microsecond)
+	m.Observe(stage.Decision, 12*time.Microsecond)
 
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

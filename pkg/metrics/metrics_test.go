@@ -19,6 +19,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -145,9 +146,9 @@ func populated(t testing.TB) *metrics.Metrics {
 		&core.Unschedulable{}, &core.NodeRemoved{}, &core.Reconfigured{}, nil,
 	})
 	m.CountUnanswered("[rm]default")
-	m.Observe(metrics.Decision, 3_000)
-	m.Observe(metrics.Decision, 40_000_000)
-	m.Observe(metrics.Callback, -5)
+	m.Observe(stage.Decision, 3_000)
+	m.Observe(stage.Decision, 40_000_000)
+	m.Observe(stage.Callback, -5)
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
 // slowViews are three partitions, of which two do not answer while a callback holds
@@ -106,7 +107,7 @@ func TestScrapesAtOnce(t *testing.T) {
 		for range 4 {
 			go func() {
 				m.Count("late", batch())
-				m.Observe(metrics.Predicate, time.Millisecond)
+				m.Observe(stage.Predicate, time.Millisecond)
 				_, err := m.Gather()
 				assert.Check(t, err)
 			}()

@@ -12,7 +12,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -70,9 +69,9 @@ type Config struct {
 	Events *events.History
 	// Archive, if set, keeps what all partitions have been.
 	Archive *archive.Archive
-	// Metrics, if set, counts what partitions do and how long that takes. Watch is
-	// left to the caller.
-	Metrics *metrics.Metrics
+	// Metrics, if set, counts what partitions do and how long that takes, as the Metrics of package
+	// metrics does, whose Watch is left to the caller.
+	Metrics Metrics
 
 	// Resolver finds the groups of users in partitions whose usergroupresolver.type is
 	// ldap; nil fails there. It is asked for applications that come without groups, by

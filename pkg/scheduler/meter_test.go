@@ -8,44 +8,41 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
 // Without metrics no clock is looked at.
 func TestNothingIsMeasuredWithoutMetrics(t *testing.T) {
 	assert.Assert(t, meter{}.now().IsZero())
-	assert.Assert(t, !meter{metrics.New()}.now().IsZero())
-	assert.Assert(t, meter{}.lap(metrics.Apply, time.Time{}).IsZero())
+	assert.Assert(t, !meter{&counted{}}.now().IsZero())
+	assert.Assert(t, meter{}.lap(stage.Apply, time.Time{}).IsZero())
 }
 
-// measured is how many stages were measured.
-func measured(t *testing.T, m meter) (laps uint64) {
-	t.Helper()
-	families, err := m.metrics.Gather()
-	assert.NilError(t, err)
-	for _, family := range families {
-		if family.GetName() != "narwhal_stage_seconds" {
-			continue
-		}
-		for _, one := range family.GetMetric() {
-			laps += one.GetHistogram().GetSampleCount()
-		}
-	}
-	return laps
+// counted is what was measured and counted, by one goroutine.
+type counted struct {
+	laps   int
+	panics map[string]int
 }
+
+func (c *counted) Observe(stage.Stage, time.Duration) { c.laps++ }
+func (c *counted) Count(string, core.Effects)         {}
+func (c *counted) CountPanic(callback string)         { c.panics[callback]++ }
+func (c *counted) CountUnanswered(string)             {}
 
 // One stage begins when the one before it ends.
 func TestALapIsTheEndAndTheBeginning(t *testing.T) {
-	m := meter{metrics.New()}
+	c := &counted{}
+	m := meter{c}
 	began := time.Now()
-	ended := m.lap(metrics.Apply, began)
+	ended := m.lap(stage.Apply, began)
 	assert.Assert(t, ended.After(began))
-	assert.Equal(t, measured(t, m), uint64(1))
+	assert.Equal(t, c.laps, 1)
 }
 
 // Each callback is measured once, as is the wait before those that are taken together.
 func TestCallbacksAreMeasured(t *testing.T) {
-	m := meter{metrics.New()}
+	c := &counted{}
+	m := meter{c}
 	x := newOutbox(m)
 	k := &keeper{}
 	d := &dispatcher{callback: k, allocationsMax: 1, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), meter: m, recorder: &recorder{}}
@@ -55,5 +52,5 @@ func TestCallbacksAreMeasured(t *testing.T) {
 	k.then = x.close // after the third
 	x.deliver(d)
 	assert.Equal(t, len(k.kept), 3)
-	assert.Equal(t, measured(t, m), uint64(1+3))
+	assert.Equal(t, c.laps, 1+3)
 }

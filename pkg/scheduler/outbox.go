@@ -6,7 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
 // A step is what a partition did at once.
@@ -125,7 +125,7 @@ func (x *outbox) take(spare []delivery) ([]delivery, bool) {
 	all := x.waiting
 	x.waiting = spare
 	if len(all) > 0 {
-		x.meter.took(metrics.OutboxWait, x.since)
+		x.meter.took(stage.OutboxWait, x.since)
 	}
 	return all, !x.closed
 }
@@ -192,7 +192,7 @@ func (x *outbox) deliver(d *dispatcher) {
 		began := d.meter.now()
 		for rest := batch; len(rest) > 0; {
 			n := d.deliver(rest)
-			began = d.meter.lap(metrics.Callback, began)
+			began = d.meter.lap(stage.Callback, began)
 			if !x.done(rest[:n]) {
 				return
 			}

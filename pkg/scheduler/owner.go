@@ -9,7 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
@@ -72,7 +72,7 @@ func (o *owner) run(before *owner) {
 			return
 		}
 		now := time.Now()
-		o.meter.took(metrics.InboxWait, since)
+		o.meter.took(stage.InboxWait, since)
 		o.handleAll(now, batches)
 		spare = emptied(batches)
 		if o.retired {
@@ -128,7 +128,7 @@ func (o *owner) schedule(now time.Time) (more bool) {
 	}
 	began := o.meter.now()
 	effects, more := o.partition.Schedule(now)
-	o.meter.took(metrics.Decision, began)
+	o.meter.took(stage.Decision, began)
 	o.tell(now, o.reports.Scheduled(now, effects))
 	if !more {
 		o.untried.Store(0)
@@ -209,7 +209,7 @@ func (o *owner) apply(now time.Time, c core.Command) {
 	}
 	effects := o.partition.Apply(now, c)
 	o.tell(now, o.reports.Observe(now, effects))
-	o.began = o.meter.lap(metrics.Apply, o.began)
+	o.began = o.meter.lap(stage.Apply, o.began)
 }
 
 // tell hands the effects of a step over to the outbox and remembers which nodes

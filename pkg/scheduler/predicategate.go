@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
 // errEnding refuses every node while a partition ends. What is still decided then is
@@ -119,7 +119,7 @@ func (g *predicateGate) predicates(allocation core.AllocationKey, node core.Node
 	if g.several != nil {
 		return g.predicatesOn(allocation, []core.NodeID{node}, allocate)[0]
 	}
-	defer g.meter.took(metrics.Predicate, now)
+	defer g.meter.took(stage.Predicate, now)
 	if len(g.args) == 0 {
 		g.args = make([]si.PredicatesArgs, argsMax)
 	}

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
 // errStillRefused is the answer of a resource manager that says yes or no.
@@ -106,7 +106,7 @@ func (g *predicateGate) feasibleOn(allocation core.AllocationKey, nodes []core.N
 // predicatesOn asks about several nodes, or about one in place of Predicates. If there is
 // no answer, or not one for each node, all are refused.
 func (g *predicateGate) predicatesOn(allocation core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
-	defer g.meter.took(metrics.Predicate, g.meter.now())
+	defer g.meter.took(stage.Predicate, g.meter.now())
 	args := &PredicatesOnNodesArgs{AllocationKey: string(allocation), NodeIDs: textsOf(nodes), Allocate: allocate}
 	var answers []error
 	err := g.ask("PredicatesOnNodes", func() error {

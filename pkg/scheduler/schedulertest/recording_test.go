@@ -11,6 +11,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -118,7 +119,7 @@ func TestStagesAreMeasured(t *testing.T) {
 			}
 		}
 		assert.Equal(t, placed, 1.0)
-		for stage := range metrics.Stage(metrics.Stages) {
+		for stage := range stage.Stage(stage.Stages) {
 			assert.Assert(t, measured[stage.String()] > 0, "%s is not measured: %v", stage, measured)
 		}
 	})
