@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 }
 
 // TestModules: a program that embeds the scheduler is linked with few modules beside those of the
-// scheduler-interface. Who wants metrics for Prometheus links it, others do not.
+// scheduler-interface. Prometheus is linked by a program that wants its metrics, and by no other.
 func TestModules(t *testing.T) {
 	modules := func(of string) []string {
 		out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", of).Output()

@@ -1,5 +1,5 @@
 // Package stage names the stages of scheduling whose time is measured. It is apart from package
-// metrics, so that who measures needs nothing of Prometheus.
+// metrics, so that what measures needs nothing of Prometheus.
 package stage
 
 // Stage is a part of the way from a request to its answer.
