@@ -158,10 +158,7 @@ func TestRandomHistoriesWithDynamicQueues(t *testing.T) {
 	for seed := range uint64(400) {
 		h := newPlacedHistory(rand.New(rand.NewPCG(seed, 20)))
 		for i := range 160 {
-			done := h.step()
-			assert.NilError(t, h.broken, "seed %d, step %d", seed, i)
-			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
-			assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d: %T%+v", seed, i, done, done)
+			h.lawful(t, seed, i)
 		}
 		came.look(h.p.View().Root)
 		h.settle(t)

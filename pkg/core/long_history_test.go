@@ -21,11 +21,18 @@ func TestLongHistories(t *testing.T) {
 	for s := seed; s < seed+count; s++ {
 		h := newHistory(rand.New(rand.NewPCG(s, 83)))
 		for i := range steps {
-			done := h.step()
-			assert.NilError(t, h.broken, "seed %d, step %d", s, i)
-			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", s, i, done, done)
-			assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d: %T%+v", s, i, done, done)
+			h.lawful(t, s, i)
 		}
 		h.settle(t)
 	}
+}
+
+// lawful is a step after which all laws must hold.
+func (h *history) lawful(t *testing.T, seed uint64, i int) (done any) {
+	t.Helper()
+	done = h.step()
+	assert.NilError(t, h.broken, "seed %d, step %d", seed, i)
+	assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
+	assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d: %T%+v", seed, i, done, done)
+	return done
 }

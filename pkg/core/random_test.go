@@ -356,10 +356,7 @@ func TestRandomHistories(t *testing.T) {
 	for seed := range uint64(1000) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 		for i := range 160 {
-			done := h.step()
-			assert.NilError(t, h.broken, "seed %d, step %d", seed, i)
-			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
-			assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d: %T%+v", seed, i, done, done)
+			h.lawful(t, seed, i)
 		}
 		h.settle(t)
 		for what, count := range h.asked {

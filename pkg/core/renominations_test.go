@@ -38,10 +38,7 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 12)))
 		h.tags = rand.New(rand.NewPCG(seed, 13))
 		for i := range 160 {
-			done := h.step()
-			assert.NilError(t, h.broken, "seed %d, step %d", seed, i)
-			assert.NilError(t, h.p.Verify(), "seed %d, step %d: %T%+v", seed, i, done, done)
-			assert.NilError(t, h.p.VerifyAttempts(), "seed %d, step %d: %T%+v", seed, i, done, done)
+			done := h.lawful(t, seed, i)
 			fx, _ := done.(core.Effects)
 			for _, e := range fx {
 				if n, is := e.(*core.Claimed); is && n.Plan != nil {
