@@ -19,7 +19,7 @@ func TestLongHistories(t *testing.T) {
 		}
 	}
 	for s := seed; s < seed+count; s++ {
-		h := newHistory(rand.New(rand.NewPCG(s, 83)))
+		h := newMixedHistory(rand.New(rand.NewPCG(s, 83)), byte(s))
 		for i := range steps {
 			h.lawful(t, s, i)
 		}

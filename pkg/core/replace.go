@@ -177,4 +177,5 @@ func (p cycle) giveUp(g *taskGroup, r *request) {
 	gangs(p).dismiss(placeholder, CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
 	r.wait.larger = true
 	gangs(p).let(g, r)
+	p.changes.taskGroup(g) // the next one may wait for the placeholder, if it was to end before
 }
