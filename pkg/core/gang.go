@@ -270,7 +270,7 @@ func (m members) pair(r, placeholder *request) (told bool) {
 	m.offer(placeholder, true)
 	r.taskGroup().held.remove(r)
 	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
-	m.touch(placeholder.node)
+	m.touch(placeholder.node, 0)
 	m.changes.application(r.application, 0)
 	return told
 }
@@ -284,16 +284,16 @@ func (m members) part(r *request) {
 	}
 	r.wait.pair, with.ask = nil, nil
 	m.offer(with.placeholder, true)
-	m.touch(with.placeholder.node)
+	m.touch(with.placeholder.node, nodeYields) // it may be a victim again
 	m.changes.application(r.application, 0)
 }
 
 // touch notes that what may be evicted on a node has changed.
-func (m members) touch(n *node) {
+func (m members) touch(n *node, what nodeChange) {
 	if n != nil {
 		n.view = nil
 		n.revision++
-		m.changes.node(n, 0)
+		m.changes.node(n, what)
 	}
 }
 
