@@ -140,6 +140,7 @@ func (m members) enroll(r *request) {
 	}
 	if r.Placeholder {
 		g := app.gang.groups[at]
+		m.regrouped++
 		if g.made++; g.made == 1 {
 			g.least = r.Amounts
 		}
@@ -173,6 +174,12 @@ func (m members) resize(r *request, to resources.Amounts) {
 		total[i] = max(total[i], 0)
 	}
 	r.application.gang.total = total
+}
+
+// lost counts a placeholder that ended, and no ask took its place.
+func (m members) lost(g *taskGroup) {
+	g.timedOut++
+	m.regrouped++
 }
 
 // left is how many placeholders there are whose place no ask has.

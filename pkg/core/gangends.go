@@ -26,7 +26,7 @@ func (p gangs) expire(app *application) {
 			continue
 		}
 		if g := r.taskGroup(); g != nil && r.Placeholder {
-			g.timedOut++
+			members{&p.ledger}.lost(g)
 		}
 		p.tell(&ReleaseRequested{r.Allocation, CauseTimedOut, why})
 		commands(p).endAsk(r, CauseTimedOut)
@@ -43,7 +43,7 @@ func (p gangs) closed(r *request, n *node) {
 	}
 	with := r.pair()
 	if with == nil || with.ask == nil {
-		g.timedOut++
+		members{&p.ledger}.lost(g)
 		return
 	}
 	ask, target, fits := with.ask, n, !n.gone
@@ -51,7 +51,7 @@ func (p gangs) closed(r *request, n *node) {
 		target, fits = c.node, ask.Amounts.FitsIn(c.node.freeFor(ask))
 	}
 	if !fits {
-		g.timedOut++
+		members{&p.ledger}.lost(g)
 		p.kept.rejoin(ask)
 		return
 	}

@@ -155,6 +155,7 @@ func (m members) enterGroup(r *request) {
 	}
 	if g.least != least {
 		g.least = least
+		m.regrouped++
 		m.changes.group(g)
 	}
 }

@@ -87,6 +87,7 @@ func (p groups) retag(r *request) {
 	if g != nil && g.name == name {
 		if g.least != least {
 			g.least, g.waits = least, false
+			p.regrouped++
 			p.changes.group(g)
 		}
 		return

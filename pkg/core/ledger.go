@@ -31,7 +31,7 @@ type ledger struct {
 	requests     map[AllocationKey]*request
 	together     map[string]*group     // that have members
 	holder       *group                // for which room is kept; nil if there is none
-	regrouped    uint64                // counts how often any group lost or won a member that stays
+	regrouped    uint64                // counts changes of how many members of any group stay, or must run
 	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
 	unplacedView []*Allocation         // the same by key; nil if that is not known
 	absent       map[NodeID]*askSet    // asks whose required node is not known

@@ -37,8 +37,8 @@ func (in *victimInput) setOn(on *preemptor.Node) {
 	on.On, on.Floors = in.candidates, in.usedFloors()
 }
 
-// A groupedCandidate is a candidate, by its place, of a group that does not run in vain. Of so many
-// as are spare the others need none.
+// A groupedCandidate is a candidate, by its place, of a group. Of so many as are spare the others need
+// none: of one that runs in vain anyhow, of any.
 type groupedCandidate struct {
 	at          int
 	group       string
@@ -47,12 +47,14 @@ type groupedCandidate struct {
 
 // addGrouped notes the group of the candidate that comes next.
 func (in *victimInput) addGrouped(r *request) {
-	if r.eviction != nil {
+	if r.eviction != nil || r.startsWith == nil {
 		return
 	}
-	if group, stay, least := r.mustRun(); least > 1 && stay >= least {
-		in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), group, stay, stay - least})
+	group, stay, least := r.mustRun()
+	if least <= 1 || stay < least {
+		least = 0
 	}
+	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), group, stay, stay - least})
 }
 
 // markGroups marks the candidates without which their group runs in vain. Of each group the least
