@@ -57,16 +57,37 @@ func mixedNodes(nodes, pods int) (list []mixNode) {
 	return list
 }
 
+// sizesOfAsks has as much wait as a quarter of what runs holds on nodes with pods of three sizes:
+// equal asks, or asks of three sizes.
+func sizesOfAsks(nodes int, sizes int64, byGuarantee bool) mix {
+	m := mix{size: 2, asks: int64(nodes) / sizes, byGuarantee: byGuarantee, nodes: mixedNodes(nodes, 4)}
+	for i := range m.asks {
+		m.sizes = append(m.sizes, 2+i*7%sizes)
+	}
+	return m
+}
+
+// TestABacklogTakesTheLargest has as many victims of four units as asks need, and no others: half as
+// many as equal asks of two, and three for each four asks of two, three and four.
+func TestABacklogTakesTheLargest(t *testing.T) {
+	for _, byGuarantee := range []bool{false, true} {
+		for sizes, victims := range map[int64]int{1: 100, 3: 50} {
+			t.Run(fmt.Sprintf("guarantee=%t/sizes=%d", byGuarantee, sizes), func(t *testing.T) {
+				m := sizesOfAsks(200, sizes, byGuarantee)
+				o := m.play(t, true)
+				assert.Equal(t, o.served, m.asks)
+				assert.Equal(t, o.victims, victims)
+			})
+		}
+	}
+}
+
 // BenchmarkBacklog measures decisions for asks that share victims, equal ones and others.
 func BenchmarkBacklog(b *testing.B) {
 	for _, byGuarantee := range []bool{false, true} {
 		for _, sizes := range []int64{1, 3} {
 			b.Run(fmt.Sprintf("guarantee=%t/sizes=%d", byGuarantee, sizes), func(b *testing.B) {
-				m := mix{size: 2, asks: 5000 / sizes, byGuarantee: byGuarantee, nodes: mixedNodes(5000, 4)}
-				for i := range m.asks {
-					m.sizes = append(m.sizes, 2+i*7%sizes)
-				}
-				benchmarkBacklog(b, m)
+				benchmarkBacklog(b, sizesOfAsks(5000, sizes, byGuarantee))
 			})
 		}
 	}
