@@ -275,7 +275,7 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 		return nodeCost{node: n, cost: cost, status: insufficient}
 	}
 	served := p.planner.Served()
-	return nodeCost{node: n, cost: cost, status: sufficient, shared: served.Asks > 1, bounded: served.All, expected: c.expected, batch: uint32(p.batch)}
+	return nodeCost{node: n, cost: cost, status: sufficient, shared: served.Asks > 1, bounded: served.All, expected: c.expected}
 }
 
 // outOfReach is why no room can be made on a node whatever runs there, or

@@ -58,14 +58,6 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	switch {
 	case found.best != nil:
 	case len(quota) > 0 && !a.under.canFree(func() bool { return a.canFree(c, quota) }):
-	case len(quota) == 0 && !a.predicates.any():
-		best, ok := a.leastCost(c)
-		switch {
-		case !ok:
-			return PreemptionAttempt{}, busy
-		case best != nil:
-			found.best = a.dryRun(c, r, best, nil)
-		}
 	default:
 		if result := a.planAll(c, r, quota, &found); result != waits {
 			return PreemptionAttempt{}, result
@@ -119,25 +111,6 @@ func (a *attempts) fitsKept(r *request) bool {
 // is asked, which takes its time: a cheaper one may then be missed, but none is lost.
 const candidateNodesMax = 16
 
-// leastCost is the node where room costs least in amounts alone; nil if there is none. It is
-// false if that has to wait. Where an attempt goes on, other things than the node may have
-// changed what was worked out, so that is done again for the best.
-func (a *attempts) leastCost(c *nodeCosts) (least *node, ok bool) {
-	for {
-		best, ok := a.costs.best(c)
-		if best == nil {
-			return nil, ok
-		}
-		if !c.goesOn || best.batch == uint32(a.batch) || a.options.Budgets == nil && !c.moved && !c.broken {
-			return best.node, true
-		}
-		if a.costs.left <= 0 {
-			return nil, false
-		}
-		a.costs.renew(c, best.node)
-	}
-}
-
 // planAll plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or has to go on later. Nodes where a plan failed
@@ -181,8 +154,8 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *can
 		if !a.planFor(c, r, top.node, quota, found) {
 			return paused
 		}
-		if found.count > 0 && top.cost == leastOfAll && !asks {
-			break // the victims free quota only, and this is the least cost of that
+		if found.count > 0 && top.cost == leastOfAll && !asks || found.best != nil && found.best.plan.Cost.Compare(top.cost) <= 0 {
+			break // either the victims free quota only, and this is the least cost of that, or no other costs less
 		}
 	}
 	return waits

@@ -74,7 +74,6 @@ type nodeCost struct {
 	// Bounded says that they might be worth more if more waited.
 	shared, bounded bool
 	expected        uint32
-	batch           uint32 // in which it was worked out
 }
 
 // nodeStatus is what is known of a node.
