@@ -56,41 +56,31 @@ func (a *attempts) take(amounts resources.Amounts, asks int64) int64 {
 // one be served, and what they need in other proportions is no part of a bound: then another node may
 // cost a little less than the one that is taken for the least.
 func (p *costCache) expect(c *nodeCosts, behind []preemptor.Behind) {
-	more := len(behind) > len(c.behind)
-	for i := 0; !more && i < len(behind); i++ {
-		more = behind[i].Asks > c.behind[i].Asks || !behind[i].Amounts.Equal(c.behind[i].Amounts)
-	}
-	p.step = append(p.step[:0], c.step...)
-	if !c.follow(behind) || !more && c.step.Equal(p.step) {
+	equal := func(a, b preemptor.Behind) bool { return a.Asks == b.Asks && a.Amounts.Equal(b.Amounts) }
+	if c.step != nil && slices.EqualFunc(c.behind, behind, equal) {
 		return
 	}
-	all := !c.step.Equal(p.step)
+	more, step := len(behind) > len(c.behind), append(p.step[:0], c.class.amounts...)
+	c.alike = true
+	for i, b := range behind {
+		more = more || b.Asks > c.behind[i].Asks || !b.Amounts.Equal(c.behind[i].Amounts)
+		if !b.Amounts.Equal(c.class.amounts) {
+			c.alike = false
+			stepBy(&step, b.Amounts)
+		}
+	}
+	all := !step.Equal(c.step)
+	c.behind, c.step, p.step = append(c.behind[:0], behind...), step, c.step
+	c.expected++
 	var again []*node
 	for i := range c.heap {
-		if all || c.heap[i].bounded {
+		if all || more && c.heap[i].bounded {
 			again = append(again, c.heap[i].node)
 		}
 	}
 	for _, n := range again {
 		p.reset(c, n)
 	}
-}
-
-// follow notes which asks are behind. It is false if these are known.
-func (c *nodeCosts) follow(behind []preemptor.Behind) bool {
-	equal := func(a, b preemptor.Behind) bool { return a.Asks == b.Asks && a.Amounts.Equal(b.Amounts) }
-	if c.step != nil && slices.EqualFunc(c.behind, behind, equal) {
-		return false
-	}
-	c.behind, c.step, c.alike = append(c.behind[:0], behind...), append(c.step[:0], c.class.amounts...), true
-	c.expected++
-	for _, b := range behind {
-		if !b.Amounts.Equal(c.class.amounts) {
-			c.alike = false
-			stepBy(&c.step, b.Amounts)
-		}
-	}
-	return true
 }
 
 // stepBy has a step divide what another ask needs as well.
@@ -113,22 +103,19 @@ func (c *nodeCosts) isKnown(of *nodeCost) bool {
 // unowed are the kinds of which nothing is freed by a guarantee for the asks behind: those
 // that no guarantee of the queues names.
 func (p *costCache) unowed(k preemptionKey) (kinds []resources.Kind) {
+	if k.trigger != preemptor.Guarantee {
+		return nil
+	}
 	for i, configured := range p.configured {
-		if kind := resources.Kind(i); k.trigger == preemptor.Guarantee && configured > 0 && !k.isGuaranteed(kind) {
+		kind, q := resources.Kind(i), k.leaf
+		for q != nil && q.guaranteed.Of(kind) <= 0 {
+			q = q.parent
+		}
+		if configured > 0 && q == nil {
 			kinds = append(kinds, kind)
 		}
 	}
 	return kinds
-}
-
-// isGuaranteed reports whether any of a kind is guaranteed to a queue of the asks.
-func (k *preemptionKey) isGuaranteed(kind resources.Kind) bool {
-	for q := k.leaf; q != nil; q = q.parent {
-		if q.guaranteed.Of(kind) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // largestHeld is the most of each kind that one own allocation holds.

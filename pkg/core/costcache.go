@@ -1,6 +1,7 @@
 package core
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -79,34 +80,27 @@ func (p *costCache) of(key preemptionKey, behind []preemptor.Behind) *nodeCosts 
 // add begins the costs of a key.
 func (p *costCache) add(key preemptionKey, behind []preemptor.Behind) *nodeCosts {
 	p.makeSpace()
-	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}, seen: p.generation}
-	c.unowed = p.unowed(key)
-	c.follow(behind)
+	c := &nodeCosts{costMemory: p.spare, seen: p.generation}
+	p.spare = costMemory{}
 	if p.known == nil {
 		p.known = map[preemptionKey]*nodeCosts{}
 	}
 	p.known[key] = c
-	c.deficitsChanged()
-	c.costMemory, p.spare = p.spare, costMemory{}
 	c.heap = slices.Grow(c.heap, p.nodes.Len())
-	for n := range p.allNodes {
-		c.heap = append(c.heap, nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
-	}
-	c.begin()
+	p.begin(c, key, behind, p.allNodes)
+	c.deficitsChanged()
 	return c
 }
 
-// among are the costs of some nodes alone.
-func (p *costCache) among(key preemptionKey, nodes []*node, behind []preemptor.Behind) *nodeCosts {
-	c := &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}
-	c.unowed = p.unowed(key)
-	c.follow(behind)
-	for _, n := range nodes {
-		if !n.gone {
-			c.put(nodeCost{node: n, cost: p.lowerBound(c, n), status: notEvaluated})
+// begin has costs begin with nodes of which nothing is known.
+func (p *costCache) begin(c *nodeCosts, key preemptionKey, behind []preemptor.Behind, nodes iter.Seq[*node]) {
+	c.preemptionKey, c.relations, c.unowed = key, map[*queue]*relation{}, p.unowed(key)
+	p.expect(c, behind)
+	for n := range nodes {
+		if !n.gone { // another node may have its slot
+			p.reset(c, n)
 		}
 	}
-	return c
 }
 
 // refresh takes into account what has changed since the costs were last used.

@@ -1,9 +1,6 @@
 package core
 
-import (
-	"maps"
-	"slices"
-)
+import "maps"
 
 // costLimits bound how many keys are kept, and how many nodes of all of them stand in heaps. Of a
 // node that does not only the status is known, which takes a part of the space. What was not used
@@ -39,11 +36,4 @@ func (p *costCache) makeSpace() {
 		delete(p.known, oldest.preemptionKey)
 		p.spare = costMemory{oldest.heap[:0], oldest.at[:0], oldest.status[:0]}
 	}
-}
-
-// zeros are so many of them, in the memory of a slice where that is enough.
-func zeros[T any](memory []T, count int) []T {
-	memory = slices.Grow(memory[:0], count)[:count]
-	clear(memory)
-	return memory
 }

@@ -141,23 +141,6 @@ func (c *nodeCosts) down(i int) {
 	}
 }
 
-// begin puts the nodes of the heap in order, of which none is evaluated.
-func (c *nodeCosts) begin() {
-	slots := int32(0)
-	for i := range c.heap {
-		slots = max(slots, c.heap[i].node.slot+1)
-	}
-	c.at, c.status = zeros(c.at, int(slots)), zeros(c.status, int(slots))
-	for i := range c.heap {
-		c.at[c.heap[i].node.slot] = int32(i + 1)
-		c.status[c.heap[i].node.slot] = notEvaluated
-	}
-	c.counts = [statuses]int{notEvaluated: len(c.heap)}
-	for i := len(c.heap)/2 - 1; i >= 0; i-- {
-		c.down(i)
-	}
-}
-
 // find is the place of a node in the heap.
 func (c *nodeCosts) find(n *node) (int, bool) {
 	if int(n.slot) >= len(c.at) {

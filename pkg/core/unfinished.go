@@ -1,6 +1,10 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
 
 // An unfinished attempt is what an attempt has found out that goes on in a later batch,
 // since one batch looks at so many nodes only. Nothing is worked out twice unless its node
@@ -55,7 +59,8 @@ func (u *unfinished) failedBy(t preemptor.Trigger) bool {
 func (a *attempts) amongChanged(key preemptionKey, nodes []*node, behind []preemptor.Behind) *nodeCosts {
 	u := a.under
 	if u.among == nil || u.among.preemptionKey != key {
-		u.among = a.costs.among(key, nodes, behind)
+		u.among = &nodeCosts{}
+		a.costs.begin(u.among, key, behind, slices.Values(nodes))
 	} else {
 		a.costs.refreshAmong(u.among, nodes, u.upTo)
 	}
