@@ -71,7 +71,9 @@ func (p *costCache) expect(c *nodeCosts, behind []preemptor.Behind) {
 	}
 	all := !step.Equal(c.step)
 	c.behind, c.step, p.step = append(c.behind[:0], behind...), step, c.step
-	c.expected++
+	if c.expected++; !all && !more {
+		return
+	}
 	var again []*node
 	for i := range c.heap {
 		if all || more && c.heap[i].bounded {

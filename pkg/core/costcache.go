@@ -226,6 +226,31 @@ func (p *costCache) best(c *nodeCosts) (least *nodeCost, ok bool) {
 	return &c.heap[0], true
 }
 
+// cheapest are the nodes from that where room costs least on. It ends early, and is late then, if
+// what the next costs has to be worked out later.
+func (p *costCache) cheapest(c *nodeCosts, late *bool) iter.Seq[nodeCost] {
+	return func(yield func(nodeCost) bool) {
+		var taken []nodeCost
+		defer func() {
+			for _, t := range taken {
+				c.put(t)
+			}
+		}()
+		for {
+			next, ok := p.best(c)
+			if *late = !ok; next == nil {
+				return
+			}
+			top := *next
+			if !yield(top) {
+				return
+			}
+			taken = append(taken, top)
+			c.drop(top.node)
+		}
+	}
+}
+
 // renew works out what room on a node costs as things are.
 func (p *costCache) renew(c *nodeCosts, n *node) {
 	p.work.NodeCosts++

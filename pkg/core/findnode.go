@@ -119,28 +119,15 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *can
 	if !a.planAgain(c, r, quota, found) {
 		return paused
 	}
-	var tried []nodeCost
-	defer func() {
-		for _, t := range tried {
-			c.put(t)
-		}
-	}()
-	asks := a.predicates.any()
-	for !asks || found.count < candidateNodesMax {
-		if a.under.isEnough() {
-			break
-		}
-		next, ok := a.costs.best(c)
-		if !ok {
-			return busy
-		}
-		if next == nil || found.best != nil && next.cost.Compare(found.best.plan.Cost) >= 0 {
-			break
-		}
-		top := *next
-		tried = append(tried, top)
-		c.drop(top.node)
+	asks, late := a.predicates.any(), false
+	isEnough := func() bool { return asks && found.count >= candidateNodesMax || a.under.isEnough() }
+	if isEnough() {
+		return waits
+	}
+	for top := range a.costs.cheapest(c, &late) {
 		switch {
+		case found.best != nil && top.cost.Compare(found.best.plan.Cost) >= 0:
+			return waits
 		case a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}):
 			found.refused++
 			continue
@@ -151,29 +138,39 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *can
 		case a.costs.left <= 0:
 			return busy
 		}
-		if !a.planFor(c, r, top.node, quota, found) {
+		planned := a.planFor(c, r, top.node, quota)
+		if planned == nil {
 			return paused
 		}
-		if found.count > 0 && top.cost == leastOfAll && !asks || found.best != nil && found.best.plan.Cost.Compare(top.cost) <= 0 {
-			break // either the victims free quota only, and this is the least cost of that, or no other costs less
+		found.add(planned)
+		switch isBest := found.best == planned; {
+		case found.best != nil && found.best.plan.Cost.Compare(top.cost) <= 0:
+			return waits // no other costs less
+		case found.count > 0 && top.cost == leastOfAll && !asks:
+			return waits // the victims free quota only, and this is the least cost of that
+		case planned.plan.Cost.Feasible():
+			a.under.note(top.node, isBest)
 		}
+		if isEnough() {
+			return waits
+		}
+	}
+	if late {
+		return busy
 	}
 	return waits
 }
 
-// planFor plans for one node. It is false if questions to the resource manager have to wait.
-func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota quotaNeed, found *candidateNodes) bool {
+// planFor plans for one node. It is nil if questions to the resource manager have to wait.
+func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota quotaNeed) *candidateNode {
 	planned := a.dryRun(c, r, n, quota)
 	if a.predicates.paused {
-		return false
+		return nil
 	}
 	cost := 1 + len(a.costs.input.candidates)/perEvaluation + a.costs.stepsTaken()
 	a.costs.left -= cost
 	a.under.planned += cost
-	if found.add(planned); planned.plan.Cost.Feasible() {
-		a.under.note(n, found.best == planned)
-	}
-	return true
+	return planned
 }
 
 // planAgain plans again for the best node of an attempt that goes on. If that has changed, or
@@ -209,9 +206,6 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *c
 	if a.options.Simulate != nil || a.options.Feasible != nil {
 		on.Fits, on.AwaitsQuota = a.predicates.simulation(r, n), r.withoutRoom() != nil
 	}
-	if a.options.Simulate != nil && len(c.behind) > 0 {
-		on.FitsBeside = a.predicates.beside(r, n)
-	}
 	found, chosen := &candidateNode{node: n}, false
 	if a.options.SelectVictims != nil {
 		found.plan, chosen = a.selectVictims(c, r, n, on)
@@ -220,6 +214,10 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *c
 		ask := c.askOf(r)
 		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.expectedBefore) {
 			found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
+			if found.plan.Together.Asks > 0 && a.options.Simulate != nil && a.predicates.besideVictims(r, n, found.plan.Victims) != nil {
+				ask.Behind = nil
+				found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
+			}
 		}
 	}
 	if !a.predicates.paused && !found.plan.Cost.Feasible() {

@@ -30,9 +30,18 @@ func (a *attempts) planBeside(c *nodeCosts, r *request) (*candidateNode, outcome
 	if !c.mayShare() {
 		return nil, waits
 	}
-	nodes, ok := a.cheapest(c, r)
+	var nodes []*node
+	late := false
+	for top := range a.costs.cheapest(c, &late) {
+		if !a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}) {
+			nodes = append(nodes, top.node)
+		}
+		if len(nodes) == sharedNodesMax {
+			break
+		}
+	}
 	switch {
-	case !ok:
+	case late:
 		return nil, busy
 	case len(nodes) < 2:
 		return nil, waits
@@ -72,29 +81,6 @@ func (c *nodeCosts) mayShare() bool {
 	return false
 }
 
-// cheapest are the nodes where room costs least. It is false if that has to be worked out later.
-func (a *attempts) cheapest(c *nodeCosts, r *request) (nodes []*node, ok bool) {
-	var taken []nodeCost
-	defer func() {
-		for _, t := range taken {
-			c.put(t)
-		}
-	}()
-	for len(nodes) < sharedNodesMax {
-		next, ok := a.costs.best(c)
-		if !ok || next == nil {
-			return nodes, ok
-		}
-		taken = append(taken, *next)
-		n := next.node
-		c.drop(n)
-		if !a.predicates.attempt.hopelessNow(n, failedPlan{r.application.queue, c.trigger}) {
-			nodes = append(nodes, n)
-		}
-	}
-	return nodes, true
-}
-
 // other is an ask that waits with one in its queue; nil if there is none.
 func (r *request) other() *request {
 	for _, leaf := range r.application.queue.waitSet.alike(nil, r.class, 2) {
@@ -109,30 +95,26 @@ func (r *request) other() *request {
 	return nil
 }
 
-// beside is the question of an attempt whether another ask may run on a node beside an
-// equal one, without some allocations.
-func (p *predicates) beside(r *request, n *node) func([]string) error {
+// besideVictims asks whether another ask may run on a node beside an equal one, without what ends
+// there and some victims.
+func (p *predicates) besideVictims(r *request, n *node, victims []preemptor.Victim) error {
 	other, c := r.other(), r.class
-	if other == nil {
+	switch {
+	case other == nil:
 		return nil
+	case c.alone >= aloneMax:
+		return errAlone
 	}
-	return func(removed []string) error {
-		key := "beside\x00" + strings.Join(removed, "\x00")
-		if err, known := p.attempt.about(n).fits[key]; known {
-			return err
-		}
-		switch {
-		case c.alone >= aloneMax:
-			return errAlone
-		case !p.mayAsk(r):
-			return errPaused
-		}
+	removed := n.ownKeys((*request).releasing)
+	for i := range victims {
+		removed = append(removed, victims[i].Key)
+	}
+	return p.answerOf(r, n, "beside\x00"+strings.Join(removed, "\x00"), func() error {
 		p.calls++
 		err := p.options.Simulate(other.Key, n.id, append(r.expectedBefore(n), r.Key), keysOf(removed))
-		p.attempt.about(n).fits[key] = err
 		if c.alone++; err == nil {
 			c.alone = 0
 		}
 		return err
-	}
+	})
 }

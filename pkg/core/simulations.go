@@ -187,20 +187,28 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 		if removed != nil {
 			text = strings.Join(removed, "\x00") + "\x00"
 		}
-		if err, known := p.attempt.about(n).fits[text]; known {
+		return p.answerOf(r, n, text, func() error {
+			err := p.simulate(r, n, keysOf(removed))
+			p.attempt.noteUnresolvable(n, err, p.updated)
+			if err != nil && len(removed) == len(n.own) && len(n.claims) == 0 {
+				p.attempt.emptied.add(n.slot, n.changedAt, p.changed)
+			}
 			return err
-		}
-		if !p.mayAsk(r) {
-			return errPaused
-		}
-		err := p.simulate(r, n, keysOf(removed))
-		p.attempt.about(n).fits[text] = err
-		p.attempt.noteUnresolvable(n, err, p.updated)
-		if err != nil && len(removed) == len(n.own) && len(n.claims) == 0 {
-			p.attempt.emptied.add(n.slot, n.changedAt, p.changed)
-		}
+		})
+	}
+}
+
+// answerOf is the answer to a question of an attempt about a node, which is asked once.
+func (p *predicates) answerOf(r *request, n *node, text string, question func() error) error {
+	if err, known := p.attempt.about(n).fits[text]; known {
 		return err
 	}
+	if !p.mayAsk(r) {
+		return errPaused
+	}
+	err := question()
+	p.attempt.about(n).fits[text] = err
+	return err
 }
 
 // simulate asks whether an ask may run on a node without some allocations. It asks with

@@ -49,8 +49,6 @@ type Node struct {
 	// none of another node. Fits must not keep the slice. It is not called for the
 	// trigger Quota.
 	Fits func(removed []string) error
-	// FitsBeside asks the same for another of the equal asks, beside this one. Nil means that it can.
-	FitsBeside func(removed []string) error
 }
 
 // A Floor is how much may be taken from the allocations below one queue before

@@ -142,7 +142,7 @@ func (s *sharing) giveFirst(p *plan) {
 		return
 	}
 	q.choose()
-	if q.reason != Chosen || p.node.FitsBeside != nil && p.node.FitsBeside(q.keysOf(q.victims)) != nil {
+	if q.reason != Chosen {
 		return
 	}
 	p.victims = p.victims[:0]
