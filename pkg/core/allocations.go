@@ -205,10 +205,10 @@ func (p commands) keepAge(r *request, before *wait, since time.Time) {
 		return
 	}
 	w := r.waiting()
-	w.since, w.told, w.ran, w.unused, w.unusedWhy = before.since, before.told, before.ran, before.unused, before.unusedWhy
-	w.stopped, w.due.backOff = before.stopped, before.due.backOff
-	p.setTimer(r)
-	p.reclassify(r)
+	w.since, w.ran = before.since, before.ran
+	if before.paused() {
+		p.attempts.keepBack(r, before.guard.until, before.guard.why)
+	}
 }
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
@@ -369,8 +369,11 @@ func (p commands) bindFailed(r *request, message string) {
 	w.reason, w.detail, w.avoid = BindFailed, message, n.id
 	w.due.retry = p.now.Add(min(doubled(p.options.RetryDelay, w.bindings), p.options.RetryMax))
 	w.bindings++
-	if wasted && r.Required == "" { // for others backoff.go sees to it
-		r.application.thrashGuard().count++
+	switch {
+	case wasted && r.Required != "":
+		w.ran = true
+	case wasted:
+		r.application.failed().loop.made++
 	}
 	w.delayed = true
 	p.ask(r)

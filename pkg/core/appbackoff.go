@@ -3,8 +3,6 @@ package core
 import (
 	"maps"
 	"time"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // An appBackoff counts the asks of an application that failed on nodes, one of each class, since
@@ -15,39 +13,20 @@ import (
 // Asks that are nominated, hold a reservation or have a required node go on, since they are
 // bound to a node.
 type appBackoff struct {
+	guard
 	failed  int
-	counted map[*class]bool   // whose failures were counted since all could be tried last
-	visit   uint64            // in which they failed
-	cut     bool              // the application backed off in it
-	timer   timers.Timer[due] // set while it backs off
-}
-
-// isBackedOff reports whether the application backs off.
-func (a *application) isBackedOff() bool { return a.backoff() != nil && a.backoff().timer.Set() }
-
-// backedOffUntil is when the application is tried again; zero if it does not back off.
-func (a *application) backedOffUntil() time.Time {
-	if !a.isBackedOff() {
-		return time.Time{}
-	}
-	return a.backoff().timer.At()
-}
-
-// startBackoff begins to count, unless that has begun.
-func (f *failures) startBackoff() *appBackoff {
-	if f.backoff == nil {
-		f.backoff = &appBackoff{}
-	}
-	return f.backoff
+	counted map[*class]bool // whose failures were counted since all could be tried last
+	visit   uint64          // in which they failed
+	cut     bool            // the application backed off in it
 }
 
 // countFailure counts an ask of a class that failed on nodes.
 func (p cycle) countFailure(app *application, c *class) {
 	most := app.queue.properties.BackoffAfter
-	if most == 0 || app.isBackedOff() {
+	if most == 0 || app.backsOff() {
 		return
 	}
-	backoff := app.failed().startBackoff()
+	backoff := &app.failed().backoff
 	if backoff.visit != p.visit {
 		maps.DeleteFunc(backoff.counted, func(c *class, _ bool) bool { return !backoff.cut || c.asks == 0 })
 		backoff.visit, backoff.failed, backoff.cut = p.visit, 0, false
@@ -67,14 +46,6 @@ func (p cycle) countFailure(app *application, c *class) {
 
 // backOffUntil keeps an application out of the order until a time.
 func (p cycle) backOffUntil(app *application, until time.Time) {
-	backoff := app.failed().startBackoff()
-	p.timers.Set(&backoff.timer, until, due{what: dueBackoff, application: app})
-	app.view = nil
-	p.changes.application(app, 0)
-}
-
-// endBackoff has an application tried again.
-func (p cycle) endBackoff(app *application) {
-	app.view = nil
+	app.failed().backoff.start(&p.timers, until, "its application backs off, as many of its asks failed", due{application: app})
 	p.changes.application(app, 0)
 }

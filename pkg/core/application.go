@@ -55,13 +55,13 @@ type application struct {
 	viewedAt uint64 // the stamp when the view was made
 }
 
-// failures are what is counted of tries that failed. Few applications have any.
+// failures are what is counted of tries that led to nothing. Few applications have any.
 type failures struct {
-	thrash  *thrashGuard // nil before room is made for the application
-	backoff *appBackoff  // nil before an ask fails where that counts
+	loop    loopGuard
+	backoff appBackoff
 }
 
-// failed is what is counted of tries that failed.
+// failed is what is counted of an application.
 func (a *application) failed() *failures {
 	if a.failures == nil {
 		a.failures = &failures{}
@@ -69,13 +69,8 @@ func (a *application) failed() *failures {
 	return a.failures
 }
 
-// backoff is nil before an ask of the application fails where that counts.
-func (a *application) backoff() *appBackoff {
-	if a.failures == nil {
-		return nil
-	}
-	return a.failures.backoff
-}
+// backsOff reports whether no ask of the application is tried, as many failed.
+func (a *application) backsOff() bool { return a.failures != nil && a.failures.backoff.pauses() }
 
 // applicationPlace is what decides the order of the applications of a leaf.
 type applicationPlace struct {

@@ -40,7 +40,7 @@ func (a *attempts) try(r *request) outcome {
 	if a.options.Budgets != nil && a.evictions.batched == a.batch {
 		return flush // the budgets count those evictions only after they are known
 	}
-	if a.thrashes(r) {
+	if a.loops(r) {
 		return waits
 	}
 	a.left--
@@ -87,37 +87,18 @@ func (a *attempts) triggerHolds(r *request, t preemptor.Trigger) bool {
 	return false
 }
 
-// backOff lets no room be made for one ask for a while.
-func (a *attempts) backOff(r *request, pause time.Duration) {
-	r.waiting().due.backOff = a.now.Add(pause)
-	a.setTimer(r)
+// keepBack lets no room be made for an ask until a time.
+func (a *attempts) keepBack(r *request, until time.Time, why string) {
+	r.waiting().guarded().start(&a.timers, until, why, due{request: r})
 	a.reclassify(r)
 }
 
-// wake lets room be made for an ask whose moment has come.
+// wake has an attempt made for an ask whose moment has come.
 func (a *attempts) wake(r *request) {
-	w := r.wait
-	if isDue(w.due.backOff, a.now) {
-		w.due.backOff, w.stopped = time.Time{}, ""
-		a.reclassify(r)
-	}
-	if isDue(w.due.guarantee, a.now) {
+	if isDue(r.wait.due.guarantee, a.now) {
 		passOn(a.backlog, r)
 	}
 }
-
-// A thrashGuard counts how often room was made for an application since a time in a way
-// that another one may answer, and notes whether that it is stopped was reported. The
-// window is doubled each time it was stopped, so that a loop comes to rest.
-type thrashGuard struct {
-	since    time.Time
-	count    int
-	doubled  int
-	reported bool
-}
-
-// doubledMax is how often a window is doubled.
-const doubledMax = 16
 
 // countRoom counts that room was made for an ask. It is taken back when the ask is placed,
 // if the victims are less important, and priorities are the same seen from any queue:
@@ -126,7 +107,7 @@ func (a *attempts) countRoom(r *request, plan *preemptor.Decision) {
 	if len(plan.Victims) == 0 {
 		return
 	}
-	r.application.thrashGuard().count++
+	r.application.failed().loop.made++
 	counts := plan.Trigger != preemptor.Priority || !a.plain
 	for i := range plan.Victims {
 		counts = counts || plan.Victims[i].Priority >= r.Priority
@@ -134,54 +115,31 @@ func (a *attempts) countRoom(r *request, plan *preemptor.Decision) {
 	r.nominated().harmless = !counts
 }
 
-// thrashGuard is the guard of an application; it is made if there is none yet.
-func (a *application) thrashGuard() *thrashGuard {
-	f := a.failed()
-	if f.thrash == nil {
-		f.thrash = &thrashGuard{}
-	}
-	return f.thrash
-}
-
-// takeBack takes back what was counted, since the ask is placed.
-func (g *thrashGuard) takeBack(held *claim) {
-	if held.harmless {
-		g.count = max(g.count-1, 0)
-	}
-}
-
-// thrashes reports whether room was made so often for an application that it is
-// taken for a loop, in which applications evict each other in turn. The ask then backs
-// off until the window is over.
-func (a *attempts) thrashes(r *request) bool {
-	app, guard := r.application, r.application.thrashGuard()
-	window := doubled(a.preemption.LoopWindow, guard.doubled)
-	end := guard.since.Add(window)
-	if !end.After(a.now) {
-		next := thrashGuard{since: a.now}
-		if guard.reported {
-			next.doubled = min(guard.doubled+1, doubledMax)
+// loops reports whether room was made so often for the application of an ask that it is taken for a
+// loop. The ask is then kept back until the window is over.
+func (a *attempts) loops(r *request) bool {
+	app, g := r.application, &r.application.failed().loop
+	window := doubled(a.preemption.LoopWindow, g.times)
+	until := g.since.Add(window)
+	if !until.After(a.now) {
+		times := 0
+		if g.pauses() {
+			times = g.times + 1
 		}
-		*guard = next
+		*g = loopGuard{guard: guard{times: times}, since: a.now}
 		return false
 	}
-	most := a.preemption.LoopMax * max(1, len(app.asks)+len(app.allocations))
-	if guard.count < most {
+	if g.made < a.preemption.LoopMax*max(1, len(app.asks)+len(app.allocations)) {
 		return false
 	}
-	w := r.waiting()
-	times := "once"
-	if guard.count > 1 {
-		times = fmt.Sprintf("%d times", guard.count)
-	}
-	w.stopped = fmt.Sprintf("room was made %s within %s", times, window)
-	a.backOff(r, end.Sub(a.now))
-	if !guard.reported {
-		guard.reported = true
+	why := fmt.Sprintf("room was made %s within %s", timesText(g.made), window)
+	a.keepBack(r, until, why)
+	if !g.pauses() {
+		g.until, g.why = until, why
 		a.counts.Loops++
 		a.tell(&ApplicationReport{
 			r.Application, r.Key,
-			"no more room is made for the application for now, since it repeats itself: " + w.stopped,
+			"no more room is made for the application for now, since it repeats itself: " + why,
 		})
 	}
 	return true

@@ -48,7 +48,7 @@ func (b *backlog) classOf(r *request, constraints string) *class {
 // anywhere.
 func (b *backlog) wantsRoom(r *request) bool {
 	return !b.preemption.Disabled && r.Required == "" && !r.neverPreempts() && r.nominated() == nil &&
-		(r.wait == nil || r.wait.due.backOff.IsZero())
+		!r.wait.paused()
 }
 
 // reclassify gives an ask the class that it has now.

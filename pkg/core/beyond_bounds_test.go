@@ -159,10 +159,10 @@ func TestGroupsBeyondMarkedMax(t *testing.T) {
 	assert.NilError(t, p.Verify())
 }
 
-// Ten times as many victims hang on a node as its pause is doubled for. One after the other
+// Many more victims hang on a node than its pause is doubled for. One after the other
 // is tried, with pauses that end.
-func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
-	const pods = 10 * core.BlockDoubledMax
+func TestVictimsBeyondPauseMax(t *testing.T) {
+	const pods = 80
 	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
 	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{pods, pods, pods}})
@@ -174,7 +174,7 @@ func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
 	wants := ask("a", "wants", 1, 1, 1)
 	wants.Allocation.Priority = 10
 	p.Apply(start, wants)
-	longest := core.DefaultVictimTimeout << core.BlockDoubledMax
+	longest := core.PauseMax
 	var told []time.Time
 	for now := start; len(told) < pods && now.Before(start.Add(pods*2*longest)); {
 		fx, more := p.Schedule(now)
@@ -198,7 +198,7 @@ func TestVictimsBeyondBlockDoubledMax(t *testing.T) {
 
 // An agent cannot be bound for ten times as long as the longest pause: once the pauses are
 // that long, one allocation ends for it in each, and no more.
-func TestBindingFailsBeyondUnusedPauseMax(t *testing.T) {
+func TestBindingFailsBeyondPauseMax(t *testing.T) {
 	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
 	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{1, 1, 1}})
 	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
@@ -212,7 +212,7 @@ func TestBindingFailsBeyondUnusedPauseMax(t *testing.T) {
 	agent.Allocation.Required, agent.Allocation.Priority = "n", 10
 	p.Apply(start, agent)
 	var told []time.Time
-	for now, end := start, start.Add(11*core.UnusedPauseMax); now.Before(end); {
+	for now, end := start, start.Add(11*core.PauseMax); now.Before(end); {
 		fx, more := p.Schedule(now)
 		for _, e := range fx {
 			switch e := e.(type) {
@@ -238,8 +238,8 @@ func TestBindingFailsBeyondUnusedPauseMax(t *testing.T) {
 	late := 0
 	for i := 1; i < len(told); i++ {
 		pause := told[i].Sub(told[i-1])
-		assert.Assert(t, pause <= core.UnusedPauseMax+time.Hour, "%v", pause)
-		if pause >= core.UnusedPauseMax {
+		assert.Assert(t, pause <= core.PauseMax+time.Hour, "%v", pause)
+		if pause >= core.PauseMax {
 			late++
 		}
 	}
@@ -251,10 +251,10 @@ func TestDoublingSaturates(t *testing.T) {
 	const longest = time.Duration(math.MaxInt64)
 	assert.Equal(t, core.Doubled(time.Minute, 3), 8*time.Minute)
 	assert.Equal(t, core.Doubled(time.Minute, 0), time.Minute)
-	assert.Equal(t, core.Doubled(time.Minute, 10*core.DoubledMax), longest)
+	assert.Equal(t, core.Doubled(time.Minute, 1000), longest)
 	assert.Equal(t, core.Doubled(longest, 1), longest)
 	assert.Equal(t, core.Doubled(longest/2+1, 1), longest)
-	assert.Equal(t, core.Doubled(0, 10*core.DoubledMax), time.Duration(0))
+	assert.Equal(t, core.Doubled(0, 1000), time.Duration(0))
 }
 
 // A cluster has ten times as many nodes as one batch evaluates. The attempt goes on in the

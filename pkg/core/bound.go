@@ -188,7 +188,7 @@ func (p cycle) tryClaims(n *node) outcome {
 			p.refusedOnItsNode(r, err)
 		case !p.predicates.feasibleAfterEvictions(r, n):
 			p.kept.clear(r, err.Error(), EndByRefusal)
-			p.attempts.backOff(r, p.options.RetryMax)
+			p.attempts.keepBack(r, p.now.Add(p.options.RetryMax), "")
 		}
 	}
 	return waits

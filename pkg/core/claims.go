@@ -271,7 +271,7 @@ func (r *request) whyNoQuota() string {
 
 // whyLost says why an ask does not get the room that is made for it.
 func (n *node) whyLost() string {
-	if count, _ := n.overdue(); count > 0 {
+	if count, _ := n.overdue(""); count > 0 {
 		return "an eviction is overdue"
 	}
 	return "its room is taken"

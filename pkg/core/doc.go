@@ -37,7 +37,6 @@
 //	feasible.go     the first node with room that predicates accept
 //	bound.go        asks that are bound to one node come before the others
 //	required.go     asks that may run on one node only; requiredplan.go makes room for them
-//	backoff.go      room that was made and not used
 //	view.go         what other goroutines may read; views.go makes it
 //	walk.go         what waits, step by step, for a reader that tells people why
 //	restore.go      a partition made from a view
@@ -80,7 +79,7 @@
 //	nodeset.go      nodes of which something is known until they change
 //	claims.go       claims are made and end, claimbooks.go books them; slots.go says which asks have one
 //	                for which nothing is evicted, places.go in how many places they fit
-//	appbackoff.go   applications that are not tried for a while, as many of their asks failed
+//	guard.go        pauses of what repeats itself; appbackoff.go counts the failures of an application
 //	hints.go        asks that only more nodes can help
 //
 // Gangs: asks that are placed together.

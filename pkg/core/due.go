@@ -1,9 +1,6 @@
 package core
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // A due says what becomes due at a time: something about an ask, the eviction of an
 // allocation, an application, a queue, or one of the things that a partition does
@@ -31,7 +28,7 @@ const (
 	dueGang                         // the placeholders of an application time out
 	dueGroups                       // groups are tried again, and members of gangs, that fitted nowhere
 	dueHeld                         // a node that was registered drained takes asks that require it
-	dueBackoff                      // an application that backed off is tried again
+	dueGuard                        // a pause of an ask, an application or a node is over
 )
 
 // waitTimes are the moments at which something is to be done about an ask; zero is
@@ -40,12 +37,11 @@ type waitTimes struct {
 	retry     time.Time // it is tried again
 	claim     time.Time // its claim ends, for which nothing is evicted
 	guarantee time.Time // the preemption delay of its queue is over
-	backOff   time.Time // room may be made for it again
 }
 
 // first is the first of the moments; zero if there is none.
 func (w *waitTimes) first() (first time.Time) {
-	for _, at := range [...]time.Time{w.retry, w.claim, w.guarantee, w.backOff} {
+	for _, at := range [...]time.Time{w.retry, w.claim, w.guarantee} {
 		first = sooner(first, at)
 	}
 	return first
@@ -70,27 +66,8 @@ func (b *backlog) setTimer(r *request) {
 	b.timers.Set(&w.timer, first, due{what: dueAsk, request: r})
 }
 
-// blocksUntil is until when an overdue eviction blocks attempts on its node.
-func (e *eviction) blocksUntil() time.Time {
-	if !e.overdue || !e.timer.Set() {
-		return time.Time{}
-	}
-	return e.timer.At()
-}
-
 // isDue reports whether a moment has come.
 func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
-
-// doubled is a pause that was doubled so many times, or the longest there is.
-func doubled(pause time.Duration, times int) time.Duration {
-	for ; times > 0; times-- {
-		if pause > math.MaxInt64/2 {
-			return math.MaxInt64
-		}
-		pause *= 2
-	}
-	return pause
-}
 
 // later is the later of two moments.
 func later(a, b time.Time) time.Time {

@@ -113,6 +113,7 @@ func (e *evictions) cancel(r *request) {
 		e.setNodeOnly(r, false)
 	}
 	e.timers.Cancel(&r.eviction.timer)
+	e.timers.Cancel(&r.eviction.guard.timer)
 	if r.node != nil {
 		e.setEviction(r, nil)
 		return
@@ -153,9 +154,6 @@ func (e *evictions) overdueAt(victim *request) time.Time {
 	return victim.eviction.since.Add(timeout)
 }
 
-// blockDoubledMax is how often the time is doubled for which a node blocks attempts.
-const blockDoubledMax = 8
-
 // expire notes that an eviction did not end in time. Its room is no longer counted
 // on, and the plan is made again without it.
 //
@@ -168,26 +166,27 @@ func (e *evictions) expire(victim *request) {
 	case victim.eviction.late:
 		e.countOn(victim)
 		return
-	case victim.eviction.overdue: // for a while
-		victim.node.view = nil
-		e.changes.node(victim.node, nodeRetry|nodeYields)
-		return
 	}
 	late := *victim.eviction
 	late.overdue = true
+	late.guard.times, _ = victim.node.overdue("")
 	e.setEviction(victim, &late)
 	if !late.reported {
 		e.counts.Overdue[late.trigger][late.class]++
 		e.tell(&EvictionOverdue{victim.Allocation})
 	}
 	e.changes.node(victim.node, nodeRetry)
-	count, _ := victim.node.overdue()
-	pause := doubled(e.preemption.VictimTimeout, min(count-1, blockDoubledMax))
-	e.timers.Set(&victim.eviction.timer, e.now.Add(pause), due{what: dueEviction, request: victim})
+	e.block(victim, e.now.Add(late.guard.next(e.preemption.VictimTimeout)))
 	if !victim.foreign() {
 		e.changes.queue(victim.application.queue, quotaLowered)
 		e.chargeFor(victim)
 	}
+}
+
+// block has an overdue eviction keep others from its node until a time.
+func (e *evictions) block(victim *request, until time.Time) {
+	why := "the release of " + string(victim.Key) + " is overdue"
+	victim.eviction.guard.start(&e.timers, until, why, due{request: victim})
 }
 
 // nodeReported looks at what is overdue on a node of which the resource manager said something.

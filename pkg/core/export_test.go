@@ -153,9 +153,7 @@ const (
 	StepsPerEvaluation = stepsPerEvaluation
 	CandidateNodesMax  = candidateNodesMax
 	MarkedMax          = markedMax
-	BlockDoubledMax    = blockDoubledMax
-	DoubledMax         = doubledMax
-	UnusedPauseMax     = unusedPauseMax
+	PauseMax           = pauseMax
 	IdleMax            = idleMax
 	SparesMax          = sparesMax
 	AloneMax           = aloneMax

@@ -45,8 +45,12 @@ func (p *Partition) endWait(r *request) {
 	if w := r.wait; w != nil {
 		p.timers.Cancel(&w.timer)
 		r.wait = nil
-		if w.bindings > 0 || w.told || w.ran || w.unused > 0 {
-			r.wait = &wait{bindings: w.bindings, avoid: w.avoid, ran: w.told || w.ran, unused: w.unused, unusedWhy: w.unusedWhy}
+		if w.bindings > 0 || w.ran || w.guard != nil {
+			r.wait = &wait{bindings: w.bindings, avoid: w.avoid, ran: w.ran}
+		}
+		if w.guard != nil {
+			p.timers.Cancel(&w.guard.timer)
+			r.wait.guard = &guard{times: w.guard.times}
 		}
 	}
 }
@@ -124,8 +128,8 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	if app.completion != nil {
 		p.timers.Cancel(app.completion)
 	}
-	if app.backoff() != nil {
-		p.timers.Cancel(&app.backoff().timer)
+	if app.failures != nil {
+		p.timers.Cancel(&app.failures.backoff.timer)
 	}
 	if app.gang != nil {
 		gangs{p}.forgetGang(app)

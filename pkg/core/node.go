@@ -273,26 +273,29 @@ func (n *node) ownKeys(holds func(*request) bool) []string {
 	return keys
 }
 
-// overdue is how many evictions here did not end in time, and blocks whether the node
-// blocks attempts because of one.
-func (n *node) overdue() (count int, blocks bool) {
+// overdue is how many evictions here did not end in time, of those for an ask or, if that is empty, of
+// all; and the guard of the one that keeps others from the node longest.
+func (n *node) overdue(ask AllocationKey) (count int, longest *guard) {
+	longest = &noGuard
 	if n.details.read().evicted == 0 {
-		return 0, false
+		return 0, longest
 	}
 	for r := range n.allOn {
-		if r.eviction != nil && r.eviction.overdue {
+		if e := r.eviction; e != nil && e.overdue && (ask == "" || e.ask == ask) {
 			count++
-			blocks = blocks || r.eviction.timer.Set()
+			if e.guard.until.After(longest.until) {
+				longest = &e.guard
+			}
 		}
 	}
-	return count, blocks
+	return count, longest
 }
 
 // isBlocked reports whether an overdue eviction blocks attempts here, or amounts are
 // counted that are too large for them.
 func (n *node) isBlocked() bool {
-	_, blocks := n.overdue()
-	return blocks || n.isBeyondPlans()
+	_, guard := n.overdue("")
+	return guard.pauses() || n.isBeyondPlans()
 }
 
 // planMax is the most of one kind that room is made of: sums of a few such quantities

@@ -161,7 +161,7 @@ func (p commands) awaitNode(n *node) {
 	for r := range n.required.all {
 		w := r.waiting()
 		w.reason, w.detail, w.plan = NodeUnknown, "", nil // the node may come back as another one
-		w.since, w.told = time.Time{}, false
+		w.since, r.madeRoom = time.Time{}, false
 		p.changes.application(r.application, 0)
 	}
 	waiting := n.required

@@ -34,7 +34,7 @@ func (a *application) settle() {
 
 // isTried reports whether the application stands in the order of its queue.
 func (a *application) isTried() bool {
-	return a.queued.Len() > 0 && (a.failures == nil || !a.isBackedOff())
+	return a.queued.Len() > 0 && !a.backsOff()
 }
 
 // settleQueue brings a queue and those above it up to date, from the leaf up.

@@ -170,8 +170,8 @@ func (p *Partition) fireDue() (fired bool) {
 		switch d.what {
 		case dueCompletion:
 			p.complete(d.application)
-		case dueBackoff:
-			cycle{p}.endBackoff(d.application)
+		case dueGuard:
+			p.endPause(d)
 		case dueRefused:
 			p.refused.wake()
 		case dueUnschedulable:
@@ -201,6 +201,23 @@ func (p *Partition) fireDue() (fired bool) {
 			p.wake(d.request)
 		case dueBound: // this Schedule goes on with them
 		}
+	}
+}
+
+// endPause ends a pause that is over.
+func (p *Partition) endPause(of due) {
+	switch r, app := of.request, of.application; {
+	case app != nil:
+		app.failures.backoff.end()
+		p.changes.application(app, 0)
+	case r.node != nil:
+		r.eviction.guard.end()
+		r.node.view = nil
+		p.changes.node(r.node, nodeRetry|nodeYields)
+	default:
+		r.wait.guard.end()
+		p.reclassify(r)
+		p.changes.application(r.application, 0)
 	}
 }
 

@@ -147,7 +147,8 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 			continue
 		}
 		if _, seen := hanging[r.node]; !seen {
-			_, hanging[r.node] = r.node.overdue()
+			_, guard := r.node.overdue("")
+			hanging[r.node] = guard.pauses()
 		}
 		in.candidates[len(in.candidates)-1].Hanging = hanging[r.node]
 	}

@@ -25,7 +25,7 @@ type request struct {
 	number      uint64 // of arrival; it orders requests of equal priority and age
 	// at and on are the places in the lists of the application and of the node.
 	at, on   int32
-	madeRoom bool // victims were told to end for it
+	madeRoom bool // victims were told to end for it, and this was not in vain
 
 	class    *class    // while it waits
 	group    *askGroup // while it waits in the order of its application
@@ -41,11 +41,9 @@ type wait struct {
 	detail    string
 	claim     *claim       // nil if nothing is kept for it
 	since     time.Time    // when an ask first had no room on its required node
-	told      bool         // victims were told to end for it
 	tookEqual bool         // a victim that was told to end for it has its priority
 	ran       bool         // it ran after that, and its binding failed
-	unused    int          // how often victims ended for it and it did not run
-	unusedWhy string       // why it did not the last time
+	guard     *guard       // against making room for it; nil before the first pause
 	delayed   bool         // it is in no order until the time of its retry
 	held      bool         // it is in no order because of its gang or group
 	larger    bool         // than the placeholders of its task group: it waits for none
@@ -61,7 +59,6 @@ type wait struct {
 	plan      *preemptor.Decision // the last one to make room for it
 	planned   uint64              // the revision of the node it was made for
 	plannedAt time.Time
-	stopped   string // why no room is made, if that was done too often
 
 	due   waitTimes
 	timer timers.Timer[due]
@@ -73,6 +70,17 @@ func (r *request) waiting() *wait {
 		r.wait = &wait{}
 	}
 	return r.wait
+}
+
+// paused reports whether no room is made for the ask for a while.
+func (w *wait) paused() bool { return w != nil && w.guard != nil && w.guard.pauses() }
+
+// guarded is the guard of the ask; it is made if there is none yet.
+func (w *wait) guarded() *guard {
+	if w.guard == nil {
+		w.guard = &guard{}
+	}
+	return w.guard
 }
 
 // releasing reports whether an allocation is being evicted and its room is counted
@@ -123,9 +131,10 @@ type eviction struct {
 	class    preemptor.Class // of the victim when it was chosen
 	reported bool            // by the resource manager: it has no ask, trigger or class
 	since    time.Time
-	overdue  bool // it did not end in time: its room is not counted on
-	late     bool // reported, and its end is far off: its room is not counted on yet
-	nodeOnly bool // it is overdue on a node that is not ready: no queue is charged for it
+	overdue  bool  // it did not end in time: its room is not counted on
+	guard    guard // against others on its node while it is overdue
+	late     bool  // reported, and its end is far off: its room is not counted on yet
+	nodeOnly bool  // it is overdue on a node that is not ready: no queue is charged for it
 	// dismissed says that it ends with its gang. The resource manager was told.
 	dismissed bool
 	timer     timers.Timer[due]

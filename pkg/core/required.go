@@ -147,7 +147,7 @@ func (d *round) isAsHopeless(r *request) bool {
 	like := d.hopeless
 	return like != nil && like.class == r.class && like.application.queue == r.application.queue &&
 		like.neverPreempts() == r.neverPreempts() && (!d.predicates.any() || r.class.constraints != "") &&
-		r.claim() == nil && (r.wait == nil || !r.wait.ran && !r.wait.told && r.wait.due.backOff.IsZero())
+		r.claim() == nil && !r.madeRoom && (r.wait == nil || !r.wait.ran && !r.wait.paused())
 }
 
 // follow notes what was found out for the ask that was tried just before.
@@ -184,8 +184,10 @@ func (d *round) place(r *request) outcome {
 		return placed
 	case r.promised() && d.predicates.feasibleAfterEvictions(r, d.node):
 		return waits
-	case r.waiting().told && d.node.releasing.IsZero() && d.overdueFor(r) == nil:
-		d.roomUnused(r, err.Error())
+	case r.madeRoom && d.node.releasing.IsZero():
+		if count, _ := d.node.overdue(r.Key); count == 0 {
+			d.roomUnused(r, err.Error())
+		}
 	}
 	return d.makeRoomDespite(r, nil, err)
 }
@@ -238,7 +240,7 @@ func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 	if joined && len(d.together) > 0 {
 		asks := append(slices.Clone(d.together), r)
 		plan := d.planFor(asks, nil)
-		if plan.Reason == preemptor.Chosen && !d.attempts.thrashes(r) {
+		if plan.Reason == preemptor.Chosen && !d.attempts.loops(r) {
 			d.plan = plan
 			d.join(r)
 			return waits
@@ -274,7 +276,7 @@ func (d *round) joins(r *request) bool {
 func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 	w := r.wait
 	w.planned, w.detail, w.decided = d.node.revision, "", &plan
-	if plan.Reason == preemptor.Chosen && d.attempts.thrashes(r) {
+	if plan.Reason == preemptor.Chosen && d.attempts.loops(r) {
 		w.detail = d.holdsBack(r)
 		d.kept.end(r, w.detail, EndOfRoom)
 		return

@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -289,8 +290,40 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 		for i := range plan.Victims {
 			d.evictions.requestFor(&plan.Victims[i], r, plan)
 		}
-		r.application.thrashGuard().count++
-		w.told = true
+		r.application.failed().loop.made++
 	}
 	w.planned = d.node.revision
+}
+
+// roomUnused notes that victims ended for an ask which does not run all the same: the resource
+// manager refuses it where it agreed before, or cannot bind it. No room is made for it
+// for a while.
+func (p cycle) roomUnused(r *request, why string) {
+	g := r.waiting().guarded()
+	r.madeRoom, r.wait.ran = false, false
+	pause := g.next(p.options.RetryMax)
+	why = fmt.Sprintf("room was made %s and not used: %s", timesText(g.times), why)
+	p.attempts.keepBack(r, p.now.Add(pause), why)
+	p.counts.Loops++
+	p.tell(&ApplicationReport{
+		r.Application, r.Key,
+		fmt.Sprintf("no more room is made for %s for %s, since %s", r.Key, pause, why),
+	})
+}
+
+// holdsBack says why no room is made for an ask on its required node now; it is empty if nothing
+// is against it. What is overdue there for other asks is not: the ask may need other victims.
+func (d *round) holdsBack(r *request) string {
+	if r.wait.ran {
+		d.roomUnused(r, "it could not be bound")
+	}
+	if r.wait.paused() {
+		d.retryAt(r, r.wait.guard.until)
+		return r.wait.guard.why
+	}
+	if d.node.isBeyondPlans() {
+		return "amounts on the node are too large to make room beside them"
+	}
+	_, guard := d.node.overdue(r.Key)
+	return guard.why
 }

@@ -116,7 +116,7 @@ func (p *Partition) restoreNode(v *NodeView) {
 		case !l.Overdue:
 			p.evictions.schedule(victim)
 		case !l.BlocksUntil.IsZero():
-			p.timers.Set(&victim.eviction.timer, l.BlocksUntil, due{what: dueEviction, request: victim})
+			p.evictions.block(victim, l.BlocksUntil)
 		}
 	}
 	for _, held := range v.Reservations {

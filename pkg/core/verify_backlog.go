@@ -296,6 +296,9 @@ func (v *verifier) timers() {
 			if r.releasing() && !r.eviction.timer.Set() {
 				v.breaks("the eviction of %s is never overdue", r.Key)
 			}
+			if e := r.eviction; e != nil && e.guard.pauses() != e.guard.timer.Set() {
+				v.breaks("the eviction of %s keeps others from node %s for ever", r.Key, n.id)
+			}
 		}
 	}
 	v.p.applications.Ascend(func(app *application) bool {
@@ -303,6 +306,9 @@ func (v *verifier) timers() {
 		completes := app.completion != nil && app.completion.Set()
 		if completing != completes || completing && !app.isDone() {
 			v.breaks("application %s is %s, and completes is %t", app.id, app.state, completes)
+		}
+		if app.backsOff() && !app.failures.backoff.timer.Set() {
+			v.breaks("application %s backs off for ever", app.id)
 		}
 		if !app.mayRun() {
 			v.breaks("application %s is %s and runs %d allocations", app.id, app.state, len(app.allocations))

@@ -142,7 +142,7 @@ func checkWakes(v *verifier) {
 			v.breaks("%s is delayed for ever", r.Key)
 		case r.reserved() && w.due.claim.IsZero():
 			v.breaks("the claim of %s lasts for ever", r.Key)
-		case w.stopped != "" && w.due.backOff.IsZero():
+		case w.paused() && !w.guard.timer.Set():
 			v.breaks("room is never made again for %s", r.Key)
 		}
 	}

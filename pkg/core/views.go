@@ -82,7 +82,7 @@ func (n *node) viewed() *NodeView {
 	for r := range n.allOn {
 		if e := r.eviction; e != nil {
 			n.view.Evictions = append(n.view.Evictions, Eviction{
-				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, Late: e.late, NodeOnly: e.nodeOnly, BlocksUntil: e.blocksUntil(), Reported: e.reported, Dismissed: e.dismissed, Trigger: e.trigger, Class: e.class,
+				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, Late: e.late, NodeOnly: e.nodeOnly, BlocksUntil: e.guard.until, Reported: e.reported, Dismissed: e.dismissed, Trigger: e.trigger, Class: e.class,
 			})
 		}
 	}
@@ -126,11 +126,14 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 	a.view = &ApplicationView{
 		ID: a.id, Queue: a.queue.path, User: a.user, Groups: a.groups, Tags: a.tags,
 		Group: a.group(), Ran: a.ran, Counts: a.counts,
-		State: a.state, Since: a.since, Submitted: a.submitted, BackoffUntil: a.backedOffUntil(),
+		State: a.state, Since: a.since, Submitted: a.submitted,
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),
 		Gang:        viewGang(a),
+	}
+	if a.backsOff() {
+		a.view.BackoffUntil = a.failures.backoff.until
 	}
 	return a.view
 }
@@ -204,8 +207,8 @@ func (r *request) lastAttempts() []PreemptionAttempt {
 func (r *request) reason() (Reason, string) {
 	w := r.wait
 	switch {
-	case w != nil && w.stopped != "":
-		return LoopStopped, w.stopped
+	case w.paused() && w.guard.why != "" && !(r.Required != "" && w.reason == Infeasible):
+		return LoopStopped, w.guard.why // a refusal on the required node says more
 	case r.Unknown != nil:
 		return KindUnknown, r.unknownKinds()
 	case w != nil && (w.delayed || w.held || r.Required != ""):
@@ -226,6 +229,9 @@ func (r *request) reason() (Reason, string) {
 		return NoNodeFits, ""
 	case w != nil && w.bindings == 0:
 		return w.reason, w.detail
+	}
+	if app := r.application; app.backsOff() {
+		return NotTried, app.failures.backoff.why
 	}
 	return NotTried, ""
 }

@@ -21,7 +21,7 @@ export const reasons = {
   'required node has no room': 'It may run on one node only, which is full',
   'required node has not been schedulable yet': 'It may run on one node only, which is new: what runs there may not be known',
   'required node is not known': 'It may run on one node only, which is not there',
-  'not tried yet': 'It just came, or others come first',
+  'not tried yet': 'It just came, others come first, or its application backs off',
   'binding failed': 'It was placed, and the resource manager could not start it there',
   'preemption stopped, as it repeats itself': 'Room was made for it again and again',
   'no node has a resource kind of it': 'It asks for a kind of resource that no node has',

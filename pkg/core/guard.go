@@ -1,0 +1,81 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+)
+
+// A guard keeps what repeats itself from being done again at once: it is a pause with a reason,
+// which doubles each time. There is one
+//
+//   - of an ask: no room is made for it;
+//   - of an application against loops: no room is made for any of its asks until the window is over in which
+//     that was done too often;
+//   - of an application of which many asks failed: none of its asks is tried. That pause does not double,
+//     since others of them are tried between two pauses;
+//   - of a node, for each eviction there that is overdue: nothing else is evicted there.
+//
+// Readers are told the reason where they are told why an ask waits. The zero value is no pause.
+type guard struct {
+	times int       // how often there was a pause
+	until time.Time // zero while there is none
+	why   string    // empty without a pause, or if another reason says more
+	timer timers.Timer[due]
+}
+
+// noGuard is never changed.
+var noGuard guard
+
+// pauseMax is the longest pause, unless the first one is longer. A window against loops may be longer:
+// so that a loop comes to rest.
+const pauseMax = 24 * time.Hour
+
+// next is how long the next pause is, which is twice as long as the last one.
+func (g *guard) next(first time.Duration) time.Duration {
+	g.times++
+	return min(doubled(first, g.times-1), max(first, pauseMax))
+}
+
+// start begins a pause of what becomes due then: an ask, an application, or an overdue eviction.
+func (g *guard) start(timers *timers.Queue[due], until time.Time, why string, of due) {
+	of.what = dueGuard
+	g.until, g.why = until, why
+	timers.Set(&g.timer, until, of)
+}
+
+// pauses reports whether there is a pause.
+func (g *guard) pauses() bool { return !g.until.IsZero() }
+
+// end ends the pause.
+func (g *guard) end() { g.until, g.why = time.Time{}, "" }
+
+// A loopGuard counts how often room was made for an application within a window, in a way that another
+// one may answer: applications may evict each other in turn. The window is twice as long after one in
+// which that was too often, so that a loop comes to rest. The pause is the rest of the window: it has
+// no timer, as each ask that it keeps back has one.
+type loopGuard struct {
+	guard
+	since time.Time // when the window began
+	made  int
+}
+
+// doubled is a pause that was doubled so many times, or the longest there is.
+func doubled(pause time.Duration, times int) time.Duration {
+	for ; times > 0; times-- {
+		if pause > math.MaxInt64/2 {
+			return math.MaxInt64
+		}
+		pause *= 2
+	}
+	return pause
+}
+
+func timesText(times int) string {
+	if times == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", times)
+}
