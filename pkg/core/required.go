@@ -252,6 +252,9 @@ func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 		}
 	}
 	d.decide(r, d.planFor([]*request{r}, lack), lack)
+	if len(lack) > 0 && !d.commit() { // a plan for others beside it would not free the quota
+		return flush
+	}
 	return waits
 }
 
