@@ -20,7 +20,9 @@ const (
 	dueEviction                     // it should have ended
 	dueCompletion                   // an application completes
 	dueExcess                       // a queue gives back what it uses beyond its max
-	dueRefused                      // refused classes are tried again
+	dueRefused                      // refused classes are asked about again on all nodes
+	dueFreed                        // they are asked about on freed nodes
+	dueQuestions                    // questions go on
 	dueUnschedulable                // the resource manager hears of asks that fit no node
 	dueAttempts                     // failed attempts are repeated
 	dueBound                        // asks bound to a node are tried again, about which questions paused

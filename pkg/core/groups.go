@@ -142,9 +142,7 @@ func (p groups) cameFree() {
 
 // before has what waits tried again at some time at the latest.
 func (p groups) before(at time.Time) {
-	if work := &p.groupWork; !work.timer.Set() || work.timer.At().After(at) {
-		p.timers.Set(&work.timer, at, due{what: dueGroups})
-	}
+	p.timers.SetBy(&p.groupWork.timer, at, due{what: dueGroups})
 }
 
 // wake has what waits tried again: all groups when it is time, else those that what came free may

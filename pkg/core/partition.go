@@ -173,7 +173,11 @@ func (p *Partition) fireDue() (fired bool) {
 		case dueGuard:
 			p.endPause(d)
 		case dueRefused:
-			p.refused.wake()
+			p.refused.askAgain()
+		case dueFreed:
+			p.refused.retry()
+		case dueQuestions:
+			p.refused.resume()
 		case dueUnschedulable:
 			p.hints.wake()
 			groups{p}.hint()

@@ -17,19 +17,18 @@ type refused struct {
 	*backlog
 	predicates *predicates
 	retries    *retries
-	timer      timers.Timer[due]
+	soon       timers.Timer[due] // freed nodes are asked about
+	whole      timers.Timer[due] // everything is asked again
+	resumes    timers.Timer[due] // questions go on
 
-	list    []*refusals  // of classes that are unschedulable, and others that were requeued
-	paused  []pausedAsk  // whose questions go on later, in order, and others
-	held    [2]time.Time // until when those of asks go on, first and repeated ones
-	turn    uint64       // counts how often questions went on
-	nodes   []*node      // freed since the last time, each once
-	freed   uint64       // counts how often any node was freed
-	soon    time.Time    // when freed nodes are asked about; zero is not at all
-	whole   time.Time    // when everything is asked again; zero is not at all
-	resumes time.Time    // when questions go on; zero is not at all
-	last    time.Time    // when freed nodes were asked about last
-	tries   int          // how many classes may still be asked for now
+	list   []*refusals  // of classes that are unschedulable, and others that were requeued
+	paused []pausedAsk  // whose questions go on later, in order, and others
+	held   [2]time.Time // until when those of asks go on, first and repeated ones
+	turn   uint64       // counts how often questions went on
+	nodes  []*node      // freed since the last time, each once
+	freed  uint64       // counts how often any node was freed
+	last   time.Time    // when freed nodes were asked about last
+	tries  int          // how many classes may still be asked for now
 }
 
 // A pausedAsk is the first ask of a class whose questions go on later.
@@ -66,10 +65,7 @@ func (s *refused) markUnschedulable(c *class) {
 		r.listed = true
 		s.list = append(s.list, r)
 	}
-	if s.whole.IsZero() {
-		s.whole = s.now.Add(s.options.RetryMax)
-		s.schedule()
-	}
+	s.timers.SetBy(&s.whole, s.now.Add(s.options.RetryMax), due{what: dueRefused})
 }
 
 // pause takes the class of an ask out of the order whose questions go on after a while,
@@ -81,8 +77,7 @@ func (s *refused) pause(ask *request, wait time.Duration) {
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{r, ask})
 	s.held[r.kind()] = s.now.Add(wait)
-	s.resumes = sooner(s.resumes, s.held[r.kind()])
-	s.schedule()
+	s.timers.SetBy(&s.resumes, s.held[r.kind()], due{what: dueQuestions})
 }
 
 // dequeue takes a class out of the order.
@@ -134,13 +129,13 @@ func (s *refused) resume() {
 	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.options.Pace == nil
 	kept := s.paused[:0]
 	for _, e := range s.paused {
-		switch due := !s.held[e.kind()].After(s.now); {
-		case all || due && left > 0 && e.ask.application.queue == leaf:
+		switch goesOn := !s.held[e.kind()].After(s.now); {
+		case all || goesOn && left > 0 && e.ask.application.queue == leaf:
 			left--
 			s.putBack(e.class)
 		default:
-			if due {
-				s.resumes = s.now.Add(time.Nanosecond)
+			if goesOn {
+				s.timers.SetBy(&s.resumes, s.now.Add(time.Nanosecond), due{what: dueQuestions})
 			}
 			kept = append(kept, e)
 		}
@@ -156,13 +151,13 @@ const resumedAtOnce, resumedPart = 16, 64
 // nextLeaf is the leaf queue whose turn it is, nil if questions may go on in none. It sets
 // when they may. Classes that wait no longer are dropped.
 func (s *refused) nextLeaf() (leaf *queue) {
-	s.resumes = time.Time{}
+	s.timers.Cancel(&s.resumes)
 	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
 	for _, e := range s.paused {
 		at, of := s.held[e.kind()], e.ask.application.queue
 		switch {
 		case at.After(s.now):
-			s.resumes = sooner(s.resumes, at)
+			s.timers.SetBy(&s.resumes, at, due{what: dueQuestions})
 		case leaf == nil || of.resumed < leaf.resumed:
 			leaf = of
 		}
@@ -185,20 +180,7 @@ func (s *refused) retryOn(n *node) {
 		n.regained = true
 		s.nodes = append(s.nodes, n)
 	}
-	if s.soon.IsZero() {
-		s.soon = later(s.now, s.last.Add(s.options.RetryDelay))
-		s.schedule()
-	}
-}
-
-// schedule sets the timer to the first moment at which there is something to do.
-func (s *refused) schedule() {
-	first := sooner(s.soon, sooner(s.whole, s.resumes))
-	if first.IsZero() {
-		s.timers.Cancel(&s.timer)
-		return
-	}
-	s.timers.Set(&s.timer, first, due{what: dueRefused})
+	s.timers.SetBy(&s.soon, later(s.now, s.last.Add(s.options.RetryDelay)), due{what: dueFreed})
 }
 
 // everywhere notes that a class of members of a gang was refused on all nodes with room. It
@@ -224,23 +206,10 @@ func (s *refused) renew(c *class) {
 	}
 }
 
-// wake does what has become due.
-func (s *refused) wake() {
-	switch {
-	case isDue(s.whole, s.now):
-		s.askAgain()
-	case isDue(s.soon, s.now):
-		s.retry()
-	}
-	if isDue(s.resumes, s.now) {
-		s.resume()
-	}
-	s.schedule()
-}
-
 // askAgain has everything asked again, whatever was said before.
 func (s *refused) askAgain() {
-	s.whole, s.soon, s.last, s.resumes = time.Time{}, time.Time{}, s.now, s.now
+	s.timers.Cancel(&s.soon)
+	s.last = s.now
 	s.clean()
 	for _, r := range s.list {
 		r.complete, r.asked, r.repeated, r.listed = false, nodeSet{since: s.freed}, true, false
@@ -255,6 +224,7 @@ func (s *refused) askAgain() {
 	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return inOrder(a.ask, b.ask) })
 	s.list = nil
 	s.takeFreed() // all nodes are asked about
+	s.resume()
 }
 
 // clean drops what is requeued from the list, and puts it in order.
@@ -292,8 +262,7 @@ func compareFirst(x, y *request) int {
 func (s *refused) retry() {
 	s.clean()
 	freed := s.takeFreed()
-	s.soon, s.last = time.Time{}, s.now
-	s.tries = retriesMax
+	s.last, s.tries = s.now, retriesMax
 	s.list = slices.DeleteFunc(s.list, func(r *refusals) bool {
 		if !s.anyTakes(freed, r.class) {
 			return false

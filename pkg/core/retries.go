@@ -18,16 +18,14 @@ import (
 type retries struct {
 	*backlog
 	predicates *predicates
-	timer      timers.Timer[due]
+	timer      timers.Timer[due] // of the queue
 
 	byNode  []*class     // tried again when a node changes: by priority, the highest first
-	purgeAt int          // how many there may be before those without failed attempts are dropped
 	queue   []*leafClass // tried again when anything changes
 	pending int          // how many at the front of the queue something has changed for
 	excess  []*queue     // over their max, that could not give back enough
 	// excessNow are those of this step: their own evictions do not help them.
 	excessNow []*queue
-	at        time.Time // when the queue is tried again; zero is not at all
 	last      time.Time // when the queue was tried again last
 }
 
@@ -64,9 +62,8 @@ func (s *retries) list(c *class) {
 	if c.listed {
 		return
 	}
-	if len(s.byNode) >= s.purgeAt {
+	if len(s.byNode) >= 2*len(s.classes.known)+idleMax { // many are not known any more
 		s.purge()
-		s.purgeAt = 2*len(s.byNode) + 64
 	}
 	c.listed = true
 	at, _ := slices.BinarySearchFunc(s.byNode, c.priority, func(other *class, priority int32) int {
@@ -100,8 +97,7 @@ func (s *retries) endStep() {
 
 // before has the queue tried again at a time at the latest.
 func (s *retries) before(at time.Time) {
-	s.at = sooner(s.at, at)
-	s.timers.Set(&s.timer, s.at, due{what: dueAttempts})
+	s.timers.SetBy(&s.timer, at, due{what: dueAttempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave
@@ -112,7 +108,7 @@ const retriesMax = 64
 // give back what they use beyond their max. Those that fail again go to the end, where
 // they wait for the next change.
 func (s *retries) retry() (excess []*queue) {
-	s.at, s.last = time.Time{}, s.now
+	s.last = s.now
 	if s.pending == 0 {
 		s.pending = len(s.queue) // it is time, though nothing has changed
 	}

@@ -65,9 +65,7 @@ func (s *slots) wanted(c *class) {
 
 // before has the slots looked at at a time at the latest.
 func (s *slots) before(at time.Time) {
-	if !s.timer.Set() || s.timer.At().After(at) {
-		s.timers.Set(&s.timer, at, due{what: dueSlots})
-	}
+	s.timers.SetBy(&s.timer, at, due{what: dueSlots})
 }
 
 // expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of

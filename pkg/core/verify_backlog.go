@@ -160,8 +160,8 @@ func (v *verifier) retried() {
 			v.breaks("%s is queued to be tried again, and does not know", v.p.kinds.Format(leaf.class.amounts))
 		}
 	}
-	if s.pending > len(s.queue) || s.pending > 0 && s.at.IsZero() || s.timer.Set() == s.at.IsZero() {
-		v.breaks("%d of %d are tried again at %v", s.pending, len(s.queue), s.at)
+	if s.pending > len(s.queue) || s.pending > 0 && !s.timer.Set() {
+		v.breaks("%d of %d are tried again, and it is not known when", s.pending, len(s.queue))
 	}
 	for _, c := range v.p.classes.known {
 		if listed := slices.Contains(v.p.classes.alike[c.constraints], c); listed != (c.constraints != "") {
@@ -226,9 +226,8 @@ func (v *verifier) refused() {
 			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.refused.paused, goesOn)
 		}
 	}
-	if len(s.list) > 0 && s.whole.IsZero() || len(s.nodes) > 0 && s.soon.IsZero() ||
-		s.timer.Set() == (s.soon.IsZero() && s.whole.IsZero() && s.resumes.IsZero()) {
-		v.breaks("refused classes are asked about at %v, on freed nodes at %v", s.whole, s.soon)
+	if len(s.list) > 0 && !s.whole.Set() || len(s.nodes) > 0 && !s.soon.Set() || len(paused) > 0 && !s.resumes.Set() {
+		v.breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.whole.Set(), s.soon.Set(), s.resumes.Set())
 	}
 	for _, n := range v.all {
 		if n.regained != freed.has(n) {

@@ -52,6 +52,13 @@ func (q *Queue[T]) Set(t *Timer[T], at time.Time, of T) {
 	q.down(q.up(t.place - 1))
 }
 
+// SetBy has a timer become due at a time at the latest.
+func (q *Queue[T]) SetBy(t *Timer[T], at time.Time, of T) {
+	if t.place == 0 || t.at.After(at) {
+		q.Set(t, at, of)
+	}
+}
+
 // Cancel keeps a timer from becoming due. One that is not set stays so.
 func (q *Queue[T]) Cancel(t *Timer[T]) {
 	if t.place == 0 {

@@ -31,13 +31,18 @@ func TestQueueAgainstList(t *testing.T) {
 		list := map[int]entry{}
 		for number := range 500 {
 			i, at := r.IntN(len(all)), time.Duration(r.IntN(30))
-			switch r.IntN(4) {
+			switch r.IntN(5) {
 			case 0, 1:
 				if was, set := list[i]; !set || was.at != at {
 					list[i] = entry{at, number, i}
 				}
 				q.Set(&all[i], start.Add(at), i)
 			case 2:
+				if was, set := list[i]; !set || was.at > at {
+					list[i] = entry{at, number, i}
+				}
+				q.SetBy(&all[i], start.Add(at), i)
+			case 3:
 				delete(list, i)
 				q.Cancel(&all[i])
 			default:
