@@ -105,16 +105,9 @@ func (c *classTraits) appendKey(key []byte) []byte {
 // questions about it are paused.
 func (c *class) isRefused() bool { return c.refused != nil && c.refused.unschedulable }
 
-// refusedOn reports whether the resource manager refused a class on a node, and the
-// node has not been freed since.
+// refusedOn reports whether the resource manager refused a class on a node, or on all with room, and
+// the node has not been freed since.
 func (c *class) refusedOn(n *node) bool {
-	r := c.refused
-	return r != nil && r.complete && n.freedAt <= r.since || c.wasAskedAbout(n)
-}
-
-// wasAskedAbout reports whether the resource manager refused a class on a node itself, and the node
-// has not been freed since. Of nodes without room it is not asked.
-func (c *class) wasAskedAbout(n *node) bool {
 	return c.refused != nil && c.refused.asked.has(n.slot, n.freedAt)
 }
 

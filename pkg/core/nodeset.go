@@ -7,10 +7,11 @@ import (
 
 // A nodeSet is a set of nodes of which something was learnt that holds until they
 // change. What counts as a change, the caller says: its count goes up with each, and
-// each node remembers its count. A node takes a bit; one that changed after the set was
-// begun takes an entry of a map.
+// each node remembers its count. A node takes a bit, or none where all are in the set; one
+// that changed after the set was begun takes an entry of a map.
 type nodeSet struct {
 	since uint64           // the count when the set was begun
+	all   bool             // those which did not change after that are all in the set
 	bits  []uint64         // by node.slot
 	late  map[int32]uint64 // by node.slot: the count when a node was added that changed after since
 
@@ -25,7 +26,7 @@ func (s *nodeSet) has(slot int32, changed uint64) bool {
 		return added && changed <= at
 	}
 	word := int(slot / 64)
-	return word < len(s.bits) && s.bits[word]&(1<<(slot%64)) != 0
+	return s.all || word < len(s.bits) && s.bits[word]&(1<<(slot%64)) != 0
 }
 
 // add adds a node that changed last at a count; now is the count as it is.
@@ -40,6 +41,9 @@ func (s *nodeSet) add(slot int32, changed, now uint64) {
 		s.late[slot] = now
 		return
 	}
+	if s.all {
+		return
+	}
 	for int(slot) >= 64*len(s.bits) {
 		s.bits = append(s.bits, 0)
 	}
@@ -50,7 +54,7 @@ func (s *nodeSet) add(slot int32, changed, now uint64) {
 func (s *nodeSet) isEmpty() bool { return s.bits == nil && s.late == nil }
 
 func (s *nodeSet) clone() nodeSet {
-	return nodeSet{since: s.since, bits: slices.Clone(s.bits), late: maps.Clone(s.late)}
+	return nodeSet{since: s.since, all: s.all, bits: slices.Clone(s.bits), late: maps.Clone(s.late)}
 }
 
 // view is the set as it is now, which is not changed any more.

@@ -10,13 +10,11 @@ import (
 
 // refusals are the answers of the resource manager about the nodes that a class
 // fits. An answer holds until the node is freed. While questions go on, asked are the
-// nodes that they were about. Once all nodes with room were refused, complete is set, and
-// the class is unschedulable until a node is freed, or until RetryMax has passed, since
-// the answers may have changed.
+// nodes that they were about. Once all nodes with room were refused, it has all, and the
+// class is unschedulable until a node is freed, or until RetryMax has passed, since the
+// answers may have changed.
 type refusals struct {
 	class         *class
-	complete      bool
-	since         uint64 // the count of freed nodes when it was set
 	asked         nodeSet
 	said          answers   // since asked was begun
 	before        answers   // the most frequent when the questions were last complete
@@ -101,7 +99,7 @@ func (r *refusals) finish(freed uint64) {
 	if len(r.said.given) > 0 {
 		r.before = r.said.mostFrequent()
 	}
-	r.complete, r.since, r.asked, r.said = true, freed, nodeSet{}, answers{}
+	r.asked, r.said = nodeSet{since: freed, all: true}, answers{}
 }
 
 // text is why the class is unschedulable.
@@ -114,7 +112,7 @@ func (r *refusals) text() string {
 
 // shown is what was said so far, or when the questions were last complete.
 func (r *refusals) shown() (shown *answers, goesOn bool) {
-	if r.complete || len(r.said.given) == 0 {
+	if r.asked.all || len(r.said.given) == 0 {
 		return &r.before, false
 	}
 	return &r.said, true

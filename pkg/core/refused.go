@@ -89,7 +89,7 @@ func (s *refused) dequeue(c *class) {
 
 // requeue lets a class be tried again on the nodes that were freed.
 func (s *refused) requeue(c *class) {
-	c.refused.asked, c.refused.repeated = nodeSet{since: s.freed}, true
+	c.refused.repeated = true
 	s.putBack(c)
 }
 
@@ -109,7 +109,7 @@ func (s *refused) askAnew(c *class) {
 	if r == nil {
 		return
 	}
-	r.complete, r.asked, r.said, r.repeated = false, nodeSet{since: s.freed}, answers{}, false
+	r.asked, r.said, r.repeated = nodeSet{since: s.freed}, answers{}, false
 	if r.unschedulable && !r.paused {
 		s.putBack(c)
 	}
@@ -201,7 +201,7 @@ func (s *refused) renew(c *class) {
 	if r := c.refused; r != nil && isDue(r.forget, s.now) {
 		r.forget = time.Time{}
 		if !r.unschedulable { // otherwise askAgain does so
-			r.complete, r.asked = false, nodeSet{since: s.freed}
+			r.asked = nodeSet{since: s.freed}
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (s *refused) askAgain() {
 	s.last = s.now
 	s.clean()
 	for _, r := range s.list {
-		r.complete, r.asked, r.repeated, r.listed = false, nodeSet{since: s.freed}, true, false
+		r.asked, r.repeated, r.listed = nodeSet{since: s.freed}, true, false
 		if ask := r.class.firstAsk(inOrder); ask != nil {
 			r.paused = true
 			s.paused = append(s.paused, pausedAsk{r, ask})

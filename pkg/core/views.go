@@ -183,7 +183,7 @@ func (r *request) waitsFor() *Waiting {
 	case v.Reason != Infeasible:
 	case r.Required != "":
 		v.Refusals = []Refusal{{v.Detail, 1, []NodeID{r.Required}}}
-	case c.isRefused() && c.refused.complete:
+	case c.isRefused() && c.refused.asked.all:
 		v.Refusals, v.RefusedOn = c.refused.forView(), c.refused.before.nodes()
 	case c.isRefused():
 		v.IsAsked = true
