@@ -333,7 +333,7 @@ func byAge(a, b *request) int {
 // isTried reports whether the asks of a group are to be tried: placed, or room made for
 // them.
 func (g *askGroup) isTried() bool {
-	return !g.class.isRefused() || !g.class.refused.paused && g.leaf.active
+	return !g.class.unschedulable || g.class.paused == nil && g.leaf.active
 }
 
 // A leafClass is a class in one leaf queue: its groups, in no order, and whether room

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -112,11 +113,8 @@ func (b *backlog) reclass(r *request, c *class) {
 			b.slotsDue = true
 		}
 	}
-	if c.refused == nil && before.refused != nil && before.constraints == c.constraints {
-		c.refused = before.refused.cloneFor(c)
-	}
-	if c.simulations == nil && before.asLike(c) {
-		c.simulations = before.simulations
+	if before.asLike(c) {
+		c.refused, c.simulations = cmp.Or(c.refused, before.refused), cmp.Or(c.simulations, before.simulations)
 	}
 	b.release(before)
 	if ordered {
@@ -198,14 +196,14 @@ func (b *backlog) settleGroup(g *askGroup) {
 	if wanted {
 		own.top = c.priority
 		own.attempts = g.leaf.active && !g.leaf.listed
-		if g.leaf.active || !c.parked && !c.isRefused() {
+		if g.leaf.active || !c.parked && !c.unschedulable {
 			own.ready = c.priority
 		}
 		if c.preempts && g.application.isLimited() {
 			own.wanted = &c.amounts
 		}
 		switch {
-		case c.isRefused():
+		case c.unschedulable:
 		case c.nominated:
 			own.nominated, own.untried = &c.amounts, !c.parked
 		case c.parked:

@@ -34,10 +34,18 @@ type class struct {
 	links   order.Links[*class]
 	below   *resources.Amounts // the least of the subtree of the parked classes
 
-	refused *refusals // by predicates; nil if there are none
-	// simulations are what preemption attempts know; nil is nothing. Classes of asks that
-	// are nominated or back off share them.
+	// What the resource manager said of nodes, and what preemption attempts know; nil is
+	// nothing. Classes of asks that are nominated or back off share both.
+	refused     *refusals
 	simulations *simulations
+
+	// An unschedulable class was refused on all nodes with room, and stands in no order but where room
+	// may be made for it. While its questions are to go on it has a paused ask, its first, and stands
+	// in none at all.
+	unschedulable bool
+	paused        *request
+	inRefused     bool // in refused.list
+
 	refusedKept nodeSet   // that the resource manager refuses even if all that runs there ends
 	since       time.Time // when it first fitted no node, or one of its asks was placed last
 	slots       classSlots
@@ -100,10 +108,6 @@ func (c *classTraits) appendKey(key []byte) []byte {
 	}
 	return append(key, c.constraints...)
 }
-
-// isRefused reports whether a class is not to be placed, since predicates refused it or
-// questions about it are paused.
-func (c *class) isRefused() bool { return c.refused != nil && c.refused.unschedulable }
 
 // refusedOn reports whether the resource manager refused a class on a node, or on all with room, and
 // the node has not been freed since.
@@ -190,6 +194,7 @@ func (t *classTable) list(c *class) {
 // forgotten.
 func (t *classTable) release(c *class) {
 	c.refused, c.simulations, c.alone, c.paced, c.refusedKept = nil, nil, 0, false, nodeSet{}
+	c.unschedulable, c.paused = false, nil
 	t.list(c)
 	if len(t.idle) <= idleMax+len(t.known)/2 {
 		return

@@ -14,15 +14,11 @@ import (
 // class is unschedulable until a node is freed, or until RetryMax has passed, since the
 // answers may have changed.
 type refusals struct {
-	class         *class
-	asked         nodeSet
-	said          answers   // since asked was begun
-	before        answers   // the most frequent when the questions were last complete
-	repeated      bool      // the questions were asked before
-	unschedulable bool      // the class is in no order, but where room may be made for it
-	listed        bool      // in refused.list
-	paused        bool      // it is in none at all until questions go on
-	forget        time.Time // when members of gangs are asked about anew; zero is not at all
+	asked    nodeSet
+	said     answers   // since asked was begun
+	before   answers   // the most frequent when the questions were last complete
+	repeated bool      // the questions were asked before
+	forget   time.Time // when members of gangs are asked about anew; zero is not at all
 }
 
 // answers are how often each reason was given, and on which nodes first.
@@ -30,10 +26,6 @@ type answers struct {
 	given  []Refusal // in the order in which they came
 	others int       // how often others were, beyond reasonsMax
 }
-
-// isCurrent reports whether these are the refusals of their class and keep it out of the order: lists
-// hold others until they are cleaned.
-func (r *refusals) isCurrent() bool { return r.class.refused == r && r.unschedulable }
 
 // refusalNodes is how many nodes of a reason are named.
 const refusalNodes = 3
@@ -75,22 +67,6 @@ func (r *refusals) add(n *node, err error, freed uint64) {
 // byFrequency compares reasons: the most frequent first.
 func byFrequency(a, b Refusal) int {
 	return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Text, b.Text))
-}
-
-// cloneFor is the same answers for another class, which is in the order.
-func (r *refusals) cloneFor(c *class) *refusals {
-	other := *r
-	other.class, other.asked, other.said = c, r.asked.clone(), r.said.clone()
-	other.unschedulable, other.paused, other.listed = false, false, false
-	return &other
-}
-
-func (a *answers) clone() answers {
-	given := slices.Clone(a.given)
-	for i := range given {
-		given[i].First = slices.Clone(given[i].First)
-	}
-	return answers{given, a.others}
 }
 
 // finish notes that all nodes with room were asked about since they were freed last; so

@@ -21,7 +21,7 @@ type refused struct {
 	whole      timers.Timer[due] // everything is asked again
 	resumes    timers.Timer[due] // questions go on
 
-	list   []*refusals  // of classes that are unschedulable, and others that were requeued
+	list   []*class     // that are unschedulable, and others that were requeued
 	paused []pausedAsk  // whose questions go on later, in order, and others
 	held   [2]time.Time // until when those of asks go on, first and repeated ones
 	turn   uint64       // counts how often questions went on
@@ -33,11 +33,11 @@ type refused struct {
 
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
-	*refusals
+	*class
 	ask *request
 }
 
-func (e pausedAsk) isCurrent() bool { return e.refusals.isCurrent() && e.paused }
+func (e pausedAsk) isCurrent() bool { return e.paused == e.ask }
 
 // kind is the place in refused.held.
 func (r *refusals) kind() int {
@@ -50,7 +50,7 @@ func (r *refusals) kind() int {
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
 	if c.refused == nil {
-		c.refused = &refusals{class: c, asked: nodeSet{since: s.freed}}
+		c.refused = &refusals{asked: nodeSet{since: s.freed}}
 	}
 	return c.refused
 }
@@ -58,12 +58,11 @@ func (s *refused) begin(c *class) *refusals {
 // markUnschedulable takes a class out of the order, since it is refused on all nodes
 // with room, until it is to be tried again.
 func (s *refused) markUnschedulable(c *class) {
-	r := s.begin(c)
-	r.finish(s.freed)
+	s.begin(c).finish(s.freed)
 	s.dequeue(c)
-	if !r.listed { // it may be there still, requeued
-		r.listed = true
-		s.list = append(s.list, r)
+	if !c.inRefused { // it may be there still, requeued
+		c.inRefused = true
+		s.list = append(s.list, c)
 	}
 	s.timers.SetBy(&s.whole, s.now.Add(s.options.RetryMax), due{what: dueRefused})
 }
@@ -71,32 +70,27 @@ func (s *refused) markUnschedulable(c *class) {
 // pause takes the class of an ask out of the order whose questions go on after a while,
 // and with it holds all questions of their kind.
 func (s *refused) pause(ask *request, wait time.Duration) {
-	r := s.begin(ask.class)
-	r.paused = true
-	s.dequeue(ask.class)
+	c := ask.class
+	r := s.begin(c)
+	c.paused = ask
+	s.dequeue(c)
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
-	s.paused = slices.Insert(s.paused, place, pausedAsk{r, ask})
+	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
 	s.held[r.kind()] = s.now.Add(wait)
 	s.timers.SetBy(&s.resumes, s.held[r.kind()], due{what: dueQuestions})
 }
 
 // dequeue takes a class out of the order.
 func (s *refused) dequeue(c *class) {
-	c.refused.unschedulable = true
+	c.unschedulable = true
 	s.learn()
 	s.settleClass(c)
-}
-
-// requeue lets a class be tried again on the nodes that were freed.
-func (s *refused) requeue(c *class) {
-	c.refused.repeated = true
-	s.putBack(c)
 }
 
 // putBack puts a class into the order again, to be tried on every node that its
 // refusals do not name.
 func (s *refused) putBack(c *class) {
-	c.refused.unschedulable, c.refused.paused = false, false
+	c.unschedulable, c.paused = false, nil
 	s.unpark(c)
 	s.learn()
 	s.settleClass(c)
@@ -110,7 +104,7 @@ func (s *refused) askAnew(c *class) {
 		return
 	}
 	r.asked, r.said, r.repeated = nodeSet{since: s.freed}, answers{}, false
-	if r.unschedulable && !r.paused {
+	if c.unschedulable && c.paused == nil {
 		s.putBack(c)
 	}
 }
@@ -129,7 +123,7 @@ func (s *refused) resume() {
 	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.options.Pace == nil
 	kept := s.paused[:0]
 	for _, e := range s.paused {
-		switch goesOn := !s.held[e.kind()].After(s.now); {
+		switch goesOn := !s.held[e.refused.kind()].After(s.now); {
 		case all || goesOn && left > 0 && e.ask.application.queue == leaf:
 			left--
 			s.putBack(e.class)
@@ -154,7 +148,7 @@ func (s *refused) nextLeaf() (leaf *queue) {
 	s.timers.Cancel(&s.resumes)
 	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
 	for _, e := range s.paused {
-		at, of := s.held[e.kind()], e.ask.application.queue
+		at, of := s.held[e.refused.kind()], e.ask.application.queue
 		switch {
 		case at.After(s.now):
 			s.timers.SetBy(&s.resumes, at, due{what: dueQuestions})
@@ -200,7 +194,7 @@ func (s *refused) everywhere(c *class) time.Time {
 func (s *refused) renew(c *class) {
 	if r := c.refused; r != nil && isDue(r.forget, s.now) {
 		r.forget = time.Time{}
-		if !r.unschedulable { // otherwise askAgain does so
+		if !c.unschedulable { // otherwise askAgain does so
 			r.asked = nodeSet{since: s.freed}
 		}
 	}
@@ -211,14 +205,14 @@ func (s *refused) askAgain() {
 	s.timers.Cancel(&s.soon)
 	s.last = s.now
 	s.clean()
-	for _, r := range s.list {
-		r.asked, r.repeated, r.listed = nodeSet{since: s.freed}, true, false
-		if ask := r.class.firstAsk(inOrder); ask != nil {
-			r.paused = true
-			s.paused = append(s.paused, pausedAsk{r, ask})
-			s.settleClass(r.class)
+	for _, c := range s.list {
+		c.refused.asked, c.refused.repeated, c.inRefused = nodeSet{since: s.freed}, true, false
+		if ask := c.firstAsk(inOrder); ask != nil {
+			c.paused = ask
+			s.paused = append(s.paused, pausedAsk{c, ask})
+			s.settleClass(c)
 		} else { // its asks are delayed
-			s.requeue(r.class)
+			s.putBack(c)
 		}
 	}
 	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return inOrder(a.ask, b.ask) })
@@ -230,15 +224,15 @@ func (s *refused) askAgain() {
 // clean drops what is requeued from the list, and puts it in order.
 func (s *refused) clean() {
 	first := make(map[*class]*request, len(s.list))
-	s.list = slices.DeleteFunc(s.list, func(r *refusals) bool {
-		r.listed = r.isCurrent() && !r.paused
-		if r.listed {
-			first[r.class] = r.class.firstAsk(comparePlaces)
+	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
+		c.inRefused = c.unschedulable && c.paused == nil
+		if c.inRefused {
+			first[c] = c.firstAsk(comparePlaces)
 		}
-		return !r.listed
+		return !c.inRefused
 	})
-	slices.SortFunc(s.list, func(a, b *refusals) int {
-		return cmp.Or(compareFirst(first[a.class], first[b.class]), strings.Compare(a.class.key, b.class.key))
+	slices.SortFunc(s.list, func(a, b *class) int {
+		return cmp.Or(compareFirst(first[a], first[b]), strings.Compare(a.key, b.key))
 	})
 }
 
@@ -263,12 +257,12 @@ func (s *refused) retry() {
 	s.clean()
 	freed := s.takeFreed()
 	s.last, s.tries = s.now, retriesMax
-	s.list = slices.DeleteFunc(s.list, func(r *refusals) bool {
-		if !s.anyTakes(freed, r.class) {
+	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
+		if !s.anyTakes(freed, c) {
 			return false
 		}
-		r.listed = false
-		s.requeue(r.class)
+		c.inRefused, c.refused.repeated = false, true
+		s.putBack(c)
 		return true
 	})
 	for _, o := range freed {

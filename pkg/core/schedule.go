@@ -68,7 +68,7 @@ func (p cycle) try(r *request) outcome {
 	}
 	p.work.Attempts++
 	over := r.withoutRoom()
-	refused := r.class.isRefused() // and in the order since room may be made for it
+	refused := r.class.unschedulable // and in the order since room may be made for it
 	if !refused && over == nil && (!r.class.parked || p.rooms.fit(r.class)) {
 		n, result, search := p.firstFeasible(r)
 		switch result {
@@ -134,7 +134,7 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 	switch {
 	case over != nil:
 		p.await(r, &over.account)
-	case r.class.isRefused():
+	case r.class.unschedulable:
 	case refused:
 		p.markUnschedulable(r)
 		p.countFailure(r.application, r.class)

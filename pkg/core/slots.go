@@ -130,7 +130,7 @@ func (s *slots) candidates() (list []*class) {
 		}
 		s.count(c)
 		switch {
-		case c.isRefused():
+		case c.unschedulable:
 			c.slots.waits = true
 		case c.slots.places == 0:
 		case least.holds(c) && s.isYoung(c):

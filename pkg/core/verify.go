@@ -198,7 +198,7 @@ func (v *verifier) groups(app *application, asks int) {
 			v.breaks("application %s: a group counts %d asks and has %d", app.id, g.live, count)
 		}
 		if g.links.In() != g.isTried() {
-			v.breaks("application %s: a group in the order is %t, refused is %t", app.id, g.links.In(), c.isRefused())
+			v.breaks("application %s: a group in the order is %t, refused is %t", app.id, g.links.In(), c.unschedulable)
 		}
 		if g.links.In() {
 			queued++

@@ -93,7 +93,7 @@ func (v *verifier) places(q *queue) {
 // group checks what is noted of a group in an order.
 func (v *verifier) group(g *askGroup) {
 	c, own := g.class, &g.own
-	open := !c.isRefused()
+	open := !c.unschedulable
 	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
 		(own.nominated != nil) != (open && c.nominated) || (own.parked != nil) != (open && !c.nominated && c.parked) ||
 		(own.open != nil) != (open && !c.nominated && !c.parked) ||
@@ -205,25 +205,25 @@ func (v *verifier) excess(q *queue) {
 func (v *verifier) refused() {
 	s := &v.p.refused
 	freed := membersOf(s.nodes)
-	listed := map[*refusals]int{}
-	for _, r := range s.list {
-		if listed[r]++; listed[r] > 1 || !r.listed {
-			v.breaks("%s was refused and is listed %d times", v.p.kinds.Format(r.class.amounts), listed[r])
+	listed := map[*class]int{}
+	for _, c := range s.list {
+		if listed[c]++; listed[c] > 1 || !c.inRefused {
+			v.breaks("%s was refused and is listed %d times", v.p.kinds.Format(c.amounts), listed[c])
 		}
 	}
-	paused := map[*refusals]int{}
+	paused := map[*class]bool{}
 	for _, e := range s.paused {
 		if e.isCurrent() {
-			paused[e.refusals]++
+			paused[e.class] = true
 		}
 	}
 	for _, c := range v.p.classes.known {
-		if !c.isRefused() {
+		if !c.unschedulable {
 			continue
 		}
-		goesOn := paused[c.refused] == 1
-		if c.refused.paused != goesOn || !goesOn && listed[c.refused] == 0 {
-			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.refused.paused, goesOn)
+		goesOn := paused[c]
+		if goesOn != (c.paused != nil) || !goesOn && listed[c] == 0 {
+			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.paused != nil, goesOn)
 		}
 	}
 	if len(s.list) > 0 && !s.whole.Set() || len(s.nodes) > 0 && !s.soon.Set() || len(paused) > 0 && !s.resumes.Set() {

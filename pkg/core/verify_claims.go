@@ -107,7 +107,7 @@ func checkSlots(v *verifier) {
 // better claim is in its way.
 func mayHaveSlot(v *verifier, c *class) bool {
 	s := &v.p.slots
-	if !c.parked || c.isRefused() || s.options.ReserveDelay < 0 || c.since.Add(s.options.ReserveDelay).After(s.now) || s.leastPlace().holds(c) {
+	if !c.parked || c.unschedulable || s.options.ReserveDelay < 0 || c.since.Add(s.options.ReserveDelay).After(s.now) || s.leastPlace().holds(c) {
 		return false
 	}
 	r := c.unclaimed(mayClaim)

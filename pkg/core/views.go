@@ -183,9 +183,9 @@ func (r *request) waitsFor() *Waiting {
 	case v.Reason != Infeasible:
 	case r.Required != "":
 		v.Refusals = []Refusal{{v.Detail, 1, []NodeID{r.Required}}}
-	case c.isRefused() && c.refused.asked.all:
+	case c.unschedulable && c.refused.asked.all:
 		v.Refusals, v.RefusedOn = c.refused.forView(), c.refused.before.nodes()
-	case c.isRefused():
+	case c.unschedulable:
 		v.IsAsked = true
 	}
 	return v
@@ -213,7 +213,7 @@ func (r *request) reason() (Reason, string) {
 		return KindUnknown, r.unknownKinds()
 	case w != nil && (w.delayed || w.held || r.Required != ""):
 		return w.reason, w.detail
-	case r.class.isRefused() && r.class.refused.text() != "":
+	case r.class.unschedulable && r.class.refused.text() != "":
 		return Infeasible, r.class.refused.text()
 	}
 	if held := r.heldBack(); held != nil {
