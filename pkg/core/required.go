@@ -325,18 +325,16 @@ func (d *round) join(r *request) {
 func (d *round) giveUp(r *request, lack quotaNeed) {
 	w := r.wait
 	d.hopeless = r
-	conflicts := len(lack) == 0 && !r.neverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
-	switch {
-	case len(lack) > 0:
-		d.kept.end(r, r.whyNoQuota(), EndOfQuota)
-	case conflicts:
-		d.kept.end(r, "it is refused on its node", EndByRefusal)
-	default:
-		d.kept.end(r, "no room can be made for it", EndOfRoom)
-	}
 	if len(lack) > 0 {
+		d.kept.end(r, r.whyNoQuota(), EndOfQuota)
 		w.reason, w.detail, w.plan = QuotaExceeded, string(r.withoutRoom().path), nil
 		return
+	}
+	conflicts := !r.neverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
+	if conflicts {
+		d.kept.end(r, "it is refused on its node", EndByRefusal)
+	} else {
+		d.kept.end(r, "no room can be made for it", EndOfRoom)
 	}
 	if r.neverPreempts() {
 		w.plan, w.detail = nil, "nothing is to be evicted for it"

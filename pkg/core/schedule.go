@@ -167,8 +167,9 @@ func (p cycle) place(r *request, n *node) {
 	bound.Settled = r.wait != nil && r.wait.tookEqual
 	what := nodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.claim(); held != nil {
-		if loop := &r.application.failed().loop; held.harmless && loop.made > 0 { // else another window has begun
-			loop.made--
+		if held.harmless { // of another window it is not taken back
+			loop := &r.application.failed().loop
+			loop.made = max(loop.made-1, 0)
 		}
 		if r.reserved() {
 			r.class.slots.round = p.slotRound

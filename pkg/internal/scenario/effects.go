@@ -75,15 +75,9 @@ func (o *output) record(event core.Event) string {
 	case core.ForeignRemoved:
 		return o.recordOf("REMOVE NODE_ALLOC", string(e.Node), string(e.Key), e.Amounts, originName(e.Origin))
 	case *core.Claimed:
-		if e.Plan != nil {
-			return o.recordOf("ADD NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
-		}
-		return o.recordOf("ADD NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, "")
+		return o.claimOf("ADD", e.Allocation, e.Node, e.Reason, e.Plan != nil)
 	case *core.ClaimEnded:
-		if e.Nominated {
-			return o.recordOf("REMOVE NODE_RESERVATION", string(e.Key), string(e.Node), e.Amounts, e.Reason)
-		}
-		return o.recordOf("REMOVE NODE_RESERVATION", string(e.Node), string(e.Key), e.Amounts, e.Reason)
+		return o.claimOf("REMOVE", e.Allocation, e.Node, e.Reason, e.Nominated)
 	case *core.EvictionRequested:
 		return o.recordOf("REMOVE ALLOC_PREEMPT", string(e.Key), string(e.Application), e.Amounts, e.Message)
 	case *core.AskReport:
@@ -112,6 +106,15 @@ func (o *output) record(event core.Event) string {
 		return o.recordOf("REMOVE NODE_DECOMISSION", string(e.ID), "", nil, "")
 	}
 	return ""
+}
+
+// claimOf is a record about the ask if it is nominated, and otherwise about the node.
+func (o *output) claimOf(change string, a *core.Allocation, node core.NodeID, reason string, nominated bool) string {
+	object, reference := string(node), string(a.Key)
+	if nominated {
+		object, reference = reference, object
+	}
+	return o.recordOf(change+" NODE_RESERVATION", object, reference, a.Amounts, reason)
 }
 
 func (o *output) recordOf(change, object, reference string, amounts resources.Amounts, message string) string {
