@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,8 +23,8 @@ const changesMax = 64
 // An ApplicationRecord is what an application was, from its first day to its last or
 // until now. Readers share it and everything in it.
 type ApplicationRecord struct {
-	ID        core.ApplicationID
-	Queue     core.QueuePath // of one that was rejected, as it was wished for
+	ID        api.ApplicationID
+	Queue     api.QueuePath // of one that was rejected, as it was wished for
 	User      string
 	Groups    []string
 	Tags      map[string]string
@@ -58,9 +58,9 @@ type ResourceUsage struct {
 // An application is one that goes on.
 type application struct {
 	ApplicationRecord
-	used    resources.Sum                          // without placeholders
-	pending map[core.AllocationKey]*PendingReasons // of asks, where an event said why they wait
-	view    *ApplicationRecord                     // nil if it has changed since
+	used    resources.Sum                         // without placeholders
+	pending map[api.AllocationKey]*PendingReasons // of asks, where an event said why they wait
+	view    *ApplicationRecord                    // nil if it has changed since
 }
 
 // viewed is the record as it is now. Lists in it only grow, so that what is there
@@ -89,22 +89,22 @@ func (a *application) enter(at time.Time, state, reason string) {
 	}
 	a.Changes = append(a.Changes, StateChange{At: at, State: state, Reason: reason})
 	a.State, a.view = state, nil
-	if a.Started.IsZero() && state == core.Running.String() {
+	if a.Started.IsZero() && state == api.Running.String() {
 		a.Started = at
 	}
 }
 
 // accepted begins the record of an application.
-func (b *Book) accepted(e *core.ApplicationAccepted) {
+func (b *Book) accepted(e *api.ApplicationAccepted) {
 	b.applications[e.ID] = &application{ApplicationRecord: ApplicationRecord{
 		ID: e.ID, Queue: e.Queue, User: e.User, Groups: slices.Clone(e.Groups), Tags: maps.Clone(e.Tags),
-		Submitted: b.now, State: core.New.String(),
+		Submitted: b.now, State: api.New.String(),
 	}}
 }
 
 // reject keeps an application that was not registered. One of the same ID may go
 // on.
-func (b *Book) reject(e *core.ApplicationRejected) {
+func (b *Book) reject(e *api.ApplicationRejected) {
 	b.rejected.add(&ApplicationRecord{
 		ID: e.ID, Queue: e.Queue, User: e.User, Groups: e.Groups, Tags: e.Tags,
 		Submitted: b.now, Finished: b.now, State: Rejected, Rejection: e.Reason,
@@ -113,11 +113,11 @@ func (b *Book) reject(e *core.ApplicationRejected) {
 }
 
 // changed notes a state of an application.
-func (b *Book) changed(e *core.ApplicationChanged) {
-	if e.From == core.Running {
+func (b *Book) changed(e *api.ApplicationChanged) {
+	if e.From == api.Running {
 		b.counts.Applications--
 	}
-	if e.State == core.Running {
+	if e.State == api.Running {
 		b.counts.Applications++
 	}
 	if a := b.find(e.ID); a != nil {
@@ -127,8 +127,8 @@ func (b *Book) changed(e *core.ApplicationChanged) {
 
 // gone ends the record of an application. One that was removed has completed if
 // nothing was left to run, and failed otherwise: the core has no state for it.
-func (b *Book) gone(e *core.ApplicationGone) {
-	if e.State == core.Running {
+func (b *Book) gone(e *api.ApplicationGone) {
+	if e.State == api.Running {
 		b.counts.Applications--
 	}
 	a := b.find(e.ID)
@@ -137,8 +137,8 @@ func (b *Book) gone(e *core.ApplicationGone) {
 	}
 	if e.Removed {
 		state := Failed
-		if e.State == core.Completing || e.State == core.New {
-			state = core.Completed.String()
+		if e.State == api.Completing || e.State == api.New {
+			state = api.Completed.String()
 		}
 		a.enter(b.now, state, "it was removed")
 	}

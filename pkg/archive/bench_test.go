@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
@@ -19,7 +19,7 @@ func BenchmarkPlacement(b *testing.B) {
 			const batch = 256
 			s := newStage(b, Config{})
 			for i := range ended {
-				id := core.ApplicationID(fmt.Sprint("ended", i))
+				id := api.ApplicationID(fmt.Sprint("ended", i))
 				s.begin(id)
 				s.complete(id)
 			}
@@ -38,15 +38,15 @@ func BenchmarkPlacement(b *testing.B) {
 }
 
 // fill places so many allocations, a thousand for each application.
-func (s *stage) fill(n int) (effects core.Effects) {
+func (s *stage) fill(n int) (effects api.Effects) {
 	for i := range n {
-		app := core.ApplicationID(fmt.Sprint("app", i/1000))
+		app := api.ApplicationID(fmt.Sprint("app", i/1000))
 		if i%1000 == 0 {
 			s.begin(app)
 		}
-		a := s.allocation(app, core.AllocationKey(fmt.Sprintf("0a1b2c3d-4e5f-6071-8293-%012d", i)))
-		a.Node = core.NodeID(fmt.Sprint("n", i%5000))
-		effects = append(effects, core.Placed{Allocation: a})
+		a := s.allocation(app, api.AllocationKey(fmt.Sprintf("0a1b2c3d-4e5f-6071-8293-%012d", i)))
+		a.Node = api.NodeID(fmt.Sprint("n", i%5000))
+		effects = append(effects, api.Placed{Allocation: a})
 	}
 	s.do(effects...)
 	return effects
@@ -57,8 +57,8 @@ func BenchmarkRelease(b *testing.B) {
 	s := newStage(b, Config{})
 	s.begin("app")
 	a := s.allocation("app", "k")
-	place := events.Step{Now: s.now, Effects: core.Effects{core.Placed{Allocation: a}}}
-	release := events.Step{Now: s.now, Effects: core.Effects{&core.Ended{Allocation: a}}}
+	place := events.Step{Now: s.now, Effects: api.Effects{api.Placed{Allocation: a}}}
+	release := events.Step{Now: s.now, Effects: api.Effects{&api.Ended{Allocation: a}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Observe(place)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
@@ -27,10 +27,10 @@ type Book struct {
 	mu           sync.Mutex
 	now          time.Time // of the last step
 	since        time.Time // of the first step
-	applications map[core.ApplicationID]*application
-	last         *application                 // that was looked up last
-	resized      map[core.AllocationKey]int64 // when running allocations got other amounts, in nanoseconds
-	instances    map[core.NodeID]string       // types of nodes, where they are known
+	applications map[api.ApplicationID]*application
+	last         *application                // that was looked up last
+	resized      map[api.AllocationKey]int64 // when running allocations got other amounts, in nanoseconds
+	instances    map[api.NodeID]string       // types of nodes, where they are known
 	ended        ring[*ApplicationRecord]
 	rejected     ring[*ApplicationRecord]
 	plans        plans
@@ -43,8 +43,8 @@ type Book struct {
 
 func newBook(config Config) *Book {
 	return &Book{
-		config: config, applications: map[core.ApplicationID]*application{},
-		resized: map[core.AllocationKey]int64{}, instances: map[core.NodeID]string{}, plans: newPlans(),
+		config: config, applications: map[api.ApplicationID]*application{},
+		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(),
 		history: newHistory(config.History),
 	}
 }
@@ -61,7 +61,7 @@ func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	}
 	b.counts.pass(minuteOf(step.Now))
 	for i, event := range step.Effects {
-		if removed, ok := event.(core.ForeignRemoved); ok && !removed.StaysIn(step.Effects[i+1:]) {
+		if removed, ok := event.(api.ForeignRemoved); ok && !removed.StaysIn(step.Effects[i+1:]) {
 			b.plans.foreignGone(b.now, removed.Allocation)
 		}
 		b.observe(event)
@@ -78,67 +78,67 @@ func (b *Book) Expired() []*ApplicationRecord {
 	return b.expired
 }
 
-func (b *Book) observe(event core.Event) {
+func (b *Book) observe(event api.Event) {
 	switch e := event.(type) {
-	case core.AskAdded:
+	case api.AskAdded:
 		b.asked(e.Allocation)
-	case core.Placed:
+	case api.Placed:
 		b.placed(e.Allocation)
 		b.history.count(b.queueOf(e.Application), flow{placements: 1})
-	case core.Adopted:
+	case api.Adopted:
 		b.asked(e.Allocation)
 		b.placed(e.Allocation)
-	case *core.Ended:
+	case *api.Ended:
 		b.end(e)
-	case *core.AskEnded:
+	case *api.AskEnded:
 		b.withdrawn(e)
-	case *core.Resized:
+	case *api.Resized:
 		b.resize(e)
-	case *core.Claimed:
+	case *api.Claimed:
 		if e.Plan != nil {
 			b.explain(e.Allocation, e.Reason)
 			b.nominated(e)
 		}
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		if e.Nominated && e.Waits() {
 			b.explain(e.Allocation, e.Text())
 			b.plans.close(b.now, e.Key, Cleared, e.Text())
 		}
-	case *core.PreemptionPlanned:
+	case *api.PreemptionPlanned:
 		b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, Node: e.Node, Decision: e.Plan})
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		b.plans.evicted(e.Allocation, b.queueOf(e.Application), b.userOf(e.Application))
 		b.history.count(b.queueOf(e.Application), flow{preemptions: 1})
 	case *outcomes.VictimsWasted:
 		b.wasted[e.Trigger][e.Cause] += uint64(len(e.Victims))
 		b.plans.wasted(e)
-	case *core.Unschedulable:
+	case *api.Unschedulable:
 		if w := b.explain(e.Allocation, e.Reason); w != nil {
 			w.ScaleUp = true
 		}
-	case *core.AskReport:
+	case *api.AskReport:
 		b.explain(e.Allocation, e.Message)
 	case *reports.AskWaits:
 		b.explain(e.Allocation, e.Message)
-	case *core.ApplicationAccepted:
+	case *api.ApplicationAccepted:
 		b.accepted(e)
-	case *core.ApplicationRejected:
+	case *api.ApplicationRejected:
 		b.reject(e)
-	case *core.ApplicationChanged:
+	case *api.ApplicationChanged:
 		b.changed(e)
-	case *core.ApplicationGone:
+	case *api.ApplicationGone:
 		b.gone(e)
-	case *core.NodeAdded:
+	case *api.NodeAdded:
 		b.typed(e.ID, e.Attributes)
-	case *core.NodeAttributes:
+	case *api.NodeAttributes:
 		b.typed(e.ID, e.Attributes)
-	case *core.NodeRemoved:
+	case *api.NodeRemoved:
 		delete(b.instances, e.ID)
 	}
 }
 
 // typed notes the type of a node.
-func (b *Book) typed(id core.NodeID, attributes map[string]string) {
+func (b *Book) typed(id api.NodeID, attributes map[string]string) {
 	delete(b.instances, id)
 	if instance := attributes[attributeInstance]; instance != "" {
 		b.instances[id] = instance
@@ -147,7 +147,7 @@ func (b *Book) typed(id core.NodeID, attributes map[string]string) {
 
 // find finds an application; nil if there is none. Placements come one after the
 // other for the same application.
-func (b *Book) find(id core.ApplicationID) *application {
+func (b *Book) find(id api.ApplicationID) *application {
 	if b.last == nil || b.last.ID != id {
 		b.last = b.applications[id]
 	}
@@ -155,7 +155,7 @@ func (b *Book) find(id core.ApplicationID) *application {
 }
 
 // queueOf is the queue of an application; empty if there is none.
-func (b *Book) queueOf(id core.ApplicationID) core.QueuePath {
+func (b *Book) queueOf(id api.ApplicationID) api.QueuePath {
 	if a := b.find(id); a != nil {
 		return a.Queue
 	}
@@ -163,7 +163,7 @@ func (b *Book) queueOf(id core.ApplicationID) core.QueuePath {
 }
 
 // userOf is the user of an application; empty if there is none.
-func (b *Book) userOf(id core.ApplicationID) string {
+func (b *Book) userOf(id api.ApplicationID) string {
 	if a := b.find(id); a != nil {
 		return a.User
 	}
@@ -192,7 +192,7 @@ func (c Config) recent(records []*ApplicationRecord, now time.Time) []*Applicati
 }
 
 // Application is the record of an application that goes on; nil if there is none.
-func (b *Book) Application(id core.ApplicationID) *ApplicationRecord {
+func (b *Book) Application(id api.ApplicationID) *ApplicationRecord {
 	if b == nil {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (b *Book) Application(id core.ApplicationID) *ApplicationRecord {
 }
 
 // PendingReasons is why an ask of an application waits; empty if no event said.
-func (b *Book) PendingReasons(id core.ApplicationID, key core.AllocationKey) PendingReasons {
+func (b *Book) PendingReasons(id api.ApplicationID, key api.AllocationKey) PendingReasons {
 	if b == nil {
 		return PendingReasons{}
 	}
@@ -249,7 +249,7 @@ func (b *Book) Wasted() outcomes.WasteCount {
 
 // PlanOf is the last plan that evicted an allocation; nil if there is none. The
 // application is empty for a foreign one.
-func (b *Book) PlanOf(application core.ApplicationID, key core.AllocationKey) *Plan {
+func (b *Book) PlanOf(application api.ApplicationID, key api.AllocationKey) *Plan {
 	if b == nil {
 		return nil
 	}

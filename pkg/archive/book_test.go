@@ -11,7 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -31,38 +31,38 @@ func newStage(t testing.TB, config Config) *stage {
 	return &stage{Book: a.Open("p"), now: start, size: resources.Amounts{10}}
 }
 
-func (s *stage) do(effects ...core.Event) []*ApplicationRecord {
+func (s *stage) do(effects ...api.Event) []*ApplicationRecord {
 	return s.Observe(events.Step{Now: s.now, Effects: effects})
 }
 
-func (s *stage) begin(id core.ApplicationID) {
-	s.do(&core.ApplicationAccepted{ID: id, Queue: "root.a"})
+func (s *stage) begin(id api.ApplicationID) {
+	s.do(&api.ApplicationAccepted{ID: id, Queue: "root.a"})
 }
 
-func (s *stage) enter(id core.ApplicationID, from, state core.State) {
-	s.do(&core.ApplicationChanged{ID: id, From: from, State: state})
+func (s *stage) enter(id api.ApplicationID, from, state api.State) {
+	s.do(&api.ApplicationChanged{ID: id, From: from, State: state})
 }
 
-func (s *stage) complete(id core.ApplicationID) []*ApplicationRecord {
-	s.enter(id, core.Completing, core.Completed)
-	return s.do(&core.ApplicationGone{ID: id, State: core.Completed})
+func (s *stage) complete(id api.ApplicationID) []*ApplicationRecord {
+	s.enter(id, api.Completing, api.Completed)
+	return s.do(&api.ApplicationGone{ID: id, State: api.Completed})
 }
 
-func (s *stage) allocation(id core.ApplicationID, key core.AllocationKey) *core.Allocation {
-	return &core.Allocation{Application: id, Key: key, Node: "n", Amounts: s.size, Placed: s.now}
+func (s *stage) allocation(id api.ApplicationID, key api.AllocationKey) *api.Allocation {
+	return &api.Allocation{Application: id, Key: key, Node: "n", Amounts: s.size, Placed: s.now}
 }
 
-func (s *stage) place(id core.ApplicationID, key core.AllocationKey) {
-	s.do(core.Placed{Allocation: s.allocation(id, key)})
+func (s *stage) place(id api.ApplicationID, key api.AllocationKey) {
+	s.do(api.Placed{Allocation: s.allocation(id, key)})
 }
 
 // plan has victims of app evicted for an ask of it.
-func (s *stage) plan(ask core.AllocationKey, victims ...string) {
+func (s *stage) plan(ask api.AllocationKey, victims ...string) {
 	d := &preemptor.Decision{Trigger: preemptor.RequiredNode, Reason: preemptor.Chosen}
-	effects := core.Effects{&core.PreemptionPlanned{Application: "app", Key: ask, Queue: "root.a", Node: "n", Plan: d}}
+	effects := api.Effects{&api.PreemptionPlanned{Application: "app", Key: ask, Queue: "root.a", Node: "n", Plan: d}}
 	for _, v := range victims {
 		d.Victims = append(d.Victims, preemptor.Victim{Candidate: preemptor.Candidate{Key: v}})
-		effects = append(effects, &core.EvictionRequested{Allocation: s.allocation("app", core.AllocationKey(v)), For: ask})
+		effects = append(effects, &api.EvictionRequested{Allocation: s.allocation("app", api.AllocationKey(v)), For: ask})
 	}
 	s.do(effects...)
 }
@@ -78,12 +78,12 @@ func TestConfigNamesEveryProblem(t *testing.T) {
 func TestWhatHasEndedIsForgotten(t *testing.T) {
 	s := newStage(t, Config{EndedMax: 3, RejectedMax: 2, Keep: time.Hour})
 	for i := range 10 {
-		id := core.ApplicationID(fmt.Sprint("app", i))
+		id := api.ApplicationID(fmt.Sprint("app", i))
 		s.begin(id)
 		ended := s.complete(id)
 		assert.Equal(t, len(ended), 1)
 		assert.Equal(t, ended[0].ID, id)
-		s.do(&core.ApplicationRejected{ID: id, Reason: "no"})
+		s.do(&api.ApplicationRejected{ID: id, Reason: "no"})
 		s.now = s.now.Add(10 * time.Minute)
 	}
 	ids := func(records []*ApplicationRecord) (out string) {
@@ -102,7 +102,7 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	assert.Equal(t, ids(ended), "")
 
 	s.now = s.now.Add(time.Hour)
-	s.do(&core.ApplicationRejected{ID: "last"})
+	s.do(&api.ApplicationRejected{ID: "last"})
 	assert.Equal(t, s.ended.len(), 0) // and not only hidden
 	assert.Equal(t, s.rejected.len(), 1)
 }
@@ -112,7 +112,7 @@ func TestReasons(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
 	say := func(reason string) {
-		s.do(&core.AskReport{Allocation: &core.Allocation{Application: "app", Key: "k"}, Message: reason})
+		s.do(&api.AskReport{Allocation: &api.Allocation{Application: "app", Key: "k"}, Message: reason})
 		s.now = s.now.Add(time.Second)
 	}
 	for i := range reasonsMax {
@@ -136,9 +136,9 @@ func TestReasons(t *testing.T) {
 	assert.Equal(t, before.Reasons[reasonsMax-1].Message, waits[reasonsMax-1].Message) // it is a copy
 	s.place("app", "k")
 	assert.Equal(t, len(s.PendingReasons("app", "k").Reasons), 0)
-	s.do(&core.Ended{Allocation: s.allocation("app", "k"), Cause: core.CauseBindFailed, Message: "no port"})
+	s.do(&api.Ended{Allocation: s.allocation("app", "k"), Cause: api.CauseBindFailed, Message: "no port"})
 	assert.Equal(t, s.PendingReasons("app", "k").Reasons[0].Message, "binding failed: no port")
-	s.do(&core.AskEnded{Allocation: s.allocation("app", "k")})
+	s.do(&api.AskEnded{Allocation: s.allocation("app", "k")})
 	assert.Equal(t, len(s.PendingReasons("app", "k").Reasons), 0)
 	assert.Equal(t, len(s.PendingReasons("other", "k").Reasons), 0)
 }
@@ -148,29 +148,29 @@ func TestReasons(t *testing.T) {
 func TestUsageOfResized(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
-	s.do(&core.NodeAdded{ID: "n", Attributes: map[string]string{attributeInstance: "big"}})
+	s.do(&api.NodeAdded{ID: "n", Attributes: map[string]string{attributeInstance: "big"}})
 	first := s.allocation("app", "k")
-	s.do(core.Placed{Allocation: first})
+	s.do(api.Placed{Allocation: first})
 	s.now = s.now.Add(10 * time.Second)
 	second := *first
 	second.Amounts = resources.Amounts{3}
-	s.do(&core.Resized{Allocation: &second, Before: first.Amounts})
+	s.do(&api.Resized{Allocation: &second, Before: first.Amounts})
 	assert.Equal(t, len(s.resized), 1)
 	s.now = s.now.Add(7 * time.Second)
 	third := second
 	third.Amounts = resources.Amounts{40}
-	s.do(&core.Resized{Allocation: &third, Before: second.Amounts})
+	s.do(&api.Resized{Allocation: &third, Before: second.Amounts})
 	s.now = s.now.Add(time.Second)
-	s.do(&core.Ended{Allocation: &third})
+	s.do(&api.Ended{Allocation: &third})
 	record := s.Application("app")
 	assert.DeepEqual(t, record.Used, []ResourceUsage{{"big", resources.Amounts{10*10 + 3*7 + 40*1}}})
 	assert.DeepEqual(t, record.MaxUsed, resources.Amounts{40})
 	assert.Equal(t, len(s.resized), 0)
 
 	again := s.allocation("app", "k")
-	s.do(core.Placed{Allocation: again})
+	s.do(api.Placed{Allocation: again})
 	s.now = s.now.Add(time.Second)
-	s.do(&core.Ended{Allocation: again})
+	s.do(&api.Ended{Allocation: again})
 	assert.DeepEqual(t, s.Application("app").Used[0].Amounts, resources.Amounts{161 + 10})
 }
 
@@ -179,15 +179,15 @@ func TestUsageOfResized(t *testing.T) {
 func TestForeignVictim(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
-	foreign := &core.Allocation{Key: "f", Node: "n", Amounts: s.size, Origin: core.Foreign}
+	foreign := &api.Allocation{Key: "f", Node: "n", Amounts: s.size, Origin: api.Foreign}
 	d := &preemptor.Decision{Reason: preemptor.Chosen, Victims: []preemptor.Victim{{Candidate: preemptor.Candidate{Key: "f"}}}}
-	s.do(&core.PreemptionPlanned{Application: "app", Key: "k", Node: "n", Plan: d}, &core.EvictionRequested{Allocation: foreign, For: "k"})
+	s.do(&api.PreemptionPlanned{Application: "app", Key: "k", Node: "n", Plan: d}, &api.EvictionRequested{Allocation: foreign, For: "k"})
 	ended := func() bool { return !s.PlanOf("", "f").Victims[0].Ended.IsZero() }
-	s.do(core.ForeignRemoved{Allocation: foreign}, core.ForeignAdded{Allocation: foreign})
+	s.do(api.ForeignRemoved{Allocation: foreign}, api.ForeignAdded{Allocation: foreign})
 	assert.Assert(t, !ended())
 	elsewhere := *foreign
 	elsewhere.Node = "m"
-	s.do(core.ForeignRemoved{Allocation: foreign}, core.ForeignAdded{Allocation: &elsewhere})
+	s.do(api.ForeignRemoved{Allocation: foreign}, api.ForeignAdded{Allocation: &elsewhere})
 	assert.Assert(t, ended())
 }
 
@@ -197,8 +197,8 @@ func TestStatesAreForgotten(t *testing.T) {
 	s.begin("app")
 	early := s.Application("app")
 	for range changesMax {
-		s.enter("app", core.Completing, core.Running)
-		s.enter("app", core.Running, core.Completing)
+		s.enter("app", api.Completing, api.Running)
+		s.enter("app", api.Running, api.Completing)
 		s.now = s.now.Add(time.Second)
 	}
 	record := s.Application("app")
@@ -216,8 +216,8 @@ func TestPlansAreForgotten(t *testing.T) {
 	s.begin("app")
 	for i := range 9 {
 		victim := fmt.Sprint("v", i)
-		s.place("app", core.AllocationKey(victim))
-		s.plan(core.AllocationKey(fmt.Sprint("k", i)), victim)
+		s.place("app", api.AllocationKey(victim))
+		s.plan(api.AllocationKey(fmt.Sprint("k", i)), victim)
 	}
 	assert.Equal(t, len(s.Plans()), 3)
 	assert.Equal(t, string(s.Plans()[0].Key), "k8") // the newest first
@@ -245,7 +245,7 @@ func TestReadPlansDoNotChange(t *testing.T) {
 	s.place("app", "v")
 	s.plan("k", "v")
 	before := s.Plans()[0]
-	s.do(&core.Ended{Allocation: s.allocation("app", "v"), Cause: core.CausePreempted, Evicted: true})
+	s.do(&api.Ended{Allocation: s.allocation("app", "v"), Cause: api.CausePreempted, Evicted: true})
 	s.place("app", "k")
 	assert.Equal(t, before.Outcome, UnderWay)
 	assert.Assert(t, before.Victims[0].Ended.IsZero())
@@ -265,11 +265,11 @@ func TestNoBook(t *testing.T) {
 func TestCountsOutliveTheirPartition(t *testing.T) {
 	a, err := New(Config{})
 	assert.NilError(t, err)
-	run := func(b *Book, at time.Time, id core.ApplicationID) {
+	run := func(b *Book, at time.Time, id api.ApplicationID) {
 		s := &stage{Book: b, now: at}
 		s.begin(id)
-		s.enter(id, core.Accepted, core.Running)
-		s.place(id, core.AllocationKey(id+"-1"))
+		s.enter(id, api.Accepted, api.Running)
+		s.place(id, api.AllocationKey(id+"-1"))
 	}
 	first, second := a.Open("p"), a.Open("q")
 	run(first, start, "app")
@@ -284,7 +284,7 @@ func TestCountsOutliveTheirPartition(t *testing.T) {
 	}
 	assert.Equal(t, total(start), "")
 	assert.Equal(t, total(start.Add(2*time.Minute)), "2/2 2/2 ")
-	(&stage{Book: first, now: start.Add(3 * time.Minute)}).enter("app", core.Running, core.Completing)
+	(&stage{Book: first, now: start.Add(3 * time.Minute)}).enter("app", api.Running, api.Completing)
 	assert.Equal(t, total(start.Add(4*time.Minute)), "2/2 2/2 1/2 ")
 	a.Close("p", second) // is not its book
 	assert.Assert(t, a.Book("p") == first)
@@ -319,13 +319,13 @@ func TestManyReaders(t *testing.T) {
 				ended, rejected := book.Finished(w.now)
 				records, plans := slices.Concat(ended, rejected), book.Plans()
 				for i := range 4 {
-					if l := book.Application(core.ApplicationID(fmt.Sprint("app", i))); l != nil {
+					if l := book.Application(api.ApplicationID(fmt.Sprint("app", i))); l != nil {
 						records = append(records, l)
 					}
 				}
 				had := recordsText(records) + plansText(plans)
 				for i := range 4 {
-					_ = fmt.Sprint(book.PendingReasons(core.ApplicationID(fmt.Sprint("app", i)), "k1"))
+					_ = fmt.Sprint(book.PendingReasons(api.ApplicationID(fmt.Sprint("app", i)), "k1"))
 				}
 				_ = fmt.Sprint(a.Counts(w.now), book.Since(), book.PlanOf("app0", "k1"))
 				assert.Check(t, had == recordsText(records)+plansText(plans))

@@ -3,7 +3,7 @@ package archive
 import (
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -30,7 +30,7 @@ type Point struct {
 
 // Waiting is how many asks wait for one reason.
 type Waiting struct {
-	Reason core.Reason
+	Reason api.Reason
 	Asks   int64
 }
 
@@ -59,14 +59,14 @@ type history struct {
 	// byLeaf is what happened since the last point of queues, by the queue of the
 	// application. It has flowsMax queues at most; what happens in others counts for
 	// the cluster only.
-	byLeaf map[core.QueuePath]*flow
+	byLeaf map[api.QueuePath]*flow
 }
 
 // flowsMax is far more queues than a partition can have at once.
 const flowsMax = 1 << 16
 
 func newHistory(length time.Duration) history {
-	return history{step: stepOf(length), values: historyValues, byLeaf: map[core.QueuePath]*flow{}}
+	return history{step: stepOf(length), values: historyValues, byLeaf: map[api.QueuePath]*flow{}}
 }
 
 // stepOf is the time from one point to the next. It is a whole number of seconds.
@@ -75,7 +75,7 @@ func stepOf(length time.Duration) time.Duration {
 }
 
 // count adds what happened in a queue; an empty one is not known.
-func (h *history) count(queue core.QueuePath, one flow) {
+func (h *history) count(queue api.QueuePath, one flow) {
 	if !h.seen {
 		return
 	}
@@ -97,7 +97,7 @@ func (a *Archive) HistoryStep() time.Duration { return stepOf(a.config.History) 
 // Sample keeps how much there is in a view of the partition, as a point of its history. It
 // keeps one in each step, so it can be called too often. A clock that goes back is waited
 // for.
-func (b *Book) Sample(now time.Time, view *core.View) {
+func (b *Book) Sample(now time.Time, view *api.View) {
 	if b == nil || view == nil || view.Root == nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (b *Book) Sample(now time.Time, view *core.View) {
 		s.step = step
 		h.queues.add(s)
 		h.rest = step + max(1, (int64(s.size())*historyPoints+int64(h.values)-1)/int64(h.values))
-		h.byLeaf = map[core.QueuePath]*flow{}
+		h.byLeaf = map[api.QueuePath]*flow{}
 	}
 	h.seen, h.last, h.whole = true, step, flow{}
 	h.forget()
@@ -137,7 +137,7 @@ func (h *history) forget() {
 
 // History is the points of a queue from a time on, the oldest first. A queue that was away
 // has none of that time. The points are shared and must not be changed.
-func (b *Book) History(queue core.QueuePath, since time.Time) (out []Point) {
+func (b *Book) History(queue api.QueuePath, since time.Time) (out []Point) {
 	if b == nil {
 		return nil
 	}

@@ -9,12 +9,12 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // queuesOf are the queues of a random world.
-var queuesOf = []core.QueuePath{"root", "root.a", "root.b"}
+var queuesOf = []api.QueuePath{"root", "root.a", "root.b"}
 
 // TestHistoryAgainstTwin compares points with what a second version counts from the views
 // and events of a whole random history.
@@ -54,7 +54,7 @@ func TestHistoryAgainstTwin(t *testing.T) {
 }
 
 // naivePoints works out points from the beginning. It is told only when they are.
-func naivePoints(moments []moment, queue core.QueuePath, at []Point, sampled map[time.Time]int) (out []Point) {
+func naivePoints(moments []moment, queue api.QueuePath, at []Point, sampled map[time.Time]int) (out []Point) {
 	first := moments[:sampled[at[0].At]]
 	for i := range at {
 		until := moments[:sampled[at[i].At]]
@@ -70,7 +70,7 @@ func naivePoints(moments []moment, queue core.QueuePath, at []Point, sampled map
 	return out
 }
 
-func naivePoint(view *core.View, queue core.QueuePath) Point {
+func naivePoint(view *api.View, queue api.QueuePath) Point {
 	q := view.Root
 	for _, child := range view.Root.Queues {
 		if child.Path == queue {
@@ -83,7 +83,7 @@ func naivePoint(view *core.View, queue core.QueuePath) Point {
 	} else {
 		p.Used, p.Guaranteed = withoutZeros(q.Used), withoutZeros(q.Guaranteed)
 	}
-	for reason := range core.Impossible + 1 {
+	for reason := range api.Impossible + 1 {
 		var asks int64
 		for _, app := range view.Applications {
 			for _, ask := range app.Asks {
@@ -109,18 +109,18 @@ func withoutZeros(a resources.Amounts) resources.Amounts {
 	return append(resources.Amounts{}, a[:last]...)
 }
 
-func within(queue, above core.QueuePath) bool {
+func within(queue, above api.QueuePath) bool {
 	return queue == above || strings.HasPrefix(string(queue), string(above)+".")
 }
 
-func naiveFlow(p *Point, m moment, queue core.QueuePath) {
+func naiveFlow(p *Point, m moment, queue api.QueuePath) {
 	for _, effect := range m.Effects {
 		switch e := effect.(type) {
-		case core.Placed:
+		case api.Placed:
 			if within(appAt(&m, e.Allocation.Application).Queue, queue) {
 				p.Placements++
 			}
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			if e.Application == "" && queue == "root" || e.Application != "" && within(appAt(&m, e.Application).Queue, queue) {
 				p.Preemptions++
 			}
@@ -130,19 +130,19 @@ func naiveFlow(p *Point, m moment, queue core.QueuePath) {
 
 // cluster is a view with so many leaves, each of which uses four kinds, has a guarantee
 // and asks that wait for three reasons.
-func cluster(leaves int, tick int64) *core.View {
+func cluster(leaves int, tick int64) *api.View {
 	amounts := func(n int64) resources.Amounts { return resources.Amounts{n, n + 1, n + 2, n + 3} }
-	root := &core.QueueView{Path: "root", Used: amounts(tick)}
-	view := &core.View{Root: root, Capacity: amounts(1 << 40)}
+	root := &api.QueueView{Path: "root", Used: amounts(tick)}
+	view := &api.View{Root: root, Capacity: amounts(1 << 40)}
 	for i := range leaves {
-		path := core.QueuePath(fmt.Sprintf("root.team-%d", i))
-		root.Queues = append(root.Queues, &core.QueueView{Path: path, Leaf: true, Used: amounts(tick + int64(i)), Guaranteed: amounts(5)})
-		asks := make([]core.AskView, 3)
+		path := api.QueuePath(fmt.Sprintf("root.team-%d", i))
+		root.Queues = append(root.Queues, &api.QueueView{Path: path, Leaf: true, Used: amounts(tick + int64(i)), Guaranteed: amounts(5)})
+		asks := make([]api.AskView, 3)
 		for i := range asks {
-			asks[i].Waiting = new(core.Waiting)
+			asks[i].Waiting = new(api.Waiting)
 		}
-		asks[0].Reason, asks[1].Reason, asks[2].Reason = core.NoNodeFits, core.QuotaExceeded, core.RoomIsMade
-		view.Applications = append(view.Applications, &core.ApplicationView{Queue: path, Asks: asks})
+		asks[0].Reason, asks[1].Reason, asks[2].Reason = api.NoNodeFits, api.QuotaExceeded, api.RoomIsMade
+		view.Applications = append(view.Applications, &api.ApplicationView{Queue: path, Asks: asks})
 	}
 	return view
 }
@@ -217,7 +217,7 @@ func TestHistoryGoesBackNoFurther(t *testing.T) {
 	s.Sample(start.Add(-time.Minute), view)
 	assert.Equal(t, len(s.History("root", time.Time{})), 1)
 	s.Sample(start.Add(2*historyPoints*time.Second), view)
-	for _, queue := range []core.QueuePath{"root", "root.team-0"} {
+	for _, queue := range []api.QueuePath{"root", "root.team-0"} {
 		points := s.History(queue, time.Time{})
 		assert.Equal(t, len(points), 1)
 		assert.Assert(t, points[0].At.Equal(start.Add(2*historyPoints*time.Second)))
@@ -232,12 +232,12 @@ func TestQueueGoesAndComes(t *testing.T) {
 	view, without := cluster(2, 0), cluster(1, 0)
 	s.begin("app") // in root.a
 	at := start
-	sample := func(view *core.View) {
+	sample := func(view *api.View) {
 		at = at.Add(time.Second)
 		s.Sample(at, view)
 	}
 	sample(view)
-	s.do(core.Placed{Allocation: s.allocation("app", "k1")})
+	s.do(api.Placed{Allocation: s.allocation("app", "k1")})
 	sample(without)
 	sample(without)
 	sample(view)
@@ -256,7 +256,7 @@ func TestQueueGoesAndComes(t *testing.T) {
 func TestEventsBeforeTheFirstSampleAreNotKept(t *testing.T) {
 	s := newStage(t, Config{})
 	s.begin("app")
-	s.do(core.Placed{Allocation: s.allocation("app", "k1")})
+	s.do(api.Placed{Allocation: s.allocation("app", "k1")})
 	assert.Equal(t, len(s.history.byLeaf), 0)
 	assert.Equal(t, s.history.whole, flow{})
 }
@@ -267,7 +267,7 @@ func TestFlowsAreBounded(t *testing.T) {
 	h := newHistory(time.Hour)
 	h.seen = true
 	for i := range 10 * flowsMax {
-		h.count(core.QueuePath(fmt.Sprint("root.q", i)), flow{placements: 1})
+		h.count(api.QueuePath(fmt.Sprint("root.q", i)), flow{placements: 1})
 	}
 	assert.Equal(t, len(h.byLeaf), flowsMax)
 	assert.Equal(t, h.whole.placements, int64(10*flowsMax))
@@ -291,24 +291,24 @@ func TestMerge(t *testing.T) {
 // queue above counts them, and none beside it.
 func TestQueuesAboveHaveAll(t *testing.T) {
 	s := newStage(t, Config{History: historyPoints * time.Second})
-	leaf := &core.QueueView{Path: "root.a.b.c", Leaf: true}
-	beside := &core.QueueView{Path: "root.a.bb", Leaf: true}
-	b := &core.QueueView{Path: "root.a.b", Queues: []*core.QueueView{leaf}}
-	root := &core.QueueView{Path: "root", Queues: []*core.QueueView{{Path: "root.a", Queues: []*core.QueueView{b, beside}}}}
-	asks := []core.AskView{{Waiting: &core.Waiting{Reason: core.NoNodeFits}}, {Waiting: &core.Waiting{Reason: core.NoNodeFits}}}
-	view := &core.View{Root: root, Applications: []*core.ApplicationView{{ID: "app", Queue: leaf.Path, Asks: asks}}}
+	leaf := &api.QueueView{Path: "root.a.b.c", Leaf: true}
+	beside := &api.QueueView{Path: "root.a.bb", Leaf: true}
+	b := &api.QueueView{Path: "root.a.b", Queues: []*api.QueueView{leaf}}
+	root := &api.QueueView{Path: "root", Queues: []*api.QueueView{{Path: "root.a", Queues: []*api.QueueView{b, beside}}}}
+	asks := []api.AskView{{Waiting: &api.Waiting{Reason: api.NoNodeFits}}, {Waiting: &api.Waiting{Reason: api.NoNodeFits}}}
+	view := &api.View{Root: root, Applications: []*api.ApplicationView{{ID: "app", Queue: leaf.Path, Asks: asks}}}
 	s.Sample(start, view)
-	s.do(&core.ApplicationAccepted{ID: "app", Queue: leaf.Path})
-	s.do(core.Placed{Allocation: s.allocation("app", "k1")}, &core.EvictionRequested{Allocation: s.allocation("app", "k1")})
+	s.do(&api.ApplicationAccepted{ID: "app", Queue: leaf.Path})
+	s.do(api.Placed{Allocation: s.allocation("app", "k1")}, &api.EvictionRequested{Allocation: s.allocation("app", "k1")})
 	s.Sample(start.Add(time.Second), view)
-	for queue, want := range map[core.QueuePath]int64{"root": 1, "root.a": 1, "root.a.b": 1, leaf.Path: 1, beside.Path: 0} {
+	for queue, want := range map[api.QueuePath]int64{"root": 1, "root.a": 1, "root.a.b": 1, leaf.Path: 1, beside.Path: 0} {
 		points := s.History(queue, time.Time{})
 		assert.Equal(t, len(points), 2, queue)
 		assert.Equal(t, points[1].Placements, want, queue)
 		assert.Equal(t, points[1].Preemptions, want, queue)
 		assert.Equal(t, len(points[1].Pending), int(want), queue)
 		if want > 0 {
-			assert.DeepEqual(t, points[1].Pending, []Waiting{{core.NoNodeFits, 2}})
+			assert.DeepEqual(t, points[1].Pending, []Waiting{{api.NoNodeFits, 2}})
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -33,7 +33,7 @@ func TestBookIsAsTheNaiveOne(t *testing.T) {
 		w.live(steps)
 		if seed%30 == 0 { // a day is as far back as counts go
 			w.now = w.now.Add(time.Duration(1400+w.IntN(100)) * time.Minute)
-			w.apply(core.DrainNode{ID: "n0"})
+			w.apply(api.DrainNode{ID: "n0"})
 			w.checkCounts(where, 0)
 			w.live(steps / 4)
 		}
@@ -105,7 +105,7 @@ func (w *world) checkRecords(where string, met map[string]int) {
 	var want, have []string
 	for _, m := range w.moments {
 		for _, effect := range m.Effects {
-			if e, ok := effect.(*core.ApplicationRejected); ok {
+			if e, ok := effect.(*api.ApplicationRejected); ok {
 				want = append(want, ago(m.Now)+string(e.ID)+e.Reason)
 			}
 		}
@@ -168,7 +168,7 @@ func (w *world) checkCounts(where string, later time.Duration) {
 func (w *world) checkBounds(where string) {
 	w.t.Helper()
 	m := &w.moments[len(w.moments)-1]
-	running := map[core.AllocationKey]bool{}
+	running := map[api.AllocationKey]bool{}
 	for _, app := range m.view.Applications {
 		for _, a := range app.Allocations {
 			running[a.Key] = true
@@ -182,7 +182,7 @@ func (w *world) checkBounds(where string) {
 	}
 	assert.Equal(w.t, len(w.book.applications), len(m.view.Applications), where)
 	assert.Assert(w.t, len(w.book.instances) <= len(m.view.Nodes), where)
-	kept := map[core.AllocationKey]bool{}
+	kept := map[api.AllocationKey]bool{}
 	names := 0
 	for _, p := range w.book.plans.kept.all() {
 		kept[p.Key] = true

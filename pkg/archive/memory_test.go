@@ -7,7 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -23,7 +23,7 @@ func TestNothingIsKeptOfPods(t *testing.T) {
 	assert.NilError(t, err)
 	other, recorder := newStage(t, Config{}), events.NewRecorder(kinds)
 	for i := 0; i < pods; i += 1000 {
-		other.begin(placed[i].(core.Placed).Application)
+		other.begin(placed[i].(api.Placed).Application)
 	}
 	var records []*si.EventRecord
 	before := heap()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // reasonsMax is how many different reasons are kept of an ask, and reasonBytesMax
@@ -49,7 +49,7 @@ func (w *PendingReasons) add(now time.Time, message string) {
 
 // explain adds a reason why an ask waits. It returns nil if the application is not
 // known.
-func (b *Book) explain(ask *core.Allocation, message string) *PendingReasons {
+func (b *Book) explain(ask *api.Allocation, message string) *PendingReasons {
 	a := b.find(ask.Application)
 	if a == nil {
 		return nil
@@ -57,7 +57,7 @@ func (b *Book) explain(ask *core.Allocation, message string) *PendingReasons {
 	w := a.pending[ask.Key]
 	if w == nil {
 		if a.pending == nil {
-			a.pending = map[core.AllocationKey]*PendingReasons{}
+			a.pending = map[api.AllocationKey]*PendingReasons{}
 		}
 		w = new(PendingReasons)
 		a.pending[ask.Key] = w
@@ -67,12 +67,12 @@ func (b *Book) explain(ask *core.Allocation, message string) *PendingReasons {
 }
 
 // withdrawn notes that an ask waits no more and was not placed.
-func (b *Book) withdrawn(e *core.AskEnded) {
+func (b *Book) withdrawn(e *api.AskEnded) {
 	if a := b.find(e.Application); a != nil {
 		delete(a.pending, e.Key)
 	}
 	why := "the ask was released"
-	if e.Cause == core.CauseApplicationRemoved {
+	if e.Cause == api.CauseApplicationRemoved {
 		why = "the application is over"
 	}
 	b.plans.close(b.now, e.Key, Withdrawn, why)

@@ -3,7 +3,7 @@ package archive
 import (
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -37,29 +37,29 @@ func (o Outcome) String() string { return outcomeTexts[o] }
 type Plan struct {
 	At          time.Time
 	Trigger     preemptor.Trigger
-	Application core.ApplicationID // of the ask; empty with the trigger Quota
-	Key         core.AllocationKey // the ask; empty with the trigger Quota
-	Queue       core.QueuePath     // of the ask, or the one over its max
-	User        string             // of the application of the ask
-	Node        core.NodeID        // where room is made; empty with the trigger Quota
+	Application api.ApplicationID // of the ask; empty with the trigger Quota
+	Key         api.AllocationKey // the ask; empty with the trigger Quota
+	Queue       api.QueuePath     // of the ask, or the one over its max
+	User        string            // of the application of the ask
+	Node        api.NodeID        // where room is made; empty with the trigger Quota
 	Decision    *preemptor.Decision
 	Victims     []Victim // in the order of the decision; none if earlier evictions are enough
 
 	Outcome Outcome
-	Reason  string      // of an outcome, for people
-	On      core.NodeID // where the ask was placed
-	Until   time.Time   // of the outcome; zero while it is under way
+	Reason  string     // of an outcome, for people
+	On      api.NodeID // where the ask was placed
+	Until   time.Time  // of the outcome; zero while it is under way
 }
 
 // A Victim is an allocation that was evicted.
 type Victim struct {
-	Key         core.AllocationKey
-	Pod         string             // as the resource manager names it; empty if it does not
-	Application core.ApplicationID // empty for a foreign one
-	Queue       core.QueuePath
+	Key         api.AllocationKey
+	Pod         string            // as the resource manager names it; empty if it does not
+	Application api.ApplicationID // empty for a foreign one
+	Queue       api.QueuePath
 	User        string // of its application
 	Class       preemptor.Class
-	Node        core.NodeID
+	Node        api.NodeID
 	Amounts     resources.Amounts
 	Priority    int32
 	Ended       time.Time // zero while it runs
@@ -67,7 +67,7 @@ type Victim struct {
 }
 
 // Victim is one of the victims; nil if it is none.
-func (p *Plan) Victim(key core.AllocationKey) *Victim {
+func (p *Plan) Victim(key api.AllocationKey) *Victim {
 	for i := range p.Victims {
 		if p.Victims[i].Key == key {
 			return &p.Victims[i]

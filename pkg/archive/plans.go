@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
@@ -20,8 +20,8 @@ const planNamesMax = 200_000
 //	names   = the sum over all that are kept
 type plans struct {
 	kept    ring[*plan]
-	open    map[core.AllocationKey]*plan // by ask
-	victims map[core.AllocationKey]*plan // by victim
+	open    map[api.AllocationKey]*plan // by ask
+	victims map[api.AllocationKey]*plan // by victim
 	names   int
 }
 
@@ -35,7 +35,7 @@ type plan struct {
 }
 
 func newPlans() plans {
-	return plans{open: map[core.AllocationKey]*plan{}, victims: map[core.AllocationKey]*plan{}}
+	return plans{open: map[api.AllocationKey]*plan{}, victims: map[api.AllocationKey]*plan{}}
 }
 
 // change is the plan to be changed.
@@ -78,7 +78,7 @@ func (s *plans) drop(p *plan) {
 }
 
 // close gives the open plan for an ask its outcome, if there is one.
-func (s *plans) close(now time.Time, ask core.AllocationKey, outcome Outcome, reason string) *Plan {
+func (s *plans) close(now time.Time, ask api.AllocationKey, outcome Outcome, reason string) *Plan {
 	p := s.open[ask]
 	if p == nil || ask == "" {
 		return nil
@@ -91,7 +91,7 @@ func (s *plans) close(now time.Time, ask core.AllocationKey, outcome Outcome, re
 
 // evicted notes which allocation a victim of the last plan is. Evictions come in the
 // order of the victims.
-func (s *plans) evicted(a *core.Allocation, queue core.QueuePath, user string) {
+func (s *plans) evicted(a *api.Allocation, queue api.QueuePath, user string) {
 	p := s.victims[a.Key]
 	if p == nil {
 		return
@@ -106,7 +106,7 @@ func (s *plans) evicted(a *core.Allocation, queue core.QueuePath, user string) {
 }
 
 // podOf is the name of a pod, which stays when it is started again with another key.
-func podOf(a *core.Allocation) string {
+func podOf(a *api.Allocation) string {
 	name, space := a.Tags["kubernetes.io/meta/podName"], a.Tags["kubernetes.io/meta/namespace"]
 	if name == "" || space == "" {
 		return name
@@ -115,7 +115,7 @@ func podOf(a *core.Allocation) string {
 }
 
 // gone notes that a victim has ended.
-func (s *plans) gone(now time.Time, key core.AllocationKey) {
+func (s *plans) gone(now time.Time, key api.AllocationKey) {
 	p := s.victims[key]
 	if p == nil {
 		return
@@ -142,14 +142,14 @@ func (s *plans) wasted(e *outcomes.VictimsWasted) {
 
 // foreignGone notes that a foreign allocation is no longer on its node. It may be a
 // victim.
-func (s *plans) foreignGone(now time.Time, a *core.Allocation) {
+func (s *plans) foreignGone(now time.Time, a *api.Allocation) {
 	if p := s.victims[a.Key]; p != nil && p.Victim(a.Key).Application == "" {
 		s.gone(now, a.Key)
 	}
 }
 
 // placed notes that an ask runs.
-func (s *plans) placed(now time.Time, key core.AllocationKey, node core.NodeID) {
+func (s *plans) placed(now time.Time, key api.AllocationKey, node api.NodeID) {
 	if p := s.close(now, key, Placed, ""); p != nil {
 		p.On = node
 	}
@@ -166,7 +166,7 @@ func (s *plans) list() []*Plan {
 }
 
 // of is the last plan that evicted an allocation; nil if there is none.
-func (s *plans) of(application core.ApplicationID, key core.AllocationKey) *Plan {
+func (s *plans) of(application api.ApplicationID, key api.AllocationKey) *Plan {
 	p := s.victims[key]
 	if p == nil || p.Victim(key).Application != application {
 		return nil
@@ -175,7 +175,7 @@ func (s *plans) of(application core.ApplicationID, key core.AllocationKey) *Plan
 	return p.Plan
 }
 
-func (b *Book) nominated(e *core.Claimed) {
+func (b *Book) nominated(e *api.Claimed) {
 	b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: b.queueOf(e.Application), Node: e.Node, Decision: e.Plan})
 }
 
@@ -184,7 +184,7 @@ func (b *Book) planned(p *Plan) {
 	p.At, p.Trigger, p.User = b.now, p.Decision.Trigger, b.userOf(p.Application)
 	if p.Decision.Reason == preemptor.Chosen {
 		for _, v := range p.Decision.Victims {
-			p.Victims = append(p.Victims, Victim{Key: core.AllocationKey(v.Key), Class: v.Class, Node: p.Node, Amounts: v.Amounts, Priority: v.Priority})
+			p.Victims = append(p.Victims, Victim{Key: api.AllocationKey(v.Key), Class: v.Class, Node: p.Node, Amounts: v.Amounts, Priority: v.Priority})
 		}
 	}
 	b.plans.add(b.now, p, b.config.PlansMax)

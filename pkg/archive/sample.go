@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // rootPath is the queue above all others. Its points are those of the cluster.
-const rootPath core.QueuePath = "root"
+const rootPath api.QueuePath = "root"
 
 // A sample is the points of all queues but the root at one time. Its numbers stand in one
 // list, as there are very many samples:
@@ -24,7 +24,7 @@ const rootPath core.QueuePath = "root"
 type sample struct {
 	at      time.Time
 	step    int64
-	paths   []core.QueuePath
+	paths   []api.QueuePath
 	starts  []int // of the numbers of each path
 	numbers []int64
 }
@@ -36,11 +36,11 @@ const pathValues = 3
 func (s *sample) size() int { return len(s.numbers) + pathValues*len(s.paths) }
 
 // newSample makes a sample of at most so many numbers.
-func newSample(at time.Time, root *core.QueueView, waiting map[core.QueuePath][]Waiting, flows map[core.QueuePath]flow, most int) *sample {
+func newSample(at time.Time, root *api.QueueView, waiting map[api.QueuePath][]Waiting, flows map[api.QueuePath]flow, most int) *sample {
 	s := &sample{at: at}
 	level := root.Queues
 	for len(level) > 0 {
-		var below []*core.QueueView
+		var below []*api.QueueView
 		for _, q := range level {
 			if !s.add(q, waiting[q.Path], flows[q.Path], most) {
 				return s.clipped()
@@ -59,7 +59,7 @@ func (s *sample) clipped() *sample {
 }
 
 // add adds the numbers of a queue, or says false if they are too many.
-func (s *sample) add(q *core.QueueView, waiting []Waiting, f flow, most int) bool {
+func (s *sample) add(q *api.QueueView, waiting []Waiting, f flow, most int) bool {
 	used, guaranteed := trimmed(q.Used), trimmed(q.Guaranteed)
 	if s.size()+pathValues+3+len(used)+len(guaranteed)+len(waiting) > most {
 		return false
@@ -83,7 +83,7 @@ func trimmed(a resources.Amounts) resources.Amounts {
 }
 
 // point is that of one queue, if it was there.
-func (s *sample) point(queue core.QueuePath) (Point, bool) {
+func (s *sample) point(queue api.QueuePath) (Point, bool) {
 	i := slices.Index(s.paths, queue)
 	if i < 0 {
 		return Point{}, false
@@ -97,20 +97,20 @@ func (s *sample) point(queue core.QueuePath) (Point, bool) {
 	next(1)
 	p := Point{At: s.at, Used: next(lengths & (1<<20 - 1)), Guaranteed: next(lengths >> 20 & (1<<20 - 1))}
 	for _, w := range next(lengths >> 40) {
-		p.Pending = append(p.Pending, Waiting{core.Reason(w >> 48), w & (1<<48 - 1)})
+		p.Pending = append(p.Pending, Waiting{api.Reason(w >> 48), w & (1<<48 - 1)})
 	}
 	p.Placements, p.Preemptions = numbers[0], numbers[1]
 	return p, true
 }
 
 // parentOf is the queue above one; empty for the root.
-func parentOf(queue core.QueuePath) core.QueuePath {
+func parentOf(queue api.QueuePath) api.QueuePath {
 	return queue[:max(0, strings.LastIndexByte(string(queue), '.'))]
 }
 
 // inherited adds what happened in queues to those above them.
-func inherited(flows map[core.QueuePath]*flow) map[core.QueuePath]flow {
-	out := make(map[core.QueuePath]flow, len(flows))
+func inherited(flows map[api.QueuePath]*flow) map[api.QueuePath]flow {
+	out := make(map[api.QueuePath]flow, len(flows))
 	for leaf, f := range flows {
 		for q := leaf; q != ""; q = parentOf(q) {
 			sum := out[q]
@@ -122,8 +122,8 @@ func inherited(flows map[core.QueuePath]*flow) map[core.QueuePath]flow {
 }
 
 // waitingIn counts the asks of each queue, and of those above, by why they wait.
-func waitingIn(view *core.View) map[core.QueuePath][]Waiting {
-	out := map[core.QueuePath][]Waiting{}
+func waitingIn(view *api.View) map[api.QueuePath][]Waiting {
+	out := map[api.QueuePath][]Waiting{}
 	for _, app := range view.Applications {
 		var own []Waiting
 		for i := range app.Asks {
@@ -142,7 +142,7 @@ func waitingIn(view *core.View) map[core.QueuePath][]Waiting {
 
 // withWaiting adds asks to a list, which stays ordered by reason.
 func withWaiting(list []Waiting, one Waiting) []Waiting {
-	i, found := slices.BinarySearchFunc(list, one.Reason, func(w Waiting, reason core.Reason) int { return cmp.Compare(w.Reason, reason) })
+	i, found := slices.BinarySearchFunc(list, one.Reason, func(w Waiting, reason api.Reason) int { return cmp.Compare(w.Reason, reason) })
 	if !found {
 		return slices.Insert(list, i, one)
 	}

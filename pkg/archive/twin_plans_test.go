@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -14,13 +14,13 @@ func naivePlans(moments []moment) (out []string) {
 	for i := range moments {
 		for j, effect := range moments[i].Effects {
 			switch e := effect.(type) {
-			case *core.Claimed:
+			case *api.Claimed:
 				if e.Plan == nil {
 					continue
 				}
 				p := Plan{Application: e.Application, Key: e.Key, Queue: appAt(&moments[i], e.Application).Queue, User: appAt(&moments[i], e.Application).User, Node: e.Node, Decision: e.Plan}
 				out = append(out, naivePlan(moments[i:], j, &p))
-			case *core.PreemptionPlanned:
+			case *api.PreemptionPlanned:
 				p := Plan{Application: e.Application, Key: e.Key, Queue: e.Queue, User: userAt(&moments[i], e.Application), Node: e.Node, Decision: e.Plan}
 				out = append(out, naivePlan(moments[i:], j, &p))
 			}
@@ -37,7 +37,7 @@ func naivePlan(moments []moment, effect int, p *Plan) string {
 	left := 0
 	var last time.Time
 	for _, v := range p.Decision.Victims {
-		victim := naiveVictim(moments, p.Node, core.AllocationKey(v.Key))
+		victim := naiveVictim(moments, p.Node, api.AllocationKey(v.Key))
 		if victim.Ended.IsZero() {
 			left++
 		} else if victim.Ended.After(last) {
@@ -55,7 +55,7 @@ func naivePlan(moments []moment, effect int, p *Plan) string {
 }
 
 // naiveOutcome looks for the first thing that ends a plan for an ask.
-func naiveOutcome(moments []moment, after int, ask core.AllocationKey) (Outcome, core.NodeID, time.Time) {
+func naiveOutcome(moments []moment, after int, ask api.AllocationKey) (Outcome, api.NodeID, time.Time) {
 	for i := 0; ask != "" && i < len(moments); i++ {
 		m := &moments[i]
 		first := 0
@@ -64,23 +64,23 @@ func naiveOutcome(moments []moment, after int, ask core.AllocationKey) (Outcome,
 		}
 		for _, effect := range m.Effects[first:] {
 			switch e := effect.(type) {
-			case core.Placed:
+			case api.Placed:
 				if e.Key == ask {
 					return Placed, e.Node, m.Now
 				}
-			case core.Adopted:
+			case api.Adopted:
 				if e.Key == ask {
 					return Placed, e.Node, m.Now
 				}
-			case *core.ClaimEnded:
+			case *api.ClaimEnded:
 				if e.Key == ask && e.Nominated && e.Waits() {
 					return Cleared, "", m.Now
 				}
-			case *core.Claimed:
+			case *api.Claimed:
 				if e.Key == ask && e.Plan != nil {
 					return Replaced, "", m.Now
 				}
-			case *core.PreemptionPlanned:
+			case *api.PreemptionPlanned:
 				if e.Key == ask {
 					return Replaced, "", m.Now
 				}
@@ -98,7 +98,7 @@ func naiveOutcome(moments []moment, after int, ask core.AllocationKey) (Outcome,
 }
 
 // naiveVictim follows an allocation until it is not where it was.
-func naiveVictim(moments []moment, node core.NodeID, key core.AllocationKey) Victim {
+func naiveVictim(moments []moment, node api.NodeID, key api.AllocationKey) Victim {
 	v := Victim{Key: key, Node: node}
 	for _, app := range moments[0].view.Applications {
 		if a := runsAt(&moments[0], app.ID, key); a != nil {

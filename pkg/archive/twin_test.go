@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -18,7 +18,7 @@ import (
 // book goes by what steps say.
 
 // appAt is an application at a moment; nil if there is none.
-func appAt(m *moment, id core.ApplicationID) *core.ApplicationView {
+func appAt(m *moment, id api.ApplicationID) *api.ApplicationView {
 	for _, a := range m.view.Applications {
 		if a.ID == id {
 			return a
@@ -28,14 +28,14 @@ func appAt(m *moment, id core.ApplicationID) *core.ApplicationView {
 }
 
 // userAt is the user of an application; empty if it is not there.
-func userAt(m *moment, id core.ApplicationID) string {
+func userAt(m *moment, id api.ApplicationID) string {
 	if a := appAt(m, id); a != nil {
 		return a.User
 	}
 	return ""
 }
 
-func nodeAt(m *moment, id core.NodeID) *core.NodeView {
+func nodeAt(m *moment, id api.NodeID) *api.NodeView {
 	for _, n := range m.view.Nodes {
 		if n.ID == id {
 			return n
@@ -44,7 +44,7 @@ func nodeAt(m *moment, id core.NodeID) *core.NodeView {
 	return nil
 }
 
-func runsAt(m *moment, id core.ApplicationID, key core.AllocationKey) *core.Allocation {
+func runsAt(m *moment, id api.ApplicationID, key api.AllocationKey) *api.Allocation {
 	if app := appAt(m, id); app != nil {
 		for _, a := range app.Allocations {
 			if a.Key == key {
@@ -55,20 +55,20 @@ func runsAt(m *moment, id core.ApplicationID, key core.AllocationKey) *core.Allo
 	return nil
 }
 
-func waitsAt(m *moment, id core.ApplicationID, key core.AllocationKey) bool {
+func waitsAt(m *moment, id api.ApplicationID, key api.AllocationKey) bool {
 	app := appAt(m, id)
-	return app != nil && slices.ContainsFunc(app.Asks, func(a core.AskView) bool { return a.Key == key })
+	return app != nil && slices.ContainsFunc(app.Asks, func(a api.AskView) bool { return a.Key == key })
 }
 
-func evictedAt(m *moment, node core.NodeID, key core.AllocationKey) bool {
+func evictedAt(m *moment, node api.NodeID, key api.AllocationKey) bool {
 	n := nodeAt(m, node)
-	return n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == key && !l.Reported })
+	return n != nil && slices.ContainsFunc(n.Evictions, func(l api.Eviction) bool { return l.Key == key && !l.Reported })
 }
 
 // naiveRecords is the records of all applications that ended, in that order, and of
 // those that go on; none is forgotten.
 func naiveRecords(moments []moment) (ended, active []*ApplicationRecord) {
-	begun := map[core.ApplicationID]int{} // moments
+	begun := map[api.ApplicationID]int{} // moments
 	for i := range moments {
 		for id, first := range begun {
 			if appAt(&moments[i], id) == nil {
@@ -90,30 +90,30 @@ func naiveRecords(moments []moment) (ended, active []*ApplicationRecord) {
 
 // naiveRecord is the record of an application, given the moments of it and, if it
 // has ended, the one at which it had.
-func naiveRecord(moments []moment, id core.ApplicationID) *ApplicationRecord {
+func naiveRecord(moments []moment, id api.ApplicationID) *ApplicationRecord {
 	l := &ApplicationRecord{ID: id, State: "New"}
 	for i := range moments {
 		m := &moments[i]
 		for _, effect := range m.Effects {
-			if e, ok := effect.(*core.ApplicationChanged); ok && e.ID == id {
+			if e, ok := effect.(*api.ApplicationChanged); ok && e.ID == id {
 				l.Changes = append(l.Changes, StateChange{m.Now, e.State.String(), e.Message})
 			}
 		}
 		app := appAt(m, id)
 		if app == nil {
 			l.Finished = m.Now
-			if _, removed := m.command.(core.RemoveApplication); removed {
+			if _, removed := m.command.(api.RemoveApplication); removed {
 				before := appAt(&moments[i-1], id).State
 				state := Failed
-				if before == core.New || before == core.Completing {
-					state = core.Completed.String()
+				if before == api.New || before == api.Completing {
+					state = api.Completed.String()
 				}
 				l.Changes = append(l.Changes, StateChange{m.Now, state, "it was removed"})
 			}
 			break
 		}
 		l.Queue, l.User, l.Submitted = app.Queue, app.User, app.Submitted
-		if l.Started.IsZero() && app.State == core.Running {
+		if l.Started.IsZero() && app.State == api.Running {
 			l.Started = m.Now
 		}
 		used := resources.Amounts{0, 0}
@@ -133,8 +133,8 @@ func naiveRecord(moments []moment, id core.ApplicationID) *ApplicationRecord {
 }
 
 // naiveUsage looks at each allocation for as long as it had the same amounts.
-func naiveUsage(moments []moment, id core.ApplicationID) (used, preempted, placeholders []ResourceUsage) {
-	since := map[core.AllocationKey]time.Time{}
+func naiveUsage(moments []moment, id api.ApplicationID) (used, preempted, placeholders []ResourceUsage) {
+	since := map[api.AllocationKey]time.Time{}
 	for i := range moments {
 		m := &moments[i]
 		if i > 0 && appAt(&moments[i-1], id) != nil {
@@ -144,10 +144,10 @@ func naiveUsage(moments []moment, id core.ApplicationID) (used, preempted, place
 				if now != nil && now.Amounts.Equal(a.Amounts) {
 					continue
 				}
-				release, _ := m.command.(core.ReleaseAllocation)
+				release, _ := m.command.(api.ReleaseAllocation)
 				on := &used
 				switch {
-				case now == nil && release.Termination == core.SchedulingFailed && release.Key == a.Key && waitsAt(m, id, a.Key):
+				case now == nil && release.Termination == api.SchedulingFailed && release.Key == a.Key && waitsAt(m, id, a.Key):
 					on = nil
 				case now == nil && (evictedAt(before, a.Node, a.Key) || release.Termination == si.TerminationType_PREEMPTED_BY_SCHEDULER):
 					on = &preempted
@@ -203,7 +203,7 @@ func cmpText(a, b string) int {
 }
 
 // naiveReasons is what was told of an ask since it last began to wait.
-func naiveReasons(moments []moment, id core.ApplicationID, key core.AllocationKey) (said []StateChange, scaleUp bool) {
+func naiveReasons(moments []moment, id api.ApplicationID, key api.AllocationKey) (said []StateChange, scaleUp bool) {
 	for i := range moments {
 		m := &moments[i]
 		if !waitsAt(m, id, key) || i > 0 && !waitsAt(&moments[i-1], id, key) {
@@ -212,24 +212,24 @@ func naiveReasons(moments []moment, id core.ApplicationID, key core.AllocationKe
 		if !waitsAt(m, id, key) {
 			continue
 		}
-		if c, ok := m.command.(core.ReleaseAllocation); ok && c.Key == key && runsAt(&moments[i-1], id, key) != nil {
+		if c, ok := m.command.(api.ReleaseAllocation); ok && c.Key == key && runsAt(&moments[i-1], id, key) != nil {
 			said = append(said, StateChange{m.Now, "", "binding failed: " + c.Message})
 		}
 		for _, effect := range m.Effects {
 			switch e := effect.(type) {
-			case *core.Unschedulable:
+			case *api.Unschedulable:
 				if e.Key == key {
 					said, scaleUp = append(said, StateChange{m.Now, "", e.Reason}), true
 				}
-			case *core.Claimed:
+			case *api.Claimed:
 				if e.Key == key && e.Plan != nil {
 					said = append(said, StateChange{m.Now, "", e.Reason})
 				}
-			case *core.ClaimEnded:
+			case *api.ClaimEnded:
 				if e.Key == key && e.Nominated && e.Waits() {
 					said = append(said, StateChange{m.Now, "", "no longer nominated to node " + string(e.Node) + ": " + e.Reason})
 				}
-			case *core.AskReport:
+			case *api.AskReport:
 				if e.Key == key {
 					said = append(said, StateChange{m.Now, "", e.Message})
 				}
@@ -272,7 +272,7 @@ func naiveCounts(moments []moment, until time.Time) (out []Count) {
 		}
 		c := Count{At: end}
 		for _, app := range last.view.Applications {
-			if app.State == core.Running {
+			if app.State == api.Running {
 				c.Applications++
 			}
 			c.Containers += int64(len(app.Allocations))

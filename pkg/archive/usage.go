@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,14 +18,14 @@ const (
 )
 
 // asked notes an ask, which may be older than its application.
-func (b *Book) asked(ask *core.Allocation) {
+func (b *Book) asked(ask *api.Allocation) {
 	if a := b.find(ask.Application); a != nil && ask.Created.Before(a.Submitted) {
 		a.Submitted, a.view = ask.Created, nil
 	}
 }
 
 // placed notes that an allocation runs from now on.
-func (b *Book) placed(placed *core.Allocation) {
+func (b *Book) placed(placed *api.Allocation) {
 	b.counts.Containers++
 	if len(b.plans.open) > 0 {
 		b.plans.placed(b.now, placed.Key, placed.Node)
@@ -45,7 +45,7 @@ func (b *Book) placed(placed *core.Allocation) {
 }
 
 // end notes that an allocation runs no more.
-func (b *Book) end(e *core.Ended) {
+func (b *Book) end(e *api.Ended) {
 	b.counts.Containers--
 	if e.Evicted {
 		b.plans.gone(b.now, e.Key)
@@ -61,9 +61,9 @@ func (b *Book) end(e *core.Ended) {
 		a.used.Sub(e.Amounts)
 	}
 	switch {
-	case e.Cause == core.CauseBindFailed: // it never ran
+	case e.Cause == api.CauseBindFailed: // it never ran
 		b.explain(e.Allocation, "binding failed: "+e.Message)
-	case e.Evicted || e.Cause == core.CausePreempted:
+	case e.Evicted || e.Cause == api.CausePreempted:
 		b.use(&a.Preempted, e.Node, e.Amounts, began)
 	case e.Placeholder:
 		b.use(&a.Placeholders, e.Node, e.Amounts, began)
@@ -74,7 +74,7 @@ func (b *Book) end(e *core.Ended) {
 
 // resize notes other amounts of an allocation that runs. It used the old ones
 // until now.
-func (b *Book) resize(e *core.Resized) {
+func (b *Book) resize(e *api.Resized) {
 	began := b.began(e.Allocation)
 	b.resized[e.Key] = b.now.UnixNano()
 	a := b.find(e.Application)
@@ -93,7 +93,7 @@ func (b *Book) resize(e *core.Resized) {
 }
 
 // began is since when an allocation has had its amounts.
-func (b *Book) began(a *core.Allocation) time.Time {
+func (b *Book) began(a *api.Allocation) time.Time {
 	if at, ok := b.resized[a.Key]; ok {
 		return time.Unix(0, at)
 	}
@@ -101,7 +101,7 @@ func (b *Book) began(a *core.Allocation) time.Time {
 }
 
 // use adds what amounts on a node came to, from a time until now.
-func (b *Book) use(to *[]ResourceUsage, node core.NodeID, amounts resources.Amounts, from time.Time) {
+func (b *Book) use(to *[]ResourceUsage, node api.NodeID, amounts resources.Amounts, from time.Time) {
 	instance := b.instances[node]
 	if instance == "" {
 		instance = instanceUnknown

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -21,8 +22,8 @@ var start = time.Unix(1_800_000_000, 0).Add(7 * time.Second)
 // A moment is what a partition did, for which command if any, and what it was then.
 type moment struct {
 	events.Step
-	command core.Command
-	view    *core.View
+	command api.Command
+	view    *api.View
 }
 
 // A world is a partition with a random history, which is kept whole and in a book.
@@ -44,44 +45,44 @@ func newWorld(t testing.TB, seed uint64, config Config) *world {
 	}
 	w.book = newBook(config.withDefaults())
 	first := w.config()
-	w.partition = core.NewPartition(core.Options{
+	w.partition = core.NewPartition(api.Options{
 		Kinds: w.kinds, ReserveDelay: time.Second, ReserveMax: 20 * time.Second, CompletingDelay: 3 * time.Second, BatchMax: 1 + w.IntN(5),
 	}, first)
-	w.take(nil, core.Effects{&core.Reconfigured{After: first.Root}})
+	w.take(nil, api.Effects{&api.Reconfigured{After: first.Root}})
 	for i := range 3 {
-		w.apply(core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(4 + w.IntN(6)), 8}, Attributes: w.attributes()})
+		w.apply(api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(4 + w.IntN(6)), 8}, Attributes: w.attributes()})
 	}
 	return w
 }
 
-func (w *world) take(c core.Command, effects core.Effects) {
+func (w *world) take(c api.Command, effects api.Effects) {
 	m := moment{events.Step{Now: w.now, Effects: effects}, c, w.partition.View()}
 	w.moments = append(w.moments, m)
 	w.book.Observe(m.Step)
 }
 
-func (w *world) apply(c core.Command) { w.take(c, w.partition.Apply(w.now, c)) }
+func (w *world) apply(c api.Command) { w.take(c, w.partition.Apply(w.now, c)) }
 
-func (w *world) config() core.Config {
+func (w *world) config() api.Config {
 	limits := func() resources.Limits {
 		if w.IntN(2) == 0 {
 			return nil
 		}
 		return resources.Limits{int64(2 + w.IntN(8)), resources.Unlimited}
 	}
-	leaf := func(name string) core.QueueConfig {
-		return core.QueueConfig{
+	leaf := func(name string) api.QueueConfig {
+		return api.QueueConfig{
 			Name: name, Max: limits(), Guaranteed: resources.Amounts{int64(w.IntN(8)), int64(w.IntN(8))},
-			Properties: core.QueueProperties{QuotaDelay: time.Duration(w.IntN(3)) * time.Second, PreemptionDelay: time.Second},
+			Properties: api.QueueProperties{QuotaDelay: time.Duration(w.IntN(3)) * time.Second, PreemptionDelay: time.Second},
 		}
 	}
 	plans := preemptor.DefaultConfig()
 	plans.StartDelay = time.Duration(w.IntN(3)) * time.Second
-	return core.Config{
-		Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf("a"), leaf("b")}},
-		Preemption: core.PreemptionConfig{
+	return api.Config{
+		Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{leaf("a"), leaf("b")}},
+		Preemption: api.PreemptionConfig{
 			RequiredNode: plans, VictimTimeout: time.Duration(1+w.IntN(5)) * time.Second, Quota: w.IntN(3) > 0,
-			Priority: core.PriorityPreemption(w.IntN(3)), LoopMax: 1 + w.IntN(3), LoopWindow: 5 * time.Second,
+			Priority: api.PriorityPreemption(w.IntN(3)), LoopMax: 1 + w.IntN(3), LoopWindow: 5 * time.Second,
 		},
 	}
 }
@@ -93,19 +94,19 @@ func (w *world) attributes() map[string]string {
 	return map[string]string{"si/instance-type": fmt.Sprint("type", w.IntN(2))}
 }
 
-func (w *world) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", w.IntN(4))) }
-func (w *world) app() core.ApplicationID { return core.ApplicationID(fmt.Sprint("app", w.IntN(4))) }
+func (w *world) node() api.NodeID       { return api.NodeID(fmt.Sprint("n", w.IntN(4))) }
+func (w *world) app() api.ApplicationID { return api.ApplicationID(fmt.Sprint("app", w.IntN(4))) }
 
-func (w *world) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", w.IntN(20))) }
+func (w *world) key() api.AllocationKey { return api.AllocationKey(fmt.Sprint("k", w.IntN(20))) }
 
-func (w *world) allocation() *core.Allocation {
-	a := &core.Allocation{
+func (w *world) allocation() *api.Allocation {
+	a := &api.Allocation{
 		Key: w.key(), Application: w.app(), Amounts: resources.Amounts{int64(w.IntN(5)), int64(w.IntN(5))}, Priority: int32(w.IntN(3)),
 		Created: w.now.Add(-time.Duration(w.IntN(5)) * time.Second),
 	}
 	switch w.IntN(8) {
 	case 0:
-		a.Application, a.Origin, a.Node = "", core.Foreign, w.node()
+		a.Application, a.Origin, a.Node = "", api.Foreign, w.node()
 	case 1:
 		a.Node = w.node()
 	case 2:
@@ -120,7 +121,7 @@ func (w *world) allocation() *core.Allocation {
 }
 
 // known finds an ask or allocation.
-func (w *world) known(key core.AllocationKey) *core.Allocation {
+func (w *world) known(key api.AllocationKey) *api.Allocation {
 	for _, app := range w.moments[len(w.moments)-1].view.Applications {
 		for _, a := range app.Allocations {
 			if a.Key == key {
@@ -136,12 +137,12 @@ func (w *world) known(key core.AllocationKey) *core.Allocation {
 	return nil
 }
 
-func (w *world) release() core.Command {
+func (w *world) release() api.Command {
 	types := []si.TerminationType{
 		si.TerminationType_STOPPED_BY_RM, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED,
-		si.TerminationType_TIMEOUT, core.SchedulingFailed, core.SchedulingFailed,
+		si.TerminationType_TIMEOUT, api.SchedulingFailed, api.SchedulingFailed,
 	}
-	c := core.ReleaseAllocation{Application: w.app(), Key: w.key(), Termination: types[w.IntN(len(types))], Message: "no port"}
+	c := api.ReleaseAllocation{Application: w.app(), Key: w.key(), Termination: types[w.IntN(len(types))], Message: "no port"}
 	for _, app := range w.partition.View().Applications { // mostly one that runs
 		if n := len(app.Allocations); n > 0 && w.IntN(3) == 0 {
 			c.Application, c.Key = app.ID, app.Allocations[w.IntN(n)].Key
@@ -156,26 +157,26 @@ func (w *world) release() core.Command {
 	return c
 }
 
-func (w *world) command() core.Command {
+func (w *world) command() api.Command {
 	switch w.IntN(24) {
 	case 0:
-		return core.AddNode{ID: w.node(), Capacity: resources.Amounts{8, 8}, Attributes: w.attributes()}
+		return api.AddNode{ID: w.node(), Capacity: resources.Amounts{8, 8}, Attributes: w.attributes()}
 	case 1:
-		return core.UpdateNode{ID: w.node(), Capacity: resources.Amounts{int64(w.IntN(12)), 8}, Attributes: w.attributes()}
+		return api.UpdateNode{ID: w.node(), Capacity: resources.Amounts{int64(w.IntN(12)), 8}, Attributes: w.attributes()}
 	case 2:
-		return core.RemoveNode{ID: w.node()}
+		return api.RemoveNode{ID: w.node()}
 	case 3, 4, 5:
 		id := w.app()
-		return core.AddApplication{ID: id, Queue: []core.QueuePath{"root.a", "B", "root.none", "a"}[w.IntN(4)], User: "user of " + string(id)}
+		return api.AddApplication{ID: id, Queue: []api.QueuePath{"root.a", "B", "root.none", "a"}[w.IntN(4)], User: "user of " + string(id)}
 	case 6:
 		if w.IntN(3) == 0 {
-			return core.RemoveApplication{ID: w.app()}
+			return api.RemoveApplication{ID: w.app()}
 		}
-		return core.Reconfigure{Config: w.config()}
+		return api.Reconfigure{Config: w.config()}
 	case 7, 8, 9, 10:
 		return w.release()
 	default:
-		return core.AddAllocation{Allocation: w.allocation()}
+		return api.AddAllocation{Allocation: w.allocation()}
 	}
 }
 
@@ -205,7 +206,7 @@ func (w *world) evict() {
 		for _, l := range n.Evictions {
 			for _, a := range append(n.Allocations, n.ForeignAllocations...) {
 				if a.Key == l.Key {
-					w.apply(core.ReleaseAllocation{Application: a.Application, Key: a.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
+					w.apply(api.ReleaseAllocation{Application: a.Application, Key: a.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
 					return
 				}
 			}

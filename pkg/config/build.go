@@ -3,19 +3,19 @@ package config
 import (
 	"fmt"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // build makes what partitions are configured with. It can fail only for want of
 // room in the table of kinds.
-func (r *reader) build(definitions []Partition, kinds *resources.Kinds) []core.Config {
-	out := make([]core.Config, len(definitions))
+func (r *reader) build(definitions []Partition, kinds *resources.Kinds) []api.Config {
+	out := make([]api.Config, len(definitions))
 	b := builder{r, kinds}
 	for i := range definitions {
 		p := &definitions[i]
-		out[i] = core.Config{
+		out[i] = api.Config{
 			Name:       p.Name,
 			Root:       b.queue(p.Root, inherited{}),
 			Rules:      buildRules(p.Rules),
@@ -41,12 +41,12 @@ type inherited struct {
 }
 
 // queue makes one queue and what is below it.
-func (b builder) queue(q *Queue, from inherited) core.QueueConfig {
+func (b builder) queue(q *Queue, from inherited) api.QueueConfig {
 	own := inherited{inherit(from.texts, q.Properties), from.template}
 	if q.Template != nil {
 		own.template = q.Template
 	}
-	out := core.QueueConfig{
+	out := api.QueueConfig{
 		Name:       q.Name,
 		Parent:     q.Parent,
 		Properties: workOut(own.texts),
@@ -69,9 +69,9 @@ func (b builder) queue(q *Queue, from inherited) core.QueueConfig {
 
 // template makes what queues get that are made below a queue: its properties as any queue
 // below inherits them, and what its template says.
-func (b builder) template(q *Queue, own inherited) *core.QueueTemplate {
+func (b builder) template(q *Queue, own inherited) *api.QueueTemplate {
 	texts := inherit(own.texts, nil)
-	out := &core.QueueTemplate{Parent: workOut(texts), Leaf: workOut(texts)}
+	out := &api.QueueTemplate{Parent: workOut(texts), Leaf: workOut(texts)}
 	if t := own.template; t != nil {
 		out.Leaf = workOut(inherit(own.texts, t.Properties))
 		out.ApplicationsMax = int(clampCount(t.ApplicationsMax))
@@ -94,8 +94,8 @@ func (b builder) quantities(q *Queue, key string, guaranteed, most Quantities) (
 }
 
 // limit makes a limit of users and groups. One that names no kinds has no max.
-func (b builder) limit(q *Queue, l *Limit) core.Limit {
-	out := core.Limit{Users: l.Users, Groups: l.Groups, ApplicationsMax: int(clampCount(l.ApplicationsMax))}
+func (b builder) limit(q *Queue, l *Limit) api.Limit {
+	out := api.Limit{Users: l.Users, Groups: l.Groups, ApplicationsMax: int(clampCount(l.ApplicationsMax))}
 	if len(l.Max) == 0 {
 		return out
 	}

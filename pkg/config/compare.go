@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A Change is what a reload would change.
 type Change struct {
 	Partition string
-	Queue     core.QueuePath // empty for what is of the partition
+	Queue     api.QueuePath // empty for what is of the partition
 	Message   string
 }
 
@@ -68,12 +68,12 @@ type differences struct {
 	found     []Change
 }
 
-func (d *differences) say(q core.QueuePath, format string, args ...any) {
+func (d *differences) say(q api.QueuePath, format string, args ...any) {
 	d.found = append(d.found, Change{d.partition, q, fmt.Sprintf(format, args...)})
 }
 
 // text says that a value differs, as it is written.
-func (d *differences) text(q core.QueuePath, key, before, after string) {
+func (d *differences) text(q api.QueuePath, key, before, after string) {
 	if before != after {
 		d.say(q, "%s: %s -> %s", key, cmp.Or(before, "none"), cmp.Or(after, "none"))
 	}
@@ -159,7 +159,7 @@ func count(q *Queue) int {
 	return n
 }
 
-func (d *differences) quantities(q core.QueuePath, key string, was, is Quantities) {
+func (d *differences) quantities(q api.QueuePath, key string, was, is Quantities) {
 	for _, kind := range namesOf(was, is) {
 		d.text(q, key+"."+kind, was.text(kind), is.text(kind))
 	}
@@ -174,7 +174,7 @@ func (q Quantities) text(kind string) string {
 	return show(kind, quantity.Value)
 }
 
-func (d *differences) properties(q core.QueuePath, key string, was, is map[string]string) {
+func (d *differences) properties(q api.QueuePath, key string, was, is map[string]string) {
 	for _, name := range namesOf(was, is) {
 		d.text(q, key+"."+name, was[name], is[name])
 	}
@@ -182,7 +182,7 @@ func (d *differences) properties(q core.QueuePath, key string, was, is map[strin
 
 // templates compares two templates, of which each may be nil. It reaches queues that rules
 // have made.
-func (d *differences) templates(q core.QueuePath, was, is *Template) {
+func (d *differences) templates(q api.QueuePath, was, is *Template) {
 	old, now := cmp.Or(was, &Template{}), cmp.Or(is, &Template{})
 	switch {
 	case was == nil && is != nil:

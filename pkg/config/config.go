@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -43,7 +43,7 @@ type Document struct {
 	// Partitions are what partitions are made or reconfigured with, in the
 	// order of the text. They are not changed after Load: copy one to
 	// change it.
-	Partitions []core.Config
+	Partitions []api.Config
 	// Definitions are the same partitions as they were written, with the keys
 	// that have no effect yet.
 	Definitions []Partition

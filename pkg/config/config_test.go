@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -53,16 +54,16 @@ func outcome(t *testing.T, file, text string) string {
 	for _, partition := range document.Partitions {
 		fmt.Fprintf(&b, "partition %s nodes=%+v\n  preemption %s\n", partition.Name, partition.Nodes, preemptionText(partition.Preemption))
 		printQueue(&b, partition.Root, "  ", kinds)
-		made := core.NewPartition(core.Options{Kinds: kinds}, partition)
+		made := core.NewPartition(api.Options{Kinds: kinds}, partition)
 		assert.NilError(t, made.Verify())
-		made.Apply(time.Unix(0, 0), core.Reconfigure{Config: partition})
+		made.Apply(time.Unix(0, 0), api.Reconfigure{Config: partition})
 		assert.NilError(t, made.Verify())
 	}
 	return b.String()
 }
 
 // preemptionText prints what differs from what holds where nothing is configured.
-func preemptionText(p core.PreemptionConfig) string {
+func preemptionText(p api.PreemptionConfig) string {
 	d, plan := Defaults{}.preemption(), p.RequiredNode
 	words := []string{}
 	word := func(differs bool, format string, value any) {
@@ -101,7 +102,7 @@ func list(b *strings.Builder, file string, problems Problems) {
 	}
 }
 
-func printQueue(b *strings.Builder, q core.QueueConfig, indent string, kinds *resources.Kinds) {
+func printQueue(b *strings.Builder, q api.QueueConfig, indent string, kinds *resources.Kinds) {
 	p := q.Properties
 	fmt.Fprintf(b, "%s%s parent=%t guaranteed(%s) max(%s)\n", indent, q.Name, q.Parent,
 		kinds.Format(q.Guaranteed), kinds.FormatLimits(q.Max))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
@@ -43,7 +43,7 @@ func (c cursor) atPartition(name string) cursor {
 }
 
 // atQueue is the same value, inside of the queue.
-func (c cursor) atQueue(path core.QueuePath) cursor {
+func (c cursor) atQueue(path api.QueuePath) cursor {
 	c.place.Queue = path
 	return c.moved(c.Rooted())
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,7 +24,7 @@ partitions:
 		fmt.Println(err)
 		return
 	}
-	partition := core.NewPartition(core.Options{Kinds: kinds}, before.Partitions[0])
+	partition := core.NewPartition(api.Options{Kinds: kinds}, before.Partitions[0])
 	after, err := config.Load(`
 partitions:
   - queues:
@@ -37,7 +38,7 @@ partitions:
 		fmt.Println(err)
 		return
 	}
-	partition.Apply(time.Unix(0, 0), core.Reconfigure{Config: after.Partitions[0]})
+	partition.Apply(time.Unix(0, 0), api.Reconfigure{Config: after.Partitions[0]})
 	for _, q := range partition.View().Root.Queues {
 		fmt.Println(q.Path, kinds.FormatLimits(q.Max))
 	}

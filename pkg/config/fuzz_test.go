@@ -11,7 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -71,7 +71,7 @@ func checkRefusal(t *testing.T, text string, err error) {
 
 // checkTree is a naive twin of the comparisons along the tree: each queue with
 // each of those above it.
-func checkTree(t *testing.T, q core.QueueConfig, above string, ancestors []core.QueueConfig) {
+func checkTree(t *testing.T, q api.QueueConfig, above string, ancestors []api.QueueConfig) {
 	path := above + "/" + q.Name
 	assert.Equal(t, q.Name, strings.ToLower(q.Name))
 	assert.Assert(t, q.Parent || len(q.Queues) == 0, path)
@@ -149,7 +149,7 @@ func write(document *Document, kinds *resources.Kinds) string {
 	return b.String()
 }
 
-func writePreemption(b *strings.Builder, p core.PreemptionConfig) {
+func writePreemption(b *strings.Builder, p api.PreemptionConfig) {
 	plan := p.RequiredNode
 	fmt.Fprintf(b, "preemption: {enabled: %t, quotapreemptionenabled: %t, preemption_start_delay: %s, "+
 		"preemption_victim_pods_selection_strategy: %s, preemption_victim_deviation: %d, preemption_victims_max: %d, "+
@@ -162,17 +162,17 @@ func writePreemption(b *strings.Builder, p core.PreemptionConfig) {
 
 // The words by which the partition knows what was read.
 
-func priorityWord(p core.PreemptionConfig) string {
-	return map[core.PriorityPreemption]string{core.StrictlyLower: "strict", core.EqualToo: "equal", core.PriorityOff: "off"}[p.Priority]
+func priorityWord(p api.PreemptionConfig) string {
+	return map[api.PriorityPreemption]string{api.StrictlyLower: "strict", api.EqualToo: "equal", api.PriorityOff: "off"}[p.Priority]
 }
 
-func budgetsWord(p core.PreemptionConfig) string {
+func budgetsWord(p api.PreemptionConfig) string {
 	return map[preemptor.BudgetPolicy]string{
 		preemptor.PreferBudgets: "prefer", preemptor.StrictPriority: "strict", preemptor.HardBudgets: "hard",
 	}[p.Budgets]
 }
 
-func orderWord(p core.PreemptionConfig) string {
+func orderWord(p api.PreemptionConfig) string {
 	return map[bool]string{false: "age", true: "qos"}[p.ByQoS]
 }
 
@@ -184,7 +184,7 @@ func strategyNames(list []preemptor.Strategy) string {
 	return strings.Join(names, ",")
 }
 
-func writeQueue(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds, closed bool) {
+func writeQueue(b *strings.Builder, q api.QueueConfig, kinds *resources.Kinds, closed bool) {
 	fmt.Fprintf(b, "{name: %s, parent: %t, ", strconv.Quote(q.Name), q.Parent)
 	if closed {
 		fmt.Fprintf(b, "submitacl: %s, adminacl: %s, ", yamlQuote(q.Submit.String()), yamlQuote(q.Admin.String()))
@@ -219,7 +219,7 @@ func writeQuotas(b *strings.Builder, guaranteed resources.Amounts, most resource
 	b.WriteString("}}, ")
 }
 
-func writeLimits(b *strings.Builder, q core.QueueConfig, kinds *resources.Kinds) {
+func writeLimits(b *strings.Builder, q api.QueueConfig, kinds *resources.Kinds) {
 	fmt.Fprintf(b, "maxapplications: %d, limits: [", q.ApplicationsMax)
 	for _, l := range q.Limits {
 		b.WriteString("{users: [")

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // checkPartition compares what the queues of a partition say with each other.
@@ -64,7 +64,7 @@ func hasLeaf(q *Queue) bool {
 // A bound is the tightest max on the way from the root, and the queue that has it.
 type bound struct {
 	value int64
-	queue core.QueuePath
+	queue api.QueuePath
 	line  int
 }
 

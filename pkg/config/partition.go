@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A Partition is one partition as it was written. Names are in lower case and
@@ -18,8 +18,8 @@ import (
 type Partition struct {
 	Name       string
 	Root       *Queue
-	Nodes      core.NodeOrder
-	Preemption core.PreemptionConfig
+	Nodes      api.NodeOrder
+	Preemption api.PreemptionConfig
 	Rules      []Rule // that place applications
 	Closed     bool   // a queue names an access list: without one above or here, a queue is for no user
 	Resolver   string // of users' groups: empty, os, ldap or test
@@ -106,8 +106,8 @@ func resolver(c cursor) string {
 	return kind
 }
 
-func nodeOrder(c cursor) core.NodeOrder {
-	var order core.NodeOrder
+func nodeOrder(c cursor) api.NodeOrder {
+	var order api.NodeOrder
 	byDevices, sizes := c, c // set if the keys are there
 	c.fields(
 		field{"type", func(c cursor) {

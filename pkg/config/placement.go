@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 )
 
@@ -149,7 +149,7 @@ func (r *reader) checkRules(p *Partition) {
 	if r.unnamed > 0 {
 		return // a queue that cannot be found may be one that could not be read
 	}
-	paths := map[core.QueuePath]*Queue{}
+	paths := map[api.QueuePath]*Queue{}
 	collectPaths(p.Root, paths)
 	for i := range p.Rules {
 		if rule := &p.Rules[i]; !rule.wrong {
@@ -158,7 +158,7 @@ func (r *reader) checkRules(p *Partition) {
 	}
 }
 
-func collectPaths(q *Queue, paths map[core.QueuePath]*Queue) {
+func collectPaths(q *Queue, paths map[api.QueuePath]*Queue) {
 	paths[q.Path] = q
 	for _, child := range q.Queues {
 		collectPaths(child, paths)
@@ -167,13 +167,13 @@ func collectPaths(q *Queue, paths map[core.QueuePath]*Queue) {
 
 // checkRule follows one rule from its outermost parent to itself, as far as
 // the names are fixed.
-func (r *reader) checkRule(rule *Rule, paths map[core.QueuePath]*Queue) {
+func (r *reader) checkRule(rule *Rule, paths map[api.QueuePath]*Queue) {
 	var chain []*Rule
 	for next := rule; next != nil; next = next.Parent {
 		chain = append(chain, next)
 	}
 	slices.Reverse(chain)
-	path, open := core.QueuePath(rootName), false
+	path, open := api.QueuePath(rootName), false
 	for i, next := range chain {
 		if next.Name != ruleFixed {
 			open = true
@@ -202,15 +202,15 @@ func (r *reader) checkRule(rule *Rule, paths map[core.QueuePath]*Queue) {
 }
 
 // below is the path of a value, which may begin at the root by itself.
-func below(path core.QueuePath, value string) core.QueuePath {
+func below(path api.QueuePath, value string) api.QueuePath {
 	if qualified(value) {
-		return core.QueuePath(value)
+		return api.QueuePath(value)
 	}
-	return path + "." + core.QueuePath(value)
+	return path + "." + api.QueuePath(value)
 }
 
 // lookFor says what is wrong with a path that a rule leads to, or nothing.
-func lookFor(path core.QueuePath, rule *Rule, paths map[core.QueuePath]*Queue) string {
+func lookFor(path api.QueuePath, rule *Rule, paths map[api.QueuePath]*Queue) string {
 	if paths[path] != nil {
 		return ""
 	}
@@ -223,7 +223,7 @@ func lookFor(path core.QueuePath, rule *Rule, paths map[core.QueuePath]*Queue) s
 			return ""
 		}
 		above = above[:dot]
-		if q := paths[core.QueuePath(above)]; q != nil {
+		if q := paths[api.QueuePath(above)]; q != nil {
 			if !q.Parent {
 				return string(path) + " cannot be made, because " + above + " is a leaf"
 			}

@@ -8,22 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
 // preemption is what holds for the keys that are not given.
-func (d Defaults) preemption() core.PreemptionConfig {
+func (d Defaults) preemption() api.PreemptionConfig {
 	plan := preemptor.DefaultConfig()
 	if d.StartDelay != nil {
 		plan.StartDelay = *d.StartDelay
 	}
-	return core.PreemptionConfig{
+	return api.PreemptionConfig{
 		RequiredNode:  plan,
-		VictimTimeout: core.DefaultVictimTimeout,
-		LoopMax:       core.DefaultLoopMax,
-		LoopWindow:    core.DefaultLoopWindow,
+		VictimTimeout: api.DefaultVictimTimeout,
+		LoopMax:       api.DefaultLoopMax,
+		LoopWindow:    api.DefaultLoopWindow,
 		ByQoS:         true,
 	}
 }
@@ -33,7 +33,7 @@ const loopMaxLimit = 1000
 
 // preemption reads the section of a partition. A value that is not right is
 // reported and does not count.
-func (r *reader) preemption(c cursor) core.PreemptionConfig {
+func (r *reader) preemption(c cursor) api.PreemptionConfig {
 	p := r.defaults.preemption()
 	plan := &p.RequiredNode
 	c.fields(
@@ -46,7 +46,7 @@ func (r *reader) preemption(c cursor) core.PreemptionConfig {
 			p.Quota = enabled || !ok // what cannot be read is reported once, and not by every queue
 		}},
 		field{"preemption_priority", func(c cursor) {
-			p.Priority = [...]core.PriorityPreemption{core.StrictlyLower, core.EqualToo, core.PriorityOff}[oneWord(c, "strict", "equal", "off")]
+			p.Priority = [...]api.PriorityPreemption{api.StrictlyLower, api.EqualToo, api.PriorityOff}[oneWord(c, "strict", "equal", "off")]
 		}},
 		field{"preemption_disruption_budgets", func(c cursor) {
 			p.Budgets = [...]preemptor.BudgetPolicy{

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // Place is where in a configuration something stands.
@@ -17,7 +17,7 @@ type Place struct {
 	// Partition is the partition, empty outside of one.
 	Partition string
 	// Queue is the queue, empty outside of one.
-	Queue core.QueuePath
+	Queue api.QueuePath
 	// Key is the way to the value as the user typed it, from the queue on, or
 	// from the partition on outside of queues: "resources.max.vcore".
 	Key string

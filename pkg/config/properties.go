@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
@@ -19,7 +19,7 @@ import (
 type property struct {
 	name string
 	// set reads a text. The error says what would have been right.
-	set func(q *core.QueueProperties, text string) error
+	set func(q *api.QueueProperties, text string) error
 	// fresh is the text with which a queue below starts instead of that of its
 	// parent; nil means that it inherits.
 	fresh func(inherited string) string
@@ -38,39 +38,39 @@ func propertyTable() []property {
 	always := func(text string) func(string) string { return func(string) string { return text } }
 	return []property{
 		{name: applicationSort, set: setApplicationSort},
-		{name: "application.sort.priority", set: func(q *core.QueueProperties, text string) error {
+		{name: "application.sort.priority", set: func(q *api.QueueProperties, text string) error {
 			i, err := oneOf(text, "enabled", "disabled")
 			q.IgnorePriority = i == 1
 			return err
 		}},
-		{name: "priority.policy", fresh: always("default"), set: func(q *core.QueueProperties, text string) error {
+		{name: "priority.policy", fresh: always("default"), set: func(q *api.QueueProperties, text string) error {
 			i, err := oneOf(text, "default", "fence")
 			q.PriorityFence = i == 1
 			return err
 		}},
 		{name: "priority.offset", fresh: always("0"), set: setPriorityOffset},
 		{name: preemptionPolicy, set: setPreemptionPolicy, fresh: freshPreemption},
-		{name: core.TagGangStart, set: func(q *core.QueueProperties, text string) error {
-			i, err := oneOf(text, "partial", core.GangWhole)
+		{name: api.TagGangStart, set: func(q *api.QueueProperties, text string) error {
+			i, err := oneOf(text, "partial", api.GangWhole)
 			q.GangWhole = i == 1
 			return err
 		}},
-		{name: "preemption.guarantee", set: func(q *core.QueueProperties, text string) error {
+		{name: "preemption.guarantee", set: func(q *api.QueueProperties, text string) error {
 			i, err := oneOf(text, "all", "kind")
 			q.GuaranteePerKind = i == 1
 			return err
 		}},
-		{name: "preemption.delay", set: func(q *core.QueueProperties, text string) (err error) {
+		{name: "preemption.delay", set: func(q *api.QueueProperties, text string) (err error) {
 			q.PreemptionDelay, err = duration(text, time.Nanosecond)
 			return err
 		}},
-		{name: quotaDelay, set: func(q *core.QueueProperties, text string) (err error) {
+		{name: quotaDelay, set: func(q *api.QueueProperties, text string) (err error) {
 			q.QuotaDelay, err = duration(text, 0)
 			return err
 		}},
 		{
 			name: "application.unschedasks.backoff",
-			set: func(q *core.QueueProperties, text string) error {
+			set: func(q *api.QueueProperties, text string) error {
 				number, err := strconv.ParseUint(text, 10, 64)
 				if err != nil {
 					return errors.New("write a whole number of at least 0")
@@ -81,7 +81,7 @@ func propertyTable() []property {
 		},
 		{
 			name: "application.unschedasks.backoff.delay",
-			set: func(q *core.QueueProperties, text string) (err error) {
+			set: func(q *api.QueueProperties, text string) (err error) {
 				q.BackoffDelay, err = duration(text, time.Nanosecond)
 				return err
 			},
@@ -89,19 +89,19 @@ func propertyTable() []property {
 	}
 }
 
-func setApplicationSort(q *core.QueueProperties, text string) error {
+func setApplicationSort(q *api.QueueProperties, text string) error {
 	switch text {
 	case "fifo", "stateaware":
-		q.ApplicationSort = core.FIFO
+		q.ApplicationSort = api.FIFO
 	case "fair":
-		q.ApplicationSort = core.Fair
+		q.ApplicationSort = api.Fair
 	default:
 		return errors.New("write fifo or fair")
 	}
 	return nil
 }
 
-func setPriorityOffset(q *core.QueueProperties, text string) error {
+func setPriorityOffset(q *api.QueueProperties, text string) error {
 	offset, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		return fmt.Errorf("write a whole number from %d to %d", math.MinInt32, math.MaxInt32)
@@ -110,10 +110,10 @@ func setPriorityOffset(q *core.QueueProperties, text string) error {
 	return nil
 }
 
-func setPreemptionPolicy(q *core.QueueProperties, text string) error {
+func setPreemptionPolicy(q *api.QueueProperties, text string) error {
 	i, err := oneOf(text, "default", "fence", "disabled")
-	q.PreemptionPolicy = [...]core.PreemptionPolicy{
-		core.PreemptionDefault, core.PreemptionFence, core.PreemptionDisabled,
+	q.PreemptionPolicy = [...]api.PreemptionPolicy{
+		api.PreemptionDefault, api.PreemptionFence, api.PreemptionDisabled,
 	}[max(i, 0)]
 	return err
 }
@@ -185,7 +185,7 @@ func checkProperty(c cursor, name string, table []property) {
 		c.atKey().warn("unknown property, it is kept and has no effect%s", hint)
 		return
 	}
-	if err := table[i].set(new(core.QueueProperties), text); err != nil {
+	if err := table[i].set(new(api.QueueProperties), text); err != nil {
 		c.fail("%s is not right: %v", quote(text), err)
 		return
 	}
@@ -218,8 +218,8 @@ func inherit(parent, own map[string]string) map[string]string {
 }
 
 // workOut makes settings of merged properties, which are known to be right.
-func workOut(texts map[string]string) core.QueueProperties {
-	q := core.QueueProperties{PreemptionDelay: defaultPreemptionDelay, Texts: texts}
+func workOut(texts map[string]string) api.QueueProperties {
+	q := api.QueueProperties{PreemptionDelay: defaultPreemptionDelay, Texts: texts}
 	for _, p := range propertyTable() {
 		text, ok := texts[p.name]
 		if !ok {

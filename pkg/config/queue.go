@@ -5,14 +5,14 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A Queue is one queue as it was written, with what is below it.
 type Queue struct {
 	Name       string // in lower case
-	Path       core.QueuePath
+	Path       api.QueuePath
 	Parent     bool       // may have queues below it; true of every queue that has some
 	Guaranteed Quantities // nil if there are none
 	Max        Quantities // nil if there are none
@@ -114,7 +114,7 @@ func (r *reader) queue(c cursor, parent *Queue) *Queue {
 		return nil
 	}
 	q := &Queue{Name: strings.ToLower(clip(name.Node.Value))}
-	q.Path = core.QueuePath(q.Name)
+	q.Path = api.QueuePath(q.Name)
 	if parent != nil {
 		q.Path = parent.Path + "." + q.Path
 	}

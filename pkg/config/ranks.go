@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A rankedQueue is a queue with what is seen of it from above.
@@ -43,7 +43,7 @@ func collectRanked(q *Queue, above []rankedQueue, all *[]rankedQueue) {
 
 // outranksAll reports whether a queue outranks each of those beside it that have a guarantee, of
 // which there are some, and names one of them.
-func (q *rankedQueue) outranksAll(all []rankedQueue) (first core.QueuePath, outranked bool) {
+func (q *rankedQueue) outranksAll(all []rankedQueue) (first api.QueuePath, outranked bool) {
 	for i := range all {
 		other := &all[i]
 		if len(other.Guaranteed) == 0 || other.isWithin(q.Queue) || q.isWithin(other.Queue) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -32,10 +33,10 @@ func load(t *testing.T, name string) sample {
 	kinds := new(resources.Kinds)
 	document, err := config.Load(string(text), kinds)
 	assert.NilError(t, err)
-	p := core.NewPartition(core.Options{Kinds: kinds, ReserveDelay: -1}, document.Partitions[0])
+	p := core.NewPartition(api.Options{Kinds: kinds, ReserveDelay: -1}, document.Partitions[0])
 	capacity, err := kinds.Amounts(map[string]int64{"vcore": 10_000, "memory": 64 << 30})
 	assert.NilError(t, err)
-	p.Apply(now, core.AddNode{ID: "n1", Capacity: capacity})
+	p.Apply(now, api.AddNode{ID: "n1", Capacity: capacity})
 	one, err := kinds.Amounts(map[string]int64{"vcore": 1000})
 	assert.NilError(t, err)
 	return sample{p, t, kinds, one}
@@ -44,13 +45,13 @@ func load(t *testing.T, name string) sample {
 var now = time.Unix(1_700_000_000, 0)
 
 // submit has an application come, and is the queue that it goes to, or why it is rejected.
-func (s sample) submit(application core.AddApplication) string {
+func (s sample) submit(application api.AddApplication) string {
 	s.t.Helper()
 	for _, e := range s.Apply(now, application) {
 		switch e := e.(type) {
-		case *core.ApplicationAccepted:
+		case *api.ApplicationAccepted:
 			return string(e.Queue)
-		case *core.ApplicationRejected:
+		case *api.ApplicationRejected:
 			return e.Reason
 		}
 	}
@@ -59,10 +60,10 @@ func (s sample) submit(application core.AddApplication) string {
 }
 
 // run asks for so many times one core, and is the keys that are placed, in order.
-func (s sample) run(application core.ApplicationID, asks ...string) string {
+func (s sample) run(application api.ApplicationID, asks ...string) string {
 	for i, key := range asks {
-		s.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(key), Application: application, Amounts: s.core, Created: now.Add(time.Duration(i)),
+		s.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey(key), Application: application, Amounts: s.core, Created: now.Add(time.Duration(i)),
 		}})
 	}
 	return s.schedule()
@@ -71,10 +72,10 @@ func (s sample) run(application core.ApplicationID, asks ...string) string {
 func (s sample) schedule() string {
 	var placed []string
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = s.Schedule(now)
 		for _, e := range fx {
-			if e, is := e.(core.Placed); is {
+			if e, is := e.(api.Placed); is {
 				placed = append(placed, string(e.Key))
 			}
 		}
@@ -85,18 +86,18 @@ func (s sample) schedule() string {
 
 func TestSampleOfQueues(t *testing.T) {
 	s := load(t, "queues")
-	assert.Equal(t, s.submit(core.AddApplication{ID: "dev", Queue: "root.development", User: "ann"}), "root.development")
-	assert.Equal(t, s.submit(core.AddApplication{ID: "web", Queue: "root.production.web", User: "ann"}), "root.production.web")
+	assert.Equal(t, s.submit(api.AddApplication{ID: "dev", Queue: "root.development", User: "ann"}), "root.development")
+	assert.Equal(t, s.submit(api.AddApplication{ID: "web", Queue: "root.production.web", User: "ann"}), "root.production.web")
 	assert.Equal(t, s.run("dev", "d1", "d2", "d3"), "d1 d2", "the max of the queue")
 	assert.Equal(t, s.run("web", "w1", "w2"), "w1 w2")
-	assert.Assert(t, strings.Contains(s.submit(core.AddApplication{ID: "no", Queue: "root.production", User: "ann"}), "is not a leaf"))
+	assert.Assert(t, strings.Contains(s.submit(api.AddApplication{ID: "no", Queue: "root.production", User: "ann"}), "is not a leaf"))
 }
 
 func TestSampleOfPlacement(t *testing.T) {
 	s := load(t, "placement")
 	tags := map[string]string{"namespace": "Shop"}
 	for _, c := range []struct {
-		queue core.QueuePath
+		queue api.QueuePath
 		user  string
 		tags  map[string]string
 		want  string
@@ -108,8 +109,8 @@ func TestSampleOfPlacement(t *testing.T) {
 		{"", "carl", nil, "root.others"},
 		{"", "ann", map[string]string{"namespace": "fixed"}, "root.namespaces.fixed"}, // as root.fixed is a leaf
 	} {
-		id := core.ApplicationID(c.user + string(c.queue) + c.want)
-		assert.Equal(t, s.submit(core.AddApplication{ID: id, Queue: c.queue, User: c.user, Tags: c.tags}), c.want)
+		id := api.ApplicationID(c.user + string(c.queue) + c.want)
+		assert.Equal(t, s.submit(api.AddApplication{ID: id, Queue: c.queue, User: c.user, Tags: c.tags}), c.want)
 	}
 	assert.Equal(t, s.run("carlroot.namespaces.shop", "s1", "s2", "s3", "s4"), "s1 s2 s3", "the max of the template")
 }
@@ -122,16 +123,16 @@ func TestSampleOfLimits(t *testing.T) {
 		groups []string
 		each   map[string]int64 // of which there are nine asks
 		want   string
-		reason core.Reason
+		reason api.Reason
 	}{
-		{"carl", nil, map[string]int64{"vcore": 1000}, "1 2 3 4 5 6 7 8", core.UserLimit},
-		{"nightly", nil, map[string]int64{"vcore": 1000}, "1 2 3 4 5 6", core.UserLimit},
-		{"carl", []string{"data"}, map[string]int64{"memory": 2 << 30}, "1 2 3 4", core.GroupLimit},
-		{"carl", []string{"others"}, map[string]int64{"memory": 2 << 30}, "1 2 3 4", core.GroupLimit},
-		{"carl", nil, map[string]int64{"memory": 2 << 30}, "1 2 3 4", core.GroupLimit}, // one group too
+		{"carl", nil, map[string]int64{"vcore": 1000}, "1 2 3 4 5 6 7 8", api.UserLimit},
+		{"nightly", nil, map[string]int64{"vcore": 1000}, "1 2 3 4 5 6", api.UserLimit},
+		{"carl", []string{"data"}, map[string]int64{"memory": 2 << 30}, "1 2 3 4", api.GroupLimit},
+		{"carl", []string{"others"}, map[string]int64{"memory": 2 << 30}, "1 2 3 4", api.GroupLimit},
+		{"carl", nil, map[string]int64{"memory": 2 << 30}, "1 2 3 4", api.GroupLimit}, // one group too
 	} {
 		s := load(t, "limits")
-		assert.Equal(t, s.submit(core.AddApplication{ID: "a", Queue: "root.shared", User: c.user, Groups: c.groups}), "root.shared")
+		assert.Equal(t, s.submit(api.AddApplication{ID: "a", Queue: "root.shared", User: c.user, Groups: c.groups}), "root.shared")
 		each, err := s.kinds.Amounts(c.each)
 		assert.NilError(t, err)
 		s.core = each
@@ -145,11 +146,11 @@ func TestSampleOfLimits(t *testing.T) {
 // of them. A gang that is larger than the max of the queue is rejected.
 func TestSampleOfGangs(t *testing.T) {
 	s := load(t, "gangs")
-	gang := core.AddApplication{ID: "g", User: "ann", Tags: map[string]string{"namespace": "gangs"}, Placeholders: s.core.Plus(s.core)}
+	gang := api.AddApplication{ID: "g", User: "ann", Tags: map[string]string{"namespace": "gangs"}, Placeholders: s.core.Plus(s.core)}
 	assert.Equal(t, s.submit(gang), "root.gangs")
 	member := func(key string, placeholder bool) {
-		s.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(key), Application: "g", TaskGroup: "workers", Placeholder: placeholder, Amounts: s.core, Created: now,
+		s.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey(key), Application: "g", TaskGroup: "workers", Placeholder: placeholder, Amounts: s.core, Created: now,
 		}})
 	}
 	member("h1", true)
@@ -157,8 +158,8 @@ func TestSampleOfGangs(t *testing.T) {
 	assert.Equal(t, s.schedule(), "h1 h2")
 	member("worker", false)
 	assert.Equal(t, s.schedule(), "", "it waits for its place")
-	fx := s.Apply(now, core.ReleaseAllocation{Application: "g", Key: "h1", Termination: si.TerminationType_PLACEHOLDER_REPLACED})
-	assert.Assert(t, slices.ContainsFunc(fx, func(e core.Event) bool { placed, is := e.(core.Placed); return is && placed.Key == "worker" }))
+	fx := s.Apply(now, api.ReleaseAllocation{Application: "g", Key: "h1", Termination: si.TerminationType_PLACEHOLDER_REPLACED})
+	assert.Assert(t, slices.ContainsFunc(fx, func(e api.Event) bool { placed, is := e.(api.Placed); return is && placed.Key == "worker" }))
 	assert.NilError(t, s.Verify())
 
 	gang.ID, gang.Placeholders = "large", resources.Amounts{}
@@ -171,7 +172,7 @@ func TestSampleOfGangs(t *testing.T) {
 func TestSampleOfAccess(t *testing.T) {
 	s := load(t, "access")
 	for i, c := range []struct {
-		queue       core.QueuePath
+		queue       api.QueuePath
 		user, group string
 		may         bool
 	}{
@@ -185,7 +186,7 @@ func TestSampleOfAccess(t *testing.T) {
 		{"root.closed", "ann", "", false},
 		{"root.closed", "root", "", true},
 	} {
-		got := s.submit(core.AddApplication{ID: core.ApplicationID(rune('a' + i)), Queue: c.queue, User: c.user, Groups: []string{c.group}})
+		got := s.submit(api.AddApplication{ID: api.ApplicationID(rune('a' + i)), Queue: c.queue, User: c.user, Groups: []string{c.group}})
 		want := "user " + c.user + " may not submit to queue " + string(c.queue)
 		if c.may {
 			want = string(c.queue)

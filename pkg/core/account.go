@@ -1,6 +1,9 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
 
 // An account is the limit and the use of one queue, or of one user or group in a queue that
 // limits it. It is charged together with every account above it, so that for each kind
@@ -234,7 +237,7 @@ func (l *ledger) recount(app *application) {
 		}
 	}
 	if limited && counts {
-		l.tell(&ApplicationHeld{ID: app.id, Queue: app.queue.path})
+		l.tell(&api.ApplicationHeld{ID: app.id, Queue: app.queue.path})
 	}
 	l.changes.application(app, 0)
 }

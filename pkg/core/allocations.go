@@ -8,17 +8,18 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // refuse answers an allocation that is not booked, with the reason.
-func (p commands) refuse(a *Allocation, format string, args ...any) {
-	p.tell(&AllocationRejected{Key: a.Key, Application: a.Application, Reason: fmt.Sprintf(format, args...)})
+func (p commands) refuse(a *api.Allocation, format string, args ...any) {
+	p.tell(&api.AllocationRejected{Key: a.Key, Application: a.Application, Reason: fmt.Sprintf(format, args...)})
 }
 
 // addAllocation takes in an ask, an adopted allocation, a foreign one, or new
 // amounts for one that is known.
-func (p commands) addAllocation(a *Allocation) {
+func (p commands) addAllocation(a *api.Allocation) {
 	if kind, negative := a.Amounts.Negative(); negative {
 		p.refuse(a, "allocation %s contains negative resources: %s=%d", a.Key, p.kinds.Name(kind), a.Amounts.Of(kind))
 		return
@@ -43,7 +44,7 @@ func (p commands) addAllocation(a *Allocation) {
 }
 
 // takeForeign takes in a foreign allocation, or what is new about one.
-func (p commands) takeForeign(a *Allocation, known *request) {
+func (p commands) takeForeign(a *api.Allocation, known *request) {
 	switch {
 	case a.Node == "":
 		p.refuse(a, "foreign allocation %s names no node", a.Key)
@@ -64,7 +65,7 @@ func (p commands) takeForeign(a *Allocation, known *request) {
 	p.tied(r, false)
 }
 
-func (p commands) addOwn(a *Allocation) {
+func (p commands) addOwn(a *api.Allocation) {
 	app := p.findApplication(a.Application)
 	switch {
 	case app == nil:
@@ -82,7 +83,7 @@ func (p commands) addOwn(a *Allocation) {
 	if len(a.Unknown) > 0 {
 		a = p.withKnown(a, p.hasKind)
 	}
-	if app.state == Failing && a.Node == "" {
+	if app.state == api.Failing && a.Node == "" {
 		p.refuse(a, "application %s fails", app.id)
 		return
 	}
@@ -95,35 +96,35 @@ func (p commands) addOwn(a *Allocation) {
 		p.evictions.report(r, a.Tags)
 		return
 	}
-	if app.state == New || app.state == Completing {
-		next := Accepted
-		if app.state == Completing {
-			next = Running
+	if app.state == api.New || app.state == api.Completing {
+		next := api.Accepted
+		if app.state == api.Completing {
+			next = api.Running
 		}
 		p.enter(app, next, "")
 	}
 	p.ask(r)
-	if r.Tags[TagNominatedNode] != "" && !r.isHeld() && !startsTogether(r) {
+	if r.Tags[api.TagNominatedNode] != "" && !r.isHeld() && !startsTogether(r) {
 		p.renominations.add(r)
 	}
-	p.tell(AskAdded{r.Allocation})
+	p.tell(api.AskAdded{Allocation: r.Allocation})
 }
 
 // adopt books an allocation that runs already. Neither a node nor a quota
 // refuses it. The request is in no list.
-func (p commands) adopt(r *request, id NodeID) {
+func (p commands) adopt(r *request, id api.NodeID) {
 	app, n := r.application, p.findNode(id)
-	if app.state == New {
-		p.enter(app, Accepted, "")
+	if app.state == api.New {
+		p.enter(app, api.Accepted, "")
 	}
-	r.Allocation = r.placedOn(id, p.now)
+	r.Allocation = r.PlacedOn(id, p.now)
 	p.run(r, n)
 	p.bookedBeyond(r)
 	p.settling.extend()
 	p.changes.node(n, nodeRetry)
 	p.changes.placed = append(p.changes.placed, r)
 	p.tied(r, false)
-	p.tell(Adopted{r.Allocation})
+	p.tell(api.Adopted{Allocation: r.Allocation})
 }
 
 // bookedBeyond records that something was booked which neither node nor quota
@@ -135,7 +136,7 @@ func (p commands) bookedBeyond(r *request) {
 }
 
 // updateOwn takes new amounts, or the message that a pending ask has been placed.
-func (p commands) updateOwn(r *request, a *Allocation) {
+func (p commands) updateOwn(r *request, a *api.Allocation) {
 	runs := r.node != nil
 	switch {
 	case runs && a.Node != "" && a.Node != r.Node:
@@ -155,11 +156,11 @@ func (p commands) updateOwn(r *request, a *Allocation) {
 		}
 	case a.Node != "":
 		p.endWait(r)
-		r.Allocation = r.resized(a)
+		r.Allocation = r.WithAmountsOf(a)
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts) || !maps.Equal(r.Unknown, a.Unknown):
 		if r.nominated() != nil {
-			p.kept.clear(r, "it asks for other amounts", EndOfRoom)
+			p.kept.clear(r, "it asks for other amounts", api.EndOfRoom)
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
@@ -186,13 +187,13 @@ func (p commands) retagOwn(r *request, tags map[string]string) {
 }
 
 // resizeAsk has an ask wait on with the amounts of another.
-func (p commands) resizeAsk(r *request, to *Allocation) {
+func (p commands) resizeAsk(r *request, to *api.Allocation) {
 	before, since := r.wait, r.class.since
 	p.endWait(r)
-	r.Allocation = r.resized(to)
+	r.Allocation = r.WithAmountsOf(to)
 	p.ask(r)
 	p.keepAge(r, before, since)
-	p.tell(AskResized{r.Allocation})
+	p.tell(api.AskResized{Allocation: r.Allocation})
 }
 
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
@@ -213,7 +214,7 @@ func (p commands) keepAge(r *request, before *wait, since time.Time) {
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
 // is never refused.
-func (p commands) resize(r *request, to *Allocation) {
+func (p commands) resize(r *request, to *api.Allocation) {
 	n, before := r.node, r.Amounts
 	if r.replaced() {
 		p.kept.rejoin(r.pair().ask) // it may not fit any more
@@ -222,15 +223,15 @@ func (p commands) resize(r *request, to *Allocation) {
 		members{&p.ledger}.resize(r, to.Amounts)
 	}
 	p.unbook(r)
-	r.Allocation = r.resized(to)
+	r.Allocation = r.WithAmountsOf(to)
 	p.book(r, n)
 	p.bookedBeyond(r)
-	p.tell(&Resized{r.Allocation, before})
+	p.tell(&api.Resized{Allocation: r.Allocation, Before: before})
 }
 
 // makeKnown makes the kinds of an allocation known that runs. If there is no place for
 // them, it is refused.
-func (p commands) makeKnown(a **Allocation) bool {
+func (p commands) makeKnown(a **api.Allocation) bool {
 	if len((*a).Unknown) == 0 {
 		return true // of almost every one
 	}
@@ -266,7 +267,7 @@ func (p commands) learnKinds(capacity resources.Amounts) {
 
 // releaseAllocation removes one request, or all of an application. What is not
 // known is gone already, which is what was asked for.
-func (p commands) releaseAllocation(c ReleaseAllocation) {
+func (p commands) releaseAllocation(c api.ReleaseAllocation) {
 	if c.Key == "" {
 		p.releaseAll(c)
 		return
@@ -279,11 +280,11 @@ func (p commands) releaseAllocation(c ReleaseAllocation) {
 		p.releaseForeign(r)
 		p.tied(r, false)
 	case r.Application != c.Application:
-	case c.Termination == SchedulingFailed && r.node == nil: // said twice
-	case c.Termination == SchedulingFailed && !isToEnd(r):
+	case c.Termination == api.SchedulingFailed && r.node == nil: // said twice
+	case c.Termination == api.SchedulingFailed && !isToEnd(r):
 		p.bindFailed(r, c.Message)
 	default:
-		if c.Termination == SchedulingFailed { // it was to end for its gang, and has not begun
+		if c.Termination == api.SchedulingFailed { // it was to end for its gang, and has not begun
 			c.Termination = si.TerminationType_TIMEOUT
 		}
 		p.releaseOwn(r, c)
@@ -291,7 +292,7 @@ func (p commands) releaseAllocation(c ReleaseAllocation) {
 	}
 }
 
-func (p commands) releaseAll(c ReleaseAllocation) {
+func (p commands) releaseAll(c api.ReleaseAllocation) {
 	app := p.findApplication(c.Application)
 	if app == nil {
 		return
@@ -308,7 +309,7 @@ func (p commands) releaseAll(c ReleaseAllocation) {
 }
 
 // releaseOwn takes an ask or allocation off the books.
-func (p commands) releaseOwn(r *request, c ReleaseAllocation) {
+func (p commands) releaseOwn(r *request, c api.ReleaseAllocation) {
 	if r.node == nil {
 		p.endAsk(r, causeOf(c.Termination))
 		return
@@ -317,23 +318,23 @@ func (p commands) releaseOwn(r *request, c ReleaseAllocation) {
 }
 
 // endAsk takes an ask off the books for good.
-func (p commands) endAsk(r *request, cause EndCause) {
-	p.tell(&AskEnded{r.Allocation, cause})
+func (p commands) endAsk(r *request, cause api.EndCause) {
+	p.tell(&api.AskEnded{Allocation: r.Allocation, Cause: cause})
 	p.endWait(r)
 	p.forget(r)
 }
 
 // endAllocation takes an allocation off the books for good.
-func (p commands) endAllocation(r *request, cause EndCause, message string) {
+func (p commands) endAllocation(r *request, cause api.EndCause, message string) {
 	n, evicted := r.node, r.victim()
 	p.evictions.cancel(r)
 	p.unbook(r)
-	if cause == CauseReleased && message == Succeeded {
+	if cause == api.CauseReleased && message == api.Succeeded {
 		members{&p.ledger}.succeeded(r)
 	}
 	p.forget(r)
 	p.tied(r, false)
-	p.tell(&Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
+	p.tell(&api.Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {
 		gangs(p).closed(r, n)
 	}
@@ -341,16 +342,16 @@ func (p commands) endAllocation(r *request, cause EndCause, message string) {
 
 // causeOf is why a release ends an allocation. What says nothing is taken for
 // the wish of the resource manager.
-func causeOf(t si.TerminationType) EndCause {
+func causeOf(t si.TerminationType) api.EndCause {
 	switch t {
 	case si.TerminationType_TIMEOUT:
-		return CauseTimedOut
+		return api.CauseTimedOut
 	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
-		return CausePreempted
+		return api.CausePreempted
 	case si.TerminationType_PLACEHOLDER_REPLACED:
-		return CauseReplaced
+		return api.CauseReplaced
 	}
-	return CauseReleased
+	return api.CauseReleased
 }
 
 // bindFailed makes an allocation an ask again, which is tried after a while,
@@ -363,10 +364,10 @@ func (p commands) bindFailed(r *request, message string) {
 	r.madeRoom = false
 	p.unbook(r)
 	p.tied(r, false)
-	p.tell(&Ended{Allocation: r.Allocation, Cause: CauseBindFailed, Message: message, Evicted: evicted})
-	r.Allocation = r.unplaced()
+	p.tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
+	r.Allocation = r.Unplaced()
 	w := r.waiting()
-	w.reason, w.detail, w.avoid = BindFailed, message, n.id
+	w.reason, w.detail, w.avoid = api.BindFailed, message, n.id
 	w.due.retry = p.now.Add(min(doubled(p.options.RetryDelay, w.bindings), p.options.RetryMax))
 	w.bindings++
 	switch {
@@ -378,5 +379,5 @@ func (p commands) bindFailed(r *request, message string) {
 	w.delayed = true
 	p.ask(r)
 	p.setTimer(r)
-	p.tell(AskAdded{r.Allocation})
+	p.tell(api.AskAdded{Allocation: r.Allocation})
 }

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,30 +20,30 @@ func TestHistoriesThatBackOff(t *testing.T) {
 	times := 0
 	for seed := range uint64(200) {
 		c := rand.New(rand.NewPCG(seed, 1))
-		leaf := core.QueueConfig{Name: "q", Properties: core.QueueProperties{BackoffAfter: 1 + c.IntN(3), BackoffDelay: 10 * time.Second}}
-		config := core.Config{
-			Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf}},
-			Preemption: core.PreemptionConfig{Disabled: true}, // what is nominated is bound to a node, and goes on
+		leaf := api.QueueConfig{Name: "q", Properties: api.QueueProperties{BackoffAfter: 1 + c.IntN(3), BackoffDelay: 10 * time.Second}}
+		config := api.Config{
+			Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{leaf}},
+			Preemption: api.PreemptionConfig{Disabled: true}, // what is nominated is bound to a node, and goes on
 		}
-		options := core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(4)}
+		options := api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(4)}
 		p := core.NewPartition(options, config)
 		now := time.Unix(0, 0)
-		later := map[core.ApplicationID]bool{}
+		later := map[api.ApplicationID]bool{}
 		for step := range 60 {
-			app := core.ApplicationID(fmt.Sprint("app-", c.IntN(3)))
+			app := api.ApplicationID(fmt.Sprint("app-", c.IntN(3)))
 			switch c.IntN(8) {
 			case 0:
-				p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", c.IntN(3))), Capacity: resources.Amounts{int64(2 + c.IntN(4)), 9}})
+				p.Apply(now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", c.IntN(3))), Capacity: resources.Amounts{int64(2 + c.IntN(4)), 9}})
 			case 1:
-				p.Apply(now, core.RemoveNode{ID: core.NodeID(fmt.Sprint("n", c.IntN(3)))})
+				p.Apply(now, api.RemoveNode{ID: api.NodeID(fmt.Sprint("n", c.IntN(3)))})
 			case 2:
-				p.Apply(now, core.RemoveApplication{ID: app})
+				p.Apply(now, api.RemoveApplication{ID: app})
 			case 3:
 				now = now.Add(time.Duration(c.IntN(8)) * time.Second)
 			default:
-				p.Apply(now, core.AddApplication{ID: app, Queue: "root.q"})
-				p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-					Key: core.AllocationKey(fmt.Sprint("ask-", step)), Application: app,
+				p.Apply(now, api.AddApplication{ID: app, Queue: "root.q"})
+				p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+					Key: api.AllocationKey(fmt.Sprint("ask-", step)), Application: app,
 					Amounts: resources.Amounts{int64(1 + c.IntN(7)), 1}, Priority: int32(c.IntN(3)), Created: now,
 				}})
 			}
@@ -59,7 +60,7 @@ func TestHistoriesThatBackOff(t *testing.T) {
 			}
 			effects, _ := p.Schedule(now)
 			for _, e := range effects {
-				if placed, ok := e.(core.Placed); ok {
+				if placed, ok := e.(api.Placed); ok {
 					assert.Assert(t, !later[placed.Application], "seed %d: %s was placed", seed, placed.Key)
 				}
 			}
@@ -77,16 +78,16 @@ func TestHistoriesThatBackOff(t *testing.T) {
 // refusingNodes is a partition whose resource manager refuses every ask on every node, and takes
 // all asks for alike. It counts what is asked.
 func refusingNodes(now time.Time, nodes int, capacity resources.Amounts, asked *int) *core.Partition {
-	p := core.NewPartition(core.Options{
+	p := core.NewPartition(api.Options{
 		Kinds: testKinds(), ReserveDelay: -1,
-		Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+		Feasible: func(api.AllocationKey, api.NodeID, bool) error {
 			*asked++
 			return errTaint
 		},
-		Constraints: func(core.AllocationKey) string { return "gpu" },
-	}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
+		Constraints: func(api.AllocationKey) string { return "gpu" },
+	}, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}}})
 	for i := range nodes {
-		p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: capacity})
+		p.Apply(now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: capacity})
 	}
 	return p
 }
@@ -101,12 +102,12 @@ func TestUnschedulableAsksOfManyUsers(t *testing.T) {
 		p := refusingNodes(now, nodes, resources.Amounts{8, 8}, &asked)
 		for i := range 10_000 {
 			user := fmt.Sprint("user-", i%users)
-			id := core.ApplicationID("app-" + user)
+			id := api.ApplicationID("app-" + user)
 			if i < users {
-				p.Apply(now, core.AddApplication{ID: id, Queue: "root.q", User: user, Groups: []string{"everyone"}})
+				p.Apply(now, api.AddApplication{ID: id, Queue: "root.q", User: user, Groups: []string{"everyone"}})
 			}
-			p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprint("ask-", i)), Application: id, Amounts: resources.Amounts{1, 1}, Created: now,
+			p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint("ask-", i)), Application: id, Amounts: resources.Amounts{1, 1}, Created: now,
 			}})
 		}
 		for range 100 {
@@ -122,13 +123,13 @@ func TestUnschedulableAsksOfManyUsers(t *testing.T) {
 // class is asked about once on each node, whether the gang starts one by one or whole.
 func TestUnschedulablePlaceholders(t *testing.T) {
 	const nodes = 10
-	for _, way := range []string{"", core.GangWhole} {
+	for _, way := range []string{"", api.GangWhole} {
 		asked, now := 0, time.Unix(0, 0)
 		p := refusingNodes(now, nodes, resources.Amounts{10_000}, &asked)
-		p.Apply(now, core.AddApplication{ID: "a", Queue: "root.q", Placeholders: resources.Amounts{10_000}, Tags: map[string]string{core.TagGangStart: way}})
+		p.Apply(now, api.AddApplication{ID: "a", Queue: "root.q", Placeholders: resources.Amounts{10_000}, Tags: map[string]string{api.TagGangStart: way}})
 		for i := range 10_000 {
-			p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprint("ph-", i)), Application: "a", Amounts: resources.Amounts{1}, Created: now,
+			p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint("ph-", i)), Application: "a", Amounts: resources.Amounts{1}, Created: now,
 				Placeholder: true, TaskGroup: "workers",
 			}})
 		}

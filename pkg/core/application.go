@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -23,7 +24,7 @@ type application struct {
 	own   summary // of its groups
 	below summary // of the subtree of the queue's order
 
-	id        ApplicationID
+	id        api.ApplicationID
 	queue     *queue
 	user      string
 	byUser    *account // the lowest of the limits of its user; nil if there are none
@@ -33,7 +34,7 @@ type application struct {
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
 
-	state      State
+	state      api.State
 	dated      bool  // submitted was stated, so it stays
 	changed    bool  // recorded, and not reacted to yet
 	ran        bool  // something was placed since it had nothing
@@ -51,7 +52,7 @@ type application struct {
 	classes     groupSet
 	queued      order.Tree[*askGroup]
 
-	view     *ApplicationView
+	view     *api.ApplicationView
 	viewedAt uint64 // the stamp when the view was made
 }
 
@@ -100,7 +101,7 @@ func (a *application) compare(other *application, priority int) int {
 
 // compareFirst is what decides first beside priority: share or age.
 func (a *application) compareFirst(other *application) int {
-	if a.queue.properties.ApplicationSort == Fair {
+	if a.queue.properties.ApplicationSort == api.Fair {
 		return a.place.share.Compare(other.place.share)
 	}
 	return cmp.Compare(a.place.submitted, other.place.submitted)
@@ -141,7 +142,7 @@ func (a *application) summarise() bool {
 // placed is what decides the order now.
 func (a *application) placed() applicationPlace {
 	place := applicationPlace{priority: a.own.top, submitted: a.submitted.UnixNano()}
-	if a.queue.properties.ApplicationSort == Fair {
+	if a.queue.properties.ApplicationSort == api.Fair {
 		place.share = a.queue.shareOf(a.used.Amounts)
 	}
 	return place
@@ -345,11 +346,11 @@ type leafClass struct {
 	asks    int // in the groups
 	atClass int // the place in the list of the class
 
-	active   bool                // room may be made; otherwise that failed, or is not wanted
-	listed   bool                // active with too many groups to mark them: the leaf lists the class
-	atActive int                 // the place in that list
-	queued   bool                // in the retry queue
-	last     []PreemptionAttempt // that failed last
+	active   bool                    // room may be made; otherwise that failed, or is not wanted
+	listed   bool                    // active with too many groups to mark them: the leaf lists the class
+	atActive int                     // the place in that list
+	queued   bool                    // in the retry queue
+	last     []api.PreemptionAttempt // that failed last
 
 	unfinished *unfinished // the attempt that goes on in a later batch
 }

@@ -2,11 +2,13 @@ package core
 
 import (
 	"fmt"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
-func (p commands) addApplication(c AddApplication) {
+func (p commands) addApplication(c api.AddApplication) {
 	refuse := func(format string, args ...any) {
-		p.tell(&ApplicationRejected{
+		p.tell(&api.ApplicationRejected{
 			ID: c.ID, Queue: c.Queue, User: c.User, Groups: c.Groups, Tags: c.Tags, Reason: fmt.Sprintf(format, args...),
 		})
 	}
@@ -32,7 +34,7 @@ func (p commands) addApplication(c AddApplication) {
 }
 
 // takeIn registers an application in a queue.
-func (p commands) takeIn(c AddApplication, q *queue) {
+func (p commands) takeIn(c api.AddApplication, q *queue) {
 	app := &application{
 		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
 		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), own: emptySummary,
@@ -47,37 +49,37 @@ func (p commands) takeIn(c AddApplication, q *queue) {
 	q.applications[app.id] = app
 	p.unview(q)
 	p.awaitEnd(app)
-	p.tell(&ApplicationAccepted{ID: app.id, Queue: q.path, User: app.user, Groups: app.groups, Tags: app.tags})
+	p.tell(&api.ApplicationAccepted{ID: app.id, Queue: q.path, User: app.user, Groups: app.groups, Tags: app.tags})
 	p.tellGroup(app, "")
 }
 
 // removeApplication takes an application off the books with all it has. One
 // that is not known is gone already.
-func (p commands) removeApplication(id ApplicationID) {
+func (p commands) removeApplication(id api.ApplicationID) {
 	app := p.findApplication(id)
 	if app == nil {
 		return
 	}
 	for _, r := range byKey(app.asks) {
-		p.endAsk(r, CauseApplicationRemoved)
+		p.endAsk(r, api.CauseApplicationRemoved)
 	}
 	message := fmt.Sprintf("application %s was removed", id)
 	for _, r := range byKey(app.allocations) {
-		p.endAllocation(r, CauseApplicationRemoved, message)
+		p.endAllocation(r, api.CauseApplicationRemoved, message)
 	}
 	p.dropApplication(app, true)
 }
 
 // checkGang says why a queue cannot take an application with placeholders; nil if it can.
 // One that runs already is taken whatever it holds.
-func checkGang(q *queue, c AddApplication) error {
+func checkGang(q *queue, c api.AddApplication) error {
 	if kind, negative := c.Placeholders.Negative(); negative {
 		return fmt.Errorf("contains negative resources of kind %d for its placeholders", kind)
 	}
 	if c.Forced {
 		return nil
 	}
-	if c.Placeholders.Above(planMax) {
+	if c.Placeholders.Above(api.PlanMax) {
 		return fmt.Errorf("the sum of its placeholders is too large")
 	}
 	for ; q != nil; q = q.parent {

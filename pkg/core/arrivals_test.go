@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestArrivalsAskAboutTheirNodes: a pod may need one beside it that is placed later. So
@@ -17,19 +17,19 @@ import (
 func TestArrivalsAskAboutTheirNodes(t *testing.T) {
 	const nodes, arrivals, classes = 700, 640, 3
 	asked := 0
-	p := cluster(nodes, 1, core.Options{
+	p := cluster(nodes, 1, api.Options{
 		ReserveDelay: -1,
-		Simulate: func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+		Simulate: func(api.AllocationKey, api.NodeID, []api.AllocationKey, []api.AllocationKey) error {
 			asked++
 			return errTaint
 		},
 	})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	pod := func(now time.Time, key string, node int, cores int64, priority int32) {
 		a := ask("a", key, cores, 1<<30, 1)
 		a.Allocation.Priority = priority
 		if node >= 0 {
-			a.Allocation.Node = core.NodeID(fmt.Sprintf("n%06d", node))
+			a.Allocation.Node = api.NodeID(fmt.Sprintf("n%06d", node))
 		}
 		p.Apply(now, a)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestGroupAgainstList adds and removes asks at random, beside a sorted list: the order
@@ -28,7 +30,7 @@ func TestGroupAgainstList(t *testing.T) {
 				removed = append(removed, list[at])
 				list = slices.Delete(list, at, at+1)
 			default:
-				q := &request{Allocation: &Allocation{Key: AllocationKey(fmt.Sprint(i)), Created: time.Unix(int64(r.IntN(50)), 0)}, number: uint64(i)}
+				q := &request{Allocation: &api.Allocation{Key: api.AllocationKey(fmt.Sprint(i)), Created: time.Unix(int64(r.IntN(50)), 0)}, number: uint64(i)}
 				if len(removed) > 0 && r.IntN(4) == 0 {
 					at := r.IntN(len(removed))
 					q = removed[at]

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -24,24 +25,24 @@ type attemptLoad struct {
 
 func (c attemptLoad) build(tb testing.TB, batch int) *core.Partition {
 	tb.Helper()
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "low"}, {Name: "high"}}}
 	if c.guaranteed {
 		root.Queues[0].Guaranteed = resources.Amounts{int64(c.pods) * 100, 0, 0}
 	}
 	if c.byGuarantee {
 		root.Queues[1].Guaranteed = resources.Amounts{int64(c.pods) * 2000, 0, 0}
 	}
-	p := core.NewPartition(core.Options{Kinds: testKinds(), BatchMax: batch}, core.Config{Name: "default", Root: root})
+	p := core.NewPartition(api.Options{Kinds: testKinds(), BatchMax: batch}, api.Config{Name: "default", Root: root})
 	perNode := c.pods / c.nodes
 	for i := range c.nodes {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%05d", i)), Capacity: resources.Amounts{int64(perNode*2000 + 1000), 64_000, 110}})
+		p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprintf("n%05d", i)), Capacity: resources.Amounts{int64(perNode*2000 + 1000), 64_000, 110}})
 	}
-	p.Apply(start, core.AddApplication{ID: "low", Queue: "root.low"})
-	p.Apply(start, core.AddApplication{ID: "high", Queue: "root.high"})
+	p.Apply(start, api.AddApplication{ID: "low", Queue: "root.low"})
+	p.Apply(start, api.AddApplication{ID: "high", Queue: "root.high"})
 	for i := range c.pods {
-		p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprintf("low-%05d", i)), Application: "low", Created: start.Add(time.Duration(i*7919%c.pods) * time.Second),
-			Node: core.NodeID(fmt.Sprintf("n%05d", i%c.nodes)), Amounts: resources.Amounts{2000, 4000, 1}, Priority: int32(i * 31 % 5),
+		p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprintf("low-%05d", i)), Application: "low", Created: start.Add(time.Duration(i*7919%c.pods) * time.Second),
+			Node: api.NodeID(fmt.Sprintf("n%05d", i%c.nodes)), Amounts: resources.Amounts{2000, 4000, 1}, Priority: int32(i * 31 % 5),
 		}})
 	}
 	return p
@@ -54,8 +55,8 @@ func (c attemptLoad) addAsk(p *core.Partition, now time.Time, i int) {
 	if c.byGuarantee {
 		priority = 4 // as high as the highest that runs
 	}
-	p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-		Key: core.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: now, Amounts: amounts, Priority: priority,
+	p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+		Key: api.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: now, Amounts: amounts, Priority: priority,
 	}})
 }
 
@@ -87,7 +88,7 @@ func BenchmarkAttempt(b *testing.B) {
 				b.StartTimer()
 				for more := true; more; {
 					before := time.Now()
-					var fx core.Effects
+					var fx api.Effects
 					fx, more = p.Schedule(start)
 					if len(fx) > 0 {
 						took = append(took, time.Since(before))
@@ -120,10 +121,10 @@ func BenchmarkGiveBack(b *testing.B) {
 		b.StopTimer()
 		p := c.build(b, 256)
 		run(p)
-		p.Apply(start, core.Reconfigure{Config: core.Config{
-			Name: "default", Preemption: core.PreemptionConfig{Quota: true},
-			Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
-				{Name: "low", Max: resources.Limits{int64(c.pods) * 1000}, Properties: core.QueueProperties{QuotaDelay: time.Second}},
+		p.Apply(start, api.Reconfigure{Config: api.Config{
+			Name: "default", Preemption: api.PreemptionConfig{Quota: true},
+			Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
+				{Name: "low", Max: resources.Limits{int64(c.pods) * 1000}, Properties: api.QueueProperties{QuotaDelay: time.Second}},
 				{Name: "high"},
 			}},
 		}})
@@ -147,9 +148,9 @@ func BenchmarkBystanders(b *testing.B) {
 			var took time.Duration
 			for b.Loop() {
 				p := c.build(b, 256)
-				p.Apply(start, core.AddApplication{ID: "bystanders", Queue: "root.low"})
+				p.Apply(start, api.AddApplication{ID: "bystanders", Queue: "root.low"})
 				run(p)
-				var evicted []*core.EvictionRequested
+				var evicted []*api.EvictionRequested
 				for round := range rounds {
 					gone := evicted
 					evicted = nil
@@ -160,15 +161,15 @@ func BenchmarkBystanders(b *testing.B) {
 					}
 					evicted = append(evicted, drain(p)...)
 					for _, r := range gone {
-						p.Apply(start, core.ReleaseAllocation{
+						p.Apply(start, api.ReleaseAllocation{
 							Application: r.Application, Key: r.Key,
 							Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 						})
 					}
 					evicted = append(evicted, drain(p)...)
 					for i := range each {
-						p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-							Key: core.AllocationKey(fmt.Sprintf("by-%05d", round*each+i)), Application: "bystanders",
+						p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+							Key: api.AllocationKey(fmt.Sprintf("by-%05d", round*each+i)), Application: "bystanders",
 							Amounts: resources.Amounts{500, 1000, 1}, Created: start,
 						}})
 					}
@@ -187,11 +188,11 @@ func BenchmarkBystanders(b *testing.B) {
 }
 
 // drain schedules until there is no more to do, and returns the evictions.
-func drain(p *core.Partition) (evicted []*core.EvictionRequested) {
+func drain(p *core.Partition) (evicted []*api.EvictionRequested) {
 	for {
 		fx, more := p.Schedule(start)
 		for _, effect := range fx {
-			if r, ok := effect.(*core.EvictionRequested); ok {
+			if r, ok := effect.(*api.EvictionRequested); ok {
 				evicted = append(evicted, r)
 			}
 		}

@@ -11,17 +11,18 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // boundedHistory is a history of a partition that may work out so little in a batch.
 func boundedHistory(seed uint64, evaluations int) *history {
 	h := &history{chance: seeded(seed, 61), now: start}
-	options := core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 256, CompletingDelay: time.Hour}
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 256, CompletingDelay: time.Hour}
 	if h.IntN(2) == 0 {
-		options.Budgets = func(keys []core.AllocationKey) (budgets []core.DisruptionBudget) {
+		options.Budgets = func(keys []api.AllocationKey) (budgets []api.DisruptionBudget) {
 			for i := range 3 {
-				budgets = append(budgets, core.DisruptionBudget{Name: fmt.Sprint("budget", i), Allowed: i})
+				budgets = append(budgets, api.DisruptionBudget{Name: fmt.Sprint("budget", i), Allowed: i})
 				for _, key := range keys {
 					if int(key[len(key)-1])%4 <= i {
 						budgets[i].Allocations = append(budgets[i].Allocations, key)
@@ -32,7 +33,7 @@ func boundedHistory(seed uint64, evaluations int) *history {
 		}
 	}
 	if h.IntN(3) == 0 {
-		options.Simulate = func(ask core.AllocationKey, node core.NodeID, _, remove []core.AllocationKey) error {
+		options.Simulate = func(ask api.AllocationKey, node api.NodeID, _, remove []api.AllocationKey) error {
 			if (int(ask[len(ask)-1])+int(node[1]))%3 > len(remove) {
 				return errTaint
 			}
@@ -49,9 +50,9 @@ func boundedHistory(seed uint64, evaluations int) *history {
 
 // withoutRequired is a random command, but asks may run anywhere: those that require a node are
 // tried when a batch begins, so it matters to them where it ends.
-func (h *history) withoutRequired() core.Command {
+func (h *history) withoutRequired() api.Command {
 	c := h.command()
-	if add, is := c.(core.AddAllocation); is {
+	if add, is := c.(api.AddAllocation); is {
 		add.Allocation.Required = ""
 	}
 	return c
@@ -61,17 +62,17 @@ func (h *history) withoutRequired() core.Command {
 func (h *history) decide(t *testing.T) (done []string, calls int) {
 	for more := true; more; calls++ {
 		assert.Assert(t, calls < 5000, "scheduling does not come to rest")
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = h.p.Schedule(h.now)
 		for _, e := range fx {
 			switch e := e.(type) {
-			case core.Placed:
+			case api.Placed:
 				done = append(done, fmt.Sprintf("placed %s on %s", e.Key, e.Allocation.Node))
-			case *core.Claimed:
+			case *api.Claimed:
 				done = append(done, fmt.Sprintf("claimed for %s on %s, nominated is %t", e.Key, e.Node, e.Plan != nil))
-			case *core.ClaimEnded:
+			case *api.ClaimEnded:
 				done = append(done, fmt.Sprintf("claim of %s ended: %s", e.Key, e.Reason))
-			case *core.EvictionRequested:
+			case *api.EvictionRequested:
 				done = append(done, fmt.Sprintf("evicted %s", e.Key))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -17,44 +18,44 @@ import (
 // A crowd is a partition with very many candidates or nodes, of which few are of use.
 type crowd struct {
 	p       *core.Partition
-	budgets []core.DisruptionBudget
+	budgets []api.DisruptionBudget
 }
 
 // newCrowd has queues a, b and c below p, with limits of p and guarantees of a and b. If a
 // node is given, the resource manager refuses all others.
-func newCrowd(p resources.Limits, a, b resources.Amounts, budgets preemptor.BudgetPolicy, only core.NodeID) *crowd {
+func newCrowd(p resources.Limits, a, b resources.Amounts, budgets preemptor.BudgetPolicy, only api.NodeID) *crowd {
 	c := &crowd{}
-	options := core.Options{
+	options := api.Options{
 		Kinds: testKinds(), ReserveDelay: -1,
-		Budgets: func([]core.AllocationKey) []core.DisruptionBudget { return slices.Clone(c.budgets) },
+		Budgets: func([]api.AllocationKey) []api.DisruptionBudget { return slices.Clone(c.budgets) },
 	}
 	if only != "" {
-		options.Simulate = func(_ core.AllocationKey, n core.NodeID, _, _ []core.AllocationKey) error {
+		options.Simulate = func(_ api.AllocationKey, n api.NodeID, _, _ []api.AllocationKey) error {
 			if n != only {
 				return errors.New("no such label")
 			}
 			return nil
 		}
 	}
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "p", Max: p, Queues: []core.QueueConfig{
-		{Name: "a", Guaranteed: a, Properties: core.QueueProperties{PreemptionDelay: 30 * time.Second}}, {Name: "b", Guaranteed: b}, {Name: "c"},
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "p", Max: p, Queues: []api.QueueConfig{
+		{Name: "a", Guaranteed: a, Properties: api.QueueProperties{PreemptionDelay: 30 * time.Second}}, {Name: "b", Guaranteed: b}, {Name: "c"},
 	}}}}
-	config := core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Budgets: budgets}}
+	config := api.Config{Name: "default", Root: root, Preemption: api.PreemptionConfig{Budgets: budgets}}
 	c.p = core.NewPartition(options, config)
 	for _, name := range []string{"a", "b", "c"} {
-		c.p.Apply(start, core.AddApplication{ID: core.ApplicationID(name), Queue: core.QueuePath("root.p." + name)})
+		c.p.Apply(start, api.AddApplication{ID: api.ApplicationID(name), Queue: api.QueuePath("root.p." + name)})
 	}
 	return c
 }
 
 func (c *crowd) node(id string, amounts ...int64) {
-	c.p.Apply(start, core.AddNode{ID: core.NodeID(id), Capacity: amounts})
+	c.p.Apply(start, api.AddNode{ID: api.NodeID(id), Capacity: amounts})
 }
 
 // runs adds an allocation; those with larger numbers are younger.
-func (c *crowd) runs(app core.ApplicationID, key, node string, age, priority int, amounts ...int64) *core.Allocation {
+func (c *crowd) runs(app api.ApplicationID, key, node string, age, priority int, amounts ...int64) *api.Allocation {
 	a := ask(app, key, amounts...)
-	a.Allocation.Node, a.Allocation.Priority = core.NodeID(node), int32(priority)
+	a.Allocation.Node, a.Allocation.Priority = api.NodeID(node), int32(priority)
 	a.Allocation.Created = start.Add(-time.Duration(age) * time.Second)
 	c.p.Apply(start, a)
 	return a.Allocation
@@ -88,10 +89,10 @@ func (c *crowd) victimsBy(t *testing.T, by preemptor.Trigger, amounts ...int64) 
 // evicted schedules until nothing more is to be done now, and is what is evicted.
 func (c *crowd) evicted(now time.Time) (keys []string) {
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = c.p.Schedule(now)
 		for _, e := range fx {
-			if v, ok := e.(*core.EvictionRequested); ok {
+			if v, ok := e.(*api.EvictionRequested); ok {
 				keys = append(keys, string(v.Allocation.Key))
 			}
 		}
@@ -125,7 +126,7 @@ func TestManyBudgetedCandidates(t *testing.T) {
 	for _, policy := range []preemptor.BudgetPolicy{preemptor.PreferBudgets, preemptor.HardBudgets} {
 		c := newCrowd(resources.Limits{many + 1}, nil, nil, policy, "")
 		c.node("n", 10_000, 10_000)
-		c.budgets = []core.DisruptionBudget{{Name: "b"}}
+		c.budgets = []api.DisruptionBudget{{Name: "b"}}
 		for i := range many {
 			c.budgets[0].Allocations = append(c.budgets[0].Allocations, c.runs("b", fmt.Sprintf("b-%03d", i), "n", 0, 0, 1, 1).Key)
 		}
@@ -142,7 +143,7 @@ func TestManyOptedOutCandidates(t *testing.T) {
 		c.node("n", 10_000, 10_000)
 		for i := range many {
 			out := ask("b", fmt.Sprintf("b-%03d", i), 1, 1)
-			out.Allocation.Node, out.Allocation.Preemptable = "n", core.Preemptable{Stated: true}
+			out.Allocation.Node, out.Allocation.Preemptable = "n", api.Preemptable{Stated: true}
 			c.p.Apply(start, out)
 		}
 		c.runs("c", "c", "n", 100, 0, 1, 1)
@@ -155,7 +156,7 @@ func TestManyOptedOutCandidates(t *testing.T) {
 func TestManyNodesThatFail(t *testing.T) {
 	const many = 640
 	c := newCrowd(resources.Limits{resources.Unlimited, 4}, nil, nil, preemptor.HardBudgets, "")
-	c.budgets = []core.DisruptionBudget{{Name: "b", Allowed: 1, Allocations: []core.AllocationKey{"good"}}}
+	c.budgets = []api.DisruptionBudget{{Name: "b", Allowed: 1, Allocations: []api.AllocationKey{"good"}}}
 	for i := range many {
 		node := fmt.Sprintf("n%03d", i)
 		c.node(node, 2, 100)

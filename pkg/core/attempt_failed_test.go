@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A failedLoad is a full cluster and asks of different classes for which no node can make
@@ -31,13 +32,13 @@ func (v failedLoad) ofAsk(i int) int32 {
 }
 
 func (v failedLoad) build() *core.Partition {
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "a"}, {Name: "b", Guaranteed: []int64{1000}}}}
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: root})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.a"})
-	p.Apply(start, core.AddApplication{ID: "b", Queue: "root.b"})
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "a"}, {Name: "b", Guaranteed: []int64{1000}}}}
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{Name: "default", Root: root})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.a"})
+	p.Apply(start, api.AddApplication{ID: "b", Queue: "root.b"})
 	for n := range v.nodes {
-		id := core.NodeID(fmt.Sprintf("n%05d", n))
-		p.Apply(start, core.AddNode{ID: id, Capacity: []int64{int64(v.pods) * 5000, 1 << 40, 110}})
+		id := api.NodeID(fmt.Sprintf("n%05d", n))
+		p.Apply(start, api.AddNode{ID: id, Capacity: []int64{int64(v.pods) * 5000, 1 << 40, 110}})
 		for i := range v.pods {
 			runs := ask("b", fmt.Sprintf("%s-%02d", id, i), 5000, 1<<20, 1)
 			runs.Allocation.Node, runs.Allocation.Priority = id, v.ofPod(i)
@@ -67,7 +68,7 @@ func (v failedLoad) second(p *core.Partition, i int) {
 			_, more = p.Schedule(now)
 		}
 	}
-	p.Apply(now, core.ReleaseAllocation{Application: "b", Key: core.AllocationKey(fmt.Sprintf("n%05d-%02d", i, v.pods-5))})
+	p.Apply(now, api.ReleaseAllocation{Application: "b", Key: api.AllocationKey(fmt.Sprintf("n%05d-%02d", i, v.pods-5))})
 	run(now)
 	a := ask("b", fmt.Sprintf("new-%d", i), 5000, 1<<20, 1)
 	a.Allocation.Priority = v.ofPod(v.pods - 5)
@@ -89,13 +90,13 @@ func TestFailedAttemptsLookAtWhatChanged(t *testing.T) {
 func (v failedLoad) lookAtWhatChanged(t *testing.T) {
 	const perBatch = 2048
 	p := v.build()
-	p.Apply(start, core.AddNode{ID: "z", Capacity: []int64{500, 1 << 30, 110}})
+	p.Apply(start, api.AddNode{ID: "z", Capacity: []int64{500, 1 << 30, 110}})
 	v.addAsks(p)
 	p.Apply(start, ask("b", "fits", 500, 1<<20, 1))
 	looked := func() uint64 { return p.View().Work.NodeCosts }
 	batches, was := 0, looked()
 	for more := true; more; batches++ {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = p.Schedule(start)
 		now := looked()
 		assert.Assert(t, now-was <= perBatch, "%d nodes in a batch", now-was)

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -23,50 +24,50 @@ type longAttempt struct {
 }
 
 // longQueues are queues a and b, of which b has a guarantee.
-func longQueues(a core.QueueConfig, guaranteed resources.Amounts) core.QueueConfig {
+func longQueues(a api.QueueConfig, guaranteed resources.Amounts) api.QueueConfig {
 	a.Name = "a"
-	return core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{a, {Name: "b", Guaranteed: guaranteed}, {Name: "c"}}}
+	return api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{a, {Name: "b", Guaranteed: guaranteed}, {Name: "c"}}}
 }
 
-func newLongAttempt(nodes int, root core.QueueConfig, policy preemptor.BudgetPolicy, advise func(*longAttempt, *core.Options)) *longAttempt {
+func newLongAttempt(nodes int, root api.QueueConfig, policy preemptor.BudgetPolicy, advise func(*longAttempt, *api.Options)) *longAttempt {
 	l := &longAttempt{nodes: nodes, during: func(int) {}}
-	options := core.Options{Kinds: testKinds(), ReserveDelay: -1}
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1}
 	advise(l, &options)
-	l.p = core.NewPartition(options, core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Budgets: policy}})
+	l.p = core.NewPartition(options, api.Config{Name: "default", Root: root, Preemption: api.PreemptionConfig{Budgets: policy}})
 	for _, name := range []string{"a", "b", "c"} {
-		l.p.Apply(start, core.AddApplication{ID: core.ApplicationID(name), Queue: core.QueuePath("root." + name)})
+		l.p.Apply(start, api.AddApplication{ID: api.ApplicationID(name), Queue: api.QueuePath("root." + name)})
 	}
 	return l
 }
 
 // budgetOfB has a budget that allows nothing of queue b to go.
-func budgetOfB(l *longAttempt, o *core.Options) {
-	o.Budgets = func(keys []core.AllocationKey) []core.DisruptionBudget {
+func budgetOfB(l *longAttempt, o *api.Options) {
+	o.Budgets = func(keys []api.AllocationKey) []api.DisruptionBudget {
 		l.asked++
-		b := core.DisruptionBudget{Name: "b"}
+		b := api.DisruptionBudget{Name: "b"}
 		for _, key := range keys {
 			if key[0] == 'b' {
 				b.Allocations = append(b.Allocations, key)
 			}
 		}
-		return []core.DisruptionBudget{b}
+		return []api.DisruptionBudget{b}
 	}
 }
 
-func nothing(*longAttempt, *core.Options) {}
+func nothing(*longAttempt, *api.Options) {}
 
 // fill fills the nodes with one allocation each, of queue b, and the last one with good.
-func (l *longAttempt) fill(queue core.ApplicationID, good int32, amounts ...int64) {
+func (l *longAttempt) fill(queue api.ApplicationID, good int32, amounts ...int64) {
 	for i := range l.nodes - 1 {
 		l.add(fmt.Sprintf("n%05d", i), queue, fmt.Sprintf("b-%05d", i), 0, amounts...)
 	}
 	l.add("z", "c", "good", good, amounts...)
 }
 
-func (l *longAttempt) add(node string, app core.ApplicationID, key string, priority int32, amounts ...int64) {
-	l.p.Apply(start, core.AddNode{ID: core.NodeID(node), Capacity: []int64{amounts[0], 100}})
+func (l *longAttempt) add(node string, app api.ApplicationID, key string, priority int32, amounts ...int64) {
+	l.p.Apply(start, api.AddNode{ID: api.NodeID(node), Capacity: []int64{amounts[0], 100}})
 	runs := ask(app, key, amounts...)
-	runs.Allocation.Node, runs.Allocation.Priority = core.NodeID(node), priority
+	runs.Allocation.Node, runs.Allocation.Priority = api.NodeID(node), priority
 	l.p.Apply(start, runs)
 }
 
@@ -85,10 +86,10 @@ func (l *longAttempt) rest(t *testing.T, most int) (victims []string, calls int)
 		if calls > 0 {
 			l.during(calls)
 		}
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = l.p.Schedule(start)
 		for _, e := range fx {
-			if v, ok := e.(*core.EvictionRequested); ok {
+			if v, ok := e.(*api.EvictionRequested); ok {
 				victims = append(victims, string(v.Allocation.Key))
 			}
 		}
@@ -105,7 +106,7 @@ func (l *longAttempt) batches() int { return l.nodes/core.EvaluationsMax + 2 }
 func TestALongAttemptComesToItsEnd(t *testing.T) {
 	for _, nodes := range []int{5000, 10 * core.EvaluationsMax} {
 		t.Run(fmt.Sprintf("a hard budget, %d nodes", nodes), func(t *testing.T) {
-			l := newLongAttempt(nodes, longQueues(core.QueueConfig{}, nil), preemptor.HardBudgets, budgetOfB)
+			l := newLongAttempt(nodes, longQueues(api.QueueConfig{}, nil), preemptor.HardBudgets, budgetOfB)
 			l.fill("b", 5, 2)
 			for class := range 3 {
 				l.wants(fmt.Sprint("hopeless-", class), int32(3+class), 2)
@@ -118,7 +119,7 @@ func TestALongAttemptComesToItsEnd(t *testing.T) {
 			assert.Assert(t, l.asked <= 4*nodes+100)
 		})
 		t.Run(fmt.Sprintf("budgets that are preferred, %d nodes", nodes), func(t *testing.T) {
-			l := newLongAttempt(nodes, longQueues(core.QueueConfig{}, nil), preemptor.PreferBudgets, budgetOfB)
+			l := newLongAttempt(nodes, longQueues(api.QueueConfig{}, nil), preemptor.PreferBudgets, budgetOfB)
 			l.fill("b", 5, 2)
 			l.wants("wants", 10, 2)
 			victims, calls := l.rest(t, 2*l.batches())
@@ -126,7 +127,7 @@ func TestALongAttemptComesToItsEnd(t *testing.T) {
 			assert.DeepEqual(t, victims, []string{"good"})
 		})
 		t.Run(fmt.Sprintf("two triggers and a budget, %d nodes", nodes), func(t *testing.T) {
-			root := longQueues(core.QueueConfig{Guaranteed: resources.Amounts{4}}, nil)
+			root := longQueues(api.QueueConfig{Guaranteed: resources.Amounts{4}}, nil)
 			l := newLongAttempt(nodes, root, preemptor.HardBudgets, budgetOfB)
 			l.fill("b", 5, 2)
 			l.wants("wants", 5, 2)
@@ -136,7 +137,7 @@ func TestALongAttemptComesToItsEnd(t *testing.T) {
 		})
 		t.Run(fmt.Sprintf("a guarantee of which ever more is used, %d nodes", nodes), func(t *testing.T) {
 			used := int64(2*(nodes-1) + 1)
-			l := newLongAttempt(nodes, longQueues(core.QueueConfig{}, resources.Amounts{used - 1, 1}), 0, nothing)
+			l := newLongAttempt(nodes, longQueues(api.QueueConfig{}, resources.Amounts{used - 1, 1}), 0, nothing)
 			l.fill("b", 5, 2)
 			l.add("y", "b", "b-small", 0, 1)
 			l.during = func(batch int) {
@@ -155,8 +156,8 @@ func TestALongAttemptComesToItsEnd(t *testing.T) {
 func TestALongAttemptAmongChangedNodes(t *testing.T) {
 	for _, nodes := range []int{5000, 10 * core.EvaluationsMax} {
 		refusal := errTaint
-		l := newLongAttempt(nodes, longQueues(core.QueueConfig{}, nil), 0, func(_ *longAttempt, o *core.Options) {
-			o.Simulate = func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+		l := newLongAttempt(nodes, longQueues(api.QueueConfig{}, nil), 0, func(_ *longAttempt, o *api.Options) {
+			o.Simulate = func(api.AllocationKey, api.NodeID, []api.AllocationKey, []api.AllocationKey) error {
 				return refusal
 			}
 		})
@@ -177,17 +178,17 @@ func TestALongAttemptAmongChangedNodes(t *testing.T) {
 
 // grow changes a node, and has another allocation run there that holds what is wanted too.
 func (l *longAttempt) grow(node, key string, priority int32) {
-	l.p.Apply(start, core.UpdateNode{ID: core.NodeID(node), Capacity: []int64{2, 1}})
-	more := ask(core.ApplicationID(key[:1]), key+"-"+node, 0, 1)
-	more.Allocation.Node, more.Allocation.Priority = core.NodeID(node), priority
+	l.p.Apply(start, api.UpdateNode{ID: api.NodeID(node), Capacity: []int64{2, 1}})
+	more := ask(api.ApplicationID(key[:1]), key+"-"+node, 0, 1)
+	more.Allocation.Node, more.Allocation.Priority = api.NodeID(node), priority
 	l.p.Apply(start, more)
 }
 
 // An attempt that lacks quota plans for every node in full, and goes on with that as well.
 func TestALongAttemptWithoutQuota(t *testing.T) {
 	for _, nodes := range []int{5000, 10 * core.EvaluationsMax} {
-		root := core.QueueConfig{Name: "root", Parent: true, Max: resources.Limits{resources.Unlimited, 4}}
-		root.Queues = longQueues(core.QueueConfig{}, nil).Queues
+		root := api.QueueConfig{Name: "root", Parent: true, Max: resources.Limits{resources.Unlimited, 4}}
+		root.Queues = longQueues(api.QueueConfig{}, nil).Queues
 		l := newLongAttempt(nodes, root, preemptor.HardBudgets, budgetOfB)
 		l.fill("b", 5, 2)
 		more := ask("c", "good-too", 0, 4)

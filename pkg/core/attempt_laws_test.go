@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -24,14 +25,14 @@ import (
 //	only, or where an eviction is overdue
 type lawChecker struct {
 	p         *core.Partition
-	config    core.Config
+	config    api.Config
 	advised   bool // the resource manager, or a budget, has a say in the choice of victims
-	evictedAt map[core.AllocationKey]time.Time
+	evictedAt map[api.AllocationKey]time.Time
 	actions   []action // of the last call
 }
 
 // schedule is one call of Schedule under watch.
-func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err error) {
+func (l *lawChecker) schedule(now time.Time) (fx api.Effects, more bool, err error) {
 	before := l.p.View()
 	l.actions = nil
 	fx, more = l.p.Schedule(now)
@@ -67,7 +68,7 @@ func (l *lawChecker) schedule(now time.Time) (fx core.Effects, more bool, err er
 }
 
 // failuresAreTold reports attempts of which nothing came and that tell of room.
-func failuresAreTold(fx core.Effects, before, after *core.View) error {
+func failuresAreTold(fx api.Effects, before, after *api.View) error {
 	known := map[*preemptor.Decision]bool{}
 	for _, app := range before.Applications {
 		for _, ask := range app.Asks {
@@ -76,9 +77,9 @@ func failuresAreTold(fx core.Effects, before, after *core.View) error {
 			}
 		}
 	}
-	nominated := map[core.AllocationKey]bool{}
+	nominated := map[api.AllocationKey]bool{}
 	for _, e := range fx {
-		if n, is := e.(*core.Claimed); is && n.Plan != nil {
+		if n, is := e.(*api.Claimed); is && n.Plan != nil {
 			nominated[n.Allocation.Key] = true
 		}
 	}
@@ -94,15 +95,15 @@ func failuresAreTold(fx core.Effects, before, after *core.View) error {
 	return nil
 }
 
-func isAction(e core.Event) bool {
+func isAction(e api.Event) bool {
 	switch e := e.(type) {
-	case core.Placed, *core.EvictionRequested:
+	case api.Placed, *api.EvictionRequested:
 		return true
-	case *core.Claimed:
+	case *api.Claimed:
 		return e.Plan != nil
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		return isDismissal(e)
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		return e.Waits() || !e.Nominated
 	}
 	return false
@@ -110,27 +111,27 @@ func isAction(e core.Event) bool {
 
 // isDismissal reports whether a placeholder is to end whose place no ask takes. Its room
 // is counted on like that of a victim.
-func isDismissal(e *core.ReleaseRequested) bool {
-	return e.Cause == core.CauseTimedOut && e.Node != ""
+func isDismissal(e *api.ReleaseRequested) bool {
+	return e.Cause == api.CauseTimedOut && e.Node != ""
 }
 
 // actionsWithVictims reads effects of every trigger. For which ask a victim is evicted
 // is what the view says afterwards.
-func actionsWithVictims(fx core.Effects, after *core.View) (list []action, err error) {
-	leaving := map[core.AllocationKey]core.Eviction{}
+func actionsWithVictims(fx api.Effects, after *api.View) (list []action, err error) {
+	leaving := map[api.AllocationKey]api.Eviction{}
 	for _, n := range after.Nodes {
 		for _, l := range n.Evictions {
 			leaving[l.Key] = l
 		}
 	}
 	for _, e := range fx {
-		if e, is := e.(*core.ReleaseRequested); is && isDismissal(e) {
-			list = append(list, action{what: "dismiss", victims: []core.AllocationKey{e.Key}})
+		if e, is := e.(*api.ReleaseRequested); is && isDismissal(e) {
+			list = append(list, action{what: "dismiss", victims: []api.AllocationKey{e.Key}})
 			continue
 		}
-		release, is := e.(*core.EvictionRequested)
+		release, is := e.(*api.EvictionRequested)
 		if !is {
-			more, _ := actionsOf(core.Effects{e})
+			more, _ := actionsOf(api.Effects{e})
 			list = append(list, more...)
 			continue
 		}
@@ -140,7 +141,7 @@ func actionsWithVictims(fx core.Effects, after *core.View) (list []action, err e
 		case !known:
 			return nil, fmt.Errorf("%s is to be evicted and the view does not say so", key)
 		case gone.Trigger == preemptor.RequiredNode || gone.Trigger == preemptor.Quota:
-			list = append(list, action{what: "end", victims: []core.AllocationKey{key}, by: gone.Trigger})
+			list = append(list, action{what: "end", victims: []api.AllocationKey{key}, by: gone.Trigger})
 		case last < 0 || list[last].what != "nominate" || list[last].key != gone.For || list[last].by != gone.Trigger:
 			return nil, fmt.Errorf("%s is evicted for %s by %s, which was not nominated before", key, gone.For, gone.Trigger)
 		default:
@@ -169,7 +170,7 @@ func (l *lawChecker) check(w *world, d action, now time.Time) error {
 
 // checkPlace sees that an ask fits beside those that come before it, on the node and
 // in its queues.
-func (l *lawChecker) checkPlace(w *world, ask *core.AskView, n *core.NodeView) error {
+func (l *lawChecker) checkPlace(w *world, ask *api.AskView, n *api.NodeView) error {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		other := w.ask(key)
@@ -200,9 +201,9 @@ func (l *lawChecker) checkPlace(w *world, ask *core.AskView, n *core.NodeView) e
 func (l *lawChecker) checkNomination(o oracle, d action) error {
 	n := o.nodes[d.node]
 	need := o.need(n)
-	enough := func(spared core.AllocationKey) bool {
+	enough := func(spared api.AllocationKey) bool {
 		var here resources.Amounts
-		var all []*core.Allocation
+		var all []*api.Allocation
 		for _, key := range d.victims {
 			a := o.allocation(key)
 			if key == spared {
@@ -220,7 +221,7 @@ func (l *lawChecker) checkNomination(o oracle, d action) error {
 	if !enough("") {
 		return fmt.Errorf("they do not hold %v and %v of quota", need, o.quotaToFree(o.ask))
 	}
-	var gone []*core.Allocation
+	var gone []*api.Allocation
 	for _, key := range d.victims {
 		a := o.allocation(key)
 		gone = append(gone, a)
@@ -228,7 +229,7 @@ func (l *lawChecker) checkNomination(o oracle, d action) error {
 		switch {
 		case !l.advised && enough(key):
 			return fmt.Errorf("%s could stay", key)
-		case d.by == preemptor.Priority && (above > 0 || above == 0 && (l.config.Preemption.Priority != core.EqualToo || a.Settled)),
+		case d.by == preemptor.Priority && (above > 0 || above == 0 && (l.config.Preemption.Priority != api.EqualToo || a.Settled)),
 			d.by == preemptor.Guarantee && (above > 0 || own):
 			return fmt.Errorf("%s may not be evicted for it", key)
 		}
@@ -240,7 +241,7 @@ func (l *lawChecker) checkNomination(o oracle, d action) error {
 }
 
 // checkNode sees that room may be made on a node at all.
-func (l *lawChecker) checkNode(o oracle, n *core.NodeView) error {
+func (l *lawChecker) checkNode(o oracle, n *api.NodeView) error {
 	if !n.Schedulable {
 		return fmt.Errorf("the node takes nothing new")
 	}
@@ -259,7 +260,7 @@ func (l *lawChecker) checkNode(o oracle, n *core.NodeView) error {
 }
 
 // nominatedOnce sees that nodes and asks agree on which ask is nominated where.
-func nominatedOnce(v *core.View) error {
+func nominatedOnce(v *api.View) error {
 	w := worldOf(v, naive{})
 	count := 0
 	for _, n := range v.Nodes {

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -19,8 +20,8 @@ import (
 // every set of victims.
 type oracle struct {
 	*world
-	ask  *core.AskView
-	pods []*core.Allocation
+	ask  *api.AskView
+	pods []*api.Allocation
 }
 
 func oracleOf(p *core.Partition) oracle {
@@ -37,19 +38,19 @@ func oracleOf(p *core.Partition) oracle {
 }
 
 // below lists a queue and those above it, up to before another.
-func (o oracle) below(path core.QueuePath, common *core.QueueView) []*core.QueueView {
+func (o oracle) below(path api.QueuePath, common *api.QueueView) []*api.QueueView {
 	up := o.upFrom(path)
 	return up[:slices.Index(up, common)]
 }
 
-func (o oracle) commonWith(path core.QueuePath) *core.QueueView {
+func (o oracle) commonWith(path api.QueuePath) *api.QueueView {
 	own := o.upFrom(o.queueOf(o.ask.Allocation))
 	up := o.upFrom(path)
-	return up[slices.IndexFunc(up, func(q *core.QueueView) bool { return slices.Contains(own, q) })]
+	return up[slices.IndexFunc(up, func(q *api.QueueView) bool { return slices.Contains(own, q) })]
 }
 
 // seen is a priority as it looks below a common queue.
-func (o oracle) seen(a *core.Allocation, common *core.QueueView) int64 {
+func (o oracle) seen(a *api.Allocation, common *api.QueueView) int64 {
 	value := int64(a.Priority)
 	for _, q := range o.below(o.queueOf(a), common) {
 		if q.Properties.PriorityFence {
@@ -62,7 +63,7 @@ func (o oracle) seen(a *core.Allocation, common *core.QueueView) int64 {
 
 // above is by how much a victim comes before the ask, seen from where their ways
 // meet.
-func (o oracle) above(victim *core.Allocation) int64 {
+func (o oracle) above(victim *api.Allocation) int64 {
 	if o.queueOf(victim) == o.queueOf(o.ask.Allocation) {
 		return int64(victim.Priority) - int64(o.ask.Priority)
 	}
@@ -71,7 +72,7 @@ func (o oracle) above(victim *core.Allocation) int64 {
 }
 
 // due reports whether some kinds are due to the ask below a common queue.
-func (o oracle) due(common *core.QueueView, kinds resources.Amounts) bool {
+func (o oracle) due(common *api.QueueView, kinds resources.Amounts) bool {
 	some := false
 	for i, asked := range o.ask.Amounts {
 		kind, here := resources.Kind(i), false
@@ -94,10 +95,10 @@ func (o oracle) due(common *core.QueueView, kinds resources.Amounts) bool {
 }
 
 // root is the queue that victims are in.
-func (o oracle) root() *core.QueueView {
+func (o oracle) root() *api.QueueView {
 	up := o.upFrom(o.queueOf(o.ask.Allocation))
 	for _, q := range up {
-		if q.Properties.PreemptionPolicy == core.PreemptionFence {
+		if q.Properties.PreemptionPolicy == api.PreemptionFence {
 			return q
 		}
 	}
@@ -105,20 +106,20 @@ func (o oracle) root() *core.QueueView {
 }
 
 // mayBeVictim reports whether an allocation may be a victim, for what is short.
-func (o oracle) mayBeVictim(victim *core.Allocation, short resources.Amounts) bool {
+func (o oracle) mayBeVictim(victim *api.Allocation, short resources.Amounts) bool {
 	path := o.queueOf(victim)
 	switch {
 	case !strings.HasPrefix(string(path)+".", string(o.root().Path)+"."),
 		path == o.queueOf(o.ask.Allocation),
-		o.queues[path].Properties.PreemptionPolicy == core.PreemptionDisabled:
+		o.queues[path].Properties.PreemptionPolicy == api.PreemptionDisabled:
 		return false
 	}
 	return o.above(victim) <= 0 && o.due(o.commonWith(path), short)
 }
 
 // keepsFloors reports whether no queue loses what is guaranteed to it, if these end.
-func (o oracle) keepsFloors(gone []*core.Allocation) bool {
-	lost := map[*core.QueueView]resources.Amounts{}
+func (o oracle) keepsFloors(gone []*api.Allocation) bool {
+	lost := map[*api.QueueView]resources.Amounts{}
 	for _, a := range gone {
 		path := o.queueOf(a)
 		for _, q := range o.below(path, o.commonWith(path)) {
@@ -142,7 +143,7 @@ func (o oracle) keepsFloors(gone []*core.Allocation) bool {
 // the highest priority, their number and their weight.
 type guaranteeCost [4]int64
 
-func (o oracle) costOf(n *core.NodeView, gone []*core.Allocation) (t guaranteeCost) {
+func (o oracle) costOf(n *api.NodeView, gone []*api.Allocation) (t guaranteeCost) {
 	t[1] = -1 << 40
 	var whole resources.Amounts
 	whole.Raise(n.Available)
@@ -163,14 +164,14 @@ func (o oracle) costOf(n *core.NodeView, gone []*core.Allocation) (t guaranteeCo
 }
 
 // lawful visits every set of victims by guarantee, or for quota, that makes room on a node.
-func (o oracle) lawful(yield func(n *core.NodeView, gone []*core.Allocation)) {
+func (o oracle) lawful(yield func(n *api.NodeView, gone []*api.Allocation)) {
 	quota := o.quotaToFree(o.ask)
 	for _, n := range o.view.Nodes {
 		need := o.need(n)
 		short := need.Clone()
 		short.Raise(quota)
 		for set := range uint(1) << len(o.pods) {
-			var gone []*core.Allocation
+			var gone []*api.Allocation
 			var here resources.Amounts
 			ok := o.ask.Amounts.FitsIn(n.Capacity)
 			for i, a := range o.pods {
@@ -191,8 +192,8 @@ func (o oracle) lawful(yield func(n *core.NodeView, gone []*core.Allocation)) {
 }
 
 // best is the least cost of any node and set of victims that makes room.
-func (o oracle) best() (least guaranteeCost, node core.NodeID, found bool) {
-	o.lawful(func(n *core.NodeView, gone []*core.Allocation) {
+func (o oracle) best() (least guaranteeCost, node api.NodeID, found bool) {
+	o.lawful(func(n *api.NodeView, gone []*api.Allocation) {
 		if t := o.costOf(n, gone); !found || slices.Compare(t[:], least[:]) < 0 {
 			least, node, found = t, n.ID, true
 		}
@@ -201,7 +202,7 @@ func (o oracle) best() (least guaranteeCost, node core.NodeID, found bool) {
 }
 
 // need is what must be freed on a node beyond what comes free.
-func (o oracle) need(n *core.NodeView) (need resources.Amounts) {
+func (o oracle) need(n *api.NodeView) (need resources.Amounts) {
 	for i, asked := range o.ask.Amounts {
 		free := o.roomForAsk(n, o.ask).Plus(releasingOn(n)).Of(resources.Kind(i))
 		if asked > 0 && asked > free {
@@ -213,17 +214,17 @@ func (o oracle) need(n *core.NodeView) (need resources.Amounts) {
 
 // smallConfig has queues with guarantees, of which asks make use, or with nothing
 // at all, where their priority counts.
-func smallConfig(c chance, options core.Options, guaranteed bool) (core.Options, core.Config) {
+func smallConfig(c chance, options api.Options, guaranteed bool) (api.Options, api.Config) {
 	some := func(least, most int) resources.Amounts {
 		if !guaranteed || least == 0 && c.IntN(3) == 0 {
 			return nil
 		}
 		return resources.Amounts{int64(least + c.IntN(most-least)), int64(least + c.IntN(most-least))}
 	}
-	properties := func() (p core.QueueProperties) {
+	properties := func() (p api.QueueProperties) {
 		if guaranteed && c.IntN(4) == 0 {
 			p.PriorityFence, p.PriorityOffset = c.IntN(2) == 0, int32(c.IntN(3))
-			p.PreemptionPolicy = core.PreemptionPolicy(c.IntN(3))
+			p.PreemptionPolicy = api.PreemptionPolicy(c.IntN(3))
 		}
 		return p
 	}
@@ -233,16 +234,16 @@ func smallConfig(c chance, options core.Options, guaranteed bool) (core.Options,
 		}
 		return resources.Limits{int64(6 + c.IntN(6)), resources.Unlimited}
 	}
-	root := core.QueueConfig{Name: "root", Parent: true, Max: limit(), Queues: []core.QueueConfig{
+	root := api.QueueConfig{Name: "root", Parent: true, Max: limit(), Queues: []api.QueueConfig{
 		{Name: "a", Guaranteed: some(5, 18), Max: limit(), Properties: properties()},
 		{Name: "b", Guaranteed: some(0, 5), Max: limit(), Properties: properties()},
-		{Name: "p", Parent: true, Guaranteed: some(8, 20), Max: limit(), Properties: properties(), Queues: []core.QueueConfig{
+		{Name: "p", Parent: true, Guaranteed: some(8, 20), Max: limit(), Properties: properties(), Queues: []api.QueueConfig{
 			{Name: "c", Guaranteed: some(5, 14), Properties: properties()}, {Name: "d", Guaranteed: some(0, 5), Properties: properties()},
 		}},
 	}}
-	config := core.Config{Name: "default", Root: root}
-	if config.Preemption.Priority = core.PriorityOff; !guaranteed {
-		config.Preemption.Priority = core.StrictlyLower
+	config := api.Config{Name: "default", Root: root}
+	if config.Preemption.Priority = api.PriorityOff; !guaranteed {
+		config.Preemption.Priority = api.StrictlyLower
 		config.Preemption.Budgets = preemptor.BudgetPolicy(c.IntN(3))
 	}
 	options.Kinds, options.ReserveDelay = testKinds(), -1
@@ -250,30 +251,30 @@ func smallConfig(c chance, options core.Options, guaranteed bool) (core.Options,
 }
 
 // smallCluster is three nodes with at most six allocations, and an ask.
-func smallCluster(c chance) (running []core.Command, ask core.Command) {
+func smallCluster(c chance) (running []api.Command, ask api.Command) {
 	for i := range 3 {
-		running = append(running, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(3 + c.IntN(5)), int64(3 + c.IntN(6))}})
+		running = append(running, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(3 + c.IntN(5)), int64(3 + c.IntN(6))}})
 	}
-	pod := func(key string, app int) *core.Allocation {
-		return &core.Allocation{
-			Key: core.AllocationKey(key), Application: core.ApplicationID(fmt.Sprint("app", app)),
+	pod := func(key string, app int) *api.Allocation {
+		return &api.Allocation{
+			Key: api.AllocationKey(key), Application: api.ApplicationID(fmt.Sprint("app", app)),
 			Amounts:  resources.Amounts{int64(1 + c.IntN(4)), int64(c.IntN(4))},
 			Priority: int32(c.IntN(3)), Originator: c.IntN(5) == 0, Created: start.Add(-time.Duration(c.IntN(9)) * time.Second),
 		}
 	}
 	for i := range 3 + c.IntN(4) {
 		a := pod(fmt.Sprint("k", i), []int{0, 1, 1, 2, 3, 3}[c.IntN(6)])
-		a.Node = core.NodeID(fmt.Sprint("n", c.IntN(3)))
-		running = append(running, core.AddAllocation{Allocation: a})
+		a.Node = api.NodeID(fmt.Sprint("n", c.IntN(3)))
+		running = append(running, api.AddAllocation{Allocation: a})
 	}
 	a := pod("ask", 2*c.IntN(2))
 	a.Priority, a.Amounts = int32(1+c.IntN(3)), resources.Amounts{int64(2 + c.IntN(4)), int64(c.IntN(5))}
-	return running, core.AddAllocation{Allocation: a}
+	return running, api.AddAllocation{Allocation: a}
 }
 
 func smallApplications(p *core.Partition) {
-	for i, queue := range []core.QueuePath{"root.a", "root.b", "root.p.c", "root.p.d"} {
-		p.Apply(start, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+	for i, queue := range []api.QueuePath{"root.a", "root.b", "root.p.c", "root.p.d"} {
+		p.Apply(start, api.AddApplication{ID: api.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
 	}
 }
 
@@ -293,7 +294,7 @@ func TestGuaranteesLikeTheOracle(t *testing.T) {
 	count := map[string]int{}
 	for seed := range uint64(8000) {
 		c := rand.New(rand.NewPCG(seed, 3))
-		p := core.NewPartition(smallConfig(c, core.Options{}, true))
+		p := core.NewPartition(smallConfig(c, api.Options{}, true))
 		o := smallWorld(c, p)
 		fx, _ := p.Schedule(start)
 		actions, err := actionsOf(fx)
@@ -309,7 +310,7 @@ func TestGuaranteesLikeTheOracle(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, len(actions), 1, "seed %d: %s costs %v and nothing is done", seed, node, least)
-		var gone []*core.Allocation
+		var gone []*api.Allocation
 		for _, a := range o.pods {
 			if slices.Contains(actions[0].victims, a.Key) {
 				gone = append(gone, a)

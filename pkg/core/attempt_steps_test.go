@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -29,9 +30,9 @@ func contested(nodes int) *core.Partition {
 		least += v
 	}
 	spare := resources.Amounts{sum - least, sum - least}
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "a"}, {Name: "b", Guaranteed: spare}}}
-	options := core.Options{Kinds: testKinds(), ReserveDelay: -1, Budgets: func(keys []core.AllocationKey) []core.DisruptionBudget {
-		b := make([]core.DisruptionBudget, 3)
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "a"}, {Name: "b", Guaranteed: spare}}}
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1, Budgets: func(keys []api.AllocationKey) []api.DisruptionBudget {
+		b := make([]api.DisruptionBudget, 3)
 		for i, key := range keys {
 			in := &b[int(key[len(key)-1])%len(b)]
 			in.Name, in.Allowed = fmt.Sprint("b-", i%len(b)), 10
@@ -39,16 +40,16 @@ func contested(nodes int) *core.Partition {
 		}
 		return b
 	}}
-	p := core.NewPartition(options, core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Budgets: preemptor.HardBudgets}})
+	p := core.NewPartition(options, api.Config{Name: "default", Root: root, Preemption: api.PreemptionConfig{Budgets: preemptor.HardBudgets}})
 	for _, name := range []string{"a", "b"} {
-		p.Apply(start, core.AddApplication{ID: core.ApplicationID(name), Queue: core.QueuePath("root." + name)})
+		p.Apply(start, api.AddApplication{ID: api.ApplicationID(name), Queue: api.QueuePath("root." + name)})
 	}
 	for n := range nodes {
-		id, full := core.NodeID(fmt.Sprintf("n%03d", n)), resources.Amounts{0, 0}
+		id, full := api.NodeID(fmt.Sprintf("n%03d", n)), resources.Amounts{0, 0}
 		for i, v := range sizes[n*pods:][:pods] {
 			full.Add(resources.Amounts{v, sizes[(n*pods+i*7)%len(sizes)]})
 		}
-		p.Apply(start, core.AddNode{ID: id, Capacity: full})
+		p.Apply(start, api.AddNode{ID: id, Capacity: full})
 		for i, v := range sizes[n*pods:][:pods] {
 			runs := ask("b", fmt.Sprintf("b-%03d-%02d", n, i), v, sizes[(n*pods+i*7)%len(sizes)])
 			runs.Allocation.Node, runs.Allocation.Priority = id, int32(i%3)

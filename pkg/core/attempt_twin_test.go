@@ -12,31 +12,31 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // inOrder is the order of asks; no two are of the same age.
-func inOrder(a, b *core.AskView) int {
+func inOrder(a, b *api.AskView) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
 }
 
 // mayTake reports whether an ask may take the place of an allocation by priority. An
 // allocation that has taken the place of an equal keeps it against equals.
-func (w *world) mayTake(ask *core.AskView, other *core.Allocation) bool {
-	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == core.EqualToo && !other.Settled
+func (w *world) mayTake(ask *api.AskView, other *api.Allocation) bool {
+	return ask.Priority > other.Priority || ask.Priority == other.Priority && w.priority == api.EqualToo && !other.Settled
 }
 
 // importance orders allocations, the most important first: by priority, the
 // class of victim, how well they are provided for, age and key.
-func (w *world) importance(a, b *core.Allocation) int {
+func (w *world) importance(a, b *api.Allocation) int {
 	return cmp.Or(
 		cmp.Compare(b.Priority, a.Priority), cmp.Compare(classRank(b), classRank(a)), cmp.Compare(w.qosRank(b), w.qosRank(a)),
 		a.Created.Compare(b.Created), -strings.Compare(string(a.Key), string(b.Key)),
 	)
 }
 
-func classRank(a *core.Allocation) int {
+func classRank(a *api.Allocation) int {
 	switch {
 	case a.Preemptable.Stated && !a.Preemptable.AllowSelf:
 		return 2
@@ -46,9 +46,9 @@ func classRank(a *core.Allocation) int {
 	return 0
 }
 
-func (w *world) qosRank(a *core.Allocation) int {
+func (w *world) qosRank(a *api.Allocation) int {
 	if w.byQoS {
-		return slices.Index([]string{"BestEffort", "Burstable", "Guaranteed"}, a.Tags[core.TagQoS])
+		return slices.Index([]string{"BestEffort", "Burstable", "Guaranteed"}, a.Tags[api.TagQoS])
 	}
 	return 0
 }
@@ -60,7 +60,7 @@ type victimCost [4]int64
 
 // assess evicts all allocations below the ask from a node, and from elsewhere for the
 // quota, and lets the most important stay that are not needed.
-func (w *world) assess(ask *core.AskView, n *core.NodeView) (gone []*core.Allocation, cost victimCost, ok bool) {
+func (w *world) assess(ask *api.AskView, n *api.NodeView) (gone []*api.Allocation, cost victimCost, ok bool) {
 	if !n.Schedulable || len(n.Reservations) > 0 || !ask.Amounts.FitsIn(n.Capacity) {
 		return nil, cost, false
 	}
@@ -70,8 +70,8 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView) (gone []*core.Alloca
 		}
 	}
 	need := oracle{world: w, ask: ask}.need(n)
-	frees := func(a *core.Allocation) bool {
-		return slices.ContainsFunc(w.upFrom(w.queueOf(ask.Allocation)), func(q *core.QueueView) bool {
+	frees := func(a *api.Allocation) bool {
+		return slices.ContainsFunc(w.upFrom(w.queueOf(ask.Allocation)), func(q *api.QueueView) bool {
 			return w.isWithin(a, q) && !w.holds(q, ask, true).IsZero()
 		})
 	}
@@ -106,7 +106,7 @@ func (w *world) assess(ask *core.AskView, n *core.NodeView) (gone []*core.Alloca
 	return gone, victimCostOf(gone), true
 }
 
-func victimCostOf(gone []*core.Allocation) victimCost {
+func victimCostOf(gone []*api.Allocation) victimCost {
 	cost := victimCost{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 	for i, a := range gone {
 		if i == 0 {
@@ -122,16 +122,16 @@ func victimCostOf(gone []*core.Allocation) victimCost {
 
 // attempt is the nomination that costs least, the first of them by the name of the
 // node. It depends on quota if quota is short now.
-func (w *world) attempt(ask *core.AskView) (best action, cost victimCost, found, byQuota bool) {
+func (w *world) attempt(ask *api.AskView) (best action, cost victimCost, found, byQuota bool) {
 	// An equal that keeps its place is no victim, but there are attempts then: evictions that
 	// run already may do.
-	lower := slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool {
-		return slices.ContainsFunc(n.Allocations, func(a *core.Allocation) bool {
-			return ask.Priority > a.Priority || ask.Priority == a.Priority && w.priority == core.EqualToo
+	lower := slices.ContainsFunc(w.view.Nodes, func(n *api.NodeView) bool {
+		return slices.ContainsFunc(n.Allocations, func(a *api.Allocation) bool {
+			return ask.Priority > a.Priority || ask.Priority == a.Priority && w.priority == api.EqualToo
 		})
 	})
 	spares := ask.Preemptable.Stated && !ask.Preemptable.AllowOthers
-	if w.disabled || w.priority == core.PriorityOff || ask.Nominated != "" || spares || !lower {
+	if w.disabled || w.priority == api.PriorityOff || ask.Nominated != "" || spares || !lower {
 		return action{}, cost, false, false
 	}
 	byQuota = len(w.short(ask)) > 0
@@ -151,13 +151,13 @@ func (w *world) attempt(ask *core.AskView) (best action, cost victimCost, found,
 
 // decide is what becomes of the first ask in order for which anything may be
 // done, those not counted that are to be left out.
-func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, found bool) {
-	try := func(_ *core.QueueView, ask core.AskView) bool {
+func (w *world) decide(leftOut func(api.AskView) bool) (d action, byQuota, found bool) {
+	try := func(_ *api.QueueView, ask api.AskView) bool {
 		if leftOut(ask) {
 			return false
 		}
 		if len(w.short(&ask)) == 0 {
-			node, ok := w.best(func(n *core.NodeView) bool {
+			node, ok := w.best(func(n *api.NodeView) bool {
 				return ask.Amounts.FitsIn(w.roomFor(n, math.MinInt32))
 			})
 			if !ok {
@@ -178,7 +178,7 @@ func (w *world) decide(leftOut func(core.AskView) bool) (d action, byQuota, foun
 
 // overruled is the node that has room for an ask if it takes what is kept for
 // lower ones: its own, or the first by name.
-func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
+func (w *world) overruled(ask *api.AskView) (api.NodeID, bool) {
 	if own := w.nodes[ask.Nominated]; own != nil && own.Schedulable && ask.Amounts.FitsIn(w.roomFor(own, ask.Priority).Plus(ask.Amounts)) {
 		return own.ID, true
 	}
@@ -191,7 +191,7 @@ func (w *world) overruled(ask *core.AskView) (core.NodeID, bool) {
 }
 
 // keep is what becomes of the asks that are nominated to a node, in order.
-func (w *world) keep(id core.NodeID) (actions []action) {
+func (w *world) keep(id api.NodeID) (actions []action) {
 	n := w.nodes[id]
 	var kept resources.Amounts
 	for _, key := range slices.Clone(n.Nominated) {
@@ -254,9 +254,9 @@ func (w *world) follow(actions []action, more bool) error {
 			return fmt.Errorf("nothing is done for the asks nominated to %s: should %v", n.ID, still)
 		}
 	}
-	var late []core.AllocationKey
+	var late []api.AllocationKey
 	for {
-		want, byQuota, found := w.decide(func(ask core.AskView) bool { return slices.Contains(late, ask.Key) })
+		want, byQuota, found := w.decide(func(ask api.AskView) bool { return slices.Contains(late, ask.Key) })
 		waiting := byQuota || want.what == "nominate" && !releasingOn(w.nodes[want.node]).IsZero()
 		switch {
 		case !found:
@@ -278,12 +278,12 @@ func (w *world) follow(actions []action, more bool) error {
 // comesFirst reports whether an action is for the first ask in order of those that
 // fit on a node and are more important than one that is nominated there.
 func (w *world) comesFirst(d action) bool {
-	return d.what != "clear" && slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool {
+	return d.what != "clear" && slices.ContainsFunc(w.view.Nodes, func(n *api.NodeView) bool {
 		if len(n.Nominated) == 0 || !n.Schedulable {
 			return false
 		}
 		lowest := w.ask(n.Nominated[len(n.Nominated)-1])
-		want, _, _ := w.decide(func(ask core.AskView) bool {
+		want, _, _ := w.decide(func(ask api.AskView) bool {
 			return ask.Priority <= lowest.Priority || !ask.Amounts.FitsIn(w.roomFor(n, ask.Priority))
 		})
 		return want.String() == d.String()
@@ -322,7 +322,7 @@ func noneLeft(actions []action) error {
 func (w *world) asGood(got, want action) error {
 	ask := w.ask(got.key)
 	gone, cost, ok := w.assess(ask, w.nodes[got.node])
-	var keys []core.AllocationKey
+	var keys []api.AllocationKey
 	for _, a := range gone {
 		keys = append(keys, a.Key)
 	}

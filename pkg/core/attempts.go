@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -20,7 +21,7 @@ type attempts struct {
 	kept       *claims
 	evictions  *evictions
 	retries    *retries
-	counts     *Preempted
+	counts     *api.Preempted
 
 	under  *unfinished      // the attempt under way
 	begun  uint64           // counts attempts
@@ -70,7 +71,7 @@ func (a *attempts) try(r *request) outcome {
 // that, the ask is looked at again in time.
 func (a *attempts) triggerHolds(r *request, t preemptor.Trigger) bool {
 	if t == preemptor.Priority {
-		if a.preemption.Priority == PriorityOff {
+		if a.preemption.Priority == api.PriorityOff {
 			return false
 		}
 		return !a.plain || len(a.running) > 0 && a.mayTake(r.Priority, a.running[0].priority)
@@ -137,9 +138,9 @@ func (a *attempts) loops(r *request) bool {
 	if !g.pauses() {
 		g.until, g.why = until, why
 		a.counts.Loops++
-		a.tell(&ApplicationReport{
-			r.Application, r.Key,
-			"no more room is made for the application for now, since it repeats itself: " + why,
+		a.tell(&api.ApplicationReport{
+			ID: r.Application, Key: r.Key,
+			Message: "no more room is made for the application for now, since it repeats itself: " + why,
 		})
 	}
 	return true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -24,14 +25,14 @@ type backlog struct {
 	cluster resources.Amounts
 	// plain says that a priority is the same seen from any queue.
 	plain bool
-	work  Work
+	work  api.Work
 	// boundless is what is left of quotas above the root.
 	boundless headroom
 	searching search  // memory
 	stale     []*line // in which a search found that limits hold everything back
 }
 
-func newBacklog(options Options) backlog {
+func newBacklog(options api.Options) backlog {
 	return backlog{ledger: newLedger(options), classes: classTable{known: map[string]*class{}}}
 }
 
@@ -48,7 +49,7 @@ func (b *backlog) classOf(r *request, constraints string) *class {
 // wantsRoom reports whether evictions may make room for an ask that may run
 // anywhere.
 func (b *backlog) wantsRoom(r *request) bool {
-	return !b.preemption.Disabled && r.Required == "" && !r.neverPreempts() && r.nominated() == nil &&
+	return !b.preemption.Disabled && r.Required == "" && !r.NeverPreempts() && r.nominated() == nil &&
 		!r.wait.paused()
 }
 
@@ -73,7 +74,7 @@ func (b *backlog) orderAgain(r *request) {
 	}
 	w := r.wait
 	if w.held = false; !w.delayed {
-		w.reason, w.detail = NotTried, ""
+		w.reason, w.detail = api.NotTried, ""
 		b.insert(r)
 	}
 }

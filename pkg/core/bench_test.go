@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // load is a cluster with asks that all fit: so many nodes, asks, leaf queues
@@ -17,22 +18,22 @@ func (l load) String() string {
 }
 
 // build registers everything; the asks are pending.
-func (l load) build(options core.Options, sort core.SortPolicy) *core.Partition {
+func (l load) build(options api.Options, sort api.SortPolicy) *core.Partition {
 	p := cluster(l.nodes, 0, options)
-	root := core.QueueConfig{Name: "root", Parent: true}
+	root := api.QueueConfig{Name: "root", Parent: true}
 	for i := range l.queues {
-		root.Queues = append(root.Queues, core.QueueConfig{
-			Name: fmt.Sprintf("q%04d", i), Properties: core.QueueProperties{ApplicationSort: sort},
+		root.Queues = append(root.Queues, api.QueueConfig{
+			Name: fmt.Sprintf("q%04d", i), Properties: api.QueueProperties{ApplicationSort: sort},
 		})
 	}
-	p.Apply(start, core.Reconfigure{Config: core.Config{Name: "default", Root: root}})
+	p.Apply(start, api.Reconfigure{Config: api.Config{Name: "default", Root: root}})
 	for i := range l.applications {
-		p.Apply(start, core.AddApplication{
-			ID: core.ApplicationID(fmt.Sprintf("app%05d", i)), Queue: core.QueuePath(fmt.Sprintf("root.q%04d", i%l.queues)),
+		p.Apply(start, api.AddApplication{
+			ID: api.ApplicationID(fmt.Sprintf("app%05d", i)), Queue: api.QueuePath(fmt.Sprintf("root.q%04d", i%l.queues)),
 		})
 	}
 	for i := range l.asks {
-		app := core.ApplicationID(fmt.Sprintf("app%05d", i%l.applications))
+		app := api.ApplicationID(fmt.Sprintf("app%05d", i%l.applications))
 		p.Apply(start, ask(app, fmt.Sprintf("pod-%08d", i), 100, 128<<20, 1))
 	}
 	return p
@@ -65,7 +66,7 @@ func BenchmarkPlace(b *testing.B) {
 		b.Run(l.String(), func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				p := l.build(core.Options{}, core.Fair)
+				p := l.build(api.Options{}, api.Fair)
 				p.React() // puts the nodes in order
 				runtime.GC()
 				b.StartTimer()

@@ -12,12 +12,13 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // oneQueue is an empty partition with the leaf queue q.
-func oneQueue(options core.Options) *core.Partition {
-	return core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "q"}}}})
+func oneQueue(options api.Options) *core.Partition {
+	return core.NewPartition(options, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "q"}}}})
 }
 
 // Ten times as many classes fail as costs are kept for. Each is tried once, what is kept
@@ -40,7 +41,7 @@ func TestClassesBeyondKeysMax(t *testing.T) {
 	assert.Equal(t, p.View().Preempted.Nominations, uint64(0))
 
 	// The new node has a victim for one of them at a time.
-	p.Apply(start, core.AddNode{ID: "z", Capacity: []int64{15_000, 1 << 40, 110}})
+	p.Apply(start, api.AddNode{ID: "z", Capacity: []int64{15_000, 1 << 40, 110}})
 	low := ask("b", "low", 15_000, 1, 1)
 	low.Allocation.Node = "z"
 	p.Apply(start, low)
@@ -66,10 +67,10 @@ func TestDecisionsDoNotDependOnCostLimits(t *testing.T) {
 			h := newHistory(rand.New(rand.NewPCG(seed, 0)))
 			h.p.LimitCosts(keys, nodes)
 			for range 160 {
-				if fx, is := h.step().(core.Effects); is {
+				if fx, is := h.step().(api.Effects); is {
 					for _, e := range fx {
 						switch e.(type) {
-						case *core.AskReport:
+						case *api.AskReport:
 						default:
 							fmt.Fprintln(&b, eventText(e))
 						}
@@ -89,21 +90,21 @@ func TestDecisionsDoNotDependOnCostLimits(t *testing.T) {
 func TestNodesBeyondCandidateNodesMax(t *testing.T) {
 	const nodes = 10 * core.CandidateNodesMax
 	asked := 0
-	options := core.Options{Kinds: testKinds(), ReserveDelay: -1}
-	options.Simulate = func(_ core.AllocationKey, n core.NodeID, _, remove []core.AllocationKey) error {
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1}
+	options.Simulate = func(_ api.AllocationKey, n api.NodeID, _, remove []api.AllocationKey) error {
 		asked++
 		for _, key := range remove {
-			if key == core.AllocationKey("conflict-"+string(n)) {
+			if key == api.AllocationKey("conflict-"+string(n)) {
 				return nil
 			}
 		}
 		return errors.New("a conflict")
 	}
 	p := oneQueue(options)
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
-		id := core.NodeID(fmt.Sprintf("n%03d", i))
-		p.Apply(start, core.AddNode{ID: id, Capacity: []int64{10, 10, 10}})
+		id := api.NodeID(fmt.Sprintf("n%03d", i))
+		p.Apply(start, api.AddNode{ID: id, Capacity: []int64{10, 10, 10}})
 		for j, key := range []string{"conflict-", "other-"} {
 			runs := ask("a", key+string(id), 5, 5, 1)
 			runs.Allocation.Node, runs.Allocation.Priority = id, int32(5-j)
@@ -116,7 +117,7 @@ func TestNodesBeyondCandidateNodesMax(t *testing.T) {
 	fx, _ := p.Schedule(start)
 	var victims []string
 	for _, e := range fx {
-		if v, ok := e.(*core.EvictionRequested); ok {
+		if v, ok := e.(*api.EvictionRequested); ok {
 			victims = append(victims, string(v.Allocation.Key))
 		}
 	}
@@ -128,28 +129,28 @@ func TestNodesBeyondCandidateNodesMax(t *testing.T) {
 // them one after the other, in order.
 func TestGroupsBeyondMarkedMax(t *testing.T) {
 	const applications = 10 * core.MarkedMax
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1},
-		core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}})
-	p.Apply(start, core.AddApplication{ID: "low", Queue: "root.low"})
-	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{applications, applications, applications}})
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1},
+		api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "low"}, {Name: "high"}}}})
+	p.Apply(start, api.AddApplication{ID: "low", Queue: "root.low"})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: []int64{applications, applications, applications}})
 	for i := range applications {
 		runs := ask("low", fmt.Sprintf("low-%03d", i), 1, 1, 1)
 		runs.Allocation.Node = "n"
 		p.Apply(start, runs)
 	}
 	for i := range applications {
-		id := core.ApplicationID(fmt.Sprintf("app-%03d", (i*7)%applications))
-		p.Apply(start, core.AddApplication{ID: id, Queue: "root.high"})
+		id := api.ApplicationID(fmt.Sprintf("app-%03d", (i*7)%applications))
+		p.Apply(start, api.AddApplication{ID: id, Queue: "root.high"})
 		a := ask(id, "ask-"+string(id), 1, 1, 1)
 		a.Allocation.Priority = 10
 		p.Apply(start, a)
 	}
 	next := 0
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = p.Schedule(start)
 		for _, e := range fx {
-			if n, ok := e.(*core.Claimed); ok && n.Plan != nil {
+			if n, ok := e.(*api.Claimed); ok && n.Plan != nil {
 				assert.Equal(t, string(n.Allocation.Key), fmt.Sprintf("ask-app-%03d", next))
 				next++
 			}
@@ -163,9 +164,9 @@ func TestGroupsBeyondMarkedMax(t *testing.T) {
 // is tried, with pauses that end.
 func TestVictimsBeyondPauseMax(t *testing.T) {
 	const pods = 80
-	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
-	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{pods, pods, pods}})
+	p := oneQueue(api.Options{Kinds: testKinds(), ReserveDelay: -1})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: []int64{pods, pods, pods}})
 	for i := range pods {
 		runs := ask("a", fmt.Sprintf("low-%03d", i), 1, 1, 1)
 		runs.Allocation.Node = "n"
@@ -179,7 +180,7 @@ func TestVictimsBeyondPauseMax(t *testing.T) {
 	for now := start; len(told) < pods && now.Before(start.Add(pods*2*longest)); {
 		fx, more := p.Schedule(now)
 		for _, e := range fx {
-			if _, ok := e.(*core.EvictionRequested); ok {
+			if _, ok := e.(*api.EvictionRequested); ok {
 				told = append(told, now)
 			}
 		}
@@ -192,16 +193,16 @@ func TestVictimsBeyondPauseMax(t *testing.T) {
 	assert.Equal(t, len(told), pods)
 	for i := 1; i < len(told); i++ {
 		pause := told[i].Sub(told[i-1])
-		assert.Assert(t, pause >= 2*core.DefaultVictimTimeout && pause <= core.DefaultVictimTimeout+longest, "%d: %v", i, pause)
+		assert.Assert(t, pause >= 2*api.DefaultVictimTimeout && pause <= api.DefaultVictimTimeout+longest, "%d: %v", i, pause)
 	}
 }
 
 // An agent cannot be bound for ten times as long as the longest pause: once the pauses are
 // that long, one allocation ends for it in each, and no more.
 func TestBindingFailsBeyondPauseMax(t *testing.T) {
-	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
-	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{1, 1, 1}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p := oneQueue(api.Options{Kinds: testKinds(), ReserveDelay: -1})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: []int64{1, 1, 1}})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	fill := func(now time.Time, i int) {
 		runs := ask("a", fmt.Sprint("low-", i), 1, 1, 1)
 		runs.Allocation.Node, runs.Allocation.Created = "n", now
@@ -216,12 +217,12 @@ func TestBindingFailsBeyondPauseMax(t *testing.T) {
 		fx, more := p.Schedule(now)
 		for _, e := range fx {
 			switch e := e.(type) {
-			case *core.EvictionRequested:
+			case *api.EvictionRequested:
 				told = append(told, now)
-				p.Apply(now, core.ReleaseAllocation{Application: "a", Key: e.Allocation.Key, Termination: 0})
+				p.Apply(now, api.ReleaseAllocation{Application: "a", Key: e.Allocation.Key, Termination: 0})
 				more = true
-			case core.Placed:
-				p.Apply(now, core.ReleaseAllocation{Application: "a", Key: "agent", Termination: core.SchedulingFailed})
+			case api.Placed:
+				p.Apply(now, api.ReleaseAllocation{Application: "a", Key: "agent", Termination: api.SchedulingFailed})
 				fill(now, len(told))
 				more = true
 			}
@@ -278,11 +279,11 @@ func TestNodesBeyondEvaluationsMax(t *testing.T) {
 // forgotten do not come back by halves: the same asks wait again, once each, and are placed.
 func TestClassesBeyondIdleMax(t *testing.T) {
 	const classes = 10 * core.IdleMax
-	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p := oneQueue(api.Options{Kinds: testKinds(), ReserveDelay: -1})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	arrive := func(i int) { p.Apply(start, ask("a", fmt.Sprintf("ask-%04d", i), int64(i+1), 1, 1)) }
 	leave := func(i int) {
-		p.Apply(start, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("ask-%04d", i))})
+		p.Apply(start, api.ReleaseAllocation{Application: "a", Key: api.AllocationKey(fmt.Sprintf("ask-%04d", i))})
 	}
 	for i := range classes { // one after the other
 		arrive(i)
@@ -305,10 +306,10 @@ func TestClassesBeyondIdleMax(t *testing.T) {
 		arrive(i)
 	}
 	assert.NilError(t, p.Verify())
-	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{classes * (classes + 1) / 2, classes, classes}})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: []int64{classes * (classes + 1) / 2, classes, classes}})
 	placed := 0
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = p.Schedule(start)
 		placed += placements(fx)
 	}
@@ -320,15 +321,15 @@ func TestClassesBeyondIdleMax(t *testing.T) {
 // fits none of them. It is used up, appears again, and is used while some of the nodes go.
 func TestNodesBeyondSparesMax(t *testing.T) {
 	const nodes = 10 * core.SparesMax
-	p := oneQueue(core.Options{Kinds: testKinds(), ReserveDelay: -1})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
-	node := func(i int) core.NodeID { return core.NodeID(fmt.Sprintf("n%04d", i)) }
-	schedule := func() (placed []core.AllocationKey) {
+	p := oneQueue(api.Options{Kinds: testKinds(), ReserveDelay: -1})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
+	node := func(i int) api.NodeID { return api.NodeID(fmt.Sprintf("n%04d", i)) }
+	schedule := func() (placed []api.AllocationKey) {
 		for more := true; more; {
-			var fx core.Effects
+			var fx api.Effects
 			fx, more = p.Schedule(start)
 			for _, e := range fx {
-				if e, ok := e.(core.Placed); ok {
+				if e, ok := e.(api.Placed); ok {
 					placed = append(placed, e.Allocation.Key)
 				}
 			}
@@ -340,7 +341,7 @@ func TestNodesBeyondSparesMax(t *testing.T) {
 	p.Apply(start, ask("a", "large", 2, 1, 1))
 	assert.Equal(t, len(schedule()), 0)
 	for i := range nodes {
-		p.Apply(start, core.AddNode{ID: node(i), Capacity: []int64{1, 1, 1}})
+		p.Apply(start, api.AddNode{ID: node(i), Capacity: []int64{1, 1, 1}})
 	}
 	for round := range 3 {
 		for i := range nodes {
@@ -350,12 +351,12 @@ func TestNodesBeyondSparesMax(t *testing.T) {
 		assert.Equal(t, len(placed), nodes, "round %d", round)
 		assert.Equal(t, p.Spares(), core.SparesMax)
 		for _, key := range placed {
-			p.Apply(start, core.ReleaseAllocation{Application: "a", Key: key})
+			p.Apply(start, api.ReleaseAllocation{Application: "a", Key: key})
 		}
 	}
 	for i := range nodes { // each other node goes while its room is new
 		if i%2 == 0 {
-			p.Apply(start, core.RemoveNode{ID: node(i)})
+			p.Apply(start, api.RemoveNode{ID: node(i)})
 		}
 	}
 	for i := range nodes {

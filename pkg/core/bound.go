@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // An ask is bound to a node when it may run there only, or has a claim there. Bound asks are
@@ -74,7 +76,7 @@ func (p cycle) placeBound() (more bool) {
 			return true
 		}
 		p.rankDirty()
-		if wait := p.predicates.wait(FurtherQuestion); wait > 0 {
+		if wait := p.predicates.wait(api.FurtherQuestion); wait > 0 {
 			p.timers.Set(&p.bound, p.now.Add(wait), due{what: dueBound})
 			return false
 		}
@@ -187,7 +189,7 @@ func (p cycle) tryClaims(n *node) outcome {
 		case r.reserved():
 			p.refusedOnItsNode(r, err)
 		case !p.predicates.feasibleAfterEvictions(r, n):
-			p.kept.clear(r, err.Error(), EndByRefusal)
+			p.kept.clear(r, err.Error(), api.EndByRefusal)
 			p.attempts.keepBack(r, p.now.Add(p.options.RetryMax), "")
 		}
 	}
@@ -240,9 +242,9 @@ func (p cycle) awaitsRoom(r *request, n *node) bool {
 	case r.reserved():
 		p.awaitsTurn(r, short)
 	case !r.Amounts.FitsInSum(free, n.releasing.Amounts):
-		p.kept.clear(r, n.whyLost(), EndOfRoom)
+		p.kept.clear(r, n.whyLost(), api.EndOfRoom)
 	case r.lostQuota():
-		p.kept.clear(r, r.whyNoQuota(), EndOfQuota)
+		p.kept.clear(r, r.whyNoQuota(), api.EndOfQuota)
 	case short != nil:
 		p.await(r, &short.account)
 	}
@@ -255,11 +257,11 @@ func (p cycle) awaitsTurn(r *request, short *queue) {
 	w := r.wait
 	switch {
 	case r.heldBack() != nil:
-		p.kept.end(r, "a limit holds it back", EndOfQuota)
+		p.kept.end(r, "a limit holds it back", api.EndOfQuota)
 	case short != nil:
-		w.reason, w.detail = QuotaExceeded, string(short.path)
+		w.reason, w.detail = api.QuotaExceeded, string(short.path)
 		p.await(r, &short.account)
 	default:
-		w.reason, w.detail = NoNodeFits, ""
+		w.reason, w.detail = api.NoNodeFits, ""
 	}
 }

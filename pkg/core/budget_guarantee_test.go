@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestBudgetsByGuaranteeAcrossNodes sees that victims by guarantee, or for quota, violate no budget
@@ -17,7 +18,7 @@ func TestBudgetsByGuaranteeAcrossNodes(t *testing.T) {
 	for seed := range uint64(10_000) {
 		c := rand.New(rand.NewPCG(seed, 17))
 		budgets := randomBudgets(c)
-		p := core.NewPartition(smallConfig(c, core.Options{Budgets: func([]core.AllocationKey) []core.DisruptionBudget { return slices.Clone(budgets) }}, true))
+		p := core.NewPartition(smallConfig(c, api.Options{Budgets: func([]api.AllocationKey) []api.DisruptionBudget { return slices.Clone(budgets) }}, true))
 		o := smallWorld(c, p)
 		fx, _ := p.Schedule(start)
 		actions, err := actionsOf(fx)
@@ -25,14 +26,14 @@ func TestBudgetsByGuaranteeAcrossNodes(t *testing.T) {
 		if len(actions) == 0 || len(actions[0].victims) == 0 {
 			continue
 		}
-		var gone []*core.Allocation
+		var gone []*api.Allocation
 		for _, a := range o.pods {
 			if slices.Contains(actions[0].victims, a.Key) {
 				gone = append(gone, a)
 			}
 		}
 		avoidable := false
-		o.lawful(func(_ *core.NodeView, victims []*core.Allocation) {
+		o.lawful(func(_ *api.NodeView, victims []*api.Allocation) {
 			avoidable = avoidable || o.violations(victims, budgets) == 0
 		})
 		if !avoidable {

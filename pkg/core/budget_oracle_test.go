@@ -9,17 +9,18 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // randomBudgets are two budgets for some of the allocations of a small world.
-func randomBudgets(c chance) []core.DisruptionBudget {
-	budgets := []core.DisruptionBudget{{Name: "x", Allowed: c.IntN(3)}, {Name: "y", Allowed: c.IntN(2)}}
+func randomBudgets(c chance) []api.DisruptionBudget {
+	budgets := []api.DisruptionBudget{{Name: "x", Allowed: c.IntN(3)}, {Name: "y", Allowed: c.IntN(2)}}
 	for i := range 6 {
 		for b := range budgets {
 			if c.IntN(2) == 0 {
-				budgets[b].Allocations = append(budgets[b].Allocations, core.AllocationKey(fmt.Sprint("k", i)))
+				budgets[b].Allocations = append(budgets[b].Allocations, api.AllocationKey(fmt.Sprint("k", i)))
 			}
 		}
 	}
@@ -28,9 +29,9 @@ func randomBudgets(c chance) []core.DisruptionBudget {
 
 // violations is how many of the victims exceed a budget, the least important
 // counted first.
-func (o oracle) violations(gone []*core.Allocation, budgets []core.DisruptionBudget) (count int) {
+func (o oracle) violations(gone []*api.Allocation, budgets []api.DisruptionBudget) (count int) {
 	gone = slices.Clone(gone)
-	slices.SortFunc(gone, func(a, b *core.Allocation) int { return o.importance(b, a) })
+	slices.SortFunc(gone, func(a, b *api.Allocation) int { return o.importance(b, a) })
 	left := make([]int, len(budgets))
 	for b := range budgets {
 		left[b] = budgets[b].Allowed
@@ -51,7 +52,7 @@ func (o oracle) violations(gone []*core.Allocation, budgets []core.DisruptionBud
 }
 
 // suffices reports whether the victims make room on a node.
-func (o oracle) suffices(n *core.NodeView, gone []*core.Allocation) bool {
+func (o oracle) suffices(n *api.NodeView, gone []*api.Allocation) bool {
 	var sum resources.Amounts
 	for _, a := range gone {
 		sum.Add(a.Amounts)
@@ -61,11 +62,11 @@ func (o oracle) suffices(n *core.NodeView, gone []*core.Allocation) bool {
 
 // ways visits every set of victims of lower priorities that makes room on one of
 // the nodes.
-func (o oracle) ways(yield func(n *core.NodeView, gone []*core.Allocation)) {
+func (o oracle) ways(yield func(n *api.NodeView, gone []*api.Allocation)) {
 	for _, n := range o.view.Nodes {
-		lower := slices.DeleteFunc(slices.Clone(n.Allocations), func(a *core.Allocation) bool { return a.Priority >= o.ask.Priority })
+		lower := slices.DeleteFunc(slices.Clone(n.Allocations), func(a *api.Allocation) bool { return a.Priority >= o.ask.Priority })
 		for set := range uint(1) << len(lower) {
-			var gone []*core.Allocation
+			var gone []*api.Allocation
 			for i, a := range lower {
 				if set>>i&1 == 1 {
 					gone = append(gone, a)
@@ -87,7 +88,7 @@ func TestBudgetsLikeTheOracle(t *testing.T) {
 	for seed := range uint64(8000) {
 		c := rand.New(rand.NewPCG(seed, 4))
 		budgets := randomBudgets(c)
-		options, config := smallConfig(c, core.Options{Budgets: func([]core.AllocationKey) []core.DisruptionBudget { return slices.Clone(budgets) }}, false)
+		options, config := smallConfig(c, api.Options{Budgets: func([]api.AllocationKey) []api.DisruptionBudget { return slices.Clone(budgets) }}, false)
 		p := core.NewPartition(options, config)
 		o := smallWorld(c, p)
 		fx, _ := p.Schedule(start)
@@ -97,9 +98,9 @@ func TestBudgetsLikeTheOracle(t *testing.T) {
 			continue
 		}
 		policy, fewest, lowest := config.Preemption.Budgets, 99, int32(99)
-		o.ways(func(_ *core.NodeView, gone []*core.Allocation) {
+		o.ways(func(_ *api.NodeView, gone []*api.Allocation) {
 			fewest = min(fewest, o.violations(gone, budgets))
-			lowest = min(lowest, slices.MaxFunc(gone, func(a, b *core.Allocation) int { return int(a.Priority - b.Priority) }).Priority)
+			lowest = min(lowest, slices.MaxFunc(gone, func(a, b *api.Allocation) int { return int(a.Priority - b.Priority) }).Priority)
 		})
 		if fewest == 99 || policy == preemptor.HardBudgets && fewest > 0 {
 			assert.NilError(t, noneLeft(actions), "seed %d", seed)
@@ -108,7 +109,7 @@ func TestBudgetsLikeTheOracle(t *testing.T) {
 		assert.Equal(t, len(actions), 1, "seed %d: %d violations would do", seed, fewest)
 		gone := o.spared(t, actions[0])
 		if policy == preemptor.StrictPriority {
-			assert.Equal(t, slices.MaxFunc(gone, func(a, b *core.Allocation) int { return int(a.Priority - b.Priority) }).Priority, lowest, "seed %d", seed)
+			assert.Equal(t, slices.MaxFunc(gone, func(a, b *api.Allocation) int { return int(a.Priority - b.Priority) }).Priority, lowest, "seed %d", seed)
 		} else {
 			assert.Equal(t, o.violations(gone, budgets), fewest, "seed %d: %v", seed, actions)
 		}
@@ -122,7 +123,7 @@ func TestBudgetsLikeTheOracle(t *testing.T) {
 }
 
 // spared are the victims, all of which are needed.
-func (o oracle) spared(t *testing.T, d action) (gone []*core.Allocation) {
+func (o oracle) spared(t *testing.T, d action) (gone []*api.Allocation) {
 	t.Helper()
 	n := o.nodes[d.node]
 	for _, key := range d.victims {

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
 
 // candidate is an allocation as the preemptor sees it.
 func (r *request) candidate() preemptor.Candidate {
@@ -8,14 +11,14 @@ func (r *request) candidate() preemptor.Candidate {
 		Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority, Created: r.Created,
 		Required:  r.Required != "",
 		Foreign:   r.IsForeign(),
-		Static:    r.Origin == Static,
-		Owner:     r.owns(),
-		OptedOut:  r.optedOut(),
-		Protected: r.replaced() || !r.foreign() && r.application.queue.properties.PreemptionPolicy == PreemptionDisabled,
+		Static:    r.Origin == api.Static,
+		Owner:     r.Owns(),
+		OptedOut:  r.OptedOut(),
+		Protected: r.replaced() || !r.foreign() && r.application.queue.properties.PreemptionPolicy == api.PreemptionDisabled,
 		Releasing: r.eviction != nil && !r.eviction.overdue,
 		Overdue:   r.eviction != nil && r.eviction.overdue,
 		Late:      r.eviction != nil && r.eviction.late,
-		QoS:       r.qos(),
+		QoS:       r.QoS(),
 		Settled:   r.Settled,
 	}
 }

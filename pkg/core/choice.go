@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 )
 
@@ -34,7 +35,7 @@ type ranked[T any] interface {
 	comesLater(other T) bool
 	summaries() (own, below *summary)
 	// count counts that a search looked at it.
-	count(*Work)
+	count(*api.Work)
 	// search is the best ask of the item and its priority as the order sees it.
 	search(s *search, left *headroom) (*request, int32)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -63,12 +64,12 @@ func (c *claim) isIdle() bool { return !c.evicts && !c.replaces }
 
 // reservation is the claim of an ask as readers know it, if it is one of an ask with a required
 // node, or nothing is evicted for it; nil if not.
-func (r *request) reservation() *Reservation {
+func (r *request) reservation() *api.Reservation {
 	c := r.claim()
 	if c == nil || r.nominated() != nil {
 		return nil
 	}
-	return &Reservation{Node: c.node.id, Key: r.Key, At: c.since, Required: r.Required != "", Amounts: r.Amounts}
+	return &api.Reservation{Node: c.node.id, Key: r.Key, At: c.since, Required: r.Required != "", Amounts: r.Amounts}
 }
 
 // byClaim orders the asks that have claims on a node: the more important first, of equal ones
@@ -116,7 +117,7 @@ func (n *node) claimsBefore(r *request) (sum resources.Amounts) {
 
 // leaves reports whether an allocation may leave its node before the node goes: it is neither
 // static nor of a daemonset.
-func (a *Allocation) leaves() bool { return a.Required == "" && a.Origin != Static }
+func leaves(a *api.Allocation) bool { return a.Required == "" && a.Origin != api.Static }
 
 // whenLeft is what a node has when all has left that may leave.
 func whenLeft(n *node) resources.Amounts { return n.capacity.Minus(n.details.read().stays.Amounts) }

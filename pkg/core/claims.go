@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -15,7 +16,7 @@ import (
 // then offered to all asks, in their order.
 type claims struct {
 	*backlog
-	counts *Preempted
+	counts *api.Preempted
 	round  *round            // in which victims are chosen now
 	broken uint64            // counts asks with a required node that gave up their quota
 	unkept resources.Amounts // scratch
@@ -40,7 +41,7 @@ func (s *claims) hold(r *request, n *node) {
 	if r.reserved() {
 		s.countSlot(r, 1)
 	}
-	s.tell(&Claimed{Allocation: r.Allocation, Node: n.id})
+	s.tell(&api.Claimed{Allocation: r.Allocation, Node: n.id})
 }
 
 // countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Groups
@@ -73,36 +74,36 @@ func (s *claims) promise(r *request, n *node) {
 
 // nominate keeps room and quota for an ask that may run anywhere. Nothing is evicted before.
 func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
-	s.end(r, "room is made for it", EndOutbid)
+	s.end(r, "room is made for it", api.EndOutbid)
 	if plan.Trigger == preemptor.Guarantee {
 		for _, other := range slices.Clone(n.claims) {
 			if other.reserved() && other.class.importance > r.class.importance {
 				s.counts.Reservations++
-				s.end(other, "it gives way to a guarantee", EndOutbid)
+				s.end(other, "it gives way to a guarantee", api.EndOutbid)
 			}
 		}
 	}
 	w := r.waiting()
-	w.reason, w.detail = RoomIsMade, string(n.id)
+	w.reason, w.detail = api.RoomIsMade, string(n.id)
 	s.addClaim(r, &claim{node: n, since: s.now, evicts: true, trigger: plan.Trigger})
 	s.counts.Nominations++
 	s.changes.node(n, nodeRetry)
 	s.reclassify(r)
-	s.tell(&Claimed{Allocation: r.Allocation, Node: n.id, Plan: plan})
+	s.tell(&api.Claimed{Allocation: r.Allocation, Node: n.id, Plan: plan})
 }
 
 // renominate does so for an ask that was nominated before a restart. It may have taken the place of
 // an equal one, which must not lose it to another.
 func (s *claims) renominate(r *request, n *node, plan *preemptor.Decision) {
 	s.nominate(r, n, plan)
-	r.wait.tookEqual = s.preemption.Priority == EqualToo
+	r.wait.tookEqual = s.preemption.Priority == api.EqualToo
 }
 
 // withdraw gives up what is kept for an ask that waits no more.
-func (s *claims) withdraw(r *request) { s.end(r, "it waits no more", EndGone) }
+func (s *claims) withdraw(r *request) { s.end(r, "it waits no more", api.EndGone) }
 
 // end gives up what is kept for an ask, if anything is, and says why.
-func (s *claims) end(r *request, why string, as End) {
+func (s *claims) end(r *request, why string, as api.End) {
 	c := r.claim()
 	if c == nil {
 		return
@@ -115,7 +116,7 @@ func (s *claims) end(r *request, why string, as End) {
 	switch {
 	case c.evicts:
 		s.changes.application(r.application, quotaFreed)
-	case c.replaces && as != EndGone:
+	case c.replaces && as != api.EndGone:
 		s.rejoin(r)
 	}
 }
@@ -123,7 +124,7 @@ func (s *claims) end(r *request, why string, as End) {
 // rejoin has an ask wait anew that does not get the place of its placeholder.
 func (s *claims) rejoin(r *request) {
 	if r.claim() != nil {
-		s.end(r, "it takes the place of no placeholder", EndOfRoom)
+		s.end(r, "it takes the place of no placeholder", api.EndOfRoom)
 		return
 	}
 	members{&s.ledger}.part(r)
@@ -134,7 +135,7 @@ func (s *claims) rejoin(r *request) {
 }
 
 // take is the same for an ask that uses what was kept: no other ask gets it.
-func (s *claims) take(r *request, why string, as End) {
+func (s *claims) take(r *request, why string, as api.End) {
 	nominated := r.nominated() != nil
 	s.slotsDue = true
 	if r.reserved() {
@@ -145,13 +146,13 @@ func (s *claims) take(r *request, why string, as End) {
 	if !nominated {
 		s.changes.node(n, nodeFreed|nodeRetry) // it opens to attempts too
 	}
-	s.tell(&ClaimEnded{r.Allocation, n.id, nominated, as, why})
+	s.tell(&api.ClaimEnded{Allocation: r.Allocation, Node: n.id, Nominated: nominated, End: as, Reason: why})
 }
 
 // clear ends the claim of an ask for which evictions are on their way, and which waits on.
-func (s *claims) clear(r *request, why string, as End) {
+func (s *claims) clear(r *request, why string, as api.End) {
 	s.end(r, why, as)
-	r.wait.reason, r.wait.detail = NoNodeFits, ""
+	r.wait.reason, r.wait.detail = api.NoNodeFits, ""
 	s.counts.Cleared++
 	s.reclassify(r)
 }
@@ -161,9 +162,9 @@ func (s *claims) clearOn(n *node, why string) {
 	for _, r := range slices.Clone(n.claims) {
 		switch {
 		case r.nominated() != nil:
-			s.clear(r, why, EndOfRoom)
+			s.clear(r, why, api.EndOfRoom)
 		case r.Required == "":
-			s.end(r, why, EndOfRoom)
+			s.end(r, why, api.EndOfRoom)
 		}
 	}
 }
@@ -177,24 +178,24 @@ func (s *claims) settle(n *node) {
 	for _, r := range list {
 		switch {
 		case r.nominated() == nil && isBeyondMax(r):
-			s.end(r, r.whyNoQuota(), EndOfQuota)
+			s.end(r, r.whyNoQuota(), api.EndOfQuota)
 			continue
 		case r.reserved():
 			if !r.Amounts.FitsIn(n.usable(r)) {
 				s.counts.Reservations++
-				s.end(r, "the ask cannot run there any more", EndOfRoom)
+				s.end(r, "the ask cannot run there any more", api.EndOfRoom)
 				continue
 			}
 		case r.wait.claim.replaces:
 			if !r.Amounts.FitsIn(s.unkept) {
-				s.end(r, n.whyLost(), EndOfRoom)
+				s.end(r, n.whyLost(), api.EndOfRoom)
 				continue
 			}
 		case r.Required == "" && !r.Amounts.FitsInSum(s.unkept, n.releasing.Amounts):
-			s.clear(r, n.whyLost(), EndOfRoom)
+			s.clear(r, n.whyLost(), api.EndOfRoom)
 			continue
 		case r.Required == "" && r.lostQuota():
-			s.clear(r, r.whyNoQuota(), EndOfQuota)
+			s.clear(r, r.whyNoQuota(), api.EndOfQuota)
 			continue
 		}
 		s.unkept.Sub(r.Amounts)
@@ -221,9 +222,9 @@ func (s *claims) settleQuota(by *request) {
 		switch {
 		case r.quotaToFree() == nil && r.heldBack() == nil:
 		case r.Required != "":
-			s.end(r, r.whyNoQuota(), EndOfQuota)
+			s.end(r, r.whyNoQuota(), api.EndOfQuota)
 		default:
-			s.clear(r, r.whyNoQuota(), EndOfQuota)
+			s.clear(r, r.whyNoQuota(), api.EndOfQuota)
 		}
 	}
 }

@@ -3,12 +3,13 @@ package core
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/google/btree"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -46,8 +47,8 @@ type class struct {
 	paused        *request
 	inRefused     bool // in refused.list
 
-	refusedKept nodeSet   // that the resource manager refuses even if all that runs there ends
-	since       time.Time // when it first fitted no node, or one of its asks was placed last
+	refusedKept nodeset.Set // that the resource manager refuses even if all that runs there ends
+	since       time.Time   // when it first fitted no node, or one of its asks was placed last
 	slots       classSlots
 
 	tiedIn uint64 // the batch that last placed what it has ties to
@@ -112,7 +113,7 @@ func (c *classTraits) appendKey(key []byte) []byte {
 // refusedOn reports whether the resource manager refused a class on a node, or on all with room, and
 // the node has not been freed since.
 func (c *class) refusedOn(n *node) bool {
-	return c.refused != nil && c.refused.asked.has(n.slot, n.freedAt)
+	return c.refused != nil && c.refused.asked.Has(n.slot, n.freedAt)
 }
 
 // add gives an ask this class.
@@ -193,7 +194,7 @@ func (t *classTable) list(c *class) {
 // release notes that a class has no ask any more. What was learnt of it is
 // forgotten.
 func (t *classTable) release(c *class) {
-	c.refused, c.simulations, c.alone, c.paced, c.refusedKept = nil, nil, 0, false, nodeSet{}
+	c.refused, c.simulations, c.alone, c.paced, c.refusedKept = nil, nil, 0, false, nodeset.Set{}
 	c.unschedulable, c.paused = false, nil
 	t.list(c)
 	if len(t.idle) <= idleMax+len(t.known)/2 {
@@ -283,9 +284,6 @@ func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
 	}
 }
 
-// PriorityNone is the priority of a queue or application in which no ask waits.
-const PriorityNone = math.MinInt32
-
 // leastOf is, for each kind, the least of up to three least amounts, nil ones left out:
 // room that does not hold it holds none of the asks that they are of. Nil is of no asks.
 // Least amounts are never changed, and many summaries share them: before is returned if it
@@ -342,7 +340,7 @@ type summary struct {
 	wanted *resources.Amounts
 }
 
-var emptySummary = summary{top: PriorityNone, ready: PriorityNone}
+var emptySummary = summary{top: api.PriorityNone, ready: api.PriorityNone}
 
 // become sets the summary of a subtree to that of an item and of the subtrees left
 // and right of it, which may be nil. It reports whether it changed.

@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -40,8 +41,8 @@ type closedSystem struct {
 	now        time.Time
 	events     []event
 	workers    []worker
-	running    map[core.AllocationKey]int   // workers by key, those that wait included
-	evictedFor map[core.AllocationKey][]int // the workers, by the ask, since it was nominated
+	running    map[api.AllocationKey]int   // workers by key, those that wait included
+	evictedFor map[api.AllocationKey][]int // the workers, by the ask, since it was nominated
 	evicted    [preemptor.Triggers]int
 	late       int  // victims that do not end in time
 	cleared    int  // nominations whose room was taken, or does not come
@@ -50,7 +51,7 @@ type closedSystem struct {
 }
 
 type worker struct {
-	app      core.ApplicationID
+	app      api.ApplicationID
 	priority int32
 	times    int // how often it came
 }
@@ -77,27 +78,27 @@ func units(most int) resources.Limits { return resources.Limits{int64(most), res
 
 // newClosedSystem has nodes of ten units, and twice as many workers as units.
 func newClosedSystem(c chance, nodes int) *closedSystem {
-	s := &closedSystem{chance: c, now: start, running: map[core.AllocationKey]int{}, evictedFor: map[core.AllocationKey][]int{}, slow: c.IntN(2) == 0}
-	properties := core.QueueProperties{PreemptionDelay: time.Second, QuotaDelay: time.Second}
+	s := &closedSystem{chance: c, now: start, running: map[api.AllocationKey]int{}, evictedFor: map[api.AllocationKey][]int{}, slow: c.IntN(2) == 0}
+	properties := api.QueueProperties{PreemptionDelay: time.Second, QuotaDelay: time.Second}
 	all := 10 * nodes
-	leaf := func(name string, most int) core.QueueConfig {
-		return core.QueueConfig{Name: name, Properties: properties, Guaranteed: resources.Amounts{int64(c.IntN(most + 1))}}
+	leaf := func(name string, most int) api.QueueConfig {
+		return api.QueueConfig{Name: name, Properties: properties, Guaranteed: resources.Amounts{int64(c.IntN(most + 1))}}
 	}
-	s.lawChecker.config = core.Config{Name: "default", Root: core.QueueConfig{
+	s.lawChecker.config = api.Config{Name: "default", Root: api.QueueConfig{
 		Name: "root", Parent: true, Properties: properties,
-		Queues: []core.QueueConfig{leaf("a", all/3), leaf("b", all/6), {
+		Queues: []api.QueueConfig{leaf("a", all/3), leaf("b", all/6), {
 			Name: "p", Parent: true, Properties: properties, Guaranteed: resources.Amounts{int64(c.IntN(all/3 + 1))},
-			Queues: []core.QueueConfig{leaf("c", all/6), leaf("d", all/6)},
+			Queues: []api.QueueConfig{leaf("c", all/6), leaf("d", all/6)},
 		}},
 	}}
-	s.lawChecker.config.Preemption = core.PreemptionConfig{Quota: true, VictimTimeout: 5 * time.Second, LoopMax: math.MaxInt32}
-	s.lawChecker.evictedAt = map[core.AllocationKey]time.Time{}
-	s.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(20)}, s.lawChecker.config)
+	s.lawChecker.config.Preemption = api.PreemptionConfig{Quota: true, VictimTimeout: 5 * time.Second, LoopMax: math.MaxInt32}
+	s.lawChecker.evictedAt = map[api.AllocationKey]time.Time{}
+	s.p = core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1 + c.IntN(20)}, s.lawChecker.config)
 	for i := range nodes {
-		s.p.Apply(s.now, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%02d", i)), Capacity: resources.Amounts{10, 100}})
+		s.p.Apply(s.now, api.AddNode{ID: api.NodeID(fmt.Sprintf("n%02d", i)), Capacity: resources.Amounts{10, 100}})
 	}
-	for i, queue := range []core.QueuePath{"root.a", "root.b", "root.p.c", "root.p.d"} {
-		s.p.Apply(s.now, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+	for i, queue := range []api.QueuePath{"root.a", "root.b", "root.p.c", "root.p.d"} {
+		s.p.Apply(s.now, api.AddApplication{ID: api.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
 	}
 	return s
 }
@@ -106,15 +107,15 @@ func newClosedSystem(c chance, nodes int) *closedSystem {
 func (s *closedSystem) come(i int) {
 	w := &s.workers[i]
 	w.times++
-	key := core.AllocationKey(fmt.Sprintf("w%d-%d", i, w.times))
+	key := api.AllocationKey(fmt.Sprintf("w%d-%d", i, w.times))
 	s.running[key] = i
-	s.p.Apply(s.now, core.AddAllocation{Allocation: &core.Allocation{
+	s.p.Apply(s.now, api.AddAllocation{Allocation: &api.Allocation{
 		Key: key, Application: w.app, Amounts: resources.Amounts{1, 1}, Priority: w.priority, Created: s.now,
 	}})
 }
 
 // end has a victim end, sooner or later, and come back after a while.
-func (s *closedSystem) end(key core.AllocationKey) {
+func (s *closedSystem) end(key api.AllocationKey) {
 	wait := time.Duration(s.IntN(3000)) * time.Millisecond
 	if s.slow && s.IntN(20) == 0 {
 		s.late++
@@ -124,7 +125,7 @@ func (s *closedSystem) end(key core.AllocationKey) {
 	}
 	i := s.running[key]
 	s.later(wait, func() {
-		s.p.Apply(s.now, core.ReleaseAllocation{Application: s.workers[i].app, Key: key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
+		s.p.Apply(s.now, api.ReleaseAllocation{Application: s.workers[i].app, Key: key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
 		s.later(time.Duration(s.IntN(2000))*time.Millisecond, func() { s.come(i) })
 	})
 }
@@ -179,7 +180,7 @@ func (s *closedSystem) lower() {
 		}
 	}
 	s.lawChecker.config = config
-	s.p.Apply(s.now, core.Reconfigure{Config: config})
+	s.p.Apply(s.now, api.Reconfigure{Config: config})
 	for _, q := range s.p.View().Root.Queues {
 		if most := q.Max.Of(0); most != resources.Unlimited {
 			s.beyond += int(max(q.Used.Of(0)-most, 0))
@@ -188,7 +189,7 @@ func (s *closedSystem) lower() {
 }
 
 // guaranteed is what is guaranteed to queues altogether.
-func guaranteed(q *core.QueueConfig) int {
+func guaranteed(q *api.QueueConfig) int {
 	sum := int(q.Guaranteed.Of(0))
 	for i := range q.Queues {
 		sum += guaranteed(&q.Queues[i])
@@ -203,16 +204,16 @@ func (s *closedSystem) atRest(t *testing.T) {
 	for _, app := range w.apps {
 		for i := range app.Asks {
 			ask := &app.Asks[i]
-			assert.Equal(t, ask.Nominated, core.NodeID(""), "%s is nominated for ever", ask.Key)
+			assert.Equal(t, ask.Nominated, api.NodeID(""), "%s is nominated for ever", ask.Key)
 			o := oracle{world: w, ask: ask}
 			for _, n := range w.nodes {
 				assert.Assert(t, len(o.short(ask)) > 0 || !ask.Amounts.FitsIn(n.Available), "%s could run on %s", ask.Key, n.ID)
 				for _, a := range n.Allocations {
-					isIn := func(q *core.QueueView) bool { return strings.HasPrefix(string(o.queueOf(a))+".", string(q.Path)+".") }
-					frees := !slices.ContainsFunc(o.short(ask), func(q *core.QueueView) bool { return !isIn(q) }) // its end alone, quota of each
+					isIn := func(q *api.QueueView) bool { return strings.HasPrefix(string(o.queueOf(a))+".", string(q.Path)+".") }
+					frees := !slices.ContainsFunc(o.short(ask), func(q *api.QueueView) bool { return !isIn(q) }) // its end alone, quota of each
 					byPriority := frees && isIn(o.root()) && o.above(a) < 0
 					byGuarantee := frees && o.mayBeVictim(a, resources.Amounts{1})
-					assert.Assert(t, !byPriority && !byGuarantee || !o.keepsFloors([]*core.Allocation{a}),
+					assert.Assert(t, !byPriority && !byGuarantee || !o.keepsFloors([]*api.Allocation{a}),
 						"%s (%s, priority %d) could be evicted for %s (%s, priority %d): %v %v", a.Key, a.Application, a.Priority, ask.Key, app.Queue, ask.Priority, byPriority, byGuarantee)
 				}
 			}
@@ -236,7 +237,7 @@ func (s *closedSystem) arrive(units int, first []int) {
 	}
 }
 
-func appOf(i int) core.ApplicationID { return core.ApplicationID(fmt.Sprint("app", i)) }
+func appOf(i int) api.ApplicationID { return api.ApplicationID(fmt.Sprint("app", i)) }
 
 // TestClosedSystemComesToRest lets closed systems run with all triggers at once,
 // until nothing more happens, and counts the evictions.
@@ -286,7 +287,7 @@ func TestGuaranteeIsReached(t *testing.T) {
 		s.lawChecker.config.Root.Queues[i].Guaranteed = nil
 	}
 	s.lawChecker.config.Root.Queues[0].Guaranteed = resources.Amounts{100}
-	s.p.Apply(s.now, core.Reconfigure{Config: s.lawChecker.config})
+	s.p.Apply(s.now, api.Reconfigure{Config: s.lawChecker.config})
 	for i := range 400 {
 		s.workers = append(s.workers, worker{app: appOf(1)})
 		if i >= 300 {

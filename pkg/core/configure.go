@@ -3,19 +3,20 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // configure brings the partition in line with a configuration. Queues that are
 // no longer in it drain, and are removed when nothing is left in them.
-func (p commands) configure(config Config) {
+func (p commands) configure(config api.Config) {
 	p.react() // orders are exact before what decides them changes
-	p.tell(&Reconfigured{p.config.Root, config.Root, p.capacity.Clone()})
+	p.tell(&api.Reconfigured{Before: p.config.Root, After: config.Root, Total: p.capacity.Clone()})
 	timeout := p.preemption.VictimTimeout
-	p.config, p.name, p.preemption = config, config.Name, config.Preemption.withDefaults()
+	p.config, p.name, p.preemption = config, config.Name, config.Preemption.WithDefaults()
 	p.preemption.RequiredNode.SpareForeign = p.preemption.RequiredNode.SpareForeign || p.options.KeepsForeign
 	for t := range p.costs.plans {
-		p.costs.plans[t] = p.preemption.planFor(preemptor.Trigger(t))
+		p.costs.plans[t] = p.preemption.PlanFor(preemptor.Trigger(t))
 	}
 	p.order.configure(p.kinds, config.Nodes)
 	if p.root == nil {

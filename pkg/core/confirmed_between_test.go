@@ -7,19 +7,19 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // playInPieces has the asks come in a number of pieces, with a batch after each, and the
 // victims confirmed in pieces of any size between batches. It returns how many there were.
 func (m *mix) playInPieces(t *testing.T, c *rand.Rand, pieces, batchMax int) (victims int) {
 	t.Helper()
-	p := m.buildWith(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: batchMax})
-	var ending []*core.EvictionRequested
+	p := m.buildWith(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: batchMax})
+	var ending []*api.EvictionRequested
 	schedule := func() (more bool) {
 		fx, more := p.Schedule(start)
 		for _, event := range fx {
-			if e, ok := event.(*core.EvictionRequested); ok {
+			if e, ok := event.(*api.EvictionRequested); ok {
 				ending = append(ending, e)
 				victims++
 			}
@@ -28,7 +28,7 @@ func (m *mix) playInPieces(t *testing.T, c *rand.Rand, pieces, batchMax int) (vi
 	}
 	confirm := func(n int) {
 		for _, e := range ending[:n] {
-			p.Apply(start, core.ReleaseAllocation{
+			p.Apply(start, api.ReleaseAllocation{
 				Application: e.Application, Key: e.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 			})
 		}

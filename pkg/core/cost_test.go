@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -17,7 +18,7 @@ import (
 type perPlacement struct{ nodes, queues, applications, asks uint64 }
 
 func costOf(l load) perPlacement {
-	return costIn(l.build(core.Options{}, core.Fair))
+	return costIn(l.build(api.Options{}, api.Fair))
 }
 
 // costWithLimits is the same where every application is of a user and a group with limits.
@@ -102,9 +103,9 @@ func TestWorkGrowsLogarithmically(t *testing.T) {
 func TestPlacementAllocatesOnlyItself(t *testing.T) {
 	const batch = 64
 	l := load{200, 4096, 1, 1}
-	p := l.build(core.Options{BatchMax: batch}, core.FIFO)
+	p := l.build(api.Options{BatchMax: batch}, api.FIFO)
 	run(p)
-	p.Apply(start, core.ReleaseAllocation{Application: "app00000"})
+	p.Apply(start, api.ReleaseAllocation{Application: "app00000"})
 	for i := range l.asks {
 		p.Apply(start, ask("app00000", fmt.Sprint("again-", i), 100, 128<<20, 1))
 	}
@@ -117,8 +118,8 @@ func TestPlacementAllocatesOnlyItself(t *testing.T) {
 func TestFullClusterCostsNothing(t *testing.T) {
 	for _, classes := range []int{1, 200, 2000} {
 		t.Run(fmt.Sprint(classes, " classes"), func(t *testing.T) {
-			p := cluster(100, 1, core.Options{ReserveDelay: -1})
-			p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+			p := cluster(100, 1, api.Options{ReserveDelay: -1})
+			p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 			for i := range 5000 {
 				p.Apply(start, ask("a", fmt.Sprint("k", i), 20_000, 1<<30+int64(i%classes), 1))
 			}
@@ -135,12 +136,12 @@ func TestFullClusterCostsNothing(t *testing.T) {
 			assert.DeepEqual(t, idle, learnt)
 
 			// A small change that helps no ask has no ask tried.
-			p.Apply(start, core.UpdateNode{ID: "n000001", Capacity: resources.Amounts{17_000, 64 << 30, 110}})
+			p.Apply(start, api.UpdateNode{ID: "n000001", Capacity: resources.Amounts{17_000, 64 << 30, 110}})
 			run(p)
 			assert.Equal(t, p.View().Work.Attempts, learnt.Attempts)
 
 			// Room for one is found at once.
-			p.Apply(start, core.UpdateNode{ID: "n000001", Capacity: resources.Amounts{20_000, 64 << 30, 110}})
+			p.Apply(start, api.UpdateNode{ID: "n000001", Capacity: resources.Amounts{20_000, 64 << 30, 110}})
 			fx, _ := p.Schedule(start)
 			assert.Equal(t, placements(fx), 1)
 			assert.NilError(t, p.Verify())
@@ -152,12 +153,12 @@ func TestFullClusterCostsNothing(t *testing.T) {
 // quota and are taken back: few classes are remembered, and what was learnt of one
 // says nothing of the next.
 func TestClassesAreForgotten(t *testing.T) {
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
-		Name: "root", Queues: []core.QueueConfig{{Name: "a", Max: resources.Limits{1000}}, {Name: "b"}},
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{Name: "default", Root: api.QueueConfig{
+		Name: "root", Queues: []api.QueueConfig{{Name: "a", Max: resources.Limits{1000}}, {Name: "b"}},
 	}})
-	p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{1 << 40, 1 << 40, 1 << 40}})
-	p.Apply(start, core.AddApplication{ID: "limited", Queue: "root.a"})
-	p.Apply(start, core.AddApplication{ID: "free", Queue: "root.b"})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: resources.Amounts{1 << 40, 1 << 40, 1 << 40}})
+	p.Apply(start, api.AddApplication{ID: "limited", Queue: "root.a"})
+	p.Apply(start, api.AddApplication{ID: "free", Queue: "root.b"})
 	for i := range 5000 {
 		p.Apply(start, ask("limited", "over", int64(2000+i), 1))
 		p.Apply(start, ask("limited", "within", int64(1+i%900), int64(i)))
@@ -168,9 +169,9 @@ func TestClassesAreForgotten(t *testing.T) {
 		if i%50 == 0 {
 			assert.NilError(t, p.Verify())
 		}
-		for app, keys := range map[core.ApplicationID][]core.AllocationKey{"limited": {"over", "within"}, "free": {"free"}} {
+		for app, keys := range map[api.ApplicationID][]api.AllocationKey{"limited": {"over", "within"}, "free": {"free"}} {
 			for _, key := range keys {
-				p.Apply(start, core.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType_STOPPED_BY_RM})
+				p.Apply(start, api.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType_STOPPED_BY_RM})
 			}
 		}
 	}
@@ -183,11 +184,11 @@ func TestClassesAreForgotten(t *testing.T) {
 func TestRefusalsDoNotHoldUpCommands(t *testing.T) {
 	const nodes, asks = 100, 200
 	asked := 0
-	p := cluster(nodes, 1, core.Options{ReserveDelay: -1, Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+	p := cluster(nodes, 1, api.Options{ReserveDelay: -1, Feasible: func(api.AllocationKey, api.NodeID, bool) error {
 		asked++
 		return errTaint
 	}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	for i := range asks {
 		p.Apply(start, ask("a", fmt.Sprint("k", i), 1, 1, 1))
 	}

@@ -21,13 +21,10 @@
 // begins with react, which decides from the recorded changes what is tried again. Then
 // it places bound asks and ordinary asks, one by one, and reacts after each.
 //
-// Read in this order. The partition joins the four parts that follow it:
+// What goes in and comes out is data: package api. Read in this order. The partition joins the four parts that
+// follow it:
 //
 //	partition.go    Apply, Schedule, Due, and what carries out each command; doc.go is this page
-//	ids.go          the types of identifiers
-//	command.go      what can be asked of a partition
-//	event.go        what a partition did
-//	config.go       what a partition is built with
 //	applications.go commands about applications; allocations.go about asks and allocations
 //	placing.go      the queue of an application by rules, and queues that are made for it
 //	nodes.go        commands about nodes; configure.go a new configuration
@@ -37,7 +34,7 @@
 //	feasible.go     the first node with room that predicates accept
 //	bound.go        asks that are bound to one node come before the others
 //	required.go     asks that may run on one node only; requiredplan.go makes room for them
-//	view.go         what other goroutines may read; views.go makes it
+//	views.go        makes what other goroutines may read
 //	walk.go         what waits, step by step, for a reader that tells people why
 //	restore.go      a partition made from a view
 //	verifier.go     what is counted anew, and the first law that is broken
@@ -56,7 +53,7 @@
 //	limits.go       limits of users and groups, and of the number of applications
 //	application.go  an application and its groups of asks; state.go its states
 //	gang.go         the placeholders of an application, and the asks that take their places
-//	request.go      an ask or allocation, and what is known of it; allocation.go, what it was sent as
+//	request.go      an ask or allocation, and what is known of it
 //	node.go         a node and what is free on it
 //	foreign.go      allocations of other schedulers
 //	unknown.go      resource kinds that asks want and no node has
@@ -76,7 +73,6 @@
 //	predicates.go   questions to the resource manager
 //	refusals.go     its answers for a class; refused.go classes refused on every node, and
 //	                askplace.go which of them is first
-//	nodeset.go      nodes of which something is known until they change
 //	claims.go       claims are made and end, claimbooks.go books them; slots.go says which asks have one
 //	                for which nothing is evicted, places.go in how many places they fit
 //	guard.go        pauses of what repeats itself; appbackoff.go counts the failures of an application

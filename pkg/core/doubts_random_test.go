@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -25,14 +26,14 @@ type sceptic struct {
 	calls int
 }
 
-func (s *sceptic) class(key core.AllocationKey) string {
+func (s *sceptic) class(key api.AllocationKey) string {
 	if n := key[len(key)-1]; n < '5' {
 		return fmt.Sprint("class ", string(n))
 	}
 	return ""
 }
 
-func (s *sceptic) agrees(key core.AllocationKey, node core.NodeID) bool {
+func (s *sceptic) agrees(key api.AllocationKey, node api.NodeID) bool {
 	name := s.class(key)
 	if name == "" {
 		name = string(key)
@@ -42,7 +43,7 @@ func (s *sceptic) agrees(key core.AllocationKey, node core.NodeID) bool {
 	return hash.Sum32()%5 == 0
 }
 
-func (s *sceptic) feasible(key core.AllocationKey, node core.NodeID, _ bool) error {
+func (s *sceptic) feasible(key api.AllocationKey, node api.NodeID, _ bool) error {
 	s.left--
 	s.calls++
 	if s.agrees(key, node) {
@@ -51,25 +52,25 @@ func (s *sceptic) feasible(key core.AllocationKey, node core.NodeID, _ bool) err
 	return errors.New("no")
 }
 
-func (s *sceptic) feasibleOn(key core.AllocationKey, nodes []core.NodeID, allocate bool) (answers []error) {
+func (s *sceptic) feasibleOn(key api.AllocationKey, nodes []api.NodeID, allocate bool) (answers []error) {
 	for _, node := range nodes {
 		answers = append(answers, s.feasible(key, node, allocate))
 	}
 	return answers
 }
 
-func (s *sceptic) pace(q core.Question) time.Duration {
-	if q == core.FirstQuestion || s.left > 0 {
+func (s *sceptic) pace(q api.Question) time.Duration {
+	if q == api.FirstQuestion || s.left > 0 {
 		return 0
 	}
 	return time.Duration(1+s.IntN(20)) * time.Millisecond
 }
 
-func (s *sceptic) config() core.Config {
-	root := core.QueueConfig{Name: "root", Parent: true}
+func (s *sceptic) config() api.Config {
+	root := api.QueueConfig{Name: "root", Parent: true}
 	flat := s.IntN(2) == 0 // nothing but priorities counts
 	for i := range 3 {
-		q := core.QueueConfig{Name: fmt.Sprint("q", i)}
+		q := api.QueueConfig{Name: fmt.Sprint("q", i)}
 		if s.IntN(3) == 0 {
 			q.Max = resources.Limits{int64(10_000 + s.IntN(30_000))}
 		}
@@ -78,42 +79,42 @@ func (s *sceptic) config() core.Config {
 		}
 		root.Queues = append(root.Queues, q)
 	}
-	return core.Config{Name: "default", Root: root, Preemption: core.PreemptionConfig{Disabled: s.IntN(4) == 0, LoopMax: 1 << 20}}
+	return api.Config{Name: "default", Root: root, Preemption: api.PreemptionConfig{Disabled: s.IntN(4) == 0, LoopMax: 1 << 20}}
 }
 
-func (s *sceptic) node() core.NodeID       { return core.NodeID(fmt.Sprint("n", s.IntN(30))) }
-func (s *sceptic) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", s.IntN(200))) }
+func (s *sceptic) node() api.NodeID       { return api.NodeID(fmt.Sprint("n", s.IntN(30))) }
+func (s *sceptic) key() api.AllocationKey { return api.AllocationKey(fmt.Sprint("k", s.IntN(200))) }
 
-func (s *sceptic) application(i int) core.ApplicationID {
-	return core.ApplicationID(fmt.Sprint("a", i))
+func (s *sceptic) application(i int) api.ApplicationID {
+	return api.ApplicationID(fmt.Sprint("a", i))
 }
 
 // command is anything.
-func (s *sceptic) command() core.Command {
+func (s *sceptic) command() api.Command {
 	switch s.IntN(12) {
 	case 0, 1:
-		return core.AddNode{ID: s.node(), Capacity: resources.Amounts{4000, 16 << 30, 10}}
+		return api.AddNode{ID: s.node(), Capacity: resources.Amounts{4000, 16 << 30, 10}}
 	case 2:
-		return core.RemoveNode{ID: s.node()}
+		return api.RemoveNode{ID: s.node()}
 	case 3:
 		if s.IntN(2) == 0 {
-			return core.DrainNode{ID: s.node()}
+			return api.DrainNode{ID: s.node()}
 		}
-		return core.UndrainNode{ID: s.node()}
+		return api.UndrainNode{ID: s.node()}
 	case 4:
 		if s.IntN(20) == 0 {
-			return core.Reconfigure{Config: s.config()}
+			return api.Reconfigure{Config: s.config()}
 		}
-		return core.AddApplication{ID: s.application(s.IntN(3)), Queue: core.QueuePath(fmt.Sprint("root.q", s.IntN(3)))}
+		return api.AddApplication{ID: s.application(s.IntN(3)), Queue: api.QueuePath(fmt.Sprint("root.q", s.IntN(3)))}
 	case 5, 6:
 		key := s.key()
-		return core.ReleaseAllocation{Application: s.application(int(key[1]) % 3), Key: key}
+		return api.ReleaseAllocation{Application: s.application(int(key[1]) % 3), Key: key}
 	case 7:
 		if s.IntN(20) == 0 {
-			return core.RemoveApplication{ID: s.application(s.IntN(3))}
+			return api.RemoveApplication{ID: s.application(s.IntN(3))}
 		}
 		key := s.key()
-		return core.ReleaseAllocation{Application: s.application(int(key[1]) % 3), Key: key, Termination: core.SchedulingFailed}
+		return api.ReleaseAllocation{Application: s.application(int(key[1]) % 3), Key: key, Termination: api.SchedulingFailed}
 	default:
 		key := s.key()
 		a := ask(s.application(int(key[1])%3), string(key), int64(1+s.IntN(3))*500, 1<<30, 1)
@@ -126,11 +127,11 @@ func (s *sceptic) command() core.Command {
 func (s *sceptic) run(stretch int) {
 	s.left = stretch
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = s.p.Schedule(s.now)
 		for _, e := range fx {
-			if gone, ok := e.(*core.EvictionRequested); ok {
-				s.p.Apply(s.now, core.ReleaseAllocation{Application: gone.Allocation.Application, Key: gone.Allocation.Key})
+			if gone, ok := e.(*api.EvictionRequested); ok {
+				s.p.Apply(s.now, api.ReleaseAllocation{Application: gone.Allocation.Application, Key: gone.Allocation.Key})
 				more = true
 			}
 		}
@@ -144,7 +145,7 @@ func (s *sceptic) run(stretch int) {
 func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
 	for seed := range uint64(60) {
 		s := &sceptic{Rand: rand.New(rand.NewPCG(seed, 0)), t: t, now: start}
-		options := core.Options{Kinds: testKinds(), Feasible: s.feasible, Pace: s.pace, BatchMax: 1 + s.IntN(20), ReserveDelay: -1, RetryMax: time.Hour}
+		options := api.Options{Kinds: testKinds(), Feasible: s.feasible, Pace: s.pace, BatchMax: 1 + s.IntN(20), ReserveDelay: -1, RetryMax: time.Hour}
 		if s.IntN(2) == 0 {
 			options.FeasibleOn = s.feasibleOn
 		}
@@ -172,23 +173,23 @@ func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
 
 func (s *sceptic) checkWaiting(seed uint64) {
 	v := s.p.View()
-	queues := map[core.QueuePath]*core.QueueView{v.Root.Path: v.Root}
+	queues := map[api.QueuePath]*api.QueueView{v.Root.Path: v.Root}
 	for _, q := range v.Root.Queues {
 		queues[q.Path] = q
 	}
-	running := map[core.NodeID][]*core.Allocation{}
-	queueOf := map[core.AllocationKey]*core.QueueView{}
+	running := map[api.NodeID][]*api.Allocation{}
+	queueOf := map[api.AllocationKey]*api.QueueView{}
 	for _, app := range v.Applications {
 		for _, a := range app.Allocations {
 			running[a.Node] = append(running[a.Node], a)
 			queueOf[a.Key] = queues[app.Queue]
 		}
 	}
-	seen := func(q *core.QueueView, a *core.Allocation) int32 { return a.Priority + q.Properties.PriorityOffset }
+	seen := func(q *api.QueueView, a *api.Allocation) int32 { return a.Priority + q.Properties.PriorityOffset }
 	for _, app := range v.Applications {
 		for _, ask := range app.Asks {
 			q := queues[app.Queue]
-			if !q.Max.Room(q.Used, ask.Amounts) || ask.Waiting.Reason == core.BindFailed {
+			if !q.Max.Room(q.Used, ask.Amounts) || ask.Waiting.Reason == api.BindFailed {
 				continue
 			}
 			for _, n := range v.Nodes {

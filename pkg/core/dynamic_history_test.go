@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -21,7 +22,7 @@ type placing struct{ chance }
 func (c placing) pick(texts ...string) string { return texts[c.IntN(len(texts))] }
 
 // config adds to a configuration what queues and applications are placed by.
-func (c placing) config(config *core.Config) {
+func (c placing) config(config *api.Config) {
 	config.Closed = c.IntN(2) == 0
 	for range c.IntN(5) {
 		rule := c.rule()
@@ -50,10 +51,10 @@ func (c placing) rule() placement.Rule {
 }
 
 // queue adds to a queue and to those below it. Some of those are left out, or made by rules.
-func (c placing) queue(q *core.QueueConfig, above *core.QueueTemplate) {
+func (c placing) queue(q *api.QueueConfig, above *api.QueueTemplate) {
 	q.Submit, _ = access.Parse(c.pick("", "", "*", "ann", "bob dev"))
 	q.Admin, _ = access.Parse(c.pick("", "", "", "ann"))
-	var kept []core.QueueConfig
+	var kept []api.QueueConfig
 	for _, child := range q.Queues {
 		if c.IntN(8) > 0 {
 			kept = append(kept, child)
@@ -71,8 +72,8 @@ func (c placing) queue(q *core.QueueConfig, above *core.QueueTemplate) {
 	}
 }
 
-func (c placing) template(properties core.QueueProperties) *core.QueueTemplate {
-	t := &core.QueueTemplate{Leaf: properties, Parent: properties}
+func (c placing) template(properties api.QueueProperties) *api.QueueTemplate {
+	t := &api.QueueTemplate{Leaf: properties, Parent: properties}
 	if c.IntN(2) == 0 {
 		t.Max = resources.Limits{int64(1 + c.IntN(8)), resources.Unlimited}
 	}
@@ -81,25 +82,25 @@ func (c placing) template(properties core.QueueProperties) *core.QueueTemplate {
 	}
 	if c.IntN(3) == 0 {
 		t.Leaf.PriorityFence, t.Leaf.PriorityOffset = c.IntN(2) == 0, int32(c.IntN(3))
-		t.Leaf.PreemptionPolicy = core.PreemptionPolicy(c.IntN(3))
-		t.Leaf.ApplicationSort = core.SortPolicy(c.IntN(2))
+		t.Leaf.PreemptionPolicy = api.PreemptionPolicy(c.IntN(3))
+		t.Leaf.ApplicationSort = api.SortPolicy(c.IntN(2))
 	}
 	return t
 }
 
 // application adds to an application that comes what rules look at.
-func (c placing) application(a *core.AddApplication) {
+func (c placing) application(a *api.AddApplication) {
 	a.User = c.pick("ann", "bob", "eve", "J.Doe", "x$")
 	if c.IntN(3) == 0 {
 		a.Groups = []string{"dev"}
 	}
-	a.Queue = core.QueuePath(c.pick("", "root.a", "Root.P.B", "p.c", "new", "root.p.d", "root.new.er", "root.p", "root.@recovery@", "..", "root.a.b"))
+	a.Queue = api.QueuePath(c.pick("", "root.a", "Root.P.B", "p.c", "new", "root.p.d", "root.new.er", "root.p", "root.@recovery@", "..", "root.a.b"))
 	if c.IntN(3) > 0 {
 		a.Tags = map[string]string{"Namespace": c.pick("one", "two", "Root.P.one", "a.b", "p", "@recovery@")}
 	}
 	a.Forced = c.IntN(4) == 0
 	if c.IntN(3) == 0 {
-		a.Quota = &core.QueueQuota{}
+		a.Quota = &api.QueueQuota{}
 		if c.IntN(3) > 0 {
 			a.Quota.Max = resources.Limits{int64(c.IntN(6)), resources.Unlimited, int64(c.IntN(3))}
 		}
@@ -114,7 +115,7 @@ func newPlacedHistory(c chance) *history {
 	h := newHistory(c)
 	h.placing = &placing{c}
 	h.applications = 12
-	reconfigured := core.Reconfigure{Config: h.config()}
+	reconfigured := api.Reconfigure{Config: h.config()}
 	h.laws.config = reconfigured.Config
 	h.apply(reconfigured)
 	return h
@@ -124,11 +125,11 @@ func newPlacedHistory(c chance) *history {
 type seen map[string]int
 
 // look counts what there is, so that a history which shows nothing fails the test.
-func (s seen) look(q *core.QueueView) {
+func (s seen) look(q *api.QueueView) {
 	s["dynamic"] += count(q.Dynamic)
-	s["draining and dynamic"] += count(q.Draining && q.Dynamic && q.Path != core.RecoveryQueue)
+	s["draining and dynamic"] += count(q.Draining && q.Dynamic && q.Path != api.RecoveryQueue)
 	s["of a namespace"] += count(q.Quota != nil)
-	s["recovery"] += count(q.Path == core.RecoveryQueue)
+	s["recovery"] += count(q.Path == api.RecoveryQueue)
 	s["parents"] += count(q.Dynamic && !q.Leaf)
 	s["beyond max"] += count(q.Dynamic && !q.OverMaxSince.IsZero())
 	for _, child := range q.Queues {
@@ -163,7 +164,7 @@ func TestRandomHistoriesWithDynamicQueues(t *testing.T) {
 		came.look(h.p.View().Root)
 		h.settle(t)
 		for i := range h.applications {
-			h.p.Apply(h.now, core.RemoveApplication{ID: core.ApplicationID(fmt.Sprint("app", i))})
+			h.p.Apply(h.now, api.RemoveApplication{ID: api.ApplicationID(fmt.Sprint("app", i))})
 		}
 		noneIsLeft(t, seed, h.p.View().Root)
 	}
@@ -171,7 +172,7 @@ func TestRandomHistoriesWithDynamicQueues(t *testing.T) {
 }
 
 // noneIsLeft fails if there is a queue that is not configured.
-func noneIsLeft(t *testing.T, seed uint64, q *core.QueueView) {
+func noneIsLeft(t *testing.T, seed uint64, q *api.QueueView) {
 	t.Helper()
 	assert.Assert(t, !q.Dynamic && !q.Draining, "seed %d: %s is left", seed, q.Path)
 	for _, child := range q.Queues {
@@ -188,14 +189,14 @@ func TestDynamicQueuesDecideLikeTheNaiveTwin(t *testing.T) {
 		h.placing = &placing{h.chance}
 		config := h.config()
 		config.Preemption.Disabled = true
-		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
+		h.p = core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
 		h.populate()
 		twin := naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: config.Nodes.Packing}
 		for i := range 120 {
 			if h.IntN(40) == 0 {
 				next := h.config()
 				next.Preemption.Disabled, next.Nodes = true, config.Nodes
-				h.p.Apply(h.now, core.Reconfigure{Config: next})
+				h.p.Apply(h.now, api.Reconfigure{Config: next})
 			}
 			h.plainStep(i)
 			compared += twin.compare(t, h, fmt.Sprintf("seed %d, step %d", seed, i))
@@ -216,19 +217,19 @@ func TestRestoreKnowsDynamicQueues(t *testing.T) {
 		for range 80 {
 			h.step()
 		}
-		other := core.Restore(core.Options{Kinds: testKinds()}, h.now, h.p.View())
+		other := core.Restore(api.Options{Kinds: testKinds()}, h.now, h.p.View())
 		assert.NilError(t, other.Verify(), "seed %d", seed)
 		sameQueues(t, other.View().Root, h.p.View().Root)
 		for i := range 40 {
 			h.now = h.now.Add(time.Second)
-			add := core.AddApplication{ID: core.ApplicationID(fmt.Sprint("more", i))}
+			add := api.AddApplication{ID: api.ApplicationID(fmt.Sprint("more", i))}
 			h.placing.application(&add)
-			commands := []core.Command{add}
+			commands := []api.Command{add}
 			if h.IntN(4) == 0 {
-				commands = append(commands, core.Reconfigure{Config: h.config()})
+				commands = append(commands, api.Reconfigure{Config: h.config()})
 			}
 			if h.IntN(3) == 0 {
-				commands = append(commands, core.RemoveApplication{ID: h.app()})
+				commands = append(commands, api.RemoveApplication{ID: h.app()})
 			}
 			for _, c := range commands {
 				h.p.Apply(h.now, c)
@@ -241,9 +242,9 @@ func TestRestoreKnowsDynamicQueues(t *testing.T) {
 }
 
 // sameStanding compares what queues are, and not what they use.
-func sameStanding(t *testing.T, when string, a, b *core.QueueView) {
+func sameStanding(t *testing.T, when string, a, b *api.QueueView) {
 	t.Helper()
-	line := func(q *core.QueueView) string {
+	line := func(q *api.QueueView) string {
 		return fmt.Sprintln(q.Path, q.Leaf, q.Draining, q.Dynamic, q.Applications, q.Max, q.Guaranteed, q.Properties, q.WasDynamic)
 	}
 	assert.Equal(t, line(a), line(b), when)

@@ -7,28 +7,28 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // TestCommandsShareMemoryOfEffects counts the garbage of two commands with an event each:
 // the events, since many commands share the memory of their effects.
 func TestCommandsShareMemoryOfEffects(t *testing.T) {
-	p := cluster(1, 1, core.Options{})
+	p := cluster(1, 1, api.Options{})
 	assert.Equal(t, testing.AllocsPerRun(1000, func() {
-		p.Apply(start, core.DrainNode{ID: "n000000"})
-		p.Apply(start, core.UndrainNode{ID: "n000000"})
+		p.Apply(start, api.DrainNode{ID: "n000000"})
+		p.Apply(start, api.UndrainNode{ID: "n000000"})
 	}), 2.0)
 }
 
 // TestEffectsAreKept keeps the effects of steps with few and with many events, and appends
 // to them: none are changed by what comes later.
 func TestEffectsAreKept(t *testing.T) {
-	p := cluster(1, 1, core.Options{BatchMax: 100})
-	p.Apply(start, core.UpdateNode{ID: "n000000", Capacity: resources.Amounts{1 << 40, 1 << 40, 1 << 40}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
-	var kept, then []core.Effects
-	keep := func(fx core.Effects) {
+	p := cluster(1, 1, api.Options{BatchMax: 100})
+	p.Apply(start, api.UpdateNode{ID: "n000000", Capacity: resources.Amounts{1 << 40, 1 << 40, 1 << 40}})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
+	var kept, then []api.Effects
+	keep := func(fx api.Effects) {
 		kept, then = append(kept, fx), append(then, slices.Clone(fx))
 	}
 	for round := range 40 {
@@ -37,14 +37,14 @@ func TestEffectsAreKept(t *testing.T) {
 		}
 		fx, _ := p.Schedule(start)
 		keep(fx)
-		keep(p.Apply(start, core.DrainNode{ID: "n000000"}))
+		keep(p.Apply(start, api.DrainNode{ID: "n000000"}))
 		if round%3 == 0 {
-			keep(p.Apply(start, core.ReleaseAllocation{Application: "a"}))
+			keep(p.Apply(start, api.ReleaseAllocation{Application: "a"}))
 		}
-		keep(p.Apply(start, core.UndrainNode{ID: "n000000"}))
+		keep(p.Apply(start, api.UndrainNode{ID: "n000000"}))
 	}
 	for _, fx := range kept {
-		_ = append(fx, core.AskAdded{}) // by a reader that puts together what it reads
+		_ = append(fx, api.AskAdded{}) // by a reader that puts together what it reads
 	}
 	for i := range kept {
 		assert.Assert(t, slices.Equal(kept[i], then[i]), "effects of step %d", i)
@@ -55,9 +55,9 @@ func TestEffectsAreKept(t *testing.T) {
 // allocation, its end, its group, and two of its class in the queue. The entry of the node with
 // new room is used again.
 func TestGarbageOfAnAsk(t *testing.T) {
-	p := cluster(1, 1, core.Options{})
-	for _, app := range []core.ApplicationID{"a", "b"} {
-		p.Apply(start, core.AddApplication{ID: app, Queue: "root.q0000"})
+	p := cluster(1, 1, api.Options{})
+	for _, app := range []api.ApplicationID{"a", "b"} {
+		p.Apply(start, api.AddApplication{ID: app, Queue: "root.q0000"})
 		p.Apply(start, ask(app, "first-"+string(app), 1, 1, 1))
 	}
 	p.Apply(start, ask("a", "too large", 100_000, 1, 1)) // and so applications stay as they are
@@ -67,7 +67,7 @@ func TestGarbageOfAnAsk(t *testing.T) {
 	got := testing.AllocsPerRun(1000, func() {
 		p.Apply(start, pod)
 		p.Schedule(start)
-		p.Apply(start, core.ReleaseAllocation{Application: "a", Key: "pod"})
+		p.Apply(start, api.ReleaseAllocation{Application: "a", Key: "pod"})
 	})
 	assert.Equal(t, got, 6.0)
 }
@@ -75,10 +75,10 @@ func TestGarbageOfAnAsk(t *testing.T) {
 // TestAForeignPodMakesItsRequestOnly counts the garbage of a pod of another scheduler that
 // comes and ends: what is known of it.
 func TestAForeignPodMakesItsRequestOnly(t *testing.T) {
-	p := cluster(1, 1, core.Options{})
-	pod := &core.Allocation{Key: "pod", Node: "n000000", Amounts: resources.Amounts{1, 1, 1}, Origin: core.Foreign}
-	var come core.Command = core.AddAllocation{Allocation: pod}
-	var end core.Command = core.ReleaseAllocation{Key: "pod"}
+	p := cluster(1, 1, api.Options{})
+	pod := &api.Allocation{Key: "pod", Node: "n000000", Amounts: resources.Amounts{1, 1, 1}, Origin: api.Foreign}
+	var come api.Command = api.AddAllocation{Allocation: pod}
+	var end api.Command = api.ReleaseAllocation{Key: "pod"}
 	got := testing.AllocsPerRun(1000, func() {
 		p.Apply(start, come)
 		p.Schedule(start)

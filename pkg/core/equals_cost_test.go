@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -135,10 +136,10 @@ func TestAsksThatRunAloneOnANode(t *testing.T) {
 		m.nodes = append(m.nodes, mixNode{pods: []mixPod{{size: 1}, {size: 4}}})
 	}
 	questions, beside := 0, 0
-	options := core.Options{Kinds: testKinds(), ReserveDelay: -1}
-	options.Feasible = func(core.AllocationKey, core.NodeID, bool) error { return nil }
-	options.Constraints = func(core.AllocationKey) string { return "alone" }
-	options.Simulate = func(ask core.AllocationKey, node core.NodeID, added, removed []core.AllocationKey) error {
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1}
+	options.Feasible = func(api.AllocationKey, api.NodeID, bool) error { return nil }
+	options.Constraints = func(api.AllocationKey) string { return "alone" }
+	options.Simulate = func(ask api.AllocationKey, node api.NodeID, added, removed []api.AllocationKey) error {
 		if questions++; len(added) > 0 {
 			beside++
 			return errors.New("one is there")
@@ -159,8 +160,8 @@ func TestAsksThatRunAloneOnANode(t *testing.T) {
 }
 
 func (m *mix) addAsk(p *core.Partition, i int64) {
-	p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-		Key: core.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: start,
+	p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+		Key: api.AllocationKey(fmt.Sprintf("high-%05d", i)), Application: "high", Created: start,
 		Amounts: resources.Amounts{m.sizeOf(i)}, Priority: 5,
 	}})
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -60,35 +60,35 @@ type outcomeOfMix struct {
 
 // build has the pods run, in queue low.
 func (m *mix) build() *core.Partition {
-	return m.buildWith(core.Options{Kinds: testKinds(), ReserveDelay: -1})
+	return m.buildWith(api.Options{Kinds: testKinds(), ReserveDelay: -1})
 }
 
-func (m *mix) buildWith(options core.Options) *core.Partition {
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}
-	config := core.Config{Name: "default"}
+func (m *mix) buildWith(options api.Options) *core.Partition {
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "low"}, {Name: "high"}}}
+	config := api.Config{Name: "default"}
 	if m.lowGuaranteed > 0 {
 		root.Queues[0].Guaranteed = resources.Amounts{m.lowGuaranteed}
 	}
 	if m.byGuarantee {
 		root.Queues[1].Guaranteed = resources.Amounts{m.units()}
-		config.Preemption.Priority = core.PriorityOff
+		config.Preemption.Priority = api.PriorityOff
 	}
 	config.Root = root
 	p := core.NewPartition(options, config)
-	p.Apply(start, core.AddApplication{ID: "low", Queue: "root.low"})
-	p.Apply(start, core.AddApplication{ID: "high", Queue: "root.high"})
+	p.Apply(start, api.AddApplication{ID: "low", Queue: "root.low"})
+	p.Apply(start, api.AddApplication{ID: "high", Queue: "root.high"})
 	pods := 0
 	for i, n := range m.nodes {
 		capacity := n.free
 		for _, pod := range n.pods {
 			capacity += pod.size
 		}
-		id := core.NodeID(fmt.Sprintf("n%05d", i))
-		p.Apply(start, core.AddNode{ID: id, Capacity: resources.Amounts{capacity}})
+		id := api.NodeID(fmt.Sprintf("n%05d", i))
+		p.Apply(start, api.AddNode{ID: id, Capacity: resources.Amounts{capacity}})
 		for _, pod := range n.pods {
 			pods++
-			p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprintf("low-%06d", pods*7919%1000003)), Application: "low", Created: start,
+			p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprintf("low-%06d", pods*7919%1000003)), Application: "low", Created: start,
 				Node: id, Amounts: resources.Amounts{pod.size}, Priority: pod.priority,
 			}})
 		}
@@ -117,7 +117,7 @@ func (m *mix) units() (sum int64) {
 func (m *mix) play(tb testing.TB, together bool) (o outcomeOfMix) {
 	tb.Helper()
 	p := m.build()
-	var evicted []*core.EvictionRequested
+	var evicted []*api.EvictionRequested
 	for i := range m.asks {
 		m.addAsk(p, i)
 		if !together {
@@ -137,7 +137,7 @@ func (m *mix) play(tb testing.TB, together bool) (o outcomeOfMix) {
 		o.victims++
 		o.units += e.Amounts[0]
 		o.highest = append(o.highest, e.Priority)
-		p.Apply(start, core.ReleaseAllocation{
+		p.Apply(start, api.ReleaseAllocation{
 			Application: e.Application, Key: e.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 		})
 	}

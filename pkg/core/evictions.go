@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -11,7 +12,7 @@ import (
 // ended yet.
 type evictions struct {
 	*backlog
-	counts  *Preempted
+	counts  *api.Preempted
 	batched uint64 // the last batch that requested any
 }
 
@@ -20,7 +21,7 @@ type evictions struct {
 func (e *evictions) request(victim, r *request, v eviction, message string) {
 	e.setEviction(victim, &v)
 	e.counts.Victims[v.trigger][v.class]++
-	told := &EvictionRequested{Allocation: victim.Allocation, For: v.ask, Trigger: v.trigger, Class: v.class, Message: message}
+	told := &api.EvictionRequested{Allocation: victim.Allocation, For: v.ask, Trigger: v.trigger, Class: v.class, Message: message}
 	if r != nil {
 		told.Ask, told.Room = r.Allocation, r.Required
 		if held := r.nominated(); held != nil {
@@ -34,7 +35,7 @@ func (e *evictions) request(victim, r *request, v eviction, message string) {
 
 // requestFor has a victim of a plan for an ask ended.
 func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.Decision) {
-	victim := e.requests[AllocationKey(v.Key)]
+	victim := e.requests[api.AllocationKey(v.Key)]
 	message := "preempted on node " + string(victim.Node) + " to make room for " + string(r.Key) + " of application " + string(r.Application)
 	switch plan.Trigger {
 	case preemptor.Priority:
@@ -53,7 +54,7 @@ func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.
 // What takes long to end is not counted on before its end is near: until then other room, or
 // victims, are better than to wait for it.
 func (e *evictions) report(r *request, tags map[string]string) {
-	since, terminates := terminatingSince(tags, e.now)
+	since, terminates := api.TerminatingSince(tags, e.now)
 	switch {
 	case !terminates || r.node == nil:
 	case r.eviction == nil:
@@ -68,7 +69,7 @@ func (e *evictions) report(r *request, tags map[string]string) {
 // countedFrom is when the end of an allocation that ends by itself since a time is near enough
 // for its room to be counted on; zero if it always is.
 func (e *evictions) countedFrom(r *request, since time.Time) time.Time {
-	grace, known := r.grace()
+	grace, known := r.Grace()
 	if !known || e.options.EndingMax < 0 {
 		return time.Time{}
 	}
@@ -148,7 +149,7 @@ const graceMargin = time.Minute
 // the allocation has a longer grace period.
 func (e *evictions) overdueAt(victim *request) time.Time {
 	timeout := e.preemption.VictimTimeout
-	if grace, known := victim.grace(); known {
+	if grace, known := victim.Grace(); known {
 		timeout = max(timeout, grace+graceMargin)
 	}
 	return victim.eviction.since.Add(timeout)
@@ -173,7 +174,7 @@ func (e *evictions) expire(victim *request) {
 	e.setEviction(victim, &late)
 	if !late.reported {
 		e.counts.Overdue[late.trigger][late.class]++
-		e.tell(&EvictionOverdue{victim.Allocation})
+		e.tell(&api.EvictionOverdue{Allocation: victim.Allocation})
 	}
 	e.changes.node(victim.node, nodeRetry)
 	e.block(victim, e.now.Add(late.guard.next(e.preemption.VictimTimeout)))
@@ -207,7 +208,7 @@ func (e *evictions) chargeFor(r *request) {
 		if !only {
 			text = "is overdue on node " + string(r.Node) + ", which is ready again: its queue is charged for it"
 		}
-		e.tell(&ApplicationReport{r.Application, r.Key, "the end of " + string(r.Key) + " " + text})
+		e.tell(&api.ApplicationReport{ID: r.Application, Key: r.Key, Message: "the end of " + string(r.Key) + " " + text})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,21 +19,21 @@ func Example() {
 		return a
 	}
 	now := time.Unix(0, 0)
-	p := core.NewPartition(core.Options{Kinds: kinds}, core.Config{
+	p := core.NewPartition(api.Options{Kinds: kinds}, api.Config{
 		Name: "default",
-		Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "team"}}},
+		Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "team"}}},
 	})
-	p.Apply(now, core.AddNode{ID: "node-1", Capacity: amounts(4000)})
-	p.Apply(now, core.AddApplication{ID: "app", Queue: "root.team"})
-	for _, key := range []core.AllocationKey{"pod-1", "pod-2", "pod-3"} {
-		p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+	p.Apply(now, api.AddNode{ID: "node-1", Capacity: amounts(4000)})
+	p.Apply(now, api.AddApplication{ID: "app", Queue: "root.team"})
+	for _, key := range []api.AllocationKey{"pod-1", "pod-2", "pod-3"} {
+		p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
 			Key: key, Application: "app", Amounts: amounts(1500), Created: now,
 		}})
 	}
 
 	effects, _ := p.Schedule(now)
 	for _, e := range effects {
-		if placed, ok := e.(core.Placed); ok {
+		if placed, ok := e.(api.Placed); ok {
 			fmt.Println(placed.Key, "runs on", placed.Node)
 		}
 	}
@@ -51,23 +52,23 @@ func Example() {
 func ExampleOptions_feasible() {
 	kinds := new(resources.Kinds)
 	one, _ := kinds.Amounts(map[string]int64{"vcore": 1000})
-	p := core.NewPartition(core.Options{
+	p := core.NewPartition(api.Options{
 		Kinds: kinds,
-		Feasible: func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+		Feasible: func(_ api.AllocationKey, node api.NodeID, _ bool) error {
 			if node == "node-1" {
 				return errors.New("node has a taint")
 			}
 			return nil
 		},
-	}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "team"}}}})
+	}, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "team"}}}})
 	now := time.Unix(0, 0)
-	p.Apply(now, core.AddNode{ID: "node-1", Capacity: one})
-	p.Apply(now, core.AddNode{ID: "node-2", Capacity: one})
-	p.Apply(now, core.AddApplication{ID: "app", Queue: "root.team"})
-	p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{Key: "pod", Application: "app", Amounts: one, Created: now}})
+	p.Apply(now, api.AddNode{ID: "node-1", Capacity: one})
+	p.Apply(now, api.AddNode{ID: "node-2", Capacity: one})
+	p.Apply(now, api.AddApplication{ID: "app", Queue: "root.team"})
+	p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{Key: "pod", Application: "app", Amounts: one, Created: now}})
 	effects, _ := p.Schedule(now)
 	for _, e := range effects {
-		if placed, ok := e.(core.Placed); ok {
+		if placed, ok := e.(api.Placed); ok {
 			fmt.Println(placed.Key, "runs on", placed.Node)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -49,7 +50,7 @@ func (p *Partition) VerifyAttempts() error {
 			return err
 		}
 	}
-	if !p.costs.flat || p.predicates.any() || p.preemption.Disabled || p.preemption.Priority == PriorityOff {
+	if !p.costs.flat || p.predicates.any() || p.preemption.Disabled || p.preemption.Priority == api.PriorityOff {
 		return nil
 	}
 	for _, c := range p.classes.known {
@@ -129,10 +130,10 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 }
 
 // KeyOrder sorts keys as lists of requests are.
-func KeyOrder(keys []AllocationKey) (sorted []AllocationKey) {
+func KeyOrder(keys []api.AllocationKey) (sorted []api.AllocationKey) {
 	list := make([]*request, len(keys))
 	for i, key := range keys {
-		list[i] = &request{Allocation: &Allocation{Key: key}}
+		list[i] = &request{Allocation: &api.Allocation{Key: key}}
 	}
 	for _, r := range byKey(list) {
 		sorted = append(sorted, r.Key)
@@ -192,7 +193,7 @@ const LooksMax = looksMax
 
 // RefusedInOrder are classes of asks in the order in which freed room is offered to them. An empty
 // key is a class without an ask that may be tried.
-func (p *Partition) RefusedInOrder(keys ...AllocationKey) []AllocationKey {
-	slices.SortFunc(keys, func(a, b AllocationKey) int { return compareFirst(p.requests[a], p.requests[b]) })
+func (p *Partition) RefusedInOrder(keys ...api.AllocationKey) []api.AllocationKey {
+	slices.SortFunc(keys, func(a, b api.AllocationKey) int { return compareFirst(p.requests[a], p.requests[b]) })
 	return keys
 }

@@ -1,6 +1,10 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
 
 // outcome is what became of an ask that was tried.
 type outcome uint8
@@ -22,7 +26,7 @@ type nodeSearch struct {
 	*Partition
 	ask        *request
 	chunk      []*node // to be asked about at once
-	ids        []NodeID
+	ids        []api.NodeID
 	one        [1]error
 	most       int // of a chunk
 	asked      bool
@@ -140,14 +144,14 @@ func (s *nodeSearch) answers(nodes []*node) []error {
 }
 
 // question is how urgent the next question about asks of the class is.
-func (c *class) question() Question {
+func (c *class) question() api.Question {
 	switch r := c.refused; {
 	case r == nil:
-		return FirstQuestion
+		return api.FirstQuestion
 	case r.repeated:
-		return RepeatedQuestion
+		return api.RepeatedQuestion
 	default:
-		return FurtherQuestion
+		return api.FurtherQuestion
 	}
 }
 

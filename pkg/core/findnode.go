@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -36,7 +37,7 @@ func (l *candidateNodes) add(next *candidateNode) {
 
 // tryBy looks for the node where room for an ask costs least, and has it made. The
 // outcome is placed if room is on its way; otherwise the attempt tells why not.
-func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttempt, outcome) {
+func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (api.PreemptionAttempt, outcome) {
 	key := a.costs.keyOf(r, trigger)
 	quota := r.quotaToFree()
 	if !a.hasVictims(&key) {
@@ -51,7 +52,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	if !c.alike {
 		best, result := a.planBeside(c, r)
 		if result != waits {
-			return PreemptionAttempt{}, result
+			return api.PreemptionAttempt{}, result
 		}
 		found.best = best
 	}
@@ -60,7 +61,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	case len(quota) > 0 && !a.under.canFree(func() bool { return a.canFree(c, quota) }):
 	default:
 		if result := a.planAll(c, r, quota, &found); result != waits {
-			return PreemptionAttempt{}, result
+			return api.PreemptionAttempt{}, result
 		}
 	}
 	if found.best != nil && len(quota) == 0 && trigger == preemptor.Priority && a.fitsKept(r) {
@@ -68,7 +69,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (PreemptionAttem
 	}
 	attempt := a.describe(c, found)
 	if changed {
-		attempt.addTo(r.group.leaf.last)
+		addCounts(&attempt, r.group.leaf.last)
 	}
 	if found.best == nil {
 		a.addNearMiss(&attempt, c, r, quota)
@@ -263,8 +264,8 @@ func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
 
 // withoutVictims is an attempt for which there are no victims anywhere: how many
 // nodes could hold the ask, and where it lacks the least as things are.
-func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed) PreemptionAttempt {
-	attempt := PreemptionAttempt{At: a.now, Trigger: key.trigger, Nodes: a.nodes.Len()}
+func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed) api.PreemptionAttempt {
+	attempt := api.PreemptionAttempt{At: a.now, Trigger: key.trigger, Nodes: a.nodes.Len()}
 	var best *node
 	var least resources.Share
 	for n := range a.allNodes {
@@ -329,7 +330,7 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
 // canFree reports whether enough quota could be freed by victims on any node.
 func (a *attempts) canFree(c *nodeCosts, quota quotaNeed) bool {
 	most := quota.most()
-	if most.Above(planMax) {
+	if most.Above(api.PlanMax) {
 		return false
 	}
 	on := preemptor.Node{Kinds: a.kinds}

@@ -1,9 +1,11 @@
 package core
 
+import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+
 // addForeign books what another scheduler placed, on its node only. The same key
 // again means other amounts, another node, priority or tags: the last message
 // counts. Whether it is static was decided when it was first seen. It returns the request.
-func (l *ledger) addForeign(a *Allocation, known *request) *request {
+func (l *ledger) addForeign(a *api.Allocation, known *request) *request {
 	if known != nil {
 		if known.Node == a.Node && known.Amounts.Equal(a.Amounts) {
 			l.retag(known, a)
@@ -26,7 +28,7 @@ func (l *ledger) addForeign(a *Allocation, known *request) *request {
 }
 
 // retag takes new tags and priority for a foreign allocation that stays where it is.
-func (l *ledger) retag(r *request, a *Allocation) {
+func (l *ledger) retag(r *request, a *api.Allocation) {
 	updated := *r.Allocation
 	updated.Tags, updated.Priority = a.Tags, a.Priority
 	r.Allocation = &updated
@@ -57,7 +59,7 @@ func (l *ledger) bookForeign(r *request, n *node) {
 	n.allowExcess()
 	l.occupied.Add(r.Amounts)
 	l.changes.node(n, nodeFreed|nodeRetry)
-	l.tell(ForeignAdded{r.Allocation})
+	l.tell(api.ForeignAdded{Allocation: r.Allocation})
 }
 
 // unbookForeign takes a foreign allocation off its node, or off the list of those
@@ -75,7 +77,7 @@ func (l *ledger) unbookForeign(r *request) {
 	l.discharge(r)
 	l.occupied.Sub(r.Amounts)
 	l.changes.node(n, nodeFreed|nodeRetry)
-	l.tell(ForeignRemoved{r.Allocation})
+	l.tell(api.ForeignRemoved{Allocation: r.Allocation})
 }
 
 // unplaceForeign keeps the foreign allocations of a node that is removed, in case it
@@ -85,7 +87,7 @@ func (l *ledger) unplaceForeign(n *node) {
 		l.discharge(r)
 		l.occupied.Sub(r.Amounts)
 		l.unplace(r)
-		l.tell(ForeignRemoved{r.Allocation})
+		l.tell(api.ForeignRemoved{Allocation: r.Allocation})
 	}
 }
 

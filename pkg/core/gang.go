@@ -1,28 +1,15 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
-
-// GangStyle says what becomes of an application whose placeholders were not replaced in
-// time.
-type GangStyle uint8
-
-// The styles: it goes on without the placeholders; or it fails.
-const (
-	Soft GangStyle = iota
-	Hard
-)
-
-func (s GangStyle) String() string { return [...]string{"Soft", "Hard"}[s] }
-
-// DefaultGangTimeout is how long placeholders wait where an application does not say.
-const DefaultGangTimeout = 15 * time.Minute
 
 // A gang is what an application has in task groups: placeholders, which hold room, and the
 // asks that take their places.
@@ -31,7 +18,7 @@ const DefaultGangTimeout = 15 * time.Minute
 //	pending = the sum of the placeholders that wait
 type gang struct {
 	total   resources.Amounts // of all placeholders, as the application said
-	style   GangStyle
+	style   api.GangStyle
 	timeout time.Duration // of what was left of it when the application came
 	whole   bool          // it starts only when all placeholders can be placed, see group
 	started bool          // any placeholder was placed
@@ -132,7 +119,7 @@ func (m members) enroll(r *request) {
 		return
 	}
 	if app.gang == nil {
-		app.gang = &gang{timeout: DefaultGangTimeout}
+		app.gang = &gang{timeout: api.DefaultGangTimeout}
 	}
 	at, found := slices.BinarySearchFunc(app.gang.groups, r.TaskGroup, compareGroup)
 	if !found {
@@ -148,16 +135,16 @@ func (m members) enroll(r *request) {
 }
 
 // beginGang notes what an application says of its gang.
-func (a *application) beginGang(c AddApplication) {
+func (a *application) beginGang(c api.AddApplication) {
 	whole := a.queue.properties.GangWhole
-	if tag := c.Tags[TagGangStart]; tag != "" {
-		whole = tag == GangWhole
+	if tag := c.Tags[api.TagGangStart]; tag != "" {
+		whole = tag == api.GangWhole
 	}
 	if !whole && c.Placeholders.IsZero() && c.GangTimeout == 0 {
 		return
 	}
 	a.gang = &gang{total: c.Placeholders, style: c.Style, timeout: c.GangTimeout, whole: whole}
-	setDefault(&a.gang.timeout, DefaultGangTimeout)
+	a.gang.timeout = cmp.Or(a.gang.timeout, api.DefaultGangTimeout)
 	if a.dated { // the time before a restart counts, that in which it waited for room here does not
 		a.gang.timeout = max(a.gang.timeout-max(a.since.Sub(a.submitted), 0), time.Millisecond)
 	}
@@ -229,7 +216,7 @@ func (m members) join(r *request) {
 		g.asks++
 		r.application.gang.pending.Add(r.Amounts)
 	case g.left() > g.held.len() && (r.wait == nil || !r.wait.delayed):
-		m.holdBack(r, AwaitsPlaceholder, g.name)
+		m.holdBack(r, api.AwaitsPlaceholder, g.name)
 		g.held.add(r)
 	default:
 		g.others.add(r)
@@ -238,7 +225,7 @@ func (m members) join(r *request) {
 }
 
 // holdBack notes that an ask stands in no order because of its gang.
-func (m members) holdBack(r *request, why Reason, detail string) {
+func (m members) holdBack(r *request, why api.Reason, detail string) {
 	w := r.waiting()
 	w.held, w.reason, w.detail = true, why, detail
 }
@@ -276,7 +263,7 @@ func (m members) pair(r, placeholder *request) (told bool) {
 	r.waiting().pair, placeholder.waiting().pair = with, with
 	m.offer(placeholder, true)
 	r.taskGroup().held.remove(r)
-	m.holdBack(r, AwaitsReplacement, string(placeholder.Key))
+	m.holdBack(r, api.AwaitsReplacement, string(placeholder.Key))
 	m.touch(placeholder.node, 0)
 	m.changes.application(r.application, 0)
 	return told

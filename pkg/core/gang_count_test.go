@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -26,10 +27,10 @@ type countedGang struct {
 }
 
 // newCountedGang has so many placeholders run on each of some nodes.
-func newCountedGang(t *testing.T, nodes, on int, refuses func(core.AllocationKey, core.NodeID) bool) *countedGang {
+func newCountedGang(t *testing.T, nodes, on int, refuses func(api.AllocationKey, api.NodeID) bool) *countedGang {
 	t.Helper()
 	var g *countedGang
-	g = newCountedGangWith(t, nodes, on, core.Options{Kinds: testKinds(), ReserveDelay: -1, Feasible: func(key core.AllocationKey, n core.NodeID, _ bool) error {
+	g = newCountedGangWith(t, nodes, on, api.Options{Kinds: testKinds(), ReserveDelay: -1, Feasible: func(key api.AllocationKey, n api.NodeID, _ bool) error {
 		g.asked++
 		if refuses(key, n) {
 			return errElsewhere
@@ -39,14 +40,14 @@ func newCountedGang(t *testing.T, nodes, on int, refuses func(core.AllocationKey
 	return g
 }
 
-func newCountedGangWith(t *testing.T, nodes, on int, options core.Options) *countedGang {
+func newCountedGangWith(t *testing.T, nodes, on int, options api.Options) *countedGang {
 	t.Helper()
 	g := &countedGang{now: start}
-	g.p = core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
-	g.p.Apply(g.now, core.AddApplication{ID: "a", Queue: "root.q"})
+	g.p = core.NewPartition(options, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}}})
+	g.p.Apply(g.now, api.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
-		id := core.NodeID(fmt.Sprintf("n%05d", i))
-		g.p.Apply(g.now, core.AddNode{ID: id, Capacity: resources.Amounts{int64(on)}})
+		id := api.NodeID(fmt.Sprintf("n%05d", i))
+		g.p.Apply(g.now, api.AddNode{ID: id, Capacity: resources.Amounts{int64(on)}})
 		for j := range on {
 			ph := ask("a", fmt.Sprintf("ph-%05d-%05d", i, j), 1)
 			ph.Allocation.Placeholder, ph.Allocation.TaskGroup, ph.Allocation.Node = true, "workers", id
@@ -72,7 +73,7 @@ func (g *countedGang) run(t *testing.T, most time.Duration) string {
 		fx, more := g.p.Schedule(g.now)
 		g.most, g.all = max(g.most, g.asked), g.all+g.asked
 		for _, e := range fx {
-			if release, ok := e.(*core.ReleaseRequested); ok && release.Cause == core.CauseReplaced {
+			if release, ok := e.(*api.ReleaseRequested); ok && release.Cause == api.CauseReplaced {
 				return release.Message
 			}
 		}
@@ -90,8 +91,8 @@ func (g *countedGang) run(t *testing.T, most time.Duration) string {
 // one batch, ten times over. It takes the place of the placeholder on the last one.
 func TestMembersThatAreRefusedOnManyNodes(t *testing.T) {
 	const nodes = 10 * core.LooksMax
-	last := core.NodeID(fmt.Sprintf("n%05d", nodes-1))
-	g := newCountedGang(t, nodes, 1, func(_ core.AllocationKey, n core.NodeID) bool { return n != last })
+	last := api.NodeID(fmt.Sprintf("n%05d", nodes-1))
+	g := newCountedGang(t, nodes, 1, func(_ api.AllocationKey, n api.NodeID) bool { return n != last })
 	g.member("real")
 	assert.Equal(t, g.run(t, time.Minute), "real takes its place")
 	assert.Equal(t, g.all, nodes)
@@ -104,7 +105,7 @@ func TestMembersThatAreRefusedOnManyNodes(t *testing.T) {
 // at in one batch, ten times over. The last one takes its place, whatever comes meanwhile.
 func TestManyMembersThatAreRefused(t *testing.T) {
 	const members = 10 * core.LooksMax
-	g := newCountedGang(t, 1, members+1, func(key core.AllocationKey, _ core.NodeID) bool { return key != "last" })
+	g := newCountedGang(t, 1, members+1, func(key api.AllocationKey, _ api.NodeID) bool { return key != "last" })
 	for i := range members {
 		g.member(fmt.Sprint("real-", i))
 	}
@@ -118,8 +119,8 @@ func TestManyMembersThatAreRefused(t *testing.T) {
 // TestManyMembersWithoutAnOpenNode has members wait for placeholders on drained nodes. A node is
 // looked at once for a class, however many placeholders are there, and nothing is asked.
 func TestManyMembersWithoutAnOpenNode(t *testing.T) {
-	g := newCountedGang(t, 2, 10*core.LooksMax, func(core.AllocationKey, core.NodeID) bool { return false })
-	g.p.Apply(g.now, core.DrainNode{ID: "n00000"})
+	g := newCountedGang(t, 2, 10*core.LooksMax, func(api.AllocationKey, api.NodeID) bool { return false })
+	g.p.Apply(g.now, api.DrainNode{ID: "n00000"})
 	g.member("real")
 	assert.Equal(t, g.run(t, 0), "real takes its place")
 	assert.Equal(t, g.all, 1)
@@ -131,33 +132,33 @@ func TestManyMembersWithoutAnOpenNode(t *testing.T) {
 // the last of ten times as many nodes, where no placeholder runs, takes it. No node is asked about twice.
 func TestMembersAreAskedAboutAtThePace(t *testing.T) {
 	const nodes, atOnce = 1000, 100
-	kinds, asked, spare := map[core.Question]int{}, map[core.NodeID]int{}, core.NodeID("spare-9")
+	kinds, asked, spare := map[api.Question]int{}, map[api.NodeID]int{}, api.NodeID("spare-9")
 	var g *countedGang
-	g = newCountedGangWith(t, nodes, 1, core.Options{
+	g = newCountedGangWith(t, nodes, 1, api.Options{
 		Kinds: testKinds(), ReserveDelay: -1,
-		Feasible: func(_ core.AllocationKey, n core.NodeID, _ bool) error {
+		Feasible: func(_ api.AllocationKey, n api.NodeID, _ bool) error {
 			g.asked++
 			if asked[n]++; n != spare {
 				return errElsewhere
 			}
 			return nil
 		},
-		Pace: func(q core.Question) time.Duration {
-			if kinds[q]++; q != core.FirstQuestion && g.asked >= atOnce {
+		Pace: func(q api.Question) time.Duration {
+			if kinds[q]++; q != api.FirstQuestion && g.asked >= atOnce {
 				return 10 * time.Millisecond
 			}
 			return 0
 		},
 	})
 	for i := range 10 {
-		g.p.Apply(g.now, core.AddNode{ID: core.NodeID(fmt.Sprint("spare-", i)), Capacity: resources.Amounts{1}})
+		g.p.Apply(g.now, api.AddNode{ID: api.NodeID(fmt.Sprint("spare-", i)), Capacity: resources.Amounts{1}})
 	}
 	g.member("real")
 	assert.Equal(t, g.run(t, time.Minute), "real takes its place on node spare-9")
 	assert.Equal(t, g.most, atOnce)
 	assert.Equal(t, g.all, nodes+10)
-	assert.Equal(t, kinds[core.FirstQuestion], 1)
-	assert.Equal(t, kinds[core.RepeatedQuestion], 0)
+	assert.Equal(t, kinds[api.FirstQuestion], 1)
+	assert.Equal(t, kinds[api.RepeatedQuestion], 0)
 	for n, times := range asked {
 		assert.Equal(t, times, 1, n)
 	}
@@ -168,37 +169,37 @@ func TestMembersAreAskedAboutAtThePace(t *testing.T) {
 // TestMembersAreAskedAboutAgain has a member refused everywhere. It is asked about again on all nodes
 // after RetryMax, in questions that count as repeated ones, and not before.
 func TestMembersAreAskedAboutAgain(t *testing.T) {
-	kinds, refused := map[core.Question]int{}, true
-	g := newCountedGangWith(t, 3, 1, core.Options{
+	kinds, refused := map[api.Question]int{}, true
+	g := newCountedGangWith(t, 3, 1, api.Options{
 		Kinds: testKinds(), ReserveDelay: -1, RetryMax: 20 * time.Second,
-		Feasible: func(core.AllocationKey, core.NodeID, bool) error {
+		Feasible: func(api.AllocationKey, api.NodeID, bool) error {
 			if refused {
 				return errElsewhere
 			}
 			return nil
 		},
-		Pace: func(q core.Question) time.Duration { kinds[q]++; return 0 },
+		Pace: func(q api.Question) time.Duration { kinds[q]++; return 0 },
 	})
-	g.p.Apply(g.now, core.AddNode{ID: "spare", Capacity: resources.Amounts{1}})
+	g.p.Apply(g.now, api.AddNode{ID: "spare", Capacity: resources.Amounts{1}})
 	g.member("real")
 	g.run(t, 0)
-	assert.DeepEqual(t, kinds, map[core.Question]int{core.FirstQuestion: 1, core.FurtherQuestion: 3})
+	assert.DeepEqual(t, kinds, map[api.Question]int{api.FirstQuestion: 1, api.FurtherQuestion: 3})
 	assert.NilError(t, g.p.Verify())
 
 	// A node without room comes. The places of the placeholders are asked about soon, and what was said of the
 	// spare node holds.
 	g.now = start.Add(5 * time.Second)
-	g.p.Apply(g.now, core.AddNode{ID: "tiny", Capacity: resources.Amounts{0, 1}})
+	g.p.Apply(g.now, api.AddNode{ID: "tiny", Capacity: resources.Amounts{0, 1}})
 	g.run(t, 2*time.Second)
-	assert.Equal(t, kinds[core.RepeatedQuestion], 3)
+	assert.Equal(t, kinds[api.RepeatedQuestion], 3)
 	due, _ := g.p.Due()
 	assert.Equal(t, due.Sub(start), 20*time.Second)
 	g.now = due
 	g.run(t, 0)
-	assert.DeepEqual(t, kinds, map[core.Question]int{core.FirstQuestion: 1, core.FurtherQuestion: 3, core.RepeatedQuestion: 3 + 4})
+	assert.DeepEqual(t, kinds, map[api.Question]int{api.FirstQuestion: 1, api.FurtherQuestion: 3, api.RepeatedQuestion: 3 + 4})
 	refused = false
 	assert.Equal(t, g.run(t, 20*time.Second), "real takes its place")
-	assert.Equal(t, kinds[core.RepeatedQuestion], 3+4+1)
+	assert.Equal(t, kinds[api.RepeatedQuestion], 3+4+1)
 }
 
 // TestManyMembersOnOneNode has members take the places of placeholders of one node. Each time the resource
@@ -206,10 +207,10 @@ func TestMembersAreAskedAboutAgain(t *testing.T) {
 func TestManyMembersOnOneNode(t *testing.T) {
 	const members = 1000
 	told, most := 0, 0
-	g := newCountedGangWith(t, 1, members, core.Options{
+	g := newCountedGangWith(t, 1, members, api.Options{
 		Kinds: testKinds(), ReserveDelay: -1,
-		Feasible: func(core.AllocationKey, core.NodeID, bool) error { return nil },
-		Simulate: func(_ core.AllocationKey, _ core.NodeID, add, remove []core.AllocationKey) error {
+		Feasible: func(api.AllocationKey, api.NodeID, bool) error { return nil },
+		Simulate: func(_ api.AllocationKey, _ api.NodeID, add, remove []api.AllocationKey) error {
 			told++
 			most = max(most, len(remove))
 			assert.Equal(t, len(add), len(remove)-1)
@@ -218,7 +219,7 @@ func TestManyMembersOnOneNode(t *testing.T) {
 		},
 	})
 	for i := range 2 { // the last ones take their places in the list of the node, which is in no order then
-		g.p.Apply(g.now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("ph-00000-%05d", i))})
+		g.p.Apply(g.now, api.ReleaseAllocation{Application: "a", Key: api.AllocationKey(fmt.Sprintf("ph-00000-%05d", i))})
 	}
 	for i := range members - 2 {
 		g.member(fmt.Sprint("real-", i))

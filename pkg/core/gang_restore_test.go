@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,15 +20,15 @@ type gangScenario struct {
 	now time.Time
 }
 
-func (s *gangScenario) do(commands ...core.Command) (told []string) {
-	note := func(fx core.Effects) {
+func (s *gangScenario) do(commands ...api.Command) (told []string) {
+	note := func(fx api.Effects) {
 		for _, e := range fx {
 			switch e := e.(type) {
-			case core.Placed:
+			case api.Placed:
 				told = append(told, fmt.Sprintf("placed %s on %s", e.Key, e.Node))
-			case *core.ReleaseRequested:
+			case *api.ReleaseRequested:
 				told = append(told, fmt.Sprintf("release %s: %v", e.Key, e.Cause))
-			case *core.ApplicationChanged:
+			case *api.ApplicationChanged:
 				told = append(told, fmt.Sprintf("%s is %s", e.ID, e.State))
 			}
 		}
@@ -36,7 +37,7 @@ func (s *gangScenario) do(commands ...core.Command) (told []string) {
 		note(s.p.Apply(s.now, c))
 	}
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = s.p.Schedule(s.now)
 		note(fx)
 	}
@@ -44,41 +45,41 @@ func (s *gangScenario) do(commands ...core.Command) (told []string) {
 	return told
 }
 
-func (s *gangScenario) member(app core.ApplicationID, key core.AllocationKey, placeholder bool) core.Command {
-	return core.AddAllocation{Allocation: &core.Allocation{
+func (s *gangScenario) member(app api.ApplicationID, key api.AllocationKey, placeholder bool) api.Command {
+	return api.AddAllocation{Allocation: &api.Allocation{
 		Key: key, Application: app, Amounts: resources.Amounts{2}, TaskGroup: "workers", Placeholder: placeholder, Created: start,
 	}}
 }
 
 // gangSteps places, replaces elsewhere and here, times out hard and soft, and starts whole.
 func gangSteps(s *gangScenario) []func() []string {
-	replaced := func(app core.ApplicationID, key core.AllocationKey) core.Command {
-		return core.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType_PLACEHOLDER_REPLACED}
+	replaced := func(app api.ApplicationID, key api.AllocationKey) api.Command {
+		return api.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType_PLACEHOLDER_REPLACED}
 	}
-	application := func(id core.ApplicationID, style core.GangStyle, total int64, tags map[string]string) core.Command {
-		return core.AddApplication{ID: id, Queue: "root.a", Placeholders: resources.Amounts{total}, Style: style, GangTimeout: time.Minute, Tags: tags}
+	application := func(id api.ApplicationID, style api.GangStyle, total int64, tags map[string]string) api.Command {
+		return api.AddApplication{ID: id, Queue: "root.a", Placeholders: resources.Amounts{total}, Style: style, GangTimeout: time.Minute, Tags: tags}
 	}
-	node := func(id core.NodeID) core.Command { return core.AddNode{ID: id, Capacity: resources.Amounts{4}} }
+	node := func(id api.NodeID) api.Command { return api.AddNode{ID: id, Capacity: resources.Amounts{4}} }
 	return []func() []string{
 		func() []string {
-			return s.do(node("n1"), node("n2"), application("soft", core.Soft, 6, nil), s.member("soft", "s1", true), s.member("soft", "s2", true))
+			return s.do(node("n1"), node("n2"), application("soft", api.Soft, 6, nil), s.member("soft", "s1", true), s.member("soft", "s2", true))
 		},
 		func() []string {
-			return s.do(application("hard", core.Hard, 8, nil), s.member("hard", "h1", true), s.member("hard", "h2", true), s.member("hard", "h3", true))
+			return s.do(application("hard", api.Hard, 8, nil), s.member("hard", "h1", true), s.member("hard", "h2", true), s.member("hard", "h3", true))
 		},
 		func() []string {
-			return s.do(application("whole", core.Soft, 4, map[string]string{core.TagGangStart: core.GangWhole}), s.member("whole", "w1", true), s.member("whole", "w2", true))
+			return s.do(application("whole", api.Soft, 4, map[string]string{api.TagGangStart: api.GangWhole}), s.member("whole", "w1", true), s.member("whole", "w2", true))
 		},
 		func() []string { return s.do(s.member("soft", "real-1", false), s.member("soft", "real-2", false)) },
-		func() []string { return s.do(core.DrainNode{ID: "n1"}, node("n3")) },
+		func() []string { return s.do(api.DrainNode{ID: "n1"}, node("n3")) },
 		func() []string { return s.do(replaced("soft", "s1")) },
 		func() []string { s.now = start.Add(30 * time.Second); return s.do(s.member("soft", "s3", true)) },
 		func() []string { return s.do(replaced("soft", "s2")) },
 		func() []string { s.now = start.Add(time.Minute + time.Second); return s.do() },
-		func() []string { return s.do(core.UndrainNode{ID: "n1"}) },
+		func() []string { return s.do(api.UndrainNode{ID: "n1"}) },
 		func() []string {
-			told := s.do(core.ReleaseAllocation{Application: "hard", Key: "h1", Termination: si.TerminationType_TIMEOUT},
-				core.ReleaseAllocation{Application: "hard", Key: "h2", Termination: si.TerminationType_TIMEOUT})
+			told := s.do(api.ReleaseAllocation{Application: "hard", Key: "h1", Termination: si.TerminationType_TIMEOUT},
+				api.ReleaseAllocation{Application: "hard", Key: "h2", Termination: si.TerminationType_TIMEOUT})
 			s.now = start.Add(70 * time.Second) // what waits is tried again by now
 			return append(told, s.do()...)
 		},
@@ -90,7 +91,7 @@ func gangSteps(s *gangScenario) []func() []string {
 // replaces and times out from there as the original does.
 func TestRestoredGangsGoOn(t *testing.T) {
 	fresh := func() *gangScenario {
-		return &gangScenario{p: core.NewPartition(core.Options{Kinds: testKinds()}, leaves("a")), now: start}
+		return &gangScenario{p: core.NewPartition(api.Options{Kinds: testKinds()}, leaves("a")), now: start}
 	}
 	original := fresh()
 	var want [][]string
@@ -102,7 +103,7 @@ func TestRestoredGangsGoOn(t *testing.T) {
 		s := fresh()
 		for i, step := range gangSteps(s) {
 			if i == from {
-				s.p = core.Restore(core.Options{Kinds: testKinds()}, s.now, s.p.View())
+				s.p = core.Restore(api.Options{Kinds: testKinds()}, s.now, s.p.View())
 				assert.NilError(t, s.p.Verify())
 			}
 			assert.DeepEqual(t, step(), want[i])
@@ -112,8 +113,8 @@ func TestRestoredGangsGoOn(t *testing.T) {
 	}
 }
 
-func gangViews(p *core.Partition) map[core.ApplicationID]*core.GangView {
-	views := map[core.ApplicationID]*core.GangView{}
+func gangViews(p *core.Partition) map[api.ApplicationID]*api.GangView {
+	views := map[api.ApplicationID]*api.GangView{}
 	for _, app := range p.View().Applications {
 		views[app.ID] = app.Gang
 	}

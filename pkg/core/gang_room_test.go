@@ -9,7 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,12 +23,12 @@ func (g *wholeGangs) small(number *int) int {
 		}
 		if running = len(app.Allocations); running > 0 {
 			ends := app.Allocations[g.IntN(running)]
-			g.p.Apply(g.now, core.ReleaseAllocation{Application: "small", Key: ends.Key, Termination: si.TerminationType_STOPPED_BY_RM})
+			g.p.Apply(g.now, api.ReleaseAllocation{Application: "small", Key: ends.Key, Termination: si.TerminationType_STOPPED_BY_RM})
 		}
 		for range 100 - len(app.Asks) {
 			*number++
-			g.p.Apply(g.now, core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprint("small-", *number)), Application: "small", Amounts: resources.Amounts{1}, Created: g.now,
+			g.p.Apply(g.now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint("small-", *number)), Application: "small", Amounts: resources.Amounts{1}, Created: g.now,
 			}})
 		}
 	}
@@ -36,7 +36,7 @@ func (g *wholeGangs) small(number *int) int {
 }
 
 // keptFor is the application for which nodes are kept; empty if there is none. There is one at most.
-func (g *wholeGangs) keptFor(t *testing.T) (kept core.ApplicationID) {
+func (g *wholeGangs) keptFor(t *testing.T) (kept api.ApplicationID) {
 	t.Helper()
 	for _, node := range g.p.View().Nodes {
 		for _, held := range node.Reservations {
@@ -59,14 +59,14 @@ func TestWholeGangsStartBesideSmallAsks(t *testing.T) {
 	longest, keeps := time.Duration(0), 0
 	for seed := range uint64(40) {
 		g := newWholeGangs(rand.New(rand.NewPCG(seed, 92)))
-		g.p.Apply(g.now, core.AddApplication{ID: "small", Queue: "root.a"})
+		g.p.Apply(g.now, api.AddApplication{ID: "small", Queue: "root.a"})
 		number := 0
 		for range 20 {
 			g.small(&number)
 			g.settle(t)
 		}
 		for i := range 3 {
-			g.come(core.ApplicationID(fmt.Sprint("app", i)))
+			g.come(api.ApplicationID(fmt.Sprint("app", i)))
 		}
 		for came := g.now; len(g.size) > 0; g.now = g.now.Add(time.Second) {
 			longest = max(longest, g.now.Sub(came))
@@ -77,7 +77,7 @@ func TestWholeGangsStartBesideSmallAsks(t *testing.T) {
 				keeps++
 			}
 			for _, id := range g.check(t) {
-				g.p.Apply(g.now, core.RemoveApplication{ID: id})
+				g.p.Apply(g.now, api.RemoveApplication{ID: id})
 				delete(g.size, id)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -15,15 +16,15 @@ import (
 // once when one node has room for all of them.
 func TestLargeGangOnOneNode(t *testing.T) {
 	const size = 10 * 1024
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
-		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: true}}},
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{Name: "default", Root: api.QueueConfig{
+		Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q", Properties: api.QueueProperties{GangWhole: true}}},
 	}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
-	p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{size}})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: resources.Amounts{size}})
 	runs := ask("a", "runs", size)
 	runs.Allocation.Node = "n"
 	p.Apply(start, runs)
-	p.Apply(start, core.AddApplication{ID: "gang", Queue: "root.q", Placeholders: resources.Amounts{size}})
+	p.Apply(start, api.AddApplication{ID: "gang", Queue: "root.q", Placeholders: resources.Amounts{size}})
 	for i := range size {
 		member := ask("gang", fmt.Sprintf("member-%05d", i), 1)
 		member.Allocation.Placeholder, member.Allocation.TaskGroup = true, "workers"
@@ -31,7 +32,7 @@ func TestLargeGangOnOneNode(t *testing.T) {
 	}
 	schedule := func(now time.Time) (count int) {
 		for more := true; more; {
-			var fx core.Effects
+			var fx api.Effects
 			fx, more = p.Schedule(now)
 			count += placements(fx)
 		}
@@ -39,7 +40,7 @@ func TestLargeGangOnOneNode(t *testing.T) {
 	}
 	assert.Equal(t, schedule(start), 0)
 	now := start.Add(2 * time.Second)
-	p.Apply(now, core.ReleaseAllocation{Application: "a", Key: "runs"})
+	p.Apply(now, api.ReleaseAllocation{Application: "a", Key: "runs"})
 	assert.Equal(t, schedule(now), size)
 	assert.NilError(t, p.Verify())
 }
@@ -58,7 +59,7 @@ func groupsThatAreShort(t *testing.T, gangs bool) {
 	now, before := untilQuiet(t, p, start, 30*time.Second), p.View().Work
 	tries := func() uint64 { return p.View().Work.Attempts - before.Attempts }
 	free := func(i int) {
-		p.Apply(now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("runs-%03d", i))})
+		p.Apply(now, api.ReleaseAllocation{Application: "a", Key: api.AllocationKey(fmt.Sprintf("runs-%03d", i))})
 		now = untilQuiet(t, p, now, 2*time.Second)
 	}
 	for i := range size/each - 1 {
@@ -77,12 +78,12 @@ func groupsThatAreShort(t *testing.T, gangs bool) {
 func TestManyGroups(t *testing.T) {
 	const triedAtOnce, before = 16, 160
 	for _, gangs := range []bool{true, false} {
-		p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: core.QueueConfig{
-			Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: gangs}}},
+		p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{Name: "default", Root: api.QueueConfig{
+			Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q", Properties: api.QueueProperties{GangWhole: gangs}}},
 		}})
-		p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{3}})
+		p.Apply(start, api.AddNode{ID: "n", Capacity: resources.Amounts{3}})
 		for i := range before {
-			addGroup(p, core.ApplicationID(fmt.Sprintf("group-%03d", i)), 4, gangs)
+			addGroup(p, api.ApplicationID(fmt.Sprintf("group-%03d", i)), 4, gangs)
 		}
 		addGroup(p, "last", 3, gangs)
 		batches := 0

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,48 +20,48 @@ type wholeGangs struct {
 	chance
 	p    *core.Partition
 	now  time.Time
-	size map[core.ApplicationID]int // how many placeholders it has
+	size map[api.ApplicationID]int // how many placeholders it has
 }
 
 // leaves is a configuration with leaf queues of some names.
-func leaves(names ...string) core.Config {
-	root := core.QueueConfig{Name: "root", Parent: true}
+func leaves(names ...string) api.Config {
+	root := api.QueueConfig{Name: "root", Parent: true}
 	for _, name := range names {
-		root.Queues = append(root.Queues, core.QueueConfig{Name: name})
+		root.Queues = append(root.Queues, api.QueueConfig{Name: name})
 	}
-	return core.Config{Name: "default", Root: root}
+	return api.Config{Name: "default", Root: root}
 }
 
 func newWholeGangs(c chance) *wholeGangs {
 	config := leaves("a", "b")
 	for i := range config.Root.Queues {
 		config.Root.Queues[i].Properties.GangWhole = true
-		config.Root.Queues[i].Properties.ApplicationSort = core.SortPolicy(c.IntN(2))
+		config.Root.Queues[i].Properties.ApplicationSort = api.SortPolicy(c.IntN(2))
 	}
 	g := &wholeGangs{
-		chance: c, now: start, size: map[core.ApplicationID]int{},
-		p: core.NewPartition(core.Options{Kinds: testKinds(), BatchMax: 1 + c.IntN(8)}, config),
+		chance: c, now: start, size: map[api.ApplicationID]int{},
+		p: core.NewPartition(api.Options{Kinds: testKinds(), BatchMax: 1 + c.IntN(8)}, config),
 	}
 	for i := range 3 {
-		g.p.Apply(g.now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4, 100}})
+		g.p.Apply(g.now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4, 100}})
 	}
 	return g
 }
 
 // come brings a gang that fits the empty cluster. Its members come in parts.
-func (g *wholeGangs) come(id core.ApplicationID) {
+func (g *wholeGangs) come(id api.ApplicationID) {
 	each := int64(1 + g.IntN(2))
 	count := 1 + g.IntN(int(12/each))
 	g.size[id] = count
-	g.p.Apply(g.now, core.AddApplication{
-		ID: id, Queue: []core.QueuePath{"root.a", "root.b"}[g.IntN(2)], Placeholders: resources.Amounts{each * int64(count)},
+	g.p.Apply(g.now, api.AddApplication{
+		ID: id, Queue: []api.QueuePath{"root.a", "root.b"}[g.IntN(2)], Placeholders: resources.Amounts{each * int64(count)},
 	})
 	for i := range count {
-		ask := &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprint(id, "-", i)), Application: id, Amounts: resources.Amounts{each},
+		ask := &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprint(id, "-", i)), Application: id, Amounts: resources.Amounts{each},
 			TaskGroup: "group", Placeholder: true, Created: g.now,
 		}
-		g.p.Apply(g.now, core.AddAllocation{Allocation: ask})
+		g.p.Apply(g.now, api.AddAllocation{Allocation: ask})
 		if g.IntN(4) == 0 {
 			g.p.Schedule(g.now)
 		}
@@ -68,7 +69,7 @@ func (g *wholeGangs) come(id core.ApplicationID) {
 }
 
 // check sees that each gang runs as a whole, or not at all, and returns those that run.
-func (g *wholeGangs) check(t *testing.T) (running []core.ApplicationID) {
+func (g *wholeGangs) check(t *testing.T) (running []api.ApplicationID) {
 	t.Helper()
 	assert.NilError(t, g.p.Verify())
 	for _, app := range g.p.View().Applications {
@@ -104,7 +105,7 @@ func TestWholeGangsDoNotBlockEachOther(t *testing.T) {
 	for seed := range uint64(150) {
 		g := newWholeGangs(rand.New(rand.NewPCG(seed, 91)))
 		for i := range 8 {
-			g.come(core.ApplicationID(fmt.Sprint("app", i)))
+			g.come(api.ApplicationID(fmt.Sprint("app", i)))
 			g.settle(t)
 			g.check(t)
 		}
@@ -116,7 +117,7 @@ func TestWholeGangsDoNotBlockEachOther(t *testing.T) {
 			}
 			if len(running) > 0 {
 				ends := running[g.IntN(len(running))]
-				g.p.Apply(g.now, core.RemoveApplication{ID: ends})
+				g.p.Apply(g.now, api.RemoveApplication{ID: ends})
 				delete(g.size, ends)
 			}
 			for range 3 {
@@ -134,16 +135,16 @@ func TestGangsAtTenTimesTheirSize(t *testing.T) {
 	const groups, each, nodes = 1000, 10, 500
 	config := leaves("a")
 	config.Root.Queues[0].Properties.GangWhole = true
-	p := core.NewPartition(core.Options{Kinds: testKinds(), BatchMax: 1000}, config)
+	p := core.NewPartition(api.Options{Kinds: testKinds(), BatchMax: 1000}, config)
 	now := start
 	for i := range nodes {
-		p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{groups * each / nodes, 1000}})
+		p.Apply(now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{groups * each / nodes, 1000}})
 	}
-	p.Apply(now, core.AddApplication{ID: "big", Queue: "root.a", Placeholders: resources.Amounts{groups * each}})
+	p.Apply(now, api.AddApplication{ID: "big", Queue: "root.a", Placeholders: resources.Amounts{groups * each}})
 	add := func(name string, placeholder bool) {
 		for i := range groups * each {
-			p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprint(name, i)), Application: "big", Amounts: resources.Amounts{1},
+			p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint(name, i)), Application: "big", Amounts: resources.Amounts{1},
 				TaskGroup: fmt.Sprint("group", i%groups), Placeholder: placeholder, Created: now,
 			}})
 		}
@@ -156,12 +157,12 @@ func TestGangsAtTenTimesTheirSize(t *testing.T) {
 	view := p.View()
 	assert.Equal(t, len(view.Applications[0].Allocations), groups*each)
 	add("real", false)
-	var told []core.AllocationKey
+	var told []api.AllocationKey
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = p.Schedule(now)
 		for _, e := range fx {
-			if e, is := e.(*core.ReleaseRequested); is {
+			if e, is := e.(*api.ReleaseRequested); is {
 				told = append(told, e.Key)
 			}
 		}
@@ -170,7 +171,7 @@ func TestGangsAtTenTimesTheirSize(t *testing.T) {
 	slices.Sort(told)
 	assert.Equal(t, len(slices.Compact(told)), groups*each)
 	for _, key := range told {
-		p.Apply(now, core.ReleaseAllocation{Application: "big", Key: key, Termination: si.TerminationType_PLACEHOLDER_REPLACED})
+		p.Apply(now, api.ReleaseAllocation{Application: "big", Key: key, Termination: si.TerminationType_PLACEHOLDER_REPLACED})
 	}
 	assert.NilError(t, p.Verify())
 	gang := p.View().Applications[0].Gang

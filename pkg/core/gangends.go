@@ -1,5 +1,7 @@
 package core
 
+import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+
 // gangTimedOut is in the message of the change of state of an application whose placeholders
 // timed out. Resource managers look for it.
 const gangTimedOut = "ResourceReservationTimeout"
@@ -14,11 +16,11 @@ func (p gangs) expire(app *application) {
 	}
 	why, all := "placeholder timed out", false
 	switch {
-	case app.state != Accepted:
-	case app.gang.style == Soft:
-		p.enter(app, Resuming, gangTimedOut)
+	case app.state != api.Accepted:
+	case app.gang.style == api.Soft:
+		p.enter(app, api.Resuming, gangTimedOut)
 	default:
-		p.enter(app, Failing, gangTimedOut)
+		p.enter(app, api.Failing, gangTimedOut)
 		why, all = "the gang of the application timed out", true
 	}
 	for _, r := range byKey(app.asks) {
@@ -28,8 +30,8 @@ func (p gangs) expire(app *application) {
 		if g := r.taskGroup(); g != nil && r.Placeholder {
 			members{&p.ledger}.lost(g)
 		}
-		p.tell(&ReleaseRequested{r.Allocation, CauseTimedOut, why})
-		commands(p).endAsk(r, CauseTimedOut)
+		p.tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: api.CauseTimedOut, Message: why})
+		commands(p).endAsk(r, api.CauseTimedOut)
 	}
 	p.dismissRunning(app, all, why)
 	p.follow(app)
@@ -58,12 +60,12 @@ func (p gangs) closed(r *request, n *node) {
 	g.replaced++
 	settled := ask.wait != nil && ask.wait.tookEqual
 	p.endWait(ask)
-	ask.Allocation = ask.placedOn(target.id, p.now)
+	ask.Allocation = ask.PlacedOn(target.id, p.now)
 	ask.Replaced, ask.Settled = true, settled
 	p.run(ask, target)
 	target.allowExcess()
 	ask.application.allowExcess()
 	p.changes.node(target, nodeRetry)
 	p.changes.placed = append(p.changes.placed, ask)
-	p.tell(Placed{ask.Allocation})
+	p.tell(api.Placed{Allocation: ask.Allocation})
 }

@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
 
 // gangs follow what becomes of gangs: which asks wait for a placeholder, when placeholders
 // time out, and what ends with them.
@@ -47,9 +51,9 @@ func (p gangs) let(g *taskGroup, r *request) {
 
 // hold has one of the other asks wait for a placeholder.
 func (p gangs) hold(g *taskGroup, r *request) {
-	p.kept.end(r, "it waits for a placeholder", EndOfRoom)
+	p.kept.end(r, "it waits for a placeholder", api.EndOfRoom)
 	p.extract(r)
-	members{&p.ledger}.holdBack(r, AwaitsPlaceholder, g.name)
+	members{&p.ledger}.holdBack(r, api.AwaitsPlaceholder, g.name)
 	g.others.remove(r)
 	g.held.add(r)
 }
@@ -92,8 +96,8 @@ func (p gangs) later(g *taskGroup) {
 func (p gangs) ran(r *request) {
 	app := r.application
 	switch {
-	case app.state == Failing:
-		p.dismiss(r, CauseTimedOut, "the application fails")
+	case app.state == api.Failing:
+		p.dismiss(r, api.CauseTimedOut, "the application fails")
 	case !r.Placeholder:
 		app.gang.worked = true
 	case r.taskGroup() != nil:
@@ -109,14 +113,14 @@ func (p gangs) ran(r *request) {
 func (p gangs) dismissRunning(app *application, all bool, why string) {
 	for _, r := range byKey(app.allocations) {
 		if r.Placeholder || all {
-			p.dismiss(r, CauseTimedOut, why)
+			p.dismiss(r, api.CauseTimedOut, why)
 		}
 	}
 }
 
 // dismiss has the resource manager end an allocation, unless it was told so already. Its
 // room is counted on like that of a victim.
-func (p gangs) dismiss(r *request, cause EndCause, why string) {
+func (p gangs) dismiss(r *request, cause api.EndCause, why string) {
 	if r.eviction != nil || r.makesWay() {
 		return
 	}
@@ -124,7 +128,7 @@ func (p gangs) dismiss(r *request, cause EndCause, why string) {
 	p.evictions.schedule(r)
 	p.changes.node(r.node, nodeRetry|nodeYields)
 	r.node.placedIn = p.batch
-	p.tell(&ReleaseRequested{r.Allocation, cause, why})
+	p.tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: cause, Message: why})
 }
 
 // forgetGang drops what is to be done about the gang of an application that goes.

@@ -4,22 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
-)
-
-// Tags with which an allocation says that it belongs to a group: the name, and how many
-// members run at least. A resource manager sends them for groups of asks that start together
-// and need no placeholders, as the pod groups of Kubernetes.
-const (
-	TagQuorum      = "quorum.name"
-	TagQuorumLeast = "quorum.least"
-)
-
-// TagGangStart is the tag of an application, and the property of a queue, that says how gangs
-// start: "whole" is all placeholders at once or none.
-const (
-	TagGangStart = "gang.start"
-	GangWhole    = "whole"
 )
 
 // A group is asks and allocations of which none starts before so many of them run or can be
@@ -89,7 +75,7 @@ func (g *group) missing() int {
 
 // importance is that of its most important ask.
 func (g *group) importance() int32 {
-	most := int32(PriorityNone)
+	most := int32(api.PriorityNone)
 	for r := range g.asks.all {
 		most = max(most, r.class.importance)
 	}
@@ -102,11 +88,11 @@ func groupName(r *request) (name string, least int) {
 	switch {
 	case r.TaskGroup != "" && r.taskGroup() != nil && r.application.gang.whole:
 		return "gang " + string(r.Application), 0
-	case r.TaskGroup != "" || r.Placeholder || r.Required != "" || r.foreign() || r.Tags[TagQuorum] == "":
+	case r.TaskGroup != "" || r.Placeholder || r.Required != "" || r.foreign() || r.Tags[api.TagQuorum] == "":
 		return "", 0
 	}
-	if least, err := strconv.Atoi(r.Tags[TagQuorumLeast]); err == nil && least > 0 {
-		return "quorum " + r.Tags[TagQuorum], least
+	if least, err := strconv.Atoi(r.Tags[api.TagQuorumLeast]); err == nil && least > 0 {
+		return "quorum " + r.Tags[api.TagQuorum], least
 	}
 	return "", 0
 }
@@ -214,7 +200,7 @@ func (g *group) join(l *ledger, r *request) {
 	}
 	g.asks.add(r)
 	if g.holds && (r.group == nil || !keepsRoom(r)) { // one with a claim of its own stays in its order
-		members{l}.holdBack(r, AwaitsGang, g.detail)
+		members{l}.holdBack(r, api.AwaitsGang, g.detail)
 	}
 	g.waits = g.waits && g.gang != nil
 	g.hinted, g.needs = false, nil

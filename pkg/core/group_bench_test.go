@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -13,16 +14,16 @@ import (
 // that start whole, or asks that name a group.
 func besideGroups(gangs bool, nodes, size int) *core.Partition {
 	const groups, each = 16, 20
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 10_000}, core.Config{Name: "default", Root: core.QueueConfig{
-		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q", Properties: core.QueueProperties{GangWhole: gangs}}},
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 10_000}, api.Config{Name: "default", Root: api.QueueConfig{
+		Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q", Properties: api.QueueProperties{GangWhole: gangs}}},
 	}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%03d", i)), Capacity: resources.Amounts{each}})
+		p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprintf("n%03d", i)), Capacity: resources.Amounts{each}})
 		fill(p, start, i, each)
 	}
 	for i := range groups {
-		addGroup(p, core.ApplicationID(fmt.Sprintf("group-%02d", i)), size, gangs)
+		addGroup(p, api.ApplicationID(fmt.Sprintf("group-%02d", i)), size, gangs)
 	}
 	return p
 }
@@ -39,8 +40,8 @@ func fullBesideGroups(gangs bool) (*core.Partition, time.Time) {
 
 // addGroup adds a group of so many asks, all of which start together: the placeholders of a gang, or asks that
 // name it.
-func addGroup(p *core.Partition, id core.ApplicationID, size int, gang bool) {
-	add := core.AddApplication{ID: id, Queue: "root.q"}
+func addGroup(p *core.Partition, id api.ApplicationID, size int, gang bool) {
+	add := api.AddApplication{ID: id, Queue: "root.q"}
 	if gang {
 		add.Placeholders = resources.Amounts{int64(size)}
 	}
@@ -59,7 +60,7 @@ func addGroup(p *core.Partition, id core.ApplicationID, size int, gang bool) {
 // fill has a node full.
 func fill(p *core.Partition, now time.Time, i int, each int64) {
 	runs := ask("a", fmt.Sprintf("runs-%03d", i), each)
-	runs.Allocation.Node = core.NodeID(fmt.Sprintf("n%03d", i))
+	runs.Allocation.Node = api.NodeID(fmt.Sprintf("n%03d", i))
 	p.Apply(now, runs)
 }
 
@@ -77,7 +78,7 @@ func BenchmarkGroups(b *testing.B) {
 		for _, every := range []time.Duration{1100 * time.Millisecond, 61 * time.Second} {
 			b.Run(fmt.Sprintf("%s/every=%v", kind, every), func(b *testing.B) {
 				for i := range b.N {
-					p.Apply(now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprintf("runs-%03d", i%1000))})
+					p.Apply(now, api.ReleaseAllocation{Application: "a", Key: api.AllocationKey(fmt.Sprintf("runs-%03d", i%1000))})
 					now = now.Add(every)
 					schedule(p, now)
 					fill(p, now, i%1000, 20)

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -33,7 +34,7 @@ type groupPlan struct {
 // A plannedNode is a node with what is planned on it.
 type plannedNode struct {
 	used   resources.Amounts
-	asks   []AllocationKey
+	asks   []api.AllocationKey
 	class  *class            // of the asks that were tried last
 	room   resources.Amounts // what is left for these
 	agreed bool              // the resource manager has agreed to them
@@ -318,7 +319,7 @@ func (g *groupPlan) mayRunOn(r *request, n *node, on *plannedNode) outcome {
 	if on.agreed || g.options.Feasible == nil || g.keeps(n) {
 		return placed
 	}
-	if g.calls++; g.calls > callsMax || g.predicates.wait(FurtherQuestion) > 0 {
+	if g.calls++; g.calls > callsMax || g.predicates.wait(api.FurtherQuestion) > 0 {
 		g.exhausted = true
 		return waits
 	}

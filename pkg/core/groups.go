@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -76,7 +77,7 @@ func (p groups) hold(g *group, detail string) {
 		if r.group != nil {
 			p.extract(r)
 		}
-		members{&p.ledger}.holdBack(r, AwaitsGang, detail)
+		members{&p.ledger}.holdBack(r, api.AwaitsGang, detail)
 	}
 }
 
@@ -228,6 +229,6 @@ func (p groups) dropRoom() {
 // endClaim ends what an ask has claimed with its group.
 func (p groups) endClaim(r *request, why string) {
 	if c := r.claim(); c != nil && c.whole {
-		p.kept.end(r, why, EndOfRoom)
+		p.kept.end(r, why, api.EndOfRoom)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -41,7 +42,7 @@ func (c *nodeCosts) relation(leaf *queue) *relation {
 func (k *preemptionKey) relate(leaf *queue) relation {
 	rel := relation{
 		outside: !leaf.within(k.scope), same: leaf == k.leaf,
-		protected: leaf.properties.PreemptionPolicy == PreemptionDisabled,
+		protected: leaf.properties.PreemptionPolicy == api.PreemptionDisabled,
 	}
 	if k.leaf != nil {
 		rel.common = commonQueue(k.leaf, leaf)
@@ -213,7 +214,7 @@ func (q *queue) quotaToFree(r *request) (lack resources.Amounts) {
 		if asked <= 0 || most == resources.Unlimited {
 			continue
 		}
-		if q.used.Of(kind) > max(most, planMax) {
+		if q.used.Of(kind) > max(most, api.PlanMax) {
 			lack.Set(kind, resources.Unlimited)
 			continue
 		}

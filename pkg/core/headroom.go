@@ -1,6 +1,9 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
 
 // A headroom is what is left of the quotas on the way from the root to a queue, for a
 // search. It is an upper bound: an ask that a search finds is looked at itself.
@@ -19,7 +22,7 @@ func (q *queue) headroomWithin(above *headroom) *headroom {
 	if len(q.max) == 0 {
 		return above
 	}
-	first := int32(PriorityNone)
+	first := int32(api.PriorityNone)
 	if len(q.kept) > 0 {
 		first = q.asRootSees(q.waiting().top)
 	}

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -95,7 +96,7 @@ func (h *hints) tellOf(r *request) bool {
 	for _, account := range r.application.accounts() {
 		account.hint(r.Amounts)
 	}
-	h.tell(&Unschedulable{Allocation: r.Allocation, Why: r.waitsFor()})
+	h.tell(&api.Unschedulable{Allocation: r.Allocation, Why: r.waitsFor()})
 	return true
 }
 

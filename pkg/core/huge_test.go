@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -30,8 +31,8 @@ type hugeHistory struct {
 
 func newHugeHistory(t *testing.T, seed uint64) *hugeHistory {
 	h := &hugeHistory{t: t, now: start, rand: rand.New(rand.NewPCG(seed, 11)), kinds: testKinds()}
-	leaf := func(name string) core.QueueConfig {
-		q := core.QueueConfig{Name: name}
+	leaf := func(name string) api.QueueConfig {
+		q := api.QueueConfig{Name: name}
 		if h.rand.IntN(2) == 0 {
 			q.Max = resources.Limits{int64(5 + h.rand.IntN(20)), resources.Unlimited - 1}
 		}
@@ -39,24 +40,24 @@ func newHugeHistory(t *testing.T, seed uint64) *hugeHistory {
 			q.Guaranteed = resources.Amounts{int64(1 + h.rand.IntN(10)), math.MaxInt64 - 2}
 		}
 		q.Properties.QuotaDelay = time.Second
-		q.Properties.ApplicationSort = core.SortPolicy(h.rand.IntN(2))
+		q.Properties.ApplicationSort = api.SortPolicy(h.rand.IntN(2))
 		return q
 	}
-	config := core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf("a"), leaf("b")}}}
+	config := api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{leaf("a"), leaf("b")}}}
 	config.Preemption.Quota = true
-	h.p = core.NewPartition(core.Options{Kinds: h.kinds, ReserveDelay: time.Second}, config)
-	h.apply(core.AddApplication{ID: "app0", Queue: "root.a"})
-	h.apply(core.AddApplication{ID: "app1", Queue: "root.b"})
+	h.p = core.NewPartition(api.Options{Kinds: h.kinds, ReserveDelay: time.Second}, config)
+	h.apply(api.AddApplication{ID: "app0", Queue: "root.a"})
+	h.apply(api.AddApplication{ID: "app1", Queue: "root.b"})
 	return h
 }
 
 // apply refuses nothing but what a queue has taken in and what a node was told twice.
-func (h *hugeHistory) apply(c core.Command) {
+func (h *hugeHistory) apply(c api.Command) {
 	for _, e := range h.p.Apply(h.now, c) {
 		switch e := e.(type) {
-		case *core.AllocationRejected:
+		case *api.AllocationRejected:
 			h.t.Fatalf("%s is refused: %s", e.Key, e.Reason)
-		case *core.NodeRejected:
+		case *api.NodeRejected:
 			h.t.Fatalf("%s is refused: %s", e.ID, e.Reason)
 		}
 	}
@@ -70,12 +71,12 @@ func (h *hugeHistory) amounts() resources.Amounts {
 func (h *hugeHistory) unknown() string { return fmt.Sprint("x/kind", h.rand.IntN(12)) }
 
 func (h *hugeHistory) step(i int) {
-	a := &core.Allocation{
-		Key: core.AllocationKey(fmt.Sprint("key", i)), Amounts: h.amounts(), Created: h.now, Priority: int32(h.rand.IntN(3)),
-		Application: core.ApplicationID(fmt.Sprint("app", h.rand.IntN(2))), Preemptable: core.Preemptable{Stated: true, AllowSelf: true, AllowOthers: true},
+	a := &api.Allocation{
+		Key: api.AllocationKey(fmt.Sprint("key", i)), Amounts: h.amounts(), Created: h.now, Priority: int32(h.rand.IntN(3)),
+		Application: api.ApplicationID(fmt.Sprint("app", h.rand.IntN(2))), Preemptable: api.Preemptable{Stated: true, AllowSelf: true, AllowOthers: true},
 	}
-	node := core.NodeID(fmt.Sprint("n", h.rand.IntN(max(h.nodes, 1))))
-	old := core.AllocationKey(fmt.Sprint("key", h.rand.IntN(i+1)))
+	node := api.NodeID(fmt.Sprint("n", h.rand.IntN(max(h.nodes, 1))))
+	old := api.AllocationKey(fmt.Sprint("key", h.rand.IntN(i+1)))
 	if h.rand.IntN(4) == 0 {
 		kind, err := h.kinds.Intern(resources.UnknownKind)
 		assert.NilError(h.t, err)
@@ -95,26 +96,26 @@ func (h *hugeHistory) step(i int) {
 			assert.NilError(h.t, err)
 			capacity.Set(kind, 5)
 		}
-		h.apply(core.AddNode{ID: core.NodeID(fmt.Sprint("n", h.nodes)), Capacity: capacity})
+		h.apply(api.AddNode{ID: api.NodeID(fmt.Sprint("n", h.nodes)), Capacity: capacity})
 		h.nodes++
 	case 1, 2, 3:
 		if h.rand.IntN(4) == 0 {
 			a.Required = node
 		}
-		h.apply(core.AddAllocation{Allocation: a})
+		h.apply(api.AddAllocation{Allocation: a})
 	case 4:
 		if h.nodes > 0 {
 			a.Node = node
-			h.apply(core.AddAllocation{Allocation: a})
+			h.apply(api.AddAllocation{Allocation: a})
 		}
 	case 5:
-		a.Node, a.Application, a.Origin = node, "", core.Foreign
-		h.apply(core.AddAllocation{Allocation: a})
+		a.Node, a.Application, a.Origin = node, "", api.Foreign
+		h.apply(api.AddAllocation{Allocation: a})
 	case 6:
 		h.release(old)
 	default:
 		if h.nodes > 0 {
-			h.apply(core.UpdateNode{ID: node, Capacity: h.amounts()})
+			h.apply(api.UpdateNode{ID: node, Capacity: h.amounts()})
 		}
 	}
 	h.now = h.now.Add(time.Duration(h.rand.IntN(2000)) * time.Millisecond)
@@ -122,9 +123,9 @@ func (h *hugeHistory) step(i int) {
 }
 
 // release takes an allocation away as one of either application.
-func (h *hugeHistory) release(key core.AllocationKey) {
-	for _, id := range []core.ApplicationID{"app0", "app1"} {
-		h.apply(core.ReleaseAllocation{Key: key, Application: id, Termination: si.TerminationType_STOPPED_BY_RM})
+func (h *hugeHistory) release(key api.AllocationKey) {
+	for _, id := range []api.ApplicationID{"app0", "app1"} {
+		h.apply(api.ReleaseAllocation{Key: key, Application: id, Termination: si.TerminationType_STOPPED_BY_RM})
 	}
 }
 
@@ -146,7 +147,7 @@ func TestHugeAmountsOfAHistory(t *testing.T) {
 			h.step(i)
 		}
 		for i := range steps {
-			h.release(core.AllocationKey(fmt.Sprint("key", i)))
+			h.release(api.AllocationKey(fmt.Sprint("key", i)))
 			assert.NilError(t, h.p.Verify())
 		}
 		v := h.p.View()
@@ -154,7 +155,7 @@ func TestHugeAmountsOfAHistory(t *testing.T) {
 			assert.Assert(t, sum.IsZero(), "seed %d: %s %v", seed, what, sum)
 		}
 		for i := range h.nodes {
-			h.apply(core.RemoveNode{ID: core.NodeID(fmt.Sprint("n", i))})
+			h.apply(api.RemoveNode{ID: api.NodeID(fmt.Sprint("n", i))})
 		}
 		assert.Assert(t, h.p.View().Capacity.IsZero(), "seed %d", seed)
 	}
@@ -165,37 +166,37 @@ func TestHugeAmountsOfAHistory(t *testing.T) {
 func TestHugeAmountsBeyondCounting(t *testing.T) {
 	h := newHugeHistory(t, 4)
 	huge := resources.Amounts{math.MaxInt64, math.MaxInt64}
-	allocation := func(key string, amounts resources.Amounts) *core.Allocation {
-		return &core.Allocation{Key: core.AllocationKey(key), Application: "app0", Amounts: amounts, Created: h.now}
+	allocation := func(key string, amounts resources.Amounts) *api.Allocation {
+		return &api.Allocation{Key: api.AllocationKey(key), Application: "app0", Amounts: amounts, Created: h.now}
 	}
 	const asks, nodes = 10_000, 1_000
 	for i := range nodes {
-		node := core.NodeID(fmt.Sprintf("huge%03d", i))
-		h.apply(core.AddNode{ID: node, Capacity: huge, Drained: true})
+		node := api.NodeID(fmt.Sprintf("huge%03d", i))
+		h.apply(api.AddNode{ID: node, Capacity: huge, Drained: true})
 		placed, foreign := allocation(fmt.Sprint("placed", i), huge), allocation(fmt.Sprint("foreign", i), huge)
-		placed.Node, foreign.Node, foreign.Application, foreign.Origin = node, node, "", core.Foreign
-		h.apply(core.AddAllocation{Allocation: placed})
-		h.apply(core.AddAllocation{Allocation: foreign})
+		placed.Node, foreign.Node, foreign.Application, foreign.Origin = node, node, "", api.Foreign
+		h.apply(api.AddAllocation{Allocation: placed})
+		h.apply(api.AddAllocation{Allocation: foreign})
 	}
 	for i := range asks {
-		h.apply(core.AddAllocation{Allocation: allocation(fmt.Sprint("ask", i), huge)})
+		h.apply(api.AddAllocation{Allocation: allocation(fmt.Sprint("ask", i), huge)})
 	}
-	h.apply(core.AddNode{ID: "small", Capacity: resources.Amounts{10, 10}})
+	h.apply(api.AddNode{ID: "small", Capacity: resources.Amounts{10, 10}})
 	small := allocation("small", resources.Amounts{2, 2})
 	small.Application = "app1"
-	h.apply(core.AddAllocation{Allocation: small})
+	h.apply(api.AddAllocation{Allocation: small})
 	h.settle()
 	v := h.p.View()
-	assert.Equal(t, v.Nodes[nodes].ID, core.NodeID("small"))
+	assert.Equal(t, v.Nodes[nodes].ID, api.NodeID("small"))
 	assert.Equal(t, len(v.Nodes[nodes].Allocations), 1, "what is small runs")
 	assert.DeepEqual(t, v.Root.Pending, huge)
 	for i := range asks - 1 {
-		h.apply(core.ReleaseAllocation{Key: core.AllocationKey(fmt.Sprint("ask", i)), Application: "app0"})
+		h.apply(api.ReleaseAllocation{Key: api.AllocationKey(fmt.Sprint("ask", i)), Application: "app0"})
 	}
 	assert.DeepEqual(t, h.p.View().Root.Pending, huge)
-	h.apply(core.ReleaseAllocation{Key: core.AllocationKey(fmt.Sprint("ask", asks-1)), Application: "app0"})
+	h.apply(api.ReleaseAllocation{Key: api.AllocationKey(fmt.Sprint("ask", asks-1)), Application: "app0"})
 	for i := range nodes {
-		h.apply(core.RemoveNode{ID: core.NodeID(fmt.Sprintf("huge%03d", i))})
+		h.apply(api.RemoveNode{ID: api.NodeID(fmt.Sprintf("huge%03d", i))})
 	}
 	assert.NilError(t, h.p.Verify())
 	v = h.p.View()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/btree"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -15,27 +16,27 @@ import (
 // queue. It records what changes and decides nothing. Verify checks its laws.
 type ledger struct {
 	step
-	options Options
+	options api.Options
 	kinds   *resources.Kinds
 	name    string
-	config  Config
+	config  api.Config
 	// preemption is that of the configuration, with what is not configured filled in.
-	preemption PreemptionConfig
+	preemption api.PreemptionConfig
 
 	root         *queue
 	applications *btree.BTreeG[*application]
 	nodes        *btree.BTreeG[*node] // by ID
-	nodesByID    map[NodeID]*node     // the same, since every placed allocation is looked up by its node
+	nodesByID    map[api.NodeID]*node // the same, since every placed allocation is looked up by its node
 	limits       limitAccounts
 	capped       bool // the number of applications of some queue is limited
-	requests     map[AllocationKey]*request
-	together     map[string]*group     // that have members
-	holder       *group                // for which room is kept; nil if there is none
-	regrouped    uint64                // counts changes of how many members of any group stay, or must run
-	unplaced     map[NodeID][]*request // foreign allocations, by nodes that are not known
-	unplacedView []*Allocation         // the same by key; nil if that is not known
-	absent       map[NodeID]*askSet    // asks whose required node is not known
-	unknown      map[string]*askSet    // asks by the kinds that they want and no node has
+	requests     map[api.AllocationKey]*request
+	together     map[string]*group         // that have members
+	holder       *group                    // for which room is kept; nil if there is none
+	regrouped    uint64                    // counts changes of how many members of any group stay, or must run
+	unplaced     map[api.NodeID][]*request // foreign allocations, by nodes that are not known
+	unplacedView []*api.Allocation         // the same by key; nil if that is not known
+	absent       map[api.NodeID]*askSet    // asks whose required node is not known
+	unknown      map[string]*askSet        // asks by the kinds that they want and no node has
 
 	capacity    resources.Sum     // of all nodes
 	largest     resources.Amounts // the most of each kind that any node ever had
@@ -60,34 +61,34 @@ type ledger struct {
 	likeApplication application
 }
 
-func newLedger(options Options) ledger {
+func newLedger(options api.Options) ledger {
 	return ledger{
 		options:  options,
 		kinds:    options.Kinds,
-		requests: map[AllocationKey]*request{},
+		requests: map[api.AllocationKey]*request{},
 		together: map[string]*group{},
 		limits:   limitAccounts{},
-		unplaced: map[NodeID][]*request{},
+		unplaced: map[api.NodeID][]*request{},
 		settled:  options.SettleDelay <= 0,
-		absent:   map[NodeID]*askSet{},
+		absent:   map[api.NodeID]*askSet{},
 		unknown:  map[string]*askSet{},
 		nodes: btree.NewG(32, func(a, b *node) bool {
 			return a.id < b.id
 		}),
-		nodesByID: map[NodeID]*node{},
+		nodesByID: map[api.NodeID]*node{},
 		applications: btree.NewG(32, func(a, b *application) bool {
 			return a.id < b.id
 		}),
 	}
 }
 
-func (l *ledger) findApplication(id ApplicationID) *application {
+func (l *ledger) findApplication(id api.ApplicationID) *application {
 	l.likeApplication.id = id
 	app, _ := l.applications.Get(&l.likeApplication)
 	return app
 }
 
-func (l *ledger) findNode(id NodeID) *node { return l.nodesByID[id] }
+func (l *ledger) findNode(id api.NodeID) *node { return l.nodesByID[id] }
 
 // allNodes visits the nodes by ID.
 func (l *ledger) allNodes(yield func(*node) bool) { l.nodes.Ascend(yield) }
@@ -105,14 +106,14 @@ func (l *ledger) takeNodeSlot() int32 {
 }
 
 // register makes a request known that is in no list.
-func (l *ledger) register(a *Allocation, app *application) *request {
+func (l *ledger) register(a *api.Allocation, app *application) *request {
 	l.arrivals++
 	r := &request{Allocation: a, application: app, number: l.arrivals}
 	l.requests[a.Key] = r
 	if app != nil && a.TaskGroup != "" {
 		members{l}.enroll(r)
 	}
-	if app != nil && (a.TaskGroup != "" || a.Tags[TagQuorum] != "") {
+	if app != nil && (a.TaskGroup != "" || a.Tags[api.TagQuorum] != "") {
 		members{l}.enterGroup(r)
 	}
 	return r
@@ -173,14 +174,14 @@ func (l *ledger) unbook(r *request) {
 
 // charge books a request on a node, and discharge takes it off again.
 func (l *ledger) charge(r *request, n *node) {
-	if !r.leaves() {
+	if !leaves(r.Allocation) {
 		l.holds, l.slotsDue = l.holds+1, true
 	}
 	n.charge(r)
 }
 
 func (l *ledger) discharge(r *request) {
-	if !r.leaves() {
+	if !leaves(r.Allocation) {
 		l.holds, l.slotsDue = l.holds+1, true
 	}
 	r.node.discharge(r)
@@ -283,7 +284,7 @@ func (a *account) hasRoomFor(r *request) bool {
 // mayTake reports whether an ask may take the place of an allocation by their
 // priorities.
 func (l *ledger) mayTake(ask, allocation int32) bool {
-	return ask > allocation || ask == allocation && l.preemption.Priority == EqualToo
+	return ask > allocation || ask == allocation && l.preemption.Priority == api.EqualToo
 }
 
 // A changeSet is what happened to the ledger since react last ran. Booking and
@@ -362,8 +363,8 @@ type step struct {
 	batch    uint64 // number of the Schedule call
 	left     int    // placements that it may still make
 	expected int    // events that are likely to be told
-	effects  Effects
-	spare    Effects // memory for the effects of this step and of the next ones
+	effects  api.Effects
+	spare    api.Effects // memory for the effects of this step and of the next ones
 }
 
 // effectsAtOnce is for how many events memory is made at once: most commands have one.
@@ -371,10 +372,10 @@ const effectsAtOnce = 64
 
 // tell adds an event to the effects of this step. Those of one batch take one slice, and
 // those of many commands share one.
-func (s *step) tell(e Event) {
+func (s *step) tell(e api.Event) {
 	if s.effects == nil {
 		if cap(s.spare) < max(1, s.expected) {
-			s.spare = make(Effects, 0, max(effectsAtOnce, s.expected))
+			s.spare = make(api.Effects, 0, max(effectsAtOnce, s.expected))
 		}
 		s.effects = s.spare
 	}
@@ -382,7 +383,7 @@ func (s *step) tell(e Event) {
 }
 
 // takeEffects gives the effects of this step away, with the memory that they take.
-func (s *step) takeEffects() Effects {
+func (s *step) takeEffects() api.Effects {
 	effects := slices.Clip(s.effects)
 	s.effects = nil
 	s.spare = s.spare[min(len(effects), cap(s.spare)):cap(s.spare)][:0]

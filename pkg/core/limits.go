@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -43,17 +44,17 @@ type limitKey struct {
 
 // queueLimits are the limits of one queue by name.
 type queueLimits struct {
-	users, groups map[string]*Limit
+	users, groups map[string]*api.Limit
 	// place is that of a group in the order of the configuration. Without it each application
 	// would cost a look at all names.
 	place map[string]int
 }
 
-func newQueueLimits(limits []Limit) *queueLimits {
+func newQueueLimits(limits []api.Limit) *queueLimits {
 	if len(limits) == 0 {
 		return nil
 	}
-	out := &queueLimits{users: map[string]*Limit{}, groups: map[string]*Limit{}, place: map[string]int{}}
+	out := &queueLimits{users: map[string]*api.Limit{}, groups: map[string]*api.Limit{}, place: map[string]int{}}
 	for i := range limits {
 		for _, user := range limits[i].Users {
 			out.users[user] = &limits[i]
@@ -67,7 +68,7 @@ func newQueueLimits(limits []Limit) *queueLimits {
 }
 
 // of is the limit of a user or group; nil if there is none.
-func (l *queueLimits) of(group bool, name string) *Limit {
+func (l *queueLimits) of(group bool, name string) *api.Limit {
 	if l == nil {
 		return nil
 	}
@@ -161,7 +162,7 @@ func (l limitAccounts) countFor(app *application, group string) {
 // tellGroup tells for which group an application counts, if that is another one than before.
 func (l *ledger) tellGroup(app *application, before string) {
 	if group := app.group(); group != before {
-		l.tell(&ApplicationGroup{app.id, app.queue.path, before, group})
+		l.tell(&api.ApplicationGroup{ID: app.id, Queue: app.queue.path, Before: before, Group: group})
 	}
 }
 
@@ -304,17 +305,17 @@ func (a *account) allows(r *request) bool {
 }
 
 // whyHeldBack is the reason why an account holds an ask back.
-func (r *request) whyHeldBack(a *account) (Reason, string) {
-	reason := QueueApplications
+func (r *request) whyHeldBack(a *account) (api.Reason, string) {
+	reason := api.QueueApplications
 	switch s := a.subject; {
 	case s.limit && r.application.full() == a && s.group:
-		reason = GroupApplications
+		reason = api.GroupApplications
 	case s.limit && r.application.full() == a:
-		reason = UserApplications
+		reason = api.UserApplications
 	case s.limit && s.group:
-		reason = GroupLimit
+		reason = api.GroupLimit
 	case s.limit:
-		reason = UserLimit
+		reason = api.UserLimit
 	}
 	return reason, a.subject.String()
 }

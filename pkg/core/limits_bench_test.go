@@ -9,30 +9,31 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // buildLimited is a cluster with as many users as there are applications. Each may use so many
 // thousandths of a core in every queue; zero is no limit. Asks are of a tenth of a core.
 func (l load) buildLimited(most int64) *core.Partition {
-	p := cluster(l.nodes, 0, core.Options{})
-	var limits []core.Limit
+	p := cluster(l.nodes, 0, api.Options{})
+	var limits []api.Limit
 	if most > 0 {
-		limits = []core.Limit{{Users: []string{"*"}, Groups: []string{"dev", "*"}, Max: resources.Limits{most}}}
+		limits = []api.Limit{{Users: []string{"*"}, Groups: []string{"dev", "*"}, Max: resources.Limits{most}}}
 	}
-	root := core.QueueConfig{Name: "root", Parent: true, Limits: limits}
+	root := api.QueueConfig{Name: "root", Parent: true, Limits: limits}
 	for i := range l.queues {
-		root.Queues = append(root.Queues, core.QueueConfig{Name: fmt.Sprintf("q%04d", i), Limits: limits})
+		root.Queues = append(root.Queues, api.QueueConfig{Name: fmt.Sprintf("q%04d", i), Limits: limits})
 	}
-	p.Apply(start, core.Reconfigure{Config: core.Config{Name: "default", Root: root}})
+	p.Apply(start, api.Reconfigure{Config: api.Config{Name: "default", Root: root}})
 	for i := range l.applications {
-		p.Apply(start, core.AddApplication{
-			ID: core.ApplicationID(fmt.Sprintf("app%05d", i)), Queue: core.QueuePath(fmt.Sprintf("root.q%04d", i%l.queues)),
+		p.Apply(start, api.AddApplication{
+			ID: api.ApplicationID(fmt.Sprintf("app%05d", i)), Queue: api.QueuePath(fmt.Sprintf("root.q%04d", i%l.queues)),
 			User: fmt.Sprint("user-", i), Groups: []string{fmt.Sprint("group-", i)},
 		})
 	}
 	for i := range l.asks {
-		app := core.ApplicationID(fmt.Sprintf("app%05d", i%l.applications))
+		app := api.ApplicationID(fmt.Sprintf("app%05d", i%l.applications))
 		p.Apply(start, ask(app, fmt.Sprintf("pod-%08d", i), 100, 128<<20, 1))
 	}
 	return p

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -35,17 +36,17 @@ func processorTime(f func()) time.Duration {
 }
 
 // limitedBy is a queue with so many limits of so many users and groups each.
-func limitedBy(limits, names int) core.Config {
-	q := core.QueueConfig{Name: "a"}
+func limitedBy(limits, names int) api.Config {
+	q := api.QueueConfig{Name: "a"}
 	for i := range limits {
-		l := core.Limit{Max: resources.Limits{int64(i + 1)}, ApplicationsMax: 1}
+		l := api.Limit{Max: resources.Limits{int64(i + 1)}, ApplicationsMax: 1}
 		for j := range names {
 			l.Users = append(l.Users, fmt.Sprintf("user-%d-%d", i, j))
 			l.Groups = append(l.Groups, fmt.Sprintf("group-%d-%d", i, j))
 		}
 		q.Limits = append(q.Limits, l)
 	}
-	return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{q}}}
+	return api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{q}}}
 }
 
 // TestManyNamesInLimits: what an application costs does not grow with the names in the limits of
@@ -53,21 +54,21 @@ func limitedBy(limits, names int) core.Config {
 func TestManyNamesInLimits(t *testing.T) {
 	const applications = 20_000
 	cost := func(limits, names int) time.Duration {
-		changes := []core.Config{limitedBy(limits, names), limitedBy(limits, names)}
+		changes := []api.Config{limitedBy(limits, names), limitedBy(limits, names)}
 		changes[0].Root.Queues[0].Limits[0].ApplicationsMax = 7
 		return processorTime(func() {
-			p := core.NewPartition(core.Options{Kinds: testKinds()}, changes[1])
+			p := core.NewPartition(api.Options{Kinds: testKinds()}, changes[1])
 			for i := range applications {
 				groups := []string{"none", "neither"}
 				if i%2 == 0 {
 					groups = append(groups, fmt.Sprintf("group-%d-%d", limits-1, names-1))
 				}
-				p.Apply(start, core.AddApplication{
-					ID: core.ApplicationID(fmt.Sprint("app-", i)), Queue: "root.a", User: fmt.Sprint("other-", i), Groups: groups,
+				p.Apply(start, api.AddApplication{
+					ID: api.ApplicationID(fmt.Sprint("app-", i)), Queue: "root.a", User: fmt.Sprint("other-", i), Groups: groups,
 				})
 			}
 			for _, c := range changes {
-				p.Apply(start, core.Reconfigure{Config: c})
+				p.Apply(start, api.Reconfigure{Config: c})
 			}
 		})
 	}
@@ -85,12 +86,12 @@ func TestManyNamesInLimits(t *testing.T) {
 func TestApplicationsWaitAtAMax(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		root core.QueueConfig
+		root api.QueueConfig
 	}{
-		{"queue", core.QueueConfig{Queues: []core.QueueConfig{{Name: "a", ApplicationsMax: 2}}}},
-		{"above", core.QueueConfig{ApplicationsMax: 2, Queues: []core.QueueConfig{{Name: "a"}}}},
-		{"user", core.QueueConfig{Limits: []core.Limit{{Users: []string{"*"}, ApplicationsMax: 2}}, Queues: []core.QueueConfig{{Name: "a"}}}},
-		{"group", core.QueueConfig{Limits: []core.Limit{{Groups: []string{"dev"}, ApplicationsMax: 2}}, Queues: []core.QueueConfig{{Name: "a"}}}},
+		{"queue", api.QueueConfig{Queues: []api.QueueConfig{{Name: "a", ApplicationsMax: 2}}}},
+		{"above", api.QueueConfig{ApplicationsMax: 2, Queues: []api.QueueConfig{{Name: "a"}}}},
+		{"user", api.QueueConfig{Limits: []api.Limit{{Users: []string{"*"}, ApplicationsMax: 2}}, Queues: []api.QueueConfig{{Name: "a"}}}},
+		{"group", api.QueueConfig{Limits: []api.Limit{{Groups: []string{"dev"}, ApplicationsMax: 2}}, Queues: []api.QueueConfig{{Name: "a"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.root.Name, c.root.Parent = "root", true
@@ -105,20 +106,20 @@ func TestApplicationsWaitAtAMax(t *testing.T) {
 // nextCost is what it costs to let an application run that waits: looks, and bytes that are made.
 type nextCost struct{ looks, made uint64 }
 
-func waitAtAMax(t *testing.T, root core.QueueConfig, applications int) nextCost {
+func waitAtAMax(t *testing.T, root api.QueueConfig, applications int) nextCost {
 	t.Helper()
-	p := cluster(10, 0, core.Options{ReserveDelay: -1})
-	p.Apply(start, core.Reconfigure{Config: core.Config{Name: "default", Root: root}})
+	p := cluster(10, 0, api.Options{ReserveDelay: -1})
+	p.Apply(start, api.Reconfigure{Config: api.Config{Name: "default", Root: root}})
 	for i := range applications {
-		app := core.ApplicationID(fmt.Sprintf("app-%06d", i))
-		p.Apply(start, core.AddApplication{ID: app, Queue: "root.a", User: "ann", Groups: []string{"dev"}})
+		app := api.ApplicationID(fmt.Sprintf("app-%06d", i))
+		p.Apply(start, api.AddApplication{ID: app, Queue: "root.a", User: "ann", Groups: []string{"dev"}})
 		p.Apply(start, ask(app, fmt.Sprintf("pod-%06d", i), 1, 1, 1))
 	}
 	assert.Equal(t, run(p), 2)
 	const rounds = 100
 	work := func() uint64 { w := p.View().Work; return w.Applications + w.Asks + w.Queues + w.Attempts }
 	next := func(i int) {
-		p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(fmt.Sprintf("app-%06d", i))})
+		p.Apply(start, api.RemoveApplication{ID: api.ApplicationID(fmt.Sprintf("app-%06d", i))})
 		assert.Equal(t, run(p), 1)
 	}
 	next(0) // what is made once
@@ -133,27 +134,27 @@ func waitAtAMax(t *testing.T, root core.QueueConfig, applications int) nextCost 
 // TestManyUsersAtOneLimit: if the applications of many users wait for the same account, to let the
 // next one run costs a few looks more for each doubling of them.
 func TestManyUsersAtOneLimit(t *testing.T) {
-	each := core.Limit{Users: []string{"*"}, Max: resources.Limits{1 << 40}}
-	dev := core.Limit{Groups: []string{"dev"}, Max: resources.Limits{2}}
-	for name, root := range map[string]core.QueueConfig{
-		"queue": {Limits: []core.Limit{each}, Queues: []core.QueueConfig{{Name: "a", ApplicationsMax: 2}}},
-		"group": {Limits: []core.Limit{each, dev}, Queues: []core.QueueConfig{{Name: "a"}}},
+	each := api.Limit{Users: []string{"*"}, Max: resources.Limits{1 << 40}}
+	dev := api.Limit{Groups: []string{"dev"}, Max: resources.Limits{2}}
+	for name, root := range map[string]api.QueueConfig{
+		"queue": {Limits: []api.Limit{each}, Queues: []api.QueueConfig{{Name: "a", ApplicationsMax: 2}}},
+		"group": {Limits: []api.Limit{each, dev}, Queues: []api.QueueConfig{{Name: "a"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root.Name, root.Parent = "root", true
 			var first uint64
 			for i, users := range []int{1000, 10_000, 100_000} {
-				p := cluster(10, 0, core.Options{ReserveDelay: -1})
-				p.Apply(start, core.Reconfigure{Config: core.Config{Name: "default", Root: root}})
+				p := cluster(10, 0, api.Options{ReserveDelay: -1})
+				p.Apply(start, api.Reconfigure{Config: api.Config{Name: "default", Root: root}})
 				for n := range users {
-					app := core.ApplicationID(fmt.Sprintf("app-%06d", n))
-					p.Apply(start, core.AddApplication{ID: app, Queue: "root.a", User: fmt.Sprint("user-", n), Groups: []string{"dev"}})
+					app := api.ApplicationID(fmt.Sprintf("app-%06d", n))
+					p.Apply(start, api.AddApplication{ID: app, Queue: "root.a", User: fmt.Sprint("user-", n), Groups: []string{"dev"}})
 					p.Apply(start, ask(app, fmt.Sprintf("pod-%06d", n), 1, 1, 1))
 				}
 				assert.Equal(t, run(p), 2)
 				before := p.View().Work
 				for n := range 10 {
-					p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(fmt.Sprintf("app-%06d", n))})
+					p.Apply(start, api.RemoveApplication{ID: api.ApplicationID(fmt.Sprintf("app-%06d", n))})
 					assert.Equal(t, run(p), 1)
 				}
 				after := p.View().Work

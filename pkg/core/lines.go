@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -55,7 +56,7 @@ type lineKey struct {
 // linePlace is that of the first application.
 type linePlace struct {
 	applicationPlace
-	id ApplicationID
+	id api.ApplicationID
 }
 
 // Before orders like the first applications.
@@ -67,7 +68,7 @@ func (l *line) Before(other *line) bool {
 func (q *queue) compareFirsts(a, b linePlace, priority int) int {
 	age := cmp.Compare(a.submitted, b.submitted)
 	first := age
-	if q.properties.ApplicationSort == Fair {
+	if q.properties.ApplicationSort == api.Fair {
 		first = a.share.Compare(b.share)
 	}
 	if q.properties.IgnorePriority {
@@ -253,7 +254,7 @@ func (l *lines) tried(yield func(*line) bool) {
 // holdsBack reports whether the account of a line lets none of the asks run which wait with a
 // summary.
 func (l *line) holdsBack(own *summary) bool {
-	if !l.holds || own.top == PriorityNone {
+	if !l.holds || own.top == api.PriorityNone {
 		return false
 	}
 	return l.uncounted && l.user.isFull() || l.user.subject.limit && !l.user.mayHold(own)
@@ -262,7 +263,7 @@ func (l *line) holdsBack(own *summary) bool {
 // blocker is an account that lets no ask of a line run which waits with a summary; nil if there is
 // none.
 func (l *line) blocker(own *summary) *account {
-	if l.holds || own.top == PriorityNone {
+	if l.holds || own.top == api.PriorityNone {
 		return nil
 	}
 	if l.uncounted {

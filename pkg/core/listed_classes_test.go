@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestAttemptsOfManyApplicationsKeepTheirPlace: of two asks for which room may be made at the
@@ -17,34 +18,34 @@ import (
 // many.
 func TestAttemptsOfManyApplicationsKeepTheirPlace(t *testing.T) {
 	for _, applications := range []int{1, 64, 65, 640} {
-		p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{
-			Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+		p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
+			Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
 				{Name: "first"}, {Name: "many"}, {Name: "other", Guaranteed: []int64{1}},
 			}},
 		})
 		now := start
-		add := func(app, key string, cores int64, priority int32, node core.NodeID) {
-			a := ask(core.ApplicationID(app), key, cores)
+		add := func(app, key string, cores int64, priority int32, node api.NodeID) {
+			a := ask(api.ApplicationID(app), key, cores)
 			a.Allocation.Priority, a.Allocation.Node, a.Allocation.Created = priority, node, now
 			p.Apply(now, a)
 		}
-		p.Apply(now, core.AddNode{ID: "n", Capacity: []int64{4000}})
-		p.Apply(now, core.AddNode{ID: "small", Capacity: []int64{1}})
-		p.Apply(now, core.AddApplication{ID: "a", Queue: "root.first"})
+		p.Apply(now, api.AddNode{ID: "n", Capacity: []int64{4000}})
+		p.Apply(now, api.AddNode{ID: "small", Capacity: []int64{1}})
+		p.Apply(now, api.AddApplication{ID: "a", Queue: "root.first"})
 		add("a", "holds", 4000, 100, "n")
 		add("a", "too large", 9000, 20, "")
 		for i := range applications {
 			app := fmt.Sprintf("m%03d", i)
-			p.Apply(now, core.AddApplication{ID: core.ApplicationID(app), Queue: "root.many"})
+			p.Apply(now, api.AddApplication{ID: api.ApplicationID(app), Queue: "root.many"})
 			add(app, "x"+app, 4000, 10, "")
 		}
 		add("m000", "large too", 9000, 18, "")
 		now = untilQuiet(t, p, now, time.Minute).Add(time.Minute)
 
 		// Attempts are repeated a second after the last time at the earliest.
-		p.Apply(now, core.UpdateNode{ID: "small", Capacity: []int64{2}})
+		p.Apply(now, api.UpdateNode{ID: "small", Capacity: []int64{2}})
 		p.Schedule(now)
-		p.Apply(now, core.ReleaseAllocation{Application: "a", Key: "holds"})
+		p.Apply(now, api.ReleaseAllocation{Application: "a", Key: "holds"})
 		add("a", "victim", 4000, 0, "n")
 		for _, more := p.Schedule(now); more; _, more = p.Schedule(now) {
 		}
@@ -55,7 +56,7 @@ func TestAttemptsOfManyApplicationsKeepTheirPlace(t *testing.T) {
 		assert.NilError(t, p.Verify())
 		first := ""
 		for _, e := range fx {
-			if n, ok := e.(*core.Claimed); ok && n.Plan != nil && first == "" {
+			if n, ok := e.(*api.Claimed); ok && n.Plan != nil && first == "" {
 				first = string(n.Key)
 			}
 		}

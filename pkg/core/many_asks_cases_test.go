@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -16,39 +17,39 @@ type manyAsks struct {
 	t         *testing.T
 	kinds     *resources.Kinds
 	now       time.Time
-	where     map[core.AllocationKey]core.NodeID
+	where     map[api.AllocationKey]api.NodeID
 	questions int
 }
 
-func newManyAsks(t *testing.T, o core.Options, feasible core.Feasible) *manyAsks {
-	c := &manyAsks{t: t, kinds: new(resources.Kinds), now: time.Unix(1000, 0), where: map[core.AllocationKey]core.NodeID{}}
+func newManyAsks(t *testing.T, o api.Options, feasible api.Feasible) *manyAsks {
+	c := &manyAsks{t: t, kinds: new(resources.Kinds), now: time.Unix(1000, 0), where: map[api.AllocationKey]api.NodeID{}}
 	o.Kinds, o.ReserveDelay = c.kinds, -1
 	if feasible != nil {
-		o.Feasible = func(key core.AllocationKey, node core.NodeID, allocate bool) error {
+		o.Feasible = func(key api.AllocationKey, node api.NodeID, allocate bool) error {
 			c.questions++
 			return feasible(key, node, allocate)
 		}
 	}
 	c.Partition = core.NewPartition(o, c.config(nil))
-	c.apply(core.AddApplication{ID: "a", Queue: "root.q"})
+	c.apply(api.AddApplication{ID: "a", Queue: "root.q"})
 	return c
 }
 
-func (c *manyAsks) config(most resources.Limits) core.Config {
-	leaf := core.QueueConfig{Name: "q", Max: most}
-	return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{leaf}}}
+func (c *manyAsks) config(most resources.Limits) api.Config {
+	leaf := api.QueueConfig{Name: "q", Max: most}
+	return api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{leaf}}}
 }
 
 func (c *manyAsks) limit(vcore int64) {
 	limits, _ := c.kinds.Limits(map[string]int64{"vcore": vcore})
-	c.apply(core.Reconfigure{Config: c.config(limits)})
+	c.apply(api.Reconfigure{Config: c.config(limits)})
 }
 
-func (c *manyAsks) apply(command core.Command) { c.see(c.Apply(c.now, command)) }
+func (c *manyAsks) apply(command api.Command) { c.see(c.Apply(c.now, command)) }
 
-func (c *manyAsks) see(fx core.Effects) {
+func (c *manyAsks) see(fx api.Effects) {
 	for _, e := range fx {
-		if e, ok := e.(core.Placed); ok {
+		if e, ok := e.(api.Placed); ok {
 			c.where[e.Key] = e.Node
 		}
 	}
@@ -62,12 +63,12 @@ func (c *manyAsks) vcore(milli int64) resources.Amounts {
 	return a
 }
 
-func (c *manyAsks) node(id core.NodeID, vcore int64) {
-	c.apply(core.AddNode{ID: id, Capacity: c.vcore(vcore)})
+func (c *manyAsks) node(id api.NodeID, vcore int64) {
+	c.apply(api.AddNode{ID: id, Capacity: c.vcore(vcore)})
 }
 
-func (c *manyAsks) ask(key core.AllocationKey, vcore int64) {
-	c.apply(core.AddAllocation{Allocation: &core.Allocation{Key: key, Application: "a", Amounts: c.vcore(vcore), Created: c.now}})
+func (c *manyAsks) ask(key api.AllocationKey, vcore int64) {
+	c.apply(api.AddAllocation{Allocation: &api.Allocation{Key: key, Application: "a", Amounts: c.vcore(vcore), Created: c.now}})
 }
 
 // settle calls Schedule when it is due, for a while.
@@ -93,7 +94,7 @@ func (c *manyAsks) settle(during time.Duration) {
 	}
 }
 
-func (c *manyAsks) runs(key core.AllocationKey, on core.NodeID) {
+func (c *manyAsks) runs(key api.AllocationKey, on api.NodeID) {
 	c.t.Helper()
 	if c.where[key] != on {
 		c.t.Errorf("%s runs on %q, should on %q, after %d questions", key, c.where[key], on, c.questions)
@@ -110,11 +111,11 @@ func TestQuestionsGoOn(t *testing.T) {
 	for _, paced := range []bool{false, true} {
 		nodes, asked := 6_000, 0
 		var c *manyAsks
-		o := core.Options{Constraints: func(core.AllocationKey) string { return "class" }}
+		o := api.Options{Constraints: func(api.AllocationKey) string { return "class" }}
 		if paced {
 			nodes = 60
 			var second time.Time
-			o.Pace = func(core.Question) time.Duration {
+			o.Pace = func(api.Question) time.Duration {
 				if !c.now.Equal(second) {
 					second, asked = c.now, 0
 				}
@@ -124,7 +125,7 @@ func TestQuestionsGoOn(t *testing.T) {
 				return time.Second
 			}
 		}
-		c = newManyAsks(t, o, func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+		c = newManyAsks(t, o, func(_ api.AllocationKey, node api.NodeID, _ bool) error {
 			asked++
 			if node == "b" || node == "n9999" {
 				return nil
@@ -139,7 +140,7 @@ func TestQuestionsGoOn(t *testing.T) {
 		c.settle(time.Second)
 		c.runs("first", "b")
 		for i := range nodes {
-			c.node(core.NodeID(fmt.Sprintf("n%d", 1000+i)), 2000)
+			c.node(api.NodeID(fmt.Sprintf("n%d", 1000+i)), 2000)
 		}
 		c.node("n9999", 2000)
 		c.limit(2000)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -15,7 +15,7 @@ func (c *manyAsks) allRun(n int) {
 	c.t.Helper()
 	missing, first := 0, ""
 	for i := range n {
-		if key := fmt.Sprint("k", i); c.where[core.AllocationKey(key)] == "" {
+		if key := fmt.Sprint("k", i); c.where[api.AllocationKey(key)] == "" {
 			if missing++; first == "" {
 				first = key
 			}
@@ -35,13 +35,13 @@ const manyMore = 5_000
 // TestManySizes has many asks of different sizes wait for a full cluster, until
 // room appears on many nodes at once.
 func TestManySizes(t *testing.T) {
-	c := newManyAsks(t, core.Options{}, nil)
+	c := newManyAsks(t, api.Options{}, nil)
 	for i := range manyMore {
-		c.ask(core.AllocationKey(fmt.Sprint("k", i)), int64(10_001+i))
+		c.ask(api.AllocationKey(fmt.Sprint("k", i)), int64(10_001+i))
 	}
 	c.settle(10 * time.Second)
 	for i := range manyMore {
-		c.node(core.NodeID(fmt.Sprint("n", i)), 20_000)
+		c.node(api.NodeID(fmt.Sprint("n", i)), 20_000)
 	}
 	c.settle(time.Second)
 	c.allRun(manyMore)
@@ -50,21 +50,21 @@ func TestManySizes(t *testing.T) {
 // TestQuotaAfterRoom has room appear on many nodes while the queue is full, and
 // quota freed much later.
 func TestQuotaAfterRoom(t *testing.T) {
-	for _, asks := range []func(core.AllocationKey) string{nil, func(core.AllocationKey) string { return "class" }} {
-		c := newManyAsks(t, core.Options{Constraints: asks}, func(core.AllocationKey, core.NodeID, bool) error { return nil })
+	for _, asks := range []func(api.AllocationKey) string{nil, func(api.AllocationKey) string { return "class" }} {
+		c := newManyAsks(t, api.Options{Constraints: asks}, func(api.AllocationKey, api.NodeID, bool) error { return nil })
 		c.limit(0)
 		for i := range manyMore {
-			c.ask(core.AllocationKey(fmt.Sprint("k", i)), int64(1000+i%700))
+			c.ask(api.AllocationKey(fmt.Sprint("k", i)), int64(1000+i%700))
 		}
 		c.settle(10 * time.Second)
 		for i := range manyMore {
-			c.node(core.NodeID(fmt.Sprint("n", i)), 1800)
+			c.node(api.NodeID(fmt.Sprint("n", i)), 1800)
 			if i%100 == 0 {
 				c.settle(0)
 			}
 		}
 		c.settle(time.Hour)
-		c.apply(core.Reconfigure{Config: c.config(resources.Limits(nil))})
+		c.apply(api.Reconfigure{Config: c.config(resources.Limits(nil))})
 		c.settle(time.Second)
 		c.allRun(manyMore)
 	}
@@ -78,23 +78,23 @@ func TestRefusedFirst(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			agrees := false
 			var c *manyAsks
-			o := core.Options{}
-			feasible := func(key core.AllocationKey, node core.NodeID, _ bool) error {
-				if agrees && key[1:] == core.AllocationKey(node[1:]) {
+			o := api.Options{}
+			feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
+				if agrees && key[1:] == api.AllocationKey(node[1:]) {
 					return nil
 				}
 				return errors.New("refused")
 			}
 			switch variant {
 			case "paced":
-				o.Pace = func(q core.Question) time.Duration { // a tenth of the time
-					if second := c.now.Unix() % 10; q != core.FirstQuestion && second != 0 {
+				o.Pace = func(q api.Question) time.Duration { // a tenth of the time
+					if second := c.now.Unix() % 10; q != api.FirstQuestion && second != 0 {
 						return time.Unix(c.now.Unix()-second+10, 0).Sub(c.now)
 					}
 					return 0
 				}
 			case "several":
-				o.FeasibleOn = func(key core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
+				o.FeasibleOn = func(key api.AllocationKey, nodes []api.NodeID, allocate bool) []error {
 					answers := make([]error, len(nodes))
 					for i, n := range nodes {
 						answers[i] = feasible(key, n, allocate)
@@ -102,20 +102,20 @@ func TestRefusedFirst(t *testing.T) {
 					return answers
 				}
 			case "classes":
-				o.Constraints = func(key core.AllocationKey) string { return string(key) }
+				o.Constraints = func(key api.AllocationKey) string { return string(key) }
 			}
 			c = newManyAsks(t, o, feasible)
 			for i := range many {
-				c.node(core.NodeID(fmt.Sprint("n", i)), 1000)
-				c.ask(core.AllocationKey(fmt.Sprint("k", i)), 1000)
+				c.node(api.NodeID(fmt.Sprint("n", i)), 1000)
+				c.ask(api.AllocationKey(fmt.Sprint("k", i)), 1000)
 			}
 			c.settle(20 * time.Second)
 			agrees = true
 			if variant == "node" {
 				for i := range many {
-					id := core.NodeID(fmt.Sprint("n", i))
-					c.apply(core.DrainNode{ID: id})
-					c.apply(core.UndrainNode{ID: id})
+					id := api.NodeID(fmt.Sprint("n", i))
+					c.apply(api.DrainNode{ID: id})
+					c.apply(api.UndrainNode{ID: id})
 				}
 				c.settle(10 * time.Second)
 			} else {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -15,12 +16,12 @@ func (p *Partition) run(r *request, n *node) {
 	app := r.application
 	if app.gang != nil {
 		gangs{p}.ran(r)
-		if app.state == Resuming || app.state == Failing || app.state == Accepted && r.Placeholder && !app.gang.isComplete() {
+		if app.state == api.Resuming || app.state == api.Failing || app.state == api.Accepted && r.Placeholder && !app.gang.isComplete() {
 			return
 		}
 	}
-	if app.state != Running {
-		p.enter(app, Running, "")
+	if app.state != api.Running {
+		p.enter(app, api.Running, "")
 	}
 }
 
@@ -62,7 +63,7 @@ func (p *Partition) bind(r *request) {
 		p.changes.node(n, nodeRetry)
 		return
 	}
-	r.waiting().reason = NodeUnknown
+	r.waiting().reason = api.NodeUnknown
 	set := p.absent[r.Required]
 	if set == nil {
 		set = &askSet{}
@@ -109,17 +110,17 @@ func (p *Partition) await(r *request, a *account) {
 
 // enter changes the state of an application and tells of it. A change that does not
 // exist is an error of the caller, and panics.
-func (p *Partition) enter(app *application, next State, message string) {
+func (p *Partition) enter(app *application, next api.State, message string) {
 	from := app.state
 	if err := app.moveTo(next, p.now); err != nil {
 		panic(fmt.Sprintf("partition %s: %v", p.name, err))
 	}
 	app.view = nil
-	if next == Completing && app.idle() {
+	if next == api.Completing && app.idle() {
 		p.setRan(app, false)
 	}
 	p.awaitEnd(app)
-	p.tell(&ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
+	p.tell(&api.ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
 }
 
 // dropApplication removes an application that has nothing left, and its queue if that
@@ -136,14 +137,14 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	}
 	p.setRan(app, false)
 	if group := app.group(); group != "" {
-		p.tell(&ApplicationGroup{ID: app.id, Queue: app.queue.path, Before: group})
+		p.tell(&api.ApplicationGroup{ID: app.id, Queue: app.queue.path, Before: group})
 	}
 	p.limits.leave(app)
 	p.applications.Delete(app)
 	q := app.queue
 	delete(q.applications, app.id)
 	p.unview(q)
-	p.tell(&ApplicationGone{ID: app.id, Queue: q.path, State: app.state, Removed: removed})
+	p.tell(&api.ApplicationGone{ID: app.id, Queue: q.path, State: app.state, Removed: removed})
 	p.prune(q)
 }
 
@@ -152,19 +153,19 @@ func (p *Partition) completeLater(app *application) {
 	if app.gang != nil {
 		gangs{p}.follow(app)
 	}
-	if !app.isDone() || (app.state != Accepted && app.state != Running) {
+	if !app.isDone() || (app.state != api.Accepted && app.state != api.Running) {
 		return
 	}
-	p.enter(app, Completing, "nothing is left to run")
+	p.enter(app, api.Completing, "nothing is left to run")
 }
 
 // awaitEnd sets when an application ends by itself in the state that it is in: one that has
 // nothing left, or that never asked for anything.
 func (p *Partition) awaitEnd(app *application) {
 	switch {
-	case app.state == Completing:
+	case app.state == api.Completing:
 		p.completeAt(app, app.since.Add(p.options.CompletingDelay))
-	case app.state == New && p.options.UnusedDelay > 0:
+	case app.state == api.New && p.options.UnusedDelay > 0:
 		p.completeAt(app, app.since.Add(p.options.UnusedDelay))
 	case app.completion != nil:
 		p.timers.Cancel(app.completion)
@@ -175,18 +176,18 @@ func (p *Partition) awaitEnd(app *application) {
 func (p gangs) follow(app *application) {
 	if app.gang.placeholders == 0 {
 		p.timers.Cancel(&app.gang.timer)
-		if app.state == Resuming {
-			p.enter(app, Accepted, "all placeholders have ended")
+		if app.state == api.Resuming {
+			p.enter(app, api.Accepted, "all placeholders have ended")
 			if len(app.allocations) > 0 {
-				p.enter(app, Running, "")
+				p.enter(app, api.Running, "")
 			}
 		}
 	}
-	if app.state == Completing && app.idle() { // its last placeholder has ended
+	if app.state == api.Completing && app.idle() { // its last placeholder has ended
 		p.setRan(app, false)
 	}
-	if app.state == Failing && app.idle() {
-		p.enter(app, Failed, gangTimedOut)
+	if app.state == api.Failing && app.idle() {
+		p.enter(app, api.Failed, gangTimedOut)
 		p.dropApplication(app, false)
 	}
 }
@@ -207,10 +208,10 @@ func (p *Partition) complete(app *application) {
 		return
 	}
 	message := ""
-	if app.state == New {
+	if app.state == api.New {
 		message = fmt.Sprintf("it asked for nothing in %s", p.options.UnusedDelay)
 	}
-	p.enter(app, Completed, message)
+	p.enter(app, api.Completed, message)
 	p.dropApplication(app, false)
 }
 

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,17 +20,17 @@ import (
 // takes the place of which placeholder next. Each ask in order has one placeholder, as long as there are any. It is for gangs of which no placeholder is on a node that drains, whose
 // asks are never larger than their placeholders, and which the resource manager refuses nowhere.
 type naiveGangs struct {
-	held map[core.AllocationKey]bool               // asks that wait for a placeholder, or for the end of one
-	next map[core.AllocationKey]core.AllocationKey // by the first ask of each group, the placeholder that it takes the place of
+	held map[api.AllocationKey]bool              // asks that wait for a placeholder, or for the end of one
+	next map[api.AllocationKey]api.AllocationKey // by the first ask of each group, the placeholder that it takes the place of
 }
 
 func (n naive) gangs() naiveGangs {
-	g := naiveGangs{map[core.AllocationKey]bool{}, map[core.AllocationKey]core.AllocationKey{}}
+	g := naiveGangs{map[api.AllocationKey]bool{}, map[api.AllocationKey]api.AllocationKey{}}
 	for _, app := range n.view.Applications {
 		if app.Gang == nil {
 			continue
 		}
-		taken := map[core.AllocationKey]bool{}
+		taken := map[api.AllocationKey]bool{}
 		for _, with := range app.Gang.Replacements {
 			if with.Ask != "" {
 				taken[with.Placeholder], taken[with.Ask] = true, true
@@ -44,8 +45,8 @@ func (n naive) gangs() naiveGangs {
 }
 
 // inGroup looks at one task group, without the asks and placeholders that are taken.
-func (g naiveGangs) inGroup(app *core.ApplicationView, name string, taken map[core.AllocationKey]bool) {
-	var asks, free []*core.Allocation
+func (g naiveGangs) inGroup(app *api.ApplicationView, name string, taken map[api.AllocationKey]bool) {
+	var asks, free []*api.Allocation
 	places := 0
 	for _, ask := range app.Asks {
 		switch {
@@ -61,11 +62,11 @@ func (g naiveGangs) inGroup(app *core.ApplicationView, name string, taken map[co
 			free = append(free, a)
 		}
 	}
-	order := func(a, b *core.Allocation) int {
+	order := func(a, b *api.Allocation) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
 	}
 	slices.SortFunc(asks, order)
-	slices.SortFunc(free, func(a, b *core.Allocation) int {
+	slices.SortFunc(free, func(a, b *api.Allocation) int {
 		return cmp.Or(-slices.Compare(a.Amounts, b.Amounts), order(a, b)) // the largest first
 	})
 	for _, ask := range asks[:min(len(asks), places+len(free))] {
@@ -77,8 +78,8 @@ func (g naiveGangs) inGroup(app *core.ApplicationView, name string, taken map[co
 }
 
 // replacements are the asks of a view that wait for the end of a placeholder, with that.
-func replacements(v *core.View) map[core.AllocationKey]core.AllocationKey {
-	out := map[core.AllocationKey]core.AllocationKey{}
+func replacements(v *api.View) map[api.AllocationKey]api.AllocationKey {
+	out := map[api.AllocationKey]api.AllocationKey{}
 	for _, app := range v.Applications {
 		if app.Gang == nil {
 			continue
@@ -94,7 +95,7 @@ func replacements(v *core.View) map[core.AllocationKey]core.AllocationKey {
 
 // compareReplacement compares one step of the partition with what the twin has for gangs: of which of them
 // is not said. Nothing else is decided in the step.
-func (n naive) compareReplacement(t *testing.T, after *core.View, want naiveGangs, when string) {
+func (n naive) compareReplacement(t *testing.T, after *api.View, want naiveGangs, when string) {
 	t.Helper()
 	before, found := replacements(n.view), 0
 	for ask, placeholder := range replacements(after) {
@@ -115,7 +116,7 @@ func TestReplacesLikeTheNaiveTwin(t *testing.T) {
 		h := &history{chance: rand.New(rand.NewPCG(seed, 91)), now: start, gangs: true}
 		config := h.config()
 		config.Preemption.Disabled = true
-		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
+		h.p = core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
 		h.populate()
 		twin := naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: config.Nodes.Packing, met: met}
 		for i := range 120 {
@@ -137,18 +138,18 @@ func (h *history) memberStep(i int) {
 	h.now = h.now.Add(time.Millisecond)
 	c := h.command()
 	switch c := c.(type) {
-	case core.Reconfigure, core.DrainNode:
-	case core.AddNode:
+	case api.Reconfigure, api.DrainNode:
+	case api.AddNode:
 		c.Drained = false
 		h.p.Apply(h.now, c)
-	case core.AddApplication:
+	case api.AddApplication:
 		c.Tags, c.GangTimeout, c.Forced = nil, time.Hour, false
 		h.p.Apply(h.now, c)
-	case core.ReleaseAllocation:
+	case api.ReleaseAllocation:
 		c.Application, c.Key = h.member(c.Key)
 		c.Termination = si.TerminationType_STOPPED_BY_RM
 		h.p.Apply(h.now, c)
-	case core.AddAllocation:
+	case api.AddAllocation:
 		h.makeMember(c.Allocation)
 		c.Allocation.Created = h.now.Add(-time.Duration(h.IntN(5)) * time.Second).Add(time.Duration(i))
 		h.p.Apply(h.now, c)
@@ -158,14 +159,14 @@ func (h *history) memberStep(i int) {
 }
 
 // member is the application of a key, and the key as one of many.
-func (h *history) member(key core.AllocationKey) (core.ApplicationID, core.AllocationKey) {
+func (h *history) member(key api.AllocationKey) (api.ApplicationID, api.AllocationKey) {
 	number := 0
 	_, _ = fmt.Sscanf(string(key), "k%d", &number)
-	return core.ApplicationID(fmt.Sprint("app", number%4)), core.AllocationKey(fmt.Sprintf("k%d-%d", number, h.IntN(4)))
+	return api.ApplicationID(fmt.Sprint("app", number%4)), api.AllocationKey(fmt.Sprintf("k%d-%d", number, h.IntN(4)))
 }
 
 // makeMember has an own allocation be a placeholder or an ask of a task group, or of none.
-func (h *history) makeMember(a *core.Allocation) {
+func (h *history) makeMember(a *api.Allocation) {
 	number := 0
 	_, _ = fmt.Sscanf(string(a.Key), "k%d", &number)
 	app, key := h.member(a.Key)
@@ -196,12 +197,12 @@ func (h *history) endPlaceholder(t *testing.T, met map[string]int, when string) 
 			continue
 		}
 		for _, with := range app.Gang.Replacements {
-			at := slices.IndexFunc(app.Allocations, func(a *core.Allocation) bool { return a.Key == with.Placeholder })
+			at := slices.IndexFunc(app.Allocations, func(a *api.Allocation) bool { return a.Key == with.Placeholder })
 			node := app.Allocations[at].Node
-			assert.Equal(t, with.Node, core.NodeID(""), "%s: %s is replaced elsewhere", when, with.Placeholder)
-			fx := h.p.Apply(h.now, core.ReleaseAllocation{Application: app.ID, Key: with.Placeholder, Termination: si.TerminationType_PLACEHOLDER_REPLACED})
-			ran := slices.IndexFunc(fx, func(e core.Event) bool {
-				placed, is := e.(core.Placed)
+			assert.Equal(t, with.Node, api.NodeID(""), "%s: %s is replaced elsewhere", when, with.Placeholder)
+			fx := h.p.Apply(h.now, api.ReleaseAllocation{Application: app.ID, Key: with.Placeholder, Termination: si.TerminationType_PLACEHOLDER_REPLACED})
+			ran := slices.IndexFunc(fx, func(e api.Event) bool {
+				placed, is := e.(api.Placed)
 				return is && placed.Key == with.Ask && placed.Node == node
 			})
 			if with.Ask == "" {

@@ -4,22 +4,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // limitsHold reports whether limits of users, groups and applications let an ask run, by adding
 // up what all applications have in every queue on its way to the root.
-func (n naive) limitsHold(ask core.AskView) bool {
-	at := slices.IndexFunc(n.view.Applications, func(app *core.ApplicationView) bool { return app.ID == ask.Application })
+func (n naive) limitsHold(ask api.AskView) bool {
+	at := slices.IndexFunc(n.view.Applications, func(app *api.ApplicationView) bool { return app.ID == ask.Application })
 	app := n.view.Applications[at]
 	configured := &n.view.Config.Root
 	for q := n.view.Root; q != nil; {
-		all := func(*core.ApplicationView) bool { return true }
-		if !n.holds(core.Limit{ApplicationsMax: q.ApplicationsMax}, app, ask, q.Path, all) || !n.limitsIn(q.Path, configured, app, ask) {
+		all := func(*api.ApplicationView) bool { return true }
+		if !n.holds(api.Limit{ApplicationsMax: q.ApplicationsMax}, app, ask, q.Path, all) || !n.limitsIn(q.Path, configured, app, ask) {
 			return false
 		}
-		i := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool { return within(app.Queue, child.Path) })
+		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool { return within(app.Queue, child.Path) })
 		if i < 0 {
 			return true
 		}
@@ -30,7 +30,7 @@ func (n naive) limitsHold(ask core.AskView) bool {
 }
 
 // childOf is the configuration of a queue below another; nil if it has none.
-func childOf(q *core.QueueConfig, path core.QueuePath) *core.QueueConfig {
+func childOf(q *api.QueueConfig, path api.QueuePath) *api.QueueConfig {
 	if q == nil {
 		return nil
 	}
@@ -43,25 +43,25 @@ func childOf(q *core.QueueConfig, path core.QueuePath) *core.QueueConfig {
 }
 
 // limitsIn reports whether the limits of users and groups in one queue let an ask run.
-func (n naive) limitsIn(path core.QueuePath, q *core.QueueConfig, app *core.ApplicationView, ask core.AskView) bool {
+func (n naive) limitsIn(path api.QueuePath, q *api.QueueConfig, app *api.ApplicationView, ask api.AskView) bool {
 	if q == nil {
 		return true
 	}
-	sameUser := func(other *core.ApplicationView) bool { return other.User == app.User }
-	if l := limitOf(q, app.User, func(l core.Limit) []string { return l.Users }); l != nil && !n.holds(*l, app, ask, path, sameUser) {
+	sameUser := func(other *api.ApplicationView) bool { return other.User == app.User }
+	if l := limitOf(q, app.User, func(l api.Limit) []string { return l.Users }); l != nil && !n.holds(*l, app, ask, path, sameUser) {
 		return false
 	}
-	sameGroup := func(other *core.ApplicationView) bool { return other.Group == app.Group }
-	l := limitOf(q, app.Group, func(l core.Limit) []string { return l.Groups })
+	sameGroup := func(other *api.ApplicationView) bool { return other.Group == app.Group }
+	l := limitOf(q, app.Group, func(l api.Limit) []string { return l.Groups })
 	return app.Group == "" || l == nil || n.holds(*l, app, ask, path, sameGroup)
 }
 
-func within(queue, path core.QueuePath) bool {
+func within(queue, path api.QueuePath) bool {
 	return queue == path || strings.HasPrefix(string(queue), string(path)+".")
 }
 
 // limitOf is the limit of a name in a queue, or that of all others.
-func limitOf(q *core.QueueConfig, name string, of func(core.Limit) []string) *core.Limit {
+func limitOf(q *api.QueueConfig, name string, of func(api.Limit) []string) *api.Limit {
 	for _, wanted := range []string{name, "*"} {
 		for i := range q.Limits {
 			if slices.Contains(of(q.Limits[i]), wanted) {
@@ -73,7 +73,7 @@ func limitOf(q *core.QueueConfig, name string, of func(core.Limit) []string) *co
 }
 
 // holds reports whether a limit of some applications below a queue holds an ask of one of them.
-func (n naive) holds(l core.Limit, app *core.ApplicationView, ask core.AskView, path core.QueuePath, of func(*core.ApplicationView) bool) bool {
+func (n naive) holds(l api.Limit, app *api.ApplicationView, ask api.AskView, path api.QueuePath, of func(*api.ApplicationView) bool) bool {
 	used, count := resources.Amounts{}, 0
 	for _, other := range n.view.Applications {
 		if !of(other) || !within(other.Queue, path) {

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -21,7 +22,7 @@ import (
 // naive decides like the partition, from a view, by sorting everything and
 // trying everything.
 type naive struct {
-	view    *core.View
+	view    *api.View
 	weights map[resources.Kind]int64
 	packing bool
 	devices *devices.Policy // nil unless nodes are tried by their devices
@@ -29,9 +30,9 @@ type naive struct {
 }
 
 // next is the first ask that fits, and its node; nil if none does.
-func (n naive) next() (ask *core.Allocation, node core.NodeID) {
+func (n naive) next() (ask *api.Allocation, node api.NodeID) {
 	held := n.gangs().held
-	try := func(q *core.QueueView, candidate core.AskView) bool {
+	try := func(q *api.QueueView, candidate api.AskView) bool {
 		if held[candidate.Key] {
 			return false
 		}
@@ -55,14 +56,14 @@ func (n naive) next() (ask *core.Allocation, node core.NodeID) {
 // A found ask is the first of a part of the backlog that can be tried, with its priority
 // as that part sees it.
 type found struct {
-	queue    *core.QueueView
-	ask      core.AskView
+	queue    *api.QueueView
+	ask      api.AskView
 	priority int32
 }
 
 // first tries the first ask in order for which can is true, and reports whether there is
 // one. Queues and applications come in the order of the highest ask that can be tried.
-func (n naive) first(can, try func(*core.QueueView, core.AskView) bool) bool {
+func (n naive) first(can, try func(*api.QueueView, api.AskView) bool) bool {
 	capacity := make(resources.Limits, 3)
 	for i := range capacity {
 		capacity[i] = n.view.Capacity.Of(resources.Kind(i))
@@ -71,13 +72,13 @@ func (n naive) first(can, try func(*core.QueueView, core.AskView) bool) bool {
 	return f != nil && try(f.queue, f.ask)
 }
 
-func (n naive) inQueue(q *core.QueueView, above resources.Limits, can func(*core.QueueView, core.AskView) bool) *found {
+func (n naive) inQueue(q *api.QueueView, above resources.Limits, can func(*api.QueueView, api.AskView) bool) *found {
 	fairMax := overlaid(above, q.Max)
 	if q.Leaf {
 		return n.inLeaf(q, fairMax, can)
 	}
-	children := map[*core.QueueView]*found{}
-	var list []*core.QueueView
+	children := map[*api.QueueView]*found{}
+	var list []*api.QueueView
 	for _, child := range q.Queues {
 		if f := n.inQueue(child, fairMax, can); f != nil {
 			children[child], list = f, append(list, child)
@@ -92,7 +93,7 @@ func (n naive) inQueue(q *core.QueueView, above resources.Limits, can func(*core
 	if len(list) == 0 {
 		return nil
 	}
-	return children[slices.MinFunc(list, func(a, b *core.QueueView) int {
+	return children[slices.MinFunc(list, func(a, b *api.QueueView) int {
 		priority := cmp.Compare(children[b].priority, children[a].priority)
 		share := dominant(a.Used, a.Guaranteed, overlaid(fairMax, a.Max)).Cmp(dominant(b.Used, b.Guaranteed, overlaid(fairMax, b.Max)))
 		if q.Properties.IgnorePriority {
@@ -102,14 +103,14 @@ func (n naive) inQueue(q *core.QueueView, above resources.Limits, can func(*core
 	})]
 }
 
-func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits, can func(*core.QueueView, core.AskView) bool) *found {
-	asks := map[*core.ApplicationView]core.AskView{}
-	apps := slices.DeleteFunc(n.applications(q), func(app *core.ApplicationView) bool {
-		list := slices.DeleteFunc(slices.Clone(app.Asks), func(ask core.AskView) bool { return !can(q, ask) })
+func (n naive) inLeaf(q *api.QueueView, fairMax resources.Limits, can func(*api.QueueView, api.AskView) bool) *found {
+	asks := map[*api.ApplicationView]api.AskView{}
+	apps := slices.DeleteFunc(n.applications(q), func(app *api.ApplicationView) bool {
+		list := slices.DeleteFunc(slices.Clone(app.Asks), func(ask api.AskView) bool { return !can(q, ask) })
 		if len(list) == 0 {
 			return true
 		}
-		asks[app] = slices.MinFunc(list, func(a, b core.AskView) int {
+		asks[app] = slices.MinFunc(list, func(a, b api.AskView) int {
 			return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created))
 		})
 		return false
@@ -117,11 +118,11 @@ func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits, can func(*cor
 	if len(apps) == 0 {
 		return nil
 	}
-	first := slices.MinFunc(apps, func(a, b *core.ApplicationView) int {
+	first := slices.MinFunc(apps, func(a, b *api.ApplicationView) int {
 		priority := cmp.Compare(asks[b].Priority, asks[a].Priority)
 		age := a.Submitted.Compare(b.Submitted)
 		first := age
-		if q.Properties.ApplicationSort == core.Fair {
+		if q.Properties.ApplicationSort == api.Fair {
 			first = dominant(a.Used, q.Guaranteed, fairMax).Cmp(dominant(b.Used, q.Guaranteed, fairMax))
 		}
 		if q.Properties.IgnorePriority {
@@ -132,7 +133,7 @@ func (n naive) inLeaf(q *core.QueueView, fairMax resources.Limits, can func(*cor
 	return &found{q, asks[first], asks[first].Priority}
 }
 
-func (n naive) applications(q *core.QueueView) (apps []*core.ApplicationView) {
+func (n naive) applications(q *api.QueueView) (apps []*api.ApplicationView) {
 	for _, app := range n.view.Applications {
 		if app.Queue == q.Path && len(app.Asks) > 0 {
 			apps = append(apps, app)
@@ -142,16 +143,16 @@ func (n naive) applications(q *core.QueueView) (apps []*core.ApplicationView) {
 }
 
 // node is the best scored open node with room.
-func (n naive) node(ask resources.Amounts) (core.NodeID, bool) {
+func (n naive) node(ask resources.Amounts) (api.NodeID, bool) {
 	if n.devices != nil {
 		return n.leastWaste(ask)
 	}
-	return n.best(func(node *core.NodeView) bool { return ask.FitsIn(node.Available) })
+	return n.best(func(node *api.NodeView) bool { return ask.FitsIn(node.Available) })
 }
 
 // best is the best scored open node of those that would do.
-func (n naive) best(wouldDo func(*core.NodeView) bool) (core.NodeID, bool) {
-	var best core.NodeID
+func (n naive) best(wouldDo func(*api.NodeView) bool) (api.NodeID, bool) {
+	var best api.NodeID
 	var bestScore *big.Int
 	for _, node := range n.view.Nodes {
 		if !node.Schedulable || len(node.Reservations) > 0 || !wouldDo(node) {
@@ -165,7 +166,7 @@ func (n naive) best(wouldDo func(*core.NodeView) bool) (core.NodeID, bool) {
 	return best, bestScore != nil
 }
 
-func (n naive) score(node *core.NodeView) *big.Int {
+func (n naive) score(node *api.NodeView) *big.Int {
 	sum, total := new(big.Int), int64(0)
 	for kind, weight := range n.weights {
 		capacity := node.Capacity.Of(kind)
@@ -226,7 +227,7 @@ func TestDecidesLikeTheNaiveTwin(t *testing.T) {
 		h := &history{chance: rand.New(rand.NewPCG(seed, 1)), now: start}
 		config := h.config()
 		config.Preemption.Disabled = true
-		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
+		h.p = core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
 		twin := naive{weights: map[resources.Kind]int64{0: 3, 1: 1}, packing: config.Nodes.Packing}
 		for i := range 120 {
 			h.plainStep(i)
@@ -251,14 +252,14 @@ func (n naive) compare(t *testing.T, h *history, when string) (compared int) {
 			n.met["replacements"]++
 			continue
 		}
-		placed := slices.IndexFunc(fx, func(e core.Event) bool { _, ok := e.(core.Placed); return ok })
+		placed := slices.IndexFunc(fx, func(e api.Event) bool { _, ok := e.(api.Placed); return ok })
 		if ask == nil {
 			assert.Equal(t, placed, -1, "%s: %v", when, fx)
 			assert.Equal(t, more, false)
 			return compared
 		}
 		assert.Assert(t, placed >= 0, "%s: %s fits on %s and was not placed", when, ask.Key, node)
-		got := fx[placed].(core.Placed)
+		got := fx[placed].(api.Placed)
 		assert.Equal(t, string(got.Key)+" on "+string(got.Node), string(ask.Key)+" on "+string(node), when)
 		compared++
 		if ask.TaskGroup != "" && !ask.Placeholder {
@@ -273,15 +274,15 @@ func (h *history) plainStep(i int) {
 	h.now = h.now.Add(time.Millisecond)
 	c := h.command()
 	switch c := c.(type) {
-	case core.Reconfigure:
+	case api.Reconfigure:
 		return
-	case core.ReleaseAllocation:
+	case api.ReleaseAllocation:
 		c.Termination = si.TerminationType_STOPPED_BY_RM
 		h.p.Apply(h.now, c)
 		return
-	case core.AddAllocation:
+	case api.AddAllocation:
 		c.Allocation.Required = ""
-		c.Allocation.Key += core.AllocationKey(fmt.Sprint("-", h.IntN(4)))
+		c.Allocation.Key += api.AllocationKey(fmt.Sprint("-", h.IntN(4)))
 		c.Allocation.Created = h.now.Add(-time.Duration(h.IntN(5)) * time.Second).Add(time.Duration(i))
 	}
 	h.p.Apply(h.now, c)

@@ -8,29 +8,30 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // namespaces is a partition in which each namespace has a queue of its own.
 func namespaces() *core.Partition {
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{
-		Name: "default", Root: core.QueueConfig{Name: "root", Parent: true},
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
+		Name: "default", Root: api.QueueConfig{Name: "root", Parent: true},
 		Rules: []placement.Rule{{Kind: placement.Tag, Value: "namespace", Create: true}},
 	})
 	for i := range 100 {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{1 << 30, 1 << 40, 1 << 20}})
+		p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{1 << 30, 1 << 40, 1 << 20}})
 	}
 	return p
 }
 
 // come has an application come to a namespace, with a quota, and one ask of it placed.
 func come(p *core.Partition, id, namespace string, quota int64) int {
-	p.Apply(start, core.AddApplication{
-		ID: core.ApplicationID(id), Tags: map[string]string{"namespace": namespace},
-		Quota: &core.QueueQuota{Max: resources.Limits{quota}},
+	p.Apply(start, api.AddApplication{
+		ID: api.ApplicationID(id), Tags: map[string]string{"namespace": namespace},
+		Quota: &api.QueueQuota{Max: resources.Limits{quota}},
 	})
-	p.Apply(start, ask(core.ApplicationID(id), "ask-"+id, 1, 1))
+	p.Apply(start, ask(api.ApplicationID(id), "ask-"+id, 1, 1))
 	fx, _ := p.Schedule(start)
 	return placements(fx)
 }
@@ -58,11 +59,11 @@ func TestNamespacesComeAndGo(t *testing.T) {
 		for i := range applications {
 			id := fmt.Sprint("app", i)
 			assert.Equal(t, come(p, id, fmt.Sprint("namespace", i%4000), 10), 1)
-			p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(id)})
+			p.Apply(start, api.RemoveApplication{ID: api.ApplicationID(id)})
 		}
 		costs[busy] = (made() - before) / uint64(applications)
 		for i := range busy {
-			p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(fmt.Sprint("busy", i))})
+			p.Apply(start, api.RemoveApplication{ID: api.ApplicationID(fmt.Sprint("busy", i))})
 		}
 		assert.Equal(t, len(p.View().Root.Queues), 0)
 		assert.NilError(t, p.Verify())
@@ -86,7 +87,7 @@ func TestQuotaOfANamespaceChanges(t *testing.T) {
 		for i := range applications {
 			id := fmt.Sprint("app", i)
 			assert.Equal(t, come(p, id, "one", int64(10+i%2)), 1)
-			p.Apply(start, core.RemoveApplication{ID: core.ApplicationID(id)})
+			p.Apply(start, api.RemoveApplication{ID: api.ApplicationID(id)})
 		}
 		costs[busy] = (made() - before) / applications
 		assert.NilError(t, p.Verify())

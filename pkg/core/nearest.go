@@ -1,9 +1,11 @@
 package core
 
+import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+
 // describe is an attempt as readers see it: what the nodes were good for, and what was
 // planned.
-func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttempt {
-	h := PreemptionAttempt{
+func (a *attempts) describe(c *nodeCosts, found candidateNodes) api.PreemptionAttempt {
+	h := api.PreemptionAttempt{
 		At: a.now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
@@ -15,9 +17,9 @@ func (a *attempts) describe(c *nodeCosts, found candidateNodes) PreemptionAttemp
 	return h
 }
 
-// addTo adds the counts of nodes of the last failed attempt by the same trigger, after
+// addCounts adds the counts of nodes of the last failed attempt by the same trigger, after
 // which these nodes changed.
-func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
+func addCounts(h *api.PreemptionAttempt, last []api.PreemptionAttempt) {
 	for _, l := range last {
 		if l.Trigger == h.Trigger {
 			h.Nodes, h.Closed, h.TooSmall, h.Insufficient, h.Sufficient = l.Nodes, l.Closed, l.TooSmall, l.Insufficient, l.Sufficient
@@ -28,7 +30,7 @@ func (h *PreemptionAttempt) addTo(last []PreemptionAttempt) {
 
 // addNearMiss adds to a failed attempt the node that lacked the least: one that was
 // planned for earlier if all were refused then.
-func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, quota quotaNeed) {
+func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *request, quota quotaNeed) {
 	if attempt.Plan != nil {
 		return
 	}
@@ -48,14 +50,14 @@ func (a *attempts) addNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *requ
 // planNearMiss says what is missing on a node. Where nothing is, in amounts alone, the resource
 // manager has refused it before, or it is kept for another ask meanwhile: then there is nothing
 // to be said of it.
-func (a *attempts) planNearMiss(attempt *PreemptionAttempt, c *nodeCosts, r *request, n *node, quota quotaNeed) {
+func (a *attempts) planNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *request, n *node, quota quotaNeed) {
 	on := a.costs.nodeInput(c, n, quota)
 	plan, known := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
 	refused := known.hopelessNow(n, failedPlan{r.application.queue, c.trigger})
 	switch {
 	case plan.Cost.Feasible() && !refused:
 		return
-	case plan.Cost.Feasible() || known.unresolvable.has(n.slot, n.updatedAt):
+	case plan.Cost.Feasible() || known.unresolvable.Has(n.slot, n.updatedAt):
 		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.refusalOf(n))
 	}
 	attempt.Node, attempt.Plan = n.id, &plan

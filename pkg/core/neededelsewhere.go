@@ -3,19 +3,20 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // spareNeeded marks those victims of a plan for a node on other nodes which an ask needs beside it for which
 // room is on its way there, of those that before lists for a node. It reports whether there are any:
 // the plan is to be made again then, without them.
-func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, here *node, before func(*node) []AllocationKey) (spared bool) {
+func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, here *node, before func(*node) []api.AllocationKey) (spared bool) {
 	if p.options.Simulate == nil {
 		return false
 	}
-	removed := map[*node][]AllocationKey{}
+	removed := map[*node][]api.AllocationKey{}
 	for _, v := range plan.Victims {
-		n := p.requests[AllocationKey(v.Key)].node
+		n := p.requests[api.AllocationKey(v.Key)].node
 		if n == here {
 			continue // the plan itself has asked
 		}
@@ -27,8 +28,8 @@ func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 		if removed[n] == nil {
 			removed[n] = ending
 		}
-		with := append(slices.Clip(removed[n]), AllocationKey(v.Key))
-		spoils := func(other AllocationKey) bool { return p.spoils(other, n, with, ending) != nil }
+		with := append(slices.Clip(removed[n]), api.AllocationKey(v.Key))
+		spoils := func(other api.AllocationKey) bool { return p.spoils(other, n, with, ending) != nil }
 		if !slices.ContainsFunc(asks, spoils) {
 			removed[n] = with
 			continue
@@ -40,7 +41,7 @@ func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 }
 
 // awaitedOn are the asks for which room is on its way on a node.
-func awaitedOn(n *node) (keys []AllocationKey) {
+func awaitedOn(n *node) (keys []api.AllocationKey) {
 	for _, r := range n.claims {
 		if r.keepsQuota() {
 			keys = append(keys, r.Key)

@@ -8,10 +8,11 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // ordinaryReservation is a reservation of an ask that may run anywhere, if there is one.
-func ordinaryReservation(v *core.View) (core.Reservation, bool) {
+func ordinaryReservation(v *api.View) (api.Reservation, bool) {
 	for _, n := range v.Nodes {
 		for _, held := range n.Reservations {
 			if !held.Required {
@@ -19,7 +20,7 @@ func ordinaryReservation(v *core.View) (core.Reservation, bool) {
 			}
 		}
 	}
-	return core.Reservation{}, false
+	return api.Reservation{}, false
 }
 
 // With a ReserveDelay below zero no ordinary ask ever reserves a node, whatever happens; nor does
@@ -33,7 +34,7 @@ func TestOrdinaryAsksNeverReserve(t *testing.T) {
 			held, found := ordinaryReservation(h.p.View())
 			assert.Assert(t, !found, "seed %d: %+v", seed, held)
 		}
-		restored := core.Restore(core.Options{Kinds: testKinds()}, h.now, h.p.View())
+		restored := core.Restore(api.Options{Kinds: testKinds()}, h.now, h.p.View())
 		for range 5 {
 			for more := true; more; {
 				_, more = restored.Schedule(h.now)

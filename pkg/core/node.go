@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -23,7 +24,7 @@ type node struct {
 	// What a search and the order read comes first, so that it is close together.
 	links order.Links[*node]
 	score int64
-	id    NodeID
+	id    api.NodeID
 	room  resources.Amounts // free itself while nothing is kept
 	most  resources.Amounts // room on any node of the subtree
 
@@ -43,7 +44,7 @@ type node struct {
 	placedIn  uint64     // the batch that last placed or evicted something here
 	revision  uint64     // counts changes of what is on the node
 	changedAt uint64     // the count of changed nodes when this one was changed last
-	view      *NodeView
+	view      *api.NodeView
 	own       []*request
 	capacity  resources.Amounts
 	free      resources.Amounts
@@ -118,7 +119,7 @@ func (n *node) charge(r *request) {
 		n.allocated.Add(amounts)
 		n.weakest.consider(r)
 	}
-	if !r.leaves() {
+	if !leaves(r.Allocation) {
 		n.details.change().stays.Add(amounts)
 	}
 	n.countEviction(r, 1)
@@ -137,7 +138,7 @@ func (n *node) discharge(r *request) {
 			n.findWeakest()
 		}
 	}
-	if !r.leaves() {
+	if !leaves(r.Allocation) {
 		n.details.change().stays.Sub(r.Amounts)
 	}
 	n.countEviction(r, -1)
@@ -275,7 +276,7 @@ func (n *node) ownKeys(holds func(*request) bool) []string {
 
 // overdue is how many evictions here did not end in time, of those for an ask or, if that is empty, of
 // all; and the guard of the one that keeps others from the node longest.
-func (n *node) overdue(ask AllocationKey) (count int, longest *guard) {
+func (n *node) overdue(ask api.AllocationKey) (count int, longest *guard) {
 	longest = &noGuard
 	if n.details.read().evicted == 0 {
 		return 0, longest
@@ -298,14 +299,10 @@ func (n *node) isBlocked() bool {
 	return guard.pauses() || n.isBeyondPlans()
 }
 
-// planMax is the most of one kind that room is made of: sums of a few such quantities
-// are exact in 64 bits, so that a plan and what comes of it agree.
-const planMax = 1 << 60
-
 // isBeyondPlans reports whether amounts are counted here that are too large to make
 // room beside them.
 func (n *node) isBeyondPlans() bool {
-	return n.capacity.Above(planMax) || n.allocated.Above(planMax) || n.occupied.Above(planMax) || n.details.read().claimed.Above(planMax)
+	return n.capacity.Above(api.PlanMax) || n.allocated.Above(api.PlanMax) || n.occupied.Above(api.PlanMax) || n.details.read().claimed.Above(api.PlanMax)
 }
 
 // allOn visits what runs on the node: own allocations, then foreign ones.

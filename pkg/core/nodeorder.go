@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -94,7 +95,7 @@ func (o *nodeOrder) nextBelow(top, after *node, ask resources.Amounts) *node {
 }
 
 // configure sets what decides the order.
-func (o *nodeOrder) configure(kinds *resources.Kinds, c NodeOrder) {
+func (o *nodeOrder) configure(kinds *resources.Kinds, c api.NodeOrder) {
 	o.packing = c.Packing || len(c.Devices) > 0
 	o.setWeights(kinds, c.Weights)
 	o.devices = newDeviceOrder(kinds, o, c.Devices)

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-func (p commands) refuseNode(id NodeID, format string, args ...any) {
-	p.tell(&NodeRejected{id, fmt.Sprintf(format, args...)})
+func (p commands) refuseNode(id api.NodeID, format string, args ...any) {
+	p.tell(&api.NodeRejected{ID: id, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (p commands) addNode(c AddNode) {
+func (p commands) addNode(c api.AddNode) {
 	if c.ID == "" {
 		p.refuseNode(c.ID, "a node without an ID")
 		return
@@ -34,7 +35,7 @@ func (p commands) addNode(c AddNode) {
 	p.holds, p.slotsDue = p.holds+1, true
 	p.largest.Raise(n.capacity)
 	p.changes.resized = true
-	p.tell(&NodeAdded{n.id, n.capacity.Clone(), n.attributes, n.schedulable, p.capacity.Clone()})
+	p.tell(&api.NodeAdded{ID: n.id, Capacity: n.capacity.Clone(), Attributes: n.attributes, Schedulable: n.schedulable, Total: p.capacity.Clone()})
 	n.recount()
 	p.placeForeign(n)
 	p.evictions.reportForeign(n)
@@ -51,7 +52,7 @@ func (p commands) addNode(c AddNode) {
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
-func (p commands) updateNode(c UpdateNode) {
+func (p commands) updateNode(c api.UpdateNode) {
 	n := p.findNode(c.ID)
 	if n == nil {
 		p.refuseNode(c.ID, "node %s to be updated is not registered", c.ID)
@@ -67,7 +68,7 @@ func (p commands) updateNode(c UpdateNode) {
 	if c.Attributes != nil {
 		n.attributes = c.Attributes
 		n.view = nil
-		p.tell(&NodeAttributes{n.id, n.attributes})
+		p.tell(&api.NodeAttributes{ID: n.id, Attributes: n.attributes})
 		p.evictions.nodeReported(n)
 	}
 	n.revision++
@@ -86,11 +87,11 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	n.capacity = capacity
 	n.recount()
 	n.allowExcess()
-	p.tell(&NodeResized{n.id, capacity.Clone(), p.capacity.Clone()})
+	p.tell(&api.NodeResized{ID: n.id, Capacity: capacity.Clone(), Total: p.capacity.Clone()})
 	p.learnKinds(capacity)
 }
 
-func (p commands) setSchedulable(id NodeID, schedulable bool) {
+func (p commands) setSchedulable(id api.NodeID, schedulable bool) {
 	n := p.findNode(id)
 	if n == nil {
 		verb := "drained"
@@ -112,13 +113,13 @@ func (p commands) setSchedulable(id NodeID, schedulable bool) {
 		p.kept.clearOn(n, "the node takes nothing new")
 	}
 	p.renominations.nodeReady(n)
-	p.tell(&NodeSchedulable{n.id, schedulable})
+	p.tell(&api.NodeSchedulable{ID: n.id, Schedulable: schedulable})
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
 // removeNode takes a node off the books. Foreign allocations stay known, in
 // case the node comes back.
-func (p commands) removeNode(id NodeID) {
+func (p commands) removeNode(id api.NodeID) {
 	n := p.findNode(id)
 	if n == nil {
 		p.refuseNode(id, "node %s to be removed is not registered", id)
@@ -126,7 +127,7 @@ func (p commands) removeNode(id NodeID) {
 	}
 	n.schedulable = false
 	for r := range n.required.all {
-		p.kept.end(r, "the node is gone", EndOfRoom)
+		p.kept.end(r, "the node is gone", api.EndOfRoom)
 	}
 	p.kept.clearOn(n, "the node is gone")
 	p.nodes.Delete(n)
@@ -139,7 +140,7 @@ func (p commands) removeNode(id NodeID) {
 	p.changes.resized = true
 	own := byKey(n.own)
 	for _, r := range own {
-		p.endAllocation(r, CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))
+		p.endAllocation(r, api.CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))
 	}
 	for _, r := range own {
 		p.completeLater(r.application)
@@ -150,7 +151,7 @@ func (p commands) removeNode(id NodeID) {
 	p.unplaceForeign(n)
 	p.awaitNode(n)
 	p.changes.node(n, 0)
-	p.tell(&NodeRemoved{id, p.capacity.Clone()})
+	p.tell(&api.NodeRemoved{ID: id, Total: p.capacity.Clone()})
 }
 
 // awaitNode has the asks that may run on a removed node only wait for it.
@@ -160,7 +161,7 @@ func (p commands) awaitNode(n *node) {
 	}
 	for r := range n.required.all {
 		w := r.waiting()
-		w.reason, w.detail, w.plan = NodeUnknown, "", nil // the node may come back as another one
+		w.reason, w.detail, w.plan = api.NodeUnknown, "", nil // the node may come back as another one
 		w.since, r.madeRoom = time.Time{}, false
 		p.changes.application(r.application, 0)
 	}

@@ -13,19 +13,20 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // leastWaste is the open node with room on which an ask wastes least, by looking at all.
-func (n naive) leastWaste(ask resources.Amounts) (best core.NodeID, found bool) {
+func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
 	var least int64
 	for _, node := range n.view.Nodes {
 		if !node.Schedulable || len(node.Reservations) > 0 || !ask.FitsIn(node.Available) {
 			continue
 		}
 		on := slices.Concat(node.Allocations, node.ForeignAllocations)
-		slices.SortFunc(on, func(a, b *core.Allocation) int {
+		slices.SortFunc(on, func(a, b *api.Allocation) int {
 			return cmp.Or(a.Placed.Compare(b.Placed), strings.Compare(string(a.Key), string(b.Key)))
 		})
 		of := devices.Node{Capacity: node.Capacity, Free: node.Available, Room: 1<<28 + n.score(node).Int64()}
@@ -60,7 +61,7 @@ func TestDevicesDecideLikeTheNaiveTwin(t *testing.T) {
 			config.Nodes.Devices = map[string]int64{"pods": 1, resources.Memory: 2}
 			twin.devices = &devices.Policy{Devices: []devices.Kind{{Kind: 1, Size: 2}, {Kind: 2, Size: 1}}, Beside: []resources.Kind{0}}
 		}
-		h.p = core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
+		h.p = core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
 		for i := range 120 {
 			h.plainStep(i)
 			compared += twin.compare(t, h, fmt.Sprintf("seed %d, step %d", seed, i))
@@ -98,19 +99,19 @@ func TestDevicesInRandomHistories(t *testing.T) {
 // amounts as there may be orders.
 func TestDeviceOrdersAreBounded(t *testing.T) {
 	const nodes, orders = 4, 3
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{
-		Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "a"}}},
-		Nodes: core.NodeOrder{Devices: map[string]int64{resources.Memory: 1000}},
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
+		Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "a"}}},
+		Nodes: api.NodeOrder{Devices: map[string]int64{resources.Memory: 1000}},
 	})
 	p.SetRankedMax(orders * nodes)
 	for i := range nodes {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{100, 4000, 100}})
+		p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{100, 4000, 100}})
 	}
-	p.Apply(start, core.AddApplication{ID: "app", Queue: "root.a"})
+	p.Apply(start, api.AddApplication{ID: "app", Queue: "root.a"})
 	twin := naive{weights: map[resources.Kind]int64{0: 1}, packing: true, devices: &devices.Policy{
 		Devices: []devices.Kind{{Kind: 1, Size: 1000}}, Beside: []resources.Kind{0},
 	}}
-	var running []core.AllocationKey
+	var running []api.AllocationKey
 	most, now := 0, start
 	for i := range 6000 {
 		now = now.Add(time.Millisecond)
@@ -122,18 +123,18 @@ func TestDeviceOrdersAreBounded(t *testing.T) {
 		default:
 			size = int64(100 * (i % 10))
 		}
-		key := core.AllocationKey(fmt.Sprint("k", i))
-		a := &core.Allocation{Key: key, Application: "app", Amounts: resources.Amounts{1, size, 1}}
-		p.Apply(now, core.AddAllocation{Allocation: a})
+		key := api.AllocationKey(fmt.Sprint("k", i))
+		a := &api.Allocation{Key: key, Application: "app", Amounts: resources.Amounts{1, size, 1}}
+		p.Apply(now, api.AddAllocation{Allocation: a})
 		twin.view = p.View()
 		want, found := twin.leastWaste(a.Amounts)
 		assert.Assert(t, found, "%d", i)
 		fx, _ := p.Schedule(now)
-		at := slices.IndexFunc(fx, func(e core.Event) bool { _, is := e.(core.Placed); return is })
+		at := slices.IndexFunc(fx, func(e api.Event) bool { _, is := e.(api.Placed); return is })
 		assert.Assert(t, at >= 0, "%d", i)
-		assert.Equal(t, fx[at].(core.Placed).Node, want, "%d", i)
+		assert.Equal(t, fx[at].(api.Placed).Node, want, "%d", i)
 		if running = append(running, key); len(running) > 20 {
-			p.Apply(now, core.ReleaseAllocation{Application: "app", Key: running[0], Termination: si.TerminationType_STOPPED_BY_RM})
+			p.Apply(now, api.ReleaseAllocation{Application: "app", Key: running[0], Termination: si.TerminationType_STOPPED_BY_RM})
 			running = running[1:]
 		}
 		most = max(most, p.DeviceOrders())
@@ -146,14 +147,14 @@ func TestDeviceOrdersAreBounded(t *testing.T) {
 // nodes, once there are orders for all of them.
 func TestDeviceOrdersLookAtFewNodes(t *testing.T) {
 	looked := func(nodes int) uint64 {
-		p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{
-			Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "a"}}},
-			Nodes: core.NodeOrder{Devices: map[string]int64{"pods": 1000}},
+		p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
+			Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "a"}}},
+			Nodes: api.NodeOrder{Devices: map[string]int64{"pods": 1000}},
 		})
 		for i := range nodes {
-			p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4000, 4000, 400_000}})
+			p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4000, 4000, 400_000}})
 		}
-		p.Apply(start, core.AddApplication{ID: "app", Queue: "root.a"})
+		p.Apply(start, api.AddApplication{ID: "app", Queue: "root.a"})
 		add := func(from, to int) {
 			for i := from; i < to; i++ {
 				p.Apply(start, ask("app", fmt.Sprint("k", i), int64(1+i%3), 1, int64(300*(1+i%3))))

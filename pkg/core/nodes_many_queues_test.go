@@ -8,22 +8,23 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-func manyQueues(n int) core.Config {
-	root := core.QueueConfig{Name: "root", Parent: true}
+func manyQueues(n int) api.Config {
+	root := api.QueueConfig{Name: "root", Parent: true}
 	for i := range n {
-		root.Queues = append(root.Queues, core.QueueConfig{Name: fmt.Sprint("q", i), Max: resources.Limits{1000}})
+		root.Queues = append(root.Queues, api.QueueConfig{Name: fmt.Sprint("q", i), Max: resources.Limits{1000}})
 	}
-	return core.Config{Name: "default", Root: root}
+	return api.Config{Name: "default", Root: root}
 }
 
 func BenchmarkNodeComesWithManyQueues(b *testing.B) {
-	p := core.NewPartition(core.Options{Kinds: testKinds()}, manyQueues(49_000))
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, manyQueues(49_000))
 	now := start
 	for i := 0; b.Loop(); i++ {
-		p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{1000, 1000}})
+		p.Apply(now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{1000, 1000}})
 		p.Schedule(now)
 		now = now.Add(time.Millisecond)
 	}
@@ -33,11 +34,11 @@ func BenchmarkNodeComesWithManyQueues(b *testing.B) {
 // times as many queues make no more.
 func TestNodesComeWithManyQueues(t *testing.T) {
 	garbage := func(queues int) float64 {
-		p := core.NewPartition(core.Options{Kinds: testKinds()}, manyQueues(queues))
+		p := core.NewPartition(api.Options{Kinds: testKinds()}, manyQueues(queues))
 		i := 0
 		return testing.AllocsPerRun(20, func() {
 			i++
-			p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{1000, 1000}})
+			p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{1000, 1000}})
 			p.Schedule(start)
 		})
 	}

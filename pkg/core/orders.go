@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 )
 
@@ -208,7 +209,7 @@ func (b *backlog) activate(leaf *leafClass) {
 
 // deactivate lets no room be made for the asks of a class in a leaf, since that failed.
 // last are the attempts, for readers.
-func (b *backlog) deactivate(leaf *leafClass, last []PreemptionAttempt) {
+func (b *backlog) deactivate(leaf *leafClass, last []api.PreemptionAttempt) {
 	if !leaf.active {
 		return
 	}

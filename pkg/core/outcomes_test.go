@@ -6,7 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
@@ -14,34 +14,34 @@ import (
 // An outcomeChecker recounts what a book of outcomes says of the victims of a partition.
 type outcomeChecker struct {
 	book   outcomes.Book
-	told   map[core.AllocationKey]int // victims by key that run, and those that ended
-	ended  map[core.AllocationKey]int
-	runs   map[core.AllocationKey]*core.Allocation
+	told   map[api.AllocationKey]int // victims by key that run, and those that ended
+	ended  map[api.AllocationKey]int
+	runs   map[api.AllocationKey]*api.Allocation
 	causes [outcomes.Causes]uint64
 }
 
 func newOutcomeChecker() *outcomeChecker {
 	return &outcomeChecker{
-		told: map[core.AllocationKey]int{}, ended: map[core.AllocationKey]int{}, runs: map[core.AllocationKey]*core.Allocation{},
+		told: map[api.AllocationKey]int{}, ended: map[api.AllocationKey]int{}, runs: map[api.AllocationKey]*api.Allocation{},
 	}
 }
 
-func (c *outcomeChecker) observe(fx core.Effects) {
+func (c *outcomeChecker) observe(fx api.Effects) {
 	c.book.Observe(fx)
 	for i, event := range fx {
 		switch e := event.(type) {
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			if e.Trigger != preemptor.Quota {
 				c.told[e.Key]++
 			}
-		case core.Placed:
+		case api.Placed:
 			c.runs[e.Key] = e.Allocation
-		case core.Adopted:
+		case api.Adopted:
 			c.runs[e.Key] = e.Allocation
-		case *core.Ended:
+		case *api.Ended:
 			delete(c.runs, e.Key)
 			c.end(e.Key)
-		case core.ForeignRemoved:
+		case api.ForeignRemoved:
 			if !e.StaysIn(fx[i+1:]) {
 				c.end(e.Key)
 			}
@@ -49,7 +49,7 @@ func (c *outcomeChecker) observe(fx core.Effects) {
 	}
 }
 
-func (c *outcomeChecker) end(key core.AllocationKey) {
+func (c *outcomeChecker) end(key api.AllocationKey) {
 	if c.told[key] > 0 {
 		c.told[key]--
 		c.ended[key]++
@@ -58,7 +58,7 @@ func (c *outcomeChecker) end(key core.AllocationKey) {
 
 // settle checks that what is wasted has ended, is told once, and was for an ask that does not run
 // where the room was made.
-func (c *outcomeChecker) settle(v *core.View) error {
+func (c *outcomeChecker) settle(v *api.View) error {
 	for _, event := range c.book.Settle() {
 		e := event.(*outcomes.VictimsWasted)
 		c.causes[e.Cause] += uint64(len(e.Victims))

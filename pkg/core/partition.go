@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -33,7 +34,7 @@ type Partition struct {
 	renominations renominations
 	groupWork     groupWork
 
-	counts Preempted
+	counts api.Preempted
 	dirty  []dirtyNode       // whose bound asks are to be tried
 	ranked int               // how many of them are in order
 	bound  timers.Timer[due] // set while questions about them pause
@@ -45,8 +46,8 @@ type Partition struct {
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
 // configuration must have passed the validation of package config.
-func NewPartition(options Options, config Config) *Partition {
-	options = options.withDefaults()
+func NewPartition(options api.Options, config api.Config) *Partition {
+	options = options.WithDefaults()
 	p := &Partition{backlog: newBacklog(options)}
 	b := &p.backlog
 	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
@@ -77,7 +78,7 @@ func NewPartition(options Options, config Config) *Partition {
 // no placement; Schedule is to be called after one or more commands. Its cost is that
 // of what the command names, and logarithmic in the size of the partition; Reconfigure
 // alone is linear in that size.
-func (p *Partition) Apply(now time.Time, c Command) Effects {
+func (p *Partition) Apply(now time.Time, c api.Command) api.Effects {
 	p.now, p.left, p.expected, p.rests = now, 0, 1, false
 	commands{p}.apply(c)
 	return p.takeEffects()
@@ -87,27 +88,27 @@ func (p *Partition) Apply(now time.Time, c Command) Effects {
 // no placement.
 type commands struct{ *Partition }
 
-func (p commands) apply(c Command) {
+func (p commands) apply(c api.Command) {
 	switch c := c.(type) {
-	case AddNode:
+	case api.AddNode:
 		p.addNode(c)
-	case UpdateNode:
+	case api.UpdateNode:
 		p.updateNode(c)
-	case DrainNode:
+	case api.DrainNode:
 		p.setSchedulable(c.ID, false)
-	case UndrainNode:
+	case api.UndrainNode:
 		p.setSchedulable(c.ID, true)
-	case RemoveNode:
+	case api.RemoveNode:
 		p.removeNode(c.ID)
-	case AddApplication:
+	case api.AddApplication:
 		p.addApplication(c)
-	case RemoveApplication:
+	case api.RemoveApplication:
 		p.removeApplication(c.ID)
-	case AddAllocation:
+	case api.AddAllocation:
 		p.addAllocation(c.Allocation)
-	case ReleaseAllocation:
+	case api.ReleaseAllocation:
 		p.releaseAllocation(c)
-	case Reconfigure:
+	case api.Reconfigure:
 		p.configure(c.Config)
 	default:
 		panic(fmt.Sprintf("partition %s: %T is not a command", p.name, c))
@@ -122,7 +123,7 @@ func (p commands) apply(c Command) {
 //
 // One placement costs time logarithmic in the number of nodes, queues,
 // applications and classes of asks, and nothing for asks that are known not to fit.
-func (p *Partition) Schedule(now time.Time) (fx Effects, more bool) {
+func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	p.now = now
 	p.batch++
 	p.left, p.predicates.calls, p.groupWork.tries, p.skips = p.options.BatchMax, 0, 0, skips{}

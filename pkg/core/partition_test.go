@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -25,28 +26,28 @@ func testKinds() *resources.Kinds {
 }
 
 // cluster is a partition of equal nodes and leaf queues.
-func cluster(nodes, queues int, options core.Options) *core.Partition {
+func cluster(nodes, queues int, options api.Options) *core.Partition {
 	options.Kinds = testKinds()
-	root := core.QueueConfig{Name: "root", Parent: true}
+	root := api.QueueConfig{Name: "root", Parent: true}
 	for i := range queues {
-		root.Queues = append(root.Queues, core.QueueConfig{Name: fmt.Sprintf("q%04d", i)})
+		root.Queues = append(root.Queues, api.QueueConfig{Name: fmt.Sprintf("q%04d", i)})
 	}
-	p := core.NewPartition(options, core.Config{Name: "default", Root: root})
+	p := core.NewPartition(options, api.Config{Name: "default", Root: root})
 	for i := range nodes {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprintf("n%06d", i)), Capacity: resources.Amounts{16000, 64 << 30, 110}})
+		p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprintf("n%06d", i)), Capacity: resources.Amounts{16000, 64 << 30, 110}})
 	}
 	return p
 }
 
-func ask(app core.ApplicationID, key string, amounts ...int64) core.AddAllocation {
-	return core.AddAllocation{Allocation: &core.Allocation{
-		Key: core.AllocationKey(key), Application: app, Amounts: amounts, Created: start,
+func ask(app api.ApplicationID, key string, amounts ...int64) api.AddAllocation {
+	return api.AddAllocation{Allocation: &api.Allocation{
+		Key: api.AllocationKey(key), Application: app, Amounts: amounts, Created: start,
 	}}
 }
 
-func placements(fx core.Effects) (placed int) {
+func placements(fx api.Effects) (placed int) {
 	for _, e := range fx {
-		if _, ok := e.(core.Placed); ok {
+		if _, ok := e.(api.Placed); ok {
 			placed++
 		}
 	}
@@ -54,8 +55,8 @@ func placements(fx core.Effects) (placed int) {
 }
 
 func TestPlacesWhatFits(t *testing.T) {
-	p := cluster(3, 2, core.Options{})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p := cluster(3, 2, api.Options{})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	for i := range 50 {
 		p.Apply(start, ask("a", fmt.Sprint("k", i), 1000, 1<<30, 1))
 		assert.NilError(t, p.Verify())

@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -21,7 +22,7 @@ import (
 func books(p *core.Partition) string {
 	v := p.View()
 	var b strings.Builder
-	list := func(what string, of []*core.Allocation) {
+	list := func(what string, of []*api.Allocation) {
 		for _, a := range sortedAllocations(of) {
 			fmt.Fprintf(&b, "  %s %s on %s %v origin %d\n", what, a.Key, a.Node, a.Amounts, a.Origin)
 		}
@@ -46,12 +47,12 @@ func books(p *core.Partition) string {
 }
 
 // sortedAllocations and sortedAsks are lists of a view by key.
-func sortedAllocations(list []*core.Allocation) []*core.Allocation {
-	return slices.SortedFunc(slices.Values(list), func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) })
+func sortedAllocations(list []*api.Allocation) []*api.Allocation {
+	return slices.SortedFunc(slices.Values(list), func(a, b *api.Allocation) int { return cmp.Compare(a.Key, b.Key) })
 }
 
-func sortedAsks(list []core.AskView) []core.AskView {
-	return slices.SortedFunc(slices.Values(list), func(a, b core.AskView) int { return cmp.Compare(a.Key, b.Key) })
+func sortedAsks(list []api.AskView) []api.AskView {
+	return slices.SortedFunc(slices.Values(list), func(a, b api.AskView) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 // TestForeignInAnyOrder sends nodes and what is known of foreign allocations, some of
@@ -59,23 +60,23 @@ func sortedAsks(list []core.AskView) []core.AskView {
 // keys and nodes: the books end the same. Messages about one key come in order, and
 // the last one counts.
 func TestForeignInAnyOrder(t *testing.T) {
-	var sequences [][]core.Command
+	var sequences [][]api.Command
 	for i := range 3 {
-		sequences = append(sequences, []core.Command{core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}}})
+		sequences = append(sequences, []api.Command{api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}}})
 	}
 	for i := range 8 {
-		key := core.AllocationKey(fmt.Sprint("f", i))
-		add := func(node int) core.Command {
-			return core.AddAllocation{Allocation: &core.Allocation{
-				Key: key, Node: core.NodeID(fmt.Sprint("n", node)), Origin: core.Foreign + core.Origin(i%2), Amounts: resources.Amounts{int64(i + 1), 2},
+		key := api.AllocationKey(fmt.Sprint("f", i))
+		add := func(node int) api.Command {
+			return api.AddAllocation{Allocation: &api.Allocation{
+				Key: key, Node: api.NodeID(fmt.Sprint("n", node)), Origin: api.Foreign + api.Origin(i%2), Amounts: resources.Amounts{int64(i + 1), 2},
 			}}
 		}
-		sequence := []core.Command{add(i % 4), add(i % 4)}
+		sequence := []api.Command{add(i % 4), add(i % 4)}
 		if i%2 == 0 {
 			sequence = append(sequence, add((i+1)%4))
 		}
 		if i%3 == 0 {
-			sequence = append(sequence, core.ReleaseAllocation{Key: key}, core.ReleaseAllocation{Application: "any", Key: key})
+			sequence = append(sequence, api.ReleaseAllocation{Key: key}, api.ReleaseAllocation{Application: "any", Key: key})
 		}
 		if i == 3 {
 			sequence = append(sequence, add(2))
@@ -86,7 +87,7 @@ func TestForeignInAnyOrder(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		left := slices.Clone(sequences)
-		p := cluster(0, 1, core.Options{})
+		p := cluster(0, 1, api.Options{})
 		for len(left) > 0 {
 			k := r.IntN(len(left))
 			m := left[k][0]
@@ -106,40 +107,40 @@ func TestForeignInAnyOrder(t *testing.T) {
 
 // messageSequences are the messages about nodes, applications and allocations. The
 // order within a sequence counts. The first sequence comes first.
-func messageSequences() (first []core.Command, others [][]core.Command) {
+func messageSequences() (first []api.Command, others [][]api.Command) {
 	for i := range 3 {
-		first = append(first, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}})
+		first = append(first, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{10, 10}})
 	}
 	for i := range 2 {
-		first = append(first, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.q0000", User: "ann", Groups: []string{fmt.Sprint("g", i)}})
+		first = append(first, api.AddApplication{ID: api.ApplicationID(fmt.Sprint("app", i)), Queue: "root.q0000", User: "ann", Groups: []string{fmt.Sprint("g", i)}})
 	}
-	limited := func(limits ...core.Limit) core.Command {
-		return core.Reconfigure{Config: core.Config{
+	limited := func(limits ...api.Limit) api.Command {
+		return api.Reconfigure{Config: api.Config{
 			Name: "default", Rules: []placement.Rule{{Kind: placement.Provided}, {Kind: placement.Tag, Value: "namespace", Create: true}},
-			Root: core.QueueConfig{
-				Name: "root", Parent: true, Limits: limits, Queues: []core.QueueConfig{{Name: "q0000", Limits: limits, ApplicationsMax: 1}},
+			Root: api.QueueConfig{
+				Name: "root", Parent: true, Limits: limits, Queues: []api.QueueConfig{{Name: "q0000", Limits: limits, ApplicationsMax: 1}},
 			},
 		}}
 	}
 	first = append(first, limited())
-	ann := core.Limit{Users: []string{"ann"}, Max: resources.Limits{7}, ApplicationsMax: 1}
+	ann := api.Limit{Users: []string{"ann"}, Max: resources.Limits{7}, ApplicationsMax: 1}
 	others = append(others,
-		[]core.Command{limited(ann), limited(core.Limit{Groups: []string{"g1", "*"}, Max: resources.Limits{3}}), limited(), limited(ann, core.Limit{Groups: []string{"g1"}, Max: resources.Limits{5}})},
-		[]core.Command{core.DrainNode{ID: "n0"}, core.DrainNode{ID: "n0"}, core.UndrainNode{ID: "n0"}},
-		[]core.Command{core.UpdateNode{ID: "n1", Capacity: resources.Amounts{4, 4}}, core.UpdateNode{ID: "n1", Capacity: resources.Amounts{12, 12}}},
+		[]api.Command{limited(ann), limited(api.Limit{Groups: []string{"g1", "*"}, Max: resources.Limits{3}}), limited(), limited(ann, api.Limit{Groups: []string{"g1"}, Max: resources.Limits{5}})},
+		[]api.Command{api.DrainNode{ID: "n0"}, api.DrainNode{ID: "n0"}, api.UndrainNode{ID: "n0"}},
+		[]api.Command{api.UpdateNode{ID: "n1", Capacity: resources.Amounts{4, 4}}, api.UpdateNode{ID: "n1", Capacity: resources.Amounts{12, 12}}},
 	)
 	for i := range 10 {
-		app, key := core.ApplicationID(fmt.Sprint("app", i%2)), core.AllocationKey(fmt.Sprint("k", i))
-		tell := func(amount int64, node core.NodeID) core.Command {
-			return core.AddAllocation{Allocation: &core.Allocation{Key: key, Application: app, Node: node, Amounts: resources.Amounts{amount, 1}}}
+		app, key := api.ApplicationID(fmt.Sprint("app", i%2)), api.AllocationKey(fmt.Sprint("k", i))
+		tell := func(amount int64, node api.NodeID) api.Command {
+			return api.AddAllocation{Allocation: &api.Allocation{Key: key, Application: app, Node: node, Amounts: resources.Amounts{amount, 1}}}
 		}
-		node := core.NodeID("")
+		node := api.NodeID("")
 		if i%2 == 0 {
-			node = core.NodeID(fmt.Sprint("n", i%3))
+			node = api.NodeID(fmt.Sprint("n", i%3))
 		}
-		sequence := []core.Command{tell(1, node), tell(1, node), tell(int64(1+i%3), node)}
+		sequence := []api.Command{tell(1, node), tell(1, node), tell(int64(1+i%3), node)}
 		if i%4 == 1 {
-			release := core.ReleaseAllocation{Application: app, Key: key, Termination: 1}
+			release := api.ReleaseAllocation{Application: app, Key: key, Termination: 1}
 			sequence = append(sequence, release, release)
 		}
 		others = append(others, sequence)
@@ -149,9 +150,9 @@ func messageSequences() (first []core.Command, others [][]core.Command) {
 
 // gangSequences are the messages about an application with a gang, which comes first of them, and
 // about one that is placed by its namespace.
-func gangSequences() [][]core.Command {
-	member := func(app core.ApplicationID, key core.AllocationKey, node core.NodeID, group string, placeholder bool) core.Command {
-		return core.AddAllocation{Allocation: &core.Allocation{
+func gangSequences() [][]api.Command {
+	member := func(app api.ApplicationID, key api.AllocationKey, node api.NodeID, group string, placeholder bool) api.Command {
+		return api.AddAllocation{Allocation: &api.Allocation{
 			Key: key, Application: app, Node: node, Amounts: resources.Amounts{1, 1}, TaskGroup: group, Placeholder: placeholder,
 		}}
 	}
@@ -159,14 +160,14 @@ func gangSequences() [][]core.Command {
 	waits := member("gang", "h1", "", "workers", true)
 	pod := member("gang", "real", "", "workers", false)
 	spaced := member("spaced", "s0", "n1", "", false)
-	return [][]core.Command{
+	return [][]api.Command{
 		{
-			core.AddApplication{ID: "gang", Queue: "root.q0000", User: "ann", Groups: []string{"g1"}, Placeholders: resources.Amounts{2}},
+			api.AddApplication{ID: "gang", Queue: "root.q0000", User: "ann", Groups: []string{"g1"}, Placeholders: resources.Amounts{2}},
 			placed, placed, waits, pod, pod,
-			core.ReleaseAllocation{Application: "gang", Key: "h1", Termination: si.TerminationType_STOPPED_BY_RM},
+			api.ReleaseAllocation{Application: "gang", Key: "h1", Termination: si.TerminationType_STOPPED_BY_RM},
 		},
 		{
-			core.AddApplication{ID: "spaced", User: "bob", Groups: []string{"g1"}, Tags: map[string]string{"namespace": "shop"}},
+			api.AddApplication{ID: "spaced", User: "bob", Groups: []string{"g1"}, Tags: map[string]string{"namespace": "shop"}},
 			spaced, spaced, member("spaced", "s1", "", "", false),
 		},
 	}
@@ -179,7 +180,7 @@ func TestMessagesInterleave(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		first, others := messageSequences()
-		p := cluster(0, 1, core.Options{})
+		p := cluster(0, 1, api.Options{})
 		for _, m := range first {
 			p.Apply(start, m)
 		}
@@ -208,7 +209,7 @@ func TestHistoriesRepeat(t *testing.T) {
 			var b strings.Builder
 			h := newMixedHistory(rand.New(rand.NewPCG(seed, 0)), byte(seed))
 			for range 160 {
-				if fx, is := h.step().(core.Effects); is {
+				if fx, is := h.step().(api.Effects); is {
 					for _, e := range fx {
 						fmt.Fprintln(&b, eventText(e))
 					}
@@ -227,7 +228,7 @@ func TestHistoriesRepeat(t *testing.T) {
 }
 
 // eventText is an event to the letter, without addresses.
-func eventText(e core.Event) string {
+func eventText(e api.Event) string {
 	text, err := json.Marshal(e)
 	if err != nil {
 		panic(err)
@@ -243,7 +244,7 @@ func TestVictimsInAnyOrder(t *testing.T) {
 		want := ""
 		for shuffle := range 4 {
 			c := rand.New(rand.NewPCG(seed, 5))
-			p := core.NewPartition(smallConfig(c, core.Options{}, seed%2 == 0))
+			p := core.NewPartition(smallConfig(c, api.Options{}, seed%2 == 0))
 			running, ask := smallCluster(c)
 			rand.New(rand.NewPCG(seed, uint64(shuffle))).Shuffle(len(running), func(i, j int) { running[i], running[j] = running[j], running[i] })
 			actions, _ := actionsOf(startWith(p, running, ask))
@@ -260,10 +261,10 @@ func TestVictimsInAnyOrder(t *testing.T) {
 }
 
 // startWith applies a small cluster and its ask, and schedules.
-func startWith(p *core.Partition, running []core.Command, ask core.Command) core.Effects {
+func startWith(p *core.Partition, running []api.Command, ask api.Command) api.Effects {
 	for i, nodes := range []bool{true, false} {
 		for _, c := range running {
-			if _, is := c.(core.AddAllocation); is != nodes {
+			if _, is := c.(api.AddAllocation); is != nodes {
 				p.Apply(start, c)
 			}
 		}

@@ -2,17 +2,17 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // queueFor finds the queue of an application by the rules of placement, and makes it if they
 // say so. Without rules it is the one that the application asks for.
-func (p commands) queueFor(c AddApplication) (*queue, error) {
+func (p commands) queueFor(c api.AddApplication) (*queue, error) {
 	place, err := p.place(c)
 	switch {
 	case err != nil:
@@ -26,7 +26,7 @@ func (p commands) queueFor(c AddApplication) (*queue, error) {
 }
 
 // place finds the path of the queue of an application.
-func (p commands) place(c AddApplication) (placement.Placement, error) {
+func (p commands) place(c api.AddApplication) (placement.Placement, error) {
 	request := placement.Request{
 		Queue: string(c.Queue), User: access.User{Name: c.User, Groups: c.Groups}, Tags: c.Tags, Forced: c.Forced,
 	}
@@ -90,14 +90,14 @@ func (p commands) makeQueues(path string) *queue {
 	for i, name := range names {
 		child := q.children[name]
 		if child == nil {
-			child = p.newQueue(q, &QueueConfig{Name: name})
+			child = p.newQueue(q, &api.QueueConfig{Name: name})
 			child.leaf = i == len(names)-1
 			q.children[name] = child
 			followTemplate(child)
 			child.place = child.placed()
 			p.unview(q)
 			p.noteQueue(child)
-			p.tell(&QueueAdded{child.path})
+			p.tell(&api.QueueAdded{Queue: child.path})
 		}
 		q = child
 	}
@@ -107,7 +107,7 @@ func (p commands) makeQueues(path string) *queue {
 // unconfigure lets a queue live on that is not configured, or not any more: one that was made
 // by a rule as long as it has applications, any other one until what is in it has ended.
 func (b *backlog) unconfigure(q *queue) {
-	if !q.dynamic && !q.wasDynamic || q.path == RecoveryQueue {
+	if !q.dynamic && !q.wasDynamic || q.path == api.RecoveryQueue {
 		b.drain(q)
 		return
 	}
@@ -134,25 +134,25 @@ func followTemplate(q *queue) {
 		}
 	}
 	if q.quota != nil && q.leaf {
-		q.quota.giveTo(q)
+		q.take(q.quota)
 	}
 	q.exceeded = !q.used.Within(q.max)
 	q.view = nil
 }
 
-// giveTo gives a queue the quota in place of that of a template.
-func (q *QueueQuota) giveTo(to *queue) {
-	if q.Max != nil || q.Guaranteed != nil {
-		to.max, to.guaranteed = q.Max, q.Guaranteed
+// take gives a queue the quota in place of that of a template.
+func (q *queue) take(quota *api.QueueQuota) {
+	if quota.Max != nil || quota.Guaranteed != nil {
+		q.max, q.guaranteed = quota.Max, quota.Guaranteed
 	}
-	if q.ApplicationsMax > 0 {
-		to.applicationsMax = q.ApplicationsMax
+	if quota.ApplicationsMax > 0 {
+		q.applicationsMax = quota.ApplicationsMax
 	}
 }
 
 // setQuota gives a queue that is not configured a quota of its own.
-func (p commands) setQuota(q *queue, quota *QueueQuota) {
-	if quota == nil || !q.dynamic || q.quota.equal(quota) {
+func (p commands) setQuota(q *queue, quota *api.QueueQuota) {
+	if quota == nil || !q.dynamic || q.quota.Equal(quota) {
 		return
 	}
 	p.react() // orders are exact before what decides them changes
@@ -179,10 +179,6 @@ func (c *changeSet) quota(q *queue) {
 	for _, app := range q.sortedApplications() {
 		c.application(app, quotaFreed|quotaLowered|quotaBooked)
 	}
-}
-
-func (q *QueueQuota) equal(other *QueueQuota) bool {
-	return q != nil && q.Guaranteed.Equal(other.Guaranteed) && slices.Equal(q.Max, other.Max) && q.ApplicationsMax == other.ApplicationsMax
 }
 
 // noteQueue notes what a queue that is not configured changes of what is known of all
@@ -215,7 +211,7 @@ func ownKinds(q *queue) (kinds resources.Amounts) {
 // isFlat reports whether nothing but priority counts for what preemption may do here, and
 // isPlain whether a priority is the same seen from outside.
 func isFlat(q *queue) bool {
-	return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == PreemptionDefault
+	return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == api.PreemptionDefault
 }
 
 func isPlain(q *queue) bool {

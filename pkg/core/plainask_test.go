@@ -7,21 +7,22 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // busyPartition has two leaf queues with two applications each, some allocations, and room
 // on each of three nodes. No ask waits.
 func busyPartition() *core.Partition {
-	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{
-		Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "left"}, {Name: "right"}}},
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, api.Config{
+		Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "left"}, {Name: "right"}}},
 	})
 	for i := range 3 {
-		p.Apply(start, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: []int64{10, 10, 10}})
+		p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: []int64{10, 10, 10}})
 	}
 	for _, queue := range []string{"left", "right"} {
 		for i := range 2 {
-			app := core.ApplicationID(fmt.Sprint(queue, i))
-			p.Apply(start, core.AddApplication{ID: app, Queue: core.QueuePath("root." + queue)})
+			app := api.ApplicationID(fmt.Sprint(queue, i))
+			p.Apply(start, api.AddApplication{ID: app, Queue: api.QueuePath("root." + queue)})
 			p.Apply(start, ask(app, fmt.Sprint(app, "-runs"), 1, 1, 1))
 		}
 	}

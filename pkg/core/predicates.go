@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -45,7 +46,7 @@ func (p *predicates) budgetsBind() bool {
 
 // Budgets asks the resource manager for the disruption budgets of allocations, as they
 // are now. It says false if the resource manager knows of none.
-func (p *Partition) Budgets(allocations []AllocationKey) ([]DisruptionBudget, bool) {
+func (p *Partition) Budgets(allocations []api.AllocationKey) ([]api.DisruptionBudget, bool) {
 	if p.options.Budgets == nil {
 		return nil, false
 	}
@@ -55,7 +56,7 @@ func (p *Partition) Budgets(allocations []AllocationKey) ([]DisruptionBudget, bo
 // MayRun asks the resource manager of a partition whether an ask that waits may run on a
 // node, for readers: nothing comes of the answer. It says false if the resource manager
 // refuses nothing. An ask that does not wait, as an empty key, is not asked about.
-func MayRun(p *Partition, ask AllocationKey, node NodeID) (known bool, refused error) {
+func MayRun(p *Partition, ask api.AllocationKey, node api.NodeID) (known bool, refused error) {
 	if p.options.Feasible == nil {
 		return false, nil
 	}
@@ -66,7 +67,7 @@ func MayRun(p *Partition, ask AllocationKey, node NodeID) (known bool, refused e
 }
 
 // wait is how long to wait before a question may be asked.
-func (p *predicates) wait(q Question) time.Duration {
+func (p *predicates) wait(q api.Question) time.Duration {
 	if p.options.Pace == nil {
 		return 0
 	}
@@ -111,20 +112,20 @@ func (p *predicates) checked(r *request, n *node, allocate bool, err error) (out
 
 // keysOf are texts as keys. Nil stays nil: that nothing was removed is another question than
 // what happens to be none.
-func keysOf(texts []string) []AllocationKey {
+func keysOf(texts []string) []api.AllocationKey {
 	if texts == nil {
 		return nil
 	}
-	keys := make([]AllocationKey, len(texts))
+	keys := make([]api.AllocationKey, len(texts))
 	for i, text := range texts {
-		keys[i] = AllocationKey(text)
+		keys[i] = api.AllocationKey(text)
 	}
 	return keys
 }
 
 // expectedBefore lists the asks that will run on a node and whose room is kept from another one.
-func (r *request) expectedBefore(n *node) []AllocationKey {
-	var keys []AllocationKey
+func (r *request) expectedBefore(n *node) []api.AllocationKey {
+	var keys []api.AllocationKey
 	for _, other := range n.claims {
 		if other != r && other.Required == "" && !other.reserved() && other.class.importance >= r.class.importance {
 			keys = append(keys, other.Key)
@@ -146,15 +147,15 @@ func (p *predicates) addBudgets(on *preemptor.Node) {
 	if p.options.Budgets == nil {
 		return
 	}
-	keys := make([]AllocationKey, 0, len(on.On))
+	keys := make([]api.AllocationKey, 0, len(on.On))
 	at := make(map[string]int, len(on.On))
 	for i := range on.On {
 		at[on.On[i].Key] = i
-		keys = append(keys, AllocationKey(on.On[i].Key))
+		keys = append(keys, api.AllocationKey(on.On[i].Key))
 	}
 	slices.Sort(keys)
 	budgets := p.options.Budgets(keys)
-	slices.SortFunc(budgets, func(a, b DisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(budgets, func(a, b api.DisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
 	for _, b := range budgets {
 		number := int32(len(on.Budgets))
 		on.Budgets = append(on.Budgets, preemptor.Budget{Name: b.Name, Allowed: max(b.Allowed, 0)})

@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -13,14 +14,14 @@ import (
 // that are nominated on the node included.
 func TestEveryQuestionIsCounted(t *testing.T) {
 	asked := 0
-	p := NewPartition(Options{
+	p := NewPartition(api.Options{
 		Kinds: new(resources.Kinds),
-		Simulate: func(AllocationKey, NodeID, []AllocationKey, []AllocationKey) error {
+		Simulate: func(api.AllocationKey, api.NodeID, []api.AllocationKey, []api.AllocationKey) error {
 			asked++
 			return errors.New("refused")
 		},
-	}, Config{Name: "default", Root: QueueConfig{Name: "root", Parent: true}})
-	assert.NilError(t, p.predicates.spoils("other", &node{}, []AllocationKey{"victim"}, nil))
+	}, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true}})
+	assert.NilError(t, p.predicates.spoils("other", &node{}, []api.AllocationKey{"victim"}, nil))
 	assert.Equal(t, asked, 2)
 	assert.Equal(t, p.predicates.calls, asked)
 }

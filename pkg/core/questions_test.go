@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -21,7 +22,7 @@ type questioner struct {
 	again        bool // repeated questions are allowed
 }
 
-func (q *questioner) answer(key core.AllocationKey, node core.NodeID) error {
+func (q *questioner) answer(key api.AllocationKey, node api.NodeID) error {
 	q.asked++
 	q.pairs[string(key)+" on "+string(node)]++
 	if key[0] == 'b' {
@@ -30,11 +31,11 @@ func (q *questioner) answer(key core.AllocationKey, node core.NodeID) error {
 	return nil
 }
 
-func (q *questioner) pace(kind core.Question) time.Duration {
+func (q *questioner) pace(kind api.Question) time.Duration {
 	switch {
-	case kind == core.RepeatedQuestion && !q.again:
+	case kind == api.RepeatedQuestion && !q.again:
 		return time.Second
-	case kind != core.FurtherQuestion || q.slice == 0:
+	case kind != api.FurtherQuestion || q.slice == 0:
 		return 0
 	case q.further == q.slice:
 		q.further = 0
@@ -44,11 +45,11 @@ func (q *questioner) pace(kind core.Question) time.Duration {
 	return 0
 }
 
-func (q *questioner) options() core.Options {
+func (q *questioner) options() api.Options {
 	q.pairs = map[string]int{}
-	return core.Options{
+	return api.Options{
 		ReserveDelay: -1, Pace: q.pace,
-		Feasible: func(key core.AllocationKey, node core.NodeID, _ bool) error {
+		Feasible: func(key api.AllocationKey, node api.NodeID, _ bool) error {
 			q.calls++
 			return q.answer(key, node)
 		},
@@ -57,7 +58,7 @@ func (q *questioner) options() core.Options {
 
 // refusedAsks sends asks that no node takes to the first queue of a cluster.
 func refusedAsks(p *core.Partition, count int) {
-	p.Apply(start, core.AddApplication{ID: "bad", Queue: "root.q0000"})
+	p.Apply(start, api.AddApplication{ID: "bad", Queue: "root.q0000"})
 	for i := range count {
 		p.Apply(start, ask("bad", fmt.Sprintf("b%03d", i), 1000, 1<<30, 1))
 	}
@@ -88,7 +89,7 @@ func TestRefusalsHoldForTheClass(t *testing.T) {
 	for _, alike := range []bool{true, false} {
 		var q questioner
 		options := q.options()
-		options.Constraints = func(core.AllocationKey) string {
+		options.Constraints = func(api.AllocationKey) string {
 			if alike {
 				return "gpu"
 			}
@@ -103,7 +104,7 @@ func TestRefusalsHoldForTheClass(t *testing.T) {
 			assert.Equal(t, q.asked, nodes*asks)
 		}
 		for _, a := range p.View().Applications[0].Asks {
-			assert.Equal(t, a.Reason, core.Infeasible)
+			assert.Equal(t, a.Reason, api.Infeasible)
 			assert.Equal(t, a.Detail, fmt.Sprintf("%v (%d nodes)", errTaint, nodes))
 		}
 	}
@@ -120,24 +121,24 @@ func TestNothingIsAskedTwiceOfFullNodes(t *testing.T) {
 		asked++
 		return errTaint
 	}
-	options := core.Options{
+	options := api.Options{
 		Kinds: testKinds(),
-		Feasible: func(key core.AllocationKey, node core.NodeID, allocate bool) error {
+		Feasible: func(key api.AllocationKey, node api.NodeID, allocate bool) error {
 			return answer(fmt.Sprint(key, node, allocate))
 		},
-		Simulate: func(key core.AllocationKey, node core.NodeID, with, without []core.AllocationKey) error {
+		Simulate: func(key api.AllocationKey, node api.NodeID, with, without []api.AllocationKey) error {
 			return answer(fmt.Sprint(key, node, with, without))
 		},
 	}
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}, {Name: "high"}}}
-	p := core.NewPartition(options, core.Config{Name: "default", Root: root})
-	for _, app := range []core.ApplicationID{"low", "high"} {
-		p.Apply(start, core.AddApplication{ID: app, Queue: core.QueuePath("root." + app)})
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "low"}, {Name: "high"}}}
+	p := core.NewPartition(options, api.Config{Name: "default", Root: root})
+	for _, app := range []api.ApplicationID{"low", "high"} {
+		p.Apply(start, api.AddApplication{ID: app, Queue: api.QueuePath("root." + app)})
 	}
 	for i := range nodes {
 		pod := ask("low", fmt.Sprintf("low-%02d", i), 10)
-		pod.Allocation.Node = core.NodeID(fmt.Sprintf("n%02d", i))
-		p.Apply(start, core.AddNode{ID: pod.Allocation.Node, Capacity: resources.Amounts{10}})
+		pod.Allocation.Node = api.NodeID(fmt.Sprintf("n%02d", i))
+		p.Apply(start, api.AddNode{ID: pod.Allocation.Node, Capacity: resources.Amounts{10}})
 		p.Apply(start, pod)
 	}
 	for i := range asks {
@@ -162,18 +163,18 @@ func TestNothingIsAskedTwiceOfFullNodes(t *testing.T) {
 func TestAFreedNodeThatDoesNotHelp(t *testing.T) {
 	q := questioner{again: true}
 	p := cluster(1, 1, q.options())
-	for id, capacity := range map[core.NodeID]int64{"drained": 2000, "small": 900} {
-		p.Apply(start, core.AddNode{ID: id, Capacity: resources.Amounts{capacity, 64 << 30, 110}})
-		p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey("on " + id), Origin: core.Foreign, Node: id, Amounts: resources.Amounts{500},
+	for id, capacity := range map[api.NodeID]int64{"drained": 2000, "small": 900} {
+		p.Apply(start, api.AddNode{ID: id, Capacity: resources.Amounts{capacity, 64 << 30, 110}})
+		p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey("on " + id), Origin: api.Foreign, Node: id, Amounts: resources.Amounts{500},
 		}})
 	}
-	p.Apply(start, core.DrainNode{ID: "drained"})
+	p.Apply(start, api.DrainNode{ID: "drained"})
 	refusedAsks(p, 1)
 	now := untilQuiet(t, p, start, 10*time.Second)
 	assert.DeepEqual(t, q.pairs, map[string]int{"b000 on n000000": 1})
-	p.Apply(now, core.ReleaseAllocation{Key: "on drained"})
-	p.Apply(now, core.ReleaseAllocation{Key: "on small"})
+	p.Apply(now, api.ReleaseAllocation{Key: "on drained"})
+	p.Apply(now, api.ReleaseAllocation{Key: "on small"})
 	looks := 0
 	for due, ok := now, true; ok && due.Before(start.Add(50*time.Second)); due, ok = p.Due() {
 		p.Schedule(due)
@@ -190,7 +191,7 @@ func TestSeveralNodesAreAskedAtOnce(t *testing.T) {
 	var q questioner
 	options := q.options()
 	var sizes []int
-	options.FeasibleOn = func(key core.AllocationKey, ids []core.NodeID, _ bool) []error {
+	options.FeasibleOn = func(key api.AllocationKey, ids []api.NodeID, _ bool) []error {
 		sizes = append(sizes, len(ids))
 		answers := make([]error, len(ids))
 		for i, id := range ids {
@@ -214,7 +215,7 @@ func TestQuestionsGoOnWhereTheyStopped(t *testing.T) {
 	q := questioner{slice: slice}
 	p := cluster(nodes, 2, q.options())
 	refusedAsks(p, asks)
-	p.Apply(start, core.AddApplication{ID: "good", Queue: "root.q0001"})
+	p.Apply(start, api.AddApplication{ID: "good", Queue: "root.q0001"})
 	p.Apply(start, ask("good", "g", 1000, 1<<30, 1))
 	fx, _ := p.Schedule(start)
 	assert.Equal(t, placements(fx), 1)
@@ -244,11 +245,11 @@ func TestPausedAsksMayGo(t *testing.T) {
 	refusedAsks(p, 6)
 	p.Schedule(start)
 	assert.NilError(t, p.Verify())
-	p.Apply(start, core.ReleaseAllocation{Application: "bad", Key: "b000"})
+	p.Apply(start, api.ReleaseAllocation{Application: "bad", Key: "b000"})
 	p.Apply(start, ask("bad", "b001", 500, 1<<30, 1))
-	p.Apply(start, core.Reconfigure{Config: p.View().Config})
+	p.Apply(start, api.Reconfigure{Config: p.View().Config})
 	assert.NilError(t, p.Verify())
-	p.Apply(start, core.RemoveApplication{ID: "bad"})
+	p.Apply(start, api.RemoveApplication{ID: "bad"})
 	assert.NilError(t, p.Verify())
 	untilQuiet(t, p, start, 2*time.Minute)
 	assert.Equal(t, p.KnownClasses() < 70, true)
@@ -257,15 +258,15 @@ func TestPausedAsksMayGo(t *testing.T) {
 // TestReservationsDoNotMeet: asks of two classes whose time to reserve comes at once
 // reserve different nodes.
 func TestReservationsDoNotMeet(t *testing.T) {
-	p := cluster(20, 1, core.Options{})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p := cluster(20, 1, api.Options{})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	for i := range 20 {
 		p.Apply(start, ask("a", fmt.Sprint("runs", i), 10_000, 1<<30, 1))
 	}
 	p.Apply(start, ask("a", "x", 12_000, 1<<30, 1))
 	p.Apply(start, ask("a", "y", 13_000, 1<<30, 1))
 	untilQuiet(t, p, start, 3*time.Second)
-	nodes := map[core.NodeID]core.AllocationKey{}
+	nodes := map[api.NodeID]api.AllocationKey{}
 	for _, n := range p.View().Nodes {
 		for _, r := range n.Reservations {
 			nodes[n.ID] = r.Key
@@ -277,14 +278,14 @@ func TestReservationsDoNotMeet(t *testing.T) {
 // TestTimersAreMovedAndCancelled: one pod that is resized often while its queue is over
 // its max needs one timer, and what is gone none.
 func TestTimersAreMovedAndCancelled(t *testing.T) {
-	root := core.QueueConfig{Name: "root", Queues: []core.QueueConfig{
-		{Name: "q", Max: []int64{2000}, Properties: core.QueueProperties{QuotaDelay: time.Hour}},
+	root := api.QueueConfig{Name: "root", Queues: []api.QueueConfig{
+		{Name: "q", Max: []int64{2000}, Properties: api.QueueProperties{QuotaDelay: time.Hour}},
 	}}
-	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{
-		Name: "default", Root: root, Preemption: core.PreemptionConfig{Quota: true},
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, api.Config{
+		Name: "default", Root: root, Preemption: api.PreemptionConfig{Quota: true},
 	})
-	p.Apply(start, core.AddNode{ID: "n", Capacity: []int64{16_000, 64 << 30, 110}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: []int64{16_000, 64 << 30, 110}})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	pod := ask("a", "pod", 4000, 1<<30, 1)
 	pod.Allocation.Node = "n"
 	p.Apply(start, pod)
@@ -297,10 +298,10 @@ func TestTimersAreMovedAndCancelled(t *testing.T) {
 	end := start.Add(2 * time.Hour)
 	fx, _ := p.Schedule(end)
 	assert.Equal(t, len(fx) > 0, true)
-	p.Apply(end, core.ReleaseAllocation{Application: "a", Key: "pod"})
+	p.Apply(end, api.ReleaseAllocation{Application: "a", Key: "pod"})
 	p.Schedule(end)
 	assert.Equal(t, p.Timers(), 1) // of the application that completes
-	p.Apply(end, core.RemoveApplication{ID: "a"})
+	p.Apply(end, api.RemoveApplication{ID: "a"})
 	p.Schedule(end)
 	assert.Equal(t, p.Timers(), 0)
 }

@@ -3,11 +3,11 @@ package core
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -16,22 +16,22 @@ import (
 // the order of its parent while something below it waits.
 type queue struct {
 	account
-	path       QueuePath
+	path       api.QueuePath
 	name       string
 	parent     *queue
 	leaf       bool
 	draining   bool
 	dynamic    bool // made by a rule of placement, and not configured
 	wasDynamic bool // before it was configured
-	properties QueueProperties
+	properties api.QueueProperties
 	limits     *queueLimits // of users and groups; nil if there are none
 	submit     access.List
 	admin      access.List
-	template   *QueueTemplate // for queues that are made below
-	quota      *QueueQuota    // of a dynamic queue, in place of that of its template; may be nil
+	template   *api.QueueTemplate // for queues that are made below
+	quota      *api.QueueQuota    // of a dynamic queue, in place of that of its template; may be nil
 
 	children     map[string]*queue
-	applications map[ApplicationID]*application
+	applications map[api.ApplicationID]*application
 
 	links   order.Links[*queue]
 	place   queuePlace
@@ -54,7 +54,7 @@ type queue struct {
 	smallest resources.Amounts
 	excess   excess
 
-	view *QueueView
+	view *api.QueueView
 }
 
 // queuePlace is what decides the order of the queues of one parent.
@@ -66,20 +66,20 @@ type queuePlace struct {
 // placed is the place that a queue belongs at now.
 func (q *queue) placed() queuePlace { return queuePlace{priority: q.own.top, share: q.share()} }
 
-func newQueue(parent *queue, config *QueueConfig) *queue {
+func newQueue(parent *queue, config *api.QueueConfig) *queue {
 	q := &queue{
 		parent:       parent,
 		name:         config.Name,
-		path:         QueuePath(config.Name),
+		path:         api.QueuePath(config.Name),
 		children:     map[string]*queue{},
-		applications: map[ApplicationID]*application{},
+		applications: map[api.ApplicationID]*application{},
 		own:          emptySummary,
 		classes:      map[*class]*leafClass{},
 	}
 	q.subject = &subject{queue: q}
 	if parent != nil {
 		q.account.parent = &parent.account
-		q.path = parent.path + "." + QueuePath(config.Name)
+		q.path = parent.path + "." + api.QueuePath(config.Name)
 	}
 	return q
 }
@@ -160,7 +160,7 @@ func (q *queue) waiting() *summary {
 // left of the quota. It reports whether it changed.
 func (q *queue) summarise() bool {
 	sum := *q.waiting()
-	first := int32(PriorityNone) // the importance of the highest; others below take no more of what is kept
+	first := int32(api.PriorityNone) // the importance of the highest; others below take no more of what is kept
 	if len(q.kept) > 0 {
 		first = q.asRootSees(sum.top)
 	}
@@ -177,18 +177,6 @@ func (q *queue) summarise() bool {
 		sum.parked = nil
 	}
 	return q.own.set(sum)
-}
-
-// SeenFromAbove is a priority as the parent of a queue sees it.
-func (p *QueueProperties) SeenFromAbove(priority int32) int32 {
-	switch {
-	case priority == PriorityNone:
-		return PriorityNone
-	case p.PriorityFence:
-		return p.PriorityOffset
-	}
-	sum := int64(priority) + int64(p.PriorityOffset)
-	return int32(min(max(sum, math.MinInt32+1), math.MaxInt32))
 }
 
 // asRootSees is a priority in the order of the queue as the root sees it.
@@ -266,7 +254,7 @@ func (q *queue) upTo(holds func(*queue) bool) *queue {
 }
 
 // isFenced reports whether victims for asks below are below the queue only.
-func (q *queue) isFenced() bool { return q.properties.PreemptionPolicy == PreemptionFence }
+func (q *queue) isFenced() bool { return q.properties.PreemptionPolicy == api.PreemptionFence }
 
 // within reports whether a queue is another or below it.
 func (q *queue) within(other *queue) bool {

@@ -4,48 +4,25 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// DefaultQueue is where an application goes that names no queue, if there is
-// such a queue.
-const DefaultQueue QueuePath = "root.default"
-
-// RecoveryQueue is where applications go whose allocations already run and whose own
-// queue is not there any more. It has no limits, takes no others, and is removed when it
-// is empty.
-const RecoveryQueue QueuePath = "root." + recoveryName
-
-const recoveryName = "@recovery@"
-
 // recoveryQueue is the recovery queue, made if there is none.
 func (p commands) recoveryQueue() *queue {
-	q := p.root.children[recoveryName]
+	q := p.root.children[api.RecoveryName]
 	if q == nil {
-		q = p.newQueue(p.root, &QueueConfig{Name: recoveryName})
+		q = p.newQueue(p.root, &api.QueueConfig{Name: api.RecoveryName})
 		q.leaf, q.draining, q.dynamic = true, true, true
-		p.root.children[recoveryName] = q
+		p.root.children[api.RecoveryName] = q
 		q.place = q.placed()
 		p.unview(p.root)
-		p.tell(&QueueAdded{q.path})
+		p.tell(&api.QueueAdded{Queue: q.path})
 	}
 	return q
 }
 
-// Full is the full path of a requested queue: from the root, in lower case; the
-// default queue if the request is empty. It does not say whether there is such a queue.
-func (requested QueuePath) Full() QueuePath {
-	path := strings.ToLower(string(requested))
-	switch {
-	case path == "":
-		return DefaultQueue
-	case path != "root" && !strings.HasPrefix(path, "root."):
-		path = "root." + path
-	}
-	return QueuePath(path)
-}
-
-func (b *backlog) newQueue(parent *queue, config *QueueConfig) *queue {
+func (b *backlog) newQueue(parent *queue, config *api.QueueConfig) *queue {
 	q := newQueue(parent, config)
 	q.queues.Looked, q.lines.tree.Looked = &b.work.Queues, &b.work.Applications
 	q.cluster = &b.cluster
@@ -54,7 +31,7 @@ func (b *backlog) newQueue(parent *queue, config *QueueConfig) *queue {
 
 // setQueue brings a queue and what is below it in line with its configuration.
 // A leaf that has applications stays a leaf.
-func (b *backlog) setQueue(q *queue, config *QueueConfig) {
+func (b *backlog) setQueue(q *queue, config *api.QueueConfig) {
 	q.draining = false
 	q.wasDynamic, q.dynamic, q.quota = q.wasDynamic || q.dynamic, false, nil
 	q.max, q.guaranteed, q.properties = config.Max, config.Guaranteed, config.Properties
@@ -110,7 +87,7 @@ func (b *backlog) prune(q *queue) {
 		delete(q.parent.children, q.name)
 		b.unview(q.parent)
 		if q.dynamic { // the configuration told of all others
-			b.tell(&QueueRemoved{q.path})
+			b.tell(&api.QueueRemoved{Queue: q.path})
 		}
 		q = q.parent
 	}
@@ -152,11 +129,11 @@ func arePlain(q *queue) bool {
 // applications into a parent, or a parent with other queues in it into a leaf:
 // Reconfigure would keep such a queue as it is. It changes nothing and is linear in the
 // number of queues.
-func (p *Partition) Convertible(config Config) error {
+func (p *Partition) Convertible(config api.Config) error {
 	return p.root.convertible(&config.Root)
 }
 
-func (q *queue) convertible(config *QueueConfig) error {
+func (q *queue) convertible(config *api.QueueConfig) error {
 	parent := config.Parent || len(config.Queues) > 0 || q.parent == nil
 	if parent && len(q.applications) > 0 {
 		return fmt.Errorf("queue %s has %d applications and cannot become a parent", q.path, len(q.applications))
@@ -178,13 +155,13 @@ func (q *queue) convertible(config *QueueConfig) error {
 
 // leafFor finds the leaf queue that an application asks for: a full path, or
 // one below root, in any case; the default queue if it names none.
-func (l *ledger) leafFor(requested QueuePath) (*queue, error) {
+func (l *ledger) leafFor(requested api.QueuePath) (*queue, error) {
 	path := requested.Full()
 	q := l.root
 	for _, name := range strings.Split(string(path), ".")[1:] {
 		child := q.children[name]
 		if child == nil && requested == "" {
-			return nil, fmt.Errorf("names no queue, and there is no queue %s", DefaultQueue)
+			return nil, fmt.Errorf("names no queue, and there is no queue %s", api.DefaultQueue)
 		}
 		if child == nil {
 			return nil, fmt.Errorf("queue %s does not exist: there is no %q in %s", path, name, q.path)

@@ -10,11 +10,12 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 func quorumTags(name string, least int) map[string]string {
-	return map[string]string{core.TagQuorum: name, core.TagQuorumLeast: strconv.Itoa(least)}
+	return map[string]string{api.TagQuorum: name, api.TagQuorumLeast: strconv.Itoa(least)}
 }
 
 // A quorumWorld is quorums that compete for three nodes. No room is reserved, so that nothing
@@ -24,17 +25,17 @@ type quorumWorld struct {
 	p     *core.Partition
 	now   time.Time
 	least map[string]int // by quorum
-	keys  map[string][]core.AllocationKey
+	keys  map[string][]api.AllocationKey
 }
 
 func newQuorumWorld(c chance) *quorumWorld {
-	w := &quorumWorld{chance: c, now: start, least: map[string]int{}, keys: map[string][]core.AllocationKey{}}
-	w.p = core.NewPartition(core.Options{Kinds: testKinds(), BatchMax: 1 + c.IntN(8), ReserveDelay: -1}, leaves("a", "b"))
+	w := &quorumWorld{chance: c, now: start, least: map[string]int{}, keys: map[string][]api.AllocationKey{}}
+	w.p = core.NewPartition(api.Options{Kinds: testKinds(), BatchMax: 1 + c.IntN(8), ReserveDelay: -1}, leaves("a", "b"))
 	for i := range 3 {
-		w.p.Apply(w.now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4, 100}})
+		w.p.Apply(w.now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4, 100}})
 	}
-	for _, app := range []core.ApplicationID{"a", "b"} {
-		w.p.Apply(w.now, core.AddApplication{ID: app, Queue: core.QueuePath("root." + app)})
+	for _, app := range []api.ApplicationID{"a", "b"} {
+		w.p.Apply(w.now, api.AddApplication{ID: app, Queue: api.QueuePath("root." + app)})
 	}
 	return w
 }
@@ -47,13 +48,13 @@ func (w *quorumWorld) come(name string) {
 	w.least[name] = least
 	other := w.IntN(3) == 0
 	for i := range least + w.IntN(2) {
-		app := core.ApplicationID("a")
+		app := api.ApplicationID("a")
 		if other && i%2 == 0 {
 			app = "b"
 		}
-		key := core.AllocationKey(fmt.Sprint(name, "-", i))
+		key := api.AllocationKey(fmt.Sprint(name, "-", i))
 		w.keys[name] = append(w.keys[name], key)
-		w.p.Apply(w.now, core.AddAllocation{Allocation: &core.Allocation{
+		w.p.Apply(w.now, api.AddAllocation{Allocation: &api.Allocation{
 			Key: key, Application: app, Amounts: resources.Amounts{each}, Created: w.now, Tags: quorumTags(name, least),
 		}})
 		if w.IntN(4) == 0 {
@@ -75,7 +76,7 @@ func (w *quorumWorld) running(t *testing.T) map[string]int {
 	count := map[string]int{}
 	for _, app := range w.p.View().Applications {
 		for _, a := range app.Allocations {
-			count[a.Tags[core.TagQuorum]]++
+			count[a.Tags[api.TagQuorum]]++
 		}
 	}
 	for name, n := range count {
@@ -107,8 +108,8 @@ func TestQuorumsDoNotBlockEachOther(t *testing.T) {
 					continue
 				}
 				for _, key := range w.keys[name] {
-					w.p.Apply(w.now, core.ReleaseAllocation{Application: "a", Key: key})
-					w.p.Apply(w.now, core.ReleaseAllocation{Application: "b", Key: key})
+					w.p.Apply(w.now, api.ReleaseAllocation{Application: "a", Key: key})
+					w.p.Apply(w.now, api.ReleaseAllocation{Application: "b", Key: key})
 				}
 				delete(w.least, name)
 				break
@@ -127,20 +128,20 @@ func TestQuorumsDoNotBlockEachOther(t *testing.T) {
 func TestQuorumAtTenTimesItsSize(t *testing.T) {
 	const size, nodes = 10_000, 500
 	for _, missing := range []int64{0, 1} {
-		p := core.NewPartition(core.Options{Kinds: testKinds(), BatchMax: 1000}, leaves("a"))
+		p := core.NewPartition(api.Options{Kinds: testKinds(), BatchMax: 1000}, leaves("a"))
 		now := start
 		for i := range nodes {
 			capacity := resources.Amounts{size / nodes, 1000}
 			if i == 0 {
 				capacity[0] -= missing
 			}
-			p.Apply(now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: capacity})
+			p.Apply(now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: capacity})
 		}
-		p.Apply(now, core.AddApplication{ID: "big", Queue: "root.a"})
+		p.Apply(now, api.AddApplication{ID: "big", Queue: "root.a"})
 		began := time.Now()
 		for i := range size {
-			p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprint("k", i)), Application: "big", Amounts: resources.Amounts{1}, Tags: quorumTags("q", size),
+			p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint("k", i)), Application: "big", Amounts: resources.Amounts{1}, Tags: quorumTags("q", size),
 			}})
 		}
 		for more := true; more; {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -16,7 +17,7 @@ type quotas struct {
 	costs      *costCache
 	evictions  *evictions
 	retries    *retries
-	counts     *Preempted
+	counts     *api.Preempted
 }
 
 // An excess is what is known of a queue that uses more than its max: since when, and
@@ -111,10 +112,10 @@ func (s *quotas) giveBack(q *queue) {
 	q.excess.plan, q.excess.planned = plan, s.now
 	s.unview(q)
 	if len(plan.Victims) > 0 {
-		s.tell(&PreemptionPlanned{Queue: q.path, Plan: plan})
+		s.tell(&api.PreemptionPlanned{Queue: q.path, Plan: plan})
 	}
 	for _, v := range plan.Victims {
-		victim := s.requests[AllocationKey(v.Key)]
+		victim := s.requests[api.AllocationKey(v.Key)]
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
 		s.evictions.request(victim, nil, eviction{trigger: preemptor.Quota, class: v.Class, since: s.now}, message)
 	}
@@ -197,5 +198,5 @@ func (s *quotas) report(q *queue) {
 		return
 	}
 	q.excess.reported = plan
-	s.tell(&QueueReport{Queue: q.path, Plan: plan, Freed: plan.Freed})
+	s.tell(&api.QueueReport{Queue: q.path, Plan: plan, Freed: plan.Freed})
 }

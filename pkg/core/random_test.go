@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -37,12 +38,12 @@ type history struct {
 	chance
 	p       *core.Partition
 	now     time.Time
-	current core.Config // where the test keeps it
+	current api.Config // where the test keeps it
 	laws    lawChecker
-	asked   map[string]int     // questions to the resource manager, by what was asked
-	broken  error              // the law that the last step broke
-	heard   func(core.Effects) // of every step and command, where the test wants to know
-	tags    chance             // of what tags say of the time before a restart; nil for none
+	asked   map[string]int    // questions to the resource manager, by what was asked
+	broken  error             // the law that the last step broke
+	heard   func(api.Effects) // of every step and command, where the test wants to know
+	tags    chance            // of what tags say of the time before a restart; nil for none
 
 	placing      *placing // of rules of placement; nil for none
 	applications int      // that there may be, if not four
@@ -50,8 +51,8 @@ type history struct {
 
 	devices map[string]int64 // kinds that come in devices
 
-	refuses func(core.AllocationKey, core.NodeID) bool // an ask on a node, whatever ends there; nil is never
-	choosy  bool                                       // the resource manager has a say in which victims make room
+	refuses func(api.AllocationKey, api.NodeID) bool // an ask on a node, whatever ends there; nil is never
+	choosy  bool                                     // the resource manager has a say in which victims make room
 }
 
 var errTaint = errors.New("taint")
@@ -60,12 +61,12 @@ func newHistory(c chance) *history { return newHistoryThatReserves(c, time.Secon
 
 func newHistoryThatReserves(c chance, after time.Duration) *history {
 	h := &history{chance: c, now: start}
-	options := core.Options{Kinds: testKinds(), ReserveDelay: after, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, UnusedDelay: 20 * time.Second, BatchMax: 1 + h.IntN(5)}
+	options := api.Options{Kinds: testKinds(), ReserveDelay: after, ReserveMax: 10 * time.Second, CompletingDelay: 3 * time.Second, UnusedDelay: 20 * time.Second, BatchMax: 1 + h.IntN(5)}
 	if h.IntN(3) == 0 {
-		h.refuses = func(key core.AllocationKey, node core.NodeID) bool {
+		h.refuses = func(key api.AllocationKey, node api.NodeID) bool {
 			return (len(key)+int(key[len(key)-1])+int(node[1]))%4 == 0
 		}
-		options.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
+		options.Feasible = func(key api.AllocationKey, node api.NodeID, _ bool) error {
 			if h.refuses(key, node) {
 				return errTaint
 			}
@@ -76,7 +77,7 @@ func newHistoryThatReserves(c chance, after time.Duration) *history {
 	h.choosy = options.Simulate != nil || options.SelectVictims != nil
 	h.laws = lawChecker{
 		advised:   options.Feasible != nil || options.Simulate != nil || options.SelectVictims != nil || options.Budgets != nil,
-		evictedAt: map[core.AllocationKey]time.Time{},
+		evictedAt: map[api.AllocationKey]time.Time{},
 	}
 	h.laws.config = h.config()
 	h.p = core.NewPartition(options, h.laws.config)
@@ -94,22 +95,22 @@ func newHistoryThatReserves(c chance, after time.Duration) *history {
 // anything can run at all.
 func (h *history) populate() {
 	for i := range 3 {
-		h.p.Apply(h.now, core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(4 + h.IntN(6)), 8, 3}})
+		h.p.Apply(h.now, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{int64(4 + h.IntN(6)), 8, 3}})
 	}
-	for i, queue := range []core.QueuePath{"root.a", "root.p.b", "root.p.c", "root.p.b"} {
-		h.p.Apply(h.now, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+	for i, queue := range []api.QueuePath{"root.a", "root.p.b", "root.p.c", "root.p.b"} {
+		h.p.Apply(h.now, api.AddApplication{ID: api.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
 	}
 }
 
 // advise has the resource manager say more about preemption than it has to:
 // answers that hold together, or any at all.
-func (h *history) advise(options *core.Options) {
+func (h *history) advise(options *api.Options) {
 	h.asked = map[string]int{}
 	if h.IntN(4) == 0 {
-		options.Budgets = func(keys []core.AllocationKey) (budgets []core.DisruptionBudget) {
+		options.Budgets = func(keys []api.AllocationKey) (budgets []api.DisruptionBudget) {
 			h.asked["budgets"]++
 			for i := range 3 {
-				budgets = append(budgets, core.DisruptionBudget{Name: fmt.Sprint("budget", i), Allowed: i})
+				budgets = append(budgets, api.DisruptionBudget{Name: fmt.Sprint("budget", i), Allowed: i})
 				for _, key := range keys {
 					if int(key[len(key)-1])%4 <= i {
 						budgets[i].Allocations = append(budgets[i].Allocations, key)
@@ -121,7 +122,7 @@ func (h *history) advise(options *core.Options) {
 	}
 	nonsense := h.IntN(2) == 0
 	if h.IntN(4) == 0 {
-		options.Simulate = func(ask core.AllocationKey, node core.NodeID, _, remove []core.AllocationKey) error {
+		options.Simulate = func(ask api.AllocationKey, node api.NodeID, _, remove []api.AllocationKey) error {
 			h.asked["simulate"]++
 			if nonsense && h.IntN(3) == 0 || (int(ask[len(ask)-1])+int(node[1]))%3 > len(remove) {
 				return errTaint // a conflict with an allocation that is still there
@@ -132,7 +133,7 @@ func (h *history) advise(options *core.Options) {
 	if h.IntN(4) > 0 {
 		return
 	}
-	options.SelectVictims = func(_ core.AllocationKey, _ core.NodeID, candidates []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+	options.SelectVictims = func(_ api.AllocationKey, _ api.NodeID, candidates []api.AllocationKey, _ []bool) ([]api.AllocationKey, error) {
 		h.asked["victims"]++
 		switch {
 		case !nonsense:
@@ -142,11 +143,11 @@ func (h *history) advise(options *core.Options) {
 		case h.IntN(2) == 0:
 			return candidates[h.IntN(len(candidates)):], nil
 		}
-		return []core.AllocationKey{h.key(), h.key(), h.key()}, nil
+		return []api.AllocationKey{h.key(), h.key(), h.key()}, nil
 	}
 }
 
-func (h *history) config() core.Config {
+func (h *history) config() api.Config {
 	limits := func() resources.Limits {
 		if h.IntN(2) == 0 {
 			return nil
@@ -154,17 +155,17 @@ func (h *history) config() core.Config {
 		return resources.Limits{int64(2 + h.IntN(8)), resources.Unlimited}
 	}
 	flat := h.IntN(3) == 0
-	properties := func() core.QueueProperties {
-		return core.QueueProperties{
-			ApplicationSort: core.SortPolicy(h.IntN(2)), IgnorePriority: h.IntN(4) == 0,
+	properties := func() api.QueueProperties {
+		return api.QueueProperties{
+			ApplicationSort: api.SortPolicy(h.IntN(2)), IgnorePriority: h.IntN(4) == 0,
 			PreemptionDelay: time.Duration(h.IntN(3)) * time.Second, QuotaDelay: time.Duration(h.IntN(3)) * time.Second,
 		}
 	}
-	uneven := func() core.QueueProperties {
+	uneven := func() api.QueueProperties {
 		p := properties()
 		if !flat {
 			p.PriorityFence, p.PriorityOffset = h.IntN(4) == 0, int32(h.IntN(3))
-			p.PreemptionPolicy = core.PreemptionPolicy(max(h.IntN(10)-7, 0))
+			p.PreemptionPolicy = api.PreemptionPolicy(max(h.IntN(10)-7, 0))
 		}
 		return p
 	}
@@ -174,28 +175,28 @@ func (h *history) config() core.Config {
 		}
 		return resources.Amounts{int64(most/2 + h.IntN(most)), int64(most/2 + h.IntN(most)), int64(4 * h.IntN(2))}
 	}
-	leaf := func(name string, most int) core.QueueConfig {
-		return core.QueueConfig{Name: name, Max: limits(), Guaranteed: guaranteed(most), Properties: uneven()}
+	leaf := func(name string, most int) api.QueueConfig {
+		return api.QueueConfig{Name: name, Max: limits(), Guaranteed: guaranteed(most), Properties: uneven()}
 	}
-	root := core.QueueConfig{Name: "root", Parent: true, Properties: properties()}
+	root := api.QueueConfig{Name: "root", Parent: true, Properties: properties()}
 	root.Queues = append(root.Queues, leaf("a", 16))
 	if h.IntN(4) > 0 {
-		root.Queues = append(root.Queues, core.QueueConfig{
-			Name: "p", Parent: true, Max: limits(), Guaranteed: guaranteed(16), Properties: uneven(), Queues: []core.QueueConfig{leaf("b", 3), leaf("c", 12)},
+		root.Queues = append(root.Queues, api.QueueConfig{
+			Name: "p", Parent: true, Max: limits(), Guaranteed: guaranteed(16), Properties: uneven(), Queues: []api.QueueConfig{leaf("b", 3), leaf("c", 12)},
 		})
 	}
 	plans := preemptor.DefaultConfig()
 	plans.StartDelay = time.Duration(h.IntN(3)) * time.Second
-	preemption := core.PreemptionConfig{
+	preemption := api.PreemptionConfig{
 		Disabled: h.IntN(6) == 0, RequiredNode: plans, VictimTimeout: time.Duration(1+h.IntN(5)) * time.Second,
-		Quota: h.IntN(2) == 0, Priority: core.PriorityPreemption(h.IntN(4) % 3), ByQoS: h.IntN(2) == 0,
+		Quota: h.IntN(2) == 0, Priority: api.PriorityPreemption(h.IntN(4) % 3), ByQoS: h.IntN(2) == 0,
 		LoopMax: 1 + h.IntN(3), LoopWindow: time.Duration(1+h.IntN(9)) * time.Second,
 	}
 	if !flat && h.IntN(2) == 0 {
-		preemption.Priority = core.PriorityOff
+		preemption.Priority = api.PriorityOff
 	}
 	h.limit(&root, max(h.IntN(7)-4, 0))
-	config := core.Config{Name: "default", Root: root, Preemption: preemption, Nodes: core.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}, Devices: h.devices}}
+	config := api.Config{Name: "default", Root: root, Preemption: preemption, Nodes: api.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}, Devices: h.devices}}
 	if h.placing != nil {
 		h.placing.config(&config)
 	}
@@ -204,7 +205,7 @@ func (h *history) config() core.Config {
 
 // limit limits users, groups and applications in a queue and those below it, the more often the
 // higher the number; zero is never.
-func (h *history) limit(q *core.QueueConfig, often int) {
+func (h *history) limit(q *api.QueueConfig, often int) {
 	if h.IntN(4) < often {
 		q.ApplicationsMax = 1 + h.IntN(3)
 	}
@@ -212,7 +213,7 @@ func (h *history) limit(q *core.QueueConfig, often int) {
 		if h.IntN(6) >= often {
 			continue
 		}
-		limit := core.Limit{Users: names[0], Groups: names[1]}
+		limit := api.Limit{Users: names[0], Groups: names[1]}
 		if h.IntN(3) > 0 {
 			limit.Max = resources.Limits{int64(h.IntN(10)), resources.Unlimited}
 		}
@@ -226,29 +227,29 @@ func (h *history) limit(q *core.QueueConfig, often int) {
 	}
 }
 
-func (h *history) node() core.NodeID { return core.NodeID(fmt.Sprint("n", h.IntN(5))) }
-func (h *history) app() core.ApplicationID {
-	return core.ApplicationID(fmt.Sprint("app", h.IntN(cmp.Or(h.applications, 4))))
+func (h *history) node() api.NodeID { return api.NodeID(fmt.Sprint("n", h.IntN(5))) }
+func (h *history) app() api.ApplicationID {
+	return api.ApplicationID(fmt.Sprint("app", h.IntN(cmp.Or(h.applications, 4))))
 }
 
-func (h *history) key() core.AllocationKey { return core.AllocationKey(fmt.Sprint("k", h.IntN(24))) }
+func (h *history) key() api.AllocationKey { return api.AllocationKey(fmt.Sprint("k", h.IntN(24))) }
 
 func (h *history) amounts() resources.Amounts {
 	return resources.Amounts{int64(h.IntN(5)), int64(h.IntN(5)), int64(h.IntN(2))}
 }
 
-func (h *history) allocation() *core.Allocation {
-	a := &core.Allocation{
+func (h *history) allocation() *api.Allocation {
+	a := &api.Allocation{
 		Key: h.key(), Amounts: h.amounts(), Priority: int32(h.IntN(3)),
 		Created: h.now.Add(-time.Duration(h.IntN(5)) * time.Second),
 	}
 	h.tag(a)
 	switch h.IntN(8) {
 	case 0:
-		a.Origin, a.Node = core.Foreign, h.node()
+		a.Origin, a.Node = api.Foreign, h.node()
 		return a
 	case 1:
-		a.Origin, a.Node = core.Static, h.node()
+		a.Origin, a.Node = api.Static, h.node()
 		return a
 	case 2:
 		a.Node = h.node()
@@ -258,7 +259,7 @@ func (h *history) allocation() *core.Allocation {
 		}
 	}
 	if h.IntN(6) == 0 {
-		a.Preemptable = core.Preemptable{Stated: true, AllowSelf: h.IntN(2) == 0, AllowOthers: h.IntN(2) == 0}
+		a.Preemptable = api.Preemptable{Stated: true, AllowSelf: h.IntN(2) == 0, AllowOthers: h.IntN(2) == 0}
 	}
 	a.Application = h.app()
 	if h.gangs && a.Required == "" {
@@ -267,27 +268,27 @@ func (h *history) allocation() *core.Allocation {
 	return a
 }
 
-func (h *history) command() core.Command {
+func (h *history) command() api.Command {
 	switch h.IntN(24) {
 	case 0:
-		return core.AddNode{ID: h.node(), Capacity: resources.Amounts{8, 8, 3}, Drained: h.IntN(6) == 0}
+		return api.AddNode{ID: h.node(), Capacity: resources.Amounts{8, 8, 3}, Drained: h.IntN(6) == 0}
 	case 1:
-		return core.UpdateNode{ID: h.node(), Capacity: resources.Amounts{int64(h.IntN(12)), 8, int64(h.IntN(4))}}
+		return api.UpdateNode{ID: h.node(), Capacity: resources.Amounts{int64(h.IntN(12)), 8, int64(h.IntN(4))}}
 	case 2:
-		return core.DrainNode{ID: h.node()}
+		return api.DrainNode{ID: h.node()}
 	case 3:
-		return core.UndrainNode{ID: h.node()}
+		return api.UndrainNode{ID: h.node()}
 	case 4:
 		if h.IntN(2) == 0 {
-			return core.UndrainNode{ID: h.node()}
+			return api.UndrainNode{ID: h.node()}
 		}
-		return core.RemoveNode{ID: h.node()}
+		return api.RemoveNode{ID: h.node()}
 	case 5, 6:
 		if h.gangs {
 			return h.gang()
 		}
-		add := core.AddApplication{
-			ID: h.app(), Queue: []core.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)],
+		add := api.AddApplication{
+			ID: h.app(), Queue: []api.QueuePath{"root.a", "root.p.b", "p.c", ""}[h.IntN(4)],
 			User: []string{"ann", "bob", "eve"}[h.IntN(3)], Groups: [][]string{nil, {"dev"}, {"ops", "dev"}}[h.IntN(3)],
 		}
 		if h.placing != nil {
@@ -296,12 +297,12 @@ func (h *history) command() core.Command {
 		return add
 	case 7:
 		if h.IntN(4) == 0 {
-			return core.RemoveApplication{ID: h.app()}
+			return api.RemoveApplication{ID: h.app()}
 		}
-		return core.Reconfigure{Config: h.config()}
+		return api.Reconfigure{Config: h.config()}
 	case 8, 9, 10:
-		types := []si.TerminationType{si.TerminationType_STOPPED_BY_RM, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED, core.SchedulingFailed}
-		release := core.ReleaseAllocation{Application: h.app(), Key: h.key(), Termination: types[h.IntN(4)]}
+		types := []si.TerminationType{si.TerminationType_STOPPED_BY_RM, si.TerminationType_PREEMPTED_BY_SCHEDULER, si.TerminationType_PLACEHOLDER_REPLACED, api.SchedulingFailed}
+		release := api.ReleaseAllocation{Application: h.app(), Key: h.key(), Termination: types[h.IntN(4)]}
 		switch h.IntN(16) {
 		case 0:
 			release.Application = ""
@@ -310,7 +311,7 @@ func (h *history) command() core.Command {
 		}
 		return release
 	default:
-		return core.AddAllocation{Allocation: h.allocation()}
+		return api.AddAllocation{Allocation: h.allocation()}
 	}
 }
 
@@ -321,7 +322,7 @@ func (h *history) step() any {
 	case 0, 1, 2:
 		c := h.command()
 		h.apply(c)
-		if c, is := c.(core.Reconfigure); is {
+		if c, is := c.(api.Reconfigure); is {
 			h.laws.config = c.Config
 		}
 		return c
@@ -332,16 +333,16 @@ func (h *history) step() any {
 		}
 		h.now = h.now.Add(time.Duration(h.IntN(3000)) * time.Millisecond)
 	}
-	var fx core.Effects
+	var fx api.Effects
 	fx, _, h.broken = h.laws.schedule(h.now)
 	h.follow(fx)
 	return fx
 }
 
-func (h *history) apply(c core.Command) { h.follow(h.p.Apply(h.now, c)) }
+func (h *history) apply(c api.Command) { h.follow(h.p.Apply(h.now, c)) }
 
 // follow notes what became of victims, where the test wants to know.
-func (h *history) follow(fx core.Effects) {
+func (h *history) follow(fx api.Effects) {
 	if h.heard != nil {
 		h.heard(fx)
 	}
@@ -351,7 +352,7 @@ func seeded(seed, stream uint64) chance { return rand.New(rand.NewPCG(seed, stre
 
 // TestRandomHistories keeps the laws whatever is sent in whatever order.
 func TestRandomHistories(t *testing.T) {
-	var preempted core.Preempted
+	var preempted api.Preempted
 	asked := map[string]int{}
 	for seed := range uint64(1000) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 0)))

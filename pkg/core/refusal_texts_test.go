@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // Refusals that name the node each, and are long, are kept as the most frequent few and a
@@ -17,18 +17,18 @@ import (
 // A reason that comes after many others is found too.
 func TestRefusalTextsAreBounded(t *testing.T) {
 	const asks, nodes = 200, 1000
-	c := newManyAsks(t, core.Options{}, func(key core.AllocationKey, node core.NodeID, _ bool) error {
+	c := newManyAsks(t, api.Options{}, func(key api.AllocationKey, node api.NodeID, _ bool) error {
 		if strings.HasSuffix(string(node), "7") && node > "n1" {
 			return fmt.Errorf("a taint of the zone")
 		}
 		return fmt.Errorf("node %s has a taint: %s", node, strings.Repeat("t", 700))
 	})
 	for i := range nodes {
-		c.node(core.NodeID(fmt.Sprintf("n%03d", i)), 1000)
+		c.node(api.NodeID(fmt.Sprintf("n%03d", i)), 1000)
 	}
 	before := heapInUse()
 	for i := range asks {
-		c.ask(core.AllocationKey(fmt.Sprint("a", i)), 100)
+		c.ask(api.AllocationKey(fmt.Sprint("a", i)), 100)
 	}
 	for range 3 * asks {
 		_, more := c.Schedule(c.now)

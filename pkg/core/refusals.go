@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 )
 
 // refusals are the answers of the resource manager about the nodes that a class
@@ -14,7 +17,7 @@ import (
 // class is unschedulable until a node is freed, or until RetryMax has passed, since the
 // answers may have changed.
 type refusals struct {
-	asked    nodeSet
+	asked    nodeset.Set
 	said     answers   // since asked was begun
 	before   answers   // the most frequent when the questions were last complete
 	repeated bool      // the questions were asked before
@@ -23,8 +26,8 @@ type refusals struct {
 
 // answers are how often each reason was given, and on which nodes first.
 type answers struct {
-	given  []Refusal // in the order in which they came
-	others int       // how often others were, beyond reasonsMax
+	given  []api.Refusal // in the order in which they came
+	others int           // how often others were, beyond reasonsMax
 }
 
 // refusalNodes is how many nodes of a reason are named.
@@ -42,21 +45,21 @@ const (
 
 // add takes a refusal; so many nodes were freed until now.
 func (r *refusals) add(n *node, err error, freed uint64) {
-	r.asked.add(n.slot, n.freedAt, freed)
+	r.asked.Add(n.slot, n.freedAt, freed)
 	text := err.Error()
 	if len(text) > reasonLength {
 		text = strings.ToValidUTF8(text[:reasonLength], "") + "…"
 	}
 	a := &r.said
-	at := slices.IndexFunc(a.given, func(is Refusal) bool { return is.Text == text })
+	at := slices.IndexFunc(a.given, func(is api.Refusal) bool { return is.Text == text })
 	if at < 0 {
 		if len(a.given) == reasonsMax {
 			rarest := slices.MaxFunc(a.given, byFrequency)
 			a.others += rarest.Nodes
-			a.given = slices.DeleteFunc(a.given, func(is Refusal) bool { return is.Text == rarest.Text })
+			a.given = slices.DeleteFunc(a.given, func(is api.Refusal) bool { return is.Text == rarest.Text })
 		}
 		at = len(a.given)
-		a.given = append(a.given, Refusal{Text: text})
+		a.given = append(a.given, api.Refusal{Text: text})
 	}
 	is := &a.given[at]
 	if is.Nodes++; len(is.First) < refusalNodes {
@@ -65,7 +68,7 @@ func (r *refusals) add(n *node, err error, freed uint64) {
 }
 
 // byFrequency compares reasons: the most frequent first.
-func byFrequency(a, b Refusal) int {
+func byFrequency(a, b api.Refusal) int {
 	return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Text, b.Text))
 }
 
@@ -75,7 +78,7 @@ func (r *refusals) finish(freed uint64) {
 	if len(r.said.given) > 0 {
 		r.before = r.said.mostFrequent()
 	}
-	r.asked, r.said = nodeSet{since: freed, all: true}, answers{}
+	r.asked, r.said = nodeset.All(freed), answers{}
 }
 
 // text is why the class is unschedulable.
@@ -88,14 +91,14 @@ func (r *refusals) text() string {
 
 // shown is what was said so far, or when the questions were last complete.
 func (r *refusals) shown() (shown *answers, goesOn bool) {
-	if r.asked.all || len(r.said.given) == 0 {
+	if r.asked.IsAll() || len(r.said.given) == 0 {
 		return &r.before, false
 	}
 	return &r.said, true
 }
 
 // forView is what is shown, for views.
-func (r *refusals) forView() []Refusal {
+func (r *refusals) forView() []api.Refusal {
 	if r == nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -50,7 +52,7 @@ func (r *refusals) kind() int {
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
 	if c.refused == nil {
-		c.refused = &refusals{asked: nodeSet{since: s.freed}}
+		c.refused = &refusals{asked: nodeset.New(s.freed)}
 	}
 	return c.refused
 }
@@ -103,7 +105,7 @@ func (s *refused) askAnew(c *class) {
 	if r == nil {
 		return
 	}
-	r.asked, r.said, r.repeated = nodeSet{since: s.freed}, answers{}, false
+	r.asked, r.said, r.repeated = nodeset.New(s.freed), answers{}, false
 	if c.unschedulable && c.paused == nil {
 		s.putBack(c)
 	}
@@ -195,7 +197,7 @@ func (s *refused) renew(c *class) {
 	if r := c.refused; r != nil && isDue(r.forget, s.now) {
 		r.forget = time.Time{}
 		if !c.unschedulable { // otherwise askAgain does so
-			r.asked = nodeSet{since: s.freed}
+			r.asked = nodeset.New(s.freed)
 		}
 	}
 }
@@ -206,7 +208,7 @@ func (s *refused) askAgain() {
 	s.last = s.now
 	s.clean()
 	for _, c := range s.list {
-		c.refused.asked, c.refused.repeated, c.inRefused = nodeSet{since: s.freed}, true, false
+		c.refused.asked, c.refused.repeated, c.inRefused = nodeset.New(s.freed), true, false
 		if ask := c.firstAsk(inOrder); ask != nil {
 			c.paused = ask
 			s.paused = append(s.paused, pausedAsk{c, ask})
@@ -305,7 +307,7 @@ func (s *refused) anyTakes(freed []freedNode, c *class) bool {
 		if !o.node.links.In() || !c.amounts.FitsIn(o.node.free) || c.refusedOn(o.node) {
 			continue
 		}
-		if !c.amounts.FitsIn(o.left) || s.tries == 0 || s.predicates.calls >= callsMax || s.predicates.wait(RepeatedQuestion) > 0 {
+		if !c.amounts.FitsIn(o.left) || s.tries == 0 || s.predicates.calls >= callsMax || s.predicates.wait(api.RepeatedQuestion) > 0 {
 			o.short = true
 			continue
 		}
@@ -314,7 +316,7 @@ func (s *refused) anyTakes(freed []freedNode, c *class) bool {
 			o.left.Sub(c.amounts)
 			return true
 		}
-		c.refused.asked.add(o.node.slot, o.node.freedAt, s.freed)
+		c.refused.asked.Add(o.node.slot, o.node.freedAt, s.freed)
 	}
 	s.tries -= asked
 	return false

@@ -9,35 +9,36 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A refuser is a resource manager that knows nothing of classes, and refuses some asks on every node.
 type refuser struct {
 	p       *core.Partition
 	now     time.Time
-	refused map[core.AllocationKey]int // how often each
+	refused map[api.AllocationKey]int // how often each
 	asked   int
 }
 
 // refusing is a full cluster of one with so many more important asks that it refuses, at rest.
 func refusing(nodes, asks int) *refuser {
-	r := &refuser{now: start, refused: map[core.AllocationKey]int{}}
-	feasible := func(key core.AllocationKey) error {
+	r := &refuser{now: start, refused: map[api.AllocationKey]int{}}
+	feasible := func(key api.AllocationKey) error {
 		if r.asked++; key[0] == 'w' {
 			r.refused[key]++
 			return errors.New("no")
 		}
 		return nil
 	}
-	r.p = cluster(nodes, 2, core.Options{
-		Feasible: func(key core.AllocationKey, _ core.NodeID, _ bool) error { return feasible(key) },
-		Simulate: func(key core.AllocationKey, _ core.NodeID, _, _ []core.AllocationKey) error { return feasible(key) },
+	r.p = cluster(nodes, 2, api.Options{
+		Feasible: func(key api.AllocationKey, _ api.NodeID, _ bool) error { return feasible(key) },
+		Simulate: func(key api.AllocationKey, _ api.NodeID, _, _ []api.AllocationKey) error { return feasible(key) },
 	})
-	r.p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
-	r.p.Apply(start, core.AddApplication{ID: "b", Queue: "root.q0001"})
+	r.p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
+	r.p.Apply(start, api.AddApplication{ID: "b", Queue: "root.q0001"})
 	for i := range nodes {
 		a := ask("a", fmt.Sprint("full", i), 16000, 1<<30, 1)
-		a.Allocation.Node = core.NodeID(fmt.Sprintf("n%06d", i))
+		a.Allocation.Node = api.NodeID(fmt.Sprintf("n%06d", i))
 		r.p.Apply(start, a)
 	}
 	for i := range asks {
@@ -59,11 +60,11 @@ func (r *refuser) add(key string, priority int32) {
 // run schedules until nothing is left to do now, and lets end what is evicted.
 func (r *refuser) run() {
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = r.p.Schedule(r.now)
 		for _, e := range fx {
-			if e, evicted := e.(*core.EvictionRequested); evicted {
-				r.p.Apply(r.now, core.ReleaseAllocation{Application: e.Application, Key: e.Key})
+			if e, evicted := e.(*api.EvictionRequested); evicted {
+				r.p.Apply(r.now, api.ReleaseAllocation{Application: e.Application, Key: e.Key})
 				more = true
 			}
 		}
@@ -110,6 +111,6 @@ func TestNominationsBesideRefusedAsks(t *testing.T) {
 		}
 	}
 	for i := range asks {
-		assert.Assert(t, r.refused[core.AllocationKey(fmt.Sprint("w", i))] > 0, "w%d was not tried again", i)
+		assert.Assert(t, r.refused[api.AllocationKey(fmt.Sprint("w", i))] > 0, "w%d was not tried again", i)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A doubter is a resource manager that refuses asks, and is asked so often at a stretch.
@@ -19,12 +20,12 @@ type doubter struct {
 	p       *core.Partition
 	now     time.Time
 	stretch int
-	agrees  func(key core.AllocationKey, node core.NodeID) bool
-	refused int                 // in this stretch
-	asked   map[core.NodeID]int // and refused
+	agrees  func(key api.AllocationKey, node api.NodeID) bool
+	refused int                // in this stretch
+	asked   map[api.NodeID]int // and refused
 }
 
-func (d *doubter) feasible(key core.AllocationKey, node core.NodeID, _ bool) error {
+func (d *doubter) feasible(key api.AllocationKey, node api.NodeID, _ bool) error {
 	if d.agrees(key, node) {
 		return nil
 	}
@@ -33,19 +34,19 @@ func (d *doubter) feasible(key core.AllocationKey, node core.NodeID, _ bool) err
 	return errors.New("no")
 }
 
-func (d *doubter) pace(q core.Question) time.Duration {
-	if q == core.FirstQuestion || d.refused < d.stretch {
+func (d *doubter) pace(q api.Question) time.Duration {
+	if q == api.FirstQuestion || d.refused < d.stretch {
 		return 0
 	}
 	return time.Millisecond
 }
 
 // doubted is a cluster of a doubter with an application for each queue: a0, a1.
-func doubted(nodes, queues, stretch int, agrees func(core.AllocationKey, core.NodeID) bool) *doubter {
-	d := &doubter{now: start, stretch: stretch, agrees: agrees, asked: map[core.NodeID]int{}}
-	d.p = cluster(nodes, queues, core.Options{Feasible: d.feasible, Pace: d.pace})
+func doubted(nodes, queues, stretch int, agrees func(api.AllocationKey, api.NodeID) bool) *doubter {
+	d := &doubter{now: start, stretch: stretch, agrees: agrees, asked: map[api.NodeID]int{}}
+	d.p = cluster(nodes, queues, api.Options{Feasible: d.feasible, Pace: d.pace})
 	for i := range queues {
-		d.p.Apply(start, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("a", i)), Queue: core.QueuePath(fmt.Sprintf("root.q%04d", i))})
+		d.p.Apply(start, api.AddApplication{ID: api.ApplicationID(fmt.Sprint("a", i)), Queue: api.QueuePath(fmt.Sprintf("root.q%04d", i))})
 	}
 	return d
 }
@@ -55,7 +56,7 @@ func doubted(nodes, queues, stretch int, agrees func(core.AllocationKey, core.No
 func (d *doubter) run() (calls, placed int) {
 	d.refused = 0
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = d.p.Schedule(d.now)
 		placed += placements(fx)
 		calls++
@@ -72,18 +73,18 @@ func (d *doubter) run() (calls, placed int) {
 // found, and no node is asked more often than it was freed.
 func TestPausedQuestionsGoOnAlthoughNodesAreFreed(t *testing.T) {
 	const nodes = 500
-	d := doubted(nodes, 1, 100, func(key core.AllocationKey, node core.NodeID) bool { return key != "picky" || node == "n000450" })
+	d := doubted(nodes, 1, 100, func(key api.AllocationKey, node api.NodeID) bool { return key != "picky" || node == "n000450" })
 	for i := range nodes {
-		d.p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprint("small-", i)), Application: "a0",
-			Amounts: []int64{1, 1, 1}, Created: start, Node: core.NodeID(fmt.Sprintf("n%06d", i)),
+		d.p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprint("small-", i)), Application: "a0",
+			Amounts: []int64{1, 1, 1}, Created: start, Node: api.NodeID(fmt.Sprintf("n%06d", i)),
 		}})
 	}
 	d.p.Apply(start, ask("a0", "picky", 1000, 1<<30, 1))
 	d.run()
 	for i := range nodes {
-		d.p.Apply(d.now, core.ReleaseAllocation{
-			Application: "a0", Key: core.AllocationKey(fmt.Sprint("small-", i)), Termination: si.TerminationType_STOPPED_BY_RM,
+		d.p.Apply(d.now, api.ReleaseAllocation{
+			Application: "a0", Key: api.AllocationKey(fmt.Sprint("small-", i)), Termination: si.TerminationType_STOPPED_BY_RM,
 		})
 	}
 	for rounds, placed := 0, 0; placed == 0; rounds++ {
@@ -99,7 +100,7 @@ func TestPausedQuestionsGoOnAlthoughNodesAreFreed(t *testing.T) {
 // than can ask something.
 func TestPausedAsksAreNotTriedForNothing(t *testing.T) {
 	const asks = 5000
-	d := doubted(500, 1, 200, func(core.AllocationKey, core.NodeID) bool { return false })
+	d := doubted(500, 1, 200, func(api.AllocationKey, api.NodeID) bool { return false })
 	for i := range asks {
 		d.p.Apply(start, ask("a0", fmt.Sprint("k", i), 1000, 1<<30, 1))
 	}
@@ -119,7 +120,7 @@ func TestPausedAsksAreNotTriedForNothing(t *testing.T) {
 // An ask of another leaf, which all nodes but the last refuse, gets its turn beside a
 // thousand asks that all refuse.
 func TestLeavesTakeTurnsWithQuestions(t *testing.T) {
-	d := doubted(500, 2, 200, func(key core.AllocationKey, node core.NodeID) bool { return key == "picky" && node == "n000499" })
+	d := doubted(500, 2, 200, func(key api.AllocationKey, node api.NodeID) bool { return key == "picky" && node == "n000499" })
 	for i := range 1000 {
 		d.p.Apply(start, ask("a0", fmt.Sprint("k", i), 1000, 1<<30, 1))
 	}
@@ -134,13 +135,13 @@ func TestLeavesTakeTurnsWithQuestions(t *testing.T) {
 // A resource manager names the node in every reason, and has much to say. What is kept
 // of that with each ask is bounded.
 func TestReasonsOfRefusalsAreBounded(t *testing.T) {
-	p := cluster(500, 1, core.Options{Feasible: func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+	p := cluster(500, 1, api.Options{Feasible: func(_ api.AllocationKey, node api.NodeID, _ bool) error {
 		if node < "n000100" {
 			return errors.New("no such label")
 		}
 		return fmt.Errorf("node %s refuses: %s", node, strings.Repeat("é", 10_000))
 	}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	p.Apply(start, ask("a", "k", 1000, 1<<30, 1))
 	run(p)
 	detail := p.View().Applications[0].Asks[0].Waiting.Detail

@@ -9,16 +9,17 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A removal is of an application with many asks, by why they wait. Those that the
 // resource manager refuses are classes of their own.
 type removal struct {
 	name     string
-	refuses  bool        // the resource manager refuses every node
-	required core.NodeID // the only node on which they may run
-	reversed bool        // the youngest has the first key
-	large    bool        // no node has room
+	refuses  bool       // the resource manager refuses every node
+	required api.NodeID // the only node on which they may run
+	reversed bool       // the youngest has the first key
+	large    bool       // no node has room
 }
 
 var removals = []removal{
@@ -34,12 +35,12 @@ var removals = []removal{
 
 // build has so many asks wait, which were all tried.
 func (r removal) build(asks int) *core.Partition {
-	options := core.Options{ReserveDelay: -1}
+	options := api.Options{ReserveDelay: -1}
 	if r.refuses {
-		options.Feasible = func(core.AllocationKey, core.NodeID, bool) error { return errors.New("no") }
+		options.Feasible = func(api.AllocationKey, api.NodeID, bool) error { return errors.New("no") }
 	}
 	p := cluster(3, 1, options)
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	for i := range asks {
 		number, vcore := i, int64(1000)
 		if r.reversed {
@@ -68,7 +69,7 @@ func BenchmarkRemoval(b *testing.B) {
 					b.StopTimer()
 					p := r.build(asks)
 					b.StartTimer()
-					p.Apply(start, core.RemoveApplication{ID: "a"})
+					p.Apply(start, api.RemoveApplication{ID: "a"})
 					run(p)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(asks), "ns/ask")
@@ -84,7 +85,7 @@ func TestRemovalLooksAtEachAskAFewTimes(t *testing.T) {
 		for _, asks := range []uint64{1000, 8000} {
 			p := r.build(int(asks))
 			before := p.View().Work
-			p.Apply(start, core.RemoveApplication{ID: "a"})
+			p.Apply(start, api.RemoveApplication{ID: "a"})
 			run(p)
 			after := p.View().Work
 			looked := after.Asks - before.Asks + after.Applications - before.Applications + after.Nodes - before.Nodes

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -22,7 +23,7 @@ type renominations struct {
 // add takes an ask that is new and was nominated before.
 func (s *renominations) add(r *request) {
 	if r.Required == "" {
-		r.waiting().former, s.due = NodeID(r.Tags[TagNominatedNode]), true
+		r.waiting().former, s.due = api.NodeID(r.Tags[api.TagNominatedNode]), true
 		s.asks.add(r)
 	}
 }
@@ -73,7 +74,7 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 		return plan, false
 	}
 	on := slices.DeleteFunc(n.candidates(), func(c preemptor.Candidate) bool { return !c.Releasing })
-	plan = preemptor.Plan(s.now, s.preemption.planFor(trigger),
+	plan = preemptor.Plan(s.now, s.preemption.PlanFor(trigger),
 		preemptor.Ask{Trigger: trigger, Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority},
 		preemptor.Node{Kinds: s.kinds, Free: n.roomToMake(r.class.importance, trigger), On: on})
 	switch plan.Reason {
@@ -89,7 +90,7 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 // because of its priority, if those of a lower priority make enough room, else because of
 // its guarantee. It is false if neither makes room for it any more.
 func (s *renominations) trigger(r *request, n *node) (t preemptor.Trigger, ok bool) {
-	byPriority, byGuarantee := s.preemption.Priority != PriorityOff, r.isUnderGuarantee()
+	byPriority, byGuarantee := s.preemption.Priority != api.PriorityOff, r.isUnderGuarantee()
 	free := n.roomFor(r.class.importance).Clone()
 	for _, other := range n.own {
 		if other.releasing() && s.mayTake(r.class.importance, s.importance(other)) {

@@ -8,25 +8,26 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // tag has an allocation say now and then that it is terminating, or where it was
 // nominated.
-func (h *history) tag(a *core.Allocation) {
+func (h *history) tag(a *api.Allocation) {
 	if h.tags == nil {
 		return
 	}
 	a.Tags = map[string]string{}
 	switch h.tags.IntN(4) {
 	case 0:
-		a.Tags[core.TagTerminating] = "true"
+		a.Tags[api.TagTerminating] = "true"
 	case 1:
-		a.Tags[core.TagTerminating] = fmt.Sprint(h.now.Unix() - int64(h.tags.IntN(5)))
+		a.Tags[api.TagTerminating] = fmt.Sprint(h.now.Unix() - int64(h.tags.IntN(5)))
 	}
 	if h.tags.IntN(2) == 0 {
-		a.Tags[core.TagNominatedNode] = fmt.Sprint("n", h.tags.IntN(5))
+		a.Tags[api.TagNominatedNode] = fmt.Sprint("n", h.tags.IntN(5))
 	}
 }
 
@@ -39,9 +40,9 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 		h.tags = rand.New(rand.NewPCG(seed, 13))
 		for i := range 160 {
 			done := h.lawful(t, seed, i)
-			fx, _ := done.(core.Effects)
+			fx, _ := done.(api.Effects)
 			for _, e := range fx {
-				if n, is := e.(*core.Claimed); is && n.Plan != nil {
+				if n, is := e.(*api.Claimed); is && n.Plan != nil {
 					nominated[n.Plan.Reason]++
 				}
 			}
@@ -52,7 +53,7 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 			}
 		}
 		view := h.p.View()
-		restored := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
+		restored := core.Restore(api.Options{Kinds: testKinds()}, h.now, view)
 		assert.NilError(t, restored.Verify(), "seed %d", seed)
 		assert.DeepEqual(t, sortedNodes(restored.View().Nodes), sortedNodes(view.Nodes), ofViews)
 		h.settle(t)
@@ -65,22 +66,22 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 // TestTerminatingIsNoVictim releases an allocation that was terminating: it ends as one
 // that was not evicted here, and its view says so while it runs.
 func TestTerminatingIsNoVictim(t *testing.T) {
-	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
-	p.Apply(start, core.AddNode{ID: "n1", Capacity: resources.Amounts{4}})
-	p.Apply(start, core.AddApplication{ID: "app", Queue: "root.q"})
-	p.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-		Key: "a", Application: "app", Node: "n1", Amounts: resources.Amounts{4}, Created: start, Tags: map[string]string{core.TagTerminating: "true"},
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}}})
+	p.Apply(start, api.AddNode{ID: "n1", Capacity: resources.Amounts{4}})
+	p.Apply(start, api.AddApplication{ID: "app", Queue: "root.q"})
+	p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+		Key: "a", Application: "app", Node: "n1", Amounts: resources.Amounts{4}, Created: start, Tags: map[string]string{api.TagTerminating: "true"},
 	}})
 	evictions := p.View().Nodes[0].Evictions
-	assert.DeepEqual(t, evictions, []core.Eviction{{Key: "a", Since: start, Reported: true}})
+	assert.DeepEqual(t, evictions, []api.Eviction{{Key: "a", Since: start, Reported: true}})
 	assert.Equal(t, evictions[0].By(), "the resource manager")
 	ended := 0
-	for _, e := range p.Apply(start, core.ReleaseAllocation{Application: "app", Key: "a"}) {
-		if e, is := e.(*core.Ended); is {
+	for _, e := range p.Apply(start, api.ReleaseAllocation{Application: "app", Key: "a"}) {
+		if e, is := e.(*api.Ended); is {
 			assert.Assert(t, !e.Evicted)
 			ended++
 		}
 	}
 	assert.Equal(t, ended, 1)
-	assert.Equal(t, p.View().Preempted, core.Preempted{})
+	assert.Equal(t, p.View().Preempted, api.Preempted{})
 }

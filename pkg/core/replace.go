@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // looksMax is how often placeholders are looked at for asks in one batch, one of each node and
@@ -119,8 +121,8 @@ func (p *predicates) mayReplace(r, placeholder *request) outcome {
 		result, _ := p.check(r, n, false)
 		return result
 	}
-	remove := []AllocationKey{placeholder.Key}
-	var add []AllocationKey
+	remove := []api.AllocationKey{placeholder.Key}
+	var add []api.AllocationKey
 	for _, other := range byKey(n.leaving()) {
 		remove = append(remove, other.Key)
 		if other.pair().ask.claim() == nil {
@@ -159,7 +161,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 		if n != nil {
 			message = fmt.Sprintf("%s takes its place on node %s", r.Key, n.id)
 		}
-		p.tell(&ReleaseRequested{placeholder.Allocation, CauseReplaced, message})
+		p.tell(&api.ReleaseRequested{Allocation: placeholder.Allocation, Cause: api.CauseReplaced, Message: message})
 	}
 	if n != nil {
 		n.placedIn = p.batch
@@ -173,8 +175,8 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 // any other, and the room of the placeholder is free once it has ended.
 func (p cycle) giveUp(g *taskGroup, r *request) {
 	placeholder := g.free.first.head()
-	p.tell(&AskReport{Allocation: r.Allocation, Message: fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
-	gangs(p).dismiss(placeholder, CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
+	p.tell(&api.AskReport{Allocation: r.Allocation, Message: fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
+	gangs(p).dismiss(placeholder, api.CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
 	r.wait.larger = true
 	gangs(p).let(g, r)
 	p.changes.taskGroup(g) // the next one may wait for the placeholder, if it was to end before

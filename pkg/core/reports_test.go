@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -27,36 +28,36 @@ const (
 type reportReader struct {
 	t      *testing.T
 	book   *reports.Book
-	last   map[core.AllocationKey]time.Time
-	why    map[core.AllocationKey]string
+	last   map[api.AllocationKey]time.Time
+	why    map[api.AllocationKey]string
 	times  []time.Time // of all reports
 	atOnce int         // the most reports of one step
 }
 
 func newReportReader(t *testing.T, p *core.Partition) *reportReader {
-	return &reportReader{t: t, book: reports.NewBook(p, testKinds()), last: map[core.AllocationKey]time.Time{}, why: map[core.AllocationKey]string{}}
+	return &reportReader{t: t, book: reports.NewBook(p, testKinds()), last: map[api.AllocationKey]time.Time{}, why: map[api.AllocationKey]string{}}
 }
 
 // forget forgets what waits no more: others may come with these keys.
-func (r *reportReader) forget(v *core.View) {
-	waiting := map[core.AllocationKey]bool{}
+func (r *reportReader) forget(v *api.View) {
+	waiting := map[api.AllocationKey]bool{}
 	for _, app := range v.Applications {
 		for _, a := range app.Asks {
 			waiting[a.Key] = true
 		}
 	}
-	gone := func(key core.AllocationKey) bool { return !waiting[key] }
-	maps.DeleteFunc(r.last, func(key core.AllocationKey, _ time.Time) bool { return gone(key) })
-	maps.DeleteFunc(r.why, func(key core.AllocationKey, _ string) bool { return gone(key) })
+	gone := func(key api.AllocationKey) bool { return !waiting[key] }
+	maps.DeleteFunc(r.last, func(key api.AllocationKey, _ time.Time) bool { return gone(key) })
+	maps.DeleteFunc(r.why, func(key api.AllocationKey, _ string) bool { return gone(key) })
 }
 
-func (r *reportReader) note(now time.Time, a *core.Allocation, message string) {
+func (r *reportReader) note(now time.Time, a *api.Allocation, message string) {
 	at, before := r.last[a.Key]
 	assert.Assert(r.t, !before || now.Sub(at) >= reportGap, "%s after %s, and after %q: %s", a.Key, now.Sub(at), r.why[a.Key], message)
 	r.last[a.Key], r.why[a.Key] = now, message
 }
 
-func (r *reportReader) read(now time.Time, fx core.Effects) {
+func (r *reportReader) read(now time.Time, fx api.Effects) {
 	told := 0
 	for _, e := range fx {
 		switch e := e.(type) {
@@ -64,14 +65,14 @@ func (r *reportReader) read(now time.Time, fx core.Effects) {
 			r.note(now, e.Allocation, e.Message)
 			r.times = append(r.times, now)
 			told++
-		case *core.Unschedulable:
+		case *api.Unschedulable:
 			r.why[e.Key] = e.Reason
-		case *core.AskReport:
+		case *api.AskReport:
 			r.note(now, e.Allocation, e.Message)
-		case core.AskAdded:
+		case api.AskAdded:
 			delete(r.last, e.Key)
 			delete(r.why, e.Key)
-		case core.Placed:
+		case api.Placed:
 			delete(r.last, e.Key)
 			delete(r.why, e.Key)
 		}
@@ -94,16 +95,16 @@ func (r *reportReader) checkPace() {
 // it waits, once, and again when that has changed.
 func TestReportsAreBoundedAndComplete(t *testing.T) {
 	const asks, applications = 10 * reportsInSecond, 50
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{
-		Name: "default", Root: core.QueueConfig{Name: "root", Queues: []core.QueueConfig{{Name: "a", Max: resources.Limits{4}}}},
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
+		Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "a", Max: resources.Limits{4}}}},
 	})
 	now, r := start, newReportReader(t, p)
-	p.Apply(now, core.AddNode{ID: "n1", Capacity: []int64{1 << 40, 1 << 40, 1 << 40}})
+	p.Apply(now, api.AddNode{ID: "n1", Capacity: []int64{1 << 40, 1 << 40, 1 << 40}})
 	for i := range applications {
-		p.Apply(now, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: "root.a"})
+		p.Apply(now, api.AddApplication{ID: api.ApplicationID(fmt.Sprint("app", i)), Queue: "root.a"})
 	}
 	for i := range asks {
-		p.Apply(now, ask(core.ApplicationID(fmt.Sprint("app", i%applications)), fmt.Sprint("k", i), int64(5+i%7), 1, 1))
+		p.Apply(now, ask(api.ApplicationID(fmt.Sprint("app", i%applications)), fmt.Sprint("k", i), int64(5+i%7), 1, 1))
 	}
 	settle := func(until time.Time) {
 		for !now.After(until) {
@@ -130,8 +131,8 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 	assert.Assert(t, !due, "there is nothing to do and a walk is due")
 
 	// While something changes every second the walks go on, and come to the end.
-	p.Apply(now, core.Reconfigure{Config: core.Config{
-		Name: "default", Root: core.QueueConfig{Name: "root", Max: resources.Limits{3}, Queues: []core.QueueConfig{{Name: "a"}}},
+	p.Apply(now, api.Reconfigure{Config: api.Config{
+		Name: "default", Root: api.QueueConfig{Name: "root", Max: resources.Limits{3}, Queues: []api.QueueConfig{{Name: "a"}}},
 	}})
 	for i := range 40 {
 		r.read(now, r.book.Observe(now, p.Apply(now, ask("app0", fmt.Sprint("other", i), 4, 1, 1))))
@@ -139,7 +140,7 @@ func TestReportsAreBoundedAndComplete(t *testing.T) {
 	}
 	settle(now.Add(20 * time.Second))
 	for i := range asks {
-		why := r.why[core.AllocationKey(fmt.Sprint("k", i))]
+		why := r.why[api.AllocationKey(fmt.Sprint("k", i))]
 		assert.Assert(t, strings.HasPrefix(why, "request does not fit in queue root: "), why)
 	}
 	r.checkPace()
@@ -153,17 +154,17 @@ func TestReportsOfHistories(t *testing.T) {
 	for seed := range uint64(150) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 7)))
 		r := newReportReader(t, h.p)
-		h.heard = func(fx core.Effects) { r.read(h.now, r.book.Scheduled(h.now, fx)) }
+		h.heard = func(fx api.Effects) { r.read(h.now, r.book.Scheduled(h.now, fx)) }
 		for range 150 {
 			switch h.step().(type) {
-			case core.ReleaseAllocation, core.RemoveApplication:
+			case api.ReleaseAllocation, api.RemoveApplication:
 				r.forget(h.p.View())
 			}
 		}
 		for range 100 {
 			h.now = h.now.Add(time.Second)
 			for more := true; more; {
-				var fx core.Effects
+				var fx api.Effects
 				fx, more = h.p.Schedule(h.now)
 				r.read(h.now, r.book.Scheduled(h.now, fx))
 			}
@@ -171,11 +172,11 @@ func TestReportsOfHistories(t *testing.T) {
 		for _, app := range h.p.View().Applications {
 			for _, a := range app.Asks {
 				switch a.Reason {
-				case core.NotTried, core.RoomIsMade:
+				case api.NotTried, api.RoomIsMade:
 				default:
 					assert.Assert(t, r.why[a.Key] != "", "seed %d: %s was not told that %s", seed, a.Key, a.Reason)
 				}
-				if a.Reason == core.QuotaExceeded {
+				if a.Reason == api.QuotaExceeded {
 					told++
 					assert.Assert(t, strings.Contains(r.why[a.Key], "does not fit in queue "+a.Detail+":"), "seed %d: %s: %s", seed, a.Key, r.why[a.Key])
 				}
@@ -189,8 +190,8 @@ func TestReportsOfHistories(t *testing.T) {
 // node; all others are told as those that came to nothing.
 func TestAttemptsAreToldAsTheyCameOut(t *testing.T) {
 	type nomination struct {
-		key  core.AllocationKey
-		node core.NodeID
+		key  api.AllocationKey
+		node api.NodeID
 		at   time.Time
 	}
 	var made, failed, refused int
@@ -198,12 +199,12 @@ func TestAttemptsAreToldAsTheyCameOut(t *testing.T) {
 		h, kinds := newHistory(rand.New(rand.NewPCG(seed, 11))), testKinds()
 		nominated := map[nomination]bool{}
 		for range 120 {
-			fx, is := h.step().(core.Effects)
+			fx, is := h.step().(api.Effects)
 			if !is {
 				continue
 			}
 			for _, e := range fx {
-				if e, is := e.(*core.Claimed); is && e.Plan != nil {
+				if e, is := e.(*api.Claimed); is && e.Plan != nil {
 					nominated[nomination{e.Key, e.Node, h.now}] = true
 				}
 			}

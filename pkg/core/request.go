@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/btree"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -19,7 +20,7 @@ import (
 //	foreign:     application is nil, the node lists it, or, where the node is
 //	             not known, the ledger does
 type request struct {
-	*Allocation
+	*api.Allocation
 	application *application
 	node        *node
 	number      uint64 // of arrival; it orders requests of equal priority and age
@@ -37,7 +38,7 @@ type request struct {
 
 // A wait is what is known of an ask that was tried and not placed.
 type wait struct {
-	reason    Reason
+	reason    api.Reason
 	detail    string
 	claim     *claim       // nil if nothing is kept for it
 	since     time.Time    // when an ask first had no room on its required node
@@ -49,15 +50,15 @@ type wait struct {
 	larger    bool         // than the placeholders of its task group: it waits for none
 	pair      *replacement // the one that it waits for; a placeholder that is to end for an ask has it too
 	bindings  int          // that failed, one after the other
-	avoid     NodeID       // where binding failed last
-	former    NodeID       // where it was nominated before a restart, until that is looked at
+	avoid     api.NodeID   // where binding failed last
+	former    api.NodeID   // where it was nominated before a restart, until that is looked at
 	heldBy    *account     // that it waits for while it is bound to a node
 	hinted    bool         // the resource manager was told that it fits on no node
 
-	attempts  []PreemptionAttempt // the last ones, by trigger
-	decided   *preemptor.Decision // what was found out last on its required node, where no detail says that
-	plan      *preemptor.Decision // the last one to make room for it
-	planned   uint64              // the revision of the node it was made for
+	attempts  []api.PreemptionAttempt // the last ones, by trigger
+	decided   *preemptor.Decision     // what was found out last on its required node, where no detail says that
+	plan      *preemptor.Decision     // the last one to make room for it
+	planned   uint64                  // the revision of the node it was made for
 	plannedAt time.Time
 
 	due   waitTimes
@@ -126,7 +127,7 @@ func (a askRank) compare(b askRank) int {
 // manager confirms that it has ended. An allocation of which the resource manager says
 // that it is terminating has one without a release message.
 type eviction struct {
-	ask      AllocationKey // that gets the room; empty if its queue is over its max
+	ask      api.AllocationKey // that gets the room; empty if its queue is over its max
 	trigger  preemptor.Trigger
 	class    preemptor.Class // of the victim when it was chosen
 	reported bool            // by the resource manager: it has no ask, trigger or class

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -70,7 +71,7 @@ func (p cycle) awaitSchedulable(n *node) {
 			continue
 		}
 		w := r.waiting()
-		w.plan, w.reason, w.detail = nil, NodeHeld, string(n.id)
+		w.plan, w.reason, w.detail = nil, api.NodeHeld, string(n.id)
 		p.changes.application(r.application, 0)
 	}
 }
@@ -84,12 +85,12 @@ func (d *round) try(r *request) outcome {
 			return flush
 		}
 		if r.quotaToFree() != nil {
-			d.kept.end(r, r.whyNoQuota(), EndOfQuota) // a more important ask that came later gets the quota
+			d.kept.end(r, r.whyNoQuota(), api.EndOfQuota) // a more important ask that came later gets the quota
 		}
 	}
 	if held := r.heldBack(); held != nil {
 		d.await(r, held)
-		d.kept.end(r, r.whyNoQuota(), EndOfQuota)
+		d.kept.end(r, r.whyNoQuota(), api.EndOfQuota)
 		r.wait.plan = nil
 		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
 		return waits
@@ -146,7 +147,7 @@ func (d *round) makeRoomDespite(r *request, lack quotaNeed, refusal error) outco
 func (d *round) isAsHopeless(r *request) bool {
 	like := d.hopeless
 	return like != nil && like.class == r.class && like.application.queue == r.application.queue &&
-		like.neverPreempts() == r.neverPreempts() && (!d.predicates.any() || r.class.constraints != "") &&
+		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.any() || r.class.constraints != "") &&
 		r.claim() == nil && !r.madeRoom && (r.wait == nil || !r.wait.ran && !r.wait.paused())
 }
 
@@ -162,7 +163,7 @@ func (d *round) follow(r *request) {
 	}
 	before := w.decided
 	w.detail, w.decided = like.detail, like.decided
-	if like.reason == NodeFull && like.plan != nil && (before == nil || !before.SaysAs(w.decided)) {
+	if like.reason == api.NodeFull && like.plan != nil && (before == nil || !before.SaysAs(w.decided)) {
 		d.reportFull(r)
 	}
 }
@@ -220,12 +221,12 @@ func (d *round) before(r *request) (list []*request) {
 // quota that it lacks.
 func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 	w := r.waiting()
-	w.reason = NodeFull
+	w.reason = api.NodeFull
 	if w.since.IsZero() {
 		w.since = d.now
 	}
 	if why := d.holdsBack(r); why != "" {
-		d.kept.end(r, why, EndOfRoom)
+		d.kept.end(r, why, api.EndOfRoom)
 		w.detail = why
 		return waits
 	}
@@ -272,7 +273,7 @@ func (d *round) joins(r *request) bool {
 		return true
 	}
 	alike := d.costs.flat || r.application.queue == d.together[0].application.queue
-	return alike && !r.neverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay
+	return alike && !r.NeverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay
 }
 
 // decide does for an ask what was planned for it alone.
@@ -281,7 +282,7 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 	w.planned, w.detail, w.decided = d.node.revision, "", &plan
 	if plan.Reason == preemptor.Chosen && d.attempts.loops(r) {
 		w.detail = d.holdsBack(r)
-		d.kept.end(r, w.detail, EndOfRoom)
+		d.kept.end(r, w.detail, api.EndOfRoom)
 		return
 	}
 	if plan.Reason != preemptor.WaitsForReleasing || !r.promised() || w.plan == nil {
@@ -299,7 +300,7 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 		d.kept.settleQuota(r)
 	case preemptor.TooYoung:
 		if r.promised() {
-			d.kept.end(r, "it is too early for evictions", EndOfRoom)
+			d.kept.end(r, "it is too early for evictions", api.EndOfRoom)
 		}
 		d.kept.reserve(r, d.node)
 		w.due.retry = plan.Again
@@ -326,17 +327,17 @@ func (d *round) giveUp(r *request, lack quotaNeed) {
 	w := r.wait
 	d.hopeless = r
 	if len(lack) > 0 {
-		d.kept.end(r, r.whyNoQuota(), EndOfQuota)
-		w.reason, w.detail, w.plan = QuotaExceeded, string(r.withoutRoom().path), nil
+		d.kept.end(r, r.whyNoQuota(), api.EndOfQuota)
+		w.reason, w.detail, w.plan = api.QuotaExceeded, string(r.withoutRoom().path), nil
 		return
 	}
-	conflicts := !r.neverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
+	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
 	if conflicts {
-		d.kept.end(r, "it is refused on its node", EndByRefusal)
+		d.kept.end(r, "it is refused on its node", api.EndByRefusal)
 	} else {
-		d.kept.end(r, "no room can be made for it", EndOfRoom)
+		d.kept.end(r, "no room can be made for it", api.EndOfRoom)
 	}
-	if r.neverPreempts() {
+	if r.NeverPreempts() {
 		w.plan, w.detail = nil, "nothing is to be evicted for it"
 		return
 	}
@@ -348,7 +349,7 @@ func (d *round) giveUp(r *request, lack quotaNeed) {
 
 // reportFull tells that no room can be made on the required node of an ask.
 func (d *round) reportFull(r *request) {
-	d.tell(&AskReport{Allocation: r.Allocation, Why: r.waitsFor()})
+	d.tell(&api.AskReport{Allocation: r.Allocation, Why: r.waitsFor()})
 }
 
 // retryAt has an ask tried again at a time at the latest.
@@ -362,10 +363,10 @@ func (p cycle) retryAt(r *request, at time.Time) {
 // refusedOnItsNode lets go of the node of a bound ask that the resource manager refuses
 // there. One that may run on no other is asked about again later.
 func (p cycle) refusedOnItsNode(r *request, err error) {
-	p.kept.end(r, err.Error(), EndByRefusal)
+	p.kept.end(r, err.Error(), api.EndByRefusal)
 	w := r.waiting()
 	w.plan = nil
-	w.reason, w.detail = Infeasible, err.Error()
+	w.reason, w.detail = api.Infeasible, err.Error()
 	if r.Required != "" {
 		p.retryAt(r, p.now.Add(p.options.RetryMax))
 	}
@@ -375,7 +376,7 @@ func (p cycle) refusedOnItsNode(r *request, err error) {
 // no reason to ask again yet.
 func (d *round) isStillRefused(r *request) bool {
 	w := r.wait
-	return w != nil && w.reason == Infeasible && w.planned == d.node.revision && !w.due.retry.IsZero()
+	return w != nil && w.reason == api.Infeasible && w.planned == d.node.revision && !w.due.retry.IsZero()
 }
 
 // planHolds reports whether the last plan for an ask would come out the same: the

@@ -8,13 +8,14 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A hopelessRollout has an agent ask for each of fifty nodes of 16 on which a pod of 6 runs.
 type hopelessRollout struct {
 	why      string
-	agent    core.Allocation // what each asks for
+	agent    api.Allocation // what each asks for
 	max      resources.Limits
 	disabled bool
 	shrinks  bool // the nodes, when victims were chosen
@@ -26,22 +27,22 @@ type hopelessRollout struct {
 const hopelessNodes = 50
 
 func (h hopelessRollout) start() *core.Partition {
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "web"}, {Name: "agents", Max: h.max}}}
-	config := core.Config{Name: "default", Root: root}
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "web"}, {Name: "agents", Max: h.max}}}
+	config := api.Config{Name: "default", Root: root}
 	config.Preemption.Disabled = h.disabled
-	p := core.NewPartition(core.Options{Kinds: testKinds()}, config)
-	for _, app := range []core.ApplicationID{"web", "agents"} {
-		p.Apply(start, core.AddApplication{ID: app, Queue: core.QueuePath("root." + app)})
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, config)
+	for _, app := range []api.ApplicationID{"web", "agents"} {
+		p.Apply(start, api.AddApplication{ID: app, Queue: api.QueuePath("root." + app)})
 	}
 	for i := range hopelessNodes {
-		node := core.NodeID(fmt.Sprintf("n%02d", i))
-		p.Apply(start, core.AddNode{ID: node, Capacity: resources.Amounts{16}})
+		node := api.NodeID(fmt.Sprintf("n%02d", i))
+		p.Apply(start, api.AddNode{ID: node, Capacity: resources.Amounts{16}})
 		pod := ask("web", fmt.Sprintf("web-%02d", i), 6)
 		pod.Allocation.Node = node
 		p.Apply(start, pod)
 		agent := h.agent
-		agent.Key, agent.Application, agent.Created, agent.Required = core.AllocationKey(fmt.Sprintf("agent-%02d", i)), "agents", start, node
-		p.Apply(start, core.AddAllocation{Allocation: &agent})
+		agent.Key, agent.Application, agent.Created, agent.Required = api.AllocationKey(fmt.Sprintf("agent-%02d", i)), "agents", start, node
+		p.Apply(start, api.AddAllocation{Allocation: &agent})
 	}
 	return p
 }
@@ -52,16 +53,16 @@ func (h hopelessRollout) until(p *core.Partition, from, end time.Time) (victims 
 	for now := from; !now.After(end); {
 		fx, more := p.Schedule(now)
 		for _, e := range fx {
-			v, is := e.(*core.EvictionRequested)
+			v, is := e.(*api.EvictionRequested)
 			if !is {
 				continue
 			}
 			victims++
 			if h.shrinks {
-				p.Apply(now, core.UpdateNode{ID: v.Node, Capacity: resources.Amounts{10}})
+				p.Apply(now, api.UpdateNode{ID: v.Node, Capacity: resources.Amounts{10}})
 			}
 			if !h.sticks {
-				p.Apply(now, core.ReleaseAllocation{Application: v.Application, Key: v.Key})
+				p.Apply(now, api.ReleaseAllocation{Application: v.Application, Key: v.Key})
 				more = true
 			}
 		}
@@ -81,19 +82,19 @@ func (h hopelessRollout) until(p *core.Partition, from, end time.Time) (victims 
 // minute later 500 pods that fit beside them. A week later all run that have room.
 func TestHopelessAgentsCloseNoNode(t *testing.T) {
 	for _, h := range []hopelessRollout{
-		{why: "too large", agent: core.Allocation{Amounts: resources.Amounts{20}}, pods: 500},
-		{why: "preemption is off", agent: core.Allocation{Amounts: resources.Amounts{11}}, disabled: true, pods: 500},
-		{why: "less important", agent: core.Allocation{Amounts: resources.Amounts{11}, Priority: -1}, pods: 500},
-		{why: "preempts nothing", agent: core.Allocation{Amounts: resources.Amounts{11}, Preemptable: core.Preemptable{Stated: true, AllowSelf: true}}, pods: 500},
-		{why: "nodes shrink", agent: core.Allocation{Amounts: resources.Amounts{11}}, shrinks: true, victims: hopelessNodes, pods: 500},
-		{why: "victims hang", agent: core.Allocation{Amounts: resources.Amounts{11}}, sticks: true, victims: hopelessNodes, pods: 500},
-		{why: "quota for ten", agent: core.Allocation{Amounts: resources.Amounts{11}}, max: resources.Limits{110}, victims: 10, pods: 450},
+		{why: "too large", agent: api.Allocation{Amounts: resources.Amounts{20}}, pods: 500},
+		{why: "preemption is off", agent: api.Allocation{Amounts: resources.Amounts{11}}, disabled: true, pods: 500},
+		{why: "less important", agent: api.Allocation{Amounts: resources.Amounts{11}, Priority: -1}, pods: 500},
+		{why: "preempts nothing", agent: api.Allocation{Amounts: resources.Amounts{11}, Preemptable: api.Preemptable{Stated: true, AllowSelf: true}}, pods: 500},
+		{why: "nodes shrink", agent: api.Allocation{Amounts: resources.Amounts{11}}, shrinks: true, victims: hopelessNodes, pods: 500},
+		{why: "victims hang", agent: api.Allocation{Amounts: resources.Amounts{11}}, sticks: true, victims: hopelessNodes, pods: 500},
+		{why: "quota for ten", agent: api.Allocation{Amounts: resources.Amounts{11}}, max: resources.Limits{110}, victims: 10, pods: 450},
 	} {
 		t.Run(h.why, func(t *testing.T) {
 			p := h.start()
 			soon := start.Add(time.Minute)
 			victims := h.until(p, start, soon)
-			p.Apply(soon, core.AddApplication{ID: "late", Queue: "root.web"})
+			p.Apply(soon, api.AddApplication{ID: "late", Queue: "root.web"})
 			for i := range 500 {
 				pod := ask("late", fmt.Sprintf("late-%03d", i), 1)
 				pod.Allocation.Created = soon
@@ -122,18 +123,18 @@ func TestHopelessAsksOfOneNode(t *testing.T) {
 	const asks = 1000
 	for _, refused := range []bool{false, true} {
 		asked := 0
-		options := core.Options{Kinds: testKinds()}
+		options := api.Options{Kinds: testKinds()}
 		if refused {
-			options.Feasible = func(core.AllocationKey, core.NodeID, bool) error { asked++; return errTaint }
-			options.Simulate = func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+			options.Feasible = func(api.AllocationKey, api.NodeID, bool) error { asked++; return errTaint }
+			options.Simulate = func(api.AllocationKey, api.NodeID, []api.AllocationKey, []api.AllocationKey) error {
 				asked++
 				return errTaint
 			}
 		}
-		p := core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
-		p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
-		p.Apply(start, core.AddNode{ID: "n", Capacity: resources.Amounts{16}})
-		add := func(key string, cores int64, priority int32, node core.NodeID) {
+		p := core.NewPartition(options, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}}})
+		p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
+		p.Apply(start, api.AddNode{ID: "n", Capacity: resources.Amounts{16}})
+		add := func(key string, cores int64, priority int32, node api.NodeID) {
 			a := ask("a", key, cores)
 			a.Allocation.Priority, a.Allocation.Node = priority, node
 			if node == "" {
@@ -157,15 +158,15 @@ func TestHopelessAsksOfOneNode(t *testing.T) {
 			if refused {
 				break
 			}
-			p.Apply(now, core.ReleaseAllocation{Application: "a", Key: core.AllocationKey(fmt.Sprint("runs-", i))})
+			p.Apply(now, api.ReleaseAllocation{Application: "a", Key: api.AllocationKey(fmt.Sprint("runs-", i))})
 			add(fmt.Sprint("runs-", i), 1, 9, "n")
 			now = untilQuiet(t, p, now, 0)
 		}
 		assert.Assert(t, p.View().Preempted.Plans-plans <= 60, "%d plans", p.View().Preempted.Plans-plans)
 		assert.Assert(t, asked-before <= 60, "%d questions", asked-before)
-		why := core.NodeFull
+		why := api.NodeFull
 		if refused {
-			why = core.Infeasible
+			why = api.Infeasible
 		}
 		waiting := p.View().Applications[0].Asks
 		assert.Equal(t, len(waiting), asks+10)

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -25,23 +26,23 @@ type requiredWorld struct {
 	now      time.Time
 	node     resources.Amounts // the capacity
 	most     int64             // quota of the queue of the agents, of the first kind
-	pods     []*core.Allocation
-	asks     []*core.Allocation // in their order
-	mine     map[core.AllocationKey]bool
-	conflict map[[2]core.AllocationKey]bool
-	told     []core.AllocationKey
-	toldFor  map[core.AllocationKey]core.AllocationKey
-	gone     map[core.AllocationKey]bool
-	placed   map[core.AllocationKey]bool
+	pods     []*api.Allocation
+	asks     []*api.Allocation // in their order
+	mine     map[api.AllocationKey]bool
+	conflict map[[2]api.AllocationKey]bool
+	told     []api.AllocationKey
+	toldFor  map[api.AllocationKey]api.AllocationKey
+	gone     map[api.AllocationKey]bool
+	placed   map[api.AllocationKey]bool
 }
 
 var errConflict = errors.New("conflict")
 
 func newRequiredWorld(seed uint64, strategies []preemptor.Strategy) *requiredWorld {
 	w := &requiredWorld{
-		Rand: rand.New(rand.NewPCG(seed, 77)), now: start, most: 1 << 40, mine: map[core.AllocationKey]bool{},
-		conflict: map[[2]core.AllocationKey]bool{}, toldFor: map[core.AllocationKey]core.AllocationKey{},
-		gone: map[core.AllocationKey]bool{}, placed: map[core.AllocationKey]bool{},
+		Rand: rand.New(rand.NewPCG(seed, 77)), now: start, most: 1 << 40, mine: map[api.AllocationKey]bool{},
+		conflict: map[[2]api.AllocationKey]bool{}, toldFor: map[api.AllocationKey]api.AllocationKey{},
+		gone: map[api.AllocationKey]bool{}, placed: map[api.AllocationKey]bool{},
 	}
 	conflicts := w.IntN(3) == 0
 	if w.IntN(3) == 0 {
@@ -49,21 +50,21 @@ func newRequiredWorld(seed uint64, strategies []preemptor.Strategy) *requiredWor
 	}
 	plans := preemptor.DefaultConfig()
 	plans.StartDelay, plans.Strategies = 0, strategies
-	options := core.Options{Kinds: testKinds(), ReserveDelay: -1}
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1}
 	if conflicts {
-		options.Simulate = func(ask core.AllocationKey, _ core.NodeID, add, remove []core.AllocationKey) error {
+		options.Simulate = func(ask api.AllocationKey, _ api.NodeID, add, remove []api.AllocationKey) error {
 			return w.fitsBeside(ask, add, remove)
 		}
-		options.Feasible = func(ask core.AllocationKey, _ core.NodeID, allocate bool) error {
+		options.Feasible = func(ask api.AllocationKey, _ api.NodeID, allocate bool) error {
 			if !allocate {
 				return nil
 			}
 			return w.fitsBeside(ask, nil, nil)
 		}
 	}
-	w.p = core.NewPartition(options, core.Config{
-		Name: "default", Preemption: core.PreemptionConfig{RequiredNode: plans},
-		Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+	w.p = core.NewPartition(options, api.Config{
+		Name: "default", Preemption: api.PreemptionConfig{RequiredNode: plans},
+		Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
 			{Name: "web"}, {Name: "agents", Max: resources.Limits{w.most}},
 		}},
 	})
@@ -73,42 +74,42 @@ func newRequiredWorld(seed uint64, strategies []preemptor.Strategy) *requiredWor
 
 // fill adds the node with its pods, and the asks.
 func (w *requiredWorld) fill(conflicts bool) {
-	w.hear(w.p.Apply(w.now, core.AddApplication{ID: "web", Queue: "root.web"}))
-	w.hear(w.p.Apply(w.now, core.AddApplication{ID: "agents", Queue: "root.agents"}))
+	w.hear(w.p.Apply(w.now, api.AddApplication{ID: "web", Queue: "root.web"}))
+	w.hear(w.p.Apply(w.now, api.AddApplication{ID: "agents", Queue: "root.agents"}))
 	amounts := func() resources.Amounts { return resources.Amounts{int64(1 + w.IntN(6)), int64(w.IntN(4))} }
 	levels := int32(1 + w.IntN(3))
 	for i := range 1 + w.IntN(6) {
-		pod := &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprint("pod", i)), Application: "web", Node: "n", Amounts: amounts(), Created: w.now,
+		pod := &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprint("pod", i)), Application: "web", Node: "n", Amounts: amounts(), Created: w.now,
 			Priority: w.Int32N(levels), Originator: w.IntN(4) == 0,
-			Preemptable: core.Preemptable{Stated: true, AllowSelf: w.IntN(5) > 0, AllowOthers: true},
+			Preemptable: api.Preemptable{Stated: true, AllowSelf: w.IntN(5) > 0, AllowOthers: true},
 		}
 		w.node.Add(pod.Amounts)
 		w.pods = append(w.pods, pod)
 	}
 	w.node.Add(resources.Amounts{int64(w.IntN(3)), int64(w.IntN(2))})
-	w.hear(w.p.Apply(w.now, core.AddNode{ID: "n", Capacity: w.node.Clone()}))
+	w.hear(w.p.Apply(w.now, api.AddNode{ID: "n", Capacity: w.node.Clone()}))
 	for _, pod := range w.pods {
-		w.hear(w.p.Apply(w.now, core.AddAllocation{Allocation: pod}))
+		w.hear(w.p.Apply(w.now, api.AddAllocation{Allocation: pod}))
 	}
 	for i := range 1 + w.IntN(3) {
-		ask := &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprint("agent", i)), Application: "agents", Required: "n", Amounts: amounts(),
+		ask := &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprint("agent", i)), Application: "agents", Required: "n", Amounts: amounts(),
 			Priority: w.Int32N(levels), Created: w.now,
 		}
 		for _, other := range slices.Concat(w.pods, w.asks) {
 			if conflicts && w.IntN(4) == 0 {
-				w.conflict[[2]core.AllocationKey{ask.Key, other.Key}], w.conflict[[2]core.AllocationKey{other.Key, ask.Key}] = true, true
+				w.conflict[[2]api.AllocationKey{ask.Key, other.Key}], w.conflict[[2]api.AllocationKey{other.Key, ask.Key}] = true, true
 			}
 		}
 		w.asks, w.mine[ask.Key] = append(w.asks, ask), true
-		w.hear(w.p.Apply(w.now, core.AddAllocation{Allocation: ask}))
+		w.hear(w.p.Apply(w.now, api.AddAllocation{Allocation: ask}))
 	}
-	slices.SortStableFunc(w.asks, func(a, b *core.Allocation) int { return int(b.Priority - a.Priority) })
+	slices.SortStableFunc(w.asks, func(a, b *api.Allocation) int { return int(b.Priority - a.Priority) })
 }
 
 // fitsBeside says whether an ask conflicts with nothing on the node.
-func (w *requiredWorld) fitsBeside(ask core.AllocationKey, add, remove []core.AllocationKey) error {
+func (w *requiredWorld) fitsBeside(ask api.AllocationKey, add, remove []api.AllocationKey) error {
 	for pair := range w.conflict {
 		there := w.placed[pair[1]] || slices.Contains(add, pair[1])
 		for _, pod := range w.pods {
@@ -121,12 +122,12 @@ func (w *requiredWorld) fitsBeside(ask core.AllocationKey, add, remove []core.Al
 	return nil
 }
 
-func (w *requiredWorld) hear(fx core.Effects) {
+func (w *requiredWorld) hear(fx api.Effects) {
 	for _, e := range fx {
 		switch e := e.(type) {
-		case core.Placed:
+		case api.Placed:
 			w.placed[e.Key] = true
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			w.told = append(w.told, e.Key)
 			w.toldFor[e.Key] = e.For
 		}
@@ -153,18 +154,18 @@ func (w *requiredWorld) play(t *testing.T, others int) {
 	for len(left) > 0 {
 		if others > 0 {
 			others--
-			other := &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprint("other", others)), Application: []core.ApplicationID{"web", "agents"}[w.IntN(2)],
+			other := &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint("other", others)), Application: []api.ApplicationID{"web", "agents"}[w.IntN(2)],
 				Amounts: resources.Amounts{int64(1 + w.IntN(3))}, Priority: w.Int32N(4), Created: w.now,
 			}
 			w.came = max(w.came, other.Priority)
-			w.hear(w.p.Apply(w.now, core.AddAllocation{Allocation: other}))
+			w.hear(w.p.Apply(w.now, api.AddAllocation{Allocation: other}))
 			w.schedule(t)
 		}
 		w.now = w.now.Add(time.Second)
 		at, told := w.IntN(len(left)), len(w.told)
 		w.gone[left[at]] = true
-		w.hear(w.p.Apply(w.now, core.ReleaseAllocation{Application: "web", Key: left[at], Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER}))
+		w.hear(w.p.Apply(w.now, api.ReleaseAllocation{Application: "web", Key: left[at], Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER}))
 		left = slices.Delete(left, at, at+1)
 		w.schedule(t)
 		left = append(left, w.told[told:]...)
@@ -173,7 +174,7 @@ func (w *requiredWorld) play(t *testing.T, others int) {
 
 // fit says whether some asks run together on the node without some pods, as far as amounts,
 // quota and conflicts go.
-func (w *requiredWorld) fit(asks []*core.Allocation, without map[core.AllocationKey]bool) bool {
+func (w *requiredWorld) fit(asks []*api.Allocation, without map[api.AllocationKey]bool) bool {
 	var used, charged resources.Amounts
 	for _, pod := range w.pods {
 		if !without[pod.Key] {
@@ -184,7 +185,7 @@ func (w *requiredWorld) fit(asks []*core.Allocation, without map[core.Allocation
 		used.Add(a.Amounts)
 		charged.Add(a.Amounts)
 		for pair := range w.conflict {
-			there := slices.ContainsFunc(asks, func(o *core.Allocation) bool { return o.Key == pair[1] }) ||
+			there := slices.ContainsFunc(asks, func(o *api.Allocation) bool { return o.Key == pair[1] }) ||
 				!w.mine[pair[1]] && !without[pair[1]]
 			if pair[0] == a.Key && there {
 				return false
@@ -195,14 +196,14 @@ func (w *requiredWorld) fit(asks []*core.Allocation, without map[core.Allocation
 }
 
 // lawful are the sets of pods that an ask of a priority may take the place of.
-func (w *requiredWorld) lawful(priority int32) (sets []map[core.AllocationKey]bool) {
-	sets = append(sets, map[core.AllocationKey]bool{})
+func (w *requiredWorld) lawful(priority int32) (sets []map[api.AllocationKey]bool) {
+	sets = append(sets, map[api.AllocationKey]bool{})
 	for _, pod := range w.pods {
 		if pod.Priority > priority {
 			continue
 		}
 		for _, set := range slices.Clone(sets) {
-			more := map[core.AllocationKey]bool{pod.Key: true}
+			more := map[api.AllocationKey]bool{pod.Key: true}
 			for key := range set {
 				more[key] = true
 			}
@@ -214,7 +215,7 @@ func (w *requiredWorld) lawful(priority int32) (sets []map[core.AllocationKey]bo
 
 // harm is what sets of pods are compared by: the worst class, the highest priority, and the
 // number.
-func (w *requiredWorld) harm(set map[core.AllocationKey]bool) (harm [3]int) {
+func (w *requiredWorld) harm(set map[api.AllocationKey]bool) (harm [3]int) {
 	for _, pod := range w.pods {
 		if !set[pod.Key] {
 			continue

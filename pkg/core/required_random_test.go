@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -19,7 +19,7 @@ func (w *requiredWorld) text() string {
 	return text + fmt.Sprint(" told ", w.toldFor, " placed ", w.placed)
 }
 
-func (w *requiredWorld) run() (asks []*core.Allocation) {
+func (w *requiredWorld) run() (asks []*api.Allocation) {
 	for _, a := range w.asks {
 		if w.placed[a.Key] {
 			asks = append(asks, a)
@@ -57,7 +57,7 @@ func TestRequiredNodeAgainstBruteForce(t *testing.T) {
 		w := newRequiredWorld(seed, strategies)
 		w.play(t, 0)
 		w.sameLaw(t, seed)
-		told := map[core.AllocationKey]bool{}
+		told := map[api.AllocationKey]bool{}
 		for _, key := range w.told {
 			told[key] = true
 		}
@@ -94,11 +94,11 @@ func (w *requiredWorld) equals() bool {
 // known of the first only, since it is not to choose more important victims for the
 // sake of others.
 func (w *requiredWorld) checkServed(t *testing.T, seed uint64) {
-	var served []*core.Allocation
+	var served []*api.Allocation
 	for i, ask := range w.asks {
 		sets := w.lawful(ask.Priority)
 		asks := append(slices.Clone(served), ask)
-		fits := slices.ContainsFunc(sets, func(set map[core.AllocationKey]bool) bool { return w.fit(asks, set) })
+		fits := slices.ContainsFunc(sets, func(set map[api.AllocationKey]bool) bool { return w.fit(asks, set) })
 		if i == 0 || w.equals() {
 			assert.Equal(t, w.placed[ask.Key], fits, "seed %d: %s: %s", seed, ask.Key, w.text())
 		}
@@ -109,7 +109,7 @@ func (w *requiredWorld) checkServed(t *testing.T, seed uint64) {
 }
 
 // leastHarm is the least harm of all sets without which some asks run.
-func (w *requiredWorld) leastHarm(asks []*core.Allocation) (least [3]int) {
+func (w *requiredWorld) leastHarm(asks []*api.Allocation) (least [3]int) {
 	found := false
 	for _, set := range w.lawful(w.asks[0].Priority) {
 		if harm := w.harm(set); w.fit(asks, set) && (!found || slices.Compare(harm[:], least[:]) < 0) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -30,7 +31,7 @@ func (d *round) planFor(asks []*request, lack quotaNeed) preemptor.Decision {
 	cfg := d.preemption.RequiredNode
 	cfg.Budgets, cfg.ByQoS = d.preemption.Budgets, d.preemption.ByQoS
 	cfg.VictimsMax = min(cfg.VictimsMax*len(asks), preemptor.VictimsLimit)
-	cfg.Disabled = cfg.Disabled || last.neverPreempts()
+	cfg.Disabled = cfg.Disabled || last.NeverPreempts()
 	if until := d.settling.end(); !until.IsZero() {
 		cfg.StartDelay = max(cfg.StartDelay, until.Sub(last.wait.since))
 	}
@@ -81,7 +82,7 @@ func (d *round) mayFree(lack quotaNeed) bool {
 	}
 	var sum resources.Amounts
 	for i := range lack {
-		if sum.Add(held[i]); lack[i].amounts.Above(planMax) || !lack[i].amounts.FitsIn(sum) {
+		if sum.Add(held[i]); lack[i].amounts.Above(api.PlanMax) || !lack[i].amounts.FitsIn(sum) {
 			return false
 		}
 	}
@@ -114,8 +115,8 @@ func (d *round) simulation(asks []*request, last int) func([]string) error {
 	}
 }
 
-func (d *round) simulate(asks []*request, last int, removed []AllocationKey) error {
-	var before []AllocationKey
+func (d *round) simulate(asks []*request, last int, removed []api.AllocationKey) error {
+	var before []api.AllocationKey
 	for i, r := range asks {
 		if i >= len(asks)-last {
 			if err := d.predicates.simulate(r, d.node, removed); err != nil {
@@ -145,7 +146,7 @@ func (d *round) simulate(asks []*request, last int, removed []AllocationKey) err
 
 // ending are those of some allocations that end anyway: they are releasing, or, beside asks
 // that are planned together, they were chosen for these.
-func (d *round) ending(removed []AllocationKey, beside bool) (all []AllocationKey) {
+func (d *round) ending(removed []api.AllocationKey, beside bool) (all []api.AllocationKey) {
 	for _, key := range removed {
 		if r := d.requests[key]; r.releasing() || beside && d.isVictim(string(key)) {
 			all = append(all, key)
@@ -175,7 +176,7 @@ func (d *round) frees(lack quotaNeed, victims []preemptor.Victim) bool {
 	for _, l := range lack {
 		var sum resources.Amounts
 		for _, v := range victims {
-			if r := d.requests[AllocationKey(v.Key)]; !r.foreign() && r.application.queue.within(l.queue) {
+			if r := d.requests[api.AllocationKey(v.Key)]; !r.foreign() && r.application.queue.within(l.queue) {
 				sum.Add(v.Amounts)
 			}
 		}
@@ -286,7 +287,7 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 	w := r.wait
 	w.plan, w.plannedAt, w.detail, w.decided = plan, d.now, "", plan
 	if len(plan.Victims) > 0 {
-		d.tell(&PreemptionPlanned{r.Application, r.Key, r.application.queue.path, d.node.id, plan})
+		d.tell(&api.PreemptionPlanned{Application: r.Application, Key: r.Key, Queue: r.application.queue.path, Node: d.node.id, Plan: plan})
 		for i := range plan.Victims {
 			d.evictions.requestFor(&plan.Victims[i], r, plan)
 		}
@@ -305,9 +306,9 @@ func (p cycle) roomUnused(r *request, why string) {
 	why = fmt.Sprintf("room was made %s and not used: %s", timesText(g.times), why)
 	p.attempts.keepBack(r, p.now.Add(pause), why)
 	p.counts.Loops++
-	p.tell(&ApplicationReport{
-		r.Application, r.Key,
-		fmt.Sprintf("no more room is made for %s for %s, since %s", r.Key, pause, why),
+	p.tell(&api.ApplicationReport{
+		ID: r.Application, Key: r.Key,
+		Message: fmt.Sprintf("no more room is made for %s for %s, since %s", r.Key, pause, why),
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestReservationsBeyondReserveTriesMax has the resource manager refuse ten times as many nodes
@@ -16,18 +17,18 @@ import (
 // the node is reserved that it takes.
 func TestReservationsBeyondReserveTriesMax(t *testing.T) {
 	const nodes = 10*core.ReserveTriesMax + 1
-	last := core.NodeID(fmt.Sprintf("n%03d", nodes-1))
+	last := api.NodeID(fmt.Sprintf("n%03d", nodes-1))
 	questions := 0
-	p := oneQueue(core.Options{Kinds: testKinds(), Feasible: func(key core.AllocationKey, node core.NodeID, _ bool) error {
+	p := oneQueue(api.Options{Kinds: testKinds(), Feasible: func(key api.AllocationKey, node api.NodeID, _ bool) error {
 		if key != "large" || node == last {
 			return nil
 		}
 		questions++
 		return errors.New("no")
 	}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
-		n := core.AddNode{ID: core.NodeID(fmt.Sprintf("n%03d", i)), Capacity: []int64{2}}
+		n := api.AddNode{ID: api.NodeID(fmt.Sprintf("n%03d", i)), Capacity: []int64{2}}
 		p.Apply(start, n)
 		runs := ask("a", fmt.Sprint("runs", i), 1)
 		runs.Allocation.Node = n.ID
@@ -42,7 +43,7 @@ func TestReservationsBeyondReserveTriesMax(t *testing.T) {
 		}
 		assert.Assert(t, questions-before <= core.ReserveTriesMax)
 		if held, found := ordinaryReservation(p.View()); found {
-			assert.Equal(t, held.Key, core.AllocationKey("large"))
+			assert.Equal(t, held.Key, api.AllocationKey("large"))
 			reserved = true
 			break
 		}

@@ -1,11 +1,13 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -14,19 +16,19 @@ import (
 // those of the view; a ReserveDelay of zero is that of the view. What the view does not show begins anew: when delayed asks are
 // tried again, what was learnt of classes, and the order in which asks of the same age
 // arrived. It takes time linear in the size of the view, and does not change it.
-func Restore(options Options, now time.Time, v *View) *Partition {
-	setDefault(&options.ReserveDelay, v.ReserveDelay)
+func Restore(options api.Options, now time.Time, v *api.View) *Partition {
+	options.ReserveDelay = cmp.Or(options.ReserveDelay, v.ReserveDelay)
 	p := NewPartition(options, v.Config)
 	p.restoreQueues(p.root, v.Root)
 	p.restoreExcess(p.root, v.Root)
 	for _, n := range v.Nodes {
-		p.Apply(now, AddNode{ID: n.ID, Attributes: n.Attributes, Capacity: n.Capacity.Clone(), Drained: !n.Schedulable})
+		p.Apply(now, api.AddNode{ID: n.ID, Attributes: n.Attributes, Capacity: n.Capacity.Clone(), Drained: !n.Schedulable})
 		for _, a := range n.ForeignAllocations {
-			p.Apply(now, AddAllocation{Allocation: a})
+			p.Apply(now, api.AddAllocation{Allocation: a})
 		}
 	}
 	for _, a := range v.ForeignUnknownNode {
-		p.Apply(now, AddAllocation{Allocation: a})
+		p.Apply(now, api.AddAllocation{Allocation: a})
 	}
 	for _, app := range v.Applications {
 		p.restoreApplication(now, app)
@@ -46,10 +48,10 @@ func Restore(options Options, now time.Time, v *View) *Partition {
 }
 
 // restoreApplication brings back an application with its allocations and asks.
-func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
+func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
 	p.now = now
 	queue := queueTree{root: p.root}.find(string(v.Queue))
-	commands{p}.takeIn(AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
+	commands{p}.takeIn(api.AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
 	app := p.findApplication(v.ID)
 	app.submitted = v.Submitted
 	app.restoreGang(v.Gang)
@@ -64,7 +66,7 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 	app.allowExcess()
 	p.setRan(app, v.Ran)
 	asks := slices.Clone(v.Asks)
-	slices.SortStableFunc(asks, func(a, b AskView) int { return a.Created.Compare(b.Created) })
+	slices.SortStableFunc(asks, func(a, b api.AskView) int { return a.Created.Compare(b.Created) })
 	for i := range asks {
 		p.restoreAsk(app, &asks[i])
 	}
@@ -80,7 +82,7 @@ func (p *Partition) restoreApplication(now time.Time, v *ApplicationView) {
 }
 
 // restoreAsk brings back an ask and the node that it is nominated to.
-func (p *Partition) restoreAsk(app *application, v *AskView) {
+func (p *Partition) restoreAsk(app *application, v *api.AskView) {
 	r := p.restoreRequest(app, v.Allocation)
 	p.ask(r)
 	if v.Plan != nil {
@@ -92,14 +94,14 @@ func (p *Partition) restoreAsk(app *application, v *AskView) {
 	}
 }
 
-func (p *Partition) restoreRequest(app *application, a *Allocation) *request {
+func (p *Partition) restoreRequest(app *application, a *api.Allocation) *request {
 	own := *a
 	return p.register(&own, app)
 }
 
 // restoreNode brings back the evictions on a node, and the asks that it is reserved
 // for.
-func (p *Partition) restoreNode(v *NodeView) {
+func (p *Partition) restoreNode(v *api.NodeView) {
 	n := p.findNode(v.ID)
 	n.allowExcess()
 	for _, l := range v.Evictions {
@@ -137,20 +139,20 @@ func (p *Partition) restoreNode(v *NodeView) {
 
 // restoreExcess brings back since when queues use more than their max, after all queues
 // are there: one that comes may have all of them looked at again.
-func (p *Partition) restoreExcess(q *queue, v *QueueView) {
+func (p *Partition) restoreExcess(q *queue, v *api.QueueView) {
 	q.excess = excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
 	for _, below := range v.Queues {
-		p.restoreExcess(q.children[below.name()], below)
+		p.restoreExcess(q.children[lastElement(below.Path)], below)
 	}
 }
 
 // restoreQueues brings back queues that drain or are not configured.
-func (p *Partition) restoreQueues(q *queue, v *QueueView) {
+func (p *Partition) restoreQueues(q *queue, v *api.QueueView) {
 	for _, below := range v.Queues {
-		name := below.name()
+		name := lastElement(below.Path)
 		child := q.children[name]
 		if child == nil {
-			child = p.newQueue(q, &QueueConfig{Name: name})
+			child = p.newQueue(q, &api.QueueConfig{Name: name})
 			child.max, child.guaranteed, child.properties = below.Max, below.Guaranteed, below.Properties
 			child.applicationsMax = below.ApplicationsMax
 			child.leaf, child.draining, child.dynamic, child.quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
@@ -167,13 +169,13 @@ func (p *Partition) restoreQueues(q *queue, v *QueueView) {
 	}
 }
 
-// name is the last element of the path.
-func (v *QueueView) name() string {
-	return string(v.Path[strings.LastIndexByte(string(v.Path), '.')+1:])
+// lastElement is the name of a queue within its parent.
+func lastElement(path api.QueuePath) string {
+	return string(path[strings.LastIndexByte(string(path), '.')+1:])
 }
 
 // restoreGang makes the gang of an application as a view shows it, without its members.
-func (a *application) restoreGang(v *GangView) {
+func (a *application) restoreGang(v *api.GangView) {
 	a.gang = nil
 	if v == nil {
 		return
@@ -187,7 +189,7 @@ func (a *application) restoreGang(v *GangView) {
 }
 
 // restore brings back what a view shows of a gang whose members are there.
-func (p gangs) restore(app *application, v *GangView) {
+func (p gangs) restore(app *application, v *api.GangView) {
 	for i, group := range v.Groups {
 		g := app.gang.groups[i]
 		g.least, g.made, g.replaced, g.timedOut = group.Least, group.Made, group.Replaced, group.TimedOut

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestRestoreStandsWhereTheOtherStood restores partitions from views in the
@@ -28,7 +29,7 @@ func TestRestoreStandsWhereTheOtherStood(t *testing.T) {
 func standsWhereTheOtherStood(t *testing.T, h *history, seed uint64) {
 	t.Helper()
 	view := h.p.View()
-	other := core.Restore(core.Options{Kinds: testKinds()}, h.now, view)
+	other := core.Restore(api.Options{Kinds: testKinds()}, h.now, view)
 	assert.NilError(t, other.Verify(), "seed %d", seed)
 	restored := other.View()
 	assert.DeepEqual(t, sortedNodes(restored.Nodes), sortedNodes(view.Nodes), ofViews)
@@ -59,10 +60,10 @@ func standsWhereTheOtherStood(t *testing.T, h *history, seed uint64) {
 }
 
 // ofViews leaves out what only asks of the same view can tell of a node.
-var ofViews = cmpopts.IgnoreUnexported(core.NodeView{})
+var ofViews = cmpopts.IgnoreFields(api.NodeView{}, "Slot", "UpdatedAt")
 
 // sortedNodes are nodes with their lists by key.
-func sortedNodes(nodes []*core.NodeView) (out []core.NodeView) {
+func sortedNodes(nodes []*api.NodeView) (out []api.NodeView) {
 	for _, n := range nodes {
 		c := *n
 		c.Allocations, c.ForeignAllocations = sortedAllocations(n.Allocations), sortedAllocations(n.ForeignAllocations)
@@ -71,7 +72,7 @@ func sortedNodes(nodes []*core.NodeView) (out []core.NodeView) {
 	return out
 }
 
-func sameQueues(t *testing.T, a, b *core.QueueView) {
+func sameQueues(t *testing.T, a, b *api.QueueView) {
 	t.Helper()
 	assert.Equal(t, a.Path, b.Path)
 	assert.Equal(t, a.Leaf, b.Leaf)
@@ -86,7 +87,7 @@ func sameQueues(t *testing.T, a, b *core.QueueView) {
 	}
 }
 
-func trimmed(q *core.QueueView) [5][]int64 {
+func trimmed(q *api.QueueView) [5][]int64 {
 	sums := [5][]int64{q.Used, q.Pending, q.Nominated, q.Releasing, q.Max}
 	for i, sum := range sums {
 		for len(sum) > 0 && sum[len(sum)-1] == 0 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -148,7 +149,7 @@ func (s *retries) tryAgain(leaf *leafClass) int {
 // room for it if all victims were evicted that there can be.
 func (s *retries) helpful(c *class) (nodes []*node) {
 	for n := range s.allNodes {
-		if n.changedAt > c.simulations.since && n.schedulable && !c.simulations.unresolvable.has(n.slot, n.updatedAt) {
+		if n.changedAt > c.simulations.since && n.schedulable && !c.simulations.unresolvable.Has(n.slot, n.updatedAt) {
 			if freed, victims := s.freeable(n, c.priority); victims && s.mayHold(n, c, freed) {
 				nodes = append(nodes, n)
 			}
@@ -255,7 +256,7 @@ func (c *class) isListed() bool {
 // leastToTake is the least priority with which an ask may take the place of an
 // allocation.
 func (s *retries) leastToTake(allocation int32) int32 {
-	if s.preemption.Priority == EqualToo || allocation == math.MaxInt32 || allocation == PriorityNone {
+	if s.preemption.Priority == api.EqualToo || allocation == math.MaxInt32 || allocation == api.PriorityNone {
 		return allocation
 	}
 	return allocation + 1
@@ -265,7 +266,7 @@ func (s *retries) leastToTake(allocation int32) int32 {
 // a change there may help any ask.
 func (n *node) lowestPriority() int32 {
 	if !n.releasing.IsZero() || len(n.own) == 0 {
-		return PriorityNone
+		return api.PriorityNone
 	}
 	lowest := int32(math.MaxInt32)
 	for _, r := range n.own { // evictions that are overdue count too

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A waiting room is a full cluster on which many asks wait, and in which one pod ends
@@ -24,9 +25,9 @@ func (w waitingRoom) String() string {
 // one of these.
 func (w waitingRoom) build() *core.Partition {
 	const nodes = 1000
-	p := cluster(nodes, 1, core.Options{ReserveDelay: -1})
-	p.Apply(start, core.AddApplication{ID: "runs", Queue: "root.q0000"})
-	p.Apply(start, core.AddApplication{ID: "waits", Queue: "root.q0000"})
+	p := cluster(nodes, 1, api.Options{ReserveDelay: -1})
+	p.Apply(start, api.AddApplication{ID: "runs", Queue: "root.q0000"})
+	p.Apply(start, api.AddApplication{ID: "waits", Queue: "root.q0000"})
 	for i := range 4 * nodes {
 		a := ask("runs", fmt.Sprint("r", i), 4000, 16<<30, 1)
 		a.Allocation.Priority = 100 // nothing is evicted
@@ -44,7 +45,7 @@ func (w waitingRoom) build() *core.Partition {
 
 // reuse ends a pod and has the next ask placed.
 func (w waitingRoom) reuse(tb testing.TB, p *core.Partition, i int) {
-	p.Apply(start, core.ReleaseAllocation{Application: "runs", Key: core.AllocationKey(fmt.Sprint("r", i)), Termination: si.TerminationType_STOPPED_BY_RM})
+	p.Apply(start, api.ReleaseAllocation{Application: "runs", Key: api.AllocationKey(fmt.Sprint("r", i)), Termination: si.TerminationType_STOPPED_BY_RM})
 	fx, _ := p.Schedule(start)
 	if placements(fx) != 1 {
 		tb.Fatalf("%d placed", placements(fx))

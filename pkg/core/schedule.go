@@ -1,6 +1,10 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
 
 // A cycle is one call of Schedule: it decides which ask is placed where, and commits
 // each decision.
@@ -141,7 +145,7 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 	default:
 		p.countFailure(r.application, r.class)
 		p.park(r.class)
-		r.waiting().reason = NoNodeFits
+		r.waiting().reason = api.NoNodeFits
 		p.changes.application(r.application, 0)
 		p.slots.wanted(r.class)
 		p.hints.later()
@@ -153,7 +157,7 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 func (p cycle) markUnschedulable(r *request) {
 	p.refused.markUnschedulable(r.class)
 	w := r.waiting()
-	w.reason, w.detail = Infeasible, r.class.refused.before.summary()
+	w.reason, w.detail = api.Infeasible, r.class.refused.before.summary()
 	p.changes.application(r.application, 0)
 	if r.nominated() == nil {
 		p.hints.tellOf(r)
@@ -163,7 +167,7 @@ func (p cycle) markUnschedulable(r *request) {
 // place commits a decision: the ask becomes an allocation on the node.
 func (p cycle) place(r *request, n *node) {
 	kept := len(p.claims) > 0
-	bound := r.placedOn(n.id, p.now)
+	bound := r.PlacedOn(n.id, p.now)
 	bound.Settled = r.wait != nil && r.wait.tookEqual
 	what := nodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.claim(); held != nil {
@@ -175,10 +179,10 @@ func (p cycle) place(r *request, n *node) {
 			r.class.slots.round = p.slotRound
 		}
 		if held.node == n {
-			if held.evicts && p.preemption.Priority == EqualToo && !bound.Settled {
+			if held.evicts && p.preemption.Priority == api.EqualToo && !bound.Settled {
 				what |= nodeYields // its equals respected what was kept, and may take its place
 			}
-			p.kept.take(r, "placed", EndPlaced)
+			p.kept.take(r, "placed", api.EndPlaced)
 		}
 	}
 	c := r.class
@@ -193,7 +197,7 @@ func (p cycle) place(r *request, n *node) {
 	p.changes.node(n, what)
 	p.changes.placed = append(p.changes.placed, r)
 	p.work.Placements++
-	p.tell(Placed{r.Allocation})
+	p.tell(api.Placed{Allocation: r.Allocation})
 	p.left--
 	if kept {
 		if r.application.isLimited() {

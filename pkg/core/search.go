@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -51,7 +52,7 @@ func (b *backlog) nextAbove(n *node, above int32) *request {
 // mayHold reports whether any ask of a part of the backlog may be tried, as far as
 // its summary tells.
 func (s *search) mayHold(part *summary, left *headroom) bool {
-	if part.top == PriorityNone {
+	if part.top == api.PriorityNone {
 		return false
 	}
 	if part.attempts && s.only == nil && !s.busy && left.allows(part.wanted) {
@@ -279,14 +280,14 @@ func earlier(a, b *request) *request {
 
 // A queue and an application are ranked: what follows is how a choice looks below them.
 
-func (q *queue) count(w *Work) { w.Queues++ }
+func (q *queue) count(w *api.Work) { w.Queues++ }
 
 func (q *queue) search(s *search, left *headroom) (*request, int32) {
 	r, priority := s.inQueue(q, left)
 	return r, q.properties.SeenFromAbove(priority)
 }
 
-func (a *application) count(w *Work) { w.Applications++ }
+func (a *application) count(w *api.Work) { w.Applications++ }
 
 func (a *application) search(s *search, left *headroom) (*request, int32) {
 	s.work.Asks++

@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestSettlingMovesFewAsks has many asks of one application wait when a start has settled. All
@@ -15,8 +15,8 @@ import (
 // the application lists them in another order since some were placed.
 func TestSettlingMovesFewAsks(t *testing.T) {
 	const asks, settle = 20_000, 5 * time.Second
-	p := cluster(50, 1, core.Options{SettleDelay: settle})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p := cluster(50, 1, api.Options{SettleDelay: settle})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	for i := range asks {
 		p.Apply(start, ask("a", fmt.Sprint(i), 1, 1, 1))
 	}
@@ -27,7 +27,7 @@ func TestSettlingMovesFewAsks(t *testing.T) {
 	after := p.View().Work
 	assert.Assert(t, after.Asks-before.Asks < 5*asks, "%d entries of orders visited or moved", after.Asks-before.Asks)
 	assert.NilError(t, p.Verify())
-	p.Apply(start.Add(settle), core.ReleaseAllocation{Application: "a", Key: "0"})
+	p.Apply(start.Add(settle), api.ReleaseAllocation{Application: "a", Key: "0"})
 	fx, _ := p.Schedule(start.Add(settle))
 	assert.Equal(t, placements(fx), 1)
 }

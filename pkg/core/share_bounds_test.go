@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -16,14 +17,14 @@ import (
 // room for one of three and one of five, and a plan is made for each ask and not for each node.
 func TestSharingOnManyNodes(t *testing.T) {
 	const nodes, pairs = 100, 40
-	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{
-		Name: "default", Preemption: core.PreemptionConfig{Priority: core.StrictlyLower},
-		Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}},
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, api.Config{
+		Name: "default", Preemption: api.PreemptionConfig{Priority: api.StrictlyLower},
+		Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}},
 	})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
-		id := core.NodeID(fmt.Sprintf("n%03d", i))
-		p.Apply(start, core.AddNode{ID: id, Capacity: resources.Amounts{16}})
+		id := api.NodeID(fmt.Sprintf("n%03d", i))
+		p.Apply(start, api.AddNode{ID: id, Capacity: resources.Amounts{16}})
 		for j := range 2 {
 			runs := ask("a", fmt.Sprintf("runs-%03d-%d", i, j), 8)
 			runs.Allocation.Node = id

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -22,10 +24,10 @@ import (
 //
 // nearest are nodes of failed, with the plans, for readers.
 type simulations struct {
-	unresolvable nodeSet
-	failed       [preemptor.Triggers]nodeSet
+	unresolvable nodeset.Set
+	failed       [preemptor.Triggers]nodeset.Set
 	nearest      [preemptor.Triggers]*candidateNode
-	emptied      nodeSet
+	emptied      nodeset.Set
 	kept         map[*node]*keptAnswers
 	learnt       bool // there is anything in the sets
 	refused      bool // a plan was refused, which says nothing of other asks of the class
@@ -63,7 +65,7 @@ type failedPlan struct {
 
 // chosenVictims is the answer of a resource manager that chooses the victims itself.
 type chosenVictims struct {
-	keys []AllocationKey
+	keys []api.AllocationKey
 	err  error
 }
 
@@ -72,13 +74,13 @@ var errPaused = errors.New("questions to the resource manager pause")
 
 // hopeless reports whether nothing that a trigger could evict on a node helps.
 func (s *simulations) hopeless(n *node, t preemptor.Trigger) bool {
-	return s.unresolvable.has(n.slot, n.updatedAt) || s.failed[t].has(n.slot, n.changedAt)
+	return s.unresolvable.Has(n.slot, n.updatedAt) || s.failed[t].Has(n.slot, n.changedAt)
 }
 
 // isRefusedEmpty reports whether an attempt learnt that a node is refused without all that
 // runs there, and the node has not changed since.
 func (s *simulations) isRefusedEmpty(n *node) bool {
-	return s != nil && s.emptied.has(n.slot, n.changedAt)
+	return s != nil && s.emptied.Has(n.slot, n.changedAt)
 }
 
 // hopelessNow is hopeless, or that the plan failed earlier in an attempt that goes on.
@@ -103,9 +105,9 @@ func (s *simulations) about(n *node) *keptAnswers {
 // newSimulations knows nothing yet.
 func (p *predicates) newSimulations() *simulations {
 	s := &p.spare
-	*s = simulations{unresolvable: nodeSet{since: p.updated}, emptied: nodeSet{since: p.changed}}
+	*s = simulations{unresolvable: nodeset.New(p.updated), emptied: nodeset.New(p.changed)}
 	for t := range s.failed {
-		s.failed[t].since = p.changed
+		s.failed[t] = nodeset.New(p.changed)
 	}
 	return s
 }
@@ -167,12 +169,12 @@ func (p *predicates) mayAsk(r *request) bool {
 	if p.paused {
 		return false
 	}
-	kind := FurtherQuestion
+	kind := api.FurtherQuestion
 	switch {
 	case p.attempt.repeated:
-		kind = RepeatedQuestion
+		kind = api.RepeatedQuestion
 	case r.class.simulations == nil && r.class.refused == nil && !p.asked:
-		kind = FirstQuestion
+		kind = api.FirstQuestion
 	}
 	p.held = p.wait(kind)
 	p.paused, p.asked = p.held > 0 || p.calls >= callsMax, true
@@ -191,7 +193,7 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 			err := p.simulate(r, n, keysOf(removed))
 			p.attempt.noteUnresolvable(n, err, p.updated)
 			if err != nil && len(removed) == len(n.own) && len(n.claims) == 0 {
-				p.attempt.emptied.add(n.slot, n.changedAt, p.changed)
+				p.attempt.emptied.Add(n.slot, n.changedAt, p.changed)
 			}
 			return err
 		})
@@ -214,7 +216,7 @@ func (p *predicates) answerOf(r *request, n *node, text string, question func() 
 // simulate asks whether an ask may run on a node without some allocations. It asks with
 // the asks added that are nominated there and come before, and also without them, since
 // they are not there yet.
-func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) error {
+func (p *predicates) simulate(r *request, n *node, removed []api.AllocationKey) error {
 	p.calls++
 	if p.options.Simulate == nil {
 		return p.options.Feasible(r.Key, n.id, removed == nil)
@@ -242,7 +244,7 @@ func (p *predicates) simulate(r *request, n *node, removed []AllocationKey) erro
 
 // spoils is why another ask, for which room is on its way on a node, could not run there
 // without these allocations, though it could without those of them that end anyway.
-func (p *predicates) spoils(other AllocationKey, n *node, removed, ending []AllocationKey) error {
+func (p *predicates) spoils(other api.AllocationKey, n *node, removed, ending []api.AllocationKey) error {
 	if len(removed) <= len(ending) {
 		return nil // nothing else is removed
 	}
@@ -259,7 +261,7 @@ func (p *predicates) spoils(other AllocationKey, n *node, removed, ending []Allo
 }
 
 // choose asks which of some candidates are to make room for an ask on a node.
-func (p *predicates) choose(r *request, n *node, candidates []string, violating []bool) ([]AllocationKey, error) {
+func (p *predicates) choose(r *request, n *node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
 	text := strings.Join(candidates, "\x00")
 	if answer, known := p.attempt.about(n).chosen[text]; known {
 		return answer.keys, answer.err
@@ -285,7 +287,7 @@ func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
 		}
 		return
 	}
-	s.failed[t].add(n.slot, n.changedAt, p.changed)
+	s.failed[t].Add(n.slot, n.changedAt, p.changed)
 	near := s.nearest[t]
 	if near == nil || !s.hopeless(near.node, t) || near.plan.Reason != preemptor.Refused && on.plan.Reason == preemptor.Refused {
 		s.nearest[t] = on
@@ -317,7 +319,7 @@ func (p *predicates) feasibleSomehow(r *request, n *node) bool {
 // resource manager says so.
 func (s *simulations) noteUnresolvable(n *node, err error, updated uint64) {
 	if isUnresolvable(err) {
-		s.unresolvable.add(n.slot, n.updatedAt, updated)
+		s.unresolvable.Add(n.slot, n.updatedAt, updated)
 		s.learnt = true
 	}
 }

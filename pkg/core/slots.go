@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -32,12 +34,12 @@ type slots struct {
 // classSlots are what slots know of a class.
 type classSlots struct {
 	listed bool
-	waits  bool     // for an ask without a claim, or for the resource manager
-	held   int      // claims of its asks
-	round  int      // the round in which it had its turn last
-	tried  []NodeID // where its claims lasted for ReserveMax, one for each
-	places int      // how many of its asks the nodes hold when all has left that may leave; at most placesMax
-	at     uint64   // the count of changes of what nodes hold when that was counted; zero is never
+	waits  bool         // for an ask without a claim, or for the resource manager
+	held   int          // claims of its asks
+	round  int          // the round in which it had its turn last
+	tried  []api.NodeID // where its claims lasted for ReserveMax, one for each
+	places int          // how many of its asks the nodes hold when all has left that may leave; at most placesMax
+	at     uint64       // the count of changes of what nodes hold when that was counted; zero is never
 	// impossible says that no node can hold any of its asks, and why.
 	impossible string
 }
@@ -76,7 +78,7 @@ func (s *slots) expire(r *request) {
 		s.slotRound++
 		r.class.slots.round = s.slotRound
 		r.class.slots.tried = append(r.class.slots.tried, r.wait.claim.node.id)
-		s.kept.end(r, "it has lasted long enough", EndExpired)
+		s.kept.end(r, "it has lasted long enough", api.EndExpired)
 	}
 }
 
@@ -204,7 +206,7 @@ func (s *slots) give(c *class) slotOutcome {
 			return allGiven
 		}
 	}
-	if wait := s.predicates.wait(FurtherQuestion); wait > 0 || s.predicates.calls >= callsMax {
+	if wait := s.predicates.wait(api.FurtherQuestion); wait > 0 || s.predicates.calls >= callsMax {
 		s.before(s.now.Add(max(wait, time.Nanosecond)))
 		return allGiven
 	}
@@ -216,7 +218,7 @@ func (s *slots) give(c *class) slotOutcome {
 		return result
 	}
 	if worst != nil {
-		s.kept.end(worst, "a better claim takes its slot", EndOutbid)
+		s.kept.end(worst, "a better claim takes its slot", api.EndOutbid)
 		s.ended++
 	}
 	s.kept.reserve(r, n)
@@ -283,7 +285,7 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 	var options []closeNode // by how often claims of the class lasted there in vain
 	for n := range s.allNodes {
 		switch {
-		case !n.schedulable || !s.mayHold(n, r, without) || r.class.refusedKept.has(n.slot, n.changedAt):
+		case !n.schedulable || !s.mayHold(n, r, without) || r.class.refusedKept.Has(n.slot, n.changedAt):
 		default:
 			tried := 0
 			for _, id := range r.class.slots.tried {
@@ -343,10 +345,10 @@ func (s *slots) mayReserve(r *request, n *node) outcome {
 		s.separate(r)
 		s.predicates.noteUnresolvable(r, n, err)
 		c := r.class
-		if c.refusedKept.isEmpty() {
-			c.refusedKept.since = s.predicates.changed
+		if c.refusedKept.IsEmpty() {
+			c.refusedKept = nodeset.New(s.predicates.changed)
 		}
-		c.refusedKept.add(n.slot, n.changedAt, s.predicates.changed)
+		c.refusedKept.Add(n.slot, n.changedAt, s.predicates.changed)
 	}
 	return result
 }

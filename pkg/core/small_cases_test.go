@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A controlled cluster has a controller for each application, which asks again for what was
@@ -17,35 +18,35 @@ type controlled struct {
 	p       *core.Partition
 	now     time.Time
 	count   int
-	evicted []*core.EvictionRequested
-	placed  map[core.AllocationKey]bool
+	evicted []*api.EvictionRequested
+	placed  map[api.AllocationKey]bool
 }
 
-func newControlled(preemption core.PreemptionConfig) *controlled {
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "default"}}}
-	p := core.NewPartition(core.Options{Kinds: testKinds()}, core.Config{Name: "default", Root: root, Preemption: preemption})
-	return &controlled{p: p, now: start, placed: map[core.AllocationKey]bool{}}
+func newControlled(preemption api.PreemptionConfig) *controlled {
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "default"}}}
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, api.Config{Name: "default", Root: root, Preemption: preemption})
+	return &controlled{p: p, now: start, placed: map[api.AllocationKey]bool{}}
 }
 
-func (c *controlled) hear(fx core.Effects) {
+func (c *controlled) hear(fx api.Effects) {
 	for _, e := range fx {
 		switch e := e.(type) {
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			c.evicted = append(c.evicted, e)
-		case core.Placed:
+		case api.Placed:
 			c.placed[e.Key] = true
 		}
 	}
 }
 
-func (c *controlled) apply(command core.Command) { c.hear(c.p.Apply(c.now, command)) }
+func (c *controlled) apply(command api.Command) { c.hear(c.p.Apply(c.now, command)) }
 
 // asks has an application ask for one more allocation.
-func (c *controlled) asks(app core.ApplicationID, priority int32, amount int64) core.AllocationKey {
+func (c *controlled) asks(app api.ApplicationID, priority int32, amount int64) api.AllocationKey {
 	c.count++
 	a := ask(app, fmt.Sprintf("%s-%d", app, c.count), amount).Allocation
 	a.Priority, a.Created = priority, c.now
-	c.apply(core.AddAllocation{Allocation: a})
+	c.apply(api.AddAllocation{Allocation: a})
 	return a.Key
 }
 
@@ -54,12 +55,12 @@ func (c *controlled) passes(seconds int) {
 	for range seconds {
 		c.now = c.now.Add(time.Second)
 		for more := true; more; {
-			var fx core.Effects
+			var fx api.Effects
 			fx, more = c.p.Schedule(c.now)
 			c.hear(fx)
 			for ; len(c.evicted) > 0; c.evicted = c.evicted[1:] {
 				v := c.evicted[0]
-				c.apply(core.ReleaseAllocation{Application: v.Application, Key: v.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
+				c.apply(api.ReleaseAllocation{Application: v.Application, Key: v.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
 				c.asks(v.Application, v.Priority, v.Amounts[0])
 				more = true
 			}
@@ -70,10 +71,10 @@ func (c *controlled) passes(seconds int) {
 // Twelve short tasks of one application come one after the other, each to a full node, and a
 // controller replaces what ends for them. None of them waits for the loop guard.
 func TestTwelveShortTasks(t *testing.T) {
-	c := newControlled(core.PreemptionConfig{})
-	c.apply(core.AddNode{ID: "n", Capacity: ask("", "", 2).Allocation.Amounts})
-	c.apply(core.AddApplication{ID: "work", Queue: "root.default"})
-	c.apply(core.AddApplication{ID: "urgent", Queue: "root.default"})
+	c := newControlled(api.PreemptionConfig{})
+	c.apply(api.AddNode{ID: "n", Capacity: ask("", "", 2).Allocation.Amounts})
+	c.apply(api.AddApplication{ID: "work", Queue: "root.default"})
+	c.apply(api.AddApplication{ID: "urgent", Queue: "root.default"})
 	c.asks("work", 0, 2)
 	c.passes(1)
 	for i := range 12 {
@@ -81,7 +82,7 @@ func TestTwelveShortTasks(t *testing.T) {
 		c.passes(1)
 		assert.Assert(t, c.placed[task], "task %d waits", i)
 		c.passes(20)
-		c.apply(core.ReleaseAllocation{Application: "urgent", Key: task, Termination: si.TerminationType_STOPPED_BY_RM})
+		c.apply(api.ReleaseAllocation{Application: "urgent", Key: task, Termination: si.TerminationType_STOPPED_BY_RM})
 		c.passes(10)
 	}
 	assert.Equal(t, c.p.View().Preempted.Loops, uint64(0))
@@ -93,14 +94,14 @@ func TestTwelveShortTasks(t *testing.T) {
 // preemption_priority: equal each place is taken once, and then nothing ends any more, though
 // all that ended is asked for again.
 func TestHundredEqualsComeToRest(t *testing.T) {
-	c := newControlled(core.PreemptionConfig{Priority: core.EqualToo})
+	c := newControlled(api.PreemptionConfig{Priority: api.EqualToo})
 	for i := range 10 {
-		c.apply(core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: ask("", "", 10).Allocation.Amounts})
+		c.apply(api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: ask("", "", 10).Allocation.Amounts})
 	}
 	for _, kind := range []string{"old", "new"} {
 		for i := range 10 {
-			app := core.ApplicationID(fmt.Sprint(kind, i))
-			c.apply(core.AddApplication{ID: app, Queue: "root.default"})
+			app := api.ApplicationID(fmt.Sprint(kind, i))
+			c.apply(api.AddApplication{ID: app, Queue: "root.default"})
 			for range 10 {
 				c.asks(app, 0, 1)
 			}

@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // byKey is a copy of a list in an order that does not depend on history.
 func byKey(list []*request) []*request {
 	sorted := slices.Clone(list)
-	sortByKey(sorted, func(r *request) AllocationKey { return r.Key })
+	sortByKey(sorted, func(r *request) api.AllocationKey { return r.Key })
 	return sorted
 }
 
@@ -23,7 +25,7 @@ type keyed[T any] struct {
 
 // sortByKey puts a list in the order of the keys. Most comparisons are of numbers,
 // without a look at the things.
-func sortByKey[T any](list []T, key func(T) AllocationKey) {
+func sortByKey[T any](list []T, key func(T) api.AllocationKey) {
 	if len(list) < 2 {
 		return
 	}
@@ -48,7 +50,7 @@ func sortByKey[T any](list []T, key func(T) AllocationKey) {
 }
 
 // commonPrefix is how many bytes the keys of a list begin with in common.
-func commonPrefix[T any](list []T, key func(T) AllocationKey) int {
+func commonPrefix[T any](list []T, key func(T) api.AllocationKey) int {
 	first := string(key(list[0]))
 	n := len(first)
 	for _, thing := range list[1:] {

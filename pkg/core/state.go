@@ -5,63 +5,27 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
-
-// State is the state of an application.
-type State uint8
-
-// The states of an application. A new one has no ask yet; an accepted one has
-// asks and no allocation, or not all placeholders of its gang; a resuming one waits until
-// its placeholders have ended, which took too long to be placed, and goes on without them;
-// a completing one has nothing left and waits for more; a failing one waits until all that
-// it has has ended.
-const (
-	New State = iota
-	Accepted
-	Resuming
-	Running
-	Completing
-	Failing
-	Completed
-	Failed
-)
-
-// States is how many states there are.
-const States = int(Failed) + 1
-
-var stateNames = [States]string{
-	New:        "New",
-	Accepted:   "Accepted",
-	Resuming:   "Resuming",
-	Running:    "Running",
-	Completing: "Completing",
-	Failing:    "Failing",
-	Completed:  "Completed",
-	Failed:     "Failed",
-}
-
-func (s State) String() string { return stateNames[s] }
-
-// IsLast reports whether an application leaves its queue with the state.
-func (s State) IsLast() bool { return s == Completed || s == Failed }
 
 // moves is every change of state there is.
-var moves = [States][]State{
-	New:        {Accepted, Running, Completed, Failing},
-	Accepted:   {Resuming, Running, Completing, Failing},
-	Resuming:   {Accepted},
-	Running:    {Completing, Failing},
-	Completing: {Accepted, Running, Completed},
-	Failing:    {Failed},
-	Completed:  {},
-	Failed:     {},
+var moves = [api.States][]api.State{
+	api.New:        {api.Accepted, api.Running, api.Completed, api.Failing},
+	api.Accepted:   {api.Resuming, api.Running, api.Completing, api.Failing},
+	api.Resuming:   {api.Accepted},
+	api.Running:    {api.Completing, api.Failing},
+	api.Completing: {api.Accepted, api.Running, api.Completed},
+	api.Failing:    {api.Failed},
+	api.Completed:  {},
+	api.Failed:     {},
 }
 
 // ErrNoMove is wrapped by the error for a change of state that does not exist.
 var ErrNoMove = errors.New("no such change of state")
 
 // moveTo changes the state, or says which change was asked for and is none.
-func (a *application) moveTo(next State, now time.Time) error {
+func (a *application) moveTo(next api.State, now time.Time) error {
 	if !slices.Contains(moves[a.state], next) {
 		return fmt.Errorf("application %s: %s to %s: %w", a.id, a.state, next, ErrNoMove)
 	}
@@ -76,15 +40,15 @@ func (a *application) mayRun() bool {
 		placeholders = a.gang.placeholders
 	}
 	switch a.state {
-	case Running:
+	case api.Running:
 		return true
-	case Accepted, Completing:
+	case api.Accepted, api.Completing:
 		return len(a.allocations) == placeholders
-	case Resuming:
+	case api.Resuming:
 		return placeholders > 0
-	case Failing:
+	case api.Failing:
 		return !a.idle()
-	case New, Completed, Failed:
+	case api.New, api.Completed, api.Failed:
 	}
 	return len(a.allocations) == 0
 }

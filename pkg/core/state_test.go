@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestMoves walks all pairs of states.
 func TestMoves(t *testing.T) {
 	now := time.Unix(1, 0)
-	for from := New; from <= Failed; from++ {
-		for to := New; to <= Failed; to++ {
+	for from := api.New; from <= api.Failed; from++ {
+		for to := api.New; to <= api.Failed; to++ {
 			a := &application{id: "a", state: from}
 			err := a.moveTo(to, now)
 			if slices.Contains(moves[from], to) {

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -16,15 +17,15 @@ import (
 // only after the call of Schedule that made it, and says, or does not say, what has ties.
 type zones struct {
 	p     *core.Partition
-	nodes map[core.NodeID]int
+	nodes map[api.NodeID]int
 	runs  [3]int
 	asked int
 }
 
 func newZones(nodes int, says bool) *zones {
-	z := &zones{nodes: map[core.NodeID]int{}}
-	options := core.Options{Kinds: testKinds(), Constraints: func(key core.AllocationKey) string { return string(key[:1]) }}
-	options.Feasible = func(_ core.AllocationKey, n core.NodeID, _ bool) error {
+	z := &zones{nodes: map[api.NodeID]int{}}
+	options := api.Options{Kinds: testKinds(), Constraints: func(key api.AllocationKey) string { return string(key[:1]) }}
+	options.Feasible = func(_ api.AllocationKey, n api.NodeID, _ bool) error {
 		z.asked++
 		if z.runs[z.nodes[n]] > min(z.runs[0], z.runs[1], z.runs[2]) {
 			return errors.New("too many in its zone")
@@ -32,14 +33,14 @@ func newZones(nodes int, says bool) *zones {
 		return nil
 	}
 	if says {
-		options.Tied = func(core.AllocationKey) []string { return []string{"s", "unknown"} }
+		options.Tied = func(api.AllocationKey) []string { return []string{"s", "unknown"} }
 	}
-	z.p = core.NewPartition(options, core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "q"}}}})
-	z.p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q"})
+	z.p = core.NewPartition(options, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}}})
+	z.p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
 	for i := range nodes {
-		id := core.NodeID(fmt.Sprintf("n%02d", i))
+		id := api.NodeID(fmt.Sprintf("n%02d", i))
 		z.nodes[id] = min(i, 2)
-		z.p.Apply(start, core.AddNode{ID: id, Capacity: resources.Amounts{80}})
+		z.p.Apply(start, api.AddNode{ID: id, Capacity: resources.Amounts{80}})
 	}
 	return z
 }
@@ -48,10 +49,10 @@ func newZones(nodes int, says bool) *zones {
 func (z *zones) schedule(t *testing.T) (count int) {
 	t.Helper()
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = z.p.Schedule(start)
 		for _, e := range fx {
-			if placed, is := e.(core.Placed); is {
+			if placed, is := e.(api.Placed); is {
 				z.runs[z.nodes[placed.Node]]++
 				count++
 			}
@@ -80,11 +81,11 @@ func TestAsksWithTies(t *testing.T) {
 // TestEndOfWhatHasTies: when an allocation ends, or could not be bound, an ask that fits its node no more is tried elsewhere.
 func TestEndOfWhatHasTies(t *testing.T) {
 	for says, want := range map[bool]int{true: 1, false: 0} {
-		for _, end := range []si.TerminationType{si.TerminationType_STOPPED_BY_RM, core.SchedulingFailed} {
+		for _, end := range []si.TerminationType{si.TerminationType_STOPPED_BY_RM, api.SchedulingFailed} {
 			z := newZones(3, says)
 			for i := range 3 {
 				runs := ask("a", fmt.Sprint("r-", i), 80)
-				runs.Allocation.Node = core.NodeID(fmt.Sprintf("n%02d", i))
+				runs.Allocation.Node = api.NodeID(fmt.Sprintf("n%02d", i))
 				if i == 0 {
 					runs.Allocation.Amounts = resources.Amounts{1}
 				}
@@ -94,8 +95,8 @@ func TestEndOfWhatHasTies(t *testing.T) {
 			z.p.Apply(start, ask("a", "s-0", 2))
 			assert.Equal(t, z.schedule(t), 0)
 			z.runs = [3]int{0, 0, 0} // others end, of which the core does not know
-			z.p.Apply(start, core.ReleaseAllocation{Application: "a", Key: "r-2", Termination: end})
-			z.p.Apply(start, core.DrainNode{ID: "n02"})
+			z.p.Apply(start, api.ReleaseAllocation{Application: "a", Key: "r-2", Termination: end})
+			z.p.Apply(start, api.DrainNode{ID: "n02"})
 			assert.Equal(t, z.schedule(t), want, "it says so: %t", says)
 		}
 	}

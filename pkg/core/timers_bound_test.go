@@ -9,26 +9,27 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // overQuota is a cluster with one queue of a max of ten cores, which gives back what it
 // uses beyond that after an hour.
 func overQuota() *core.Partition {
-	p := cluster(4, 0, core.Options{})
-	p.Apply(start, core.Reconfigure{Config: core.Config{
-		Name: "default", Preemption: core.PreemptionConfig{Quota: true},
-		Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{
+	p := cluster(4, 0, api.Options{})
+	p.Apply(start, api.Reconfigure{Config: api.Config{
+		Name: "default", Preemption: api.PreemptionConfig{Quota: true},
+		Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{
 			Name: "q0000", Max: resources.Limits{10_000},
-			Properties: core.QueueProperties{QuotaDelay: time.Hour},
+			Properties: api.QueueProperties{QuotaDelay: time.Hour},
 		}}},
 	}})
-	p.Apply(start, core.AddApplication{ID: "a", Queue: "root.q0000"})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q0000"})
 	return p
 }
 
 // place reports that an allocation runs, or that it holds other amounts.
-func place(key string, node core.NodeID, amounts ...int64) core.AddAllocation {
+func place(key string, node api.NodeID, amounts ...int64) api.AddAllocation {
 	a := ask("a", key, amounts...)
 	a.Allocation.Node = node
 	return a
@@ -63,23 +64,23 @@ func TestManyResizesLeaveFewTimers(t *testing.T) {
 func TestDepartedVictimsLeaveNoTimers(t *testing.T) {
 	for name, depart := range map[string]func(p *core.Partition, now time.Time, i int){
 		"confirmed": func(p *core.Partition, now time.Time, i int) {
-			p.Apply(now, core.ReleaseAllocation{
-				Application: "a", Key: core.AllocationKey(fmt.Sprint("pod-", i)), Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
+			p.Apply(now, api.ReleaseAllocation{
+				Application: "a", Key: api.AllocationKey(fmt.Sprint("pod-", i)), Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 			})
 		},
 		"not bound": func(p *core.Partition, now time.Time, i int) {
-			key := core.AllocationKey(fmt.Sprint("pod-", i))
-			p.Apply(now, core.ReleaseAllocation{Application: "a", Key: key, Termination: core.SchedulingFailed})
-			p.Apply(now, core.ReleaseAllocation{Application: "a", Key: key})
+			key := api.AllocationKey(fmt.Sprint("pod-", i))
+			p.Apply(now, api.ReleaseAllocation{Application: "a", Key: key, Termination: api.SchedulingFailed})
+			p.Apply(now, api.ReleaseAllocation{Application: "a", Key: key})
 		},
 		"with the node": func(p *core.Partition, now time.Time, i int) {
 			if i == 0 {
-				p.Apply(now, core.RemoveNode{ID: "n000001"})
+				p.Apply(now, api.RemoveNode{ID: "n000001"})
 			}
 		},
 		"with the application": func(p *core.Partition, now time.Time, i int) {
 			if i == 0 {
-				p.Apply(now, core.RemoveApplication{ID: "a"})
+				p.Apply(now, api.RemoveApplication{ID: "a"})
 			}
 		},
 	} {
@@ -94,7 +95,7 @@ func TestDepartedVictimsLeaveNoTimers(t *testing.T) {
 			fx, _ := p.Schedule(now)
 			evicted := 0
 			for _, e := range fx {
-				if _, ok := e.(*core.EvictionRequested); ok {
+				if _, ok := e.(*api.EvictionRequested); ok {
 					evicted++
 				}
 			}

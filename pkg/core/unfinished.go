@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -15,7 +16,7 @@ type unfinished struct {
 	number     uint64 // in the order in which attempts began
 	began      uint64 // the count of changed nodes then
 	configured uint64 // the count of configurations
-	failed     []PreemptionAttempt
+	failed     []api.PreemptionAttempt
 	among      *nodeCosts // of the nodes that have changed, if no others are looked at
 	upTo       uint64     // the count of changed nodes up to which these are known
 	kept       bool       // there is room for the ask, which is kept for more important ones

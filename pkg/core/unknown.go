@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,7 +23,7 @@ func (l *ledger) hasKind(name string) bool {
 
 // withKnown is an allocation in which those of its unknown kinds are known for which a
 // condition holds; the table has those.
-func (l *ledger) withKnown(a *Allocation, is func(name string) bool) *Allocation {
+func (l *ledger) withKnown(a *api.Allocation, is func(name string) bool) *api.Allocation {
 	if len(a.Unknown) == 0 || !slices.ContainsFunc(slices.Collect(maps.Keys(a.Unknown)), is) {
 		return a
 	}
@@ -72,7 +73,7 @@ func (l *ledger) forgetKinds(r *request) {
 const unknownShown = 3
 
 // unknownKinds are the names of the unknown kinds of an ask, as far as they are shown.
-func (a *Allocation) unknownKinds() string {
+func unknownKinds(a *api.Allocation) string {
 	names := slices.Sorted(maps.Keys(a.Unknown))
 	if more := len(names) - unknownShown; more > 0 {
 		names = append(names[:unknownShown], fmt.Sprintf("%d more", more))

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -28,7 +29,7 @@ import (
 // not checked.
 func (p *Partition) Verify() error {
 	v := verifier{p: p, settled: p.changes.none()}
-	defer func(work Work) { p.work = work }(p.work)
+	defer func(work api.Work) { p.work = work }(p.work)
 	v.all = slices.AppendSeq(make([]*node, 0, p.nodes.Len()), p.allNodes)
 	v.nodes()
 	v.applications()
@@ -82,7 +83,7 @@ func (v *verifier) nodes() {
 					evicted++
 				}
 				checkNodeOnly(v, r)
-				if r.victim() && (r.Required != "" || r.Origin == Static) {
+				if r.victim() && (r.Required != "" || r.Origin == api.Static) {
 					v.breaks("node %s: %s is evicted and is never a victim", n.id, r.Key)
 				}
 			}

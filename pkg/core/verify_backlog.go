@@ -4,8 +4,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -301,7 +301,7 @@ func (v *verifier) timers() {
 		}
 	}
 	v.p.applications.Ascend(func(app *application) bool {
-		completing := app.state == Completing || app.state == New && v.p.options.UnusedDelay > 0
+		completing := app.state == api.Completing || app.state == api.New && v.p.options.UnusedDelay > 0
 		completes := app.completion != nil && app.completion.Set()
 		if completing != completes || completing && !app.isDone() {
 			v.breaks("application %s is %s, and completes is %t", app.id, app.state, completes)

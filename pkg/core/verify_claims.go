@@ -51,7 +51,7 @@ func checkClaimsOn(v *verifier, n *node, releasing resources.Sum) {
 		claimed.Add(r.Amounts)
 	}
 	for r := range n.allOn {
-		if !r.leaves() {
+		if !leaves(r.Allocation) {
 			stays.Add(r.Amounts)
 		}
 	}
@@ -118,7 +118,7 @@ func mayHaveSlot(v *verifier, c *class) bool {
 		return false
 	}
 	return slices.ContainsFunc(v.all, func(n *node) bool {
-		return n.schedulable && s.mayHold(n, r, nil) && !c.refusedKept.has(n.slot, n.changedAt)
+		return n.schedulable && s.mayHold(n, r, nil) && !c.refusedKept.Has(n.slot, n.changedAt)
 	})
 }
 

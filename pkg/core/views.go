@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // View is the partition as it is now. Each object keeps its own view until it
 // changes, so that a view costs a pointer for each object and the work for
 // those that changed. Priorities of queues are as of the last Schedule.
-func (p *Partition) View() *View {
-	v := &View{
+func (p *Partition) View() *api.View {
+	v := &api.View{
 		Name: p.name, Config: p.config, Partition: p.options.Partition,
 		Capacity: p.capacity.Clone(), Used: p.root.used.Clone(), Occupied: p.occupied.Clone(),
 		Root:         p.viewQueue(p.root),
-		Nodes:        make([]*NodeView, 0, p.nodes.Len()),
-		Applications: make([]*ApplicationView, 0, p.applications.Len()),
+		Nodes:        make([]*api.NodeView, 0, p.nodes.Len()),
+		Applications: make([]*api.ApplicationView, 0, p.applications.Len()),
 		Preempted:    p.counts,
 		ReserveDelay: p.options.ReserveDelay,
 		Work:         p.work,
@@ -32,9 +32,9 @@ func (p *Partition) View() *View {
 	})
 	v.ForeignUnknownNode = p.viewUnplaced()
 	for name, g := range p.together {
-		if of := g.viewed(); of != (GroupView{}) {
+		if of := g.viewed(); of != (api.GroupView{}) {
 			if v.Groups == nil {
-				v.Groups = map[string]GroupView{}
+				v.Groups = map[string]api.GroupView{}
 			}
 			v.Groups[name] = of
 		}
@@ -43,33 +43,33 @@ func (p *Partition) View() *View {
 }
 
 // viewUnplaced lists the foreign allocations of unknown nodes by key.
-func (l *ledger) viewUnplaced() []*Allocation {
+func (l *ledger) viewUnplaced() []*api.Allocation {
 	if l.unplacedView == nil && len(l.unplaced) > 0 {
 		for _, waiting := range l.unplaced {
 			l.unplacedView = append(l.unplacedView, allocations(waiting)...)
 		}
-		sortByKey(l.unplacedView, func(a *Allocation) AllocationKey { return a.Key })
+		sortByKey(l.unplacedView, func(a *api.Allocation) api.AllocationKey { return a.Key })
 	}
 	return slices.Clip(l.unplacedView)
 }
 
-func allocations(list []*request) []*Allocation {
-	out := make([]*Allocation, len(list))
+func allocations(list []*request) []*api.Allocation {
+	out := make([]*api.Allocation, len(list))
 	for i, r := range list {
 		out[i] = r.Allocation
 	}
 	return out
 }
 
-func (n *node) viewed() *NodeView {
+func (n *node) viewed() *api.NodeView {
 	if n.view != nil {
 		return n.view
 	}
-	n.view = &NodeView{
+	n.view = &api.NodeView{
 		ID: n.id, Attributes: n.attributes, Schedulable: n.schedulable,
 		Capacity: n.capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.free.Clone(),
 		Allocations: allocations(n.own), ForeignAllocations: allocations(n.foreign),
-		slot: n.slot, updatedAt: n.updatedAt,
+		Slot: n.slot, UpdatedAt: n.updatedAt,
 	}
 	for _, r := range n.claims {
 		if held := r.reservation(); held != nil {
@@ -81,20 +81,20 @@ func (n *node) viewed() *NodeView {
 	}
 	for r := range n.allOn {
 		if e := r.eviction; e != nil {
-			n.view.Evictions = append(n.view.Evictions, Eviction{
+			n.view.Evictions = append(n.view.Evictions, api.Eviction{
 				Key: r.Key, For: e.ask, Since: e.since, Overdue: e.overdue, Late: e.late, NodeOnly: e.nodeOnly, BlocksUntil: e.guard.until, Reported: e.reported, Dismissed: e.dismissed, Trigger: e.trigger, Class: e.class,
 			})
 		}
 	}
-	slices.SortFunc(n.view.Evictions, func(a, b Eviction) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	slices.SortFunc(n.view.Evictions, func(a, b api.Eviction) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return n.view
 }
 
-func (p *Partition) viewQueue(q *queue) *QueueView {
+func (p *Partition) viewQueue(q *queue) *api.QueueView {
 	if q.view != nil {
 		return q.view
 	}
-	q.view = &QueueView{
+	q.view = &api.QueueView{
 		Path: q.path, Leaf: q.leaf, Draining: q.draining, Dynamic: q.dynamic, WasDynamic: q.wasDynamic, Quota: q.quota,
 		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
 		Nominated: q.nominated.Clone(), Releasing: q.releasing.Clone(),
@@ -111,7 +111,7 @@ func (p *Partition) viewQueue(q *queue) *QueueView {
 
 // viewed is the view of an application. With asks, it holds only as long as nothing new
 // is learnt about what fits.
-func (a *application) viewed(learnt uint64) *ApplicationView {
+func (a *application) viewed(learnt uint64) *api.ApplicationView {
 	if len(a.asks) > 0 {
 		for _, account := range a.accounts() {
 			for ; account != nil; account = account.parent {
@@ -123,7 +123,7 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 		return a.view
 	}
 	a.viewedAt = learnt
-	a.view = &ApplicationView{
+	a.view = &api.ApplicationView{
 		ID: a.id, Queue: a.queue.path, User: a.user, Groups: a.groups, Tags: a.tags,
 		Group: a.group(), Ran: a.ran, Counts: a.counts,
 		State: a.state, Since: a.since, Submitted: a.submitted,
@@ -140,9 +140,9 @@ func (a *application) viewed(learnt uint64) *ApplicationView {
 
 // viewAsks is the asks with the reasons why they wait. Asks of one class that only wait
 // for their turn share the reasons.
-func (a *application) viewAsks() []AskView {
-	out := make([]AskView, len(a.asks))
-	shared := map[*class]*Waiting{}
+func (a *application) viewAsks() []api.AskView {
+	out := make([]api.AskView, len(a.asks))
+	shared := map[*class]*api.Waiting{}
 	for i, r := range a.asks {
 		out[i].Allocation = r.Allocation
 		if r.wait != nil {
@@ -159,8 +159,8 @@ func (a *application) viewAsks() []AskView {
 
 // waitsFor says why an ask waits. What was learnt from another of its class holds
 // for it too.
-func (r *request) waitsFor() *Waiting {
-	v := new(Waiting)
+func (r *request) waitsFor() *api.Waiting {
+	v := new(api.Waiting)
 	w := r.wait
 	if held := r.reservation(); held != nil {
 		v.Reserved = held.Node
@@ -170,20 +170,20 @@ func (r *request) waitsFor() *Waiting {
 	}
 	v.Attempts = r.lastAttempts()
 	if s := r.class.simulations; s != nil && s.learnt {
-		v.unresolvable = s.unresolvable.view()
+		v.Unresolvable = s.unresolvable.Share()
 	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
-		v.Reason, v.Detail = RoomIsMade, string(nominated.node.id)
+		v.Reason, v.Detail = api.RoomIsMade, string(nominated.node.id)
 		v.Refusals = r.class.refused.forView()
 		return v
 	}
 	v.Reason, v.Detail = r.reason()
 	switch c := r.class; {
-	case v.Reason != Infeasible:
+	case v.Reason != api.Infeasible:
 	case r.Required != "":
-		v.Refusals = []Refusal{{v.Detail, 1, []NodeID{r.Required}}}
-	case c.unschedulable && c.refused.asked.all:
+		v.Refusals = []api.Refusal{{Text: v.Detail, Nodes: 1, First: []api.NodeID{r.Required}}}
+	case c.unschedulable && c.refused.asked.IsAll():
 		v.Refusals, v.RefusedOn = c.refused.forView(), c.refused.before.nodes()
 	case c.unschedulable:
 		v.IsAsked = true
@@ -193,7 +193,7 @@ func (r *request) waitsFor() *Waiting {
 
 // lastAttempts are the last preemption attempts for an ask, or, if there are none and
 // none is to be made, those for another one of its class.
-func (r *request) lastAttempts() []PreemptionAttempt {
+func (r *request) lastAttempts() []api.PreemptionAttempt {
 	if r.wait != nil && r.wait.attempts != nil {
 		return r.wait.attempts
 	}
@@ -204,51 +204,34 @@ func (r *request) lastAttempts() []PreemptionAttempt {
 }
 
 // reason is why an ask waits that is not nominated.
-func (r *request) reason() (Reason, string) {
+func (r *request) reason() (api.Reason, string) {
 	w := r.wait
 	switch {
-	case w.paused() && w.guard.why != "" && !(r.Required != "" && w.reason == Infeasible):
-		return LoopStopped, w.guard.why // a refusal on the required node says more
+	case w.paused() && w.guard.why != "" && !(r.Required != "" && w.reason == api.Infeasible):
+		return api.LoopStopped, w.guard.why // a refusal on the required node says more
 	case r.Unknown != nil:
-		return KindUnknown, r.unknownKinds()
+		return api.KindUnknown, unknownKinds(r.Allocation)
 	case w != nil && (w.delayed || w.held || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.unschedulable && r.class.refused.text() != "":
-		return Infeasible, r.class.refused.text()
+		return api.Infeasible, r.class.refused.text()
 	}
 	if held := r.heldBack(); held != nil {
 		return r.whyHeldBack(held)
 	}
 	if over := r.withoutRoom(); over != nil {
-		return QuotaExceeded, string(over.path)
+		return api.QuotaExceeded, string(over.path)
 	}
 	switch {
 	case r.class.parked && r.class.slots.impossible != "":
-		return Impossible, r.class.slots.impossible
+		return api.Impossible, r.class.slots.impossible
 	case r.class.parked:
-		return NoNodeFits, ""
+		return api.NoNodeFits, ""
 	case w != nil && w.bindings == 0:
 		return w.reason, w.detail
 	}
 	if app := r.application; app.backsOff() {
-		return NotTried, app.failures.backoff.why
+		return api.NotTried, app.failures.backoff.why
 	}
-	return NotTried, ""
-}
-
-// Headroom is what may still be charged to a queue, counting the queues above it. It
-// is false if there is no such queue.
-func (v *View) Headroom(path QueuePath) (resources.Limits, bool) {
-	q, left := v.Root, v.Root.Max.Minus(v.Root.Used)
-	for q.Path != path {
-		i := slices.IndexFunc(q.Queues, func(child *QueueView) bool {
-			return child.Path == path || strings.HasPrefix(string(path), string(child.Path)+".")
-		})
-		if i < 0 {
-			return nil, false
-		}
-		q = q.Queues[i]
-		left = left.Least(q.Max.Minus(q.Used))
-	}
-	return left, true
+	return api.NotTried, ""
 }

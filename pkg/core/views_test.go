@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestViewsAreNeverStale compares the view that objects kept with one made from
@@ -37,21 +38,21 @@ func TestViewsAreNeverStale(t *testing.T) {
 func TestKeyOrder(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
-		keys := make([]core.AllocationKey, chance.IntN(100))
+		keys := make([]api.AllocationKey, chance.IntN(100))
 		prefix := strings.Repeat("p", chance.IntN(12))
 		for i := range keys {
 			rest := make([]byte, chance.IntN(14))
 			for k := range rest {
 				rest[k] = "\x00ab\xff"[chance.IntN(4)]
 			}
-			keys[i] = core.AllocationKey(prefix + string(rest))
+			keys[i] = api.AllocationKey(prefix + string(rest))
 		}
 		assert.Assert(t, slices.Equal(core.KeyOrder(keys), slices.Sorted(slices.Values(keys))), "%q", keys)
 	}
 }
 
 // flat prints everything in a view.
-func flat(v *core.View) []any {
+func flat(v *api.View) []any {
 	out := []any{v.Capacity, v.Used, v.Occupied, v.ForeignUnknownNode}
 	for _, n := range v.Nodes {
 		out = append(out, *n)
@@ -62,8 +63,8 @@ func flat(v *core.View) []any {
 			out = append(out, *ask.Waiting)
 		}
 	}
-	var queues func(q *core.QueueView)
-	queues = func(q *core.QueueView) {
+	var queues func(q *api.QueueView)
+	queues = func(q *api.QueueView) {
 		out = append(out, *q)
 		for _, child := range q.Queues {
 			queues(child)
@@ -77,7 +78,7 @@ func flat(v *core.View) []any {
 //
 //	go test -run - -bench View -cpu 1 ./pkg/core
 func BenchmarkView(b *testing.B) {
-	p := load{10_000, 300_000, 10, 100}.build(core.Options{}, core.FIFO)
+	p := load{10_000, 300_000, 10, 100}.build(api.Options{}, api.FIFO)
 	run(p)
 	p.View()
 	for _, changed := range []int{0, 1000, 10_000} {
@@ -86,7 +87,7 @@ func BenchmarkView(b *testing.B) {
 				b.StopTimer()
 				p.View()
 				for i := range changed {
-					p.Apply(start, core.UpdateNode{ID: core.NodeID(fmt.Sprintf("n%06d", i)), Attributes: map[string]string{}})
+					p.Apply(start, api.UpdateNode{ID: api.NodeID(fmt.Sprintf("n%06d", i)), Attributes: map[string]string{}})
 				}
 				b.StartTimer()
 				p.View()

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
 
 // Asks are the asks that wait in a partition as it is now. Other than a View they belong to the
 // goroutine of the partition, and cost what is shown, however many wait.
@@ -16,7 +19,7 @@ func (a Asks) Count() (asks int, changes uint64) { return a.waiting, a.stamp }
 // A Bookmark is a place among the asks that wait: an ask of an application, by its place, or, if
 // there is no such ask or application, the next application. The zero value is before them all.
 type Bookmark struct {
-	application ApplicationID
+	application api.ApplicationID
 	ask         int
 }
 
@@ -24,7 +27,7 @@ type Bookmark struct {
 // application costs a look too, whether it has asks or not; after so many looks the walk stops. Next
 // is where to go on, the zero value at the end. Asks that change places between two calls may be
 // missed.
-func (a Asks) Walk(from Bookmark, looks int, show func(QueuePath, AskView)) (next Bookmark) {
+func (a Asks) Walk(from Bookmark, looks int, show func(api.QueuePath, api.AskView)) (next Bookmark) {
 	next = from
 	a.likeApplication.id = from.application
 	a.applications.AscendGreaterOrEqual(&a.likeApplication, func(app *application) bool {
@@ -34,7 +37,7 @@ func (a Asks) Walk(from Bookmark, looks int, show func(QueuePath, AskView)) (nex
 		for ; next.ask < len(app.asks) && looks > 0; next.ask++ {
 			looks--
 			r := app.asks[next.ask]
-			show(app.queue.path, AskView{r.Allocation, r.waitsFor()})
+			show(app.queue.path, api.AskView{Allocation: r.Allocation, Waiting: r.waitsFor()})
 		}
 		looks--
 		return looks > 0
@@ -46,16 +49,16 @@ func (a Asks) Walk(from Bookmark, looks int, show func(QueuePath, AskView)) (nex
 }
 
 // Find is an ask that waits, and the queue of its application. It is false if none of that key waits.
-func (a Asks) Find(key AllocationKey) (QueuePath, AskView, bool) {
+func (a Asks) Find(key api.AllocationKey) (api.QueuePath, api.AskView, bool) {
 	r := a.requests[key]
 	if r == nil || r.foreign() || r.Node != "" {
-		return "", AskView{}, false
+		return "", api.AskView{}, false
 	}
-	return r.application.queue.path, AskView{r.Allocation, r.waitsFor()}, true
+	return r.application.queue.path, api.AskView{Allocation: r.Allocation, Waiting: r.waitsFor()}, true
 }
 
 // WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.
-func (a Asks) WithoutQuota(ask AllocationKey) QueuePath {
+func (a Asks) WithoutQuota(ask api.AllocationKey) api.QueuePath {
 	if r := a.requests[ask]; r != nil && r.class != nil {
 		if over := r.withoutRoom(); over != nil {
 			return over.path
@@ -65,7 +68,7 @@ func (a Asks) WithoutQuota(ask AllocationKey) QueuePath {
 }
 
 // QuotaLeft is what a queue above an ask that waits has left for it, of the kinds that it wants.
-func (a Asks) QuotaLeft(ask AllocationKey, path QueuePath) resources.Limits {
+func (a Asks) QuotaLeft(ask api.AllocationKey, path api.QueuePath) resources.Limits {
 	r := a.requests[ask]
 	q := r.application.queue
 	for q.parent != nil && q.path != path {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -16,22 +16,22 @@ import (
 // partition while the effects of one call of Schedule are gone through.
 type world struct {
 	naive
-	nodes    map[core.NodeID]*core.NodeView
-	apps     map[core.ApplicationID]*core.ApplicationView
-	queues   map[core.QueuePath]*core.QueueView
-	parents  map[core.QueuePath]*core.QueueView
-	priority core.PriorityPreemption
+	nodes    map[api.NodeID]*api.NodeView
+	apps     map[api.ApplicationID]*api.ApplicationView
+	queues   map[api.QueuePath]*api.QueueView
+	parents  map[api.QueuePath]*api.QueueView
+	priority api.PriorityPreemption
 	disabled bool
 	byQoS    bool
 	now      time.Time
 }
 
 // worldOf copies what a twin changes of a view.
-func worldOf(v *core.View, n naive) *world {
+func worldOf(v *api.View, n naive) *world {
 	copied := *v
 	w := &world{
-		naive: n, nodes: map[core.NodeID]*core.NodeView{}, apps: map[core.ApplicationID]*core.ApplicationView{},
-		queues: map[core.QueuePath]*core.QueueView{}, parents: map[core.QueuePath]*core.QueueView{},
+		naive: n, nodes: map[api.NodeID]*api.NodeView{}, apps: map[api.ApplicationID]*api.ApplicationView{},
+		queues: map[api.QueuePath]*api.QueueView{}, parents: map[api.QueuePath]*api.QueueView{},
 	}
 	copied.Nodes = slices.Clone(v.Nodes)
 	for i, node := range copied.Nodes {
@@ -55,10 +55,10 @@ func worldOf(v *core.View, n naive) *world {
 	return w
 }
 
-func (w *world) copyQueue(q *core.QueueView) *core.QueueView {
+func (w *world) copyQueue(q *api.QueueView) *api.QueueView {
 	c := *q
 	c.Used, c.Nominated, c.Releasing = q.Used.Clone(), q.Nominated.Clone(), q.Releasing.Clone()
-	c.Queues = make([]*core.QueueView, len(q.Queues))
+	c.Queues = make([]*api.QueueView, len(q.Queues))
 	for i, child := range q.Queues {
 		c.Queues[i] = w.copyQueue(child)
 		w.parents[child.Path] = &c
@@ -68,17 +68,17 @@ func (w *world) copyQueue(q *core.QueueView) *core.QueueView {
 }
 
 // upFrom lists a queue and those above it.
-func (w *world) upFrom(path core.QueuePath) (list []*core.QueueView) {
+func (w *world) upFrom(path api.QueuePath) (list []*api.QueueView) {
 	for q := w.queues[path]; q != nil; q = w.parents[q.Path] {
 		list = append(list, q)
 	}
 	return list
 }
 
-func (w *world) queueOf(a *core.Allocation) core.QueuePath { return w.apps[a.Application].Queue }
+func (w *world) queueOf(a *api.Allocation) api.QueuePath { return w.apps[a.Application].Queue }
 
 // ask finds an ask by its key.
-func (w *world) ask(key core.AllocationKey) *core.AskView {
+func (w *world) ask(key api.AllocationKey) *api.AskView {
 	for _, app := range w.apps {
 		for i := range app.Asks {
 			if app.Asks[i].Key == key {
@@ -90,7 +90,7 @@ func (w *world) ask(key core.AllocationKey) *core.AskView {
 }
 
 // allocation finds one that runs.
-func (w *world) allocation(key core.AllocationKey) *core.Allocation {
+func (w *world) allocation(key api.AllocationKey) *api.Allocation {
 	for _, n := range w.view.Nodes {
 		for _, a := range n.Allocations {
 			if a.Key == key {
@@ -101,7 +101,7 @@ func (w *world) allocation(key core.AllocationKey) *core.Allocation {
 	return nil
 }
 
-func evictionOn(n *core.NodeView, key core.AllocationKey) *core.Eviction {
+func evictionOn(n *api.NodeView, key api.AllocationKey) *api.Eviction {
 	for i := range n.Evictions {
 		if n.Evictions[i].Key == key {
 			return &n.Evictions[i]
@@ -112,8 +112,8 @@ func evictionOn(n *core.NodeView, key core.AllocationKey) *core.Eviction {
 
 // releasingOn is what allocations hold on a node that are being evicted and are not
 // overdue.
-func releasingOn(n *core.NodeView) (sum resources.Amounts) {
-	for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
+func releasingOn(n *api.NodeView) (sum resources.Amounts) {
+	for _, list := range [2][]*api.Allocation{n.Allocations, n.ForeignAllocations} {
 		for _, a := range list {
 			if l := evictionOn(n, a.Key); l != nil && !l.Overdue {
 				sum.Add(a.Amounts)
@@ -124,7 +124,7 @@ func releasingOn(n *core.NodeView) (sum resources.Amounts) {
 }
 
 // rootPriority is the priority of an ask as the root sees it.
-func (w *world) rootPriority(ask *core.AskView) int32 {
+func (w *world) rootPriority(ask *api.AskView) int32 {
 	value := ask.Priority
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
 		if q.Properties.PriorityFence {
@@ -136,18 +136,18 @@ func (w *world) rootPriority(ask *core.AskView) int32 {
 }
 
 // keepsFrom reports whether what is kept for an ask is kept from another one.
-func (w *world) keepsFrom(kept, ask *core.AskView) bool {
+func (w *world) keepsFrom(kept, ask *api.AskView) bool {
 	return w.rootPriority(kept) >= w.rootPriority(ask)
 }
 
 // before orders asks that room is kept for, the first to get it first.
-func (w *world) before(a, b *core.AskView) int {
+func (w *world) before(a, b *api.AskView) int {
 	return cmp.Or(cmp.Compare(w.rootPriority(b), w.rootPriority(a)), inOrder(a, b))
 }
 
 // roomFor is what is free beside what is kept for asks of at least a priority, as the
 // root sees it.
-func (w *world) roomFor(n *core.NodeView, rootPriority int32) resources.Amounts {
+func (w *world) roomFor(n *api.NodeView, rootPriority int32) resources.Amounts {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		if other := w.ask(key); w.rootPriority(other) >= rootPriority {
@@ -158,7 +158,7 @@ func (w *world) roomFor(n *core.NodeView, rootPriority int32) resources.Amounts 
 }
 
 // roomForAsk is what is free beside what is kept from an ask that is not nominated.
-func (w *world) roomForAsk(n *core.NodeView, ask *core.AskView) resources.Amounts {
+func (w *world) roomForAsk(n *api.NodeView, ask *api.AskView) resources.Amounts {
 	room := n.Available.Clone()
 	for _, key := range n.Nominated {
 		if other := w.ask(key); w.keepsFrom(other, ask) {
@@ -170,7 +170,7 @@ func (w *world) roomForAsk(n *core.NodeView, ask *core.AskView) resources.Amount
 
 // short is the queues on the way to the root, the lowest first, that have no
 // quota for an ask.
-func (w *world) short(ask *core.AskView) (list []*core.QueueView) {
+func (w *world) short(ask *api.AskView) (list []*api.QueueView) {
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
 		if !w.holds(q, ask, false).IsZero() {
 			list = append(list, q)
@@ -180,7 +180,7 @@ func (w *world) short(ask *core.AskView) (list []*core.QueueView) {
 }
 
 // quotaToFree is what is still short of quota once all evictions have ended.
-func (w *world) quotaToFree(ask *core.AskView) (lack resources.Amounts) {
+func (w *world) quotaToFree(ask *api.AskView) (lack resources.Amounts) {
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
 		lack.Raise(w.holds(q, ask, true))
 	}
@@ -189,7 +189,7 @@ func (w *world) quotaToFree(ask *core.AskView) (lack resources.Amounts) {
 
 // freesQuota reports whether the end of some allocations frees what each queue on the way to the
 // root is still short of.
-func (w *world) freesQuota(ask *core.AskView, gone []*core.Allocation) bool {
+func (w *world) freesQuota(ask *api.AskView, gone []*api.Allocation) bool {
 	for _, q := range w.upFrom(w.queueOf(ask.Allocation)) {
 		var sum resources.Amounts
 		for _, a := range gone {
@@ -204,12 +204,12 @@ func (w *world) freesQuota(ask *core.AskView, gone []*core.Allocation) bool {
 	return true
 }
 
-func (w *world) isWithin(a *core.Allocation, q *core.QueueView) bool {
+func (w *world) isWithin(a *api.Allocation, q *api.QueueView) bool {
 	return slices.Contains(w.upFrom(w.queueOf(a)), q)
 }
 
 // holds is what a queue has too little of for an ask.
-func (w *world) holds(q *core.QueueView, ask *core.AskView, later bool) (lack resources.Amounts) {
+func (w *world) holds(q *api.QueueView, ask *api.AskView, later bool) (lack resources.Amounts) {
 	kept := q.Nominated.Clone()
 	for _, app := range w.apps {
 		for i := range app.Asks {
@@ -236,24 +236,24 @@ func (w *world) holds(q *core.QueueView, ask *core.AskView, later bool) (lack re
 
 // yields reports whether what is kept for an ask is not kept from another one, which is
 // more important and came later.
-func (w *world) yields(kept, ask *core.AskView) bool {
+func (w *world) yields(kept, ask *api.AskView) bool {
 	return (kept.Nominated != "" || w.keepsQuota(kept)) && !w.keepsFrom(kept, ask)
 }
 
 // isEqual reports whether quota is kept for two other asks that are equally important: neither waits
 // for what is evicted for the other.
-func (w *world) isEqual(kept, ask *core.AskView) bool {
-	keeps := func(a *core.AskView) bool { return a.Nominated != "" || w.keepsQuota(a) }
+func (w *world) isEqual(kept, ask *api.AskView) bool {
+	keeps := func(a *api.AskView) bool { return a.Nominated != "" || w.keepsQuota(a) }
 	return kept.Key != ask.Key && keeps(kept) && keeps(ask) && w.rootPriority(kept) == w.rootPriority(ask)
 }
 
 // An action is something done for an ask, as the effects tell it.
 type action struct {
 	what    string // place, nominate, clear, or end for victims of no nomination
-	key     core.AllocationKey
-	node    core.NodeID
-	victims []core.AllocationKey // by key
-	by      preemptor.Trigger    // of the victims or the nomination
+	key     api.AllocationKey
+	node    api.NodeID
+	victims []api.AllocationKey // by key
+	by      preemptor.Trigger   // of the victims or the nomination
 }
 
 func (d action) String() string {
@@ -261,23 +261,23 @@ func (d action) String() string {
 }
 
 // actionsOf reads effects. Victims come after the nomination that they make room for.
-func actionsOf(fx core.Effects) (list []action, err error) {
+func actionsOf(fx api.Effects) (list []action, err error) {
 	for _, e := range fx {
 		switch e := e.(type) {
-		case core.Placed:
+		case api.Placed:
 			list = append(list, action{what: "place", key: e.Key, node: e.Allocation.Node})
-		case *core.ClaimEnded:
+		case *api.ClaimEnded:
 			switch {
 			case e.Nominated && e.Waits():
 				list = append(list, action{what: "clear", key: e.Key})
 			case e.Required != "":
 				list = append(list, action{what: "unreserve", key: e.Key})
 			}
-		case *core.Claimed:
+		case *api.Claimed:
 			if e.Plan != nil {
 				list = append(list, action{what: "nominate", key: e.Key, node: e.Node, by: e.Plan.Trigger})
 			}
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			last := len(list) - 1
 			if last < 0 || list[last].what != "nominate" {
 				return nil, fmt.Errorf("%s is evicted for no ask", e.Key)
@@ -307,21 +307,21 @@ func (w *world) do(d action) {
 		}
 		ask.Reserved = ""
 		for _, n := range w.view.Nodes {
-			n.Reservations = slices.DeleteFunc(slices.Clone(n.Reservations), func(held core.Reservation) bool { return held.Key == d.key })
+			n.Reservations = slices.DeleteFunc(slices.Clone(n.Reservations), func(held api.Reservation) bool { return held.Key == d.key })
 		}
 		return
 	}
 	if d.what == "nominate" {
 		ask.Nominated, ask.Trigger = d.node, d.by
 		n.Nominated = append(n.Nominated, d.key)
-		slices.SortStableFunc(n.Nominated, func(a, b core.AllocationKey) int { return w.before(w.ask(a), w.ask(b)) })
+		slices.SortStableFunc(n.Nominated, func(a, b api.AllocationKey) int { return w.before(w.ask(a), w.ask(b)) })
 		for _, q := range w.upFrom(path) {
 			q.Nominated.Add(ask.Amounts)
 		}
 		return
 	}
 	if was := w.nodes[ask.Nominated]; was != nil {
-		was.Nominated = slices.DeleteFunc(was.Nominated, func(key core.AllocationKey) bool { return key == d.key })
+		was.Nominated = slices.DeleteFunc(was.Nominated, func(key api.AllocationKey) bool { return key == d.key })
 		for _, q := range w.upFrom(path) {
 			q.Nominated.Sub(ask.Amounts)
 		}
@@ -339,14 +339,14 @@ func (w *world) do(d action) {
 
 // keepsQuota reports whether quota is kept for an ask with a required node, since room is on
 // its way there.
-func (w *world) keepsQuota(ask *core.AskView) bool {
+func (w *world) keepsQuota(ask *api.AskView) bool {
 	return ask.Required != "" && ask.Reserved != "" && ask.Plan != nil &&
 		(ask.Plan.Reason == preemptor.Chosen || ask.Plan.Reason == preemptor.WaitsForReleasing || ask.Plan.Reason == preemptor.RoomIsThere)
 }
 
 // promise takes from a later view what actions do not tell, before anything else is done:
 // for which asks with a required node quota is kept, since room is on its way there.
-func (w *world) promise(later *core.View) {
+func (w *world) promise(later *api.View) {
 	for _, app := range later.Applications {
 		for i := range app.Asks {
 			is := &app.Asks[i]
@@ -368,12 +368,12 @@ func (w *world) promise(later *core.View) {
 // evict marks the victims of an action as evicted; foreign ones are of no queue.
 func (w *world) evict(d action) {
 	for _, n := range w.view.Nodes {
-		for _, list := range [2][]*core.Allocation{n.Allocations, n.ForeignAllocations} {
+		for _, list := range [2][]*api.Allocation{n.Allocations, n.ForeignAllocations} {
 			for _, a := range list {
 				if !slices.Contains(d.victims, a.Key) {
 					continue
 				}
-				n.Evictions = append(n.Evictions, core.Eviction{Key: a.Key})
+				n.Evictions = append(n.Evictions, api.Eviction{Key: a.Key})
 				if !a.IsForeign() {
 					for _, q := range w.upFrom(w.queueOf(a)) {
 						q.Releasing.Add(a.Amounts)
@@ -385,11 +385,11 @@ func (w *world) evict(d action) {
 }
 
 // isEvicted reports whether an allocation is being evicted.
-func (w *world) isEvicted(key core.AllocationKey) bool {
-	return slices.ContainsFunc(w.view.Nodes, func(n *core.NodeView) bool { return evictionOn(n, key) != nil })
+func (w *world) isEvicted(key api.AllocationKey) bool {
+	return slices.ContainsFunc(w.view.Nodes, func(n *api.NodeView) bool { return evictionOn(n, key) != nil })
 }
 
-func (w *world) place(ask *core.AskView, n *core.NodeView) {
+func (w *world) place(ask *api.AskView, n *api.NodeView) {
 	app, a := w.apps[ask.Application], *ask.Allocation
 	a.Node = n.ID
 	n.Allocations = append(n.Allocations, &a)
@@ -398,5 +398,5 @@ func (w *world) place(ask *core.AskView, n *core.NodeView) {
 	for _, q := range w.upFrom(app.Queue) {
 		q.Used.Add(a.Amounts)
 	}
-	app.Asks = slices.DeleteFunc(app.Asks, func(other core.AskView) bool { return other.Key == a.Key })
+	app.Asks = slices.DeleteFunc(app.Asks, func(other api.AskView) bool { return other.Key == a.Key })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -85,9 +85,9 @@ func BenchmarkPlacements(b *testing.B) {
 	for i := range steps {
 		steps[i].Now = start
 		for j := range batch {
-			steps[i].Effects = append(steps[i].Effects, core.Placed{Allocation: &core.Allocation{
-				Key:         core.AllocationKey(fmt.Sprintf("8f1d7c3e-0000-4000-8000-%012d", i*batch+j)),
-				Application: core.ApplicationID(fmt.Sprint("app-", i)), Node: core.NodeID(fmt.Sprintf("node-%05d", j)), Amounts: one,
+			steps[i].Effects = append(steps[i].Effects, api.Placed{Allocation: &api.Allocation{
+				Key:         api.AllocationKey(fmt.Sprintf("8f1d7c3e-0000-4000-8000-%012d", i*batch+j)),
+				Application: api.ApplicationID(fmt.Sprint("app-", i)), Node: api.NodeID(fmt.Sprintf("node-%05d", j)), Amounts: one,
 			}})
 		}
 	}

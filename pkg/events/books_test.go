@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -70,12 +70,12 @@ func (b *books) read(r *si.EventRecord) error {
 }
 
 // resized takes over other amounts, of which there are no records.
-func (b *books) resized(event core.Event, kinds *resources.Kinds) {
+func (b *books) resized(event api.Event, kinds *resources.Kinds) {
 	switch e := event.(type) {
-	case *core.Resized:
+	case *api.Resized:
 		amounts := quantities(messages.ResourceOf(kinds, e.Amounts))
 		b.runs[string(e.Node)+" "+string(e.Key)], b.serves[string(e.Application)+" "+string(e.Key)] = amounts, amounts
-	case core.AskResized:
+	case api.AskResized:
 		b.asks[string(e.Application)+" "+string(e.Key)] = quantities(messages.ResourceOf(kinds, e.Amounts))
 	}
 }
@@ -95,7 +95,7 @@ func (b *books) put(into map[string]string, key, value string, adds bool) error 
 func quantities(r *si.Resource) string { return line(&si.EventRecord{Resource: r}) }
 
 // seen are the same books, made of a view.
-func seen(view *core.View, kinds *resources.Kinds) *books {
+func seen(view *api.View, kinds *resources.Kinds) *books {
 	b := newBooks()
 	for _, n := range view.Nodes {
 		b.nodes[string(n.ID)] = true
@@ -121,8 +121,8 @@ func seen(view *core.View, kinds *resources.Kinds) *books {
 }
 
 // limited books the limits of a queue and those below.
-func (b *books) limited(above string, q *core.QueueConfig, kinds *resources.Kinds) {
-	for owner, limit := range core.LimitsByOwner(q.Limits) {
+func (b *books) limited(above string, q *api.QueueConfig, kinds *resources.Kinds) {
+	for owner, limit := range api.LimitsByOwner(q.Limits) {
 		detail, message := si.EventRecord_UG_USER_LIMIT, ""
 		if owner.Group {
 			detail = si.EventRecord_UG_GROUP_LIMIT

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -15,7 +16,7 @@ import (
 // and a stream gives them to its reader.
 func Example() {
 	kinds := new(resources.Kinds)
-	partition := core.NewPartition(core.Options{Kinds: kinds}, tree(leaf("a")))
+	partition := core.NewPartition(api.Options{Kinds: kinds}, tree(leaf("a")))
 	recorder := events.NewRecorder(kinds)
 	history, err := events.NewHistory("an instance", events.Config{Capacity: 1000})
 	if err != nil {
@@ -24,7 +25,7 @@ func Example() {
 	}
 	store := events.NewStore(100)
 
-	command := core.AddApplication{ID: "app", Queue: "root.a"}
+	command := api.AddApplication{ID: "app", Queue: "root.a"}
 	step := events.Step{Now: start, Effects: partition.Apply(start, command)}
 	var records []*si.EventRecord
 	records = recorder.Record(records[:0], step)

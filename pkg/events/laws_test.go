@@ -12,7 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
@@ -47,29 +47,29 @@ type past struct {
 	again  bool     // it was compared with views before
 }
 
-func (p *past) command() core.Command {
-	app, key := core.ApplicationID(fmt.Sprint("app", p.IntN(3))), core.AllocationKey(fmt.Sprint("k", p.IntN(12)))
-	node := core.NodeID(fmt.Sprint("n", p.IntN(3)))
+func (p *past) command() api.Command {
+	app, key := api.ApplicationID(fmt.Sprint("app", p.IntN(3))), api.AllocationKey(fmt.Sprint("k", p.IntN(12)))
+	node := api.NodeID(fmt.Sprint("n", p.IntN(3)))
 	switch p.IntN(14) {
 	case 0:
-		return core.AddNode{ID: node, Capacity: amounts(int64(p.IntN(20)), 9), Attributes: map[string]string{"rack": fmt.Sprint(p.IntN(2))}, Drained: p.IntN(5) == 0}
+		return api.AddNode{ID: node, Capacity: amounts(int64(p.IntN(20)), 9), Attributes: map[string]string{"rack": fmt.Sprint(p.IntN(2))}, Drained: p.IntN(5) == 0}
 	case 1:
 		return p.nodeChange(node)
 	case 2:
 		queue, tag := []string{"root.a", "A", "p.b", "", "nowhere"}[p.IntN(5)], p.IntN(2)
-		return core.AddApplication{
-			ID: app, Queue: core.QueuePath(queue), Forced: tag == 1,
+		return api.AddApplication{
+			ID: app, Queue: api.QueuePath(queue), Forced: tag == 1,
 			User: "anna", Groups: []string{"staff", "web"}[:1+p.IntN(2)], Tags: map[string]string{"tag": fmt.Sprint(tag)},
 		}
 	case 3:
 		if p.IntN(3) == 0 {
-			return core.RemoveApplication{ID: app}
+			return api.RemoveApplication{ID: app}
 		}
-		return core.UndrainNode{ID: node}
+		return api.UndrainNode{ID: node}
 	case 4, 5, 6, 7, 8:
-		return core.AddAllocation{Allocation: p.allocation(app, key, node)}
+		return api.AddAllocation{Allocation: p.allocation(app, key, node)}
 	case 9:
-		return core.Reconfigure{Config: p.config()}
+		return api.Reconfigure{Config: p.config()}
 	case 10:
 		if p.IntN(3) == 0 {
 			key = ""
@@ -79,29 +79,29 @@ func (p *past) command() core.Command {
 			app = "" // a foreign one
 		}
 	}
-	return core.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType(p.IntN(6)), Message: "because"}
+	return api.ReleaseAllocation{Application: app, Key: key, Termination: si.TerminationType(p.IntN(6)), Message: "because"}
 }
 
-func (p *past) nodeChange(node core.NodeID) core.Command {
+func (p *past) nodeChange(node api.NodeID) api.Command {
 	switch p.IntN(4) {
 	case 0:
-		return core.RemoveNode{ID: node}
+		return api.RemoveNode{ID: node}
 	case 1:
-		return core.DrainNode{ID: node}
+		return api.DrainNode{ID: node}
 	case 2:
-		return core.UpdateNode{ID: node, Attributes: map[string]string{"rack": fmt.Sprint(p.IntN(2))}}
+		return api.UpdateNode{ID: node, Attributes: map[string]string{"rack": fmt.Sprint(p.IntN(2))}}
 	}
-	return core.UpdateNode{ID: node, Capacity: amounts(int64(p.IntN(20)), 9)}
+	return api.UpdateNode{ID: node, Capacity: amounts(int64(p.IntN(20)), 9)}
 }
 
-func (p *past) allocation(app core.ApplicationID, key core.AllocationKey, node core.NodeID) *core.Allocation {
-	a := &core.Allocation{
+func (p *past) allocation(app api.ApplicationID, key api.AllocationKey, node api.NodeID) *api.Allocation {
+	a := &api.Allocation{
 		Key: key, Application: app, Amounts: amounts(int64(p.IntN(6)), int64(p.IntN(2))), Priority: int32(p.IntN(3)),
 		Created: p.now.Add(-time.Duration(p.IntN(9)) * time.Second),
 	}
 	switch p.IntN(8) {
 	case 0:
-		a.Origin, a.Application, a.Node = core.Foreign, "", node
+		a.Origin, a.Application, a.Node = api.Foreign, "", node
 	case 1:
 		a.Node = node
 	case 2:
@@ -110,7 +110,7 @@ func (p *past) allocation(app core.ApplicationID, key core.AllocationKey, node c
 	return a
 }
 
-func (p *past) config() core.Config {
+func (p *past) config() api.Config {
 	a, b := leaf("a"), leaf("b")
 	if p.IntN(2) == 0 {
 		a.Max, a.Properties.QuotaDelay = resources.Limits{int64(p.IntN(9))}, time.Second
@@ -118,7 +118,7 @@ func (p *past) config() core.Config {
 	if p.IntN(2) == 0 {
 		b.Guaranteed, b.Properties.PreemptionDelay = amounts(int64(p.IntN(9)), 0), time.Second
 	}
-	c := tree(a, core.QueueConfig{Name: "p", Parent: true, Queues: []core.QueueConfig{b}}, leaf("default"))
+	c := tree(a, api.QueueConfig{Name: "p", Parent: true, Queues: []api.QueueConfig{b}}, leaf("default"))
 	if p.IntN(3) == 0 {
 		c.Root.Queues = c.Root.Queues[:1+p.IntN(2)]
 	}
@@ -126,16 +126,16 @@ func (p *past) config() core.Config {
 		c.Root.Max = resources.Limits{int64(20 + p.IntN(20))}
 	}
 	p.limit(&c.Root)
-	c.Preemption = core.PreemptionConfig{
+	c.Preemption = api.PreemptionConfig{
 		RequiredNode: preemptor.DefaultConfig(), Quota: p.IntN(2) == 0,
-		Priority: core.PriorityPreemption(p.IntN(3)), LoopMax: 1, LoopWindow: time.Hour,
+		Priority: api.PriorityPreemption(p.IntN(3)), LoopMax: 1, LoopWindow: time.Hour,
 	}
 	return c
 }
 
 // limit limits users, groups and applications in a queue and those below, or does not.
-func (p *past) limit(q *core.QueueConfig) {
-	for _, limit := range []core.Limit{{Users: []string{"anna", "bob"}}, {Users: []string{"*"}}, {Groups: []string{"web"}}, {Groups: []string{"*"}}} {
+func (p *past) limit(q *api.QueueConfig) {
+	for _, limit := range []api.Limit{{Users: []string{"anna", "bob"}}, {Users: []string{"*"}}, {Groups: []string{"web"}}, {Groups: []string{"*"}}} {
 		if p.IntN(6) > 0 {
 			continue
 		}
@@ -150,7 +150,7 @@ func (p *past) limit(q *core.QueueConfig) {
 	}
 }
 
-func (p *past) apply(c core.Command) {
+func (p *past) apply(c api.Command) {
 	p.step(c, p.reports.Observe(p.now, p.partition.Apply(p.now, c)))
 }
 
@@ -160,7 +160,7 @@ func (p *past) schedule() {
 }
 
 // step reads the records of a step and replays its events.
-func (p *past) step(c core.Command, effects core.Effects) {
+func (p *past) step(c api.Command, effects api.Effects) {
 	p.replay.moving = nil
 	for _, event := range effects {
 		if err := p.replay.take(p.now, event); err != nil {
@@ -207,11 +207,11 @@ func beginPast(p *past, t *testing.T) *past {
 	p.books, p.replay = newBooks(), newReplay()
 	config := p.config()
 	p.world = newWorld(t, config)
-	p.step(nil, core.Effects{&core.Reconfigured{After: config.Root}})
+	p.step(nil, api.Effects{&api.Reconfigured{After: config.Root}})
 	if p.IntN(4) > 0 { // otherwise it takes long until anything can run
-		for i, queue := range []core.QueuePath{"root.a", "root.p.b", "root.a"} {
-			p.apply(core.AddNode{ID: core.NodeID(fmt.Sprint("n", i)), Capacity: amounts(int64(5+p.IntN(5)), 9)})
-			p.apply(core.AddApplication{ID: core.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
+		for i, queue := range []api.QueuePath{"root.a", "root.p.b", "root.a"} {
+			p.apply(api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: amounts(int64(5+p.IntN(5)), 9)})
+			p.apply(api.AddApplication{ID: api.ApplicationID(fmt.Sprint("app", i)), Queue: queue})
 		}
 	}
 	return p
@@ -236,7 +236,7 @@ func (p *past) evict() {
 	for _, n := range p.partition.View().Nodes {
 		if len(n.Evictions) > 0 {
 			e := n.Evictions[0]
-			app := core.ApplicationID("") // of a foreign one
+			app := api.ApplicationID("") // of a foreign one
 			if a := p.replay.running[e.Key]; a != nil {
 				app = a.Application
 			}
@@ -282,7 +282,7 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 	}
 	for _, event := range everyevent.Events() {
 		switch event.(type) {
-		case *core.AskReport, *reports.AskWaits, *core.ApplicationReport, *core.QueueReport, *outcomes.VictimsWasted:
+		case *api.AskReport, *reports.AskWaits, *api.ApplicationReport, *api.QueueReport, *outcomes.VictimsWasted:
 			continue // they change nothing
 		}
 		assert.Assert(t, met[fmt.Sprintf("%T", event)] > 0, "no history has a %T; there is %v", event, met)
@@ -293,20 +293,20 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 // fails.
 func gangPast(t *testing.T) *past {
 	p := newPast(t, &bytesChance{})
-	p.apply(core.Reconfigure{Config: tree(leaf("a"))})
-	p.apply(core.AddNode{ID: "big", Capacity: amounts(20, 9)})
-	for i, app := range []core.ApplicationID{"soft", "hard"} {
-		p.apply(core.AddApplication{ID: app, Queue: "root.a", Placeholders: amounts(50, 0), Style: core.GangStyle(i), GangTimeout: time.Second})
-		for _, key := range []core.AllocationKey{"1", "2", "large"} {
-			ask := &core.Allocation{Key: core.AllocationKey(app) + key, Application: app, Amounts: amounts(2, 0), TaskGroup: "group", Placeholder: true}
+	p.apply(api.Reconfigure{Config: tree(leaf("a"))})
+	p.apply(api.AddNode{ID: "big", Capacity: amounts(20, 9)})
+	for i, app := range []api.ApplicationID{"soft", "hard"} {
+		p.apply(api.AddApplication{ID: app, Queue: "root.a", Placeholders: amounts(50, 0), Style: api.GangStyle(i), GangTimeout: time.Second})
+		for _, key := range []api.AllocationKey{"1", "2", "large"} {
+			ask := &api.Allocation{Key: api.AllocationKey(app) + key, Application: app, Amounts: amounts(2, 0), TaskGroup: "group", Placeholder: true}
 			if key == "large" {
 				ask.Amounts = amounts(40, 0)
 			}
-			p.apply(core.AddAllocation{Allocation: ask})
+			p.apply(api.AddAllocation{Allocation: ask})
 		}
 		p.schedule()
 	}
-	p.apply(core.AddAllocation{Allocation: &core.Allocation{Key: "real", Application: "soft", Amounts: amounts(2, 0), TaskGroup: "group"}})
+	p.apply(api.AddAllocation{Allocation: &api.Allocation{Key: "real", Application: "soft", Amounts: amounts(2, 0), TaskGroup: "group"}})
 	p.schedule()
 	p.now = p.now.Add(2 * time.Second)
 	p.schedule()

@@ -5,22 +5,22 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // compareLimits records the limits of users and groups in a queue that are gone, then those
 // that are new or others than before.
-func (d queueChanges) compareLimits(path string, before, after []core.Limit) {
+func (d queueChanges) compareLimits(path string, before, after []api.Limit) {
 	if len(before)+len(after) == 0 {
 		return
 	}
-	was, is := core.LimitsByOwner(before), core.LimitsByOwner(after)
-	ownersOf(before, func(owner core.LimitOwner) {
+	was, is := api.LimitsByOwner(before), api.LimitsByOwner(after)
+	ownersOf(before, func(owner api.LimitOwner) {
 		if is[owner] == nil {
 			d.limit(path, owner, si.EventRecord_REMOVE, nil)
 		}
 	})
-	ownersOf(after, func(owner core.LimitOwner) {
+	ownersOf(after, func(owner api.LimitOwner) {
 		now, old := is[owner], was[owner]
 		if old == nil || old.ApplicationsMax != now.ApplicationsMax || !old.Max.Equal(now.Max) {
 			d.limit(path, owner, si.EventRecord_SET, now)
@@ -29,19 +29,19 @@ func (d queueChanges) compareLimits(path string, before, after []core.Limit) {
 }
 
 // ownersOf visits the users and groups of limits as they are configured.
-func ownersOf(limits []core.Limit, visit func(core.LimitOwner)) {
+func ownersOf(limits []api.Limit, visit func(api.LimitOwner)) {
 	for i := range limits {
 		for _, name := range limits[i].Users {
-			visit(core.LimitOwner{Name: name})
+			visit(api.LimitOwner{Name: name})
 		}
 		for _, name := range limits[i].Groups {
-			visit(core.LimitOwner{Group: true, Name: name})
+			visit(api.LimitOwner{Group: true, Name: name})
 		}
 	}
 }
 
 // limit records that a user or group has a limit in a queue, or none any more.
-func (d queueChanges) limit(path string, owner core.LimitOwner, change si.EventRecord_ChangeType, limit *core.Limit) {
+func (d queueChanges) limit(path string, owner api.LimitOwner, change si.EventRecord_ChangeType, limit *api.Limit) {
 	record := &si.EventRecord{
 		Type: si.EventRecord_USERGROUP, ObjectID: owner.Name, ReferenceID: path,
 		EventChangeType: change, EventChangeDetail: si.EventRecord_UG_USER_LIMIT,
@@ -59,7 +59,7 @@ func (d queueChanges) limit(path string, owner core.LimitOwner, change si.EventR
 }
 
 // group records for which group an application counts.
-func (c *conversion) group(e *core.ApplicationGroup) {
+func (c *conversion) group(e *api.ApplicationGroup) {
 	link := func(group string, change si.EventRecord_ChangeType) {
 		if group != "" {
 			c.add(&si.EventRecord{
@@ -73,9 +73,9 @@ func (c *conversion) group(e *core.ApplicationGroup) {
 }
 
 // held records that a limit of applications holds an application back, or does not any more.
-func (c *conversion) held(e *core.ApplicationHeld) {
+func (c *conversion) held(e *api.ApplicationHeld) {
 	detail := si.EventRecord_APP_RUNNABLE_QUOTA
-	switch queue := e.Reason == core.QueueApplications; {
+	switch queue := e.Reason == api.QueueApplications; {
 	case e.Held && queue:
 		detail = si.EventRecord_APP_CANNOTRUN_QUEUE
 	case e.Held:

@@ -5,14 +5,14 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // reconfigured records what a configuration changes of the queues. A root without
 // a name stands for no queues at all.
-func (c *conversion) reconfigured(e *core.Reconfigured) {
+func (c *conversion) reconfigured(e *api.Reconfigured) {
 	before, after := &e.Before, &e.After
 	if before.Name == "" {
 		before = nil
@@ -32,9 +32,9 @@ type queueChanges struct {
 
 // compare records how a queue and the queues below it differ from before. Nil is a
 // queue that is not configured.
-func (d queueChanges) compare(above string, before, after *core.QueueConfig) {
+func (d queueChanges) compare(above string, before, after *api.QueueConfig) {
 	path := above
-	none := new(core.QueueConfig)
+	none := new(api.QueueConfig)
 	switch {
 	case before == nil && after == nil:
 		return
@@ -65,9 +65,9 @@ func (d queueChanges) compare(above string, before, after *core.QueueConfig) {
 }
 
 // compareChildren compares the queues that are no longer there, then the others.
-func (d queueChanges) compareChildren(path string, before, after *core.QueueConfig) {
+func (d queueChanges) compareChildren(path string, before, after *api.QueueConfig) {
 	path += "."
-	kept := map[string]*core.QueueConfig{}
+	kept := map[string]*api.QueueConfig{}
 	for i := range after.Queues {
 		kept[after.Queues[i].Name] = nil
 	}
@@ -86,13 +86,13 @@ func (d queueChanges) compareChildren(path string, before, after *core.QueueConf
 }
 
 // leaf reports whether a queue holds applications. The root never does.
-func leaf(q *core.QueueConfig, above string) bool {
+func leaf(q *api.QueueConfig, above string) bool {
 	return above != "" && !q.Parent && len(q.Queues) == 0
 }
 
 // maxOf is the max of a queue. The root has what the nodes have, unless it is
 // configured.
-func (d queueChanges) maxOf(q *core.QueueConfig, above string) *si.Resource {
+func (d queueChanges) maxOf(q *api.QueueConfig, above string) *si.Resource {
 	if above == "" && len(q.Max) == 0 {
 		return messages.ResourceOf(d.kinds, d.total)
 	}
@@ -117,7 +117,7 @@ func (d queueChanges) configured(path string, change si.EventRecord_ChangeType, 
 }
 
 // dynamicQueue records that a queue that no configuration has came into being, or is gone.
-func (c *conversion) dynamicQueue(path core.QueuePath, change si.EventRecord_ChangeType) {
+func (c *conversion) dynamicQueue(path api.QueuePath, change si.EventRecord_ChangeType) {
 	c.add(&si.EventRecord{
 		Type: si.EventRecord_QUEUE, ObjectID: string(path), EventChangeType: change, EventChangeDetail: si.EventRecord_QUEUE_DYNAMIC,
 	})

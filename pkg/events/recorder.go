@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -15,8 +15,8 @@ import (
 // configuration before. Events that no partition made, such as refusals at the
 // edge, are a step as well.
 type Step struct {
-	Now     time.Time    // as given to the partition
-	Effects core.Effects // all of them, in order
+	Now     time.Time   // as given to the partition
+	Effects api.Effects // all of them, in order
 }
 
 // A Recorder turns the steps of one partition into event records. An event says
@@ -61,8 +61,8 @@ func (r *Recorder) Skip(step Step) {
 }
 
 // follow notes whether the max of the root queue is what the nodes have.
-func (r *Recorder) follow(event core.Event) {
-	e, ok := event.(*core.Reconfigured)
+func (r *Recorder) follow(event api.Event) {
+	e, ok := event.(*api.Reconfigured)
 	if !ok {
 		return
 	}
@@ -73,13 +73,13 @@ func (r *Recorder) follow(event core.Event) {
 }
 
 // totalAfter is what all nodes have together, if an event changes that.
-func totalAfter(event core.Event) (resources.Amounts, bool) {
+func totalAfter(event api.Event) (resources.Amounts, bool) {
 	switch e := event.(type) {
-	case *core.NodeAdded:
+	case *api.NodeAdded:
 		return e.Total, true
-	case *core.NodeResized:
+	case *api.NodeResized:
 		return e.Total, true
-	case *core.NodeRemoved:
+	case *api.NodeRemoved:
 		return e.Total, true
 	}
 	return nil, false

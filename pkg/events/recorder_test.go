@@ -8,7 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -17,9 +17,9 @@ import (
 // and one that waits, a9.
 func working(t *testing.T) *world {
 	w := newWorld(t, tree(leaf("a"), leaf("default")))
-	w.record(&core.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
-	w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
-	w.apply(core.AddApplication{ID: "app", Queue: "root.a"})
+	w.record(&api.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
+	w.apply(api.AddNode{ID: "n1", Capacity: amounts(10, 0)})
+	w.apply(api.AddApplication{ID: "app", Queue: "root.a"})
 	w.apply(ask("app", "a1", 4))
 	w.apply(ask("app", "a9", 9))
 	w.after(0)
@@ -28,12 +28,12 @@ func working(t *testing.T) *world {
 
 func TestRecordsOfAnApplication(t *testing.T) {
 	w := newWorld(t, tree(leaf("a"), leaf("default")))
-	w.record(&core.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
-	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)}), `
+	w.record(&api.Reconfigured{After: tree(leaf("a"), leaf("default")).Root})
+	w.says(w.apply(api.AddNode{ID: "n1", Capacity: amounts(10, 0)}), `
 		NODE n1 ADD {vcore=10}
 		NODE n1 SET NODE_SCHEDULABLE "schedulable: true"
 		QUEUE root SET QUEUE_MAX {vcore=10}`)
-	w.says(w.apply(core.AddApplication{ID: "app", Queue: "A"}), `
+	w.says(w.apply(api.AddApplication{ID: "app", Queue: "A"}), `
 		APP app ADD APP_NEW
 		QUEUE root.a ADD QUEUE_APP app`)
 	w.says(w.apply(ask("app", "a1", 4)), `
@@ -51,17 +51,17 @@ func TestRecordsOfAnApplication(t *testing.T) {
 		APP app SET APP_COMPLETED
 		APP app REMOVE
 		QUEUE root.a REMOVE QUEUE_APP app`)
-	w.says(w.apply(core.RemoveApplication{ID: "app"}), ``)
+	w.says(w.apply(api.RemoveApplication{ID: "app"}), ``)
 }
 
 // An application that is refused has its records; one with the same ID that goes on
 // does not change.
 func TestRefusedApplications(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(core.AddApplication{ID: "lost", Queue: "root.nowhere"}), `
+	w.says(w.apply(api.AddApplication{ID: "lost", Queue: "root.nowhere"}), `
 		APP lost ADD APP_NEW
 		APP lost SET APP_REJECT "application lost: queue root.nowhere does not exist: there is no \"nowhere\" in root"`)
-	w.says(w.apply(core.AddApplication{ID: "app", Queue: "root.a"}), `
+	w.says(w.apply(api.AddApplication{ID: "app", Queue: "root.a"}), `
 		APP app ADD APP_NEW
 		APP app SET APP_REJECT "application app is registered already"`)
 	w.says(w.apply(release("app", "a9", si.TerminationType_STOPPED_BY_RM)), `APP app REMOVE REQUEST_CANCEL a9 {vcore=9}`)
@@ -69,7 +69,7 @@ func TestRefusedApplications(t *testing.T) {
 
 func TestApplicationsThatNameNoQueueAreInTheDefaultQueue(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(core.AddApplication{ID: "other"}), `
+	w.says(w.apply(api.AddApplication{ID: "other"}), `
 		APP other ADD APP_NEW
 		QUEUE root.default ADD QUEUE_APP other`)
 }
@@ -138,7 +138,7 @@ func TestInTheOrderOfKeys(t *testing.T) {
 
 func TestAnApplicationIsRemoved(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(core.RemoveApplication{ID: "app"}), `
+	w.says(w.apply(api.RemoveApplication{ID: "app"}), `
 		APP app REMOVE REQUEST_CANCEL a9 {vcore=9}
 		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
 		APP app REMOVE ALLOC_CANCEL a1 {vcore=4} "application app was removed"
@@ -148,7 +148,7 @@ func TestAnApplicationIsRemoved(t *testing.T) {
 
 func TestANodeIsRemoved(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(core.RemoveNode{ID: "n1"}), `
+	w.says(w.apply(api.RemoveNode{ID: "n1"}), `
 		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
 		APP app REMOVE ALLOC_NODEREMOVED a1 {vcore=4} "node n1 was removed"
 		NODE n1 REMOVE NODE_DECOMISSION
@@ -157,15 +157,15 @@ func TestANodeIsRemoved(t *testing.T) {
 
 func TestRefusedNodesAreNotAdded(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(core.AddNode{ID: "n1", Capacity: amounts(99, 0)}), ``)
-	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(-1, 0)}), ``)
+	w.says(w.apply(api.AddNode{ID: "n1", Capacity: amounts(99, 0)}), ``)
+	w.says(w.apply(api.AddNode{ID: "n2", Capacity: amounts(-1, 0)}), ``)
 }
 
 // An allocation that runs already was never asked for.
 func TestAdopted(t *testing.T) {
 	w := newWorld(t, tree(leaf("a")))
-	w.apply(core.AddNode{ID: "n1", Capacity: amounts(10, 0)})
-	w.apply(core.AddApplication{ID: "app", Queue: "root.a"})
+	w.apply(api.AddNode{ID: "n1", Capacity: amounts(10, 0)})
+	w.apply(api.AddApplication{ID: "app", Queue: "root.a"})
 	adopted := ask("app", "a1", 4)
 	adopted.Allocation.Node = "n1"
 	w.says(w.apply(adopted), `
@@ -203,7 +203,7 @@ func TestResized(t *testing.T) {
 
 func TestAnAllocationThatIsNotBoundWaitsAgain(t *testing.T) {
 	w := working(t)
-	failed := release("app", "a1", core.SchedulingFailed)
+	failed := release("app", "a1", api.SchedulingFailed)
 	failed.Message = "volume not found"
 	w.says(w.apply(failed), `
 		NODE n1 REMOVE NODE_ALLOC a1 {vcore=4}
@@ -216,19 +216,19 @@ func TestAnAllocationThatIsNotBoundWaitsAgain(t *testing.T) {
 // none any more.
 func TestForeign(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(core.AddAllocation{Allocation: &core.Allocation{
-		Key: "f1", Node: "n1", Amounts: amounts(1, 0), Origin: core.Foreign,
+	w.says(w.apply(api.AddAllocation{Allocation: &api.Allocation{
+		Key: "f1", Node: "n1", Amounts: amounts(1, 0), Origin: api.Foreign,
 	}}), `NODE n1 ADD NODE_ALLOC f1 {vcore=1} "foreign"`)
 	w.says(w.apply(release("", "f1", si.TerminationType_STOPPED_BY_RM)), `NODE n1 REMOVE NODE_ALLOC f1 {vcore=1} "foreign"`)
 	static := func(vcore int64) string {
-		return w.apply(core.AddAllocation{Allocation: &core.Allocation{Key: "f2", Node: "n1", Amounts: amounts(vcore, 0), Origin: core.Static}})
+		return w.apply(api.AddAllocation{Allocation: &api.Allocation{Key: "f2", Node: "n1", Amounts: amounts(vcore, 0), Origin: api.Static}})
 	}
 	w.says(static(1), `NODE n1 ADD NODE_ALLOC f2 {vcore=1} "foreign, static"`)
 	w.says(static(2), `
 		NODE n1 REMOVE NODE_ALLOC f2 {vcore=1} "foreign, static"
 		NODE n1 ADD NODE_ALLOC f2 {vcore=2} "foreign, static"`)
 	w.apply(release("app", "", si.TerminationType_STOPPED_BY_RM))
-	w.says(w.apply(core.RemoveNode{ID: "n1"}), `
+	w.says(w.apply(api.RemoveNode{ID: "n1"}), `
 		NODE n1 REMOVE NODE_ALLOC f2 {vcore=2} "foreign, static"
 		NODE n1 REMOVE NODE_DECOMISSION
 		QUEUE root SET QUEUE_MAX {}`)
@@ -262,19 +262,19 @@ func TestWaiting(t *testing.T) {
 
 func TestConfigurations(t *testing.T) {
 	w := newWorld(t, tree())
-	configure := func(c core.Config) string { return w.apply(core.Reconfigure{Config: c}) }
-	w.says(w.record(&core.Reconfigured{After: tree().Root}), `QUEUE root ADD`)
-	b := core.QueueConfig{Name: "b", Max: resources.Limits{10, 0}, Guaranteed: amounts(5, 0)}
-	w.says(configure(core.Config{Root: leaf("root")}), ``)
-	w.says(configure(tree(leaf("a"), core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}})), `
+	configure := func(c api.Config) string { return w.apply(api.Reconfigure{Config: c}) }
+	w.says(w.record(&api.Reconfigured{After: tree().Root}), `QUEUE root ADD`)
+	b := api.QueueConfig{Name: "b", Max: resources.Limits{10, 0}, Guaranteed: amounts(5, 0)}
+	w.says(configure(api.Config{Root: leaf("root")}), ``)
+	w.says(configure(tree(leaf("a"), api.QueueConfig{Name: "p", Queues: []api.QueueConfig{b}})), `
 		QUEUE root.a ADD
 		QUEUE root.p ADD
 		QUEUE root.p.b ADD
 		QUEUE root.p.b SET QUEUE_MAX {memory=0 vcore=10}
 		QUEUE root.p.b SET QUEUE_GUARANTEED {vcore=5}`)
-	w.says(configure(tree(leaf("a"), core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}})), ``)
+	w.says(configure(tree(leaf("a"), api.QueueConfig{Name: "p", Queues: []api.QueueConfig{b}})), ``)
 	b.Max, b.Guaranteed = resources.Limits{resources.Unlimited, 7}, nil
-	root := tree(core.QueueConfig{Name: "p", Queues: []core.QueueConfig{b}}, core.QueueConfig{Name: "a", Parent: true})
+	root := tree(api.QueueConfig{Name: "p", Queues: []api.QueueConfig{b}}, api.QueueConfig{Name: "a", Parent: true})
 	root.Root.Max = resources.Limits{100}
 	w.says(configure(root), `
 		QUEUE root SET QUEUE_MAX {vcore=100}
@@ -287,7 +287,7 @@ func TestConfigurations(t *testing.T) {
 		QUEUE root.p.b REMOVE`+gone+`
 		QUEUE root.p REMOVE`+gone+`
 		QUEUE root.a SET QUEUE_TYPE "leaf queue: true"`)
-	w.says(w.record(&core.Reconfigured{Before: tree(leaf("a")).Root}), `
+	w.says(w.record(&api.Reconfigured{Before: tree(leaf("a")).Root}), `
 		QUEUE root.a REMOVE`+gone+`
 		QUEUE root REMOVE`+gone)
 }
@@ -296,46 +296,46 @@ func TestConfigurations(t *testing.T) {
 // much that is now.
 func TestTheMaxOfTheRoot(t *testing.T) {
 	w := working(t)
-	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(2, 5)}), `
+	w.says(w.apply(api.AddNode{ID: "n2", Capacity: amounts(2, 5)}), `
 		NODE n2 ADD {memory=5 vcore=2}
 		NODE n2 SET NODE_SCHEDULABLE "schedulable: true"
 		QUEUE root SET QUEUE_MAX {memory=5 vcore=12}`)
-	w.says(w.apply(core.UpdateNode{ID: "n1", Capacity: amounts(6, 0)}), `
+	w.says(w.apply(api.UpdateNode{ID: "n1", Capacity: amounts(6, 0)}), `
 		NODE n1 SET NODE_CAPACITY {vcore=6}
 		QUEUE root SET QUEUE_MAX {memory=5 vcore=8}`)
-	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(2, 5)}), ``) // refused
+	w.says(w.apply(api.AddNode{ID: "n2", Capacity: amounts(2, 5)}), ``) // refused
 	limited := tree(leaf("a"), leaf("default"))
 	limited.Root.Max = resources.Limits{3}
-	w.says(w.apply(core.Reconfigure{Config: limited}), `QUEUE root SET QUEUE_MAX {vcore=3}`)
-	w.says(w.apply(core.AddNode{ID: "n3", Capacity: amounts(1, 0)}), `
+	w.says(w.apply(api.Reconfigure{Config: limited}), `QUEUE root SET QUEUE_MAX {vcore=3}`)
+	w.says(w.apply(api.AddNode{ID: "n3", Capacity: amounts(1, 0)}), `
 		NODE n3 ADD {vcore=1}
 		NODE n3 SET NODE_SCHEDULABLE "schedulable: true"`)
-	w.says(w.apply(core.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9}`)
+	w.says(w.apply(api.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9}`)
 }
 
 // A recorder that skips steps knows afterwards whether nodes change the max of the
 // root.
 func TestSkipped(t *testing.T) {
 	w := newWorld(t, tree(leaf("a")))
-	skip := func(effects ...core.Event) { w.recorder.Skip(events.Step{Now: w.now, Effects: effects}) }
-	skip(&core.Reconfigured{After: tree(leaf("a")).Root})
-	skip(w.partition.Apply(w.now, core.AddNode{ID: "n1", Capacity: amounts(10, 0)})...)
-	w.says(w.apply(core.AddNode{ID: "n2", Capacity: amounts(3, 0)}), `
+	skip := func(effects ...api.Event) { w.recorder.Skip(events.Step{Now: w.now, Effects: effects}) }
+	skip(&api.Reconfigured{After: tree(leaf("a")).Root})
+	skip(w.partition.Apply(w.now, api.AddNode{ID: "n1", Capacity: amounts(10, 0)})...)
+	w.says(w.apply(api.AddNode{ID: "n2", Capacity: amounts(3, 0)}), `
 		NODE n2 ADD {vcore=3}
 		NODE n2 SET NODE_SCHEDULABLE "schedulable: true"
 		QUEUE root SET QUEUE_MAX {vcore=13}`)
 	limited := tree(leaf("a"))
 	limited.Root.Max = resources.Limits{3}
-	skip(w.partition.Apply(w.now, core.Reconfigure{Config: limited})...)
-	w.says(w.apply(core.RemoveNode{ID: "n2"}), `NODE n2 REMOVE NODE_DECOMISSION`)
+	skip(w.partition.Apply(w.now, api.Reconfigure{Config: limited})...)
+	w.says(w.apply(api.RemoveNode{ID: "n2"}), `NODE n2 REMOVE NODE_DECOMISSION`)
 }
 
 // What is refused at the edge was in no partition.
 func TestRefusedAtTheEdge(t *testing.T) {
 	w := working(t)
 	w.says(w.record(
-		&core.ApplicationRejected{ID: "x", Reason: "no such partition"},
-		&core.NodeRejected{ID: "n9"}, &core.AllocationRejected{Key: "k"},
+		&api.ApplicationRejected{ID: "x", Reason: "no such partition"},
+		&api.NodeRejected{ID: "n9"}, &api.AllocationRejected{Key: "k"},
 	), `
 		APP x ADD APP_NEW
 		APP x SET APP_REJECT "no such partition"`)
@@ -344,11 +344,11 @@ func TestRefusedAtTheEdge(t *testing.T) {
 // Reports for people are records of the ask, the application or the queue.
 func TestReports(t *testing.T) {
 	w := working(t)
-	ask := &core.Allocation{Key: "a9", Application: "app", Amounts: amounts(9, 0)}
+	ask := &api.Allocation{Key: "a9", Application: "app", Amounts: amounts(9, 0)}
 	w.says(w.record(
-		&core.AskReport{Allocation: ask, Message: "no room is made"},
-		&core.ApplicationReport{ID: "app", Key: "a9", Message: "it repeats itself"},
-		&core.QueueReport{Queue: "root.a", Message: "uses more than its max", Freed: amounts(2, 0)},
+		&api.AskReport{Allocation: ask, Message: "no room is made"},
+		&api.ApplicationReport{ID: "app", Key: "a9", Message: "it repeats itself"},
+		&api.QueueReport{Queue: "root.a", Message: "uses more than its max", Freed: amounts(2, 0)},
 	), `
 		REQUEST a9 NONE app "no room is made"
 		APP app NONE a9 "it repeats itself"

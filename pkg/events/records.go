@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
@@ -15,7 +15,7 @@ import (
 // Records are the records of one event; none if nothing is recorded of it. What a
 // node changes of a root queue without a max of its own is not among them: that is
 // known to a Recorder only.
-func Records(kinds *resources.Kinds, now time.Time, event core.Event) []*si.EventRecord {
+func Records(kinds *resources.Kinds, now time.Time, event api.Event) []*si.EventRecord {
 	c := conversion{kinds: kinds, now: now.UnixNano()}
 	c.convert(event)
 	return c.records
@@ -31,39 +31,39 @@ type conversion struct {
 }
 
 // convert makes all records of an event.
-func (c *conversion) convert(event core.Event) {
+func (c *conversion) convert(event api.Event) {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		c.allocation(e.Allocation, si.EventRecord_ADD, si.EventRecord_APP_ALLOC, "")
-	case core.Adopted:
+	case api.Adopted:
 		c.allocation(e.Allocation, si.EventRecord_ADD, si.EventRecord_APP_ALLOC, "")
-	case *core.Ended:
+	case *api.Ended:
 		c.allocation(e.Allocation, si.EventRecord_REMOVE, endDetails[e.Cause], e.Message)
-	case core.AskAdded:
+	case api.AskAdded:
 		c.ask(e.Allocation, si.EventRecord_ADD, si.EventRecord_APP_REQUEST)
-	case *core.AskEnded:
+	case *api.AskEnded:
 		detail := si.EventRecord_REQUEST_CANCEL
-		if e.Cause == core.CauseTimedOut {
+		if e.Cause == api.CauseTimedOut {
 			detail = si.EventRecord_REQUEST_TIMEOUT
 		}
 		c.ask(e.Allocation, si.EventRecord_REMOVE, detail)
-	case *core.Unschedulable:
+	case *api.Unschedulable:
 		c.add(&si.EventRecord{
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Reason,
 			Resource: c.resource(e.Amounts),
 		})
-	case *core.ApplicationAccepted:
+	case *api.ApplicationAccepted:
 		c.application(e.ID, si.EventRecord_ADD, si.EventRecord_APP_NEW, "")
 		c.member(e.ID, e.Queue, si.EventRecord_ADD)
-	case *core.ApplicationRejected:
+	case *api.ApplicationRejected:
 		c.application(e.ID, si.EventRecord_ADD, si.EventRecord_APP_NEW, "")
 		c.application(e.ID, si.EventRecord_SET, si.EventRecord_APP_REJECT, e.Reason)
-	case *core.ApplicationChanged:
+	case *api.ApplicationChanged:
 		c.application(e.ID, si.EventRecord_SET, stateDetails[e.State], e.Message)
-	case *core.ApplicationGone:
+	case *api.ApplicationGone:
 		c.application(e.ID, si.EventRecord_REMOVE, si.EventRecord_DETAILS_NONE, "")
 		c.member(e.ID, e.Queue, si.EventRecord_REMOVE)
-	case *core.Reconfigured:
+	case *api.Reconfigured:
 		c.reconfigured(e)
 	default:
 		c.notice(event)
@@ -71,36 +71,36 @@ func (c *conversion) convert(event core.Event) {
 }
 
 // notice makes the record of an event about which there is no message but a record.
-func (c *conversion) notice(event core.Event) {
+func (c *conversion) notice(event api.Event) {
 	switch e := event.(type) {
-	case core.ForeignAdded:
+	case api.ForeignAdded:
 		c.foreign(e.Allocation, si.EventRecord_ADD)
-	case core.ForeignRemoved:
+	case api.ForeignRemoved:
 		c.foreign(e.Allocation, si.EventRecord_REMOVE)
-	case *core.Claimed:
+	case *api.Claimed:
 		c.claim(e.Allocation, e.Node, si.EventRecord_ADD, e.Reason, e.Plan != nil)
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		c.claim(e.Allocation, e.Node, si.EventRecord_REMOVE, e.Reason, e.Nominated)
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		c.add(&si.EventRecord{
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
 			EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT, Resource: c.resource(e.Amounts),
 		})
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		c.add(&si.EventRecord{
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
 			EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: endDetails[e.Cause], Resource: c.resource(e.Amounts),
 		})
-	case *core.NodeAdded:
+	case *api.NodeAdded:
 		c.node(e.ID, si.EventRecord_ADD, si.EventRecord_DETAILS_NONE, messages.ResourceOf(c.kinds, e.Capacity))
 		c.schedulable(e.ID, e.Schedulable)
-	case *core.NodeResized:
+	case *api.NodeResized:
 		c.node(e.ID, si.EventRecord_SET, si.EventRecord_NODE_CAPACITY, messages.ResourceOf(c.kinds, e.Capacity))
-	case *core.NodeRemoved:
+	case *api.NodeRemoved:
 		c.node(e.ID, si.EventRecord_REMOVE, si.EventRecord_NODE_DECOMISSION, nil)
-	case *core.NodeSchedulable:
+	case *api.NodeSchedulable:
 		c.schedulable(e.ID, e.Schedulable)
-	case *core.AskReport:
+	case *api.AskReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message})
 	case *outcomes.VictimsWasted:
 		c.add(&si.EventRecord{Type: si.EventRecord_REQUEST, ObjectID: string(e.For), ReferenceID: string(e.Application), Message: e.Message})
@@ -109,17 +109,17 @@ func (c *conversion) notice(event core.Event) {
 			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
 			Resource: c.resource(e.Amounts),
 		})
-	case *core.ApplicationGroup:
+	case *api.ApplicationGroup:
 		c.group(e)
-	case *core.ApplicationHeld:
+	case *api.ApplicationHeld:
 		c.held(e)
-	case *core.ApplicationReport:
+	case *api.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
-	case *core.QueueAdded:
+	case *api.QueueAdded:
 		c.dynamicQueue(e.Queue, si.EventRecord_ADD)
-	case *core.QueueRemoved:
+	case *api.QueueRemoved:
 		c.dynamicQueue(e.Queue, si.EventRecord_REMOVE)
-	case *core.QueueReport:
+	case *api.QueueReport:
 		c.queueChanged(string(e.Queue), si.EventRecord_QUEUE_PREEMPTION, messages.ResourceOf(c.kinds, e.Freed), e.Message)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
@@ -16,44 +16,44 @@ import (
 // The records of an event are the same without a recorder, but for the max of the
 // root.
 func TestRecordsOfOneEvent(t *testing.T) {
-	a := &core.Allocation{Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0)}
+	a := &api.Allocation{Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0)}
 	w := newWorld(t, tree())
 	root := tree(leaf("a")).Root
-	for _, event := range []core.Event{
-		core.AskAdded{Allocation: a},
-		core.AskResized{Allocation: a},
-		&core.AskEnded{Allocation: a},
-		core.Placed{Allocation: a},
-		core.Adopted{Allocation: a},
-		&core.Resized{Allocation: a},
-		&core.Ended{Allocation: a},
-		&core.EvictionRequested{Allocation: a},
-		&core.AllocationRejected{Key: "a1"},
-		core.ForeignAdded{Allocation: a},
-		core.ForeignRemoved{Allocation: a},
-		&core.Claimed{Allocation: a, Node: "n1"},
-		&core.ClaimEnded{Allocation: a, Node: "n1"},
-		&core.Claimed{Allocation: a, Node: "n1", Plan: &preemptor.Decision{}, Reason: "r"},
-		&core.ClaimEnded{Allocation: a, Node: "n1", Nominated: true, Reason: "r"},
-		&core.PreemptionPlanned{Key: "a1"},
-		&core.Unschedulable{Allocation: a},
-		&core.AskReport{Allocation: a},
+	for _, event := range []api.Event{
+		api.AskAdded{Allocation: a},
+		api.AskResized{Allocation: a},
+		&api.AskEnded{Allocation: a},
+		api.Placed{Allocation: a},
+		api.Adopted{Allocation: a},
+		&api.Resized{Allocation: a},
+		&api.Ended{Allocation: a},
+		&api.EvictionRequested{Allocation: a},
+		&api.AllocationRejected{Key: "a1"},
+		api.ForeignAdded{Allocation: a},
+		api.ForeignRemoved{Allocation: a},
+		&api.Claimed{Allocation: a, Node: "n1"},
+		&api.ClaimEnded{Allocation: a, Node: "n1"},
+		&api.Claimed{Allocation: a, Node: "n1", Plan: &preemptor.Decision{}, Reason: "r"},
+		&api.ClaimEnded{Allocation: a, Node: "n1", Nominated: true, Reason: "r"},
+		&api.PreemptionPlanned{Key: "a1"},
+		&api.Unschedulable{Allocation: a},
+		&api.AskReport{Allocation: a},
 		&outcomes.VictimsWasted{For: "a1", Message: "m"},
-		&core.ApplicationReport{ID: "app"},
-		&core.QueueReport{Queue: "root.a"},
-		&core.ApplicationAccepted{ID: "app"},
-		&core.ApplicationRejected{ID: "app"},
-		&core.ApplicationChanged{ID: "app", State: core.Running},
-		&core.ApplicationGone{ID: "app"},
-		&core.NodeAdded{ID: "n1"},
-		&core.NodeRejected{ID: "n1"},
-		&core.NodeResized{ID: "n1"},
-		&core.NodeAttributes{ID: "n1"},
-		&core.NodeSchedulable{ID: "n1"},
-		&core.NodeRemoved{ID: "n1"},
-		&core.QueueAdded{Queue: core.RecoveryQueue},
-		&core.QueueRemoved{Queue: core.RecoveryQueue},
-		&core.Reconfigured{After: root, Total: amounts(4, 0)},
+		&api.ApplicationReport{ID: "app"},
+		&api.QueueReport{Queue: "root.a"},
+		&api.ApplicationAccepted{ID: "app"},
+		&api.ApplicationRejected{ID: "app"},
+		&api.ApplicationChanged{ID: "app", State: api.Running},
+		&api.ApplicationGone{ID: "app"},
+		&api.NodeAdded{ID: "n1"},
+		&api.NodeRejected{ID: "n1"},
+		&api.NodeResized{ID: "n1"},
+		&api.NodeAttributes{ID: "n1"},
+		&api.NodeSchedulable{ID: "n1"},
+		&api.NodeRemoved{ID: "n1"},
+		&api.QueueAdded{Queue: api.RecoveryQueue},
+		&api.QueueRemoved{Queue: api.RecoveryQueue},
+		&api.Reconfigured{After: root, Total: amounts(4, 0)},
 	} {
 		records := events.Records(w.kinds, w.now, event)
 		limited := *w
@@ -66,7 +66,7 @@ func TestRecordsOfOneEvent(t *testing.T) {
 // of memory: both records of it.
 func TestAPlacementIsOnePieceOfMemory(t *testing.T) {
 	w := working(t)
-	placed := events.Step{Now: w.now, Effects: core.Effects{core.Placed{Allocation: &core.Allocation{
+	placed := events.Step{Now: w.now, Effects: api.Effects{api.Placed{Allocation: &api.Allocation{
 		Key: "a1", Application: "app", Node: "n1", Amounts: amounts(4, 0),
 	}}}}
 	var records []*si.EventRecord
@@ -85,8 +85,8 @@ func TestEqualAsksShareTheirResource(t *testing.T) {
 		sizes[i] = amounts(int64(i%1000+1), 0)
 	}
 	asked := func(a resources.Amounts) *si.Resource {
-		event := core.AskAdded{Allocation: &core.Allocation{Key: "k", Application: "app", Amounts: a}}
-		records := w.recorder.Record(nil, events.Step{Now: w.now, Effects: core.Effects{event}})
+		event := api.AskAdded{Allocation: &api.Allocation{Key: "k", Application: "app", Amounts: a}}
+		records := w.recorder.Record(nil, events.Step{Now: w.now, Effects: api.Effects{event}})
 		assert.Equal(t, records[0].Resource.Resources[resources.VCore].Value, a[0])
 		return records[0].Resource
 	}

@@ -5,40 +5,40 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A replay is what a partition holds, according to its events and nothing else.
 type replay struct {
-	applications map[core.ApplicationID]*core.ApplicationView // without lists and sums
-	nodes        map[core.NodeID]*core.NodeView               // as those
-	asks         map[core.AllocationKey]*core.Allocation
-	running      map[core.AllocationKey]*core.Allocation
-	foreign      map[core.AllocationKey]*core.Allocation
-	moving       *core.Allocation // the foreign one that was just removed, in the same step
-	evicted      core.Eviction    // of that one, if there was one
-	reserved     map[core.AllocationKey]core.Reservation
-	nominated    map[core.AllocationKey]core.NodeID
-	triggers     map[core.AllocationKey]string // of nominations
-	evictions    map[core.AllocationKey]core.Eviction
+	applications map[api.ApplicationID]*api.ApplicationView // without lists and sums
+	nodes        map[api.NodeID]*api.NodeView               // as those
+	asks         map[api.AllocationKey]*api.Allocation
+	running      map[api.AllocationKey]*api.Allocation
+	foreign      map[api.AllocationKey]*api.Allocation
+	moving       *api.Allocation // the foreign one that was just removed, in the same step
+	evicted      api.Eviction    // of that one, if there was one
+	reserved     map[api.AllocationKey]api.Reservation
+	nominated    map[api.AllocationKey]api.NodeID
+	triggers     map[api.AllocationKey]string // of nominations
+	evictions    map[api.AllocationKey]api.Eviction
 	total        resources.Amounts
-	root         core.QueueConfig
+	root         api.QueueConfig
 	recovery     bool           // there is a recovery queue
 	met          map[string]int // events by type
 }
 
 func newReplay() *replay {
 	return &replay{
-		applications: map[core.ApplicationID]*core.ApplicationView{}, nodes: map[core.NodeID]*core.NodeView{},
-		asks: map[core.AllocationKey]*core.Allocation{}, running: map[core.AllocationKey]*core.Allocation{}, foreign: map[core.AllocationKey]*core.Allocation{},
-		reserved: map[core.AllocationKey]core.Reservation{}, nominated: map[core.AllocationKey]core.NodeID{}, triggers: map[core.AllocationKey]string{},
-		evictions: map[core.AllocationKey]core.Eviction{}, met: map[string]int{},
+		applications: map[api.ApplicationID]*api.ApplicationView{}, nodes: map[api.NodeID]*api.NodeView{},
+		asks: map[api.AllocationKey]*api.Allocation{}, running: map[api.AllocationKey]*api.Allocation{}, foreign: map[api.AllocationKey]*api.Allocation{},
+		reserved: map[api.AllocationKey]api.Reservation{}, nominated: map[api.AllocationKey]api.NodeID{}, triggers: map[api.AllocationKey]string{},
+		evictions: map[api.AllocationKey]api.Eviction{}, met: map[string]int{},
 	}
 }
 
 // begin puts an allocation into a list in which it must not be.
-func begin(list map[core.AllocationKey]*core.Allocation, a *core.Allocation) error {
+func begin(list map[api.AllocationKey]*api.Allocation, a *api.Allocation) error {
 	if list[a.Key] != nil {
 		return fmt.Errorf("%s is there already", a.Key)
 	}
@@ -47,7 +47,7 @@ func begin(list map[core.AllocationKey]*core.Allocation, a *core.Allocation) err
 }
 
 // end takes an allocation out of a list in which it must be, as it is.
-func end(list map[core.AllocationKey]*core.Allocation, a *core.Allocation) error {
+func end(list map[api.AllocationKey]*api.Allocation, a *api.Allocation) error {
 	if known := list[a.Key]; known == nil || allocationText(known) != allocationText(a) {
 		return fmt.Errorf("%s is not there as it was: %+v", a.Key, known)
 	}
@@ -56,51 +56,51 @@ func end(list map[core.AllocationKey]*core.Allocation, a *core.Allocation) error
 }
 
 // take replays an event; it fails if the event makes no sense after those before.
-func (r *replay) take(now time.Time, event core.Event) error {
+func (r *replay) take(now time.Time, event api.Event) error {
 	r.met[fmt.Sprintf("%T", event)]++
 	moving := r.moving
 	r.moving = nil
 	switch e := event.(type) {
-	case core.AskAdded:
+	case api.AskAdded:
 		if app := r.applications[e.Application]; e.Created.Before(app.Submitted) {
 			app.Submitted = e.Created
 		}
 		return begin(r.asks, e.Allocation)
-	case core.AskResized:
+	case api.AskResized:
 		r.asks[e.Key] = e.Allocation
-	case *core.AskEnded:
+	case *api.AskEnded:
 		return end(r.asks, e.Allocation)
-	case core.Placed:
+	case api.Placed:
 		return r.placed(e.Allocation, true)
-	case core.Adopted:
+	case api.Adopted:
 		if app := r.applications[e.Application]; e.Created.Before(app.Submitted) {
 			app.Submitted = e.Created
 		}
 		return r.placed(e.Allocation, false)
-	case *core.Resized:
+	case *api.Resized:
 		if before := r.running[e.Key]; !before.Amounts.Equal(e.Before) {
 			return fmt.Errorf("it had %v before", before.Amounts)
 		}
 		r.running[e.Key] = e.Allocation
-	case *core.Ended:
+	case *api.Ended:
 		eviction, evicted := r.evictions[e.Key]
 		if (evicted && !eviction.Reported) != e.Evicted {
 			return fmt.Errorf("evicted: %t", evicted)
 		}
 		delete(r.evictions, e.Key)
 		return end(r.running, e.Allocation)
-	case *core.EvictionRequested:
-		r.evictions[e.Key] = core.Eviction{Key: e.Key, For: e.For, Since: now, Trigger: e.Trigger, Class: e.Class}
-	case *core.ReleaseRequested:
-		if e.Cause == core.CauseTimedOut && e.Node != "" {
-			r.evictions[e.Key] = core.Eviction{Key: e.Key, Since: now, Reported: true, Dismissed: true}
+	case *api.EvictionRequested:
+		r.evictions[e.Key] = api.Eviction{Key: e.Key, For: e.For, Since: now, Trigger: e.Trigger, Class: e.Class}
+	case *api.ReleaseRequested:
+		if e.Cause == api.CauseTimedOut && e.Node != "" {
+			r.evictions[e.Key] = api.Eviction{Key: e.Key, Since: now, Reported: true, Dismissed: true}
 		}
-	case core.ForeignAdded:
+	case api.ForeignAdded:
 		if moving != nil && moving.Key == e.Key && moving.Node == e.Node && r.evicted.Key == e.Key {
 			r.evictions[e.Key] = r.evicted // it has other amounts and is still to go
 		}
 		return begin(r.foreign, e.Allocation)
-	case core.ForeignRemoved:
+	case api.ForeignRemoved:
 		r.moving, r.evicted = e.Allocation, r.evictions[e.Key]
 		delete(r.evictions, e.Key)
 		return end(r.foreign, e.Allocation)
@@ -110,7 +110,7 @@ func (r *replay) take(now time.Time, event core.Event) error {
 	return nil
 }
 
-func (r *replay) placed(a *core.Allocation, waited bool) error {
+func (r *replay) placed(a *api.Allocation, waited bool) error {
 	if r.asks[a.Key] == nil && waited {
 		return fmt.Errorf("%s did not wait", a.Key)
 	}
@@ -118,15 +118,15 @@ func (r *replay) placed(a *core.Allocation, waited bool) error {
 	return begin(r.running, a)
 }
 
-func (r *replay) takeRest(now time.Time, event core.Event) error {
+func (r *replay) takeRest(now time.Time, event api.Event) error {
 	switch e := event.(type) {
-	case *core.Claimed:
+	case *api.Claimed:
 		if e.Plan != nil {
 			r.nominated[e.Key], r.triggers[e.Key] = e.Node, e.Plan.Trigger.String()
 			return nil
 		}
-		r.reserved[e.Key] = core.Reservation{Node: e.Node, Key: e.Key, At: now, Required: e.Required != ""}
-	case *core.ClaimEnded:
+		r.reserved[e.Key] = api.Reservation{Node: e.Node, Key: e.Key, At: now, Required: e.Required != ""}
+	case *api.ClaimEnded:
 		switch {
 		case e.Nominated && r.nominated[e.Key] != e.Node, !e.Nominated && r.reserved[e.Key].Node != e.Node:
 			return fmt.Errorf("it had no claim on %q", e.Node)
@@ -135,49 +135,49 @@ func (r *replay) takeRest(now time.Time, event core.Event) error {
 		default:
 			delete(r.reserved, e.Key)
 		}
-	case *core.ApplicationAccepted:
-		r.applications[e.ID] = &core.ApplicationView{
-			ID: e.ID, Queue: e.Queue, User: e.User, Groups: e.Groups, Tags: e.Tags, State: core.New, Since: now, Submitted: now,
+	case *api.ApplicationAccepted:
+		r.applications[e.ID] = &api.ApplicationView{
+			ID: e.ID, Queue: e.Queue, User: e.User, Groups: e.Groups, Tags: e.Tags, State: api.New, Since: now, Submitted: now,
 		}
-	case *core.ApplicationChanged:
+	case *api.ApplicationChanged:
 		app := r.applications[e.ID]
 		if app.State != e.From || app.Queue != e.Queue {
 			return fmt.Errorf("it is %s in %s", app.State, app.Queue)
 		}
 		app.State, app.Since = e.State, now
-	case *core.ApplicationGone:
+	case *api.ApplicationGone:
 		if app := r.applications[e.ID]; app.State != e.State || app.Queue != e.Queue {
 			return fmt.Errorf("it is %s in %s", app.State, app.Queue)
 		}
 		delete(r.applications, e.ID)
-	case *core.NodeAdded:
-		r.nodes[e.ID] = &core.NodeView{ID: e.ID, Capacity: e.Capacity, Attributes: e.Attributes, Schedulable: e.Schedulable}
+	case *api.NodeAdded:
+		r.nodes[e.ID] = &api.NodeView{ID: e.ID, Capacity: e.Capacity, Attributes: e.Attributes, Schedulable: e.Schedulable}
 		r.total = e.Total
-	case *core.NodeResized:
+	case *api.NodeResized:
 		r.nodes[e.ID].Capacity, r.total = e.Capacity, e.Total
-	case *core.NodeAttributes:
+	case *api.NodeAttributes:
 		r.nodes[e.ID].Attributes = e.Attributes
-	case *core.NodeSchedulable:
+	case *api.NodeSchedulable:
 		if r.nodes[e.ID].Schedulable == e.Schedulable {
 			return fmt.Errorf("it is so already")
 		}
 		r.nodes[e.ID].Schedulable = e.Schedulable
-	case *core.NodeRemoved:
+	case *api.NodeRemoved:
 		delete(r.nodes, e.ID)
 		r.total = e.Total
-	case *core.QueueAdded:
-		if r.recovery || e.Queue != core.RecoveryQueue {
+	case *api.QueueAdded:
+		if r.recovery || e.Queue != api.RecoveryQueue {
 			return fmt.Errorf("%s is there already, or is configured", e.Queue)
 		}
 		r.recovery = true
-	case *core.QueueRemoved:
+	case *api.QueueRemoved:
 		for id, app := range r.applications {
 			if app.Queue == e.Queue {
 				return fmt.Errorf("%s is in it", id)
 			}
 		}
 		r.recovery = false
-	case *core.Reconfigured:
+	case *api.Reconfigured:
 		if fmt.Sprint(r.root) != fmt.Sprint(e.Before) || !r.total.Equal(e.Total) {
 			return fmt.Errorf("it was %v, of %v", r.root, r.total)
 		}
@@ -187,14 +187,14 @@ func (r *replay) takeRest(now time.Time, event core.Event) error {
 }
 
 // allocationText is all of an allocation.
-func allocationText(a *core.Allocation) string { return fmt.Sprintf("%+v", *a) }
+func allocationText(a *api.Allocation) string { return fmt.Sprintf("%+v", *a) }
 
-func applicationText(a *core.ApplicationView, used, pending resources.Amounts) string {
+func applicationText(a *api.ApplicationView, used, pending resources.Amounts) string {
 	return fmt.Sprintf("application %s in %s of %s %v %v: %s since %d, submitted %d, used %s pending %s", a.ID, a.Queue, a.User, a.Groups, a.Tags,
 		a.State, a.Since.UnixNano(), a.Submitted.UnixNano(), sumText(used), sumText(pending))
 }
 
-func nodeText(n *core.NodeView, allocated, occupied resources.Amounts) string {
+func nodeText(n *api.NodeView, allocated, occupied resources.Amounts) string {
 	return fmt.Sprintf("node %s %v %t: %s, allocated %s occupied %s", n.ID, n.Attributes, n.Schedulable, sumText(n.Capacity), sumText(allocated), sumText(occupied))
 }
 
@@ -202,7 +202,7 @@ func sumText(sum resources.Amounts) string { return fmt.Sprint(sum.Of(0), ":", s
 
 // reservationText is a reservation. For an ask with a required node it is as old as the ask waits
 // there, though it may be given up and made again.
-func reservationText(r core.Reservation) string {
+func reservationText(r api.Reservation) string {
 	if r.Required {
 		r.At = time.Time{}
 	}
@@ -210,26 +210,26 @@ func reservationText(r core.Reservation) string {
 	return fmt.Sprintf("reservation %+v", r)
 }
 
-func nominationText(key core.AllocationKey, node core.NodeID, trigger string) string {
+func nominationText(key api.AllocationKey, node api.NodeID, trigger string) string {
 	return fmt.Sprintf("nomination of %s to %s by %s", key, node, trigger)
 }
 
 // foreignText is a foreign allocation. No event tells of another priority of it.
-func foreignText(a *core.Allocation) string {
+func foreignText(a *api.Allocation) string {
 	own := *a
 	own.Priority = 0
 	return "foreign " + allocationText(&own)
 }
 
-func evictionText(node core.NodeID, e core.Eviction) string {
+func evictionText(node api.NodeID, e api.Eviction) string {
 	e.Overdue = false // which is a matter of time, not an event
 	return fmt.Sprintf("eviction on %s: %+v", node, e)
 }
 
 // shown is all that the events say, one thing a line.
 func (r *replay) shown() (lines []string) {
-	used, pending := map[core.ApplicationID]resources.Amounts{}, map[core.ApplicationID]resources.Amounts{}
-	allocated, occupied := map[core.NodeID]resources.Amounts{}, map[core.NodeID]resources.Amounts{}
+	used, pending := map[api.ApplicationID]resources.Amounts{}, map[api.ApplicationID]resources.Amounts{}
+	allocated, occupied := map[api.NodeID]resources.Amounts{}, map[api.NodeID]resources.Amounts{}
 	var allUsed, allOccupied resources.Amounts
 	for _, a := range r.asks {
 		lines = append(lines, "ask "+allocationText(a))
@@ -270,7 +270,7 @@ func (r *replay) shown() (lines []string) {
 }
 
 // shownBy is the same, made of a view.
-func shownBy(v *core.View) (lines []string) {
+func shownBy(v *api.View) (lines []string) {
 	for _, n := range v.Nodes {
 		lines = append(lines, nodeText(n, n.Allocated, n.Occupied))
 		for _, a := range n.Allocations {
@@ -296,7 +296,7 @@ func shownBy(v *core.View) (lines []string) {
 			}
 		}
 	}
-	recovery := slices.ContainsFunc(v.Root.Queues, func(q *core.QueueView) bool { return q.Path == core.RecoveryQueue })
+	recovery := slices.ContainsFunc(v.Root.Queues, func(q *api.QueueView) bool { return q.Path == api.RecoveryQueue })
 	lines = append(lines, fmt.Sprint("sums ", sumText(v.Capacity), sumText(v.Used), sumText(v.Occupied), recovery))
 	slices.Sort(lines)
 	return lines

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -29,20 +30,20 @@ type world struct {
 	now       time.Time
 }
 
-func newWorld(t *testing.T, config core.Config) *world {
+func newWorld(t *testing.T, config api.Config) *world {
 	kinds := new(resources.Kinds)
 	for _, name := range []string{resources.VCore, resources.Memory} {
 		_, err := kinds.Intern(name)
 		assert.NilError(t, err)
 	}
-	p := core.NewPartition(core.Options{Kinds: kinds}, config)
+	p := core.NewPartition(api.Options{Kinds: kinds}, config)
 	return &world{
 		t: t, kinds: kinds, now: start, recorder: events.NewRecorder(kinds), partition: p, reports: reports.NewBook(p, kinds),
 	}
 }
 
 // apply carries out a command and returns the records of it, one a line.
-func (w *world) apply(c core.Command) string {
+func (w *world) apply(c api.Command) string {
 	return w.record(w.reports.Observe(w.now, w.partition.Apply(w.now, c))...)
 }
 
@@ -51,7 +52,7 @@ func (w *world) after(d time.Duration) string {
 	w.now = w.now.Add(d)
 	said := ""
 	for more := true; more; {
-		var effects core.Effects
+		var effects api.Effects
 		effects, more = w.partition.Schedule(w.now)
 		said += w.record(w.reports.Scheduled(w.now, effects)...)
 	}
@@ -59,7 +60,7 @@ func (w *world) after(d time.Duration) string {
 }
 
 // record is the records of a step, one a line.
-func (w *world) record(effects ...core.Event) string {
+func (w *world) record(effects ...api.Event) string {
 	records := w.recorder.Record(nil, events.Step{Now: w.now, Effects: effects})
 	for _, r := range records {
 		assert.Equal(w.t, r.TimestampNano, w.now.UnixNano())
@@ -105,20 +106,20 @@ func (w *world) says(got, want string) {
 	assert.Equal(w.t, strings.TrimSpace(got), want)
 }
 
-func leaf(name string) core.QueueConfig { return core.QueueConfig{Name: name} }
+func leaf(name string) api.QueueConfig { return api.QueueConfig{Name: name} }
 
-func tree(queues ...core.QueueConfig) core.Config {
-	return core.Config{Name: "default", Root: core.QueueConfig{Name: "root", Parent: true, Queues: queues}}
+func tree(queues ...api.QueueConfig) api.Config {
+	return api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: queues}}
 }
 
 func amounts(vcore, memory int64) resources.Amounts { return resources.Amounts{vcore, memory} }
 
-func ask(app, key string, vcore int64) core.AddAllocation {
-	return core.AddAllocation{Allocation: &core.Allocation{
-		Key: core.AllocationKey(key), Application: core.ApplicationID(app), Amounts: amounts(vcore, 0), Created: start,
+func ask(app, key string, vcore int64) api.AddAllocation {
+	return api.AddAllocation{Allocation: &api.Allocation{
+		Key: api.AllocationKey(key), Application: api.ApplicationID(app), Amounts: amounts(vcore, 0), Created: start,
 	}}
 }
 
-func release(app, key string, why si.TerminationType) core.ReleaseAllocation {
-	return core.ReleaseAllocation{Application: core.ApplicationID(app), Key: core.AllocationKey(key), Termination: why}
+func release(app, key string, why si.TerminationType) api.ReleaseAllocation {
+	return api.ReleaseAllocation{Application: api.ApplicationID(app), Key: api.AllocationKey(key), Termination: why}
 }

@@ -3,17 +3,17 @@ package explain
 import (
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // allowances are disruption budgets in a dry run: evictions use them up.
 type allowances struct {
-	budgets []core.DisruptionBudget
-	at      map[core.AllocationKey][]int // the budgets that an allocation counts for
+	budgets []api.DisruptionBudget
+	at      map[api.AllocationKey][]int // the budgets that an allocation counts for
 }
 
-func newAllowances(budgets []core.DisruptionBudget) *allowances {
-	a := &allowances{slices.Clone(budgets), map[core.AllocationKey][]int{}}
+func newAllowances(budgets []api.DisruptionBudget) *allowances {
+	a := &allowances{slices.Clone(budgets), map[api.AllocationKey][]int{}}
 	for i, b := range budgets {
 		for _, key := range b.Allocations {
 			a.at[key] = append(a.at[key], i)
@@ -23,7 +23,7 @@ func newAllowances(budgets []core.DisruptionBudget) *allowances {
 }
 
 // take counts an eviction.
-func (a *allowances) take(key core.AllocationKey) {
+func (a *allowances) take(key api.AllocationKey) {
 	if a == nil {
 		return
 	}
@@ -33,8 +33,8 @@ func (a *allowances) take(key core.AllocationKey) {
 }
 
 // of is the budgets that any of the allocations count for, with those of them that do.
-func (a *allowances) of(allocations []core.AllocationKey) []core.DisruptionBudget {
-	members := map[int][]core.AllocationKey{}
+func (a *allowances) of(allocations []api.AllocationKey) []api.DisruptionBudget {
+	members := map[int][]api.AllocationKey{}
 	var order []int
 	for _, key := range allocations {
 		for _, i := range a.at[key] {
@@ -44,9 +44,9 @@ func (a *allowances) of(allocations []core.AllocationKey) []core.DisruptionBudge
 			members[i] = append(members[i], key)
 		}
 	}
-	out := make([]core.DisruptionBudget, len(order))
+	out := make([]api.DisruptionBudget, len(order))
 	for at, i := range order {
-		out[at] = core.DisruptionBudget{Name: a.budgets[i].Name, Allowed: a.budgets[i].Allowed, Allocations: members[i]}
+		out[at] = api.DisruptionBudget{Name: a.budgets[i].Name, Allowed: a.budgets[i].Allowed, Allocations: members[i]}
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -18,19 +18,19 @@ var ErrUnknown = errors.New("is not known")
 // An Answer is what is known of one ask or allocation. It shares what it holds
 // with the view.
 type Answer struct {
-	Allocation *core.Allocation
-	Queue      core.QueuePath
+	Allocation *api.Allocation
+	Queue      api.QueuePath
 	Kinds      *resources.Kinds
 
 	// Of an ask that waits:
-	Reason    core.Reason
+	Reason    api.Reason
 	Detail    string
-	Nominated core.NodeID // where room is being made
-	Nodes     []Group     // every node is in one of them
-	Quota     []Level     // from the leaf to the root
-	Before    int         // asks of its application that are tried before it
+	Nominated api.NodeID // where room is being made
+	Nodes     []Group    // every node is in one of them
+	Quota     []Level    // from the leaf to the root
+	Before    int        // asks of its application that are tried before it
 	Remedies  Remedies
-	Attempts  []core.PreemptionAttempt
+	Attempts  []api.PreemptionAttempt
 	Plan      *Plan     // the last one to make room for it
 	SettlesAt time.Time // nothing is evicted before, after a start; zero if it may be
 
@@ -44,14 +44,14 @@ type Group struct {
 	Nodes int
 	// Nearest is the node that comes closest to taking the ask, Lacking what it
 	// lacks of the kinds asked for; for the other reasons the first by ID, and nil.
-	Nearest core.NodeID
+	Nearest api.NodeID
 	Lacking resources.Amounts
 	// For is the ask that Nearest is kept for; empty for most reasons.
-	For core.AllocationKey
+	For api.AllocationKey
 	// First are the first few nodes by ID. Text is what the resource manager said of those
 	// that it refused. For the other reasons it is what it said of Nearest, if it has
 	// refused that and no other node is known to be better.
-	First []core.NodeID
+	First []api.NodeID
 	Text  string
 }
 
@@ -90,7 +90,7 @@ func (w Why) String() string { return texts[w] }
 
 // A Level is a queue on the way from the leaf of an ask to the root.
 type Level struct {
-	Queue      core.QueuePath
+	Queue      api.QueuePath
 	Max        resources.Limits
 	Used       resources.Amounts
 	Nominated  resources.Amounts
@@ -114,7 +114,7 @@ func NewPlan(at time.Time, decision *preemptor.Decision, kinds *resources.Kinds)
 
 // An Eviction says why an allocation is evicted.
 type Eviction struct {
-	For     core.AllocationKey // empty if its queue is over its max, or if the resource manager reported it
+	For     api.AllocationKey // empty if its queue is over its max, or if the resource manager reported it
 	Trigger string
 	Since   time.Time
 	Overdue bool

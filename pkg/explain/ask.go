@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -14,8 +14,8 @@ import (
 // the size of the application, for an ask also in the nodes, and for an evicted
 // allocation in all asks. It returns an error that wraps ErrUnknown if there is no
 // such application or key. Kinds must be those of the view.
-func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID, key core.AllocationKey) (*Answer, error) {
-	app, ok := find(view.Applications, application, func(a *core.ApplicationView) core.ApplicationID { return a.ID })
+func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, key api.AllocationKey) (*Answer, error) {
+	app, ok := find(view.Applications, application, func(a *api.ApplicationView) api.ApplicationID { return a.ID })
 	if !ok {
 		return nil, fmt.Errorf("application %s %w", application, ErrUnknown)
 	}
@@ -44,8 +44,8 @@ func Ask(view *core.View, kinds *resources.Kinds, application core.ApplicationID
 }
 
 // askOf is the ask of an application with a key; nil if there is none.
-func askOf(app *core.ApplicationView, key core.AllocationKey) *core.AskView {
-	i := slices.IndexFunc(app.Asks, func(ask core.AskView) bool { return ask.Key == key })
+func askOf(app *api.ApplicationView, key api.AllocationKey) *api.AskView {
+	i := slices.IndexFunc(app.Asks, func(ask api.AskView) bool { return ask.Key == key })
 	if i < 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func find[T any, N cmp.Ordered](list []T, name N, of func(T) N) (T, bool) {
 }
 
 // before counts the asks of the same application that are tried first.
-func before(app *core.ApplicationView, ask *core.AskView) int {
+func before(app *api.ApplicationView, ask *api.AskView) int {
 	count := 0
 	for i := range app.Asks {
 		other := &app.Asks[i]
@@ -75,12 +75,12 @@ func before(app *core.ApplicationView, ask *core.AskView) int {
 }
 
 // evictionOf says why an allocation is evicted; nil if it is not.
-func evictionOf(view *core.View, kinds *resources.Kinds, placed *core.Allocation) *Eviction {
-	n, ok := find(view.Nodes, placed.Node, func(n *core.NodeView) core.NodeID { return n.ID })
+func evictionOf(view *api.View, kinds *resources.Kinds, placed *api.Allocation) *Eviction {
+	n, ok := find(view.Nodes, placed.Node, func(n *api.NodeView) api.NodeID { return n.ID })
 	if !ok {
 		return nil
 	}
-	i := slices.IndexFunc(n.Evictions, func(e core.Eviction) bool { return e.Key == placed.Key })
+	i := slices.IndexFunc(n.Evictions, func(e api.Eviction) bool { return e.Key == placed.Key })
 	if i < 0 {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -24,7 +25,7 @@ type cluster struct {
 	kinds *resources.Kinds
 }
 
-func newCluster(t testing.TB, config core.Config, options core.Options) *cluster {
+func newCluster(t testing.TB, config api.Config, options api.Options) *cluster {
 	t.Helper()
 	kinds := new(resources.Kinds)
 	for _, name := range []string{resources.VCore, resources.Memory} {
@@ -35,31 +36,31 @@ func newCluster(t testing.TB, config core.Config, options core.Options) *cluster
 	config.Name = "default"
 	c := &cluster{core.NewPartition(options, config), kinds}
 	for _, q := range config.Root.Queues {
-		c.Apply(start, core.AddApplication{ID: core.ApplicationID(q.Name), Queue: core.QueuePath("root." + q.Name)})
+		c.Apply(start, api.AddApplication{ID: api.ApplicationID(q.Name), Queue: api.QueuePath("root." + q.Name)})
 	}
 	return c
 }
 
 func (c *cluster) node(id string, vcore, memory int64) {
-	c.Apply(start, core.AddNode{ID: core.NodeID(id), Capacity: resources.Amounts{vcore, memory}})
+	c.Apply(start, api.AddNode{ID: api.NodeID(id), Capacity: resources.Amounts{vcore, memory}})
 }
 
-func (c *cluster) ask(app, key string, vcore, memory int64, change ...func(*core.Allocation)) {
-	a := &core.Allocation{
-		Application: core.ApplicationID(app), Key: core.AllocationKey(key), Created: start,
+func (c *cluster) ask(app, key string, vcore, memory int64, change ...func(*api.Allocation)) {
+	a := &api.Allocation{
+		Application: api.ApplicationID(app), Key: api.AllocationKey(key), Created: start,
 		Amounts: resources.Amounts{vcore, memory},
 	}
 	for _, f := range change {
 		f(a)
 	}
-	c.Apply(start, core.AddAllocation{Allocation: a})
+	c.Apply(start, api.AddAllocation{Allocation: a})
 }
 
-func on(node string) func(*core.Allocation) {
-	return func(a *core.Allocation) { a.Node = core.NodeID(node) }
+func on(node string) func(*api.Allocation) {
+	return func(a *api.Allocation) { a.Node = api.NodeID(node) }
 }
 
-func priority(p int32) func(*core.Allocation) { return func(a *core.Allocation) { a.Priority = p } }
+func priority(p int32) func(*api.Allocation) { return func(a *api.Allocation) { a.Priority = p } }
 
 func (c *cluster) settle(at time.Time) {
 	for more := true; more; {
@@ -67,8 +68,8 @@ func (c *cluster) settle(at time.Time) {
 	}
 }
 
-func twoQueues() core.Config {
-	return core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+func twoQueues() api.Config {
+	return api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
 		{Name: "web", Max: resources.Limits{9000}},
 		{Name: "batch"},
 	}}}
@@ -77,21 +78,21 @@ func twoQueues() core.Config {
 // TestText shows what people read: every node in one group, the quotas, the
 // preemption attempts, the plan.
 func TestText(t *testing.T) {
-	c := newCluster(t, twoQueues(), core.Options{})
+	c := newCluster(t, twoQueues(), api.Options{})
 	for i, size := range []int64{1000, 4000, 4000, 4000, 4000} {
 		c.node(fmt.Sprintf("n%d", i), size, 1<<30)
 	}
-	c.Apply(start, core.DrainNode{ID: "n4"})
+	c.Apply(start, api.DrainNode{ID: "n4"})
 	for i := 1; i <= 3; i++ {
 		c.ask("web", fmt.Sprintf("web-%d", i), int64(1000*i), 1<<20, on(fmt.Sprintf("n%d", i)), priority(5))
 	}
 	c.ask("batch", "batch-1", 1000, 1<<20, on("n3"))
 	c.ask("web", "waits", 4000, 1<<20, priority(5))
-	c.ask("web", "first", 3500, 1<<20, priority(9), func(a *core.Allocation) { a.Preemptable.Stated = true })
+	c.ask("web", "first", 3500, 1<<20, priority(9), func(a *api.Allocation) { a.Preemptable.Stated = true })
 	c.ask("batch", "takes", 3500, 1<<20, priority(7))
 	c.settle(start)
 	text := ""
-	for _, key := range []core.AllocationKey{"waits", "first"} {
+	for _, key := range []api.AllocationKey{"waits", "first"} {
 		text += c.explain(t, "web", key).Text() + "\n\n"
 	}
 	text += c.explain(t, "batch", "takes").Text() + "\n\n"
@@ -100,7 +101,7 @@ func TestText(t *testing.T) {
 	golden.Assert(t, text, "text.golden")
 }
 
-func (c *cluster) explain(t testing.TB, app core.ApplicationID, key core.AllocationKey) *explain.Answer {
+func (c *cluster) explain(t testing.TB, app api.ApplicationID, key api.AllocationKey) *explain.Answer {
 	t.Helper()
 	a, err := explain.Ask(c.View(), c.kinds, app, key)
 	assert.NilError(t, err)
@@ -109,7 +110,7 @@ func (c *cluster) explain(t testing.TB, app core.ApplicationID, key core.Allocat
 
 // After a start, what is told says when evictions may begin.
 func TestTextWhileSettling(t *testing.T) {
-	c := newCluster(t, twoQueues(), core.Options{SettleDelay: 5 * time.Second})
+	c := newCluster(t, twoQueues(), api.Options{SettleDelay: 5 * time.Second})
 	c.node("n1", 4000, 1<<30)
 	c.ask("web", "waits", 5000, 1<<20)
 	c.settle(start)
@@ -121,7 +122,7 @@ func TestTextWhileSettling(t *testing.T) {
 
 // TestUnknown names what is not there.
 func TestUnknown(t *testing.T) {
-	c := newCluster(t, twoQueues(), core.Options{})
+	c := newCluster(t, twoQueues(), api.Options{})
 	_, err := explain.Ask(c.View(), c.kinds, "none", "k")
 	assert.Error(t, err, "application none is not known")
 	assert.Assert(t, errors.Is(err, explain.ErrUnknown))
@@ -134,7 +135,7 @@ func TestUnknown(t *testing.T) {
 //
 //	go test -run - -bench Ask ./pkg/explain
 func BenchmarkAsk(b *testing.B) {
-	c := newCluster(b, twoQueues(), core.Options{})
+	c := newCluster(b, twoQueues(), api.Options{})
 	for i := range 10_000 {
 		c.node(fmt.Sprintf("n%05d", i), 4000, 1<<30)
 		c.ask("batch", fmt.Sprintf("b%05d", i), 3000, 1<<20, on(fmt.Sprintf("n%05d", i)))
@@ -152,8 +153,8 @@ func BenchmarkAsk(b *testing.B) {
 // Nodes with room that the resource manager refused are told as such, one group for each reason,
 // with their names; and it would fit if one of them was accepted.
 func TestRefusedNodes(t *testing.T) {
-	says := map[core.NodeID]string{"n1": "taint a", "n2": "taint a", "n3": "taint b", "n4": "taint a", "n5": "taint a"}
-	c := newCluster(t, twoQueues(), core.Options{Feasible: func(_ core.AllocationKey, node core.NodeID, _ bool) error {
+	says := map[api.NodeID]string{"n1": "taint a", "n2": "taint a", "n3": "taint b", "n4": "taint a", "n5": "taint a"}
+	c := newCluster(t, twoQueues(), api.Options{Feasible: func(_ api.AllocationKey, node api.NodeID, _ bool) error {
 		if text := says[node]; text != "" {
 			return errors.New(text)
 		}
@@ -166,24 +167,24 @@ func TestRefusedNodes(t *testing.T) {
 	c.settle(start)
 	a := c.explain(t, "web", "waits")
 	assert.DeepEqual(t, a.Nodes, []explain.Group{
-		{Why: explain.Refused, Nodes: 4, Nearest: "n1", First: []core.NodeID{"n1", "n2", "n4"}, Text: "taint a"},
-		{Why: explain.Refused, Nodes: 1, Nearest: "n3", First: []core.NodeID{"n3"}, Text: "taint b"},
+		{Why: explain.Refused, Nodes: 4, Nearest: "n1", First: []api.NodeID{"n1", "n2", "n4"}, Text: "taint a"},
+		{Why: explain.Refused, Nodes: 1, Nearest: "n3", First: []api.NodeID{"n3"}, Text: "taint b"},
 	})
 	assert.Equal(t, a.Remedies.Sentence(), "it would fit if the resource manager accepts it on n1, n2, n4 or 1 more, or the resource manager accepts it on n3")
 
 	// One of them is gone: of which it said what is not known any more.
-	c.Apply(start, core.RemoveNode{ID: "n2"})
+	c.Apply(start, api.RemoveNode{ID: "n2"})
 	c.settle(start)
 	a = c.explain(t, "web", "waits")
 	assert.DeepEqual(t, a.Nodes, []explain.Group{
-		{Why: explain.Refused, Nodes: 4, Nearest: "n1", First: []core.NodeID{"n1", "n3", "n4"}, Text: "taint a; taint b"},
+		{Why: explain.Refused, Nodes: 4, Nearest: "n1", First: []api.NodeID{"n1", "n3", "n4"}, Text: "taint a; taint b"},
 	})
 
 	// A cordoned node with room, one with too little, and a quota.
 	delete(says, "n3")
-	c.Apply(start, core.DrainNode{ID: "n3"})
-	for _, id := range []core.NodeID{"n1", "n4"} {
-		c.Apply(start, core.RemoveNode{ID: id})
+	c.Apply(start, api.DrainNode{ID: "n3"})
+	for _, id := range []api.NodeID{"n1", "n4"} {
+		c.Apply(start, api.RemoveNode{ID: id})
 	}
 	c.ask("batch", "busy", 3500, 1<<20, on("n5"))
 	c.ask("web", "over", 9000, 1<<20, on("n5"))

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // keptFrom is how much quota of a queue is kept from an ask of a leaf below it, for others of
 // the same view: for those that are at least as important. It looks at all asks below the queue.
-func keptFrom(v *core.View, ask *core.AskView, leaf, path core.QueuePath) (kept resources.Amounts) {
+func keptFrom(v *api.View, ask *api.AskView, leaf, path api.QueuePath) (kept resources.Amounts) {
 	own := importance(v, ask.Priority, leaf)
 	for _, app := range v.Applications {
 		if app.Queue != path && !strings.HasPrefix(string(app.Queue), string(path)+".") {
@@ -28,15 +28,15 @@ func keptFrom(v *core.View, ask *core.AskView, leaf, path core.QueuePath) (kept 
 }
 
 // promised reports whether quota is kept for an ask with a required node.
-func promised(a *core.AskView) bool {
+func promised(a *api.AskView) bool {
 	return a.Required != "" && a.Reserved != "" && a.Plan != nil && a.Plan.Reason != preemptor.TooYoung
 }
 
 // importance is the priority of an ask of a leaf as the root sees it.
-func importance(v *core.View, priority int32, leaf core.QueuePath) int32 {
-	path := []*core.QueueView{v.Root}
+func importance(v *api.View, priority int32, leaf api.QueuePath) int32 {
+	path := []*api.QueueView{v.Root}
 	for q := v.Root; q.Path != leaf; path = append(path, q) {
-		i := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool {
+		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool {
 			return child.Path == leaf || strings.HasPrefix(string(leaf), string(child.Path)+".")
 		})
 		if i < 0 {

@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -25,12 +26,12 @@ func TestTheReasonsAreWhole(t *testing.T) {
 	tried := 0
 	for seed := range uint64(400) {
 		chance := rand.New(rand.NewPCG(seed, 3))
-		config := core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
+		config := api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
 			{Name: "a", Max: resources.Limits{int64(4 + chance.IntN(30))}}, {Name: "b"},
 		}}}
-		options := core.Options{ReserveDelay: time.Second}
+		options := api.Options{ReserveDelay: time.Second}
 		if seed%4 == 0 {
-			options.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
+			options.Feasible = func(key api.AllocationKey, node api.NodeID, _ bool) error {
 				if (len(key)+int(key[2])+int(node[1]))%2 == 0 {
 					return fmt.Errorf("taint %d", node[1]%3)
 				}
@@ -42,15 +43,15 @@ func TestTheReasonsAreWhole(t *testing.T) {
 			c.node(fmt.Sprintf("n%d", i), int64(chance.IntN(9)), int64(2+chance.IntN(8)))
 		}
 		for i := range 30 {
-			c.ask([]string{"a", "b"}[chance.IntN(2)], fmt.Sprintf("k%02d", i), int64(1+chance.IntN(4)), int64(chance.IntN(4)), func(a *core.Allocation) {
+			c.ask([]string{"a", "b"}[chance.IntN(2)], fmt.Sprintf("k%02d", i), int64(1+chance.IntN(4)), int64(chance.IntN(4)), func(a *api.Allocation) {
 				a.Created = start.Add(time.Duration(i) * time.Second)
 				a.Priority = int32(chance.IntN(3))
 				if chance.IntN(8) == 0 {
-					a.Required = core.NodeID(fmt.Sprintf("n%d", chance.IntN(6)))
+					a.Required = api.NodeID(fmt.Sprintf("n%d", chance.IntN(6)))
 				}
 			})
 			if chance.IntN(6) == 0 {
-				c.Apply(start, core.DrainNode{ID: core.NodeID(fmt.Sprintf("n%d", chance.IntN(6)))})
+				c.Apply(start, api.DrainNode{ID: api.NodeID(fmt.Sprintf("n%d", chance.IntN(6)))})
 			}
 			if chance.IntN(3) == 0 {
 				c.settle(start.Add(time.Duration(i) * time.Second))
@@ -99,7 +100,7 @@ var (
 
 // checkRemedies does what would make each ask fit, one remedy after the other, and sees it
 // placed where nothing else waits. It returns how many remedies there were.
-func (c *cluster) checkRemedies(t *testing.T, seed uint64, config core.Config) (tried int) {
+func (c *cluster) checkRemedies(t *testing.T, seed uint64, config api.Config) (tried int) {
 	t.Helper()
 	view := c.View()
 	wide := config
@@ -112,12 +113,12 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, config core.Config) (
 			a, err := explain.Ask(view, c.kinds, app.ID, ask.Key)
 			assert.NilError(t, err)
 			for _, remedy := range a.Remedies.Nodes {
-				p := core.Restore(core.Options{Kinds: c.kinds, ReserveDelay: -1}, start.Add(time.Minute), view)
-				p.Apply(start.Add(time.Minute), core.Reconfigure{Config: wide})
+				p := core.Restore(api.Options{Kinds: c.kinds, ReserveDelay: -1}, start.Add(time.Minute), view)
+				p.Apply(start.Add(time.Minute), api.Reconfigure{Config: wide})
 				for _, other := range view.Applications {
 					for _, one := range other.Asks {
 						if one.Key != ask.Key {
-							p.Apply(start.Add(time.Minute), core.ReleaseAllocation{Application: other.ID, Key: one.Key})
+							p.Apply(start.Add(time.Minute), api.ReleaseAllocation{Application: other.ID, Key: one.Key})
 						}
 					}
 				}
@@ -125,8 +126,8 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, config core.Config) (
 					continue
 				}
 				fx, _ := p.Schedule(start.Add(time.Minute))
-				placed := slices.ContainsFunc(fx, func(e core.Event) bool {
-					is, ok := e.(core.Placed)
+				placed := slices.ContainsFunc(fx, func(e api.Event) bool {
+					is, ok := e.(api.Placed)
 					return ok && is.Key == ask.Key
 				})
 				assert.Assert(t, placed, "seed %d: %s\n%s", seed, remedy, a.Text())
@@ -138,13 +139,13 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, config core.Config) (
 }
 
 // cure does what a remedy says; false if a test cannot do that.
-func cure(t *testing.T, p *core.Partition, view *core.View, remedy string) bool {
+func cure(t *testing.T, p *core.Partition, view *api.View, remedy string) bool {
 	t.Helper()
 	at := start.Add(time.Minute)
 	switch {
 	case moreOn.MatchString(remedy):
 		is := moreOn.FindStringSubmatch(remedy)
-		i := slices.IndexFunc(view.Nodes, func(n *core.NodeView) bool { return string(n.ID) == is[2] })
+		i := slices.IndexFunc(view.Nodes, func(n *api.NodeView) bool { return string(n.ID) == is[2] })
 		more := view.Nodes[i].Capacity.Clone()
 		for _, part := range strings.Fields(is[1]) {
 			name, quantity, _ := strings.Cut(part, "=")
@@ -153,9 +154,9 @@ func cure(t *testing.T, p *core.Partition, view *core.View, remedy string) bool 
 			kind := resources.Kind(slices.Index([]string{"vcore", "memory"}, name))
 			more.Set(kind, more.Of(kind)+value)
 		}
-		p.Apply(at, core.UpdateNode{ID: core.NodeID(is[2]), Capacity: more})
+		p.Apply(at, api.UpdateNode{ID: api.NodeID(is[2]), Capacity: more})
 	case openOn.MatchString(remedy):
-		p.Apply(at, core.UndrainNode{ID: core.NodeID(openOn.FindStringSubmatch(remedy)[1])})
+		p.Apply(at, api.UndrainNode{ID: api.NodeID(openOn.FindStringSubmatch(remedy)[1])})
 	case keptOn.MatchString(remedy): // for an ask that was released
 	default:
 		assert.Assert(t, added.MatchString(remedy), remedy)

@@ -3,17 +3,17 @@ package explain
 import (
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // groups puts every node into the group of the first reason that keeps the ask
 // from it. Groups come in the order of the reasons; none is empty.
-func groups(view *core.View, ask *core.AskView) []Group {
+func groups(view *api.View, ask *api.AskView) []Group {
 	var all [whys]Group
 	var least [whys]resources.Share
-	var first [whys][]core.NodeID
+	var first [whys][]api.NodeID
 	said := refusalsOf(ask)
 	for _, n := range view.Nodes {
 		why, there, holder := firstReason(n, ask)
@@ -35,7 +35,7 @@ func groups(view *core.View, ask *core.AskView) []Group {
 	for why, g := range all {
 		switch g.First = first[why]; {
 		case g.Nodes == 0:
-		case g.Why == HasRoom && (ask.Reason == core.Infeasible || len(ask.Refusals) > 0):
+		case g.Why == HasRoom && (ask.Reason == api.Infeasible || len(ask.Refusals) > 0):
 			list = append(list, refused(g, ask)...)
 		case g.Lacking == nil: // no node is named as the nearest
 			g.Text = ""
@@ -61,12 +61,12 @@ func isNearer(missing resources.Share, refusal string, than resources.Share, tha
 // as that is known: the nodes that it named for each reason, those that it refused
 // whatever ends there, and the nearest of attempts.
 type refusals struct {
-	ask   *core.AskView
-	texts map[core.NodeID]string
+	ask   *api.AskView
+	texts map[api.NodeID]string
 }
 
-func refusalsOf(ask *core.AskView) refusals {
-	said := refusals{ask, map[core.NodeID]string{}}
+func refusalsOf(ask *api.AskView) refusals {
+	said := refusals{ask, map[api.NodeID]string{}}
 	for _, r := range ask.Refusals {
 		for _, id := range r.First {
 			said.texts[id] = r.Text
@@ -81,7 +81,7 @@ func refusalsOf(ask *core.AskView) refusals {
 }
 
 // of is what it said of a node; empty if nothing is known.
-func (s refusals) of(n *core.NodeView) string {
+func (s refusals) of(n *api.NodeView) string {
 	if text := s.texts[n.ID]; text != "" {
 		return text
 	}
@@ -97,7 +97,7 @@ const firstShown = 3
 // refused are the nodes with room, one group for each reason for which the resource manager
 // refused them. Where nodes have changed since it was asked, they are one group with all of
 // what it said: of which nodes it said what is not known any more.
-func refused(room Group, ask *core.AskView) (list []Group) {
+func refused(room Group, ask *api.AskView) (list []Group) {
 	nodes, texts := 0, []string(nil)
 	for _, r := range ask.Refusals {
 		list = append(list, Group{Why: Refused, Nodes: r.Nodes, Nearest: r.First[0], First: r.First, Text: r.Text})
@@ -116,7 +116,7 @@ func refused(room Group, ask *core.AskView) (list []Group) {
 // firstReason is the first reason that keeps an ask from a node, what there is
 // instead of what it asks for, if that is the reason, and the ask that the node is
 // kept for.
-func firstReason(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, core.AllocationKey) {
+func firstReason(n *api.NodeView, ask *api.AskView) (Why, resources.Amounts, api.AllocationKey) {
 	free := n.Available
 	switch {
 	case ask.Required != "" && ask.Required != n.ID:
@@ -138,9 +138,9 @@ func firstReason(n *core.NodeView, ask *core.AskView) (Why, resources.Amounts, c
 
 // keptForOthers is what a node keeps for asks other than one, and for the first of them and why: for
 // one that must run there, for one that waits long, or for one for which room is made.
-func keptForOthers(n *core.NodeView, ask *core.AskView) (kept resources.Amounts, why Why, holder core.AllocationKey) {
+func keptForOthers(n *api.NodeView, ask *api.AskView) (kept resources.Amounts, why Why, holder api.AllocationKey) {
 	why = HasRoom
-	keep := func(key core.AllocationKey, amounts resources.Amounts, by Why) {
+	keep := func(key api.AllocationKey, amounts resources.Amounts, by Why) {
 		if key == ask.Key {
 			return
 		}

@@ -5,38 +5,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // OverLimit is how much a user or group would use over its limit in a queue. Nothing is evicted
 // because of that; nothing more of it runs.
 type OverLimit struct {
-	Queue        core.QueuePath
-	Owner        core.LimitOwner
+	Queue        api.QueuePath
+	Owner        api.LimitOwner
 	By           resources.Amounts
 	Applications int // that run, over the limit of applications
 }
 
 // A limitUse is what counts for a limit.
 type limitUse struct {
-	limit        *core.Limit
+	limit        *api.Limit
 	used         resources.Amounts
 	applications int
 }
 
 // overLimits lists the users and groups that are over their limits, by queue and name.
-func overLimits(view *core.View) (list []OverLimit) {
+func overLimits(view *api.View) (list []OverLimit) {
 	type place struct {
-		queue core.QueuePath
-		owner core.LimitOwner
+		queue api.QueuePath
+		owner api.LimitOwner
 	}
-	limits, uses := map[core.QueuePath]map[core.LimitOwner]*core.Limit{}, map[place]*limitUse{}
+	limits, uses := map[api.QueuePath]map[api.LimitOwner]*api.Limit{}, map[place]*limitUse{}
 	collectLimits(limits, "", &view.Config.Root)
 	for _, app := range view.Applications {
 		for path := app.Queue; path != "" && len(limits) > 0; path = path[:max(strings.LastIndexByte(string(path), '.'), 0)] {
-			for _, owner := range []core.LimitOwner{{Name: app.User}, {Group: true, Name: app.Group}} {
-				limit := cmp.Or(limits[path][owner], limits[path][core.LimitOwner{Group: owner.Group, Name: "*"}])
+			for _, owner := range []api.LimitOwner{{Name: app.User}, {Group: true, Name: app.Group}} {
+				limit := cmp.Or(limits[path][owner], limits[path][api.LimitOwner{Group: owner.Group, Name: "*"}])
 				if limit == nil || owner.Group && owner.Name == "" {
 					continue
 				}
@@ -73,10 +73,10 @@ func overLimits(view *core.View) (list []OverLimit) {
 	return list
 }
 
-func collectLimits(into map[core.QueuePath]map[core.LimitOwner]*core.Limit, above core.QueuePath, q *core.QueueConfig) {
-	path := above + core.QueuePath(q.Name)
+func collectLimits(into map[api.QueuePath]map[api.LimitOwner]*api.Limit, above api.QueuePath, q *api.QueueConfig) {
+	path := above + api.QueuePath(q.Name)
 	if len(q.Limits) > 0 {
-		into[path] = core.LimitsByOwner(q.Limits)
+		into[path] = api.LimitsByOwner(q.Limits)
 	}
 	for i := range q.Queues {
 		collectLimits(into, path+".", &q.Queues[i])

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // levels are the queues from the leaf to the root, with what the ask lacks in
 // each. What is kept for other asks counts, as far as it is kept from this one.
-func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
+func levels(view *api.View, ask *api.AskView, leaf api.QueuePath) []Level {
 	var list []Level
 	for q := view.Root; q != nil; {
 		nominated := q.Nominated
@@ -30,7 +30,7 @@ func levels(view *core.View, ask *core.AskView, leaf core.QueuePath) []Level {
 			}
 		}
 		list = append(list, l)
-		next := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool {
+		next := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool {
 			return child.Path == leaf || strings.HasPrefix(string(leaf), string(child.Path)+".")
 		})
 		if next < 0 {

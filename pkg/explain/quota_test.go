@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestQuotaIsKeptFromLessImportantAsks: quota that is kept for a nominated ask counts as
@@ -15,12 +15,12 @@ import (
 // later, which may take it. Inside a priority fence the priorities there decide.
 func TestQuotaIsKeptFromLessImportantAsks(t *testing.T) {
 	for _, fenced := range []bool{false, true} {
-		c := newCluster(t, core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
-			{Name: "q", Max: []int64{4000}, Properties: core.QueueProperties{PriorityFence: fenced}},
-		}}}, core.Options{})
+		c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
+			{Name: "q", Max: []int64{4000}, Properties: api.QueueProperties{PriorityFence: fenced}},
+		}}}, api.Options{})
 		c.node("n1", 2000, 10)
-		prio := func(priority int32) func(*core.Allocation) {
-			return func(a *core.Allocation) { a.Priority = priority }
+		prio := func(priority int32) func(*api.Allocation) {
+			return func(a *api.Allocation) { a.Priority = priority }
 		}
 		c.ask("q", "victim", 2000, 1, on("n1"))
 		c.ask("q", "kept", 2000, 1, prio(5))
@@ -28,7 +28,7 @@ func TestQuotaIsKeptFromLessImportantAsks(t *testing.T) {
 		c.ask("q", "high", 3000, 1, prio(9)) // too large for the node
 		c.ask("q", "same", 3000, 1, prio(5))
 		c.settle(start.Add(time.Minute))
-		lacking := map[core.AllocationKey]int64{"high": 1000, "same": 3000, "kept": 0}
+		lacking := map[api.AllocationKey]int64{"high": 1000, "same": 3000, "kept": 0}
 		if fenced { // as the root sees them, all are as important
 			lacking["high"] = 3000
 		}
@@ -43,18 +43,18 @@ func TestQuotaIsKeptFromLessImportantAsks(t *testing.T) {
 // though no queue lacks anything.
 func TestALimitIsExplained(t *testing.T) {
 	for _, c := range []struct {
-		limit  core.Limit
-		reason core.Reason
+		limit  api.Limit
+		reason api.Reason
 		detail string
 	}{
-		{core.Limit{Users: []string{"ann"}, Max: []int64{1000}}, core.UserLimit, "user ann in queue root.q"},
-		{core.Limit{Groups: []string{"dev"}, Max: []int64{1000}}, core.GroupLimit, "group dev in queue root.q"},
+		{api.Limit{Users: []string{"ann"}, Max: []int64{1000}}, api.UserLimit, "user ann in queue root.q"},
+		{api.Limit{Groups: []string{"dev"}, Max: []int64{1000}}, api.GroupLimit, "group dev in queue root.q"},
 	} {
-		p := newCluster(t, core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{
-			{Name: "q", Max: []int64{4000}, Limits: []core.Limit{c.limit}},
-		}}}, core.Options{})
+		p := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
+			{Name: "q", Max: []int64{4000}, Limits: []api.Limit{c.limit}},
+		}}}, api.Options{})
 		p.node("n1", 9000, 10)
-		p.Apply(start, core.AddApplication{ID: "anns", Queue: "root.q", User: "ann", Groups: []string{"dev"}})
+		p.Apply(start, api.AddApplication{ID: "anns", Queue: "root.q", User: "ann", Groups: []string{"dev"}})
 		p.ask("anns", "first", 1000, 1)
 		p.ask("anns", "second", 1000, 1)
 		p.settle(start)

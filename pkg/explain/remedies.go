@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -34,7 +34,7 @@ func (r Remedies) Sentence() string {
 // unasked is said of nodes about which the resource manager has not been asked.
 const unasked = "and the resource manager accepts it there"
 
-func (a *Answer) remedies(view *core.View, ask *core.AskView) (r Remedies) {
+func (a *Answer) remedies(view *api.View, ask *api.AskView) (r Remedies) {
 	if ask.Nominated != "" {
 		return r
 	}
@@ -53,7 +53,7 @@ func (a *Answer) remedies(view *core.View, ask *core.AskView) (r Remedies) {
 	}
 	r.Nodes = append(r.Nodes, a.opened(view, ask)...)
 	if nearest := nearestOf(a.Nodes); nearest != nil {
-		n, _ := find(view.Nodes, nearest.Nearest, func(n *core.NodeView) core.NodeID { return n.ID })
+		n, _ := find(view.Nodes, nearest.Nearest, func(n *api.NodeView) api.NodeID { return n.ID })
 		r.Nodes = append(r.Nodes, fmt.Sprintf("%s more becomes free on %s %s", a.Kinds.Format(short(ask.Amounts, leftFor(n, ask))), n.ID, unasked))
 	}
 	if len(r.Nodes) == 0 {
@@ -63,11 +63,11 @@ func (a *Answer) remedies(view *core.View, ask *core.AskView) (r Remedies) {
 }
 
 // missing is the node that would have to be added.
-func (a *Answer) missing(view *core.View, ask *core.AskView) string {
+func (a *Answer) missing(view *api.View, ask *api.AskView) string {
 	if ask.Required == "" {
 		return "a node"
 	}
-	if _, known := find(view.Nodes, ask.Required, func(n *core.NodeView) core.NodeID { return n.ID }); known {
+	if _, known := find(view.Nodes, ask.Required, func(n *api.NodeView) api.NodeID { return n.ID }); known {
 		return fmt.Sprintf("node %s goes and one of that name", ask.Required)
 	}
 	return "node " + string(ask.Required)
@@ -75,7 +75,7 @@ func (a *Answer) missing(view *core.View, ask *core.AskView) string {
 
 // opened are the first node that takes nothing new, and the first that is kept for another ask, with
 // room for this one.
-func (a *Answer) opened(view *core.View, ask *core.AskView) (list []string) {
+func (a *Answer) opened(view *api.View, ask *api.AskView) (list []string) {
 	told, refusals := map[Why]bool{}, refusalsOf(ask)
 	for _, n := range view.Nodes {
 		why, _, holder := firstReason(n, ask)
@@ -96,13 +96,13 @@ func (a *Answer) opened(view *core.View, ask *core.AskView) (list []string) {
 }
 
 // leftFor is what a node has free for an ask beside what is kept for others.
-func leftFor(n *core.NodeView, ask *core.AskView) resources.Amounts {
+func leftFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
 	kept, _, _ := keptForOthers(n, ask)
 	return n.Available.Minus(kept)
 }
 
 // keptFor is what a node keeps for an ask that has reserved it.
-func keptFor(n *core.NodeView, key core.AllocationKey) resources.Amounts {
+func keptFor(n *api.NodeView, key api.AllocationKey) resources.Amounts {
 	for i := range n.Reservations {
 		if n.Reservations[i].Key == key {
 			return n.Reservations[i].Amounts

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // Text is the answer for people to read, a few lines without a last line end.
@@ -109,7 +109,7 @@ func (a *Answer) group(g Group) string {
 }
 
 // joined are nodes in words.
-func joined(nodes []core.NodeID) string {
+func joined(nodes []api.NodeID) string {
 	names := make([]string, len(nodes))
 	for i, id := range nodes {
 		names[i] = string(id)

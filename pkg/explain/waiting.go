@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // Detail is what the reason is about for which an ask waits: a queue, a node, a text of the resource
 // manager, or what was found out about its required node.
-func Detail(w *core.Waiting, kinds *resources.Kinds) string {
-	if w.Reason == core.NodeFull && w.Detail == "" && w.Decided != nil {
+func Detail(w *api.Waiting, kinds *resources.Kinds) string {
+	if w.Reason == api.NodeFull && w.Detail == "" && w.Decided != nil {
 		return Summary(w.Decided, kinds)
 	}
 	return w.Detail
@@ -19,7 +19,7 @@ func Detail(w *core.Waiting, kinds *resources.Kinds) string {
 
 // Attempt is a preemption attempt in one sentence with the numbers that matter; kinds must
 // be those of the partition.
-func Attempt(a *core.PreemptionAttempt, kinds *resources.Kinds) string {
+func Attempt(a *api.PreemptionAttempt, kinds *resources.Kinds) string {
 	if a.Succeeded() {
 		return fmt.Sprintf("by %s on node %s: %s", a.Trigger, a.Node, Summary(a.Plan, kinds))
 	}
@@ -34,7 +34,7 @@ func Attempt(a *core.PreemptionAttempt, kinds *resources.Kinds) string {
 }
 
 // leftOut says how many nodes were left out, by reason.
-func leftOut(a *core.PreemptionAttempt) string {
+func leftOut(a *api.PreemptionAttempt) string {
 	var parts []string
 	for _, c := range []struct {
 		nodes int

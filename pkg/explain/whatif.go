@@ -9,25 +9,26 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A Question is what might be done to a partition.
 type Question struct {
 	// Config replaces the configuration; nil leaves it.
-	Config *core.Config
+	Config *api.Config
 	// Nodes are changed, after the configuration and before all that follows.
 	Nodes Nodes
 	// Feasible asks the resource manager whether an ask that waits now may run on a node;
 	// nil is a resource manager that refuses nothing.
-	Feasible core.Feasible
+	Feasible api.Feasible
 	// Applications are added, before the asks. Their identifiers must be new.
-	Applications []core.AddApplication
+	Applications []api.AddApplication
 	// Asks are added, to applications that are known or added. Their keys must be new.
-	Asks []*core.Allocation
+	Asks []*api.Allocation
 	// Budgets are the disruption budgets of the allocations that run, as they are now;
 	// nil is a resource manager that knows of none. Each eviction takes one off.
-	Budgets []core.DisruptionBudget
+	Budgets []api.DisruptionBudget
 	// Within is how long to wait for what only time brings, such as the delay
 	// after which a guarantee is claimed. No evicted allocation ends within it, and
 	// none becomes overdue.
@@ -39,7 +40,7 @@ type Question struct {
 type Outcome struct {
 	// Rejected are the applications of the question that would not be taken in, with
 	// the reasons.
-	Rejected map[core.ApplicationID]string
+	Rejected map[api.ApplicationID]string
 
 	Asks    []AskOutcome // of the asks of the question, in their order
 	Victims []Victim     // that would be evicted, in that order
@@ -61,23 +62,23 @@ type Outcome struct {
 
 // An AskOutcome is what becomes of an ask.
 type AskOutcome struct {
-	Key       core.AllocationKey
-	Placed    core.NodeID // where it would run at once
-	Nominated core.NodeID // where room would be made for it
-	Refused   string      // why it would not be taken in at all
-	Waits     *Answer     // why it would wait, if it is neither placed nor refused
+	Key       api.AllocationKey
+	Placed    api.NodeID // where it would run at once
+	Nominated api.NodeID // where room would be made for it
+	Refused   string     // why it would not be taken in at all
+	Waits     *Answer    // why it would wait, if it is neither placed nor refused
 }
 
 // A Victim is an allocation that would be evicted.
 type Victim struct {
-	Key         core.AllocationKey
-	Application core.ApplicationID
+	Key         api.AllocationKey
+	Application api.ApplicationID
 	Message     string // for which ask, and why
 }
 
 // OverUse is how much a queue would use over its max.
 type OverUse struct {
-	Queue core.QueuePath
+	Queue api.QueuePath
 	By    resources.Amounts
 }
 
@@ -86,15 +87,15 @@ type OverUse struct {
 // then as long as there is something to simulate. If the deadline of the context passes
 // meanwhile, the outcome is partial. The error says what is wrong with the
 // configuration or the nodes of the question, or is the cause why the context ended otherwise.
-func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
+func WhatIf(ctx context.Context, view *api.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
 	start := *view
 	start.Config = withoutTimeouts(view.Config)
-	r := &dryRun{placed: map[core.AllocationKey]core.NodeID{}, refused: map[core.AllocationKey]string{}, rejected: map[core.ApplicationID]string{}}
-	r.added, r.waited = map[core.NodeID]bool{}, waitingNow(view)
+	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
+	r.added, r.waited = map[api.NodeID]bool{}, waitingNow(view)
 	if err := q.Nodes.check(view); err != nil {
 		return nil, err
 	}
-	options := core.Options{Kinds: kinds, Partition: view.Partition, Feasible: r.feasible(q.Feasible)}
+	options := api.Options{Kinds: kinds, Partition: view.Partition, Feasible: r.feasible(q.Feasible)}
 	if q.Budgets != nil {
 		r.allowances = newAllowances(q.Budgets)
 		options.Budgets = r.allowances.of
@@ -125,13 +126,13 @@ func WhatIf(ctx context.Context, view *core.View, kinds *resources.Kinds, now ti
 }
 
 // ask does to the partition what the question says. It returns what is asked for again.
-func (r *dryRun) ask(view *core.View, now time.Time, q Question) ([]*core.Allocation, error) {
+func (r *dryRun) ask(view *api.View, now time.Time, q Question) ([]*api.Allocation, error) {
 	if q.Config != nil {
 		config := withoutTimeouts(*q.Config)
 		if err := r.p.Convertible(config); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
-		r.p.Apply(now, core.Reconfigure{Config: config})
+		r.p.Apply(now, api.Reconfigure{Config: config})
 	}
 	moved := r.changeNodes(view, now, q.Nodes)
 	for _, app := range q.Applications {
@@ -139,14 +140,14 @@ func (r *dryRun) ask(view *core.View, now time.Time, q Question) ([]*core.Alloca
 	}
 	for _, ask := range q.Asks {
 		own := *ask
-		r.observe(r.p.Apply(now, core.AddAllocation{Allocation: &own}))
+		r.observe(r.p.Apply(now, api.AddAllocation{Allocation: &own}))
 	}
 	return moved, nil
 }
 
 // withoutTimeouts is a configuration under which no eviction becomes overdue. As
 // nothing ends in a dry run, others would be evicted in its place.
-func withoutTimeouts(config core.Config) core.Config {
+func withoutTimeouts(config api.Config) api.Config {
 	config.Preemption.VictimTimeout = 100 * 365 * 24 * time.Hour
 	return config
 }
@@ -154,16 +155,16 @@ func withoutTimeouts(config core.Config) core.Config {
 // A dryRun simulates a partition of its own, and collects what happens there.
 type dryRun struct {
 	p       *core.Partition
-	placed  map[core.AllocationKey]core.NodeID
-	refused map[core.AllocationKey]string
+	placed  map[api.AllocationKey]api.NodeID
+	refused map[api.AllocationKey]string
 	victims []Victim
 
-	rejected   map[core.ApplicationID]string
+	rejected   map[api.ApplicationID]string
 	allowances *allowances // nil without budgets
 
-	added   map[core.NodeID]bool        // by the question
-	waited  map[core.AllocationKey]bool // asks of which the resource manager knows
-	unasked bool                        // something was decided without it that it might refuse
+	added   map[api.NodeID]bool        // by the question
+	waited  map[api.AllocationKey]bool // asks of which the resource manager knows
+	unasked bool                       // something was decided without it that it might refuse
 }
 
 // isOver reports whether nothing waits for the outcome any more, not even for a
@@ -181,7 +182,7 @@ func (r *dryRun) simulate(ctx context.Context, now, until time.Time) (reached ti
 			if ctx.Err() != nil {
 				return now, false
 			}
-			var fx core.Effects
+			var fx api.Effects
 			fx, more = r.p.Schedule(now)
 			r.observe(fx)
 		}
@@ -193,25 +194,25 @@ func (r *dryRun) simulate(ctx context.Context, now, until time.Time) (reached ti
 	}
 }
 
-func (r *dryRun) observe(fx core.Effects) {
+func (r *dryRun) observe(fx api.Effects) {
 	for _, event := range fx {
 		switch e := event.(type) {
-		case core.Placed:
+		case api.Placed:
 			r.placed[e.Key] = e.Node
-		case core.Adopted:
+		case api.Adopted:
 			r.placed[e.Key] = e.Node
-		case *core.AllocationRejected:
+		case *api.AllocationRejected:
 			r.refused[e.Key] = e.Reason
-		case *core.ApplicationRejected:
+		case *api.ApplicationRejected:
 			r.rejected[e.ID] = e.Reason
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			r.allowances.take(e.Key)
 			r.victims = append(r.victims, Victim{Key: e.Key, Application: e.Application, Message: e.Message})
 		}
 	}
 }
 
-func (r *dryRun) outcomeOf(after *core.View, kinds *resources.Kinds, ask *core.Allocation) AskOutcome {
+func (r *dryRun) outcomeOf(after *api.View, kinds *resources.Kinds, ask *api.Allocation) AskOutcome {
 	out := AskOutcome{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
 	if out.Placed == "" && out.Refused == "" {
 		if waits, err := Ask(after, kinds, ask.Application, ask.Key); err == nil {
@@ -223,8 +224,8 @@ func (r *dryRun) outcomeOf(after *core.View, kinds *resources.Kinds, ask *core.A
 
 // otherOutcomes are the asks that waited before and are placed or nominated after,
 // but for those of the question.
-func (r *dryRun) otherOutcomes(before, after *core.View, asked []*core.Allocation) []AskOutcome {
-	had := map[core.AllocationKey]core.NodeID{}
+func (r *dryRun) otherOutcomes(before, after *api.View, asked []*api.Allocation) []AskOutcome {
+	had := map[api.AllocationKey]api.NodeID{}
 	for _, app := range before.Applications {
 		for i := range app.Asks {
 			had[app.Asks[i].Key] = app.Asks[i].Nominated
@@ -252,7 +253,7 @@ func (r *dryRun) otherOutcomes(before, after *core.View, asked []*core.Allocatio
 }
 
 // overUse lists the queues that are over their max.
-func overUse(q *core.QueueView, list []OverUse) []OverUse {
+func overUse(q *api.QueueView, list []OverUse) []OverUse {
 	if by := beyond(q.Used, q.Max); !by.IsZero() {
 		list = append(list, OverUse{Queue: q.Path, By: by})
 	}

@@ -11,28 +11,28 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // question is asks of one application, by key, vcore and priority.
-func question(app string, asks ...*core.Allocation) explain.Question {
+func question(app string, asks ...*api.Allocation) explain.Question {
 	for i, a := range asks {
-		a.Application = core.ApplicationID(app)
+		a.Application = api.ApplicationID(app)
 		a.Created = start.Add(time.Duration(i) * time.Second)
 	}
 	return explain.Question{Asks: asks}
 }
 
-func wish(key string, vcore int64, priority int32) *core.Allocation {
-	return &core.Allocation{Key: core.AllocationKey(key), Amounts: resources.Amounts{vcore, 1}, Priority: priority}
+func wish(key string, vcore int64, priority int32) *api.Allocation {
+	return &api.Allocation{Key: api.AllocationKey(key), Amounts: resources.Amounts{vcore, 1}, Priority: priority}
 }
 
 func crowd(t *testing.T) *cluster {
 	t.Helper()
-	c := newCluster(t, twoQueues(), core.Options{})
+	c := newCluster(t, twoQueues(), api.Options{})
 	c.node("n1", 4000, 1<<30)
 	c.node("n2", 4000, 1<<30)
 	c.ask("batch", "b-1", 3000, 1, on("n1"))
@@ -50,12 +50,12 @@ func TestWhatIf(t *testing.T) {
 	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
 	assert.NilError(t, err)
 	assert.Equal(t, len(out.Asks), 4)
-	assert.Equal(t, out.Asks[0].Placed, core.NodeID("n2"))
-	assert.Equal(t, out.Asks[1].Nominated, core.NodeID("n1"))
-	assert.Equal(t, out.Asks[2].Waits.Reason, core.QuotaExceeded)
+	assert.Equal(t, out.Asks[0].Placed, api.NodeID("n2"))
+	assert.Equal(t, out.Asks[1].Nominated, api.NodeID("n1"))
+	assert.Equal(t, out.Asks[2].Waits.Reason, api.QuotaExceeded)
 	assert.Equal(t, out.Asks[3].Refused, "allocation b-1 is known as one of application batch")
 	assert.Equal(t, len(out.Victims), 1)
-	assert.Equal(t, out.Victims[0].Key, core.AllocationKey("b-1"))
+	assert.Equal(t, out.Victims[0].Key, api.AllocationKey("b-1"))
 	assert.Equal(t, out.Victims[0].Message, "preempted on node n1 to make room for takes of application web, by priority 9 over 0")
 	assert.Equal(t, fmt.Sprintf("%+v", c.View().Root), before)
 }
@@ -67,17 +67,17 @@ func TestWhatIfTheMaxWere(t *testing.T) {
 	c.ask("web", "waits", 1000, 1)
 	c.ask("web", "large", 9500, 1)
 	c.node("n3", 20_000, 1<<30)
-	c.Apply(start, core.DrainNode{ID: "n3"})
+	c.Apply(start, api.DrainNode{ID: "n3"})
 	c.settle(start)
 	config := twoQueues()
 	config.Name = "default"
 	config.Root.Queues[0].Max = nil
 	config.Root.Queues[1].Max = resources.Limits{5000}
-	c.Apply(start, core.UndrainNode{ID: "n3"})
+	c.Apply(start, api.UndrainNode{ID: "n3"})
 	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
 	assert.NilError(t, err)
 	assert.Equal(t, len(out.OverUse), 1)
-	assert.Equal(t, out.OverUse[0].Queue, core.QueuePath("root.batch"))
+	assert.Equal(t, out.OverUse[0].Queue, api.QueuePath("root.batch"))
 	assert.Equal(t, c.kinds.Format(out.OverUse[0].By), "vcore=1000")
 	assert.Equal(t, len(out.OverLimits), 0)
 	assert.Equal(t, len(out.Others), 1)
@@ -96,13 +96,13 @@ func TestWhatIfNothingIsOverdue(t *testing.T) {
 	c.ask("web", "first", 3000, 1, priority(8))
 	c.settle(start)
 	q := question("web", wish("takes", 3000, 7))
-	for _, config := range []*core.Config{nil, new(twoQueues())} {
+	for _, config := range []*api.Config{nil, new(twoQueues())} {
 		q.Within, q.Config = time.Hour, config
 		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
 		assert.NilError(t, err)
-		assert.Equal(t, out.Asks[0].Nominated, core.NodeID("n2"))
+		assert.Equal(t, out.Asks[0].Nominated, api.NodeID("n2"))
 		assert.Equal(t, len(out.Victims), 1)
-		assert.Equal(t, out.Victims[0].Key, core.AllocationKey("b-2"))
+		assert.Equal(t, out.Victims[0].Key, api.AllocationKey("b-2"))
 	}
 }
 
@@ -111,7 +111,7 @@ func TestWhatIfWaits(t *testing.T) {
 	config := twoQueues()
 	config.Root.Queues[0].Guaranteed = resources.Amounts{4000}
 	config.Root.Queues[0].Properties.PreemptionDelay = 30 * time.Second
-	c := newCluster(t, config, core.Options{})
+	c := newCluster(t, config, api.Options{})
 	c.node("n1", 4000, 1<<30)
 	c.ask("batch", "b-1", 4000, 1, on("n1"))
 	c.settle(start)
@@ -141,9 +141,9 @@ func (h *hurry) Err() error {
 // TestWhatIfInAHurry gives a partial outcome when the time for it is over, and none
 // when nothing waits for it. Without an end, all asks are placed.
 func TestWhatIfInAHurry(t *testing.T) {
-	c := newCluster(t, core.Config{Root: core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "web"}}}}, core.Options{})
+	c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "web"}}}}, api.Options{})
 	c.node("n1", 1_000_000, 1<<30)
-	var asks []*core.Allocation
+	var asks []*api.Allocation
 	for i := range 1000 {
 		asks = append(asks, wish(fmt.Sprintf("k-%03d", i), int64(i+1), 0))
 	}
@@ -173,7 +173,7 @@ func guarded(t *testing.T) *cluster {
 	t.Helper()
 	config := twoQueues()
 	config.Preemption.Budgets = preemptor.HardBudgets
-	c := newCluster(t, config, core.Options{})
+	c := newCluster(t, config, api.Options{})
 	for i := 1; i <= 2; i++ {
 		node := fmt.Sprintf("n%d", i)
 		c.node(node, 4000, 1<<30)
@@ -186,25 +186,25 @@ func guarded(t *testing.T) *cluster {
 // TestWhatIfBudgets foretells no eviction that a budget forbids, and counts those that
 // it foretells.
 func TestWhatIfBudgets(t *testing.T) {
-	both := []core.AllocationKey{"b-1", "b-2"}
+	both := []api.AllocationKey{"b-1", "b-2"}
 	for _, budgets := range []struct {
-		are  []core.DisruptionBudget
+		are  []api.DisruptionBudget
 		want string
 	}{
 		{nil, "[b-1 b-2]"},
-		{[]core.DisruptionBudget{}, "[b-1 b-2]"},
-		{[]core.DisruptionBudget{{Name: "one", Allocations: both[:1]}}, "[b-2]"},
-		{[]core.DisruptionBudget{{Name: "all", Allocations: both}}, "[]"},
-		{[]core.DisruptionBudget{{Name: "all", Allowed: 1, Allocations: both}}, "[b-1]"},
-		{[]core.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}}, "[b-1 b-2]"},
-		{[]core.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}, {Name: "two", Allocations: both[1:]}}, "[b-1]"},
+		{[]api.DisruptionBudget{}, "[b-1 b-2]"},
+		{[]api.DisruptionBudget{{Name: "one", Allocations: both[:1]}}, "[b-2]"},
+		{[]api.DisruptionBudget{{Name: "all", Allocations: both}}, "[]"},
+		{[]api.DisruptionBudget{{Name: "all", Allowed: 1, Allocations: both}}, "[b-1]"},
+		{[]api.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}}, "[b-1 b-2]"},
+		{[]api.DisruptionBudget{{Name: "all", Allowed: 2, Allocations: both}, {Name: "two", Allocations: both[1:]}}, "[b-1]"},
 	} {
 		c := guarded(t)
 		q := question("web", wish("first", 4000, 9), wish("second", 4000, 9))
 		q.Budgets = budgets.are
 		out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, q)
 		assert.NilError(t, err)
-		victims := []core.AllocationKey{}
+		victims := []api.AllocationKey{}
 		for _, v := range out.Victims {
 			victims = append(victims, v.Key)
 		}
@@ -218,19 +218,19 @@ func TestWhatIfBudgets(t *testing.T) {
 func TestWhatIfOfANewApplication(t *testing.T) {
 	c := crowd(t)
 	known := len(c.View().Applications)
-	app := func(id, queue string) core.AddApplication {
-		return core.AddApplication{ID: core.ApplicationID(id), Queue: core.QueuePath(queue), User: "anna"}
+	app := func(id, queue string) api.AddApplication {
+		return api.AddApplication{ID: api.ApplicationID(id), Queue: api.QueuePath(queue), User: "anna"}
 	}
 	q := question("new", wish("fits", 1000, 0), wish("takes", 3000, 9), wish("modest", 3000, 9), wish("nowhere", 1000, 0))
-	q.Asks[2].Application, q.Asks[2].Preemptable = "other", core.Preemptable{Stated: true}
+	q.Asks[2].Application, q.Asks[2].Preemptable = "other", api.Preemptable{Stated: true}
 	q.Asks[3].Application = "lost"
-	q.Applications = []core.AddApplication{app("new", "root.web"), app("other", "root.batch"), app("lost", "root.none"), app("batch", "root.web")}
+	q.Applications = []api.AddApplication{app("new", "root.web"), app("other", "root.batch"), app("lost", "root.none"), app("batch", "root.web")}
 	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
 	assert.NilError(t, err)
-	assert.Equal(t, out.Asks[0].Placed, core.NodeID("n2"))
-	assert.Equal(t, out.Asks[1].Nominated, core.NodeID("n1"))
-	assert.Equal(t, out.Asks[2].Nominated, core.NodeID(""), "it may end no others")
-	assert.Equal(t, out.Asks[2].Waits.Reason, core.NoNodeFits)
+	assert.Equal(t, out.Asks[0].Placed, api.NodeID("n2"))
+	assert.Equal(t, out.Asks[1].Nominated, api.NodeID("n1"))
+	assert.Equal(t, out.Asks[2].Nominated, api.NodeID(""), "it may end no others")
+	assert.Equal(t, out.Asks[2].Waits.Reason, api.NoNodeFits)
 	assert.Equal(t, out.Asks[3].Refused, `application "lost" is not registered`)
 	assert.Equal(t, len(out.Victims), 1)
 	assert.Equal(t, out.Victims[0].Message, "preempted on node n1 to make room for takes of application new, by priority 9 over 0")
@@ -246,20 +246,20 @@ func TestWhatIfTheLimitsWere(t *testing.T) {
 	c := crowd(t)
 	c.settle(start)
 	for i, app := range c.View().Applications {
-		c.Apply(start, core.AddApplication{ID: core.ApplicationID(fmt.Sprint("more", i)), Queue: app.Queue, User: "ann", Groups: []string{"dev"}})
-		key := core.AllocationKey(fmt.Sprint("own", i))
-		c.Apply(start, core.AddAllocation{Allocation: &core.Allocation{
-			Key: key, Application: core.ApplicationID(fmt.Sprint("more", i)), Node: "n1", Amounts: resources.Amounts{300}, Created: start, Placed: start,
+		c.Apply(start, api.AddApplication{ID: api.ApplicationID(fmt.Sprint("more", i)), Queue: app.Queue, User: "ann", Groups: []string{"dev"}})
+		key := api.AllocationKey(fmt.Sprint("own", i))
+		c.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+			Key: key, Application: api.ApplicationID(fmt.Sprint("more", i)), Node: "n1", Amounts: resources.Amounts{300}, Created: start, Placed: start,
 		}})
 	}
 	config := twoQueues()
 	config.Name = "default"
-	config.Root.Limits = []core.Limit{
+	config.Root.Limits = []api.Limit{
 		{Users: []string{"ann"}, Max: resources.Limits{500}, ApplicationsMax: 1},
 		{Users: []string{"*"}, Max: resources.Limits{1 << 40}},
 		{Groups: []string{"dev"}, ApplicationsMax: 9},
 	}
-	config.Root.Queues[0].Limits = []core.Limit{{Groups: []string{"dev"}, Max: resources.Limits{0}}}
+	config.Root.Queues[0].Limits = []api.Limit{{Groups: []string{"dev"}, Max: resources.Limits{0}}}
 	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), explain.Question{Config: &config})
 	assert.NilError(t, err)
 	var got []string

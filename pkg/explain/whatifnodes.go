@@ -5,19 +5,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // Nodes is what might be done to nodes, in this order.
 type Nodes struct {
-	Add    []core.AddNode // their identifiers must be new
-	Drain  []core.NodeID  // take nothing new; what runs there stays
-	Remove []core.NodeID  // with what runs there, which is asked for again
+	Add    []api.AddNode // their identifiers must be new
+	Drain  []api.NodeID  // take nothing new; what runs there stays
+	Remove []api.NodeID  // with what runs there, which is asked for again
 }
 
 // check says which node is not what the question takes it for.
-func (n Nodes) check(view *core.View) error {
-	known := map[core.NodeID]bool{}
+func (n Nodes) check(view *api.View) error {
+	known := map[api.NodeID]bool{}
 	for _, node := range view.Nodes {
 		known[node.ID] = true
 	}
@@ -27,7 +27,7 @@ func (n Nodes) check(view *core.View) error {
 		}
 		known[add.ID] = true
 	}
-	gone := map[core.NodeID]bool{}
+	gone := map[api.NodeID]bool{}
 	for _, id := range slices.Concat(n.Drain, n.Remove) {
 		switch {
 		case !known[id]:
@@ -43,27 +43,27 @@ func (n Nodes) check(view *core.View) error {
 // changeNodes does to nodes what the question says. It returns the allocations that ran on
 // those that are removed as asks, in the order of the nodes: the resource manager would ask
 // for pods in their place. Those of daemonsets, and those that were ending, do not come again.
-func (r *dryRun) changeNodes(view *core.View, now time.Time, nodes Nodes) []*core.Allocation {
+func (r *dryRun) changeNodes(view *api.View, now time.Time, nodes Nodes) []*api.Allocation {
 	for _, node := range nodes.Add {
 		r.p.Apply(now, node)
 		r.added[node.ID] = true
 	}
 	for _, id := range nodes.Drain {
-		r.p.Apply(now, core.DrainNode{ID: id})
+		r.p.Apply(now, api.DrainNode{ID: id})
 	}
-	byID := map[core.NodeID]*core.NodeView{}
+	byID := map[api.NodeID]*api.NodeView{}
 	for _, node := range view.Nodes {
 		byID[node.ID] = node
 	}
-	var moved []*core.Allocation
+	var moved []*api.Allocation
 	for _, id := range nodes.Remove {
-		r.p.Apply(now, core.RemoveNode{ID: id})
+		r.p.Apply(now, api.RemoveNode{ID: id})
 		node := byID[id]
 		if node == nil {
 			continue // it is one that the question adds
 		}
 		for _, a := range node.Allocations {
-			ending := slices.ContainsFunc(node.Evictions, func(e core.Eviction) bool { return e.Key == a.Key })
+			ending := slices.ContainsFunc(node.Evictions, func(e api.Eviction) bool { return e.Key == a.Key })
 			if a.Required == "" && !ending {
 				ask := *a
 				ask.Node, ask.Placed, ask.Settled, ask.Replaced, ask.Created = "", time.Time{}, false, false, now
@@ -73,18 +73,18 @@ func (r *dryRun) changeNodes(view *core.View, now time.Time, nodes Nodes) []*cor
 	}
 	for _, ask := range moved {
 		own := *ask
-		r.observe(r.p.Apply(now, core.AddAllocation{Allocation: &own}))
+		r.observe(r.p.Apply(now, api.AddAllocation{Allocation: &own}))
 	}
 	return moved
 }
 
 // feasible asks the resource manager about asks that wait now, on nodes that there are. Of
 // others it knows nothing: for these amounts decide, and the outcome says so.
-func (r *dryRun) feasible(ask core.Feasible) core.Feasible {
+func (r *dryRun) feasible(ask api.Feasible) api.Feasible {
 	if ask == nil {
 		return nil
 	}
-	return func(key core.AllocationKey, node core.NodeID, allocate bool) error {
+	return func(key api.AllocationKey, node api.NodeID, allocate bool) error {
 		if !r.waited[key] || r.added[node] {
 			r.unasked = true
 			return nil
@@ -94,8 +94,8 @@ func (r *dryRun) feasible(ask core.Feasible) core.Feasible {
 }
 
 // waitingNow are the asks of a view by key, without those that the question asks for again.
-func waitingNow(view *core.View) map[core.AllocationKey]bool {
-	keys := map[core.AllocationKey]bool{}
+func waitingNow(view *api.View) map[api.AllocationKey]bool {
+	keys := map[api.AllocationKey]bool{}
 	for _, app := range view.Applications {
 		for i := range app.Asks {
 			keys[app.Asks[i].Key] = true

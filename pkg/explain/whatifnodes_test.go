@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -25,21 +25,21 @@ func TestWhatIfNodesWere(t *testing.T) {
 	c := crowd(t)
 	c.ask("web", "waits", 3500, 1)
 	c.settle(start)
-	added := core.AddNode{ID: "n3", Capacity: resources.Amounts{4000, 1 << 30}}
+	added := api.AddNode{ID: "n3", Capacity: resources.Amounts{4000, 1 << 30}}
 
-	out := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []core.AddNode{added}}})
+	out := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []api.AddNode{added}}})
 	assert.Equal(t, len(out.Others), 1)
 	assert.Equal(t, out.Others[0], explain.AskOutcome{Key: "waits", Placed: "n3"})
 
-	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []core.AddNode{added}, Drain: []core.NodeID{"n3"}}})
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []api.AddNode{added}, Drain: []api.NodeID{"n3"}}})
 	assert.Equal(t, len(out.Others), 0, "a drained node takes nothing")
 
-	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []core.NodeID{"n1"}}})
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []api.NodeID{"n1"}}})
 	assert.Equal(t, len(out.Moved), 1)
-	assert.Equal(t, out.Moved[0].Key, core.AllocationKey("b-1"))
-	assert.Equal(t, out.Moved[0].Waits.Reason, core.NoNodeFits)
+	assert.Equal(t, out.Moved[0].Key, api.AllocationKey("b-1"))
+	assert.Equal(t, out.Moved[0].Waits.Reason, api.NoNodeFits)
 
-	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []core.AddNode{added}, Remove: []core.NodeID{"n1"}}})
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []api.AddNode{added}, Remove: []api.NodeID{"n1"}}})
 	placed := len(out.Others)
 	if out.Moved[0].Placed == "n3" {
 		placed++
@@ -52,15 +52,15 @@ func TestWhatIfNodesWere(t *testing.T) {
 // was being evicted.
 func TestWhatIfDaemonSetsEnd(t *testing.T) {
 	c := crowd(t)
-	c.ask("web", "daemon", 500, 1, func(a *core.Allocation) { a.Required = "n1" })
+	c.ask("web", "daemon", 500, 1, func(a *api.Allocation) { a.Required = "n1" })
 	c.settle(start)
-	out := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []core.NodeID{"n1"}}})
+	out := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []api.NodeID{"n1"}}})
 	assert.Equal(t, len(out.Moved), 1)
-	assert.Equal(t, out.Moved[0].Key, core.AllocationKey("b-1"))
+	assert.Equal(t, out.Moved[0].Key, api.AllocationKey("b-1"))
 
 	c.ask("web", "takes", 3000, 1, priority(9))
 	c.settle(start)
-	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []core.NodeID{"n1"}}})
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []api.NodeID{"n1"}}})
 	assert.Equal(t, len(out.Moved), 0, "b-1 is being evicted")
 }
 
@@ -70,9 +70,9 @@ func TestWhatIfPredicates(t *testing.T) {
 	c := crowd(t)
 	c.ask("web", "waits", 2000, 1)
 	c.settle(start)
-	c.Apply(start, core.ReleaseAllocation{Application: "batch", Key: "b-2"})
+	c.Apply(start, api.ReleaseAllocation{Application: "batch", Key: "b-2"})
 	var asked []string
-	q := explain.Question{Feasible: func(key core.AllocationKey, node core.NodeID, _ bool) error {
+	q := explain.Question{Feasible: func(key api.AllocationKey, node api.NodeID, _ bool) error {
 		asked = append(asked, string(key)+" on "+string(node))
 		return errors.New("has the taint gpu")
 	}}
@@ -81,21 +81,21 @@ func TestWhatIfPredicates(t *testing.T) {
 	assert.Equal(t, len(out.Others), 0, "it is refused")
 	assert.Assert(t, !out.Unasked)
 
-	q.Nodes.Remove = []core.NodeID{"n1"}
+	q.Nodes.Remove = []api.NodeID{"n1"}
 	out = whatIf(t, c, q)
-	assert.Equal(t, out.Moved[0].Placed, core.NodeID("n2"))
+	assert.Equal(t, out.Moved[0].Placed, api.NodeID("n2"))
 	assert.Assert(t, out.Unasked, "b-1 is asked for again, of which the resource manager knows nothing")
 
 	q.Nodes = explain.Nodes{}
-	q.Feasible = func(core.AllocationKey, core.NodeID, bool) error { return nil }
+	q.Feasible = func(api.AllocationKey, api.NodeID, bool) error { return nil }
 	out = whatIf(t, c, q)
-	assert.Equal(t, out.Others[0].Placed, core.NodeID("n2"))
+	assert.Equal(t, out.Others[0].Placed, api.NodeID("n2"))
 	assert.Assert(t, !out.Unasked)
 
-	q.Nodes.Add = []core.AddNode{{ID: "n3", Capacity: resources.Amounts{9000, 1 << 30}}}
-	q.Nodes.Drain = []core.NodeID{"n2"}
+	q.Nodes.Add = []api.AddNode{{ID: "n3", Capacity: resources.Amounts{9000, 1 << 30}}}
+	q.Nodes.Drain = []api.NodeID{"n2"}
 	out = whatIf(t, c, q)
-	assert.Equal(t, out.Others[0].Placed, core.NodeID("n3"))
+	assert.Equal(t, out.Others[0].Placed, api.NodeID("n3"))
 	assert.Assert(t, out.Unasked, "of a new node it knows nothing either")
 }
 
@@ -103,11 +103,11 @@ func TestWhatIfPredicates(t *testing.T) {
 func TestWhatIfWrongNodes(t *testing.T) {
 	c := crowd(t)
 	for want, nodes := range map[string]explain.Nodes{
-		"node n9 is not registered":           {Drain: []core.NodeID{"n9"}},
-		"node n1 is registered already":       {Add: []core.AddNode{{ID: "n1"}}},
-		"node n3 is registered already":       {Add: []core.AddNode{{ID: "n3"}, {ID: "n3"}}},
-		"node n1 is drained or removed twice": {Drain: []core.NodeID{"n1"}, Remove: []core.NodeID{"n1"}},
-		"node n2 is drained or removed twice": {Remove: []core.NodeID{"n2", "n2"}},
+		"node n9 is not registered":           {Drain: []api.NodeID{"n9"}},
+		"node n1 is registered already":       {Add: []api.AddNode{{ID: "n1"}}},
+		"node n3 is registered already":       {Add: []api.AddNode{{ID: "n3"}, {ID: "n3"}}},
+		"node n1 is drained or removed twice": {Drain: []api.NodeID{"n1"}, Remove: []api.NodeID{"n1"}},
+		"node n2 is drained or removed twice": {Remove: []api.NodeID{"n2", "n2"}},
 	} {
 		_, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, explain.Question{Nodes: nodes})
 		assert.Error(t, err, want)

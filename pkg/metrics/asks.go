@@ -1,34 +1,34 @@
 package metrics
 
 import (
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // reasonTexts are the values of the label reason. They are not the texts for
 // people, which may change.
 var reasonTexts = [...]string{
-	core.NotTried:      "not_tried",
-	core.QuotaExceeded: "quota",
-	core.NoNodeFits:    "no_node_fits",
-	core.Infeasible:    "refused_on_nodes",
-	core.BindFailed:    "bind_failed",
-	core.NodeUnknown:   "node_unknown",
-	core.NodeFull:      "node_full",
-	core.NodeHeld:      "node_held",
-	core.RoomIsMade:    "nominated",
-	core.LoopStopped:   "loop_stopped",
-	core.KindUnknown:   "kind_unknown",
+	api.NotTried:      "not_tried",
+	api.QuotaExceeded: "quota",
+	api.NoNodeFits:    "no_node_fits",
+	api.Infeasible:    "refused_on_nodes",
+	api.BindFailed:    "bind_failed",
+	api.NodeUnknown:   "node_unknown",
+	api.NodeFull:      "node_full",
+	api.NodeHeld:      "node_held",
+	api.RoomIsMade:    "nominated",
+	api.LoopStopped:   "loop_stopped",
+	api.KindUnknown:   "kind_unknown",
 
-	core.AwaitsPlaceholder: "awaits_placeholder",
-	core.AwaitsReplacement: "awaits_replacement",
-	core.AwaitsGang:        "awaits_gang",
-	core.UserLimit:         "user_limit",
-	core.GroupLimit:        "group_limit",
-	core.QueueApplications: "queue_applications",
-	core.UserApplications:  "user_applications",
-	core.GroupApplications: "group_applications",
-	core.Impossible:        "impossible",
+	api.AwaitsPlaceholder: "awaits_placeholder",
+	api.AwaitsReplacement: "awaits_replacement",
+	api.AwaitsGang:        "awaits_gang",
+	api.UserLimit:         "user_limit",
+	api.GroupLimit:        "group_limit",
+	api.QueueApplications: "queue_applications",
+	api.UserApplications:  "user_applications",
+	api.GroupApplications: "group_applications",
+	api.Impossible:        "impossible",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

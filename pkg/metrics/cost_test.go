@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
@@ -20,39 +20,39 @@ import (
 // largeView is a large partition: so many leaf queues, in teams of ten with limits and
 // guarantees, each with two applications of five asks and ten allocations, and so
 // many nodes with four allocations.
-func largeView(queues, nodes int) *core.View {
-	root := &core.QueueView{Path: "root", Used: resources.Amounts{1, 1}}
-	v := &core.View{Root: root, Capacity: resources.Amounts{1, 1}}
+func largeView(queues, nodes int) *api.View {
+	root := &api.QueueView{Path: "root", Used: resources.Amounts{1, 1}}
+	v := &api.View{Root: root, Capacity: resources.Amounts{1, 1}}
 	limits, amounts := resources.Limits{100_000, 100 << 30}, resources.Amounts{2000, 4 << 30}
 	for i := range queues {
 		if i%10 == 0 {
-			root.Queues = append(root.Queues, &core.QueueView{
-				Path: core.QueuePath(fmt.Sprintf("root.team-%04d", i/10)), Max: limits, Guaranteed: amounts, Used: amounts, Pending: amounts,
+			root.Queues = append(root.Queues, &api.QueueView{
+				Path: api.QueuePath(fmt.Sprintf("root.team-%04d", i/10)), Max: limits, Guaranteed: amounts, Used: amounts, Pending: amounts,
 			})
 		}
 		team := root.Queues[i/10]
-		q := &core.QueueView{
-			Path: team.Path + core.QueuePath(fmt.Sprintf(".q%d", i%10)), Leaf: true, Max: limits, Guaranteed: amounts, Used: amounts, Pending: amounts,
+		q := &api.QueueView{
+			Path: team.Path + api.QueuePath(fmt.Sprintf(".q%d", i%10)), Leaf: true, Max: limits, Guaranteed: amounts, Used: amounts, Pending: amounts,
 		}
 		team.Queues = append(team.Queues, q)
 		for range 2 {
-			app := &core.ApplicationView{Queue: q.Path, State: core.Running, Allocations: make([]*core.Allocation, 10)}
+			app := &api.ApplicationView{Queue: q.Path, State: api.Running, Allocations: make([]*api.Allocation, 10)}
 			for k := range 5 {
-				app.Asks = append(app.Asks, core.AskView{Waiting: &core.Waiting{Reason: []core.Reason{core.NoNodeFits, core.QuotaExceeded}[k%2]}})
+				app.Asks = append(app.Asks, api.AskView{Waiting: &api.Waiting{Reason: []api.Reason{api.NoNodeFits, api.QuotaExceeded}[k%2]}})
 			}
 			v.Applications = append(v.Applications, app)
 		}
 	}
 	for i := range nodes {
-		n := &core.NodeView{
-			ID: core.NodeID(fmt.Sprintf("node-%05d", i)), Schedulable: true,
+		n := &api.NodeView{
+			ID: api.NodeID(fmt.Sprintf("node-%05d", i)), Schedulable: true,
 			Capacity: resources.Amounts{64_000, 256 << 30}, Allocated: resources.Amounts{int64(i*977) % 64_000, int64(i) << 24},
 		}
 		for k := range 4 {
-			n.Allocations = append(n.Allocations, &core.Allocation{Key: core.AllocationKey(fmt.Sprintf("%d-%d", i, k))})
+			n.Allocations = append(n.Allocations, &api.Allocation{Key: api.AllocationKey(fmt.Sprintf("%d-%d", i, k))})
 		}
 		if i%10 == 0 {
-			n.Evictions = []core.Eviction{{Key: n.Allocations[1].Key}}
+			n.Evictions = []api.Eviction{{Key: n.Allocations[1].Key}}
 		}
 		v.Nodes = append(v.Nodes, n)
 	}
@@ -126,13 +126,13 @@ func BenchmarkScrape(b *testing.B) {
 }
 
 // batch is a step with events of every sort that is counted.
-func batch() core.Effects {
-	return core.Effects{
-		core.Placed{},
-		&core.Ended{}, &core.AllocationRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
-		&core.ApplicationChanged{State: core.Completed}, &core.NodeAdded{}, &core.NodeRejected{}, &core.Unschedulable{},
-		&core.EvictionRequested{Allocation: new(core.Allocation)}, &core.Claimed{Plan: new(preemptor.Decision)}, &core.ClaimEnded{Nominated: true, End: core.EndOfRoom},
-		&core.Reconfigured{},
+func batch() api.Effects {
+	return api.Effects{
+		api.Placed{},
+		&api.Ended{}, &api.AllocationRejected{}, &api.ApplicationAccepted{}, &api.ApplicationRejected{},
+		&api.ApplicationChanged{State: api.Completed}, &api.NodeAdded{}, &api.NodeRejected{}, &api.Unschedulable{},
+		&api.EvictionRequested{Allocation: new(api.Allocation)}, &api.Claimed{Plan: new(preemptor.Decision)}, &api.ClaimEnded{Nominated: true, End: api.EndOfRoom},
+		&api.Reconfigured{},
 	}
 }
 
@@ -145,11 +145,11 @@ func TestCountMakesNoGarbage(t *testing.T) {
 
 func BenchmarkCount(b *testing.B) {
 	m := metrics.New()
-	one, many := core.Effects{core.Placed{}}, core.Effects{}
+	one, many := api.Effects{api.Placed{}}, api.Effects{}
 	for len(many) < 256 {
-		many = append(many, core.Placed{})
+		many = append(many, api.Placed{})
 	}
-	for name, effects := range map[string]core.Effects{"1": one, "256": many} {
+	for name, effects := range map[string]api.Effects{"1": one, "256": many} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				m.Count("[rm]default", effects)

@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
@@ -40,46 +40,46 @@ const (
 )
 
 // event counts one event, and says what it is about.
-func (n *counts) event(event core.Event) subject {
+func (n *counts) event(event api.Event) subject {
 	switch e := event.(type) {
-	case core.Placed, core.Adopted:
+	case api.Placed, api.Adopted:
 		n.add(allocated)
-	case *core.Ended:
+	case *api.Ended:
 		if e.Cause.IsTold() {
 			n.add(released)
 			n.add(releasedOwn + stopped)
 		}
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		n.add(released)
 		if e.IsForeign() {
 			n.add(releasedForeign + preempted)
 		} else {
 			n.add(releasedOwn + preempted)
 		}
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		n.add(released)
-		if e.Cause == core.CauseReplaced {
+		if e.Cause == api.CauseReplaced {
 			n.add(releasedOwn + replaced)
 		} else {
 			n.add(releasedOwn + timedOut)
 		}
-	case *core.AllocationRejected:
+	case *api.AllocationRejected:
 		n.add(rejected)
-	case *core.Unschedulable:
+	case *api.Unschedulable:
 		n.add(askStated + askFailed)
-	case *core.Claimed:
+	case *api.Claimed:
 		if e.Plan == nil {
 			return aboutNode
 		}
 		n.add(nominated)
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		switch {
 		case !e.Nominated:
 			return aboutNode
 		case e.Waits():
 			n.add(cleared)
 		}
-	case core.AskAdded, core.AskResized, *core.AskEnded, *core.Resized, *core.PreemptionPlanned, *core.AskReport, *reports.AskWaits, *core.EvictionOverdue, *outcomes.VictimsWasted:
+	case api.AskAdded, api.AskResized, *api.AskEnded, *api.Resized, *api.PreemptionPlanned, *api.AskReport, *reports.AskWaits, *api.EvictionOverdue, *outcomes.VictimsWasted:
 	default:
 		return n.other(event)
 	}
@@ -87,32 +87,32 @@ func (n *counts) event(event core.Event) subject {
 }
 
 // other counts an event that is not about an ask or allocation of this scheduler.
-func (n *counts) other(event core.Event) subject {
+func (n *counts) other(event api.Event) subject {
 	switch e := event.(type) {
-	case *core.ApplicationAccepted:
+	case *api.ApplicationAccepted:
 		n.add(submitted)
-		n.add(entered + counter(core.New))
-	case *core.ApplicationRejected:
+		n.add(entered + counter(api.New))
+	case *api.ApplicationRejected:
 		n.add(refused)
-	case *core.ApplicationChanged:
+	case *api.ApplicationChanged:
 		n.add(entered + counter(e.State))
-		if e.State == core.Accepted {
+		if e.State == api.Accepted {
 			n.add(accepted)
 		}
-	case *core.ApplicationGone, *core.ApplicationReport, *core.ApplicationGroup, *core.ApplicationHeld:
-	case *core.NodeAdded:
+	case *api.ApplicationGone, *api.ApplicationReport, *api.ApplicationGroup, *api.ApplicationHeld:
+	case *api.NodeAdded:
 		n.add(nodeAccepted)
 		return aboutNode
-	case *core.NodeRejected:
+	case *api.NodeRejected:
 		n.add(nodeRejected)
 		return aboutNode
-	case *core.NodeRemoved:
+	case *api.NodeRemoved:
 		n.add(nodeRemoved)
 		return aboutNode
-	case *core.NodeResized, *core.NodeAttributes, *core.NodeSchedulable,
-		core.ForeignAdded, core.ForeignRemoved:
+	case *api.NodeResized, *api.NodeAttributes, *api.NodeSchedulable,
+		api.ForeignAdded, api.ForeignRemoved:
 		return aboutNode
-	case *core.Reconfigured, *core.QueueAdded, *core.QueueRemoved, *core.QueueReport:
+	case *api.Reconfigured, *api.QueueAdded, *api.QueueRemoved, *api.QueueReport:
 		return aboutQueue
 	default:
 		return aboutUnknown

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
@@ -162,7 +162,7 @@ func (s *counterSet) make(partition string) *counters {
 // for, no call makes garbage. It may be called from any goroutine.
 //
 // The counters of a partition that is gone stay: one that comes again counts on.
-func (m *Metrics) Count(partition string, effects core.Effects) {
+func (m *Metrics) Count(partition string, effects api.Effects) {
 	if len(effects) == 0 {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
@@ -25,7 +25,7 @@ func Example() {
 
 	m := metrics.New()
 	m.Watch(s, s.Kinds())
-	m.Count("[rm]default", core.Effects{core.Placed{}, core.Placed{}})
+	m.Count("[rm]default", api.Effects{api.Placed{}, api.Placed{}})
 	m.Observe(stage.Decision, 12*time.Microsecond)
 
 	w := httptest.NewRecorder()

@@ -16,7 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
@@ -26,13 +26,13 @@ import (
 
 // fixedViews are views that do not change by themselves; nil is a partition that is
 // gone.
-type fixedViews map[string]*core.View
+type fixedViews map[string]*api.View
 
 var errGone = errors.New("gone")
 
 func (p fixedViews) Partitions() []string { return sortedKeys(p) }
 
-func (p fixedViews) View(_ context.Context, partition string) (*core.View, error) {
+func (p fixedViews) View(_ context.Context, partition string) (*api.View, error) {
 	if p[partition] == nil {
 		return nil, errGone
 	}
@@ -56,69 +56,69 @@ func usual(t testing.TB) *resources.Kinds {
 }
 
 // smallView is a small partition with one of everything.
-func smallView() *core.View {
+func smallView() *api.View {
 	unlimited := int64(resources.Unlimited)
-	batch := &core.QueueView{
+	batch := &api.QueueView{
 		Path: "root.team.batch", Leaf: true, Max: resources.Limits{8000, unlimited},
 		Guaranteed: resources.Amounts{4000, 0}, Used: resources.Amounts{6000, 6 << 30}, Pending: resources.Amounts{3000, 1 << 30},
 		Nominated: resources.Amounts{1000}, Releasing: resources.Amounts{1500},
 	}
-	idle := &core.QueueView{Path: "root.idle", Leaf: true, Max: resources.Limits{unlimited, unlimited, 0}}
-	team := &core.QueueView{
+	idle := &api.QueueView{Path: "root.idle", Leaf: true, Max: resources.Limits{unlimited, unlimited, 0}}
+	team := &api.QueueView{
 		Path: "root.team", Max: resources.Limits{9000, 7 << 30}, Guaranteed: resources.Amounts{0, 0, 2}, Used: batch.Used, Pending: batch.Pending,
-		Nominated: batch.Nominated, Releasing: batch.Releasing, Queues: []*core.QueueView{batch},
+		Nominated: batch.Nominated, Releasing: batch.Releasing, Queues: []*api.QueueView{batch},
 	}
-	root := &core.QueueView{
+	root := &api.QueueView{
 		Path: "root", Used: batch.Used, Pending: batch.Pending, Nominated: batch.Nominated, Releasing: batch.Releasing,
-		Queues: []*core.QueueView{idle, team},
+		Queues: []*api.QueueView{idle, team},
 	}
-	return &core.View{
+	return &api.View{
 		Name: "default", Partition: "[rm]default", Root: root,
 		Capacity: resources.Amounts{20_000, 20 << 30}, Used: batch.Used, Occupied: resources.Amounts{1000},
-		ForeignUnknownNode: []*core.Allocation{{Key: "lost-1", Origin: core.Foreign}, {Key: "lost-2", Origin: core.Static}},
+		ForeignUnknownNode: []*api.Allocation{{Key: "lost-1", Origin: api.Foreign}, {Key: "lost-2", Origin: api.Static}},
 		Nodes:              smallNodes(), Applications: smallApplications(),
-		Preempted: core.Preempted{
+		Preempted: api.Preempted{
 			Plans: 9, Nominations: 4, Cleared: 1, Loops: 2, Reservations: 6,
-			Victims: core.VictimCount{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}},
-			Overdue: core.VictimCount{{0, 0, 0, 1}, {2}},
+			Victims: api.VictimCount{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}},
+			Overdue: api.VictimCount{{0, 0, 0, 1}, {2}},
 		},
-		Work: core.Work{Nodes: 100, Queues: 200, Applications: 300, Asks: 400, Placements: 50, Attempts: 60, NodeCosts: 70},
+		Work: api.Work{Nodes: 100, Queues: 200, Applications: 300, Asks: 400, Placements: 50, Attempts: 60, NodeCosts: 70},
 	}
 }
 
-func smallNodes() []*core.NodeView {
-	return []*core.NodeView{
+func smallNodes() []*api.NodeView {
+	return []*api.NodeView{
 		{
 			ID: "n1", Schedulable: true, Capacity: resources.Amounts{10_000, 10 << 30},
 			Allocated: resources.Amounts{3000, 4 << 30}, Occupied: resources.Amounts{1000},
-			Allocations: []*core.Allocation{
-				{Key: "driver", Originator: true}, {Key: "quiet", Preemptable: core.Preemptable{Stated: true}}, {Key: "worker"},
+			Allocations: []*api.Allocation{
+				{Key: "driver", Originator: true}, {Key: "quiet", Preemptable: api.Preemptable{Stated: true}}, {Key: "worker"},
 			},
-			ForeignAllocations: []*core.Allocation{{Key: "system", Origin: core.Foreign}},
-			Evictions: []core.Eviction{
+			ForeignAllocations: []*api.Allocation{{Key: "system", Origin: api.Foreign}},
+			Evictions: []api.Eviction{
 				{Key: "driver", Trigger: preemptor.Quota, Class: preemptor.Owner},
 				{Key: "leaving", Reported: true}, // and no victim
 				{Key: "quiet", Trigger: preemptor.RequiredNode, Class: preemptor.OptedOut, Overdue: true},
 				{Key: "system", Trigger: preemptor.RequiredNode, Class: preemptor.Foreign},
 				{Key: "worker", Trigger: preemptor.Priority},
 			},
-			Reservations: []core.Reservation{{Required: true}, {Required: true}},
+			Reservations: []api.Reservation{{Required: true}, {Required: true}},
 		},
-		{ID: "n2", Schedulable: true, Capacity: resources.Amounts{5000, 10 << 30}, Allocated: resources.Amounts{3000, 2 << 30}, Reservations: []core.Reservation{{}}},
+		{ID: "n2", Schedulable: true, Capacity: resources.Amounts{5000, 10 << 30}, Allocated: resources.Amounts{3000, 2 << 30}, Reservations: []api.Reservation{{}}},
 		{ID: "n3", Capacity: resources.Amounts{5000, 0}, Allocated: resources.Amounts{5001, 0}},
 	}
 }
 
-func smallApplications() []*core.ApplicationView {
-	ask := func(reason core.Reason) core.AskView {
-		return core.AskView{Allocation: new(core.Allocation), Waiting: &core.Waiting{Reason: reason}}
+func smallApplications() []*api.ApplicationView {
+	ask := func(reason api.Reason) api.AskView {
+		return api.AskView{Allocation: new(api.Allocation), Waiting: &api.Waiting{Reason: reason}}
 	}
-	nominated := ask(core.RoomIsMade)
+	nominated := ask(api.RoomIsMade)
 	nominated.Nominated, nominated.Trigger = "n1", preemptor.Guarantee
-	return []*core.ApplicationView{
-		{ID: "a", Queue: "root.team.batch", State: core.Running, Allocations: make([]*core.Allocation, 3), Asks: []core.AskView{ask(core.NoNodeFits), ask(core.NoNodeFits), nominated}},
-		{ID: "b", Queue: "root.team.batch", State: core.Accepted, Asks: []core.AskView{ask(core.QuotaExceeded)}},
-		{ID: "c", Queue: "root.team.batch", State: core.Running, Allocations: make([]*core.Allocation, 1)},
+	return []*api.ApplicationView{
+		{ID: "a", Queue: "root.team.batch", State: api.Running, Allocations: make([]*api.Allocation, 3), Asks: []api.AskView{ask(api.NoNodeFits), ask(api.NoNodeFits), nominated}},
+		{ID: "b", Queue: "root.team.batch", State: api.Accepted, Asks: []api.AskView{ask(api.QuotaExceeded)}},
+		{ID: "c", Queue: "root.team.batch", State: api.Running, Allocations: make([]*api.Allocation, 1)},
 	}
 }
 
@@ -127,23 +127,23 @@ func populated(t testing.TB) *metrics.Metrics {
 	t.Helper()
 	m := metrics.New()
 	m.Watch(fixedViews{"[rm]default": smallView(), "[rm]lost": nil}, usual(t))
-	m.Count("[rm]default", core.Effects{
-		&core.NodeAdded{}, &core.NodeAdded{}, &core.NodeRejected{}, &core.ApplicationAccepted{}, &core.ApplicationRejected{},
-		&core.ApplicationChanged{State: core.Accepted}, &core.ApplicationChanged{State: core.Running}, &core.ApplicationChanged{State: core.Running},
-		core.AskAdded{},
-		core.Placed{},
-		core.Placed{},
-		core.Adopted{},
-		&core.AllocationRejected{},
-		&core.EvictionRequested{Allocation: &core.Allocation{}},
-		&core.EvictionRequested{Allocation: &core.Allocation{Origin: core.Static}},
-		&core.Ended{Cause: core.CauseReleased}, &core.Ended{Cause: core.CausePreempted},
-		&core.Claimed{Plan: new(preemptor.Decision)}, &core.Claimed{Plan: new(preemptor.Decision)}, &core.ClaimEnded{Nominated: true, End: core.EndOfRoom}, &core.ClaimEnded{Nominated: true},
-		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.AskRemoved, Victims: make([]core.AllocationKey, 1)},
-		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.RanElsewhere, Victims: make([]core.AllocationKey, 2)},
-		&outcomes.VictimsWasted{Trigger: preemptor.Priority, Cause: outcomes.AskChanged, Victims: make([]core.AllocationKey, 3)},
-		&outcomes.VictimsWasted{Trigger: preemptor.Guarantee, Cause: outcomes.AskRemoved, Victims: make([]core.AllocationKey, 4)},
-		&core.Unschedulable{}, &core.NodeRemoved{}, &core.Reconfigured{}, nil,
+	m.Count("[rm]default", api.Effects{
+		&api.NodeAdded{}, &api.NodeAdded{}, &api.NodeRejected{}, &api.ApplicationAccepted{}, &api.ApplicationRejected{},
+		&api.ApplicationChanged{State: api.Accepted}, &api.ApplicationChanged{State: api.Running}, &api.ApplicationChanged{State: api.Running},
+		api.AskAdded{},
+		api.Placed{},
+		api.Placed{},
+		api.Adopted{},
+		&api.AllocationRejected{},
+		&api.EvictionRequested{Allocation: &api.Allocation{}},
+		&api.EvictionRequested{Allocation: &api.Allocation{Origin: api.Static}},
+		&api.Ended{Cause: api.CauseReleased}, &api.Ended{Cause: api.CausePreempted},
+		&api.Claimed{Plan: new(preemptor.Decision)}, &api.Claimed{Plan: new(preemptor.Decision)}, &api.ClaimEnded{Nominated: true, End: api.EndOfRoom}, &api.ClaimEnded{Nominated: true},
+		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.AskRemoved, Victims: make([]api.AllocationKey, 1)},
+		&outcomes.VictimsWasted{Trigger: preemptor.RequiredNode, Cause: outcomes.RanElsewhere, Victims: make([]api.AllocationKey, 2)},
+		&outcomes.VictimsWasted{Trigger: preemptor.Priority, Cause: outcomes.AskChanged, Victims: make([]api.AllocationKey, 3)},
+		&outcomes.VictimsWasted{Trigger: preemptor.Guarantee, Cause: outcomes.AskRemoved, Victims: make([]api.AllocationKey, 4)},
+		&api.Unschedulable{}, &api.NodeRemoved{}, &api.Reconfigured{}, nil,
 	})
 	m.CountUnanswered("[rm]default")
 	m.Observe(stage.Decision, 3_000)
@@ -210,7 +210,7 @@ func TestCompressedOnce(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	m := populated(t)
 	before := seriesOf(t, m)
-	bare := &core.View{Name: "default", Root: &core.QueueView{Path: "root", Queues: []*core.QueueView{{Path: "root.idle", Leaf: true}}}}
+	bare := &api.View{Name: "default", Root: &api.QueueView{Path: "root", Queues: []*api.QueueView{{Path: "root.idle", Leaf: true}}}}
 	m.Watch(fixedViews{"[rm]default": bare}, usual(t))
 	after := seriesOf(t, m)
 
@@ -236,19 +236,19 @@ func TestOddNames(t *testing.T) {
 	}
 	views := fixedViews{}
 	for _, partition := range names {
-		root := &core.QueueView{Path: "root", Used: make(resources.Amounts, kinds.Len())}
+		root := &api.QueueView{Path: "root", Used: make(resources.Amounts, kinds.Len())}
 		for i := range root.Used {
 			root.Used[i] = int64(i + 1)
 		}
 		for _, name := range names {
-			root.Queues = append(root.Queues, &core.QueueView{Path: core.QueuePath(name), Leaf: true})
+			root.Queues = append(root.Queues, &api.QueueView{Path: api.QueuePath(name), Leaf: true})
 		}
-		views[partition] = &core.View{Root: root}
+		views[partition] = &api.View{Root: root}
 	}
 	m := metrics.New()
 	m.Watch(views, kinds)
 	for _, partition := range names {
-		m.Count(partition, core.Effects{core.Placed{}})
+		m.Count(partition, api.Effects{api.Placed{}})
 	}
 
 	_, err := prometheus.Gatherers{m}.Gather()
@@ -270,14 +270,14 @@ func TestOddNames(t *testing.T) {
 // zero.
 func TestBigNumbers(t *testing.T) {
 	const most = math.MaxInt64
-	root := &core.QueueView{
+	root := &api.QueueView{
 		Path: "root", Leaf: true, Max: resources.Limits{most - 1, 10, most}, Used: resources.Amounts{1, 25, most}, Guaranteed: resources.Amounts{most},
 	}
-	node := func(capacity, allocated, occupied int64) *core.NodeView {
-		return &core.NodeView{Capacity: resources.Amounts{capacity}, Allocated: resources.Amounts{allocated}, Occupied: resources.Amounts{occupied}}
+	node := func(capacity, allocated, occupied int64) *api.NodeView {
+		return &api.NodeView{Capacity: resources.Amounts{capacity}, Allocated: resources.Amounts{allocated}, Occupied: resources.Amounts{occupied}}
 	}
 	m := metrics.New()
-	m.Watch(fixedViews{"p": {Root: root, Capacity: resources.Amounts{most}, Nodes: []*core.NodeView{
+	m.Watch(fixedViews{"p": {Root: root, Capacity: resources.Amounts{most}, Nodes: []*api.NodeView{
 		node(most, most, 0), node(most, most-1, most-1), node(most-1, most, most), node(most, most/2, 0), node(most, 1, 0),
 	}}}, usual(t))
 	got := seriesOf(t, m)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -112,7 +112,7 @@ func index(exception bool) int {
 
 // bucketOf is the bucket of a node for a kind. A node without anything of the
 // kind has none.
-func bucketOf(n *core.NodeView, kind resources.Kind) (int, bool) {
+func bucketOf(n *api.NodeView, kind resources.Kind) (int, bool) {
 	capacity := max(n.Capacity.Of(kind), 0)
 	taken := sum(max(n.Allocated.Of(kind), 0), max(n.Occupied.Of(kind), 0))
 	switch {

@@ -8,7 +8,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
 )
 
@@ -28,8 +28,8 @@ func known[T interface {
 // TestEveryNumberHasAText finds the enumerations that were made longer elsewhere.
 // A view with a number that has no text here would spoil every scrape.
 func TestEveryNumberHasAText(t *testing.T) {
-	assert.Equal(t, len(reasonTexts), known[core.Reason]())
-	assert.Equal(t, len(stateTexts), known[core.State]())
+	assert.Equal(t, len(reasonTexts), known[api.Reason]())
+	assert.Equal(t, len(stateTexts), known[api.State]())
 	assert.Equal(t, len(terminations), len(si.TerminationType_name))
 	assert.Equal(t, len(askStates), len(si.UpdateContainerSchedulingStateRequest_SchedulingState_name))
 	assert.Equal(t, len(eventTypes), len(si.EventRecord_Type_name))
@@ -38,7 +38,7 @@ func TestEveryNumberHasAText(t *testing.T) {
 // TestTextsFollowTheNumbers finds those that were put in another order.
 func TestTextsFollowTheNumbers(t *testing.T) {
 	for i, text := range stateTexts {
-		assert.Equal(t, text, strings.ToLower(core.State(i).String()))
+		assert.Equal(t, text, strings.ToLower(api.State(i).String()))
 	}
 	for i, text := range askStates {
 		assert.Assert(t, strings.HasPrefix(si.UpdateContainerSchedulingStateRequest_SchedulingState_name[int32(i)], strings.ToUpper(text)))
@@ -85,12 +85,12 @@ func TestNumbersOfTheInterface(t *testing.T) {
 // TestCountsAreNotLost counts more of one event than a byte holds, and each event beside it.
 func TestCountsAreNotLost(t *testing.T) {
 	m := New()
-	var effects core.Effects
+	var effects api.Effects
 	for range 1000 {
-		effects = append(effects, core.Placed{})
+		effects = append(effects, api.Placed{})
 	}
 	m.Count("p", effects)
-	m.Count("p", append(core.Effects{&core.Reconfigured{}}, effects...))
+	m.Count("p", append(api.Effects{&api.Reconfigured{}}, effects...))
 	for counter, want := range map[counter]float64{
 		allocated: 2000, recorded + counter(aboutRequest): 2000, recorded + counter(aboutQueue): 1, released: 0, recorded + counter(aboutNode): 0,
 	} {

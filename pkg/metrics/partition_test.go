@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -27,27 +28,27 @@ type fixture struct {
 
 func (w *fixture) Partitions() []string { return []string{"p"} }
 
-func (w *fixture) View(context.Context, string) (*core.View, error) { return w.partition.View(), nil }
+func (w *fixture) View(context.Context, string) (*api.View, error) { return w.partition.View(), nil }
 
-func newFixture(t *testing.T, root core.QueueConfig) *fixture {
+func newFixture(t *testing.T, root api.QueueConfig) *fixture {
 	kinds := usual(t)
-	config := core.Config{Name: "p", Root: root}
+	config := api.Config{Name: "p", Root: root}
 	config.Preemption.RequiredNode = preemptor.DefaultConfig()
 	w := &fixture{
 		t: t, now: time.Unix(1000, 0), metrics: metrics.New(),
-		partition: core.NewPartition(core.Options{Kinds: kinds}, config),
+		partition: core.NewPartition(api.Options{Kinds: kinds}, config),
 	}
 	w.metrics.Watch(w, kinds)
 	return w
 }
 
 // does carries out commands and schedules until there is nothing more to do.
-func (w *fixture) does(commands ...core.Command) {
+func (w *fixture) does(commands ...api.Command) {
 	for _, c := range commands {
 		w.metrics.Count("p", w.partition.Apply(w.now, c))
 	}
 	for more := true; more; {
-		var effects core.Effects
+		var effects api.Effects
 		effects, more = w.partition.Schedule(w.now)
 		w.metrics.Count("p", effects)
 	}
@@ -56,8 +57,8 @@ func (w *fixture) does(commands ...core.Command) {
 
 func (w *fixture) series() map[string]float64 { return seriesOf(w.t, w.metrics) }
 
-func flatRoot(leaves ...core.QueueConfig) core.QueueConfig {
-	return core.QueueConfig{Name: "root", Parent: true, Queues: leaves}
+func flatRoot(leaves ...api.QueueConfig) api.QueueConfig {
+	return api.QueueConfig{Name: "root", Parent: true, Queues: leaves}
 }
 
 func vcores(n int64) resources.Amounts { return resources.Amounts{n} }
@@ -66,26 +67,26 @@ func vcores(n int64) resources.Amounts { return resources.Amounts{n} }
 // victims are counted by the class by which they were chosen, and by what comes of
 // it.
 func TestVictimsByClass(t *testing.T) {
-	w := newFixture(t, flatRoot(core.QueueConfig{Name: "q"}))
-	node := core.NodeID("n1")
-	add := func(a core.Allocation) core.Command {
+	w := newFixture(t, flatRoot(api.QueueConfig{Name: "q"}))
+	node := api.NodeID("n1")
+	add := func(a api.Allocation) api.Command {
 		a.Node, a.Amounts, a.Created = node, vcores(1000), w.now
-		if a.Origin == core.Own {
+		if a.Origin == api.Own {
 			a.Application = "app"
 		}
-		return core.AddAllocation{Allocation: &a}
+		return api.AddAllocation{Allocation: &a}
 	}
 	w.does(
-		core.AddNode{ID: node, Capacity: vcores(8000)}, core.AddApplication{ID: "app", Queue: "root.q"},
-		add(core.Allocation{Key: "plain"}),
-		add(core.Allocation{Key: "driver", Originator: true}),
-		add(core.Allocation{Key: "tagged", Tags: map[string]string{core.TagOwner: "true"}}),
-		add(core.Allocation{Key: "system", Origin: core.Foreign}),
-		add(core.Allocation{Key: "policy", Preemptable: core.Preemptable{Stated: true, AllowOthers: true}}),
-		add(core.Allocation{Key: "label", Tags: map[string]string{"kubernetes.io/label/" + core.TagAllowPreemption: "false"}}),
-		add(core.Allocation{Key: "annotation", Tags: map[string]string{core.TagAllowPreemption: "false"}, Originator: true}),
-		add(core.Allocation{Key: "willing", Preemptable: core.Preemptable{Stated: true, AllowSelf: true}}),
-		core.AddAllocation{Allocation: &core.Allocation{
+		api.AddNode{ID: node, Capacity: vcores(8000)}, api.AddApplication{ID: "app", Queue: "root.q"},
+		add(api.Allocation{Key: "plain"}),
+		add(api.Allocation{Key: "driver", Originator: true}),
+		add(api.Allocation{Key: "tagged", Tags: map[string]string{api.TagOwner: "true"}}),
+		add(api.Allocation{Key: "system", Origin: api.Foreign}),
+		add(api.Allocation{Key: "policy", Preemptable: api.Preemptable{Stated: true, AllowOthers: true}}),
+		add(api.Allocation{Key: "label", Tags: map[string]string{"kubernetes.io/label/" + api.TagAllowPreemption: "false"}}),
+		add(api.Allocation{Key: "annotation", Tags: map[string]string{api.TagAllowPreemption: "false"}, Originator: true}),
+		add(api.Allocation{Key: "willing", Preemptable: api.Preemptable{Stated: true, AllowSelf: true}}),
+		api.AddAllocation{Allocation: &api.Allocation{
 			Key: "daemon", Application: "app", Amounts: vcores(8000), Priority: 9, Required: node, Created: w.now,
 		}},
 	)
@@ -117,7 +118,7 @@ func TestVictimsByClass(t *testing.T) {
 	assert.Equal(t, victims("overdue"), 2.0)
 	assert.Equal(t, victims("ended"), 0.0)
 
-	w.does(core.ReleaseAllocation{Application: "app", Key: "plain"})
+	w.does(api.ReleaseAllocation{Application: "app", Key: "plain"})
 	got = w.series()
 	assert.Equal(t, victims("requested"), 2.0)
 	assert.Equal(t, victims("ended"), 1.0)
@@ -126,13 +127,13 @@ func TestVictimsByClass(t *testing.T) {
 // TestEventsAndViewAgree lets a queue fill, preempt by priority and empty. What is
 // counted of events is what the partition counts.
 func TestEventsAndViewAgree(t *testing.T) {
-	w := newFixture(t, flatRoot(core.QueueConfig{Name: "q", Max: resources.Limits{20_000}}))
-	ask := func(key string, priority int32) core.Command {
-		return core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(key), Application: "app", Amounts: vcores(1000), Priority: priority, Created: w.now,
+	w := newFixture(t, flatRoot(api.QueueConfig{Name: "q", Max: resources.Limits{20_000}}))
+	ask := func(key string, priority int32) api.Command {
+		return api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey(key), Application: "app", Amounts: vcores(1000), Priority: priority, Created: w.now,
 		}}
 	}
-	w.does(core.AddNode{ID: "n1", Capacity: vcores(2000)}, core.AddApplication{ID: "app", Queue: "root.q"}, core.AddApplication{ID: "lost", Queue: "root.none"})
+	w.does(api.AddNode{ID: "n1", Capacity: vcores(2000)}, api.AddApplication{ID: "app", Queue: "root.q"}, api.AddApplication{ID: "lost", Queue: "root.none"})
 	w.does(ask("a", 0), ask("b", 0), ask("c", 0))
 	w.now = w.now.Add(time.Minute)
 	w.does(ask("urgent", 5))
@@ -164,7 +165,7 @@ func TestEventsAndViewAgree(t *testing.T) {
 		assert.Equal(t, value, want, series)
 	}
 
-	w.does(core.RemoveApplication{ID: "app"}, core.RemoveNode{ID: "n1"})
+	w.does(api.RemoveApplication{ID: "app"}, api.RemoveNode{ID: "n1"})
 	got = w.series()
 	assert.Equal(t, got[`narwhal_releases_total{origin="own",partition="p",termination="stopped"}`], 2.0)
 	assert.Equal(t, got[`narwhal_node_changes_total{change="removed",partition="p"}`], 1.0)
@@ -173,12 +174,12 @@ func TestEventsAndViewAgree(t *testing.T) {
 
 // TestTransitions follows an application to its end, state by state.
 func TestTransitions(t *testing.T) {
-	w := newFixture(t, flatRoot(core.QueueConfig{Name: "q"}))
+	w := newFixture(t, flatRoot(api.QueueConfig{Name: "q"}))
 	w.does(
-		core.AddNode{ID: "n1", Capacity: vcores(2000)}, core.AddApplication{ID: "app", Queue: "root.q"},
-		core.AddAllocation{Allocation: &core.Allocation{Key: "a", Application: "app", Amounts: vcores(1), Created: w.now}},
+		api.AddNode{ID: "n1", Capacity: vcores(2000)}, api.AddApplication{ID: "app", Queue: "root.q"},
+		api.AddAllocation{Allocation: &api.Allocation{Key: "a", Application: "app", Amounts: vcores(1), Created: w.now}},
 	)
-	w.does(core.ReleaseAllocation{Application: "app", Key: "a", Termination: si.TerminationType_STOPPED_BY_RM})
+	w.does(api.ReleaseAllocation{Application: "app", Key: "a", Termination: si.TerminationType_STOPPED_BY_RM})
 	assert.Equal(t, w.series()[`yunikorn_queue_app{partition="p",queue="root.q",state="completing"}`], 1.0)
 	w.now = w.now.Add(time.Hour)
 	w.does()
@@ -194,7 +195,7 @@ func TestHeadroomIsThatOfTheView(t *testing.T) {
 	got := seriesOf(t, populated(t))
 	kinds := usual(t)
 	seen := 0
-	for _, path := range []core.QueuePath{"root", "root.idle", "root.team", "root.team.batch"} {
+	for _, path := range []api.QueuePath{"root", "root.idle", "root.team", "root.team.batch"} {
 		left, ok := view.Headroom(path)
 		assert.Assert(t, ok)
 		for kind := range resources.Kind(kinds.Len()) {

@@ -3,7 +3,7 @@ package metrics
 import (
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -15,11 +15,11 @@ var (
 )
 
 // passing is the states that an application leaves the partition with.
-var passing = [len(stateTexts)]bool{core.Completed: true, core.Failed: true}
+var passing = [len(stateTexts)]bool{api.Completed: true, api.Failed: true}
 
 // queue makes the series of a queue and of those below. What is left above is the
 // least of the limits on the way to the root.
-func (r *reading) queue(q *core.QueueView, above resources.Limits) {
+func (r *reading) queue(q *api.QueueView, above resources.Limits) {
 	path := label("queue", string(q.Path))
 	left := above.Least(q.Max.Minus(q.Used))
 	for i, resource := range r.resource {
@@ -41,7 +41,7 @@ func (r *reading) queue(q *core.QueueView, above resources.Limits) {
 // and its use where it is limited, used or asked for, in the queue or anywhere in
 // the partition. So there is a zero where one looks for it, and nothing about the
 // kinds that are not used at all.
-func (r *reading) queueResource(q *core.QueueView, path *dto.LabelPair, kind resources.Kind) {
+func (r *reading) queueResource(q *api.QueueView, path *dto.LabelPair, kind resources.Kind) {
 	guaranteed, most := q.Guaranteed.Of(kind), q.Max.Of(kind)
 	use := [...]int64{q.Used.Of(kind), q.Pending.Of(kind), q.Nominated.Of(kind), q.Releasing.Of(kind)}
 	if guaranteed == 0 && most == resources.Unlimited && !r.busy[kind] && use == [4]int64{} {
@@ -60,7 +60,7 @@ func (r *reading) queueResource(q *core.QueueView, path *dto.LabelPair, kind res
 }
 
 // leaf makes the series of the applications of a queue.
-func (r *reading) leaf(q *core.QueueView, path *dto.LabelPair) {
+func (r *reading) leaf(q *api.QueueView, path *dto.LabelPair) {
 	c := r.leaves[q.Path]
 	if c == nil {
 		c = new(leafCounts)

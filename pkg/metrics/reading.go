@@ -3,7 +3,7 @@ package metrics
 import (
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -12,16 +12,16 @@ import (
 // once: nodes, applications with their asks, queues.
 type reading struct {
 	page      *page
-	view      *core.View
+	view      *api.View
 	partition *dto.LabelPair
 	resource  []*dto.LabelPair // by kind
 	busy      []bool           // by kind: it is used or asked for
-	leaves    map[core.QueuePath]*leafCounts
+	leaves    map[api.QueuePath]*leafCounts
 }
 
 // newReading is made after the view, so that the table knows its kinds.
-func newReading(p *page, view *core.View, partition *dto.LabelPair, kinds *resources.Kinds) *reading {
-	r := &reading{page: p, view: view, partition: partition, leaves: map[core.QueuePath]*leafCounts{}}
+func newReading(p *page, view *api.View, partition *dto.LabelPair, kinds *resources.Kinds) *reading {
+	r := &reading{page: p, view: view, partition: partition, leaves: map[api.QueuePath]*leafCounts{}}
 	n := kinds.Len()
 	r.resource, r.busy = make([]*dto.LabelPair, n), make([]bool, n)
 	for i := range n {

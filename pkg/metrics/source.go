@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -13,7 +13,7 @@ type Views interface {
 	Partitions() []string // each once
 	// View is a partition as it is now. It waits for the partition until the context
 	// ends, and may fail: the partition may just be gone.
-	View(ctx context.Context, partition string) (*core.View, error)
+	View(ctx context.Context, partition string) (*api.View, error)
 }
 
 // viewWait is how long a gather waits for views. A partition may be held up by a
@@ -30,14 +30,14 @@ type source struct {
 // A viewRequest is a view that was asked for.
 type viewRequest struct {
 	partition string
-	view      chan *core.View // gets one view, or nil if there is none
+	view      chan *api.View // gets one view, or nil if there is none
 }
 
 // request asks for the views of all partitions at the same time.
 func (s *source) request(ctx context.Context) []viewRequest {
 	var requests []viewRequest
 	for _, partition := range s.views.Partitions() {
-		r := viewRequest{partition, make(chan *core.View, 1)}
+		r := viewRequest{partition, make(chan *api.View, 1)}
 		requests = append(requests, r)
 		go func() {
 			view, err := s.views.View(ctx, partition)
@@ -51,7 +51,7 @@ func (s *source) request(ctx context.Context) []viewRequest {
 }
 
 // await is the view, or nil if there is none before the context ends.
-func (r viewRequest) await(ctx context.Context) *core.View {
+func (r viewRequest) await(ctx context.Context) *api.View {
 	select {
 	case view := <-r.view:
 		return view

@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
@@ -24,7 +24,7 @@ type slowViews struct {
 
 func (v *slowViews) Partitions() []string { return []string{"held", "held too", "quick"} }
 
-func (v *slowViews) View(ctx context.Context, partition string) (*core.View, error) {
+func (v *slowViews) View(ctx context.Context, partition string) (*api.View, error) {
 	if partition != "quick" {
 		v.asked.Add(1)
 		if v.deaf {
@@ -36,7 +36,7 @@ func (v *slowViews) View(ctx context.Context, partition string) (*core.View, err
 			return nil, ctx.Err()
 		}
 	}
-	return &core.View{Root: &core.QueueView{Path: "root"}}, nil
+	return &api.View{Root: &api.QueueView{Path: "root"}}, nil
 }
 
 const (

@@ -1,7 +1,7 @@
 package outcomes
 
 import (
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -88,12 +88,12 @@ func (c *WasteCount) Named() map[string]uint64 {
 // VictimsWasted says that victims ended for an ask that does not run in the room that was
 // made, and why. Each victim is named once at most.
 type VictimsWasted struct {
-	core.Remark
-	For         core.AllocationKey
-	Application core.ApplicationID
-	Node        core.NodeID
+	api.Remark
+	For         api.AllocationKey
+	Application api.ApplicationID
+	Node        api.NodeID
 	Trigger     preemptor.Trigger
 	Cause       Cause
-	Victims     []core.AllocationKey // shared and never changed
-	Message     string               // for people
+	Victims     []api.AllocationKey // shared and never changed
+	Message     string              // for people
 }

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -22,26 +22,26 @@ import (
 //	victims for asks = Served + Wasted + Undecided of the counts
 type Book struct {
 	counts    Counts
-	byAsk     map[core.AllocationKey][]*group // by the ask that may use the room, or the allocation that does
-	byNode    map[core.NodeID][]*group        // those that are not served
-	coming    map[victim]*coming              // those that have not ended
-	nominated map[core.NodeID][]*core.Allocation
+	byAsk     map[api.AllocationKey][]*group // by the ask that may use the room, or the allocation that does
+	byNode    map[api.NodeID][]*group        // those that are not served
+	coming    map[victim]*coming             // those that have not ended
+	nominated map[api.NodeID][]*api.Allocation
 	dirty     []*group // which may be decided
-	wasted    core.Effects
+	wasted    api.Effects
 }
 
 // A victim is an allocation; the application of a foreign one is empty.
 type victim struct {
-	application core.ApplicationID
-	key         core.AllocationKey
+	application api.ApplicationID
+	key         api.AllocationKey
 }
 
 // A group is victims that end for one ask: those on the node where it is to run, or those on
 // other nodes, which free quota only.
 type group struct {
-	ask       *core.Allocation
-	node      core.NodeID // where the ask would run
-	elsewhere bool        // the victims are on other nodes
+	ask       *api.Allocation
+	node      api.NodeID // where the ask would run
+	elsewhere bool       // the victims are on other nodes
 	trigger   preemptor.Trigger
 
 	use    use
@@ -49,7 +49,7 @@ type group struct {
 	cause  Cause // why it is lost, or the last that may be why
 	coming int   // victims that have not ended
 	late   int   // of them, those that are overdue
-	ended  []core.AllocationKey
+	ended  []api.AllocationKey
 }
 
 // A coming is a victim that has not ended.
@@ -72,21 +72,21 @@ const (
 func (b *Book) Counts() Counts { return b.counts }
 
 // Observe takes in the effects of a step. All steps must be observed, in order.
-func (b *Book) Observe(effects core.Effects) {
+func (b *Book) Observe(effects api.Effects) {
 	for i, event := range effects {
 		switch e := event.(type) {
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			if e.Ask != nil {
 				b.evicted(e)
 			}
-		case *core.Claimed:
+		case *api.Claimed:
 			if e.Plan != nil {
 				add(&b.nominated, e.Node, e.Allocation)
 			}
 			b.await(e.Key, e.Node)
-		case *core.ClaimEnded:
+		case *api.ClaimEnded:
 			b.claimEnded(e)
-		case core.ForeignRemoved:
+		case api.ForeignRemoved:
 			if !e.StaysIn(effects[i+1:]) {
 				b.end(e.Allocation)
 			}
@@ -99,39 +99,39 @@ func (b *Book) Observe(effects core.Effects) {
 }
 
 // follow takes in an event of those that matter only while there are victims.
-func (b *Book) follow(event core.Event) {
+func (b *Book) follow(event api.Event) {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		b.placed(e.Allocation)
-	case core.Adopted:
+	case api.Adopted:
 		b.placed(e.Allocation)
 		b.suspect(e.Node, RoomBooked)
-	case core.ForeignAdded:
+	case api.ForeignAdded:
 		b.suspect(e.Node, RoomBooked)
-	case *core.Ended:
+	case *api.Ended:
 		b.end(e.Allocation)
 		b.allocationEnded(e)
-	case core.AskResized:
+	case api.AskResized:
 		for _, g := range b.byAsk[e.Key] {
 			g.cause = AskChanged
 		}
-	case *core.AskEnded:
+	case *api.AskEnded:
 		for _, g := range slices.Clone(b.byAsk[e.Key]) {
 			b.giveUp(g, AskRemoved)
 		}
-	case *core.EvictionOverdue:
+	case *api.EvictionOverdue:
 		b.overdue(e)
-	case *core.NodeResized:
+	case *api.NodeResized:
 		b.suspect(e.ID, NodeChanged)
-	case *core.NodeSchedulable:
+	case *api.NodeSchedulable:
 		b.changed(e.ID, false)
-	case *core.NodeRemoved:
+	case *api.NodeRemoved:
 		b.changed(e.ID, true)
 	}
 }
 
 // evicted adds a victim to a group of those that end for an ask.
-func (b *Book) evicted(e *core.EvictionRequested) {
+func (b *Book) evicted(e *api.EvictionRequested) {
 	elsewhere := e.Node != e.Room
 	known := b.byAsk[e.For]
 	at := slices.IndexFunc(known, func(g *group) bool {
@@ -154,7 +154,7 @@ func (b *Book) evicted(e *core.EvictionRequested) {
 }
 
 // end takes in that an allocation has ended, which may be a victim.
-func (b *Book) end(a *core.Allocation) {
+func (b *Book) end(a *api.Allocation) {
 	key := victim{a.Application, a.Key}
 	v := b.coming[key]
 	if v == nil {
@@ -175,7 +175,7 @@ func (b *Book) end(a *core.Allocation) {
 }
 
 // overdue takes in that a victim did not end in time.
-func (b *Book) overdue(e *core.EvictionOverdue) {
+func (b *Book) overdue(e *api.EvictionOverdue) {
 	b.suspect(e.Node, VictimOverdue)
 	if v := b.coming[victim{e.Application, e.Key}]; v != nil {
 		v.overdue = true
@@ -186,7 +186,7 @@ func (b *Book) overdue(e *core.EvictionOverdue) {
 
 // await takes in that room is kept for an ask on a node. What was lost to it there is awaited
 // again, and it will not come for what ended for it on other nodes.
-func (b *Book) await(ask core.AllocationKey, node core.NodeID) {
+func (b *Book) await(ask api.AllocationKey, node api.NodeID) {
 	for _, g := range slices.Clone(b.byAsk[ask]) {
 		if g.node != node && !g.elsewhere {
 			b.giveUp(g, RanElsewhere)
@@ -198,8 +198,8 @@ func (b *Book) await(ask core.AllocationKey, node core.NodeID) {
 	}
 }
 
-func (b *Book) claimEnded(e *core.ClaimEnded) {
-	if at := slices.IndexFunc(b.nominated[e.Node], func(a *core.Allocation) bool { return a.Key == e.Key }); at >= 0 {
+func (b *Book) claimEnded(e *api.ClaimEnded) {
+	if at := slices.IndexFunc(b.nominated[e.Node], func(a *api.Allocation) bool { return a.Key == e.Key }); at >= 0 {
 		remove(b.nominated, e.Node, b.nominated[e.Node][at])
 	}
 	b.dirty = append(b.dirty, b.byNode[e.Node]...)
@@ -210,16 +210,16 @@ func (b *Book) claimEnded(e *core.ClaimEnded) {
 
 // lose takes in that an ask does not get the room on a node. It waits on. Of lost room the cause
 // is what was suspected last.
-func (b *Book) lose(ask core.AllocationKey, node core.NodeID, end core.End) {
+func (b *Book) lose(ask api.AllocationKey, node api.NodeID, end api.End) {
 	for _, g := range b.byAsk[ask] {
 		if g.use != awaited || g.node != node {
 			continue
 		}
 		g.use = lost
 		switch {
-		case end == core.EndByRefusal:
+		case end == api.EndByRefusal:
 			g.cause = NotFeasible
-		case g.cause == OtherCause && (end == core.EndOfQuota || g.ask.Required == ""):
+		case g.cause == OtherCause && (end == api.EndOfQuota || g.ask.Required == ""):
 			g.cause = MoreImportant // which has it, or has it kept
 		}
 		b.touch(g)
@@ -237,7 +237,7 @@ func (b *Book) giveUp(g *group, cause Cause) {
 }
 
 // suspect notes what happened to a node that may be why an ask will not get its room.
-func (b *Book) suspect(node core.NodeID, cause Cause) {
+func (b *Book) suspect(node api.NodeID, cause Cause) {
 	for _, g := range b.byNode[node] {
 		if g.use == awaited {
 			g.cause = cause
@@ -246,7 +246,7 @@ func (b *Book) suspect(node core.NodeID, cause Cause) {
 }
 
 // changed takes in that a node takes nothing new, or is gone.
-func (b *Book) changed(node core.NodeID, gone bool) {
+func (b *Book) changed(node api.NodeID, gone bool) {
 	for _, g := range slices.Clone(b.byNode[node]) {
 		if !g.over {
 			g.cause = NodeChanged
@@ -259,7 +259,7 @@ func (b *Book) changed(node core.NodeID, gone bool) {
 
 // placed takes in that an ask runs. It takes the room that was made for it, or else for one
 // like it that does not get it.
-func (b *Book) placed(a *core.Allocation) {
+func (b *Book) placed(a *api.Allocation) {
 	for _, g := range slices.Clone(b.byAsk[a.Key]) {
 		if g.use == served || g.node == a.Node || g.elsewhere {
 			b.serve(g)
@@ -281,7 +281,7 @@ func (b *Book) placed(a *core.Allocation) {
 }
 
 // isLike reports whether an allocation is as good as the ask of a group.
-func (g *group) isLike(a *core.Allocation) bool {
+func (g *group) isLike(a *api.Allocation) bool {
 	return g.ask.Priority == a.Priority && g.ask.Required == a.Required && g.ask.Amounts.Equal(a.Amounts)
 }
 
@@ -298,8 +298,8 @@ func (b *Book) serve(g *group) {
 
 // allocationEnded takes in the end of what may run in the room of victims. Of one that could not
 // be bound they are lost; of others nothing more is to be known.
-func (b *Book) allocationEnded(e *core.Ended) {
-	if e.Cause != core.CauseBindFailed {
+func (b *Book) allocationEnded(e *api.Ended) {
+	if e.Cause != api.CauseBindFailed {
 		delete(b.byAsk, e.Key)
 		return
 	}
@@ -318,7 +318,7 @@ func (b *Book) allocationEnded(e *core.Ended) {
 func (b *Book) touch(g *group) { b.dirty = append(b.dirty, g) }
 
 // Settle says which victims are wasted, now that nothing more can be placed.
-func (b *Book) Settle() core.Effects {
+func (b *Book) Settle() api.Effects {
 	b.wasted = nil
 	for _, g := range b.dirty {
 		b.decide(g)

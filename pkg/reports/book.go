@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -11,9 +12,9 @@ import (
 
 // AskWaits says why an ask waits, or what it waits for no more. It is told when that has changed.
 type AskWaits struct {
-	core.Remark
-	*core.Allocation
-	Reason  core.Reason // NotTried of an ask that waits for nothing but its turn
+	api.Remark
+	*api.Allocation
+	Reason  api.Reason // NotTried of an ask that waits for nothing but its turn
 	Message string
 }
 
@@ -26,9 +27,9 @@ type Book struct {
 	asks      core.Asks
 	kinds     *resources.Kinds
 	now       time.Time
-	told      map[core.AllocationKey]*told
-	held      map[core.ApplicationID]core.Reason // the limit of applications that was told of, until it counts
-	out       core.Effects
+	told      map[api.AllocationKey]*told
+	held      map[api.ApplicationID]api.Reason // the limit of applications that was told of, until it counts
+	out       api.Effects
 
 	due   time.Time     // when the walk goes on or begins; zero is never
 	seen  uint64        // the changes when the last walk began
@@ -50,12 +51,12 @@ const (
 
 // NewBook is a book of a partition of which nothing was told yet. Kinds are those of its options.
 func NewBook(p *core.Partition, kinds *resources.Kinds) *Book {
-	return &Book{partition: p, asks: core.AsksOf(p), kinds: kinds, told: map[core.AllocationKey]*told{}, held: map[core.ApplicationID]core.Reason{}}
+	return &Book{partition: p, asks: core.AsksOf(p), kinds: kinds, told: map[api.AllocationKey]*told{}, held: map[api.ApplicationID]api.Reason{}}
 }
 
 // Observe takes in the effects of a step, and returns them with words, without those that tell
 // nothing new. All steps must be observed, in order, before anything else reads them.
-func (b *Book) Observe(now time.Time, effects core.Effects) core.Effects {
+func (b *Book) Observe(now time.Time, effects api.Effects) api.Effects {
 	b.now = now
 	kept := effects[:0]
 	for _, event := range effects {
@@ -68,7 +69,7 @@ func (b *Book) Observe(now time.Time, effects core.Effects) core.Effects {
 
 // Scheduled does so for a step of Schedule, also one without effects, and adds what is to be told
 // of asks that wait on.
-func (b *Book) Scheduled(now time.Time, effects core.Effects) core.Effects {
+func (b *Book) Scheduled(now time.Time, effects api.Effects) api.Effects {
 	effects = b.Observe(now, effects)
 	if !b.due.IsZero() && !b.due.After(now) {
 		effects = append(effects, b.walk()...)
@@ -87,34 +88,34 @@ func (b *Book) watch() {
 }
 
 // observe takes in an event, and reports whether it is to be told.
-func (b *Book) observe(event core.Event) bool {
+func (b *Book) observe(event api.Event) bool {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		delete(b.told, e.Key)
-	case core.Adopted:
+	case api.Adopted:
 		delete(b.told, e.Key)
-	case *core.AskEnded:
+	case *api.AskEnded:
 		delete(b.told, e.Key)
-	case core.AskResized:
+	case api.AskResized:
 		if t := b.told[e.Key]; t != nil {
 			b.told[e.Key] = &told{at: t.at} // the amounts in it are not right any more
 		}
-	case *core.Unschedulable:
+	case *api.Unschedulable:
 		b.unschedulable(e)
-	case *core.Claimed:
+	case *api.Claimed:
 		if e.Plan == nil {
 			return true
 		}
 		e.Reason = "nominated to node " + string(e.Node) + " by " + e.Plan.Trigger.String() + ": " + explain.Summary(e.Plan, b.kinds)
-	case *core.QueueReport:
+	case *api.QueueReport:
 		e.Message = "uses more than its max: " + explain.Summary(e.Plan, b.kinds)
-	case *core.AskReport:
+	case *api.AskReport:
 		return e.Why == nil || b.cannotHave(e)
-	case *core.ApplicationHeld:
+	case *api.ApplicationHeld:
 		e.Reason = b.held[e.ID]
 		delete(b.held, e.ID)
-		return e.Reason != core.NotTried
-	case *core.ApplicationGone:
+		return e.Reason != api.NotTried
+	case *api.ApplicationGone:
 		delete(b.held, e.ID)
 	}
 	return true
@@ -122,8 +123,8 @@ func (b *Book) observe(event core.Event) bool {
 
 // unschedulable says that only more nodes can help an ask. A walk has nothing to add, unless
 // more is to be told.
-func (b *Book) unschedulable(e *core.Unschedulable) {
-	ask := core.AskView{Allocation: e.Allocation, Waiting: e.Why}
+func (b *Book) unschedulable(e *api.Unschedulable) {
+	ask := api.AskView{Allocation: e.Allocation, Waiting: e.Why}
 	e.Reason = hint(ask, b.kinds)
 	if now := b.whyWaits(ask); now.attempts == nil && b.hasQuotaAgain(e.Key) == "" {
 		now.message, now.at = digestOf(e.Reason), b.now
@@ -133,10 +134,10 @@ func (b *Book) unschedulable(e *core.Unschedulable) {
 
 // cannotHave says that no room can be made on the required node of an ask, and reports whether
 // that is told at once: of one that was told of lately a walk tells.
-func (b *Book) cannotHave(e *core.AskReport) bool {
-	ask := core.AskView{Allocation: e.Allocation, Waiting: e.Why}
+func (b *Book) cannotHave(e *api.AskReport) bool {
+	ask := api.AskView{Allocation: e.Allocation, Waiting: e.Why}
 	e.Message = fullText(ask, b.kinds)
-	now := &told{reason: core.NodeFull, detail: e.Why.Detail, decided: e.Why.Decided, message: digestOf(e.Message), at: b.now}
+	now := &told{reason: api.NodeFull, detail: e.Why.Detail, decided: e.Why.Decided, message: digestOf(e.Message), at: b.now}
 	if t := b.told[e.Key]; t != nil && (t.sameAs(now) || t.at.Add(gap).After(b.now)) {
 		return false
 	}
@@ -155,7 +156,7 @@ func (b *Book) Due() (time.Time, bool) {
 }
 
 // walk looks at some asks, and says of which there is something to be told.
-func (b *Book) walk() core.Effects {
+func (b *Book) walk() api.Effects {
 	b.out, b.last = nil, shown{}
 	if b.place == (core.Bookmark{}) {
 		_, b.seen = b.asks.Count()
@@ -169,13 +170,13 @@ func (b *Book) walk() core.Effects {
 }
 
 // look tells of an ask why it waits, if that has changed since it was told, and not too lately.
-func (b *Book) look(queue core.QueuePath, ask core.AskView) {
+func (b *Book) look(queue api.QueuePath, ask api.AskView) {
 	before, now := b.told[ask.Key], b.whyWaits(ask)
 	b.tellHeld(queue, ask)
 	switch {
-	case now.reason == core.NotTried, before != nil && now.sameAs(before):
+	case now.reason == api.NotTried, before != nil && now.sameAs(before):
 		return
-	case now.reason == core.RoomIsMade: // its nomination said so
+	case now.reason == api.RoomIsMade: // its nomination said so
 		if before != nil {
 			now.at = before.at
 		}
@@ -195,12 +196,12 @@ func (b *Book) look(queue core.QueuePath, ask core.AskView) {
 
 // tellHeld tells of an application that a limit of applications holds back, once until it counts
 // for that limit.
-func (b *Book) tellHeld(queue core.QueuePath, ask core.AskView) {
+func (b *Book) tellHeld(queue api.QueuePath, ask api.AskView) {
 	switch ask.Reason {
-	case core.QueueApplications, core.UserApplications, core.GroupApplications:
+	case api.QueueApplications, api.UserApplications, api.GroupApplications:
 		if b.held[ask.Application] != ask.Reason {
 			b.held[ask.Application] = ask.Reason
-			b.out = append(b.out, &core.ApplicationHeld{
+			b.out = append(b.out, &api.ApplicationHeld{
 				ID: ask.Application, Queue: queue, Reason: ask.Reason, Detail: ask.Detail, Held: true,
 			})
 		}
@@ -209,7 +210,7 @@ func (b *Book) tellHeld(queue core.QueuePath, ask core.AskView) {
 
 // tell tells of an ask, if there is anything else to be said. The words are those for the ask
 // before, if it waits for the same.
-func (b *Book) tell(queue core.QueuePath, ask core.AskView, before *told, now told) {
+func (b *Book) tell(queue api.QueuePath, ask api.AskView, before *told, now told) {
 	if l := &b.last; !l.isFor(queue, ask, before, &now) {
 		message := b.text(ask, &now)
 		now.message, now.at = digestOf(message), b.now
@@ -224,19 +225,19 @@ func (b *Book) tell(queue core.QueuePath, ask core.AskView, before *told, now to
 	}
 	reason := now.reason
 	if reason == quotaThere {
-		reason = core.NotTried
+		reason = api.NotTried
 	}
 	b.out = append(b.out, &AskWaits{Allocation: ask.Allocation, Reason: reason, Message: b.last.message})
 }
 
 // A told is what was told of an ask last. It never changes, as asks that are alike share it.
 type told struct {
-	reason   core.Reason
+	reason   api.Reason
 	detail   string
-	decided  *preemptor.Decision     // about the required node, without a detail
-	refusals []core.Refusal          // what the resource manager said
-	attempts *core.PreemptionAttempt // the first of those that the message is about
-	message  uint64                  // a digest: the texts of many asks are long together
+	decided  *preemptor.Decision    // about the required node, without a detail
+	refusals []api.Refusal          // what the resource manager said
+	attempts *api.PreemptionAttempt // the first of those that the message is about
+	message  uint64                 // a digest: the texts of many asks are long together
 	at       time.Time
 }
 
@@ -247,7 +248,7 @@ func (t *told) sameAs(other *told) bool {
 }
 
 // sayTheSame reports whether refusals give the same reasons, on however many nodes.
-func sayTheSame(a, b []core.Refusal) bool {
+func sayTheSame(a, b []api.Refusal) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -268,37 +269,37 @@ func sayTheSame(a, b []core.Refusal) bool {
 
 // A shown is what was told of an ask, for others that wait for the same.
 type shown struct {
-	queue   core.QueuePath
-	ask     *core.Allocation
+	queue   api.QueuePath
+	ask     *api.Allocation
 	before  *told
 	told    *told
 	message string
 }
 
 // isFor reports whether what was told of the ask before holds for another one.
-func (s *shown) isFor(queue core.QueuePath, ask core.AskView, before, now *told) bool {
+func (s *shown) isFor(queue api.QueuePath, ask api.AskView, before, now *told) bool {
 	return s.told != nil && s.queue == queue && s.before == before && now.sameAs(s.told) &&
 		s.ask.Priority == ask.Priority && s.ask.Required == ask.Required && s.ask.Amounts.Equal(ask.Amounts)
 }
 
 // quotaThere is not a reason: an ask that lacked quota has it now.
-const quotaThere core.Reason = 255
+const quotaThere api.Reason = 255
 
 // whyWaits is why an ask waits, without a message. It is NotTried where there is nothing to be told:
 // the ask waits for its turn, or not all has been asked yet. One that was told to lack
 // quota, and has it now, waits for nothing.
-func (b *Book) whyWaits(ask core.AskView) told {
+func (b *Book) whyWaits(ask api.AskView) told {
 	now := told{reason: ask.Reason, detail: ask.Detail}
 	switch {
-	case ask.Reason == core.RoomIsMade:
-		return told{reason: core.RoomIsMade}
+	case ask.Reason == api.RoomIsMade:
+		return told{reason: api.RoomIsMade}
 	case ask.IsAsked:
 		return told{}
-	case ask.Reason == core.NodeFull && ask.Detail == "":
+	case ask.Reason == api.NodeFull && ask.Detail == "":
 		now.decided = ask.Decided
 	case ask.RefusedOn > 0:
 		now.detail, now.refusals = "", ask.Refusals
-	case ask.Reason == core.NotTried:
+	case ask.Reason == api.NotTried:
 		if q := b.hasQuotaAgain(ask.Key); q != "" {
 			return told{reason: quotaThere, detail: string(q)}
 		}
@@ -310,10 +311,10 @@ func (b *Book) whyWaits(ask core.AskView) told {
 }
 
 // hasQuotaAgain is the queue in which an ask was told to have no quota, if it has it now.
-func (b *Book) hasQuotaAgain(key core.AllocationKey) core.QueuePath {
+func (b *Book) hasQuotaAgain(key api.AllocationKey) api.QueuePath {
 	t := b.told[key]
-	if t == nil || t.reason != core.QuotaExceeded && t.reason != quotaThere || b.asks.WithoutQuota(key) != "" {
+	if t == nil || t.reason != api.QuotaExceeded && t.reason != quotaThere || b.asks.WithoutQuota(key) != "" {
 		return ""
 	}
-	return core.QueuePath(t.detail)
+	return api.QueuePath(t.detail)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -15,40 +16,40 @@ import (
 
 // WhyWaits says in words why an ask waits. It is empty for one that waits for its turn only, or
 // does not wait.
-func WhyWaits(p *core.Partition, kinds *resources.Kinds, key core.AllocationKey) string {
+func WhyWaits(p *core.Partition, kinds *resources.Kinds, key api.AllocationKey) string {
 	b := NewBook(p, kinds)
 	_, ask, waits := b.asks.Find(key)
 	if !waits {
 		return ""
 	}
 	now := b.whyWaits(ask)
-	if now.reason == core.NotTried {
+	if now.reason == api.NotTried {
 		return ""
 	}
 	return b.text(ask, &now)
 }
 
 // text says why an ask waits, in words.
-func (b *Book) text(ask core.AskView, now *told) string {
+func (b *Book) text(ask api.AskView, now *told) string {
 	var parts []string
-	if q := b.hasQuotaAgain(ask.Key); q != "" && b.told[ask.Key].reason == core.QuotaExceeded {
+	if q := b.hasQuotaAgain(ask.Key); q != "" && b.told[ask.Key].reason == api.QuotaExceeded {
 		parts = append(parts, fmt.Sprintf("fits in queue %s again", q))
 	}
 	switch now.reason {
-	case core.QuotaExceeded:
+	case api.QuotaExceeded:
 		parts = append(parts, fmt.Sprintf("request does not fit in queue %s: requests %s, available %s",
-			now.detail, b.kinds.Format(ask.Amounts), b.kinds.FormatLimits(b.asks.QuotaLeft(ask.Key, core.QueuePath(now.detail)))))
-	case core.NoNodeFits:
-		if !slices.ContainsFunc(ask.Attempts, func(a core.PreemptionAttempt) bool { return !a.Succeeded() }) {
+			now.detail, b.kinds.Format(ask.Amounts), b.kinds.FormatLimits(b.asks.QuotaLeft(ask.Key, api.QueuePath(now.detail)))))
+	case api.NoNodeFits:
+		if !slices.ContainsFunc(ask.Attempts, func(a api.PreemptionAttempt) bool { return !a.Succeeded() }) {
 			parts = append(parts, "no node has room: requests "+b.kinds.Format(ask.Amounts))
 		}
-	case core.Infeasible:
+	case api.Infeasible:
 		parts = append(parts, refusalText(ask))
-	case core.NodeUnknown:
+	case api.NodeUnknown:
 		parts = append(parts, fmt.Sprintf("required node %s is not known", ask.Required))
-	case core.NodeFull:
+	case api.NodeFull:
 		parts = append(parts, fullText(ask, b.kinds))
-	case core.NodeHeld:
+	case api.NodeHeld:
 		parts = append(parts, fmt.Sprintf("required node %s has not been schedulable yet", ask.Required))
 	case quotaThere:
 		return parts[0]
@@ -64,7 +65,7 @@ func (b *Book) text(ask core.AskView, now *told) string {
 }
 
 // refusalText says what the resource manager said of the nodes with room.
-func refusalText(ask core.AskView) string {
+func refusalText(ask api.AskView) string {
 	if ask.RefusedOn > 0 {
 		return fmt.Sprintf("refused on %s: %s", wording.Several(ask.RefusedOn, "node"), ask.Detail)
 	}
@@ -72,7 +73,7 @@ func refusalText(ask core.AskView) string {
 }
 
 // fullText says what is known of the required node of an ask, which has no room.
-func fullText(ask core.AskView, kinds *resources.Kinds) string {
+func fullText(ask api.AskView, kinds *resources.Kinds) string {
 	if ask.Reserved != "" { // it is being made, or will be
 		return fmt.Sprintf("waits for room on required node %s: %s", ask.Required, explain.Detail(ask.Waiting, kinds))
 	}
@@ -82,12 +83,12 @@ func fullText(ask core.AskView, kinds *resources.Kinds) string {
 // hint says why no node can take an ask. Where the resource manager refused it, also on nodes
 // without what room could be made of, or no node has a kind of it, waiting for room would be
 // of no use.
-func hint(ask core.AskView, kinds *resources.Kinds) string {
+func hint(ask api.AskView, kinds *resources.Kinds) string {
 	const what = "no node can take the request: "
 	switch ask.Reason {
-	case core.Infeasible:
+	case api.Infeasible:
 		return what + refusalText(ask)
-	case core.KindUnknown:
+	case api.KindUnknown:
 		return what + ask.Reason.String() + ": " + ask.Detail
 	}
 	for i := range ask.Attempts {

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 )
 
@@ -23,8 +23,8 @@ func (c *conversion) allocations(request *si.AllocationRequest) {
 	for _, a := range request.GetAllocations() {
 		to, command, err := c.allocation(a)
 		if err != nil {
-			c.refuse(to, &core.AllocationRejected{
-				Key: core.AllocationKey(a.GetAllocationKey()), Application: core.ApplicationID(a.GetApplicationID()), Reason: err.Error(),
+			c.refuse(to, &api.AllocationRejected{
+				Key: api.AllocationKey(a.GetAllocationKey()), Application: api.ApplicationID(a.GetApplicationID()), Reason: err.Error(),
 			})
 			continue
 		}
@@ -42,7 +42,7 @@ func (c *conversion) allocations(request *si.AllocationRequest) {
 
 // allocation reads an ask, a placed allocation or a foreign one. With an error
 // it returns the partition that the entry names, if there is one.
-func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) {
+func (c *conversion) allocation(a *si.Allocation) (*owner, api.Command, error) {
 	if a == nil {
 		return nil, nil, errNil
 	}
@@ -58,7 +58,7 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 		c.warnings = append(c.warnings, warning{to.name, a.AllocationKey, fmt.Sprintf(
 			"unknown value of tag %s: %q, taken for %s", common.Foreign, a.AllocationTags[common.Foreign], common.AllocTypeStatic)})
 	}
-	if origin == core.Own {
+	if origin == api.Own {
 		err = checkOwn(a)
 	} else {
 		err = checkForeign(a)
@@ -74,10 +74,10 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 	if err != nil {
 		return to, nil, fmt.Errorf("allocation %w", err)
 	}
-	allocation := &core.Allocation{
-		Key:         core.AllocationKey(a.AllocationKey),
-		Application: core.ApplicationID(a.ApplicationID),
-		Node:        core.NodeID(a.NodeID),
+	allocation := &api.Allocation{
+		Key:         api.AllocationKey(a.AllocationKey),
+		Application: api.ApplicationID(a.ApplicationID),
+		Node:        api.NodeID(a.NodeID),
 		Amounts:     c.amounts.share(amounts),
 		Unknown:     unknown,
 		Priority:    a.Priority,
@@ -86,15 +86,15 @@ func (c *conversion) allocation(a *si.Allocation) (*owner, core.Command, error) 
 		Placeholder: a.Placeholder,
 		Originator:  a.Originator,
 		Preemptable: preemptableOf(a.PreemptionPolicy),
-		Required:    core.NodeID(a.AllocationTags[tagRequiredNode]),
+		Required:    api.NodeID(a.AllocationTags[tagRequiredNode]),
 		Origin:      origin,
 	}
-	if origin == core.Own {
+	if origin == api.Own {
 		allocation.Tags = ownTags(a.AllocationTags)
 	} else {
 		allocation.Application, allocation.Tags = "", c.shareTags(a.AllocationTags)
 	}
-	return to, core.AddAllocation{Allocation: allocation}, nil
+	return to, api.AddAllocation{Allocation: allocation}, nil
 }
 
 // shareTags is sharedTags.share, without a look at the table for tags like those before.
@@ -107,16 +107,16 @@ func (c *conversion) shareTags(tags map[string]string) map[string]string {
 
 // originOf is the origin of an allocation, and whether its tag is understood. One of
 // another scheduler that cannot be classed is never preempted.
-func originOf(a *si.Allocation) (origin core.Origin, understood bool) {
+func originOf(a *si.Allocation) (origin api.Origin, understood bool) {
 	switch value, ok := a.AllocationTags[common.Foreign]; {
 	case !ok:
-		return core.Own, true
+		return api.Own, true
 	case value == common.AllocTypeDefault:
-		return core.Foreign, true
+		return api.Foreign, true
 	case value == common.AllocTypeStatic:
-		return core.Static, true
+		return api.Static, true
 	default:
-		return core.Static, false
+		return api.Static, false
 	}
 }
 
@@ -140,8 +140,8 @@ func checkForeign(a *si.Allocation) error {
 	return named(a.NodeID, errForeignUnplaced)
 }
 
-func preemptableOf(policy *si.PreemptionPolicy) core.Preemptable {
-	return core.Preemptable{
+func preemptableOf(policy *si.PreemptionPolicy) api.Preemptable {
+	return api.Preemptable{
 		Stated:      policy != nil,
 		AllowSelf:   policy.GetAllowPreemptSelf(),
 		AllowOthers: policy.GetAllowPreemptOther(),
@@ -182,7 +182,7 @@ func createdAt(tags map[string]string, now time.Time) (created time.Time, ahead 
 
 // release reads the release of an allocation or ask, of a foreign allocation
 // (no application), or of all of an application (no key).
-func (c *conversion) release(r *si.AllocationRelease) (*owner, core.Command, error) {
+func (c *conversion) release(r *si.AllocationRelease) (*owner, api.Command, error) {
 	if r == nil {
 		return nil, nil, errNil
 	}
@@ -199,9 +199,9 @@ func (c *conversion) release(r *si.AllocationRelease) (*owner, core.Command, err
 	if err := short("application ID", r.ApplicationID); err != nil {
 		return to, nil, err
 	}
-	return to, core.ReleaseAllocation{
-		Application: core.ApplicationID(r.ApplicationID),
-		Key:         core.AllocationKey(r.AllocationKey),
+	return to, api.ReleaseAllocation{
+		Application: api.ApplicationID(r.ApplicationID),
+		Key:         api.AllocationKey(r.AllocationKey),
 		Termination: r.TerminationType,
 		Message:     r.Message,
 	}, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -45,10 +45,10 @@ func (c *conversion) applications(request *si.ApplicationRequest) {
 }
 
 // applicationRejected is the answer to a new application that is refused.
-func applicationRejected(a *si.AddApplicationRequest, err error) *core.ApplicationRejected {
-	return &core.ApplicationRejected{
-		ID:     core.ApplicationID(a.GetApplicationID()),
-		Queue:  core.QueuePath(a.GetQueueName()),
+func applicationRejected(a *si.AddApplicationRequest, err error) *api.ApplicationRejected {
+	return &api.ApplicationRejected{
+		ID:     api.ApplicationID(a.GetApplicationID()),
+		Queue:  api.QueuePath(a.GetQueueName()),
 		User:   a.GetUgi().GetUser(),
 		Groups: slices.Clone(a.GetUgi().GetGroups()),
 		Tags:   maps.Clone(a.GetTags()),
@@ -58,7 +58,7 @@ func applicationRejected(a *si.AddApplicationRequest, err error) *core.Applicati
 
 // application reads a new application. With an error it returns the partition
 // that the entry names, if there is one.
-func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Command, error) {
+func (c *conversion) application(a *si.AddApplicationRequest) (*owner, api.Command, error) {
 	if a == nil {
 		return nil, nil, errNil
 	}
@@ -92,13 +92,13 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, core.Comm
 	if err != nil {
 		return to, nil, err
 	}
-	command := core.AddApplication{
+	command := api.AddApplication{
 		Placeholders: placeholders,
 		Style:        styleOf(a.GangSchedulingStyle),
 		GangTimeout:  timeoutOf(a.ExecutionTimeoutMilliSeconds),
 
-		ID:     core.ApplicationID(a.ApplicationID),
-		Queue:  core.QueuePath(a.QueueName),
+		ID:     api.ApplicationID(a.ApplicationID),
+		Queue:  api.QueuePath(a.QueueName),
 		User:   user,
 		Groups: groups,
 		Tags:   maps.Clone(a.Tags),
@@ -133,11 +133,11 @@ func (c *conversion) placeholders(sum *si.Resource) (resources.Amounts, error) {
 }
 
 // styleOf is a style of gang scheduling. What is not known is soft.
-func styleOf(style string) core.GangStyle {
-	if style == core.Hard.String() {
-		return core.Hard
+func styleOf(style string) api.GangStyle {
+	if style == api.Hard.String() {
+		return api.Hard
 	}
-	return core.Soft
+	return api.Soft
 }
 
 // timeoutOf is how long placeholders wait; zero is what holds where nothing is stated.
@@ -160,7 +160,7 @@ func tag(tags map[string]string, name string) string {
 	return tags[found]
 }
 
-func (c *conversion) removal(r *si.RemoveApplicationRequest) (*owner, core.Command, error) {
+func (c *conversion) removal(r *si.RemoveApplicationRequest) (*owner, api.Command, error) {
 	if r == nil {
 		return nil, nil, errNil
 	}
@@ -171,5 +171,5 @@ func (c *conversion) removal(r *si.RemoveApplicationRequest) (*owner, core.Comma
 	if err := named(r.ApplicationID, errNoApplication); err != nil {
 		return to, nil, err
 	}
-	return to, core.RemoveApplication{ID: core.ApplicationID(r.ApplicationID)}, nil
+	return to, api.RemoveApplication{ID: api.ApplicationID(r.ApplicationID)}, nil
 }

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -59,12 +59,12 @@ func TestCreationTimesInTheFuture(t *testing.T) {
 				a.AllocationTags = map[string]string{"creationTime": strconv.FormatInt(seconds, 10)}
 			})
 		}
-		created := map[core.AllocationKey]time.Time{}
+		created := map[api.AllocationKey]time.Time{}
 		for _, ask := range m.Application("app-1").Asks {
 			created[ask.Key] = ask.Created
 		}
 		for i := range 3 {
-			assert.Assert(t, created[core.AllocationKey(fmt.Sprint("pod-", i))].Equal(now), "%d: %v", i, created)
+			assert.Assert(t, created[api.AllocationKey(fmt.Sprint("pod-", i))].Equal(now), "%d: %v", i, created)
 		}
 		assert.Equal(t, created["pod-3"].Unix(), now.Unix()-30)
 		assert.Equal(t, lines.FilterFieldKey("problem").Len(), 2)
@@ -141,7 +141,7 @@ func TestStateDump(t *testing.T) {
 		}
 		return said, failure
 	}}
-	for id, callback := range map[string]api.ResourceManagerCallback{"talks": c, "silent": manager{}} {
+	for id, callback := range map[string]siapi.ResourceManagerCallback{"talks": c, "silent": manager{}} {
 		_, err := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: id}, callback)
 		assert.NilError(t, err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -18,9 +18,9 @@ func TestDisruptionBudgetsForReaders(t *testing.T) {
 	cluster(t, options, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
 		m.Ask("app-1", "pod-1", "vcore=1")
 		m.Settle()
-		budgets, err := m.DisruptionBudgets(t.Context(), "[rm]default", []core.AllocationKey{"pod-1"})
+		budgets, err := m.DisruptionBudgets(t.Context(), "[rm]default", []api.AllocationKey{"pod-1"})
 		assert.NilError(t, err)
-		assert.DeepEqual(t, budgets, []core.DisruptionBudget{{Name: "web", Allowed: 2, Allocations: []core.AllocationKey{"pod-1"}}})
+		assert.DeepEqual(t, budgets, []api.DisruptionBudget{{Name: "web", Allowed: 2, Allocations: []api.AllocationKey{"pod-1"}}})
 		_, err = m.DisruptionBudgets(t.Context(), "[rm]none", nil)
 		assert.Assert(t, err != nil && !errors.Is(err, errors.ErrUnsupported), err)
 	})

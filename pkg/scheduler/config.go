@@ -9,7 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -60,7 +60,7 @@ type Config struct {
 	// Record, if set, is given every command of a partition right before it is
 	// applied. Partitions call it at the same time as each other, each from its
 	// own goroutine. It must not change the command.
-	Record func(partition string, at time.Time, command core.Command)
+	Record func(partition string, at time.Time, command api.Command)
 	// Events, if set, is told what all partitions do, and resource managers are
 	// sent what is news there. The keys event.* of an extra configuration change
 	// its limits. Without it, resource managers are sent only the records about nodes,
@@ -165,8 +165,8 @@ func (c Config) withDefaults() Config {
 }
 
 // options is the part of the configuration that concerns the core.
-func (c Config) options(partition string, kinds *resources.Kinds) core.Options {
-	return core.Options{
+func (c Config) options(partition string, kinds *resources.Kinds) api.Options {
+	return api.Options{
 		Partition:       partition,
 		Kinds:           kinds,
 		BatchMax:        c.PlacementsMax,

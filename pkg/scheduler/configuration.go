@@ -10,13 +10,14 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A loaded is a configuration of the partitions of one resource manager that
 // passed validation.
 type loaded struct {
-	partitions []core.Config // at least one
+	partitions []api.Config // at least one
 	checksum   string
 	warnings   []string // what is right but hardly meant, for people to read
 }
@@ -106,7 +107,7 @@ func (s *Scheduler) check(ctx context.Context, request *si.UpdateConfigurationRe
 
 // convertible asks every partition that stays whether its queues can become
 // those of the configuration.
-func (s *Scheduler) convertible(ctx context.Context, id string, configs []core.Config) error {
+func (s *Scheduler) convertible(ctx context.Context, id string, configs []api.Config) error {
 	for _, config := range configs {
 		refused, err := s.ask(ctx, fullName(id, config.Name), func(p *core.Partition) error { return p.Convertible(config) })
 		switch {

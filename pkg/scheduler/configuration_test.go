@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -83,8 +83,8 @@ func TestAnUpdateTakesEffectAtOnce(t *testing.T) {
 	})
 }
 
-func countCommands(n *int) func(string, time.Time, core.Command) {
-	return func(string, time.Time, core.Command) { *n++ }
+func countCommands(n *int) func(string, time.Time, api.Command) {
+	return func(string, time.Time, api.Command) { *n++ }
 }
 
 // The commands of a partition say whether an update reached it.
@@ -108,7 +108,7 @@ func TestARefusedUpdateReachesNoPartition(t *testing.T) {
 	const text = `partitions: [{name: default, queues: [{name: default%s}]}, {name: gpu, queues: [{name: default%s}]}]`
 	commands := 0
 	options := schedulertest.Options{Config: fmt.Sprintf(text, "", ""), Partition: "gpu"}
-	options.Scheduler.Record = func(partition string, _ time.Time, _ core.Command) {
+	options.Scheduler.Record = func(partition string, _ time.Time, _ api.Command) {
 		if partition == "[rm]default" {
 			commands++
 		}

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A Configured is a scheduler with one resource manager that keeps the configuration which
@@ -26,10 +27,10 @@ type configuration struct {
 	extra    map[string]string
 }
 
-var _ api.SchedulerAPI = (*Configured)(nil)
+var _ siapi.SchedulerAPI = (*Configured)(nil)
 
 // RegisterResourceManager is that of the scheduler.
-func (c *Configured) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+func (c *Configured) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback siapi.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
 	response, err := c.Scheduler.RegisterResourceManager(request, callback)
 	if err == nil {
 		c.keep(request.Config, request.ExtraConfig)
@@ -81,7 +82,7 @@ func (c *Configured) Validate(text string) error {
 // node; refused says why not. The error wraps errors.ErrUnsupported if the resource manager
 // refuses nothing; an empty key asks for no more than that. It waits like View, and
 // placements wait for the answer.
-func (c *Configured) Feasible(ctx context.Context, partition string, ask core.AllocationKey, node core.NodeID) (refused, err error) {
+func (c *Configured) Feasible(ctx context.Context, partition string, ask api.AllocationKey, node api.NodeID) (refused, err error) {
 	unsupported, err := c.ask(ctx, partition, func(p *core.Partition) error {
 		var known bool
 		if known, refused = core.MayRun(p, ask, node); !known {

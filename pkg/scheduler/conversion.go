@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -129,7 +129,7 @@ func (c *conversion) add(to *owner, m message) {
 
 // refuse answers an entry, in line with the other answers of its partition. A
 // nil partition stands for one that is not known.
-func (c *conversion) refuse(to *owner, answer core.Event) {
+func (c *conversion) refuse(to *owner, answer api.Event) {
 	if to == nil {
 		to = c.fallback
 	}

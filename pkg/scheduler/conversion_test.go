@@ -9,7 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -63,7 +63,7 @@ func TestReadingAnAskMakesTheAskOnly(t *testing.T) {
 	}
 	read()
 	for i, m := range c.batches[0].messages {
-		assert.DeepEqual(t, m.(core.AddAllocation).Allocation.Amounts, resources.Amounts{int64(1 + i%3), 1 << 30})
+		assert.DeepEqual(t, m.(api.AddAllocation).Allocation.Amounts, resources.Amounts{int64(1 + i%3), 1 << 30})
 	}
 	got := testing.AllocsPerRun(5, read)
 	assert.Assert(t, got <= 1010, "%v allocations for 1000 asks", got)

@@ -3,17 +3,17 @@ package scheduler
 import (
 	"fmt"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A dispatcher turns deliveries into callbacks. Consecutive deliveries of one kind
 // share a response; different kinds never do, because a reader takes the lists
 // of a response one after the other and would lose the order between them.
 type dispatcher struct {
-	callback       api.ResourceManagerCallback
+	callback       siapi.ResourceManagerCallback
 	nominations    NominationCallback // nil if the callback is none
 	allocationsMax int                // placed allocations in one response
 	messages       messageMaker
@@ -127,7 +127,7 @@ func (d *dispatcher) allocations(run []delivery) int {
 			return releaseOf(one.step.from.name, event)
 		})
 	} else {
-		response.RejectedAllocations = messagesOf(run, func(_ delivery, e *core.AllocationRejected) *si.RejectedAllocation {
+		response.RejectedAllocations = messagesOf(run, func(_ delivery, e *api.AllocationRejected) *si.RejectedAllocation {
 			return &si.RejectedAllocation{AllocationKey: string(e.Key), ApplicationID: string(e.Application), Reason: e.Reason}
 		})
 	}
@@ -144,15 +144,15 @@ func (d *dispatcher) applications(run []delivery) int {
 	response := new(si.ApplicationResponse)
 	switch run[0].kind {
 	case applicationAcceptedMessage:
-		response.Accepted = messagesOf(run, func(_ delivery, e *core.ApplicationAccepted) *si.AcceptedApplication {
+		response.Accepted = messagesOf(run, func(_ delivery, e *api.ApplicationAccepted) *si.AcceptedApplication {
 			return &si.AcceptedApplication{ApplicationID: string(e.ID)}
 		})
 	case applicationRejectedMessage:
-		response.Rejected = messagesOf(run, func(_ delivery, e *core.ApplicationRejected) *si.RejectedApplication {
+		response.Rejected = messagesOf(run, func(_ delivery, e *api.ApplicationRejected) *si.RejectedApplication {
 			return &si.RejectedApplication{ApplicationID: string(e.ID), Reason: e.Reason}
 		})
 	default:
-		response.Updated = messagesOf(run, func(one delivery, e *core.ApplicationChanged) *si.UpdatedApplication {
+		response.Updated = messagesOf(run, func(one delivery, e *api.ApplicationChanged) *si.UpdatedApplication {
 			return &si.UpdatedApplication{
 				ApplicationID: string(e.ID), State: e.State.String(),
 				StateTransitionTimestamp: one.step.Now.UnixNano(), Message: e.Message,
@@ -167,11 +167,11 @@ func (d *dispatcher) applications(run []delivery) int {
 func (d *dispatcher) nodes(run []delivery) int {
 	response := new(si.NodeResponse)
 	if run[0].kind == nodeAcceptedMessage {
-		response.Accepted = messagesOf(run, func(_ delivery, e *core.NodeAdded) *si.AcceptedNode {
+		response.Accepted = messagesOf(run, func(_ delivery, e *api.NodeAdded) *si.AcceptedNode {
 			return &si.AcceptedNode{NodeID: string(e.ID)}
 		})
 	} else {
-		response.Rejected = messagesOf(run, func(_ delivery, e *core.NodeRejected) *si.RejectedNode {
+		response.Rejected = messagesOf(run, func(_ delivery, e *api.NodeRejected) *si.RejectedNode {
 			return &si.RejectedNode{NodeID: string(e.ID), Reason: e.Reason}
 		})
 	}
@@ -190,9 +190,9 @@ func (d *dispatcher) state(one []delivery) int {
 		return 1
 	}
 	switch e := one[0].what().(type) {
-	case *core.Claimed:
+	case *api.Claimed:
 		d.protected("Nominate", func() { d.nominations.Nominate(string(e.Key), string(e.Node)) })
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		d.protected("ClearNomination", func() { d.nominations.ClearNomination(string(e.Key)) })
 	}
 	return 1

@@ -5,20 +5,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
 // listener is a resource manager that hears of asks and of releases.
 type listener struct {
-	api.ResourceManagerCallback
+	siapi.ResourceManagerCallback
 	heard []string
 }
 
@@ -59,13 +59,13 @@ func (a *attentive) ClearNomination(allocationKey string) {
 func testOwner() *owner { return &owner{name: "[rm]default"} }
 
 // put appends the effects of one step that is not recorded.
-func put(x *outbox, from *owner, effects ...core.Event) (before uint64) {
+func put(x *outbox, from *owner, effects ...api.Event) (before uint64) {
 	return x.put(&step{Step: events.Step{Now: time.Unix(100, 0), Effects: effects}, from: from})
 }
 
 // deliveryOf is the delivery of an event that is a step of its own.
-func deliveryOf(event core.Event) delivery {
-	return delivery{step: &step{Step: events.Step{Effects: core.Effects{event}}, from: testOwner()}, kind: kindOf(event)}
+func deliveryOf(event api.Event) delivery {
+	return delivery{step: &step{Step: events.Step{Effects: api.Effects{event}}, from: testOwner()}, kind: kindOf(event)}
 }
 
 // deliverAll delivers what waits, and reports how many deliveries each call took.
@@ -80,13 +80,15 @@ func deliverAll(x *outbox, d *dispatcher) (taken []int) {
 // A nomination is told in order with the rest: before the evictions that follow from
 // it, as a state to each resource manager and in full to those that can hear it.
 func TestNominationsAreDelivered(t *testing.T) {
-	pod := func(key core.AllocationKey) *core.Allocation { return &core.Allocation{Key: key, Application: "app-1"} }
-	effects := core.Effects{
-		&core.Claimed{Allocation: pod("pod-1"), Node: "node-1", Reason: "room is made", Plan: new(preemptor.Decision)},
-		&core.EvictionRequested{Allocation: pod("victim")},
-		&core.ClaimEnded{Allocation: pod("pod-1"), Node: "node-1", Reason: "the node is gone", Nominated: true, End: core.EndOfRoom},
-		&core.Claimed{Allocation: pod("pod-2"), Node: "node-2", Reason: "room is made", Plan: new(preemptor.Decision)},
-		&core.ClaimEnded{Allocation: pod("pod-2"), Node: "node-2", Reason: "placed", Nominated: true},
+	pod := func(key api.AllocationKey) *api.Allocation {
+		return &api.Allocation{Key: key, Application: "app-1"}
+	}
+	effects := api.Effects{
+		&api.Claimed{Allocation: pod("pod-1"), Node: "node-1", Reason: "room is made", Plan: new(preemptor.Decision)},
+		&api.EvictionRequested{Allocation: pod("victim")},
+		&api.ClaimEnded{Allocation: pod("pod-1"), Node: "node-1", Reason: "the node is gone", Nominated: true, End: api.EndOfRoom},
+		&api.Claimed{Allocation: pod("pod-2"), Node: "node-2", Reason: "room is made", Plan: new(preemptor.Decision)},
+		&api.ClaimEnded{Allocation: pod("pod-2"), Node: "node-2", Reason: "placed", Nominated: true},
 	}
 	states := []string{
 		"pod-1 of app-1 is RESERVED: room is made",
@@ -99,7 +101,7 @@ func TestNominationsAreDelivered(t *testing.T) {
 	}
 	simple, friend, broken := &listener{}, &attentive{}, &attentive{panics: true}
 	for _, c := range []struct {
-		callback api.ResourceManagerCallback
+		callback siapi.ResourceManagerCallback
 		heard    *[]string
 		want     []string
 		failed   int
@@ -137,7 +139,7 @@ func TestNominationsAreDelivered(t *testing.T) {
 
 // keeper is a resource manager that keeps all responses.
 type keeper struct {
-	api.ResourceManagerCallback
+	siapi.ResourceManagerCallback
 	kept []*si.AllocationResponse
 	then func() // with the third response; may be nil
 }
@@ -158,7 +160,7 @@ func TestResponsesTakeMemoryTogether(t *testing.T) {
 	d := &dispatcher{callback: k, allocationsMax: 1, log: newEffectLog(newLoggers(zap.NewNop()), "rm")}
 	var waiting []delivery
 	for i := range placements {
-		waiting = append(waiting, deliveryOf(core.Placed{Allocation: running(core.AllocationKey(fmt.Sprint(i)), "node")}))
+		waiting = append(waiting, deliveryOf(api.Placed{Allocation: running(api.AllocationKey(fmt.Sprint(i)), "node")}))
 	}
 	deliver := func(batch []delivery) {
 		for ; len(batch) > 0; batch = batch[d.deliver(batch):] {

@@ -4,7 +4,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // An effectLog writes one log line for each message, right before the callback with
@@ -58,31 +58,31 @@ var headlines = [...]struct {
 
 func fieldsOf(what any) []zap.Field {
 	switch e := what.(type) {
-	case core.Placed, core.Adopted:
+	case api.Placed, api.Adopted:
 		a := placedOf(e)
 		return append(namesOf(a), zap.String("node", string(a.Node)))
-	case *core.Ended, *core.EvictionRequested, *core.ReleaseRequested:
+	case *api.Ended, *api.EvictionRequested, *api.ReleaseRequested:
 		a, why, text := releasedOf(e)
 		return append(namesOf(a), zap.Stringer("termination", why), zap.String("message", text))
-	case *core.AllocationRejected:
+	case *api.AllocationRejected:
 		return []zap.Field{
 			zap.String("allocation", string(e.Key)), zap.String("application", string(e.Application)), zap.String("reason", e.Reason),
 		}
-	case *core.ApplicationAccepted:
+	case *api.ApplicationAccepted:
 		return []zap.Field{zap.String("application", string(e.ID))}
-	case *core.ApplicationRejected:
+	case *api.ApplicationRejected:
 		return []zap.Field{zap.String("application", string(e.ID)), zap.String("reason", e.Reason)}
-	case *core.ApplicationChanged:
+	case *api.ApplicationChanged:
 		return []zap.Field{zap.String("application", string(e.ID)), zap.Stringer("state", e.State), zap.String("message", e.Message)}
-	case *core.NodeAdded:
+	case *api.NodeAdded:
 		return []zap.Field{zap.String("node", string(e.ID))}
-	case *core.NodeRejected:
+	case *api.NodeRejected:
 		return []zap.Field{zap.String("node", string(e.ID)), zap.String("reason", e.Reason)}
-	case *core.Unschedulable:
+	case *api.Unschedulable:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Reason))
-	case *core.Claimed:
+	case *api.Claimed:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Reason), zap.String("node", string(e.Node)))
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Text()))
 	case *unanswered:
 		return []zap.Field{
@@ -95,7 +95,7 @@ func fieldsOf(what any) []zap.Field {
 }
 
 // namesOf are the fields that name an allocation.
-func namesOf(a *core.Allocation) []zap.Field {
+func namesOf(a *api.Allocation) []zap.Field {
 	return []zap.Field{zap.String("allocation", string(a.Key)), zap.String("application", string(a.Application))}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -30,8 +30,8 @@ func TestFeasibleForReaders(t *testing.T) {
 		m.Settle()
 		asked = nil
 		for _, question := range []struct {
-			ask     core.AllocationKey
-			node    core.NodeID
+			ask     api.AllocationKey
+			node    api.NodeID
 			refused string
 		}{
 			{"pod-2", "node-1", "pod-2 has no place on node-1"},

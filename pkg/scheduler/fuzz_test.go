@@ -10,7 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -132,8 +132,8 @@ func listen(calls []schedulertest.Call) (h heard) {
 }
 
 // knows reports whether a partition has an ask or allocation.
-func knows(view *core.View, key string) bool {
-	has := func(all []*core.Allocation) bool {
+func knows(view *api.View, key string) bool {
+	has := func(all []*api.Allocation) bool {
 		for _, a := range all {
 			if string(a.Key) == key {
 				return true

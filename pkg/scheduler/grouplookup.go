@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 )
 
@@ -39,7 +39,7 @@ type groupLookups struct {
 	cancel context.CancelFunc
 
 	source    *groupSource
-	held      map[core.ApplicationID]*heldApplication
+	held      map[api.ApplicationID]*heldApplication
 	deadlines []lookupDeadline // in order; those of lookups with another deadline are old
 	queued    []*groupLookup   // that wait for a goroutine
 	running   int
@@ -72,7 +72,7 @@ type lookupDeadline struct {
 
 // A heldApplication is a new application whose groups are looked up, and what came after it.
 type heldApplication struct {
-	command core.AddApplication
+	command api.AddApplication
 	after   []message
 }
 
@@ -128,23 +128,23 @@ func (g *groupLookups) hold(m message) bool {
 }
 
 // applicationOf is the application that a message is about; empty if it is about none.
-func applicationOf(m message) core.ApplicationID {
+func applicationOf(m message) api.ApplicationID {
 	switch m := m.(type) {
-	case core.AddApplication:
+	case api.AddApplication:
 		return m.ID
-	case core.RemoveApplication:
+	case api.RemoveApplication:
 		return m.ID
-	case core.AddAllocation:
+	case api.AddAllocation:
 		return m.Allocation.Application
-	case core.ReleaseAllocation:
+	case api.ReleaseAllocation:
 		return m.Application
 	case *unanswered:
-		return core.ApplicationID(m.application)
+		return api.ApplicationID(m.application)
 	case refusal:
 		switch e := m.Event.(type) {
-		case *core.ApplicationRejected:
+		case *api.ApplicationRejected:
 			return e.ID
-		case *core.AllocationRejected:
+		case *api.AllocationRejected:
 			return e.Application
 		}
 	}
@@ -153,7 +153,7 @@ func applicationOf(m message) core.ApplicationID {
 
 // find returns the groups of the user of an application if they are known. Otherwise it holds
 // the application and looks them up.
-func (g *groupLookups) find(now time.Time, c core.AddApplication) (answer identity.Answer, known bool) {
+func (g *groupLookups) find(now time.Time, c api.AddApplication) (answer identity.Answer, known bool) {
 	if g.source.resolver == nil {
 		return identity.Answer{Groups: []string{c.User}}, true
 	}

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 )
 
@@ -23,7 +23,7 @@ func (s *Scheduler) newGroupLookups(o *owner, kind string) groupLookups {
 			s.run(f)
 		},
 		answer:   o.inbox.force,
-		held:     map[core.ApplicationID]*heldApplication{},
+		held:     map[api.ApplicationID]*heldApplication{},
 		messages: &o.held,
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
@@ -33,7 +33,7 @@ func (s *Scheduler) newGroupLookups(o *owner, kind string) groupLookups {
 
 // takeIn registers an application, when the groups of its user are known. Groups that come
 // with it are used as they are, and remembered for no other.
-func (o *owner) takeIn(now time.Time, c core.AddApplication) {
+func (o *owner) takeIn(now time.Time, c api.AddApplication) {
 	if len(c.Groups) > 0 {
 		o.apply(now, c)
 		return
@@ -45,7 +45,7 @@ func (o *owner) takeIn(now time.Time, c core.AddApplication) {
 
 // admit registers an application with the groups that were found. Without them only a forced
 // one is, as its allocations run already.
-func (o *owner) admit(now time.Time, c core.AddApplication, found identity.Answer) {
+func (o *owner) admit(now time.Time, c api.AddApplication, found identity.Answer) {
 	c.Groups = found.Groups
 	if found.Err != nil {
 		if !c.Forced {
@@ -59,8 +59,8 @@ func (o *owner) admit(now time.Time, c core.AddApplication, found identity.Answe
 	o.apply(now, c)
 }
 
-func (o *owner) rejectApplication(now time.Time, c core.AddApplication, reason string) {
-	o.tell(now, core.Effects{&core.ApplicationRejected{
+func (o *owner) rejectApplication(now time.Time, c api.AddApplication, reason string) {
+	o.tell(now, api.Effects{&api.ApplicationRejected{
 		ID: c.ID, Queue: c.Queue, User: c.User, Groups: c.Groups, Tags: c.Tags, Reason: reason,
 	}})
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // ErrInboxFull is wrapped when a request was refused because too much waits for
@@ -25,7 +25,7 @@ type message any
 type (
 	// A refusal hands on the answer to an input that was refused by a conversion, so
 	// that it stays in line with the other answers.
-	refusal struct{ core.Event }
+	refusal struct{ api.Event }
 	// retire releases all there is and ends the owner.
 	retire struct{}
 )

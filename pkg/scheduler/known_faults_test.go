@@ -7,7 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -46,7 +46,7 @@ func TestW20DynamicQueuesOverReloads(t *testing.T) {
 		inNamespace(m, t, "a", "web")
 		web := m.Queue("root.teams.inner.web")
 		assert.Assert(t, web.Dynamic)
-		assert.Equal(t, web.Properties.PreemptionPolicy, core.PreemptionDisabled)
+		assert.Equal(t, web.Properties.PreemptionPolicy, api.PreemptionDisabled)
 		assert.Equal(t, m.Kinds().FormatLimits(web.Max), "vcore=2000")
 		for _, most := range []string{"3", "4"} {
 			assert.NilError(t, m.Configure(strings.Replace(first, "vcore: 2", "vcore: "+most, 1)))
@@ -64,11 +64,11 @@ func TestW20DynamicQueuesOverReloads(t *testing.T) {
 func TestW21RulesGiveWayAndAreChecked(t *testing.T) {
 	bubble(t, schedulertest.Options{Config: namespaceConfig("default", "2")}, func(t *testing.T, m *schedulertest.MockScheduler) {
 		inNamespace(m, t, "before", "web")
-		assert.Equal(t, m.Application("before").Queue, core.QueuePath("root.drained.x"))
+		assert.Equal(t, m.Application("before").Queue, api.QueuePath("root.drained.x"))
 		assert.NilError(t, m.Configure(strings.Replace(namespaceConfig("default", "2"), "      - {name: drained, parent: true}\n", "", 1)))
 		assert.Assert(t, m.Queue("root.drained").Draining)
 		inNamespace(m, t, "after", "web")
-		assert.Equal(t, m.Application("after").Queue, core.QueuePath("root.teams.inner.web"))
+		assert.Equal(t, m.Application("after").Queue, api.QueuePath("root.teams.inner.web"))
 		for text, want := range map[string]string{
 			strings.Replace(byNamespace, "name: tag", "name: recovery", 1): "unknown rule",
 			namespaceConfig("default", "2GB"):                              "unknown suffix",
@@ -76,7 +76,7 @@ func TestW21RulesGiveWayAndAreChecked(t *testing.T) {
 		} {
 			assert.ErrorContains(t, m.Configure(text), want)
 		}
-		assert.Equal(t, m.Application("after").Queue, core.QueuePath("root.teams.inner.web"))
+		assert.Equal(t, m.Application("after").Queue, api.QueuePath("root.teams.inner.web"))
 	})
 }
 
@@ -95,6 +95,6 @@ func TestW27AnUpdateIsWholeOrNothing(t *testing.T) {
 		assert.ErrorContains(t, m.Configure(text("team", "2GB", "")), "line 3:49: root.a: resources.max.vcore")
 		assert.Equal(t, m.Kinds().FormatLimits(m.Queue("root.a").Max), "vcore=1000")
 		inNamespace(m, t, "n", "web")
-		assert.Equal(t, m.Application("n").Queue, core.QueuePath("root.web"))
+		assert.Equal(t, m.Application("n").Queue, api.QueuePath("root.web"))
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -39,8 +39,8 @@ func submit(t *testing.T, m *schedulertest.MockScheduler, id, queue, user string
 }
 
 // reasons are why asks wait, by key.
-func reasons(m *schedulertest.MockScheduler) map[core.AllocationKey]string {
-	out := map[core.AllocationKey]string{}
+func reasons(m *schedulertest.MockScheduler) map[api.AllocationKey]string {
+	out := map[api.AllocationKey]string{}
 	for _, app := range m.Look().Applications {
 		for _, a := range app.Asks {
 			out[a.Key] = a.Reason.String() + ": " + a.Detail
@@ -63,7 +63,7 @@ func TestLimitsOfUsersAndGroups(t *testing.T) {
 		submit(t, m, "eve", "root.b", "eve", "ops", "dev")
 		m.Ask("bob", "bob-1", "vcore=1")
 		m.Ask("eve", "eve-1", "vcore=1")
-		assert.DeepEqual(t, reasons(m), map[core.AllocationKey]string{
+		assert.DeepEqual(t, reasons(m), map[api.AllocationKey]string{
 			"two-2": "user limit exceeded: user ann in queue root",
 			"eve-1": "too many applications of a group: group dev in queue root",
 		})
@@ -73,7 +73,7 @@ func TestLimitsOfUsersAndGroups(t *testing.T) {
 			"allocation one-1 released: STOPPED_BY_RM", "application one is Completing", "allocation two-2 placed on node-1",
 		})
 		m.RemoveApplication("bob")
-		assert.DeepEqual(t, reasons(m), map[core.AllocationKey]string{})
+		assert.DeepEqual(t, reasons(m), map[api.AllocationKey]string{})
 	})
 }
 
@@ -92,7 +92,7 @@ func TestLimitsAcrossUpdates(t *testing.T) {
 		m.Advance(time.Hour)
 		assert.DeepEqual(t, m.Heard(), []string{})
 		m.Release("one", "one-1")
-		assert.DeepEqual(t, reasons(m), map[core.AllocationKey]string{"one-4": "user limit exceeded: user ann in queue root"})
+		assert.DeepEqual(t, reasons(m), map[api.AllocationKey]string{"one-4": "user limit exceeded: user ann in queue root"})
 
 		m.Register() // begins anew with the first configuration
 		m.AddNode("node-1", "vcore=10")
@@ -103,7 +103,7 @@ func TestLimitsAcrossUpdates(t *testing.T) {
 		}
 		m.Ask("one", "one-4", "vcore=1")
 		m.Advance(time.Hour)
-		assert.DeepEqual(t, reasons(m), map[core.AllocationKey]string{"one-4": "user limit exceeded: user ann in queue root"})
+		assert.DeepEqual(t, reasons(m), map[api.AllocationKey]string{"one-4": "user limit exceeded: user ann in queue root"})
 		m.Heard()
 		assert.NilError(t, m.Configure(unlimitedConfig))
 		assert.DeepEqual(t, m.Heard(), []string{"allocation one-4 placed on node-1"})

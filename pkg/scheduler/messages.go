@@ -3,7 +3,7 @@ package scheduler
 import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
@@ -33,35 +33,35 @@ const (
 )
 
 // kindOf is the kind of message that an event leads to.
-func kindOf(event core.Event) messageKind {
+func kindOf(event api.Event) messageKind {
 	switch e := event.(type) {
-	case core.Placed, core.Adopted:
+	case api.Placed, api.Adopted:
 		return placedMessage
-	case *core.Ended:
+	case *api.Ended:
 		if e.Cause.IsTold() {
 			return releasedMessage
 		}
-	case *core.EvictionRequested, *core.ReleaseRequested:
+	case *api.EvictionRequested, *api.ReleaseRequested:
 		return releasedMessage
-	case *core.AllocationRejected:
+	case *api.AllocationRejected:
 		return allocationRejectedMessage
-	case *core.ApplicationAccepted:
+	case *api.ApplicationAccepted:
 		return applicationAcceptedMessage
-	case *core.ApplicationRejected:
+	case *api.ApplicationRejected:
 		return applicationRejectedMessage
-	case *core.ApplicationChanged:
+	case *api.ApplicationChanged:
 		return applicationChangedMessage
-	case *core.NodeAdded:
+	case *api.NodeAdded:
 		return nodeAcceptedMessage
-	case *core.NodeRejected:
+	case *api.NodeRejected:
 		return nodeRejectedMessage
-	case *core.Unschedulable:
+	case *api.Unschedulable:
 		return unschedulableMessage
-	case *core.Claimed:
+	case *api.Claimed:
 		if e.Plan != nil {
 			return nominatedMessage
 		}
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		if e.Nominated && e.Waits() {
 			return nominationClearedMessage
 		}
@@ -97,7 +97,7 @@ func (m *messageMaker) resource(amounts resources.Amounts) *si.Resource {
 }
 
 // placement fills in the message that an allocation runs on its node.
-func (m *messageMaker) placement(partition string, a *core.Allocation, into *si.Allocation) {
+func (m *messageMaker) placement(partition string, a *api.Allocation, into *si.Allocation) {
 	into.PartitionName, into.ApplicationID, into.AllocationKey = partition, string(a.Application), string(a.Key)
 	into.NodeID, into.ResourcePerAlloc, into.Priority = string(a.Node), m.resource(a.Amounts), a.Priority
 	into.TaskGroupName, into.Placeholder, into.Originator = a.TaskGroup, a.Placeholder, a.Originator
@@ -107,7 +107,7 @@ func (m *messageMaker) placement(partition string, a *core.Allocation, into *si.
 }
 
 // policy is a preemption policy as a message. There are four.
-func (m *messageMaker) policy(p core.Preemptable) *si.PreemptionPolicy {
+func (m *messageMaker) policy(p api.Preemptable) *si.PreemptionPolicy {
 	place := 0
 	if p.AllowSelf {
 		place |= 1
@@ -122,11 +122,11 @@ func (m *messageMaker) policy(p core.Preemptable) *si.PreemptionPolicy {
 }
 
 // placedOf is the allocation of an event of kind placedMessage.
-func placedOf(event any) *core.Allocation {
+func placedOf(event any) *api.Allocation {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		return e.Allocation
-	case core.Adopted:
+	case api.Adopted:
 		return e.Allocation
 	default:
 		return nil
@@ -144,22 +144,22 @@ func releaseOf(partition string, event any) *si.AllocationRelease {
 }
 
 // releasedOf is what the message of an event of kind releasedMessage says.
-func releasedOf(event any) (a *core.Allocation, why si.TerminationType, text string) {
+func releasedOf(event any) (a *api.Allocation, why si.TerminationType, text string) {
 	switch e := event.(type) {
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		return e.Allocation, si.TerminationType_PREEMPTED_BY_SCHEDULER, e.Message
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		return e.Allocation, terminationOf(e.Cause), e.Message
-	case *core.Ended:
+	case *api.Ended:
 		return e.Allocation, si.TerminationType_STOPPED_BY_RM, e.Text()
 	default:
-		return new(core.Allocation), si.TerminationType_UNKNOWN_TERMINATION_TYPE, ""
+		return new(api.Allocation), si.TerminationType_UNKNOWN_TERMINATION_TYPE, ""
 	}
 }
 
 // terminationOf is the type of a release that is requested because of a gang.
-func terminationOf(cause core.EndCause) si.TerminationType {
-	if cause == core.CauseReplaced {
+func terminationOf(cause api.EndCause) si.TerminationType {
+	if cause == api.CauseReplaced {
 		return si.TerminationType_PLACEHOLDER_REPLACED
 	}
 	return si.TerminationType_TIMEOUT
@@ -168,17 +168,17 @@ func terminationOf(cause core.EndCause) si.TerminationType {
 // askState is the message of the state of an ask. Asks that wait for room are told of
 // in it, nominations too: there is no field for the node, which is in the text.
 func askState(event any) *si.UpdateContainerSchedulingStateRequest {
-	state := func(a *core.Allocation, s si.UpdateContainerSchedulingStateRequest_SchedulingState, reason string) *si.UpdateContainerSchedulingStateRequest {
+	state := func(a *api.Allocation, s si.UpdateContainerSchedulingStateRequest_SchedulingState, reason string) *si.UpdateContainerSchedulingStateRequest {
 		return &si.UpdateContainerSchedulingStateRequest{
 			ApplicationID: string(a.Application), AllocationKey: string(a.Key), State: s, Reason: reason,
 		}
 	}
 	switch e := event.(type) {
-	case *core.Unschedulable:
+	case *api.Unschedulable:
 		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_FAILED, e.Reason)
-	case *core.Claimed:
+	case *api.Claimed:
 		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_RESERVED, e.Reason)
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		return state(e.Allocation, si.UpdateContainerSchedulingStateRequest_SKIPPED, e.Text())
 	default:
 		return nil
@@ -188,12 +188,12 @@ func askState(event any) *si.UpdateContainerSchedulingStateRequest {
 // isAlwaysRecorded reports whether the resource manager gets an event record of an event
 // even where there is no history. Those of asks, allocations, applications and
 // configured queues come from a history only.
-func isAlwaysRecorded(event core.Event) bool {
+func isAlwaysRecorded(event api.Event) bool {
 	switch event.(type) {
-	case *core.NodeAdded, *core.NodeResized, *core.NodeSchedulable, *core.NodeRemoved,
-		core.ForeignAdded, core.ForeignRemoved, *core.Claimed, *core.ClaimEnded, *core.EvictionRequested,
-		*core.AskReport, *reports.AskWaits, *core.ApplicationReport, *core.ApplicationHeld, *core.QueueReport, *outcomes.VictimsWasted,
-		*core.QueueAdded, *core.QueueRemoved:
+	case *api.NodeAdded, *api.NodeResized, *api.NodeSchedulable, *api.NodeRemoved,
+		api.ForeignAdded, api.ForeignRemoved, *api.Claimed, *api.ClaimEnded, *api.EvictionRequested,
+		*api.AskReport, *reports.AskWaits, *api.ApplicationReport, *api.ApplicationHeld, *api.QueueReport, *outcomes.VictimsWasted,
+		*api.QueueAdded, *api.QueueRemoved:
 		return true
 	default:
 		return false

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/everyevent"
@@ -24,7 +24,7 @@ import (
 
 // collector is a resource manager that keeps the responses, one line for each.
 type collector struct {
-	api.ResourceManagerCallback
+	siapi.ResourceManagerCallback
 	heard  []string
 	placed []*si.Allocation
 	fails  error
@@ -58,72 +58,74 @@ func collecting() (*collector, *dispatcher, *outbox) {
 
 // Each event leads to one message, or to none.
 func TestTheMessageOfEachEvent(t *testing.T) {
-	a := &core.Allocation{Key: "pod", Application: "app", Node: "node", Priority: 7, TaskGroup: "group", Placeholder: true, Originator: true}
-	foreign := &core.Allocation{Key: "other", Node: "node", Origin: core.Foreign}
-	preemptable := &core.Allocation{Key: "pod", Application: "app", Node: "node", Preemptable: core.Preemptable{Stated: true, AllowSelf: true}}
+	a := &api.Allocation{Key: "pod", Application: "app", Node: "node", Priority: 7, TaskGroup: "group", Placeholder: true, Originator: true}
+	foreign := &api.Allocation{Key: "other", Node: "node", Origin: api.Foreign}
+	preemptable := &api.Allocation{Key: "pod", Application: "app", Node: "node", Preemptable: api.Preemptable{Stated: true, AllowSelf: true}}
 	placed := `new:{allocationKey:"pod" resourcePerAlloc:{} priority:7 nodeID:"node" applicationID:"app" ` +
 		`partitionName:"[rm]default" taskGroupName:"group" placeholder:true originator:true}`
 	released := func(text string) string {
 		return `released:{partitionName:"[rm]default" applicationID:"app" terminationType:STOPPED_BY_RM message:"` + text + `" allocationKey:"pod"}`
 	}
-	ended := func(cause core.EndCause) core.Event { return &core.Ended{Allocation: a, Cause: cause, Message: "text"} }
+	ended := func(cause api.EndCause) api.Event {
+		return &api.Ended{Allocation: a, Cause: cause, Message: "text"}
+	}
 	for _, c := range []struct {
-		event core.Event
+		event api.Event
 		want  string // empty for none
 	}{
-		{core.Placed{Allocation: a}, placed},
-		{core.Adopted{Allocation: a}, placed},
-		{core.Placed{Allocation: preemptable}, `new:{allocationKey:"pod" resourcePerAlloc:{} nodeID:"node" applicationID:"app" ` +
+		{api.Placed{Allocation: a}, placed},
+		{api.Adopted{Allocation: a}, placed},
+		{api.Placed{Allocation: preemptable}, `new:{allocationKey:"pod" resourcePerAlloc:{} nodeID:"node" applicationID:"app" ` +
 			`partitionName:"[rm]default" preemptionPolicy:{allowPreemptSelf:true}}`},
-		{ended(core.CauseReleased), released("released as the resource manager asked")},
-		{ended(core.CauseNodeRemoved), released("text")},
-		{ended(core.CauseApplicationRemoved), released("text")},
-		{ended(core.CauseTimedOut), ""},
-		{ended(core.CausePreempted), ""},
-		{ended(core.CauseReplaced), ""},
-		{ended(core.CauseBindFailed), ""},
-		{&core.EvictionRequested{Allocation: a, Message: "room"}, `released:{partitionName:"[rm]default" applicationID:"app" ` +
+		{ended(api.CauseReleased), released("released as the resource manager asked")},
+		{ended(api.CauseNodeRemoved), released("text")},
+		{ended(api.CauseApplicationRemoved), released("text")},
+		{ended(api.CauseTimedOut), ""},
+		{ended(api.CausePreempted), ""},
+		{ended(api.CauseReplaced), ""},
+		{ended(api.CauseBindFailed), ""},
+		{&api.EvictionRequested{Allocation: a, Message: "room"}, `released:{partitionName:"[rm]default" applicationID:"app" ` +
 			`terminationType:PREEMPTED_BY_SCHEDULER message:"room" allocationKey:"pod"}`},
-		{&core.EvictionRequested{Allocation: foreign, Message: "room"}, `released:{partitionName:"[rm]default" ` +
+		{&api.EvictionRequested{Allocation: foreign, Message: "room"}, `released:{partitionName:"[rm]default" ` +
 			`terminationType:PREEMPTED_BY_SCHEDULER message:"room" allocationKey:"other"}`},
-		{&core.AllocationRejected{Key: "pod", Application: "app", Reason: "no"}, `rejectedAllocations:{allocationKey:"pod" applicationID:"app" reason:"no"}`},
-		{&core.ApplicationAccepted{ID: "app", Queue: "root.a"}, `accepted:{applicationID:"app"}`},
-		{&core.ApplicationRejected{ID: "app", Reason: "no"}, `rejected:{applicationID:"app" reason:"no"}`},
-		{&core.ApplicationChanged{ID: "app", State: core.Running, Message: "m"}, `updated:{applicationID:"app" state:"Running" stateTransitionTimestamp:100000000000 message:"m"}`},
-		{&core.NodeAdded{ID: "node"}, `accepted:{nodeID:"node"}`},
-		{&core.NodeRejected{ID: "node", Reason: "no"}, `rejected:{nodeID:"node" reason:"no"}`},
-		{&core.Unschedulable{Allocation: a, Reason: "full"}, `applicationID:"app" allocationKey:"pod" state:FAILED reason:"full"`},
-		{&core.Claimed{Allocation: a, Node: "node", Reason: "room", Plan: new(preemptor.Decision)}, `applicationID:"app" allocationKey:"pod" state:RESERVED reason:"room"`},
+		{&api.AllocationRejected{Key: "pod", Application: "app", Reason: "no"}, `rejectedAllocations:{allocationKey:"pod" applicationID:"app" reason:"no"}`},
+		{&api.ApplicationAccepted{ID: "app", Queue: "root.a"}, `accepted:{applicationID:"app"}`},
+		{&api.ApplicationRejected{ID: "app", Reason: "no"}, `rejected:{applicationID:"app" reason:"no"}`},
+		{&api.ApplicationChanged{ID: "app", State: api.Running, Message: "m"}, `updated:{applicationID:"app" state:"Running" stateTransitionTimestamp:100000000000 message:"m"}`},
+		{&api.NodeAdded{ID: "node"}, `accepted:{nodeID:"node"}`},
+		{&api.NodeRejected{ID: "node", Reason: "no"}, `rejected:{nodeID:"node" reason:"no"}`},
+		{&api.Unschedulable{Allocation: a, Reason: "full"}, `applicationID:"app" allocationKey:"pod" state:FAILED reason:"full"`},
+		{&api.Claimed{Allocation: a, Node: "node", Reason: "room", Plan: new(preemptor.Decision)}, `applicationID:"app" allocationKey:"pod" state:RESERVED reason:"room"`},
 		{
-			&core.ClaimEnded{Allocation: a, Node: "node", Reason: "gone", Nominated: true, End: core.EndOfRoom},
+			&api.ClaimEnded{Allocation: a, Node: "node", Reason: "gone", Nominated: true, End: api.EndOfRoom},
 			`applicationID:"app" allocationKey:"pod" state:SKIPPED reason:"no longer nominated to node node: gone"`,
 		},
-		{&core.ClaimEnded{Allocation: a, Node: "node", Reason: "placed", Nominated: true}, ""},
-		{core.AskAdded{Allocation: a}, ""},
-		{core.AskResized{Allocation: a}, ""},
-		{&core.AskEnded{Allocation: a}, ""},
-		{&core.Resized{Allocation: a}, ""},
-		{core.ForeignAdded{Allocation: foreign}, ""},
-		{core.ForeignRemoved{Allocation: foreign}, ""},
-		{&core.Claimed{Allocation: a}, ""},
-		{&core.ClaimEnded{Allocation: a, End: core.EndOfRoom}, ""},
-		{&core.PreemptionPlanned{}, ""},
-		{&core.AskReport{Allocation: a}, ""},
+		{&api.ClaimEnded{Allocation: a, Node: "node", Reason: "placed", Nominated: true}, ""},
+		{api.AskAdded{Allocation: a}, ""},
+		{api.AskResized{Allocation: a}, ""},
+		{&api.AskEnded{Allocation: a}, ""},
+		{&api.Resized{Allocation: a}, ""},
+		{api.ForeignAdded{Allocation: foreign}, ""},
+		{api.ForeignRemoved{Allocation: foreign}, ""},
+		{&api.Claimed{Allocation: a}, ""},
+		{&api.ClaimEnded{Allocation: a, End: api.EndOfRoom}, ""},
+		{&api.PreemptionPlanned{}, ""},
+		{&api.AskReport{Allocation: a}, ""},
 		{&reports.AskWaits{Allocation: a}, ""},
-		{&core.ApplicationReport{}, ""},
-		{&core.QueueReport{}, ""},
-		{&core.EvictionOverdue{}, ""},
+		{&api.ApplicationReport{}, ""},
+		{&api.QueueReport{}, ""},
+		{&api.EvictionOverdue{}, ""},
 		{&outcomes.VictimsWasted{}, ""},
-		{&core.ApplicationGone{}, ""},
-		{&core.ApplicationGroup{}, ""},
-		{&core.ApplicationHeld{}, ""},
-		{&core.NodeResized{}, ""},
-		{&core.NodeAttributes{}, ""},
-		{&core.NodeSchedulable{}, ""},
-		{&core.NodeRemoved{}, ""},
-		{&core.QueueAdded{}, ""},
-		{&core.QueueRemoved{}, ""},
-		{&core.Reconfigured{}, ""},
+		{&api.ApplicationGone{}, ""},
+		{&api.ApplicationGroup{}, ""},
+		{&api.ApplicationHeld{}, ""},
+		{&api.NodeResized{}, ""},
+		{&api.NodeAttributes{}, ""},
+		{&api.NodeSchedulable{}, ""},
+		{&api.NodeRemoved{}, ""},
+		{&api.QueueAdded{}, ""},
+		{&api.QueueRemoved{}, ""},
+		{&api.Reconfigured{}, ""},
 	} {
 		rm, d, x := collecting()
 		put(x, testOwner(), c.event)
@@ -143,39 +145,39 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 		if isAlwaysRecorded(event) {
 			recorded = append(recorded, strings.TrimLeft(fmt.Sprintf("%T", event), "*"))
 			want := 1
-			if _, is := event.(*core.NodeAdded); is {
+			if _, is := event.(*api.NodeAdded); is {
 				want = 2 // that it is there, and whether it is schedulable
 			}
 			assert.Equal(t, len(events.Records(new(resources.Kinds), time.Time{}, event)), want, "%T", event)
 		}
 	}
 	assert.DeepEqual(t, recorded, []string{
-		"core.EvictionRequested", "core.ForeignAdded", "core.ForeignRemoved", "core.Claimed", "core.ClaimEnded", "core.AskReport", "reports.AskWaits", "core.ApplicationReport", "core.QueueReport", "outcomes.VictimsWasted",
-		"core.ApplicationHeld",
-		"core.NodeAdded", "core.NodeResized", "core.NodeSchedulable", "core.NodeRemoved",
-		"core.QueueAdded", "core.QueueRemoved",
+		"api.EvictionRequested", "api.ForeignAdded", "api.ForeignRemoved", "api.Claimed", "api.ClaimEnded", "api.AskReport", "reports.AskWaits", "api.ApplicationReport", "api.QueueReport", "outcomes.VictimsWasted",
+		"api.ApplicationHeld",
+		"api.NodeAdded", "api.NodeResized", "api.NodeSchedulable", "api.NodeRemoved",
+		"api.QueueAdded", "api.QueueRemoved",
 	})
 }
 
 // Messages of one kind share a response, from one step to the next and over partitions;
 // different kinds never do. Placements share one as far as is configured.
 func TestResponsesAreShared(t *testing.T) {
-	placed := core.Placed{Allocation: running("pod", "node")}
-	evicted := &core.EvictionRequested{Allocation: running("victim", "node")}
-	ended := &core.Ended{Allocation: running("pod", "node")}
-	rejected := &core.AllocationRejected{Key: "pod"}
-	node := &core.NodeAdded{ID: "node"}
+	placed := api.Placed{Allocation: running("pod", "node")}
+	evicted := &api.EvictionRequested{Allocation: running("victim", "node")}
+	ended := &api.Ended{Allocation: running("pod", "node")}
+	rejected := &api.AllocationRejected{Key: "pod"}
+	node := &api.NodeAdded{ID: "node"}
 	for _, c := range []struct {
 		name   string
 		most   int
-		events core.Effects
+		events api.Effects
 		want   []int
 	}{
-		{"placements one by one", 1, core.Effects{placed, placed, placed}, []int{1, 1, 1}},
-		{"placements by two", 2, core.Effects{placed, placed, placed, node, placed}, []int{2, 1, 1, 1}},
-		{"ends of all kinds", 1, core.Effects{evicted, ended, evicted, rejected, rejected, ended}, []int{3, 2, 1}},
-		{"events without a message", 1, core.Effects{node, core.AskAdded{Allocation: running("pod", "")}, node}, []int{2}},
-		{"one kind between", 1, core.Effects{rejected, node, rejected}, []int{1, 1, 1}},
+		{"placements one by one", 1, api.Effects{placed, placed, placed}, []int{1, 1, 1}},
+		{"placements by two", 2, api.Effects{placed, placed, placed, node, placed}, []int{2, 1, 1, 1}},
+		{"ends of all kinds", 1, api.Effects{evicted, ended, evicted, rejected, rejected, ended}, []int{3, 2, 1}},
+		{"events without a message", 1, api.Effects{node, api.AskAdded{Allocation: running("pod", "")}, node}, []int{2}},
+		{"one kind between", 1, api.Effects{rejected, node, rejected}, []int{1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rm, d, x := collecting()
@@ -197,9 +199,9 @@ func TestEqualAmountsShareAResource(t *testing.T) {
 	for i := range 1000 {
 		amounts := resources.Amounts{}
 		amounts.Set(vcore, int64(i%2+1))
-		a := running(core.AllocationKey(fmt.Sprint(i)), "node")
+		a := running(api.AllocationKey(fmt.Sprint(i)), "node")
 		a.Amounts = amounts
-		put(x, testOwner(), core.Placed{Allocation: a})
+		put(x, testOwner(), api.Placed{Allocation: a})
 	}
 	deliverAll(x, d)
 	for i, a := range rm.placed {
@@ -218,8 +220,8 @@ func TestEqualAmountsShareAResource(t *testing.T) {
 func TestDeliveriesAreCountedByPartition(t *testing.T) {
 	x := newOutbox(meter{})
 	one, other := &owner{name: "one"}, &owner{name: "other"}
-	put(x, one, core.Placed{Allocation: running("pod", "node")}, core.AskAdded{Allocation: running("ask", "")})
-	put(x, other, &core.NodeAdded{ID: "node"}, &core.NodeAdded{ID: "node-2"})
+	put(x, one, api.Placed{Allocation: running("pod", "node")}, api.AskAdded{Allocation: running("ask", "")})
+	put(x, other, &api.NodeAdded{ID: "node"}, &api.NodeAdded{ID: "node-2"})
 	x.put(&step{Step: events.Step{Now: time.Unix(0, 0)}, from: one, recorded: true})
 	x.putUnanswered(one, &unanswered{})
 	assert.Equal(t, one.undelivered.Load(), int64(3))
@@ -240,7 +242,7 @@ func TestACallbackThatFails(t *testing.T) {
 	logs, seen := observer.New(zap.WarnLevel)
 	rm, d, x := collecting()
 	d.log, rm.fails = newEffectLog(newLoggers(zap.New(logs)), "rm"), errors.New("no")
-	put(x, testOwner(), &core.NodeAdded{ID: "node"}, core.Placed{Allocation: running("pod", "node")})
+	put(x, testOwner(), &api.NodeAdded{ID: "node"}, api.Placed{Allocation: running("pod", "node")})
 	deliverAll(x, d)
 	assert.Equal(t, len(rm.heard), 2)
 	var failed []string
@@ -255,8 +257,8 @@ func TestACallbackThatFails(t *testing.T) {
 func TestAPlacementIsOnePiece(t *testing.T) {
 	m := &messageMaker{kinds: new(resources.Kinds)}
 	into := new(si.Allocation)
-	for _, p := range []core.Preemptable{{Stated: true}, {Stated: true, AllowSelf: true}, {Stated: true, AllowOthers: true}, {Stated: true, AllowSelf: true, AllowOthers: true}} {
-		a := &core.Allocation{Key: "a", Application: "app", Node: "node", Preemptable: p}
+	for _, p := range []api.Preemptable{{Stated: true}, {Stated: true, AllowSelf: true}, {Stated: true, AllowOthers: true}, {Stated: true, AllowSelf: true, AllowOthers: true}} {
+		a := &api.Allocation{Key: "a", Application: "app", Node: "node", Preemptable: p}
 		m.placement("default", a, into)
 		assert.Equal(t, into.PreemptionPolicy.AllowPreemptSelf, p.AllowSelf)
 		assert.Equal(t, into.PreemptionPolicy.AllowPreemptOther, p.AllowOthers)

@@ -3,7 +3,7 @@ package scheduler
 import (
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
@@ -18,7 +18,7 @@ type Metrics interface {
 	// Observe notes that a stage took so long.
 	Observe(of stage.Stage, took time.Duration)
 	// Count counts the effects of one step of a partition, which must not be changed.
-	Count(partition string, effects core.Effects)
+	Count(partition string, effects api.Effects)
 	// CountPanic counts a panic of a callback of a resource manager.
 	CountPanic(callback string)
 	// CountUnanswered counts an input that was refused without an answer.
@@ -53,7 +53,7 @@ func (m meter) lap(of stage.Stage, since time.Time) time.Time {
 }
 
 // count counts the effects of one step of a partition.
-func (m meter) count(partition string, effects core.Effects) {
+func (m meter) count(partition string, effects api.Effects) {
 	if m.metrics != nil {
 		m.metrics.Count(partition, effects)
 	}

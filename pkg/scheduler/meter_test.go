@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
@@ -25,7 +25,7 @@ type counted struct {
 }
 
 func (c *counted) Observe(stage.Stage, time.Duration) { c.laps++ }
-func (c *counted) Count(string, core.Effects)         {}
+func (c *counted) Count(string, api.Effects)          {}
 func (c *counted) CountPanic(callback string)         { c.panics[callback]++ }
 func (c *counted) CountUnanswered(string)             {}
 
@@ -47,7 +47,7 @@ func TestCallbacksAreMeasured(t *testing.T) {
 	k := &keeper{}
 	d := &dispatcher{callback: k, allocationsMax: 1, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), meter: m, recorder: &recorder{}}
 	for range 3 {
-		put(x, testOwner(), core.Placed{Allocation: running("pod", "node")})
+		put(x, testOwner(), api.Placed{Allocation: running("pod", "node")})
 	}
 	k.then = x.close // after the third
 	x.deliver(d)

@@ -8,15 +8,15 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // quota reads the quota of the namespace of an application from its tags, which a queue gets
 // that is made for it. It is nil if there is none. One that cannot be read is a warning, and
 // the queue keeps what it has.
-func (c *conversion) quota(to *owner, id string, tags map[string]string) *core.QueueQuota {
+func (c *conversion) quota(to *owner, id string, tags map[string]string) *api.QueueQuota {
 	most, guaranteed := tag(tags, common.AppTagNamespaceResourceQuota), tag(tags, common.AppTagNamespaceResourceGuaranteed)
-	quota := &core.QueueQuota{ApplicationsMax: c.applicationsMax(to, id, tags)}
+	quota := &api.QueueQuota{ApplicationsMax: c.applicationsMax(to, id, tags)}
 	if most == "" && guaranteed == "" && quota.ApplicationsMax == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -18,7 +18,7 @@ func (c *conversion) nodes(request *si.NodeRequest) {
 	for _, n := range request.GetNodes() {
 		to, command, err := c.node(n)
 		if err != nil {
-			c.refuse(to, &core.NodeRejected{ID: core.NodeID(n.GetNodeID()), Reason: err.Error()})
+			c.refuse(to, &api.NodeRejected{ID: api.NodeID(n.GetNodeID()), Reason: err.Error()})
 			continue
 		}
 		c.add(to, command)
@@ -27,7 +27,7 @@ func (c *conversion) nodes(request *si.NodeRequest) {
 
 // node reads what is to happen to a node. With an error it returns the partition
 // that the entry names, if there is one.
-func (c *conversion) node(n *si.NodeInfo) (*owner, core.Command, error) {
+func (c *conversion) node(n *si.NodeInfo) (*owner, api.Command, error) {
 	if n == nil {
 		return nil, nil, errNil
 	}
@@ -38,11 +38,11 @@ func (c *conversion) node(n *si.NodeInfo) (*owner, core.Command, error) {
 	if err := named(n.NodeID, errNoNode); err != nil {
 		return to, nil, err
 	}
-	id := core.NodeID(n.NodeID)
+	id := api.NodeID(n.NodeID)
 	switch n.Action {
 	case si.NodeInfo_CREATE, si.NodeInfo_CREATE_DRAIN:
 		capacity, err := c.capacity(n.SchedulableResource)
-		return to, core.AddNode{
+		return to, api.AddNode{
 			ID:         id,
 			Capacity:   capacity,
 			Attributes: maps.Clone(n.Attributes),
@@ -50,13 +50,13 @@ func (c *conversion) node(n *si.NodeInfo) (*owner, core.Command, error) {
 		}, err
 	case si.NodeInfo_UPDATE:
 		capacity, err := c.capacity(n.SchedulableResource)
-		return to, core.UpdateNode{ID: id, Capacity: capacity, Attributes: attributesOf(n)}, err
+		return to, api.UpdateNode{ID: id, Capacity: capacity, Attributes: attributesOf(n)}, err
 	case si.NodeInfo_DRAIN_NODE:
-		return to, core.DrainNode{ID: id}, nil
+		return to, api.DrainNode{ID: id}, nil
 	case si.NodeInfo_DRAIN_TO_SCHEDULABLE:
-		return to, core.UndrainNode{ID: id}, nil
+		return to, api.UndrainNode{ID: id}, nil
 	case si.NodeInfo_DECOMISSION:
-		return to, core.RemoveNode{ID: id}, nil
+		return to, api.RemoveNode{ID: id}, nil
 	default:
 		return to, nil, fmt.Errorf("%w: %v", errUnknownAction, n.Action)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
@@ -28,7 +29,7 @@ type owner struct {
 	groups     groupLookups
 	log        *zap.Logger
 	heartbeat  heartbeat
-	record     func(partition string, at time.Time, command core.Command)
+	record     func(partition string, at time.Time, command api.Command)
 	done       chan struct{} // closed when the owner has ended
 	meter      meter
 	recordsAll bool          // the recorder gets every step
@@ -180,14 +181,14 @@ func (o *owner) handle(now time.Time, m message) {
 		return
 	}
 	switch m := m.(type) {
-	case core.AddApplication:
+	case api.AddApplication:
 		o.takeIn(now, m)
 	case *lookedUp:
 		o.goOn(now, o.groups.answered(now, m), m.answer)
-	case core.Command:
+	case api.Command:
 		o.apply(now, m)
 	case refusal:
-		o.tell(now, core.Effects{m.Event})
+		o.tell(now, api.Effects{m.Event})
 	case *unanswered:
 		o.outbox.putUnanswered(o, m)
 		o.meter.unanswered(o.name)
@@ -198,13 +199,13 @@ func (o *owner) handle(now time.Time, m message) {
 	}
 }
 
-func (o *owner) apply(now time.Time, c core.Command) {
+func (o *owner) apply(now time.Time, c api.Command) {
 	if o.record != nil {
 		o.record(o.name, now, c)
 	}
 	o.touched = true
 	o.broker.changes()
-	if r, ok := c.(core.Reconfigure); ok {
+	if r, ok := c.(api.Reconfigure); ok {
 		o.groups.use(r.Config.Resolver)
 	}
 	effects := o.partition.Apply(now, c)
@@ -214,7 +215,7 @@ func (o *owner) apply(now time.Time, c core.Command) {
 
 // tell hands the effects of a step over to the outbox and remembers which nodes
 // they touch.
-func (o *owner) tell(now time.Time, effects core.Effects) {
+func (o *owner) tell(now time.Time, effects api.Effects) {
 	if len(effects) == 0 {
 		return
 	}
@@ -235,16 +236,16 @@ func (o *owner) tell(now time.Time, effects core.Effects) {
 
 // survey says whether events lead to messages and whether they are recorded, and counts
 // the asks that scheduling has not come to.
-func (o *owner) survey(effects core.Effects) (told, recorded bool) {
+func (o *owner) survey(effects api.Effects) (told, recorded bool) {
 	recorded = o.recordsAll
 	untried := o.untried.Load()
 	for _, event := range effects {
 		told = told || kindOf(event) != noMessage
 		recorded = recorded || isAlwaysRecorded(event) && !o.untracked.Load()
 		switch event.(type) {
-		case core.AskAdded:
+		case api.AskAdded:
 			untried++
-		case core.Placed:
+		case api.Placed:
 			untried--
 		}
 	}
@@ -260,10 +261,10 @@ func (o *owner) release(now time.Time) {
 	}
 	view := o.partition.View()
 	for _, a := range view.Applications {
-		o.apply(now, core.RemoveApplication{ID: a.ID})
+		o.apply(now, api.RemoveApplication{ID: a.ID})
 	}
 	for _, n := range view.Nodes {
-		o.apply(now, core.RemoveNode{ID: n.ID})
+		o.apply(now, api.RemoveNode{ID: n.ID})
 	}
 	if o.recordsAll {
 		o.outbox.put(&step{Step: events.Step{Now: now}, from: o, recorded: true, ends: true, book: o.book})

@@ -3,7 +3,7 @@ package scheduler
 import (
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // What questions to the resource manager may take of the owner's time: so much at a
@@ -35,12 +35,12 @@ type pace struct {
 func (p *pace) beginBatch() { p.batch = 0 }
 
 // wait is how long to wait before a question of a kind; zero is not at all.
-func (p *pace) wait(kind core.Question, now time.Time) time.Duration {
-	if kind == core.FirstQuestion {
+func (p *pace) wait(kind api.Question, now time.Time) time.Duration {
+	if kind == api.FirstQuestion {
 		return 0
 	}
 	wait := p.refused.wait(now, refusedStretch, refusedPause)
-	if kind == core.RepeatedQuestion {
+	if kind == api.RepeatedQuestion {
 		wait = max(wait, p.repeated.wait(now, repeatedStretch, repeatedPause))
 	}
 	if p.batch >= refusedStretch {
@@ -50,14 +50,14 @@ func (p *pace) wait(kind core.Question, now time.Time) time.Duration {
 }
 
 // answered says that a question of a kind was asked and how long that took until now.
-func (p *pace) answered(kind core.Question, now time.Time, took time.Duration, refused bool) {
+func (p *pace) answered(kind api.Question, now time.Time, took time.Duration, refused bool) {
 	if refused {
 		p.batch += took
 		p.refused.spend(now, took, refusedPause)
 	} else {
 		p.refused = stretch{}
 	}
-	if kind == core.RepeatedQuestion {
+	if kind == api.RepeatedQuestion {
 		p.repeated.spend(now, took, repeatedPause)
 	}
 }

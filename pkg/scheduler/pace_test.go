@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 const ms = time.Millisecond
@@ -18,71 +18,71 @@ func at(milliseconds time.Duration) time.Time { return time.Unix(1000, 0).Add(mi
 func TestAFirstQuestionNeverWaits(t *testing.T) {
 	var p pace
 	for i := range time.Duration(100) {
-		assert.Equal(t, p.wait(core.FirstQuestion, at(10*i)), time.Duration(0))
-		p.answered(core.FirstQuestion, at(10*i+10), 10*ms, true)
+		assert.Equal(t, p.wait(api.FirstQuestion, at(10*i)), time.Duration(0))
+		p.answered(api.FirstQuestion, at(10*i+10), 10*ms, true)
 	}
 }
 
 // After four milliseconds of refusals there is a pause of the same length.
 func TestRefusalsTakeHalfOfTheTime(t *testing.T) {
 	var p pace
-	p.answered(core.FirstQuestion, at(2), 2*ms, true)
-	p.answered(core.FurtherQuestion, at(3), ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(3)), time.Duration(0))
-	p.answered(core.FurtherQuestion, at(6), 3*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(6)), 6*ms)
-	assert.Equal(t, p.wait(core.RepeatedQuestion, at(6)), 6*ms)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(11)), ms)
+	p.answered(api.FirstQuestion, at(2), 2*ms, true)
+	p.answered(api.FurtherQuestion, at(3), ms, true)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(3)), time.Duration(0))
+	p.answered(api.FurtherQuestion, at(6), 3*ms, true)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(6)), 6*ms)
+	assert.Equal(t, p.wait(api.RepeatedQuestion, at(6)), 6*ms)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(11)), ms)
 	p.beginBatch()
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(11)), ms)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(12)), time.Duration(0))
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(11)), ms)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(12)), time.Duration(0))
 	// A new stretch has begun.
-	p.answered(core.FurtherQuestion, at(15), 3*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(15)), time.Duration(0))
-	p.answered(core.FurtherQuestion, at(19), 4*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(19)), 7*ms)
+	p.answered(api.FurtherQuestion, at(15), 3*ms, true)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(15)), time.Duration(0))
+	p.answered(api.FurtherQuestion, at(19), 4*ms, true)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(19)), 7*ms)
 }
 
 // An answer that allows a placement ends the row of refusals, and so does a time without
 // questions.
 func TestARowOfRefusalsEnds(t *testing.T) {
 	var p pace
-	p.answered(core.FurtherQuestion, at(3), 3*ms, true)
-	p.answered(core.FurtherQuestion, at(5), 2*ms, false)
+	p.answered(api.FurtherQuestion, at(3), 3*ms, true)
+	p.answered(api.FurtherQuestion, at(5), 2*ms, false)
 	p.beginBatch()
-	p.answered(core.FurtherQuestion, at(8), 3*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(8)), time.Duration(0))
+	p.answered(api.FurtherQuestion, at(8), 3*ms, true)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(8)), time.Duration(0))
 	p.beginBatch()
-	p.answered(core.FurtherQuestion, at(14), 3*ms, true) // three after the last
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(14)), time.Duration(0))
+	p.answered(api.FurtherQuestion, at(14), 3*ms, true) // three after the last
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(14)), time.Duration(0))
 }
 
 // Refusals have a stretch in each batch, though some asks were agreed to between them.
 // What was left over goes on with the next batch.
 func TestRefusalsOfABatch(t *testing.T) {
 	var p pace
-	p.answered(core.FurtherQuestion, at(3), 3*ms, true)
-	p.answered(core.FurtherQuestion, at(4), ms, false)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(4)), time.Duration(0))
-	p.answered(core.FurtherQuestion, at(5), ms, true)
-	p.answered(core.FurtherQuestion, at(6), ms, false)
-	assert.Equal(t, p.wait(core.FirstQuestion, at(6)), time.Duration(0))
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(6)), nextBatch)
-	assert.Equal(t, p.wait(core.RepeatedQuestion, at(6)), nextBatch)
+	p.answered(api.FurtherQuestion, at(3), 3*ms, true)
+	p.answered(api.FurtherQuestion, at(4), ms, false)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(4)), time.Duration(0))
+	p.answered(api.FurtherQuestion, at(5), ms, true)
+	p.answered(api.FurtherQuestion, at(6), ms, false)
+	assert.Equal(t, p.wait(api.FirstQuestion, at(6)), time.Duration(0))
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(6)), nextBatch)
+	assert.Equal(t, p.wait(api.RepeatedQuestion, at(6)), nextBatch)
 	p.beginBatch()
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(6)), time.Duration(0))
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(6)), time.Duration(0))
 }
 
 // One long question makes one long pause.
 func TestALongQuestion(t *testing.T) {
 	var p pace
-	p.answered(core.RepeatedQuestion, at(50), 50*ms, true)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(50)), 50*ms)
+	p.answered(api.RepeatedQuestion, at(50), 50*ms, true)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(50)), 50*ms)
 	p.beginBatch()
-	assert.Equal(t, p.wait(core.RepeatedQuestion, at(50)), 450*ms)
-	assert.Equal(t, p.wait(core.FurtherQuestion, at(100)), time.Duration(0))
-	assert.Equal(t, p.wait(core.RepeatedQuestion, at(499)), ms)
-	assert.Equal(t, p.wait(core.RepeatedQuestion, at(500)), time.Duration(0))
+	assert.Equal(t, p.wait(api.RepeatedQuestion, at(50)), 450*ms)
+	assert.Equal(t, p.wait(api.FurtherQuestion, at(100)), time.Duration(0))
+	assert.Equal(t, p.wait(api.RepeatedQuestion, at(499)), ms)
+	assert.Equal(t, p.wait(api.RepeatedQuestion, at(500)), time.Duration(0))
 }
 
 // Whatever questions take and however they are answered, repeated ones get a tenth of
@@ -92,9 +92,9 @@ func TestTheSharesOfQuestions(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		var p pace
 		now, begin := at(0), at(0)
-		elapsed := map[core.Question]time.Duration{}
+		elapsed := map[api.Question]time.Duration{}
 		for range 10_000 {
-			kind := core.FurtherQuestion + core.Question(random.IntN(2))
+			kind := api.FurtherQuestion + api.Question(random.IntN(2))
 			if wait := p.wait(kind, now); wait > 0 {
 				p.beginBatch()
 				now = now.Add(min(wait, time.Duration(random.IntN(int(ms)))))
@@ -106,8 +106,8 @@ func TestTheSharesOfQuestions(t *testing.T) {
 			p.answered(kind, now, took, true)
 		}
 		all := now.Sub(begin) + 10*ms // the last pause is cut
-		assert.Assert(t, elapsed[core.RepeatedQuestion] <= all/10, "seed %d: %v of %v", seed, elapsed[core.RepeatedQuestion], all)
-		assert.Assert(t, elapsed[core.RepeatedQuestion]+elapsed[core.FurtherQuestion] <= all/2, "seed %d: %v of %v", seed, elapsed, all)
-		assert.Assert(t, elapsed[core.FurtherQuestion] > all/4, "seed %d: %v of %v", seed, elapsed, all)
+		assert.Assert(t, elapsed[api.RepeatedQuestion] <= all/10, "seed %d: %v of %v", seed, elapsed[api.RepeatedQuestion], all)
+		assert.Assert(t, elapsed[api.RepeatedQuestion]+elapsed[api.FurtherQuestion] <= all/2, "seed %d: %v of %v", seed, elapsed, all)
+		assert.Assert(t, elapsed[api.FurtherQuestion] > all/4, "seed %d: %v of %v", seed, elapsed, all)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -64,7 +64,7 @@ func TestPartitionsHaveLimitsOfTheirOwn(t *testing.T) {
 			}
 			assert.DeepEqual(t, in[partition].Application(app).Groups, own.groups)
 			assert.Equal(t, m.Text(in[partition].Queue("root.default").Used), own.used, partition)
-			assert.Equal(t, reasons(in[partition])[core.AllocationKey(partition+"c")], own.reason)
+			assert.Equal(t, reasons(in[partition])[api.AllocationKey(partition+"c")], own.reason)
 		}
 	})
 }

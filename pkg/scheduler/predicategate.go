@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
@@ -26,15 +26,15 @@ var errEnding = errors.New("partition ends")
 type predicateGate struct {
 	meter    meter
 	outbox   *outbox
-	callback api.ResourceManagerCallback
-	last     map[core.NodeID]uint64 // node to delivery
-	every    uint64                 // the delivery that all questions wait for
-	tiedNext bool                   // the next one is
-	order    []touch                // every entry of last, and older ones, in order
-	trimmed  int                    // of order, at its head: they are done with
+	callback siapi.ResourceManagerCallback
+	last     map[api.NodeID]uint64 // node to delivery
+	every    uint64                // the delivery that all questions wait for
+	tiedNext bool                  // the next one is
+	order    []touch               // every entry of last, and older ones, in order
+	trimmed  int                   // of order, at its head: they are done with
 
 	pace   pace
-	asking core.Question       // that the next question is
+	asking api.Question        // that the next question is
 	args   []si.PredicatesArgs // memory for the next questions
 
 	// What the callback can be asked beyond predicates; nil if it cannot.
@@ -52,15 +52,15 @@ type predicateGate struct {
 
 // A touch is a delivery that concerns a node.
 type touch struct {
-	node   core.NodeID
+	node   api.NodeID
 	number uint64
 }
 
-func newPredicateGate(outbox *outbox, callback api.ResourceManagerCallback, log *zap.Logger) *predicateGate {
+func newPredicateGate(outbox *outbox, callback siapi.ResourceManagerCallback, log *zap.Logger) *predicateGate {
 	g := &predicateGate{
 		outbox:   outbox,
 		callback: callback,
-		last:     map[core.NodeID]uint64{},
+		last:     map[api.NodeID]uint64{},
 		log:      log,
 		reported: map[badAnswer]bool{},
 	}
@@ -74,7 +74,7 @@ func newPredicateGate(outbox *outbox, callback api.ResourceManagerCallback, log 
 }
 
 // feasible answers the core. It is called by the owner, which holds no lock.
-func (g *predicateGate) feasible(allocation core.AllocationKey, node core.NodeID, allocate bool) error {
+func (g *predicateGate) feasible(allocation api.AllocationKey, node api.NodeID, allocate bool) error {
 	if !g.await(node) {
 		return errEnding
 	}
@@ -88,7 +88,7 @@ func (g *predicateGate) feasible(allocation core.AllocationKey, node core.NodeID
 // it does not matter how long that took no clock is read.
 func (g *predicateGate) answered(began time.Time, refused bool) {
 	now := began
-	if refused || g.asking == core.RepeatedQuestion {
+	if refused || g.asking == api.RepeatedQuestion {
 		now = time.Now()
 	}
 	g.pace.answered(g.asking, now, now.Sub(began), refused)
@@ -96,13 +96,13 @@ func (g *predicateGate) answered(began time.Time, refused bool) {
 
 // await waits until everything has been delivered that touches a node. It returns
 // false when that will not happen any more.
-func (g *predicateGate) await(node core.NodeID) bool {
+func (g *predicateGate) await(node api.NodeID) bool {
 	number := max(g.last[node], g.every)
 	return number == 0 || g.outbox.await(number)
 }
 
 // awaitAll is await for several nodes.
-func (g *predicateGate) awaitAll(nodes []core.NodeID) bool {
+func (g *predicateGate) awaitAll(nodes []api.NodeID) bool {
 	number := g.every
 	for _, node := range nodes {
 		number = max(number, g.last[node])
@@ -115,9 +115,9 @@ func (g *predicateGate) awaitAll(nodes []core.NodeID) bool {
 const argsMax = 15
 
 // predicates asks a question at a time.
-func (g *predicateGate) predicates(allocation core.AllocationKey, node core.NodeID, allocate bool, now time.Time) error {
+func (g *predicateGate) predicates(allocation api.AllocationKey, node api.NodeID, allocate bool, now time.Time) error {
 	if g.several != nil {
-		return g.predicatesOn(allocation, []core.NodeID{node}, allocate)[0]
+		return g.predicatesOn(allocation, []api.NodeID{node}, allocate)[0]
 	}
 	defer g.meter.took(stage.Predicate, now)
 	if len(g.args) == 0 {
@@ -130,9 +130,9 @@ func (g *predicateGate) predicates(allocation core.AllocationKey, node core.Node
 }
 
 // wait answers the core how long to wait before the next question, which is of a kind.
-func (g *predicateGate) wait(kind core.Question) time.Duration {
+func (g *predicateGate) wait(kind api.Question) time.Duration {
 	g.asking = kind
-	if kind == core.FirstQuestion {
+	if kind == api.FirstQuestion {
 		return 0
 	}
 	return g.pace.wait(kind, time.Now())
@@ -140,19 +140,19 @@ func (g *predicateGate) wait(kind core.Question) time.Duration {
 
 // note takes down which nodes events touch. Their deliveries are numbered from the
 // one after before.
-func (g *predicateGate) note(effects core.Effects, before uint64) {
+func (g *predicateGate) note(effects api.Effects, before uint64) {
 	number := before
-	var left []*core.ClaimEnded // without a message of their own
+	var left []*api.ClaimEnded // without a message of their own
 	for _, event := range effects {
 		if kindOf(event) == noMessage {
-			if e, ok := event.(*core.ClaimEnded); ok && e.Nominated {
+			if e, ok := event.(*api.ClaimEnded); ok && e.Nominated {
 				left = append(left, e)
 			}
 			continue
 		}
 		number++
 		g.touch(touchedBy(event), number)
-		if placed, ok := event.(core.Placed); ok {
+		if placed, ok := event.(api.Placed); ok {
 			// That it is placed tells that it is not nominated any more, elsewhere too.
 			for _, e := range left {
 				if e.Key == placed.Key {
@@ -167,7 +167,7 @@ func (g *predicateGate) note(effects core.Effects, before uint64) {
 	g.trim()
 }
 
-func (g *predicateGate) touch(node core.NodeID, number uint64) {
+func (g *predicateGate) touch(node api.NodeID, number uint64) {
 	if node == "" {
 		return
 	}
@@ -178,23 +178,23 @@ func (g *predicateGate) touch(node core.NodeID, number uint64) {
 // touchedBy is the node that the message of an event concerns, if there is one. Events
 // without a message are confirmations of what the resource manager said itself: it
 // knows of them.
-func touchedBy(event core.Event) core.NodeID {
+func touchedBy(event api.Event) api.NodeID {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		return e.Allocation.Node
-	case core.Adopted:
+	case api.Adopted:
 		return e.Allocation.Node
-	case *core.Ended:
+	case *api.Ended:
 		return e.Allocation.Node
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		return e.Allocation.Node
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		return e.Allocation.Node
-	case *core.Claimed:
+	case *api.Claimed:
 		return e.Node
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		return e.Node
-	case *core.NodeAdded:
+	case *api.NodeAdded:
 		return e.ID
 	default:
 		return ""

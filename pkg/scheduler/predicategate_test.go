@@ -8,33 +8,33 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
-func running(key core.AllocationKey, node core.NodeID) *core.Allocation {
-	return &core.Allocation{Key: key, Application: "app-1", Node: node}
+func running(key api.AllocationKey, node api.NodeID) *api.Allocation {
+	return &api.Allocation{Key: key, Application: "app-1", Node: node}
 }
 
 // A gate is as large as what is under way, and not as what runs or ever was.
 func TestAGateForgets(t *testing.T) {
 	o := testOwner()
 	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
-	tell := func(event core.Event) { g.note(core.Effects{event}, put(g.outbox, o, event)) }
-	tell(&core.NodeAdded{ID: "node-1"})
-	tell(core.Placed{Allocation: running("pod-1", "node-1")})
-	tell(core.Adopted{Allocation: running("pod-2", "node-2")})
-	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-1": 2, "node-2": 3})
+	tell := func(event api.Event) { g.note(api.Effects{event}, put(g.outbox, o, event)) }
+	tell(&api.NodeAdded{ID: "node-1"})
+	tell(api.Placed{Allocation: running("pod-1", "node-1")})
+	tell(api.Adopted{Allocation: running("pod-2", "node-2")})
+	assert.DeepEqual(t, g.last, map[api.NodeID]uint64{"node-1": 2, "node-2": 3})
 
 	// The first two are delivered, and nothing is kept of them.
 	g.outbox.done(g.outbox.waiting[:2])
-	tell(&core.Ended{Allocation: running("pod-2", "node-2")})
-	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-2": 4})
-	tell(&core.EvictionRequested{Allocation: running("pod-1", "node-1")})
+	tell(&api.Ended{Allocation: running("pod-2", "node-2")})
+	assert.DeepEqual(t, g.last, map[api.NodeID]uint64{"node-2": 4})
+	tell(&api.EvictionRequested{Allocation: running("pod-1", "node-1")})
 	assert.Equal(t, g.last["node-1"], uint64(5))
 	g.outbox.done(g.outbox.waiting[2:])
 	g.note(nil, 5)
@@ -67,14 +67,14 @@ func TestAGateUsesItsListAgain(t *testing.T) {
 // not change the numbers of what follows in the same step.
 func TestWhatIsNotToldTouchesNoNode(t *testing.T) {
 	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
-	effects := core.Effects{
-		core.ForeignAdded{Allocation: running("foreign", "node-1")},
-		&core.Ended{Allocation: running("victim", "node-2"), Cause: core.CausePreempted},
-		&core.ClaimEnded{Allocation: running("pod-1", ""), Node: "node-3", Reason: "released", Nominated: true},
-		core.Placed{Allocation: running("pod-2", "node-4")},
+	effects := api.Effects{
+		api.ForeignAdded{Allocation: running("foreign", "node-1")},
+		&api.Ended{Allocation: running("victim", "node-2"), Cause: api.CausePreempted},
+		&api.ClaimEnded{Allocation: running("pod-1", ""), Node: "node-3", Reason: "released", Nominated: true},
+		api.Placed{Allocation: running("pod-2", "node-4")},
 	}
 	g.note(effects, put(g.outbox, testOwner(), effects...))
-	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-4": 1})
+	assert.DeepEqual(t, g.last, map[api.NodeID]uint64{"node-4": 1})
 	assert.Equal(t, g.outbox.latest(), uint64(1))
 }
 
@@ -82,13 +82,13 @@ func TestWhatIsNotToldTouchesNoNode(t *testing.T) {
 // still waits. Questions about the node wait for that.
 func TestTheEndOfANominationTouchesItsNode(t *testing.T) {
 	g := newPredicateGate(newOutbox(meter{}), nil, zap.NewNop())
-	effects := core.Effects{
-		&core.ClaimEnded{Allocation: running("pod-1", ""), Node: "node-1", Reason: "placed", Nominated: true},
-		&core.ClaimEnded{Allocation: running("pod-2", ""), Node: "node-2", Nominated: true, End: core.EndOfRoom},
-		core.Placed{Allocation: running("pod-1", "node-3")},
+	effects := api.Effects{
+		&api.ClaimEnded{Allocation: running("pod-1", ""), Node: "node-1", Reason: "placed", Nominated: true},
+		&api.ClaimEnded{Allocation: running("pod-2", ""), Node: "node-2", Nominated: true, End: api.EndOfRoom},
+		api.Placed{Allocation: running("pod-1", "node-3")},
 	}
 	g.note(effects, put(g.outbox, testOwner(), effects...))
-	assert.DeepEqual(t, g.last, map[core.NodeID]uint64{"node-2": 1, "node-3": 2, "node-1": 2})
+	assert.DeepEqual(t, g.last, map[api.NodeID]uint64{"node-2": 1, "node-3": 2, "node-1": 2})
 }
 
 // severalNodes is a resource manager that answers for several nodes.
@@ -108,7 +108,7 @@ func TestPredicatesOnSeveralNodes(t *testing.T) {
 	no := errors.New("no")
 	rm := &severalNodes{}
 	g, seen := asking(rm)
-	nodes := []core.NodeID{"node-1", "node-2"}
+	nodes := []api.NodeID{"node-1", "node-2"}
 	rm.answers = func(args *PredicatesOnNodesArgs) []error {
 		assert.DeepEqual(t, *args, PredicatesOnNodesArgs{AllocationKey: "pod", NodeIDs: []string{"node-1", "node-2"}, Allocate: true})
 		clear(args.NodeIDs)
@@ -118,7 +118,7 @@ func TestPredicatesOnSeveralNodes(t *testing.T) {
 	assert.Equal(t, len(answers), 2)
 	assert.Equal(t, answers[0], no)
 	assert.Equal(t, answers[1], nil)
-	assert.DeepEqual(t, nodes, []core.NodeID{"node-1", "node-2"})
+	assert.DeepEqual(t, nodes, []api.NodeID{"node-1", "node-2"})
 	assert.DeepEqual(t, warnings(seen), []string{})
 
 	for _, wrong := range []func(*PredicatesOnNodesArgs) []error{
@@ -178,9 +178,9 @@ func TestQuestionsWaitForWhatHasTies(t *testing.T) {
 	rm := &tiedTo{classes: func(string) []string { return nil }}
 	g, seen := asking(rm)
 	place := func() {
-		placed := core.Placed{Allocation: running("pod-1", "node-1")}
+		placed := api.Placed{Allocation: running("pod-1", "node-1")}
 		g.tied("pod-1")
-		g.note(core.Effects{placed}, put(g.outbox, testOwner(), placed))
+		g.note(api.Effects{placed}, put(g.outbox, testOwner(), placed))
 	}
 	place()
 	assert.Equal(t, g.every, uint64(0))
@@ -201,19 +201,19 @@ func TestQuestionsAreTimed(t *testing.T) {
 		rm := &slow{takes: 3 * time.Millisecond, refuses: no}
 		g, _ := asking(rm)
 		for range 2 {
-			assert.Equal(t, g.wait(core.FurtherQuestion), time.Duration(0))
+			assert.Equal(t, g.wait(api.FurtherQuestion), time.Duration(0))
 			assert.Equal(t, g.feasible("pod", "node-1", true), no)
 		}
-		assert.Equal(t, g.wait(core.FurtherQuestion), 6*time.Millisecond)
-		assert.Equal(t, g.wait(core.FirstQuestion), time.Duration(0))
+		assert.Equal(t, g.wait(api.FurtherQuestion), 6*time.Millisecond)
+		assert.Equal(t, g.wait(api.FirstQuestion), time.Duration(0))
 		rm.refuses = nil
 		g.pace.beginBatch()
 		assert.NilError(t, g.feasible("pod", "node-1", true))
-		assert.Equal(t, g.wait(core.FurtherQuestion), time.Duration(0))
-		assert.Equal(t, g.wait(core.RepeatedQuestion), time.Duration(0))
+		assert.Equal(t, g.wait(api.FurtherQuestion), time.Duration(0))
+		assert.Equal(t, g.wait(api.RepeatedQuestion), time.Duration(0))
 		assert.NilError(t, g.feasible("pod", "node-1", true))
-		assert.Equal(t, g.wait(core.RepeatedQuestion), 27*time.Millisecond)
-		assert.Equal(t, g.wait(core.FurtherQuestion), time.Duration(0))
+		assert.Equal(t, g.wait(api.RepeatedQuestion), 27*time.Millisecond)
+		assert.Equal(t, g.wait(api.FurtherQuestion), time.Duration(0))
 	})
 }
 
@@ -237,7 +237,7 @@ func TestTellNumbersWhatIsRecorded(t *testing.T) {
 	o.gate = newPredicateGate(o.outbox, nil, zap.NewNop())
 	o.tell(time.Unix(1, 0), nil)
 	assert.Equal(t, o.outbox.latest(), uint64(0))
-	o.tell(time.Unix(1, 0), core.Effects{&core.NodeAdded{ID: "node-1"}})
+	o.tell(time.Unix(1, 0), api.Effects{&api.NodeAdded{ID: "node-1"}})
 	assert.Equal(t, o.gate.last["node-1"], o.outbox.latest())
 	assert.Equal(t, o.outbox.latest(), uint64(2))
 }
@@ -265,9 +265,9 @@ func TestPanicsAreContained(t *testing.T) {
 	assert.DeepEqual(t, warnings(seen), []string{"Predicates: panic"})
 	d := &dispatcher{callback: &panicking{}, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), meter: g.meter}
 	d.updateAllocation(nil, &si.AllocationResponse{})
-	d.applications([]delivery{deliveryOf(&core.ApplicationAccepted{})})
-	d.nodes([]delivery{deliveryOf(&core.NodeAdded{})})
-	d.state([]delivery{deliveryOf(&core.Unschedulable{Allocation: &core.Allocation{}})})
+	d.applications([]delivery{deliveryOf(&api.ApplicationAccepted{})})
+	d.nodes([]delivery{deliveryOf(&api.NodeAdded{})})
+	d.state([]delivery{deliveryOf(&api.Unschedulable{Allocation: &api.Allocation{}})})
 	assert.DeepEqual(t, c.panics, map[string]int{
 		"Predicates": 2, "UpdateAllocation": 1, "UpdateApplication": 1, "UpdateNode": 1, "UpdateContainerSchedulingState": 1,
 	})
@@ -275,7 +275,7 @@ func TestPanicsAreContained(t *testing.T) {
 
 // curious is a resource manager that keeps all questions.
 type curious struct {
-	api.ResourceManagerCallback
+	siapi.ResourceManagerCallback
 	kept []*si.PredicatesArgs
 }
 
@@ -292,9 +292,9 @@ func TestQuestionsTakeMemoryTogether(t *testing.T) {
 	g, _ := asking(c)
 	measured := &counted{}
 	g.meter = meter{measured}
-	pods := make([]core.AllocationKey, questions)
+	pods := make([]api.AllocationKey, questions)
 	for i := range pods {
-		pods[i] = core.AllocationKey(fmt.Sprint(i))
+		pods[i] = api.AllocationKey(fmt.Sprint(i))
 	}
 	got := testing.AllocsPerRun(5, func() {
 		for i, pod := range pods {

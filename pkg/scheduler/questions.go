@@ -9,7 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
 )
 
@@ -22,7 +22,7 @@ const unknownBudget = "unknown"
 
 // newGate makes the gate of a partition and has the core ask through it whatever the
 // resource manager can answer. It is nil if that is nothing.
-func (s *Scheduler) newGate(r *registration, partition string, options *core.Options) *predicateGate {
+func (s *Scheduler) newGate(r *registration, partition string, options *api.Options) *predicateGate {
 	g := newPredicateGate(r.outbox, r.callback, s.loggers.of(logRequests).With(zap.String("resourceManager", r.id), zap.String("partition", partition)))
 	g.meter = s.meter
 	if !s.config.SkipPredicates {
@@ -65,7 +65,7 @@ func (g *predicateGate) endsForeignPods() (ends bool) {
 }
 
 // class answers the core which asks are alike.
-func (g *predicateGate) class(ask core.AllocationKey) (class string) {
+func (g *predicateGate) class(ask api.AllocationKey) (class string) {
 	if err := g.ask("PredicateClass", func() error {
 		class = g.classifier.PredicateClass(string(ask))
 		return nil
@@ -81,7 +81,7 @@ func (g *predicateGate) class(ask core.AllocationKey) (class string) {
 
 // tied answers the core about which asks answers change when an allocation comes or goes. The next
 // delivery is waited for then before any question: it may tell of that allocation.
-func (g *predicateGate) tied(allocation core.AllocationKey) (classes []string) {
+func (g *predicateGate) tied(allocation api.AllocationKey) (classes []string) {
 	if g.ask("TiedClasses", func() error {
 		classes = g.ties.TiedClasses(string(allocation))
 		return nil
@@ -93,7 +93,7 @@ func (g *predicateGate) tied(allocation core.AllocationKey) (classes []string) {
 }
 
 // feasibleOn answers the core about several nodes at once.
-func (g *predicateGate) feasibleOn(allocation core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
+func (g *predicateGate) feasibleOn(allocation api.AllocationKey, nodes []api.NodeID, allocate bool) []error {
 	if !g.awaitAll(nodes) {
 		return slices.Repeat([]error{errEnding}, len(nodes))
 	}
@@ -105,7 +105,7 @@ func (g *predicateGate) feasibleOn(allocation core.AllocationKey, nodes []core.N
 
 // predicatesOn asks about several nodes, or about one in place of Predicates. If there is
 // no answer, or not one for each node, all are refused.
-func (g *predicateGate) predicatesOn(allocation core.AllocationKey, nodes []core.NodeID, allocate bool) []error {
+func (g *predicateGate) predicatesOn(allocation api.AllocationKey, nodes []api.NodeID, allocate bool) []error {
 	defer g.meter.took(stage.Predicate, g.meter.now())
 	args := &PredicatesOnNodesArgs{AllocationKey: string(allocation), NodeIDs: textsOf(nodes), Allocate: allocate}
 	var answers []error
@@ -125,7 +125,7 @@ func (g *predicateGate) predicatesOn(allocation core.AllocationKey, nodes []core
 
 // simulate answers the core. What a resource manager says is passed on unchanged,
 // so that the core can tell whether other removals could help.
-func (g *predicateGate) simulate(ask core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
+func (g *predicateGate) simulate(ask api.AllocationKey, node api.NodeID, add, remove []api.AllocationKey) error {
 	if !g.await(node) {
 		return errEnding
 	}
@@ -143,7 +143,7 @@ func (g *predicateGate) simulate(ask core.AllocationKey, node core.NodeID, add, 
 //
 // Where it cannot, all questions have one answer from then on. Otherwise allocations
 // would seem to be in the way whose end changes nothing.
-func (g *predicateGate) simulateByPrefix(ask core.AllocationKey, node core.NodeID, remove []core.AllocationKey) error {
+func (g *predicateGate) simulateByPrefix(ask api.AllocationKey, node api.NodeID, remove []api.AllocationKey) error {
 	if len(remove) == 0 || g.unable {
 		return g.predicates(ask, node, !g.unable, time.Now())
 	}
@@ -166,7 +166,7 @@ func (g *predicateGate) simulateByPrefix(ask core.AllocationKey, node core.NodeI
 }
 
 // selectVictims answers the core with some of the candidates, each once.
-func (g *predicateGate) selectVictims(ask core.AllocationKey, node core.NodeID, candidates []core.AllocationKey, violating []bool) ([]core.AllocationKey, error) {
+func (g *predicateGate) selectVictims(ask api.AllocationKey, node api.NodeID, candidates []api.AllocationKey, violating []bool) ([]api.AllocationKey, error) {
 	if !g.await(node) {
 		return nil, errEnding
 	}
@@ -188,7 +188,7 @@ func (g *predicateGate) selectVictims(ask core.AllocationKey, node core.NodeID, 
 // budgets answers the core. They concern allocations on any node, so everything
 // that was told must have been heard. Where there is no answer, a budget that
 // allows nothing stands for it: what is not known is not to be exceeded lightly.
-func (g *predicateGate) budgets(allocations []core.AllocationKey) []core.DisruptionBudget {
+func (g *predicateGate) budgets(allocations []api.AllocationKey) []api.DisruptionBudget {
 	if !g.outbox.await(g.outbox.latest()) {
 		return nil // no eviction will be told
 	}
@@ -198,16 +198,16 @@ func (g *predicateGate) budgets(allocations []core.AllocationKey) []core.Disrupt
 		return nil
 	})
 	if err != nil {
-		return []core.DisruptionBudget{{Name: unknownBudget, Allocations: slices.Clone(allocations)}}
+		return []api.DisruptionBudget{{Name: unknownBudget, Allocations: slices.Clone(allocations)}}
 	}
 	asked := setOf(allocations)
-	out := make([]core.DisruptionBudget, 0, len(told))
+	out := make([]api.DisruptionBudget, 0, len(told))
 	for _, b := range told {
 		if b.Allowed < 0 {
 			g.report("DisruptionBudgets", "allowed is negative", zap.String("budget", b.Name), zap.Int("allowed", b.Allowed))
 		}
 		if members := g.known("DisruptionBudgets", b.Allocations, asked); len(members) > 0 {
-			out = append(out, core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed, 0), Allocations: members})
+			out = append(out, api.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed, 0), Allocations: members})
 		}
 	}
 	return out
@@ -233,11 +233,11 @@ func noAnswer(question string) error {
 
 // known is what of an answer makes sense: keys that were asked about, each once, in
 // the order of the answer.
-func (g *predicateGate) known(question string, answer []string, asked map[core.AllocationKey]bool) []core.AllocationKey {
-	out := make([]core.AllocationKey, 0, min(len(answer), len(asked)))
-	given := make(map[core.AllocationKey]bool, cap(out))
+func (g *predicateGate) known(question string, answer []string, asked map[api.AllocationKey]bool) []api.AllocationKey {
+	out := make([]api.AllocationKey, 0, min(len(answer), len(asked)))
+	given := make(map[api.AllocationKey]bool, cap(out))
 	for _, text := range answer {
-		switch key := core.AllocationKey(text); {
+		switch key := api.AllocationKey(text); {
 		case !asked[key]:
 			g.report(question, "allocation that was not asked about", zap.String("allocation", text))
 		case given[key]:
@@ -276,8 +276,8 @@ func textsOf[T ~string](keys []T) []string {
 	return texts
 }
 
-func setOf(keys []core.AllocationKey) map[core.AllocationKey]bool {
-	set := make(map[core.AllocationKey]bool, len(keys))
+func setOf(keys []api.AllocationKey) map[api.AllocationKey]bool {
+	set := make(map[api.AllocationKey]bool, len(keys))
 	for _, key := range keys {
 		set[key] = true
 	}

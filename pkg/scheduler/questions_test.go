@@ -8,19 +8,19 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // plain is a resource manager with nothing but predicates. It says what it was asked.
 type plain struct {
-	api.ResourceManagerCallback
+	siapi.ResourceManagerCallback
 	asked      []string
 	refuses    error
 	preemption func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse
@@ -51,7 +51,7 @@ func (a *able) SelectVictims(args *SelectVictimsArgs) ([]string, error) { return
 func (a *able) DisruptionBudgets(keys []string) []DisruptionBudget { return a.budgets(keys) }
 
 // asking is a gate, and what it logs from a level on.
-func asking(callback api.ResourceManagerCallback) (*predicateGate, *observer.ObservedLogs) {
+func asking(callback siapi.ResourceManagerCallback) (*predicateGate, *observer.ObservedLogs) {
 	logs, seen := observer.New(zap.WarnLevel)
 	return newPredicateGate(newOutbox(meter{}), callback, zap.New(logs)), seen
 }
@@ -73,10 +73,10 @@ func TestSimulatingByPrefix(t *testing.T) {
 	answer := func(success bool, index int32) *si.PreemptionPredicatesResponse {
 		return &si.PreemptionPredicatesResponse{Success: success, Index: index}
 	}
-	three := []core.AllocationKey{"a", "b", "c"}
+	three := []api.AllocationKey{"a", "b", "c"}
 	for _, c := range []struct {
 		name    string
-		remove  []core.AllocationKey
+		remove  []api.AllocationKey
 		refuses error
 		answer  *si.PreemptionPredicatesResponse
 		asked   []string
@@ -116,7 +116,7 @@ func TestSimulatingByPrefix(t *testing.T) {
 			rm := &plain{refuses: c.refuses, preemption: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { return c.answer }}
 			g, seen := asking(rm)
 			// What is added cannot be told.
-			assert.Equal(t, g.simulate("pod", "node-1", []core.AllocationKey{"other"}, c.remove), c.want)
+			assert.Equal(t, g.simulate("pod", "node-1", []api.AllocationKey{"other"}, c.remove), c.want)
 			assert.DeepEqual(t, rm.asked, c.asked)
 			assert.DeepEqual(t, warnings(seen), append([]string{}, c.warned...))
 		})
@@ -128,7 +128,7 @@ func TestSimulatingByPrefix(t *testing.T) {
 func TestAResourceManagerThatCannotSimulate(t *testing.T) {
 	rm := &plain{preemption: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { return nil }}
 	g, seen := asking(rm)
-	for _, remove := range [][]core.AllocationKey{nil, {"a"}, nil, {"a", "b"}} {
+	for _, remove := range [][]api.AllocationKey{nil, {"a"}, nil, {"a", "b"}} {
 		assert.NilError(t, g.simulate("pod", "node-1", nil, remove))
 	}
 	assert.DeepEqual(t, rm.asked, []string{
@@ -156,7 +156,7 @@ func TestASimulator(t *testing.T) {
 		asked = append(asked, *args)
 		return says
 	}
-	assert.NilError(t, g.simulate("pod", "node-1", []core.AllocationKey{"x"}, []core.AllocationKey{"a", "b"}))
+	assert.NilError(t, g.simulate("pod", "node-1", []api.AllocationKey{"x"}, []api.AllocationKey{"a", "b"}))
 	assert.NilError(t, g.simulate("pod", "node-2", nil, nil))
 	assert.DeepEqual(t, asked, []PredicatesWithArgs{
 		{AllocationKey: "pod", NodeID: "node-1", Add: []string{"x"}, Remove: []string{"a", "b"}},
@@ -179,24 +179,24 @@ func TestChosenVictims(t *testing.T) {
 		name   string
 		says   []string
 		err    error
-		want   []core.AllocationKey
+		want   []api.AllocationKey
 		warned []string
 	}{
-		{"two", []string{"c", "a"}, nil, []core.AllocationKey{"c", "a"}, nil},
-		{"none", nil, nil, []core.AllocationKey{}, nil},
+		{"two", []string{"c", "a"}, nil, []api.AllocationKey{"c", "a"}, nil},
+		{"none", nil, nil, []api.AllocationKey{}, nil},
 		{"no choice", []string{"a"}, broken, nil, nil},
 		{
 			"nonsense among them",
 			[]string{"b", "x", "", "b", "a", "y", "b"},
 			nil,
-			[]core.AllocationKey{"b", "a"},
+			[]api.AllocationKey{"b", "a"},
 			[]string{"SelectVictims: allocation that was not asked about", "SelectVictims: allocation given twice"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rm := &able{}
 			g, seen := asking(rm)
-			candidates, violating := []core.AllocationKey{"a", "b", "c"}, []bool{true, false, false}
+			candidates, violating := []api.AllocationKey{"a", "b", "c"}, []bool{true, false, false}
 			rm.victims = func(args *SelectVictimsArgs) ([]string, error) {
 				assert.DeepEqual(t, *args, SelectVictimsArgs{
 					AllocationKey: "pod", NodeID: "node-1",
@@ -210,7 +210,7 @@ func TestChosenVictims(t *testing.T) {
 			assert.Equal(t, err, c.err)
 			assert.DeepEqual(t, got, c.want)
 			assert.DeepEqual(t, warnings(seen), append([]string{}, c.warned...))
-			assert.DeepEqual(t, candidates, []core.AllocationKey{"a", "b", "c"})
+			assert.DeepEqual(t, candidates, []api.AllocationKey{"a", "b", "c"})
 			assert.DeepEqual(t, violating, []bool{true, false, false})
 		})
 	}
@@ -220,7 +220,7 @@ func TestChosenVictims(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	rm := &able{}
 	g, seen := asking(rm)
-	asked := []core.AllocationKey{"a", "b", "c"}
+	asked := []api.AllocationKey{"a", "b", "c"}
 	rm.budgets = func(keys []string) []DisruptionBudget {
 		assert.DeepEqual(t, keys, []string{"a", "b", "c"})
 		clear(keys)
@@ -232,13 +232,13 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	for range 3 {
-		assert.DeepEqual(t, g.budgets(asked), []core.DisruptionBudget{
-			{Name: "web", Allowed: 2, Allocations: []core.AllocationKey{"c", "a"}},
-			{Name: "negative", Allowed: 0, Allocations: []core.AllocationKey{"a"}},
-			{Name: "nonsense", Allowed: 1, Allocations: []core.AllocationKey{"b"}},
+		assert.DeepEqual(t, g.budgets(asked), []api.DisruptionBudget{
+			{Name: "web", Allowed: 2, Allocations: []api.AllocationKey{"c", "a"}},
+			{Name: "negative", Allowed: 0, Allocations: []api.AllocationKey{"a"}},
+			{Name: "nonsense", Allowed: 1, Allocations: []api.AllocationKey{"b"}},
 		})
 	}
-	assert.DeepEqual(t, asked, []core.AllocationKey{"a", "b", "c"})
+	assert.DeepEqual(t, asked, []api.AllocationKey{"a", "b", "c"})
 	assert.DeepEqual(t, warnings(seen), []string{
 		"DisruptionBudgets: allowed is negative",
 		"DisruptionBudgets: allocation that was not asked about",
@@ -256,12 +256,12 @@ func TestPanicsOfAnswers(t *testing.T) {
 	}
 	g, seen := asking(rm)
 	other, seenOther := asking(&plain{preemption: func(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse { panic("preemption") }})
-	keys := []core.AllocationKey{"a", "b"}
+	keys := []api.AllocationKey{"a", "b"}
 	for range 3 {
 		assert.Error(t, g.simulate("pod", "node-1", nil, keys), "the resource manager failed to answer PredicatesWith")
 		_, err := g.selectVictims("pod", "node-1", keys, []bool{false, false})
 		assert.Error(t, err, "the resource manager failed to answer SelectVictims")
-		assert.DeepEqual(t, g.budgets(keys), []core.DisruptionBudget{{Name: "unknown", Allocations: keys}})
+		assert.DeepEqual(t, g.budgets(keys), []api.DisruptionBudget{{Name: "unknown", Allocations: keys}})
 		assert.Error(t, other.simulate("pod", "node-1", nil, keys), "the resource manager failed to answer PreemptionPredicates")
 	}
 	for _, entry := range seen.All() {
@@ -274,13 +274,13 @@ func TestPanicsOfAnswers(t *testing.T) {
 // Questions about a node wait for what touches it, a nomination too; the one about
 // budgets waits for everything. When the partition ends nothing is asked.
 func TestQuestionsWaitForDeliveries(t *testing.T) {
-	keys := []core.AllocationKey{"a"}
+	keys := []api.AllocationKey{"a"}
 	for _, c := range []struct {
 		name string
 		ask  func(*predicateGate)
 		late uint64 // the last delivery that is waited for
 	}{
-		{"Predicates on nodes", func(g *predicateGate) { g.feasibleOn("pod", []core.NodeID{"node-3", "node-1"}, true) }, 2},
+		{"Predicates on nodes", func(g *predicateGate) { g.feasibleOn("pod", []api.NodeID{"node-3", "node-1"}, true) }, 2},
 		{"Predicates", func(g *predicateGate) { _ = g.feasible("pod", "node-1", true) }, 2},
 		{"PredicatesWith", func(g *predicateGate) { _ = g.simulate("pod", "node-1", nil, keys) }, 2},
 		{"SelectVictims", func(g *predicateGate) { _, _ = g.selectVictims("pod", "node-1", keys, []bool{false}) }, 2},
@@ -300,10 +300,10 @@ func TestQuestionsWaitForDeliveries(t *testing.T) {
 						note("PredicatesOnNodes")
 						return make([]error, len(args.NodeIDs))
 					}}
-					effects := core.Effects{
-						core.Placed{Allocation: running("a", "node-1")},
-						&core.Claimed{Allocation: running("pod", ""), Node: "node-1", Plan: new(preemptor.Decision)},
-						&core.Claimed{Allocation: running("b", ""), Node: "node-2", Plan: new(preemptor.Decision)},
+					effects := api.Effects{
+						api.Placed{Allocation: running("a", "node-1")},
+						&api.Claimed{Allocation: running("pod", ""), Node: "node-1", Plan: new(preemptor.Decision)},
+						&api.Claimed{Allocation: running("b", ""), Node: "node-2", Plan: new(preemptor.Decision)},
 					}
 					g.note(effects, put(g.outbox, testOwner(), effects...))
 					deliveries := g.outbox.waiting
@@ -332,15 +332,15 @@ func TestQuestionsWaitForDeliveries(t *testing.T) {
 // are to be skipped. Where nothing is asked there is no gate.
 func TestWhatTheCoreMayAsk(t *testing.T) {
 	type budgeter struct {
-		api.ResourceManagerCallback
+		siapi.ResourceManagerCallback
 		DisruptionBudgeter
 	}
 	type selector struct {
-		api.ResourceManagerCallback
+		siapi.ResourceManagerCallback
 		VictimSelector
 	}
 	for _, c := range []struct {
-		callback api.ResourceManagerCallback
+		callback siapi.ResourceManagerCallback
 		skip     bool
 		want     string
 	}{
@@ -355,7 +355,7 @@ func TestWhatTheCoreMayAsk(t *testing.T) {
 	} {
 		s, err := New(Config{SkipPredicates: c.skip})
 		assert.NilError(t, err)
-		var options core.Options
+		var options api.Options
 		g := s.newGate(&registration{outbox: newOutbox(meter{}), callback: c.callback}, "p", &options)
 		var words []string
 		for word, there := range map[string]bool{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // ErrNotAnswering is wrapped when a partition did not answer in time: a callback such
@@ -21,7 +22,7 @@ const snapshotWait = replyLatest
 // A Snapshot is a partition for readers that do not wait for it. The type has no name of
 // its own, so that packages which read snapshots need not import this one.
 type Snapshot = struct {
-	View *core.View
+	View *api.View
 	// Age is how long ago the view was made if the owner was too busy to make
 	// another; zero if the view is current.
 	Age time.Duration
@@ -34,7 +35,7 @@ type Snapshot = struct {
 //
 // Readers that wait at the same time get the same view. While much changes, views take
 // a tenth of the time of the owner at most, and readers wait the longer.
-func (s *Scheduler) View(ctx context.Context, partition string) (*core.View, error) {
+func (s *Scheduler) View(ctx context.Context, partition string) (*api.View, error) {
 	o, err := s.owner(partition)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (s *Scheduler) Verify(ctx context.Context, partition string) error {
 // allocations, when it has heard all that was decided before. The error wraps
 // errors.ErrUnsupported if the resource manager knows of none. It waits like View, and
 // placements wait for the answer.
-func (s *Scheduler) DisruptionBudgets(ctx context.Context, partition string, allocations []core.AllocationKey) (budgets []core.DisruptionBudget, err error) {
+func (s *Scheduler) DisruptionBudgets(ctx context.Context, partition string, allocations []api.AllocationKey) (budgets []api.DisruptionBudget, err error) {
 	unsupported, err := s.ask(ctx, partition, func(p *core.Partition) error {
 		told, ok := p.Budgets(allocations)
 		if !ok {

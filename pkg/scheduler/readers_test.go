@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -81,9 +81,9 @@ func TestASnapshotOfABusyPartition(t *testing.T) {
 
 // A scheduler is what the readers of other packages ask for.
 var _ interface {
-	View(ctx context.Context, partition string) (*core.View, error)
+	View(ctx context.Context, partition string) (*api.View, error)
 	Snapshot(ctx context.Context, partition string) (struct {
-		View *core.View
+		View *api.View
 		Age  time.Duration
 	}, error)
 	Unanswered(partition string) time.Duration

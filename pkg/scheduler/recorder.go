@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -32,7 +32,7 @@ type recorder struct {
 // when they are sent, as they are larger.
 type recordedEvent struct {
 	at    time.Time
-	event core.Event
+	event api.Event
 }
 
 func (s *Scheduler) newRecorder(r *registration) *recorder {
@@ -144,7 +144,7 @@ func (r *recorder) usage(name string, list []archive.ResourceUsage) zap.Field {
 }
 
 // beginning is the first step of a partition.
-func (o *owner) beginning(now time.Time, config core.Config) *step {
-	first := core.Effects{&core.Reconfigured{After: config.Root}}
+func (o *owner) beginning(now time.Time, config api.Config) *step {
+	first := api.Effects{&api.Reconfigured{After: config.Root}}
 	return &step{Step: events.Step{Now: now, Effects: first}, from: o, recorded: true, begins: true, book: o.book}
 }

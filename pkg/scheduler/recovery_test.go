@@ -15,7 +15,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -75,7 +75,7 @@ func (s *restarting) step(i int) {
 		if s.IntN(3) == 0 {
 			app.PlaceholderAsk, app.ExecutionTimeoutMilliSeconds = schedulertest.Resource(s.pick("vcore=1", "vcore=2")), time.Hour.Milliseconds()
 			if s.IntN(2) == 0 {
-				app.Tags[core.TagGangStart] = core.GangWhole
+				app.Tags[api.TagGangStart] = api.GangWhole
 			}
 		}
 		assert.NilError(s.t, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{app}}))
@@ -108,7 +108,7 @@ func (s *restarting) step(i int) {
 // restart begins anew with nothing, and sends nodes, applications, pods that run and pods
 // that wait. An application of which a pod runs is forced. Those that wait come in one request:
 // a member of a gang that is known before the placeholders is placed without them.
-func (s *restarting) restart(view *core.View) {
+func (s *restarting) restart(view *api.View) {
 	runs := map[string]string{}
 	forced := map[string]bool{}
 	for _, app := range view.Applications {
@@ -216,7 +216,7 @@ func (s *restarting) standing() string {
 	return b.String()
 }
 
-func (s *restarting) queue(b *strings.Builder, q *core.QueueView) {
+func (s *restarting) queue(b *strings.Builder, q *api.QueueView) {
 	fmt.Fprintln(b, q.Path, q.Leaf, q.Dynamic, q.Draining, "used", s.Text(q.Used), "pending", s.Text(q.Pending),
 		"max", s.Kinds().FormatLimits(q.Max), q.Properties.ApplicationSort, q.Applications)
 	for _, child := range q.Queues {

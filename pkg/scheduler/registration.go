@@ -9,11 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
@@ -26,13 +27,13 @@ var ErrNilCallback = errors.New("callback is nil")
 // replaced, never changed, so that readers may keep them.
 type registration struct {
 	id         string
-	callback   api.ResourceManagerCallback
+	callback   siapi.ResourceManagerCallback
 	outbox     *outbox
 	partitions map[string]*owner // by full name, at least one
 	fallback   *owner            // the first by name
 	former     map[string]*owner // the last owner of every name that was removed
 	checksum   string            // of the active configuration
-	configs    []core.Config     // the active configuration, by partition
+	configs    []api.Config      // the active configuration, by partition
 	updating   chan struct{}     // holds one while the configuration is replaced
 	extra      map[string]string
 	store      *events.Store // of event records that were not sent yet
@@ -45,7 +46,7 @@ type registration struct {
 // nothing: what it had is forgotten, and its former callback is called no more,
 // except that a call which is under way may still be running. With an error
 // nothing has changed.
-func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+func (s *Scheduler) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback siapi.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
 	if request == nil {
 		return nil, fmt.Errorf("registration: %w", ErrNilRequest)
 	}
@@ -97,7 +98,7 @@ func checkID(id string) error {
 
 // install starts a registration in place of the one of the same resource manager,
 // if there is one.
-func (s *Scheduler) install(r *registration, configs []core.Config) (again bool, err error) {
+func (s *Scheduler) install(r *registration, configs []api.Config) (again bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
@@ -159,7 +160,7 @@ func (s *Scheduler) registered(id string) (*registration, error) {
 
 // reconfigure starts and retires partitions of a registration until they are those of the
 // configuration, which the owners of those that stay have applied. The lock must be held.
-func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
+func (s *Scheduler) reconfigure(r *registration, configs []api.Config) {
 	maps.DeleteFunc(r.former, func(_ string, o *owner) bool { return o.hasEnded() })
 	next := make(map[string]*owner, len(configs))
 	for _, config := range configs {
@@ -181,7 +182,7 @@ func (s *Scheduler) reconfigure(r *registration, configs []core.Config) {
 }
 
 // start makes a partition and its owner. The lock must be held.
-func (s *Scheduler) start(r *registration, name string, config core.Config) *owner {
+func (s *Scheduler) start(r *registration, name string, config api.Config) *owner {
 	o := &owner{
 		name:       name,
 		inbox:      newInbox(s.meter),

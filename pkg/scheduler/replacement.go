@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A replacement has the owner of a partition check a configuration and, if its queues can
 // become those, apply it, in one step: nothing arrives in between.
 type replacement struct {
-	config core.Config
+	config api.Config
 	begun  atomic.Bool // by the owner, or by the sender to take it back
 	answer chan error
 }
@@ -24,14 +24,14 @@ func (o *owner) carryOut(now time.Time, r *replacement) {
 	}
 	err := o.partition.Convertible(r.config)
 	if err == nil {
-		o.apply(now, core.Reconfigure{Config: r.config})
+		o.apply(now, api.Reconfigure{Config: r.config})
 	}
 	r.answer <- err
 }
 
 // replaceConfig has the owner carry out a replacement, and waits for the answer. If the
 // context or the owner ends first, nothing is changed.
-func (o *owner) replaceConfig(ctx context.Context, config core.Config) error {
+func (o *owner) replaceConfig(ctx context.Context, config api.Config) error {
 	r := &replacement{config: config, answer: make(chan error, 1)}
 	if !o.inbox.force(r) {
 		return fmt.Errorf("partition %s: %w", o.name, ErrNoPartition)
@@ -51,7 +51,7 @@ func (o *owner) replaceConfig(ctx context.Context, config core.Config) error {
 	return refusedBy(config, <-r.answer) // the owner has begun, and waits for nothing else
 }
 
-func refusedBy(config core.Config, err error) error {
+func refusedBy(config api.Config, err error) error {
 	if err != nil {
 		return fmt.Errorf("partition %s: %w", config.Name, err)
 	}
@@ -100,11 +100,11 @@ func (s *Scheduler) replace(ctx context.Context, id string, config loaded) (chan
 }
 
 // restore gives the partitions of some configurations back what they had.
-func (r *registration) restore(partitions map[string]*owner, changed, old []core.Config) {
+func (r *registration) restore(partitions map[string]*owner, changed, old []api.Config) {
 	for _, c := range changed {
 		for _, before := range old {
 			if o, ok := partitions[fullName(r.id, c.Name)]; ok && before.Name == c.Name {
-				o.inbox.force(core.Reconfigure{Config: before})
+				o.inbox.force(api.Reconfigure{Config: before})
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -313,8 +313,8 @@ func TestAFullClusterRests(t *testing.T) {
 
 func TestCommandsAreRecorded(t *testing.T) {
 	var recorded []string
-	options := schedulertest.Options{Scheduler: scheduler.Config{Record: func(partition string, at time.Time, c core.Command) {
-		if _, ok := c.(core.AddNode); ok && !at.IsZero() {
+	options := schedulertest.Options{Scheduler: scheduler.Config{Record: func(partition string, at time.Time, c api.Command) {
+		if _, ok := c.(api.AddNode); ok && !at.IsZero() {
 			recorded = append(recorded, partition)
 		}
 	}}}

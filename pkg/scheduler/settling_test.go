@@ -10,7 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -71,7 +71,7 @@ func TestARestartKeepsWhatRuns(t *testing.T) {
 		m.Settle()
 		m.Place("work", "runs", "node-1", "vcore=4")
 		work := m.Application("work")
-		assert.Equal(t, work.Queue, core.RecoveryQueue)
+		assert.Equal(t, work.Queue, api.RecoveryQueue)
 		assert.Equal(t, work.Submitted.Unix(), created.Unix())
 		assert.Equal(t, len(work.Allocations), 1)
 	})

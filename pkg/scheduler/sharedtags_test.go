@@ -11,7 +11,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -92,7 +92,7 @@ func TestReadingAForeignAllocationMakesItOnly(t *testing.T) {
 			id: "rm", partitions: map[string]*owner{to.name: to}, fallback: to, kinds: kinds, amounts: &amounts, tags: &tags,
 		}
 		c.allocations(request)
-		assert.Equal(t, c.batches[0].messages[999].(core.AddAllocation).Allocation.Origin, core.Foreign)
+		assert.Equal(t, c.batches[0].messages[999].(api.AddAllocation).Allocation.Origin, api.Foreign)
 	})
 	assert.Assert(t, got <= 1010, "%v allocations for 1000 messages", got)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -101,7 +101,7 @@ func TestAnAskBringsACompletingApplicationBack(t *testing.T) {
 		m.AddApplication("app-1", "root.default")
 		m.Ask("app-1", "pod-1", "vcore=1")
 		m.Release("app-1", "pod-1")
-		assert.Equal(t, m.Application("app-1").State, core.Completing)
+		assert.Equal(t, m.Application("app-1").State, api.Completing)
 		m.Heard()
 		m.Advance(20 * time.Second)
 		m.Ask("app-1", "pod-2", "vcore=1")

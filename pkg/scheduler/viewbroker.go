@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // viewShare bounds what views may cost: one part of so many of the owner's time goes
@@ -33,8 +34,8 @@ type viewBroker struct {
 	mu        sync.Mutex
 	waiting   map[*readRequest]struct{} // for a view
 	questions map[*readRequest]struct{}
-	last      *core.View // never written again; nil if there is none yet
-	made      time.Time  // when last was made
+	last      *api.View // never written again; nil if there is none yet
+	made      time.Time // when last was made
 
 	current  atomic.Bool  // nothing has happened since last
 	readCost atomic.Int64 // nanoseconds that replies took since
@@ -50,7 +51,7 @@ type readRequest struct {
 	after    uint64 // it is served when so many messages are handled
 	question func(*core.Partition)
 	served   chan struct{} // closed when it is served
-	view     *core.View    // the answer, without a question
+	view     *api.View     // the answer, without a question
 }
 
 func newViewBroker() *viewBroker {
@@ -77,14 +78,14 @@ func (b *viewBroker) withdraw(r *readRequest) {
 }
 
 // latest is the last view and when it was made; nil if there is none yet.
-func (b *viewBroker) latest() (*core.View, time.Time) {
+func (b *viewBroker) latest() (*api.View, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last, b.made
 }
 
 // currentView is the last view if it shows the partition as it is, else nil.
-func (b *viewBroker) currentView() *core.View {
+func (b *viewBroker) currentView() *api.View {
 	if !b.current.Load() {
 		return nil
 	}

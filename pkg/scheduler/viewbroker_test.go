@@ -9,12 +9,13 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 func emptyPartition() *core.Partition {
-	return core.NewPartition(core.Options{Kinds: new(resources.Kinds)}, core.Config{Name: "default", Root: core.QueueConfig{Name: "root"}})
+	return core.NewPartition(api.Options{Kinds: new(resources.Kinds)}, api.Config{Name: "default", Root: api.QueueConfig{Name: "root"}})
 }
 
 // request is a reader of a broker that waits for so many messages.
@@ -43,7 +44,7 @@ func TestASnapshotDoesNotWaitForMessages(t *testing.T) {
 	o.reports = reports.NewBook(o.partition, new(resources.Kinds))
 	o.heartbeat.start(time.Now())
 	for i := range 3 * serveEvery {
-		assert.Assert(t, o.inbox.force(core.AddNode{ID: core.NodeID(fmt.Sprint(i))}))
+		assert.Assert(t, o.inbox.force(api.AddNode{ID: api.NodeID(fmt.Sprint(i))}))
 	}
 	view, snapshot := request(o.broker, o.inbox.total()), request(o.broker, 0)
 	go o.run(nil)
@@ -92,7 +93,7 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	first := request(b, 0)
 	b.serve(time.Now(), p, 0)
 	b.changes()
-	p.Apply(time.Unix(0, 0), core.AddNode{ID: "node-1"})
+	p.Apply(time.Unix(0, 0), api.AddNode{ID: "node-1"})
 	b.cost = 0
 	second := request(b, 0)
 	b.serve(time.Now(), p, 0)

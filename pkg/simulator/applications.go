@@ -1,13 +1,11 @@
 package simulator
 
-import (
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
-)
+import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
 // An application as the resource manager knows it.
 type application struct {
-	command  core.AddApplication // that registers it
-	id       core.ApplicationID
+	command  api.AddApplication // that registers it
+	id       api.ApplicationID
 	queue    *queueBook // where it is; as asked for until the core accepts it
 	known    bool       // the core has it
 	rejected string     // and why
@@ -20,7 +18,7 @@ type application struct {
 // not.
 type applications struct {
 	*simulation
-	byID map[core.ApplicationID]*application
+	byID map[api.ApplicationID]*application
 }
 
 func (a *application) refuse(reason string) {
@@ -31,7 +29,7 @@ func (a *application) refuse(reason string) {
 
 // updated follows the state of an application: one that is over is registered
 // anew when it gets another pod.
-func (as *applications) updated(e *core.ApplicationChanged) {
+func (as *applications) updated(e *api.ApplicationChanged) {
 	app := as.byID[e.ID]
 	if app == nil {
 		as.breach("application %s changed its state to %s and is not known", e.ID, e.State)
@@ -43,7 +41,7 @@ func (as *applications) updated(e *core.ApplicationChanged) {
 }
 
 // accepted takes in where the core put an application.
-func (as *applications) accepted(e *core.ApplicationAccepted) {
+func (as *applications) accepted(e *api.ApplicationAccepted) {
 	app := as.byID[e.ID]
 	if app == nil {
 		as.breach("application %s was accepted and is not known", e.ID)
@@ -53,7 +51,7 @@ func (as *applications) accepted(e *core.ApplicationAccepted) {
 }
 
 // register makes sure that the core knows an application.
-func (as *applications) register(command core.AddApplication) *application {
+func (as *applications) register(command api.AddApplication) *application {
 	app := as.byID[command.ID]
 	if app == nil {
 		app = &application{command: command, id: command.ID, queue: as.books.queueOf(command.Queue)}
@@ -67,9 +65,9 @@ func (as *applications) register(command core.AddApplication) *application {
 }
 
 // newApplication is an application of a user with groups, or with one that has its name.
-func newApplication(id core.ApplicationID, queue core.QueuePath, user string, groups []string) core.AddApplication {
+func newApplication(id api.ApplicationID, queue api.QueuePath, user string, groups []string) api.AddApplication {
 	if len(groups) == 0 {
 		groups = []string{user}
 	}
-	return core.AddApplication{ID: id, Queue: queue, User: user, Groups: groups}
+	return api.AddApplication{ID: id, Queue: queue, User: user, Groups: groups}
 }

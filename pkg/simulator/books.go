@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -28,14 +28,14 @@ type books struct {
 	releasing *counter                     // evicted, and charged still
 	nominated *counter                     // pods that wait and are nominated to a node
 	daemons   *counter                     // pods of daemonsets that wait
-	queues    map[core.QueuePath]*queueBook
+	queues    map[api.QueuePath]*queueBook
 	order     []*queueBook // parents first, as configured; then those that rules made, beside their siblings
 }
 
 // A queueBook is what one queue is charged, with everything below.
 type queueBook struct {
-	path    core.QueuePath
-	config  *core.QueueConfig
+	path    api.QueuePath
+	config  *api.QueueConfig
 	parent  *queueBook
 	leaf    bool
 	made    bool // by a rule of placement
@@ -52,11 +52,11 @@ type podCounts struct {
 	victims                                                   [preemptor.Triggers]int
 }
 
-func newBooks(config core.Config, kinds *resources.Kinds) *books {
+func newBooks(config api.Config, kinds *resources.Kinds) *books {
 	b := &books{
 		meter:  newMeter(),
 		kinds:  kinds,
-		queues: map[core.QueuePath]*queueBook{},
+		queues: map[api.QueuePath]*queueBook{},
 	}
 	b.capacity, b.occupied = b.row(), b.row()
 	b.pending, b.running, b.nodes = b.counter(), b.counter(), b.counter()
@@ -64,7 +64,7 @@ func newBooks(config core.Config, kinds *resources.Kinds) *books {
 	for t := range b.victims {
 		b.victims[t] = b.counter()
 	}
-	walkQueues(config, func(path core.QueuePath, q *core.QueueConfig) {
+	walkQueues(config, func(path api.QueuePath, q *api.QueueConfig) {
 		book := &queueBook{path: path, config: q, leaf: isLeaf(q), used: b.row(), pending: b.counter()}
 		if cut := strings.LastIndexByte(string(path), '.'); cut > 0 {
 			book.parent = b.queues[path[:cut]]
@@ -77,7 +77,7 @@ func newBooks(config core.Config, kinds *resources.Kinds) *books {
 
 // queueOf is the book of a queue that is asked for, until the core says where an application
 // is. That is the root if there is no such queue.
-func (b *books) queueOf(requested core.QueuePath) *queueBook {
+func (b *books) queueOf(requested api.QueuePath) *queueBook {
 	if book := b.queues[requested.Full()]; book != nil {
 		return book
 	}
@@ -86,7 +86,7 @@ func (b *books) queueOf(requested core.QueuePath) *queueBook {
 
 // placedIn is the book of a queue where the core put an application. Rules of placement may
 // have made the queue and those above it. Its book stays when it goes.
-func (b *books) placedIn(path core.QueuePath) *queueBook {
+func (b *books) placedIn(path api.QueuePath) *queueBook {
 	if book := b.queues[path]; book != nil {
 		return book
 	}
@@ -96,7 +96,7 @@ func (b *books) placedIn(path core.QueuePath) *queueBook {
 	}
 	parent := b.placedIn(path[:cut])
 	parent.leaf = false
-	book := &queueBook{path: path, config: new(core.QueueConfig), parent: parent, leaf: true, made: true, used: b.row(), pending: b.counter()}
+	book := &queueBook{path: path, config: new(api.QueueConfig), parent: parent, leaf: true, made: true, used: b.row(), pending: b.counter()}
 	b.queues[path] = book
 	at := slices.Index(b.order, parent) + 1
 	for at < len(b.order) && strings.HasPrefix(string(b.order[at].path), string(parent.path)+".") {

@@ -3,7 +3,7 @@ package simulator
 import (
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A budget is how many pods of some workloads may be down at once.
@@ -48,11 +48,11 @@ func (bs *budgets) setDown(p *pod, down bool, sign int64) {
 
 // allowances are the budgets, each with what is left of it and those of the pods that
 // count for it.
-func (bs *budgets) allowances(keys []core.AllocationKey, pods map[core.AllocationKey]*pod) []core.DisruptionBudget {
-	all := make([]core.DisruptionBudget, len(bs.all))
-	at := map[*budget]*core.DisruptionBudget{}
+func (bs *budgets) allowances(keys []api.AllocationKey, pods map[api.AllocationKey]*pod) []api.DisruptionBudget {
+	all := make([]api.DisruptionBudget, len(bs.all))
+	at := map[*budget]*api.DisruptionBudget{}
 	for i, b := range bs.all {
-		all[i] = core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-int(b.down.value), 0)}
+		all[i] = api.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-int(b.down.value), 0)}
 		at[b] = &all[i]
 	}
 	for _, key := range keys {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
@@ -20,7 +20,7 @@ import (
 // Kinds that it does not name stay as they are.
 type Change struct {
 	At         time.Duration
-	Queue      core.QueuePath
+	Queue      api.QueuePath
 	Max        map[string]string // by kind, as in a configuration
 	Guaranteed map[string]string
 
@@ -49,7 +49,7 @@ func (c *Change) String() string {
 // change has the core use what a change comes to.
 func (c *cluster) change(i int) {
 	one := &c.scenario.Changes[i]
-	c.send(core.Reconfigure{Config: c.scenario.changed[i]})
+	c.send(api.Reconfigure{Config: c.scenario.changed[i]})
 	c.counts.incidents = append(c.counts.incidents, IncidentRecord{
 		At: seconds(c.now), What: "limit", Queue: string(one.Queue), Detail: one.String(),
 	})
@@ -133,7 +133,7 @@ func child(of map[string]any, key string) map[string]any {
 
 // findQueue finds a queue below a partition that was read without a problem. The
 // queues of a partition are the root alone, or what is below it.
-func findQueue(of map[string]any, path core.QueuePath) map[string]any {
+func findQueue(of map[string]any, path api.QueuePath) map[string]any {
 	for i, name := range strings.Split(string(path), ".") {
 		found := false
 		list, _ := of["queues"].([]any)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -28,21 +28,21 @@ type cluster struct {
 
 func newCluster(s *Scenario, seed uint64) *cluster {
 	c := &cluster{simulation: newSimulation(s, seed)}
-	c.applications = &applications{simulation: c.simulation, byID: map[core.ApplicationID]*application{}}
+	c.applications = &applications{simulation: c.simulation, byID: map[api.ApplicationID]*application{}}
 	c.budgets = &budgets{books: c.books}
 	c.pods = &pods{
 		simulation: c.simulation, applications: c.applications, budgets: c.budgets,
-		byKey: map[core.AllocationKey]*pod{},
+		byKey: map[api.AllocationKey]*pod{},
 	}
 	c.gangs = &gangs{simulation: c.simulation, applications: c.applications, pods: c.pods}
-	c.foreign = &foreignPods{simulation: c.simulation, byKey: map[core.AllocationKey]*foreignPod{}}
+	c.foreign = &foreignPods{simulation: c.simulation, byKey: map[api.AllocationKey]*foreignPod{}}
 	c.nodes = &nodes{
 		simulation: c.simulation, pods: c.pods, foreign: c.foreign,
-		byID: make(map[core.NodeID]*node, len(s.Nodes)), groups: map[string][]*node{},
+		byID: make(map[api.NodeID]*node, len(s.Nodes)), groups: map[string][]*node{},
 	}
 	c.preemption = &preemption{
 		simulation: c.simulation, pods: c.pods, foreign: c.foreign, nodes: c.nodes,
-		step: step{chosen: map[core.AllocationKey]bool{}, from: map[string]*queueBook{}},
+		step: step{chosen: map[api.AllocationKey]bool{}, from: map[string]*queueBook{}},
 	}
 	return c
 }
@@ -77,7 +77,7 @@ func (c *cluster) build() {
 }
 
 // deliver takes in the effects of one step of the partition.
-func (c *cluster) deliver(effects core.Effects) {
+func (c *cluster) deliver(effects api.Effects) {
 	c.outcomes.Observe(effects)
 	for _, event := range effects {
 		c.observe(event)
@@ -88,51 +88,51 @@ func (c *cluster) deliver(effects core.Effects) {
 // observe takes in an event. Those that say what the cluster has said itself, or
 // what is of no use to it, are left alone; those that no scenario can bring about
 // are breaches.
-func (c *cluster) observe(event core.Event) {
+func (c *cluster) observe(event api.Event) {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		c.placed(e.Allocation)
-	case *core.Ended:
+	case *api.Ended:
 		c.released(e)
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		c.preemption.evictionRequested(e)
-	case *core.AllocationRejected:
+	case *api.AllocationRejected:
 		c.rejected(e)
-	case *core.Claimed:
+	case *api.Claimed:
 		if e.Plan != nil {
 			c.preemption.nominated(e)
 		}
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		if e.Nominated {
 			c.preemption.nominationEnded(e)
 		}
 	case *outcomes.VictimsWasted:
 		c.preemption.wasted(e)
-	case *core.AskReport:
+	case *api.AskReport:
 		c.preemption.reported(e)
-	case *core.QueueReport:
+	case *api.QueueReport:
 		c.preemption.step.exceed(e.Queue)
-	case *core.ApplicationAccepted:
+	case *api.ApplicationAccepted:
 		c.applications.accepted(e)
-	case *core.ApplicationRejected:
+	case *api.ApplicationRejected:
 		c.applications.byID[e.ID].refuse(e.Reason)
-	case *core.ApplicationChanged:
+	case *api.ApplicationChanged:
 		c.applications.updated(e)
 		c.gangs.follow(e)
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		c.gangs.releaseRequested(e)
-	case *core.NodeRejected:
+	case *api.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
-	case core.AskAdded, *core.AskEnded, core.ForeignAdded, core.ForeignRemoved,
-		*core.PreemptionPlanned, *core.EvictionOverdue, *core.Unschedulable, *reports.AskWaits, *core.ApplicationReport, *core.ApplicationGone, *core.ApplicationGroup, *core.ApplicationHeld,
-		*core.NodeAdded, *core.NodeSchedulable, *core.NodeRemoved, *core.QueueAdded, *core.QueueRemoved, *core.Reconfigured:
+	case api.AskAdded, *api.AskEnded, api.ForeignAdded, api.ForeignRemoved,
+		*api.PreemptionPlanned, *api.EvictionOverdue, *api.Unschedulable, *reports.AskWaits, *api.ApplicationReport, *api.ApplicationGone, *api.ApplicationGroup, *api.ApplicationHeld,
+		*api.NodeAdded, *api.NodeSchedulable, *api.NodeRemoved, *api.QueueAdded, *api.QueueRemoved, *api.Reconfigured:
 	default:
 		c.breach("the core answered with a %T", event)
 	}
 }
 
 // placed takes in a placement.
-func (c *cluster) placed(a *core.Allocation) {
+func (c *cluster) placed(a *api.Allocation) {
 	p, n := c.pods.byKey[a.Key], c.nodes.byID[a.Node]
 	switch {
 	case p == nil || p.state != waiting:
@@ -154,9 +154,9 @@ func (c *cluster) placed(a *core.Allocation) {
 
 // released takes in that an allocation has ended, which only this side can bring
 // about: by a release, a failed node, or a pod that could not be bound and waits.
-func (c *cluster) released(e *core.Ended) {
+func (c *cluster) released(e *api.Ended) {
 	p := c.pods.byKey[e.Key]
-	if p == nil || e.Cause == core.CauseBindFailed {
+	if p == nil || e.Cause == api.CauseBindFailed {
 		return
 	}
 	if p.state != over {
@@ -167,7 +167,7 @@ func (c *cluster) released(e *core.Ended) {
 }
 
 // rejected takes in that the core refused an ask.
-func (c *cluster) rejected(e *core.AllocationRejected) {
+func (c *cluster) rejected(e *api.AllocationRejected) {
 	p := c.pods.byKey[e.Key]
 	if p == nil {
 		c.counts.rejections[e.Reason]++ // a foreign pod
@@ -185,7 +185,7 @@ func (c *cluster) rejected(e *core.AllocationRejected) {
 }
 
 // agree compares the books of the resource manager with a view of the core.
-func (c *cluster) agree(view *core.View) error {
+func (c *cluster) agree(view *api.View) error {
 	format := c.scenario.Kinds.Format
 	compare := func(what string, ours []*counter, theirs resources.Amounts) error {
 		if values(ours).Equal(theirs) {
@@ -194,8 +194,8 @@ func (c *cluster) agree(view *core.View) error {
 		return fmt.Errorf("%s: the resource manager counts %s, the core %s", what, format(values(ours)), format(theirs))
 	}
 	var errs []error
-	var walk func(q *core.QueueView)
-	walk = func(q *core.QueueView) {
+	var walk func(q *api.QueueView)
+	walk = func(q *api.QueueView) {
 		if book := c.books.queues[q.Path]; book != nil {
 			errs = append(errs, compare("queue "+string(q.Path), book.used, q.Used))
 		}

@@ -1,8 +1,6 @@
 package simulator
 
-import (
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
-)
+import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
 // This file handles messages of the scheduler that crossed with requests on the way.
 // In virtual time there are none: a request is carried out before anything else
@@ -12,22 +10,22 @@ import (
 
 // crossed reports whether an event was overtaken by something that the scheduler
 // did not know yet, or knows by now. It does what is left to do then.
-func (c *cluster) crossed(event core.Event) bool {
+func (c *cluster) crossed(event api.Event) bool {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		return c.placementCrossed(e.Allocation)
-	case *core.Ended:
+	case *api.Ended:
 		return c.endCrossed(e)
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		// A victim that could not be bound in the meantime waits and holds no room.
 		p := c.pods.byKey[e.Key]
 		return p != nil && !e.IsForeign() && p.state == waiting
-	case *core.AllocationRejected:
+	case *api.AllocationRejected:
 		return c.refusalCrossed(e)
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		// One that could not be bound in the meantime waits, and the core knows soon.
 		p := c.pods.byKey[e.Key]
-		return p == nil || p.state == waiting && e.Cause == core.CauseReplaced
+		return p == nil || p.state == waiting && e.Cause == api.CauseReplaced
 	default:
 		return false
 	}
@@ -35,7 +33,7 @@ func (c *cluster) crossed(event core.Event) bool {
 
 // placementCrossed is about pods that were taken back, whose release frees the
 // place, and nodes that failed, which take the pod with them.
-func (c *cluster) placementCrossed(a *core.Allocation) bool {
+func (c *cluster) placementCrossed(a *api.Allocation) bool {
 	p, n := c.pods.byKey[a.Key], c.nodes.byID[a.Node]
 	if p == nil {
 		return true
@@ -49,7 +47,7 @@ func (c *cluster) placementCrossed(a *core.Allocation) bool {
 
 // endCrossed is about pods that the scheduler placed on a node before it heard that
 // the node failed, and whose placement arrived when the node was back already.
-func (c *cluster) endCrossed(e *core.Ended) bool {
+func (c *cluster) endCrossed(e *api.Ended) bool {
 	p := c.pods.byKey[e.Key]
 	if p == nil || e.IsForeign() || p.state == over {
 		return false
@@ -61,7 +59,7 @@ func (c *cluster) endCrossed(e *core.Ended) bool {
 // refusalCrossed is about asks of an application that the scheduler completed
 // while they were on the way: the application is registered again, and they are sent
 // again.
-func (c *cluster) refusalCrossed(e *core.AllocationRejected) bool {
+func (c *cluster) refusalCrossed(e *api.AllocationRejected) bool {
 	p := c.pods.byKey[e.Key]
 	if p == nil || p.state != waiting || p.app.known || p.app.rejected != "" {
 		return false

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // Configurations are the texts of the queues: the first, and what each change comes to. Their
@@ -36,8 +36,8 @@ func scaleDelays(text string, scale func(time.Duration) time.Duration) (string, 
 	return edited(text, func(partition map[string]any) error {
 		preemption := child(partition, "preemption")
 		d.set(preemption, "preemption_start_delay", 30*time.Second)
-		d.set(preemption, "preemption_victim_timeout", core.DefaultVictimTimeout)
-		d.set(preemption, "preemption_loop_window", core.DefaultLoopWindow)
+		d.set(preemption, "preemption_victim_timeout", api.DefaultVictimTimeout)
+		d.set(preemption, "preemption_loop_window", api.DefaultLoopWindow)
 		d.setQueues(partition, 30*time.Second)
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
@@ -21,7 +22,7 @@ type explanations struct {
 	every, next time.Duration
 	// refused is what it said, by pod, of nodes on which the pod may not run whatever ends
 	// there. It holds until the node comes back, or is drained or not any more.
-	refused map[*podSpec]map[core.NodeID]refusal
+	refused map[*podSpec]map[api.NodeID]refusal
 	// explained, nominated and avoided count explanations: all, those of nominated pods, and
 	// those of pods that a node refused.
 	explained, nominated, avoided int
@@ -35,14 +36,14 @@ type refusal struct {
 }
 
 // constrain has the answers written down.
-func (e *explanations) constrain(o core.Options) core.Options {
+func (e *explanations) constrain(o api.Options) api.Options {
 	simulate := o.Simulate
-	o.Simulate = func(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
+	o.Simulate = func(key api.AllocationKey, id api.NodeID, add, remove []api.AllocationKey) error {
 		err := simulate(key, id, add, remove)
 		if never := new(unresolvable); errors.As(err, &never) && e.nodes.byID[id] != nil {
 			of := e.pods.byKey[key].podSpec
 			if e.refused[of] == nil {
-				e.refused[of] = map[core.NodeID]refusal{}
+				e.refused[of] = map[api.NodeID]refusal{}
 			}
 			n := e.nodes.byID[id]
 			e.refused[of][id] = refusal{err.Error(), e.now, n.drains, n.lives}
@@ -54,7 +55,7 @@ func (e *explanations) constrain(o core.Options) core.Options {
 }
 
 // refusalOf is what was said of a pod on a node, if that holds.
-func (e *explanations) refusalOf(p *pod, id core.NodeID) (refusal, bool) {
+func (e *explanations) refusalOf(p *pod, id api.NodeID) (refusal, bool) {
 	is, known := e.refused[p.podSpec][id]
 	n := e.nodes.byID[id]
 	return is, known && is.at >= p.arrived && p.on == "" && n.up && n.drains == is.drains && n.lives == is.lives
@@ -68,7 +69,7 @@ func (e *explanations) look(t *testing.T) {
 	e.next = e.now + e.every
 	type alike struct {
 		spec      *podSpec
-		reason    core.Reason
+		reason    api.Reason
 		nominated bool
 		attempts  int
 	}
@@ -119,7 +120,7 @@ func (e *explanations) check(t *testing.T, a *explain.Answer, p *pod) {
 		}
 		assert.Assert(t, strings.HasSuffix(remedy, "and the resource manager accepts it there"), remedy)
 		for _, word := range strings.Fields(remedy) {
-			said, known := e.refusalOf(p, core.NodeID(word))
+			said, known := e.refusalOf(p, api.NodeID(word))
 			assert.Assert(t, !known, "at %s, %s said %+v: %s\n%s", e.now, word, said, remedy, text)
 		}
 	}
@@ -140,9 +141,9 @@ func TestExplanationsOfTheExamples(t *testing.T) {
 		assert.NilError(t, err)
 		s, err := Parse(text)
 		assert.NilError(t, err)
-		e := &explanations{run: newRun(s, Options{}), refused: map[*podSpec]map[core.NodeID]refusal{}}
+		e := &explanations{run: newRun(s, Options{}), refused: map[*podSpec]map[api.NodeID]refusal{}}
 		e.every = time.Minute
-		o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
+		o := api.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 		if s.Constrained() {
 			o.Feasible, o.Simulate, o.Constraints = e.feasible, e.simulate, e.predicateClass
 			o = e.constrain(o)

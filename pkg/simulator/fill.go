@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -53,7 +53,7 @@ func fill(from []TracePod, chance *rand.Rand, wants func(*TracePod) int64, capac
 			}
 			p := from[i]
 			if round > 1 {
-				p.Key = core.AllocationKey(fmt.Sprintf("%s-%d", p.Key, round))
+				p.Key = api.AllocationKey(fmt.Sprintf("%s-%d", p.Key, round))
 			}
 			p.Arrive, p.Leave = time.Duration(len(out))*fillGap, -1
 			wanted += wants(&p)

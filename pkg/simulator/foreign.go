@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -14,7 +14,7 @@ import (
 // before the core learns of it, and counts until then if its node is there.
 type foreignPod struct {
 	*Foreign
-	key       core.AllocationKey
+	key       api.AllocationKey
 	amounts   resources.Amounts
 	node      *node
 	gone      bool
@@ -24,7 +24,7 @@ type foreignPod struct {
 // foreignPods are those that were reported and not released.
 type foreignPods struct {
 	*simulation
-	byKey map[core.AllocationKey]*foreignPod
+	byKey map[api.AllocationKey]*foreignPod
 }
 
 // arrive reports the foreign pods of a group on those of the nodes that are there
@@ -48,7 +48,7 @@ func (fs *foreignPods) arrive(f *Foreign, nodes []*node) {
 	for i := range f.Count {
 		if len(there) > 0 {
 			n := there[random.IntN(len(there))]
-			fs.add(f, n, core.AllocationKey(fmt.Sprintf("%s/%d", f.Name, i+1)))
+			fs.add(f, n, api.AllocationKey(fmt.Sprintf("%s/%d", f.Name, i+1)))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (fs *foreignPods) reportOn(n *node) {
 	}
 }
 
-func (fs *foreignPods) add(f *Foreign, n *node, key core.AllocationKey) {
+func (fs *foreignPods) add(f *Foreign, n *node, key api.AllocationKey) {
 	p := &foreignPod{Foreign: f, key: key, amounts: f.Amounts, node: n}
 	fs.byKey[key] = p
 	n.foreign = append(n.foreign, p)
@@ -82,11 +82,11 @@ func (fs *foreignPods) add(f *Foreign, n *node, key core.AllocationKey) {
 }
 
 func (fs *foreignPods) announce(p *foreignPod) {
-	origin := core.Foreign
+	origin := api.Foreign
 	if p.Static {
-		origin = core.Static
+		origin = api.Static
 	}
-	fs.report(&core.Allocation{
+	fs.report(&api.Allocation{
 		Key:     p.key,
 		Node:    p.node.ID,
 		Amounts: p.amounts,
@@ -146,7 +146,7 @@ func (fs *foreignPods) release(p *foreignPod) {
 		}
 		fs.endEviction(p)
 	}
-	fs.send(core.ReleaseAllocation{Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
+	fs.send(api.ReleaseAllocation{Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
 }
 
 // endEviction ends the eviction of a foreign pod.

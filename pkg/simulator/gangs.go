@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A gang is the pods of an application that come when its placeholders run.
@@ -32,7 +32,7 @@ type GangCounts struct {
 }
 
 // arrive asks for the placeholders of an application, one for each of its pods.
-func (gs *gangs) arrive(of *Gang, command core.AddApplication, members []*pod) {
+func (gs *gangs) arrive(of *Gang, command api.AddApplication, members []*pod) {
 	holder := *members[0].podSpec
 	holder.placeholder, holder.driver, holder.budgets = true, false, nil
 	for range members {
@@ -52,13 +52,13 @@ func (gs *gangs) arrive(of *Gang, command core.AddApplication, members []*pod) {
 
 // follow has the pods of a gang come when all placeholders run, or when it goes on without
 // them. Those of an application that fails do not come.
-func (gs *gangs) follow(e *core.ApplicationChanged) {
+func (gs *gangs) follow(e *api.ApplicationChanged) {
 	app := gs.applications.byID[e.ID]
 	if app == nil || app.gang == nil {
 		return
 	}
 	switch e.State {
-	case core.Running, core.Resuming:
+	case api.Running, api.Resuming:
 		come := app.gang
 		app.gang = nil
 		gs.after(come.after, func() {
@@ -67,21 +67,21 @@ func (gs *gangs) follow(e *core.ApplicationChanged) {
 				gs.pods.arrive(p)
 			}
 		})
-	case core.Failing, core.Completed, core.Failed:
+	case api.Failing, api.Completed, api.Failed:
 		app.gang = nil
-	case core.New, core.Accepted, core.Completing:
+	case api.New, api.Accepted, api.Completing:
 	}
 }
 
 // releaseRequested ends what the core wants to end because of a gang. An ask has ended in the
 // core already; of a pod that is over the release is under way.
-func (gs *gangs) releaseRequested(e *core.ReleaseRequested) {
+func (gs *gangs) releaseRequested(e *api.ReleaseRequested) {
 	p := gs.pods.byKey[e.Key]
 	if p == nil {
 		gs.breach("the pod %s was to be released and is not known", e.Key)
 		return
 	}
-	if e.Cause == core.CauseReplaced && !p.placeholder {
+	if e.Cause == api.CauseReplaced && !p.placeholder {
 		gs.breach("the pod %s was to be replaced and is no placeholder", e.Key)
 		return
 	}
@@ -90,7 +90,7 @@ func (gs *gangs) releaseRequested(e *core.ReleaseRequested) {
 	}
 	why := si.TerminationType_TIMEOUT
 	switch {
-	case e.Cause == core.CauseReplaced:
+	case e.Cause == api.CauseReplaced:
 		why = si.TerminationType_PLACEHOLDER_REPLACED
 		gs.counts.gangs.Replaced++
 	case p.placeholder:

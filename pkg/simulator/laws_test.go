@@ -5,7 +5,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
@@ -23,60 +23,60 @@ workloads:
 // TestLawsOfPreemption shows the virtual resource manager events that the core must
 // not make.
 func TestLawsOfPreemption(t *testing.T) {
-	ask := func(key string) *core.Allocation {
-		return &core.Allocation{Key: core.AllocationKey(key), Application: "a"}
+	ask := func(key string) *api.Allocation {
+		return &api.Allocation{Key: api.AllocationKey(key), Application: "a"}
 	}
-	nominated := func(key, node string) core.Event {
-		return &core.Claimed{Allocation: ask(key), Node: core.NodeID(node), Plan: &preemptor.Decision{}}
+	nominated := func(key, node string) api.Event {
+		return &api.Claimed{Allocation: ask(key), Node: api.NodeID(node), Plan: &preemptor.Decision{}}
 	}
-	notNominated := func(key, node string, end core.End) core.Event {
-		return &core.ClaimEnded{Allocation: ask(key), Node: core.NodeID(node), Nominated: true, End: end}
+	notNominated := func(key, node string, end api.End) api.Event {
+		return &api.ClaimEnded{Allocation: ask(key), Node: api.NodeID(node), Nominated: true, End: end}
 	}
-	wasted := func(ask, node, victim string, cause outcomes.Cause) core.Event {
-		return &outcomes.VictimsWasted{For: core.AllocationKey(ask), Node: core.NodeID(node), Cause: cause, Victims: []core.AllocationKey{core.AllocationKey(victim)}}
+	wasted := func(ask, node, victim string, cause outcomes.Cause) api.Event {
+		return &outcomes.VictimsWasted{For: api.AllocationKey(ask), Node: api.NodeID(node), Cause: cause, Victims: []api.AllocationKey{api.AllocationKey(victim)}}
 	}
-	chosen := func(victim string) core.Event {
+	chosen := func(victim string) api.Event {
 		plan := &preemptor.Decision{Reason: preemptor.Chosen, Victims: []preemptor.Victim{{Candidate: preemptor.Candidate{Key: victim}}}}
-		return &core.Claimed{Allocation: ask("w/1"), Node: "n", Plan: plan}
+		return &api.Claimed{Allocation: ask("w/1"), Node: "n", Plan: plan}
 	}
-	placed := func(key, node string) core.Event {
+	placed := func(key, node string) api.Event {
 		a := ask(key)
-		a.Node = core.NodeID(node)
-		return core.Placed{Allocation: a}
+		a.Node = api.NodeID(node)
+		return api.Placed{Allocation: a}
 	}
-	evicted := func(key string) core.Event { return &core.EvictionRequested{Allocation: ask(key)} }
-	ended := func(key string, cause core.EndCause) core.Event {
-		return &core.Ended{Allocation: ask(key), Cause: cause, Message: "why"}
+	evicted := func(key string) api.Event { return &api.EvictionRequested{Allocation: ask(key)} }
+	ended := func(key string, cause api.EndCause) api.Event {
+		return &api.Ended{Allocation: ask(key), Cause: cause, Message: "why"}
 	}
-	foreign := &core.EvictionRequested{Allocation: &core.Allocation{Key: "other/n", Origin: core.Foreign}}
+	foreign := &api.EvictionRequested{Allocation: &api.Allocation{Key: "other/n", Origin: api.Foreign}}
 	for _, c := range []struct {
 		name    string
-		effects core.Effects
+		effects api.Effects
 		want    string // empty where all is well
 	}{
-		{"evicted once", core.Effects{placed("w/1", "n"), evicted("w/1")}, ""},
-		{"evicted twice", core.Effects{placed("w/1", "n"), evicted("w/1"), evicted("w/1")}, "at 0s: the pod w/1 was evicted twice"},
-		{"a stubborn one evicted twice", core.Effects{placed("s/1", "n"), evicted("s/1"), evicted("s/1")}, "at 0s: the pod s/1 was evicted twice"},
-		{"a foreign one evicted twice", core.Effects{foreign, foreign}, "at 0s: the foreign pod other/n was evicted twice"},
-		{"placed where nominated", core.Effects{nominated("w/1", "n"), placed("w/1", "n")}, ""},
-		{"placed elsewhere", core.Effects{nominated("w/1", "n"), placed("w/1", "m")}, ""},
-		{"nominated again", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", core.EndOfRoom), nominated("w/1", "m")}, ""},
-		{"placed, and nominated no more", core.Effects{nominated("w/1", "n"), notNominated("w/1", "n", core.EndPlaced), placed("w/1", "n")}, ""},
-		{"nominated no more elsewhere", core.Effects{nominated("w/1", "n"), notNominated("w/1", "m", core.EndOfRoom)}, "at 0s: the nomination of the pod w/1 to m ended while n makes room for it"},
-		{"nominated twice", core.Effects{nominated("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m while n makes room for it"},
-		{"chosen and evicted", core.Effects{placed("s/1", "n"), chosen("s/1"), evicted("s/1")}, ""},
-		{"chosen and not evicted", core.Effects{placed("s/1", "n"), chosen("s/1")}, "at 0s: the pod s/1 was chosen to make room and was not evicted"},
-		{"nominated when placed", core.Effects{placed("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m and does not wait"},
-		{"nominated and not known", core.Effects{nominated("w/9", "n")}, "at 0s: the pod w/9 was nominated to n and does not wait"},
-		{"nominated to no node", core.Effects{nominated("w/1", "x")}, "at 0s: the pod w/1 was nominated to x, which is not there"},
-		{"ended without a request", core.Effects{placed("w/1", "n"), ended("w/1", core.CauseReleased)}, "at 0s: pod w/1 was released without a request: why"},
-		{"preempted without a confirmation", core.Effects{placed("w/1", "n"), evicted("s/1"), ended("w/1", core.CausePreempted)}, "at 0s: pod w/1 was released without a request: why"},
-		{"wasted", core.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "w/9", outcomes.AskRemoved)}, ""},
-		{"wasted and runs", core.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "s/1", outcomes.AskRemoved)}, "at 0s: the pod s/1 is wasted, and has not ended"},
-		{"wasted for one that runs there", core.Effects{placed("w/1", "n"), wasted("w/1", "n", "w/9", outcomes.NodeChanged)}, "at 0s: victims for the pod w/1 are wasted, by node changed, and it runs on n"},
-		{"not bound", core.Effects{placed("w/1", "n"), ended("w/1", core.CauseBindFailed)}, ""},
-		{"adopted", core.Effects{core.Adopted{Allocation: ask("w/1")}}, "at 0s: the core answered with a core.Adopted"},
-		{"nominated and bound to a node", core.Effects{nominated("d/n", "m")}, "at 0s: the pod d/n was nominated to m and may run on n only"},
+		{"evicted once", api.Effects{placed("w/1", "n"), evicted("w/1")}, ""},
+		{"evicted twice", api.Effects{placed("w/1", "n"), evicted("w/1"), evicted("w/1")}, "at 0s: the pod w/1 was evicted twice"},
+		{"a stubborn one evicted twice", api.Effects{placed("s/1", "n"), evicted("s/1"), evicted("s/1")}, "at 0s: the pod s/1 was evicted twice"},
+		{"a foreign one evicted twice", api.Effects{foreign, foreign}, "at 0s: the foreign pod other/n was evicted twice"},
+		{"placed where nominated", api.Effects{nominated("w/1", "n"), placed("w/1", "n")}, ""},
+		{"placed elsewhere", api.Effects{nominated("w/1", "n"), placed("w/1", "m")}, ""},
+		{"nominated again", api.Effects{nominated("w/1", "n"), notNominated("w/1", "n", api.EndOfRoom), nominated("w/1", "m")}, ""},
+		{"placed, and nominated no more", api.Effects{nominated("w/1", "n"), notNominated("w/1", "n", api.EndPlaced), placed("w/1", "n")}, ""},
+		{"nominated no more elsewhere", api.Effects{nominated("w/1", "n"), notNominated("w/1", "m", api.EndOfRoom)}, "at 0s: the nomination of the pod w/1 to m ended while n makes room for it"},
+		{"nominated twice", api.Effects{nominated("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m while n makes room for it"},
+		{"chosen and evicted", api.Effects{placed("s/1", "n"), chosen("s/1"), evicted("s/1")}, ""},
+		{"chosen and not evicted", api.Effects{placed("s/1", "n"), chosen("s/1")}, "at 0s: the pod s/1 was chosen to make room and was not evicted"},
+		{"nominated when placed", api.Effects{placed("w/1", "n"), nominated("w/1", "m")}, "at 0s: the pod w/1 was nominated to m and does not wait"},
+		{"nominated and not known", api.Effects{nominated("w/9", "n")}, "at 0s: the pod w/9 was nominated to n and does not wait"},
+		{"nominated to no node", api.Effects{nominated("w/1", "x")}, "at 0s: the pod w/1 was nominated to x, which is not there"},
+		{"ended without a request", api.Effects{placed("w/1", "n"), ended("w/1", api.CauseReleased)}, "at 0s: pod w/1 was released without a request: why"},
+		{"preempted without a confirmation", api.Effects{placed("w/1", "n"), evicted("s/1"), ended("w/1", api.CausePreempted)}, "at 0s: pod w/1 was released without a request: why"},
+		{"wasted", api.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "w/9", outcomes.AskRemoved)}, ""},
+		{"wasted and runs", api.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "s/1", outcomes.AskRemoved)}, "at 0s: the pod s/1 is wasted, and has not ended"},
+		{"wasted for one that runs there", api.Effects{placed("w/1", "n"), wasted("w/1", "n", "w/9", outcomes.NodeChanged)}, "at 0s: victims for the pod w/1 are wasted, by node changed, and it runs on n"},
+		{"not bound", api.Effects{placed("w/1", "n"), ended("w/1", api.CauseBindFailed)}, ""},
+		{"adopted", api.Effects{api.Adopted{Allocation: ask("w/1")}}, "at 0s: the core answered with a core.Adopted"},
+		{"nominated and bound to a node", api.Effects{nominated("d/n", "m")}, "at 0s: the pod d/n was nominated to m and may run on n only"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := lawsCluster(t)
@@ -115,11 +115,11 @@ func lawsCluster(t *testing.T) *cluster {
 // later.
 func TestNominationEndsWithThePod(t *testing.T) {
 	c := lawsCluster(t)
-	w := &core.Allocation{Key: "w/1"}
-	c.deliver(core.Effects{&core.Claimed{Allocation: w, Node: "n", Plan: &preemptor.Decision{}}})
+	w := &api.Allocation{Key: "w/1"}
+	c.deliver(api.Effects{&api.Claimed{Allocation: w, Node: "n", Plan: &preemptor.Decision{}}})
 	assert.Equal(t, c.books.nominated.value, int64(1))
 	c.pods.cancel(c.pods.byKey["w/1"])
-	c.deliver(core.Effects{&core.ClaimEnded{Allocation: w, Node: "n", Nominated: true}})
+	c.deliver(api.Effects{&api.ClaimEnded{Allocation: w, Node: "n", Nominated: true}})
 	assert.Equal(t, c.books.nominated.value, int64(0))
 	assert.NilError(t, c.broken)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A node as the resource manager sees it.
@@ -16,7 +16,7 @@ type node struct {
 	lives   int // how often it joined
 	drains  int // how many drains are in effect
 	table   deviceTable
-	pods    map[core.AllocationKey]*pod
+	pods    map[api.AllocationKey]*pod
 	daemons []*pod
 	foreign []*foreignPod // as reported to the core
 }
@@ -46,8 +46,8 @@ func (n *node) in(groups []string) bool {
 
 // keyOf names the pod that the node has of a daemonset or a foreign workload, anew
 // each time the node joins.
-func (n *node) keyOf(workload string) core.AllocationKey {
-	return attemptKey(core.AllocationKey(workload+"/"+string(n.ID)), n.lives)
+func (n *node) keyOf(workload string) api.AllocationKey {
+	return attemptKey(api.AllocationKey(workload+"/"+string(n.ID)), n.lives)
 }
 
 // A daemonSet is one application with a pod on every node of its groups.
@@ -62,7 +62,7 @@ type nodes struct {
 	*simulation
 	pods       *pods
 	foreign    *foreignPods
-	byID       map[core.NodeID]*node
+	byID       map[api.NodeID]*node
 	groups     map[string][]*node // in the order of the scenario
 	order      []*node
 	daemonSets []*daemonSet
@@ -70,7 +70,7 @@ type nodes struct {
 
 // add makes a node of the scenario, which is not there yet.
 func (ns *nodes) add(spec *Node) *node {
-	n := &node{Node: spec, pods: map[core.AllocationKey]*pod{}}
+	n := &node{Node: spec, pods: map[api.AllocationKey]*pod{}}
 	ns.byID[n.ID] = n
 	ns.order = append(ns.order, n)
 	ns.groups[n.Group] = append(ns.groups[n.Group], n)
@@ -99,7 +99,7 @@ func (ns *nodes) join(n *node) {
 	}
 	ns.books.change(ns.books.nodes, 1)
 	ns.books.book(ns.books.capacity, n.Capacity, 1)
-	add := core.AddNode{ID: n.ID, Capacity: n.Capacity, Attributes: n.Attributes, Drained: n.drains > 0}
+	add := api.AddNode{ID: n.ID, Capacity: n.Capacity, Attributes: n.Attributes, Drained: n.drains > 0}
 	ns.foreign.recharge(n)
 	if ns.scenario.Faults.ForeignEarly.happens(ns.faults) {
 		before := len(ns.inbox)
@@ -130,7 +130,7 @@ func (ns *nodes) rollOut(d *daemonSet) {
 func (ns *nodes) daemonOn(d *daemonSet, n *node) {
 	p := &pod{podSpec: &d.spec, required: n.ID, attempt: n.lives, leave: -1, runs: -1}
 	p.key = n.keyOf(d.Name)
-	p.app = ns.pods.applications.register(newApplication(core.ApplicationID(d.Name), d.Queue, d.User, nil))
+	p.app = ns.pods.applications.register(newApplication(api.ApplicationID(d.Name), d.Queue, d.User, nil))
 	n.daemons = append(n.daemons, p)
 	ns.pods.arrive(p)
 }
@@ -152,7 +152,7 @@ func (ns *nodes) fail(n *node) {
 	ns.foreign.lose(n)
 	ns.books.change(ns.books.nodes, -1)
 	ns.books.book(ns.books.capacity, n.Capacity, -1)
-	ns.send(core.RemoveNode{ID: n.ID})
+	ns.send(api.RemoveNode{ID: n.ID})
 }
 
 // startIncident begins an incident.
@@ -225,7 +225,7 @@ func (ns *nodes) pick(one *Incident, random *rand.Rand) []*node {
 func (ns *nodes) drain(n *node, evicts bool) {
 	n.drains++
 	ns.counts.nodesDrained++
-	ns.send(core.DrainNode{ID: n.ID})
+	ns.send(api.DrainNode{ID: n.ID})
 	if !evicts {
 		return
 	}
@@ -240,7 +240,7 @@ func (ns *nodes) undrain(n *node) {
 	n.drains--
 	ns.counts.nodesUndrained++
 	if n.drains == 0 && n.up {
-		ns.send(core.UndrainNode{ID: n.ID})
+		ns.send(api.UndrainNode{ID: n.ID})
 	}
 	ns.record("undrain", []string{string(n.ID)})
 }

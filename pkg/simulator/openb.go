@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,7 +22,7 @@ type File struct {
 
 // classes are the classes of service of the openb trace.
 var classes = map[string]struct {
-	queue    core.QueuePath
+	queue    api.QueuePath
 	priority int32
 }{
 	"Guaranteed": {"root.guaranteed", 200},
@@ -264,7 +264,7 @@ func (t *traceReader) node(r *row) {
 		group = "without GPU"
 	}
 	t.scenario.Nodes = append(t.scenario.Nodes, Node{
-		ID:         core.NodeID(name),
+		ID:         api.NodeID(name),
 		Group:      group,
 		Capacity:   amounts,
 		Attributes: map[string]string{"model": model},
@@ -306,7 +306,7 @@ func (t *traceReader) pod(r *row, p TracePod) {
 		r.complain("", "is more than %d pods", podsMax)
 		return
 	}
-	p.Key, p.Amounts, p.Demand = core.AllocationKey(name), amounts, demand
+	p.Key, p.Amounts, p.Demand = api.AllocationKey(name), amounts, demand
 	t.scenario.Trace = append(t.scenario.Trace, p)
 }
 

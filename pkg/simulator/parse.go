@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -135,7 +135,7 @@ func (p *parser) checkEnd() {
 }
 
 // queue reads the name of a leaf queue, which is looked up at the end.
-func (p *parser) queue(into *core.QueuePath) field {
+func (p *parser) queue(into *api.QueuePath) field {
 	return func(v yamltree.Value) {
 		text(&p.reader, into)(v)
 		p.later = append(p.later, func() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -50,14 +50,14 @@ func (p *parser) nodes(v yamltree.Value) {
 // expand numbers the nodes of a group; the only one keeps the bare name.
 func expand(one Node, count int, every time.Duration) []Node {
 	if count == 1 {
-		one.ID = core.NodeID(one.Group)
+		one.ID = api.NodeID(one.Group)
 		return []Node{one}
 	}
 	width := len(fmt.Sprint(count))
 	nodes := make([]Node, count)
 	for i := range nodes {
 		nodes[i] = one
-		nodes[i].ID = core.NodeID(fmt.Sprintf("%s-%0*d", one.Group, width, i+1))
+		nodes[i].ID = api.NodeID(fmt.Sprintf("%s-%0*d", one.Group, width, i+1))
 		nodes[i].Join = one.Join + time.Duration(i)*every
 	}
 	return nodes

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -101,7 +101,7 @@ func (p *parser) namespace(v yamltree.Value) {
 // gang reads how the pods of an application come together.
 func (p *parser) gang(into **Gang) field {
 	return func(v yamltree.Value) {
-		g := Gang{Timeout: core.DefaultGangTimeout}
+		g := Gang{Timeout: api.DefaultGangTimeout}
 		p.mapping(v, map[string]field{
 			"timeout": p.time(&g.Timeout),
 			"style":   scalar(&p.reader, &g.Style, parseStyle),
@@ -111,12 +111,12 @@ func (p *parser) gang(into **Gang) field {
 	}
 }
 
-func parseStyle(text string) (core.GangStyle, error) {
+func parseStyle(text string) (api.GangStyle, error) {
 	switch text {
 	case "soft":
-		return core.Soft, nil
+		return api.Soft, nil
 	case "hard":
-		return core.Hard, nil
+		return api.Hard, nil
 	}
 	return 0, fmt.Errorf("%q is neither soft nor hard", text)
 }

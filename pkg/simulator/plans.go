@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
@@ -50,20 +50,20 @@ type victimKind struct {
 // and why.
 type queuePair struct {
 	trigger  preemptor.Trigger
-	by, from core.QueuePath // from is empty for foreign pods
+	by, from api.QueuePath // from is empty for foreign pods
 }
 
 // A purpose is a plan with what it is for.
 type purpose struct {
 	*preemptor.Decision
-	ask   string         // or the queue over its max
-	queue core.QueuePath // of the ask
-	node  core.NodeID    // empty where there is no ask
+	ask   string        // or the queue over its max
+	queue api.QueuePath // of the ask
+	node  api.NodeID    // empty where there is no ask
 }
 
 // keepPlans keeps the plans of this step that belong to no nomination. It asks for a
 // view only if there are any, and looks there only at what they are about.
-func (pr *preemption) keepPlans(viewOf func() *core.View) {
+func (pr *preemption) keepPlans(viewOf func() *api.View) {
 	s := &pr.step
 	if !s.needsPlans() {
 		return
@@ -90,7 +90,7 @@ func (pr *preemption) keepPlans(viewOf func() *core.View) {
 // first those with victims, then those for which no room can be made.
 func (pr *preemption) planned() []*pod {
 	var list []*pod
-	add := func(key core.AllocationKey) {
+	add := func(key api.AllocationKey) {
 		if p := pr.pods.byKey[key]; p != nil && !slices.Contains(list, p) {
 			list = append(list, p)
 		}
@@ -106,7 +106,7 @@ func (pr *preemption) planned() []*pod {
 
 // preemptorOf is the queue that gets the room of a victim: that of the ask, or the
 // queue over its max, which the victim is in.
-func (pr *preemption) preemptorOf(e *core.EvictionRequested) core.QueuePath {
+func (pr *preemption) preemptorOf(e *api.EvictionRequested) api.QueuePath {
 	if p := pr.pods.byKey[e.For]; p != nil {
 		return p.app.queue.path
 	}
@@ -123,14 +123,14 @@ func (pr *preemption) queueOf(key string) *queueBook {
 	if from := pr.step.from[key]; from != nil {
 		return from // it may have ended already
 	}
-	if p := pr.pods.byKey[core.AllocationKey(key)]; p != nil {
+	if p := pr.pods.byKey[api.AllocationKey(key)]; p != nil {
 		return p.app.queue
 	}
 	return nil
 }
 
 // keepFor keeps the plan for a pod.
-func (pr *preemption) keepFor(p *pod, plan *preemptor.Decision, node core.NodeID) {
+func (pr *preemption) keepFor(p *pod, plan *preemptor.Decision, node api.NodeID) {
 	p.plan = plan
 	p.helped = p.helped || plan.Reason == preemptor.Chosen
 	pr.keep(purpose{Decision: plan, ask: string(p.key), queue: p.app.queue.path, node: node})
@@ -156,7 +156,7 @@ func (pr *preemption) keep(plan purpose) {
 
 // count counts a victim: the trigger, the queue that gets its room, and the queue that
 // it was in; nil is a foreign pod.
-func (pr *preemption) count(why preemptor.Trigger, by core.QueuePath, from *queueBook) {
+func (pr *preemption) count(why preemptor.Trigger, by api.QueuePath, from *queueBook) {
 	pr.books.change(pr.books.victims[why], 1)
 	pair := queuePair{trigger: why, by: by}
 	if from != nil {
@@ -187,9 +187,9 @@ func (pr *preemption) record(plan purpose) PlanRecord {
 }
 
 // queueIn finds a queue at or below another; nil if it is not there.
-func queueIn(q *core.QueueView, path core.QueuePath) *core.QueueView {
+func queueIn(q *api.QueueView, path api.QueuePath) *api.QueueView {
 	for q != nil && q.Path != path {
-		i := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool {
+		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool {
 			return child.Path == path || strings.HasPrefix(string(path), string(child.Path)+".")
 		})
 		if i < 0 {
@@ -202,15 +202,15 @@ func queueIn(q *core.QueueView, path core.QueuePath) *core.QueueView {
 
 // askIn finds the ask of a pod in a view, and its application; nil if it does not
 // wait.
-func askIn(view *core.View, p *pod) (*core.ApplicationView, *core.AskView) {
-	i, ok := slices.BinarySearchFunc(view.Applications, p.app.id, func(a *core.ApplicationView, id core.ApplicationID) int {
+func askIn(view *api.View, p *pod) (*api.ApplicationView, *api.AskView) {
+	i, ok := slices.BinarySearchFunc(view.Applications, p.app.id, func(a *api.ApplicationView, id api.ApplicationID) int {
 		return cmp.Compare(a.ID, id)
 	})
 	if !ok {
 		return nil, nil
 	}
 	app := view.Applications[i]
-	at := slices.IndexFunc(app.Asks, func(a core.AskView) bool { return a.Key == p.key })
+	at := slices.IndexFunc(app.Asks, func(a api.AskView) bool { return a.Key == p.key })
 	if at < 0 {
 		return app, nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -32,27 +32,27 @@ const (
 //	when its release is late
 type pod struct {
 	*podSpec
-	key      core.AllocationKey
+	key      api.AllocationKey
 	serial   int64 // order of arrival
 	attempt  int   // from one; more when it was lost before
-	base     core.AllocationKey
+	base     api.AllocationKey
 	app      *application
 	arrived  time.Duration
 	leave    time.Duration // the moment it leaves, placed or not; negative is none
 	runs     time.Duration // once it runs; negative is for ever
-	required core.NodeID
+	required api.NodeID
 
 	// plan is the last plan to make room for it that was taken down, and helped
 	// whether it or an earlier one had victims. nominated is the node that it is
 	// nominated to while it waits.
 	plan      *preemptor.Decision
 	helped    bool
-	nominated core.NodeID
+	nominated api.NodeID
 
 	releasing  bool // evicted, and charged still
 	down       bool // it counts as down for its budgets
 	state      podState
-	on         core.NodeID   // where it was placed last
+	on         api.NodeID    // where it was placed last
 	at         time.Duration // of the placement
 	node       *node
 	devices    []int
@@ -80,11 +80,11 @@ type podSpec struct {
 }
 
 // attemptKey is the key of a pod of which there were some before.
-func attemptKey(base core.AllocationKey, attempt int) core.AllocationKey {
+func attemptKey(base api.AllocationKey, attempt int) api.AllocationKey {
 	if attempt <= 1 {
 		return base
 	}
-	return core.AllocationKey(fmt.Sprintf("%s~%d", base, attempt))
+	return api.AllocationKey(fmt.Sprintf("%s~%d", base, attempt))
 }
 
 // pods are those of the scenario: what waits, runs, or is still charged.
@@ -92,7 +92,7 @@ type pods struct {
 	*simulation
 	applications *applications
 	budgets      *budgets
-	byKey        map[core.AllocationKey]*pod
+	byKey        map[api.AllocationKey]*pod
 	serial       int64 // of the last that arrived
 	// explain asks the core why a pod still waits.
 	explain func(*pod) pendingReason
@@ -114,7 +114,7 @@ func (ps *pods) arrive(p *pod) {
 	}
 	ps.books.wait(p, 1)
 	ps.byKey[p.key] = p
-	ps.report(&core.Allocation{
+	ps.report(&api.Allocation{
 		Key:         p.key,
 		Application: p.app.id,
 		Amounts:     p.amounts,
@@ -124,7 +124,7 @@ func (ps *pods) arrive(p *pod) {
 		Originator:  p.driver,
 		TaskGroup:   p.taskGroup,
 		Placeholder: p.placeholder,
-		Preemptable: core.Preemptable{Stated: p.optOut || p.spares, AllowSelf: !p.optOut, AllowOthers: !p.spares},
+		Preemptable: api.Preemptable{Stated: p.optOut || p.spares, AllowSelf: !p.optOut, AllowOthers: !p.spares},
 		Tags:        p.tags,
 	})
 	if p.leave >= 0 {
@@ -238,10 +238,10 @@ func (ps *pods) unbind(p *pod) {
 	p.moveTo(waiting)
 	ps.discharge(p)
 	ps.books.wait(p, 1)
-	ps.send(core.ReleaseAllocation{
+	ps.send(api.ReleaseAllocation{
 		Application: p.app.id,
 		Key:         p.key,
-		Termination: core.SchedulingFailed,
+		Termination: api.SchedulingFailed,
 		Message:     "the node refused the pod",
 	})
 }
@@ -287,7 +287,7 @@ func (ps *pods) cancel(p *pod) {
 
 func (ps *pods) withdraw(p *pod) {
 	ps.drop(p)
-	ps.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
+	ps.send(api.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
 }
 
 // refuse ends a pod whose ask the core refused for a reason.
@@ -307,13 +307,13 @@ func (ps *pods) drop(p *pod) {
 }
 
 // nominate notes the node that a pod is nominated to.
-func (ps *pods) nominate(p *pod, to core.NodeID) {
+func (ps *pods) nominate(p *pod, to api.NodeID) {
 	p.nominated = to
 	ps.books.change(ps.books.nominated, 1)
 }
 
 // endNomination ends the nomination of a pod that was placed, there or elsewhere.
-func (ps *pods) endNomination(p *pod, on core.NodeID) {
+func (ps *pods) endNomination(p *pod, on api.NodeID) {
 	if p.nominated != "" && p.nominated != on {
 		ps.counts.preemption.of(p.plan.Trigger).elsewhere++
 	}
@@ -328,7 +328,7 @@ func (ps *pods) unnominate(p *pod) {
 }
 
 // sortedPods lists pods in the order of their arrival, for loops whose order matters.
-func sortedPods(pods map[core.AllocationKey]*pod) []*pod {
+func sortedPods(pods map[api.AllocationKey]*pod) []*pod {
 	list := slices.Collect(maps.Values(pods))
 	slices.SortFunc(list, func(a, b *pod) int { return int(a.serial - b.serial) })
 	return list

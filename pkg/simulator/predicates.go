@@ -3,13 +3,13 @@ package simulator
 import (
 	"fmt"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // The answers of the resource manager to the questions of the core.
 
 // feasible is the answer to the question whether a pod may run on a node now.
-func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error {
+func (c *cluster) feasible(key api.AllocationKey, id api.NodeID, _ bool) error {
 	p, n := c.pods.byKey[key], c.nodes.byID[id]
 	if p == nil || n == nil || !n.up {
 		return fmt.Errorf("pod %s or node %s is not known", key, id)
@@ -19,7 +19,7 @@ func (c *cluster) feasible(key core.AllocationKey, id core.NodeID, _ bool) error
 
 // predicateClass names the pods that get the same answers as a pod from feasible;
 // empty for a pod that is not known.
-func (c *cluster) predicateClass(key core.AllocationKey) string {
+func (c *cluster) predicateClass(key api.AllocationKey) string {
 	if p := c.pods.byKey[key]; p != nil {
 		return p.class
 	}
@@ -28,7 +28,7 @@ func (c *cluster) predicateClass(key core.AllocationKey) string {
 
 // simulate says whether a pod may run on a node to which some pods were added
 // and from which some were taken away. Labels and models stay as they are.
-func (c *cluster) simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
+func (c *cluster) simulate(key api.AllocationKey, id api.NodeID, add, remove []api.AllocationKey) error {
 	p, n := c.pods.byKey[key], c.nodes.byID[id]
 	if p == nil || n == nil || !n.up {
 		return &unresolvable{fmt.Errorf("pod %s or node %s is not known", key, id)}
@@ -60,6 +60,6 @@ type unresolvable struct{ error }
 func (*unresolvable) Unresolvable() bool { return true }
 
 // allowances is the answer to the question which budgets pods count for.
-func (c *cluster) allowances(keys []core.AllocationKey) []core.DisruptionBudget {
+func (c *cluster) allowances(keys []api.AllocationKey) []api.DisruptionBudget {
 	return c.budgets.allowances(keys, c.pods.byKey)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
@@ -14,15 +14,15 @@ import (
 type step struct {
 	// chosen are the victims of nominations, until their eviction is requested. Their
 	// plans are kept at once; those of all others are looked up in a view.
-	chosen  map[core.AllocationKey]bool
-	evicted []*core.EvictionRequested // the others
-	from    map[string]*queueBook     // of those, by key; nil for foreign ones
-	failed  []core.AllocationKey      // asks of daemonsets for which no room can be made
-	overMax []core.QueuePath          // queues over their max, each with a new plan
+	chosen  map[api.AllocationKey]bool
+	evicted []*api.EvictionRequested // the others
+	from    map[string]*queueBook    // of those, by key; nil for foreign ones
+	failed  []api.AllocationKey      // asks of daemonsets for which no room can be made
+	overMax []api.QueuePath          // queues over their max, each with a new plan
 }
 
 // evict notes a requested eviction. A foreign pod has no queue.
-func (s *step) evict(e *core.EvictionRequested, from *queueBook) {
+func (s *step) evict(e *api.EvictionRequested, from *queueBook) {
 	if s.chosen[e.Key] {
 		delete(s.chosen, e.Key)
 		return
@@ -32,7 +32,7 @@ func (s *step) evict(e *core.EvictionRequested, from *queueBook) {
 }
 
 // exceed notes a queue over its max.
-func (s *step) exceed(queue core.QueuePath) {
+func (s *step) exceed(queue api.QueuePath) {
 	if !slices.Contains(s.overMax, queue) {
 		s.overMax = append(s.overMax, queue)
 	}
@@ -59,7 +59,7 @@ type preemption struct {
 }
 
 // evictionRequested ends a pod or a foreign pod because the core wants its room.
-func (pr *preemption) evictionRequested(e *core.EvictionRequested) {
+func (pr *preemption) evictionRequested(e *api.EvictionRequested) {
 	if e.IsForeign() {
 		if f := pr.foreign.byKey[e.Key]; f != nil {
 			pr.preemptForeign(f, e)
@@ -73,7 +73,7 @@ func (pr *preemption) evictionRequested(e *core.EvictionRequested) {
 
 // preempt ends a pod because the core wants its room. One that is over already has
 // its release on the way.
-func (pr *preemption) preempt(p *pod, e *core.EvictionRequested) {
+func (pr *preemption) preempt(p *pod, e *api.EvictionRequested) {
 	if p.releasing {
 		pr.breach("the pod %s was evicted twice", p.key)
 		return
@@ -93,7 +93,7 @@ func (pr *preemption) preempt(p *pod, e *core.EvictionRequested) {
 }
 
 // preemptForeign ends a foreign pod because the core wants its room.
-func (pr *preemption) preemptForeign(p *foreignPod, e *core.EvictionRequested) {
+func (pr *preemption) preemptForeign(p *foreignPod, e *api.EvictionRequested) {
 	switch {
 	case p.Static:
 		pr.breach("the static pod %s was evicted", p.key)
@@ -115,7 +115,7 @@ func (pr *preemption) preemptForeign(p *foreignPod, e *core.EvictionRequested) {
 
 // nominated takes in that a pod is nominated to a node. Only a pod that waits and is
 // not nominated yet may be.
-func (pr *preemption) nominated(e *core.Claimed) {
+func (pr *preemption) nominated(e *api.Claimed) {
 	p, n := pr.pods.byKey[e.Key], pr.nodes.byID[e.Node]
 	switch {
 	case p == nil || p.state != waiting:
@@ -130,7 +130,7 @@ func (pr *preemption) nominated(e *core.Claimed) {
 		pr.pods.nominate(p, e.Node)
 		pr.counts.preemption.of(e.Plan.Trigger).nominated++
 		for _, v := range e.Plan.Victims {
-			pr.step.chosen[core.AllocationKey(v.Key)] = true
+			pr.step.chosen[api.AllocationKey(v.Key)] = true
 			pr.count(e.Plan.Trigger, p.app.queue.path, pr.queueOf(v.Key))
 		}
 		pr.keepFor(p, e.Plan, e.Node)
@@ -140,7 +140,7 @@ func (pr *preemption) nominated(e *core.Claimed) {
 // nominationEnded takes in that a pod is nominated no more. That of a pod that was
 // placed or taken back ends with it here. A pod that was taken back may still lose
 // its nomination in the core, which learns of it later.
-func (pr *preemption) nominationEnded(e *core.ClaimEnded) {
+func (pr *preemption) nominationEnded(e *api.ClaimEnded) {
 	p := pr.pods.byKey[e.Key]
 	switch {
 	case p == nil || p.nominated == "":
@@ -173,7 +173,7 @@ func (pr *preemption) checkChosen() {
 }
 
 // reported notes that no room can be made for a pod of a daemonset.
-func (pr *preemption) reported(e *core.AskReport) {
+func (pr *preemption) reported(e *api.AskReport) {
 	if p := pr.pods.byKey[e.Key]; p != nil && p.required != "" {
 		pr.step.failed = append(pr.step.failed, p.key)
 	}

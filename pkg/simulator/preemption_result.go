@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
@@ -18,7 +18,7 @@ func allTriggers(visit func(preemptor.Trigger)) {
 }
 
 // preemptionOf sums up evictions and nominations; nil if there were none.
-func (r *run) preemptionOf(view *core.View) *Preemption {
+func (r *run) preemptionOf(view *api.View) *Preemption {
 	t, counts := &r.counts.preemption, view.Preempted
 	if len(t.outcomes) == 0 && counts.Victims.Total()+counts.Nominations+counts.Loops == 0 {
 		return nil
@@ -90,12 +90,12 @@ func (r *run) budgetUse() []BudgetUse {
 
 // An attemptKind is what failed preemption attempts are grouped by.
 type attemptKind struct {
-	queue            core.QueuePath
+	queue            api.QueuePath
 	trigger, summary string
 }
 
 // failedAttempts groups the pods that wait at the end by why no room can be made.
-func failedAttempts(view *core.View, s *Scenario) []FailedAttempts {
+func failedAttempts(view *api.View, s *Scenario) []FailedAttempts {
 	groups := map[attemptKind]*FailedAttempts{}
 	for _, app := range view.Applications {
 		for _, ask := range sortedAsks(app) {
@@ -125,7 +125,7 @@ func failedAttempts(view *core.View, s *Scenario) []FailedAttempts {
 }
 
 // attemptSummary says why a preemption attempt failed.
-func attemptSummary(a core.PreemptionAttempt, s *Scenario) string {
+func attemptSummary(a api.PreemptionAttempt, s *Scenario) string {
 	if a.Plan == nil {
 		return "no node could hold it"
 	}

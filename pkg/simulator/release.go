@@ -5,7 +5,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // stop ends a pod on its node and reports it to the core, late, twice or never if a
@@ -20,7 +20,7 @@ func (ps *pods) stopAfter(p *pod, why si.TerminationType, grace time.Duration) {
 	p.moveTo(over)
 	ps.confirm(grace, func() {
 		ps.discharge(p)
-		ps.send(core.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why})
+		ps.send(api.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why})
 	})
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A Remote is the cluster of a scenario before a scheduler at the other end of a
@@ -31,7 +31,7 @@ func NewRemote(s *Scenario, seed uint64) *Remote {
 // Advance lets happen what is due, each at its own time even if that is a little late. It
 // returns what the scheduler must be sent, in order, and the time at which to come again. Where
 // that is not after now, the scenario is over.
-func (r *Remote) Advance(now time.Duration) (commands []core.Command, next time.Duration) {
+func (r *Remote) Advance(now time.Duration) (commands []api.Command, next time.Duration) {
 	c, until := r.cluster, r.cluster.scenario.Until
 	limited := until > 0
 	at, planned := c.events.next()
@@ -52,10 +52,10 @@ func (r *Remote) Advance(now time.Duration) (commands []core.Command, next time.
 }
 
 // Observe takes in what the scheduler did.
-func (r *Remote) Observe(now time.Duration, event core.Event) {
+func (r *Remote) Observe(now time.Duration, event api.Event) {
 	r.cluster.setTime(now)
 	if !r.cluster.crossed(event) {
-		r.cluster.deliver(core.Effects{event})
+		r.cluster.deliver(api.Effects{event})
 	}
 	r.cluster.preemption.step.clear() // only the summary of a run needs it
 }
@@ -69,16 +69,16 @@ func (r *Remote) Breach() error {
 }
 
 // Has reports whether a pod is there, waiting or placed. Foreign pods do not count.
-func (r *Remote) Has(key core.AllocationKey) bool { return r.cluster.pods.byKey[key] != nil }
+func (r *Remote) Has(key api.AllocationKey) bool { return r.cluster.pods.byKey[key] != nil }
 
 // Ending reports whether a placed pod, or a foreign one, ends to make room.
-func (r *Remote) Ending(key core.AllocationKey) bool {
+func (r *Remote) Ending(key api.AllocationKey) bool {
 	pod, foreign := r.cluster.pods.byKey[key], r.cluster.foreign.byKey[key]
 	return pod != nil && pod.releasing || foreign != nil && foreign.releasing
 }
 
 // Nominated is the node to which a pod is nominated, or nothing.
-func (r *Remote) Nominated(key core.AllocationKey) core.NodeID {
+func (r *Remote) Nominated(key api.AllocationKey) api.NodeID {
 	if p := r.cluster.pods.byKey[key]; p != nil {
 		return p.nominated
 	}
@@ -86,21 +86,21 @@ func (r *Remote) Nominated(key core.AllocationKey) core.NodeID {
 }
 
 // Feasible answers whether a pod may run on a node now; see core.Options.
-func (r *Remote) Feasible(key core.AllocationKey, id core.NodeID) error {
+func (r *Remote) Feasible(key api.AllocationKey, id api.NodeID) error {
 	return r.cluster.feasible(key, id, true)
 }
 
 // Simulate answers whether a pod may run on a node to which pods were added and from which
 // others were taken away.
-func (r *Remote) Simulate(key core.AllocationKey, id core.NodeID, add, remove []core.AllocationKey) error {
+func (r *Remote) Simulate(key api.AllocationKey, id api.NodeID, add, remove []api.AllocationKey) error {
 	return r.cluster.simulate(key, id, add, remove)
 }
 
 // PredicateClass names the pods that get the same answers as a pod; empty for a pod that is
 // not known.
-func (r *Remote) PredicateClass(key core.AllocationKey) string { return r.cluster.predicateClass(key) }
+func (r *Remote) PredicateClass(key api.AllocationKey) string { return r.cluster.predicateClass(key) }
 
 // Budgets are the disruption budgets, with those of the pods that count for each.
-func (r *Remote) Budgets(keys []core.AllocationKey) []core.DisruptionBudget {
+func (r *Remote) Budgets(keys []api.AllocationKey) []api.DisruptionBudget {
 	return r.cluster.allowances(keys)
 }

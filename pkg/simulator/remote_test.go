@@ -6,7 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
@@ -22,16 +22,16 @@ delays: {start: 0s, stop: 0s, restart: 0s}
 	commands, _ := r.Advance(0)
 	assert.Equal(t, len(commands), 3, "a node, an application, a pod")
 	assert.Assert(t, r.Has("w/1"))
-	r.Observe(10*time.Second, core.Placed{Allocation: &core.Allocation{Key: "w/1", Application: "w", Node: "n"}})
+	r.Observe(10*time.Second, api.Placed{Allocation: &api.Allocation{Key: "w/1", Application: "w", Node: "n"}})
 	for next := 10 * time.Second; next <= 70*time.Second; {
 		commands, next = r.Advance(next)
 	}
 	assert.Equal(t, len(commands), 1)
-	assert.Equal(t, commands[0].(core.ReleaseAllocation).Key, core.AllocationKey("w/1"))
+	assert.Equal(t, commands[0].(api.ReleaseAllocation).Key, api.AllocationKey("w/1"))
 	_, next := r.Advance(70 * time.Second)
 	assert.Equal(t, next, 70*time.Second+5*time.Minute)
 	assert.NilError(t, r.Breach())
-	r.Observe(80*time.Second, &core.NodeRejected{ID: "n", Reason: "why"})
+	r.Observe(80*time.Second, &api.NodeRejected{ID: "n", Reason: "why"})
 	assert.Error(t, r.Breach(), "at 1m20s: node n was rejected: why")
 	assert.NilError(t, r.Breach())
 }

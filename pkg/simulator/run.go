@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
@@ -34,7 +35,7 @@ type Options struct {
 	Progress func(Progress)
 	// AtRest is called with what is left when nothing happens any more, if it is set. It
 	// says which law that breaks. It is not called where a scenario says when it stops.
-	AtRest func(now time.Time, view *core.View) error
+	AtRest func(now time.Time, view *api.View) error
 }
 
 // Progress is how far a run is.
@@ -79,7 +80,7 @@ type run struct {
 func newRun(s *Scenario, options Options) *run {
 	r := &run{cluster: newCluster(s, cmp.Or(options.Seed, s.Seed, 1)), options: options}
 	r.pods.explain = r.reasonOf
-	o := core.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
+	o := api.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 	if s.Constrained() {
 		o.Feasible, o.Simulate, o.Constraints = r.feasible, r.simulate, r.predicateClass
 	}
@@ -153,7 +154,7 @@ func (s *Scenario) quiet() time.Duration {
 }
 
 // longestDelay is the longest delay of preemption in a queue or below.
-func longestDelay(q *core.QueueConfig) time.Duration {
+func longestDelay(q *api.QueueConfig) time.Duration {
 	longest := max(q.Properties.PreemptionDelay, q.Properties.QuotaDelay)
 	for i := range q.Queues {
 		longest = max(longest, longestDelay(&q.Queues[i]))
@@ -209,7 +210,7 @@ func (r *run) settle() error {
 		if r.rounds++; r.rounds > roundsMax {
 			return fmt.Errorf("at %s: the partition schedules without end at one time", r.now)
 		}
-		var effects core.Effects
+		var effects api.Effects
 		effects, more = r.partition.Schedule(now)
 		if !more {
 			r.deliver(r.outcomes.Settle())
@@ -226,7 +227,7 @@ func (r *run) settle() error {
 }
 
 // took delivers effects and checks that all is well.
-func (r *run) took(effects core.Effects) error {
+func (r *run) took(effects api.Effects) error {
 	r.deliver(r.reports.Observe(r.time(), effects))
 	if r.broken != nil {
 		return r.broken
@@ -245,5 +246,5 @@ func (r *run) reasonOf(p *pod) pendingReason {
 	if app, ask := askIn(r.partition.View(), p); ask != nil {
 		return r.reasonIn(app.Queue, *ask)
 	}
-	return pendingReason{queue: p.app.command.Queue.Full(), reason: core.NotTried.String()}
+	return pendingReason{queue: p.app.command.Queue.Full(), reason: api.NotTried.String()}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -26,7 +26,7 @@ type Scenario struct {
 	Seed        uint64        // used when the options of a run give none
 	Until       time.Duration // when to stop; zero is when nothing happens any more
 	Kinds       *resources.Kinds
-	Config      core.Config
+	Config      api.Config
 	Warnings    Problems // what the queue configuration says without effect
 	Nodes       []Node
 	Namespaces  []Namespace
@@ -40,13 +40,13 @@ type Scenario struct {
 	Delays      Delays
 	Faults      Faults
 
-	queues  string        // the text of Config
-	changed []core.Config // the configurations after each change
+	queues  string       // the text of Config
+	changed []api.Config // the configurations after each change
 }
 
 // A Node is a machine of the simulated cluster.
 type Node struct {
-	ID         core.NodeID
+	ID         api.NodeID
 	Group      string // nodes that were described together
 	Capacity   resources.Amounts
 	Attributes map[string]string
@@ -71,7 +71,7 @@ type Demand struct {
 // A Workload is applications of equal pods that arrive over time.
 type Workload struct {
 	Name         string
-	Queue        core.QueuePath
+	Queue        api.QueuePath
 	Users        []string // of the applications, turn about; at least one
 	UserGroups   []string // of each user; none is one with the name of the user
 	Namespaces   []string // of the applications, turn about; may be none
@@ -98,7 +98,7 @@ type Workload struct {
 // asked for first. They come some time after all placeholders run, and take their places.
 type Gang struct {
 	Timeout time.Duration // of placeholders
-	Style   core.GangStyle
+	Style   api.GangStyle
 	After   time.Duration
 }
 
@@ -106,14 +106,14 @@ type Gang struct {
 // it.
 type Namespace struct {
 	Name  string
-	Quota core.QueueQuota
+	Quota api.QueueQuota
 }
 
 // tagNamespace is the tag of an application that rules of placement read.
 const tagNamespace = "namespace"
 
 // quotaOf is the quota of a namespace; nil if it has none.
-func (s *Scenario) quotaOf(namespace string) *core.QueueQuota {
+func (s *Scenario) quotaOf(namespace string) *api.QueueQuota {
 	for i := range s.Namespaces {
 		if s.Namespaces[i].Name == namespace {
 			return &s.Namespaces[i].Quota
@@ -134,8 +134,8 @@ type Arrival struct {
 
 // A TracePod is one pod of a recorded trace, with times of its own.
 type TracePod struct {
-	Key      core.AllocationKey
-	Queue    core.QueuePath
+	Key      api.AllocationKey
+	Queue    api.QueuePath
 	Class    string // of service, the name of its application
 	Priority int32
 	Amounts  resources.Amounts
@@ -147,7 +147,7 @@ type TracePod struct {
 // A DaemonSet is one pod on every node, also on those that join later.
 type DaemonSet struct {
 	Name     string
-	Queue    core.QueuePath
+	Queue    api.QueuePath
 	User     string
 	Groups   []string // of nodes; none means all
 	Amounts  resources.Amounts
@@ -177,8 +177,8 @@ type Resize struct {
 type Incident struct {
 	At     time.Duration
 	Kind   IncidentKind
-	Nodes  []core.NodeID // by name, or else
-	Group  string        // random ones of this group
+	Nodes  []api.NodeID // by name, or else
+	Group  string       // random ones of this group
 	Count  int
 	For    time.Duration // until it is over; zero is never
 	Evicts bool          // a drain ends the pods too
@@ -220,9 +220,9 @@ type Faults struct {
 }
 
 // leaves lists the paths of all leaf queues of a configuration, in its order.
-func leaves(config core.Config) []core.QueuePath {
-	var paths []core.QueuePath
-	walkQueues(config, func(path core.QueuePath, q *core.QueueConfig) {
+func leaves(config api.Config) []api.QueuePath {
+	var paths []api.QueuePath
+	walkQueues(config, func(path api.QueuePath, q *api.QueueConfig) {
 		if isLeaf(q) {
 			paths = append(paths, path)
 		}
@@ -230,16 +230,16 @@ func leaves(config core.Config) []core.QueuePath {
 	return paths
 }
 
-func isLeaf(q *core.QueueConfig) bool { return !q.Parent && len(q.Queues) == 0 }
+func isLeaf(q *api.QueueConfig) bool { return !q.Parent && len(q.Queues) == 0 }
 
 // walkQueues visits every queue, parents first.
-func walkQueues(config core.Config, visit func(core.QueuePath, *core.QueueConfig)) {
-	var walk func(path core.QueuePath, q *core.QueueConfig)
-	walk = func(path core.QueuePath, q *core.QueueConfig) {
+func walkQueues(config api.Config, visit func(api.QueuePath, *api.QueueConfig)) {
+	var walk func(path api.QueuePath, q *api.QueueConfig)
+	walk = func(path api.QueuePath, q *api.QueueConfig) {
 		visit(path, q)
 		for i := range q.Queues {
 			child := &q.Queues[i]
-			walk(path+"."+core.QueuePath(child.Name), child)
+			walk(path+"."+api.QueuePath(child.Name), child)
 		}
 	}
 	walk("root", &config.Root)
@@ -251,12 +251,12 @@ func (s *Scenario) CheckQueues() error {
 	if len(s.Config.Rules) > 0 {
 		return nil
 	}
-	known := map[core.QueuePath]bool{}
+	known := map[api.QueuePath]bool{}
 	for _, path := range leaves(s.Config) {
 		known[path] = true
 	}
 	var problems Problems
-	check := func(what, name string, requested core.QueuePath) {
+	check := func(what, name string, requested api.QueuePath) {
 		if path := requested.Full(); !known[path] {
 			problems = append(problems, Problem{
 				Key:  what + " " + name,
@@ -270,7 +270,7 @@ func (s *Scenario) CheckQueues() error {
 	for _, d := range s.DaemonSets {
 		check("daemonset", d.Name, d.Queue)
 	}
-	traced := map[core.QueuePath]bool{}
+	traced := map[api.QueuePath]bool{}
 	for _, p := range s.Trace {
 		if !traced[p.Queue] {
 			traced[p.Queue] = true
@@ -281,7 +281,7 @@ func (s *Scenario) CheckQueues() error {
 }
 
 // list names at most twenty of the paths.
-func list(paths []core.QueuePath) string {
+func list(paths []api.QueuePath) string {
 	var b strings.Builder
 	for i, path := range paths {
 		if i == 20 {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // epoch is the moment at which virtual time begins. Its value is of no
@@ -19,7 +19,7 @@ type simulation struct {
 	seed     uint64
 	events   eventQueue
 	now      time.Duration
-	inbox    []core.Command
+	inbox    []api.Command
 	books    *books
 	counts   counts
 	delays   *rand.Rand // start, stop, restart
@@ -63,15 +63,15 @@ func (s *simulation) setTime(at time.Duration) {
 	s.books.advance(s.now)
 }
 
-func (s *simulation) send(command core.Command) { s.inbox = append(s.inbox, command) }
+func (s *simulation) send(command api.Command) { s.inbox = append(s.inbox, command) }
 
 // report sends an allocation, by a fault twice.
-func (s *simulation) report(a *core.Allocation) {
-	s.send(core.AddAllocation{Allocation: a})
+func (s *simulation) report(a *api.Allocation) {
+	s.send(api.AddAllocation{Allocation: a})
 	if s.scenario.Faults.ReportTwice.happens(s.faults) {
 		s.counts.reportsTwice++
 		again := *a
-		s.send(core.AddAllocation{Allocation: &again})
+		s.send(api.AddAllocation{Allocation: &again})
 	}
 }
 

@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // pendingReason is a PendingReason without its pods.
 type pendingReason struct {
-	queue          core.QueuePath
+	queue          api.QueuePath
 	reason, detail string
 }
 
 type pendingPods struct {
 	count   int
-	example core.AllocationKey
+	example api.AllocationKey
 }
 
-func (r *run) reasonIn(queue core.QueuePath, ask core.AskView) pendingReason {
+func (r *run) reasonIn(queue api.QueuePath, ask api.AskView) pendingReason {
 	return pendingReason{queue: queue, reason: ask.Reason.String(), detail: explain.Detail(ask.Waiting, r.scenario.Kinds)}
 }
 
@@ -184,12 +184,12 @@ func (r *run) queueUse() []QueueUse {
 }
 
 // sortedAsks lists the asks of an application by key.
-func sortedAsks(app *core.ApplicationView) []core.AskView {
-	return slices.SortedFunc(slices.Values(app.Asks), func(a, b core.AskView) int { return cmp.Compare(a.Key, b.Key) })
+func sortedAsks(app *api.ApplicationView) []api.AskView {
+	return slices.SortedFunc(slices.Values(app.Asks), func(a, b api.AskView) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 // stillPending groups the asks that wait at the end.
-func (r *run) stillPending(view *core.View) []PendingReason {
+func (r *run) stillPending(view *api.View) []PendingReason {
 	groups := map[pendingReason]*pendingPods{}
 	for _, app := range view.Applications {
 		for _, ask := range app.Asks {

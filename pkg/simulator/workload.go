@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A source is a workload that is still coming. It plans one arrival ahead, so
@@ -80,10 +80,10 @@ func tagsOf(d Demand, grace time.Duration, qos string) map[string]string {
 		tags["gpus"] = d.String()
 	}
 	if grace > 0 {
-		tags[core.TagGrace] = strconv.Itoa(int((grace + time.Second - 1) / time.Second))
+		tags[api.TagGrace] = strconv.Itoa(int((grace + time.Second - 1) / time.Second))
 	}
 	if qos != "" {
-		tags[core.TagQoS] = qos
+		tags[api.TagQoS] = qos
 	}
 	if len(tags) == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (s *source) pod(application, number int) {
 
 // gang has an application come whose pods come when its placeholders run.
 func (s *source) gang(application, count int) {
-	var command core.AddApplication
+	var command api.AddApplication
 	members := make([]*pod, count)
 	for i := range members {
 		members[i], command = s.newPod(application, i)
@@ -177,7 +177,7 @@ func (s *source) gang(application, count int) {
 }
 
 // newPod is a pod of an application, and the command that registers that.
-func (s *source) newPod(application, number int) (*pod, core.AddApplication) {
+func (s *source) newPod(application, number int) (*pod, api.AddApplication) {
 	id := s.Name
 	if s.Applications > 1 {
 		id = fmt.Sprintf("%s-%d", s.Name, application+1)
@@ -186,16 +186,16 @@ func (s *source) newPod(application, number int) (*pod, core.AddApplication) {
 	if number == 0 {
 		p.podSpec = s.driver
 	}
-	p.base = core.AllocationKey(fmt.Sprintf("%s/%d", id, number+1))
+	p.base = api.AllocationKey(fmt.Sprintf("%s/%d", id, number+1))
 	p.key = p.base
 	if runs, ends := s.Runs.draw(s.runs); ends {
 		p.runs = runs
 	}
-	return p, s.application(core.ApplicationID(id), application)
+	return p, s.application(api.ApplicationID(id), application)
 }
 
 // application is the one of a number: users and namespaces take turns.
-func (s *source) application(id core.ApplicationID, number int) core.AddApplication {
+func (s *source) application(id api.ApplicationID, number int) api.AddApplication {
 	command := newApplication(id, s.Queue, s.Users[number%len(s.Users)], s.UserGroups)
 	command.Tags = maps.Clone(s.Tags)
 	if len(s.Namespaces) > 0 {
@@ -223,7 +223,7 @@ func (c *cluster) replay(from int) {
 			leave:   t.Leave,
 			runs:    -1,
 		}
-		p.app = c.applications.register(newApplication(core.ApplicationID(t.Class), t.Queue, "trace", nil))
+		p.app = c.applications.register(newApplication(api.ApplicationID(t.Class), t.Queue, "trace", nil))
 		c.pods.arrive(p)
 		c.come++
 	}

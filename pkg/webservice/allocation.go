@@ -4,27 +4,27 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // allocationJSON is an allocation of this scheduler. RequestTime is when it was
 // created, AllocationTime when it was bound, AllocationDelay what is between.
 type allocationJSON struct {
-	AllocationKey   core.AllocationKey `json:"allocationKey"`
-	AllocationTags  map[string]string  `json:"allocationTags,omitempty"`
-	RequestTime     time.Time          `json:"requestTime,omitempty"`
-	AllocationTime  time.Time          `json:"allocationTime,omitempty"`
-	AllocationDelay time.Duration      `json:"allocationDelay,omitempty"` // ns
-	Resource        resources.Amounts  `json:"resource,omitempty"`
-	Priority        int32              `json:"priority,string"`
-	NodeID          core.NodeID        `json:"nodeId,omitempty"`
-	ApplicationID   core.ApplicationID `json:"applicationId,omitempty"`
-	Placeholder     bool               `json:"placeholder,omitempty"`
-	PlaceholderUsed bool               `json:"placeholderUsed,omitempty"`
-	TaskGroupName   string             `json:"taskGroupName,omitempty"`
-	Preempted       bool               `json:"preempted,omitempty"`
-	Originator      bool               `json:"originator,omitempty"`
+	AllocationKey   api.AllocationKey `json:"allocationKey"`
+	AllocationTags  map[string]string `json:"allocationTags,omitempty"`
+	RequestTime     time.Time         `json:"requestTime,omitempty"`
+	AllocationTime  time.Time         `json:"allocationTime,omitempty"`
+	AllocationDelay time.Duration     `json:"allocationDelay,omitempty"` // ns
+	Resource        resources.Amounts `json:"resource,omitempty"`
+	Priority        int32             `json:"priority,string"`
+	NodeID          api.NodeID        `json:"nodeId,omitempty"`
+	ApplicationID   api.ApplicationID `json:"applicationId,omitempty"`
+	Placeholder     bool              `json:"placeholder,omitempty"`
+	PlaceholderUsed bool              `json:"placeholderUsed,omitempty"`
+	TaskGroupName   string            `json:"taskGroupName,omitempty"`
+	Preempted       bool              `json:"preempted,omitempty"`
+	Originator      bool              `json:"originator,omitempty"`
 }
 
 func (a *allocationJSON) encode(e *encoder) {
@@ -46,7 +46,7 @@ func (a *allocationJSON) encode(e *encoder) {
 	e.close('}')
 }
 
-func fillAllocation(a *core.Allocation, preempted bool, out *allocationJSON) {
+func fillAllocation(a *api.Allocation, preempted bool, out *allocationJSON) {
 	*out = allocationJSON{
 		AllocationKey: a.Key, AllocationTags: a.Tags,
 		RequestTime: a.Created, AllocationTime: a.Placed,
@@ -63,14 +63,14 @@ func fillAllocation(a *core.Allocation, preempted bool, out *allocationJSON) {
 // foreignJSON is an allocation of another scheduler. The time at which it was bound
 // is not known: both times are that of creation.
 type foreignJSON struct {
-	AllocationKey  core.AllocationKey `json:"allocationKey"`
-	AllocationTags map[string]string  `json:"allocationTags,omitempty"`
-	RequestTime    time.Time          `json:"requestTime,omitempty"`
-	AllocationTime time.Time          `json:"allocationTime,omitempty"`
-	Resource       resources.Amounts  `json:"resource,omitempty"`
-	Priority       int32              `json:"priority,string"`
-	NodeID         core.NodeID        `json:"nodeId,omitempty"`
-	Preemptable    bool               `json:"preemptable,omitempty"`
+	AllocationKey  api.AllocationKey `json:"allocationKey"`
+	AllocationTags map[string]string `json:"allocationTags,omitempty"`
+	RequestTime    time.Time         `json:"requestTime,omitempty"`
+	AllocationTime time.Time         `json:"allocationTime,omitempty"`
+	Resource       resources.Amounts `json:"resource,omitempty"`
+	Priority       int32             `json:"priority,string"`
+	NodeID         api.NodeID        `json:"nodeId,omitempty"`
+	Preemptable    bool              `json:"preemptable,omitempty"`
 }
 
 func (a *foreignJSON) encode(e *encoder) {
@@ -86,10 +86,10 @@ func (a *foreignJSON) encode(e *encoder) {
 	e.close('}')
 }
 
-func fillForeign(a *core.Allocation, out *foreignJSON) {
+func fillForeign(a *api.Allocation, out *foreignJSON) {
 	*out = foreignJSON{
 		AllocationKey: a.Key, AllocationTags: a.Tags, RequestTime: a.Created, AllocationTime: a.Created,
-		Resource: a.Amounts, Priority: a.Priority, NodeID: a.Node, Preemptable: a.Origin != core.Static,
+		Resource: a.Amounts, Priority: a.Priority, NodeID: a.Node, Preemptable: a.Origin != api.Static,
 	}
 }
 

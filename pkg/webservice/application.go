@@ -7,19 +7,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // applicationJSON is an application. Its past is left out where it is not known.
 // Nothing is known of waits between tries, which have their empty form.
 type applicationJSON struct {
-	ApplicationID      core.ApplicationID     `json:"applicationID"`
+	ApplicationID      api.ApplicationID      `json:"applicationID"`
 	UsedResource       resources.Amounts      `json:"usedResource,omitempty"` // without placeholders
 	MaxUsedResource    resources.Amounts      `json:"maxUsedResource,omitempty"`
 	PendingResource    resources.Amounts      `json:"pendingResource,omitempty"`
 	Partition          string                 `json:"partition"`
-	QueueName          core.QueuePath         `json:"queueName"`
+	QueueName          api.QueuePath          `json:"queueName"`
 	SubmissionTime     time.Time              `json:"submissionTime,omitempty"`
 	FinishedTime       time.Time              `json:"finishedTime,omitempty"`
 	Requests           *items[askJSON]        `json:"requests,omitempty"`
@@ -31,7 +31,7 @@ type applicationJSON struct {
 	StateLog           []stateJSON            `json:"stateLog,omitempty"`
 	PlaceholderData    []placeholderJSON      `json:"placeholderData,omitempty"`
 	HasReserved        bool                   `json:"hasReserved,omitempty"`
-	Reservations       []core.AllocationKey   `json:"reservations,omitempty"`
+	Reservations       []api.AllocationKey    `json:"reservations,omitempty"`
 	MaxRequestPriority int32                  `json:"maxRequestPriority"`
 	StartTime          int64                  `json:"startTime"` // milliseconds
 	ResourceHistory    *usedJSON              `json:"resourceHistory,omitempty"`
@@ -136,7 +136,7 @@ func queueApplications(at *snapshot, r *http.Request) (any, error) {
 	if state := r.PathValue("state"); state != "" && state != "active" {
 		return nil, bad("Only following application states are allowed: active")
 	}
-	return at.list(r, at.active(slices.DeleteFunc(slices.Clone(at.Applications), func(a *core.ApplicationView) bool { return a.Queue != path })))
+	return at.list(r, at.active(slices.DeleteFunc(slices.Clone(at.Applications), func(a *api.ApplicationView) bool { return a.Queue != path })))
 }
 
 // list answers with the applications that the query picks.
@@ -146,7 +146,7 @@ func (at *snapshot) list(r *http.Request, all []applicationEntry) (any, error) {
 	}
 	return list(r, at.kinds, all, at.fillApplication,
 		filter[applicationEntry]{name: "status", test: statusTest},
-		texts("application", func(a applicationEntry) core.ApplicationID { return a.ID }),
+		texts("application", func(a applicationEntry) api.ApplicationID { return a.ID }),
 		texts("user", func(a applicationEntry) string { return a.User }),
 		filter[applicationEntry]{name: "group", test: groupTest},
 		filter[applicationEntry]{name: "queue", test: func(value string) (func(applicationEntry) bool, error) {
@@ -180,16 +180,16 @@ func groupTest(value string) (func(applicationEntry) bool, error) {
 }
 
 // queueTest picks those of a queue and of the queues below.
-func queueTest(value string) (func(*core.ApplicationView) bool, error) {
-	above := core.QueuePath(strings.ToLower(value))
-	return func(a *core.ApplicationView) bool { return within(a.Queue, above) }, nil
+func queueTest(value string) (func(*api.ApplicationView) bool, error) {
+	above := api.QueuePath(strings.ToLower(value))
+	return func(a *api.ApplicationView) bool { return within(a.Queue, above) }, nil
 }
 
 // nodeTest picks those with an allocation on a node.
 func nodeTest(value string) (func(applicationEntry) bool, error) {
 	matches := textMatch(value)
 	return func(a applicationEntry) bool {
-		return slices.ContainsFunc(a.Allocations, func(one *core.Allocation) bool { return matches(string(one.Node)) })
+		return slices.ContainsFunc(a.Allocations, func(one *api.Allocation) bool { return matches(string(one.Node)) })
 	}, nil
 }
 
@@ -197,7 +197,7 @@ func nodeTest(value string) (func(applicationEntry) bool, error) {
 // /ws/v1/partition/{partition}/application/{application} and the same below a
 // queue, in which the application must then be.
 func application(at *snapshot, r *http.Request) (any, error) {
-	var path core.QueuePath
+	var path api.QueuePath
 	if r.PathValue("queue") != "" {
 		way, err := at.wayTo(r)
 		if err != nil {
@@ -205,8 +205,8 @@ func application(at *snapshot, r *http.Request) (any, error) {
 		}
 		path = way[len(way)-1].Path
 	}
-	id := core.ApplicationID(r.PathValue("application"))
-	i, found := slices.BinarySearchFunc(at.Applications, id, func(a *core.ApplicationView, id core.ApplicationID) int { return cmp.Compare(a.ID, id) })
+	id := api.ApplicationID(r.PathValue("application"))
+	i, found := slices.BinarySearchFunc(at.Applications, id, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
 	if !found || over(at.Applications[i]) || path != "" && at.Applications[i].Queue != path {
 		return nil, missing("Application")
 	}
@@ -220,13 +220,13 @@ func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
 		SubmissionTime: a.Submitted, Requests: eachByKey(a.Asks, keyOfAsk, at.fillAsk),
 		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
-		MaxRequestPriority: core.PriorityNone,
+		MaxRequestPriority: api.PriorityNone,
 	}
 	if !a.BackoffUntil.IsZero() {
 		out.BackoffDeadline = a.BackoffUntil.UTC().Format(time.RFC3339Nano)
 	}
 	evicted := at.evicted()
-	out.Allocations = eachByKey(a.Allocations, keyOf, func(one *core.Allocation, to *allocationJSON) {
+	out.Allocations = eachByKey(a.Allocations, keyOf, func(one *api.Allocation, to *allocationJSON) {
 		fillAllocation(one, evicted[one.Key], to)
 	})
 	for _, ask := range a.Asks {
@@ -247,7 +247,7 @@ func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 }
 
 // realUse is what an application uses without placeholders.
-func realUse(a *core.ApplicationView) resources.Amounts {
+func realUse(a *api.ApplicationView) resources.Amounts {
 	var held resources.Amounts
 	for _, one := range a.Allocations {
 		if one.Placeholder {

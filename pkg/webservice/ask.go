@@ -3,27 +3,27 @@ package webservice
 import (
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // askJSON is a pending ask and why it waits.
 type askJSON struct {
-	AllocationKey       core.AllocationKey `json:"allocationKey"`
-	AllocationTags      map[string]string  `json:"allocationTags,omitempty"`
-	RequestTime         time.Time          `json:"requestTime,omitempty"`
-	Resource            resources.Amounts  `json:"resource,omitempty"`
-	Priority            int32              `json:"priority,string"`
-	RequiredNodeID      core.NodeID        `json:"requiredNodeId,omitempty"`
-	ApplicationID       core.ApplicationID `json:"applicationId,omitempty"`
-	Placeholder         bool               `json:"placeholder,omitempty"`
-	TaskGroupName       string             `json:"taskGroupName,omitempty"`
-	AllocationLog       []waitJSON         `json:"allocationLog,omitempty"` // the oldest first
-	TriggeredPreemption bool               `json:"triggeredPreemption,omitempty"`
-	Originator          bool               `json:"originator,omitempty"`
-	SchedulingAttempted bool               `json:"schedulingAttempted,omitempty"`
-	TriggeredScaleUp    bool               `json:"triggeredScaleUp,omitempty"`
+	AllocationKey       api.AllocationKey `json:"allocationKey"`
+	AllocationTags      map[string]string `json:"allocationTags,omitempty"`
+	RequestTime         time.Time         `json:"requestTime,omitempty"`
+	Resource            resources.Amounts `json:"resource,omitempty"`
+	Priority            int32             `json:"priority,string"`
+	RequiredNodeID      api.NodeID        `json:"requiredNodeId,omitempty"`
+	ApplicationID       api.ApplicationID `json:"applicationId,omitempty"`
+	Placeholder         bool              `json:"placeholder,omitempty"`
+	TaskGroupName       string            `json:"taskGroupName,omitempty"`
+	AllocationLog       []waitJSON        `json:"allocationLog,omitempty"` // the oldest first
+	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"`
+	Originator          bool              `json:"originator,omitempty"`
+	SchedulingAttempted bool              `json:"schedulingAttempted,omitempty"`
+	TriggeredScaleUp    bool              `json:"triggeredScaleUp,omitempty"`
 
 	// What is new: what it is, why it waits and what that is about, the node that is reserved
 	// for it or to which it is nominated, the last preemption attempts and the last
@@ -31,15 +31,15 @@ type askJSON struct {
 	Class              string        `json:"class"`
 	Why                string        `json:"why"`
 	Detail             string        `json:"detail,omitempty"`
-	ReservedNode       core.NodeID   `json:"reservedNode,omitempty"`
-	NominatedNode      core.NodeID   `json:"nominatedNode,omitempty"`
+	ReservedNode       api.NodeID    `json:"reservedNode,omitempty"`
+	NominatedNode      api.NodeID    `json:"nominatedNode,omitempty"`
 	PreemptionAttempts []attemptJSON `json:"preemptionAttempts,omitempty"`
 	Plan               string        `json:"plan,omitempty"`
 	Planned            time.Time     `json:"planned,omitempty"`
 
 	// In a list of asks of several applications, the queue and user of its own.
-	QueueName core.QueuePath `json:"queueName,omitempty"`
-	User      string         `json:"user,omitempty"`
+	QueueName api.QueuePath `json:"queueName,omitempty"`
+	User      string        `json:"user,omitempty"`
 }
 
 func (a *askJSON) encode(e *encoder) {
@@ -88,12 +88,12 @@ func (w *waitJSON) encode(e *encoder) {
 
 // attemptJSON is one search for a node where evictions would make room.
 type attemptJSON struct {
-	Time       time.Time   `json:"time"`
-	Trigger    string      `json:"trigger"`
-	Nodes      int         `json:"nodes"`
-	Sufficient int         `json:"sufficient"` // nodes where room could be made
-	Node       core.NodeID `json:"node,omitempty"`
-	Summary    string      `json:"summary"`
+	Time       time.Time  `json:"time"`
+	Trigger    string     `json:"trigger"`
+	Nodes      int        `json:"nodes"`
+	Sufficient int        `json:"sufficient"` // nodes where room could be made
+	Node       api.NodeID `json:"node,omitempty"`
+	Summary    string     `json:"summary"`
 }
 
 func (a *attemptJSON) encode(e *encoder) {
@@ -112,17 +112,17 @@ var toldAsks = []string{"allocationLog", "triggeredScaleUp", "preemptionAttempts
 
 // fillAskLean is an ask without what is said of it in words, which takes time where there
 // are very many.
-func fillAskLean(a core.AskView, kinds *resources.Kinds, out *askJSON) {
+func fillAskLean(a api.AskView, kinds *resources.Kinds, out *askJSON) {
 	*out = askJSON{
 		AllocationKey: a.Key, AllocationTags: a.Tags, RequestTime: a.Created, Resource: a.Amounts, Priority: a.Priority,
 		RequiredNodeID: a.Required, ApplicationID: a.Application, Placeholder: a.Placeholder, TaskGroupName: a.TaskGroup,
 		TriggeredPreemption: a.Nominated != "" || a.Plan != nil && len(a.Plan.Victims) > 0,
-		Originator:          a.Originator, SchedulingAttempted: a.Reason != core.NotTried,
+		Originator:          a.Originator, SchedulingAttempted: a.Reason != api.NotTried,
 		Class: classOf(a.Allocation), Why: a.Reason.String(), Detail: explain.Detail(a.Waiting, kinds), ReservedNode: a.Reserved, NominatedNode: a.Nominated,
 	}
 }
 
-func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
+func (at *snapshot) fillAsk(a api.AskView, out *askJSON) {
 	fillAskLean(a, at.kinds, out)
 	waits := at.past.PendingReasons(a.Application, a.Key)
 	out.TriggeredScaleUp = waits.ScaleUp
@@ -140,7 +140,7 @@ func (at *snapshot) fillAsk(a core.AskView, out *askJSON) {
 }
 
 // summary is an attempt in words. Room is made only as long as the ask is nominated.
-func (at *snapshot) summary(p core.PreemptionAttempt, nominated core.NodeID) string {
+func (at *snapshot) summary(p api.PreemptionAttempt, nominated api.NodeID) string {
 	switch {
 	case !p.Succeeded():
 		return explain.Attempt(&p, at.kinds)

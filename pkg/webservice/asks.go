@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A pendingAsk is an ask that waits, and its application.
 type pendingAsk struct {
-	*core.AskView
-	of *core.ApplicationView
+	*api.AskView
+	of *api.ApplicationView
 }
 
 // asks answers GET /ws/v1/partition/{partition}/asks: all that wait, by queue, then
@@ -24,9 +24,9 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	apps, err := pick(byQueue(at.Applications), p, []filter[*core.ApplicationView]{
-		texts("application", func(a *core.ApplicationView) core.ApplicationID { return a.ID }),
-		texts("user", func(a *core.ApplicationView) string { return a.User }),
+	apps, err := pick(byQueue(at.Applications), p, []filter[*api.ApplicationView]{
+		texts("application", func(a *api.ApplicationView) api.ApplicationID { return a.ID }),
+		texts("user", func(a *api.ApplicationView) string { return a.User }),
 		{name: "queue", test: queueTest},
 		{name: "guaranteeState", test: at.guaranteeStateTest},
 	})
@@ -68,9 +68,9 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 }
 
 // byQueue is applications that are sorted by ID, sorted by queue before.
-func byQueue(all []*core.ApplicationView) []*core.ApplicationView {
-	groups := map[core.QueuePath][]*core.ApplicationView{}
-	var paths []core.QueuePath
+func byQueue(all []*api.ApplicationView) []*api.ApplicationView {
+	groups := map[api.QueuePath][]*api.ApplicationView{}
+	var paths []api.QueuePath
 	for _, app := range all {
 		if len(app.Asks) == 0 {
 			continue
@@ -81,7 +81,7 @@ func byQueue(all []*core.ApplicationView) []*core.ApplicationView {
 		groups[app.Queue] = append(groups[app.Queue], app)
 	}
 	slices.Sort(paths)
-	var out []*core.ApplicationView
+	var out []*api.ApplicationView
 	for _, path := range paths {
 		out = append(out, groups[path]...)
 	}
@@ -89,9 +89,9 @@ func byQueue(all []*core.ApplicationView) []*core.ApplicationView {
 }
 
 // askFilters are about the asks themselves. Why is the first of them.
-func askFilters() []filter[*core.AskView] {
-	return []filter[*core.AskView]{
-		texts("why", func(a *core.AskView) string { return a.Reason.String() }),
+func askFilters() []filter[*api.AskView] {
+	return []filter[*api.AskView]{
+		texts("why", func(a *api.AskView) string { return a.Reason.String() }),
 		{name: "node", test: askNodeTest},
 		{name: "priority", test: priorityTest},
 		{name: "class", test: askClassTest},
@@ -100,7 +100,7 @@ func askFilters() []filter[*core.AskView] {
 
 // countAsks is how many asks wait for each reason, if the query asks for that. All
 // filters but the one of the reason hold.
-func countAsks(apps []*core.ApplicationView, p parameters) (map[string]int, error) {
+func countAsks(apps []*api.ApplicationView, p parameters) (map[string]int, error) {
 	_, given, err := p.countOf("why")
 	if err != nil || !given {
 		return nil, err
@@ -109,7 +109,7 @@ func countAsks(apps []*core.ApplicationView, p parameters) (map[string]int, erro
 	if err != nil {
 		return nil, err
 	}
-	by := map[core.Reason]int{} // there may be very many asks: their words are made at the end
+	by := map[api.Reason]int{} // there may be very many asks: their words are made at the end
 	for _, app := range apps {
 		for i := range app.Asks {
 			if test == nil || test(&app.Asks[i]) {
@@ -125,24 +125,24 @@ func countAsks(apps []*core.ApplicationView, p parameters) (map[string]int, erro
 }
 
 // askNodeTest picks asks that get room on a node.
-func askNodeTest(value string) (func(*core.AskView) bool, error) {
+func askNodeTest(value string) (func(*api.AskView) bool, error) {
 	near := textMatch(value)
-	return func(a *core.AskView) bool {
+	return func(a *api.AskView) bool {
 		return a.Nominated != "" && near(string(a.Nominated)) || a.Reserved != "" && near(string(a.Reserved))
 	}, nil
 }
 
-func priorityTest(value string) (func(*core.AskView) bool, error) {
+func priorityTest(value string) (func(*api.AskView) bool, error) {
 	priority, err := strconv.ParseInt(value, 10, 32)
 	if err != nil {
 		return nil, bad("Parameter priority is %.40q: a whole number is needed", value)
 	}
-	return func(a *core.AskView) bool { return int64(a.Priority) == priority }, nil
+	return func(a *api.AskView) bool { return int64(a.Priority) == priority }, nil
 }
 
 // pageOfAsks is the asks of a page, and how many there are in all. Only those of
 // applications that are on the page are put in order.
-func pageOfAsks(apps []*core.ApplicationView, test func(*core.AskView) bool, offset, limit int) (page []pendingAsk, total int) {
+func pageOfAsks(apps []*api.ApplicationView, test func(*api.AskView) bool, offset, limit int) (page []pendingAsk, total int) {
 	for _, app := range apps {
 		n := len(app.Asks)
 		if test != nil {
@@ -166,9 +166,9 @@ func pageOfAsks(apps []*core.ApplicationView, test func(*core.AskView) bool, off
 
 // firstAsks is the first n asks in order. What comes after them is put in no
 // order, as there may be many more.
-func firstAsks(asks []core.AskView, test func(*core.AskView) bool, n int) []*core.AskView {
-	var best []*core.AskView
-	var last *core.AskView // of the n best so far
+func firstAsks(asks []api.AskView, test func(*api.AskView) bool, n int) []*api.AskView {
+	var best []*api.AskView
+	var last *api.AskView // of the n best so far
 	for i := range asks {
 		ask := &asks[i]
 		if test != nil && !test(ask) || last != nil && comesFirst(ask, last) >= 0 {
@@ -184,7 +184,7 @@ func firstAsks(asks []core.AskView, test func(*core.AskView) bool, n int) []*cor
 }
 
 // comesFirst compares asks of one application by when they are tried.
-func comesFirst(a, b *core.AskView) int {
+func comesFirst(a, b *api.AskView) int {
 	if a.Priority != b.Priority {
 		return cmp.Compare(b.Priority, a.Priority)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
@@ -22,22 +22,22 @@ import (
 func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 	t.Helper()
 	w := &world{&fixture.World{Kinds: new(resources.Kinds), Names: []string{"default"}}}
-	view := &core.View{Root: &core.QueueView{Path: "root"}}
+	view := &api.View{Root: &api.QueueView{Path: "root"}}
 	for i := range applications {
-		app := &core.ApplicationView{
-			ID: core.ApplicationID(fmt.Sprintf("app-%05d", i)), Queue: core.QueuePath(fmt.Sprintf("root.q%d", chance.IntN(5))),
+		app := &api.ApplicationView{
+			ID: api.ApplicationID(fmt.Sprintf("app-%05d", i)), Queue: api.QueuePath(fmt.Sprintf("root.q%d", chance.IntN(5))),
 			User: fmt.Sprintf("user-%d", chance.IntN(3)),
 		}
 		for j := range each {
-			ask := core.AskView{Allocation: &core.Allocation{
-				Key: core.AllocationKey(fmt.Sprintf("ask-%05d-%06d", i, j)), Application: app.ID, Amounts: w.Amounts(t, 1000, 1<<30, 1),
+			ask := api.AskView{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprintf("ask-%05d-%06d", i, j)), Application: app.ID, Amounts: w.Amounts(t, 1000, 1<<30, 1),
 				Priority: int32(chance.IntN(4)), Created: start.Add(time.Duration(chance.IntN(each)) * time.Second),
 				Tags: map[string]string{"kubernetes.io/meta/namespace": "default"},
-			}, Waiting: &core.Waiting{Reason: core.Reason(chance.IntN(3))}}
+			}, Waiting: &api.Waiting{Reason: api.Reason(chance.IntN(3))}}
 			if chance.IntN(4) == 0 {
-				ask.Nominated = core.NodeID(fmt.Sprintf("node-%d", chance.IntN(3)))
+				ask.Nominated = api.NodeID(fmt.Sprintf("node-%d", chance.IntN(3)))
 			} else if chance.IntN(4) == 0 {
-				ask.Reserved = core.NodeID(fmt.Sprintf("node-%d", chance.IntN(3)))
+				ask.Reserved = api.NodeID(fmt.Sprintf("node-%d", chance.IntN(3)))
 			}
 			switch chance.IntN(6) {
 			case 0:
@@ -47,13 +47,13 @@ func waiting(t testing.TB, applications, each int, chance *rand.Rand) *world {
 			case 2:
 				ask.Originator = true
 			case 3:
-				ask.Preemptable = core.Preemptable{Stated: true}
+				ask.Preemptable = api.Preemptable{Stated: true}
 			}
 			app.Asks = append(app.Asks, ask)
 		}
 		view.Applications = append(view.Applications, app)
 	}
-	w.Views = map[string]*core.View{"default": view}
+	w.Views = map[string]*api.View{"default": view}
 	return w
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
@@ -19,19 +19,19 @@ import (
 func crowd(t testing.TB, nodes, each int) *world {
 	t.Helper()
 	w := &world{&fixture.World{Kinds: new(resources.Kinds), Names: []string{"default"}}}
-	view := &core.View{Root: &core.QueueView{Path: "root"}}
+	view := &api.View{Root: &api.QueueView{Path: "root"}}
 	for i := range nodes {
-		n := &core.NodeView{
-			ID: core.NodeID(fmt.Sprintf("node-%05d", i)), Schedulable: true, Capacity: w.Amounts(t, 64000, 256<<30, 110),
+		n := &api.NodeView{
+			ID: api.NodeID(fmt.Sprintf("node-%05d", i)), Schedulable: true, Capacity: w.Amounts(t, 64000, 256<<30, 110),
 			Attributes: map[string]string{"si.io/hostname": fmt.Sprintf("node-%05d", i), "si.io/rackname": "/rack-default"},
 			Allocated:  w.Amounts(t, 20000, 20<<30, 20), Available: w.Amounts(t, 44000, 236<<30, 90),
 		}
 		for j := range each {
 			number := uint32(i*each+j) * 2654435761
 			created := start.Add(time.Duration(number) * time.Microsecond)
-			n.Allocations = append(n.Allocations, &core.Allocation{
-				Key:         core.AllocationKey(fmt.Sprintf("%08x-%04x-%04x-9ae3-%08x%04x", i*each+j, number>>7&0xffff, number>>3&0xffff, number*31, number>>9&0xffff)),
-				Application: core.ApplicationID(fmt.Sprintf("app-%04d", number%1000)), Node: n.ID, Amounts: w.Amounts(t, 1000, 1<<30, 1),
+			n.Allocations = append(n.Allocations, &api.Allocation{
+				Key:         api.AllocationKey(fmt.Sprintf("%08x-%04x-%04x-9ae3-%08x%04x", i*each+j, number>>7&0xffff, number>>3&0xffff, number*31, number>>9&0xffff)),
+				Application: api.ApplicationID(fmt.Sprintf("app-%04d", number%1000)), Node: n.ID, Amounts: w.Amounts(t, 1000, 1<<30, 1),
 				Created: created, Placed: created.Add(time.Duration(number % 1e9)),
 				Tags: map[string]string{
 					"kubernetes.io/meta/namespace": "default", "kubernetes.io/meta/podName": fmt.Sprintf("filler-5b4d5bff7f-%05x", number%99991),
@@ -41,7 +41,7 @@ func crowd(t testing.TB, nodes, each int) *world {
 		}
 		view.Nodes = append(view.Nodes, n)
 	}
-	w.Views = map[string]*core.View{"default": view}
+	w.Views = map[string]*api.View{"default": view}
 	return w
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -27,7 +27,7 @@ func AskClasses() []string { return slices.Clone(askClasses) }
 func VictimClasses() []string { return slices.Clone(victimClasses) }
 
 // classOf is what an ask is, in one word.
-func classOf(a *core.Allocation) string {
+func classOf(a *api.Allocation) string {
 	switch {
 	case a.Required != "":
 		return daemonSet
@@ -46,8 +46,8 @@ func checkClass(name string, known []string) error {
 }
 
 // askClassTest picks asks of a class.
-func askClassTest(value string) (func(*core.AskView) bool, error) {
-	return func(a *core.AskView) bool { return classOf(a.Allocation) == value }, checkClass(value, askClasses)
+func askClassTest(value string) (func(*api.AskView) bool, error) {
+	return func(a *api.AskView) bool { return classOf(a.Allocation) == value }, checkClass(value, askClasses)
 }
 
 // victimClassTest picks plans with a victim of a class.

@@ -13,7 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -215,7 +215,7 @@ func TestFieldsOfObjects(t *testing.T) {
 // TestListsByKey are written in the order of their keys, and the list of a view is
 // left as it is.
 func TestListsByKey(t *testing.T) {
-	list := []*core.Allocation{{Key: "c"}, {Key: "a"}, {Key: "b"}}
+	list := []*api.Allocation{{Key: "c"}, {Key: "a"}, {Key: "b"}}
 	kept := slices.Clone(list)
 	l := eachByKey(list, keyOf, fillForeign)
 	for range 2 {

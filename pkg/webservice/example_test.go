@@ -7,25 +7,25 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
 // A shelf has views that never change. A scheduler has those of its partitions.
-type shelf map[string]*core.View
+type shelf map[string]*api.View
 
-func (s shelf) Partitions() []string                                    { return []string{"[rm]default"} }
-func (s shelf) View(_ context.Context, name string) (*core.View, error) { return s[name], nil }
-func (s shelf) Unanswered(string) time.Duration                         { return 0 }
+func (s shelf) Partitions() []string                                   { return []string{"[rm]default"} }
+func (s shelf) View(_ context.Context, name string) (*api.View, error) { return s[name], nil }
+func (s shelf) Unanswered(string) time.Duration                        { return 0 }
 func (s shelf) Snapshot(_ context.Context, name string) (webservice.Snapshot, error) {
 	return webservice.Snapshot{View: s[name]}, nil
 }
 
 func ExampleNew() {
 	views := shelf{"[rm]default": {
-		Root:  &core.QueueView{Path: "root"},
-		Nodes: []*core.NodeView{{ID: "node-1", Schedulable: true}, {ID: "node-2"}},
+		Root:  &api.QueueView{Path: "root"},
+		Nodes: []*api.NodeView{{ID: "node-1", Schedulable: true}, {ID: "node-2"}},
 	}}
 	service, err := webservice.New(webservice.Config{Views: views, Kinds: new(resources.Kinds)})
 	if err != nil {

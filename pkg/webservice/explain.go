@@ -8,40 +8,40 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
 
 // explanationJSON says why an ask waits, or why an allocation is evicted, which may
 // have ended since. The lines are the same for people.
 type explanationJSON struct {
-	AllocationKey core.AllocationKey `json:"allocationKey"`
-	ApplicationID core.ApplicationID `json:"applicationId"`
-	QueueName     core.QueuePath     `json:"queueName"`
-	NodeID        core.NodeID        `json:"nodeId,omitempty"` // where it runs, or ran
-	Why           string             `json:"why,omitempty"`
-	Detail        string             `json:"detail,omitempty"`
-	NominatedNode core.NodeID        `json:"nominatedNode,omitempty"`
-	Nodes         []nodeGroupJSON    `json:"nodes,omitempty"`
-	Quota         []quotaJSON        `json:"quota,omitempty"`
-	WouldFit      *wouldFitJSON      `json:"wouldFit,omitempty"`
-	Before        int                `json:"before,omitempty"` // asks of its application that come before it
-	Plan          *planJSON          `json:"plan,omitempty"`
-	Eviction      *evictionPlanJSON  `json:"eviction,omitempty"`
-	Lines         []string           `json:"lines"`
-	Age           time.Duration      `json:"age,omitempty"` // ns, of the view if it is not the current one
+	AllocationKey api.AllocationKey `json:"allocationKey"`
+	ApplicationID api.ApplicationID `json:"applicationId"`
+	QueueName     api.QueuePath     `json:"queueName"`
+	NodeID        api.NodeID        `json:"nodeId,omitempty"` // where it runs, or ran
+	Why           string            `json:"why,omitempty"`
+	Detail        string            `json:"detail,omitempty"`
+	NominatedNode api.NodeID        `json:"nominatedNode,omitempty"`
+	Nodes         []nodeGroupJSON   `json:"nodes,omitempty"`
+	Quota         []quotaJSON       `json:"quota,omitempty"`
+	WouldFit      *wouldFitJSON     `json:"wouldFit,omitempty"`
+	Before        int               `json:"before,omitempty"` // asks of its application that come before it
+	Plan          *planJSON         `json:"plan,omitempty"`
+	Eviction      *evictionPlanJSON `json:"eviction,omitempty"`
+	Lines         []string          `json:"lines"`
+	Age           time.Duration     `json:"age,omitempty"` // ns, of the view if it is not the current one
 }
 
 // nodeGroupJSON is the nodes that have the first reason in common that keeps the
 // ask away. Every node is in one group.
 type nodeGroupJSON struct {
-	Why     string             `json:"why"`
-	Nodes   int                `json:"nodes"`
-	Nearest core.NodeID        `json:"nearest"`
-	Lacking quantities         `json:"lacking,omitempty"`
-	For     core.AllocationKey `json:"for,omitempty"`
-	First   []core.NodeID      `json:"first,omitempty"` // the first few nodes by name
-	Text    string             `json:"text,omitempty"`  // what the resource manager said of them
+	Why     string            `json:"why"`
+	Nodes   int               `json:"nodes"`
+	Nearest api.NodeID        `json:"nearest"`
+	Lacking quantities        `json:"lacking,omitempty"`
+	For     api.AllocationKey `json:"for,omitempty"`
+	First   []api.NodeID      `json:"first,omitempty"` // the first few nodes by name
+	Text    string            `json:"text,omitempty"`  // what the resource manager said of them
 }
 
 // wouldFitJSON is what would make an ask fit: all of the quotas and one of the nodes.
@@ -52,11 +52,11 @@ type wouldFitJSON struct {
 
 // quotaJSON is a queue on the way from the leaf to the root.
 type quotaJSON struct {
-	QueueName core.QueuePath `json:"queueName"`
-	Used      quantities     `json:"used,omitempty"`
-	Max       quantities     `json:"max,omitempty"`
-	Nominated quantities     `json:"nominated,omitempty"`
-	Lacking   quantities     `json:"lacking,omitempty"`
+	QueueName api.QueuePath `json:"queueName"`
+	Used      quantities    `json:"used,omitempty"`
+	Max       quantities    `json:"max,omitempty"`
+	Nominated quantities    `json:"nominated,omitempty"`
+	Lacking   quantities    `json:"lacking,omitempty"`
 }
 
 type planJSON struct {
@@ -67,18 +67,18 @@ type planJSON struct {
 
 // evictionPlanJSON is an eviction and the plan that chose it.
 type evictionPlanJSON struct {
-	Time    nanoseconds        `json:"time"`
-	Trigger string             `json:"trigger"`
-	For     core.AllocationKey `json:"for,omitempty"`
-	Overdue bool               `json:"overdue,omitempty"`
-	EndTime nanoseconds        `json:"endTime,omitempty"`
-	Plan    *planJSON          `json:"plan,omitempty"`
+	Time    nanoseconds       `json:"time"`
+	Trigger string            `json:"trigger"`
+	For     api.AllocationKey `json:"for,omitempty"`
+	Overdue bool              `json:"overdue,omitempty"`
+	EndTime nanoseconds       `json:"endTime,omitempty"`
+	Plan    *planJSON         `json:"plan,omitempty"`
 }
 
 // explanation answers GET
 // /ws/v1/partition/{partition}/application/{application}/allocation/{allocation}/explain.
 func explanation(at *snapshot, r *http.Request) (any, error) {
-	application, key := core.ApplicationID(r.PathValue("application")), core.AllocationKey(r.PathValue("allocation"))
+	application, key := api.ApplicationID(r.PathValue("application")), api.AllocationKey(r.PathValue("allocation"))
 	answer, err := explain.Ask(at.View, at.kinds, application, key)
 	plan := at.past.PlanOf(application, key)
 	switch {

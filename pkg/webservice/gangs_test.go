@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
@@ -19,25 +20,25 @@ func TestGangsAreShown(t *testing.T) {
 	kinds, now := new(resources.Kinds), start
 	vcore, err := kinds.Amounts(map[string]int64{"vcore": 1000})
 	assert.NilError(t, err)
-	p := core.NewPartition(core.Options{Kinds: kinds}, core.Config{Name: "default", Root: core.QueueConfig{
-		Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "a"}},
+	p := core.NewPartition(api.Options{Kinds: kinds}, api.Config{Name: "default", Root: api.QueueConfig{
+		Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "a"}},
 	}})
-	add := func(key core.AllocationKey, group string, placeholder bool) {
-		p.Apply(now, core.AddAllocation{Allocation: &core.Allocation{
+	add := func(key api.AllocationKey, group string, placeholder bool) {
+		p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
 			Key: key, Application: "gang", Amounts: vcore.Clone(), TaskGroup: group, Placeholder: placeholder, Created: now,
 		}})
 		p.Schedule(now)
 	}
-	p.Apply(now, core.AddNode{ID: "node", Capacity: resources.Amounts{4000}})
-	p.Apply(now, core.AddApplication{ID: "gang", Queue: "root.a", Placeholders: resources.Amounts{2000}})
-	for _, key := range []core.AllocationKey{"holder-1", "holder-2"} {
+	p.Apply(now, api.AddNode{ID: "node", Capacity: resources.Amounts{4000}})
+	p.Apply(now, api.AddApplication{ID: "gang", Queue: "root.a", Placeholders: resources.Amounts{2000}})
+	for _, key := range []api.AllocationKey{"holder-1", "holder-2"} {
 		add(key, "workers", true)
 	}
 	add("worker", "workers", false)
 	add("driver", "", false)
-	p.Apply(now, core.ReleaseAllocation{Application: "gang", Key: "holder-1", Termination: si.TerminationType_PLACEHOLDER_REPLACED})
+	p.Apply(now, api.ReleaseAllocation{Application: "gang", Key: "holder-1", Termination: si.TerminationType_PLACEHOLDER_REPLACED})
 
-	s, err := New(Config{Views: &fixture.World{Kinds: kinds, Names: []string{"default"}, Views: map[string]*core.View{"default": p.View()}}, Kinds: kinds})
+	s, err := New(Config{Views: &fixture.World{Kinds: kinds, Names: []string{"default"}, Views: map[string]*api.View{"default": p.View()}}, Kinds: kinds})
 	assert.NilError(t, err)
 	w := ask(s.Handler(), http.MethodGet, "/ws/v1/partition/default/application/gang")
 	assert.Equal(t, w.Code, http.StatusOK, w.Body)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -41,7 +41,7 @@ func (s guaranteeState) percent() int64 {
 }
 
 // guaranteeStateOf is how a queue of any level stands.
-func guaranteeStateOf(q *core.QueueView) (out guaranteeState) {
+func guaranteeStateOf(q *api.QueueView) (out guaranteeState) {
 	var lacks *guaranteeState
 	for k, guaranteed := range q.Guaranteed {
 		if guaranteed <= 0 {
@@ -67,34 +67,34 @@ func guaranteeStateOf(q *core.QueueView) (out guaranteeState) {
 }
 
 // guaranteeStateTest picks applications of queues that stand so, or are below one that does.
-func (at *snapshot) guaranteeStateTest(value string) (func(*core.ApplicationView) bool, error) {
+func (at *snapshot) guaranteeStateTest(value string) (func(*api.ApplicationView) bool, error) {
 	if !slices.Contains(guaranteeStates, value) {
 		return nil, bad("Parameter guaranteeState is %.40q: one of %s is needed", value, strings.Join(guaranteeStates, ", "))
 	}
-	var stand []core.QueuePath
+	var stand []api.QueuePath
 	for _, q := range ranked(at.Root) {
 		if q.word == value {
 			stand = append(stand, q.Path)
 		}
 	}
-	return func(a *core.ApplicationView) bool {
-		return slices.ContainsFunc(stand, func(above core.QueuePath) bool { return within(a.Queue, above) })
+	return func(a *api.ApplicationView) bool {
+		return slices.ContainsFunc(stand, func(above api.QueuePath) bool { return within(a.Queue, above) })
 	}, nil
 }
 
 // A rankedQueue is a queue with a guarantee.
 type rankedQueue struct {
-	*core.QueueView
+	*api.QueueView
 	guaranteeState
 }
 
 // ranked is every queue with a guarantee, at any level: first those that are under it and
 // wait, the one with the least part first; then all others, the one with the greatest part
 // first.
-func ranked(root *core.QueueView) []rankedQueue {
+func ranked(root *api.QueueView) []rankedQueue {
 	var out []rankedQueue
-	var walk func(*core.QueueView)
-	walk = func(q *core.QueueView) {
+	var walk func(*api.QueueView)
+	walk = func(q *api.QueueView) {
 		if s := guaranteeStateOf(q); s.word != "" {
 			out = append(out, rankedQueue{q, s})
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -221,8 +221,8 @@ func reservations(all []*snapshot) string {
 // reservationFaults are reservations that only a node or only an ask knows of.
 func reservationFaults(at *snapshot) (faults []string) {
 	type reservation struct {
-		node core.NodeID
-		key  core.AllocationKey
+		node api.NodeID
+		key  api.AllocationKey
 	}
 	waiting := map[reservation]bool{}
 	for _, app := range at.Applications {
@@ -261,7 +261,7 @@ func orphansOnNodes(at *snapshot) (faults []string) {
 	if more == 0 && len(orphansOfApplications(at)) == 0 {
 		return nil
 	}
-	known := map[core.AllocationKey]bool{}
+	known := map[api.AllocationKey]bool{}
 	for _, app := range at.Applications {
 		for _, a := range app.Allocations {
 			known[a.Key] = true
@@ -280,7 +280,7 @@ func orphansOnNodes(at *snapshot) (faults []string) {
 // orphansOfApplications are allocations of an application that their node does not
 // know.
 func orphansOfApplications(at *snapshot) (faults []string) {
-	nodes := make(map[core.NodeID]*core.NodeView, len(at.Nodes))
+	nodes := make(map[api.NodeID]*api.NodeView, len(at.Nodes))
 	for _, n := range at.Nodes {
 		nodes[n.ID] = n
 	}
@@ -295,9 +295,9 @@ func orphansOfApplications(at *snapshot) (faults []string) {
 }
 
 // holds reports whether a node lists an allocation.
-func holds(n *core.NodeView, a *core.Allocation) bool {
+func holds(n *api.NodeView, a *api.Allocation) bool {
 	return slices.Contains(n.Allocations, a) ||
-		slices.ContainsFunc(n.Allocations, func(other *core.Allocation) bool { return other.Key == a.Key })
+		slices.ContainsFunc(n.Allocations, func(other *api.Allocation) bool { return other.Key == a.Key })
 }
 
 // Faults are the checks of the health that fail at this moment, each with what is wrong;

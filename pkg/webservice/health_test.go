@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -26,41 +26,41 @@ func TestHealth(t *testing.T) {
 		check  int // that fails; also is another that must
 		also   int
 		says   string
-		damage func(v *core.View, n *core.NodeView, app *core.ApplicationView)
+		damage func(v *api.View, n *api.NodeView, app *api.ApplicationView)
 	}{
-		{0, -1, "partition default has -1 of vcore", func(v *core.View, _ *core.NodeView, _ *core.ApplicationView) {
+		{0, -1, "partition default has -1 of vcore", func(v *api.View, _ *api.NodeView, _ *api.ApplicationView) {
 			v.Used = w.Amounts(t, -1, 0, 0)
 		}},
-		{1, 3, "node node-1 has -1 of pods", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+		{1, 3, "node node-1 has -1 of pods", func(_ *api.View, n *api.NodeView, _ *api.ApplicationView) {
 			n.Occupied = w.Amounts(t, 500, 768<<20, -1)
 		}},
-		{2, -1, "partition default has memory=1", func(v *core.View, _ *core.NodeView, _ *core.ApplicationView) {
+		{2, -1, "partition default has memory=1", func(v *api.View, _ *api.NodeView, _ *api.ApplicationView) {
 			v.Capacity = w.Amounts(t, 0, 1, 0)
 		}},
-		{3, -1, "and memory=1342177280 pods=106 is left of its capacity", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+		{3, -1, "and memory=1342177280 pods=106 is left of its capacity", func(_ *api.View, n *api.NodeView, _ *api.ApplicationView) {
 			n.Available = w.Amounts(t, 1, 1280<<20, 106)
 		}},
-		{4, -1, "node node-1 is reserved for gone, which waits for no such reservation; node node-1 is reserved for other", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
-			n.Reservations = append([]core.Reservation{{Node: "node-1", Key: "gone"}, {Node: "node-1", Key: "other"}}, n.Reservations...)
+		{4, -1, "node node-1 is reserved for gone, which waits for no such reservation; node node-1 is reserved for other", func(_ *api.View, n *api.NodeView, _ *api.ApplicationView) {
+			n.Reservations = append([]api.Reservation{{Node: "node-1", Key: "gone"}, {Node: "node-1", Key: "other"}}, n.Reservations...)
 		}},
-		{4, -1, "ask waiting has a reservation of node node-2, which knows of none", func(_ *core.View, _ *core.NodeView, app *core.ApplicationView) {
-			app.Asks = []core.AskView{{Allocation: &core.Allocation{Key: "waiting"}, Waiting: &core.Waiting{Reserved: "node-2"}}}
+		{4, -1, "ask waiting has a reservation of node node-2, which knows of none", func(_ *api.View, _ *api.NodeView, app *api.ApplicationView) {
+			app.Asks = []api.AskView{{Allocation: &api.Allocation{Key: "waiting"}, Waiting: &api.Waiting{Reserved: "node-2"}}}
 		}},
-		{5, -1, "allocation filler-3 on node node-2 is of no application", func(_ *core.View, _ *core.NodeView, app *core.ApplicationView) {
+		{5, -1, "allocation filler-3 on node node-2 is of no application", func(_ *api.View, _ *api.NodeView, app *api.ApplicationView) {
 			app.Allocations = app.Allocations[:2]
 		}},
-		{6, -1, "allocation filler-1 of application filler-app is not on node node-1", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
+		{6, -1, "allocation filler-1 of application filler-app is not on node node-1", func(_ *api.View, n *api.NodeView, _ *api.ApplicationView) {
 			n.Allocations = n.Allocations[1:]
 		}},
 		// One is missing and one is too many: their number is right.
-		{5, 6, "allocation stranger on node node-1 is of no application", func(_ *core.View, n *core.NodeView, _ *core.ApplicationView) {
-			n.Allocations = append([]*core.Allocation{{Key: "stranger", Node: "node-1"}}, n.Allocations[1:]...)
+		{5, 6, "allocation stranger on node node-1 is of no application", func(_ *api.View, n *api.NodeView, _ *api.ApplicationView) {
+			n.Allocations = append([]*api.Allocation{{Key: "stranger", Node: "node-1"}}, n.Allocations[1:]...)
 		}},
 	} {
 		view, node, app := *right, *right.Nodes[0], *right.Applications[2]
 		c.damage(&view, &node, &app)
-		view.Nodes = []*core.NodeView{&node, right.Nodes[1]}
-		view.Applications = []*core.ApplicationView{right.Applications[0], &app}
+		view.Nodes = []*api.NodeView{&node, right.Nodes[1]}
+		view.Applications = []*api.ApplicationView{right.Applications[0], &app}
 		w.Views[w.Names[0]] = &view
 		code, answer := checked(t, h)
 		assert.Equal(t, code, http.StatusServiceUnavailable, c.says)
@@ -160,13 +160,13 @@ func TestValidate(t *testing.T) {
 // with a hyphen could spoil.
 func TestUsage(t *testing.T) {
 	w := newWorld(t)
-	app := func(id, queue string, vcore int64) *core.ApplicationView {
-		return &core.ApplicationView{
-			ID: core.ApplicationID(id), Queue: core.QueuePath(queue), User: "u", State: core.Running,
-			Used: w.Amounts(t, vcore, 0, 0), Allocations: []*core.Allocation{{}},
+	app := func(id, queue string, vcore int64) *api.ApplicationView {
+		return &api.ApplicationView{
+			ID: api.ApplicationID(id), Queue: api.QueuePath(queue), User: "u", State: api.Running,
+			Used: w.Amounts(t, vcore, 0, 0), Allocations: []*api.Allocation{{}},
 		}
 	}
-	at := &snapshot{kinds: w.Kinds, View: &core.View{Root: &core.QueueView{Path: "root"}, Applications: []*core.ApplicationView{
+	at := &snapshot{kinds: w.Kinds, View: &api.View{Root: &api.QueueView{Path: "root"}, Applications: []*api.ApplicationView{
 		app("1", "root.a.c", 1), app("2", "root.a-b.x", 2), app("3", "root.a.d", 4), app("4", "root.a.c", 8),
 	}}}
 	got := encoded(at.users(), w.Kinds)

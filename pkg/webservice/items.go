@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -34,7 +34,7 @@ func each[S, T any](values []S, fill func(from S, into *T)) *items[T] {
 
 // eachByKey is each for values in the order of their keys, which they need not
 // have. They are put in order when the list is written.
-func eachByKey[S, T any](values []S, key func(S) core.AllocationKey, fill func(from S, into *T)) *items[T] {
+func eachByKey[S, T any](values []S, key func(S) api.AllocationKey, fill func(from S, into *T)) *items[T] {
 	var sorted []S
 	return &items[T]{n: len(values), fill: func(i int, into *T) {
 		if sorted == nil {
@@ -45,7 +45,7 @@ func eachByKey[S, T any](values []S, key func(S) core.AllocationKey, fill func(f
 }
 
 // byKey is values in the order of their keys: themselves if they have it.
-func byKey[S any](values []S, key func(S) core.AllocationKey) []S {
+func byKey[S any](values []S, key func(S) api.AllocationKey) []S {
 	compare := func(a, b S) int { return cmp.Compare(key(a), key(b)) }
 	if slices.IsSortedFunc(values, compare) {
 		return values
@@ -55,9 +55,9 @@ func byKey[S any](values []S, key func(S) core.AllocationKey) []S {
 	return values
 }
 
-func keyOf(a *core.Allocation) core.AllocationKey { return a.Key }
+func keyOf(a *api.Allocation) api.AllocationKey { return a.Key }
 
-func keyOfAsk(a core.AskView) core.AllocationKey { return a.Key }
+func keyOfAsk(a api.AskView) api.AllocationKey { return a.Key }
 
 // length is zero for no list at all.
 func (l *items[T]) length() int {

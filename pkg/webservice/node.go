@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // nodeJSON is a node. Allocated and Utilized are about own allocations, Occupied
 // about those of other schedulers.
 type nodeJSON struct {
-	NodeID             core.NodeID            `json:"nodeID"`
+	NodeID             api.NodeID             `json:"nodeID"`
 	HostName           string                 `json:"hostName,omitempty"`
 	RackName           string                 `json:"rackName,omitempty"`
 	Attributes         map[string]string      `json:"attributes,omitempty"`
@@ -26,13 +26,13 @@ type nodeJSON struct {
 	ForeignAllocations *items[foreignJSON]    `json:"foreignAllocations,omitempty"`
 	Schedulable        bool                   `json:"schedulable"`
 	IsReserved         bool                   `json:"isReserved"`
-	Reservations       []core.AllocationKey   `json:"reservations,omitempty"`
+	Reservations       []api.AllocationKey    `json:"reservations,omitempty"`
 
 	// What is new: the asks that are nominated to the node and what they get, and
 	// the allocations that are evicted.
-	Nominations []core.AllocationKey `json:"nominations,omitempty"`
-	Nominated   resources.Amounts    `json:"nominated,omitempty"`
-	Evictions   []evictionJSON       `json:"evictions,omitempty"`
+	Nominations []api.AllocationKey `json:"nominations,omitempty"`
+	Nominated   resources.Amounts   `json:"nominated,omitempty"`
+	Evictions   []evictionJSON      `json:"evictions,omitempty"`
 	// Of the own allocations how many there are, and what those hold that may run
 	// on this node only.
 	AllocationCount int               `json:"allocationCount"`
@@ -66,11 +66,11 @@ func (n *nodeJSON) encode(e *encoder) {
 // evictionJSON is an allocation that is being evicted. It is overdue if it has not
 // ended in time.
 type evictionJSON struct {
-	AllocationKey core.AllocationKey `json:"allocationKey"`
-	For           core.AllocationKey `json:"for,omitempty"`
-	Since         time.Time          `json:"since,omitempty"`
-	Overdue       bool               `json:"overdue,omitempty"`
-	Trigger       string             `json:"trigger"`
+	AllocationKey api.AllocationKey `json:"allocationKey"`
+	For           api.AllocationKey `json:"for,omitempty"`
+	Since         time.Time         `json:"since,omitempty"`
+	Overdue       bool              `json:"overdue,omitempty"`
+	Trigger       string            `json:"trigger"`
 }
 
 func (v *evictionJSON) encode(e *encoder) {
@@ -96,15 +96,15 @@ func nodes(at *snapshot, r *http.Request) (any, error) {
 		fill = fillNodeLean
 	}
 	return list(r, at.kinds, at.Nodes, fill,
-		texts("node", func(n *core.NodeView) core.NodeID { return n.ID }),
-		truth("schedulable", func(n *core.NodeView) bool { return n.Schedulable }),
-		truth("reserved", func(n *core.NodeView) bool { return len(n.Reservations) > 0 }),
-		truth("evicting", func(n *core.NodeView) bool { return len(n.Evictions) > 0 }))
+		texts("node", func(n *api.NodeView) api.NodeID { return n.ID }),
+		truth("schedulable", func(n *api.NodeView) bool { return n.Schedulable }),
+		truth("reserved", func(n *api.NodeView) bool { return len(n.Reservations) > 0 }),
+		truth("evicting", func(n *api.NodeView) bool { return len(n.Evictions) > 0 }))
 }
 
 // node answers GET /ws/v1/partition/{partition}/node/{node}.
 func node(at *snapshot, r *http.Request) (any, error) {
-	n := at.node(core.NodeID(r.PathValue("node")))
+	n := at.node(api.NodeID(r.PathValue("node")))
 	if n == nil {
 		return nil, missing("Node")
 	}
@@ -114,8 +114,8 @@ func node(at *snapshot, r *http.Request) (any, error) {
 }
 
 // node finds a node; nil if there is none.
-func (at *snapshot) node(id core.NodeID) *core.NodeView {
-	i, found := slices.BinarySearchFunc(at.Nodes, id, func(n *core.NodeView, id core.NodeID) int { return cmp.Compare(n.ID, id) })
+func (at *snapshot) node(id api.NodeID) *api.NodeView {
+	i, found := slices.BinarySearchFunc(at.Nodes, id, func(n *api.NodeView, id api.NodeID) int { return cmp.Compare(n.ID, id) })
 	if !found {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (at *snapshot) node(id core.NodeID) *core.NodeView {
 }
 
 // fillNode is a node with what takes a look at each of its allocations.
-func fillNode(n *core.NodeView, out *nodeJSON) {
+func fillNode(n *api.NodeView, out *nodeJSON) {
 	fillNodeLean(n, out)
 	for _, a := range n.Allocations {
 		if a.Required != "" {
@@ -133,7 +133,7 @@ func fillNode(n *core.NodeView, out *nodeJSON) {
 }
 
 // fillNodeLean is a node without daemonSets.
-func fillNodeLean(n *core.NodeView, out *nodeJSON) {
+func fillNodeLean(n *api.NodeView, out *nodeJSON) {
 	*out = nodeJSON{
 		NodeID: n.ID, HostName: n.Attributes[attributeHost], RackName: n.Attributes[attributeRack], Attributes: n.Attributes,
 		Capacity: n.Capacity, Allocated: n.Allocated, Occupied: n.Occupied, Available: n.Available,
@@ -142,7 +142,7 @@ func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 		Schedulable:        n.Schedulable, IsReserved: len(n.Reservations) > 0,
 		Nominations: n.Nominated, Nominated: n.NominatedAmounts, AllocationCount: len(n.Allocations),
 	}
-	out.Allocations = eachByKey(n.Allocations, keyOf, func(a *core.Allocation, out *allocationJSON) {
+	out.Allocations = eachByKey(n.Allocations, keyOf, func(a *api.Allocation, out *allocationJSON) {
 		fillAllocation(a, evicted(n, a.Key), out)
 	})
 	for _, held := range n.Reservations {
@@ -157,6 +157,6 @@ func fillNodeLean(n *core.NodeView, out *nodeJSON) {
 }
 
 // evicted reports whether an allocation on the node is being evicted.
-func evicted(n *core.NodeView, key core.AllocationKey) bool {
-	return slices.ContainsFunc(n.Evictions, func(v core.Eviction) bool { return v.Key == key })
+func evicted(n *api.NodeView, key api.AllocationKey) bool {
+	return slices.ContainsFunc(n.Evictions, func(v api.Eviction) bool { return v.Key == key })
 }

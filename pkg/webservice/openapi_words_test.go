@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
@@ -22,9 +22,9 @@ import (
 func TestOpenAPIHasEveryWord(t *testing.T) {
 	for pointer, want := range map[string][]string{
 		"/components/schemas/GuaranteeState":                slices.Clone(guaranteeStates),
-		"/components/schemas/Why":                           every[core.Reason](),
+		"/components/schemas/Why":                           every[api.Reason](),
 		"/components/schemas/Trigger":                       every[preemptor.Trigger](),
-		"/components/schemas/State":                         append(every[core.State](), "Rejected"), // of the archive
+		"/components/schemas/State":                         append(every[api.State](), "Rejected"), // of the archive
 		"/components/schemas/NodeGroup/properties/why":      every[explain.Why](),
 		"/components/schemas/Preemption/properties/outcome": every[archive.Outcome](),
 	} {

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -133,7 +133,7 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 
 // nodeSorting is the order of nodes. Weights are written in parts of a unit that is
 // the millionth of what people write.
-func nodeSorting(order core.NodeOrder) *nodeSortingJSON {
+func nodeSorting(order api.NodeOrder) *nodeSortingJSON {
 	out := &nodeSortingJSON{Type: "fair", ResourceWeights: map[string]decimal{}}
 	switch {
 	case len(order.Devices) > 0:
@@ -175,10 +175,10 @@ func decimalOf(millionths int64) decimal {
 }
 
 // running counts the applications that run, by queue.
-func (at *snapshot) running() map[core.QueuePath]int {
-	out := map[core.QueuePath]int{}
+func (at *snapshot) running() map[api.QueuePath]int {
+	out := map[api.QueuePath]int{}
 	for _, app := range at.Applications {
-		if app.State == core.Running {
+		if app.State == api.Running {
 			out[app.Queue]++
 		}
 	}
@@ -186,13 +186,13 @@ func (at *snapshot) running() map[core.QueuePath]int {
 }
 
 // findQueue finds a queue by its path, and all above it from the root on.
-func (at *snapshot) findQueue(path core.QueuePath) (way []*core.QueueView, err error) {
+func (at *snapshot) findQueue(path api.QueuePath) (way []*api.QueueView, err error) {
 	for q := at.Root; ; {
 		way = append(way, q)
 		if q.Path == path {
 			return way, nil
 		}
-		i := slices.IndexFunc(q.Queues, func(child *core.QueueView) bool { return within(path, child.Path) })
+		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool { return within(path, child.Path) })
 		if i < 0 {
 			return nil, missing("Queue")
 		}
@@ -201,6 +201,6 @@ func (at *snapshot) findQueue(path core.QueuePath) (way []*core.QueueView, err e
 }
 
 // within reports whether a queue is another one or below it.
-func within(path, above core.QueuePath) bool {
+func within(path, above api.QueuePath) bool {
 	return path == above || strings.HasPrefix(string(path), string(above)+".")
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // An applicationEntry is an application as it is or, if it is over, as it was.
 type applicationEntry struct {
-	*core.ApplicationView
+	*api.ApplicationView
 	over *archive.ApplicationRecord // nil while it goes on
 }
 
@@ -23,10 +23,10 @@ func (a applicationEntry) state() string {
 }
 
 // over reports whether an application has ended.
-func over(a *core.ApplicationView) bool { return a.State.IsLast() }
+func over(a *api.ApplicationView) bool { return a.State.IsLast() }
 
 // active is those of the applications that go on.
-func (at *snapshot) active(all []*core.ApplicationView) []applicationEntry {
+func (at *snapshot) active(all []*api.ApplicationView) []applicationEntry {
 	out := make([]applicationEntry, 0, len(all))
 	for _, a := range all {
 		if !over(a) {
@@ -41,7 +41,7 @@ func (at *snapshot) active(all []*core.ApplicationView) []applicationEntry {
 func (at *snapshot) ended() []*archive.ApplicationRecord {
 	ended, _ := at.gone()
 	return slices.DeleteFunc(slices.Clone(ended), func(l *archive.ApplicationRecord) bool {
-		i, found := slices.BinarySearchFunc(at.Applications, l.ID, func(a *core.ApplicationView, id core.ApplicationID) int { return cmp.Compare(a.ID, id) })
+		i, found := slices.BinarySearchFunc(at.Applications, l.ID, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
 		return found && !over(at.Applications[i]) && at.Applications[i].Submitted.Equal(l.Submitted)
 	})
 }
@@ -56,7 +56,7 @@ func (at *snapshot) rejected() []*archive.ApplicationRecord {
 func endedOf(records []*archive.ApplicationRecord) []applicationEntry {
 	out := make([]applicationEntry, len(records))
 	for i, l := range records {
-		out[i] = applicationEntry{over: l, ApplicationView: &core.ApplicationView{
+		out[i] = applicationEntry{over: l, ApplicationView: &api.ApplicationView{
 			ID: l.ID, Queue: l.Queue, User: l.User, Groups: l.Groups, Tags: l.Tags, Submitted: l.Submitted,
 		}}
 	}
@@ -79,7 +79,7 @@ func (at *snapshot) fillPast(a applicationEntry, out *applicationJSON) {
 		out.ResourceHistory = &usedJSON{at.usageOf(record.Used), at.usageOf(record.Preempted), at.usageOf(record.Placeholders)}
 	}
 	started := record.Started
-	if started.IsZero() && a.over == nil && a.State == core.Running {
+	if started.IsZero() && a.over == nil && a.State == api.Running {
 		started = a.Since
 	}
 	out.StartTime = started.UnixMilli() // of the zero time it is what clients know for never
@@ -94,7 +94,7 @@ func stateLog(a applicationEntry, record *archive.ApplicationRecord) []stateJSON
 			out = append(out, stateJSON{change.At, change.State, change.Reason})
 		}
 	}
-	if a.over == nil && a.State != core.New && (len(out) == 0 || out[len(out)-1].ApplicationState != a.state()) {
+	if a.over == nil && a.State != api.New && (len(out) == 0 || out[len(out)-1].ApplicationState != a.state()) {
 		out = append(out, stateJSON{Time: a.Since, ApplicationState: a.state()})
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
@@ -48,24 +48,24 @@ func TestNothingIsKnownOfThePast(t *testing.T) {
 // view, and no application goes on and has ended.
 func TestArchiveAndViewAreOfTwoMoments(t *testing.T) {
 	turns := []archive.StateChange{{At: start, State: "Accepted"}, {At: start.Add(time.Second), State: "Running"}}
-	logged := func(state core.State, since time.Duration) string {
+	logged := func(state api.State, since time.Duration) string {
 		var names []string
-		view := &core.ApplicationView{State: state, Since: start.Add(since)}
+		view := &api.ApplicationView{State: state, Since: start.Add(since)}
 		for _, one := range stateLog(applicationEntry{ApplicationView: view}, &archive.ApplicationRecord{Changes: turns}) {
 			names = append(names, one.ApplicationState)
 		}
 		return strings.Join(names, " ")
 	}
-	assert.Equal(t, logged(core.New, -time.Second), "")
-	assert.Equal(t, logged(core.Accepted, 0), "Accepted")
-	assert.Equal(t, logged(core.Running, time.Second), "Accepted Running")
-	assert.Equal(t, logged(core.Completing, 2*time.Second), "Accepted Running Completing")
+	assert.Equal(t, logged(api.New, -time.Second), "")
+	assert.Equal(t, logged(api.Accepted, 0), "Accepted")
+	assert.Equal(t, logged(api.Running, time.Second), "Accepted Running")
+	assert.Equal(t, logged(api.Completing, 2*time.Second), "Accepted Running Completing")
 
 	w := newWorld(t)
 	s := w.service(t)
 	apps := w.Views[w.Names[0]].Applications
-	i := slices.IndexFunc(apps, func(a *core.ApplicationView) bool { return a.ID == "done-app" })
-	apps[i].State = core.Completing // the archive knows that it has completed
+	i := slices.IndexFunc(apps, func(a *api.ApplicationView) bool { return a.ID == "done-app" })
+	apps[i].State = api.Completing // the archive knows that it has completed
 	partition := answered(t, s.Handler(), "/ws/v1/partitions?fields=applications").([]any)[0].(jsonObject)
 	assert.DeepEqual(t, partition["applications"], jsonObject{
 		"Accepted": 1.0, "Completing": 1.0, "Running": 1.0, "Rejected": 1.0, "total": 4.0,
@@ -123,8 +123,8 @@ func TestDumpTellsOfOthers(t *testing.T) {
 // lists them by key.
 func TestForeignAllocationsOfUnknownNodes(t *testing.T) {
 	w := newWorld(t)
-	w.Views[w.Names[0]].ForeignUnknownNode = []*core.Allocation{
-		{Key: "proxy-9", Node: "node-9", Origin: core.Foreign}, {Key: "kubelet-9", Node: "node-9", Origin: core.Static},
+	w.Views[w.Names[0]].ForeignUnknownNode = []*api.Allocation{
+		{Key: "proxy-9", Node: "node-9", Origin: api.Foreign}, {Key: "kubelet-9", Node: "node-9", Origin: api.Static},
 	}
 	s := w.service(t)
 	partition := answered(t, s.Handler(), "/ws/v1/partitions").([]any)[0].(jsonObject)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // whatIfPredicatesMax is how many questions about pods and nodes a what-if asks the
@@ -50,11 +50,11 @@ func (s *Service) predicatesOf(ctx context.Context, at *snapshot) *predicateRun 
 }
 
 // feasible is what asks, nil if there is nothing to be asked.
-func (p *predicateRun) feasible() core.Feasible {
+func (p *predicateRun) feasible() api.Feasible {
 	if p.none || p.silent {
 		return nil
 	}
-	return func(ask core.AllocationKey, node core.NodeID, _ bool) error {
+	return func(ask api.AllocationKey, node api.NodeID, _ bool) error {
 		if p.silent || p.answered == whatIfPredicatesMax {
 			p.silent = true
 			return nil

@@ -7,43 +7,43 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
 
 // preemptionJSON is a plan to make room, or to bring a queue below its max, and what
 // came of it.
 type preemptionJSON struct {
-	Time          nanoseconds        `json:"time"`
-	Trigger       string             `json:"trigger"`
-	AllocationKey core.AllocationKey `json:"allocationKey,omitempty"` // the ask; none with the trigger quota
-	ApplicationID core.ApplicationID `json:"applicationId,omitempty"`
-	QueueName     core.QueuePath     `json:"queueName,omitempty"`
-	User          string             `json:"user,omitempty"`
-	NodeID        core.NodeID        `json:"nodeId,omitempty"`
-	Summary       string             `json:"summary"`
-	Lines         []string           `json:"lines"`
-	Victims       []evictedJSON      `json:"victims"`
-	Outcome       string             `json:"outcome"`
-	OutcomeReason string             `json:"outcomeReason,omitempty"`
-	OutcomeTime   nanoseconds        `json:"outcomeTime,omitempty"`
-	PlacedNode    core.NodeID        `json:"placedNode,omitempty"` // where the ask runs
+	Time          nanoseconds       `json:"time"`
+	Trigger       string            `json:"trigger"`
+	AllocationKey api.AllocationKey `json:"allocationKey,omitempty"` // the ask; none with the trigger quota
+	ApplicationID api.ApplicationID `json:"applicationId,omitempty"`
+	QueueName     api.QueuePath     `json:"queueName,omitempty"`
+	User          string            `json:"user,omitempty"`
+	NodeID        api.NodeID        `json:"nodeId,omitempty"`
+	Summary       string            `json:"summary"`
+	Lines         []string          `json:"lines"`
+	Victims       []evictedJSON     `json:"victims"`
+	Outcome       string            `json:"outcome"`
+	OutcomeReason string            `json:"outcomeReason,omitempty"`
+	OutcomeTime   nanoseconds       `json:"outcomeTime,omitempty"`
+	PlacedNode    api.NodeID        `json:"placedNode,omitempty"` // where the ask runs
 }
 
 // evictedJSON is an allocation that was evicted: it is releasing, is overdue because
 // it has not ended in time, or has ended.
 type evictedJSON struct {
-	AllocationKey core.AllocationKey `json:"allocationKey"`
-	ApplicationID core.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
-	QueueName     core.QueuePath     `json:"queueName,omitempty"`
-	User          string             `json:"user,omitempty"`
-	Class         string             `json:"class"`
-	NodeID        core.NodeID        `json:"nodeId,omitempty"`
-	Resource      quantities         `json:"resource,omitempty"`
-	Priority      int32              `json:"priority,string"`
-	State         string             `json:"state"`
-	EndTime       nanoseconds        `json:"endTime,omitempty"`
-	Wasted        string             `json:"wasted,omitempty"` // why, if it is wasted
+	AllocationKey api.AllocationKey `json:"allocationKey"`
+	ApplicationID api.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
+	QueueName     api.QueuePath     `json:"queueName,omitempty"`
+	User          string            `json:"user,omitempty"`
+	Class         string            `json:"class"`
+	NodeID        api.NodeID        `json:"nodeId,omitempty"`
+	Resource      quantities        `json:"resource,omitempty"`
+	Priority      int32             `json:"priority,string"`
+	State         string            `json:"state"`
+	EndTime       nanoseconds       `json:"endTime,omitempty"`
+	Wasted        string            `json:"wasted,omitempty"` // why, if it is wasted
 }
 
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
@@ -105,7 +105,7 @@ func (at *snapshot) victimOf(v *archive.Victim) evictedJSON {
 	switch {
 	case !v.Ended.IsZero():
 		out.State = "ended"
-	case n != nil && slices.ContainsFunc(n.Evictions, func(l core.Eviction) bool { return l.Key == v.Key && l.Overdue }):
+	case n != nil && slices.ContainsFunc(n.Evictions, func(l api.Eviction) bool { return l.Key == v.Key && l.Overdue }):
 		out.State = "overdue"
 	}
 	return out

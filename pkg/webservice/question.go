@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -42,7 +42,7 @@ func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, 
 		if app.ApplicationID == "" {
 			return q, bad("applications[%d]: applicationId is missing", i)
 		}
-		q.Applications = append(q.Applications, core.AddApplication{
+		q.Applications = append(q.Applications, api.AddApplication{
 			ID: app.ApplicationID, Queue: app.QueueName, User: app.User, Groups: app.Groups, Tags: app.Tags,
 		})
 	}
@@ -77,16 +77,16 @@ func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) er
 	if err != nil {
 		return err
 	}
-	var policy core.Preemptable
+	var policy api.Preemptable
 	if p := w.PreemptionPolicy; p != nil {
-		policy = core.Preemptable{Stated: true, AllowSelf: p.AllowPreemptSelf, AllowOthers: p.AllowPreemptOther}
+		policy = api.Preemptable{Stated: true, AllowSelf: p.AllowPreemptSelf, AllowOthers: p.AllowPreemptOther}
 	}
 	for i := range count {
 		key := w.AllocationKey
 		if w.Count > 1 {
-			key = core.AllocationKey(fmt.Sprintf("%s-%d", w.AllocationKey, i+1))
+			key = api.AllocationKey(fmt.Sprintf("%s-%d", w.AllocationKey, i+1))
 		}
-		q.Asks = append(q.Asks, &core.Allocation{
+		q.Asks = append(q.Asks, &api.Allocation{
 			Key: key, Application: w.ApplicationID, Amounts: amounts.Clone(), Priority: w.Priority,
 			Required: w.RequiredNodeID, Created: now, Tags: w.Tags, Preemptable: policy,
 		})
@@ -130,9 +130,9 @@ func (at *snapshot) addNodes(q *explain.Question, w newNodesJSON) error {
 		for n := range count {
 			id := node.NodeID
 			if node.Count > 1 {
-				id = core.NodeID(fmt.Sprintf("%s-%d", node.NodeID, n+1))
+				id = api.NodeID(fmt.Sprintf("%s-%d", node.NodeID, n+1))
 			}
-			q.Nodes.Add = append(q.Nodes.Add, core.AddNode{ID: id, Capacity: capacity.Clone(), Attributes: node.Attributes})
+			q.Nodes.Add = append(q.Nodes.Add, api.AddNode{ID: id, Capacity: capacity.Clone(), Attributes: node.Attributes})
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func (at *snapshot) addNodes(q *explain.Question, w newNodesJSON) error {
 
 // parseConfig is the configuration of the partition in a text. Kinds that are not
 // known yet are refused, for a question adds none.
-func (at *snapshot) parseConfig(text string) (*core.Config, error) {
+func (at *snapshot) parseConfig(text string) (*api.Config, error) {
 	kinds := new(resources.Kinds)
 	if _, err := at.defaults.Load(text, kinds); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -16,7 +16,7 @@ import (
 
 // queueJSON is a queue. A limit that is not there is none; one of zero is there.
 type queueJSON struct {
-	QueueName          core.QueuePath    `json:"queuename"`
+	QueueName          api.QueuePath     `json:"queuename"`
 	Status             string            `json:"status"`
 	Partition          string            `json:"partition"`
 	PendingResource    resources.Amounts `json:"pendingResource,omitempty"`
@@ -28,23 +28,23 @@ type queueJSON struct {
 	IsLeaf             bool              `json:"isLeaf"`
 	IsManaged          bool              `json:"isManaged"`
 	Properties         map[string]string `json:"properties,omitempty"`
-	Parent             core.QueuePath    `json:"parent,omitempty"`
+	Parent             api.QueuePath     `json:"parent,omitempty"`
 	Template           *templateJSON     `json:"template,omitempty"`
 	Children           []*queueJSON      `json:"children,omitempty"`
-	ChildNames         []core.QueuePath  `json:"childNames,omitempty"`
+	ChildNames         []api.QueuePath   `json:"childNames,omitempty"`
 	AbsUsedCapacity    resources.Amounts `json:"absUsedCapacity,omitempty"` // percent of its own max
 	MaxRunningApps     int               `json:"maxRunningApps,omitempty"`
 	RunningApps        int               `json:"runningApps,omitempty"`
 	CurrentPriority    int32             `json:"currentPriority"`
 	// AllocatingAcceptedApps count for limits of applications before anything of them runs,
 	// as room is being made for them.
-	AllocatingAcceptedApps []core.ApplicationID `json:"allocatingAcceptedApps,omitempty"`
-	SortingPolicy          string               `json:"sortingPolicy"`
-	PrioritySorting        bool                 `json:"prioritySorting"`
-	PreemptionEnabled      bool                 `json:"preemptionEnabled"`
-	IsPreemptionFence      bool                 `json:"isPreemptionFence"`
-	PreemptionDelay        string               `json:"preemptionDelay"`
-	QuotaPreemptionDelay   string               `json:"quotaPreemptionDelay"`
+	AllocatingAcceptedApps []api.ApplicationID `json:"allocatingAcceptedApps,omitempty"`
+	SortingPolicy          string              `json:"sortingPolicy"`
+	PrioritySorting        bool                `json:"prioritySorting"`
+	PreemptionEnabled      bool                `json:"preemptionEnabled"`
+	IsPreemptionFence      bool                `json:"isPreemptionFence"`
+	PreemptionDelay        string              `json:"preemptionDelay"`
+	QuotaPreemptionDelay   string              `json:"quotaPreemptionDelay"`
 	// Since what a queue uses beyond its max is given back when the delay is over, the
 	// start is there from when it is beyond its max until it is not.
 	IsQuotaPreemptionRunning bool      `json:"isQuotaPreemptionRunning"`
@@ -160,10 +160,10 @@ type templateJSON struct {
 // A tree shows the queues of one snapshot.
 type tree struct {
 	*snapshot
-	runs       map[core.QueuePath]int
-	allocating map[core.QueuePath][]core.ApplicationID // by leaf
-	configured map[core.QueuePath]*config.Queue
-	limits     map[core.QueuePath][]limitJSON
+	runs       map[api.QueuePath]int
+	allocating map[api.QueuePath][]api.ApplicationID // by leaf
+	configured map[api.QueuePath]*config.Queue
+	limits     map[api.QueuePath][]limitJSON
 }
 
 // queues answers GET /ws/v1/partition/{partition}/queues.
@@ -188,19 +188,19 @@ func queue(at *snapshot, r *http.Request) (any, error) {
 
 // wayTo is the queue that a request is about, after all above it from the root on.
 // Case does not count.
-func (at *snapshot) wayTo(r *http.Request) ([]*core.QueueView, error) {
+func (at *snapshot) wayTo(r *http.Request) ([]*api.QueueView, error) {
 	name, err := unescaped(r, "queue")
 	if err != nil {
 		return nil, err
 	}
-	return at.findQueue(core.QueuePath(strings.ToLower(name)))
+	return at.findQueue(api.QueuePath(strings.ToLower(name)))
 }
 
 // queues is the whole tree.
 func (at *snapshot) queues() *queueJSON { return at.tree().show(at.Root, nil, true) }
 
 func (at *snapshot) tree() *tree {
-	t := &tree{snapshot: at, runs: at.running(), allocating: at.allocating(), configured: map[core.QueuePath]*config.Queue{}, limits: map[core.QueuePath][]limitJSON{}}
+	t := &tree{snapshot: at, runs: at.running(), allocating: at.allocating(), configured: map[api.QueuePath]*config.Queue{}, limits: map[api.QueuePath][]limitJSON{}}
 	if at.written != nil && at.written.Root != nil {
 		t.index(at.written.Root)
 	}
@@ -210,8 +210,8 @@ func (at *snapshot) tree() *tree {
 
 // allocating is, by leaf, the applications that count for limits of applications before anything
 // of them runs.
-func (at *snapshot) allocating() map[core.QueuePath][]core.ApplicationID {
-	out := map[core.QueuePath][]core.ApplicationID{}
+func (at *snapshot) allocating() map[api.QueuePath][]api.ApplicationID {
+	out := map[api.QueuePath][]api.ApplicationID{}
 	for _, app := range at.Applications {
 		if app.Counts && !app.Ran {
 			out[app.Queue] = append(out[app.Queue], app.ID)
@@ -229,8 +229,8 @@ func (t *tree) index(q *config.Queue) {
 }
 
 // indexLimits remembers the limits of users and groups in the queues that have any.
-func (t *tree) indexLimits(above core.QueuePath, q *core.QueueConfig) {
-	path := above + core.QueuePath(q.Name)
+func (t *tree) indexLimits(above api.QueuePath, q *api.QueueConfig) {
+	path := above + api.QueuePath(q.Name)
 	for _, l := range q.Limits {
 		t.limits[path] = append(t.limits[path], limitJSON{l.Users, l.Groups, l.Max, l.ApplicationsMax})
 	}
@@ -241,7 +241,7 @@ func (t *tree) indexLimits(above core.QueuePath, q *core.QueueConfig) {
 
 // max is the limits of a queue. That of the root is what the partition has, of
 // whatever is not limited otherwise.
-func (t *tree) max(q *core.QueueView) resources.Limits {
+func (t *tree) max(q *api.QueueView) resources.Limits {
 	if q != t.Root {
 		return q.Max
 	}
@@ -256,12 +256,12 @@ func (t *tree) max(q *core.QueueView) resources.Limits {
 
 // headroom is what may still be charged to a queue, given what may be to those
 // above.
-func (t *tree) headroom(q *core.QueueView, above resources.Limits) resources.Limits {
+func (t *tree) headroom(q *api.QueueView, above resources.Limits) resources.Limits {
 	return above.Least(t.max(q).Minus(q.Used))
 }
 
 // show is a queue, and with below the queues below.
-func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queueJSON {
+func (t *tree) show(q *api.QueueView, above resources.Limits, below bool) *queueJSON {
 	left, most := t.headroom(q, above), t.max(q)
 	out := &queueJSON{
 		QueueName: q.Path, Status: "Active", Partition: t.name,
@@ -282,7 +282,7 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 	if q.QuotaPlan != nil {
 		out.QuotaPlan = explain.Summary(q.QuotaPlan, t.kinds)
 		out.IsQuotaPreemptionRunning = slices.ContainsFunc(q.QuotaPlan.Victims, func(v preemptor.Victim) bool {
-			return t.evicted()[core.AllocationKey(v.Key)]
+			return t.evicted()[api.AllocationKey(v.Key)]
 		})
 	}
 	if p := t.Config.Preemption; !q.OverMaxSince.IsZero() && q.Properties.QuotaDelay > 0 && p.Quota && !p.Disabled {
@@ -302,22 +302,22 @@ func (t *tree) show(q *core.QueueView, above resources.Limits, below bool) *queu
 }
 
 // configure fills in what the properties of the queue say.
-func (q *queueJSON) configure(p core.QueueProperties) {
+func (q *queueJSON) configure(p api.QueueProperties) {
 	q.Properties = p.Texts
 	q.SortingPolicy = "fifo"
-	if p.ApplicationSort == core.Fair || !q.IsLeaf {
+	if p.ApplicationSort == api.Fair || !q.IsLeaf {
 		q.SortingPolicy = "fair"
 	}
 	q.PrioritySorting = !p.IgnorePriority
-	q.PreemptionEnabled = p.PreemptionPolicy != core.PreemptionDisabled
-	q.IsPreemptionFence = p.PreemptionPolicy == core.PreemptionFence
+	q.PreemptionEnabled = p.PreemptionPolicy != api.PreemptionDisabled
+	q.IsPreemptionFence = p.PreemptionPolicy == api.PreemptionFence
 	q.PreemptionDelay, q.QuotaPreemptionDelay = p.PreemptionDelay.String(), p.QuotaDelay.String()
 	q.UnschedAskBackoff, _ = strconv.ParseUint(p.Texts["application.unschedasks.backoff"], 10, 64) // it is valid or not there
 	q.AskBackoffDelay = p.Texts["application.unschedasks.backoff.delay"]
 	q.IsPriorityFence, q.PriorityOffset = p.PriorityFence, p.PriorityOffset
 }
 
-func (t *tree) runningBelow(q *core.QueueView) int {
+func (t *tree) runningBelow(q *api.QueueView) int {
 	n := t.runs[q.Path]
 	for _, child := range q.Queues {
 		n += t.runningBelow(child)
@@ -325,7 +325,7 @@ func (t *tree) runningBelow(q *core.QueueView) int {
 	return n
 }
 
-func parentOf(path core.QueuePath) core.QueuePath {
+func parentOf(path api.QueuePath) api.QueuePath {
 	i := strings.LastIndexByte(string(path), '.')
 	return path[:max(i, 0)]
 }

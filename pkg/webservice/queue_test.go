@@ -8,7 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -21,27 +21,27 @@ func TestQuotaPreemptionOfAQueue(t *testing.T) {
 	began := start.Add(time.Hour + time.Minute).UnixNano()
 	for _, c := range []struct {
 		name    string
-		change  func(v *core.View, q *core.QueueView)
+		change  func(v *api.View, q *api.QueueView)
 		running bool
 		start   int64
 	}{
-		{"victims have not ended", func(*core.View, *core.QueueView) {}, true, began},
-		{"victims have ended", func(_ *core.View, q *core.QueueView) { q.QuotaPlan = victims("gone") }, false, began},
-		{"the delay runs", func(_ *core.View, q *core.QueueView) { q.QuotaPlan = nil }, false, began},
-		{"there is no delay", func(_ *core.View, q *core.QueueView) { q.Properties.QuotaDelay = 0 }, true, 0},
-		{"it is within its max", func(_ *core.View, q *core.QueueView) { q.OverMaxSince, q.QuotaPlan = time.Time{}, nil }, false, 0},
-		{"it is off", func(v *core.View, _ *core.QueueView) { v.Config.Preemption.Quota = false }, true, 0},
-		{"all preemption is off", func(v *core.View, _ *core.QueueView) { v.Config.Preemption.Disabled = true }, true, 0},
+		{"victims have not ended", func(*api.View, *api.QueueView) {}, true, began},
+		{"victims have ended", func(_ *api.View, q *api.QueueView) { q.QuotaPlan = victims("gone") }, false, began},
+		{"the delay runs", func(_ *api.View, q *api.QueueView) { q.QuotaPlan = nil }, false, began},
+		{"there is no delay", func(_ *api.View, q *api.QueueView) { q.Properties.QuotaDelay = 0 }, true, 0},
+		{"it is within its max", func(_ *api.View, q *api.QueueView) { q.OverMaxSince, q.QuotaPlan = time.Time{}, nil }, false, 0},
+		{"it is off", func(v *api.View, _ *api.QueueView) { v.Config.Preemption.Quota = false }, true, 0},
+		{"all preemption is off", func(v *api.View, _ *api.QueueView) { v.Config.Preemption.Disabled = true }, true, 0},
 	} {
 		w := newWorld(t)
 		view := *w.Views[w.Names[0]]
 		view.Config.Preemption.Quota, view.Config.Preemption.Disabled = true, false
-		q := &core.QueueView{Path: "root.low", Leaf: true, OverMaxSince: start.Add(time.Hour), QuotaPlan: victims("filler-2")}
+		q := &api.QueueView{Path: "root.low", Leaf: true, OverMaxSince: start.Add(time.Hour), QuotaPlan: victims("filler-2")}
 		q.Properties.QuotaDelay = time.Minute
 		q.Properties.Texts = map[string]string{"application.unschedasks.backoff": "7", "application.unschedasks.backoff.delay": "20s"}
 		c.change(&view, q)
 		root := *view.Root
-		root.Queues = []*core.QueueView{q}
+		root.Queues = []*api.QueueView{q}
 		view.Root = &root
 		w.Views[w.Names[0]] = &view
 		var got struct {

@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
@@ -17,7 +17,7 @@ import (
 // changing is a world whose views are replaced while it is read.
 type changing struct {
 	mu    sync.RWMutex
-	views []*core.View
+	views []*api.View
 	names []string
 }
 
@@ -27,7 +27,7 @@ func (c *changing) Partitions() []string {
 	return c.names
 }
 
-func (c *changing) View(context.Context, string) (*core.View, error) {
+func (c *changing) View(context.Context, string) (*api.View, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.views = append(c.views[1:], c.views[0])
@@ -45,7 +45,7 @@ func (c *changing) Unanswered(string) time.Duration { return 0 }
 // one of those that are right, whole. It is for the race detector too.
 func TestManyReaders(t *testing.T) {
 	small, large := crowd(t, 2, 3), newWorld(t)
-	c := &changing{views: []*core.View{small.Views["default"], large.Views[large.Names[0]]}, names: []string{"default"}}
+	c := &changing{views: []*api.View{small.Views["default"], large.Views[large.Names[0]]}, names: []string{"default"}}
 	s, err := New(Config{Views: c, Kinds: large.Kinds})
 	assert.NilError(t, err)
 	right := map[string]map[string]bool{}

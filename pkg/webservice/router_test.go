@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
@@ -99,8 +99,8 @@ func TestErrors(t *testing.T) {
 func TestNamesInPaths(t *testing.T) {
 	world := newWorld(t)
 	world.Names = []string{"[a]default", "[mycluster]default", "bare"}
-	world.Views["[a]default"] = &core.View{Root: &core.QueueView{Path: "root"}}
-	world.Views["bare"] = &core.View{Root: &core.QueueView{Path: "root", Queues: []*core.QueueView{{Path: "root.a/b@c%"}}}}
+	world.Views["[a]default"] = &api.View{Root: &api.QueueView{Path: "root"}}
+	world.Views["bare"] = &api.View{Root: &api.QueueView{Path: "root", Queues: []*api.QueueView{{Path: "root.a/b@c%"}}}}
 	h := world.service(t).Handler()
 	for path, status := range map[string]int{
 		"/ws/v1/partition/%5Bmycluster%5Ddefault/node/node-1": 200,
@@ -133,7 +133,7 @@ func TestViewsThatFail(t *testing.T) {
 func TestEmptyCluster(t *testing.T) {
 	bare, err := New(Config{Views: &world{new(fixture.World)}, Kinds: new(resources.Kinds)})
 	assert.NilError(t, err)
-	empty := &world{&fixture.World{Names: []string{"default"}, Views: map[string]*core.View{"default": {Root: &core.QueueView{Path: "root"}}}}}
+	empty := &world{&fixture.World{Names: []string{"default"}, Views: map[string]*api.View{"default": {Root: &api.QueueView{Path: "root"}}}}}
 	young, err := New(Config{Views: empty, Kinds: new(resources.Kinds)})
 	assert.NilError(t, err)
 	for _, g := range fixture.Answers {

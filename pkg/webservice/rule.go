@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 )
 
@@ -40,7 +40,7 @@ func (at *snapshot) rules() []config.Rule {
 	if at.written == nil {
 		return nil
 	}
-	recovery := config.Rule{Name: "recovery", Value: string(core.RecoveryQueue)}
+	recovery := config.Rule{Name: "recovery", Value: string(api.RecoveryQueue)}
 	return append(slices.Clip(at.written.Rules), recovery)
 }
 

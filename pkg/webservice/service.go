@@ -12,7 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -27,7 +27,7 @@ type Views interface {
 	// View is a partition as it is after all that was sent to it before the call. It
 	// waits for the partition until the context ends, and its error is then that of
 	// the context.
-	View(ctx context.Context, partition string) (*core.View, error)
+	View(ctx context.Context, partition string) (*api.View, error)
 	// Snapshot is a partition as it is if it answers soon, and otherwise as it was
 	// when it answered last. It waits only for the first view of all.
 	Snapshot(ctx context.Context, partition string) (Snapshot, error)
@@ -37,7 +37,7 @@ type Views interface {
 
 // A Snapshot is a view that may not be the current one.
 type Snapshot = struct {
-	View *core.View
+	View *api.View
 	Age  time.Duration // zero if it is the current one
 }
 
@@ -110,11 +110,11 @@ type Config struct {
 	// Budgets asks the resource manager of a partition for the disruption budgets of
 	// allocations, so that a what-if foretells no eviction that they forbid. An error that
 	// wraps errors.ErrUnsupported is that it knows of none; nil is that it cannot be asked.
-	Budgets func(ctx context.Context, partition string, allocations []core.AllocationKey) ([]core.DisruptionBudget, error)
+	Budgets func(ctx context.Context, partition string, allocations []api.AllocationKey) ([]api.DisruptionBudget, error)
 	// Feasible asks the resource manager of a partition whether an ask that waits may run
 	// on a node, so that a what-if places none where it may not; refused says why not. An error
 	// that wraps errors.ErrUnsupported is that it refuses nothing; nil is that it cannot be asked.
-	Feasible func(ctx context.Context, partition string, ask core.AllocationKey, node core.NodeID) (refused, err error)
+	Feasible func(ctx context.Context, partition string, ask api.AllocationKey, node api.NodeID) (refused, err error)
 	// WhatIfMax is how long a what-if is simulated; zero is DefaultWhatIfMax. What came of
 	// it by then is the answer.
 	WhatIfMax time.Duration

@@ -14,7 +14,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 )
 
@@ -152,7 +152,7 @@ func TestWaitingForViews(t *testing.T) {
 func TestAReaderThatGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.Hangs, w.Views = w.Names[0], map[string]*core.View{}
+		w.Hangs, w.Views = w.Names[0], map[string]*api.View{}
 		s := w.service(t)
 		ctx, leave := context.WithCancel(t.Context())
 		var clients sync.WaitGroup
@@ -173,7 +173,7 @@ func TestAReaderThatGoesAway(t *testing.T) {
 func TestAPartitionWithoutAView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.Hangs, w.Views, w.Age = w.Names[0], map[string]*core.View{}, 42*time.Second
+		w.Hangs, w.Views, w.Age = w.Names[0], map[string]*api.View{}, 42*time.Second
 		began := time.Now()
 		answer := ask(w.service(t).Handler(), http.MethodGet, "/ws/v1/partition/default/nodes")
 		assert.Equal(t, answer.Code, http.StatusServiceUnavailable)

@@ -10,13 +10,13 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A snapshot is one partition at one moment, with what is known of it besides.
 type snapshot struct {
-	*core.View
+	*api.View
 	kinds   *resources.Kinds
 	cluster string            // the name of the resource manager; may be empty
 	name    string            // of the partition, without it
@@ -26,7 +26,7 @@ type snapshot struct {
 	// first, the same each time.
 	gone func() (ended, rejected []*archive.ApplicationRecord)
 	// evicted is the allocations that are being evicted on all nodes, found once.
-	evicted func() map[core.AllocationKey]bool
+	evicted func() map[api.AllocationKey]bool
 	age     time.Duration    // of the view; zero if it is the current one
 	now     func() time.Time // the clock
 	// defaults are those of configuration texts.
@@ -76,7 +76,7 @@ func (rd *reader) look(v requestView) (*snapshot, error) {
 	}
 	at := &snapshot{View: v.view, kinds: rd.config.Kinds, past: rd.config.Archive.Book(v.partition), age: v.age, now: rd.config.Now, defaults: rd.config.Defaults}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(at.now()) })
-	at.evicted = sync.OnceValue(func() map[core.AllocationKey]bool { return evictionsOf(v.view) })
+	at.evicted = sync.OnceValue(func() map[api.AllocationKey]bool { return evictionsOf(v.view) })
 	at.cluster, at.name = split(v.partition)
 	if document := rd.document(); document != nil {
 		for i := range document.Definitions {
@@ -88,8 +88,8 @@ func (rd *reader) look(v requestView) (*snapshot, error) {
 	return at, nil
 }
 
-func evictionsOf(v *core.View) map[core.AllocationKey]bool {
-	evicted := map[core.AllocationKey]bool{}
+func evictionsOf(v *api.View) map[api.AllocationKey]bool {
+	evicted := map[api.AllocationKey]bool{}
 	for _, n := range v.Nodes {
 		for _, one := range n.Evictions {
 			evicted[one.Key] = true

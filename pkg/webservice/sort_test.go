@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -127,7 +127,7 @@ func TestGuaranteeState(t *testing.T) {
 		{"over in one kind", of(10, 8), of(9, 24), of(1, 1), guaranteeState{overGuarantee, gpu, resources.ShareOf(24, 8)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := guaranteeStateOf(&core.QueueView{Guaranteed: c.guaranteed, Used: c.used, Pending: c.pending})
+			got := guaranteeStateOf(&api.QueueView{Guaranteed: c.guaranteed, Used: c.used, Pending: c.pending})
 			assert.Equal(t, got.word, c.want.word)
 			assert.Equal(t, got.kind, c.want.kind)
 			assert.Equal(t, got.share.Compare(c.want.share), 0)
@@ -139,8 +139,8 @@ func TestGuaranteeState(t *testing.T) {
 // others.
 func TestAsksByGuaranteeState(t *testing.T) {
 	w := waiting(t, 30, 4, rand.New(rand.NewPCG(7, 8)))
-	under := &core.QueueView{Path: "root.q3", Guaranteed: w.Amounts(t, 5000, 0, 0), Used: w.Amounts(t, 1000, 0, 0), Pending: w.Amounts(t, 1000, 0, 0)}
-	w.Views["default"].Root.Queues = []*core.QueueView{under}
+	under := &api.QueueView{Path: "root.q3", Guaranteed: w.Amounts(t, 5000, 0, 0), Used: w.Amounts(t, 1000, 0, 0), Pending: w.Amounts(t, 1000, 0, 0)}
+	w.Views["default"].Root.Queues = []*api.QueueView{under}
 	h := w.service(t).Handler()
 	got, _ := readAsks(t, h, "guaranteeState=under+and+waiting")
 	want, _ := readAsks(t, h, "queue=root.q3")
@@ -150,8 +150,8 @@ func TestAsksByGuaranteeState(t *testing.T) {
 
 // TestRanked: queues of any level, those under and waiting first.
 func TestRanked(t *testing.T) {
-	queue := func(path core.QueuePath, guaranteed, used, pending int64, below ...*core.QueueView) *core.QueueView {
-		return &core.QueueView{Path: path, Guaranteed: resources.Amounts{guaranteed}, Used: resources.Amounts{used}, Pending: resources.Amounts{pending}, Queues: below}
+	queue := func(path api.QueuePath, guaranteed, used, pending int64, below ...*api.QueueView) *api.QueueView {
+		return &api.QueueView{Path: path, Guaranteed: resources.Amounts{guaranteed}, Used: resources.Amounts{used}, Pending: resources.Amounts{pending}, Queues: below}
 	}
 	root := queue("root", 0, 90, 9,
 		queue("root.a", 10, 48, 0, queue("root.a.b", 10, 5, 2)),
@@ -159,9 +159,9 @@ func TestRanked(t *testing.T) {
 		queue("root.d", 10, 2, 9),
 		queue("root.e", 10, 20, 9),
 		queue("root.f", 10, 20, 0))
-	var got []core.QueuePath
+	var got []api.QueuePath
 	for _, q := range ranked(root) {
 		got = append(got, q.Path)
 	}
-	assert.DeepEqual(t, got, []core.QueuePath{"root.d", "root.a.b", "root.a", "root.e", "root.f", "root.c"})
+	assert.DeepEqual(t, got, []api.QueuePath{"root.d", "root.a.b", "root.a", "root.e", "root.f", "root.c"})
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -52,14 +52,14 @@ type kindJSON struct {
 // rankedJSON is how a queue stands to what is guaranteed to it, in the kind that decides
 // about it.
 type rankedJSON struct {
-	QueueName      core.QueuePath `json:"queueName"`
-	GuaranteeState string         `json:"guaranteeState"`
-	Kind           string         `json:"kind"`
-	Percent        int64          `json:"percent"`
-	Used           int64          `json:"used"`
-	Guaranteed     int64          `json:"guaranteed"`
-	Max            *int64         `json:"max,omitempty"` // none if it is unlimited
-	Pending        int64          `json:"pending"`
+	QueueName      api.QueuePath `json:"queueName"`
+	GuaranteeState string        `json:"guaranteeState"`
+	Kind           string        `json:"kind"`
+	Percent        int64         `json:"percent"`
+	Used           int64         `json:"used"`
+	Guaranteed     int64         `json:"guaranteed"`
+	Max            *int64        `json:"max,omitempty"` // none if it is unlimited
+	Pending        int64         `json:"pending"`
 }
 
 // summary answers GET /ws/v1/partition/{partition}/summary.
@@ -88,7 +88,7 @@ func (s *Service) summary(r *http.Request) (any, error) {
 	return one(r, out)
 }
 
-func countNodes(nodes []*core.NodeView) nodeCountsJSON {
+func countNodes(nodes []*api.NodeView) nodeCountsJSON {
 	out := nodeCountsJSON{Total: len(nodes)}
 	for _, n := range nodes {
 		if !n.Schedulable {
@@ -104,7 +104,7 @@ func countNodes(nodes []*core.NodeView) nodeCountsJSON {
 	return out
 }
 
-func countQueues(q *core.QueueView) int {
+func countQueues(q *api.QueueView) int {
 	n := 1
 	for _, child := range q.Queues {
 		n += countQueues(child)
@@ -178,7 +178,7 @@ func familiarity(kind string) int {
 
 // configured reports whether a kind is guaranteed to a queue, and whether a queue has a
 // max of it.
-func configured(q *core.QueueView, kind resources.Kind) (guaranteed, limited bool) {
+func configured(q *api.QueueView, kind resources.Kind) (guaranteed, limited bool) {
 	guaranteed, limited = q.Guaranteed.Of(kind) > 0, q.Max.Of(kind) != resources.Unlimited
 	for _, child := range q.Queues {
 		g, l := configured(child, kind)
@@ -188,7 +188,7 @@ func configured(q *core.QueueView, kind resources.Kind) (guaranteed, limited boo
 }
 
 // nodesByUse counts nodes by the use of a kind, by all schedulers.
-func nodesByUse(nodes []*core.NodeView, kind resources.Kind) []int {
+func nodesByUse(nodes []*api.NodeView, kind resources.Kind) []int {
 	out := make([]int, buckets+1)
 	for _, n := range nodes {
 		whole, used := n.Capacity.Of(kind), n.Allocated.Of(kind)+n.Occupied.Of(kind)

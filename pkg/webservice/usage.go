@@ -6,35 +6,35 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // userJSON is what a user has. Groups say for which group each application counts, of
 // those that count for one. LimitPercent is the part of a limit that is used most.
 type userJSON struct {
-	UserName     string                        `json:"userName"`
-	Groups       map[core.ApplicationID]string `json:"groups,omitempty"`
-	LimitPercent int64                         `json:"limitPercent,omitempty"`
-	Queues       *usageJSON                    `json:"queues"`
+	UserName     string                       `json:"userName"`
+	Groups       map[api.ApplicationID]string `json:"groups,omitempty"`
+	LimitPercent int64                        `json:"limitPercent,omitempty"`
+	Queues       *usageJSON                   `json:"queues"`
 }
 
 // groupJSON is what the applications have that count for the limits of a group.
 type groupJSON struct {
-	GroupName    string               `json:"groupName"`
-	Applications []core.ApplicationID `json:"applications,omitempty"`
-	LimitPercent int64                `json:"limitPercent,omitempty"`
-	Queues       *usageJSON           `json:"queues"`
+	GroupName    string              `json:"groupName"`
+	Applications []api.ApplicationID `json:"applications,omitempty"`
+	LimitPercent int64               `json:"limitPercent,omitempty"`
+	Queues       *usageJSON          `json:"queues"`
 }
 
 // usageJSON is what is used in a queue and below, and what may be, if that is limited there.
 type usageJSON struct {
-	QueuePath           core.QueuePath       `json:"queuePath"`
-	ResourceUsage       quantities           `json:"resourceUsage,omitempty"`
-	RunningApplications []core.ApplicationID `json:"runningApplications,omitempty"`
-	MaxResources        quantities           `json:"maxResources,omitempty"`
-	MaxApplications     int                  `json:"maxApplications,omitempty"`
-	Children            []*usageJSON         `json:"children,omitempty"`
+	QueuePath           api.QueuePath       `json:"queuePath"`
+	ResourceUsage       quantities          `json:"resourceUsage,omitempty"`
+	RunningApplications []api.ApplicationID `json:"runningApplications,omitempty"`
+	MaxResources        quantities          `json:"maxResources,omitempty"`
+	MaxApplications     int                 `json:"maxApplications,omitempty"`
+	Children            []*usageJSON        `json:"children,omitempty"`
 
 	sum resources.Amounts // becomes ResourceUsage
 }
@@ -92,7 +92,7 @@ func (s *Service) group(r *http.Request) (any, error) {
 // users is what all users with applications have, by name.
 func (at *snapshot) users() []*userJSON {
 	var out []*userJSON
-	for _, app := range at.sortedBy(func(app *core.ApplicationView) string { return app.User }) {
+	for _, app := range at.sortedBy(func(app *api.ApplicationView) string { return app.User }) {
 		if len(app.Allocations) == 0 {
 			continue
 		}
@@ -105,13 +105,13 @@ func (at *snapshot) users() []*userJSON {
 			continue
 		}
 		if u.Groups == nil {
-			u.Groups = map[core.ApplicationID]string{}
+			u.Groups = map[api.ApplicationID]string{}
 		}
 		u.Groups[app.ID] = app.Group
 	}
 	limits := at.limitsByQueue()
 	for _, u := range out {
-		u.LimitPercent = u.Queues.finish(at, limits, core.LimitOwner{Name: u.UserName})
+		u.LimitPercent = u.Queues.finish(at, limits, api.LimitOwner{Name: u.UserName})
 	}
 	return out
 }
@@ -119,7 +119,7 @@ func (at *snapshot) users() []*userJSON {
 // groups is what all groups have that applications count for, by name.
 func (at *snapshot) groups() []*groupJSON {
 	var out []*groupJSON
-	for _, app := range at.sortedBy(func(app *core.ApplicationView) string { return app.Group }) {
+	for _, app := range at.sortedBy(func(app *api.ApplicationView) string { return app.Group }) {
 		if app.Group == "" {
 			continue
 		}
@@ -134,22 +134,22 @@ func (at *snapshot) groups() []*groupJSON {
 	}
 	limits := at.limitsByQueue()
 	for _, g := range out {
-		g.LimitPercent = g.Queues.finish(at, limits, core.LimitOwner{Group: true, Name: g.GroupName})
+		g.LimitPercent = g.Queues.finish(at, limits, api.LimitOwner{Group: true, Name: g.GroupName})
 	}
 	return out
 }
 
 // sortedBy is the applications by the name of whose they are, then by queue.
-func (at *snapshot) sortedBy(of func(*core.ApplicationView) string) []*core.ApplicationView {
+func (at *snapshot) sortedBy(of func(*api.ApplicationView) string) []*api.ApplicationView {
 	applications := slices.Clone(at.Applications)
-	slices.SortStableFunc(applications, func(a, b *core.ApplicationView) int {
+	slices.SortStableFunc(applications, func(a, b *api.ApplicationView) int {
 		return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.Queue, b.Queue))
 	})
 	return applications
 }
 
 // queueLimits are the limits of users and groups in the queues that have any.
-type queueLimits map[core.QueuePath]map[core.LimitOwner]*core.Limit
+type queueLimits map[api.QueuePath]map[api.LimitOwner]*api.Limit
 
 func (at *snapshot) limitsByQueue() queueLimits {
 	out := queueLimits{}
@@ -157,10 +157,10 @@ func (at *snapshot) limitsByQueue() queueLimits {
 	return out
 }
 
-func (l queueLimits) add(above core.QueuePath, q *core.QueueConfig) {
-	path := above + core.QueuePath(q.Name)
+func (l queueLimits) add(above api.QueuePath, q *api.QueueConfig) {
+	path := above + api.QueuePath(q.Name)
 	if len(q.Limits) > 0 {
-		l[path] = core.LimitsByOwner(q.Limits)
+		l[path] = api.LimitsByOwner(q.Limits)
 	}
 	for i := range q.Queues {
 		l.add(path+".", &q.Queues[i])
@@ -169,11 +169,11 @@ func (l queueLimits) add(above core.QueuePath, q *core.QueueConfig) {
 
 // finish says by kind what was added up, and the limits of whose it is: their own, or those of
 // all others. It returns the part of a limit that is used most, here and below.
-func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner core.LimitOwner) (percent int64) {
+func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner api.LimitOwner) (percent int64) {
 	u.ResourceUsage = at.amounts(u.sum)
 	limit := limits[u.QueuePath][owner]
 	if limit == nil {
-		limit = limits[u.QueuePath][core.LimitOwner{Group: owner.Group, Name: "*"}]
+		limit = limits[u.QueuePath][api.LimitOwner{Group: owner.Group, Name: "*"}]
 	}
 	if limit != nil {
 		u.MaxResources, u.MaxApplications = at.limits(limit.Max), limit.ApplicationsMax
@@ -187,7 +187,7 @@ func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner core.LimitOwn
 
 // percentOf is the part of a limit that is used of the kind of which most is, or of its
 // applications, in whole percent. It is beyond 100 if and only if more is used than may be.
-func (u *usageJSON) percentOf(limit *core.Limit) (percent int64) {
+func (u *usageJSON) percentOf(limit *api.Limit) (percent int64) {
 	part := func(used, most int64) {
 		switch {
 		case used > most:
@@ -209,7 +209,7 @@ func (u *usageJSON) percentOf(limit *core.Limit) (percent int64) {
 
 // add books an application on the way to its queue. Applications come sorted by
 // queue, so that of the children only the last can be on it.
-func (u *usageJSON) add(app *core.ApplicationView) {
+func (u *usageJSON) add(app *api.ApplicationView) {
 	u.sum.Add(app.Used)
 	u.RunningApplications = append(u.RunningApplications, app.ID)
 	if u.QueuePath == app.Queue || !within(app.Queue, u.QueuePath) {
@@ -217,7 +217,7 @@ func (u *usageJSON) add(app *core.ApplicationView) {
 	}
 	rest := string(app.Queue)[len(u.QueuePath)+1:]
 	name, _, _ := strings.Cut(rest, ".")
-	path := u.QueuePath + "." + core.QueuePath(name)
+	path := u.QueuePath + "." + api.QueuePath(name)
 	if n := len(u.Children); n == 0 || u.Children[n-1].QueuePath != path {
 		u.Children = append(u.Children, &usageJSON{QueuePath: path})
 	}

@@ -8,20 +8,20 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // limited is the partition of the fixture with other limits and applications, each with one
 // allocation.
-func limited(t *testing.T, root core.QueueConfig, apps ...*core.ApplicationView) http.Handler {
+func limited(t *testing.T, root api.QueueConfig, apps ...*api.ApplicationView) http.Handler {
 	t.Helper()
 	w := newWorld(t)
 	view := *w.Views[w.Names[0]]
 	view.Config.Root, view.Applications = root, apps
 	for i, app := range apps {
-		app.ID = core.ApplicationID(fmt.Sprint("app-", i))
-		app.Allocations = []*core.Allocation{{Key: core.AllocationKey(fmt.Sprint("pod-", i)), Amounts: app.Used}}
+		app.ID = api.ApplicationID(fmt.Sprint("app-", i))
+		app.Allocations = []*api.Allocation{{Key: api.AllocationKey(fmt.Sprint("pod-", i)), Amounts: app.Used}}
 	}
 	w.Views[w.Names[0]] = &view
 	return w.service(t).Handler()
@@ -39,35 +39,35 @@ func read(t *testing.T, h http.Handler, path string, into any) {
 func TestPartOfLimits(t *testing.T) {
 	most := func(vcore, memory int64) resources.Limits { return resources.Limits{vcore, memory} }
 	for name, c := range map[string]struct {
-		root, low *core.Limit
+		root, low *api.Limit
 		used      resources.Amounts
 		want      int64
 	}{
 		"no limit":                   {nil, nil, resources.Amounts{500}, 0},
-		"half":                       {&core.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{500, 100}, 50},
-		"the kind used most":         {&core.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{500, 700}, 70},
-		"another kind is unlimited":  {&core.Limit{Max: resources.Limits{1000, resources.Unlimited}}, nil, resources.Amounts{500, 700}, 50},
-		"the queue below has less":   {&core.Limit{Max: most(1000, 1000)}, &core.Limit{Max: most(600, 1000)}, resources.Amounts{300, 0}, 50},
-		"the queue above has less":   {&core.Limit{Max: most(600, 1000)}, &core.Limit{Max: most(1000, 1000)}, resources.Amounts{300, 0}, 50},
-		"all":                        {&core.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{1000, 0}, 100},
-		"nearly all":                 {&core.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{999, 0}, 99},
-		"a little more":              {&core.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{1001, 0}, 101},
-		"twice as much":              {&core.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{2000, 0}, 200},
-		"none of it may be used":     {&core.Limit{Max: most(0, 1000)}, nil, resources.Amounts{3, 0}, 300},
-		"none of it is used":         {&core.Limit{Max: most(0, 1000)}, nil, resources.Amounts{0, 10}, 1},
-		"amounts that do not fit":    {&core.Limit{Max: most(1<<62, 1000)}, nil, resources.Amounts{1 << 61, 0}, 50},
-		"applications":               {&core.Limit{ApplicationsMax: 4}, nil, resources.Amounts{1}, 25},
-		"any number of applications": {&core.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{100}, 10},
-		"applications of the queue":  {nil, &core.Limit{ApplicationsMax: 1}, resources.Amounts{1}, 100},
+		"half":                       {&api.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{500, 100}, 50},
+		"the kind used most":         {&api.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{500, 700}, 70},
+		"another kind is unlimited":  {&api.Limit{Max: resources.Limits{1000, resources.Unlimited}}, nil, resources.Amounts{500, 700}, 50},
+		"the queue below has less":   {&api.Limit{Max: most(1000, 1000)}, &api.Limit{Max: most(600, 1000)}, resources.Amounts{300, 0}, 50},
+		"the queue above has less":   {&api.Limit{Max: most(600, 1000)}, &api.Limit{Max: most(1000, 1000)}, resources.Amounts{300, 0}, 50},
+		"all":                        {&api.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{1000, 0}, 100},
+		"nearly all":                 {&api.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{999, 0}, 99},
+		"a little more":              {&api.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{1001, 0}, 101},
+		"twice as much":              {&api.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{2000, 0}, 200},
+		"none of it may be used":     {&api.Limit{Max: most(0, 1000)}, nil, resources.Amounts{3, 0}, 300},
+		"none of it is used":         {&api.Limit{Max: most(0, 1000)}, nil, resources.Amounts{0, 10}, 1},
+		"amounts that do not fit":    {&api.Limit{Max: most(1<<62, 1000)}, nil, resources.Amounts{1 << 61, 0}, 50},
+		"applications":               {&api.Limit{ApplicationsMax: 4}, nil, resources.Amounts{1}, 25},
+		"any number of applications": {&api.Limit{Max: most(1000, 1000)}, nil, resources.Amounts{100}, 10},
+		"applications of the queue":  {nil, &api.Limit{ApplicationsMax: 1}, resources.Amounts{1}, 100},
 	} {
-		root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}}}
-		for i, limit := range []*core.Limit{c.root, c.low} {
+		root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "low"}}}
+		for i, limit := range []*api.Limit{c.root, c.low} {
 			if limit != nil {
 				limit.Users, limit.Groups = []string{"*"}, []string{"dev"}
-				[]*core.QueueConfig{&root, &root.Queues[0]}[i].Limits = []core.Limit{*limit}
+				[]*api.QueueConfig{&root, &root.Queues[0]}[i].Limits = []api.Limit{*limit}
 			}
 		}
-		h := limited(t, root, &core.ApplicationView{Queue: "root.low", User: "anna", Group: "dev", Used: c.used})
+		h := limited(t, root, &api.ApplicationView{Queue: "root.low", User: "anna", Group: "dev", Used: c.used})
 		var users, groups []struct{ LimitPercent int64 }
 		read(t, h, "usage/users", &users)
 		read(t, h, "usage/groups", &groups)
@@ -79,12 +79,12 @@ func TestPartOfLimits(t *testing.T) {
 // TestUsersOverTheirLimitsFirst: users and groups are sorted by the part of a limit and found by
 // name. The limit of a name goes before that of all others.
 func TestUsersOverTheirLimitsFirst(t *testing.T) {
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low"}}, Limits: []core.Limit{
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "low"}}, Limits: []api.Limit{
 		{Users: []string{"anna", "bob"}, Groups: []string{"dev"}, Max: resources.Limits{1000}},
 		{Users: []string{"*"}, Groups: []string{"*"}, Max: resources.Limits{100}},
 	}}
-	app := func(user, group string) *core.ApplicationView {
-		return &core.ApplicationView{Queue: "root.low", User: user, Group: group, Used: resources.Amounts{150}}
+	app := func(user, group string) *api.ApplicationView {
+		return &api.ApplicationView{Queue: "root.low", User: user, Group: group, Used: resources.Amounts{150}}
 	}
 	h := limited(t, root, app("anna", "dev"), app("bob", "dev"), app("bob", "dev"), app("carl", "ops"), app("dora", "opera"))
 	names := func(query string) (out []string) {
@@ -104,7 +104,7 @@ func TestUsersOverTheirLimitsFirst(t *testing.T) {
 
 // TestLimitsOfAQueue: a queue says which limits of users and groups it has, one of zero too.
 func TestLimitsOfAQueue(t *testing.T) {
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "low", Limits: []core.Limit{
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "low", Limits: []api.Limit{
 		{Users: []string{"anna"}, Groups: []string{"dev", "*"}, Max: resources.Limits{0, resources.Unlimited}, ApplicationsMax: 3},
 		{Users: []string{"*"}, ApplicationsMax: 1},
 	}}}}

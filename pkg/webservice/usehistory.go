@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // pointJSON is how much there was of a queue at one moment.
@@ -38,7 +38,7 @@ func useHistory(at *snapshot, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue := core.QueuePath(strings.ToLower(cmp.Or(named, string(at.Root.Path))))
+	queue := api.QueuePath(strings.ToLower(cmp.Or(named, string(at.Root.Path))))
 	points := at.past.History(queue, time.Time{})
 	if step > 0 {
 		points = archive.Merge(points, step)

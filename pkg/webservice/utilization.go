@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"net/http"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -24,9 +24,9 @@ type utilizationJSON struct {
 }
 
 type bucketJSON struct {
-	BucketName string        `json:"bucketName"`
-	NumOfNodes int           `json:"numOfNodes,omitempty"`
-	NodeNames  []core.NodeID `json:"nodeNames,omitempty"`
+	BucketName string       `json:"bucketName"`
+	NumOfNodes int          `json:"numOfNodes,omitempty"`
+	NodeNames  []api.NodeID `json:"nodeNames,omitempty"`
 }
 
 // buckets is in how many parts a node is divided.
@@ -51,7 +51,7 @@ func fillUtilizations(at *snapshot, out *utilizationsJSON) {
 }
 
 // distribution puts every node that has a kind into the bucket of its use.
-func distribution(nodes []*core.NodeView, kind resources.Kind) []bucketJSON {
+func distribution(nodes []*api.NodeView, kind resources.Kind) []bucketJSON {
 	out := make([]bucketJSON, buckets)
 	for i := range out {
 		out[i].BucketName = fmt.Sprintf("%d-%d%%", i*buckets, (i+1)*buckets)

@@ -6,29 +6,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // preemptedPodJSON is a pod that was preempted, and how often. A resource manager that
 // names pods starts one again with another key; without a name it is the key.
 type preemptedPodJSON struct {
-	PodName       string             `json:"podName"`
-	ApplicationID core.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
-	QueueName     core.QueuePath     `json:"queueName,omitempty"`
-	User          string             `json:"user,omitempty"`
-	Class         string             `json:"class"` // of that time
-	Times         int                `json:"times"`
-	Wasted        int                `json:"wasted,omitempty"` // of those times, for nothing
-	Last          nanoseconds        `json:"last"`             // when it was chosen last
-	Trigger       string             `json:"trigger"`          // of that time
-	AllocationKey core.AllocationKey `json:"allocationKey"`    // of that time
+	PodName       string            `json:"podName"`
+	ApplicationID api.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
+	QueueName     api.QueuePath     `json:"queueName,omitempty"`
+	User          string            `json:"user,omitempty"`
+	Class         string            `json:"class"` // of that time
+	Times         int               `json:"times"`
+	Wasted        int               `json:"wasted,omitempty"` // of those times, for nothing
+	Last          nanoseconds       `json:"last"`             // when it was chosen last
+	Trigger       string            `json:"trigger"`          // of that time
+	AllocationKey api.AllocationKey `json:"allocationKey"`    // of that time
 }
 
 // victims answers GET /ws/v1/partition/{partition}/victims: the pods that the plans which
 // are kept chose, the one that was preempted most first.
 func victims(at *snapshot, r *http.Request) (any, error) {
 	return list(r, at.kinds, at.preemptedPods(), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
-		texts("application", func(v *preemptedPodJSON) core.ApplicationID { return v.ApplicationID }),
+		texts("application", func(v *preemptedPodJSON) api.ApplicationID { return v.ApplicationID }),
 		texts("user", func(v *preemptedPodJSON) string { return v.User }),
 		filter[*preemptedPodJSON]{name: "class", test: func(value string) (func(*preemptedPodJSON) bool, error) {
 			return func(v *preemptedPodJSON) bool { return v.Class == value }, checkClass(value, victimClasses)
@@ -39,7 +39,7 @@ func victims(at *snapshot, r *http.Request) (any, error) {
 // preemptedPods counts the victims of the plans that are kept, by application and pod.
 func (at *snapshot) preemptedPods() []*preemptedPodJSON {
 	type pod struct {
-		application core.ApplicationID
+		application api.ApplicationID
 		name        string
 	}
 	known := map[pod]*preemptedPodJSON{}

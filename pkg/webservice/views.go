@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // readerWait is how long a request waits for the first view of a partition. All
@@ -24,7 +24,7 @@ type requestViews []requestView
 
 type requestView struct {
 	partition  string
-	view       *core.View    // nil with an error
+	view       *api.View     // nil with an error
 	age        time.Duration // zero if it is the current one
 	err        error
 	unanswered time.Duration // only for the health check: how long the partition has not answered

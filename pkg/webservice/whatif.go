@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
 
@@ -39,13 +39,13 @@ type questionJSON struct {
 // newNodesJSON is what would be done to nodes.
 type newNodesJSON struct {
 	Add    []newNodeJSON `json:"add"`
-	Drain  []core.NodeID `json:"drain"`
-	Remove []core.NodeID `json:"remove"`
+	Drain  []api.NodeID  `json:"drain"`
+	Remove []api.NodeID  `json:"remove"`
 }
 
 // newNodeJSON is nodes that would come, all alike.
 type newNodeJSON struct {
-	NodeID     core.NodeID       `json:"nodeId"`
+	NodeID     api.NodeID        `json:"nodeId"`
 	Capacity   map[string]int64  `json:"capacity"`
 	Attributes map[string]string `json:"attributes"`
 	Count      int               `json:"count"` // zero is one; more get numbers after their name
@@ -53,21 +53,21 @@ type newNodeJSON struct {
 
 // newApplicationJSON is an application that would come.
 type newApplicationJSON struct {
-	ApplicationID core.ApplicationID `json:"applicationId"`
-	QueueName     core.QueuePath     `json:"queueName"`
-	User          string             `json:"user"`
-	Groups        []string           `json:"groups"`
-	Tags          map[string]string  `json:"tags"`
+	ApplicationID api.ApplicationID `json:"applicationId"`
+	QueueName     api.QueuePath     `json:"queueName"`
+	User          string            `json:"user"`
+	Groups        []string          `json:"groups"`
+	Tags          map[string]string `json:"tags"`
 }
 
 // newAskJSON is asks that would come, all alike.
 type newAskJSON struct {
-	AllocationKey  core.AllocationKey `json:"allocationKey"`
-	ApplicationID  core.ApplicationID `json:"applicationId"`
-	Resource       map[string]int64   `json:"resource"`
-	Priority       int32              `json:"priority"`
-	RequiredNodeID core.NodeID        `json:"requiredNodeId"`
-	Count          int                `json:"count"` // zero is one; more get numbers after their key
+	AllocationKey  api.AllocationKey `json:"allocationKey"`
+	ApplicationID  api.ApplicationID `json:"applicationId"`
+	Resource       map[string]int64  `json:"resource"`
+	Priority       int32             `json:"priority"`
+	RequiredNodeID api.NodeID        `json:"requiredNodeId"`
+	Count          int               `json:"count"` // zero is one; more get numbers after their key
 
 	Tags             map[string]string     `json:"tags"`
 	PreemptionPolicy *preemptionPolicyJSON `json:"preemptionPolicy"`
@@ -105,22 +105,22 @@ type outcomeJSON struct {
 }
 
 type askOutcomeJSON struct {
-	AllocationKey core.AllocationKey `json:"allocationKey"`
-	NodeID        core.NodeID        `json:"nodeId,omitempty"`        // where it would run at once
-	NominatedNode core.NodeID        `json:"nominatedNode,omitempty"` // where room would be made
-	Refused       string             `json:"refused,omitempty"`
-	Waits         *explanationJSON   `json:"waits,omitempty"`
+	AllocationKey api.AllocationKey `json:"allocationKey"`
+	NodeID        api.NodeID        `json:"nodeId,omitempty"`        // where it would run at once
+	NominatedNode api.NodeID        `json:"nominatedNode,omitempty"` // where room would be made
+	Refused       string            `json:"refused,omitempty"`
+	Waits         *explanationJSON  `json:"waits,omitempty"`
 }
 
 type victimJSON struct {
-	AllocationKey core.AllocationKey `json:"allocationKey"`
-	ApplicationID core.ApplicationID `json:"applicationId"`
-	Message       string             `json:"message"`
+	AllocationKey api.AllocationKey `json:"allocationKey"`
+	ApplicationID api.ApplicationID `json:"applicationId"`
+	Message       string            `json:"message"`
 }
 
 type rejectedJSON struct {
-	ApplicationID core.ApplicationID `json:"applicationId"`
-	Message       string             `json:"message"`
+	ApplicationID api.ApplicationID `json:"applicationId"`
+	Message       string            `json:"message"`
 }
 
 // budgetsAsked says whether the victims respect disruption budgets.
@@ -134,17 +134,17 @@ const (
 )
 
 type overUseJSON struct {
-	QueueName core.QueuePath `json:"queueName"`
-	By        quantities     `json:"by"`
+	QueueName api.QueuePath `json:"queueName"`
+	By        quantities    `json:"by"`
 }
 
 // overLimitJSON is how much a user or group would use over its limit in a queue.
 type overLimitJSON struct {
-	QueueName    core.QueuePath `json:"queueName"`
-	User         string         `json:"user,omitempty"`
-	Group        string         `json:"group,omitempty"`
-	By           quantities     `json:"by,omitempty"`
-	Applications int            `json:"applications,omitempty"`
+	QueueName    api.QueuePath `json:"queueName"`
+	User         string        `json:"user,omitempty"`
+	Group        string        `json:"group,omitempty"`
+	By           quantities    `json:"by,omitempty"`
+	Applications int           `json:"applications,omitempty"`
 }
 
 func (at *snapshot) overLimit(o explain.OverLimit) overLimitJSON {
@@ -222,14 +222,14 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 }
 
 // budgetsOf asks for the disruption budgets of all that runs, once for each view.
-func (s *Service) budgetsOf(ctx context.Context, at *snapshot) ([]core.DisruptionBudget, budgetsAsked) {
+func (s *Service) budgetsOf(ctx context.Context, at *snapshot) ([]api.DisruptionBudget, budgetsAsked) {
 	if s.config.Budgets == nil {
 		return nil, budgetsUnknown
 	}
 	if last := s.budgets.Load(); last != nil && last.of == at.View {
 		return last.budgets, last.told
 	}
-	var keys []core.AllocationKey
+	var keys []api.AllocationKey
 	for _, n := range at.Nodes {
 		for _, a := range n.Allocations {
 			keys = append(keys, a.Key)
@@ -242,7 +242,7 @@ func (s *Service) budgetsOf(ctx context.Context, at *snapshot) ([]core.Disruptio
 	ctx, cancel := context.WithTimeout(ctx, s.config.WhatIfMax/5) // the rest is for simulating
 	defer cancel()
 	budgets, err := s.config.Budgets(ctx, at.View.Partition, keys)
-	told := toldBudgets{of: at.View, budgets: append([]core.DisruptionBudget{}, budgets...), told: budgetsTold}
+	told := toldBudgets{of: at.View, budgets: append([]api.DisruptionBudget{}, budgets...), told: budgetsTold}
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		told.budgets, told.told = nil, budgetsNone
@@ -255,8 +255,8 @@ func (s *Service) budgetsOf(ctx context.Context, at *snapshot) ([]core.Disruptio
 
 // toldBudgets is what was told of the budgets in a view.
 type toldBudgets struct {
-	of      *core.View
-	budgets []core.DisruptionBudget
+	of      *api.View
+	budgets []api.DisruptionBudget
 	told    budgetsAsked
 }
 

@@ -19,7 +19,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -240,13 +240,13 @@ func TestWhatIfOfANewApplication(t *testing.T) {
 func TestWhatIfAsksBudgets(t *testing.T) {
 	s, calls := crowded(t), 0
 	var err error
-	s.config.Budgets = func(ctx context.Context, partition string, keys []core.AllocationKey) ([]core.DisruptionBudget, error) {
+	s.config.Budgets = func(ctx context.Context, partition string, keys []api.AllocationKey) ([]api.DisruptionBudget, error) {
 		calls++
 		_, ok := ctx.Deadline()
 		assert.Assert(t, ok)
 		assert.Equal(t, partition, "[mycluster]default")
 		assert.Equal(t, fmt.Sprint(keys), "[filler-1 filler-2 filler-3]")
-		return []core.DisruptionBudget{{Name: "all", Allocations: keys}}, err
+		return []api.DisruptionBudget{{Name: "all", Allocations: keys}}, err
 	}
 	world := s.config.Views.(*world)
 	view := *world.Views["[mycluster]default"]

@@ -12,7 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // nodesOutcome is what the tests look at.
@@ -74,7 +74,7 @@ func TestWhatIfAsksPredicates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, n := crowded(t), 0
-			s.config.Feasible = func(_ context.Context, partition string, ask core.AllocationKey, node core.NodeID) (refused, err error) {
+			s.config.Feasible = func(_ context.Context, partition string, ask api.AllocationKey, node api.NodeID) (refused, err error) {
 				assert.Equal(t, partition, "[mycluster]default")
 				if ask == "" {
 					return nil, c.supports
@@ -93,7 +93,7 @@ func TestWhatIfAsksPredicates(t *testing.T) {
 func TestPredicatesLeaveTimeToPlay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := crowded(t)
-		s.config.Feasible = func(ctx context.Context, _ string, _ core.AllocationKey, _ core.NodeID) (refused, err error) {
+		s.config.Feasible = func(ctx context.Context, _ string, _ api.AllocationKey, _ api.NodeID) (refused, err error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
@@ -108,7 +108,7 @@ func TestPredicatesLeaveTimeToPlay(t *testing.T) {
 func TestPredicateRun(t *testing.T) {
 	count, broken := 0, 10*whatIfPredicatesMax
 	s := &Service{}
-	s.config.Feasible = func(context.Context, string, core.AllocationKey, core.NodeID) (refused, err error) {
+	s.config.Feasible = func(context.Context, string, api.AllocationKey, api.NodeID) (refused, err error) {
 		if count++; count > broken {
 			return nil, errors.New("gone")
 		}

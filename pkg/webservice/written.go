@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -133,7 +133,7 @@ func configurationOf(d *config.Document, extra map[string]string) *configuration
 	return out
 }
 
-func preemptionOf(p core.PreemptionConfig) preemptionConfigJSON {
+func preemptionOf(p api.PreemptionConfig) preemptionConfigJSON {
 	plan, order := p.RequiredNode, "age"
 	if len(plan.Strategies) == 0 {
 		plan = preemptor.DefaultConfig()
@@ -149,7 +149,7 @@ func preemptionOf(p core.PreemptionConfig) preemptionConfigJSON {
 		Enabled: !p.Disabled, QuotaPreemptionEnabled: p.Quota,
 		StartDelay: plan.StartDelay.String(), Strategies: strings.Join(names, ","), Deviation: plan.DeviationMax,
 		VictimsMax: plan.VictimsMax, ForeignPods: !plan.SpareForeign, VictimTimeout: p.VictimTimeout.String(),
-		Priority:          [...]string{core.StrictlyLower: "strict", core.EqualToo: "equal", core.PriorityOff: "off"}[p.Priority],
+		Priority:          [...]string{api.StrictlyLower: "strict", api.EqualToo: "equal", api.PriorityOff: "off"}[p.Priority],
 		DisruptionBudgets: [...]string{preemptor.PreferBudgets: "prefer", preemptor.StrictPriority: "strict", preemptor.HardBudgets: "hard"}[p.Budgets],
 		VictimOrder:       order, LoopMax: p.LoopMax, LoopWindow: p.LoopWindow.String(),
 	}

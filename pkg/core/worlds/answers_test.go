@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // answers is how the resource manager gives its answers. What is true does not depend on it,
@@ -33,7 +33,7 @@ func (w *world) refusal(r rule) error {
 }
 
 // simulates answers for a node that was changed in thought.
-func (g *game) simulates(key, node string, add, remove []core.AllocationKey) error {
+func (g *game) simulates(key, node string, add, remove []api.AllocationKey) error {
 	if g.w.Answers == answersPrefix {
 		add = nil
 	}
@@ -53,12 +53,12 @@ func (w *world) onlyRefuses() bool {
 }
 
 // askDifferently has questions be about classes or several nodes at once, or be held back.
-func (g *game) askDifferently(o *core.Options) {
+func (g *game) askDifferently(o *api.Options) {
 	if o.Feasible == nil {
 		return
 	}
 	if g.w.Classes {
-		o.Constraints = func(key core.AllocationKey) string {
+		o.Constraints = func(key api.AllocationKey) string {
 			if g.isRuled(g.w.pod(string(key))) {
 				return string(key)
 			}
@@ -66,7 +66,7 @@ func (g *game) askDifferently(o *core.Options) {
 		}
 	}
 	if g.w.Several {
-		o.FeasibleOn = func(key core.AllocationKey, nodes []core.NodeID, _ bool) []error {
+		o.FeasibleOn = func(key api.AllocationKey, nodes []api.NodeID, _ bool) []error {
 			list := make([]error, len(nodes))
 			for i, n := range nodes {
 				list[i] = g.allows(string(key), string(n), nil, nil)
@@ -76,8 +76,8 @@ func (g *game) askDifferently(o *core.Options) {
 	}
 	if g.w.Paced {
 		g.saw("questions are paced", true)
-		o.Pace = func(q core.Question) time.Duration { // a fifth of the time
-			if second := g.now.Unix() % 5; q != core.FirstQuestion && second != 0 {
+		o.Pace = func(q api.Question) time.Duration { // a fifth of the time
+			if second := g.now.Unix() % 5; q != api.FirstQuestion && second != 0 {
 				return time.Unix(g.now.Unix()-second+5, 0).Sub(g.now)
 			}
 			return 0

@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A change is something that happens to a world while it is played: a node is "drain"ed,
@@ -38,7 +38,7 @@ func (g *game) changeNow(at int) {
 }
 
 func (g *game) change(c *change) {
-	n, id := g.w.node(c.Node), core.NodeID(c.Node)
+	n, id := g.w.node(c.Node), api.NodeID(c.Node)
 	switch c.Verb {
 	case "restart":
 		fmt.Fprintln(&g.script, "# The scheduler restarts", g.now.Sub(start))
@@ -50,12 +50,12 @@ func (g *game) change(c *change) {
 		}
 		return
 	case "fail":
-		if p := g.w.pod(c.Pod); p != nil && g.on[c.Pod] != "" && p.Foreign == core.Own && !p.Placeholder && !g.leaving(c.Pod) {
+		if p := g.w.pod(c.Pod); p != nil && g.on[c.Pod] != "" && p.Foreign == api.Own && !p.Placeholder && !g.leaving(c.Pod) {
 			g.fails[c.Pod] = true
 			if p.Required {
 				p.Requires = g.on[c.Pod]
 			}
-			g.release(c.Pod, core.SchedulingFailed)
+			g.release(c.Pod, api.SchedulingFailed)
 		}
 		return
 	}
@@ -69,26 +69,26 @@ func (g *game) change(c *change) {
 	switch c.Verb {
 	case "drain":
 		n.Drained = true
-		g.apply(core.DrainNode{ID: id})
+		g.apply(api.DrainNode{ID: id})
 	case "undrain":
 		n.Drained = false
-		g.apply(core.UndrainNode{ID: id})
+		g.apply(api.UndrainNode{ID: id})
 	case "resize":
 		n.Capacity = c.Capacity
-		g.apply(core.UpdateNode{ID: id, Capacity: c.Capacity.amounts()})
+		g.apply(api.UpdateNode{ID: id, Capacity: c.Capacity.amounts()})
 	case "add":
 		n.Gone, n.Drained, n.Capacity = false, false, c.Capacity
-		g.apply(core.AddNode{ID: id, Capacity: c.Capacity.amounts()})
+		g.apply(api.AddNode{ID: id, Capacity: c.Capacity.amounts()})
 	case "remove":
 		n.Gone, n.Drained, n.Capacity = true, true, amounts{}
-		g.apply(core.RemoveNode{ID: id})
+		g.apply(api.RemoveNode{ID: id})
 	}
 }
 
 // changePod changes what a pod has, or has its application go.
 func (g *game) changePod(c *change) {
 	p := g.w.pod(c.Pod)
-	if p == nil || p.Foreign != core.Own || p.Group != "" || g.leaving(p.Key) || !g.waits[p.Key] && g.on[p.Key] == "" {
+	if p == nil || p.Foreign != api.Own || p.Group != "" || g.leaving(p.Key) || !g.waits[p.Key] && g.on[p.Key] == "" {
 		return
 	}
 	if c.Verb == "leave" {
@@ -101,8 +101,8 @@ func (g *game) changePod(c *change) {
 	}
 	p.Amounts[0] = max(1, c.Capacity[0]/2)
 	a := g.w.allocation(p)
-	a.Node = core.NodeID(g.on[p.Key])
-	g.apply(core.AddAllocation{Allocation: a})
+	a.Node = api.NodeID(g.on[p.Key])
+	g.apply(api.AddAllocation{Allocation: a})
 }
 
 // changedSince reports whether something was changed since a moment that is more than pods that
@@ -147,7 +147,7 @@ func (m *maker) changes() {
 	for range 1 + m.IntN(4) {
 		c := change{At: m.IntN(150), Verb: verbs[m.IntN(len(verbs))], Node: m.w.Nodes[m.IntN(len(m.w.Nodes))].Name}
 		c.Capacity, c.Pod, c.Rule = m.amounts(3, 10, 5), m.w.Pods[m.IntN(len(m.w.Pods))].Key, m.IntN(3)
-		if c.Verb == "allow" && len(m.w.Rules) == 0 || (c.Verb == "fail" || c.Verb == "become" || c.Verb == "leave") && m.w.pod(c.Pod).Foreign != core.Own {
+		if c.Verb == "allow" && len(m.w.Rules) == 0 || (c.Verb == "fail" || c.Verb == "become" || c.Verb == "leave") && m.w.pod(c.Pod).Foreign != api.Own {
 			continue
 		}
 		m.w.Changes = append(m.w.Changes, c)

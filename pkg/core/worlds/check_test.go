@@ -8,7 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
 )
@@ -39,21 +39,21 @@ func TestLawsNotice(t *testing.T) {
 		t.Skip("it is long")
 	}
 	refused := errors.New("refused")
-	simulations := func(o *core.Options) {
-		o.Simulate = func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+	simulations := func(o *api.Options) {
+		o.Simulate = func(api.AllocationKey, api.NodeID, []api.AllocationKey, []api.AllocationKey) error {
 			return refused
 		}
 	}
-	placements := func(o *core.Options) {
+	placements := func(o *api.Options) {
 		promised := false
-		o.Simulate = func(core.AllocationKey, core.NodeID, []core.AllocationKey, []core.AllocationKey) error {
+		o.Simulate = func(api.AllocationKey, api.NodeID, []api.AllocationKey, []api.AllocationKey) error {
 			promised = true
 			return nil
 		}
-		o.Feasible = func(core.AllocationKey, core.NodeID, bool) error { return map[bool]error{true: refused}[promised] }
+		o.Feasible = func(api.AllocationKey, api.NodeID, bool) error { return map[bool]error{true: refused}[promised] }
 	}
-	everything := func(o *core.Options) {
-		o.SelectVictims = func(_ core.AllocationKey, _ core.NodeID, candidates []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+	everything := func(o *api.Options) {
+		o.SelectVictims = func(_ api.AllocationKey, _ api.NodeID, candidates []api.AllocationKey, _ []bool) ([]api.AllocationKey, error) {
 			return candidates, nil
 		}
 	}
@@ -131,7 +131,7 @@ func TestOracle(t *testing.T) {
 	w.Queues[0] = queue{Name: "a", Fence: true}
 	w.Pods[1].Priority = 9
 	assert.Equal(t, victimsOf(w, preemptor.Priority), "none")
-	w.Queues[0] = queue{Name: "a", Policy: core.PreemptionFence}
+	w.Queues[0] = queue{Name: "a", Policy: api.PreemptionFence}
 	assert.Equal(t, victimsOf(w, preemptor.Priority), "none")
 	// An ask that requires the node takes an equal priority.
 	w = oneNode(2, guaranteed(0, 2), pod("b1", "b", 2, 0), pod("p", "a", 1, 0))

@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
 
@@ -51,7 +51,7 @@ func TestFeasibleMeansDoneWithFaults(t *testing.T) {
 		text := faultyScenario(rand.New(rand.NewPCG(seed, 5)))
 		s, err := simulator.Parse(text)
 		assert.NilError(t, err, text)
-		_, err = simulator.Run(s, simulator.Options{Seed: seed + 1, Verify: true, AtRest: func(now time.Time, view *core.View) error {
+		_, err = simulator.Run(s, simulator.Options{Seed: seed + 1, Verify: true, AtRest: func(now time.Time, view *api.View) error {
 			c := newRestChecker(view, now)
 			if c == nil {
 				return fmt.Errorf("the view is not known")

@@ -3,7 +3,7 @@ package worlds
 import (
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -13,10 +13,10 @@ func (m *maker) foreign() {
 	var nodes []string
 	for i := range m.w.Pods {
 		p := &m.w.Pods[i]
-		if p.Node == "" || p.Foreign != core.Own || p.Required || p.Group != "" || p.Quorum != "" || !m.chance(50) {
+		if p.Node == "" || p.Foreign != api.Own || p.Required || p.Group != "" || p.Quorum != "" || !m.chance(50) {
 			continue
 		}
-		p.Foreign, p.Queue, p.User, p.Owner = core.Foreign, "", "", false
+		p.Foreign, p.Queue, p.User, p.Owner = api.Foreign, "", "", false
 		nodes = append(nodes, p.Node)
 		for j := range m.w.Budgets {
 			b := &m.w.Budgets[j]
@@ -35,5 +35,5 @@ func (m *maker) foreign() {
 
 // endable reports whether a pod of another scheduler may be a victim of an ask.
 func (o *oracle) endable(p *place, v *pod) bool {
-	return v.Foreign == core.Foreign && p.trigger == preemptor.RequiredNode && !o.w.KeepsForeign
+	return v.Foreign == api.Foreign && p.trigger == preemptor.RequiredNode && !o.w.KeepsForeign
 }

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -16,14 +16,14 @@ type nomination struct {
 }
 
 // nominate notes a nomination.
-func (g *game) nominate(e *core.Claimed) {
+func (g *game) nominate(e *api.Claimed) {
 	g.target[string(e.Key)] = string(e.Node)
 	g.nominated[string(e.Key)] = nomination{string(e.Node), e.Plan.Trigger}
 	g.note("nominated %s to %s: %s", e.Key, e.Node, e.Reason)
 }
 
 // endNomination notes that one has ended. Of an ask that is placed it is known until then.
-func (g *game) endNomination(e *core.ClaimEnded) {
+func (g *game) endNomination(e *api.ClaimEnded) {
 	if e.Waits() {
 		delete(g.nominated, string(e.Key))
 	}

@@ -3,7 +3,7 @@ package worlds
 import (
 	"fmt"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,7 +22,7 @@ func booksAgree(g *game) []failure {
 }
 
 // booked books an event, before anything else is made of it.
-func (g *game) booked(e core.Event) {
+func (g *game) booked(e api.Event) {
 	defer func() {
 		if r := recover(); r != nil && g.books.fault == "" {
 			g.books.fault = fmt.Sprint("the books cannot go on: ", r)
@@ -38,37 +38,37 @@ type bookedNode struct {
 	used      resources.Amounts // by own allocations
 	occupied  resources.Amounts // by foreign ones
 	promised  resources.Amounts // to nominated asks
-	reserved  map[core.AllocationKey]bool
-	nominated map[core.AllocationKey]bool
+	reserved  map[api.AllocationKey]bool
+	nominated map[api.AllocationKey]bool
 }
 
 // books are the books of a reader that knows events only.
 type books struct {
-	nodes     map[core.NodeID]*bookedNode
-	asks      map[core.AllocationKey]*core.Allocation
-	running   map[core.AllocationKey]*core.Allocation
-	foreign   map[core.AllocationKey]*core.Allocation
-	reserved  map[core.AllocationKey]core.NodeID
-	nominated map[core.AllocationKey]core.NodeID
-	evicted   map[core.AllocationKey]bool
-	queueOf   map[core.ApplicationID]core.QueuePath
-	used      map[core.QueuePath]resources.Amounts
+	nodes     map[api.NodeID]*bookedNode
+	asks      map[api.AllocationKey]*api.Allocation
+	running   map[api.AllocationKey]*api.Allocation
+	foreign   map[api.AllocationKey]*api.Allocation
+	reserved  map[api.AllocationKey]api.NodeID
+	nominated map[api.AllocationKey]api.NodeID
+	evicted   map[api.AllocationKey]bool
+	queueOf   map[api.ApplicationID]api.QueuePath
+	used      map[api.QueuePath]resources.Amounts
 	total     resources.Amounts
 	fault     string
-	changing  *core.Allocation // the evicted foreign allocation that was removed last
+	changing  *api.Allocation // the evicted foreign allocation that was removed last
 }
 
 func newBooks() *books {
 	return &books{
-		nodes:     map[core.NodeID]*bookedNode{},
-		asks:      map[core.AllocationKey]*core.Allocation{},
-		running:   map[core.AllocationKey]*core.Allocation{},
-		foreign:   map[core.AllocationKey]*core.Allocation{},
-		reserved:  map[core.AllocationKey]core.NodeID{},
-		nominated: map[core.AllocationKey]core.NodeID{},
-		evicted:   map[core.AllocationKey]bool{},
-		queueOf:   map[core.ApplicationID]core.QueuePath{},
-		used:      map[core.QueuePath]resources.Amounts{},
+		nodes:     map[api.NodeID]*bookedNode{},
+		asks:      map[api.AllocationKey]*api.Allocation{},
+		running:   map[api.AllocationKey]*api.Allocation{},
+		foreign:   map[api.AllocationKey]*api.Allocation{},
+		reserved:  map[api.AllocationKey]api.NodeID{},
+		nominated: map[api.AllocationKey]api.NodeID{},
+		evicted:   map[api.AllocationKey]bool{},
+		queueOf:   map[api.ApplicationID]api.QueuePath{},
+		used:      map[api.QueuePath]resources.Amounts{},
 	}
 }
 
@@ -80,7 +80,7 @@ func (b *books) must(ok bool, format string, args ...any) {
 }
 
 // lineage is a queue and all above it, root last.
-func lineage(path core.QueuePath) (all []core.QueuePath) {
+func lineage(path api.QueuePath) (all []api.QueuePath) {
 	for i := len(path); i > 0; i-- {
 		if i == len(path) || path[i] == '.' {
 			all = append(all, path[:i])
@@ -89,7 +89,7 @@ func lineage(path core.QueuePath) (all []core.QueuePath) {
 	return all
 }
 
-func (b *books) start(a *core.Allocation) {
+func (b *books) start(a *api.Allocation) {
 	n := b.nodes[a.Node]
 	b.must(n != nil, "%s runs on %s, which no event has added", a.Key, a.Node)
 	b.must(b.running[a.Key] == nil, "%s runs twice", a.Key)
@@ -98,7 +98,7 @@ func (b *books) start(a *core.Allocation) {
 	b.charge(a, false)
 }
 
-func (b *books) stop(a *core.Allocation) {
+func (b *books) stop(a *api.Allocation) {
 	old := b.running[a.Key]
 	b.must(old != nil, "%s ends and does not run", a.Key)
 	b.must(old.Amounts.Equal(a.Amounts), "%s ends with %v and runs with %v", a.Key, a.Amounts, old.Amounts)
@@ -108,7 +108,7 @@ func (b *books) stop(a *core.Allocation) {
 	b.charge(old, true)
 }
 
-func (b *books) charge(a *core.Allocation, back bool) {
+func (b *books) charge(a *api.Allocation, back bool) {
 	leaf, ok := b.queueOf[a.Application]
 	b.must(ok, "%s is of application %q, which no event has accepted", a.Key, a.Application)
 	for _, q := range lineage(leaf) {
@@ -122,7 +122,7 @@ func (b *books) charge(a *core.Allocation, back bool) {
 	}
 }
 
-func (b *books) askGone(a *core.Allocation, why string) {
+func (b *books) askGone(a *api.Allocation, why string) {
 	ask := b.asks[a.Key]
 	b.must(ask != nil, "%s %s and did not wait", a.Key, why)
 	b.must(ask.Amounts.Equal(a.Amounts), "%s %s with %v and waited for %v", a.Key, why, a.Amounts, ask.Amounts)
@@ -130,24 +130,24 @@ func (b *books) askGone(a *core.Allocation, why string) {
 }
 
 // take books an event.
-func (b *books) take(e core.Event) {
+func (b *books) take(e api.Event) {
 	switch e := e.(type) {
-	case core.AskAdded:
+	case api.AskAdded:
 		b.must(b.asks[e.Key] == nil, "%s waits twice", e.Key)
 		b.must(b.running[e.Key] == nil, "%s waits and runs", e.Key)
 		b.asks[e.Key] = e.Allocation
-	case core.AskResized:
+	case api.AskResized:
 		b.must(b.asks[e.Key] != nil, "%s is resized and does not wait", e.Key)
 		b.asks[e.Key] = e.Allocation
-	case *core.AskEnded:
+	case *api.AskEnded:
 		b.askGone(e.Allocation, "ended")
-	case core.Placed:
+	case api.Placed:
 		b.askGone(e.Allocation, "was placed")
 		b.start(e.Allocation)
-	case core.Adopted:
+	case api.Adopted:
 		delete(b.asks, e.Key)
 		b.start(e.Allocation)
-	case *core.Resized:
+	case *api.Resized:
 		old := b.running[e.Key]
 		b.must(old != nil && old.Amounts.Equal(e.Before), "%s is resized from %v", e.Key, e.Before)
 		gone := b.evicted[e.Key]
@@ -156,21 +156,21 @@ func (b *books) take(e core.Event) {
 		if gone {
 			b.evicted[e.Key] = true
 		}
-	case *core.Ended:
+	case *api.Ended:
 		b.must(b.evicted[e.Key] == e.Evicted, "%s ended, evicted %v", e.Key, e.Evicted)
 		b.stop(e.Allocation)
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		b.must(!b.evicted[e.Key], "%s is evicted twice", e.Key)
 		b.must(b.running[e.Key] != nil || b.foreign[e.Key] != nil, "%s is evicted and does not run", e.Key)
 		b.evicted[e.Key] = true
-	case core.ForeignAdded:
+	case api.ForeignAdded:
 		b.foreign[e.Key] = e.Allocation
 		if was := b.changing; was != nil && was.Key == e.Key && was.Node == e.Node {
 			b.evicted[e.Key] = true // an eviction goes on when the allocation changes and stays
 		}
 		b.changing = nil
 		b.nodes[e.Node].occupied.Add(e.Amounts)
-	case core.ForeignRemoved:
+	case api.ForeignRemoved:
 		delete(b.foreign, e.Key)
 		b.changing = nil
 		if b.evicted[e.Key] {
@@ -184,9 +184,9 @@ func (b *books) take(e core.Event) {
 }
 
 // takePromise books claims.
-func (b *books) takePromise(e core.Event) {
+func (b *books) takePromise(e api.Event) {
 	switch e := e.(type) {
-	case *core.Claimed:
+	case *api.Claimed:
 		b.must(b.asks[e.Key] != nil, "%s claims room and does not wait", e.Key)
 		b.must(b.reserved[e.Key] == "" && b.nominated[e.Key] == "", "%s claims room twice", e.Key)
 		of, n := b.claimsOf(e.Plan != nil, e.Node)
@@ -194,7 +194,7 @@ func (b *books) takePromise(e core.Event) {
 		if e.Plan != nil {
 			b.nodes[e.Node].promised.Add(e.Amounts)
 		}
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		of, n := b.claimsOf(e.Nominated, e.Node)
 		b.must(of[e.Key] == e.Node, "%s has no claim on %s", e.Key, e.Node)
 		b.must(e.Reason != "", "the claim of %s ends for no reason", e.Key)
@@ -209,7 +209,7 @@ func (b *books) takePromise(e core.Event) {
 }
 
 // claimsOf are the claims of all asks, and of those on a node, with evictions or without.
-func (b *books) claimsOf(nominated bool, node core.NodeID) (map[core.AllocationKey]core.NodeID, map[core.AllocationKey]bool) {
+func (b *books) claimsOf(nominated bool, node api.NodeID) (map[api.AllocationKey]api.NodeID, map[api.AllocationKey]bool) {
 	if nominated {
 		return b.nominated, b.nodes[node].nominated
 	}
@@ -217,36 +217,36 @@ func (b *books) claimsOf(nominated bool, node core.NodeID) (map[core.AllocationK
 }
 
 // takeNode books what happens to nodes and applications.
-func (b *books) takeNode(e core.Event) {
+func (b *books) takeNode(e api.Event) {
 	switch e := e.(type) {
-	case *core.NodeAdded:
+	case *api.NodeAdded:
 		b.must(b.nodes[e.ID] == nil, "node %s is added twice", e.ID)
 		b.nodes[e.ID] = &bookedNode{
 			capacity: e.Capacity.Clone(), open: e.Schedulable,
-			reserved: map[core.AllocationKey]bool{}, nominated: map[core.AllocationKey]bool{},
+			reserved: map[api.AllocationKey]bool{}, nominated: map[api.AllocationKey]bool{},
 		}
 		b.total = e.Total
-	case *core.NodeResized:
+	case *api.NodeResized:
 		b.nodes[e.ID].capacity = e.Capacity.Clone()
 		b.total = e.Total
-	case *core.NodeSchedulable:
+	case *api.NodeSchedulable:
 		b.nodes[e.ID].open = e.Schedulable
-	case *core.NodeRemoved:
+	case *api.NodeRemoved:
 		b.changing = nil
 		n := b.nodes[e.ID]
 		b.must(n.used.IsZero() && n.occupied.IsZero(), "node %s goes with %v, %v on it", e.ID, n.used, n.occupied)
 		b.must(len(n.reserved)+len(n.nominated) == 0, "node %s goes with %v, %v", e.ID, n.reserved, n.nominated)
 		delete(b.nodes, e.ID)
 		b.total = e.Total
-	case *core.ApplicationAccepted:
+	case *api.ApplicationAccepted:
 		b.queueOf[e.ID] = e.Queue
-	case *core.ApplicationGone:
+	case *api.ApplicationGone:
 		delete(b.queueOf, e.ID)
 	}
 }
 
 // agree compares the books with a view.
-func (b *books) agree(v *core.View) {
+func (b *books) agree(v *api.View) {
 	b.must(v.Capacity.Equal(b.total), "the view has capacity %v, events say %v", v.Capacity, b.total)
 	b.must(len(v.Nodes) == len(b.nodes), "the view has %d nodes, events say %d", len(v.Nodes), len(b.nodes))
 	running, foreign := 0, 0
@@ -264,7 +264,7 @@ func (b *books) agree(v *core.View) {
 	}
 }
 
-func (b *books) agreeNode(n *core.NodeView) {
+func (b *books) agreeNode(n *api.NodeView) {
 	mine := b.nodes[n.ID]
 	b.must(mine != nil, "no event has added node %s", n.ID)
 	b.must(mine.open == n.Schedulable, "node %s: schedulable %v", n.ID, n.Schedulable)
@@ -310,7 +310,7 @@ func (b *books) agreeNode(n *core.NodeView) {
 	b.must(evicted == told, "node %s: %d evictions, events say %d", n.ID, told, evicted)
 }
 
-func (b *books) agreeApplications(v *core.View) {
+func (b *books) agreeApplications(v *api.View) {
 	b.must(len(v.Applications) == len(b.queueOf), "the view has %d applications, events say %d", len(v.Applications), len(b.queueOf))
 	asks := 0
 	for _, app := range v.Applications {
@@ -330,8 +330,8 @@ func (b *books) agreeApplications(v *core.View) {
 }
 
 // pending is what waits in each queue, and nominated what of it is nominated.
-func (b *books) pending() map[core.QueuePath]resources.Amounts {
-	sums := map[core.QueuePath]resources.Amounts{}
+func (b *books) pending() map[api.QueuePath]resources.Amounts {
+	sums := map[api.QueuePath]resources.Amounts{}
 	for _, a := range b.asks {
 		for _, q := range lineage(b.queueOf[a.Application]) {
 			sum := sums[q]
@@ -342,7 +342,7 @@ func (b *books) pending() map[core.QueuePath]resources.Amounts {
 	return sums
 }
 
-func (b *books) agreeQueue(q *core.QueueView, pending map[core.QueuePath]resources.Amounts) {
+func (b *books) agreeQueue(q *api.QueueView, pending map[api.QueuePath]resources.Amounts) {
 	b.must(q.Used.Equal(b.used[q.Path]), "queue %s uses %v, events say %v", q.Path, q.Used, b.used[q.Path])
 	b.must(q.Pending.Equal(pending[q.Path]), "queue %s waits for %v, events say %v", q.Path, q.Pending, pending[q.Path])
 	for _, c := range q.Queues {

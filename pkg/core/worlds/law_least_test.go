@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -74,7 +74,7 @@ func (p *pod) class() preemptor.Class {
 	switch {
 	case p.OptedOut:
 		return preemptor.OptedOut
-	case p.Foreign != core.Own:
+	case p.Foreign != api.Own:
 		return preemptor.Foreign
 	case p.Owner:
 		return preemptor.Owner

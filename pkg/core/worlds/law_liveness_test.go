@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // lawLiveness says that an ask which fits a node without what comes and goes there runs in the
@@ -61,7 +61,7 @@ func (g *game) heldBackOnlyOn(o *oracle, ask *pod) string {
 	for _, n := range g.w.Nodes {
 		free := n.Capacity
 		for _, p := range o.running {
-			leaves := p.Again && p.Foreign == core.Own && !o.outranks(p, ask)
+			leaves := p.Again && p.Foreign == api.Own && !o.outranks(p, ask)
 			if o.on[p.Key] == n.Name && !leaves {
 				free = free.plus(p.Amounts, -1)
 			}

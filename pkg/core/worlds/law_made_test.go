@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -22,7 +22,7 @@ func killsAreForNothing(g *game) (list []failure) {
 }
 
 // unserved is the failure to serve an ask for which victims have ended.
-func (g *game) unserved(view *core.View, ask *pod) []failure {
+func (g *game) unserved(view *api.View, ask *pod) []failure {
 	mine := slices.DeleteFunc(slices.Clone(g.evictions), func(e eviction) bool { return e.For != ask.Key })
 	changed := slices.ContainsFunc(g.w.Rules, func(r rule) bool {
 		needed := g.w.pod(r.Other)
@@ -48,7 +48,7 @@ func (g *game) unserved(view *core.View, ask *pod) []failure {
 // taken says what became of the room that was made for an ask which waits. It is
 // empty if a more important ask, or one that requires the node, came later and has that
 // room.
-func (g *game) taken(view *core.View, ask *pod, e eviction) (cause, detail string) {
+func (g *game) taken(view *api.View, ask *pod, e eviction) (cause, detail string) {
 	o := &oracle{w: g.w}
 	if g.isOutbid(o, ask, e) || g.isKeptAbove(o, view, ask) {
 		return "", ""
@@ -94,9 +94,9 @@ func (g *game) taken(view *core.View, ask *pod, e eviction) (cause, detail strin
 }
 
 // isKeptAbove reports whether a more important ask has a claim on the node that room was made on.
-func (g *game) isKeptAbove(o *oracle, view *core.View, ask *pod) bool {
-	return slices.ContainsFunc(view.Nodes, func(n *core.NodeView) bool {
-		return string(n.ID) == g.target[ask.Key] && slices.ContainsFunc(n.Reservations, func(r core.Reservation) bool {
+func (g *game) isKeptAbove(o *oracle, view *api.View, ask *pod) bool {
+	return slices.ContainsFunc(view.Nodes, func(n *api.NodeView) bool {
+		return string(n.ID) == g.target[ask.Key] && slices.ContainsFunc(n.Reservations, func(r api.Reservation) bool {
 			return o.outranks(g.w.pod(string(r.Key)), ask)
 		})
 	})

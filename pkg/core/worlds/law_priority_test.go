@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // lawPriority says that an ask never waits beside free room that is kept for less important ones,
@@ -35,8 +35,8 @@ func nothingIsPassed(g *game) (list []failure) {
 			if !s.fitsOnNode(ask, g.w.node(string(n.ID))) {
 				continue
 			}
-			owners := slices.DeleteFunc(slices.Clone(n.Reservations), func(r core.Reservation) bool { return string(r.Key) == ask.Key })
-			if slices.ContainsFunc(owners, func(r core.Reservation) bool { return !o.outranks(ask, g.w.pod(string(r.Key))) }) {
+			owners := slices.DeleteFunc(slices.Clone(n.Reservations), func(r api.Reservation) bool { return string(r.Key) == ask.Key })
+			if slices.ContainsFunc(owners, func(r api.Reservation) bool { return !o.outranks(ask, g.w.pod(string(r.Key))) }) {
 				continue
 			}
 			cause := "it waits beside room that is kept for a less important ask"
@@ -71,7 +71,7 @@ func (g *game) isRuled(p *pod) bool {
 
 // besideMade is what runs now, beside all asks but one for which room is being made. What is
 // evicted still runs. Quota is kept by claims of asks that are at least as important, too.
-func (g *game) besideMade(o *oracle, view *core.View, but *pod) *oracle {
+func (g *game) besideMade(o *oracle, view *api.View, but *pod) *oracle {
 	s := g.besideKept(o, but, func(*pod) bool { return true })
 	for _, n := range view.Nodes {
 		for _, r := range n.Reservations {
@@ -124,7 +124,7 @@ func (o *oracle) fitsAnywhere(ask *pod) string {
 }
 
 // reasonOf is why an ask waits, as a view says.
-func reasonOf(view *core.View, key string) string {
+func reasonOf(view *api.View, key string) string {
 	for _, app := range view.Applications {
 		for _, a := range app.Asks {
 			if string(a.Key) == key && a.Waiting != nil {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // lawFeasible says that at rest nothing waits that fits somewhere within quota, limits and what the
@@ -37,7 +37,7 @@ func (g *game) nudged(list []failure) []failure {
 	g.note("every node is sent again")
 	for _, n := range g.w.Nodes {
 		if !n.Gone {
-			g.apply(core.UpdateNode{ID: core.NodeID(n.Name), Capacity: n.Capacity.amounts()})
+			g.apply(api.UpdateNode{ID: api.NodeID(n.Name), Capacity: n.Capacity.amounts()})
 		}
 	}
 	g.schedule()
@@ -51,7 +51,7 @@ func (g *game) nudged(list []failure) []failure {
 }
 
 // kept says for which other ask a node is kept, or nothing.
-func (g *game) kept(view *core.View, node string, ask *pod) (cause string) {
+func (g *game) kept(view *api.View, node string, ask *pod) (cause string) {
 	for _, n := range view.Nodes {
 		for _, r := range n.Reservations {
 			switch {
@@ -67,7 +67,7 @@ func (g *game) kept(view *core.View, node string, ask *pod) (cause string) {
 }
 
 // feasible is the failure to make room for an ask that waits at the end.
-func (g *game) feasible(o *oracle, view *core.View, ask *pod) (f failure, ok bool) {
+func (g *game) feasible(o *oracle, view *api.View, ask *pod) (f failure, ok bool) {
 	if g.held(ask) != "" || g.mayWaitForPlace(ask) {
 		return f, false
 	}
@@ -98,7 +98,7 @@ func (g *game) hangs(node string) bool {
 }
 
 // keptFor reports whether a more important ordinary ask reserves the node.
-func (g *game) keptFor(view *core.View, o *oracle, p *place) bool {
+func (g *game) keptFor(view *api.View, o *oracle, p *place) bool {
 	for _, n := range view.Nodes {
 		for _, r := range n.Reservations {
 			other := g.w.pod(string(r.Key))

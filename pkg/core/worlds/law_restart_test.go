@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // lawRestart says that a partition which is made from a view has the same books.
@@ -25,7 +26,7 @@ func (g *game) restart() {
 }
 
 // claimText is what is kept on nodes, what is evicted there, and how gangs and groups stand.
-func claimText(v *core.View) string {
+func claimText(v *api.View) string {
 	var list []string
 	for _, n := range v.Nodes {
 		for _, r := range n.Reservations {

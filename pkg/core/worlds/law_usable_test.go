@@ -1,6 +1,6 @@
 package worlds
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core"
+import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
 // lawUsable says that a claim is made only where its owner can run when all that may leave has
 // left, and within its quotas and limits: static pods, pods that require the node and those of
@@ -24,7 +24,7 @@ func claimsAreUsable(g *game) (list []failure) {
 }
 
 // stays reports whether a pod never leaves its node for others.
-func (p *pod) stays() bool { return p.Foreign == core.Static || p.Required || p.Requires != "" }
+func (p *pod) stays() bool { return p.Foreign == api.Static || p.Required || p.Requires != "" }
 
 // neverRuns says why an ask can never run on a node, or nothing.
 func (g *game) neverRuns(ask *pod, node string) string {

@@ -3,7 +3,7 @@ package worlds
 import (
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -28,9 +28,9 @@ func (g *game) unlawful(e eviction) string {
 	above := commonQueue(v.Queue, ask.Queue)
 	mine, its := o.priority(ask, above), o.priority(v, above)
 	switch {
-	case v.Required || v.Requires != "" || v.Foreign == core.Static || v.Foreign == core.Foreign && (e.Trigger != preemptor.RequiredNode || g.w.KeepsForeign):
+	case v.Required || v.Requires != "" || v.Foreign == api.Static || v.Foreign == api.Foreign && (e.Trigger != preemptor.RequiredNode || g.w.KeepsForeign):
 		return "never a victim"
-	case v.Foreign == core.Foreign && o.fence(ask.Queue) != "":
+	case v.Foreign == api.Foreign && o.fence(ask.Queue) != "":
 		return "outside of the fence"
 	case ask.Polite:
 		return "the ask preempts nothing"
@@ -40,9 +40,9 @@ func (g *game) unlawful(e eviction) string {
 		return g.makesNoRoom(ask)
 	case g.isReplaced(e.Victim):
 		return "it is being replaced"
-	case v.Foreign == core.Own && o.isProtected(v.Queue):
+	case v.Foreign == api.Own && o.isProtected(v.Queue):
 		return "protected by its queue"
-	case e.Trigger == preemptor.RequiredNode && v.Priority > ask.Priority && its > mine, v.Foreign == core.Foreign && its >= mine:
+	case e.Trigger == preemptor.RequiredNode && v.Priority > ask.Priority && its > mine, v.Foreign == api.Foreign && its >= mine:
 		return "more important"
 	case e.Trigger == preemptor.RequiredNode:
 		return g.overBudget(o, v)
@@ -50,7 +50,7 @@ func (g *game) unlawful(e eviction) string {
 		return "outside of the fence"
 	case e.Trigger == preemptor.Guarantee && v.Queue == ask.Queue:
 		return "in the queue of the ask"
-	case its > mine || e.Trigger == preemptor.Priority && its == mine && (g.w.Priority == core.StrictlyLower || o.settled[v.Key]):
+	case its > mine || e.Trigger == preemptor.Priority && its == mine && (g.w.Priority == api.StrictlyLower || o.settled[v.Key]):
 		return "more important"
 	}
 	for _, q := range pathOf(v.Queue) {

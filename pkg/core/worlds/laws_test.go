@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -100,7 +100,7 @@ func (g *game) failures() (list []failure, same *game) {
 		g.lookAt(func(l *law) reader { return l.rest })
 		return g.nudged(g.broken), g
 	}
-	equals := g.w.Priority == core.EqualToo
+	equals := g.w.Priority == api.EqualToo
 	g.breaks(failure{Law: lawRest, Cause: when(equals, "among equal priorities") + when(!equals, "in order of priority")})
 	return g.broken, g
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -71,7 +71,7 @@ func newRestWorld(seed uint64) *world {
 	}
 	m.w.Reserve, m.w.Recreate = m.chance(20), m.chance(20)
 	if m.chance(15) {
-		m.w.Priority = core.PriorityPreemption(1 + m.IntN(2))
+		m.w.Priority = api.PriorityPreemption(1 + m.IntN(2))
 	}
 	m.ways()
 	m.members()
@@ -160,9 +160,9 @@ func (m *maker) below(parent string, count, depth int) {
 func (m *maker) properties(q *queue) {
 	switch m.IntN(10) {
 	case 0:
-		q.Policy = core.PreemptionFence
+		q.Policy = api.PreemptionFence
 	case 1:
-		q.Policy = core.PreemptionDisabled
+		q.Policy = api.PreemptionDisabled
 	case 2, 3:
 		q.Offset = m.IntN(21) - 10
 	case 4:
@@ -189,11 +189,11 @@ func (m *maker) run() {
 		case 4:
 			p.Required = !unpinned
 		case 5:
-			p.Foreign = core.Foreign
+			p.Foreign = api.Foreign
 		case 6:
-			p.Foreign = core.Static
+			p.Foreign = api.Static
 		}
-		if p.Foreign != core.Own {
+		if p.Foreign != api.Own {
 			p.Queue = ""
 		}
 		if p.Amounts.fits(m.free[p.Node]) && m.charge(p) {
@@ -282,7 +282,7 @@ func (m *maker) rules(asks int) {
 			r.Verb = "need"
 		}
 		other := m.w.pod(r.Other)
-		if r.Pod != r.Other && (other == nil || other.Foreign == core.Own) {
+		if r.Pod != r.Other && (other == nil || other.Foreign == api.Own) {
 			m.w.Rules = append(m.w.Rules, r)
 		}
 	}
@@ -293,7 +293,7 @@ func (m *maker) budgets() {
 	for i := range 1 + m.IntN(2) {
 		b := budget{Name: fmt.Sprint("x", i), Allowed: m.IntN(3)}
 		for _, p := range m.w.Pods {
-			if p.Foreign == core.Own && m.chance(35) {
+			if p.Foreign == api.Own && m.chance(35) {
 				b.Members = append(b.Members, p.Key)
 			}
 		}

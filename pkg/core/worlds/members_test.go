@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A limit is what a user may use below a queue, or with Group all users, which are of
@@ -51,7 +51,7 @@ func (m *maker) members() {
 
 func (m *maker) limits() {
 	for i := range m.w.Pods {
-		if p := &m.w.Pods[i]; p.Foreign == core.Own && m.chance(40) {
+		if p := &m.w.Pods[i]; p.Foreign == api.Own && m.chance(40) {
 			p.User = "eve"
 		}
 	}
@@ -79,7 +79,7 @@ func (m *maker) quorum() {
 	count := 0
 	for i := range m.w.Pods {
 		p := &m.w.Pods[i]
-		if p.Foreign != core.Own || p.Required || p.Requires != "" || !m.chance(30) && (p.Node != "" || !m.chance(70)) {
+		if p.Foreign != api.Own || p.Required || p.Requires != "" || !m.chance(30) && (p.Node != "" || !m.chance(70)) {
 			continue
 		}
 		p.Quorum = "q"
@@ -124,7 +124,7 @@ func (m *maker) gang() {
 
 // applies reports whether a limit counts what a pod has.
 func (l *limit) applies(p *pod) bool {
-	return p.Foreign == core.Own && within(p.Queue, l.Queue) && (l.Group || l.User == p.user())
+	return p.Foreign == api.Own && within(p.Queue, l.Queue) && (l.Group || l.User == p.user())
 }
 
 func (p *pod) user() string {
@@ -240,14 +240,14 @@ func (g *game) leaving(key string) bool {
 }
 
 // requested notes that the resource manager is to end something of a gang.
-func (g *game) requested(e *core.ReleaseRequested) {
+func (g *game) requested(e *api.ReleaseRequested) {
 	key := string(e.Key)
 	g.note("to end %s: %s", key, e.Message)
 	if g.on[key] == "" {
 		return // an ask, which has ended
 	}
 	g.endings[key] = si.TerminationType_TIMEOUT
-	if e.Cause == core.CauseReplaced {
+	if e.Cause == api.CauseReplaced {
 		g.endings[key] = si.TerminationType_PLACEHOLDER_REPLACED
 		ask, where, _ := strings.Cut(e.Message, " takes its place")
 		g.replaced[key] = ask
@@ -293,7 +293,7 @@ func (g *game) takesPlace(key string) bool {
 func (g *game) addMissing(p *pod) bool {
 	id := p.application()
 	there := func() bool {
-		return slices.ContainsFunc(g.p.View().Applications, func(a *core.ApplicationView) bool { return string(a.ID) == id })
+		return slices.ContainsFunc(g.p.View().Applications, func(a *api.ApplicationView) bool { return string(a.ID) == id })
 	}
 	if id == "" || there() {
 		return true
@@ -365,12 +365,12 @@ func (w *world) limitsYAML(queue string) string {
 }
 
 // limitsOf is the same for the core.
-func (w *world) limitsOf(queue string) (list []core.Limit) {
+func (w *world) limitsOf(queue string) (list []api.Limit) {
 	for _, l := range w.Limits {
 		if l.Queue != queue {
 			continue
 		}
-		limit := core.Limit{Users: []string{l.User}, Max: l.Max.limits()}
+		limit := api.Limit{Users: []string{l.User}, Max: l.Max.limits()}
 		if l.Group {
 			limit.Users, limit.Groups = nil, []string{"dev"}
 		}

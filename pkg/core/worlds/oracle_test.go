@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -119,8 +119,8 @@ func (o *oracle) compare(a, b *pod) int {
 // between has a policy of its own.
 func (o *oracle) isProtected(queue string) bool {
 	for _, q := range pathOf(queue) {
-		if policy := o.w.queue(q).Policy; policy != core.PreemptionDefault {
-			return policy == core.PreemptionDisabled
+		if policy := o.w.queue(q).Policy; policy != api.PreemptionDefault {
+			return policy == api.PreemptionDisabled
 		}
 	}
 	return false
@@ -129,7 +129,7 @@ func (o *oracle) isProtected(queue string) bool {
 // fence is the lowest queue above the ask in which it must find its victims.
 func (o *oracle) fence(queue string) string {
 	for _, q := range pathOf(queue) {
-		if o.w.queue(q).Policy == core.PreemptionFence {
+		if o.w.queue(q).Policy == api.PreemptionFence {
 			return q
 		}
 	}
@@ -198,7 +198,7 @@ func (o *oracle) place(ask *pod, node *node, t preemptor.Trigger) (p place, ok b
 
 // candidate reports whether a pod may be a victim at all.
 func (o *oracle) candidate(p *place, v *pod) bool {
-	if v.Foreign != core.Own && !o.endable(p, v) || o.leaves[v.Key] || o.stays[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
+	if v.Foreign != api.Own && !o.endable(p, v) || o.leaves[v.Key] || o.stays[v.Key] || v.Required || v.Requires != "" || v == p.ask || o.isProtected(v.Queue) ||
 		!within(v.Queue, o.fence(p.ask.Queue)) || slices.Contains(p.never, v) && o.on[v.Key] == p.node {
 		return false
 	}
@@ -210,8 +210,8 @@ func (o *oracle) candidate(p *place, v *pod) bool {
 	mine, its := o.priority(p.ask, above), o.priority(v, above)
 	switch p.trigger {
 	case preemptor.Priority:
-		return o.w.Priority == core.StrictlyLower && its < mine ||
-			o.w.Priority == core.EqualToo && (its < mine || its == mine && !o.settled[v.Key])
+		return o.w.Priority == api.StrictlyLower && its < mine ||
+			o.w.Priority == api.EqualToo && (its < mine || its == mine && !o.settled[v.Key])
 	case preemptor.Guarantee:
 		useful := false
 		for k := range v.Amounts {
@@ -219,7 +219,7 @@ func (o *oracle) candidate(p *place, v *pod) bool {
 		}
 		return v.Queue != p.ask.Queue && its <= mine && useful && o.claim(p, above)
 	default:
-		return !elsewhere && (its < mine || its == mine && v.Foreign == core.Own) && v.Priority <= p.ask.Priority
+		return !elsewhere && (its < mine || its == mine && v.Foreign == api.Own) && v.Priority <= p.ask.Priority
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -74,21 +75,21 @@ type game struct {
 	blind     bool     // no law looks
 	wanted    string   // the class of the failure that is looked for, if any
 	log       []string
-	after     func(core.Effects) // after each command and each batch, if anything
+	after     func(api.Effects) // after each command and each batch, if anything
 }
 
 var errRefused = errors.New("refused")
 
 // A lie changes what the resource manager answers, of which the oracle does not
 // know: nil is the truth.
-type lie func(o *core.Options)
+type lie func(o *api.Options)
 
 // allows answers for an ask on a node where some pods were added and others removed
 // in thought.
-func (g *game) allows(key, node string, add, remove []core.AllocationKey) error {
+func (g *game) allows(key, node string, add, remove []api.AllocationKey) error {
 	there := func(other string) bool {
-		return slices.Contains(add, core.AllocationKey(other)) ||
-			g.on[other] == node && !slices.Contains(remove, core.AllocationKey(other))
+		return slices.Contains(add, api.AllocationKey(other)) ||
+			g.on[other] == node && !slices.Contains(remove, api.AllocationKey(other))
 	}
 	for _, r := range g.w.Rules {
 		refuses := false
@@ -108,11 +109,11 @@ func (g *game) allows(key, node string, add, remove []core.AllocationKey) error 
 }
 
 // budgets are the budgets of the world. What was evicted counts against them.
-func (g *game) budgets([]core.AllocationKey) (list []core.DisruptionBudget) {
+func (g *game) budgets([]api.AllocationKey) (list []api.DisruptionBudget) {
 	for _, b := range g.w.Budgets {
-		budget := core.DisruptionBudget{Name: b.Name, Allowed: max(0, b.Allowed-g.evictedOf(b))}
+		budget := api.DisruptionBudget{Name: b.Name, Allowed: max(0, b.Allowed-g.evictedOf(b))}
 		for _, key := range b.Members {
-			budget.Allocations = append(budget.Allocations, core.AllocationKey(key))
+			budget.Allocations = append(budget.Allocations, api.AllocationKey(key))
 		}
 		list = append(list, budget)
 	}
@@ -128,16 +129,16 @@ func (g *game) evictedOf(b budget) (count int) {
 	return count
 }
 
-func (g *game) options() core.Options {
-	o := core.Options{Partition: "[rm]default", Kinds: kindTable, ReserveDelay: -1, KeepsForeign: g.w.KeepsForeign, BatchMax: g.w.Batch, ReserveMax: time.Duration(g.w.ReserveMax) * time.Second}
+func (g *game) options() api.Options {
+	o := api.Options{Partition: "[rm]default", Kinds: kindTable, ReserveDelay: -1, KeepsForeign: g.w.KeepsForeign, BatchMax: g.w.Batch, ReserveMax: time.Duration(g.w.ReserveMax) * time.Second}
 	if g.w.Reserve {
 		o.ReserveDelay = 0
 	}
 	if len(g.w.Rules) > 0 {
-		o.Feasible = func(key core.AllocationKey, node core.NodeID, _ bool) error {
+		o.Feasible = func(key api.AllocationKey, node api.NodeID, _ bool) error {
 			return g.allows(string(key), string(node), nil, nil)
 		}
-		o.Simulate = func(key core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
+		o.Simulate = func(key api.AllocationKey, node api.NodeID, add, remove []api.AllocationKey) error {
 			return g.simulates(string(key), string(node), add, remove)
 		}
 		if g.w.Answers == answersNothing && g.w.onlyRefuses() {
@@ -206,7 +207,7 @@ func (g *game) begin() {
 		if n.Gone {
 			continue
 		}
-		g.apply(core.AddNode{ID: core.NodeID(n.Name), Capacity: n.Capacity.amounts(), Drained: n.Drained})
+		g.apply(api.AddNode{ID: api.NodeID(n.Name), Capacity: n.Capacity.amounts(), Drained: n.Drained})
 	}
 	for _, q := range w.Queues {
 		if w.leaf(q.Name) {
@@ -221,7 +222,7 @@ func (g *game) begin() {
 	for i := range w.Pods {
 		if w.Pods[i].Node != "" {
 			g.came[w.Pods[i].Key] = true
-			g.apply(core.AddAllocation{Allocation: w.allocation(&w.Pods[i])})
+			g.apply(api.AddAllocation{Allocation: w.allocation(&w.Pods[i])})
 		}
 	}
 	g.script.answers(w)
@@ -242,7 +243,7 @@ func (g *game) due() {
 				delete(g.waits, p.Key)
 				continue
 			}
-			g.apply(core.AddAllocation{Allocation: g.w.allocation(p)})
+			g.apply(api.AddAllocation{Allocation: g.w.allocation(p)})
 		}
 		if p.Ends > 0 && p.Ends <= at && (g.on[p.Key] != "" || g.waits[p.Key]) {
 			g.note("released %s as the resource manager asked", p.Key)
@@ -263,15 +264,15 @@ func (g *game) release(key string, why si.TerminationType) {
 	delete(g.confirms, key)
 	delete(g.waits, key)
 	g.changed = g.now
-	g.apply(core.ReleaseAllocation{
-		Application: core.ApplicationID(g.w.pod(key).application()), Key: core.AllocationKey(key), Termination: why,
+	g.apply(api.ReleaseAllocation{
+		Application: api.ApplicationID(g.w.pod(key).application()), Key: api.AllocationKey(key), Termination: why,
 	})
 }
 
 // recreate has what was evicted asked for again, as its controller would.
 func (g *game) recreate(key string, at int) {
 	p := *g.w.pod(key)
-	if !(g.w.Recreate || p.Again && at < g.w.End) || p.Foreign != core.Own {
+	if !(g.w.Recreate || p.Again && at < g.w.End) || p.Foreign != api.Own {
 		return
 	}
 	first, _, _ := strings.Cut(p.Key, "x")
@@ -283,7 +284,7 @@ func (g *game) recreate(key string, at int) {
 func (g *game) schedule() {
 	g.script.schedule()
 	for more := true; more; {
-		var fx core.Effects
+		var fx api.Effects
 		fx, more = g.p.Schedule(g.now)
 		g.take(fx)
 	}
@@ -296,7 +297,7 @@ func (g *game) schedule() {
 // the queue may have completed.
 func (p *pod) application() string {
 	switch {
-	case p.Foreign != core.Own:
+	case p.Foreign != api.Own:
 		return ""
 	case p.Group != "":
 		return "gang-" + p.Queue
@@ -348,13 +349,13 @@ func (g *game) next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-func (g *game) apply(c core.Command) {
+func (g *game) apply(c api.Command) {
 	g.script.command(g.now, c)
 	g.take(g.p.Apply(g.now, c))
 }
 
 // take reads what happened.
-func (g *game) take(fx core.Effects) {
+func (g *game) take(fx api.Effects) {
 	if g.after != nil {
 		defer g.after(fx)
 	}
@@ -367,37 +368,37 @@ func (g *game) take(fx core.Effects) {
 		before := g.changed
 		g.changed = g.now
 		switch e := e.(type) {
-		case core.AskAdded:
+		case api.AskAdded:
 			g.waits[string(e.Key)] = true
-		case core.Adopted:
+		case api.Adopted:
 			g.on[string(e.Key)] = string(e.Node)
 			g.runs(string(e.Key))
-		case core.ForeignAdded:
+		case api.ForeignAdded:
 			g.on[string(e.Key)] = string(e.Node)
-		case core.ForeignRemoved:
+		case api.ForeignRemoved:
 			g.end(string(e.Key))
-		case core.Placed:
+		case api.Placed:
 			g.place(string(e.Key), string(e.Node))
-		case *core.Ended:
+		case *api.Ended:
 			g.end(string(e.Key))
-		case *core.Claimed:
+		case *api.Claimed:
 			g.nominate(e)
-		case *core.PreemptionPlanned:
+		case *api.PreemptionPlanned:
 			g.target[string(e.Key)] = string(e.Node)
 			if e.Plan.Trigger == preemptor.Quota {
 				g.giveBack(e)
 			}
-		case *core.ClaimEnded:
+		case *api.ClaimEnded:
 			g.endNomination(e)
-		case *core.EvictionRequested:
+		case *api.EvictionRequested:
 			g.evict(e)
-		case *core.ReleaseRequested:
+		case *api.ReleaseRequested:
 			g.requested(e)
-		case *core.AskEnded:
+		case *api.AskEnded:
 			delete(g.waits, string(e.Key))
-		case *core.ApplicationRejected: // its placeholders are more than its queue may hold by now
+		case *api.ApplicationRejected: // its placeholders are more than its queue may hold by now
 			g.note("refused %s: %s", e.ID, e.Reason)
-		case *core.AllocationRejected, *core.NodeRejected:
+		case *api.AllocationRejected, *api.NodeRejected:
 			panic(fmt.Sprintf("%T %+v", e, e))
 		default:
 			g.changed = before
@@ -407,11 +408,11 @@ func (g *game) take(fx core.Effects) {
 
 // isTurn reports whether room is kept for an ask or not any more, and nothing is evicted for that. Such
 // claims go round for ever.
-func isTurn(e core.Event) bool {
+func isTurn(e api.Event) bool {
 	switch e := e.(type) {
-	case *core.Claimed:
+	case *api.Claimed:
 		return e.Plan == nil
-	case *core.ClaimEnded:
+	case *api.ClaimEnded:
 		return !e.Nominated
 	}
 	return false
@@ -441,7 +442,7 @@ func (g *game) place(key, node string) {
 	g.note("placed %s on %s", key, node)
 }
 
-func (g *game) evict(e *core.EvictionRequested) {
+func (g *game) evict(e *api.EvictionRequested) {
 	key := string(e.Key)
 	g.note("released %s on %s for %s by %v", key, e.Node, e.For, e.Trigger)
 	v := eviction{Victim: key, For: string(e.For), Node: string(e.Node), Trigger: e.Trigger, At: g.now.Sub(start)}

@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -78,11 +78,11 @@ func (g *game) lowerNow() {
 	g.w.queue(l.Queue).Max = l.Max
 	g.script.wait(g.now)
 	fmt.Fprintln(&g.script, "reconfigure\n  "+strings.Join(g.w.yaml(), "\n  "))
-	g.take(g.p.Apply(g.now, core.Reconfigure{Config: g.w.config()}))
+	g.take(g.p.Apply(g.now, api.Reconfigure{Config: g.w.config()}))
 }
 
 // giveBack notes that a queue is to give back what is beyond its max.
-func (g *game) giveBack(e *core.PreemptionPlanned) {
+func (g *game) giveBack(e *api.PreemptionPlanned) {
 	given := givenBack{queue: string(e.Queue)[len("root."):], at: g.now.Sub(start), before: g.oracle().frozen()}
 	given.beyond = given.before.beyond(given.queue)
 	g.given = append(g.given, given)
@@ -130,7 +130,7 @@ func (o *oracle) givesBack(queue string, v *pod) bool {
 	for k, over := range o.beyond(queue) {
 		useful = useful || over > 0 && v.Amounts[k] > 0
 	}
-	if !useful || v.Foreign != core.Own || v.Required || v.Requires != "" || o.leaves[v.Key] || o.stays[v.Key] || o.isProtected(v.Queue) {
+	if !useful || v.Foreign != api.Own || v.Required || v.Requires != "" || o.leaves[v.Key] || o.stays[v.Key] || o.isProtected(v.Queue) {
 		return false
 	}
 	guarded := func(q string) bool { return o.breaks(q, []*pod{v}) != [3]bool{} }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -157,19 +157,19 @@ func (w *world) settings() (list []*world) {
 		c.Policy = preemptor.PreferBudgets
 		list = append(list, c)
 	}
-	if c := w.clone(); c.Priority != core.StrictlyLower {
-		c.Priority = core.StrictlyLower
+	if c := w.clone(); c.Priority != api.StrictlyLower {
+		c.Priority = api.StrictlyLower
 		list = append(list, c)
 	}
 	for i := range w.Queues {
-		if c := w.clone(); c.Queues[i].Policy != core.PreemptionDefault {
-			c.Queues[i].Policy = core.PreemptionDefault
+		if c := w.clone(); c.Queues[i].Policy != api.PreemptionDefault {
+			c.Queues[i].Policy = api.PreemptionDefault
 			list = append(list, c)
 		}
 	}
 	for i := range w.Pods {
-		if c := w.clone(); c.Pods[i].Foreign != core.Own {
-			c.Pods[i].Foreign, c.Pods[i].Queue = core.Own, w.firstLeaf()
+		if c := w.clone(); c.Pods[i].Foreign != api.Own {
+			c.Pods[i].Foreign, c.Pods[i].Queue = api.Own, w.firstLeaf()
 			list = append(list, c)
 		}
 	}
@@ -222,7 +222,7 @@ func (w *world) lifted(name string) (list []*world) {
 func (w *world) clean() {
 	w.Pods = slices.DeleteFunc(w.Pods, func(p pod) bool {
 		return p.Node != "" && w.node(p.Node) == nil || p.Requires != "" && w.node(p.Requires) == nil ||
-			p.Foreign == core.Own && (w.queue(p.Queue) == nil || !w.leaf(p.Queue))
+			p.Foreign == api.Own && (w.queue(p.Queue) == nil || !w.leaf(p.Queue))
 	})
 	w.Changes = slices.DeleteFunc(w.Changes, func(c change) bool {
 		return c.Node != "" && w.node(c.Node) == nil || c.Pod != "" && w.pod(c.Pod) == nil

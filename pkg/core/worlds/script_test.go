@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -56,55 +56,55 @@ func (s *script) wait(now time.Time) {
 	s.first = false
 }
 
-func (s *script) command(now time.Time, c core.Command) {
+func (s *script) command(now time.Time, c api.Command) {
 	s.wait(now)
 	switch c := c.(type) {
-	case core.AddNode:
+	case api.AddNode:
 		fmt.Fprintf(s, "node %s %s%s\n", c.ID, wordsOf(c.Capacity), when(c.Drained, " drained"))
-	case core.UpdateNode:
+	case api.UpdateNode:
 		fmt.Fprintf(s, "update node %s %s\n", c.ID, wordsOf(c.Capacity))
-	case core.DrainNode:
+	case api.DrainNode:
 		fmt.Fprintln(s, "drain", c.ID)
-	case core.UndrainNode:
+	case api.UndrainNode:
 		fmt.Fprintln(s, "undrain", c.ID)
-	case core.RemoveNode:
+	case api.RemoveNode:
 		fmt.Fprintln(s, "remove node", c.ID)
-	case core.AddApplication:
+	case api.AddApplication:
 		fmt.Fprintf(s, "application %s queue=%s user=%s groups=dev", c.ID, c.Queue, c.User)
 		fmt.Fprint(s, when(len(c.Placeholders) > 0, " "+wordsOf(c.Placeholders)), when(c.GangTimeout > 0, " timeout="+c.GangTimeout.String()), "\n")
-	case core.AddAllocation:
+	case api.AddAllocation:
 		s.allocation(c.Allocation)
-	case core.ReleaseAllocation:
+	case api.ReleaseAllocation:
 		s.release(c)
-	case core.Reconfigure:
+	case api.Reconfigure:
 		panic("the game writes it")
 	}
 }
 
-func (s *script) release(c core.ReleaseAllocation) {
+func (s *script) release(c api.ReleaseAllocation) {
 	switch c.Termination {
 	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
 		fmt.Fprintln(s, "confirm", c.Key)
 	case si.TerminationType_STOPPED_BY_RM:
 		fmt.Fprintln(s, "release", c.Key)
-	case core.SchedulingFailed:
+	case api.SchedulingFailed:
 		fmt.Fprintf(s, "release %s type=SCHEDULING_FAILED\n", c.Key)
 	default:
 		fmt.Fprintf(s, "release %s type=%v\n", c.Key, c.Termination)
 	}
 }
 
-func (s *script) allocation(a *core.Allocation) {
+func (s *script) allocation(a *api.Allocation) {
 	if a.IsForeign() {
-		fmt.Fprintf(s, "foreign %s node=%s %s%s", a.Key, a.Node, wordsOf(a.Amounts), when(a.Origin == core.Static, " static"))
+		fmt.Fprintf(s, "foreign %s node=%s %s%s", a.Key, a.Node, wordsOf(a.Amounts), when(a.Origin == api.Static, " static"))
 	} else {
 		fmt.Fprintf(s, "ask %s application=%s %s%s", a.Key, a.Application, wordsOf(a.Amounts), when(a.Node != "", " node="+string(a.Node)))
 	}
 	fmt.Fprint(s, when(a.Required != "", " required="+string(a.Required)), when(a.Originator, " originator"))
-	fmt.Fprint(s, when(a.Tags[core.TagAllowPreemption] != "", " tag."+core.TagAllowPreemption+"=false"))
+	fmt.Fprint(s, when(a.Tags[api.TagAllowPreemption] != "", " tag."+api.TagAllowPreemption+"=false"))
 	fmt.Fprint(s, when(a.Preemptable.Stated, " allow-preempt-self=true allow-preempt-other=false"))
-	if name := a.Tags[core.TagQuorum]; name != "" {
-		fmt.Fprintf(s, " tags=%s:%s,%s:%s", core.TagQuorum, name, core.TagQuorumLeast, a.Tags[core.TagQuorumLeast])
+	if name := a.Tags[api.TagQuorum]; name != "" {
+		fmt.Fprintf(s, " tags=%s:%s,%s:%s", api.TagQuorum, name, api.TagQuorumLeast, a.Tags[api.TagQuorumLeast])
 	}
 	fmt.Fprint(s, when(a.TaskGroup != "", " group="+a.TaskGroup), when(a.Placeholder, " placeholder"))
 	fmt.Fprint(s, when(a.Priority != 0, fmt.Sprint(" priority=", a.Priority)))

@@ -3,7 +3,7 @@ package worlds
 import (
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -17,22 +17,22 @@ var sights = []string{
 }
 
 // see notes what an event shows.
-func (g *game) see(e core.Event) {
+func (g *game) see(e api.Event) {
 	switch e := e.(type) {
-	case core.Placed:
+	case api.Placed:
 		g.saw("a quorum runs", g.w.pod(string(e.Key)).Quorum != "")
-	case *core.Claimed:
+	case *api.Claimed:
 		g.saw("a node is kept", e.Plan == nil)
-	case *core.QueueAdded:
+	case *api.QueueAdded:
 		g.saw("a queue is made for an application", true)
-	case *core.ReleaseRequested:
-		g.saw("a placeholder is replaced", e.Cause == core.CauseReplaced)
-		g.saw("a placeholder times out", e.Cause == core.CauseTimedOut)
-	case *core.EvictionRequested:
+	case *api.ReleaseRequested:
+		g.saw("a placeholder is replaced", e.Cause == api.CauseReplaced)
+		g.saw("a placeholder times out", e.Cause == api.CauseTimedOut)
+	case *api.EvictionRequested:
 		victim, ask := g.w.pod(string(e.Key)), g.w.pod(string(e.For))
 		g.saw("a member of a quorum is a victim", victim.Quorum != "")
 		g.saw("a placeholder is a victim", victim.Placeholder)
-		g.saw("a pod of another scheduler is a victim", victim.Foreign == core.Foreign)
+		g.saw("a pod of another scheduler is a victim", victim.Foreign == api.Foreign)
 		g.saw("a queue gives back", e.Trigger == preemptor.Quota)
 		g.saw("pods of other schedulers are spared", g.w.KeepsForeign)
 		g.saw("nothing is simulated", g.w.Answers == answersNothing && len(g.w.Rules) > 0)

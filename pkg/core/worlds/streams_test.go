@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // newStreamWorld makes up a world in which small pods come again without end, beside asks that
@@ -28,7 +28,7 @@ func newStreamWorld(seed uint64) *world {
 	large := m.larges(size)
 	m.disturb(large)
 	if m.chance(30) {
-		m.w.Priority = core.PriorityOff
+		m.w.Priority = api.PriorityOff
 	}
 	slices.SortStableFunc(m.w.Pods, func(a, b pod) int { return a.At - b.At })
 	m.w.ReserveMax = 300
@@ -38,13 +38,13 @@ func newStreamWorld(seed uint64) *world {
 
 // agents stay on their nodes.
 func (m *maker) agents() {
-	origin := core.Origin(m.IntN(3))
+	origin := api.Origin(m.IntN(3))
 	if m.chance(50) {
 		return
 	}
 	for _, n := range m.w.Nodes {
 		p := pod{Key: "agent-" + n.Name, Node: n.Name, Amounts: amounts{1}, Foreign: origin, Grace: -1}
-		if origin == core.Own {
+		if origin == api.Own {
 			p.Queue, p.Required = m.leaves[0], true
 		}
 		m.put(p)

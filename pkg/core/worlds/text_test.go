@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -28,7 +28,7 @@ func (w *world) yaml() []string {
 	if w.Policy != preemptor.PreferBudgets {
 		preemption = append(preemption, "preemption_disruption_budgets: "+[]string{"prefer", "strict", "hard"}[w.Policy])
 	}
-	if w.Priority != core.StrictlyLower {
+	if w.Priority != api.StrictlyLower {
 		preemption = append(preemption, "preemption_priority: "+[]string{"strict", "equal", "off"}[w.Priority])
 	}
 	if w.Lowered.Queue != "" {
@@ -68,7 +68,7 @@ func (w *world) yaml() []string {
 		if q.Max != (amounts{}) {
 			most = append(most, "max: "+q.Max.yaml())
 		}
-		if q.Policy != core.PreemptionDefault {
+		if q.Policy != api.PreemptionDefault {
 			properties = append(properties, "preemption.policy: "+[]string{"default", "fence", "disabled"}[q.Policy])
 		}
 		if q.Fence {

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // eventsOf plays a world, and lists all events. What is looked at after each step must
@@ -16,7 +17,7 @@ import (
 func eventsOf(w *world, look func(p *core.Partition)) (list []string) {
 	g := newGame(w, nil)
 	g.blind = true
-	g.after = func(fx core.Effects) {
+	g.after = func(fx api.Effects) {
 		for _, e := range fx {
 			text, err := json.Marshal(e)
 			if err != nil {

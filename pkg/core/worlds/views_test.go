@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -16,14 +16,14 @@ const candidatesTried = 14
 // A restChecker looks at a partition in which nothing is on its way, and says of which ask the law
 // "feasible means done" is broken. It knows what a view says, and nothing else.
 type restChecker struct {
-	view   *core.View
+	view   *api.View
 	now    time.Time
 	oracle *oracle
 	counts map[string]int // what was looked at
 }
 
 // newRestChecker is nil where a view has what the oracle does not know.
-func newRestChecker(view *core.View, now time.Time) *restChecker {
+func newRestChecker(view *api.View, now time.Time) *restChecker {
 	w := &world{
 		Priority: view.Config.Preemption.Priority, Policy: view.Config.Preemption.Budgets, KeepsForeign: view.Config.Preemption.RequiredNode.SpareForeign,
 	}
@@ -34,7 +34,7 @@ func newRestChecker(view *core.View, now time.Time) *restChecker {
 	if len(view.Root.Max) > 0 || !c.addQueues(view.Root) {
 		return nil
 	}
-	queues := map[core.ApplicationID]string{}
+	queues := map[api.ApplicationID]string{}
 	for _, app := range view.Applications {
 		queues[app.ID] = strings.TrimPrefix(string(app.Queue), "root.")
 		for i := range app.Asks {
@@ -67,7 +67,7 @@ func newRestChecker(view *core.View, now time.Time) *restChecker {
 }
 
 // addQueues adds the queues below one. A max of zero means to the oracle that there is none.
-func (c *restChecker) addQueues(above *core.QueueView) bool {
+func (c *restChecker) addQueues(above *api.QueueView) bool {
 	for _, q := range above.Queues {
 		most := amounts{}
 		for k := range most {
@@ -96,7 +96,7 @@ func countedAmounts(a resources.Amounts) (counted amounts) {
 	return counted
 }
 
-func viewedPod(a *core.Allocation, queue string) pod {
+func viewedPod(a *api.Allocation, queue string) pod {
 	p := pod{
 		Key: string(a.Key), Queue: queue, Node: string(a.Node), Amounts: countedAmounts(a.Amounts), Priority: int(a.Priority), Foreign: a.Origin,
 		Owner: a.Originator, OptedOut: a.Preemptable.Stated && !a.Preemptable.AllowSelf, Polite: a.Preemptable.Stated && !a.Preemptable.AllowOthers,
@@ -130,15 +130,15 @@ func (c *restChecker) check() error {
 }
 
 // isTried reports whether an ask is tried on its own, and nothing but room and quota is missing.
-func (c *restChecker) isTried(app *core.ApplicationView, ask *core.AskView) bool {
-	_, quorum := ask.Tags[core.TagQuorum]
+func (c *restChecker) isTried(app *api.ApplicationView, ask *api.AskView) bool {
+	_, quorum := ask.Tags[api.TagQuorum]
 	return !app.BackoffUntil.After(c.now) && !quorum && app.Gang == nil && ask.TaskGroup == "" && !ask.Placeholder
 }
 
-func (c *restChecker) checkAsk(ask *pod, waits *core.AskView) error {
+func (c *restChecker) checkAsk(ask *pod, waits *api.AskView) error {
 	for _, t := range triggersOf(ask) {
 		for i, n := range c.view.Nodes {
-			kept := slices.ContainsFunc(n.Reservations, func(r core.Reservation) bool { return r.Key != waits.Key })
+			kept := slices.ContainsFunc(n.Reservations, func(r api.Reservation) bool { return r.Key != waits.Key })
 			hangs := len(n.Evictions) > 0
 			place, ok := c.oracle.place(ask, &c.oracle.w.Nodes[i], t)
 			if !ok || kept || hangs {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 )
 
@@ -30,11 +30,11 @@ func (m *maker) ways() {
 
 // isDynamic reports whether a queue is not configured.
 func (w *world) isDynamic(q *queue) bool {
-	return w.Dynamic && w.leaf(q.Name) && q.Policy == core.PreemptionDefault && !q.Fence && q.Offset == 0
+	return w.Dynamic && w.leaf(q.Name) && q.Policy == api.PreemptionDefault && !q.Fence && q.Offset == 0
 }
 
 // allow adds to a configuration which applications come in, and how they are placed.
-func (w *world) allow(c *core.Config) {
+func (w *world) allow(c *api.Config) {
 	if w.Dynamic {
 		c.Rules = []placement.Rule{{Kind: placement.Provided, Create: true}}
 	}
@@ -45,16 +45,16 @@ func (w *world) allow(c *core.Config) {
 }
 
 // template is what queues get that are made below one with these properties.
-func (w *world) template(above core.QueueProperties) *core.QueueTemplate {
+func (w *world) template(above api.QueueProperties) *api.QueueTemplate {
 	if !w.Dynamic {
 		return nil
 	}
 	p := above
 	p.PriorityFence, p.PriorityOffset = false, 0
-	if p.PreemptionPolicy != core.PreemptionDisabled {
-		p.PreemptionPolicy = core.PreemptionDefault
+	if p.PreemptionPolicy != api.PreemptionDisabled {
+		p.PreemptionPolicy = api.PreemptionDefault
 	}
-	return &core.QueueTemplate{Leaf: p, Parent: p}
+	return &api.QueueTemplate{Leaf: p, Parent: p}
 }
 
 // addApplication has an application come for a queue. A queue that is not configured has its
@@ -63,7 +63,7 @@ func (g *game) addApplication(id, queue, user string) {
 	if g.w.Denied {
 		g.deny(id)
 	}
-	a := core.AddApplication{ID: core.ApplicationID(id), Queue: core.QueuePath("root." + queue), User: cmp.Or(user, "ann"), Groups: []string{"dev"}}
+	a := api.AddApplication{ID: api.ApplicationID(id), Queue: api.QueuePath("root." + queue), User: cmp.Or(user, "ann"), Groups: []string{"dev"}}
 	if sum := g.placeholders(id); sum != (amounts{}) {
 		a.Placeholders = sum.amounts()
 		if g.w.Impatient {
@@ -71,7 +71,7 @@ func (g *game) addApplication(id, queue, user string) {
 		}
 	}
 	if q := g.w.queue(queue); g.w.isDynamic(q) {
-		a.Quota = &core.QueueQuota{Max: q.Max.limits(), Guaranteed: q.Guaranteed.amounts()}
+		a.Quota = &api.QueueQuota{Max: q.Max.limits(), Guaranteed: q.Guaranteed.amounts()}
 	}
 	g.apply(a)
 }
@@ -80,13 +80,13 @@ func (g *game) addApplication(id, queue, user string) {
 // refused, and no queue is made.
 func (g *game) deny(id string) {
 	id = "denied-" + id
-	fx := g.p.Apply(g.now, core.AddApplication{ID: core.ApplicationID(id), Queue: "root.denied", User: "bob"})
-	refused := slices.ContainsFunc(fx, func(e core.Event) bool { _, is := e.(*core.ApplicationRejected); return is })
-	fx = g.p.Apply(g.now, core.AddAllocation{Allocation: &core.Allocation{
-		Key: core.AllocationKey(id), Application: core.ApplicationID(id), Amounts: amounts{1}.amounts(), Priority: 1 << 20, Created: g.now,
+	fx := g.p.Apply(g.now, api.AddApplication{ID: api.ApplicationID(id), Queue: "root.denied", User: "bob"})
+	refused := slices.ContainsFunc(fx, func(e api.Event) bool { _, is := e.(*api.ApplicationRejected); return is })
+	fx = g.p.Apply(g.now, api.AddAllocation{Allocation: &api.Allocation{
+		Key: api.AllocationKey(id), Application: api.ApplicationID(id), Amounts: amounts{1}.amounts(), Priority: 1 << 20, Created: g.now,
 	}})
-	refused = refused && slices.ContainsFunc(fx, func(e core.Event) bool { _, is := e.(*core.AllocationRejected); return is })
-	made := slices.ContainsFunc(g.p.View().Root.Queues, func(q *core.QueueView) bool { return q.Path == "root.denied" })
+	refused = refused && slices.ContainsFunc(fx, func(e api.Event) bool { _, is := e.(*api.AllocationRejected); return is })
+	made := slices.ContainsFunc(g.p.View().Root.Queues, func(q *api.QueueView) bool { return q.Path == "root.denied" })
 	if !refused || made {
 		g.breaks(failure{Law: lawAccess, Cause: "it is taken", Ask: id, Detail: fmt.Sprintf("refused %t, a queue is made %t", refused, made)})
 	}
@@ -94,8 +94,8 @@ func (g *game) deny(id string) {
 
 // backsOff reports whether the application of an ask is not tried for a while.
 func (g *game) backsOff(ask *pod) bool {
-	return g.w.Backoff > 0 && slices.ContainsFunc(g.p.View().Applications, func(a *core.ApplicationView) bool {
-		return a.ID == core.ApplicationID(ask.application()) && a.BackoffUntil.After(g.now)
+	return g.w.Backoff > 0 && slices.ContainsFunc(g.p.View().Applications, func(a *api.ApplicationView) bool {
+		return a.ID == api.ApplicationID(ask.application()) && a.BackoffUntil.After(g.now)
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -91,7 +91,7 @@ type queue struct {
 	Name       string // the full path below root
 	Guaranteed amounts
 	Max        amounts
-	Policy     core.PreemptionPolicy
+	Policy     api.PreemptionPolicy
 	Fence      bool // of priorities
 	Offset     int
 }
@@ -121,7 +121,7 @@ type pod struct {
 	Owner    bool // originator of its application
 	OptedOut bool // asks not to be preempted
 	Polite   bool // does not preempt others
-	Foreign  core.Origin
+	Foreign  api.Origin
 
 	User        string // of its application; empty is ann
 	Quorum      string
@@ -149,7 +149,7 @@ type world struct {
 	Rules    []rule
 	Budgets  []budget
 	Policy   preemptor.BudgetPolicy
-	Priority core.PriorityPreemption
+	Priority api.PriorityPreemption
 	Reserve  bool // ordinary asks reserve nodes
 	Recreate bool // what was evicted is asked for again
 	ways
@@ -230,15 +230,15 @@ func (w *world) clone() *world {
 }
 
 // config is the configuration of the world, with what queues inherit.
-func (w *world) config() core.Config {
-	c := core.Config{Name: "default"}
+func (w *world) config() api.Config {
+	c := api.Config{Name: "default"}
 	c.Preemption.Budgets, c.Preemption.Priority = w.Policy, w.Priority
-	properties := core.QueueProperties{PreemptionDelay: 30 * time.Second}
+	properties := api.QueueProperties{PreemptionDelay: 30 * time.Second}
 	if w.Lowered.Queue != "" {
 		c.Preemption.Quota, properties.QuotaDelay = true, time.Duration(w.Lowered.Delay)*time.Second
 	}
 	properties.BackoffAfter, properties.BackoffDelay, properties.GangWhole = w.Backoff, backoffDelay, w.Whole
-	c.Root = core.QueueConfig{Name: "root", Parent: true, Properties: properties, Below: w.template(properties), Limits: w.limitsOf("")}
+	c.Root = api.QueueConfig{Name: "root", Parent: true, Properties: properties, Below: w.template(properties), Limits: w.limitsOf("")}
 	c.Root.Queues = w.configBelow("", properties)
 	w.allow(&c)
 	if w.Devices {
@@ -247,7 +247,7 @@ func (w *world) config() core.Config {
 	return c
 }
 
-func (w *world) configBelow(parent string, above core.QueueProperties) (list []core.QueueConfig) {
+func (w *world) configBelow(parent string, above api.QueueProperties) (list []api.QueueConfig) {
 	for _, q := range w.Queues {
 		if parentOf(q.Name) != parent || w.isDynamic(&q) {
 			continue
@@ -255,10 +255,10 @@ func (w *world) configBelow(parent string, above core.QueueProperties) (list []c
 		p := above
 		p.PriorityFence, p.PriorityOffset = q.Fence, int32(q.Offset)
 		p.PreemptionPolicy = q.Policy
-		if above.PreemptionPolicy == core.PreemptionDisabled && q.Policy == core.PreemptionDefault {
-			p.PreemptionPolicy = core.PreemptionDisabled
+		if above.PreemptionPolicy == api.PreemptionDisabled && q.Policy == api.PreemptionDefault {
+			p.PreemptionPolicy = api.PreemptionDisabled
 		}
-		config := core.QueueConfig{
+		config := api.QueueConfig{
 			Name: q.Name[strings.LastIndexByte(q.Name, '.')+1:], Parent: !w.leaf(q.Name), Properties: p,
 			Guaranteed: q.Guaranteed.amounts(), Max: q.Max.limits(), Limits: w.limitsOf(q.Name),
 		}
@@ -271,24 +271,24 @@ func (w *world) configBelow(parent string, above core.QueueProperties) (list []c
 }
 
 // allocation is a pod as the resource manager sends it.
-func (w *world) allocation(p *pod) *core.Allocation {
-	a := &core.Allocation{
-		Key: core.AllocationKey(p.Key), Application: core.ApplicationID(p.application()), Node: core.NodeID(p.Node),
+func (w *world) allocation(p *pod) *api.Allocation {
+	a := &api.Allocation{
+		Key: api.AllocationKey(p.Key), Application: api.ApplicationID(p.application()), Node: api.NodeID(p.Node),
 		Amounts: p.Amounts.amounts(), Priority: int32(p.Priority), Originator: p.Owner,
-		Created: start.Add(time.Duration(p.At)*time.Second - time.Duration(p.Age)*time.Minute), Required: core.NodeID(p.Requires), Origin: p.Foreign,
+		Created: start.Add(time.Duration(p.At)*time.Second - time.Duration(p.Age)*time.Minute), Required: api.NodeID(p.Requires), Origin: p.Foreign,
 		Tags: map[string]string{}, TaskGroup: p.Group, Placeholder: p.Placeholder,
 	}
 	if p.Quorum != "" {
-		a.Tags = map[string]string{core.TagQuorum: p.Quorum, core.TagQuorumLeast: fmt.Sprint(w.Quorums[p.Quorum])}
+		a.Tags = map[string]string{api.TagQuorum: p.Quorum, api.TagQuorumLeast: fmt.Sprint(w.Quorums[p.Quorum])}
 	}
 	if p.Required {
 		a.Required = a.Node
 	}
 	if p.Polite {
-		a.Preemptable = core.Preemptable{Stated: true, AllowSelf: true}
+		a.Preemptable = api.Preemptable{Stated: true, AllowSelf: true}
 	}
 	if p.OptedOut {
-		a.Tags[core.TagAllowPreemption] = "false"
+		a.Tags[api.TagAllowPreemption] = "false"
 	}
 	return a
 }

@@ -3,7 +3,7 @@
 package everyevent
 
 import (
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
@@ -11,24 +11,24 @@ import (
 
 // Events is one event of each type that a partition can have, or a reader of its events. Those about an allocation have
 // one without anything in it.
-func Events() []core.Event {
-	a := new(core.Allocation)
-	return []core.Event{
-		core.AskAdded{Allocation: a},
-		core.AskResized{Allocation: a},
-		&core.AskEnded{Allocation: a},
-		core.Placed{Allocation: a},
-		core.Adopted{Allocation: a},
-		&core.Resized{Allocation: a}, &core.Ended{Allocation: a},
-		&core.EvictionRequested{Allocation: a}, &core.ReleaseRequested{Allocation: a}, &core.AllocationRejected{},
-		core.ForeignAdded{Allocation: a},
-		core.ForeignRemoved{Allocation: a},
-		&core.Claimed{Allocation: a, Plan: new(preemptor.Decision)}, &core.ClaimEnded{Allocation: a, Nominated: true, End: core.EndOfRoom}, &core.PreemptionPlanned{},
-		&core.Unschedulable{Allocation: a}, &core.AskReport{Allocation: a}, &reports.AskWaits{Allocation: a},
-		&core.ApplicationReport{}, &core.QueueReport{}, &core.EvictionOverdue{Allocation: a}, &outcomes.VictimsWasted{},
-		&core.ApplicationAccepted{}, &core.ApplicationRejected{}, &core.ApplicationChanged{}, &core.ApplicationGone{},
-		&core.ApplicationGroup{}, &core.ApplicationHeld{},
-		&core.NodeAdded{}, &core.NodeRejected{}, &core.NodeResized{}, &core.NodeAttributes{}, &core.NodeSchedulable{}, &core.NodeRemoved{},
-		&core.QueueAdded{}, &core.QueueRemoved{}, &core.Reconfigured{},
+func Events() []api.Event {
+	a := new(api.Allocation)
+	return []api.Event{
+		api.AskAdded{Allocation: a},
+		api.AskResized{Allocation: a},
+		&api.AskEnded{Allocation: a},
+		api.Placed{Allocation: a},
+		api.Adopted{Allocation: a},
+		&api.Resized{Allocation: a}, &api.Ended{Allocation: a},
+		&api.EvictionRequested{Allocation: a}, &api.ReleaseRequested{Allocation: a}, &api.AllocationRejected{},
+		api.ForeignAdded{Allocation: a},
+		api.ForeignRemoved{Allocation: a},
+		&api.Claimed{Allocation: a, Plan: new(preemptor.Decision)}, &api.ClaimEnded{Allocation: a, Nominated: true, End: api.EndOfRoom}, &api.PreemptionPlanned{},
+		&api.Unschedulable{Allocation: a}, &api.AskReport{Allocation: a}, &reports.AskWaits{Allocation: a},
+		&api.ApplicationReport{}, &api.QueueReport{}, &api.EvictionOverdue{Allocation: a}, &outcomes.VictimsWasted{},
+		&api.ApplicationAccepted{}, &api.ApplicationRejected{}, &api.ApplicationChanged{}, &api.ApplicationGone{},
+		&api.ApplicationGroup{}, &api.ApplicationHeld{},
+		&api.NodeAdded{}, &api.NodeRejected{}, &api.NodeResized{}, &api.NodeAttributes{}, &api.NodeSchedulable{}, &api.NodeRemoved{},
+		&api.QueueAdded{}, &api.QueueRemoved{}, &api.Reconfigured{},
 	}
 }

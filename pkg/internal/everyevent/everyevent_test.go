@@ -14,12 +14,12 @@ import (
 
 // TestEventsAreComplete compares the events with the types that the core declares.
 func TestEventsAreComplete(t *testing.T) {
-	source, err := os.ReadFile("../../core/event.go")
+	source, err := os.ReadFile("../../core/api/event.go")
 	assert.NilError(t, err)
 	var declared, had []string
 	for _, found := range regexp.MustCompile(`(?m)^func \((\*?)(\w+)\) event\(\)`).FindAllStringSubmatch(string(source), -1) {
 		if found[2] != "Remark" {
-			declared = append(declared, found[1]+"core."+found[2])
+			declared = append(declared, found[1]+"api."+found[2])
 		}
 	}
 	declared = append(declared, "*outcomes.VictimsWasted", "*reports.AskWaits")

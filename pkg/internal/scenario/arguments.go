@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -168,11 +168,11 @@ func (a *arguments) amounts() resources.Amounts {
 
 // quota reads quota=, what the queue made for an application may use, such as vcore:2, and how many
 // applications may run there.
-func (a *arguments) quota() *core.QueueQuota {
+func (a *arguments) quota() *api.QueueQuota {
 	if !a.has("quota") {
 		return nil
 	}
-	quota := &core.QueueQuota{}
+	quota := &api.QueueQuota{}
 	for name, text := range a.pairs("quota") {
 		if name == "applications" {
 			quota.ApplicationsMax, _ = strconv.Atoi(text)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 )
 
@@ -20,7 +20,7 @@ const tagged = "tag."
 const unknown = "unknown."
 
 // addUnknown reads what an ask wants of kinds that are not known yet.
-func (a *arguments) addUnknown(allocation *core.Allocation) {
+func (a *arguments) addUnknown(allocation *api.Allocation) {
 	message := &si.Resource{Resources: map[string]*si.Quantity{}}
 	for _, key := range slices.Sorted(maps.Keys(a.named)) {
 		if name, ok := strings.CutPrefix(key, unknown); ok {
@@ -45,14 +45,14 @@ func (a *arguments) tags() map[string]string {
 		}
 	}
 	if a.flag("owner") {
-		tags = withTag(tags, core.TagOwner, "true")
+		tags = withTag(tags, api.TagOwner, "true")
 	}
 	if a.has("qos") {
-		tags = withTag(tags, core.TagQoS, a.text("qos"))
+		tags = withTag(tags, api.TagQoS, a.text("qos"))
 	}
 	if a.has("grace") {
 		seconds := int64(a.duration("grace") / time.Second)
-		tags = withTag(tags, core.TagGrace, strconv.FormatInt(seconds, 10))
+		tags = withTag(tags, api.TagGrace, strconv.FormatInt(seconds, 10))
 	}
 	return tags
 }
@@ -67,9 +67,9 @@ func withTag(tags map[string]string, name, value string) map[string]string {
 
 // preemptable reads the preemption policy; an ask without these arguments has
 // none. What is not said of a policy that is given is false, as in a message.
-func (a *arguments) preemptable() core.Preemptable {
+func (a *arguments) preemptable() api.Preemptable {
 	const self, others = "allow-preempt-self", "allow-preempt-other"
-	return core.Preemptable{
+	return api.Preemptable{
 		Stated:      a.has(self) || a.has(others),
 		AllowSelf:   a.truth(self),
 		AllowOthers: a.truth(others),

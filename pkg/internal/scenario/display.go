@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
@@ -55,10 +56,10 @@ func (d *display) show(a *arguments) (func(), error) {
 // nodes prints the nodes that are named, or all, and below each what runs
 // on it: own allocations, then foreign ones, then reservations.
 func (d *display) nodes(a *arguments) (func(), error) {
-	var shown []*core.NodeView
+	var shown []*api.NodeView
 	for name := a.name(); name != ""; name = a.name() {
 		nodes := d.partition.View().Nodes
-		i := slices.IndexFunc(nodes, func(n *core.NodeView) bool { return string(n.ID) == name })
+		i := slices.IndexFunc(nodes, func(n *api.NodeView) bool { return string(n.ID) == name })
 		if i < 0 {
 			return nil, fmt.Errorf("no node %s to show", name)
 		}
@@ -81,7 +82,7 @@ func (d *display) nodes(a *arguments) (func(), error) {
 	}, nil
 }
 
-func (d *display) nodeRows(n *core.NodeView, row func(...string)) {
+func (d *display) nodeRows(n *api.NodeView, row func(...string)) {
 	state := "schedulable"
 	if !n.Schedulable {
 		state = "drained"
@@ -125,7 +126,7 @@ func (d *display) asks() {
 	found := false
 	d.table(func(row func(...string)) {
 		for _, application := range d.partition.View().Applications {
-			for _, a := range sortedBy(application.Asks, func(ask core.AskView) core.AllocationKey { return ask.Key }) {
+			for _, a := range sortedBy(application.Asks, func(ask api.AskView) api.AllocationKey { return ask.Key }) {
 				if !found {
 					row("ask", "application", "amounts", "priority", "why it waits")
 				}
@@ -147,11 +148,11 @@ func (d *display) asks() {
 }
 
 // byKey is a list of allocations in the order in which it is shown.
-func byKey(list []*core.Allocation) []*core.Allocation {
-	return sortedBy(list, func(a *core.Allocation) core.AllocationKey { return a.Key })
+func byKey(list []*api.Allocation) []*api.Allocation {
+	return sortedBy(list, func(a *api.Allocation) api.AllocationKey { return a.Key })
 }
 
-func sortedBy[T any](list []T, key func(T) core.AllocationKey) []T {
+func sortedBy[T any](list []T, key func(T) api.AllocationKey) []T {
 	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
 }
 
@@ -190,11 +191,11 @@ func (d *display) events() {
 	d.records = nil
 }
 
-func originName(origin core.Origin) string {
+func originName(origin api.Origin) string {
 	switch origin {
-	case core.Foreign:
+	case api.Foreign:
 		return "foreign"
-	case core.Static:
+	case api.Static:
 		return "foreign, static"
 	default:
 		return "own"

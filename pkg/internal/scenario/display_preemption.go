@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
 // nominatedRows are the asks that a node keeps room for, in their order.
-func (d *display) nominatedRows(n *core.NodeView, row func(...string)) {
+func (d *display) nominatedRows(n *api.NodeView, row func(...string)) {
 	for _, key := range n.Nominated {
 		ask, _ := d.askOf(key)
 		text := fmt.Sprintf("nominated by %s, keeps %s", ask.Trigger, d.amounts(ask.Amounts))
@@ -24,7 +24,7 @@ func (d *display) nominatedRows(n *core.NodeView, row func(...string)) {
 // nodes there were and what became of them, and the node that was chosen or the one
 // where the least is missing.
 func (d *display) attempts(a *arguments) (func(), error) {
-	return d.ofAsk(a, func(ask core.AskView) {
+	return d.ofAsk(a, func(ask api.AskView) {
 		if len(ask.Attempts) == 0 {
 			d.printf("no preemption attempts for %s\n", ask.Key)
 		}
@@ -42,7 +42,7 @@ func (d *display) attempts(a *arguments) (func(), error) {
 	})
 }
 
-func countsOf(a core.PreemptionAttempt) string {
+func countsOf(a api.PreemptionAttempt) string {
 	var words []string
 	for _, c := range []struct {
 		count int
@@ -88,7 +88,7 @@ func (d *display) victims() {
 // plan prints the last plan to make room for an ask. Its quantities are in
 // the units of messages: thousandths of a core, bytes.
 func (d *display) plan(a *arguments) (func(), error) {
-	return d.ofAsk(a, func(ask core.AskView) {
+	return d.ofAsk(a, func(ask api.AskView) {
 		if ask.Plan == nil {
 			d.printf("no plan for %s\n", ask.Key)
 			return
@@ -98,8 +98,8 @@ func (d *display) plan(a *arguments) (func(), error) {
 }
 
 // ofAsk prints something of a waiting ask.
-func (d *display) ofAsk(a *arguments, show func(core.AskView)) (func(), error) {
-	key := core.AllocationKey(a.need("the ask"))
+func (d *display) ofAsk(a *arguments, show func(api.AskView)) (func(), error) {
+	key := api.AllocationKey(a.need("the ask"))
 	if _, err := d.manager.accepted(key); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (d *display) ofAsk(a *arguments, show func(core.AskView)) (func(), error) {
 	}, nil
 }
 
-func (d *display) askOf(key core.AllocationKey) (ask core.AskView, waits bool) {
+func (d *display) askOf(key api.AllocationKey) (ask api.AskView, waits bool) {
 	for _, application := range d.partition.View().Applications {
 		for _, ask := range application.Asks {
 			if ask.Key == key {
@@ -121,7 +121,7 @@ func (d *display) askOf(key core.AllocationKey) (ask core.AskView, waits bool) {
 			}
 		}
 	}
-	return core.AskView{}, false
+	return api.AskView{}, false
 }
 
 func (d *display) preempted() {
@@ -130,8 +130,8 @@ func (d *display) preempted() {
 }
 
 // evictionOf says for which ask, or by which trigger, an allocation is evicted.
-func (d *display) evictionOf(n *core.NodeView, key core.AllocationKey) string {
-	i := slices.IndexFunc(n.Evictions, func(e core.Eviction) bool { return e.Key == key })
+func (d *display) evictionOf(n *api.NodeView, key api.AllocationKey) string {
+	i := slices.IndexFunc(n.Evictions, func(e api.Eviction) bool { return e.Key == key })
 	if i < 0 {
 		return ""
 	}

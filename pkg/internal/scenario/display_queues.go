@@ -4,34 +4,34 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
 
 // A column is what is shown of every queue.
 type column struct {
 	head string
-	of   func(*core.View, *core.QueueView) string
+	of   func(*api.View, *api.QueueView) string
 }
 
 func (d *display) columns() []column {
 	return []column{
-		{"used", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Used) }},
-		{"pending", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Pending) }},
-		{"guaranteed", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Guaranteed) }},
-		{"max", func(_ *core.View, q *core.QueueView) string { return d.limits(q.Max) }},
-		{"headroom", func(v *core.View, q *core.QueueView) string {
+		{"used", func(_ *api.View, q *api.QueueView) string { return d.amounts(q.Used) }},
+		{"pending", func(_ *api.View, q *api.QueueView) string { return d.amounts(q.Pending) }},
+		{"guaranteed", func(_ *api.View, q *api.QueueView) string { return d.amounts(q.Guaranteed) }},
+		{"max", func(_ *api.View, q *api.QueueView) string { return d.limits(q.Max) }},
+		{"headroom", func(v *api.View, q *api.QueueView) string {
 			headroom, _ := v.Headroom(q.Path)
 			return d.limits(headroom)
 		}},
-		{"share", func(_ *core.View, q *core.QueueView) string { return fmt.Sprintf("%d‰", q.Share.PerMille()) }},
-		{"priority", func(_ *core.View, q *core.QueueView) string {
-			if q.Priority == core.PriorityNone {
+		{"share", func(_ *api.View, q *api.QueueView) string { return fmt.Sprintf("%d‰", q.Share.PerMille()) }},
+		{"priority", func(_ *api.View, q *api.QueueView) string {
+			if q.Priority == api.PriorityNone {
 				return none
 			}
 			return fmt.Sprint(q.Priority)
 		}},
-		{"applications", func(_ *core.View, q *core.QueueView) string {
+		{"applications", func(_ *api.View, q *api.QueueView) string {
 			if !q.Leaf {
 				return ""
 			}
@@ -43,9 +43,9 @@ func (d *display) columns() []column {
 // sometimes are the columns that are shown only if a queue has anything in them.
 func (d *display) sometimes() []column {
 	return []column{
-		{"releasing", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Releasing) }},
-		{"nominated", func(_ *core.View, q *core.QueueView) string { return d.amounts(q.Nominated) }},
-		{"may run", func(_ *core.View, q *core.QueueView) string {
+		{"releasing", func(_ *api.View, q *api.QueueView) string { return d.amounts(q.Releasing) }},
+		{"nominated", func(_ *api.View, q *api.QueueView) string { return d.amounts(q.Nominated) }},
+		{"may run", func(_ *api.View, q *api.QueueView) string {
 			if q.ApplicationsMax == 0 {
 				return none
 			}
@@ -59,7 +59,7 @@ func (d *display) queues() {
 	shown := d.columns()
 	for _, c := range d.sometimes() {
 		some := false
-		everyQueue(view.Root, func(q *core.QueueView) { some = some || c.of(view, q) != none })
+		everyQueue(view.Root, func(q *api.QueueView) { some = some || c.of(view, q) != none })
 		if some {
 			shown = append(shown, c)
 		}
@@ -70,7 +70,7 @@ func (d *display) queues() {
 			heads = append(heads, c.head)
 		}
 		row(heads...)
-		everyQueue(view.Root, func(q *core.QueueView) {
+		everyQueue(view.Root, func(q *api.QueueView) {
 			cells := []string{queueName(q)}
 			for _, c := range shown {
 				cells = append(cells, c.of(view, q))
@@ -81,7 +81,7 @@ func (d *display) queues() {
 }
 
 // queueName is the last part of the path, at the depth of the queue.
-func queueName(q *core.QueueView) string {
+func queueName(q *api.QueueView) string {
 	name := string(q.Path[strings.LastIndex(string(q.Path), ".")+1:])
 	switch {
 	case q.Draining:
@@ -93,7 +93,7 @@ func queueName(q *core.QueueView) string {
 }
 
 // everyQueue visits a queue and those below it.
-func everyQueue(q *core.QueueView, visit func(*core.QueueView)) {
+func everyQueue(q *api.QueueView, visit func(*api.QueueView)) {
 	visit(q)
 	for _, below := range q.Queues {
 		everyQueue(below, visit)
@@ -104,7 +104,7 @@ func everyQueue(q *core.QueueView, visit func(*core.QueueView)) {
 // max.
 func (d *display) excess() {
 	found := false
-	everyQueue(d.partition.View().Root, func(q *core.QueueView) {
+	everyQueue(d.partition.View().Root, func(q *api.QueueView) {
 		if q.OverMaxSince.IsZero() {
 			return
 		}

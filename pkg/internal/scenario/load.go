@@ -4,17 +4,17 @@ import (
 	"fmt"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // load reads the configuration of the one partition of a scenario.
-func (w *world) load(text string) (core.Config, error) {
+func (w *world) load(text string) (api.Config, error) {
 	document, err := config.Load(text, w.kinds)
 	if err != nil {
-		return core.Config{}, fmt.Errorf("the configuration: %w", err)
+		return api.Config{}, fmt.Errorf("the configuration: %w", err)
 	}
 	if n := len(document.Partitions); n != 1 {
-		return core.Config{}, fmt.Errorf("the configuration has %d partitions; a scenario is about one", n)
+		return api.Config{}, fmt.Errorf("the configuration has %d partitions; a scenario is about one", n)
 	}
 	return document.Partitions[0], nil
 }

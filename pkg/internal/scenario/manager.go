@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A manager is the resource manager of a scenario. It answers from the events that
@@ -17,10 +17,10 @@ type manager struct {
 	conflicts map[pair]bool // of two allocations, both ways
 	needs     map[pair]bool // that the other runs on the same node
 	budgets   []*budget     // in the order of the scenario
-	choices   map[core.AllocationKey][]core.AllocationKey
-	places    map[core.AllocationKey]core.NodeID      // of what runs
-	sent      map[core.AllocationKey]*core.Allocation // as last sent and not refused
-	causes    map[core.AllocationKey]core.EndCause    // of what is to end because of its gang
+	choices   map[api.AllocationKey][]api.AllocationKey
+	places    map[api.AllocationKey]api.NodeID      // of what runs
+	sent      map[api.AllocationKey]*api.Allocation // as last sent and not refused
+	causes    map[api.AllocationKey]api.EndCause    // of what is to end because of its gang
 }
 
 // A pair is an allocation and a node, or two allocations; * stands for any.
@@ -28,8 +28,8 @@ type pair struct{ allocation, node string }
 
 // A budget is a disruption budget. Evicted allocations count against it.
 type budget struct {
-	core.DisruptionBudget
-	evicted map[core.AllocationKey]bool
+	api.DisruptionBudget
+	evicted map[api.AllocationKey]bool
 }
 
 func newManager() *manager {
@@ -37,10 +37,10 @@ func newManager() *manager {
 		refusals:  map[pair]string{},
 		conflicts: map[pair]bool{},
 		needs:     map[pair]bool{},
-		choices:   map[core.AllocationKey][]core.AllocationKey{},
-		places:    map[core.AllocationKey]core.NodeID{},
-		sent:      map[core.AllocationKey]*core.Allocation{},
-		causes:    map[core.AllocationKey]core.EndCause{},
+		choices:   map[api.AllocationKey][]api.AllocationKey{},
+		places:    map[api.AllocationKey]api.NodeID{},
+		sent:      map[api.AllocationKey]*api.Allocation{},
+		causes:    map[api.AllocationKey]api.EndCause{},
 	}
 }
 
@@ -51,21 +51,21 @@ func (r refusal) Error() string      { return string(r) }
 func (r refusal) Unresolvable() bool { return true }
 
 // observe takes note of what the scheduler has done.
-func (m *manager) observe(event core.Event) {
+func (m *manager) observe(event api.Event) {
 	switch e := event.(type) {
-	case core.Placed:
+	case api.Placed:
 		m.places[e.Key] = e.Node
-	case core.Adopted:
+	case api.Adopted:
 		m.places[e.Key] = e.Node
-	case core.ForeignAdded:
+	case api.ForeignAdded:
 		m.places[e.Key] = e.Node
-	case core.ForeignRemoved:
+	case api.ForeignRemoved:
 		delete(m.places, e.Key)
-	case *core.Ended:
+	case *api.Ended:
 		delete(m.places, e.Key)
-	case *core.ReleaseRequested:
+	case *api.ReleaseRequested:
 		m.causes[e.Key] = e.Cause
-	case *core.EvictionRequested:
+	case *api.EvictionRequested:
 		for _, b := range m.budgets {
 			if slices.Contains(b.Allocations, e.Key) {
 				b.evicted[e.Key] = true
@@ -75,9 +75,9 @@ func (m *manager) observe(event core.Event) {
 }
 
 // toldToEnd is why an allocation is to end.
-func (m *manager) toldToEnd(key core.AllocationKey) si.TerminationType {
+func (m *manager) toldToEnd(key api.AllocationKey) si.TerminationType {
 	switch cause, is := m.causes[key]; {
-	case is && cause == core.CauseReplaced:
+	case is && cause == api.CauseReplaced:
 		return si.TerminationType_PLACEHOLDER_REPLACED
 	case is:
 		return si.TerminationType_TIMEOUT
@@ -86,7 +86,7 @@ func (m *manager) toldToEnd(key core.AllocationKey) si.TerminationType {
 }
 
 // accepted is an allocation as it was last sent and not refused.
-func (m *manager) accepted(key core.AllocationKey) (*core.Allocation, error) {
+func (m *manager) accepted(key api.AllocationKey) (*api.Allocation, error) {
 	last, ok := m.sent[key]
 	if !ok {
 		return nil, fmt.Errorf("%s was never accepted", key)
@@ -96,14 +96,14 @@ func (m *manager) accepted(key core.AllocationKey) (*core.Allocation, error) {
 
 // feasible is the question about a placement now. Whether others are in the way
 // is no matter for a reservation.
-func (m *manager) feasible(key core.AllocationKey, node core.NodeID, allocate bool) error {
+func (m *manager) feasible(key api.AllocationKey, node api.NodeID, allocate bool) error {
 	if !allocate {
 		return m.refused(key, node)
 	}
 	return m.simulate(key, node, nil, nil)
 }
 
-func (m *manager) refused(key core.AllocationKey, node core.NodeID) error {
+func (m *manager) refused(key api.AllocationKey, node api.NodeID) error {
 	for _, p := range []pair{{string(key), string(node)}, {string(key), "*"}, {"*", string(node)}, {"*", "*"}} {
 		if text, ok := m.refusals[p]; ok {
 			return refusal(text)
@@ -112,7 +112,7 @@ func (m *manager) refused(key core.AllocationKey, node core.NodeID) error {
 	return nil
 }
 
-func (m *manager) simulate(key core.AllocationKey, node core.NodeID, add, remove []core.AllocationKey) error {
+func (m *manager) simulate(key api.AllocationKey, node api.NodeID, add, remove []api.AllocationKey) error {
 	if err := m.refused(key, node); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (m *manager) simulate(key core.AllocationKey, node core.NodeID, add, remove
 }
 
 // missing says which allocations one needs on its node that are not there.
-func (m *manager) missing(key core.AllocationKey, there []string) error {
+func (m *manager) missing(key api.AllocationKey, there []string) error {
 	var missed []string
 	for p := range m.needs {
 		if p.allocation == string(key) && !slices.Contains(there, p.node) {
@@ -150,10 +150,10 @@ func (m *manager) missing(key core.AllocationKey, there []string) error {
 }
 
 // budgetsOf is what is left of the budgets that any of the allocations count for.
-func (m *manager) budgetsOf(keys []core.AllocationKey) []core.DisruptionBudget {
-	var left []core.DisruptionBudget
+func (m *manager) budgetsOf(keys []api.AllocationKey) []api.DisruptionBudget {
+	var left []api.DisruptionBudget
 	for _, b := range m.budgets {
-		of := core.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-len(b.evicted), 0)}
+		of := api.DisruptionBudget{Name: b.Name, Allowed: max(b.Allowed-len(b.evicted), 0)}
 		for _, key := range b.Allocations {
 			if slices.Contains(keys, key) {
 				of.Allocations = append(of.Allocations, key)
@@ -167,7 +167,7 @@ func (m *manager) budgetsOf(keys []core.AllocationKey) []core.DisruptionBudget {
 }
 
 // selectVictims is the choice of the resource manager, from the scenario.
-func (m *manager) selectVictims(ask core.AllocationKey, _ core.NodeID, _ []core.AllocationKey, _ []bool) ([]core.AllocationKey, error) {
+func (m *manager) selectVictims(ask api.AllocationKey, _ api.NodeID, _ []api.AllocationKey, _ []bool) ([]api.AllocationKey, error) {
 	chosen, ok := m.choices[ask]
 	if !ok {
 		return nil, fmt.Errorf("no victims are chosen for %s", ask)

@@ -6,7 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 func played(t *testing.T, commands ...string) *world {
@@ -44,7 +44,7 @@ func TestTheManagerAnswersWhatTheScenarioSays(t *testing.T) {
 // are removed.
 func TestConflicts(t *testing.T) {
 	w := played(t, "conflict a b", "node n1 vcore=4", "node n2 vcore=4", "application x", "ask b application=x node=n1 vcore=1")
-	keys := func(list ...core.AllocationKey) []core.AllocationKey { return list }
+	keys := func(list ...api.AllocationKey) []api.AllocationKey { return list }
 	assert.ErrorContains(t, w.manager.feasible("a", "n1", true), "conflicts with b")
 	assert.NilError(t, w.manager.feasible("a", "n1", false))
 	assert.NilError(t, w.manager.feasible("a", "n2", true))
@@ -59,7 +59,7 @@ func TestNeeds(t *testing.T) {
 	assert.NilError(t, w.manager.feasible("a", "n1", true))
 	assert.NilError(t, w.manager.feasible("b", "n2", true))
 	assert.ErrorContains(t, w.manager.feasible("a", "n2", true), "needs b beside it")
-	assert.ErrorContains(t, w.manager.simulate("a", "n1", nil, []core.AllocationKey{"b"}), "needs b beside it")
+	assert.ErrorContains(t, w.manager.simulate("a", "n1", nil, []api.AllocationKey{"b"}), "needs b beside it")
 }
 
 // TestBudgetsCountEvictions shows that evictions use up the budget, and that a
@@ -68,15 +68,15 @@ func TestBudgetsCountEvictions(t *testing.T) {
 	w := played(t, "budget web allowed=1\n  a b", "node n1 vcore=2", "application x",
 		"ask a application=x node=n1 vcore=1", "ask b application=x node=n1 vcore=1",
 		"ask c application=x priority=9 vcore=1", "schedule")
-	left := w.manager.budgetsOf([]core.AllocationKey{"a"})
+	left := w.manager.budgetsOf([]api.AllocationKey{"a"})
 	assert.Equal(t, len(left), 1)
 	assert.Equal(t, left[0].Allowed, 0)
-	assert.DeepEqual(t, left[0].Allocations, []core.AllocationKey{"a"})
-	assert.Equal(t, len(w.manager.budgetsOf([]core.AllocationKey{"c"})), 0)
+	assert.DeepEqual(t, left[0].Allocations, []api.AllocationKey{"a"})
+	assert.Equal(t, len(w.manager.budgetsOf([]api.AllocationKey{"c"})), 0)
 
 	s, err := parse("budget web allowed=2\n  a b\n----\n")
 	assert.NilError(t, err)
 	_, err = w.play(s.steps[0])
 	assert.NilError(t, err)
-	assert.Equal(t, w.manager.budgetsOf([]core.AllocationKey{"b"})[0].Allowed, 2)
+	assert.Equal(t, w.manager.budgetsOf([]api.AllocationKey{"b"})[0].Allowed, 2)
 }

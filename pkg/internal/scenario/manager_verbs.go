@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // The verbs that say what the resource manager answers.
@@ -40,7 +40,7 @@ func (m *manager) need(a *arguments) (func(), error) {
 
 // budget sets a disruption budget. Earlier evictions do not count against it.
 func (m *manager) budget(a *arguments, text string) error {
-	b := &budget{evicted: map[core.AllocationKey]bool{}}
+	b := &budget{evicted: map[api.AllocationKey]bool{}}
 	b.Name = a.need("the name")
 	if !a.has("allowed") {
 		return fmt.Errorf("budget %s: allowed= is missing", b.Name)
@@ -54,16 +54,16 @@ func (m *manager) budget(a *arguments, text string) error {
 
 // choose sets the victims that make room for an ask, on any node.
 func (m *manager) choose(a *arguments) (func(), error) {
-	ask := core.AllocationKey(a.need("the ask"))
+	ask := api.AllocationKey(a.need("the ask"))
 	chosen := keysOf(a.names)
 	a.names = nil
 	return func() { m.choices[ask] = chosen }, nil
 }
 
-func keysOf(words []string) []core.AllocationKey {
-	keys := make([]core.AllocationKey, len(words))
+func keysOf(words []string) []api.AllocationKey {
+	keys := make([]api.AllocationKey, len(words))
 	for i, word := range words {
-		keys[i] = core.AllocationKey(word)
+		keys[i] = api.AllocationKey(word)
 	}
 	slices.Sort(keys)
 	return keys

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,7 +23,7 @@ type output struct {
 }
 
 // event adds a line if the resource manager hears of an event, and keeps its record.
-func (o *output) event(event core.Event) {
+func (o *output) event(event api.Event) {
 	if line := heard(event); line != "" {
 		o.printf("%s%s\n", o.indent, line)
 	}

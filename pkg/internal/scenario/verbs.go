@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // A verb is one of two: line reads the arguments of one name and returns what
@@ -24,11 +24,11 @@ var verbs = map[string]verb{
 	"reconfigure":        {text: (*world).reconfigure},
 	"node":               {line: (*world).node},
 	"update node":        {line: (*world).updateNode},
-	"drain":              {line: named(func(n string) core.Command { return core.DrainNode{ID: core.NodeID(n)} })},
-	"undrain":            {line: named(func(n string) core.Command { return core.UndrainNode{ID: core.NodeID(n)} })},
-	"remove node":        {line: named(func(n string) core.Command { return core.RemoveNode{ID: core.NodeID(n)} })},
+	"drain":              {line: named(func(n string) api.Command { return api.DrainNode{ID: api.NodeID(n)} })},
+	"undrain":            {line: named(func(n string) api.Command { return api.UndrainNode{ID: api.NodeID(n)} })},
+	"remove node":        {line: named(func(n string) api.Command { return api.RemoveNode{ID: api.NodeID(n)} })},
 	"application":        {line: (*world).application},
-	"remove application": {line: named(func(n string) core.Command { return core.RemoveApplication{ID: core.ApplicationID(n)} })},
+	"remove application": {line: named(func(n string) api.Command { return api.RemoveApplication{ID: api.ApplicationID(n)} })},
 	"ask":                {line: (*world).ask},
 	"foreign":            {line: (*world).foreign},
 	"resize":             {line: (*world).resize},
@@ -79,12 +79,12 @@ func (w *world) reconfigure(_ *arguments, text string) error {
 	if err != nil {
 		return err
 	}
-	w.apply(core.Reconfigure{Config: cfg})
+	w.apply(api.Reconfigure{Config: cfg})
 	return nil
 }
 
 // named is a verb that needs a name and nothing else.
-func named(command func(string) core.Command) func(*world, *arguments) (func(), error) {
+func named(command func(string) api.Command) func(*world, *arguments) (func(), error) {
 	return func(w *world, a *arguments) (func(), error) {
 		c := command(a.need("the name"))
 		return func() { w.apply(c) }, nil
@@ -103,9 +103,9 @@ func (w *world) display() *display {
 }
 
 func (w *world) node(a *arguments) (func(), error) {
-	c := core.AddNode{
+	c := api.AddNode{
 		Drained:    a.flag("drained"),
-		ID:         core.NodeID(a.name()),
+		ID:         api.NodeID(a.name()),
 		Capacity:   a.amounts(),
 		Attributes: a.pairs("attributes"),
 	}
@@ -113,8 +113,8 @@ func (w *world) node(a *arguments) (func(), error) {
 }
 
 func (w *world) updateNode(a *arguments) (func(), error) {
-	c := core.UpdateNode{
-		ID:         core.NodeID(a.need("the node")),
+	c := api.UpdateNode{
+		ID:         api.NodeID(a.need("the node")),
 		Capacity:   a.amounts(),
 		Attributes: a.pairs("attributes"),
 	}
@@ -122,10 +122,10 @@ func (w *world) updateNode(a *arguments) (func(), error) {
 }
 
 func (w *world) application(a *arguments) (func(), error) {
-	c := core.AddApplication{
+	c := api.AddApplication{
 		Forced: a.flag("forced"),
-		ID:     core.ApplicationID(a.name()),
-		Queue:  core.QueuePath(a.text("queue")),
+		ID:     api.ApplicationID(a.name()),
+		Queue:  api.QueuePath(a.text("queue")),
 		User:   a.text("user"),
 		Groups: a.list("groups"),
 		Tags:   a.pairs("tags"),
@@ -134,7 +134,7 @@ func (w *world) application(a *arguments) (func(), error) {
 		GangTimeout:  a.duration("timeout"),
 	}
 	if a.flag("hard") {
-		c.Style = core.Hard
+		c.Style = api.Hard
 	}
 	if a.has("created") {
 		c.Created = start.Add(a.duration("created"))
@@ -144,38 +144,38 @@ func (w *world) application(a *arguments) (func(), error) {
 }
 
 func (w *world) ask(a *arguments) (func(), error) {
-	allocation := &core.Allocation{
+	allocation := &api.Allocation{
 		Placeholder: a.flag("placeholder"),
 		Originator:  a.flag("originator"),
 		Tags:        a.tags(),
 		Preemptable: a.preemptable(),
-		Key:         core.AllocationKey(a.name()),
-		Application: core.ApplicationID(a.text("application")),
-		Node:        core.NodeID(a.text("node")),
+		Key:         api.AllocationKey(a.name()),
+		Application: api.ApplicationID(a.text("application")),
+		Node:        api.NodeID(a.text("node")),
 		Amounts:     a.amounts(),
 		Priority:    int32(a.number("priority")),
 		Created:     w.created(a),
 		TaskGroup:   a.text("group"),
-		Required:    core.NodeID(a.text("required")),
+		Required:    api.NodeID(a.text("required")),
 	}
 	a.addUnknown(allocation)
 	return w.send(allocation), nil
 }
 
 func (w *world) foreign(a *arguments) (func(), error) {
-	allocation := &core.Allocation{
-		Origin: core.Foreign,
+	allocation := &api.Allocation{
+		Origin: api.Foreign,
 	}
 	if a.flag("static") {
-		allocation.Origin = core.Static
+		allocation.Origin = api.Static
 	}
 	allocation.Tags = a.tags()
-	allocation.Key = core.AllocationKey(a.name())
-	allocation.Node = core.NodeID(a.text("node"))
+	allocation.Key = api.AllocationKey(a.name())
+	allocation.Node = api.NodeID(a.text("node"))
 	allocation.Amounts = a.amounts()
 	allocation.Priority = int32(a.number("priority"))
 	allocation.Created = w.created(a)
-	allocation.Required = core.NodeID(a.text("required"))
+	allocation.Required = api.NodeID(a.text("required"))
 	return w.send(allocation), nil
 }
 
@@ -189,7 +189,7 @@ func (w *world) created(a *arguments) time.Time {
 
 // resize sends an allocation again as it was last accepted, with other amounts.
 func (w *world) resize(a *arguments) (func(), error) {
-	key := core.AllocationKey(a.need("the allocation"))
+	key := api.AllocationKey(a.need("the allocation"))
 	last, err := w.manager.accepted(key)
 	if err != nil {
 		return nil, err
@@ -200,11 +200,11 @@ func (w *world) resize(a *arguments) (func(), error) {
 	return w.send(&again), nil
 }
 
-func (w *world) send(allocation *core.Allocation) func() {
+func (w *world) send(allocation *api.Allocation) func() {
 	return func() {
 		kept := *allocation
 		kept.Amounts = allocation.Amounts.Clone()
-		fx := w.here().Apply(w.now, core.AddAllocation{Allocation: allocation})
+		fx := w.here().Apply(w.now, api.AddAllocation{Allocation: allocation})
 		if !refused(fx) {
 			w.manager.sent[allocation.Key] = &kept
 		}
@@ -212,9 +212,9 @@ func (w *world) send(allocation *core.Allocation) func() {
 	}
 }
 
-func refused(fx core.Effects) bool {
-	return slices.ContainsFunc(fx, func(event core.Event) bool {
-		_, is := event.(*core.AllocationRejected)
+func refused(fx api.Effects) bool {
+	return slices.ContainsFunc(fx, func(event api.Event) bool {
+		_, is := event.(*api.AllocationRejected)
 		return is
 	})
 }
@@ -222,9 +222,9 @@ func refused(fx core.Effects) bool {
 // release names an allocation by its key; the application is the one it was
 // sent with unless another is given.
 func (w *world) release(a *arguments) (func(), error) {
-	c := core.ReleaseAllocation{
-		Key:         core.AllocationKey(a.name()),
-		Application: core.ApplicationID(a.text("application")),
+	c := api.ReleaseAllocation{
+		Key:         api.AllocationKey(a.name()),
+		Application: api.ApplicationID(a.text("application")),
 		Message:     a.text("message"),
 		Termination: si.TerminationType_STOPPED_BY_RM,
 	}
@@ -244,12 +244,12 @@ func (w *world) release(a *arguments) (func(), error) {
 
 // confirm says that an evicted allocation has ended.
 func (w *world) confirm(a *arguments) (func(), error) {
-	key := core.AllocationKey(a.need("the allocation"))
+	key := api.AllocationKey(a.need("the allocation"))
 	last, err := w.manager.accepted(key)
 	if err != nil {
 		return nil, err
 	}
-	c := core.ReleaseAllocation{Key: key, Application: last.Application, Termination: w.manager.toldToEnd(key)}
+	c := api.ReleaseAllocation{Key: key, Application: last.Application, Termination: w.manager.toldToEnd(key)}
 	return func() { w.apply(c) }, nil
 }
 
@@ -259,7 +259,7 @@ const schedulingFailed = "SCHEDULING_FAILED"
 
 func terminationOf(name string) (si.TerminationType, error) {
 	if name == schedulingFailed {
-		return core.SchedulingFailed, nil
+		return api.SchedulingFailed, nil
 	}
 	number, ok := si.TerminationType_value[strings.ToUpper(name)]
 	if !ok {

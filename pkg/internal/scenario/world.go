@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -20,7 +21,7 @@ const stepsMax = 1000
 // A world is a partition and what surrounds it in a scenario.
 type world struct {
 	kinds     *resources.Kinds
-	options   core.Options
+	options   api.Options
 	partition *core.Partition // made by the first command that needs it
 	now       time.Time
 	manager   *manager
@@ -38,7 +39,7 @@ func newWorld(s script) *world {
 		manager: newManager(),
 		output:  output{kinds: kinds},
 	}
-	w.options = core.Options{Partition: "[scenario]default", Kinds: kinds, Feasible: w.manager.feasible}
+	w.options = api.Options{Partition: "[scenario]default", Kinds: kinds, Feasible: w.manager.feasible}
 	if s.has("conflict") || s.has("need") || s.has("refuse") {
 		w.options.Simulate = w.manager.simulate
 	}
@@ -64,18 +65,18 @@ func (w *world) here() *core.Partition {
 }
 
 // begin makes the partition.
-func (w *world) begin(cfg core.Config) {
+func (w *world) begin(cfg api.Config) {
 	w.partition = core.NewPartition(w.options, cfg)
 	w.reports = reports.NewBook(w.partition, w.kinds)
 }
 
-func (w *world) apply(c core.Command) { w.hearApplied(w.here().Apply(w.now, c)) }
+func (w *world) apply(c api.Command) { w.hearApplied(w.here().Apply(w.now, c)) }
 
 // hearApplied takes in what a command did.
-func (w *world) hearApplied(fx core.Effects) { w.hear(w.reports.Observe(w.now, fx)) }
+func (w *world) hearApplied(fx api.Effects) { w.hear(w.reports.Observe(w.now, fx)) }
 
 // hear has the resource manager take in effects, and prints them.
-func (w *world) hear(fx core.Effects) {
+func (w *world) hear(fx api.Effects) {
 	w.outcomes.Observe(fx)
 	for _, event := range fx {
 		w.manager.observe(event)

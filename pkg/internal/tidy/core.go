@@ -5,10 +5,38 @@ import (
 	"go/token"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // core is where the rules of this file hold; tests are free.
 const core = "pkg/core"
+
+// packagesOfCore are the packages of the core: each may import those above it.
+var packagesOfCore = []string{
+	"pkg/core/nodeset", "pkg/core/order", "pkg/core/timers", "pkg/core/access", "pkg/core/placement", "pkg/core/devices",
+	"pkg/core/preemptor", "pkg/core/api", core, "pkg/core/worlds",
+}
+
+func orderOfCore(f file, found report) {
+	if f.test || !f.within(core) {
+		return
+	}
+	here := slices.Index(packagesOfCore, f.dir)
+	if here < 0 {
+		found(f.path, f.line(f.syntax.Name), "%s has no place among the packages of the core", f.dir)
+		return
+	}
+	for _, spec := range f.syntax.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		imported, ours := strings.CutPrefix(path, module)
+		if err != nil || !ours {
+			continue
+		}
+		if there := slices.Index(packagesOfCore, imported); there >= here {
+			found(f.path, f.line(spec), "imports %s, which stands below it in the order of the core", imported)
+		}
+	}
+}
 
 // clocks are the names of package time that read a clock, wait for one or
 // depend on the machine.

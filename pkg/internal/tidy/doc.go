@@ -13,7 +13,7 @@
 //	core.go        what the core must not do
 //	race.go        what packages must not have that are not played with the race
 //	               detector
-//	budgets.go     lines, parameters, methods
+//	budgets.go     lines, parameters, exported names
 //	calls.go       files that call each other in a circle
 //	words.go       comments and names of packages, paths
 //	links.go       what documents point at

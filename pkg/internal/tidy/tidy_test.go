@@ -3,6 +3,7 @@ package tidy
 import (
 	"maps"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -18,6 +19,21 @@ func TestRepository(t *testing.T) {
 	for _, p := range problems {
 		t.Error(p)
 	}
+}
+
+// TestTheDesignShowsTheCore compares the picture of the packages of the core with their order.
+func TestTheDesignShowsTheCore(t *testing.T) {
+	design, err := os.ReadFile("../../../docs/design.md")
+	assert.NilError(t, err)
+	_, section, found := strings.Cut(string(design), "## The packages of the core\n")
+	assert.Assert(t, found)
+	section, _, found = strings.Cut(section, "\n## ")
+	assert.Assert(t, found)
+	var shown []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z/]+)`").FindAllStringSubmatch(section, -1) {
+		shown = append(shown, "pkg/"+row[1])
+	}
+	assert.DeepEqual(t, shown, packagesOfCore)
 }
 
 // clean is a repository without problems, which each case spoils.
@@ -91,7 +107,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"sockets in the core", core1("import _ \"net/http\"\n"), "pkg/core/a.go:3: imports net/http: the core has no clock, lock, log, socket or goroutine (imports)"},
 		{"log in the core", core1("import _ \"go.uber.org/zap\"\n"), "pkg/core/a.go:3: imports go.uber.org/zap: the core has no clock, lock, log, socket or goroutine (imports)"},
 		{"core points up", core1("import _ \"github.com/narwhal-scheduler/narwhal/pkg/scheduler\"\n"), "pkg/core/a.go:3: imports github.com/narwhal-scheduler/narwhal/pkg/scheduler: nothing points up (imports)"},
-		{"below core points up", map[string]string{"pkg/core/order/a.go": "package order\n\nimport _ \"github.com/narwhal-scheduler/narwhal/pkg/core\"\n"}, "pkg/core/order/a.go:3: imports github.com/narwhal-scheduler/narwhal/pkg/core: what is below core is pure and does not import it (imports)"},
+		{"below core points up", map[string]string{"pkg/core/order/a.go": "package order\n\nimport _ \"github.com/narwhal-scheduler/narwhal/pkg/core\"\n"}, "pkg/core/order/a.go:3: imports pkg/core, which stands below it in the order of the core (order of the core)"},
 		{"resources point up", map[string]string{"pkg/resources/a.go": "package resources\n\nimport _ \"github.com/narwhal-scheduler/narwhal/pkg/core\"\n"}, "pkg/resources/a.go:3: imports github.com/narwhal-scheduler/narwhal/pkg/core: resources are at the bottom (imports)"},
 		{"kubernetes outside its module", map[string]string{"cmd/narwhal/k.go": "package main\n\nimport _ \"k8s.io/api/core/v1\"\n"}, "cmd/narwhal/k.go:3: imports k8s.io/api/core/v1: only pkg/kubernetes knows of Kubernetes (imports)"},
 		{"clock in the core", core1("import clock \"time\"\n\nvar _ = clock.Now()\n"), "pkg/core/a.go:5: uses time.Now: time is an argument (no clock in the core)"},
@@ -114,8 +130,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"long test file", map[string]string{"pkg/core/a_test.go": "package core\n" + strings.Repeat("// x\n", 799)}, "pkg/core/a_test.go: has 800 lines, 799 are the most (file length)"},
 		{"long function", core1("func f() {\n" + strings.Repeat("\t_ = 0\n", 59) + "}\n"), "pkg/core/a.go:3: f has 61 lines, 60 are the most (function length)"},
 		{"many parameters", core1("func (t t) f(a, b, c int, d, e, f string) {}\n"), "pkg/core/a.go:3: takes 6 parameters, 5 are the most (parameters)"},
-		{"many methods", core1("type t struct{}\n" + strings.Repeat("func (*t) f() {}\n", 41)), "pkg/core: t has 41 methods, 40 are the most (methods)"},
-		{"many methods of a generic type", core1("type t[K any] struct{}\n" + strings.Repeat("func (t *t[K]) f() {}\n", 41)), "pkg/core: t has 41 methods, 40 are the most (methods)"},
+		{"many exported names", core1(strings.Repeat("// F is one.\nfunc F() {}\n", 20) + strings.Repeat("// T is one.\ntype T int\n", 6)), "pkg/core: exports 26 names, 25 are the most (exported names)"},
+		{"package without a place", map[string]string{"pkg/core/new/a.go": "// Package new is new.\npackage new\n"}, "pkg/core/new/a.go:2: pkg/core/new has no place among the packages of the core (order of the core)"},
 		{"empty package name", map[string]string{"pkg/util/a.go": "// Package util has things.\npackage util\n"}, "pkg/util/a.go:2: package util in pkg/util: a package is a noun a colleague would say (package name)"},
 		{"no package comment", map[string]string{"pkg/core/doc.go": "package core\n"}, "pkg/core: no file has a package comment (package comment)"},
 		{"other package comment", map[string]string{"pkg/core/doc.go": "// The core.\npackage core\n"}, "pkg/core/doc.go:2: the package comment does not begin with Package core (package comment)"},

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -37,10 +37,10 @@ func TestForeignPodSmoke(t *testing.T) {
 		// Verify: the node has a new allocation, in the list of foreign ones.
 		assert.Equal(t, len(node.ForeignAllocations), 1)
 		pod := node.ForeignAllocations[0]
-		assert.Equal(t, pod.Key, core.AllocationKey("pod-1"))
-		assert.Equal(t, pod.Node, core.NodeID("node-1"))
-		assert.Equal(t, pod.Application, core.ApplicationID(""))
-		assert.Equal(t, pod.Origin, core.Foreign)
+		assert.Equal(t, pod.Key, api.AllocationKey("pod-1"))
+		assert.Equal(t, pod.Node, api.NodeID("node-1"))
+		assert.Equal(t, pod.Application, api.ApplicationID(""))
+		assert.Equal(t, pod.Origin, api.Foreign)
 		assert.Equal(t, pod.Tags["foreign"], "default")
 		assert.Equal(t, len(node.Allocations), 0)
 		// There is no notification, and no queue pays.
@@ -80,8 +80,8 @@ func TestForeignPodSmokeOfAShim(t *testing.T) {
 		// Verify: existing allocations are registered to the node.
 		node := m.Node("node-1")
 		assert.Equal(t, len(node.ForeignAllocations), 2)
-		assert.Equal(t, node.ForeignAllocations[0].Origin, core.Foreign)
-		assert.Equal(t, node.ForeignAllocations[1].Origin, core.Static)
+		assert.Equal(t, node.ForeignAllocations[0].Origin, api.Foreign)
+		assert.Equal(t, node.ForeignAllocations[1].Origin, api.Static)
 		assert.Equal(t, m.Text(node.Occupied), "memory=2147483648 vcore=1000")
 		assert.Equal(t, node.Schedulable, true)
 
@@ -196,7 +196,7 @@ func TestForeignPodsOfAnUnknownKind(t *testing.T) {
 			a.AllocationTags = map[string]string{"foreign": "maybe"}
 		})
 		assert.DeepEqual(t, m.Heard(), []string{})
-		assert.Equal(t, m.Node("node-1").ForeignAllocations[0].Origin, core.Static)
+		assert.Equal(t, m.Node("node-1").ForeignAllocations[0].Origin, api.Static)
 		assert.Equal(t, seen.Len(), 1)
 		assert.DeepEqual(t, seen.All()[0].ContextMap(), map[string]any{
 			"resourceManager": "rm", "partition": "[rm]default", "id": "pod-1",

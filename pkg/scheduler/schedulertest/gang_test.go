@@ -10,7 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -72,7 +72,7 @@ func restartInTheMiddleOfAGang(t *testing.T, tag string) {
 			m.Ask("app", key, "vcore=2", holder)
 			on[key], _ = m.Placed(key)
 		}
-		assert.Equal(t, m.Application("app").State, core.Running)
+		assert.Equal(t, m.Application("app").State, api.Running)
 		m.Ask("app", "real-1", "vcore=2", member)
 		first := m.Application("app").Gang.Replacements[0].Placeholder
 		m.ReleaseAs("app", string(first), si.TerminationType_PLACEHOLDER_REPLACED)
@@ -92,11 +92,11 @@ func restartInTheMiddleOfAGang(t *testing.T, tag string) {
 		m.Ask("app", "real-2", "vcore=2", member)
 		gang := m.Application("app").Gang
 		assert.Equal(t, len(gang.Replacements), 1)
-		assert.Equal(t, gang.Replacements[0].Ask, core.AllocationKey("real-2"))
+		assert.Equal(t, gang.Replacements[0].Ask, api.AllocationKey("real-2"))
 		m.ReleaseAs("app", string(gang.Replacements[0].Placeholder), si.TerminationType_PLACEHOLDER_REPLACED)
 		_, runs := m.Placed("real-2")
 		assert.Assert(t, runs)
-		assert.Equal(t, m.Application("app").State, core.Running)
+		assert.Equal(t, m.Application("app").State, api.Running)
 		m.Heard()
 
 		m.Advance(time.Until(created.Add(time.Minute)) - time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
@@ -350,7 +350,7 @@ func (m *MockScheduler) Release(application, key string) {
 // FailBinding says that the pod could not be bound; the ask is pending again.
 func (m *MockScheduler) FailBinding(application, key string) {
 	m.t.Helper()
-	m.ReleaseAs(application, key, core.SchedulingFailed)
+	m.ReleaseAs(application, key, api.SchedulingFailed)
 }
 
 // ReleaseAs sends a release of any type, such as the confirmation of one that

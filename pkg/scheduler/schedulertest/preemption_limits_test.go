@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -126,7 +126,7 @@ func TestANodeThatLeavesMeanwhile(t *testing.T) {
 		m.RemoveNode("node-1")
 		m.Confirm("small")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: forDaemons})
+		assert.Equal(t, m.Look().Preempted, api.Preempted{Plans: 2, Victims: forDaemons})
 		m.AddNode("node-1", "vcore=5")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 	})

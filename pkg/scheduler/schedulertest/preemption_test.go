@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -24,7 +24,7 @@ const (
 )
 
 // forDaemons counts the one victim of an ask that must run on its node.
-var forDaemons = core.VictimCount{preemptor.RequiredNode: {preemptor.Regular: 1}}
+var forDaemons = api.VictimCount{preemptor.RequiredNode: {preemptor.Regular: 1}}
 
 // full is a bubble with a full node: two pods of an application, of 2 and of 3
 // cores. Only the test confirms releases.
@@ -83,7 +83,7 @@ func TestRoomIsMade(t *testing.T) {
 		asked := time.Now()
 		m.AskOn("node-1", "daemons", "logs", "vcore=2")
 		assert.DeepEqual(t, m.Node("node-1").Reservations,
-			[]core.Reservation{{Node: "node-1", Key: "logs", At: asked, Required: true, Amounts: m.Node("node-1").Reservations[0].Amounts}})
+			[]api.Reservation{{Node: "node-1", Key: "logs", At: asked, Required: true, Amounts: m.Node("node-1").Reservations[0].Amounts}})
 
 		m.Advance(startDelay - time.Nanosecond)
 		assert.Check(t, cmp.Len(m.Node("node-1").Evictions, 0))
@@ -103,7 +103,7 @@ func TestRoomIsMade(t *testing.T) {
 		// It runs until it is confirmed.
 		node := m.Node("node-1")
 		assert.Equal(t, m.Text(node.Available), "nothing")
-		assert.DeepEqual(t, node.Evictions, []core.Eviction{{Key: "small", For: "logs", Since: asked.Add(startDelay)}})
+		assert.DeepEqual(t, node.Evictions, []api.Eviction{{Key: "small", For: "logs", Since: asked.Add(startDelay)}})
 		m.Advance(time.Minute)
 		_, placed := m.Placed("logs")
 		assert.Check(t, !placed)
@@ -178,7 +178,7 @@ func TestALateConfirmation(t *testing.T) {
 		m.Confirm("small")
 		assert.Equal(t, m.WaitPlaced("logs"), "node-1")
 		m.Advance(time.Hour)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: forDaemons})
+		assert.Equal(t, m.Look().Preempted, api.Preempted{Plans: 2, Victims: forDaemons})
 	})
 }
 
@@ -214,7 +214,7 @@ func TestAConfirmationThatNeverComes(t *testing.T) {
 		evictions := m.Node("node-1").Evictions
 		assert.Equal(t, len(evictions), 1)
 		assert.Assert(t, evictions[0].Overdue && evictions[0].Key == "small")
-		assert.Equal(t, evictions[0].For, core.AllocationKey("logs"))
+		assert.Equal(t, evictions[0].For, api.AllocationKey("logs"))
 		assert.Check(t, cmp.Len(m.Node("node-1").Reservations, 0))
 		assert.Equal(t, m.Look().Preempted.Overdue.Total(), uint64(1))
 
@@ -252,7 +252,7 @@ func TestAVictimThatEndsByItself(t *testing.T) {
 		})
 		m.Confirm("small")
 		m.Advance(victimTimeout)
-		assert.Equal(t, m.Look().Preempted, core.Preempted{Plans: 2, Victims: forDaemons})
+		assert.Equal(t, m.Look().Preempted, api.Preempted{Plans: 2, Victims: forDaemons})
 		assert.Equal(t, m.Text(m.Node("node-1").Allocated), "vcore=5000")
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
@@ -56,12 +56,12 @@ func TestRestartWhileAnAskIsNominated(t *testing.T) {
 				assert.DeepEqual(t, victims(m), []string{"cheap", "dear"})
 				return
 			}
-			load(map[string]string{core.TagTerminating: strconv.FormatInt(began.Unix(), 10)}, map[string]string{core.TagNominatedNode: "node-1"})
+			load(map[string]string{api.TagTerminating: strconv.FormatInt(began.Unix(), 10)}, map[string]string{api.TagNominatedNode: "node-1"})
 			m.Advance(time.Minute)
 			assert.DeepEqual(t, victims(m), []string{"cheap"})
 			node, _ = m.Nominated("urgent")
 			assert.Equal(t, node, "node-1")
-			assert.DeepEqual(t, m.Node("node-1").Evictions, []core.Eviction{{Key: "cheap", Since: time.Unix(began.Unix(), 0), Reported: true}})
+			assert.DeepEqual(t, m.Node("node-1").Evictions, []api.Eviction{{Key: "cheap", Since: time.Unix(began.Unix(), 0), Reported: true}})
 
 			m.Release("work", "cheap")
 			assert.Equal(t, m.WaitPlaced("urgent"), "node-1")
@@ -86,12 +86,12 @@ func TestRestartOfAShim(t *testing.T) {
 			m.AddDrainedNode("node-2", "vcore=4")
 			m.AddApplication("work", "root.default")
 			urgent := func() {
-				m.Ask("work", "urgent", "vcore=4", priority(10), tagged(map[string]string{core.TagNominatedNode: "node-1"}))
+				m.Ask("work", "urgent", "vcore=4", priority(10), tagged(map[string]string{api.TagNominatedNode: "node-1"}))
 			}
 			if waitingFirst {
 				urgent()
 			}
-			m.Ask("work", "leaving", "vcore=4", on("node-1"), priority(5), tagged(map[string]string{core.TagTerminating: "true"}))
+			m.Ask("work", "leaving", "vcore=4", on("node-1"), priority(5), tagged(map[string]string{api.TagTerminating: "true"}))
 			m.Ask("work", "stays", "vcore=4", on("node-2"))
 			if !waitingFirst {
 				urgent()

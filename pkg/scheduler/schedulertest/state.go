@@ -8,14 +8,14 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // Look is the partition as it is now. Lists of allocations and asks are in no order;
 // those of Node and Application are sorted.
-func (m *MockScheduler) Look() *core.View {
+func (m *MockScheduler) Look() *api.View {
 	m.t.Helper()
 	view, err := m.View(context.Background(), "["+m.options.ID+"]"+m.options.Partition)
 	if err != nil {
@@ -26,7 +26,7 @@ func (m *MockScheduler) Look() *core.View {
 
 // Node is a node as it is now, with allocations sorted by key. The test ends if it is
 // not known.
-func (m *MockScheduler) Node(id string) *core.NodeView {
+func (m *MockScheduler) Node(id string) *api.NodeView {
 	m.t.Helper()
 	for _, n := range m.Look().Nodes {
 		if string(n.ID) == id {
@@ -41,13 +41,13 @@ func (m *MockScheduler) Node(id string) *core.NodeView {
 
 // Application is an application as it is now, with allocations and asks sorted by key,
 // or nil.
-func (m *MockScheduler) Application(id string) *core.ApplicationView {
+func (m *MockScheduler) Application(id string) *api.ApplicationView {
 	m.t.Helper()
 	for _, a := range m.Look().Applications {
 		if string(a.ID) == id {
 			sorted := *a
 			sorted.Allocations = byKey(a.Allocations)
-			sorted.Asks = slices.SortedFunc(slices.Values(a.Asks), func(a, b core.AskView) int { return cmp.Compare(a.Key, b.Key) })
+			sorted.Asks = slices.SortedFunc(slices.Values(a.Asks), func(a, b api.AskView) int { return cmp.Compare(a.Key, b.Key) })
 			return &sorted
 		}
 	}
@@ -55,16 +55,16 @@ func (m *MockScheduler) Application(id string) *core.ApplicationView {
 }
 
 // byKey is a sorted copy: a view is never changed.
-func byKey(list []*core.Allocation) []*core.Allocation {
-	return slices.SortedFunc(slices.Values(list), func(a, b *core.Allocation) int { return cmp.Compare(a.Key, b.Key) })
+func byKey(list []*api.Allocation) []*api.Allocation {
+	return slices.SortedFunc(slices.Values(list), func(a, b *api.Allocation) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 // Queue is a queue as it is now. The test ends if it is not known.
-func (m *MockScheduler) Queue(path string) *core.QueueView {
+func (m *MockScheduler) Queue(path string) *api.QueueView {
 	m.t.Helper()
 	queue := m.Look().Root
 	for queue != nil && string(queue.Path) != path {
-		var next *core.QueueView
+		var next *api.QueueView
 		for _, child := range queue.Queues {
 			if strings.HasPrefix(path+".", string(child.Path)+".") {
 				next = child

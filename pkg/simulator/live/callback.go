@@ -3,17 +3,17 @@ package live
 import (
 	"errors"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
 // The interfaces of a session. It selects no victims, and nominations are shown by
 // the scheduler itself.
 var (
-	_ api.ResourceManagerCallback   = (*session)(nil)
+	_ siapi.ResourceManagerCallback = (*session)(nil)
 	_ scheduler.PredicateClassifier = (*session)(nil)
 	_ scheduler.PredicateSimulator  = (*session)(nil)
 	_ scheduler.DisruptionBudgeter  = (*session)(nil)
@@ -24,18 +24,18 @@ var errSessionOver = errors.New("the simulated cluster has ended")
 
 // UpdateAllocation takes in placements, releases and asks that were refused.
 func (p *session) UpdateAllocation(response *si.AllocationResponse) error {
-	var events core.Effects
+	var events api.Effects
 	for _, a := range response.New {
-		events = append(events, core.Placed{Allocation: &core.Allocation{
-			Key: core.AllocationKey(a.AllocationKey), Application: core.ApplicationID(a.ApplicationID), Node: core.NodeID(a.NodeID),
+		events = append(events, api.Placed{Allocation: &api.Allocation{
+			Key: api.AllocationKey(a.AllocationKey), Application: api.ApplicationID(a.ApplicationID), Node: api.NodeID(a.NodeID),
 		}})
 	}
 	for _, r := range response.Released {
 		events = append(events, releaseEvent(r))
 	}
 	for _, r := range response.RejectedAllocations {
-		events = append(events, &core.AllocationRejected{
-			Key: core.AllocationKey(r.AllocationKey), Application: core.ApplicationID(r.ApplicationID), Reason: r.Reason,
+		events = append(events, &api.AllocationRejected{
+			Key: api.AllocationKey(r.AllocationKey), Application: api.ApplicationID(r.ApplicationID), Reason: r.Reason,
 		})
 	}
 	p.observe(events)
@@ -44,12 +44,12 @@ func (p *session) UpdateAllocation(response *si.AllocationResponse) error {
 
 // UpdateApplication takes in applications that were refused or changed their state.
 func (p *session) UpdateApplication(response *si.ApplicationResponse) error {
-	var events core.Effects
+	var events api.Effects
 	for _, r := range response.Rejected {
-		events = append(events, &core.ApplicationRejected{ID: core.ApplicationID(r.ApplicationID), Reason: r.Reason})
+		events = append(events, &api.ApplicationRejected{ID: api.ApplicationID(r.ApplicationID), Reason: r.Reason})
 	}
 	for _, u := range response.Updated {
-		events = append(events, &core.ApplicationChanged{ID: core.ApplicationID(u.ApplicationID), State: stateOf(u.State)})
+		events = append(events, &api.ApplicationChanged{ID: api.ApplicationID(u.ApplicationID), State: stateOf(u.State)})
 	}
 	p.observe(events)
 	return nil
@@ -57,9 +57,9 @@ func (p *session) UpdateApplication(response *si.ApplicationResponse) error {
 
 // UpdateNode takes in nodes that were refused.
 func (p *session) UpdateNode(response *si.NodeResponse) error {
-	var events core.Effects
+	var events api.Effects
 	for _, r := range response.Rejected {
-		events = append(events, &core.NodeRejected{ID: core.NodeID(r.NodeID), Reason: r.Reason})
+		events = append(events, &api.NodeRejected{ID: api.NodeID(r.NodeID), Reason: r.Reason})
 	}
 	p.observe(events)
 	return nil
@@ -67,35 +67,35 @@ func (p *session) UpdateNode(response *si.NodeResponse) error {
 
 // releaseEvent is the event that a release was made of: an eviction that the
 // scheduler requests, or the end of an allocation. A foreign one has no application.
-func releaseEvent(r *si.AllocationRelease) core.Event {
-	a := &core.Allocation{Key: core.AllocationKey(r.AllocationKey), Application: core.ApplicationID(r.ApplicationID)}
+func releaseEvent(r *si.AllocationRelease) api.Event {
+	a := &api.Allocation{Key: api.AllocationKey(r.AllocationKey), Application: api.ApplicationID(r.ApplicationID)}
 	if a.Application == "" {
-		a.Origin = core.Foreign
+		a.Origin = api.Foreign
 	}
 	switch r.TerminationType {
 	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
-		return &core.EvictionRequested{Allocation: a, Message: r.Message}
+		return &api.EvictionRequested{Allocation: a, Message: r.Message}
 	case si.TerminationType_PLACEHOLDER_REPLACED:
-		return &core.ReleaseRequested{Allocation: a, Cause: core.CauseReplaced, Message: r.Message}
+		return &api.ReleaseRequested{Allocation: a, Cause: api.CauseReplaced, Message: r.Message}
 	case si.TerminationType_TIMEOUT:
-		return &core.ReleaseRequested{Allocation: a, Cause: core.CauseTimedOut, Message: r.Message}
+		return &api.ReleaseRequested{Allocation: a, Cause: api.CauseTimedOut, Message: r.Message}
 	default:
 	}
-	return &core.Ended{Allocation: a, Cause: core.CauseReleased, Message: r.Message}
+	return &api.Ended{Allocation: a, Cause: api.CauseReleased, Message: r.Message}
 }
 
 // stateOf is the state with a name; New for names that are not known.
-func stateOf(name string) core.State {
-	for state := core.New; state <= core.Failed; state++ {
+func stateOf(name string) api.State {
+	for state := api.New; state <= api.Failed; state++ {
 		if state.String() == name {
 			return state
 		}
 	}
-	return core.New
+	return api.New
 }
 
 // observe takes in what the scheduler did, and wakes play to send what comes of it.
-func (p *session) observe(events core.Effects) {
+func (p *session) observe(events api.Effects) {
 	if len(events) == 0 {
 		return
 	}
@@ -122,7 +122,7 @@ func (p *session) EndsForeignPods() bool { return true }
 func (p *session) PredicateClass(allocationKey string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cluster.PredicateClass(core.AllocationKey(allocationKey))
+	return p.cluster.PredicateClass(api.AllocationKey(allocationKey))
 }
 
 // Predicates says whether a pod may run on a node now. One that was taken back may:
@@ -133,10 +133,10 @@ func (p *session) Predicates(args *si.PredicatesArgs) error {
 	if p.ended {
 		return errSessionOver
 	}
-	if !p.cluster.Has(core.AllocationKey(args.AllocationKey)) {
+	if !p.cluster.Has(api.AllocationKey(args.AllocationKey)) {
 		return nil
 	}
-	return p.cluster.Feasible(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID))
+	return p.cluster.Feasible(api.AllocationKey(args.AllocationKey), api.NodeID(args.NodeID))
 }
 
 // PredicatesWith says whether a pod may run on a node with hypothetical changes.
@@ -146,7 +146,7 @@ func (p *session) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
 	if p.ended {
 		return errSessionOver
 	}
-	return p.cluster.Simulate(core.AllocationKey(args.AllocationKey), core.NodeID(args.NodeID), allocationKeysOf(args.Add), allocationKeysOf(args.Remove))
+	return p.cluster.Simulate(api.AllocationKey(args.AllocationKey), api.NodeID(args.NodeID), allocationKeysOf(args.Add), allocationKeysOf(args.Remove))
 }
 
 // PreemptionPredicates is not asked, as there is PredicatesWith.
@@ -175,10 +175,10 @@ func (p *session) SendEvent([]*si.EventRecord) {}
 // UpdateContainerSchedulingState does nothing: a pod waits until it is placed.
 func (p *session) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
 
-func allocationKeysOf(texts []string) []core.AllocationKey {
-	keys := make([]core.AllocationKey, len(texts))
+func allocationKeysOf(texts []string) []api.AllocationKey {
+	keys := make([]api.AllocationKey, len(texts))
 	for i, text := range texts {
-		keys[i] = core.AllocationKey(text)
+		keys[i] = api.AllocationKey(text)
 	}
 	return keys
 }

@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
@@ -172,7 +172,7 @@ changes: [{at: 2m, queue: root.a, max: {vcore: 6}}, {at: 4m, queue: root.a, max:
 	})
 }
 
-func queueNamed(q *core.QueueView, path core.QueuePath) *core.QueueView {
+func queueNamed(q *api.QueueView, path api.QueuePath) *api.QueueView {
 	for _, child := range q.Queues {
 		if child.Path == path {
 			return child

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -24,7 +24,7 @@ type requestBuilder struct {
 }
 
 // requests turns commands into as few requests as keep their order.
-func (p *session) requests(commands []core.Command) []any {
+func (p *session) requests(commands []api.Command) []any {
 	out := requestBuilder{session: p}
 	for _, command := range commands {
 		out.add(command)
@@ -32,23 +32,23 @@ func (p *session) requests(commands []core.Command) []any {
 	return out.requests
 }
 
-func (p *requestBuilder) add(command core.Command) {
+func (p *requestBuilder) add(command api.Command) {
 	switch c := command.(type) {
-	case core.AddNode:
+	case api.AddNode:
 		p.addNode(c)
-	case core.DrainNode:
+	case api.DrainNode:
 		p.node(&si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_DRAIN_NODE})
-	case core.UndrainNode:
+	case api.UndrainNode:
 		p.node(&si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE})
-	case core.RemoveNode:
+	case api.RemoveNode:
 		p.node(&si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_DECOMISSION})
-	case core.AddApplication:
+	case api.AddApplication:
 		p.application(c)
-	case core.AddAllocation:
+	case api.AddAllocation:
 		p.allocation(c.Allocation)
-	case core.ReleaseAllocation:
+	case api.ReleaseAllocation:
 		p.release(c)
-	case core.Reconfigure:
+	case api.Reconfigure:
 		// The text is that of the next change, as changes come in order.
 		p.requests = append(p.requests, &si.UpdateConfigurationRequest{RmID: ID, PolicyGroup: "queues"})
 	default:
@@ -73,7 +73,7 @@ func (p *requestBuilder) amounts(a resources.Amounts) *si.Resource {
 	return messages.ResourceOf(p.live.scenario.Kinds, a)
 }
 
-func (p *requestBuilder) addNode(c core.AddNode) {
+func (p *requestBuilder) addNode(c api.AddNode) {
 	n := &si.NodeInfo{NodeID: string(c.ID), Action: si.NodeInfo_CREATE, SchedulableResource: p.amounts(c.Capacity)}
 	if c.Drained {
 		n.Action = si.NodeInfo_CREATE_DRAIN
@@ -91,7 +91,7 @@ func (p *requestBuilder) node(n *si.NodeInfo) {
 	r.Nodes = append(r.Nodes, n)
 }
 
-func (p *requestBuilder) application(c core.AddApplication) {
+func (p *requestBuilder) application(c api.AddApplication) {
 	r := last(p, &si.ApplicationRequest{RmID: ID})
 	r.New = append(r.New, &si.AddApplicationRequest{
 		ApplicationID: string(c.ID),
@@ -107,7 +107,7 @@ func (p *requestBuilder) application(c core.AddApplication) {
 }
 
 // withQuota adds the quota of a namespace to the tags of an application.
-func (p *requestBuilder) withQuota(tags map[string]string, quota *core.QueueQuota) map[string]string {
+func (p *requestBuilder) withQuota(tags map[string]string, quota *api.QueueQuota) map[string]string {
 	if quota == nil {
 		return tags
 	}
@@ -131,7 +131,7 @@ func (p *requestBuilder) withQuota(tags map[string]string, quota *core.QueueQuot
 
 // allocation is an ask or a foreign pod. Its time of creation is left to the
 // scheduler: it is now, and a tag has no parts of seconds.
-func (p *requestBuilder) allocation(a *core.Allocation) {
+func (p *requestBuilder) allocation(a *api.Allocation) {
 	r := last(p, &si.AllocationRequest{RmID: ID})
 	if r.Releases != nil {
 		r = &si.AllocationRequest{RmID: ID}
@@ -158,39 +158,39 @@ func (p *requestBuilder) allocation(a *core.Allocation) {
 }
 
 // tags are those that the allocation has, and what messages say in tags.
-func (p *requestBuilder) tags(a *core.Allocation) map[string]string {
+func (p *requestBuilder) tags(a *api.Allocation) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, a.Tags)
-	if grace, err := strconv.Atoi(tags[core.TagGrace]); err == nil {
+	if grace, err := strconv.Atoi(tags[api.TagGrace]); err == nil {
 		took := p.live.Real(time.Duration(grace) * time.Second)
-		tags[core.TagGrace] = strconv.Itoa(int((took + time.Second - 1) / time.Second))
+		tags[api.TagGrace] = strconv.Itoa(int((took + time.Second - 1) / time.Second))
 	}
 	p.sinceRestart(a, tags)
 	if a.Required != "" {
 		tags[common.DomainYuniKorn+common.KeyRequiredNode] = string(a.Required)
 	}
 	switch a.Origin {
-	case core.Foreign:
+	case api.Foreign:
 		tags[common.Foreign] = common.AllocTypeDefault
-	case core.Static:
+	case api.Static:
 		tags[common.Foreign] = common.AllocTypeStatic
-	case core.Own:
+	case api.Own:
 	}
 	return tags
 }
 
 // sinceRestart adds the tags which say what was on its way, for a scheduler that has started
 // anew since: that a pod is ending, or where it is nominated. A new pod has none of them.
-func (p *requestBuilder) sinceRestart(a *core.Allocation, tags map[string]string) {
+func (p *requestBuilder) sinceRestart(a *api.Allocation, tags map[string]string) {
 	switch nominated := p.cluster.Nominated(a.Key); {
 	case a.Node != "" && p.cluster.Ending(a.Key):
-		tags[core.TagTerminating] = "true"
+		tags[api.TagTerminating] = "true"
 	case a.Node == "" && nominated != "":
-		tags[core.TagNominatedNode] = string(nominated)
+		tags[api.TagNominatedNode] = string(nominated)
 	}
 }
 
-func (p *requestBuilder) release(c core.ReleaseAllocation) {
+func (p *requestBuilder) release(c api.ReleaseAllocation) {
 	r := last(p, &si.AllocationRequest{RmID: ID})
 	if r.Releases == nil {
 		r.Releases = &si.AllocationReleasesRequest{}

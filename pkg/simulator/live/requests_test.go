@@ -9,7 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
@@ -42,7 +42,7 @@ delays: {start: 0s, stop: 0s, restart: 0s}
 		w, v := p.all[0].Allocations[0], p.all[1].Allocations[0]
 		assert.Assert(t, w.PreemptionPolicy != nil && !w.PreemptionPolicy.AllowPreemptSelf && w.PreemptionPolicy.AllowPreemptOther)
 		assert.Assert(t, v.PreemptionPolicy == nil)
-		assert.Equal(t, w.AllocationTags[core.TagGrace], "2", "90 seconds at a speed of 60, in whole seconds")
+		assert.Equal(t, w.AllocationTags[api.TagGrace], "2", "90 seconds at a speed of 60, in whole seconds")
 		assert.Equal(t, w.Priority, int32(3))
 		assert.Assert(t, w.Originator && !v.Originator)
 

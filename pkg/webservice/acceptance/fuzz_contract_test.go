@@ -14,10 +14,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 )
 
 // The fuzz tests of this file send what no client would. Whatever it is, the answer is
@@ -78,12 +77,12 @@ type question struct {
 }
 
 type newAsk struct {
-	AllocationKey  core.AllocationKey `json:"allocationKey"`
-	ApplicationID  core.ApplicationID `json:"applicationId"`
-	Resource       map[string]int64   `json:"resource"`
-	Priority       int32              `json:"priority"`
-	RequiredNodeID core.NodeID        `json:"requiredNodeId"`
-	Count          int                `json:"count"`
+	AllocationKey  api.AllocationKey `json:"allocationKey"`
+	ApplicationID  api.ApplicationID `json:"applicationId"`
+	Resource       map[string]int64  `json:"resource"`
+	Priority       int32             `json:"priority"`
+	RequiredNodeID api.NodeID        `json:"requiredNodeId"`
+	Count          int               `json:"count"`
 }
 
 // crowded is a service over a real partition: two nodes with fillers, and little
@@ -220,7 +219,7 @@ func FuzzQuestions(f *testing.F) {
 	f.Add("", "none", "none", int64(-1), int64(9223372036854775807), int32(0), int16(-1), uint32(3601), int64(4000))
 	f.Fuzz(func(t *testing.T, key, application, node string, vcore, memory int64, priority int32, count int16, within uint32, limit int64) {
 		ask := newAsk{
-			AllocationKey: core.AllocationKey(key), ApplicationID: core.ApplicationID(application), RequiredNodeID: core.NodeID(node),
+			AllocationKey: api.AllocationKey(key), ApplicationID: api.ApplicationID(application), RequiredNodeID: api.NodeID(node),
 			Resource: map[string]int64{"vcore": vcore, "memory": memory}, Priority: priority, Count: int(count),
 		}
 		small := ask

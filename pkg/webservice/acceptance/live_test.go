@@ -17,18 +17,17 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
 
 // TestLiveAnswersKeepTheContract has a visitor read everything of clusters in which
@@ -129,7 +128,7 @@ func (v *visitor) visit(brief bool) {
 	assert.NilError(v.t, err)
 	v.known = map[string][]string{
 		"partition": {"default", url.PathEscape(full)}, "profile": {"heap"}, "group": {"staff"},
-		"trigger": {"quota", "priority", "guarantee", "required node"}, "why": {core.NoNodeFits.String(), core.RoomIsMade.String()},
+		"trigger": {"quota", "priority", "guarantee", "required node"}, "why": {api.NoNodeFits.String(), api.RoomIsMade.String()},
 		"start": {"0", "1", "100"}, "count": {"1", "100"}, "limit": {"1", "7"}, "offset": {"0", "3"}, "subtree": {""},
 		"schedulable": {"true", "false"}, "reserved": {"true", "false"}, "evicting": {"true", "false"}, "since": {"0", fmt.Sprint(time.Now().UnixNano())},
 	}
@@ -151,7 +150,7 @@ func (v *visitor) visit(brief bool) {
 	}
 }
 
-func (v *visitor) queues(q *core.QueueView) {
+func (v *visitor) queues(q *api.QueueView) {
 	v.known["queue"] = append(v.known["queue"], string(q.Path))
 	for _, child := range q.Queues {
 		v.queues(child)
@@ -159,7 +158,7 @@ func (v *visitor) queues(q *core.QueueView) {
 }
 
 // ask sends a request for something that there is, or was a moment ago.
-func (v *visitor) ask(op contract.Operation, view *core.View, picky bool) {
+func (v *visitor) ask(op contract.Operation, view *api.View, picky bool) {
 	parts := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(v.known)) {
 		parts[name] = v.one(v.known[name])
@@ -239,7 +238,7 @@ func (v *visitor) query(op contract.Operation) string {
 }
 
 // question is a body for the operations that need one.
-func (v *visitor) question(op contract.Operation, view *core.View) string {
+func (v *visitor) question(op contract.Operation, view *api.View) string {
 	if strings.HasSuffix(op.Path, "/validate-conf") {
 		return v.one([]string{fixture.ConfigText, "partitions: []", ":"})
 	}
@@ -249,12 +248,12 @@ func (v *visitor) question(op contract.Operation, view *core.View) string {
 	var asked question
 	for i := range 1 + v.random.IntN(3) {
 		ask := newAsk{
-			AllocationKey: core.AllocationKey(fmt.Sprintf("try-%d", i)), ApplicationID: core.ApplicationID(v.one(v.known["application"])),
+			AllocationKey: api.AllocationKey(fmt.Sprintf("try-%d", i)), ApplicationID: api.ApplicationID(v.one(v.known["application"])),
 			Resource: map[string]int64{"vcore": v.random.Int64N(20_000), "memory": v.random.Int64N(100 << 30)},
 			Priority: int32(v.random.IntN(2000) - 1000), Count: v.random.IntN(5),
 		}
 		if v.random.IntN(4) == 0 {
-			ask.RequiredNodeID = core.NodeID(v.one(v.known["node"]))
+			ask.RequiredNodeID = api.NodeID(v.one(v.known["node"]))
 		}
 		asked.Asks = append(asked.Asks, ask)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
@@ -207,7 +207,7 @@ func TestTheListsOfClassesAreWhole(t *testing.T) {
 // knownReasons are the texts of all reasons. The text of one that is not there panics.
 func knownReasons() (texts []string) {
 	defer func() { _ = recover() }()
-	for reason := core.NotTried; ; reason++ {
+	for reason := api.NotTried; ; reason++ {
 		texts = append(texts, reason.String())
 	}
 }

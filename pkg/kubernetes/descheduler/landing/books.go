@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -18,7 +19,7 @@ import (
 )
 
 // others is the application of pods that other schedulers place. Its queue has no limits.
-const others core.ApplicationID = "@others"
+const others api.ApplicationID = "@others"
 
 // never is a time that does not come.
 const never = math.MaxInt64 / 4 * time.Nanosecond
@@ -28,9 +29,9 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.kinds = new(resources.Kinds)
 	c.snapshot, c.now = s, s.Now()
 	c.nodes = map[string]*v1.Node{}
-	c.entries = make(map[core.AllocationKey]*entry, len(c.counted))
-	c.apps = map[core.ApplicationID]bool{}
-	c.queueOf = map[core.ApplicationID]core.QueuePath{}
+	c.entries = make(map[api.AllocationKey]*entry, len(c.counted))
+	c.apps = map[api.ApplicationID]bool{}
+	c.queueOf = map[api.ApplicationID]api.QueuePath{}
 	c.lasting = map[classOnNode]error{}
 	c.moved, c.bookings = nil, nil
 	document, err := config.Load(c.queues, c.kinds)
@@ -38,8 +39,8 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 		panic(err)
 	}
 	configured := document.Partitions[0]
-	configured.Preemption = core.PreemptionConfig{Disabled: true}
-	c.partition = core.NewPartition(core.Options{
+	configured.Preemption = api.PreemptionConfig{Disabled: true}
+	c.partition = core.NewPartition(api.Options{
 		Kinds:           c.kinds,
 		Feasible:        c.feasible,
 		FeasibleOn:      c.feasibleOn,
@@ -55,12 +56,12 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 // A classOnNode is pods of a class on a node.
 type classOnNode struct {
 	class string
-	node  core.NodeID
+	node  api.NodeID
 }
 
 // feasible asks the filter plugins about one node. The core asks about a node that a question
 // frees for each class that waits, so what does not change in a cycle is asked once.
-func (c *Cluster) feasible(key core.AllocationKey, node core.NodeID, _ bool) error {
+func (c *Cluster) feasible(key api.AllocationKey, node api.NodeID, _ bool) error {
 	e := c.entries[key]
 	at := classOnNode{c.classOf(e), node}
 	if refused := c.lasting[at]; refused != nil {
@@ -74,7 +75,7 @@ func (c *Cluster) feasible(key core.AllocationKey, node core.NodeID, _ bool) err
 }
 
 // feasibleOn asks the filter plugins about several nodes.
-func (c *Cluster) feasibleOn(key core.AllocationKey, nodes []core.NodeID, _ bool) []error {
+func (c *Cluster) feasibleOn(key api.AllocationKey, nodes []api.NodeID, _ bool) []error {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
 		names[i] = string(n)
@@ -84,7 +85,7 @@ func (c *Cluster) feasibleOn(key core.AllocationKey, nodes []core.NodeID, _ bool
 
 // constraints names the class of a pod. A replacement shares nothing with pods that wait: what
 // the core remembers of those was asked at different times, and so would be what it says of it.
-func (c *Cluster) constraints(key core.AllocationKey) string {
+func (c *Cluster) constraints(key api.AllocationKey) string {
 	e := c.entries[key]
 	class := c.classOf(e)
 	if class == "" || !e.replaces {
@@ -95,15 +96,15 @@ func (c *Cluster) constraints(key core.AllocationKey) string {
 
 // bookAll tells the core of all nodes and pods, those that run before those that wait.
 // Before are the entries of the last cycle: of a pod that did not change the same are used.
-func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
+func (c *Cluster) bookAll(before map[api.AllocationKey]*entry) {
 	for _, n := range c.snapshot.Nodes() {
 		c.nodes[n.Name] = n
 		amounts, err := messages.AmountsOf(c.kinds, pods.NodeResources(n))
 		if err != nil {
 			continue // a node of absurd amounts takes nothing
 		}
-		c.observe(c.partition.Apply(c.now, core.AddNode{
-			ID: core.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable,
+		c.observe(c.partition.Apply(c.now, api.AddNode{
+			ID: api.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable,
 		}))
 	}
 	var waiting []*v1.Pod
@@ -111,13 +112,13 @@ func (c *Cluster) bookAll(before map[core.AllocationKey]*entry) {
 		switch {
 		case pods.IsTerminal(p):
 		case pods.IsBound(p):
-			c.enter(p, 0, before[core.AllocationKey(pods.Key(p))])
+			c.enter(p, 0, before[api.AllocationKey(pods.Key(p))])
 		case !pods.IsGated(p) && p.DeletionTimestamp == nil && !c.snapshot.WasEvicted(p.UID):
 			waiting = append(waiting, p)
 		}
 	}
 	for i, p := range waiting {
-		c.enter(p, i, before[core.AllocationKey(pods.Key(p))])
+		c.enter(p, i, before[api.AllocationKey(pods.Key(p))])
 	}
 	c.watch(waiting)
 }
@@ -142,7 +143,7 @@ func (c *Cluster) replace(pod *v1.Pod) *entry {
 // tell tells the core of a pod: of what runs as an allocation, of what waits as an ask.
 func (c *Cluster) tell(e *entry) {
 	pod := e.pod
-	key := core.AllocationKey(pods.Key(pod))
+	key := api.AllocationKey(pods.Key(pod))
 	c.entries[key] = e
 	if e.takes == nil {
 		e.takes = pods.Resources(pod)
@@ -152,8 +153,8 @@ func (c *Cluster) tell(e *entry) {
 		c.say(err.Error())
 		return
 	}
-	e.allocation = &core.Allocation{
-		Key: key, Node: core.NodeID(pod.Spec.NodeName), Amounts: amounts, Unknown: unknown,
+	e.allocation = &api.Allocation{
+		Key: key, Node: api.NodeID(pod.Spec.NodeName), Amounts: amounts, Unknown: unknown,
 		// The core orders pods of one age by arrival, and one that a question placed arrives
 		// again. Ages are whole seconds, so the turn decides only between equal ones.
 		Created: pod.CreationTimestamp.Add(time.Duration(e.turn)),
@@ -163,28 +164,28 @@ func (c *Cluster) tell(e *entry) {
 	}
 	if c.rules.IsOurs(pod) || e.allocation.Node == "" {
 		e.allocation.Application = c.applicationOf(pod)
-		e.allocation.Required = core.NodeID(pods.RequiredNode(pod))
+		e.allocation.Required = api.NodeID(pods.RequiredNode(pod))
 	} else {
-		e.allocation.Origin = core.Foreign
+		e.allocation.Origin = api.Foreign
 	}
 	told := *e.allocation
-	c.observe(c.partition.Apply(c.now, core.AddAllocation{Allocation: &told}))
+	c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &told}))
 }
 
 // applicationOf is the application of a pod, which the core is told of first.
-func (c *Cluster) applicationOf(pod *v1.Pod) core.ApplicationID {
+func (c *Cluster) applicationOf(pod *v1.Pod) api.ApplicationID {
 	if !c.rules.IsOurs(pod) {
-		return c.announce(core.AddApplication{ID: others, Queue: core.RecoveryQueue, Forced: true})
+		return c.announce(api.AddApplication{ID: others, Queue: api.RecoveryQueue, Forced: true})
 	}
 	app, _ := c.rules.ApplicationOf(pod, c.snapshot.Namespace(pod.Namespace)) // right without what cannot be read
-	return c.announce(core.AddApplication{
-		ID: core.ApplicationID(app.ID), Queue: core.QueuePath(app.Queue), User: app.User,
+	return c.announce(api.AddApplication{
+		ID: api.ApplicationID(app.ID), Queue: api.QueuePath(app.Queue), User: app.User,
 		Groups: slices.Clone(app.Groups), Tags: app.Tags, Forced: true,
 	})
 }
 
 // announce tells the core of an application once.
-func (c *Cluster) announce(app core.AddApplication) core.ApplicationID {
+func (c *Cluster) announce(app api.AddApplication) api.ApplicationID {
 	if !c.apps[app.ID] {
 		c.apps[app.ID] = true
 		c.observe(c.partition.Apply(c.now, app))
@@ -193,19 +194,19 @@ func (c *Cluster) announce(app core.AddApplication) core.ApplicationID {
 }
 
 // release takes an allocation or ask off the books.
-func (c *Cluster) release(a *core.Allocation) {
-	c.observe(c.partition.Apply(c.now, core.ReleaseAllocation{Application: a.Application, Key: a.Key}))
+func (c *Cluster) release(a *api.Allocation) {
+	c.observe(c.partition.Apply(c.now, api.ReleaseAllocation{Application: a.Application, Key: a.Key}))
 }
 
 // observe takes note of what the core did.
-func (c *Cluster) observe(effects core.Effects) {
+func (c *Cluster) observe(effects api.Effects) {
 	for _, event := range effects {
 		switch event := event.(type) {
-		case *core.ApplicationAccepted:
+		case *api.ApplicationAccepted:
 			c.queueOf[event.ID] = event.Queue
-		case core.Placed:
+		case api.Placed:
 			c.place(event.Allocation)
-		case *core.AllocationRejected:
+		case *api.AllocationRejected:
 			if e := c.entries[event.Key]; e != nil {
 				e.allocation = nil
 				c.say(event.Reason)
@@ -222,7 +223,7 @@ func (c *Cluster) say(reason string) {
 }
 
 // place counts a pod on the node that the core chose.
-func (c *Cluster) place(a *core.Allocation) {
+func (c *Cluster) place(a *api.Allocation) {
 	e := c.entries[a.Key]
 	placed := *e.allocation
 	placed.Node = a.Node

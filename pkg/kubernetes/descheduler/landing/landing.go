@@ -15,6 +15,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -52,11 +53,11 @@ type Cluster struct {
 	now       time.Time
 	snapshot  *framework.Snapshot
 	nodes     map[string]*v1.Node
-	entries   map[core.AllocationKey]*entry // pods of the snapshot, and replacements
-	counted   map[types.UID]*v1.Pod         // by the checker
-	apps      map[core.ApplicationID]bool
-	usage     map[core.QueuePath]*queueUse
-	queueOf   map[core.ApplicationID]core.QueuePath
+	entries   map[api.AllocationKey]*entry // pods of the snapshot, and replacements
+	counted   map[types.UID]*v1.Pod        // by the checker
+	apps      map[api.ApplicationID]bool
+	usage     map[api.QueuePath]*queueUse
+	queueOf   map[api.ApplicationID]api.QueuePath
 	lasting   map[classOnNode]error // refusals that do not change in a cycle
 	waiting   []*waitingClass
 	tied      []*waitingClass // those of waiting that look at other pods
@@ -76,7 +77,7 @@ var (
 // An entry is a pod and what the core knows of it.
 type entry struct {
 	pod        *v1.Pod
-	allocation *core.Allocation
+	allocation *api.Allocation
 	takes      *si.Resource // on its node
 	turn       int          // among the pods that wait
 	class      string       // of equal pods, worked out when it is first asked
@@ -210,7 +211,7 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 	defer c.mu.Unlock()
 	if _, owned := framework.WorkloadOf(pod); !owned {
 		c.takeBack()
-		e := c.entries[core.AllocationKey(pods.Key(pod))]
+		e := c.entries[api.AllocationKey(pods.Key(pod))]
 		if !e.runs() {
 			return "", framework.ErrUnknownPod
 		}
@@ -235,11 +236,11 @@ func (c *Cluster) Book(pod *v1.Pod) (string, error) {
 func (c *Cluster) Expect(replacement *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries[core.AllocationKey(pods.Key(replacement))] != nil && c.trial == nil {
+	if c.entries[api.AllocationKey(pods.Key(replacement))] != nil && c.trial == nil {
 		return
 	}
 	c.takeBack()
-	if c.entries[core.AllocationKey(pods.Key(replacement))] == nil {
+	if c.entries[api.AllocationKey(pods.Key(replacement))] == nil {
 		c.set(replacement)
 		c.enter(replacement, 0, nil)
 	}
@@ -273,13 +274,13 @@ func (c *Cluster) Bookings() []framework.Booking {
 // move evicts a pod and lets the core place its replacement. What it changed is noted in
 // trial.
 func (c *Cluster) move(pod *v1.Pod) (string, error) {
-	e := c.entries[core.AllocationKey(pods.Key(pod))]
+	e := c.entries[api.AllocationKey(pods.Key(pod))]
 	if !e.runs() {
 		return "", framework.ErrUnknownPod
 	}
 	c.trial = &trial{gone: e}
 	c.takeAway(e)
-	if kept := c.entries[core.AllocationKey(framework.StandInUID(e.pod))]; kept.runs() {
+	if kept := c.entries[api.AllocationKey(framework.StandInUID(e.pod))]; kept.runs() {
 		c.trial.kept = kept
 		c.moved = append(c.moved, e.pod)
 		c.settle()
@@ -307,7 +308,7 @@ func (e *entry) runs() bool {
 
 // takeAway takes a pod off the books.
 func (c *Cluster) takeAway(e *entry) {
-	delete(c.entries, core.AllocationKey(pods.Key(e.pod)))
+	delete(c.entries, api.AllocationKey(pods.Key(e.pod)))
 	c.unset(e.pod)
 	c.release(e.allocation)
 }

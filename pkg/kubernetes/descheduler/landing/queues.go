@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -14,16 +14,16 @@ import (
 // A queueUse is how much a queue uses in this cycle. Pods that were evicted are gone, and
 // their replacements do not run yet.
 type queueUse struct {
-	path             core.QueuePath
+	path             api.QueuePath
 	parent           *queueUse // nil for the root
 	used, guaranteed resources.Amounts
 }
 
 // readQueues notes how much the queues use.
 func (c *Cluster) readQueues() {
-	c.usage = map[core.QueuePath]*queueUse{}
-	var walk func(q *core.QueueView, parent *queueUse)
-	walk = func(q *core.QueueView, parent *queueUse) {
+	c.usage = map[api.QueuePath]*queueUse{}
+	var walk func(q *api.QueueView, parent *queueUse)
+	walk = func(q *api.QueueView, parent *queueUse) {
 		use := &queueUse{path: q.Path, parent: parent, used: slices.Clone(q.Used), guaranteed: q.Guaranteed}
 		c.usage[q.Path] = use
 		for _, child := range q.Queues {
@@ -32,14 +32,14 @@ func (c *Cluster) readQueues() {
 	}
 	walk(c.partition.View().Root, nil)
 	for _, p := range c.snapshot.InFlight() {
-		if e := c.entries[core.AllocationKey(pods.Key(p))]; e != nil && e.allocation != nil {
+		if e := c.entries[api.AllocationKey(pods.Key(p))]; e != nil && e.allocation != nil {
 			c.takeOff(e.allocation)
 		}
 	}
 }
 
 // takeOff takes a pod that was evicted off what its queues use.
-func (c *Cluster) takeOff(a *core.Allocation) {
+func (c *Cluster) takeOff(a *api.Allocation) {
 	for use := c.usage[c.queueOf[a.Application]]; use != nil && !a.IsForeign(); use = use.parent {
 		use.used.Sub(a.Amounts)
 	}
@@ -55,7 +55,7 @@ func (c *Cluster) ShareOf(pod *v1.Pod) (framework.QueueShare, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	app, _ := c.rules.ApplicationOf(pod, c.snapshot.Namespace(pod.Namespace))
-	leaf := c.usage[c.queueOf[core.ApplicationID(app.ID)]]
+	leaf := c.usage[c.queueOf[api.ApplicationID(app.ID)]]
 	if leaf == nil {
 		return framework.QueueShare{}, false
 	}
@@ -77,7 +77,7 @@ func (c *Cluster) ShareOf(pod *v1.Pod) (framework.QueueShare, bool) {
 func (c *Cluster) ShortWithout(pod *v1.Pod) (framework.QueueShare, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entries[core.AllocationKey(pods.Key(pod))]
+	e := c.entries[api.AllocationKey(pods.Key(pod))]
 	if t := c.trial; t != nil && t.asked == pod {
 		e = t.gone // a trial changes nothing of what queues use
 	}

@@ -3,7 +3,7 @@ package landing
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
@@ -50,10 +50,10 @@ func (c *Cluster) takeBack() {
 		ask := *e.allocation
 		ask.Node = ""
 		e.allocation = &ask
-		c.observe(c.partition.Apply(c.now, core.AddAllocation{Allocation: &ask}))
+		c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &ask}))
 	}
 	c.set(t.gone.pod)
 	c.entries[t.gone.allocation.Key] = t.gone
 	again := *t.gone.allocation
-	c.observe(c.partition.Apply(c.now, core.AddAllocation{Allocation: &again}))
+	c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &again}))
 }

@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -26,7 +26,7 @@ func (c *Cluster) watch(waiting []*v1.Pod) {
 	c.waiting, c.tied = nil, nil
 	known := map[string]*waitingClass{}
 	for _, p := range waiting {
-		e := c.entries[core.AllocationKey(pods.Key(p))]
+		e := c.entries[api.AllocationKey(pods.Key(p))]
 		class := c.classOf(e)
 		w := known[class]
 		if w == nil || class == "" {

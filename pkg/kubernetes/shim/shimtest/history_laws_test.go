@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
@@ -31,7 +31,7 @@ type historyDump struct {
 
 // A historyEntry is what the core has of a pod.
 type historyEntry struct {
-	*core.Allocation
+	*api.Allocation
 	foreign bool
 }
 
@@ -40,7 +40,7 @@ func (w *historyWorld) booked() map[string]historyEntry {
 	view, err := w.m.View(context.Background(), w.m.Partitions()[0])
 	w.api.must(err)
 	entries := map[string]historyEntry{}
-	add := func(a *core.Allocation, foreign bool) {
+	add := func(a *api.Allocation, foreign bool) {
 		if _, twice := entries[string(a.Key)]; twice {
 			w.tb.Fatalf("step %d: %s is on the books twice", w.step, a.Key)
 		}
@@ -226,7 +226,7 @@ func (w *historyWorld) quiet() {
 }
 
 // checkWaiting says whether a pod waits for a reason.
-func (w *historyWorld) checkWaiting(pod *v1.Pod, view *core.View) {
+func (w *historyWorld) checkWaiting(pod *v1.Pod, view *api.View) {
 	ours := pod.Spec.SchedulerName == SchedulerName && pod.Spec.NodeName == "" && !pods.IsTerminal(pod) && pod.Spec.SchedulingGates == nil
 	if !ours {
 		return
@@ -260,7 +260,7 @@ func (w *historyWorld) checkWaiting(pod *v1.Pod, view *core.View) {
 	}
 }
 
-func waitingOf(view *core.View, entry historyEntry) string {
+func waitingOf(view *api.View, entry historyEntry) string {
 	for _, app := range view.Applications {
 		for _, ask := range app.Asks {
 			if ask.Key == entry.Key && ask.Waiting != nil {

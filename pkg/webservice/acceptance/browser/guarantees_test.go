@@ -6,14 +6,14 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // guarantees has queues in each guarantee state: ads and data are under their guarantee and
 // wait, search and media are over, billing is within.
 var guarantees = &play{
 	example: "guarantees.yaml", after: 2 * time.Minute,
-	until: func(*core.View) bool { return true },
+	until: func(*api.View) bool { return true },
 }
 
 // A shownState is how a panel shows a queue with a guarantee: its name, the words and the colour

@@ -20,7 +20,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -44,7 +44,7 @@ type moving struct {
 	t     *testing.T
 	rest  http.Handler
 	book  *archive.Book
-	first *core.View
+	first *api.View
 	moves int64
 }
 

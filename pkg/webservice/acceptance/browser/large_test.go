@@ -11,6 +11,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -52,21 +53,21 @@ func buildLarge() (*stage, error) {
 	if s.document, err = config.Load(largeConfiguration(), s.kinds); err != nil {
 		return nil, err
 	}
-	p := core.NewPartition(core.Options{Partition: partition, Kinds: s.kinds, ReserveDelay: -1}, s.document.Partitions[0])
+	p := core.NewPartition(api.Options{Partition: partition, Kinds: s.kinds, ReserveDelay: -1}, s.document.Partitions[0])
 	for i := range largeNodes {
-		id := core.NodeID(fmt.Sprintf("node-%05d", i))
+		id := api.NodeID(fmt.Sprintf("node-%05d", i))
 		zone := string(rune('a' + i%5))
-		p.Apply(began, core.AddNode{ID: id, Capacity: capacities[i%4], Attributes: map[string]string{"zone": zone, "pool": fmt.Sprintf("pool-%02d", i%37)}, Drained: i%97 == 96})
-		p.Apply(began, core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey("agent/" + string(id)), Node: id, Amounts: system, Created: began, Placed: began, Origin: core.Foreign,
+		p.Apply(began, api.AddNode{ID: id, Capacity: capacities[i%4], Attributes: map[string]string{"zone": zone, "pool": fmt.Sprintf("pool-%02d", i%37)}, Drained: i%97 == 96})
+		p.Apply(began, api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey("agent/" + string(id)), Node: id, Amounts: system, Created: began, Placed: began, Origin: api.Foreign,
 		}})
 	}
 	for i := range largeApplications {
-		p.Apply(began, core.AddApplication{ID: largeApplication(i), Queue: core.QueuePath(largeQueue(i)), User: fmt.Sprintf("user-%02d", i%50)})
+		p.Apply(began, api.AddApplication{ID: largeApplication(i), Queue: api.QueuePath(largeQueue(i)), User: fmt.Sprintf("user-%02d", i%50)})
 	}
 	for i := range largeAllocations + largeAsks {
-		p.Apply(began.Add(time.Duration(i)*time.Millisecond), core.AddAllocation{Allocation: &core.Allocation{
-			Key: core.AllocationKey(fmt.Sprintf("pod-%06d", i)), Application: largeApplication(i), Amounts: pod, Priority: int32(i % 7),
+		p.Apply(began.Add(time.Duration(i)*time.Millisecond), api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprintf("pod-%06d", i)), Application: largeApplication(i), Amounts: pod, Priority: int32(i % 7),
 			Created: began.Add(time.Duration(i) * time.Millisecond), Tags: map[string]string{"kubernetes.io/meta/namespace": "team"},
 		}})
 	}
@@ -83,8 +84,8 @@ func buildLarge() (*stage, error) {
 	return s, err
 }
 
-func largeApplication(i int) core.ApplicationID {
-	return core.ApplicationID(fmt.Sprintf("app-%04d", i%largeApplications))
+func largeApplication(i int) api.ApplicationID {
+	return api.ApplicationID(fmt.Sprintf("app-%04d", i%largeApplications))
 }
 
 func largeQueue(i int) string { return fmt.Sprintf("root.team-%02d.q%03d", i%20, i%largeQueues) }

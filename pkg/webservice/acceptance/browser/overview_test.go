@@ -8,7 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // What tests read of a partition.
@@ -117,7 +117,7 @@ func TestNodesByUse(t *testing.T) {
 func TestUnhealthy(t *testing.T) {
 	t.Parallel()
 	s := teams.on(t).apart()
-	s.change(t, "general-100", func(n *core.NodeView) { n.Allocated = n.Allocated.Plus(n.Capacity) })
+	s.change(t, "general-100", func(n *api.NodeView) { n.Allocated = n.Allocated.Plus(n.Capacity) })
 	p := s.serve(t).open(t, "", look{})
 	p.allow("503 (Service Unavailable)")
 	p.arrives("overview")
@@ -134,7 +134,7 @@ func TestBusyPartition(t *testing.T) {
 	s := teams.on(t).apart()
 	s.age = 3 * time.Second
 	view := *s.view.Load()
-	view.ForeignUnknownNode = []*core.Allocation{{Key: "proxy-1"}, {Key: "proxy-2"}}
+	view.ForeignUnknownNode = []*api.Allocation{{Key: "proxy-1"}, {Key: "proxy-2"}}
 	s.view.Store(&view)
 	p := s.serve(t).open(t, "#/overview", look{})
 	p.sees("main .toolbar", "busy, as of")

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 )
 
@@ -246,6 +246,6 @@ func TestRefresh(t *testing.T) {
 	site.read(t, "partition/default/node/general-100", &node)
 	assert.Assert(t, node.Schedulable)
 	p.until(`!/drained/i.test(t.one("main .details").textContent)`)
-	s.change(t, "general-100", func(n *core.NodeView) { n.Schedulable = false })
+	s.change(t, "general-100", func(n *api.NodeView) { n.Schedulable = false })
 	p.until(`/drained/i.test(t.one("main .details").textContent)`)
 }

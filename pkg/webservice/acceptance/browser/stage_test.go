@@ -12,13 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -43,8 +43,8 @@ type stage struct {
 	history  *events.History
 	archive  *archive.Archive
 	metrics  *metrics.Metrics
-	view     atomic.Pointer[core.View]
-	other    *core.View    // of a second partition, if there is one
+	view     atomic.Pointer[api.View]
+	other    *api.View     // of a second partition, if there is one
 	age      time.Duration // of the view, as if the partition were busy
 }
 
@@ -58,7 +58,7 @@ func (s *stage) Partitions() []string {
 	return []string{partition}
 }
 
-func (s *stage) View(_ context.Context, name string) (*core.View, error) {
+func (s *stage) View(_ context.Context, name string) (*api.View, error) {
 	if s.other != nil && s.other.Partition == name {
 		return s.other, nil
 	}
@@ -89,11 +89,11 @@ func (s *stage) apart() *stage {
 }
 
 // change makes a node of the stage another, from the next view on.
-func (s *stage) change(t *testing.T, id core.NodeID, how func(*core.NodeView)) {
+func (s *stage) change(t *testing.T, id api.NodeID, how func(*api.NodeView)) {
 	t.Helper()
 	after := *s.view.Load()
 	after.Nodes = slices.Clone(after.Nodes)
-	i := slices.IndexFunc(after.Nodes, func(n *core.NodeView) bool { return n.ID == id })
+	i := slices.IndexFunc(after.Nodes, func(n *api.NodeView) bool { return n.ID == id })
 	assert.Assert(t, i >= 0, "%s is there", id)
 	node := *after.Nodes[i]
 	how(&node)
@@ -107,7 +107,7 @@ type play struct {
 	example string // of the simulator, or a file of testdata
 	after   time.Duration
 	drained []string // by the operator, just before
-	until   func(*core.View) bool
+	until   func(*api.View) bool
 
 	once  sync.Once
 	stage *stage // nil if the play failed
@@ -121,31 +121,31 @@ var (
 	teams = &play{
 		example: "teams", after: 53 * time.Minute,
 		drained: []string{"general-017", "general-018", "a100-03"},
-		until:   func(v *core.View) bool { return evictions(v) >= 8 && nominated(v) >= 8 },
+		until:   func(v *api.View) bool { return evictions(v) >= 8 && nominated(v) >= 8 },
 	}
 	fairness = &play{
 		example: "fairness", after: 83 * time.Minute,
-		until: func(v *core.View) bool { return evictions(v) >= 4 },
+		until: func(v *api.View) bool { return evictions(v) >= 4 },
 	}
 	// k8s has the kinds that a Kubernetes shim reports, and long names of nodes.
 	k8s = &play{
 		example: "k8s.yaml", after: 10 * time.Minute, drained: []string{drainedNode},
-		until: func(v *core.View) bool { return true },
+		until: func(v *api.View) bool { return true },
 	}
 	// k8sEvicting is the same while room is being made.
 	k8sEvicting = &play{
 		example: "k8s.yaml", after: 50 * time.Second,
-		until: func(v *core.View) bool { return evictions(v) > 0 && nominated(v) > 0 },
+		until: func(v *api.View) bool { return evictions(v) > 0 && nominated(v) > 0 },
 	}
 	// big has 60 teams with guarantees on queues that are no leaves.
 	big = &play{
 		example: "big.yaml", after: 5 * time.Minute,
-		until: func(v *core.View) bool { return true },
+		until: func(v *api.View) bool { return true },
 	}
 	// limits has users and groups with limits.
 	limits = &play{
 		example: "limits.yaml", after: 5 * time.Minute,
-		until: func(v *core.View) bool { return true },
+		until: func(v *api.View) bool { return true },
 	}
 )
 
@@ -212,7 +212,7 @@ func (p *play) perform(t *testing.T) {
 }
 
 // drain has nodes drained that the scenario leaves alone.
-func (p *play) drain(t *testing.T, to api.SchedulerAPI) {
+func (p *play) drain(t *testing.T, to siapi.SchedulerAPI) {
 	request := &si.NodeRequest{RmID: live.ID}
 	for _, id := range p.drained {
 		request.Nodes = append(request.Nodes, &si.NodeInfo{NodeID: id, Action: si.NodeInfo_DRAIN_NODE})
@@ -221,7 +221,7 @@ func (p *play) drain(t *testing.T, to api.SchedulerAPI) {
 }
 
 // wait lets seconds pass until there is to be seen what the play is about.
-func (p *play) wait(t *testing.T, k *keeper) *core.View {
+func (p *play) wait(t *testing.T, k *keeper) *api.View {
 	for range 3600 {
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -234,14 +234,14 @@ func (p *play) wait(t *testing.T, k *keeper) *core.View {
 	return nil
 }
 
-func evictions(v *core.View) (n int) {
+func evictions(v *api.View) (n int) {
 	for _, node := range v.Nodes {
 		n += len(node.Evictions)
 	}
 	return n
 }
 
-func nominated(v *core.View) (n int) {
+func nominated(v *api.View) (n int) {
 	for _, node := range v.Nodes {
 		n += len(node.Nominated)
 	}
@@ -254,9 +254,9 @@ type keeper struct {
 	text string
 }
 
-var _ api.SchedulerAPI = (*keeper)(nil)
+var _ siapi.SchedulerAPI = (*keeper)(nil)
 
-func (k *keeper) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+func (k *keeper) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback siapi.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
 	k.text = request.Config
 	return k.Scheduler.RegisterResourceManager(request, callback)
 }

@@ -6,7 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -17,10 +17,10 @@ func lowered(t *testing.T) *stage {
 	after := *s.view.Load()
 	root := after.Config.Root
 	root.Queues = slices.Clone(root.Queues)
-	i := slices.IndexFunc(root.Queues, func(q core.QueueConfig) bool { return q.Name == "ml" })
+	i := slices.IndexFunc(root.Queues, func(q api.QueueConfig) bool { return q.Name == "ml" })
 	few, err := s.kinds.Limits(map[string]int64{"vcore": 4000})
 	assert.NilError(t, err)
-	root.Queues[i].Limits = []core.Limit{{Users: []string{"ann", "bob"}, Max: few, ApplicationsMax: 4}}
+	root.Queues[i].Limits = []api.Limit{{Users: []string{"ann", "bob"}, Max: few, ApplicationsMax: 4}}
 	after.Config.Root = root
 	s.view.Store(&after)
 	return s
@@ -108,13 +108,13 @@ func TestManyUsers(t *testing.T) {
 }
 
 // manyUsers are applications of so many users, each in so many queues.
-func manyUsers(users, queues int) (out []*core.ApplicationView) {
+func manyUsers(users, queues int) (out []*api.ApplicationView) {
 	for u := range users {
 		for q := range queues {
-			key := core.ApplicationID(string(rune('a'+q)) + "-" + count(u))
-			out = append(out, &core.ApplicationView{
-				ID: key, User: "user-" + count(u), Queue: core.QueuePath("root.web.q" + count(q)), Used: resources.Amounts{1000},
-				Allocations: []*core.Allocation{{Key: core.AllocationKey(key), Amounts: resources.Amounts{1000}}},
+			key := api.ApplicationID(string(rune('a'+q)) + "-" + count(u))
+			out = append(out, &api.ApplicationView{
+				ID: key, User: "user-" + count(u), Queue: api.QueuePath("root.web.q" + count(q)), Used: resources.Amounts{1000},
+				Allocations: []*api.Allocation{{Key: api.AllocationKey(key), Amounts: resources.Amounts{1000}}},
 			})
 		}
 	}

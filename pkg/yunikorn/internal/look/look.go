@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
@@ -48,7 +48,7 @@ type Partition struct {
 }
 
 // View is the partition at this moment, or nil if it is gone.
-func (p *Partition) View() *core.View {
+func (p *Partition) View() *api.View {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	view, err := p.cluster.Scheduler.View(ctx, p.name)
@@ -63,21 +63,21 @@ func (p *Partition) View() *core.View {
 }
 
 // Application finds an application that goes on.
-func (p *Partition) Application(id string) *core.ApplicationView {
+func (p *Partition) Application(id string) *api.ApplicationView {
 	view := p.View()
 	if view == nil {
 		return nil
 	}
-	return find(view.Applications, id, func(a *core.ApplicationView) string { return string(a.ID) })
+	return find(view.Applications, id, func(a *api.ApplicationView) string { return string(a.ID) })
 }
 
 // Node finds a node.
-func (p *Partition) Node(id string) *core.NodeView {
+func (p *Partition) Node(id string) *api.NodeView {
 	view := p.View()
 	if view == nil {
 		return nil
 	}
-	return find(view.Nodes, id, func(n *core.NodeView) string { return string(n.ID) })
+	return find(view.Nodes, id, func(n *api.NodeView) string { return string(n.ID) })
 }
 
 // find looks something up in a list that is sorted by ID.
@@ -104,7 +104,7 @@ func (p *Partition) LastState(id string) string {
 }
 
 // Quantities are the amounts of an allocation by kind, those included that no node has.
-func (p *Partition) Quantities(a *core.Allocation) map[string]int64 {
+func (p *Partition) Quantities(a *api.Allocation) map[string]int64 {
 	kinds := p.cluster.Scheduler.Kinds()
 	out := kinds.Map(a.Amounts)
 	if len(a.Unknown) == 0 {

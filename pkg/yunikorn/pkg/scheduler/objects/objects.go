@@ -8,10 +8,10 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
-
 	"github.com/apache/yunikorn-core/internal/look"
 	"github.com/apache/yunikorn-core/pkg/common/resources"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // An Application is an application of a partition.
@@ -82,7 +82,7 @@ type Allocation struct {
 }
 
 // sorted makes allocations of those of a view.
-func sorted(of []*core.Allocation, in *look.Partition) []*Allocation {
+func sorted(of []*api.Allocation, in *look.Partition) []*Allocation {
 	out := make([]*Allocation, 0, len(of))
 	for _, a := range of {
 		out = append(out, &Allocation{string(a.Key), in.Quantities(a)})

@@ -1,8 +1,11 @@
-package core
+package api
 
 import (
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -36,6 +39,23 @@ type View struct {
 	SettlesAt time.Time
 }
 
+// Headroom is what may still be charged to a queue, counting the queues above it. It
+// is false if there is no such queue.
+func (v *View) Headroom(path QueuePath) (resources.Limits, bool) {
+	q, left := v.Root, v.Root.Max.Minus(v.Root.Used)
+	for q.Path != path {
+		i := slices.IndexFunc(q.Queues, func(child *QueueView) bool {
+			return child.Path == path || strings.HasPrefix(string(path), string(child.Path)+".")
+		})
+		if i < 0 {
+			return nil, false
+		}
+		q = q.Queues[i]
+		left = left.Least(q.Max.Minus(q.Used))
+	}
+	return left, true
+}
+
 // NodeView is a node at one moment. Available is what is left of the capacity
 // and may be negative.
 type NodeView struct {
@@ -56,8 +76,9 @@ type NodeView struct {
 	Nominated        []AllocationKey
 	NominatedAmounts resources.Amounts
 
-	slot      int32  // of the node
-	updatedAt uint64 // the same
+	// Slot and UpdatedAt are by what Waiting.Unresolvable knows the node.
+	Slot      int32
+	UpdatedAt uint64
 }
 
 // An Eviction is an allocation that the resource manager was told to end, to make room,
@@ -207,13 +228,14 @@ type Waiting struct {
 	RefusedOn int
 	IsAsked   bool
 
-	unresolvable nodeSet
+	// Unresolvable is what RefusedForGood tells.
+	Unresolvable nodeset.Set
 }
 
 // RefusedForGood reports whether the resource manager said of a node that the ask may not
 // run there, whatever ends on it. That holds until the node is updated. Both are of one
 // view. It is not told of nodes about which nothing was asked.
-func (w *Waiting) RefusedForGood(n *NodeView) bool { return w.unresolvable.has(n.slot, n.updatedAt) }
+func (w *Waiting) RefusedForGood(n *NodeView) bool { return w.Unresolvable.Has(n.Slot, n.UpdatedAt) }
 
 // A Refusal is a reason of the resource manager, how many nodes it gave it for, and the
 // first few of those.
@@ -329,4 +351,41 @@ type Work struct {
 	Attempts     uint64 // asks tried, placed or not
 	NodeCosts    uint64 // nodes for which the cost of making room was worked out
 	Steps        uint64 // of searches for victims in preemption attempts
+}
+
+// GangView is what an application has in task groups, at one moment.
+type GangView struct {
+	Placeholders resources.Amounts // of all of them, as the application said
+	Style        GangStyle
+	Timeout      time.Duration
+	ExpiresAt    time.Time // zero while no placeholder runs
+	Whole        bool      // it starts with all placeholders or none
+	Started      bool      // a placeholder was placed
+	Worked       bool      // something that is no placeholder ran
+	Groups       []TaskGroupView
+	Replacements []Replacement
+}
+
+// GroupView is what a group has done and what is kept for it, at one moment.
+type GroupView struct {
+	Done        int       // members that have succeeded
+	MisfitSince time.Time // when it did not fit first; zero if it was not tried
+	KeptUntil   time.Time // room is kept for it until then; zero if none is
+}
+
+// TaskGroupView is a task group at one moment.
+type TaskGroupView struct {
+	Name     string
+	Least    resources.Amounts // of its first placeholder
+	Made     int64             // placeholders there ever were
+	Replaced int64             // those whose ask runs
+	TimedOut int64             // those that ended in any other way
+}
+
+// A Replacement is a placeholder that the resource manager was told to end, and the ask that
+// takes its place.
+type Replacement struct {
+	Placeholder AllocationKey
+	Ask         AllocationKey // empty if it waits no more
+	Node        NodeID        // where the ask will run; empty if that is where the placeholder is
 }

@@ -1,4 +1,4 @@
-package core
+package nodeset
 
 import (
 	"math/rand/v2"
@@ -7,16 +7,19 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestNodeSetAgainstMap: a node is in the set from when it is added, or from the beginning where
+// TestAgainstMap: a node is in the set from when it is added, or from the beginning where
 // all are, until it changes, and a copy does not change with the set.
-func TestNodeSetAgainstMap(t *testing.T) {
+func TestAgainstMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	changed := make([]uint64, 300) // more than fit in one word
 	count := uint64(7)
 	for range 50 {
-		set, known := nodeSet{since: count, all: r.IntN(2) == 0}, map[int]bool{}
+		set, known := New(count), map[int]bool{}
+		if r.IntN(2) == 0 {
+			set = All(count)
+		}
 		for n := range changed {
-			known[n] = set.all
+			known[n] = set.IsAll()
 		}
 		for range 400 {
 			n := r.IntN(len(changed))
@@ -28,15 +31,15 @@ func TestNodeSetAgainstMap(t *testing.T) {
 			default:
 				before := set.clone()
 				if r.IntN(2) == 0 {
-					before = set.view()
+					before = set.Share()
 				}
-				was := before.has(int32(n), changed[n])
-				set.add(int32(n), changed[n], count)
-				assert.Equal(t, before.has(int32(n), changed[n]), was)
+				was := before.Has(int32(n), changed[n])
+				set.Add(int32(n), changed[n], count)
+				assert.Equal(t, before.Has(int32(n), changed[n]), was)
 				known[n] = true
 			}
 			for _, n := range []int{n, r.IntN(len(changed))} {
-				assert.Equal(t, set.has(int32(n), changed[n]), known[n], "node %d", n)
+				assert.Equal(t, set.Has(int32(n), changed[n]), known[n], "node %d", n)
 			}
 		}
 	}

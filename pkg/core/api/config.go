@@ -1,6 +1,8 @@
-package core
+package api
 
 import (
+	"cmp"
+	"math"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
@@ -75,55 +77,19 @@ type Options struct {
 	RetryDelay, RetryMax time.Duration
 }
 
-func (o Options) withDefaults() Options {
-	setDefault(&o.BatchMax, 256)
-	setDefault(&o.ReserveDelay, 2*time.Second)
-	setDefault(&o.EndingMax, time.Minute)
-	setDefault(&o.ReserveMax, time.Hour)
-	setDefault(&o.CompletingDelay, 30*time.Second)
-	setDefault(&o.RetryDelay, time.Second)
-	setDefault(&o.RetryMax, time.Minute)
+// WithDefaults fills in what is zero.
+func (o Options) WithDefaults() Options {
+	o.BatchMax = cmp.Or(o.BatchMax, 256)
+	o.ReserveDelay = cmp.Or(o.ReserveDelay, 2*time.Second)
+	o.EndingMax = cmp.Or(o.EndingMax, time.Minute)
+	o.ReserveMax = cmp.Or(o.ReserveMax, time.Hour)
+	o.CompletingDelay = cmp.Or(o.CompletingDelay, 30*time.Second)
+	o.RetryDelay = cmp.Or(o.RetryDelay, time.Second)
+	o.RetryMax = cmp.Or(o.RetryMax, time.Minute)
 	if o.Kinds == nil {
 		o.Kinds = new(resources.Kinds)
 	}
 	return o
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
-// Feasible asks the resource manager whether an allocation may run on a node:
-// affinity, taints, ports. With allocate it asks for a placement now, without it for
-// a reservation. A nil error means yes; the text of an error is shown to people.
-type Feasible func(allocation AllocationKey, node NodeID, allocate bool) error
-
-// Simulate asks the resource manager whether an ask may run on a node to which
-// some asks were added and from which some allocations were taken away. A nil error
-// means yes. An error with a method Unresolvable that returns true says that it may
-// not, whatever is taken away. An answer holds until the node changes or is updated (UpdateNode).
-// The slices must not be changed.
-type Simulate func(ask AllocationKey, node NodeID, add, remove []AllocationKey) error
-
-// SelectVictims has the resource manager choose the victims that make room for an ask
-// on a node, among candidates from the most important to the least; violating says of
-// each whether its end would exceed a disruption budget. The victims must hold
-// enough, or the node is refused. An error refuses the node too.
-type SelectVictims func(ask AllocationKey, node NodeID, candidates []AllocationKey, violating []bool) ([]AllocationKey, error)
-
-// DisruptionBudgets returns the budgets that any of the allocations count for, as they
-// are now. The partition owns the slice that is returned.
-type DisruptionBudgets func(allocations []AllocationKey) []DisruptionBudget
-
-// A DisruptionBudget is how many of some allocations may be ended at once. In
-// Kubernetes it is a PodDisruptionBudget.
-type DisruptionBudget struct {
-	Name        string
-	Allowed     int // zero or more
-	Allocations []AllocationKey
 }
 
 // Config is what an operator configures of a partition. It is validated whole
@@ -219,6 +185,18 @@ type QueueProperties struct {
 	Texts            map[string]string // every property as merged, to show
 }
 
+// SeenFromAbove is a priority as the parent of a queue sees it.
+func (p *QueueProperties) SeenFromAbove(priority int32) int32 {
+	switch {
+	case priority == PriorityNone:
+		return PriorityNone
+	case p.PriorityFence:
+		return p.PriorityOffset
+	}
+	sum := int64(priority) + int64(p.PriorityOffset)
+	return int32(min(max(sum, math.MinInt32+1), math.MaxInt32))
+}
+
 // SortPolicy orders the applications of a leaf queue.
 type SortPolicy uint8
 
@@ -294,38 +272,8 @@ type NodeOrder struct {
 	Devices map[string]int64
 }
 
-// A Question is a kind of question to the resource manager, by how urgent it is.
-type Question uint8
-
-// The questions: the first about an ask since it came or since everything was
-// asked again; further ones about the same ask after nodes were refused; those
-// about a node that was refused before.
-const (
-	FirstQuestion Question = iota
-	FurtherQuestion
-	RepeatedQuestion
-)
-
-// Pace says how long to wait before a question of a kind may be asked; zero or
-// less is now.
-type Pace func(Question) time.Duration
-
-// FeasibleOn asks the same as Feasible about several nodes at once. It returns an
-// answer for each node, in their order. The slice of nodes must not be kept.
-type FeasibleOn func(allocation AllocationKey, nodes []NodeID, allocate bool) []error
-
-// TiedTo names the constraints of asks about which the answers of Feasible may change on other nodes
-// than that of an allocation when it comes or goes, as where pods are spread over zones. It is
-// called when it was placed, before the resource manager hears of that, and when it has ended.
-type TiedTo func(allocation AllocationKey) []string
-
-// ConstraintsOf names what an ask requires of nodes beyond amounts: asks with the
-// same name get the same answers from Feasible. An empty name says that no other ask
-// gets the same answers.
-type ConstraintsOf func(ask AllocationKey) string
-
-// planFor is how plans of a trigger are bounded.
-func (c PreemptionConfig) planFor(t preemptor.Trigger) preemptor.Config {
+// PlanFor is how plans of a trigger are bounded.
+func (c PreemptionConfig) PlanFor(t preemptor.Trigger) preemptor.Config {
 	plan := preemptor.DefaultConfig()
 	plan.VictimsMax = preemptor.VictimsLimit
 	if t == preemptor.RequiredNode {
@@ -335,14 +283,59 @@ func (c PreemptionConfig) planFor(t preemptor.Trigger) preemptor.Config {
 	return plan
 }
 
-// withDefaults fills in what is not configured.
-func (c PreemptionConfig) withDefaults() PreemptionConfig {
+// WithDefaults fills in what is not configured.
+func (c PreemptionConfig) WithDefaults() PreemptionConfig {
 	if len(c.RequiredNode.Strategies) == 0 {
 		c.RequiredNode = preemptor.DefaultConfig()
 	}
 	c.RequiredNode.Disabled = c.RequiredNode.Disabled || c.Disabled
-	setDefault(&c.VictimTimeout, DefaultVictimTimeout)
-	setDefault(&c.LoopMax, DefaultLoopMax)
-	setDefault(&c.LoopWindow, DefaultLoopWindow)
+	c.VictimTimeout = cmp.Or(c.VictimTimeout, DefaultVictimTimeout)
+	c.LoopMax = cmp.Or(c.LoopMax, DefaultLoopMax)
+	c.LoopWindow = cmp.Or(c.LoopWindow, DefaultLoopWindow)
 	return c
 }
+
+// PriorityNone is the priority of a queue or application in which no ask waits.
+const PriorityNone = math.MinInt32
+
+// GangStyle says what becomes of an application whose placeholders were not replaced in
+// time.
+type GangStyle uint8
+
+// The styles: it goes on without the placeholders; or it fails.
+const (
+	Soft GangStyle = iota
+	Hard
+)
+
+func (s GangStyle) String() string { return [...]string{"Soft", "Hard"}[s] }
+
+// DefaultGangTimeout is how long placeholders wait where an application does not say.
+const DefaultGangTimeout = 15 * time.Minute
+
+// Tags with which an allocation says that it belongs to a group: the name, and how many
+// members run at least. A resource manager sends them for groups of asks that start together
+// and need no placeholders, as the pod groups of Kubernetes.
+const (
+	TagQuorum      = "quorum.name"
+	TagQuorumLeast = "quorum.least"
+)
+
+// TagGangStart is the tag of an application, and the property of a queue, that says how gangs
+// start: "whole" is all placeholders at once or none.
+const (
+	TagGangStart = "gang.start"
+	GangWhole    = "whole"
+)
+
+// DefaultQueue is where an application goes that names no queue, if there is
+// such a queue.
+const DefaultQueue QueuePath = "root.default"
+
+// RecoveryQueue is where applications go whose allocations already run and whose own
+// queue is not there any more. It has no limits, takes no others, and is removed when it
+// is empty.
+const RecoveryQueue QueuePath = "root." + RecoveryName
+
+// RecoveryName is the name of the recovery queue, below root.
+const RecoveryName = "@recovery@"

@@ -1,6 +1,7 @@
-package core
+package api
 
 import (
+	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -75,6 +76,11 @@ type QueueQuota struct {
 	Max        resources.Limits
 	// ApplicationsMax is how many applications may run; zero is no limit.
 	ApplicationsMax int
+}
+
+// Equal reports whether two quotas say the same; nil equals none.
+func (q *QueueQuota) Equal(other *QueueQuota) bool {
+	return q != nil && q.Guaranteed.Equal(other.Guaranteed) && slices.Equal(q.Max, other.Max) && q.ApplicationsMax == other.ApplicationsMax
 }
 
 // RemoveApplication removes an application with all it has.

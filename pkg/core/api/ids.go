@@ -1,4 +1,6 @@
-package core
+package api
+
+import "strings"
 
 // Identifiers. Each has a type of its own, so that two of them cannot be swapped.
 type (
@@ -12,3 +14,16 @@ type (
 	// Kubernetes it is the UID of the pod.
 	AllocationKey string
 )
+
+// Full is the full path of a requested queue: from the root, in lower case; the
+// default queue if the request is empty. It does not say whether there is such a queue.
+func (requested QueuePath) Full() QueuePath {
+	path := strings.ToLower(string(requested))
+	switch {
+	case path == "":
+		return DefaultQueue
+	case path != "root" && !strings.HasPrefix(path, "root."):
+		path = "root." + path
+	}
+	return QueuePath(path)
+}

@@ -1,4 +1,4 @@
-package core
+package api
 
 import (
 	"strconv"
@@ -81,29 +81,29 @@ type Preemptable struct {
 // charged to its node only.
 func (a *Allocation) IsForeign() bool { return a.Origin != Own }
 
-// placedOn is the allocation as it runs on a node from now on.
-func (a *Allocation) placedOn(node NodeID, now time.Time) *Allocation {
+// PlacedOn is the allocation as it runs on a node from now on.
+func (a *Allocation) PlacedOn(node NodeID, now time.Time) *Allocation {
 	bound := *a
 	bound.Node, bound.Placed = node, now
 	return &bound
 }
 
-// unplaced is the allocation as an ask again.
-func (a *Allocation) unplaced() *Allocation {
+// Unplaced is the allocation as an ask again.
+func (a *Allocation) Unplaced() *Allocation {
 	ask := *a
 	ask.Node, ask.Placed, ask.Settled, ask.Replaced = "", time.Time{}, false, false
 	return &ask
 }
 
-// resized is the allocation with the amounts of another.
-func (a *Allocation) resized(to *Allocation) *Allocation {
+// WithAmountsOf is the allocation with the amounts of another.
+func (a *Allocation) WithAmountsOf(to *Allocation) *Allocation {
 	other := *a
 	other.Amounts, other.Unknown = to.Amounts, to.Unknown
 	return &other
 }
 
-// qos is the class of service, from the tag.
-func (a *Allocation) qos() preemptor.QoS {
+// QoS is the class of service, from the tag.
+func (a *Allocation) QoS() preemptor.QoS {
 	if a.Tags == nil {
 		return preemptor.Burstable
 	}
@@ -116,9 +116,9 @@ func (a *Allocation) qos() preemptor.QoS {
 	return preemptor.Burstable
 }
 
-// terminatingSince is since when an allocation with some tags is ending, at the latest
+// TerminatingSince is since when an allocation with some tags is ending, at the latest
 // now, and whether it is.
-func terminatingSince(tags map[string]string, now time.Time) (since time.Time, is bool) {
+func TerminatingSince(tags map[string]string, now time.Time) (since time.Time, is bool) {
 	text := tags[TagTerminating]
 	if text == "" || text == "true" {
 		return now, text != ""
@@ -133,15 +133,15 @@ func terminatingSince(tags map[string]string, now time.Time) (since time.Time, i
 	return time.Unix(seconds, 0), true
 }
 
-// grace is how long an allocation may take to end, and whether that is known.
-func (a *Allocation) grace() (time.Duration, bool) {
+// Grace is how long an allocation may take to end, and whether that is known.
+func (a *Allocation) Grace() (time.Duration, bool) {
 	seconds, err := strconv.ParseInt(a.Tags[TagGrace], 10, 32)
 	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// optedOut reports whether an allocation asks not to be preempted. Having no
+// OptedOut reports whether an allocation asks not to be preempted. Having no
 // policy is no such wish.
-func (a *Allocation) optedOut() bool {
+func (a *Allocation) OptedOut() bool {
 	return a.Preemptable.Stated && !a.Preemptable.AllowSelf ||
 		a.Tags[TagAllowPreemption] == "false" || a.Tags[labelAllowPreemption] == "false"
 }
@@ -149,22 +149,26 @@ func (a *Allocation) optedOut() bool {
 // Class is what an allocation is when it is a victim, or would be.
 func (a *Allocation) Class() preemptor.Class {
 	switch {
-	case a.optedOut():
+	case a.OptedOut():
 		return preemptor.OptedOut
 	case a.IsForeign():
 		return preemptor.Foreign
-	case a.owns():
+	case a.Owns():
 		return preemptor.Owner
 	default:
 		return preemptor.Regular
 	}
 }
 
-// owns reports whether others of its application depend on an allocation.
-func (a *Allocation) owns() bool { return a.Originator || a.Tags[TagOwner] == "true" }
+// Owns reports whether others of its application depend on an allocation.
+func (a *Allocation) Owns() bool { return a.Originator || a.Tags[TagOwner] == "true" }
 
-// neverPreempts reports whether an ask says that nothing is to be evicted for it, or is
+// NeverPreempts reports whether an ask says that nothing is to be evicted for it, or is
 // too large for that.
-func (a *Allocation) neverPreempts() bool {
-	return a.Preemptable.Stated && !a.Preemptable.AllowOthers || a.Amounts.Above(planMax)
+func (a *Allocation) NeverPreempts() bool {
+	return a.Preemptable.Stated && !a.Preemptable.AllowOthers || a.Amounts.Above(PlanMax)
 }
+
+// PlanMax is the most of one kind that room is made of: sums of a few such quantities
+// are exact in 64 bits, so that a plan and what comes of it agree.
+const PlanMax = 1 << 60
