@@ -14,7 +14,7 @@
 //  2. reading makes Partitions of them, checking each value by itself;
 //  3. checking compares values with each other: limits, queues along the tree,
 //     placement rules with the queues they name;
-//  4. building works out inheritance and makes core.Config.
+//  4. building works out inheritance and makes api.Config.
 //
 // Read in this order:
 //
@@ -32,6 +32,6 @@
 //	limit.go       limits of users and groups
 //	placement.go   placement rules and filters
 //	hierarchy.go   guarantees and limits, compared along the tree
-//	build.go       to core.Config
+//	build.go       to api.Config
 //	compare.go     what a reload would change
 package config

@@ -11,7 +11,7 @@ import (
 )
 
 // A Step is what a partition did at once: for one command, or in one call of
-// Schedule. The first step of a partition holds a core.Reconfigured without a
+// Schedule. The first step of a partition holds an api.Reconfigured without a
 // configuration before. Events that no partition made, such as refusals at the
 // edge, are a step as well.
 type Step struct {

@@ -1,7 +1,7 @@
 // Package explain says why an ask waits, why an allocation is evicted, and what
 // would become of other asks or of another configuration.
 //
-// It reads a core.View, or what was decided, and nothing else, so an answer is about one moment, takes no
+// It reads an api.View, or what was decided, and nothing else, so an answer is about one moment, takes no
 // lock and changes nothing. It puts each node into the group of the first reason
 // that keeps the ask away, which costs a few comparisons for each node.
 //

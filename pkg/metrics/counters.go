@@ -43,7 +43,7 @@ const (
 // A set of counters has a bit for each.
 var _ [64 - countersMax]struct{}
 
-// Label values, by the numbers of core.State and of the interface.
+// Label values, by the numbers of api.State and of the interface.
 var (
 	stateTexts   = [...]string{"new", "accepted", "resuming", "running", "completing", "failing", "completed", "failed"}
 	terminations = [...]string{"unknown", "stopped", "timeout", "preempted", "placeholder_replaced"}

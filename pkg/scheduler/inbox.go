@@ -18,7 +18,7 @@ var ErrInboxFull = errors.New("inbox is full")
 // while the request was read.
 var errRetired = errors.New("partition is removed")
 
-// A message is what waits in an inbox: a core.Command, a refusal, an *unanswered, a
+// A message is what waits in an inbox: an api.Command, a refusal, an *unanswered, a
 // *replacement or a retire.
 type message any
 

@@ -28,7 +28,7 @@ type delivery struct {
 	kind messageKind
 }
 
-// what is the core.Event, or the *unanswered; nil for a step.
+// what is the api.Event, or the *unanswered; nil for a step.
 func (d delivery) what() any {
 	switch d.kind {
 	case stepMessage:

@@ -127,7 +127,7 @@ func (c *cluster) observe(event api.Event) {
 		*api.PreemptionPlanned, *api.EvictionOverdue, *api.Unschedulable, *reports.AskWaits, *api.ApplicationReport, *api.ApplicationGone, *api.ApplicationGroup, *api.ApplicationHeld,
 		*api.NodeAdded, *api.NodeSchedulable, *api.NodeRemoved, *api.QueueAdded, *api.QueueRemoved, *api.Reconfigured:
 	default:
-		c.breach("the core answered with a %T", event)
+		c.breach("the core answered with %T", event)
 	}
 }
 

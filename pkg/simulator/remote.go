@@ -85,7 +85,7 @@ func (r *Remote) Nominated(key api.AllocationKey) api.NodeID {
 	return ""
 }
 
-// Feasible answers whether a pod may run on a node now; see core.Options.
+// Feasible answers whether a pod may run on a node now; see api.Options.
 func (r *Remote) Feasible(key api.AllocationKey, id api.NodeID) error {
 	return r.cluster.feasible(key, id, true)
 }
