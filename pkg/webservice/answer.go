@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // A handler answers a request with a value, which is written as JSON, or with an
@@ -110,11 +111,18 @@ func (rs *responder) reply(w http.ResponseWriter, r *http.Request, h handler, fr
 
 // refuse answers with an error.
 func (rs *responder) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	rs.write(r, refusal(err), statusOf(err)).send(w, r)
+	rs.write(r, refusal(err), failure.StatusOf(err)).send(w, r)
+}
+
+// failureJSON is the body of an error.
+type failureJSON struct {
+	StatusCode  int    `json:"status_code"`
+	Message     string `json:"message"`
+	Description string `json:"description"`
 }
 
 func refusal(err error) *failureJSON {
-	return &failureJSON{StatusCode: statusOf(err), Message: err.Error(), Description: err.Error()}
+	return &failureJSON{StatusCode: failure.StatusOf(err), Message: err.Error(), Description: err.Error()}
 }
 
 // make makes the reply of a handler. A panic is logged here, once, and is an error
@@ -126,7 +134,7 @@ func (rs *responder) make(h handler, r *http.Request) *reply {
 	if value == nil {
 		value = refusal(err)
 	}
-	return rs.write(r, value, statusOf(err))
+	return rs.write(r, value, failure.StatusOf(err))
 }
 
 // logPanic is deferred: it logs a panic and lets it go on.

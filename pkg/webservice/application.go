@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // applicationJSON is an application. Its past is left out where it is not known.
@@ -120,7 +121,7 @@ func applications(at *snapshot, r *http.Request) (any, error) {
 	case "rejected":
 		return at.list(r, endedOf(at.rejected()))
 	default:
-		return nil, bad("Only following application states are allowed: active, rejected, completed")
+		return nil, failure.Bad("Only following application states are allowed: active, rejected, completed")
 	}
 }
 
@@ -134,7 +135,7 @@ func queueApplications(at *snapshot, r *http.Request) (any, error) {
 	}
 	path := way[len(way)-1].Path
 	if state := r.PathValue("state"); state != "" && state != "active" {
-		return nil, bad("Only following application states are allowed: active")
+		return nil, failure.Bad("Only following application states are allowed: active")
 	}
 	return at.list(r, at.active(slices.DeleteFunc(slices.Clone(at.Applications), func(a *api.ApplicationView) bool { return a.Queue != path })))
 }
@@ -169,7 +170,7 @@ func withoutStatus(r *http.Request) *http.Request {
 
 func statusTest(value string) (func(applicationEntry) bool, error) {
 	if !slices.Contains(statuses, strings.ToLower(value)) {
-		return nil, bad("Only following active statuses are allowed: %s", strings.Join(statuses, ", "))
+		return nil, failure.Bad("Only following active statuses are allowed: %s", strings.Join(statuses, ", "))
 	}
 	return func(a applicationEntry) bool { return strings.EqualFold(a.state(), value) }, nil
 }
@@ -208,7 +209,7 @@ func application(at *snapshot, r *http.Request) (any, error) {
 	id := api.ApplicationID(r.PathValue("application"))
 	i, found := slices.BinarySearchFunc(at.Applications, id, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
 	if !found || over(at.Applications[i]) || path != "" && at.Applications[i].Queue != path {
-		return nil, missing("Application")
+		return nil, failure.Missing("Application")
 	}
 	out := new(applicationJSON)
 	at.fillApplication(applicationEntry{ApplicationView: at.Applications[i]}, out)

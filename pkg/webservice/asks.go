@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // A pendingAsk is an ask that waits, and its application.
@@ -135,7 +136,7 @@ func askNodeTest(value string) (func(*api.AskView) bool, error) {
 func priorityTest(value string) (func(*api.AskView) bool, error) {
 	priority, err := strconv.ParseInt(value, 10, 32)
 	if err != nil {
-		return nil, bad("Parameter priority is %.40q: a whole number is needed", value)
+		return nil, failure.Bad("Parameter priority is %.40q: a whole number is needed", value)
 	}
 	return func(a *api.AskView) bool { return int64(a.Priority) == priority }, nil
 }

@@ -3,7 +3,6 @@ package webservice
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // The bounds of bodies.
@@ -50,9 +50,9 @@ func (s *Service) admit(next http.Handler) http.Handler {
 		limitBody(w, r)
 		held, charged, err := s.bodies.read(r.Body)
 		defer s.bodies.held.Add(-charged)
-		if err != nil && statusOf(err) != http.StatusInternalServerError {
+		if err != nil && failure.StatusOf(err) != http.StatusInternalServerError {
 			w.Header().Set("Connection", "close") // the rest of the body is not waited for
-			if errors.Is(err, errBusy) {
+			if errors.Is(err, failure.ErrBusy) {
 				w.Header().Set("Retry-After", bodyAgain)
 			}
 			s.refuse(w, r, err)
@@ -78,7 +78,7 @@ func (b *bodies) read(from io.Reader) (held []byte, charged int64, err error) {
 			if over := more - bodyFree - charged; over > 0 {
 				charged += over
 				if b.held.Add(over) > bodiesMax {
-					return nil, charged, &failure{errBusy, "Too many large bodies come at the same time"}
+					return nil, charged, failure.New(failure.ErrBusy, "Too many large bodies come at the same time")
 				}
 			}
 			held = append(make([]byte, 0, more), held...)
@@ -89,7 +89,7 @@ func (b *bodies) read(from io.Reader) (held []byte, charged int64, err error) {
 		case errors.Is(err, io.EOF):
 			return held, charged, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, charged, &failure{errSlow, fmt.Sprintf("The body did not come within %s", bodyWait)}
+			return nil, charged, failure.New(failure.ErrSlow, "The body did not come within %s", bodyWait)
 		case err != nil:
 			return held, charged, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // The classes of asks that are no classes of victims: how an ask is placed comes first.
@@ -40,7 +41,7 @@ func classOf(a *api.Allocation) string {
 
 func checkClass(name string, known []string) error {
 	if !slices.Contains(known, name) {
-		return bad("Parameter class is %.40q: one of %s is needed", name, strings.Join(known, ", "))
+		return failure.Bad("Parameter class is %.40q: one of %s is needed", name, strings.Join(known, ", "))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // validationJSON says whether a configuration would be taken.
@@ -20,7 +21,7 @@ type validationJSON struct {
 func (s *Service) configuration(r *http.Request) (any, error) {
 	document := s.document()
 	if document == nil {
-		return nil, missing("Configuration")
+		return nil, failure.Missing("Configuration")
 	}
 	out := configurationOf(document, s.config.Configuration.Extra())
 	if r.Header.Get("Accept") == "application/json" {
@@ -45,7 +46,7 @@ func (s *Service) offerValidation() http.Handler {
 		defer s.validating.Add(-1)
 		if s.validating.Add(1) > validationsOpen {
 			w.Header().Set("Retry-After", validationsAgain)
-			s.refuse(w, r, &failure{errBusy, "Too many configurations are validated at the same time"})
+			s.refuse(w, r, failure.New(failure.ErrBusy, "Too many configurations are validated at the same time"))
 			return
 		}
 		answer.ServeHTTP(w, r)
@@ -56,7 +57,7 @@ func (s *Service) offerValidation() http.Handler {
 // answer and no error.
 func (s *Service) validate(r *http.Request) (any, error) {
 	if s.config.Configuration == nil {
-		return nil, missing("Configuration")
+		return nil, failure.Missing("Configuration")
 	}
 	content, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, config.TextMax))
 	var tooLarge *http.MaxBytesError
@@ -64,7 +65,7 @@ func (s *Service) validate(r *http.Request) (any, error) {
 	case errors.As(err, &tooLarge):
 		return &validationJSON{Reason: fmt.Sprintf("the configuration has more than %d bytes", tooLarge.Limit)}, nil
 	case err != nil:
-		return nil, bad("Body cannot be read: %v", err)
+		return nil, failure.Bad("Body cannot be read: %v", err)
 	}
 	if err := s.config.Configuration.Validate(string(content)); err != nil {
 		return &validationJSON{Reason: err.Error()}, nil

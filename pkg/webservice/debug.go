@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // debugRoutes is every path below /debug.
@@ -24,7 +26,7 @@ var movedHere = map[string]string{"/ws/v1/stack": "/debug/stack", "/ws/v1/fullst
 
 // notHere answers them where nothing is below /debug.
 func notHere(*http.Request) (any, error) {
-	return nil, &failure{errMissing, "Debugging is not offered at this address"}
+	return nil, failure.New(failure.ErrMissing, "Debugging is not offered at this address")
 }
 
 // both offers everything at one address.

@@ -19,12 +19,16 @@
 // interfaces of Config, each of which may be left out; what would need it answers
 // with its empty form, or 404.
 //
+// Packages below this one, none of which imports it:
+//
+//	failure        what can be wrong with a request, and the statuses
+//
 // Read in this order:
 //
 //	service.go     Config, Service, the table of routes
 //	router.go      paths, methods, redirects; body.go, bodies of requests
 //	answer.go      a value or an error becomes an answer, which several requests may
-//	               share; failure.go, statuses
+//	               share
 //	views.go       the reader: the views that an answer is made from, and how old they
 //	               are
 //	snapshot.go    which partition a request is about

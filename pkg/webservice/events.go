@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // The bounds of what is sent of events.
@@ -61,9 +62,9 @@ type eventQuantityJSON struct {
 func (s *Service) events() (*events.History, error) {
 	switch h := s.config.Events; {
 	case h == nil:
-		return nil, missing("Event history")
+		return nil, failure.Missing("Event history")
 	case !h.Enabled():
-		return nil, &failure{errUnavailable, "Event tracking is disabled"}
+		return nil, failure.New(failure.ErrUnavailable, "Event tracking is disabled")
 	default:
 		return h, nil
 	}
@@ -84,7 +85,7 @@ func (s *Service) eventBatch(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if count == 0 {
-		return nil, bad("count: 0 is not a number of events")
+		return nil, failure.Bad("count: 0 is not a number of events")
 	}
 	page := history.Query(start, min(count, uint64(history.Config().PageMax)))
 	out := &eventPageJSON{InstanceUUID: page.Instance, LowestID: page.Lowest, HighestID: page.Highest}
@@ -106,7 +107,7 @@ func number(r *http.Request, name string, otherwise uint64) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(values[0], 10, 64)
 	if err != nil || len(values) > 1 {
-		return 0, bad("%s: %q is not a whole number", name, strings.Join(values, ","))
+		return 0, failure.Bad("%s: %q is not a whole number", name, strings.Join(values, ","))
 	}
 	return n, nil
 }
@@ -145,7 +146,7 @@ func (s *Service) eventStream(w http.ResponseWriter, r *http.Request) {
 	}
 	stream, err := history.Subscribe(s.config.Now(), s.config.clientOf(r), recent)
 	if err != nil {
-		s.refuse(w, r, &failure{errUnavailable, "Too many streaming connections"})
+		s.refuse(w, r, failure.New(failure.ErrUnavailable, "Too many streaming connections"))
 		return
 	}
 	defer stream.Close()

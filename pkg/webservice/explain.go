@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // explanationJSON says why an ask waits, or why an allocation is evicted, which may
@@ -85,7 +86,7 @@ func explanation(at *snapshot, r *http.Request) (any, error) {
 	case errors.Is(err, explain.ErrUnknown) && plan != nil:
 		return one(r, at.evictedBefore(plan, plan.Victim(key)))
 	case errors.Is(err, explain.ErrUnknown):
-		return nil, missing("Allocation")
+		return nil, failure.Missing("Allocation")
 	case err != nil:
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/rs/cors"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // anything stands for all origins, or all names.
@@ -58,7 +60,7 @@ func (s *Server) tokened(next *router) http.Handler {
 		given := sha256.Sum256([]byte(strings.TrimSpace(token))) // of equal length, whatever was sent
 		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(given[:], wanted[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			s.service.refuse(w, r, &failure{errUnauthorized, "A valid token is needed"})
+			s.service.refuse(w, r, failure.New(failure.ErrUnauthorized, "A valid token is needed"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -78,7 +80,7 @@ func (s *Server) ownOrigin(next http.Handler) http.Handler {
 		}
 	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.service.refuse(w, r, &failure{errForbidden, "Pages of another origin may not send this"})
+		s.service.refuse(w, r, failure.New(failure.ErrForbidden, "Pages of another origin may not send this"))
 	}))
 	return protection.Handler(next)
 }
@@ -106,7 +108,7 @@ func (s *Server) named(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if host := hostOf(r.Host); !isOwnHost(host, names) {
-			s.service.refuse(w, r, &failure{errMisdirected, fmt.Sprintf("This scheduler is not known as %.100q", host)})
+			s.service.refuse(w, r, failure.New(failure.ErrMisdirected, "This scheduler is not known as %.100q", host))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // healthJSON is what was checked, just now.
@@ -71,7 +72,7 @@ func (s *Service) offerHealth() http.Handler {
 		case err != nil:
 			s.refuse(w, r, err)
 		case !out.Healthy:
-			s.write(r, out, statusOf(errUnhealthy)).send(w, r)
+			s.write(r, out, failure.StatusOf(failure.ErrUnhealthy)).send(w, r)
 		default:
 			s.write(r, out, http.StatusOK).send(w, r)
 		}
@@ -121,7 +122,7 @@ func (s *Service) health(r *http.Request) (*healthJSON, error) {
 		at, err := s.look(v)
 		if err == nil {
 			seen = append(seen, at)
-		} else if !errors.Is(err, errMissing) {
+		} else if !errors.Is(err, failure.ErrMissing) {
 			return nil, err
 		}
 	}

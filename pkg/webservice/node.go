@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // nodeJSON is a node. Allocated and Utilized are about own allocations, Occupied
@@ -106,7 +107,7 @@ func nodes(at *snapshot, r *http.Request) (any, error) {
 func node(at *snapshot, r *http.Request) (any, error) {
 	n := at.node(api.NodeID(r.PathValue("node")))
 	if n == nil {
-		return nil, missing("Node")
+		return nil, failure.Missing("Node")
 	}
 	out := new(nodeJSON)
 	fillNode(n, out)

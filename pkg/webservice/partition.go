@@ -12,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // clusterJSON is the resource manager of one partition.
@@ -194,7 +195,7 @@ func (at *snapshot) findQueue(path api.QueuePath) (way []*api.QueueView, err err
 		}
 		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool { return within(path, child.Path) })
 		if i < 0 {
-			return nil, missing("Queue")
+			return nil, failure.Missing("Queue")
 		}
 		q = q.Queues[i]
 	}

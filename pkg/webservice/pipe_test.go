@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // pipes is a listener without a network: dial connects to it, in the bubble of a test
@@ -255,7 +257,7 @@ func TestManyLargeBodies(t *testing.T) {
 		_, charged, err := b.read(zeros(bodyMax))
 		all += charged
 		if err != nil {
-			assert.ErrorIs(t, err, errBusy)
+			assert.ErrorIs(t, err, failure.ErrBusy)
 			refused++
 			b.held.Add(-charged)
 			all -= charged

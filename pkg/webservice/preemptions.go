@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // preemptionJSON is a plan to make room, or to bring a queue below its max, and what
@@ -80,7 +81,7 @@ func sinceTest(value string) (func(*archive.Plan) bool, error) {
 func sinceNanoseconds(value string) (int64, error) {
 	since, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || since < 0 {
-		return 0, bad("Parameter since is %.40q: nanoseconds since 1970 are needed", value)
+		return 0, failure.Bad("Parameter since is %.40q: nanoseconds since 1970 are needed", value)
 	}
 	return since, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // itemsMax is the most that limit and offset may be.
@@ -43,7 +44,7 @@ type parameters url.Values
 func parametersOf(r *http.Request) (parameters, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, bad("Query cannot be read: %v", err)
+		return nil, failure.Bad("Query cannot be read: %v", err)
 	}
 	return parameters(values), nil
 }
@@ -56,9 +57,9 @@ func (p parameters) one(name string) (string, bool, error) {
 	case len(values) == 0:
 		return "", false, nil
 	case len(values) > 1:
-		return "", false, bad("Parameter %s is given %d times", name, len(values))
+		return "", false, failure.Bad("Parameter %s is given %d times", name, len(values))
 	case values[0] == "":
-		return "", false, bad("Parameter %s is empty", name)
+		return "", false, failure.Bad("Parameter %s is empty", name)
 	}
 	return values[0], true, nil
 }
@@ -71,7 +72,7 @@ func (p parameters) number(name string, least, fallback int) (int, error) {
 	}
 	n, err := strconv.ParseUint(value, 10, 64)
 	if err != nil || n < uint64(least) || n > itemsMax {
-		return 0, bad("Parameter %s is %.40q: a whole number from %d to %d is needed", name, value, least, itemsMax)
+		return 0, failure.Bad("Parameter %s is %.40q: a whole number from %d to %d is needed", name, value, least, itemsMax)
 	}
 	return int(n), nil
 }
@@ -85,7 +86,7 @@ func (p parameters) fields(of reflect.Type) ([]string, error) {
 	all, wanted := fieldsOf(of), strings.Split(value, ",")
 	for _, name := range wanted {
 		if !slices.Contains(all, name) {
-			return nil, bad("Parameter fields names %.40q, which is no field; there are: %s", name, strings.Join(all, ", "))
+			return nil, failure.Bad("Parameter fields names %.40q, which is no field; there are: %s", name, strings.Join(all, ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(wanted, name) }), nil
@@ -222,7 +223,7 @@ func counts[S any](all []S, p parameters, filters []filter[S]) (map[string]int, 
 func (p parameters) countOf(names ...string) (string, bool, error) {
 	name, given, err := p.one("count")
 	if given && !slices.Contains(names, name) {
-		return "", false, bad("Parameter count is %.40q: one of %s is needed", name, strings.Join(names, ", "))
+		return "", false, failure.Bad("Parameter count is %.40q: one of %s is needed", name, strings.Join(names, ", "))
 	}
 	return name, given, err
 }
@@ -311,7 +312,7 @@ func textMatch(value string) func(string) bool {
 func truth[S any](name string, of func(S) bool) filter[S] {
 	return filter[S]{name: name, test: func(value string) (func(S) bool, error) {
 		if value != "true" && value != "false" {
-			return nil, bad("Parameter %s is %.40q: true or false is needed", name, value)
+			return nil, failure.Bad("Parameter %s is %.40q: true or false is needed", name, value)
 		}
 		return func(element S) bool { return of(element) == (value == "true") }, nil
 	}}

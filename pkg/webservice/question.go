@@ -14,6 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // question reads the body of a request.
@@ -23,41 +24,41 @@ func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, 
 	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyMax))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&asked); err != nil {
-		return q, bad("Body is no question: %v", err)
+		return q, failure.Bad("Body is no question: %v", err)
 	}
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return q, bad("Body is more than one question")
+		return q, failure.Bad("Body is more than one question")
 	}
 	if asked.Within != "" {
 		within, err := time.ParseDuration(asked.Within)
 		if err != nil || within < 0 || within > whatIfWithinMax {
-			return q, bad("within: %q is not a duration from 0s to %s", asked.Within, whatIfWithinMax)
+			return q, failure.Bad("within: %q is not a duration from 0s to %s", asked.Within, whatIfWithinMax)
 		}
 		q.Within = within
 	}
 	if len(asked.Applications) > whatIfAsksMax {
-		return q, bad("applications: there are %d, and a question has at most %d", len(asked.Applications), whatIfAsksMax)
+		return q, failure.Bad("applications: there are %d, and a question has at most %d", len(asked.Applications), whatIfAsksMax)
 	}
 	for i, app := range asked.Applications {
 		if app.ApplicationID == "" {
-			return q, bad("applications[%d]: applicationId is missing", i)
+			return q, failure.Bad("applications[%d]: applicationId is missing", i)
 		}
 		q.Applications = append(q.Applications, api.AddApplication{
 			ID: app.ApplicationID, Queue: app.QueueName, User: app.User, Groups: app.Groups, Tags: app.Tags,
 		})
 	}
 	if err := at.addNodes(&q, asked.Nodes); err != nil {
-		return q, bad("nodes.%v", err)
+		return q, failure.Bad("nodes.%v", err)
 	}
 	for i, ask := range asked.Asks {
 		if err := at.addAsks(&q, ask, now); err != nil {
-			return q, bad("asks[%d]: %v", i, err)
+			return q, failure.Bad("asks[%d]: %v", i, err)
 		}
 	}
 	if asked.Config != "" {
 		config, err := at.parseConfig(asked.Config)
 		if err != nil {
-			return q, bad("config: %v", err)
+			return q, failure.Bad("config: %v", err)
 		}
 		q.Config = config
 	}

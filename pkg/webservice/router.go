@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // A route is a path and what answers it, by method. A path that ends in a slash
@@ -144,7 +146,7 @@ func redirect(w http.ResponseWriter, r *http.Request, to string) {
 func unescaped(r *http.Request, name string) (string, error) {
 	value, err := url.PathUnescape(r.PathValue(name))
 	if err != nil || value == "" {
-		return "", bad("Invalid %s name", name)
+		return "", failure.Bad("Invalid %s name", name)
 	}
 	return value, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // A snapshot is one partition at one moment, with what is known of it besides.
@@ -37,7 +38,7 @@ type snapshot struct {
 func (rd *reader) snapshot(r *http.Request) (*snapshot, error) {
 	views := viewsOf(r)
 	if len(views) == 0 {
-		return nil, missing("Partition")
+		return nil, failure.Missing("Partition")
 	}
 	return rd.look(views[0])
 }
@@ -70,9 +71,9 @@ func split(full string) (cluster, name string) {
 func (rd *reader) look(v requestView) (*snapshot, error) {
 	if v.err != nil {
 		if !slices.Contains(rd.config.Views.Partitions(), v.partition) {
-			return nil, missing("Partition") // it was there a moment ago
+			return nil, failure.Missing("Partition") // it was there a moment ago
 		}
-		return nil, fmt.Errorf("%w: %w", errUnavailable, v.err)
+		return nil, fmt.Errorf("%w: %w", failure.ErrUnavailable, v.err)
 	}
 	at := &snapshot{View: v.view, kinds: rd.config.Kinds, past: rd.config.Archive.Book(v.partition), age: v.age, now: rd.config.Now, defaults: rd.config.Defaults}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(at.now()) })
@@ -106,7 +107,7 @@ func (rd *reader) all(r *http.Request) ([]*snapshot, error) {
 		at, err := rd.look(v)
 		if err == nil {
 			out = append(out, at)
-		} else if statusOf(err) != statusOf(errMissing) {
+		} else if failure.StatusOf(err) != failure.StatusOf(failure.ErrMissing) {
 			return nil, err
 		}
 	}

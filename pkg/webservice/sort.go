@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // An order is what the parameter sort asks for: a field of the elements of a list and,
@@ -46,15 +47,15 @@ func (p parameters) sort(of reflect.Type) (order, error) {
 	name, kind, dotted := strings.Cut(name, ".")
 	at := slices.Index(fieldsOf(of), name)
 	if at < 0 {
-		return order{}, bad("Parameter sort names %.40q, which is no field; there are: %s", name, strings.Join(fieldsOf(of), ", "))
+		return order{}, failure.Bad("Parameter sort names %.40q, which is no field; there are: %s", name, strings.Join(fieldsOf(of), ", "))
 	}
 	at = exported(of)[at]
 	field := of.Field(at).Type
 	switch {
 	case !sortable(field):
-		return order{}, bad("Parameter sort is %.40q: there is no order of that field", value)
+		return order{}, failure.Bad("Parameter sort is %.40q: there is no order of that field", value)
 	case slices.Contains(byName, field) != (dotted && kind != ""):
-		return order{}, bad("Parameter sort is %.40q: a kind after a dot is needed for quantities, as in allocated.vcore, and for nothing else", value)
+		return order{}, failure.Bad("Parameter sort is %.40q: a kind after a dot is needed for quantities, as in allocated.vcore, and for nothing else", value)
 	}
 	return order{name: name, field: at, kind: kind, given: true, down: down}, nil
 }
@@ -130,7 +131,7 @@ func sorted[S, T any](o order, kinds *resources.Kinds, all []S, fill func(S, *T)
 	}
 	if t := reflect.TypeFor[T]().Field(o.field).Type; t == reflect.TypeFor[resources.Amounts]() || t == reflect.TypeFor[resources.Limits]() {
 		if _, known := kinds.Lookup(o.kind); !known {
-			return nil, bad("Parameter sort names the kind %.40q, which there is not", o.kind)
+			return nil, failure.Bad("Parameter sort names the kind %.40q, which there is not", o.kind)
 		}
 	}
 	type keyed struct {

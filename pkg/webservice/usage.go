@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // userJSON is what a user has. Groups say for which group each application counts, of
@@ -59,7 +60,7 @@ func (s *Service) user(r *http.Request) (any, error) {
 	users := at.users()
 	i := slices.IndexFunc(users, func(u *userJSON) bool { return u.UserName == name })
 	if i < 0 {
-		return nil, missing("User")
+		return nil, failure.Missing("User")
 	}
 	return one(r, users[i])
 }
@@ -75,7 +76,7 @@ func groups(at *snapshot, r *http.Request) (any, error) {
 func (s *Service) group(r *http.Request) (any, error) {
 	name, err := unescaped(r, "group")
 	if err != nil || name == "*" {
-		return nil, bad("Invalid group name")
+		return nil, failure.Bad("Invalid group name")
 	}
 	at, err := s.snapshot(r)
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *Service) group(r *http.Request) (any, error) {
 	groups := at.groups()
 	i := slices.IndexFunc(groups, func(g *groupJSON) bool { return g.GroupName == name })
 	if i < 0 {
-		return nil, missing("Group")
+		return nil, failure.Missing("Group")
 	}
 	return one(r, groups[i])
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // pointJSON is how much there was of a queue at one moment.
@@ -54,7 +55,7 @@ func stepAsked(p parameters) (time.Duration, error) {
 	}
 	step, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || step <= 0 {
-		return 0, bad("Parameter step is %.40q: nanoseconds, more than 0, are needed", value)
+		return 0, failure.Bad("Parameter step is %.40q: nanoseconds, more than 0, are needed", value)
 	}
 	return time.Duration(step), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // The bounds of a question.
@@ -162,13 +163,13 @@ func (s *Service) offerWhatIf() http.Handler {
 	answer := s.answerFrom(s.whatIfs, s.looking(s.whatIf))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-			s.refuse(w, r, &failure{errMediaType, "Content-Type must be application/json"})
+			s.refuse(w, r, failure.New(failure.ErrMediaType, "Content-Type must be application/json"))
 			return
 		}
 		defer s.asked.Add(-1)
 		if s.asked.Add(1) > whatIfsOpen {
 			w.Header().Set("Retry-After", strconv.Itoa(int((s.config.WhatIfMax+time.Second-1)/time.Second)))
-			s.refuse(w, r, &failure{errBusy, "Too many what-ifs are asked at the same time"})
+			s.refuse(w, r, failure.New(failure.ErrBusy, "Too many what-ifs are asked at the same time"))
 			return
 		}
 		answer.ServeHTTP(w, r)
@@ -194,7 +195,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	case r.Context().Err() != nil:
 		return nil, context.Cause(r.Context())
 	case err != nil:
-		return nil, bad("%v", err)
+		return nil, failure.Bad("%v", err)
 	}
 	out := &outcomeJSON{
 		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
