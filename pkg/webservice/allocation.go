@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // allocationJSON is an allocation of this scheduler. RequestTime is when it was
@@ -27,23 +28,23 @@ type allocationJSON struct {
 	Originator      bool              `json:"originator,omitempty"`
 }
 
-func (a *allocationJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("allocationKey", string(a.AllocationKey))
-	e.texts("allocationTags", a.AllocationTags)
-	e.timeIf("requestTime", a.RequestTime)
-	e.timeIf("allocationTime", a.AllocationTime)
-	e.integerIf("allocationDelay", int64(a.AllocationDelay))
-	e.amounts("resource", a.Resource)
-	e.quoted("priority", int64(a.Priority))
-	e.textIf("nodeId", string(a.NodeID))
-	e.textIf("applicationId", string(a.ApplicationID))
-	e.truthIf("placeholder", a.Placeholder)
-	e.truthIf("placeholderUsed", a.PlaceholderUsed)
-	e.textIf("taskGroupName", a.TaskGroupName)
-	e.truthIf("preempted", a.Preempted)
-	e.truthIf("originator", a.Originator)
-	e.close('}')
+func (a *allocationJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("allocationKey", string(a.AllocationKey))
+	e.Texts("allocationTags", a.AllocationTags)
+	e.TimeIf("requestTime", a.RequestTime)
+	e.TimeIf("allocationTime", a.AllocationTime)
+	e.IntegerIf("allocationDelay", int64(a.AllocationDelay))
+	e.Amounts("resource", a.Resource)
+	e.Quoted("priority", int64(a.Priority))
+	e.TextIf("nodeId", string(a.NodeID))
+	e.TextIf("applicationId", string(a.ApplicationID))
+	e.TruthIf("placeholder", a.Placeholder)
+	e.TruthIf("placeholderUsed", a.PlaceholderUsed)
+	e.TextIf("taskGroupName", a.TaskGroupName)
+	e.TruthIf("preempted", a.Preempted)
+	e.TruthIf("originator", a.Originator)
+	e.Close('}')
 }
 
 func fillAllocation(a *api.Allocation, preempted bool, out *allocationJSON) {
@@ -60,6 +61,8 @@ func fillAllocation(a *api.Allocation, preempted bool, out *allocationJSON) {
 	}
 }
 
+func keyOf(a *api.Allocation) api.AllocationKey { return a.Key }
+
 // foreignJSON is an allocation of another scheduler. The time at which it was bound
 // is not known: both times are that of creation.
 type foreignJSON struct {
@@ -73,17 +76,17 @@ type foreignJSON struct {
 	Preemptable    bool              `json:"preemptable,omitempty"`
 }
 
-func (a *foreignJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("allocationKey", string(a.AllocationKey))
-	e.texts("allocationTags", a.AllocationTags)
-	e.timeIf("requestTime", a.RequestTime)
-	e.timeIf("allocationTime", a.AllocationTime)
-	e.amounts("resource", a.Resource)
-	e.quoted("priority", int64(a.Priority))
-	e.textIf("nodeId", string(a.NodeID))
-	e.truthIf("preemptable", a.Preemptable)
-	e.close('}')
+func (a *foreignJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("allocationKey", string(a.AllocationKey))
+	e.Texts("allocationTags", a.AllocationTags)
+	e.TimeIf("requestTime", a.RequestTime)
+	e.TimeIf("allocationTime", a.AllocationTime)
+	e.Amounts("resource", a.Resource)
+	e.Quoted("priority", int64(a.Priority))
+	e.TextIf("nodeId", string(a.NodeID))
+	e.TruthIf("preemptable", a.Preemptable)
+	e.Close('}')
 }
 
 func fillForeign(a *api.Allocation, out *foreignJSON) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"gotest.tools/v3/assert"
 )
@@ -124,7 +125,11 @@ func TestCompressedFrom(t *testing.T) {
 // that of the same body in one piece.
 func TestLargeBody(t *testing.T) {
 	s := newWorld(t).service(t)
-	list := &items[failureJSON]{n: 40_000, fill: func(i int, into *failureJSON) { into.StatusCode, into.Message = i, strings.Repeat("x", i%99) }}
+	numbers := make([]int, 40_000)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	list := encoder.Each(numbers, func(i int, into *failureJSON) { into.StatusCode, into.Message = i, strings.Repeat("x", i%99) })
 	plain := s.write(httptest.NewRequest(http.MethodGet, "/", nil), list, http.StatusOK)
 	content := bytes.Join(plain.chunks, nil)
 	assert.Assert(t, len(plain.chunks) > 10)

@@ -9,69 +9,70 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // applicationJSON is an application. Its past is left out where it is not known.
 // Nothing is known of waits between tries, which have their empty form.
 type applicationJSON struct {
-	ApplicationID      api.ApplicationID      `json:"applicationID"`
-	UsedResource       resources.Amounts      `json:"usedResource,omitempty"` // without placeholders
-	MaxUsedResource    resources.Amounts      `json:"maxUsedResource,omitempty"`
-	PendingResource    resources.Amounts      `json:"pendingResource,omitempty"`
-	Partition          string                 `json:"partition"`
-	QueueName          api.QueuePath          `json:"queueName"`
-	SubmissionTime     time.Time              `json:"submissionTime,omitempty"`
-	FinishedTime       time.Time              `json:"finishedTime,omitempty"`
-	Requests           *items[askJSON]        `json:"requests,omitempty"`
-	Allocations        *items[allocationJSON] `json:"allocations,omitempty"`
-	ApplicationState   string                 `json:"applicationState,omitempty"`
-	User               string                 `json:"user,omitempty"`
-	Groups             []string               `json:"groups,omitempty"`
-	RejectedMessage    string                 `json:"rejectedMessage,omitempty"`
-	StateLog           []stateJSON            `json:"stateLog,omitempty"`
-	PlaceholderData    []placeholderJSON      `json:"placeholderData,omitempty"`
-	HasReserved        bool                   `json:"hasReserved,omitempty"`
-	Reservations       []api.AllocationKey    `json:"reservations,omitempty"`
-	MaxRequestPriority int32                  `json:"maxRequestPriority"`
-	StartTime          int64                  `json:"startTime"` // milliseconds
-	ResourceHistory    *usedJSON              `json:"resourceHistory,omitempty"`
-	BackoffDeadline    string                 `json:"backoffDeadline,omitempty"`
+	ApplicationID      api.ApplicationID              `json:"applicationID"`
+	UsedResource       resources.Amounts              `json:"usedResource,omitempty"` // without placeholders
+	MaxUsedResource    resources.Amounts              `json:"maxUsedResource,omitempty"`
+	PendingResource    resources.Amounts              `json:"pendingResource,omitempty"`
+	Partition          string                         `json:"partition"`
+	QueueName          api.QueuePath                  `json:"queueName"`
+	SubmissionTime     time.Time                      `json:"submissionTime,omitempty"`
+	FinishedTime       time.Time                      `json:"finishedTime,omitempty"`
+	Requests           *encoder.Items[askJSON]        `json:"requests,omitempty"`
+	Allocations        *encoder.Items[allocationJSON] `json:"allocations,omitempty"`
+	ApplicationState   string                         `json:"applicationState,omitempty"`
+	User               string                         `json:"user,omitempty"`
+	Groups             []string                       `json:"groups,omitempty"`
+	RejectedMessage    string                         `json:"rejectedMessage,omitempty"`
+	StateLog           []stateJSON                    `json:"stateLog,omitempty"`
+	PlaceholderData    []placeholderJSON              `json:"placeholderData,omitempty"`
+	HasReserved        bool                           `json:"hasReserved,omitempty"`
+	Reservations       []api.AllocationKey            `json:"reservations,omitempty"`
+	MaxRequestPriority int32                          `json:"maxRequestPriority"`
+	StartTime          int64                          `json:"startTime"` // milliseconds
+	ResourceHistory    *usedJSON                      `json:"resourceHistory,omitempty"`
+	BackoffDeadline    string                         `json:"backoffDeadline,omitempty"`
 
 	// What is new.
 	Tags map[string]string `json:"tags,omitempty"`
 }
 
-func (a *applicationJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("applicationID", string(a.ApplicationID))
-	e.amounts("usedResource", a.UsedResource)
-	e.amounts("maxUsedResource", a.MaxUsedResource)
-	e.amounts("pendingResource", a.PendingResource)
-	e.text("partition", a.Partition)
-	e.text("queueName", string(a.QueueName))
-	e.timeIf("submissionTime", a.SubmissionTime)
-	e.timeIf("finishedTime", a.FinishedTime)
-	e.list("requests", a.Requests)
-	e.list("allocations", a.Allocations)
-	e.textIf("applicationState", a.ApplicationState)
-	e.textIf("user", a.User)
-	encodeNames(e, "groups", a.Groups)
-	e.textIf("rejectedMessage", a.RejectedMessage)
-	encodeObjects(e, "stateLog", a.StateLog)
+func (a *applicationJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("applicationID", string(a.ApplicationID))
+	e.Amounts("usedResource", a.UsedResource)
+	e.Amounts("maxUsedResource", a.MaxUsedResource)
+	e.Amounts("pendingResource", a.PendingResource)
+	e.Text("partition", a.Partition)
+	e.Text("queueName", string(a.QueueName))
+	e.TimeIf("submissionTime", a.SubmissionTime)
+	e.TimeIf("finishedTime", a.FinishedTime)
+	e.List("requests", a.Requests)
+	e.List("allocations", a.Allocations)
+	e.TextIf("applicationState", a.ApplicationState)
+	e.TextIf("user", a.User)
+	encoder.Names(e, "groups", a.Groups)
+	e.TextIf("rejectedMessage", a.RejectedMessage)
+	encoder.Objects(e, "stateLog", a.StateLog)
 	if len(a.PlaceholderData) > 0 {
-		e.other("placeholderData", a.PlaceholderData)
+		e.Other("placeholderData", a.PlaceholderData)
 	}
-	e.truthIf("hasReserved", a.HasReserved)
-	encodeNames(e, "reservations", a.Reservations)
-	e.integer("maxRequestPriority", int64(a.MaxRequestPriority))
-	e.integer("startTime", a.StartTime)
+	e.TruthIf("hasReserved", a.HasReserved)
+	encoder.Names(e, "reservations", a.Reservations)
+	e.Integer("maxRequestPriority", int64(a.MaxRequestPriority))
+	e.Integer("startTime", a.StartTime)
 	if a.ResourceHistory != nil {
-		e.other("resourceHistory", a.ResourceHistory)
+		e.Other("resourceHistory", a.ResourceHistory)
 	}
-	e.textIf("backoffDeadline", a.BackoffDeadline)
-	e.texts("tags", a.Tags)
-	e.close('}')
+	e.TextIf("backoffDeadline", a.BackoffDeadline)
+	e.Texts("tags", a.Tags)
+	e.Close('}')
 }
 
 type stateJSON struct {
@@ -82,29 +83,29 @@ type stateJSON struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-func (s *stateJSON) encode(e *encoder) {
-	e.open('{')
-	e.time("time", s.Time)
-	e.text("applicationState", s.ApplicationState)
-	e.textIf("reason", s.Reason)
-	e.close('}')
+func (s *stateJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Time("time", s.Time)
+	e.Text("applicationState", s.ApplicationState)
+	e.TextIf("reason", s.Reason)
+	e.Close('}')
 }
 
 // placeholderJSON is a task group.
 type placeholderJSON struct {
-	TaskGroupName string     `json:"taskGroupName"`
-	Count         int64      `json:"count"`
-	MinResource   quantities `json:"minResource"`
-	Replaced      int64      `json:"replaced"`
-	TimedOut      int64      `json:"timedout"`
+	TaskGroupName string             `json:"taskGroupName"`
+	Count         int64              `json:"count"`
+	MinResource   encoder.Quantities `json:"minResource"`
+	Replaced      int64              `json:"replaced"`
+	TimedOut      int64              `json:"timedout"`
 }
 
 // usedJSON is amounts times seconds by type of instance, of allocations that have
 // ended.
 type usedJSON struct {
-	ResourceUsage       map[string]quantities `json:"resourceUsage,omitempty"`
-	PreemptedResource   map[string]quantities `json:"preemptedResource,omitempty"`
-	PlaceholderResource map[string]quantities `json:"placeholderResource,omitempty"`
+	ResourceUsage       map[string]encoder.Quantities `json:"resourceUsage,omitempty"`
+	PreemptedResource   map[string]encoder.Quantities `json:"preemptedResource,omitempty"`
+	PlaceholderResource map[string]encoder.Quantities `json:"placeholderResource,omitempty"`
 }
 
 // statuses are what the parameter status may ask for, in lower case. No application
@@ -219,7 +220,7 @@ func application(at *snapshot, r *http.Request) (any, error) {
 func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 	*out = applicationJSON{
 		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
-		SubmissionTime: a.Submitted, Requests: eachByKey(a.Asks, keyOfAsk, at.fillAsk),
+		SubmissionTime: a.Submitted, Requests: encoder.EachByKey(a.Asks, keyOfAsk, at.fillAsk),
 		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
 		MaxRequestPriority: api.PriorityNone,
 	}
@@ -227,7 +228,7 @@ func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 		out.BackoffDeadline = a.BackoffUntil.UTC().Format(time.RFC3339Nano)
 	}
 	evicted := at.evicted()
-	out.Allocations = eachByKey(a.Allocations, keyOf, func(one *api.Allocation, to *allocationJSON) {
+	out.Allocations = encoder.EachByKey(a.Allocations, keyOf, func(one *api.Allocation, to *allocationJSON) {
 		fillAllocation(one, evicted[one.Key], to)
 	})
 	for _, ask := range a.Asks {

@@ -6,6 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // askJSON is a pending ask and why it waits.
@@ -42,33 +43,33 @@ type askJSON struct {
 	User      string        `json:"user,omitempty"`
 }
 
-func (a *askJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("allocationKey", string(a.AllocationKey))
-	e.texts("allocationTags", a.AllocationTags)
-	e.timeIf("requestTime", a.RequestTime)
-	e.amounts("resource", a.Resource)
-	e.quoted("priority", int64(a.Priority))
-	e.textIf("requiredNodeId", string(a.RequiredNodeID))
-	e.textIf("applicationId", string(a.ApplicationID))
-	e.truthIf("placeholder", a.Placeholder)
-	e.textIf("taskGroupName", a.TaskGroupName)
-	encodeObjects(e, "allocationLog", a.AllocationLog)
-	e.truthIf("triggeredPreemption", a.TriggeredPreemption)
-	e.truthIf("originator", a.Originator)
-	e.truthIf("schedulingAttempted", a.SchedulingAttempted)
-	e.truthIf("triggeredScaleUp", a.TriggeredScaleUp)
-	e.text("class", a.Class)
-	e.text("why", a.Why)
-	e.textIf("detail", a.Detail)
-	e.textIf("reservedNode", string(a.ReservedNode))
-	e.textIf("nominatedNode", string(a.NominatedNode))
-	encodeObjects(e, "preemptionAttempts", a.PreemptionAttempts)
-	e.textIf("plan", a.Plan)
-	e.timeIf("planned", a.Planned)
-	e.textIf("queueName", string(a.QueueName))
-	e.textIf("user", a.User)
-	e.close('}')
+func (a *askJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("allocationKey", string(a.AllocationKey))
+	e.Texts("allocationTags", a.AllocationTags)
+	e.TimeIf("requestTime", a.RequestTime)
+	e.Amounts("resource", a.Resource)
+	e.Quoted("priority", int64(a.Priority))
+	e.TextIf("requiredNodeId", string(a.RequiredNodeID))
+	e.TextIf("applicationId", string(a.ApplicationID))
+	e.TruthIf("placeholder", a.Placeholder)
+	e.TextIf("taskGroupName", a.TaskGroupName)
+	encoder.Objects(e, "allocationLog", a.AllocationLog)
+	e.TruthIf("triggeredPreemption", a.TriggeredPreemption)
+	e.TruthIf("originator", a.Originator)
+	e.TruthIf("schedulingAttempted", a.SchedulingAttempted)
+	e.TruthIf("triggeredScaleUp", a.TriggeredScaleUp)
+	e.Text("class", a.Class)
+	e.Text("why", a.Why)
+	e.TextIf("detail", a.Detail)
+	e.TextIf("reservedNode", string(a.ReservedNode))
+	e.TextIf("nominatedNode", string(a.NominatedNode))
+	encoder.Objects(e, "preemptionAttempts", a.PreemptionAttempts)
+	e.TextIf("plan", a.Plan)
+	e.TimeIf("planned", a.Planned)
+	e.TextIf("queueName", string(a.QueueName))
+	e.TextIf("user", a.User)
+	e.Close('}')
 }
 
 // waitJSON is one reason why an ask waited, and how often that was said.
@@ -78,12 +79,12 @@ type waitJSON struct {
 	Count          int64     `json:"count"`
 }
 
-func (w *waitJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("message", w.Message)
-	e.time("lastOccurrence", w.LastOccurrence)
-	e.integer("count", w.Count)
-	e.close('}')
+func (w *waitJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("message", w.Message)
+	e.Time("lastOccurrence", w.LastOccurrence)
+	e.Integer("count", w.Count)
+	e.Close('}')
 }
 
 // attemptJSON is one search for a node where evictions would make room.
@@ -96,16 +97,18 @@ type attemptJSON struct {
 	Summary    string     `json:"summary"`
 }
 
-func (a *attemptJSON) encode(e *encoder) {
-	e.open('{')
-	e.time("time", a.Time)
-	e.text("trigger", a.Trigger)
-	e.integer("nodes", int64(a.Nodes))
-	e.integer("sufficient", int64(a.Sufficient))
-	e.textIf("node", string(a.Node))
-	e.text("summary", a.Summary)
-	e.close('}')
+func (a *attemptJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Time("time", a.Time)
+	e.Text("trigger", a.Trigger)
+	e.Integer("nodes", int64(a.Nodes))
+	e.Integer("sufficient", int64(a.Sufficient))
+	e.TextIf("node", string(a.Node))
+	e.Text("summary", a.Summary)
+	e.Close('}')
 }
+
+func keyOfAsk(a api.AskView) api.AllocationKey { return a.Key }
 
 // toldAsks are the fields that fillAskLean leaves out.
 var toldAsks = []string{"allocationLog", "triggeredScaleUp", "preemptionAttempts", "plan", "planned"}

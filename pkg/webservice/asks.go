@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -64,7 +65,7 @@ func asks(at *snapshot, r *http.Request) (any, error) {
 		found = found[min(page.offset, total):]
 		found = found[:min(len(found), cmp.Or(page.limit, itemsMax))]
 	}
-	page.total, page.value = total, each(found, fill)
+	page.total, page.value = total, encoder.Each(found, fill)
 	return page, nil
 }
 

@@ -21,6 +21,7 @@
 //
 // Packages below this one, none of which imports it:
 //
+//	encoder        values to JSON
 //	failure        what can be wrong with a request, and the statuses
 //
 // Read in this order:
@@ -40,7 +41,6 @@
 //	               the objects
 //	health.go      what is checked
 //	dump.go        everything at once
-//	encode.go      values to JSON; items.go, lists that are made while they are written
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag
 //	server.go      addresses, TLS, stop; guard.go, origins, names and the token; client.go,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // offerDump answers with the dump. It is large, so only one is made at a time.
@@ -21,68 +23,68 @@ const noDiagnostics = "Resource Manager did not register callback"
 
 // dumpJSON is the whole state, of one moment for each partition.
 type dumpJSON struct {
-	Timestamp        time.Time                    `json:"timestamp"`
-	Partitions       *items[partitionJSON]        `json:"partitions"`
-	Applications     *items[applicationJSON]      `json:"applications"`
-	AppHistory       *items[applicationCountJSON] `json:"appHistory"`
-	Nodes            *items[nodesJSON]            `json:"nodes"`
-	ClusterInfo      *items[clusterJSON]          `json:"clusterInfo"`
-	ContainerHistory *items[containerCountJSON]   `json:"containerHistory"`
-	Queues           []*queueJSON                 `json:"queues"`
-	RMDiagnostics    map[string]any               `json:"rmDiagnostics"`
-	LogLevel         string                       `json:"logLevel"`
-	Config           *configurationJSON           `json:"config"`
-	PlacementRules   *items[rulesJSON]            `json:"placementRules"`
-	EventStreams     []eventStreamJSON            `json:"eventStreams"`
+	Timestamp        time.Time                            `json:"timestamp"`
+	Partitions       *encoder.Items[partitionJSON]        `json:"partitions"`
+	Applications     *encoder.Items[applicationJSON]      `json:"applications"`
+	AppHistory       *encoder.Items[applicationCountJSON] `json:"appHistory"`
+	Nodes            *encoder.Items[nodesJSON]            `json:"nodes"`
+	ClusterInfo      *encoder.Items[clusterJSON]          `json:"clusterInfo"`
+	ContainerHistory *encoder.Items[containerCountJSON]   `json:"containerHistory"`
+	Queues           []*queueJSON                         `json:"queues"`
+	RMDiagnostics    map[string]any                       `json:"rmDiagnostics"`
+	LogLevel         string                               `json:"logLevel"`
+	Config           *configurationJSON                   `json:"config"`
+	PlacementRules   *encoder.Items[rulesJSON]            `json:"placementRules"`
+	EventStreams     []eventStreamJSON                    `json:"eventStreams"`
 }
 
-func (d *dumpJSON) encode(e *encoder) {
-	e.open('{')
-	e.time("timestamp", d.Timestamp)
-	e.other("partitions", d.Partitions)
-	e.other("applications", d.Applications)
-	e.other("appHistory", d.AppHistory)
-	e.other("nodes", d.Nodes)
-	e.other("clusterInfo", d.ClusterInfo)
-	e.other("containerHistory", d.ContainerHistory)
-	if e.member("queues") {
-		e.open('[')
+func (d *dumpJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Time("timestamp", d.Timestamp)
+	e.Other("partitions", d.Partitions)
+	e.Other("applications", d.Applications)
+	e.Other("appHistory", d.AppHistory)
+	e.Other("nodes", d.Nodes)
+	e.Other("clusterInfo", d.ClusterInfo)
+	e.Other("containerHistory", d.ContainerHistory)
+	if e.Member("queues") {
+		e.Open('[')
 		for _, q := range d.Queues {
-			e.next()
-			q.encode(e)
+			e.Next()
+			q.Encode(e)
 		}
-		e.close(']')
+		e.Close(']')
 	}
-	e.other("rmDiagnostics", d.RMDiagnostics)
-	e.text("logLevel", d.LogLevel)
-	e.other("config", d.Config)
-	e.other("placementRules", d.PlacementRules)
-	e.other("eventStreams", d.EventStreams)
-	e.close('}')
+	e.Other("rmDiagnostics", d.RMDiagnostics)
+	e.Text("logLevel", d.LogLevel)
+	e.Other("config", d.Config)
+	e.Other("placementRules", d.PlacementRules)
+	e.Other("eventStreams", d.EventStreams)
+	e.Close('}')
 }
 
 // eventStreamJSON is a stream of events that is open.
 type eventStreamJSON struct {
 	Name      string // of the host that reads it
-	CreatedAt nanoseconds
+	CreatedAt encoder.Nanoseconds
 }
 
 // nodesJSON is the nodes of one partition, and the foreign allocations whose node is
 // not known.
 type nodesJSON struct {
-	PartitionName string           `json:"partitionName"`
-	NodesInfo     *items[nodeJSON] `json:"nodesInfo"`
+	PartitionName string                   `json:"partitionName"`
+	NodesInfo     *encoder.Items[nodeJSON] `json:"nodesInfo"`
 
 	// What is new.
-	ForeignUnknownNode *items[foreignJSON] `json:"foreignUnknownNode,omitempty"`
+	ForeignUnknownNode *encoder.Items[foreignJSON] `json:"foreignUnknownNode,omitempty"`
 }
 
-func (n *nodesJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("partitionName", n.PartitionName)
-	e.other("nodesInfo", n.NodesInfo)
-	e.list("foreignUnknownNode", n.ForeignUnknownNode)
-	e.close('}')
+func (n *nodesJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("partitionName", n.PartitionName)
+	e.Other("nodesInfo", n.NodesInfo)
+	e.List("foreignUnknownNode", n.ForeignUnknownNode)
+	e.Close('}')
 }
 
 // rulesJSON is the placement rules of one partition.
@@ -106,14 +108,14 @@ func (s *Service) dump(r *http.Request) (any, error) {
 	history := s.history()
 	out := &dumpJSON{
 		Timestamp:        s.config.Now(),
-		Partitions:       each(all, s.fillPartition),
+		Partitions:       encoder.Each(all, s.fillPartition),
 		EventStreams:     []eventStreamJSON{},
-		AppHistory:       each(history.Applications(), fillApplicationCount),
-		Nodes:            each(all, fillNodes),
-		ClusterInfo:      each(all, s.fillCluster),
-		ContainerHistory: each(history.Containers(), fillContainerCount),
+		AppHistory:       encoder.Each(history.Applications(), fillApplicationCount),
+		Nodes:            encoder.Each(all, fillNodes),
+		ClusterInfo:      encoder.Each(all, s.fillCluster),
+		ContainerHistory: encoder.Each(history.Containers(), fillContainerCount),
 		RMDiagnostics:    s.config.diagnostics(all),
-		PlacementRules:   each(all, fillRules),
+		PlacementRules:   encoder.Each(all, fillRules),
 	}
 	var applications []owned
 	for _, at := range all {
@@ -122,10 +124,10 @@ func (s *Service) dump(r *http.Request) (any, error) {
 			applications = append(applications, owned{at, app})
 		}
 	}
-	out.Applications = each(applications, func(o owned, to *applicationJSON) { o.at.fillApplication(o.app, to) })
+	out.Applications = encoder.Each(applications, func(o owned, to *applicationJSON) { o.at.fillApplication(o.app, to) })
 	if s.config.Events != nil {
 		for _, reader := range s.config.Events.Readers() {
-			out.EventStreams = append(out.EventStreams, eventStreamJSON{reader.Client, nanosecondsOf(reader.Since)})
+			out.EventStreams = append(out.EventStreams, eventStreamJSON{reader.Client, encoder.NanosecondsOf(reader.Since)})
 		}
 	}
 	if s.config.LogLevel != nil {
@@ -174,7 +176,7 @@ func (c *Config) diagnosticsOf(cluster string) map[string]any {
 }
 
 func fillNodes(at *snapshot, out *nodesJSON) {
-	*out = nodesJSON{at.name, each(at.Nodes, fillNode), eachByKey(at.ForeignUnknownNode, keyOf, fillForeign)}
+	*out = nodesJSON{at.name, encoder.Each(at.Nodes, fillNode), encoder.EachByKey(at.ForeignUnknownNode, keyOf, fillForeign)}
 }
 
 func fillRules(at *snapshot, out *rulesJSON) {

@@ -13,16 +13,16 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // encoded is a value as the encoder writes it.
 func encoded(x any, kinds *resources.Kinds) string {
 	var out bytes.Buffer
-	e := newEncoder(kinds, &out)
-	e.any(x)
-	e.flush()
+	e := encoder.New(kinds, &out)
+	e.Any(x)
+	e.Flush()
 	return out.String()
 }
 
@@ -31,12 +31,12 @@ func encoded(x any, kinds *resources.Kinds) string {
 func expected(v reflect.Value, kinds *resources.Kinds) string {
 	switch x := v.Interface().(type) {
 	case time.Time:
-		return fmt.Sprint(int64(nanosecondsOf(x)))
+		return fmt.Sprint(int64(encoder.NanosecondsOf(x)))
 	case resources.Amounts:
 		return expected(reflect.ValueOf(kinds.Map(x)), kinds)
 	case resources.Limits:
 		return expected(reflect.ValueOf(kinds.LimitMap(x)), kinds)
-	case lazyList:
+	case encoder.List:
 		return encoded(x, kinds) // of objects that are held against this one by one
 	}
 	switch v.Kind() {
@@ -82,7 +82,7 @@ func expectedFields(v reflect.Value, kinds *resources.Kinds) string {
 // isEmpty reports whether a value is left out that may be. A pointer to an empty
 // object is there.
 func isEmpty(v reflect.Value, value string) bool {
-	_, list := v.Interface().(lazyList)
+	_, list := v.Interface().(encoder.List)
 	return slices.Contains([]string{`""`, "0", "false", "null", "[]", "{}"}, value) && (v.Kind() != reflect.Pointer || v.IsNil() || list)
 }
 
@@ -124,7 +124,7 @@ func (f *filler) fill(v reflect.Value) {
 			f.depth--
 		}
 		return
-	case lazyList:
+	case encoder.List:
 		return
 	}
 	f.fillPlain(v, n)
@@ -178,7 +178,7 @@ func FuzzObjects(f *testing.F) {
 		_, err := kinds.Amounts(map[string]int64{"z": 1, "b": 1, `q"`: 1})
 		assert.NilError(t, err)
 		fill := &filler{seed: seed, text: strings.ToValidUTF8(text, "?")}
-		for _, x := range []object{
+		for _, x := range []encoder.Object{
 			new(allocationJSON), new(foreignJSON), new(evictionJSON), new(nodeJSON), new(askJSON), new(waitJSON), new(attemptJSON),
 			new(applicationJSON), new(stateJSON), new(queueJSON),
 		} {
@@ -197,34 +197,19 @@ func TestFieldsOfObjects(t *testing.T) {
 		`{"evictions":[{"allocationKey":"k","trigger":""}],"allocationCount":0}`: {value: n, fields: []string{"evictions", "allocationCount"}},
 		`{}`: {value: n, fields: []string{"capacity"}},
 		`[{"nodeID":"n1","schedulable":false},{"nodeID":"n1","schedulable":false}]`: {
-			value: each([]*nodeJSON{n, n}, func(from *nodeJSON, to *nodeJSON) { *to = *from }), fields: []string{"nodeID", "schedulable"},
+			value: encoder.Each([]*nodeJSON{n, n}, func(from *nodeJSON, to *nodeJSON) { *to = *from }), fields: []string{"nodeID", "schedulable"},
 		},
 		`{"trigger":"quota","plan":{"time":0,"summary":"s","lines":[]}}`: {value: plain, fields: []string{"trigger", "endTime", "plan"}},
 		`[{"trigger":"quota"}]`: {
-			value: each([]*evictionPlanJSON{plain}, func(from *evictionPlanJSON, to *evictionPlanJSON) { *to = *from }), fields: []string{"trigger"},
+			value: encoder.Each([]*evictionPlanJSON{plain}, func(from *evictionPlanJSON, to *evictionPlanJSON) { *to = *from }), fields: []string{"trigger"},
 		},
 	} {
 		var out bytes.Buffer
-		e := newEncoder(new(resources.Kinds), &out)
-		s.encode(e)
-		e.flush()
+		e := encoder.New(new(resources.Kinds), &out)
+		s.Encode(e)
+		e.Flush()
 		assert.Equal(t, out.String(), want)
 	}
-}
-
-// TestListsByKey are written in the order of their keys, and the list of a view is
-// left as it is.
-func TestListsByKey(t *testing.T) {
-	list := []*api.Allocation{{Key: "c"}, {Key: "a"}, {Key: "b"}}
-	kept := slices.Clone(list)
-	l := eachByKey(list, keyOf, fillForeign)
-	for range 2 {
-		got := encoded(l, new(resources.Kinds))
-		assert.Assert(t, strings.Index(got, `"a"`) < strings.Index(got, `"b"`) && strings.Index(got, `"b"`) < strings.Index(got, `"c"`), got)
-	}
-	assert.Assert(t, slices.Equal(list, kept))
-	sorted := byKey(list, keyOf)
-	assert.Equal(t, &byKey(sorted, keyOf)[0], &sorted[0]) // nothing is made for a list in order
 }
 
 // TestIndented writes one member a line, plain values inside of objects too.
@@ -237,38 +222,20 @@ func TestIndented(t *testing.T) {
 	assert.Equal(t, out.String(), want.String()+"\n")
 }
 
-// TestSiblings writes maps with the same keys, other keys and fewer keys one after
-// the other, which share the sorted keys where they can.
-func TestSiblings(t *testing.T) {
-	maps := []map[string]string{{"b": "1", "a": "2"}, {"a": "3", "b": "4"}, {"c": "5", "a": "6"}, {"a": "7"}, {"b": "8", "a": "9"}}
-	var out bytes.Buffer
-	e := newEncoder(new(resources.Kinds), &out)
-	for _, m := range maps {
-		e.open('{')
-		e.texts("m", m)
-		e.close('}')
-		e.flush()
-		want, err := json.Marshal(map[string]any{"m": m})
-		assert.NilError(t, err)
-		assert.Equal(t, out.String(), string(want))
-		out.Reset()
-	}
-}
-
 // TestEncodingMakesNoGarbage: what an allocation costs is its bytes.
 func TestEncodingMakesNoGarbage(t *testing.T) {
 	w := crowd(t, 1, 20)
 	all := w.Views["default"].Nodes[0].Allocations
 	var out bytes.Buffer
 	out.Grow(1 << 20)
-	e := newEncoder(w.Kinds, &out)
+	e := encoder.New(w.Kinds, &out)
 	one := new(allocationJSON)
 	write := func() {
 		for _, a := range all {
 			fillAllocation(a, false, one)
-			one.encode(e)
+			one.Encode(e)
 		}
-		e.flush()
+		e.Flush()
 		out.Reset()
 	}
 	write()

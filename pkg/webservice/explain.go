@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -36,13 +37,13 @@ type explanationJSON struct {
 // nodeGroupJSON is the nodes that have the first reason in common that keeps the
 // ask away. Every node is in one group.
 type nodeGroupJSON struct {
-	Why     string            `json:"why"`
-	Nodes   int               `json:"nodes"`
-	Nearest api.NodeID        `json:"nearest"`
-	Lacking quantities        `json:"lacking,omitempty"`
-	For     api.AllocationKey `json:"for,omitempty"`
-	First   []api.NodeID      `json:"first,omitempty"` // the first few nodes by name
-	Text    string            `json:"text,omitempty"`  // what the resource manager said of them
+	Why     string             `json:"why"`
+	Nodes   int                `json:"nodes"`
+	Nearest api.NodeID         `json:"nearest"`
+	Lacking encoder.Quantities `json:"lacking,omitempty"`
+	For     api.AllocationKey  `json:"for,omitempty"`
+	First   []api.NodeID       `json:"first,omitempty"` // the first few nodes by name
+	Text    string             `json:"text,omitempty"`  // what the resource manager said of them
 }
 
 // wouldFitJSON is what would make an ask fit: all of the quotas and one of the nodes.
@@ -53,27 +54,27 @@ type wouldFitJSON struct {
 
 // quotaJSON is a queue on the way from the leaf to the root.
 type quotaJSON struct {
-	QueueName api.QueuePath `json:"queueName"`
-	Used      quantities    `json:"used,omitempty"`
-	Max       quantities    `json:"max,omitempty"`
-	Nominated quantities    `json:"nominated,omitempty"`
-	Lacking   quantities    `json:"lacking,omitempty"`
+	QueueName api.QueuePath      `json:"queueName"`
+	Used      encoder.Quantities `json:"used,omitempty"`
+	Max       encoder.Quantities `json:"max,omitempty"`
+	Nominated encoder.Quantities `json:"nominated,omitempty"`
+	Lacking   encoder.Quantities `json:"lacking,omitempty"`
 }
 
 type planJSON struct {
-	Time    nanoseconds `json:"time"`
-	Summary string      `json:"summary"`
-	Lines   []string    `json:"lines"`
+	Time    encoder.Nanoseconds `json:"time"`
+	Summary string              `json:"summary"`
+	Lines   []string            `json:"lines"`
 }
 
 // evictionPlanJSON is an eviction and the plan that chose it.
 type evictionPlanJSON struct {
-	Time    nanoseconds       `json:"time"`
-	Trigger string            `json:"trigger"`
-	For     api.AllocationKey `json:"for,omitempty"`
-	Overdue bool              `json:"overdue,omitempty"`
-	EndTime nanoseconds       `json:"endTime,omitempty"`
-	Plan    *planJSON         `json:"plan,omitempty"`
+	Time    encoder.Nanoseconds `json:"time"`
+	Trigger string              `json:"trigger"`
+	For     api.AllocationKey   `json:"for,omitempty"`
+	Overdue bool                `json:"overdue,omitempty"`
+	EndTime encoder.Nanoseconds `json:"endTime,omitempty"`
+	Plan    *planJSON           `json:"plan,omitempty"`
 }
 
 // explanation answers GET
@@ -107,7 +108,7 @@ func (at *snapshot) evictedBefore(p *archive.Plan, v *archive.Victim) *explanati
 	out := &explanationJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, NodeID: v.Node,
 		Eviction: &evictionPlanJSON{
-			Time: nanosecondsOf(p.At), Trigger: p.Trigger.String(), For: p.Key, EndTime: nanosecondsOf(v.Ended), Plan: planOf(plan),
+			Time: encoder.NanosecondsOf(p.At), Trigger: p.Trigger.String(), For: p.Key, EndTime: encoder.NanosecondsOf(v.Ended), Plan: planOf(plan),
 		},
 		Age: at.age,
 	}
@@ -162,7 +163,7 @@ func (at *snapshot) explanationOf(a *explain.Answer) *explanationJSON {
 		})
 	}
 	if l := a.Eviction; l != nil {
-		out.Eviction = &evictionPlanJSON{Time: nanosecondsOf(l.Since), Trigger: l.Trigger, For: l.For, Overdue: l.Overdue, Plan: planOf(l.Plan)}
+		out.Eviction = &evictionPlanJSON{Time: encoder.NanosecondsOf(l.Since), Trigger: l.Trigger, For: l.For, Overdue: l.Overdue, Plan: planOf(l.Plan)}
 	}
 	return out
 }
@@ -171,5 +172,5 @@ func planOf(p *explain.Plan) *planJSON {
 	if p == nil {
 		return nil
 	}
-	return &planJSON{Time: nanosecondsOf(p.At), Summary: p.Summary, Lines: p.Lines}
+	return &planJSON{Time: encoder.NanosecondsOf(p.At), Summary: p.Summary, Lines: p.Lines}
 }

@@ -4,17 +4,18 @@ import (
 	"net/http"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // The counts are texts: that is how clients know them.
 type applicationCountJSON struct {
-	Timestamp         nanoseconds `json:"timestamp"`
-	TotalApplications int64       `json:"totalApplications,string"`
+	Timestamp         encoder.Nanoseconds `json:"timestamp"`
+	TotalApplications int64               `json:"totalApplications,string"`
 }
 
 type containerCountJSON struct {
-	Timestamp       nanoseconds `json:"timestamp"`
-	TotalContainers int64       `json:"totalContainers,string"`
+	Timestamp       encoder.Nanoseconds `json:"timestamp"`
+	TotalContainers int64               `json:"totalContainers,string"`
 }
 
 // applicationHistory answers GET /ws/v1/history/apps.
@@ -58,9 +59,9 @@ func (c counted) each(of func(archive.Count) int64) []Count {
 }
 
 func fillApplicationCount(c Count, out *applicationCountJSON) {
-	*out = applicationCountJSON{nanosecondsOf(c.At), c.Total}
+	*out = applicationCountJSON{encoder.NanosecondsOf(c.At), c.Total}
 }
 
 func fillContainerCount(c Count, out *containerCountJSON) {
-	*out = containerCountJSON{nanosecondsOf(c.At), c.Total}
+	*out = containerCountJSON{encoder.NanosecondsOf(c.At), c.Total}
 }

@@ -8,26 +8,27 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // nodeJSON is a node. Allocated and Utilized are about own allocations, Occupied
 // about those of other schedulers.
 type nodeJSON struct {
-	NodeID             api.NodeID             `json:"nodeID"`
-	HostName           string                 `json:"hostName,omitempty"`
-	RackName           string                 `json:"rackName,omitempty"`
-	Attributes         map[string]string      `json:"attributes,omitempty"`
-	Capacity           resources.Amounts      `json:"capacity,omitempty"`
-	Allocated          resources.Amounts      `json:"allocated,omitempty"`
-	Occupied           resources.Amounts      `json:"occupied,omitempty"`
-	Available          resources.Amounts      `json:"available,omitempty"`
-	Utilized           resources.Amounts      `json:"utilized,omitempty"` // percent
-	Allocations        *items[allocationJSON] `json:"allocations,omitempty"`
-	ForeignAllocations *items[foreignJSON]    `json:"foreignAllocations,omitempty"`
-	Schedulable        bool                   `json:"schedulable"`
-	IsReserved         bool                   `json:"isReserved"`
-	Reservations       []api.AllocationKey    `json:"reservations,omitempty"`
+	NodeID             api.NodeID                     `json:"nodeID"`
+	HostName           string                         `json:"hostName,omitempty"`
+	RackName           string                         `json:"rackName,omitempty"`
+	Attributes         map[string]string              `json:"attributes,omitempty"`
+	Capacity           resources.Amounts              `json:"capacity,omitempty"`
+	Allocated          resources.Amounts              `json:"allocated,omitempty"`
+	Occupied           resources.Amounts              `json:"occupied,omitempty"`
+	Available          resources.Amounts              `json:"available,omitempty"`
+	Utilized           resources.Amounts              `json:"utilized,omitempty"` // percent
+	Allocations        *encoder.Items[allocationJSON] `json:"allocations,omitempty"`
+	ForeignAllocations *encoder.Items[foreignJSON]    `json:"foreignAllocations,omitempty"`
+	Schedulable        bool                           `json:"schedulable"`
+	IsReserved         bool                           `json:"isReserved"`
+	Reservations       []api.AllocationKey            `json:"reservations,omitempty"`
 
 	// What is new: the asks that are nominated to the node and what they get, and
 	// the allocations that are evicted.
@@ -40,28 +41,28 @@ type nodeJSON struct {
 	DaemonSets      resources.Amounts `json:"daemonSets,omitempty"`
 }
 
-func (n *nodeJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("nodeID", string(n.NodeID))
-	e.textIf("hostName", n.HostName)
-	e.textIf("rackName", n.RackName)
-	e.texts("attributes", n.Attributes)
-	e.amounts("capacity", n.Capacity)
-	e.amounts("allocated", n.Allocated)
-	e.amounts("occupied", n.Occupied)
-	e.amounts("available", n.Available)
-	e.amounts("utilized", n.Utilized)
-	e.list("allocations", n.Allocations)
-	e.list("foreignAllocations", n.ForeignAllocations)
-	e.truth("schedulable", n.Schedulable)
-	e.truth("isReserved", n.IsReserved)
-	encodeNames(e, "reservations", n.Reservations)
-	encodeNames(e, "nominations", n.Nominations)
-	e.amounts("nominated", n.Nominated)
-	encodeObjects(e, "evictions", n.Evictions)
-	e.integer("allocationCount", int64(n.AllocationCount))
-	e.amounts("daemonSets", n.DaemonSets)
-	e.close('}')
+func (n *nodeJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("nodeID", string(n.NodeID))
+	e.TextIf("hostName", n.HostName)
+	e.TextIf("rackName", n.RackName)
+	e.Texts("attributes", n.Attributes)
+	e.Amounts("capacity", n.Capacity)
+	e.Amounts("allocated", n.Allocated)
+	e.Amounts("occupied", n.Occupied)
+	e.Amounts("available", n.Available)
+	e.Amounts("utilized", n.Utilized)
+	e.List("allocations", n.Allocations)
+	e.List("foreignAllocations", n.ForeignAllocations)
+	e.Truth("schedulable", n.Schedulable)
+	e.Truth("isReserved", n.IsReserved)
+	encoder.Names(e, "reservations", n.Reservations)
+	encoder.Names(e, "nominations", n.Nominations)
+	e.Amounts("nominated", n.Nominated)
+	encoder.Objects(e, "evictions", n.Evictions)
+	e.Integer("allocationCount", int64(n.AllocationCount))
+	e.Amounts("daemonSets", n.DaemonSets)
+	e.Close('}')
 }
 
 // evictionJSON is an allocation that is being evicted. It is overdue if it has not
@@ -74,14 +75,14 @@ type evictionJSON struct {
 	Trigger       string            `json:"trigger"`
 }
 
-func (v *evictionJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("allocationKey", string(v.AllocationKey))
-	e.textIf("for", string(v.For))
-	e.timeIf("since", v.Since)
-	e.truthIf("overdue", v.Overdue)
-	e.text("trigger", v.Trigger)
-	e.close('}')
+func (v *evictionJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("allocationKey", string(v.AllocationKey))
+	e.TextIf("for", string(v.For))
+	e.TimeIf("since", v.Since)
+	e.TruthIf("overdue", v.Overdue)
+	e.Text("trigger", v.Trigger)
+	e.Close('}')
 }
 
 // The attributes that name the host and the rack of a node.
@@ -139,11 +140,11 @@ func fillNodeLean(n *api.NodeView, out *nodeJSON) {
 		NodeID: n.ID, HostName: n.Attributes[attributeHost], RackName: n.Attributes[attributeRack], Attributes: n.Attributes,
 		Capacity: n.Capacity, Allocated: n.Allocated, Occupied: n.Occupied, Available: n.Available,
 		Utilized:           percent(n.Allocated, n.Capacity),
-		ForeignAllocations: eachByKey(n.ForeignAllocations, keyOf, fillForeign),
+		ForeignAllocations: encoder.EachByKey(n.ForeignAllocations, keyOf, fillForeign),
 		Schedulable:        n.Schedulable, IsReserved: len(n.Reservations) > 0,
 		Nominations: n.Nominated, Nominated: n.NominatedAmounts, AllocationCount: len(n.Allocations),
 	}
-	out.Allocations = eachByKey(n.Allocations, keyOf, func(a *api.Allocation, out *allocationJSON) {
+	out.Allocations = encoder.EachByKey(n.Allocations, keyOf, func(a *api.Allocation, out *allocationJSON) {
 		fillAllocation(a, evicted(n, a.Key), out)
 	})
 	for _, held := range n.Reservations {

@@ -70,7 +70,8 @@ func appendMembers(to []byte, n *yaml.Node) (_ []byte, err error) {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		to = append(appendText(to, n.Content[i].Value), ':')
+		key, _ := json.Marshal(n.Content[i].Value) // of a text never fails
+		to = append(append(to, key...), ':')
 		if to, err = appendNode(to, n.Content[i+1]); err != nil {
 			return nil, err
 		}

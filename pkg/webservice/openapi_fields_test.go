@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 )
 
@@ -90,7 +91,7 @@ var (
 	amountsType  = reflect.TypeFor[resources.Amounts]()
 	limitsType   = reflect.TypeFor[resources.Limits]()
 	decimalType  = reflect.TypeFor[decimal]()
-	lazyListType = reflect.TypeFor[lazyList]()
+	lazyListType = reflect.TypeFor[encoder.List]()
 )
 
 // A fieldWalk goes through schemas and Go types side by side.
@@ -121,7 +122,7 @@ func (w *fieldWalk) walk(pointer string, goType reflect.Type) {
 	switch {
 	case want == "array":
 		w.walk(at+"/items", elementOf(goType))
-	case goType == amountsType || goType == limitsType || goType == reflect.TypeFor[quantities]():
+	case goType == amountsType || goType == limitsType || goType == reflect.TypeFor[encoder.Quantities]():
 		w.walk(at+"/additionalProperties", reflect.TypeFor[int64]())
 	case goType.Kind() == reflect.Map:
 		w.walk(at+"/additionalProperties", goType.Elem())
@@ -244,7 +245,7 @@ func kindOfJSON(goType reflect.Type) string {
 
 func elementOf(goType reflect.Type) reflect.Type {
 	if goType.Implements(lazyListType) {
-		return reflect.Zero(goType).Interface().(lazyList).element()
+		return reflect.Zero(goType).Interface().(encoder.List).Element()
 	}
 	return goType.Elem()
 }

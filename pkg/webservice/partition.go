@@ -12,12 +12,13 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // clusterJSON is the resource manager of one partition.
 type clusterJSON struct {
-	StartTime          nanoseconds         `json:"startTime"`
+	StartTime          encoder.Nanoseconds `json:"startTime"`
 	RMBuildInformation []map[string]string `json:"rmBuildInformation"`
 	Partition          string              `json:"partition"`
 	ClusterName        string              `json:"clusterName"`
@@ -26,17 +27,17 @@ type clusterJSON struct {
 // partitionJSON is a partition in sums. What only the configuration says is left
 // out where that is not known.
 type partitionJSON struct {
-	ClusterID              string           `json:"clusterId"`
-	Name                   string           `json:"name"`
-	Capacity               capacityJSON     `json:"capacity"`
-	NodeSortingPolicy      *nodeSortingJSON `json:"nodeSortingPolicy,omitempty"`
-	PreemptionEnabled      *bool            `json:"preemptionEnabled,omitempty"`
-	QuotaPreemptionEnabled *bool            `json:"quotaPreemptionEnabled,omitempty"`
-	TotalNodes             int              `json:"totalNodes,omitempty"`
-	Applications           map[string]int   `json:"applications"` // by state, and in total
-	TotalContainers        int              `json:"totalContainers,omitempty"`
-	State                  string           `json:"state"`
-	LastStateTransition    nanoseconds      `json:"lastStateTransitionTime"`
+	ClusterID              string              `json:"clusterId"`
+	Name                   string              `json:"name"`
+	Capacity               capacityJSON        `json:"capacity"`
+	NodeSortingPolicy      *nodeSortingJSON    `json:"nodeSortingPolicy,omitempty"`
+	PreemptionEnabled      *bool               `json:"preemptionEnabled,omitempty"`
+	QuotaPreemptionEnabled *bool               `json:"quotaPreemptionEnabled,omitempty"`
+	TotalNodes             int                 `json:"totalNodes,omitempty"`
+	Applications           map[string]int      `json:"applications"` // by state, and in total
+	TotalContainers        int                 `json:"totalContainers,omitempty"`
+	State                  string              `json:"state"`
+	LastStateTransition    encoder.Nanoseconds `json:"lastStateTransitionTime"`
 
 	// What is new: what preemption came to, how old the view is if it is not the
 	// current one, and how many foreign allocations name a node that is not known.
@@ -47,9 +48,9 @@ type partitionJSON struct {
 
 // capacityJSON is what a partition has and what own allocations use of it.
 type capacityJSON struct {
-	Capacity     quantities `json:"capacity"`
-	UsedCapacity quantities `json:"usedCapacity"`
-	Utilization  quantities `json:"utilization"` // percent
+	Capacity     encoder.Quantities `json:"capacity"`
+	UsedCapacity encoder.Quantities `json:"usedCapacity"`
+	Utilization  encoder.Quantities `json:"utilization"` // percent
 }
 
 type nodeSortingJSON struct {
@@ -87,7 +88,7 @@ func (s *Service) fillCluster(at *snapshot, out *clusterJSON) {
 	}
 	build["rmId"] = at.cluster
 	*out = clusterJSON{
-		StartTime: nanosecondsOf(s.config.Started), RMBuildInformation: []map[string]string{build},
+		StartTime: encoder.NanosecondsOf(s.config.Started), RMBuildInformation: []map[string]string{build},
 		Partition: at.name, ClusterName: "kubernetes",
 	}
 }
@@ -107,7 +108,7 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 		ClusterID: at.cluster, Name: at.name,
 		Capacity:   capacityJSON{at.amounts(at.Capacity), at.amounts(at.Used), at.amounts(percent(at.Used, at.Capacity))},
 		TotalNodes: len(at.Nodes), Applications: map[string]int{},
-		State: "Active", LastStateTransition: nanosecondsOf(at.since(s.config.Started)),
+		State: "Active", LastStateTransition: encoder.NanosecondsOf(at.since(s.config.Started)),
 		Preempted: preemptedJSON{
 			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Overdue.Total(),
 			wasted.Total(), wasted.Named(),

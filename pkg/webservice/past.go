@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // An applicationEntry is an application as it is or, if it is over, as it was.
@@ -100,8 +101,8 @@ func stateLog(a applicationEntry, record *archive.ApplicationRecord) []stateJSON
 	return out
 }
 
-func (at *snapshot) usageOf(list []archive.ResourceUsage) map[string]quantities {
-	out := make(map[string]quantities, len(list))
+func (at *snapshot) usageOf(list []archive.ResourceUsage) map[string]encoder.Quantities {
+	out := make(map[string]encoder.Quantities, len(list))
 	for _, u := range list {
 		out[u.Instance] = at.amounts(u.Amounts)
 	}

@@ -9,42 +9,43 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // preemptionJSON is a plan to make room, or to bring a queue below its max, and what
 // came of it.
 type preemptionJSON struct {
-	Time          nanoseconds       `json:"time"`
-	Trigger       string            `json:"trigger"`
-	AllocationKey api.AllocationKey `json:"allocationKey,omitempty"` // the ask; none with the trigger quota
-	ApplicationID api.ApplicationID `json:"applicationId,omitempty"`
-	QueueName     api.QueuePath     `json:"queueName,omitempty"`
-	User          string            `json:"user,omitempty"`
-	NodeID        api.NodeID        `json:"nodeId,omitempty"`
-	Summary       string            `json:"summary"`
-	Lines         []string          `json:"lines"`
-	Victims       []evictedJSON     `json:"victims"`
-	Outcome       string            `json:"outcome"`
-	OutcomeReason string            `json:"outcomeReason,omitempty"`
-	OutcomeTime   nanoseconds       `json:"outcomeTime,omitempty"`
-	PlacedNode    api.NodeID        `json:"placedNode,omitempty"` // where the ask runs
+	Time          encoder.Nanoseconds `json:"time"`
+	Trigger       string              `json:"trigger"`
+	AllocationKey api.AllocationKey   `json:"allocationKey,omitempty"` // the ask; none with the trigger quota
+	ApplicationID api.ApplicationID   `json:"applicationId,omitempty"`
+	QueueName     api.QueuePath       `json:"queueName,omitempty"`
+	User          string              `json:"user,omitempty"`
+	NodeID        api.NodeID          `json:"nodeId,omitempty"`
+	Summary       string              `json:"summary"`
+	Lines         []string            `json:"lines"`
+	Victims       []evictedJSON       `json:"victims"`
+	Outcome       string              `json:"outcome"`
+	OutcomeReason string              `json:"outcomeReason,omitempty"`
+	OutcomeTime   encoder.Nanoseconds `json:"outcomeTime,omitempty"`
+	PlacedNode    api.NodeID          `json:"placedNode,omitempty"` // where the ask runs
 }
 
 // evictedJSON is an allocation that was evicted: it is releasing, is overdue because
 // it has not ended in time, or has ended.
 type evictedJSON struct {
-	AllocationKey api.AllocationKey `json:"allocationKey"`
-	ApplicationID api.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
-	QueueName     api.QueuePath     `json:"queueName,omitempty"`
-	User          string            `json:"user,omitempty"`
-	Class         string            `json:"class"`
-	NodeID        api.NodeID        `json:"nodeId,omitempty"`
-	Resource      quantities        `json:"resource,omitempty"`
-	Priority      int32             `json:"priority,string"`
-	State         string            `json:"state"`
-	EndTime       nanoseconds       `json:"endTime,omitempty"`
-	Wasted        string            `json:"wasted,omitempty"` // why, if it is wasted
+	AllocationKey api.AllocationKey   `json:"allocationKey"`
+	ApplicationID api.ApplicationID   `json:"applicationId,omitempty"` // not of another scheduler
+	QueueName     api.QueuePath       `json:"queueName,omitempty"`
+	User          string              `json:"user,omitempty"`
+	Class         string              `json:"class"`
+	NodeID        api.NodeID          `json:"nodeId,omitempty"`
+	Resource      encoder.Quantities  `json:"resource,omitempty"`
+	Priority      int32               `json:"priority,string"`
+	State         string              `json:"state"`
+	EndTime       encoder.Nanoseconds `json:"endTime,omitempty"`
+	Wasted        string              `json:"wasted,omitempty"` // why, if it is wasted
 }
 
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
@@ -88,9 +89,9 @@ func sinceNanoseconds(value string) (int64, error) {
 
 func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
-		Time: nanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, User: p.User, NodeID: p.Node,
+		Time: encoder.NanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, User: p.User, NodeID: p.Node,
 		Summary: explain.Summary(p.Decision, at.kinds), Lines: strings.Split(explain.Decision(p.Decision, at.kinds), "\n"),
-		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: nanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
+		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: encoder.NanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
 	}
 	for i := range p.Victims {
 		out.Victims = append(out.Victims, at.victimOf(&p.Victims[i]))
@@ -100,7 +101,7 @@ func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
 func (at *snapshot) victimOf(v *archive.Victim) evictedJSON {
 	out := evictedJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, User: v.User, Class: v.Class.String(), NodeID: v.Node,
-		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: nanosecondsOf(v.Ended), Wasted: v.Wasted,
+		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: encoder.NanosecondsOf(v.Ended), Wasted: v.Wasted,
 	}
 	n := at.node(v.Node)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -83,7 +84,7 @@ func (p parameters) fields(of reflect.Type) ([]string, error) {
 	if err != nil || !given {
 		return nil, err
 	}
-	all, wanted := fieldsOf(of), strings.Split(value, ",")
+	all, wanted := encoder.FieldsOf(of), strings.Split(value, ",")
 	for _, name := range wanted {
 		if !slices.Contains(all, name) {
 			return nil, failure.Bad("Parameter fields names %.40q, which is no field; there are: %s", name, strings.Join(all, ", "))
@@ -149,7 +150,7 @@ func list[S, T any](r *http.Request, kinds *resources.Kinds, all []S, fill func(
 	if page.limit > 0 {
 		all = all[:min(page.limit, len(all))]
 	}
-	page.value = each(all, fill)
+	page.value = encoder.Each(all, fill)
 	return page, nil
 }
 
@@ -242,15 +243,9 @@ func one[T any](r *http.Request, value *T) (any, error) {
 	return &selection{value: value, fields: fields}, nil
 }
 
-// encode writes what was chosen.
-func (s *selection) encode(e *encoder) {
-	e.fields, e.level = s.fields, 1
-	if values, ok := s.value.(lazyList); ok {
-		e.level = 2
-		values.encode(e)
-		return
-	}
-	e.any(s.value)
+// Encode writes what was chosen.
+func (s *selection) Encode(e *encoder.Encoder) {
+	e.Choose(s.value, s.fields)
 }
 
 // describe says in the head how much there is and where it goes on.

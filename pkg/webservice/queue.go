@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // queueJSON is a queue. A limit that is not there is none; one of zero is there.
@@ -79,74 +80,74 @@ type limitJSON struct {
 	MaxApplications int              `json:"maxApplications,omitempty"`
 }
 
-func (l *limitJSON) encode(e *encoder) {
-	e.open('{')
-	encodeNames(e, "users", l.Users)
-	encodeNames(e, "groups", l.Groups)
-	e.limits("maxResources", l.MaxResources)
-	e.integerIf("maxApplications", int64(l.MaxApplications))
-	e.close('}')
+func (l *limitJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	encoder.Names(e, "users", l.Users)
+	encoder.Names(e, "groups", l.Groups)
+	e.Limits("maxResources", l.MaxResources)
+	e.IntegerIf("maxApplications", int64(l.MaxApplications))
+	e.Close('}')
 }
 
-func (q *queueJSON) encode(e *encoder) {
-	e.open('{')
-	e.text("queuename", string(q.QueueName))
-	e.text("status", q.Status)
-	e.text("partition", q.Partition)
-	e.amounts("pendingResource", q.PendingResource)
-	e.limits("maxResource", q.MaxResource)
-	e.amounts("guaranteedResource", q.GuaranteedResource)
-	e.amounts("allocatedResource", q.AllocatedResource)
-	e.amounts("preemptingResource", q.PreemptingResource)
-	e.limits("headroom", q.Headroom)
-	e.truth("isLeaf", q.IsLeaf)
-	e.truth("isManaged", q.IsManaged)
-	e.texts("properties", q.Properties)
-	e.textIf("parent", string(q.Parent))
+func (q *queueJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("queuename", string(q.QueueName))
+	e.Text("status", q.Status)
+	e.Text("partition", q.Partition)
+	e.Amounts("pendingResource", q.PendingResource)
+	e.Limits("maxResource", q.MaxResource)
+	e.Amounts("guaranteedResource", q.GuaranteedResource)
+	e.Amounts("allocatedResource", q.AllocatedResource)
+	e.Amounts("preemptingResource", q.PreemptingResource)
+	e.Limits("headroom", q.Headroom)
+	e.Truth("isLeaf", q.IsLeaf)
+	e.Truth("isManaged", q.IsManaged)
+	e.Texts("properties", q.Properties)
+	e.TextIf("parent", string(q.Parent))
 	if q.Template != nil {
-		e.other("template", q.Template)
+		e.Other("template", q.Template)
 	}
 	q.encodeChildren(e)
-	e.amounts("absUsedCapacity", q.AbsUsedCapacity)
-	e.integerIf("maxRunningApps", int64(q.MaxRunningApps))
-	e.integerIf("runningApps", int64(q.RunningApps))
-	e.integer("currentPriority", int64(q.CurrentPriority))
-	encodeNames(e, "allocatingAcceptedApps", q.AllocatingAcceptedApps)
-	e.text("sortingPolicy", q.SortingPolicy)
-	e.truth("prioritySorting", q.PrioritySorting)
-	e.truth("preemptionEnabled", q.PreemptionEnabled)
-	e.truth("isPreemptionFence", q.IsPreemptionFence)
-	e.text("preemptionDelay", q.PreemptionDelay)
-	e.text("quotaPreemptionDelay", q.QuotaPreemptionDelay)
-	e.truth("isQuotaPreemptionRunning", q.IsQuotaPreemptionRunning)
-	e.timeIf("quotaPreemptionStartTime", q.QuotaPreemptionStartTime)
-	e.integerIf("unschedAskBackoff", int64(q.UnschedAskBackoff))
-	e.textIf("askBackoffDelay", q.AskBackoffDelay)
-	e.truth("isPriorityFence", q.IsPriorityFence)
-	e.integerIf("priorityOffset", int64(q.PriorityOffset))
-	e.amounts("nominatedResource", q.NominatedResource)
-	e.integerIf("applications", int64(q.Applications))
-	e.timeIf("overMaxSince", q.OverMaxSince)
-	e.textIf("quotaPlan", q.QuotaPlan)
-	e.timeIf("quotaPlanned", q.QuotaPlanned)
-	e.textIf("guaranteeState", q.GuaranteeState)
-	e.textIf("guaranteedKind", q.GuaranteedKind)
-	e.integerIf("guaranteedPercent", q.GuaranteedPercent)
-	encodeObjects(e, "limits", q.Limits)
-	e.close('}')
+	e.Amounts("absUsedCapacity", q.AbsUsedCapacity)
+	e.IntegerIf("maxRunningApps", int64(q.MaxRunningApps))
+	e.IntegerIf("runningApps", int64(q.RunningApps))
+	e.Integer("currentPriority", int64(q.CurrentPriority))
+	encoder.Names(e, "allocatingAcceptedApps", q.AllocatingAcceptedApps)
+	e.Text("sortingPolicy", q.SortingPolicy)
+	e.Truth("prioritySorting", q.PrioritySorting)
+	e.Truth("preemptionEnabled", q.PreemptionEnabled)
+	e.Truth("isPreemptionFence", q.IsPreemptionFence)
+	e.Text("preemptionDelay", q.PreemptionDelay)
+	e.Text("quotaPreemptionDelay", q.QuotaPreemptionDelay)
+	e.Truth("isQuotaPreemptionRunning", q.IsQuotaPreemptionRunning)
+	e.TimeIf("quotaPreemptionStartTime", q.QuotaPreemptionStartTime)
+	e.IntegerIf("unschedAskBackoff", int64(q.UnschedAskBackoff))
+	e.TextIf("askBackoffDelay", q.AskBackoffDelay)
+	e.Truth("isPriorityFence", q.IsPriorityFence)
+	e.IntegerIf("priorityOffset", int64(q.PriorityOffset))
+	e.Amounts("nominatedResource", q.NominatedResource)
+	e.IntegerIf("applications", int64(q.Applications))
+	e.TimeIf("overMaxSince", q.OverMaxSince)
+	e.TextIf("quotaPlan", q.QuotaPlan)
+	e.TimeIf("quotaPlanned", q.QuotaPlanned)
+	e.TextIf("guaranteeState", q.GuaranteeState)
+	e.TextIf("guaranteedKind", q.GuaranteedKind)
+	e.IntegerIf("guaranteedPercent", q.GuaranteedPercent)
+	encoder.Objects(e, "limits", q.Limits)
+	e.Close('}')
 }
 
-func (q *queueJSON) encodeChildren(e *encoder) {
-	if len(q.Children) > 0 && e.member("children") {
-		e.open('[')
+func (q *queueJSON) encodeChildren(e *encoder.Encoder) {
+	if len(q.Children) > 0 && e.Member("children") {
+		e.Open('[')
 		for _, child := range q.Children {
-			e.next()
-			child.encode(e)
-			e.spare()
+			e.Next()
+			child.Encode(e)
+			e.Spare()
 		}
-		e.close(']')
+		e.Close(']')
 	}
-	encodeNames(e, "childNames", q.ChildNames)
+	encoder.Names(e, "childNames", q.ChildNames)
 }
 
 // templateJSON is what a queue gives to those that are made below it.

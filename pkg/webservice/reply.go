@@ -11,6 +11,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // compressFrom is the size in bytes from which a body is compressed.
@@ -60,21 +62,21 @@ func (m *reply) Write(content []byte) (int, error) {
 
 // chunks are buffers of replies that were sent. A list of all allocations takes many
 // of them, and clients ask for it again and again.
-var chunks = sync.Pool{New: func() any { return new([chunkBytes]byte) }}
+var chunks = sync.Pool{New: func() any { return new([encoder.ChunkBytes]byte) }}
 
 // newChunk is a buffer for what follows so many bytes.
 func newChunk(length int) []byte {
-	if length < chunkBytes {
+	if length < encoder.ChunkBytes {
 		return make([]byte, 0, max(length, 1<<10))
 	}
-	return chunks.Get().(*[chunkBytes]byte)[:0]
+	return chunks.Get().(*[encoder.ChunkBytes]byte)[:0]
 }
 
 // release lets other replies have the buffers. The reply is not used any more.
 func (m *reply) release() {
 	for _, chunk := range m.chunks {
-		if cap(chunk) == chunkBytes {
-			chunks.Put((*[chunkBytes]byte)(chunk[:chunkBytes]))
+		if cap(chunk) == encoder.ChunkBytes {
+			chunks.Put((*[encoder.ChunkBytes]byte)(chunk[:encoder.ChunkBytes]))
 		}
 	}
 	m.chunks = nil
@@ -142,18 +144,17 @@ func (rs *responder) encode(to io.Writer, value any) {
 		_, _ = to.Write(t.content) // into memory
 		return
 	}
-	e := newEncoder(rs.config.Kinds, to)
-	switch v := value.(type) {
-	case *pretty:
-		e.indent = true
-		e.any(v.value)
-		e.raw("\n")
-	case *selection:
-		v.encode(e)
-	default:
-		e.any(value)
+	e := encoder.New(rs.config.Kinds, to)
+	p, lines := value.(*pretty)
+	if lines {
+		e.Indent()
+		value = p.value
 	}
-	e.flush()
+	e.Any(value)
+	e.Flush()
+	if lines {
+		_, _ = to.Write([]byte("\n"))
+	}
 }
 
 // send answers a request with the reply, or says that the client has it already.

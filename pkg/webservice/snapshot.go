@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -134,3 +135,9 @@ func percent(used, of resources.Amounts) resources.Amounts {
 	}
 	return out
 }
+
+// amounts is amounts by kind, without zeros.
+func (at *snapshot) amounts(a resources.Amounts) encoder.Quantities { return at.kinds.Map(a) }
+
+// limits is limits by kind, without what is unlimited.
+func (at *snapshot) limits(l resources.Limits) encoder.Quantities { return at.kinds.LimitMap(l) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -34,7 +35,7 @@ func (k sortKey) compare(other sortKey) int {
 
 // The types of fields with a quantity for each kind, or a count for each word.
 var byName = []reflect.Type{
-	reflect.TypeFor[resources.Amounts](), reflect.TypeFor[resources.Limits](), reflect.TypeFor[quantities](), reflect.TypeFor[map[string]int](),
+	reflect.TypeFor[resources.Amounts](), reflect.TypeFor[resources.Limits](), reflect.TypeFor[encoder.Quantities](), reflect.TypeFor[map[string]int](),
 }
 
 // sort is the order that the query asks for of a list of structs.
@@ -45,9 +46,9 @@ func (p parameters) sort(of reflect.Type) (order, error) {
 	}
 	name, down := strings.CutPrefix(value, "-")
 	name, kind, dotted := strings.Cut(name, ".")
-	at := slices.Index(fieldsOf(of), name)
+	at := slices.Index(encoder.FieldsOf(of), name)
 	if at < 0 {
-		return order{}, failure.Bad("Parameter sort names %.40q, which is no field; there are: %s", name, strings.Join(fieldsOf(of), ", "))
+		return order{}, failure.Bad("Parameter sort names %.40q, which is no field; there are: %s", name, strings.Join(encoder.FieldsOf(of), ", "))
 	}
 	at = exported(of)[at]
 	field := of.Field(at).Type
@@ -73,7 +74,7 @@ func exported(of reflect.Type) (out []int) {
 // sortable reports whether values of a type have an order. Lists are compared by how
 // long they are.
 func sortable(t reflect.Type) bool {
-	if slices.Contains(byName, t) || t == reflect.TypeFor[time.Time]() || t.Implements(reflect.TypeFor[lazyList]()) {
+	if slices.Contains(byName, t) || t == reflect.TypeFor[time.Time]() || t.Implements(reflect.TypeFor[encoder.List]()) {
 		return true
 	}
 	switch t.Kind() {
@@ -94,7 +95,7 @@ func (o order) key(element reflect.Value, kinds *resources.Kinds) sortKey {
 	case resources.Limits:
 		kind, _ := kinds.Lookup(o.kind)
 		return sortKey{number: of.Of(kind)}
-	case quantities:
+	case encoder.Quantities:
 		return sortKey{number: of[o.kind]}
 	case map[string]int:
 		return sortKey{number: int64(of[o.kind])}
@@ -103,8 +104,8 @@ func (o order) key(element reflect.Value, kinds *resources.Kinds) sortKey {
 			return sortKey{number: math.MinInt64}
 		}
 		return sortKey{number: of.UnixNano()}
-	case lazyList:
-		return sortKey{number: int64(of.length())}
+	case encoder.List:
+		return sortKey{number: int64(of.Length())}
 	}
 	switch value.Kind() {
 	case reflect.String:

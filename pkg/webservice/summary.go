@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // rankedMax is the most queues that a summary names.
@@ -127,12 +128,12 @@ func (at *snapshot) showRanked(q rankedQueue) rankedJSON {
 // kind of which there is nothing is left out.
 func (at *snapshot) kindsByImportance() []kindJSON {
 	out := []kindJSON{}
-	for _, k := range sortedKinds(at.kinds) {
+	for _, k := range encoder.SortedKinds(at.kinds) {
 		one := kindJSON{
-			Name: k.name, Capacity: at.Capacity.Of(k.number), Used: at.Used.Of(k.number),
-			Occupied: at.Occupied.Of(k.number), Pending: at.Root.Pending.Of(k.number), NodesByUse: nodesByUse(at.Nodes, k.number),
+			Name: at.kinds.Name(k), Capacity: at.Capacity.Of(k), Used: at.Used.Of(k),
+			Occupied: at.Occupied.Of(k), Pending: at.Root.Pending.Of(k), NodesByUse: nodesByUse(at.Nodes, k),
 		}
-		one.Guaranteed, one.Limited = configured(at.Root, k.number)
+		one.Guaranteed, one.Limited = configured(at.Root, k)
 		if one.Capacity != 0 || one.Used != 0 || one.Occupied != 0 || one.Pending != 0 || one.Guaranteed {
 			out = append(out, one)
 		}

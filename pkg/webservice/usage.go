@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -31,9 +32,9 @@ type groupJSON struct {
 // usageJSON is what is used in a queue and below, and what may be, if that is limited there.
 type usageJSON struct {
 	QueuePath           api.QueuePath       `json:"queuePath"`
-	ResourceUsage       quantities          `json:"resourceUsage,omitempty"`
+	ResourceUsage       encoder.Quantities  `json:"resourceUsage,omitempty"`
 	RunningApplications []api.ApplicationID `json:"runningApplications,omitempty"`
-	MaxResources        quantities          `json:"maxResources,omitempty"`
+	MaxResources        encoder.Quantities  `json:"maxResources,omitempty"`
 	MaxApplications     int                 `json:"maxApplications,omitempty"`
 	Children            []*usageJSON        `json:"children,omitempty"`
 

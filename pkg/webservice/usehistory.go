@@ -9,19 +9,20 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // pointJSON is how much there was of a queue at one moment.
 type pointJSON struct {
-	Timestamp   nanoseconds      `json:"timestamp"`
-	Used        quantities       `json:"used,omitempty"`
-	Guaranteed  quantities       `json:"guaranteed,omitempty"`
-	Capacity    quantities       `json:"capacity,omitempty"` // of the root only
-	Occupied    quantities       `json:"occupied,omitempty"` // the same
-	PendingBy   map[string]int64 `json:"pendingBy"`
-	Placements  int64            `json:"placements"`
-	Preemptions int64            `json:"preemptions"`
+	Timestamp   encoder.Nanoseconds `json:"timestamp"`
+	Used        encoder.Quantities  `json:"used,omitempty"`
+	Guaranteed  encoder.Quantities  `json:"guaranteed,omitempty"`
+	Capacity    encoder.Quantities  `json:"capacity,omitempty"` // of the root only
+	Occupied    encoder.Quantities  `json:"occupied,omitempty"` // the same
+	PendingBy   map[string]int64    `json:"pendingBy"`
+	Placements  int64               `json:"placements"`
+	Preemptions int64               `json:"preemptions"`
 }
 
 // useHistory answers GET /ws/v1/partition/{partition}/history: the points of a queue, the
@@ -69,7 +70,7 @@ func pointsSince(value string) (func(archive.Point) bool, error) {
 func fillPoint(at *snapshot) func(archive.Point, *pointJSON) {
 	return func(p archive.Point, out *pointJSON) {
 		*out = pointJSON{
-			Timestamp: nanosecondsOf(p.At), Used: at.amounts(p.Used), Guaranteed: at.amounts(p.Guaranteed),
+			Timestamp: encoder.NanosecondsOf(p.At), Used: at.amounts(p.Used), Guaranteed: at.amounts(p.Guaranteed),
 			Capacity: at.amounts(p.Capacity), Occupied: at.amounts(p.Occupied),
 			PendingBy: map[string]int64{}, Placements: p.Placements, Preemptions: p.Preemptions,
 		}

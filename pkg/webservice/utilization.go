@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // utilizationsJSON is how many nodes of a partition are how full, of own
@@ -43,9 +44,9 @@ func (s *Service) utilizations(r *http.Request) (any, error) {
 
 func fillUtilizations(at *snapshot, out *utilizationsJSON) {
 	*out = utilizationsJSON{ClusterID: at.cluster, Partition: at.name, Utilizations: []utilizationJSON{}}
-	for _, k := range sortedKinds(at.kinds) {
-		if at.Capacity.Of(k.number) > 0 {
-			out.Utilizations = append(out.Utilizations, utilizationJSON{k.name, distribution(at.Nodes, k.number)})
+	for _, k := range encoder.SortedKinds(at.kinds) {
+		if at.Capacity.Of(k) > 0 {
+			out.Utilizations = append(out.Utilizations, utilizationJSON{at.kinds.Name(k), distribution(at.Nodes, k)})
 		}
 	}
 }

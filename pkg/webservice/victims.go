@@ -7,21 +7,22 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
 // preemptedPodJSON is a pod that was preempted, and how often. A resource manager that
 // names pods starts one again with another key; without a name it is the key.
 type preemptedPodJSON struct {
-	PodName       string            `json:"podName"`
-	ApplicationID api.ApplicationID `json:"applicationId,omitempty"` // not of another scheduler
-	QueueName     api.QueuePath     `json:"queueName,omitempty"`
-	User          string            `json:"user,omitempty"`
-	Class         string            `json:"class"` // of that time
-	Times         int               `json:"times"`
-	Wasted        int               `json:"wasted,omitempty"` // of those times, for nothing
-	Last          nanoseconds       `json:"last"`             // when it was chosen last
-	Trigger       string            `json:"trigger"`          // of that time
-	AllocationKey api.AllocationKey `json:"allocationKey"`    // of that time
+	PodName       string              `json:"podName"`
+	ApplicationID api.ApplicationID   `json:"applicationId,omitempty"` // not of another scheduler
+	QueueName     api.QueuePath       `json:"queueName,omitempty"`
+	User          string              `json:"user,omitempty"`
+	Class         string              `json:"class"` // of that time
+	Times         int                 `json:"times"`
+	Wasted        int                 `json:"wasted,omitempty"` // of those times, for nothing
+	Last          encoder.Nanoseconds `json:"last"`             // when it was chosen last
+	Trigger       string              `json:"trigger"`          // of that time
+	AllocationKey api.AllocationKey   `json:"allocationKey"`    // of that time
 }
 
 // victims answers GET /ws/v1/partition/{partition}/victims: the pods that the plans which
@@ -52,7 +53,7 @@ func (at *snapshot) preemptedPods() []*preemptedPodJSON {
 			if one == nil {
 				one = &preemptedPodJSON{
 					PodName: name.name, ApplicationID: v.Application, QueueName: v.Queue, User: v.User, Class: v.Class.String(), AllocationKey: v.Key,
-					Last: nanosecondsOf(plan.At), Trigger: plan.Trigger.String(),
+					Last: encoder.NanosecondsOf(plan.At), Trigger: plan.Trigger.String(),
 				}
 				known[name], out = one, append(out, one)
 			}

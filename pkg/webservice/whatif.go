@@ -12,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -135,17 +136,17 @@ const (
 )
 
 type overUseJSON struct {
-	QueueName api.QueuePath `json:"queueName"`
-	By        quantities    `json:"by"`
+	QueueName api.QueuePath      `json:"queueName"`
+	By        encoder.Quantities `json:"by"`
 }
 
 // overLimitJSON is how much a user or group would use over its limit in a queue.
 type overLimitJSON struct {
-	QueueName    api.QueuePath `json:"queueName"`
-	User         string        `json:"user,omitempty"`
-	Group        string        `json:"group,omitempty"`
-	By           quantities    `json:"by,omitempty"`
-	Applications int           `json:"applications,omitempty"`
+	QueueName    api.QueuePath      `json:"queueName"`
+	User         string             `json:"user,omitempty"`
+	Group        string             `json:"group,omitempty"`
+	By           encoder.Quantities `json:"by,omitempty"`
+	Applications int                `json:"applications,omitempty"`
 }
 
 func (at *snapshot) overLimit(o explain.OverLimit) overLimitJSON {

@@ -1,4 +1,11 @@
-package webservice
+// Package encoder writes values as JSON: objects of which there may be very many field by
+// field, lists of them while they are made.
+//
+// Read in this order:
+//
+//	encoder.go   objects and their members
+//	items.go     lists that are made while they are written, and types of members
+package encoder
 
 import (
 	"bytes"
@@ -12,19 +19,19 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// chunkBytes is how much an encoder collects before it hands it on, and how much a
+// ChunkBytes is how much an encoder collects before it hands it on, and how much a
 // reply keeps in one piece.
-const chunkBytes = 64 << 10
+const ChunkBytes = 64 << 10
 
-// An object writes itself. Those of which an answer may hold many thousands do:
+// An Object writes itself. Those of which an answer may hold many thousands do:
 // nodes, allocations, asks, applications and queues. All other values are written
 // by encoding/json.
-type object interface{ encode(e *encoder) }
+type Object interface{ Encode(e *Encoder) }
 
-// An encoder writes values as JSON. It has a function for each type that members of
+// An Encoder writes values as JSON. It has a function for each type that members of
 // objects have. Those whose names end in If leave out a member without a value;
 // amounts, limits, maps and lists are always left out if they are empty.
-type encoder struct {
+type Encoder struct {
 	buffer []byte
 	to     io.Writer
 	kinds  []kind // sorted by name
@@ -45,35 +52,43 @@ type encoder struct {
 // A kind is a resource kind as it is written.
 type kind struct {
 	number resources.Kind
-	name   string
-	key    string // the name as the key of a member
+	key    string // its name as the key of a member
 }
 
 // A textMember is a member of a map of texts. The key is its name as it is written.
 type textMember struct{ name, key, value string }
 
-func newEncoder(kinds *resources.Kinds, to io.Writer) *encoder {
-	return &encoder{to: to, kinds: sortedKinds(kinds), buffer: make([]byte, 0, 4<<10)}
+// New makes an encoder that hands on what it writes. It writes amounts of the kinds
+// that there are now.
+func New(kinds *resources.Kinds, to io.Writer) *Encoder {
+	e := &Encoder{to: to, buffer: make([]byte, 0, 4<<10)}
+	for _, k := range SortedKinds(kinds) {
+		e.kinds = append(e.kinds, kind{k, memberKey(kinds.Name(k))})
+	}
+	return e
 }
 
-func sortedKinds(table *resources.Kinds) []kind {
-	out := make([]kind, table.Len())
+// Indent writes all that follows with one member a line.
+func (e *Encoder) Indent() { e.indent = true }
+
+// SortedKinds is the kinds of a table by name.
+func SortedKinds(table *resources.Kinds) []resources.Kind {
+	out := make([]resources.Kind, table.Len())
 	for i := range out {
-		name := table.Name(resources.Kind(i))
-		out[i] = kind{resources.Kind(i), name, memberKey(name)}
+		out[i] = resources.Kind(i)
 	}
-	slices.SortFunc(out, func(a, b kind) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out, func(a, b resources.Kind) int { return strings.Compare(table.Name(a), table.Name(b)) })
 	return out
 }
 
 // memberKey is a name as the key of a member.
 func memberKey(name string) string { return string(appendText(nil, name)) + ":" }
 
-// any writes anything. What encoding/json cannot write panics: the types are those
-// of this package.
-func (e *encoder) any(x any) {
-	if o, ok := x.(object); ok {
-		o.encode(e)
+// Any writes anything. What encoding/json cannot write panics: the types are those
+// of packages that write with it.
+func (e *Encoder) Any(x any) {
+	if o, ok := x.(Object); ok {
+		o.Encode(e)
 		return
 	}
 	content, err := json.Marshal(x)
@@ -93,44 +108,55 @@ func (e *encoder) any(x any) {
 	e.fresh = false
 }
 
+// Choose writes an object or a list of objects with some of their fields; nil is all.
+func (e *Encoder) Choose(x any, fields []string) {
+	e.fields, e.level = fields, e.depth+1
+	if _, ok := x.(List); ok {
+		e.level++
+	}
+	e.Any(x)
+}
+
 // some writes the wanted members of an object.
-func (e *encoder) some(content []byte) {
+func (e *Encoder) some(content []byte) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(content, &members); err != nil {
 		panic(err)
 	}
-	e.open('{')
+	e.Open('{')
 	for _, name := range e.fields {
 		if value, ok := members[name]; ok {
 			e.key(memberKey(name))
 			e.buffer = append(e.buffer, value...)
 		}
 	}
-	e.close('}')
+	e.Close('}')
 }
 
-// flush hands on all that is written.
-func (e *encoder) flush() {
+// Flush hands on all that is written.
+func (e *Encoder) Flush() {
 	_, _ = e.to.Write(e.buffer) // into memory, which does not fail
 	e.buffer = e.buffer[:0]
 }
 
-// spare hands on what is written if it is much.
-func (e *encoder) spare() {
-	if len(e.buffer) >= chunkBytes {
-		e.flush()
+// Spare hands on what is written if it is much.
+func (e *Encoder) Spare() {
+	if len(e.buffer) >= ChunkBytes {
+		e.Flush()
 	}
 }
 
-func (e *encoder) raw(text string) { e.buffer = append(e.buffer, text...) }
+func (e *Encoder) raw(text string) { e.buffer = append(e.buffer, text...) }
 
-func (e *encoder) open(bracket byte) {
+// Open begins an object or a list.
+func (e *Encoder) Open(bracket byte) {
 	e.buffer = append(e.buffer, bracket)
 	e.depth++
 	e.fresh = true
 }
 
-func (e *encoder) close(bracket byte) {
+// Close ends it.
+func (e *Encoder) Close(bracket byte) {
 	e.depth--
 	if !e.fresh {
 		e.line()
@@ -139,8 +165,8 @@ func (e *encoder) close(bracket byte) {
 	e.fresh = false
 }
 
-// next begins one more member or element.
-func (e *encoder) next() {
+// Next begins one more member or element.
+func (e *Encoder) Next() {
 	if !e.fresh {
 		e.buffer = append(e.buffer, ',')
 	}
@@ -148,7 +174,7 @@ func (e *encoder) next() {
 	e.line()
 }
 
-func (e *encoder) line() {
+func (e *Encoder) line() {
 	if e.indent {
 		e.buffer = append(e.buffer, '\n')
 		for range e.depth {
@@ -158,21 +184,21 @@ func (e *encoder) line() {
 }
 
 // key begins a member.
-func (e *encoder) key(key string) {
-	e.next()
+func (e *Encoder) key(key string) {
+	e.Next()
 	e.raw(key)
 	if e.indent {
 		e.buffer = append(e.buffer, ' ')
 	}
 }
 
-// member begins a member whose name needs no escaping. It reports false if the
+// Member begins a member whose name needs no escaping. It reports false if the
 // member is not wanted.
-func (e *encoder) member(name string) bool {
+func (e *Encoder) Member(name string) bool {
 	if e.fields != nil && e.depth == e.level && !slices.Contains(e.fields, name) {
 		return false
 	}
-	e.next()
+	e.Next()
 	e.buffer = append(e.buffer, '"')
 	e.buffer = append(e.buffer, name...)
 	e.buffer = append(e.buffer, '"', ':')
@@ -182,63 +208,70 @@ func (e *encoder) member(name string) bool {
 	return true
 }
 
-func (e *encoder) text(name, value string) {
-	if e.member(name) {
+// Text writes a member that is a text.
+func (e *Encoder) Text(name, value string) {
+	if e.Member(name) {
 		e.buffer = appendText(e.buffer, value)
 	}
 }
 
-func (e *encoder) textIf(name, value string) {
+// TextIf leaves out the empty text.
+func (e *Encoder) TextIf(name, value string) {
 	if value != "" {
-		e.text(name, value)
+		e.Text(name, value)
 	}
 }
 
-func (e *encoder) integer(name string, value int64) {
-	if e.member(name) {
+// Integer writes a member that is a whole number.
+func (e *Encoder) Integer(name string, value int64) {
+	if e.Member(name) {
 		e.buffer = strconv.AppendInt(e.buffer, value, 10)
 	}
 }
 
-func (e *encoder) integerIf(name string, value int64) {
+// IntegerIf leaves out zero.
+func (e *Encoder) IntegerIf(name string, value int64) {
 	if value != 0 {
-		e.integer(name, value)
+		e.Integer(name, value)
 	}
 }
 
-// quoted writes a number as a text, as some clients know it.
-func (e *encoder) quoted(name string, value int64) {
-	if e.member(name) {
+// Quoted writes a number as a text, as some clients know it.
+func (e *Encoder) Quoted(name string, value int64) {
+	if e.Member(name) {
 		e.buffer = append(strconv.AppendInt(append(e.buffer, '"'), value, 10), '"')
 	}
 }
 
-func (e *encoder) truth(name string, value bool) {
-	if e.member(name) {
+// Truth writes a member that is true or false.
+func (e *Encoder) Truth(name string, value bool) {
+	if e.Member(name) {
 		e.buffer = strconv.AppendBool(e.buffer, value)
 	}
 }
 
-func (e *encoder) truthIf(name string, value bool) {
+// TruthIf leaves out false.
+func (e *Encoder) TruthIf(name string, value bool) {
 	if value {
-		e.truth(name, true)
+		e.Truth(name, true)
 	}
 }
 
-// time writes nanoseconds since the epoch; the zero time is 0.
-func (e *encoder) time(name string, value time.Time) {
-	e.integer(name, int64(nanosecondsOf(value)))
+// Time writes nanoseconds since the epoch; the zero time is 0.
+func (e *Encoder) Time(name string, value time.Time) {
+	e.Integer(name, int64(NanosecondsOf(value)))
 }
 
-func (e *encoder) timeIf(name string, value time.Time) {
+// TimeIf leaves out the zero time.
+func (e *Encoder) TimeIf(name string, value time.Time) {
 	if !value.IsZero() {
-		e.integer(name, value.UnixNano())
+		e.Integer(name, value.UnixNano())
 	}
 }
 
-// amounts writes an object by kind, without zeros.
-func (e *encoder) amounts(name string, value resources.Amounts) {
-	if value.IsZero() || !e.member(name) {
+// Amounts writes an object by kind, without zeros.
+func (e *Encoder) Amounts(name string, value resources.Amounts) {
+	if value.IsZero() || !e.Member(name) {
 		return
 	}
 	if !e.indent && e.written != nil && slices.Equal(value, e.amount) {
@@ -246,50 +279,50 @@ func (e *encoder) amounts(name string, value resources.Amounts) {
 		return
 	}
 	from := len(e.buffer)
-	e.open('{')
+	e.Open('{')
 	for i := range e.kinds {
 		if quantity := value.Of(e.kinds[i].number); quantity != 0 {
 			e.key(e.kinds[i].key)
 			e.buffer = strconv.AppendInt(e.buffer, quantity, 10)
 		}
 	}
-	e.close('}')
+	e.Close('}')
 	e.amount, e.written = value, append(e.written[:0], e.buffer[from:]...)
 }
 
-// limits writes an object by kind, without what is unlimited. A limit of zero is
+// Limits writes an object by kind, without what is unlimited. A limit of zero is
 // there: left out it would be taken for none.
-func (e *encoder) limits(name string, value resources.Limits) {
+func (e *Encoder) Limits(name string, value resources.Limits) {
 	limited := func(quantity int64) bool { return quantity != resources.Unlimited }
-	if !slices.ContainsFunc(value, limited) || !e.member(name) {
+	if !slices.ContainsFunc(value, limited) || !e.Member(name) {
 		return
 	}
-	e.open('{')
+	e.Open('{')
 	for i := range e.kinds {
 		if quantity := value.Of(e.kinds[i].number); limited(quantity) {
 			e.key(e.kinds[i].key)
 			e.buffer = strconv.AppendInt(e.buffer, quantity, 10)
 		}
 	}
-	e.close('}')
+	e.Close('}')
 }
 
-// texts writes a map of texts.
-func (e *encoder) texts(name string, value map[string]string) {
-	if len(value) == 0 || !e.member(name) {
+// Texts writes a map of texts.
+func (e *Encoder) Texts(name string, value map[string]string) {
+	if len(value) == 0 || !e.Member(name) {
 		return
 	}
-	e.open('{')
+	e.Open('{')
 	for _, m := range e.sorted(value) {
 		e.key(m.key)
 		e.buffer = appendText(e.buffer, m.value)
 	}
-	e.close('}')
+	e.Close('}')
 }
 
 // sorted is the members of a map in order. The keys are those from before if they
 // still hold; what is returned is valid until the next call.
-func (e *encoder) sorted(m map[string]string) []textMember {
+func (e *Encoder) sorted(m map[string]string) []textMember {
 	last := e.last[len(m)%len(e.last)]
 	if len(last) == len(m) && valuesInto(last, m) {
 		return last
@@ -316,48 +349,48 @@ func valuesInto(members []textMember, m map[string]string) bool {
 	return true
 }
 
-// other writes a member of a type that has no function of its own.
-func (e *encoder) other(name string, value any) {
-	if e.member(name) {
-		e.any(value)
+// Other writes a member of a type that has no function of its own.
+func (e *Encoder) Other(name string, value any) {
+	if e.Member(name) {
+		e.Any(value)
 	}
 }
 
-// list writes a list that is made while it is written, if it has elements.
-func (e *encoder) list(name string, value lazyList) {
-	if value.length() > 0 && e.member(name) {
-		value.encode(e)
+// List writes a list that is made while it is written, if it has elements.
+func (e *Encoder) List(name string, value List) {
+	if value.Length() > 0 && e.Member(name) {
+		value.Encode(e)
 	}
 }
 
-// encodeNames writes a list of names.
-func encodeNames[T ~string](e *encoder, name string, value []T) {
-	if len(value) == 0 || !e.member(name) {
+// Names writes a list of names.
+func Names[T ~string](e *Encoder, name string, value []T) {
+	if len(value) == 0 || !e.Member(name) {
 		return
 	}
-	e.open('[')
+	e.Open('[')
 	for _, one := range value {
-		e.next()
+		e.Next()
 		e.buffer = appendText(e.buffer, string(one))
 	}
-	e.close(']')
+	e.Close(']')
 }
 
-// encodeObjects writes a list of objects.
-func encodeObjects[T any, P interface {
+// Objects writes a list of objects.
+func Objects[T any, P interface {
 	*T
-	object
-}](e *encoder, name string, value []T) {
-	if len(value) == 0 || !e.member(name) {
+	Object
+}](e *Encoder, name string, value []T) {
+	if len(value) == 0 || !e.Member(name) {
 		return
 	}
-	e.open('[')
+	e.Open('[')
 	for i := range value {
-		e.next()
-		P(&value[i]).encode(e)
-		e.spare()
+		e.Next()
+		P(&value[i]).Encode(e)
+		e.Spare()
 	}
-	e.close(']')
+	e.Close(']')
 }
 
 // plain are the bytes that stand for themselves in a text.
