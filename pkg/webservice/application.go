@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // applicationJSON is an application. Its past is left out where it is not known.
@@ -143,19 +144,19 @@ func queueApplications(at *snapshot, r *http.Request) (any, error) {
 
 // list answers with the applications that the query picks.
 func (at *snapshot) list(r *http.Request, all []applicationEntry) (any, error) {
-	if values, err := parametersOf(r); err == nil && slices.Equal(values["status"], []string{""}) {
+	if values, err := query.Read(r); err == nil && slices.Equal(values["status"], []string{""}) {
 		r = withoutStatus(r)
 	}
-	return list(r, at.kinds, all, at.fillApplication,
-		filter[applicationEntry]{name: "status", test: statusTest},
-		texts("application", func(a applicationEntry) api.ApplicationID { return a.ID }),
-		texts("user", func(a applicationEntry) string { return a.User }),
-		filter[applicationEntry]{name: "group", test: groupTest},
-		filter[applicationEntry]{name: "queue", test: func(value string) (func(applicationEntry) bool, error) {
+	return query.List(r, at.kinds, all, at.fillApplication,
+		query.By("status", statusTest),
+		query.Texts("application", func(a applicationEntry) api.ApplicationID { return a.ID }),
+		query.Texts("user", func(a applicationEntry) string { return a.User }),
+		query.By("group", groupTest),
+		query.By("queue", func(value string) (func(applicationEntry) bool, error) {
 			test, err := queueTest(value)
 			return func(a applicationEntry) bool { return test(a.ApplicationView) }, err
-		}},
-		filter[applicationEntry]{name: "node", test: nodeTest})
+		}),
+		query.By("node", nodeTest))
 }
 
 // withoutStatus is the request without an empty status, which means all.
@@ -177,7 +178,7 @@ func statusTest(value string) (func(applicationEntry) bool, error) {
 }
 
 func groupTest(value string) (func(applicationEntry) bool, error) {
-	matches := textMatch(value)
+	matches := query.TextMatch(value)
 	return func(a applicationEntry) bool { return slices.ContainsFunc(a.Groups, matches) }, nil
 }
 
@@ -189,7 +190,7 @@ func queueTest(value string) (func(*api.ApplicationView) bool, error) {
 
 // nodeTest picks those with an allocation on a node.
 func nodeTest(value string) (func(applicationEntry) bool, error) {
-	matches := textMatch(value)
+	matches := query.TextMatch(value)
 	return func(a applicationEntry) bool {
 		return slices.ContainsFunc(a.Allocations, func(one *api.Allocation) bool { return matches(string(one.Node)) })
 	}, nil
@@ -214,7 +215,7 @@ func application(at *snapshot, r *http.Request) (any, error) {
 	}
 	out := new(applicationJSON)
 	at.fillApplication(applicationEntry{ApplicationView: at.Applications[i]}, out)
-	return one(r, out)
+	return query.One(r, out)
 }
 
 func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {

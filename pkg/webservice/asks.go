@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // A pendingAsk is an ask that waits, and its application.
@@ -22,50 +23,51 @@ type pendingAsk struct {
 // by application, then in the order in which those of an application are tried. A
 // page costs a look at the asks and not their JSON.
 func asks(at *snapshot, r *http.Request) (any, error) {
-	p, page, err := pageOf[askJSON](r)
+	p, page, err := query.PageOf[askJSON](r)
 	if err != nil {
 		return nil, err
 	}
-	apps, err := pick(byQueue(at.Applications), p, []filter[*api.ApplicationView]{
-		texts("application", func(a *api.ApplicationView) api.ApplicationID { return a.ID }),
-		texts("user", func(a *api.ApplicationView) string { return a.User }),
-		{name: "queue", test: queueTest},
-		{name: "guaranteeState", test: at.guaranteeStateTest},
+	apps, err := query.Pick(byQueue(at.Applications), p, []query.Filter[*api.ApplicationView]{
+		query.Texts("application", func(a *api.ApplicationView) api.ApplicationID { return a.ID }),
+		query.Texts("user", func(a *api.ApplicationView) string { return a.User }),
+		query.By("queue", queueTest),
+		query.By("guaranteeState", at.guaranteeStateTest),
 	})
 	if err != nil {
 		return nil, err
 	}
-	test, err := testOf(p, askFilters())
+	test, err := query.Test(p, askFilters())
 	if err != nil {
 		return nil, err
 	}
-	if page.counts, err = countAsks(apps, p); err != nil {
+	counts, err := countAsks(apps, p)
+	if err != nil {
 		return nil, err
 	}
 	fill := func(one pendingAsk, to *askJSON) {
 		at.fillAsk(*one.AskView, to)
 		to.QueueName, to.User = one.of.Queue, one.of.User
 	}
-	offset, limit := page.offset, cmp.Or(page.limit, itemsMax)
-	if page.order.given { // all are needed to know which come first
-		offset, limit = 0, itemsMax
+	offset, limit := page.Bounds()
+	field := page.SortedBy()
+	if field != "" { // all are needed to know which come first
+		offset, limit = 0, query.ItemsMax
 	}
 	found, total := pageOfAsks(apps, test, offset, limit)
 	compared := fill
-	if !slices.Contains(toldAsks, page.order.name) {
+	if !slices.Contains(toldAsks, field) {
 		compared = func(one pendingAsk, to *askJSON) {
 			fillAskLean(*one.AskView, at.kinds, to)
 			to.QueueName, to.User = one.of.Queue, one.of.User
 		}
 	}
-	if found, err = sorted(page.order, at.kinds, found, compared); err != nil {
+	if found, err = query.Sort(page, at.kinds, found, compared); err != nil {
 		return nil, err
 	}
-	if page.order.given {
-		found = found[min(page.offset, total):]
-		found = found[:min(len(found), cmp.Or(page.limit, itemsMax))]
+	if field != "" {
+		found = query.Cut(page, found)
 	}
-	page.total, page.value = total, encoder.Each(found, fill)
+	page.Show(encoder.Each(found, fill), total, counts)
 	return page, nil
 }
 
@@ -91,23 +93,23 @@ func byQueue(all []*api.ApplicationView) []*api.ApplicationView {
 }
 
 // askFilters are about the asks themselves. Why is the first of them.
-func askFilters() []filter[*api.AskView] {
-	return []filter[*api.AskView]{
-		texts("why", func(a *api.AskView) string { return a.Reason.String() }),
-		{name: "node", test: askNodeTest},
-		{name: "priority", test: priorityTest},
-		{name: "class", test: askClassTest},
+func askFilters() []query.Filter[*api.AskView] {
+	return []query.Filter[*api.AskView]{
+		query.Texts("why", func(a *api.AskView) string { return a.Reason.String() }),
+		query.By("node", askNodeTest),
+		query.By("priority", priorityTest),
+		query.By("class", askClassTest),
 	}
 }
 
 // countAsks is how many asks wait for each reason, if the query asks for that. All
 // filters but the one of the reason hold.
-func countAsks(apps []*api.ApplicationView, p parameters) (map[string]int, error) {
-	_, given, err := p.countOf("why")
+func countAsks(apps []*api.ApplicationView, p query.Parameters) (map[string]int, error) {
+	_, given, err := p.CountOf("why")
 	if err != nil || !given {
 		return nil, err
 	}
-	test, err := testOf(p, askFilters()[1:])
+	test, err := query.Test(p, askFilters()[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func countAsks(apps []*api.ApplicationView, p parameters) (map[string]int, error
 
 // askNodeTest picks asks that get room on a node.
 func askNodeTest(value string) (func(*api.AskView) bool, error) {
-	near := textMatch(value)
+	near := query.TextMatch(value)
 	return func(a *api.AskView) bool {
 		return a.Nominated != "" && near(string(a.Nominated)) || a.Reserved != "" && near(string(a.Reserved))
 	}, nil

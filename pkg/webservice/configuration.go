@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // validationJSON says whether a configuration would be taken.
@@ -25,7 +26,7 @@ func (s *Service) configuration(r *http.Request) (any, error) {
 	}
 	out := configurationOf(document, s.config.Configuration.Extra())
 	if r.Header.Get("Accept") == "application/json" {
-		return one(r, out)
+		return query.One(r, out)
 	}
 	content, err := out.yaml()
 	return &text{typeYAML, content}, err

@@ -23,6 +23,7 @@
 //
 //	encoder        values to JSON
 //	failure        what can be wrong with a request, and the statuses
+//	query          what a query asks of an answer: fields, filters, pages, the order
 //
 // Read in this order:
 //
@@ -33,8 +34,7 @@
 //	views.go       the reader: the views that an answer is made from, and how old they
 //	               are
 //	snapshot.go    which partition a request is about
-//	query.go       limit, offset, fields, filters; sort.go, the order; class.go, classes of
-//	               asks and victims
+//	class.go       classes of asks and victims
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
 //	past.go, preemptions.go, victims.go, summary.go, guaranteestate.go, explain.go, question.go, whatif.go, predicates.go, events.go, rule.go, usage.go,
 //	utilization.go, history.go, usehistory.go, configuration.go, written.go

@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // The bounds of what is sent of events.
@@ -96,7 +97,7 @@ func (s *Service) eventBatch(r *http.Request) (any, error) {
 		}
 		out.EventRecords = &records
 	}
-	return one(r, out)
+	return query.One(r, out)
 }
 
 // number reads a parameter that is a whole number.

@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // explanationJSON says why an ask waits, or why an allocation is evicted, which may
@@ -85,7 +86,7 @@ func explanation(at *snapshot, r *http.Request) (any, error) {
 	plan := at.past.PlanOf(application, key)
 	switch {
 	case errors.Is(err, explain.ErrUnknown) && plan != nil:
-		return one(r, at.evictedBefore(plan, plan.Victim(key)))
+		return query.One(r, at.evictedBefore(plan, plan.Victim(key)))
 	case errors.Is(err, explain.ErrUnknown):
 		return nil, failure.Missing("Allocation")
 	case err != nil:
@@ -94,7 +95,7 @@ func explanation(at *snapshot, r *http.Request) (any, error) {
 	if l := answer.Eviction; l != nil && l.Plan == nil && plan != nil {
 		l.Plan = at.kept(plan)
 	}
-	return one(r, at.explanationOf(answer))
+	return query.One(r, at.explanationOf(answer))
 }
 
 // kept is a plan of the archive.

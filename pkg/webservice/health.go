@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // healthJSON is what was checked, just now.
@@ -56,7 +57,7 @@ const healthWait = 800 * time.Millisecond
 // time for the same views is checked once.
 func (s *Service) offerHealth() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := parametersOf(r); err != nil {
+		if _, err := query.Read(r); err != nil {
 			s.refuse(w, r, err)
 			return
 		}

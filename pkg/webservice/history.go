@@ -5,6 +5,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // The counts are texts: that is how clients know them.
@@ -20,12 +21,12 @@ type containerCountJSON struct {
 
 // applicationHistory answers GET /ws/v1/history/apps.
 func (s *Service) applicationHistory(r *http.Request) (any, error) {
-	return list(r, s.config.Kinds, s.history().Applications(), fillApplicationCount)
+	return query.List(r, s.config.Kinds, s.history().Applications(), fillApplicationCount)
 }
 
 // containerHistory answers GET /ws/v1/history/containers.
 func (s *Service) containerHistory(r *http.Request) (any, error) {
-	return list(r, s.config.Kinds, s.history().Containers(), fillContainerCount)
+	return query.List(r, s.config.Kinds, s.history().Containers(), fillContainerCount)
 }
 
 // history is what was counted until now; empty if nothing counts.

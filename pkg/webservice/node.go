@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // nodeJSON is a node. Allocated and Utilized are about own allocations, Occupied
@@ -94,14 +95,14 @@ const (
 // nodes answers GET /ws/v1/partition/{partition}/nodes.
 func nodes(at *snapshot, r *http.Request) (any, error) {
 	fill := fillNode
-	if !wanted(r, "daemonSets") {
+	if !query.Wanted(r, "daemonSets") {
 		fill = fillNodeLean
 	}
-	return list(r, at.kinds, at.Nodes, fill,
-		texts("node", func(n *api.NodeView) api.NodeID { return n.ID }),
-		truth("schedulable", func(n *api.NodeView) bool { return n.Schedulable }),
-		truth("reserved", func(n *api.NodeView) bool { return len(n.Reservations) > 0 }),
-		truth("evicting", func(n *api.NodeView) bool { return len(n.Evictions) > 0 }))
+	return query.List(r, at.kinds, at.Nodes, fill,
+		query.Texts("node", func(n *api.NodeView) api.NodeID { return n.ID }),
+		query.Truth("schedulable", func(n *api.NodeView) bool { return n.Schedulable }),
+		query.Truth("reserved", func(n *api.NodeView) bool { return len(n.Reservations) > 0 }),
+		query.Truth("evicting", func(n *api.NodeView) bool { return len(n.Evictions) > 0 }))
 }
 
 // node answers GET /ws/v1/partition/{partition}/node/{node}.
@@ -112,7 +113,7 @@ func node(at *snapshot, r *http.Request) (any, error) {
 	}
 	out := new(nodeJSON)
 	fillNode(n, out)
-	return one(r, out)
+	return query.One(r, out)
 }
 
 // node finds a node; nil if there is none.

@@ -14,6 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // clusterJSON is the resource manager of one partition.
@@ -78,7 +79,7 @@ func (s *Service) clusters(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(r, s.config.Kinds, all, s.fillCluster)
+	return query.List(r, s.config.Kinds, all, s.fillCluster)
 }
 
 func (s *Service) fillCluster(at *snapshot, out *clusterJSON) {
@@ -99,7 +100,7 @@ func (s *Service) partitions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(r, s.config.Kinds, all, s.fillPartition, texts("cluster", func(at *snapshot) string { return at.cluster }))
+	return query.List(r, s.config.Kinds, all, s.fillPartition, query.Texts("cluster", func(at *snapshot) string { return at.cluster }))
 }
 
 func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {

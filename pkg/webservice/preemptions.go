@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // preemptionJSON is a plan to make room, or to bring a queue below its max, and what
@@ -51,22 +52,22 @@ type evictedJSON struct {
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
 // the newest first.
 func preemptions(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.kinds, at.past.Plans(), at.fillPreemption,
-		words("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
-		filter[*archive.Plan]{name: "application", test: planTest(func(p *archive.Plan) string { return string(p.Application) },
-			func(v archive.Victim) string { return string(v.Application) })},
-		filter[*archive.Plan]{name: "node", test: planTest(func(p *archive.Plan) string { return string(p.Node) },
-			func(v archive.Victim) string { return string(v.Node) })},
-		filter[*archive.Plan]{name: "user", test: planTest(func(p *archive.Plan) string { return p.User }, func(v archive.Victim) string { return v.User })},
-		filter[*archive.Plan]{name: "class", test: victimClassTest},
-		filter[*archive.Plan]{name: "since", test: sinceTest},
-		truth("victims", func(p *archive.Plan) bool { return len(p.Victims) > 0 }))
+	return query.List(r, at.kinds, at.past.Plans(), at.fillPreemption,
+		query.Words("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
+		query.By("application", planTest(func(p *archive.Plan) string { return string(p.Application) },
+			func(v archive.Victim) string { return string(v.Application) })),
+		query.By("node", planTest(func(p *archive.Plan) string { return string(p.Node) },
+			func(v archive.Victim) string { return string(v.Node) })),
+		query.By("user", planTest(func(p *archive.Plan) string { return p.User }, func(v archive.Victim) string { return v.User })),
+		query.By("class", victimClassTest),
+		query.By("since", sinceTest),
+		query.Truth("victims", func(p *archive.Plan) bool { return len(p.Victims) > 0 }))
 }
 
 // planTest picks plans by something of the ask or of a victim.
 func planTest(of func(*archive.Plan) string, ofVictim func(archive.Victim) string) func(string) (func(*archive.Plan) bool, error) {
 	return func(value string) (func(*archive.Plan) bool, error) {
-		matches := textMatch(value)
+		matches := query.TextMatch(value)
 		return func(p *archive.Plan) bool {
 			return matches(of(p)) || slices.ContainsFunc(p.Victims, func(v archive.Victim) bool { return matches(ofVictim(v)) })
 		}, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // queueJSON is a queue. A limit that is not there is none; one of zero is there.
@@ -169,7 +170,7 @@ type tree struct {
 
 // queues answers GET /ws/v1/partition/{partition}/queues.
 func queues(at *snapshot, r *http.Request) (any, error) {
-	return one(r, at.queues())
+	return query.One(r, at.queues())
 }
 
 // queue answers GET /ws/v1/partition/{partition}/queue/{queue}, with what is
@@ -184,7 +185,7 @@ func queue(at *snapshot, r *http.Request) (any, error) {
 		left = t.headroom(above, left)
 	}
 	out := t.show(way[len(way)-1], left, r.URL.Query().Has("subtree"))
-	return one(r, out)
+	return query.One(r, out)
 }
 
 // wayTo is the queue that a request is about, after all above it from the root on.

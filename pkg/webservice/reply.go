@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // compressFrom is the size in bytes from which a body is compressed.
@@ -91,8 +92,8 @@ func (rs *responder) write(r *http.Request, value any, status int) *reply {
 		w.WriteHeader(status)
 		sum = &digest{Digest: xxhash.New(), to: w}
 		rs.encode(sum, value)
-		if chosen, ok := value.(*selection); ok { // the same page with other counts is another answer
-			_, _ = sum.WriteString(chosen.countsText())
+		if chosen, ok := value.(*query.Selection); ok { // the same page with other counts is another answer
+			_, _ = sum.WriteString(chosen.CountsText())
 		}
 	}
 	// A HEAD request gets the head that GET has.
@@ -101,8 +102,8 @@ func (rs *responder) write(r *http.Request, value any, status int) *reply {
 	head := made.head
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if chosen, ok := value.(*selection); ok {
-		chosen.describe(head, r.URL)
+	if chosen, ok := value.(*query.Selection); ok {
+		chosen.Describe(head, r.URL)
 	}
 	if status == http.StatusOK && r.Method != http.MethodPost {
 		head.Set("ETag", sum.tag())

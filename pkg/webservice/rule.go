@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // ruleJSON is a placement rule as it is configured.
@@ -31,7 +32,7 @@ type filterJSON struct {
 
 // rules answers GET /ws/v1/partition/{partition}/placementrules.
 func rules(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.kinds, at.rules(), fillRule)
+	return query.List(r, at.kinds, at.rules(), fillRule)
 }
 
 // rules are those of the configuration and the one that follows them, for applications whose

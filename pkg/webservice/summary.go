@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // rankedMax is the most queues that a summary names.
@@ -86,7 +87,7 @@ func (s *Service) summary(r *http.Request) (any, error) {
 			out.Ranked = append(out.Ranked, at.showRanked(q))
 		}
 	}
-	return one(r, out)
+	return query.One(r, out)
 }
 
 func countNodes(nodes []*api.NodeView) nodeCountsJSON {

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // userJSON is what a user has. Groups say for which group each application counts, of
@@ -43,8 +44,8 @@ type usageJSON struct {
 
 // users answers GET /ws/v1/partition/{partition}/usage/users.
 func users(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.kinds, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
-		texts("user", func(u *userJSON) string { return u.UserName }))
+	return query.List(r, at.kinds, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
+		query.Texts("user", func(u *userJSON) string { return u.UserName }))
 }
 
 // user answers GET /ws/v1/partition/{partition}/usage/user/{user}. The name is looked
@@ -63,13 +64,13 @@ func (s *Service) user(r *http.Request) (any, error) {
 	if i < 0 {
 		return nil, failure.Missing("User")
 	}
-	return one(r, users[i])
+	return query.One(r, users[i])
 }
 
 // groups answers GET /ws/v1/partition/{partition}/usage/groups.
 func groups(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.kinds, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g },
-		texts("group", func(g *groupJSON) string { return g.GroupName }))
+	return query.List(r, at.kinds, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g },
+		query.Texts("group", func(g *groupJSON) string { return g.GroupName }))
 }
 
 // group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
@@ -88,7 +89,7 @@ func (s *Service) group(r *http.Request) (any, error) {
 	if i < 0 {
 		return nil, failure.Missing("Group")
 	}
-	return one(r, groups[i])
+	return query.One(r, groups[i])
 }
 
 // users is what all users with applications have, by name.

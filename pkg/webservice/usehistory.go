@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // pointJSON is how much there was of a queue at one moment.
@@ -28,11 +29,11 @@ type pointJSON struct {
 // useHistory answers GET /ws/v1/partition/{partition}/history: the points of a queue, the
 // oldest first. As with other lists there are none of a queue that is not known.
 func useHistory(at *snapshot, r *http.Request) (any, error) {
-	p, err := parametersOf(r)
+	p, err := query.Read(r)
 	if err != nil {
 		return nil, err
 	}
-	named, _, err := p.one("queue")
+	named, _, err := p.One("queue")
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +46,12 @@ func useHistory(at *snapshot, r *http.Request) (any, error) {
 	if step > 0 {
 		points = archive.Merge(points, step)
 	}
-	return list(r, at.kinds, points, fillPoint(at), filter[archive.Point]{name: "since", test: pointsSince})
+	return query.List(r, at.kinds, points, fillPoint(at), query.By("since", pointsSince))
 }
 
 // stepAsked is the time in which there is one point; zero is that of the archive.
-func stepAsked(p parameters) (time.Duration, error) {
-	value, given, err := p.one("step")
+func stepAsked(p query.Parameters) (time.Duration, error) {
+	value, given, err := p.One("step")
 	if err != nil || !given {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // utilizationsJSON is how many nodes of a partition are how full, of own
@@ -39,7 +40,7 @@ func (s *Service) utilizations(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(r, s.config.Kinds, all, fillUtilizations, texts("partition", func(at *snapshot) string { return at.name }))
+	return query.List(r, s.config.Kinds, all, fillUtilizations, query.Texts("partition", func(at *snapshot) string { return at.name }))
 }
 
 func fillUtilizations(at *snapshot, out *utilizationsJSON) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // preemptedPodJSON is a pod that was preempted, and how often. A resource manager that
@@ -28,13 +29,13 @@ type preemptedPodJSON struct {
 // victims answers GET /ws/v1/partition/{partition}/victims: the pods that the plans which
 // are kept chose, the one that was preempted most first.
 func victims(at *snapshot, r *http.Request) (any, error) {
-	return list(r, at.kinds, at.preemptedPods(), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
-		texts("application", func(v *preemptedPodJSON) api.ApplicationID { return v.ApplicationID }),
-		texts("user", func(v *preemptedPodJSON) string { return v.User }),
-		filter[*preemptedPodJSON]{name: "class", test: func(value string) (func(*preemptedPodJSON) bool, error) {
+	return query.List(r, at.kinds, at.preemptedPods(), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
+		query.Texts("application", func(v *preemptedPodJSON) api.ApplicationID { return v.ApplicationID }),
+		query.Texts("user", func(v *preemptedPodJSON) string { return v.User }),
+		query.By("class", func(value string) (func(*preemptedPodJSON) bool, error) {
 			return func(v *preemptedPodJSON) bool { return v.Class == value }, checkClass(value, victimClasses)
-		}},
-		texts("trigger", func(v *preemptedPodJSON) string { return v.Trigger }))
+		}),
+		query.Texts("trigger", func(v *preemptedPodJSON) string { return v.Trigger }))
 }
 
 // preemptedPods counts the victims of the plans that are kept, by application and pod.

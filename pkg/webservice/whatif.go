@@ -14,6 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // The bounds of a question.
@@ -220,7 +221,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	for _, over := range outcome.OverLimits {
 		out.OverLimits = append(out.OverLimits, at.overLimit(over))
 	}
-	return one(r, out)
+	return query.One(r, out)
 }
 
 // budgetsOf asks for the disruption budgets of all that runs, once for each view.

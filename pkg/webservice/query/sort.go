@@ -1,4 +1,4 @@
-package webservice
+package query
 
 import (
 	"cmp"
@@ -16,10 +16,9 @@ import (
 // An order is what the parameter sort asks for: a field of the elements of a list and,
 // of quantities, a kind. The zero value leaves a list as it is.
 type order struct {
-	name  string
-	field int // of the struct
+	name  string // empty if none is asked for
+	field int    // of the struct
 	kind  string
-	given bool
 	down  bool // the greatest first
 }
 
@@ -39,8 +38,8 @@ var byName = []reflect.Type{
 }
 
 // sort is the order that the query asks for of a list of structs.
-func (p parameters) sort(of reflect.Type) (order, error) {
-	value, given, err := p.one("sort")
+func (p Parameters) sort(of reflect.Type) (order, error) {
+	value, given, err := p.One("sort")
 	if err != nil || !given {
 		return order{}, err
 	}
@@ -58,7 +57,7 @@ func (p parameters) sort(of reflect.Type) (order, error) {
 	case slices.Contains(byName, field) != (dotted && kind != ""):
 		return order{}, failure.Bad("Parameter sort is %.40q: a kind after a dot is needed for quantities, as in allocated.vcore, and for nothing else", value)
 	}
-	return order{name: name, field: at, kind: kind, given: true, down: down}, nil
+	return order{name: name, field: at, kind: kind, down: down}, nil
 }
 
 // exported is the indexes of the fields that are written, in the order of fieldsOf.
@@ -124,10 +123,11 @@ func (o order) key(element reflect.Value, kinds *resources.Kinds) sortKey {
 	return sortKey{number: value.Int()}
 }
 
-// sorted is values in the order that is asked for of what fill makes of them. Those that
+// Sort is values in the order that a page asks for of what fill makes of them. Those that
 // are alike stay in the order that they have.
-func sorted[S, T any](o order, kinds *resources.Kinds, all []S, fill func(S, *T)) ([]S, error) {
-	if !o.given {
+func Sort[S, T any](page *Selection, kinds *resources.Kinds, all []S, fill func(S, *T)) ([]S, error) {
+	o := page.order
+	if o.name == "" {
 		return all, nil
 	}
 	if t := reflect.TypeFor[T]().Field(o.field).Type; t == reflect.TypeFor[resources.Amounts]() || t == reflect.TypeFor[resources.Limits]() {
