@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
@@ -24,11 +25,11 @@ func (s *Service) configuration(r *http.Request) (any, error) {
 	if document == nil {
 		return nil, failure.Missing("Configuration")
 	}
-	out := configurationOf(document, s.config.Configuration.Extra())
+	out := configuration.Of(document, s.config.Configuration.Extra())
 	if r.Header.Get("Accept") == "application/json" {
 		return query.One(r, out)
 	}
-	content, err := out.yaml()
+	content, err := out.YAML()
 	return &text{typeYAML, content}, err
 }
 

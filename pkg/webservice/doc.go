@@ -21,6 +21,7 @@
 //
 // Packages below this one, none of which imports it:
 //
+//	configuration  the configuration as it is answered, in JSON and YAML
 //	encoder        values to JSON
 //	failure        what can be wrong with a request, and the statuses
 //	query          what a query asks of an answer: fields, filters, pages, the order
@@ -36,8 +37,8 @@
 //	snapshot.go    which partition a request is about
 //	class.go       classes of asks and victims
 //	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	past.go, preemptions.go, victims.go, summary.go, guaranteestate.go, explain.go, question.go, whatif.go, predicates.go, events.go, rule.go, usage.go,
-//	utilization.go, history.go, usehistory.go, configuration.go, written.go
+//	past.go, preemptions.go, victims.go, summary.go, guaranteestate.go, explain.go, question.go, whatif.go, predicates.go, events.go, usage.go,
+//	utilization.go, history.go, usehistory.go, configuration.go
 //	               the objects
 //	health.go      what is checked
 //	dump.go        everything at once

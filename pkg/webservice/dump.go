@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
 
@@ -33,7 +34,7 @@ type dumpJSON struct {
 	Queues           []*queueJSON                         `json:"queues"`
 	RMDiagnostics    map[string]any                       `json:"rmDiagnostics"`
 	LogLevel         string                               `json:"logLevel"`
-	Config           *configurationJSON                   `json:"config"`
+	Config           *configuration.Document              `json:"config"`
 	PlacementRules   *encoder.Items[rulesJSON]            `json:"placementRules"`
 	EventStreams     []eventStreamJSON                    `json:"eventStreams"`
 }
@@ -89,8 +90,8 @@ func (n *nodesJSON) Encode(e *encoder.Encoder) {
 
 // rulesJSON is the placement rules of one partition.
 type rulesJSON struct {
-	Partition string     `json:"partition"`
-	Rules     []ruleJSON `json:"rules"`
+	Partition string               `json:"partition"`
+	Rules     []configuration.Rule `json:"rules"`
 }
 
 // owned is an application and the partition it is in.
@@ -134,7 +135,7 @@ func (s *Service) dump(r *http.Request) (any, error) {
 		out.LogLevel = s.config.LogLevel()
 	}
 	if document := s.document(); document != nil {
-		out.Config = configurationOf(document, s.config.Configuration.Extra())
+		out.Config = configuration.Of(document, s.config.Configuration.Extra())
 	}
 	return &pretty{out}, nil
 }
@@ -180,10 +181,10 @@ func fillNodes(at *snapshot, out *nodesJSON) {
 }
 
 func fillRules(at *snapshot, out *rulesJSON) {
-	*out = rulesJSON{Partition: at.name, Rules: []ruleJSON{}}
+	*out = rulesJSON{Partition: at.name, Rules: []configuration.Rule{}}
 	for _, rule := range at.rules() {
-		var one ruleJSON
-		fillRule(rule, &one)
+		var one configuration.Rule
+		configuration.FillRule(rule, &one)
 		out.Rules = append(out.Rules, one)
 	}
 }

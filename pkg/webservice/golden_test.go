@@ -15,6 +15,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 )
 
 // TestGolden shows every answer, one member a line.
@@ -42,8 +43,8 @@ func TestGoldenConfiguration(t *testing.T) {
 	text, _, _ := strings.Cut(w.Body.String(), "extra:")
 	again, err := config.Load(text, new(resources.Kinds))
 	assert.NilError(t, err, text)
-	first := configurationOf(s.document(), nil)
-	second := configurationOf(again, nil)
+	first := configuration.Of(s.document(), nil)
+	second := configuration.Of(again, nil)
 	second.Checksum = first.Checksum
 	assert.DeepEqual(t, first, second)
 

@@ -135,12 +135,6 @@ func TestShare(t *testing.T) {
 	assert.Equal(t, share(-1, 1, 100), int64(0))
 }
 
-func TestDecimal(t *testing.T) {
-	for millionths, want := range map[int64]string{0: "0", 1: "0.000001", 250_000: "0.25", 1_000_000: "1", 12_500_000: "12.5"} {
-		assert.Equal(t, string(decimalOf(millionths)), want)
-	}
-}
-
 func TestValidate(t *testing.T) {
 	h := newWorld(t).service(t).Handler()
 	for _, c := range []struct{ body, want string }{

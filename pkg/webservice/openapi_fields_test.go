@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 )
@@ -45,9 +46,9 @@ var answerTypes = map[string]reflect.Type{
 	"readUser":                     reflect.TypeFor[userJSON](),
 	"listGroups":                   reflect.TypeFor[[]groupJSON](),
 	"readGroup":                    reflect.TypeFor[groupJSON](),
-	"listPlacementRules":           reflect.TypeFor[[]ruleJSON](),
+	"listPlacementRules":           reflect.TypeFor[[]configuration.Rule](),
 	"readEvents":                   reflect.TypeFor[eventPageJSON](),
-	"readConfiguration":            reflect.TypeFor[configurationJSON](),
+	"readConfiguration":            reflect.TypeFor[configuration.Document](),
 	"validateConfiguration":        reflect.TypeFor[validationJSON](),
 	"readDump":                     reflect.TypeFor[dumpJSON](),
 }
@@ -90,7 +91,7 @@ var (
 	timeType     = reflect.TypeFor[time.Time]()
 	amountsType  = reflect.TypeFor[resources.Amounts]()
 	limitsType   = reflect.TypeFor[resources.Limits]()
-	decimalType  = reflect.TypeFor[decimal]()
+	decimalType  = reflect.TypeFor[configuration.Decimal]()
 	lazyListType = reflect.TypeFor[encoder.List]()
 )
 

@@ -4,14 +4,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
@@ -28,17 +26,17 @@ type clusterJSON struct {
 // partitionJSON is a partition in sums. What only the configuration says is left
 // out where that is not known.
 type partitionJSON struct {
-	ClusterID              string              `json:"clusterId"`
-	Name                   string              `json:"name"`
-	Capacity               capacityJSON        `json:"capacity"`
-	NodeSortingPolicy      *nodeSortingJSON    `json:"nodeSortingPolicy,omitempty"`
-	PreemptionEnabled      *bool               `json:"preemptionEnabled,omitempty"`
-	QuotaPreemptionEnabled *bool               `json:"quotaPreemptionEnabled,omitempty"`
-	TotalNodes             int                 `json:"totalNodes,omitempty"`
-	Applications           map[string]int      `json:"applications"` // by state, and in total
-	TotalContainers        int                 `json:"totalContainers,omitempty"`
-	State                  string              `json:"state"`
-	LastStateTransition    encoder.Nanoseconds `json:"lastStateTransitionTime"`
+	ClusterID              string                     `json:"clusterId"`
+	Name                   string                     `json:"name"`
+	Capacity               capacityJSON               `json:"capacity"`
+	NodeSortingPolicy      *configuration.NodeSorting `json:"nodeSortingPolicy,omitempty"`
+	PreemptionEnabled      *bool                      `json:"preemptionEnabled,omitempty"`
+	QuotaPreemptionEnabled *bool                      `json:"quotaPreemptionEnabled,omitempty"`
+	TotalNodes             int                        `json:"totalNodes,omitempty"`
+	Applications           map[string]int             `json:"applications"` // by state, and in total
+	TotalContainers        int                        `json:"totalContainers,omitempty"`
+	State                  string                     `json:"state"`
+	LastStateTransition    encoder.Nanoseconds        `json:"lastStateTransitionTime"`
 
 	// What is new: what preemption came to, how old the view is if it is not the
 	// current one, and how many foreign allocations name a node that is not known.
@@ -52,12 +50,6 @@ type capacityJSON struct {
 	Capacity     encoder.Quantities `json:"capacity"`
 	UsedCapacity encoder.Quantities `json:"usedCapacity"`
 	Utilization  encoder.Quantities `json:"utilization"` // percent
-}
-
-type nodeSortingJSON struct {
-	Type            string             `json:"type"`
-	ResourceWeights map[string]decimal `json:"resourceWeights"`
-	Devices         map[string]string  `json:"devices,omitempty"` // quantities as in a configuration
 }
 
 // preemptedJSON counts since the partition was made.
@@ -130,51 +122,23 @@ func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
 	if at.written != nil {
 		enabled, quota := !at.written.Preemption.Disabled, at.written.Preemption.Quota
 		out.PreemptionEnabled, out.QuotaPreemptionEnabled = &enabled, &quota
-		out.NodeSortingPolicy = nodeSorting(at.written.Nodes)
+		out.NodeSortingPolicy = configuration.NodeSortingOf(at.written.Nodes)
 	}
 }
 
-// nodeSorting is the order of nodes. Weights are written in parts of a unit that is
-// the millionth of what people write.
-func nodeSorting(order api.NodeOrder) *nodeSortingJSON {
-	out := &nodeSortingJSON{Type: "fair", ResourceWeights: map[string]decimal{}}
-	switch {
-	case len(order.Devices) > 0:
-		out.Type, out.Devices = "devices", map[string]string{}
-		for kind, size := range order.Devices {
-			out.Devices[kind] = quantityText(kind, size)
-		}
-	case order.Packing:
-		out.Type = "binpacking"
-	}
-	for kind, weight := range order.Weights {
-		out.ResourceWeights[kind] = decimalOf(weight)
-	}
-	if len(order.Weights) == 0 {
-		out.ResourceWeights = map[string]decimal{resources.Memory: "1", resources.VCore: "1"}
-	}
-	return out
+// rules answers GET /ws/v1/partition/{partition}/placementrules.
+func rules(at *snapshot, r *http.Request) (any, error) {
+	return query.List(r, at.kinds, at.rules(), configuration.FillRule)
 }
 
-// A decimal is a number as it is written, in JSON and in YAML.
-type decimal string
-
-// MarshalJSON writes the number.
-func (d decimal) MarshalJSON() ([]byte, error) { return []byte(d), nil }
-
-// MarshalYAML writes the number.
-func (d decimal) MarshalYAML() (any, error) {
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(d)}, nil
-}
-
-// decimalOf is millionths as a decimal number.
-func decimalOf(millionths int64) decimal {
-	whole, part := millionths/1_000_000, millionths%1_000_000
-	if part == 0 {
-		return decimal(strconv.FormatInt(whole, 10))
+// rules are those of the configuration and the one that follows them, for applications whose
+// pods run and that no other takes. They are empty where the configuration is not known.
+func (at *snapshot) rules() []config.Rule {
+	if at.written == nil {
+		return nil
 	}
-	digits := strconv.FormatInt(part+1_000_000, 10)[1:]
-	return decimal(strconv.FormatInt(whole, 10) + "." + strings.TrimRight(digits, "0"))
+	recovery := config.Rule{Name: "recovery", Value: string(api.RecoveryQueue)}
+	return append(slices.Clip(at.written.Rules), recovery)
 }
 
 // running counts the applications that run, by queue.

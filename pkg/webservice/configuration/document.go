@@ -1,4 +1,12 @@
-package webservice
+// Package configuration is the configuration as it is answered: all of it, in JSON and in
+// YAML that can be loaded again, and the parts of it that objects have.
+//
+// Read in this order:
+//
+//	document.go   all of it
+//	rule.go       placement rules
+//	nodesort.go   the order of nodes
+package configuration
 
 import (
 	"bytes"
@@ -13,9 +21,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// configurationJSON is a configuration after validation, with what was left out
+// A Document is a configuration after validation, with what was left out
 // filled in. The same types are written as YAML, which can be loaded again.
-type configurationJSON struct {
+type Document struct {
 	Partitions []partitionConfigJSON `yaml:",omitempty"`
 	Checksum   string
 	Extra      map[string]string `json:",omitempty" yaml:",omitempty"`
@@ -79,7 +87,7 @@ type filterConfigJSON struct {
 
 type nodeSortConfigJSON struct {
 	Type            string
-	ResourceWeights map[string]decimal `json:",omitempty" yaml:",omitempty"`
+	ResourceWeights map[string]Decimal `json:",omitempty" yaml:",omitempty"`
 	Devices         map[string]string  `json:",omitempty" yaml:",omitempty"`
 }
 
@@ -106,8 +114,8 @@ type preemptionConfigJSON struct {
 	LoopWindow        string `yaml:"preemption_loop_window"`
 }
 
-// yaml is the configuration as a text.
-func (c *configurationJSON) yaml() ([]byte, error) {
+// YAML is the configuration as a text.
+func (c *Document) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
@@ -115,12 +123,13 @@ func (c *configurationJSON) yaml() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func configurationOf(d *config.Document, extra map[string]string) *configurationJSON {
-	out := &configurationJSON{Partitions: []partitionConfigJSON{}, Checksum: d.Checksum, Extra: extra}
+// Of is a document and the further settings of the resource manager.
+func Of(d *config.Document, extra map[string]string) *Document {
+	out := &Document{Partitions: []partitionConfigJSON{}, Checksum: d.Checksum, Extra: extra}
 	for _, p := range d.Definitions {
 		one := partitionConfigJSON{
 			Name: p.Name, Queues: []queueConfigJSON{}, PlacementRules: rulesOf(p.Rules), Preemption: preemptionOf(p.Preemption),
-			NodeSortPolicy: nodeSortConfigJSON(*nodeSorting(p.Nodes)),
+			NodeSortPolicy: nodeSortConfigJSON(*NodeSortingOf(p.Nodes)),
 		}
 		if p.Root != nil {
 			one.Queues = []queueConfigJSON{queueOf(p.Root)}

@@ -1,23 +1,19 @@
-package webservice
+package configuration
 
 import (
-	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
-// ruleJSON is a placement rule as it is configured.
-type ruleJSON struct {
+// A Rule is a placement rule as it is configured.
+type Rule struct {
 	Name       string            `json:"name"`
 	Parameters map[string]string `json:"parameters,omitempty"`
 	Filter     *filterJSON       `json:"filter,omitempty"`
-	ParentRule *ruleJSON         `json:"parentRule,omitempty"`
+	ParentRule *Rule             `json:"parentRule,omitempty"`
 }
 
 // filterJSON says to which users and groups a rule applies. A single name that is a regular
@@ -30,23 +26,9 @@ type filterJSON struct {
 	GroupExp  string   `json:"groupExp,omitempty"`
 }
 
-// rules answers GET /ws/v1/partition/{partition}/placementrules.
-func rules(at *snapshot, r *http.Request) (any, error) {
-	return query.List(r, at.kinds, at.rules(), fillRule)
-}
-
-// rules are those of the configuration and the one that follows them, for applications whose
-// pods run and that no other takes. They are empty where the configuration is not known.
-func (at *snapshot) rules() []config.Rule {
-	if at.written == nil {
-		return nil
-	}
-	recovery := config.Rule{Name: "recovery", Value: string(api.RecoveryQueue)}
-	return append(slices.Clip(at.written.Rules), recovery)
-}
-
-func fillRule(rule config.Rule, out *ruleJSON) {
-	*out = ruleJSON{Name: rule.Name, Parameters: map[string]string{"create": strconv.FormatBool(rule.Create)}, Filter: filterOf(rule.Filter)}
+// FillRule is a rule as it is answered.
+func FillRule(rule config.Rule, out *Rule) {
+	*out = Rule{Name: rule.Name, Parameters: map[string]string{"create": strconv.FormatBool(rule.Create)}, Filter: filterOf(rule.Filter)}
 	switch rule.Name {
 	case "recovery":
 		out.Parameters = map[string]string{"queue": rule.Value}
@@ -57,8 +39,8 @@ func fillRule(rule config.Rule, out *ruleJSON) {
 		out.Parameters["tagName"] = rule.Value
 	}
 	if rule.Parent != nil {
-		out.ParentRule = new(ruleJSON)
-		fillRule(*rule.Parent, out.ParentRule)
+		out.ParentRule = new(Rule)
+		FillRule(*rule.Parent, out.ParentRule)
 	}
 }
 
