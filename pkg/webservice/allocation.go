@@ -1,7 +1,6 @@
 package webservice
 
 import (
-	"math/bits"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -94,18 +93,4 @@ func fillForeign(a *api.Allocation, out *foreignJSON) {
 		AllocationKey: a.Key, AllocationTags: a.Tags, RequestTime: a.Created, AllocationTime: a.Created,
 		Resource: a.Amounts, Priority: a.Priority, NodeID: a.Node, Preemptable: a.Origin != api.Static,
 	}
-}
-
-// share is part of whole, which is above zero, in units of 1/of, rounded down. The
-// product has 128 bits; what does not fit the result is as large as can be.
-func share(part, whole, of int64) int64 {
-	if part <= 0 {
-		return 0
-	}
-	high, low := bits.Mul64(uint64(part), uint64(of))
-	if high >= uint64(whole) {
-		return resources.Unlimited
-	}
-	quotient, _ := bits.Div64(high, low, uint64(whole))
-	return int64(min(quotient, resources.Unlimited))
 }

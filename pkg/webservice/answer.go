@@ -55,6 +55,9 @@ func subjectOf(r *http.Request) subject {
 // A partitionHandler is a handler for one partition.
 type partitionHandler func(at *snapshot, r *http.Request) (any, error)
 
+// A surveyHandler is a handler for all partitions.
+type surveyHandler func(from *sources, all []*snapshot, r *http.Request) (any, error)
+
 // answer makes a handler of net/http: the value becomes the body, the error the
 // status.
 func (s *Service) answer(h handler) http.Handler { return s.answerFrom(s.replies, h) }
@@ -70,10 +73,22 @@ func (s *Service) answerFrom(from *replies, h handler) http.Handler {
 }
 
 // survey is answer for a handler that looks at all partitions.
-func (s *Service) survey(h handler) http.Handler {
+func (s *Service) survey(h surveyHandler) http.Handler {
+	seen := func(r *http.Request) (any, error) {
+		all, err := s.all(r)
+		if err != nil {
+			return nil, err
+		}
+		return h(s.config.sources(), all, r)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), h, s.replies)
+		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), seen, s.replies)
 	})
+}
+
+// counting is a handler that looks at no partition, but at what was counted of all.
+func (s *Service) counting(h func(*sources, *http.Request) (any, error)) handler {
+	return func(r *http.Request) (any, error) { return h(s.config.sources(), r) }
 }
 
 // about is answer for a handler that is about one partition.

@@ -54,3 +54,19 @@ func stacks(*http.Request) (any, error) {
 
 // stacksMax is the most bytes of stacks that are answered.
 const stacksMax = 64 << 20
+
+// offerDump answers with the dump. It is large, so only one is made at a time.
+func (s *Service) offerDump() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), s.dump, s.dumps)
+	})
+}
+
+// dump answers GET /debug/fullstatedump.
+func (s *Service) dump(r *http.Request) (any, error) {
+	all, err := s.all(r)
+	if err != nil {
+		return nil, err
+	}
+	return &pretty{s.config.sources().dump(all)}, nil
+}

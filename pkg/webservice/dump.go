@@ -3,7 +3,6 @@ package webservice
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -11,13 +10,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
-
-// offerDump answers with the dump. It is large, so only one is made at a time.
-func (s *Service) offerDump() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), s.dump, s.dumps)
-	})
-}
 
 // noDiagnostics is what clients know for a resource manager that says nothing.
 const noDiagnostics = "Resource Manager did not register callback"
@@ -100,22 +92,18 @@ type owned struct {
 	app applicationEntry
 }
 
-// dump answers GET /debug/fullstatedump. Every part of it shows the same views.
-func (s *Service) dump(r *http.Request) (any, error) {
-	all, err := s.all(r)
-	if err != nil {
-		return nil, err
-	}
-	history := s.history()
+// dump is everything at once. Every part of it shows the same views.
+func (from *sources) dump(all []*snapshot) any {
+	history := from.history()
 	out := &dumpJSON{
-		Timestamp:        s.config.Now(),
-		Partitions:       encoder.Each(all, s.fillPartition),
+		Timestamp:        from.Now(),
+		Partitions:       encoder.Each(all, fillPartition),
 		EventStreams:     []eventStreamJSON{},
 		AppHistory:       encoder.Each(history.Applications(), fillApplicationCount),
 		Nodes:            encoder.Each(all, fillNodes),
-		ClusterInfo:      encoder.Each(all, s.fillCluster),
+		ClusterInfo:      encoder.Each(all, fillCluster),
 		ContainerHistory: encoder.Each(history.Containers(), fillContainerCount),
-		RMDiagnostics:    s.config.diagnostics(all),
+		RMDiagnostics:    from.diagnostics(all),
 		PlacementRules:   encoder.Each(all, fillRules),
 	}
 	var applications []owned
@@ -126,26 +114,26 @@ func (s *Service) dump(r *http.Request) (any, error) {
 		}
 	}
 	out.Applications = encoder.Each(applications, func(o owned, to *applicationJSON) { o.at.fillApplication(o.app, to) })
-	if s.config.Events != nil {
-		for _, reader := range s.config.Events.Readers() {
+	if from.Events != nil {
+		for _, reader := range from.Events.Readers() {
 			out.EventStreams = append(out.EventStreams, eventStreamJSON{reader.Client, encoder.NanosecondsOf(reader.Since)})
 		}
 	}
-	if s.config.LogLevel != nil {
-		out.LogLevel = s.config.LogLevel()
+	if from.LogLevel != nil {
+		out.LogLevel = from.LogLevel()
 	}
-	if document := s.document(); document != nil {
-		out.Config = configuration.Of(document, s.config.Configuration.Extra())
+	if document := from.document(); document != nil {
+		out.Config = configuration.Of(document, from.Configuration.Extra())
 	}
-	return &pretty{out}, nil
+	return out
 }
 
 // diagnostics is what the resource manager says of itself; of several, by name.
-func (c *Config) diagnostics(all []*snapshot) map[string]any {
+func (from *sources) diagnostics(all []*snapshot) map[string]any {
 	said := map[string]any{}
 	for _, at := range all {
 		if said[at.cluster] == nil {
-			said[at.cluster] = c.diagnosticsOf(at.cluster)
+			said[at.cluster] = from.diagnosticsOf(at.cluster)
 		}
 	}
 	if len(said) == 1 {
@@ -156,11 +144,11 @@ func (c *Config) diagnostics(all []*snapshot) map[string]any {
 
 // diagnosticsOf is what one resource manager says, which is an object. Numbers stay
 // as they are written.
-func (c *Config) diagnosticsOf(cluster string) map[string]any {
-	if c.Diagnostics == nil {
+func (from *sources) diagnosticsOf(cluster string) map[string]any {
+	if from.Diagnostics == nil {
 		return map[string]any{"empty": noDiagnostics}
 	}
-	said, err := c.Diagnostics(cluster)
+	said, err := from.Diagnostics(cluster)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return map[string]any{"empty": noDiagnostics}
 	}

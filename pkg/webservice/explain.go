@@ -82,42 +82,42 @@ type evictionPlanJSON struct {
 // /ws/v1/partition/{partition}/application/{application}/allocation/{allocation}/explain.
 func explanation(at *snapshot, r *http.Request) (any, error) {
 	application, key := api.ApplicationID(r.PathValue("application")), api.AllocationKey(r.PathValue("allocation"))
-	answer, err := explain.Ask(at.View, at.kinds, application, key)
-	plan := at.past.PlanOf(application, key)
+	answer, err := explain.Ask(at.View, at.kindTable(), application, key)
+	plan := at.book().PlanOf(application, key)
 	switch {
 	case errors.Is(err, explain.ErrUnknown) && plan != nil:
-		return query.One(r, at.evictedBefore(plan, plan.Victim(key)))
+		return query.One(r, evictedBefore(at, plan, plan.Victim(key)))
 	case errors.Is(err, explain.ErrUnknown):
 		return nil, failure.Missing("Allocation")
 	case err != nil:
 		return nil, err
 	}
 	if l := answer.Eviction; l != nil && l.Plan == nil && plan != nil {
-		l.Plan = at.kept(plan)
+		l.Plan = kept(at, plan)
 	}
-	return query.One(r, at.explanationOf(answer))
+	return query.One(r, explanationOf(at, answer))
 }
 
 // kept is a plan of the archive.
-func (at *snapshot) kept(p *archive.Plan) *explain.Plan {
-	return explain.NewPlan(p.At, p.Decision, at.kinds)
+func kept(at *snapshot, p *archive.Plan) *explain.Plan {
+	return explain.NewPlan(p.At, p.Decision, at.kindTable())
 }
 
 // evictedBefore says why an allocation was evicted that has ended since.
-func (at *snapshot) evictedBefore(p *archive.Plan, v *archive.Victim) *explanationJSON {
-	plan := at.kept(p)
+func evictedBefore(at *snapshot, p *archive.Plan, v *archive.Victim) *explanationJSON {
+	plan := kept(at, p)
 	out := &explanationJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, NodeID: v.Node,
 		Eviction: &evictionPlanJSON{
 			Time: encoder.NanosecondsOf(p.At), Trigger: p.Trigger.String(), For: p.Key, EndTime: encoder.NanosecondsOf(v.Ended), Plan: planOf(plan),
 		},
-		Age: at.age,
+		Age: at.viewAge(),
 	}
 	add := func(name, format string, args ...any) {
 		out.Lines = append(out.Lines, fmt.Sprintf("  %-10s", name)+fmt.Sprintf(format, args...))
 	}
 	out.Lines = []string{fmt.Sprintf("%s of application %s ran on node %s, in queue %s", v.Key, v.Application, v.Node, v.Queue)}
-	add("held", "%s, priority %d", at.kinds.Format(v.Amounts), v.Priority)
+	add("held", "%s, priority %d", at.kindTable().Format(v.Amounts), v.Priority)
 	if p.Key == "" {
 		add("evicted", "by %s of queue %s", p.Trigger, p.Queue)
 	} else {
@@ -140,11 +140,11 @@ func (at *snapshot) evictedBefore(p *archive.Plan, v *archive.Victim) *explanati
 	return out
 }
 
-func (at *snapshot) explanationOf(a *explain.Answer) *explanationJSON {
+func explanationOf(at *snapshot, a *explain.Answer) *explanationJSON {
 	out := &explanationJSON{
 		AllocationKey: a.Allocation.Key, ApplicationID: a.Allocation.Application, QueueName: a.Queue, NodeID: a.Allocation.Node,
 		Detail: a.Detail, NominatedNode: a.Nominated, Before: a.Before, Plan: planOf(a.Plan), Lines: strings.Split(a.Text(), "\n"),
-		Age: at.age,
+		Age: at.viewAge(),
 	}
 	if a.Allocation.Node == "" {
 		out.Why = a.Reason.String()

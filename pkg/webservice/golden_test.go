@@ -43,7 +43,7 @@ func TestGoldenConfiguration(t *testing.T) {
 	text, _, _ := strings.Cut(w.Body.String(), "extra:")
 	again, err := config.Load(text, new(resources.Kinds))
 	assert.NilError(t, err, text)
-	first := configuration.Of(s.document(), nil)
+	first := configuration.Of(s.config.sources().document(), nil)
 	second := configuration.Of(again, nil)
 	second.Checksum = first.Checksum
 	assert.DeepEqual(t, first, second)

@@ -170,7 +170,7 @@ func shortened(faults []string) string {
 func negativePartition(at *snapshot) (faults []string) {
 	for _, a := range [...]resources.Amounts{at.Capacity, at.Used, at.Occupied} {
 		if kind, negative := a.Negative(); negative {
-			faults = append(faults, fmt.Sprintf("partition %s has %d of %s", at.name, a.Of(kind), at.kinds.Name(kind)))
+			faults = append(faults, fmt.Sprintf("partition %s has %d of %s", at.partition(), a.Of(kind), at.kindTable().Name(kind)))
 		}
 	}
 	return faults
@@ -182,7 +182,7 @@ func negativeNodes(at *snapshot) (faults []string) {
 	for _, n := range at.Nodes {
 		for _, a := range [...]resources.Amounts{n.Capacity, n.Allocated, n.Occupied} {
 			if kind, negative := a.Negative(); negative {
-				faults = append(faults, fmt.Sprintf("node %s has %d of %s", n.ID, a.Of(kind), at.kinds.Name(kind)))
+				faults = append(faults, fmt.Sprintf("node %s has %d of %s", n.ID, a.Of(kind), at.kindTable().Name(kind)))
 			}
 		}
 	}
@@ -197,13 +197,13 @@ func unequalPartition(at *snapshot) []string {
 	if sum.Equal(at.Capacity) {
 		return nil
 	}
-	return []string{fmt.Sprintf("partition %s has %s, its nodes %s", at.name, at.kinds.Format(at.Capacity), at.kinds.Format(sum))}
+	return []string{fmt.Sprintf("partition %s has %s, its nodes %s", at.partition(), at.kindTable().Format(at.Capacity), at.kindTable().Format(sum))}
 }
 
 func unequalNodes(at *snapshot) (faults []string) {
 	for _, n := range at.Nodes {
 		if left := n.Capacity.Minus(n.Allocated).Minus(n.Occupied); !left.Equal(n.Available) {
-			faults = append(faults, fmt.Sprintf("node %s has %s, and %s is left of its capacity", n.ID, at.kinds.Format(n.Available), at.kinds.Format(left)))
+			faults = append(faults, fmt.Sprintf("node %s has %s, and %s is left of its capacity", n.ID, at.kindTable().Format(n.Available), at.kindTable().Format(left)))
 		}
 	}
 	return faults

@@ -20,22 +20,22 @@ type containerCountJSON struct {
 }
 
 // applicationHistory answers GET /ws/v1/history/apps.
-func (s *Service) applicationHistory(r *http.Request) (any, error) {
-	return query.List(r, s.config.Kinds, s.history().Applications(), fillApplicationCount)
+func (from *sources) applicationHistory(r *http.Request) (any, error) {
+	return query.List(r, from.Kinds, from.history().Applications(), fillApplicationCount)
 }
 
 // containerHistory answers GET /ws/v1/history/containers.
-func (s *Service) containerHistory(r *http.Request) (any, error) {
-	return query.List(r, s.config.Kinds, s.history().Containers(), fillContainerCount)
+func (from *sources) containerHistory(r *http.Request) (any, error) {
+	return query.List(r, from.Kinds, from.history().Containers(), fillContainerCount)
 }
 
 // history is what was counted until now; empty if nothing counts.
-func (s *Service) history() History {
+func (from *sources) history() History {
 	switch {
-	case s.config.History != nil:
-		return s.config.History
-	case s.config.Archive != nil:
-		return counted(s.config.Archive.Counts(s.config.Now()))
+	case from.History != nil:
+		return from.History
+	case from.Archive != nil:
+		return counted(from.Archive.Counts(from.Now()))
 	}
 	return counted(nil)
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -66,42 +65,34 @@ type preemptedJSON struct {
 }
 
 // clusters answers GET /ws/v1/clusters.
-func (s *Service) clusters(r *http.Request) (any, error) {
-	all, err := s.all(r)
-	if err != nil {
-		return nil, err
-	}
-	return query.List(r, s.config.Kinds, all, s.fillCluster)
+func (from *sources) clusters(all []*snapshot, r *http.Request) (any, error) {
+	return query.List(r, from.Kinds, all, fillCluster)
 }
 
-func (s *Service) fillCluster(at *snapshot, out *clusterJSON) {
+func fillCluster(at *snapshot, out *clusterJSON) {
 	build := map[string]string{}
-	if s.config.Build != nil {
-		maps.Copy(build, s.config.Build(at.cluster))
+	if at.from.Build != nil {
+		maps.Copy(build, at.from.Build(at.cluster))
 	}
 	build["rmId"] = at.cluster
 	*out = clusterJSON{
-		StartTime: encoder.NanosecondsOf(s.config.Started), RMBuildInformation: []map[string]string{build},
+		StartTime: encoder.NanosecondsOf(at.from.Started), RMBuildInformation: []map[string]string{build},
 		Partition: at.name, ClusterName: "kubernetes",
 	}
 }
 
 // partitions answers GET /ws/v1/partitions.
-func (s *Service) partitions(r *http.Request) (any, error) {
-	all, err := s.all(r)
-	if err != nil {
-		return nil, err
-	}
-	return query.List(r, s.config.Kinds, all, s.fillPartition, query.Texts("cluster", func(at *snapshot) string { return at.cluster }))
+func (from *sources) partitions(all []*snapshot, r *http.Request) (any, error) {
+	return query.List(r, from.Kinds, all, fillPartition, query.Texts("cluster", func(at *snapshot) string { return at.cluster }))
 }
 
-func (s *Service) fillPartition(at *snapshot, out *partitionJSON) {
+func fillPartition(at *snapshot, out *partitionJSON) {
 	wasted := at.past.Wasted()
 	*out = partitionJSON{
 		ClusterID: at.cluster, Name: at.name,
 		Capacity:   capacityJSON{at.amounts(at.Capacity), at.amounts(at.Used), at.amounts(percent(at.Used, at.Capacity))},
 		TotalNodes: len(at.Nodes), Applications: map[string]int{},
-		State: "Active", LastStateTransition: encoder.NanosecondsOf(at.since(s.config.Started)),
+		State: "Active", LastStateTransition: encoder.NanosecondsOf(at.since(at.from.Started)),
 		Preempted: preemptedJSON{
 			at.Preempted.Plans, at.Preempted.Nominations, at.Preempted.Cleared, at.Preempted.Loops, at.Preempted.Victims.Total(), at.Preempted.Overdue.Total(),
 			wasted.Total(), wasted.Named(),
@@ -165,9 +156,4 @@ func (at *snapshot) findQueue(path api.QueuePath) (way []*api.QueueView, err err
 		}
 		q = q.Queues[i]
 	}
-}
-
-// within reports whether a queue is another one or below it.
-func within(path, above api.QueuePath) bool {
-	return path == above || strings.HasPrefix(string(path), string(above)+".")
 }

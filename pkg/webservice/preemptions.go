@@ -52,7 +52,7 @@ type evictedJSON struct {
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
 // the newest first.
 func preemptions(at *snapshot, r *http.Request) (any, error) {
-	return query.List(r, at.kinds, at.past.Plans(), at.fillPreemption,
+	return query.List(r, at.kindTable(), at.book().Plans(), func(p *archive.Plan, out *preemptionJSON) { fillPreemption(at, p, out) },
 		query.Words("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
 		query.By("application", planTest(func(p *archive.Plan) string { return string(p.Application) },
 			func(v archive.Victim) string { return string(v.Application) })),
@@ -88,18 +88,18 @@ func sinceNanoseconds(value string) (int64, error) {
 	return since, nil
 }
 
-func (at *snapshot) fillPreemption(p *archive.Plan, out *preemptionJSON) {
+func fillPreemption(at *snapshot, p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
 		Time: encoder.NanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, User: p.User, NodeID: p.Node,
-		Summary: explain.Summary(p.Decision, at.kinds), Lines: strings.Split(explain.Decision(p.Decision, at.kinds), "\n"),
+		Summary: explain.Summary(p.Decision, at.kindTable()), Lines: strings.Split(explain.Decision(p.Decision, at.kindTable()), "\n"),
 		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: encoder.NanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
 	}
 	for i := range p.Victims {
-		out.Victims = append(out.Victims, at.victimOf(&p.Victims[i]))
+		out.Victims = append(out.Victims, victimOf(at, &p.Victims[i]))
 	}
 }
 
-func (at *snapshot) victimOf(v *archive.Victim) evictedJSON {
+func victimOf(at *snapshot, v *archive.Victim) evictedJSON {
 	out := evictedJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, User: v.User, Class: v.Class.String(), NodeID: v.Node,
 		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: encoder.NanosecondsOf(v.Ended), Wasted: v.Wasted,

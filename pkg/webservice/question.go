@@ -18,7 +18,7 @@ import (
 )
 
 // question reads the body of a request.
-func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, error) {
+func question(at *snapshot, r *http.Request, now time.Time) (explain.Question, error) {
 	var q explain.Question
 	var asked questionJSON
 	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyMax))
@@ -47,16 +47,16 @@ func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, 
 			ID: app.ApplicationID, Queue: app.QueueName, User: app.User, Groups: app.Groups, Tags: app.Tags,
 		})
 	}
-	if err := at.addNodes(&q, asked.Nodes); err != nil {
+	if err := addNodes(at, &q, asked.Nodes); err != nil {
 		return q, failure.Bad("nodes.%v", err)
 	}
 	for i, ask := range asked.Asks {
-		if err := at.addAsks(&q, ask, now); err != nil {
+		if err := addAsks(at, &q, ask, now); err != nil {
 			return q, failure.Bad("asks[%d]: %v", i, err)
 		}
 	}
 	if asked.Config != "" {
-		config, err := at.parseConfig(asked.Config)
+		config, err := parseConfig(at, asked.Config)
 		if err != nil {
 			return q, failure.Bad("config: %v", err)
 		}
@@ -66,7 +66,7 @@ func (at *snapshot) question(r *http.Request, now time.Time) (explain.Question, 
 }
 
 // addAsks adds asks that are alike to a question.
-func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) error {
+func addAsks(at *snapshot, q *explain.Question, w newAskJSON, now time.Time) error {
 	count := max(w.Count, 1)
 	switch {
 	case w.AllocationKey == "":
@@ -74,7 +74,7 @@ func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) er
 	case w.Count < 0 || count > whatIfAsksMax-len(q.Asks):
 		return fmt.Errorf("count is %d, and a question has from 1 to %d asks", w.Count, whatIfAsksMax)
 	}
-	amounts, err := at.amountsOf(w.Resource)
+	amounts, err := amountsOf(at, w.Resource)
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ func (at *snapshot) addAsks(q *explain.Question, w newAskJSON, now time.Time) er
 }
 
 // amountsOf are amounts of kinds that there are.
-func (at *snapshot) amountsOf(quantities map[string]int64) (amounts resources.Amounts, err error) {
+func amountsOf(at *snapshot, quantities map[string]int64) (amounts resources.Amounts, err error) {
 	for _, name := range slices.Sorted(maps.Keys(quantities)) {
-		kind, known := at.kinds.Lookup(name)
+		kind, known := at.kindTable().Lookup(name)
 		switch {
 		case !known:
 			return nil, fmt.Errorf("no node or queue has any %q", name)
@@ -111,7 +111,7 @@ func (at *snapshot) amountsOf(quantities map[string]int64) (amounts resources.Am
 }
 
 // addNodes adds what would be done to nodes to a question.
-func (at *snapshot) addNodes(q *explain.Question, w newNodesJSON) error {
+func addNodes(at *snapshot, q *explain.Question, w newNodesJSON) error {
 	if n := len(w.Drain) + len(w.Remove); n > whatIfNodesMax {
 		return fmt.Errorf("drain and remove have %d nodes, and a question has at most %d", n, whatIfNodesMax)
 	}
@@ -124,7 +124,7 @@ func (at *snapshot) addNodes(q *explain.Question, w newNodesJSON) error {
 		case node.Count < 0 || count > whatIfNodesMax-len(q.Nodes.Add):
 			return fmt.Errorf("add[%d]: count is %d, and a question has from 1 to %d new nodes", i, node.Count, whatIfNodesMax)
 		}
-		capacity, err := at.amountsOf(node.Capacity)
+		capacity, err := amountsOf(at, node.Capacity)
 		if err != nil {
 			return fmt.Errorf("add[%d]: %w", i, err)
 		}
@@ -141,26 +141,26 @@ func (at *snapshot) addNodes(q *explain.Question, w newNodesJSON) error {
 
 // parseConfig is the configuration of the partition in a text. Kinds that are not
 // known yet are refused, for a question adds none.
-func (at *snapshot) parseConfig(text string) (*api.Config, error) {
+func parseConfig(at *snapshot, text string) (*api.Config, error) {
 	kinds := new(resources.Kinds)
-	if _, err := at.defaults.Load(text, kinds); err != nil {
+	if _, err := at.defaults().Load(text, kinds); err != nil {
 		return nil, err
 	}
 	for i := range kinds.Len() {
-		if name := kinds.Name(resources.Kind(i)); !known(at.kinds, name) {
+		if name := kinds.Name(resources.Kind(i)); !known(at.kindTable(), name) {
 			return nil, fmt.Errorf("no node or queue has any %q", name)
 		}
 	}
-	document, err := at.defaults.Load(text, at.kinds)
+	document, err := at.defaults().Load(text, at.kindTable())
 	if err != nil {
 		return nil, err
 	}
 	for i := range document.Partitions {
-		if document.Partitions[i].Name == at.name {
+		if document.Partitions[i].Name == at.partition() {
 			return &document.Partitions[i], nil
 		}
 	}
-	return nil, fmt.Errorf("there is no partition %q in it", at.name)
+	return nil, fmt.Errorf("there is no partition %q in it", at.partition())
 }
 
 func known(kinds *resources.Kinds, name string) bool {

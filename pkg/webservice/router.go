@@ -2,11 +2,8 @@ package webservice
 
 import (
 	"net/http"
-	"net/url"
 	"path"
 	"strings"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // A route is a path and what answers it, by method. A path that ends in a slash
@@ -139,14 +136,4 @@ func redirect(w http.ResponseWriter, r *http.Request, to string) {
 		to += "?" + strings.ReplaceAll(r.URL.RawQuery, "#", "%23") // which a client would cut off
 	}
 	http.Redirect(w, r, to, http.StatusMovedPermanently)
-}
-
-// unescaped is a part of the path, unescaped once more: clients escape names of
-// queues and users twice, since a path cannot hold every name otherwise.
-func unescaped(r *http.Request, name string) (string, error) {
-	value, err := url.PathUnescape(r.PathValue(name))
-	if err != nil || value == "" {
-		return "", failure.Bad("Invalid %s name", name)
-	}
-	return value, nil
 }

@@ -49,29 +49,10 @@ type ReadCostReporter interface {
 
 // Configuration is the configuration in use.
 type Configuration interface {
-	// Document is the configuration that passed validation last; it is not
-	// changed. Nil means that there is none yet.
-	Document() *config.Document
-	// Extra are the further settings of the resource manager, by key. The map is
-	// not changed.
-	Extra() map[string]string
+	inUse
 	// Validate says what is wrong with a configuration text, or nil. It changes
 	// nothing.
 	Validate(text string) error
-}
-
-// History is what was counted from time to time.
-type History interface {
-	// Applications and Containers are how many there were in all partitions, the
-	// oldest first.
-	Applications() []Count
-	Containers() []Count
-}
-
-// A Count is how many of something there were at one moment.
-type Count struct {
-	At    time.Time
-	Total int64
 }
 
 // Config is what a service depends on. Views and Kinds are needed.
@@ -137,6 +118,14 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
+// sources is what objects are made from besides views.
+func (c *Config) sources() *sources {
+	return &sources{
+		Kinds: c.Kinds, Configuration: c.Configuration, History: c.History, Defaults: c.Defaults, Archive: c.Archive, Events: c.Events,
+		Started: c.Started, Build: c.Build, Diagnostics: c.Diagnostics, LogLevel: c.LogLevel, Now: c.Now,
+	}
+}
+
 // A Service answers HTTP requests. It has two handlers, so that what only
 // debugging needs can be kept from where the rest is offered.
 type Service struct {
@@ -193,18 +182,18 @@ func (s *Service) DebugHandler() http.Handler { return s.debug }
 func (s *Service) routes() []route {
 	const partition = "/ws/v1/partition/{partition}"
 	routes := []route{
-		{path: "/ws/v1/clusters", get: s.survey(s.clusters)},
+		{path: "/ws/v1/clusters", get: s.survey((*sources).clusters)},
 		{path: "/ws/v1/config", get: s.answer(s.configuration)},
 		{path: "/ws/v1/validate-conf", post: s.offerValidation()},
 		{path: "/ws/v1/events/batch", get: s.answer(s.eventBatch)},
 		{path: "/ws/v1/events/stream", get: http.HandlerFunc(s.eventStream)},
-		{path: "/ws/v1/history/apps", get: s.answer(s.applicationHistory)},
-		{path: "/ws/v1/history/containers", get: s.answer(s.containerHistory)},
+		{path: "/ws/v1/history/apps", get: s.answer(s.counting((*sources).applicationHistory))},
+		{path: "/ws/v1/history/containers", get: s.answer(s.counting((*sources).containerHistory))},
 		{path: "/ws/v1/openapi.json", get: s.answer(openAPIJSON)},
 		{path: "/ws/v1/openapi.yaml", get: s.answer(openAPIYAML)},
-		{path: "/ws/v1/partitions", get: s.survey(s.partitions)},
+		{path: "/ws/v1/partitions", get: s.survey((*sources).partitions)},
 		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth(), probe: true},
-		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey(s.utilizations)},
+		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey((*sources).utilizations)},
 		{path: partition + "/placementrules", get: s.about(rules)},
 		{path: partition + "/queues", get: s.about(queues)},
 		{path: partition + "/queue/{queue}", get: s.about(queue)},
@@ -215,7 +204,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/node/{node}", get: s.about(node)},
 		{path: partition + "/preemptions", get: s.about(preemptions)},
 		{path: partition + "/history", get: s.about(useHistory)},
-		{path: partition + "/summary", get: s.answer(s.summary)},
+		{path: partition + "/summary", get: s.about(summary)},
 		{path: partition + "/victims", get: s.about(victims)},
 		{path: partition + "/asks", get: s.about(asks)},
 		{path: partition + "/applications/{state}", get: s.about(applications)},
@@ -223,9 +212,9 @@ func (s *Service) routes() []route {
 		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(explanation)},
 		{path: partition + "/whatif", post: s.offerWhatIf()},
 		{path: partition + "/usage/users", get: s.about(users)},
-		{path: partition + "/usage/user/{user}", get: s.answer(s.user)},
+		{path: partition + "/usage/user/{user}", get: s.answer(user(s.snapshot))},
 		{path: partition + "/usage/groups", get: s.about(groups)},
-		{path: partition + "/usage/group/{group}", get: s.answer(s.group)},
+		{path: partition + "/usage/group/{group}", get: s.answer(group(s.snapshot))},
 		{path: "/ws/v1/stack", get: s.answer(notHere)},
 		{path: "/ws/v1/fullstatedump", get: s.answer(notHere)},
 	}

@@ -1,8 +1,9 @@
 package webservice
 
 import (
-	"fmt"
+	"math/bits"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 // A snapshot is one partition at one moment, with what is known of it besides.
 type snapshot struct {
 	*api.View
+	from    *sources
 	kinds   *resources.Kinds
 	cluster string            // the name of the resource manager; may be empty
 	name    string            // of the partition, without it
@@ -29,20 +31,42 @@ type snapshot struct {
 	gone func() (ended, rejected []*archive.ApplicationRecord)
 	// evicted is the allocations that are being evicted on all nodes, found once.
 	evicted func() map[api.AllocationKey]bool
-	age     time.Duration    // of the view; zero if it is the current one
-	now     func() time.Time // the clock
-	// defaults are those of configuration texts.
-	defaults config.Defaults
+	age     time.Duration // of the view; zero if it is the current one
 }
 
-// snapshot is the partition that a request is about.
-func (rd *reader) snapshot(r *http.Request) (*snapshot, error) {
-	views := viewsOf(r)
-	if len(views) == 0 {
-		return nil, failure.Missing("Partition")
+// snapshot is a partition with a name as a view of some age shows it.
+func (from *sources) snapshot(partition string, view *api.View, age time.Duration) *snapshot {
+	at := &snapshot{View: view, from: from, kinds: from.Kinds, past: from.Archive.Book(partition), age: age}
+	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(from.Now()) })
+	at.evicted = sync.OnceValue(func() map[api.AllocationKey]bool { return evictionsOf(view) })
+	at.cluster, at.name = split(partition)
+	if document := from.document(); document != nil {
+		for i := range document.Definitions {
+			if d := &document.Definitions[i]; strings.EqualFold(d.Name, at.name) {
+				at.written = d
+			}
+		}
 	}
-	return rd.look(views[0])
+	return at
 }
+
+// kindTable is the table of the kinds in the view.
+func (at *snapshot) kindTable() *resources.Kinds { return at.kinds }
+
+// partition is the name of the partition, without the resource manager.
+func (at *snapshot) partition() string { return at.name }
+
+// book is what the partition has been; nil if that is not known.
+func (at *snapshot) book() *archive.Book { return at.past }
+
+// viewAge is how old the view is; zero if it is the current one.
+func (at *snapshot) viewAge() time.Duration { return at.age }
+
+// clock is the time of now.
+func (at *snapshot) clock() time.Time { return at.from.Now() }
+
+// defaults are those of configuration texts.
+func (at *snapshot) defaults() config.Defaults { return at.from.Defaults }
 
 // find is the partition with a name, which may leave out the resource manager. If
 // two have partitions of that name it is that of the first.
@@ -68,28 +92,6 @@ func split(full string) (cluster, name string) {
 	return "", full
 }
 
-// look makes the snapshot of one partition.
-func (rd *reader) look(v requestView) (*snapshot, error) {
-	if v.err != nil {
-		if !slices.Contains(rd.config.Views.Partitions(), v.partition) {
-			return nil, failure.Missing("Partition") // it was there a moment ago
-		}
-		return nil, fmt.Errorf("%w: %w", failure.ErrUnavailable, v.err)
-	}
-	at := &snapshot{View: v.view, kinds: rd.config.Kinds, past: rd.config.Archive.Book(v.partition), age: v.age, now: rd.config.Now, defaults: rd.config.Defaults}
-	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(at.now()) })
-	at.evicted = sync.OnceValue(func() map[api.AllocationKey]bool { return evictionsOf(v.view) })
-	at.cluster, at.name = split(v.partition)
-	if document := rd.document(); document != nil {
-		for i := range document.Definitions {
-			if d := &document.Definitions[i]; strings.EqualFold(d.Name, at.name) {
-				at.written = d
-			}
-		}
-	}
-	return at, nil
-}
-
 func evictionsOf(v *api.View) map[api.AllocationKey]bool {
 	evicted := map[api.AllocationKey]bool{}
 	for _, n := range v.Nodes {
@@ -98,29 +100,6 @@ func evictionsOf(v *api.View) map[api.AllocationKey]bool {
 		}
 	}
 	return evicted
-}
-
-// all is the snapshots of all partitions, in the order of their names. One that
-// is removed meanwhile is left out.
-func (rd *reader) all(r *http.Request) ([]*snapshot, error) {
-	var out []*snapshot
-	for _, v := range viewsOf(r) {
-		at, err := rd.look(v)
-		if err == nil {
-			out = append(out, at)
-		} else if failure.StatusOf(err) != failure.StatusOf(failure.ErrMissing) {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// document is the configuration in use, or nil.
-func (rd *reader) document() *config.Document {
-	if rd.config.Configuration == nil {
-		return nil
-	}
-	return rd.config.Configuration.Document()
 }
 
 // percent is the part of each kind that is used, in whole percent; kinds of which
@@ -136,8 +115,37 @@ func percent(used, of resources.Amounts) resources.Amounts {
 	return out
 }
 
+// share is part of whole, which is above zero, in units of 1/of, rounded down. The
+// product has 128 bits; what does not fit the result is as large as can be.
+func share(part, whole, of int64) int64 {
+	if part <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(part), uint64(of))
+	if high >= uint64(whole) {
+		return resources.Unlimited
+	}
+	quotient, _ := bits.Div64(high, low, uint64(whole))
+	return int64(min(quotient, resources.Unlimited))
+}
+
 // amounts is amounts by kind, without zeros.
 func (at *snapshot) amounts(a resources.Amounts) encoder.Quantities { return at.kinds.Map(a) }
 
 // limits is limits by kind, without what is unlimited.
 func (at *snapshot) limits(l resources.Limits) encoder.Quantities { return at.kinds.LimitMap(l) }
+
+// within reports whether a queue is another one or below it.
+func within(path, above api.QueuePath) bool {
+	return path == above || strings.HasPrefix(string(path), string(above)+".")
+}
+
+// unescaped is a part of the path, unescaped once more: clients escape names of
+// queues and users twice, since a path cannot hold every name otherwise.
+func unescaped(r *http.Request, name string) (string, error) {
+	value, err := url.PathUnescape(r.PathValue(name))
+	if err != nil || value == "" {
+		return "", failure.Bad("Invalid %s name", name)
+	}
+	return value, nil
+}

@@ -65,13 +65,9 @@ type rankedJSON struct {
 }
 
 // summary answers GET /ws/v1/partition/{partition}/summary.
-func (s *Service) summary(r *http.Request) (any, error) {
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func summary(at *snapshot, r *http.Request) (any, error) {
 	out := &summaryJSON{Placements: at.Work.Placements, PendingBy: map[string]int{}, GuaranteeStates: map[string]int{}, Ranked: []rankedJSON{}}
-	s.fillPartition(at, &out.Partition)
+	fillPartition(at, &out.Partition)
 	for _, app := range at.Applications {
 		out.Pending += len(app.Asks)
 		for i := range app.Asks {

@@ -49,22 +49,24 @@ func users(at *snapshot, r *http.Request) (any, error) {
 }
 
 // user answers GET /ws/v1/partition/{partition}/usage/user/{user}. The name is looked
-// at before the partition.
-func (s *Service) user(r *http.Request) (any, error) {
-	name, err := unescaped(r, "user")
-	if err != nil {
-		return nil, err
+// at before the partition, which look finds.
+func user(look func(*http.Request) (*snapshot, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		name, err := unescaped(r, "user")
+		if err != nil {
+			return nil, err
+		}
+		at, err := look(r)
+		if err != nil {
+			return nil, err
+		}
+		users := at.users()
+		i := slices.IndexFunc(users, func(u *userJSON) bool { return u.UserName == name })
+		if i < 0 {
+			return nil, failure.Missing("User")
+		}
+		return query.One(r, users[i])
 	}
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
-	users := at.users()
-	i := slices.IndexFunc(users, func(u *userJSON) bool { return u.UserName == name })
-	if i < 0 {
-		return nil, failure.Missing("User")
-	}
-	return query.One(r, users[i])
 }
 
 // groups answers GET /ws/v1/partition/{partition}/usage/groups.
@@ -74,22 +76,24 @@ func groups(at *snapshot, r *http.Request) (any, error) {
 }
 
 // group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
-// looked at before the partition. All others, whose name is a star, are no group.
-func (s *Service) group(r *http.Request) (any, error) {
-	name, err := unescaped(r, "group")
-	if err != nil || name == "*" {
-		return nil, failure.Bad("Invalid group name")
+// looked at before the partition, which look finds. All others, whose name is a star, are no group.
+func group(look func(*http.Request) (*snapshot, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		name, err := unescaped(r, "group")
+		if err != nil || name == "*" {
+			return nil, failure.Bad("Invalid group name")
+		}
+		at, err := look(r)
+		if err != nil {
+			return nil, err
+		}
+		groups := at.groups()
+		i := slices.IndexFunc(groups, func(g *groupJSON) bool { return g.GroupName == name })
+		if i < 0 {
+			return nil, failure.Missing("Group")
+		}
+		return query.One(r, groups[i])
 	}
-	at, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
-	groups := at.groups()
-	i := slices.IndexFunc(groups, func(g *groupJSON) bool { return g.GroupName == name })
-	if i < 0 {
-		return nil, failure.Missing("Group")
-	}
-	return query.One(r, groups[i])
 }
 
 // users is what all users with applications have, by name.

@@ -42,11 +42,11 @@ func useHistory(at *snapshot, r *http.Request) (any, error) {
 		return nil, err
 	}
 	queue := api.QueuePath(strings.ToLower(cmp.Or(named, string(at.Root.Path))))
-	points := at.past.History(queue, time.Time{})
+	points := at.book().History(queue, time.Time{})
 	if step > 0 {
 		points = archive.Merge(points, step)
 	}
-	return query.List(r, at.kinds, points, fillPoint(at), query.By("since", pointsSince))
+	return query.List(r, at.kindTable(), points, fillPoint(at), query.By("since", pointsSince))
 }
 
 // stepAsked is the time in which there is one point; zero is that of the archive.

@@ -35,12 +35,8 @@ type bucketJSON struct {
 const buckets = 10
 
 // utilizations answers GET /ws/v1/scheduler/node-utilizations.
-func (s *Service) utilizations(r *http.Request) (any, error) {
-	all, err := s.all(r)
-	if err != nil {
-		return nil, err
-	}
-	return query.List(r, s.config.Kinds, all, fillUtilizations, query.Texts("partition", func(at *snapshot) string { return at.name }))
+func (from *sources) utilizations(all []*snapshot, r *http.Request) (any, error) {
+	return query.List(r, from.Kinds, all, fillUtilizations, query.Texts("partition", func(at *snapshot) string { return at.name }))
 }
 
 func fillUtilizations(at *snapshot, out *utilizationsJSON) {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // readerWait is how long a request waits for the first view of a partition. All
@@ -86,4 +88,39 @@ func (views requestViews) describe(head http.Header) {
 	if age > 0 {
 		head.Set("Age", strconv.FormatInt(int64((age+time.Second-1)/time.Second), 10))
 	}
+}
+
+// snapshot is the partition that a request is about.
+func (rd *reader) snapshot(r *http.Request) (*snapshot, error) {
+	views := viewsOf(r)
+	if len(views) == 0 {
+		return nil, failure.Missing("Partition")
+	}
+	return rd.look(views[0])
+}
+
+// look makes the snapshot of one partition.
+func (rd *reader) look(v requestView) (*snapshot, error) {
+	if v.err != nil {
+		if !slices.Contains(rd.config.Views.Partitions(), v.partition) {
+			return nil, failure.Missing("Partition") // it was there a moment ago
+		}
+		return nil, fmt.Errorf("%w: %w", failure.ErrUnavailable, v.err)
+	}
+	return rd.config.sources().snapshot(v.partition, v.view, v.age), nil
+}
+
+// all is the snapshots of all partitions, in the order of their names. One that
+// is removed meanwhile is left out.
+func (rd *reader) all(r *http.Request) ([]*snapshot, error) {
+	var out []*snapshot
+	for _, v := range viewsOf(r) {
+		at, err := rd.look(v)
+		if err == nil {
+			out = append(out, at)
+		} else if failure.StatusOf(err) != failure.StatusOf(failure.ErrMissing) {
+			return nil, err
+		}
+	}
+	return out, nil
 }

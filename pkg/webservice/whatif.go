@@ -150,7 +150,7 @@ type overLimitJSON struct {
 	Applications int                `json:"applications,omitempty"`
 }
 
-func (at *snapshot) overLimit(o explain.OverLimit) overLimitJSON {
+func overLimit(at *snapshot, o explain.OverLimit) overLimitJSON {
 	out := overLimitJSON{QueueName: o.Queue, User: o.Owner.Name, By: at.amounts(o.By), Applications: o.Applications}
 	if o.Owner.Group {
 		out.User, out.Group = "", o.Owner.Name
@@ -182,8 +182,8 @@ func (s *Service) offerWhatIf() http.Handler {
 func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.WhatIfMax)
 	defer cancel()
-	now := at.now()
-	question, err := at.question(r, now)
+	now := at.clock()
+	question, err := question(at, r, now)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	predicates := s.predicatesOf(ctx, at)
 	defer predicates.end()
 	question.Feasible = predicates.feasible()
-	outcome, err := explain.WhatIf(ctx, at.View, at.kinds, now, question)
+	outcome, err := explain.WhatIf(ctx, at.View, at.kindTable(), now, question)
 	switch {
 	case r.Context().Err() != nil:
 		return nil, context.Cause(r.Context())
@@ -200,11 +200,11 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 		return nil, failure.Bad("%v", err)
 	}
 	out := &outcomeJSON{
-		Asks: at.askOutcomes(outcome.Asks), Others: at.askOutcomes(outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
-		Predicates: predicates.told(outcome.Unasked), Age: at.age,
+		Asks: askOutcomes(at, outcome.Asks), Others: askOutcomes(at, outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
+		Predicates: predicates.told(outcome.Unasked), Age: at.viewAge(),
 	}
 	if len(outcome.Moved) > 0 {
-		out.Moved = at.askOutcomes(outcome.Moved)
+		out.Moved = askOutcomes(at, outcome.Moved)
 	}
 	if outcome.Partial {
 		out.Partial, out.Simulated = true, outcome.Simulated
@@ -219,7 +219,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 		out.OverUse = append(out.OverUse, overUseJSON{u.Queue, at.amounts(u.By)})
 	}
 	for _, over := range outcome.OverLimits {
-		out.OverLimits = append(out.OverLimits, at.overLimit(over))
+		out.OverLimits = append(out.OverLimits, overLimit(at, over))
 	}
 	return query.One(r, out)
 }
@@ -263,12 +263,12 @@ type toldBudgets struct {
 	told    budgetsAsked
 }
 
-func (at *snapshot) askOutcomes(outcomes []explain.AskOutcome) []askOutcomeJSON {
+func askOutcomes(at *snapshot, outcomes []explain.AskOutcome) []askOutcomeJSON {
 	list := make([]askOutcomeJSON, len(outcomes))
 	for i, o := range outcomes {
 		list[i] = askOutcomeJSON{AllocationKey: o.Key, NodeID: o.Placed, NominatedNode: o.Nominated, Refused: o.Refused}
 		if o.Waits != nil {
-			list[i].Waits = at.explanationOf(o.Waits)
+			list[i].Waits = explanationOf(at, o.Waits)
 		}
 	}
 	return list

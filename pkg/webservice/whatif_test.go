@@ -74,7 +74,7 @@ func TestWhatIfConfigurationHasTheDefaultsOfTheService(t *testing.T) {
 		assert.NilError(t, err)
 		at, err := s.look(requestView{partition: w.Names[0], view: w.Views[w.Names[0]]})
 		assert.NilError(t, err)
-		read, err := at.parseConfig(text)
+		read, err := parseConfig(at, text)
 		assert.NilError(t, err)
 		assert.Equal(t, read.Closed, closed)
 	}
