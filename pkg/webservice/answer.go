@@ -74,16 +74,20 @@ func (s *Service) answerFrom(from *replies, h handler) http.Handler {
 
 // survey is answer for a handler that looks at all partitions.
 func (s *Service) survey(h surveyHandler) http.Handler {
-	seen := func(r *http.Request) (any, error) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), s.seeing(h), s.replies)
+	})
+}
+
+// seeing is a handler that looks at all partitions.
+func (s *Service) seeing(h surveyHandler) handler {
+	return func(r *http.Request) (any, error) {
 		all, err := s.all(r)
 		if err != nil {
 			return nil, err
 		}
 		return h(s.config.sources(), all, r)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.reply(w, s.withViews(r, s.config.Views.Partitions()...), seen, s.replies)
-	})
 }
 
 // counting is a handler that looks at no partition, but at what was counted of all.

@@ -8,12 +8,13 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
 
 // Room is made only while the ask is nominated: an attempt whose nomination has ended is told as
 // one that was made, and one that came to nothing as that.
 func TestAttemptsInWords(t *testing.T) {
-	w := newWorld(t)
+	w := fixture.New(t)
 	at := &snapshot{View: w.Views[w.Names[0]], kinds: w.Kinds}
 	var planned *api.AskView
 	for _, app := range at.Applications {

@@ -13,8 +13,10 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/fixture"
 )
 
 // encoded is a value as the encoder writes it.
@@ -104,7 +106,7 @@ func (f *filler) fill(v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:
 		if n%3 > 0 {
-			v.Set(reflect.ValueOf(start.Add(time.Duration(n))))
+			v.Set(reflect.ValueOf(fixture.Start.Add(time.Duration(n))))
 		}
 		return
 	case resources.Amounts, resources.Limits:
@@ -191,7 +193,12 @@ func FuzzObjects(f *testing.F) {
 // TestFieldsOfObjects picks some fields of objects.
 func TestFieldsOfObjects(t *testing.T) {
 	n := &nodeJSON{NodeID: "n1", Attributes: map[string]string{"a": "b"}, Evictions: []evictionJSON{{AllocationKey: "k"}}}
-	plain := &evictionPlanJSON{Trigger: "quota", Plan: &planJSON{Summary: "s", Lines: []string{}}}
+	type plan struct {
+		Trigger string   `json:"trigger"`
+		EndTime int64    `json:"endTime,omitempty"`
+		Lines   []string `json:"lines"`
+	}
+	plain := &plan{Trigger: "quota", Lines: []string{}}
 	for want, s := range map[string]struct {
 		value  any
 		fields []string
@@ -202,9 +209,9 @@ func TestFieldsOfObjects(t *testing.T) {
 		`[{"nodeID":"n1","schedulable":false},{"nodeID":"n1","schedulable":false}]`: {
 			value: encoder.Each([]*nodeJSON{n, n}, func(from *nodeJSON, to *nodeJSON) { *to = *from }), fields: []string{"nodeID", "schedulable"},
 		},
-		`{"trigger":"quota","plan":{"time":0,"summary":"s","lines":[]}}`: {value: plain, fields: []string{"trigger", "endTime", "plan"}},
+		`{"trigger":"quota","lines":[]}`: {value: plain, fields: []string{"trigger", "endTime", "lines"}},
 		`[{"trigger":"quota"}]`: {
-			value: encoder.Each([]*evictionPlanJSON{plain}, func(from *evictionPlanJSON, to *evictionPlanJSON) { *to = *from }), fields: []string{"trigger"},
+			value: encoder.Each([]*plan{plain}, func(from *plan, to *plan) { *to = *from }), fields: []string{"trigger"},
 		},
 	} {
 		var out bytes.Buffer
@@ -217,18 +224,28 @@ func TestFieldsOfObjects(t *testing.T) {
 
 // TestIndented writes one member a line, plain values inside of objects too.
 func TestIndented(t *testing.T) {
-	s := newWorld(t).service(t)
 	q := &queueJSON{QueueName: "root", Template: &templateJSON{Properties: map[string]string{"a": "b"}}, AbsUsedCapacity: resources.Amounts{1}}
+	kinds := fixture.New(t).Kinds
 	var out, want bytes.Buffer
-	s.encode(&out, &pretty{q})
-	assert.NilError(t, json.Indent(&want, []byte(encoded(q, s.config.Kinds)), "", "  "))
-	assert.Equal(t, out.String(), want.String()+"\n")
+	e := encoder.New(kinds, &out)
+	e.Indent()
+	e.Any(q)
+	e.Flush()
+	assert.NilError(t, json.Indent(&want, []byte(encoded(q, kinds)), "", "  "))
+	assert.Equal(t, out.String(), want.String())
 }
 
 // TestEncodingMakesNoGarbage: what an allocation costs is its bytes.
 func TestEncodingMakesNoGarbage(t *testing.T) {
-	w := crowd(t, 1, 20)
-	all := w.Views["default"].Nodes[0].Allocations
+	w := fixture.New(t)
+	all := make([]*api.Allocation, 20)
+	for i := range all {
+		all[i] = &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprint("filler-", i)), Application: "filler-app", Node: "node-1", Amounts: w.Amounts(t, 1000, 1<<30, 1),
+			Created: fixture.Start, Placed: fixture.Start.Add(time.Duration(i)),
+			Tags: map[string]string{"kubernetes.io/meta/namespace": "default", "kubernetes.io/meta/podName": fmt.Sprint("filler-", i)},
+		}
+	}
 	var out bytes.Buffer
 	out.Grow(1 << 20)
 	e := encoder.New(w.Kinds, &out)

@@ -54,10 +54,16 @@ func TestGoldenConfiguration(t *testing.T) {
 	golden.Assert(t, shown.String()+"\n", "config.json")
 }
 
+// fewCounts are the counts of two moments, and not the 180 of the fixture.
+type fewCounts struct{}
+
+func (fewCounts) Applications() []Count { return []Count{{start, 1}, {start.Add(time.Minute), 3}} }
+func (fewCounts) Containers() []Count   { return []Count{{start, 12}, {start.Add(time.Minute), 0}} }
+
 // TestGoldenDump is the state dump as it is sent.
 func TestGoldenDump(t *testing.T) {
 	s := newWorld(t).service(t)
-	s.config.History = counted{{At: start, Applications: 1, Containers: 12}, {At: start.Add(time.Minute), Applications: 3}} // not 180 of them
+	s.config.History = fewCounts{}
 	w := ask(s.DebugHandler(), http.MethodGet, "/debug/fullstatedump")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Assert(t, json.Valid(w.Body.Bytes()))

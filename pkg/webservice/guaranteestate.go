@@ -7,7 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
 // How a queue stands to what is guaranteed to it. One without a guarantee has no guarantee state.
@@ -69,8 +69,8 @@ func guaranteeStateOf(q *api.QueueView) (out guaranteeState) {
 
 // guaranteeStateTest picks applications of queues that stand so, or are below one that does.
 func (at *snapshot) guaranteeStateTest(value string) (func(*api.ApplicationView) bool, error) {
-	if !slices.Contains(guaranteeStates, value) {
-		return nil, failure.Bad("Parameter guaranteeState is %.40q: one of %s is needed", value, strings.Join(guaranteeStates, ", "))
+	if err := query.OneOf("guaranteeState", value, guaranteeStates); err != nil {
+		return nil, err
 	}
 	var stand []api.QueuePath
 	for _, q := range ranked(at.Root) {

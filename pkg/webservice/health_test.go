@@ -13,7 +13,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // TestHealth breaks one thing at a time, and each time the scheduler recovers.
@@ -98,43 +97,6 @@ func TestDiagnosisIsShort(t *testing.T) {
 	assert.Equal(t, shortened([]string{"a", "b"}), "a; b")
 }
 
-func TestBucketOf(t *testing.T) {
-	for _, c := range []struct {
-		used, whole int64
-		bucket      int
-	}{
-		{0, 10, 0},
-		{1, 10, 0},
-		{1, 100, 0},
-		{10, 100, 0},
-		{11, 100, 1},
-		{20, 100, 1},
-		{21, 200, 1},
-		{100, 100, 9},
-		{91, 100, 9},
-		{90, 100, 8},
-		{300, 100, 9},
-		{2, 2, 9}, // GPUs
-		{1, 2, 4},
-		{1, 1, 9},
-		{5, 8, 6},
-		{1, 8, 1},
-		{3, 2, 9},
-		{-5, 100, 0},
-		{resources.Unlimited, 1, 9},
-		{resources.Unlimited, resources.Unlimited, 9},
-	} {
-		assert.Equal(t, bucketOf(c.used, c.whole), c.bucket, "%d of %d", c.used, c.whole)
-	}
-}
-
-func TestShare(t *testing.T) {
-	assert.Equal(t, share(1, 3, 100), int64(33))
-	assert.Equal(t, share(resources.Unlimited, resources.Unlimited, 100), int64(100))
-	assert.Equal(t, share(resources.Unlimited, 1, 100), int64(resources.Unlimited))
-	assert.Equal(t, share(-1, 1, 100), int64(0))
-}
-
 func TestValidate(t *testing.T) {
 	h := newWorld(t).service(t).Handler()
 	for _, c := range []struct{ body, want string }{
@@ -148,27 +110,6 @@ func TestValidate(t *testing.T) {
 		assert.Equal(t, w.Code, http.StatusOK)
 		assert.Assert(t, strings.HasPrefix(w.Body.String(), c.want), w.Body)
 	}
-}
-
-// TestUsage adds up what a user has in several queues, in an order that a name
-// with a hyphen could spoil.
-func TestUsage(t *testing.T) {
-	w := newWorld(t)
-	app := func(id, queue string, vcore int64) *api.ApplicationView {
-		return &api.ApplicationView{
-			ID: api.ApplicationID(id), Queue: api.QueuePath(queue), User: "u", State: api.Running,
-			Used: w.Amounts(t, vcore, 0, 0), Allocations: []*api.Allocation{{}},
-		}
-	}
-	at := &snapshot{kinds: w.Kinds, View: &api.View{Root: &api.QueueView{Path: "root"}, Applications: []*api.ApplicationView{
-		app("1", "root.a.c", 1), app("2", "root.a-b.x", 2), app("3", "root.a.d", 4), app("4", "root.a.c", 8),
-	}}}
-	got := encoded(at.users(), w.Kinds)
-	assert.Equal(t, got, `[{"userName":"u","queues":{"queuePath":"root","resourceUsage":{"vcore":15},"runningApplications":["2","1","4","3"],"children":[`+
-		`{"queuePath":"root.a-b","resourceUsage":{"vcore":2},"runningApplications":["2"],"children":[{"queuePath":"root.a-b.x","resourceUsage":{"vcore":2},"runningApplications":["2"]}]},`+
-		`{"queuePath":"root.a","resourceUsage":{"vcore":13},"runningApplications":["1","4","3"],"children":[`+
-		`{"queuePath":"root.a.c","resourceUsage":{"vcore":9},"runningApplications":["1","4"]},`+
-		`{"queuePath":"root.a.d","resourceUsage":{"vcore":4},"runningApplications":["3"]}]}]}}]`)
 }
 
 // TestHealthOfAPartitionThatDoesNotAnswer comes within a second, and says which one

@@ -16,41 +16,71 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
-// answerTypes are the Go types that operations answer with, by their IDs.
-var answerTypes = map[string]reflect.Type{
-	"readSummary":                  reflect.TypeFor[summaryJSON](),
-	"listUseHistory":               reflect.TypeFor[[]pointJSON](),
-	"listVictims":                  reflect.TypeFor[[]preemptedPodJSON](),
-	"listClusters":                 reflect.TypeFor[[]clusterJSON](),
-	"listPartitions":               reflect.TypeFor[[]partitionJSON](),
-	"listApplicationHistory":       reflect.TypeFor[[]applicationCountJSON](),
-	"listContainerHistory":         reflect.TypeFor[[]containerCountJSON](),
-	"checkHealth":                  reflect.TypeFor[healthJSON](),
-	"listUtilizations":             reflect.TypeFor[[]utilizationsJSON](),
-	"readQueues":                   reflect.TypeFor[queueJSON](),
-	"readQueue":                    reflect.TypeFor[queueJSON](),
-	"listQueueApplications":        reflect.TypeFor[[]applicationJSON](),
-	"listQueueApplicationsByState": reflect.TypeFor[[]applicationJSON](),
-	"readQueueApplication":         reflect.TypeFor[applicationJSON](),
-	"listNodes":                    reflect.TypeFor[[]nodeJSON](),
-	"readNode":                     reflect.TypeFor[nodeJSON](),
-	"listApplications":             reflect.TypeFor[[]applicationJSON](),
-	"readApplication":              reflect.TypeFor[applicationJSON](),
-	"listAsks":                     reflect.TypeFor[[]askJSON](),
-	"listPreemptions":              reflect.TypeFor[[]preemptionJSON](),
-	"explain":                      reflect.TypeFor[explanationJSON](),
-	"whatIf":                       reflect.TypeFor[outcomeJSON](),
-	"listUsers":                    reflect.TypeFor[[]userJSON](),
-	"readUser":                     reflect.TypeFor[userJSON](),
-	"listGroups":                   reflect.TypeFor[[]groupJSON](),
-	"readGroup":                    reflect.TypeFor[groupJSON](),
-	"listPlacementRules":           reflect.TypeFor[[]configuration.Rule](),
-	"readEvents":                   reflect.TypeFor[eventPageJSON](),
-	"readConfiguration":            reflect.TypeFor[configuration.Document](),
-	"validateConfiguration":        reflect.TypeFor[validationJSON](),
-	"readDump":                     reflect.TypeFor[dumpJSON](),
+// fieldTests are the functions that answer operations, by their IDs. The types of what they
+// answer are compared with the document.
+func (s *Service) fieldTests() map[string]handler {
+	return map[string]handler{
+		"readSummary":                  s.looking(summary),
+		"listUseHistory":               s.looking(useHistory),
+		"listVictims":                  s.looking(victims),
+		"listClusters":                 s.seeing((*sources).clusters),
+		"listPartitions":               s.seeing((*sources).partitions),
+		"listApplicationHistory":       s.counting((*sources).applicationHistory),
+		"listContainerHistory":         s.counting((*sources).containerHistory),
+		"checkHealth":                  func(r *http.Request) (any, error) { return s.health(r) },
+		"listUtilizations":             s.seeing((*sources).utilizations),
+		"readQueues":                   s.looking(queues),
+		"readQueue":                    s.looking(queue),
+		"listQueueApplications":        s.looking(queueApplications),
+		"listQueueApplicationsByState": s.looking(queueApplications),
+		"readQueueApplication":         s.looking(application),
+		"listNodes":                    s.looking(nodes),
+		"readNode":                     s.looking(node),
+		"listApplications":             s.looking(applications),
+		"readApplication":              s.looking(application),
+		"listAsks":                     s.looking(asks),
+		"listPreemptions":              s.looking(preemptions),
+		"explain":                      s.looking(explanation),
+		"whatIf":                       s.looking(s.whatIf),
+		"listUsers":                    s.looking(users),
+		"readUser":                     user(s.snapshot),
+		"listGroups":                   s.looking(groups),
+		"readGroup":                    group(s.snapshot),
+		"listPlacementRules":           s.looking(rules),
+		"readEvents":                   s.eventBatch,
+		"readConfiguration":            s.configuration,
+		"validateConfiguration":        s.validate,
+		"readDump":                     s.dump,
+	}
+}
+
+// typeAnswered is the type of what a function answers an operation with: of a list, a slice
+// of its elements.
+func (s *Service) typeAnswered(t *testing.T, document *contract.Document, op contract.Operation, h handler) reflect.Type {
+	t.Helper()
+	var value any
+	mux := http.NewServeMux()
+	mux.HandleFunc(op.Path, func(_ http.ResponseWriter, r *http.Request) {
+		var err error
+		value, err = h(s.withViews(r, s.config.Views.Partitions()...))
+		assert.NilError(t, err, r.URL)
+	})
+	document.Ask(mux, op, "")
+	of := reflect.ValueOf(value).Elem()
+	if p, ok := value.(*pretty); ok {
+		of = reflect.ValueOf(p.value).Elem()
+	}
+	if of.Type() == reflect.TypeFor[query.Selection]() { // which shows its value to no reader but the encoder
+		of = of.FieldByName("value").Elem()
+		if !of.Type().Implements(lazyListType) {
+			return of.Type().Elem()
+		}
+		return reflect.SliceOf(elementOf(of.Type()))
+	}
+	return of.Type()
 }
 
 // elsewhere are schemas of answers that no operation has as a whole.
@@ -63,7 +93,9 @@ var elsewhere = map[string]reflect.Type{
 // TestOpenAPIHasEveryField compares the schemas with the Go types that are written,
 // both ways: the fields, which of them may be left out, and what they hold.
 func TestOpenAPIHasEveryField(t *testing.T) {
+	s := newWorld(t).service(t)
 	w := &fieldWalk{Document: agreed(t), seen: map[string]reflect.Type{}}
+	handlers := s.fieldTests()
 	for _, op := range w.Operations() {
 		pointer, said := w.Response(op, http.StatusOK, "")
 		content, _ := said["content"].(jsonObject)
@@ -71,8 +103,8 @@ func TestOpenAPIHasEveryField(t *testing.T) {
 		if content["application/json"] == nil || id == "streamEvents" || id == "readOpenAPIJSON" {
 			continue
 		}
-		if assert.Check(t, answerTypes[id] != nil, "of which type is the answer of %s?", id) {
-			w.walk(pointer+"/content/application~1json/schema", answerTypes[id])
+		if assert.Check(t, handlers[id] != nil, "what answers %s?", id) {
+			w.walk(pointer+"/content/application~1json/schema", s.typeAnswered(t, w.Document, op, handlers[id]))
 		}
 	}
 	for name, goType := range elsewhere {

@@ -3,6 +3,7 @@ package webservice
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ import (
 // the program has for it.
 func TestOpenAPIHasEveryWord(t *testing.T) {
 	for pointer, want := range map[string][]string{
-		"/components/schemas/GuaranteeState":                slices.Clone(guaranteeStates),
+		"/components/schemas/GuaranteeState":                statesOfGuarantees(t),
 		"/components/schemas/Why":                           every[api.Reason](),
 		"/components/schemas/Trigger":                       every[preemptor.Trigger](),
 		"/components/schemas/State":                         append(every[api.State](), "Rejected"), // of the archive
@@ -35,6 +36,16 @@ func TestOpenAPIHasEveryWord(t *testing.T) {
 		assert.Assert(t, len(want) > 2)
 		assert.DeepEqual(t, got, want)
 	}
+}
+
+// statesOfGuarantees are the words that the refusal of another one names.
+func statesOfGuarantees(t *testing.T) []string {
+	t.Helper()
+	w := ask(newWorld(t).service(t).Handler(), http.MethodGet, "/ws/v1/partition/default/asks?guaranteeState=none")
+	_, after, _ := strings.Cut(w.Body.String(), "one of ")
+	words, _, found := strings.Cut(after, " is needed")
+	assert.Assert(t, found, w.Body)
+	return strings.Split(words, ", ")
 }
 
 // every is the words for all values of a type that counts from zero. What comes

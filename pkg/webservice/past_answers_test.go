@@ -5,13 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
@@ -44,23 +42,8 @@ func TestNothingIsKnownOfThePast(t *testing.T) {
 	assert.Equal(t, w.Code, http.StatusNotFound)
 }
 
-// TestArchiveAndViewAreOfTwoMoments: a list of states ends with the state of the
-// view, and no application goes on and has ended.
+// TestArchiveAndViewAreOfTwoMoments: no application goes on and has ended.
 func TestArchiveAndViewAreOfTwoMoments(t *testing.T) {
-	turns := []archive.StateChange{{At: start, State: "Accepted"}, {At: start.Add(time.Second), State: "Running"}}
-	logged := func(state api.State, since time.Duration) string {
-		var names []string
-		view := &api.ApplicationView{State: state, Since: start.Add(since)}
-		for _, one := range stateLog(applicationEntry{ApplicationView: view}, &archive.ApplicationRecord{Changes: turns}) {
-			names = append(names, one.ApplicationState)
-		}
-		return strings.Join(names, " ")
-	}
-	assert.Equal(t, logged(api.New, -time.Second), "")
-	assert.Equal(t, logged(api.Accepted, 0), "Accepted")
-	assert.Equal(t, logged(api.Running, time.Second), "Accepted Running")
-	assert.Equal(t, logged(api.Completing, 2*time.Second), "Accepted Running Completing")
-
 	w := newWorld(t)
 	s := w.service(t)
 	apps := w.Views[w.Names[0]].Applications
@@ -92,7 +75,7 @@ func TestDumpTellsOfOthers(t *testing.T) {
 	w := newWorld(t)
 	s := w.service(t)
 	diagnostics := func() any { return answered(t, s.DebugHandler(), "/debug/fullstatedump").(jsonObject)["rmDiagnostics"] }
-	assert.DeepEqual(t, diagnostics(), jsonObject{"empty": noDiagnostics})
+	assert.DeepEqual(t, diagnostics(), jsonObject{"empty": "Resource Manager did not register callback"})
 
 	said, failure := `{"cache":{"nodes":[1,2.5,"x",true,null]}}`, error(nil)
 	s.config.Diagnostics = func(string) (string, error) { return said, failure }
@@ -102,7 +85,7 @@ func TestDumpTellsOfOthers(t *testing.T) {
 	failure = errors.New("no state")
 	assert.DeepEqual(t, diagnostics(), jsonObject{"Error": "no state"})
 	failure = errors.ErrUnsupported
-	assert.DeepEqual(t, diagnostics(), jsonObject{"empty": noDiagnostics})
+	assert.DeepEqual(t, diagnostics(), jsonObject{"empty": "Resource Manager did not register callback"})
 
 	w.Names = append(w.Names, "[other]default")
 	w.Views["[other]default"] = w.Views[w.Names[0]]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
@@ -112,4 +113,16 @@ func victimOf(at *snapshot, v *archive.Victim) evictedJSON {
 		out.State = "overdue"
 	}
 	return out
+}
+
+var victimClasses = []string{preemptor.Regular.String(), preemptor.Owner.String(), preemptor.Foreign.String(), preemptor.OptedOut.String()}
+
+// VictimClasses are the classes that preemptions can be picked by, as REST names them.
+func VictimClasses() []string { return slices.Clone(victimClasses) }
+
+// victimClassTest picks plans with a victim of a class.
+func victimClassTest(value string) (func(*archive.Plan) bool, error) {
+	return func(p *archive.Plan) bool {
+		return slices.ContainsFunc(p.Victims, func(v archive.Victim) bool { return v.Class.String() == value })
+	}, query.OneOf("class", value, victimClasses)
 }

@@ -33,7 +33,7 @@ func victims(at *snapshot, r *http.Request) (any, error) {
 		query.Texts("application", func(v *preemptedPodJSON) api.ApplicationID { return v.ApplicationID }),
 		query.Texts("user", func(v *preemptedPodJSON) string { return v.User }),
 		query.By("class", func(value string) (func(*preemptedPodJSON) bool, error) {
-			return func(v *preemptedPodJSON) bool { return v.Class == value }, checkClass(value, victimClasses)
+			return func(v *preemptedPodJSON) bool { return v.Class == value }, query.OneOf("class", value, victimClasses)
 		}),
 		query.Texts("trigger", func(v *preemptedPodJSON) string { return v.Trigger }))
 }

@@ -246,10 +246,18 @@ func counts[S any](all []S, p Parameters, filters []Filter[S]) (map[string]int, 
 // CountOf is the parameter count, which names one of some filters.
 func (p Parameters) CountOf(names ...string) (string, bool, error) {
 	name, given, err := p.One("count")
-	if given && !slices.Contains(names, name) {
-		return "", false, failure.Bad("Parameter count is %.40q: one of %s is needed", name, strings.Join(names, ", "))
+	if given {
+		err = OneOf("count", name, names)
 	}
 	return name, given, err
+}
+
+// OneOf is an error if the value of a parameter is none of some words.
+func OneOf(name, value string, words []string) error {
+	if !slices.Contains(words, value) {
+		return failure.Bad("Parameter %s is %.40q: one of %s is needed", name, value, strings.Join(words, ", "))
+	}
+	return nil
 }
 
 // One answers with the fields of one object, a pointer to a struct, that the query
