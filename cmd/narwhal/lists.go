@@ -14,6 +14,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // A list is a command that shows a part of what a running scheduler has.
@@ -123,7 +124,7 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 		{"queue", "only those of this queue and of all below"},
 		{"application", "only those of this application"},
 		{"user", "only those of this user"},
-		{"class", "only those of this class: " + strings.Join(webservice.AskClasses(), ", ")},
+		{"class", "only those of this class: " + strings.Join(object.AskClasses(), ", ")},
 		{"why", "only those that wait for this reason, in the words of the table"},
 		{"node", "only those that get room on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
@@ -139,7 +140,7 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 			return err
 		}}, err
 	})
-	completes(cmd, "class", webservice.AskClasses()...)
+	completes(cmd, "class", object.AskClasses()...)
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // A handler answers a request with a value, which is written as JSON, or with an
@@ -53,10 +54,10 @@ func subjectOf(r *http.Request) subject {
 }
 
 // A partitionHandler is a handler for one partition.
-type partitionHandler func(at *snapshot, r *http.Request) (any, error)
+type partitionHandler func(at *object.Snapshot, r *http.Request) (any, error)
 
 // A surveyHandler is a handler for all partitions.
-type surveyHandler func(from *sources, all []*snapshot, r *http.Request) (any, error)
+type surveyHandler func(from *object.Sources, all []*object.Snapshot, r *http.Request) (any, error)
 
 // answer makes a handler of net/http: the value becomes the body, the error the
 // status.
@@ -65,7 +66,7 @@ func (s *Service) answer(h handler) http.Handler { return s.answerFrom(s.replies
 // answerFrom is answer for what is made in places of its own.
 func (s *Service) answerFrom(from *replies, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if full, ok := find(s.config.Views.Partitions(), r.PathValue("partition")); ok {
+		if full, ok := object.Find(s.config.Views.Partitions(), r.PathValue("partition")); ok {
 			r = s.withViews(r, full)
 		}
 		s.reply(w, r, h, from)
@@ -91,7 +92,7 @@ func (s *Service) seeing(h surveyHandler) handler {
 }
 
 // counting is a handler that looks at no partition, but at what was counted of all.
-func (s *Service) counting(h func(*sources, *http.Request) (any, error)) handler {
+func (s *Service) counting(h func(*object.Sources, *http.Request) (any, error)) handler {
 	return func(r *http.Request) (any, error) { return h(s.config.sources(), r) }
 }
 

@@ -21,7 +21,7 @@ type validationJSON struct {
 // configuration answers GET /ws/v1/config: JSON to clients that accept exactly that,
 // YAML to all others.
 func (s *Service) configuration(r *http.Request) (any, error) {
-	document := s.config.sources().document()
+	document := s.config.sources().Document()
 	if document == nil {
 		return nil, failure.Missing("Configuration")
 	}

@@ -68,5 +68,5 @@ func (s *Service) dump(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pretty{s.config.sources().dump(all)}, nil
+	return &pretty{s.config.sources().Dump(all)}, nil
 }

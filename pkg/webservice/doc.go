@@ -8,11 +8,8 @@
 //	                     └── a snapshot: a view of the partition, from Views
 //
 // A handler is a function from the request to a value, or an error; it takes no
-// lock and sees nothing half done. The types of the objects are named after what
-// they show (nodeJSON, queueJSON) and live here and nowhere else. Those of which
-// there may be very many write themselves, field by field; encoding/json writes
-// the others. Lists are made element by element while they are written, so that
-// a large answer takes as much memory as its compressed size.
+// lock and sees nothing half done. Lists are made element by element while they are
+// written, so that a large answer takes as much memory as its compressed size.
 //
 // What has been is in the archive, which is read after the view: the view decides what
 // is, the archive adds how it came to be. What is in neither comes through further
@@ -24,6 +21,7 @@
 //	configuration  the configuration as it is answered, in JSON and YAML
 //	encoder        values to JSON
 //	failure        what can be wrong with a request, and the statuses
+//	object         the objects of a partition as they are: queues, nodes, applications, asks, users
 //	query          what a query asks of an answer: fields, filters, pages, the order
 //
 // Read in this order:
@@ -34,14 +32,10 @@
 //	               share
 //	views.go       the reader: the views that an answer is made from, and how old they
 //	               are
-//	snapshot.go    which partition a request is about
-//	class.go       classes of asks and victims
-//	partition.go, queue.go, node.go, allocation.go, application.go, ask.go, asks.go,
-//	past.go, preemptions.go, victims.go, summary.go, guaranteestate.go, explain.go, question.go, whatif.go, predicates.go, events.go, usage.go,
-//	utilization.go, history.go, usehistory.go, configuration.go
+//	preemptions.go, victims.go, explain.go, question.go, whatif.go, predicates.go, events.go,
+//	usehistory.go, configuration.go
 //	               the objects
 //	health.go      what is checked
-//	dump.go        everything at once
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag
 //	server.go      addresses, TLS, stop; guard.go, origins, names and the token; client.go,

@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -80,10 +81,10 @@ type evictionPlanJSON struct {
 
 // explanation answers GET
 // /ws/v1/partition/{partition}/application/{application}/allocation/{allocation}/explain.
-func explanation(at *snapshot, r *http.Request) (any, error) {
+func explanation(at *object.Snapshot, r *http.Request) (any, error) {
 	application, key := api.ApplicationID(r.PathValue("application")), api.AllocationKey(r.PathValue("allocation"))
-	answer, err := explain.Ask(at.View, at.kindTable(), application, key)
-	plan := at.book().PlanOf(application, key)
+	answer, err := explain.Ask(at.View, at.Kinds(), application, key)
+	plan := at.Past().PlanOf(application, key)
 	switch {
 	case errors.Is(err, explain.ErrUnknown) && plan != nil:
 		return query.One(r, evictedBefore(at, plan, plan.Victim(key)))
@@ -99,25 +100,25 @@ func explanation(at *snapshot, r *http.Request) (any, error) {
 }
 
 // kept is a plan of the archive.
-func kept(at *snapshot, p *archive.Plan) *explain.Plan {
-	return explain.NewPlan(p.At, p.Decision, at.kindTable())
+func kept(at *object.Snapshot, p *archive.Plan) *explain.Plan {
+	return explain.NewPlan(p.At, p.Decision, at.Kinds())
 }
 
 // evictedBefore says why an allocation was evicted that has ended since.
-func evictedBefore(at *snapshot, p *archive.Plan, v *archive.Victim) *explanationJSON {
+func evictedBefore(at *object.Snapshot, p *archive.Plan, v *archive.Victim) *explanationJSON {
 	plan := kept(at, p)
 	out := &explanationJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, NodeID: v.Node,
 		Eviction: &evictionPlanJSON{
 			Time: encoder.NanosecondsOf(p.At), Trigger: p.Trigger.String(), For: p.Key, EndTime: encoder.NanosecondsOf(v.Ended), Plan: planOf(plan),
 		},
-		Age: at.viewAge(),
+		Age: at.Age(),
 	}
 	add := func(name, format string, args ...any) {
 		out.Lines = append(out.Lines, fmt.Sprintf("  %-10s", name)+fmt.Sprintf(format, args...))
 	}
 	out.Lines = []string{fmt.Sprintf("%s of application %s ran on node %s, in queue %s", v.Key, v.Application, v.Node, v.Queue)}
-	add("held", "%s, priority %d", at.kindTable().Format(v.Amounts), v.Priority)
+	add("held", "%s, priority %d", at.Kinds().Format(v.Amounts), v.Priority)
 	if p.Key == "" {
 		add("evicted", "by %s of queue %s", p.Trigger, p.Queue)
 	} else {
@@ -140,18 +141,18 @@ func evictedBefore(at *snapshot, p *archive.Plan, v *archive.Victim) *explanatio
 	return out
 }
 
-func explanationOf(at *snapshot, a *explain.Answer) *explanationJSON {
+func explanationOf(at *object.Snapshot, a *explain.Answer) *explanationJSON {
 	out := &explanationJSON{
 		AllocationKey: a.Allocation.Key, ApplicationID: a.Allocation.Application, QueueName: a.Queue, NodeID: a.Allocation.Node,
 		Detail: a.Detail, NominatedNode: a.Nominated, Before: a.Before, Plan: planOf(a.Plan), Lines: strings.Split(a.Text(), "\n"),
-		Age: at.viewAge(),
+		Age: at.Age(),
 	}
 	if a.Allocation.Node == "" {
 		out.Why = a.Reason.String()
 	}
 	for _, g := range a.Nodes {
 		out.Nodes = append(out.Nodes, nodeGroupJSON{
-			Why: g.Why.String(), Nodes: g.Nodes, Nearest: g.Nearest, Lacking: at.amounts(g.Lacking), For: g.For,
+			Why: g.Why.String(), Nodes: g.Nodes, Nearest: g.Nearest, Lacking: at.Amounts(g.Lacking), For: g.For,
 			First: g.First, Text: g.Text,
 		})
 	}
@@ -160,7 +161,7 @@ func explanationOf(at *snapshot, a *explain.Answer) *explanationJSON {
 	}
 	for _, l := range a.Quota {
 		out.Quota = append(out.Quota, quotaJSON{
-			QueueName: l.Queue, Used: at.amounts(l.Used), Max: at.limits(l.Max), Nominated: at.amounts(l.Nominated), Lacking: at.amounts(l.Lacking),
+			QueueName: l.Queue, Used: at.Amounts(l.Used), Max: at.Limits(l.Max), Nominated: at.Amounts(l.Nominated), Lacking: at.Amounts(l.Lacking),
 		})
 	}
 	if l := a.Eviction; l != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // TestGolden shows every answer, one member a line.
@@ -43,7 +44,7 @@ func TestGoldenConfiguration(t *testing.T) {
 	text, _, _ := strings.Cut(w.Body.String(), "extra:")
 	again, err := config.Load(text, new(resources.Kinds))
 	assert.NilError(t, err, text)
-	first := configuration.Of(s.config.sources().document(), nil)
+	first := configuration.Of(s.config.sources().Document(), nil)
 	second := configuration.Of(again, nil)
 	second.Checksum = first.Checksum
 	assert.DeepEqual(t, first, second)
@@ -57,8 +58,12 @@ func TestGoldenConfiguration(t *testing.T) {
 // fewCounts are the counts of two moments, and not the 180 of the fixture.
 type fewCounts struct{}
 
-func (fewCounts) Applications() []Count { return []Count{{start, 1}, {start.Add(time.Minute), 3}} }
-func (fewCounts) Containers() []Count   { return []Count{{start, 12}, {start.Add(time.Minute), 0}} }
+func (fewCounts) Applications() []object.Count {
+	return []object.Count{{At: start, Total: 1}, {At: start.Add(time.Minute), Total: 3}}
+}
+func (fewCounts) Containers() []object.Count {
+	return []object.Count{{At: start, Total: 12}, {At: start.Add(time.Minute), Total: 0}}
+}
 
 // TestGoldenDump is the state dump as it is sent.
 func TestGoldenDump(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -33,7 +34,7 @@ type check struct {
 	name        string
 	description string
 	holds       string // the diagnosis if nothing is wrong; empty counts the reservations
-	faults      func(*snapshot) []string
+	faults      func(*object.Snapshot) []string
 }
 
 // checks are in the order that clients know. Each can fail.
@@ -115,7 +116,7 @@ func unanswered(views requestViews) (faults []string) {
 // health is the answer to GET /ws/v1/scheduler/healthcheck. It goes by the views of
 // this moment, so that a scheduler that was unhealthy recovers.
 func (s *Service) health(r *http.Request) (*healthJSON, error) {
-	var seen []*snapshot
+	var seen []*object.Snapshot
 	for _, v := range viewsOf(r) {
 		if v.view == nil && v.unanswered > 0 {
 			continue // nothing is known of it yet
@@ -132,7 +133,7 @@ func (s *Service) health(r *http.Request) (*healthJSON, error) {
 	return out, nil
 }
 
-func healthOf(all []*snapshot) *healthJSON {
+func healthOf(all []*object.Snapshot) *healthJSON {
 	out := &healthJSON{Healthy: true}
 	for _, c := range checks {
 		var faults []string
@@ -167,10 +168,10 @@ func shortened(faults []string) string {
 	return strings.Join(faults, "; ")
 }
 
-func negativePartition(at *snapshot) (faults []string) {
+func negativePartition(at *object.Snapshot) (faults []string) {
 	for _, a := range [...]resources.Amounts{at.Capacity, at.Used, at.Occupied} {
 		if kind, negative := a.Negative(); negative {
-			faults = append(faults, fmt.Sprintf("partition %s has %d of %s", at.partition(), a.Of(kind), at.kindTable().Name(kind)))
+			faults = append(faults, fmt.Sprintf("partition %s has %d of %s", at.Name(), a.Of(kind), at.Kinds().Name(kind)))
 		}
 	}
 	return faults
@@ -178,18 +179,18 @@ func negativePartition(at *snapshot) (faults []string) {
 
 // negativeNodes does not look at what is available: that is negative on a node on
 // which others run more than fits, which is no fault of this scheduler.
-func negativeNodes(at *snapshot) (faults []string) {
+func negativeNodes(at *object.Snapshot) (faults []string) {
 	for _, n := range at.Nodes {
 		for _, a := range [...]resources.Amounts{n.Capacity, n.Allocated, n.Occupied} {
 			if kind, negative := a.Negative(); negative {
-				faults = append(faults, fmt.Sprintf("node %s has %d of %s", n.ID, a.Of(kind), at.kindTable().Name(kind)))
+				faults = append(faults, fmt.Sprintf("node %s has %d of %s", n.ID, a.Of(kind), at.Kinds().Name(kind)))
 			}
 		}
 	}
 	return faults
 }
 
-func unequalPartition(at *snapshot) []string {
+func unequalPartition(at *object.Snapshot) []string {
 	var sum resources.Amounts
 	for _, n := range at.Nodes {
 		sum.Add(n.Capacity)
@@ -197,19 +198,19 @@ func unequalPartition(at *snapshot) []string {
 	if sum.Equal(at.Capacity) {
 		return nil
 	}
-	return []string{fmt.Sprintf("partition %s has %s, its nodes %s", at.partition(), at.kindTable().Format(at.Capacity), at.kindTable().Format(sum))}
+	return []string{fmt.Sprintf("partition %s has %s, its nodes %s", at.Name(), at.Kinds().Format(at.Capacity), at.Kinds().Format(sum))}
 }
 
-func unequalNodes(at *snapshot) (faults []string) {
+func unequalNodes(at *object.Snapshot) (faults []string) {
 	for _, n := range at.Nodes {
 		if left := n.Capacity.Minus(n.Allocated).Minus(n.Occupied); !left.Equal(n.Available) {
-			faults = append(faults, fmt.Sprintf("node %s has %s, and %s is left of its capacity", n.ID, at.kindTable().Format(n.Available), at.kindTable().Format(left)))
+			faults = append(faults, fmt.Sprintf("node %s has %s, and %s is left of its capacity", n.ID, at.Kinds().Format(n.Available), at.Kinds().Format(left)))
 		}
 	}
 	return faults
 }
 
-func reservations(all []*snapshot) string {
+func reservations(all []*object.Snapshot) string {
 	held, nodes := 0, 0
 	for _, at := range all {
 		nodes += len(at.Nodes)
@@ -221,7 +222,7 @@ func reservations(all []*snapshot) string {
 }
 
 // reservationFaults are reservations that only a node or only an ask knows of.
-func reservationFaults(at *snapshot) (faults []string) {
+func reservationFaults(at *object.Snapshot) (faults []string) {
 	type reservation struct {
 		node api.NodeID
 		key  api.AllocationKey
@@ -252,7 +253,7 @@ func reservationFaults(at *snapshot) (faults []string) {
 
 // orphansOnNodes are allocations on a node that no application knows. There are none
 // if all of the applications are on nodes, and are as many.
-func orphansOnNodes(at *snapshot) (faults []string) {
+func orphansOnNodes(at *object.Snapshot) (faults []string) {
 	more := 0
 	for _, n := range at.Nodes {
 		more += len(n.Allocations)
@@ -281,7 +282,7 @@ func orphansOnNodes(at *snapshot) (faults []string) {
 
 // orphansOfApplications are allocations of an application that their node does not
 // know.
-func orphansOfApplications(at *snapshot) (faults []string) {
+func orphansOfApplications(at *object.Snapshot) (faults []string) {
 	nodes := make(map[api.NodeID]*api.NodeView, len(at.Nodes))
 	for _, n := range at.Nodes {
 		nodes[n.ID] = n

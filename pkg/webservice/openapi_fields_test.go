@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/configuration"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -23,33 +24,33 @@ import (
 // answer are compared with the document.
 func (s *Service) fieldTests() map[string]handler {
 	return map[string]handler{
-		"readSummary":                  s.looking(summary),
+		"readSummary":                  s.looking(object.Summary),
 		"listUseHistory":               s.looking(useHistory),
 		"listVictims":                  s.looking(victims),
-		"listClusters":                 s.seeing((*sources).clusters),
-		"listPartitions":               s.seeing((*sources).partitions),
-		"listApplicationHistory":       s.counting((*sources).applicationHistory),
-		"listContainerHistory":         s.counting((*sources).containerHistory),
+		"listClusters":                 s.seeing((*object.Sources).Clusters),
+		"listPartitions":               s.seeing((*object.Sources).Partitions),
+		"listApplicationHistory":       s.counting((*object.Sources).ApplicationHistory),
+		"listContainerHistory":         s.counting((*object.Sources).ContainerHistory),
 		"checkHealth":                  func(r *http.Request) (any, error) { return s.health(r) },
-		"listUtilizations":             s.seeing((*sources).utilizations),
-		"readQueues":                   s.looking(queues),
-		"readQueue":                    s.looking(queue),
-		"listQueueApplications":        s.looking(queueApplications),
-		"listQueueApplicationsByState": s.looking(queueApplications),
-		"readQueueApplication":         s.looking(application),
-		"listNodes":                    s.looking(nodes),
-		"readNode":                     s.looking(node),
-		"listApplications":             s.looking(applications),
-		"readApplication":              s.looking(application),
-		"listAsks":                     s.looking(asks),
+		"listUtilizations":             s.seeing((*object.Sources).Utilizations),
+		"readQueues":                   s.looking(object.Queues),
+		"readQueue":                    s.looking(object.Queue),
+		"listQueueApplications":        s.looking(object.QueueApplications),
+		"listQueueApplicationsByState": s.looking(object.QueueApplications),
+		"readQueueApplication":         s.looking(object.Application),
+		"listNodes":                    s.looking(object.Nodes),
+		"readNode":                     s.looking(object.Node),
+		"listApplications":             s.looking(object.Applications),
+		"readApplication":              s.looking(object.Application),
+		"listAsks":                     s.looking(object.Asks),
 		"listPreemptions":              s.looking(preemptions),
 		"explain":                      s.looking(explanation),
 		"whatIf":                       s.looking(s.whatIf),
-		"listUsers":                    s.looking(users),
-		"readUser":                     user(s.snapshot),
-		"listGroups":                   s.looking(groups),
-		"readGroup":                    group(s.snapshot),
-		"listPlacementRules":           s.looking(rules),
+		"listUsers":                    s.looking(object.Users),
+		"readUser":                     object.User(s.snapshot),
+		"listGroups":                   s.looking(object.Groups),
+		"readGroup":                    object.Group(s.snapshot),
+		"listPlacementRules":           s.looking(object.Rules),
 		"readEvents":                   s.eventBatch,
 		"readConfiguration":            s.configuration,
 		"validateConfiguration":        s.validate,

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // whatIfPredicatesMax is how many questions about pods and nodes a what-if asks the
@@ -36,7 +37,7 @@ type predicateRun struct {
 
 // predicatesOf asks first whether there are predicates at all. Questions may take a part of
 // the time of the what-if; the rest is for simulating.
-func (s *Service) predicatesOf(ctx context.Context, at *snapshot) *predicateRun {
+func (s *Service) predicatesOf(ctx context.Context, at *object.Snapshot) *predicateRun {
 	run := &predicateRun{service: s, partition: at.View.Partition}
 	run.ctx, run.end = context.WithTimeout(ctx, s.config.WhatIfMax/2)
 	if s.config.Feasible == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -52,8 +53,8 @@ type evictedJSON struct {
 
 // preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
 // the newest first.
-func preemptions(at *snapshot, r *http.Request) (any, error) {
-	return query.List(r, at.kindTable(), at.book().Plans(), func(p *archive.Plan, out *preemptionJSON) { fillPreemption(at, p, out) },
+func preemptions(at *object.Snapshot, r *http.Request) (any, error) {
+	return query.List(r, at.Kinds(), at.Past().Plans(), func(p *archive.Plan, out *preemptionJSON) { fillPreemption(at, p, out) },
 		query.Words("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
 		query.By("application", planTest(func(p *archive.Plan) string { return string(p.Application) },
 			func(v archive.Victim) string { return string(v.Application) })),
@@ -89,10 +90,10 @@ func sinceNanoseconds(value string) (int64, error) {
 	return since, nil
 }
 
-func fillPreemption(at *snapshot, p *archive.Plan, out *preemptionJSON) {
+func fillPreemption(at *object.Snapshot, p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
 		Time: encoder.NanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, User: p.User, NodeID: p.Node,
-		Summary: explain.Summary(p.Decision, at.kindTable()), Lines: strings.Split(explain.Decision(p.Decision, at.kindTable()), "\n"),
+		Summary: explain.Summary(p.Decision, at.Kinds()), Lines: strings.Split(explain.Decision(p.Decision, at.Kinds()), "\n"),
 		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: encoder.NanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
 	}
 	for i := range p.Victims {
@@ -100,12 +101,12 @@ func fillPreemption(at *snapshot, p *archive.Plan, out *preemptionJSON) {
 	}
 }
 
-func victimOf(at *snapshot, v *archive.Victim) evictedJSON {
+func victimOf(at *object.Snapshot, v *archive.Victim) evictedJSON {
 	out := evictedJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, User: v.User, Class: v.Class.String(), NodeID: v.Node,
-		Resource: at.amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: encoder.NanosecondsOf(v.Ended), Wasted: v.Wasted,
+		Resource: at.Amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: encoder.NanosecondsOf(v.Ended), Wasted: v.Wasted,
 	}
-	n := at.node(v.Node)
+	n := at.Node(v.Node)
 	switch {
 	case !v.Ended.IsZero():
 		out.State = "ended"

@@ -15,10 +15,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // question reads the body of a request.
-func question(at *snapshot, r *http.Request, now time.Time) (explain.Question, error) {
+func question(at *object.Snapshot, r *http.Request, now time.Time) (explain.Question, error) {
 	var q explain.Question
 	var asked questionJSON
 	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyMax))
@@ -66,7 +67,7 @@ func question(at *snapshot, r *http.Request, now time.Time) (explain.Question, e
 }
 
 // addAsks adds asks that are alike to a question.
-func addAsks(at *snapshot, q *explain.Question, w newAskJSON, now time.Time) error {
+func addAsks(at *object.Snapshot, q *explain.Question, w newAskJSON, now time.Time) error {
 	count := max(w.Count, 1)
 	switch {
 	case w.AllocationKey == "":
@@ -96,9 +97,9 @@ func addAsks(at *snapshot, q *explain.Question, w newAskJSON, now time.Time) err
 }
 
 // amountsOf are amounts of kinds that there are.
-func amountsOf(at *snapshot, quantities map[string]int64) (amounts resources.Amounts, err error) {
+func amountsOf(at *object.Snapshot, quantities map[string]int64) (amounts resources.Amounts, err error) {
 	for _, name := range slices.Sorted(maps.Keys(quantities)) {
-		kind, known := at.kindTable().Lookup(name)
+		kind, known := at.Kinds().Lookup(name)
 		switch {
 		case !known:
 			return nil, fmt.Errorf("no node or queue has any %q", name)
@@ -111,7 +112,7 @@ func amountsOf(at *snapshot, quantities map[string]int64) (amounts resources.Amo
 }
 
 // addNodes adds what would be done to nodes to a question.
-func addNodes(at *snapshot, q *explain.Question, w newNodesJSON) error {
+func addNodes(at *object.Snapshot, q *explain.Question, w newNodesJSON) error {
 	if n := len(w.Drain) + len(w.Remove); n > whatIfNodesMax {
 		return fmt.Errorf("drain and remove have %d nodes, and a question has at most %d", n, whatIfNodesMax)
 	}
@@ -141,26 +142,26 @@ func addNodes(at *snapshot, q *explain.Question, w newNodesJSON) error {
 
 // parseConfig is the configuration of the partition in a text. Kinds that are not
 // known yet are refused, for a question adds none.
-func parseConfig(at *snapshot, text string) (*api.Config, error) {
+func parseConfig(at *object.Snapshot, text string) (*api.Config, error) {
 	kinds := new(resources.Kinds)
-	if _, err := at.defaults().Load(text, kinds); err != nil {
+	if _, err := at.Defaults().Load(text, kinds); err != nil {
 		return nil, err
 	}
 	for i := range kinds.Len() {
-		if name := kinds.Name(resources.Kind(i)); !known(at.kindTable(), name) {
+		if name := kinds.Name(resources.Kind(i)); !known(at.Kinds(), name) {
 			return nil, fmt.Errorf("no node or queue has any %q", name)
 		}
 	}
-	document, err := at.defaults().Load(text, at.kindTable())
+	document, err := at.Defaults().Load(text, at.Kinds())
 	if err != nil {
 		return nil, err
 	}
 	for i := range document.Partitions {
-		if document.Partitions[i].Name == at.partition() {
+		if document.Partitions[i].Name == at.Name() {
 			return &document.Partitions[i], nil
 		}
 	}
-	return nil, fmt.Errorf("there is no partition %q in it", at.partition())
+	return nil, fmt.Errorf("there is no partition %q in it", at.Name())
 }
 
 func known(kinds *resources.Kinds, name string) bool {

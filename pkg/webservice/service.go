@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // Views is where a service gets partitions from. Its methods may be called from
@@ -49,7 +50,7 @@ type ReadCostReporter interface {
 
 // Configuration is the configuration in use.
 type Configuration interface {
-	inUse
+	object.Configuration
 	// Validate says what is wrong with a configuration text, or nil. It changes
 	// nothing.
 	Validate(text string) error
@@ -62,7 +63,7 @@ type Config struct {
 
 	// Configuration and History may be nil.
 	Configuration Configuration
-	History       History
+	History       object.History
 	// Defaults are those of the configuration texts of questions; the zero value is what is
 	// documented.
 	Defaults config.Defaults
@@ -119,8 +120,8 @@ func (c Config) Validate() error {
 }
 
 // sources is what objects are made from besides views.
-func (c *Config) sources() *sources {
-	return &sources{
+func (c *Config) sources() *object.Sources {
+	return &object.Sources{
 		Kinds: c.Kinds, Configuration: c.Configuration, History: c.History, Defaults: c.Defaults, Archive: c.Archive, Events: c.Events,
 		Started: c.Started, Build: c.Build, Diagnostics: c.Diagnostics, LogLevel: c.LogLevel, Now: c.Now,
 	}
@@ -182,39 +183,39 @@ func (s *Service) DebugHandler() http.Handler { return s.debug }
 func (s *Service) routes() []route {
 	const partition = "/ws/v1/partition/{partition}"
 	routes := []route{
-		{path: "/ws/v1/clusters", get: s.survey((*sources).clusters)},
+		{path: "/ws/v1/clusters", get: s.survey((*object.Sources).Clusters)},
 		{path: "/ws/v1/config", get: s.answer(s.configuration)},
 		{path: "/ws/v1/validate-conf", post: s.offerValidation()},
 		{path: "/ws/v1/events/batch", get: s.answer(s.eventBatch)},
 		{path: "/ws/v1/events/stream", get: http.HandlerFunc(s.eventStream)},
-		{path: "/ws/v1/history/apps", get: s.answer(s.counting((*sources).applicationHistory))},
-		{path: "/ws/v1/history/containers", get: s.answer(s.counting((*sources).containerHistory))},
+		{path: "/ws/v1/history/apps", get: s.answer(s.counting((*object.Sources).ApplicationHistory))},
+		{path: "/ws/v1/history/containers", get: s.answer(s.counting((*object.Sources).ContainerHistory))},
 		{path: "/ws/v1/openapi.json", get: s.answer(openAPIJSON)},
 		{path: "/ws/v1/openapi.yaml", get: s.answer(openAPIYAML)},
-		{path: "/ws/v1/partitions", get: s.survey((*sources).partitions)},
+		{path: "/ws/v1/partitions", get: s.survey((*object.Sources).Partitions)},
 		{path: "/ws/v1/scheduler/healthcheck", get: s.offerHealth(), probe: true},
-		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey((*sources).utilizations)},
-		{path: partition + "/placementrules", get: s.about(rules)},
-		{path: partition + "/queues", get: s.about(queues)},
-		{path: partition + "/queue/{queue}", get: s.about(queue)},
-		{path: partition + "/queue/{queue}/applications", get: s.about(queueApplications)},
-		{path: partition + "/queue/{queue}/applications/{state}", get: s.about(queueApplications)},
-		{path: partition + "/queue/{queue}/application/{application}", get: s.about(application)},
-		{path: partition + "/nodes", get: s.about(nodes)},
-		{path: partition + "/node/{node}", get: s.about(node)},
+		{path: "/ws/v1/scheduler/node-utilizations", get: s.survey((*object.Sources).Utilizations)},
+		{path: partition + "/placementrules", get: s.about(object.Rules)},
+		{path: partition + "/queues", get: s.about(object.Queues)},
+		{path: partition + "/queue/{queue}", get: s.about(object.Queue)},
+		{path: partition + "/queue/{queue}/applications", get: s.about(object.QueueApplications)},
+		{path: partition + "/queue/{queue}/applications/{state}", get: s.about(object.QueueApplications)},
+		{path: partition + "/queue/{queue}/application/{application}", get: s.about(object.Application)},
+		{path: partition + "/nodes", get: s.about(object.Nodes)},
+		{path: partition + "/node/{node}", get: s.about(object.Node)},
 		{path: partition + "/preemptions", get: s.about(preemptions)},
 		{path: partition + "/history", get: s.about(useHistory)},
-		{path: partition + "/summary", get: s.about(summary)},
+		{path: partition + "/summary", get: s.about(object.Summary)},
 		{path: partition + "/victims", get: s.about(victims)},
-		{path: partition + "/asks", get: s.about(asks)},
-		{path: partition + "/applications/{state}", get: s.about(applications)},
-		{path: partition + "/application/{application}", get: s.about(application)},
+		{path: partition + "/asks", get: s.about(object.Asks)},
+		{path: partition + "/applications/{state}", get: s.about(object.Applications)},
+		{path: partition + "/application/{application}", get: s.about(object.Application)},
 		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(explanation)},
 		{path: partition + "/whatif", post: s.offerWhatIf()},
-		{path: partition + "/usage/users", get: s.about(users)},
-		{path: partition + "/usage/user/{user}", get: s.answer(user(s.snapshot))},
-		{path: partition + "/usage/groups", get: s.about(groups)},
-		{path: partition + "/usage/group/{group}", get: s.answer(group(s.snapshot))},
+		{path: partition + "/usage/users", get: s.about(object.Users)},
+		{path: partition + "/usage/user/{user}", get: s.answer(object.User(s.snapshot))},
+		{path: partition + "/usage/groups", get: s.about(object.Groups)},
+		{path: partition + "/usage/group/{group}", get: s.answer(object.Group(s.snapshot))},
 		{path: "/ws/v1/stack", get: s.answer(notHere)},
 		{path: "/ws/v1/fullstatedump", get: s.answer(notHere)},
 	}

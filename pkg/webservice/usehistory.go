@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -28,7 +29,7 @@ type pointJSON struct {
 
 // useHistory answers GET /ws/v1/partition/{partition}/history: the points of a queue, the
 // oldest first. As with other lists there are none of a queue that is not known.
-func useHistory(at *snapshot, r *http.Request) (any, error) {
+func useHistory(at *object.Snapshot, r *http.Request) (any, error) {
 	p, err := query.Read(r)
 	if err != nil {
 		return nil, err
@@ -42,11 +43,11 @@ func useHistory(at *snapshot, r *http.Request) (any, error) {
 		return nil, err
 	}
 	queue := api.QueuePath(strings.ToLower(cmp.Or(named, string(at.Root.Path))))
-	points := at.book().History(queue, time.Time{})
+	points := at.Past().History(queue, time.Time{})
 	if step > 0 {
 		points = archive.Merge(points, step)
 	}
-	return query.List(r, at.kindTable(), points, fillPoint(at), query.By("since", pointsSince))
+	return query.List(r, at.Kinds(), points, fillPoint(at), query.By("since", pointsSince))
 }
 
 // stepAsked is the time in which there is one point; zero is that of the archive.
@@ -68,11 +69,11 @@ func pointsSince(value string) (func(archive.Point) bool, error) {
 	return func(p archive.Point) bool { return p.At.UnixNano() >= since }, err
 }
 
-func fillPoint(at *snapshot) func(archive.Point, *pointJSON) {
+func fillPoint(at *object.Snapshot) func(archive.Point, *pointJSON) {
 	return func(p archive.Point, out *pointJSON) {
 		*out = pointJSON{
-			Timestamp: encoder.NanosecondsOf(p.At), Used: at.amounts(p.Used), Guaranteed: at.amounts(p.Guaranteed),
-			Capacity: at.amounts(p.Capacity), Occupied: at.amounts(p.Occupied),
+			Timestamp: encoder.NanosecondsOf(p.At), Used: at.Amounts(p.Used), Guaranteed: at.Amounts(p.Guaranteed),
+			Capacity: at.Amounts(p.Capacity), Occupied: at.Amounts(p.Occupied),
 			PendingBy: map[string]int64{}, Placements: p.Placements, Preemptions: p.Preemptions,
 		}
 		for _, w := range p.Pending {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -28,8 +29,8 @@ type preemptedPodJSON struct {
 
 // victims answers GET /ws/v1/partition/{partition}/victims: the pods that the plans which
 // are kept chose, the one that was preempted most first.
-func victims(at *snapshot, r *http.Request) (any, error) {
-	return query.List(r, at.kindTable(), preemptedPods(at), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
+func victims(at *object.Snapshot, r *http.Request) (any, error) {
+	return query.List(r, at.Kinds(), preemptedPods(at), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
 		query.Texts("application", func(v *preemptedPodJSON) api.ApplicationID { return v.ApplicationID }),
 		query.Texts("user", func(v *preemptedPodJSON) string { return v.User }),
 		query.By("class", func(value string) (func(*preemptedPodJSON) bool, error) {
@@ -39,14 +40,14 @@ func victims(at *snapshot, r *http.Request) (any, error) {
 }
 
 // preemptedPods counts the victims of the plans that are kept, by application and pod.
-func preemptedPods(at *snapshot) []*preemptedPodJSON {
+func preemptedPods(at *object.Snapshot) []*preemptedPodJSON {
 	type pod struct {
 		application api.ApplicationID
 		name        string
 	}
 	known := map[pod]*preemptedPodJSON{}
 	var out []*preemptedPodJSON
-	for _, plan := range at.book().Plans() { // the newest first
+	for _, plan := range at.Past().Plans() { // the newest first
 		for i := range plan.Victims {
 			v := &plan.Victims[i]
 			name := pod{v.Application, cmp.Or(v.Pod, string(v.Key))}

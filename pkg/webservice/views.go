@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // readerWait is how long a request waits for the first view of a partition. All
@@ -91,7 +92,7 @@ func (views requestViews) describe(head http.Header) {
 }
 
 // snapshot is the partition that a request is about.
-func (rd *reader) snapshot(r *http.Request) (*snapshot, error) {
+func (rd *reader) snapshot(r *http.Request) (*object.Snapshot, error) {
 	views := viewsOf(r)
 	if len(views) == 0 {
 		return nil, failure.Missing("Partition")
@@ -100,20 +101,20 @@ func (rd *reader) snapshot(r *http.Request) (*snapshot, error) {
 }
 
 // look makes the snapshot of one partition.
-func (rd *reader) look(v requestView) (*snapshot, error) {
+func (rd *reader) look(v requestView) (*object.Snapshot, error) {
 	if v.err != nil {
 		if !slices.Contains(rd.config.Views.Partitions(), v.partition) {
 			return nil, failure.Missing("Partition") // it was there a moment ago
 		}
 		return nil, fmt.Errorf("%w: %w", failure.ErrUnavailable, v.err)
 	}
-	return rd.config.sources().snapshot(v.partition, v.view, v.age), nil
+	return rd.config.sources().Snapshot(v.partition, v.view, v.age), nil
 }
 
 // all is the snapshots of all partitions, in the order of their names. One that
 // is removed meanwhile is left out.
-func (rd *reader) all(r *http.Request) ([]*snapshot, error) {
-	var out []*snapshot
+func (rd *reader) all(r *http.Request) ([]*object.Snapshot, error) {
+	var out []*object.Snapshot
 	for _, v := range viewsOf(r) {
 		at, err := rd.look(v)
 		if err == nil {

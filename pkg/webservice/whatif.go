@@ -14,6 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -150,8 +151,8 @@ type overLimitJSON struct {
 	Applications int                `json:"applications,omitempty"`
 }
 
-func overLimit(at *snapshot, o explain.OverLimit) overLimitJSON {
-	out := overLimitJSON{QueueName: o.Queue, User: o.Owner.Name, By: at.amounts(o.By), Applications: o.Applications}
+func overLimit(at *object.Snapshot, o explain.OverLimit) overLimitJSON {
+	out := overLimitJSON{QueueName: o.Queue, User: o.Owner.Name, By: at.Amounts(o.By), Applications: o.Applications}
 	if o.Owner.Group {
 		out.User, out.Group = "", o.Owner.Name
 	}
@@ -179,10 +180,10 @@ func (s *Service) offerWhatIf() http.Handler {
 }
 
 // whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
-func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
+func (s *Service) whatIf(at *object.Snapshot, r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.WhatIfMax)
 	defer cancel()
-	now := at.clock()
+	now := at.Now()
 	question, err := question(at, r, now)
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	predicates := s.predicatesOf(ctx, at)
 	defer predicates.end()
 	question.Feasible = predicates.feasible()
-	outcome, err := explain.WhatIf(ctx, at.View, at.kindTable(), now, question)
+	outcome, err := explain.WhatIf(ctx, at.View, at.Kinds(), now, question)
 	switch {
 	case r.Context().Err() != nil:
 		return nil, context.Cause(r.Context())
@@ -201,7 +202,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 	}
 	out := &outcomeJSON{
 		Asks: askOutcomes(at, outcome.Asks), Others: askOutcomes(at, outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
-		Predicates: predicates.told(outcome.Unasked), Age: at.viewAge(),
+		Predicates: predicates.told(outcome.Unasked), Age: at.Age(),
 	}
 	if len(outcome.Moved) > 0 {
 		out.Moved = askOutcomes(at, outcome.Moved)
@@ -216,7 +217,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 		out.Rejected = append(out.Rejected, rejectedJSON{id, outcome.Rejected[id]})
 	}
 	for _, u := range outcome.OverUse {
-		out.OverUse = append(out.OverUse, overUseJSON{u.Queue, at.amounts(u.By)})
+		out.OverUse = append(out.OverUse, overUseJSON{u.Queue, at.Amounts(u.By)})
 	}
 	for _, over := range outcome.OverLimits {
 		out.OverLimits = append(out.OverLimits, overLimit(at, over))
@@ -225,7 +226,7 @@ func (s *Service) whatIf(at *snapshot, r *http.Request) (any, error) {
 }
 
 // budgetsOf asks for the disruption budgets of all that runs, once for each view.
-func (s *Service) budgetsOf(ctx context.Context, at *snapshot) ([]api.DisruptionBudget, budgetsAsked) {
+func (s *Service) budgetsOf(ctx context.Context, at *object.Snapshot) ([]api.DisruptionBudget, budgetsAsked) {
 	if s.config.Budgets == nil {
 		return nil, budgetsUnknown
 	}
@@ -263,7 +264,7 @@ type toldBudgets struct {
 	told    budgetsAsked
 }
 
-func askOutcomes(at *snapshot, outcomes []explain.AskOutcome) []askOutcomeJSON {
+func askOutcomes(at *object.Snapshot, outcomes []explain.AskOutcome) []askOutcomeJSON {
 	list := make([]askOutcomeJSON, len(outcomes))
 	for i, o := range outcomes {
 		list[i] = askOutcomeJSON{AllocationKey: o.Key, NodeID: o.Placed, NominatedNode: o.Nominated, Refused: o.Refused}

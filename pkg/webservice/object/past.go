@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ func (a applicationEntry) state() string {
 func over(a *api.ApplicationView) bool { return a.State.IsLast() }
 
 // active is those of the applications that go on.
-func (at *snapshot) active(all []*api.ApplicationView) []applicationEntry {
+func (at *Snapshot) active(all []*api.ApplicationView) []applicationEntry {
 	out := make([]applicationEntry, 0, len(all))
 	for _, a := range all {
 		if !over(a) {
@@ -39,7 +39,7 @@ func (at *snapshot) active(all []*api.ApplicationView) []applicationEntry {
 
 // ended is the applications that have ended, whichever way. The archive may be
 // ahead of the view: what goes on there has not ended.
-func (at *snapshot) ended() []*archive.ApplicationRecord {
+func (at *Snapshot) ended() []*archive.ApplicationRecord {
 	ended, _ := at.gone()
 	return slices.DeleteFunc(slices.Clone(ended), func(l *archive.ApplicationRecord) bool {
 		i, found := slices.BinarySearchFunc(at.Applications, l.ID, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
@@ -48,7 +48,7 @@ func (at *snapshot) ended() []*archive.ApplicationRecord {
 }
 
 // rejected is the applications that were not taken in.
-func (at *snapshot) rejected() []*archive.ApplicationRecord {
+func (at *Snapshot) rejected() []*archive.ApplicationRecord {
 	_, rejected := at.gone()
 	return rejected
 }
@@ -66,7 +66,7 @@ func endedOf(records []*archive.ApplicationRecord) []applicationEntry {
 }
 
 // fillPast fills in what an application has been.
-func (at *snapshot) fillPast(a applicationEntry, out *applicationJSON) {
+func (at *Snapshot) fillPast(a applicationEntry, out *applicationJSON) {
 	record := a.over
 	if record == nil {
 		record = at.past.Application(a.ID)
@@ -101,16 +101,16 @@ func stateLog(a applicationEntry, record *archive.ApplicationRecord) []stateJSON
 	return out
 }
 
-func (at *snapshot) usageOf(list []archive.ResourceUsage) map[string]encoder.Quantities {
+func (at *Snapshot) usageOf(list []archive.ResourceUsage) map[string]encoder.Quantities {
 	out := make(map[string]encoder.Quantities, len(list))
 	for _, u := range list {
-		out[u.Instance] = at.amounts(u.Amounts)
+		out[u.Instance] = at.Amounts(u.Amounts)
 	}
 	return out
 }
 
 // since is when the partition began to be in its state, of which there is one.
-func (at *snapshot) since(otherwise time.Time) time.Time {
+func (at *Snapshot) since(otherwise time.Time) time.Time {
 	if began := at.past.Since(); !began.IsZero() {
 		return began
 	}

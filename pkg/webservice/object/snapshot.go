@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"math/bits"
@@ -17,10 +17,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
-// A snapshot is one partition at one moment, with what is known of it besides.
-type snapshot struct {
+// A Snapshot is one partition at one moment, with what is known of it besides.
+type Snapshot struct {
 	*api.View
-	from    *sources
+	from    *Sources
 	kinds   *resources.Kinds
 	cluster string            // the name of the resource manager; may be empty
 	name    string            // of the partition, without it
@@ -34,13 +34,13 @@ type snapshot struct {
 	age     time.Duration // of the view; zero if it is the current one
 }
 
-// snapshot is a partition with a name as a view of some age shows it.
-func (from *sources) snapshot(partition string, view *api.View, age time.Duration) *snapshot {
-	at := &snapshot{View: view, from: from, kinds: from.Kinds, past: from.Archive.Book(partition), age: age}
+// Snapshot is a partition with a name as a view of some age shows it.
+func (from *Sources) Snapshot(partition string, view *api.View, age time.Duration) *Snapshot {
+	at := &Snapshot{View: view, from: from, kinds: from.Kinds, past: from.Archive.Book(partition), age: age}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(from.Now()) })
 	at.evicted = sync.OnceValue(func() map[api.AllocationKey]bool { return evictionsOf(view) })
 	at.cluster, at.name = split(partition)
-	if document := from.document(); document != nil {
+	if document := from.Document(); document != nil {
 		for i := range document.Definitions {
 			if d := &document.Definitions[i]; strings.EqualFold(d.Name, at.name) {
 				at.written = d
@@ -50,27 +50,27 @@ func (from *sources) snapshot(partition string, view *api.View, age time.Duratio
 	return at
 }
 
-// kindTable is the table of the kinds in the view.
-func (at *snapshot) kindTable() *resources.Kinds { return at.kinds }
+// Kinds is the table of the kinds in the view.
+func (at *Snapshot) Kinds() *resources.Kinds { return at.kinds }
 
-// partition is the name of the partition, without the resource manager.
-func (at *snapshot) partition() string { return at.name }
+// Name is the name of the partition, without the resource manager.
+func (at *Snapshot) Name() string { return at.name }
 
-// book is what the partition has been; nil if that is not known.
-func (at *snapshot) book() *archive.Book { return at.past }
+// Past is what the partition has been; nil if that is not known.
+func (at *Snapshot) Past() *archive.Book { return at.past }
 
-// viewAge is how old the view is; zero if it is the current one.
-func (at *snapshot) viewAge() time.Duration { return at.age }
+// Age is how old the view is; zero if it is the current one.
+func (at *Snapshot) Age() time.Duration { return at.age }
 
-// clock is the time of now.
-func (at *snapshot) clock() time.Time { return at.from.Now() }
+// Now is the time of now.
+func (at *Snapshot) Now() time.Time { return at.from.Now() }
 
-// defaults are those of configuration texts.
-func (at *snapshot) defaults() config.Defaults { return at.from.Defaults }
+// Defaults are those of configuration texts.
+func (at *Snapshot) Defaults() config.Defaults { return at.from.Defaults }
 
-// find is the partition with a name, which may leave out the resource manager. If
+// Find is the partition with a name, which may leave out the resource manager. If
 // two have partitions of that name it is that of the first.
-func find(partitions []string, name string) (string, bool) {
+func Find(partitions []string, name string) (string, bool) {
 	if slices.Contains(partitions, name) {
 		return name, true
 	}
@@ -129,11 +129,11 @@ func share(part, whole, of int64) int64 {
 	return int64(min(quotient, resources.Unlimited))
 }
 
-// amounts is amounts by kind, without zeros.
-func (at *snapshot) amounts(a resources.Amounts) encoder.Quantities { return at.kinds.Map(a) }
+// Amounts is amounts by kind, without zeros.
+func (at *Snapshot) Amounts(a resources.Amounts) encoder.Quantities { return at.kinds.Map(a) }
 
-// limits is limits by kind, without what is unlimited.
-func (at *snapshot) limits(l resources.Limits) encoder.Quantities { return at.kinds.LimitMap(l) }
+// Limits is limits by kind, without what is unlimited.
+func (at *Snapshot) Limits(l resources.Limits) encoder.Quantities { return at.kinds.LimitMap(l) }
 
 // within reports whether a queue is another one or below it.
 func within(path, above api.QueuePath) bool {

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"net/http"
@@ -19,18 +19,18 @@ type containerCountJSON struct {
 	TotalContainers int64               `json:"totalContainers,string"`
 }
 
-// applicationHistory answers GET /ws/v1/history/apps.
-func (from *sources) applicationHistory(r *http.Request) (any, error) {
+// ApplicationHistory answers GET /ws/v1/history/apps.
+func (from *Sources) ApplicationHistory(r *http.Request) (any, error) {
 	return query.List(r, from.Kinds, from.history().Applications(), fillApplicationCount)
 }
 
-// containerHistory answers GET /ws/v1/history/containers.
-func (from *sources) containerHistory(r *http.Request) (any, error) {
+// ContainerHistory answers GET /ws/v1/history/containers.
+func (from *Sources) ContainerHistory(r *http.Request) (any, error) {
 	return query.List(r, from.Kinds, from.history().Containers(), fillContainerCount)
 }
 
 // history is what was counted until now; empty if nothing counts.
-func (from *sources) history() History {
+func (from *Sources) history() History {
 	switch {
 	case from.History != nil:
 		return from.History

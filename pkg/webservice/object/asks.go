@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"cmp"
@@ -19,10 +19,10 @@ type pendingAsk struct {
 	of *api.ApplicationView
 }
 
-// asks answers GET /ws/v1/partition/{partition}/asks: all that wait, by queue, then
+// Asks answers GET /ws/v1/partition/{partition}/asks: all that wait, by queue, then
 // by application, then in the order in which those of an application are tried. A
 // page costs a look at the asks and not their JSON.
-func asks(at *snapshot, r *http.Request) (any, error) {
+func Asks(at *Snapshot, r *http.Request) (any, error) {
 	p, page, err := query.PageOf[askJSON](r)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"cmp"
@@ -92,8 +92,8 @@ const (
 	attributeRack = "si.io/rackname"
 )
 
-// nodes answers GET /ws/v1/partition/{partition}/nodes.
-func nodes(at *snapshot, r *http.Request) (any, error) {
+// Nodes answers GET /ws/v1/partition/{partition}/nodes.
+func Nodes(at *Snapshot, r *http.Request) (any, error) {
 	fill := fillNode
 	if !query.Wanted(r, "daemonSets") {
 		fill = fillNodeLean
@@ -105,9 +105,9 @@ func nodes(at *snapshot, r *http.Request) (any, error) {
 		query.Truth("evicting", func(n *api.NodeView) bool { return len(n.Evictions) > 0 }))
 }
 
-// node answers GET /ws/v1/partition/{partition}/node/{node}.
-func node(at *snapshot, r *http.Request) (any, error) {
-	n := at.node(api.NodeID(r.PathValue("node")))
+// Node answers GET /ws/v1/partition/{partition}/node/{node}.
+func Node(at *Snapshot, r *http.Request) (any, error) {
+	n := at.Node(api.NodeID(r.PathValue("node")))
 	if n == nil {
 		return nil, failure.Missing("Node")
 	}
@@ -116,8 +116,8 @@ func node(at *snapshot, r *http.Request) (any, error) {
 	return query.One(r, out)
 }
 
-// node finds a node; nil if there is none.
-func (at *snapshot) node(id api.NodeID) *api.NodeView {
+// Node finds a node; nil if there is none.
+func (at *Snapshot) Node(id api.NodeID) *api.NodeView {
 	i, found := slices.BinarySearchFunc(at.Nodes, id, func(n *api.NodeView, id api.NodeID) int { return cmp.Compare(n.ID, id) })
 	if !found {
 		return nil

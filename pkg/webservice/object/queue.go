@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"net/http"
@@ -161,21 +161,21 @@ type templateJSON struct {
 
 // A tree shows the queues of one snapshot.
 type tree struct {
-	*snapshot
+	*Snapshot
 	runs       map[api.QueuePath]int
 	allocating map[api.QueuePath][]api.ApplicationID // by leaf
 	configured map[api.QueuePath]*config.Queue
 	limits     map[api.QueuePath][]limitJSON
 }
 
-// queues answers GET /ws/v1/partition/{partition}/queues.
-func queues(at *snapshot, r *http.Request) (any, error) {
+// Queues answers GET /ws/v1/partition/{partition}/queues.
+func Queues(at *Snapshot, r *http.Request) (any, error) {
 	return query.One(r, at.queues())
 }
 
-// queue answers GET /ws/v1/partition/{partition}/queue/{queue}, with what is
+// Queue answers GET /ws/v1/partition/{partition}/queue/{queue}, with what is
 // below only if the query has subtree.
-func queue(at *snapshot, r *http.Request) (any, error) {
+func Queue(at *Snapshot, r *http.Request) (any, error) {
 	way, err := at.wayTo(r)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func queue(at *snapshot, r *http.Request) (any, error) {
 
 // wayTo is the queue that a request is about, after all above it from the root on.
 // Case does not count.
-func (at *snapshot) wayTo(r *http.Request) ([]*api.QueueView, error) {
+func (at *Snapshot) wayTo(r *http.Request) ([]*api.QueueView, error) {
 	name, err := unescaped(r, "queue")
 	if err != nil {
 		return nil, err
@@ -199,10 +199,10 @@ func (at *snapshot) wayTo(r *http.Request) ([]*api.QueueView, error) {
 }
 
 // queues is the whole tree.
-func (at *snapshot) queues() *queueJSON { return at.tree().show(at.Root, nil, true) }
+func (at *Snapshot) queues() *queueJSON { return at.tree().show(at.Root, nil, true) }
 
-func (at *snapshot) tree() *tree {
-	t := &tree{snapshot: at, runs: at.running(), allocating: at.allocating(), configured: map[api.QueuePath]*config.Queue{}, limits: map[api.QueuePath][]limitJSON{}}
+func (at *Snapshot) tree() *tree {
+	t := &tree{Snapshot: at, runs: at.running(), allocating: at.allocating(), configured: map[api.QueuePath]*config.Queue{}, limits: map[api.QueuePath][]limitJSON{}}
 	if at.written != nil && at.written.Root != nil {
 		t.index(at.written.Root)
 	}
@@ -212,7 +212,7 @@ func (at *snapshot) tree() *tree {
 
 // allocating is, by leaf, the applications that count for limits of applications before anything
 // of them runs.
-func (at *snapshot) allocating() map[api.QueuePath][]api.ApplicationID {
+func (at *Snapshot) allocating() map[api.QueuePath][]api.ApplicationID {
 	out := map[api.QueuePath][]api.ApplicationID{}
 	for _, app := range at.Applications {
 		if app.Counts && !app.Ran {

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ import (
 // one that was made, and one that came to nothing as that.
 func TestAttemptsInWords(t *testing.T) {
 	w := fixture.New(t)
-	at := &snapshot{View: w.Views[w.Names[0]], kinds: w.Kinds}
+	at := &Snapshot{View: w.Views[w.Names[0]], kinds: w.Kinds}
 	var planned *api.AskView
 	for _, app := range at.Applications {
 		for i := range app.Asks {

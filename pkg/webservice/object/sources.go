@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"time"
@@ -9,10 +9,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// sources is what objects are made from besides views. All but Kinds and Now may be left out.
-type sources struct {
+// Sources is what objects are made from besides views. All but Kinds and Now may be left out.
+type Sources struct {
 	Kinds         *resources.Kinds // the table of the kinds in views
-	Configuration inUse
+	Configuration Configuration
 	History       History // of all partitions; nil is that of the archive
 	Defaults      config.Defaults
 	Archive       *archive.Archive // what partitions have been
@@ -24,8 +24,8 @@ type sources struct {
 	Now           func() time.Time
 }
 
-// inUse is the configuration in use.
-type inUse interface {
+// Configuration is the configuration in use.
+type Configuration interface {
 	// Document is the configuration that passed validation last; it is not
 	// changed. Nil means that there is none yet.
 	Document() *config.Document
@@ -48,8 +48,8 @@ type Count struct {
 	Total int64
 }
 
-// document is the configuration in use, or nil.
-func (from *sources) document() *config.Document {
+// Document is the configuration in use, or nil.
+func (from *Sources) Document() *config.Document {
 	if from.Configuration == nil {
 		return nil
 	}

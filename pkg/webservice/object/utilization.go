@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"fmt"
@@ -34,12 +34,12 @@ type bucketJSON struct {
 // buckets is in how many parts a node is divided.
 const buckets = 10
 
-// utilizations answers GET /ws/v1/scheduler/node-utilizations.
-func (from *sources) utilizations(all []*snapshot, r *http.Request) (any, error) {
-	return query.List(r, from.Kinds, all, fillUtilizations, query.Texts("partition", func(at *snapshot) string { return at.name }))
+// Utilizations answers GET /ws/v1/scheduler/node-utilizations.
+func (from *Sources) Utilizations(all []*Snapshot, r *http.Request) (any, error) {
+	return query.List(r, from.Kinds, all, fillUtilizations, query.Texts("partition", func(at *Snapshot) string { return at.name }))
 }
 
-func fillUtilizations(at *snapshot, out *utilizationsJSON) {
+func fillUtilizations(at *Snapshot, out *utilizationsJSON) {
 	*out = utilizationsJSON{ClusterID: at.cluster, Partition: at.name, Utilizations: []utilizationJSON{}}
 	for _, k := range encoder.SortedKinds(at.kinds) {
 		if at.Capacity.Of(k) > 0 {

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"cmp"
@@ -64,8 +64,8 @@ type rankedJSON struct {
 	Pending        int64         `json:"pending"`
 }
 
-// summary answers GET /ws/v1/partition/{partition}/summary.
-func summary(at *snapshot, r *http.Request) (any, error) {
+// Summary answers GET /ws/v1/partition/{partition}/summary.
+func Summary(at *Snapshot, r *http.Request) (any, error) {
 	out := &summaryJSON{Placements: at.Work.Placements, PendingBy: map[string]int{}, GuaranteeStates: map[string]int{}, Ranked: []rankedJSON{}}
 	fillPartition(at, &out.Partition)
 	for _, app := range at.Applications {
@@ -110,7 +110,7 @@ func countQueues(q *api.QueueView) int {
 	return n
 }
 
-func (at *snapshot) showRanked(q rankedQueue) rankedJSON {
+func (at *Snapshot) showRanked(q rankedQueue) rankedJSON {
 	out := rankedJSON{
 		QueueName: q.Path, GuaranteeState: q.word, Kind: at.kinds.Name(q.kind), Percent: q.percent(),
 		Used: q.Used.Of(q.kind), Guaranteed: q.Guaranteed.Of(q.kind), Pending: q.Pending.Of(q.kind),
@@ -123,7 +123,7 @@ func (at *snapshot) showRanked(q rankedQueue) rankedJSON {
 
 // kindsByImportance is every kind that the partition has or that is asked for there. A
 // kind of which there is nothing is left out.
-func (at *snapshot) kindsByImportance() []kindJSON {
+func (at *Snapshot) kindsByImportance() []kindJSON {
 	out := []kindJSON{}
 	for _, k := range encoder.SortedKinds(at.kinds) {
 		one := kindJSON{

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"maps"
@@ -64,12 +64,12 @@ type preemptedJSON struct {
 	WastedBy map[string]uint64 `json:"wastedBy,omitempty"`
 }
 
-// clusters answers GET /ws/v1/clusters.
-func (from *sources) clusters(all []*snapshot, r *http.Request) (any, error) {
+// Clusters answers GET /ws/v1/clusters.
+func (from *Sources) Clusters(all []*Snapshot, r *http.Request) (any, error) {
 	return query.List(r, from.Kinds, all, fillCluster)
 }
 
-func fillCluster(at *snapshot, out *clusterJSON) {
+func fillCluster(at *Snapshot, out *clusterJSON) {
 	build := map[string]string{}
 	if at.from.Build != nil {
 		maps.Copy(build, at.from.Build(at.cluster))
@@ -81,16 +81,16 @@ func fillCluster(at *snapshot, out *clusterJSON) {
 	}
 }
 
-// partitions answers GET /ws/v1/partitions.
-func (from *sources) partitions(all []*snapshot, r *http.Request) (any, error) {
-	return query.List(r, from.Kinds, all, fillPartition, query.Texts("cluster", func(at *snapshot) string { return at.cluster }))
+// Partitions answers GET /ws/v1/partitions.
+func (from *Sources) Partitions(all []*Snapshot, r *http.Request) (any, error) {
+	return query.List(r, from.Kinds, all, fillPartition, query.Texts("cluster", func(at *Snapshot) string { return at.cluster }))
 }
 
-func fillPartition(at *snapshot, out *partitionJSON) {
+func fillPartition(at *Snapshot, out *partitionJSON) {
 	wasted := at.past.Wasted()
 	*out = partitionJSON{
 		ClusterID: at.cluster, Name: at.name,
-		Capacity:   capacityJSON{at.amounts(at.Capacity), at.amounts(at.Used), at.amounts(percent(at.Used, at.Capacity))},
+		Capacity:   capacityJSON{at.Amounts(at.Capacity), at.Amounts(at.Used), at.Amounts(percent(at.Used, at.Capacity))},
 		TotalNodes: len(at.Nodes), Applications: map[string]int{},
 		State: "Active", LastStateTransition: encoder.NanosecondsOf(at.since(at.from.Started)),
 		Preempted: preemptedJSON{
@@ -117,14 +117,14 @@ func fillPartition(at *snapshot, out *partitionJSON) {
 	}
 }
 
-// rules answers GET /ws/v1/partition/{partition}/placementrules.
-func rules(at *snapshot, r *http.Request) (any, error) {
+// Rules answers GET /ws/v1/partition/{partition}/placementrules.
+func Rules(at *Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.kinds, at.rules(), configuration.FillRule)
 }
 
 // rules are those of the configuration and the one that follows them, for applications whose
 // pods run and that no other takes. They are empty where the configuration is not known.
-func (at *snapshot) rules() []config.Rule {
+func (at *Snapshot) rules() []config.Rule {
 	if at.written == nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (at *snapshot) rules() []config.Rule {
 }
 
 // running counts the applications that run, by queue.
-func (at *snapshot) running() map[api.QueuePath]int {
+func (at *Snapshot) running() map[api.QueuePath]int {
 	out := map[api.QueuePath]int{}
 	for _, app := range at.Applications {
 		if app.State == api.Running {
@@ -144,7 +144,7 @@ func (at *snapshot) running() map[api.QueuePath]int {
 }
 
 // findQueue finds a queue by its path, and all above it from the root on.
-func (at *snapshot) findQueue(path api.QueuePath) (way []*api.QueueView, err error) {
+func (at *Snapshot) findQueue(path api.QueuePath) (way []*api.QueueView, err error) {
 	for q := at.Root; ; {
 		way = append(way, q)
 		if q.Path == path {

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"time"
@@ -125,7 +125,7 @@ func fillAskLean(a api.AskView, kinds *resources.Kinds, out *askJSON) {
 	}
 }
 
-func (at *snapshot) fillAsk(a api.AskView, out *askJSON) {
+func (at *Snapshot) fillAsk(a api.AskView, out *askJSON) {
 	fillAskLean(a, at.kinds, out)
 	waits := at.past.PendingReasons(a.Application, a.Key)
 	out.TriggeredScaleUp = waits.ScaleUp
@@ -143,7 +143,7 @@ func (at *snapshot) fillAsk(a api.AskView, out *askJSON) {
 }
 
 // summary is an attempt in words. Room is made only as long as the ask is nominated.
-func (at *snapshot) summary(p api.PreemptionAttempt, nominated api.NodeID) string {
+func (at *Snapshot) summary(p api.PreemptionAttempt, nominated api.NodeID) string {
 	switch {
 	case !p.Succeeded():
 		return explain.Attempt(&p, at.kinds)

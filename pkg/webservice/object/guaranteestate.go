@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"cmp"
@@ -68,7 +68,7 @@ func guaranteeStateOf(q *api.QueueView) (out guaranteeState) {
 }
 
 // guaranteeStateTest picks applications of queues that stand so, or are below one that does.
-func (at *snapshot) guaranteeStateTest(value string) (func(*api.ApplicationView) bool, error) {
+func (at *Snapshot) guaranteeStateTest(value string) (func(*api.ApplicationView) bool, error) {
 	if err := query.OneOf("guaranteeState", value, guaranteeStates); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"cmp"
@@ -42,15 +42,15 @@ type usageJSON struct {
 	sum resources.Amounts // becomes ResourceUsage
 }
 
-// users answers GET /ws/v1/partition/{partition}/usage/users.
-func users(at *snapshot, r *http.Request) (any, error) {
+// Users answers GET /ws/v1/partition/{partition}/usage/users.
+func Users(at *Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.kinds, at.users(), func(u *userJSON, out *userJSON) { *out = *u },
 		query.Texts("user", func(u *userJSON) string { return u.UserName }))
 }
 
-// user answers GET /ws/v1/partition/{partition}/usage/user/{user}. The name is looked
+// User answers GET /ws/v1/partition/{partition}/usage/user/{user}. The name is looked
 // at before the partition, which look finds.
-func user(look func(*http.Request) (*snapshot, error)) func(*http.Request) (any, error) {
+func User(look func(*http.Request) (*Snapshot, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		name, err := unescaped(r, "user")
 		if err != nil {
@@ -69,15 +69,15 @@ func user(look func(*http.Request) (*snapshot, error)) func(*http.Request) (any,
 	}
 }
 
-// groups answers GET /ws/v1/partition/{partition}/usage/groups.
-func groups(at *snapshot, r *http.Request) (any, error) {
+// Groups answers GET /ws/v1/partition/{partition}/usage/groups.
+func Groups(at *Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.kinds, at.groups(), func(g *groupJSON, out *groupJSON) { *out = *g },
 		query.Texts("group", func(g *groupJSON) string { return g.GroupName }))
 }
 
-// group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
+// Group answers GET /ws/v1/partition/{partition}/usage/group/{group}. The name is
 // looked at before the partition, which look finds. All others, whose name is a star, are no group.
-func group(look func(*http.Request) (*snapshot, error)) func(*http.Request) (any, error) {
+func Group(look func(*http.Request) (*Snapshot, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		name, err := unescaped(r, "group")
 		if err != nil || name == "*" {
@@ -97,7 +97,7 @@ func group(look func(*http.Request) (*snapshot, error)) func(*http.Request) (any
 }
 
 // users is what all users with applications have, by name.
-func (at *snapshot) users() []*userJSON {
+func (at *Snapshot) users() []*userJSON {
 	var out []*userJSON
 	for _, app := range at.sortedBy(func(app *api.ApplicationView) string { return app.User }) {
 		if len(app.Allocations) == 0 {
@@ -124,7 +124,7 @@ func (at *snapshot) users() []*userJSON {
 }
 
 // groups is what all groups have that applications count for, by name.
-func (at *snapshot) groups() []*groupJSON {
+func (at *Snapshot) groups() []*groupJSON {
 	var out []*groupJSON
 	for _, app := range at.sortedBy(func(app *api.ApplicationView) string { return app.Group }) {
 		if app.Group == "" {
@@ -147,7 +147,7 @@ func (at *snapshot) groups() []*groupJSON {
 }
 
 // sortedBy is the applications by the name of whose they are, then by queue.
-func (at *snapshot) sortedBy(of func(*api.ApplicationView) string) []*api.ApplicationView {
+func (at *Snapshot) sortedBy(of func(*api.ApplicationView) string) []*api.ApplicationView {
 	applications := slices.Clone(at.Applications)
 	slices.SortStableFunc(applications, func(a, b *api.ApplicationView) int {
 		return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.Queue, b.Queue))
@@ -158,7 +158,7 @@ func (at *snapshot) sortedBy(of func(*api.ApplicationView) string) []*api.Applic
 // queueLimits are the limits of users and groups in the queues that have any.
 type queueLimits map[api.QueuePath]map[api.LimitOwner]*api.Limit
 
-func (at *snapshot) limitsByQueue() queueLimits {
+func (at *Snapshot) limitsByQueue() queueLimits {
 	out := queueLimits{}
 	out.add("", &at.Config.Root)
 	return out
@@ -176,14 +176,14 @@ func (l queueLimits) add(above api.QueuePath, q *api.QueueConfig) {
 
 // finish says by kind what was added up, and the limits of whose it is: their own, or those of
 // all others. It returns the part of a limit that is used most, here and below.
-func (u *usageJSON) finish(at *snapshot, limits queueLimits, owner api.LimitOwner) (percent int64) {
-	u.ResourceUsage = at.amounts(u.sum)
+func (u *usageJSON) finish(at *Snapshot, limits queueLimits, owner api.LimitOwner) (percent int64) {
+	u.ResourceUsage = at.Amounts(u.sum)
 	limit := limits[u.QueuePath][owner]
 	if limit == nil {
 		limit = limits[u.QueuePath][api.LimitOwner{Group: owner.Group, Name: "*"}]
 	}
 	if limit != nil {
-		u.MaxResources, u.MaxApplications = at.limits(limit.Max), limit.ApplicationsMax
+		u.MaxResources, u.MaxApplications = at.Limits(limit.Max), limit.ApplicationsMax
 		percent = u.percentOf(limit)
 	}
 	for _, child := range u.Children {

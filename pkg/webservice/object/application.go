@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"cmp"
@@ -113,8 +113,8 @@ type usedJSON struct {
 // is resuming; older clients ask for it.
 var statuses = []string{"new", "accepted", "running", "completing", "failing", "resuming"}
 
-// applications answers GET /ws/v1/partition/{partition}/applications/{state}.
-func applications(at *snapshot, r *http.Request) (any, error) {
+// Applications answers GET /ws/v1/partition/{partition}/applications/{state}.
+func Applications(at *Snapshot, r *http.Request) (any, error) {
 	switch r.PathValue("state") {
 	case "active":
 		return at.list(r, at.active(at.Applications))
@@ -127,10 +127,10 @@ func applications(at *snapshot, r *http.Request) (any, error) {
 	}
 }
 
-// queueApplications answers GET
+// QueueApplications answers GET
 // /ws/v1/partition/{partition}/queue/{queue}/applications and the same with
 // /active.
-func queueApplications(at *snapshot, r *http.Request) (any, error) {
+func QueueApplications(at *Snapshot, r *http.Request) (any, error) {
 	way, err := at.wayTo(r)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func queueApplications(at *snapshot, r *http.Request) (any, error) {
 }
 
 // list answers with the applications that the query picks.
-func (at *snapshot) list(r *http.Request, all []applicationEntry) (any, error) {
+func (at *Snapshot) list(r *http.Request, all []applicationEntry) (any, error) {
 	if values, err := query.Read(r); err == nil && slices.Equal(values["status"], []string{""}) {
 		r = withoutStatus(r)
 	}
@@ -196,10 +196,10 @@ func nodeTest(value string) (func(applicationEntry) bool, error) {
 	}, nil
 }
 
-// application answers GET
+// Application answers GET
 // /ws/v1/partition/{partition}/application/{application} and the same below a
 // queue, in which the application must then be.
-func application(at *snapshot, r *http.Request) (any, error) {
+func Application(at *Snapshot, r *http.Request) (any, error) {
 	var path api.QueuePath
 	if r.PathValue("queue") != "" {
 		way, err := at.wayTo(r)
@@ -218,7 +218,7 @@ func application(at *snapshot, r *http.Request) (any, error) {
 	return query.One(r, out)
 }
 
-func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
+func (at *Snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 	*out = applicationJSON{
 		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
 		SubmissionTime: a.Submitted, Requests: encoder.EachByKey(a.Asks, keyOfAsk, at.fillAsk),
@@ -241,7 +241,7 @@ func (at *snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 	if a.Gang != nil {
 		for _, g := range a.Gang.Groups {
 			if g.Made > 0 {
-				out.PlaceholderData = append(out.PlaceholderData, placeholderJSON{g.Name, g.Made, at.amounts(g.Least), g.Replaced, g.TimedOut})
+				out.PlaceholderData = append(out.PlaceholderData, placeholderJSON{g.Name, g.Made, at.Amounts(g.Least), g.Replaced, g.TimedOut})
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"encoding/json"
@@ -88,12 +88,12 @@ type rulesJSON struct {
 
 // owned is an application and the partition it is in.
 type owned struct {
-	at  *snapshot
+	at  *Snapshot
 	app applicationEntry
 }
 
-// dump is everything at once. Every part of it shows the same views.
-func (from *sources) dump(all []*snapshot) any {
+// Dump is everything at once. Every part of it shows the same views.
+func (from *Sources) Dump(all []*Snapshot) any {
 	history := from.history()
 	out := &dumpJSON{
 		Timestamp:        from.Now(),
@@ -122,14 +122,14 @@ func (from *sources) dump(all []*snapshot) any {
 	if from.LogLevel != nil {
 		out.LogLevel = from.LogLevel()
 	}
-	if document := from.document(); document != nil {
+	if document := from.Document(); document != nil {
 		out.Config = configuration.Of(document, from.Configuration.Extra())
 	}
 	return out
 }
 
 // diagnostics is what the resource manager says of itself; of several, by name.
-func (from *sources) diagnostics(all []*snapshot) map[string]any {
+func (from *Sources) diagnostics(all []*Snapshot) map[string]any {
 	said := map[string]any{}
 	for _, at := range all {
 		if said[at.cluster] == nil {
@@ -144,7 +144,7 @@ func (from *sources) diagnostics(all []*snapshot) map[string]any {
 
 // diagnosticsOf is what one resource manager says, which is an object. Numbers stay
 // as they are written.
-func (from *sources) diagnosticsOf(cluster string) map[string]any {
+func (from *Sources) diagnosticsOf(cluster string) map[string]any {
 	if from.Diagnostics == nil {
 		return map[string]any{"empty": noDiagnostics}
 	}
@@ -164,11 +164,11 @@ func (from *sources) diagnosticsOf(cluster string) map[string]any {
 	return out
 }
 
-func fillNodes(at *snapshot, out *nodesJSON) {
+func fillNodes(at *Snapshot, out *nodesJSON) {
 	*out = nodesJSON{at.name, encoder.Each(at.Nodes, fillNode), encoder.EachByKey(at.ForeignUnknownNode, keyOf, fillForeign)}
 }
 
-func fillRules(at *snapshot, out *rulesJSON) {
+func fillRules(at *Snapshot, out *rulesJSON) {
 	*out = rulesJSON{Partition: at.name, Rules: []configuration.Rule{}}
 	for _, rule := range at.rules() {
 		var one configuration.Rule

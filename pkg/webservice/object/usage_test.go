@@ -1,4 +1,4 @@
-package webservice
+package object
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestUsage(t *testing.T) {
 			Used: w.Amounts(t, vcore, 0, 0), Allocations: []*api.Allocation{{}},
 		}
 	}
-	at := &snapshot{from: &sources{Kinds: w.Kinds}, kinds: w.Kinds, View: &api.View{Root: &api.QueueView{Path: "root"}, Applications: []*api.ApplicationView{
+	at := &Snapshot{from: &Sources{Kinds: w.Kinds}, kinds: w.Kinds, View: &api.View{Root: &api.QueueView{Path: "root"}, Applications: []*api.ApplicationView{
 		app("1", "root.a.c", 1), app("2", "root.a-b.x", 2), app("3", "root.a.d", 4), app("4", "root.a.c", 8),
 	}}}
 	got := encoded(at.users(), w.Kinds)
