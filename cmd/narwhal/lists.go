@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/past"
 )
 
 // A list is a command that shows a part of what a running scheduler has.
@@ -155,7 +155,7 @@ func newPreemptionsCommand() *cobra.Command {
 		{"trigger", `only those by "required node", "priority", "guarantee" or "quota"`},
 		{"application", "only those for this application, or with victims of it"},
 		{"user", "only those for pods of this user, or with victims of it"},
-		{"class", "only those with victims of this class: " + strings.Join(webservice.VictimClasses(), ", ")},
+		{"class", "only those with victims of this class: " + strings.Join(past.VictimClasses(), ", ")},
 		{"node", "only those on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		l.limit = limit
@@ -172,7 +172,7 @@ func newPreemptionsCommand() *cobra.Command {
 	})
 	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")
 	completes(cmd, "trigger", "required node", "priority", "guarantee", "quota")
-	completes(cmd, "class", webservice.VictimClasses()...)
+	completes(cmd, "class", past.VictimClasses()...)
 	return cmd
 }
 

@@ -22,6 +22,7 @@
 //	encoder        values to JSON
 //	failure        what can be wrong with a request, and the statuses
 //	object         the objects of a partition as they are: queues, nodes, applications, asks, users
+//	past           what partitions have been: preemption plans, their victims, queues over time
 //	query          what a query asks of an answer: fields, filters, pages, the order
 //
 // Read in this order:
@@ -32,9 +33,8 @@
 //	               share
 //	views.go       the reader: the views that an answer is made from, and how old they
 //	               are
-//	preemptions.go, victims.go, explain.go, question.go, whatif.go, predicates.go, events.go,
-//	usehistory.go, configuration.go
-//	               the objects
+//	explain.go, question.go, whatif.go, predicates.go, events.go, configuration.go
+//	               what is no object of a partition
 //	health.go      what is checked
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag

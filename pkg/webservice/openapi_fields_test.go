@@ -17,6 +17,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/past"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
 )
 
@@ -25,8 +26,8 @@ import (
 func (s *Service) fieldTests() map[string]handler {
 	return map[string]handler{
 		"readSummary":                  s.looking(object.Summary),
-		"listUseHistory":               s.looking(useHistory),
-		"listVictims":                  s.looking(victims),
+		"listUseHistory":               s.looking(past.UseHistory),
+		"listVictims":                  s.looking(past.Victims),
 		"listClusters":                 s.seeing((*object.Sources).Clusters),
 		"listPartitions":               s.seeing((*object.Sources).Partitions),
 		"listApplicationHistory":       s.counting((*object.Sources).ApplicationHistory),
@@ -43,7 +44,7 @@ func (s *Service) fieldTests() map[string]handler {
 		"listApplications":             s.looking(object.Applications),
 		"readApplication":              s.looking(object.Application),
 		"listAsks":                     s.looking(object.Asks),
-		"listPreemptions":              s.looking(preemptions),
+		"listPreemptions":              s.looking(past.Preemptions),
 		"explain":                      s.looking(explanation),
 		"whatIf":                       s.looking(s.whatIf),
 		"listUsers":                    s.looking(object.Users),

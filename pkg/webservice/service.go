@@ -17,6 +17,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/past"
 )
 
 // Views is where a service gets partitions from. Its methods may be called from
@@ -203,10 +204,10 @@ func (s *Service) routes() []route {
 		{path: partition + "/queue/{queue}/application/{application}", get: s.about(object.Application)},
 		{path: partition + "/nodes", get: s.about(object.Nodes)},
 		{path: partition + "/node/{node}", get: s.about(object.Node)},
-		{path: partition + "/preemptions", get: s.about(preemptions)},
-		{path: partition + "/history", get: s.about(useHistory)},
+		{path: partition + "/preemptions", get: s.about(past.Preemptions)},
+		{path: partition + "/history", get: s.about(past.UseHistory)},
 		{path: partition + "/summary", get: s.about(object.Summary)},
-		{path: partition + "/victims", get: s.about(victims)},
+		{path: partition + "/victims", get: s.about(past.Victims)},
 		{path: partition + "/asks", get: s.about(object.Asks)},
 		{path: partition + "/applications/{state}", get: s.about(object.Applications)},
 		{path: partition + "/application/{application}", get: s.about(object.Application)},

@@ -13,8 +13,12 @@ import (
 // TestUseHistory reads the points of the fixture: one a minute after the start, and two that
 // are in the same minute.
 func TestUseHistory(t *testing.T) {
+	type point struct {
+		Capacity, PendingBy     map[string]int64
+		Placements, Preemptions int64
+	}
 	handler := newWorld(t).service(t).Handler()
-	read := func(query string) (out []pointJSON) {
+	read := func(query string) (out []point) {
 		w := ask(handler, "GET", "/ws/v1/partition/default/history"+query)
 		assert.Equal(t, w.Code, http.StatusOK, query)
 		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &out))

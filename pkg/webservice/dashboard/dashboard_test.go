@@ -14,8 +14,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/past"
 )
 
 // ask sends one request to the page.
@@ -191,7 +191,7 @@ func TestTheListOfReasonsIsWhole(t *testing.T) {
 // TestTheListsOfClassesAreWhole: what is picked by class has the classes of REST, each with words.
 func TestTheListsOfClassesAreWhole(t *testing.T) {
 	words := files(t)["/js/parts/words.js"]
-	for list, want := range map[string][]string{"askClasses": object.AskClasses(), "victimClasses": webservice.VictimClasses()} {
+	for list, want := range map[string][]string{"askClasses": object.AskClasses(), "victimClasses": past.VictimClasses()} {
 		_, listed, found := strings.Cut(words, "export const "+list+" = [")
 		assert.Assert(t, found)
 		listed, _, _ = strings.Cut(listed, "]")

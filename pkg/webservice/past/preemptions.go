@@ -1,4 +1,12 @@
-package webservice
+// Package past answers about what a partition has been, from the archive: plans to make room
+// and what came of them, the pods that they chose, and how much of each queue there was.
+//
+// Read in this order:
+//
+//	preemptions.go   plans and their victims
+//	victims.go       pods by how often they were preempted
+//	usehistory.go    queues over time
+package past
 
 import (
 	"net/http"
@@ -51,9 +59,9 @@ type evictedJSON struct {
 	Wasted        string              `json:"wasted,omitempty"` // why, if it is wasted
 }
 
-// preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
+// Preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
 // the newest first.
-func preemptions(at *object.Snapshot, r *http.Request) (any, error) {
+func Preemptions(at *object.Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.Kinds(), at.Past().Plans(), func(p *archive.Plan, out *preemptionJSON) { fillPreemption(at, p, out) },
 		query.Words("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
 		query.By("application", planTest(func(p *archive.Plan) string { return string(p.Application) },

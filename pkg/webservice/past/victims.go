@@ -1,4 +1,4 @@
-package webservice
+package past
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ type preemptedPodJSON struct {
 	AllocationKey api.AllocationKey   `json:"allocationKey"`    // of that time
 }
 
-// victims answers GET /ws/v1/partition/{partition}/victims: the pods that the plans which
+// Victims answers GET /ws/v1/partition/{partition}/victims: the pods that the plans which
 // are kept chose, the one that was preempted most first.
-func victims(at *object.Snapshot, r *http.Request) (any, error) {
+func Victims(at *object.Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.Kinds(), preemptedPods(at), func(from *preemptedPodJSON, out *preemptedPodJSON) { *out = *from },
 		query.Texts("application", func(v *preemptedPodJSON) api.ApplicationID { return v.ApplicationID }),
 		query.Texts("user", func(v *preemptedPodJSON) string { return v.User }),

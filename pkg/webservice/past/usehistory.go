@@ -1,4 +1,4 @@
-package webservice
+package past
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ type pointJSON struct {
 	Preemptions int64               `json:"preemptions"`
 }
 
-// useHistory answers GET /ws/v1/partition/{partition}/history: the points of a queue, the
+// UseHistory answers GET /ws/v1/partition/{partition}/history: the points of a queue, the
 // oldest first. As with other lists there are none of a queue that is not known.
-func useHistory(at *object.Snapshot, r *http.Request) (any, error) {
+func UseHistory(at *object.Snapshot, r *http.Request) (any, error) {
 	p, err := query.Read(r)
 	if err != nil {
 		return nil, err
