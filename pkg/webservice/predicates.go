@@ -26,7 +26,7 @@ const (
 // A predicateRun asks the resource manager the questions of one what-if.
 type predicateRun struct {
 	ctx       context.Context // of one request, which this does not outlive
-	service   *Service
+	config    whatIfConfig
 	end       context.CancelFunc
 	partition string
 
@@ -37,14 +37,14 @@ type predicateRun struct {
 
 // predicatesOf asks first whether there are predicates at all. Questions may take a part of
 // the time of the what-if; the rest is for simulating.
-func (s *Service) predicatesOf(ctx context.Context, at *object.Snapshot) *predicateRun {
-	run := &predicateRun{service: s, partition: at.View.Partition}
-	run.ctx, run.end = context.WithTimeout(ctx, s.config.WhatIfMax/2)
-	if s.config.Feasible == nil {
+func predicatesOf(ctx context.Context, at *object.Snapshot, of whatIfConfig) *predicateRun {
+	run := &predicateRun{config: of, partition: at.View.Partition}
+	run.ctx, run.end = context.WithTimeout(ctx, of.Max/2)
+	if of.Feasible == nil {
 		run.silent = true
 		return run
 	}
-	_, err := s.config.Feasible(run.ctx, run.partition, "", "")
+	_, err := of.Feasible(run.ctx, run.partition, "", "")
 	run.none = errors.Is(err, errors.ErrUnsupported)
 	run.silent = err != nil && !run.none
 	return run
@@ -60,7 +60,7 @@ func (p *predicateRun) feasible() api.Feasible {
 			p.silent = true
 			return nil
 		}
-		refused, err := p.service.config.Feasible(p.ctx, p.partition, ask, node)
+		refused, err := p.config.Feasible(p.ctx, p.partition, ask, node)
 		if err != nil {
 			p.silent = true // whatever the reason, another question would wait as long
 			return nil

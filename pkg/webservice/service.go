@@ -142,7 +142,7 @@ type Service struct {
 	checked     *flight.Group[string, *healthJSON]
 	whatIfs     *replies
 	validations *replies // a long configuration takes seconds to read
-	budgets     atomic.Pointer[toldBudgets]
+	foretold    whatIf
 	asked       atomic.Int32 // what-ifs that are simulated or wait for it
 	validating  atomic.Int32 // the same of validations
 }

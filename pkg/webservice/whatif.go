@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
-	"strconv"
+	"sync/atomic"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
@@ -23,12 +23,26 @@ const (
 	whatIfAsksMax   = 1000
 	whatIfNodesMax  = 1000 // that come, and those that are drained or removed
 	whatIfWithinMax = time.Hour
-
-	whatIfsOpen = 8 // that are simulated or wait for it
 )
 
-// DefaultWhatIfMax is how long a what-if is simulated if nothing else is configured.
-const DefaultWhatIfMax = 5 * time.Second
+// questionMax is how many bytes a question has at most; most of them may be a configuration.
+const questionMax = config.TextMax + 1<<20
+
+// whatIfConfig is how long a what-if may take, and what it asks the resource manager of a
+// partition. An error that wraps errors.ErrUnsupported is that there is nothing of that; nil
+// is that it cannot be asked.
+type whatIfConfig struct {
+	Max time.Duration // what came of it by then is the answer
+	// Budgets are the disruption budgets of allocations.
+	Budgets func(ctx context.Context, partition string, allocations []api.AllocationKey) ([]api.DisruptionBudget, error)
+	// Feasible is whether an ask that waits may run on a node; refused says why not.
+	Feasible func(ctx context.Context, partition string, ask api.AllocationKey, node api.NodeID) (refused, err error)
+}
+
+// A whatIf answers what-ifs of all partitions. The zero value is ready.
+type whatIf struct {
+	budgets atomic.Pointer[toldBudgets] // of the view that was looked at last
+}
 
 // questionJSON is the body of a what-if: applications and asks that would come, nodes
 // that would come, be drained or removed, a configuration that would be in effect, and for how long to wait for what comes of it.
@@ -159,29 +173,9 @@ func overLimit(at *object.Snapshot, o explain.OverLimit) overLimitJSON {
 	return out
 }
 
-// offerWhatIf answers what-ifs in places of their own, so that they hold up nothing
-// else. More than a few at once are refused. JSON is asked for so that no page of
-// another origin can send one without being asked about first.
-func (s *Service) offerWhatIf() http.Handler {
-	answer := s.answerFrom(s.whatIfs, s.looking(s.whatIf))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-			s.refuse(w, r, failure.New(failure.ErrMediaType, "Content-Type must be application/json"))
-			return
-		}
-		defer s.asked.Add(-1)
-		if s.asked.Add(1) > whatIfsOpen {
-			w.Header().Set("Retry-After", strconv.Itoa(int((s.config.WhatIfMax+time.Second-1)/time.Second)))
-			s.refuse(w, r, failure.New(failure.ErrBusy, "Too many what-ifs are asked at the same time"))
-			return
-		}
-		answer.ServeHTTP(w, r)
-	})
-}
-
-// whatIf answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
-func (s *Service) whatIf(at *object.Snapshot, r *http.Request) (any, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.WhatIfMax)
+// answer answers POST /ws/v1/partition/{partition}/whatif. It changes nothing.
+func (w *whatIf) answer(at *object.Snapshot, r *http.Request, of whatIfConfig) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), of.Max)
 	defer cancel()
 	now := at.Now()
 	question, err := question(at, r, now)
@@ -189,8 +183,8 @@ func (s *Service) whatIf(at *object.Snapshot, r *http.Request) (any, error) {
 		return nil, err
 	}
 	var told budgetsAsked
-	question.Budgets, told = s.budgetsOf(ctx, at)
-	predicates := s.predicatesOf(ctx, at)
+	question.Budgets, told = w.budgetsOf(ctx, at, of)
+	predicates := predicatesOf(ctx, at, of)
 	defer predicates.end()
 	question.Feasible = predicates.feasible()
 	outcome, err := explain.WhatIf(ctx, at.View, at.Kinds(), now, question)
@@ -226,11 +220,11 @@ func (s *Service) whatIf(at *object.Snapshot, r *http.Request) (any, error) {
 }
 
 // budgetsOf asks for the disruption budgets of all that runs, once for each view.
-func (s *Service) budgetsOf(ctx context.Context, at *object.Snapshot) ([]api.DisruptionBudget, budgetsAsked) {
-	if s.config.Budgets == nil {
+func (w *whatIf) budgetsOf(ctx context.Context, at *object.Snapshot, of whatIfConfig) ([]api.DisruptionBudget, budgetsAsked) {
+	if of.Budgets == nil {
 		return nil, budgetsUnknown
 	}
-	if last := s.budgets.Load(); last != nil && last.of == at.View {
+	if last := w.budgets.Load(); last != nil && last.of == at.View {
 		return last.budgets, last.told
 	}
 	var keys []api.AllocationKey
@@ -243,9 +237,9 @@ func (s *Service) budgetsOf(ctx context.Context, at *object.Snapshot) ([]api.Dis
 		}
 	}
 	slices.Sort(keys)
-	ctx, cancel := context.WithTimeout(ctx, s.config.WhatIfMax/5) // the rest is for simulating
+	ctx, cancel := context.WithTimeout(ctx, of.Max/5) // the rest is for simulating
 	defer cancel()
-	budgets, err := s.config.Budgets(ctx, at.View.Partition, keys)
+	budgets, err := of.Budgets(ctx, at.View.Partition, keys)
 	told := toldBudgets{of: at.View, budgets: append([]api.DisruptionBudget{}, budgets...), told: budgetsTold}
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
@@ -253,7 +247,7 @@ func (s *Service) budgetsOf(ctx context.Context, at *object.Snapshot) ([]api.Dis
 	case err != nil:
 		return nil, budgetsUnknown // another time it may answer
 	}
-	s.budgets.Store(&told)
+	w.budgets.Store(&told)
 	return told.budgets, told.told
 }
 

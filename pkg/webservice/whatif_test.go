@@ -18,7 +18,6 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -62,22 +61,6 @@ func TestWhatIfConfiguration(t *testing.T) {
 	assert.NilError(t, err)
 	w = post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s}`, limited))
 	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[],"overLimits":[{"queueName":"root.low","user":"anna","by":{"vcore":1000}}],"budgets":"not asked","predicates":"not asked"}`)
-}
-
-// TestWhatIfConfigurationHasTheDefaultsOfTheService: a text in a question says what it would say as
-// the configuration.
-func TestWhatIfConfigurationHasTheDefaultsOfTheService(t *testing.T) {
-	w := newWorld(t)
-	const text = "partitions: [{name: default, queues: [{name: root, queues: [{name: low}]}]}]"
-	for _, closed := range []bool{false, true} {
-		s, err := New(Config{Views: w, Kinds: w.Kinds, Defaults: config.Defaults{Closed: closed}})
-		assert.NilError(t, err)
-		at, err := s.look(requestView{partition: w.Names[0], view: w.Views[w.Names[0]]})
-		assert.NilError(t, err)
-		read, err := parseConfig(at, text)
-		assert.NilError(t, err)
-		assert.Equal(t, read.Closed, closed)
-	}
 }
 
 // TestBadQuestions are answered with what is wrong and where.

@@ -6,5 +6,6 @@
 //
 //	document.go   operations, parameters, references
 //	check.go      an answer against the document
+//	fields.go     its schemas against Go types
 //	examples.go   requests made of its examples, and sent
 package contract
