@@ -3,6 +3,7 @@ package webservice
 import (
 	"bytes"
 	"errors"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/explanation"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 	"io"
 	"net/http"
@@ -13,12 +14,12 @@ import (
 
 // The bounds of bodies.
 const (
-	bodyMax    = questionMax      // bytes of one: no other is longer
-	bodyWait   = 10 * time.Second // for all of it to come
-	bodyFree   = 64 << 10         // bytes of one that do not count for bodiesMax
-	bodiesMax  = 16 * bodyMax     // bytes of all that are held at once
-	bodyAgain  = "1"              // seconds until there may be room for another
-	bodyBuffer = 4 << 10          // bytes that a buffer begins with
+	bodyMax    = explanation.QuestionMax // bytes of one: no other is longer
+	bodyWait   = 10 * time.Second        // for all of it to come
+	bodyFree   = 64 << 10                // bytes of one that do not count for bodiesMax
+	bodiesMax  = 16 * bodyMax            // bytes of all that are held at once
+	bodyAgain  = "1"                     // seconds until there may be room for another
+	bodyBuffer = 4 << 10                 // bytes that a buffer begins with
 )
 
 // bodies reads the bodies of requests before anything else is done for them, so that

@@ -20,6 +20,7 @@
 //
 //	configuration  the configuration as it is answered, in JSON and YAML
 //	encoder        values to JSON
+//	explanation    why an ask waits, and what would be if
 //	failure        what can be wrong with a request, and the statuses
 //	object         the objects of a partition as they are: queues, nodes, applications, asks, users
 //	past           what partitions have been: preemption plans, their victims, queues over time
@@ -33,8 +34,8 @@
 //	               share
 //	views.go       the reader: the views that an answer is made from, and how old they
 //	               are
-//	explain.go, question.go, whatif.go, predicates.go, events.go, configuration.go
-//	               what is no object of a partition
+//	events.go, configuration.go, whatif.go
+//	               answers about no object of a partition
 //	health.go      what is checked
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/explanation"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/past"
@@ -39,7 +40,7 @@ func (s *Service) fieldTests() map[string]handler {
 		"readApplication":              s.looking(object.Application),
 		"listAsks":                     s.looking(object.Asks),
 		"listPreemptions":              s.looking(past.Preemptions),
-		"explain":                      s.looking(explanation),
+		"explain":                      s.looking(explanation.Why),
 		"whatIf":                       s.looking(s.whatIf),
 		"listUsers":                    s.looking(object.Users),
 		"readUser":                     object.User(s.snapshot),

@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/flight"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/explanation"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/past"
 )
@@ -142,7 +143,7 @@ type Service struct {
 	checked     *flight.Group[string, *healthJSON]
 	whatIfs     *replies
 	validations *replies // a long configuration takes seconds to read
-	foretold    whatIf
+	foretold    explanation.WhatIf
 	asked       atomic.Int32 // what-ifs that are simulated or wait for it
 	validating  atomic.Int32 // the same of validations
 }
@@ -211,7 +212,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/asks", get: s.about(object.Asks)},
 		{path: partition + "/applications/{state}", get: s.about(object.Applications)},
 		{path: partition + "/application/{application}", get: s.about(object.Application)},
-		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(explanation)},
+		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(explanation.Why)},
 		{path: partition + "/whatif", post: s.offerWhatIf()},
 		{path: partition + "/usage/users", get: s.about(object.Users)},
 		{path: partition + "/usage/user/{user}", get: s.answer(object.User(s.snapshot))},

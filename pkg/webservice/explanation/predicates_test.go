@@ -1,4 +1,4 @@
-package webservice
+package explanation
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // was not answered.
 func TestPredicateRun(t *testing.T) {
 	count, broken := 0, 10*whatIfPredicatesMax
-	of := whatIfConfig{Feasible: func(context.Context, string, api.AllocationKey, api.NodeID) (refused, err error) {
+	of := Config{Feasible: func(context.Context, string, api.AllocationKey, api.NodeID) (refused, err error) {
 		if count++; count > broken {
 			return nil, errors.New("gone")
 		}

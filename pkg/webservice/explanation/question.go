@@ -1,4 +1,4 @@
-package webservice
+package explanation
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ import (
 func question(at *object.Snapshot, r *http.Request, now time.Time) (explain.Question, error) {
 	var q explain.Question
 	var asked questionJSON
-	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, questionMax))
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, QuestionMax))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&asked); err != nil {
 		return q, failure.Bad("Body is no question: %v", err)

@@ -1,4 +1,4 @@
-package webservice
+package explanation
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 // A predicateRun asks the resource manager the questions of one what-if.
 type predicateRun struct {
 	ctx       context.Context // of one request, which this does not outlive
-	config    whatIfConfig
+	config    Config
 	end       context.CancelFunc
 	partition string
 
@@ -37,7 +37,7 @@ type predicateRun struct {
 
 // predicatesOf asks first whether there are predicates at all. Questions may take a part of
 // the time of the what-if; the rest is for simulating.
-func predicatesOf(ctx context.Context, at *object.Snapshot, of whatIfConfig) *predicateRun {
+func predicatesOf(ctx context.Context, at *object.Snapshot, of Config) *predicateRun {
 	run := &predicateRun{config: of, partition: at.View.Partition}
 	run.ctx, run.end = context.WithTimeout(ctx, of.Max/2)
 	if of.Feasible == nil {

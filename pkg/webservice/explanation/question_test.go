@@ -1,4 +1,4 @@
-package webservice
+package explanation
 
 import (
 	"encoding/json"

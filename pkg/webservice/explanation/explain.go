@@ -1,4 +1,4 @@
-package webservice
+package explanation
 
 import (
 	"errors"
@@ -79,9 +79,9 @@ type evictionPlanJSON struct {
 	Plan    *planJSON           `json:"plan,omitempty"`
 }
 
-// explanation answers GET
+// Why answers GET
 // /ws/v1/partition/{partition}/application/{application}/allocation/{allocation}/explain.
-func explanation(at *object.Snapshot, r *http.Request) (any, error) {
+func Why(at *object.Snapshot, r *http.Request) (any, error) {
 	application, key := api.ApplicationID(r.PathValue("application")), api.AllocationKey(r.PathValue("allocation"))
 	answer, err := explain.Ask(at.View, at.Kinds(), application, key)
 	plan := at.Past().PlanOf(application, key)

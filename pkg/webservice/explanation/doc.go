@@ -1,0 +1,11 @@
+// Package explanation answers why an ask waits or an allocation is evicted, and what would
+// come of asks, nodes and configurations that are not there. Package explain finds it out;
+// here are the questions and the answers as REST has them.
+//
+// Read in this order:
+//
+//	explain.go      why
+//	whatif.go       what would be
+//	question.go     reading the question
+//	predicates.go   what a what-if asks the resource manager
+package explanation
