@@ -3,6 +3,7 @@ package dashboard
 import (
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -141,6 +142,26 @@ func TestEveryAssetIsReachable(t *testing.T) {
 	visit("/index.html")
 	for name := range known {
 		assert.Assert(t, seen[name], "%s is referred to by nobody", name)
+	}
+}
+
+// TestScriptsImportInOneDirection finds scripts that import each other, over others too.
+func TestScriptsImportInOneDirection(t *testing.T) {
+	known, done := files(t), map[string]bool{}
+	var visit func(way []string)
+	visit = func(way []string) {
+		name := way[len(way)-1]
+		assert.Assert(t, !slices.Contains(way[:len(way)-1], name), strings.Join(way, " imports "))
+		if done[name] {
+			return
+		}
+		for _, found := range imported.FindAllStringSubmatch(known[name], -1) {
+			visit(append(slices.Clip(way), path.Join(path.Dir(name), found[1])))
+		}
+		done[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		visit([]string{name})
 	}
 }
 

@@ -2,7 +2,8 @@
 // was typed, and shows what is wrong with it.
 
 import { badge, h } from '../dom.js';
-import { emptyAsk, example } from './question.js';
+import { example } from './amounts.js';
+import { emptyAsk } from './question.js';
 import { kindName } from '../format.js';
 
 // questionForm makes it. names offers [value, text] for the fields application and

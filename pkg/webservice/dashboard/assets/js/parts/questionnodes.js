@@ -1,6 +1,6 @@
 // What a what-if does to nodes: some come, some are drained, some are gone.
 
-import { readAmount, writeAmount } from './question.js';
+import { readAmount, writeAmount } from './amounts.js';
 
 // emptyNodes is no change of nodes.
 export function emptyNodes() { return { add: '', drain: '', remove: '' }; }
