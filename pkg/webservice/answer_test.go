@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
-	"gotest.tools/v3/assert"
 )
 
 func TestHead(t *testing.T) {

@@ -3,13 +3,14 @@ package webservice
 import (
 	"bytes"
 	"errors"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/explanation"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 	"io"
 	"net/http"
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/explanation"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // The bounds of bodies.

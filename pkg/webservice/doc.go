@@ -16,15 +16,15 @@
 // interfaces of Config, each of which may be left out; what would need it answers
 // with its empty form, or 404.
 //
-// Packages below this one, none of which imports it:
+// The packages below this one, none of which imports it or one that stands above:
 //
+//	explanation    why an ask waits, and what would be if
+//	past           what partitions have been: preemption plans, their victims, queues over time
+//	object         the objects of a partition as they are: queues, nodes, applications, asks, users
+//	query          what a query asks of an answer: fields, filters, pages, the order
 //	configuration  the configuration as it is answered, in JSON and YAML
 //	encoder        values to JSON
-//	explanation    why an ask waits, and what would be if
 //	failure        what can be wrong with a request, and the statuses
-//	object         the objects of a partition as they are: queues, nodes, applications, asks, users
-//	past           what partitions have been: preemption plans, their victims, queues over time
-//	query          what a query asks of an answer: fields, filters, pages, the order
 //
 // Read in this order:
 //

@@ -61,6 +61,7 @@ type fewCounts struct{}
 func (fewCounts) Applications() []object.Count {
 	return []object.Count{{At: start, Total: 1}, {At: start.Add(time.Minute), Total: 3}}
 }
+
 func (fewCounts) Containers() []object.Count {
 	return []object.Count{{At: start, Total: 12}, {At: start.Add(time.Minute), Total: 0}}
 }
