@@ -29,7 +29,10 @@ var targets = []target{
 	{dir: "pkg/core", count: 80, without: "verify*.go", tests: []suite{scenarios, histories, others, {dir: "pkg/explain"}}},
 	{dir: "pkg/config", count: 30, tests: []suite{{dir: "pkg/config"}, {dir: "cmd/narwhal", only: "^TestCommand$"}}},
 	{dir: "pkg/scheduler", count: 40, tests: []suite{{dir: "pkg/scheduler"}, {dir: "pkg/scheduler/schedulertest"}}},
-	{dir: "pkg/webservice", count: 40, tests: []suite{{dir: "pkg/webservice"}}},
+	{dir: "pkg/webservice", count: 40, tests: []suite{answers}},
+	{dir: "pkg/webservice/object", count: 20, tests: []suite{{dir: "pkg/webservice/object"}, answers}},
+	{dir: "pkg/webservice/explanation", count: 10, tests: []suite{{dir: "pkg/webservice/explanation"}, answers}},
+	{dir: "pkg/webservice/query", count: 10, tests: []suite{{dir: "pkg/webservice/query"}, answers}},
 }
 
 // scenarios are the tests of the core that see what is below it, and are quick.
@@ -38,6 +41,7 @@ var (
 	scenarios = suite{dir: "pkg/core", only: "^TestScenarios$"}
 	histories = suite{dir: "pkg/core", only: "^TestRandomHistories$"}
 	others    = suite{dir: "pkg/core", skip: "^(TestScenarios|TestRandomHistories)$"}
+	answers   = suite{dir: "pkg/webservice"} // whole ones, whatever makes them
 )
 
 // options are the flags.

@@ -30,7 +30,7 @@ func Each[S, T any](values []S, fill func(from S, into *T)) *Items[T] {
 	return &Items[T]{n: len(values), fill: func(i int, into *T) { fill(values[i], into) }}
 }
 
-// EachByKey is each for values in the order of their keys, which they need not
+// EachByKey is Each for values in the order of their keys, which they need not
 // have. They are put in order when the list is written.
 func EachByKey[S, T any, K cmp.Ordered](values []S, key func(S) K, fill func(from S, into *T)) *Items[T] {
 	var sorted []S
