@@ -164,7 +164,7 @@ func (p commands) updateOwn(r *request, a *api.Allocation) {
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
-		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
+		p.reclass(r, p.classOf(r, p.predicates.constraintsOf(r)))
 	}
 	p.retagOwn(r, a.Tags)
 	p.evictions.report(r, a.Tags)

@@ -223,3 +223,22 @@ func (b *backlog) importance(r *request) int32 {
 	}
 	return r.application.queue.asRootSees(r.Priority)
 }
+
+// setTimer has an ask looked at when the first of its times has come.
+func (b *backlog) setTimer(r *request) {
+	w := r.waiting()
+	first := w.due.first()
+	if first.IsZero() {
+		b.timers.Cancel(&w.timer)
+		return
+	}
+	b.timers.Set(&w.timer, first, due{what: dueAsk, request: r})
+}
+
+// unhint takes an ask that no longer waits off the amounts that were told of. The
+// resource manager was told of it.
+func (b *backlog) unhint(r *request) {
+	for _, account := range r.application.accounts() {
+		account.unhint(r.Amounts)
+	}
+}

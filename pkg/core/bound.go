@@ -123,7 +123,7 @@ func (p cycle) placeAbove(n *node) outcome {
 	if at < 0 || !n.schedulable {
 		return waits
 	}
-	above := n.claims[at].class.importance
+	above := n.claims[at].importance
 	for {
 		r := p.nextAbove(n, above)
 		if r == nil && !n.sharesQuota(nil) {
@@ -132,8 +132,8 @@ func (p cycle) placeAbove(n *node) outcome {
 		first := p.next(p.skips)
 		switch {
 		case first == nil:
-		case r == nil && first.class.importance > above && n.sharesQuota(first),
-			r != nil && first.class.importance > r.class.importance:
+		case r == nil && first.importance > above && n.sharesQuota(first),
+			r != nil && first.importance > r.importance:
 			r = first
 		}
 		if r == nil {
@@ -215,7 +215,7 @@ func compete(r, other *request) bool {
 	others := other.application.accounts()
 	for i, a := range r.application.accounts() {
 		for ; a != nil; a = a.parent {
-			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.class.importance)) {
+			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.importance)) {
 				return true
 			}
 		}

@@ -76,7 +76,7 @@ func (r *request) reservation() *api.Reservation {
 // those for which evictions are on their way, then those that may run there only, then by their
 // order. Each has what is left beside those before it.
 func byClaim(a, b *request) int {
-	if order := cmp.Compare(b.class.importance, a.class.importance); order != 0 {
+	if order := cmp.Compare(b.importance, a.importance); order != 0 {
 		return order
 	}
 	return cmp.Or(cmp.Compare(claimRank(a), claimRank(b)), inOrder(a, b))
@@ -100,9 +100,9 @@ func (r *request) keepsFrom(other *request) bool {
 		return other != r && byClaim(r, other) < 0
 	}
 	if r.reserved() && other.Required != "" {
-		return r.class.importance > other.class.importance
+		return r.importance > other.importance
 	}
-	return r.class.importance >= other.class.importance
+	return r.importance >= other.importance
 }
 
 // claimsBefore is the sum of the claims on a node that are kept from an ask.
@@ -140,4 +140,13 @@ func isBeyondMax(r *request) bool {
 		}
 	}
 	return false
+}
+
+// readyNode is the node that a nominated ask is nominated to, if the room is there.
+func (r *request) readyNode() *node {
+	n := r.claim().node
+	if !n.schedulable || !r.Amounts.FitsIn(n.freeFor(r)) {
+		return nil
+	}
+	return n
 }

@@ -16,10 +16,10 @@ import (
 // then offered to all asks, in their order.
 type claims struct {
 	*backlog
-	counts *api.Preempted
-	round  *round            // in which victims are chosen now
-	broken uint64            // counts asks with a required node that gave up their quota
-	unkept resources.Amounts // scratch
+	counts    *api.Preempted
+	undecided *[]*request       // asks for which victims are chosen now, and not told yet
+	broken    uint64            // counts asks with a required node that gave up their quota
+	unkept    resources.Amounts // scratch
 }
 
 // reserve keeps room on a node for an ask for which nothing is evicted. Others lose theirs there that
@@ -77,7 +77,7 @@ func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
 	s.end(r, "room is made for it", api.EndOutbid)
 	if plan.Trigger == preemptor.Guarantee {
 		for _, other := range slices.Clone(n.claims) {
-			if other.reserved() && other.class.importance > r.class.importance {
+			if other.reserved() && other.importance > r.importance {
 				s.counts.Reservations++
 				s.end(other, "it gives way to a guarantee", api.EndOutbid)
 			}
@@ -210,15 +210,15 @@ func (s *claims) settleQuota(by *request) {
 		return
 	}
 	list := slices.DeleteFunc(slices.Clone(s.claims), func(r *request) bool {
-		return r == by || !r.keepsQuota() || slices.Contains(s.round.together, r)
+		return r == by || !r.keepsQuota() || slices.Contains(*s.undecided, r)
 	})
 	slices.SortFunc(list, byClaim)
 	s.stamp++
 	for _, r := range list {
-		r.application.unkeep(r.Amounts, r.class.importance, s.stamp)
+		r.application.unkeep(r.Amounts, r.importance, s.stamp)
 	}
 	for _, r := range list {
-		r.application.keep(r.Amounts, r.class.importance, s.stamp)
+		r.application.keep(r.Amounts, r.importance, s.stamp)
 		switch {
 		case r.quotaToFree() == nil && r.heldBack() == nil:
 		case r.Required != "":
@@ -276,13 +276,4 @@ func (n *node) whyLost() string {
 		return "an eviction is overdue"
 	}
 	return "its room is taken"
-}
-
-// readyNode is the node that a nominated ask is nominated to, if the room is there.
-func (r *request) readyNode() *node {
-	n := r.claim().node
-	if !n.schedulable || !r.Amounts.FitsIn(n.freeFor(r)) {
-		return nil
-	}
-	return n
 }

@@ -51,9 +51,9 @@ func (p commands) reconsider() {
 func (p commands) reclassifyAll() {
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range slices.SortedFunc(slices.Values(app.asks), byAge) {
-			before := r.class.importance
+			before := r.importance
 			p.reclassify(r)
-			if r.class.importance != before {
+			if r.importance != before {
 				p.kept.rerank(r, before)
 			}
 		}

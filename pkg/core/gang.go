@@ -52,7 +52,7 @@ type taskGroup struct {
 	ready       bool // a placeholder may be replaced
 	waits       bool // an ask took the place of none, and is tried again later
 
-	searches map[*class]*placeholderSearch
+	searches map[string]*placeholderSearch
 	freed    uint64 // refused.freed when they began
 	again    bool   // those that are over are to begin anew
 	goesOn   bool   // one is not over, and goes on in a later batch

@@ -77,7 +77,7 @@ func (g *group) missing() int {
 func (g *group) importance() int32 {
 	most := int32(api.PriorityNone)
 	for r := range g.asks.all {
-		most = max(most, r.class.importance)
+		most = max(most, r.importance)
 	}
 	return most
 }

@@ -145,7 +145,7 @@ func (g *groupPlan) hasQuota(r *request) bool {
 	for _, use := range uses.of {
 		a := use.account
 		switch {
-		case !a.hasRoom(use.Plus(r.Amounts), r.class.importance):
+		case !a.hasRoom(use.Plus(r.Amounts), r.importance):
 			g.detail = "the quota of " + a.subject.String()
 		case uses.begins && a.applicationsMax > 0 && a.applications+use.applications >= a.applicationsMax:
 			g.detail = "too many applications of " + a.subject.String()
@@ -223,8 +223,8 @@ func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
 				return
 			}
 		}
-		if g.importances.below(r.class.importance) {
-			g.visit(func(n *node) bool { return n.yields(r.class.importance) && !r.Amounts.FitsIn(n.room) }, yield)
+		if g.importances.below(r.importance) {
+			g.visit(func(n *node) bool { return n.yields(r.importance) && !r.Amounts.FitsIn(n.room) }, yield)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (g *groupPlan) roomOn(n *node, r *request) resources.Amounts {
 		room = whenLeft(n)
 	}
 	for _, other := range n.claims {
-		if other.class.importance >= r.class.importance && (other.startsWith != g.group || !other.wait.claim.whole) {
+		if other.importance >= r.importance && (other.startsWith != g.group || !other.wait.claim.whole) {
 			room = room.Minus(other.Amounts)
 		}
 	}

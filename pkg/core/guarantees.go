@@ -218,7 +218,7 @@ func (q *queue) quotaToFree(r *request) (lack resources.Amounts) {
 			lack.Set(kind, resources.Unlimited)
 			continue
 		}
-		wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(r.class.importance, kind))
+		wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(r.importance, kind))
 		if !r.keepsQuota() {
 			wanted = resources.Total(wanted, asked)
 		}

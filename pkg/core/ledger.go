@@ -273,7 +273,7 @@ func (r *request) withoutRoom() *queue {
 // hasRoomFor reports whether this account alone has quota for an ask. Of one for which quota is
 // kept, evictions for equal asks are not waited for, but those for more important ones are.
 func (a *account) hasRoomFor(r *request) bool {
-	importance := r.class.importance
+	importance := r.importance
 	if !r.keepsQuota() {
 		return a.hasRoom(r.Amounts, importance)
 	}

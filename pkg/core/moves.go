@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -215,10 +214,6 @@ func (p *Partition) complete(app *application) {
 	p.dropApplication(app, false)
 }
 
-// The constraints of an ask that is like no other begin with ownClass. Those that the
-// resource manager names never do.
-const ownClass, escaped = "=", ":"
-
 // ask books an ask and has it wait: in the order of its application, or at the node
 // that it needs. The request is in no list.
 func (p *Partition) ask(r *request) {
@@ -228,22 +223,10 @@ func (p *Partition) ask(r *request) {
 	if r.startsWith != nil {
 		r.startsWith.join(&p.ledger, r)
 	}
-	p.enqueue(r, p.classOf(r, p.constraintsOf(r)))
+	p.enqueue(r, p.classOf(r, p.predicates.constraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)
 	}
-}
-
-// constraintsOf asks the resource manager what an ask requires of nodes.
-func (p *Partition) constraintsOf(r *request) string {
-	if p.options.Constraints == nil || r.Required != "" {
-		return ""
-	}
-	constraints := p.options.Constraints(r.Key)
-	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
-		constraints = escaped + constraints
-	}
-	return constraints
 }
 
 // tryAgain ends the delay of an ask.

@@ -260,3 +260,6 @@ func passOn(b *backlog, r *request) {
 		b.activate(leaf)
 	}
 }
+
+// isBusy reports whether anything is used or waits below.
+func (q *queue) isBusy() bool { return !q.used.IsZero() || q.waits() }

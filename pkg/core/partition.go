@@ -52,8 +52,8 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	b := &p.backlog
 	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
 	p.predicates = predicates{backlog: b}
-	p.refused = refused{backlog: b, predicates: &p.predicates, retries: &p.retries}
-	p.kept = claims{backlog: b, counts: &p.counts, round: &p.round}
+	p.refused = refused{backlog: b, predicates: &p.predicates, order: &p.order, withoutQuota: p.retries.withoutQuota}
+	p.kept = claims{backlog: b, counts: &p.counts, undecided: &p.round.together}
 	p.slots = slots{backlog: b, kept: &p.kept, predicates: &p.predicates}
 	p.evictions = evictions{backlog: b, counts: &p.counts}
 	p.renominations = renominations{backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates}

@@ -98,19 +98,6 @@ func areFlat(q *queue) bool {
 	return q.everywhere(isFlat) && arePlain(q)
 }
 
-// everywhere reports whether a condition holds for a queue and for all below it.
-func (q *queue) everywhere(is func(*queue) bool) bool {
-	if !is(q) {
-		return false
-	}
-	for _, child := range q.children {
-		if !child.everywhere(is) {
-			return false
-		}
-	}
-	return true
-}
-
 // configuredKinds says, by kind, whether any queue below has a max or a guarantee of it.
 func configuredKinds(q *queue) (kinds resources.Amounts) {
 	kinds = ownKinds(q)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,18 +17,6 @@ type quotas struct {
 	evictions  *evictions
 	retries    *retries
 	counts     *api.Preempted
-}
-
-// An excess is what is known of a queue that uses more than its max: since when, and
-// what was done about that.
-type excess struct {
-	since    time.Time // zero while the queue is within its max
-	plan     *preemptor.Decision
-	planned  time.Time
-	left     resources.Amounts // beyond the max after that, nil before
-	again    time.Time         // when to plan again though nothing has changed; zero is never
-	reported *preemptor.Decision
-	timer    timers.Timer[due]
 }
 
 // watchAll watches a queue and those below it, the lower ones first: what they give

@@ -31,11 +31,14 @@ func (p cycle) replace() (more bool) {
 // that each has its turn however many are refused.
 func (p cycle) replaceIn(g *taskGroup) outcome {
 	if g.again || g.freed != p.refused.freed {
-		maps.DeleteFunc(g.searches, func(c *class, s *placeholderSearch) bool { return s.over || c.asks == 0 })
+		maps.DeleteFunc(g.searches, func(key string, s *placeholderSearch) bool {
+			c := p.classes.known[key]
+			return s.over || c == nil || c.asks == 0
+		})
 	}
 	g.again, g.freed, g.goesOn = false, p.refused.freed, false
 	for _, r := range g.held.list() {
-		s := g.searches[r.class]
+		s := g.searches[r.class.key]
 		switch {
 		case g.free.count == 0:
 			return placed
@@ -69,7 +72,7 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 	if p.predicates.any() {
 		p.separate(r) // before its search begins, which is that of its class
 	}
-	s := g.searchFor(r.class)
+	s := g.searchFor(r.class.key)
 	if s.last == nil {
 		p.refused.renew(r.class)
 	}
@@ -95,12 +98,12 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 // refused on the nodes of all. While its questions go on, the search stays where it is.
 func (p cycle) replaceElsewhere(g *taskGroup, r *request, s *placeholderSearch) outcome {
 	if s.fits == nil {
-		delete(g.searches, r.class)
+		delete(g.searches, r.class.key)
 		p.giveUp(g, r)
 		return placed
 	}
 	before := p.predicates.calls
-	n, result, _ := p.firstFeasible(r)
+	n, result, _ := p.refused.firstFeasible(r)
 	p.groupWork.looks += p.predicates.calls - before
 	if s.over = result == waits; n == s.fits.node {
 		n = nil
@@ -152,7 +155,7 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 	if result != placed {
 		return result
 	}
-	delete(r.taskGroup().searches, r.class)
+	delete(r.taskGroup().searches, r.class.key)
 	p.left--
 	placeholder.node.placedIn = p.batch
 	told := members{&p.ledger}.pair(r, placeholder)

@@ -74,7 +74,7 @@ func (p cycle) try(r *request) outcome {
 	over := r.withoutRoom()
 	refused := r.class.unschedulable // and in the order since room may be made for it
 	if !refused && over == nil && (!r.class.parked || p.rooms.fit(r.class)) {
-		n, result, search := p.firstFeasible(r)
+		n, result, search := p.refused.firstFeasible(r)
 		switch result {
 		case placed:
 			p.place(r, n)

@@ -18,7 +18,7 @@ func checkClaims(v *verifier) {
 			v.breaks("%s is listed with a claim, and has none", r.Key)
 			return
 		}
-		importances.add(r.class.importance)
+		importances.add(r.importance)
 		if c.isIdle() {
 			idle++
 		}

@@ -80,8 +80,30 @@ func (a Asks) QuotaLeft(ask api.AllocationKey, path api.QueuePath) resources.Lim
 			left[i] = resources.Unlimited
 		}
 		if left[i] != resources.Unlimited {
-			left[i] = resources.Total(left[i], -q.keptFrom(r.class.importance, resources.Kind(i)))
+			left[i] = resources.Total(left[i], -q.keptFrom(r.importance, resources.Kind(i)))
 		}
 	}
 	return left
+}
+
+// Budgets asks the resource manager for the disruption budgets of allocations, as they
+// are now. It says false if the resource manager knows of none.
+func (p *Partition) Budgets(allocations []api.AllocationKey) ([]api.DisruptionBudget, bool) {
+	if p.options.Budgets == nil {
+		return nil, false
+	}
+	return p.options.Budgets(allocations), true
+}
+
+// MayRun asks the resource manager of a partition whether an ask that waits may run on a
+// node, for readers: nothing comes of the answer. It says false if the resource manager
+// refuses nothing. An ask that does not wait, as an empty key, is not asked about.
+func MayRun(p *Partition, ask api.AllocationKey, node api.NodeID) (known bool, refused error) {
+	if p.options.Feasible == nil {
+		return false, nil
+	}
+	if r := p.requests[ask]; r == nil || r.foreign() || r.Node != "" || p.findNode(node) == nil {
+		return true, nil
+	}
+	return true, p.options.Feasible(ask, node, true)
 }
