@@ -48,7 +48,7 @@ var rules = []rule{
 	{name: "parameters", file: parameters},
 	{name: "exported names", dir: exportedNames},
 	{name: "order of the core", file: orderOfCore},
-	{name: "call cycles in the core", tree: callCycles},
+	{name: "parts of the core", tree: partsOfCore},
 	{name: "package name", file: packageName},
 	{name: "package comment", dir: packageComment},
 	{name: "documented", file: documented},
