@@ -6,7 +6,7 @@ import (
 )
 
 // countFailure counts an ask of a class that failed on nodes.
-func (p cycle) countFailure(app *application, c *class) {
+func (p *Partition) countFailure(app *application, c *class) {
 	most := app.queue.properties.BackoffAfter
 	if most == 0 || app.backsOff() {
 		return
@@ -33,7 +33,7 @@ func (p cycle) countFailure(app *application, c *class) {
 }
 
 // backOffUntil keeps an application out of the order until a time.
-func (p cycle) backOffUntil(app *application, until time.Time) {
+func (p *Partition) backOffUntil(app *application, until time.Time) {
 	app.failed().backoff.start(&p.timers, until, "its application backs off, as many of its asks failed", due{application: app})
 	p.changes.application(app, 0)
 }

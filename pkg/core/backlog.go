@@ -42,7 +42,7 @@ func (b *backlog) classOf(r *request, constraints string) *class {
 	return b.classes.of(classTraits{
 		amounts: r.Amounts, priority: r.Priority, importance: b.importance(r),
 		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
-		whole: r.startsWith != nil && startsTogether(r),
+		whole: r.startsWith != nil && r.startsTogether(),
 	})
 }
 

@@ -33,7 +33,7 @@ func (s *claims) reserve(r *request, n *node) {
 
 // hold is reserve alone.
 func (s *claims) hold(r *request, n *node) {
-	c := &claim{node: n, since: s.now, whole: startsTogether(r) && s.holder == r.startsWith, replaces: r.pair() != nil}
+	c := &claim{node: n, since: s.now, whole: r.startsTogether() && s.holder == r.startsWith, replaces: r.pair() != nil}
 	if r.Required != "" {
 		c.since = r.waiting().since
 	}
@@ -127,7 +127,7 @@ func (s *claims) rejoin(r *request) {
 		s.end(r, "it takes the place of no placeholder", api.EndOfRoom)
 		return
 	}
-	members{&s.ledger}.part(r)
+	s.unpair(r)
 	g := r.taskGroup()
 	g.others.add(r)
 	s.orderAgain(r)
@@ -142,7 +142,7 @@ func (s *claims) take(r *request, why string, as api.End) {
 		s.countSlot(r, -1)
 	}
 	n := s.dropClaim(r)
-	members{&s.ledger}.mayJoin(r)
+	s.mayJoinTaskGroup(r)
 	if !nominated {
 		s.changes.node(n, nodeFreed|nodeRetry) // it opens to attempts too
 	}
@@ -177,7 +177,7 @@ func (s *claims) settle(n *node) {
 	s.unkept = append(s.unkept[:0], n.free...)
 	for _, r := range list {
 		switch {
-		case r.nominated() == nil && isBeyondMax(r):
+		case r.nominated() == nil && r.isBeyondMax():
 			s.end(r, r.whyNoQuota(), api.EndOfQuota)
 			continue
 		case r.reserved():

@@ -14,7 +14,7 @@ import (
 // When it has found too few, it may go on as if all had left that may leave, to say where room is
 // to be kept.
 type groupPlan struct {
-	cycle
+	*Partition
 	group   *group
 	count   int                // asks that must start
 	asks    []*request         // that may: by priority, those of a class together, the oldest first
@@ -54,13 +54,13 @@ type plannedUses struct {
 }
 
 // newGroupPlan begins a plan for the asks of a group that may run now.
-func (p cycle) newGroupPlan(of *group) *groupPlan {
+func (p *Partition) newGroupPlan(of *group) *groupPlan {
 	g := &groupPlan{
-		cycle: p, group: of, count: of.missing(), found: map[*request]*node{},
+		Partition: p, group: of, count: of.missing(), found: map[*request]*node{},
 		on: map[*node]*plannedNode{}, uses: map[*application]*plannedUses{}, planned: map[*account]*plannedUse{},
 	}
 	for r := range of.asks.all {
-		if r.group == nil || keepsRoom(r) {
+		if r.group == nil || r.keepsRoom() {
 			continue
 		}
 		g.asks = append(g.asks, r)
@@ -280,7 +280,7 @@ func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
 func (g *groupPlan) roomOn(n *node, r *request) resources.Amounts {
 	room := n.free
 	if g.emptied != nil {
-		room = whenLeft(n)
+		room = n.whenLeft()
 	}
 	for _, other := range n.claims {
 		if other.importance >= r.importance && (other.startsWith != g.group || !other.wait.claim.whole) {

@@ -272,7 +272,7 @@ func (need quotaNeed) equal(other quotaNeed) bool {
 }
 
 // guaranteedBelow is the highest queue within which an ask is under its guarantee.
-func guaranteedBelow(r *request) *queue {
+func (r *request) guaranteedBelow() *queue {
 	leaf, top := r.application.queue, r.application.queue
 	for common := leaf.parent; common != nil; common = common.parent {
 		if underGuarantee(leaf, common, r.Amounts, nil) {

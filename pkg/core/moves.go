@@ -14,7 +14,7 @@ func (p *Partition) run(r *request, n *node) {
 	p.book(r, n)
 	app := r.application
 	if app.gang != nil {
-		gangs{p}.ran(r)
+		p.gangRan(r)
 		if app.state == api.Resuming || app.state == api.Failing || app.state == api.Accepted && r.Placeholder && !app.gang.isComplete() {
 			return
 		}
@@ -29,14 +29,14 @@ func (p *Partition) run(r *request, n *node) {
 // another.
 func (p *Partition) endWait(r *request) {
 	if r.TaskGroup != "" {
-		members{&p.ledger}.resign(r)
+		p.resignTaskGroup(r)
 	}
 	if r.startsWith != nil {
 		r.startsWith.resign(&p.ledger, r)
 	}
 	if r.wait != nil {
 		r.wait.held = false
-		passOn(&p.backlog, r)
+		p.backlog.passOn(r)
 		p.kept.withdraw(r)
 		p.renominations.drop(r)
 	}
@@ -132,7 +132,7 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 		p.timers.Cancel(&app.failures.backoff.timer)
 	}
 	if app.gang != nil {
-		gangs{p}.forgetGang(app)
+		p.forgetGang(app)
 	}
 	p.setRan(app, false)
 	if group := app.group(); group != "" {
@@ -150,7 +150,7 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 // completeLater lets an application complete that has nothing left, after a while.
 func (p *Partition) completeLater(app *application) {
 	if app.gang != nil {
-		gangs{p}.follow(app)
+		p.followGang(app)
 	}
 	if !app.isDone() || (app.state != api.Accepted && app.state != api.Running) {
 		return
@@ -171,8 +171,8 @@ func (p *Partition) awaitEnd(app *application) {
 	}
 }
 
-// follow brings the state of an application in line with what is left of its gang.
-func (p gangs) follow(app *application) {
+// followGang brings the state of an application in line with what is left of its gang.
+func (p *Partition) followGang(app *application) {
 	if app.gang.placeholders == 0 {
 		p.timers.Cancel(&app.gang.timer)
 		if app.state == api.Resuming {
@@ -202,7 +202,7 @@ func (p *Partition) completeAt(app *application, at time.Time) {
 // complete ends an application that has been completing, or new, long enough.
 func (p *Partition) complete(app *application) {
 	if len(app.allocations) > 0 { // placeholders, which end first
-		gangs{p}.dismissRunning(app, false, "nothing is left to run")
+		p.dismissRunning(app, false, "nothing is left to run")
 		p.completeAt(app, p.now.Add(p.options.CompletingDelay))
 		return
 	}
@@ -218,7 +218,7 @@ func (p *Partition) complete(app *application) {
 // that it needs. The request is in no list.
 func (p *Partition) ask(r *request) {
 	if r.TaskGroup != "" {
-		members{&p.ledger}.join(r)
+		p.joinTaskGroup(r)
 	}
 	if r.startsWith != nil {
 		r.startsWith.join(&p.ledger, r)
@@ -233,7 +233,7 @@ func (p *Partition) ask(r *request) {
 func (p *Partition) tryAgain(r *request) {
 	w := r.wait
 	w.due.retry, w.delayed, w.planned = time.Time{}, false, 0
-	members{&p.ledger}.mayJoin(r)
+	p.mayJoinTaskGroup(r)
 	if r.Required == "" {
 		if !r.isHeld() {
 			p.insert(r)

@@ -328,4 +328,4 @@ func (n *node) allowExcess() { n.overcommitted = n.negative() }
 // is not ready: what runs there does not end.
 const AttributeReady = "ready"
 
-func isReady(n *node) bool { return n.attributes[AttributeReady] != "false" }
+func (n *node) isReady() bool { return n.attributes[AttributeReady] != "false" }

@@ -9,7 +9,7 @@ import (
 )
 
 // recoveryQueue is the recovery queue, made if there is none.
-func (p commands) recoveryQueue() *queue {
+func (p *Partition) recoveryQueue() *queue {
 	q := p.root.children[api.RecoveryName]
 	if q == nil {
 		q = p.newQueue(p.root, &api.QueueConfig{Name: api.RecoveryName})

@@ -155,7 +155,7 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 // beyondMax is what a queue uses beyond its max once all evictions have ended.
 func (q *queue) beyondMax() resources.Amounts {
 	var beyond resources.Amounts
-	late := endingLate(q)
+	late := q.endingLate()
 	for i, used := range q.used.Amounts {
 		kind := resources.Kind(i)
 		if over := used - q.releasing.Of(kind) - late.Of(kind) - q.max.Of(kind); q.max.Of(kind) != resources.Unlimited && over > 0 {
@@ -166,7 +166,7 @@ func (q *queue) beyondMax() resources.Amounts {
 }
 
 // endingLate is what ends by itself in a queue and below, and not soon. No ask waits for it.
-func endingLate(q *queue) (sum resources.Amounts) {
+func (q *queue) endingLate() (sum resources.Amounts) {
 	if q.overdue.IsZero() {
 		return nil
 	}

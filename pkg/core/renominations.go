@@ -54,7 +54,7 @@ func (s *renominations) look() {
 			continue
 		}
 		s.drop(r)
-		members{&s.ledger}.mayJoin(r)
+		s.mayJoinTaskGroup(r)
 		s.evictions.countOnAll(n) // some were evicted for the ask, however long they take
 		if plan, ok := s.plan(r, n); ok {
 			s.kept.renominate(r, n, &plan)

@@ -110,7 +110,7 @@ func mayHaveSlot(v *verifier, c *class) bool {
 	if !c.parked || c.unschedulable || s.options.ReserveDelay < 0 || c.since.Add(s.options.ReserveDelay).After(s.now) || s.leastPlace().holds(c) {
 		return false
 	}
-	r := c.unclaimed(mayClaim)
+	r := c.unclaimed((*request).mayClaim)
 	if r == nil {
 		return false
 	}

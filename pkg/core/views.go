@@ -130,7 +130,7 @@ func (a *application) viewed(learnt uint64) *api.ApplicationView {
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),
-		Gang:        viewGang(a),
+		Gang:        a.viewGang(),
 	}
 	if a.backsOff() {
 		a.view.BackoffUntil = a.failures.backoff.until

@@ -48,6 +48,7 @@ var rules = []rule{
 	{name: "parameters", file: parameters},
 	{name: "exported names", dir: exportedNames},
 	{name: "order of the core", file: orderOfCore},
+	{name: "no facets in the core", file: noFacet},
 	{name: "parts of the core", tree: partsOfCore},
 	{name: "package name", file: packageName},
 	{name: "package comment", dir: packageComment},
