@@ -129,18 +129,6 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 	return nil
 }
 
-// KeyOrder sorts keys as lists of requests are.
-func KeyOrder(keys []api.AllocationKey) (sorted []api.AllocationKey) {
-	list := make([]*request, len(keys))
-	for i, key := range keys {
-		list[i] = &request{Allocation: &api.Allocation{Key: key}}
-	}
-	for _, r := range byKey(list) {
-		sorted = append(sorted, r.Key)
-	}
-	return sorted
-}
-
 // React does what the next Schedule begins with, for tests that count what follows.
 func (p *Partition) React() { p.react() }
 

@@ -1,8 +1,8 @@
 package core
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
@@ -48,7 +48,7 @@ func (l *ledger) viewUnplaced() []*api.Allocation {
 		for _, waiting := range l.unplaced {
 			l.unplacedView = append(l.unplacedView, allocations(waiting)...)
 		}
-		sortByKey(l.unplacedView, func(a *api.Allocation) api.AllocationKey { return a.Key })
+		slices.SortFunc(l.unplacedView, func(a, b *api.Allocation) int { return cmp.Compare(a.Key, b.Key) })
 	}
 	return slices.Clip(l.unplacedView)
 }
@@ -86,7 +86,7 @@ func (n *node) viewed() *api.NodeView {
 			})
 		}
 	}
-	slices.SortFunc(n.view.Evictions, func(a, b api.Eviction) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	slices.SortFunc(n.view.Evictions, func(a, b api.Eviction) int { return cmp.Compare(a.Key, b.Key) })
 	return n.view
 }
 

@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
@@ -31,23 +28,6 @@ func TestViewsAreNeverStale(t *testing.T) {
 				seed, i, done, done, flat(kept), flat(fresh))
 			before = kept
 		}
-	}
-}
-
-// TestKeyOrder sorts keys that begin alike, end early and hold any byte.
-func TestKeyOrder(t *testing.T) {
-	chance := rand.New(rand.NewPCG(1, 1))
-	for range 2000 {
-		keys := make([]api.AllocationKey, chance.IntN(100))
-		prefix := strings.Repeat("p", chance.IntN(12))
-		for i := range keys {
-			rest := make([]byte, chance.IntN(14))
-			for k := range rest {
-				rest[k] = "\x00ab\xff"[chance.IntN(4)]
-			}
-			keys[i] = api.AllocationKey(prefix + string(rest))
-		}
-		assert.Assert(t, slices.Equal(core.KeyOrder(keys), slices.Sorted(slices.Values(keys))), "%q", keys)
 	}
 }
 
