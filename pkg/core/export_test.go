@@ -34,6 +34,9 @@ func (q *queue) dropViews() {
 // KnownClasses is how many classes are remembered, Timers how many wait.
 func (p *Partition) KnownClasses() int { return len(p.classes.known) }
 
+// ForgetWork counts what is looked at from zero.
+func (p *Partition) ForgetWork() { p.work = Work{} }
+
 // Timers is how many timers wait.
 func (p *Partition) Timers() int { return p.timers.Len() }
 
