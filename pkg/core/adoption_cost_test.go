@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,29 +24,29 @@ type adoptionLoad struct {
 }
 
 func (l adoptionLoad) build(tb testing.TB) *core.Partition {
-	root := core.QueueConfig{Name: "root", Parent: true, Queues: []core.QueueConfig{{Name: "agents"}, {Name: "pods"}}}
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "agents"}, {Name: "pods"}}}
 	if l.max {
 		for i := range root.Queues {
 			root.Queues[i].Max = resources.Limits{1 << 40}
 		}
 	}
 	if l.limited {
-		root.Limits = []core.Limit{{Users: []string{"*"}, Max: resources.Limits{1 << 40}}}
+		root.Limits = []api.Limit{{Users: []string{"*"}, Max: resources.Limits{1 << 40}}}
 	}
-	p := core.NewPartition(core.Options{Kinds: testKinds(), ReserveDelay: -1}, core.Config{Name: "default", Root: root})
-	p.Apply(start, core.AddApplication{ID: "agents", Queue: "root.agents"})
-	p.Apply(start, core.AddApplication{ID: "pods", Queue: "root.pods"})
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{Name: "default", Root: root})
+	p.Apply(start, api.AddApplication{ID: "agents", Queue: "root.agents"})
+	p.Apply(start, api.AddApplication{ID: "pods", Queue: "root.pods"})
 	for i := range 2000 {
-		id := core.NodeID(fmt.Sprintf("n%06d", i))
-		p.Apply(start, core.AddNode{ID: id, Capacity: resources.Amounts{2}})
+		id := api.NodeID(fmt.Sprintf("n%06d", i))
+		p.Apply(start, api.AddNode{ID: id, Capacity: resources.Amounts{2}})
 		runs := ask("pods", fmt.Sprintf("runs-%06d", i), 2)
 		runs.Allocation.Node = id
 		p.Apply(start, runs)
 	}
-	p.Apply(start, core.AddNode{ID: "spare", Capacity: resources.Amounts{1 << 40}})
+	p.Apply(start, api.AddNode{ID: "spare", Capacity: resources.Amounts{1 << 40}})
 	for i := range l.promised {
 		agent := ask("agents", fmt.Sprintf("agent-%06d", i), 1)
-		agent.Allocation.Required, agent.Allocation.Priority = core.NodeID(fmt.Sprintf("n%06d", i)), 10
+		agent.Allocation.Required, agent.Allocation.Priority = api.NodeID(fmt.Sprintf("n%06d", i)), 10
 		p.Apply(start, agent)
 	}
 	for _, now := range []time.Time{start, promisedAt} {
@@ -88,7 +89,7 @@ func TestAnAdoptionCostsTheSameBesidePromises(t *testing.T) {
 	for _, c := range adoptionLoads {
 		t.Run(c.name, func(t *testing.T) {
 			const adoptions = 200
-			cost := func(promised int) (work core.Work, bytes uint64) {
+			cost := func(promised int) (work api.Work, bytes uint64) {
 				c.promised = promised
 				p := c.build(t)
 				p.ForgetWork()

@@ -24,6 +24,8 @@ type mix struct {
 	byGuarantee bool
 	// lowGuaranteed is what the pods that run cannot lose.
 	lowGuaranteed int64
+	// lookedAt is how many asks behind one are looked at, about; zero leaves it as it is.
+	lookedAt int
 }
 
 type mixNode struct {
@@ -75,6 +77,7 @@ func (m *mix) buildWith(options api.Options) *core.Partition {
 	}
 	config.Root = root
 	p := core.NewPartition(options, config)
+	p.LimitBacklog(m.lookedAt)
 	p.Apply(start, api.AddApplication{ID: "low", Queue: "root.low"})
 	p.Apply(start, api.AddApplication{ID: "high", Queue: "root.high"})
 	pods := 0

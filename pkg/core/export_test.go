@@ -35,7 +35,7 @@ func (q *queue) dropViews() {
 func (p *Partition) KnownClasses() int { return len(p.classes.known) }
 
 // ForgetWork counts what is looked at from zero.
-func (p *Partition) ForgetWork() { p.work = Work{} }
+func (p *Partition) ForgetWork() { p.work = api.Work{} }
 
 // Timers is how many timers wait.
 func (p *Partition) Timers() int { return p.timers.Len() }
@@ -164,6 +164,9 @@ func (p *Partition) KnownCosts() int { return len(p.costs.known) }
 func (p *Partition) SettleFor(delay time.Duration) {
 	p.options.SettleDelay, p.settled = delay, false
 }
+
+// LimitBacklog changes about how many asks behind one are looked at where they are of other sizes.
+func (p *Partition) LimitBacklog(asks int) { p.costs.shares.AsksMax = asks }
 
 // LimitCosts lets the costs of so many keys and nodes be kept.
 func (p *Partition) LimitCosts(keys, nodes int) {
