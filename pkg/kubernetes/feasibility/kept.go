@@ -53,12 +53,6 @@ func (h *changes) since(version uint64) (pods []podChange, ok bool) {
 	return h.pods[version-h.base:], true
 }
 
-// A keptPreparation is that of a class, with the number of the question that used it last.
-type keptPreparation struct {
-	*preparation
-	used uint64
-}
-
 // recall is the preparation that was made for a pod or for one of its class, as it is now. It
 // is nil if there is none. The cluster is locked.
 func (c *Checker) recall(pod *v1.Pod) *preparation {
@@ -69,8 +63,8 @@ func (c *Checker) recall(pod *v1.Pod) *preparation {
 	if !looksAtOthers(pod) {
 		return nil
 	}
-	if one := c.kept[c.Class(pod)]; one != nil {
-		return c.upToDate(one.preparation.of(pod))
+	if one, ok := c.kept.Get(c.Class(pod)); ok {
+		return c.upToDate(one.of(pod))
 	}
 	return nil
 }
@@ -88,21 +82,9 @@ func (c *Checker) remember(p *preparation) {
 	if fresh {
 		c.lastClass = c.Class(p.pod)
 	}
-	if c.lastClass == "" {
-		return
+	if c.lastClass != "" {
+		c.kept.Add(c.lastClass, p)
 	}
-	c.questions++
-	c.kept[c.lastClass] = &keptPreparation{p, c.questions}
-	if len(c.kept) <= keptMax {
-		return
-	}
-	oldest := c.lastClass
-	for class, one := range c.kept {
-		if one.used < c.kept[oldest].used {
-			oldest = class
-		}
-	}
-	delete(c.kept, oldest)
 }
 
 // looksAtOthers says that PreFilter looks for other pods which match a selector of this one.
