@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,10 +94,8 @@ func TestNodesBeyondCandidateNodesMax(t *testing.T) {
 	options := api.Options{Kinds: testKinds(), ReserveDelay: -1}
 	options.Simulate = func(_ api.AllocationKey, n api.NodeID, _, remove []api.AllocationKey) error {
 		asked++
-		for _, key := range remove {
-			if key == api.AllocationKey("conflict-"+string(n)) {
-				return nil
-			}
+		if slices.Contains(remove, api.AllocationKey("conflict-"+string(n))) {
+			return nil
 		}
 		return errors.New("a conflict")
 	}

@@ -109,13 +109,13 @@ func (at *snapshot) limits(l resources.Limits) quantities { return at.kinds.Limi
 // fieldsOf is the names of the fields of a struct, as they are written.
 func fieldsOf(t reflect.Type) []string {
 	var out []string
-	for i := range t.NumField() {
-		if !t.Field(i).IsExported() {
+	for field := range t.Fields() {
+		if !field.IsExported() {
 			continue
 		}
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" {
-			name = t.Field(i).Name
+			name = field.Name
 		}
 		out = append(out, name)
 	}

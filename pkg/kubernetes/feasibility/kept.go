@@ -2,6 +2,7 @@ package feasibility
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -89,10 +90,8 @@ func (c *Checker) remember(p *preparation) {
 
 // looksAtOthers says that PreFilter looks for other pods which match a selector of this one.
 func looksAtOthers(pod *v1.Pod) bool {
-	for _, constraint := range pod.Spec.TopologySpreadConstraints {
-		if isHard(constraint) {
-			return true
-		}
+	if slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, isHard) {
+		return true
 	}
 	return len(affinityTermsOf(pod)) > 0 || len(antiAffinityOf(pod)) > 0
 }
