@@ -9,12 +9,13 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // TestViewsAreNeverStale compares the view that objects kept with one made from
 // scratch, and sees that an older view has not changed since.
 func TestViewsAreNeverStale(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds.Of(t, 60) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 2)))
 		before, printed := h.p.View(), ""
 		for i := range 100 {
