@@ -63,17 +63,26 @@ endif
 ifeq ($(BROWSER),)
 	@echo "make test: no browser (chromium-headless-shell, chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium-headless-shell for them"
 endif
-	@$(MAKE) --no-print-directory -k -j2 test-computing e2e-short test-browser
+	@$(MAKE) --no-print-directory -k -j3 test-plain test-raced e2e-short test-browser
 
-.PHONY: test-computing
-test-computing:
-	@echo "== ."
+# What is compiled with the race detector and what without it have nothing in common, so both go
+# on side by side: while the longest test of one is played, the other compiles.
+.PHONY: test-plain
+test-plain:
+	@echo "== . without the race detector"
 	@$(GO) test -vet=off -timeout 30m $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(UNRACED)|$(TWICE)')
-	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $(RACE) -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(UNRACED)')
-	@set -e; for module in $(filter-out .,$(MODULES)); do \
+	@set -e; for module in $(filter-out . $(if $(RACE),$(RACED_MODULES)),$(MODULES)); do \
 		echo "== $$module"; \
-		race=; case " $(RACED_MODULES) " in *" $$module "*) race="$(RACE) -count=1";; esac; \
-		(cd $$module && $(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $$race $(TESTFLAGS) $$($(GO) list ./... | grep -v '/acceptance/browser$$')); \
+		(cd $$module && $(GO) test -vet=off -timeout 30m $(TESTFLAGS) $$($(GO) list ./... | grep -v '/acceptance/browser$$')); \
+	done
+
+.PHONY: test-raced
+test-raced:
+	@echo "== ."
+	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $(RACE) -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(UNRACED)')
+	@set -e; for module in $(if $(RACE),$(RACED_MODULES)); do \
+		echo "== $$module"; \
+		(cd $$module && CGO_ENABLED=1 $(GO) test -vet=off -timeout 30m $(RACE) -count=1 $(TESTFLAGS) ./...); \
 	done
 
 .PHONY: test-browser
