@@ -141,6 +141,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 .PHONY: torture
 torture: ## play 100,000 random worlds, 200 histories of 5,000 steps, and five times what go test plays of the others, with all laws; TORTURE="seed count" for those of another day
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 $$($(GO) list ./pkg/core/... | grep -v '/worlds$$')
+	cd pkg/kubernetes && TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 ./descheduler/landing ./shim/shimtest
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestWorlds$$' -timeout 0 -v ./pkg/core/worlds
 
 .PHONY: mutants

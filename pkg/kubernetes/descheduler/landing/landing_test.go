@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -315,7 +316,7 @@ func TestShortOfWhatAPodDoesNotUse(t *testing.T) {
 // TestBookingsHold plays random clusters: every landing is a node where the pod fits, no node
 // is over-booked, and what Place says is what Book does.
 func TestBookingsHold(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range seeds.Of(t, 100) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		list := nodes(2 + random.IntN(5))
 		free := map[string]int64{}
