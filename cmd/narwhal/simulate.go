@@ -193,8 +193,7 @@ func (s *simulation) loadOpenb(in io.Reader) (*simulator.Scenario, error) {
 
 // named adds the file to problems.
 func named(err error, file string) error {
-	var problems simulator.Problems
-	if errors.As(err, &problems) {
+	if problems, ok := errors.AsType[simulator.Problems](err); ok {
 		return problems.In(file)
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,9 +96,9 @@ func checkTree(t *testing.T, q api.QueueConfig, above string, ancestors []api.Qu
 		assert.Assert(t, !seen[child.Name], path)
 		seen[child.Name] = true
 		sum.Add(child.Guaranteed)
-		checkTree(t, child, path, append(ancestors[:len(ancestors):len(ancestors)], q))
+		checkTree(t, child, path, append(slices.Clip(ancestors), q))
 	}
-	for _, up := range append(ancestors[:len(ancestors):len(ancestors)], q) {
+	for _, up := range append(slices.Clip(ancestors), q) {
 		assert.Assert(t, sum.Within(up.Max), path)
 	}
 	for i, v := range q.Guaranteed {

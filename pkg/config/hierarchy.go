@@ -53,12 +53,7 @@ func (r *reader) checkAccess(q *Queue) {
 }
 
 func hasLeaf(q *Queue) bool {
-	for _, child := range q.Queues {
-		if hasLeaf(child) {
-			return true
-		}
-	}
-	return !q.Parent
+	return !q.Parent || slices.ContainsFunc(q.Queues, hasLeaf)
 }
 
 // A bound is the tightest max on the way from the root, and the queue that has it.

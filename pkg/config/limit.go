@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
@@ -172,9 +173,7 @@ func (r *reader) checkGrant(q *Queue, l Limit, what, name string, here *grants) 
 	if from == nil {
 		from = here.above.nearest(what + others)
 	} else {
-		for kind, b := range from.most {
-			own.most[kind] = b
-		}
+		maps.Copy(own.most, from.most)
 		own.applications = from.applications
 	}
 	if from == nil {

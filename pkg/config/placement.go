@@ -93,7 +93,7 @@ func (r *reader) ruleValue(c cursor, rule *Rule) {
 	case rule.Name == ruleFixed && rule.Value == "":
 		c.fail("a fixed rule needs a value, the queue")
 	case rule.Name == ruleFixed:
-		for _, element := range strings.Split(rule.Value, ".") {
+		for element := range strings.SplitSeq(rule.Value, ".") {
 			if !queueName.MatchString(element) {
 				value.fail("%s is no name of a queue", quote(element))
 			}

@@ -107,8 +107,7 @@ func (r *reader) parse(text string) *yaml.Node {
 // syntaxProblem is an error of the YAML parser, which names every line but the first.
 func syntaxProblem(err error) Problem {
 	line := 1
-	var syntax *yamltree.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*yamltree.SyntaxError](err); ok {
 		line = max(syntax.Line, 1)
 	}
 	return Problem{Place: Place{Line: line}, Message: "not YAML: " + err.Error()}

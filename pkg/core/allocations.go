@@ -13,13 +13,13 @@ import (
 )
 
 // refuse answers an allocation that is not booked, with the reason.
-func (p commands) refuse(a *api.Allocation, format string, args ...any) {
+func (p *Partition) refuse(a *api.Allocation, format string, args ...any) {
 	p.tell(&api.AllocationRejected{Key: a.Key, Application: a.Application, Reason: fmt.Sprintf(format, args...)})
 }
 
 // addAllocation takes in an ask, an adopted allocation, a foreign one, or new
 // amounts for one that is known.
-func (p commands) addAllocation(a *api.Allocation) {
+func (p *Partition) addAllocation(a *api.Allocation) {
 	if kind, negative := a.Amounts.Negative(); negative {
 		p.refuse(a, "allocation %s contains negative resources: %s=%d", a.Key, p.kinds.Name(kind), a.Amounts.Of(kind))
 		return
@@ -44,7 +44,7 @@ func (p commands) addAllocation(a *api.Allocation) {
 }
 
 // takeForeign takes in a foreign allocation, or what is new about one.
-func (p commands) takeForeign(a *api.Allocation, known *request) {
+func (p *Partition) takeForeign(a *api.Allocation, known *request) {
 	switch {
 	case a.Node == "":
 		p.refuse(a, "foreign allocation %s names no node", a.Key)
@@ -65,7 +65,7 @@ func (p commands) takeForeign(a *api.Allocation, known *request) {
 	p.tied(r, false)
 }
 
-func (p commands) addOwn(a *api.Allocation) {
+func (p *Partition) addOwn(a *api.Allocation) {
 	app := p.findApplication(a.Application)
 	switch {
 	case app == nil:
@@ -104,7 +104,7 @@ func (p commands) addOwn(a *api.Allocation) {
 		p.enter(app, next, "")
 	}
 	p.ask(r)
-	if r.Tags[api.TagNominatedNode] != "" && !r.isHeld() && !startsTogether(r) {
+	if r.Tags[api.TagNominatedNode] != "" && !r.isHeld() && !r.startsTogether() {
 		p.renominations.add(r)
 	}
 	p.tell(api.AskAdded{Allocation: r.Allocation})
@@ -112,7 +112,7 @@ func (p commands) addOwn(a *api.Allocation) {
 
 // adopt books an allocation that runs already. Neither a node nor a quota
 // refuses it. The request is in no list.
-func (p commands) adopt(r *request, id api.NodeID) {
+func (p *Partition) adopt(r *request, id api.NodeID) {
 	app, n := r.application, p.findNode(id)
 	if app.state == api.New {
 		p.enter(app, api.Accepted, "")
@@ -129,14 +129,14 @@ func (p commands) adopt(r *request, id api.NodeID) {
 
 // bookedBeyond records that something was booked which neither node nor quota
 // refuses.
-func (p commands) bookedBeyond(r *request) {
+func (p *Partition) bookedBeyond(r *request) {
 	r.node.allowExcess()
 	r.application.allowExcess()
 	p.changes.application(r.application, quotaBooked)
 }
 
 // updateOwn takes new amounts, or the message that a pending ask has been placed.
-func (p commands) updateOwn(r *request, a *api.Allocation) {
+func (p *Partition) updateOwn(r *request, a *api.Allocation) {
 	runs := r.node != nil
 	switch {
 	case runs && a.Node != "" && a.Node != r.Node:
@@ -164,7 +164,7 @@ func (p commands) updateOwn(r *request, a *api.Allocation) {
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
-		p.reclass(r, p.classOf(r, p.constraintsOf(r)))
+		p.reclass(r, p.classOf(r, p.predicates.constraintsOf(r)))
 	}
 	p.retagOwn(r, a.Tags)
 	p.evictions.report(r, a.Tags)
@@ -172,7 +172,7 @@ func (p commands) updateOwn(r *request, a *api.Allocation) {
 
 // retagOwn takes new tags: that others depend on an allocation is often known only once it
 // runs. A message without any tags says nothing of them.
-func (p commands) retagOwn(r *request, tags map[string]string) {
+func (p *Partition) retagOwn(r *request, tags map[string]string) {
 	if len(tags) == 0 || maps.Equal(r.Tags, tags) {
 		return
 	}
@@ -180,14 +180,14 @@ func (p commands) retagOwn(r *request, tags map[string]string) {
 	updated.Tags = tags
 	r.Allocation = &updated
 	r.application.view = nil
-	groups(p).retag(r)
+	p.regroup(r)
 	if r.node != nil {
 		p.tagsChanged(r)
 	}
 }
 
 // resizeAsk has an ask wait on with the amounts of another.
-func (p commands) resizeAsk(r *request, to *api.Allocation) {
+func (p *Partition) resizeAsk(r *request, to *api.Allocation) {
 	before, since := r.wait, r.class.since
 	p.endWait(r)
 	r.Allocation = r.WithAmountsOf(to)
@@ -198,7 +198,7 @@ func (p commands) resizeAsk(r *request, to *api.Allocation) {
 
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
 // victims ended for it, and until when no room is made for it.
-func (p commands) keepAge(r *request, before *wait, since time.Time) {
+func (p *Partition) keepAge(r *request, before *wait, since time.Time) {
 	if r.class.since.IsZero() {
 		r.class.since = since
 	}
@@ -214,13 +214,13 @@ func (p commands) keepAge(r *request, before *wait, since time.Time) {
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
 // is never refused.
-func (p commands) resize(r *request, to *api.Allocation) {
+func (p *Partition) resize(r *request, to *api.Allocation) {
 	n, before := r.node, r.Amounts
 	if r.replaced() {
 		p.kept.rejoin(r.pair().ask) // it may not fit any more
 	}
 	if r.Placeholder {
-		members{&p.ledger}.resize(r, to.Amounts)
+		p.resizeMember(r, to.Amounts)
 	}
 	p.unbook(r)
 	r.Allocation = r.WithAmountsOf(to)
@@ -231,7 +231,7 @@ func (p commands) resize(r *request, to *api.Allocation) {
 
 // makeKnown makes the kinds of an allocation known that runs. If there is no place for
 // them, it is refused.
-func (p commands) makeKnown(a **api.Allocation) bool {
+func (p *Partition) makeKnown(a **api.Allocation) bool {
 	if len((*a).Unknown) == 0 {
 		return true // of almost every one
 	}
@@ -247,12 +247,12 @@ func (p commands) makeKnown(a **api.Allocation) bool {
 
 // isToEnd reports whether the resource manager was told to end an allocation for its gang: it
 // is no ask again when it cannot be bound.
-func isToEnd(r *request) bool {
+func (r *request) isToEnd() bool {
 	return r.eviction != nil && r.eviction.dismissed || r.makesWay()
 }
 
 // learnKinds has the asks tried that wait for a kind which a node has.
-func (p commands) learnKinds(capacity resources.Amounts) {
+func (p *Partition) learnKinds(capacity resources.Amounts) {
 	if len(p.unknown) == 0 {
 		return
 	}
@@ -267,7 +267,7 @@ func (p commands) learnKinds(capacity resources.Amounts) {
 
 // releaseAllocation removes one request, or all of an application. What is not
 // known is gone already, which is what was asked for.
-func (p commands) releaseAllocation(c api.ReleaseAllocation) {
+func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 	if c.Key == "" {
 		p.releaseAll(c)
 		return
@@ -281,7 +281,7 @@ func (p commands) releaseAllocation(c api.ReleaseAllocation) {
 		p.tied(r, false)
 	case r.Application != c.Application:
 	case c.Termination == api.SchedulingFailed && r.node == nil: // said twice
-	case c.Termination == api.SchedulingFailed && !isToEnd(r):
+	case c.Termination == api.SchedulingFailed && !r.isToEnd():
 		p.bindFailed(r, c.Message)
 	default:
 		if c.Termination == api.SchedulingFailed { // it was to end for its gang, and has not begun
@@ -292,7 +292,7 @@ func (p commands) releaseAllocation(c api.ReleaseAllocation) {
 	}
 }
 
-func (p commands) releaseAll(c api.ReleaseAllocation) {
+func (p *Partition) releaseAll(c api.ReleaseAllocation) {
 	app := p.findApplication(c.Application)
 	if app == nil {
 		return
@@ -309,7 +309,7 @@ func (p commands) releaseAll(c api.ReleaseAllocation) {
 }
 
 // releaseOwn takes an ask or allocation off the books.
-func (p commands) releaseOwn(r *request, c api.ReleaseAllocation) {
+func (p *Partition) releaseOwn(r *request, c api.ReleaseAllocation) {
 	if r.node == nil {
 		p.endAsk(r, causeOf(c.Termination))
 		return
@@ -318,25 +318,25 @@ func (p commands) releaseOwn(r *request, c api.ReleaseAllocation) {
 }
 
 // endAsk takes an ask off the books for good.
-func (p commands) endAsk(r *request, cause api.EndCause) {
+func (p *Partition) endAsk(r *request, cause api.EndCause) {
 	p.tell(&api.AskEnded{Allocation: r.Allocation, Cause: cause})
 	p.endWait(r)
 	p.forget(r)
 }
 
 // endAllocation takes an allocation off the books for good.
-func (p commands) endAllocation(r *request, cause api.EndCause, message string) {
+func (p *Partition) endAllocation(r *request, cause api.EndCause, message string) {
 	n, evicted := r.node, r.victim()
 	p.evictions.cancel(r)
 	p.unbook(r)
 	if cause == api.CauseReleased && message == api.Succeeded {
-		members{&p.ledger}.succeeded(r)
+		p.succeeded(r)
 	}
 	p.forget(r)
 	p.tied(r, false)
 	p.tell(&api.Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {
-		gangs(p).closed(r, n)
+		p.placeholderEnded(r, n)
 	}
 }
 
@@ -356,7 +356,7 @@ func causeOf(t si.TerminationType) api.EndCause {
 
 // bindFailed makes an allocation an ask again, which is tried after a while,
 // and elsewhere if there is an elsewhere.
-func (p commands) bindFailed(r *request, message string) {
+func (p *Partition) bindFailed(r *request, message string) {
 	n := r.node
 	evicted := r.victim()
 	p.evictions.cancel(r)

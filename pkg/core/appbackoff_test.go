@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,7 +19,7 @@ import (
 // knows until when that is.
 func TestHistoriesThatBackOff(t *testing.T) {
 	times := 0
-	for seed := range uint64(200) {
+	for seed := range seeds.Of(t, 200) {
 		c := rand.New(rand.NewPCG(seed, 1))
 		leaf := api.QueueConfig{Name: "q", Properties: api.QueueProperties{BackoffAfter: 1 + c.IntN(3), BackoffDelay: 10 * time.Second}}
 		config := api.Config{
@@ -72,7 +73,7 @@ func TestHistoriesThatBackOff(t *testing.T) {
 			assert.NilError(t, p.Verify(), "seed %d", seed)
 		}
 	}
-	assert.Assert(t, times > 1000, "%d", times)
+	assert.Assert(t, times > seeds.Part(t, 1000), "%d", times)
 }
 
 // refusingNodes is a partition whose resource manager refuses every ask on every node, and takes

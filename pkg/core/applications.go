@@ -6,7 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
-func (p commands) addApplication(c api.AddApplication) {
+func (p *Partition) addApplication(c api.AddApplication) {
 	refuse := func(format string, args ...any) {
 		p.tell(&api.ApplicationRejected{
 			ID: c.ID, Queue: c.Queue, User: c.User, Groups: c.Groups, Tags: c.Tags, Reason: fmt.Sprintf(format, args...),
@@ -34,7 +34,7 @@ func (p commands) addApplication(c api.AddApplication) {
 }
 
 // takeIn registers an application in a queue.
-func (p commands) takeIn(c api.AddApplication, q *queue) {
+func (p *Partition) takeIn(c api.AddApplication, q *queue) {
 	app := &application{
 		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
 		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), own: emptySummary,
@@ -55,7 +55,7 @@ func (p commands) takeIn(c api.AddApplication, q *queue) {
 
 // removeApplication takes an application off the books with all it has. One
 // that is not known is gone already.
-func (p commands) removeApplication(id api.ApplicationID) {
+func (p *Partition) removeApplication(id api.ApplicationID) {
 	app := p.findApplication(id)
 	if app == nil {
 		return

@@ -11,8 +11,8 @@ func comparePlaces(r, other *request) int {
 		return inOrder(r, other)
 	}
 	if a.queue == b.queue {
-		refreshApplication(a)
-		refreshApplication(b)
+		a.refreshPlace()
+		b.refreshPlace()
 		return a.compare(b, cmp.Compare(other.Priority, r.Priority))
 	}
 	common := commonQueue(a.queue.parent, b.queue.parent)
@@ -42,8 +42,8 @@ func (q *queue) refreshPlace() {
 	}
 }
 
-// refreshApplication is the same for an application.
-func refreshApplication(a *application) {
+// refreshPlace is the same for an application.
+func (a *application) refreshPlace() {
 	if !a.links.In() {
 		a.place = a.placed()
 	}

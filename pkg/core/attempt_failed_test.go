@@ -82,7 +82,7 @@ func (v failedLoad) second(p *core.Partition, i int) {
 func TestFailedAttemptsLookAtWhatChanged(t *testing.T) {
 	for _, priorities := range []bool{false, true} {
 		t.Run(fmt.Sprintf("priorities=%t", priorities), func(t *testing.T) {
-			failedLoad{nodes: 600, pods: 10, classes: 640, priorities: priorities}.lookAtWhatChanged(t)
+			failedLoad{nodes: 120, pods: 10, classes: 640, priorities: priorities}.lookAtWhatChanged(t)
 		})
 	}
 }

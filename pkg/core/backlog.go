@@ -42,7 +42,7 @@ func (b *backlog) classOf(r *request, constraints string) *class {
 	return b.classes.of(classTraits{
 		amounts: r.Amounts, priority: r.Priority, importance: b.importance(r),
 		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
-		whole: r.startsWith != nil && startsTogether(r),
+		whole: r.startsWith != nil && r.startsTogether(),
 	})
 }
 
@@ -222,4 +222,23 @@ func (b *backlog) importance(r *request) int32 {
 		return r.Priority
 	}
 	return r.application.queue.asRootSees(r.Priority)
+}
+
+// setTimer has an ask looked at when the first of its times has come.
+func (b *backlog) setTimer(r *request) {
+	w := r.waiting()
+	first := w.due.first()
+	if first.IsZero() {
+		b.timers.Cancel(&w.timer)
+		return
+	}
+	b.timers.Set(&w.timer, first, due{what: dueAsk, request: r})
+}
+
+// unhint takes an ask that no longer waits off the amounts that were told of. The
+// resource manager was told of it.
+func (b *backlog) unhint(r *request) {
+	for _, account := range r.application.accounts() {
+		account.unhint(r.Amounts)
+	}
 }

@@ -150,7 +150,7 @@ func owedTo(r *request, trigger preemptor.Trigger, owed resources.Limits) resour
 	if trigger != preemptor.Guarantee {
 		return owed
 	}
-	top := guaranteedBelow(r)
+	top := r.guaranteedBelow()
 	for q := r.application.queue; q != top; q = q.parent {
 		for i, most := range q.guaranteed {
 			if kind := resources.Kind(i); most > 0 {

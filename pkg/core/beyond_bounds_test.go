@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -24,9 +26,11 @@ func oneQueue(options api.Options) *core.Partition {
 // Ten times as many classes fail as costs are kept for. Each is tried once, what is kept
 // stays bounded, and the class that a node helps has room made.
 func TestClassesBeyondKeysMax(t *testing.T) {
-	const classes = 10 * core.KeysMax
+	const keys = core.KeysMax / 8
+	const classes = 10 * keys
 	v := failedLoad{nodes: 2, pods: 4}
 	p := v.build()
+	p.LimitCosts(keys, core.HeapsMax)
 	for i := range classes {
 		a := ask("a", fmt.Sprintf("large-%05d", i), 15_000, int64(1<<20+i), 1)
 		a.Allocation.Priority = 2
@@ -34,7 +38,7 @@ func TestClassesBeyondKeysMax(t *testing.T) {
 	}
 	for more := true; more; {
 		_, more = p.Schedule(start)
-		assert.Assert(t, p.KnownCosts() <= core.KeysMax, "%d", p.KnownCosts())
+		assert.Assert(t, p.KnownCosts() <= keys, "%d", p.KnownCosts())
 	}
 	looked := p.View().Work.NodeCosts
 	assert.Assert(t, looked >= 2*classes && looked <= 4*classes, "%d", looked)
@@ -61,7 +65,7 @@ func TestClassesBeyondKeysMax(t *testing.T) {
 // were dropped are worked out again. Reports of failed attempts are left out: they count the
 // nodes of which the costs are kept.
 func TestDecisionsDoNotDependOnCostLimits(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range seeds.Of(t, 100) {
 		tell := func(keys, nodes int) string {
 			var b strings.Builder
 			h := newHistory(rand.New(rand.NewPCG(seed, 0)))
@@ -93,10 +97,8 @@ func TestNodesBeyondCandidateNodesMax(t *testing.T) {
 	options := api.Options{Kinds: testKinds(), ReserveDelay: -1}
 	options.Simulate = func(_ api.AllocationKey, n api.NodeID, _, remove []api.AllocationKey) error {
 		asked++
-		for _, key := range remove {
-			if key == api.AllocationKey("conflict-"+string(n)) {
-				return nil
-			}
+		if slices.Contains(remove, api.AllocationKey("conflict-"+string(n))) {
+			return nil
 		}
 		return errors.New("a conflict")
 	}

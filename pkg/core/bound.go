@@ -25,7 +25,7 @@ type dirtyNode struct {
 // rankDirty works out the places of the nodes that have come since it was last called, and
 // puts them in order among the others. So the order does not depend on when, and in which
 // order, nodes have changed.
-func (p cycle) rankDirty() {
+func (p *Partition) rankDirty() {
 	compare := func(a, b dirtyNode) int {
 		return cmp.Or(a.first.compare(b.first), strings.Compare(string(a.id), string(b.id)))
 	}
@@ -69,7 +69,7 @@ func (n *node) firstBound() (first askRank, ask *request) {
 
 // placeBound places bound asks on nodes that have changed, and stops while questions
 // pause. It reports whether there may be more to place now.
-func (p cycle) placeBound() (more bool) {
+func (p *Partition) placeBound() (more bool) {
 	p.ranked = 0
 	for len(p.dirty) > 0 {
 		if p.left <= 0 {
@@ -100,7 +100,7 @@ func (p cycle) placeBound() (more bool) {
 
 // tryBound tries the asks of one node: those that may run here only by their
 // order, then those that may run anywhere and have claims.
-func (p cycle) tryBound(n *node) outcome {
+func (p *Partition) tryBound(n *node) outcome {
 	if p.tryRequired(n) == flush {
 		return flush
 	}
@@ -115,7 +115,7 @@ func (p cycle) tryBound(n *node) outcome {
 // than one that may run anywhere and has a claim there. They may run on other nodes, so
 // those that are still more important come before them. So do those that fit on other nodes
 // only and want the same quota.
-func (p cycle) placeAbove(n *node) outcome {
+func (p *Partition) placeAbove(n *node) outcome {
 	at := len(n.claims) - 1
 	for at >= 0 && n.claims[at].Required != "" {
 		at--
@@ -123,7 +123,7 @@ func (p cycle) placeAbove(n *node) outcome {
 	if at < 0 || !n.schedulable {
 		return waits
 	}
-	above := n.claims[at].class.importance
+	above := n.claims[at].importance
 	for {
 		r := p.nextAbove(n, above)
 		if r == nil && !n.sharesQuota(nil) {
@@ -132,8 +132,8 @@ func (p cycle) placeAbove(n *node) outcome {
 		first := p.next(p.skips)
 		switch {
 		case first == nil:
-		case r == nil && first.class.importance > above && n.sharesQuota(first),
-			r != nil && first.class.importance > r.class.importance:
+		case r == nil && first.importance > above && n.sharesQuota(first),
+			r != nil && first.importance > r.importance:
 			r = first
 		}
 		if r == nil {
@@ -165,12 +165,12 @@ func (n *node) sharesQuota(r *request) bool {
 // tryClaims tries the asks that may run anywhere and have claims on a node, in the order of these.
 // Each is placed, waits on, or loses the claim because it cannot use it beside those before it any
 // more. More important ones of other nodes come between them: they may get the quota.
-func (p cycle) tryClaims(n *node) outcome {
+func (p *Partition) tryClaims(n *node) outcome {
 	if !n.schedulable {
 		return waits
 	}
 	for _, r := range slices.Clone(n.claims) {
-		if r.claim() == nil || r.claim().node != n || r.Required != "" || r.isHeld() || startsTogether(r) {
+		if r.claim() == nil || r.claim().node != n || r.Required != "" || r.isHeld() || r.startsTogether() {
 			continue // lost by what was done for those before it, or placed with its whole group
 		}
 		if p.before(r) != nil {
@@ -198,7 +198,7 @@ func (p cycle) tryClaims(n *node) outcome {
 
 // before is the first bound ask of the other nodes that are to be tried, if it comes before an
 // ask.
-func (p cycle) before(r *request) *request {
+func (p *Partition) before(r *request) *request {
 	if len(p.dirty) == 0 {
 		return nil
 	}
@@ -215,7 +215,7 @@ func compete(r, other *request) bool {
 	others := other.application.accounts()
 	for i, a := range r.application.accounts() {
 		for ; a != nil; a = a.parent {
-			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.class.importance)) {
+			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.importance)) {
 				return true
 			}
 		}
@@ -224,7 +224,7 @@ func compete(r, other *request) bool {
 }
 
 // tryRest has the bound asks of a node from one on tried at the place of that one.
-func (p cycle) tryRest(n *node, r *request) {
+func (p *Partition) tryRest(n *node, r *request) {
 	if !n.retry {
 		n.retry = true
 		p.dirty = append(p.dirty, dirtyNode{node: n, first: r.rank(), ask: r, rest: true})
@@ -233,7 +233,7 @@ func (p cycle) tryRest(n *node, r *request) {
 
 // awaitsRoom reports whether an ask that has a claim cannot be placed yet. If the room will not
 // come free, the ask loses the claim.
-func (p cycle) awaitsRoom(r *request, n *node) bool {
+func (p *Partition) awaitsRoom(r *request, n *node) bool {
 	short, free := r.withoutRoom(), n.freeFor(r)
 	p.changes.application(r.application, 0)
 	switch {
@@ -253,7 +253,7 @@ func (p cycle) awaitsRoom(r *request, n *node) bool {
 
 // awaitsTurn notes why an ask waits that has a claim for which nothing is evicted. One that a limit
 // holds back loses it, as nothing is on its way to it.
-func (p cycle) awaitsTurn(r *request, short *queue) {
+func (p *Partition) awaitsTurn(r *request, short *queue) {
 	w := r.wait
 	switch {
 	case r.heldBack() != nil:

@@ -76,14 +76,14 @@ func (r *request) reservation() *api.Reservation {
 // those for which evictions are on their way, then those that may run there only, then by their
 // order. Each has what is left beside those before it.
 func byClaim(a, b *request) int {
-	if order := cmp.Compare(b.class.importance, a.class.importance); order != 0 {
+	if order := cmp.Compare(b.importance, a.importance); order != 0 {
 		return order
 	}
-	return cmp.Or(cmp.Compare(claimRank(a), claimRank(b)), inOrder(a, b))
+	return cmp.Or(cmp.Compare(a.claimRank(), b.claimRank()), inOrder(a, b))
 }
 
 // claimRank orders the claims of equal asks.
-func claimRank(r *request) int {
+func (r *request) claimRank() int {
 	switch {
 	case !r.wait.claim.isIdle():
 		return 0
@@ -100,9 +100,9 @@ func (r *request) keepsFrom(other *request) bool {
 		return other != r && byClaim(r, other) < 0
 	}
 	if r.reserved() && other.Required != "" {
-		return r.class.importance > other.class.importance
+		return r.importance > other.importance
 	}
-	return r.class.importance >= other.class.importance
+	return r.importance >= other.importance
 }
 
 // claimsBefore is the sum of the claims on a node that are kept from an ask.
@@ -120,12 +120,12 @@ func (n *node) claimsBefore(r *request) (sum resources.Amounts) {
 func leaves(a *api.Allocation) bool { return a.Required == "" && a.Origin != api.Static }
 
 // whenLeft is what a node has when all has left that may leave.
-func whenLeft(n *node) resources.Amounts { return n.capacity.Minus(n.details.read().stays.Amounts) }
+func (n *node) whenLeft() resources.Amounts { return n.capacity.Minus(n.details.read().stays.Amounts) }
 
 // usable is what a node has for an ask when all has left that may leave, beside the claims that
 // are kept from it.
 func (n *node) usable(r *request) resources.Amounts {
-	most := whenLeft(n)
+	most := n.whenLeft()
 	if before := n.claimsBefore(r); len(before) > 0 {
 		most = most.Minus(before)
 	}
@@ -133,11 +133,20 @@ func (n *node) usable(r *request) resources.Amounts {
 }
 
 // isBeyondMax reports whether an ask wants more than a queue may ever use.
-func isBeyondMax(r *request) bool {
+func (r *request) isBeyondMax() bool {
 	for q := r.application.queue; q != nil; q = q.parent {
 		if !r.Amounts.Within(q.max) {
 			return true
 		}
 	}
 	return false
+}
+
+// readyNode is the node that a nominated ask is nominated to, if the room is there.
+func (r *request) readyNode() *node {
+	n := r.claim().node
+	if !n.schedulable || !r.Amounts.FitsIn(n.freeFor(r)) {
+		return nil
+	}
+	return n
 }

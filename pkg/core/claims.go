@@ -16,10 +16,10 @@ import (
 // then offered to all asks, in their order.
 type claims struct {
 	*backlog
-	counts *api.Preempted
-	round  *round            // in which victims are chosen now
-	broken uint64            // counts asks with a required node that gave up their quota
-	unkept resources.Amounts // scratch
+	counts    *api.Preempted
+	undecided *[]*request       // asks for which victims are chosen now, and not told yet
+	broken    uint64            // counts asks with a required node that gave up their quota
+	unkept    resources.Amounts // scratch
 }
 
 // reserve keeps room on a node for an ask for which nothing is evicted. Others lose theirs there that
@@ -33,7 +33,7 @@ func (s *claims) reserve(r *request, n *node) {
 
 // hold is reserve alone.
 func (s *claims) hold(r *request, n *node) {
-	c := &claim{node: n, since: s.now, whole: startsTogether(r) && s.holder == r.startsWith, replaces: r.pair() != nil}
+	c := &claim{node: n, since: s.now, whole: r.startsTogether() && s.holder == r.startsWith, replaces: r.pair() != nil}
 	if r.Required != "" {
 		c.since = r.waiting().since
 	}
@@ -77,7 +77,7 @@ func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
 	s.end(r, "room is made for it", api.EndOutbid)
 	if plan.Trigger == preemptor.Guarantee {
 		for _, other := range slices.Clone(n.claims) {
-			if other.reserved() && other.class.importance > r.class.importance {
+			if other.reserved() && other.importance > r.importance {
 				s.counts.Reservations++
 				s.end(other, "it gives way to a guarantee", api.EndOutbid)
 			}
@@ -127,7 +127,7 @@ func (s *claims) rejoin(r *request) {
 		s.end(r, "it takes the place of no placeholder", api.EndOfRoom)
 		return
 	}
-	members{&s.ledger}.part(r)
+	s.unpair(r)
 	g := r.taskGroup()
 	g.others.add(r)
 	s.orderAgain(r)
@@ -142,7 +142,7 @@ func (s *claims) take(r *request, why string, as api.End) {
 		s.countSlot(r, -1)
 	}
 	n := s.dropClaim(r)
-	members{&s.ledger}.mayJoin(r)
+	s.mayJoinTaskGroup(r)
 	if !nominated {
 		s.changes.node(n, nodeFreed|nodeRetry) // it opens to attempts too
 	}
@@ -177,7 +177,7 @@ func (s *claims) settle(n *node) {
 	s.unkept = append(s.unkept[:0], n.free...)
 	for _, r := range list {
 		switch {
-		case r.nominated() == nil && isBeyondMax(r):
+		case r.nominated() == nil && r.isBeyondMax():
 			s.end(r, r.whyNoQuota(), api.EndOfQuota)
 			continue
 		case r.reserved():
@@ -210,15 +210,15 @@ func (s *claims) settleQuota(by *request) {
 		return
 	}
 	list := slices.DeleteFunc(slices.Clone(s.claims), func(r *request) bool {
-		return r == by || !r.keepsQuota() || slices.Contains(s.round.together, r)
+		return r == by || !r.keepsQuota() || slices.Contains(*s.undecided, r)
 	})
 	slices.SortFunc(list, byClaim)
 	s.stamp++
 	for _, r := range list {
-		r.application.unkeep(r.Amounts, r.class.importance, s.stamp)
+		r.application.unkeep(r.Amounts, r.importance, s.stamp)
 	}
 	for _, r := range list {
-		r.application.keep(r.Amounts, r.class.importance, s.stamp)
+		r.application.keep(r.Amounts, r.importance, s.stamp)
 		switch {
 		case r.quotaToFree() == nil && r.heldBack() == nil:
 		case r.Required != "":
@@ -276,13 +276,4 @@ func (n *node) whyLost() string {
 		return "an eviction is overdue"
 	}
 	return "its room is taken"
-}
-
-// readyNode is the node that a nominated ask is nominated to, if the room is there.
-func (r *request) readyNode() *node {
-	n := r.claim().node
-	if !n.schedulable || !r.Amounts.FitsIn(n.freeFor(r)) {
-		return nil
-	}
-	return n
 }

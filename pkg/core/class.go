@@ -118,7 +118,7 @@ func (c *class) refusedOn(n *node) bool {
 
 // add gives an ask this class.
 func (c *class) add(r *request) {
-	r.class = c
+	r.class, r.importance = c, c.importance
 	c.asks++
 }
 
@@ -371,3 +371,19 @@ func (s *summary) set(next summary) bool {
 	*s = next
 	return true
 }
+
+// classSlots are what slots know of a class.
+type classSlots struct {
+	listed bool
+	waits  bool         // for an ask without a claim, or for the resource manager
+	held   int          // claims of its asks
+	round  int          // the round in which it had its turn last
+	tried  []api.NodeID // where its claims lasted for ReserveMax, one for each
+	places int          // how many of its asks the nodes hold when all has left that may leave; at most placesMax
+	at     uint64       // the count of changes of what nodes hold when that was counted; zero is never
+	// impossible says that no node can hold any of its asks, and why.
+	impossible string
+}
+
+// placesMax is how many places of a class are counted: what has more waits for none for long.
+const placesMax = 1 << 10

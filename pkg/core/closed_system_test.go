@@ -15,6 +15,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -244,7 +245,7 @@ func appOf(i int) api.ApplicationID { return api.ApplicationID(fmt.Sprint("app",
 func TestClosedSystemComesToRest(t *testing.T) {
 	var evicted [preemptor.Triggers]int
 	late := 0
-	for seed := range uint64(150) {
+	for seed := range seeds.Of(t, 150) {
 		nodes := 2 + int(seed%3)
 		s := newClosedSystem(rand.New(rand.NewPCG(seed, 6)), nodes)
 		if seed%2 == 0 {
@@ -274,7 +275,7 @@ func TestClosedSystemComesToRest(t *testing.T) {
 		late += s.late
 	}
 	t.Logf("evicted %v, %d of them late", evicted, late)
-	assert.Assert(t, evicted[preemptor.Priority] > 1000 && evicted[preemptor.Guarantee] > 100 && evicted[preemptor.Quota] > 500 && late > 50)
+	assert.Assert(t, evicted[preemptor.Priority] > seeds.Part(t, 1000) && evicted[preemptor.Guarantee] > seeds.Part(t, 100) && evicted[preemptor.Quota] > seeds.Part(t, 500) && late > seeds.Part(t, 50))
 }
 
 // TestGuaranteeIsReached has a queue take from another what is due to it, and

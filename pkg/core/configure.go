@@ -9,7 +9,7 @@ import (
 
 // configure brings the partition in line with a configuration. Queues that are
 // no longer in it drain, and are removed when nothing is left in them.
-func (p commands) configure(config api.Config) {
+func (p *Partition) configure(config api.Config) {
 	p.react() // orders are exact before what decides them changes
 	p.tell(&api.Reconfigured{Before: p.config.Root, After: config.Root, Total: p.capacity.Clone()})
 	timeout := p.preemption.VictimTimeout
@@ -28,7 +28,7 @@ func (p commands) configure(config api.Config) {
 	p.order.rebuild(p.allNodes)
 	p.capped = !p.root.everywhere(func(q *queue) bool { return q.applicationsMax == 0 })
 	p.rebuildLimits()
-	settleGroups(&p.backlog)
+	p.backlog.settleGroups()
 	p.recomputeShares()
 	if p.preemption.VictimTimeout != timeout {
 		p.evictions.reschedule()
@@ -37,7 +37,7 @@ func (p commands) configure(config api.Config) {
 }
 
 // reconsider has all that waits decided anew under the configuration.
-func (p commands) reconsider() {
+func (p *Partition) reconsider() {
 	p.slotsDue = true
 	p.quotas.watchAll(p.root)
 	p.reclassifyAll()
@@ -48,12 +48,12 @@ func (p commands) reconsider() {
 
 // reclassifyAll gives every ask the class that it has under the configuration. The asks of an
 // application come by age, so that each is put at the end of its group and none moves aside.
-func (p commands) reclassifyAll() {
+func (p *Partition) reclassifyAll() {
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range slices.SortedFunc(slices.Values(app.asks), byAge) {
-			before := r.class.importance
+			before := r.importance
 			p.reclassify(r)
-			if r.class.importance != before {
+			if r.importance != before {
 				p.kept.rerank(r, before)
 			}
 		}
@@ -63,7 +63,7 @@ func (p commands) reclassifyAll() {
 
 // retryAll has every ask tried on every node again, since the order of asks may have
 // changed.
-func (p commands) retryAll() {
+func (p *Partition) retryAll() {
 	for n := range p.allNodes {
 		n.revision++
 		p.changes.node(n, nodeRetry|nodeUpdated)
@@ -78,7 +78,7 @@ func (p commands) retryAll() {
 }
 
 // settleGroups brings all groups up to date, after other limits apply to applications.
-func settleGroups(b *backlog) {
+func (b *backlog) settleGroups() {
 	b.applications.Ascend(func(app *application) bool {
 		for g := range app.classes.all { // each changes its own place only
 			b.settleGroup(g)

@@ -320,10 +320,10 @@ func (k *preemptionKey) mayUse(n *node) bool {
 	}
 	for _, held := range n.claims {
 		switch {
-		case held.class.importance < k.class.importance:
+		case held.importance < k.class.importance:
 			return true
 		case held.nominated() != nil || held.reserved() && k.trigger == preemptor.Guarantee:
-		case held.Required != "" || held.class.importance > k.class.importance:
+		case held.Required != "" || held.importance > k.class.importance:
 			return false
 		case !held.class.preempts && !held.Amounts.Equal(k.class.amounts):
 			return false

@@ -23,7 +23,8 @@ type deviceOrder struct {
 	dropped uint64  // how many changes there were before those
 	all     *order.Tree[*node]
 	visited *uint64
-	most    int // nodes in all orders together; rankedMax
+	most    int            // nodes in all orders together; rankedMax
+	known   []knownDevices // by slot of the node
 }
 
 // rankedNodes are the nodes with room for some amounts, the one where least is wasted first.
@@ -168,20 +169,22 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 
 // nodeOf is a node as package devices sees it.
 func (d *deviceOrder) nodeOf(n *node) *devices.Node {
-	known := &n.details.change().devices
-	if known.of != d || known.revision != n.revision {
-		known.of, known.revision = d, n.revision
+	for int(n.slot) >= len(d.known) {
+		d.known = append(d.known, knownDevices{})
+	}
+	known := &d.known[n.slot]
+	if known.of != n || known.revision != n.revision {
+		known.of, known.revision = n, n.revision
 		known.Capacity, known.Free, known.Room = n.capacity, n.free, n.score
 		known.Tables = d.tablesOf(n)
 	}
 	return &known.Node
 }
 
-// knownDevices are the devices of a node, for the order of the partition, as of a revision of
-// the node.
+// knownDevices are the devices of a node as of a revision of it.
 type knownDevices struct {
 	devices.Node
-	of       *deviceOrder
+	of       *node // another one may have had its slot
 	revision uint64
 }
 

@@ -21,80 +21,55 @@
 // begins with react, which decides from the recorded changes what is tried again. Then
 // it places bound asks and ordinary asks, one by one, and reacts after each.
 //
-// What goes in and comes out is data: package api. Read in this order. The partition joins the four parts that
-// follow it:
+// What goes in and comes out is data: package api. The files are in five parts, and each uses what it has itself
+// and what those before it have (internal/tidy reads this list). Begin with partition.go and schedule.go, in the last one.
 //
-//	partition.go    Apply, Schedule, Due, and what carries out each command; doc.go is this page
-//	applications.go commands about applications; allocations.go about asks and allocations
-//	placing.go      the queue of an application by rules, and queues that are made for it
-//	nodes.go        commands about nodes; configure.go a new configuration
-//	moves.go        how asks and applications change from one state to another
-//	react.go        changes of the ledger become orders and retries: the only place
-//	schedule.go     one call of Schedule: which ask is placed on which node
-//	feasible.go     the first node with room that predicates accept
-//	bound.go        asks that are bound to one node come before the others
-//	required.go     asks that may run on one node only; requiredplan.go makes room for them
-//	views.go        makes what other goroutines may read
-//	walk.go         what waits, step by step, for a reader that tells people why
-//	restore.go      a partition made from a view
-//	verifier.go     what is counted anew, and the first law that is broken
-//	verify.go       checks the laws; verify_claims.go that what is kept is counted, can be used, and
-//	                that whatever waits is woken; verify_preemption.go those of preemption,
-//	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs,
-//	                verify_limits.go limits
-//
-// Ledger: what runs where, and which queues pay for it.
+// Ledger: what runs where, which queues pay for it, and what is kept.
 //
 //	ledger.go       books and unbooks, and records what changes
 //	prioritycounts.go how many there are of each priority
-//	queue.go        a queue; queues.go the tree of queues
-//	account.go      the limits and the use of a queue
-//	claim.go        what is kept for an ask until it runs, on its node and of its quota
+//	queue.go        a queue
+//	account.go      the limits and the use of a queue; kept.go, how much of it is kept
 //	limits.go       limits of users and groups, and of the number of applications
-//	application.go  an application and its groups of asks; state.go its states
+//	application.go  an application; state.go its states
 //	gang.go         the placeholders of an application, and the asks that take their places
+//	placeholders.go which placeholders may be replaced, and how far a search for one has come
+//	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
 //	request.go      an ask or allocation, and what is known of it
-//	node.go         a node and what is free on it
+//	claim.go        what is kept for an ask until it runs; claimbooks.go books it
+//	node.go         a node and what is free on it; nodedetails.go, what few nodes have
 //	foreign.go      allocations of other schedulers
 //	unknown.go      resource kinds that asks want and no node has
+//	guard.go        pauses of what repeats itself
+//	due.go          what a timer is for
 //	sort.go         sorts by key
 //
 // Backlog: what waits, and which ask is next.
 //
 //	backlog.go      asks by class; parks classes
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
-//	search.go       the first ask that may be tried; choice.go compares queues and applications by it
-//	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back
-//	headroom.go     what is left of the quotas for a search
+//	askgroup.go     the asks of a class in an application, and in a leaf
+//	refusals.go     what the resource manager refused a class; answers.go, what it said of its asks without some allocations
+//	standing.go     what decides where queues and applications stand
 //	orders.go       keeps groups, applications and queues in order
+//	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back
+//	search.go       the first ask that may be tried; choice.go compares queues and applications by it
+//	headroom.go     what is left of the quotas for a search
 //	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new
 //	deviceorder.go  keeps nodes in order for each amounts, where they are tried by their devices
-//	settling.go     the time after a start in which nothing is evicted
+//
+// Questions: the resource manager's answers.
+//
 //	predicates.go   questions to the resource manager
-//	refusals.go     its answers for a class; refused.go classes refused on every node, and
-//	                askplace.go which of them is first
-//	claims.go       claims are made and end, claimbooks.go books them; slots.go says which asks have one
-//	                for which nothing is evicted, places.go in how many places they fit
-//	guard.go        pauses of what repeats itself; appbackoff.go counts the failures of an application
-//	hints.go        asks that only more nodes can help
+//	feasible.go     the first node with room that it accepts
+//	refused.go      classes refused on every node, and askplace.go which of them is first
+//	simulations.go  nodes without victims, and neededelsewhere.go what an ask needs on another node
 //
-// Gangs: asks that are placed together.
+// Preemption: room that is kept, or made by evictions.
 //
-//	gangs.go        which asks wait for placeholders, and what ends with them
-//	gangends.go     what ends when placeholders time out, and what runs when one has ended
-//	placeholders.go which placeholders may be replaced, and how far a search for one has come
-//	replace.go      placeholders whose place an ask takes
-//	gangview.go     gangs for readers
-//	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
-//	groups.go       when they are tried
-//	groupstart.go   they start, or room is kept for one group
-//	groupplan.go    where they are placed, or could be when all has left that may leave
-//
-// Preemption: evictions that make room.
-//
+//	claims.go       claims are made and end; slots.go says which asks have one for which nothing is evicted,
+//	                places.go in how many places they fit
 //	attempts.go     when an attempt is made for an ask; unfinished.go how it goes on later
-//	simulations.go  what the resource manager said of nodes without victims, and neededelsewhere.go
-//	                of what an ask needs on another node
 //	findnode.go     the node where room costs least
 //	nearest.go      what a failed attempt is told as, and the node that came nearest
 //	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it
@@ -107,8 +82,36 @@
 //	evictions.go    victims, until they have ended
 //	retries.go      when failed attempts are repeated
 //	quotas.go       queues that use more than their max
+//	settling.go     the time after a start in which nothing is evicted
+//	hints.go        asks that only more nodes can help
+//	why.go          why an ask waits, for readers
 //
-// Timers: package timers keeps them.
+// Partition: the loop that joins them, and what starts together.
 //
-//	due.go          what a timer is for
+//	partition.go    Apply, Schedule, Due, and what carries out each command; doc.go is this page
+//	applications.go commands about applications; allocations.go about asks and allocations
+//	placing.go      the queue of an application by rules, and queues that are made for it
+//	queues.go       the tree of queues as it is configured
+//	nodes.go        commands about nodes; configure.go a new configuration
+//	moves.go        how asks and applications change from one state to another
+//	react.go        changes of the ledger become orders and retries: the only place
+//	schedule.go     one call of Schedule: which ask is placed on which node
+//	appbackoff.go   counts the asks of an application that failed
+//	bound.go        asks that are bound to one node come before the others
+//	required.go     asks that may run on one node only; requiredplan.go makes room for them
+//	gangs.go        which asks wait for placeholders, and what ends with them
+//	gangends.go     what ends when placeholders time out, and what runs when one has ended
+//	replace.go      placeholders whose place an ask takes
+//	gangview.go     gangs for readers
+//	groups.go       when groups are tried
+//	groupstart.go   they start, or room is kept for one group
+//	groupplan.go    where they are placed, or could be when all has left that may leave
+//	views.go        makes what other goroutines may read
+//	walk.go         what waits, step by step, for a reader that tells people why
+//	restore.go      a partition made from a view
+//	verifier.go     what is counted anew, and the first law that is broken
+//	verify.go       checks the laws; verify_claims.go that what is kept is counted, can be used, and
+//	                that whatever waits is woken; verify_preemption.go those of preemption,
+//	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs,
+//	                verify_limits.go limits
 package core

@@ -12,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -143,7 +144,7 @@ func (s *sceptic) run(stretch int) {
 // ask waits that has quota and room on a node which takes it, or would have room if less
 // important allocations ended.
 func TestNoAskIsForgottenAmongRefusals(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds.Of(t, 60) {
 		s := &sceptic{Rand: rand.New(rand.NewPCG(seed, 0)), t: t, now: start}
 		options := api.Options{Kinds: testKinds(), Feasible: s.feasible, Pace: s.pace, BatchMax: 1 + s.IntN(20), ReserveDelay: -1, RetryMax: time.Hour}
 		if s.IntN(2) == 0 {

@@ -57,17 +57,6 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// setTimer has an ask looked at when the first of its times has come.
-func (b *backlog) setTimer(r *request) {
-	w := r.waiting()
-	first := w.due.first()
-	if first.IsZero() {
-		b.timers.Cancel(&w.timer)
-		return
-	}
-	b.timers.Set(&w.timer, first, due{what: dueAsk, request: r})
-}
-
 // isDue reports whether a moment has come.
 func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -148,7 +149,7 @@ func (s seen) all(t *testing.T) {
 	t.Helper()
 	t.Logf("%v", s)
 	for what, times := range s {
-		assert.Assert(t, times > 10, "%s was seen %d times", what, times)
+		assert.Assert(t, times > seeds.Part(t, 10), "%s was seen %d times", what, times)
 	}
 }
 
@@ -156,7 +157,7 @@ func (s seen) all(t *testing.T) {
 // go with them, and are configured and taken out of the configuration again.
 func TestRandomHistoriesWithDynamicQueues(t *testing.T) {
 	came := seen{}
-	for seed := range uint64(400) {
+	for seed := range seeds.Of(t, 400) {
 		h := newPlacedHistory(rand.New(rand.NewPCG(seed, 20)))
 		for i := range 160 {
 			h.lawful(t, seed, i)
@@ -184,7 +185,7 @@ func noneIsLeft(t *testing.T, seed uint64, q *api.QueueView) {
 // knows nothing of how queues came to be.
 func TestDynamicQueuesDecideLikeTheNaiveTwin(t *testing.T) {
 	compared, came := 0, seen{}
-	for seed := range uint64(400) {
+	for seed := range seeds.Of(t, 400) {
 		h := &history{chance: rand.New(rand.NewPCG(seed, 21)), now: start, applications: 12}
 		h.placing = &placing{h.chance}
 		config := h.config()
@@ -204,7 +205,7 @@ func TestDynamicQueuesDecideLikeTheNaiveTwin(t *testing.T) {
 		came.look(h.p.View().Root)
 	}
 	t.Logf("%d placements compared", compared)
-	assert.Assert(t, compared > 1500)
+	assert.Assert(t, compared > seeds.Part(t, 1500))
 	delete(came, "beyond max") // it is rare without preemption
 	came.all(t)
 }
@@ -212,7 +213,7 @@ func TestDynamicQueuesDecideLikeTheNaiveTwin(t *testing.T) {
 // TestRestoreKnowsDynamicQueues restores partitions in the middle of random histories. What
 // they do with the next configuration and the next applications is the same.
 func TestRestoreKnowsDynamicQueues(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range seeds.Of(t, 300) {
 		h := newPlacedHistory(rand.New(rand.NewPCG(seed, 22)))
 		for range 80 {
 			h.step()

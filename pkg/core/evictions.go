@@ -202,7 +202,7 @@ func (e *evictions) nodeReported(n *node) {
 // chargeFor has what is overdue charged to its node alone while that is not ready: nothing ends
 // there, so its queue would lack the quota for ever for what replaces it.
 func (e *evictions) chargeFor(r *request) {
-	if only := !isReady(r.node); only != r.eviction.nodeOnly {
+	if only := !r.node.isReady(); only != r.eviction.nodeOnly {
 		e.setNodeOnly(r, only)
 		text := "is overdue on node " + string(r.Node) + ", which is not ready: its queue is not charged for it any more"
 		if !only {

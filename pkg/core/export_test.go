@@ -34,6 +34,9 @@ func (q *queue) dropViews() {
 // KnownClasses is how many classes are remembered, Timers how many wait.
 func (p *Partition) KnownClasses() int { return len(p.classes.known) }
 
+// ForgetWork counts what is looked at from zero.
+func (p *Partition) ForgetWork() { p.work = api.Work{} }
+
 // Timers is how many timers wait.
 func (p *Partition) Timers() int { return p.timers.Len() }
 
@@ -129,18 +132,6 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 	return nil
 }
 
-// KeyOrder sorts keys as lists of requests are.
-func KeyOrder(keys []api.AllocationKey) (sorted []api.AllocationKey) {
-	list := make([]*request, len(keys))
-	for i, key := range keys {
-		list[i] = &request{Allocation: &api.Allocation{Key: key}}
-	}
-	for _, r := range byKey(list) {
-		sorted = append(sorted, r.Key)
-	}
-	return sorted
-}
-
 // React does what the next Schedule begins with, for tests that count what follows.
 func (p *Partition) React() { p.react() }
 
@@ -173,6 +164,9 @@ func (p *Partition) KnownCosts() int { return len(p.costs.known) }
 func (p *Partition) SettleFor(delay time.Duration) {
 	p.options.SettleDelay, p.settled = delay, false
 }
+
+// LimitBacklog changes about how many asks behind one are looked at where they are of other sizes.
+func (p *Partition) LimitBacklog(asks int) { p.costs.shares.AsksMax = asks }
 
 // LimitCosts lets the costs of so many keys and nodes be kept.
 func (p *Partition) LimitCosts(keys, nodes int) {

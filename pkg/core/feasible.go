@@ -23,7 +23,7 @@ const nodesAtOnce = 64
 // A nodeSearch looks for the first open node in order that has room for an ask and
 // that the resource manager agrees to.
 type nodeSearch struct {
-	*Partition
+	*refused
 	ask        *request
 	chunk      []*node // to be asked about at once
 	ids        []api.NodeID
@@ -39,8 +39,8 @@ type nodeSearch struct {
 // the one where binding failed last after them. With waits, asked of the search says
 // that there are nodes with room and that all were refused; with paused, its wait says
 // for how long.
-func (p *Partition) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
-	s = nodeSearch{Partition: p, ask: r, most: 1}
+func (p *refused) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
+	s = nodeSearch{refused: p, ask: r, most: 1}
 	if p.options.FeasibleOn != nil && r.class.refused != nil {
 		s.most = nodesAtOnce // it was refused on other nodes
 	}
@@ -162,13 +162,13 @@ func (s *nodeSearch) refuse(n *node, err error) {
 	s.asked = true
 	s.separate(s.ask)
 	s.predicates.noteUnresolvable(s.ask, n, err)
-	s.refused.begin(s.ask.class).add(n, err, s.refused.freed)
+	s.begin(s.ask.class).add(n, err, s.freed)
 }
 
 // overrule looks for a node that has room for the ask if it takes what is kept for less important
 // asks.
 func (s *nodeSearch) overrule() (*node, outcome) {
-	r, importance := s.ask, s.ask.class.importance
+	r, importance := s.ask, s.ask.importance
 	if !s.importances.below(importance) {
 		return nil, waits
 	}

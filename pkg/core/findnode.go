@@ -8,12 +8,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A candidateNode is a node and the plan to make room there.
-type candidateNode struct {
-	node *node
-	plan preemptor.Decision
-}
-
 // candidateNodes are the nodes that were planned for in full.
 type candidateNodes struct {
 	best    *candidateNode // where room can be made, at the least cost
@@ -94,7 +88,7 @@ func (a *attempts) costsFor(r *request, key preemptionKey, behind []preemptor.Be
 // important and for which nothing is evicted. No room is made for it then: it waits for these.
 func (a *attempts) fitsKept(r *request) bool {
 	return a.idle > 0 && slices.ContainsFunc(a.claims, func(other *request) bool {
-		if !other.claim().isIdle() || other.class.importance < r.class.importance {
+		if !other.claim().isIdle() || other.importance < r.importance {
 			return false
 		}
 		n := other.claim().node

@@ -52,7 +52,7 @@ type taskGroup struct {
 	ready       bool // a placeholder may be replaced
 	waits       bool // an ask took the place of none, and is tried again later
 
-	searches map[*class]*placeholderSearch
+	searches map[string]*placeholderSearch
 	freed    uint64 // refused.freed when they began
 	again    bool   // those that are over are to begin anew
 	goesOn   bool   // one is not over, and goes on in a later batch
@@ -71,10 +71,6 @@ func (g *gang) isComplete() bool { return g.total.FitsIn(g.placed.Amounts) }
 func (g *gang) isGathered() bool {
 	return g.total.FitsInSum(g.placed.Amounts, g.pending.Amounts)
 }
-
-// members book what asks and allocations have of task groups. They record what changes, and
-// decide nothing.
-type members struct{ *ledger }
 
 // taskGroup is the task group of a request, nil if it has none. An ask that may run on one
 // node only takes no part in a gang, as a placeholder may be anywhere.
@@ -113,7 +109,7 @@ func (r *request) replaced() bool {
 func (r *request) isHeld() bool { return r.wait != nil && r.wait.held }
 
 // enroll makes the task group of a request known.
-func (m members) enroll(r *request) {
+func (m *ledger) enroll(r *request) {
 	app := r.application
 	if r.Required != "" {
 		return
@@ -150,9 +146,9 @@ func (a *application) beginGang(c api.AddApplication) {
 	}
 }
 
-// resize has what makes the gang complete follow the new amounts of a placeholder that
+// resizeMember has what makes the gang complete follow the new amounts of a placeholder that
 // runs.
-func (m members) resize(r *request, to resources.Amounts) {
+func (m *ledger) resizeMember(r *request, to resources.Amounts) {
 	if r.taskGroup() == nil || r.application.gang.total.IsZero() {
 		return
 	}
@@ -163,8 +159,8 @@ func (m members) resize(r *request, to resources.Amounts) {
 	r.application.gang.total = total
 }
 
-// lost counts a placeholder that ended, and no ask took its place.
-func (m members) lost(g *taskGroup) {
+// countLost counts a placeholder that ended, and no ask took its place.
+func (m *ledger) countLost(g *taskGroup) {
 	g.timedOut++
 	m.regrouped++
 }
@@ -173,7 +169,7 @@ func (m members) lost(g *taskGroup) {
 func (g *taskGroup) left() int { return g.asks + g.free.count }
 
 // seat books a placeholder that runs, or takes one off the books.
-func (m members) seat(r *request, more int) {
+func (m *ledger) seat(r *request, more int) {
 	if r.taskGroup() == nil {
 		return
 	}
@@ -187,7 +183,7 @@ func (m members) seat(r *request, more int) {
 }
 
 // offer lists a placeholder if it may be replaced: it runs, is no victim, and no ask takes its place.
-func (m members) offer(r *request, runs bool) {
+func (m *ledger) offer(r *request, runs bool) {
 	g := r.taskGroup()
 	if g == nil || r.node == nil {
 		return
@@ -205,8 +201,8 @@ func (m members) offer(r *request, runs bool) {
 	m.changes.taskGroup(g)
 }
 
-// join books an ask with its task group.
-func (m members) join(r *request) {
+// joinTaskGroup books an ask with its task group.
+func (m *ledger) joinTaskGroup(r *request) {
 	g := r.taskGroup()
 	if g == nil {
 		return
@@ -225,21 +221,21 @@ func (m members) join(r *request) {
 }
 
 // holdBack notes that an ask stands in no order because of its gang.
-func (m members) holdBack(r *request, why api.Reason, detail string) {
+func (m *ledger) holdBack(r *request, why api.Reason, detail string) {
 	w := r.waiting()
 	w.held, w.reason, w.detail = true, why, detail
 }
 
-// mayJoin notes that an ask may wait for a placeholder now which could not before: it is not delayed
+// mayJoinTaskGroup notes that an ask may wait for a placeholder now which could not before: it is not delayed
 // any more, or no room is kept for it.
-func (m members) mayJoin(r *request) {
+func (m *ledger) mayJoinTaskGroup(r *request) {
 	if g := r.taskGroup(); g != nil {
 		m.changes.taskGroup(g)
 	}
 }
 
-// resign takes an ask off the books of its task group.
-func (m members) resign(r *request) {
+// resignTaskGroup takes an ask off the books of its task group.
+func (m *ledger) resignTaskGroup(r *request) {
 	g := r.taskGroup()
 	if g == nil {
 		return
@@ -250,40 +246,40 @@ func (m members) resign(r *request) {
 	} else {
 		g.held.remove(r)
 		g.others.remove(r)
-		m.part(r)
+		m.unpair(r)
 	}
 	m.changes.taskGroup(g)
 }
 
-// pair has an ask take the place of a placeholder. It reports whether the resource manager was
+// pairUp has an ask take the place of a placeholder. It reports whether the resource manager was
 // told before to end it.
-func (m members) pair(r, placeholder *request) (told bool) {
+func (m *ledger) pairUp(r, placeholder *request) (told bool) {
 	told = placeholder.pair() != nil
 	with := &replacement{placeholder, r}
 	r.waiting().pair, placeholder.waiting().pair = with, with
 	m.offer(placeholder, true)
 	r.taskGroup().held.remove(r)
 	m.holdBack(r, api.AwaitsReplacement, string(placeholder.Key))
-	m.touch(placeholder.node, 0)
+	m.touchTaskGroup(placeholder.node, 0)
 	m.changes.application(r.application, 0)
 	return told
 }
 
-// part ends what an ask has of a placeholder, whose end the resource manager was told: the
+// unpair ends what an ask has of a placeholder, whose end the resource manager was told: the
 // place is open to another ask as long as it runs.
-func (m members) part(r *request) {
+func (m *ledger) unpair(r *request) {
 	with := r.pair()
 	if with == nil || with.ask != r {
 		return
 	}
 	r.wait.pair, with.ask = nil, nil
 	m.offer(with.placeholder, true)
-	m.touch(with.placeholder.node, nodeYields) // it may be a victim again
+	m.touchTaskGroup(with.placeholder.node, nodeYields) // it may be a victim again
 	m.changes.application(r.application, 0)
 }
 
-// touch notes that what may be evicted on a node has changed.
-func (m members) touch(n *node, what nodeChange) {
+// touchTaskGroup notes that what may be evicted on a node has changed.
+func (m *ledger) touchTaskGroup(n *node, what nodeChange) {
 	if n != nil {
 		n.view = nil
 		n.revision++

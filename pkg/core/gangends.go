@@ -6,10 +6,10 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 // timed out. Resource managers look for it.
 const gangTimedOut = "ResourceReservationTimeout"
 
-// expire ends the placeholders of an application that were not replaced in time. The
+// expireGang ends the placeholders of an application that were not replaced in time. The
 // resource manager hears of the state first: a release could be taken for progress. While the
 // settling time lasts, asks that take their places may be reported yet.
-func (p gangs) expire(app *application) {
+func (p *Partition) expireGang(app *application) {
 	if until := p.settling.end(); until.After(p.now) {
 		p.timers.Set(&app.gang.timer, until, due{what: dueGang, application: app})
 		return
@@ -28,24 +28,24 @@ func (p gangs) expire(app *application) {
 			continue
 		}
 		if g := r.taskGroup(); g != nil && r.Placeholder {
-			members{&p.ledger}.lost(g)
+			p.countLost(g)
 		}
 		p.tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: api.CauseTimedOut, Message: why})
-		commands(p).endAsk(r, api.CauseTimedOut)
+		p.endAsk(r, api.CauseTimedOut)
 	}
 	p.dismissRunning(app, all, why)
-	p.follow(app)
+	p.followGang(app)
 }
 
-// closed has the ask run that takes the place of a placeholder which has ended on a node.
-func (p gangs) closed(r *request, n *node) {
+// placeholderEnded has the ask run that takes the place of a placeholder which has ended on a node.
+func (p *Partition) placeholderEnded(r *request, n *node) {
 	g := r.taskGroup()
 	if g == nil {
 		return
 	}
 	with := r.pair()
 	if with == nil || with.ask == nil {
-		members{&p.ledger}.lost(g)
+		p.countLost(g)
 		return
 	}
 	ask, target, fits := with.ask, n, !n.gone
@@ -53,7 +53,7 @@ func (p gangs) closed(r *request, n *node) {
 		target, fits = c.node, ask.Amounts.FitsIn(c.node.freeFor(ask))
 	}
 	if !fits {
-		members{&p.ledger}.lost(g)
+		p.countLost(g)
 		p.kept.rejoin(ask)
 		return
 	}

@@ -6,33 +6,29 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
-// gangs follow what becomes of gangs: which asks wait for a placeholder, when placeholders
-// time out, and what ends with them.
-type gangs struct{ *Partition }
-
-// react settles which asks wait for placeholders.
-func (p gangs) react() {
+// reactToTaskGroups settles which asks wait for placeholders.
+func (p *Partition) reactToTaskGroups() {
 	for next := 0; next < len(p.changes.taskGroups); { // an ask that gives up its node adds its group
 		g := p.changes.taskGroups[next]
 		next++
 		g.change = false
-		p.settle(g)
+		p.settleTaskGroup(g)
 	}
 	clear(p.changes.taskGroups)
 	p.changes.taskGroups = p.changes.taskGroups[:0]
 }
 
-// settle has as many asks of a task group wait for placeholders as there are, the first in
+// settleTaskGroup has as many asks of a task group wait for placeholders as there are, the first in
 // order, and the others for their turn.
-func (p gangs) settle(g *taskGroup) {
+func (p *Partition) settleTaskGroup(g *taskGroup) {
 	for g.held.len() > g.left() {
-		p.let(g, g.held.last())
+		p.letGo(g, g.held.last())
 	}
 	for r := g.nextToHold(); r != nil; r = g.nextToHold() {
 		if g.held.len() == g.left() {
-			p.let(g, g.held.last())
+			p.letGo(g, g.held.last())
 		}
-		p.hold(g, r)
+		p.holdForPlaceholder(g, r)
 	}
 	switch {
 	case g.goesOn && g.waits: // it goes on after RetryDelay
@@ -42,18 +38,18 @@ func (p gangs) settle(g *taskGroup) {
 	}
 }
 
-// let has an ask wait for no placeholder any more.
-func (p gangs) let(g *taskGroup, r *request) {
+// letGo has an ask wait for no placeholder any more.
+func (p *Partition) letGo(g *taskGroup, r *request) {
 	g.held.remove(r)
 	g.others.add(r)
 	p.orderAgain(r)
 }
 
-// hold has one of the other asks wait for a placeholder.
-func (p gangs) hold(g *taskGroup, r *request) {
+// holdForPlaceholder has one of the other asks wait for a placeholder.
+func (p *Partition) holdForPlaceholder(g *taskGroup, r *request) {
 	p.kept.end(r, "it waits for a placeholder", api.EndOfRoom)
 	p.extract(r)
-	members{&p.ledger}.holdBack(r, api.AwaitsPlaceholder, g.name)
+	p.holdBack(r, api.AwaitsPlaceholder, g.name)
 	g.others.remove(r)
 	g.held.add(r)
 }
@@ -83,17 +79,17 @@ func (g *taskGroup) nextToHold() *request {
 	return nil
 }
 
-// later has a task group tried again of which an ask took the place of no placeholder.
-func (p gangs) later(g *taskGroup) {
+// retryTaskGroup has a task group tried again of which an ask took the place of no placeholder.
+func (p *Partition) retryTaskGroup(g *taskGroup) {
 	if !g.waits {
 		g.waits = true
 		p.groupWork.unfit = append(p.groupWork.unfit, g)
 	}
-	groups(p).before(p.now.Add(p.options.RetryMax))
+	p.retryGroupsBy(p.now.Add(p.options.RetryMax))
 }
 
-// ran notes that something of a gang runs. The first placeholder starts the clock.
-func (p gangs) ran(r *request) {
+// gangRan notes that something of a gang runs. The first placeholder starts the clock.
+func (p *Partition) gangRan(r *request) {
 	app := r.application
 	switch {
 	case app.state == api.Failing:
@@ -110,7 +106,7 @@ func (p gangs) ran(r *request) {
 
 // dismissRunning has all placeholders of an application ended that run, or all that runs, but for
 // those whose place an ask takes.
-func (p gangs) dismissRunning(app *application, all bool, why string) {
+func (p *Partition) dismissRunning(app *application, all bool, why string) {
 	for _, r := range byKey(app.allocations) {
 		if r.Placeholder || all {
 			p.dismiss(r, api.CauseTimedOut, why)
@@ -120,7 +116,7 @@ func (p gangs) dismissRunning(app *application, all bool, why string) {
 
 // dismiss has the resource manager end an allocation, unless it was told so already. Its
 // room is counted on like that of a victim.
-func (p gangs) dismiss(r *request, cause api.EndCause, why string) {
+func (p *Partition) dismiss(r *request, cause api.EndCause, why string) {
 	if r.eviction != nil || r.makesWay() {
 		return
 	}
@@ -132,7 +128,7 @@ func (p gangs) dismiss(r *request, cause api.EndCause, why string) {
 }
 
 // forgetGang drops what is to be done about the gang of an application that goes.
-func (p gangs) forgetGang(app *application) {
+func (p *Partition) forgetGang(app *application) {
 	p.timers.Cancel(&app.gang.timer)
 	of, work := func(g *taskGroup) bool { return g.application == app }, &p.groupWork
 	work.ready, work.unfit = slices.DeleteFunc(work.ready, of), slices.DeleteFunc(work.unfit, of)

@@ -14,7 +14,7 @@ func (g *group) restore(l *ledger, v api.GroupView) {
 	l.changes.group(g)
 }
 
-func viewGang(a *application) *api.GangView {
+func (a *application) viewGang() *api.GangView {
 	g := a.gang
 	if g == nil {
 		return nil

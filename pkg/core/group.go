@@ -77,14 +77,14 @@ func (g *group) missing() int {
 func (g *group) importance() int32 {
 	most := int32(api.PriorityNone)
 	for r := range g.asks.all {
-		most = max(most, r.class.importance)
+		most = max(most, r.importance)
 	}
 	return most
 }
 
 // groupName says which group a request starts with, and how many of its members run at least. An
 // allocation that may run on one node only takes no part in one: it waits for something else.
-func groupName(r *request) (name string, least int) {
+func (r *request) groupName() (name string, least int) {
 	switch {
 	case r.TaskGroup != "" && r.taskGroup() != nil && r.application.gang.whole:
 		return "gang " + string(r.Application), 0
@@ -98,14 +98,14 @@ func groupName(r *request) (name string, least int) {
 }
 
 // startsTogether reports whether an ask is placed only with others of its group.
-func startsTogether(r *request) bool {
+func (r *request) startsTogether() bool {
 	g := r.startsWith
-	return g != nil && (g.gang == nil || r.Placeholder) && g.missing() > 0 && !keepsRoom(r)
+	return g != nil && (g.gang == nil || r.Placeholder) && g.missing() > 0 && !r.keepsRoom()
 }
 
 // keepsRoom reports whether an ask has a claim of its own. What it got while its group ran stays
 // with it.
-func keepsRoom(r *request) bool {
+func (r *request) keepsRoom() bool {
 	return r.wait != nil && (r.wait.former != "" || r.wait.claim != nil && !r.wait.claim.whole)
 }
 
@@ -121,8 +121,8 @@ func (r *request) mustRun() (group string, stay, least int) {
 
 // enterGroup makes a request a member of the group that it starts with, and leaveGroup ends that.
 // It is in no list meanwhile.
-func (m members) enterGroup(r *request) {
-	name, least := groupName(r)
+func (m *ledger) enterGroup(r *request) {
+	name, least := r.groupName()
 	if name == "" {
 		return
 	}
@@ -146,7 +146,7 @@ func (m members) enterGroup(r *request) {
 	}
 }
 
-func (m members) leaveGroup(r *request) {
+func (m *ledger) leaveGroup(r *request) {
 	g := r.startsWith
 	if g == nil {
 		return
@@ -164,7 +164,7 @@ func (m members) leaveGroup(r *request) {
 }
 
 // countRunning counts a member that runs, or one that does not any more.
-func (m members) countRunning(r *request, more int) {
+func (m *ledger) countRunning(r *request, more int) {
 	r.startsWith.running += more
 	m.changes.group(r.startsWith)
 	if r.eviction == nil {
@@ -173,7 +173,7 @@ func (m members) countRunning(r *request, more int) {
 }
 
 // countStaying counts a member of a group that stays, or one that does not any more.
-func (m members) countStaying(r *request, more int) {
+func (m *ledger) countStaying(r *request, more int) {
 	if r.startsWith != nil {
 		r.startsWith.stays += more
 		m.regrouped++
@@ -181,7 +181,7 @@ func (m members) countStaying(r *request, more int) {
 }
 
 // succeeded counts a member that has done its work.
-func (m members) succeeded(r *request) {
+func (m *ledger) succeeded(r *request) {
 	if g := r.startsWith; g != nil {
 		g.done++
 		m.regrouped++
@@ -199,8 +199,8 @@ func (g *group) join(l *ledger, r *request) {
 		return // it waits for a placeholder
 	}
 	g.asks.add(r)
-	if g.holds && (r.group == nil || !keepsRoom(r)) { // one with a claim of its own stays in its order
-		members{l}.holdBack(r, api.AwaitsGang, g.detail)
+	if g.holds && (r.group == nil || !r.keepsRoom()) { // one with a claim of its own stays in its order
+		l.holdBack(r, api.AwaitsGang, g.detail)
 	}
 	g.waits = g.waits && g.gang != nil
 	g.hinted, g.needs = false, nil

@@ -14,7 +14,7 @@ import (
 // When it has found too few, it may go on as if all had left that may leave, to say where room is
 // to be kept.
 type groupPlan struct {
-	cycle
+	*Partition
 	group   *group
 	count   int                // asks that must start
 	asks    []*request         // that may: by priority, those of a class together, the oldest first
@@ -54,13 +54,13 @@ type plannedUses struct {
 }
 
 // newGroupPlan begins a plan for the asks of a group that may run now.
-func (p cycle) newGroupPlan(of *group) *groupPlan {
+func (p *Partition) newGroupPlan(of *group) *groupPlan {
 	g := &groupPlan{
-		cycle: p, group: of, count: of.missing(), found: map[*request]*node{},
+		Partition: p, group: of, count: of.missing(), found: map[*request]*node{},
 		on: map[*node]*plannedNode{}, uses: map[*application]*plannedUses{}, planned: map[*account]*plannedUse{},
 	}
 	for r := range of.asks.all {
-		if r.group == nil || keepsRoom(r) {
+		if r.group == nil || r.keepsRoom() {
 			continue
 		}
 		g.asks = append(g.asks, r)
@@ -145,7 +145,7 @@ func (g *groupPlan) hasQuota(r *request) bool {
 	for _, use := range uses.of {
 		a := use.account
 		switch {
-		case !a.hasRoom(use.Plus(r.Amounts), r.class.importance):
+		case !a.hasRoom(use.Plus(r.Amounts), r.importance):
 			g.detail = "the quota of " + a.subject.String()
 		case uses.begins && a.applicationsMax > 0 && a.applications+use.applications >= a.applicationsMax:
 			g.detail = "too many applications of " + a.subject.String()
@@ -223,8 +223,8 @@ func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
 				return
 			}
 		}
-		if g.importances.below(r.class.importance) {
-			g.visit(func(n *node) bool { return n.yields(r.class.importance) && !r.Amounts.FitsIn(n.room) }, yield)
+		if g.importances.below(r.importance) {
+			g.visit(func(n *node) bool { return n.yields(r.importance) && !r.Amounts.FitsIn(n.room) }, yield)
 		}
 	}
 }
@@ -280,10 +280,10 @@ func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
 func (g *groupPlan) roomOn(n *node, r *request) resources.Amounts {
 	room := n.free
 	if g.emptied != nil {
-		room = whenLeft(n)
+		room = n.whenLeft()
 	}
 	for _, other := range n.claims {
-		if other.class.importance >= r.class.importance && (other.startsWith != g.group || !other.wait.claim.whole) {
+		if other.importance >= r.importance && (other.startsWith != g.group || !other.wait.claim.whole) {
 			room = room.Minus(other.Amounts)
 		}
 	}

@@ -8,9 +8,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
-// groups decide which asks wait for others of their group, and when these are tried together.
-type groups struct{ *Partition }
-
 // groupWork is what is to be done about groups, and about the members of gangs.
 type groupWork struct {
 	waiting []*group     // that did not fit
@@ -33,22 +30,22 @@ const groupRoomDelay = time.Minute
 // groupTriesMax is how many groups are tried in one batch.
 const groupTriesMax = 16
 
-// react settles which asks are held back.
-func (p groups) react() {
+// reactToGroups settles which asks are held back.
+func (p *Partition) reactToGroups() {
 	for _, g := range p.changes.groups {
 		g.change = false
-		p.settle(g)
+		p.settleMembers(g)
 	}
 	clear(p.changes.groups)
 	p.changes.groups = p.changes.groups[:0]
 }
 
-// settle has the asks of a group tried once there are enough of them, or enough run. While it
+// settleMembers has the asks of a group tried once there are enough of them, or enough run. While it
 // waits for a change that may help, they stay held back.
-func (p groups) settle(g *group) {
+func (p *Partition) settleMembers(g *group) {
 	missing := g.missing()
 	if p.holder == g && (missing <= 0 || g.asks.len() < missing) {
-		p.dropRoom() // it needs none, or could not use it
+		p.dropGroupRoom() // it needs none, or could not use it
 	}
 	if runs := missing <= 0; runs != g.runs {
 		g.runs = runs
@@ -58,7 +55,7 @@ func (p groups) settle(g *group) {
 	}
 	switch hold := missing > 0 && (g.asks.len() < missing || g.waits); {
 	case hold && !g.holds:
-		p.hold(g, awaitsMembers)
+		p.holdGroup(g, awaitsMembers)
 	case !hold && g.holds:
 		g.holds, g.waits = false, false
 		for r := range g.asks.all {
@@ -67,24 +64,24 @@ func (p groups) settle(g *group) {
 	}
 }
 
-// hold takes the asks of a group out of their orders.
-func (p groups) hold(g *group, detail string) {
+// holdGroup takes the asks of a group out of their orders.
+func (p *Partition) holdGroup(g *group, detail string) {
 	g.holds, g.detail = true, detail
 	for r := range g.asks.all {
-		if keepsRoom(r) {
+		if r.keepsRoom() {
 			continue
 		}
 		if r.group != nil {
 			p.extract(r)
 		}
-		members{&p.ledger}.holdBack(r, api.AwaitsGang, detail)
+		p.holdBack(r, api.AwaitsGang, detail)
 	}
 }
 
-// retag takes what new tags say of the group of a request.
-func (p groups) retag(r *request) {
-	m, g := members{&p.ledger}, r.startsWith
-	name, least := groupName(r)
+// regroup takes what new tags say of the group of a request.
+func (p *Partition) regroup(r *request) {
+	g := r.startsWith
+	name, least := r.groupName()
 	if g != nil && g.name == name {
 		if g.least != least {
 			g.least, g.waits = least, false
@@ -94,13 +91,13 @@ func (p groups) retag(r *request) {
 		return
 	}
 	if g != nil && r.node == nil {
-		p.endClaim(r, "it left its group")
+		p.endGroupClaim(r, "it left its group")
 		p.orderAgain(r)
 		g.resign(&p.ledger, r)
 	}
-	m.leaveGroup(r)
-	if m.enterGroup(r); r.startsWith != nil && r.node == nil {
-		if r.group != nil && r.startsWith.holds && !keepsRoom(r) {
+	p.leaveGroup(r)
+	if p.enterGroup(r); r.startsWith != nil && r.node == nil {
+		if r.group != nil && r.startsWith.holds && !r.keepsRoom() {
 			p.extract(r)
 		}
 		r.startsWith.join(&p.ledger, r)
@@ -110,9 +107,9 @@ func (p groups) retag(r *request) {
 	}
 }
 
-// later has a group tried again: soon after something has changed that may help, or when the
+// retryGroup has a group tried again: soon after something has changed that may help, or when the
 // outside may have changed.
-func (p groups) later(g *group) {
+func (p *Partition) retryGroup(g *group) {
 	work := &p.groupWork
 	if g.waits = true; !slices.Contains(work.waiting, g) {
 		work.waiting = append(work.waiting, g)
@@ -124,31 +121,31 @@ func (p groups) later(g *group) {
 	if work.all.IsZero() || work.all.After(at) {
 		work.all = at
 	}
-	p.before(at)
+	p.retryGroupsBy(at)
 }
 
-// cameFree has what waits tried again, since there may be room or quota for it: in this
+// wakeGroupsSoon has what waits tried again, since there may be room or quota for it: in this
 // batch, or the asks behind would take it, but not more often than RetryDelay allows.
-func (p groups) cameFree() {
+func (p *Partition) wakeGroupsSoon() {
 	work := &p.groupWork
 	if !work.any() {
 		return
 	}
 	if at := work.woken.Add(p.options.RetryDelay); at.After(p.now) {
-		p.before(at)
+		p.retryGroupsBy(at)
 		return
 	}
-	p.wake()
+	p.wakeGroups()
 }
 
-// before has what waits tried again at some time at the latest.
-func (p groups) before(at time.Time) {
+// retryGroupsBy has what waits tried again at some time at the latest.
+func (p *Partition) retryGroupsBy(at time.Time) {
 	p.timers.SetBy(&p.groupWork.timer, at, due{what: dueGroups})
 }
 
-// wake has what waits tried again: all groups when it is time, else those that what came free may
+// wakeGroups has what waits tried again: all groups when it is time, else those that what came free may
 // help, and the members of gangs.
-func (p groups) wake() {
+func (p *Partition) wakeGroups() {
 	work := &p.groupWork
 	all := isDue(work.all, p.now)
 	if work.woken = p.now; all {
@@ -167,14 +164,14 @@ func (p groups) wake() {
 		p.changes.taskGroup(g)
 	}
 	if clear(work.unfit); len(work.waiting) > 0 {
-		p.before(work.all)
+		p.retryGroupsBy(work.all)
 	}
 	work.unfit = work.unfit[:0]
 }
 
 // isShort reports whether a group fits the nodes no better than when it was tried last: there are
 // not as many places as it lacks, for asks of each amounts.
-func (p groups) isShort(g *group) bool {
+func (p *Partition) isShort(g *group) bool {
 	if p.holder == g && g.claims < g.missing() {
 		return false // another node may be kept for it
 	}
@@ -198,9 +195,9 @@ func (p groups) isShort(g *group) bool {
 	return false
 }
 
-// hint tells the resource manager of the members of groups that fit no nodes: of all of them, as
+// hintGroups tells the resource manager of the members of groups that fit no nodes: of all of them, as
 // far as the quotas have room, since none starts alone.
-func (p groups) hint() {
+func (p *Partition) hintGroups() {
 	for _, g := range p.groupWork.waiting {
 		if !g.waits || len(g.needs) == 0 || g.hinted {
 			continue
@@ -214,20 +211,20 @@ func (p groups) hint() {
 	}
 }
 
-// dropRoom gives up what is kept for a group.
-func (p groups) dropRoom() {
+// dropGroupRoom gives up what is kept for a group.
+func (p *Partition) dropGroupRoom() {
 	g := p.holder
 	if g == nil {
 		return
 	}
 	p.holder, g.until = nil, time.Time{}
 	for r := range g.asks.all {
-		p.endClaim(r, "it is not the turn of its group")
+		p.endGroupClaim(r, "it is not the turn of its group")
 	}
 }
 
-// endClaim ends what an ask has claimed with its group.
-func (p groups) endClaim(r *request, why string) {
+// endGroupClaim ends what an ask has claimed with its group.
+func (p *Partition) endGroupClaim(r *request, why string) {
 	if c := r.claim(); c != nil && c.whole {
 		p.kept.end(r, why, api.EndOfRoom)
 	}

@@ -9,7 +9,7 @@ import (
 // held back until something changes, and hold nothing meanwhile but what is kept for one group.
 // What fits nowhere is passed over while enough others fit. The others are tried one by one once
 // the group runs.
-func (p cycle) startTogether(g *group) outcome {
+func (p *Partition) startTogether(g *group) outcome {
 	if p.groupWork.tries++; p.groupWork.tries > groupTriesMax {
 		return flush
 	}
@@ -18,7 +18,7 @@ func (p cycle) startTogether(g *group) outcome {
 	switch plan.make() {
 	case placed:
 		if p.holder == g {
-			groups(p).dropRoom()
+			p.dropGroupRoom()
 		}
 		for _, ask := range plan.asks {
 			if n := plan.found[ask]; n != nil {
@@ -30,13 +30,13 @@ func (p cycle) startTogether(g *group) outcome {
 		return flush
 	case waits, paused, busy:
 	}
-	groups(p).hold(g, plan.detail)
+	p.holdGroup(g, plan.detail)
 	g.needs = plan.needs()
-	groups(p).keepRoom(plan)
-	groups(p).later(g)
+	p.keepGroupRoom(plan)
+	p.retryGroup(g)
 	if plan.exhausted {
 		g.needs = nil
-		groups(p).before(p.now.Add(p.options.RetryDelay))
+		p.retryGroupsBy(p.now.Add(p.options.RetryDelay))
 	}
 	if len(g.needs) > 0 && !g.hinted {
 		p.hints.later()
@@ -50,15 +50,15 @@ func (p cycle) startTogether(g *group) outcome {
 // start claim their amounts on nodes, where all of them can run when all has left that may leave,
 // or none does. After ReserveMax it is the turn of others.
 
-// keepRoom keeps room for the group of a plan that came to nothing, if it is its turn.
-func (p groups) keepRoom(plan *groupPlan) {
+// keepGroupRoom keeps room for the group of a plan that came to nothing, if it is its turn.
+func (p *Partition) keepGroupRoom(plan *groupPlan) {
 	g := plan.group
 	if g.since.IsZero() {
 		g.since = p.now
 	}
 	if p.holder == g && !g.until.After(p.now) {
 		g.since = p.now // others come first now
-		p.dropRoom()
+		p.dropGroupRoom()
 	}
 	if !p.isTurnOf(g) {
 		return
@@ -68,7 +68,7 @@ func (p groups) keepRoom(plan *groupPlan) {
 		wanted = nil // there is not enough quota or room for all of them
 	}
 	if (p.holder == g) == (len(wanted) == 0) {
-		p.dropRoom()
+		p.dropGroupRoom()
 	}
 	if len(wanted) == 0 {
 		return
@@ -78,7 +78,7 @@ func (p groups) keepRoom(plan *groupPlan) {
 	}
 	for r := range g.asks.all {
 		if held := r.claim(); held != nil && held.node != wanted[r] {
-			p.endClaim(r, "its group has other nodes")
+			p.endGroupClaim(r, "its group has other nodes")
 		}
 	}
 	for r := range g.asks.all {
@@ -89,7 +89,7 @@ func (p groups) keepRoom(plan *groupPlan) {
 }
 
 // isTurnOf reports whether room may be kept for a group now.
-func (p groups) isTurnOf(g *group) bool {
+func (p *Partition) isTurnOf(g *group) bool {
 	holder := p.holder
 	switch {
 	case p.options.ReserveDelay < 0:

@@ -218,7 +218,7 @@ func (q *queue) quotaToFree(r *request) (lack resources.Amounts) {
 			lack.Set(kind, resources.Unlimited)
 			continue
 		}
-		wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(r.class.importance, kind))
+		wanted := resources.Total(q.used.Of(kind), -q.releasing.Of(kind), q.keptFrom(r.importance, kind))
 		if !r.keepsQuota() {
 			wanted = resources.Total(wanted, asked)
 		}
@@ -272,7 +272,7 @@ func (need quotaNeed) equal(other quotaNeed) bool {
 }
 
 // guaranteedBelow is the highest queue within which an ask is under its guarantee.
-func guaranteedBelow(r *request) *queue {
+func (r *request) guaranteedBelow() *queue {
 	leaf, top := r.application.queue, r.application.queue
 	for common := leaf.parent; common != nil; common = common.parent {
 		if underGuarantee(leaf, common, r.Amounts, nil) {

@@ -79,3 +79,18 @@ func timesText(times int) string {
 	}
 	return fmt.Sprintf("%d times", times)
 }
+
+// An appBackoff counts the asks of an application that failed on nodes, one of each class, since
+// everything that may be tried was tried last. After as many as its queue says the application
+// backs off: for a while it stands in no order, so that its asks are not tried.
+// Those that it backed off for do not count again before all others were tried: else the same ones
+// would fail each time, and those behind them never be tried.
+// Asks that are nominated, hold a reservation or have a required node go on, since they are
+// bound to a node.
+type appBackoff struct {
+	guard
+	failed  int
+	counted map[string]bool // keys of the classes whose failures were counted since all could be tried last
+	visit   uint64          // in which they failed
+	cut     bool            // the application backed off in it
+}

@@ -99,11 +99,3 @@ func (h *hints) tellOf(r *request) bool {
 	h.tell(&api.Unschedulable{Allocation: r.Allocation, Why: r.waitsFor()})
 	return true
 }
-
-// unhint takes an ask that no longer waits off the amounts that were told of. The
-// resource manager was told of it.
-func (b *backlog) unhint(r *request) {
-	for _, account := range r.application.accounts() {
-		account.unhint(r.Amounts)
-	}
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -140,7 +141,7 @@ func (h *hugeHistory) settle() {
 // However large amounts are, and whatever kinds are made up, nothing is refused because of others, the laws hold, and when
 // everything has gone the sums are zero again.
 func TestHugeAmountsOfAHistory(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds.Of(t, 60) {
 		h := newHugeHistory(t, seed)
 		const steps = 120
 		for i := range steps {

@@ -111,10 +111,10 @@ func (l *ledger) register(a *api.Allocation, app *application) *request {
 	r := &request{Allocation: a, application: app, number: l.arrivals}
 	l.requests[a.Key] = r
 	if app != nil && a.TaskGroup != "" {
-		members{l}.enroll(r)
+		l.enroll(r)
 	}
 	if app != nil && (a.TaskGroup != "" || a.Tags[api.TagQuorum] != "") {
-		members{l}.enterGroup(r)
+		l.enterGroup(r)
 	}
 	return r
 }
@@ -123,7 +123,7 @@ func (l *ledger) register(a *api.Allocation, app *application) *request {
 func (l *ledger) forget(r *request) {
 	delete(l.requests, r.Key)
 	if r.startsWith != nil {
-		members{l}.leaveGroup(r)
+		l.leaveGroup(r)
 	}
 }
 
@@ -140,10 +140,10 @@ func (l *ledger) book(r *request, n *node) {
 	l.slotsDue = app.queue.addRunning(r) || l.slotsDue
 	app.allocations = addRequest(app.allocations, r, &r.at)
 	if r.Placeholder {
-		members{l}.seat(r, 1)
+		l.seat(r, 1)
 	}
 	if r.startsWith != nil {
-		members{l}.countRunning(r, 1)
+		l.countRunning(r, 1)
 	}
 	l.changes.node(n, 0)
 	l.changes.application(app, 0)
@@ -154,10 +154,10 @@ func (l *ledger) unbook(r *request) {
 	app, n := r.application, r.node
 	l.stamp++
 	if r.Placeholder {
-		members{l}.seat(r, -1)
+		l.seat(r, -1)
 	}
 	if r.startsWith != nil {
-		members{l}.countRunning(r, -1)
+		l.countRunning(r, -1)
 	}
 	l.discharge(r)
 	if !r.eviction.isNodeOnly() {
@@ -226,7 +226,7 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 		if e != nil {
 			more = -1
 		}
-		members{l}.countStaying(r, more)
+		l.countStaying(r, more)
 	}
 	r.eviction = e
 	r.node.countEviction(r, 1)
@@ -241,7 +241,7 @@ func (l *ledger) setEviction(r *request, e *eviction) {
 		}
 	}
 	if r.Placeholder {
-		members{l}.offer(r, true)
+		l.offer(r, true)
 	}
 	r.node.view = nil
 	r.node.revision++
@@ -273,7 +273,7 @@ func (r *request) withoutRoom() *queue {
 // hasRoomFor reports whether this account alone has quota for an ask. Of one for which quota is
 // kept, evictions for equal asks are not waited for, but those for more important ones are.
 func (a *account) hasRoomFor(r *request) bool {
-	importance := r.class.importance
+	importance := r.importance
 	if !r.keepsQuota() {
 		return a.hasRoom(r.Amounts, importance)
 	}

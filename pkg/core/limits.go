@@ -248,7 +248,7 @@ func (a *account) takeOver(app *application, stamp uint64) {
 	}
 	for _, r := range app.asks {
 		if r.keepsQuota() {
-			a.keep(r.Amounts, r.class.importance, stamp)
+			a.keep(r.Amounts, r.importance, stamp)
 		}
 		if r.wait != nil && r.wait.hinted {
 			a.hint(r.Amounts)
@@ -299,9 +299,9 @@ func (r *request) heldBack() (found *account) {
 // kept for an ask counts beside what is kept from it since then.
 func (a *account) allows(r *request) bool {
 	if r.keepsQuota() {
-		return a.keepsRoom(r.Amounts, r.class.importance)
+		return a.keepsRoom(r.Amounts, r.importance)
 	}
-	return a.hasRoom(r.Amounts, r.class.importance)
+	return a.hasRoom(r.Amounts, r.importance)
 }
 
 // whyHeldBack is the reason why an account holds an ask back.

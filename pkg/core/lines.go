@@ -3,7 +3,6 @@ package core
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -62,22 +61,6 @@ type linePlace struct {
 // Before orders like the first applications.
 func (l *line) Before(other *line) bool {
 	return l.leaf.compareFirsts(l.place, other.place, cmp.Compare(other.place.priority, l.place.priority)) < 0
-}
-
-// compareFirsts orders two places of applications of a leaf, which compare in a way by priority.
-func (q *queue) compareFirsts(a, b linePlace, priority int) int {
-	age := cmp.Compare(a.submitted, b.submitted)
-	first := age
-	if q.properties.ApplicationSort == api.Fair {
-		first = a.share.Compare(b.share)
-	}
-	if q.properties.IgnorePriority {
-		priority, first = first, priority
-	}
-	if order := cmp.Or(priority, first, age); order != 0 {
-		return order
-	}
-	return strings.Compare(string(a.id), string(b.id))
 }
 
 // precedes reports whether an application from a place on may come before an ask of a leaf. The

@@ -1,29 +1,23 @@
 package core_test
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"os"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // TestLongHistories plays random histories for long, with all laws after each step: some that broke a law
-// once. HISTORIES="seed count" plays so many from a seed on.
+// once, and in make torture 200.
 func TestLongHistories(t *testing.T) {
-	seeds := []uint64{39, 102, 138}
-	if text := os.Getenv("HISTORIES"); text != "" {
-		var seed, count uint64
-		if _, err := fmt.Sscan(text, &seed, &count); err != nil {
-			t.Fatal("HISTORIES is not a seed and a count: ", err)
-		}
-		seeds = nil
-		for s := seed; s < seed+count; s++ {
-			seeds = append(seeds, s)
-		}
+	all := []uint64{39, 102, 138}
+	if _, _, torture := seeds.Torture(t); torture {
+		all = slices.Collect(seeds.Of(t, 200))
 	}
-	for _, seed := range seeds {
+	for _, seed := range all {
 		h := newMixedHistory(rand.New(rand.NewPCG(seed, 83)), byte(seed))
 		for i := range 5000 {
 			h.lawful(t, seed, i)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // ofSizes has the asks of a mix differ, up to a size.
@@ -114,16 +116,16 @@ func TestAsksOfSeveralSizesShareVictims(t *testing.T) {
 	}{
 		{3, []int64{1, 2, 4}, true, 4},
 		{3, []int64{1, 2, 4}, false, 10},
-		{3, []int64{1, 2, 3, 4, 5, 6}, true, 4},
+		{3, []int64{1, 2, 3, 4, 5, 6}, true, 5},
 		{3, []int64{1, 2, 3, 4, 5, 6}, false, 3},
 		{6, []int64{1, 2, 4}, true, 9},
 		{6, []int64{1, 2, 4}, false, 17},
-		{6, []int64{1, 2, 3, 4, 5, 6}, true, 7},
+		{6, []int64{1, 2, 3, 4, 5, 6}, true, 9},
 		{6, []int64{1, 2, 3, 4, 5, 6}, false, 14},
 	} {
 		t.Run(fmt.Sprintf("asks to %d pods %v guarantee=%t", c.largest, c.pods, c.byGuarantee), func(t *testing.T) {
 			fewest, taken, alone, worse, less, more := 0, 0, 0, 0, 0, 0
-			for seed := range uint64(1000) {
+			for seed := range seeds.Part(t, uint64(1000)) {
 				random := rand.New(rand.NewPCG(seed, uint64(len(c.pods))))
 				m := randomMix(random, c.pods, 1, c.byGuarantee)
 				m.ofSizes(random, c.largest)
@@ -145,7 +147,7 @@ func TestAsksOfSeveralSizesShareVictims(t *testing.T) {
 			t.Logf("%d victims are the fewest, %d are taken, %d by single decisions: more in %d mixes; fewer asks are served in %d, more in %d",
 				fewest, taken, alone, worse, less, more)
 			assert.Assert(t, (taken-fewest)*1000 <= fewest*c.most)
-			assert.Assert(t, worse <= 5 && less <= 12)
+			assert.Assert(t, worse <= seeds.Part(t, 5) && less <= seeds.Part(t, 12))
 		})
 	}
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -15,7 +14,7 @@ func (p *Partition) run(r *request, n *node) {
 	p.book(r, n)
 	app := r.application
 	if app.gang != nil {
-		gangs{p}.ran(r)
+		p.gangRan(r)
 		if app.state == api.Resuming || app.state == api.Failing || app.state == api.Accepted && r.Placeholder && !app.gang.isComplete() {
 			return
 		}
@@ -30,14 +29,14 @@ func (p *Partition) run(r *request, n *node) {
 // another.
 func (p *Partition) endWait(r *request) {
 	if r.TaskGroup != "" {
-		members{&p.ledger}.resign(r)
+		p.resignTaskGroup(r)
 	}
 	if r.startsWith != nil {
 		r.startsWith.resign(&p.ledger, r)
 	}
 	if r.wait != nil {
 		r.wait.held = false
-		passOn(&p.backlog, r)
+		p.backlog.passOn(r)
 		p.kept.withdraw(r)
 		p.renominations.drop(r)
 	}
@@ -133,7 +132,7 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 		p.timers.Cancel(&app.failures.backoff.timer)
 	}
 	if app.gang != nil {
-		gangs{p}.forgetGang(app)
+		p.forgetGang(app)
 	}
 	p.setRan(app, false)
 	if group := app.group(); group != "" {
@@ -151,7 +150,7 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 // completeLater lets an application complete that has nothing left, after a while.
 func (p *Partition) completeLater(app *application) {
 	if app.gang != nil {
-		gangs{p}.follow(app)
+		p.followGang(app)
 	}
 	if !app.isDone() || (app.state != api.Accepted && app.state != api.Running) {
 		return
@@ -172,8 +171,8 @@ func (p *Partition) awaitEnd(app *application) {
 	}
 }
 
-// follow brings the state of an application in line with what is left of its gang.
-func (p gangs) follow(app *application) {
+// followGang brings the state of an application in line with what is left of its gang.
+func (p *Partition) followGang(app *application) {
 	if app.gang.placeholders == 0 {
 		p.timers.Cancel(&app.gang.timer)
 		if app.state == api.Resuming {
@@ -203,7 +202,7 @@ func (p *Partition) completeAt(app *application, at time.Time) {
 // complete ends an application that has been completing, or new, long enough.
 func (p *Partition) complete(app *application) {
 	if len(app.allocations) > 0 { // placeholders, which end first
-		gangs{p}.dismissRunning(app, false, "nothing is left to run")
+		p.dismissRunning(app, false, "nothing is left to run")
 		p.completeAt(app, p.now.Add(p.options.CompletingDelay))
 		return
 	}
@@ -215,42 +214,26 @@ func (p *Partition) complete(app *application) {
 	p.dropApplication(app, false)
 }
 
-// The constraints of an ask that is like no other begin with ownClass. Those that the
-// resource manager names never do.
-const ownClass, escaped = "=", ":"
-
 // ask books an ask and has it wait: in the order of its application, or at the node
 // that it needs. The request is in no list.
 func (p *Partition) ask(r *request) {
 	if r.TaskGroup != "" {
-		members{&p.ledger}.join(r)
+		p.joinTaskGroup(r)
 	}
 	if r.startsWith != nil {
 		r.startsWith.join(&p.ledger, r)
 	}
-	p.enqueue(r, p.classOf(r, p.constraintsOf(r)))
+	p.enqueue(r, p.classOf(r, p.predicates.constraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)
 	}
-}
-
-// constraintsOf asks the resource manager what an ask requires of nodes.
-func (p *Partition) constraintsOf(r *request) string {
-	if p.options.Constraints == nil || r.Required != "" {
-		return ""
-	}
-	constraints := p.options.Constraints(r.Key)
-	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
-		constraints = escaped + constraints
-	}
-	return constraints
 }
 
 // tryAgain ends the delay of an ask.
 func (p *Partition) tryAgain(r *request) {
 	w := r.wait
 	w.due.retry, w.delayed, w.planned = time.Time{}, false, 0
-	members{&p.ledger}.mayJoin(r)
+	p.mayJoinTaskGroup(r)
 	if r.Required == "" {
 		if !r.isHeld() {
 			p.insert(r)

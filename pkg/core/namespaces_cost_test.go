@@ -44,21 +44,21 @@ func made() uint64 {
 	return m.TotalAlloc
 }
 
-// TestNamespacesComeAndGo has 40,000 applications come to and go from 4,000 namespaces, of
+// TestNamespacesComeAndGo has 10,000 applications come to and go from 1,000 namespaces, of
 // which as many again are in use. What one costs does not grow with the number of namespaces,
 // and nothing is left.
 func TestNamespacesComeAndGo(t *testing.T) {
 	costs := map[int]uint64{}
-	for _, busy := range []int{400, 4000} {
+	for _, busy := range []int{100, 1000} {
 		p := namespaces()
 		for i := range busy {
 			assert.Equal(t, come(p, fmt.Sprint("busy", i), fmt.Sprint("busy", i), 10), 1)
 		}
-		applications := busy * busy / 400
+		applications := busy * busy / 100
 		before := made()
 		for i := range applications {
 			id := fmt.Sprint("app", i)
-			assert.Equal(t, come(p, id, fmt.Sprint("namespace", i%4000), 10), 1)
+			assert.Equal(t, come(p, id, fmt.Sprint("namespace", i%1000), 10), 1)
 			p.Apply(start, api.RemoveApplication{ID: api.ApplicationID(id)})
 		}
 		costs[busy] = (made() - before) / uint64(applications)
@@ -69,7 +69,7 @@ func TestNamespacesComeAndGo(t *testing.T) {
 		assert.NilError(t, p.Verify())
 	}
 	t.Logf("bytes made for an application, by namespaces: %v", costs)
-	assert.Assert(t, costs[4000] <= 2*costs[400])
+	assert.Assert(t, costs[1000] <= 2*costs[100])
 }
 
 // TestQuotaOfANamespaceChanges has each application of a namespace bring another quota, which

@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // ordinaryReservation is a reservation of an ask that may run anywhere, if there is one.
@@ -26,7 +27,7 @@ func ordinaryReservation(v *api.View) (api.Reservation, bool) {
 // With a ReserveDelay below zero no ordinary ask ever reserves a node, whatever happens; nor does
 // one in a partition that is restored from a view.
 func TestOrdinaryAsksNeverReserve(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range seeds.Of(t, 400) {
 		h := newHistoryThatReserves(rand.New(rand.NewPCG(seed, 31)), -1)
 		for range 150 {
 			h.step()

@@ -40,7 +40,6 @@ type node struct {
 
 	// What else a placement reads and writes comes next.
 	claims    []*request // the asks for which room is kept, in order
-	fresh     *freshNode // set while new room here may be of use
 	placedIn  uint64     // the batch that last placed or evicted something here
 	revision  uint64     // counts changes of what is on the node
 	changedAt uint64     // the count of changed nodes when this one was changed last
@@ -216,7 +215,7 @@ func (n *node) recountRoom() {
 
 // yields reports whether anything is kept here for an ask of less than an importance.
 func (n *node) yields(importance int32) bool {
-	return len(n.claims) > 0 && n.claims[len(n.claims)-1].class.importance < importance
+	return len(n.claims) > 0 && n.claims[len(n.claims)-1].importance < importance
 }
 
 // roomFor is what is free for asks of an importance: what is kept for asks of this importance
@@ -227,7 +226,7 @@ func (n *node) roomFor(importance int32) resources.Amounts {
 	}
 	room := n.free.Clone()
 	for _, r := range n.claims {
-		if r.class.importance >= importance {
+		if r.importance >= importance {
 			room.Sub(r.Amounts)
 		}
 	}
@@ -243,7 +242,7 @@ func (n *node) roomToMake(importance int32, trigger preemptor.Trigger) resources
 	}
 	room := n.free.Clone()
 	for _, r := range n.claims {
-		if r.class.importance >= importance && !(r.reserved() && (r.class.importance == importance || trigger == preemptor.Guarantee)) {
+		if r.importance >= importance && !(r.reserved() && (r.importance == importance || trigger == preemptor.Guarantee)) {
 			room.Sub(r.Amounts)
 		}
 	}
@@ -329,4 +328,4 @@ func (n *node) allowExcess() { n.overcommitted = n.negative() }
 // is not ready: what runs there does not end.
 const AttributeReady = "ready"
 
-func isReady(n *node) bool { return n.attributes[AttributeReady] != "false" }
+func (n *node) isReady() bool { return n.attributes[AttributeReady] != "false" }

@@ -11,7 +11,6 @@ type details struct {
 	claimed resources.Sum
 	stays   resources.Sum // what leaves only with the node
 	evicted int           // how many of own and foreign are evicted, overdue ones too
-	devices knownDevices
 }
 
 // noDetails are those of all nodes that have none of their own. They are never changed.
@@ -35,5 +34,5 @@ func (d *nodeDetails) change() *details {
 
 // isEmpty reports whether there is nothing in the details.
 func (d *details) isEmpty() bool {
-	return d.claimed.IsZero() && d.stays.IsZero() && d.evicted == 0 && d.devices.of == nil
+	return d.claimed.IsZero() && d.stays.IsZero() && d.evicted == 0
 }

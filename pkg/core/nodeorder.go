@@ -169,8 +169,9 @@ func (n *node) scored(weights []weight, packing bool) int64 {
 // of them.
 type rooms struct {
 	tree   order.Tree[*freshNode]
-	epoch  uint64 // counts appearances of room
-	learnt uint64 // the stamp when something was last learnt of classes
+	on     []*freshNode // by slot of the node
+	epoch  uint64       // counts appearances of room
+	learnt uint64       // the stamp when something was last learnt of classes
 	spare  []*freshNode
 }
 
@@ -228,13 +229,25 @@ func (f *freshNode) Summarise() bool {
 // appear notes that there is new room on a node.
 func (s *rooms) appear(n *node) {
 	s.epoch++
-	if n.fresh != nil {
-		s.tree.Touch(n.fresh)
+	if f := s.of(n); f != nil {
+		s.tree.Touch(f)
 		return
 	}
 	f := s.takeSpare()
-	f.node, n.fresh = n, f
+	f.node = n
+	for int(n.slot) >= len(s.on) {
+		s.on = append(s.on, nil)
+	}
+	s.on[n.slot] = f
 	s.tree.Insert(f)
+}
+
+// of is what is noted of a node; nil if there is no new room.
+func (s *rooms) of(n *node) *freshNode {
+	if int(n.slot) < len(s.on) && s.on[n.slot] != nil && s.on[n.slot].node == n {
+		return s.on[n.slot]
+	}
+	return nil
 }
 
 // takeSpare is an entry of no node.
@@ -250,16 +263,16 @@ func (s *rooms) takeSpare() *freshNode {
 
 // change notes that the room on a node is less than it was, or kept for asks.
 func (s *rooms) change(n *node) {
-	if n.fresh != nil {
-		s.tree.Touch(n.fresh)
+	if f := s.of(n); f != nil {
+		s.tree.Touch(f)
 	}
 }
 
 // remove forgets a node that is gone.
 func (s *rooms) remove(n *node) {
-	if f := n.fresh; f != nil {
+	if f := s.of(n); f != nil {
 		s.tree.Remove(f)
-		f.node, n.fresh = nil, nil
+		s.on[n.slot], f.node = nil, nil
 		s.spare = append(s.spare, f)
 	}
 }
@@ -304,7 +317,8 @@ func (s *rooms) clear() {
 	s.tree = order.Tree[*freshNode]{}
 	for _, f := range s.spare {
 		if f.node != nil {
-			f.node.fresh, f.node, f.links = nil, nil, order.Links[*freshNode]{}
+			s.on[f.slot] = nil
+			f.node, f.links = nil, order.Links[*freshNode]{}
 		}
 	}
 	if len(s.spare) > sparesMax {

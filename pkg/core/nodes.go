@@ -8,11 +8,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-func (p commands) refuseNode(id api.NodeID, format string, args ...any) {
+func (p *Partition) refuseNode(id api.NodeID, format string, args ...any) {
 	p.tell(&api.NodeRejected{ID: id, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (p commands) addNode(c api.AddNode) {
+func (p *Partition) addNode(c api.AddNode) {
 	if c.ID == "" {
 		p.refuseNode(c.ID, "a node without an ID")
 		return
@@ -52,7 +52,7 @@ func (p commands) addNode(c api.AddNode) {
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
-func (p commands) updateNode(c api.UpdateNode) {
+func (p *Partition) updateNode(c api.UpdateNode) {
 	n := p.findNode(c.ID)
 	if n == nil {
 		p.refuseNode(c.ID, "node %s to be updated is not registered", c.ID)
@@ -75,7 +75,7 @@ func (p commands) updateNode(c api.UpdateNode) {
 	p.changes.node(n, nodeFreed|nodeRetry|nodeUpdated)
 }
 
-func (p commands) setCapacity(n *node, capacity resources.Amounts) {
+func (p *Partition) setCapacity(n *node, capacity resources.Amounts) {
 	if n.capacity.Equal(capacity) {
 		return
 	}
@@ -91,7 +91,7 @@ func (p commands) setCapacity(n *node, capacity resources.Amounts) {
 	p.learnKinds(capacity)
 }
 
-func (p commands) setSchedulable(id api.NodeID, schedulable bool) {
+func (p *Partition) setSchedulable(id api.NodeID, schedulable bool) {
 	n := p.findNode(id)
 	if n == nil {
 		verb := "drained"
@@ -119,7 +119,7 @@ func (p commands) setSchedulable(id api.NodeID, schedulable bool) {
 
 // removeNode takes a node off the books. Foreign allocations stay known, in
 // case the node comes back.
-func (p commands) removeNode(id api.NodeID) {
+func (p *Partition) removeNode(id api.NodeID) {
 	n := p.findNode(id)
 	if n == nil {
 		p.refuseNode(id, "node %s to be removed is not registered", id)
@@ -155,7 +155,7 @@ func (p commands) removeNode(id api.NodeID) {
 }
 
 // awaitNode has the asks that may run on a removed node only wait for it.
-func (p commands) awaitNode(n *node) {
+func (p *Partition) awaitNode(n *node) {
 	if n.required.len() == 0 {
 		return
 	}

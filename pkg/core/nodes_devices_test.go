@@ -15,6 +15,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -49,7 +50,7 @@ func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
 // order was dropped meanwhile are among them.
 func TestDevicesDecideLikeTheNaiveTwin(t *testing.T) {
 	compared := 0
-	for seed := range uint64(300) {
+	for seed := range seeds.Of(t, 300) {
 		h := &history{chance: rand.New(rand.NewPCG(seed, 31)), now: start}
 		config := h.config()
 		config.Preemption.Disabled = true
@@ -69,13 +70,13 @@ func TestDevicesDecideLikeTheNaiveTwin(t *testing.T) {
 		}
 	}
 	t.Logf("%d placements compared", compared)
-	assert.Assert(t, compared > 1300)
+	assert.Assert(t, compared > seeds.Part(t, 1300))
 }
 
 // Whatever happens to a cluster, with room that is made, reservations, predicates, restarts and
 // configurations that change the kinds: the orders are exact, and all laws hold.
 func TestDevicesInRandomHistories(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range seeds.Of(t, 200) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 37)))
 		for i := range 160 {
 			switch h.IntN(40) {
@@ -163,8 +164,8 @@ func TestDeviceOrdersLookAtFewNodes(t *testing.T) {
 		}
 		add(0, 300)
 		before := p.View().Work.Nodes
-		add(300, 5300)
-		return (p.View().Work.Nodes - before) / 5000
+		add(300, 1300)
+		return (p.View().Work.Nodes - before) / 1000
 	}
 	small, large := looked(100), looked(4000)
 	t.Logf("%d with 100 nodes, %d with 4,000", small, large)

@@ -250,7 +250,7 @@ func (b *backlog) mark(leaf *leafClass) {
 
 // passOn lets room be made for the class of an ask that waited for its guarantee: when that holds,
 // or, if the ask goes before, for the next one.
-func passOn(b *backlog, r *request) {
+func (b *backlog) passOn(r *request) {
 	if r.wait.due.guarantee.IsZero() {
 		return
 	}
@@ -260,3 +260,6 @@ func passOn(b *backlog, r *request) {
 		b.activate(leaf)
 	}
 }
+
+// isBusy reports whether anything is used or waits below.
+func (q *queue) isBusy() bool { return !q.used.IsZero() || q.waits() }

@@ -52,8 +52,8 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	b := &p.backlog
 	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
 	p.predicates = predicates{backlog: b}
-	p.refused = refused{backlog: b, predicates: &p.predicates, retries: &p.retries}
-	p.kept = claims{backlog: b, counts: &p.counts, round: &p.round}
+	p.refused = refused{backlog: b, predicates: &p.predicates, order: &p.order, withoutQuota: p.retries.withoutQuota}
+	p.kept = claims{backlog: b, counts: &p.counts, undecided: &p.round.together}
 	p.slots = slots{backlog: b, kept: &p.kept, predicates: &p.predicates}
 	p.evictions = evictions{backlog: b, counts: &p.counts}
 	p.renominations = renominations{backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates}
@@ -69,7 +69,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	}
 	p.hints = hints{backlog: b}
 	p.settling = settling{backlog: b}
-	commands{p}.configure(config)
+	p.configure(config)
 	p.takeEffects()
 	return p
 }
@@ -80,15 +80,11 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 // alone is linear in that size.
 func (p *Partition) Apply(now time.Time, c api.Command) api.Effects {
 	p.now, p.left, p.expected, p.rests = now, 0, 1, false
-	commands{p}.apply(c)
+	p.apply(c)
 	return p.takeEffects()
 }
 
-// commands carry out what is applied to a partition. They change the ledger and make
-// no placement.
-type commands struct{ *Partition }
-
-func (p commands) apply(c api.Command) {
+func (p *Partition) apply(c api.Command) {
 	switch c := c.(type) {
 	case api.AddNode:
 		p.addNode(c)
@@ -140,13 +136,13 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 		p.renominations.look()
 		p.react()
 	}
-	c := cycle{p}
+
 	replaces := false
 	if len(p.groupWork.ready) > 0 {
-		replaces = c.replace()
+		replaces = p.replace()
 		p.react()
 	}
-	more = len(p.dirty) > 0 && c.placeBound() || c.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
+	more = len(p.dirty) > 0 && p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
 	more = more || replaces || len(p.groupWork.ready) > 0
 	if !more && p.slotsDue {
 		more = p.slots.look()
@@ -181,7 +177,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.resume()
 		case dueUnschedulable:
 			p.hints.wake()
-			groups{p}.hint()
+			p.hintGroups()
 		case dueAttempts:
 			for _, q := range p.retries.retry() {
 				q.excess.left = nil
@@ -193,15 +189,15 @@ func (p *Partition) fireDue() (fired bool) {
 			p.evictions.expire(d.request)
 		case dueSettled:
 			p.settled = true
-			commands{p}.reconsider()
+			p.reconsider()
 		case dueHeld:
 			p.settling.letGo()
 		case dueSlots:
 			p.slotsDue = true
 		case dueGang:
-			gangs{p}.expire(d.application)
+			p.expireGang(d.application)
 		case dueGroups:
-			groups{p}.wake()
+			p.wakeGroups()
 		case dueAsk:
 			p.wake(d.request)
 		case dueBound: // this Schedule goes on with them

@@ -77,14 +77,14 @@ type placeholderSearch struct {
 }
 
 // searchFor is the search for the asks of a class, or a new one.
-func (g *taskGroup) searchFor(c *class) *placeholderSearch {
-	s := g.searches[c]
+func (g *taskGroup) searchFor(class string) *placeholderSearch {
+	s := g.searches[class]
 	if s == nil || s.fits != nil && !g.free.has(s.fits) {
 		s = &placeholderSearch{}
 		if g.searches == nil {
-			g.searches = map[*class]*placeholderSearch{}
+			g.searches = map[string]*placeholderSearch{}
 		}
-		g.searches[c] = s
+		g.searches[class] = s
 	}
 	return s
 }

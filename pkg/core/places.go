@@ -13,7 +13,7 @@ func (s *slots) count(c *class) {
 	var nearest *node
 	var least resources.Share
 	for n := range s.allNodes {
-		most := whenLeft(n)
+		most := n.whenLeft()
 		if k.places += int(min(c.amounts.TimesIn(most), placesMax)); k.places >= placesMax {
 			k.places = placesMax
 			break

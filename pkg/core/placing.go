@@ -12,8 +12,8 @@ import (
 
 // queueFor finds the queue of an application by the rules of placement, and makes it if they
 // say so. Without rules it is the one that the application asks for.
-func (p commands) queueFor(c api.AddApplication) (*queue, error) {
-	place, err := p.place(c)
+func (p *Partition) queueFor(c api.AddApplication) (*queue, error) {
+	place, err := p.placeInQueue(c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -25,8 +25,8 @@ func (p commands) queueFor(c api.AddApplication) (*queue, error) {
 	return q, nil
 }
 
-// place finds the path of the queue of an application.
-func (p commands) place(c api.AddApplication) (placement.Placement, error) {
+// placeInQueue finds the path of the queue of an application.
+func (p *Partition) placeInQueue(c api.AddApplication) (placement.Placement, error) {
 	request := placement.Request{
 		Queue: string(c.Queue), User: access.User{Name: c.User, Groups: c.Groups}, Tags: c.Tags, Forced: c.Forced,
 	}
@@ -84,7 +84,7 @@ func (t queueTree) MaySubmit(path string, user access.User) bool {
 }
 
 // makeQueues finds the leaf queue of a path, and makes what is missing of the path.
-func (p commands) makeQueues(path string) *queue {
+func (p *Partition) makeQueues(path string) *queue {
 	q := p.root
 	names := strings.Split(path, ".")[1:]
 	for i, name := range names {
@@ -93,7 +93,7 @@ func (p commands) makeQueues(path string) *queue {
 			child = p.newQueue(q, &api.QueueConfig{Name: name})
 			child.leaf = i == len(names)-1
 			q.children[name] = child
-			followTemplate(child)
+			child.followTemplate()
 			child.place = child.placed()
 			p.unview(q)
 			p.noteQueue(child)
@@ -111,7 +111,7 @@ func (b *backlog) unconfigure(q *queue) {
 		b.drain(q)
 		return
 	}
-	followTemplate(q)
+	q.followTemplate()
 	for _, child := range q.sortedChildren() {
 		b.unconfigure(child)
 	}
@@ -120,7 +120,7 @@ func (b *backlog) unconfigure(q *queue) {
 
 // followTemplate brings a queue that is not configured in line with the template of its
 // parent.
-func followTemplate(q *queue) {
+func (q *queue) followTemplate() {
 	q.dynamic, q.draining = true, false
 	q.submit, q.admin = access.List{}, access.List{}
 	q.template = q.parent.template
@@ -151,14 +151,14 @@ func (q *queue) take(quota *api.QueueQuota) {
 }
 
 // setQuota gives a queue that is not configured a quota of its own.
-func (p commands) setQuota(q *queue, quota *api.QueueQuota) {
+func (p *Partition) setQuota(q *queue, quota *api.QueueQuota) {
 	if quota == nil || !q.dynamic || q.quota.Equal(quota) {
 		return
 	}
 	p.react() // orders are exact before what decides them changes
 	guaranteed := q.guaranteed
 	q.quota = quota
-	followTemplate(q)
+	q.followTemplate()
 	p.changes.free(&q.account)
 	p.unview(q)
 	p.noteQueue(q)
@@ -184,7 +184,7 @@ func (c *changeSet) quota(q *queue) {
 // noteQueue notes what a queue that is not configured changes of what is known of all
 // queues: it is exact if it was so before. The first queue that changes something has all
 // that waits decided anew.
-func (p commands) noteQueue(q *queue) {
+func (p *Partition) noteQueue(q *queue) {
 	p.capped = p.capped || q.applicationsMax > 0
 	plain := p.plain && isPlain(q)
 	flat := p.costs.flat && plain && isFlat(q)

@@ -44,28 +44,6 @@ func (p *predicates) budgetsBind() bool {
 	return p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
 }
 
-// Budgets asks the resource manager for the disruption budgets of allocations, as they
-// are now. It says false if the resource manager knows of none.
-func (p *Partition) Budgets(allocations []api.AllocationKey) ([]api.DisruptionBudget, bool) {
-	if p.options.Budgets == nil {
-		return nil, false
-	}
-	return p.options.Budgets(allocations), true
-}
-
-// MayRun asks the resource manager of a partition whether an ask that waits may run on a
-// node, for readers: nothing comes of the answer. It says false if the resource manager
-// refuses nothing. An ask that does not wait, as an empty key, is not asked about.
-func MayRun(p *Partition, ask api.AllocationKey, node api.NodeID) (known bool, refused error) {
-	if p.options.Feasible == nil {
-		return false, nil
-	}
-	if r := p.requests[ask]; r == nil || r.foreign() || r.Node != "" || p.findNode(node) == nil {
-		return true, nil
-	}
-	return true, p.options.Feasible(ask, node, true)
-}
-
 // wait is how long to wait before a question may be asked.
 func (p *predicates) wait(q api.Question) time.Duration {
 	if p.options.Pace == nil {
@@ -127,7 +105,7 @@ func keysOf(texts []string) []api.AllocationKey {
 func (r *request) expectedBefore(n *node) []api.AllocationKey {
 	var keys []api.AllocationKey
 	for _, other := range n.claims {
-		if other != r && other.Required == "" && !other.reserved() && other.class.importance >= r.class.importance {
+		if other != r && other.Required == "" && !other.reserved() && other.importance >= r.importance {
 			keys = append(keys, other.Key)
 		}
 	}
@@ -165,4 +143,20 @@ func (p *predicates) addBudgets(on *preemptor.Node) {
 			}
 		}
 	}
+}
+
+// The constraints of an ask that is like no other begin with ownClass. Those that the
+// resource manager names never do.
+const ownClass, escaped = "=", ":"
+
+// constraintsOf asks the resource manager what an ask requires of nodes.
+func (p *predicates) constraintsOf(r *request) string {
+	if p.options.Constraints == nil || r.Required != "" {
+		return ""
+	}
+	constraints := p.options.Constraints(r.Key)
+	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
+		constraints = escaped + constraints
+	}
+	return constraints
 }

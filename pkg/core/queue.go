@@ -1,14 +1,16 @@
 package core
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -57,15 +59,6 @@ type queue struct {
 	view *api.QueueView
 }
 
-// queuePlace is what decides the order of the queues of one parent.
-type queuePlace struct {
-	priority int32
-	share    resources.Share
-}
-
-// placed is the place that a queue belongs at now.
-func (q *queue) placed() queuePlace { return queuePlace{priority: q.own.top, share: q.share()} }
-
 func newQueue(parent *queue, config *api.QueueConfig) *queue {
 	q := &queue{
 		parent:       parent,
@@ -82,101 +75,6 @@ func newQueue(parent *queue, config *api.QueueConfig) *queue {
 		q.path = parent.path + "." + api.QueuePath(config.Name)
 	}
 	return q
-}
-
-// Before orders by priority, then share, or the other way round where the
-// parent ignores priority; then by name.
-func (q *queue) Before(other *queue) bool {
-	priority := cmp.Compare(other.place.priority, q.place.priority)
-	return q.compare(other, priority) < 0
-}
-
-// compare orders two queues of a parent that compare in a way by priority.
-func (q *queue) compare(other *queue, priority int) int {
-	share := q.place.share.Compare(other.place.share)
-	if q.ignoresPriority() {
-		priority, share = share, priority
-	}
-	if order := cmp.Or(priority, share); order != 0 {
-		return order
-	}
-	return strings.Compare(q.name, other.name)
-}
-
-func (q *queue) ignoresPriority() bool { return q.parent.properties.IgnorePriority }
-
-// comesLater reports whether a queue has a larger share than another.
-func (q *queue) comesLater(other *queue) bool { return q.place.share.Compare(other.place.share) > 0 }
-
-func (q *queue) placePriority() int32 { return q.place.priority }
-
-func (q *queue) summaries() (own, below *summary) { return &q.own, &q.below }
-
-// Links are the place in the order of the parent.
-func (q *queue) Links() *order.Links[*queue] { return &q.links }
-
-// Summarise works out the summary of a subtree of the parent's order.
-func (q *queue) Summarise() bool {
-	return q.below.become(&q.own, q.links.Left.subtree(), q.links.Right.subtree())
-}
-
-func (q *queue) subtree() *summary {
-	if q == nil {
-		return nil
-	}
-	return &q.below
-}
-
-// waits reports whether anything below waits.
-func (q *queue) waits() bool {
-	return q.queues.Len()+q.lines.tree.Len() > 0
-}
-
-// alone is the line of a leaf that limits nothing, if it stands in the order by itself. It is
-// compared with nothing, so its place and summary are not up to date (see BenchmarkPlace).
-func (q *queue) alone() *line {
-	if top := q.lines.tree.Root(); top != nil && q.lines.tree.Len() == 1 && top.lineKey == (lineKey{}) {
-		return top
-	}
-	return nil
-}
-
-// waiting is what waits below, whatever the quota of this queue.
-func (q *queue) waiting() *summary {
-	if top := q.queues.Root(); top != nil {
-		return &top.below
-	}
-	switch top := q.lines.tree.Root(); {
-	case top == nil:
-		return &emptySummary
-	case q.alone() != nil:
-		return &top.apps.Root().below
-	default:
-		return &top.below
-	}
-}
-
-// summarise brings the summary up to date with what waits below and with what is
-// left of the quota. It reports whether it changed.
-func (q *queue) summarise() bool {
-	sum := *q.waiting()
-	first := int32(api.PriorityNone) // the importance of the highest; others below take no more of what is kept
-	if len(q.kept) > 0 {
-		first = q.asRootSees(sum.top)
-	}
-	for _, leaf := range q.active { // their groups are not marked one by one
-		sum.ready = max(sum.ready, leaf.class.priority)
-	}
-	sum.top = q.properties.SeenFromAbove(sum.top)
-	sum.ready = q.properties.SeenFromAbove(sum.ready)
-	sum.attempts = sum.attempts || len(q.active) > 0
-	if sum.open != nil && !q.hasRoom(*sum.open, first) {
-		sum.open = nil
-	}
-	if sum.parked != nil && !q.hasRoom(*sum.parked, first) {
-		sum.parked = nil
-	}
-	return q.own.set(sum)
 }
 
 // asRootSees is a priority in the order of the queue as the root sees it.
@@ -223,9 +121,6 @@ func (q *queue) fairMax(kind resources.Kind) int64 {
 	}
 	return min(q.cluster.Of(kind), resources.Unlimited-1) // a cluster has an end
 }
-
-// isBusy reports whether anything is used or waits below.
-func (q *queue) isBusy() bool { return !q.used.IsZero() || q.waits() }
 
 // addRunning counts an allocation that runs in a leaf, and removeRunning one that has
 // ended. After an end, smallest may be less than the allocations hold.
@@ -303,4 +198,29 @@ func (q *queue) visitRunning(yield func(*request) bool) bool {
 		}
 	}
 	return true
+}
+
+// everywhere reports whether a condition holds for a queue and for all below it.
+func (q *queue) everywhere(is func(*queue) bool) bool {
+	if !is(q) {
+		return false
+	}
+	for _, child := range q.children {
+		if !child.everywhere(is) {
+			return false
+		}
+	}
+	return true
+}
+
+// An excess is what is known of a queue that uses more than its max: since when, and
+// what was done about that.
+type excess struct {
+	since    time.Time // zero while the queue is within its max
+	plan     *preemptor.Decision
+	planned  time.Time
+	left     resources.Amounts // beyond the max after that, nil before
+	again    time.Time         // when to plan again though nothing has changed; zero is never
+	reported *preemptor.Decision
+	timer    timers.Timer[due]
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // recoveryQueue is the recovery queue, made if there is none.
-func (p commands) recoveryQueue() *queue {
+func (p *Partition) recoveryQueue() *queue {
 	q := p.root.children[api.RecoveryName]
 	if q == nil {
 		q = p.newQueue(p.root, &api.QueueConfig{Name: api.RecoveryName})
@@ -96,19 +96,6 @@ func (b *backlog) prune(q *queue) {
 // areFlat reports whether only priority counts between the queues below.
 func areFlat(q *queue) bool {
 	return q.everywhere(isFlat) && arePlain(q)
-}
-
-// everywhere reports whether a condition holds for a queue and for all below it.
-func (q *queue) everywhere(is func(*queue) bool) bool {
-	if !is(q) {
-		return false
-	}
-	for _, child := range q.children {
-		if !child.everywhere(is) {
-			return false
-		}
-	}
-	return true
 }
 
 // configuredKinds says, by kind, whether any queue below has a max or a guarantee of it.

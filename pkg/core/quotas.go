@@ -6,7 +6,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,18 +17,6 @@ type quotas struct {
 	evictions  *evictions
 	retries    *retries
 	counts     *api.Preempted
-}
-
-// An excess is what is known of a queue that uses more than its max: since when, and
-// what was done about that.
-type excess struct {
-	since    time.Time // zero while the queue is within its max
-	plan     *preemptor.Decision
-	planned  time.Time
-	left     resources.Amounts // beyond the max after that, nil before
-	again    time.Time         // when to plan again though nothing has changed; zero is never
-	reported *preemptor.Decision
-	timer    timers.Timer[due]
 }
 
 // watchAll watches a queue and those below it, the lower ones first: what they give
@@ -168,7 +155,7 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 // beyondMax is what a queue uses beyond its max once all evictions have ended.
 func (q *queue) beyondMax() resources.Amounts {
 	var beyond resources.Amounts
-	late := endingLate(q)
+	late := q.endingLate()
 	for i, used := range q.used.Amounts {
 		kind := resources.Kind(i)
 		if over := used - q.releasing.Of(kind) - late.Of(kind) - q.max.Of(kind); q.max.Of(kind) != resources.Unlimited && over > 0 {
@@ -179,7 +166,7 @@ func (q *queue) beyondMax() resources.Amounts {
 }
 
 // endingLate is what ends by itself in a queue and below, and not soon. No ask waits for it.
-func endingLate(q *queue) (sum resources.Amounts) {
+func (q *queue) endingLate() (sum resources.Amounts) {
 	if q.overdue.IsZero() {
 		return nil
 	}

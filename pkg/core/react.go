@@ -10,13 +10,13 @@ func (p *Partition) react() {
 		p.reactToNodes()
 		p.reactToTaken()
 		if len(p.changes.taskGroups) > 0 {
-			gangs{p}.react()
+			p.reactToTaskGroups()
 		}
 		if len(p.changes.groups) > 0 {
-			groups{p}.react()
+			p.reactToGroups()
 		}
 		p.reactToQuotas()
-		wakeHeld(p)
+		p.wakeHeld()
 		p.settleOrders()
 		if p.changes.resized {
 			p.changes.resized, p.cluster = false, p.capacity.Clone()
@@ -58,7 +58,7 @@ func (p *Partition) reactToNodes() {
 				p.rooms.appear(n)
 			}
 			p.refused.nodeFreed(n)
-			groups{p}.cameFree()
+			p.wakeGroupsSoon()
 		}
 		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && len(p.retries.byNode) > 0 {
 			p.retries.nodeChanged(n)
@@ -112,7 +112,7 @@ func (p *Partition) reactToQuotas() {
 			p.kept.recheckLimits()
 		}
 		if what&quotaFreed != 0 {
-			groups{p}.cameFree()
+			p.wakeGroupsSoon()
 			p.changes.freeAll(&q.account)
 		}
 		q.change = queueChanged
@@ -120,7 +120,7 @@ func (p *Partition) reactToQuotas() {
 }
 
 // wakeHeld has what accounts hold back looked at again that may hold more.
-func wakeHeld(p *Partition) {
+func (p *Partition) wakeHeld() {
 	freed := p.changes.freed
 	for _, account := range freed {
 		account.freed = false

@@ -18,10 +18,12 @@ import (
 type refused struct {
 	*backlog
 	predicates *predicates
-	retries    *retries
-	soon       timers.Timer[due] // freed nodes are asked about
-	whole      timers.Timer[due] // everything is asked again
-	resumes    timers.Timer[due] // questions go on
+	order      *nodeOrder
+	// withoutQuota lets a class be tried again in leaves which lacked quota only.
+	withoutQuota func(*class) bool
+	soon         timers.Timer[due] // freed nodes are asked about
+	whole        timers.Timer[due] // everything is asked again
+	resumes      timers.Timer[due] // questions go on
 
 	list   []*class     // that are unschedulable, and others that were requeued
 	paused []pausedAsk  // whose questions go on later, in order, and others
@@ -32,6 +34,9 @@ type refused struct {
 	last   time.Time    // when freed nodes were asked about last
 	tries  int          // how many classes may still be asked for now
 }
+
+// askedAtOnce is for how many classes one look at freed nodes asks.
+const askedAtOnce = 64
 
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
@@ -96,7 +101,7 @@ func (s *refused) putBack(c *class) {
 	s.unpark(c)
 	s.learn()
 	s.settleClass(c)
-	s.retries.withoutQuota(c)
+	s.withoutQuota(c)
 }
 
 // askAnew forgets what the resource manager refused a class, and lets it be tried again.
@@ -258,7 +263,7 @@ func compareFirst(x, y *request) int {
 func (s *refused) retry() {
 	s.clean()
 	freed := s.takeFreed()
-	s.last, s.tries = s.now, retriesMax
+	s.last, s.tries = s.now, askedAtOnce
 	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
 		if !s.anyTakes(freed, c) {
 			return false

@@ -54,7 +54,7 @@ func (s *renominations) look() {
 			continue
 		}
 		s.drop(r)
-		members{&s.ledger}.mayJoin(r)
+		s.mayJoinTaskGroup(r)
 		s.evictions.countOnAll(n) // some were evicted for the ask, however long they take
 		if plan, ok := s.plan(r, n); ok {
 			s.kept.renominate(r, n, &plan)
@@ -76,7 +76,7 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 	on := slices.DeleteFunc(n.candidates(), func(c preemptor.Candidate) bool { return !c.Releasing })
 	plan = preemptor.Plan(s.now, s.preemption.PlanFor(trigger),
 		preemptor.Ask{Trigger: trigger, Key: string(r.Key), Amounts: r.Amounts, Priority: r.Priority},
-		preemptor.Node{Kinds: s.kinds, Free: n.roomToMake(r.class.importance, trigger), On: on})
+		preemptor.Node{Kinds: s.kinds, Free: n.roomToMake(r.importance, trigger), On: on})
 	switch plan.Reason {
 	case preemptor.RoomIsThere: // whether it may run there is asked before it is placed
 		return plan, true
@@ -91,9 +91,9 @@ func (s *renominations) plan(r *request, n *node) (plan preemptor.Decision, ok b
 // its guarantee. It is false if neither makes room for it any more.
 func (s *renominations) trigger(r *request, n *node) (t preemptor.Trigger, ok bool) {
 	byPriority, byGuarantee := s.preemption.Priority != api.PriorityOff, r.isUnderGuarantee()
-	free := n.roomFor(r.class.importance).Clone()
+	free := n.roomFor(r.importance).Clone()
 	for _, other := range n.own {
-		if other.releasing() && s.mayTake(r.class.importance, s.importance(other)) {
+		if other.releasing() && s.mayTake(r.importance, s.importance(other)) {
 			free.Add(other.Amounts)
 		}
 	}

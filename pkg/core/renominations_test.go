@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -35,7 +36,7 @@ func (h *history) tag(a *api.Allocation) {
 // first: the node, what is leaving there, or the ask.
 func TestRandomHistoriesOfRestarts(t *testing.T) {
 	nominated, evictions := map[preemptor.Reason]int{}, map[bool]int{}
-	for seed := range uint64(500) {
+	for seed := range seeds.Of(t, 500) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 12)))
 		h.tags = rand.New(rand.NewPCG(seed, 13))
 		for i := range 160 {
@@ -59,8 +60,8 @@ func TestRandomHistoriesOfRestarts(t *testing.T) {
 		h.settle(t)
 	}
 	t.Log(nominated, evictions)
-	assert.Assert(t, nominated[preemptor.RoomIsThere] > 100 && nominated[preemptor.WaitsForReleasing] > 20 && nominated[preemptor.Chosen] > 100)
-	assert.Assert(t, evictions[true] > 100 && evictions[false] > 10)
+	assert.Assert(t, nominated[preemptor.RoomIsThere] > seeds.Part(t, 100) && nominated[preemptor.WaitsForReleasing] > seeds.Part(t, 20) && nominated[preemptor.Chosen] > seeds.Part(t, 100))
+	assert.Assert(t, evictions[true] > seeds.Part(t, 100) && evictions[false] > seeds.Part(t, 10))
 }
 
 // TestTerminatingIsNoVictim releases an allocation that was terminating: it ends as one

@@ -13,7 +13,7 @@ import (
 const looksMax = 1024
 
 // replace has asks take the places of placeholders, and reports whether there is more to do.
-func (p cycle) replace() (more bool) {
+func (p *Partition) replace() (more bool) {
 	p.groupWork.looks = 0
 	for p.left > 0 && p.groupWork.looks < looksMax && len(p.groupWork.ready) > 0 {
 		g := p.groupWork.ready[0]
@@ -29,13 +29,16 @@ func (p cycle) replace() (more bool) {
 // replaceIn does so in one task group. It returns flush if it is to be called again. When it has
 // looked often enough, it goes on after RetryDelay, with the classes whose searches are not over, so
 // that each has its turn however many are refused.
-func (p cycle) replaceIn(g *taskGroup) outcome {
+func (p *Partition) replaceIn(g *taskGroup) outcome {
 	if g.again || g.freed != p.refused.freed {
-		maps.DeleteFunc(g.searches, func(c *class, s *placeholderSearch) bool { return s.over || c.asks == 0 })
+		maps.DeleteFunc(g.searches, func(key string, s *placeholderSearch) bool {
+			c := p.classes.known[key]
+			return s.over || c == nil || c.asks == 0
+		})
 	}
 	g.again, g.freed, g.goesOn = false, p.refused.freed, false
 	for _, r := range g.held.list() {
-		s := g.searches[r.class]
+		s := g.searches[r.class.key]
 		switch {
 		case g.free.count == 0:
 			return placed
@@ -49,12 +52,12 @@ func (p cycle) replaceIn(g *taskGroup) outcome {
 			return flush
 		case busy, paused:
 			g.goesOn = true
-			gangs(p).later(g)
-			groups(p).before(p.now.Add(p.options.RetryDelay))
+			p.retryTaskGroup(g)
+			p.retryGroupsBy(p.now.Add(p.options.RetryDelay))
 			return waits
 		case waits:
-			gangs(p).later(g)
-			groups(p).before(p.refused.everywhere(r.class))
+			p.retryTaskGroup(g)
+			p.retryGroupsBy(p.refused.everywhere(r.class))
 		case placed:
 			g.again = true
 		}
@@ -65,11 +68,11 @@ func (p cycle) replaceIn(g *taskGroup) outcome {
 // replaceFor has an ask take the place of a placeholder: on its node if that takes asks and the
 // resource manager agrees, and elsewhere otherwise. One that is larger than all of them waits
 // for none. It returns busy or paused if it is to go on in another batch.
-func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
+func (p *Partition) replaceFor(g *taskGroup, r *request) outcome {
 	if p.predicates.any() {
 		p.separate(r) // before its search begins, which is that of its class
 	}
-	s := g.searchFor(r.class)
+	s := g.searchFor(r.class.key)
 	if s.last == nil {
 		p.refused.renew(r.class)
 	}
@@ -93,14 +96,14 @@ func (p cycle) replaceFor(g *taskGroup, r *request) outcome {
 
 // replaceElsewhere has an ask take the place of a placeholder on another node, after it was
 // refused on the nodes of all. While its questions go on, the search stays where it is.
-func (p cycle) replaceElsewhere(g *taskGroup, r *request, s *placeholderSearch) outcome {
+func (p *Partition) replaceElsewhere(g *taskGroup, r *request, s *placeholderSearch) outcome {
 	if s.fits == nil {
-		delete(g.searches, r.class)
+		delete(g.searches, r.class.key)
 		p.giveUp(g, r)
 		return placed
 	}
 	before := p.predicates.calls
-	n, result, _ := p.firstFeasible(r)
+	n, result, _ := p.refused.firstFeasible(r)
 	p.groupWork.looks += p.predicates.calls - before
 	if s.over = result == waits; n == s.fits.node {
 		n = nil
@@ -148,14 +151,14 @@ func (n *node) leaving() (list []*request) {
 }
 
 // swapUnless has an ask take the place of a placeholder if the resource manager has agreed.
-func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outcome {
+func (p *Partition) swapUnless(result outcome, r, placeholder *request, n *node) outcome {
 	if result != placed {
 		return result
 	}
-	delete(r.taskGroup().searches, r.class)
+	delete(r.taskGroup().searches, r.class.key)
 	p.left--
 	placeholder.node.placedIn = p.batch
-	told := members{&p.ledger}.pair(r, placeholder)
+	told := p.pairUp(r, placeholder)
 	if !told {
 		message := fmt.Sprintf("%s takes its place", r.Key)
 		if n != nil {
@@ -173,11 +176,11 @@ func (p cycle) swapUnless(result outcome, r, placeholder *request, n *node) outc
 
 // giveUp gives up a placeholder for an ask that is larger: the ask waits for its turn like
 // any other, and the room of the placeholder is free once it has ended.
-func (p cycle) giveUp(g *taskGroup, r *request) {
+func (p *Partition) giveUp(g *taskGroup, r *request) {
 	placeholder := g.free.first.head()
 	p.tell(&api.AskReport{Allocation: r.Allocation, Message: fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
-	gangs(p).dismiss(placeholder, api.CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
+	p.dismiss(placeholder, api.CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
 	r.wait.larger = true
-	gangs(p).let(g, r)
+	p.letGo(g, r)
 	p.changes.taskGroup(g) // the next one may wait for the placeholder, if it was to end before
 }

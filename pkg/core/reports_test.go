@@ -91,10 +91,10 @@ func (r *reportReader) checkPace() {
 	}
 }
 
-// A hundred thousand asks over quota, ten times what is told of in a second: each is told why
+// Asks over quota, four times what is told of in a second: each is told why
 // it waits, once, and again when that has changed.
 func TestReportsAreBoundedAndComplete(t *testing.T) {
-	const asks, applications = 10 * reportsInSecond, 50
+	const asks, applications = 4 * reportsInSecond, 50
 	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
 		Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "a", Max: resources.Limits{4}}}},
 	})

@@ -25,8 +25,10 @@ type request struct {
 	node        *node
 	number      uint64 // of arrival; it orders requests of equal priority and age
 	// at and on are the places in the lists of the application and of the node.
-	at, on   int32
-	madeRoom bool // victims were told to end for it, and this was not in vain
+	at, on int32
+	// importance is the priority of an ask as the root sees it, while it waits.
+	importance int32
+	madeRoom   bool // victims were told to end for it, and this was not in vain
 
 	class    *class    // while it waits
 	group    *askGroup // while it waits in the order of its application
@@ -113,7 +115,7 @@ type askRank struct {
 }
 
 func (r *request) rank() askRank {
-	return askRank{r.class.importance, r.Priority, r.Created, r.number}
+	return askRank{r.importance, r.Priority, r.Created, r.number}
 }
 
 func (a askRank) compare(b askRank) int {

@@ -16,7 +16,7 @@ import (
 // An ask has a claim only while room is on its way. While it is too young for a plan, no quota
 // is kept for it.
 type round struct {
-	cycle
+	*Partition
 	node *node
 	// together are the asks for which plan was made, whose victims do not know of it yet, and
 	// wanted is the sum of them.
@@ -31,7 +31,7 @@ type round struct {
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
 // one ask is kept from those after it. One that comes after an ask of another node waits for
 // that, where the quota is not enough for all.
-func (p cycle) tryRequired(n *node) outcome {
+func (p *Partition) tryRequired(n *node) outcome {
 	if n.required.len() == 0 {
 		return waits
 	}
@@ -40,7 +40,7 @@ func (p cycle) tryRequired(n *node) outcome {
 		return waits
 	}
 	d := &p.round
-	*d = round{cycle: p, node: n}
+	*d = round{Partition: p, node: n}
 	defer func() { *d = round{} }()
 	list := n.required.list()
 	if !p.plain {
@@ -65,7 +65,7 @@ func (p cycle) tryRequired(n *node) outcome {
 }
 
 // awaitSchedulable notes why the asks wait that may run only on a node that is held.
-func (p cycle) awaitSchedulable(n *node) {
+func (p *Partition) awaitSchedulable(n *node) {
 	for _, r := range n.required.list() {
 		if r.wait != nil && r.wait.delayed {
 			continue
@@ -181,7 +181,7 @@ func (d *round) place(r *request) outcome {
 	case result == flush:
 		return flush
 	case result == placed:
-		d.cycle.place(r, d.node)
+		d.Partition.place(r, d.node)
 		return placed
 	case r.promised() && d.predicates.feasibleAfterEvictions(r, d.node):
 		return waits
@@ -353,7 +353,7 @@ func (d *round) reportFull(r *request) {
 }
 
 // retryAt has an ask tried again at a time at the latest.
-func (p cycle) retryAt(r *request, at time.Time) {
+func (p *Partition) retryAt(r *request, at time.Time) {
 	if w := r.wait; w.due.retry.IsZero() || at.Before(w.due.retry) {
 		w.due.retry = at
 		p.setTimer(r)
@@ -362,7 +362,7 @@ func (p cycle) retryAt(r *request, at time.Time) {
 
 // refusedOnItsNode lets go of the node of a bound ask that the resource manager refuses
 // there. One that may run on no other is asked about again later.
-func (p cycle) refusedOnItsNode(r *request, err error) {
+func (p *Partition) refusedOnItsNode(r *request, err error) {
 	p.kept.end(r, err.Error(), api.EndByRefusal)
 	w := r.waiting()
 	w.plan = nil

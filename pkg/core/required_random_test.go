@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 func (w *requiredWorld) text() string {
@@ -52,7 +53,7 @@ func TestRequiredNodeAgainstBruteForce(t *testing.T) {
 		{preemptor.Multiple},
 	}
 	killing, together, exact := 0, 0, 0
-	for seed := range uint64(6000) {
+	for seed := range seeds.Of(t, 6000) {
 		strategies := lists[seed%3]
 		w := newRequiredWorld(seed, strategies)
 		w.play(t, 0)
@@ -82,7 +83,7 @@ func TestRequiredNodeAgainstBruteForce(t *testing.T) {
 		}
 	}
 	t.Logf("%d with victims, %d of them for several asks, %d compared with the least harm", killing, together, exact)
-	assert.Assert(t, killing > 2000 && together > 500 && exact > 500)
+	assert.Assert(t, killing > seeds.Part(t, 2000) && together > seeds.Part(t, 500) && exact > seeds.Part(t, 500))
 }
 
 // equals reports whether all asks are equally important, and all pods may be victims.
@@ -123,7 +124,7 @@ func (w *requiredWorld) leastHarm(asks []*api.Allocation) (least [3]int) {
 // same quota: still nothing ends in vain.
 func TestRequiredNodeAmongOthers(t *testing.T) {
 	killing := 0
-	for seed := range uint64(4000) {
+	for seed := range seeds.Of(t, 4000) {
 		w := newRequiredWorld(seed, preemptor.DefaultConfig().Strategies)
 		w.play(t, 3)
 		w.sameLaw(t, seed)
@@ -131,5 +132,5 @@ func TestRequiredNodeAmongOthers(t *testing.T) {
 			killing++
 		}
 	}
-	assert.Assert(t, killing > 1500, "%d with victims", killing)
+	assert.Assert(t, killing > seeds.Part(t, 1500), "%d with victims", killing)
 }

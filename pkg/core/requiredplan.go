@@ -299,7 +299,7 @@ func (d *round) evict(r *request, plan *preemptor.Decision) {
 // roomUnused notes that victims ended for an ask which does not run all the same: the resource
 // manager refuses it where it agreed before, or cannot bind it. No room is made for it
 // for a while.
-func (p cycle) roomUnused(r *request, why string) {
+func (p *Partition) roomUnused(r *request, why string) {
 	g := r.waiting().guarded()
 	r.madeRoom, r.wait.ran = false, false
 	pause := g.next(p.options.RetryMax)

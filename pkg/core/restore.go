@@ -51,7 +51,7 @@ func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
 	p.now = now
 	queue := queueTree{root: p.root}.find(string(v.Queue))
-	commands{p}.takeIn(api.AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
+	p.takeIn(api.AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
 	app := p.findApplication(v.ID)
 	app.submitted = v.Submitted
 	app.restoreGang(v.Gang)
@@ -71,12 +71,12 @@ func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
 		p.restoreAsk(app, &asks[i])
 	}
 	if v.Gang != nil {
-		gangs{p}.restore(app, v.Gang)
+		p.restoreGangs(app, v.Gang)
 	}
 	app.state, app.since = v.State, v.Since
 	p.awaitEnd(app)
 	if v.BackoffUntil.After(now) {
-		cycle{p}.backOffUntil(app, v.BackoffUntil)
+		p.backOffUntil(app, v.BackoffUntil)
 	}
 	p.changes.application(app, 0)
 }
@@ -158,7 +158,7 @@ func (p *Partition) restoreQueues(q *queue, v *api.QueueView) {
 			child.leaf, child.draining, child.dynamic, child.quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
 			child.template = q.template
 			q.children[name] = child
-			commands{p}.noteQueue(child)
+			p.noteQueue(child)
 		}
 		child.wasDynamic = below.WasDynamic
 		if below.Leaf != child.leaf { // it has applications or queues, so the configuration did not change what it is
@@ -188,8 +188,8 @@ func (a *application) restoreGang(v *api.GangView) {
 	}
 }
 
-// restore brings back what a view shows of a gang whose members are there.
-func (p gangs) restore(app *application, v *api.GangView) {
+// restoreGangs brings back what a view shows of a gang whose members are there.
+func (p *Partition) restoreGangs(app *application, v *api.GangView) {
 	for i, group := range v.Groups {
 		g := app.gang.groups[i]
 		g.least, g.made, g.replaced, g.timedOut = group.Least, group.Made, group.Replaced, group.TimedOut
@@ -201,7 +201,7 @@ func (p gangs) restore(app *application, v *api.GangView) {
 				p.extract(r)
 			}
 			r.taskGroup().others.remove(r)
-			members{&p.ledger}.pair(r, placeholder)
+			p.pairUp(r, placeholder)
 			if n := p.findNode(with.Node); n != nil {
 				p.kept.hold(r, n)
 			}

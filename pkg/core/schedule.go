@@ -6,13 +6,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
-// A cycle is one call of Schedule: it decides which ask is placed where, and commits
-// each decision.
-type cycle struct{ *Partition }
-
 // placeOrdinary places the asks that may run anywhere, in order. It reports
 // whether there may be more to place.
-func (p cycle) placeOrdinary() (more bool) {
+func (p *Partition) placeOrdinary() (more bool) {
 	for p.left > 0 && p.predicates.calls < callsMax {
 		r := p.next(p.skips)
 		if p.settleStale() {
@@ -34,7 +30,7 @@ func (p cycle) placeOrdinary() (more bool) {
 }
 
 // settleStale blocks the lines that a search found to be held back.
-func (p cycle) settleStale() bool {
+func (p *Partition) settleStale() bool {
 	if len(p.stale) == 0 {
 		return false
 	}
@@ -50,7 +46,7 @@ func (p cycle) settleStale() bool {
 // forgetRooms is called when no ask can be tried. New room is then of no use to parked
 // classes, except for those that only lack quota: they are opened, to be tried on every
 // node once they have it. It reports whether room may be made for some of them now.
-func (p cycle) forgetRooms() (mayMake bool) {
+func (p *Partition) forgetRooms() (mayMake bool) {
 	room, found := p.rooms.most()
 	if !found {
 		return false
@@ -66,15 +62,15 @@ func (p cycle) forgetRooms() (mayMake bool) {
 
 // try places an ordinary ask on the first node in order that has room. If there is
 // none, room is made for it, or it is put off with the reason.
-func (p cycle) try(r *request) outcome {
-	if r.startsWith != nil && startsTogether(r) {
+func (p *Partition) try(r *request) outcome {
+	if r.startsWith != nil && r.startsTogether() {
 		return p.startTogether(r.startsWith)
 	}
 	p.work.Attempts++
 	over := r.withoutRoom()
 	refused := r.class.unschedulable // and in the order since room may be made for it
 	if !refused && over == nil && (!r.class.parked || p.rooms.fit(r.class)) {
-		n, result, search := p.firstFeasible(r)
+		n, result, search := p.refused.firstFeasible(r)
 		switch result {
 		case placed:
 			p.place(r, n)
@@ -96,7 +92,7 @@ func (p cycle) try(r *request) outcome {
 }
 
 // attempt makes a preemption attempt for an ask, or goes on with one.
-func (p cycle) attempt(r *request) outcome {
+func (p *Partition) attempt(r *request) outcome {
 	p.attempts.resume(r.group.leaf)
 	p.predicates.beginAttempt(r)
 	result := p.attempts.try(r)
@@ -119,7 +115,7 @@ func (p cycle) attempt(r *request) outcome {
 
 // pause puts off an ask about which questions go on later, and until the next batch the
 // others of its leaf, so that nothing waits long behind them.
-func (p cycle) pause(r *request, wait time.Duration) outcome {
+func (p *Partition) pause(r *request, wait time.Duration) outcome {
 	if wait <= 0 { // the batch has asked often enough
 		return flush
 	}
@@ -134,7 +130,7 @@ func (p cycle) pause(r *request, wait time.Duration) outcome {
 
 // putOff notes why an ask was not placed. Its class is not tried again until something
 // changes that may help.
-func (p cycle) putOff(r *request, over *queue, refused bool) {
+func (p *Partition) putOff(r *request, over *queue, refused bool) {
 	switch {
 	case over != nil:
 		p.await(r, &over.account)
@@ -154,7 +150,7 @@ func (p cycle) putOff(r *request, over *queue, refused bool) {
 
 // markUnschedulable takes the class of an ask out of the order, since the resource
 // manager refused it on every node with room.
-func (p cycle) markUnschedulable(r *request) {
+func (p *Partition) markUnschedulable(r *request) {
 	p.refused.markUnschedulable(r.class)
 	w := r.waiting()
 	w.reason, w.detail = api.Infeasible, r.class.refused.before.summary()
@@ -165,7 +161,7 @@ func (p cycle) markUnschedulable(r *request) {
 }
 
 // place commits a decision: the ask becomes an allocation on the node.
-func (p cycle) place(r *request, n *node) {
+func (p *Partition) place(r *request, n *node) {
 	kept := len(p.claims) > 0
 	bound := r.PlacedOn(n.id, p.now)
 	bound.Settled = r.wait != nil && r.wait.tookEqual

@@ -31,22 +31,6 @@ type slots struct {
 	ended      int // how many claims were ended for others
 }
 
-// classSlots are what slots know of a class.
-type classSlots struct {
-	listed bool
-	waits  bool         // for an ask without a claim, or for the resource manager
-	held   int          // claims of its asks
-	round  int          // the round in which it had its turn last
-	tried  []api.NodeID // where its claims lasted for ReserveMax, one for each
-	places int          // how many of its asks the nodes hold when all has left that may leave; at most placesMax
-	at     uint64       // the count of changes of what nodes hold when that was counted; zero is never
-	// impossible says that no node can hold any of its asks, and why.
-	impossible string
-}
-
-// placesMax is how many places of a class are counted: what has more waits for none for long.
-const placesMax = 1 << 10
-
 // wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
 func (s *slots) wanted(c *class) {
 	if s.options.ReserveDelay < 0 {
@@ -192,7 +176,7 @@ const (
 
 // give gives a slot to the next ask of a class, if there is one and it can use it.
 func (s *slots) give(c *class) slotOutcome {
-	r := c.unclaimed(mayClaim)
+	r := c.unclaimed((*request).mayClaim)
 	if r == nil && c.unclaimed(nil) == nil {
 		c.slots.waits = true
 		return noSlot
@@ -243,8 +227,8 @@ func (s *slots) worst() (worst *request) {
 }
 
 // mayClaim reports whether no quota and no limit is in the way of an ask now.
-func mayClaim(r *request) bool {
-	return !isBeyondMax(r) && r.withoutRoom() == nil && r.heldBack() == nil
+func (r *request) mayClaim() bool {
+	return !r.isBeyondMax() && r.withoutRoom() == nil && r.heldBack() == nil
 }
 
 // unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of
@@ -252,7 +236,7 @@ func mayClaim(r *request) bool {
 func (c *class) unclaimed(holds func(*request) bool) (first *request) {
 	for _, g := range c.groups {
 		for r := range g.all {
-			if r.claim() == nil && !startsTogether(r) {
+			if r.claim() == nil && !r.startsTogether() {
 				if (holds == nil || holds(r)) && (first == nil || inOrder(r, first) < 0) {
 					first = r
 				}
@@ -316,7 +300,7 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 // mayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
 // are on their way for others, it is not their room that is kept.
 func (s *slots) mayHold(n *node, r, without *request) bool {
-	most := whenLeft(n)
+	most := n.whenLeft()
 	for _, other := range n.claims {
 		switch {
 		case other == without:

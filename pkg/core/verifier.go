@@ -77,7 +77,7 @@ func checkNodeOnly(v *verifier, r *request) {
 	if !r.eviction.isNodeOnly() {
 		return
 	}
-	if r.foreign() || !r.eviction.overdue || isReady(r.node) {
+	if r.foreign() || !r.eviction.overdue || r.node.isReady() {
 		v.breaks("no queue is charged for %s, which is not overdue on a node that is not ready", r.Key)
 	}
 	v.used.Sub(r.Amounts)

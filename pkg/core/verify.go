@@ -240,7 +240,7 @@ func (v *verifier) waiting(r *request) {
 	if r.wait != nil && r.wait.former != "" {
 		v.renominated++
 	}
-	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.class.importance != v.p.importance(r) ||
+	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.importance != v.p.importance(r) || r.importance != r.class.importance ||
 		r.class.preempts != (v.p.settled && v.p.wantsRoom(r)) || r.class.nominated != (r.nominated() != nil) {
 		v.breaks("ask %s is not of the class it is counted with", r.Key)
 	}
@@ -317,9 +317,9 @@ func (v *verifier) totals() {
 
 // nodeFor is an open node with room for a class, if there is one that has been there
 // all along.
-func nodeFor(all []*node, c *class) *node {
-	for _, n := range all {
-		if n.fresh == nil && n.schedulable && n.hasRoom(c.amounts, c.importance) {
+func (v *verifier) nodeFor(c *class) *node {
+	for _, n := range v.all {
+		if v.p.rooms.of(n) == nil && n.schedulable && n.hasRoom(c.amounts, c.importance) {
 			return n
 		}
 	}
@@ -337,7 +337,7 @@ func (v *verifier) classes() {
 			continue
 		}
 		parked++
-		if n := nodeFor(v.all, c); n != nil && v.settled {
+		if n := v.nodeFor(c); n != nil && v.settled {
 			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(c.amounts))
 		}
 		if !c.links.In() || c.asks == 0 {

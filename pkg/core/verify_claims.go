@@ -18,7 +18,7 @@ func checkClaims(v *verifier) {
 			v.breaks("%s is listed with a claim, and has none", r.Key)
 			return
 		}
-		importances.add(r.class.importance)
+		importances.add(r.importance)
 		if c.isIdle() {
 			idle++
 		}
@@ -110,7 +110,7 @@ func mayHaveSlot(v *verifier, c *class) bool {
 	if !c.parked || c.unschedulable || s.options.ReserveDelay < 0 || c.since.Add(s.options.ReserveDelay).After(s.now) || s.leastPlace().holds(c) {
 		return false
 	}
-	r := c.unclaimed(mayClaim)
+	r := c.unclaimed((*request).mayClaim)
 	if r == nil {
 		return false
 	}

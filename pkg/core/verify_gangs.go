@@ -120,7 +120,7 @@ func checkTaskGroup(v *verifier, task, is *taskGroup) {
 
 // checkGroupOf checks that a request belongs to the group that it names, and counts it.
 func checkGroupOf(v *verifier, r *request, counted *membersCounted) {
-	name, _ := groupName(r)
+	name, _ := r.groupName()
 	g := r.startsWith
 	switch {
 	case g == nil && name == "":

@@ -40,7 +40,7 @@ func (v *verifier) keptIn(q *queue, importance int32) (sum keptQuota) {
 	}
 	for _, app := range q.applications {
 		for _, r := range app.asks {
-			if r.keepsQuota() && r.class.importance == importance {
+			if r.keepsQuota() && r.importance == importance {
 				sum.amounts.Add(r.Amounts)
 				sum.asks++
 			}

@@ -1,8 +1,8 @@
 package core
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
@@ -48,7 +48,7 @@ func (l *ledger) viewUnplaced() []*api.Allocation {
 		for _, waiting := range l.unplaced {
 			l.unplacedView = append(l.unplacedView, allocations(waiting)...)
 		}
-		sortByKey(l.unplacedView, func(a *api.Allocation) api.AllocationKey { return a.Key })
+		slices.SortFunc(l.unplacedView, func(a, b *api.Allocation) int { return cmp.Compare(a.Key, b.Key) })
 	}
 	return slices.Clip(l.unplacedView)
 }
@@ -86,7 +86,7 @@ func (n *node) viewed() *api.NodeView {
 			})
 		}
 	}
-	slices.SortFunc(n.view.Evictions, func(a, b api.Eviction) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	slices.SortFunc(n.view.Evictions, func(a, b api.Eviction) int { return cmp.Compare(a.Key, b.Key) })
 	return n.view
 }
 
@@ -130,7 +130,7 @@ func (a *application) viewed(learnt uint64) *api.ApplicationView {
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
 		Asks:        a.viewAsks(),
-		Gang:        viewGang(a),
+		Gang:        a.viewGang(),
 	}
 	if a.backsOff() {
 		a.view.BackoffUntil = a.failures.backoff.until
@@ -155,83 +155,4 @@ func (a *application) viewAsks() []api.AskView {
 		out[i].Waiting = shared[r.class]
 	}
 	return out
-}
-
-// waitsFor says why an ask waits. What was learnt from another of its class holds
-// for it too.
-func (r *request) waitsFor() *api.Waiting {
-	v := new(api.Waiting)
-	w := r.wait
-	if held := r.reservation(); held != nil {
-		v.Reserved = held.Node
-	}
-	if w != nil {
-		v.Plan, v.Planned, v.Decided = w.plan, w.plannedAt, w.decided
-	}
-	v.Attempts = r.lastAttempts()
-	if s := r.class.simulations; s != nil && s.learnt {
-		v.Unresolvable = s.unresolvable.Share()
-	}
-	if nominated := r.nominated(); nominated != nil {
-		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
-		v.Reason, v.Detail = api.RoomIsMade, string(nominated.node.id)
-		v.Refusals = r.class.refused.forView()
-		return v
-	}
-	v.Reason, v.Detail = r.reason()
-	switch c := r.class; {
-	case v.Reason != api.Infeasible:
-	case r.Required != "":
-		v.Refusals = []api.Refusal{{Text: v.Detail, Nodes: 1, First: []api.NodeID{r.Required}}}
-	case c.unschedulable && c.refused.asked.IsAll():
-		v.Refusals, v.RefusedOn = c.refused.forView(), c.refused.before.nodes()
-	case c.unschedulable:
-		v.IsAsked = true
-	}
-	return v
-}
-
-// lastAttempts are the last preemption attempts for an ask, or, if there are none and
-// none is to be made, those for another one of its class.
-func (r *request) lastAttempts() []api.PreemptionAttempt {
-	if r.wait != nil && r.wait.attempts != nil {
-		return r.wait.attempts
-	}
-	if leaf := r.application.queue.classes[r.class]; leaf != nil && !leaf.active {
-		return leaf.last
-	}
-	return nil
-}
-
-// reason is why an ask waits that is not nominated.
-func (r *request) reason() (api.Reason, string) {
-	w := r.wait
-	switch {
-	case w.paused() && w.guard.why != "" && !(r.Required != "" && w.reason == api.Infeasible):
-		return api.LoopStopped, w.guard.why // a refusal on the required node says more
-	case r.Unknown != nil:
-		return api.KindUnknown, unknownKinds(r.Allocation)
-	case w != nil && (w.delayed || w.held || r.Required != ""):
-		return w.reason, w.detail
-	case r.class.unschedulable && r.class.refused.text() != "":
-		return api.Infeasible, r.class.refused.text()
-	}
-	if held := r.heldBack(); held != nil {
-		return r.whyHeldBack(held)
-	}
-	if over := r.withoutRoom(); over != nil {
-		return api.QuotaExceeded, string(over.path)
-	}
-	switch {
-	case r.class.parked && r.class.slots.impossible != "":
-		return api.Impossible, r.class.slots.impossible
-	case r.class.parked:
-		return api.NoNodeFits, ""
-	case w != nil && w.bindings == 0:
-		return w.reason, w.detail
-	}
-	if app := r.application; app.backsOff() {
-		return api.NotTried, app.failures.backoff.why
-	}
-	return api.NotTried, ""
 }

@@ -4,20 +4,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // TestViewsAreNeverStale compares the view that objects kept with one made from
 // scratch, and sees that an older view has not changed since.
 func TestViewsAreNeverStale(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds.Of(t, 60) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 2)))
 		before, printed := h.p.View(), ""
 		for i := range 100 {
@@ -31,23 +29,6 @@ func TestViewsAreNeverStale(t *testing.T) {
 				seed, i, done, done, flat(kept), flat(fresh))
 			before = kept
 		}
-	}
-}
-
-// TestKeyOrder sorts keys that begin alike, end early and hold any byte.
-func TestKeyOrder(t *testing.T) {
-	chance := rand.New(rand.NewPCG(1, 1))
-	for range 2000 {
-		keys := make([]api.AllocationKey, chance.IntN(100))
-		prefix := strings.Repeat("p", chance.IntN(12))
-		for i := range keys {
-			rest := make([]byte, chance.IntN(14))
-			for k := range rest {
-				rest[k] = "\x00ab\xff"[chance.IntN(4)]
-			}
-			keys[i] = api.AllocationKey(prefix + string(rest))
-		}
-		assert.Assert(t, slices.Equal(core.KeyOrder(keys), slices.Sorted(slices.Values(keys))), "%q", keys)
 	}
 }
 

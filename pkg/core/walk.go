@@ -5,16 +5,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Asks are the asks that wait in a partition as it is now. Other than a View they belong to the
-// goroutine of the partition, and cost what is shown, however many wait.
-type Asks struct{ *backlog }
+// What follows is for readers of the asks that wait as they are now. Other than a View these belong to
+// the goroutine of the partition, and cost what is shown, however many wait.
 
-// AsksOf are the asks that wait in a partition.
-func AsksOf(p *Partition) Asks { return Asks{&p.backlog} }
-
-// Count is how many asks wait, and a number that rises when anything changes that may matter to
+// CountAsks is how many asks wait, and a number that rises when anything changes that may matter to
 // them.
-func (a Asks) Count() (asks int, changes uint64) { return a.waiting, a.stamp }
+func (p *Partition) CountAsks() (asks int, changes uint64) { return p.waiting, p.stamp }
 
 // A Bookmark is a place among the asks that wait: an ask of an application, by its place, or, if
 // there is no such ask or application, the next application. The zero value is before them all.
@@ -23,14 +19,14 @@ type Bookmark struct {
 	ask         int
 }
 
-// Walk shows asks that wait, each with the queue of its application, from a bookmark on. An
+// WalkAsks shows asks that wait, each with the queue of its application, from a bookmark on. An
 // application costs a look too, whether it has asks or not; after so many looks the walk stops. Next
 // is where to go on, the zero value at the end. Asks that change places between two calls may be
 // missed.
-func (a Asks) Walk(from Bookmark, looks int, show func(api.QueuePath, api.AskView)) (next Bookmark) {
+func (p *Partition) WalkAsks(from Bookmark, looks int, show func(api.QueuePath, api.AskView)) (next Bookmark) {
 	next = from
-	a.likeApplication.id = from.application
-	a.applications.AscendGreaterOrEqual(&a.likeApplication, func(app *application) bool {
+	p.likeApplication.id = from.application
+	p.applications.AscendGreaterOrEqual(&p.likeApplication, func(app *application) bool {
 		if app.id != next.application {
 			next = Bookmark{application: app.id}
 		}
@@ -48,9 +44,9 @@ func (a Asks) Walk(from Bookmark, looks int, show func(api.QueuePath, api.AskVie
 	return next
 }
 
-// Find is an ask that waits, and the queue of its application. It is false if none of that key waits.
-func (a Asks) Find(key api.AllocationKey) (api.QueuePath, api.AskView, bool) {
-	r := a.requests[key]
+// FindAsk is an ask that waits, and the queue of its application. It is false if none of that key waits.
+func (p *Partition) FindAsk(key api.AllocationKey) (api.QueuePath, api.AskView, bool) {
+	r := p.requests[key]
 	if r == nil || r.foreign() || r.Node != "" {
 		return "", api.AskView{}, false
 	}
@@ -58,8 +54,8 @@ func (a Asks) Find(key api.AllocationKey) (api.QueuePath, api.AskView, bool) {
 }
 
 // WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.
-func (a Asks) WithoutQuota(ask api.AllocationKey) api.QueuePath {
-	if r := a.requests[ask]; r != nil && r.class != nil {
+func (p *Partition) WithoutQuota(ask api.AllocationKey) api.QueuePath {
+	if r := p.requests[ask]; r != nil && r.class != nil {
 		if over := r.withoutRoom(); over != nil {
 			return over.path
 		}
@@ -68,8 +64,8 @@ func (a Asks) WithoutQuota(ask api.AllocationKey) api.QueuePath {
 }
 
 // QuotaLeft is what a queue above an ask that waits has left for it, of the kinds that it wants.
-func (a Asks) QuotaLeft(ask api.AllocationKey, path api.QueuePath) resources.Limits {
-	r := a.requests[ask]
+func (p *Partition) QuotaLeft(ask api.AllocationKey, path api.QueuePath) resources.Limits {
+	r := p.requests[ask]
 	q := r.application.queue
 	for q.parent != nil && q.path != path {
 		q = q.parent
@@ -80,8 +76,30 @@ func (a Asks) QuotaLeft(ask api.AllocationKey, path api.QueuePath) resources.Lim
 			left[i] = resources.Unlimited
 		}
 		if left[i] != resources.Unlimited {
-			left[i] = resources.Total(left[i], -q.keptFrom(r.class.importance, resources.Kind(i)))
+			left[i] = resources.Total(left[i], -q.keptFrom(r.importance, resources.Kind(i)))
 		}
 	}
 	return left
+}
+
+// Budgets asks the resource manager for the disruption budgets of allocations, as they
+// are now. It says false if the resource manager knows of none.
+func (p *Partition) Budgets(allocations []api.AllocationKey) ([]api.DisruptionBudget, bool) {
+	if p.options.Budgets == nil {
+		return nil, false
+	}
+	return p.options.Budgets(allocations), true
+}
+
+// MayRun asks the resource manager of a partition whether an ask that waits may run on a
+// node, for readers: nothing comes of the answer. It says false if the resource manager
+// refuses nothing. An ask that does not wait, as an empty key, is not asked about.
+func (p *Partition) MayRun(ask api.AllocationKey, node api.NodeID) (known bool, refused error) {
+	if p.options.Feasible == nil {
+		return false, nil
+	}
+	if r := p.requests[ask]; r == nil || r.foreign() || r.Node != "" || p.findNode(node) == nil {
+		return true, nil
+	}
+	return true, p.options.Feasible(ask, node, true)
 }

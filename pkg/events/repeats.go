@@ -1,6 +1,7 @@
 package events
 
 import (
+	"hash/fnv"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -21,19 +22,12 @@ type lastEntry struct {
 
 // about is the place of what a record is about, and the hash to be found there.
 func (p *repeats) about(record *si.EventRecord) (*lastEntry, uint64) {
-	h := hashed(hashed(uint64(record.Type), record.ObjectID), record.ReferenceID)
+	sum := fnv.New64a() // the same on every run
+	sum.Write([]byte{byte(record.Type), byte(len(record.ObjectID))})
+	sum.Write([]byte(record.ObjectID))
+	sum.Write([]byte(record.ReferenceID))
+	h := sum.Sum64()
 	return &p[(h^h>>32)%uint64(len(p))], h
-}
-
-// hashed takes a text into a hash that is the same on every run. Names differ at
-// their end.
-func hashed(h uint64, text string) uint64 {
-	const prime = 1099511628211
-	h = (h ^ uint64(len(text))) * prime
-	for i := max(0, len(text)-16); i < len(text); i++ {
-		h = (h ^ uint64(text[i])) * prime
-	}
-	return h
 }
 
 // repeatedBy reports whether a record says the same as the entry, before a

@@ -147,7 +147,7 @@ func cure(t *testing.T, p *core.Partition, view *api.View, remedy string) bool {
 		is := moreOn.FindStringSubmatch(remedy)
 		i := slices.IndexFunc(view.Nodes, func(n *api.NodeView) bool { return string(n.ID) == is[2] })
 		more := view.Nodes[i].Capacity.Clone()
-		for _, part := range strings.Fields(is[1]) {
+		for part := range strings.FieldsSeq(is[1]) {
 			name, quantity, _ := strings.Cut(part, "=")
 			value, err := strconv.ParseInt(quantity, 10, 64)
 			assert.NilError(t, err)

@@ -1,6 +1,10 @@
 package identity
 
-import "time"
+import (
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
 
 // How long an answer is remembered, and how many are.
 const (
@@ -16,13 +20,10 @@ type Answer struct {
 }
 
 // A Cache remembers answers of one resolver: success for KeepSuccess, failure for
-// KeepFailure, and AnswersMax at most, of which the oldest goes first. The zero value is
-// empty. It belongs to one goroutine.
-//
-//	each answer that is kept stands in the list of its kind, by time
+// KeepFailure, and AnswersMax at most, of which that goes first which was not used for the
+// longest time. It belongs to one goroutine.
 type Cache struct {
-	kept                map[string]keptAnswer
-	successes, failures []stamp // the oldest first; a stamp may be of an answer that was replaced
+	kept *simplelru.LRU[string, keptAnswer]
 }
 
 type keptAnswer struct {
@@ -30,14 +31,18 @@ type keptAnswer struct {
 	until time.Time
 }
 
-type stamp struct {
-	user  string
-	until time.Time
+// NewCache remembers nothing yet.
+func NewCache() Cache {
+	kept, err := simplelru.NewLRU[string, keptAnswer](AnswersMax, nil)
+	if err != nil {
+		panic(err) // AnswersMax is above zero
+	}
+	return Cache{kept}
 }
 
 // Look returns what is remembered of a user.
-func (c *Cache) Look(now time.Time, user string) (Answer, bool) {
-	kept, ok := c.kept[user]
+func (c Cache) Look(now time.Time, user string) (Answer, bool) {
+	kept, ok := c.kept.Get(user)
 	if !ok || !now.Before(kept.until) {
 		return Answer{}, false
 	}
@@ -45,43 +50,13 @@ func (c *Cache) Look(now time.Time, user string) (Answer, bool) {
 }
 
 // Keep remembers an answer in place of the one before.
-func (c *Cache) Keep(now time.Time, user string, a Answer) {
-	if c.kept == nil {
-		c.kept = map[string]keptAnswer{}
-	}
-	list, until := &c.successes, now.Add(KeepSuccess)
+func (c Cache) Keep(now time.Time, user string, a Answer) {
+	until := now.Add(KeepSuccess)
 	if a.Err != nil {
-		list, until = &c.failures, now.Add(KeepFailure)
+		until = now.Add(KeepFailure)
 	}
-	c.forget(now)
-	c.kept[user] = keptAnswer{a, until}
-	*list = append(*list, stamp{user, until})
-}
-
-// forget drops what is too old, and the oldest of what is too many.
-func (c *Cache) forget(now time.Time) {
-	for _, list := range []*[]stamp{&c.failures, &c.successes} {
-		for len(*list) > 0 && !now.Before((*list)[0].until) {
-			c.drop(list)
-		}
-	}
-	for len(c.failures)+len(c.successes) >= AnswersMax {
-		oldest := &c.failures
-		if len(c.failures) == 0 {
-			oldest = &c.successes
-		}
-		c.drop(oldest)
-	}
-}
-
-// drop forgets the oldest answer of a list, unless another took its place.
-func (c *Cache) drop(list *[]stamp) {
-	oldest := (*list)[0]
-	*list = (*list)[1:]
-	if kept, ok := c.kept[oldest.user]; ok && kept.until.Equal(oldest.until) {
-		delete(c.kept, oldest.user)
-	}
+	c.kept.Add(user, keptAnswer{a, until})
 }
 
 // Len is how many answers are remembered.
-func (c *Cache) Len() int { return len(c.kept) }
+func (c Cache) Len() int { return c.kept.Len() }

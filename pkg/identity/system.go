@@ -32,8 +32,7 @@ func (s System) Groups(ctx context.Context, name string) ([]string, error) {
 	}
 	found, err := lookup.user(name)
 	if err != nil {
-		var unknown user.UnknownUserError
-		if errors.As(err, &unknown) {
+		if _, ok := errors.AsType[user.UnknownUserError](err); ok {
 			return nil, fmt.Errorf("user %q: %w", name, ErrUnknownUser)
 		}
 		return nil, fmt.Errorf("user %q: %w", name, err)

@@ -6,6 +6,7 @@ require (
 	github.com/apache/yunikorn-scheduler-interface v1.9.0
 	github.com/go-logr/zapr v1.3.0
 	github.com/google/go-cmp v0.7.0
+	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/narwhal-scheduler/narwhal v0.0.0-00010101000000-000000000000
 	github.com/narwhal-scheduler/narwhal/pkg/identity/ldap v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_golang v1.25.0

@@ -24,7 +24,6 @@ type AskWaits struct {
 // so that all asks have their turn however many there are.
 type Book struct {
 	partition *core.Partition
-	asks      core.Asks
 	kinds     *resources.Kinds
 	now       time.Time
 	told      map[api.AllocationKey]*told
@@ -51,7 +50,7 @@ const (
 
 // NewBook is a book of a partition of which nothing was told yet. Kinds are those of its options.
 func NewBook(p *core.Partition, kinds *resources.Kinds) *Book {
-	return &Book{partition: p, asks: core.AsksOf(p), kinds: kinds, told: map[api.AllocationKey]*told{}, held: map[api.ApplicationID]api.Reason{}}
+	return &Book{partition: p, kinds: kinds, told: map[api.AllocationKey]*told{}, held: map[api.ApplicationID]api.Reason{}}
 }
 
 // Observe takes in the effects of a step, and returns them with words, without those that tell
@@ -80,7 +79,7 @@ func (b *Book) Scheduled(now time.Time, effects api.Effects) api.Effects {
 
 // watch has the asks walked through if anything has changed.
 func (b *Book) watch() {
-	if asks, changes := b.asks.Count(); asks > 0 && changes != b.seen {
+	if asks, changes := b.partition.CountAsks(); asks > 0 && changes != b.seen {
 		if at := b.now.Add(pause); b.due.IsZero() || b.due.After(at) {
 			b.due = at
 		}
@@ -159,10 +158,10 @@ func (b *Book) Due() (time.Time, bool) {
 func (b *Book) walk() api.Effects {
 	b.out, b.last = nil, shown{}
 	if b.place == (core.Bookmark{}) {
-		_, b.seen = b.asks.Count()
+		_, b.seen = b.partition.CountAsks()
 		b.soon = time.Time{}
 	}
-	b.place = b.asks.Walk(b.place, looksAtOnce, b.look)
+	b.place = b.partition.WalkAsks(b.place, looksAtOnce, b.look)
 	if b.due = b.soon; b.place != (core.Bookmark{}) {
 		b.due = b.now.Add(step)
 	}
@@ -313,7 +312,7 @@ func (b *Book) whyWaits(ask api.AskView) told {
 // hasQuotaAgain is the queue in which an ask was told to have no quota, if it has it now.
 func (b *Book) hasQuotaAgain(key api.AllocationKey) api.QueuePath {
 	t := b.told[key]
-	if t == nil || t.reason != api.QuotaExceeded && t.reason != quotaThere || b.asks.WithoutQuota(key) != "" {
+	if t == nil || t.reason != api.QuotaExceeded && t.reason != quotaThere || b.partition.WithoutQuota(key) != "" {
 		return ""
 	}
 	return api.QueuePath(t.detail)

@@ -18,7 +18,7 @@ import (
 // does not wait.
 func WhyWaits(p *core.Partition, kinds *resources.Kinds, key api.AllocationKey) string {
 	b := NewBook(p, kinds)
-	_, ask, waits := b.asks.Find(key)
+	_, ask, waits := b.partition.FindAsk(key)
 	if !waits {
 		return ""
 	}
@@ -38,7 +38,7 @@ func (b *Book) text(ask api.AskView, now *told) string {
 	switch now.reason {
 	case api.QuotaExceeded:
 		parts = append(parts, fmt.Sprintf("request does not fit in queue %s: requests %s, available %s",
-			now.detail, b.kinds.Format(ask.Amounts), b.kinds.FormatLimits(b.asks.QuotaLeft(ask.Key, api.QueuePath(now.detail)))))
+			now.detail, b.kinds.Format(ask.Amounts), b.kinds.FormatLimits(b.partition.QuotaLeft(ask.Key, api.QueuePath(now.detail)))))
 	case api.NoNodeFits:
 		if !slices.ContainsFunc(ask.Attempts, func(a api.PreemptionAttempt) bool { return !a.Succeeded() }) {
 			parts = append(parts, "no node has room: requests "+b.kinds.Format(ask.Amounts))

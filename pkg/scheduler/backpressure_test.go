@@ -40,11 +40,11 @@ func placedKeys(m *schedulertest.MockScheduler) map[string]int {
 	return times
 }
 
-// One callback blocks, and 400,000 asks come in requests of various sizes. No more are
+// One callback blocks, and 80,000 asks come in requests of various sizes. No more are
 // taken than the limit says, wherever they wait. When the callback returns all goes
 // on, and nothing that was taken is lost.
 func TestABlockedCallbackLimitsWhatIsTaken(t *testing.T) {
-	const limit = 10_000
+	const limit = 2000
 	history, err := events.NewHistory("test", events.Config{})
 	assert.NilError(t, err)
 	for name, history := range map[string]*events.History{"without a history": nil, "with a history": history} {
@@ -56,7 +56,7 @@ func TestABlockedCallbackLimitsWhatIsTaken(t *testing.T) {
 				m.Ask("app-1", "first", "vcore=1")
 				var taken, refused int
 				var again [][]*si.Allocation
-				for _, request := range manyAsks("pod", 400_000, 1, 3000, 10, 20_000, 100, 1000, 5000) {
+				for _, request := range manyAsks("pod", 80_000, 1, 600, 2, 4000, 20, 200, 1000) {
 					if err := m.Send(request...); err == nil {
 						taken += len(request)
 					} else {

@@ -85,7 +85,7 @@ func (c *Configured) Validate(text string) error {
 func (c *Configured) Feasible(ctx context.Context, partition string, ask api.AllocationKey, node api.NodeID) (refused, err error) {
 	unsupported, err := c.ask(ctx, partition, func(p *core.Partition) error {
 		var known bool
-		if known, refused = core.MayRun(p, ask, node); !known {
+		if known, refused = p.MayRun(ask, node); !known {
 			return fmt.Errorf("predicates: %w", errors.ErrUnsupported)
 		}
 		return nil

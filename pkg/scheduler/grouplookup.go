@@ -94,7 +94,7 @@ func (g *groupLookups) use(kind string) {
 	if g.source != nil && g.source.kind == kind {
 		return
 	}
-	g.source = &groupSource{kind: kind, lookups: map[string]*groupLookup{}}
+	g.source = &groupSource{kind: kind, cache: identity.NewCache(), lookups: map[string]*groupLookup{}}
 	switch kind {
 	case "os":
 		g.source.resolver = identity.System{}

@@ -16,6 +16,9 @@ import (
 // taken and nothing beyond, also while the owner carries them out. After that the memory
 // of the flood is given up, and as many may wait again.
 func TestMessagesBeyondInboxMax(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	limit := Config{}.withDefaults().InboxMax
 	assert.Equal(t, limit, inboxMax)
 	o := &owner{

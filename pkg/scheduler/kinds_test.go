@@ -17,6 +17,9 @@ import (
 // Asks of 2,560 made-up kinds, which wait or are refused, leave room for kinds of nodes
 // and configurations. So do as many kinds of pods of others that run.
 func TestMadeUpKinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	cluster(t, schedulertest.Options{}, "vcore=8", func(t *testing.T, m *schedulertest.MockScheduler) {
 		const kinds = 2560
 		known := m.Kinds().Len()
@@ -88,6 +91,9 @@ func TestNamesOfKindsAreBounded(t *testing.T) {
 // A resource manager that registers 200 times with 100 new kinds each brings more than there
 // may be. It is refused at some time, keeps what it had, and others bring kinds as before.
 func TestKindsOfManyRegistrations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	s, err := scheduler.New(scheduler.Config{})
 	assert.NilError(t, err)
 	defer s.Stop()

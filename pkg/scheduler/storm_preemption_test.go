@@ -39,7 +39,7 @@ func stormOfRefusedPreemption(t *testing.T, alike bool) {
 		asked[text] = true
 		return s.answer(args.AllocationKey)
 	}
-	const pods = 100
+	const pods = 40
 	classes := pods
 	if alike {
 		options.PredicateClass = func(key string) string { return key[:4] }

@@ -119,7 +119,7 @@ func (e *explanations) check(t *testing.T, a *explain.Answer, p *pod) {
 			continue
 		}
 		assert.Assert(t, strings.HasSuffix(remedy, "and the resource manager accepts it there"), remedy)
-		for _, word := range strings.Fields(remedy) {
+		for word := range strings.FieldsSeq(remedy) {
 			said, known := e.refusalOf(p, api.NodeID(word))
 			assert.Assert(t, !known, "at %s, %s said %+v: %s\n%s", e.now, word, said, remedy, text)
 		}

@@ -40,8 +40,7 @@ func Parse(source string) (*Scenario, error) {
 
 // syntaxProblems is an error of the YAML parser.
 func syntaxProblems(err error) Problems {
-	var syntax *yamltree.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*yamltree.SyntaxError](err); ok {
 		return Problems{{Line: syntax.Line, Text: syntax.Text}}
 	}
 	return Problems{{Text: err.Error()}}

@@ -118,7 +118,7 @@ func (o oracle) resolve(rule Rule) string {
 	if !full && rule.Kind != Fixed {
 		name = strings.ReplaceAll(name, ".", "_dot_")
 	}
-	for _, element := range strings.Split(name, ".") {
+	for element := range strings.SplitSeq(name, ".") {
 		if !oracleName.MatchString(element) {
 			return ""
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // TestCandidatesAreThoseOfPlan offers a resource manager the candidates of Plan,
@@ -13,7 +15,7 @@ import (
 func TestCandidatesAreThoseOfPlan(t *testing.T) {
 	var pl Planner
 	chosen := 0
-	for seed := range uint64(nodes) {
+	for seed := range seeds.Of(t, nodes) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		s := triggered(r, []Trigger{Priority, Guarantee}[seed%2])
 		keys, violating := pl.Candidates(s.cfg, s.ask, s.node)
@@ -48,7 +50,7 @@ func TestCandidatesAreThoseOfPlan(t *testing.T) {
 		assert.Assert(t, less.Reason == NotEnough && less.Missing.Part > 0 && !less.Cost.Feasible(), "seed %d: %s", seed, less)
 		assert.Equal(t, len(less.Victims), 0)
 	}
-	assert.Assert(t, chosen > nodes/6, "%d", chosen)
+	assert.Assert(t, chosen > seeds.Part(t, nodes/6), "%d", chosen)
 }
 
 // TestRefuse gives the resource manager's reason back.

@@ -1,6 +1,7 @@
 package preemptor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestParseStrategies(t *testing.T) {
 	var try func(chosen []string)
 	try = func(chosen []string) {
 		for _, name := range names {
-			list := append(chosen[:len(chosen):len(chosen)], name)
+			list := append(slices.Clip(chosen), name)
 			got, err := ParseStrategies(strings.Join(list, ", "))
 			if strings.Contains(strings.Join(chosen, ","), name) {
 				assert.Error(t, err, "strategy "+name+" is given twice")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // conflictWith refuses the ask as long as any of these is on the node.
@@ -27,7 +29,7 @@ func conflictWith(s situation, keys ...string) func([]string) error {
 func TestFits(t *testing.T) {
 	var pl Planner
 	chosen, refused, alone := 0, 0, 0
-	for seed := range uint64(nodes) {
+	for seed := range seeds.Of(t, nodes) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		s := triggered(r, []Trigger{Priority, Guarantee}[seed%2])
 		s.cfg.Budgets = BudgetPolicy(r.IntN(2)) // HardBudgets would exclude candidates that conflict
@@ -73,10 +75,10 @@ func TestFits(t *testing.T) {
 		default:
 			rounds = 8 // and for each search for fewer violations
 		}
-		assert.Assert(t, asked <= rounds*len(s.node.On)+4, "seed %d: asked %d times", seed, asked)
+		assert.Assert(t, asked <= rounds*len(s.node.On)+8, "seed %d: asked %d times", seed, asked)
 	}
 	t.Logf("%d chosen, %d of them though amounts are there; %d refused", chosen, alone, refused)
-	assert.Assert(t, chosen > 500 && alone > 50 && refused > 50)
+	assert.Assert(t, chosen > seeds.Part(t, 500) && alone > seeds.Part(t, 50) && refused > seeds.Part(t, 50))
 }
 
 // candidates are the possible victims if one of them conflicts with the ask.

@@ -40,7 +40,7 @@ func (p *plan) countBroken() (broken brokenGroups) {
 // spareGroups chooses again without those whose end breaks a group and which are as important as
 // the most important victim, where others do no more harm. So surplus members and what runs by
 // itself go first. Otherwise the choice stays as it is.
-func (p selection) spareGroups() {
+func (p *plan) spareGroups() {
 	if p.reason != Chosen || !slices.ContainsFunc(p.victims, func(i int) bool { return p.ranked[i].breaks() }) {
 		return
 	}
@@ -65,7 +65,7 @@ func (p selection) spareGroups() {
 }
 
 // chooseAmong runs the strategies for some candidates, which are in order.
-func (p selection) chooseAmong(some []eligible) {
+func (p *plan) chooseAmong(some []eligible) {
 	p.ranked, p.weighed = some, false
 	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
 	p.summed = false
@@ -78,7 +78,7 @@ func (p selection) chooseAmong(some []eligible) {
 
 // isNoWorse reports whether a plan takes victims of no higher class and priority than another, and
 // exceeds no more budgets.
-func (p selection) isNoWorse(cost, than Cost) bool {
+func (p *plan) isNoWorse(cost, than Cost) bool {
 	most := 4
 	if p.rules.byPriority {
 		most = 3

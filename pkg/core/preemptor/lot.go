@@ -101,6 +101,7 @@ func (k *packing) pack(ask resources.Amounts, behind []Behind) (worth int64, ask
 // all of them together take the fewest victims, if the others go one after the other, the largest
 // first, where victims are worth most. The zero value is ready, and its memory is used again.
 type Backlog struct {
+	AsksMax int // about how many asks behind are looked at, of each size a part; zero is BacklogAsks
 	sharing
 	cfg      Config
 	ask, all Ask // the first, and one as large as all
@@ -114,8 +115,8 @@ type Backlog struct {
 	taken    []int64
 }
 
-// backlogAsks is about how many asks behind are looked at, of each size a part.
-const backlogAsks = 16
+// BacklogAsks is how many asks behind are looked at unless it is said.
+const BacklogAsks = 16
 
 // Begin forgets everything but the ask.
 func (b *Backlog) Begin(cfg Config, ask Ask) {
@@ -126,8 +127,9 @@ func (b *Backlog) Begin(cfg Config, ask Ask) {
 	b.cfg, b.ask, b.lots, b.limited = cfg, ask, b.lots[:0], false
 	b.ask.Behind, b.all = nil, ask
 	b.all.Amounts = ask.Amounts.Clone()
-	for _, other := range ask.Behind[:min(len(ask.Behind), backlogAsks)] {
-		asks := max(1, min(other.Asks, scaled(other.Asks, backlogAsks, waiting)))
+	most := cmp.Or(b.AsksMax, BacklogAsks)
+	for _, other := range ask.Behind[:min(len(ask.Behind), most)] {
+		asks := max(1, min(other.Asks, scaled(other.Asks, int64(most), waiting)))
 		b.ask.Behind = append(b.ask.Behind, Behind{other.Amounts, asks})
 		for range asks {
 			b.all.Amounts.Add(other.Amounts)

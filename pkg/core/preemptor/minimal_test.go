@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -17,7 +18,7 @@ import (
 // on nodes where the bounds do not settle it and the search has to.
 func TestMinimalOnHardNodes(t *testing.T) {
 	var steps, chosen int64
-	for seed := range uint64(1200) {
+	for seed := range seeds.Of(t, 1200) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := hardNode(r, int(seed)%len(families), 20, 1+int(seed)/len(families)%4)
 		s.cfg.VictimsMax = 4
@@ -39,7 +40,7 @@ func TestMinimalOnHardNodes(t *testing.T) {
 		chosen++
 	}
 	t.Logf("%d plans, %d steps", chosen, steps)
-	assert.Assert(t, chosen > 900 && steps > 30*chosen, "%d plans, %d steps", chosen, steps)
+	assert.Assert(t, chosen > int64(seeds.Part(t, 900)) && steps > 30*chosen, "%d plans, %d steps", chosen, steps)
 }
 
 // upToFour is bruteForce for many candidates and few victims.
@@ -82,7 +83,7 @@ func upToFour(s situation) (best price, found bool) {
 // suffices, and the bounds it reports hold for the best there is.
 func TestBrokenOff(t *testing.T) {
 	open, without := 0, 0
-	for seed := range uint64(60) {
+	for seed := range seeds.Of(t, 60) {
 		s := hardNode(rand.New(rand.NewPCG(seed, 3)), int(seed)%len(families), 100, 4)
 		for i := range s.node.On {
 			c := &s.node.On[i]
@@ -109,7 +110,7 @@ func TestBrokenOff(t *testing.T) {
 			assert.Equal(t, d.Failures[0].String(), "minimal: stopped after 1 steps")
 		}
 	}
-	assert.Assert(t, open > 20 && without > 0, "%d of 60 were broken off, %d with nothing", open, without)
+	assert.Assert(t, open > seeds.Part(t, 20) && without > 0, "%d of %d were broken off, %d with nothing", open, seeds.Part(t, 60), without)
 }
 
 // TestExtremes sees that nothing overflows at the ends of the numbers.

@@ -2,11 +2,8 @@ package preemptor
 
 import "slices"
 
-// A selection runs the strategies of a plan, and again if that found what the ask needs.
-type selection struct{ *plan }
-
 // run runs the strategies, one after the other.
-func (p selection) run() {
+func (p *plan) run() {
 	p.reason = NothingHelps
 	if p.rules.configured {
 		p.chooseConfigured(p.cfg.Strategies)
@@ -22,7 +19,7 @@ func (p selection) run() {
 // reports whether there are any, and those that are left hold enough. It is for where the
 // resource manager refuses the ask even without all candidates: that may be because one of
 // them is missing.
-func (p selection) spareNeeded() bool {
+func (p *plan) spareNeeded() bool {
 	needed := p.findNeeded()
 	if !slices.Contains(needed, true) {
 		return false
@@ -43,7 +40,7 @@ func (p selection) spareNeeded() bool {
 // findNeeded finds candidates that the resource manager wants beside the ask, as few as
 // possible. If the reason is the same with all candidates, none of them matters. It finds
 // none if it is stopped.
-func (p selection) findNeeded() []bool {
+func (p *plan) findNeeded() []bool {
 	q := p.newQuestions()
 	refusal := p.fits(p.keysOf(nil))
 	if refusal == nil {

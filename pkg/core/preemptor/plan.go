@@ -258,12 +258,11 @@ func (p *plan) tooYoung(now time.Time) bool {
 // candidates, they run again without those that the ask needs.
 func (p *plan) choose() {
 	p.rank()
-	s := selection{p}
-	if s.run(); p.reason == Refused && s.spareNeeded() {
+	if p.run(); p.reason == Refused && p.spareNeeded() {
 		p.failures, p.refusal = p.failures[:0], ""
-		s.run()
+		p.run()
 	}
-	s.spareGroups()
+	p.spareGroups()
 }
 
 // chooseConfigured runs the strategies of a required node. They look at amounts

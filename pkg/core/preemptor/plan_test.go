@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -17,7 +18,7 @@ const nodes = 10_000
 
 func eachNode(t *testing.T, check func(t *testing.T, seed uint64, s situation)) {
 	t.Helper()
-	for seed := range uint64(nodes) {
+	for seed := range seeds.Of(t, nodes) {
 		check(t, seed, randomSituation(rand.New(rand.NewPCG(seed, 0))))
 	}
 }
@@ -54,7 +55,7 @@ func TestMinimalIsTheOptimum(t *testing.T) {
 		assert.Equal(t, d.Weight, want.weight, "seed %d", seed)
 		assert.Assert(t, d.Proof.Proved, "seed %d", seed)
 	})
-	assert.Assert(t, chosen > nodes/3 && hard > nodes/20, "%d chosen, %d with more than two victims", chosen, hard)
+	assert.Assert(t, chosen > seeds.Part(t, nodes/3) && hard > seeds.Part(t, nodes/20), "%d chosen, %d with more than two victims", chosen, hard)
 }
 
 // TestLaws holds every strategy to what is said of all of them.

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -129,7 +130,7 @@ func TestVictimsByRule(t *testing.T) {
 		}
 	})
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d nodes, %d asks do not fit, %d of them can be served by preemption\n", nodes, short, possible)
+	fmt.Fprintf(&b, "%d nodes, %d asks do not fit, %d of them can be served by preemption\n", seeds.Part(t, nodes), short, possible)
 	fmt.Fprintln(&b, "| rule | asks served | worse class | higher priority | victims | optimum | fewest of any class | evicted against the optimum |")
 	fmt.Fprintln(&b, "|---|---:|---:|---:|---:|---:|---:|---:|")
 	for i, to := range tallies {

@@ -2,12 +2,13 @@
 // that it can be moved and cancelled: there are never more entries than things that
 // wait for a time.
 //
-// A Queue is a binary heap whose entries hold their positions. It reads no clock;
-// the time is an argument.
+// A Queue is a heap of package container/heap, whose entries hold their positions. It
+// reads no clock; the time is an argument.
 package timers
 
 import (
 	"cmp"
+	"container/heap"
 	"time"
 )
 
@@ -28,7 +29,7 @@ func (t *Timer[T]) At() time.Time { return t.at }
 
 // A Queue is a set of timers. The zero value is empty. It belongs to one goroutine.
 type Queue[T any] struct {
-	heap   []*Timer[T]
+	heap   sooner[T]
 	number uint64
 }
 
@@ -46,10 +47,10 @@ func (q *Queue[T]) Set(t *Timer[T], at time.Time, of T) {
 	q.number++
 	t.at, t.number, t.of = at, q.number, of
 	if t.place == 0 {
-		q.heap = append(q.heap, t)
-		t.place = len(q.heap)
+		heap.Push(&q.heap, t)
+	} else {
+		heap.Fix(&q.heap, t.place-1)
 	}
-	q.down(q.up(t.place - 1))
 }
 
 // SetBy has a timer become due at a time at the latest.
@@ -61,16 +62,8 @@ func (q *Queue[T]) SetBy(t *Timer[T], at time.Time, of T) {
 
 // Cancel keeps a timer from becoming due. One that is not set stays so.
 func (q *Queue[T]) Cancel(t *Timer[T]) {
-	if t.place == 0 {
-		return
-	}
-	i, last := t.place-1, len(q.heap)-1
-	q.swap(i, last)
-	q.heap[last] = nil
-	q.heap = q.heap[:last]
-	t.place = 0
-	if i < last {
-		q.down(q.up(i))
+	if t.place > 0 {
+		heap.Remove(&q.heap, t.place-1)
 	}
 }
 
@@ -93,36 +86,29 @@ func (q *Queue[T]) Next() (time.Time, bool) {
 	return q.heap[0].at, true
 }
 
-func (q *Queue[T]) before(i, j int) bool {
-	a, b := q.heap[i], q.heap[j]
-	return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.number, b.number)) < 0
+// sooner is the timers as package container/heap sees them; each is told its place.
+type sooner[T any] []*Timer[T]
+
+func (s sooner[T]) Len() int { return len(s) }
+
+func (s sooner[T]) Less(i, j int) bool {
+	return cmp.Or(s[i].at.Compare(s[j].at), cmp.Compare(s[i].number, s[j].number)) < 0
 }
 
-func (q *Queue[T]) swap(i, j int) {
-	q.heap[i], q.heap[j] = q.heap[j], q.heap[i]
-	q.heap[i].place, q.heap[j].place = i+1, j+1
+func (s sooner[T]) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].place, s[j].place = i+1, j+1
 }
 
-func (q *Queue[T]) up(i int) int {
-	for i > 0 && q.before(i, (i-1)/2) {
-		q.swap(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-	return i
+func (s *sooner[T]) Push(t any) {
+	*s = append(*s, t.(*Timer[T]))
+	(*s)[len(*s)-1].place = len(*s)
 }
 
-func (q *Queue[T]) down(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(q.heap); child++ {
-			if q.before(child, least) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		q.swap(i, least)
-		i = least
-	}
+func (s *sooner[T]) Pop() any {
+	last := (*s)[len(*s)-1]
+	last.place = 0
+	(*s)[len(*s)-1] = nil
+	*s = (*s)[:len(*s)-1]
+	return last
 }

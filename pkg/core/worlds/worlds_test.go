@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // newWorld makes up a world: most come to rest, and in one of sixteen pods come again without end.
@@ -58,10 +60,8 @@ func (s *tally) add(seed uint64, g *game, failures []failure) {
 // With BROKEN, worlds that break a law are reduced, and written into that directory.
 func TestWorlds(t *testing.T) {
 	seed, count := uint64(1), 3000
-	if text := os.Getenv("TORTURE"); text != "" {
-		if _, err := fmt.Sscan(text, &seed, &count); err != nil {
-			t.Fatal("TORTURE is not a seed and a count: ", err)
-		}
+	if first, many, torture := seeds.Torture(t); torture {
+		seed, count = first, int(many)
 	}
 	if testing.Short() {
 		count = min(count, 64)

@@ -4,6 +4,10 @@
 // it before it began. A reader never gets an answer that was begun before it
 // asked. A reader whose context ends leaves at once; a call that all its readers
 // have left is cancelled.
+//
+// With golang.org/x/sync/singleflight a reader joins a call that has begun, and so gets an
+// answer from before it asked, and a call that all its readers have left runs on. It also
+// limits no calls at once, and does not know when the last reader is done with an answer.
 package flight
 
 import (

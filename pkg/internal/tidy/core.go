@@ -38,6 +38,31 @@ func orderOfCore(f file, found report) {
 	}
 }
 
+// noFacet keeps out types that are another type with other methods: a struct of nothing but an
+// embedded pointer to a type of its package. They divide the methods of a type and nothing else. Events
+// may be of that form, so that they are one pointer.
+func noFacet(f file, found report) {
+	if f.test || !f.within(core) || f.dir == "pkg/core/api" {
+		return
+	}
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		declared, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		fields, ok := declared.Type.(*ast.StructType)
+		if !ok || len(fields.Fields.List) != 1 || len(fields.Fields.List[0].Names) > 0 {
+			return true
+		}
+		if pointer, ok := fields.Fields.List[0].Type.(*ast.StarExpr); ok {
+			if of, ok := pointer.X.(*ast.Ident); ok {
+				found(f.path, f.line(n), "%s is %s with other methods, which belong to that", declared.Name.Name, of.Name)
+			}
+		}
+		return true
+	})
+}
+
 // clocks are the names of package time that read a clock, wait for one or
 // depend on the machine.
 var clocks = []string{

@@ -14,7 +14,7 @@
 //	race.go        what packages must not have that are not played with the race
 //	               detector
 //	budgets.go     lines, parameters, exported names
-//	calls.go       files that call each other in a circle
+//	parts.go       what a part of package core uses of others
 //	words.go       comments and names of packages, paths
 //	links.go       what documents point at
 //	vocabulary.go  words that have a better one

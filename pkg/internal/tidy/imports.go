@@ -121,7 +121,7 @@ func smallRoot(t *tree, found report) {
 			continue
 		}
 		for i, line := range x.lines {
-			for _, word := range strings.Fields(line) {
+			for word := range strings.FieldsSeq(line) {
 				for _, m := range notInRoot {
 					if strings.HasPrefix(word, m.prefix) {
 						found(x.path, i+1, "requires %s, which %s", word, m.why)

@@ -132,6 +132,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"long function", core1("func f() {\n" + strings.Repeat("\t_ = 0\n", 59) + "}\n"), "pkg/core/a.go:3: f has 61 lines, 60 are the most (function length)"},
 		{"many parameters", core1("func (t t) f(a, b, c int, d, e, f string) {}\n"), "pkg/core/a.go:3: takes 6 parameters, 5 are the most (parameters)"},
 		{"many exported names", core1(strings.Repeat("// F is one.\nfunc F() {}\n", 20) + strings.Repeat("// T is one.\ntype T int\n", 6)), "pkg/core: exports 26 names, 25 are the most (exported names)"},
+		{"facet of a type", core1("type t struct{ a int }\n\ntype by struct{ *t }\n"), "pkg/core/a.go:5: by is t with other methods, which belong to that (no facets in the core)"},
 		{"package without a place", map[string]string{"pkg/core/new/a.go": "// Package new is new.\npackage new\n"}, "pkg/core/new/a.go:2: pkg/core/new has no place among the packages of the core (order of the core)"},
 		{"empty package name", map[string]string{"pkg/util/a.go": "// Package util has things.\npackage util\n"}, "pkg/util/a.go:2: package util in pkg/util: a package is a noun a colleague would say (package name)"},
 		{"no package comment", map[string]string{"pkg/core/doc.go": "package core\n"}, "pkg/core: no file has a package comment (package comment)"},

@@ -206,8 +206,7 @@ func field(p *profile, plugin string, err error) []zap.Field {
 	if err != nil {
 		fields = append(fields, zap.Error(err))
 	}
-	var panicked *panicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*panicError](err); ok {
 		fields = append(fields, zap.ByteString("stack", panicked.stack))
 	}
 	return fields

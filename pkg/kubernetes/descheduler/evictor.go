@@ -72,8 +72,7 @@ func (e evictor) preFilter(pod *v1.Pod) error {
 
 // refusedBy is the error of a filter with its name.
 func refusedBy(f framework.Plugin, err error) error {
-	var refused *framework.RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*framework.RefusedError](err); ok {
 		return err
 	}
 	return &framework.RefusedError{By: f.Name(), Reason: err.Error()}

@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -177,9 +178,7 @@ func (x *expected) observe(now time.Time, known int, all []*v1.Pod, inFlight []t
 			kept = append(kept, e)
 		}
 	}
-	for uid, w := range x.seen {
-		seen[uid] = w
-	}
+	maps.Copy(seen, x.seen)
 	x.list, x.seen = kept, seen
 }
 

@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -80,9 +81,9 @@ func (t *tally) note(now time.Time, uid types.UID, keys []key) {
 
 // forget takes the last entry of a pod out of the log.
 func (t *tally) forget(uid types.UID) {
-	for i := len(t.log) - 1; i >= 0; i-- {
-		if t.log[i].uid == uid {
-			t.remove(t.log[i].keys)
+	for i, entry := range slices.Backward(t.log) {
+		if entry.uid == uid {
+			t.remove(entry.keys)
 			t.log = append(t.log[:i], t.log[i+1:]...)
 			return
 		}

@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
 )
@@ -70,15 +69,15 @@ func (h *BindingWebhook) register(ctx context.Context, client kubernetes.Interfa
 		Webhooks: []registrationv1.ValidatingWebhook{{
 			Name: "bindings.e2e.narwhal.test",
 			ClientConfig: registrationv1.WebhookClientConfig{
-				URL:      ptr.To("https://" + h.listener.Addr().String() + "/"),
+				URL:      new("https://" + h.listener.Addr().String() + "/"),
 				CABundle: h.authority.Bundle(),
 			},
 			Rules: []registrationv1.RuleWithOperations{{
 				Operations: []registrationv1.OperationType{registrationv1.Create},
 				Rule:       registrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods/binding"}},
 			}},
-			FailurePolicy:           ptr.To(registrationv1.Fail),
-			SideEffects:             ptr.To(registrationv1.SideEffectClassNone),
+			FailurePolicy:           new(registrationv1.Fail),
+			SideEffects:             new(registrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 		}},
 	}

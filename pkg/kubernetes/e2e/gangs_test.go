@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // inGang is a pod of one CPU of an application with a task group of such pods. The placeholders
@@ -149,7 +148,7 @@ func (w *World) LoseNode(node string) {
 	w.check(w.client.CoreV1().Nodes().Delete(w.ctx, node, metav1.DeleteOptions{}))
 	for _, pod := range w.Pods("") {
 		if pod.Spec.NodeName == node {
-			err := w.client.CoreV1().Pods(pod.Namespace).Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+			err := w.client.CoreV1().Pods(pod.Namespace).Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 			if !apierrors.IsNotFound(err) {
 				w.check(err)
 			}

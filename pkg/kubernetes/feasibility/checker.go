@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,10 +62,9 @@ type Checker struct {
 	cluster    *cluster
 	changes    changes
 
-	last      *preparation // that was used last, for another question about the pod
-	lastClass string       // of its pod, if PreFilter looks at other pods for it
-	kept      map[string]*keptPreparation
-	questions uint64 // that looked at kept
+	last      *preparation                         // that was used last, for another question about the pod
+	lastClass string                               // of its pod, if PreFilter looks at other pods for it
+	kept      *simplelru.LRU[string, *preparation] // by class
 
 	reserving    sync.Mutex // makes one reservation after the other
 	reservations map[types.UID]*reservation
@@ -77,12 +77,16 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
+	kept, err := simplelru.NewLRU[string, *preparation](keptMax, nil)
+	if err != nil {
+		return nil, err
+	}
 	c := &Checker{
 		workers:      o.Workers,
 		ignored:      make(map[string]bool, len(o.IgnoredLabels)),
 		factory:      factory,
 		cluster:      newCluster(),
-		kept:         make(map[string]*keptPreparation, keptMax+1),
+		kept:         kept,
 		reservations: make(map[types.UID]*reservation),
 	}
 	for _, label := range o.IgnoredLabels {

@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // unread are the fields that Class leaves out because no filter reads them. A field that
@@ -53,10 +52,9 @@ var read = map[reflect.Type][]string{
 // TestClassCoversFields fails when a version of Kubernetes gives pods a new field.
 func TestClassCoversFields(t *testing.T) {
 	for kind, left := range unread {
-		for i := range kind.NumField() {
-			field := kind.Field(i).Name
-			if slices.Contains(left, field) == slices.Contains(read[kind], field) {
-				t.Errorf("%s.%s is in none or both of the lists of fields that filters read and do not read", kind, field)
+		for field := range kind.Fields() {
+			if slices.Contains(left, field.Name) == slices.Contains(read[kind], field.Name) {
+				t.Errorf("%s.%s is in none or both of the lists of fields that filters read and do not read", kind, field.Name)
 			}
 		}
 		if kind.NumField() != len(left)+len(read[kind]) {
@@ -84,17 +82,17 @@ func differences() map[string]func(*v1.Pod) {
 		"host port":     hostPorts(80),
 		"disk":          disk("d"),
 		"side-car": func(p *v1.Pod) {
-			p.Spec.InitContainers = []v1.Container{{RestartPolicy: ptr.To(v1.ContainerRestartPolicyAlways)}}
+			p.Spec.InitContainers = []v1.Container{{RestartPolicy: new(v1.ContainerRestartPolicyAlways)}}
 		},
 		"init container": func(p *v1.Pod) { p.Spec.InitContainers = []v1.Container{{}} },
 		"host network":   func(p *v1.Pod) { p.Spec.HostNetwork = true },
-		"host users":     func(p *v1.Pod) { p.Spec.HostUsers = ptr.To(false) },
+		"host users":     func(p *v1.Pod) { p.Spec.HostUsers = new(false) },
 		"restart rules": func(p *v1.Pod) {
 			p.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
 		},
-		"group": func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: ptr.To("g")} },
+		"group": func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("g")} },
 		"owner": func(p *v1.Pod) {
-			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r", Controller: ptr.To(true)}}
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r", Controller: new(true)}}
 		},
 	}
 }
@@ -104,7 +102,7 @@ func sames() []func(*v1.Pod) {
 	return []func(*v1.Pod){
 		func(p *v1.Pod) { p.Name += "-again"; p.UID += "-again" },
 		func(p *v1.Pod) { p.Annotations = map[string]string{"a": "b"} },
-		func(p *v1.Pod) { p.Spec.Priority = ptr.To(int32(7)) },
+		func(p *v1.Pod) { p.Spec.Priority = new(int32(7)) },
 		func(p *v1.Pod) { p.Spec.Containers[0].Image = "other" },
 		func(p *v1.Pod) { p.Spec.Containers[0].Env = []v1.EnvVar{{Name: "INDEX", Value: "7"}} },
 		func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--index=7"} },

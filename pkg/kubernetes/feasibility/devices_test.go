@@ -13,14 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/utils/ptr"
 )
 
 // deviceClass is that of graphics cards, which also serves an extended resource.
 func deviceClass() *resourcev1.DeviceClass {
 	return &resourcev1.DeviceClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "card"},
-		Spec:       resourcev1.DeviceClassSpec{ExtendedResourceName: ptr.To("example.com/card")},
+		Spec:       resourcev1.DeviceClassSpec{ExtendedResourceName: new("example.com/card")},
 	}
 }
 

@@ -2,6 +2,7 @@ package feasibility
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -53,12 +54,6 @@ func (h *changes) since(version uint64) (pods []podChange, ok bool) {
 	return h.pods[version-h.base:], true
 }
 
-// A keptPreparation is that of a class, with the number of the question that used it last.
-type keptPreparation struct {
-	*preparation
-	used uint64
-}
-
 // recall is the preparation that was made for a pod or for one of its class, as it is now. It
 // is nil if there is none. The cluster is locked.
 func (c *Checker) recall(pod *v1.Pod) *preparation {
@@ -69,8 +64,8 @@ func (c *Checker) recall(pod *v1.Pod) *preparation {
 	if !looksAtOthers(pod) {
 		return nil
 	}
-	if one := c.kept[c.Class(pod)]; one != nil {
-		return c.upToDate(one.preparation.of(pod))
+	if one, ok := c.kept.Get(c.Class(pod)); ok {
+		return c.upToDate(one.of(pod))
 	}
 	return nil
 }
@@ -88,29 +83,15 @@ func (c *Checker) remember(p *preparation) {
 	if fresh {
 		c.lastClass = c.Class(p.pod)
 	}
-	if c.lastClass == "" {
-		return
+	if c.lastClass != "" {
+		c.kept.Add(c.lastClass, p)
 	}
-	c.questions++
-	c.kept[c.lastClass] = &keptPreparation{p, c.questions}
-	if len(c.kept) <= keptMax {
-		return
-	}
-	oldest := c.lastClass
-	for class, one := range c.kept {
-		if one.used < c.kept[oldest].used {
-			oldest = class
-		}
-	}
-	delete(c.kept, oldest)
 }
 
 // looksAtOthers says that PreFilter looks for other pods which match a selector of this one.
 func looksAtOthers(pod *v1.Pod) bool {
-	for _, constraint := range pod.Spec.TopologySpreadConstraints {
-		if isHard(constraint) {
-			return true
-		}
+	if slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, isHard) {
+		return true
 	}
 	return len(affinityTermsOf(pod)) > 0 || len(antiAffinityOf(pod)) > 0
 }

@@ -128,8 +128,8 @@ func TestKeptPreparationsAreBounded(t *testing.T) {
 	for i := range 10 * keptMax {
 		c.Check(aMember(0, labelled("number", fmt.Sprint(i))), "node-0")
 	}
-	if len(c.kept) > keptMax {
-		t.Errorf("%d preparations are kept", len(c.kept))
+	if c.kept.Len() > keptMax {
+		t.Errorf("%d preparations are kept", c.kept.Len())
 	}
 	if c.recall(aMember(0, labelled("number", fmt.Sprint(10*keptMax-2)))) == nil {
 		t.Error("one that was used just now is not kept")

@@ -11,7 +11,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // TestWatch changes what pods refer to, one thing after the other, and looks at the names
@@ -84,10 +83,10 @@ func TestReferences(t *testing.T) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "scratch", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}})
 	}
 	templated := func(pod *v1.Pod) {
-		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "card", ResourceClaimTemplateName: ptr.To("cards")}}
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "card", ResourceClaimTemplateName: new("cards")}}
 	}
 	made := func(pod *v1.Pod) {
-		pod.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "card", ResourceClaimName: ptr.To("p-card-x")}}
+		pod.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "card", ResourceClaimName: new("p-card-x")}}
 	}
 	for _, want := range []struct {
 		pod   *v1.Pod

@@ -12,21 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
-	"k8s.io/utils/ptr"
 )
 
 // waitingClass is a storage class whose volumes are chosen when a pod is placed.
 func waitingClass(provisioner string) *storagev1.StorageClass {
 	return &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "waiting"}, Provisioner: provisioner,
-		VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
 	}
 }
 
 func waitingClaim(name string) *v1.PersistentVolumeClaim {
 	claim := boundClaim("team", name, v1.ReadWriteOnce)
 	claim.Annotations = nil
-	claim.Spec.StorageClassName, claim.Spec.VolumeName = ptr.To("waiting"), ""
+	claim.Spec.StorageClassName, claim.Spec.VolumeName = new("waiting"), ""
 	claim.Status.Phase = v1.ClaimPending
 	return claim
 }

@@ -44,7 +44,7 @@ func repairSpread(p *preparation) bool {
 // valueOf is the value of a field, if there is one of that type.
 func valueOf[T any](field reflect.Value) (value T, ok bool) {
 	if field.IsValid() && field.CanInterface() {
-		value, ok = field.Interface().(T)
+		value, ok = reflect.TypeAssert[T](field)
 	}
 	return value, ok
 }

@@ -7,7 +7,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 )
 
 // attached is a claim whose volume is one of a driver, in a zone.
@@ -24,7 +23,7 @@ func oneVolume(node string) *storagev1.CSINode {
 	return &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: node},
 		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{
-			Name: "disk.example.com", NodeID: node, Allocatable: &storagev1.VolumeNodeResources{Count: ptr.To(int32(1))},
+			Name: "disk.example.com", NodeID: node, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(1))},
 		}}},
 	}
 }

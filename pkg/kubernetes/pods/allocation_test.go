@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	scheduling "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -25,7 +24,7 @@ func TestAsk(t *testing.T) {
 			Annotations: text{"yunikorn.apache.org/allow-preemption": "false", pods.AnnotationTaskGroup: "g", pods.AnnotationHolder: "true"},
 		},
 		Spec: v1.PodSpec{
-			Priority: ptr.To[int32](7), Containers: []v1.Container{container("cpu", "1")}, TerminationGracePeriodSeconds: ptr.To[int64](30),
+			Priority: new(int32(7)), Containers: []v1.Container{container("cpu", "1")}, TerminationGracePeriodSeconds: new(int64(30)),
 		},
 		Status: v1.PodStatus{NominatedNodeName: "n1"},
 	}
@@ -96,13 +95,13 @@ func TestCreateAllocationForForeignPod(t *testing.T) {
 // Kubernetes says when the grace period of a pod ends; the scheduler is told when it began.
 func TestTerminatingTag(t *testing.T) {
 	end := metav1.NewTime(created.Add(30 * time.Second))
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &end, DeletionGracePeriodSeconds: ptr.To[int64](30)}}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &end, DeletionGracePeriodSeconds: new(int64(30))}}
 	assert.Equal(t, pods.CreateTagsForTask(pod, false)["terminating"], "1700000000")
 	assert.Equal(t, pods.CreateTagsForTask(pod, true)["terminating"], "1700000000")
 	assert.Equal(t, pods.CreateTagsForTask(&v1.Pod{}, false)["terminating"], "")
 
 	// The deletion says how long it may take.
-	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](3600)
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(3600))
 	assert.Equal(t, pods.CreateTagsForTask(pod, false)["terminationGracePeriodSeconds"], strconv.FormatInt(*pod.DeletionGracePeriodSeconds, 10))
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = nil, nil
 	assert.Equal(t, pods.CreateTagsForTask(pod, false)["terminationGracePeriodSeconds"], "3600")

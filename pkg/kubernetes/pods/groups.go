@@ -155,7 +155,7 @@ func (a Application) policy() string {
 // readPolicy takes parameters that are written as "placeholderTimeoutInSeconds=60
 // gangSchedulingStyle=Hard". Unknown ones are left out.
 func (a *Application) readPolicy(text string) error {
-	for _, field := range strings.Fields(text) {
+	for field := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(field, "=")
 		switch name {
 		case "placeholderTimeoutInSeconds":

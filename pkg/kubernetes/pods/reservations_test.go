@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -27,7 +26,7 @@ func TestReservationIsFor(t *testing.T) {
 	pod := func(change func(*v1.Pod)) *v1.Pod {
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "dev", Name: "web-0", UID: "new", CreationTimestamp: metav1.NewTime(created),
-			OwnerReferences: []metav1.OwnerReference{{UID: "set", Controller: ptr.To(true)}},
+			OwnerReferences: []metav1.OwnerReference{{UID: "set", Controller: new(true)}},
 		}}
 		change(pod)
 		return pod

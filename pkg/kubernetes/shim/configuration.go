@@ -58,17 +58,15 @@ type Configuration struct {
 
 // ReadConfiguration reads ConfigMaps; a later one goes before an earlier one, and nil is an
 // empty one. The error names all that is wrong; the rest is read all the same.
-func ReadConfiguration(maps ...*v1.ConfigMap) (Configuration, error) {
+func ReadConfiguration(objects ...*v1.ConfigMap) (Configuration, error) {
 	c := Configuration{Extra: map[string]string{}}
 	texts := map[string]string{}
 	var problems []error
-	for _, m := range maps {
+	for _, m := range objects {
 		if m == nil {
 			continue
 		}
-		for key, value := range m.Data {
-			texts[key] = value
-		}
+		maps.Copy(texts, m.Data)
 		for key, packed := range m.BinaryData {
 			text, err := unpack(packed)
 			if err != nil {

@@ -88,11 +88,9 @@ func New(options Options) (*Context, error) {
 
 // run starts a goroutine that Stop waits for.
 func (c *Context) run(f func()) {
-	c.work.Add(1)
-	go func() {
-		defer c.work.Done()
+	c.work.Go(func() {
 		f()
-	}()
+	})
 }
 
 // podOf is the pod of an allocation, with its node if it has one.

@@ -100,13 +100,13 @@ func NanosecondsOf(t time.Time) Nanoseconds {
 // FieldsOf is the names of the fields of a struct, as they are written.
 func FieldsOf(t reflect.Type) []string {
 	var out []string
-	for i := range t.NumField() {
-		if !t.Field(i).IsExported() {
+	for field := range t.Fields() {
+		if !field.IsExported() {
 			continue
 		}
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" {
-			name = t.Field(i).Name
+			name = field.Name
 		}
 		out = append(out, name)
 	}

@@ -84,7 +84,7 @@ func expectedFields(v reflect.Value, kinds *resources.Kinds) string {
 // isEmpty reports whether a value is left out that may be. A pointer to an empty
 // object is there.
 func isEmpty(v reflect.Value, value string) bool {
-	_, list := v.Interface().(encoder.List)
+	_, list := reflect.TypeAssert[encoder.List](v)
 	return slices.Contains([]string{`""`, "0", "false", "null", "[]", "{}"}, value) && (v.Kind() != reflect.Pointer || v.IsNil() || list)
 }
 
@@ -160,8 +160,8 @@ func (f *filler) fillPlain(v reflect.Value, n uint64) {
 			f.fill(v.Elem())
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			f.fill(v.Field(i))
+		for _, field := range v.Fields() {
+			f.fill(field)
 		}
 	default:
 		panic(v.Kind())

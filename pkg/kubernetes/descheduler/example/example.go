@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -87,10 +88,8 @@ func (p *plugin) due(pod *v1.Pod, now time.Time) (day string, due bool) {
 }
 
 func (p *plugin) looksAt(namespace string) bool {
-	for _, n := range p.args.Namespaces {
-		if n == namespace {
-			return true
-		}
+	if slices.Contains(p.args.Namespaces, namespace) {
+		return true
 	}
 	return len(p.args.Namespaces) == 0
 }

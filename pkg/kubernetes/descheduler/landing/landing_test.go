@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/utils/ptr"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -60,7 +60,7 @@ func pod(name, node string, cpu int64, edits ...func(*v1.Pod)) *v1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"}},
 		Spec:       v1.PodSpec{NodeName: node, SchedulerName: "narwhal", Containers: []v1.Container{{Name: "main"}}},
 	}
-	p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "set", UID: "uid-set", Controller: ptr.To(true)}}
+	p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "set", UID: "uid-set", Controller: new(true)}}
 	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: *resource.NewQuantity(cpu, resource.DecimalSI)}
 	for _, edit := range edits {
 		edit(p)
@@ -316,7 +316,7 @@ func TestShortOfWhatAPodDoesNotUse(t *testing.T) {
 // TestBookingsHold plays random clusters: every landing is a node where the pod fits, no node
 // is over-booked, and what Place says is what Book does.
 func TestBookingsHold(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range seeds.Of(t, 100) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		list := nodes(2 + random.IntN(5))
 		free := map[string]int64{}

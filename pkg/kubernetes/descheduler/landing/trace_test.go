@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // crowd makes nodes in two zones, pods that run there up to what these have, and some that
@@ -68,7 +70,7 @@ func follow(r *rand.Rand, p *v1.Pod) {
 // which has just begun its cycle, in its words too.
 func TestAnswersDoNotDependOnQuestions(t *testing.T) {
 	places, nowhere := 0, 0
-	for seed := range uint64(300) {
+	for seed := range seeds.Of(t, 300) {
 		r := rand.New(rand.NewPCG(seed, 20))
 		list, running, waiting := crowd(r)
 		all := append(waiting, running...)
@@ -88,13 +90,13 @@ func TestAnswersDoNotDependOnQuestions(t *testing.T) {
 		}
 		assert.NilError(t, asked.partition.Verify())
 	}
-	assert.Assert(t, places > 1000 && nowhere > 1000, "%d have a place, %d have none", places, nowhere)
+	assert.Assert(t, places > seeds.Part(t, 1000) && nowhere > seeds.Part(t, 1000), "%d have a place, %d have none", places, nowhere)
 }
 
 // TestQuestionsLeaveNoTraceAmongWaitingPods: pods that wait are given room by questions, and
 // take their turns as before when the next pod is booked.
 func TestQuestionsLeaveNoTraceAmongWaitingPods(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range seeds.Of(t, 300) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		list, running, waiting := crowd(r)
 		all := append(waiting, running...)

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
@@ -37,7 +36,7 @@ func (w *world) passed() []string {
 func of(kind, workload, node string) shimtest.PodOption {
 	return func(pod *v1.Pod) {
 		shimtest.On(node)(pod)
-		pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: workload, UID: types.UID(workload), Controller: ptr.To(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: workload, UID: types.UID(workload), Controller: new(true)}}
 		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
 	}
 }
@@ -55,8 +54,8 @@ func (w *world) jobsFor(pods ...string) {
 func TestLimitsInFlight(t *testing.T) {
 	unlimited := func() *migration.Args {
 		a := migration.NewArgs()
-		a.MaxMigratingPerNode, a.MaxMigratingPerWorkload = nil, ptr.To(intstr.FromInt32(100))
-		a.MaxUnavailablePerWorkload, a.SkipCheckExpectedReplicas = ptr.To(intstr.FromInt32(100)), true
+		a.MaxMigratingPerNode, a.MaxMigratingPerWorkload = nil, new(intstr.FromInt32(100))
+		a.MaxUnavailablePerWorkload, a.SkipCheckExpectedReplicas = new(intstr.FromInt32(100)), true
 		return a
 	}
 	for _, c := range []struct {
@@ -67,13 +66,13 @@ func TestLimitsInFlight(t *testing.T) {
 		{"globally", func(a *migration.Args, most int) { a.MaxMigratingGlobally = &most }, []int{1, 2, 10}},
 		{"node", func(a *migration.Args, most int) { a.MaxMigratingPerNode = &most }, []int{1, 2, 10}},
 		{"namespace", func(a *migration.Args, most int) { a.MaxMigratingPerNamespace = &most }, []int{1, 2, 10}},
-		{"workload", func(a *migration.Args, most int) { a.MaxMigratingPerWorkload = ptr.To(intstr.FromInt(most)) }, []int{1, 2, 10}},
+		{"workload", func(a *migration.Args, most int) { a.MaxMigratingPerWorkload = new(intstr.FromInt(most)) }, []int{1, 2, 10}},
 		{"workload, percent", func(a *migration.Args, most int) {
-			a.MaxMigratingPerWorkload = ptr.To(intstr.FromString(strconv.Itoa([]int{0, 1, 10}[most]) + "%"))
+			a.MaxMigratingPerWorkload = new(intstr.FromString(strconv.Itoa([]int{0, 1, 10}[most]) + "%"))
 		}, []int{1, 2}},
-		{"unavailable", func(a *migration.Args, most int) { a.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt(most)) }, []int{1, 2, 10}},
+		{"unavailable", func(a *migration.Args, most int) { a.MaxUnavailablePerWorkload = new(intstr.FromInt(most)) }, []int{1, 2, 10}},
 		{"in a time", func(a *migration.Args, most int) {
-			a.ObjectLimiters.Workload.MaxMigrating = ptr.To(intstr.FromInt(most))
+			a.ObjectLimiters.Workload.MaxMigrating = new(intstr.FromInt(most))
 		}, []int{1, 2, 10}},
 	} {
 		for _, most := range c.mosts {
@@ -111,7 +110,7 @@ func TestJobsSayWhichLimitTheyWaitFor(t *testing.T) {
 		w := newWorld(t, "ReplicaSet")
 		w.AddNode("big", "cpu=1000")
 		args := migration.NewArgs()
-		args.MaxMigratingPerNode, args.SkipCheckExpectedReplicas = ptr.To(1), true
+		args.MaxMigratingPerNode, args.SkipCheckExpectedReplicas = new(1), true
 		for i := range 201 {
 			name := fmt.Sprintf("api-%03d", i)
 			w.AddPod(name, "cpu=1", of("Group", name, "big"))
@@ -164,7 +163,7 @@ func TestGatesAreSkipped(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, "ReplicaSet")
 			args := migration.NewArgs()
-			args.MaxMigratingPerNode = ptr.To(1)
+			args.MaxMigratingPerNode = new(1)
 			change(args)
 			w.start(args, 0, false)
 			w.jobsFor("web-0", "web-1", "web-2")
@@ -241,8 +240,8 @@ func TestRefusals(t *testing.T) {
 		{name: "claim", change: volume(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}})},
 		{name: "claim, ignored", change: volume(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}}), args: func(a *migration.Args) { a.IgnorePVCPods = true }, want: "it has a volume claim"},
 		{name: "system", change: shimtest.Priority(2_000_000_000), want: "it belongs to the system"},
-		{name: "priority", change: shimtest.Priority(10), args: func(a *migration.Args) { a.PriorityThreshold = &migration.PriorityThreshold{Value: ptr.To[int32](10)} }, want: "its priority 10 is not below 10"},
-		{name: "below the priority", change: shimtest.Priority(9), args: func(a *migration.Args) { a.PriorityThreshold = &migration.PriorityThreshold{Value: ptr.To[int32](10)} }},
+		{name: "priority", change: shimtest.Priority(10), args: func(a *migration.Args) { a.PriorityThreshold = &migration.PriorityThreshold{Value: new(int32(10))} }, want: "its priority 10 is not below 10"},
+		{name: "below the priority", change: shimtest.Priority(9), args: func(a *migration.Args) { a.PriorityThreshold = &migration.PriorityThreshold{Value: new(int32(10))} }},
 		{name: "priority, skipped", change: shimtest.Priority(10), args: func(a *migration.Args) {
 			a.PriorityThreshold = &migration.PriorityThreshold{Name: "gone"}
 			a.SkipEvictionGates = []migration.Gate{migration.GatePriorityThreshold}
@@ -261,9 +260,9 @@ func TestRefusals(t *testing.T) {
 			note("descheduler.alpha.kubernetes.io/evict", "")(p)
 			shimtest.Priority(2_000_000_000)(p)
 		}},
-		{name: "replicas", args: func(a *migration.Args) { a.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(3)) }, want: "its workload has 3 replicas, and 1 of them may migrate, 3 be unavailable at a time"},
+		{name: "replicas", args: func(a *migration.Args) { a.MaxUnavailablePerWorkload = new(intstr.FromInt32(3)) }, want: "its workload has 3 replicas, and 1 of them may migrate, 3 be unavailable at a time"},
 		{name: "replicas, skipped", args: func(a *migration.Args) {
-			a.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(3))
+			a.MaxUnavailablePerWorkload = new(intstr.FromInt32(3))
 			a.SkipCheckExpectedReplicas = true
 		}},
 	} {
@@ -406,8 +405,8 @@ func TestOrder(t *testing.T) {
 			}
 			args := migration.NewArgs()
 			args.MaxMigratingPerNode, args.SkipCheckExpectedReplicas = nil, true
-			args.MaxMigratingPerWorkload = ptr.To(intstr.FromInt32(100))
-			args.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(100))
+			args.MaxMigratingPerWorkload = new(intstr.FromInt32(100))
+			args.MaxUnavailablePerWorkload = new(intstr.FromInt32(100))
 			w.start(args, 0, false)
 			w.jobsFor("b-0")
 			assert.NilError(t, w.Arbitrate(t.Context()))

@@ -169,7 +169,7 @@ const DefaultImage = "registry.k8s.io/pause:3.10"
 func NewArgs() *Args {
 	return &Args{
 		MaxConcurrentReconciles: 1,
-		MaxMigratingPerNode:     ptr.To(2),
+		MaxMigratingPerNode:     new(2),
 		ObjectLimiters:          ObjectLimiters{WorkloadLimiter{Duration: metav1.Duration{Duration: 5 * time.Minute}}},
 		DefaultJobMode:          ReservationFirst,
 		DefaultJobTTL:           metav1.Duration{Duration: 5 * time.Minute},

@@ -8,7 +8,6 @@ import (
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -55,13 +54,13 @@ skipCheckExpectedReplicas: false
 func TestValidate(t *testing.T) {
 	args := migration.NewArgs()
 	args.MaxConcurrentReconciles, args.EvictQPS, args.ReservationImage, args.SchedulerNames = 0, 0, "", nil
-	args.EvictBurst, args.MaxUnavailablePerWorkload = -3, ptr.To(intstr.FromString("-10%"))
-	args.MaxMigratingGlobally, args.MaxMigratingPerWorkload = ptr.To(-1), ptr.To(intstr.FromString("many"))
+	args.EvictBurst, args.MaxUnavailablePerWorkload = -3, new(intstr.FromString("-10%"))
+	args.MaxMigratingGlobally, args.MaxMigratingPerWorkload = new(-1), new(intstr.FromString("many"))
 	args.SkipEvictionGates = []migration.Gate{"PDB"}
 	args.EvictionPolicy = "Kill"
 	args.DefaultJobTTL.Duration, args.ArbitrationArgs.Interval.Duration = -time.Second, 0
 	args.Namespaces = &migration.Namespaces{Include: []string{"a"}, Exclude: []string{"b"}}
-	args.PriorityThreshold = &migration.PriorityThreshold{Value: ptr.To[int32](2_000_000_001), Name: "high"}
+	args.PriorityThreshold = &migration.PriorityThreshold{Value: new(int32(2_000_000_001)), Name: "high"}
 	args.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a b": "c"}}
 	args.NodeSelector = "a=b=c"
 	err := args.Validate()

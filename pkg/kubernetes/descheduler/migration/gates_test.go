@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
@@ -32,13 +31,13 @@ func TestEachGateIsSkipped(t *testing.T) {
 			args:   func(a *migration.Args) { a.IgnorePVCPods = true },
 		},
 		migration.GatePriorityThreshold: {
-			change: shimtest.Priority(10), args: func(a *migration.Args) { a.PriorityThreshold = &migration.PriorityThreshold{Value: ptr.To[int32](10)} },
+			change: shimtest.Priority(10), args: func(a *migration.Args) { a.PriorityThreshold = &migration.PriorityThreshold{Value: new(int32(10))} },
 		},
 		migration.GateLabelSelector: {args: func(a *migration.Args) {
 			a.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		}},
 		migration.GateNamespaces:       {args: func(a *migration.Args) { a.Namespaces = &migration.Namespaces{Include: []string{"prod"}} }},
-		migration.GateExpectedReplicas: {args: func(a *migration.Args) { a.MaxMigratingPerWorkload = ptr.To(intstr.FromInt32(3)) }},
+		migration.GateExpectedReplicas: {args: func(a *migration.Args) { a.MaxMigratingPerWorkload = new(intstr.FromInt32(3)) }},
 	} {
 		t.Run(string(gate), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -67,11 +66,11 @@ func TestEachGateIsSkipped(t *testing.T) {
 // TestEachLimitIsSkipped: a limit of one holds the second job back, and skipped it does not.
 func TestEachLimitIsSkipped(t *testing.T) {
 	for gate, limit := range map[migration.Gate]func(*migration.Args){
-		migration.GateGlobal:      func(a *migration.Args) { a.MaxMigratingGlobally = ptr.To(1) },
-		migration.GateNode:        func(a *migration.Args) { a.MaxMigratingPerNode = ptr.To(1) },
-		migration.GateNamespace:   func(a *migration.Args) { a.MaxMigratingPerNamespace = ptr.To(1) },
-		migration.GateWorkload:    func(a *migration.Args) { a.MaxMigratingPerWorkload = ptr.To(intstr.FromInt32(1)) },
-		migration.GateUnavailable: func(a *migration.Args) { a.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(1)) },
+		migration.GateGlobal:      func(a *migration.Args) { a.MaxMigratingGlobally = new(1) },
+		migration.GateNode:        func(a *migration.Args) { a.MaxMigratingPerNode = new(1) },
+		migration.GateNamespace:   func(a *migration.Args) { a.MaxMigratingPerNamespace = new(1) },
+		migration.GateWorkload:    func(a *migration.Args) { a.MaxMigratingPerWorkload = new(intstr.FromInt32(1)) },
+		migration.GateUnavailable: func(a *migration.Args) { a.MaxUnavailablePerWorkload = new(intstr.FromInt32(1)) },
 	} {
 		t.Run(string(gate), func(t *testing.T) {
 			for passed, skipped := range map[int][]migration.Gate{1: {migration.GateNodeFit}, 2: {gate}} {
@@ -79,7 +78,7 @@ func TestEachLimitIsSkipped(t *testing.T) {
 					w := newWorld(t, "ReplicaSet")
 					args := migration.NewArgs()
 					args.MaxMigratingPerNode = nil
-					args.MaxMigratingPerWorkload, args.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(2)), ptr.To(intstr.FromInt32(2))
+					args.MaxMigratingPerWorkload, args.MaxUnavailablePerWorkload = new(intstr.FromInt32(2)), new(intstr.FromInt32(2))
 					args.ObjectLimiters.Workload.Duration.Duration = 0
 					limit(args)
 					args.SkipEvictionGates = skipped
@@ -115,7 +114,7 @@ func TestYoungestFirst(t *testing.T) {
 			})
 		}
 		args := migration.NewArgs()
-		args.MaxMigratingGlobally = ptr.To(1)
+		args.MaxMigratingGlobally = new(1)
 		w.start(args, 0, false)
 		w.jobsFor("web-0", "web-1", "web-2")
 		assert.NilError(t, w.Arbitrate(t.Context()))
@@ -151,8 +150,8 @@ func TestDeleteOptionsOfAJob(t *testing.T) {
 		want       *int64
 	}{
 		{"those of the pod", nil, nil, nil},
-		{"of the arguments", grace(7), nil, ptr.To[int64](7)},
-		{"of the plugin that asks", grace(7), grace(9), ptr.To[int64](9)},
+		{"of the arguments", grace(7), nil, new(int64(7))},
+		{"of the plugin that asks", grace(7), grace(9), new(int64(9))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

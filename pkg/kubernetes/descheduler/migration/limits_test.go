@@ -7,7 +7,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 )
 
 func TestMostOf(t *testing.T) {
@@ -33,7 +32,7 @@ func TestMostOf(t *testing.T) {
 	} {
 		var limit *intstr.IntOrString
 		if c.limit != "" {
-			limit = ptr.To(intstr.Parse(c.limit))
+			limit = new(intstr.Parse(c.limit))
 		}
 		assert.Equal(t, mostOf(limit, c.replicas), c.want, "%q of %d", c.limit, c.replicas)
 	}

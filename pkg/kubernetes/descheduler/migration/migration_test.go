@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
@@ -89,8 +88,8 @@ func TestTwoMigrationsOfOneWorkload(t *testing.T) {
 		w := newWorld(t, "ReplicaSet")
 		w.AddNode("node-4", "cpu=1")
 		args := migration.NewArgs()
-		args.MaxMigratingPerWorkload = ptr.To(intstr.FromInt32(2))
-		args.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(2))
+		args.MaxMigratingPerWorkload = new(intstr.FromInt32(2))
+		args.MaxUnavailablePerWorkload = new(intstr.FromInt32(2))
 		args.MaxMigratingPerNode = nil
 		w.start(args, 0, false)
 		one, two := w.evict("web-1"), w.evict("web-2")

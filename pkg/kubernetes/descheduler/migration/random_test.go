@@ -12,7 +12,6 @@ import (
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
@@ -30,7 +29,7 @@ func TestRandomHistories(t *testing.T) {
 			w := newWorld(t, []string{"ReplicaSet", "StatefulSet"}[seed%2])
 			args := func() *migration.Args {
 				a := migration.NewArgs()
-				a.MaxMigratingPerWorkload, a.MaxUnavailablePerWorkload = ptr.To(intstr.FromInt32(2)), ptr.To(intstr.FromInt32(2))
+				a.MaxMigratingPerWorkload, a.MaxUnavailablePerWorkload = new(intstr.FromInt32(2)), new(intstr.FromInt32(2))
 				a.ObjectLimiters.Workload.Duration.Duration = 0
 				a.DefaultJobTTL.Duration = time.Minute
 				return a
@@ -98,7 +97,7 @@ func TestManyJobs(t *testing.T) {
 			w.put(&migration.Job{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Spec: migration.Spec{PodRef: migration.PodRef{Namespace: "default", Name: pod.Name}}})
 		}
 		args := migration.NewArgs()
-		args.MaxMigratingPerNode = ptr.To(10)
+		args.MaxMigratingPerNode = new(10)
 		w.start(args, 0, false)
 		assert.NilError(t, w.Arbitrate(t.Context()))
 		assert.Equal(t, len(w.passed()), 10)

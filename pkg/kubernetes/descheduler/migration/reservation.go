@@ -11,7 +11,6 @@ import (
 	"k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper"
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -36,19 +35,19 @@ func (c *checks) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.
 			Namespace: pod.Namespace, Name: reservationName(job),
 			Labels:          map[string]string{pods.LabelReservation: string(job.UID)},
 			Annotations:     reservationAnnotations(job, pod, pattern.Labels),
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: Domain + "/" + Version, Kind: Kind, Name: job.Name, UID: job.UID, Controller: ptr.To(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: Domain + "/" + Version, Kind: Kind, Name: job.Name, UID: job.UID, Controller: new(true)}},
 		},
 		Spec: v1.PodSpec{
 			SchedulerName: spec.SchedulerName, PriorityClassName: spec.PriorityClassName, NodeSelector: spec.NodeSelector,
 			Affinity: spec.Affinity, Tolerations: spec.Tolerations, TopologySpreadConstraints: spec.TopologySpreadConstraints,
-			RestartPolicy: v1.RestartPolicyNever, TerminationGracePeriodSeconds: ptr.To[int64](1),
-			AutomountServiceAccountToken: ptr.To(false), EnableServiceLinks: ptr.To(false), OS: spec.OS,
+			RestartPolicy: v1.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(1)),
+			AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), OS: spec.OS,
 			Containers: []v1.Container{c.container(pattern)},
 		},
 	}
 	if ttl := job.ttl().Duration; ttl > 0 {
 		// The place comes free even if no descheduler runs any more.
-		reservation.Spec.ActiveDeadlineSeconds = ptr.To(min(max(int64(ttl.Seconds()), 1), math.MaxInt32)) // of 32 bits there
+		reservation.Spec.ActiveDeadlineSeconds = new(min(max(int64(ttl.Seconds()), 1), math.MaxInt32)) // of 32 bits there
 	}
 	withoutMerged(&reservation.Spec, pattern.Labels)
 	terms, err := c.volumeTerms(ctx, pod)
@@ -77,7 +76,7 @@ func (c *checks) container(pod *v1.Pod) v1.Container {
 	}
 	if pod.Spec.OS == nil || pod.Spec.OS.Name != v1.Windows {
 		container.SecurityContext = &v1.SecurityContext{
-			AllowPrivilegeEscalation: ptr.To(false), RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65535),
+			AllowPrivilegeEscalation: new(false), RunAsNonRoot: new(true), RunAsUser: new(int64(65535)),
 			Capabilities:   &v1.Capabilities{Drop: []v1.Capability{"ALL"}},
 			SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault},
 		}

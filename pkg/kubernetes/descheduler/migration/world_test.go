@@ -27,7 +27,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
@@ -113,9 +112,9 @@ func newWorldWith(t *testing.T, kind string, options shimtest.Options) *world {
 	w.Feasibility.Conflict = forbids
 	w.Create(shimtest.NewNode("node-1", "cpu=4"), shimtest.NewNode("node-2", "cpu=2"), shimtest.NewNode("node-3", "cpu=0"))
 	if kind == "StatefulSet" {
-		w.Create(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](3)}})
+		w.Create(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"}, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3))}})
 	} else {
-		w.Create(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"}, Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](3)}})
+		w.Create(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"}, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(3))}})
 	}
 	for i := range 3 {
 		w.addWeb(fmt.Sprintf("web-%d", i), "", shimtest.On("node-1"), func(pod *v1.Pod) {
@@ -130,7 +129,7 @@ func newWorldWith(t *testing.T, kind string, options shimtest.Options) *world {
 // addWeb makes a pod of the workload.
 func (w *world) addWeb(name, uid string, options ...shimtest.PodOption) {
 	w.AddPod(name, "cpu=1", append([]shimtest.PodOption{func(pod *v1.Pod) {
-		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: w.kind, Name: "web", UID: "uid-web", Controller: ptr.To(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: w.kind, Name: "web", UID: "uid-web", Controller: new(true)}}
 		pod.Labels["app"] = "web"
 		pod.UID = types.UID("uid-" + name + uid)
 	}}, options...)...)

@@ -46,7 +46,7 @@ func (c cursor) decodeDuration(into reflect.Value) bool {
 // decodeOwn reads a value whose type reads JSON itself, such as a quantity; false if it
 // does not. An error that begins with "must " says what belongs here, as those of this package do.
 func (c cursor) decodeOwn(into reflect.Value) bool {
-	target, ok := into.Addr().Interface().(json.Unmarshaler)
+	target, ok := reflect.TypeAssert[json.Unmarshaler](into.Addr())
 	if !ok {
 		return false
 	}

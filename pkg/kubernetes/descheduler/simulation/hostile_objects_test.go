@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -46,18 +45,18 @@ func hostilePods(node string) []*v1.Pod {
 	})
 	add("many-owners", func(p *v1.Pod) {
 		for i := range 1000 {
-			p.OwnerReferences = append(p.OwnerReferences, metav1.OwnerReference{Kind: "Gone", Name: fmt.Sprint(i), Controller: ptr.To(true)})
+			p.OwnerReferences = append(p.OwnerReferences, metav1.OwnerReference{Kind: "Gone", Name: fmt.Sprint(i), Controller: new(true)})
 		}
 	})
 	add("an-owner-without-a-name", func(p *v1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{}} })
 	for _, priority := range []int32{math.MinInt32, math.MaxInt32} {
-		add(fmt.Sprint("priority", priority), func(p *v1.Pod) { p.Spec.Priority, p.Labels["app"] = ptr.To(priority), "app3" })
+		add(fmt.Sprint("priority", priority), func(p *v1.Pod) { p.Spec.Priority, p.Labels["app"] = new(priority), "app3" })
 	}
 	for _, skew := range []int32{math.MinInt32, -1, math.MaxInt32} {
 		for _, key := range []string{"", "no/such", v1.LabelHostname} {
 			add(fmt.Sprint("skew", skew, len(key)), func(p *v1.Pod) {
 				ft.Spread("app=app1", key, skew, v1.DoNotSchedule)(p)
-				p.Spec.TopologySpreadConstraints[0].MinDomains = ptr.To(skew)
+				p.Spec.TopologySpreadConstraints[0].MinDomains = new(skew)
 			})
 		}
 	}
@@ -72,7 +71,7 @@ func hostilePods(node string) []*v1.Pod {
 	})
 	add("tolerations", func(p *v1.Pod) {
 		for i := range 1000 {
-			p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: fmt.Sprint(i), Operator: "Lt", Value: "9e999", TolerationSeconds: ptr.To[int64](math.MinInt64)})
+			p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: fmt.Sprint(i), Operator: "Lt", Value: "9e999", TolerationSeconds: new(int64(math.MinInt64))})
 		}
 	})
 	return pods

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 var zero = time.Unix(1000, 0)
@@ -37,13 +36,13 @@ func with(p *corev1.Pod, change func(*corev1.Pod)) *corev1.Pod {
 func isRunning(p *corev1.Pod) { p.Status = running(zero, p, "10.128.0.1") }
 
 func isDeleted(p *corev1.Pod) {
-	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(zero)), ptr.To(int64(30))
+	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = new(metav1.NewTime(zero)), new(int64(30))
 }
 
 func isFailed(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
 
 func ofJob(p *corev1.Pod) {
-	p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
+	p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: new(true)}}
 }
 
 func TestNext(t *testing.T) {

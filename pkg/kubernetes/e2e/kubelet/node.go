@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 const leaseNamespace = corev1.NamespaceNodeLease
@@ -38,9 +38,7 @@ func (k *Kubelets) AddNode(ctx context.Context, n Node) error {
 		corev1.LabelOSStable:   "linux",
 		corev1.LabelArchStable: "amd64",
 	}
-	for name, value := range n.Labels {
-		labels[name] = value
-	}
+	maps.Copy(labels, n.Labels)
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: labels},
 		Spec:       corev1.NodeSpec{Taints: n.Taints},
@@ -122,9 +120,9 @@ func (k *Kubelets) addLease(ctx context.Context, node string) error {
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: node, Namespace: leaseNamespace},
 		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity:       ptr.To(node),
-			LeaseDurationSeconds: ptr.To(int32(40)),
-			RenewTime:            ptr.To(metav1.NewMicroTime(k.now())),
+			HolderIdentity:       new(node),
+			LeaseDurationSeconds: new(int32(40)),
+			RenewTime:            new(metav1.NewMicroTime(k.now())),
 		},
 	}
 	if _, err := k.options.Client.CoordinationV1().Leases(leaseNamespace).Create(ctx, lease, metav1.CreateOptions{}); err != nil {

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 const (
@@ -86,7 +85,7 @@ func resized(pod *corev1.Pod) corev1.PodStatus {
 	status := corev1.PodStatus{ObservedGeneration: pod.Generation}
 	for i, c := range pod.Status.ContainerStatuses {
 		if i < len(pod.Spec.Containers) {
-			c.Resources = ptr.To(pod.Spec.Containers[i].Resources)
+			c.Resources = new(pod.Spec.Containers[i].Resources)
 			c.AllocatedResources = pod.Spec.Containers[i].Resources.Requests
 		}
 		status.ContainerStatuses = append(status.ContainerStatuses, c)
@@ -142,9 +141,9 @@ func container(c corev1.Container) corev1.ContainerStatus {
 
 func runningContainer(at metav1.Time, c corev1.Container) corev1.ContainerStatus {
 	status := container(c)
-	status.Ready, status.Started = true, ptr.To(true)
+	status.Ready, status.Started = true, new(true)
 	status.State.Running = &corev1.ContainerStateRunning{StartedAt: at}
-	status.Resources = ptr.To(c.Resources) // without it the API server refuses to resize the pod
+	status.Resources = new(c.Resources) // without it the API server refuses to resize the pod
 	status.AllocatedResources = c.Resources.Requests
 	return status
 }
@@ -161,7 +160,7 @@ func endedContainer(at metav1.Time, c corev1.ContainerStatus, code int32) corev1
 	if code != 0 {
 		reason = "Error"
 	}
-	c.Ready, c.Started = code == 0 && c.Started == nil, ptr.To(false)
+	c.Ready, c.Started = code == 0 && c.Started == nil, new(false)
 	c.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: code, Reason: reason, StartedAt: started, FinishedAt: at, ContainerID: c.ContainerID,
 	}}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
@@ -45,7 +44,7 @@ func TestVolumeClaimComesLater(t *testing.T) {
 				Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"},
 			},
 			Spec: v1.PersistentVolumeClaimSpec{
-				AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: ptr.To(""),
+				AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, StorageClassName: new(""),
 				VolumeName: "disk", Resources: v1.VolumeResourceRequirements{Requests: amounts},
 			},
 			Status: v1.PersistentVolumeClaimStatus{Phase: v1.ClaimBound},

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
 // A historyStep is one thing that happens to a cluster: a verb and numbers that say to what.
@@ -158,7 +160,10 @@ func sameBreach(a, b string) bool {
 // Whatever happens in a cluster, the books of the core are those of the API server. More
 // histories are played with NARWHAL_HISTORIES="SEED COUNT".
 func TestHistories(t *testing.T) {
-	seed, count := uint64(1), 200
+	seed, count := uint64(1), seeds.Part(t, 200)
+	if first, _, torture := seeds.Torture(t); torture {
+		seed = first
+	}
 	if text := os.Getenv("NARWHAL_HISTORIES"); text != "" {
 		if _, err := fmt.Sscan(text, &seed, &count); err != nil {
 			t.Fatalf("NARWHAL_HISTORIES=%s: %v", text, err)

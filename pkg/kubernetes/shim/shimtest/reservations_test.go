@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
@@ -21,7 +20,7 @@ import (
 // ownedBy makes a pod one of a workload.
 func ownedBy(kind, name string) shimtest.PodOption {
 	return func(pod *v1.Pod) {
-		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: ptr.To(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: types.UID("uid-" + name), Controller: new(true)}}
 	}
 }
 
@@ -90,7 +89,7 @@ func TestReplacementWaitsForItsPlace(t *testing.T) {
 			m.AddPod("place", "cpu=2", reserves(forWeb), shimtest.Selects("node-1"))
 			m.AddPod("web-2", "cpu=2", ownedBy("ReplicaSet", "web"), func(pod *v1.Pod) {
 				if c.never {
-					pod.Spec.PreemptionPolicy = ptr.To(v1.PreemptNever)
+					pod.Spec.PreemptionPolicy = new(v1.PreemptNever)
 				}
 			})
 			m.AddPod("other", "cpu=2")

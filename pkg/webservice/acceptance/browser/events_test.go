@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,11 +32,8 @@ func (s *site) events(t *testing.T, most int) []event {
 	s.read(t, "events/batch?count=1", &page)
 	from := max(page.LowestID, page.HighestID-uint64(most)+1)
 	s.read(t, fmt.Sprintf("events/batch?start=%d&count=%d", from, most), &page)
-	var out []event
-	for i := len(page.EventRecords) - 1; i >= 0; i-- {
-		out = append(out, page.EventRecords[i])
-	}
-	return out
+	slices.Reverse(page.EventRecords)
+	return page.EventRecords
 }
 
 // feed waits until the newest event is on top.

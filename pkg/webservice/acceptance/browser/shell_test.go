@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -52,9 +53,9 @@ func TestPanels(t *testing.T) {
 		assert.Equal(t, evaluate[int](p, `return t.all("#nav [aria-current=page]").length`), 1)
 		assert.Equal(t, p.text("#nav [aria-current=page]"), panel.title+string(rune('1'+i)))
 	}
-	for i := len(panels) - 1; i >= 0; i-- {
+	for i, panel := range slices.Backward(panels) {
 		p.press(string(rune('1' + i)))
-		p.arrives(panels[i].id)
+		p.arrives(panel.id)
 	}
 }
 

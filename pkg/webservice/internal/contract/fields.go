@@ -143,8 +143,7 @@ type shownField struct {
 
 func shownFields(goType reflect.Type) map[string]shownField {
 	out := map[string]shownField{}
-	for i := range goType.NumField() {
-		f := goType.Field(i)
+	for f := range goType.Fields() {
 		if !f.IsExported() {
 			continue
 		}

@@ -5,6 +5,7 @@ package look
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,8 +112,6 @@ func (p *Partition) Quantities(a *api.Allocation) map[string]int64 {
 		return out
 	}
 	delete(out, resources.UnknownKind)
-	for kind, quantity := range a.Unknown {
-		out[kind] = quantity
-	}
+	maps.Copy(out, a.Unknown)
 	return out
 }

@@ -238,8 +238,7 @@ func (r *Run) ask(pod *v1.Pod, reason, landing string) bool {
 // refused keeps a pod out of the rest of the run, unless the refusal depends on the
 // cluster alone and may be another one when other pods are gone.
 func (r *Run) refused(pod *v1.Pod, err error) {
-	var refusal *framework.RefusedError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*framework.RefusedError](err); ok {
 		r.failed[pod.UID] = refusal.Err != nil
 		return
 	}

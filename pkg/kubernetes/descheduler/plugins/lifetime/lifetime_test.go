@@ -13,8 +13,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
 )
 
-func number(n uint) *uint { return &n }
-
 func waiting(reason string) func(*v1.Pod) {
 	return state(v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: reason}})
 }
@@ -70,10 +68,10 @@ var selectCases = []struct {
 	pod  []func(*v1.Pod)
 	want bool
 }{
-	{"older", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(59)}, edits(ft.Aged(time.Minute)), true},
-	{"exactly as old", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(60)}, edits(ft.Aged(time.Minute)), false},
-	{"an absurd age", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(^uint(0))}, nil, false},
-	{"completed pods, too", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(1)}, edits(ft.Phase(v1.PodSucceeded)), true},
+	{"older", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: new(uint(59))}, edits(ft.Aged(time.Minute)), true},
+	{"exactly as old", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: new(uint(60))}, edits(ft.Aged(time.Minute)), false},
+	{"an absurd age", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: new(^uint(0))}, nil, false},
+	{"completed pods, too", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: new(uint(1))}, edits(ft.Phase(v1.PodSucceeded)), true},
 	{"phase", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Pending", "Running"}}, nil, true},
 	{"other phase", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Pending"}}, nil, false},
 	{"reason of the pod", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"NodeLost"}}, edits(because("NodeLost")), true},
@@ -85,12 +83,12 @@ var selectCases = []struct {
 	{"ephemeral container included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Error"}, IncludingEphemeralContainers: true}, edits(ended("Error", 1), ephemerally), true},
 	{"exit code", PodLifeTimeDefinition(), &PodLifeTimeArgs{ExitCodes: []int32{1, 137}}, edits(ended("", 137)), true},
 	{"other exit code", PodLifeTimeDefinition(), &PodLifeTimeArgs{ExitCodes: []int32{1}}, edits(ended("", 137)), false},
-	{"state and age", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(3600), States: []string{"Running"}}, nil, false},
+	{"state and age", PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: new(uint(3600)), States: []string{"Running"}}, nil, false},
 	{"condition", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "Ready", Status: "False"}}}, edits(condition("Ready", "False", "x", 0)), true},
 	{"other status", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "Ready", Status: "False"}}}, edits(condition("Ready", "True", "x", 0)), false},
 	{"reason of the condition", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Reason: "y"}}}, edits(condition("Ready", "False", "x", 0)), false},
-	{"condition not long enough", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "Ready", MinTimeSinceLastTransitionSeconds: number(61)}}}, edits(condition("Ready", "False", "x", time.Minute)), false},
-	{"condition long enough", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "No"}, {Type: "Ready", MinTimeSinceLastTransitionSeconds: number(60)}}}, edits(condition("Ready", "False", "x", time.Minute)), true},
+	{"condition not long enough", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "Ready", MinTimeSinceLastTransitionSeconds: new(uint(61))}}}, edits(condition("Ready", "False", "x", time.Minute)), false},
+	{"condition long enough", PodLifeTimeDefinition(), &PodLifeTimeArgs{Conditions: []PodCondition{{Type: "No"}, {Type: "Ready", MinTimeSinceLastTransitionSeconds: new(uint(60))}}}, edits(condition("Ready", "False", "x", time.Minute)), true},
 	{"owner kind included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Include: []string{"ReplicaSet"}}}, nil, true},
 	{"owner kind not included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Include: []string{"Job"}}}, nil, false},
 	{"owner kind excluded", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Exclude: []string{"ReplicaSet"}}}, nil, false},
@@ -158,7 +156,7 @@ func TestOldestAndMostRestartsGoFirst(t *testing.T) {
 		args any
 		want []string
 	}{
-		{PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: number(1)}, []string{"a/p2", "a/p1", "a/p3"}},
+		{PodLifeTimeDefinition(), &PodLifeTimeArgs{MaxPodLifeTimeSeconds: new(uint(1))}, []string{"a/p2", "a/p1", "a/p3"}},
 		{RestartsDefinition(), &RestartsArgs{PodRestartThreshold: 4}, []string{"a/p3", "a/p1", "a/p2"}},
 	} {
 		h := ft.NewHandle(t, cluster, ft.Options{})

@@ -6,7 +6,6 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
-	"k8s.io/utils/ptr"
 
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 )
@@ -26,7 +25,7 @@ func TestRequestsAreThoseOfKubernetes(t *testing.T) {
 		"init containers": func(s *v1.PodSpec) { s.InitContainers = []v1.Container{container("memory=9Gi")} },
 		"side-cars": func(s *v1.PodSpec) {
 			s.InitContainers = []v1.Container{container("memory=1Gi")}
-			s.InitContainers[0].RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
+			s.InitContainers[0].RestartPolicy = new(v1.ContainerRestartPolicyAlways)
 		},
 		"overhead":        func(s *v1.PodSpec) { s.Overhead = ft.Amounts("cpu=100m") },
 		"the whole pod":   func(s *v1.PodSpec) { s.Resources = &v1.ResourceRequirements{Requests: ft.Amounts("cpu=3")} },

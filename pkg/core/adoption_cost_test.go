@@ -1,0 +1,129 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// promisedAt is when evictions may begin for asks with a required node.
+var promisedAt = start.Add(time.Minute)
+
+// An adoptionLoad is a partition in which asks with a required node have room and quota on their
+// way, each on its node, while the resource manager tells of allocations that run already.
+type adoptionLoad struct {
+	promised int
+	max      bool // the queues of both have a max
+	limited  bool // a limit holds for all users
+}
+
+func (l adoptionLoad) build(tb testing.TB) *core.Partition {
+	root := api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "agents"}, {Name: "pods"}}}
+	if l.max {
+		for i := range root.Queues {
+			root.Queues[i].Max = resources.Limits{1 << 40}
+		}
+	}
+	if l.limited {
+		root.Limits = []api.Limit{{Users: []string{"*"}, Max: resources.Limits{1 << 40}}}
+	}
+	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{Name: "default", Root: root})
+	p.Apply(start, api.AddApplication{ID: "agents", Queue: "root.agents"})
+	p.Apply(start, api.AddApplication{ID: "pods", Queue: "root.pods"})
+	for i := range 2000 {
+		id := api.NodeID(fmt.Sprintf("n%06d", i))
+		p.Apply(start, api.AddNode{ID: id, Capacity: resources.Amounts{2}})
+		runs := ask("pods", fmt.Sprintf("runs-%06d", i), 2)
+		runs.Allocation.Node = id
+		p.Apply(start, runs)
+	}
+	p.Apply(start, api.AddNode{ID: "spare", Capacity: resources.Amounts{1 << 40}})
+	for i := range l.promised {
+		agent := ask("agents", fmt.Sprintf("agent-%06d", i), 1)
+		agent.Allocation.Required, agent.Allocation.Priority = api.NodeID(fmt.Sprintf("n%06d", i)), 10
+		p.Apply(start, agent)
+	}
+	for _, now := range []time.Time{start, promisedAt} {
+		for more := true; more; {
+			_, more = p.Schedule(now)
+		}
+	}
+	victims := 0
+	for _, n := range p.View().Nodes {
+		victims += len(n.Evictions)
+	}
+	assert.Equal(tb, victims, l.promised)
+	return p
+}
+
+// adopt has an allocation that runs become known, and react.
+func adopt(p *core.Partition, i int) {
+	runs := ask("pods", fmt.Sprintf("adopted-%08d", i), 1)
+	runs.Allocation.Node = "spare"
+	p.Apply(promisedAt, runs)
+	for more := true; more; {
+		_, more = p.Schedule(promisedAt)
+	}
+}
+
+// adoptionLoads are what may hold asks back beside the promised ones.
+var adoptionLoads = []struct {
+	name string
+	adoptionLoad
+}{
+	{"no quota", adoptionLoad{}},
+	{"max of queues", adoptionLoad{max: true}},
+	{"limit of users", adoptionLoad{limited: true}},
+}
+
+// TestAnAdoptionCostsTheSameBesidePromises has allocations become known that run already, beside 10
+// and 2,000 asks with a required node for which evictions are on their way: as much is looked at,
+// tried and made.
+func TestAnAdoptionCostsTheSameBesidePromises(t *testing.T) {
+	for _, c := range adoptionLoads {
+		t.Run(c.name, func(t *testing.T) {
+			const adoptions = 200
+			cost := func(promised int) (work api.Work, bytes uint64) {
+				c.promised = promised
+				p := c.build(t)
+				p.ForgetWork()
+				before := made()
+				for i := range adoptions {
+					adopt(p, i)
+				}
+				bytes = (made() - before) / adoptions
+				assert.NilError(t, p.Verify())
+				return p.View().Work, bytes
+			}
+			few, bytes := cost(10)
+			many, more := cost(2000)
+			t.Logf("%+v, %d and %d bytes made for each", many, bytes, more)
+			assert.Equal(t, many, few)
+			assert.Assert(t, more <= 2*bytes)
+		})
+	}
+}
+
+// BenchmarkAdoption measures the same. Where there are limits, it shows that all claims are walked
+// over, which no count does.
+//
+//	go test -run - -bench Adoption -benchtime 5000x -cpu 1 ./pkg/core
+func BenchmarkAdoption(b *testing.B) {
+	for _, c := range adoptionLoads {
+		for _, promised := range []int{10, 2000} {
+			c.promised = promised
+			b.Run(fmt.Sprintf("%s/promised=%d", c.name, promised), func(b *testing.B) {
+				p := c.build(b)
+				for i := 0; b.Loop(); i++ {
+					adopt(p, i)
+				}
+			})
+		}
+	}
+}

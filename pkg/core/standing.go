@@ -1,0 +1,205 @@
+package core
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// applicationPlace is what decides the order of the applications of a leaf.
+type applicationPlace struct {
+	priority  int32
+	submitted int64 // nanoseconds
+	share     resources.Share
+}
+
+// Before orders by priority first, unless the queue ignores it; then by age or
+// share, as the queue is configured; then by ID.
+func (a *application) Before(other *application) bool {
+	priority := cmp.Compare(other.place.priority, a.place.priority)
+	return a.compare(other, priority) < 0
+}
+
+// compare orders two applications of a queue that compare in a way by priority.
+func (a *application) compare(other *application, priority int) int {
+	first := a.compareFirst(other)
+	if a.ignoresPriority() {
+		priority, first = first, priority
+	}
+	if order := cmp.Or(priority, first, cmp.Compare(a.place.submitted, other.place.submitted)); order != 0 {
+		return order
+	}
+	return strings.Compare(string(a.id), string(other.id))
+}
+
+// compareFirst is what decides first beside priority: share or age.
+func (a *application) compareFirst(other *application) int {
+	if a.queue.properties.ApplicationSort == api.Fair {
+		return a.place.share.Compare(other.place.share)
+	}
+	return cmp.Compare(a.place.submitted, other.place.submitted)
+}
+
+func (a *application) ignoresPriority() bool { return a.queue.properties.IgnorePriority }
+
+func (a *application) comesLater(other *application) bool { return a.compareFirst(other) > 0 }
+
+func (a *application) placePriority() int32 { return a.place.priority }
+
+func (a *application) summaries() (own, below *summary) { return &a.own, &a.below }
+
+// Links are the place in the order of the queue.
+func (a *application) Links() *order.Links[*application] { return &a.links }
+
+// Summarise works out the summary of a subtree of the queue's order.
+func (a *application) Summarise() bool {
+	return a.below.become(&a.own, a.links.Left.subtree(), a.links.Right.subtree())
+}
+
+func (a *application) subtree() *summary {
+	if a == nil {
+		return nil
+	}
+	return &a.below
+}
+
+// summarise brings the summary of the groups up to date and reports whether it
+// changed.
+func (a *application) summarise() bool {
+	if top := a.queued.Root(); top != nil {
+		return a.own.set(top.below)
+	}
+	return a.own.set(emptySummary)
+}
+
+// placed is what decides the order now.
+func (a *application) placed() applicationPlace {
+	place := applicationPlace{priority: a.own.top, submitted: a.submitted.UnixNano()}
+	if a.queue.properties.ApplicationSort == api.Fair {
+		place.share = a.queue.shareOf(a.used.Amounts)
+	}
+	return place
+}
+
+// compareFirsts orders two places of applications of a leaf, which compare in a way by priority.
+func (q *queue) compareFirsts(a, b linePlace, priority int) int {
+	age := cmp.Compare(a.submitted, b.submitted)
+	first := age
+	if q.properties.ApplicationSort == api.Fair {
+		first = a.share.Compare(b.share)
+	}
+	if q.properties.IgnorePriority {
+		priority, first = first, priority
+	}
+	if order := cmp.Or(priority, first, age); order != 0 {
+		return order
+	}
+	return strings.Compare(string(a.id), string(b.id))
+}
+
+// queuePlace is what decides the order of the queues of one parent.
+type queuePlace struct {
+	priority int32
+	share    resources.Share
+}
+
+// placed is the place that a queue belongs at now.
+func (q *queue) placed() queuePlace { return queuePlace{priority: q.own.top, share: q.share()} }
+
+// Before orders by priority, then share, or the other way round where the
+// parent ignores priority; then by name.
+func (q *queue) Before(other *queue) bool {
+	priority := cmp.Compare(other.place.priority, q.place.priority)
+	return q.compare(other, priority) < 0
+}
+
+// compare orders two queues of a parent that compare in a way by priority.
+func (q *queue) compare(other *queue, priority int) int {
+	share := q.place.share.Compare(other.place.share)
+	if q.ignoresPriority() {
+		priority, share = share, priority
+	}
+	if order := cmp.Or(priority, share); order != 0 {
+		return order
+	}
+	return strings.Compare(q.name, other.name)
+}
+
+func (q *queue) ignoresPriority() bool { return q.parent.properties.IgnorePriority }
+
+// comesLater reports whether a queue has a larger share than another.
+func (q *queue) comesLater(other *queue) bool { return q.place.share.Compare(other.place.share) > 0 }
+
+func (q *queue) placePriority() int32 { return q.place.priority }
+
+func (q *queue) summaries() (own, below *summary) { return &q.own, &q.below }
+
+// Links are the place in the order of the parent.
+func (q *queue) Links() *order.Links[*queue] { return &q.links }
+
+// Summarise works out the summary of a subtree of the parent's order.
+func (q *queue) Summarise() bool {
+	return q.below.become(&q.own, q.links.Left.subtree(), q.links.Right.subtree())
+}
+
+func (q *queue) subtree() *summary {
+	if q == nil {
+		return nil
+	}
+	return &q.below
+}
+
+// waits reports whether anything below waits.
+func (q *queue) waits() bool {
+	return q.queues.Len()+q.lines.tree.Len() > 0
+}
+
+// alone is the line of a leaf that limits nothing, if it stands in the order by itself. It is
+// compared with nothing, so its place and summary are not up to date (see BenchmarkPlace).
+func (q *queue) alone() *line {
+	if top := q.lines.tree.Root(); top != nil && q.lines.tree.Len() == 1 && top.lineKey == (lineKey{}) {
+		return top
+	}
+	return nil
+}
+
+// waiting is what waits below, whatever the quota of this queue.
+func (q *queue) waiting() *summary {
+	if top := q.queues.Root(); top != nil {
+		return &top.below
+	}
+	switch top := q.lines.tree.Root(); {
+	case top == nil:
+		return &emptySummary
+	case q.alone() != nil:
+		return &top.apps.Root().below
+	default:
+		return &top.below
+	}
+}
+
+// summarise brings the summary up to date with what waits below and with what is
+// left of the quota. It reports whether it changed.
+func (q *queue) summarise() bool {
+	sum := *q.waiting()
+	first := int32(api.PriorityNone) // the importance of the highest; others below take no more of what is kept
+	if len(q.kept) > 0 {
+		first = q.asRootSees(sum.top)
+	}
+	for _, leaf := range q.active { // their groups are not marked one by one
+		sum.ready = max(sum.ready, leaf.class.priority)
+	}
+	sum.top = q.properties.SeenFromAbove(sum.top)
+	sum.ready = q.properties.SeenFromAbove(sum.ready)
+	sum.attempts = sum.attempts || len(q.active) > 0
+	if sum.open != nil && !q.hasRoom(*sum.open, first) {
+		sum.open = nil
+	}
+	if sum.parked != nil && !q.hasRoom(*sum.parked, first) {
+		sum.parked = nil
+	}
+	return q.own.set(sum)
+}
