@@ -169,7 +169,9 @@ func (s *search) setBounds() {
 		s.floors = s.breaking(s.pool) > 0
 	}
 	if len(s.node.Budgets) > 0 && s.limit.violations < len(s.pool) {
-		s.spends = s.countViolations(s.pool) > s.limit.violations
+		s.order = append(s.order[:0], s.pool...)
+		slices.Sort(s.order) // which may not be that of the pool, and the count depends on it
+		s.spends = s.countViolations(s.order) > s.limit.violations
 	}
 	for _, i := range s.pool {
 		s.apart = s.apart || s.spends && len(s.ranked[i].Budgets) > 1
