@@ -241,9 +241,11 @@ func (s *claims) recheck(leaf *queue) {
 	}
 }
 
-// recheckLimits has asks looked at again that have claims and that limits hold back now.
-func (s *claims) recheckLimits() {
-	if !s.limited() {
+// recheckLimits has asks looked at again that have claims and that limits hold back now, as some
+// applications have more. Where nothing but claims with quota is kept, and the limits of these
+// applications hold all that, it costs a look at each of them.
+func (s *claims) recheckLimits(of ...*application) {
+	if !s.limited() || s.idle == 0 && !slices.ContainsFunc(of, (*application).mayHoldBack) {
 		return
 	}
 	for _, r := range s.claims {

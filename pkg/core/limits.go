@@ -295,6 +295,19 @@ func (r *request) heldBack() (found *account) {
 	return nil
 }
 
+// mayHoldBack reports whether a limit may hold back asks of those that are charged to it with an
+// application and for which quota is kept: more is used and kept than it allows, or no other application may run.
+func (a *application) mayHoldBack() bool {
+	for i, account := range a.accounts() {
+		for ; account != nil; account = account.parent {
+			if account.isFull() || i > 0 && !account.max.Holds(account.nominated.Amounts, account.used.Amounts, account.nominated.Amounts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // allows reports whether a limit has room for an ask. Nothing ends for a limit, so what is
 // kept for an ask counts beside what is kept from it since then.
 func (a *account) allows(r *request) bool {

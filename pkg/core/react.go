@@ -101,6 +101,7 @@ func (p *Partition) reactToTaken() {
 // reactToQuotas has what queues hold back looked at again, and watches the queues that are beyond
 // their max.
 func (p *Partition) reactToQuotas() {
+	limits := false
 	for _, q := range p.changes.queues {
 		what := q.change
 		if what&(quotaFreed|quotaLowered|quotaBooked) == 0 {
@@ -109,13 +110,16 @@ func (p *Partition) reactToQuotas() {
 		p.quotas.watchUp(q, what&quotaBooked != 0)
 		if what&(quotaLowered|quotaBooked) != 0 {
 			p.kept.recheck(q)
-			p.kept.recheckLimits()
+			limits = true
 		}
 		if what&quotaFreed != 0 {
 			p.wakeGroupsSoon()
 			p.changes.freeAll(&q.account)
 		}
 		q.change = queueChanged
+	}
+	if limits {
+		p.kept.recheckLimits(p.changes.applications...)
 	}
 }
 

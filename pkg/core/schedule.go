@@ -197,7 +197,7 @@ func (p *Partition) place(r *request, n *node) {
 	p.left--
 	if kept {
 		if r.application.isLimited() {
-			p.kept.recheckLimits()
+			p.kept.recheckLimits(r.application)
 		}
 		p.kept.settleQuota(r) // first, as that may leave room to others
 		p.kept.settle(n)
