@@ -11,6 +11,7 @@ const (
 	KeepSuccess = 5 * time.Minute
 	KeepFailure = 30 * time.Second
 	AnswersMax  = 10_000
+	FailuresMax = 1_000
 )
 
 // An Answer is what a resolver said of a user.
@@ -20,10 +21,11 @@ type Answer struct {
 }
 
 // A Cache remembers answers of one resolver: success for KeepSuccess, failure for
-// KeepFailure, and AnswersMax at most, of which that goes first which was not used for the
-// longest time. It belongs to one goroutine.
+// KeepFailure, AnswersMax and FailuresMax of them at most, of which that goes first which was not
+// used for the longest time. Failures are apart, so that users which do not exist push out no
+// answer. It belongs to one goroutine.
 type Cache struct {
-	kept *simplelru.LRU[string, keptAnswer]
+	kept, failed *simplelru.LRU[string, keptAnswer]
 }
 
 type keptAnswer struct {
@@ -32,17 +34,22 @@ type keptAnswer struct {
 }
 
 // NewCache remembers nothing yet.
-func NewCache() Cache {
-	kept, err := simplelru.NewLRU[string, keptAnswer](AnswersMax, nil)
+func NewCache() Cache { return Cache{kept: atMost(AnswersMax), failed: atMost(FailuresMax)} }
+
+func atMost(most int) *simplelru.LRU[string, keptAnswer] {
+	kept, err := simplelru.NewLRU[string, keptAnswer](most, nil)
 	if err != nil {
-		panic(err) // AnswersMax is above zero
+		panic(err) // both are above zero
 	}
-	return Cache{kept}
+	return kept
 }
 
 // Look returns what is remembered of a user.
 func (c Cache) Look(now time.Time, user string) (Answer, bool) {
 	kept, ok := c.kept.Get(user)
+	if !ok {
+		kept, ok = c.failed.Get(user)
+	}
 	if !ok || !now.Before(kept.until) {
 		return Answer{}, false
 	}
@@ -51,12 +58,14 @@ func (c Cache) Look(now time.Time, user string) (Answer, bool) {
 
 // Keep remembers an answer in place of the one before.
 func (c Cache) Keep(now time.Time, user string, a Answer) {
-	until := now.Add(KeepSuccess)
 	if a.Err != nil {
-		until = now.Add(KeepFailure)
+		c.kept.Remove(user)
+		c.failed.Add(user, keptAnswer{a, now.Add(KeepFailure)})
+		return
 	}
-	c.kept.Add(user, keptAnswer{a, until})
+	c.failed.Remove(user)
+	c.kept.Add(user, keptAnswer{a, now.Add(KeepSuccess)})
 }
 
 // Len is how many answers are remembered.
-func (c Cache) Len() int { return c.kept.Len() }
+func (c Cache) Len() int { return c.kept.Len() + c.failed.Len() }

@@ -48,7 +48,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 	c := NewCache()
 	c.Keep(began, "ann", Answer{})
 	for i := range 10 * AnswersMax {
-		c.Keep(began, fmt.Sprintf("user-%d", i), Answer{Err: errors.New("no answer")})
+		c.Keep(began, fmt.Sprintf("user-%d", i), Answer{})
 		assert.Assert(t, c.Len() <= AnswersMax)
 		_, ok := c.Look(began, "ann")
 		assert.Assert(t, ok)
@@ -57,4 +57,20 @@ func TestTheCacheIsBounded(t *testing.T) {
 	assert.Assert(t, ok)
 	_, ok = c.Look(began, fmt.Sprintf("user-%d", 9*AnswersMax))
 	assert.Assert(t, !ok)
+}
+
+// Users that do not exist push out no answer, however many of them are named.
+func TestFailuresPushOutNoAnswer(t *testing.T) {
+	c := NewCache()
+	c.Keep(began, "ann", Answer{})
+	for i := range 10 * AnswersMax {
+		c.Keep(began, fmt.Sprintf("user-%d", i), Answer{Err: errors.New("no such user")})
+	}
+	_, ok := c.Look(began, "ann")
+	assert.Assert(t, ok)
+	assert.Equal(t, c.Len(), FailuresMax+1)
+	c.Keep(began, "ann", Answer{Err: errors.New("gone")}) // the last answer counts
+	answer, ok := c.Look(began, "ann")
+	assert.Assert(t, ok && answer.Err != nil)
+	assert.Equal(t, c.Len(), FailuresMax)
 }
