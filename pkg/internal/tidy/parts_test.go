@@ -31,13 +31,24 @@ func TestPartsOfTheCore(t *testing.T) {
 		want  []string
 	}{
 		{"in order", nil, nil, nil},
-		{"a method of a later part", map[string]string{"pkg/core/a.go": method, "pkg/core/b.go": waker}, nil,
-			[]string{"pkg/core/a.go:7: uses wake of a later part, Backlog"}},
+		{
+			"a method of a later part",
+			map[string]string{"pkg/core/a.go": method, "pkg/core/b.go": waker},
+			nil,
+			[]string{"pkg/core/a.go:7: uses wake of a later part, Backlog"},
+		},
 		{"the same as a knot", map[string]string{"pkg/core/a.go": method, "pkg/core/b.go": waker}, map[string][]string{"Ledger": {"wake"}}, nil},
-		{"a knot that is not needed", nil, map[string][]string{"Ledger": {"next"}},
-			[]string{"pkg/core:0: the knot of next in Ledger is not needed any more"}},
-		{"a file in no part", map[string]string{"pkg/core/c.go": "package core\n"}, nil,
-			[]string{"pkg/core/c.go:0: is in no part of the list in the comment of package core"}},
+		{
+			"a knot that is not needed", nil,
+			map[string][]string{"Ledger": {"next"}},
+			[]string{"pkg/core:0: the knot of next in Ledger is not needed any more"},
+		},
+		{
+			"a file in no part",
+			map[string]string{"pkg/core/c.go": "package core\n"},
+			nil,
+			[]string{"pkg/core/c.go:0: is in no part of the list in the comment of package core"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			knots = c.knots
