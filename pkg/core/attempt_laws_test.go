@@ -104,7 +104,7 @@ func isAction(e api.Event) bool {
 	case *api.ReleaseRequested:
 		return isDismissal(e)
 	case *api.ClaimEnded:
-		return e.Waits() || !e.Nominated
+		return e.End != api.EndPlaced || !e.Nominated
 	}
 	return false
 }

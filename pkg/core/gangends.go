@@ -34,7 +34,7 @@ func (p *Partition) expireGang(app *application) {
 		p.endAsk(r, api.CauseTimedOut)
 	}
 	p.dismissRunning(app, all, why)
-	p.followGang(app)
+	p.completeLater(app) // its last asks may have been placeholders
 }
 
 // placeholderEnded has the ask run that takes the place of a placeholder which has ended on a node.

@@ -268,7 +268,7 @@ func actionsOf(fx api.Effects) (list []action, err error) {
 			list = append(list, action{what: "place", key: e.Key, node: e.Allocation.Node})
 		case *api.ClaimEnded:
 			switch {
-			case e.Nominated && e.Waits():
+			case e.Nominated && e.End != api.EndPlaced: // the ask may be gone: that of a placeholder which times out
 				list = append(list, action{what: "clear", key: e.Key})
 			case e.Required != "":
 				list = append(list, action{what: "unreserve", key: e.Key})
