@@ -114,7 +114,7 @@ func TestTheBoundOfABatchDecidesNothing(t *testing.T) {
 				continue
 			}
 			beside := slices.ContainsFunc(got[:min(at+1, len(got))], func(text string) bool {
-				return strings.HasPrefix(text, "placed") || strings.HasSuffix(text, ": placed") // a nomination ends so just before
+				return strings.HasPrefix(text, "placed") || strings.Contains(text, ": placed") // a claim ends so just before
 			})
 			assert.Assert(t, beside, "seed %d, step %d:\n%q\n%q", seed, i, got, want)
 			ahead++

@@ -116,7 +116,7 @@ func (s *claims) end(r *request, why string, as api.End) {
 	switch {
 	case c.evicts:
 		s.changes.application(r.application, quotaFreed)
-	case c.replaces && as != api.EndGone:
+	case c.replaces && as > api.EndGone:
 		s.rejoin(r)
 	}
 }

@@ -149,7 +149,7 @@ func (s seen) all(t *testing.T) {
 	t.Helper()
 	t.Logf("%v", s)
 	for what, times := range s {
-		assert.Assert(t, times > seeds.Part(t, 10), "%s was seen %d times", what, times)
+		assert.Assert(t, times >= seeds.Part(t, 3), "%s was seen %d times", what, times)
 	}
 }
 

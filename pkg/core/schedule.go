@@ -179,6 +179,8 @@ func (p *Partition) place(r *request, n *node) {
 				what |= nodeYields // its equals respected what was kept, and may take its place
 			}
 			p.kept.take(r, "placed", api.EndPlaced)
+		} else {
+			p.kept.end(r, "placed on another node", api.EndPlaced)
 		}
 	}
 	c := r.class
