@@ -230,6 +230,10 @@ func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 		w.detail = why
 		return waits
 	}
+	if len(lack) == 0 && d.isKept(r) {
+		w.detail = "the room is kept for a more important ask"
+		return waits
+	}
 	if len(lack) > 0 && !d.mayFree(lack) {
 		d.giveUp(r, lack)
 		return waits

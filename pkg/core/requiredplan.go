@@ -312,6 +312,18 @@ func (p *Partition) roomUnused(r *request, why string) {
 	})
 }
 
+// isKept reports whether an ask would run on its node if the claims there gave way for which nothing
+// is evicted: then nothing is evicted for it either.
+func (d *round) isKept(r *request) bool {
+	room := d.node.free.Clone()
+	for _, other := range d.node.claims {
+		if other.keepsFrom(r) && !other.reserved() {
+			room.Sub(other.Amounts)
+		}
+	}
+	return r.Amounts.FitsIn(room) && !r.Amounts.FitsIn(d.node.freeFor(r))
+}
+
 // holdsBack says why no room is made for an ask on its required node now; it is empty if nothing
 // is against it. What is overdue there for other asks is not: the ask may need other victims.
 func (d *round) holdsBack(r *request) string {
