@@ -110,8 +110,8 @@ func TestAnAdoptionCostsTheSameBesidePromises(t *testing.T) {
 	}
 }
 
-// BenchmarkAdoption measures the same. Where there are limits, it shows that all claims are walked
-// over, which no count does.
+// BenchmarkAdoption measures the same. A walk over all claims where there are limits would
+// show here, which no count does.
 //
 //	go test -run - -bench Adoption -benchtime 5000x -cpu 1 ./pkg/core
 func BenchmarkAdoption(b *testing.B) {

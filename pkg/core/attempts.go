@@ -97,7 +97,7 @@ func (a *attempts) keepBack(r *request, until time.Time, why string) {
 // wake has an attempt made for an ask whose moment has come.
 func (a *attempts) wake(r *request) {
 	if isDue(r.wait.due.guarantee, a.now) {
-		a.backlog.passOn(r)
+		a.passOn(r)
 	}
 }
 

@@ -117,7 +117,7 @@ func (n *node) claimsBefore(r *request) (sum resources.Amounts) {
 
 // leaves reports whether an allocation may leave its node before the node goes: it is neither
 // static nor of a daemonset.
-func leaves(a *api.Allocation) bool { return a.Required == "" && a.Origin != api.Static }
+func (r *request) leaves() bool { return r.Required == "" && r.Origin != api.Static }
 
 // whenLeft is what a node has when all has left that may leave.
 func (n *node) whenLeft() resources.Amounts { return n.capacity.Minus(n.details.read().stays.Amounts) }

@@ -28,7 +28,7 @@ func (p *Partition) configure(config api.Config) {
 	p.order.rebuild(p.allNodes)
 	p.capped = !p.root.everywhere(func(q *queue) bool { return q.applicationsMax == 0 })
 	p.rebuildLimits()
-	p.backlog.settleGroups()
+	p.settleGroups()
 	p.recomputeShares()
 	if p.preemption.VictimTimeout != timeout {
 		p.evictions.reschedule()

@@ -139,10 +139,7 @@ func (d *deviceOrder) update(ranked *rankedNodes) {
 // place brings the place of a node up to date.
 func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 	*d.visited++
-	for int(n.slot) >= len(ranked.bySlot) {
-		ranked.bySlot = append(ranked.bySlot, nil)
-	}
-	is := ranked.bySlot[n.slot]
+	is := *inSlot(&ranked.bySlot, n)
 	if is != nil && is.node != n {
 		if n.gone {
 			return // another node has the slot
@@ -169,10 +166,7 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 
 // nodeOf is a node as package devices sees it.
 func (d *deviceOrder) nodeOf(n *node) *devices.Node {
-	for int(n.slot) >= len(d.known) {
-		d.known = append(d.known, knownDevices{})
-	}
-	known := &d.known[n.slot]
+	known := inSlot(&d.known, n)
 	if known.of != n || known.revision != n.revision {
 		known.of, known.revision = n, n.revision
 		known.Capacity, known.Free, known.Room = n.capacity, n.free, n.score

@@ -109,7 +109,7 @@ func (r *request) replaced() bool {
 func (r *request) isHeld() bool { return r.wait != nil && r.wait.held }
 
 // enroll makes the task group of a request known.
-func (m *ledger) enroll(r *request) {
+func (l *ledger) enroll(r *request) {
 	app := r.application
 	if r.Required != "" {
 		return
@@ -123,7 +123,7 @@ func (m *ledger) enroll(r *request) {
 	}
 	if r.Placeholder {
 		g := app.gang.groups[at]
-		m.regrouped++
+		l.regrouped++
 		if g.made++; g.made == 1 {
 			g.least = r.Amounts
 		}
@@ -148,7 +148,7 @@ func (a *application) beginGang(c api.AddApplication) {
 
 // resizeMember has what makes the gang complete follow the new amounts of a placeholder that
 // runs.
-func (m *ledger) resizeMember(r *request, to resources.Amounts) {
+func (l *ledger) resizeMember(r *request, to resources.Amounts) {
 	if r.taskGroup() == nil || r.application.gang.total.IsZero() {
 		return
 	}
@@ -160,16 +160,16 @@ func (m *ledger) resizeMember(r *request, to resources.Amounts) {
 }
 
 // countLost counts a placeholder that ended, and no ask took its place.
-func (m *ledger) countLost(g *taskGroup) {
+func (l *ledger) countLost(g *taskGroup) {
 	g.timedOut++
-	m.regrouped++
+	l.regrouped++
 }
 
 // left is how many placeholders there are whose place no ask has.
 func (g *taskGroup) left() int { return g.asks + g.free.count }
 
 // seat books a placeholder that runs, or takes one off the books.
-func (m *ledger) seat(r *request, more int) {
+func (l *ledger) seat(r *request, more int) {
 	if r.taskGroup() == nil {
 		return
 	}
@@ -179,11 +179,11 @@ func (m *ledger) seat(r *request, more int) {
 	} else {
 		gang.placed.Sub(r.Amounts)
 	}
-	m.offer(r, more > 0)
+	l.offer(r, more > 0)
 }
 
 // offer lists a placeholder if it may be replaced: it runs, is no victim, and no ask takes its place.
-func (m *ledger) offer(r *request, runs bool) {
+func (l *ledger) offer(r *request, runs bool) {
 	g := r.taskGroup()
 	if g == nil || r.node == nil {
 		return
@@ -193,16 +193,16 @@ func (m *ledger) offer(r *request, runs bool) {
 		return
 	}
 	if may {
-		g.free.add(m.kinds, r)
+		g.free.add(l.kinds, r)
 		g.again = true
 	} else {
 		g.free.remove(r)
 	}
-	m.changes.taskGroup(g)
+	l.changes.taskGroup(g)
 }
 
 // joinTaskGroup books an ask with its task group.
-func (m *ledger) joinTaskGroup(r *request) {
+func (l *ledger) joinTaskGroup(r *request) {
 	g := r.taskGroup()
 	if g == nil {
 		return
@@ -212,30 +212,30 @@ func (m *ledger) joinTaskGroup(r *request) {
 		g.asks++
 		r.application.gang.pending.Add(r.Amounts)
 	case g.left() > g.held.len() && (r.wait == nil || !r.wait.delayed):
-		m.holdBack(r, api.AwaitsPlaceholder, g.name)
+		l.holdBack(r, api.AwaitsPlaceholder, g.name)
 		g.held.add(r)
 	default:
 		g.others.add(r)
 	}
-	m.changes.taskGroup(g)
+	l.changes.taskGroup(g)
 }
 
 // holdBack notes that an ask stands in no order because of its gang.
-func (m *ledger) holdBack(r *request, why api.Reason, detail string) {
+func (l *ledger) holdBack(r *request, why api.Reason, detail string) {
 	w := r.waiting()
 	w.held, w.reason, w.detail = true, why, detail
 }
 
 // mayJoinTaskGroup notes that an ask may wait for a placeholder now which could not before: it is not delayed
 // any more, or no room is kept for it.
-func (m *ledger) mayJoinTaskGroup(r *request) {
+func (l *ledger) mayJoinTaskGroup(r *request) {
 	if g := r.taskGroup(); g != nil {
-		m.changes.taskGroup(g)
+		l.changes.taskGroup(g)
 	}
 }
 
 // resignTaskGroup takes an ask off the books of its task group.
-func (m *ledger) resignTaskGroup(r *request) {
+func (l *ledger) resignTaskGroup(r *request) {
 	g := r.taskGroup()
 	if g == nil {
 		return
@@ -246,44 +246,44 @@ func (m *ledger) resignTaskGroup(r *request) {
 	} else {
 		g.held.remove(r)
 		g.others.remove(r)
-		m.unpair(r)
+		l.unpair(r)
 	}
-	m.changes.taskGroup(g)
+	l.changes.taskGroup(g)
 }
 
 // pairUp has an ask take the place of a placeholder. It reports whether the resource manager was
 // told before to end it.
-func (m *ledger) pairUp(r, placeholder *request) (told bool) {
+func (l *ledger) pairUp(r, placeholder *request) (told bool) {
 	told = placeholder.pair() != nil
 	with := &replacement{placeholder, r}
 	r.waiting().pair, placeholder.waiting().pair = with, with
-	m.offer(placeholder, true)
+	l.offer(placeholder, true)
 	r.taskGroup().held.remove(r)
-	m.holdBack(r, api.AwaitsReplacement, string(placeholder.Key))
-	m.touchTaskGroup(placeholder.node, 0)
-	m.changes.application(r.application, 0)
+	l.holdBack(r, api.AwaitsReplacement, string(placeholder.Key))
+	l.touchTaskGroup(placeholder.node, 0)
+	l.changes.application(r.application, 0)
 	return told
 }
 
 // unpair ends what an ask has of a placeholder, whose end the resource manager was told: the
 // place is open to another ask as long as it runs.
-func (m *ledger) unpair(r *request) {
+func (l *ledger) unpair(r *request) {
 	with := r.pair()
 	if with == nil || with.ask != r {
 		return
 	}
 	r.wait.pair, with.ask = nil, nil
-	m.offer(with.placeholder, true)
-	m.touchTaskGroup(with.placeholder.node, nodeYields) // it may be a victim again
-	m.changes.application(r.application, 0)
+	l.offer(with.placeholder, true)
+	l.touchTaskGroup(with.placeholder.node, nodeYields) // it may be a victim again
+	l.changes.application(r.application, 0)
 }
 
 // touchTaskGroup notes that what may be evicted on a node has changed.
-func (m *ledger) touchTaskGroup(n *node, what nodeChange) {
+func (l *ledger) touchTaskGroup(n *node, what nodeChange) {
 	if n != nil {
 		n.view = nil
 		n.revision++
-		m.changes.node(n, what)
+		l.changes.node(n, what)
 	}
 }
 

@@ -121,71 +121,71 @@ func (r *request) mustRun() (group string, stay, least int) {
 
 // enterGroup makes a request a member of the group that it starts with, and leaveGroup ends that.
 // It is in no list meanwhile.
-func (m *ledger) enterGroup(r *request) {
+func (l *ledger) enterGroup(r *request) {
 	name, least := r.groupName()
 	if name == "" {
 		return
 	}
-	g := m.together[name]
+	g := l.together[name]
 	if g == nil {
 		g = &group{name: name, holds: true, detail: awaitsMembers}
 		if r.TaskGroup != "" {
 			g.gang = r.application.gang
 		}
-		m.together[name] = g
-		m.changes.group(g)
+		l.together[name] = g
+		l.changes.group(g)
 	}
 	g.members++
 	if r.startsWith = g; r.node != nil {
-		m.countRunning(r, 1)
+		l.countRunning(r, 1)
 	}
 	if g.least != least {
 		g.least = least
-		m.regrouped++
-		m.changes.group(g)
+		l.regrouped++
+		l.changes.group(g)
 	}
 }
 
-func (m *ledger) leaveGroup(r *request) {
+func (l *ledger) leaveGroup(r *request) {
 	g := r.startsWith
 	if g == nil {
 		return
 	}
 	if r.node != nil {
-		m.countRunning(r, -1)
+		l.countRunning(r, -1)
 	}
 	r.startsWith = nil
 	if g.members--; g.members == 0 {
-		delete(m.together, g.name)
-		if m.holder == g {
-			m.holder = nil
+		delete(l.together, g.name)
+		if l.holder == g {
+			l.holder = nil
 		}
 	}
 }
 
 // countRunning counts a member that runs, or one that does not any more.
-func (m *ledger) countRunning(r *request, more int) {
+func (l *ledger) countRunning(r *request, more int) {
 	r.startsWith.running += more
-	m.changes.group(r.startsWith)
+	l.changes.group(r.startsWith)
 	if r.eviction == nil {
-		m.countStaying(r, more)
+		l.countStaying(r, more)
 	}
 }
 
 // countStaying counts a member of a group that stays, or one that does not any more.
-func (m *ledger) countStaying(r *request, more int) {
+func (l *ledger) countStaying(r *request, more int) {
 	if r.startsWith != nil {
 		r.startsWith.stays += more
-		m.regrouped++
+		l.regrouped++
 	}
 }
 
 // succeeded counts a member that has done its work.
-func (m *ledger) succeeded(r *request) {
+func (l *ledger) succeeded(r *request) {
 	if g := r.startsWith; g != nil {
 		g.done++
-		m.regrouped++
-		m.changes.group(g)
+		l.regrouped++
+		l.changes.group(g)
 	}
 }
 

@@ -174,14 +174,14 @@ func (l *ledger) unbook(r *request) {
 
 // charge books a request on a node, and discharge takes it off again.
 func (l *ledger) charge(r *request, n *node) {
-	if !leaves(r.Allocation) {
+	if !r.leaves() {
 		l.holds, l.slotsDue = l.holds+1, true
 	}
 	n.charge(r)
 }
 
 func (l *ledger) discharge(r *request) {
-	if !leaves(r.Allocation) {
+	if !r.leaves() {
 		l.holds, l.slotsDue = l.holds+1, true
 	}
 	r.node.discharge(r)

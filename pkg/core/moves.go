@@ -36,7 +36,7 @@ func (p *Partition) endWait(r *request) {
 	}
 	if r.wait != nil {
 		r.wait.held = false
-		p.backlog.passOn(r)
+		p.passOn(r)
 		p.kept.withdraw(r)
 		p.renominations.drop(r)
 	}

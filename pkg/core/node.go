@@ -118,7 +118,7 @@ func (n *node) charge(r *request) {
 		n.allocated.Add(amounts)
 		n.weakest.consider(r)
 	}
-	if !leaves(r.Allocation) {
+	if !r.leaves() {
 		n.details.change().stays.Add(amounts)
 	}
 	n.countEviction(r, 1)
@@ -137,7 +137,7 @@ func (n *node) discharge(r *request) {
 			n.findWeakest()
 		}
 	}
-	if !leaves(r.Allocation) {
+	if !r.leaves() {
 		n.details.change().stays.Sub(r.Amounts)
 	}
 	n.countEviction(r, -1)
@@ -231,6 +231,16 @@ func (n *node) roomFor(importance int32) resources.Amounts {
 		}
 	}
 	return room
+}
+
+// inSlot is the place of a node in a table by slot, which grows to have it. It is valid until the table
+// grows again.
+func inSlot[T any](table *[]T, n *node) *T {
+	for int(n.slot) >= len(*table) {
+		var none T
+		*table = append(*table, none)
+	}
+	return &(*table)[n.slot]
 }
 
 // roomToMake is what is free on a node where room is made for asks of an importance. The claims of

@@ -235,10 +235,7 @@ func (s *rooms) appear(n *node) {
 	}
 	f := s.takeSpare()
 	f.node = n
-	for int(n.slot) >= len(s.on) {
-		s.on = append(s.on, nil)
-	}
-	s.on[n.slot] = f
+	*inSlot(&s.on, n) = f
 	s.tree.Insert(f)
 }
 

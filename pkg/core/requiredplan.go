@@ -315,13 +315,14 @@ func (p *Partition) roomUnused(r *request, why string) {
 // isKept reports whether an ask would run on its node if the claims there gave way for which nothing
 // is evicted: then nothing is evicted for it either.
 func (d *round) isKept(r *request) bool {
-	room := d.node.free.Clone()
+	free := d.node.freeFor(r)
+	var idle resources.Amounts
 	for _, other := range d.node.claims {
-		if other.keepsFrom(r) && !other.reserved() {
-			room.Sub(other.Amounts)
+		if other.reserved() && other.keepsFrom(r) {
+			idle.Add(other.Amounts)
 		}
 	}
-	return r.Amounts.FitsIn(room) && !r.Amounts.FitsIn(d.node.freeFor(r))
+	return len(idle) > 0 && !r.Amounts.FitsIn(free) && r.Amounts.FitsIn(free.Plus(idle))
 }
 
 // holdsBack says why no room is made for an ask on its required node now; it is empty if nothing

@@ -73,8 +73,8 @@ func (l *ledger) forgetKinds(r *request) {
 const unknownShown = 3
 
 // unknownKinds are the names of the unknown kinds of an ask, as far as they are shown.
-func unknownKinds(a *api.Allocation) string {
-	names := slices.Sorted(maps.Keys(a.Unknown))
+func (r *request) unknownKinds() string {
+	names := slices.Sorted(maps.Keys(r.Unknown))
 	if more := len(names) - unknownShown; more > 0 {
 		names = append(names[:unknownShown], fmt.Sprintf("%d more", more))
 	}

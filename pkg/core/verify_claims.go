@@ -51,7 +51,7 @@ func checkClaimsOn(v *verifier, n *node, releasing resources.Sum) {
 		claimed.Add(r.Amounts)
 	}
 	for r := range n.allOn {
-		if !leaves(r.Allocation) {
+		if !r.leaves() {
 			stays.Add(r.Amounts)
 		}
 	}

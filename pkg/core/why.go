@@ -55,7 +55,7 @@ func (r *request) reason() (api.Reason, string) {
 	case w.paused() && w.guard.why != "" && !(r.Required != "" && w.reason == api.Infeasible):
 		return api.LoopStopped, w.guard.why // a refusal on the required node says more
 	case r.Unknown != nil:
-		return api.KindUnknown, unknownKinds(r.Allocation)
+		return api.KindUnknown, r.unknownKinds()
 	case w != nil && (w.delayed || w.held || r.Required != ""):
 		return w.reason, w.detail
 	case r.class.unschedulable && r.class.refused.text() != "":

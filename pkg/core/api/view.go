@@ -76,7 +76,7 @@ type NodeView struct {
 	Nominated        []AllocationKey
 	NominatedAmounts resources.Amounts
 
-	// Slot and UpdatedAt are by what Waiting.Unresolvable knows the node.
+	// Slot and UpdatedAt are what Waiting.Unresolvable knows the node by.
 	Slot      int32
 	UpdatedAt uint64
 }
