@@ -53,11 +53,14 @@ func partsOfCore(t *tree, found report) {
 	if len(parts) == 0 {
 		return
 	}
-	partOf := func(name string) int {
-		return slices.IndexFunc(parts, func(p part) bool { return slices.Contains(p.files, name) })
+	partOf := make(map[string]int) // by file
+	for i, p := range parts {
+		for _, name := range p.files {
+			partOf[name] = i
+		}
 	}
 	for _, f := range files {
-		if partOf(path.Base(f.path)) < 0 {
+		if _, listed := partOf[path.Base(f.path)]; !listed {
 			found(f.path, 0, "is in no part of the list in the comment of package core")
 		}
 	}
@@ -69,9 +72,10 @@ func partsOfCore(t *tree, found report) {
 		if object.Pkg() != checked || !object.Pos().IsValid() {
 			continue
 		}
-		from, to := partOf(fileOf(id.Pos())), partOf(fileOf(object.Pos()))
+		from, listed := partOf[fileOf(id.Pos())]
+		to := partOf[fileOf(object.Pos())]
 		switch {
-		case from < 0 || to <= from:
+		case !listed || to <= from:
 		case slices.Contains(knots[parts[from].name], object.Name()):
 			tied[parts[from].name+" "+object.Name()] = true
 		default:
