@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -183,8 +182,13 @@ func (r *runner) run(ctx context.Context, pkg, binary string, l limits, argument
 	command.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
 	command.WaitDelay = time.Second // for processes of tests that hold the output
 	out, err := command.CombinedOutput()
-	if command.ProcessState == nil || ctx.Err() != nil {
-		return run{}, fmt.Errorf("running the tests of %s: %w", pkg, cmp.Or(ctx.Err(), err))
+	switch {
+	case ctx.Err() != nil:
+		return run{}, fmt.Errorf("running the tests of %s: %w", pkg, ctx.Err())
+	case command.ProcessState == nil && limited.Err() != nil: // it had no time to begin
+		return run{exceeded: "waiting"}, nil
+	case command.ProcessState == nil:
+		return run{}, fmt.Errorf("running the tests of %s: %w", pkg, err)
 	}
 	got := run{
 		passed: command.ProcessState.Success(),
