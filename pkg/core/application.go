@@ -4,29 +4,20 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An application is a group of asks and allocations that came together. It
-// stands in the order of its leaf queue while it has asks that can be tried.
+// An application is a group of asks and allocations that came together.
 //
 //	used    = the sum of its allocations
 //	pending = the sum of its asks
 type application struct {
-	// What a search and the orders read comes first, so that it is close together.
-	links order.Links[*application]
-	place applicationPlace
-	own   summary // of its groups
-	below summary // of the subtree of the queue's order
-
 	id        api.ApplicationID
 	queue     *queue
 	user      string
 	byUser    *account // the lowest of the limits of its user; nil if there are none
 	byGroup   *account
-	line      *line // while it stands in the order of one
 	groups    []string
 	tags      map[string]string
 	submitted time.Time // or when its oldest ask was created, if that is earlier
@@ -46,8 +37,8 @@ type application struct {
 	pending     resources.Sum
 	allocations []*request
 	asks        []*request
-	classes     groupSet
-	queued      order.Tree[*askGroup]
+	slot        int32 // a number that no other application has
+	gone        bool  // from the partition
 
 	view     *api.ApplicationView
 	viewedAt uint64 // the stamp when the view was made

@@ -37,12 +37,12 @@ func (p *Partition) addApplication(c api.AddApplication) {
 func (p *Partition) takeIn(c api.AddApplication, q *queue) {
 	app := &application{
 		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
-		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), own: emptySummary,
+		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), slot: p.applicationSlots.take(),
 	}
 	if app.dated {
 		app.submitted = c.Created
 	}
-	app.queued.Looked = &p.work.Asks
+	p.admit(app)
 	app.beginGang(c)
 	p.limits.join(app)
 	p.applications.ReplaceOrInsert(app)

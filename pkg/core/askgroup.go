@@ -16,7 +16,7 @@ import (
 //	no slot before head is live
 type askGroup struct {
 	class       *class
-	application *application
+	application *waitingApplication
 	leaf        *leafClass
 	atClass     int32 // the places in the lists of the class and of the leafClass
 	atLeaf      int32
@@ -192,7 +192,7 @@ func (g *askGroup) isTried() bool {
 // may be made for its asks.
 type leafClass struct {
 	class   *class
-	leaf    *queue
+	leaf    *waitingQueue
 	groups  []*askGroup
 	asks    int // in the groups
 	atClass int // the place in the list of the class

@@ -5,30 +5,30 @@ import "cmp"
 // comparePlaces compares asks of any queues by the order in which a search finds them, if each was
 // the only one of its queue: those of an application by age, those of a leaf by their
 // applications, and others by the queues below the one that both are in.
-func comparePlaces(r, other *request) int {
-	a, b := r.application, other.application
-	if a == b {
+func (b *backlog) comparePlaces(r, other *request) int {
+	x, y := b.ofApplication(r.application), b.ofApplication(other.application)
+	if x == y {
 		return inOrder(r, other)
 	}
-	if a.queue == b.queue {
-		a.refreshPlace()
-		b.refreshPlace()
-		return a.compare(b, cmp.Compare(other.Priority, r.Priority))
+	if x.leaf == y.leaf {
+		x.refreshPlace()
+		y.refreshPlace()
+		return x.compare(y, cmp.Compare(other.Priority, r.Priority))
 	}
-	common := commonQueue(a.queue.parent, b.queue.parent)
-	x, first := a.queue.childAbove(common, r.Priority)
-	y, second := b.queue.childAbove(common, other.Priority)
-	x.refreshPlace()
-	y.refreshPlace()
-	return x.compare(y, cmp.Compare(second, first))
+	common := commonQueue(x.queue.parent, y.queue.parent)
+	of, first := x.leaf.childAbove(common, r.Priority)
+	from, second := y.leaf.childAbove(common, other.Priority)
+	of.refreshPlace()
+	from.refreshPlace()
+	return of.compare(from, cmp.Compare(second, first))
 }
 
 // childAbove is the child of an ancestor that a queue is or is below, and a priority as that ancestor
 // sees it.
-func (q *queue) childAbove(ancestor *queue, priority int32) (*queue, int32) {
+func (q *waitingQueue) childAbove(ancestor *queue, priority int32) (*waitingQueue, int32) {
 	priority = q.properties.SeenFromAbove(priority)
 	for q.parent != ancestor {
-		q = q.parent
+		q = q.above
 		priority = q.properties.SeenFromAbove(priority)
 	}
 	return q, priority
@@ -36,14 +36,14 @@ func (q *queue) childAbove(ancestor *queue, priority int32) (*queue, int32) {
 
 // refreshPlace works out what decides the order of a queue that stands in none: there it is not
 // kept up to date.
-func (q *queue) refreshPlace() {
+func (q *waitingQueue) refreshPlace() {
 	if !q.links.In() {
 		q.place = q.placed()
 	}
 }
 
 // refreshPlace is the same for an application.
-func (a *application) refreshPlace() {
+func (a *waitingApplication) refreshPlace() {
 	if !a.links.In() {
 		a.place = a.placed()
 	}

@@ -27,9 +27,11 @@ type backlog struct {
 	plain bool
 	work  api.Work
 	// boundless is what is left of quotas above the root.
-	boundless headroom
-	searching search  // memory
-	stale     []*line // in which a search found that limits hold everything back
+	boundless     headroom
+	waitingApps   []*waitingApplication // by the slots of applications
+	waitingQueues []*waitingQueue       // by those of queues
+	searching     search                // memory
+	stale         []*line               // in which a search found that limits hold everything back
 }
 
 func newBacklog(options api.Options) backlog {
@@ -185,7 +187,7 @@ func (b *backlog) fitting(room resources.Amounts) []*class {
 func (b *backlog) settleClass(c *class) {
 	for _, g := range c.groups {
 		b.settleGroup(g)
-		b.changes.application(g.application, 0)
+		b.changes.application(g.application.application, 0)
 	}
 }
 

@@ -19,7 +19,7 @@ func (a *attempts) behind(r *request, trigger preemptor.Trigger) []preemptor.Beh
 	if a.options.SelectVictims != nil || r.class.alone >= aloneMax {
 		return nil
 	}
-	a.like = r.application.queue.waitSet.alike(a.like[:0], r.class, sizesMax)
+	a.like = a.ofQueue(r.application.queue).waitSet.alike(a.like[:0], r.class, sizesMax)
 	a.owed = owedTo(r, trigger, a.owed[:0])
 	a.take(r.Amounts, 1)
 	a.others = a.others[:0]

@@ -20,7 +20,7 @@ func (p *Partition) configure(config api.Config) {
 	}
 	p.order.configure(p.kinds, config.Nodes)
 	if p.root == nil {
-		p.root = p.newQueue(nil, &config.Root)
+		p.root = p.addQueue(nil, &config.Root)
 	}
 	p.setQueue(p.root, &config.Root)
 	p.costs.flat, p.plain = areFlat(p.root), arePlain(p.root)
@@ -80,7 +80,7 @@ func (p *Partition) retryAll() {
 // settleGroups brings all groups up to date, after other limits apply to applications.
 func (b *backlog) settleGroups() {
 	b.applications.Ascend(func(app *application) bool {
-		for g := range app.classes.all { // each changes its own place only
+		for g := range b.ofApplication(app).groups.all { // each changes its own place only
 			b.settleGroup(g)
 		}
 		return true

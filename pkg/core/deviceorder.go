@@ -139,7 +139,7 @@ func (d *deviceOrder) update(ranked *rankedNodes) {
 // place brings the place of a node up to date.
 func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 	*d.visited++
-	is := *inSlot(&ranked.bySlot, n)
+	is := *inSlot(&ranked.bySlot, n.slot)
 	if is != nil && is.node != n {
 		if n.gone {
 			return // another node has the slot
@@ -166,7 +166,7 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 
 // nodeOf is a node as package devices sees it.
 func (d *deviceOrder) nodeOf(n *node) *devices.Node {
-	known := inSlot(&d.known, n)
+	known := inSlot(&d.known, n.slot)
 	if known.of != n || known.revision != n.revision {
 		known.of, known.revision = n, n.revision
 		known.Capacity, known.Free, known.Room = n.capacity, n.free, n.score

@@ -42,7 +42,7 @@
 //	unknown.go      resource kinds that asks want and no node has
 //	guard.go        pauses of what repeats itself
 //	due.go          what a timer is for
-//	sort.go         sorts by key
+//	sort.go         sorts by key; numbers.go gives numbers for tables
 //
 // Backlog: what waits, and which ask is next.
 //
@@ -50,7 +50,7 @@
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	askgroup.go     the asks of a class in an application, and in a leaf
 //	refusals.go     what the resource manager refused a class; answers.go, what it said of its asks without some allocations
-//	standing.go     what decides where queues and applications stand
+//	waiting.go      applications and queues as the backlog knows them; standing.go, what decides where they stand
 //	orders.go       keeps groups, applications and queues in order
 //	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it

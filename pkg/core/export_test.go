@@ -118,7 +118,7 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 	if leaf.active || leaf.queued || !c.preempts { // what is queued is tried again soon
 		return nil
 	}
-	for q := leaf.leaf; q != nil; q = q.parent {
+	for q := leaf.leaf.queue; q != nil; q = q.parent {
 		if !q.hasRoom(c.amounts, c.importance) {
 			return nil
 		}
@@ -188,6 +188,6 @@ const LooksMax = looksMax
 // RefusedInOrder are classes of asks in the order in which freed room is offered to them. An empty
 // key is a class without an ask that may be tried.
 func (p *Partition) RefusedInOrder(keys ...api.AllocationKey) []api.AllocationKey {
-	slices.SortFunc(keys, func(a, b api.AllocationKey) int { return compareFirst(p.requests[a], p.requests[b]) })
+	slices.SortFunc(keys, func(a, b api.AllocationKey) int { return p.refused.compareFirst(p.requests[a], p.requests[b]) })
 	return keys
 }

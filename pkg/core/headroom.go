@@ -18,7 +18,7 @@ type headroom struct {
 }
 
 // headroomWithin is what is left of the quotas in a queue too. It is valid until the next search.
-func (q *queue) headroomWithin(above *headroom) *headroom {
+func (q *waitingQueue) headroomWithin(above *headroom) *headroom {
 	if len(q.max) == 0 {
 		return above
 	}

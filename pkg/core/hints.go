@@ -32,13 +32,13 @@ func (h *hints) later() {
 // and tells no more at a time than a batch places.
 func (h *hints) wake() {
 	left := h.options.BatchMax
-	if !h.inQueue(h.root, &left) {
+	if !h.inQueue(h.ofQueue(h.root), &left) {
 		h.timers.Set(&h.timer, h.now.Add(time.Nanosecond), due{what: dueUnschedulable})
 	}
 }
 
 // inQueue tells of the asks below a queue, and reports whether all were told of.
-func (h *hints) inQueue(q *queue, left *int) bool {
+func (h *hints) inQueue(q *waitingQueue, left *int) bool {
 	for child := range q.queues.All {
 		if !h.inQueue(child, left) {
 			return false
@@ -96,6 +96,6 @@ func (h *hints) tellOf(r *request) bool {
 	for _, account := range r.application.accounts() {
 		account.hint(r.Amounts)
 	}
-	h.tell(&api.Unschedulable{Allocation: r.Allocation, Why: r.waitsFor()})
+	h.tell(&api.Unschedulable{Allocation: r.Allocation, Why: h.waitsFor(r)})
 	return true
 }

@@ -38,23 +38,23 @@ type ledger struct {
 	absent       map[api.NodeID]*askSet    // asks whose required node is not known
 	unknown      map[string]*askSet        // asks by the kinds that they want and no node has
 
-	capacity    resources.Sum     // of all nodes
-	largest     resources.Amounts // the most of each kind that any node ever had
-	occupied    resources.Sum     // by foreign allocations on nodes
-	running     priorityCounts    // own allocations
-	claims      []*request        // asks for which anything is kept, each at its place
-	idle        int               // how many of them nothing is evicted for
-	holds       uint64            // counts changes of what nodes hold when all has left that may leave
-	slotsDue    bool              // something has changed that may help a class to a slot
-	slotRound   int               // counts claims that lasted for ReserveMax
-	slotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
-	importances priorityCounts    // of these
-	nodeSlots   []int32           // numbers of nodes that are gone, to be used again
-	arrivals    uint64            // requests that were ever registered
-	waiting     int               // asks
-	stamp       uint64            // counts changes that may change why asks wait
-	changes     changeSet
-	settled     bool // evictions may begin, see settling
+	capacity                                resources.Sum     // of all nodes
+	largest                                 resources.Amounts // the most of each kind that any node ever had
+	occupied                                resources.Sum     // by foreign allocations on nodes
+	running                                 priorityCounts    // own allocations
+	claims                                  []*request        // asks for which anything is kept, each at its place
+	idle                                    int               // how many of them nothing is evicted for
+	holds                                   uint64            // counts changes of what nodes hold when all has left that may leave
+	slotsDue                                bool              // something has changed that may help a class to a slot
+	slotRound                               int               // counts claims that lasted for ReserveMax
+	slotsGiven                              int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
+	importances                             priorityCounts    // of these
+	nodeSlots, applicationSlots, queueSlots numbers
+	arrivals                                uint64 // requests that were ever registered
+	waiting                                 int    // asks
+	stamp                                   uint64 // counts changes that may change why asks wait
+	changes                                 changeSet
+	settled                                 bool // evictions may begin, see settling
 
 	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
@@ -92,18 +92,6 @@ func (l *ledger) findNode(id api.NodeID) *node { return l.nodesByID[id] }
 
 // allNodes visits the nodes by ID.
 func (l *ledger) allNodes(yield func(*node) bool) { l.nodes.Ascend(yield) }
-
-// takeNodeSlot is a number that no other node has. It is less than the most nodes that
-// there were at one time.
-func (l *ledger) takeNodeSlot() int32 {
-	last := len(l.nodeSlots) - 1
-	if last < 0 {
-		return int32(l.nodes.Len())
-	}
-	slot := l.nodeSlots[last]
-	l.nodeSlots = l.nodeSlots[:last]
-	return slot
-}
 
 // register makes a request known that is in no list.
 func (l *ledger) register(a *api.Allocation, app *application) *request {

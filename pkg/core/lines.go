@@ -25,10 +25,10 @@ import (
 //	in    = nil if it stands in the order of its leaf, or in none
 type line struct {
 	lineKey
-	leaf *queue
+	leaf *waitingQueue
 	at   int // the place in the list of the leaf
 
-	apps  order.Tree[*application]
+	apps  order.Tree[*waitingApplication]
 	lines order.Tree[*line]
 	in    *line
 
@@ -65,11 +65,11 @@ func (l *line) Before(other *line) bool {
 
 // precedes reports whether an application from a place on may come before an ask of a leaf. The
 // first one comes before none of them, with whichever of its asks.
-func (p linePlace) precedes(q *queue, r *request) bool {
+func (p linePlace) precedes(q *waitingQueue, r *request) bool {
 	if r == nil {
 		return true
 	}
-	place := linePlace{r.application.place, r.application.id}
+	place := linePlace{r.group.application.place, r.application.id}
 	return q.compareFirsts(p, place, cmp.Compare(r.Priority, p.priority)) < 0
 }
 
@@ -96,16 +96,16 @@ type lines struct {
 }
 
 // find is where an application belongs that waits.
-func (l *lines) find(app *application) *line {
+func (l *lines) find(app *waitingApplication) *line {
 	key := lineKey{user: app.byUser, group: app.byGroup, uncounted: !app.counts && app.isCapped()}
 	if app.line != nil && app.line.lineKey == key {
 		return app.line
 	}
-	return l.of(key, app.queue)
+	return l.of(key, app.leaf)
 }
 
 // of finds or makes the line of a key.
-func (l *lines) of(key lineKey, leaf *queue) *line {
+func (l *lines) of(key lineKey, leaf *waitingQueue) *line {
 	found := l.by[key]
 	if found == nil {
 		found = &line{lineKey: key, leaf: leaf, at: len(l.list), own: emptySummary}
@@ -167,7 +167,7 @@ func (l *line) summed() (own summary, place linePlace) {
 func (l *line) isFree() bool { return l.user == nil && l.group == nil && !l.uncounted }
 
 // isBound reports whether anything may hold an application back that stands in an order.
-func (a *application) isBound() bool { return a.line != nil && !a.line.isFree() }
+func (a *waitingApplication) isBound() bool { return a.line != nil && !a.line.isFree() }
 
 func (l *line) isEmpty() bool { return l.apps.Len()+l.lines.Len() == 0 }
 
@@ -206,13 +206,13 @@ func (l *line) block(blocked bool) {
 
 // clear takes all applications out of the lines, so that what decides the orders may change, and
 // returns them.
-func (l *lines) clear() (apps []*application) {
+func (l *lines) clear() (apps []*waitingApplication) {
 	for _, line := range l.list {
 		apps = slices.AppendSeq(apps, line.apps.All)
 		line.block(false)
 	}
 	for _, app := range apps {
-		app.links, app.line = order.Links[*application]{}, nil
+		app.links, app.line = order.Links[*waitingApplication]{}, nil
 	}
 	*l = lines{tree: order.Tree[*line]{Looked: l.tree.Looked}}
 	return apps

@@ -140,6 +140,8 @@ func (p *Partition) dropApplication(app *application, removed bool) {
 	}
 	p.limits.leave(app)
 	p.applications.Delete(app)
+	app.gone = true
+	p.changes.application(app, 0)
 	q := app.queue
 	delete(q.applications, app.id)
 	p.unview(q)

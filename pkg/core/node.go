@@ -233,16 +233,6 @@ func (n *node) roomFor(importance int32) resources.Amounts {
 	return room
 }
 
-// inSlot is the place of a node in a table by slot, which grows to have it. It is valid until the table
-// grows again.
-func inSlot[T any](table *[]T, n *node) *T {
-	for int(n.slot) >= len(*table) {
-		var none T
-		*table = append(*table, none)
-	}
-	return &(*table)[n.slot]
-}
-
 // roomToMake is what is free on a node where room is made for asks of an importance. The claims of
 // others that may run anywhere give way, if nothing is evicted for these: those of equal asks, and
 // all of them to a guarantee.

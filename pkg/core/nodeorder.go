@@ -235,7 +235,7 @@ func (s *rooms) appear(n *node) {
 	}
 	f := s.takeSpare()
 	f.node = n
-	*inSlot(&s.on, n) = f
+	*inSlot(&s.on, n.slot) = f
 	s.tree.Insert(f)
 }
 

@@ -9,12 +9,12 @@ import (
 )
 
 // settle brings the place of an application in the order of its line up to date.
-func (a *application) settle() {
+func (a *waitingApplication) settle() {
 	changed := a.summarise()
 	place, wanted := a.placed(), a.isTried()
 	before, to := a.line, a.line
 	if wanted {
-		to = a.queue.lines.find(a)
+		to = a.leaf.lines.find(a)
 	}
 	if before != to && before != nil {
 		before.apps.Remove(a)
@@ -34,30 +34,49 @@ func (a *application) settle() {
 }
 
 // isTried reports whether the application stands in the order of its queue.
-func (a *application) isTried() bool {
+func (a *waitingApplication) isTried() bool {
 	return a.queued.Len() > 0 && !a.backsOff()
 }
 
-// settleQueue brings a queue and those above it up to date, from the leaf up.
-func (b *backlog) settleQueue(q *queue) {
-	for ; q != nil; q = q.parent {
+// settleApplication brings an application up to date. One that is gone is known no longer then.
+func (b *backlog) settleApplication(app *application) {
+	b.ofApplication(app).settle()
+	if app.gone {
+		b.waitingApps[app.slot] = nil
+		b.applicationSlots.giveBack(app.slot)
+	}
+}
+
+// settleQueue brings a queue and those above it up to date, from the leaf up. One that is gone is
+// known no longer then.
+func (b *backlog) settleQueue(of *queue) {
+	b.settleUp(of)
+	if of.gone {
+		b.waitingQueues[of.slot] = nil
+		b.queueSlots.giveBack(of.slot)
+	}
+}
+
+func (b *backlog) settleUp(of *queue) {
+	for q := b.ofQueue(of); q != nil; q = q.above {
 		q.view = nil
 		changed := q.summarise()
-		if q.parent == nil {
+		if q.above == nil {
 			return
 		}
 		place := q.placed()
-		q.parent.queues.Settle(q, q.waits(), place != q.place, changed, func() { q.place = place })
+		q.above.queues.Settle(q, q.waits(), place != q.place, changed, func() { q.place = place })
 	}
 }
 
 // clearOrders takes everything out of the orders of queues and applications, so that
 // what decides them may change.
-func (b *backlog) clearOrders(q *queue) {
-	q.queues = order.Tree[*queue]{Looked: q.queues.Looked}
+func (b *backlog) clearOrders(q *waitingQueue) {
+	q.queues = order.Tree[*waitingQueue]{Looked: q.queues.Looked}
 	q.lines.clear()
-	for _, child := range q.children {
-		child.links = order.Links[*queue]{}
+	for _, c := range q.children {
+		child := b.ofQueue(c)
+		child.links = order.Links[*waitingQueue]{}
 		b.clearOrders(child)
 	}
 }
@@ -66,44 +85,51 @@ func (b *backlog) clearOrders(q *queue) {
 func (b *backlog) recomputeShares() {
 	b.changes.resized = false
 	b.cluster = b.capacity.Clone()
-	b.clearOrders(b.root)
-	b.computeShares(b.root)
+	root := b.ofQueue(b.root)
+	b.clearOrders(root)
+	b.computeShares(root)
 }
 
 // computeShares puts everything below a queue in order, from the leaves up.
-func (b *backlog) computeShares(q *queue) {
+func (b *backlog) computeShares(q *waitingQueue) {
 	q.view = nil
 	for _, child := range q.sortedChildren() {
-		b.computeShares(child)
+		b.computeShares(b.ofQueue(child))
 	}
 	for _, app := range q.sortedApplications() {
-		app.settle()
+		b.ofApplication(app).settle()
 	}
 	q.summarise()
-	if q.parent != nil {
+	if q.above != nil {
 		q.settleShare()
 	}
 }
 
-func (q *queue) settleShare() {
+// settlePlace works out where a queue belongs that stands in no order yet.
+func (b *backlog) settlePlace(of *queue) {
+	q := b.ofQueue(of)
 	q.place = q.placed()
-	q.parent.queues.Settle(q, q.waits(), false, false, func() {})
+}
+
+func (q *waitingQueue) settleShare() {
+	q.place = q.placed()
+	q.above.queues.Settle(q, q.waits(), false, false, func() {})
 }
 
 // resizeShares puts everything below a queue in order again after the size of the cluster
 // has changed. Queues that use nothing and where nothing waits have no share and stand in
 // no order: they cost a look.
-func (b *backlog) resizeShares(q *queue) {
+func (b *backlog) resizeShares(q *waitingQueue) {
 	q.view = nil
 	for _, child := range q.children { // each has orders of its own
-		if child.isBusy() {
+		if child := b.ofQueue(child); child.isBusy() {
 			b.resizeShares(child)
 		}
 	}
 	queues, apps := slices.Collect(q.queues.All), q.lines.clear()
-	q.queues = order.Tree[*queue]{Looked: q.queues.Looked}
+	q.queues = order.Tree[*waitingQueue]{Looked: q.queues.Looked}
 	for _, child := range queues {
-		child.links = order.Links[*queue]{}
+		child.links = order.Links[*waitingQueue]{}
 	}
 	for _, app := range apps {
 		app.settle()
@@ -116,8 +142,8 @@ func (b *backlog) resizeShares(q *queue) {
 
 // insert puts an ask into the group of its class.
 func (b *backlog) insert(r *request) {
-	app := r.application
-	g := app.classes.of(r.class)
+	app := b.ofApplication(r.application)
+	g := app.groups.of(r.class)
 	if g == nil {
 		g = b.newGroup(app, r.class)
 	}
@@ -125,19 +151,19 @@ func (b *backlog) insert(r *request) {
 	if r.class.slots.waits {
 		r.class.slots.waits, b.slotsDue = false, true
 	}
-	app.queue.waitSet.count(b.kinds, g.leaf, 1)
+	g.leaf.leaf.waitSet.count(b.kinds, g.leaf, 1)
 	if r.wait != nil && r.wait.hinted {
 		g.hinted++
 	}
 	b.settleGroup(g)
-	b.changes.application(app, 0)
+	b.changes.application(r.application, 0)
 }
 
 // extract takes an ask out of its group.
 func (b *backlog) extract(r *request) {
 	g := r.group
 	g.remove(r)
-	r.application.queue.waitSet.count(b.kinds, g.leaf, -1)
+	g.leaf.leaf.waitSet.count(b.kinds, g.leaf, -1)
 	if r.wait != nil && r.wait.hinted {
 		g.hinted--
 	}
@@ -148,11 +174,11 @@ func (b *backlog) extract(r *request) {
 	b.changes.application(r.application, 0)
 }
 
-func (b *backlog) newGroup(app *application, c *class) *askGroup {
-	leaf := app.queue.classes[c]
+func (b *backlog) newGroup(app *waitingApplication, c *class) *askGroup {
+	leaf := app.leaf.classes[c]
 	if leaf == nil {
-		leaf = &leafClass{class: c, leaf: app.queue, atClass: len(c.leaves)}
-		app.queue.classes[c] = leaf
+		leaf = &leafClass{class: c, leaf: app.leaf, atClass: len(c.leaves)}
+		app.leaf.classes[c] = leaf
 		c.leaves = append(c.leaves, leaf)
 		if c.preempts {
 			if c.simulations != nil {
@@ -167,13 +193,13 @@ func (b *backlog) newGroup(app *application, c *class) *askGroup {
 	}
 	c.groups = append(c.groups, g)
 	leaf.groups = append(leaf.groups, g)
-	app.classes.add(g)
+	app.groups.add(g)
 	return g
 }
 
 func (b *backlog) dropGroup(g *askGroup) {
 	c, leaf := g.class, g.leaf
-	g.application.classes.remove(g)
+	g.application.groups.remove(g)
 	c.groups = swapRemove(c.groups, g.atClass, func(g *askGroup) *int32 { return &g.atClass })
 	leaf.groups = swapRemove(leaf.groups, g.atLeaf, func(g *askGroup) *int32 { return &g.atLeaf })
 	if len(leaf.groups) == 0 {
@@ -227,14 +253,14 @@ func (b *backlog) list(leaf *leafClass) {
 	q := leaf.leaf
 	leaf.listed, leaf.atActive = true, len(q.active)
 	q.active = append(q.active, leaf)
-	b.changes.queue(q, 0)
+	b.changes.queue(q.queue, 0)
 }
 
 func (b *backlog) unlist(leaf *leafClass) {
 	q := leaf.leaf
 	leaf.listed = false
 	q.active = swapRemove(q.active, leaf.atActive, func(leaf *leafClass) *int { return &leaf.atActive })
-	b.changes.queue(q, 0)
+	b.changes.queue(q.queue, 0)
 }
 
 // mark brings the marks of the groups of a class in a leaf up to date.
@@ -244,7 +270,7 @@ func (b *backlog) mark(leaf *leafClass) {
 	}
 	for _, g := range leaf.groups {
 		b.settleGroup(g)
-		b.changes.application(g.application, 0)
+		b.changes.application(g.application.application, 0)
 	}
 }
 
@@ -255,11 +281,11 @@ func (b *backlog) passOn(r *request) {
 		return
 	}
 	r.wait.due.guarantee = time.Time{}
-	if leaf := r.application.queue.classes[r.class]; leaf != nil && leaf.class.preempts {
+	if leaf := b.ofQueue(r.application.queue).classes[r.class]; leaf != nil && leaf.class.preempts {
 		leaf.class.simulations.help(nil)
 		b.activate(leaf)
 	}
 }
 
 // isBusy reports whether anything is used or waits below.
-func (q *queue) isBusy() bool { return !q.used.IsZero() || q.waits() }
+func (q *waitingQueue) isBusy() bool { return !q.used.IsZero() || q.waits() }

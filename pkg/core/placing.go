@@ -90,11 +90,11 @@ func (p *Partition) makeQueues(path string) *queue {
 	for i, name := range names {
 		child := q.children[name]
 		if child == nil {
-			child = p.newQueue(q, &api.QueueConfig{Name: name})
+			child = p.addQueue(q, &api.QueueConfig{Name: name})
 			child.leaf = i == len(names)-1
 			q.children[name] = child
 			child.followTemplate()
-			child.place = child.placed()
+			p.settlePlace(child)
 			p.unview(q)
 			p.noteQueue(child)
 			p.tell(&api.QueueAdded{Queue: child.path})
@@ -164,7 +164,7 @@ func (p *Partition) setQuota(q *queue, quota *api.QueueQuota) {
 	p.noteQueue(q)
 	switch {
 	case len(q.applications) == 0:
-		q.place = q.placed()
+		p.settlePlace(q)
 	case guaranteed.Equal(q.guaranteed):
 		p.changes.quota(q)
 	default:

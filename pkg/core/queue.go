@@ -8,14 +8,12 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A queue holds applications, if it is a leaf, or other queues. It stands in
-// the order of its parent while something below it waits.
+// A queue holds applications, if it is a leaf, or other queues.
 type queue struct {
 	account
 	path       api.QueuePath
@@ -35,20 +33,8 @@ type queue struct {
 	children     map[string]*queue
 	applications map[api.ApplicationID]*application
 
-	links   order.Links[*queue]
-	place   queuePlace
-	own     summary // of what waits here and has quota here
-	below   summary // of the subtree of the parent's order
-	queues  order.Tree[*queue]
-	lines   lines              // of the applications of a leaf
-	cluster *resources.Amounts // the size of the cluster in all orders
-
-	headroom headroom // scratch of searches
-
-	classes map[*class]*leafClass // of the asks that wait in a leaf
-	waitSet waitSet
-	active  []*leafClass // of them, those with many groups for which room may be made
-	resumed uint64       // the turn in which questions about an ask of this leaf went on
+	slot int32 // a number that no other queue has
+	gone bool  // from the partition
 
 	change  queueChange    // recorded, and not reacted to yet
 	running priorityCounts // allocations of a leaf
@@ -59,15 +45,14 @@ type queue struct {
 	view *api.QueueView
 }
 
-func newQueue(parent *queue, config *api.QueueConfig) *queue {
+func (l *ledger) newQueue(parent *queue, config *api.QueueConfig) *queue {
 	q := &queue{
+		slot:         l.queueSlots.take(),
 		parent:       parent,
 		name:         config.Name,
 		path:         api.QueuePath(config.Name),
 		children:     map[string]*queue{},
 		applications: map[api.ApplicationID]*application{},
-		own:          emptySummary,
-		classes:      map[*class]*leafClass{},
 	}
 	q.subject = &subject{queue: q}
 	if parent != nil {
@@ -83,43 +68,6 @@ func (q *queue) asRootSees(priority int32) int32 {
 		priority = q.properties.SeenFromAbove(priority)
 	}
 	return priority
-}
-
-// share is how much of its guarantee the queue uses.
-func (q *queue) share() resources.Share {
-	return q.shareOf(q.used.Amounts)
-}
-
-// shareOf is the largest part, over the kinds, of what is guaranteed to the queue, or of the
-// max that applies where nothing is.
-func (q *queue) shareOf(used resources.Amounts) (most resources.Share) {
-	for i, v := range used {
-		if v <= 0 {
-			continue
-		}
-		whole := q.guaranteed.Of(resources.Kind(i))
-		if whole <= 0 {
-			whole = q.fairMax(resources.Kind(i))
-		}
-		if share := resources.ShareOf(v, whole); share.Compare(most) > 0 {
-			most = share
-		}
-	}
-	return most
-}
-
-// fairMax is what a share is measured against where nothing is guaranteed: the max of the
-// nearest queue upward that has one, or the size of the cluster.
-func (q *queue) fairMax(kind resources.Kind) int64 {
-	for ; q.parent != nil; q = q.parent {
-		if most := q.max.Of(kind); most != resources.Unlimited {
-			return most
-		}
-	}
-	if most := q.max.Of(kind); most != resources.Unlimited {
-		return most
-	}
-	return min(q.cluster.Of(kind), resources.Unlimited-1) // a cluster has an end
 }
 
 // addRunning counts an allocation that runs in a leaf, and removeRunning one that has

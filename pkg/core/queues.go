@@ -12,20 +12,13 @@ import (
 func (p *Partition) recoveryQueue() *queue {
 	q := p.root.children[api.RecoveryName]
 	if q == nil {
-		q = p.newQueue(p.root, &api.QueueConfig{Name: api.RecoveryName})
+		q = p.addQueue(p.root, &api.QueueConfig{Name: api.RecoveryName})
 		q.leaf, q.draining, q.dynamic = true, true, true
 		p.root.children[api.RecoveryName] = q
-		q.place = q.placed()
+		p.settlePlace(q)
 		p.unview(p.root)
 		p.tell(&api.QueueAdded{Queue: q.path})
 	}
-	return q
-}
-
-func (b *backlog) newQueue(parent *queue, config *api.QueueConfig) *queue {
-	q := newQueue(parent, config)
-	q.queues.Looked, q.lines.tree.Looked = &b.work.Queues, &b.work.Applications
-	q.cluster = &b.cluster
 	return q
 }
 
@@ -55,7 +48,7 @@ func (b *backlog) setQueue(q *queue, config *api.QueueConfig) {
 		}
 		configured[child.Name] = true
 		if q.children[child.Name] == nil {
-			q.children[child.Name] = b.newQueue(q, child)
+			q.children[child.Name] = b.addQueue(q, child)
 		}
 		b.setQueue(q.children[child.Name], child)
 	}
@@ -85,6 +78,8 @@ func (b *backlog) drain(q *queue) {
 func (b *backlog) prune(q *queue) {
 	for (q.draining || q.dynamic) && len(q.children) == 0 && len(q.applications) == 0 && q.parent != nil && q.parent.children[q.name] == q {
 		delete(q.parent.children, q.name)
+		q.gone = true
+		b.changes.queue(q, 0)
 		b.unview(q.parent)
 		if q.dynamic { // the configuration told of all others
 			b.tell(&api.QueueRemoved{Queue: q.path})

@@ -20,7 +20,7 @@ func (p *Partition) react() {
 		p.settleOrders()
 		if p.changes.resized {
 			p.changes.resized, p.cluster = false, p.capacity.Clone()
-			p.resizeShares(p.root)
+			p.resizeShares(p.ofQueue(p.root))
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (p *Partition) wakeHeld() {
 		for _, l := range blocked {
 			l.blocked = false
 			l.settle()
-			p.changes.queue(l.leaf, 0)
+			p.changes.queue(l.leaf.queue, 0)
 		}
 		for _, r := range account.held {
 			if r.wait == nil || r.wait.heldBy != account {
@@ -155,7 +155,7 @@ func (p *Partition) wakeHeld() {
 func (p *Partition) settleOrders() {
 	for _, app := range p.changes.applications {
 		app.changed = false
-		app.settle()
+		p.settleApplication(app)
 	}
 	clear(p.changes.applications)
 	p.changes.applications = p.changes.applications[:0]

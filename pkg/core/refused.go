@@ -131,7 +131,7 @@ func (s *refused) resume() {
 	kept := s.paused[:0]
 	for _, e := range s.paused {
 		switch goesOn := !s.held[e.refused.kind()].After(s.now); {
-		case all || goesOn && left > 0 && e.ask.application.queue == leaf:
+		case all || goesOn && left > 0 && e.ask.application.queue == leaf.queue:
 			left--
 			s.putBack(e.class)
 		default:
@@ -151,11 +151,11 @@ const resumedAtOnce, resumedPart = 16, 64
 
 // nextLeaf is the leaf queue whose turn it is, nil if questions may go on in none. It sets
 // when they may. Classes that wait no longer are dropped.
-func (s *refused) nextLeaf() (leaf *queue) {
+func (s *refused) nextLeaf() (leaf *waitingQueue) {
 	s.timers.Cancel(&s.resumes)
 	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
 	for _, e := range s.paused {
-		at, of := s.held[e.refused.kind()], e.ask.application.queue
+		at, of := s.held[e.refused.kind()], s.ofQueue(e.ask.application.queue)
 		switch {
 		case at.After(s.now):
 			s.timers.SetBy(&s.resumes, at, due{what: dueQuestions})
@@ -234,18 +234,18 @@ func (s *refused) clean() {
 	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
 		c.inRefused = c.unschedulable && c.paused == nil
 		if c.inRefused {
-			first[c] = c.firstAsk(comparePlaces)
+			first[c] = c.firstAsk(s.comparePlaces)
 		}
 		return !c.inRefused
 	})
 	slices.SortFunc(s.list, func(a, b *class) int {
-		return cmp.Or(compareFirst(first[a], first[b]), strings.Compare(a.key, b.key))
+		return cmp.Or(s.compareFirst(first[a], first[b]), strings.Compare(a.key, b.key))
 	})
 }
 
 // compareFirst orders classes by their first asks, as the queues do. Those that have none to be
 // tried now come after all others.
-func compareFirst(x, y *request) int {
+func (s *refused) compareFirst(x, y *request) int {
 	switch {
 	case x == nil && y == nil:
 		return 0
@@ -254,7 +254,7 @@ func compareFirst(x, y *request) int {
 	case y == nil:
 		return -1
 	}
-	return comparePlaces(x, y)
+	return s.comparePlaces(x, y)
 }
 
 // retry requeues the classes for which a freed node has room and the resource

@@ -353,7 +353,7 @@ func (d *round) giveUp(r *request, lack quotaNeed) {
 
 // reportFull tells that no room can be made on the required node of an ask.
 func (d *round) reportFull(r *request) {
-	d.tell(&api.AskReport{Allocation: r.Allocation, Why: r.waitsFor()})
+	d.tell(&api.AskReport{Allocation: r.Allocation, Why: d.waitsFor(r)})
 }
 
 // retryAt has an ask tried again at a time at the latest.

@@ -152,7 +152,7 @@ func (p *Partition) restoreQueues(q *queue, v *api.QueueView) {
 		name := lastElement(below.Path)
 		child := q.children[name]
 		if child == nil {
-			child = p.newQueue(q, &api.QueueConfig{Name: name})
+			child = p.addQueue(q, &api.QueueConfig{Name: name})
 			child.max, child.guaranteed, child.properties = below.Max, below.Guaranteed, below.Properties
 			child.applicationsMax = below.ApplicationsMax
 			child.leaf, child.draining, child.dynamic, child.quota = below.Leaf, below.Draining, below.Dynamic, below.Quota

@@ -36,7 +36,7 @@ func (p *Partition) settleStale() bool {
 	}
 	for _, l := range p.stale {
 		l.settle()
-		p.changes.queue(l.leaf, 0)
+		p.changes.queue(l.leaf.queue, 0)
 	}
 	clear(p.stale)
 	p.stale = p.stale[:0]

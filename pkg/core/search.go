@@ -37,7 +37,7 @@ func (b *backlog) next(without skips) *request {
 	s := &b.searching
 	*s = search{backlog: b, skips: without}
 	s.room, s.isRoom = b.rooms.most()
-	r, _ := s.inQueue(b.root, &b.boundless)
+	r, _ := s.inQueue(b.ofQueue(b.root), &b.boundless)
 	return r
 }
 
@@ -45,7 +45,7 @@ func (b *backlog) next(without skips) *request {
 func (b *backlog) nextAbove(n *node, above int32) *request {
 	s := &b.searching
 	*s = search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
-	r, _ := s.inQueue(b.root, &b.boundless)
+	r, _ := s.inQueue(b.ofQueue(b.root), &b.boundless)
 	return r
 }
 
@@ -73,12 +73,12 @@ func (s *search) mayHold(part *summary, left *headroom) bool {
 
 // inQueue searches a queue, and returns the priority of the ask as the queue sees it.
 // Left is what is left of the quotas above it.
-func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
+func (s *search) inQueue(q *waitingQueue, left *headroom) (*request, int32) {
 	left = q.headroomWithin(left)
 	if !q.leaf {
 		return s.inQueues(q, left)
 	}
-	if s.passed[q] {
+	if s.passed[q.queue] {
 		return nil, 0
 	}
 	var r *request
@@ -98,17 +98,17 @@ func (s *search) inQueue(q *queue, left *headroom) (*request, int32) {
 
 // inQueues searches the queues below a parent. Mostly the first one in which there is
 // anything to try has it because of its highest ask, and then it is the best.
-func (s *search) inQueues(q *queue, left *headroom) (*request, int32) {
+func (s *search) inQueues(q *waitingQueue, left *headroom) (*request, int32) {
 	first, r, priority := s.firstQueue(q.queues.Root(), left)
 	if r == nil || priority == first.place.priority {
 		return r, priority
 	}
-	best := choice[*queue]{ask: r, item: first, priority: priority, run: first.place.priority}
+	best := choice[*waitingQueue]{ask: r, item: first, priority: priority, run: first.place.priority}
 	findBest(s, q.queues.Root(), left, &best)
 	return best.ask, best.priority
 }
 
-func (s *search) firstQueue(top *queue, left *headroom) (*queue, *request, int32) {
+func (s *search) firstQueue(top *waitingQueue, left *headroom) (*waitingQueue, *request, int32) {
 	if top == nil {
 		return nil, nil, 0
 	}
@@ -128,17 +128,17 @@ func (s *search) firstQueue(top *queue, left *headroom) (*queue, *request, int32
 }
 
 // inApplications searches applications of a leaf in the same way.
-func (s *search) inApplications(apps *order.Tree[*application], left *headroom) *request {
+func (s *search) inApplications(apps *order.Tree[*waitingApplication], left *headroom) *request {
 	first, r := s.firstApplication(apps.Root(), left)
 	if r == nil || r.Priority == first.place.priority {
 		return r
 	}
-	best := choice[*application]{ask: r, item: first, priority: r.Priority, run: first.place.priority}
+	best := choice[*waitingApplication]{ask: r, item: first, priority: r.Priority, run: first.place.priority}
 	findBest(s, apps.Root(), left, &best)
 	return best.ask
 }
 
-func (s *search) firstApplication(top *application, left *headroom) (*application, *request) {
+func (s *search) firstApplication(top *waitingApplication, left *headroom) (*waitingApplication, *request) {
 	if top == nil {
 		return nil, nil
 	}
@@ -243,7 +243,7 @@ func (s *search) keepsQuota(c *class) bool { return c.nominated || len(s.root.ke
 
 // firstAttempt is the first ask in the order of a leaf that room may be made for, of
 // the classes with too many groups to mark them.
-func (s *search) firstAttempt(q *queue) (first *request) {
+func (s *search) firstAttempt(q *waitingQueue) (first *request) {
 	for _, leaf := range q.active {
 		for _, g := range leaf.groups {
 			s.work.Asks++
@@ -271,7 +271,7 @@ func earlier(a, b *request) *request {
 			return a
 		}
 		return b
-	case a.application.compare(b.application, cmp.Compare(b.Priority, a.Priority)) < 0:
+	case a.group.application.compare(b.group.application, cmp.Compare(b.Priority, a.Priority)) < 0:
 		return a
 	default:
 		return b
@@ -280,16 +280,16 @@ func earlier(a, b *request) *request {
 
 // A queue and an application are ranked: what follows is how a choice looks below them.
 
-func (q *queue) count(w *api.Work) { w.Queues++ }
+func (q *waitingQueue) count(w *api.Work) { w.Queues++ }
 
-func (q *queue) search(s *search, left *headroom) (*request, int32) {
+func (q *waitingQueue) search(s *search, left *headroom) (*request, int32) {
 	r, priority := s.inQueue(q, left)
 	return r, q.properties.SeenFromAbove(priority)
 }
 
-func (a *application) count(w *api.Work) { w.Applications++ }
+func (a *waitingApplication) count(w *api.Work) { w.Applications++ }
 
-func (a *application) search(s *search, left *headroom) (*request, int32) {
+func (a *waitingApplication) search(s *search, left *headroom) (*request, int32) {
 	s.work.Asks++
 	r := s.amongGroups(a.queued.Root(), left) // its summary is that of the application
 	if r == nil {

@@ -10,7 +10,8 @@ import (
 // TestObjectsAreSmall keeps what there are many of small: the garbage collector scans
 // objects of at most 512 bytes many at a time, and larger ones one by one.
 func TestObjectsAreSmall(t *testing.T) {
-	assert.Equal(t, reflect.TypeFor[application]().Size(), uintptr(512))
+	assert.Equal(t, reflect.TypeFor[application]().Size(), uintptr(312))
+	assert.Equal(t, reflect.TypeFor[waitingApplication]().Size(), uintptr(224))
 	assert.Equal(t, reflect.TypeFor[node]().Size(), uintptr(472))
 	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(240))
 	assert.Equal(t, reflect.TypeFor[request]().Size(), uintptr(88))

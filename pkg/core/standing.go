@@ -18,13 +18,13 @@ type applicationPlace struct {
 
 // Before orders by priority first, unless the queue ignores it; then by age or
 // share, as the queue is configured; then by ID.
-func (a *application) Before(other *application) bool {
+func (a *waitingApplication) Before(other *waitingApplication) bool {
 	priority := cmp.Compare(other.place.priority, a.place.priority)
 	return a.compare(other, priority) < 0
 }
 
 // compare orders two applications of a queue that compare in a way by priority.
-func (a *application) compare(other *application, priority int) int {
+func (a *waitingApplication) compare(other *waitingApplication, priority int) int {
 	first := a.compareFirst(other)
 	if a.ignoresPriority() {
 		priority, first = first, priority
@@ -36,30 +36,32 @@ func (a *application) compare(other *application, priority int) int {
 }
 
 // compareFirst is what decides first beside priority: share or age.
-func (a *application) compareFirst(other *application) int {
+func (a *waitingApplication) compareFirst(other *waitingApplication) int {
 	if a.queue.properties.ApplicationSort == api.Fair {
 		return a.place.share.Compare(other.place.share)
 	}
 	return cmp.Compare(a.place.submitted, other.place.submitted)
 }
 
-func (a *application) ignoresPriority() bool { return a.queue.properties.IgnorePriority }
+func (a *waitingApplication) ignoresPriority() bool { return a.queue.properties.IgnorePriority }
 
-func (a *application) comesLater(other *application) bool { return a.compareFirst(other) > 0 }
+func (a *waitingApplication) comesLater(other *waitingApplication) bool {
+	return a.compareFirst(other) > 0
+}
 
-func (a *application) placePriority() int32 { return a.place.priority }
+func (a *waitingApplication) placePriority() int32 { return a.place.priority }
 
-func (a *application) summaries() (own, below *summary) { return &a.own, &a.below }
+func (a *waitingApplication) summaries() (own, below *summary) { return &a.own, &a.below }
 
 // Links are the place in the order of the queue.
-func (a *application) Links() *order.Links[*application] { return &a.links }
+func (a *waitingApplication) Links() *order.Links[*waitingApplication] { return &a.links }
 
 // Summarise works out the summary of a subtree of the queue's order.
-func (a *application) Summarise() bool {
+func (a *waitingApplication) Summarise() bool {
 	return a.below.become(&a.own, a.links.Left.subtree(), a.links.Right.subtree())
 }
 
-func (a *application) subtree() *summary {
+func (a *waitingApplication) subtree() *summary {
 	if a == nil {
 		return nil
 	}
@@ -68,7 +70,7 @@ func (a *application) subtree() *summary {
 
 // summarise brings the summary of the groups up to date and reports whether it
 // changed.
-func (a *application) summarise() bool {
+func (a *waitingApplication) summarise() bool {
 	if top := a.queued.Root(); top != nil {
 		return a.own.set(top.below)
 	}
@@ -76,16 +78,16 @@ func (a *application) summarise() bool {
 }
 
 // placed is what decides the order now.
-func (a *application) placed() applicationPlace {
+func (a *waitingApplication) placed() applicationPlace {
 	place := applicationPlace{priority: a.own.top, submitted: a.submitted.UnixNano()}
 	if a.queue.properties.ApplicationSort == api.Fair {
-		place.share = a.queue.shareOf(a.used.Amounts)
+		place.share = a.leaf.shareOf(a.used.Amounts)
 	}
 	return place
 }
 
 // compareFirsts orders two places of applications of a leaf, which compare in a way by priority.
-func (q *queue) compareFirsts(a, b linePlace, priority int) int {
+func (q *waitingQueue) compareFirsts(a, b linePlace, priority int) int {
 	age := cmp.Compare(a.submitted, b.submitted)
 	first := age
 	if q.properties.ApplicationSort == api.Fair {
@@ -107,17 +109,17 @@ type queuePlace struct {
 }
 
 // placed is the place that a queue belongs at now.
-func (q *queue) placed() queuePlace { return queuePlace{priority: q.own.top, share: q.share()} }
+func (q *waitingQueue) placed() queuePlace { return queuePlace{priority: q.own.top, share: q.share()} }
 
 // Before orders by priority, then share, or the other way round where the
 // parent ignores priority; then by name.
-func (q *queue) Before(other *queue) bool {
+func (q *waitingQueue) Before(other *waitingQueue) bool {
 	priority := cmp.Compare(other.place.priority, q.place.priority)
 	return q.compare(other, priority) < 0
 }
 
 // compare orders two queues of a parent that compare in a way by priority.
-func (q *queue) compare(other *queue, priority int) int {
+func (q *waitingQueue) compare(other *waitingQueue, priority int) int {
 	share := q.place.share.Compare(other.place.share)
 	if q.ignoresPriority() {
 		priority, share = share, priority
@@ -128,38 +130,77 @@ func (q *queue) compare(other *queue, priority int) int {
 	return strings.Compare(q.name, other.name)
 }
 
-func (q *queue) ignoresPriority() bool { return q.parent.properties.IgnorePriority }
+func (q *waitingQueue) ignoresPriority() bool { return q.parent.properties.IgnorePriority }
 
 // comesLater reports whether a queue has a larger share than another.
-func (q *queue) comesLater(other *queue) bool { return q.place.share.Compare(other.place.share) > 0 }
+func (q *waitingQueue) comesLater(other *waitingQueue) bool {
+	return q.place.share.Compare(other.place.share) > 0
+}
 
-func (q *queue) placePriority() int32 { return q.place.priority }
+func (q *waitingQueue) placePriority() int32 { return q.place.priority }
 
-func (q *queue) summaries() (own, below *summary) { return &q.own, &q.below }
+func (q *waitingQueue) summaries() (own, below *summary) { return &q.own, &q.below }
 
 // Links are the place in the order of the parent.
-func (q *queue) Links() *order.Links[*queue] { return &q.links }
+func (q *waitingQueue) Links() *order.Links[*waitingQueue] { return &q.links }
 
 // Summarise works out the summary of a subtree of the parent's order.
-func (q *queue) Summarise() bool {
+func (q *waitingQueue) Summarise() bool {
 	return q.below.become(&q.own, q.links.Left.subtree(), q.links.Right.subtree())
 }
 
-func (q *queue) subtree() *summary {
+func (q *waitingQueue) subtree() *summary {
 	if q == nil {
 		return nil
 	}
 	return &q.below
 }
 
+// share is how much of its guarantee the queue uses.
+func (q *waitingQueue) share() resources.Share {
+	return q.shareOf(q.used.Amounts)
+}
+
+// shareOf is the largest part, over the kinds, of what is guaranteed to the queue, or of the
+// max that applies where nothing is.
+func (q *waitingQueue) shareOf(used resources.Amounts) (most resources.Share) {
+	for i, v := range used {
+		if v <= 0 {
+			continue
+		}
+		whole := q.guaranteed.Of(resources.Kind(i))
+		if whole <= 0 {
+			whole = q.fairMax(resources.Kind(i))
+		}
+		if share := resources.ShareOf(v, whole); share.Compare(most) > 0 {
+			most = share
+		}
+	}
+	return most
+}
+
+// fairMax is what a share is measured against where nothing is guaranteed: the max of the
+// nearest queue upward that has one, or the size of the cluster.
+func (q *waitingQueue) fairMax(kind resources.Kind) int64 {
+	for ; q.above != nil; q = q.above {
+		if most := q.max.Of(kind); most != resources.Unlimited {
+			return most
+		}
+	}
+	if most := q.max.Of(kind); most != resources.Unlimited {
+		return most
+	}
+	return min(q.size.Of(kind), resources.Unlimited-1) // a cluster has an end
+}
+
 // waits reports whether anything below waits.
-func (q *queue) waits() bool {
+func (q *waitingQueue) waits() bool {
 	return q.queues.Len()+q.lines.tree.Len() > 0
 }
 
 // alone is the line of a leaf that limits nothing, if it stands in the order by itself. It is
 // compared with nothing, so its place and summary are not up to date (see BenchmarkPlace).
-func (q *queue) alone() *line {
+func (q *waitingQueue) alone() *line {
 	if top := q.lines.tree.Root(); top != nil && q.lines.tree.Len() == 1 && top.lineKey == (lineKey{}) {
 		return top
 	}
@@ -167,7 +208,7 @@ func (q *queue) alone() *line {
 }
 
 // waiting is what waits below, whatever the quota of this queue.
-func (q *queue) waiting() *summary {
+func (q *waitingQueue) waiting() *summary {
 	if top := q.queues.Root(); top != nil {
 		return &top.below
 	}
@@ -183,7 +224,7 @@ func (q *queue) waiting() *summary {
 
 // summarise brings the summary up to date with what waits below and with what is
 // left of the quota. It reports whether it changed.
-func (q *queue) summarise() bool {
+func (q *waitingQueue) summarise() bool {
 	sum := *q.waiting()
 	first := int32(api.PriorityNone) // the importance of the highest; others below take no more of what is kept
 	if len(q.kept) > 0 {

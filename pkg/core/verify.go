@@ -173,21 +173,22 @@ func (v *verifier) applications() {
 			}
 			v.unknown += len(r.Unknown)
 		}
-		v.groups(app, ordered)
+		waiting := v.p.ofApplication(app)
+		v.groups(waiting, ordered)
 		if app.queue.applications[app.id] != app {
 			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
 		}
-		if v.settled && app.links.In() != app.isTried() {
-			v.breaks("application %s: in the order is %t with %d groups", app.id, app.links.In(), app.queued.Len())
+		if v.settled && waiting.links.In() != waiting.isTried() {
+			v.breaks("application %s: in the order is %t with %d groups", app.id, waiting.links.In(), waiting.queued.Len())
 		}
 		return v.broken == nil
 	})
 }
 
 // groups checks the groups of an application, which hold so many asks together.
-func (v *verifier) groups(app *application, asks int) {
+func (v *verifier) groups(app *waitingApplication, asks int) {
 	live, queued := 0, 0
-	for g := range app.classes.all {
+	for g := range app.groups.all {
 		c, count := g.class, 0
 		for r := range g.all {
 			count++
@@ -195,7 +196,7 @@ func (v *verifier) groups(app *application, asks int) {
 				v.breaks("application %s: %s is in the group of another class", app.id, r.Key)
 			}
 		}
-		if count != g.live || count == 0 || app.classes.of(c) != g || app.queue.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
+		if count != g.live || count == 0 || app.groups.of(c) != g || app.leaf.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
 			v.breaks("application %s: a group counts %d asks and has %d", app.id, g.live, count)
 		}
 		if g.links.In() != g.isTried() {
@@ -255,8 +256,8 @@ func (v *verifier) queue(q *queue) {
 		v.queue(child)
 		used.AddSum(child.used)
 		pending.AddSum(child.pending)
-		if v.settled && child.links.In() != child.waits() {
-			v.breaks("queue %s: in the order is %t, waits is %t", child.path, child.links.In(), child.waits())
+		if waiting := v.p.ofQueue(child); v.settled && waiting.links.In() != waiting.waits() {
+			v.breaks("queue %s: in the order is %t, waits is %t", child.path, waiting.links.In(), waiting.waits())
 		}
 	}
 	for _, app := range q.applications {
@@ -271,6 +272,11 @@ func (v *verifier) queue(q *queue) {
 	if q.leaf && len(q.children) > 0 || !q.leaf && len(q.applications) > 0 {
 		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.path, q.leaf, len(q.children), len(q.applications))
 	}
+	v.waitingQueue(v.p.ofQueue(q))
+}
+
+// waitingQueue checks what the backlog knows of a queue.
+func (v *verifier) waitingQueue(q *waitingQueue) {
 	if v.settled && q.summarise() {
 		v.breaks("queue %s: its summary was stale", q.path)
 	}

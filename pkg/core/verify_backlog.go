@@ -15,7 +15,7 @@ import (
 // missing in one of them would wait for ever.
 func (v *verifier) noted() {
 	v.hints(v.p.root)
-	v.places(v.p.root)
+	v.places(v.p.ofQueue(v.p.root))
 	v.retried()
 	v.refused()
 	v.bound()
@@ -46,7 +46,7 @@ func (v *verifier) hints(q *queue) {
 				counted[r.group]++
 			}
 		}
-		for g := range app.classes.all {
+		for g := range v.p.ofApplication(app).groups.all {
 			if g.hinted != counted[g] {
 				v.breaks("application %s: %d asks of a group were told of, counted %d", app.id, counted[g], g.hinted)
 			}
@@ -57,17 +57,19 @@ func (v *verifier) hints(q *queue) {
 
 // places checks that what stands in an order stands where it belongs now, and that the
 // summaries say what a look at every item says.
-func (v *verifier) places(q *queue) {
+func (v *verifier) places(q *waitingQueue) {
 	if !v.settled {
 		return
 	}
-	for _, child := range q.children {
+	for _, c := range q.children {
+		child := v.p.ofQueue(c)
 		v.places(child)
 		if place := child.placed(); child.links.In() && child.place != place {
 			v.breaks("queue %s stands at %v and belongs at %v", child.path, child.place, place)
 		}
 	}
-	for _, app := range q.applications {
+	for _, a := range q.applications {
+		app := v.p.ofApplication(a)
 		if app.links.In() && (app.summarise() || app.place != app.placed()) {
 			v.breaks("application %s stands at %v and belongs at %v", app.id, app.place, app.placed())
 		}
@@ -87,7 +89,7 @@ func (v *verifier) places(q *queue) {
 		v.summary(string(q.path), q.waiting(), slices.Values(ownOfLeaf(q)))
 		return
 	}
-	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *queue) *summary { return &child.own }))
+	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *waitingQueue) *summary { return &child.own }))
 }
 
 // group checks what is noted of a group in an order.
@@ -276,14 +278,14 @@ func (v *verifier) classTable() {
 			v.breaks("%s has %d asks and may be forgotten is %t", v.p.kinds.Format(c.amounts), c.asks, c.idle)
 		}
 	}
-	slots := make(map[int32]bool, len(v.all)+len(v.p.nodeSlots))
+	slots := make(map[int32]bool, len(v.all)+len(v.p.nodeSlots.free))
 	for _, n := range v.all {
 		slots[n.slot] = true
 	}
-	for _, slot := range v.p.nodeSlots {
+	for _, slot := range v.p.nodeSlots.free {
 		slots[slot] = true
 	}
-	if len(slots) != v.p.nodes.Len()+len(v.p.nodeSlots) {
+	if len(slots) != v.p.nodes.Len()+len(v.p.nodeSlots.free) {
 		v.breaks("of %d numbers of nodes some are used twice", len(slots))
 	}
 }

@@ -41,7 +41,7 @@ func (v *verifier) limits() {
 	if limits != len(v.p.limits) {
 		v.breaks("%d accounts of limits are charged and %d are known", limits, len(v.p.limits))
 	}
-	v.lines(v.p.root)
+	v.lines(v.p.ofQueue(v.p.root))
 }
 
 // countsFor checks whether an application counts for limits of applications.
@@ -143,14 +143,15 @@ func (v *verifier) account(a *account, sum *limitSums) {
 
 // lines checks the lines of all leaves: what stands in them belongs there, and one that is in no
 // order holds nothing that may run.
-func (v *verifier) lines(q *queue) {
+func (v *verifier) lines(q *waitingQueue) {
 	if !v.settled {
 		return
 	}
 	for _, child := range q.children {
-		v.lines(child)
+		v.lines(v.p.ofQueue(child))
 	}
-	for _, app := range q.applications {
+	for _, a := range q.applications {
+		app := v.p.ofApplication(a)
 		key := lineKey{user: app.byUser, group: app.byGroup, uncounted: !app.counts && app.isCapped()}
 		if app.links.In() != (app.line != nil) || app.line != nil && app.line.lineKey != key {
 			v.breaks("application %s is not in the line where it belongs", app.id)
@@ -187,15 +188,15 @@ func (v *verifier) line(l *line) {
 	if l == l.leaf.alone() {
 		return
 	}
-	parts := slices.Collect(ownOf(&l.apps, func(app *application) *summary { return &app.own }))
+	parts := slices.Collect(ownOf(&l.apps, func(app *waitingApplication) *summary { return &app.own }))
 	parts = slices.AppendSeq(parts, ownOf(&l.lines, func(in *line) *summary { return &in.own }))
 	v.summary("a line of "+string(path), &l.own, slices.Values(parts))
 }
 
 // ownOfLeaf is what the applications of a leaf have themselves that stand in an order.
-func ownOfLeaf(q *queue) (all []*summary) {
+func ownOfLeaf(q *waitingQueue) (all []*summary) {
 	for l := range q.lines.tried {
-		all = slices.AppendSeq(all, ownOf(&l.apps, func(app *application) *summary { return &app.own }))
+		all = slices.AppendSeq(all, ownOf(&l.apps, func(app *waitingApplication) *summary { return &app.own }))
 	}
 	return all
 }

@@ -27,7 +27,7 @@ func (p *Partition) View() *api.View {
 		return true
 	})
 	p.applications.Ascend(func(app *application) bool {
-		v.Applications = append(v.Applications, app.viewed(p.rooms.learnt))
+		v.Applications = append(v.Applications, p.viewApplication(app))
 		return true
 	})
 	v.ForeignUnknownNode = p.viewUnplaced()
@@ -99,7 +99,7 @@ func (p *Partition) viewQueue(q *queue) *api.QueueView {
 		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
 		Nominated: q.nominated.Clone(), Releasing: q.releasing.Clone(),
 		OverMaxSince: q.excess.since, QuotaPlan: q.excess.plan, QuotaPlanned: q.excess.planned,
-		Share: q.share(), Priority: q.own.top,
+		Share: p.ofQueue(q).share(), Priority: p.ofQueue(q).own.top,
 		Properties: q.properties, Applications: len(q.applications),
 		ApplicationsMax: q.applicationsMax, Counted: q.account.applications,
 	}
@@ -109,9 +109,10 @@ func (p *Partition) viewQueue(q *queue) *api.QueueView {
 	return q.view
 }
 
-// viewed is the view of an application. With asks, it holds only as long as nothing new
+// viewApplication is the view of an application. With asks, it holds only as long as nothing new
 // is learnt about what fits.
-func (a *application) viewed(learnt uint64) *api.ApplicationView {
+func (p *Partition) viewApplication(a *application) *api.ApplicationView {
+	learnt := p.rooms.learnt
 	if len(a.asks) > 0 {
 		for _, account := range a.accounts() {
 			for ; account != nil; account = account.parent {
@@ -129,7 +130,7 @@ func (a *application) viewed(learnt uint64) *api.ApplicationView {
 		State: a.state, Since: a.since, Submitted: a.submitted,
 		Used: a.used.Clone(), Pending: a.pending.Clone(),
 		Allocations: allocations(a.allocations),
-		Asks:        a.viewAsks(),
+		Asks:        p.viewAsks(a),
 		Gang:        a.viewGang(),
 	}
 	if a.backsOff() {
@@ -140,17 +141,17 @@ func (a *application) viewed(learnt uint64) *api.ApplicationView {
 
 // viewAsks is the asks with the reasons why they wait. Asks of one class that only wait
 // for their turn share the reasons.
-func (a *application) viewAsks() []api.AskView {
+func (p *Partition) viewAsks(a *application) []api.AskView {
 	out := make([]api.AskView, len(a.asks))
 	shared := map[*class]*api.Waiting{}
 	for i, r := range a.asks {
 		out[i].Allocation = r.Allocation
 		if r.wait != nil {
-			out[i].Waiting = r.waitsFor()
+			out[i].Waiting = p.waitsFor(r)
 			continue
 		}
 		if shared[r.class] == nil {
-			shared[r.class] = r.waitsFor()
+			shared[r.class] = p.waitsFor(r)
 		}
 		out[i].Waiting = shared[r.class]
 	}

@@ -33,7 +33,7 @@ func (p *Partition) WalkAsks(from Bookmark, looks int, show func(api.QueuePath, 
 		for ; next.ask < len(app.asks) && looks > 0; next.ask++ {
 			looks--
 			r := app.asks[next.ask]
-			show(app.queue.path, api.AskView{Allocation: r.Allocation, Waiting: r.waitsFor()})
+			show(app.queue.path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)})
 		}
 		looks--
 		return looks > 0
@@ -50,7 +50,7 @@ func (p *Partition) FindAsk(key api.AllocationKey) (api.QueuePath, api.AskView, 
 	if r == nil || r.foreign() || r.Node != "" {
 		return "", api.AskView{}, false
 	}
-	return r.application.queue.path, api.AskView{Allocation: r.Allocation, Waiting: r.waitsFor()}, true
+	return r.application.queue.path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)}, true
 }
 
 // WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.

@@ -4,7 +4,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
 // waitsFor says why an ask waits. What was learnt from another of its class holds
 // for it too.
-func (r *request) waitsFor() *api.Waiting {
+func (b *backlog) waitsFor(r *request) *api.Waiting {
 	v := new(api.Waiting)
 	w := r.wait
 	if held := r.reservation(); held != nil {
@@ -13,7 +13,7 @@ func (r *request) waitsFor() *api.Waiting {
 	if w != nil {
 		v.Plan, v.Planned, v.Decided = w.plan, w.plannedAt, w.decided
 	}
-	v.Attempts = r.lastAttempts()
+	v.Attempts = b.lastAttempts(r)
 	if s := r.class.simulations; s != nil && s.learnt {
 		v.Unresolvable = s.unresolvable.Share()
 	}
@@ -38,11 +38,11 @@ func (r *request) waitsFor() *api.Waiting {
 
 // lastAttempts are the last preemption attempts for an ask, or, if there are none and
 // none is to be made, those for another one of its class.
-func (r *request) lastAttempts() []api.PreemptionAttempt {
+func (b *backlog) lastAttempts(r *request) []api.PreemptionAttempt {
 	if r.wait != nil && r.wait.attempts != nil {
 		return r.wait.attempts
 	}
-	if leaf := r.application.queue.classes[r.class]; leaf != nil && !leaf.active {
+	if leaf := b.ofQueue(r.application.queue).classes[r.class]; leaf != nil && !leaf.active {
 		return leaf.last
 	}
 	return nil

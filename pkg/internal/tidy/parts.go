@@ -13,7 +13,7 @@ import (
 // knots are what a part of the core uses of a later one all the same: data that hang on something
 // of its own. They go when the parts become packages.
 var knots = map[string][]string{
-	"Ledger":  {"applicationPlace", "askGroup", "class", "emptySummary", "groupSet", "headroom", "leafClass", "line", "lines", "queuePlace", "summary", "waitSet"},
+	"Ledger":  {"askGroup", "class", "line"},
 	"Backlog": {"unfinished"},
 }
 

@@ -1,0 +1,67 @@
+package core
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A waitingApplication is an application as the backlog knows it. It stands in the order of its leaf
+// queue while it has asks that can be tried.
+type waitingApplication struct {
+	// What a search and the orders read comes first, so that it is close together.
+	links order.Links[*waitingApplication]
+	place applicationPlace
+	own   summary // of its groups
+	below summary // of the subtree of the queue's order
+
+	*application
+	leaf   *waitingQueue
+	line   *line // while it stands in the order of one
+	groups groupSet
+	queued order.Tree[*askGroup]
+}
+
+// A waitingQueue is a queue as the backlog knows it. It stands in the order of its parent while
+// something below it waits.
+type waitingQueue struct {
+	*queue
+	above  *waitingQueue // nil at the root
+	links  order.Links[*waitingQueue]
+	place  queuePlace
+	own    summary // of what waits here and has quota here
+	below  summary // of the subtree of the parent's order
+	queues order.Tree[*waitingQueue]
+	lines  lines              // of the applications of a leaf
+	size   *resources.Amounts // of the cluster, in all orders
+
+	headroom headroom // scratch of searches
+
+	classes map[*class]*leafClass // of the asks that wait in a leaf
+	waitSet waitSet
+	active  []*leafClass // of them, those with many groups for which room may be made
+	resumed uint64       // the turn in which questions about an ask of this leaf went on
+}
+
+// admit has the backlog know an application.
+func (b *backlog) admit(app *application) {
+	w := &waitingApplication{application: app, leaf: b.ofQueue(app.queue), own: emptySummary}
+	w.queued.Looked = &b.work.Asks
+	*inSlot(&b.waitingApps, app.slot) = w
+}
+
+// addQueue makes a queue below a parent, or the root below none.
+func (b *backlog) addQueue(parent *queue, config *api.QueueConfig) *queue {
+	q := b.newQueue(parent, config)
+	w := &waitingQueue{queue: q, own: emptySummary, size: &b.cluster, classes: map[*class]*leafClass{}}
+	if parent != nil {
+		w.above = b.ofQueue(parent)
+	}
+	w.queues.Looked, w.lines.tree.Looked = &b.work.Queues, &b.work.Applications
+	*inSlot(&b.waitingQueues, q.slot) = w
+	return q
+}
+
+// ofApplication is what the backlog knows of an application, and ofQueue of a queue.
+func (b *backlog) ofApplication(app *application) *waitingApplication { return b.waitingApps[app.slot] }
+func (b *backlog) ofQueue(q *queue) *waitingQueue                     { return b.waitingQueues[q.slot] }
