@@ -170,8 +170,8 @@ func (s *claims) clearOn(n *node, why string) {
 }
 
 // settle keeps what is free on a node, or about to be, for one claim after the other, in their
-// order, and ends those of asks that may run anywhere and cannot use it any more. It does not wait
-// until the node is tried: less important asks would be tried before those that lost their room.
+// order, and ends those of asks that cannot use it any more. It does not wait until the node is
+// tried: less important asks would be tried before those that lost their room.
 func (s *claims) settle(n *node) {
 	list := slices.Clone(n.claims)
 	s.unkept = append(s.unkept[:0], n.free...)
@@ -180,21 +180,23 @@ func (s *claims) settle(n *node) {
 		case r.nominated() == nil && r.isBeyondMax():
 			s.end(r, r.whyNoQuota(), api.EndOfQuota)
 			continue
-		case r.reserved():
-			if !r.Amounts.FitsIn(n.usable(r)) {
-				s.counts.Reservations++
-				s.end(r, "the ask cannot run there any more", api.EndOfRoom)
-				continue
-			}
 		case r.wait.claim.replaces:
 			if !r.Amounts.FitsIn(s.unkept) {
 				s.end(r, n.whyLost(), api.EndOfRoom)
 				continue
 			}
-		case r.Required == "" && !r.Amounts.FitsInSum(s.unkept, n.releasing.Amounts):
+		case r.nominated() == nil:
+			if !r.Amounts.FitsIn(n.usable(r)) {
+				if r.reserved() {
+					s.counts.Reservations++
+				}
+				s.end(r, "the ask cannot run there any more", api.EndOfRoom)
+				continue
+			}
+		case !r.Amounts.FitsInSum(s.unkept, n.releasing.Amounts):
 			s.clear(r, n.whyLost(), api.EndOfRoom)
 			continue
-		case r.Required == "" && r.lostQuota():
+		case r.lostQuota():
 			s.clear(r, r.whyNoQuota(), api.EndOfQuota)
 			continue
 		}

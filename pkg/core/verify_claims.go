@@ -71,7 +71,7 @@ func checkClaimsOn(v *verifier, n *node, releasing resources.Sum) {
 		if r.Required == "" && !n.schedulable {
 			v.breaks("node %s: %s has a claim there although it takes nothing new", n.id, r.Key)
 		}
-		if v.settled && !n.retry && r.reserved() && !r.Amounts.FitsIn(n.usable(r)) {
+		if v.settled && (!n.retry || v.p.left > 0) && r.nominated() == nil && !r.claim().replaces && !r.Amounts.FitsIn(n.usable(r)) {
 			v.breaks("node %s: %s has a claim there and can never use it", n.id, r.Key)
 		}
 	}

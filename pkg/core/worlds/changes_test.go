@@ -46,7 +46,9 @@ func (g *game) change(c *change) {
 		return
 	case "allow":
 		if c.Rule < len(g.w.Rules) {
-			g.w.Rules, g.allowed = slices.Delete(slices.Clone(g.w.Rules), c.Rule, c.Rule+1), true
+			r := g.w.Rules[c.Rule]
+			g.allowed[r.Pod], g.allowed[r.Other] = g.now, g.now
+			g.w.Rules = slices.Delete(slices.Clone(g.w.Rules), c.Rule, c.Rule+1)
 		}
 		return
 	case "fail":

@@ -212,6 +212,9 @@ func TestWorldsThatFailed(t *testing.T) {
 		1252869,             // a gang that its queue refuses
 		2009865,             // two agents that waited when room was made for a third, of which one fits beside that
 		2242531,             // an agent that comes later, is too young, and has the place of an equal ask
+		2078611528,          // a node that shrinks while questions pause, and is kept for an agent
+		2078616552,          // victims of which one does not end, and others on another node
+		2078626315,          // a less important ask beside one that is refused no more, without a word of it
 		largeWorlds + 1554,  // an ask that is nominated elsewhere, beside room that is kept for a less important one
 		largeWorlds + 23527, // an agent that takes room made by a guarantee, which a nomination by priority comes behind
 	} {

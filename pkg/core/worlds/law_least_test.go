@@ -32,7 +32,7 @@ func (g *game) plans() (list []failure) {
 			continue
 		}
 		victims := plans[e.At]
-		place, _ := e.Before.place(g.w.pod(e.For), g.w.node(g.target[e.For]), e.Trigger)
+		place, _ := e.Before.place(g.w.pod(e.For), g.w.node(e.Target), e.Trigger)
 		for j, v := range victims {
 			if e.Before.enough(&place, slices.Delete(slices.Clone(victims), j, j+1)) {
 				list = append(list, failure{Ask: e.For, Trigger: e.Trigger, Cause: "a victim could stay", Detail: v.Key})

@@ -10,7 +10,8 @@ import (
 )
 
 // lawPriority says that an ask never waits beside free room that is kept for less important ones,
-// or for none at all. Room for which evictions are on their way is not free.
+// or for none at all. Room for which evictions are on their way is not free. What the resource manager
+// changes without a word counts from when it is asked again.
 const lawPriority = "priority is never upside down"
 
 func nothingIsPassed(g *game) (list []failure) {
@@ -62,7 +63,14 @@ const inTurn = 60 * time.Second
 func (o *oracle) outranks(ask, other *pod) bool { return o.priority(ask, "") > o.priority(other, "") }
 
 // isPaced reports whether questions may be held back.
-func (g *game) isPaced() bool { return g.w.Paced && len(g.w.Rules) > 0 }
+func (g *game) isPaced() bool { return g.w.Paced && len(g.w.Rules)+len(g.allowed) > 0 }
+
+// isUnheard reports whether the resource manager changed an answer about a pod so lately, and without
+// a word, that it may not have been asked again.
+func (g *game) isUnheard(p *pod) bool {
+	at, changed := g.allowed[p.Key]
+	return changed && g.now.Sub(at) < inTurn
+}
 
 // isRuled reports whether the resource manager has something to say of a pod.
 func (g *game) isRuled(p *pod) bool {
@@ -97,7 +105,7 @@ func (g *game) passedBy(before *oracle, placed *pod) {
 	after := g.oracle()
 	for i := range g.w.Pods {
 		ask := &g.w.Pods[i]
-		if !g.waits[ask.Key] || !after.outranks(ask, placed) || placed.Requires != "" && ask.Requires == "" || g.isPaced() || g.isRuled(ask) || g.held(ask) != "" || g.mayWaitForPlace(ask) || g.backsOff(ask) || g.fails[ask.Key] {
+		if !g.waits[ask.Key] || !after.outranks(ask, placed) || placed.Requires != "" && ask.Requires == "" || g.isPaced() || g.isRuled(ask) || g.isUnheard(ask) || g.held(ask) != "" || g.mayWaitForPlace(ask) || g.backsOff(ask) || g.fails[ask.Key] {
 			continue
 		}
 		kept := func(p *pod) bool { return p != placed && !after.outranks(ask, p) }

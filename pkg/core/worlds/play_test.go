@@ -29,6 +29,7 @@ type eviction struct {
 	Victim  string
 	For     string
 	Node    string // of the victim
+	Target  string // the node where room is made
 	Trigger preemptor.Trigger
 	At      time.Duration
 	Ended   bool
@@ -60,7 +61,7 @@ type game struct {
 	endings   map[string]si.TerminationType // how those end
 	given     []givenBack                   // what queues beyond their max gave back
 	lowered   bool                          // the max of a queue
-	allowed   bool                          // what a rule refused, without a word of it
+	allowed   map[string]time.Time          // pods of a rule that was taken away without a word, and when
 	evicted   *eviction                     // the one that was requested last
 	broken    []failure                     // victims that are not lawful
 	ends      map[string]time.Time          // when what runs ends by itself
@@ -167,7 +168,7 @@ func newGame(w *world, lie lie) *game {
 		w: w.clone(), lie: lie, now: start, changed: start, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
-		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, done: make([]bool, len(w.Changes)), books: newBooks(),
+		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: newBooks(),
 	}
 }
 
@@ -445,7 +446,7 @@ func (g *game) place(key, node string) {
 func (g *game) evict(e *api.EvictionRequested) {
 	key := string(e.Key)
 	g.note("released %s on %s for %s by %v", key, e.Node, e.For, e.Trigger)
-	v := eviction{Victim: key, For: string(e.For), Node: string(e.Node), Trigger: e.Trigger, At: g.now.Sub(start)}
+	v := eviction{Victim: key, For: string(e.For), Node: string(e.Node), Target: g.target[string(e.For)], Trigger: e.Trigger, At: g.now.Sub(start)}
 	v.Before = g.oracle().frozen()
 	g.evicted = &v
 	g.lookAt(func(l *law) reader { return l.eviction })
