@@ -27,7 +27,7 @@ type account struct {
 	// changed is a stamp of the last change of what may still be charged here.
 	changed uint64
 	kept    []keptQuota
-	blocked []*line // that nothing is tried of before this account changes
+	blocked int32 // lines of which nothing is tried before this account changes
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
@@ -260,7 +260,7 @@ func (a *account) isFull() bool { return a.applicationsMax > 0 && a.applications
 
 // free records that an account for which something waits may hold more again.
 func (c *changeSet) free(a *account) {
-	if !a.freed && len(a.blocked)+len(a.held) > 0 {
+	if !a.freed && a.blocked > 0 || len(a.held) > 0 {
 		a.freed = true
 		c.freed = append(c.freed, a)
 	}

@@ -164,7 +164,7 @@ func (p *Partition) updateOwn(r *request, a *api.Allocation) {
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
-		p.reclass(r, p.classOf(r, p.predicates.constraintsOf(r)))
+		p.reclass(r, p.classNow(r, p.predicates.constraintsOf(r)))
 	}
 	p.retagOwn(r, a.Tags)
 	p.evictions.report(r, a.Tags)
@@ -188,7 +188,7 @@ func (p *Partition) retagOwn(r *request, tags map[string]string) {
 
 // resizeAsk has an ask wait on with the amounts of another.
 func (p *Partition) resizeAsk(r *request, to *api.Allocation) {
-	before, since := r.wait, r.class.since
+	before, since := r.wait, p.classOf(r).since
 	p.endWait(r)
 	r.Allocation = r.WithAmountsOf(to)
 	p.ask(r)
@@ -199,8 +199,8 @@ func (p *Partition) resizeAsk(r *request, to *api.Allocation) {
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
 // victims ended for it, and until when no room is made for it.
 func (p *Partition) keepAge(r *request, before *wait, since time.Time) {
-	if r.class.since.IsZero() {
-		r.class.since = since
+	if p.classOf(r).since.IsZero() {
+		p.classOf(r).since = since
 	}
 	if before == nil {
 		return

@@ -15,6 +15,7 @@ import (
 //	live  = the slots that are no gaps
 //	no slot before head is live
 type askGroup struct {
+	asks        *[]waitingAsk // of the backlog
 	class       *class
 	application *waitingApplication
 	leaf        *leafClass
@@ -102,8 +103,10 @@ func (g *askGroup) subtree() *summary {
 	return &g.below
 }
 
-// isLive reports whether a slot holds an ask of the group.
-func (g *askGroup) isLive(r *request) bool { return r.group == g }
+// isLive reports whether a slot holds an ask of the group, and set whether it is to.
+func (g *askGroup) isLive(r *request) bool { return (*g.asks)[r.slot].group == g }
+
+func (g *askGroup) set(r *request, group *askGroup) { (*g.asks)[r.slot].group = group }
 
 // first is the first ask in order; nil if there is none.
 func (g *askGroup) first() *request {
@@ -125,12 +128,12 @@ func (g *askGroup) add(r *request) (moved int) {
 		found, again := slices.BinarySearchFunc(g.slots[g.head:], r, byAge)
 		at = found + g.head
 		if again { // its own gap
-			r.group = g
+			g.set(r, g)
 			g.live++
 			return 0
 		}
 	}
-	r.group = g
+	g.set(r, g)
 	g.live++
 	if at == g.head && at > 0 {
 		g.head--
@@ -146,7 +149,7 @@ func (g *askGroup) add(r *request) (moved int) {
 
 // remove makes the slot of an ask a gap.
 func (g *askGroup) remove(r *request) {
-	r.group = nil
+	g.set(r, nil)
 	g.live--
 	switch {
 	case g.live == 0:

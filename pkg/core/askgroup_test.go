@@ -17,7 +17,8 @@ import (
 func TestGroupAgainstList(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		g := &askGroup{}
+		table := make([]waitingAsk, 1001)
+		g := &askGroup{asks: &table}
 		var list, removed []*request
 		for i := range 1000 {
 			switch {
@@ -30,7 +31,7 @@ func TestGroupAgainstList(t *testing.T) {
 				removed = append(removed, list[at])
 				list = slices.Delete(list, at, at+1)
 			default:
-				q := &request{Allocation: &api.Allocation{Key: api.AllocationKey(fmt.Sprint(i)), Created: time.Unix(int64(r.IntN(50)), 0)}, number: uint64(i)}
+				q := &request{Allocation: &api.Allocation{Key: api.AllocationKey(fmt.Sprint(i)), Created: time.Unix(int64(r.IntN(50)), 0)}, number: uint64(i), slot: int32(i + 1)}
 				if len(removed) > 0 && r.IntN(4) == 0 {
 					at := r.IntN(len(removed))
 					q = removed[at]

@@ -34,7 +34,10 @@ type attempts struct {
 var attemptOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
 
 // mayPreempt reports whether room may be made for an ask now.
-func (r *request) mayPreempt() bool { return r.group != nil && r.group.leaf.active }
+func (b *backlog) mayPreempt(r *request) bool {
+	g := b.groupOf(r)
+	return g != nil && g.leaf.active
+}
 
 // try makes an attempt for an ask. The outcome is placed if room is on its way.
 func (a *attempts) try(r *request) outcome {

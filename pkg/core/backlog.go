@@ -28,19 +28,21 @@ type backlog struct {
 	work  api.Work
 	// boundless is what is left of quotas above the root.
 	boundless     headroom
+	asks          []waitingAsk          // by the slots of asks
 	waitingApps   []*waitingApplication // by the slots of applications
 	waitingQueues []*waitingQueue       // by those of queues
 	searching     search                // memory
+	blocked       map[*account][]*line  // lines that an account holds back
 	stale         []*line               // in which a search found that limits hold everything back
 }
 
 func newBacklog(options api.Options) backlog {
-	return backlog{ledger: newLedger(options), classes: classTable{known: map[string]*class{}}}
+	return backlog{ledger: newLedger(options), classes: classTable{known: map[string]*class{}}, asks: make([]waitingAsk, 1), blocked: map[*account][]*line{}}
 }
 
 // classOf finds the class of an ask, as it is now. Constraints are those of its
 // class before, or of a new ask.
-func (b *backlog) classOf(r *request, constraints string) *class {
+func (b *backlog) classNow(r *request, constraints string) *class {
 	return b.classes.of(classTraits{
 		amounts: r.Amounts, priority: r.Priority, importance: b.importance(r),
 		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
@@ -56,14 +58,14 @@ func (b *backlog) wantsRoom(r *request) bool {
 }
 
 // reclassify gives an ask the class that it has now.
-func (b *backlog) reclassify(r *request) { b.reclass(r, b.classOf(r, r.class.constraints)) }
+func (b *backlog) reclassify(r *request) { b.reclass(r, b.classNow(r, b.classOf(r).constraints)) }
 
 // enqueue books an ask of a class and puts it into the order of its application,
 // unless it is delayed or bound to one node.
 func (b *backlog) enqueue(r *request, c *class) {
-	c.add(r)
-	r.Allocation.Amounts = c.amounts // equal, and shared by all of the class
 	b.addPending(r)
+	b.setClass(r, c)
+	r.Allocation.Amounts = c.amounts // equal, and shared by all of the class
 	if r.Required == "" && (r.wait == nil || !r.wait.delayed && !r.wait.held) {
 		b.insert(r)
 	}
@@ -86,26 +88,26 @@ func (b *backlog) withdraw(r *request) {
 	if r.wait != nil && r.wait.hinted {
 		b.unhint(r)
 	}
-	if r.group != nil {
+	if b.groupOf(r) != nil {
 		b.extract(r)
 	}
+	c := b.classOf(r)
+	b.asks[r.slot] = waitingAsk{}
 	b.subPending(r)
-	c := r.class
-	r.class = nil
 	b.release(c)
 }
 
 // reclass gives an ask another class.
 func (b *backlog) reclass(r *request, c *class) {
-	if r.class == c {
+	before := b.classOf(r)
+	if before == c {
 		return
 	}
-	ordered := r.group != nil
+	ordered := b.groupOf(r) != nil
 	if ordered {
 		b.extract(r)
 	}
-	before := r.class
-	c.add(r)
+	b.setClass(r, c)
 	if r.reserved() {
 		if before.preempts != c.preempts {
 			b.changes.node(r.claim().node, nodeYields) // it gives way to asks of its importance if room may be made for it

@@ -16,16 +16,16 @@ const sizesMax = 64
 // queue, and within what is guaranteed. What room costs is then compared for as much as the ask (see
 // preemptor.Behind).
 func (a *attempts) behind(r *request, trigger preemptor.Trigger) []preemptor.Behind {
-	if a.options.SelectVictims != nil || r.class.alone >= aloneMax {
+	if a.options.SelectVictims != nil || a.classOf(r).alone >= aloneMax {
 		return nil
 	}
-	a.like = a.ofQueue(r.application.queue).waitSet.alike(a.like[:0], r.class, sizesMax)
+	a.like = a.ofQueue(r.application.queue).waitSet.alike(a.like[:0], a.classOf(r), sizesMax)
 	a.owed = owedTo(r, trigger, a.owed[:0])
 	a.take(r.Amounts, 1)
 	a.others = a.others[:0]
 	for _, leaf := range a.like {
 		asks := int64(leaf.asks)
-		if leaf.class == r.class {
+		if leaf.class == a.classOf(r) {
 			asks--
 		}
 		if asks = a.take(leaf.class.amounts, asks); leaf.active && asks > 0 {

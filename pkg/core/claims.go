@@ -56,7 +56,7 @@ func (s *claims) countSlot(r *request, by int) {
 		return
 	}
 	s.slotsGiven += by
-	r.class.slots.held += by
+	s.classOf(r).slots.held += by
 }
 
 // promise keeps the quota too of an ask with a required node: evictions are on their way for it,

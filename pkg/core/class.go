@@ -116,12 +116,6 @@ func (c *class) refusedOn(n *node) bool {
 	return c.refused != nil && c.refused.asked.Has(n.slot, n.freedAt)
 }
 
-// add gives an ask this class.
-func (c *class) add(r *request) {
-	r.class, r.importance = c, c.importance
-	c.asks++
-}
-
 // asLike reports whether what preemption attempts know of two classes is the same.
 func (c *class) asLike(other *class) bool {
 	return c.constraints == other.constraints && c.priority == other.priority && c.importance == other.importance &&

@@ -70,7 +70,7 @@ func (p *Partition) retryAll() {
 	}
 	p.applications.Ascend(func(app *application) bool {
 		for _, r := range app.asks {
-			p.unpark(r.class)
+			p.unpark(p.classOf(r))
 		}
 		p.changes.application(app, quotaFreed)
 		return true

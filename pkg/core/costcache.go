@@ -51,7 +51,7 @@ const stepsPerEvaluation = 64
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
 func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
-	c := r.class
+	c := p.classOf(r)
 	if c.constraints != "" {
 		plain := classTraits{
 			amounts: c.amounts, priority: c.priority, importance: c.importance, preempts: c.preempts, nominated: c.nominated,
@@ -282,7 +282,7 @@ func (p *costCache) nearest(c *nodeCosts) *node {
 
 // evaluate works out what room on a node costs.
 func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
-	if status := c.outOfReach(n); status != notEvaluated {
+	if status := p.outOfReach(&c.preemptionKey, n); status != notEvaluated {
 		return nodeCost{node: n, cost: preemptor.Cost{2, int64(status)}, status: status}
 	}
 	on := p.nodeInput(c, n, nil)
@@ -299,9 +299,9 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 
 // outOfReach is why no room can be made on a node whatever runs there, or
 // notEvaluated.
-func (k *preemptionKey) outOfReach(n *node) nodeStatus {
+func (p *costCache) outOfReach(k *preemptionKey, n *node) nodeStatus {
 	switch {
-	case !k.mayUse(n):
+	case !p.mayUse(k, n):
 		return closed
 	case !k.class.amounts.FitsIn(n.capacity):
 		return tooSmall
@@ -314,7 +314,7 @@ func (k *preemptionKey) outOfReach(n *node) nodeStatus {
 // gives way to an ask under its guarantee. That of an equal ask does too to asks of the amounts that
 // hold it, and where no room could be made for its own ask. Where evictions are overdue no others
 // follow for a while.
-func (k *preemptionKey) mayUse(n *node) bool {
+func (p *costCache) mayUse(k *preemptionKey, n *node) bool {
 	if n.isBlocked() || !n.schedulable {
 		return false
 	}
@@ -325,7 +325,7 @@ func (k *preemptionKey) mayUse(n *node) bool {
 		case held.nominated() != nil || held.reserved() && k.trigger == preemptor.Guarantee:
 		case held.Required != "" || held.importance > k.class.importance:
 			return false
-		case !held.class.preempts && !held.Amounts.Equal(k.class.amounts):
+		case !p.classOf(held).preempts && !held.Amounts.Equal(k.class.amounts):
 			return false
 		}
 	}

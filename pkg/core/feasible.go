@@ -41,7 +41,7 @@ type nodeSearch struct {
 // for how long.
 func (p *refused) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
 	s = nodeSearch{refused: p, ask: r, most: 1}
-	if p.options.FeasibleOn != nil && r.class.refused != nil {
+	if p.options.FeasibleOn != nil && p.classOf(r).refused != nil {
 		s.most = nodesAtOnce // it was refused on other nodes
 	}
 	if r.nominated() != nil {
@@ -55,7 +55,7 @@ func (p *refused) firstFeasible(r *request) (n *node, result outcome, s nodeSear
 		switch {
 		case r.wait != nil && r.wait.avoid == n.id:
 			s.lastResort = n
-		case r.class.refusedOn(n):
+		case p.classOf(r).refusedOn(n):
 			s.asked = true
 		default:
 			if found, result := s.collect(n); result != waits {
@@ -111,7 +111,7 @@ func (s *nodeSearch) flushChunk() (*node, outcome) {
 	if s.predicates.calls >= callsMax {
 		return nil, paused
 	}
-	if s.wait = s.predicates.wait(s.ask.class.question()); s.wait > 0 {
+	if s.wait = s.predicates.wait(s.classOf(s.ask).question()); s.wait > 0 {
 		return nil, paused
 	}
 	chunk := s.chunk
@@ -162,7 +162,7 @@ func (s *nodeSearch) refuse(n *node, err error) {
 	s.asked = true
 	s.separate(s.ask)
 	s.predicates.noteUnresolvable(s.ask, n, err)
-	s.begin(s.ask.class).add(n, err, s.freed)
+	s.begin(s.classOf(s.ask)).add(n, err, s.freed)
 }
 
 // overrule looks for a node that has room for the ask if it takes what is kept for less important
@@ -176,7 +176,7 @@ func (s *nodeSearch) overrule() (*node, outcome) {
 		if !n.schedulable || !n.yields(importance) || r.Amounts.FitsIn(n.room) || !r.Amounts.FitsIn(n.roomFor(importance)) {
 			continue
 		}
-		if r.class.refusedOn(n) {
+		if s.classOf(r).refusedOn(n) {
 			s.asked = true
 			continue
 		}

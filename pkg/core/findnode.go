@@ -63,7 +63,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (api.PreemptionA
 	}
 	attempt := a.describe(c, found)
 	if changed {
-		addCounts(&attempt, r.group.leaf.last)
+		addCounts(&attempt, a.groupOf(r).leaf.last)
 	}
 	if found.best == nil {
 		a.addNearMiss(&attempt, c, r, quota)
@@ -77,7 +77,7 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (api.PreemptionA
 // on all of them, and nothing but priorities and nodes decides, they are those of the nodes
 // that have changed since.
 func (a *attempts) costsFor(r *request, key preemptionKey, behind []preemptor.Behind) (c *nodeCosts, changed bool) {
-	known := r.class.simulations
+	known := a.classOf(r).simulations
 	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.withoutRoom() == nil {
 		return a.amongChanged(key, known.changed, behind), true
 	}
@@ -98,7 +98,7 @@ func (a *attempts) fitsKept(r *request) bool {
 				room.Sub(o.Amounts)
 			}
 		}
-		return r.Amounts.FitsInSum(room, n.releasing.Amounts) && !r.class.refusedOn(n)
+		return r.Amounts.FitsInSum(room, n.releasing.Amounts) && !a.classOf(r).refusedOn(n)
 	})
 }
 
@@ -263,7 +263,7 @@ func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed
 	var best *node
 	var least resources.Share
 	for n := range a.allNodes {
-		switch key.outOfReach(n) {
+		switch a.costs.outOfReach(&key, n) {
 		case closed:
 			attempt.Closed++
 		case tooSmall:

@@ -24,7 +24,7 @@ func (p *Partition) settleTaskGroup(g *taskGroup) {
 	for g.held.len() > g.left() {
 		p.letGo(g, g.held.last())
 	}
-	for r := g.nextToHold(); r != nil; r = g.nextToHold() {
+	for r := p.nextToHold(g); r != nil; r = p.nextToHold(g) {
 		if g.held.len() == g.left() {
 			p.letGo(g, g.held.last())
 		}
@@ -56,14 +56,14 @@ func (p *Partition) holdForPlaceholder(g *taskGroup, r *request) {
 
 // mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again. One that
 // has a node reserved gives it up for a placeholder that runs only.
-func (g *taskGroup) mayAwaitPlaceholder(r *request) bool {
-	return r.group != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.nominated() == nil &&
+func (p *Partition) mayAwaitPlaceholder(g *taskGroup, r *request) bool {
+	return p.groupOf(r) != nil && (r.wait == nil || !r.wait.larger && r.wait.former == "") && r.nominated() == nil &&
 		(r.claim() == nil || g.free.count > g.held.len())
 }
 
 // nextToHold is the first of the other asks that is to wait for a placeholder: there is one left, or
 // the ask comes before one which waits, as it came later or its placeholder did; nil if there is none.
-func (g *taskGroup) nextToHold() *request {
+func (p *Partition) nextToHold(g *taskGroup) *request {
 	spare := g.held.len() < g.left()
 	if !spare && g.held.len() == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (g *taskGroup) nextToHold() *request {
 		switch {
 		case !spare && inOrder(r, g.held.last()) > 0:
 			return nil
-		case g.mayAwaitPlaceholder(r):
+		case p.mayAwaitPlaceholder(g, r):
 			return r
 		}
 	}

@@ -192,14 +192,15 @@ func (l *ledger) succeeded(r *request) {
 // awaitsMembers is why the asks of a group wait that is too small.
 const awaitsMembers = "fewer members are there than must start together"
 
-// join books an ask of a group, and resign takes it off the books. A new one may be what the
+// join books an ask of a group, which stands in the order of its application or not, and resign
+// takes it off the books. A new one may be what the
 // others lacked, unless all of them must start.
-func (g *group) join(l *ledger, r *request) {
+func (g *group) join(l *ledger, r *request, ordered bool) {
 	if g.gang != nil && !r.Placeholder {
 		return // it waits for a placeholder
 	}
 	g.asks.add(r)
-	if g.holds && (r.group == nil || !r.keepsRoom()) { // one with a claim of its own stays in its order
+	if g.holds && (!ordered || !r.keepsRoom()) { // one with a claim of its own stays in its order
 		l.holdBack(r, api.AwaitsGang, g.detail)
 	}
 	g.waits = g.waits && g.gang != nil

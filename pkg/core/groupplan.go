@@ -60,14 +60,14 @@ func (p *Partition) newGroupPlan(of *group) *groupPlan {
 		on: map[*node]*plannedNode{}, uses: map[*application]*plannedUses{}, planned: map[*account]*plannedUse{},
 	}
 	for r := range of.asks.all {
-		if r.group == nil || r.keepsRoom() {
+		if p.groupOf(r) == nil || r.keepsRoom() {
 			continue
 		}
 		g.asks = append(g.asks, r)
 		g.avoids = g.avoids || r.wait != nil && r.wait.avoid != ""
 	}
 	slices.SortStableFunc(g.asks, func(a, b *request) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.class.key, b.class.key))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(p.classOf(a).key, p.classOf(b).key))
 	})
 	return g
 }
@@ -78,7 +78,7 @@ func (g *groupPlan) needs() (list []groupNeed) {
 		return nil
 	}
 	for i, r := range g.asks {
-		if i == 0 || r.class != g.asks[i-1].class {
+		if i == 0 || g.classOf(r) != g.classOf(g.asks[i-1]) {
 			list = append(list, groupNeed{amounts: r.Amounts})
 		}
 		list[len(list)-1].count++
@@ -101,7 +101,7 @@ func (g *groupPlan) make() outcome {
 	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *request) bool { return g.found[r] != nil })
 	for len(rest) > 0 && len(g.found) < g.count && g.over <= len(g.asks)-g.count {
 		alike := rest
-		if other := slices.IndexFunc(rest, func(r *request) bool { return r.class != rest[0].class }); other > 0 {
+		if other := slices.IndexFunc(rest, func(r *request) bool { return g.classOf(r) != g.classOf(rest[0]) }); other > 0 {
 			alike = rest[:other]
 		}
 		rest = rest[len(alike):]
@@ -249,8 +249,8 @@ func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
 	}
 	for len(*asks) > 0 && len(g.found) < g.count {
 		r := (*asks)[0]
-		if on.class != r.class {
-			on.class, on.room, on.agreed = r.class, g.roomOn(n, r).Minus(on.used), false
+		if on.class != g.classOf(r) {
+			on.class, on.room, on.agreed = g.classOf(r), g.roomOn(n, r).Minus(on.used), false
 		}
 		if !r.Amounts.FitsIn(on.room) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
 			return waits

@@ -71,7 +71,7 @@ func (p *Partition) holdGroup(g *group, detail string) {
 		if r.keepsRoom() {
 			continue
 		}
-		if r.group != nil {
+		if p.groupOf(r) != nil {
 			p.extract(r)
 		}
 		p.holdBack(r, api.AwaitsGang, detail)
@@ -97,10 +97,10 @@ func (p *Partition) regroup(r *request) {
 	}
 	p.leaveGroup(r)
 	if p.enterGroup(r); r.startsWith != nil && r.node == nil {
-		if r.group != nil && r.startsWith.holds && !r.keepsRoom() {
+		if p.groupOf(r) != nil && r.startsWith.holds && !r.keepsRoom() {
 			p.extract(r)
 		}
-		r.startsWith.join(&p.ledger, r)
+		r.startsWith.join(&p.ledger, r, p.groupOf(r) != nil)
 	}
 	if r.node == nil {
 		p.reclassify(r)

@@ -90,8 +90,8 @@ func (h *hints) tellOf(r *request) bool {
 		}
 	}
 	w.hinted = true
-	if r.group != nil {
-		r.group.hinted++
+	if h.groupOf(r) != nil {
+		h.groupOf(r).hinted++
 	}
 	for _, account := range r.application.accounts() {
 		account.hint(r.Amounts)

@@ -50,9 +50,10 @@ type ledger struct {
 	slotsGiven                              int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
 	importances                             priorityCounts    // of these
 	nodeSlots, applicationSlots, queueSlots numbers
-	arrivals                                uint64 // requests that were ever registered
-	waiting                                 int    // asks
-	stamp                                   uint64 // counts changes that may change why asks wait
+	askSlots                                numbers // above zero
+	arrivals                                uint64  // requests that were ever registered
+	waiting                                 int     // asks
+	stamp                                   uint64  // counts changes that may change why asks wait
 	changes                                 changeSet
 	settled                                 bool // evictions may begin, see settling
 
@@ -64,6 +65,7 @@ type ledger struct {
 func newLedger(options api.Options) ledger {
 	return ledger{
 		options:  options,
+		askSlots: numbers{next: 1},
 		kinds:    options.Kinds,
 		requests: map[api.AllocationKey]*request{},
 		together: map[string]*group{},
@@ -179,6 +181,7 @@ func (l *ledger) discharge(r *request) {
 func (l *ledger) addPending(r *request) {
 	app := r.application
 	l.waiting++
+	r.slot = l.askSlots.take()
 	app.asks = addRequest(app.asks, r, &r.at)
 	app.pending.Add(r.Amounts)
 	if len(r.Unknown) > 0 {
@@ -191,6 +194,8 @@ func (l *ledger) addPending(r *request) {
 func (l *ledger) subPending(r *request) {
 	app := r.application
 	l.waiting--
+	l.askSlots.giveBack(r.slot)
+	r.slot = 0
 	app.asks = swapRemove(app.asks, r.at, atApplication)
 	app.pending.Sub(r.Amounts)
 	if len(r.Unknown) > 0 {

@@ -63,16 +63,6 @@ func (l *line) Before(other *line) bool {
 	return l.leaf.compareFirsts(l.place, other.place, cmp.Compare(other.place.priority, l.place.priority)) < 0
 }
 
-// precedes reports whether an application from a place on may come before an ask of a leaf. The
-// first one comes before none of them, with whichever of its asks.
-func (p linePlace) precedes(q *waitingQueue, r *request) bool {
-	if r == nil {
-		return true
-	}
-	place := linePlace{r.group.application.place, r.application.id}
-	return q.compareFirsts(p, place, cmp.Compare(r.Priority, p.priority)) < 0
-}
-
 // Links are the place in the order of the leaf, or of another line.
 func (l *line) Links() *order.Links[*line] { return &l.links }
 
@@ -195,13 +185,17 @@ func (l *line) block(blocked bool) {
 		return
 	}
 	l.blocked = blocked
-	a := l.user
+	a, list := l.user, l.leaf.backlog.blocked[l.user]
 	if blocked {
-		l.blockedAt = len(a.blocked)
-		a.blocked = append(a.blocked, l)
-		return
+		l.blockedAt = len(list)
+		list = append(list, l)
+	} else {
+		list = swapRemove(list, l.blockedAt, func(l *line) *int { return &l.blockedAt })
 	}
-	a.blocked = swapRemove(a.blocked, l.blockedAt, func(l *line) *int { return &l.blockedAt })
+	l.leaf.backlog.blocked[a] = list
+	if a.blocked = int32(len(list)); len(list) == 0 {
+		delete(l.leaf.backlog.blocked, a)
+	}
 }
 
 // clear takes all applications out of the lines, so that what decides the orders may change, and

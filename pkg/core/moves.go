@@ -223,9 +223,9 @@ func (p *Partition) ask(r *request) {
 		p.joinTaskGroup(r)
 	}
 	if r.startsWith != nil {
-		r.startsWith.join(&p.ledger, r)
+		r.startsWith.join(&p.ledger, r, p.groupOf(r) != nil)
 	}
-	p.enqueue(r, p.classOf(r, p.predicates.constraintsOf(r)))
+	p.enqueue(r, p.classNow(r, p.predicates.constraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)
 	}

@@ -143,13 +143,13 @@ func (b *backlog) resizeShares(q *waitingQueue) {
 // insert puts an ask into the group of its class.
 func (b *backlog) insert(r *request) {
 	app := b.ofApplication(r.application)
-	g := app.groups.of(r.class)
+	g := app.groups.of(b.classOf(r))
 	if g == nil {
-		g = b.newGroup(app, r.class)
+		g = b.newGroup(app, b.classOf(r))
 	}
 	b.work.Asks += uint64(g.add(r))
-	if r.class.slots.waits {
-		r.class.slots.waits, b.slotsDue = false, true
+	if b.classOf(r).slots.waits {
+		b.classOf(r).slots.waits, b.slotsDue = false, true
 	}
 	g.leaf.leaf.waitSet.count(b.kinds, g.leaf, 1)
 	if r.wait != nil && r.wait.hinted {
@@ -161,7 +161,7 @@ func (b *backlog) insert(r *request) {
 
 // extract takes an ask out of its group.
 func (b *backlog) extract(r *request) {
-	g := r.group
+	g := b.groupOf(r)
 	g.remove(r)
 	g.leaf.leaf.waitSet.count(b.kinds, g.leaf, -1)
 	if r.wait != nil && r.wait.hinted {
@@ -188,6 +188,7 @@ func (b *backlog) newGroup(app *waitingApplication, c *class) *askGroup {
 		}
 	}
 	g := &askGroup{
+		asks:  &b.asks,
 		class: c, application: app, leaf: leaf, own: emptySummary,
 		atClass: int32(len(c.groups)), atLeaf: int32(len(leaf.groups)),
 	}
@@ -281,7 +282,7 @@ func (b *backlog) passOn(r *request) {
 		return
 	}
 	r.wait.due.guarantee = time.Time{}
-	if leaf := b.ofQueue(r.application.queue).classes[r.class]; leaf != nil && leaf.class.preempts {
+	if leaf := b.ofQueue(r.application.queue).classes[b.classOf(r)]; leaf != nil && leaf.class.preempts {
 		leaf.class.simulations.help(nil)
 		b.activate(leaf)
 	}

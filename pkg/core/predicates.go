@@ -55,7 +55,7 @@ func (p *predicates) wait(q api.Question) time.Duration {
 // mustHear reports whether the resource manager must hear first what was done in this batch, before
 // it is asked about an ask and a node.
 func (p *predicates) mustHear(r *request, n *node) bool {
-	return n.placedIn == p.batch || r.class.tiedIn == p.batch
+	return n.placedIn == p.batch || p.classOf(r).tiedIn == p.batch
 }
 
 // check asks about an ask and a node. The answer is flush if the resource manager

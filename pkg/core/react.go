@@ -128,8 +128,9 @@ func (p *Partition) wakeHeld() {
 	freed := p.changes.freed
 	for _, account := range freed {
 		account.freed = false
-		blocked := account.blocked
-		account.blocked = nil
+		blocked := p.blocked[account]
+		delete(p.blocked, account)
+		account.blocked = 0
 		for _, l := range blocked {
 			l.blocked = false
 			l.settle()

@@ -77,7 +77,7 @@ func (s *refused) markUnschedulable(c *class) {
 // pause takes the class of an ask out of the order whose questions go on after a while,
 // and with it holds all questions of their kind.
 func (s *refused) pause(ask *request, wait time.Duration) {
-	c := ask.class
+	c := s.classOf(ask)
 	r := s.begin(c)
 	c.paused = ask
 	s.dequeue(c)

@@ -38,7 +38,7 @@ func (p *Partition) replaceIn(g *taskGroup) outcome {
 	}
 	g.again, g.freed, g.goesOn = false, p.refused.freed, false
 	for _, r := range g.held.list() {
-		s := g.searches[r.class.key]
+		s := g.searches[p.classOf(r).key]
 		switch {
 		case g.free.count == 0:
 			return placed
@@ -57,7 +57,7 @@ func (p *Partition) replaceIn(g *taskGroup) outcome {
 			return waits
 		case waits:
 			p.retryTaskGroup(g)
-			p.retryGroupsBy(p.refused.everywhere(r.class))
+			p.retryGroupsBy(p.refused.everywhere(p.classOf(r)))
 		case placed:
 			g.again = true
 		}
@@ -72,9 +72,9 @@ func (p *Partition) replaceFor(g *taskGroup, r *request) outcome {
 	if p.predicates.any() {
 		p.separate(r) // before its search begins, which is that of its class
 	}
-	s := g.searchFor(r.class.key)
+	s := g.searchFor(p.classOf(r).key)
 	if s.last == nil {
-		p.refused.renew(r.class)
+		p.refused.renew(p.classOf(r))
 	}
 	for first := range g.free.first.after(s.last) {
 		if p.groupWork.looks >= looksMax {
@@ -87,7 +87,7 @@ func (p *Partition) replaceFor(g *taskGroup, r *request) outcome {
 			if result := p.predicates.mayReplace(r, placeholder); result != waits {
 				return p.swapUnless(result, r, placeholder, nil)
 			}
-			p.refused.begin(r.class)
+			p.refused.begin(p.classOf(r))
 		}
 		s.last = first
 	}
@@ -98,7 +98,7 @@ func (p *Partition) replaceFor(g *taskGroup, r *request) outcome {
 // refused on the nodes of all. While its questions go on, the search stays where it is.
 func (p *Partition) replaceElsewhere(g *taskGroup, r *request, s *placeholderSearch) outcome {
 	if s.fits == nil {
-		delete(g.searches, r.class.key)
+		delete(g.searches, p.classOf(r).key)
 		p.giveUp(g, r)
 		return placed
 	}
@@ -117,7 +117,7 @@ func (p *Partition) replaceElsewhere(g *taskGroup, r *request, s *placeholderSea
 // held back.
 func (p *predicates) mayReplace(r, placeholder *request) outcome {
 	n := placeholder.node
-	if !p.mustHear(r, n) && p.wait(r.class.question()) > 0 {
+	if !p.mustHear(r, n) && p.wait(p.classOf(r).question()) > 0 {
 		return paused
 	}
 	if p.options.Simulate == nil || p.mustHear(r, n) {
@@ -155,7 +155,7 @@ func (p *Partition) swapUnless(result outcome, r, placeholder *request, n *node)
 	if result != placed {
 		return result
 	}
-	delete(r.taskGroup().searches, r.class.key)
+	delete(r.taskGroup().searches, p.classOf(r).key)
 	p.left--
 	placeholder.node.placedIn = p.batch
 	told := p.pairUp(r, placeholder)

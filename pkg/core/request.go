@@ -28,10 +28,9 @@ type request struct {
 	at, on int32
 	// importance is the priority of an ask as the root sees it, while it waits.
 	importance int32
-	madeRoom   bool // victims were told to end for it, and this was not in vain
+	slot       int32 // a number that no other ask has; zero if it does not wait
+	madeRoom   bool  // victims were told to end for it, and this was not in vain
 
-	class    *class    // while it waits
-	group    *askGroup // while it waits in the order of its application
 	wait     *wait     // nil for an ask that only waits for its turn
 	eviction *eviction // nil for an allocation that may stay
 	// startsWith is the group without which it does not start; nil if it starts by itself.

@@ -146,8 +146,8 @@ func (d *round) makeRoomDespite(r *request, lack quotaNeed, refusal error) outco
 // just before.
 func (d *round) isAsHopeless(r *request) bool {
 	like := d.hopeless
-	return like != nil && like.class == r.class && like.application.queue == r.application.queue &&
-		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.any() || r.class.constraints != "") &&
+	return like != nil && d.classOf(like) == d.classOf(r) && like.application.queue == r.application.queue &&
+		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.any() || d.classOf(r).constraints != "") &&
 		r.claim() == nil && !r.madeRoom && (r.wait == nil || !r.wait.ran && !r.wait.paused())
 }
 

@@ -69,7 +69,7 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, lack quotaNeed, t
 
 // keyOf is how an ask that requires the node sees queues.
 func (d *round) keyOf(r *request) preemptionKey {
-	return preemptionKey{class: r.class, leaf: r.application.queue, scope: r.application.queue.upTo((*queue).isFenced)}
+	return preemptionKey{class: d.classOf(r), leaf: r.application.queue, scope: r.application.queue.upTo((*queue).isFenced)}
 }
 
 // mayFree reports whether what runs on the node could free the quota that an ask lacks.

@@ -197,7 +197,7 @@ func (p *Partition) restoreGangs(app *application, v *api.GangView) {
 	for _, with := range v.Replacements {
 		placeholder, r := p.requests[with.Placeholder], p.requests[with.Ask]
 		if r != nil {
-			if r.group != nil {
+			if p.groupOf(r) != nil {
 				p.extract(r)
 			}
 			r.taskGroup().others.remove(r)

@@ -34,7 +34,7 @@ type retries struct {
 // something changes. The attempt began at this count of changed nodes. Simple says that only
 // priorities and nodes decide.
 func (s *retries) failed(r *request, began uint64, simple bool) {
-	leaf, c := r.group.leaf, r.class
+	leaf, c := s.groupOf(r).leaf, s.classOf(r)
 	s.deactivate(leaf, r.wait.attempts)
 	hard := s.predicates.budgetsBind()
 	if simple && !hard {

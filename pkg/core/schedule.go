@@ -68,8 +68,8 @@ func (p *Partition) try(r *request) outcome {
 	}
 	p.work.Attempts++
 	over := r.withoutRoom()
-	refused := r.class.unschedulable // and in the order since room may be made for it
-	if !refused && over == nil && (!r.class.parked || p.rooms.fit(r.class)) {
+	refused := p.classOf(r).unschedulable // and in the order since room may be made for it
+	if !refused && over == nil && (!p.classOf(r).parked || p.rooms.fit(p.classOf(r))) {
 		n, result, search := p.refused.firstFeasible(r)
 		switch result {
 		case placed:
@@ -82,7 +82,7 @@ func (p *Partition) try(r *request) outcome {
 		}
 		refused = search.asked
 	}
-	if r.mayPreempt() && !p.skips.busy {
+	if p.mayPreempt(r) && !p.skips.busy {
 		if result := p.attempt(r); result != waits {
 			return result
 		}
@@ -93,7 +93,7 @@ func (p *Partition) try(r *request) outcome {
 
 // attempt makes a preemption attempt for an ask, or goes on with one.
 func (p *Partition) attempt(r *request) outcome {
-	p.attempts.resume(r.group.leaf)
+	p.attempts.resume(p.groupOf(r).leaf)
 	p.predicates.beginAttempt(r)
 	result := p.attempts.try(r)
 	if p.predicates.paused {
@@ -101,7 +101,7 @@ func (p *Partition) attempt(r *request) outcome {
 	}
 	over := result == placed || result == waits
 	if p.predicates.endAttempt(r, over); !over {
-		p.attempts.leave(r.group.leaf)
+		p.attempts.leave(p.groupOf(r).leaf)
 	}
 	switch result {
 	case paused:
@@ -134,16 +134,16 @@ func (p *Partition) putOff(r *request, over *queue, refused bool) {
 	switch {
 	case over != nil:
 		p.await(r, &over.account)
-	case r.class.unschedulable:
+	case p.classOf(r).unschedulable:
 	case refused:
 		p.markUnschedulable(r)
-		p.countFailure(r.application, r.class)
+		p.countFailure(r.application, p.classOf(r))
 	default:
-		p.countFailure(r.application, r.class)
-		p.park(r.class)
+		p.countFailure(r.application, p.classOf(r))
+		p.park(p.classOf(r))
 		r.waiting().reason = api.NoNodeFits
 		p.changes.application(r.application, 0)
-		p.slots.wanted(r.class)
+		p.slots.wanted(p.classOf(r))
 		p.hints.later()
 	}
 }
@@ -151,9 +151,9 @@ func (p *Partition) putOff(r *request, over *queue, refused bool) {
 // markUnschedulable takes the class of an ask out of the order, since the resource
 // manager refused it on every node with room.
 func (p *Partition) markUnschedulable(r *request) {
-	p.refused.markUnschedulable(r.class)
+	p.refused.markUnschedulable(p.classOf(r))
 	w := r.waiting()
-	w.reason, w.detail = api.Infeasible, r.class.refused.before.summary()
+	w.reason, w.detail = api.Infeasible, p.classOf(r).refused.before.summary()
 	p.changes.application(r.application, 0)
 	if r.nominated() == nil {
 		p.hints.tellOf(r)
@@ -172,7 +172,7 @@ func (p *Partition) place(r *request, n *node) {
 			loop.made = max(loop.made-1, 0)
 		}
 		if r.reserved() {
-			r.class.slots.round = p.slotRound
+			p.classOf(r).slots.round = p.slotRound
 		}
 		if held.node == n {
 			if held.evicts && p.preemption.Priority == api.EqualToo && !bound.Settled {
@@ -183,7 +183,7 @@ func (p *Partition) place(r *request, n *node) {
 			p.kept.end(r, "placed on another node", api.EndPlaced)
 		}
 	}
-	c := r.class
+	c := p.classOf(r)
 	p.endWait(r)
 	if c.parked {
 		c.since, p.slotsDue = p.now, p.slotsDue || c.slots.held > 0

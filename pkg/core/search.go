@@ -88,7 +88,7 @@ func (s *search) inQueue(q *waitingQueue, left *headroom) (*request, int32) {
 		r = s.inLines(q.lines.tree.Root(), left, nil)
 	}
 	if len(q.active) > 0 && s.only == nil && !s.busy {
-		r = earlier(r, s.firstAttempt(q))
+		r = s.earlier(r, s.firstAttempt(q))
 	}
 	if r == nil {
 		return nil, 0
@@ -165,7 +165,7 @@ func (s *search) inLines(top *line, left *headroom, best *request) *request {
 	}
 	s.work.Applications++
 	best = s.inLines(top.links.Left, left, best)
-	if !top.place.precedes(top.leaf, best) {
+	if !s.mayPrecede(top, best) {
 		return best
 	}
 	if s.mayHold(&top.own, left) {
@@ -183,7 +183,7 @@ func (s *search) inLine(l *line, left *headroom, best *request) *request {
 	best = s.inLines(l.lines.Root(), left, best)
 	switch held := l.blockerWithin(left); {
 	case held == nil:
-		return earlier(best, s.inApplications(&l.apps, left))
+		return s.earlier(best, s.inApplications(&l.apps, left))
 	case l.in == nil || l.in.user != held:
 		s.stale = append(s.stale, l)
 	}
@@ -250,7 +250,7 @@ func (s *search) firstAttempt(q *waitingQueue) (first *request) {
 			if !g.links.In() || !g.application.links.In() {
 				continue
 			}
-			if r := g.first(); earlier(first, r) == r && (!g.application.isBound() || r.heldBack() == nil) {
+			if r := g.first(); s.earlier(first, r) == r && (!g.application.isBound() || r.heldBack() == nil) {
 				first = r
 			}
 		}
@@ -260,22 +260,34 @@ func (s *search) firstAttempt(q *waitingQueue) (first *request) {
 
 // earlier is the one of two asks of a leaf that comes first in order; either may be
 // nil.
-func earlier(a, b *request) *request {
+func (b *backlog) earlier(x, y *request) *request {
 	switch {
-	case a == nil:
-		return b
-	case b == nil, a == b:
-		return a
-	case a.application == b.application:
-		if a.group.Before(b.group) {
-			return a
-		}
-		return b
-	case a.group.application.compare(b.group.application, cmp.Compare(b.Priority, a.Priority)) < 0:
-		return a
-	default:
-		return b
+	case x == nil:
+		return y
+	case y == nil, x == y:
+		return x
 	}
+	from, other := b.groupOf(x), b.groupOf(y)
+	if from.application == other.application {
+		if from.Before(other) {
+			return x
+		}
+		return y
+	}
+	if from.application.compare(other.application, cmp.Compare(y.Priority, x.Priority)) < 0 {
+		return x
+	}
+	return y
+}
+
+// mayPrecede reports whether an application of a line may come before an ask that stands in the
+// order of the same leaf. The first one comes before none, with whichever of its asks.
+func (b *backlog) mayPrecede(l *line, r *request) bool {
+	if r == nil {
+		return true
+	}
+	place := linePlace{b.groupOf(r).application.place, r.application.id}
+	return l.leaf.compareFirsts(l.place, place, cmp.Compare(r.Priority, l.place.priority)) < 0
 }
 
 // A queue and an application are ranked: what follows is how a choice looks below them.

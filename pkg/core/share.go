@@ -83,7 +83,7 @@ func (c *nodeCosts) mayShare() bool {
 
 // other is an ask that waits with one in its queue; nil if there is none.
 func (p *predicates) other(r *request) *request {
-	for _, leaf := range p.ofQueue(r.application.queue).waitSet.alike(nil, r.class, 2) {
+	for _, leaf := range p.ofQueue(r.application.queue).waitSet.alike(nil, p.classOf(r), 2) {
 		for _, g := range leaf.groups {
 			for other := range g.all {
 				if other != r {
@@ -98,7 +98,7 @@ func (p *predicates) other(r *request) *request {
 // besideVictims asks whether another ask may run on a node beside an equal one, without what ends
 // there and some victims.
 func (p *predicates) besideVictims(r *request, n *node, victims []preemptor.Victim) error {
-	other, c := p.other(r), r.class
+	other, c := p.other(r), p.classOf(r)
 	switch {
 	case other == nil:
 		return nil

@@ -22,7 +22,7 @@ func (p *predicates) newSimulations() *simulations {
 
 // beginAttempt takes up what is known of an ask.
 func (p *predicates) beginAttempt(r *request) {
-	p.paused, p.asked, p.attempt = false, false, r.class.simulations
+	p.paused, p.asked, p.attempt = false, false, p.classOf(r).simulations
 	if p.attempt == nil {
 		p.attempt = p.newSimulations()
 	}
@@ -40,7 +40,7 @@ func (p *predicates) endAttempt(r *request, over bool) {
 		if p.any() {
 			p.separateFrom(r)
 		}
-		r.class.simulations = s.clone()
+		p.classOf(r).simulations = s.clone()
 	}
 	p.attempt = nil
 }
@@ -48,12 +48,12 @@ func (p *predicates) endAttempt(r *request, over bool) {
 // separateFrom gives an ask a class of its own, and lets room be made for the others of its
 // class: what was learnt is not about them.
 func (p *predicates) separateFrom(r *request) {
-	if r.group == nil {
+	if p.groupOf(r) == nil {
 		p.separate(r)
 		return
 	}
-	leaf := r.group.leaf
-	if p.separate(r); r.group.leaf != leaf && leaf.class.preempts {
+	leaf := p.groupOf(r).leaf
+	if p.separate(r); p.groupOf(r).leaf != leaf && leaf.class.preempts {
 		p.activate(leaf)
 	}
 }
@@ -61,8 +61,8 @@ func (p *predicates) separateFrom(r *request) {
 // separate gives an ask a class of its own if nothing is known of what asks have in
 // common.
 func (b *backlog) separate(r *request) {
-	if r.class.constraints == "" {
-		b.reclass(r, b.classOf(r, ownClass+string(r.Key)))
+	if b.classOf(r).constraints == "" {
+		b.reclass(r, b.classNow(r, ownClass+string(r.Key)))
 	}
 }
 
@@ -76,7 +76,7 @@ func (p *predicates) mayAsk(r *request) bool {
 	switch {
 	case p.attempt.repeated:
 		kind = api.RepeatedQuestion
-	case r.class.simulations == nil && r.class.refused == nil && !p.asked:
+	case p.classOf(r).simulations == nil && p.classOf(r).refused == nil && !p.asked:
 		kind = api.FirstQuestion
 	}
 	p.held = p.wait(kind)
@@ -224,9 +224,9 @@ func (p *predicates) noteUnresolvable(r *request, n *node, err error) {
 		return
 	}
 	p.separate(r)
-	if r.class.simulations == nil {
-		r.class.simulations = p.newSimulations().clone()
+	if p.classOf(r).simulations == nil {
+		p.classOf(r).simulations = p.newSimulations().clone()
 	}
-	r.class.simulations.noteUnresolvable(n, err, p.updated)
+	p.classOf(r).simulations.noteUnresolvable(n, err, p.updated)
 	p.learn()
 }

@@ -60,8 +60,8 @@ func (s *slots) expire(r *request) {
 	if w := r.wait; isDue(w.due.claim, s.now) {
 		w.due.claim = time.Time{}
 		s.slotRound++
-		r.class.slots.round = s.slotRound
-		r.class.slots.tried = append(r.class.slots.tried, r.wait.claim.node.id)
+		s.classOf(r).slots.round = s.slotRound
+		s.classOf(r).slots.tried = append(s.classOf(r).slots.tried, r.wait.claim.node.id)
 		s.kept.end(r, "it has lasted long enough", api.EndExpired)
 	}
 }
@@ -186,7 +186,7 @@ func (s *slots) give(c *class) slotOutcome {
 	}
 	var worst *request
 	if s.slotsGiven >= s.most() {
-		if worst = s.worst(); worst == nil || s.compare(c, c.slots.held+1, worst.class, worst.class.slots.held) >= 0 {
+		if worst = s.worst(); worst == nil || s.compare(c, c.slots.held+1, s.classOf(worst), s.classOf(worst).slots.held) >= 0 {
 			return allGiven
 		}
 	}
@@ -195,7 +195,7 @@ func (s *slots) give(c *class) slotOutcome {
 		return allGiven
 	}
 	n, result := s.nodeFor(r, worst)
-	if r.class != c {
+	if s.classOf(r) != c {
 		s.ended++ // it is tried anew, with a class of its own
 	}
 	if n == nil {
@@ -219,7 +219,7 @@ func (s *slots) worst() (worst *request) {
 			worst = r
 			continue
 		}
-		if order := s.compare(r.class, r.class.slots.held, worst.class, worst.class.slots.held); order > 0 || order == 0 && inOrder(r, worst) > 0 {
+		if order := s.compare(s.classOf(r), s.classOf(r).slots.held, s.classOf(worst), s.classOf(worst).slots.held); order > 0 || order == 0 && inOrder(r, worst) > 0 {
 			worst = r
 		}
 	}
@@ -269,10 +269,10 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 	var options []closeNode // by how often claims of the class lasted there in vain
 	for n := range s.allNodes {
 		switch {
-		case !n.schedulable || !s.mayHold(n, r, without) || r.class.refusedKept.Has(n.slot, n.changedAt):
+		case !n.schedulable || !s.mayHold(n, r, without) || s.classOf(r).refusedKept.Has(n.slot, n.changedAt):
 		default:
 			tried := 0
-			for _, id := range r.class.slots.tried {
+			for _, id := range s.classOf(r).slots.tried {
 				if id == n.id {
 					tried++
 				}
@@ -318,7 +318,7 @@ func (s *slots) mayHold(n *node, r, without *request) bool {
 // to an attempt, is not asked again before the node changes.
 func (s *slots) mayReserve(r *request, n *node) outcome {
 	result, err := s.predicates.check(r, n, false)
-	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) && !r.class.simulations.isRefusedEmpty(n) {
+	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) && !s.classOf(r).simulations.isRefusedEmpty(n) {
 		if all := n.ownKeys(func(*request) bool { return true }); len(all) > 0 {
 			if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
 				return placed
@@ -328,7 +328,7 @@ func (s *slots) mayReserve(r *request, n *node) outcome {
 	if err != nil {
 		s.separate(r)
 		s.predicates.noteUnresolvable(r, n, err)
-		c := r.class
+		c := s.classOf(r)
 		if c.refusedKept.IsEmpty() {
 			c.refusedKept = nodeset.New(s.predicates.changed)
 		}

@@ -190,7 +190,7 @@ func (q *waitingQueue) fairMax(kind resources.Kind) int64 {
 	if most := q.max.Of(kind); most != resources.Unlimited {
 		return most
 	}
-	return min(q.size.Of(kind), resources.Unlimited-1) // a cluster has an end
+	return min(q.backlog.cluster.Of(kind), resources.Unlimited-1) // a cluster has an end
 }
 
 // waits reports whether anything below waits.

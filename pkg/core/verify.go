@@ -73,7 +73,7 @@ func (v *verifier) nodes() {
 		}
 		for _, list := range [2][]*request{n.own, n.foreign} {
 			for i, r := range list {
-				if r.node != n || r.Node != n.id || int(r.on) != i || r.class != nil {
+				if r.node != n || r.Node != n.id || int(r.on) != i || v.p.classOf(r) != nil {
 					v.breaks("node %s lists %s, which is not there", n.id, r.Key)
 				}
 				if r.releasing() {
@@ -164,7 +164,7 @@ func (v *verifier) applications() {
 			if r.application != app || r.node != nil || r.Node != "" || int(r.at) != i || v.p.requests[r.Key] != r {
 				v.breaks("application %s lists ask %s, which is not there", app.id, r.Key)
 			}
-			if r.group != nil {
+			if v.p.groupOf(r) != nil {
 				ordered++
 			}
 			v.waiting(r)
@@ -192,7 +192,7 @@ func (v *verifier) groups(app *waitingApplication, asks int) {
 		c, count := g.class, 0
 		for r := range g.all {
 			count++
-			if r.group != g || r.class != c {
+			if v.p.groupOf(r) != g || v.p.classOf(r) != c {
 				v.breaks("application %s: %s is in the group of another class", app.id, r.Key)
 			}
 		}
@@ -219,7 +219,7 @@ func (v *verifier) groups(app *waitingApplication, asks int) {
 // waiting checks that an ask waits in exactly one place.
 func (v *verifier) waiting(r *request) {
 	listed := 0
-	if r.group != nil {
+	if v.p.groupOf(r) != nil {
 		listed++
 	}
 	if r.Required != "" {
@@ -241,8 +241,8 @@ func (v *verifier) waiting(r *request) {
 	if r.wait != nil && r.wait.former != "" {
 		v.renominated++
 	}
-	if r.class == nil || !r.Amounts.Equal(r.class.amounts) || r.importance != v.p.importance(r) || r.importance != r.class.importance ||
-		r.class.preempts != (v.p.settled && v.p.wantsRoom(r)) || r.class.nominated != (r.nominated() != nil) {
+	if v.p.classOf(r) == nil || !r.Amounts.Equal(v.p.classOf(r).amounts) || r.importance != v.p.importance(r) || r.importance != v.p.classOf(r).importance ||
+		v.p.classOf(r).preempts != (v.p.settled && v.p.wantsRoom(r)) || v.p.classOf(r).nominated != (r.nominated() != nil) {
 		v.breaks("ask %s is not of the class it is counted with", r.Key)
 	}
 	if r.wait != nil && r.wait.timer.Set() != !r.wait.due.first().IsZero() {

@@ -43,7 +43,7 @@ func (v *verifier) hints(q *queue) {
 				if counted == nil {
 					counted = map[*askGroup]int{}
 				}
-				counted[r.group]++
+				counted[v.p.groupOf(r)]++
 			}
 		}
 		for g := range v.p.ofApplication(app).groups.all {

@@ -82,7 +82,7 @@ func checkSlots(v *verifier) {
 	s, held, given := &v.p.slots, map[*class]int{}, 0
 	for _, r := range v.p.claims {
 		if r.claim() != nil && r.reserved() && !r.claim().whole {
-			held[r.class]++
+			held[v.p.classOf(r)]++
 			given++
 		}
 	}
@@ -114,7 +114,7 @@ func mayHaveSlot(v *verifier, c *class) bool {
 	if r == nil {
 		return false
 	}
-	if worst := s.worst(); s.slotsGiven >= s.most() && (worst == nil || s.compare(c, c.slots.held+1, worst.class, worst.class.slots.held) >= 0) {
+	if worst := s.worst(); s.slotsGiven >= s.most() && (worst == nil || s.compare(c, c.slots.held+1, v.p.classOf(worst), v.p.classOf(worst).slots.held) >= 0) {
 		return false
 	}
 	return slices.ContainsFunc(v.all, func(n *node) bool {

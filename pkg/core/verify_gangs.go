@@ -113,7 +113,7 @@ func checkTaskGroup(v *verifier, task, is *taskGroup) {
 			v.breaks("placeholder %s is not the first one on its node", r.Key)
 		}
 	}
-	if r := task.nextToHold(); v.settled && (r != nil || task.held.len() > task.left()) {
+	if r := v.p.nextToHold(task); v.settled && (r != nil || task.held.len() > task.left()) {
 		v.breaks("task group %s: %d asks wait for %d placeholders, and another one is to: %t", task.name, task.held.len(), task.left(), r != nil)
 	}
 }

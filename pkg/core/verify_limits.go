@@ -129,7 +129,10 @@ func (v *verifier) account(a *account, sum *limitSums) {
 	if !a.exceeded && !a.used.Within(a.max) {
 		v.breaks("%s: uses %s of %s by a placement", of, v.p.kinds.Format(a.used.Amounts), v.p.kinds.FormatLimits(a.max))
 	}
-	for i, l := range a.blocked {
+	if int(a.blocked) != len(v.p.blocked[a]) {
+		v.breaks("%s holds back %d lines and counts %d", of, len(v.p.blocked[a]), a.blocked)
+	}
+	for i, l := range v.p.blocked[a] {
 		if l.user != a || !l.blocked || l.blockedAt != i {
 			v.breaks("%s lists a line of queue %s that does not know", of, l.leaf.path)
 		}
@@ -180,7 +183,7 @@ func (v *verifier) line(l *line) {
 	if l.links.In() == (l.blocked || l.isEmpty()) || l.isEmpty() && l.lineKey != (lineKey{}) || l.apps.Len() > 0 && l.holds || l.lines.Len() > 0 && !l.holds {
 		v.breaks("queue %s: a line of %d applications and %d lines is out of place", path, l.apps.Len(), l.lines.Len())
 	}
-	if l.blocked && (!l.holdsBack(&l.own) || !slices.Contains(l.user.blocked, l)) {
+	if l.blocked && (!l.holdsBack(&l.own) || !slices.Contains(v.p.blocked[l.user], l)) {
 		v.breaks("queue %s: a line is held back by %s, which does not", path, l.user.subject)
 	}
 	sorted(v, "applications of a line", &l.apps)

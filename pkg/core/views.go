@@ -150,10 +150,10 @@ func (p *Partition) viewAsks(a *application) []api.AskView {
 			out[i].Waiting = p.waitsFor(r)
 			continue
 		}
-		if shared[r.class] == nil {
-			shared[r.class] = p.waitsFor(r)
+		if shared[p.classOf(r)] == nil {
+			shared[p.classOf(r)] = p.waitsFor(r)
 		}
-		out[i].Waiting = shared[r.class]
+		out[i].Waiting = shared[p.classOf(r)]
 	}
 	return out
 }

@@ -3,7 +3,6 @@ package core
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A waitingApplication is an application as the backlog knows it. It stands in the order of its leaf
@@ -26,14 +25,14 @@ type waitingApplication struct {
 // something below it waits.
 type waitingQueue struct {
 	*queue
-	above  *waitingQueue // nil at the root
-	links  order.Links[*waitingQueue]
-	place  queuePlace
-	own    summary // of what waits here and has quota here
-	below  summary // of the subtree of the parent's order
-	queues order.Tree[*waitingQueue]
-	lines  lines              // of the applications of a leaf
-	size   *resources.Amounts // of the cluster, in all orders
+	above   *waitingQueue // nil at the root
+	links   order.Links[*waitingQueue]
+	place   queuePlace
+	own     summary // of what waits here and has quota here
+	below   summary // of the subtree of the parent's order
+	queues  order.Tree[*waitingQueue]
+	lines   lines    // of the applications of a leaf
+	backlog *backlog // that it is of
 
 	headroom headroom // scratch of searches
 
@@ -41,6 +40,13 @@ type waitingQueue struct {
 	waitSet waitSet
 	active  []*leafClass // of them, those with many groups for which room may be made
 	resumed uint64       // the turn in which questions about an ask of this leaf went on
+}
+
+// A waitingAsk is what the backlog knows of an ask: its class, and the group in which it stands in the
+// order of its application, nil if it is in none.
+type waitingAsk struct {
+	class *class
+	group *askGroup
 }
 
 // admit has the backlog know an application.
@@ -53,13 +59,23 @@ func (b *backlog) admit(app *application) {
 // addQueue makes a queue below a parent, or the root below none.
 func (b *backlog) addQueue(parent *queue, config *api.QueueConfig) *queue {
 	q := b.newQueue(parent, config)
-	w := &waitingQueue{queue: q, own: emptySummary, size: &b.cluster, classes: map[*class]*leafClass{}}
+	w := &waitingQueue{queue: q, own: emptySummary, backlog: b, classes: map[*class]*leafClass{}}
 	if parent != nil {
 		w.above = b.ofQueue(parent)
 	}
 	w.queues.Looked, w.lines.tree.Looked = &b.work.Queues, &b.work.Applications
 	*inSlot(&b.waitingQueues, q.slot) = w
 	return q
+}
+
+// classOf is the class of an ask, and groupOf its group; nil if it does not wait.
+func (b *backlog) classOf(r *request) *class    { return b.asks[r.slot].class }
+func (b *backlog) groupOf(r *request) *askGroup { return b.asks[r.slot].group }
+
+// setClass counts an ask with a class.
+func (b *backlog) setClass(r *request, c *class) {
+	inSlot(&b.asks, r.slot).class, r.importance = c, c.importance
+	c.asks++
 }
 
 // ofApplication is what the backlog knows of an application, and ofQueue of a queue.

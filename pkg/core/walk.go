@@ -55,7 +55,7 @@ func (p *Partition) FindAsk(key api.AllocationKey) (api.QueuePath, api.AskView, 
 
 // WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.
 func (p *Partition) WithoutQuota(ask api.AllocationKey) api.QueuePath {
-	if r := p.requests[ask]; r != nil && r.class != nil {
+	if r := p.requests[ask]; r != nil && p.classOf(r) != nil {
 		if over := r.withoutRoom(); over != nil {
 			return over.path
 		}

@@ -14,17 +14,17 @@ func (b *backlog) waitsFor(r *request) *api.Waiting {
 		v.Plan, v.Planned, v.Decided = w.plan, w.plannedAt, w.decided
 	}
 	v.Attempts = b.lastAttempts(r)
-	if s := r.class.simulations; s != nil && s.learnt {
+	if s := b.classOf(r).simulations; s != nil && s.learnt {
 		v.Unresolvable = s.unresolvable.Share()
 	}
 	if nominated := r.nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
 		v.Reason, v.Detail = api.RoomIsMade, string(nominated.node.id)
-		v.Refusals = r.class.refused.forView()
+		v.Refusals = b.classOf(r).refused.forView()
 		return v
 	}
-	v.Reason, v.Detail = r.reason()
-	switch c := r.class; {
+	v.Reason, v.Detail = b.reason(r)
+	switch c := b.classOf(r); {
 	case v.Reason != api.Infeasible:
 	case r.Required != "":
 		v.Refusals = []api.Refusal{{Text: v.Detail, Nodes: 1, First: []api.NodeID{r.Required}}}
@@ -42,14 +42,14 @@ func (b *backlog) lastAttempts(r *request) []api.PreemptionAttempt {
 	if r.wait != nil && r.wait.attempts != nil {
 		return r.wait.attempts
 	}
-	if leaf := b.ofQueue(r.application.queue).classes[r.class]; leaf != nil && !leaf.active {
+	if leaf := b.ofQueue(r.application.queue).classes[b.classOf(r)]; leaf != nil && !leaf.active {
 		return leaf.last
 	}
 	return nil
 }
 
 // reason is why an ask waits that is not nominated.
-func (r *request) reason() (api.Reason, string) {
+func (b *backlog) reason(r *request) (api.Reason, string) {
 	w := r.wait
 	switch {
 	case w.paused() && w.guard.why != "" && !(r.Required != "" && w.reason == api.Infeasible):
@@ -58,8 +58,8 @@ func (r *request) reason() (api.Reason, string) {
 		return api.KindUnknown, r.unknownKinds()
 	case w != nil && (w.delayed || w.held || r.Required != ""):
 		return w.reason, w.detail
-	case r.class.unschedulable && r.class.refused.text() != "":
-		return api.Infeasible, r.class.refused.text()
+	case b.classOf(r).unschedulable && b.classOf(r).refused.text() != "":
+		return api.Infeasible, b.classOf(r).refused.text()
 	}
 	if held := r.heldBack(); held != nil {
 		return r.whyHeldBack(held)
@@ -68,9 +68,9 @@ func (r *request) reason() (api.Reason, string) {
 		return api.QuotaExceeded, string(over.path)
 	}
 	switch {
-	case r.class.parked && r.class.slots.impossible != "":
-		return api.Impossible, r.class.slots.impossible
-	case r.class.parked:
+	case b.classOf(r).parked && b.classOf(r).slots.impossible != "":
+		return api.Impossible, b.classOf(r).slots.impossible
+	case b.classOf(r).parked:
 		return api.NoNodeFits, ""
 	case w != nil && w.bindings == 0:
 		return w.reason, w.detail

@@ -13,7 +13,6 @@ import (
 // knots are what a part of the core uses of a later one all the same: data that hang on something
 // of its own. They go when the parts become packages.
 var knots = map[string][]string{
-	"Ledger":  {"askGroup", "class", "line"},
 	"Backlog": {"unfinished"},
 }
 
