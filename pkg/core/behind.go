@@ -120,18 +120,6 @@ func (p *costCache) unowed(k preemptionKey) (kinds []resources.Kind) {
 	return kinds
 }
 
-// largestHeld is the most of each kind that one own allocation holds.
-func (n *node) largestHeld() resources.Amounts {
-	if n.largestAt != n.revision {
-		n.largestAt = n.revision
-		n.largest = n.largest[:0]
-		for _, r := range n.own {
-			n.largest.Raise(r.Amounts)
-		}
-	}
-	return n.largest
-}
-
 // owedTo is the most that may be served of a queue at once: within the max of every queue,
 // and by guarantee within what is guaranteed.
 func owedTo(r *request, trigger preemptor.Trigger, owed resources.Limits) resources.Limits {

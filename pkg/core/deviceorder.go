@@ -21,7 +21,7 @@ type deviceOrder struct {
 	uses    uint64
 	changed []*node // open or not; the last ones
 	dropped uint64  // how many changes there were before those
-	all     *order.Tree[*node]
+	all     *nodeOrder
 	visited *uint64
 	most    int            // nodes in all orders together; rankedMax
 	known   []knownDevices // by slot of the node
@@ -63,7 +63,7 @@ const rankedMax = 1 << 20
 
 // newDeviceOrder is an order for the kinds that come in devices; nil if there are none.
 func newDeviceOrder(kinds *resources.Kinds, all *nodeOrder, sizes map[string]int64) *deviceOrder {
-	d := &deviceOrder{byAsk: map[string]*rankedNodes{}, all: &all.tree, visited: all.visited, most: rankedMax}
+	d := &deviceOrder{byAsk: map[string]*rankedNodes{}, all: all, visited: all.visited, most: rankedMax}
 	for _, name := range sortedNames(sizes) {
 		if kind, err := kinds.Intern(name); err == nil && sizes[name] > 0 {
 			d.policy.Devices = append(d.policy.Devices, devices.Kind{Kind: kind, Size: sizes[name]})
@@ -82,7 +82,7 @@ func newDeviceOrder(kinds *resources.Kinds, all *nodeOrder, sizes map[string]int
 
 // note takes in that a node has changed.
 func (d *deviceOrder) note(n *node) {
-	if most := 2*d.all.Len() + 1024; len(d.changed) >= 2*most {
+	if most := 2*d.all.tree.Len() + 1024; len(d.changed) >= 2*most {
 		d.dropped += uint64(len(d.changed) - most)
 		d.changed = append(d.changed[:0], d.changed[len(d.changed)-most:]...)
 	}
@@ -109,7 +109,7 @@ func (d *deviceOrder) of(amounts resources.Amounts) *rankedNodes {
 
 // makeRoom drops the orders that were not used for longest, if there are too many.
 func (d *deviceOrder) makeRoom(but *rankedNodes) {
-	for most := max(d.most/max(d.all.Len(), 1), 1); len(d.byAsk) > most; {
+	for most := max(d.most/max(d.all.tree.Len(), 1), 1); len(d.byAsk) > most; {
 		oldest := ""
 		for key, ranked := range d.byAsk {
 			if ranked != but && (oldest == "" || ranked.used < d.byAsk[oldest].used) {
@@ -123,10 +123,10 @@ func (d *deviceOrder) makeRoom(but *rankedNodes) {
 // update takes the changes into account that an order has missed.
 func (d *deviceOrder) update(ranked *rankedNodes) {
 	if ranked.bySlot == nil || ranked.seen < d.dropped {
-		*ranked = rankedNodes{amounts: ranked.amounts, used: ranked.used, bySlot: make([]*rankedNode, d.all.Len())}
+		*ranked = rankedNodes{amounts: ranked.amounts, used: ranked.used, bySlot: make([]*rankedNode, d.all.tree.Len())}
 		ranked.tree.Looked = d.visited
-		for n := range d.all.All {
-			d.place(ranked, n)
+		for at := range d.all.tree.All {
+			d.place(ranked, at.node)
 		}
 	} else {
 		for _, n := range d.changed[ranked.seen-d.dropped:] {
@@ -147,7 +147,7 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 		ranked.tree.Remove(is)
 		is = nil
 	}
-	if !n.links.In() || !ranked.amounts.FitsIn(n.room) {
+	if !d.all.has(n) || !ranked.amounts.FitsIn(n.room) {
 		if is != nil {
 			ranked.tree.Remove(is)
 			ranked.bySlot[n.slot] = nil
@@ -169,7 +169,7 @@ func (d *deviceOrder) nodeOf(n *node) *devices.Node {
 	known := inSlot(&d.known, n.slot)
 	if known.of != n || known.revision != n.revision {
 		known.of, known.revision = n, n.revision
-		known.Capacity, known.Free, known.Room = n.capacity, n.free, n.score
+		known.Capacity, known.Free, known.Room = n.capacity, n.free, d.all.of(n).score
 		known.Tables = d.tablesOf(n)
 	}
 	return &known.Node

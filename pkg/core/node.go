@@ -4,13 +4,11 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A node is where allocations run. It stands in the order of nodes while it is
-// schedulable.
+// A node is where allocations run.
 //
 //	allocated       = the sum of own
 //	occupied        = the sum of foreign
@@ -21,12 +19,8 @@ import (
 //	room            = free - claimed
 //	stays           = the sum of those of own and foreign that leave only with the node
 type node struct {
-	// What a search and the order read comes first, so that it is close together.
-	links order.Links[*node]
-	score int64
-	id    api.NodeID
-	room  resources.Amounts // free itself while nothing is kept
-	most  resources.Amounts // room on any node of the subtree
+	id   api.NodeID
+	room resources.Amounts // free itself while nothing is kept
 
 	slot        int32 // a small number that no other node has
 	schedulable bool
@@ -60,50 +54,6 @@ type node struct {
 	updatedAt  uint64            // the count of nodes updated by a command when this one was last
 	attributes map[string]string
 	details    nodeDetails
-}
-
-// Before orders by score, lowest first, then by ID.
-func (n *node) Before(other *node) bool {
-	if n.score != other.score { // mostly, and IDs are elsewhere in memory
-		return n.score < other.score
-	}
-	return n.id < other.id
-}
-
-// Links are the place in the order of the partition.
-func (n *node) Links() *order.Links[*node] { return &n.links }
-
-// Summarise works out the most room in a subtree of the order.
-func (n *node) Summarise() bool {
-	changed := false
-	left, right := n.links.Left, n.links.Right
-	n.widenMost(left, right)
-	for i := range n.most {
-		most := n.room.Of(resources.Kind(i))
-		if left != nil {
-			most = max(most, left.most.Of(resources.Kind(i)))
-		}
-		if right != nil {
-			most = max(most, right.most.Of(resources.Kind(i)))
-		}
-		changed = changed || n.most[i] != most
-		n.most[i] = most
-	}
-	return changed
-}
-
-// widenMost makes room for kinds that were not known before.
-func (n *node) widenMost(left, right *node) {
-	width := len(n.room)
-	if left != nil {
-		width = max(width, len(left.most))
-	}
-	if right != nil {
-		width = max(width, len(right.most))
-	}
-	for len(n.most) < width {
-		n.most = append(n.most, 0)
-	}
 }
 
 // charge books a request on the node, discharge takes it off again. The
@@ -329,3 +279,15 @@ func (n *node) allowExcess() { n.overcommitted = n.negative() }
 const AttributeReady = "ready"
 
 func (n *node) isReady() bool { return n.attributes[AttributeReady] != "false" }
+
+// largestHeld is the most of each kind that one own allocation holds.
+func (n *node) largestHeld() resources.Amounts {
+	if n.largestAt != n.revision {
+		n.largestAt = n.revision
+		n.largest = n.largest[:0]
+		for _, r := range n.own {
+			n.largest.Raise(r.Amounts)
+		}
+	}
+	return n.largest
+}

@@ -13,17 +13,91 @@ import (
 // A nodeOrder keeps the open nodes in the order in which they are tried, with the
 // most room in every subtree, so that a search skips nodes without room.
 type nodeOrder struct {
-	tree    order.Tree[*node]
+	tree    order.Tree[*orderedNode]
+	nodes   []*orderedNode // by the slots of nodes
 	visited *uint64
 	weights []weight
 	packing bool
 	devices *deviceOrder // nil unless nodes are tried by their devices
 }
 
-// reposition brings the place of a node up to date.
+// An orderedNode is a node as the order knows it. It stands in it while it is schedulable.
+type orderedNode struct {
+	*node
+	links order.Links[*orderedNode]
+	score int64
+	most  resources.Amounts // room on any node of the subtree
+}
+
+// Before orders by score, lowest first, then by ID.
+func (n *orderedNode) Before(other *orderedNode) bool {
+	if n.score != other.score { // mostly, and IDs are elsewhere in memory
+		return n.score < other.score
+	}
+	return n.id < other.id
+}
+
+// Links are the place in the order of the partition.
+func (n *orderedNode) Links() *order.Links[*orderedNode] { return &n.links }
+
+// Summarise works out the most room in a subtree of the order.
+func (n *orderedNode) Summarise() bool {
+	changed := false
+	left, right := n.links.Left, n.links.Right
+	n.widenMost(left, right)
+	for i := range n.most {
+		most := n.room.Of(resources.Kind(i))
+		if left != nil {
+			most = max(most, left.most.Of(resources.Kind(i)))
+		}
+		if right != nil {
+			most = max(most, right.most.Of(resources.Kind(i)))
+		}
+		changed = changed || n.most[i] != most
+		n.most[i] = most
+	}
+	return changed
+}
+
+// widenMost makes room for kinds that were not known before.
+func (n *orderedNode) widenMost(left, right *orderedNode) {
+	width := len(n.room)
+	if left != nil {
+		width = max(width, len(left.most))
+	}
+	if right != nil {
+		width = max(width, len(right.most))
+	}
+	for len(n.most) < width {
+		n.most = append(n.most, 0)
+	}
+}
+
+// of is what the order knows of a node; nil before its first place, and after it has gone.
+func (o *nodeOrder) of(n *node) *orderedNode {
+	if at := *inSlot(&o.nodes, n.slot); at != nil && at.node == n {
+		return at
+	}
+	return nil
+}
+
+// has reports whether a node is open, and so stands in the order.
+func (o *nodeOrder) has(n *node) bool {
+	at := o.of(n)
+	return at != nil && at.links.In()
+}
+
+// reposition brings the place of a node up to date. One that is gone is known no longer then.
 func (o *nodeOrder) reposition(n *node) {
-	score := n.scored(o.weights, o.packing)
-	o.tree.Settle(n, n.schedulable && !n.gone, score != n.score, true, func() { n.score = score })
+	at, score := o.of(n), n.scored(o.weights, o.packing)
+	if at == nil {
+		at = &orderedNode{node: n}
+		o.nodes[n.slot] = at
+	}
+	o.tree.Settle(at, n.schedulable && !n.gone, score != at.score, true, func() { at.score = score })
+	if n.gone {
+		o.nodes[n.slot] = nil
+	}
 	if o.devices != nil {
 		o.devices.note(n)
 	}
@@ -32,8 +106,8 @@ func (o *nodeOrder) reposition(n *node) {
 // rebuild puts nodes in order again after what decides it has changed.
 func (o *nodeOrder) rebuild(nodes func(func(*node) bool)) {
 	for n := range nodes {
-		if n.links.In() {
-			o.tree.Remove(n)
+		if o.has(n) {
+			o.tree.Remove(o.of(n))
 		}
 	}
 	for n := range nodes {
@@ -54,10 +128,10 @@ func (o *nodeOrder) next(after *node, ask resources.Amounts) *node {
 	if o.devices != nil {
 		return o.devices.of(ask).next(after)
 	}
-	return o.nextBelow(o.tree.Root(), after, ask)
+	return o.nextBelow(o.tree.Root(), o.of(after), ask)
 }
 
-func (o *nodeOrder) firstBelow(top *node, ask resources.Amounts) *node {
+func (o *nodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *node {
 	if top == nil {
 		return nil
 	}
@@ -69,12 +143,12 @@ func (o *nodeOrder) firstBelow(top *node, ask resources.Amounts) *node {
 		return n
 	}
 	if ask.FitsIn(top.room) {
-		return top
+		return top.node
 	}
 	return o.firstBelow(top.links.Right, ask)
 }
 
-func (o *nodeOrder) nextBelow(top, after *node, ask resources.Amounts) *node {
+func (o *nodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *node {
 	if top == nil {
 		return nil
 	}
@@ -89,7 +163,7 @@ func (o *nodeOrder) nextBelow(top, after *node, ask resources.Amounts) *node {
 		return n
 	}
 	if ask.FitsIn(top.room) {
-		return top
+		return top.node
 	}
 	return o.firstBelow(top.links.Right, ask)
 }

@@ -65,7 +65,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	}
 	p.quotas = quotas{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,
-		counts: &p.counts,
+		counts: &p.counts, beyond: map[*queue]*excess{},
 	}
 	p.hints = hints{backlog: b}
 	p.settling = settling{backlog: b}
@@ -180,7 +180,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.hintGroups()
 		case dueAttempts:
 			for _, q := range p.retries.retry() {
-				q.excess.left = nil
+				p.quotas.forgetLeft(q)
 				p.quotas.giveBack(q)
 			}
 		case dueExcess:

@@ -4,12 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -40,7 +37,6 @@ type queue struct {
 	running priorityCounts // allocations of a leaf
 	// smallest is, for each kind, what every allocation of a leaf holds at least.
 	smallest resources.Amounts
-	excess   excess
 
 	view *api.QueueView
 }
@@ -159,16 +155,4 @@ func (q *queue) everywhere(is func(*queue) bool) bool {
 		}
 	}
 	return true
-}
-
-// An excess is what is known of a queue that uses more than its max: since when, and
-// what was done about that.
-type excess struct {
-	since    time.Time // zero while the queue is within its max
-	plan     *preemptor.Decision
-	planned  time.Time
-	left     resources.Amounts // beyond the max after that, nil before
-	again    time.Time         // when to plan again though nothing has changed; zero is never
-	reported *preemptor.Decision
-	timer    timers.Timer[due]
 }

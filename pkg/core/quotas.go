@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -17,6 +18,19 @@ type quotas struct {
 	evictions  *evictions
 	retries    *retries
 	counts     *api.Preempted
+	beyond     map[*queue]*excess // of the queues that use more than their max
+}
+
+// An excess is what is known of a queue that uses more than its max: since when, and
+// what was done about that.
+type excess struct {
+	since    time.Time
+	plan     *preemptor.Decision
+	planned  time.Time
+	left     resources.Amounts // beyond the max after that, nil before
+	again    time.Time         // when to plan again though nothing has changed; zero is never
+	reported *preemptor.Decision
+	timer    timers.Timer[due]
 }
 
 // watchAll watches a queue and those below it, the lower ones first: what they give
@@ -25,7 +39,7 @@ func (s *quotas) watchAll(q *queue) {
 	for _, child := range q.sortedChildren() {
 		s.watchAll(child)
 	}
-	q.excess.left = nil
+	s.forgetLeft(q)
 	s.watch(q)
 }
 
@@ -33,35 +47,44 @@ func (s *quotas) watchAll(q *queue) {
 // The delay runs from when the queue was first seen beyond its max, as long as it
 // stays there, whatever is configured meanwhile.
 func (s *quotas) watch(q *queue) {
+	e := s.beyond[q]
 	if q.used.Within(q.max) {
-		if !q.excess.since.IsZero() {
-			s.timers.Cancel(&q.excess.timer)
-			q.excess = excess{}
+		if e != nil {
+			s.timers.Cancel(&e.timer)
+			delete(s.beyond, q)
 			s.unview(q)
 		}
 		return
 	}
-	if q.excess.since.IsZero() {
-		q.excess = excess{since: s.now}
+	if e == nil {
+		e = &excess{since: s.now}
+		s.beyond[q] = e
 		s.unview(q)
 	}
-	s.schedule(q)
+	s.schedule(q, e)
+}
+
+// forgetLeft has a queue that is beyond its max looked at as if nothing was found out yet.
+func (s *quotas) forgetLeft(q *queue) {
+	if e := s.beyond[q]; e != nil {
+		e.left = nil
+	}
 }
 
 // schedule has a queue looked at when it gives back.
-func (s *quotas) schedule(q *queue) {
+func (s *quotas) schedule(q *queue, e *excess) {
 	if at, ok := s.givesBackAt(q); ok {
-		s.timers.Set(&q.excess.timer, later(at, s.now), due{what: dueExcess, queue: q})
+		s.timers.Set(&e.timer, later(at, s.now), due{what: dueExcess, queue: q})
 		return
 	}
-	s.timers.Cancel(&q.excess.timer)
+	s.timers.Cancel(&e.timer)
 }
 
 // watchUp watches the queues from a leaf to the root that are beyond their max,
 // or may be since something was booked that no quota refuses.
 func (s *quotas) watchUp(q *queue, booked bool) {
 	for ; q != nil; q = q.parent {
-		if booked || !q.excess.since.IsZero() {
+		if booked || s.beyond[q] != nil {
 			s.watch(q)
 		}
 	}
@@ -69,11 +92,11 @@ func (s *quotas) watchUp(q *queue, booked bool) {
 
 // givesBackAt is when a queue beyond its max gives back; false is never.
 func (s *quotas) givesBackAt(q *queue) (time.Time, bool) {
-	delay := q.properties.QuotaDelay
-	if q.excess.since.IsZero() || delay <= 0 || !s.preemption.Quota || s.preemption.Disabled || !s.settled {
+	e, delay := s.beyond[q], q.properties.QuotaDelay
+	if e == nil || delay <= 0 || !s.preemption.Quota || s.preemption.Disabled || !s.settled {
 		return time.Time{}, false
 	}
-	return q.excess.since.Add(delay), true
+	return e.since.Add(delay), true
 }
 
 // giveBack has allocations evicted until what is left of a queue is within its max,
@@ -83,20 +106,20 @@ func (s *quotas) giveBack(q *queue) {
 	if at, ok := s.givesBackAt(q); !ok || at.After(s.now) {
 		return
 	}
-	need := q.beyondMax()
-	again := isDue(q.excess.again, s.now)
+	e, need := s.beyond[q], q.beyondMax()
+	again := isDue(e.again, s.now)
 	switch {
 	case need.IsZero():
-		q.excess.left, q.excess.again = resources.Amounts{}, time.Time{}
+		e.left, e.again = resources.Amounts{}, time.Time{}
 		return // evictions are under way; when one is overdue the queue is looked at again
-	case !again && q.excess.left != nil && need.Equal(q.excess.left):
-		if !q.excess.again.IsZero() {
-			s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
+	case !again && e.left != nil && need.Equal(e.left):
+		if !e.again.IsZero() {
+			s.timers.Set(&e.timer, e.again, due{what: dueExcess, queue: q})
 		}
 		return // nothing has changed
 	}
 	plan := s.plan(q, need)
-	q.excess.plan, q.excess.planned = plan, s.now
+	e.plan, e.planned = plan, s.now
 	s.unview(q)
 	if len(plan.Victims) > 0 {
 		s.tell(&api.PreemptionPlanned{Queue: q.path, Plan: plan})
@@ -106,12 +129,12 @@ func (s *quotas) giveBack(q *queue) {
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
 		s.evictions.request(victim, nil, eviction{trigger: preemptor.Quota, class: v.Class, since: s.now}, message)
 	}
-	q.excess.left, q.excess.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
+	e.left, e.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
 	switch {
-	case q.excess.left.IsZero():
+	case e.left.IsZero():
 	case s.predicates.budgetsBind():
-		q.excess.again = s.now.Add(s.options.RetryMax) // budgets change without notice
-		s.timers.Set(&q.excess.timer, q.excess.again, due{what: dueExcess, queue: q})
+		e.again = s.now.Add(s.options.RetryMax) // budgets change without notice
+		s.timers.Set(&e.timer, e.again, due{what: dueExcess, queue: q})
 	default:
 		s.retries.addExcess(q) // again after something has changed elsewhere
 	}
@@ -180,10 +203,11 @@ func (q *queue) endingLate() (sum resources.Amounts) {
 
 // report tells what a queue gives back, once for each answer.
 func (s *quotas) report(q *queue) {
-	plan, before := q.excess.plan, q.excess.reported
+	e := s.beyond[q]
+	plan, before := e.plan, e.reported
 	if len(plan.Victims) == 0 && before != nil && plan.SaysAs(before) {
 		return
 	}
-	q.excess.reported = plan
+	e.reported = plan
 	s.tell(&api.QueueReport{Queue: q.path, Plan: plan, Freed: plan.Freed})
 }

@@ -309,7 +309,7 @@ func (s *refused) anyTakes(freed []freedNode, c *class) bool {
 	asked := 0
 	for i := range freed {
 		o := &freed[i]
-		if !o.node.links.In() || !c.amounts.FitsIn(o.node.free) || c.refusedOn(o.node) {
+		if o.node.gone || !o.node.schedulable || !c.amounts.FitsIn(o.node.free) || c.refusedOn(o.node) {
 			continue
 		}
 		if !c.amounts.FitsIn(o.left) || s.tries == 0 || s.predicates.calls >= callsMax || s.predicates.wait(api.RepeatedQuestion) > 0 {

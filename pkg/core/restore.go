@@ -140,7 +140,9 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 // restoreExcess brings back since when queues use more than their max, after all queues
 // are there: one that comes may have all of them looked at again.
 func (p *Partition) restoreExcess(q *queue, v *api.QueueView) {
-	q.excess = excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
+	if !v.OverMaxSince.IsZero() {
+		p.quotas.beyond[q] = &excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
+	}
 	for _, below := range v.Queues {
 		p.restoreExcess(q.children[lastElement(below.Path)], below)
 	}

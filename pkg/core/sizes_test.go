@@ -12,7 +12,7 @@ import (
 func TestObjectsAreSmall(t *testing.T) {
 	assert.Equal(t, reflect.TypeFor[application]().Size(), uintptr(312))
 	assert.Equal(t, reflect.TypeFor[waitingApplication]().Size(), uintptr(224))
-	assert.Equal(t, reflect.TypeFor[node]().Size(), uintptr(472))
+	assert.Equal(t, reflect.TypeFor[node]().Size(), uintptr(416))
 	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(248))
 	assert.Equal(t, reflect.TypeFor[request]().Size(), uintptr(80))
 }

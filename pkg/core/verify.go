@@ -93,11 +93,11 @@ func (v *verifier) nodes() {
 		}
 		checkClaimsOn(v, n, releasing)
 		v.found += len(n.foreign)
-		if v.settled && n.schedulable != n.links.In() {
-			v.breaks("node %s: schedulable is %t, in the order is %t", n.id, n.schedulable, n.links.In())
+		if v.settled && n.schedulable != v.p.order.has(n) {
+			v.breaks("node %s: schedulable is %t, in the order is %t", n.id, n.schedulable, v.p.order.has(n))
 		}
-		if v.settled && n.links.In() && n.score != n.scored(v.p.order.weights, v.p.order.packing) {
-			v.breaks("node %s: score %d is stale", n.id, n.score)
+		if at := v.p.order.of(n); v.settled && at != nil && at.links.In() && at.score != n.scored(v.p.order.weights, v.p.order.packing) {
+			v.breaks("node %s: score %d is stale", n.id, at.score)
 		}
 		v.used.AddSum(n.allocated)
 		v.foreign.AddSum(n.occupied)

@@ -190,11 +190,12 @@ func (v *verifier) excess(q *queue) {
 			listed++
 		}
 	}
-	if listed > 1 || listed == 0 && !q.excess.left.IsZero() && q.excess.again.IsZero() {
+	e := v.p.quotas.beyond[q]
+	if listed > 1 || listed == 0 && e != nil && !e.left.IsZero() && e.again.IsZero() {
 		v.breaks("queue %s could not give back enough and is listed %d times", q.path, listed)
 	}
 	_, gives := v.p.quotas.givesBackAt(q)
-	if v.settled && gives && q.excess.left == nil && !q.excess.timer.Set() && !q.beyondMax().IsZero() {
+	if v.settled && gives && e.left == nil && !e.timer.Set() && !q.beyondMax().IsZero() {
 		v.breaks("queue %s is beyond its max and never gives back", q.path)
 	}
 	for _, child := range q.children {
@@ -342,11 +343,11 @@ func (v *verifier) ranked() {
 		amounts, missed := ranked.amounts, ranked.seen != d.dropped+uint64(len(d.changed))
 		found := 0
 		for _, n := range v.all {
-			if missed || !n.links.In() || !amounts.FitsIn(n.room) {
+			if missed || !v.p.order.has(n) || !amounts.FitsIn(n.room) {
 				continue
 			}
 			found++
-			fresh := devices.Node{Capacity: n.capacity, Free: n.free, Tables: d.tablesOf(n), Room: n.score}
+			fresh := devices.Node{Capacity: n.capacity, Free: n.free, Tables: d.tablesOf(n), Room: v.p.order.of(n).score}
 			if is := ranked.bySlot[n.slot]; is == nil || is.node != n || is.cost != d.policy.Cost(&fresh, amounts) {
 				v.breaks("node %s: what %s wastes there is stale", n.id, v.p.kinds.Format(amounts))
 			}

@@ -96,7 +96,7 @@ func (v *verifier) sums(q *queue) {
 	if !slices.Equal(running, q.running) {
 		v.breaks("queue %s: priorities counted %v, booked %v", q.path, running, q.running)
 	}
-	if v.settled && q.used.Within(q.max) != q.excess.since.IsZero() {
-		v.breaks("queue %s: within its max is %t, beyond it since %v", q.path, q.used.Within(q.max), q.excess.since)
+	if e := v.p.quotas.beyond[q]; v.settled && q.used.Within(q.max) != (e == nil) {
+		v.breaks("queue %s: within its max is %t, beyond it is %t", q.path, q.used.Within(q.max), e != nil)
 	}
 }

@@ -98,10 +98,12 @@ func (p *Partition) viewQueue(q *queue) *api.QueueView {
 		Path: q.path, Leaf: q.leaf, Draining: q.draining, Dynamic: q.dynamic, WasDynamic: q.wasDynamic, Quota: q.quota,
 		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
 		Nominated: q.nominated.Clone(), Releasing: q.releasing.Clone(),
-		OverMaxSince: q.excess.since, QuotaPlan: q.excess.plan, QuotaPlanned: q.excess.planned,
 		Share: p.ofQueue(q).share(), Priority: p.ofQueue(q).own.top,
 		Properties: q.properties, Applications: len(q.applications),
 		ApplicationsMax: q.applicationsMax, Counted: q.account.applications,
+	}
+	if e := p.quotas.beyond[q]; e != nil {
+		q.view.OverMaxSince, q.view.QuotaPlan, q.view.QuotaPlanned = e.since, e.plan, e.planned
 	}
 	for _, child := range q.sortedChildren() {
 		q.view.Queues = append(q.view.Queues, p.viewQueue(child))
