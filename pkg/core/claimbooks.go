@@ -50,14 +50,23 @@ func (l *ledger) touch(r *request, n *node) {
 func (l *ledger) keepQuota(r *request) {
 	l.stamp++
 	r.application.keep(r.Amounts, r.importance, l.stamp)
+	l.listQuota(r)
 	l.countKept(r.application, 1)
 }
 
 func (l *ledger) unkeepQuota(r *request) {
 	l.stamp++
 	r.application.unkeep(r.Amounts, r.importance, l.stamp)
+	at, _ := slices.BinarySearchFunc(l.quotaClaims, r, byClaim)
+	l.quotaClaims = slices.Delete(l.quotaClaims, at, at+1)
 	l.countKept(r.application, -1)
 	l.changes.freeLimits(r.application)
+}
+
+// listQuota gives a claim with quota its place among the others.
+func (l *ledger) listQuota(r *request) {
+	at, _ := slices.BinarySearchFunc(l.quotaClaims, r, byClaim)
+	l.quotaClaims = slices.Insert(l.quotaClaims, at, r)
 }
 
 // keepQuotaToo has the quota kept of an ask that has a claim already.
@@ -82,6 +91,8 @@ func (l *ledger) rerank(r *request, was int32) {
 		l.stamp++
 		r.application.unkeep(r.Amounts, was, l.stamp)
 		r.application.keep(r.Amounts, r.importance, l.stamp)
+		l.quotaClaims = without(l.quotaClaims, r)
+		l.listQuota(r)
 	}
 	l.touch(r, c.node)
 	l.changes.node(c.node, nodeRetry)

@@ -205,42 +205,50 @@ func (s *claims) settle(n *node) {
 }
 
 // settleQuota ends the claims of asks whose quota another one has now, or gets, that comes before
-// them. What is kept is kept again for one after the other, in their order. Where victims are
-// chosen and not told yet, what they free is not known here.
+// them.
 func (s *claims) settleQuota(by *request) {
-	if !by.application.isOverbooked() {
-		return
-	}
-	list := slices.DeleteFunc(slices.Clone(s.claims), func(r *request) bool {
-		return r == by || !r.keepsQuota() || slices.Contains(*s.undecided, r)
-	})
-	slices.SortFunc(list, byClaim)
-	s.stamp++
-	for _, r := range list {
+	accounts := by.application.accounts()
+	s.giveWay(by, accounts[:]...)
+}
+
+// giveWay ends claims with quota where more is kept in some accounts, or above them, than can be. The
+// last in order give way until the rest fits, but for one ask; then each of them keeps what it can beside
+// those before it. Where victims are chosen and not told yet, what they free is not known here. It looks
+// at those that give way only, and reports whether a claim ended.
+func (s *claims) giveWay(but *request, accounts ...*account) (ended bool) {
+	var last []*request
+	at := len(s.quotaClaims)
+	for {
+		over, some := overbookedOf(accounts)
+		for at--; some && at >= 0 && !s.mayYield(s.quotaClaims[at], but, over); at-- {
+		}
+		if !some || at < 0 {
+			break
+		}
+		r := s.quotaClaims[at]
+		s.stamp++
 		r.application.unkeep(r.Amounts, r.importance, s.stamp)
+		last = append(last, r)
 	}
-	for _, r := range list {
+	for _, r := range slices.Backward(last) {
+		s.stamp++
 		r.application.keep(r.Amounts, r.importance, s.stamp)
 		switch {
 		case r.quotaToFree() == nil && r.heldBack() == nil:
+			continue
 		case r.Required != "":
 			s.end(r, r.whyNoQuota(), api.EndOfQuota)
 		default:
 			s.clear(r, r.whyNoQuota(), api.EndOfQuota)
 		}
+		ended = true
 	}
+	return ended
 }
 
-// recheck has asks looked at again whose quota, of a leaf or above it, is not freed any more.
-func (s *claims) recheck(leaf *queue) {
-	if !leaf.isOverbooked() {
-		return
-	}
-	for _, r := range s.claims {
-		if r.keepsQuota() && r.lostQuota() {
-			s.changes.node(r.claim().node, nodeRetry)
-		}
-	}
+// mayYield reports whether the claim of an ask may end where an account is overbooked.
+func (s *claims) mayYield(r, but *request, over overbooked) bool {
+	return r != but && over.isHelpedBy(r) && !slices.Contains(*s.undecided, r)
 }
 
 // recheckLimits has asks looked at again that have claims and that limits hold back now, as some

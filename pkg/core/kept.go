@@ -47,22 +47,44 @@ func (a *account) holds(amounts resources.Amounts, importance int32, more resour
 	return true
 }
 
-// isOverbooked reports whether more is used and kept here or above than can be once all
-// evictions have ended.
-func (a *account) isOverbooked() bool {
-	for ; a != nil; a = a.parent {
-		for i := range a.max {
-			kind := resources.Kind(i)
-			if a.max[i] != resources.Unlimited && a.nominated.Of(kind) > 0 &&
-				resources.Total(a.used.Of(kind), -a.releasing.Of(kind), a.nominated.Of(kind)) > a.max[i] {
-				return true
+// An overbooked is an account and a kind of which more is used and kept than can be once all
+// evictions have ended. For a limit nothing ends.
+type overbooked struct {
+	*account
+	kind resources.Kind
+}
+
+// overbookedOf finds one among some accounts and those above them.
+func overbookedOf(accounts []*account) (found overbooked, some bool) {
+	for _, a := range accounts {
+		for ; a != nil; a = a.parent {
+			for i := range a.max {
+				kind := resources.Kind(i)
+				if a.max[i] == resources.Unlimited || a.nominated.Of(kind) <= 0 {
+					continue
+				}
+				used := a.used.Of(kind)
+				if !a.subject.limit {
+					used = resources.Total(used, -a.releasing.Of(kind))
+				}
+				if resources.Total(used, a.nominated.Of(kind)) > a.max[i] {
+					return overbooked{a, kind}, true
+				}
 			}
 		}
 	}
-	return false
+	return found, false
 }
 
-// isOverbooked reports the same of the accounts of an application.
-func (a *application) isOverbooked() bool {
-	return a.queue.isOverbooked() || a.byUser.isOverbooked() || a.byGroup.isOverbooked()
+// isHelpedBy reports whether less is kept there when an ask has no claim.
+func (o overbooked) isHelpedBy(r *request) bool {
+	if r.Amounts.Of(o.kind) <= 0 {
+		return false
+	}
+	for _, a := range r.application.accounts() {
+		if a.isUnder(o.account) {
+			return true
+		}
+	}
+	return false
 }

@@ -43,6 +43,7 @@ type ledger struct {
 	occupied                                resources.Sum     // by foreign allocations on nodes
 	running                                 priorityCounts    // own allocations
 	claims                                  []*request        // asks for which anything is kept, each at its place
+	quotaClaims                             []*request        // those of them for which quota is kept, in order
 	idle                                    int               // how many of them nothing is evicted for
 	holds                                   uint64            // counts changes of what nodes hold when all has left that may leave
 	slotsDue                                bool              // something has changed that may help a class to a slot

@@ -101,24 +101,27 @@ func (p *Partition) reactToTaken() {
 // reactToQuotas has what queues hold back looked at again, and watches the queues that are beyond
 // their max.
 func (p *Partition) reactToQuotas() {
-	limits := false
-	for _, q := range p.changes.queues {
-		what := q.change
-		if what&(quotaFreed|quotaLowered|quotaBooked) == 0 {
-			continue
+	booked := false
+	for again := true; again; { // claims that end free quota
+		again = false
+		for _, q := range p.changes.queues { // the list may grow meanwhile
+			what := q.change
+			if what&(quotaFreed|quotaLowered|quotaBooked) == 0 {
+				continue
+			}
+			q.change = queueChanged
+			p.quotas.watchUp(q, what&quotaBooked != 0)
+			if what&(quotaLowered|quotaBooked) != 0 {
+				again = p.kept.giveWay(nil, &q.account) || again
+				booked = true
+			}
+			if what&quotaFreed != 0 {
+				p.wakeGroupsSoon()
+				p.changes.freeAll(&q.account)
+			}
 		}
-		p.quotas.watchUp(q, what&quotaBooked != 0)
-		if what&(quotaLowered|quotaBooked) != 0 {
-			p.kept.recheck(q)
-			limits = true
-		}
-		if what&quotaFreed != 0 {
-			p.wakeGroupsSoon()
-			p.changes.freeAll(&q.account)
-		}
-		q.change = queueChanged
 	}
-	if limits {
+	if booked {
 		p.kept.recheckLimits(p.changes.applications...)
 	}
 }

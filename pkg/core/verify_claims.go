@@ -11,7 +11,7 @@ import (
 // of groups only the one whose turn it is has any.
 func checkClaims(v *verifier) {
 	var importances priorityCounts
-	idle := 0
+	idle, withQuota := 0, 0
 	for at, r := range v.p.claims {
 		c := r.claim()
 		if c == nil || c.at != at || v.p.requests[r.Key] != r || r.node != nil || !slices.Contains(c.node.claims, r) {
@@ -22,6 +22,9 @@ func checkClaims(v *verifier) {
 		if c.isIdle() {
 			idle++
 		}
+		if c.evicts {
+			withQuota++
+		}
 		if with := r.pair(); c.replaces != (with != nil && with.ask == r) {
 			v.breaks("%s has a claim on node %s in place of a placeholder is %t", r.Key, c.node.id, c.replaces)
 		}
@@ -31,6 +34,9 @@ func checkClaims(v *verifier) {
 		if r.Required != "" && !c.evicts && (r.wait.plan == nil || r.wait.plan.Reason != preemptor.TooYoung) {
 			v.breaks("%s has a claim on node %s and no room is on its way", r.Key, c.node.id)
 		}
+	}
+	if withQuota != len(v.p.quotaClaims) || !slices.IsSortedFunc(v.p.quotaClaims, byClaim) || slices.ContainsFunc(v.p.quotaClaims, func(r *request) bool { return !r.keepsQuota() }) {
+		v.breaks("%d claims keep quota, and %d are listed, in order or not", withQuota, len(v.p.quotaClaims))
 	}
 	if idle != v.p.idle {
 		v.breaks("%d claims have no evictions, counted %d", idle, v.p.idle)
