@@ -177,14 +177,14 @@ func (s *claims) settle(n *node) {
 	s.unkept = append(s.unkept[:0], n.free...)
 	for _, r := range list {
 		switch {
-		case r.nominated() == nil && r.isBeyondMax():
-			s.end(r, r.whyNoQuota(), api.EndOfQuota)
-			continue
-		case r.wait.claim.replaces:
+		case r.wait.claim.replaces: // it has the quota of its placeholder
 			if !r.Amounts.FitsIn(s.unkept) {
 				s.end(r, n.whyLost(), api.EndOfRoom)
 				continue
 			}
+		case r.nominated() == nil && r.isBeyondMax():
+			s.end(r, r.whyNoQuota(), api.EndOfQuota)
+			continue
 		case r.nominated() == nil:
 			if !r.Amounts.FitsIn(n.usable(r)) {
 				if r.reserved() {

@@ -4,7 +4,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
 // lawUsable says that a claim is made only where its owner can run when all that may leave has
 // left, and within its quotas and limits: static pods, pods that require the node and those of
-// other schedulers that do so stay.
+// other schedulers that do so stay. One that takes the place of a placeholder has the quota of that.
 const lawUsable = "claims are usable"
 
 func claimsAreUsable(g *game) (list []failure) {
@@ -37,6 +37,14 @@ func (g *game) neverRuns(ask *pod, node string) string {
 			free = free.plus(p.Amounts, -1)
 		}
 	}
+	if !ask.Amounts.fits(free) {
+		return "and what stays there leaves too little"
+	}
+	for _, key := range g.replaced {
+		if key == ask.Key {
+			return ""
+		}
+	}
 	for _, q := range pathOf(ask.Queue) {
 		for k, most := range g.w.queue(q).Max {
 			if most > 0 && ask.Amounts[k] > most {
@@ -50,9 +58,6 @@ func (g *game) neverRuns(ask *pod, node string) string {
 				return "and the ask is more than its user may use"
 			}
 		}
-	}
-	if !ask.Amounts.fits(free) {
-		return "and what stays there leaves too little"
 	}
 	return ""
 }
