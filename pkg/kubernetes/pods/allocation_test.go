@@ -28,6 +28,8 @@ func TestAsk(t *testing.T) {
 		},
 		Status: v1.PodStatus{NominatedNodeName: "n1"},
 	}
+	assert.Assert(t, !pods.Ask(pod, "a", nil).Placeholder, "whoever made it")
+	pod.Status.Conditions = []v1.PodCondition{{Type: pods.ConditionPlaceholder, Status: v1.ConditionTrue}}
 	ask := pods.Ask(pod, "a", nil)
 	assert.Equal(t, ask.AllocationKey, "u-1")
 	assert.Equal(t, ask.ApplicationID, "a")

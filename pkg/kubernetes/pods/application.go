@@ -37,12 +37,14 @@ const (
 // noUser owns applications that state no user.
 const noUser = "nobody"
 
-// An Application is what a pod says of the application it belongs to.
+// An Application is what a pod says of the application it belongs to. Those of two namespaces
+// are two, whatever their IDs.
 type Application struct {
-	ID     string
-	Queue  string // as the pod states it; may be empty
-	User   string // may be empty
-	Groups []string
+	Namespace string
+	ID        string
+	Queue     string // as the pod states it; may be empty
+	User      string // may be empty
+	Groups    []string
 	// Tags are the namespace and its quotas, for placement and limits.
 	Tags map[string]string
 	// TaskGroups are the parts of a gang, of an application that is one.
@@ -67,8 +69,9 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 			pod.Labels[labelSparkApplication],
 			ofNamespace(pod),
 		),
-		Queue: cmp.Or(stated(pod, LabelQueue), pod.Labels[labelOldQueue], r.DefaultQueue),
-		Tags:  map[string]string{tagNamespace: pod.Namespace},
+		Namespace: pod.Namespace,
+		Queue:     cmp.Or(stated(pod, LabelQueue), pod.Labels[labelOldQueue], r.DefaultQueue),
+		Tags:      map[string]string{tagNamespace: pod.Namespace},
 	}
 	maps.Copy(app.Tags, namespaceTags(namespace))
 	err := errors.Join(app.readUser(pod), app.readGroups(pod))
@@ -88,6 +91,10 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 // ofNamespace is the application of pods that state none, and no user. The admission policy
 // writes it into pods.
 func ofNamespace(pod *v1.Pod) string { return "narwhal-" + pod.Namespace + "-autogen" }
+
+// Qualified is the ID with the namespace. The core has it for an application whose ID one of
+// another namespace has already.
+func (a Application) Qualified() string { return bounded(a.Namespace + ":" + a.ID) }
 
 // Bounds of texts. An annotation may have 256 KiB.
 const (

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,12 +68,21 @@ func GroupName(pod *v1.Pod) string {
 	return ""
 }
 
-// IsPlaceholder reports whether a pod only holds room for a member of its group. One that names
-// no group is an ordinary pod: the core takes no such placeholder, and a pod that runs must be
-// counted.
-func IsPlaceholder(pod *v1.Pod) bool {
+// ConditionPlaceholder marks a placeholder that the scheduler has made. The API server drops the
+// status of a pod that is created, and what a user may write of pods leaves it as it is.
+const ConditionPlaceholder v1.PodConditionType = domain + "Placeholder"
+
+// SaysPlaceholder reports whether a pod says that it only holds room for a member of its group.
+// One that names no group is an ordinary pod.
+func SaysPlaceholder(pod *v1.Pod) bool {
 	held, _ := strconv.ParseBool(pod.Annotations[AnnotationHolder])
 	return held && GroupName(pod) != ""
+}
+
+// IsPlaceholder reports whether a pod only holds room for a member of its group: it says so, and
+// the scheduler has made it.
+func IsPlaceholder(pod *v1.Pod) bool {
+	return SaysPlaceholder(pod) && slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == ConditionPlaceholder })
 }
 
 // OfPodGroup is the task group of a pod group, with the size of one of its pods. It is

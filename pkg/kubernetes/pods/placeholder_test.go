@@ -28,7 +28,7 @@ func TestPlaceholder(t *testing.T) {
 	app, err := rules.ApplicationOf(of, nil)
 	assert.NilError(t, err)
 	made := app.Placeholder(app.TaskGroups[0], 2, of, DefaultPlaceholderImage)
-	assert.Assert(t, IsPlaceholder(made) && rules.IsOurs(made))
+	assert.Assert(t, SaysPlaceholder(made) && rules.IsOurs(made))
 	assert.Equal(t, GroupName(made), "Big One")
 	assert.Equal(t, made.Labels["tier"], "x")
 	assert.Equal(t, made.OwnerReferences[0].Name, "driver")

@@ -8,7 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-const reservationDomain = "descheduler.narwhal-scheduler.io/"
+// Names that are of Narwhal alone begin with its domain.
+const (
+	domain            = "narwhal-scheduler.io/"
+	reservationDomain = "descheduler." + domain
+)
 
 // Marks of reservations. A reservation is a pod that does nothing: it is placed like any
 // other, and keeps its place for a pod that is made later, such as the replacement of one

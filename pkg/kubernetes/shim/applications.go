@@ -11,11 +11,12 @@ func (c *Context) introduce(app *application, running bool) {
 	if app.told && (app.rejected == "" || !running || app.forced) {
 		return
 	}
-	oldest := app.sorted()[0].pod
+	oldest := app.speaks()
 	said, _ := c.options.Rules.ApplicationOf(oldest, c.refers.namespaces[oldest.Namespace]) // its error was told when the pod came
-	said.ID = app.id                                                                        // that of the oldest may have changed since
+	said.ID = app.of.id                                                                     // that of the oldest may have changed since
 	c.gangs.remember(app, &said)
 	c.gangs.begin(app, said)
+	said.ID = app.id
 	if app.gang == nil {
 		said.TaskGroups = nil
 	}
@@ -48,7 +49,7 @@ func (c *Context) rejectApplication(id, reason string) {
 		c.sync(t)
 	}
 	if len(app.tasks) == 0 {
-		delete(c.apps, id)
+		c.forget(app)
 	}
 }
 
@@ -70,7 +71,7 @@ func (c *Context) failApplication(id string) {
 	}
 	app.told, app.forced = false, false
 	if len(app.tasks) == 0 {
-		delete(c.apps, id)
+		c.forget(app)
 	}
 }
 
@@ -83,7 +84,7 @@ func (c *Context) completeApplication(id string) {
 	}
 	app.told, app.forced, app.gang = false, false, nil
 	if len(app.tasks) == 0 {
-		delete(c.apps, id)
+		c.forget(app)
 		return
 	}
 	for _, t := range app.sorted() {

@@ -47,9 +47,10 @@ type Context struct {
 	ended    endedPods
 	nodes    map[string]*v1.Node
 	onNode   map[string]map[string]*task // tasks that are ours, by node and key
-	apps     map[string]*application
-	leaving  map[string]*task // that are to end or are ending, by key
-	owned    map[string]int   // how many pods belong to a pod, by its key
+	apps     map[string]*application     // by ID in the core
+	named    map[appKey]*application     // the same, as their pods name them
+	leaving  map[string]*task            // that are to end or are ending, by key
+	owned    map[string]int              // how many pods belong to a pod, by its key
 }
 
 // New makes a context that knows nothing and does nothing until Start. The error is that of
@@ -68,6 +69,7 @@ func New(options Options) (*Context, error) {
 		nodes:    map[string]*v1.Node{},
 		onNode:   map[string]map[string]*task{},
 		apps:     map[string]*application{},
+		named:    map[appKey]*application{},
 		leaving:  map[string]*task{},
 		owned:    map[string]int{},
 	}

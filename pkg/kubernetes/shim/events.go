@@ -20,6 +20,7 @@ const (
 	reasonFailedBinding    = "FailedBinding"
 	reasonNominated        = "Nominated"
 	reasonPreempted        = "Preempted"
+	reasonApplicationTaken = "ApplicationTaken"
 	reasonUnreadable       = "UnreadableAnnotation"
 	reasonConfigured       = "ConfigurationUpdated"
 	reasonRefused          = "ConfigurationRefused"

@@ -19,8 +19,11 @@ import (
 // itself.
 const placeholderPause = time.Second
 
-// waitsForGang is why a pod waits whose gang gathers.
-const waitsForGang = "the placeholders of its application are not all placed"
+// Why pods wait: the gang of one gathers, and another one says that it is a placeholder.
+const (
+	waitsForGang = "the placeholders of its application are not all placed"
+	notMadeHere  = "it says that it is a placeholder, and the scheduler has not made it"
+)
 
 // A gang is an application with task groups, until all of it could run:
 //
@@ -43,14 +46,17 @@ func (g *gang) has(name string) bool {
 type gangs struct {
 	*Context
 	queue workqueue.TypedRateLimitingInterface[string] // IDs of applications, and deadPrefix with keys of pods
-	dead  map[string]*v1.Pod                           // placeholders that ended by themselves, by that; guarded by the lock of the context
+
+	// Both are guarded by the lock of the context.
+	dead   map[string]*v1.Pod // placeholders that ended by themselves, by deadPrefix and key
+	making map[string]bool    // namespaces and names of placeholders of which informers say no mark yet
 }
 
 // deadPrefix tells pods from applications, whose IDs never begin so.
 const deadPrefix = "\x00"
 
 func newGangs(c *Context) *gangs {
-	return &gangs{Context: c, queue: newQueue(c.options), dead: map[string]*v1.Pod{}}
+	return &gangs{Context: c, queue: newQueue(c.options), dead: map[string]*v1.Pod{}, making: map[string]bool{}}
 }
 
 func (g *gangs) start() { g.run(func() { work(g.Context, g.queue, g.reconcile) }) }
@@ -77,7 +83,7 @@ func (g *gangs) begin(app *application, said pods.Application) {
 		return
 	}
 	if err := tooMany(said.TaskGroups); err != nil {
-		g.events.warn(app.sorted()[0].pod, reasonUnreadable, err.Error())
+		g.events.warn(app.speaks(), reasonUnreadable, err.Error())
 		return
 	}
 	app.gang = &gang{said: said, gathering: true}
@@ -88,13 +94,20 @@ func (g *gangs) begin(app *application, said pods.Application) {
 	}
 }
 
-// holds says why a task is not told to the core: its gang gathers. The lock must be held.
+// holds says why a task is not told to the core: its gang gathers, or it is no placeholder. The
+// lock must be held.
 func (g *gangs) holds(t *task) string {
-	if t.foreign() || t.app.gang == nil || t.node != "" {
+	if t.foreign() || t.node != "" {
 		return ""
 	}
 	gang, placeholder := t.app.gang, pods.IsPlaceholder(t.pod)
 	switch {
+	case !placeholder && g.making[nameOf(t.pod)]:
+		return "it is being made"
+	case !placeholder && pods.SaysPlaceholder(t.pod):
+		return notMadeHere
+	case gang == nil:
+		return ""
 	case gang.failed != "":
 		return gang.failed
 	case placeholder && (t.eviction != nil || gang.resuming):
@@ -133,6 +146,18 @@ func (g *gangs) syncAll(app *application) {
 	}
 }
 
+// came takes in that an application has one more pod. After a placeholder the gang is looked at a
+// moment later, so that what fails again and again has its pauses. The lock must be held.
+func (g *gangs) came(t *task) {
+	switch {
+	case t.app.gang == nil:
+	case pods.SaysPlaceholder(t.pod):
+		g.queue.AddAfter(t.app.id, placeholderPause)
+	default:
+		g.queue.Add(t.app.id)
+	}
+}
+
 // ended takes in that a pod of an application has ended. A placeholder that ended by itself is
 // deleted, so that its name is free. The lock must be held.
 func (g *gangs) ended(t *task) {
@@ -156,22 +181,6 @@ type gangWork struct {
 // many.
 func (g *gangs) reconcile(id string) error {
 	todo := g.todo(id)
-	var taken error // by one that ends, or of which the informers have not told
-	for _, pod := range todo.create {
-		err := g.request(func(ctx context.Context) error {
-			_, err := g.options.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-			return err
-		})
-		switch {
-		case err == nil:
-		case apierrors.IsAlreadyExists(err):
-			taken = err
-		default:
-			g.log.Warn("placeholder not made yet", refer(pod), zap.String("application", id), zap.Error(err))
-			g.tell(id, "placeholder "+pod.Name+" could not be made: "+err.Error())
-			return err
-		}
-	}
 	for _, pod := range todo.remove {
 		err := g.request(func(ctx context.Context) error {
 			return g.options.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
@@ -192,11 +201,63 @@ func (g *gangs) reconcile(id string) error {
 			return err
 		}
 	}
+	var taken error // by one that ends, or of which the informers have not told
+	for _, pod := range todo.create {
+		switch err := g.make(pod); {
+		case err == nil:
+		case apierrors.IsAlreadyExists(err):
+			taken = err
+		default:
+			g.log.Warn("placeholder not made yet", refer(pod), zap.String("application", id), zap.Error(err))
+			g.tell(id, "placeholder "+pod.Name+" could not be made: "+err.Error())
+			return err
+		}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.dead, id)
 	return taken
 }
+
+// make makes a placeholder and marks it. One that gets no mark, as when the scheduler ends in
+// between, is deleted and made again.
+func (g *gangs) make(pod *v1.Pod) error {
+	name := nameOf(pod)
+	known := g.expect(name, true) // it is there, and informers have not told of it
+	err := g.request(func(ctx context.Context) (err error) {
+		pod, err = g.options.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+	if err != nil {
+		g.expect(name, known)
+		return err
+	}
+	err = g.request(func(ctx context.Context) error {
+		return g.patchStatus(ctx, pod, map[string]any{"conditions": []v1.PodCondition{{
+			Type: pods.ConditionPlaceholder, Status: v1.ConditionTrue, Reason: "Made", LastTransitionTime: metav1.Now(),
+		}}})
+	})
+	if err != nil {
+		g.expect(name, false)
+	}
+	return err
+}
+
+// expect notes whether informers will tell of the mark of a placeholder, and returns whether
+// they were to before.
+func (g *gangs) expect(name string, mark bool) (before bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if before = g.making[name]; mark {
+		g.making[name] = true
+	} else {
+		delete(g.making, name)
+	}
+	return before
+}
+
+// nameOf is the namespace and the name of a pod.
+func nameOf(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 // request makes one request to the API server.
 func (g *gangs) request(do func(ctx context.Context) error) error {
@@ -210,7 +271,7 @@ func (g *gangs) tell(id, what string) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if app := g.apps[id]; app != nil && len(app.tasks) > 0 {
-		g.events.warn(app.sorted()[0].pod, reasonFailedScheduling, what)
+		g.events.warn(app.speaks(), reasonFailedScheduling, what)
 	}
 }
 
@@ -227,11 +288,15 @@ func (g *gangs) todo(id string) (todo gangWork) {
 	}
 	var placeholders, waiting []*v1.Pod
 	var speaks *task // the oldest that is no placeholder
-	there := map[string]bool{}
+	there, unmarked := map[string]bool{}, map[string]*v1.Pod{}
 	for _, t := range app.sorted() {
 		switch {
+		case pods.SaysPlaceholder(t.pod) && !pods.IsPlaceholder(t.pod):
+			if there[t.pod.Name] = g.making[nameOf(t.pod)]; !there[t.pod.Name] && t.node == "" {
+				unmarked[t.pod.Name] = t.pod
+			}
 		case pods.IsPlaceholder(t.pod):
-			there[t.pod.Namespace+"/"+t.pod.Name] = true
+			there[t.pod.Name] = true
 			if t.pod.DeletionTimestamp == nil && t.binding == nil {
 				placeholders = append(placeholders, t.pod)
 				if t.node == "" {
@@ -252,6 +317,11 @@ func (g *gangs) todo(id string) (todo gangWork) {
 		todo.remove = waiting // the core may not have heard of them
 	case app.accepted && app.gang.gathering:
 		todo.create = g.missing(app.gang.said, speaks.pod, there)
+		for _, pod := range todo.create {
+			if other := unmarked[pod.Name]; other != nil {
+				todo.remove = append(todo.remove, other)
+			}
+		}
 	}
 	return todo
 }
@@ -261,7 +331,7 @@ func (g *gangs) missing(said pods.Application, of *v1.Pod, there map[string]bool
 	for _, group := range said.TaskGroups {
 		for i := range min(int(group.MinMember), placeholdersMax-len(there)-len(list)) {
 			name := pods.PlaceholderName(said.ID, group.Name, i)
-			if !there[of.Namespace+"/"+name] {
+			if !there[name] {
 				list = append(list, said.Placeholder(group, i, of, g.options.PlaceholderImage))
 			}
 		}

@@ -14,6 +14,7 @@ func taskOf(app *application, name, node string, placeholder bool) *task {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if placeholder {
 		pod.Annotations = map[string]string{pods.AnnotationHolder: "true", pods.AnnotationTaskGroup: "workers"}
+		pod.Status.Conditions = []v1.PodCondition{{Type: pods.ConditionPlaceholder}}
 	}
 	return &task{pod: pod, app: app, node: node}
 }

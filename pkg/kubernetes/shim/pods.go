@@ -66,6 +66,9 @@ func (c *Context) takePod(pod *v1.Pod) {
 	}
 	before := t.pod
 	t.pod = pod
+	if pods.IsPlaceholder(pod) {
+		delete(c.gangs.making, nameOf(pod))
+	}
 	if respecified(before, pod) {
 		t.rejections = 0
 		if t.told == asked {
@@ -110,17 +113,11 @@ func (c *Context) newTask(pod *v1.Pod) *task {
 		c.log.Warn("pod is not fully understood", refer(pod), zap.Error(err))
 		c.events.warn(pod, reasonUnreadable, err.Error())
 	}
-	app := c.apps[said.ID]
-	if app == nil {
-		app = &application{id: said.ID, tasks: map[string]*task{}}
-		c.apps[said.ID] = app
-	}
+	app := c.applicationOf(pod, said)
 	t.app = app
 	app.tasks[key] = t
 	c.reserved.add(t)
-	if app.gang != nil {
-		c.gangs.queue.Add(app.id)
-	}
+	c.gangs.came(t)
 	return t
 }
 
@@ -214,7 +211,7 @@ func (c *Context) end(t *task) {
 	c.gangs.ended(t)
 	delete(t.app.tasks, key)
 	if len(t.app.tasks) == 0 && !t.app.told {
-		delete(c.apps, t.app.id)
+		c.forget(t.app)
 	}
 }
 
@@ -225,7 +222,7 @@ func (c *Context) sync(t *task) {
 		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
-	if m == nil && t.waits != reason && !t.foreign() && (reason == t.app.rejected || t.node == "" && c.groups.missing(t.pod) != "" || reason == waitsForGang) {
+	if m == nil && t.waits != reason && !t.foreign() && (reason == t.app.rejected || t.node == "" && c.groups.missing(t.pod) != "" || reason == waitsForGang || reason == notMadeHere) {
 		c.events.warn(t.pod, reasonFailedScheduling, reason)
 	}
 	t.waits = reason

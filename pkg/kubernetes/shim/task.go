@@ -2,6 +2,7 @@ package shim
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -113,7 +114,8 @@ func sameResources(a, b *si.Resource) bool {
 // An application is the pods that belong together, as long as there are any or the core
 // knows of it.
 type application struct {
-	id       string
+	id       string           // in the core
+	of       appKey           // by which its pods name it
 	tasks    map[string]*task // by key
 	told     bool             // the core was told of it
 	forced   bool             // it was told that pods of it run
@@ -121,6 +123,46 @@ type application struct {
 	rejected string           // why the core does not want it
 	gang     *gang            // nil if it has no task groups
 	queue    string           // as it was asked for
+}
+
+// An appKey is the name of an application. A pod can name none of another namespace, so it can
+// neither use the quota of one nor change its gang.
+type appKey struct{ namespace, id string }
+
+// applicationOf is the application of a pod; there is a new one if there was none. In the core it has
+// the ID that its pods say, unless one of another namespace has that already: then it is
+// qualified by the namespace. The lock must be held.
+func (c *Context) applicationOf(pod *v1.Pod, said pods.Application) *application {
+	key := appKey{said.Namespace, said.ID}
+	if app := c.named[key]; app != nil {
+		return app
+	}
+	app := &application{id: said.ID, of: key, tasks: map[string]*task{}}
+	for c.apps[said.ID] != nil {
+		said.ID = said.Qualified()
+	}
+	if app.id = said.ID; app.id != key.id {
+		c.events.warn(pod, reasonApplicationTaken, fmt.Sprintf("another namespace has an application %s: that of this pod is a different one, %s", key.id, app.id))
+	}
+	c.apps[app.id], c.named[key] = app, app
+	return app
+}
+
+// forget drops an application that has no pods and that the core does not know. The lock must
+// be held.
+func (c *Context) forget(app *application) {
+	delete(c.apps, app.id)
+	delete(c.named, app.of)
+}
+
+// speaks is the pod that speaks for it, the oldest one. One that only says that it is a
+// placeholder does so where there is no other.
+func (a *application) speaks() *v1.Pod {
+	all := a.sorted()
+	if i := slices.IndexFunc(all, func(t *task) bool { return pods.IsPlaceholder(t.pod) == pods.SaysPlaceholder(t.pod) }); i > 0 {
+		return all[i].pod
+	}
+	return all[0].pod
 }
 
 // sorted is its tasks by age.

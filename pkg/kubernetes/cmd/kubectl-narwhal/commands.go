@@ -42,6 +42,9 @@ func (q *question) why(cmd *cobra.Command, name string) error {
 	}
 	application, _ := pods.Rules{}.ApplicationOf(pod, namespace) // what cannot be read is told by the scheduler
 	answer, err := scheduler.Explain(cmd.Context(), application.ID, pods.Key(pod))
+	if errors.Is(err, client.ErrNotFound) { // the ID may be that of an application of another namespace
+		answer, err = scheduler.Explain(cmd.Context(), application.Qualified(), pods.Key(pod))
+	}
 	if errors.Is(err, client.ErrNotFound) {
 		_, err = fmt.Fprintf(q.streams.Out, "%s/%s %s\n", pod.Namespace, pod.Name, ownWords(pod))
 		return err

@@ -179,7 +179,7 @@ func (c *Cluster) applicationOf(pod *v1.Pod) api.ApplicationID {
 	}
 	app, _ := c.rules.ApplicationOf(pod, c.snapshot.Namespace(pod.Namespace)) // right without what cannot be read
 	return c.announce(api.AddApplication{
-		ID: api.ApplicationID(app.ID), Queue: api.QueuePath(app.Queue), User: app.User,
+		ID: api.ApplicationID(app.Qualified()), Queue: api.QueuePath(app.Queue), User: app.User,
 		Groups: slices.Clone(app.Groups), Tags: app.Tags, Forced: true,
 	})
 }

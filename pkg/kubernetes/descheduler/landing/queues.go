@@ -55,7 +55,7 @@ func (c *Cluster) ShareOf(pod *v1.Pod) (framework.QueueShare, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	app, _ := c.rules.ApplicationOf(pod, c.snapshot.Namespace(pod.Namespace))
-	leaf := c.usage[c.queueOf[api.ApplicationID(app.ID)]]
+	leaf := c.usage[c.queueOf[api.ApplicationID(app.Qualified())]]
 	if leaf == nil {
 		return framework.QueueShare{}, false
 	}

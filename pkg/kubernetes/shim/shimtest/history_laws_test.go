@@ -1,6 +1,7 @@
 package shimtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -81,6 +82,7 @@ func (w *historyWorld) checkBooks() {
 	problems = append(problems, w.wrong...)
 	w.mu.Unlock()
 	d, booked := w.dump(), w.booked()
+	namespaces := map[api.ApplicationID]string{}
 	binding, waits, revoked, unneeded := map[string]string{}, map[string]string{}, map[string]bool{}, map[string]bool{}
 	for _, p := range d.Pods {
 		if p.Binding {
@@ -99,6 +101,11 @@ func (w *historyWorld) checkBooks() {
 		delete(booked, key)
 		if is && !revoked[key] { // what comes of a binding that was taken back decides what the core is told
 			w.checkEntry(pod, entry, problem)
+		}
+		if is && !entry.foreign && cmp.Or(namespaces[entry.Application], pod.Namespace) != pod.Namespace {
+			problem("application %s is of namespaces %s and %s", entry.Application, namespaces[entry.Application], pod.Namespace)
+		} else if is && !entry.foreign {
+			namespaces[entry.Application] = pod.Namespace
 		}
 		if _, on := binding[key]; on {
 			continue // what comes of it is not known yet
@@ -158,8 +165,9 @@ func (w *historyWorld) checkEntry(pod *v1.Pod, entry historyEntry, problem func(
 	if len(entry.Unknown) == 0 && !entry.Amounts.Equal(amounts) {
 		problem("%s takes %s and has %s", pod.Name, w.m.Kinds().Format(amounts), w.m.Kinds().Format(entry.Amounts))
 	}
-	if app := string(entry.Application); !entry.foreign && app != w.apps[pods.Key(pod)] && app != pod.Labels["applicationId"] {
-		problem("%s is of application %s", pod.Name, app)
+	app := strings.TrimPrefix(string(entry.Application), pod.Namespace+":")
+	if !entry.foreign && app != w.apps[pods.Key(pod)] && app != pod.Labels["applicationId"] {
+		problem("%s is of application %s", pod.Name, entry.Application)
 	}
 }
 
