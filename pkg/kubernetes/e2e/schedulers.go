@@ -114,7 +114,7 @@ var (
 	pluginCommand  = filepath.Join("cmd", "kubectl-narwhal")
 )
 
-// narwhalConfig has the rules of the manifests, and makes the 30 seconds that a daemonset waits
+// narwhalConfig has the rules of the manifests, lets pods name queues, and makes the 30 seconds that a daemonset waits
 // for room by itself one. Gangs in the queue root.whole start whole, and each user has one CPU in
 // root.limited.
 const narwhalConfig = `partitions:

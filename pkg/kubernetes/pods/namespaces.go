@@ -17,11 +17,13 @@ const (
 	AnnotationGuaranteed      = common.DomainYuniKorn + "namespace.guaranteed"
 	AnnotationApplicationsMax = common.DomainYuniKorn + "namespace.maxApps"
 	AnnotationParentQueue     = common.DomainYuniKorn + "parentqueue"
+	AnnotationNamespaceQueue  = common.DomainYuniKorn + "queue" // for all pods of it
 
 	annotationOldCPU    = common.DomainYuniKorn + "namespace.max.cpu"
 	annotationOldMemory = common.DomainYuniKorn + "namespace.max.memory"
 
-	tagParentQueue = "namespace.parentqueue"
+	tagParentQueue    = "namespace.parentqueue"
+	tagNamespaceQueue = "namespace.queue"
 )
 
 // namespaceTags are the quotas of a namespace as tags of its applications. What cannot be
@@ -60,11 +62,12 @@ func readNamespace(namespace *v1.Namespace) (map[string]string, error) {
 	annotations := namespace.Annotations
 	take(common.AppTagNamespaceResourceQuota, AnnotationQuota, cmp.Or(annotations[AnnotationQuota], oldQuota(annotations)))
 	take(common.AppTagNamespaceResourceGuaranteed, AnnotationGuaranteed, annotations[AnnotationGuaranteed])
-	if most := annotations[AnnotationApplicationsMax]; most != "" {
-		tags[common.AppTagNamespaceResourceMaxApps] = most
-	}
-	if parent := annotations[AnnotationParentQueue]; parent != "" {
-		tags[tagParentQueue] = parent
+	for tag, annotation := range map[string]string{
+		common.AppTagNamespaceResourceMaxApps: AnnotationApplicationsMax, tagParentQueue: AnnotationParentQueue, tagNamespaceQueue: AnnotationNamespaceQueue,
+	} {
+		if text := annotations[annotation]; text != "" {
+			tags[tag] = text
+		}
 	}
 	return tags, errors.Join(problems...)
 }

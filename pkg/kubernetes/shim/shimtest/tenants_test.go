@@ -3,6 +3,7 @@ package shimtest_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
@@ -128,6 +130,34 @@ func TestQuotaOfAnotherNamespace(t *testing.T) {
 		m.Advance(5 * time.Second)
 		assert.DeepEqual(t, m.Booked(), []string{"thief-0 node-1", "thief-1 -", "thief-2 -", "victim-0 node-1", "victim-1 node-1"})
 		assert.DeepEqual(t, queuesOf(t, m), map[string]string{"narwhal-victim-autogen": "root.victim", attacker + ":narwhal-victim-autogen": "root." + attacker})
+	})
+}
+
+// With the manifests no pod chooses its queue, so none uses the quota of another namespace. A
+// namespace may name a queue that is configured, which is for an administrator to write.
+func TestQueuesOfTheManifests(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/deploy/kustomize/configuration.yaml")
+	assert.NilError(t, err)
+	var manifest v1.ConfigMap
+	assert.NilError(t, yaml.Unmarshal(text, &manifest))
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: manifest.Data["queues.yaml"] + "    queues: [{name: shared}]\n"})
+		m.AddNode("node-1", "cpu=16")
+		sharing := withQuota("sharing", "1")
+		sharing.Annotations[pods.AnnotationNamespaceQueue] = "root.shared"
+		m.Create(withQuota("victim", "2"), withQuota(attacker, "1"), sharing)
+		m.Start()
+		m.AddPod("victim-0", "cpu=1", ofNamespace, func(pod *v1.Pod) { pod.Namespace = "victim" })
+		for i, queue := range []string{"root.victim", "root.shared", "victim"} {
+			m.AddPod(fmt.Sprint("thief-", i), "cpu=1", byAttacker, shimtest.Application(queue), shimtest.Queue(queue))
+		}
+		m.AddPod("shares", "cpu=2", shimtest.Queue("root.victim"), func(pod *v1.Pod) { pod.Namespace = "sharing" })
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, m.Booked(), []string{"shares node-1", "thief-0 node-1", "thief-1 -", "thief-2 -", "victim-0 node-1"})
+		own := "root." + attacker
+		assert.DeepEqual(t, queuesOf(t, m), map[string]string{
+			"narwhal-victim-autogen": "root.victim", "root.victim": own, "root.shared": own, "victim": own, "app": "root.shared",
+		})
 	})
 }
 
