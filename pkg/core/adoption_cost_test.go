@@ -21,7 +21,7 @@ type adoptionLoad struct {
 	promised int
 	max      bool // the queues of both have a max
 	limited  bool // a limit holds for all users
-	beyond   bool // both are in one queue, and each adoption takes quota of an ask
+	beyond   bool // the max of one queue of both, or the limit, is reached: each adoption takes quota of an ask
 }
 
 // quotaMax is the max of a queue that adoptions are to exceed.
@@ -38,7 +38,10 @@ func (l adoptionLoad) build(tb testing.TB) *core.Partition {
 		root.Limits = []api.Limit{{Users: []string{"*"}, Max: resources.Limits{1 << 40}}}
 	}
 	pods := api.QueuePath("root.pods")
-	if l.beyond {
+	switch {
+	case l.beyond && l.limited:
+		root.Limits[0].Max = resources.Limits{quotaMax}
+	case l.beyond:
 		root.Queues[0].Max, pods = resources.Limits{quotaMax}, "root.agents"
 	}
 	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{Name: "default", Root: root})
@@ -67,8 +70,11 @@ func (l adoptionLoad) build(tb testing.TB) *core.Partition {
 		victims += len(n.Evictions)
 	}
 	assert.Equal(tb, victims, l.promised)
-	if l.beyond { // with what is kept, and without what ends, all is used now
-		adoptOf(p, "rest", int64(quotaMax-2*2000+l.promised))
+	switch kept := int64(l.promised); { // all is used now, with what is kept and, of a queue, without what ends
+	case l.beyond && l.limited:
+		adoptOf(p, "rest", quotaMax-2*2000-kept)
+	case l.beyond:
+		adoptOf(p, "rest", quotaMax-2*2000+2*kept-kept)
 	}
 	return p
 }
@@ -99,6 +105,7 @@ var adoptionLoads = []struct {
 	{"max of queues", adoptionLoad{max: true}},
 	{"limit of users", adoptionLoad{limited: true}},
 	{"beyond a max", adoptionLoad{beyond: true}},
+	{"beyond a limit", adoptionLoad{beyond: true, limited: true}},
 }
 
 // TestAnAdoptionCostsTheSameBesidePromises has allocations become known that run already, beside 10

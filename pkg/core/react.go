@@ -120,6 +120,11 @@ func (p *Partition) reactToQuotas() {
 				p.changes.freeAll(&q.account)
 			}
 		}
+		if booked && p.limited() {
+			for _, app := range p.changes.applications {
+				again = p.kept.giveWay(nil, app.byUser, app.byGroup) || again
+			}
+		}
 	}
 	if booked {
 		p.kept.recheckLimits(p.changes.applications...)
