@@ -27,6 +27,11 @@ const (
 	AnnotationPolicy     = common.DomainYuniKorn + "schedulingPolicyParameters"
 	AnnotationHolder     = common.DomainYuniKorn + "placeholder"
 
+	// What a placeholder says in place of the task groups, which may be long: their hash, and how
+	// many members its own has.
+	AnnotationGroupsHash   = domain + "task-groups-hash"
+	AnnotationGroupMembers = domain + "task-group-members"
+
 	labelOldApplicationID = "applicationId"
 	labelOldQueue         = "queue"
 	labelSparkApplication = "spark-app-selector"
@@ -49,6 +54,7 @@ type Application struct {
 	Tags map[string]string
 	// TaskGroups are the parts of a gang, of an application that is one.
 	TaskGroups []TaskGroup
+	GroupsHash string // of the text of the task groups
 	// Timeout is how long placeholders wait, in seconds; zero is not stated. Hard says that
 	// the application fails after it.
 	Timeout int64

@@ -1,6 +1,8 @@
 package pods
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,8 +148,13 @@ func (a *Application) readGroups(pod *v1.Pod) error {
 		}
 		names[group.Name] = true
 	}
-	a.TaskGroups = groups
+	a.TaskGroups, a.GroupsHash = groups, hashOf(text)
 	return nil
+}
+
+func hashOf(text string) string {
+	hash := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(hash[:16])
 }
 
 // policy is what readPolicy reads.

@@ -2,12 +2,14 @@ package pods
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -37,8 +39,7 @@ func plain(name string) string {
 
 // Placeholder is the pod that holds room for a member of a task group. Of it is the pod that
 // speaks for the application, and owns the placeholder if nothing else owns both. It says
-// again what that pod says of the application and what the application says of its gang, so that
-// it is understood without them.
+// again what that pod says of the application, and which task groups those of its gang are.
 func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image string) *v1.Pod {
 	labels, annotations := maps.Clone(group.Labels), maps.Clone(group.Annotations)
 	if labels == nil {
@@ -53,9 +54,8 @@ func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image s
 	if annotations[AnnotationPolicy] = a.policy(); annotations[AnnotationPolicy] == "" {
 		delete(annotations, AnnotationPolicy)
 	}
-	if text, err := json.Marshal(a.TaskGroups); err == nil {
-		annotations[AnnotationTaskGroups] = string(text)
-	}
+	delete(annotations, AnnotationTaskGroups)
+	annotations[AnnotationGroupsHash], annotations[AnnotationGroupMembers] = a.GroupsHash, strconv.Itoa(int(group.MinMember))
 	least := v1.ResourceList{}
 	for name, quantity := range group.MinResource {
 		least[v1.ResourceName(name)] = quantity
@@ -80,6 +80,60 @@ func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image s
 				},
 			}},
 		},
+	}
+}
+
+// Remember has an application say of its gang what its placeholders say, which were made for
+// other task groups than its own. Where one of its pods says those, they are whole. Else the
+// groups are those of which there is a placeholder, which is like the others of its group.
+func (a *Application) Remember(all []*v1.Pod) {
+	groups := map[string]TaskGroup{}
+	for _, pod := range all {
+		if !IsPlaceholder(pod) || groups[GroupName(pod)].Name != "" {
+			continue
+		}
+		if len(groups) == 0 {
+			a.Timeout, a.Hard = 0, false
+			_ = a.readPolicy(pod.Annotations[AnnotationPolicy]) // as it was written by policy
+			if a.GroupsHash == pod.Annotations[AnnotationGroupsHash] {
+				return
+			}
+			a.GroupsHash = pod.Annotations[AnnotationGroupsHash]
+		}
+		groups[GroupName(pod)] = groupOf(pod)
+	}
+	if len(groups) == 0 {
+		return
+	}
+	for _, pod := range all {
+		if text := pod.Annotations[AnnotationTaskGroups]; text != "" && hashOf(text) == a.GroupsHash {
+			other := Application{}
+			_ = other.readGroups(pod) // that it can be read was seen when the placeholders were made
+			a.TaskGroups = other.TaskGroups
+			return
+		}
+	}
+	a.TaskGroups = nil
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		if group := groups[name]; group.Check() == nil {
+			a.TaskGroups = append(a.TaskGroups, group)
+		}
+	}
+}
+
+// groupOf is the task group of a placeholder, as it says itself.
+func groupOf(pod *v1.Pod) TaskGroup {
+	members, _ := strconv.ParseInt(pod.Annotations[AnnotationGroupMembers], 10, 32) // zero is refused by Check
+	least := map[string]resource.Quantity{}
+	for _, container := range pod.Spec.Containers {
+		for name, quantity := range container.Resources.Requests {
+			least[string(name)] = quantity
+		}
+	}
+	return TaskGroup{
+		Name: GroupName(pod), MinMember: int32(members), MinResource: least,
+		NodeSelector: pod.Spec.NodeSelector, Tolerations: pod.Spec.Tolerations, Affinity: pod.Spec.Affinity,
+		TopologySpreadConstraints: pod.Spec.TopologySpreadConstraints, Labels: pod.Labels, Annotations: pod.Annotations,
 	}
 }
 

@@ -33,16 +33,28 @@ func TestPlaceholder(t *testing.T) {
 	assert.Equal(t, made.Labels["tier"], "x")
 	assert.Equal(t, made.OwnerReferences[0].Name, "driver")
 
-	// What it says is enough after a restart.
-	again, err := rules.ApplicationOf(made, nil)
-	assert.NilError(t, err)
-	assert.DeepEqual(t, again.Request(0, false).String(), app.Request(0, false).String())
-
-	// So it is when another pod speaks by then, which says nothing of the gang.
+	// After a restart another pod speaks, which says nothing of the gang. The groups are those of a pod
+	// that says them; where there is none any more, a placeholder of each group says what it is like.
+	made.Status.Conditions = []v1.PodCondition{{Type: ConditionPlaceholder}}
+	assert.Equal(t, made.Annotations[AnnotationTaskGroups], "")
 	other := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "other", Labels: of.Labels}}
-	again, err = rules.ApplicationOf(app.Placeholder(app.TaskGroups[0], 2, other, DefaultPlaceholderImage), nil)
+	for _, left := range [][]*v1.Pod{{other, made, of}, {of, made}, {made, other}} {
+		again, err := rules.ApplicationOf(left[0], nil)
+		assert.NilError(t, err)
+		again.Remember(left)
+		assert.DeepEqual(t, again.Request(0, false).String(), app.Request(0, false).String())
+		for i := range app.TaskGroups {
+			assert.DeepEqual(t, again.Placeholder(again.TaskGroups[i], 7, of, DefaultPlaceholderImage), app.Placeholder(app.TaskGroups[i], 7, of, DefaultPlaceholderImage))
+		}
+	}
+
+	// One that was made for other groups goes before what the oldest pod says now.
+	changed := of.DeepCopy()
+	changed.Annotations[AnnotationTaskGroups] = `[{"name": "small", "minMember": 1}]`
+	again, err := rules.ApplicationOf(changed, nil)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, again.Request(0, false).String(), app.Request(0, false).String())
+	again.Remember([]*v1.Pod{changed, made})
+	assert.Equal(t, again.TaskGroups[0].Name, "Big One")
 
 	sum := app.Placeholders().Resources
 	for name, quantity := range Resources(made).Resources {

@@ -14,7 +14,7 @@ func (c *Context) introduce(app *application, running bool) {
 	oldest := app.speaks()
 	said, _ := c.options.Rules.ApplicationOf(oldest, c.refers.namespaces[oldest.Namespace]) // its error was told when the pod came
 	said.ID = app.of.id                                                                     // that of the oldest may have changed since
-	c.gangs.remember(app, &said)
+	said.Remember(app.pods())
 	c.gangs.begin(app, said)
 	said.ID = app.id
 	if app.gang == nil {

@@ -28,7 +28,7 @@
 //	applications.go   applications are introduced, rejected and completed
 //	references.go     namespaces and priority classes
 //	groups.go         pod groups
-//	gangs.go          placeholders of task groups are made, and end
+//	gangs.go          gangs gather, and end; placeholders.go makes the placeholders
 //	budgets.go        disruption budgets
 //	retries.go        pods that wait for volumes and devices are tried again
 //	informers.go      how all of these are heard of

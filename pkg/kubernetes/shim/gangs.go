@@ -2,7 +2,6 @@ package shim
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -31,6 +30,7 @@ const (
 type gang struct {
 	said      pods.Application
 	gathering bool   // its placeholders are made and placed
+	admitted  bool   // its placeholders count in its namespace
 	resuming  bool   // they took too long: no more are made, and it goes on without them
 	failed    string // why its pods are not to run at all
 }
@@ -47,34 +47,21 @@ type gangs struct {
 	*Context
 	queue workqueue.TypedRateLimitingInterface[string] // IDs of applications, and deadPrefix with keys of pods
 
-	// Both are guarded by the lock of the context.
+	// All are guarded by the lock of the context.
 	dead   map[string]*v1.Pod // placeholders that ended by themselves, by deadPrefix and key
 	making map[string]bool    // namespaces and names of placeholders of which informers say no mark yet
+
+	counted map[string]map[*application]bool // applications with placeholders, by namespace
 }
 
 // deadPrefix tells pods from applications, whose IDs never begin so.
 const deadPrefix = "\x00"
 
 func newGangs(c *Context) *gangs {
-	return &gangs{Context: c, queue: newQueue(c.options), dead: map[string]*v1.Pod{}, making: map[string]bool{}}
+	return &gangs{Context: c, queue: newQueue(c.options), dead: map[string]*v1.Pod{}, making: map[string]bool{}, counted: map[string]map[*application]bool{}}
 }
 
 func (g *gangs) start() { g.run(func() { work(g.Context, g.queue, g.reconcile) }) }
-
-// remember has an application say of its gang what its placeholders say, if there are any: they
-// were made for a pod that may have ended since, or that is not the oldest any more after a
-// restart. Without it nothing would end them. The lock must be held.
-func (g *gangs) remember(app *application, said *pods.Application) {
-	for _, t := range app.sorted() {
-		if !pods.IsPlaceholder(t.pod) {
-			continue
-		}
-		if made, _ := g.options.Rules.ApplicationOf(t.pod, nil); len(made.TaskGroups) > 0 {
-			said.TaskGroups, said.Timeout, said.Hard = made.TaskGroups, made.Timeout, made.Hard
-			return
-		}
-	}
-}
 
 // begin notes the task groups of an application that the core is told of. One of which a member
 // has its node began before a restart. The lock must be held.
@@ -82,7 +69,7 @@ func (g *gangs) begin(app *application, said pods.Application) {
 	if app.gang = nil; len(said.TaskGroups) == 0 || g.options.Config.NoGangs {
 		return
 	}
-	if err := tooMany(said.TaskGroups); err != nil {
+	if err := g.tooLarge(said, app.speaks()); err != nil {
 		g.events.warn(app.speaks(), reasonUnreadable, err.Error())
 		return
 	}
@@ -90,6 +77,9 @@ func (g *gangs) begin(app *application, said pods.Application) {
 	for _, t := range app.tasks {
 		if t.node != "" && !pods.IsPlaceholder(t.pod) {
 			app.gang.gathering = false
+		}
+		if pods.IsPlaceholder(t.pod) {
+			_ = g.admit(app) // what is there counts in any case
 		}
 	}
 }
@@ -173,8 +163,12 @@ func (g *gangs) ended(t *task) {
 
 // gangWork is what is to be done about the pods of a gang.
 type gangWork struct {
-	create, remove, fail []*v1.Pod
-	why                  string // they fail
+	create       []member
+	said         pods.Application
+	of           *v1.Pod // for which they are made
+	full         error   // nothing is made, since the namespace has too many
+	remove, fail []*v1.Pod
+	why          string // they fail
 }
 
 // reconcile makes the pods of an application that are missing, and ends those that are too
@@ -201,59 +195,11 @@ func (g *gangs) reconcile(id string) error {
 			return err
 		}
 	}
-	var taken error // by one that ends, or of which the informers have not told
-	for _, pod := range todo.create {
-		switch err := g.make(pod); {
-		case err == nil:
-		case apierrors.IsAlreadyExists(err):
-			taken = err
-		default:
-			g.log.Warn("placeholder not made yet", refer(pod), zap.String("application", id), zap.Error(err))
-			g.tell(id, "placeholder "+pod.Name+" could not be made: "+err.Error())
-			return err
-		}
-	}
+	err := g.makeAll(id, todo)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.dead, id)
-	return taken
-}
-
-// make makes a placeholder and marks it. One that gets no mark, as when the scheduler ends in
-// between, is deleted and made again.
-func (g *gangs) make(pod *v1.Pod) error {
-	name := nameOf(pod)
-	known := g.expect(name, true) // it is there, and informers have not told of it
-	err := g.request(func(ctx context.Context) (err error) {
-		pod, err = g.options.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
-		return err
-	})
-	if err != nil {
-		g.expect(name, known)
-		return err
-	}
-	err = g.request(func(ctx context.Context) error {
-		return g.patchStatus(ctx, pod, map[string]any{"conditions": []v1.PodCondition{{
-			Type: pods.ConditionPlaceholder, Status: v1.ConditionTrue, Reason: "Made", LastTransitionTime: metav1.Now(),
-		}}})
-	})
-	if err != nil {
-		g.expect(name, false)
-	}
 	return err
-}
-
-// expect notes whether informers will tell of the mark of a placeholder, and returns whether
-// they were to before.
-func (g *gangs) expect(name string, mark bool) (before bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if before = g.making[name]; mark {
-		g.making[name] = true
-	} else {
-		delete(g.making, name)
-	}
-	return before
 }
 
 // nameOf is the namespace and the name of a pod.
@@ -277,8 +223,8 @@ func (g *gangs) tell(id, what string) {
 
 // todo is what is to be done about an application as it is now.
 func (g *gangs) todo(id string) (todo gangWork) {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if pod := g.dead[id]; pod != nil {
 		return gangWork{remove: []*v1.Pod{pod}}
 	}
@@ -316,43 +262,19 @@ func (g *gangs) todo(id string) (todo gangWork) {
 	case app.gang.resuming || app.gang.failed != "":
 		todo.remove = waiting // the core may not have heard of them
 	case app.accepted && app.gang.gathering:
-		todo.create = g.missing(app.gang.said, speaks.pod, there)
-		for _, pod := range todo.create {
-			if other := unmarked[pod.Name]; other != nil {
+		if todo.full = g.admit(app); todo.full != nil {
+			break
+		}
+		todo.said, todo.of = app.gang.said, speaks.pod
+		todo.create = missing(todo.said, there)
+		for _, m := range todo.create {
+			if other := unmarked[m.name]; other != nil {
 				todo.remove = append(todo.remove, other)
 			}
 		}
 	}
 	return todo
 }
-
-// missing are the placeholders of an application that are not there.
-func (g *gangs) missing(said pods.Application, of *v1.Pod, there map[string]bool) (list []*v1.Pod) {
-	for _, group := range said.TaskGroups {
-		for i := range min(int(group.MinMember), placeholdersMax-len(there)-len(list)) {
-			name := pods.PlaceholderName(said.ID, group.Name, i)
-			if !there[name] {
-				list = append(list, said.Placeholder(group, i, of, g.options.PlaceholderImage))
-			}
-		}
-	}
-	return list
-}
-
-// tooMany says that an application asks for more placeholders than are made; nil if not.
-func tooMany(groups []pods.TaskGroup) error {
-	count := int64(0)
-	for _, group := range groups {
-		count += int64(group.MinMember)
-	}
-	if count > placeholdersMax {
-		return fmt.Errorf("its task groups have %d members, %d are the most: they are not reserved", count, placeholdersMax)
-	}
-	return nil
-}
-
-// placeholdersMax is the most placeholders that are made for one application.
-const placeholdersMax = 10_000
 
 // isGangPod reports whether a task holds room in a gang.
 func isGangPod(t *task) bool {

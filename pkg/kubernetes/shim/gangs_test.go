@@ -67,7 +67,7 @@ func TestGangThatHasBegun(t *testing.T) {
 			"placeholder": taskOf(app, "placeholder", node[c.placed], true),
 			"member":      taskOf(app, "member", node[c.runs], false),
 		}
-		(&gangs{Context: &Context{}}).begin(app, said)
+		newGangs(&Context{options: Options{}.withDefaults()}).begin(app, said)
 		assert.Equal(t, app.gang.gathering, c.gathering, c.what)
 	}
 }

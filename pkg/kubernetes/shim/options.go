@@ -18,6 +18,10 @@ const (
 	// the REST API of YuniKorn expect.
 	DefaultClusterID = "mycluster"
 
+	// DefaultPlaceholdersMax and DefaultPlaceholderBytesMax bound the placeholders of a namespace.
+	DefaultPlaceholdersMax     = 1000
+	DefaultPlaceholderBytesMax = 16 << 10
+
 	bindWorkers     = 32
 	prepareWorkers  = 64
 	evictWorkers    = 16
@@ -50,6 +54,9 @@ type Options struct {
 	// PlaceholderImage is what placeholders of task groups run; empty means
 	// what the configuration says, else pods.DefaultPlaceholderImage.
 	PlaceholderImage string
+	// PlaceholdersMax is how many placeholders a namespace may have (1,000), and
+	// PlaceholderBytesMax how many bytes one may take (16 KiB).
+	PlaceholdersMax, PlaceholderBytesMax int
 	// KeepForeign never ends pods of other schedulers. They are then no victims.
 	KeepForeign bool
 
@@ -85,6 +92,7 @@ func (o Options) Validate() error {
 	for name, value := range map[string]int64{
 		"BindWorkers": int64(o.BindWorkers), "PrepareWorkers": int64(o.PrepareWorkers), "EvictWorkers": int64(o.EvictWorkers),
 		"StatusWorkers": int64(o.StatusWorkers), "BindAttempts": int64(o.BindAttempts), "BindTimeout": int64(o.BindTimeout),
+		"PlaceholdersMax": int64(o.PlaceholdersMax), "PlaceholderBytesMax": int64(o.PlaceholderBytesMax),
 		"PrepareTimeout": int64(o.PrepareTimeout), "RetryDelay": int64(o.RetryDelay), "RetryMax": int64(o.RetryMax),
 	} {
 		if value < 0 {
@@ -100,6 +108,8 @@ func (o Options) withDefaults() Options {
 	}
 	o.ClusterID = cmp.Or(o.ClusterID, DefaultClusterID)
 	o.PlaceholderImage = cmp.Or(o.PlaceholderImage, o.Config.Image, pods.DefaultPlaceholderImage)
+	o.PlaceholdersMax = cmp.Or(o.PlaceholdersMax, DefaultPlaceholdersMax)
+	o.PlaceholderBytesMax = cmp.Or(o.PlaceholderBytesMax, DefaultPlaceholderBytesMax)
 	o.BindWorkers = cmp.Or(o.BindWorkers, bindWorkers)
 	o.PrepareWorkers = cmp.Or(o.PrepareWorkers, prepareWorkers)
 	o.EvictWorkers = cmp.Or(o.EvictWorkers, evictWorkers)

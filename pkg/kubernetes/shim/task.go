@@ -165,6 +165,15 @@ func (a *application) speaks() *v1.Pod {
 	return all[0].pod
 }
 
+// pods is its pods by age.
+func (a *application) pods() []*v1.Pod {
+	var all []*v1.Pod
+	for _, t := range a.sorted() {
+		all = append(all, t.pod)
+	}
+	return all
+}
+
 // sorted is its tasks by age.
 func (a *application) sorted() []*task {
 	return slices.SortedFunc(maps.Values(a.tasks), compareTasks)

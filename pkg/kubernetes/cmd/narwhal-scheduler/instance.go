@@ -123,6 +123,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
 		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config,
+		PlaceholdersMax: s.placeholdersMax, PlaceholderBytesMax: s.placeholderBytesMax,
 		KeepForeign: s.keepForeign, BindWorkers: s.bindWorkers, PrepareTimeout: i.config.VolumeTimeout,
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
@@ -47,6 +48,8 @@ type settings struct {
 	qps            float32
 	burst          int
 	bindWorkers    int
+
+	placeholdersMax, placeholderBytesMax int // of a namespace, and of one
 	ldap           string // directory with its settings
 	logLevel       string
 	logFormat      string
@@ -137,6 +140,8 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.Float32Var(&s.qps, "kube-api-qps", 0, "requests per second to the API server (default kubernetes.qps, or 1000)")
 	flags.IntVar(&s.burst, "kube-api-burst", 0, "requests at once to the API server (default kubernetes.burst, or twice as many)")
 	flags.IntVar(&s.bindWorkers, "bind-workers", 0, "pods that are bound at once (default 32)")
+	flags.IntVar(&s.placeholdersMax, "placeholders-max", shim.DefaultPlaceholdersMax, "most placeholders of task groups in a namespace")
+	flags.IntVar(&s.placeholderBytesMax, "placeholder-bytes-max", shim.DefaultPlaceholderBytesMax, "most bytes that one of them may take")
 	flags.StringVar(&s.ldap, "ldap", "", "directory with the settings of the LDAP server, such as a mounted secret, for usergroupresolver.type ldap (default nowhere)")
 	flags.StringVar(&s.logLevel, "log-level", "info", "least level of what is logged: debug, info, warn or error")
 	flags.StringVar(&s.logFormat, "log-format", "json", "json or text")
