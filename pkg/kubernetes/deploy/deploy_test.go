@@ -147,7 +147,15 @@ func TestValuesOfTheChart(t *testing.T) {
 	assert.Equal(t, at(container, "resources"), nil)
 	assert.DeepEqual(t, at(got["ConfigMap/narwhal-config"], "data"), object{"queues.yaml": "partitions: []\n", "log.level": "debug"})
 
+	assert.Assert(t, mayEvict(got) && !mayEvict(rendered(t, schedulerChart, nil)), "a scheduler that keeps the pods of other ones evicts none")
 	assert.Equal(t, hasAdmission(t, got, "policy.yaml", "users.yaml", "users-check.yaml"), 6)
+}
+
+// mayEvict reports whether the scheduler may create evictions.
+func mayEvict(objects map[string]object) bool {
+	return slices.ContainsFunc(at(objects["ClusterRole/narwhal-scheduler"], "rules").([]any), func(rule any) bool {
+		return slices.Contains(at(rule, "resources").([]any), any("pods/eviction"))
+	})
 }
 
 // hasAdmission compares policies with what Helm installs, and returns how many there are.

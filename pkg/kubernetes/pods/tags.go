@@ -12,11 +12,12 @@ import (
 // Tags of allocations that the scheduler core documents and the scheduler-interface has no
 // constants for.
 const (
-	tagQoS      = "qosClass"
-	tagGrace    = "terminationGracePeriodSeconds"
-	tagRequired = common.DomainYuniKorn + common.KeyRequiredNode
-	tagOptOut   = common.DomainYuniKorn + "allow-preemption"
+	tagQoS    = "qosClass"
+	tagGrace  = "terminationGracePeriodSeconds"
+	tagOptOut = common.DomainYuniKorn + "allow-preemption"
 
+	// TagRequired is the node of a pod of a daemonset.
+	TagRequired = common.DomainYuniKorn + common.KeyRequiredNode
 	// TagOwner marks, with "true", a pod that owns others. Its owner references do not say
 	// so: those of the others do.
 	TagOwner = "owner"
@@ -62,7 +63,7 @@ func CreateTagsForTask(pod *v1.Pod, foreign bool) map[string]string {
 		return tags
 	}
 	if node := RequiredNode(pod); node != "" {
-		tags[tagRequired] = node
+		tags[TagRequired] = node
 	}
 	if node := pod.Status.NominatedNodeName; node != "" && !IsBound(pod) {
 		tags[TagNominated] = node

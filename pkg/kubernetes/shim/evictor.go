@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,7 +25,8 @@ type eviction struct {
 const conditionAttempts = 3
 
 // An evictor ends pods that the core wants to end: with a condition that says why, and then
-// with the grace that the pod asks for. The core hears of the end when the pod is gone.
+// with the grace that the pod asks for. One of another scheduler is evicted, so that its budgets
+// are kept whatever is known of them here. The core hears of the end when the pod is gone.
 type evictor struct {
 	*Context
 	queue workqueue.TypedRateLimitingInterface[string] // keys of pods
@@ -50,21 +52,19 @@ func (e *evictor) evict(key string) error {
 		e.mu.RUnlock()
 		return nil
 	}
-	pod, why := t.pod, *t.eviction
+	pod, why, foreign := t.pod, *t.eviction, t.foreign()
 	e.mu.RUnlock()
 
 	ctx, cancel := context.WithTimeout(e.ctx, e.options.BindTimeout)
 	defer cancel()
-	if why.termination == si.TerminationType_PREEMPTED_BY_SCHEDULER {
+	if !foreign && why.termination == si.TerminationType_PREEMPTED_BY_SCHEDULER {
 		err := e.patchStatus(ctx, pod, map[string]any{"conditions": []v1.PodCondition{disrupted(pod, why.message)}})
 		if err != nil && !apierrors.IsNotFound(err) && e.queue.NumRequeues(key) < conditionAttempts {
 			e.log.Warn("condition of victim not written", refer(pod), zap.Error(err))
 			return err
 		}
 	}
-	err := e.options.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-		Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
-	})
+	err := e.end(ctx, pod, foreign)
 	switch {
 	case err == nil:
 		e.log.Info("pod evicted", refer(pod), zap.Stringer("termination", why.termination), zap.String("reason", why.message))
@@ -74,6 +74,17 @@ func (e *evictor) evict(key string) error {
 	}
 	e.log.Warn("pod not evicted yet", refer(pod), zap.Error(err))
 	return err
+}
+
+// end asks the API server to end a pod.
+func (e *evictor) end(ctx context.Context, pod *v1.Pod, foreign bool) error {
+	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
+	if !foreign {
+		return e.options.Client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
+	}
+	return e.options.Client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, &policy.Eviction{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, DeleteOptions: &options,
+	})
 }
 
 // disrupted is the condition that tells controllers and people why a pod ends.

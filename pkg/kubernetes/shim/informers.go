@@ -1,6 +1,7 @@
 package shim
 
 import (
+	apps "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
@@ -39,6 +40,7 @@ func (c *Context) listen(factory informers.SharedInformerFactory) ([]cache.Infor
 	}{
 		{factory.Core().V1().Namespaces().Informer(), handlerOf[*v1.Namespace](c.refers.AddNamespace, c.refers.UpdateNamespace, c.refers.DeleteNamespace)},
 		{factory.Scheduling().V1().PriorityClasses().Informer(), handlerOf[*scheduling.PriorityClass](c.refers.AddPriorityClass, c.refers.UpdatePriorityClass, c.refers.DeletePriorityClass)},
+		{factory.Apps().V1().DaemonSets().Informer(), handlerOf[*apps.DaemonSet](c.refers.AddDaemonSet, c.refers.UpdateDaemonSet, c.refers.DeleteDaemonSet)},
 		{factory.Policy().V1().PodDisruptionBudgets().Informer(), handlerOf[*policy.PodDisruptionBudget](c.budgets.AddPodDisruptionBudget, c.budgets.UpdatePodDisruptionBudget, c.budgets.DeletePodDisruptionBudget)},
 		{factory.Core().V1().Nodes().Informer(), handlerOf[*v1.Node](c.AddNode, c.UpdateNode, c.DeleteNode)},
 		{factory.Core().V1().Pods().Informer(), handlerOf[*v1.Pod](c.AddPod, c.UpdatePod, c.DeletePod)},

@@ -222,7 +222,7 @@ func (c *Context) sync(t *task) {
 		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
-	if m == nil && t.waits != reason && !t.foreign() && (reason == t.app.rejected || t.node == "" && c.groups.missing(t.pod) != "" || reason == waitsForGang || reason == notMadeHere) {
+	if m == nil && t.waits != reason && !t.foreign() && c.isForPeople(t, reason) {
 		c.events.warn(t.pod, reasonFailedScheduling, reason)
 	}
 	t.waits = reason
@@ -232,6 +232,13 @@ func (c *Context) sync(t *task) {
 	case m != nil && (t.told == untold || differs(t.sent, m)):
 		c.tell(t, m)
 	}
+}
+
+// isForPeople reports whether there is an event about why a pod is not told to the core. The lock
+// must be held.
+func (c *Context) isForPeople(t *task, reason string) bool {
+	return reason == t.app.rejected || reason == waitsForGang || reason == notMadeHere ||
+		t.node == "" && (c.groups.missing(t.pod) != "" || c.refers.missing(t.pod) != "")
 }
 
 // wanted is what the core should know of a task; nil with the reason is nothing. The lock
@@ -254,6 +261,8 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return nil, "scheduling gates are set"
 	case t.node == "" && c.groups.missing(t.pod) != "":
 		return nil, "its pod group " + c.groups.missing(t.pod) + " does not exist"
+	case t.node == "" && c.refers.missing(t.pod) != "":
+		return nil, "its daemonset " + c.refers.missing(t.pod) + " does not exist"
 	case t.node == "" && t.pod.DeletionTimestamp != nil:
 		return nil, "it is being deleted"
 	case (t.node == "" || t.app.forced) && t.app.rejected != "":
@@ -264,6 +273,9 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 	}
 	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
 	m.NodeID = t.node
+	if c.refers.missing(t.pod) != "" {
+		delete(m.AllocationTags, pods.TagRequired)
+	}
 	c.markOwner(t, m)
 	c.reserved.mark(t, m)
 	c.groups.mark(t, m)

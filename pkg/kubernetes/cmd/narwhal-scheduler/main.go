@@ -49,16 +49,16 @@ type settings struct {
 	burst          int
 	bindWorkers    int
 
-	placeholdersMax, placeholderBytesMax int // of a namespace, and of one
-	ldap           string // directory with its settings
-	logLevel       string
-	logFormat      string
-	healthListen   string
-	stopTimeout    time.Duration
-	leader         replica.Leading
-	web            web
-	kept           archive.Config
-	unused         time.Duration // that an application is kept which never asks
+	placeholdersMax, placeholderBytesMax int    // of a namespace, and of one
+	ldap                                 string // directory with its settings
+	logLevel                             string
+	logFormat                            string
+	healthListen                         string
+	stopTimeout                          time.Duration
+	leader                               replica.Leading
+	web                                  web
+	kept                                 archive.Config
+	unused                               time.Duration // that an application is kept which never asks
 }
 
 // web is where REST is offered, and to which clients.
@@ -136,7 +136,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&s.schedulerNames, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods to schedule")
 	flags.StringVar(&s.defaultQueue, "default-queue", "", "queue of pods that name none (default the one of the configuration)")
 	flags.StringVar(&s.clusterID, "cluster-id", "", "name of the cluster in REST (default service.clusterId, or mycluster)")
-	flags.BoolVar(&s.keepForeign, "keep-foreign-pods", false, "never end pods of other schedulers")
+	flags.BoolVar(&s.keepForeign, "keep-foreign-pods", false, "never evict pods of other schedulers")
 	flags.Float32Var(&s.qps, "kube-api-qps", 0, "requests per second to the API server (default kubernetes.qps, or 1000)")
 	flags.IntVar(&s.burst, "kube-api-burst", 0, "requests at once to the API server (default kubernetes.burst, or twice as many)")
 	flags.IntVar(&s.bindWorkers, "bind-workers", 0, "pods that are bound at once (default 32)")

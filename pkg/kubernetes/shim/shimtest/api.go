@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,8 +38,8 @@ type Faults struct {
 	Get func(name string) error
 	// Create is the error of making a pod.
 	Create func(name string) error
-	// Delete is the error of deleting a pod.
-	Delete func(name string) error
+	// Delete is the error of deleting a pod, Evict that of evicting one.
+	Delete, Evict func(name string) error
 	// Patch is the error of changing the status of a pod.
 	Patch func(name string) error
 }
@@ -168,7 +169,11 @@ func (a *API) patch(action testing.Action) (bool, runtime.Object, error) {
 
 // create binds pods and makes them; what else is created is left to the tracker.
 func (a *API) create(action testing.Action) (bool, runtime.Object, error) {
-	if action.GetSubresource() != "binding" {
+	switch action.GetSubresource() {
+	case "binding":
+	case "eviction":
+		return a.evict(action.(testing.CreateAction).GetObject().(*policy.Eviction))
+	default:
 		return a.make(action.(testing.CreateAction).GetObject().(*v1.Pod))
 	}
 	binding := action.(testing.CreateAction).GetObject().(*v1.Binding)
@@ -268,6 +273,15 @@ func (a *API) remove(action testing.Action) (bool, runtime.Object, error) {
 		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &at, &grace
 	}
 	return true, nil, a.tracker.Update(podResource, pod, pod.Namespace)
+}
+
+// evict deletes a pod unless a budget forbids it, which is a fault here.
+func (a *API) evict(e *policy.Eviction) (bool, runtime.Object, error) {
+	if handled, _, err := a.fail("evict", a.fault().Evict, e.Name); handled {
+		return true, nil, err
+	}
+	_, _, err := a.remove(testing.NewDeleteActionWithOptions(podResource, e.Namespace, e.Name, *e.DeleteOptions))
+	return true, e, err
 }
 
 // change changes a pod.

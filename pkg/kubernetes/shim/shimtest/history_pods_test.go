@@ -59,7 +59,7 @@ func (w *historyWorld) newPod(s historyStep) *v1.Pod {
 // onlyOn makes it a pod of a daemonset.
 func onlyOn(pod *v1.Pod, node string) {
 	controller := true
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "agents", UID: "uid-agents", Controller: &controller}}
+	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "agents", UID: types.UID("uid-agents-" + pod.Namespace), Controller: &controller}}
 	pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
 		NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{
 			Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: []string{node},

@@ -58,6 +58,9 @@ func newHistoryWorld(tb *probe, genuine bool) *historyWorld {
 		touched: map[string]int{}, told: map[string]bool{}, apps: map[string]string{}, gangs: map[string]bool{},
 	}
 	w.api.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
+	for _, namespace := range []string{metav1.NamespaceDefault, "other"} {
+		w.api.must(w.api.tracker.Add(NewDaemonSet(namespace, "agents")))
+	}
 	w.api.PrependReactor("delete", "pods", w.checkVictim)
 	w.start()
 	return w

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	apps "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,11 @@ func NewNode(name, amounts string) *v1.Node {
 			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
 		},
 	}
+}
+
+// NewDaemonSet is a daemonset. Its UID is "uid-", its name and its namespace.
+func NewDaemonSet(namespace, name string) *apps.DaemonSet {
+	return &apps.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name + "-" + namespace)}}
 }
 
 // A PodOption changes a pod before it is made.

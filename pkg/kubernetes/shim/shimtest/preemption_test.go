@@ -11,8 +11,11 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
@@ -129,10 +132,12 @@ func TestVictimThatIsBeingBound(t *testing.T) {
 	})
 }
 
+// daemonset makes it a pod that says it is of the daemonset logs.
 func daemonset(node string) shimtest.PodOption {
 	return func(pod *v1.Pod) {
 		yes := true
-		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "logs", Controller: &yes}}
+		of := shimtest.NewDaemonSet(pod.Namespace, "logs")
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: of.Name, UID: of.UID, Controller: &yes}}
 		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
 				MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{node}}},
@@ -141,19 +146,25 @@ func daemonset(node string) shimtest.PodOption {
 	}
 }
 
-// A pod of a daemonset takes the room of a foreign pod, never that of a static one, and none
-// where foreign pods are kept.
+// A pod of a daemonset takes the room of a foreign pod that is less important, never that of a
+// static one, and none where foreign pods are kept.
 func TestForeignVictims(t *testing.T) {
-	for _, keep := range []bool{false, true} {
+	for _, c := range []struct {
+		keep     bool
+		priority int32
+		evicted  int
+	}{{false, 10, 1}, {false, 0, 0}, {true, 10, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			m := shimtest.New(t, shimtest.Options{Shim: shim.Options{KeepForeign: keep}, Queues: quick})
+			m := shimtest.New(t, shimtest.Options{Shim: shim.Options{KeepForeign: c.keep}, Queues: quick})
+			m.Create(shimtest.NewDaemonSet(metav1.NamespaceDefault, "logs"))
 			m.AddNode("node-1", "cpu=4")
 			m.AddPod("proxy", "cpu=2", shimtest.On("node-1"), shimtest.Static)
 			m.AddPod("other", "cpu=2", shimtest.On("node-1"), shimtest.Foreign)
 			m.Start()
-			m.AddPod("logs", "cpu=1", daemonset("node-1"), shimtest.Priority(10))
+			m.AddPod("logs", "cpu=1", daemonset("node-1"), shimtest.Priority(c.priority))
 			m.Advance(time.Minute)
-			if keep {
+			assert.Equal(t, m.API.Requests("evict"), c.evicted)
+			if c.evicted == 0 {
 				assert.Equal(t, len(m.API.Deleted()), 0)
 				return
 			}
@@ -163,6 +174,73 @@ func TestForeignVictims(t *testing.T) {
 			assert.DeepEqual(t, m.Booked(), []string{"logs node-1", "proxy node-1 foreign"})
 		})
 	}
+}
+
+// A pod of another scheduler is evicted when its budgets allow it. Until then it is asked for now
+// and then, and has no condition that says that it ends.
+func TestBudgetsOfForeignVictims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: quick})
+		m.Create(shimtest.NewDaemonSet(metav1.NamespaceDefault, "logs"))
+		m.AddNode("node-1", "cpu=2")
+		m.AddPod("other", "cpu=2", shimtest.On("node-1"), shimtest.Foreign)
+		m.Start()
+		m.API.Fail(shimtest.Faults{Evict: func(string) error { return apierrors.NewTooManyRequests("a budget forbids it", 0) }})
+		m.AddPod("logs", "cpu=1", daemonset("node-1"), shimtest.Priority(10))
+		m.Advance(10 * time.Second)
+		assert.Equal(t, len(m.API.Deleted()), 0)
+		assert.Equal(t, len(m.Pod("other").Status.Conditions), 0)
+		m.API.Fail(shimtest.Faults{})
+		m.Advance(time.Minute)
+		assert.DeepEqual(t, m.API.Deleted(), []string{"other"})
+	})
+}
+
+// A pod that only says that it is of a daemonset waits: none makes room for it. It may say the
+// name of one, the UID of one, or both of one in another namespace.
+func TestDaemonSetThatDoesNotExist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: quick})
+		m.Create(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: attacker}})
+		m.Create(shimtest.NewDaemonSet(metav1.NamespaceDefault, "logs"), shimtest.NewDaemonSet(attacker, "own"))
+		m.AddNode("node-1", "cpu=2")
+		m.AddPod("shop", "cpu=2", shimtest.On("node-1"), shimtest.Foreign)
+		m.Start()
+		claim := func(name, uid string) shimtest.PodOption {
+			return func(pod *v1.Pod) {
+				pod.OwnerReferences[0].Name, pod.OwnerReferences[0].UID = name, types.UID(uid)
+			}
+		}
+		for i, option := range []shimtest.PodOption{claim("none", "none"), claim("logs", "uid-logs-default"), claim("own", "uid-logs-default"), claim("other", "uid-own-attacker")} {
+			m.AddPod(fmt.Sprint("miner-", i), "cpu=1", byAttacker, daemonset("node-1"), option, shimtest.Priority(10))
+		}
+		m.Advance(2 * time.Minute)
+		assert.DeepEqual(t, m.Booked(), []string{"shop node-1 foreign"})
+		assert.Equal(t, m.API.Requests("evict"), 0)
+		for i, name := range []string{"none", "logs", "own", "other"} {
+			assert.Assert(t, told(m, fmt.Sprintf("miner-%d FailedScheduling: its daemonset %s does not exist", i, name)), "%q", m.Events())
+		}
+		// One that is heard of after its pod.
+		late := shimtest.NewDaemonSet(attacker, "none")
+		late.UID = "none"
+		m.Create(late)
+		m.Advance(2 * time.Minute)
+		assert.DeepEqual(t, m.API.Deleted(), []string{"shop"})
+	})
+}
+
+// One that runs is not protected as those of daemonsets are.
+func TestRunningPodOfNoDaemonSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: quick})
+		m.AddNode("node-1", "cpu=2")
+		m.AddPod("runs", "cpu=1", daemonset("node-1"), shimtest.On("node-1"))
+		m.Start()
+		assert.DeepEqual(t, m.Tag(pods.TagRequired), map[string]string{})
+		m.AddPod("important", "cpu=2", shimtest.Priority(10))
+		m.Advance(5 * time.Second)
+		assert.DeepEqual(t, m.API.Deleted(), []string{"runs"})
+	})
 }
 
 const quick = `
