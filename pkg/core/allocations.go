@@ -245,12 +245,6 @@ func (p *Partition) makeKnown(a **api.Allocation) bool {
 	return true
 }
 
-// isToEnd reports whether the resource manager was told to end an allocation for its gang: it
-// is no ask again when it cannot be bound.
-func (r *request) isToEnd() bool {
-	return r.eviction != nil && r.eviction.dismissed || r.makesWay()
-}
-
 // learnKinds has the asks tried that wait for a kind which a node has.
 func (p *Partition) learnKinds(capacity resources.Amounts) {
 	if len(p.unknown) == 0 {

@@ -42,7 +42,6 @@ func (p *Partition) takeIn(c api.AddApplication, q *queue) {
 	if app.dated {
 		app.submitted = c.Created
 	}
-	p.admit(app)
 	app.beginGang(c)
 	p.limits.join(app)
 	p.applications.ReplaceOrInsert(app)

@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -47,24 +46,6 @@ func (p *Partition) rankDirty() {
 		copy(p.dirty[at+1:i+1], p.dirty[at:i])
 		p.dirty[at] = d
 	}
-}
-
-// firstBound is the first ask that is bound to the node, and its place; the last of all if
-// there is none.
-func (n *node) firstBound() (first askRank, ask *request) {
-	first.importance = math.MinInt32
-	consider := func(r *request) {
-		if rank := r.rank(); ask == nil || rank.compare(first) < 0 {
-			first, ask = rank, r
-		}
-	}
-	for r := range n.required.all {
-		consider(r)
-	}
-	for _, r := range n.claims {
-		consider(r)
-	}
-	return first, ask
 }
 
 // placeBound places bound asks on nodes that have changed, and stops while questions
@@ -144,22 +125,6 @@ func (p *Partition) placeAbove(n *node) outcome {
 		}
 		p.react()
 	}
-}
-
-// sharesQuota reports whether one of the asks for which evictions are on their way to the node
-// wants quota that another ask wants too; any quota, if that is nil.
-func (n *node) sharesQuota(r *request) bool {
-	for _, other := range n.claims {
-		if other.nominated() == nil {
-			continue
-		}
-		for q := other.application.queue; q != nil; q = q.parent {
-			if len(q.max) > 0 && (r == nil || r.application.queue.within(q)) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // tryClaims tries the asks that may run anywhere and have claims on a node, in the order of these.

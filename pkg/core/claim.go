@@ -2,6 +2,8 @@ package core
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -149,4 +151,79 @@ func (r *request) readyNode() *node {
 		return nil
 	}
 	return n
+}
+
+// expectedBefore lists the asks that will run on a node and whose room is kept from another one.
+func (r *request) expectedBefore(n *node) []api.AllocationKey {
+	var keys []api.AllocationKey
+	for _, other := range n.claims {
+		if other != r && other.Required == "" && !other.reserved() && other.importance >= r.importance {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
+}
+
+// mayClaim reports whether no quota and no limit is in the way of an ask now.
+func (r *request) mayClaim() bool {
+	return !r.isBeyondMax() && r.withoutRoom() == nil && r.heldBack() == nil
+}
+
+// whyLost says why an ask does not get the room that is made for it.
+func (n *node) whyLost() string {
+	if count, _ := n.overdue(""); count > 0 {
+		return "an eviction is overdue"
+	}
+	return "its room is taken"
+}
+
+// lostQuota reports whether an ask for which quota is kept does not get it, or its limits hold it
+// back.
+func (r *request) lostQuota() bool {
+	return r.heldBack() != nil || r.withoutRoom() != nil && r.quotaToFree() != nil
+}
+
+// whyNoQuota says why such an ask does not get its quota.
+func (r *request) whyNoQuota() string {
+	if held := r.heldBack(); held != nil {
+		return fmt.Sprintf("the limit of %s is taken", held.subject)
+	}
+	if q := r.withoutRoom(); q != nil {
+		return fmt.Sprintf("the quota of queue %s is taken", q.path)
+	}
+	return "its quota is taken"
+}
+
+// firstBound is the first ask that is bound to the node, and its place; the last of all if
+// there is none.
+func (n *node) firstBound() (first askRank, ask *request) {
+	first.importance = math.MinInt32
+	consider := func(r *request) {
+		if rank := r.rank(); ask == nil || rank.compare(first) < 0 {
+			first, ask = rank, r
+		}
+	}
+	for r := range n.required.all {
+		consider(r)
+	}
+	for _, r := range n.claims {
+		consider(r)
+	}
+	return first, ask
+}
+
+// sharesQuota reports whether one of the asks for which evictions are on their way to the node
+// wants quota that another ask wants too; any quota, if that is nil.
+func (n *node) sharesQuota(r *request) bool {
+	for _, other := range n.claims {
+		if other.nominated() == nil {
+			continue
+		}
+		for q := other.application.queue; q != nil; q = q.parent {
+			if len(q.max) > 0 && (r == nil || r.application.queue.within(q)) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -263,29 +262,4 @@ func (s *claims) recheckLimits(of ...*application) {
 			s.changes.node(r.claim().node, nodeRetry)
 		}
 	}
-}
-
-// lostQuota reports whether an ask for which quota is kept does not get it, or its limits hold it
-// back.
-func (r *request) lostQuota() bool {
-	return r.heldBack() != nil || r.withoutRoom() != nil && r.quotaToFree() != nil
-}
-
-// whyNoQuota says why such an ask does not get its quota.
-func (r *request) whyNoQuota() string {
-	if held := r.heldBack(); held != nil {
-		return fmt.Sprintf("the limit of %s is taken", held.subject)
-	}
-	if q := r.withoutRoom(); q != nil {
-		return fmt.Sprintf("the quota of queue %s is taken", q.path)
-	}
-	return "its quota is taken"
-}
-
-// whyLost says why an ask does not get the room that is made for it.
-func (n *node) whyLost() string {
-	if count, _ := n.overdue(""); count > 0 {
-		return "an eviction is overdue"
-	}
-	return "its room is taken"
 }

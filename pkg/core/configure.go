@@ -20,7 +20,7 @@ func (p *Partition) configure(config api.Config) {
 	}
 	p.order.configure(p.kinds, config.Nodes)
 	if p.root == nil {
-		p.root = p.addQueue(nil, &config.Root)
+		p.root = p.newQueue(nil, &config.Root)
 	}
 	p.setQueue(p.root, &config.Root)
 	p.costs.flat, p.plain = areFlat(p.root), arePlain(p.root)

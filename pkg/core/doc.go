@@ -28,8 +28,8 @@
 //
 //	ledger.go       books and unbooks, and records what changes
 //	prioritycounts.go how many there are of each priority
-//	queue.go        a queue
-//	account.go      the limits and the use of a queue; kept.go, how much of it is kept
+//	queue.go        a queue; queueconfig.go brings it in line with its configuration
+//	account.go      the limits and the use of a queue; kept.go, how much of it is kept; quotaneed.go, what an ask lacks of it
 //	limits.go       limits of users and groups, and of the number of applications
 //	application.go  an application; state.go its states
 //	gang.go         the placeholders of an application, and the asks that take their places
@@ -39,6 +39,7 @@
 //	claim.go        what is kept for an ask until it runs; claimbooks.go books it
 //	node.go         a node and what is free on it; nodedetails.go, what few nodes have
 //	foreign.go      allocations of other schedulers
+//	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
 //	unknown.go      resource kinds that asks want and no node has
 //	guard.go        pauses of what repeats itself
 //	due.go          what a timer is for
@@ -76,7 +77,7 @@
 //	elsewhere.go    allocations on other nodes that free quota, in groups
 //	behind.go       asks that wait behind one, and what room costs for all of them
 //	share.go        the node for an ask where those behind are of other sizes
-//	victiminput.go  a node as package preemptor sees it; candidates.go an allocation
+//	victiminput.go  a node as package preemptor sees it
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
@@ -102,7 +103,6 @@
 //	gangs.go        which asks wait for placeholders, and what ends with them
 //	gangends.go     what ends when placeholders time out, and what runs when one has ended
 //	replace.go      placeholders whose place an ask takes
-//	gangview.go     gangs for readers
 //	groups.go       when groups are tried
 //	groupstart.go   they start, or room is kept for one group
 //	groupplan.go    where they are placed, or could be when all has left that may leave

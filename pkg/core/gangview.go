@@ -43,3 +43,17 @@ func (a *application) viewGang() *api.GangView {
 	}
 	return v
 }
+
+// restoreGang makes the gang of an application as a view shows it, without its members.
+func (a *application) restoreGang(v *api.GangView) {
+	a.gang = nil
+	if v == nil {
+		return
+	}
+	a.gang = &gang{
+		total: v.Placeholders, style: v.Style, timeout: v.Timeout, whole: v.Whole, started: v.Started, worked: v.Worked,
+	}
+	for _, group := range v.Groups {
+		a.gang.groups = append(a.gang.groups, &taskGroup{name: group.Name, application: a})
+	}
+}

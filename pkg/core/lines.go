@@ -234,7 +234,7 @@ func (l *line) holdsBack(own *summary) bool {
 	if !l.holds || own.top == api.PriorityNone {
 		return false
 	}
-	return l.uncounted && l.user.isFull() || l.user.subject.limit && !l.user.mayHold(own)
+	return l.uncounted && l.user.isFull() || l.user.subject.limit && !mayHold(l.user, own)
 }
 
 // blocker is an account that lets no ask of a line run which waits with a summary; nil if there is
@@ -254,7 +254,7 @@ func (l *line) blocker(own *summary) *account {
 	}
 	for _, account := range [...]*account{l.user, l.group} {
 		for ; account != nil; account = account.parent {
-			if !account.mayHold(own) {
+			if !mayHold(account, own) {
 				return account
 			}
 		}
@@ -264,7 +264,7 @@ func (l *line) blocker(own *summary) *account {
 
 // mayHold reports whether an account may hold any ask that waits with a summary. What is kept
 // for nominated asks is theirs.
-func (a *account) mayHold(own *summary) bool {
+func mayHold(a *account, own *summary) bool {
 	if own.untried || own.nominated != nil || own.open == nil && own.parked == nil && own.wanted == nil {
 		return true
 	}

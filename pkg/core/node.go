@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -290,4 +291,27 @@ func (n *node) largestHeld() resources.Amounts {
 		}
 	}
 	return n.largest
+}
+
+// leaving are the placeholders on a node whose places asks take.
+func (n *node) leaving() (list []*request) {
+	for _, r := range n.own {
+		if r.replaced() {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// lowestPriority is the lowest priority of an allocation on a node, or PriorityNone if
+// a change there may help any ask.
+func (n *node) lowestPriority() int32 {
+	if !n.releasing.IsZero() || len(n.own) == 0 {
+		return api.PriorityNone
+	}
+	lowest := int32(math.MaxInt32)
+	for _, r := range n.own { // evictions that are overdue count too
+		lowest = min(lowest, r.Priority)
+	}
+	return lowest
 }

@@ -89,7 +89,7 @@ func (o *nodeOrder) has(n *node) bool {
 
 // reposition brings the place of a node up to date. One that is gone is known no longer then.
 func (o *nodeOrder) reposition(n *node) {
-	at, score := o.of(n), n.scored(o.weights, o.packing)
+	at, score := o.of(n), o.scoreOf(n)
 	if at == nil {
 		at = &orderedNode{node: n}
 		o.nodes[n.slot] = at
@@ -211,12 +211,12 @@ type weight struct {
 
 const weightMax = 1_000_000
 
-// scored is the weighted mean of the used part of each kind the node has, from
+// scoreOf is the weighted mean of the used part of each kind the node has, from
 // zero to scoreMax, turned round for packing. Integers keep the order total; with
 // 256 kinds of weightMax, the most that are configured, the sum stays below 2^56.
-func (n *node) scored(weights []weight, packing bool) int64 {
+func (o *nodeOrder) scoreOf(n *node) int64 {
 	var sum, total uint64
-	for _, w := range weights {
+	for _, w := range o.weights {
 		capacity := n.capacity.Of(w.kind)
 		if capacity <= 0 {
 			continue
@@ -231,7 +231,7 @@ func (n *node) scored(weights []weight, packing bool) int64 {
 		return 0
 	}
 	score := int64(sum / total)
-	if packing {
+	if o.packing {
 		return scoreMax - score
 	}
 	return score

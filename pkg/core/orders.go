@@ -105,12 +105,6 @@ func (b *backlog) computeShares(q *waitingQueue) {
 	}
 }
 
-// settlePlace works out where a queue belongs that stands in no order yet.
-func (b *backlog) settlePlace(of *queue) {
-	q := b.ofQueue(of)
-	q.place = q.placed()
-}
-
 func (q *waitingQueue) settleShare() {
 	q.place = q.placed()
 	q.above.queues.Settle(q, q.waits(), false, false, func() {})

@@ -90,11 +90,10 @@ func (p *Partition) makeQueues(path string) *queue {
 	for i, name := range names {
 		child := q.children[name]
 		if child == nil {
-			child = p.addQueue(q, &api.QueueConfig{Name: name})
+			child = p.newQueue(q, &api.QueueConfig{Name: name})
 			child.leaf = i == len(names)-1
 			q.children[name] = child
 			child.followTemplate()
-			p.settlePlace(child)
 			p.unview(q)
 			p.noteQueue(child)
 			p.tell(&api.QueueAdded{Queue: child.path})
@@ -102,52 +101,6 @@ func (p *Partition) makeQueues(path string) *queue {
 		q = child
 	}
 	return q
-}
-
-// unconfigure lets a queue live on that is not configured, or not any more: one that was made
-// by a rule as long as it has applications, any other one until what is in it has ended.
-func (b *backlog) unconfigure(q *queue) {
-	if !q.dynamic && !q.wasDynamic || q.path == api.RecoveryQueue {
-		b.drain(q)
-		return
-	}
-	q.followTemplate()
-	for _, child := range q.sortedChildren() {
-		b.unconfigure(child)
-	}
-	b.prune(q)
-}
-
-// followTemplate brings a queue that is not configured in line with the template of its
-// parent.
-func (q *queue) followTemplate() {
-	q.dynamic, q.draining = true, false
-	q.submit, q.admin = access.List{}, access.List{}
-	q.template = q.parent.template
-	q.max, q.guaranteed, q.properties = nil, nil, q.parent.properties
-	q.applicationsMax, q.limits = 0, nil
-	if t := q.template; t != nil {
-		q.properties = t.Parent
-		if q.leaf {
-			q.max, q.guaranteed, q.properties = t.Max, t.Guaranteed, t.Leaf
-			q.applicationsMax = t.ApplicationsMax
-		}
-	}
-	if q.quota != nil && q.leaf {
-		q.take(q.quota)
-	}
-	q.exceeded = !q.used.Within(q.max)
-	q.view = nil
-}
-
-// take gives a queue the quota in place of that of a template.
-func (q *queue) take(quota *api.QueueQuota) {
-	if quota.Max != nil || quota.Guaranteed != nil {
-		q.max, q.guaranteed = quota.Max, quota.Guaranteed
-	}
-	if quota.ApplicationsMax > 0 {
-		q.applicationsMax = quota.ApplicationsMax
-	}
 }
 
 // setQuota gives a queue that is not configured a quota of its own.
@@ -164,20 +117,11 @@ func (p *Partition) setQuota(q *queue, quota *api.QueueQuota) {
 	p.noteQueue(q)
 	switch {
 	case len(q.applications) == 0:
-		p.settlePlace(q)
 	case guaranteed.Equal(q.guaranteed):
 		p.changes.quota(q)
 	default:
 		p.reconsider()
 		p.changes.quota(q)
-	}
-}
-
-// quota records that a leaf has another max, as if something had been booked or had ended
-// there: what waits in it is decided anew. It costs what the leaf has, not what the partition has.
-func (c *changeSet) quota(q *queue) {
-	for _, app := range q.sortedApplications() {
-		c.application(app, quotaFreed|quotaLowered|quotaBooked)
 	}
 }
 

@@ -101,17 +101,6 @@ func keysOf(texts []string) []api.AllocationKey {
 	return keys
 }
 
-// expectedBefore lists the asks that will run on a node and whose room is kept from another one.
-func (r *request) expectedBefore(n *node) []api.AllocationKey {
-	var keys []api.AllocationKey
-	for _, other := range n.claims {
-		if other != r && other.Required == "" && !other.reserved() && other.importance >= r.importance {
-			keys = append(keys, other.Key)
-		}
-	}
-	return keys
-}
-
 // feasibleAfterEvictions reports whether the resource manager will agree to an ask on
 // a node once all evictions there have ended.
 func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {

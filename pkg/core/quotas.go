@@ -175,32 +175,6 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 	}
 }
 
-// beyondMax is what a queue uses beyond its max once all evictions have ended.
-func (q *queue) beyondMax() resources.Amounts {
-	var beyond resources.Amounts
-	late := q.endingLate()
-	for i, used := range q.used.Amounts {
-		kind := resources.Kind(i)
-		if over := used - q.releasing.Of(kind) - late.Of(kind) - q.max.Of(kind); q.max.Of(kind) != resources.Unlimited && over > 0 {
-			beyond.Set(kind, over)
-		}
-	}
-	return beyond
-}
-
-// endingLate is what ends by itself in a queue and below, and not soon. No ask waits for it.
-func (q *queue) endingLate() (sum resources.Amounts) {
-	if q.overdue.IsZero() {
-		return nil
-	}
-	for r := range q.allRunning {
-		if r.eviction != nil && r.eviction.late {
-			sum.Add(r.Amounts)
-		}
-	}
-	return sum
-}
-
 // report tells what a queue gives back, once for each answer.
 func (s *quotas) report(q *queue) {
 	e := s.beyond[q]

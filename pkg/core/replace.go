@@ -140,16 +140,6 @@ func (p *predicates) mayReplace(r, placeholder *request) outcome {
 	return placed
 }
 
-// leaving are the placeholders on a node whose places asks take.
-func (n *node) leaving() (list []*request) {
-	for _, r := range n.own {
-		if r.replaced() {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
 // swapUnless has an ask take the place of a placeholder if the resource manager has agreed.
 func (p *Partition) swapUnless(result outcome, r, placeholder *request, n *node) outcome {
 	if result != placed {

@@ -244,3 +244,9 @@ func (s *askSet) list() []*request {
 	}
 	return list
 }
+
+// isToEnd reports whether the resource manager was told to end an allocation for its gang: it
+// is no ask again when it cannot be bound.
+func (r *request) isToEnd() bool {
+	return r.eviction != nil && r.eviction.dismissed || r.makesWay()
+}

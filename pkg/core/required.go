@@ -112,7 +112,7 @@ func (d *round) try(r *request) outcome {
 	}
 	d.hopeless = nil
 	lack := r.quotaToFree()
-	if len(lack) == 0 && r.planHolds(d.node, d.now) || d.isStillRefused(r) {
+	if len(lack) == 0 && planHolds(r, d.node, d.now) || d.isStillRefused(r) {
 		return waits
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
@@ -385,7 +385,7 @@ func (d *round) isStillRefused(r *request) bool {
 
 // planHolds reports whether the last plan for an ask would come out the same: the
 // node has not changed, and if it was too early for one, it still is.
-func (r *request) planHolds(n *node, now time.Time) bool {
+func planHolds(r *request, n *node, now time.Time) bool {
 	w := r.wait
 	return w != nil && w.plan != nil && w.planned == n.revision &&
 		(w.plan.Reason != preemptor.TooYoung || w.plan.Again.After(now))

@@ -154,7 +154,7 @@ func (p *Partition) restoreQueues(q *queue, v *api.QueueView) {
 		name := lastElement(below.Path)
 		child := q.children[name]
 		if child == nil {
-			child = p.addQueue(q, &api.QueueConfig{Name: name})
+			child = p.newQueue(q, &api.QueueConfig{Name: name})
 			child.max, child.guaranteed, child.properties = below.Max, below.Guaranteed, below.Properties
 			child.applicationsMax = below.ApplicationsMax
 			child.leaf, child.draining, child.dynamic, child.quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
@@ -174,20 +174,6 @@ func (p *Partition) restoreQueues(q *queue, v *api.QueueView) {
 // lastElement is the name of a queue within its parent.
 func lastElement(path api.QueuePath) string {
 	return string(path[strings.LastIndexByte(string(path), '.')+1:])
-}
-
-// restoreGang makes the gang of an application as a view shows it, without its members.
-func (a *application) restoreGang(v *api.GangView) {
-	a.gang = nil
-	if v == nil {
-		return
-	}
-	a.gang = &gang{
-		total: v.Placeholders, style: v.Style, timeout: v.Timeout, whole: v.Whole, started: v.Started, worked: v.Worked,
-	}
-	for _, group := range v.Groups {
-		a.gang.groups = append(a.gang.groups, &taskGroup{name: group.Name, application: a})
-	}
 }
 
 // restoreGangs brings back what a view shows of a gang whose members are there.

@@ -262,19 +262,6 @@ func (s *retries) leastToTake(allocation int32) int32 {
 	return allocation + 1
 }
 
-// lowestPriority is the lowest priority of an allocation on a node, or PriorityNone if
-// a change there may help any ask.
-func (n *node) lowestPriority() int32 {
-	if !n.releasing.IsZero() || len(n.own) == 0 {
-		return api.PriorityNone
-	}
-	lowest := int32(math.MaxInt32)
-	for _, r := range n.own { // evictions that are overdue count too
-		lowest = min(lowest, r.Priority)
-	}
-	return lowest
-}
-
 // all lets every class be tried again.
 func (s *retries) all() {
 	for _, key := range slices.Sorted(maps.Keys(s.classes.known)) {

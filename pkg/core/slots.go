@@ -226,11 +226,6 @@ func (s *slots) worst() (worst *request) {
 	return worst
 }
 
-// mayClaim reports whether no quota and no limit is in the way of an ask now.
-func (r *request) mayClaim() bool {
-	return !r.isBeyondMax() && r.withoutRoom() == nil && r.heldBack() == nil
-}
-
 // unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of
 // those for which a condition holds: of each application the first is looked at.
 func (c *class) unclaimed(holds func(*request) bool) (first *request) {

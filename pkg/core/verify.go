@@ -96,7 +96,7 @@ func (v *verifier) nodes() {
 		if v.settled && n.schedulable != v.p.order.has(n) {
 			v.breaks("node %s: schedulable is %t, in the order is %t", n.id, n.schedulable, v.p.order.has(n))
 		}
-		if at := v.p.order.of(n); v.settled && at != nil && at.links.In() && at.score != n.scored(v.p.order.weights, v.p.order.packing) {
+		if at := v.p.order.of(n); v.settled && at != nil && at.links.In() && at.score != v.p.order.scoreOf(n) {
 			v.breaks("node %s: score %d is stale", n.id, at.score)
 		}
 		v.used.AddSum(n.allocated)

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 )
 
@@ -49,25 +48,6 @@ type waitingAsk struct {
 	group *askGroup
 }
 
-// admit has the backlog know an application.
-func (b *backlog) admit(app *application) {
-	w := &waitingApplication{application: app, leaf: b.ofQueue(app.queue), own: emptySummary}
-	w.queued.Looked = &b.work.Asks
-	*inSlot(&b.waitingApps, app.slot) = w
-}
-
-// addQueue makes a queue below a parent, or the root below none.
-func (b *backlog) addQueue(parent *queue, config *api.QueueConfig) *queue {
-	q := b.newQueue(parent, config)
-	w := &waitingQueue{queue: q, own: emptySummary, backlog: b, classes: map[*class]*leafClass{}}
-	if parent != nil {
-		w.above = b.ofQueue(parent)
-	}
-	w.queues.Looked, w.lines.tree.Looked = &b.work.Queues, &b.work.Applications
-	*inSlot(&b.waitingQueues, q.slot) = w
-	return q
-}
-
 // classOf is the class of an ask, and groupOf its group; nil if it does not wait.
 func (b *backlog) classOf(r *request) *class    { return b.asks[r.slot].class }
 func (b *backlog) groupOf(r *request) *askGroup { return b.asks[r.slot].group }
@@ -79,5 +59,25 @@ func (b *backlog) setClass(r *request, c *class) {
 }
 
 // ofApplication is what the backlog knows of an application, and ofQueue of a queue.
-func (b *backlog) ofApplication(app *application) *waitingApplication { return b.waitingApps[app.slot] }
-func (b *backlog) ofQueue(q *queue) *waitingQueue                     { return b.waitingQueues[q.slot] }
+func (b *backlog) ofApplication(app *application) *waitingApplication {
+	at := inSlot(&b.waitingApps, app.slot)
+	if *at == nil {
+		w := &waitingApplication{application: app, leaf: b.ofQueue(app.queue), own: emptySummary}
+		w.queued.Looked = &b.work.Asks
+		*at = w
+	}
+	return *at
+}
+
+func (b *backlog) ofQueue(q *queue) *waitingQueue {
+	if int(q.slot) < len(b.waitingQueues) && b.waitingQueues[q.slot] != nil {
+		return b.waitingQueues[q.slot]
+	}
+	w := &waitingQueue{queue: q, own: emptySummary, backlog: b, classes: map[*class]*leafClass{}}
+	if q.parent != nil {
+		w.above = b.ofQueue(q.parent)
+	}
+	w.queues.Looked, w.lines.tree.Looked = &b.work.Queues, &b.work.Applications
+	*inSlot(&b.waitingQueues, q.slot) = w
+	return w
+}
