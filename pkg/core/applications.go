@@ -37,7 +37,7 @@ func (p *Partition) addApplication(c api.AddApplication) {
 func (p *Partition) takeIn(c api.AddApplication, q *queue) {
 	app := &application{
 		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
-		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), slot: p.applicationSlots.take(),
+		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), slot: p.applicationSlots.Take(),
 	}
 	if app.dated {
 		app.submitted = c.Created

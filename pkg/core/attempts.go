@@ -77,7 +77,7 @@ func (a *attempts) triggerHolds(r *request, t preemptor.Trigger) bool {
 		if a.preemption.Priority == api.PriorityOff {
 			return false
 		}
-		return !a.plain || len(a.running) > 0 && a.mayTake(r.Priority, a.running[0].priority)
+		return !a.plain || len(a.running) > 0 && a.mayTake(r.Priority, a.running[0].Priority)
 	}
 	if !r.isUnderGuarantee() {
 		return false
@@ -93,7 +93,7 @@ func (a *attempts) triggerHolds(r *request, t preemptor.Trigger) bool {
 
 // keepBack lets no room be made for an ask until a time.
 func (a *attempts) keepBack(r *request, until time.Time, why string) {
-	r.waiting().guarded().start(&a.timers, until, why, due{request: r})
+	r.waiting().guarded().start(&a.timers, until, why, due{dueGuard, r})
 	a.reclassify(r)
 }
 

@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+)
 
 // addClaim books what is kept for an ask, and dropClaim takes it off the books.
 func (l *ledger) addClaim(r *request, c *claim) {
@@ -10,7 +14,7 @@ func (l *ledger) addClaim(r *request, c *claim) {
 	at, _ := slices.BinarySearchFunc(c.node.claims, r, byClaim)
 	c.node.claims = slices.Insert(c.node.claims, at, r)
 	c.node.details.change().claimed.Add(r.Amounts)
-	l.importances.add(r.importance)
+	l.importances.Add(r.importance)
 	switch {
 	case c.evicts:
 		l.keepQuota(r)
@@ -22,10 +26,10 @@ func (l *ledger) addClaim(r *request, c *claim) {
 
 func (l *ledger) dropClaim(r *request) *node {
 	c := r.wait.claim
-	l.claims = swapRemove(l.claims, c.at, atClaim)
+	l.claims = tables.SwapRemove(l.claims, c.at, atClaim)
 	c.node.claims = without(c.node.claims, r)
 	c.node.details.change().claimed.Sub(r.Amounts)
-	l.importances.remove(r.importance)
+	l.importances.Remove(r.importance)
 	switch {
 	case c.evicts:
 		l.unkeepQuota(r)
@@ -84,8 +88,8 @@ func (l *ledger) rerank(r *request, was int32) {
 	if c == nil {
 		return
 	}
-	l.importances.remove(was)
-	l.importances.add(r.importance)
+	l.importances.Remove(was)
+	l.importances.Add(r.importance)
 	slices.SortFunc(c.node.claims, byClaim)
 	if c.evicts {
 		l.stamp++

@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -127,7 +128,7 @@ func (c *class) asLike(other *class) bool {
 type classTable struct {
 	known   map[string]*class
 	alike   map[string][]*class // by constraints, where there are any
-	roots   priorityCounts      // of their importances
+	roots   tables.Counts       // of their importances
 	idle    []*class            // those that may have no asks
 	scratch []byte
 }
@@ -148,7 +149,7 @@ func (t *classTable) of(traits classTraits) *class {
 	c := &class{classTraits: traits, key: string(t.scratch)}
 	t.known[c.key] = c
 	t.index(c)
-	t.roots.add(c.importance)
+	t.roots.Add(c.importance)
 	t.list(c)
 	return c
 }
@@ -199,7 +200,7 @@ func (t *classTable) release(c *class) {
 		if c.asks == 0 {
 			delete(t.known, c.key)
 			t.unindex(c)
-			t.roots.remove(c.importance)
+			t.roots.Remove(c.importance)
 		}
 	}
 	clear(t.idle)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -139,7 +140,7 @@ func (d *deviceOrder) update(ranked *rankedNodes) {
 // place brings the place of a node up to date.
 func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 	*d.visited++
-	is := *inSlot(&ranked.bySlot, n.slot)
+	is := *tables.At(&ranked.bySlot, n.slot)
 	if is != nil && is.node != n {
 		if n.gone {
 			return // another node has the slot
@@ -166,7 +167,7 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 
 // nodeOf is a node as package devices sees it.
 func (d *deviceOrder) nodeOf(n *node) *devices.Node {
-	known := inSlot(&d.known, n.slot)
+	known := tables.At(&d.known, n.slot)
 	if known.of != n || known.revision != n.revision {
 		known.of, known.revision = n, n.revision
 		known.Capacity, known.Free, known.Room = n.capacity, n.free, d.all.of(n).score

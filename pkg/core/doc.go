@@ -26,8 +26,7 @@
 //
 // Ledger: what runs where, which queues pay for it, and what is kept.
 //
-//	ledger.go       books and unbooks, and records what changes
-//	prioritycounts.go how many there are of each priority
+//	ledger.go       books and unbooks; changes.go records what changes
 //	queue.go        a queue; queueconfig.go brings it in line with its configuration
 //	account.go      the limits and the use of a queue; kept.go, how much of it is kept; quotaneed.go, what an ask lacks of it
 //	limits.go       limits of users and groups, and of the number of applications
@@ -42,12 +41,12 @@
 //	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
 //	unknown.go      resource kinds that asks want and no node has
 //	guard.go        pauses of what repeats itself
-//	due.go          what a timer is for
-//	sort.go         sorts by key; numbers.go gives numbers for tables
+//	due.go          what timers tell, and moments of asks
+//	sort.go         sorts by key
 //
 // Backlog: what waits, and which ask is next.
 //
-//	backlog.go      asks by class; parks classes
+//	backlog.go      asks by class; parks classes; alarms.go what timers are for
 //	class.go        what equal asks have in common, and the summaries of parts of the backlog
 //	askgroup.go     the asks of a class in an application, and in a leaf
 //	refusals.go     what the resource manager refused a class; answers.go, what it said of its asks without some allocations
@@ -56,7 +55,7 @@
 //	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	headroom.go     what is left of the quotas for a search
-//	nodeorder.go    keeps nodes in order, finds one with room, and knows where room is new
+//	nodeorder.go    keeps nodes in order, and finds one with room; rooms.go knows where room is new
 //	deviceorder.go  keeps nodes in order for each amounts, where they are tried by their devices
 //
 // Questions: the resource manager's answers.

@@ -2,36 +2,12 @@ package core
 
 import "time"
 
-// A due says what becomes due at a time: something about an ask, the eviction of an
-// allocation, an application, a queue, or one of the things that a partition does
-// from time to time.
+// A due is what a timer is for, a number that means something to the part that sets it, and the
+// request, application or queue that it is about, if any.
 type due struct {
-	what        dueWhat
-	request     *request
-	application *application
-	queue       *queue
+	what uint8
+	of   any
 }
-
-type dueWhat uint8
-
-const (
-	dueAsk           dueWhat = iota // one of the moments of an ask has come
-	dueSlots                        // classes still fit no node: their asks get claims
-	dueEviction                     // it should have ended
-	dueCompletion                   // an application completes
-	dueExcess                       // a queue gives back what it uses beyond its max
-	dueRefused                      // refused classes are asked about again on all nodes
-	dueFreed                        // they are asked about on freed nodes
-	dueQuestions                    // questions go on
-	dueUnschedulable                // the resource manager hears of asks that fit no node
-	dueAttempts                     // failed attempts are repeated
-	dueBound                        // asks bound to a node are tried again, about which questions paused
-	dueSettled                      // evictions may begin
-	dueGang                         // the placeholders of an application time out
-	dueGroups                       // groups are tried again, and members of gangs, that fitted nowhere
-	dueHeld                         // a node that was registered drained takes asks that require it
-	dueGuard                        // a pause of an ask, an application or a node is over
-)
 
 // waitTimes are the moments at which something is to be done about an ask; zero is
 // never. The timer of the ask is set to the first of them.

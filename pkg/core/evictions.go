@@ -128,7 +128,7 @@ func (e *evictions) schedule(victim *request) {
 	if victim.eviction.late {
 		at = e.countedFrom(victim, victim.eviction.since)
 	}
-	e.timers.Set(&victim.eviction.timer, at, due{what: dueEviction, request: victim})
+	e.timers.Set(&victim.eviction.timer, at, due{dueEviction, victim})
 }
 
 // reschedule sets all timers of evictions anew after the timeout has changed.
@@ -187,7 +187,7 @@ func (e *evictions) expire(victim *request) {
 // block has an overdue eviction keep others from its node until a time.
 func (e *evictions) block(victim *request, until time.Time) {
 	why := "the release of " + string(victim.Key) + " is overdue"
-	victim.eviction.guard.start(&e.timers, until, why, due{request: victim})
+	victim.eviction.guard.start(&e.timers, until, why, due{dueGuard, victim})
 }
 
 // nodeReported looks at what is overdue on a node of which the resource manager said something.
@@ -210,21 +210,4 @@ func (e *evictions) chargeFor(r *request) {
 		}
 		e.tell(&api.ApplicationReport{ID: r.Application, Key: r.Key, Message: "the end of " + string(r.Key) + " " + text})
 	}
-}
-
-// setNodeOnly has what is overdue charged to its node only, or to the accounts of its queue again.
-func (e *evictions) setNodeOnly(r *request, only bool) {
-	e.stamp++
-	if only {
-		dischargeAccounts(r, e.stamp)
-		r.eviction.nodeOnly = true
-		e.changes.freeLimits(r.application)
-		e.changes.application(r.application, quotaFreed)
-	} else {
-		r.eviction.nodeOnly = false
-		chargeAccounts(r, e.stamp)
-		r.application.allowExcess()
-		e.changes.application(r.application, quotaBooked)
-	}
-	r.node.view = nil
 }

@@ -169,7 +169,7 @@ func (s *nodeSearch) refuse(n *node, err error) {
 // asks.
 func (s *nodeSearch) overrule() (*node, outcome) {
 	r, importance := s.ask, s.ask.importance
-	if !s.importances.below(importance) {
+	if !s.importances.Below(importance) {
 		return nil, waits
 	}
 	for n := range s.allNodes {

@@ -299,7 +299,7 @@ func (a *attempts) hasVictims(key *preemptionKey) bool {
 // hasVictimsIn reports whether any allocation of a leaf may be a victim.
 func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
 	rel := key.relate(leaf)
-	lowest := rel.asSeen(leaf.running[0].priority)
+	lowest := rel.asSeen(leaf.running[0].Priority)
 	switch {
 	case rel.protected:
 		return false

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+)
 
 // addForeign books what another scheduler placed, on its node only. The same key
 // again means other amounts, another node, priority or tags: the last message
@@ -68,7 +71,7 @@ func (l *ledger) unbookForeign(r *request) {
 	n := r.node
 	if n == nil {
 		l.unplacedView = nil
-		list := swapRemove(l.unplaced[r.Node], r.on, onNode)
+		list := tables.SwapRemove(l.unplaced[r.Node], r.on, onNode)
 		if l.unplaced[r.Node] = list; len(list) == 0 {
 			delete(l.unplaced, r.Node)
 		}

@@ -223,7 +223,7 @@ func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
 				return
 			}
 		}
-		if g.importances.below(r.importance) {
+		if g.importances.Below(r.importance) {
 			g.visit(func(n *node) bool { return n.yields(r.importance) && !r.Amounts.FitsIn(n.room) }, yield)
 		}
 	}

@@ -41,7 +41,6 @@ func (g *guard) next(first time.Duration) time.Duration {
 
 // start begins a pause of what becomes due then: an ask, an application, or an overdue eviction.
 func (g *guard) start(timers *timers.Queue[due], until time.Time, why string, of due) {
-	of.what = dueGuard
 	g.until, g.why = until, why
 	timers.Set(&g.timer, until, of)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -38,25 +39,26 @@ type ledger struct {
 	absent       map[api.NodeID]*askSet    // asks whose required node is not known
 	unknown      map[string]*askSet        // asks by the kinds that they want and no node has
 
-	capacity                                resources.Sum     // of all nodes
-	largest                                 resources.Amounts // the most of each kind that any node ever had
-	occupied                                resources.Sum     // by foreign allocations on nodes
-	running                                 priorityCounts    // own allocations
-	claims                                  []*request        // asks for which anything is kept, each at its place
-	quotaClaims                             []*request        // those of them for which quota is kept, in order
-	idle                                    int               // how many of them nothing is evicted for
-	holds                                   uint64            // counts changes of what nodes hold when all has left that may leave
-	slotsDue                                bool              // something has changed that may help a class to a slot
-	slotRound                               int               // counts claims that lasted for ReserveMax
-	slotsGiven                              int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
-	importances                             priorityCounts    // of these
-	nodeSlots, applicationSlots, queueSlots numbers
-	askSlots                                numbers // above zero
-	arrivals                                uint64  // requests that were ever registered
-	waiting                                 int     // asks
-	stamp                                   uint64  // counts changes that may change why asks wait
-	changes                                 changeSet
-	settled                                 bool // evictions may begin, see settling
+	capacity    resources.Sum     // of all nodes
+	largest     resources.Amounts // the most of each kind that any node ever had
+	occupied    resources.Sum     // by foreign allocations on nodes
+	running     tables.Counts     // own allocations
+	claims      []*request        // asks for which anything is kept, each at its place
+	quotaClaims []*request        // those of them for which quota is kept, in order
+	idle        int               // how many of them nothing is evicted for
+	holds       uint64            // counts changes of what nodes hold when all has left that may leave
+	slotsDue    bool              // something has changed that may help a class to a slot
+	slotRound   int               // counts claims that lasted for ReserveMax
+	slotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
+	importances tables.Counts     // of these
+	arrivals    uint64            // requests that were ever registered
+	waiting     int               // asks
+	stamp       uint64            // counts changes that may change why asks wait
+	changes     changeSet
+	settled     bool // evictions may begin, see settling
+
+	// The numbers of objects, by which others keep tables. Those of asks are above zero.
+	nodeSlots, applicationSlots, queueSlots, askSlots tables.Numbers
 
 	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
@@ -66,7 +68,7 @@ type ledger struct {
 func newLedger(options api.Options) ledger {
 	return ledger{
 		options:  options,
-		askSlots: numbers{next: 1},
+		askSlots: tables.From(1),
 		kinds:    options.Kinds,
 		requests: map[api.AllocationKey]*request{},
 		together: map[string]*group{},
@@ -127,7 +129,7 @@ func (l *ledger) book(r *request, n *node) {
 		chargeAccounts(r, l.stamp)
 	}
 	l.setRan(app, true)
-	l.running.add(r.Priority)
+	l.running.Add(r.Priority)
 	l.slotsDue = app.queue.addRunning(r) || l.slotsDue
 	app.allocations = addRequest(app.allocations, r, &r.at)
 	if r.Placeholder {
@@ -155,10 +157,10 @@ func (l *ledger) unbook(r *request) {
 		dischargeAccounts(r, l.stamp)
 		l.changes.freeLimits(app)
 	}
-	l.running.remove(r.Priority)
+	l.running.Remove(r.Priority)
 	app.queue.removeRunning(r)
 	l.slotsDue = l.slotsDue || len(app.queue.running) == 0
-	app.allocations = swapRemove(app.allocations, r.at, atApplication)
+	app.allocations = tables.SwapRemove(app.allocations, r.at, atApplication)
 	l.changes.node(n, nodeFreed|nodeRetry)
 	l.changes.application(app, quotaFreed)
 }
@@ -182,7 +184,7 @@ func (l *ledger) discharge(r *request) {
 func (l *ledger) addPending(r *request) {
 	app := r.application
 	l.waiting++
-	r.slot = l.askSlots.take()
+	r.slot = l.askSlots.Take()
 	app.asks = addRequest(app.asks, r, &r.at)
 	app.pending.Add(r.Amounts)
 	if len(r.Unknown) > 0 {
@@ -195,9 +197,9 @@ func (l *ledger) addPending(r *request) {
 func (l *ledger) subPending(r *request) {
 	app := r.application
 	l.waiting--
-	l.askSlots.giveBack(r.slot)
+	l.askSlots.GiveBack(r.slot)
 	r.slot = 0
-	app.asks = swapRemove(app.asks, r.at, atApplication)
+	app.asks = tables.SwapRemove(app.asks, r.at, atApplication)
 	app.pending.Sub(r.Amounts)
 	if len(r.Unknown) > 0 {
 		l.forgetKinds(r)
@@ -281,76 +283,6 @@ func (l *ledger) mayTake(ask, allocation int32) bool {
 	return ask > allocation || ask == allocation && l.preemption.Priority == api.EqualToo
 }
 
-// A changeSet is what happened to the ledger since react last ran. Booking and
-// unbooking append to it and call nothing; react decides from it what is put in order,
-// and which asks are tried again.
-type changeSet struct {
-	nodes        []*node // each once
-	queues       []*queue
-	applications []*application
-	taskGroups   []*taskGroup
-	groups       []*group
-	placed       []*request // allocations that took room
-	freed        []*account // of limits that may hold more again, each once
-	resized      bool       // the cluster: shares are measured against its size
-}
-
-// nodeChange says what happened to a node.
-type nodeChange uint8
-
-const (
-	nodeChanged nodeChange = 1 << iota // anything
-	nodeRetry                          // asks that are bound to it are to be tried
-	nodeFreed                          // it may have become of use to asks
-	nodeYields                         // its allocations may make room for other asks
-	nodeUpdated                        // a command updated it, or the configuration changed
-)
-
-// queueChange says what happened to a queue and to those above it.
-type queueChange uint8
-
-const (
-	queueChanged queueChange = 1 << iota // what it uses, or what waits below
-	quotaFreed                           // there may be more quota for asks
-	quotaLowered                         // evictions free less than they did, or will not
-	quotaBooked                          // something was booked that no quota refuses
-)
-
-// node records a change of a node.
-func (c *changeSet) node(n *node, what nodeChange) {
-	if n.change == 0 {
-		c.nodes = append(c.nodes, n)
-	}
-	n.change |= what | nodeChanged
-}
-
-// queue records a change of a leaf queue, which is one of all above it too.
-func (c *changeSet) queue(q *queue, what queueChange) {
-	if q.change == 0 {
-		c.queues = append(c.queues, q)
-	}
-	q.change |= what | queueChanged
-	for ; q != nil; q = q.parent {
-		q.view = nil
-	}
-}
-
-// application records that what an application has or wants has changed, and so
-// has its queue.
-func (c *changeSet) application(a *application, what queueChange) {
-	a.view = nil
-	if !a.changed {
-		a.changed = true
-		c.applications = append(c.applications, a)
-	}
-	c.queue(a.queue, what)
-}
-
-// none reports whether nothing is recorded.
-func (c *changeSet) none() bool {
-	return len(c.nodes) == 0 && len(c.queues) == 0 && len(c.applications) == 0 && len(c.taskGroups) == 0 && len(c.groups) == 0 && len(c.freed) == 0 && !c.resized
-}
-
 // A step is one call of Apply or Schedule: its time, its limits, and its effects.
 type step struct {
 	now      time.Time
@@ -382,4 +314,21 @@ func (s *step) takeEffects() api.Effects {
 	s.effects = nil
 	s.spare = s.spare[min(len(effects), cap(s.spare)):cap(s.spare)][:0]
 	return effects
+}
+
+// setNodeOnly has what is overdue charged to its node only, or to the accounts of its queue again.
+func (l *ledger) setNodeOnly(r *request, only bool) {
+	l.stamp++
+	if only {
+		dischargeAccounts(r, l.stamp)
+		r.eviction.nodeOnly = true
+		l.changes.freeLimits(r.application)
+		l.changes.application(r.application, quotaFreed)
+	} else {
+		r.eviction.nodeOnly = false
+		chargeAccounts(r, l.stamp)
+		r.application.allowExcess()
+		l.changes.application(r.application, quotaBooked)
+	}
+	r.node.view = nil
 }

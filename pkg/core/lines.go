@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -176,7 +177,7 @@ func (l *lines) drop(empty *line) {
 		return
 	}
 	delete(l.by, empty.lineKey)
-	l.list = swapRemove(l.list, empty.at, func(l *line) *int { return &l.at })
+	l.list = tables.SwapRemove(l.list, empty.at, func(l *line) *int { return &l.at })
 }
 
 // block lists a line with its account, to be looked at when that changes, or takes it off.
@@ -190,7 +191,7 @@ func (l *line) block(blocked bool) {
 		l.blockedAt = len(list)
 		list = append(list, l)
 	} else {
-		list = swapRemove(list, l.blockedAt, func(l *line) *int { return &l.blockedAt })
+		list = tables.SwapRemove(list, l.blockedAt, func(l *line) *int { return &l.blockedAt })
 	}
 	l.leaf.backlog.blocked[a] = list
 	if a.blocked = int32(len(list)); len(list) == 0 {

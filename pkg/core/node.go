@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -79,10 +80,10 @@ func (n *node) charge(r *request) {
 
 func (n *node) discharge(r *request) {
 	if r.foreign() {
-		n.foreign = swapRemove(n.foreign, r.on, onNode)
+		n.foreign = tables.SwapRemove(n.foreign, r.on, onNode)
 		n.occupied.Sub(r.Amounts)
 	} else {
-		n.own = swapRemove(n.own, r.on, onNode)
+		n.own = tables.SwapRemove(n.own, r.on, onNode)
 		n.allocated.Sub(r.Amounts)
 		if n.weakest.is == r {
 			n.findWeakest()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -75,7 +76,7 @@ func (n *orderedNode) widenMost(left, right *orderedNode) {
 
 // of is what the order knows of a node; nil before its first place, and after it has gone.
 func (o *nodeOrder) of(n *node) *orderedNode {
-	if at := *inSlot(&o.nodes, n.slot); at != nil && at.node == n {
+	if at := *tables.At(&o.nodes, n.slot); at != nil && at.node == n {
 		return at
 	}
 	return nil
@@ -235,165 +236,4 @@ func (o *nodeOrder) scoreOf(n *node) int64 {
 		return scoreMax - score
 	}
 	return score
-}
-
-// rooms are the nodes on which new room appeared since all asks that could be tried
-// were tried. A parked class fits no other node, so a search compares what it wants
-// with these only, and whole parts of the backlog with the most that there is on any
-// of them.
-type rooms struct {
-	tree   order.Tree[*freshNode]
-	on     []*freshNode // by slot of the node
-	epoch  uint64       // counts appearances of room
-	learnt uint64       // the stamp when something was last learnt of classes
-	spare  []*freshNode
-}
-
-// A freshNode is a node with new room.
-type freshNode struct {
-	*node
-	links order.Links[*freshNode]
-	most  resources.Amounts // free on any node of the subtree
-}
-
-// Before orders by the numbers of nodes.
-func (f *freshNode) Before(other *freshNode) bool { return f.slot < other.slot }
-
-// Links are the place among the rooms.
-func (f *freshNode) Links() *order.Links[*freshNode] { return &f.links }
-
-// usable is what asks may use of the node at most. Room that is kept for some of
-// them counts: others may come before those.
-func (f *freshNode) usable() resources.Amounts {
-	if !f.schedulable {
-		return nil
-	}
-	return f.free
-}
-
-// Summarise works out the most free in a subtree.
-func (f *freshNode) Summarise() bool {
-	own, left, right := f.usable(), f.links.Left, f.links.Right
-	width := len(own)
-	for _, child := range [2]*freshNode{left, right} {
-		if child != nil {
-			width = max(width, len(child.most))
-		}
-	}
-	changed := len(f.most) != width
-	for len(f.most) < width {
-		f.most = append(f.most, 0)
-	}
-	f.most = f.most[:width]
-	for i := range f.most {
-		kind := resources.Kind(i)
-		most := max(own.Of(kind), 0)
-		if left != nil {
-			most = max(most, left.most.Of(kind))
-		}
-		if right != nil {
-			most = max(most, right.most.Of(kind))
-		}
-		changed = changed || f.most[i] != most
-		f.most[i] = most
-	}
-	return changed
-}
-
-// appear notes that there is new room on a node.
-func (s *rooms) appear(n *node) {
-	s.epoch++
-	if f := s.of(n); f != nil {
-		s.tree.Touch(f)
-		return
-	}
-	f := s.takeSpare()
-	f.node = n
-	*inSlot(&s.on, n.slot) = f
-	s.tree.Insert(f)
-}
-
-// of is what is noted of a node; nil if there is no new room.
-func (s *rooms) of(n *node) *freshNode {
-	if int(n.slot) < len(s.on) && s.on[n.slot] != nil && s.on[n.slot].node == n {
-		return s.on[n.slot]
-	}
-	return nil
-}
-
-// takeSpare is an entry of no node.
-func (s *rooms) takeSpare() *freshNode {
-	last := len(s.spare) - 1
-	if last < 0 {
-		return &freshNode{}
-	}
-	f := s.spare[last]
-	s.spare = s.spare[:last]
-	return f
-}
-
-// change notes that the room on a node is less than it was, or kept for asks.
-func (s *rooms) change(n *node) {
-	if f := s.of(n); f != nil {
-		s.tree.Touch(f)
-	}
-}
-
-// remove forgets a node that is gone.
-func (s *rooms) remove(n *node) {
-	if f := s.of(n); f != nil {
-		s.tree.Remove(f)
-		s.on[n.slot], f.node = nil, nil
-		s.spare = append(s.spare, f)
-	}
-}
-
-// most is what is free at most, kind by kind, on any of the nodes; false if there
-// are none.
-func (s *rooms) most() (resources.Amounts, bool) {
-	if top := s.tree.Root(); top != nil {
-		return top.most, true
-	}
-	return nil, false
-}
-
-// fit reports whether a class fits on any of the nodes.
-func (s *rooms) fit(c *class) bool {
-	if c.checked == s.epoch {
-		return false
-	}
-	if s.fitBelow(s.tree.Root(), c) {
-		return true
-	}
-	c.checked = s.epoch
-	return false
-}
-
-func (s *rooms) fitBelow(top *freshNode, c *class) bool {
-	if top == nil || !c.amounts.FitsIn(top.most) {
-		return false
-	}
-	return top.schedulable && top.hasRoom(c.amounts, c.importance) ||
-		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
-}
-
-// sparesMax is how many entries of nodes are kept to be used again (see BenchmarkReuseOfRoom).
-const sparesMax = 256
-
-// clear forgets the nodes.
-func (s *rooms) clear() {
-	for f := range s.tree.All {
-		s.spare = append(s.spare, f)
-	}
-	s.tree = order.Tree[*freshNode]{}
-	for _, f := range s.spare {
-		if f.node != nil {
-			s.on[f.slot] = nil
-			f.node, f.links = nil, order.Links[*freshNode]{}
-		}
-	}
-	if len(s.spare) > sparesMax {
-		clear(s.spare[sparesMax:])
-		s.spare = s.spare[:sparesMax]
-	}
 }

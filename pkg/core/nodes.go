@@ -26,7 +26,7 @@ func (p *Partition) addNode(c api.AddNode) {
 		return
 	}
 	n := &node{
-		id: c.ID, slot: p.nodeSlots.take(), schedulable: !c.Drained, capacity: c.Capacity, attributes: c.Attributes,
+		id: c.ID, slot: p.nodeSlots.Take(), schedulable: !c.Drained, capacity: c.Capacity, attributes: c.Attributes,
 	}
 	n.updatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
 	p.nodes.ReplaceOrInsert(n)
@@ -134,7 +134,7 @@ func (p *Partition) removeNode(id api.NodeID) {
 	delete(p.nodesByID, n.id)
 	n.gone = true
 	p.order.reposition(n)
-	p.nodeSlots.giveBack(n.slot)
+	p.nodeSlots.GiveBack(n.slot)
 	p.capacity.Sub(n.capacity)
 	p.holds, p.slotsDue = p.holds+1, true
 	p.changes.resized = true

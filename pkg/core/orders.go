@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // settle brings the place of an application in the order of its line up to date.
@@ -43,7 +44,7 @@ func (b *backlog) settleApplication(app *application) {
 	b.ofApplication(app).settle()
 	if app.gone {
 		b.waitingApps[app.slot] = nil
-		b.applicationSlots.giveBack(app.slot)
+		b.applicationSlots.GiveBack(app.slot)
 	}
 }
 
@@ -53,7 +54,7 @@ func (b *backlog) settleQueue(of *queue) {
 	b.settleUp(of)
 	if of.gone {
 		b.waitingQueues[of.slot] = nil
-		b.queueSlots.giveBack(of.slot)
+		b.queueSlots.GiveBack(of.slot)
 	}
 }
 
@@ -195,8 +196,8 @@ func (b *backlog) newGroup(app *waitingApplication, c *class) *askGroup {
 func (b *backlog) dropGroup(g *askGroup) {
 	c, leaf := g.class, g.leaf
 	g.application.groups.remove(g)
-	c.groups = swapRemove(c.groups, g.atClass, func(g *askGroup) *int32 { return &g.atClass })
-	leaf.groups = swapRemove(leaf.groups, g.atLeaf, func(g *askGroup) *int32 { return &g.atLeaf })
+	c.groups = tables.SwapRemove(c.groups, g.atClass, func(g *askGroup) *int32 { return &g.atClass })
+	leaf.groups = tables.SwapRemove(leaf.groups, g.atLeaf, func(g *askGroup) *int32 { return &g.atLeaf })
 	if len(leaf.groups) == 0 {
 		b.dropLeafClass(leaf)
 	}
@@ -205,7 +206,7 @@ func (b *backlog) dropGroup(g *askGroup) {
 func (b *backlog) dropLeafClass(leaf *leafClass) {
 	b.deactivate(leaf, nil)
 	c := leaf.class
-	c.leaves = swapRemove(c.leaves, leaf.atClass, func(leaf *leafClass) *int { return &leaf.atClass })
+	c.leaves = tables.SwapRemove(c.leaves, leaf.atClass, func(leaf *leafClass) *int { return &leaf.atClass })
 	delete(leaf.leaf.classes, c)
 	leaf.leaf = nil
 }
@@ -254,7 +255,7 @@ func (b *backlog) list(leaf *leafClass) {
 func (b *backlog) unlist(leaf *leafClass) {
 	q := leaf.leaf
 	leaf.listed = false
-	q.active = swapRemove(q.active, leaf.atActive, func(leaf *leafClass) *int { return &leaf.atActive })
+	q.active = tables.SwapRemove(q.active, leaf.atActive, func(leaf *leafClass) *int { return &leaf.atActive })
 	b.changes.queue(q.queue, 0)
 }
 

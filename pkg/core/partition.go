@@ -166,9 +166,9 @@ func (p *Partition) fireDue() (fired bool) {
 		fired = true
 		switch d.what {
 		case dueCompletion:
-			p.complete(d.application)
+			p.complete(d.of.(*application))
 		case dueGuard:
-			p.endPause(d)
+			p.endPause(d.of)
 		case dueRefused:
 			p.refused.askAgain()
 		case dueFreed:
@@ -184,9 +184,9 @@ func (p *Partition) fireDue() (fired bool) {
 				p.quotas.giveBack(q)
 			}
 		case dueExcess:
-			p.quotas.giveBack(d.queue)
+			p.quotas.giveBack(d.of.(*queue))
 		case dueEviction:
-			p.evictions.expire(d.request)
+			p.evictions.expire(d.of.(*request))
 		case dueSettled:
 			p.settled = true
 			p.reconsider()
@@ -195,31 +195,33 @@ func (p *Partition) fireDue() (fired bool) {
 		case dueSlots:
 			p.slotsDue = true
 		case dueGang:
-			p.expireGang(d.application)
+			p.expireGang(d.of.(*application))
 		case dueGroups:
 			p.wakeGroups()
 		case dueAsk:
-			p.wake(d.request)
+			p.wake(d.of.(*request))
 		case dueBound: // this Schedule goes on with them
 		}
 	}
 }
 
 // endPause ends a pause that is over.
-func (p *Partition) endPause(of due) {
-	switch r, app := of.request, of.application; {
-	case app != nil:
+func (p *Partition) endPause(of any) {
+	if app, is := of.(*application); is {
 		app.failures.backoff.end()
 		p.changes.application(app, 0)
-	case r.node != nil:
+		return
+	}
+	r := of.(*request)
+	if r.node != nil {
 		r.eviction.guard.end()
 		r.node.view = nil
 		p.changes.node(r.node, nodeRetry|nodeYields)
-	default:
-		r.wait.guard.end()
-		p.reclassify(r)
-		p.changes.application(r.application, 0)
+		return
 	}
+	r.wait.guard.end()
+	p.reclassify(r)
+	p.changes.application(r.application, 0)
 }
 
 // wake does what has become due about an ask.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -33,8 +34,8 @@ type queue struct {
 	slot int32 // a number that no other queue has
 	gone bool  // from the partition
 
-	change  queueChange    // recorded, and not reacted to yet
-	running priorityCounts // allocations of a leaf
+	change  queueChange   // recorded, and not reacted to yet
+	running tables.Counts // allocations of a leaf
 	// smallest is, for each kind, what every allocation of a leaf holds at least.
 	smallest resources.Amounts
 
@@ -43,7 +44,7 @@ type queue struct {
 
 func (l *ledger) newQueue(parent *queue, config *api.QueueConfig) *queue {
 	q := &queue{
-		slot:         l.queueSlots.take(),
+		slot:         l.queueSlots.Take(),
 		parent:       parent,
 		name:         config.Name,
 		path:         api.QueuePath(config.Name),
@@ -77,11 +78,11 @@ func (q *queue) addRunning(r *request) (smaller bool) {
 			q.smallest[i], smaller = held, true
 		}
 	}
-	q.running.add(r.Priority)
+	q.running.Add(r.Priority)
 	return smaller
 }
 
-func (q *queue) removeRunning(r *request) { q.running.remove(r.Priority) }
+func (q *queue) removeRunning(r *request) { q.running.Remove(r.Priority) }
 
 // upTo is the first queue on the way to the root for which a condition holds, or the
 // root.

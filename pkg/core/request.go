@@ -155,15 +155,6 @@ func addRequest(list []*request, r *request, place *int32) []*request {
 	return append(list, r)
 }
 
-// swapRemove removes what is at a place by putting the last one there, which knows its place.
-func swapRemove[E any, P int | int32](list []*E, place P, placeOf func(*E) *P) []*E {
-	last := len(list) - 1
-	moved := list[last]
-	list[place], list[last] = moved, nil
-	*placeOf(moved) = place
-	return list[:last]
-}
-
 func onNode(r *request) *int32        { return &r.on }
 func atApplication(r *request) *int32 { return &r.at }
 

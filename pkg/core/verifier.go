@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,9 +20,9 @@ type verifier struct {
 	total   resources.Sum
 	sum     resources.Sum // scratch
 
-	running     priorityCounts // counted anew
-	renominated int            // asks that are to be nominated again
-	unknown     int            // kinds that asks want and no node has
+	running     tables.Counts // counted anew
+	renominated int           // asks that are to be nominated again
+	unknown     int           // kinds that asks want and no node has
 }
 
 // fewItems is how many items of a list are looked through faster than a set of them is made.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -335,9 +336,9 @@ func (v *verifier) nodeFor(c *class) *node {
 // classes checks that what is known not to fit does not fit.
 func (v *verifier) classes() {
 	parked, asks := 0, 0
-	var roots priorityCounts
+	var roots tables.Counts
 	for _, c := range v.p.classes.known {
-		roots.add(c.importance)
+		roots.Add(c.importance)
 		asks += c.asks
 		if !c.parked {
 			continue

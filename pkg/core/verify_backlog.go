@@ -7,6 +7,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -20,6 +21,7 @@ func (v *verifier) noted() {
 	v.refused()
 	v.bound()
 	v.classTable()
+	v.slots()
 	v.timers()
 	v.costs()
 	if v.settled && !v.p.cluster.Equal(v.p.capacity.Amounts) {
@@ -279,15 +281,44 @@ func (v *verifier) classTable() {
 			v.breaks("%s has %d asks and may be forgotten is %t", v.p.kinds.Format(c.amounts), c.asks, c.idle)
 		}
 	}
-	slots := make(map[int32]bool, len(v.all)+len(v.p.nodeSlots.free))
+}
+
+// slots checks that no two objects have the same number, and that no number is lost.
+func (v *verifier) slots() {
+	slots := make(map[int32]bool, len(v.all))
 	for _, n := range v.all {
 		slots[n.slot] = true
 	}
-	for _, slot := range v.p.nodeSlots.free {
-		slots[slot] = true
+	v.numbered("nodes", &v.p.nodeSlots, slots, len(v.all))
+	if !v.settled { // what is gone is known until then
+		return
 	}
-	if len(slots) != v.p.nodes.Len()+len(v.p.nodeSlots.free) {
-		v.breaks("of %d numbers of nodes some are used twice", len(slots))
+	clear(slots)
+	v.p.applications.Ascend(func(app *application) bool {
+		slots[app.slot] = true
+		return true
+	})
+	v.numbered("applications", &v.p.applicationSlots, slots, v.p.applications.Len())
+	clear(slots)
+	count := 0
+	v.p.root.everywhere(func(q *queue) bool {
+		slots[q.slot] = true
+		count++
+		return true
+	})
+	v.numbered("queues", &v.p.queueSlots, slots, count)
+	clear(slots)
+	for _, r := range v.p.requests {
+		if r.slot > 0 {
+			slots[r.slot] = true
+		}
+	}
+	v.numbered("asks", &v.p.askSlots, slots, v.p.waiting)
+}
+
+func (v *verifier) numbered(what string, given *tables.Numbers, slots map[int32]bool, count int) {
+	if len(slots) != count || given.Used() != count {
+		v.breaks("%d %s have %d numbers, and %d are given", count, what, len(slots), given.Used())
 	}
 }
 

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // checkClaims checks that each claim is known to its ask, its node and the list of all, and that
 // of groups only the one whose turn it is has any.
 func checkClaims(v *verifier) {
-	var importances priorityCounts
+	var importances tables.Counts
 	idle, withQuota := 0, 0
 	for at, r := range v.p.claims {
 		c := r.claim()
@@ -18,7 +19,7 @@ func checkClaims(v *verifier) {
 			v.breaks("%s is listed with a claim, and has none", r.Key)
 			return
 		}
-		importances.add(r.importance)
+		importances.Add(r.importance)
 		if c.isIdle() {
 			idle++
 		}

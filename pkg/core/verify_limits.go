@@ -73,7 +73,7 @@ func (v *verifier) chain(app *application, group bool, account *account) {
 		if limit == nil {
 			continue
 		}
-		if account == nil || v.p.limits[limitKey{q, group, name}] != account || !account.max.Equal(limit.Max) ||
+		if account == nil || v.p.limits[limitKey{queue: q, group: group, name: name}] != account || !account.max.Equal(limit.Max) ||
 			account.applicationsMax != limit.ApplicationsMax {
 			v.breaks("application %s is not charged to the limit of %q in queue %s", app.id, name, q.path)
 			return

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -53,7 +54,7 @@ func (v *verifier) keptIn(q *queue, importance int32) (sum keptQuota) {
 // queues.
 func (v *verifier) sums(q *queue) {
 	var nominated, releasing, overdue, kept resources.Sum
-	var running priorityCounts
+	var running tables.Counts
 	for _, child := range q.children {
 		v.sums(child)
 		nominated.AddSum(child.nominated)
@@ -67,8 +68,8 @@ func (v *verifier) sums(q *queue) {
 			}
 		}
 		for _, r := range app.allocations {
-			running.add(r.Priority)
-			v.running.add(r.Priority)
+			running.Add(r.Priority)
+			v.running.Add(r.Priority)
 			for i, least := range q.smallest {
 				if least > r.Amounts.Of(resources.Kind(i)) {
 					v.breaks("queue %s: %s holds less than all are noted to hold", q.path, r.Key)

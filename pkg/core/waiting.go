@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // A waitingApplication is an application as the backlog knows it. It stands in the order of its leaf
@@ -54,13 +55,13 @@ func (b *backlog) groupOf(r *request) *askGroup { return b.asks[r.slot].group }
 
 // setClass counts an ask with a class.
 func (b *backlog) setClass(r *request, c *class) {
-	inSlot(&b.asks, r.slot).class, r.importance = c, c.importance
+	tables.At(&b.asks, r.slot).class, r.importance = c, c.importance
 	c.asks++
 }
 
 // ofApplication is what the backlog knows of an application, and ofQueue of a queue.
 func (b *backlog) ofApplication(app *application) *waitingApplication {
-	at := inSlot(&b.waitingApps, app.slot)
+	at := tables.At(&b.waitingApps, app.slot)
 	if *at == nil {
 		w := &waitingApplication{application: app, leaf: b.ofQueue(app.queue), own: emptySummary}
 		w.queued.Looked = &b.work.Asks
@@ -78,6 +79,6 @@ func (b *backlog) ofQueue(q *queue) *waitingQueue {
 		w.above = b.ofQueue(q.parent)
 	}
 	w.queues.Looked, w.lines.tree.Looked = &b.work.Queues, &b.work.Applications
-	*inSlot(&b.waitingQueues, q.slot) = w
+	*tables.At(&b.waitingQueues, q.slot) = w
 	return w
 }
