@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -99,7 +100,7 @@ func (a *attempts) keepBack(r *request, until time.Time, why string) {
 
 // wake has an attempt made for an ask whose moment has come.
 func (a *attempts) wake(r *request) {
-	if isDue(r.wait.due.guarantee, a.now) {
+	if timers.IsDue(r.wait.due.guarantee, a.now) {
 		a.passOn(r)
 	}
 }

@@ -32,14 +32,3 @@ func sooner(a, b time.Time) time.Time {
 	}
 	return a
 }
-
-// isDue reports whether a moment has come.
-func isDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
-
-// later is the later of two moments.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

@@ -21,13 +21,13 @@ func (p *Partition) DropViews() {
 		app.view = nil
 		return true
 	})
-	p.root.dropViews()
+	dropViews(p.root)
 }
 
-func (q *queue) dropViews() {
+func dropViews(q *queue) {
 	q.view = nil
 	for _, child := range q.children {
-		child.dropViews()
+		dropViews(child)
 	}
 }
 

@@ -147,7 +147,7 @@ func (p *Partition) retryGroupsBy(at time.Time) {
 // help, and the members of gangs.
 func (p *Partition) wakeGroups() {
 	work := &p.groupWork
-	all := isDue(work.all, p.now)
+	all := timers.IsDue(work.all, p.now)
 	if work.woken = p.now; all {
 		work.all = time.Time{}
 	}

@@ -227,7 +227,7 @@ func (p *Partition) endPause(of any) {
 // wake does what has become due about an ask.
 func (p *Partition) wake(r *request) {
 	p.attempts.wake(r)
-	if isDue(r.wait.due.retry, p.now) {
+	if timers.IsDue(r.wait.due.retry, p.now) {
 		p.tryAgain(r)
 	}
 	p.slots.expire(r)

@@ -74,7 +74,7 @@ func (s *quotas) forgetLeft(q *queue) {
 // schedule has a queue looked at when it gives back.
 func (s *quotas) schedule(q *queue, e *excess) {
 	if at, ok := s.givesBackAt(q); ok {
-		s.timers.Set(&e.timer, later(at, s.now), due{dueExcess, q})
+		s.timers.Set(&e.timer, timers.Later(at, s.now), due{dueExcess, q})
 		return
 	}
 	s.timers.Cancel(&e.timer)
@@ -107,7 +107,7 @@ func (s *quotas) giveBack(q *queue) {
 		return
 	}
 	e, need := s.beyond[q], q.beyondMax()
-	again := isDue(e.again, s.now)
+	again := timers.IsDue(e.again, s.now)
 	switch {
 	case need.IsZero():
 		e.left, e.again = resources.Amounts{}, time.Time{}

@@ -181,7 +181,7 @@ func (s *refused) retryOn(n *node) {
 		n.regained = true
 		s.nodes = append(s.nodes, n)
 	}
-	s.timers.SetBy(&s.soon, later(s.now, s.last.Add(s.options.RetryDelay)), due{what: dueFreed})
+	s.timers.SetBy(&s.soon, timers.Later(s.now, s.last.Add(s.options.RetryDelay)), due{what: dueFreed})
 }
 
 // everywhere notes that a class of members of a gang was refused on all nodes with room. It
@@ -199,7 +199,7 @@ func (s *refused) everywhere(c *class) time.Time {
 
 // renew has all nodes asked about members of a class again if what was said is old.
 func (s *refused) renew(c *class) {
-	if r := c.refused; r != nil && isDue(r.forget, s.now) {
+	if r := c.refused; r != nil && timers.IsDue(r.forget, s.now) {
 		r.forget = time.Time{}
 		if !c.unschedulable { // otherwise askAgain does so
 			r.asked = nodeset.New(s.freed)

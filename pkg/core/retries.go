@@ -79,7 +79,7 @@ func (s *retries) list(c *class) {
 // soon has the queue tried again, since something has changed.
 func (s *retries) soon() {
 	s.pending = len(s.queue)
-	s.before(later(s.now, s.last.Add(s.options.RetryDelay)))
+	s.before(timers.Later(s.now, s.last.Add(s.options.RetryDelay)))
 }
 
 // addExcess has a queue that could not give back enough tried again when anything
@@ -121,7 +121,7 @@ func (s *retries) retry() (excess []*queue) {
 	}
 	excess, s.excess = s.excess, nil
 	if s.pending > 0 {
-		s.before(later(s.now, s.last.Add(s.options.RetryDelay))) // those that are left
+		s.before(timers.Later(s.now, s.last.Add(s.options.RetryDelay))) // those that are left
 	}
 	return excess
 }

@@ -52,7 +52,7 @@ func (s *settling) extend() {
 	if s.until.After(s.latest) {
 		s.until = s.latest
 	}
-	s.timers.Set(&s.timer, later(s.until, s.now), due{what: dueSettled})
+	s.timers.Set(&s.timer, timers.Later(s.until, s.now), due{what: dueSettled})
 }
 
 // hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
@@ -68,7 +68,7 @@ func (s *settling) hold(n *node) {
 
 func (s *settling) schedule() {
 	if len(s.held) > 0 && !s.heldTimer.Set() {
-		s.timers.Set(&s.heldTimer, later(s.held[0].until, s.now), due{what: dueHeld})
+		s.timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.now), due{what: dueHeld})
 	}
 }
 

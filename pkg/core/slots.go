@@ -42,7 +42,7 @@ func (s *slots) wanted(c *class) {
 	if !c.slots.listed {
 		c.slots.listed = true
 		s.classes = append(s.classes, c)
-		s.before(later(c.since.Add(s.options.ReserveDelay), s.now))
+		s.before(timers.Later(c.since.Add(s.options.ReserveDelay), s.now))
 	}
 	if c.slots.waits {
 		c.slots.waits, s.slotsDue = false, true
@@ -57,7 +57,7 @@ func (s *slots) before(at time.Time) {
 // expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
 // less important ones too: each gets one claim before this one gets another.
 func (s *slots) expire(r *request) {
-	if w := r.wait; isDue(w.due.claim, s.now) {
+	if w := r.wait; timers.IsDue(w.due.claim, s.now) {
 		w.due.claim = time.Time{}
 		s.slotRound++
 		s.classOf(r).slots.round = s.slotRound

@@ -112,3 +112,14 @@ func (s *sooner[T]) Pop() any {
 	*s = (*s)[:len(*s)-1]
 	return last
 }
+
+// IsDue reports whether a moment has come; zero never does.
+func IsDue(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+
+// Later is the later of two moments.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
