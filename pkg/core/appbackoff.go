@@ -34,6 +34,6 @@ func (p *Partition) countFailure(app *application, c *class) {
 
 // backOffUntil keeps an application out of the order until a time.
 func (p *Partition) backOffUntil(app *application, until time.Time) {
-	app.failed().backoff.start(&p.timers, until, "its application backs off, as many of its asks failed", due{dueGuard, app})
+	app.failed().backoff.start(&p.timers, until, "its application backs off, as many of its asks failed", due{what: dueGuard, of: app})
 	p.changes.application(app, 0)
 }

@@ -94,7 +94,7 @@ func (a *attempts) triggerHolds(r *request, t preemptor.Trigger) bool {
 
 // keepBack lets no room be made for an ask until a time.
 func (a *attempts) keepBack(r *request, until time.Time, why string) {
-	r.waiting().guarded().start(&a.timers, until, why, due{dueGuard, r})
+	r.waiting().guarded().start(&a.timers, until, why, due{what: dueGuard, of: r})
 	a.reclassify(r)
 }
 

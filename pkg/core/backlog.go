@@ -236,7 +236,7 @@ func (b *backlog) setTimer(r *request) {
 		b.timers.Cancel(&w.timer)
 		return
 	}
-	b.timers.Set(&w.timer, first, due{dueAsk, r})
+	b.timers.Set(&w.timer, first, due{what: dueAsk, of: r})
 }
 
 // unhint takes an ask that no longer waits off the amounts that were told of. The

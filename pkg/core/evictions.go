@@ -128,7 +128,7 @@ func (e *evictions) schedule(victim *request) {
 	if victim.eviction.late {
 		at = e.countedFrom(victim, victim.eviction.since)
 	}
-	e.timers.Set(&victim.eviction.timer, at, due{dueEviction, victim})
+	e.timers.Set(&victim.eviction.timer, at, due{what: dueEviction, of: victim})
 }
 
 // reschedule sets all timers of evictions anew after the timeout has changed.
@@ -187,7 +187,7 @@ func (e *evictions) expire(victim *request) {
 // block has an overdue eviction keep others from its node until a time.
 func (e *evictions) block(victim *request, until time.Time) {
 	why := "the release of " + string(victim.Key) + " is overdue"
-	victim.eviction.guard.start(&e.timers, until, why, due{dueGuard, victim})
+	victim.eviction.guard.start(&e.timers, until, why, due{what: dueGuard, of: victim})
 }
 
 // nodeReported looks at what is overdue on a node of which the resource manager said something.

@@ -11,7 +11,7 @@ const gangTimedOut = "ResourceReservationTimeout"
 // settling time lasts, asks that take their places may be reported yet.
 func (p *Partition) expireGang(app *application) {
 	if until := p.settling.end(); until.After(p.now) {
-		p.timers.Set(&app.gang.timer, until, due{dueGang, app})
+		p.timers.Set(&app.gang.timer, until, due{what: dueGang, of: app})
 		return
 	}
 	why, all := "placeholder timed out", false

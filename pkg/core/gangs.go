@@ -99,7 +99,7 @@ func (p *Partition) gangRan(r *request) {
 	case r.taskGroup() != nil:
 		app.gang.started = true
 		if !app.gang.timer.Set() {
-			p.timers.Set(&app.gang.timer, p.now.Add(app.gang.timeout), due{dueGang, app})
+			p.timers.Set(&app.gang.timer, p.now.Add(app.gang.timeout), due{what: dueGang, of: app})
 		}
 	}
 }

@@ -198,7 +198,7 @@ func (p *Partition) completeAt(app *application, at time.Time) {
 	if app.completion == nil {
 		app.completion = &timers.Timer[due]{}
 	}
-	p.timers.Set(app.completion, at, due{dueCompletion, app})
+	p.timers.Set(app.completion, at, due{what: dueCompletion, of: app})
 }
 
 // complete ends an application that has been completing, or new, long enough.

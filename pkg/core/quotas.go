@@ -74,7 +74,7 @@ func (s *quotas) forgetLeft(q *queue) {
 // schedule has a queue looked at when it gives back.
 func (s *quotas) schedule(q *queue, e *excess) {
 	if at, ok := s.givesBackAt(q); ok {
-		s.timers.Set(&e.timer, timers.Later(at, s.now), due{dueExcess, q})
+		s.timers.Set(&e.timer, timers.Later(at, s.now), due{what: dueExcess, of: q})
 		return
 	}
 	s.timers.Cancel(&e.timer)
@@ -114,7 +114,7 @@ func (s *quotas) giveBack(q *queue) {
 		return // evictions are under way; when one is overdue the queue is looked at again
 	case !again && e.left != nil && need.Equal(e.left):
 		if !e.again.IsZero() {
-			s.timers.Set(&e.timer, e.again, due{dueExcess, q})
+			s.timers.Set(&e.timer, e.again, due{what: dueExcess, of: q})
 		}
 		return // nothing has changed
 	}
@@ -134,7 +134,7 @@ func (s *quotas) giveBack(q *queue) {
 	case e.left.IsZero():
 	case s.predicates.budgetsBind():
 		e.again = s.now.Add(s.options.RetryMax) // budgets change without notice
-		s.timers.Set(&e.timer, e.again, due{dueExcess, q})
+		s.timers.Set(&e.timer, e.again, due{what: dueExcess, of: q})
 	default:
 		s.retries.addExcess(q) // again after something has changed elsewhere
 	}

@@ -198,6 +198,6 @@ func (p *Partition) restoreGangs(app *application, v *api.GangView) {
 		placeholder.waiting().pair = &replacement{placeholder: placeholder}
 	}
 	if !v.ExpiresAt.IsZero() {
-		p.timers.Set(&app.gang.timer, v.ExpiresAt, due{dueGang, app})
+		p.timers.Set(&app.gang.timer, v.ExpiresAt, due{what: dueGang, of: app})
 	}
 }
