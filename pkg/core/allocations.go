@@ -7,24 +7,24 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // refuse answers an allocation that is not booked, with the reason.
 func (p *Partition) refuse(a *api.Allocation, format string, args ...any) {
-	p.tell(&api.AllocationRejected{Key: a.Key, Application: a.Application, Reason: fmt.Sprintf(format, args...)})
+	p.Tell(&api.AllocationRejected{Key: a.Key, Application: a.Application, Reason: fmt.Sprintf(format, args...)})
 }
 
 // addAllocation takes in an ask, an adopted allocation, a foreign one, or new
 // amounts for one that is known.
 func (p *Partition) addAllocation(a *api.Allocation) {
 	if kind, negative := a.Amounts.Negative(); negative {
-		p.refuse(a, "allocation %s contains negative resources: %s=%d", a.Key, p.kinds.Name(kind), a.Amounts.Of(kind))
+		p.refuse(a, "allocation %s contains negative resources: %s=%d", a.Key, p.Kinds.Name(kind), a.Amounts.Of(kind))
 		return
 	}
-	known := p.requests[a.Key]
+	known := p.Requests[a.Key]
 	switch {
 	case a.Key == "":
 		p.refuse(a, "an allocation without a key")
@@ -34,7 +34,7 @@ func (p *Partition) addAllocation(a *api.Allocation) {
 		p.takeForeign(a, known)
 	case known == nil:
 		p.addOwn(a)
-	case known.foreign():
+	case known.Foreign():
 		p.refuse(a, "allocation %s is known as foreign and cannot join application %s", a.Key, a.Application)
 	case known.Application != a.Application:
 		p.refuse(a, "allocation %s is known as one of application %s", a.Key, known.Application)
@@ -44,12 +44,12 @@ func (p *Partition) addAllocation(a *api.Allocation) {
 }
 
 // takeForeign takes in a foreign allocation, or what is new about one.
-func (p *Partition) takeForeign(a *api.Allocation, known *request) {
+func (p *Partition) takeForeign(a *api.Allocation, known *ledger.Request) {
 	switch {
 	case a.Node == "":
 		p.refuse(a, "foreign allocation %s names no node", a.Key)
 		return
-	case known != nil && !known.foreign():
+	case known != nil && !known.Foreign():
 		p.refuse(a, "allocation %s is known as one of application %s and cannot become foreign", a.Key, known.Application)
 		return
 	case !p.makeKnown(&a):
@@ -60,13 +60,13 @@ func (p *Partition) takeForeign(a *api.Allocation, known *request) {
 	if known == nil {
 		p.settling.extend()
 	}
-	r := p.addForeign(a, known)
+	r := p.AddForeign(a, known)
 	p.evictions.report(r, a.Tags)
 	p.tied(r, false)
 }
 
 func (p *Partition) addOwn(a *api.Allocation) {
-	app := p.findApplication(a.Application)
+	app := p.FindApplication(a.Application)
 	switch {
 	case app == nil:
 		p.refuse(a, "application %q is not registered", a.Application)
@@ -74,81 +74,81 @@ func (p *Partition) addOwn(a *api.Allocation) {
 	case a.Placeholder && a.TaskGroup == "":
 		p.refuse(a, "placeholder %s names no task group", a.Key)
 		return
-	case a.Node != "" && p.findNode(a.Node) == nil:
+	case a.Node != "" && p.FindNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
 		return
 	case a.Node != "" && !p.makeKnown(&a):
 		return
 	}
 	if len(a.Unknown) > 0 {
-		a = p.withKnown(a, p.hasKind)
+		a = p.WithKnown(a, p.HasKind)
 	}
-	if app.state == api.Failing && a.Node == "" {
-		p.refuse(a, "application %s fails", app.id)
+	if app.State == api.Failing && a.Node == "" {
+		p.refuse(a, "application %s fails", app.ID)
 		return
 	}
-	r := p.register(a, app)
-	if !app.dated && a.Created.Before(app.submitted) {
-		app.submitted = a.Created
+	r := p.Register(a, app)
+	if !app.Dated && a.Created.Before(app.Submitted) {
+		app.Submitted = a.Created
 	}
 	if a.Node != "" {
 		p.adopt(r, a.Node)
 		p.evictions.report(r, a.Tags)
 		return
 	}
-	if app.state == api.New || app.state == api.Completing {
+	if app.State == api.New || app.State == api.Completing {
 		next := api.Accepted
-		if app.state == api.Completing {
+		if app.State == api.Completing {
 			next = api.Running
 		}
 		p.enter(app, next, "")
 	}
 	p.ask(r)
-	if r.Tags[api.TagNominatedNode] != "" && !r.isHeld() && !r.startsTogether() {
+	if r.Tags[api.TagNominatedNode] != "" && !r.IsHeld() && !r.StartsTogether() {
 		p.renominations.add(r)
 	}
-	p.tell(api.AskAdded{Allocation: r.Allocation})
+	p.Tell(api.AskAdded{Allocation: r.Allocation})
 }
 
 // adopt books an allocation that runs already. Neither a node nor a quota
 // refuses it. The request is in no list.
-func (p *Partition) adopt(r *request, id api.NodeID) {
-	app, n := r.application, p.findNode(id)
-	if app.state == api.New {
+func (p *Partition) adopt(r *ledger.Request, id api.NodeID) {
+	app, n := r.App, p.FindNode(id)
+	if app.State == api.New {
 		p.enter(app, api.Accepted, "")
 	}
-	r.Allocation = r.PlacedOn(id, p.now)
+	r.Allocation = r.PlacedOn(id, p.Now)
 	p.run(r, n)
 	p.bookedBeyond(r)
 	p.settling.extend()
-	p.changes.node(n, nodeRetry)
-	p.changes.placed = append(p.changes.placed, r)
+	p.Changes.Node(n, ledger.NodeRetry)
+	p.Changes.Placed = append(p.Changes.Placed, r)
 	p.tied(r, false)
-	p.tell(api.Adopted{Allocation: r.Allocation})
+	p.Tell(api.Adopted{Allocation: r.Allocation})
 }
 
 // bookedBeyond records that something was booked which neither node nor quota
 // refuses.
-func (p *Partition) bookedBeyond(r *request) {
-	r.node.allowExcess()
-	r.application.allowExcess()
-	p.changes.application(r.application, quotaBooked)
+func (p *Partition) bookedBeyond(r *ledger.Request) {
+	r.RunsOn.AllowExcess()
+	r.App.AllowExcess()
+	p.Changes.Application(r.App, ledger.QuotaBooked)
 }
 
 // updateOwn takes new amounts, or the message that a pending ask has been placed.
-func (p *Partition) updateOwn(r *request, a *api.Allocation) {
-	runs := r.node != nil
+func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
+	runs := r.RunsOn != nil
 	switch {
 	case runs && a.Node != "" && a.Node != r.Node:
 		p.refuse(a, "allocation %s runs on node %s and cannot move to %s", a.Key, r.Node, a.Node)
 		return
-	case !runs && a.Node != "" && p.findNode(a.Node) == nil:
+	case !runs && a.Node != "" && p.FindNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
 		return
 	case (runs || a.Node != "") && !p.makeKnown(&a):
 		return
 	}
-	a = p.withKnown(a, p.hasKind)
+	a = p.WithKnown(a, p.HasKind)
 	switch {
 	case runs:
 		if !r.Amounts.Equal(a.Amounts) {
@@ -159,7 +159,7 @@ func (p *Partition) updateOwn(r *request, a *api.Allocation) {
 		r.Allocation = r.WithAmountsOf(a)
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts) || !maps.Equal(r.Unknown, a.Unknown):
-		if r.nominated() != nil {
+		if r.Nominated() != nil {
 			p.kept.clear(r, "it asks for other amounts", api.EndOfRoom)
 		}
 		p.resizeAsk(r, a)
@@ -172,61 +172,61 @@ func (p *Partition) updateOwn(r *request, a *api.Allocation) {
 
 // retagOwn takes new tags: that others depend on an allocation is often known only once it
 // runs. A message without any tags says nothing of them.
-func (p *Partition) retagOwn(r *request, tags map[string]string) {
+func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 	if len(tags) == 0 || maps.Equal(r.Tags, tags) {
 		return
 	}
 	updated := *r.Allocation
 	updated.Tags = tags
 	r.Allocation = &updated
-	r.application.view = nil
+	r.App.View = nil
 	p.regroup(r)
-	if r.node != nil {
-		p.tagsChanged(r)
+	if r.RunsOn != nil {
+		p.TagsChanged(r)
 	}
 }
 
 // resizeAsk has an ask wait on with the amounts of another.
-func (p *Partition) resizeAsk(r *request, to *api.Allocation) {
-	before, since := r.wait, p.classOf(r).since
+func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
+	before, since := r.Wait, p.classOf(r).since
 	p.endWait(r)
 	r.Allocation = r.WithAmountsOf(to)
 	p.ask(r)
 	p.keepAge(r, before, since)
-	p.tell(api.AskResized{Allocation: r.Allocation})
+	p.Tell(api.AskResized{Allocation: r.Allocation})
 }
 
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
 // victims ended for it, and until when no room is made for it.
-func (p *Partition) keepAge(r *request, before *wait, since time.Time) {
+func (p *Partition) keepAge(r *ledger.Request, before *ledger.Wait, since time.Time) {
 	if p.classOf(r).since.IsZero() {
 		p.classOf(r).since = since
 	}
 	if before == nil {
 		return
 	}
-	w := r.waiting()
-	w.since, w.ran = before.since, before.ran
-	if before.paused() {
-		p.attempts.keepBack(r, before.guard.until, before.guard.why)
+	w := r.Waiting()
+	w.Since, w.Ran = before.Since, before.Ran
+	if before.Paused() {
+		p.attempts.keepBack(r, before.Guard.Until, before.Guard.Why)
 	}
 }
 
 // resize changes the amounts of an allocation where it runs. Like adoption it
 // is never refused.
-func (p *Partition) resize(r *request, to *api.Allocation) {
-	n, before := r.node, r.Amounts
-	if r.replaced() {
-		p.kept.rejoin(r.pair().ask) // it may not fit any more
+func (p *Partition) resize(r *ledger.Request, to *api.Allocation) {
+	n, before := r.RunsOn, r.Amounts
+	if r.IsReplaced() {
+		p.kept.rejoin(r.Pair().Ask) // it may not fit any more
 	}
 	if r.Placeholder {
-		p.resizeMember(r, to.Amounts)
+		p.ResizeMember(r, to.Amounts)
 	}
-	p.unbook(r)
+	p.Unbook(r)
 	r.Allocation = r.WithAmountsOf(to)
-	p.book(r, n)
+	p.Book(r, n)
 	p.bookedBeyond(r)
-	p.tell(&api.Resized{Allocation: r.Allocation, Before: before})
+	p.Tell(&api.Resized{Allocation: r.Allocation, Before: before})
 }
 
 // makeKnown makes the kinds of an allocation known that runs. If there is no place for
@@ -236,24 +236,24 @@ func (p *Partition) makeKnown(a **api.Allocation) bool {
 		return true // of almost every one
 	}
 	for _, name := range slices.Sorted(maps.Keys((*a).Unknown)) {
-		if _, err := p.kinds.Intern(name); err != nil {
+		if _, err := p.Kinds.Intern(name); err != nil {
 			p.refuse(*a, "allocation %s: %v", (*a).Key, err)
 			return false
 		}
 	}
-	*a = p.withKnown(*a, func(string) bool { return true })
+	*a = p.WithKnown(*a, func(string) bool { return true })
 	return true
 }
 
 // learnKinds has the asks tried that wait for a kind which a node has.
 func (p *Partition) learnKinds(capacity resources.Amounts) {
-	if len(p.unknown) == 0 {
+	if len(p.Unknown) == 0 {
 		return
 	}
 	for i, quantity := range capacity {
-		if set := p.unknown[p.kinds.Name(resources.Kind(i))]; set != nil && quantity > 0 {
-			for _, r := range set.list() {
-				p.resizeAsk(r, p.withKnown(r.Allocation, p.hasKind))
+		if set := p.Unknown[p.Kinds.Name(resources.Kind(i))]; set != nil && quantity > 0 {
+			for _, r := range set.List() {
+				p.resizeAsk(r, p.WithKnown(r.Allocation, p.HasKind))
 			}
 		}
 	}
@@ -266,36 +266,36 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 		p.releaseAll(c)
 		return
 	}
-	r := p.requests[c.Key]
+	r := p.Requests[c.Key]
 	switch {
 	case r == nil:
-	case r.foreign():
+	case r.Foreign():
 		p.evictions.cancel(r)
-		p.releaseForeign(r)
+		p.ReleaseForeign(r)
 		p.tied(r, false)
 	case r.Application != c.Application:
-	case c.Termination == api.SchedulingFailed && r.node == nil: // said twice
-	case c.Termination == api.SchedulingFailed && !r.isToEnd():
+	case c.Termination == api.SchedulingFailed && r.RunsOn == nil: // said twice
+	case c.Termination == api.SchedulingFailed && !r.IsToEnd():
 		p.bindFailed(r, c.Message)
 	default:
 		if c.Termination == api.SchedulingFailed { // it was to end for its gang, and has not begun
 			c.Termination = si.TerminationType_TIMEOUT
 		}
 		p.releaseOwn(r, c)
-		p.completeLater(r.application)
+		p.completeLater(r.App)
 	}
 }
 
 func (p *Partition) releaseAll(c api.ReleaseAllocation) {
-	app := p.findApplication(c.Application)
+	app := p.FindApplication(c.Application)
 	if app == nil {
 		return
 	}
-	for _, r := range byKey(app.allocations) {
+	for _, r := range ledger.ByKey(app.Allocations) {
 		p.releaseOwn(r, c)
 	}
 	if c.Termination != si.TerminationType_TIMEOUT {
-		for _, r := range byKey(app.asks) {
+		for _, r := range ledger.ByKey(app.Asks) {
 			p.releaseOwn(r, c)
 		}
 	}
@@ -303,8 +303,8 @@ func (p *Partition) releaseAll(c api.ReleaseAllocation) {
 }
 
 // releaseOwn takes an ask or allocation off the books.
-func (p *Partition) releaseOwn(r *request, c api.ReleaseAllocation) {
-	if r.node == nil {
+func (p *Partition) releaseOwn(r *ledger.Request, c api.ReleaseAllocation) {
+	if r.RunsOn == nil {
 		p.endAsk(r, causeOf(c.Termination))
 		return
 	}
@@ -312,23 +312,23 @@ func (p *Partition) releaseOwn(r *request, c api.ReleaseAllocation) {
 }
 
 // endAsk takes an ask off the books for good.
-func (p *Partition) endAsk(r *request, cause api.EndCause) {
-	p.tell(&api.AskEnded{Allocation: r.Allocation, Cause: cause})
+func (p *Partition) endAsk(r *ledger.Request, cause api.EndCause) {
+	p.Tell(&api.AskEnded{Allocation: r.Allocation, Cause: cause})
 	p.endWait(r)
-	p.forget(r)
+	p.Forget(r)
 }
 
 // endAllocation takes an allocation off the books for good.
-func (p *Partition) endAllocation(r *request, cause api.EndCause, message string) {
-	n, evicted := r.node, r.victim()
+func (p *Partition) endAllocation(r *ledger.Request, cause api.EndCause, message string) {
+	n, evicted := r.RunsOn, r.Victim()
 	p.evictions.cancel(r)
-	p.unbook(r)
+	p.Unbook(r)
 	if cause == api.CauseReleased && message == api.Succeeded {
-		p.succeeded(r)
+		p.Succeeded(r)
 	}
-	p.forget(r)
+	p.Forget(r)
 	p.tied(r, false)
-	p.tell(&api.Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
+	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {
 		p.placeholderEnded(r, n)
 	}
@@ -350,28 +350,28 @@ func causeOf(t si.TerminationType) api.EndCause {
 
 // bindFailed makes an allocation an ask again, which is tried after a while,
 // and elsewhere if there is an elsewhere.
-func (p *Partition) bindFailed(r *request, message string) {
-	n := r.node
-	evicted := r.victim()
+func (p *Partition) bindFailed(r *ledger.Request, message string) {
+	n := r.RunsOn
+	evicted := r.Victim()
 	p.evictions.cancel(r)
-	wasted := r.madeRoom
-	r.madeRoom = false
-	p.unbook(r)
+	wasted := r.MadeRoom
+	r.MadeRoom = false
+	p.Unbook(r)
 	p.tied(r, false)
-	p.tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
+	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.Unplaced()
-	w := r.waiting()
-	w.reason, w.detail, w.avoid = api.BindFailed, message, n.id
-	w.due.retry = p.now.Add(min(doubled(p.options.RetryDelay, w.bindings), p.options.RetryMax))
-	w.bindings++
+	w := r.Waiting()
+	w.Reason, w.Detail, w.Avoid = api.BindFailed, message, n.ID
+	w.Due.Retry = p.Now.Add(min(ledger.Doubled(p.Options.RetryDelay, w.Bindings), p.Options.RetryMax))
+	w.Bindings++
 	switch {
 	case wasted && r.Required != "":
-		w.ran = true
+		w.Ran = true
 	case wasted:
-		r.application.failed().loop.made++
+		r.App.Failed().Loop.Made++
 	}
-	w.delayed = true
+	w.Delayed = true
 	p.ask(r)
 	p.setTimer(r)
-	p.tell(api.AskAdded{Allocation: r.Allocation})
+	p.Tell(api.AskAdded{Allocation: r.Allocation})
 }

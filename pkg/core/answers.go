@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // A candidateNode is a node and the plan to make room there.
 type candidateNode struct {
-	node *node
+	node *ledger.Node
 	plan preemptor.Decision
 }
 
@@ -32,7 +33,7 @@ type simulations struct {
 	failed       [preemptor.Triggers]nodeset.Set
 	nearest      [preemptor.Triggers]*candidateNode
 	emptied      nodeset.Set
-	kept         map[*node]*keptAnswers
+	kept         map[*ledger.Node]*keptAnswers
 	learnt       bool // there is anything in the sets
 	refused      bool // a plan was refused, which says nothing of other asks of the class
 	repeated     bool // an attempt was made before
@@ -40,7 +41,7 @@ type simulations struct {
 	// nodes alone decide. Only nodes in changed may help since.
 	exhausted bool
 	since     uint64 // the count of changed nodes up to which that holds, where a class is tried again in turn
-	changed   []*node
+	changed   []*ledger.Node
 }
 
 // keptAnswers are the answers about a node as long as it does not change.
@@ -52,7 +53,7 @@ type keptAnswers struct {
 }
 
 // refusalOf is what is known of why a node refused the asks of a class.
-func (s *simulations) refusalOf(n *node) string {
+func (s *simulations) refusalOf(n *ledger.Node) string {
 	for _, near := range s.nearest {
 		if near != nil && near.node == n && near.plan.Refusal != "" {
 			return near.plan.Refusal
@@ -63,7 +64,7 @@ func (s *simulations) refusalOf(n *node) string {
 
 // A failedPlan is one that failed for asks of a leaf.
 type failedPlan struct {
-	leaf    *queue
+	leaf    *ledger.Queue
 	trigger preemptor.Trigger
 }
 
@@ -77,30 +78,30 @@ type chosenVictims struct {
 var errPaused = errors.New("questions to the resource manager pause")
 
 // hopeless reports whether nothing that a trigger could evict on a node helps.
-func (s *simulations) hopeless(n *node, t preemptor.Trigger) bool {
-	return s.unresolvable.Has(n.slot, n.updatedAt) || s.failed[t].Has(n.slot, n.changedAt)
+func (s *simulations) hopeless(n *ledger.Node, t preemptor.Trigger) bool {
+	return s.unresolvable.Has(n.Slot, n.UpdatedAt) || s.failed[t].Has(n.Slot, n.ChangedAt)
 }
 
 // isRefusedEmpty reports whether an attempt learnt that a node is refused without all that
 // runs there, and the node has not changed since.
-func (s *simulations) isRefusedEmpty(n *node) bool {
-	return s != nil && s.emptied.Has(n.slot, n.changedAt)
+func (s *simulations) isRefusedEmpty(n *ledger.Node) bool {
+	return s != nil && s.emptied.Has(n.Slot, n.ChangedAt)
 }
 
 // hopelessNow is hopeless, or that the plan failed earlier in an attempt that goes on.
-func (s *simulations) hopelessNow(n *node, of failedPlan) bool {
+func (s *simulations) hopelessNow(n *ledger.Node, of failedPlan) bool {
 	kept := s.kept[n]
-	return s.hopeless(n, of.trigger) || kept != nil && kept.changedAt == n.changedAt && slices.Contains(kept.failed, of)
+	return s.hopeless(n, of.trigger) || kept != nil && kept.changedAt == n.ChangedAt && slices.Contains(kept.failed, of)
 }
 
 // about are the answers that are kept about a node as it is.
-func (s *simulations) about(n *node) *keptAnswers {
+func (s *simulations) about(n *ledger.Node) *keptAnswers {
 	kept := s.kept[n]
-	if kept == nil || kept.changedAt != n.changedAt {
+	if kept == nil || kept.changedAt != n.ChangedAt {
 		if s.kept == nil {
-			s.kept = map[*node]*keptAnswers{}
+			s.kept = map[*ledger.Node]*keptAnswers{}
 		}
-		kept = &keptAnswers{changedAt: n.changedAt, fits: map[string]error{}, chosen: map[string]chosenVictims{}}
+		kept = &keptAnswers{changedAt: n.ChangedAt, fits: map[string]error{}, chosen: map[string]chosenVictims{}}
 		s.kept[n] = kept
 	}
 	return kept
@@ -113,9 +114,9 @@ func (s *simulations) clone() *simulations {
 
 // noteUnresolvable notes that an ask may not run on a node whatever is removed, if the
 // resource manager says so.
-func (s *simulations) noteUnresolvable(n *node, err error, updated uint64) {
+func (s *simulations) noteUnresolvable(n *ledger.Node, err error, updated uint64) {
 	if isUnresolvable(err) {
-		s.unresolvable.Add(n.slot, n.updatedAt, updated)
+		s.unresolvable.Add(n.Slot, n.UpdatedAt, updated)
 		s.learnt = true
 	}
 }
@@ -128,7 +129,7 @@ func (s *simulations) exhaust(since uint64) {
 }
 
 // help notes that a node may help since it was changed. Nil stands for all nodes.
-func (s *simulations) help(n *node) {
+func (s *simulations) help(n *ledger.Node) {
 	switch {
 	case s == nil || !s.exhausted:
 	case n == nil:

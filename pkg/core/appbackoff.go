@@ -3,37 +3,39 @@ package core
 import (
 	"maps"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
 // countFailure counts an ask of a class that failed on nodes.
-func (p *Partition) countFailure(app *application, c *class) {
-	most := app.queue.properties.BackoffAfter
-	if most == 0 || app.backsOff() {
+func (p *Partition) countFailure(app *ledger.Application, c *class) {
+	most := app.Queue.Properties.BackoffAfter
+	if most == 0 || app.BacksOff() {
 		return
 	}
-	backoff := &app.failed().backoff
-	if backoff.visit != p.visit {
-		maps.DeleteFunc(backoff.counted, func(key string, _ bool) bool {
+	backoff := &app.Failed().Backoff
+	if backoff.Visit != p.visit {
+		maps.DeleteFunc(backoff.Counted, func(key string, _ bool) bool {
 			c := p.classes.known[key]
-			return !backoff.cut || c == nil || c.asks == 0
+			return !backoff.Cut || c == nil || c.asks == 0
 		})
-		backoff.visit, backoff.failed, backoff.cut = p.visit, 0, false
+		backoff.Visit, backoff.Failed, backoff.Cut = p.visit, 0, false
 	}
-	if backoff.counted[c.key] {
+	if backoff.Counted[c.key] {
 		return
 	}
-	if backoff.counted == nil {
-		backoff.counted = map[string]bool{}
+	if backoff.Counted == nil {
+		backoff.Counted = map[string]bool{}
 	}
-	backoff.counted[c.key] = true
-	if backoff.failed++; backoff.failed >= most {
-		backoff.failed, backoff.cut = 0, true
-		p.backOffUntil(app, p.now.Add(app.queue.properties.BackoffDelay))
+	backoff.Counted[c.key] = true
+	if backoff.Failed++; backoff.Failed >= most {
+		backoff.Failed, backoff.Cut = 0, true
+		p.backOffUntil(app, p.Now.Add(app.Queue.Properties.BackoffDelay))
 	}
 }
 
 // backOffUntil keeps an application out of the order until a time.
-func (p *Partition) backOffUntil(app *application, until time.Time) {
-	app.failed().backoff.start(&p.timers, until, "its application backs off, as many of its asks failed", due{what: dueGuard, of: app})
-	p.changes.application(app, 0)
+func (p *Partition) backOffUntil(app *ledger.Application, until time.Time) {
+	app.Failed().Backoff.Start(&p.timers, until, "its application backs off, as many of its asks failed", ledger.Due{What: dueGuard, Of: app})
+	p.Changes.Application(app, 0)
 }

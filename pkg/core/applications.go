@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
 func (p *Partition) addApplication(c api.AddApplication) {
 	refuse := func(format string, args ...any) {
-		p.tell(&api.ApplicationRejected{
+		p.Tell(&api.ApplicationRejected{
 			ID: c.ID, Queue: c.Queue, User: c.User, Groups: c.Groups, Tags: c.Tags, Reason: fmt.Sprintf(format, args...),
 		})
 	}
@@ -16,7 +17,7 @@ func (p *Partition) addApplication(c api.AddApplication) {
 		refuse("an application without an ID")
 		return
 	}
-	if p.findApplication(c.ID) != nil {
+	if p.FindApplication(c.ID) != nil {
 		refuse("application %s is registered already", c.ID)
 		return
 	}
@@ -26,7 +27,7 @@ func (p *Partition) addApplication(c api.AddApplication) {
 		return
 	}
 	if err := checkGang(q, c); err != nil {
-		p.prune(q)
+		p.Prune(q)
 		refuse("application %s: %v", c.ID, err)
 		return
 	}
@@ -34,36 +35,36 @@ func (p *Partition) addApplication(c api.AddApplication) {
 }
 
 // takeIn registers an application in a queue.
-func (p *Partition) takeIn(c api.AddApplication, q *queue) {
-	app := &application{
-		id: c.ID, queue: q, user: c.User, groups: c.Groups, tags: c.Tags,
-		submitted: p.now, since: p.now, dated: !c.Created.IsZero(), slot: p.applicationSlots.Take(),
+func (p *Partition) takeIn(c api.AddApplication, q *ledger.Queue) {
+	app := &ledger.Application{
+		ID: c.ID, Queue: q, User: c.User, Groups: c.Groups, Tags: c.Tags,
+		Submitted: p.Now, Since: p.Now, Dated: !c.Created.IsZero(), Slot: p.ApplicationSlots.Take(),
 	}
-	if app.dated {
-		app.submitted = c.Created
+	if app.Dated {
+		app.Submitted = c.Created
 	}
-	app.beginGang(c)
-	p.limits.join(app)
-	p.applications.ReplaceOrInsert(app)
-	q.applications[app.id] = app
-	p.unview(q)
+	app.BeginGang(c)
+	p.Limits.Join(app)
+	p.Applications.ReplaceOrInsert(app)
+	q.Applications[app.ID] = app
+	p.Unview(q)
 	p.awaitEnd(app)
-	p.tell(&api.ApplicationAccepted{ID: app.id, Queue: q.path, User: app.user, Groups: app.groups, Tags: app.tags})
-	p.tellGroup(app, "")
+	p.Tell(&api.ApplicationAccepted{ID: app.ID, Queue: q.Path, User: app.User, Groups: app.Groups, Tags: app.Tags})
+	p.TellGroup(app, "")
 }
 
 // removeApplication takes an application off the books with all it has. One
 // that is not known is gone already.
 func (p *Partition) removeApplication(id api.ApplicationID) {
-	app := p.findApplication(id)
+	app := p.FindApplication(id)
 	if app == nil {
 		return
 	}
-	for _, r := range byKey(app.asks) {
+	for _, r := range ledger.ByKey(app.Asks) {
 		p.endAsk(r, api.CauseApplicationRemoved)
 	}
 	message := fmt.Sprintf("application %s was removed", id)
-	for _, r := range byKey(app.allocations) {
+	for _, r := range ledger.ByKey(app.Allocations) {
 		p.endAllocation(r, api.CauseApplicationRemoved, message)
 	}
 	p.dropApplication(app, true)
@@ -71,7 +72,7 @@ func (p *Partition) removeApplication(id api.ApplicationID) {
 
 // checkGang says why a queue cannot take an application with placeholders; nil if it can.
 // One that runs already is taken whatever it holds.
-func checkGang(q *queue, c api.AddApplication) error {
+func checkGang(q *ledger.Queue, c api.AddApplication) error {
 	if kind, negative := c.Placeholders.Negative(); negative {
 		return fmt.Errorf("contains negative resources of kind %d for its placeholders", kind)
 	}
@@ -81,9 +82,9 @@ func checkGang(q *queue, c api.AddApplication) error {
 	if c.Placeholders.Above(api.PlanMax) {
 		return fmt.Errorf("the sum of its placeholders is too large")
 	}
-	for ; q != nil; q = q.parent {
-		if !c.Placeholders.Within(q.max) {
-			return fmt.Errorf("its placeholders want more than the max of queue %s", q.path)
+	for ; q != nil; q = q.Parent {
+		if !c.Placeholders.Within(q.Max) {
+			return fmt.Errorf("its placeholders want more than the max of queue %s", q.Path)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 )
 
@@ -23,12 +24,12 @@ type askGroup struct {
 	atLeaf      int32
 
 	links order.Links[*askGroup]
-	place *request // the first ask, by which it stands in the order
+	place *ledger.Request // the first ask, by which it stands in the order
 	own   summary
 	below summary // of the subtree of the application's order
 
-	slots  []*request
-	few    [4]*request // the memory of the first slots
+	slots  []*ledger.Request
+	few    [4]*ledger.Request // the memory of the first slots
 	head   int
 	live   int
 	hinted int // live asks of which the resource manager knows that no node can take them
@@ -104,12 +105,12 @@ func (g *askGroup) subtree() *summary {
 }
 
 // isLive reports whether a slot holds an ask of the group, and set whether it is to.
-func (g *askGroup) isLive(r *request) bool { return (*g.asks)[r.slot].group == g }
+func (g *askGroup) isLive(r *ledger.Request) bool { return (*g.asks)[r.Slot].group == g }
 
-func (g *askGroup) set(r *request, group *askGroup) { (*g.asks)[r.slot].group = group }
+func (g *askGroup) set(r *ledger.Request, group *askGroup) { (*g.asks)[r.Slot].group = group }
 
 // first is the first ask in order; nil if there is none.
-func (g *askGroup) first() *request {
+func (g *askGroup) first() *ledger.Request {
 	if g.live == 0 {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (g *askGroup) first() *request {
 
 // add puts an ask where it belongs by age, mostly at the end, and returns how many had to
 // move aside for it.
-func (g *askGroup) add(r *request) (moved int) {
+func (g *askGroup) add(r *ledger.Request) (moved int) {
 	at := len(g.slots)
 	if at > g.head && byAge(g.slots[at-1], r) >= 0 {
 		found, again := slices.BinarySearchFunc(g.slots[g.head:], r, byAge)
@@ -148,7 +149,7 @@ func (g *askGroup) add(r *request) (moved int) {
 }
 
 // remove makes the slot of an ask a gap.
-func (g *askGroup) remove(r *request) {
+func (g *askGroup) remove(r *ledger.Request) {
 	g.set(r, nil)
 	g.live--
 	switch {
@@ -173,7 +174,7 @@ func (g *askGroup) compact() {
 }
 
 // all visits the asks in order.
-func (g *askGroup) all(yield func(*request) bool) {
+func (g *askGroup) all(yield func(*ledger.Request) bool) {
 	for _, r := range g.slots[g.head:] {
 		if g.isLive(r) && !yield(r) {
 			return
@@ -181,8 +182,8 @@ func (g *askGroup) all(yield func(*request) bool) {
 	}
 }
 
-func byAge(a, b *request) int {
-	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.number, b.number))
+func byAge(a, b *ledger.Request) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Number, b.Number))
 }
 
 // isTried reports whether the asks of a group are to be tried: placed, or room made for
@@ -211,9 +212,9 @@ type leafClass struct {
 
 // firstAsk is the first ask of a class in some order that no limit holds back; nil if there is
 // none.
-func (c *class) firstAsk(compare func(a, b *request) int) (first *request) {
+func (c *class) firstAsk(compare func(a, b *ledger.Request) int) (first *ledger.Request) {
 	for _, g := range c.groups {
-		if r := g.first(); r != nil && r.heldBack() == nil && (first == nil || compare(r, first) < 0) {
+		if r := g.first(); r != nil && r.HeldBack() == nil && (first == nil || compare(r, first) < 0) {
 			first = r
 		}
 	}

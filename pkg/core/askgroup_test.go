@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"gotest.tools/v3/assert"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"gotest.tools/v3/assert"
 )
 
 // TestGroupAgainstList adds and removes asks at random, beside a sorted list: the order
@@ -19,7 +19,7 @@ func TestGroupAgainstList(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		table := make([]waitingAsk, 1001)
 		g := &askGroup{asks: &table}
-		var list, removed []*request
+		var list, removed []*ledger.Request
 		for i := range 1000 {
 			switch {
 			case len(list) > 0 && r.IntN(5) < 2:
@@ -31,7 +31,7 @@ func TestGroupAgainstList(t *testing.T) {
 				removed = append(removed, list[at])
 				list = slices.Delete(list, at, at+1)
 			default:
-				q := &request{Allocation: &api.Allocation{Key: api.AllocationKey(fmt.Sprint(i)), Created: time.Unix(int64(r.IntN(50)), 0)}, number: uint64(i), slot: int32(i + 1)}
+				q := &ledger.Request{Allocation: &api.Allocation{Key: api.AllocationKey(fmt.Sprint(i)), Created: time.Unix(int64(r.IntN(50)), 0)}, Number: uint64(i), Slot: int32(i + 1)}
 				if len(removed) > 0 && r.IntN(4) == 0 {
 					at := r.IntN(len(removed))
 					q = removed[at]
@@ -47,7 +47,7 @@ func TestGroupAgainstList(t *testing.T) {
 			}
 			assert.Assert(t, len(g.slots)-g.head <= max(64, 2*len(list)+1), "seed %d: %d slots for %d asks", seed, len(g.slots)-g.head, len(list))
 		}
-		var all []*request
+		var all []*ledger.Request
 		for q := range g.all {
 			all = append(all, q)
 		}

@@ -1,21 +1,25 @@
 package core
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+)
 
 // comparePlaces compares asks of any queues by the order in which a search finds them, if each was
 // the only one of its queue: those of an application by age, those of a leaf by their
 // applications, and others by the queues below the one that both are in.
-func (b *backlog) comparePlaces(r, other *request) int {
-	x, y := b.ofApplication(r.application), b.ofApplication(other.application)
+func (b *backlog) comparePlaces(r, other *ledger.Request) int {
+	x, y := b.ofApplication(r.App), b.ofApplication(other.App)
 	if x == y {
-		return inOrder(r, other)
+		return ledger.InOrder(r, other)
 	}
 	if x.leaf == y.leaf {
 		x.refreshPlace()
 		y.refreshPlace()
 		return x.compare(y, cmp.Compare(other.Priority, r.Priority))
 	}
-	common := commonQueue(x.queue.parent, y.queue.parent)
+	common := ledger.CommonQueue(x.Queue.Parent, y.Queue.Parent)
 	of, first := x.leaf.childAbove(common, r.Priority)
 	from, second := y.leaf.childAbove(common, other.Priority)
 	of.refreshPlace()
@@ -25,11 +29,11 @@ func (b *backlog) comparePlaces(r, other *request) int {
 
 // childAbove is the child of an ancestor that a queue is or is below, and a priority as that ancestor
 // sees it.
-func (q *waitingQueue) childAbove(ancestor *queue, priority int32) (*waitingQueue, int32) {
-	priority = q.properties.SeenFromAbove(priority)
-	for q.parent != ancestor {
+func (q *waitingQueue) childAbove(ancestor *ledger.Queue, priority int32) (*waitingQueue, int32) {
+	priority = q.Properties.SeenFromAbove(priority)
+	for q.Parent != ancestor {
 		q = q.above
-		priority = q.properties.SeenFromAbove(priority)
+		priority = q.Properties.SeenFromAbove(priority)
 	}
 	return q, priority
 }

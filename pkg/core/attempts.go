@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -35,20 +36,20 @@ type attempts struct {
 var attemptOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
 
 // mayPreempt reports whether room may be made for an ask now.
-func (b *backlog) mayPreempt(r *request) bool {
+func (b *backlog) mayPreempt(r *ledger.Request) bool {
 	g := b.groupOf(r)
 	return g != nil && g.leaf.active
 }
 
 // try makes an attempt for an ask. The outcome is placed if room is on its way.
-func (a *attempts) try(r *request) outcome {
-	if a.options.Budgets != nil && a.evictions.batched == a.batch {
+func (a *attempts) try(r *ledger.Request) outcome {
+	if a.Options.Budgets != nil && a.evictions.batched == a.Batch {
 		return flush // the budgets count those evictions only after they are known
 	}
 	if a.loops(r) {
 		return waits
 	}
-	a.left--
+	a.Left--
 	u := a.under
 	for _, trigger := range attemptOrder {
 		if u.failedBy(trigger) || !a.triggerHolds(r, trigger) {
@@ -60,47 +61,47 @@ func (a *attempts) try(r *request) outcome {
 		}
 		u.failed, u.dryRuns = append(u.failed, attempt), dryRuns{}
 		if result == placed {
-			r.wait.attempts = u.failed
+			r.Wait.Attempts = u.failed
 			return placed
 		}
 	}
-	w := r.waiting()
-	w.attempts, w.plan = u.failed, nil
-	a.changes.application(r.application, 0)
-	a.retries.failed(r, u.began, a.costs.flat && !u.kept && r.withoutRoom() == nil)
+	w := r.Waiting()
+	w.Attempts, w.Plan = u.failed, nil
+	a.Changes.Application(r.App, 0)
+	a.retries.failed(r, u.began, a.costs.flat && !u.kept && r.WithoutRoom() == nil)
 	return waits
 }
 
 // triggerHolds reports whether a trigger holds for an ask. If it is only too early for
 // that, the ask is looked at again in time.
-func (a *attempts) triggerHolds(r *request, t preemptor.Trigger) bool {
+func (a *attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 	if t == preemptor.Priority {
-		if a.preemption.Priority == api.PriorityOff {
+		if a.Preemption.Priority == api.PriorityOff {
 			return false
 		}
-		return !a.plain || len(a.running) > 0 && a.mayTake(r.Priority, a.running[0].Priority)
+		return !a.plain || len(a.Running) > 0 && a.MayTake(r.Priority, a.Running[0].Priority)
 	}
-	if !r.isUnderGuarantee() {
+	if !r.IsUnderGuarantee() {
 		return false
 	}
-	at := r.Created.Add(r.application.queue.properties.PreemptionDelay)
-	if !at.After(a.now) {
+	at := r.Created.Add(r.App.Queue.Properties.PreemptionDelay)
+	if !at.After(a.Now) {
 		return true
 	}
-	r.waiting().due.guarantee = at
+	r.Waiting().Due.Guarantee = at
 	a.setTimer(r)
 	return false
 }
 
 // keepBack lets no room be made for an ask until a time.
-func (a *attempts) keepBack(r *request, until time.Time, why string) {
-	r.waiting().guarded().start(&a.timers, until, why, due{what: dueGuard, of: r})
+func (a *attempts) keepBack(r *ledger.Request, until time.Time, why string) {
+	r.Waiting().Guarded().Start(&a.timers, until, why, ledger.Due{What: dueGuard, Of: r})
 	a.reclassify(r)
 }
 
 // wake has an attempt made for an ask whose moment has come.
-func (a *attempts) wake(r *request) {
-	if timers.IsDue(r.wait.due.guarantee, a.now) {
+func (a *attempts) wake(r *ledger.Request) {
+	if timers.IsDue(r.Wait.Due.Guarantee, a.Now) {
 		a.passOn(r)
 	}
 }
@@ -108,41 +109,41 @@ func (a *attempts) wake(r *request) {
 // countRoom counts that room was made for an ask. It is taken back when the ask is placed,
 // if the victims are less important, and priorities are the same seen from any queue:
 // then there is no loop to be made of it.
-func (a *attempts) countRoom(r *request, plan *preemptor.Decision) {
+func (a *attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
 	if len(plan.Victims) == 0 {
 		return
 	}
-	r.application.failed().loop.made++
+	r.App.Failed().Loop.Made++
 	counts := plan.Trigger != preemptor.Priority || !a.plain
 	for i := range plan.Victims {
 		counts = counts || plan.Victims[i].Priority >= r.Priority
 	}
-	r.nominated().harmless = !counts
+	r.Nominated().Harmless = !counts
 }
 
 // loops reports whether room was made so often for the application of an ask that it is taken for a
 // loop. The ask is then kept back until the window is over.
-func (a *attempts) loops(r *request) bool {
-	app, g := r.application, &r.application.failed().loop
-	window := doubled(a.preemption.LoopWindow, g.times)
-	until := g.since.Add(window)
-	if !until.After(a.now) {
+func (a *attempts) loops(r *ledger.Request) bool {
+	app, g := r.App, &r.App.Failed().Loop
+	window := ledger.Doubled(a.Preemption.LoopWindow, g.Times)
+	until := g.Since.Add(window)
+	if !until.After(a.Now) {
 		times := 0
-		if g.pauses() {
-			times = g.times + 1
+		if g.Pauses() {
+			times = g.Times + 1
 		}
-		*g = loopGuard{guard: guard{times: times}, since: a.now}
+		*g = ledger.LoopGuard{Guard: ledger.Guard{Times: times}, Since: a.Now}
 		return false
 	}
-	if g.made < a.preemption.LoopMax*max(1, len(app.asks)+len(app.allocations)) {
+	if g.Made < a.Preemption.LoopMax*max(1, len(app.Asks)+len(app.Allocations)) {
 		return false
 	}
-	why := fmt.Sprintf("room was made %s within %s", timesText(g.made), window)
+	why := fmt.Sprintf("room was made %s within %s", ledger.TimesText(g.Made), window)
 	a.keepBack(r, until, why)
-	if !g.pauses() {
-		g.until, g.why = until, why
+	if !g.Pauses() {
+		g.Until, g.Why = until, why
 		a.counts.Loops++
-		a.tell(&api.ApplicationReport{
+		a.Tell(&api.ApplicationReport{
 			ID: r.Application, Key: r.Key,
 			Message: "no more room is made for the application for now, since it repeats itself: " + why,
 		})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -16,8 +17,8 @@ import (
 //	classes.asks = asks of all applications
 //	parked holds the classes that are parked, and only those with asks
 type backlog struct {
-	ledger
-	timers  timers.Queue[due]
+	ledger.Ledger
+	timers  timers.Queue[ledger.Due]
 	classes classTable
 	parked  order.Tree[*class]
 	rooms   rooms
@@ -28,77 +29,79 @@ type backlog struct {
 	work  api.Work
 	// boundless is what is left of quotas above the root.
 	boundless     headroom
-	asks          []waitingAsk          // by the slots of asks
-	waitingApps   []*waitingApplication // by the slots of applications
-	waitingQueues []*waitingQueue       // by those of queues
-	searching     search                // memory
-	blocked       map[*account][]*line  // lines that an account holds back
-	stale         []*line               // in which a search found that limits hold everything back
+	asks          []waitingAsk                // by the slots of asks
+	waitingApps   []*waitingApplication       // by the slots of applications
+	waitingQueues []*waitingQueue             // by those of queues
+	searching     search                      // memory
+	blocked       map[*ledger.Account][]*line // lines that an account holds back
+	stale         []*line                     // in which a search found that limits hold everything back
 }
 
 func newBacklog(options api.Options) backlog {
-	return backlog{ledger: newLedger(options), classes: classTable{known: map[string]*class{}}, asks: make([]waitingAsk, 1), blocked: map[*account][]*line{}}
+	return backlog{Ledger: ledger.NewLedger(options), classes: classTable{known: map[string]*class{}}, asks: make([]waitingAsk, 1), blocked: map[*ledger.Account][]*line{}}
 }
 
 // classOf finds the class of an ask, as it is now. Constraints are those of its
 // class before, or of a new ask.
-func (b *backlog) classNow(r *request, constraints string) *class {
+func (b *backlog) classNow(r *ledger.Request, constraints string) *class {
 	return b.classes.of(classTraits{
 		amounts: r.Amounts, priority: r.Priority, importance: b.importance(r),
-		preempts: b.settled && b.wantsRoom(r), nominated: r.nominated() != nil, constraints: constraints,
-		whole: r.startsWith != nil && r.startsTogether(),
+		preempts: b.Settled && b.wantsRoom(r), nominated: r.Nominated() != nil, constraints: constraints,
+		whole: r.StartsWith != nil && r.StartsTogether(),
 	})
 }
 
 // wantsRoom reports whether evictions may make room for an ask that may run
 // anywhere.
-func (b *backlog) wantsRoom(r *request) bool {
-	return !b.preemption.Disabled && r.Required == "" && !r.NeverPreempts() && r.nominated() == nil &&
-		!r.wait.paused()
+func (b *backlog) wantsRoom(r *ledger.Request) bool {
+	return !b.Preemption.Disabled && r.Required == "" && !r.NeverPreempts() && r.Nominated() == nil &&
+		!r.Wait.Paused()
 }
 
 // reclassify gives an ask the class that it has now.
-func (b *backlog) reclassify(r *request) { b.reclass(r, b.classNow(r, b.classOf(r).constraints)) }
+func (b *backlog) reclassify(r *ledger.Request) {
+	b.reclass(r, b.classNow(r, b.classOf(r).constraints))
+}
 
 // enqueue books an ask of a class and puts it into the order of its application,
 // unless it is delayed or bound to one node.
-func (b *backlog) enqueue(r *request, c *class) {
-	b.addPending(r)
+func (b *backlog) enqueue(r *ledger.Request, c *class) {
+	b.AddPending(r)
 	b.setClass(r, c)
 	r.Allocation.Amounts = c.amounts // equal, and shared by all of the class
-	if r.Required == "" && (r.wait == nil || !r.wait.delayed && !r.wait.held) {
+	if r.Required == "" && (r.Wait == nil || !r.Wait.Delayed && !r.Wait.Held) {
 		b.insert(r)
 	}
 }
 
 // orderAgain puts an ask in order that was held back, unless its binding failed just now.
-func (b *backlog) orderAgain(r *request) {
-	if !r.isHeld() {
+func (b *backlog) orderAgain(r *ledger.Request) {
+	if !r.IsHeld() {
 		return
 	}
-	w := r.wait
-	if w.held = false; !w.delayed {
-		w.reason, w.detail = api.NotTried, ""
+	w := r.Wait
+	if w.Held = false; !w.Delayed {
+		w.Reason, w.Detail = api.NotTried, ""
 		b.insert(r)
 	}
 }
 
 // withdraw takes an ask off the books and out of the order.
-func (b *backlog) withdraw(r *request) {
-	if r.wait != nil && r.wait.hinted {
+func (b *backlog) withdraw(r *ledger.Request) {
+	if r.Wait != nil && r.Wait.Hinted {
 		b.unhint(r)
 	}
 	if b.groupOf(r) != nil {
 		b.extract(r)
 	}
 	c := b.classOf(r)
-	b.asks[r.slot] = waitingAsk{}
-	b.subPending(r)
+	b.asks[r.Slot] = waitingAsk{}
+	b.SubPending(r)
 	b.release(c)
 }
 
 // reclass gives an ask another class.
-func (b *backlog) reclass(r *request, c *class) {
+func (b *backlog) reclass(r *ledger.Request, c *class) {
 	before := b.classOf(r)
 	if before == c {
 		return
@@ -108,14 +111,14 @@ func (b *backlog) reclass(r *request, c *class) {
 		b.extract(r)
 	}
 	b.setClass(r, c)
-	if r.reserved() {
+	if r.Reserved() {
 		if before.preempts != c.preempts {
-			b.changes.node(r.claim().node, nodeYields) // it gives way to asks of its importance if room may be made for it
+			b.Changes.Node(r.Claim().Node, ledger.NodeYields) // it gives way to asks of its importance if room may be made for it
 		}
-		if !r.wait.claim.whole {
+		if !r.Wait.Claim.Whole {
 			before.slots.held--
 			c.slots.held++
-			b.slotsDue = true
+			b.SlotsDue = true
 		}
 	}
 	if before.asLike(c) {
@@ -125,7 +128,7 @@ func (b *backlog) reclass(r *request, c *class) {
 	if ordered {
 		b.insert(r)
 	}
-	b.changes.application(r.application, 0)
+	b.Changes.Application(r.App, 0)
 }
 
 // release counts one ask less of a class.
@@ -140,8 +143,8 @@ func (b *backlog) release(c *class) {
 
 // learn notes that the reasons why asks wait may have changed.
 func (b *backlog) learn() {
-	b.stamp++
-	b.rooms.learnt = b.stamp
+	b.Stamp++
+	b.rooms.learnt = b.Stamp
 }
 
 // park remembers that no open node has room for a class.
@@ -189,7 +192,7 @@ func (b *backlog) fitting(room resources.Amounts) []*class {
 func (b *backlog) settleClass(c *class) {
 	for _, g := range c.groups {
 		b.settleGroup(g)
-		b.changes.application(g.application.application, 0)
+		b.Changes.Application(g.application.Application, 0)
 	}
 }
 
@@ -204,7 +207,7 @@ func (b *backlog) settleGroup(g *askGroup) {
 		if g.leaf.active || !c.parked && !c.unschedulable {
 			own.ready = c.priority
 		}
-		if c.preempts && g.application.isLimited() {
+		if c.preempts && g.application.IsLimited() {
 			own.wanted = &c.amounts
 		}
 		switch {
@@ -221,28 +224,28 @@ func (b *backlog) settleGroup(g *askGroup) {
 }
 
 // importance is the priority of an ask as the root sees it. It orders asks of all queues.
-func (b *backlog) importance(r *request) int32 {
+func (b *backlog) importance(r *ledger.Request) int32 {
 	if b.plain {
 		return r.Priority
 	}
-	return r.application.queue.asRootSees(r.Priority)
+	return r.App.Queue.AsRootSees(r.Priority)
 }
 
 // setTimer has an ask looked at when the first of its times has come.
-func (b *backlog) setTimer(r *request) {
-	w := r.waiting()
-	first := w.due.first()
+func (b *backlog) setTimer(r *ledger.Request) {
+	w := r.Waiting()
+	first := w.Due.First()
 	if first.IsZero() {
-		b.timers.Cancel(&w.timer)
+		b.timers.Cancel(&w.Timer)
 		return
 	}
-	b.timers.Set(&w.timer, first, due{what: dueAsk, of: r})
+	b.timers.Set(&w.Timer, first, ledger.Due{What: dueAsk, Of: r})
 }
 
 // unhint takes an ask that no longer waits off the amounts that were told of. The
 // resource manager was told of it.
-func (b *backlog) unhint(r *request) {
-	for _, account := range r.application.accounts() {
-		account.unhint(r.Amounts)
+func (b *backlog) unhint(r *ledger.Request) {
+	for _, account := range r.App.Accounts() {
+		account.Unhint(r.Amounts)
 	}
 }

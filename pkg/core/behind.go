@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -15,11 +16,11 @@ const sizesMax = 64
 // by class, the largest first: of its priority and constraints, within the max of every
 // queue, and within what is guaranteed. What room costs is then compared for as much as the ask (see
 // preemptor.Behind).
-func (a *attempts) behind(r *request, trigger preemptor.Trigger) []preemptor.Behind {
-	if a.options.SelectVictims != nil || a.classOf(r).alone >= aloneMax {
+func (a *attempts) behind(r *ledger.Request, trigger preemptor.Trigger) []preemptor.Behind {
+	if a.Options.SelectVictims != nil || a.classOf(r).alone >= aloneMax {
 		return nil
 	}
-	a.like = a.ofQueue(r.application.queue).waitSet.alike(a.like[:0], a.classOf(r), sizesMax)
+	a.like = a.ofQueue(r.App.Queue).waitSet.alike(a.like[:0], a.classOf(r), sizesMax)
 	a.owed = owedTo(r, trigger, a.owed[:0])
 	a.take(r.Amounts, 1)
 	a.others = a.others[:0]
@@ -74,7 +75,7 @@ func (p *costCache) expect(c *nodeCosts, behind []preemptor.Behind) {
 	if c.expected++; !all && !more {
 		return
 	}
-	var again []*node
+	var again []*ledger.Node
 	for i := range c.heap {
 		if all || more && c.heap[i].bounded {
 			again = append(again, c.heap[i].node)
@@ -110,8 +111,8 @@ func (p *costCache) unowed(k preemptionKey) (kinds []resources.Kind) {
 	}
 	for i, configured := range p.configured {
 		kind, q := resources.Kind(i), k.leaf
-		for q != nil && q.guaranteed.Of(kind) <= 0 {
-			q = q.parent
+		for q != nil && q.Guaranteed.Of(kind) <= 0 {
+			q = q.Parent
 		}
 		if configured > 0 && q == nil {
 			kinds = append(kinds, kind)
@@ -122,27 +123,27 @@ func (p *costCache) unowed(k preemptionKey) (kinds []resources.Kind) {
 
 // owedTo is the most that may be served of a queue at once: within the max of every queue,
 // and by guarantee within what is guaranteed.
-func owedTo(r *request, trigger preemptor.Trigger, owed resources.Limits) resources.Limits {
+func owedTo(r *ledger.Request, trigger preemptor.Trigger, owed resources.Limits) resources.Limits {
 	limit := func(kind resources.Kind, left int64) {
 		if left < owed.Of(kind) {
 			owed.Set(kind, left)
 		}
 	}
-	for q := r.application.queue; q != nil; q = q.parent {
-		for i, most := range q.max {
+	for q := r.App.Queue; q != nil; q = q.Parent {
+		for i, most := range q.Max {
 			if kind := resources.Kind(i); most != resources.Unlimited {
-				limit(kind, most-q.used.Of(kind)+q.releasing.Of(kind)-q.nominated.Of(kind))
+				limit(kind, most-q.Used.Of(kind)+q.Releasing.Of(kind)-q.Nominated.Of(kind))
 			}
 		}
 	}
 	if trigger != preemptor.Guarantee {
 		return owed
 	}
-	top := r.guaranteedBelow()
-	for q := r.application.queue; q != top; q = q.parent {
-		for i, most := range q.guaranteed {
+	top := r.GuaranteedBelow()
+	for q := r.App.Queue; q != top; q = q.Parent {
+		for i, most := range q.Guaranteed {
 			if kind := resources.Kind(i); most > 0 {
-				limit(kind, most-q.used.Of(kind)-q.nominated.Of(kind))
+				limit(kind, most-q.Used.Of(kind)-q.Nominated.Of(kind))
 			}
 		}
 	}

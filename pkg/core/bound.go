@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
 // An ask is bound to a node when it may run there only, or has a claim there. Bound asks are
@@ -15,9 +16,9 @@ import (
 // them in the order of asks: it may get what the bound asks of other nodes want too, such
 // as quota. Rest says that those before that one were tried.
 type dirtyNode struct {
-	*node
-	first askRank
-	ask   *request // the first
+	*ledger.Node
+	first ledger.AskRank
+	ask   *ledger.Request // the first
 	rest  bool
 }
 
@@ -26,14 +27,14 @@ type dirtyNode struct {
 // order, nodes have changed.
 func (p *Partition) rankDirty() {
 	compare := func(a, b dirtyNode) int {
-		return cmp.Or(a.first.compare(b.first), strings.Compare(string(a.id), string(b.id)))
+		return cmp.Or(a.first.Compare(b.first), strings.Compare(string(a.ID), string(b.ID)))
 	}
 	from := p.ranked
 	p.ranked = len(p.dirty)
 	for i := from; i < len(p.dirty); i++ {
 		if d := &p.dirty[i]; !d.rest {
-			p.kept.settle(d.node) // not in its turn: questions may pause before
-			d.first, d.ask = d.firstBound()
+			p.kept.settle(d.Node) // not in its turn: questions may pause before
+			d.first, d.ask = d.FirstBound()
 		}
 	}
 	if from == 0 {
@@ -53,20 +54,20 @@ func (p *Partition) rankDirty() {
 func (p *Partition) placeBound() (more bool) {
 	p.ranked = 0
 	for len(p.dirty) > 0 {
-		if p.left <= 0 {
+		if p.Left <= 0 {
 			return true
 		}
 		p.rankDirty()
 		if wait := p.predicates.wait(api.FurtherQuestion); wait > 0 {
-			p.timers.Set(&p.bound, p.now.Add(wait), due{what: dueBound})
+			p.timers.Set(&p.bound, p.Now.Add(wait), ledger.Due{What: dueBound})
 			return false
 		}
-		n := p.dirty[0].node
+		n := p.dirty[0].Node
 		p.dirty[0] = dirtyNode{}
 		p.dirty = p.dirty[1:]
 		p.ranked--
-		n.retry = false // what is done here may change it again
-		if n.gone {
+		n.Retry = false // what is done here may change it again
+		if n.Gone {
 			continue
 		}
 		if p.tryBound(n) == flush {
@@ -81,7 +82,7 @@ func (p *Partition) placeBound() (more bool) {
 
 // tryBound tries the asks of one node: those that may run here only by their
 // order, then those that may run anywhere and have claims.
-func (p *Partition) tryBound(n *node) outcome {
+func (p *Partition) tryBound(n *ledger.Node) outcome {
 	if p.tryRequired(n) == flush {
 		return flush
 	}
@@ -96,31 +97,31 @@ func (p *Partition) tryBound(n *node) outcome {
 // than one that may run anywhere and has a claim there. They may run on other nodes, so
 // those that are still more important come before them. So do those that fit on other nodes
 // only and want the same quota.
-func (p *Partition) placeAbove(n *node) outcome {
-	at := len(n.claims) - 1
-	for at >= 0 && n.claims[at].Required != "" {
+func (p *Partition) placeAbove(n *ledger.Node) outcome {
+	at := len(n.Claims) - 1
+	for at >= 0 && n.Claims[at].Required != "" {
 		at--
 	}
-	if at < 0 || !n.schedulable {
+	if at < 0 || !n.Schedulable {
 		return waits
 	}
-	above := n.claims[at].importance
+	above := n.Claims[at].Importance
 	for {
 		r := p.nextAbove(n, above)
-		if r == nil && !n.sharesQuota(nil) {
+		if r == nil && !n.SharesQuota(nil) {
 			return waits
 		}
 		first := p.next(p.skips)
 		switch {
 		case first == nil:
-		case r == nil && first.importance > above && n.sharesQuota(first),
-			r != nil && first.importance > r.importance:
+		case r == nil && first.Importance > above && n.SharesQuota(first),
+			r != nil && first.Importance > r.Importance:
 			r = first
 		}
 		if r == nil {
 			return waits
 		}
-		if p.left <= 0 || p.try(r) == flush {
+		if p.Left <= 0 || p.try(r) == flush {
 			return flush
 		}
 		p.react()
@@ -130,12 +131,12 @@ func (p *Partition) placeAbove(n *node) outcome {
 // tryClaims tries the asks that may run anywhere and have claims on a node, in the order of these.
 // Each is placed, waits on, or loses the claim because it cannot use it beside those before it any
 // more. More important ones of other nodes come between them: they may get the quota.
-func (p *Partition) tryClaims(n *node) outcome {
-	if !n.schedulable {
+func (p *Partition) tryClaims(n *ledger.Node) outcome {
+	if !n.Schedulable {
 		return waits
 	}
-	for _, r := range slices.Clone(n.claims) {
-		if r.claim() == nil || r.claim().node != n || r.Required != "" || r.isHeld() || r.startsTogether() {
+	for _, r := range slices.Clone(n.Claims) {
+		if r.Claim() == nil || r.Claim().Node != n || r.Required != "" || r.IsHeld() || r.StartsTogether() {
 			continue // lost by what was done for those before it, or placed with its whole group
 		}
 		if p.before(r) != nil {
@@ -151,11 +152,11 @@ func (p *Partition) tryClaims(n *node) outcome {
 			return flush
 		case result == placed:
 			p.place(r, n)
-		case r.reserved():
+		case r.Reserved():
 			p.refusedOnItsNode(r, err)
 		case !p.predicates.feasibleAfterEvictions(r, n):
 			p.kept.clear(r, err.Error(), api.EndByRefusal)
-			p.attempts.keepBack(r, p.now.Add(p.options.RetryMax), "")
+			p.attempts.keepBack(r, p.Now.Add(p.Options.RetryMax), "")
 		}
 	}
 	return waits
@@ -163,12 +164,12 @@ func (p *Partition) tryClaims(n *node) outcome {
 
 // before is the first bound ask of the other nodes that are to be tried, if it comes before an
 // ask.
-func (p *Partition) before(r *request) *request {
+func (p *Partition) before(r *ledger.Request) *ledger.Request {
 	if len(p.dirty) == 0 {
 		return nil
 	}
 	p.rankDirty()
-	if p.dirty[0].first.compare(r.rank()) >= 0 {
+	if p.dirty[0].first.Compare(r.Rank()) >= 0 {
 		return nil
 	}
 	return p.dirty[0].ask
@@ -176,11 +177,11 @@ func (p *Partition) before(r *request) *request {
 
 // compete reports whether two asks want the same quota which is not enough for all that wait for
 // it, or what is left of the same limit.
-func compete(r, other *request) bool {
-	others := other.application.accounts()
-	for i, a := range r.application.accounts() {
-		for ; a != nil; a = a.parent {
-			if len(a.max) > 0 && others[i].isUnder(a) && (a.subject != nil || !a.hasRoom(a.pending.Amounts, r.importance)) {
+func compete(r, other *ledger.Request) bool {
+	others := other.App.Accounts()
+	for i, a := range r.App.Accounts() {
+		for ; a != nil; a = a.Parent {
+			if len(a.Max) > 0 && others[i].IsUnder(a) && (a.Subject != nil || !a.HasRoom(a.Pending.Amounts, r.Importance)) {
 				return true
 			}
 		}
@@ -189,44 +190,44 @@ func compete(r, other *request) bool {
 }
 
 // tryRest has the bound asks of a node from one on tried at the place of that one.
-func (p *Partition) tryRest(n *node, r *request) {
-	if !n.retry {
-		n.retry = true
-		p.dirty = append(p.dirty, dirtyNode{node: n, first: r.rank(), ask: r, rest: true})
+func (p *Partition) tryRest(n *ledger.Node, r *ledger.Request) {
+	if !n.Retry {
+		n.Retry = true
+		p.dirty = append(p.dirty, dirtyNode{Node: n, first: r.Rank(), ask: r, rest: true})
 	}
 }
 
 // awaitsRoom reports whether an ask that has a claim cannot be placed yet. If the room will not
 // come free, the ask loses the claim.
-func (p *Partition) awaitsRoom(r *request, n *node) bool {
-	short, free := r.withoutRoom(), n.freeFor(r)
-	p.changes.application(r.application, 0)
+func (p *Partition) awaitsRoom(r *ledger.Request, n *ledger.Node) bool {
+	short, free := r.WithoutRoom(), n.FreeFor(r)
+	p.Changes.Application(r.App, 0)
 	switch {
-	case short == nil && r.Amounts.FitsIn(free) && r.heldBack() == nil:
+	case short == nil && r.Amounts.FitsIn(free) && r.HeldBack() == nil:
 		return false
-	case r.reserved():
+	case r.Reserved():
 		p.awaitsTurn(r, short)
-	case !r.Amounts.FitsInSum(free, n.releasing.Amounts):
-		p.kept.clear(r, n.whyLost(), api.EndOfRoom)
-	case r.lostQuota():
-		p.kept.clear(r, r.whyNoQuota(), api.EndOfQuota)
+	case !r.Amounts.FitsInSum(free, n.Releasing.Amounts):
+		p.kept.clear(r, n.WhyLost(), api.EndOfRoom)
+	case r.LostQuota():
+		p.kept.clear(r, r.WhyNoQuota(), api.EndOfQuota)
 	case short != nil:
-		p.await(r, &short.account)
+		p.await(r, &short.Account)
 	}
 	return true
 }
 
 // awaitsTurn notes why an ask waits that has a claim for which nothing is evicted. One that a limit
 // holds back loses it, as nothing is on its way to it.
-func (p *Partition) awaitsTurn(r *request, short *queue) {
-	w := r.wait
+func (p *Partition) awaitsTurn(r *ledger.Request, short *ledger.Queue) {
+	w := r.Wait
 	switch {
-	case r.heldBack() != nil:
+	case r.HeldBack() != nil:
 		p.kept.end(r, "a limit holds it back", api.EndOfQuota)
 	case short != nil:
-		w.reason, w.detail = api.QuotaExceeded, string(short.path)
-		p.await(r, &short.account)
+		w.Reason, w.Detail = api.QuotaExceeded, string(short.Path)
+		p.await(r, &short.Account)
 	default:
-		w.reason, w.detail = api.NoNodeFits, ""
+		w.Reason, w.Detail = api.NoNodeFits, ""
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 )
 
@@ -12,7 +13,7 @@ import (
 // the highest ask that waits, and are compared by the highest that can be tried: an ask
 // that waits for room lifts nothing beside it.
 type choice[T any] struct {
-	ask      *request
+	ask      *ledger.Request
 	item     T
 	priority int32 // of the ask, as the order sees it
 	// run is the priority by which the items stand in the order that were looked at last
@@ -37,7 +38,7 @@ type ranked[T any] interface {
 	// count counts that a search looked at it.
 	count(*api.Work)
 	// search is the best ask of the item and its priority as the order sees it.
-	search(s *search, left *headroom) (*request, int32)
+	search(s *search, left *headroom) (*ledger.Request, int32)
 }
 
 // findBest looks for the best ask below a subtree of an order.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -16,151 +17,151 @@ import (
 type claims struct {
 	*backlog
 	counts    *api.Preempted
-	undecided *[]*request       // asks for which victims are chosen now, and not told yet
-	broken    uint64            // counts asks with a required node that gave up their quota
-	unkept    resources.Amounts // scratch
+	undecided *[]*ledger.Request // asks for which victims are chosen now, and not told yet
+	broken    uint64             // counts asks with a required node that gave up their quota
+	unkept    resources.Amounts  // scratch
 }
 
 // reserve keeps room on a node for an ask for which nothing is evicted. Others lose theirs there that
 // cannot use it any more.
-func (s *claims) reserve(r *request, n *node) {
-	if r.claim() == nil {
+func (s *claims) reserve(r *ledger.Request, n *ledger.Node) {
+	if r.Claim() == nil {
 		s.hold(r, n)
 		s.settle(n)
 	}
 }
 
 // hold is reserve alone.
-func (s *claims) hold(r *request, n *node) {
-	c := &claim{node: n, since: s.now, whole: r.startsTogether() && s.holder == r.startsWith, replaces: r.pair() != nil}
+func (s *claims) hold(r *ledger.Request, n *ledger.Node) {
+	c := &ledger.Claim{Node: n, Since: s.Now, Whole: r.StartsTogether() && s.Holder == r.StartsWith, Replaces: r.Pair() != nil}
 	if r.Required != "" {
-		c.since = r.waiting().since
+		c.Since = r.Waiting().Since
 	}
-	s.addClaim(r, c)
-	if r.reserved() {
+	s.AddClaim(r, c)
+	if r.Reserved() {
 		s.countSlot(r, 1)
 	}
-	s.tell(&api.Claimed{Allocation: r.Allocation, Node: n.id})
+	s.Tell(&api.Claimed{Allocation: r.Allocation, Node: n.ID})
 }
 
 // countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Groups
 // have their own turns.
-func (s *claims) countSlot(r *request, by int) {
-	if r.wait.due.claim = (time.Time{}); by > 0 {
-		r.wait.due.claim = s.now.Add(s.options.ReserveMax)
+func (s *claims) countSlot(r *ledger.Request, by int) {
+	if r.Wait.Due.Claim = (time.Time{}); by > 0 {
+		r.Wait.Due.Claim = s.Now.Add(s.Options.ReserveMax)
 	}
 	s.setTimer(r)
-	if r.wait.claim.whole {
-		r.startsWith.claims += by
+	if r.Wait.Claim.Whole {
+		r.StartsWith.Claims += by
 		return
 	}
-	s.slotsGiven += by
+	s.SlotsGiven += by
 	s.classOf(r).slots.held += by
 }
 
 // promise keeps the quota too of an ask with a required node: evictions are on their way for it,
 // so that it has its quota when these have ended.
-func (s *claims) promise(r *request, n *node) {
-	if s.reserve(r, n); r.keepsQuota() {
+func (s *claims) promise(r *ledger.Request, n *ledger.Node) {
+	if s.reserve(r, n); r.KeepsQuota() {
 		return
 	}
-	s.keepQuotaToo(r)
-	if r.wait.heldBy != nil && r.withoutRoom() == nil { // now it does not wait for what ends for equal asks
-		r.wait.heldBy = nil
-		s.changes.node(n, nodeRetry)
+	s.KeepQuotaToo(r)
+	if r.Wait.HeldBy != nil && r.WithoutRoom() == nil { // now it does not wait for what ends for equal asks
+		r.Wait.HeldBy = nil
+		s.Changes.Node(n, ledger.NodeRetry)
 	}
 }
 
 // nominate keeps room and quota for an ask that may run anywhere. Nothing is evicted before.
-func (s *claims) nominate(r *request, n *node, plan *preemptor.Decision) {
+func (s *claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
 	s.end(r, "room is made for it", api.EndOutbid)
 	if plan.Trigger == preemptor.Guarantee {
-		for _, other := range slices.Clone(n.claims) {
-			if other.reserved() && other.importance > r.importance {
+		for _, other := range slices.Clone(n.Claims) {
+			if other.Reserved() && other.Importance > r.Importance {
 				s.counts.Reservations++
 				s.end(other, "it gives way to a guarantee", api.EndOutbid)
 			}
 		}
 	}
-	w := r.waiting()
-	w.reason, w.detail = api.RoomIsMade, string(n.id)
-	s.addClaim(r, &claim{node: n, since: s.now, evicts: true, trigger: plan.Trigger})
+	w := r.Waiting()
+	w.Reason, w.Detail = api.RoomIsMade, string(n.ID)
+	s.AddClaim(r, &ledger.Claim{Node: n, Since: s.Now, Evicts: true, Trigger: plan.Trigger})
 	s.counts.Nominations++
-	s.changes.node(n, nodeRetry)
+	s.Changes.Node(n, ledger.NodeRetry)
 	s.reclassify(r)
-	s.tell(&api.Claimed{Allocation: r.Allocation, Node: n.id, Plan: plan})
+	s.Tell(&api.Claimed{Allocation: r.Allocation, Node: n.ID, Plan: plan})
 }
 
 // renominate does so for an ask that was nominated before a restart. It may have taken the place of
 // an equal one, which must not lose it to another.
-func (s *claims) renominate(r *request, n *node, plan *preemptor.Decision) {
+func (s *claims) renominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
 	s.nominate(r, n, plan)
-	r.wait.tookEqual = s.preemption.Priority == api.EqualToo
+	r.Wait.TookEqual = s.Preemption.Priority == api.EqualToo
 }
 
 // withdraw gives up what is kept for an ask that waits no more.
-func (s *claims) withdraw(r *request) { s.end(r, "it waits no more", api.EndGone) }
+func (s *claims) withdraw(r *ledger.Request) { s.end(r, "it waits no more", api.EndGone) }
 
 // end gives up what is kept for an ask, if anything is, and says why.
-func (s *claims) end(r *request, why string, as api.End) {
-	c := r.claim()
+func (s *claims) end(r *ledger.Request, why string, as api.End) {
+	c := r.Claim()
 	if c == nil {
 		return
 	}
-	if r.promised() {
+	if r.Promised() {
 		s.broken++
 	}
 	s.take(r, why, as)
-	s.changes.node(c.node, nodeFreed|nodeRetry)
+	s.Changes.Node(c.Node, ledger.NodeFreed|ledger.NodeRetry)
 	switch {
-	case c.evicts:
-		s.changes.application(r.application, quotaFreed)
-	case c.replaces && as > api.EndGone:
+	case c.Evicts:
+		s.Changes.Application(r.App, ledger.QuotaFreed)
+	case c.Replaces && as > api.EndGone:
 		s.rejoin(r)
 	}
 }
 
 // rejoin has an ask wait anew that does not get the place of its placeholder.
-func (s *claims) rejoin(r *request) {
-	if r.claim() != nil {
+func (s *claims) rejoin(r *ledger.Request) {
+	if r.Claim() != nil {
 		s.end(r, "it takes the place of no placeholder", api.EndOfRoom)
 		return
 	}
-	s.unpair(r)
-	g := r.taskGroup()
-	g.others.add(r)
+	s.Unpair(r)
+	g := r.InTaskGroup()
+	g.Others.Add(r)
 	s.orderAgain(r)
-	s.changes.taskGroup(g)
+	s.Changes.TaskGroup(g)
 }
 
 // take is the same for an ask that uses what was kept: no other ask gets it.
-func (s *claims) take(r *request, why string, as api.End) {
-	nominated := r.nominated() != nil
-	s.slotsDue = true
-	if r.reserved() {
+func (s *claims) take(r *ledger.Request, why string, as api.End) {
+	nominated := r.Nominated() != nil
+	s.SlotsDue = true
+	if r.Reserved() {
 		s.countSlot(r, -1)
 	}
-	n := s.dropClaim(r)
-	s.mayJoinTaskGroup(r)
+	n := s.DropClaim(r)
+	s.MayJoinTaskGroup(r)
 	if !nominated {
-		s.changes.node(n, nodeFreed|nodeRetry) // it opens to attempts too
+		s.Changes.Node(n, ledger.NodeFreed|ledger.NodeRetry) // it opens to attempts too
 	}
-	s.tell(&api.ClaimEnded{Allocation: r.Allocation, Node: n.id, Nominated: nominated, End: as, Reason: why})
+	s.Tell(&api.ClaimEnded{Allocation: r.Allocation, Node: n.ID, Nominated: nominated, End: as, Reason: why})
 }
 
 // clear ends the claim of an ask for which evictions are on their way, and which waits on.
-func (s *claims) clear(r *request, why string, as api.End) {
+func (s *claims) clear(r *ledger.Request, why string, as api.End) {
 	s.end(r, why, as)
-	r.wait.reason, r.wait.detail = api.NoNodeFits, ""
+	r.Wait.Reason, r.Wait.Detail = api.NoNodeFits, ""
 	s.counts.Cleared++
 	s.reclassify(r)
 }
 
 // clearOn ends the claims on a node that takes nothing new, of asks that may run anywhere.
-func (s *claims) clearOn(n *node, why string) {
-	for _, r := range slices.Clone(n.claims) {
+func (s *claims) clearOn(n *ledger.Node, why string) {
+	for _, r := range slices.Clone(n.Claims) {
 		switch {
-		case r.nominated() != nil:
+		case r.Nominated() != nil:
 			s.clear(r, why, api.EndOfRoom)
 		case r.Required == "":
 			s.end(r, why, api.EndOfRoom)
@@ -171,32 +172,32 @@ func (s *claims) clearOn(n *node, why string) {
 // settle keeps what is free on a node, or about to be, for one claim after the other, in their
 // order, and ends those of asks that cannot use it any more. It does not wait until the node is
 // tried: less important asks would be tried before those that lost their room.
-func (s *claims) settle(n *node) {
-	list := slices.Clone(n.claims)
-	s.unkept = append(s.unkept[:0], n.free...)
+func (s *claims) settle(n *ledger.Node) {
+	list := slices.Clone(n.Claims)
+	s.unkept = append(s.unkept[:0], n.Free...)
 	for _, r := range list {
 		switch {
-		case r.wait.claim.replaces: // it has the quota of its placeholder
+		case r.Wait.Claim.Replaces: // it has the quota of its placeholder
 			if !r.Amounts.FitsIn(s.unkept) {
-				s.end(r, n.whyLost(), api.EndOfRoom)
+				s.end(r, n.WhyLost(), api.EndOfRoom)
 				continue
 			}
-		case r.nominated() == nil && r.isBeyondMax():
-			s.end(r, r.whyNoQuota(), api.EndOfQuota)
+		case r.Nominated() == nil && r.IsBeyondMax():
+			s.end(r, r.WhyNoQuota(), api.EndOfQuota)
 			continue
-		case r.nominated() == nil:
-			if !r.Amounts.FitsIn(n.usable(r)) {
-				if r.reserved() {
+		case r.Nominated() == nil:
+			if !r.Amounts.FitsIn(n.Usable(r)) {
+				if r.Reserved() {
 					s.counts.Reservations++
 				}
 				s.end(r, "the ask cannot run there any more", api.EndOfRoom)
 				continue
 			}
-		case !r.Amounts.FitsInSum(s.unkept, n.releasing.Amounts):
-			s.clear(r, n.whyLost(), api.EndOfRoom)
+		case !r.Amounts.FitsInSum(s.unkept, n.Releasing.Amounts):
+			s.clear(r, n.WhyLost(), api.EndOfRoom)
 			continue
-		case r.lostQuota():
-			s.clear(r, r.whyNoQuota(), api.EndOfQuota)
+		case r.LostQuota():
+			s.clear(r, r.WhyNoQuota(), api.EndOfQuota)
 			continue
 		}
 		s.unkept.Sub(r.Amounts)
@@ -205,8 +206,8 @@ func (s *claims) settle(n *node) {
 
 // settleQuota ends the claims of asks whose quota another one has now, or gets, that comes before
 // them.
-func (s *claims) settleQuota(by *request) {
-	accounts := by.application.accounts()
+func (s *claims) settleQuota(by *ledger.Request) {
+	accounts := by.App.Accounts()
 	s.giveWay(by, accounts[:]...)
 }
 
@@ -214,31 +215,31 @@ func (s *claims) settleQuota(by *request) {
 // last in order give way until the rest fits, but for one ask; then each of them keeps what it can beside
 // those before it. Where victims are chosen and not told yet, what they free is not known here. It looks
 // at those that give way only, and reports whether a claim ended.
-func (s *claims) giveWay(but *request, accounts ...*account) (ended bool) {
-	var last []*request
-	at := len(s.quotaClaims)
+func (s *claims) giveWay(but *ledger.Request, accounts ...*ledger.Account) (ended bool) {
+	var last []*ledger.Request
+	at := len(s.QuotaClaims)
 	for {
-		over, some := overbookedOf(accounts)
-		for at--; some && at >= 0 && !s.mayYield(s.quotaClaims[at], but, over); at-- {
+		over, some := ledger.OverbookedOf(accounts)
+		for at--; some && at >= 0 && !s.mayYield(s.QuotaClaims[at], but, over); at-- {
 		}
 		if !some || at < 0 {
 			break
 		}
-		r := s.quotaClaims[at]
-		s.stamp++
-		r.application.unkeep(r.Amounts, r.importance, s.stamp)
+		r := s.QuotaClaims[at]
+		s.Stamp++
+		r.App.Unkeep(r.Amounts, r.Importance, s.Stamp)
 		last = append(last, r)
 	}
 	for _, r := range slices.Backward(last) {
-		s.stamp++
-		r.application.keep(r.Amounts, r.importance, s.stamp)
+		s.Stamp++
+		r.App.Keep(r.Amounts, r.Importance, s.Stamp)
 		switch {
-		case r.quotaToFree() == nil && r.heldBack() == nil:
+		case r.QuotaToFree() == nil && r.HeldBack() == nil:
 			continue
 		case r.Required != "":
-			s.end(r, r.whyNoQuota(), api.EndOfQuota)
+			s.end(r, r.WhyNoQuota(), api.EndOfQuota)
 		default:
-			s.clear(r, r.whyNoQuota(), api.EndOfQuota)
+			s.clear(r, r.WhyNoQuota(), api.EndOfQuota)
 		}
 		ended = true
 	}
@@ -246,20 +247,20 @@ func (s *claims) giveWay(but *request, accounts ...*account) (ended bool) {
 }
 
 // mayYield reports whether the claim of an ask may end where an account is overbooked.
-func (s *claims) mayYield(r, but *request, over overbooked) bool {
-	return r != but && over.isHelpedBy(r) && !slices.Contains(*s.undecided, r)
+func (s *claims) mayYield(r, but *ledger.Request, over ledger.Overbooked) bool {
+	return r != but && over.IsHelpedBy(r) && !slices.Contains(*s.undecided, r)
 }
 
 // recheckLimits has asks looked at again that have claims and that limits hold back now, as some
 // applications have more. Where nothing but claims with quota is kept, and the limits of these
 // applications hold all that, it costs a look at each of them.
-func (s *claims) recheckLimits(of ...*application) {
-	if !s.limited() || s.idle == 0 && !slices.ContainsFunc(of, (*application).mayHoldBack) {
+func (s *claims) recheckLimits(of ...*ledger.Application) {
+	if !s.Limited() || s.Idle == 0 && !slices.ContainsFunc(of, (*ledger.Application).MayHoldBack) {
 		return
 	}
-	for _, r := range s.claims {
-		if r.heldBack() != nil {
-			s.changes.node(r.claim().node, nodeRetry)
+	for _, r := range s.Claims {
+		if r.HeldBack() != nil {
+			s.Changes.Node(r.Claim().Node, ledger.NodeRetry)
 		}
 	}
 }

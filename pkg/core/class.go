@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/google/btree"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
@@ -45,7 +45,7 @@ type class struct {
 	// may be made for it. While its questions are to go on it has a paused ask, its first, and stands
 	// in none at all.
 	unschedulable bool
-	paused        *request
+	paused        *ledger.Request
 	inRefused     bool // in refused.list
 
 	refusedKept nodeset.Set // that the resource manager refuses even if all that runs there ends
@@ -113,8 +113,8 @@ func (c *classTraits) appendKey(key []byte) []byte {
 
 // refusedOn reports whether the resource manager refused a class on a node, or on all with room, and
 // the node has not been freed since.
-func (c *class) refusedOn(n *node) bool {
-	return c.refused != nil && c.refused.asked.Has(n.slot, n.freedAt)
+func (c *class) refusedOn(n *ledger.Node) bool {
+	return c.refused != nil && c.refused.asked.Has(n.Slot, n.FreedAt)
 }
 
 // asLike reports whether what preemption attempts know of two classes is the same.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -11,26 +12,26 @@ import (
 // no longer in it drain, and are removed when nothing is left in them.
 func (p *Partition) configure(config api.Config) {
 	p.react() // orders are exact before what decides them changes
-	p.tell(&api.Reconfigured{Before: p.config.Root, After: config.Root, Total: p.capacity.Clone()})
-	timeout := p.preemption.VictimTimeout
-	p.config, p.name, p.preemption = config, config.Name, config.Preemption.WithDefaults()
-	p.preemption.RequiredNode.SpareForeign = p.preemption.RequiredNode.SpareForeign || p.options.KeepsForeign
+	p.Tell(&api.Reconfigured{Before: p.Config.Root, After: config.Root, Total: p.Capacity.Clone()})
+	timeout := p.Preemption.VictimTimeout
+	p.Config, p.Name, p.Preemption = config, config.Name, config.Preemption.WithDefaults()
+	p.Preemption.RequiredNode.SpareForeign = p.Preemption.RequiredNode.SpareForeign || p.Options.KeepsForeign
 	for t := range p.costs.plans {
-		p.costs.plans[t] = p.preemption.PlanFor(preemptor.Trigger(t))
+		p.costs.plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
 	}
-	p.order.configure(p.kinds, config.Nodes)
-	if p.root == nil {
-		p.root = p.newQueue(nil, &config.Root)
+	p.order.configure(p.Kinds, config.Nodes)
+	if p.Root == nil {
+		p.Root = p.NewQueue(nil, &config.Root)
 	}
-	p.setQueue(p.root, &config.Root)
-	p.costs.flat, p.plain = areFlat(p.root), arePlain(p.root)
-	p.costs.configured = configuredKinds(p.root)
-	p.order.rebuild(p.allNodes)
-	p.capped = !p.root.everywhere(func(q *queue) bool { return q.applicationsMax == 0 })
-	p.rebuildLimits()
+	p.SetQueue(p.Root, &config.Root)
+	p.costs.flat, p.plain = areFlat(p.Root), arePlain(p.Root)
+	p.costs.configured = configuredKinds(p.Root)
+	p.order.rebuild(p.AllNodes)
+	p.Capped = !p.Root.Everywhere(func(q *ledger.Queue) bool { return q.ApplicationsMax == 0 })
+	p.RebuildLimits()
 	p.settleGroups()
 	p.recomputeShares()
-	if p.preemption.VictimTimeout != timeout {
+	if p.Preemption.VictimTimeout != timeout {
 		p.evictions.reschedule()
 	}
 	p.reconsider()
@@ -38,8 +39,8 @@ func (p *Partition) configure(config api.Config) {
 
 // reconsider has all that waits decided anew under the configuration.
 func (p *Partition) reconsider() {
-	p.slotsDue = true
-	p.quotas.watchAll(p.root)
+	p.SlotsDue = true
+	p.quotas.watchAll(p.Root)
 	p.reclassifyAll()
 	p.costs.clear()
 	p.retries.all()
@@ -49,12 +50,12 @@ func (p *Partition) reconsider() {
 // reclassifyAll gives every ask the class that it has under the configuration. The asks of an
 // application come by age, so that each is put at the end of its group and none moves aside.
 func (p *Partition) reclassifyAll() {
-	p.applications.Ascend(func(app *application) bool {
-		for _, r := range slices.SortedFunc(slices.Values(app.asks), byAge) {
-			before := r.importance
+	p.Applications.Ascend(func(app *ledger.Application) bool {
+		for _, r := range slices.SortedFunc(slices.Values(app.Asks), byAge) {
+			before := r.Importance
 			p.reclassify(r)
-			if r.importance != before {
-				p.kept.rerank(r, before)
+			if r.Importance != before {
+				p.kept.Rerank(r, before)
 			}
 		}
 		return true
@@ -64,22 +65,22 @@ func (p *Partition) reclassifyAll() {
 // retryAll has every ask tried on every node again, since the order of asks may have
 // changed.
 func (p *Partition) retryAll() {
-	for n := range p.allNodes {
-		n.revision++
-		p.changes.node(n, nodeRetry|nodeUpdated)
+	for n := range p.AllNodes {
+		n.Revision++
+		p.Changes.Node(n, ledger.NodeRetry|ledger.NodeUpdated)
 	}
-	p.applications.Ascend(func(app *application) bool {
-		for _, r := range app.asks {
+	p.Applications.Ascend(func(app *ledger.Application) bool {
+		for _, r := range app.Asks {
 			p.unpark(p.classOf(r))
 		}
-		p.changes.application(app, quotaFreed)
+		p.Changes.Application(app, ledger.QuotaFreed)
 		return true
 	})
 }
 
 // settleGroups brings all groups up to date, after other limits apply to applications.
 func (b *backlog) settleGroups() {
-	b.applications.Ascend(func(app *application) bool {
+	b.Applications.Ascend(func(app *ledger.Application) bool {
 		for g := range b.ofApplication(app).groups.all { // each changes its own place only
 			b.settleGroup(g)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -24,13 +25,13 @@ type costCache struct {
 	configured resources.Amounts // above zero for the kinds that a queue has a max or a guarantee of
 
 	known          map[preemptionKey]*nodeCosts
-	configurations uint64  // counts how often everything was forgotten
-	uses           uint64  // counts how often any costs were used
-	generation     uint64  // counts changes of nodes
-	refreshed      uint64  // the generation when any costs were last brought up to date
-	log            []*node // that changed last
-	steps          int64   // of searches that are counted
-	left           int     // how many nodes may still be evaluated in this batch
+	configurations uint64         // counts how often everything was forgotten
+	uses           uint64         // counts how often any costs were used
+	generation     uint64         // counts changes of nodes
+	refreshed      uint64         // the generation when any costs were last brought up to date
+	log            []*ledger.Node // that changed last
+	steps          int64          // of searches that are counted
+	left           int            // how many nodes may still be evaluated in this batch
 	spare          costMemory
 	attempt        uint64 // the number of the attempt under way
 	limits         costLimits
@@ -50,7 +51,7 @@ const stepsPerEvaluation = 64
 
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
-func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
+func (p *costCache) keyOf(r *ledger.Request, trigger preemptor.Trigger) preemptionKey {
 	c := p.classOf(r)
 	if c.constraints != "" {
 		plain := classTraits{
@@ -58,10 +59,10 @@ func (p *costCache) keyOf(r *request, trigger preemptor.Trigger) preemptionKey {
 		}
 		c = p.classes.of(plain)
 	}
-	if p.flat && r.withoutRoom() == nil {
-		return preemptionKey{class: c, leaf: p.root, scope: p.root, trigger: trigger}
+	if p.flat && r.WithoutRoom() == nil {
+		return preemptionKey{class: c, leaf: p.Root, scope: p.Root, trigger: trigger}
 	}
-	return preemptionKey{class: c, leaf: r.application.queue, scope: r.application.queue.upTo((*queue).isFenced), trigger: trigger}
+	return preemptionKey{class: c, leaf: r.App.Queue, scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced), trigger: trigger}
 }
 
 // of finds or makes the costs of a key, and brings them up to date.
@@ -86,18 +87,18 @@ func (p *costCache) add(key preemptionKey, behind []preemptor.Behind) *nodeCosts
 		p.known = map[preemptionKey]*nodeCosts{}
 	}
 	p.known[key] = c
-	c.heap = slices.Grow(c.heap, p.nodes.Len())
-	p.begin(c, key, behind, p.allNodes)
+	c.heap = slices.Grow(c.heap, p.Nodes.Len())
+	p.begin(c, key, behind, p.AllNodes)
 	c.deficitsChanged()
 	return c
 }
 
 // begin has costs begin with nodes of which nothing is known.
-func (p *costCache) begin(c *nodeCosts, key preemptionKey, behind []preemptor.Behind, nodes iter.Seq[*node]) {
-	c.preemptionKey, c.relations, c.unowed = key, map[*queue]*relation{}, p.unowed(key)
+func (p *costCache) begin(c *nodeCosts, key preemptionKey, behind []preemptor.Behind, nodes iter.Seq[*ledger.Node]) {
+	c.preemptionKey, c.relations, c.unowed = key, map[*ledger.Queue]*relation{}, p.unowed(key)
 	p.expect(c, behind)
 	for n := range nodes {
-		if !n.gone { // another node may have its slot
+		if !n.Gone { // another node may have its slot
 			p.reset(c, n)
 		}
 	}
@@ -120,7 +121,7 @@ func (p *costCache) refresh(c *nodeCosts) {
 // noteGuarantees notes how much of the guarantees is used, and whether that matters.
 func (p *costCache) noteGuarantees(c *nodeCosts) {
 	for i, q := range c.guarded {
-		surplus := q.surplus()
+		surplus := q.Surplus()
 		if surplus.Equal(c.floors[i].Surplus) {
 			continue
 		}
@@ -135,12 +136,12 @@ func (p *costCache) noteGuarantees(c *nodeCosts) {
 // resetVolatile resets the nodes for which it matters how much of the guarantees is used,
 // if that has changed, and those where budgets count.
 func (p *costCache) resetVolatile(c *nodeCosts) {
-	moved, holds := c.moved || p.options.Budgets != nil || c.regrouped != p.regrouped, !c.broken
-	c.regrouped = p.regrouped
+	moved, holds := c.moved || p.Options.Budgets != nil || c.regrouped != p.Regrouped, !c.broken
+	c.regrouped = p.Regrouped
 	c.moved, c.broken = false, false
 	again := c.volatile
 	if !holds {
-		again = slices.AppendSeq(make([]*node, 0, p.nodes.Len()), p.allNodes)
+		again = slices.AppendSeq(make([]*ledger.Node, 0, p.Nodes.Len()), p.AllNodes)
 		for i := range c.needs {
 			c.needs[i] = nil
 		}
@@ -148,7 +149,7 @@ func (p *costCache) resetVolatile(c *nodeCosts) {
 	if moved || !holds {
 		c.volatile = nil
 		for _, n := range again {
-			if !n.gone { // another node may have its slot
+			if !n.Gone { // another node may have its slot
 				p.reset(c, n)
 			}
 		}
@@ -156,8 +157,8 @@ func (p *costCache) resetVolatile(c *nodeCosts) {
 }
 
 // reset forgets what a node costs, or the node if it is gone.
-func (p *costCache) reset(c *nodeCosts, n *node) {
-	if n.gone {
+func (p *costCache) reset(c *nodeCosts, n *ledger.Node) {
+	if n.Gone {
 		c.drop(n)
 		return
 	}
@@ -165,7 +166,7 @@ func (p *costCache) reset(c *nodeCosts, n *node) {
 }
 
 // nodeChanged notes that a node is no longer what it was when costs were worked out.
-func (p *costCache) nodeChanged(n *node) {
+func (p *costCache) nodeChanged(n *ledger.Node) {
 	last := len(p.log) - 1
 	if last >= 0 && p.log[last] == n && p.refreshed < p.generation {
 		return // nothing was worked out since
@@ -173,7 +174,7 @@ func (p *costCache) nodeChanged(n *node) {
 	p.generation++
 	if len(p.known) > 0 {
 		p.log = append(p.log, n)
-		if len(p.log) > max(4*p.nodes.Len(), 1024) {
+		if len(p.log) > max(4*p.Nodes.Len(), 1024) {
 			p.trim()
 		}
 	}
@@ -193,18 +194,18 @@ func (p *costCache) clear() {
 }
 
 // lowerBound is the least that making room on a node can cost.
-func (p *costCache) lowerBound(c *nodeCosts, n *node) preemptor.Cost {
-	if c.class.amounts.FitsInSum(n.roomToMake(c.class.importance, c.trigger), n.releasing.Amounts) {
+func (p *costCache) lowerBound(c *nodeCosts, n *ledger.Node) preemptor.Cost {
+	if c.class.amounts.FitsInSum(n.RoomToMake(c.class.importance, c.trigger), n.Releasing.Amounts) {
 		return leastOfAll
 	}
-	least := preemptor.LeastVictims(c.class.amounts, n.roomToMake(c.class.importance, c.trigger), n.releasing.Amounts, n.largestHeld(), c.step)
+	least := preemptor.LeastVictims(c.class.amounts, n.RoomToMake(c.class.importance, c.trigger), n.Releasing.Amounts, n.LargestHeld(), c.step)
 	switch {
-	case n.weakest.is == nil:
+	case n.Weakest.Is == nil:
 		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, math.MaxInt32, time.Time{})
 	case !p.plain:
 		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, math.MinInt32, time.Time{})
 	}
-	return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, n.weakest.priority, n.weakest.created)
+	return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, n.Weakest.Priority, n.Weakest.Created)
 }
 
 // leastOfAll is what it costs to wait.
@@ -252,7 +253,7 @@ func (p *costCache) cheapest(c *nodeCosts, late *bool) iter.Seq[nodeCost] {
 }
 
 // renew works out what room on a node costs as things are.
-func (p *costCache) renew(c *nodeCosts, n *node) {
+func (p *costCache) renew(c *nodeCosts, n *ledger.Node) {
 	p.work.NodeCosts++
 	c.put(p.evaluate(c, n))
 	p.left -= 1 + p.stepsTaken()
@@ -268,12 +269,12 @@ func (p *costCache) stepsTaken() int {
 
 // nearest is the node that lacks the least of those where too little can be freed; nil if
 // there is none.
-func (p *costCache) nearest(c *nodeCosts) *node {
+func (p *costCache) nearest(c *nodeCosts) *ledger.Node {
 	if c.near.node != nil || c.counts[insufficient] == 0 {
 		return c.near.node
 	}
-	for n := range p.allNodes { // the nearest has changed
-		if int(n.slot) < len(c.status) && c.status[n.slot] == insufficient {
+	for n := range p.AllNodes { // the nearest has changed
+		if int(n.Slot) < len(c.status) && c.status[n.Slot] == insufficient {
 			return n
 		}
 	}
@@ -281,7 +282,7 @@ func (p *costCache) nearest(c *nodeCosts) *node {
 }
 
 // evaluate works out what room on a node costs.
-func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
+func (p *costCache) evaluate(c *nodeCosts, n *ledger.Node) nodeCost {
 	if status := p.outOfReach(&c.preemptionKey, n); status != notEvaluated {
 		return nodeCost{node: n, cost: preemptor.Cost{2, int64(status)}, status: status}
 	}
@@ -299,11 +300,11 @@ func (p *costCache) evaluate(c *nodeCosts, n *node) nodeCost {
 
 // outOfReach is why no room can be made on a node whatever runs there, or
 // notEvaluated.
-func (p *costCache) outOfReach(k *preemptionKey, n *node) nodeStatus {
+func (p *costCache) outOfReach(k *preemptionKey, n *ledger.Node) nodeStatus {
 	switch {
 	case !p.mayUse(k, n):
 		return closed
-	case !k.class.amounts.FitsIn(n.capacity):
+	case !k.class.amounts.FitsIn(n.Capacity):
 		return tooSmall
 	}
 	return notEvaluated
@@ -314,16 +315,16 @@ func (p *costCache) outOfReach(k *preemptionKey, n *node) nodeStatus {
 // gives way to an ask under its guarantee. That of an equal ask does too to asks of the amounts that
 // hold it, and where no room could be made for its own ask. Where evictions are overdue no others
 // follow for a while.
-func (p *costCache) mayUse(k *preemptionKey, n *node) bool {
-	if n.isBlocked() || !n.schedulable {
+func (p *costCache) mayUse(k *preemptionKey, n *ledger.Node) bool {
+	if n.IsBlocked() || !n.Schedulable {
 		return false
 	}
-	for _, held := range n.claims {
+	for _, held := range n.Claims {
 		switch {
-		case held.importance < k.class.importance:
+		case held.Importance < k.class.importance:
 			return true
-		case held.nominated() != nil || held.reserved() && k.trigger == preemptor.Guarantee:
-		case held.Required != "" || held.importance > k.class.importance:
+		case held.Nominated() != nil || held.Reserved() && k.trigger == preemptor.Guarantee:
+		case held.Required != "" || held.Importance > k.class.importance:
 			return false
 		case !p.classOf(held).preempts && !held.Amounts.Equal(k.class.amounts):
 			return false
@@ -338,7 +339,7 @@ func (k *nodeCosts) ask() preemptor.Ask {
 }
 
 // askOf is one certain ask of the key.
-func (k *nodeCosts) askOf(r *request) preemptor.Ask {
+func (k *nodeCosts) askOf(r *ledger.Request) preemptor.Ask {
 	ask := k.ask()
 	ask.Key = string(r.Key)
 	return ask
@@ -346,22 +347,22 @@ func (k *nodeCosts) askOf(r *request) preemptor.Ask {
 
 // nodeInput is a node as the preemptor sees it for the asks of a key, with the quota
 // that must be freed. It is valid until the next call.
-func (p *costCache) nodeInput(c *nodeCosts, n *node, quota quotaNeed) preemptor.Node {
-	on := preemptor.Node{Kinds: p.kinds, Free: n.roomToMake(c.class.importance, c.trigger)}
-	quota.setOn(&on)
+func (p *costCache) nodeInput(c *nodeCosts, n *ledger.Node, quota ledger.QuotaNeed) preemptor.Node {
+	on := preemptor.Node{Kinds: p.Kinds, Free: n.RoomToMake(c.class.importance, c.trigger)}
+	quota.SetOn(&on)
 	in := &p.input
-	in.begin(c, p.flat && c.leaf == p.root)
+	in.begin(c, p.flat && c.leaf == p.Root)
 	in.quota = quota
 	if c.trigger == preemptor.Guarantee {
-		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.releasing.Amounts))
-		in.short.Raise(quota.most())
+		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.Releasing.Amounts))
+		in.short.Raise(quota.Most())
 		in.short = p.owed(in.short)
 	}
-	for _, r := range n.own {
+	for _, r := range n.Own {
 		in.add(c, r, false)
 	}
-	for _, r := range n.foreign {
-		in.candidates = append(in.candidates, r.candidate())
+	for _, r := range n.Foreign {
+		in.candidates = append(in.candidates, r.Candidate())
 	}
 	if len(quota) > 0 {
 		p.addElsewhere(c, n, quota)

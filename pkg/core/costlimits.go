@@ -21,8 +21,8 @@ func (p *costCache) makeSpace() {
 		older := p.uses - uint64(p.limits.keys/2)
 		maps.DeleteFunc(p.known, func(_ preemptionKey, c *nodeCosts) bool { return c.used <= older })
 	}
-	for (len(p.known)+1)*p.nodes.Len() > p.limits.heaps {
-		entries := p.nodes.Len()
+	for (len(p.known)+1)*p.Nodes.Len() > p.limits.heaps {
+		entries := p.Nodes.Len()
 		var oldest *nodeCosts
 		for _, c := range p.known {
 			entries += cap(c.heap) + len(c.status)/statusesOfEntry

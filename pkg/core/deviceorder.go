@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -20,8 +21,8 @@ type deviceOrder struct {
 	policy  devices.Policy
 	byAsk   map[string]*rankedNodes
 	uses    uint64
-	changed []*node // open or not; the last ones
-	dropped uint64  // how many changes there were before those
+	changed []*ledger.Node // open or not; the last ones
+	dropped uint64         // how many changes there were before those
 	all     *nodeOrder
 	visited *uint64
 	most    int            // nodes in all orders together; rankedMax
@@ -39,7 +40,7 @@ type rankedNodes struct {
 
 // A rankedNode is a node in such an order.
 type rankedNode struct {
-	node  *node
+	node  *ledger.Node
 	cost  int64
 	links order.Links[*rankedNode]
 }
@@ -49,7 +50,7 @@ func (r *rankedNode) Before(other *rankedNode) bool {
 	if r.cost != other.cost {
 		return r.cost < other.cost
 	}
-	return r.node.id < other.node.id
+	return r.node.ID < other.node.ID
 }
 
 // Links are the place in the order.
@@ -82,7 +83,7 @@ func newDeviceOrder(kinds *resources.Kinds, all *nodeOrder, sizes map[string]int
 }
 
 // note takes in that a node has changed.
-func (d *deviceOrder) note(n *node) {
+func (d *deviceOrder) note(n *ledger.Node) {
 	if most := 2*d.all.tree.Len() + 1024; len(d.changed) >= 2*most {
 		d.dropped += uint64(len(d.changed) - most)
 		d.changed = append(d.changed[:0], d.changed[len(d.changed)-most:]...)
@@ -127,7 +128,7 @@ func (d *deviceOrder) update(ranked *rankedNodes) {
 		*ranked = rankedNodes{amounts: ranked.amounts, used: ranked.used, bySlot: make([]*rankedNode, d.all.tree.Len())}
 		ranked.tree.Looked = d.visited
 		for at := range d.all.tree.All {
-			d.place(ranked, at.node)
+			d.place(ranked, at.Node)
 		}
 	} else {
 		for _, n := range d.changed[ranked.seen-d.dropped:] {
@@ -138,27 +139,27 @@ func (d *deviceOrder) update(ranked *rankedNodes) {
 }
 
 // place brings the place of a node up to date.
-func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
+func (d *deviceOrder) place(ranked *rankedNodes, n *ledger.Node) {
 	*d.visited++
-	is := *tables.At(&ranked.bySlot, n.slot)
+	is := *tables.At(&ranked.bySlot, n.Slot)
 	if is != nil && is.node != n {
-		if n.gone {
+		if n.Gone {
 			return // another node has the slot
 		}
 		ranked.tree.Remove(is)
 		is = nil
 	}
-	if !d.all.has(n) || !ranked.amounts.FitsIn(n.room) {
+	if !d.all.has(n) || !ranked.amounts.FitsIn(n.Room) {
 		if is != nil {
 			ranked.tree.Remove(is)
-			ranked.bySlot[n.slot] = nil
+			ranked.bySlot[n.Slot] = nil
 		}
 		return
 	}
 	cost := d.policy.Cost(d.nodeOf(n), ranked.amounts)
 	if is == nil {
 		is = &rankedNode{node: n, cost: cost}
-		ranked.bySlot[n.slot] = is
+		ranked.bySlot[n.Slot] = is
 		ranked.tree.Insert(is)
 		return
 	}
@@ -166,11 +167,11 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *node) {
 }
 
 // nodeOf is a node as package devices sees it.
-func (d *deviceOrder) nodeOf(n *node) *devices.Node {
-	known := tables.At(&d.known, n.slot)
-	if known.of != n || known.revision != n.revision {
-		known.of, known.revision = n, n.revision
-		known.Capacity, known.Free, known.Room = n.capacity, n.free, d.all.of(n).score
+func (d *deviceOrder) nodeOf(n *ledger.Node) *devices.Node {
+	known := tables.At(&d.known, n.Slot)
+	if known.of != n || known.revision != n.Revision {
+		known.of, known.revision = n, n.Revision
+		known.Capacity, known.Free, known.Room = n.Capacity, n.Free, d.all.of(n).score
 		known.Tables = d.tablesOf(n)
 	}
 	return &known.Node
@@ -179,23 +180,23 @@ func (d *deviceOrder) nodeOf(n *node) *devices.Node {
 // knownDevices are the devices of a node as of a revision of it.
 type knownDevices struct {
 	devices.Node
-	of       *node // another one may have had its slot
+	of       *ledger.Node // another one may have had its slot
 	revision uint64
 }
 
 // tablesOf divides the devices of a node among what runs there, in the order in which it
 // was placed: resource managers mostly do it in this way. It depends on the ledger alone.
-func (d *deviceOrder) tablesOf(n *node) []devices.Table {
-	on := make([]*request, 0, len(n.own)+len(n.foreign))
-	for r := range n.allOn {
+func (d *deviceOrder) tablesOf(n *ledger.Node) []devices.Table {
+	on := make([]*ledger.Request, 0, len(n.Own)+len(n.Foreign))
+	for r := range n.AllOn {
 		if slices.ContainsFunc(d.policy.Devices, func(k devices.Kind) bool { return r.Amounts.Of(k.Kind) > 0 }) {
 			on = append(on, r)
 		}
 	}
-	slices.SortFunc(on, func(a, b *request) int {
+	slices.SortFunc(on, func(a, b *ledger.Request) int {
 		return cmp.Or(a.Placed.Compare(b.Placed), strings.Compare(string(a.Key), string(b.Key)))
 	})
-	return d.policy.Tables(n.capacity, func(yield func(resources.Amounts) bool) {
+	return d.policy.Tables(n.Capacity, func(yield func(resources.Amounts) bool) {
 		for _, r := range on {
 			if !yield(r.Amounts) {
 				return
@@ -205,7 +206,7 @@ func (d *deviceOrder) tablesOf(n *node) []devices.Table {
 }
 
 // first is the first node in order.
-func (ranked *rankedNodes) first() *node {
+func (ranked *rankedNodes) first() *ledger.Node {
 	if top := ranked.tree.First(); top != nil {
 		return top.node
 	}
@@ -213,8 +214,8 @@ func (ranked *rankedNodes) first() *node {
 }
 
 // next is the node after another one in order.
-func (ranked *rankedNodes) next(after *node) (next *node) {
-	last := ranked.bySlot[after.slot]
+func (ranked *rankedNodes) next(after *ledger.Node) (next *ledger.Node) {
+	last := ranked.bySlot[after.Slot]
 	if last == nil {
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Package core is the scheduler without its surroundings: one partition, its
 // queues, applications, nodes and allocations.
 //
-// A Partition is a ledger. Every allocation is booked twice, on the node it
+// A Partition is a ledger (package ledger). Every allocation is booked twice, on the node it
 // runs on and on the accounts of its queue and the queues above, and Verify
 // says whether the two sides agree. Foreign allocations, which another
 // scheduler placed, are booked on the node only, and so is what was to end on a node
@@ -21,28 +21,9 @@
 // begins with react, which decides from the recorded changes what is tried again. Then
 // it places bound asks and ordinary asks, one by one, and reacts after each.
 //
-// What goes in and comes out is data: package api. The files are in five parts, and each uses what it has itself
+// What goes in and comes out is data: package api. Package ledger has what runs where, and which queues pay for it. The files here
+// are in four parts above it, and each uses what it has itself
 // and what those before it have (internal/tidy reads this list). Begin with partition.go and schedule.go, in the last one.
-//
-// Ledger: what runs where, which queues pay for it, and what is kept.
-//
-//	ledger.go       books and unbooks; changes.go records what changes
-//	queue.go        a queue; queueconfig.go brings it in line with its configuration
-//	account.go      the limits and the use of a queue; kept.go, how much of it is kept; quotaneed.go, what an ask lacks of it
-//	limits.go       limits of users and groups, and of the number of applications
-//	application.go  an application; state.go its states
-//	gang.go         the placeholders of an application, and the asks that take their places
-//	placeholders.go which placeholders may be replaced, and how far a search for one has come
-//	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
-//	request.go      an ask or allocation, and what is known of it
-//	claim.go        what is kept for an ask until it runs; claimbooks.go books it
-//	node.go         a node and what is free on it; nodedetails.go, what few nodes have
-//	foreign.go      allocations of other schedulers
-//	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
-//	unknown.go      resource kinds that asks want and no node has
-//	guard.go        pauses of what repeats itself
-//	due.go          what timers tell, and moments of asks
-//	sort.go         sorts by key
 //
 // Backlog: what waits, and which ask is next.
 //

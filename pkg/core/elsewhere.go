@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -17,7 +18,7 @@ import (
 // few of many are given to the preemptor, and no choice is lost.
 type elsewhere struct {
 	of      *nodeCosts
-	quota   quotaNeed
+	quota   ledger.QuotaNeed
 	changed uint64 // the count of changed nodes when they were collected
 	groups  []quotaGroup
 	byKey   map[string]int
@@ -26,20 +27,20 @@ type elsewhere struct {
 
 // A quotaGroup is allocations that differ only in importance, the least important first.
 type quotaGroup struct {
-	requests []*request
+	requests []*ledger.Request
 	enough   int // how many cover the need
 }
 
 // addElsewhere adds the candidates of other nodes that may free quota.
-func (p *costCache) addElsewhere(c *nodeCosts, n *node, quota quotaNeed) {
+func (p *costCache) addElsewhere(c *nodeCosts, n *ledger.Node, quota ledger.QuotaNeed) {
 	e := &p.input.elsewhere
-	if e.of != c || e.changed != p.predicates.changed || !e.quota.equal(quota) {
+	if e.of != c || e.changed != p.predicates.changed || !e.quota.Equal(quota) {
 		p.collectElsewhere(c, quota)
 	}
 	for _, g := range e.groups {
 		left := g.enough
 		for _, r := range g.requests {
-			if r.node == n {
+			if r.RunsOn == n {
 				continue
 			}
 			if left == 0 {
@@ -53,14 +54,14 @@ func (p *costCache) addElsewhere(c *nodeCosts, n *node, quota quotaNeed) {
 
 // collectElsewhere puts what may free quota into groups. It is linear in what runs below
 // the highest queue that is short.
-func (p *costCache) collectElsewhere(c *nodeCosts, quota quotaNeed) {
+func (p *costCache) collectElsewhere(c *nodeCosts, quota ledger.QuotaNeed) {
 	e := &p.input.elsewhere
 	e.of, e.quota, e.changed, e.groups = c, quota, p.predicates.changed, e.groups[:0]
 	e.byKey = map[string]int{}
-	most := quota.most()
-	var list []*request
-	for r := range quota.within(c.scope).allRunning {
-		if r.eviction == nil && r.Required == "" && holdsAny(r.Amounts, most) && !c.relation(r.application.queue).protected {
+	most := quota.Most()
+	var list []*ledger.Request
+	for r := range quota.Within(c.scope).AllRunning {
+		if r.Eviction == nil && r.Required == "" && holdsAny(r.Amounts, most) && !c.relation(r.App.Queue).protected {
 			list = append(list, r)
 		}
 	}
@@ -70,7 +71,7 @@ func (p *costCache) collectElsewhere(c *nodeCosts, quota quotaNeed) {
 	}
 	for i := range e.groups {
 		g := &e.groups[i]
-		slices.SortFunc(g.requests, func(a, b *request) int {
+		slices.SortFunc(g.requests, func(a, b *ledger.Request) int {
 			return cmp.Or(cmp.Compare(a.Priority, b.Priority), b.Created.Compare(a.Created), strings.Compare(string(a.Key), string(b.Key)))
 		})
 		for k, need := range most {
@@ -82,13 +83,13 @@ func (p *costCache) collectElsewhere(c *nodeCosts, quota quotaNeed) {
 }
 
 // add puts an allocation into its group.
-func (e *elsewhere) add(r *request, budgets string) {
-	k := append(e.key[:0], r.application.queue.path...)
+func (e *elsewhere) add(r *ledger.Request, budgets string) {
+	k := append(e.key[:0], r.App.Queue.Path...)
 	k = append(k, 0)
 	for _, v := range r.Amounts {
 		k = binary.BigEndian.AppendUint64(k, uint64(v))
 	}
-	candidate := r.candidate()
+	candidate := r.Candidate()
 	for _, is := range [...]bool{candidate.Owner, candidate.OptedOut, candidate.Settled} {
 		k = append(k, 0)
 		if is {
@@ -96,7 +97,7 @@ func (e *elsewhere) add(r *request, budgets string) {
 		}
 	}
 	k = append(append(k, byte(candidate.QoS)), budgets...)
-	if group, _, _ := r.mustRun(); group != "" {
+	if group, _, _ := r.MustRun(); group != "" {
 		k = append(append(k, 0), group...)
 	}
 	e.key = k
@@ -110,9 +111,9 @@ func (e *elsewhere) add(r *request, budgets string) {
 }
 
 // budgetsOf names for each allocation the budgets that it counts for.
-func (p *costCache) budgetsOf(list []*request) []string {
+func (p *costCache) budgetsOf(list []*ledger.Request) []string {
 	names := make([]string, len(list))
-	if p.options.Budgets == nil {
+	if p.Options.Budgets == nil {
 		return names
 	}
 	on := preemptor.Node{On: make([]preemptor.Candidate, len(list))}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -18,33 +19,33 @@ type evictions struct {
 
 // request has the resource manager end an allocation, for an ask unless that is nil. Nothing is
 // freed until the resource manager confirms that it has ended.
-func (e *evictions) request(victim, r *request, v eviction, message string) {
-	e.setEviction(victim, &v)
-	e.counts.Victims[v.trigger][v.class]++
-	told := &api.EvictionRequested{Allocation: victim.Allocation, For: v.ask, Trigger: v.trigger, Class: v.class, Message: message}
+func (e *evictions) request(victim, r *ledger.Request, v ledger.Eviction, message string) {
+	e.SetEviction(victim, &v)
+	e.counts.Victims[v.Trigger][v.Class]++
+	told := &api.EvictionRequested{Allocation: victim.Allocation, For: v.Ask, Trigger: v.Trigger, Class: v.Class, Message: message}
 	if r != nil {
 		told.Ask, told.Room = r.Allocation, r.Required
-		if held := r.nominated(); held != nil {
-			told.Room = held.node.id
+		if held := r.Nominated(); held != nil {
+			told.Room = held.Node.ID
 		}
 	}
-	e.tell(told)
+	e.Tell(told)
 	e.schedule(victim)
-	victim.node.placedIn, e.batched = e.batch, e.batch
+	victim.RunsOn.PlacedIn, e.batched = e.Batch, e.Batch
 }
 
 // requestFor has a victim of a plan for an ask ended.
-func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.Decision) {
-	victim := e.requests[api.AllocationKey(v.Key)]
+func (e *evictions) requestFor(v *preemptor.Victim, r *ledger.Request, plan *preemptor.Decision) {
+	victim := e.Requests[api.AllocationKey(v.Key)]
 	message := "preempted on node " + string(victim.Node) + " to make room for " + string(r.Key) + " of application " + string(r.Application)
 	switch plan.Trigger {
 	case preemptor.Priority:
 		message += ", by priority " + strconv.Itoa(int(r.Priority)) + " over " + strconv.Itoa(int(v.Priority))
 	case preemptor.Guarantee:
-		message += ", by the guarantee of queue " + string(r.application.queue.path)
+		message += ", by the guarantee of queue " + string(r.App.Queue.Path)
 	}
-	r.madeRoom = true
-	e.request(victim, r, eviction{ask: r.Key, trigger: plan.Trigger, class: v.Class, since: e.now}, message)
+	r.MadeRoom = true
+	e.request(victim, r, ledger.Eviction{Ask: r.Key, Trigger: plan.Trigger, Class: v.Class, Since: e.Now}, message)
 }
 
 // report takes from the tags of an allocation that it is ending already: it was evicted
@@ -53,89 +54,89 @@ func (e *evictions) requestFor(v *preemptor.Victim, r *request, plan *preemptor.
 //
 // What takes long to end is not counted on before its end is near: until then other room, or
 // victims, are better than to wait for it.
-func (e *evictions) report(r *request, tags map[string]string) {
-	since, terminates := api.TerminatingSince(tags, e.now)
+func (e *evictions) report(r *ledger.Request, tags map[string]string) {
+	since, terminates := api.TerminatingSince(tags, e.Now)
 	switch {
-	case !terminates || r.node == nil:
-	case r.eviction == nil:
-		e.setEviction(r, &eviction{reported: true, since: since, late: e.countedFrom(r, since).After(e.now)})
+	case !terminates || r.RunsOn == nil:
+	case r.Eviction == nil:
+		e.SetEviction(r, &ledger.Eviction{Reported: true, Since: since, Late: e.countedFrom(r, since).After(e.Now)})
 		e.schedule(r)
-		e.changes.node(r.node, nodeRetry|nodeYields) // there is room soon, without victims
-	case r.eviction.late && !e.countedFrom(r, r.eviction.since).After(e.now): // it was given less time to end
+		e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields) // there is room soon, without victims
+	case r.Eviction.Late && !e.countedFrom(r, r.Eviction.Since).After(e.Now): // it was given less time to end
 		e.countOn(r)
 	}
 }
 
 // countedFrom is when the end of an allocation that ends by itself since a time is near enough
 // for its room to be counted on; zero if it always is.
-func (e *evictions) countedFrom(r *request, since time.Time) time.Time {
+func (e *evictions) countedFrom(r *ledger.Request, since time.Time) time.Time {
 	grace, known := r.Grace()
-	if !known || e.options.EndingMax < 0 {
+	if !known || e.Options.EndingMax < 0 {
 		return time.Time{}
 	}
-	return since.Add(grace - e.options.EndingMax)
+	return since.Add(grace - e.Options.EndingMax)
 }
 
 // countOn has the room counted on of an allocation whose end was far off.
-func (e *evictions) countOn(r *request) {
-	e.timers.Cancel(&r.eviction.timer)
-	near := *r.eviction
-	near.late = false
-	e.setEviction(r, &near)
+func (e *evictions) countOn(r *ledger.Request) {
+	e.timers.Cancel(&r.Eviction.Timer)
+	near := *r.Eviction
+	near.Late = false
+	e.SetEviction(r, &near)
 	e.schedule(r)
-	e.changes.node(r.node, nodeRetry|nodeYields)
-	if !r.foreign() {
-		e.changes.queue(r.application.queue, quotaFreed)
+	e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
+	if !r.Foreign() {
+		e.Changes.Queue(r.App.Queue, ledger.QuotaFreed)
 	}
 }
 
 // countOnAll does so for all that end on a node.
-func (e *evictions) countOnAll(n *node) {
-	for r := range n.allOn {
-		if r.eviction != nil && r.eviction.late {
+func (e *evictions) countOnAll(n *ledger.Node) {
+	for r := range n.AllOn {
+		if r.Eviction != nil && r.Eviction.Late {
 			e.countOn(r)
 		}
 	}
 }
 
 // reportForeign does the same for the foreign allocations of a node that is new.
-func (e *evictions) reportForeign(n *node) {
-	for _, r := range n.foreign {
+func (e *evictions) reportForeign(n *ledger.Node) {
+	for _, r := range n.Foreign {
 		e.report(r, r.Tags)
 	}
 }
 
 // cancel forgets that an allocation is evicted, since it has ended or moved.
-func (e *evictions) cancel(r *request) {
-	if r.eviction == nil {
+func (e *evictions) cancel(r *ledger.Request) {
+	if r.Eviction == nil {
 		return
 	}
-	if r.eviction.nodeOnly {
-		e.setNodeOnly(r, false)
+	if r.Eviction.NodeOnly {
+		e.SetNodeOnly(r, false)
 	}
-	e.timers.Cancel(&r.eviction.timer)
-	e.timers.Cancel(&r.eviction.guard.timer)
-	if r.node != nil {
-		e.setEviction(r, nil)
+	e.timers.Cancel(&r.Eviction.Timer)
+	e.timers.Cancel(&r.Eviction.Guard.Timer)
+	if r.RunsOn != nil {
+		e.SetEviction(r, nil)
 		return
 	}
-	r.eviction = nil
+	r.Eviction = nil
 }
 
 // schedule has an eviction looked at when it should have ended, or when its end is near.
-func (e *evictions) schedule(victim *request) {
+func (e *evictions) schedule(victim *ledger.Request) {
 	at := e.overdueAt(victim)
-	if victim.eviction.late {
-		at = e.countedFrom(victim, victim.eviction.since)
+	if victim.Eviction.Late {
+		at = e.countedFrom(victim, victim.Eviction.Since)
 	}
-	e.timers.Set(&victim.eviction.timer, at, due{what: dueEviction, of: victim})
+	e.timers.Set(&victim.Eviction.Timer, at, ledger.Due{What: dueEviction, Of: victim})
 }
 
 // reschedule sets all timers of evictions anew after the timeout has changed.
 func (e *evictions) reschedule() {
-	for n := range e.allNodes {
-		for r := range n.allOn {
-			if r.eviction != nil && !r.eviction.overdue {
+	for n := range e.AllNodes {
+		for r := range n.AllOn {
+			if r.Eviction != nil && !r.Eviction.Overdue {
 				e.schedule(r)
 			}
 		}
@@ -147,12 +148,12 @@ const graceMargin = time.Minute
 
 // overdueAt is when an eviction should have ended: after the timeout, or later if
 // the allocation has a longer grace period.
-func (e *evictions) overdueAt(victim *request) time.Time {
-	timeout := e.preemption.VictimTimeout
+func (e *evictions) overdueAt(victim *ledger.Request) time.Time {
+	timeout := e.Preemption.VictimTimeout
 	if grace, known := victim.Grace(); known {
 		timeout = max(timeout, grace+graceMargin)
 	}
-	return victim.eviction.since.Add(timeout)
+	return victim.Eviction.Since.Add(timeout)
 }
 
 // expire notes that an eviction did not end in time. Its room is no longer counted
@@ -160,40 +161,40 @@ func (e *evictions) overdueAt(victim *request) time.Time {
 //
 // The node then blocks attempts for a while, the longer the more evictions are overdue
 // there: it may not answer, and what is evicted would only be lost.
-func (e *evictions) expire(victim *request) {
+func (e *evictions) expire(victim *ledger.Request) {
 	switch {
-	case victim.eviction == nil:
+	case victim.Eviction == nil:
 		return
-	case victim.eviction.late:
+	case victim.Eviction.Late:
 		e.countOn(victim)
 		return
 	}
-	late := *victim.eviction
-	late.overdue = true
-	late.guard.times, _ = victim.node.overdue("")
-	e.setEviction(victim, &late)
-	if !late.reported {
-		e.counts.Overdue[late.trigger][late.class]++
-		e.tell(&api.EvictionOverdue{Allocation: victim.Allocation})
+	late := *victim.Eviction
+	late.Overdue = true
+	late.Guard.Times, _ = victim.RunsOn.Overdue("")
+	e.SetEviction(victim, &late)
+	if !late.Reported {
+		e.counts.Overdue[late.Trigger][late.Class]++
+		e.Tell(&api.EvictionOverdue{Allocation: victim.Allocation})
 	}
-	e.changes.node(victim.node, nodeRetry)
-	e.block(victim, e.now.Add(late.guard.next(e.preemption.VictimTimeout)))
-	if !victim.foreign() {
-		e.changes.queue(victim.application.queue, quotaLowered)
+	e.Changes.Node(victim.RunsOn, ledger.NodeRetry)
+	e.block(victim, e.Now.Add(late.Guard.Next(e.Preemption.VictimTimeout)))
+	if !victim.Foreign() {
+		e.Changes.Queue(victim.App.Queue, ledger.QuotaLowered)
 		e.chargeFor(victim)
 	}
 }
 
 // block has an overdue eviction keep others from its node until a time.
-func (e *evictions) block(victim *request, until time.Time) {
+func (e *evictions) block(victim *ledger.Request, until time.Time) {
 	why := "the release of " + string(victim.Key) + " is overdue"
-	victim.eviction.guard.start(&e.timers, until, why, due{what: dueGuard, of: victim})
+	victim.Eviction.Guard.Start(&e.timers, until, why, ledger.Due{What: dueGuard, Of: victim})
 }
 
 // nodeReported looks at what is overdue on a node of which the resource manager said something.
-func (e *evictions) nodeReported(n *node) {
-	for _, r := range byKey(n.own) {
-		if r.eviction != nil && r.eviction.overdue {
+func (e *evictions) nodeReported(n *ledger.Node) {
+	for _, r := range ledger.ByKey(n.Own) {
+		if r.Eviction != nil && r.Eviction.Overdue {
 			e.chargeFor(r)
 		}
 	}
@@ -201,13 +202,13 @@ func (e *evictions) nodeReported(n *node) {
 
 // chargeFor has what is overdue charged to its node alone while that is not ready: nothing ends
 // there, so its queue would lack the quota for ever for what replaces it.
-func (e *evictions) chargeFor(r *request) {
-	if only := !r.node.isReady(); only != r.eviction.nodeOnly {
-		e.setNodeOnly(r, only)
+func (e *evictions) chargeFor(r *ledger.Request) {
+	if only := !r.RunsOn.IsReady(); only != r.Eviction.NodeOnly {
+		e.SetNodeOnly(r, only)
 		text := "is overdue on node " + string(r.Node) + ", which is not ready: its queue is not charged for it any more"
 		if !only {
 			text = "is overdue on node " + string(r.Node) + ", which is ready again: its queue is charged for it"
 		}
-		e.tell(&api.ApplicationReport{ID: r.Application, Key: r.Key, Message: "the end of " + string(r.Key) + " " + text})
+		e.Tell(&api.ApplicationReport{ID: r.Application, Key: r.Key, Message: "the end of " + string(r.Key) + " " + text})
 	}
 }

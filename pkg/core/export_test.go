@@ -7,26 +7,27 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // DropViews makes the next view from scratch, for tests that compare it with
 // the one that was kept.
 func (p *Partition) DropViews() {
-	p.unplacedView = nil
-	for n := range p.allNodes {
-		n.view = nil
+	p.UnplacedView = nil
+	for n := range p.AllNodes {
+		n.View = nil
 	}
-	p.applications.Ascend(func(app *application) bool {
-		app.view = nil
+	p.Applications.Ascend(func(app *ledger.Application) bool {
+		app.View = nil
 		return true
 	})
-	dropViews(p.root)
+	dropViews(p.Root)
 }
 
-func dropViews(q *queue) {
-	q.view = nil
-	for _, child := range q.children {
+func dropViews(q *ledger.Queue) {
+	q.View = nil
+	for _, child := range q.Children {
 		dropViews(child)
 	}
 }
@@ -53,7 +54,7 @@ func (p *Partition) VerifyAttempts() error {
 			return err
 		}
 	}
-	if !p.costs.flat || p.predicates.any() || p.preemption.Disabled || p.preemption.Priority == api.PriorityOff {
+	if !p.costs.flat || p.predicates.any() || p.Preemption.Disabled || p.Preemption.Priority == api.PriorityOff {
 		return nil
 	}
 	for _, c := range p.classes.known {
@@ -83,20 +84,20 @@ func (p *Partition) verifyCosts(c *nodeCosts) error {
 	p.attempts.begun++
 	p.costs.attempt = p.attempts.begun
 	p.costs.refresh(c)
-	stale := map[*node]bool{}
+	stale := map[*ledger.Node]bool{}
 	for _, n := range p.costs.log[c.seen-(p.costs.generation-uint64(len(p.costs.log))):] {
 		stale[n] = true
 	}
 	for _, n := range c.volatile {
 		stale[n] = true
 	}
-	for n := range p.allNodes {
-		status := c.status[n.slot]
+	for n := range p.AllNodes {
+		status := c.status[n.Slot]
 		if stale[n] || status.inHeap() {
 			continue
 		}
 		if fresh := p.costs.evaluate(c, n); fresh.status != status {
-			return fmt.Errorf("node %s was evaluated as %v and is %v", n.id, status, fresh)
+			return fmt.Errorf("node %s was evaluated as %v and is %v", n.ID, status, fresh)
 		}
 	}
 	for _, known := range slices.Clone(c.heap) {
@@ -106,9 +107,9 @@ func (p *Partition) verifyCosts(c *nodeCosts) error {
 		fresh := p.costs.evaluate(c, known.node)
 		switch {
 		case c.isKnown(&known) && (c.alike || known.expected == c.expected) && (fresh.cost != known.cost || fresh.status != known.status || fresh.shared != known.shared):
-			return fmt.Errorf("node %s was evaluated as %v and is %v", known.node.id, known, fresh)
+			return fmt.Errorf("node %s was evaluated as %v and is %v", known.node.ID, known, fresh)
 		case !c.isKnown(&known) && c.alike && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
-			return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.id, known.cost, fresh.cost)
+			return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.ID, known.cost, fresh.cost)
 		}
 	}
 	return nil
@@ -118,15 +119,15 @@ func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
 	if leaf.active || leaf.queued || !c.preempts { // what is queued is tried again soon
 		return nil
 	}
-	for q := leaf.leaf.queue; q != nil; q = q.parent {
-		if !q.hasRoom(c.amounts, c.importance) {
+	for q := leaf.leaf.Queue; q != nil; q = q.Parent {
+		if !q.HasRoom(c.amounts, c.importance) {
 			return nil
 		}
 	}
-	costs := &nodeCosts{preemptionKey: preemptionKey{class: c, leaf: p.root, scope: p.root, trigger: preemptor.Priority}, relations: map[*queue]*relation{}}
-	for n := range p.allNodes {
-		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !c.amounts.FitsIn(n.roomToMake(c.importance, preemptor.Priority)) && n.releasing.IsZero() {
-			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.kinds.Format(c.amounts), c.priority, n.id, fresh)
+	costs := &nodeCosts{preemptionKey: preemptionKey{class: c, leaf: p.Root, scope: p.Root, trigger: preemptor.Priority}, relations: map[*ledger.Queue]*relation{}}
+	for n := range p.AllNodes {
+		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !c.amounts.FitsIn(n.RoomToMake(c.importance, preemptor.Priority)) && n.Releasing.IsZero() {
+			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.Kinds.Format(c.amounts), c.priority, n.ID, fresh)
 		}
 	}
 	return nil
@@ -145,7 +146,7 @@ const (
 	StepsPerEvaluation = stepsPerEvaluation
 	CandidateNodesMax  = candidateNodesMax
 	MarkedMax          = markedMax
-	PauseMax           = pauseMax
+	PauseMax           = ledger.PauseMax
 	IdleMax            = idleMax
 	SparesMax          = sparesMax
 	AloneMax           = aloneMax
@@ -155,14 +156,14 @@ const (
 func (p *Partition) Spares() int { return len(p.rooms.spare) }
 
 // Doubled is a pause that was doubled.
-func Doubled(pause time.Duration, times int) time.Duration { return doubled(pause, times) }
+func Doubled(pause time.Duration, times int) time.Duration { return ledger.Doubled(pause, times) }
 
 // KnownCosts is for how many keys it is kept what room costs.
 func (p *Partition) KnownCosts() int { return len(p.costs.known) }
 
 // SettleFor has an empty partition evict nothing before nodes have settled.
 func (p *Partition) SettleFor(delay time.Duration) {
-	p.options.SettleDelay, p.settled = delay, false
+	p.Options.SettleDelay, p.Settled = delay, false
 }
 
 // LimitBacklog changes about how many asks behind one are looked at where they are of other sizes.
@@ -188,6 +189,6 @@ const LooksMax = looksMax
 // RefusedInOrder are classes of asks in the order in which freed room is offered to them. An empty
 // key is a class without an ask that may be tried.
 func (p *Partition) RefusedInOrder(keys ...api.AllocationKey) []api.AllocationKey {
-	slices.SortFunc(keys, func(a, b api.AllocationKey) int { return p.refused.compareFirst(p.requests[a], p.requests[b]) })
+	slices.SortFunc(keys, func(a, b api.AllocationKey) int { return p.refused.compareFirst(p.Requests[a], p.Requests[b]) })
 	return keys
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
 // outcome is what became of an ask that was tried.
@@ -24,13 +25,13 @@ const nodesAtOnce = 64
 // that the resource manager agrees to.
 type nodeSearch struct {
 	*refused
-	ask        *request
-	chunk      []*node // to be asked about at once
+	ask        *ledger.Request
+	chunk      []*ledger.Node // to be asked about at once
 	ids        []api.NodeID
 	one        [1]error
 	most       int // of a chunk
 	asked      bool
-	lastResort *node // where binding failed last
+	lastResort *ledger.Node // where binding failed last
 	wait       time.Duration
 }
 
@@ -39,13 +40,13 @@ type nodeSearch struct {
 // the one where binding failed last after them. With waits, asked of the search says
 // that there are nodes with room and that all were refused; with paused, its wait says
 // for how long.
-func (p *refused) firstFeasible(r *request) (n *node, result outcome, s nodeSearch) {
+func (p *refused) firstFeasible(r *ledger.Request) (n *ledger.Node, result outcome, s nodeSearch) {
 	s = nodeSearch{refused: p, ask: r, most: 1}
-	if p.options.FeasibleOn != nil && p.classOf(r).refused != nil {
+	if p.Options.FeasibleOn != nil && p.classOf(r).refused != nil {
 		s.most = nodesAtOnce // it was refused on other nodes
 	}
-	if r.nominated() != nil {
-		if own := r.readyNode(); own != nil {
+	if r.Nominated() != nil {
+		if own := r.ReadyNode(); own != nil {
 			if result := s.check(own); result != waits {
 				return own, result, s
 			}
@@ -53,7 +54,7 @@ func (p *refused) firstFeasible(r *request) (n *node, result outcome, s nodeSear
 	}
 	for n = p.order.first(r.Amounts); n != nil; n = p.order.next(n, r.Amounts) {
 		switch {
-		case r.wait != nil && r.wait.avoid == n.id:
+		case r.Wait != nil && r.Wait.Avoid == n.ID:
 			s.lastResort = n
 		case p.classOf(r).refusedOn(n):
 			s.asked = true
@@ -76,7 +77,7 @@ func (p *refused) firstFeasible(r *request) (n *node, result outcome, s nodeSear
 }
 
 // check asks about one node.
-func (s *nodeSearch) check(n *node) outcome {
+func (s *nodeSearch) check(n *ledger.Node) outcome {
 	result, err := s.predicates.check(s.ask, n, true)
 	if result == waits {
 		s.refuse(n, err)
@@ -86,8 +87,8 @@ func (s *nodeSearch) check(n *node) outcome {
 
 // collect adds a node to those that are asked about at once, and asks about them when
 // there are enough.
-func (s *nodeSearch) collect(n *node) (*node, outcome) {
-	if s.options.Feasible == nil {
+func (s *nodeSearch) collect(n *ledger.Node) (*ledger.Node, outcome) {
+	if s.Options.Feasible == nil {
 		return n, placed
 	}
 	if s.predicates.mustHear(s.ask, n) {
@@ -104,7 +105,7 @@ func (s *nodeSearch) collect(n *node) (*node, outcome) {
 }
 
 // flushChunk asks about the nodes that were collected.
-func (s *nodeSearch) flushChunk() (*node, outcome) {
+func (s *nodeSearch) flushChunk() (*ledger.Node, outcome) {
 	if len(s.chunk) == 0 {
 		return nil, waits
 	}
@@ -123,24 +124,24 @@ func (s *nodeSearch) flushChunk() (*node, outcome) {
 		}
 		s.refuse(chunk[i], err)
 	}
-	if s.options.FeasibleOn != nil {
+	if s.Options.FeasibleOn != nil {
 		s.most = min(4*s.most, nodesAtOnce)
 	}
 	return nil, waits
 }
 
 // answers asks about nodes, all at once where the resource manager can answer that.
-func (s *nodeSearch) answers(nodes []*node) []error {
+func (s *nodeSearch) answers(nodes []*ledger.Node) []error {
 	s.predicates.calls += len(nodes)
-	if len(nodes) == 1 || s.options.FeasibleOn == nil {
-		s.one[0] = s.options.Feasible(s.ask.Key, nodes[0].id, true)
+	if len(nodes) == 1 || s.Options.FeasibleOn == nil {
+		s.one[0] = s.Options.Feasible(s.ask.Key, nodes[0].ID, true)
 		return s.one[:]
 	}
 	s.ids = s.ids[:0]
 	for _, n := range nodes {
-		s.ids = append(s.ids, n.id)
+		s.ids = append(s.ids, n.ID)
 	}
-	return s.options.FeasibleOn(s.ask.Key, s.ids, true)
+	return s.Options.FeasibleOn(s.ask.Key, s.ids, true)
 }
 
 // question is how urgent the next question about asks of the class is.
@@ -158,7 +159,7 @@ func (c *class) question() api.Question {
 // refuse remembers that the resource manager refused the ask on a node. The answer
 // holds for its class. Where nothing is known of what asks have in common, the ask
 // gets a class of its own.
-func (s *nodeSearch) refuse(n *node, err error) {
+func (s *nodeSearch) refuse(n *ledger.Node, err error) {
 	s.asked = true
 	s.separate(s.ask)
 	s.predicates.noteUnresolvable(s.ask, n, err)
@@ -167,13 +168,13 @@ func (s *nodeSearch) refuse(n *node, err error) {
 
 // overrule looks for a node that has room for the ask if it takes what is kept for less important
 // asks.
-func (s *nodeSearch) overrule() (*node, outcome) {
-	r, importance := s.ask, s.ask.importance
-	if !s.importances.Below(importance) {
+func (s *nodeSearch) overrule() (*ledger.Node, outcome) {
+	r, importance := s.ask, s.ask.Importance
+	if !s.Importances.Below(importance) {
 		return nil, waits
 	}
-	for n := range s.allNodes {
-		if !n.schedulable || !n.yields(importance) || r.Amounts.FitsIn(n.room) || !r.Amounts.FitsIn(n.roomFor(importance)) {
+	for n := range s.AllNodes {
+		if !n.Schedulable || !n.Yields(importance) || r.Amounts.FitsIn(n.Room) || !r.Amounts.FitsIn(n.RoomFor(importance)) {
 			continue
 		}
 		if s.classOf(r).refusedOn(n) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -31,9 +32,9 @@ func (l *candidateNodes) add(next *candidateNode) {
 
 // tryBy looks for the node where room for an ask costs least, and has it made. The
 // outcome is placed if room is on its way; otherwise the attempt tells why not.
-func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (api.PreemptionAttempt, outcome) {
+func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.PreemptionAttempt, outcome) {
 	key := a.costs.keyOf(r, trigger)
-	quota := r.quotaToFree()
+	quota := r.QuotaToFree()
 	if !a.hasVictims(&key) {
 		return a.withoutVictims(key, r, quota), waits
 	}
@@ -76,9 +77,9 @@ func (a *attempts) tryBy(r *request, trigger preemptor.Trigger) (api.PreemptionA
 // costsFor are what room for an ask costs on all nodes. If attempts by priority have failed
 // on all of them, and nothing but priorities and nodes decides, they are those of the nodes
 // that have changed since.
-func (a *attempts) costsFor(r *request, key preemptionKey, behind []preemptor.Behind) (c *nodeCosts, changed bool) {
+func (a *attempts) costsFor(r *ledger.Request, key preemptionKey, behind []preemptor.Behind) (c *nodeCosts, changed bool) {
 	known := a.classOf(r).simulations
-	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.withoutRoom() == nil {
+	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.WithoutRoom() == nil {
 		return a.amongChanged(key, known.changed, behind), true
 	}
 	return a.costs.of(key, behind), false
@@ -86,19 +87,19 @@ func (a *attempts) costsFor(r *request, key preemptionKey, behind []preemptor.Be
 
 // fitsKept reports whether an ask would fit on a node if nothing was kept there for asks that are as
 // important and for which nothing is evicted. No room is made for it then: it waits for these.
-func (a *attempts) fitsKept(r *request) bool {
-	return a.idle > 0 && slices.ContainsFunc(a.claims, func(other *request) bool {
-		if !other.claim().isIdle() || other.importance < r.importance {
+func (a *attempts) fitsKept(r *ledger.Request) bool {
+	return a.Idle > 0 && slices.ContainsFunc(a.Claims, func(other *ledger.Request) bool {
+		if !other.Claim().IsIdle() || other.Importance < r.Importance {
 			return false
 		}
-		n := other.claim().node
-		room := n.free.Clone()
-		for _, o := range n.claims {
-			if !o.claim().isIdle() && o.keepsFrom(r) {
+		n := other.Claim().Node
+		room := n.Free.Clone()
+		for _, o := range n.Claims {
+			if !o.Claim().IsIdle() && o.KeepsFrom(r) {
 				room.Sub(o.Amounts)
 			}
 		}
-		return r.Amounts.FitsInSum(room, n.releasing.Amounts) && !a.classOf(r).refusedOn(n)
+		return r.Amounts.FitsInSum(room, n.Releasing.Amounts) && !a.classOf(r).refusedOn(n)
 	})
 }
 
@@ -110,7 +111,7 @@ const candidateNodesMax = 16
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or has to go on later. Nodes where a plan failed
 // are not planned for again.
-func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *candidateNodes) outcome {
+func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) outcome {
 	if !a.planAgain(c, r, quota, found) {
 		return paused
 	}
@@ -123,7 +124,7 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *can
 		switch {
 		case found.best != nil && top.cost.Compare(found.best.plan.Cost) >= 0:
 			return waits
-		case a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}):
+		case a.predicates.attempt.hopelessNow(top.node, failedPlan{r.App.Queue, c.trigger}):
 			found.refused++
 			continue
 		case a.under.isMade(top.node):
@@ -157,7 +158,7 @@ func (a *attempts) planAll(c *nodeCosts, r *request, quota quotaNeed, found *can
 }
 
 // planFor plans for one node. It is nil if questions to the resource manager have to wait.
-func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota quotaNeed) *candidateNode {
+func (a *attempts) planFor(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *candidateNode {
 	planned := a.dryRun(c, r, n, quota)
 	if a.predicates.paused {
 		return nil
@@ -171,7 +172,7 @@ func (a *attempts) planFor(c *nodeCosts, r *request, n *node, quota quotaNeed) *
 // planAgain plans again for the best node of an attempt that goes on. If that has changed, or
 // no room can be made there any more, all are planned for again. It is false if questions to
 // the resource manager have to wait.
-func (a *attempts) planAgain(c *nodeCosts, r *request, quota quotaNeed, found *candidateNodes) bool {
+func (a *attempts) planAgain(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) bool {
 	d := &a.under.dryRuns
 	if d.best == nil {
 		return true
@@ -195,23 +196,23 @@ const perEvaluation = 64
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.
-func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *candidateNode {
+func (a *attempts) dryRun(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *candidateNode {
 	on := a.costs.nodeInput(c, n, quota)
 	a.counts.Plans++
-	if a.options.Simulate != nil || a.options.Feasible != nil {
-		on.Fits, on.AwaitsQuota = a.predicates.simulation(r, n), r.withoutRoom() != nil
+	if a.Options.Simulate != nil || a.Options.Feasible != nil {
+		on.Fits, on.AwaitsQuota = a.predicates.simulation(r, n), r.WithoutRoom() != nil
 	}
 	found, chosen := &candidateNode{node: n}, false
-	if a.options.SelectVictims != nil {
+	if a.Options.SelectVictims != nil {
 		found.plan, chosen = a.selectVictims(c, r, n, on)
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.expectedBefore) {
-			found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
-			if found.plan.Together.Asks > 0 && a.options.Simulate != nil && a.predicates.besideVictims(r, n, found.plan.Victims) != nil {
+		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.ExpectedBefore) {
+			found.plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
+			if found.plan.Together.Asks > 0 && a.Options.Simulate != nil && a.predicates.besideVictims(r, n, found.plan.Victims) != nil {
 				ask.Behind = nil
-				found.plan = a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], ask, on)
+				found.plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
 			}
 		}
 	}
@@ -223,7 +224,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *request, n *node, quota quotaNeed) *c
 
 // selectVictims has the resource manager choose the victims on a node. It says false
 // where there are none to choose from.
-func (a *attempts) selectVictims(c *nodeCosts, r *request, n *node, on preemptor.Node) (preemptor.Decision, bool) {
+func (a *attempts) selectVictims(c *nodeCosts, r *ledger.Request, n *ledger.Node, on preemptor.Node) (preemptor.Decision, bool) {
 	ask, plans, planner := c.askOf(r), a.costs.plans[c.trigger], &a.costs.planner
 	list, violating := planner.Candidates(plans, ask, on)
 	if len(list) == 0 {
@@ -241,28 +242,28 @@ func (a *attempts) selectVictims(c *nodeCosts, r *request, n *node, on preemptor
 }
 
 // nominateAndEvict nominates an ask and has the victims evicted.
-func (a *attempts) nominateAndEvict(r *request, found *candidateNode) {
-	w := r.waiting()
-	w.plan, w.plannedAt = &found.plan, a.now
+func (a *attempts) nominateAndEvict(r *ledger.Request, found *candidateNode) {
+	w := r.Waiting()
+	w.Plan, w.PlannedAt = &found.plan, a.Now
 	a.kept.nominate(r, found.node, &found.plan)
 	for i := range found.plan.Victims {
 		v := &found.plan.Victims[i]
-		w.tookEqual = w.tookEqual || v.Priority == r.Priority && found.plan.Trigger == preemptor.Priority
+		w.TookEqual = w.TookEqual || v.Priority == r.Priority && found.plan.Trigger == preemptor.Priority
 		a.evictions.requestFor(v, r, &found.plan)
 	}
 	a.countRoom(r, &found.plan)
-	a.changes.node(found.node, nodeYields) // more may be freed than the ask needs
-	a.kept.settleQuota(r)                  // first, as that may leave room to others
+	a.Changes.Node(found.node, ledger.NodeYields) // more may be freed than the ask needs
+	a.kept.settleQuota(r)                         // first, as that may leave room to others
 	a.kept.settle(found.node)
 }
 
 // withoutVictims is an attempt for which there are no victims anywhere: how many
 // nodes could hold the ask, and where it lacks the least as things are.
-func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed) api.PreemptionAttempt {
-	attempt := api.PreemptionAttempt{At: a.now, Trigger: key.trigger, Nodes: a.nodes.Len()}
-	var best *node
+func (a *attempts) withoutVictims(key preemptionKey, r *ledger.Request, quota ledger.QuotaNeed) api.PreemptionAttempt {
+	attempt := api.PreemptionAttempt{At: a.Now, Trigger: key.trigger, Nodes: a.Nodes.Len()}
+	var best *ledger.Node
 	var least resources.Share
-	for n := range a.allNodes {
+	for n := range a.AllNodes {
 		switch a.costs.outOfReach(&key, n) {
 		case closed:
 			attempt.Closed++
@@ -270,14 +271,14 @@ func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed
 			attempt.TooSmall++
 		default:
 			attempt.Insufficient++
-			missing := r.Amounts.MissingShare(n.roomToMake(key.class.importance, key.trigger))
+			missing := r.Amounts.MissingShare(n.RoomToMake(key.class.importance, key.trigger))
 			if best == nil || missing.Compare(least) < 0 {
 				best, least = n, missing
 			}
 		}
 	}
 	if best != nil {
-		a.planNearMiss(&attempt, &nodeCosts{preemptionKey: key, relations: map[*queue]*relation{}}, r, best, quota)
+		a.planNearMiss(&attempt, &nodeCosts{preemptionKey: key, relations: map[*ledger.Queue]*relation{}}, r, best, quota)
 	}
 	return attempt
 }
@@ -285,35 +286,35 @@ func (a *attempts) withoutVictims(key preemptionKey, r *request, quota quotaNeed
 // hasVictims reports whether there is any queue with victims for the asks of a key, or
 // any eviction under way. It looks at the queues and at no node.
 func (a *attempts) hasVictims(key *preemptionKey) bool {
-	if a.costs.flat || !a.root.releasing.IsZero() {
+	if a.costs.flat || !a.Root.Releasing.IsZero() {
 		return true
 	}
 	found := false
-	key.scope.everywhere(func(q *queue) bool {
-		found = found || len(q.running) > 0 && a.hasVictimsIn(key, q)
+	key.scope.Everywhere(func(q *ledger.Queue) bool {
+		found = found || len(q.Running) > 0 && a.hasVictimsIn(key, q)
 		return !found
 	})
 	return found
 }
 
 // hasVictimsIn reports whether any allocation of a leaf may be a victim.
-func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
+func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *ledger.Queue) bool {
 	rel := key.relate(leaf)
-	lowest := rel.asSeen(leaf.running[0].Priority)
+	lowest := rel.asSeen(leaf.Running[0].Priority)
 	switch {
 	case rel.protected:
 		return false
-	case key.trigger == preemptor.Priority && !a.mayTake(key.class.priority, lowest):
+	case key.trigger == preemptor.Priority && !a.MayTake(key.class.priority, lowest):
 		return false
 	case key.trigger == preemptor.Guarantee &&
-		(rel.same || lowest > key.class.priority || !underGuarantee(key.leaf, rel.common, key.class.amounts, nil)):
+		(rel.same || lowest > key.class.priority || !ledger.UnderGuarantee(key.leaf, rel.common, key.class.amounts, nil)):
 		return false
 	}
-	for q := leaf; q != rel.common; q = q.parent {
-		for i, guaranteed := range q.guaranteed {
+	for q := leaf; q != rel.common; q = q.Parent {
+		for i, guaranteed := range q.Guaranteed {
 			kind := resources.Kind(i)
-			spare := max(q.used.Of(kind)-q.releasing.Of(kind)-q.overdue.Of(kind)-guaranteed, 0)
-			if guaranteed > 0 && leaf.smallest.Of(kind) > spare {
+			spare := max(q.Used.Of(kind)-q.Releasing.Of(kind)-q.Overdue.Of(kind)-guaranteed, 0)
+			if guaranteed > 0 && leaf.Smallest.Of(kind) > spare {
 				return false // any victim would leave less than is guaranteed
 			}
 		}
@@ -322,15 +323,15 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *queue) bool {
 }
 
 // canFree reports whether enough quota could be freed by victims on any node.
-func (a *attempts) canFree(c *nodeCosts, quota quotaNeed) bool {
-	most := quota.most()
+func (a *attempts) canFree(c *nodeCosts, quota ledger.QuotaNeed) bool {
+	most := quota.Most()
 	if most.Above(api.PlanMax) {
 		return false
 	}
-	on := preemptor.Node{Kinds: a.kinds}
-	quota.setOn(&on)
+	on := preemptor.Node{Kinds: a.Kinds}
+	quota.SetOn(&on)
 	in := &a.costs.input
-	in.begin(c, a.costs.flat && c.leaf == a.root)
+	in.begin(c, a.costs.flat && c.leaf == a.Root)
 	in.quota, in.short = quota, a.costs.owed(most)
 	a.costs.addElsewhere(c, nil, quota)
 	in.setOn(&on)

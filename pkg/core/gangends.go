@@ -1,6 +1,9 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+)
 
 // gangTimedOut is in the message of the change of state of an application whose placeholders
 // timed out. Resource managers look for it.
@@ -9,28 +12,28 @@ const gangTimedOut = "ResourceReservationTimeout"
 // expireGang ends the placeholders of an application that were not replaced in time. The
 // resource manager hears of the state first: a release could be taken for progress. While the
 // settling time lasts, asks that take their places may be reported yet.
-func (p *Partition) expireGang(app *application) {
-	if until := p.settling.end(); until.After(p.now) {
-		p.timers.Set(&app.gang.timer, until, due{what: dueGang, of: app})
+func (p *Partition) expireGang(app *ledger.Application) {
+	if until := p.settling.end(); until.After(p.Now) {
+		p.timers.Set(&app.Gang.Timer, until, ledger.Due{What: dueGang, Of: app})
 		return
 	}
 	why, all := "placeholder timed out", false
 	switch {
-	case app.state != api.Accepted:
-	case app.gang.style == api.Soft:
+	case app.State != api.Accepted:
+	case app.Gang.Style == api.Soft:
 		p.enter(app, api.Resuming, gangTimedOut)
 	default:
 		p.enter(app, api.Failing, gangTimedOut)
 		why, all = "the gang of the application timed out", true
 	}
-	for _, r := range byKey(app.asks) {
+	for _, r := range ledger.ByKey(app.Asks) {
 		if !r.Placeholder && !all {
 			continue
 		}
-		if g := r.taskGroup(); g != nil && r.Placeholder {
-			p.countLost(g)
+		if g := r.InTaskGroup(); g != nil && r.Placeholder {
+			p.CountLost(g)
 		}
-		p.tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: api.CauseTimedOut, Message: why})
+		p.Tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: api.CauseTimedOut, Message: why})
 		p.endAsk(r, api.CauseTimedOut)
 	}
 	p.dismissRunning(app, all, why)
@@ -38,34 +41,34 @@ func (p *Partition) expireGang(app *application) {
 }
 
 // placeholderEnded has the ask run that takes the place of a placeholder which has ended on a node.
-func (p *Partition) placeholderEnded(r *request, n *node) {
-	g := r.taskGroup()
+func (p *Partition) placeholderEnded(r *ledger.Request, n *ledger.Node) {
+	g := r.InTaskGroup()
 	if g == nil {
 		return
 	}
-	with := r.pair()
-	if with == nil || with.ask == nil {
-		p.countLost(g)
+	with := r.Pair()
+	if with == nil || with.Ask == nil {
+		p.CountLost(g)
 		return
 	}
-	ask, target, fits := with.ask, n, !n.gone
-	if c := ask.claim(); c != nil {
-		target, fits = c.node, ask.Amounts.FitsIn(c.node.freeFor(ask))
+	ask, target, fits := with.Ask, n, !n.Gone
+	if c := ask.Claim(); c != nil {
+		target, fits = c.Node, ask.Amounts.FitsIn(c.Node.FreeFor(ask))
 	}
 	if !fits {
-		p.countLost(g)
+		p.CountLost(g)
 		p.kept.rejoin(ask)
 		return
 	}
-	g.replaced++
-	settled := ask.wait != nil && ask.wait.tookEqual
+	g.Replaced++
+	settled := ask.Wait != nil && ask.Wait.TookEqual
 	p.endWait(ask)
-	ask.Allocation = ask.PlacedOn(target.id, p.now)
+	ask.Allocation = ask.PlacedOn(target.ID, p.Now)
 	ask.Replaced, ask.Settled = true, settled
 	p.run(ask, target)
-	target.allowExcess()
-	ask.application.allowExcess()
-	p.changes.node(target, nodeRetry)
-	p.changes.placed = append(p.changes.placed, ask)
-	p.tell(api.Placed{Allocation: ask.Allocation})
+	target.AllowExcess()
+	ask.App.AllowExcess()
+	p.Changes.Node(target, ledger.NodeRetry)
+	p.Changes.Placed = append(p.Changes.Placed, ask)
+	p.Tell(api.Placed{Allocation: ask.Allocation})
 }

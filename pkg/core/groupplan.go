@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -15,13 +16,13 @@ import (
 // to be kept.
 type groupPlan struct {
 	*Partition
-	group   *group
-	count   int                // asks that must start
-	asks    []*request         // that may: by priority, those of a class together, the oldest first
-	found   map[*request]*node // of those for which there is one
-	on      map[*node]*plannedNode
-	uses    map[*application]*plannedUses
-	planned map[*account]*plannedUse
+	group   *ledger.Group
+	count   int                              // asks that must start
+	asks    []*ledger.Request                // that may: by priority, those of a class together, the oldest first
+	found   map[*ledger.Request]*ledger.Node // of those for which there is one
+	on      map[*ledger.Node]*plannedNode
+	uses    map[*ledger.Application]*plannedUses
+	planned map[*ledger.Account]*plannedUse
 	emptied []closeNode // as if all had left there, those first where the group has claims; nil at first
 	calls   int
 	over    int    // asks that their quotas had no room for
@@ -43,7 +44,7 @@ type plannedNode struct {
 // plannedUse is what is planned of an account, beside what it is charged for, and plannedUses what
 // is of those of an application.
 type plannedUse struct {
-	account *account
+	account *ledger.Account
 	resources.Sum
 	applications int // that count from then on
 }
@@ -54,34 +55,34 @@ type plannedUses struct {
 }
 
 // newGroupPlan begins a plan for the asks of a group that may run now.
-func (p *Partition) newGroupPlan(of *group) *groupPlan {
+func (p *Partition) newGroupPlan(of *ledger.Group) *groupPlan {
 	g := &groupPlan{
-		Partition: p, group: of, count: of.missing(), found: map[*request]*node{},
-		on: map[*node]*plannedNode{}, uses: map[*application]*plannedUses{}, planned: map[*account]*plannedUse{},
+		Partition: p, group: of, count: of.Missing(), found: map[*ledger.Request]*ledger.Node{},
+		on: map[*ledger.Node]*plannedNode{}, uses: map[*ledger.Application]*plannedUses{}, planned: map[*ledger.Account]*plannedUse{},
 	}
-	for r := range of.asks.all {
-		if p.groupOf(r) == nil || r.keepsRoom() {
+	for r := range of.Asks.All {
+		if p.groupOf(r) == nil || r.KeepsRoom() {
 			continue
 		}
 		g.asks = append(g.asks, r)
-		g.avoids = g.avoids || r.wait != nil && r.wait.avoid != ""
+		g.avoids = g.avoids || r.Wait != nil && r.Wait.Avoid != ""
 	}
-	slices.SortStableFunc(g.asks, func(a, b *request) int {
+	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(p.classOf(a).key, p.classOf(b).key))
 	})
 	return g
 }
 
 // needs are how many asks there are of which amounts, if they lack room only.
-func (g *groupPlan) needs() (list []groupNeed) {
-	if g.over > 0 || g.exhausted || len(g.asks) < g.group.asks.len() {
+func (g *groupPlan) needs() (list []ledger.GroupNeed) {
+	if g.over > 0 || g.exhausted || len(g.asks) < g.group.Asks.Len() {
 		return nil
 	}
 	for i, r := range g.asks {
 		if i == 0 || g.classOf(r) != g.classOf(g.asks[i-1]) {
-			list = append(list, groupNeed{amounts: r.Amounts})
+			list = append(list, ledger.GroupNeed{Amounts: r.Amounts})
 		}
-		list[len(list)-1].count++
+		list[len(list)-1].Count++
 	}
 	return list
 }
@@ -96,12 +97,12 @@ func (g *groupPlan) make() outcome {
 			}
 			g.charge(r)
 		}
-		g.uses, g.planned = map[*application]*plannedUses{}, map[*account]*plannedUse{}
+		g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
 	}
-	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *request) bool { return g.found[r] != nil })
+	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *ledger.Request) bool { return g.found[r] != nil })
 	for len(rest) > 0 && len(g.found) < g.count && g.over <= len(g.asks)-g.count {
 		alike := rest
-		if other := slices.IndexFunc(rest, func(r *request) bool { return g.classOf(r) != g.classOf(rest[0]) }); other > 0 {
+		if other := slices.IndexFunc(rest, func(r *ledger.Request) bool { return g.classOf(r) != g.classOf(rest[0]) }); other > 0 {
 			alike = rest[:other]
 		}
 		rest = rest[len(alike):]
@@ -117,16 +118,16 @@ func (g *groupPlan) make() outcome {
 }
 
 // usesOf is what is planned of the accounts of an application that have limits.
-func (g *groupPlan) usesOf(app *application) *plannedUses {
+func (g *groupPlan) usesOf(app *ledger.Application) *plannedUses {
 	uses := g.uses[app]
 	if uses != nil {
 		return uses
 	}
-	uses = &plannedUses{begins: !app.counts}
+	uses = &plannedUses{begins: !app.Counts}
 	g.uses[app] = uses
-	for _, account := range app.accounts() {
-		for ; account != nil; account = account.parent {
-			if len(account.max) == 0 && account.applicationsMax == 0 {
+	for _, account := range app.Accounts() {
+		for ; account != nil; account = account.Parent {
+			if len(account.Max) == 0 && account.ApplicationsMax == 0 {
 				continue
 			}
 			if g.planned[account] == nil {
@@ -140,15 +141,15 @@ func (g *groupPlan) usesOf(app *application) *plannedUses {
 
 // hasQuota reports whether the accounts of an ask have room for it beside what is planned. They may be
 // of several applications and users: what is too much for one is not for all.
-func (g *groupPlan) hasQuota(r *request) bool {
-	uses := g.usesOf(r.application)
+func (g *groupPlan) hasQuota(r *ledger.Request) bool {
+	uses := g.usesOf(r.App)
 	for _, use := range uses.of {
 		a := use.account
 		switch {
-		case !a.hasRoom(use.Plus(r.Amounts), r.importance):
-			g.detail = "the quota of " + a.subject.String()
-		case uses.begins && a.applicationsMax > 0 && a.applications+use.applications >= a.applicationsMax:
-			g.detail = "too many applications of " + a.subject.String()
+		case !a.HasRoom(use.Plus(r.Amounts), r.Importance):
+			g.detail = "the quota of " + a.Subject.String()
+		case uses.begins && a.ApplicationsMax > 0 && a.Applications+use.applications >= a.ApplicationsMax:
+			g.detail = "too many applications of " + a.Subject.String()
 		default:
 			continue
 		}
@@ -159,8 +160,8 @@ func (g *groupPlan) hasQuota(r *request) bool {
 }
 
 // charge plans an ask with its accounts, and its application if that does not count yet.
-func (g *groupPlan) charge(r *request) {
-	uses := g.usesOf(r.application)
+func (g *groupPlan) charge(r *ledger.Request) {
+	uses := g.usesOf(r.App)
 	for _, use := range uses.of {
 		if use.Add(r.Amounts); uses.begins {
 			use.applications++
@@ -171,9 +172,9 @@ func (g *groupPlan) charge(r *request) {
 
 // placeAlike finds nodes for asks of one class: the first in order, one after the other, and
 // from the first again while there is room. Where nodes are packed, each is filled first.
-func (g *groupPlan) placeAlike(asks []*request) outcome {
+func (g *groupPlan) placeAlike(asks []*ledger.Request) outcome {
 	for list := g.candidates(asks[0]); ; {
-		var with []*node
+		var with []*ledger.Node
 		for n := range list {
 			before := len(asks)
 			if g.fill(n, &asks) == flush {
@@ -199,23 +200,23 @@ func (g *groupPlan) placeAlike(asks []*request) outcome {
 }
 
 // keeps reports whether the group has a claim on a node.
-func (g *groupPlan) keeps(n *node) bool {
-	return slices.ContainsFunc(n.claims, func(r *request) bool { return r.startsWith == g.group && r.wait.claim.whole })
+func (g *groupPlan) keeps(n *ledger.Node) bool {
+	return slices.ContainsFunc(n.Claims, func(r *ledger.Request) bool { return r.StartsWith == g.group && r.Wait.Claim.Whole })
 }
 
 // candidates visits the nodes where the group has claims, then those with room in order, then those
 // that have room if what is kept there for less important asks is taken.
-func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
-	return func(yield func(*node) bool) {
+func (g *groupPlan) candidates(r *ledger.Request) iter.Seq[*ledger.Node] {
+	return func(yield func(*ledger.Node) bool) {
 		for _, e := range g.emptied {
-			if !yield(e.node) {
+			if !yield(e.Node) {
 				return
 			}
 		}
 		if g.emptied != nil {
 			return
 		}
-		if g.group.claims > 0 && !g.visit(g.keeps, yield) {
+		if g.group.Claims > 0 && !g.visit(g.keeps, yield) {
 			return
 		}
 		for n := g.order.first(r.Amounts); n != nil; n = g.order.next(n, r.Amounts) {
@@ -223,16 +224,16 @@ func (g *groupPlan) candidates(r *request) iter.Seq[*node] {
 				return
 			}
 		}
-		if g.importances.Below(r.importance) {
-			g.visit(func(n *node) bool { return n.yields(r.importance) && !r.Amounts.FitsIn(n.room) }, yield)
+		if g.Importances.Below(r.Importance) {
+			g.visit(func(n *ledger.Node) bool { return n.Yields(r.Importance) && !r.Amounts.FitsIn(n.Room) }, yield)
 		}
 	}
 }
 
 // visit visits those nodes that take asks for which a condition holds, by ID.
-func (g *groupPlan) visit(holds, yield func(*node) bool) (more bool) {
-	for n := range g.allNodes {
-		if n.schedulable && holds(n) && !yield(n) {
+func (g *groupPlan) visit(holds, yield func(*ledger.Node) bool) (more bool) {
+	for n := range g.AllNodes {
+		if n.Schedulable && holds(n) && !yield(n) {
 			return false
 		}
 	}
@@ -241,7 +242,7 @@ func (g *groupPlan) visit(holds, yield func(*node) bool) (more bool) {
 
 // fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
 // as fit.
-func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
+func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) outcome {
 	on := g.on[n]
 	if on == nil {
 		on = &plannedNode{}
@@ -252,7 +253,7 @@ func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
 		if on.class != g.classOf(r) {
 			on.class, on.room, on.agreed = g.classOf(r), g.roomOn(n, r).Minus(on.used), false
 		}
-		if !r.Amounts.FitsIn(on.room) || g.avoids && r.wait != nil && r.wait.avoid == n.id {
+		if !r.Amounts.FitsIn(on.room) || g.avoids && r.Wait != nil && r.Wait.Avoid == n.ID {
 			return waits
 		}
 		if !g.hasQuota(r) {
@@ -277,13 +278,13 @@ func (g *groupPlan) fill(n *node, asks *[]*request) outcome {
 
 // roomOn is what a node has for an ask beside the claims that are kept from it: those of one group
 // take what is kept for any of them.
-func (g *groupPlan) roomOn(n *node, r *request) resources.Amounts {
-	room := n.free
+func (g *groupPlan) roomOn(n *ledger.Node, r *ledger.Request) resources.Amounts {
+	room := n.Free
 	if g.emptied != nil {
-		room = n.whenLeft()
+		room = n.WhenLeft()
 	}
-	for _, other := range n.claims {
-		if other.importance >= r.importance && (other.startsWith != g.group || !other.wait.claim.whole) {
+	for _, other := range n.Claims {
+		if other.Importance >= r.Importance && (other.StartsWith != g.group || !other.Wait.Claim.Whole) {
 			room = room.Minus(other.Amounts)
 		}
 	}
@@ -292,17 +293,17 @@ func (g *groupPlan) roomOn(n *node, r *request) resources.Amounts {
 
 // fits reports whether an ask for which there is room may run on a node beside what is planned there.
 // A plan that has asked often enough comes to nothing.
-func (g *groupPlan) fits(r *request, n *node, on *plannedNode) outcome {
+func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) outcome {
 	if g.emptied != nil {
 		return g.mayRunOn(r, n, on)
 	}
-	if g.calls++; g.calls > max(callsMax, 2*len(g.asks)) && g.options.Feasible != nil {
+	if g.calls++; g.calls > max(callsMax, 2*len(g.asks)) && g.Options.Feasible != nil {
 		g.detail = "too many nodes refuse parts of it"
 		return waits
 	}
 	result, err := g.predicates.check(r, n, true)
-	if result == placed && g.options.Simulate != nil && len(on.asks) > 0 {
-		err = g.options.Simulate(r.Key, n.id, on.asks, nil)
+	if result == placed && g.Options.Simulate != nil && len(on.asks) > 0 {
+		err = g.Options.Simulate(r.Key, n.ID, on.asks, nil)
 	}
 	if err != nil {
 		g.detail = err.Error()
@@ -315,8 +316,8 @@ func (g *groupPlan) fits(r *request, n *node, on *plannedNode) outcome {
 // mayRunOn asks the resource manager whether asks of a class may run on a node at all. A plan that has
 // asked often enough keeps what it found, and the next one goes on. So it is where the batch has placed
 // something, of which the resource manager does not know yet.
-func (g *groupPlan) mayRunOn(r *request, n *node, on *plannedNode) outcome {
-	if on.agreed || g.options.Feasible == nil || g.keeps(n) {
+func (g *groupPlan) mayRunOn(r *ledger.Request, n *ledger.Node, on *plannedNode) outcome {
+	if on.agreed || g.Options.Feasible == nil || g.keeps(n) {
 		return placed
 	}
 	if g.calls++; g.calls > callsMax || g.predicates.wait(api.FurtherQuestion) > 0 {
@@ -334,17 +335,17 @@ func (g *groupPlan) mayRunOn(r *request, n *node, on *plannedNode) outcome {
 // empty has a plan that has found too few go on as if all had left that may leave: on the nodes
 // that come closest to having room for the first of the others.
 func (g *groupPlan) empty() outcome {
-	first := slices.IndexFunc(g.asks, func(r *request) bool { return g.found[r] == nil })
+	first := slices.IndexFunc(g.asks, func(r *ledger.Request) bool { return g.found[r] == nil })
 	if first < 0 {
 		return waits
 	}
-	for n := range g.allNodes {
-		if n.schedulable {
+	for n := range g.AllNodes {
+		if n.Schedulable {
 			rank := 1
 			if g.keeps(n) {
 				rank = 0
 			}
-			g.emptied = append(g.emptied, closeNode{n, rank, g.asks[first].Amounts.MissingShare(n.free)})
+			g.emptied = append(g.emptied, closeNode{n, rank, g.asks[first].Amounts.MissingShare(n.Free)})
 		}
 	}
 	slices.SortStableFunc(g.emptied, closeNode.compare)

@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // groupWork is what is to be done about groups, and about the members of gangs.
 type groupWork struct {
-	waiting []*group     // that did not fit
-	unfit   []*taskGroup // of which an ask took the place of no placeholder
-	timer   timers.Timer[due]
+	waiting []*ledger.Group     // that did not fit
+	unfit   []*ledger.TaskGroup // of which an ask took the place of no placeholder
+	timer   timers.Timer[ledger.Due]
 	woken   time.Time // when they were tried again last
 	all     time.Time // when all groups are, whatever has changed; zero is not at all
 	tries   int       // of groups, in this batch
 
-	ready []*taskGroup // in which a placeholder may be replaced
-	looks int          // at placeholders for asks, in this batch
+	ready []*ledger.TaskGroup // in which a placeholder may be replaced
+	looks int                 // at placeholders for asks, in this batch
 }
 
 // any reports whether anything is to be tried again.
@@ -32,90 +33,90 @@ const groupTriesMax = 16
 
 // reactToGroups settles which asks are held back.
 func (p *Partition) reactToGroups() {
-	for _, g := range p.changes.groups {
-		g.change = false
+	for _, g := range p.Changes.Groups {
+		g.Change = false
 		p.settleMembers(g)
 	}
-	clear(p.changes.groups)
-	p.changes.groups = p.changes.groups[:0]
+	clear(p.Changes.Groups)
+	p.Changes.Groups = p.Changes.Groups[:0]
 }
 
 // settleMembers has the asks of a group tried once there are enough of them, or enough run. While it
 // waits for a change that may help, they stay held back.
-func (p *Partition) settleMembers(g *group) {
-	missing := g.missing()
-	if p.holder == g && (missing <= 0 || g.asks.len() < missing) {
+func (p *Partition) settleMembers(g *ledger.Group) {
+	missing := g.Missing()
+	if p.Holder == g && (missing <= 0 || g.Asks.Len() < missing) {
 		p.dropGroupRoom() // it needs none, or could not use it
 	}
-	if runs := missing <= 0; runs != g.runs {
-		g.runs = runs
-		for r := range g.asks.all {
+	if runs := missing <= 0; runs != g.Runs {
+		g.Runs = runs
+		for r := range g.Asks.All {
 			p.reclassify(r)
 		}
 	}
-	switch hold := missing > 0 && (g.asks.len() < missing || g.waits); {
-	case hold && !g.holds:
-		p.holdGroup(g, awaitsMembers)
-	case !hold && g.holds:
-		g.holds, g.waits = false, false
-		for r := range g.asks.all {
+	switch hold := missing > 0 && (g.Asks.Len() < missing || g.Waits); {
+	case hold && !g.Holds:
+		p.holdGroup(g, ledger.AwaitsMembers)
+	case !hold && g.Holds:
+		g.Holds, g.Waits = false, false
+		for r := range g.Asks.All {
 			p.orderAgain(r)
 		}
 	}
 }
 
 // holdGroup takes the asks of a group out of their orders.
-func (p *Partition) holdGroup(g *group, detail string) {
-	g.holds, g.detail = true, detail
-	for r := range g.asks.all {
-		if r.keepsRoom() {
+func (p *Partition) holdGroup(g *ledger.Group, detail string) {
+	g.Holds, g.Detail = true, detail
+	for r := range g.Asks.All {
+		if r.KeepsRoom() {
 			continue
 		}
 		if p.groupOf(r) != nil {
 			p.extract(r)
 		}
-		p.holdBack(r, api.AwaitsGang, detail)
+		p.HoldBack(r, api.AwaitsGang, detail)
 	}
 }
 
 // regroup takes what new tags say of the group of a request.
-func (p *Partition) regroup(r *request) {
-	g := r.startsWith
-	name, least := r.groupName()
-	if g != nil && g.name == name {
-		if g.least != least {
-			g.least, g.waits = least, false
-			p.regrouped++
-			p.changes.group(g)
+func (p *Partition) regroup(r *ledger.Request) {
+	g := r.StartsWith
+	name, least := r.GroupName()
+	if g != nil && g.Name == name {
+		if g.Least != least {
+			g.Least, g.Waits = least, false
+			p.Regrouped++
+			p.Changes.Group(g)
 		}
 		return
 	}
-	if g != nil && r.node == nil {
+	if g != nil && r.RunsOn == nil {
 		p.endGroupClaim(r, "it left its group")
 		p.orderAgain(r)
-		g.resign(&p.ledger, r)
+		g.Resign(&p.Ledger, r)
 	}
-	p.leaveGroup(r)
-	if p.enterGroup(r); r.startsWith != nil && r.node == nil {
-		if p.groupOf(r) != nil && r.startsWith.holds && !r.keepsRoom() {
+	p.LeaveGroup(r)
+	if p.EnterGroup(r); r.StartsWith != nil && r.RunsOn == nil {
+		if p.groupOf(r) != nil && r.StartsWith.Holds && !r.KeepsRoom() {
 			p.extract(r)
 		}
-		r.startsWith.join(&p.ledger, r, p.groupOf(r) != nil)
+		r.StartsWith.Join(&p.Ledger, r, p.groupOf(r) != nil)
 	}
-	if r.node == nil {
+	if r.RunsOn == nil {
 		p.reclassify(r)
 	}
 }
 
 // retryGroup has a group tried again: soon after something has changed that may help, or when the
 // outside may have changed.
-func (p *Partition) retryGroup(g *group) {
+func (p *Partition) retryGroup(g *ledger.Group) {
 	work := &p.groupWork
-	if g.waits = true; !slices.Contains(work.waiting, g) {
+	if g.Waits = true; !slices.Contains(work.waiting, g) {
 		work.waiting = append(work.waiting, g)
 	}
-	at := p.now.Add(p.options.RetryMax)
-	if turn := g.since.Add(groupRoomDelay); turn.After(p.now) && turn.Before(at) {
+	at := p.Now.Add(p.Options.RetryMax)
+	if turn := g.Since.Add(groupRoomDelay); turn.After(p.Now) && turn.Before(at) {
 		at = turn
 	}
 	if work.all.IsZero() || work.all.After(at) {
@@ -131,7 +132,7 @@ func (p *Partition) wakeGroupsSoon() {
 	if !work.any() {
 		return
 	}
-	if at := work.woken.Add(p.options.RetryDelay); at.After(p.now) {
+	if at := work.woken.Add(p.Options.RetryDelay); at.After(p.Now) {
 		p.retryGroupsBy(at)
 		return
 	}
@@ -140,28 +141,28 @@ func (p *Partition) wakeGroupsSoon() {
 
 // retryGroupsBy has what waits tried again at some time at the latest.
 func (p *Partition) retryGroupsBy(at time.Time) {
-	p.timers.SetBy(&p.groupWork.timer, at, due{what: dueGroups})
+	p.timers.SetBy(&p.groupWork.timer, at, ledger.Due{What: dueGroups})
 }
 
 // wakeGroups has what waits tried again: all groups when it is time, else those that what came free may
 // help, and the members of gangs.
 func (p *Partition) wakeGroups() {
 	work := &p.groupWork
-	all := timers.IsDue(work.all, p.now)
-	if work.woken = p.now; all {
+	all := timers.IsDue(work.all, p.Now)
+	if work.woken = p.Now; all {
 		work.all = time.Time{}
 	}
-	work.waiting = slices.DeleteFunc(work.waiting, func(g *group) bool {
+	work.waiting = slices.DeleteFunc(work.waiting, func(g *ledger.Group) bool {
 		if !all && p.isShort(g) {
 			return false
 		}
-		g.waits = false
-		p.changes.group(g)
+		g.Waits = false
+		p.Changes.Group(g)
 		return true
 	})
 	for _, g := range work.unfit {
-		g.waits, g.again = false, g.again || !g.goesOn
-		p.changes.taskGroup(g)
+		g.Waits, g.Again = false, g.Again || !g.GoesOn
+		p.Changes.TaskGroup(g)
 	}
 	if clear(work.unfit); len(work.waiting) > 0 {
 		p.retryGroupsBy(work.all)
@@ -171,24 +172,24 @@ func (p *Partition) wakeGroups() {
 
 // isShort reports whether a group fits the nodes no better than when it was tried last: there are
 // not as many places as it lacks, for asks of each amounts.
-func (p *Partition) isShort(g *group) bool {
-	if p.holder == g && g.claims < g.missing() {
+func (p *Partition) isShort(g *ledger.Group) bool {
+	if p.Holder == g && g.Claims < g.Missing() {
 		return false // another node may be kept for it
 	}
-	spare := -int64(g.missing())
-	for _, need := range g.needs {
-		spare += need.count
+	spare := -int64(g.Missing())
+	for _, need := range g.Needs {
+		spare += need.Count
 	}
-	for _, need := range g.needs {
-		for n := range p.allNodes {
-			if n.schedulable {
-				need.count -= need.amounts.TimesIn(n.free)
+	for _, need := range g.Needs {
+		for n := range p.AllNodes {
+			if n.Schedulable {
+				need.Count -= need.Amounts.TimesIn(n.Free)
 			}
-			if need.count <= 0 {
+			if need.Count <= 0 {
 				break
 			}
 		}
-		if spare -= max(need.count, 0); spare < 0 {
+		if spare -= max(need.Count, 0); spare < 0 {
 			return true
 		}
 	}
@@ -199,12 +200,12 @@ func (p *Partition) isShort(g *group) bool {
 // far as the quotas have room, since none starts alone.
 func (p *Partition) hintGroups() {
 	for _, g := range p.groupWork.waiting {
-		if !g.waits || len(g.needs) == 0 || g.hinted {
+		if !g.Waits || len(g.Needs) == 0 || g.Hinted {
 			continue
 		}
-		g.hinted = true
-		for r := range g.asks.all {
-			if r.isHeld() && !p.hints.tellOf(r) {
+		g.Hinted = true
+		for r := range g.Asks.All {
+			if r.IsHeld() && !p.hints.tellOf(r) {
 				break
 			}
 		}
@@ -213,19 +214,19 @@ func (p *Partition) hintGroups() {
 
 // dropGroupRoom gives up what is kept for a group.
 func (p *Partition) dropGroupRoom() {
-	g := p.holder
+	g := p.Holder
 	if g == nil {
 		return
 	}
-	p.holder, g.until = nil, time.Time{}
-	for r := range g.asks.all {
+	p.Holder, g.Until = nil, time.Time{}
+	for r := range g.Asks.All {
 		p.endGroupClaim(r, "it is not the turn of its group")
 	}
 }
 
 // endGroupClaim ends what an ask has claimed with its group.
-func (p *Partition) endGroupClaim(r *request, why string) {
-	if c := r.claim(); c != nil && c.whole {
+func (p *Partition) endGroupClaim(r *ledger.Request, why string) {
+	if c := r.Claim(); c != nil && c.Whole {
 		p.kept.end(r, why, api.EndOfRoom)
 	}
 }

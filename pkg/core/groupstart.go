@@ -3,13 +3,15 @@ package core
 import (
 	"cmp"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
 // startTogether places as many asks of a group as must start together, or none: then they are
 // held back until something changes, and hold nothing meanwhile but what is kept for one group.
 // What fits nowhere is passed over while enough others fit. The others are tried one by one once
 // the group runs.
-func (p *Partition) startTogether(g *group) outcome {
+func (p *Partition) startTogether(g *ledger.Group) outcome {
 	if p.groupWork.tries++; p.groupWork.tries > groupTriesMax {
 		return flush
 	}
@@ -17,7 +19,7 @@ func (p *Partition) startTogether(g *group) outcome {
 	plan := p.newGroupPlan(g)
 	switch plan.make() {
 	case placed:
-		if p.holder == g {
+		if p.Holder == g {
 			p.dropGroupRoom()
 		}
 		for _, ask := range plan.asks {
@@ -31,14 +33,14 @@ func (p *Partition) startTogether(g *group) outcome {
 	case waits, paused, busy:
 	}
 	p.holdGroup(g, plan.detail)
-	g.needs = plan.needs()
+	g.Needs = plan.needs()
 	p.keepGroupRoom(plan)
 	p.retryGroup(g)
 	if plan.exhausted {
-		g.needs = nil
-		p.retryGroupsBy(p.now.Add(p.options.RetryDelay))
+		g.Needs = nil
+		p.retryGroupsBy(p.Now.Add(p.Options.RetryDelay))
 	}
-	if len(g.needs) > 0 && !g.hinted {
+	if len(g.Needs) > 0 && !g.Hinted {
 		p.hints.later()
 	}
 	return waits
@@ -53,11 +55,11 @@ func (p *Partition) startTogether(g *group) outcome {
 // keepGroupRoom keeps room for the group of a plan that came to nothing, if it is its turn.
 func (p *Partition) keepGroupRoom(plan *groupPlan) {
 	g := plan.group
-	if g.since.IsZero() {
-		g.since = p.now
+	if g.Since.IsZero() {
+		g.Since = p.Now
 	}
-	if p.holder == g && !g.until.After(p.now) {
-		g.since = p.now // others come first now
+	if p.Holder == g && !g.Until.After(p.Now) {
+		g.Since = p.Now // others come first now
 		p.dropGroupRoom()
 	}
 	if !p.isTurnOf(g) {
@@ -67,21 +69,21 @@ func (p *Partition) keepGroupRoom(plan *groupPlan) {
 	if plan.over > len(plan.asks)-plan.count || plan.empty() != placed && !plan.exhausted {
 		wanted = nil // there is not enough quota or room for all of them
 	}
-	if (p.holder == g) == (len(wanted) == 0) {
+	if (p.Holder == g) == (len(wanted) == 0) {
 		p.dropGroupRoom()
 	}
 	if len(wanted) == 0 {
 		return
 	}
-	if p.holder == nil {
-		p.holder, g.until = g, p.now.Add(p.options.ReserveMax)
+	if p.Holder == nil {
+		p.Holder, g.Until = g, p.Now.Add(p.Options.ReserveMax)
 	}
-	for r := range g.asks.all {
-		if held := r.claim(); held != nil && held.node != wanted[r] {
+	for r := range g.Asks.All {
+		if held := r.Claim(); held != nil && held.Node != wanted[r] {
 			p.endGroupClaim(r, "its group has other nodes")
 		}
 	}
-	for r := range g.asks.all {
+	for r := range g.Asks.All {
 		if n := wanted[r]; n != nil {
 			p.kept.reserve(r, n)
 		}
@@ -89,19 +91,19 @@ func (p *Partition) keepGroupRoom(plan *groupPlan) {
 }
 
 // isTurnOf reports whether room may be kept for a group now.
-func (p *Partition) isTurnOf(g *group) bool {
-	holder := p.holder
+func (p *Partition) isTurnOf(g *ledger.Group) bool {
+	holder := p.Holder
 	switch {
-	case p.options.ReserveDelay < 0:
+	case p.Options.ReserveDelay < 0:
 		return false
 	case holder == g:
 		return true
-	case g.since.Add(groupRoomDelay).After(p.now):
+	case g.Since.Add(groupRoomDelay).After(p.Now):
 		return false
 	}
 	return holder == nil || cmp.Or(
-		cmp.Compare(holder.importance(), g.importance()),
-		g.since.Compare(holder.since),
-		strings.Compare(g.name, holder.name),
+		cmp.Compare(holder.Importance(), g.Importance()),
+		g.Since.Compare(holder.Since),
+		strings.Compare(g.Name, holder.Name),
 	) < 0
 }

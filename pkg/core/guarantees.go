@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -17,17 +18,17 @@ type relation struct {
 	fixed     bool  // all priorities in it look like this one
 	shift     int64 // added to a priority, or that priority itself
 	floors    []int32
-	common    *queue // the lowest queue that both are in; nil without an ask
+	common    *ledger.Queue // the lowest queue that both are in; nil without an ask
 }
 
 // relation is how a leaf relates to the queue of the asks, with the floors between.
-func (c *nodeCosts) relation(leaf *queue) *relation {
+func (c *nodeCosts) relation(leaf *ledger.Queue) *relation {
 	if rel := c.relations[leaf]; rel != nil {
 		return rel
 	}
 	rel := c.relate(leaf)
-	for q := leaf; q != rel.common; q = q.parent {
-		if !q.guaranteed.IsZero() {
+	for q := leaf; q != rel.common; q = q.Parent {
+		if !q.Guaranteed.IsZero() {
 			rel.floors = append(rel.floors, c.floorOf(q))
 		}
 	}
@@ -38,13 +39,13 @@ func (c *nodeCosts) relation(leaf *queue) *relation {
 // relate works out how a leaf relates to the queue of the asks. The priority of a
 // victim is compared with that of the ask where their paths to the root meet,
 // each as seen from there.
-func (k *preemptionKey) relate(leaf *queue) relation {
+func (k *preemptionKey) relate(leaf *ledger.Queue) relation {
 	rel := relation{
-		outside: !leaf.within(k.scope), same: leaf == k.leaf,
-		protected: leaf.properties.PreemptionPolicy == api.PreemptionDisabled,
+		outside: !leaf.Within(k.scope), same: leaf == k.leaf,
+		protected: leaf.Properties.PreemptionPolicy == api.PreemptionDisabled,
 	}
 	if k.leaf != nil {
-		rel.common = commonQueue(k.leaf, leaf)
+		rel.common = ledger.CommonQueue(k.leaf, leaf)
 	}
 	if !rel.same && k.leaf != nil {
 		own, fixed := seenAt(k.leaf, rel.common)
@@ -60,12 +61,12 @@ func (k *preemptionKey) relate(leaf *queue) relation {
 
 // seenAt is what is added to a priority on the way from a leaf to a queue above.
 // If it is fixed, it is the priority itself there, whatever it was in the leaf.
-func seenAt(q, above *queue) (value int64, fixed bool) {
-	for ; q != above; q = q.parent {
-		if q.properties.PriorityFence {
+func seenAt(q, above *ledger.Queue) (value int64, fixed bool) {
+	for ; q != above; q = q.Parent {
+		if q.Properties.PriorityFence {
 			value, fixed = 0, true
 		}
-		value += int64(q.properties.PriorityOffset)
+		value += int64(q.Properties.PriorityOffset)
 	}
 	return value, fixed
 }
@@ -80,16 +81,16 @@ func (rel *relation) asSeen(priority int32) int32 {
 }
 
 // floorOf is the number of the floor of a queue with a guarantee.
-func (c *nodeCosts) floorOf(q *queue) int32 {
+func (c *nodeCosts) floorOf(q *ledger.Queue) int32 {
 	if number, known := c.floorNumbers[q]; known {
 		return number
 	}
 	if c.floorNumbers == nil {
-		c.floorNumbers = map[*queue]int32{}
+		c.floorNumbers = map[*ledger.Queue]int32{}
 	}
 	c.floorNumbers[q] = int32(len(c.guarded))
 	c.guarded = append(c.guarded, q)
-	c.floors = append(c.floors, preemptor.Floor{Queue: string(q.path), Surplus: q.surplus()})
+	c.floors = append(c.floors, preemptor.Floor{Queue: string(q.Path), Surplus: q.Surplus()})
 	c.needs = append(c.needs, nil)
 	return int32(len(c.guarded) - 1)
 }
@@ -98,11 +99,11 @@ func (c *nodeCosts) floorOf(q *queue) int32 {
 // to them, and reports whether that has changed.
 func (c *nodeCosts) deficitsChanged() bool {
 	i, changed := 0, false
-	for q := c.leaf; q != nil; q = q.parent {
+	for q := c.leaf; q != nil; q = q.Parent {
 		for k, asked := range c.class.amounts {
 			kind := resources.Kind(k)
-			most := q.guaranteed.Of(kind)
-			is := most > 0 && resources.Total(q.used.Of(kind), q.nominated.Of(kind), asked) <= most
+			most := q.Guaranteed.Of(kind)
+			is := most > 0 && resources.Total(q.Used.Of(kind), q.Nominated.Of(kind), asked) <= most
 			if i == len(c.deficits) {
 				c.deficits = append(c.deficits, !is)
 			}

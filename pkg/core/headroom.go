@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,20 +20,20 @@ type headroom struct {
 
 // headroomWithin is what is left of the quotas in a queue too. It is valid until the next search.
 func (q *waitingQueue) headroomWithin(above *headroom) *headroom {
-	if len(q.max) == 0 {
+	if len(q.Max) == 0 {
 		return above
 	}
 	first := int32(api.PriorityNone)
-	if len(q.kept) > 0 {
-		first = q.asRootSees(q.waiting().top)
+	if len(q.Kept) > 0 {
+		first = q.AsRootSees(q.waiting().top)
 	}
 	h := &q.headroom
 	h.left = h.left[:0]
-	for i := range max(len(q.max), len(above.left)) {
+	for i := range max(len(q.Max), len(above.left)) {
 		kind := resources.Kind(i)
 		left := above.left.Of(kind)
-		if limit := q.max.Of(kind); limit != resources.Unlimited {
-			left = min(left, resources.Total(limit, -q.used.Of(kind), -q.keptFrom(first, kind)))
+		if limit := q.Max.Of(kind); limit != resources.Unlimited {
+			left = min(left, resources.Total(limit, -q.Used.Of(kind), -q.KeptFrom(first, kind)))
 		}
 		h.left = append(h.left, left)
 	}
@@ -41,7 +42,7 @@ func (q *waitingQueue) headroomWithin(above *headroom) *headroom {
 
 // headroomWithin is what is left of the quotas above and of the limits of a line.
 func (l *line) headroomWithin(above *headroom) *headroom {
-	if l.user == nil && l.group == nil || l.holds && !l.user.subject.limit {
+	if l.user == nil && l.group == nil || l.holds && !l.user.Subject.Limit {
 		return above
 	}
 	return l.headroom.within(above, l.user, l.group)
@@ -49,12 +50,12 @@ func (l *line) headroomWithin(above *headroom) *headroom {
 
 // within is what is left of the quotas above and of the limits of some accounts, each with all above
 // it.
-func (h *headroom) within(above *headroom, accounts ...*account) *headroom {
+func (h *headroom) within(above *headroom, accounts ...*ledger.Account) *headroom {
 	h.limited, h.exact, h.limits = true, true, h.limits[:0]
 	for _, account := range accounts {
-		for ; account != nil; account = account.parent {
-			h.limits = withinMax(h.limits, account.max, account.used.Amounts)
-			h.exact = h.exact && len(account.kept) == 0
+		for ; account != nil; account = account.Parent {
+			h.limits = withinMax(h.limits, account.Max, account.Used.Amounts)
+			h.exact = h.exact && len(account.Kept) == 0
 		}
 	}
 	h.left = append(append(h.left[:0], h.limits...), above.left[min(len(h.limits), len(above.left)):]...)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -11,7 +12,7 @@ import (
 // each ask.
 type hints struct {
 	*backlog
-	timer timers.Timer[due]
+	timer timers.Timer[ledger.Due]
 }
 
 // hintDelay is how long an ask that fits no node waits before the resource
@@ -22,7 +23,7 @@ const hintDelay = time.Second
 // nodes could help.
 func (h *hints) later() {
 	if !h.timer.Set() {
-		h.timers.Set(&h.timer, h.now.Add(hintDelay), due{what: dueUnschedulable})
+		h.timers.Set(&h.timer, h.Now.Add(hintDelay), ledger.Due{What: dueUnschedulable})
 	}
 }
 
@@ -31,9 +32,9 @@ func (h *hints) later() {
 // every quota. It is linear in the groups of asks, happens at most once a second,
 // and tells no more at a time than a batch places.
 func (h *hints) wake() {
-	left := h.options.BatchMax
-	if !h.inQueue(h.ofQueue(h.root), &left) {
-		h.timers.Set(&h.timer, h.now.Add(time.Nanosecond), due{what: dueUnschedulable})
+	left := h.Options.BatchMax
+	if !h.inQueue(h.ofQueue(h.Root), &left) {
+		h.timers.Set(&h.timer, h.Now.Add(time.Nanosecond), ledger.Due{What: dueUnschedulable})
 	}
 }
 
@@ -60,7 +61,7 @@ func (h *hints) inQueue(q *waitingQueue, left *int) bool {
 func (h *hints) inGroup(g *askGroup, left *int) bool {
 	for r := range g.all {
 		switch {
-		case r.wait != nil && r.wait.hinted || r.nominated() != nil:
+		case r.Wait != nil && r.Wait.Hinted || r.Nominated() != nil:
 		case *left == 0:
 			return false
 		case !h.tellOf(r):
@@ -74,28 +75,28 @@ func (h *hints) inGroup(g *askGroup, left *int) bool {
 
 // tellOf tells of an ask that no node can take it, unless that was told. It reports
 // whether the quotas would let it run.
-func (h *hints) tellOf(r *request) bool {
-	w := r.waiting()
-	if w.hinted {
+func (h *hints) tellOf(r *ledger.Request) bool {
+	w := r.Waiting()
+	if w.Hinted {
 		return true
 	}
-	if r.heldBack() != nil {
+	if r.HeldBack() != nil {
 		return false
 	}
-	for _, account := range r.application.accounts() {
-		for ; account != nil; account = account.parent {
-			if !account.max.Holds(r.Amounts, account.used.Amounts, account.hinted.Amounts, r.Amounts) {
+	for _, account := range r.App.Accounts() {
+		for ; account != nil; account = account.Parent {
+			if !account.Max.Holds(r.Amounts, account.Used.Amounts, account.Hinted.Amounts, r.Amounts) {
 				return false
 			}
 		}
 	}
-	w.hinted = true
+	w.Hinted = true
 	if h.groupOf(r) != nil {
 		h.groupOf(r).hinted++
 	}
-	for _, account := range r.application.accounts() {
-		account.hint(r.Amounts)
+	for _, account := range r.App.Accounts() {
+		account.Hint(r.Amounts)
 	}
-	h.tell(&api.Unschedulable{Allocation: r.Allocation, Why: h.waitsFor(r)})
+	h.Tell(&api.Unschedulable{Allocation: r.Allocation, Why: h.waitsFor(r)})
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -48,7 +49,7 @@ type line struct {
 // and group, nil if there is none, and whether they are still to be counted where the number of
 // applications is limited. If holds is set, it is the account that holds lines back.
 type lineKey struct {
-	user, group *account
+	user, group *ledger.Account
 	uncounted   bool
 	holds       bool
 }
@@ -88,7 +89,7 @@ type lines struct {
 
 // find is where an application belongs that waits.
 func (l *lines) find(app *waitingApplication) *line {
-	key := lineKey{user: app.byUser, group: app.byGroup, uncounted: !app.counts && app.isCapped()}
+	key := lineKey{user: app.ByUser, group: app.ByGroup, uncounted: !app.Counts && app.IsCapped()}
 	if app.line != nil && app.line.lineKey == key {
 		return app.line
 	}
@@ -147,7 +148,7 @@ func (l *line) summed() (own summary, place linePlace) {
 	own, place = emptySummary, l.place
 	if top := l.apps.Root(); top != nil {
 		first := l.apps.First()
-		own, place = top.below, linePlace{first.place, first.id}
+		own, place = top.below, linePlace{first.place, first.ID}
 	} else if top := l.lines.Root(); top != nil {
 		own, place = top.below, l.lines.First().place
 	}
@@ -194,7 +195,7 @@ func (l *line) block(blocked bool) {
 		list = tables.SwapRemove(list, l.blockedAt, func(l *line) *int { return &l.blockedAt })
 	}
 	l.leaf.backlog.blocked[a] = list
-	if a.blocked = int32(len(list)); len(list) == 0 {
+	if a.Blocked = int32(len(list)); len(list) == 0 {
 		delete(l.leaf.backlog.blocked, a)
 	}
 }
@@ -235,26 +236,26 @@ func (l *line) holdsBack(own *summary) bool {
 	if !l.holds || own.top == api.PriorityNone {
 		return false
 	}
-	return l.uncounted && l.user.isFull() || l.user.subject.limit && !mayHold(l.user, own)
+	return l.uncounted && l.user.IsFull() || l.user.Subject.Limit && !mayHold(l.user, own)
 }
 
 // blocker is an account that lets no ask of a line run which waits with a summary; nil if there is
 // none.
-func (l *line) blocker(own *summary) *account {
+func (l *line) blocker(own *summary) *ledger.Account {
 	if l.holds || own.top == api.PriorityNone {
 		return nil
 	}
 	if l.uncounted {
-		for _, account := range [...]*account{&l.leaf.account, l.user, l.group} {
-			for ; account != nil; account = account.parent {
-				if account.isFull() {
+		for _, account := range [...]*ledger.Account{&l.leaf.Account, l.user, l.group} {
+			for ; account != nil; account = account.Parent {
+				if account.IsFull() {
 					return account
 				}
 			}
 		}
 	}
-	for _, account := range [...]*account{l.user, l.group} {
-		for ; account != nil; account = account.parent {
+	for _, account := range [...]*ledger.Account{l.user, l.group} {
+		for ; account != nil; account = account.Parent {
 			if !mayHold(account, own) {
 				return account
 			}
@@ -265,12 +266,12 @@ func (l *line) blocker(own *summary) *account {
 
 // mayHold reports whether an account may hold any ask that waits with a summary. What is kept
 // for nominated asks is theirs.
-func mayHold(a *account, own *summary) bool {
+func mayHold(a *ledger.Account, own *summary) bool {
 	if own.untried || own.nominated != nil || own.open == nil && own.parked == nil && own.wanted == nil {
 		return true
 	}
 	for _, least := range [...]*resources.Amounts{own.open, own.parked, own.wanted} {
-		if least != nil && a.max.Room(a.used.Amounts, *least) {
+		if least != nil && a.Max.Room(a.Used.Amounts, *least) {
 			return true
 		}
 	}

@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // run books an allocation. Its application is Running from then on, or, if it has a gang, once
 // all placeholders run or anything else does.
-func (p *Partition) run(r *request, n *node) {
-	p.book(r, n)
-	app := r.application
-	if app.gang != nil {
+func (p *Partition) run(r *ledger.Request, n *ledger.Node) {
+	p.Book(r, n)
+	app := r.App
+	if app.Gang != nil {
 		p.gangRan(r)
-		if app.state == api.Resuming || app.state == api.Failing || app.state == api.Accepted && r.Placeholder && !app.gang.isComplete() {
+		if app.State == api.Resuming || app.State == api.Failing || app.State == api.Accepted && r.Placeholder && !app.Gang.IsComplete() {
 			return
 		}
 	}
-	if app.state != api.Running {
+	if app.State != api.Running {
 		p.enter(app, api.Running, "")
 	}
 }
@@ -27,134 +28,134 @@ func (p *Partition) run(r *request, n *node) {
 // endWait takes an ask off the books and out of wherever it waits. Of what is known of
 // it only the failures to bind are kept, and that victims ended for it, in case there is
 // another.
-func (p *Partition) endWait(r *request) {
+func (p *Partition) endWait(r *ledger.Request) {
 	if r.TaskGroup != "" {
-		p.resignTaskGroup(r)
+		p.ResignTaskGroup(r)
 	}
-	if r.startsWith != nil {
-		r.startsWith.resign(&p.ledger, r)
+	if r.StartsWith != nil {
+		r.StartsWith.Resign(&p.Ledger, r)
 	}
-	if r.wait != nil {
-		r.wait.held = false
+	if r.Wait != nil {
+		r.Wait.Held = false
 		p.passOn(r)
 		p.kept.withdraw(r)
 		p.renominations.drop(r)
 	}
 	p.unbind(r)
 	p.withdraw(r)
-	if w := r.wait; w != nil {
-		p.timers.Cancel(&w.timer)
-		r.wait = nil
-		if w.bindings > 0 || w.ran || w.guard != nil {
-			r.wait = &wait{bindings: w.bindings, avoid: w.avoid, ran: w.ran}
+	if w := r.Wait; w != nil {
+		p.timers.Cancel(&w.Timer)
+		r.Wait = nil
+		if w.Bindings > 0 || w.Ran || w.Guard != nil {
+			r.Wait = &ledger.Wait{Bindings: w.Bindings, Avoid: w.Avoid, Ran: w.Ran}
 		}
-		if w.guard != nil {
-			p.timers.Cancel(&w.guard.timer)
-			r.wait.guard = &guard{times: w.guard.times}
+		if w.Guard != nil {
+			p.timers.Cancel(&w.Guard.Timer)
+			r.Wait.Guard = &ledger.Guard{Times: w.Guard.Times}
 		}
 	}
 }
 
 // bind lists an ask that has a required node with that node.
-func (p *Partition) bind(r *request) {
-	if n := p.findNode(r.Required); n != nil {
-		n.required.add(r)
-		p.changes.node(n, nodeRetry)
+func (p *Partition) bind(r *ledger.Request) {
+	if n := p.FindNode(r.Required); n != nil {
+		n.Required.Add(r)
+		p.Changes.Node(n, ledger.NodeRetry)
 		return
 	}
-	r.waiting().reason = api.NodeUnknown
-	set := p.absent[r.Required]
+	r.Waiting().Reason = api.NodeUnknown
+	set := p.Absent[r.Required]
 	if set == nil {
-		set = &askSet{}
-		p.absent[r.Required] = set
+		set = &ledger.AskSet{}
+		p.Absent[r.Required] = set
 	}
-	set.add(r)
+	set.Add(r)
 }
 
 // unbind takes an ask off the list of its required node, if it has one.
-func (p *Partition) unbind(r *request) {
+func (p *Partition) unbind(r *ledger.Request) {
 	if r.Required == "" {
 		return
 	}
-	if n := p.findNode(r.Required); n != nil {
-		n.required.remove(r)
+	if n := p.FindNode(r.Required); n != nil {
+		n.Required.Remove(r)
 		return
 	}
-	if set := p.absent[r.Required]; set != nil && set.remove(r) {
-		delete(p.absent, r.Required)
+	if set := p.Absent[r.Required]; set != nil && set.Remove(r) {
+		delete(p.Absent, r.Required)
 	}
 }
 
 // boundTo is the node that an ask is bound to, if it still waits.
-func (p *Partition) boundTo(r *request) *node {
+func (p *Partition) boundTo(r *ledger.Request) *ledger.Node {
 	switch {
-	case r.node != nil || p.requests[r.Key] != r:
+	case r.RunsOn != nil || p.Requests[r.Key] != r:
 		return nil
 	case r.Required != "":
-		return p.findNode(r.Required)
-	case r.claim() != nil:
-		return r.claim().node
+		return p.FindNode(r.Required)
+	case r.Claim() != nil:
+		return r.Claim().Node
 	}
 	return nil
 }
 
 // await lists a bound ask to be tried again when the account that holds it back may hold more.
-func (p *Partition) await(r *request, a *account) {
-	if p.boundTo(r) == nil || r.waiting().heldBy == a {
+func (p *Partition) await(r *ledger.Request, a *ledger.Account) {
+	if p.boundTo(r) == nil || r.Waiting().HeldBy == a {
 		return
 	}
-	r.wait.heldBy = a
-	a.held = append(a.held, r)
+	r.Wait.HeldBy = a
+	a.Held = append(a.Held, r)
 }
 
 // enter changes the state of an application and tells of it. A change that does not
 // exist is an error of the caller, and panics.
-func (p *Partition) enter(app *application, next api.State, message string) {
-	from := app.state
-	if err := app.moveTo(next, p.now); err != nil {
-		panic(fmt.Sprintf("partition %s: %v", p.name, err))
+func (p *Partition) enter(app *ledger.Application, next api.State, message string) {
+	from := app.State
+	if err := app.MoveTo(next, p.Now); err != nil {
+		panic(fmt.Sprintf("partition %s: %v", p.Name, err))
 	}
-	app.view = nil
-	if next == api.Completing && app.idle() {
-		p.setRan(app, false)
+	app.View = nil
+	if next == api.Completing && app.Idle() {
+		p.SetRan(app, false)
 	}
 	p.awaitEnd(app)
-	p.tell(&api.ApplicationChanged{ID: app.id, Queue: app.queue.path, From: from, State: next, Message: message})
+	p.Tell(&api.ApplicationChanged{ID: app.ID, Queue: app.Queue.Path, From: from, State: next, Message: message})
 }
 
 // dropApplication removes an application that has nothing left, and its queue if that
 // drains and is empty.
-func (p *Partition) dropApplication(app *application, removed bool) {
-	if app.completion != nil {
-		p.timers.Cancel(app.completion)
+func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
+	if app.Completion != nil {
+		p.timers.Cancel(app.Completion)
 	}
-	if app.failures != nil {
-		p.timers.Cancel(&app.failures.backoff.timer)
+	if app.Failures != nil {
+		p.timers.Cancel(&app.Failures.Backoff.Timer)
 	}
-	if app.gang != nil {
+	if app.Gang != nil {
 		p.forgetGang(app)
 	}
-	p.setRan(app, false)
-	if group := app.group(); group != "" {
-		p.tell(&api.ApplicationGroup{ID: app.id, Queue: app.queue.path, Before: group})
+	p.SetRan(app, false)
+	if group := app.Group(); group != "" {
+		p.Tell(&api.ApplicationGroup{ID: app.ID, Queue: app.Queue.Path, Before: group})
 	}
-	p.limits.leave(app)
-	p.applications.Delete(app)
-	app.gone = true
-	p.changes.application(app, 0)
-	q := app.queue
-	delete(q.applications, app.id)
-	p.unview(q)
-	p.tell(&api.ApplicationGone{ID: app.id, Queue: q.path, State: app.state, Removed: removed})
-	p.prune(q)
+	p.Limits.Leave(app)
+	p.Applications.Delete(app)
+	app.Gone = true
+	p.Changes.Application(app, 0)
+	q := app.Queue
+	delete(q.Applications, app.ID)
+	p.Unview(q)
+	p.Tell(&api.ApplicationGone{ID: app.ID, Queue: q.Path, State: app.State, Removed: removed})
+	p.Prune(q)
 }
 
 // completeLater lets an application complete that has nothing left, after a while.
-func (p *Partition) completeLater(app *application) {
-	if app.gang != nil {
+func (p *Partition) completeLater(app *ledger.Application) {
+	if app.Gang != nil {
 		p.followGang(app)
 	}
-	if !app.isDone() || (app.state != api.Accepted && app.state != api.Running) {
+	if !app.IsDone() || (app.State != api.Accepted && app.State != api.Running) {
 		return
 	}
 	p.enter(app, api.Completing, "nothing is left to run")
@@ -162,55 +163,55 @@ func (p *Partition) completeLater(app *application) {
 
 // awaitEnd sets when an application ends by itself in the state that it is in: one that has
 // nothing left, or that never asked for anything.
-func (p *Partition) awaitEnd(app *application) {
+func (p *Partition) awaitEnd(app *ledger.Application) {
 	switch {
-	case app.state == api.Completing:
-		p.completeAt(app, app.since.Add(p.options.CompletingDelay))
-	case app.state == api.New && p.options.UnusedDelay > 0:
-		p.completeAt(app, app.since.Add(p.options.UnusedDelay))
-	case app.completion != nil:
-		p.timers.Cancel(app.completion)
+	case app.State == api.Completing:
+		p.completeAt(app, app.Since.Add(p.Options.CompletingDelay))
+	case app.State == api.New && p.Options.UnusedDelay > 0:
+		p.completeAt(app, app.Since.Add(p.Options.UnusedDelay))
+	case app.Completion != nil:
+		p.timers.Cancel(app.Completion)
 	}
 }
 
 // followGang brings the state of an application in line with what is left of its gang.
-func (p *Partition) followGang(app *application) {
-	if app.gang.placeholders == 0 {
-		p.timers.Cancel(&app.gang.timer)
-		if app.state == api.Resuming {
+func (p *Partition) followGang(app *ledger.Application) {
+	if app.Gang.Placeholders == 0 {
+		p.timers.Cancel(&app.Gang.Timer)
+		if app.State == api.Resuming {
 			p.enter(app, api.Accepted, "all placeholders have ended")
-			if len(app.allocations) > 0 {
+			if len(app.Allocations) > 0 {
 				p.enter(app, api.Running, "")
 			}
 		}
 	}
-	if app.state == api.Completing && app.idle() { // its last placeholder has ended
-		p.setRan(app, false)
+	if app.State == api.Completing && app.Idle() { // its last placeholder has ended
+		p.SetRan(app, false)
 	}
-	if app.state == api.Failing && app.idle() {
+	if app.State == api.Failing && app.Idle() {
 		p.enter(app, api.Failed, gangTimedOut)
 		p.dropApplication(app, false)
 	}
 }
 
 // completeAt lets an application complete at a time.
-func (p *Partition) completeAt(app *application, at time.Time) {
-	if app.completion == nil {
-		app.completion = &timers.Timer[due]{}
+func (p *Partition) completeAt(app *ledger.Application, at time.Time) {
+	if app.Completion == nil {
+		app.Completion = &timers.Timer[ledger.Due]{}
 	}
-	p.timers.Set(app.completion, at, due{what: dueCompletion, of: app})
+	p.timers.Set(app.Completion, at, ledger.Due{What: dueCompletion, Of: app})
 }
 
 // complete ends an application that has been completing, or new, long enough.
-func (p *Partition) complete(app *application) {
-	if len(app.allocations) > 0 { // placeholders, which end first
+func (p *Partition) complete(app *ledger.Application) {
+	if len(app.Allocations) > 0 { // placeholders, which end first
 		p.dismissRunning(app, false, "nothing is left to run")
-		p.completeAt(app, p.now.Add(p.options.CompletingDelay))
+		p.completeAt(app, p.Now.Add(p.Options.CompletingDelay))
 		return
 	}
 	message := ""
-	if app.state == api.New {
-		message = fmt.Sprintf("it asked for nothing in %s", p.options.UnusedDelay)
+	if app.State == api.New {
+		message = fmt.Sprintf("it asked for nothing in %s", p.Options.UnusedDelay)
 	}
 	p.enter(app, api.Completed, message)
 	p.dropApplication(app, false)
@@ -218,12 +219,12 @@ func (p *Partition) complete(app *application) {
 
 // ask books an ask and has it wait: in the order of its application, or at the node
 // that it needs. The request is in no list.
-func (p *Partition) ask(r *request) {
+func (p *Partition) ask(r *ledger.Request) {
 	if r.TaskGroup != "" {
-		p.joinTaskGroup(r)
+		p.JoinTaskGroup(r)
 	}
-	if r.startsWith != nil {
-		r.startsWith.join(&p.ledger, r, p.groupOf(r) != nil)
+	if r.StartsWith != nil {
+		r.StartsWith.Join(&p.Ledger, r, p.groupOf(r) != nil)
 	}
 	p.enqueue(r, p.classNow(r, p.predicates.constraintsOf(r)))
 	if r.Required != "" {
@@ -232,17 +233,17 @@ func (p *Partition) ask(r *request) {
 }
 
 // tryAgain ends the delay of an ask.
-func (p *Partition) tryAgain(r *request) {
-	w := r.wait
-	w.due.retry, w.delayed, w.planned = time.Time{}, false, 0
-	p.mayJoinTaskGroup(r)
+func (p *Partition) tryAgain(r *ledger.Request) {
+	w := r.Wait
+	w.Due.Retry, w.Delayed, w.Planned = time.Time{}, false, 0
+	p.MayJoinTaskGroup(r)
 	if r.Required == "" {
-		if !r.isHeld() {
+		if !r.IsHeld() {
 			p.insert(r)
 		}
 		return
 	}
 	if n := p.boundTo(r); n != nil {
-		p.changes.node(n, nodeRetry)
+		p.Changes.Node(n, ledger.NodeRetry)
 	}
 }

@@ -1,17 +1,20 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+)
 
 // describe is an attempt as readers see it: what the nodes were good for, and what was
 // planned.
 func (a *attempts) describe(c *nodeCosts, found candidateNodes) api.PreemptionAttempt {
 	h := api.PreemptionAttempt{
-		At: a.now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
+		At: a.Now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
 	for _, chosen := range []*candidateNode{found.best, found.failed} {
 		if chosen != nil && h.Plan == nil {
-			h.Node, h.Plan = chosen.node.id, &chosen.plan
+			h.Node, h.Plan = chosen.node.ID, &chosen.plan
 		}
 	}
 	return h
@@ -30,12 +33,12 @@ func addCounts(h *api.PreemptionAttempt, last []api.PreemptionAttempt) {
 
 // addNearMiss adds to a failed attempt the node that lacked the least: one that was
 // planned for earlier if all were refused then.
-func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *request, quota quotaNeed) {
+func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed) {
 	if attempt.Plan != nil {
 		return
 	}
 	if refused := a.predicates.attempt.nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
-		attempt.Node, attempt.Plan = refused.node.id, &refused.plan
+		attempt.Node, attempt.Plan = refused.node.ID, &refused.plan
 		return
 	}
 	near := a.costs.nearest(c)
@@ -50,15 +53,15 @@ func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *
 // planNearMiss says what is missing on a node. Where nothing is, in amounts alone, the resource
 // manager has refused it before, or it is kept for another ask meanwhile: then there is nothing
 // to be said of it.
-func (a *attempts) planNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *request, n *node, quota quotaNeed) {
+func (a *attempts) planNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) {
 	on := a.costs.nodeInput(c, n, quota)
-	plan, known := a.costs.planner.Plan(a.now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
-	refused := known.hopelessNow(n, failedPlan{r.application.queue, c.trigger})
+	plan, known := a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
+	refused := known.hopelessNow(n, failedPlan{r.App.Queue, c.trigger})
 	switch {
 	case plan.Cost.Feasible() && !refused:
 		return
-	case plan.Cost.Feasible() || known.unresolvable.Has(n.slot, n.updatedAt):
+	case plan.Cost.Feasible() || known.unresolvable.Has(n.Slot, n.UpdatedAt):
 		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.refusalOf(n))
 	}
-	attempt.Node, attempt.Plan = n.id, &plan
+	attempt.Node, attempt.Plan = n.ID, &plan
 }

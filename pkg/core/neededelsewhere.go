@@ -4,19 +4,20 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // spareNeeded marks those victims of a plan for a node on other nodes which an ask needs beside it for which
 // room is on its way there, of those that before lists for a node. It reports whether there are any:
 // the plan is to be made again then, without them.
-func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, here *node, before func(*node) []api.AllocationKey) (spared bool) {
-	if p.options.Simulate == nil {
+func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, here *ledger.Node, before func(*ledger.Node) []api.AllocationKey) (spared bool) {
+	if p.Options.Simulate == nil {
 		return false
 	}
-	removed := map[*node][]api.AllocationKey{}
+	removed := map[*ledger.Node][]api.AllocationKey{}
 	for _, v := range plan.Victims {
-		n := p.requests[api.AllocationKey(v.Key)].node
+		n := p.Requests[api.AllocationKey(v.Key)].RunsOn
 		if n == here {
 			continue // the plan itself has asked
 		}
@@ -24,7 +25,7 @@ func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 		if len(asks) == 0 {
 			continue
 		}
-		ending := keysOf(n.ownKeys((*request).releasing))
+		ending := keysOf(n.OwnKeys((*ledger.Request).Releasing))
 		if removed[n] == nil {
 			removed[n] = ending
 		}
@@ -41,9 +42,9 @@ func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 }
 
 // awaitedOn are the asks for which room is on its way on a node.
-func awaitedOn(n *node) (keys []api.AllocationKey) {
-	for _, r := range n.claims {
-		if r.keepsQuota() {
+func awaitedOn(n *ledger.Node) (keys []api.AllocationKey) {
+	for _, r := range n.Claims {
+		if r.KeepsQuota() {
 			keys = append(keys, r.Key)
 		}
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -8,9 +9,9 @@ import (
 // A preemptionKey is what asks have in common for which making room costs the same
 // on every node.
 type preemptionKey struct {
-	class   *class // without constraints
-	leaf    *queue // of the asks; nil for a queue over its max, which has no ask
-	scope   *queue // that victims are in
+	class   *class        // without constraints
+	leaf    *ledger.Queue // of the asks; nil for a queue over its max, which has no ask
+	scope   *ledger.Queue // that victims are in
 	trigger preemptor.Trigger
 }
 
@@ -29,17 +30,17 @@ type nodeCosts struct {
 	seen   uint64   // the generation of nodes that is taken into account
 	used   uint64   // when it was used last
 
-	relations    map[*queue]*relation
-	guarded      []*queue
-	floorNumbers map[*queue]int32  // of guarded
-	floors       []preemptor.Floor // of guarded, as of this attempt
-	numbers      []int32           // of guarded, in the input that is being made, from one
+	relations    map[*ledger.Queue]*relation
+	guarded      []*ledger.Queue
+	floorNumbers map[*ledger.Queue]int32 // of guarded
+	floors       []preemptor.Floor       // of guarded, as of this attempt
+	numbers      []int32                 // of guarded, in the input that is being made, from one
 	// needs are, by guarded, the most of its surplus that victims could use up on
 	// one node. While there is more, what was worked out for the nodes holds.
 	needs []resources.Amounts
 	// volatile are the nodes where a surplus is not enough for all candidates, or
 	// budgets or groups count: what they cost depends on more than the node.
-	volatile  []*node
+	volatile  []*ledger.Node
 	regrouped uint64 // ledger.regrouped then
 	deficits  []bool // of the queues of the asks, as of this attempt
 
@@ -67,7 +68,7 @@ type costMemory struct {
 
 // A nodeCost is a node and what it costs to make room there, at least.
 type nodeCost struct {
-	node   *node
+	node   *ledger.Node
 	cost   preemptor.Cost
 	status nodeStatus
 	// shared says that the victims serve asks behind too: those of a number of nodeCosts.expected.
@@ -107,14 +108,14 @@ func (a *nodeCost) less(b *nodeCost) bool {
 			return a.cost[k] < b.cost[k]
 		}
 	}
-	return a.node.id < b.node.id
+	return a.node.ID < b.node.ID
 }
 
 func (c *nodeCosts) before(i, j int) bool { return c.heap[i].less(&c.heap[j]) }
 
 func (c *nodeCosts) swap(i, j int) {
 	c.heap[i], c.heap[j] = c.heap[j], c.heap[i]
-	c.at[c.heap[i].node.slot], c.at[c.heap[j].node.slot] = int32(i+1), int32(j+1)
+	c.at[c.heap[i].node.Slot], c.at[c.heap[j].node.Slot] = int32(i+1), int32(j+1)
 }
 
 func (c *nodeCosts) up(i int) int {
@@ -142,11 +143,11 @@ func (c *nodeCosts) down(i int) {
 }
 
 // find is the place of a node in the heap.
-func (c *nodeCosts) find(n *node) (int, bool) {
-	if int(n.slot) >= len(c.at) {
+func (c *nodeCosts) find(n *ledger.Node) (int, bool) {
+	if int(n.Slot) >= len(c.at) {
 		return 0, false
 	}
-	i := int(c.at[n.slot]) - 1
+	i := int(c.at[n.Slot]) - 1
 	return i, i >= 0
 }
 
@@ -167,21 +168,21 @@ func (c *nodeCosts) put(next nodeCost) {
 	default:
 		i = len(c.heap)
 		c.heap = append(c.heap, next)
-		for len(c.at) <= int(next.node.slot) {
+		for len(c.at) <= int(next.node.Slot) {
 			c.at = append(c.at, 0)
 		}
-		c.at[next.node.slot] = int32(i + 1)
+		c.at[next.node.Slot] = int32(i + 1)
 		c.up(i)
 	}
 }
 
 // setStatus counts a node with another status.
-func (c *nodeCosts) setStatus(n *node, next nodeStatus) {
-	for len(c.status) <= int(n.slot) {
+func (c *nodeCosts) setStatus(n *ledger.Node, next nodeStatus) {
+	for len(c.status) <= int(n.Slot) {
 		c.status = append(c.status, absent)
 	}
-	c.counts[c.status[n.slot]]--
-	c.status[n.slot] = next
+	c.counts[c.status[n.Slot]]--
+	c.status[n.Slot] = next
 	c.counts[next]++
 	if c.near.node == n {
 		c.near = nodeCost{}
@@ -189,7 +190,7 @@ func (c *nodeCosts) setStatus(n *node, next nodeStatus) {
 }
 
 // drop forgets a node.
-func (c *nodeCosts) drop(n *node) {
+func (c *nodeCosts) drop(n *ledger.Node) {
 	c.setStatus(n, absent)
 	if i, known := c.find(n); known {
 		c.remove(i)
@@ -200,7 +201,7 @@ func (c *nodeCosts) drop(n *node) {
 func (c *nodeCosts) remove(i int) {
 	last := len(c.heap) - 1
 	c.swap(i, last)
-	c.at[c.heap[last].node.slot] = 0
+	c.at[c.heap[last].node.Slot] = 0
 	c.heap[last] = nodeCost{}
 	c.heap = c.heap[:last]
 	if i < last {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -24,7 +25,7 @@ type nodeOrder struct {
 
 // An orderedNode is a node as the order knows it. It stands in it while it is schedulable.
 type orderedNode struct {
-	*node
+	*ledger.Node
 	links order.Links[*orderedNode]
 	score int64
 	most  resources.Amounts // room on any node of the subtree
@@ -35,7 +36,7 @@ func (n *orderedNode) Before(other *orderedNode) bool {
 	if n.score != other.score { // mostly, and IDs are elsewhere in memory
 		return n.score < other.score
 	}
-	return n.id < other.id
+	return n.ID < other.ID
 }
 
 // Links are the place in the order of the partition.
@@ -47,7 +48,7 @@ func (n *orderedNode) Summarise() bool {
 	left, right := n.links.Left, n.links.Right
 	n.widenMost(left, right)
 	for i := range n.most {
-		most := n.room.Of(resources.Kind(i))
+		most := n.Room.Of(resources.Kind(i))
 		if left != nil {
 			most = max(most, left.most.Of(resources.Kind(i)))
 		}
@@ -62,7 +63,7 @@ func (n *orderedNode) Summarise() bool {
 
 // widenMost makes room for kinds that were not known before.
 func (n *orderedNode) widenMost(left, right *orderedNode) {
-	width := len(n.room)
+	width := len(n.Room)
 	if left != nil {
 		width = max(width, len(left.most))
 	}
@@ -75,29 +76,29 @@ func (n *orderedNode) widenMost(left, right *orderedNode) {
 }
 
 // of is what the order knows of a node; nil before its first place, and after it has gone.
-func (o *nodeOrder) of(n *node) *orderedNode {
-	if at := *tables.At(&o.nodes, n.slot); at != nil && at.node == n {
+func (o *nodeOrder) of(n *ledger.Node) *orderedNode {
+	if at := *tables.At(&o.nodes, n.Slot); at != nil && at.Node == n {
 		return at
 	}
 	return nil
 }
 
 // has reports whether a node is open, and so stands in the order.
-func (o *nodeOrder) has(n *node) bool {
+func (o *nodeOrder) has(n *ledger.Node) bool {
 	at := o.of(n)
 	return at != nil && at.links.In()
 }
 
 // reposition brings the place of a node up to date. One that is gone is known no longer then.
-func (o *nodeOrder) reposition(n *node) {
+func (o *nodeOrder) reposition(n *ledger.Node) {
 	at, score := o.of(n), o.scoreOf(n)
 	if at == nil {
-		at = &orderedNode{node: n}
-		o.nodes[n.slot] = at
+		at = &orderedNode{Node: n}
+		o.nodes[n.Slot] = at
 	}
-	o.tree.Settle(at, n.schedulable && !n.gone, score != at.score, true, func() { at.score = score })
-	if n.gone {
-		o.nodes[n.slot] = nil
+	o.tree.Settle(at, n.Schedulable && !n.Gone, score != at.score, true, func() { at.score = score })
+	if n.Gone {
+		o.nodes[n.Slot] = nil
 	}
 	if o.devices != nil {
 		o.devices.note(n)
@@ -105,7 +106,7 @@ func (o *nodeOrder) reposition(n *node) {
 }
 
 // rebuild puts nodes in order again after what decides it has changed.
-func (o *nodeOrder) rebuild(nodes func(func(*node) bool)) {
+func (o *nodeOrder) rebuild(nodes func(func(*ledger.Node) bool)) {
 	for n := range nodes {
 		if o.has(n) {
 			o.tree.Remove(o.of(n))
@@ -117,7 +118,7 @@ func (o *nodeOrder) rebuild(nodes func(func(*node) bool)) {
 }
 
 // first is the first node in order that has room.
-func (o *nodeOrder) first(ask resources.Amounts) *node {
+func (o *nodeOrder) first(ask resources.Amounts) *ledger.Node {
 	if o.devices != nil {
 		return o.devices.of(ask).first()
 	}
@@ -125,14 +126,14 @@ func (o *nodeOrder) first(ask resources.Amounts) *node {
 }
 
 // next is the first node after another in order that has room.
-func (o *nodeOrder) next(after *node, ask resources.Amounts) *node {
+func (o *nodeOrder) next(after *ledger.Node, ask resources.Amounts) *ledger.Node {
 	if o.devices != nil {
 		return o.devices.of(ask).next(after)
 	}
 	return o.nextBelow(o.tree.Root(), o.of(after), ask)
 }
 
-func (o *nodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *node {
+func (o *nodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}
@@ -143,13 +144,13 @@ func (o *nodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *node {
 	if n := o.firstBelow(top.links.Left, ask); n != nil {
 		return n
 	}
-	if ask.FitsIn(top.room) {
-		return top.node
+	if ask.FitsIn(top.Room) {
+		return top.Node
 	}
 	return o.firstBelow(top.links.Right, ask)
 }
 
-func (o *nodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *node {
+func (o *nodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}
@@ -163,8 +164,8 @@ func (o *nodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *n
 	if n := o.nextBelow(top.links.Left, after, ask); n != nil {
 		return n
 	}
-	if ask.FitsIn(top.room) {
-		return top.node
+	if ask.FitsIn(top.Room) {
+		return top.Node
 	}
 	return o.firstBelow(top.links.Right, ask)
 }
@@ -215,14 +216,14 @@ const weightMax = 1_000_000
 // scoreOf is the weighted mean of the used part of each kind the node has, from
 // zero to scoreMax, turned round for packing. Integers keep the order total; with
 // 256 kinds of weightMax, the most that are configured, the sum stays below 2^56.
-func (o *nodeOrder) scoreOf(n *node) int64 {
+func (o *nodeOrder) scoreOf(n *ledger.Node) int64 {
 	var sum, total uint64
 	for _, w := range o.weights {
-		capacity := n.capacity.Of(w.kind)
+		capacity := n.Capacity.Of(w.kind)
 		if capacity <= 0 {
 			continue
 		}
-		used := min(max(capacity-n.free.Of(w.kind), 0), capacity)
+		used := min(max(capacity-n.Free.Of(w.kind), 0), capacity)
 		hi, lo := bits.Mul64(uint64(used), scoreMax)
 		part, _ := bits.Div64(hi, lo, uint64(capacity))
 		sum += part * w.weight

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
@@ -36,31 +37,31 @@ func (a *waitingApplication) settle() {
 
 // isTried reports whether the application stands in the order of its queue.
 func (a *waitingApplication) isTried() bool {
-	return a.queued.Len() > 0 && !a.backsOff()
+	return a.queued.Len() > 0 && !a.BacksOff()
 }
 
 // settleApplication brings an application up to date. One that is gone is known no longer then.
-func (b *backlog) settleApplication(app *application) {
+func (b *backlog) settleApplication(app *ledger.Application) {
 	b.ofApplication(app).settle()
-	if app.gone {
-		b.waitingApps[app.slot] = nil
-		b.applicationSlots.GiveBack(app.slot)
+	if app.Gone {
+		b.waitingApps[app.Slot] = nil
+		b.ApplicationSlots.GiveBack(app.Slot)
 	}
 }
 
 // settleQueue brings a queue and those above it up to date, from the leaf up. One that is gone is
 // known no longer then.
-func (b *backlog) settleQueue(of *queue) {
+func (b *backlog) settleQueue(of *ledger.Queue) {
 	b.settleUp(of)
-	if of.gone {
-		b.waitingQueues[of.slot] = nil
-		b.queueSlots.GiveBack(of.slot)
+	if of.Gone {
+		b.waitingQueues[of.Slot] = nil
+		b.QueueSlots.GiveBack(of.Slot)
 	}
 }
 
-func (b *backlog) settleUp(of *queue) {
+func (b *backlog) settleUp(of *ledger.Queue) {
 	for q := b.ofQueue(of); q != nil; q = q.above {
-		q.view = nil
+		q.View = nil
 		changed := q.summarise()
 		if q.above == nil {
 			return
@@ -75,7 +76,7 @@ func (b *backlog) settleUp(of *queue) {
 func (b *backlog) clearOrders(q *waitingQueue) {
 	q.queues = order.Tree[*waitingQueue]{Looked: q.queues.Looked}
 	q.lines.clear()
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		child := b.ofQueue(c)
 		child.links = order.Links[*waitingQueue]{}
 		b.clearOrders(child)
@@ -84,20 +85,20 @@ func (b *backlog) clearOrders(q *waitingQueue) {
 
 // recomputeShares puts everything in order again after the configuration has changed.
 func (b *backlog) recomputeShares() {
-	b.changes.resized = false
-	b.cluster = b.capacity.Clone()
-	root := b.ofQueue(b.root)
+	b.Changes.Resized = false
+	b.cluster = b.Capacity.Clone()
+	root := b.ofQueue(b.Root)
 	b.clearOrders(root)
 	b.computeShares(root)
 }
 
 // computeShares puts everything below a queue in order, from the leaves up.
 func (b *backlog) computeShares(q *waitingQueue) {
-	q.view = nil
-	for _, child := range q.sortedChildren() {
+	q.View = nil
+	for _, child := range q.SortedChildren() {
 		b.computeShares(b.ofQueue(child))
 	}
-	for _, app := range q.sortedApplications() {
+	for _, app := range q.SortedApplications() {
 		b.ofApplication(app).settle()
 	}
 	q.summarise()
@@ -115,8 +116,8 @@ func (q *waitingQueue) settleShare() {
 // has changed. Queues that use nothing and where nothing waits have no share and stand in
 // no order: they cost a look.
 func (b *backlog) resizeShares(q *waitingQueue) {
-	q.view = nil
-	for _, child := range q.children { // each has orders of its own
+	q.View = nil
+	for _, child := range q.Children { // each has orders of its own
 		if child := b.ofQueue(child); child.isBusy() {
 			b.resizeShares(child)
 		}
@@ -136,37 +137,37 @@ func (b *backlog) resizeShares(q *waitingQueue) {
 }
 
 // insert puts an ask into the group of its class.
-func (b *backlog) insert(r *request) {
-	app := b.ofApplication(r.application)
+func (b *backlog) insert(r *ledger.Request) {
+	app := b.ofApplication(r.App)
 	g := app.groups.of(b.classOf(r))
 	if g == nil {
 		g = b.newGroup(app, b.classOf(r))
 	}
 	b.work.Asks += uint64(g.add(r))
 	if b.classOf(r).slots.waits {
-		b.classOf(r).slots.waits, b.slotsDue = false, true
+		b.classOf(r).slots.waits, b.SlotsDue = false, true
 	}
-	g.leaf.leaf.waitSet.count(b.kinds, g.leaf, 1)
-	if r.wait != nil && r.wait.hinted {
+	g.leaf.leaf.waitSet.count(b.Kinds, g.leaf, 1)
+	if r.Wait != nil && r.Wait.Hinted {
 		g.hinted++
 	}
 	b.settleGroup(g)
-	b.changes.application(r.application, 0)
+	b.Changes.Application(r.App, 0)
 }
 
 // extract takes an ask out of its group.
-func (b *backlog) extract(r *request) {
+func (b *backlog) extract(r *ledger.Request) {
 	g := b.groupOf(r)
 	g.remove(r)
-	g.leaf.leaf.waitSet.count(b.kinds, g.leaf, -1)
-	if r.wait != nil && r.wait.hinted {
+	g.leaf.leaf.waitSet.count(b.Kinds, g.leaf, -1)
+	if r.Wait != nil && r.Wait.Hinted {
 		g.hinted--
 	}
 	b.settleGroup(g)
 	if g.live == 0 {
 		b.dropGroup(g)
 	}
-	b.changes.application(r.application, 0)
+	b.Changes.Application(r.App, 0)
 }
 
 func (b *backlog) newGroup(app *waitingApplication, c *class) *askGroup {
@@ -249,14 +250,14 @@ func (b *backlog) list(leaf *leafClass) {
 	q := leaf.leaf
 	leaf.listed, leaf.atActive = true, len(q.active)
 	q.active = append(q.active, leaf)
-	b.changes.queue(q.queue, 0)
+	b.Changes.Queue(q.Queue, 0)
 }
 
 func (b *backlog) unlist(leaf *leafClass) {
 	q := leaf.leaf
 	leaf.listed = false
 	q.active = tables.SwapRemove(q.active, leaf.atActive, func(leaf *leafClass) *int { return &leaf.atActive })
-	b.changes.queue(q.queue, 0)
+	b.Changes.Queue(q.Queue, 0)
 }
 
 // mark brings the marks of the groups of a class in a leaf up to date.
@@ -266,22 +267,22 @@ func (b *backlog) mark(leaf *leafClass) {
 	}
 	for _, g := range leaf.groups {
 		b.settleGroup(g)
-		b.changes.application(g.application.application, 0)
+		b.Changes.Application(g.application.Application, 0)
 	}
 }
 
 // passOn lets room be made for the class of an ask that waited for its guarantee: when that holds,
 // or, if the ask goes before, for the next one.
-func (b *backlog) passOn(r *request) {
-	if r.wait.due.guarantee.IsZero() {
+func (b *backlog) passOn(r *ledger.Request) {
+	if r.Wait.Due.Guarantee.IsZero() {
 		return
 	}
-	r.wait.due.guarantee = time.Time{}
-	if leaf := b.ofQueue(r.application.queue).classes[b.classOf(r)]; leaf != nil && leaf.class.preempts {
+	r.Wait.Due.Guarantee = time.Time{}
+	if leaf := b.ofQueue(r.App.Queue).classes[b.classOf(r)]; leaf != nil && leaf.class.preempts {
 		leaf.class.simulations.help(nil)
 		b.activate(leaf)
 	}
 }
 
 // isBusy reports whether anything is used or waits below.
-func (q *waitingQueue) isBusy() bool { return !q.used.IsZero() || q.waits() }
+func (q *waitingQueue) isBusy() bool { return !q.Used.IsZero() || q.waits() }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -35,13 +36,13 @@ type Partition struct {
 	groupWork     groupWork
 
 	counts api.Preempted
-	dirty  []dirtyNode       // whose bound asks are to be tried
-	ranked int               // how many of them are in order
-	bound  timers.Timer[due] // set while questions about them pause
-	round  round             // scratch
-	skips  skips             // in this batch
-	visit  uint64            // of all that may be tried, until nothing was left
-	rests  bool              // nothing more can be placed since the last command
+	dirty  []dirtyNode              // whose bound asks are to be tried
+	ranked int                      // how many of them are in order
+	bound  timers.Timer[ledger.Due] // set while questions about them pause
+	round  round                    // scratch
+	skips  skips                    // in this batch
+	visit  uint64                   // of all that may be tried, until nothing was left
+	rests  bool                     // nothing more can be placed since the last command
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
@@ -65,12 +66,12 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	}
 	p.quotas = quotas{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,
-		counts: &p.counts, beyond: map[*queue]*excess{},
+		counts: &p.counts, beyond: map[*ledger.Queue]*excess{},
 	}
 	p.hints = hints{backlog: b}
 	p.settling = settling{backlog: b}
 	p.configure(config)
-	p.takeEffects()
+	p.TakeEffects()
 	return p
 }
 
@@ -79,9 +80,9 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 // of what the command names, and logarithmic in the size of the partition; Reconfigure
 // alone is linear in that size.
 func (p *Partition) Apply(now time.Time, c api.Command) api.Effects {
-	p.now, p.left, p.expected, p.rests = now, 0, 1, false
+	p.Now, p.Left, p.Expected, p.rests = now, 0, 1, false
 	p.apply(c)
-	return p.takeEffects()
+	return p.TakeEffects()
 }
 
 func (p *Partition) apply(c api.Command) {
@@ -107,7 +108,7 @@ func (p *Partition) apply(c api.Command) {
 	case api.Reconfigure:
 		p.configure(c.Config)
 	default:
-		panic(fmt.Sprintf("partition %s: %T is not a command", p.name, c))
+		panic(fmt.Sprintf("partition %s: %T is not a command", p.Name, c))
 	}
 }
 
@@ -120,10 +121,10 @@ func (p *Partition) apply(c api.Command) {
 // One placement costs time logarithmic in the number of nodes, queues,
 // applications and classes of asks, and nothing for asks that are known not to fit.
 func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
-	p.now = now
-	p.batch++
-	p.left, p.predicates.calls, p.groupWork.tries, p.skips = p.options.BatchMax, 0, 0, skips{}
-	p.expected = min(p.left, p.waiting)
+	p.Now = now
+	p.Batch++
+	p.Left, p.predicates.calls, p.groupWork.tries, p.skips = p.Options.BatchMax, 0, 0, skips{}
+	p.Expected = min(p.Left, p.Waiting)
 	p.costs.left = p.costs.limits.evaluations
 	p.react()
 	for p.fireDue() {
@@ -144,11 +145,11 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	}
 	more = len(p.dirty) > 0 && p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
 	more = more || replaces || len(p.groupWork.ready) > 0
-	if !more && p.slotsDue {
+	if !more && p.SlotsDue {
 		more = p.slots.look()
 	}
 	p.rests = !more
-	return p.takeEffects(), more
+	return p.TakeEffects(), more
 }
 
 // Due is when Schedule will have something to do although nothing is applied, such as
@@ -159,16 +160,16 @@ func (p *Partition) Due() (time.Time, bool) { return p.timers.Next() }
 // fireDue does what has become due, and reports whether there was anything.
 func (p *Partition) fireDue() (fired bool) {
 	for {
-		d, ok := p.timers.Pop(p.now)
+		d, ok := p.timers.Pop(p.Now)
 		if !ok {
 			return fired
 		}
 		fired = true
-		switch d.what {
+		switch d.What {
 		case dueCompletion:
-			p.complete(d.of.(*application))
+			p.complete(d.Of.(*ledger.Application))
 		case dueGuard:
-			p.endPause(d.of)
+			p.endPause(d.Of)
 		case dueRefused:
 			p.refused.askAgain()
 		case dueFreed:
@@ -184,22 +185,22 @@ func (p *Partition) fireDue() (fired bool) {
 				p.quotas.giveBack(q)
 			}
 		case dueExcess:
-			p.quotas.giveBack(d.of.(*queue))
+			p.quotas.giveBack(d.Of.(*ledger.Queue))
 		case dueEviction:
-			p.evictions.expire(d.of.(*request))
+			p.evictions.expire(d.Of.(*ledger.Request))
 		case dueSettled:
-			p.settled = true
+			p.Settled = true
 			p.reconsider()
 		case dueHeld:
 			p.settling.letGo()
 		case dueSlots:
-			p.slotsDue = true
+			p.SlotsDue = true
 		case dueGang:
-			p.expireGang(d.of.(*application))
+			p.expireGang(d.Of.(*ledger.Application))
 		case dueGroups:
 			p.wakeGroups()
 		case dueAsk:
-			p.wake(d.of.(*request))
+			p.wake(d.Of.(*ledger.Request))
 		case dueBound: // this Schedule goes on with them
 		}
 	}
@@ -207,27 +208,27 @@ func (p *Partition) fireDue() (fired bool) {
 
 // endPause ends a pause that is over.
 func (p *Partition) endPause(of any) {
-	if app, is := of.(*application); is {
-		app.failures.backoff.end()
-		p.changes.application(app, 0)
+	if app, is := of.(*ledger.Application); is {
+		app.Failures.Backoff.End()
+		p.Changes.Application(app, 0)
 		return
 	}
-	r := of.(*request)
-	if r.node != nil {
-		r.eviction.guard.end()
-		r.node.view = nil
-		p.changes.node(r.node, nodeRetry|nodeYields)
+	r := of.(*ledger.Request)
+	if r.RunsOn != nil {
+		r.Eviction.Guard.End()
+		r.RunsOn.View = nil
+		p.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
 		return
 	}
-	r.wait.guard.end()
+	r.Wait.Guard.End()
 	p.reclassify(r)
-	p.changes.application(r.application, 0)
+	p.Changes.Application(r.App, 0)
 }
 
 // wake does what has become due about an ask.
-func (p *Partition) wake(r *request) {
+func (p *Partition) wake(r *ledger.Request) {
 	p.attempts.wake(r)
-	if timers.IsDue(r.wait.due.retry, p.now) {
+	if timers.IsDue(r.Wait.Due.Retry, p.Now) {
 		p.tryAgain(r)
 	}
 	p.slots.expire(r)

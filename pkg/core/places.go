@@ -1,19 +1,22 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
 
 // count works out in how many places the asks of a class fit, unless it is known.
 func (s *slots) count(c *class) {
 	k := &c.slots
-	if k.at == s.holds && k.at > 0 {
+	if k.at == s.Holds && k.at > 0 {
 		return
 	}
 	before := k.impossible
-	k.at, k.places, k.impossible = s.holds, 0, ""
-	var nearest *node
+	k.at, k.places, k.impossible = s.Holds, 0, ""
+	var nearest *ledger.Node
 	var least resources.Share
-	for n := range s.allNodes {
-		most := n.whenLeft()
+	for n := range s.AllNodes {
+		most := n.WhenLeft()
 		if k.places += int(min(c.amounts.TimesIn(most), placesMax)); k.places >= placesMax {
 			k.places = placesMax
 			break
@@ -25,13 +28,13 @@ func (s *slots) count(c *class) {
 	if k.places == 0 {
 		k.impossible = "there is no node"
 		if nearest != nil {
-			k.impossible = "no node can give " + s.kinds.Format(c.amounts) + ", " + string(nearest.id) + " the most"
+			k.impossible = "no node can give " + s.Kinds.Format(c.amounts) + ", " + string(nearest.ID) + " the most"
 		}
 	}
 	if before != k.impossible {
 		s.learn()
 		for _, g := range c.groups {
-			g.application.view = nil
+			g.application.View = nil
 		}
 	}
 }
@@ -44,14 +47,14 @@ type leastPlace struct {
 
 // leastPlace is that of all allocations that run.
 func (s *slots) leastPlace() (least leastPlace) {
-	s.root.everywhere(func(q *queue) bool {
+	s.Root.Everywhere(func(q *ledger.Queue) bool {
 		switch {
-		case len(q.running) == 0 || !q.leaf:
+		case len(q.Running) == 0 || !q.Leaf:
 		case !least.any:
-			least = leastPlace{q.smallest.Clone(), true}
+			least = leastPlace{q.Smallest.Clone(), true}
 		default:
 			for i, v := range least.amounts {
-				least.amounts[i] = min(v, q.smallest.Of(resources.Kind(i)))
+				least.amounts[i] = min(v, q.Smallest.Of(resources.Kind(i)))
 			}
 		}
 		return true

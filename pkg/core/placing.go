@@ -6,13 +6,14 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/placement"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // queueFor finds the queue of an application by the rules of placement, and makes it if they
 // say so. Without rules it is the one that the application asks for.
-func (p *Partition) queueFor(c api.AddApplication) (*queue, error) {
+func (p *Partition) queueFor(c api.AddApplication) (*ledger.Queue, error) {
 	place, err := p.placeInQueue(c)
 	switch {
 	case err != nil:
@@ -30,34 +31,34 @@ func (p *Partition) placeInQueue(c api.AddApplication) (placement.Placement, err
 	request := placement.Request{
 		Queue: string(c.Queue), User: access.User{Name: c.User, Groups: c.Groups}, Tags: c.Tags, Forced: c.Forced,
 	}
-	tree := queueTree{p.root, p.config.Closed}
-	if len(p.config.Rules) > 0 {
-		return placement.Place(p.config.Rules, request, tree)
+	tree := queueTree{p.Root, p.Config.Closed}
+	if len(p.Config.Rules) > 0 {
+		return placement.Place(p.Config.Rules, request, tree)
 	}
-	q, err := p.leafFor(c.Queue)
+	q, err := p.LeafFor(c.Queue)
 	switch {
 	case c.Forced && err != nil:
 		return placement.Placement{Path: placement.Recovery}, nil
 	case err != nil:
 		return placement.Placement{}, err
-	case q.draining && !c.Forced:
-		return placement.Placement{}, fmt.Errorf("queue %s is draining", q.path)
-	case !c.Forced && !tree.MaySubmit(string(q.path), request.User):
-		return placement.Placement{}, fmt.Errorf("user %s may not submit to queue %s", c.User, q.path)
+	case q.Draining && !c.Forced:
+		return placement.Placement{}, fmt.Errorf("queue %s is draining", q.Path)
+	case !c.Forced && !tree.MaySubmit(string(q.Path), request.User):
+		return placement.Placement{}, fmt.Errorf("user %s may not submit to queue %s", c.User, q.Path)
 	}
-	return placement.Placement{Path: string(q.path)}, nil
+	return placement.Placement{Path: string(q.Path)}, nil
 }
 
 // queueTree is the queues as rules of placement look at them.
 type queueTree struct {
-	root   *queue
+	root   *ledger.Queue
 	closed bool // access lists count
 }
 
-func (t queueTree) find(path string) *queue {
+func (t queueTree) find(path string) *ledger.Queue {
 	q := t.root
 	for _, name := range strings.Split(path, ".")[1:] {
-		if q = q.children[name]; q == nil {
+		if q = q.Children[name]; q == nil {
 			return nil
 		}
 	}
@@ -70,13 +71,13 @@ func (t queueTree) Queue(path string) placement.Queue {
 	if q == nil {
 		return placement.Queue{}
 	}
-	return placement.Queue{Exists: true, Leaf: q.leaf, Draining: q.draining}
+	return placement.Queue{Exists: true, Leaf: q.Leaf, Draining: q.Draining}
 }
 
 // MaySubmit reports whether a user may use a queue.
 func (t queueTree) MaySubmit(path string, user access.User) bool {
-	for q := t.find(path); q != nil && t.closed; q = q.parent {
-		if q.submit.Allows(user) || q.admin.Allows(user) {
+	for q := t.find(path); q != nil && t.closed; q = q.Parent {
+		if q.Submit.Allows(user) || q.Admin.Allows(user) {
 			return true
 		}
 	}
@@ -84,19 +85,19 @@ func (t queueTree) MaySubmit(path string, user access.User) bool {
 }
 
 // makeQueues finds the leaf queue of a path, and makes what is missing of the path.
-func (p *Partition) makeQueues(path string) *queue {
-	q := p.root
+func (p *Partition) makeQueues(path string) *ledger.Queue {
+	q := p.Root
 	names := strings.Split(path, ".")[1:]
 	for i, name := range names {
-		child := q.children[name]
+		child := q.Children[name]
 		if child == nil {
-			child = p.newQueue(q, &api.QueueConfig{Name: name})
-			child.leaf = i == len(names)-1
-			q.children[name] = child
-			child.followTemplate()
-			p.unview(q)
+			child = p.NewQueue(q, &api.QueueConfig{Name: name})
+			child.Leaf = i == len(names)-1
+			q.Children[name] = child
+			child.FollowTemplate()
+			p.Unview(q)
 			p.noteQueue(child)
-			p.tell(&api.QueueAdded{Queue: child.path})
+			p.Tell(&api.QueueAdded{Queue: child.Path})
 		}
 		q = child
 	}
@@ -104,32 +105,32 @@ func (p *Partition) makeQueues(path string) *queue {
 }
 
 // setQuota gives a queue that is not configured a quota of its own.
-func (p *Partition) setQuota(q *queue, quota *api.QueueQuota) {
-	if quota == nil || !q.dynamic || q.quota.Equal(quota) {
+func (p *Partition) setQuota(q *ledger.Queue, quota *api.QueueQuota) {
+	if quota == nil || !q.Dynamic || q.Quota.Equal(quota) {
 		return
 	}
 	p.react() // orders are exact before what decides them changes
-	guaranteed := q.guaranteed
-	q.quota = quota
-	q.followTemplate()
-	p.changes.free(&q.account)
-	p.unview(q)
+	guaranteed := q.Guaranteed
+	q.Quota = quota
+	q.FollowTemplate()
+	p.Changes.Free(&q.Account)
+	p.Unview(q)
 	p.noteQueue(q)
 	switch {
-	case len(q.applications) == 0:
-	case guaranteed.Equal(q.guaranteed):
-		p.changes.quota(q)
+	case len(q.Applications) == 0:
+	case guaranteed.Equal(q.Guaranteed):
+		p.Changes.Quota(q)
 	default:
 		p.reconsider()
-		p.changes.quota(q)
+		p.Changes.Quota(q)
 	}
 }
 
 // noteQueue notes what a queue that is not configured changes of what is known of all
 // queues: it is exact if it was so before. The first queue that changes something has all
 // that waits decided anew.
-func (p *Partition) noteQueue(q *queue) {
-	p.capped = p.capped || q.applicationsMax > 0
+func (p *Partition) noteQueue(q *ledger.Queue) {
+	p.Capped = p.Capped || q.ApplicationsMax > 0
 	plain := p.plain && isPlain(q)
 	flat := p.costs.flat && plain && isFlat(q)
 	configured := p.costs.configured.Clone()
@@ -143,9 +144,9 @@ func (p *Partition) noteQueue(q *queue) {
 }
 
 // ownKinds says, by kind, whether the queue has a max or a guarantee of it.
-func ownKinds(q *queue) (kinds resources.Amounts) {
-	for i := range max(len(q.max), len(q.guaranteed)) {
-		if kind := resources.Kind(i); q.max.Of(kind) != resources.Unlimited || q.guaranteed.Of(kind) > 0 {
+func ownKinds(q *ledger.Queue) (kinds resources.Amounts) {
+	for i := range max(len(q.Max), len(q.Guaranteed)) {
+		if kind := resources.Kind(i); q.Max.Of(kind) != resources.Unlimited || q.Guaranteed.Of(kind) > 0 {
 			kinds.Set(kind, 1)
 		}
 	}
@@ -154,10 +155,10 @@ func ownKinds(q *queue) (kinds resources.Amounts) {
 
 // isFlat reports whether nothing but priority counts for what preemption may do here, and
 // isPlain whether a priority is the same seen from outside.
-func isFlat(q *queue) bool {
-	return q.guaranteed.IsZero() && q.properties.PreemptionPolicy == api.PreemptionDefault
+func isFlat(q *ledger.Queue) bool {
+	return q.Guaranteed.IsZero() && q.Properties.PreemptionPolicy == api.PreemptionDefault
 }
 
-func isPlain(q *queue) bool {
-	return !q.properties.PriorityFence && q.properties.PriorityOffset == 0
+func isPlain(q *ledger.Queue) bool {
+	return !q.Properties.PriorityFence && q.Properties.PriorityOffset == 0
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -29,7 +30,7 @@ const callsMax = 4096
 
 // any reports whether the resource manager has a say in the choice of victims.
 func (p *predicates) any() bool {
-	o := &p.options
+	o := &p.Options
 	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
 }
 
@@ -41,47 +42,47 @@ func (p *predicates) refuses(c *class) bool {
 // budgetsBind reports whether disruption budgets may keep allocations from being
 // evicted.
 func (p *predicates) budgetsBind() bool {
-	return p.options.Budgets != nil && p.preemption.Budgets == preemptor.HardBudgets
+	return p.Options.Budgets != nil && p.Preemption.Budgets == preemptor.HardBudgets
 }
 
 // wait is how long to wait before a question may be asked.
 func (p *predicates) wait(q api.Question) time.Duration {
-	if p.options.Pace == nil {
+	if p.Options.Pace == nil {
 		return 0
 	}
-	return p.options.Pace(q)
+	return p.Options.Pace(q)
 }
 
 // mustHear reports whether the resource manager must hear first what was done in this batch, before
 // it is asked about an ask and a node.
-func (p *predicates) mustHear(r *request, n *node) bool {
-	return n.placedIn == p.batch || p.classOf(r).tiedIn == p.batch
+func (p *predicates) mustHear(r *ledger.Request, n *ledger.Node) bool {
+	return n.PlacedIn == p.Batch || p.classOf(r).tiedIn == p.Batch
 }
 
 // check asks about an ask and a node. The answer is flush if the resource manager
 // must hear first what was done to the node in this batch.
-func (p *predicates) check(r *request, n *node, allocate bool) (outcome, error) {
-	if p.options.Feasible == nil {
+func (p *predicates) check(r *ledger.Request, n *ledger.Node, allocate bool) (outcome, error) {
+	if p.Options.Feasible == nil {
 		return placed, nil
 	}
 	if p.mustHear(r, n) {
 		return flush, nil
 	}
 	p.calls++
-	return p.checked(r, n, allocate, p.options.Feasible(r.Key, n.id, allocate))
+	return p.checked(r, n, allocate, p.Options.Feasible(r.Key, n.ID, allocate))
 }
 
 // checked takes the answer about a node. If it is yes, it asks again with those asks
 // added that are nominated to the node and come before.
-func (p *predicates) checked(r *request, n *node, allocate bool, err error) (outcome, error) {
+func (p *predicates) checked(r *ledger.Request, n *ledger.Node, allocate bool, err error) (outcome, error) {
 	if err != nil {
 		return waits, err
 	}
-	if p.options.Simulate == nil || !allocate {
+	if p.Options.Simulate == nil || !allocate {
 		return placed, nil
 	}
-	if added := r.expectedBefore(n); len(added) > 0 {
-		if err := p.options.Simulate(r.Key, n.id, added, nil); err != nil {
+	if added := r.ExpectedBefore(n); len(added) > 0 {
+		if err := p.Options.Simulate(r.Key, n.ID, added, nil); err != nil {
 			return waits, err
 		}
 	}
@@ -103,15 +104,15 @@ func keysOf(texts []string) []api.AllocationKey {
 
 // feasibleAfterEvictions reports whether the resource manager will agree to an ask on
 // a node once all evictions there have ended.
-func (p *predicates) feasibleAfterEvictions(r *request, n *node) bool {
-	gone := n.ownKeys((*request).releasing)
-	return len(gone) > 0 && (p.options.Simulate == nil || p.simulate(r, n, keysOf(gone)) == nil)
+func (p *predicates) feasibleAfterEvictions(r *ledger.Request, n *ledger.Node) bool {
+	gone := n.OwnKeys((*ledger.Request).Releasing)
+	return len(gone) > 0 && (p.Options.Simulate == nil || p.simulate(r, n, keysOf(gone)) == nil)
 }
 
 // addBudgets adds the disruption budgets of the candidates on a node, also of those that
 // another scheduler placed.
 func (p *predicates) addBudgets(on *preemptor.Node) {
-	if p.options.Budgets == nil {
+	if p.Options.Budgets == nil {
 		return
 	}
 	keys := make([]api.AllocationKey, 0, len(on.On))
@@ -121,7 +122,7 @@ func (p *predicates) addBudgets(on *preemptor.Node) {
 		keys = append(keys, api.AllocationKey(on.On[i].Key))
 	}
 	slices.Sort(keys)
-	budgets := p.options.Budgets(keys)
+	budgets := p.Options.Budgets(keys)
 	slices.SortFunc(budgets, func(a, b api.DisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
 	for _, b := range budgets {
 		number := int32(len(on.Budgets))
@@ -139,11 +140,11 @@ func (p *predicates) addBudgets(on *preemptor.Node) {
 const ownClass, escaped = "=", ":"
 
 // constraintsOf asks the resource manager what an ask requires of nodes.
-func (p *predicates) constraintsOf(r *request) string {
-	if p.options.Constraints == nil || r.Required != "" {
+func (p *predicates) constraintsOf(r *ledger.Request) string {
+	if p.Options.Constraints == nil || r.Required != "" {
 		return ""
 	}
-	constraints := p.options.Constraints(r.Key)
+	constraints := p.Options.Constraints(r.Key)
 	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
 		constraints = escaped + constraints
 	}

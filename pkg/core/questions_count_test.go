@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"gotest.tools/v3/assert"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"gotest.tools/v3/assert"
 )
 
 // TestEveryQuestionIsCounted: a batch is over after so many questions, those about asks
@@ -21,7 +21,7 @@ func TestEveryQuestionIsCounted(t *testing.T) {
 			return errors.New("refused")
 		},
 	}, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true}})
-	assert.NilError(t, p.predicates.spoils("other", &node{}, []api.AllocationKey{"victim"}, nil))
+	assert.NilError(t, p.predicates.spoils("other", &ledger.Node{}, []api.AllocationKey{"victim"}, nil))
 	assert.Equal(t, asked, 2)
 	assert.Equal(t, p.predicates.calls, asked)
 }

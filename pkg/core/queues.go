@@ -2,39 +2,40 @@ package core
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // recoveryQueue is the recovery queue, made if there is none.
-func (p *Partition) recoveryQueue() *queue {
-	q := p.root.children[api.RecoveryName]
+func (p *Partition) recoveryQueue() *ledger.Queue {
+	q := p.Root.Children[api.RecoveryName]
 	if q == nil {
-		q = p.newQueue(p.root, &api.QueueConfig{Name: api.RecoveryName})
-		q.leaf, q.draining, q.dynamic = true, true, true
-		p.root.children[api.RecoveryName] = q
-		p.unview(p.root)
-		p.tell(&api.QueueAdded{Queue: q.path})
+		q = p.NewQueue(p.Root, &api.QueueConfig{Name: api.RecoveryName})
+		q.Leaf, q.Draining, q.Dynamic = true, true, true
+		p.Root.Children[api.RecoveryName] = q
+		p.Unview(p.Root)
+		p.Tell(&api.QueueAdded{Queue: q.Path})
 	}
 	return q
 }
 
 // areFlat reports whether only priority counts between the queues below.
-func areFlat(q *queue) bool {
-	return q.everywhere(isFlat) && arePlain(q)
+func areFlat(q *ledger.Queue) bool {
+	return q.Everywhere(isFlat) && arePlain(q)
 }
 
 // configuredKinds says, by kind, whether any queue below has a max or a guarantee of it.
-func configuredKinds(q *queue) (kinds resources.Amounts) {
+func configuredKinds(q *ledger.Queue) (kinds resources.Amounts) {
 	kinds = ownKinds(q)
-	for _, child := range q.children {
+	for _, child := range q.Children {
 		kinds.Raise(configuredKinds(child))
 	}
 	return kinds
 }
 
 // arePlain reports whether a priority is the same seen from any queue below.
-func arePlain(q *queue) bool {
-	return q.everywhere(isPlain)
+func arePlain(q *ledger.Queue) bool {
+	return q.Everywhere(isPlain)
 }
 
 // Convertible returns an error if a configuration turns a leaf that has
@@ -42,5 +43,5 @@ func arePlain(q *queue) bool {
 // Reconfigure would keep such a queue as it is. It changes nothing and is linear in the
 // number of queues.
 func (p *Partition) Convertible(config api.Config) error {
-	return p.root.convertible(&config.Root)
+	return p.Root.Convertible(&config.Root)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -18,7 +19,7 @@ type quotas struct {
 	evictions  *evictions
 	retries    *retries
 	counts     *api.Preempted
-	beyond     map[*queue]*excess // of the queues that use more than their max
+	beyond     map[*ledger.Queue]*excess // of the queues that use more than their max
 }
 
 // An excess is what is known of a queue that uses more than its max: since when, and
@@ -30,13 +31,13 @@ type excess struct {
 	left     resources.Amounts // beyond the max after that, nil before
 	again    time.Time         // when to plan again though nothing has changed; zero is never
 	reported *preemptor.Decision
-	timer    timers.Timer[due]
+	timer    timers.Timer[ledger.Due]
 }
 
 // watchAll watches a queue and those below it, the lower ones first: what they give
 // back counts for those above.
-func (s *quotas) watchAll(q *queue) {
-	for _, child := range q.sortedChildren() {
+func (s *quotas) watchAll(q *ledger.Queue) {
+	for _, child := range q.SortedChildren() {
 		s.watchAll(child)
 	}
 	s.forgetLeft(q)
@@ -46,35 +47,35 @@ func (s *quotas) watchAll(q *queue) {
 // watch has a queue give back what it uses beyond its max when its delay is over.
 // The delay runs from when the queue was first seen beyond its max, as long as it
 // stays there, whatever is configured meanwhile.
-func (s *quotas) watch(q *queue) {
+func (s *quotas) watch(q *ledger.Queue) {
 	e := s.beyond[q]
-	if q.used.Within(q.max) {
+	if q.Used.Within(q.Max) {
 		if e != nil {
 			s.timers.Cancel(&e.timer)
 			delete(s.beyond, q)
-			s.unview(q)
+			s.Unview(q)
 		}
 		return
 	}
 	if e == nil {
-		e = &excess{since: s.now}
+		e = &excess{since: s.Now}
 		s.beyond[q] = e
-		s.unview(q)
+		s.Unview(q)
 	}
 	s.schedule(q, e)
 }
 
 // forgetLeft has a queue that is beyond its max looked at as if nothing was found out yet.
-func (s *quotas) forgetLeft(q *queue) {
+func (s *quotas) forgetLeft(q *ledger.Queue) {
 	if e := s.beyond[q]; e != nil {
 		e.left = nil
 	}
 }
 
 // schedule has a queue looked at when it gives back.
-func (s *quotas) schedule(q *queue, e *excess) {
+func (s *quotas) schedule(q *ledger.Queue, e *excess) {
 	if at, ok := s.givesBackAt(q); ok {
-		s.timers.Set(&e.timer, timers.Later(at, s.now), due{what: dueExcess, of: q})
+		s.timers.Set(&e.timer, timers.Later(at, s.Now), ledger.Due{What: dueExcess, Of: q})
 		return
 	}
 	s.timers.Cancel(&e.timer)
@@ -82,8 +83,8 @@ func (s *quotas) schedule(q *queue, e *excess) {
 
 // watchUp watches the queues from a leaf to the root that are beyond their max,
 // or may be since something was booked that no quota refuses.
-func (s *quotas) watchUp(q *queue, booked bool) {
-	for ; q != nil; q = q.parent {
+func (s *quotas) watchUp(q *ledger.Queue, booked bool) {
+	for ; q != nil; q = q.Parent {
 		if booked || s.beyond[q] != nil {
 			s.watch(q)
 		}
@@ -91,9 +92,9 @@ func (s *quotas) watchUp(q *queue, booked bool) {
 }
 
 // givesBackAt is when a queue beyond its max gives back; false is never.
-func (s *quotas) givesBackAt(q *queue) (time.Time, bool) {
-	e, delay := s.beyond[q], q.properties.QuotaDelay
-	if e == nil || delay <= 0 || !s.preemption.Quota || s.preemption.Disabled || !s.settled {
+func (s *quotas) givesBackAt(q *ledger.Queue) (time.Time, bool) {
+	e, delay := s.beyond[q], q.Properties.QuotaDelay
+	if e == nil || delay <= 0 || !s.Preemption.Quota || s.Preemption.Disabled || !s.Settled {
 		return time.Time{}, false
 	}
 	return e.since.Add(delay), true
@@ -102,39 +103,39 @@ func (s *quotas) givesBackAt(q *queue) (time.Time, bool) {
 // giveBack has allocations evicted until what is left of a queue is within its max,
 // or there are no victims. It is done again when some of them have ended, or are
 // overdue, as long as that is not enough.
-func (s *quotas) giveBack(q *queue) {
-	if at, ok := s.givesBackAt(q); !ok || at.After(s.now) {
+func (s *quotas) giveBack(q *ledger.Queue) {
+	if at, ok := s.givesBackAt(q); !ok || at.After(s.Now) {
 		return
 	}
-	e, need := s.beyond[q], q.beyondMax()
-	again := timers.IsDue(e.again, s.now)
+	e, need := s.beyond[q], q.BeyondMax()
+	again := timers.IsDue(e.again, s.Now)
 	switch {
 	case need.IsZero():
 		e.left, e.again = resources.Amounts{}, time.Time{}
 		return // evictions are under way; when one is overdue the queue is looked at again
 	case !again && e.left != nil && need.Equal(e.left):
 		if !e.again.IsZero() {
-			s.timers.Set(&e.timer, e.again, due{what: dueExcess, of: q})
+			s.timers.Set(&e.timer, e.again, ledger.Due{What: dueExcess, Of: q})
 		}
 		return // nothing has changed
 	}
 	plan := s.plan(q, need)
-	e.plan, e.planned = plan, s.now
-	s.unview(q)
+	e.plan, e.planned = plan, s.Now
+	s.Unview(q)
 	if len(plan.Victims) > 0 {
-		s.tell(&api.PreemptionPlanned{Queue: q.path, Plan: plan})
+		s.Tell(&api.PreemptionPlanned{Queue: q.Path, Plan: plan})
 	}
 	for _, v := range plan.Victims {
-		victim := s.requests[api.AllocationKey(v.Key)]
-		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.path)
-		s.evictions.request(victim, nil, eviction{trigger: preemptor.Quota, class: v.Class, since: s.now}, message)
+		victim := s.Requests[api.AllocationKey(v.Key)]
+		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.Path)
+		s.evictions.request(victim, nil, ledger.Eviction{Trigger: preemptor.Quota, Class: v.Class, Since: s.Now}, message)
 	}
-	e.left, e.again = append(resources.Amounts{}, q.beyondMax()...), time.Time{}
+	e.left, e.again = append(resources.Amounts{}, q.BeyondMax()...), time.Time{}
 	switch {
 	case e.left.IsZero():
 	case s.predicates.budgetsBind():
-		e.again = s.now.Add(s.options.RetryMax) // budgets change without notice
-		s.timers.Set(&e.timer, e.again, due{what: dueExcess, of: q})
+		e.again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
+		s.timers.Set(&e.timer, e.again, ledger.Due{What: dueExcess, Of: q})
 	default:
 		s.retries.addExcess(q) // again after something has changed elsewhere
 	}
@@ -143,32 +144,32 @@ func (s *quotas) giveBack(q *queue) {
 
 // plan chooses the victims of a queue that is beyond its max. Nodes where an eviction is overdue may
 // hang, and would lose one allocation after the other.
-func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
+func (s *quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decision {
 	c := &nodeCosts{
 		preemptionKey: preemptionKey{scope: q, class: &class{}, trigger: preemptor.Quota},
-		relations:     map[*queue]*relation{},
+		relations:     map[*ledger.Queue]*relation{},
 	}
-	on := preemptor.Node{Kinds: s.kinds, Quota: need}
+	on := preemptor.Node{Kinds: s.Kinds, Quota: need}
 	in := &s.costs.input
 	in.begin(c, false)
-	hanging := map[*node]bool{}
-	for r := range q.allRunning {
+	hanging := map[*ledger.Node]bool{}
+	for r := range q.AllRunning {
 		in.add(c, r, true)
-		if r.node.details.read().evicted == 0 {
+		if r.RunsOn.Details.Read().Evicted == 0 {
 			continue
 		}
-		if _, seen := hanging[r.node]; !seen {
-			_, guard := r.node.overdue("")
-			hanging[r.node] = guard.pauses()
+		if _, seen := hanging[r.RunsOn]; !seen {
+			_, guard := r.RunsOn.Overdue("")
+			hanging[r.RunsOn] = guard.Pauses()
 		}
-		in.candidates[len(in.candidates)-1].Hanging = hanging[r.node]
+		in.candidates[len(in.candidates)-1].Hanging = hanging[r.RunsOn]
 	}
 	in.setOn(&on)
 	s.predicates.addBudgets(&on)
 	s.counts.Plans++
-	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.path)}
+	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.Path)}
 	for {
-		plan := s.costs.planner.Plan(s.now, s.costs.plans[preemptor.Quota], ask, on)
+		plan := s.costs.planner.Plan(s.Now, s.costs.plans[preemptor.Quota], ask, on)
 		if !s.predicates.spareNeeded(&on, &plan, nil, awaitedOn) {
 			return &plan
 		}
@@ -176,12 +177,12 @@ func (s *quotas) plan(q *queue, need resources.Amounts) *preemptor.Decision {
 }
 
 // report tells what a queue gives back, once for each answer.
-func (s *quotas) report(q *queue) {
+func (s *quotas) report(q *ledger.Queue) {
 	e := s.beyond[q]
 	plan, before := e.plan, e.reported
 	if len(plan.Victims) == 0 && before != nil && plan.SaysAs(before) {
 		return
 	}
 	e.reported = plan
-	s.tell(&api.QueueReport{Queue: q.path, Plan: plan, Freed: plan.Freed})
+	s.Tell(&api.QueueReport{Queue: q.Path, Plan: plan, Freed: plan.Freed})
 }

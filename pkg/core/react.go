@@ -1,26 +1,28 @@
 package core
 
+import "github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+
 // react brings everything in line with the changes of the ledger since it was last
 // called, and decides which asks are tried again. It is the only place that does so:
 // booking and unbooking call nothing. Every Schedule begins with it, and it follows
 // every placement.
 func (p *Partition) react() {
-	for !p.changes.none() {
-		p.stamp++
+	for !p.Changes.None() {
+		p.Stamp++
 		p.reactToNodes()
 		p.reactToTaken()
-		if len(p.changes.taskGroups) > 0 {
+		if len(p.Changes.TaskGroups) > 0 {
 			p.reactToTaskGroups()
 		}
-		if len(p.changes.groups) > 0 {
+		if len(p.Changes.Groups) > 0 {
 			p.reactToGroups()
 		}
 		p.reactToQuotas()
 		p.wakeHeld()
 		p.settleOrders()
-		if p.changes.resized {
-			p.changes.resized, p.cluster = false, p.capacity.Clone()
-			p.resizeShares(p.ofQueue(p.root))
+		if p.Changes.Resized {
+			p.Changes.Resized, p.cluster = false, p.Capacity.Clone()
+			p.resizeShares(p.ofQueue(p.Root))
 		}
 	}
 }
@@ -28,7 +30,7 @@ func (p *Partition) react() {
 // reactToNodes puts nodes in order, and has those asks tried again that may fit on a
 // changed node now.
 func (p *Partition) reactToNodes() {
-	nodes := p.changes.nodes
+	nodes := p.Changes.Nodes
 	if len(nodes) == 0 {
 		return
 	}
@@ -37,65 +39,65 @@ func (p *Partition) reactToNodes() {
 	}
 	for i := range nodes { // the list may grow meanwhile
 		n := nodes[i]
-		what := n.change
-		n.change = 0
+		what := n.Change
+		n.Change = 0
 		p.predicates.nodeChanged(n, what)
 		if len(p.costs.known) > 0 {
 			p.costs.nodeChanged(n)
 		}
-		if n.gone {
+		if n.Gone {
 			p.rooms.remove(n)
 			continue
 		}
 		p.order.reposition(n)
 		p.rooms.change(n)
-		if what&nodeRetry != 0 {
+		if what&ledger.NodeRetry != 0 {
 			p.retryBound(n)
 		}
-		p.slotsDue = p.slotsDue || what&nodeUpdated != 0 && len(p.slots.classes) > 0
-		if what&nodeFreed != 0 {
-			if n.schedulable && p.parked.Len() > 0 {
+		p.SlotsDue = p.SlotsDue || what&ledger.NodeUpdated != 0 && len(p.slots.classes) > 0
+		if what&ledger.NodeFreed != 0 {
+			if n.Schedulable && p.parked.Len() > 0 {
 				p.rooms.appear(n)
 			}
 			p.refused.nodeFreed(n)
 			p.wakeGroupsSoon()
 		}
-		if what&(nodeFreed|nodeYields) != 0 && n.schedulable && len(p.retries.byNode) > 0 {
+		if what&(ledger.NodeFreed|ledger.NodeYields) != 0 && n.Schedulable && len(p.retries.byNode) > 0 {
 			p.retries.nodeChanged(n)
 		}
 	}
-	p.changes.nodes = append(nodes[:0], p.changes.nodes[len(nodes):]...)
+	p.Changes.Nodes = append(nodes[:0], p.Changes.Nodes[len(nodes):]...)
 }
 
 // nodeChanged notes that what is known of a node does not hold any more.
-func (p *predicates) nodeChanged(n *node, what nodeChange) {
+func (p *predicates) nodeChanged(n *ledger.Node, what ledger.NodeChange) {
 	p.changed++
-	n.changedAt = p.changed
-	if what&nodeUpdated != 0 {
+	n.ChangedAt = p.changed
+	if what&ledger.NodeUpdated != 0 {
 		p.updated++
-		n.updatedAt = p.updated
-		n.view = nil
+		n.UpdatedAt = p.updated
+		n.View = nil
 	}
 }
 
 // retryBound has the asks tried again that are bound to a node.
-func (p *Partition) retryBound(n *node) {
-	if !n.retry && (n.required.len() > 0 || len(n.claims) > 0) {
-		n.retry = true
-		p.dirty = append(p.dirty, dirtyNode{node: n})
+func (p *Partition) retryBound(n *ledger.Node) {
+	if !n.Retry && (n.Required.Len() > 0 || len(n.Claims) > 0) {
+		n.Retry = true
+		p.dirty = append(p.dirty, dirtyNode{Node: n})
 	}
 }
 
 // reactToTaken has attempts repeated for asks which had room that is taken now.
 func (p *Partition) reactToTaken() {
-	for _, r := range p.changes.placed {
-		if r.node == nil || len(p.retries.byNode) == 0 {
+	for _, r := range p.Changes.Placed {
+		if r.RunsOn == nil || len(p.retries.byNode) == 0 {
 			continue
 		}
 		p.retries.roomTaken(r)
 	}
-	clear(p.changes.placed)
-	p.changes.placed = p.changes.placed[:0]
+	clear(p.Changes.Placed)
+	p.Changes.Placed = p.Changes.Placed[:0]
 }
 
 // reactToQuotas has what queues hold back looked at again, and watches the queues that are beyond
@@ -104,90 +106,90 @@ func (p *Partition) reactToQuotas() {
 	booked := false
 	for again := true; again; { // claims that end free quota
 		again = false
-		for _, q := range p.changes.queues { // the list may grow meanwhile
-			what := q.change
-			if what&(quotaFreed|quotaLowered|quotaBooked) == 0 {
+		for _, q := range p.Changes.Queues { // the list may grow meanwhile
+			what := q.Change
+			if what&(ledger.QuotaFreed|ledger.QuotaLowered|ledger.QuotaBooked) == 0 {
 				continue
 			}
-			q.change = queueChanged
-			p.quotas.watchUp(q, what&quotaBooked != 0)
-			if what&(quotaLowered|quotaBooked) != 0 {
-				again = p.kept.giveWay(nil, &q.account) || again
+			q.Change = ledger.QueueChanged
+			p.quotas.watchUp(q, what&ledger.QuotaBooked != 0)
+			if what&(ledger.QuotaLowered|ledger.QuotaBooked) != 0 {
+				again = p.kept.giveWay(nil, &q.Account) || again
 				booked = true
 			}
-			if what&quotaFreed != 0 {
+			if what&ledger.QuotaFreed != 0 {
 				p.wakeGroupsSoon()
-				p.changes.freeAll(&q.account)
+				p.Changes.FreeAll(&q.Account)
 			}
 		}
-		if booked && p.limited() {
-			for _, app := range p.changes.applications {
-				again = p.kept.giveWay(nil, app.byUser, app.byGroup) || again
+		if booked && p.Limited() {
+			for _, app := range p.Changes.Applications {
+				again = p.kept.giveWay(nil, app.ByUser, app.ByGroup) || again
 			}
 		}
 	}
 	if booked {
-		p.kept.recheckLimits(p.changes.applications...)
+		p.kept.recheckLimits(p.Changes.Applications...)
 	}
 }
 
 // wakeHeld has what accounts hold back looked at again that may hold more.
 func (p *Partition) wakeHeld() {
-	freed := p.changes.freed
+	freed := p.Changes.Freed
 	for _, account := range freed {
-		account.freed = false
+		account.Freed = false
 		blocked := p.blocked[account]
 		delete(p.blocked, account)
-		account.blocked = 0
+		account.Blocked = 0
 		for _, l := range blocked {
 			l.blocked = false
 			l.settle()
-			p.changes.queue(l.leaf.queue, 0)
+			p.Changes.Queue(l.leaf.Queue, 0)
 		}
-		for _, r := range account.held {
-			if r.wait == nil || r.wait.heldBy != account {
+		for _, r := range account.Held {
+			if r.Wait == nil || r.Wait.HeldBy != account {
 				continue
 			}
-			r.wait.heldBy = nil
+			r.Wait.HeldBy = nil
 			if n := p.boundTo(r); n != nil {
-				p.changes.node(n, nodeRetry)
+				p.Changes.Node(n, ledger.NodeRetry)
 			}
 		}
-		clear(account.held)
-		account.held = account.held[:0]
+		clear(account.Held)
+		account.Held = account.Held[:0]
 	}
 	clear(freed)
-	p.changes.freed = freed[:0]
+	p.Changes.Freed = freed[:0]
 }
 
 // settleOrders puts applications and queues in order.
 func (p *Partition) settleOrders() {
-	for _, app := range p.changes.applications {
-		app.changed = false
+	for _, app := range p.Changes.Applications {
+		app.Changed = false
 		p.settleApplication(app)
 	}
-	clear(p.changes.applications)
-	p.changes.applications = p.changes.applications[:0]
-	for _, q := range p.changes.queues {
-		q.change = 0
+	clear(p.Changes.Applications)
+	p.Changes.Applications = p.Changes.Applications[:0]
+	for _, q := range p.Changes.Queues {
+		q.Change = 0
 		p.settleQueue(q)
 	}
-	clear(p.changes.queues)
-	p.changes.queues = p.changes.queues[:0]
+	clear(p.Changes.Queues)
+	p.Changes.Queues = p.Changes.Queues[:0]
 }
 
 // tied has the resource manager asked again about the asks to which an allocation has ties: answers
 // about them may change on other nodes than its own when it comes or goes, by affinity, and where
 // pods are spread over zones. Placed says that the resource manager does not know of it yet: then it
 // is not asked about them before it does.
-func (p *Partition) tied(r *request, placed bool) {
-	if p.options.Tied == nil {
+func (p *Partition) tied(r *ledger.Request, placed bool) {
+	if p.Options.Tied == nil {
 		return
 	}
-	for _, constraints := range p.options.Tied(r.Key) {
+	for _, constraints := range p.Options.Tied(r.Key) {
 		for _, c := range p.classes.alike[constraints] {
 			if placed {
-				c.tiedIn = p.batch
+				c.tiedIn = p.Batch
 			}
 			p.refused.askAnew(c)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 )
 
@@ -44,8 +45,8 @@ const (
 )
 
 // add takes a refusal; so many nodes were freed until now.
-func (r *refusals) add(n *node, err error, freed uint64) {
-	r.asked.Add(n.slot, n.freedAt, freed)
+func (r *refusals) add(n *ledger.Node, err error, freed uint64) {
+	r.asked.Add(n.Slot, n.FreedAt, freed)
 	text := err.Error()
 	if len(text) > reasonLength {
 		text = strings.ToValidUTF8(text[:reasonLength], "") + "…"
@@ -63,7 +64,7 @@ func (r *refusals) add(n *node, err error, freed uint64) {
 	}
 	is := &a.given[at]
 	if is.Nodes++; len(is.First) < refusalNodes {
-		is.First = append(is.First, n.id)
+		is.First = append(is.First, n.ID)
 	}
 }
 

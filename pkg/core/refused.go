@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -21,18 +22,18 @@ type refused struct {
 	order      *nodeOrder
 	// withoutQuota lets a class be tried again in leaves which lacked quota only.
 	withoutQuota func(*class) bool
-	soon         timers.Timer[due] // freed nodes are asked about
-	whole        timers.Timer[due] // everything is asked again
-	resumes      timers.Timer[due] // questions go on
+	soon         timers.Timer[ledger.Due] // freed nodes are asked about
+	whole        timers.Timer[ledger.Due] // everything is asked again
+	resumes      timers.Timer[ledger.Due] // questions go on
 
-	list   []*class     // that are unschedulable, and others that were requeued
-	paused []pausedAsk  // whose questions go on later, in order, and others
-	held   [2]time.Time // until when those of asks go on, first and repeated ones
-	turn   uint64       // counts how often questions went on
-	nodes  []*node      // freed since the last time, each once
-	freed  uint64       // counts how often any node was freed
-	last   time.Time    // when freed nodes were asked about last
-	tries  int          // how many classes may still be asked for now
+	list   []*class       // that are unschedulable, and others that were requeued
+	paused []pausedAsk    // whose questions go on later, in order, and others
+	held   [2]time.Time   // until when those of asks go on, first and repeated ones
+	turn   uint64         // counts how often questions went on
+	nodes  []*ledger.Node // freed since the last time, each once
+	freed  uint64         // counts how often any node was freed
+	last   time.Time      // when freed nodes were asked about last
+	tries  int            // how many classes may still be asked for now
 }
 
 // askedAtOnce is for how many classes one look at freed nodes asks.
@@ -41,7 +42,7 @@ const askedAtOnce = 64
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
 	*class
-	ask *request
+	ask *ledger.Request
 }
 
 func (e pausedAsk) isCurrent() bool { return e.paused == e.ask }
@@ -71,20 +72,20 @@ func (s *refused) markUnschedulable(c *class) {
 		c.inRefused = true
 		s.list = append(s.list, c)
 	}
-	s.timers.SetBy(&s.whole, s.now.Add(s.options.RetryMax), due{what: dueRefused})
+	s.timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), ledger.Due{What: dueRefused})
 }
 
 // pause takes the class of an ask out of the order whose questions go on after a while,
 // and with it holds all questions of their kind.
-func (s *refused) pause(ask *request, wait time.Duration) {
+func (s *refused) pause(ask *ledger.Request, wait time.Duration) {
 	c := s.classOf(ask)
 	r := s.begin(c)
 	c.paused = ask
 	s.dequeue(c)
-	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *request) int { return inOrder(e.ask, r) })
+	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
-	s.held[r.kind()] = s.now.Add(wait)
-	s.timers.SetBy(&s.resumes, s.held[r.kind()], due{what: dueQuestions})
+	s.held[r.kind()] = s.Now.Add(wait)
+	s.timers.SetBy(&s.resumes, s.held[r.kind()], ledger.Due{What: dueQuestions})
 }
 
 // dequeue takes a class out of the order.
@@ -127,16 +128,16 @@ func (s *refused) resume() {
 	}
 	s.turn++
 	leaf.resumed = s.turn
-	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.options.Pace == nil
+	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.Options.Pace == nil
 	kept := s.paused[:0]
 	for _, e := range s.paused {
-		switch goesOn := !s.held[e.refused.kind()].After(s.now); {
-		case all || goesOn && left > 0 && e.ask.application.queue == leaf.queue:
+		switch goesOn := !s.held[e.refused.kind()].After(s.Now); {
+		case all || goesOn && left > 0 && e.ask.App.Queue == leaf.Queue:
 			left--
 			s.putBack(e.class)
 		default:
 			if goesOn {
-				s.timers.SetBy(&s.resumes, s.now.Add(time.Nanosecond), due{what: dueQuestions})
+				s.timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), ledger.Due{What: dueQuestions})
 			}
 			kept = append(kept, e)
 		}
@@ -155,10 +156,10 @@ func (s *refused) nextLeaf() (leaf *waitingQueue) {
 	s.timers.Cancel(&s.resumes)
 	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
 	for _, e := range s.paused {
-		at, of := s.held[e.refused.kind()], s.ofQueue(e.ask.application.queue)
+		at, of := s.held[e.refused.kind()], s.ofQueue(e.ask.App.Queue)
 		switch {
-		case at.After(s.now):
-			s.timers.SetBy(&s.resumes, at, due{what: dueQuestions})
+		case at.After(s.Now):
+			s.timers.SetBy(&s.resumes, at, ledger.Due{What: dueQuestions})
 		case leaf == nil || of.resumed < leaf.resumed:
 			leaf = of
 		}
@@ -167,21 +168,21 @@ func (s *refused) nextLeaf() (leaf *waitingQueue) {
 }
 
 // nodeFreed has refused classes tried again on a node that was freed.
-func (s *refused) nodeFreed(n *node) {
+func (s *refused) nodeFreed(n *ledger.Node) {
 	s.freed++
-	n.freedAt = s.freed
+	n.FreedAt = s.freed
 	if len(s.list) > 0 {
 		s.retryOn(n)
 	}
 }
 
 // retryOn has the resource manager asked about a node again soon.
-func (s *refused) retryOn(n *node) {
-	if !n.regained {
-		n.regained = true
+func (s *refused) retryOn(n *ledger.Node) {
+	if !n.Regained {
+		n.Regained = true
 		s.nodes = append(s.nodes, n)
 	}
-	s.timers.SetBy(&s.soon, timers.Later(s.now, s.last.Add(s.options.RetryDelay)), due{what: dueFreed})
+	s.timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), ledger.Due{What: dueFreed})
 }
 
 // everywhere notes that a class of members of a gang was refused on all nodes with room. It
@@ -192,14 +193,14 @@ func (s *refused) everywhere(c *class) time.Time {
 	r.finish(s.freed)
 	r.repeated = true
 	if r.forget.IsZero() {
-		r.forget = s.now.Add(s.options.RetryMax)
+		r.forget = s.Now.Add(s.Options.RetryMax)
 	}
 	return r.forget
 }
 
 // renew has all nodes asked about members of a class again if what was said is old.
 func (s *refused) renew(c *class) {
-	if r := c.refused; r != nil && timers.IsDue(r.forget, s.now) {
+	if r := c.refused; r != nil && timers.IsDue(r.forget, s.Now) {
 		r.forget = time.Time{}
 		if !c.unschedulable { // otherwise askAgain does so
 			r.asked = nodeset.New(s.freed)
@@ -210,11 +211,11 @@ func (s *refused) renew(c *class) {
 // askAgain has everything asked again, whatever was said before.
 func (s *refused) askAgain() {
 	s.timers.Cancel(&s.soon)
-	s.last = s.now
+	s.last = s.Now
 	s.clean()
 	for _, c := range s.list {
 		c.refused.asked, c.refused.repeated, c.inRefused = nodeset.New(s.freed), true, false
-		if ask := c.firstAsk(inOrder); ask != nil {
+		if ask := c.firstAsk(ledger.InOrder); ask != nil {
 			c.paused = ask
 			s.paused = append(s.paused, pausedAsk{c, ask})
 			s.settleClass(c)
@@ -222,7 +223,7 @@ func (s *refused) askAgain() {
 			s.putBack(c)
 		}
 	}
-	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return inOrder(a.ask, b.ask) })
+	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return ledger.InOrder(a.ask, b.ask) })
 	s.list = nil
 	s.takeFreed() // all nodes are asked about
 	s.resume()
@@ -230,7 +231,7 @@ func (s *refused) askAgain() {
 
 // clean drops what is requeued from the list, and puts it in order.
 func (s *refused) clean() {
-	first := make(map[*class]*request, len(s.list))
+	first := make(map[*class]*ledger.Request, len(s.list))
 	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
 		c.inRefused = c.unschedulable && c.paused == nil
 		if c.inRefused {
@@ -245,7 +246,7 @@ func (s *refused) clean() {
 
 // compareFirst orders classes by their first asks, as the queues do. Those that have none to be
 // tried now come after all others.
-func (s *refused) compareFirst(x, y *request) int {
+func (s *refused) compareFirst(x, y *ledger.Request) int {
 	switch {
 	case x == nil && y == nil:
 		return 0
@@ -263,7 +264,7 @@ func (s *refused) compareFirst(x, y *request) int {
 func (s *refused) retry() {
 	s.clean()
 	freed := s.takeFreed()
-	s.last, s.tries = s.now, askedAtOnce
+	s.last, s.tries = s.Now, askedAtOnce
 	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
 		if !s.anyTakes(freed, c) {
 			return false
@@ -283,7 +284,7 @@ func (s *refused) retry() {
 // are requeued for it are placed there. It is short if that, or a limit on questions,
 // kept a class out: then the node is looked at again later.
 type freedNode struct {
-	node  *node
+	node  *ledger.Node
 	left  resources.Amounts
 	short bool
 }
@@ -292,8 +293,8 @@ type freedNode struct {
 func (s *refused) takeFreed() []freedNode {
 	freed := make([]freedNode, len(s.nodes))
 	for i, n := range s.nodes {
-		n.regained = false
-		freed[i] = freedNode{node: n, left: n.free.Clone()}
+		n.Regained = false
+		freed[i] = freedNode{node: n, left: n.Free.Clone()}
 	}
 	s.nodes = nil
 	return freed
@@ -302,14 +303,14 @@ func (s *refused) takeFreed() []freedNode {
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
 func (s *refused) anyTakes(freed []freedNode, c *class) bool {
-	r := c.firstAsk(inOrder)
+	r := c.firstAsk(ledger.InOrder)
 	if r == nil {
 		return false
 	}
 	asked := 0
 	for i := range freed {
 		o := &freed[i]
-		if o.node.gone || !o.node.schedulable || !c.amounts.FitsIn(o.node.free) || c.refusedOn(o.node) {
+		if o.node.Gone || !o.node.Schedulable || !c.amounts.FitsIn(o.node.Free) || c.refusedOn(o.node) {
 			continue
 		}
 		if !c.amounts.FitsIn(o.left) || s.tries == 0 || s.predicates.calls >= callsMax || s.predicates.wait(api.RepeatedQuestion) > 0 {
@@ -321,7 +322,7 @@ func (s *refused) anyTakes(freed []freedNode, c *class) bool {
 			o.left.Sub(c.amounts)
 			return true
 		}
-		c.refused.asked.Add(o.node.slot, o.node.freedAt, s.freed)
+		c.refused.asked.Add(o.node.Slot, o.node.FreedAt, s.freed)
 	}
 	s.tries -= asked
 	return false

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -17,37 +18,37 @@ import (
 // is kept for it.
 type round struct {
 	*Partition
-	node *node
+	node *ledger.Node
 	// together are the asks for which plan was made, whose victims do not know of it yet, and
 	// wanted is the sum of them.
-	together []*request
+	together []*ledger.Request
 	wanted   resources.Amounts
 	plan     preemptor.Decision
 	broken   uint64 // how many asks with a required node had given up their quota before that
 	// hopeless is the ask that was tried last, if no room can be made for it.
-	hopeless *request
+	hopeless *ledger.Request
 }
 
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
 // one ask is kept from those after it. One that comes after an ask of another node waits for
 // that, where the quota is not enough for all.
-func (p *Partition) tryRequired(n *node) outcome {
-	if n.required.len() == 0 {
+func (p *Partition) tryRequired(n *ledger.Node) outcome {
+	if n.Required.Len() == 0 {
 		return waits
 	}
-	if n.held {
+	if n.Held {
 		p.awaitSchedulable(n)
 		return waits
 	}
 	d := &p.round
 	*d = round{Partition: p, node: n}
 	defer func() { *d = round{} }()
-	list := n.required.list()
+	list := n.Required.List()
 	if !p.plain {
-		slices.SortFunc(list, func(a, b *request) int { return a.rank().compare(b.rank()) })
+		slices.SortFunc(list, func(a, b *ledger.Request) int { return a.Rank().Compare(b.Rank()) })
 	}
 	for _, r := range list {
-		if r.wait != nil && r.wait.delayed {
+		if r.Wait != nil && r.Wait.Delayed {
 			continue
 		}
 		if other := p.before(r); other != nil && compete(r, other) {
@@ -65,54 +66,54 @@ func (p *Partition) tryRequired(n *node) outcome {
 }
 
 // awaitSchedulable notes why the asks wait that may run only on a node that is held.
-func (p *Partition) awaitSchedulable(n *node) {
-	for _, r := range n.required.list() {
-		if r.wait != nil && r.wait.delayed {
+func (p *Partition) awaitSchedulable(n *ledger.Node) {
+	for _, r := range n.Required.List() {
+		if r.Wait != nil && r.Wait.Delayed {
 			continue
 		}
-		w := r.waiting()
-		w.plan, w.reason, w.detail = nil, api.NodeHeld, string(n.id)
-		p.changes.application(r.application, 0)
+		w := r.Waiting()
+		w.Plan, w.Reason, w.Detail = nil, api.NodeHeld, string(n.ID)
+		p.Changes.Application(r.App, 0)
 	}
 }
 
 // try places an ask, or has room made for it.
-func (d *round) try(r *request) outcome {
+func (d *round) try(r *ledger.Request) outcome {
 	d.work.Attempts++
-	d.changes.application(r.application, 0)
-	if r.promised() && r.quotaToFree() != nil {
+	d.Changes.Application(r.App, 0)
+	if r.Promised() && r.QuotaToFree() != nil {
 		if !d.commit() { // what ends for those before it may free quota too
 			return flush
 		}
-		if r.quotaToFree() != nil {
-			d.kept.end(r, r.whyNoQuota(), api.EndOfQuota) // a more important ask that came later gets the quota
+		if r.QuotaToFree() != nil {
+			d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota) // a more important ask that came later gets the quota
 		}
 	}
-	if held := r.heldBack(); held != nil {
+	if held := r.HeldBack(); held != nil {
 		d.await(r, held)
-		d.kept.end(r, r.whyNoQuota(), api.EndOfQuota)
-		r.wait.plan = nil
-		r.wait.reason, r.wait.detail = r.whyHeldBack(held)
+		d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota)
+		r.Wait.Plan = nil
+		r.Wait.Reason, r.Wait.Detail = r.WhyHeldBack(held)
 		return waits
 	}
-	short := r.withoutRoom()
-	if short == nil && r.wait != nil {
-		r.wait.heldBy = nil
+	short := r.WithoutRoom()
+	if short == nil && r.Wait != nil {
+		r.Wait.HeldBy = nil
 	}
-	if short == nil && r.Amounts.FitsIn(d.node.freeFor(r)) {
+	if short == nil && r.Amounts.FitsIn(d.node.FreeFor(r)) {
 		d.hopeless = nil
 		return d.place(r)
 	}
 	if short != nil {
-		d.await(r, &short.account)
+		d.await(r, &short.Account)
 	}
 	if d.isAsHopeless(r) {
 		d.follow(r)
 		return waits
 	}
 	d.hopeless = nil
-	lack := r.quotaToFree()
-	if len(lack) == 0 && planHolds(r, d.node, d.now) || d.isStillRefused(r) {
+	lack := r.QuotaToFree()
+	if len(lack) == 0 && planHolds(r, d.node, d.Now) || d.isStillRefused(r) {
 		return waits
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
@@ -128,49 +129,49 @@ func (d *round) try(r *request) outcome {
 
 // makeRoomDespite makes room for an ask that the resource manager refuses, if it would
 // agree without the victims.
-func (d *round) makeRoomDespite(r *request, lack quotaNeed, refusal error) outcome {
-	if d.options.Simulate != nil && !isUnresolvable(refusal) {
+func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusal error) outcome {
+	if d.Options.Simulate != nil && !isUnresolvable(refusal) {
 		if d.makeRoom(r, lack) == flush {
 			return flush
 		}
-		if r.claim() != nil {
+		if r.Claim() != nil {
 			return waits
 		}
 	}
 	d.refusedOnItsNode(r, refusal)
-	r.wait.planned, d.hopeless = d.node.revision, r
+	r.Wait.Planned, d.hopeless = d.node.Revision, r
 	return waits
 }
 
 // isAsHopeless reports whether no room can be made for an ask, since it is like the one that was tried
 // just before.
-func (d *round) isAsHopeless(r *request) bool {
+func (d *round) isAsHopeless(r *ledger.Request) bool {
 	like := d.hopeless
-	return like != nil && d.classOf(like) == d.classOf(r) && like.application.queue == r.application.queue &&
+	return like != nil && d.classOf(like) == d.classOf(r) && like.App.Queue == r.App.Queue &&
 		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.any() || d.classOf(r).constraints != "") &&
-		r.claim() == nil && !r.madeRoom && (r.wait == nil || !r.wait.ran && !r.wait.paused())
+		r.Claim() == nil && !r.MadeRoom && (r.Wait == nil || !r.Wait.Ran && !r.Wait.Paused())
 }
 
 // follow notes what was found out for the ask that was tried just before.
-func (d *round) follow(r *request) {
-	like, w := d.hopeless.wait, r.waiting()
-	if w.since.IsZero() {
-		w.since = like.since
+func (d *round) follow(r *ledger.Request) {
+	like, w := d.hopeless.Wait, r.Waiting()
+	if w.Since.IsZero() {
+		w.Since = like.Since
 	}
-	w.reason, w.plan, w.planned, w.plannedAt = like.reason, like.plan, like.planned, like.plannedAt
-	if !like.due.retry.IsZero() {
-		d.retryAt(r, like.due.retry)
+	w.Reason, w.Plan, w.Planned, w.PlannedAt = like.Reason, like.Plan, like.Planned, like.PlannedAt
+	if !like.Due.Retry.IsZero() {
+		d.retryAt(r, like.Due.Retry)
 	}
-	before := w.decided
-	w.detail, w.decided = like.detail, like.decided
-	if like.reason == api.NodeFull && like.plan != nil && (before == nil || !before.SaysAs(w.decided)) {
+	before := w.Decided
+	w.Detail, w.Decided = like.Detail, like.Decided
+	if like.Reason == api.NodeFull && like.Plan != nil && (before == nil || !before.SaysAs(w.Decided)) {
 		d.reportFull(r)
 	}
 }
 
 // place places an ask that has room. If the resource manager refuses it, allocations
 // that conflict with it may be victims.
-func (d *round) place(r *request) outcome {
+func (d *round) place(r *ledger.Request) outcome {
 	result, err := d.predicates.check(r, d.node, true)
 	if result == placed {
 		if err = d.conflict(r); err != nil {
@@ -183,10 +184,10 @@ func (d *round) place(r *request) outcome {
 	case result == placed:
 		d.Partition.place(r, d.node)
 		return placed
-	case r.promised() && d.predicates.feasibleAfterEvictions(r, d.node):
+	case r.Promised() && d.predicates.feasibleAfterEvictions(r, d.node):
 		return waits
-	case r.madeRoom && d.node.releasing.IsZero():
-		if count, _ := d.node.overdue(r.Key); count == 0 {
+	case r.MadeRoom && d.node.Releasing.IsZero():
+		if count, _ := d.node.Overdue(r.Key); count == 0 {
 			d.roomUnused(r, err.Error())
 		}
 	}
@@ -195,8 +196,8 @@ func (d *round) place(r *request) outcome {
 
 // conflict says why an ask may not run beside those that come before it and for which
 // room is on its way.
-func (d *round) conflict(r *request) error {
-	if d.options.Simulate == nil {
+func (d *round) conflict(r *ledger.Request) error {
+	if d.Options.Simulate == nil {
 		return nil
 	}
 	before := d.before(r)
@@ -208,9 +209,9 @@ func (d *round) conflict(r *request) error {
 
 // before are the asks with the same required node that come before one and for which room is on
 // its way, in order.
-func (d *round) before(r *request) (list []*request) {
-	for _, other := range d.node.claims {
-		if other.promised() && other != r && other.keepsFrom(r) {
+func (d *round) before(r *ledger.Request) (list []*ledger.Request) {
+	for _, other := range d.node.Claims {
+		if other.Promised() && other != r && other.KeepsFrom(r) {
 			list = append(list, other)
 		}
 	}
@@ -219,19 +220,19 @@ func (d *round) before(r *request) (list []*request) {
 
 // makeRoom plans which allocations make room for an ask that does not run, and of the
 // quota that it lacks.
-func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
-	w := r.waiting()
-	w.reason = api.NodeFull
-	if w.since.IsZero() {
-		w.since = d.now
+func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) outcome {
+	w := r.Waiting()
+	w.Reason = api.NodeFull
+	if w.Since.IsZero() {
+		w.Since = d.Now
 	}
 	if why := d.holdsBack(r); why != "" {
 		d.kept.end(r, why, api.EndOfRoom)
-		w.detail = why
+		w.Detail = why
 		return waits
 	}
 	if len(lack) == 0 && d.isKept(r) {
-		w.detail = "the room is kept for a more important ask"
+		w.Detail = "the room is kept for a more important ask"
 		return waits
 	}
 	if len(lack) > 0 && !d.mayFree(lack) {
@@ -250,13 +251,13 @@ func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 			d.join(r)
 			return waits
 		}
-		if !d.costs.flat || d.options.Budgets != nil {
+		if !d.costs.flat || d.Options.Budgets != nil {
 			if !d.commit() || d.mustTell() { // guarantees and budgets count what is evicted already
 				return flush
 			}
 		}
 	}
-	d.decide(r, d.planFor([]*request{r}, lack), lack)
+	d.decide(r, d.planFor([]*ledger.Request{r}, lack), lack)
 	if len(lack) > 0 && !d.commit() { // a plan for others beside it would not free the quota
 		return flush
 	}
@@ -266,31 +267,31 @@ func (d *round) makeRoom(r *request, lack quotaNeed) outcome {
 // mustTell reports whether the resource manager has to hear of what was done before it
 // is asked again.
 func (d *round) mustTell() bool {
-	asks := d.options.Feasible != nil || d.options.Simulate != nil
-	return asks && d.node.placedIn == d.batch || d.options.Budgets != nil && d.evictions.batched == d.batch
+	asks := d.Options.Feasible != nil || d.Options.Simulate != nil
+	return asks && d.node.PlacedIn == d.Batch || d.Options.Budgets != nil && d.evictions.batched == d.Batch
 }
 
 // joins reports whether an ask can be planned together with those before it: it is old
 // enough, and sees queues as they do.
-func (d *round) joins(r *request) bool {
+func (d *round) joins(r *ledger.Request) bool {
 	if len(d.together) == 0 {
 		return true
 	}
-	alike := d.costs.flat || r.application.queue == d.together[0].application.queue
-	return alike && !r.NeverPreempts() && d.now.Sub(r.wait.since) >= d.preemption.RequiredNode.StartDelay
+	alike := d.costs.flat || r.App.Queue == d.together[0].App.Queue
+	return alike && !r.NeverPreempts() && d.Now.Sub(r.Wait.Since) >= d.Preemption.RequiredNode.StartDelay
 }
 
 // decide does for an ask what was planned for it alone.
-func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
-	w := r.wait
-	w.planned, w.detail, w.decided = d.node.revision, "", &plan
+func (d *round) decide(r *ledger.Request, plan preemptor.Decision, lack ledger.QuotaNeed) {
+	w := r.Wait
+	w.Planned, w.Detail, w.Decided = d.node.Revision, "", &plan
 	if plan.Reason == preemptor.Chosen && d.attempts.loops(r) {
-		w.detail = d.holdsBack(r)
-		d.kept.end(r, w.detail, api.EndOfRoom)
+		w.Detail = d.holdsBack(r)
+		d.kept.end(r, w.Detail, api.EndOfRoom)
 		return
 	}
-	if plan.Reason != preemptor.WaitsForReleasing || !r.promised() || w.plan == nil {
-		w.plan, w.plannedAt = &plan, d.now // else the record of what was chosen says more
+	if plan.Reason != preemptor.WaitsForReleasing || !r.Promised() || w.Plan == nil {
+		w.Plan, w.PlannedAt = &plan, d.Now // else the record of what was chosen says more
 	}
 	switch plan.Reason {
 	case preemptor.Chosen:
@@ -303,11 +304,11 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 		d.kept.promise(r, d.node)
 		d.kept.settleQuota(r)
 	case preemptor.TooYoung:
-		if r.promised() {
+		if r.Promised() {
 			d.kept.end(r, "it is too early for evictions", api.EndOfRoom)
 		}
 		d.kept.reserve(r, d.node)
-		w.due.retry = plan.Again
+		w.Due.Retry = plan.Again
 		d.setTimer(r)
 	default:
 		d.giveUp(r, lack)
@@ -315,7 +316,7 @@ func (d *round) decide(r *request, plan preemptor.Decision, lack quotaNeed) {
 }
 
 // join has an ask planned together with those before it.
-func (d *round) join(r *request) {
+func (d *round) join(r *ledger.Request) {
 	d.kept.promise(r, d.node)
 	if len(d.together) == 0 {
 		d.broken = d.kept.broken
@@ -327,66 +328,66 @@ func (d *round) join(r *request) {
 // giveUp notes that no room can be made for an ask. It is tried again when its node
 // changes, or what it lacks of quota is there; what the resource manager said is asked
 // again after a while.
-func (d *round) giveUp(r *request, lack quotaNeed) {
-	w := r.wait
+func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
+	w := r.Wait
 	d.hopeless = r
 	if len(lack) > 0 {
-		d.kept.end(r, r.whyNoQuota(), api.EndOfQuota)
-		w.reason, w.detail, w.plan = api.QuotaExceeded, string(r.withoutRoom().path), nil
+		d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota)
+		w.Reason, w.Detail, w.Plan = api.QuotaExceeded, string(r.WithoutRoom().Path), nil
 		return
 	}
-	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.plan.Failures, isRefusal)
+	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.Plan.Failures, isRefusal)
 	if conflicts {
 		d.kept.end(r, "it is refused on its node", api.EndByRefusal)
 	} else {
 		d.kept.end(r, "no room can be made for it", api.EndOfRoom)
 	}
 	if r.NeverPreempts() {
-		w.plan, w.detail = nil, "nothing is to be evicted for it"
+		w.Plan, w.Detail = nil, "nothing is to be evicted for it"
 		return
 	}
 	if conflicts || d.predicates.budgetsBind() {
-		d.retryAt(r, d.now.Add(d.options.RetryMax))
+		d.retryAt(r, d.Now.Add(d.Options.RetryMax))
 	}
 	d.reportFull(r)
 }
 
 // reportFull tells that no room can be made on the required node of an ask.
-func (d *round) reportFull(r *request) {
-	d.tell(&api.AskReport{Allocation: r.Allocation, Why: d.waitsFor(r)})
+func (d *round) reportFull(r *ledger.Request) {
+	d.Tell(&api.AskReport{Allocation: r.Allocation, Why: d.waitsFor(r)})
 }
 
 // retryAt has an ask tried again at a time at the latest.
-func (p *Partition) retryAt(r *request, at time.Time) {
-	if w := r.wait; w.due.retry.IsZero() || at.Before(w.due.retry) {
-		w.due.retry = at
+func (p *Partition) retryAt(r *ledger.Request, at time.Time) {
+	if w := r.Wait; w.Due.Retry.IsZero() || at.Before(w.Due.Retry) {
+		w.Due.Retry = at
 		p.setTimer(r)
 	}
 }
 
 // refusedOnItsNode lets go of the node of a bound ask that the resource manager refuses
 // there. One that may run on no other is asked about again later.
-func (p *Partition) refusedOnItsNode(r *request, err error) {
+func (p *Partition) refusedOnItsNode(r *ledger.Request, err error) {
 	p.kept.end(r, err.Error(), api.EndByRefusal)
-	w := r.waiting()
-	w.plan = nil
-	w.reason, w.detail = api.Infeasible, err.Error()
+	w := r.Waiting()
+	w.Plan = nil
+	w.Reason, w.Detail = api.Infeasible, err.Error()
 	if r.Required != "" {
-		p.retryAt(r, p.now.Add(p.options.RetryMax))
+		p.retryAt(r, p.Now.Add(p.Options.RetryMax))
 	}
 }
 
 // isStillRefused reports whether the resource manager refused an ask on its required node, and there is
 // no reason to ask again yet.
-func (d *round) isStillRefused(r *request) bool {
-	w := r.wait
-	return w != nil && w.reason == api.Infeasible && w.planned == d.node.revision && !w.due.retry.IsZero()
+func (d *round) isStillRefused(r *ledger.Request) bool {
+	w := r.Wait
+	return w != nil && w.Reason == api.Infeasible && w.Planned == d.node.Revision && !w.Due.Retry.IsZero()
 }
 
 // planHolds reports whether the last plan for an ask would come out the same: the
 // node has not changed, and if it was too early for one, it still is.
-func planHolds(r *request, n *node, now time.Time) bool {
-	w := r.wait
-	return w != nil && w.plan != nil && w.planned == n.revision &&
-		(w.plan.Reason != preemptor.TooYoung || w.plan.Again.After(now))
+func planHolds(r *ledger.Request, n *ledger.Node, now time.Time) bool {
+	w := r.Wait
+	return w != nil && w.Plan != nil && w.Planned == n.Revision &&
+		(w.Plan.Reason != preemptor.TooYoung || w.Plan.Again.After(now))
 }

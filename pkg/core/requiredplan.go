@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -14,32 +15,32 @@ import (
 // planFor plans which allocations make room for the last of some asks of a node, or for
 // all of them if there are more. The victims that were chosen for those together count as
 // releasing in a plan for one ask.
-func (d *round) planFor(asks []*request, lack quotaNeed) preemptor.Decision {
+func (d *round) planFor(asks []*ledger.Request, lack ledger.QuotaNeed) preemptor.Decision {
 	last := asks[len(asks)-1]
-	ask := preemptor.Ask{Key: string(last.Key), Amounts: last.Amounts, Priority: last.Priority, Reserved: last.wait.since}
-	on := preemptor.Node{Kinds: d.kinds, Free: d.node.freeFor(last)}
-	lack.setOn(&on)
+	ask := preemptor.Ask{Key: string(last.Key), Amounts: last.Amounts, Priority: last.Priority, Reserved: last.Wait.Since}
+	on := preemptor.Node{Kinds: d.Kinds, Free: d.node.FreeFor(last)}
+	lack.SetOn(&on)
 	if len(asks) > 1 {
 		on.Free = on.Free.Plus(d.wanted)
 		ask.Amounts = d.wanted.Plus(last.Amounts)
 	}
 	d.fillCandidates(&on, last, lack, len(asks) > 1)
-	if d.options.Simulate != nil {
+	if d.Options.Simulate != nil {
 		on.Fits = d.simulation(d.beside(asks), len(asks))
-		on.AwaitsQuota = last.withoutRoom() != nil
+		on.AwaitsQuota = last.WithoutRoom() != nil
 	}
-	cfg := d.preemption.RequiredNode
-	cfg.Budgets, cfg.ByQoS = d.preemption.Budgets, d.preemption.ByQoS
+	cfg := d.Preemption.RequiredNode
+	cfg.Budgets, cfg.ByQoS = d.Preemption.Budgets, d.Preemption.ByQoS
 	cfg.VictimsMax = min(cfg.VictimsMax*len(asks), preemptor.VictimsLimit)
 	cfg.Disabled = cfg.Disabled || last.NeverPreempts()
 	if until := d.settling.end(); !until.IsZero() {
-		cfg.StartDelay = max(cfg.StartDelay, until.Sub(last.wait.since))
+		cfg.StartDelay = max(cfg.StartDelay, until.Sub(last.Wait.Since))
 	}
 	d.counts.Plans++
-	plan := d.costs.planner.Plan(d.now, cfg, ask, on)
+	plan := d.costs.planner.Plan(d.Now, cfg, ask, on)
 	if plan.Reason == preemptor.TooYoung { // which holds the node only if there is hope
 		cfg.StartDelay = 0
-		if later := d.costs.planner.Plan(d.now, cfg, ask, on); later.Reason != preemptor.Chosen {
+		if later := d.costs.planner.Plan(d.Now, cfg, ask, on); later.Reason != preemptor.Chosen {
 			return later
 		}
 	}
@@ -48,16 +49,16 @@ func (d *round) planFor(asks []*request, lack quotaNeed) preemptor.Decision {
 
 // fillCandidates adds what runs on the node as an ask sees it, with guarantees and
 // budgets.
-func (d *round) fillCandidates(on *preemptor.Node, r *request, lack quotaNeed, together bool) {
-	c := &nodeCosts{preemptionKey: d.keyOf(r), relations: map[*queue]*relation{}}
+func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledger.QuotaNeed, together bool) {
+	c := &nodeCosts{preemptionKey: d.keyOf(r), relations: map[*ledger.Queue]*relation{}}
 	in := &d.costs.input
 	in.begin(c, d.costs.flat)
 	in.quota = lack
-	for _, other := range d.node.own {
+	for _, other := range d.node.Own {
 		in.add(c, other, false)
 	}
-	for _, other := range d.node.foreign {
-		in.addForeign(c, d.root, other)
+	for _, other := range d.node.Foreign {
+		in.addForeign(c, d.Root, other)
 	}
 	for i := range in.candidates {
 		candidate := &in.candidates[i]
@@ -68,21 +69,21 @@ func (d *round) fillCandidates(on *preemptor.Node, r *request, lack quotaNeed, t
 }
 
 // keyOf is how an ask that requires the node sees queues.
-func (d *round) keyOf(r *request) preemptionKey {
-	return preemptionKey{class: d.classOf(r), leaf: r.application.queue, scope: r.application.queue.upTo((*queue).isFenced)}
+func (d *round) keyOf(r *ledger.Request) preemptionKey {
+	return preemptionKey{class: d.classOf(r), leaf: r.App.Queue, scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced)}
 }
 
 // mayFree reports whether what runs on the node could free the quota that an ask lacks.
-func (d *round) mayFree(lack quotaNeed) bool {
+func (d *round) mayFree(lack ledger.QuotaNeed) bool {
 	held := make([]resources.Amounts, len(lack)+1)
-	for _, other := range d.node.own {
-		if other.Required == "" && other.eviction == nil {
-			held[lack.from(other.application.queue)].Add(other.Amounts)
+	for _, other := range d.node.Own {
+		if other.Required == "" && other.Eviction == nil {
+			held[lack.From(other.App.Queue)].Add(other.Amounts)
 		}
 	}
 	var sum resources.Amounts
 	for i := range lack {
-		if sum.Add(held[i]); lack[i].amounts.Above(api.PlanMax) || !lack[i].amounts.FitsIn(sum) {
+		if sum.Add(held[i]); lack[i].Amounts.Above(api.PlanMax) || !lack[i].Amounts.FitsIn(sum) {
 			return false
 		}
 	}
@@ -95,15 +96,15 @@ func (d *round) isVictim(key string) bool {
 
 // beside are some asks after those that come before the last of them, and for which room is on its
 // way too.
-func (d *round) beside(asks []*request) []*request {
-	others := slices.DeleteFunc(d.before(asks[len(asks)-1]), func(r *request) bool { return slices.Contains(asks, r) })
+func (d *round) beside(asks []*ledger.Request) []*ledger.Request {
+	others := slices.DeleteFunc(d.before(asks[len(asks)-1]), func(r *ledger.Request) bool { return slices.Contains(asks, r) })
 	return append(others, asks...)
 }
 
 // simulation is the question whether the last of some asks may run together on the node
 // without some allocations, beside all that come before. Like others, each is also asked
 // about alone, since those before are not there yet.
-func (d *round) simulation(asks []*request, last int) func([]string) error {
+func (d *round) simulation(asks []*ledger.Request, last int) func([]string) error {
 	known := map[string]error{}
 	return func(removed []string) error {
 		text := strings.Join(removed, "\x00")
@@ -115,7 +116,7 @@ func (d *round) simulation(asks []*request, last int) func([]string) error {
 	}
 }
 
-func (d *round) simulate(asks []*request, last int, removed []api.AllocationKey) error {
+func (d *round) simulate(asks []*ledger.Request, last int, removed []api.AllocationKey) error {
 	var before []api.AllocationKey
 	for i, r := range asks {
 		if i >= len(asks)-last {
@@ -124,7 +125,7 @@ func (d *round) simulate(asks []*request, last int, removed []api.AllocationKey)
 			}
 			if len(before) > 0 {
 				d.predicates.calls++
-				if err := d.options.Simulate(r.Key, d.node.id, slices.Clone(before), removed); err != nil {
+				if err := d.Options.Simulate(r.Key, d.node.ID, slices.Clone(before), removed); err != nil {
 					return err
 				}
 			}
@@ -148,7 +149,7 @@ func (d *round) simulate(asks []*request, last int, removed []api.AllocationKey)
 // that are planned together, they were chosen for these.
 func (d *round) ending(removed []api.AllocationKey, beside bool) (all []api.AllocationKey) {
 	for _, key := range removed {
-		if r := d.requests[key]; r.releasing() || beside && d.isVictim(string(key)) {
+		if r := d.Requests[key]; r.Releasing() || beside && d.isVictim(string(key)) {
 			all = append(all, key)
 		}
 	}
@@ -159,7 +160,7 @@ func (d *round) ending(removed []api.AllocationKey, beside bool) (all []api.Allo
 // together, and the quota that one lacks is freed, the most important first. A
 // plan for all of them has none; one that was added to another may have. So may one for
 // quota: what ends to make room frees quota too, even if it is too important to end for that.
-func (d *round) spare(lack quotaNeed) {
+func (d *round) spare(lack ledger.QuotaNeed) {
 	if len(d.together) < 2 && len(lack) == 0 {
 		return
 	}
@@ -172,15 +173,15 @@ func (d *round) spare(lack quotaNeed) {
 }
 
 // frees reports whether the end of some victims frees the quota that an ask lacks.
-func (d *round) frees(lack quotaNeed, victims []preemptor.Victim) bool {
+func (d *round) frees(lack ledger.QuotaNeed, victims []preemptor.Victim) bool {
 	for _, l := range lack {
 		var sum resources.Amounts
 		for _, v := range victims {
-			if r := d.requests[api.AllocationKey(v.Key)]; !r.foreign() && r.application.queue.within(l.queue) {
+			if r := d.Requests[api.AllocationKey(v.Key)]; !r.Foreign() && r.App.Queue.Within(l.Queue) {
 				sum.Add(v.Amounts)
 			}
 		}
-		if !l.amounts.FitsIn(sum) {
+		if !l.Amounts.FitsIn(sum) {
 			return false
 		}
 	}
@@ -190,10 +191,10 @@ func (d *round) frees(lack quotaNeed, victims []preemptor.Victim) bool {
 // suffice reports whether all asks that are planned together can run without these.
 func (d *round) suffice(victims []preemptor.Victim) bool {
 	last := d.together[len(d.together)-1]
-	room := d.node.freeFor(last).Minus(last.Amounts).Plus(d.node.releasing.Amounts)
+	room := d.node.FreeFor(last).Minus(last.Amounts).Plus(d.node.Releasing.Amounts)
 	removed := []string{}
-	for r := range d.node.allOn {
-		if r.releasing() {
+	for r := range d.node.AllOn {
+		if r.Releasing() {
 			removed = append(removed, string(r.Key))
 		}
 	}
@@ -204,7 +205,7 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 	if _, short := room.Negative(); short {
 		return false
 	}
-	return d.options.Simulate == nil ||
+	return d.Options.Simulate == nil ||
 		d.simulate(d.beside(d.together), len(d.together), keysOf(removed)) == nil
 }
 
@@ -219,7 +220,7 @@ func (d *round) commit() bool {
 	}
 	if d.kept.broken != d.broken {
 		for _, r := range asks {
-			r.wait.plan = nil
+			r.Wait.Plan = nil
 		}
 		return false
 	}
@@ -243,13 +244,13 @@ func (d *round) commit() bool {
 // share divides victims among asks: each gets those that it needs beside what is free
 // and what those before it leave. The important ones are given first, since the first ask
 // is the most important one.
-func (d *round) share(asks []*request, victims []preemptor.Victim) [][]preemptor.Victim {
+func (d *round) share(asks []*ledger.Request, victims []preemptor.Victim) [][]preemptor.Victim {
 	left := slices.Clone(victims)
 	slices.SortStableFunc(left, func(a, b preemptor.Victim) int { return cmp.Compare(b.Priority, a.Priority) })
 	shares := make([][]preemptor.Victim, len(asks))
 	var added resources.Amounts
 	for i, r := range asks {
-		short := r.Amounts.Shortfall(d.node.freeFor(r).Plus(d.node.releasing.Amounts).Plus(added))
+		short := r.Amounts.Shortfall(d.node.FreeFor(r).Plus(d.node.Releasing.Amounts).Plus(added))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
 			if v.Priority > r.Priority || !holdsAny(v.Amounts, short) {
 				return false
@@ -265,13 +266,13 @@ func (d *round) share(asks []*request, victims []preemptor.Victim) [][]preemptor
 }
 
 // shareOf is the part of a plan that is for one of its asks.
-func (d *round) shareOf(r *request, plan *preemptor.Decision, victims []preemptor.Victim) preemptor.Decision {
+func (d *round) shareOf(r *ledger.Request, plan *preemptor.Decision, victims []preemptor.Victim) preemptor.Decision {
 	if len(victims) == 0 {
-		return d.planFor([]*request{r}, nil)
+		return d.planFor([]*ledger.Request{r}, nil)
 	}
 	own := *plan
 	own.Ask, own.Asked, own.Victims = string(r.Key), r.Amounts.Clone(), victims
-	own.Free, own.Releasing, own.Freed = d.node.freeFor(r), d.node.releasing.Clone(), nil
+	own.Free, own.Releasing, own.Freed = d.node.FreeFor(r), d.node.Releasing.Clone(), nil
 	own.Needed = nil
 	for i, short := range r.Amounts.Shortfall(own.Free.Plus(own.Releasing)) {
 		own.Needed.Set(resources.Kind(i), max(short, 0))
@@ -283,30 +284,30 @@ func (d *round) shareOf(r *request, plan *preemptor.Decision, victims []preempto
 }
 
 // evict has the victims of a plan end.
-func (d *round) evict(r *request, plan *preemptor.Decision) {
-	w := r.wait
-	w.plan, w.plannedAt, w.detail, w.decided = plan, d.now, "", plan
+func (d *round) evict(r *ledger.Request, plan *preemptor.Decision) {
+	w := r.Wait
+	w.Plan, w.PlannedAt, w.Detail, w.Decided = plan, d.Now, "", plan
 	if len(plan.Victims) > 0 {
-		d.tell(&api.PreemptionPlanned{Application: r.Application, Key: r.Key, Queue: r.application.queue.path, Node: d.node.id, Plan: plan})
+		d.Tell(&api.PreemptionPlanned{Application: r.Application, Key: r.Key, Queue: r.App.Queue.Path, Node: d.node.ID, Plan: plan})
 		for i := range plan.Victims {
 			d.evictions.requestFor(&plan.Victims[i], r, plan)
 		}
-		r.application.failed().loop.made++
+		r.App.Failed().Loop.Made++
 	}
-	w.planned = d.node.revision
+	w.Planned = d.node.Revision
 }
 
 // roomUnused notes that victims ended for an ask which does not run all the same: the resource
 // manager refuses it where it agreed before, or cannot bind it. No room is made for it
 // for a while.
-func (p *Partition) roomUnused(r *request, why string) {
-	g := r.waiting().guarded()
-	r.madeRoom, r.wait.ran = false, false
-	pause := g.next(p.options.RetryMax)
-	why = fmt.Sprintf("room was made %s and not used: %s", timesText(g.times), why)
-	p.attempts.keepBack(r, p.now.Add(pause), why)
+func (p *Partition) roomUnused(r *ledger.Request, why string) {
+	g := r.Waiting().Guarded()
+	r.MadeRoom, r.Wait.Ran = false, false
+	pause := g.Next(p.Options.RetryMax)
+	why = fmt.Sprintf("room was made %s and not used: %s", ledger.TimesText(g.Times), why)
+	p.attempts.keepBack(r, p.Now.Add(pause), why)
 	p.counts.Loops++
-	p.tell(&api.ApplicationReport{
+	p.Tell(&api.ApplicationReport{
 		ID: r.Application, Key: r.Key,
 		Message: fmt.Sprintf("no more room is made for %s for %s, since %s", r.Key, pause, why),
 	})
@@ -314,11 +315,11 @@ func (p *Partition) roomUnused(r *request, why string) {
 
 // isKept reports whether an ask would run on its node if the claims there gave way for which nothing
 // is evicted: then nothing is evicted for it either.
-func (d *round) isKept(r *request) bool {
-	free := d.node.freeFor(r)
+func (d *round) isKept(r *ledger.Request) bool {
+	free := d.node.FreeFor(r)
 	var idle resources.Amounts
-	for _, other := range d.node.claims {
-		if other.reserved() && other.keepsFrom(r) {
+	for _, other := range d.node.Claims {
+		if other.Reserved() && other.KeepsFrom(r) {
 			idle.Add(other.Amounts)
 		}
 	}
@@ -327,17 +328,17 @@ func (d *round) isKept(r *request) bool {
 
 // holdsBack says why no room is made for an ask on its required node now; it is empty if nothing
 // is against it. What is overdue there for other asks is not: the ask may need other victims.
-func (d *round) holdsBack(r *request) string {
-	if r.wait.ran {
+func (d *round) holdsBack(r *ledger.Request) string {
+	if r.Wait.Ran {
 		d.roomUnused(r, "it could not be bound")
 	}
-	if r.wait.paused() {
-		d.retryAt(r, r.wait.guard.until)
-		return r.wait.guard.why
+	if r.Wait.Paused() {
+		d.retryAt(r, r.Wait.Guard.Until)
+		return r.Wait.Guard.Why
 	}
-	if d.node.isBeyondPlans() {
+	if d.node.IsBeyondPlans() {
 		return "amounts on the node are too large to make room beside them"
 	}
-	_, guard := d.node.overdue(r.Key)
-	return guard.why
+	_, guard := d.node.Overdue(r.Key)
+	return guard.Why
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -19,8 +20,8 @@ import (
 func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 	options.ReserveDelay = cmp.Or(options.ReserveDelay, v.ReserveDelay)
 	p := NewPartition(options, v.Config)
-	p.restoreQueues(p.root, v.Root)
-	p.restoreExcess(p.root, v.Root)
+	p.restoreQueues(p.Root, v.Root)
+	p.restoreExcess(p.Root, v.Root)
 	for _, n := range v.Nodes {
 		p.Apply(now, api.AddNode{ID: n.ID, Attributes: n.Attributes, Capacity: n.Capacity.Clone(), Drained: !n.Schedulable})
 		for _, a := range n.ForeignAllocations {
@@ -34,37 +35,37 @@ func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 		p.restoreApplication(now, app)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Groups)) {
-		if g := p.together[name]; g != nil {
-			g.restore(&p.ledger, v.Groups[name])
+		if g := p.Together[name]; g != nil {
+			g.Restore(&p.Ledger, v.Groups[name])
 		}
 	}
 	for _, n := range v.Nodes {
 		p.restoreNode(n)
 	}
 	p.react()
-	p.quotas.watchAll(p.root)
-	p.takeEffects()
+	p.quotas.watchAll(p.Root)
+	p.TakeEffects()
 	return p
 }
 
 // restoreApplication brings back an application with its allocations and asks.
 func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
-	p.now = now
-	queue := queueTree{root: p.root}.find(string(v.Queue))
+	p.Now = now
+	queue := queueTree{root: p.Root}.find(string(v.Queue))
 	p.takeIn(api.AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
-	app := p.findApplication(v.ID)
-	app.submitted = v.Submitted
-	app.restoreGang(v.Gang)
-	if app.group() != v.Group {
-		p.limits.leave(app)
-		p.limits.countFor(app, v.Group)
+	app := p.FindApplication(v.ID)
+	app.Submitted = v.Submitted
+	app.RestoreGang(v.Gang)
+	if app.Group() != v.Group {
+		p.Limits.Leave(app)
+		p.Limits.CountFor(app, v.Group)
 	}
 	for _, a := range v.Allocations {
 		r := p.restoreRequest(app, a)
-		p.book(r, p.findNode(a.Node))
+		p.Book(r, p.FindNode(a.Node))
 	}
-	app.allowExcess()
-	p.setRan(app, v.Ran)
+	app.AllowExcess()
+	p.SetRan(app, v.Ran)
 	asks := slices.Clone(v.Asks)
 	slices.SortStableFunc(asks, func(a, b api.AskView) int { return a.Created.Compare(b.Created) })
 	for i := range asks {
@@ -73,46 +74,46 @@ func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
 	if v.Gang != nil {
 		p.restoreGangs(app, v.Gang)
 	}
-	app.state, app.since = v.State, v.Since
+	app.State, app.Since = v.State, v.Since
 	p.awaitEnd(app)
 	if v.BackoffUntil.After(now) {
 		p.backOffUntil(app, v.BackoffUntil)
 	}
-	p.changes.application(app, 0)
+	p.Changes.Application(app, 0)
 }
 
 // restoreAsk brings back an ask and the node that it is nominated to.
-func (p *Partition) restoreAsk(app *application, v *api.AskView) {
+func (p *Partition) restoreAsk(app *ledger.Application, v *api.AskView) {
 	r := p.restoreRequest(app, v.Allocation)
 	p.ask(r)
 	if v.Plan != nil {
-		w := r.waiting()
-		w.plan, w.plannedAt, w.attempts = v.Plan, v.Planned, v.Attempts
+		w := r.Waiting()
+		w.Plan, w.PlannedAt, w.Attempts = v.Plan, v.Planned, v.Attempts
 	}
 	if v.Nominated != "" {
-		p.kept.renominate(r, p.findNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
+		p.kept.renominate(r, p.FindNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
 	}
 }
 
-func (p *Partition) restoreRequest(app *application, a *api.Allocation) *request {
+func (p *Partition) restoreRequest(app *ledger.Application, a *api.Allocation) *ledger.Request {
 	own := *a
-	return p.register(&own, app)
+	return p.Register(&own, app)
 }
 
 // restoreNode brings back the evictions on a node, and the asks that it is reserved
 // for.
 func (p *Partition) restoreNode(v *api.NodeView) {
-	n := p.findNode(v.ID)
-	n.allowExcess()
+	n := p.FindNode(v.ID)
+	n.AllowExcess()
 	for _, l := range v.Evictions {
-		victim := p.requests[l.Key]
+		victim := p.Requests[l.Key]
 		p.evictions.cancel(victim) // what its tags said
-		p.setEviction(victim, &eviction{
-			ask: l.For, trigger: l.Trigger, class: l.Class, reported: l.Reported, since: l.Since, overdue: l.Overdue, late: l.Late,
-			dismissed: l.Dismissed,
+		p.SetEviction(victim, &ledger.Eviction{
+			Ask: l.For, Trigger: l.Trigger, Class: l.Class, Reported: l.Reported, Since: l.Since, Overdue: l.Overdue, Late: l.Late,
+			Dismissed: l.Dismissed,
 		})
 		if l.NodeOnly {
-			p.evictions.setNodeOnly(victim, true)
+			p.evictions.SetNodeOnly(victim, true)
 		}
 		switch {
 		case !l.Overdue:
@@ -122,50 +123,50 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 		}
 	}
 	for _, held := range v.Reservations {
-		r := p.requests[held.Key]
+		r := p.Requests[held.Key]
 		if held.Required {
-			r.waiting().since = held.At
+			r.Waiting().Since = held.At
 		}
-		if r.claim() == nil {
+		if r.Claim() == nil {
 			p.kept.hold(r, n)
 		}
-		r.wait.claim.since = held.At
-		if plan := r.wait.plan; held.Required && plan != nil && plan.Reason != preemptor.TooYoung {
-			p.kept.keepQuotaToo(r)
+		r.Wait.Claim.Since = held.At
+		if plan := r.Wait.Plan; held.Required && plan != nil && plan.Reason != preemptor.TooYoung {
+			p.kept.KeepQuotaToo(r)
 		}
 	}
-	p.changes.node(n, 0)
+	p.Changes.Node(n, 0)
 }
 
 // restoreExcess brings back since when queues use more than their max, after all queues
 // are there: one that comes may have all of them looked at again.
-func (p *Partition) restoreExcess(q *queue, v *api.QueueView) {
+func (p *Partition) restoreExcess(q *ledger.Queue, v *api.QueueView) {
 	if !v.OverMaxSince.IsZero() {
 		p.quotas.beyond[q] = &excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
 	}
 	for _, below := range v.Queues {
-		p.restoreExcess(q.children[lastElement(below.Path)], below)
+		p.restoreExcess(q.Children[lastElement(below.Path)], below)
 	}
 }
 
 // restoreQueues brings back queues that drain or are not configured.
-func (p *Partition) restoreQueues(q *queue, v *api.QueueView) {
+func (p *Partition) restoreQueues(q *ledger.Queue, v *api.QueueView) {
 	for _, below := range v.Queues {
 		name := lastElement(below.Path)
-		child := q.children[name]
+		child := q.Children[name]
 		if child == nil {
-			child = p.newQueue(q, &api.QueueConfig{Name: name})
-			child.max, child.guaranteed, child.properties = below.Max, below.Guaranteed, below.Properties
-			child.applicationsMax = below.ApplicationsMax
-			child.leaf, child.draining, child.dynamic, child.quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
-			child.template = q.template
-			q.children[name] = child
+			child = p.NewQueue(q, &api.QueueConfig{Name: name})
+			child.Max, child.Guaranteed, child.Properties = below.Max, below.Guaranteed, below.Properties
+			child.ApplicationsMax = below.ApplicationsMax
+			child.Leaf, child.Draining, child.Dynamic, child.Quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
+			child.Template = q.Template
+			q.Children[name] = child
 			p.noteQueue(child)
 		}
-		child.wasDynamic = below.WasDynamic
-		if below.Leaf != child.leaf { // it has applications or queues, so the configuration did not change what it is
-			child.leaf = below.Leaf
-			clear(child.children)
+		child.WasDynamic = below.WasDynamic
+		if below.Leaf != child.Leaf { // it has applications or queues, so the configuration did not change what it is
+			child.Leaf = below.Leaf
+			clear(child.Children)
 		}
 		p.restoreQueues(child, below)
 	}
@@ -177,27 +178,27 @@ func lastElement(path api.QueuePath) string {
 }
 
 // restoreGangs brings back what a view shows of a gang whose members are there.
-func (p *Partition) restoreGangs(app *application, v *api.GangView) {
+func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 	for i, group := range v.Groups {
-		g := app.gang.groups[i]
-		g.least, g.made, g.replaced, g.timedOut = group.Least, group.Made, group.Replaced, group.TimedOut
+		g := app.Gang.Groups[i]
+		g.Least, g.Made, g.Replaced, g.TimedOut = group.Least, group.Made, group.Replaced, group.TimedOut
 	}
 	for _, with := range v.Replacements {
-		placeholder, r := p.requests[with.Placeholder], p.requests[with.Ask]
+		placeholder, r := p.Requests[with.Placeholder], p.Requests[with.Ask]
 		if r != nil {
 			if p.groupOf(r) != nil {
 				p.extract(r)
 			}
-			r.taskGroup().others.remove(r)
-			p.pairUp(r, placeholder)
-			if n := p.findNode(with.Node); n != nil {
+			r.InTaskGroup().Others.Remove(r)
+			p.PairUp(r, placeholder)
+			if n := p.FindNode(with.Node); n != nil {
 				p.kept.hold(r, n)
 			}
 			continue
 		}
-		placeholder.waiting().pair = &replacement{placeholder: placeholder}
+		placeholder.Waiting().Pair = &ledger.Replacement{Placeholder: placeholder}
 	}
 	if !v.ExpiresAt.IsZero() {
-		p.timers.Set(&app.gang.timer, v.ExpiresAt, due{what: dueGang, of: app})
+		p.timers.Set(&app.Gang.Timer, v.ExpiresAt, ledger.Due{What: dueGang, Of: app})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -19,23 +20,23 @@ import (
 type retries struct {
 	*backlog
 	predicates *predicates
-	timer      timers.Timer[due] // of the queue
+	timer      timers.Timer[ledger.Due] // of the queue
 
-	byNode  []*class     // tried again when a node changes: by priority, the highest first
-	queue   []*leafClass // tried again when anything changes
-	pending int          // how many at the front of the queue something has changed for
-	excess  []*queue     // over their max, that could not give back enough
+	byNode  []*class        // tried again when a node changes: by priority, the highest first
+	queue   []*leafClass    // tried again when anything changes
+	pending int             // how many at the front of the queue something has changed for
+	excess  []*ledger.Queue // over their max, that could not give back enough
 	// excessNow are those of this step: their own evictions do not help them.
-	excessNow []*queue
+	excessNow []*ledger.Queue
 	last      time.Time // when the queue was tried again last
 }
 
 // failed lets no attempts be made for asks of the same class in the same leaf until
 // something changes. The attempt began at this count of changed nodes. Simple says that only
 // priorities and nodes decide.
-func (s *retries) failed(r *request, began uint64, simple bool) {
+func (s *retries) failed(r *ledger.Request, began uint64, simple bool) {
 	leaf, c := s.groupOf(r).leaf, s.classOf(r)
-	s.deactivate(leaf, r.wait.attempts)
+	s.deactivate(leaf, r.Wait.Attempts)
 	hard := s.predicates.budgetsBind()
 	if simple && !hard {
 		c.simulations.exhaust(began)
@@ -51,10 +52,10 @@ func (s *retries) failed(r *request, began uint64, simple bool) {
 		}
 	}
 	if hard { // budgets change without notice
-		s.before(s.now.Add(s.options.RetryMax))
+		s.before(s.Now.Add(s.Options.RetryMax))
 	}
 	if began != s.predicates.changed { // something changed meanwhile
-		s.before(s.now.Add(s.options.RetryDelay))
+		s.before(s.Now.Add(s.Options.RetryDelay))
 	}
 }
 
@@ -79,12 +80,12 @@ func (s *retries) list(c *class) {
 // soon has the queue tried again, since something has changed.
 func (s *retries) soon() {
 	s.pending = len(s.queue)
-	s.before(timers.Later(s.now, s.last.Add(s.options.RetryDelay)))
+	s.before(timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)))
 }
 
 // addExcess has a queue that could not give back enough tried again when anything
 // changes after this step.
-func (s *retries) addExcess(q *queue) {
+func (s *retries) addExcess(q *ledger.Queue) {
 	if !slices.Contains(s.excess, q) && !slices.Contains(s.excessNow, q) {
 		s.excessNow = append(s.excessNow, q)
 	}
@@ -98,7 +99,7 @@ func (s *retries) endStep() {
 
 // before has the queue tried again at a time at the latest.
 func (s *retries) before(at time.Time) {
-	s.timers.SetBy(&s.timer, at, due{what: dueAttempts})
+	s.timers.SetBy(&s.timer, at, ledger.Due{What: dueAttempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave
@@ -108,8 +109,8 @@ const retriesMax = 64
 // retry lets the first of the queue be tried again, and returns the queues that are to
 // give back what they use beyond their max. Those that fail again go to the end, where
 // they wait for the next change.
-func (s *retries) retry() (excess []*queue) {
-	s.last = s.now
+func (s *retries) retry() (excess []*ledger.Queue) {
+	s.last = s.Now
 	if s.pending == 0 {
 		s.pending = len(s.queue) // it is time, though nothing has changed
 	}
@@ -121,7 +122,7 @@ func (s *retries) retry() (excess []*queue) {
 	}
 	excess, s.excess = s.excess, nil
 	if s.pending > 0 {
-		s.before(timers.Later(s.now, s.last.Add(s.options.RetryDelay))) // those that are left
+		s.before(timers.Later(s.Now, s.last.Add(s.Options.RetryDelay))) // those that are left
 	}
 	return excess
 }
@@ -147,9 +148,9 @@ func (s *retries) tryAgain(leaf *leafClass) int {
 
 // helpful are the nodes that have changed since attempts for a class failed on all, and would have
 // room for it if all victims were evicted that there can be.
-func (s *retries) helpful(c *class) (nodes []*node) {
-	for n := range s.allNodes {
-		if n.changedAt > c.simulations.since && n.schedulable && !c.simulations.unresolvable.Has(n.slot, n.updatedAt) {
+func (s *retries) helpful(c *class) (nodes []*ledger.Node) {
+	for n := range s.AllNodes {
+		if n.ChangedAt > c.simulations.since && n.Schedulable && !c.simulations.unresolvable.Has(n.Slot, n.UpdatedAt) {
 			if freed, victims := s.freeable(n, c.priority); victims && s.mayHold(n, c, freed) {
 				nodes = append(nodes, n)
 			}
@@ -159,13 +160,13 @@ func (s *retries) helpful(c *class) (nodes []*node) {
 }
 
 // mayHold reports whether a node would have room for a class if so much was freed.
-func (s *retries) mayHold(n *node, c *class, freed resources.Amounts) bool {
-	return c.amounts.FitsInSum(freed, n.roomToMake(c.importance, preemptor.Priority))
+func (s *retries) mayHold(n *ledger.Node, c *class, freed resources.Amounts) bool {
+	return c.amounts.FitsInSum(freed, n.RoomToMake(c.importance, preemptor.Priority))
 }
 
 // nodeChanged lets the classes be tried again for which a node that changed would have room if
 // all victims were evicted that there can be.
-func (s *retries) nodeChanged(n *node) {
+func (s *retries) nodeChanged(n *ledger.Node) {
 	var freed resources.Amounts // by victims of one priority and below, and evictions
 	var of int32
 	known, victims := false, false
@@ -175,16 +176,16 @@ func (s *retries) nodeChanged(n *node) {
 			known, of = true, c.priority
 		}
 		return victims && s.mayHold(n, c, freed)
-	}, s.leastToTake(n.lowestPriority()))
+	}, s.leastToTake(n.LowestPriority()))
 }
 
 // freeable is what evictions can free on a node for asks of a priority, and whether
 // there are any.
-func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, victims bool) {
-	freed = n.releasing.Clone()
-	victims = !n.releasing.IsZero()
-	for _, r := range n.own {
-		if s.mayTake(priority, r.Priority) {
+func (s *retries) freeable(n *ledger.Node, priority int32) (freed resources.Amounts, victims bool) {
+	freed = n.Releasing.Clone()
+	victims = !n.Releasing.IsZero()
+	for _, r := range n.Own {
+		if s.MayTake(priority, r.Priority) {
 			freed.Add(r.Amounts)
 			victims = true
 		}
@@ -194,10 +195,10 @@ func (s *retries) freeable(n *node, priority int32) (freed resources.Amounts, vi
 
 // roomTaken lets the classes be tried again for which there was room on a node before
 // an allocation of a lower priority took it. While there is room, no attempt is made.
-func (s *retries) roomTaken(r *request) {
-	n := r.node
+func (s *retries) roomTaken(r *ledger.Request) {
+	n := r.RunsOn
 	s.filter(n, func(c *class) bool {
-		return c.amounts.FitsInSum(n.roomFor(c.importance), r.Amounts)
+		return c.amounts.FitsInSum(n.RoomFor(c.importance), r.Amounts)
 	}, s.leastToTake(r.Priority))
 }
 
@@ -209,7 +210,7 @@ func (s *retries) withoutQuota(c *class) (some bool) {
 		if leaf.active || leaf.queued && !c.paced || !c.preempts {
 			continue
 		}
-		if first := leaf.groups[0].first(); first != nil && first.withoutRoom() != nil {
+		if first := leaf.groups[0].first(); first != nil && first.WithoutRoom() != nil {
 			c.simulations.help(nil)
 			s.activate(leaf)
 			some = true
@@ -220,7 +221,7 @@ func (s *retries) withoutQuota(c *class) (some bool) {
 
 // filter lets those listed classes be tried again that a node helps, of at least the
 // lowest priority, and drops those that have no failed attempts.
-func (s *retries) filter(n *node, helps func(*class) bool, lowest int32) {
+func (s *retries) filter(n *ledger.Node, helps func(*class) bool, lowest int32) {
 	dropped := false
 	for _, c := range s.byNode {
 		if c.priority < lowest {
@@ -256,7 +257,7 @@ func (c *class) isListed() bool {
 // leastToTake is the least priority with which an ask may take the place of an
 // allocation.
 func (s *retries) leastToTake(allocation int32) int32 {
-	if s.preemption.Priority == api.EqualToo || allocation == math.MaxInt32 || allocation == api.PriorityNone {
+	if s.Preemption.Priority == api.EqualToo || allocation == math.MaxInt32 || allocation == api.PriorityNone {
 		return allocation
 	}
 	return allocation + 1

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -20,13 +21,13 @@ type rooms struct {
 
 // A freshNode is a node with new room.
 type freshNode struct {
-	*node
+	*ledger.Node
 	links order.Links[*freshNode]
 	most  resources.Amounts // free on any node of the subtree
 }
 
 // Before orders by the numbers of nodes.
-func (f *freshNode) Before(other *freshNode) bool { return f.slot < other.slot }
+func (f *freshNode) Before(other *freshNode) bool { return f.Slot < other.Slot }
 
 // Links are the place among the rooms.
 func (f *freshNode) Links() *order.Links[*freshNode] { return &f.links }
@@ -34,10 +35,10 @@ func (f *freshNode) Links() *order.Links[*freshNode] { return &f.links }
 // usable is what asks may use of the node at most. Room that is kept for some of
 // them counts: others may come before those.
 func (f *freshNode) usable() resources.Amounts {
-	if !f.schedulable {
+	if !f.Schedulable {
 		return nil
 	}
-	return f.free
+	return f.Free
 }
 
 // Summarise works out the most free in a subtree.
@@ -70,22 +71,22 @@ func (f *freshNode) Summarise() bool {
 }
 
 // appear notes that there is new room on a node.
-func (s *rooms) appear(n *node) {
+func (s *rooms) appear(n *ledger.Node) {
 	s.epoch++
 	if f := s.of(n); f != nil {
 		s.tree.Touch(f)
 		return
 	}
 	f := s.takeSpare()
-	f.node = n
-	*tables.At(&s.on, n.slot) = f
+	f.Node = n
+	*tables.At(&s.on, n.Slot) = f
 	s.tree.Insert(f)
 }
 
 // of is what is noted of a node; nil if there is no new room.
-func (s *rooms) of(n *node) *freshNode {
-	if int(n.slot) < len(s.on) && s.on[n.slot] != nil && s.on[n.slot].node == n {
-		return s.on[n.slot]
+func (s *rooms) of(n *ledger.Node) *freshNode {
+	if int(n.Slot) < len(s.on) && s.on[n.Slot] != nil && s.on[n.Slot].Node == n {
+		return s.on[n.Slot]
 	}
 	return nil
 }
@@ -102,17 +103,17 @@ func (s *rooms) takeSpare() *freshNode {
 }
 
 // change notes that the room on a node is less than it was, or kept for asks.
-func (s *rooms) change(n *node) {
+func (s *rooms) change(n *ledger.Node) {
 	if f := s.of(n); f != nil {
 		s.tree.Touch(f)
 	}
 }
 
 // remove forgets a node that is gone.
-func (s *rooms) remove(n *node) {
+func (s *rooms) remove(n *ledger.Node) {
 	if f := s.of(n); f != nil {
 		s.tree.Remove(f)
-		s.on[n.slot], f.node = nil, nil
+		s.on[n.Slot], f.Node = nil, nil
 		s.spare = append(s.spare, f)
 	}
 }
@@ -142,7 +143,7 @@ func (s *rooms) fitBelow(top *freshNode, c *class) bool {
 	if top == nil || !c.amounts.FitsIn(top.most) {
 		return false
 	}
-	return top.schedulable && top.hasRoom(c.amounts, c.importance) ||
+	return top.Schedulable && top.HasRoom(c.amounts, c.importance) ||
 		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
 }
 
@@ -156,9 +157,9 @@ func (s *rooms) clear() {
 	}
 	s.tree = order.Tree[*freshNode]{}
 	for _, f := range s.spare {
-		if f.node != nil {
-			s.on[f.slot] = nil
-			f.node, f.links = nil, order.Links[*freshNode]{}
+		if f.Node != nil {
+			s.on[f.Slot] = nil
+			f.Node, f.links = nil, order.Links[*freshNode]{}
 		}
 	}
 	if len(s.spare) > sparesMax {

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
 // placeOrdinary places the asks that may run anywhere, in order. It reports
 // whether there may be more to place.
 func (p *Partition) placeOrdinary() (more bool) {
-	for p.left > 0 && p.predicates.calls < callsMax {
+	for p.Left > 0 && p.predicates.calls < callsMax {
 		r := p.next(p.skips)
 		if p.settleStale() {
 			p.react()
@@ -36,7 +37,7 @@ func (p *Partition) settleStale() bool {
 	}
 	for _, l := range p.stale {
 		l.settle()
-		p.changes.queue(l.leaf.queue, 0)
+		p.Changes.Queue(l.leaf.Queue, 0)
 	}
 	clear(p.stale)
 	p.stale = p.stale[:0]
@@ -62,12 +63,12 @@ func (p *Partition) forgetRooms() (mayMake bool) {
 
 // try places an ordinary ask on the first node in order that has room. If there is
 // none, room is made for it, or it is put off with the reason.
-func (p *Partition) try(r *request) outcome {
-	if r.startsWith != nil && r.startsTogether() {
-		return p.startTogether(r.startsWith)
+func (p *Partition) try(r *ledger.Request) outcome {
+	if r.StartsWith != nil && r.StartsTogether() {
+		return p.startTogether(r.StartsWith)
 	}
 	p.work.Attempts++
-	over := r.withoutRoom()
+	over := r.WithoutRoom()
 	refused := p.classOf(r).unschedulable // and in the order since room may be made for it
 	if !refused && over == nil && (!p.classOf(r).parked || p.rooms.fit(p.classOf(r))) {
 		n, result, search := p.refused.firstFeasible(r)
@@ -92,7 +93,7 @@ func (p *Partition) try(r *request) outcome {
 }
 
 // attempt makes a preemption attempt for an ask, or goes on with one.
-func (p *Partition) attempt(r *request) outcome {
+func (p *Partition) attempt(r *ledger.Request) outcome {
 	p.attempts.resume(p.groupOf(r).leaf)
 	p.predicates.beginAttempt(r)
 	result := p.attempts.try(r)
@@ -115,14 +116,14 @@ func (p *Partition) attempt(r *request) outcome {
 
 // pause puts off an ask about which questions go on later, and until the next batch the
 // others of its leaf, so that nothing waits long behind them.
-func (p *Partition) pause(r *request, wait time.Duration) outcome {
+func (p *Partition) pause(r *ledger.Request, wait time.Duration) outcome {
 	if wait <= 0 { // the batch has asked often enough
 		return flush
 	}
 	if p.skips.passed == nil {
-		p.skips.passed = map[*queue]bool{}
+		p.skips.passed = map[*ledger.Queue]bool{}
 	}
-	p.skips.passed[r.application.queue] = true
+	p.skips.passed[r.App.Queue] = true
 	p.separate(r)
 	p.refused.pause(r, wait)
 	return paused
@@ -130,19 +131,19 @@ func (p *Partition) pause(r *request, wait time.Duration) outcome {
 
 // putOff notes why an ask was not placed. Its class is not tried again until something
 // changes that may help.
-func (p *Partition) putOff(r *request, over *queue, refused bool) {
+func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) {
 	switch {
 	case over != nil:
-		p.await(r, &over.account)
+		p.await(r, &over.Account)
 	case p.classOf(r).unschedulable:
 	case refused:
 		p.markUnschedulable(r)
-		p.countFailure(r.application, p.classOf(r))
+		p.countFailure(r.App, p.classOf(r))
 	default:
-		p.countFailure(r.application, p.classOf(r))
+		p.countFailure(r.App, p.classOf(r))
 		p.park(p.classOf(r))
-		r.waiting().reason = api.NoNodeFits
-		p.changes.application(r.application, 0)
+		r.Waiting().Reason = api.NoNodeFits
+		p.Changes.Application(r.App, 0)
 		p.slots.wanted(p.classOf(r))
 		p.hints.later()
 	}
@@ -150,33 +151,33 @@ func (p *Partition) putOff(r *request, over *queue, refused bool) {
 
 // markUnschedulable takes the class of an ask out of the order, since the resource
 // manager refused it on every node with room.
-func (p *Partition) markUnschedulable(r *request) {
+func (p *Partition) markUnschedulable(r *ledger.Request) {
 	p.refused.markUnschedulable(p.classOf(r))
-	w := r.waiting()
-	w.reason, w.detail = api.Infeasible, p.classOf(r).refused.before.summary()
-	p.changes.application(r.application, 0)
-	if r.nominated() == nil {
+	w := r.Waiting()
+	w.Reason, w.Detail = api.Infeasible, p.classOf(r).refused.before.summary()
+	p.Changes.Application(r.App, 0)
+	if r.Nominated() == nil {
 		p.hints.tellOf(r)
 	}
 }
 
 // place commits a decision: the ask becomes an allocation on the node.
-func (p *Partition) place(r *request, n *node) {
-	kept := len(p.claims) > 0
-	bound := r.PlacedOn(n.id, p.now)
-	bound.Settled = r.wait != nil && r.wait.tookEqual
-	what := nodeRetry // other asks that wait for it may not fit beside this one
-	if held := r.claim(); held != nil {
-		if held.harmless { // of another window it is not taken back
-			loop := &r.application.failed().loop
-			loop.made = max(loop.made-1, 0)
+func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
+	kept := len(p.Claims) > 0
+	bound := r.PlacedOn(n.ID, p.Now)
+	bound.Settled = r.Wait != nil && r.Wait.TookEqual
+	what := ledger.NodeRetry // other asks that wait for it may not fit beside this one
+	if held := r.Claim(); held != nil {
+		if held.Harmless { // of another window it is not taken back
+			loop := &r.App.Failed().Loop
+			loop.Made = max(loop.Made-1, 0)
 		}
-		if r.reserved() {
-			p.classOf(r).slots.round = p.slotRound
+		if r.Reserved() {
+			p.classOf(r).slots.round = p.SlotRound
 		}
-		if held.node == n {
-			if held.evicts && p.preemption.Priority == api.EqualToo && !bound.Settled {
-				what |= nodeYields // its equals respected what was kept, and may take its place
+		if held.Node == n {
+			if held.Evicts && p.Preemption.Priority == api.EqualToo && !bound.Settled {
+				what |= ledger.NodeYields // its equals respected what was kept, and may take its place
 			}
 			p.kept.take(r, "placed", api.EndPlaced)
 		} else {
@@ -186,20 +187,20 @@ func (p *Partition) place(r *request, n *node) {
 	c := p.classOf(r)
 	p.endWait(r)
 	if c.parked {
-		c.since, p.slotsDue = p.now, p.slotsDue || c.slots.held > 0
+		c.since, p.SlotsDue = p.Now, p.SlotsDue || c.slots.held > 0
 	}
 	r.Allocation = bound
 	p.run(r, n)
-	n.placedIn = p.batch
+	n.PlacedIn = p.Batch
 	p.tied(r, true)
-	p.changes.node(n, what)
-	p.changes.placed = append(p.changes.placed, r)
+	p.Changes.Node(n, what)
+	p.Changes.Placed = append(p.Changes.Placed, r)
 	p.work.Placements++
-	p.tell(api.Placed{Allocation: r.Allocation})
-	p.left--
+	p.Tell(api.Placed{Allocation: r.Allocation})
+	p.Left--
 	if kept {
-		if r.application.isLimited() {
-			p.kept.recheckLimits(r.application)
+		if r.App.IsLimited() {
+			p.kept.recheckLimits(r.App)
 		}
 		p.kept.settleQuota(r) // first, as that may leave room to others
 		p.kept.settle(n)

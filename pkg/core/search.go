@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -18,7 +19,7 @@ type search struct {
 	isRoom bool
 	// only and above restrict the search to asks above a priority, as the root sees
 	// it, that fit on one node.
-	only  *node
+	only  *ledger.Node
 	above int32
 	skips
 }
@@ -26,26 +27,26 @@ type search struct {
 // skips are what is passed over for the rest of a batch: leaves whose asks wait for answers
 // of the resource manager, and all attempts if enough was worked out for them.
 type skips struct {
-	passed map[*queue]bool
+	passed map[*ledger.Queue]bool
 	busy   bool
 }
 
 func (s *skips) any() bool { return s.busy || len(s.passed) > 0 }
 
 // next is the first ask in order that may be tried; nil if there is none.
-func (b *backlog) next(without skips) *request {
+func (b *backlog) next(without skips) *ledger.Request {
 	s := &b.searching
 	*s = search{backlog: b, skips: without}
 	s.room, s.isRoom = b.rooms.most()
-	r, _ := s.inQueue(b.ofQueue(b.root), &b.boundless)
+	r, _ := s.inQueue(b.ofQueue(b.Root), &b.boundless)
 	return r
 }
 
 // nextAbove is the first ask in order above a priority that fits on a node.
-func (b *backlog) nextAbove(n *node, above int32) *request {
+func (b *backlog) nextAbove(n *ledger.Node, above int32) *ledger.Request {
 	s := &b.searching
-	*s = search{backlog: b, room: n.free, isRoom: true, only: n, above: above}
-	r, _ := s.inQueue(b.ofQueue(b.root), &b.boundless)
+	*s = search{backlog: b, room: n.Free, isRoom: true, only: n, above: above}
+	r, _ := s.inQueue(b.ofQueue(b.Root), &b.boundless)
 	return r
 }
 
@@ -73,15 +74,15 @@ func (s *search) mayHold(part *summary, left *headroom) bool {
 
 // inQueue searches a queue, and returns the priority of the ask as the queue sees it.
 // Left is what is left of the quotas above it.
-func (s *search) inQueue(q *waitingQueue, left *headroom) (*request, int32) {
+func (s *search) inQueue(q *waitingQueue, left *headroom) (*ledger.Request, int32) {
 	left = q.headroomWithin(left)
-	if !q.leaf {
+	if !q.Leaf {
 		return s.inQueues(q, left)
 	}
-	if s.passed[q.queue] {
+	if s.passed[q.Queue] {
 		return nil, 0
 	}
-	var r *request
+	var r *ledger.Request
 	if alone := q.alone(); alone != nil {
 		r = s.inApplications(&alone.apps, left)
 	} else {
@@ -98,7 +99,7 @@ func (s *search) inQueue(q *waitingQueue, left *headroom) (*request, int32) {
 
 // inQueues searches the queues below a parent. Mostly the first one in which there is
 // anything to try has it because of its highest ask, and then it is the best.
-func (s *search) inQueues(q *waitingQueue, left *headroom) (*request, int32) {
+func (s *search) inQueues(q *waitingQueue, left *headroom) (*ledger.Request, int32) {
 	first, r, priority := s.firstQueue(q.queues.Root(), left)
 	if r == nil || priority == first.place.priority {
 		return r, priority
@@ -108,7 +109,7 @@ func (s *search) inQueues(q *waitingQueue, left *headroom) (*request, int32) {
 	return best.ask, best.priority
 }
 
-func (s *search) firstQueue(top *waitingQueue, left *headroom) (*waitingQueue, *request, int32) {
+func (s *search) firstQueue(top *waitingQueue, left *headroom) (*waitingQueue, *ledger.Request, int32) {
 	if top == nil {
 		return nil, nil, 0
 	}
@@ -128,7 +129,7 @@ func (s *search) firstQueue(top *waitingQueue, left *headroom) (*waitingQueue, *
 }
 
 // inApplications searches applications of a leaf in the same way.
-func (s *search) inApplications(apps *order.Tree[*waitingApplication], left *headroom) *request {
+func (s *search) inApplications(apps *order.Tree[*waitingApplication], left *headroom) *ledger.Request {
 	first, r := s.firstApplication(apps.Root(), left)
 	if r == nil || r.Priority == first.place.priority {
 		return r
@@ -138,7 +139,7 @@ func (s *search) inApplications(apps *order.Tree[*waitingApplication], left *hea
 	return best.ask
 }
 
-func (s *search) firstApplication(top *waitingApplication, left *headroom) (*waitingApplication, *request) {
+func (s *search) firstApplication(top *waitingApplication, left *headroom) (*waitingApplication, *ledger.Request) {
 	if top == nil {
 		return nil, nil
 	}
@@ -159,7 +160,7 @@ func (s *search) firstApplication(top *waitingApplication, left *headroom) (*wai
 
 // inLines is the first ask in the order of a leaf of one that was found and of those in a part of
 // its lines.
-func (s *search) inLines(top *line, left *headroom, best *request) *request {
+func (s *search) inLines(top *line, left *headroom, best *ledger.Request) *ledger.Request {
 	if top == nil || !s.mayHold(&top.below, left) {
 		return best
 	}
@@ -175,7 +176,7 @@ func (s *search) inLines(top *line, left *headroom, best *request) *request {
 }
 
 // inLine is the same with what stands in a line. One that is found to be held back is to be blocked.
-func (s *search) inLine(l *line, left *headroom, best *request) *request {
+func (s *search) inLine(l *line, left *headroom, best *ledger.Request) *ledger.Request {
 	if l.holdsBack(&l.own) {
 		s.stale = append(s.stale, l)
 		return best
@@ -191,14 +192,14 @@ func (s *search) inLine(l *line, left *headroom, best *request) *request {
 }
 
 // blockerWithin is the blocker of a line as it stands, of which is known what is left of its limits.
-func (l *line) blockerWithin(left *headroom) *account {
+func (l *line) blockerWithin(left *headroom) *ledger.Account {
 	if !l.uncounted && left.surelyAllows(l.own.open) {
 		return nil
 	}
 	return l.blocker(&l.own)
 }
 
-func (s *search) inGroups(top *askGroup, left *headroom) *request {
+func (s *search) inGroups(top *askGroup, left *headroom) *ledger.Request {
 	if top == nil {
 		return nil
 	}
@@ -210,7 +211,7 @@ func (s *search) inGroups(top *askGroup, left *headroom) *request {
 }
 
 // amongGroups searches groups of which the summary lets the search pass.
-func (s *search) amongGroups(top *askGroup, left *headroom) *request {
+func (s *search) amongGroups(top *askGroup, left *headroom) *ledger.Request {
 	if r := s.inGroups(top.links.Left, left); r != nil {
 		return r
 	}
@@ -224,33 +225,33 @@ func (s *search) amongGroups(top *askGroup, left *headroom) *request {
 // a node as far as is known, or room may be made for it.
 func (s *search) mayTry(g *askGroup, left *headroom) bool {
 	c := g.class
-	if g.application.isBound() && !left.surelyAllows(&c.amounts) && g.first().heldBack() != nil {
+	if g.application.isBound() && !left.surelyAllows(&c.amounts) && g.first().HeldBack() != nil {
 		return false
 	}
 	if s.only != nil {
-		return c.importance > s.above && s.only.schedulable && s.only.hasRoom(c.amounts, c.importance) &&
-			(!s.keepsQuota(c) || g.first().withoutRoom() == nil)
+		return c.importance > s.above && s.only.Schedulable && s.only.HasRoom(c.amounts, c.importance) &&
+			(!s.keepsQuota(c) || g.first().WithoutRoom() == nil)
 	}
 	if g.own.attempts && !s.busy {
 		return true
 	}
-	return (!c.parked || s.rooms.fit(c)) && (!s.keepsQuota(c) || g.first().withoutRoom() == nil)
+	return (!c.parked || s.rooms.fit(c)) && (!s.keepsQuota(c) || g.first().WithoutRoom() == nil)
 }
 
 // keepsQuota reports whether quota is kept in a way that summaries do not tell exactly: for
 // asks of the class, or for others.
-func (s *search) keepsQuota(c *class) bool { return c.nominated || len(s.root.kept) > 0 }
+func (s *search) keepsQuota(c *class) bool { return c.nominated || len(s.Root.Kept) > 0 }
 
 // firstAttempt is the first ask in the order of a leaf that room may be made for, of
 // the classes with too many groups to mark them.
-func (s *search) firstAttempt(q *waitingQueue) (first *request) {
+func (s *search) firstAttempt(q *waitingQueue) (first *ledger.Request) {
 	for _, leaf := range q.active {
 		for _, g := range leaf.groups {
 			s.work.Asks++
 			if !g.links.In() || !g.application.links.In() {
 				continue
 			}
-			if r := g.first(); s.earlier(first, r) == r && (!g.application.isBound() || r.heldBack() == nil) {
+			if r := g.first(); s.earlier(first, r) == r && (!g.application.isBound() || r.HeldBack() == nil) {
 				first = r
 			}
 		}
@@ -260,7 +261,7 @@ func (s *search) firstAttempt(q *waitingQueue) (first *request) {
 
 // earlier is the one of two asks of a leaf that comes first in order; either may be
 // nil.
-func (b *backlog) earlier(x, y *request) *request {
+func (b *backlog) earlier(x, y *ledger.Request) *ledger.Request {
 	switch {
 	case x == nil:
 		return y
@@ -282,11 +283,11 @@ func (b *backlog) earlier(x, y *request) *request {
 
 // mayPrecede reports whether an application of a line may come before an ask that stands in the
 // order of the same leaf. The first one comes before none, with whichever of its asks.
-func (b *backlog) mayPrecede(l *line, r *request) bool {
+func (b *backlog) mayPrecede(l *line, r *ledger.Request) bool {
 	if r == nil {
 		return true
 	}
-	place := linePlace{b.groupOf(r).application.place, r.application.id}
+	place := linePlace{b.groupOf(r).application.place, r.App.ID}
 	return l.leaf.compareFirsts(l.place, place, cmp.Compare(r.Priority, l.place.priority)) < 0
 }
 
@@ -294,14 +295,14 @@ func (b *backlog) mayPrecede(l *line, r *request) bool {
 
 func (q *waitingQueue) count(w *api.Work) { w.Queues++ }
 
-func (q *waitingQueue) search(s *search, left *headroom) (*request, int32) {
+func (q *waitingQueue) search(s *search, left *headroom) (*ledger.Request, int32) {
 	r, priority := s.inQueue(q, left)
-	return r, q.properties.SeenFromAbove(priority)
+	return r, q.Properties.SeenFromAbove(priority)
 }
 
 func (a *waitingApplication) count(w *api.Work) { w.Applications++ }
 
-func (a *waitingApplication) search(s *search, left *headroom) (*request, int32) {
+func (a *waitingApplication) search(s *search, left *headroom) (*ledger.Request, int32) {
 	s.work.Asks++
 	r := s.amongGroups(a.queued.Root(), left) // its summary is that of the application
 	if r == nil {

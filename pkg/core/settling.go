@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -18,22 +19,22 @@ type settling struct {
 	*backlog
 	until  time.Time // unless more comes; zero before the first node
 	latest time.Time
-	timer  timers.Timer[due]
+	timer  timers.Timer[ledger.Due]
 
 	held      []heldNode // registered drained, the first first
-	heldTimer timers.Timer[due]
+	heldTimer timers.Timer[ledger.Due]
 }
 
 // A heldNode is a node that is kept from asks which require it, until a time at the latest.
 type heldNode struct {
-	node  *node
+	node  *ledger.Node
 	until time.Time
 }
 
 // end is when the settling time ends unless more comes; zero if it is over or no node has
 // come.
 func (s *settling) end() time.Time {
-	if s.settled {
+	if s.Settled {
 		return time.Time{}
 	}
 	return s.until
@@ -42,44 +43,44 @@ func (s *settling) end() time.Time {
 // extend is called for a node that comes or becomes schedulable, and for something that
 // runs already.
 func (s *settling) extend() {
-	if s.settled {
+	if s.Settled {
 		return
 	}
 	if s.latest.IsZero() {
-		s.latest = s.now.Add(settlingMost * s.options.SettleDelay)
+		s.latest = s.Now.Add(settlingMost * s.Options.SettleDelay)
 	}
-	s.until = s.now.Add(s.options.SettleDelay)
+	s.until = s.Now.Add(s.Options.SettleDelay)
 	if s.until.After(s.latest) {
 		s.until = s.latest
 	}
-	s.timers.Set(&s.timer, timers.Later(s.until, s.now), due{what: dueSettled})
+	s.timers.Set(&s.timer, timers.Later(s.until, s.Now), ledger.Due{What: dueSettled})
 }
 
 // hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
 // over.
-func (s *settling) hold(n *node) {
-	if s.options.SettleDelay <= 0 {
+func (s *settling) hold(n *ledger.Node) {
+	if s.Options.SettleDelay <= 0 {
 		return
 	}
-	n.held = true
-	s.held = append(s.held, heldNode{n, s.now.Add(s.options.SettleDelay)})
+	n.Held = true
+	s.held = append(s.held, heldNode{n, s.Now.Add(s.Options.SettleDelay)})
 	s.schedule()
 }
 
 func (s *settling) schedule() {
 	if len(s.held) > 0 && !s.heldTimer.Set() {
-		s.timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.now), due{what: dueHeld})
+		s.timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), ledger.Due{What: dueHeld})
 	}
 }
 
 // letGo opens the nodes that were held long enough for the asks that require them.
 func (s *settling) letGo() {
-	for len(s.held) > 0 && !s.held[0].until.After(s.now) {
+	for len(s.held) > 0 && !s.held[0].until.After(s.Now) {
 		n := s.held[0].node
 		s.held = s.held[1:]
-		if n.held && !n.gone {
-			n.held = false
-			s.changes.node(n, nodeRetry)
+		if n.Held && !n.Gone {
+			n.Held = false
+			s.Changes.Node(n, ledger.NodeRetry)
 		}
 	}
 	s.schedule()

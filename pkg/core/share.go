@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -26,14 +27,14 @@ const (
 // planBeside plans for an ask where those behind are of other sizes. It is nil if room cannot be
 // made on the node that is best for all of them. The outcome is waits unless the attempt has to
 // go on later.
-func (a *attempts) planBeside(c *nodeCosts, r *request) (*candidateNode, outcome) {
+func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*candidateNode, outcome) {
 	if !c.mayShare() {
 		return nil, waits
 	}
-	var nodes []*node
+	var nodes []*ledger.Node
 	late := false
 	for top := range a.costs.cheapest(c, &late) {
-		if !a.predicates.attempt.hopelessNow(top.node, failedPlan{r.application.queue, c.trigger}) {
+		if !a.predicates.attempt.hopelessNow(top.node, failedPlan{r.App.Queue, c.trigger}) {
 			nodes = append(nodes, top.node)
 		}
 		if len(nodes) == sharedNodesMax {
@@ -70,9 +71,9 @@ func (a *attempts) planBeside(c *nodeCosts, r *request) (*candidateNode, outcome
 func (c *nodeCosts) mayShare() bool {
 	for i := range c.heap[:min(len(c.heap), bestNodesMax)] {
 		n := c.heap[i].node
-		free, largest := n.roomToMake(c.class.importance, c.trigger), n.largestHeld()
+		free, largest := n.RoomToMake(c.class.importance, c.trigger), n.LargestHeld()
 		may := func(asked resources.Amounts) bool {
-			return preemptor.MayShare(asked, free, n.releasing.Amounts, largest, c.step)
+			return preemptor.MayShare(asked, free, n.Releasing.Amounts, largest, c.step)
 		}
 		if c.heap[i].cost == leastOfAll || may(c.class.amounts) || slices.ContainsFunc(c.behind, func(b preemptor.Behind) bool { return may(b.Amounts) }) {
 			return true
@@ -82,8 +83,8 @@ func (c *nodeCosts) mayShare() bool {
 }
 
 // other is an ask that waits with one in its queue; nil if there is none.
-func (p *predicates) other(r *request) *request {
-	for _, leaf := range p.ofQueue(r.application.queue).waitSet.alike(nil, p.classOf(r), 2) {
+func (p *predicates) other(r *ledger.Request) *ledger.Request {
+	for _, leaf := range p.ofQueue(r.App.Queue).waitSet.alike(nil, p.classOf(r), 2) {
 		for _, g := range leaf.groups {
 			for other := range g.all {
 				if other != r {
@@ -97,7 +98,7 @@ func (p *predicates) other(r *request) *request {
 
 // besideVictims asks whether another ask may run on a node beside an equal one, without what ends
 // there and some victims.
-func (p *predicates) besideVictims(r *request, n *node, victims []preemptor.Victim) error {
+func (p *predicates) besideVictims(r *ledger.Request, n *ledger.Node, victims []preemptor.Victim) error {
 	other, c := p.other(r), p.classOf(r)
 	switch {
 	case other == nil:
@@ -105,13 +106,13 @@ func (p *predicates) besideVictims(r *request, n *node, victims []preemptor.Vict
 	case c.alone >= aloneMax:
 		return errAlone
 	}
-	removed := n.ownKeys((*request).releasing)
+	removed := n.OwnKeys((*ledger.Request).Releasing)
 	for i := range victims {
 		removed = append(removed, victims[i].Key)
 	}
 	return p.answerOf(r, n, "beside\x00"+strings.Join(removed, "\x00"), func() error {
 		p.calls++
-		err := p.options.Simulate(other.Key, n.id, append(r.expectedBefore(n), r.Key), keysOf(removed))
+		err := p.Options.Simulate(other.Key, n.ID, append(r.ExpectedBefore(n), r.Key), keysOf(removed))
 		if c.alone++; err == nil {
 			c.alone = 0
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -21,7 +22,7 @@ func (p *predicates) newSimulations() *simulations {
 }
 
 // beginAttempt takes up what is known of an ask.
-func (p *predicates) beginAttempt(r *request) {
+func (p *predicates) beginAttempt(r *ledger.Request) {
 	p.paused, p.asked, p.attempt = false, false, p.classOf(r).simulations
 	if p.attempt == nil {
 		p.attempt = p.newSimulations()
@@ -31,7 +32,7 @@ func (p *predicates) beginAttempt(r *request) {
 // endAttempt keeps what was learnt of an ask: what holds for this attempt only, if it
 // goes on later. The answers are those of the class of the ask; where nothing is known of
 // what asks have in common, the ask gets a class of its own.
-func (p *predicates) endAttempt(r *request, over bool) {
+func (p *predicates) endAttempt(r *ledger.Request, over bool) {
 	s := p.attempt
 	if over {
 		s.kept, s.repeated = nil, true
@@ -47,7 +48,7 @@ func (p *predicates) endAttempt(r *request, over bool) {
 
 // separateFrom gives an ask a class of its own, and lets room be made for the others of its
 // class: what was learnt is not about them.
-func (p *predicates) separateFrom(r *request) {
+func (p *predicates) separateFrom(r *ledger.Request) {
 	if p.groupOf(r) == nil {
 		p.separate(r)
 		return
@@ -60,7 +61,7 @@ func (p *predicates) separateFrom(r *request) {
 
 // separate gives an ask a class of its own if nothing is known of what asks have in
 // common.
-func (b *backlog) separate(r *request) {
+func (b *backlog) separate(r *ledger.Request) {
 	if b.classOf(r).constraints == "" {
 		b.reclass(r, b.classNow(r, ownClass+string(r.Key)))
 	}
@@ -68,7 +69,7 @@ func (b *backlog) separate(r *request) {
 
 // mayAsk reports whether the next question of an attempt may be asked now. If not, the
 // attempt has to pause, and held says for how long.
-func (p *predicates) mayAsk(r *request) bool {
+func (p *predicates) mayAsk(r *ledger.Request) bool {
 	if p.paused {
 		return false
 	}
@@ -86,7 +87,7 @@ func (p *predicates) mayAsk(r *request) bool {
 
 // simulation is the question of an attempt whether an ask may run on a node without
 // some allocations.
-func (p *predicates) simulation(r *request, n *node) func([]string) error {
+func (p *predicates) simulation(r *ledger.Request, n *ledger.Node) func([]string) error {
 	return func(removed []string) error {
 		text := "now" // it is a question of its own where removals cannot be simulated
 		if removed != nil {
@@ -95,8 +96,8 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 		return p.answerOf(r, n, text, func() error {
 			err := p.simulate(r, n, keysOf(removed))
 			p.attempt.noteUnresolvable(n, err, p.updated)
-			if err != nil && len(removed) == len(n.own) && len(n.claims) == 0 {
-				p.attempt.emptied.Add(n.slot, n.changedAt, p.changed)
+			if err != nil && len(removed) == len(n.Own) && len(n.Claims) == 0 {
+				p.attempt.emptied.Add(n.Slot, n.ChangedAt, p.changed)
 			}
 			return err
 		})
@@ -104,7 +105,7 @@ func (p *predicates) simulation(r *request, n *node) func([]string) error {
 }
 
 // answerOf is the answer to a question of an attempt about a node, which is asked once.
-func (p *predicates) answerOf(r *request, n *node, text string, question func() error) error {
+func (p *predicates) answerOf(r *ledger.Request, n *ledger.Node, text string, question func() error) error {
 	if err, known := p.attempt.about(n).fits[text]; known {
 		return err
 	}
@@ -119,24 +120,24 @@ func (p *predicates) answerOf(r *request, n *node, text string, question func() 
 // simulate asks whether an ask may run on a node without some allocations. It asks with
 // the asks added that are nominated there and come before, and also without them, since
 // they are not there yet.
-func (p *predicates) simulate(r *request, n *node, removed []api.AllocationKey) error {
+func (p *predicates) simulate(r *ledger.Request, n *ledger.Node, removed []api.AllocationKey) error {
 	p.calls++
-	if p.options.Simulate == nil {
-		return p.options.Feasible(r.Key, n.id, removed == nil)
+	if p.Options.Simulate == nil {
+		return p.Options.Feasible(r.Key, n.ID, removed == nil)
 	}
-	added := r.expectedBefore(n)
+	added := r.ExpectedBefore(n)
 	if len(added) > 0 {
-		if err := p.options.Simulate(r.Key, n.id, added, removed); err != nil {
+		if err := p.Options.Simulate(r.Key, n.ID, added, removed); err != nil {
 			return err
 		}
 	}
-	if err := p.options.Simulate(r.Key, n.id, nil, removed); err != nil {
+	if err := p.Options.Simulate(r.Key, n.ID, nil, removed); err != nil {
 		return err
 	}
 	if len(added) == 0 {
 		return nil
 	}
-	ending := keysOf(n.ownKeys((*request).releasing))
+	ending := keysOf(n.OwnKeys((*ledger.Request).Releasing))
 	for _, other := range added {
 		if err := p.spoils(other, n, removed, ending); err != nil {
 			return err
@@ -147,24 +148,24 @@ func (p *predicates) simulate(r *request, n *node, removed []api.AllocationKey) 
 
 // spoils is why another ask, for which room is on its way on a node, could not run there
 // without these allocations, though it could without those of them that end anyway.
-func (p *predicates) spoils(other api.AllocationKey, n *node, removed, ending []api.AllocationKey) error {
+func (p *predicates) spoils(other api.AllocationKey, n *ledger.Node, removed, ending []api.AllocationKey) error {
 	if len(removed) <= len(ending) {
 		return nil // nothing else is removed
 	}
 	p.calls++
-	err := p.options.Simulate(other, n.id, nil, removed)
+	err := p.Options.Simulate(other, n.ID, nil, removed)
 	if err == nil {
 		return nil
 	}
 	p.calls++
-	if p.options.Simulate(other, n.id, nil, ending) != nil {
+	if p.Options.Simulate(other, n.ID, nil, ending) != nil {
 		return nil
 	}
 	return fmt.Errorf("%s is nominated: %w", other, err)
 }
 
 // choose asks which of some candidates are to make room for an ask on a node.
-func (p *predicates) choose(r *request, n *node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
+func (p *predicates) choose(r *ledger.Request, n *ledger.Node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
 	text := strings.Join(candidates, "\x00")
 	if answer, known := p.attempt.about(n).chosen[text]; known {
 		return answer.keys, answer.err
@@ -173,7 +174,7 @@ func (p *predicates) choose(r *request, n *node, candidates []string, violating 
 		return nil, errPaused
 	}
 	p.calls++
-	keys, err := p.options.SelectVictims(r.Key, n.id, keysOf(candidates), violating)
+	keys, err := p.Options.SelectVictims(r.Key, n.ID, keysOf(candidates), violating)
 	p.attempt.about(n).chosen[text] = chosenVictims{keys, err}
 	return keys, err
 }
@@ -181,16 +182,16 @@ func (p *predicates) choose(r *request, n *node, candidates []string, violating 
 // noteFailed notes that a plan for an ask failed on a node. Where guarantees, budgets or
 // quota decide too, another plan is possible before the node changes: then that is known
 // for this attempt only, unless the node is refused without anything that runs there.
-func (p *predicates) noteFailed(r *request, on *candidateNode, others bool) {
+func (p *predicates) noteFailed(r *ledger.Request, on *candidateNode, others bool) {
 	s, n, t := p.attempt, on.node, on.plan.Trigger
 	s.refused = s.refused || on.plan.Reason == preemptor.Refused || slices.ContainsFunc(on.plan.Failures, isRefusal)
 	if others && (on.plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
 		if kept := s.about(n); !p.paused {
-			kept.failed = append(kept.failed, failedPlan{r.application.queue, t})
+			kept.failed = append(kept.failed, failedPlan{r.App.Queue, t})
 		}
 		return
 	}
-	s.failed[t].Add(n.slot, n.changedAt, p.changed)
+	s.failed[t].Add(n.Slot, n.ChangedAt, p.changed)
 	near := s.nearest[t]
 	if near == nil || !s.hopeless(near.node, t) || near.plan.Reason != preemptor.Refused && on.plan.Reason == preemptor.Refused {
 		s.nearest[t] = on
@@ -205,12 +206,12 @@ func isRefusal(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting 
 // feasibleSomehow reports whether the resource manager would agree to an ask on a node
 // without all own allocations there, or, if the ask needs one of them, with all, or cannot
 // be asked now. If it refuses both for different reasons, it may agree without some.
-func (p *predicates) feasibleSomehow(r *request, n *node) bool {
-	if p.options.Simulate == nil && p.options.Feasible == nil {
+func (p *predicates) feasibleSomehow(r *ledger.Request, n *ledger.Node) bool {
+	if p.Options.Simulate == nil && p.Options.Feasible == nil {
 		return true
 	}
 	fits := p.simulation(r, n)
-	without := fits(n.ownKeys(func(*request) bool { return true }))
+	without := fits(n.OwnKeys(func(*ledger.Request) bool { return true }))
 	if without == nil || p.paused {
 		return true
 	}
@@ -219,7 +220,7 @@ func (p *predicates) feasibleSomehow(r *request, n *node) bool {
 }
 
 // noteUnresolvable notes the same outside an attempt.
-func (p *predicates) noteUnresolvable(r *request, n *node, err error) {
+func (p *predicates) noteUnresolvable(r *ledger.Request, n *ledger.Node, err error) {
 	if !isUnresolvable(err) {
 		return
 	}

@@ -4,17 +4,18 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"gotest.tools/v3/assert"
 )
 
 // TestObjectsAreSmall keeps what there are many of small: the garbage collector scans
 // objects of at most 512 bytes many at a time, and larger ones one by one.
 func TestObjectsAreSmall(t *testing.T) {
-	assert.Equal(t, reflect.TypeFor[application]().Size(), uintptr(312))
+	assert.Equal(t, reflect.TypeFor[ledger.Application]().Size(), uintptr(312))
 	assert.Equal(t, reflect.TypeFor[waitingApplication]().Size(), uintptr(224))
-	assert.Equal(t, reflect.TypeFor[node]().Size(), uintptr(416))
+	assert.Equal(t, reflect.TypeFor[ledger.Node]().Size(), uintptr(416))
 	assert.Equal(t, reflect.TypeFor[askGroup]().Size(), uintptr(248))
-	assert.Equal(t, reflect.TypeFor[request]().Size(), uintptr(80))
+	assert.Equal(t, reflect.TypeFor[ledger.Request]().Size(), uintptr(80))
 }
 
 // TestEqualAsksShareTheirLeast shows that the summaries of equal asks take no memory of

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -27,59 +28,59 @@ type slots struct {
 	kept       *claims
 	predicates *predicates
 	classes    []*class // parked ones, that may want a slot
-	timer      timers.Timer[due]
+	timer      timers.Timer[ledger.Due]
 	ended      int // how many claims were ended for others
 }
 
 // wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
 func (s *slots) wanted(c *class) {
-	if s.options.ReserveDelay < 0 {
+	if s.Options.ReserveDelay < 0 {
 		return
 	}
 	if c.since.IsZero() {
-		c.since, c.slots.round = s.now, s.slotRound
+		c.since, c.slots.round = s.Now, s.SlotRound
 	}
 	if !c.slots.listed {
 		c.slots.listed = true
 		s.classes = append(s.classes, c)
-		s.before(timers.Later(c.since.Add(s.options.ReserveDelay), s.now))
+		s.before(timers.Later(c.since.Add(s.Options.ReserveDelay), s.Now))
 	}
 	if c.slots.waits {
-		c.slots.waits, s.slotsDue = false, true
+		c.slots.waits, s.SlotsDue = false, true
 	}
 }
 
 // before has the slots looked at at a time at the latest.
 func (s *slots) before(at time.Time) {
-	s.timers.SetBy(&s.timer, at, due{what: dueSlots})
+	s.timers.SetBy(&s.timer, at, ledger.Due{What: dueSlots})
 }
 
 // expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
 // less important ones too: each gets one claim before this one gets another.
-func (s *slots) expire(r *request) {
-	if w := r.wait; timers.IsDue(w.due.claim, s.now) {
-		w.due.claim = time.Time{}
-		s.slotRound++
-		s.classOf(r).slots.round = s.slotRound
-		s.classOf(r).slots.tried = append(s.classOf(r).slots.tried, r.wait.claim.node.id)
+func (s *slots) expire(r *ledger.Request) {
+	if w := r.Wait; timers.IsDue(w.Due.Claim, s.Now) {
+		w.Due.Claim = time.Time{}
+		s.SlotRound++
+		s.classOf(r).slots.round = s.SlotRound
+		s.classOf(r).slots.tried = append(s.classOf(r).slots.tried, r.Wait.Claim.Node.ID)
 		s.kept.end(r, "it has lasted long enough", api.EndExpired)
 	}
 }
 
 // most is how many slots there are.
-func (s *slots) most() int { return max(1, s.nodes.Len()/10) }
+func (s *slots) most() int { return max(1, s.Nodes.Len()/10) }
 
 // look gives slots. It reports whether claims were ended for that, so that others may be placed.
 func (s *slots) look() (freed bool) {
-	if !s.slotsDue {
+	if !s.SlotsDue {
 		return false
 	}
-	s.slotsDue, s.ended = false, 0
+	s.SlotsDue, s.ended = false, 0
 	s.timers.Cancel(&s.timer)
 	for more := true; more; {
 		more = s.giveEach(s.candidates())
 	}
-	return s.ended > 0 || s.slotsDue
+	return s.ended > 0 || s.SlotsDue
 }
 
 // giveEach gives a slot to the next ask of each class, the best first, as long as there are any or
@@ -92,9 +93,9 @@ func (s *slots) giveEach(list []*class) (given bool) {
 		case allGiven: // also for those after it
 			return given
 		case askOn:
-			s.before(s.now.Add(s.options.RetryDelay))
+			s.before(s.Now.Add(s.Options.RetryDelay))
 		case notNow:
-			s.before(s.now.Add(s.options.RetryMax))
+			s.before(s.Now.Add(s.Options.RetryMax))
 		case noSlot:
 		}
 	}
@@ -110,7 +111,7 @@ func (s *slots) candidates() (list []*class) {
 	})
 	least := s.leastPlace()
 	for _, c := range s.classes {
-		if at := c.since.Add(s.options.ReserveDelay); at.After(s.now) && s.isYoung(c) {
+		if at := c.since.Add(s.Options.ReserveDelay); at.After(s.Now) && s.isYoung(c) {
 			s.before(at)
 			continue
 		}
@@ -135,8 +136,8 @@ func (s *slots) isYoung(c *class) bool {
 	if r == nil {
 		return true
 	}
-	at := r.Created.Add(s.options.ReserveMax)
-	if young := at.After(s.now); !young {
+	at := r.Created.Add(s.Options.ReserveMax)
+	if young := at.After(s.Now); !young {
 		return false
 	}
 	s.before(at)
@@ -158,7 +159,7 @@ func (s *slots) compare(a *class, nth int, b *class, other int) int {
 // lastTurn is when a class had its turn last. It has one claim for each.
 func (s *slots) lastTurn(c *class, nth int) int {
 	if nth > 1 {
-		return s.slotRound
+		return s.SlotRound
 	}
 	return c.slots.round
 }
@@ -176,7 +177,7 @@ const (
 
 // give gives a slot to the next ask of a class, if there is one and it can use it.
 func (s *slots) give(c *class) slotOutcome {
-	r := c.unclaimed((*request).mayClaim)
+	r := c.unclaimed((*ledger.Request).MayClaim)
 	if r == nil && c.unclaimed(nil) == nil {
 		c.slots.waits = true
 		return noSlot
@@ -184,14 +185,14 @@ func (s *slots) give(c *class) slotOutcome {
 	if r == nil {
 		return notNow
 	}
-	var worst *request
-	if s.slotsGiven >= s.most() {
+	var worst *ledger.Request
+	if s.SlotsGiven >= s.most() {
 		if worst = s.worst(); worst == nil || s.compare(c, c.slots.held+1, s.classOf(worst), s.classOf(worst).slots.held) >= 0 {
 			return allGiven
 		}
 	}
 	if wait := s.predicates.wait(api.FurtherQuestion); wait > 0 || s.predicates.calls >= callsMax {
-		s.before(s.now.Add(max(wait, time.Nanosecond)))
+		s.before(s.Now.Add(max(wait, time.Nanosecond)))
 		return allGiven
 	}
 	n, result := s.nodeFor(r, worst)
@@ -210,16 +211,16 @@ func (s *slots) give(c *class) slotOutcome {
 }
 
 // worst is the ask with the least right to its slot.
-func (s *slots) worst() (worst *request) {
-	for _, r := range s.claims {
-		if !r.reserved() || r.wait.claim.whole {
+func (s *slots) worst() (worst *ledger.Request) {
+	for _, r := range s.Claims {
+		if !r.Reserved() || r.Wait.Claim.Whole {
 			continue
 		}
 		if worst == nil {
 			worst = r
 			continue
 		}
-		if order := s.compare(s.classOf(r), s.classOf(r).slots.held, s.classOf(worst), s.classOf(worst).slots.held); order > 0 || order == 0 && inOrder(r, worst) > 0 {
+		if order := s.compare(s.classOf(r), s.classOf(r).slots.held, s.classOf(worst), s.classOf(worst).slots.held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
 			worst = r
 		}
 	}
@@ -228,11 +229,11 @@ func (s *slots) worst() (worst *request) {
 
 // unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of
 // those for which a condition holds: of each application the first is looked at.
-func (c *class) unclaimed(holds func(*request) bool) (first *request) {
+func (c *class) unclaimed(holds func(*ledger.Request) bool) (first *ledger.Request) {
 	for _, g := range c.groups {
 		for r := range g.all {
-			if r.claim() == nil && !r.startsTogether() {
-				if (holds == nil || holds(r)) && (first == nil || inOrder(r, first) < 0) {
+			if r.Claim() == nil && !r.StartsTogether() {
+				if (holds == nil || holds(r)) && (first == nil || ledger.InOrder(r, first) < 0) {
 					first = r
 				}
 				break
@@ -244,7 +245,7 @@ func (c *class) unclaimed(holds func(*request) bool) (first *request) {
 
 // A closeNode is a node that comes close to having room for an ask, by how much of it is missing.
 type closeNode struct {
-	*node
+	*ledger.Node
 	rank    int // comes first
 	missing resources.Share
 }
@@ -260,19 +261,19 @@ const reserveTriesMax = 16
 // nodeFor is the node that comes closest to having room for an ask, of those that can hold it when
 // all has left that may leave, beside all other claims but one: where the largest missing share is
 // smallest, of those where claims of the class lasted for ReserveMax the least often.
-func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
+func (s *slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result slotOutcome) {
 	var options []closeNode // by how often claims of the class lasted there in vain
-	for n := range s.allNodes {
+	for n := range s.AllNodes {
 		switch {
-		case !n.schedulable || !s.mayHold(n, r, without) || s.classOf(r).refusedKept.Has(n.slot, n.changedAt):
+		case !n.Schedulable || !s.mayHold(n, r, without) || s.classOf(r).refusedKept.Has(n.Slot, n.ChangedAt):
 		default:
 			tried := 0
 			for _, id := range s.classOf(r).slots.tried {
-				if id == n.id {
+				if id == n.ID {
 					tried++
 				}
 			}
-			options = append(options, closeNode{n, tried, r.Amounts.MissingShare(n.room)})
+			options = append(options, closeNode{n, tried, r.Amounts.MissingShare(n.Room)})
 		}
 	}
 	slices.SortStableFunc(options, closeNode.compare)
@@ -280,11 +281,11 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 		if tries == reserveTriesMax {
 			return nil, askOn
 		}
-		switch s.mayReserve(r, o.node) {
+		switch s.mayReserve(r, o.Node) {
 		case placed:
-			return o.node, gotSlot
+			return o.Node, gotSlot
 		case flush: // it must hear first what was placed there
-			s.slotsDue = true
+			s.SlotsDue = true
 			return nil, notNow
 		default:
 		}
@@ -294,12 +295,12 @@ func (s *slots) nodeFor(r, without *request) (best *node, result slotOutcome) {
 
 // mayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
 // are on their way for others, it is not their room that is kept.
-func (s *slots) mayHold(n *node, r, without *request) bool {
-	most := n.whenLeft()
-	for _, other := range n.claims {
+func (s *slots) mayHold(n *ledger.Node, r, without *ledger.Request) bool {
+	most := n.WhenLeft()
+	for _, other := range n.Claims {
 		switch {
 		case other == without:
-		case other.nominated() != nil:
+		case other.Nominated() != nil:
 			return false
 		default:
 			most.Sub(other.Amounts)
@@ -311,10 +312,10 @@ func (s *slots) mayHold(n *node, r, without *request) bool {
 // mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
 // manager that counts amounts itself refuses every full node as it is. What it refuses, also
 // to an attempt, is not asked again before the node changes.
-func (s *slots) mayReserve(r *request, n *node) outcome {
+func (s *slots) mayReserve(r *ledger.Request, n *ledger.Node) outcome {
 	result, err := s.predicates.check(r, n, false)
-	if result == waits && s.options.Simulate != nil && !isUnresolvable(err) && !s.classOf(r).simulations.isRefusedEmpty(n) {
-		if all := n.ownKeys(func(*request) bool { return true }); len(all) > 0 {
+	if result == waits && s.Options.Simulate != nil && !isUnresolvable(err) && !s.classOf(r).simulations.isRefusedEmpty(n) {
+		if all := n.OwnKeys(func(*ledger.Request) bool { return true }); len(all) > 0 {
 			if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
 				return placed
 			}
@@ -327,7 +328,7 @@ func (s *slots) mayReserve(r *request, n *node) outcome {
 		if c.refusedKept.IsEmpty() {
 			c.refusedKept = nodeset.New(s.predicates.changed)
 		}
-		c.refusedKept.Add(n.slot, n.changedAt, s.predicates.changed)
+		c.refusedKept.Add(n.Slot, n.ChangedAt, s.predicates.changed)
 	}
 	return result
 }

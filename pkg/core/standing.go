@@ -32,18 +32,18 @@ func (a *waitingApplication) compare(other *waitingApplication, priority int) in
 	if order := cmp.Or(priority, first, cmp.Compare(a.place.submitted, other.place.submitted)); order != 0 {
 		return order
 	}
-	return strings.Compare(string(a.id), string(other.id))
+	return strings.Compare(string(a.ID), string(other.ID))
 }
 
 // compareFirst is what decides first beside priority: share or age.
 func (a *waitingApplication) compareFirst(other *waitingApplication) int {
-	if a.queue.properties.ApplicationSort == api.Fair {
+	if a.Queue.Properties.ApplicationSort == api.Fair {
 		return a.place.share.Compare(other.place.share)
 	}
 	return cmp.Compare(a.place.submitted, other.place.submitted)
 }
 
-func (a *waitingApplication) ignoresPriority() bool { return a.queue.properties.IgnorePriority }
+func (a *waitingApplication) ignoresPriority() bool { return a.Queue.Properties.IgnorePriority }
 
 func (a *waitingApplication) comesLater(other *waitingApplication) bool {
 	return a.compareFirst(other) > 0
@@ -79,9 +79,9 @@ func (a *waitingApplication) summarise() bool {
 
 // placed is what decides the order now.
 func (a *waitingApplication) placed() applicationPlace {
-	place := applicationPlace{priority: a.own.top, submitted: a.submitted.UnixNano()}
-	if a.queue.properties.ApplicationSort == api.Fair {
-		place.share = a.leaf.shareOf(a.used.Amounts)
+	place := applicationPlace{priority: a.own.top, submitted: a.Submitted.UnixNano()}
+	if a.Queue.Properties.ApplicationSort == api.Fair {
+		place.share = a.leaf.shareOf(a.Used.Amounts)
 	}
 	return place
 }
@@ -90,10 +90,10 @@ func (a *waitingApplication) placed() applicationPlace {
 func (q *waitingQueue) compareFirsts(a, b linePlace, priority int) int {
 	age := cmp.Compare(a.submitted, b.submitted)
 	first := age
-	if q.properties.ApplicationSort == api.Fair {
+	if q.Properties.ApplicationSort == api.Fair {
 		first = a.share.Compare(b.share)
 	}
-	if q.properties.IgnorePriority {
+	if q.Properties.IgnorePriority {
 		priority, first = first, priority
 	}
 	if order := cmp.Or(priority, first, age); order != 0 {
@@ -127,10 +127,10 @@ func (q *waitingQueue) compare(other *waitingQueue, priority int) int {
 	if order := cmp.Or(priority, share); order != 0 {
 		return order
 	}
-	return strings.Compare(q.name, other.name)
+	return strings.Compare(q.Name, other.Name)
 }
 
-func (q *waitingQueue) ignoresPriority() bool { return q.parent.properties.IgnorePriority }
+func (q *waitingQueue) ignoresPriority() bool { return q.Parent.Properties.IgnorePriority }
 
 // comesLater reports whether a queue has a larger share than another.
 func (q *waitingQueue) comesLater(other *waitingQueue) bool {
@@ -158,7 +158,7 @@ func (q *waitingQueue) subtree() *summary {
 
 // share is how much of its guarantee the queue uses.
 func (q *waitingQueue) share() resources.Share {
-	return q.shareOf(q.used.Amounts)
+	return q.shareOf(q.Used.Amounts)
 }
 
 // shareOf is the largest part, over the kinds, of what is guaranteed to the queue, or of the
@@ -168,7 +168,7 @@ func (q *waitingQueue) shareOf(used resources.Amounts) (most resources.Share) {
 		if v <= 0 {
 			continue
 		}
-		whole := q.guaranteed.Of(resources.Kind(i))
+		whole := q.Guaranteed.Of(resources.Kind(i))
 		if whole <= 0 {
 			whole = q.fairMax(resources.Kind(i))
 		}
@@ -183,11 +183,11 @@ func (q *waitingQueue) shareOf(used resources.Amounts) (most resources.Share) {
 // nearest queue upward that has one, or the size of the cluster.
 func (q *waitingQueue) fairMax(kind resources.Kind) int64 {
 	for ; q.above != nil; q = q.above {
-		if most := q.max.Of(kind); most != resources.Unlimited {
+		if most := q.Max.Of(kind); most != resources.Unlimited {
 			return most
 		}
 	}
-	if most := q.max.Of(kind); most != resources.Unlimited {
+	if most := q.Max.Of(kind); most != resources.Unlimited {
 		return most
 	}
 	return min(q.backlog.cluster.Of(kind), resources.Unlimited-1) // a cluster has an end
@@ -227,19 +227,19 @@ func (q *waitingQueue) waiting() *summary {
 func (q *waitingQueue) summarise() bool {
 	sum := *q.waiting()
 	first := int32(api.PriorityNone) // the importance of the highest; others below take no more of what is kept
-	if len(q.kept) > 0 {
-		first = q.asRootSees(sum.top)
+	if len(q.Kept) > 0 {
+		first = q.AsRootSees(sum.top)
 	}
 	for _, leaf := range q.active { // their groups are not marked one by one
 		sum.ready = max(sum.ready, leaf.class.priority)
 	}
-	sum.top = q.properties.SeenFromAbove(sum.top)
-	sum.ready = q.properties.SeenFromAbove(sum.ready)
+	sum.top = q.Properties.SeenFromAbove(sum.top)
+	sum.ready = q.Properties.SeenFromAbove(sum.ready)
 	sum.attempts = sum.attempts || len(q.active) > 0
-	if sum.open != nil && !q.hasRoom(*sum.open, first) {
+	if sum.open != nil && !q.HasRoom(*sum.open, first) {
 		sum.open = nil
 	}
-	if sum.parked != nil && !q.hasRoom(*sum.parked, first) {
+	if sum.parked != nil && !q.HasRoom(*sum.parked, first) {
 		sum.parked = nil
 	}
 	return q.own.set(sum)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
@@ -25,11 +26,11 @@ type unfinished struct {
 
 // dryRuns are the plans of one trigger that an unfinished attempt has made.
 type dryRuns struct {
-	best    *node            // where room can be made at the least cost
-	count   int              // of the nodes where it can be made
-	made    map[*node]uint64 // those nodes, with the count of changes then
-	planned int              // what the plans cost, in evaluations
-	frees   bool             // enough quota could be freed
+	best    *ledger.Node            // where room can be made at the least cost
+	count   int                     // of the nodes where it can be made
+	made    map[*ledger.Node]uint64 // those nodes, with the count of changes then
+	planned int                     // what the plans cost, in evaluations
+	frees   bool                    // enough quota could be freed
 }
 
 // resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
@@ -57,7 +58,7 @@ func (u *unfinished) failedBy(t preemptor.Trigger) bool {
 }
 
 // amongChanged are the costs of the nodes that have changed since an attempt failed on all.
-func (a *attempts) amongChanged(key preemptionKey, nodes []*node, behind []preemptor.Behind) *nodeCosts {
+func (a *attempts) amongChanged(key preemptionKey, nodes []*ledger.Node, behind []preemptor.Behind) *nodeCosts {
 	u := a.under
 	if u.among == nil || u.among.preemptionKey != key {
 		u.among = &nodeCosts{}
@@ -70,11 +71,11 @@ func (a *attempts) amongChanged(key preemptionKey, nodes []*node, behind []preem
 }
 
 // refreshAmong takes into account which of some nodes have changed after a count of changes.
-func (p *costCache) refreshAmong(c *nodeCosts, nodes []*node, after uint64) {
+func (p *costCache) refreshAmong(c *nodeCosts, nodes []*ledger.Node, after uint64) {
 	c.goesOn = true
 	for _, gone := range [2]bool{true, false} { // another node may have the slot of one that is gone
 		for _, n := range nodes {
-			if n.gone == gone && n.changedAt > after {
+			if n.Gone == gone && n.ChangedAt > after {
 				p.reset(c, n)
 			}
 		}
@@ -88,11 +89,11 @@ func (d *dryRuns) canFree(ask func() bool) bool {
 }
 
 // note notes a plan that makes room.
-func (d *dryRuns) note(n *node, best bool) {
+func (d *dryRuns) note(n *ledger.Node, best bool) {
 	if d.made == nil {
-		d.made = map[*node]uint64{}
+		d.made = map[*ledger.Node]uint64{}
 	}
-	d.made[n] = n.changedAt
+	d.made[n] = n.ChangedAt
 	d.count++
 	if best {
 		d.best = n
@@ -100,9 +101,9 @@ func (d *dryRuns) note(n *node, best bool) {
 }
 
 // isMade reports whether a plan that makes room on a node as it is was made already.
-func (d *dryRuns) isMade(n *node) bool {
+func (d *dryRuns) isMade(n *ledger.Node) bool {
 	at, made := d.made[n]
-	return made && at == n.changedAt
+	return made && at == n.ChangedAt
 }
 
 // isEnough reports whether so much was planned that the best so far is good enough.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -11,8 +12,8 @@ import (
 // A verifier keeps the first law that it finds broken.
 type verifier struct {
 	p       *Partition
-	all     []*node // by ID
-	settled bool    // nothing has changed to which nothing has reacted
+	all     []*ledger.Node // by ID
+	settled bool           // nothing has changed to which nothing has reacted
 	broken  error
 	found   int // requests in lists of nodes and applications
 	used    resources.Sum
@@ -60,12 +61,12 @@ func (m *membership[T]) has(item T) bool {
 
 func (v *verifier) breaks(format string, args ...any) {
 	if v.broken == nil {
-		v.broken = fmt.Errorf("partition %s: "+format, append([]any{v.p.name}, args...)...)
+		v.broken = fmt.Errorf("partition %s: "+format, append([]any{v.p.Name}, args...)...)
 	}
 }
 
 // add sums up a list in the scratch vector.
-func (v *verifier) add(list []*request) resources.Sum {
+func (v *verifier) add(list []*ledger.Request) resources.Sum {
 	v.sum = resources.Sum{Amounts: v.sum.Amounts[:0]}
 	for _, r := range list {
 		v.sum.Add(r.Amounts)
@@ -74,19 +75,19 @@ func (v *verifier) add(list []*request) resources.Sum {
 }
 
 // checkNodeOnly checks an allocation, if only its node is charged for it.
-func checkNodeOnly(v *verifier, r *request) {
-	if !r.eviction.isNodeOnly() {
+func checkNodeOnly(v *verifier, r *ledger.Request) {
+	if !r.Eviction.IsNodeOnly() {
 		return
 	}
-	if r.foreign() || !r.eviction.overdue || r.node.isReady() {
+	if r.Foreign() || !r.Eviction.Overdue || r.RunsOn.IsReady() {
 		v.breaks("no queue is charged for %s, which is not overdue on a node that is not ready", r.Key)
 	}
 	v.used.Sub(r.Amounts)
 }
 
 // charged are those of some allocations that their queues are charged for.
-func charged(list []*request) []*request {
-	only := func(r *request) bool { return r.eviction.isNodeOnly() }
+func charged(list []*ledger.Request) []*ledger.Request {
+	only := func(r *ledger.Request) bool { return r.Eviction.IsNodeOnly() }
 	if !slices.ContainsFunc(list, only) {
 		return list
 	}
@@ -95,6 +96,6 @@ func charged(list []*request) []*request {
 
 func (v *verifier) equal(what, of string, booked, counted resources.Sum) {
 	if v.broken == nil && !booked.Same(counted) {
-		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.kinds.Format(booked.Amounts), v.p.kinds.Format(counted.Amounts))
+		v.breaks("%s of %s: booked %s, counted %s", what, of, v.p.Kinds.Format(booked.Amounts), v.p.Kinds.Format(counted.Amounts))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -29,12 +30,12 @@ import (
 // between a command and Schedule, which reacts, orders and what is known not to fit are
 // not checked.
 func (p *Partition) Verify() error {
-	v := verifier{p: p, settled: p.changes.none()}
+	v := verifier{p: p, settled: p.Changes.None()}
 	defer func(work api.Work) { p.work = work }(p.work)
-	v.all = slices.AppendSeq(make([]*node, 0, p.nodes.Len()), p.allNodes)
+	v.all = slices.AppendSeq(make([]*ledger.Node, 0, p.Nodes.Len()), p.AllNodes)
 	v.nodes()
 	v.applications()
-	v.queue(p.root)
+	v.queue(p.Root)
 	v.limits()
 	checkMembers(&v)
 	v.totals()
@@ -49,60 +50,60 @@ func (p *Partition) Verify() error {
 }
 
 func (v *verifier) nodes() {
-	if len(v.p.nodesByID) != len(v.all) {
-		v.breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.p.nodesByID))
+	if len(v.p.NodesByID) != len(v.all) {
+		v.breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.p.NodesByID))
 	}
-	if !noDetails.isEmpty() {
-		v.breaks("the details of nodes that have none of their own were changed: %+v", noDetails)
+	if !ledger.NoDetails.IsEmpty() {
+		v.breaks("the details of nodes that have none of their own were changed: %+v", ledger.NoDetails)
 	}
 	for _, n := range v.all {
-		if v.p.findNode(n.id) != n {
-			v.breaks("node %s cannot be looked up", n.id)
+		if v.p.FindNode(n.ID) != n {
+			v.breaks("node %s cannot be looked up", n.ID)
 		}
 		var releasing resources.Sum
 		evicted := 0
-		v.equal("allocated", string(n.id), n.allocated, v.add(n.own))
-		v.equal("occupied", string(n.id), n.occupied, v.add(n.foreign))
-		for i := range max(len(n.free), len(n.capacity)) {
+		v.equal("allocated", string(n.ID), n.Allocated, v.add(n.Own))
+		v.equal("occupied", string(n.ID), n.Occupied, v.add(n.Foreign))
+		for i := range max(len(n.Free), len(n.Capacity)) {
 			k := resources.Kind(i)
-			if n.free.Of(k) != resources.Total(n.capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k)) {
-				v.breaks("node %s: free %s is not what is left", n.id, v.p.kinds.Format(n.free))
+			if n.Free.Of(k) != resources.Total(n.Capacity.Of(k), -n.Allocated.Of(k), -n.Occupied.Of(k)) {
+				v.breaks("node %s: free %s is not what is left", n.ID, v.p.Kinds.Format(n.Free))
 			}
 		}
-		if !n.overcommitted && n.negative() {
-			v.breaks("node %s: overcommitted by a placement, free %s", n.id, v.p.kinds.Format(n.free))
+		if !n.Overcommitted && n.Negative() {
+			v.breaks("node %s: overcommitted by a placement, free %s", n.ID, v.p.Kinds.Format(n.Free))
 		}
-		for _, list := range [2][]*request{n.own, n.foreign} {
+		for _, list := range [2][]*ledger.Request{n.Own, n.Foreign} {
 			for i, r := range list {
-				if r.node != n || r.Node != n.id || int(r.on) != i || v.p.classOf(r) != nil {
-					v.breaks("node %s lists %s, which is not there", n.id, r.Key)
+				if r.RunsOn != n || r.Node != n.ID || int(r.On) != i || v.p.classOf(r) != nil {
+					v.breaks("node %s lists %s, which is not there", n.ID, r.Key)
 				}
-				if r.releasing() {
+				if r.Releasing() {
 					releasing.Add(r.Amounts)
 				}
-				if r.eviction != nil {
+				if r.Eviction != nil {
 					evicted++
 				}
 				checkNodeOnly(v, r)
-				if r.victim() && (r.Required != "" || r.Origin == api.Static) {
-					v.breaks("node %s: %s is evicted and is never a victim", n.id, r.Key)
+				if r.Victim() && (r.Required != "" || r.Origin == api.Static) {
+					v.breaks("node %s: %s is evicted and is never a victim", n.ID, r.Key)
 				}
 			}
 		}
-		if evicted != n.details.read().evicted {
-			v.breaks("node %s: %d are evicted, %d counted", n.id, evicted, n.details.read().evicted)
+		if evicted != n.Details.Read().Evicted {
+			v.breaks("node %s: %d are evicted, %d counted", n.ID, evicted, n.Details.Read().Evicted)
 		}
 		checkClaimsOn(v, n, releasing)
-		v.found += len(n.foreign)
-		if v.settled && n.schedulable != v.p.order.has(n) {
-			v.breaks("node %s: schedulable is %t, in the order is %t", n.id, n.schedulable, v.p.order.has(n))
+		v.found += len(n.Foreign)
+		if v.settled && n.Schedulable != v.p.order.has(n) {
+			v.breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.p.order.has(n))
 		}
 		if at := v.p.order.of(n); v.settled && at != nil && at.links.In() && at.score != v.p.order.scoreOf(n) {
-			v.breaks("node %s: score %d is stale", n.id, at.score)
+			v.breaks("node %s: score %d is stale", n.ID, at.score)
 		}
-		v.used.AddSum(n.allocated)
-		v.foreign.AddSum(n.occupied)
-		v.total.Add(n.capacity)
+		v.used.AddSum(n.Allocated)
+		v.foreign.AddSum(n.Occupied)
+		v.total.Add(n.Capacity)
 	}
 	sorted(v, "nodes", &v.p.order.tree)
 	sorted(v, "rooms", &v.p.rooms.tree)
@@ -151,36 +152,36 @@ func (w *walk[T]) down(top T) {
 }
 
 func (v *verifier) applications() {
-	v.p.applications.Ascend(func(app *application) bool {
-		v.equal("used", string(app.id), app.used, v.add(charged(app.allocations)))
-		v.equal("pending", string(app.id), app.pending, v.add(app.asks))
-		v.found += len(app.allocations) + len(app.asks)
-		for i, r := range app.allocations {
-			if r.application != app || r.node == nil || int(r.at) != i || v.p.requests[r.Key] != r {
-				v.breaks("application %s lists allocation %s, which is not there", app.id, r.Key)
+	v.p.Applications.Ascend(func(app *ledger.Application) bool {
+		v.equal("used", string(app.ID), app.Used, v.add(charged(app.Allocations)))
+		v.equal("pending", string(app.ID), app.Pending, v.add(app.Asks))
+		v.found += len(app.Allocations) + len(app.Asks)
+		for i, r := range app.Allocations {
+			if r.App != app || r.RunsOn == nil || int(r.At) != i || v.p.Requests[r.Key] != r {
+				v.breaks("application %s lists allocation %s, which is not there", app.ID, r.Key)
 			}
 		}
 		ordered := 0
-		for i, r := range app.asks {
-			if r.application != app || r.node != nil || r.Node != "" || int(r.at) != i || v.p.requests[r.Key] != r {
-				v.breaks("application %s lists ask %s, which is not there", app.id, r.Key)
+		for i, r := range app.Asks {
+			if r.App != app || r.RunsOn != nil || r.Node != "" || int(r.At) != i || v.p.Requests[r.Key] != r {
+				v.breaks("application %s lists ask %s, which is not there", app.ID, r.Key)
 			}
 			if v.p.groupOf(r) != nil {
 				ordered++
 			}
 			v.waiting(r)
-			if err := v.p.checkKinds(r); err != nil {
+			if err := v.p.CheckKinds(r); err != nil {
 				v.breaks("%v", err)
 			}
 			v.unknown += len(r.Unknown)
 		}
 		waiting := v.p.ofApplication(app)
 		v.groups(waiting, ordered)
-		if app.queue.applications[app.id] != app {
-			v.breaks("application %s is not in its queue %s", app.id, app.queue.path)
+		if app.Queue.Applications[app.ID] != app {
+			v.breaks("application %s is not in its queue %s", app.ID, app.Queue.Path)
 		}
 		if v.settled && waiting.links.In() != waiting.isTried() {
-			v.breaks("application %s: in the order is %t with %d groups", app.id, waiting.links.In(), waiting.queued.Len())
+			v.breaks("application %s: in the order is %t with %d groups", app.ID, waiting.links.In(), waiting.queued.Len())
 		}
 		return v.broken == nil
 	})
@@ -194,84 +195,84 @@ func (v *verifier) groups(app *waitingApplication, asks int) {
 		for r := range g.all {
 			count++
 			if v.p.groupOf(r) != g || v.p.classOf(r) != c {
-				v.breaks("application %s: %s is in the group of another class", app.id, r.Key)
+				v.breaks("application %s: %s is in the group of another class", app.ID, r.Key)
 			}
 		}
 		if count != g.live || count == 0 || app.groups.of(c) != g || app.leaf.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
-			v.breaks("application %s: a group counts %d asks and has %d", app.id, g.live, count)
+			v.breaks("application %s: a group counts %d asks and has %d", app.ID, g.live, count)
 		}
 		if g.links.In() != g.isTried() {
-			v.breaks("application %s: a group in the order is %t, refused is %t", app.id, g.links.In(), c.unschedulable)
+			v.breaks("application %s: a group in the order is %t, refused is %t", app.ID, g.links.In(), c.unschedulable)
 		}
 		if g.links.In() {
 			queued++
 		}
 		if first := g.first(); g.links.In() && g.place != first {
-			v.breaks("application %s: a group stands in the place of another ask", app.id)
+			v.breaks("application %s: a group stands in the place of another ask", app.ID)
 		}
 		live += count
 	}
 	if live != asks || queued != app.queued.Len() {
-		v.breaks("application %s: %d asks in %d groups, %d and %d expected", app.id, live, app.queued.Len(), asks, queued)
+		v.breaks("application %s: %d asks in %d groups, %d and %d expected", app.ID, live, app.queued.Len(), asks, queued)
 	}
 	sorted(v, "asks", &app.queued)
 }
 
 // waiting checks that an ask waits in exactly one place.
-func (v *verifier) waiting(r *request) {
+func (v *verifier) waiting(r *ledger.Request) {
 	listed := 0
 	if v.p.groupOf(r) != nil {
 		listed++
 	}
 	if r.Required != "" {
-		if n := v.p.findNode(r.Required); n != nil && n.required.has(r) {
+		if n := v.p.FindNode(r.Required); n != nil && n.Required.Has(r) {
 			listed++
 		}
-		if set := v.p.absent[r.Required]; set != nil && set.has(r) {
+		if set := v.p.Absent[r.Required]; set != nil && set.Has(r) {
 			listed++
 		}
-	} else if r.wait != nil && (r.wait.delayed || r.wait.held) {
+	} else if r.Wait != nil && (r.Wait.Delayed || r.Wait.Held) {
 		listed++
 	}
 	if listed != 1 {
 		v.breaks("ask %s waits in %d places", r.Key, listed)
 	}
-	if r.eviction != nil {
+	if r.Eviction != nil {
 		v.breaks("ask %s is evicted", r.Key)
 	}
-	if r.wait != nil && r.wait.former != "" {
+	if r.Wait != nil && r.Wait.Former != "" {
 		v.renominated++
 	}
-	if v.p.classOf(r) == nil || !r.Amounts.Equal(v.p.classOf(r).amounts) || r.importance != v.p.importance(r) || r.importance != v.p.classOf(r).importance ||
-		v.p.classOf(r).preempts != (v.p.settled && v.p.wantsRoom(r)) || v.p.classOf(r).nominated != (r.nominated() != nil) {
+	if v.p.classOf(r) == nil || !r.Amounts.Equal(v.p.classOf(r).amounts) || r.Importance != v.p.importance(r) || r.Importance != v.p.classOf(r).importance ||
+		v.p.classOf(r).preempts != (v.p.Settled && v.p.wantsRoom(r)) || v.p.classOf(r).nominated != (r.Nominated() != nil) {
 		v.breaks("ask %s is not of the class it is counted with", r.Key)
 	}
-	if r.wait != nil && r.wait.timer.Set() != !r.wait.due.first().IsZero() {
-		v.breaks("ask %s: its timer is set is %t", r.Key, r.wait.timer.Set())
+	if r.Wait != nil && r.Wait.Timer.Set() != !r.Wait.Due.First().IsZero() {
+		v.breaks("ask %s: its timer is set is %t", r.Key, r.Wait.Timer.Set())
 	}
 }
 
-func (v *verifier) queue(q *queue) {
+func (v *verifier) queue(q *ledger.Queue) {
 	var used, pending resources.Sum
-	for _, child := range q.children {
+	for _, child := range q.Children {
 		v.queue(child)
-		used.AddSum(child.used)
-		pending.AddSum(child.pending)
+		used.AddSum(child.Used)
+		pending.AddSum(child.Pending)
 		if waiting := v.p.ofQueue(child); v.settled && waiting.links.In() != waiting.waits() {
-			v.breaks("queue %s: in the order is %t, waits is %t", child.path, waiting.links.In(), waiting.waits())
+			v.breaks("queue %s: in the order is %t, waits is %t", child.Path, waiting.links.In(), waiting.waits())
 		}
 	}
-	for _, app := range q.applications {
-		used.AddSum(app.used)
-		pending.AddSum(app.pending)
+	for _, app := range q.Applications {
+		used.AddSum(app.Used)
+		pending.AddSum(app.Pending)
 	}
-	v.equal("used", string(q.path), q.used, used)
-	v.equal("pending", string(q.path), q.pending, pending)
-	if !q.exceeded && !q.used.Within(q.max) {
-		v.breaks("queue %s: uses %s of %s by a placement", q.path, v.p.kinds.Format(q.used.Amounts), v.p.kinds.FormatLimits(q.max))
+	v.equal("used", string(q.Path), q.Used, used)
+	v.equal("pending", string(q.Path), q.Pending, pending)
+	if !q.Exceeded && !q.Used.Within(q.Max) {
+		v.breaks("queue %s: uses %s of %s by a placement", q.Path, v.p.Kinds.Format(q.Used.Amounts), v.p.Kinds.FormatLimits(q.Max))
 	}
-	if q.leaf && len(q.children) > 0 || !q.leaf && len(q.applications) > 0 {
-		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.path, q.leaf, len(q.children), len(q.applications))
+	if q.Leaf && len(q.Children) > 0 || !q.Leaf && len(q.Applications) > 0 {
+		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.Path, q.Leaf, len(q.Children), len(q.Applications))
 	}
 	v.waitingQueue(v.p.ofQueue(q))
 }
@@ -279,54 +280,54 @@ func (v *verifier) queue(q *queue) {
 // waitingQueue checks what the backlog knows of a queue.
 func (v *verifier) waitingQueue(q *waitingQueue) {
 	if v.settled && q.summarise() {
-		v.breaks("queue %s: its summary was stale", q.path)
+		v.breaks("queue %s: its summary was stale", q.Path)
 	}
 	active := 0
 	for c, leaf := range q.classes {
 		if leaf.class != c || leaf.leaf != q || len(leaf.groups) == 0 || c.leaves[leaf.atClass] != leaf {
-			v.breaks("queue %s: lists a class of no asks", q.path)
+			v.breaks("queue %s: lists a class of no asks", q.Path)
 		}
 		if leaf.active {
 			if leaf.listed {
 				active++
 			}
 			if !c.preempts || leaf.listed && q.active[leaf.atActive] != leaf {
-				v.breaks("queue %s: room may be made for %s, which is not wanted", q.path, v.p.kinds.Format(c.amounts))
+				v.breaks("queue %s: room may be made for %s, which is not wanted", q.Path, v.p.Kinds.Format(c.amounts))
 			}
 		}
 	}
 	if active != len(q.active) {
-		v.breaks("queue %s: %d classes are to be listed and %d are", q.path, active, len(q.active))
+		v.breaks("queue %s: %d classes are to be listed and %d are", q.Path, active, len(q.active))
 	}
 	sorted(v, "queues", &q.queues)
 }
 
 func (v *verifier) totals() {
-	v.equal("used", "nodes and queues", v.p.root.used, v.used)
-	v.equal("occupied", "the partition", v.p.occupied, v.foreign)
-	v.equal("capacity", "the partition", v.p.capacity, v.total)
-	for id, list := range v.p.unplaced {
+	v.equal("used", "nodes and queues", v.p.Root.Used, v.used)
+	v.equal("occupied", "the partition", v.p.Occupied, v.foreign)
+	v.equal("capacity", "the partition", v.p.Capacity, v.total)
+	for id, list := range v.p.Unplaced {
 		v.found += len(list)
-		if v.p.findNode(id) != nil || len(list) == 0 {
+		if v.p.FindNode(id) != nil || len(list) == 0 {
 			v.breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
 		}
 	}
-	for _, set := range v.p.unknown {
-		v.unknown -= set.len()
+	for _, set := range v.p.Unknown {
+		v.unknown -= set.Len()
 	}
 	if v.unknown != 0 {
 		v.breaks("%d more unknown kinds are wanted than listed", v.unknown)
 	}
-	if v.found != len(v.p.requests) {
-		v.breaks("%d requests are known by key and %d are listed", len(v.p.requests), v.found)
+	if v.found != len(v.p.Requests) {
+		v.breaks("%d requests are known by key and %d are listed", len(v.p.Requests), v.found)
 	}
 }
 
 // nodeFor is an open node with room for a class, if there is one that has been there
 // all along.
-func (v *verifier) nodeFor(c *class) *node {
+func (v *verifier) nodeFor(c *class) *ledger.Node {
 	for _, n := range v.all {
-		if v.p.rooms.of(n) == nil && n.schedulable && n.hasRoom(c.amounts, c.importance) {
+		if v.p.rooms.of(n) == nil && n.Schedulable && n.HasRoom(c.amounts, c.importance) {
 			return n
 		}
 	}
@@ -345,10 +346,10 @@ func (v *verifier) classes() {
 		}
 		parked++
 		if n := v.nodeFor(c); n != nil && v.settled {
-			v.breaks("node %s has room for %s, which waits for it", n.id, v.p.kinds.Format(c.amounts))
+			v.breaks("node %s has room for %s, which waits for it", n.ID, v.p.Kinds.Format(c.amounts))
 		}
 		if !c.links.In() || c.asks == 0 {
-			v.breaks("%s is parked and not listed", v.p.kinds.Format(c.amounts))
+			v.breaks("%s is parked and not listed", v.p.Kinds.Format(c.amounts))
 		}
 	}
 	sorted(v, "parked classes", &v.p.parked)
@@ -358,7 +359,7 @@ func (v *verifier) classes() {
 	if !slices.Equal(roots, v.p.classes.roots) {
 		v.breaks("classes have the priorities %v, and %v are counted", roots, v.p.classes.roots)
 	}
-	if asks != v.p.backlog.waiting {
-		v.breaks("%d asks are of classes and %d wait", asks, v.p.backlog.waiting)
+	if asks != v.p.backlog.Waiting {
+		v.breaks("%d asks are of classes and %d wait", asks, v.p.backlog.Waiting)
 	}
 }

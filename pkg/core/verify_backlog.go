@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -15,8 +16,8 @@ import (
 // places in orders, and the lists from which what waits is tried again. An ask that is
 // missing in one of them would wait for ever.
 func (v *verifier) noted() {
-	v.hints(v.p.root)
-	v.places(v.p.ofQueue(v.p.root))
+	v.hints(v.p.Root)
+	v.places(v.p.ofQueue(v.p.Root))
 	v.retried()
 	v.refused()
 	v.bound()
@@ -24,23 +25,23 @@ func (v *verifier) noted() {
 	v.slots()
 	v.timers()
 	v.costs()
-	if v.settled && !v.p.cluster.Equal(v.p.capacity.Amounts) {
-		v.breaks("shares are of %s, and the nodes hold %s", v.p.kinds.Format(v.p.cluster), v.p.kinds.Format(v.p.capacity.Amounts))
+	if v.settled && !v.p.cluster.Equal(v.p.Capacity.Amounts) {
+		v.breaks("shares are of %s, and the nodes hold %s", v.p.Kinds.Format(v.p.cluster), v.p.Kinds.Format(v.p.Capacity.Amounts))
 	}
 }
 
 // hints checks the amounts of which the resource manager knows that no node can take
 // them, along the tree of queues.
-func (v *verifier) hints(q *queue) {
+func (v *verifier) hints(q *ledger.Queue) {
 	var hinted resources.Sum
-	for _, child := range q.children {
+	for _, child := range q.Children {
 		v.hints(child)
-		hinted.AddSum(child.hinted)
+		hinted.AddSum(child.Hinted)
 	}
-	for _, app := range q.applications {
+	for _, app := range q.Applications {
 		var counted map[*askGroup]int // most asks are not told of
-		for _, r := range app.asks {
-			if r.wait != nil && r.wait.hinted {
+		for _, r := range app.Asks {
+			if r.Wait != nil && r.Wait.Hinted {
 				hinted.Add(r.Amounts)
 				if counted == nil {
 					counted = map[*askGroup]int{}
@@ -50,11 +51,11 @@ func (v *verifier) hints(q *queue) {
 		}
 		for g := range v.p.ofApplication(app).groups.all {
 			if g.hinted != counted[g] {
-				v.breaks("application %s: %d asks of a group were told of, counted %d", app.id, counted[g], g.hinted)
+				v.breaks("application %s: %d asks of a group were told of, counted %d", app.ID, counted[g], g.hinted)
 			}
 		}
 	}
-	v.equal("told of", string(q.path), q.hinted, hinted)
+	v.equal("told of", string(q.Path), q.Hinted, hinted)
 }
 
 // places checks that what stands in an order stands where it belongs now, and that the
@@ -63,19 +64,19 @@ func (v *verifier) places(q *waitingQueue) {
 	if !v.settled {
 		return
 	}
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		child := v.p.ofQueue(c)
 		v.places(child)
 		if place := child.placed(); child.links.In() && child.place != place {
-			v.breaks("queue %s stands at %v and belongs at %v", child.path, child.place, place)
+			v.breaks("queue %s stands at %v and belongs at %v", child.Path, child.place, place)
 		}
 	}
-	for _, a := range q.applications {
+	for _, a := range q.Applications {
 		app := v.p.ofApplication(a)
 		if app.links.In() && (app.summarise() || app.place != app.placed()) {
-			v.breaks("application %s stands at %v and belongs at %v", app.id, app.place, app.placed())
+			v.breaks("application %s stands at %v and belongs at %v", app.ID, app.place, app.placed())
 		}
-		v.summary(string(app.id), &app.own, ownOf(&app.queued, func(g *askGroup) *summary { return &g.own }))
+		v.summary(string(app.ID), &app.own, ownOf(&app.queued, func(g *askGroup) *summary { return &g.own }))
 	}
 	for _, leaf := range q.classes {
 		asks := 0
@@ -84,14 +85,14 @@ func (v *verifier) places(q *waitingQueue) {
 			v.group(g)
 		}
 		if asks != leaf.asks {
-			v.breaks("queue %s: a class has %d asks, counted %d", q.path, asks, leaf.asks)
+			v.breaks("queue %s: a class has %d asks, counted %d", q.Path, asks, leaf.asks)
 		}
 	}
-	if q.leaf {
-		v.summary(string(q.path), q.waiting(), slices.Values(ownOfLeaf(q)))
+	if q.Leaf {
+		v.summary(string(q.Path), q.waiting(), slices.Values(ownOfLeaf(q)))
 		return
 	}
-	v.summary(string(q.path), q.waiting(), ownOf(&q.queues, func(child *waitingQueue) *summary { return &child.own }))
+	v.summary(string(q.Path), q.waiting(), ownOf(&q.queues, func(child *waitingQueue) *summary { return &child.own }))
 }
 
 // group checks what is noted of a group in an order.
@@ -101,8 +102,8 @@ func (v *verifier) group(g *askGroup) {
 	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
 		(own.nominated != nil) != (open && c.nominated) || (own.parked != nil) != (open && !c.nominated && c.parked) ||
 		(own.open != nil) != (open && !c.nominated && !c.parked) ||
-		(own.wanted != nil) != (c.preempts && g.application.isLimited())) {
-		v.breaks("application %s: the summary of a group was stale", g.application.id)
+		(own.wanted != nil) != (c.preempts && g.application.IsLimited())) {
+		v.breaks("application %s: the summary of a group was stale", g.application.ID)
 	}
 }
 
@@ -156,12 +157,12 @@ func (v *verifier) retried() {
 	}
 	for i, c := range list {
 		if !c.listed || i > 0 && list[i-1].priority < c.priority {
-			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.kinds.Format(c.amounts))
+			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.Kinds.Format(c.amounts))
 		}
 	}
 	for _, leaf := range s.queue {
 		if !leaf.queued {
-			v.breaks("%s is queued to be tried again, and does not know", v.p.kinds.Format(leaf.class.amounts))
+			v.breaks("%s is queued to be tried again, and does not know", v.p.Kinds.Format(leaf.class.amounts))
 		}
 	}
 	if s.pending > len(s.queue) || s.pending > 0 && !s.timer.Set() {
@@ -172,19 +173,19 @@ func (v *verifier) retried() {
 			v.breaks("class %q is listed among those of its constraints is %t", c.constraints, listed)
 		}
 		if c.listed && !byNode.has(c) {
-			v.breaks("%s is not listed to be tried when a node changes", v.p.kinds.Format(c.amounts))
+			v.breaks("%s is not listed to be tried when a node changes", v.p.Kinds.Format(c.amounts))
 		}
 		for _, leaf := range c.leaves {
 			if leaf.queued && !queued.has(leaf) || c.preempts && !leaf.active && !leaf.queued && !c.listed {
-				v.breaks("%s of queue %s is never tried again", v.p.kinds.Format(c.amounts), leaf.leaf.path)
+				v.breaks("%s of queue %s is never tried again", v.p.Kinds.Format(c.amounts), leaf.leaf.Path)
 			}
 		}
 	}
-	v.excess(v.p.root)
+	v.excess(v.p.Root)
 }
 
 // excess checks that a queue is tried again that could not give back enough.
-func (v *verifier) excess(q *queue) {
+func (v *verifier) excess(q *ledger.Queue) {
 	lists := slices.Concat(v.p.retries.excess, v.p.retries.excessNow)
 	listed := 0
 	for _, other := range lists {
@@ -194,13 +195,13 @@ func (v *verifier) excess(q *queue) {
 	}
 	e := v.p.quotas.beyond[q]
 	if listed > 1 || listed == 0 && e != nil && !e.left.IsZero() && e.again.IsZero() {
-		v.breaks("queue %s could not give back enough and is listed %d times", q.path, listed)
+		v.breaks("queue %s could not give back enough and is listed %d times", q.Path, listed)
 	}
 	_, gives := v.p.quotas.givesBackAt(q)
-	if v.settled && gives && e.left == nil && !e.timer.Set() && !q.beyondMax().IsZero() {
-		v.breaks("queue %s is beyond its max and never gives back", q.path)
+	if v.settled && gives && e.left == nil && !e.timer.Set() && !q.BeyondMax().IsZero() {
+		v.breaks("queue %s is beyond its max and never gives back", q.Path)
 	}
-	for _, child := range q.children {
+	for _, child := range q.Children {
 		v.excess(child)
 	}
 }
@@ -213,7 +214,7 @@ func (v *verifier) refused() {
 	listed := map[*class]int{}
 	for _, c := range s.list {
 		if listed[c]++; listed[c] > 1 || !c.inRefused {
-			v.breaks("%s was refused and is listed %d times", v.p.kinds.Format(c.amounts), listed[c])
+			v.breaks("%s was refused and is listed %d times", v.p.Kinds.Format(c.amounts), listed[c])
 		}
 	}
 	paused := map[*class]bool{}
@@ -228,15 +229,15 @@ func (v *verifier) refused() {
 		}
 		goesOn := paused[c]
 		if goesOn != (c.paused != nil) || !goesOn && listed[c] == 0 {
-			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.kinds.Format(c.amounts), c.paused != nil, goesOn)
+			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.Kinds.Format(c.amounts), c.paused != nil, goesOn)
 		}
 	}
 	if len(s.list) > 0 && !s.whole.Set() || len(s.nodes) > 0 && !s.soon.Set() || len(paused) > 0 && !s.resumes.Set() {
 		v.breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.whole.Set(), s.soon.Set(), s.resumes.Set())
 	}
 	for _, n := range v.all {
-		if n.regained != freed.has(n) {
-			v.breaks("node %s was freed is %t, and is not asked about", n.id, n.regained)
+		if n.Regained != freed.has(n) {
+			v.breaks("node %s was freed is %t, and is not asked about", n.ID, n.Regained)
 		}
 	}
 }
@@ -246,29 +247,29 @@ func (v *verifier) refused() {
 func (v *verifier) bound() {
 	retry := 0
 	for _, n := range v.all {
-		if n.retry {
+		if n.Retry {
 			retry++
-			if !slices.ContainsFunc(v.p.dirty, func(d dirtyNode) bool { return d.node == n }) {
-				v.breaks("the asks of node %s are not tried", n.id)
+			if !slices.ContainsFunc(v.p.dirty, func(d dirtyNode) bool { return d.Node == n }) {
+				v.breaks("the asks of node %s are not tried", n.ID)
 			}
 		}
 		v.weakest(n)
 	}
-	for _, r := range v.p.requests {
-		if r.wait != nil && r.wait.heldBy != nil && !slices.Contains(r.wait.heldBy.held, r) {
-			v.breaks("%s is not tried when %s has room", r.Key, r.wait.heldBy.subject)
+	for _, r := range v.p.Requests {
+		if r.Wait != nil && r.Wait.HeldBy != nil && !slices.Contains(r.Wait.HeldBy.Held, r) {
+			v.breaks("%s is not tried when %s has room", r.Key, r.Wait.HeldBy.Subject)
 		}
 	}
 }
 
 // weakest checks the bound on what room costs on a node.
-func (v *verifier) weakest(n *node) {
-	var least weakest
-	for _, r := range n.own {
-		least.consider(r)
+func (v *verifier) weakest(n *ledger.Node) {
+	var least ledger.Weakest
+	for _, r := range n.Own {
+		least.Consider(r)
 	}
-	if least.priority != n.weakest.priority || !least.created.Equal(n.weakest.created) || (least.is == nil) != (n.weakest.is == nil) {
-		v.breaks("node %s: %v is not the weakest, %v is", n.id, n.weakest, least)
+	if least.Priority != n.Weakest.Priority || !least.Created.Equal(n.Weakest.Created) || (least.Is == nil) != (n.Weakest.Is == nil) {
+		v.breaks("node %s: %v is not the weakest, %v is", n.ID, n.Weakest, least)
 	}
 }
 
@@ -278,7 +279,7 @@ func (v *verifier) classTable() {
 	idle := membersOf(t.idle)
 	for key, c := range t.known {
 		if c.key != key || c.asks == 0 && !c.idle || c.idle != idle.has(c) {
-			v.breaks("%s has %d asks and may be forgotten is %t", v.p.kinds.Format(c.amounts), c.asks, c.idle)
+			v.breaks("%s has %d asks and may be forgotten is %t", v.p.Kinds.Format(c.amounts), c.asks, c.idle)
 		}
 	}
 }
@@ -287,33 +288,33 @@ func (v *verifier) classTable() {
 func (v *verifier) slots() {
 	slots := make(map[int32]bool, len(v.all))
 	for _, n := range v.all {
-		slots[n.slot] = true
+		slots[n.Slot] = true
 	}
-	v.numbered("nodes", &v.p.nodeSlots, slots, len(v.all))
+	v.numbered("nodes", &v.p.NodeSlots, slots, len(v.all))
 	if !v.settled { // what is gone is known until then
 		return
 	}
 	clear(slots)
-	v.p.applications.Ascend(func(app *application) bool {
-		slots[app.slot] = true
+	v.p.Applications.Ascend(func(app *ledger.Application) bool {
+		slots[app.Slot] = true
 		return true
 	})
-	v.numbered("applications", &v.p.applicationSlots, slots, v.p.applications.Len())
+	v.numbered("applications", &v.p.ApplicationSlots, slots, v.p.Applications.Len())
 	clear(slots)
 	count := 0
-	v.p.root.everywhere(func(q *queue) bool {
-		slots[q.slot] = true
+	v.p.Root.Everywhere(func(q *ledger.Queue) bool {
+		slots[q.Slot] = true
 		count++
 		return true
 	})
-	v.numbered("queues", &v.p.queueSlots, slots, count)
+	v.numbered("queues", &v.p.QueueSlots, slots, count)
 	clear(slots)
-	for _, r := range v.p.requests {
-		if r.slot > 0 {
-			slots[r.slot] = true
+	for _, r := range v.p.Requests {
+		if r.Slot > 0 {
+			slots[r.Slot] = true
 		}
 	}
-	v.numbered("asks", &v.p.askSlots, slots, v.p.waiting)
+	v.numbered("asks", &v.p.AskSlots, slots, v.p.Waiting)
 }
 
 func (v *verifier) numbered(what string, given *tables.Numbers, slots map[int32]bool, count int) {
@@ -325,26 +326,26 @@ func (v *verifier) numbered(what string, given *tables.Numbers, slots map[int32]
 // timers checks that what ends by itself has a timer.
 func (v *verifier) timers() {
 	for _, n := range v.all {
-		for r := range n.allOn {
-			if r.releasing() && !r.eviction.timer.Set() {
+		for r := range n.AllOn {
+			if r.Releasing() && !r.Eviction.Timer.Set() {
 				v.breaks("the eviction of %s is never overdue", r.Key)
 			}
-			if e := r.eviction; e != nil && e.guard.pauses() != e.guard.timer.Set() {
-				v.breaks("the eviction of %s keeps others from node %s for ever", r.Key, n.id)
+			if e := r.Eviction; e != nil && e.Guard.Pauses() != e.Guard.Timer.Set() {
+				v.breaks("the eviction of %s keeps others from node %s for ever", r.Key, n.ID)
 			}
 		}
 	}
-	v.p.applications.Ascend(func(app *application) bool {
-		completing := app.state == api.Completing || app.state == api.New && v.p.options.UnusedDelay > 0
-		completes := app.completion != nil && app.completion.Set()
-		if completing != completes || completing && !app.isDone() {
-			v.breaks("application %s is %s, and completes is %t", app.id, app.state, completes)
+	v.p.Applications.Ascend(func(app *ledger.Application) bool {
+		completing := app.State == api.Completing || app.State == api.New && v.p.Options.UnusedDelay > 0
+		completes := app.Completion != nil && app.Completion.Set()
+		if completing != completes || completing && !app.IsDone() {
+			v.breaks("application %s is %s, and completes is %t", app.ID, app.State, completes)
 		}
-		if app.backsOff() && !app.failures.backoff.timer.Set() {
-			v.breaks("application %s backs off for ever", app.id)
+		if app.BacksOff() && !app.Failures.Backoff.Timer.Set() {
+			v.breaks("application %s backs off for ever", app.ID)
 		}
-		if !app.mayRun() {
-			v.breaks("application %s is %s and runs %d allocations", app.id, app.state, len(app.allocations))
+		if !app.MayRun() {
+			v.breaks("application %s is %s and runs %d allocations", app.ID, app.State, len(app.Allocations))
 		}
 		return v.broken == nil
 	})
@@ -355,10 +356,10 @@ func (v *verifier) costs() {
 	for _, c := range v.p.costs.known {
 		for i := range c.heap {
 			if at, found := c.find(c.heap[i].node); !found || at != i {
-				v.breaks("node %s is in place %d and found in %d", c.heap[i].node.id, i, at)
+				v.breaks("node %s is in place %d and found in %d", c.heap[i].node.ID, i, at)
 			}
 			if i > 0 && c.heap[i].less(&c.heap[(i-1)/2]) {
-				v.breaks("node %s costs less than one before it", c.heap[i].node.id)
+				v.breaks("node %s costs less than one before it", c.heap[i].node.ID)
 			}
 		}
 	}
@@ -374,17 +375,17 @@ func (v *verifier) ranked() {
 		amounts, missed := ranked.amounts, ranked.seen != d.dropped+uint64(len(d.changed))
 		found := 0
 		for _, n := range v.all {
-			if missed || !v.p.order.has(n) || !amounts.FitsIn(n.room) {
+			if missed || !v.p.order.has(n) || !amounts.FitsIn(n.Room) {
 				continue
 			}
 			found++
-			fresh := devices.Node{Capacity: n.capacity, Free: n.free, Tables: d.tablesOf(n), Room: v.p.order.of(n).score}
-			if is := ranked.bySlot[n.slot]; is == nil || is.node != n || is.cost != d.policy.Cost(&fresh, amounts) {
-				v.breaks("node %s: what %s wastes there is stale", n.id, v.p.kinds.Format(amounts))
+			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.tablesOf(n), Room: v.p.order.of(n).score}
+			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.cost != d.policy.Cost(&fresh, amounts) {
+				v.breaks("node %s: what %s wastes there is stale", n.ID, v.p.Kinds.Format(amounts))
 			}
 		}
 		if !missed && found != ranked.tree.Len() {
-			v.breaks("%d nodes have room for %s, %d are in order", found, v.p.kinds.Format(amounts), ranked.tree.Len())
+			v.breaks("%d nodes have room for %s, %d are in order", found, v.p.Kinds.Format(amounts), ranked.tree.Len())
 		}
 	}
 }

@@ -1,12 +1,16 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+)
 
 // membersCounted is what the requests say of gangs, of their task groups and of groups.
 type membersCounted struct {
-	gangs  map[*gang]*gang
-	tasks  map[*taskGroup]*taskGroup
-	groups map[*group]*group
+	gangs  map[*ledger.Gang]*ledger.Gang
+	tasks  map[*ledger.TaskGroup]*ledger.TaskGroup
+	groups map[*ledger.Group]*ledger.Group
 }
 
 // countedAs is the place in a table where something is counted.
@@ -19,145 +23,145 @@ func countedAs[E any](table map[*E]*E, of *E) *E {
 
 // checkMembers checks what is counted of gangs and groups, and which of their asks are held back.
 func checkMembers(v *verifier) {
-	counted := membersCounted{map[*gang]*gang{}, map[*taskGroup]*taskGroup{}, map[*group]*group{}}
-	for _, r := range v.p.requests {
-		if r.foreign() {
+	counted := membersCounted{map[*ledger.Gang]*ledger.Gang{}, map[*ledger.TaskGroup]*ledger.TaskGroup{}, map[*ledger.Group]*ledger.Group{}}
+	for _, r := range v.p.Requests {
+		if r.Foreign() {
 			continue
 		}
-		if r.pair() != nil {
+		if r.Pair() != nil {
 			checkPair(v, r)
 		}
 		checkGroupOf(v, r, &counted)
-		if task := r.taskGroup(); task != nil && r.Placeholder {
+		if task := r.InTaskGroup(); task != nil && r.Placeholder {
 			checkPlaceholder(v, r, task, &counted)
-		} else if task != nil && r.node == nil {
+		} else if task != nil && r.RunsOn == nil {
 			checkAskOf(v, r, task)
 		}
 	}
-	for _, g := range v.p.together {
+	for _, g := range v.p.Together {
 		checkGroup(v, g, countedAs(counted.groups, g))
 	}
-	for app := range v.p.applications.Ascend {
-		if app.gang == nil {
+	for app := range v.p.Applications.Ascend {
+		if app.Gang == nil {
 			continue
 		}
-		is := countedAs(counted.gangs, app.gang)
-		v.equal("placeholders", string(app.id), app.gang.placed, is.placed)
-		v.equal("waiting placeholders", string(app.id), app.gang.pending, is.pending)
-		if is.placeholders != app.gang.placeholders {
-			v.breaks("application %s has %d placeholders and counts %d", app.id, is.placeholders, app.gang.placeholders)
+		is := countedAs(counted.gangs, app.Gang)
+		v.equal("placeholders", string(app.ID), app.Gang.Placed, is.Placed)
+		v.equal("waiting placeholders", string(app.ID), app.Gang.Pending, is.Pending)
+		if is.Placeholders != app.Gang.Placeholders {
+			v.breaks("application %s has %d placeholders and counts %d", app.ID, is.Placeholders, app.Gang.Placeholders)
 		}
-		for _, task := range app.gang.groups {
+		for _, task := range app.Gang.Groups {
 			checkTaskGroup(v, task, countedAs(counted.tasks, task))
 		}
 	}
 }
 
 // checkPair checks that a placeholder which is to end runs, and that its ask waits.
-func checkPair(v *verifier, r *request) {
-	with := r.pair()
+func checkPair(v *verifier, r *ledger.Request) {
+	with := r.Pair()
 	switch {
-	case with.placeholder.pair() != with || with.ask != nil && with.ask.pair() != with || r != with.placeholder && r != with.ask:
-		v.breaks("%s is in no pair with %s", r.Key, with.placeholder.Key)
-	case with.placeholder.node == nil || v.p.requests[with.placeholder.Key] != with.placeholder:
-		v.breaks("placeholder %s is to be replaced and does not run", with.placeholder.Key)
-	case with.ask == nil:
-	case with.ask.node != nil || v.p.requests[with.ask.Key] != with.ask:
-		v.breaks("%s takes the place of a placeholder and does not wait", with.ask.Key)
-	case !with.ask.Amounts.FitsIn(with.placeholder.Amounts):
-		v.breaks("%s takes the place of %s, which is smaller", with.ask.Key, with.placeholder.Key)
+	case with.Placeholder.Pair() != with || with.Ask != nil && with.Ask.Pair() != with || r != with.Placeholder && r != with.Ask:
+		v.breaks("%s is in no pair with %s", r.Key, with.Placeholder.Key)
+	case with.Placeholder.RunsOn == nil || v.p.Requests[with.Placeholder.Key] != with.Placeholder:
+		v.breaks("placeholder %s is to be replaced and does not run", with.Placeholder.Key)
+	case with.Ask == nil:
+	case with.Ask.RunsOn != nil || v.p.Requests[with.Ask.Key] != with.Ask:
+		v.breaks("%s takes the place of a placeholder and does not wait", with.Ask.Key)
+	case !with.Ask.Amounts.FitsIn(with.Placeholder.Amounts):
+		v.breaks("%s takes the place of %s, which is smaller", with.Ask.Key, with.Placeholder.Key)
 	}
 }
 
 // checkPlaceholder checks a placeholder, and counts it.
-func checkPlaceholder(v *verifier, r *request, task *taskGroup, counted *membersCounted) {
-	gang, of := countedAs(counted.gangs, r.application.gang), countedAs(counted.tasks, task)
-	if r.node == nil {
-		of.asks++
-		gang.pending.Add(r.Amounts)
+func checkPlaceholder(v *verifier, r *ledger.Request, task *ledger.TaskGroup, counted *membersCounted) {
+	gang, of := countedAs(counted.gangs, r.App.Gang), countedAs(counted.tasks, task)
+	if r.RunsOn == nil {
+		of.Asks++
+		gang.Pending.Add(r.Amounts)
 		return
 	}
-	gang.placeholders++
-	gang.placed.Add(r.Amounts)
-	listed := task.free.has(r)
-	if wanted := r.eviction == nil && !r.replaced(); listed != wanted {
+	gang.Placeholders++
+	gang.Placed.Add(r.Amounts)
+	listed := task.Free.Has(r)
+	if wanted := r.Eviction == nil && !r.IsReplaced(); listed != wanted {
 		v.breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
 	}
 	if listed {
-		of.free.count++
+		of.Free.Count++
 	}
 }
 
 // checkAskOf checks an ask that may take the place of a placeholder: it waits for one, or for the end
 // of one, or like others.
-func checkAskOf(v *verifier, r *request, task *taskGroup) {
+func checkAskOf(v *verifier, r *ledger.Request, task *ledger.TaskGroup) {
 	lists := 0
-	for _, is := range [...]bool{r.pair() != nil, task.held.has(r), task.others.has(r)} {
+	for _, is := range [...]bool{r.Pair() != nil, task.Held.Has(r), task.Others.Has(r)} {
 		if is {
 			lists++
 		}
 	}
-	if lists != 1 || r.isHeld() == task.others.has(r) {
-		v.breaks("ask %s of task group %s is in %d of its lists, and held back is %t", r.Key, task.name, lists, r.isHeld())
+	if lists != 1 || r.IsHeld() == task.Others.Has(r) {
+		v.breaks("ask %s of task group %s is in %d of its lists, and held back is %t", r.Key, task.Name, lists, r.IsHeld())
 	}
 }
 
 // checkTaskGroup checks a task group against what was counted of it, and which of its asks wait for
 // placeholders.
-func checkTaskGroup(v *verifier, task, is *taskGroup) {
-	if is.asks != task.asks || is.free.count != task.free.count {
-		v.breaks("task group %s counts %d and %d placeholders and has %d and %d", task.name, task.asks, task.free.count, is.asks, is.free.count)
+func checkTaskGroup(v *verifier, task, is *ledger.TaskGroup) {
+	if is.Asks != task.Asks || is.Free.Count != task.Free.Count {
+		v.breaks("task group %s counts %d and %d placeholders and has %d and %d", task.Name, task.Asks, task.Free.Count, is.Asks, is.Free.Count)
 	}
-	for r := range task.free.first.all {
-		if !task.free.has(r) || task.free.on[r.node].head() != r {
+	for r := range task.Free.First.All {
+		if !task.Free.Has(r) || task.Free.On[r.RunsOn].Head() != r {
 			v.breaks("placeholder %s is not the first one on its node", r.Key)
 		}
 	}
-	if r := v.p.nextToHold(task); v.settled && (r != nil || task.held.len() > task.left()) {
-		v.breaks("task group %s: %d asks wait for %d placeholders, and another one is to: %t", task.name, task.held.len(), task.left(), r != nil)
+	if r := v.p.nextToHold(task); v.settled && (r != nil || task.Held.Len() > task.Left()) {
+		v.breaks("task group %s: %d asks wait for %d placeholders, and another one is to: %t", task.Name, task.Held.Len(), task.Left(), r != nil)
 	}
 }
 
 // checkGroupOf checks that a request belongs to the group that it names, and counts it.
-func checkGroupOf(v *verifier, r *request, counted *membersCounted) {
-	name, _ := r.groupName()
-	g := r.startsWith
+func checkGroupOf(v *verifier, r *ledger.Request, counted *membersCounted) {
+	name, _ := r.GroupName()
+	g := r.StartsWith
 	switch {
 	case g == nil && name == "":
 		return
-	case g == nil || g.name != name || v.p.together[name] != g || g.gang != nil && g.gang != r.application.gang:
+	case g == nil || g.Name != name || v.p.Together[name] != g || g.Gang != nil && g.Gang != r.App.Gang:
 		v.breaks("%s is no member of group %q, which it names", r.Key, name)
 		return
-	case g.asks.has(r) != (r.node == nil && (g.gang == nil || r.Placeholder)):
-		v.breaks("%s is among the asks of group %s is %t", r.Key, name, g.asks.has(r))
-	case v.settled && g.asks.has(r) && r.isHeld() && !g.holds:
+	case g.Asks.Has(r) != (r.RunsOn == nil && (g.Gang == nil || r.Placeholder)):
+		v.breaks("%s is among the asks of group %s is %t", r.Key, name, g.Asks.Has(r))
+	case v.settled && g.Asks.Has(r) && r.IsHeld() && !g.Holds:
 		v.breaks("ask %s is held back and its group %s is not", r.Key, name)
 	}
 	of := countedAs(counted.groups, g)
-	of.members++
-	if c := r.claim(); c != nil && c.whole {
-		of.claims++
+	of.Members++
+	if c := r.Claim(); c != nil && c.Whole {
+		of.Claims++
 	}
-	if r.node != nil {
-		of.running++
+	if r.RunsOn != nil {
+		of.Running++
 	}
-	if r.node != nil && r.eviction == nil {
-		of.stays++
+	if r.RunsOn != nil && r.Eviction == nil {
+		of.Stays++
 	}
 }
 
 // checkGroup checks a group against what was counted of it.
-func checkGroup(v *verifier, g, is *group) {
-	hold := g.missing() > 0 && (g.asks.len() < g.missing() || g.waits)
+func checkGroup(v *verifier, g, is *ledger.Group) {
+	hold := g.Missing() > 0 && (g.Asks.Len() < g.Missing() || g.Waits)
 	switch {
-	case g.stays != is.stays || g.running != is.running || g.members != is.members || g.claims != is.claims:
+	case g.Stays != is.Stays || g.Running != is.Running || g.Members != is.Members || g.Claims != is.Claims:
 		v.breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
-			g.name, g.members, g.running, g.stays, is.members, is.running, is.stays)
-	case v.settled && hold != g.holds:
-		v.breaks("group %s misses %d with %d that wait, and holds is %t", g.name, g.missing(), g.asks.len(), g.holds)
-	case g.waits && !slices.Contains(v.p.groupWork.waiting, g):
-		v.breaks("group %s waits for nothing", g.name)
-	case g.until.IsZero() != (v.p.holder != g):
-		v.breaks("room is kept for group %s until %v, and it has its turn is %t", g.name, g.until, v.p.holder == g)
+			g.Name, g.Members, g.Running, g.Stays, is.Members, is.Running, is.Stays)
+	case v.settled && hold != g.Holds:
+		v.breaks("group %s misses %d with %d that wait, and holds is %t", g.Name, g.Missing(), g.Asks.Len(), g.Holds)
+	case g.Waits && !slices.Contains(v.p.groupWork.waiting, g):
+		v.breaks("group %s waits for nothing", g.Name)
+	case g.Until.IsZero() != (v.p.Holder != g):
+		v.breaks("room is kept for group %s until %v, and it has its turn is %t", g.Name, g.Until, v.p.Holder == g)
 	}
 }

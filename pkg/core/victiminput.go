@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -17,7 +18,7 @@ type victimInput struct {
 	floorNumbers []int32             // those of all candidates, one after the other
 	atStake      []resources.Amounts // by floors: what all candidates below it hold
 	short        resources.Amounts   // of a guarantee: what is to be freed
-	quota        quotaNeed           // what is to be freed of quota
+	quota        ledger.QuotaNeed    // what is to be freed of quota
 	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
 	grouped      []groupedCandidate
@@ -46,11 +47,11 @@ type groupedCandidate struct {
 }
 
 // addGrouped notes the group of the candidate that comes next.
-func (in *victimInput) addGrouped(r *request) {
-	if r.eviction != nil || r.startsWith == nil {
+func (in *victimInput) addGrouped(r *ledger.Request) {
+	if r.Eviction != nil || r.StartsWith == nil {
 		return
 	}
-	group, stay, least := r.mustRun()
+	group, stay, least := r.MustRun()
 	if least <= 1 || stay < least {
 		least = 0
 	}
@@ -88,17 +89,17 @@ func (in *victimInput) usedFloors() []preemptor.Floor {
 }
 
 // add adds an own allocation, on the node or elsewhere.
-func (in *victimInput) add(c *nodeCosts, r *request, elsewhere bool) {
-	candidate := r.candidate()
-	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.quota.from(r.application.queue)
+func (in *victimInput) add(c *nodeCosts, r *ledger.Request, elsewhere bool) {
+	candidate := r.Candidate()
+	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.quota.From(r.App.Queue)
 	in.relate(c, r, &candidate)
 	in.addGrouped(r)
 	in.candidates = append(in.candidates, candidate)
 }
 
 // addForeign adds an allocation of another scheduler, which is compared as the root sees it.
-func (in *victimInput) addForeign(c *nodeCosts, root *queue, r *request) {
-	candidate := r.candidate()
+func (in *victimInput) addForeign(c *nodeCosts, root *ledger.Queue, r *ledger.Request) {
+	candidate := r.Candidate()
 	candidate.FreesFrom = len(in.quota)
 	if !in.simple {
 		rel := c.relation(root)
@@ -108,12 +109,12 @@ func (in *victimInput) addForeign(c *nodeCosts, root *queue, r *request) {
 }
 
 // relate sets how a candidate relates to the asks of a key.
-func (in *victimInput) relate(c *nodeCosts, r *request, candidate *preemptor.Candidate) {
+func (in *victimInput) relate(c *nodeCosts, r *ledger.Request, candidate *preemptor.Candidate) {
 	if in.simple {
 		return
 	}
-	rel := c.relation(r.application.queue)
-	candidate.Outside, candidate.SameQueue, candidate.Protected = rel.outside, rel.same, rel.protected || r.replaced()
+	rel := c.relation(r.App.Queue)
+	candidate.Outside, candidate.SameQueue, candidate.Protected = rel.outside, rel.same, rel.protected || r.IsReplaced()
 	candidate.Priority = rel.asSeen(r.Priority)
 	candidate.Floors = in.numberFloors(c, rel)
 	if !candidate.Releasing && !candidate.Required {
@@ -121,7 +122,7 @@ func (in *victimInput) relate(c *nodeCosts, r *request, candidate *preemptor.Can
 			in.atStake[f].Add(r.Amounts)
 		}
 	}
-	if c.trigger == preemptor.Guarantee && !rel.same && !underGuarantee(c.leaf, rel.common, c.class.amounts, in.short) {
+	if c.trigger == preemptor.Guarantee && !rel.same && !ledger.UnderGuarantee(c.leaf, rel.common, c.class.amounts, in.short) {
 		candidate.Outside = true
 	}
 	in.guarded = in.guarded || len(rel.floors) > 0

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
 // View is the partition as it is now. Each object keeps its own view until it
@@ -9,27 +10,27 @@ import (
 // those that changed. Priorities of queues are as of the last Schedule.
 func (p *Partition) View() *api.View {
 	v := &api.View{
-		Name: p.name, Config: p.config, Partition: p.options.Partition,
-		Capacity: p.capacity.Clone(), Used: p.root.used.Clone(), Occupied: p.occupied.Clone(),
-		Root:         p.viewQueue(p.root),
-		Nodes:        make([]*api.NodeView, 0, p.nodes.Len()),
-		Applications: make([]*api.ApplicationView, 0, p.applications.Len()),
+		Name: p.Name, Config: p.Config, Partition: p.Options.Partition,
+		Capacity: p.Capacity.Clone(), Used: p.Root.Used.Clone(), Occupied: p.Occupied.Clone(),
+		Root:         p.viewQueue(p.Root),
+		Nodes:        make([]*api.NodeView, 0, p.Nodes.Len()),
+		Applications: make([]*api.ApplicationView, 0, p.Applications.Len()),
 		Preempted:    p.counts,
-		ReserveDelay: p.options.ReserveDelay,
+		ReserveDelay: p.Options.ReserveDelay,
 		Work:         p.work,
 		SettlesAt:    p.settling.end(),
 	}
-	p.nodes.Ascend(func(n *node) bool {
-		v.Nodes = append(v.Nodes, n.viewed())
+	p.Nodes.Ascend(func(n *ledger.Node) bool {
+		v.Nodes = append(v.Nodes, n.Viewed())
 		return true
 	})
-	p.applications.Ascend(func(app *application) bool {
+	p.Applications.Ascend(func(app *ledger.Application) bool {
 		v.Applications = append(v.Applications, p.viewApplication(app))
 		return true
 	})
-	v.ForeignUnknownNode = p.viewUnplaced()
-	for name, g := range p.together {
-		if of := g.viewed(); of != (api.GroupView{}) {
+	v.ForeignUnknownNode = p.ViewUnplaced()
+	for name, g := range p.Together {
+		if of := g.Viewed(); of != (api.GroupView{}) {
 			if v.Groups == nil {
 				v.Groups = map[string]api.GroupView{}
 			}
@@ -39,65 +40,65 @@ func (p *Partition) View() *api.View {
 	return v
 }
 
-func (p *Partition) viewQueue(q *queue) *api.QueueView {
-	if q.view != nil {
-		return q.view
+func (p *Partition) viewQueue(q *ledger.Queue) *api.QueueView {
+	if q.View != nil {
+		return q.View
 	}
-	q.view = &api.QueueView{
-		Path: q.path, Leaf: q.leaf, Draining: q.draining, Dynamic: q.dynamic, WasDynamic: q.wasDynamic, Quota: q.quota,
-		Max: q.max.Clone(), Guaranteed: q.guaranteed.Clone(), Used: q.used.Clone(), Pending: q.pending.Clone(),
-		Nominated: q.nominated.Clone(), Releasing: q.releasing.Clone(),
+	q.View = &api.QueueView{
+		Path: q.Path, Leaf: q.Leaf, Draining: q.Draining, Dynamic: q.Dynamic, WasDynamic: q.WasDynamic, Quota: q.Quota,
+		Max: q.Max.Clone(), Guaranteed: q.Guaranteed.Clone(), Used: q.Used.Clone(), Pending: q.Pending.Clone(),
+		Nominated: q.Nominated.Clone(), Releasing: q.Releasing.Clone(),
 		Share: p.ofQueue(q).share(), Priority: p.ofQueue(q).own.top,
-		Properties: q.properties, Applications: len(q.applications),
-		ApplicationsMax: q.applicationsMax, Counted: q.account.applications,
+		Properties: q.Properties, Applications: len(q.Applications),
+		ApplicationsMax: q.ApplicationsMax, Counted: q.Account.Applications,
 	}
 	if e := p.quotas.beyond[q]; e != nil {
-		q.view.OverMaxSince, q.view.QuotaPlan, q.view.QuotaPlanned = e.since, e.plan, e.planned
+		q.View.OverMaxSince, q.View.QuotaPlan, q.View.QuotaPlanned = e.since, e.plan, e.planned
 	}
-	for _, child := range q.sortedChildren() {
-		q.view.Queues = append(q.view.Queues, p.viewQueue(child))
+	for _, child := range q.SortedChildren() {
+		q.View.Queues = append(q.View.Queues, p.viewQueue(child))
 	}
-	return q.view
+	return q.View
 }
 
 // viewApplication is the view of an application. With asks, it holds only as long as nothing new
 // is learnt about what fits.
-func (p *Partition) viewApplication(a *application) *api.ApplicationView {
+func (p *Partition) viewApplication(a *ledger.Application) *api.ApplicationView {
 	learnt := p.rooms.learnt
-	if len(a.asks) > 0 {
-		for _, account := range a.accounts() {
-			for ; account != nil; account = account.parent {
-				learnt = max(learnt, account.changed)
+	if len(a.Asks) > 0 {
+		for _, account := range a.Accounts() {
+			for ; account != nil; account = account.Parent {
+				learnt = max(learnt, account.Changed)
 			}
 		}
 	}
-	if a.view != nil && (len(a.asks) == 0 || a.viewedAt == learnt) {
-		return a.view
+	if a.View != nil && (len(a.Asks) == 0 || a.ViewedAt == learnt) {
+		return a.View
 	}
-	a.viewedAt = learnt
-	a.view = &api.ApplicationView{
-		ID: a.id, Queue: a.queue.path, User: a.user, Groups: a.groups, Tags: a.tags,
-		Group: a.group(), Ran: a.ran, Counts: a.counts,
-		State: a.state, Since: a.since, Submitted: a.submitted,
-		Used: a.used.Clone(), Pending: a.pending.Clone(),
-		Allocations: allocations(a.allocations),
+	a.ViewedAt = learnt
+	a.View = &api.ApplicationView{
+		ID: a.ID, Queue: a.Queue.Path, User: a.User, Groups: a.Groups, Tags: a.Tags,
+		Group: a.Group(), Ran: a.Ran, Counts: a.Counts,
+		State: a.State, Since: a.Since, Submitted: a.Submitted,
+		Used: a.Used.Clone(), Pending: a.Pending.Clone(),
+		Allocations: ledger.Allocations(a.Allocations),
 		Asks:        p.viewAsks(a),
-		Gang:        a.viewGang(),
+		Gang:        a.ViewGang(),
 	}
-	if a.backsOff() {
-		a.view.BackoffUntil = a.failures.backoff.until
+	if a.BacksOff() {
+		a.View.BackoffUntil = a.Failures.Backoff.Until
 	}
-	return a.view
+	return a.View
 }
 
 // viewAsks is the asks with the reasons why they wait. Asks of one class that only wait
 // for their turn share the reasons.
-func (p *Partition) viewAsks(a *application) []api.AskView {
-	out := make([]api.AskView, len(a.asks))
+func (p *Partition) viewAsks(a *ledger.Application) []api.AskView {
+	out := make([]api.AskView, len(a.Asks))
 	shared := map[*class]*api.Waiting{}
-	for i, r := range a.asks {
+	for i, r := range a.Asks {
 		out[i].Allocation = r.Allocation
-		if r.wait != nil {
+		if r.Wait != nil {
 			out[i].Waiting = p.waitsFor(r)
 			continue
 		}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
@@ -14,7 +15,7 @@ type waitingApplication struct {
 	own   summary // of its groups
 	below summary // of the subtree of the queue's order
 
-	*application
+	*ledger.Application
 	leaf   *waitingQueue
 	line   *line // while it stands in the order of one
 	groups groupSet
@@ -24,7 +25,7 @@ type waitingApplication struct {
 // A waitingQueue is a queue as the backlog knows it. It stands in the order of its parent while
 // something below it waits.
 type waitingQueue struct {
-	*queue
+	*ledger.Queue
 	above   *waitingQueue // nil at the root
 	links   order.Links[*waitingQueue]
 	place   queuePlace
@@ -50,35 +51,35 @@ type waitingAsk struct {
 }
 
 // classOf is the class of an ask, and groupOf its group; nil if it does not wait.
-func (b *backlog) classOf(r *request) *class    { return b.asks[r.slot].class }
-func (b *backlog) groupOf(r *request) *askGroup { return b.asks[r.slot].group }
+func (b *backlog) classOf(r *ledger.Request) *class    { return b.asks[r.Slot].class }
+func (b *backlog) groupOf(r *ledger.Request) *askGroup { return b.asks[r.Slot].group }
 
 // setClass counts an ask with a class.
-func (b *backlog) setClass(r *request, c *class) {
-	tables.At(&b.asks, r.slot).class, r.importance = c, c.importance
+func (b *backlog) setClass(r *ledger.Request, c *class) {
+	tables.At(&b.asks, r.Slot).class, r.Importance = c, c.importance
 	c.asks++
 }
 
 // ofApplication is what the backlog knows of an application, and ofQueue of a queue.
-func (b *backlog) ofApplication(app *application) *waitingApplication {
-	at := tables.At(&b.waitingApps, app.slot)
+func (b *backlog) ofApplication(app *ledger.Application) *waitingApplication {
+	at := tables.At(&b.waitingApps, app.Slot)
 	if *at == nil {
-		w := &waitingApplication{application: app, leaf: b.ofQueue(app.queue), own: emptySummary}
+		w := &waitingApplication{Application: app, leaf: b.ofQueue(app.Queue), own: emptySummary}
 		w.queued.Looked = &b.work.Asks
 		*at = w
 	}
 	return *at
 }
 
-func (b *backlog) ofQueue(q *queue) *waitingQueue {
-	if int(q.slot) < len(b.waitingQueues) && b.waitingQueues[q.slot] != nil {
-		return b.waitingQueues[q.slot]
+func (b *backlog) ofQueue(q *ledger.Queue) *waitingQueue {
+	if int(q.Slot) < len(b.waitingQueues) && b.waitingQueues[q.Slot] != nil {
+		return b.waitingQueues[q.Slot]
 	}
-	w := &waitingQueue{queue: q, own: emptySummary, backlog: b, classes: map[*class]*leafClass{}}
-	if q.parent != nil {
-		w.above = b.ofQueue(q.parent)
+	w := &waitingQueue{Queue: q, own: emptySummary, backlog: b, classes: map[*class]*leafClass{}}
+	if q.Parent != nil {
+		w.above = b.ofQueue(q.Parent)
 	}
 	w.queues.Looked, w.lines.tree.Looked = &b.work.Queues, &b.work.Applications
-	*tables.At(&b.waitingQueues, q.slot) = w
+	*tables.At(&b.waitingQueues, q.Slot) = w
 	return w
 }

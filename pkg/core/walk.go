@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -10,7 +11,7 @@ import (
 
 // CountAsks is how many asks wait, and a number that rises when anything changes that may matter to
 // them.
-func (p *Partition) CountAsks() (asks int, changes uint64) { return p.waiting, p.stamp }
+func (p *Partition) CountAsks() (asks int, changes uint64) { return p.Waiting, p.Stamp }
 
 // A Bookmark is a place among the asks that wait: an ask of an application, by its place, or, if
 // there is no such ask or application, the next application. The zero value is before them all.
@@ -25,15 +26,15 @@ type Bookmark struct {
 // missed.
 func (p *Partition) WalkAsks(from Bookmark, looks int, show func(api.QueuePath, api.AskView)) (next Bookmark) {
 	next = from
-	p.likeApplication.id = from.application
-	p.applications.AscendGreaterOrEqual(&p.likeApplication, func(app *application) bool {
-		if app.id != next.application {
-			next = Bookmark{application: app.id}
+	p.LikeApplication.ID = from.application
+	p.Applications.AscendGreaterOrEqual(&p.LikeApplication, func(app *ledger.Application) bool {
+		if app.ID != next.application {
+			next = Bookmark{application: app.ID}
 		}
-		for ; next.ask < len(app.asks) && looks > 0; next.ask++ {
+		for ; next.ask < len(app.Asks) && looks > 0; next.ask++ {
 			looks--
-			r := app.asks[next.ask]
-			show(app.queue.path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)})
+			r := app.Asks[next.ask]
+			show(app.Queue.Path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)})
 		}
 		looks--
 		return looks > 0
@@ -46,18 +47,18 @@ func (p *Partition) WalkAsks(from Bookmark, looks int, show func(api.QueuePath, 
 
 // FindAsk is an ask that waits, and the queue of its application. It is false if none of that key waits.
 func (p *Partition) FindAsk(key api.AllocationKey) (api.QueuePath, api.AskView, bool) {
-	r := p.requests[key]
-	if r == nil || r.foreign() || r.Node != "" {
+	r := p.Requests[key]
+	if r == nil || r.Foreign() || r.Node != "" {
 		return "", api.AskView{}, false
 	}
-	return r.application.queue.path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)}, true
+	return r.App.Queue.Path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)}, true
 }
 
 // WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.
 func (p *Partition) WithoutQuota(ask api.AllocationKey) api.QueuePath {
-	if r := p.requests[ask]; r != nil && p.classOf(r) != nil {
-		if over := r.withoutRoom(); over != nil {
-			return over.path
+	if r := p.Requests[ask]; r != nil && p.classOf(r) != nil {
+		if over := r.WithoutRoom(); over != nil {
+			return over.Path
 		}
 	}
 	return ""
@@ -65,18 +66,18 @@ func (p *Partition) WithoutQuota(ask api.AllocationKey) api.QueuePath {
 
 // QuotaLeft is what a queue above an ask that waits has left for it, of the kinds that it wants.
 func (p *Partition) QuotaLeft(ask api.AllocationKey, path api.QueuePath) resources.Limits {
-	r := p.requests[ask]
-	q := r.application.queue
-	for q.parent != nil && q.path != path {
-		q = q.parent
+	r := p.Requests[ask]
+	q := r.App.Queue
+	for q.Parent != nil && q.Path != path {
+		q = q.Parent
 	}
-	left := q.max.Minus(q.used.Amounts)
+	left := q.Max.Minus(q.Used.Amounts)
 	for i := range left {
 		if r.Amounts.Of(resources.Kind(i)) <= 0 {
 			left[i] = resources.Unlimited
 		}
 		if left[i] != resources.Unlimited {
-			left[i] = resources.Total(left[i], -q.keptFrom(r.importance, resources.Kind(i)))
+			left[i] = resources.Total(left[i], -q.KeptFrom(r.Importance, resources.Kind(i)))
 		}
 	}
 	return left
@@ -85,21 +86,21 @@ func (p *Partition) QuotaLeft(ask api.AllocationKey, path api.QueuePath) resourc
 // Budgets asks the resource manager for the disruption budgets of allocations, as they
 // are now. It says false if the resource manager knows of none.
 func (p *Partition) Budgets(allocations []api.AllocationKey) ([]api.DisruptionBudget, bool) {
-	if p.options.Budgets == nil {
+	if p.Options.Budgets == nil {
 		return nil, false
 	}
-	return p.options.Budgets(allocations), true
+	return p.Options.Budgets(allocations), true
 }
 
 // MayRun asks the resource manager of a partition whether an ask that waits may run on a
 // node, for readers: nothing comes of the answer. It says false if the resource manager
 // refuses nothing. An ask that does not wait, as an empty key, is not asked about.
 func (p *Partition) MayRun(ask api.AllocationKey, node api.NodeID) (known bool, refused error) {
-	if p.options.Feasible == nil {
+	if p.Options.Feasible == nil {
 		return false, nil
 	}
-	if r := p.requests[ask]; r == nil || r.foreign() || r.Node != "" || p.findNode(node) == nil {
+	if r := p.Requests[ask]; r == nil || r.Foreign() || r.Node != "" || p.FindNode(node) == nil {
 		return true, nil
 	}
-	return true, p.options.Feasible(ask, node, true)
+	return true, p.Options.Feasible(ask, node, true)
 }

@@ -1,25 +1,28 @@
 package core
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+)
 
 // waitsFor says why an ask waits. What was learnt from another of its class holds
 // for it too.
-func (b *backlog) waitsFor(r *request) *api.Waiting {
+func (b *backlog) waitsFor(r *ledger.Request) *api.Waiting {
 	v := new(api.Waiting)
-	w := r.wait
-	if held := r.reservation(); held != nil {
+	w := r.Wait
+	if held := r.Reservation(); held != nil {
 		v.Reserved = held.Node
 	}
 	if w != nil {
-		v.Plan, v.Planned, v.Decided = w.plan, w.plannedAt, w.decided
+		v.Plan, v.Planned, v.Decided = w.Plan, w.PlannedAt, w.Decided
 	}
 	v.Attempts = b.lastAttempts(r)
 	if s := b.classOf(r).simulations; s != nil && s.learnt {
 		v.Unresolvable = s.unresolvable.Share()
 	}
-	if nominated := r.nominated(); nominated != nil {
-		v.Nominated, v.Trigger = nominated.node.id, nominated.trigger
-		v.Reason, v.Detail = api.RoomIsMade, string(nominated.node.id)
+	if nominated := r.Nominated(); nominated != nil {
+		v.Nominated, v.Trigger = nominated.Node.ID, nominated.Trigger
+		v.Reason, v.Detail = api.RoomIsMade, string(nominated.Node.ID)
 		v.Refusals = b.classOf(r).refused.forView()
 		return v
 	}
@@ -38,45 +41,45 @@ func (b *backlog) waitsFor(r *request) *api.Waiting {
 
 // lastAttempts are the last preemption attempts for an ask, or, if there are none and
 // none is to be made, those for another one of its class.
-func (b *backlog) lastAttempts(r *request) []api.PreemptionAttempt {
-	if r.wait != nil && r.wait.attempts != nil {
-		return r.wait.attempts
+func (b *backlog) lastAttempts(r *ledger.Request) []api.PreemptionAttempt {
+	if r.Wait != nil && r.Wait.Attempts != nil {
+		return r.Wait.Attempts
 	}
-	if leaf := b.ofQueue(r.application.queue).classes[b.classOf(r)]; leaf != nil && !leaf.active {
+	if leaf := b.ofQueue(r.App.Queue).classes[b.classOf(r)]; leaf != nil && !leaf.active {
 		return leaf.last
 	}
 	return nil
 }
 
 // reason is why an ask waits that is not nominated.
-func (b *backlog) reason(r *request) (api.Reason, string) {
-	w := r.wait
+func (b *backlog) reason(r *ledger.Request) (api.Reason, string) {
+	w := r.Wait
 	switch {
-	case w.paused() && w.guard.why != "" && !(r.Required != "" && w.reason == api.Infeasible):
-		return api.LoopStopped, w.guard.why // a refusal on the required node says more
+	case w.Paused() && w.Guard.Why != "" && !(r.Required != "" && w.Reason == api.Infeasible):
+		return api.LoopStopped, w.Guard.Why // a refusal on the required node says more
 	case r.Unknown != nil:
-		return api.KindUnknown, r.unknownKinds()
-	case w != nil && (w.delayed || w.held || r.Required != ""):
-		return w.reason, w.detail
+		return api.KindUnknown, r.UnknownKinds()
+	case w != nil && (w.Delayed || w.Held || r.Required != ""):
+		return w.Reason, w.Detail
 	case b.classOf(r).unschedulable && b.classOf(r).refused.text() != "":
 		return api.Infeasible, b.classOf(r).refused.text()
 	}
-	if held := r.heldBack(); held != nil {
-		return r.whyHeldBack(held)
+	if held := r.HeldBack(); held != nil {
+		return r.WhyHeldBack(held)
 	}
-	if over := r.withoutRoom(); over != nil {
-		return api.QuotaExceeded, string(over.path)
+	if over := r.WithoutRoom(); over != nil {
+		return api.QuotaExceeded, string(over.Path)
 	}
 	switch {
 	case b.classOf(r).parked && b.classOf(r).slots.impossible != "":
 		return api.Impossible, b.classOf(r).slots.impossible
 	case b.classOf(r).parked:
 		return api.NoNodeFits, ""
-	case w != nil && w.bindings == 0:
-		return w.reason, w.detail
+	case w != nil && w.Bindings == 0:
+		return w.Reason, w.Detail
 	}
-	if app := r.application; app.backsOff() {
-		return api.NotTried, app.failures.backoff.why
+	if app := r.App; app.BacksOff() {
+		return api.NotTried, app.Failures.Backoff.Why
 	}
 	return api.NotTried, ""
 }

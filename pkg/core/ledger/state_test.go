@@ -1,4 +1,4 @@
-package core
+package ledger
 
 import (
 	"errors"
@@ -16,17 +16,17 @@ func TestMoves(t *testing.T) {
 	now := time.Unix(1, 0)
 	for from := api.New; from <= api.Failed; from++ {
 		for to := api.New; to <= api.Failed; to++ {
-			a := &application{id: "a", state: from}
-			err := a.moveTo(to, now)
+			a := &Application{ID: "a", State: from}
+			err := a.MoveTo(to, now)
 			if slices.Contains(moves[from], to) {
 				assert.NilError(t, err)
-				assert.Equal(t, a.state, to)
-				assert.Equal(t, a.since, now)
+				assert.Equal(t, a.State, to)
+				assert.Equal(t, a.Since, now)
 				continue
 			}
 			assert.Assert(t, errors.Is(err, ErrNoMove), "%s to %s", from, to)
 			assert.ErrorContains(t, err, "application a: "+from.String()+" to "+to.String())
-			assert.Equal(t, a.state, from)
+			assert.Equal(t, a.State, from)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package core
+package ledger
 
 import (
 	"fmt"
@@ -14,23 +14,23 @@ import (
 // it may be made up. What it wants of kinds that are not known is booked as
 // resources.UnknownKind, which no node has, until a node with such a kind comes.
 
-// hasKind reports whether a node has a kind. It depends on the commands of this
+// HasKind reports whether a node has a kind. It depends on the commands of this
 // partition alone, while others make kinds known too.
-func (l *ledger) hasKind(name string) bool {
-	kind, ok := l.kinds.Lookup(name)
-	return ok && l.capacity.Of(kind) > 0
+func (l *Ledger) HasKind(name string) bool {
+	kind, ok := l.Kinds.Lookup(name)
+	return ok && l.Capacity.Of(kind) > 0
 }
 
-// withKnown is an allocation in which those of its unknown kinds are known for which a
+// WithKnown is an allocation in which those of its unknown kinds are known for which a
 // condition holds; the table has those.
-func (l *ledger) withKnown(a *api.Allocation, is func(name string) bool) *api.Allocation {
+func (l *Ledger) WithKnown(a *api.Allocation, is func(name string) bool) *api.Allocation {
 	if len(a.Unknown) == 0 || !slices.ContainsFunc(slices.Collect(maps.Keys(a.Unknown)), is) {
 		return a
 	}
 	known := *a
 	known.Amounts, known.Unknown = a.Amounts.Clone(), nil
 	for name, quantity := range a.Unknown {
-		if kind, ok := l.kinds.Lookup(name); ok && is(name) {
+		if kind, ok := l.Kinds.Lookup(name); ok && is(name) {
 			known.Amounts.Set(kind, quantity)
 			continue
 		}
@@ -39,7 +39,7 @@ func (l *ledger) withKnown(a *api.Allocation, is func(name string) bool) *api.Al
 		}
 		known.Unknown[name] = quantity
 	}
-	if kind, ok := l.kinds.Lookup(resources.UnknownKind); ok {
+	if kind, ok := l.Kinds.Lookup(resources.UnknownKind); ok {
 		known.Amounts.Set(kind, sumOf(known.Unknown))
 	}
 	return &known
@@ -50,21 +50,21 @@ func sumOf(unknown map[string]int64) int64 {
 }
 
 // awaitKinds lists an ask by the kinds that it wants and no node has.
-func (l *ledger) awaitKinds(r *request) {
+func (l *Ledger) awaitKinds(r *Request) {
 	for name := range r.Unknown {
-		set := l.unknown[name]
+		set := l.Unknown[name]
 		if set == nil {
-			set = &askSet{}
-			l.unknown[name] = set
+			set = &AskSet{}
+			l.Unknown[name] = set
 		}
-		set.add(r)
+		set.Add(r)
 	}
 }
 
-func (l *ledger) forgetKinds(r *request) {
+func (l *Ledger) forgetKinds(r *Request) {
 	for name := range r.Unknown {
-		if l.unknown[name].remove(r) {
-			delete(l.unknown, name)
+		if l.Unknown[name].Remove(r) {
+			delete(l.Unknown, name)
 		}
 	}
 }
@@ -72,8 +72,8 @@ func (l *ledger) forgetKinds(r *request) {
 // unknownShown is how many unknown kinds a text names.
 const unknownShown = 3
 
-// unknownKinds are the names of the unknown kinds of an ask, as far as they are shown.
-func (r *request) unknownKinds() string {
+// UnknownKinds are the names of the unknown kinds of an ask, as far as they are shown.
+func (r *Request) UnknownKinds() string {
 	names := slices.Sorted(maps.Keys(r.Unknown))
 	if more := len(names) - unknownShown; more > 0 {
 		names = append(names[:unknownShown], fmt.Sprintf("%d more", more))
@@ -81,14 +81,14 @@ func (r *request) unknownKinds() string {
 	return strings.Join(names, ", ")
 }
 
-// checkKinds says what is wrong about the unknown kinds of an ask that waits.
-func (l *ledger) checkKinds(r *request) error {
+// CheckKinds says what is wrong about the unknown kinds of an ask that waits.
+func (l *Ledger) CheckKinds(r *Request) error {
 	for name := range r.Unknown {
-		if set := l.unknown[name]; set == nil || !set.has(r) || l.hasKind(name) {
+		if set := l.Unknown[name]; set == nil || !set.Has(r) || l.HasKind(name) {
 			return fmt.Errorf("ask %s wants %s: it is not listed, or a node has that", r.Key, name)
 		}
 	}
-	if kind, ok := l.kinds.Lookup(resources.UnknownKind); ok && r.Amounts.Of(kind) != sumOf(r.Unknown) {
+	if kind, ok := l.Kinds.Lookup(resources.UnknownKind); ok && r.Amounts.Of(kind) != sumOf(r.Unknown) {
 		return fmt.Errorf("ask %s wants %d of unknown kinds and counts %d", r.Key, sumOf(r.Unknown), r.Amounts.Of(kind))
 	}
 	return nil

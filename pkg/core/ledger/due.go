@@ -1,25 +1,25 @@
-package core
+package ledger
 
 import "time"
 
 // A due is what a timer is for, a number that means something to the part that sets it, and the
 // request, application or queue that it is about, if any.
-type due struct {
-	what uint8
-	of   any
+type Due struct {
+	What uint8
+	Of   any
 }
 
 // waitTimes are the moments at which something is to be done about an ask; zero is
 // never. The timer of the ask is set to the first of them.
 type waitTimes struct {
-	retry     time.Time // it is tried again
-	claim     time.Time // its claim ends, for which nothing is evicted
-	guarantee time.Time // the preemption delay of its queue is over
+	Retry     time.Time // it is tried again
+	Claim     time.Time // its claim ends, for which nothing is evicted
+	Guarantee time.Time // the preemption delay of its queue is over
 }
 
-// first is the first of the moments; zero if there is none.
-func (w *waitTimes) first() (first time.Time) {
-	for _, at := range [...]time.Time{w.retry, w.claim, w.guarantee} {
+// First is the first of the moments; zero if there is none.
+func (w *waitTimes) First() (first time.Time) {
+	for _, at := range [...]time.Time{w.Retry, w.Claim, w.Guarantee} {
 		first = sooner(first, at)
 	}
 	return first

@@ -1,4 +1,4 @@
-package core
+package ledger
 
 import (
 	"fmt"
@@ -19,50 +19,50 @@ import (
 //   - of a node, for each eviction there that is overdue: nothing else is evicted there.
 //
 // Readers are told the reason where they are told why an ask waits. The zero value is no pause.
-type guard struct {
-	times int       // how often there was a pause
-	until time.Time // zero while there is none
-	why   string    // empty without a pause, or if another reason says more
-	timer timers.Timer[due]
+type Guard struct {
+	Times int       // how often there was a pause
+	Until time.Time // zero while there is none
+	Why   string    // empty without a pause, or if another reason says more
+	Timer timers.Timer[Due]
 }
 
 // noGuard is never changed.
-var noGuard guard
+var noGuard Guard
 
-// pauseMax is the longest pause, unless the first one is longer. A window against loops may be longer:
+// PauseMax is the longest pause, unless the first one is longer. A window against loops may be longer:
 // so that a loop comes to rest.
-const pauseMax = 24 * time.Hour
+const PauseMax = 24 * time.Hour
 
-// next is how long the next pause is, which is twice as long as the last one.
-func (g *guard) next(first time.Duration) time.Duration {
-	g.times++
-	return min(doubled(first, g.times-1), max(first, pauseMax))
+// Next is how long the next pause is, which is twice as long as the last one.
+func (g *Guard) Next(first time.Duration) time.Duration {
+	g.Times++
+	return min(Doubled(first, g.Times-1), max(first, PauseMax))
 }
 
-// start begins a pause of what becomes due then: an ask, an application, or an overdue eviction.
-func (g *guard) start(timers *timers.Queue[due], until time.Time, why string, of due) {
-	g.until, g.why = until, why
-	timers.Set(&g.timer, until, of)
+// Start begins a pause of what becomes due then: an ask, an application, or an overdue eviction.
+func (g *Guard) Start(timers *timers.Queue[Due], until time.Time, why string, of Due) {
+	g.Until, g.Why = until, why
+	timers.Set(&g.Timer, until, of)
 }
 
-// pauses reports whether there is a pause.
-func (g *guard) pauses() bool { return !g.until.IsZero() }
+// Pauses reports whether there is a pause.
+func (g *Guard) Pauses() bool { return !g.Until.IsZero() }
 
-// end ends the pause.
-func (g *guard) end() { g.until, g.why = time.Time{}, "" }
+// End ends the pause.
+func (g *Guard) End() { g.Until, g.Why = time.Time{}, "" }
 
 // A loopGuard counts how often room was made for an application within a window, in a way that another
 // one may answer: applications may evict each other in turn. The window is twice as long after one in
 // which that was too often, so that a loop comes to rest. The pause is the rest of the window: it has
 // no timer, as each ask that it keeps back has one.
-type loopGuard struct {
-	guard
-	since time.Time // when the window began
-	made  int
+type LoopGuard struct {
+	Guard
+	Since time.Time // when the window began
+	Made  int
 }
 
-// doubled is a pause that was doubled so many times, or the longest there is.
-func doubled(pause time.Duration, times int) time.Duration {
+// Doubled is a pause that was doubled so many times, or the longest there is.
+func Doubled(pause time.Duration, times int) time.Duration {
 	for ; times > 0; times-- {
 		if pause > math.MaxInt64/2 {
 			return math.MaxInt64
@@ -72,7 +72,8 @@ func doubled(pause time.Duration, times int) time.Duration {
 	return pause
 }
 
-func timesText(times int) string {
+// TimesText is a number of times in words.
+func TimesText(times int) string {
 	if times == 1 {
 		return "once"
 	}
@@ -87,9 +88,9 @@ func timesText(times int) string {
 // Asks that are nominated, hold a reservation or have a required node go on, since they are
 // bound to a node.
 type appBackoff struct {
-	guard
-	failed  int
-	counted map[string]bool // keys of the classes whose failures were counted since all could be tried last
-	visit   uint64          // in which they failed
-	cut     bool            // the application backed off in it
+	Guard
+	Failed  int
+	Counted map[string]bool // keys of the classes whose failures were counted since all could be tried last
+	Visit   uint64          // in which they failed
+	Cut     bool            // the application backed off in it
 }

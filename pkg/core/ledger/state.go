@@ -1,4 +1,4 @@
-package core
+package ledger
 
 import (
 	"errors"
@@ -24,31 +24,31 @@ var moves = [api.States][]api.State{
 // ErrNoMove is wrapped by the error for a change of state that does not exist.
 var ErrNoMove = errors.New("no such change of state")
 
-// moveTo changes the state, or says which change was asked for and is none.
-func (a *application) moveTo(next api.State, now time.Time) error {
-	if !slices.Contains(moves[a.state], next) {
-		return fmt.Errorf("application %s: %s to %s: %w", a.id, a.state, next, ErrNoMove)
+// MoveTo changes the state, or says which change was asked for and is none.
+func (a *Application) MoveTo(next api.State, now time.Time) error {
+	if !slices.Contains(moves[a.State], next) {
+		return fmt.Errorf("application %s: %s to %s: %w", a.ID, a.State, next, ErrNoMove)
 	}
-	a.state, a.since = next, now
+	a.State, a.Since = next, now
 	return nil
 }
 
-// mayRun reports whether the state of an application goes with what it has.
-func (a *application) mayRun() bool {
+// MayRun reports whether the state of an application goes with what it has.
+func (a *Application) MayRun() bool {
 	placeholders := 0
-	if a.gang != nil {
-		placeholders = a.gang.placeholders
+	if a.Gang != nil {
+		placeholders = a.Gang.Placeholders
 	}
-	switch a.state {
+	switch a.State {
 	case api.Running:
 		return true
 	case api.Accepted, api.Completing:
-		return len(a.allocations) == placeholders
+		return len(a.Allocations) == placeholders
 	case api.Resuming:
 		return placeholders > 0
 	case api.Failing:
-		return !a.idle()
+		return !a.Idle()
 	case api.New, api.Completed, api.Failed:
 	}
-	return len(a.allocations) == 0
+	return len(a.Allocations) == 0
 }

@@ -1,0 +1,71 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// An application is a group of asks and allocations that came together.
+//
+//	used    = the sum of its allocations
+//	pending = the sum of its asks
+type Application struct {
+	ID        api.ApplicationID
+	Queue     *Queue
+	User      string
+	ByUser    *Account // the lowest of the limits of its user; nil if there are none
+	ByGroup   *Account
+	Groups    []string
+	Tags      map[string]string
+	Submitted time.Time // or when its oldest ask was created, if that is earlier
+
+	State      api.State
+	Dated      bool  // submitted was stated, so it stays
+	Changed    bool  // recorded, and not reacted to yet
+	Ran        bool  // something was placed since it had nothing
+	Counts     bool  // for limits of applications: it ran, or quota is kept for it
+	Keeps      int32 // asks for which quota is kept
+	Since      time.Time
+	Completion *timers.Timer[Due] // when it ends by itself; nil before that is first known
+	Failures   *failures          // nil before any
+	Gang       *Gang              // nil if it has no task group
+
+	Used        resources.Sum
+	Pending     resources.Sum
+	Allocations []*Request
+	Asks        []*Request
+	Slot        int32 // a number that no other application has
+	Gone        bool  // from the partition
+
+	View     *api.ApplicationView
+	ViewedAt uint64 // the stamp when the view was made
+}
+
+// failures are what is counted of tries that led to nothing. Few applications have any.
+type failures struct {
+	Loop    LoopGuard
+	Backoff appBackoff
+}
+
+// Failed is what is counted of an application.
+func (a *Application) Failed() *failures {
+	if a.Failures == nil {
+		a.Failures = &failures{}
+	}
+	return a.Failures
+}
+
+// BacksOff reports whether no ask of the application is tried, as many failed.
+func (a *Application) BacksOff() bool { return a.Failures != nil && a.Failures.Backoff.Pauses() }
+
+// Idle reports whether the application has nothing left.
+func (a *Application) Idle() bool { return len(a.Allocations) == 0 && len(a.Asks) == 0 }
+
+// IsDone reports whether the application has nothing left to run: it is idle, or what ran has
+// ended and only placeholders are left, which nothing will replace.
+func (a *Application) IsDone() bool {
+	return a.Idle() || a.Gang != nil && a.Gang.Worked && len(a.Asks) == 0 && len(a.Allocations) == a.Gang.Placeholders
+}

@@ -1,0 +1,230 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A claim is what is kept for an ask until it runs: its amounts on a node and, once evictions
+// are on their way for it, its quota too. The ask may still run on any other node.
+//
+// Only a more important ask takes what is kept, whatever it is: one that may run anywhere or on
+// one node only, or the member of a group. The importance of an ask is its priority as
+// the root sees it. An ask has at most one claim, and it is one that it can use: it can run on
+// the node when all has left that may leave.
+type Claim struct {
+	Node   *Node
+	At     int       // the place in the list of all
+	Since  time.Time // for an ask with a required node, since when it had no room there
+	Evicts bool      // evictions are on their way, or were, and the quota is kept
+	// replaces says that the ask takes the place of a placeholder elsewhere, and its quota, when that
+	// has ended.
+	Replaces bool
+	Trigger  preemptor.Trigger
+	Whole    bool // it is one of those of a group, and takes no slot
+	// harmless says that the loop guard forgets the evictions if the ask is placed.
+	Harmless bool
+}
+
+// Claim is what is kept for an ask; nil if nothing is.
+func (r *Request) Claim() *Claim {
+	if r.Wait == nil {
+		return nil
+	}
+	return r.Wait.Claim
+}
+
+// KeepsQuota reports whether quota is kept for an ask: evictions are on their way for it.
+func (r *Request) KeepsQuota() bool {
+	return r.Wait != nil && r.Wait.Claim != nil && r.Wait.Claim.Evicts
+}
+
+// Nominated is the claim of an ask that may run anywhere and for which evictions are on their
+// way, nil if there is none; promised reports the same of an ask with a required node.
+func (r *Request) Nominated() *Claim {
+	if r.Required != "" || !r.KeepsQuota() {
+		return nil
+	}
+	return r.Wait.Claim
+}
+
+// Promised reports whether quota is kept for an ask that requires a node.
+func (r *Request) Promised() bool { return r.Required != "" && r.KeepsQuota() }
+
+// Reserved reports whether an ask that may run anywhere has a claim for which nothing is on its way.
+func (r *Request) Reserved() bool {
+	return r.Required == "" && r.Claim() != nil && r.Wait.Claim.IsIdle()
+}
+
+// IsIdle reports whether nothing is on its way for a claim: no evictions, nor the end of a placeholder.
+func (c *Claim) IsIdle() bool { return !c.Evicts && !c.Replaces }
+
+// Reservation is the claim of an ask as readers know it, if it is one of an ask with a required
+// node, or nothing is evicted for it; nil if not.
+func (r *Request) Reservation() *api.Reservation {
+	c := r.Claim()
+	if c == nil || r.Nominated() != nil {
+		return nil
+	}
+	return &api.Reservation{Node: c.Node.ID, Key: r.Key, At: c.Since, Required: r.Required != "", Amounts: r.Amounts}
+}
+
+// ByClaim orders the asks that have claims on a node: the more important first, of equal ones
+// those for which evictions are on their way, then those that may run there only, then by their
+// order. Each has what is left beside those before it.
+func ByClaim(a, b *Request) int {
+	if order := cmp.Compare(b.Importance, a.Importance); order != 0 {
+		return order
+	}
+	return cmp.Or(cmp.Compare(a.claimRank(), b.claimRank()), InOrder(a, b))
+}
+
+// claimRank orders the claims of equal asks.
+func (r *Request) claimRank() int {
+	switch {
+	case !r.Wait.Claim.IsIdle():
+		return 0
+	case r.Required != "":
+		return 1
+	}
+	return 2
+}
+
+// KeepsFrom reports whether what is kept for an ask on a node is kept from another one. Where nothing
+// is evicted for it, it gives way to an equal ask that may run on that node only.
+func (r *Request) KeepsFrom(other *Request) bool {
+	if own := other.Claim(); own != nil && own.Node == r.Claim().Node {
+		return other != r && ByClaim(r, other) < 0
+	}
+	if r.Reserved() && other.Required != "" {
+		return r.Importance > other.Importance
+	}
+	return r.Importance >= other.Importance
+}
+
+// claimsBefore is the sum of the claims on a node that are kept from an ask.
+func (n *Node) claimsBefore(r *Request) (sum resources.Amounts) {
+	for _, other := range n.Claims {
+		if other.KeepsFrom(r) {
+			sum.Add(other.Amounts)
+		}
+	}
+	return sum
+}
+
+// Leaves reports whether an allocation may leave its node before the node goes: it is neither
+// static nor of a daemonset.
+func (r *Request) Leaves() bool { return r.Required == "" && r.Origin != api.Static }
+
+// WhenLeft is what a node has when all has left that may leave.
+func (n *Node) WhenLeft() resources.Amounts { return n.Capacity.Minus(n.Details.Read().Stays.Amounts) }
+
+// Usable is what a node has for an ask when all has left that may leave, beside the claims that
+// are kept from it.
+func (n *Node) Usable(r *Request) resources.Amounts {
+	most := n.WhenLeft()
+	if before := n.claimsBefore(r); len(before) > 0 {
+		most = most.Minus(before)
+	}
+	return most
+}
+
+// IsBeyondMax reports whether an ask wants more than a queue may ever use.
+func (r *Request) IsBeyondMax() bool {
+	for q := r.App.Queue; q != nil; q = q.Parent {
+		if !r.Amounts.Within(q.Max) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadyNode is the node that a nominated ask is nominated to, if the room is there.
+func (r *Request) ReadyNode() *Node {
+	n := r.Claim().Node
+	if !n.Schedulable || !r.Amounts.FitsIn(n.FreeFor(r)) {
+		return nil
+	}
+	return n
+}
+
+// ExpectedBefore lists the asks that will run on a node and whose room is kept from another one.
+func (r *Request) ExpectedBefore(n *Node) []api.AllocationKey {
+	var keys []api.AllocationKey
+	for _, other := range n.Claims {
+		if other != r && other.Required == "" && !other.Reserved() && other.Importance >= r.Importance {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
+}
+
+// MayClaim reports whether no quota and no limit is in the way of an ask now.
+func (r *Request) MayClaim() bool {
+	return !r.IsBeyondMax() && r.WithoutRoom() == nil && r.HeldBack() == nil
+}
+
+// WhyLost says why an ask does not get the room that is made for it.
+func (n *Node) WhyLost() string {
+	if count, _ := n.Overdue(""); count > 0 {
+		return "an eviction is overdue"
+	}
+	return "its room is taken"
+}
+
+// LostQuota reports whether an ask for which quota is kept does not get it, or its limits hold it
+// back.
+func (r *Request) LostQuota() bool {
+	return r.HeldBack() != nil || r.WithoutRoom() != nil && r.QuotaToFree() != nil
+}
+
+// WhyNoQuota says why such an ask does not get its quota.
+func (r *Request) WhyNoQuota() string {
+	if held := r.HeldBack(); held != nil {
+		return fmt.Sprintf("the limit of %s is taken", held.Subject)
+	}
+	if q := r.WithoutRoom(); q != nil {
+		return fmt.Sprintf("the quota of queue %s is taken", q.Path)
+	}
+	return "its quota is taken"
+}
+
+// FirstBound is the first ask that is bound to the node, and its place; the last of all if
+// there is none.
+func (n *Node) FirstBound() (first AskRank, ask *Request) {
+	first.importance = math.MinInt32
+	consider := func(r *Request) {
+		if rank := r.Rank(); ask == nil || rank.Compare(first) < 0 {
+			first, ask = rank, r
+		}
+	}
+	for r := range n.Required.All {
+		consider(r)
+	}
+	for _, r := range n.Claims {
+		consider(r)
+	}
+	return first, ask
+}
+
+// SharesQuota reports whether one of the asks for which evictions are on their way to the node
+// wants quota that another ask wants too; any quota, if that is nil.
+func (n *Node) SharesQuota(r *Request) bool {
+	for _, other := range n.Claims {
+		if other.Nominated() == nil {
+			continue
+		}
+		for q := other.App.Queue; q != nil; q = q.Parent {
+			if len(q.Max) > 0 && (r == nil || r.App.Queue.Within(q)) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+)
+
+// AddClaim books what is kept for an ask, and dropClaim takes it off the books.
+func (l *Ledger) AddClaim(r *Request, c *Claim) {
+	c.At = len(l.Claims)
+	l.Claims = append(l.Claims, r)
+	r.Waiting().Claim = c
+	at, _ := slices.BinarySearchFunc(c.Node.Claims, r, ByClaim)
+	c.Node.Claims = slices.Insert(c.Node.Claims, at, r)
+	c.Node.Details.change().Claimed.Add(r.Amounts)
+	l.Importances.Add(r.Importance)
+	switch {
+	case c.Evicts:
+		l.keepQuota(r)
+	case c.IsIdle():
+		l.Idle++
+	}
+	l.touch(r, c.Node)
+}
+
+// DropClaim takes the claim of an ask off the books, and returns the node where room was kept.
+func (l *Ledger) DropClaim(r *Request) *Node {
+	c := r.Wait.Claim
+	l.Claims = tables.SwapRemove(l.Claims, c.At, atClaim)
+	c.Node.Claims = without(c.Node.Claims, r)
+	c.Node.Details.change().Claimed.Sub(r.Amounts)
+	l.Importances.Remove(r.Importance)
+	switch {
+	case c.Evicts:
+		l.unkeepQuota(r)
+	case c.IsIdle():
+		l.Idle--
+	}
+	r.Wait.Claim = nil
+	l.touch(r, c.Node)
+	return c.Node
+}
+
+// touch brings a node in line with what is kept there.
+func (l *Ledger) touch(r *Request, n *Node) {
+	n.recountRoom()
+	n.View = nil
+	n.Revision++
+	l.Changes.Node(n, 0)
+	l.Changes.Application(r.App, 0)
+}
+
+// keepQuota keeps the quota of an ask, unkeepQuota gives it back.
+func (l *Ledger) keepQuota(r *Request) {
+	l.Stamp++
+	r.App.Keep(r.Amounts, r.Importance, l.Stamp)
+	l.listQuota(r)
+	l.countKept(r.App, 1)
+}
+
+func (l *Ledger) unkeepQuota(r *Request) {
+	l.Stamp++
+	r.App.Unkeep(r.Amounts, r.Importance, l.Stamp)
+	at, _ := slices.BinarySearchFunc(l.QuotaClaims, r, ByClaim)
+	l.QuotaClaims = slices.Delete(l.QuotaClaims, at, at+1)
+	l.countKept(r.App, -1)
+	l.Changes.freeLimits(r.App)
+}
+
+// listQuota gives a claim with quota its place among the others.
+func (l *Ledger) listQuota(r *Request) {
+	at, _ := slices.BinarySearchFunc(l.QuotaClaims, r, ByClaim)
+	l.QuotaClaims = slices.Insert(l.QuotaClaims, at, r)
+}
+
+// KeepQuotaToo has the quota kept of an ask that has a claim already.
+func (l *Ledger) KeepQuotaToo(r *Request) {
+	r.Wait.Claim.Evicts = true
+	l.Idle--
+	slices.SortFunc(r.Wait.Claim.Node.Claims, ByClaim)
+	l.keepQuota(r)
+	l.touch(r, r.Wait.Claim.Node)
+}
+
+// Rerank brings the claim of an ask up to date after its importance has changed.
+func (l *Ledger) Rerank(r *Request, was int32) {
+	c := r.Claim()
+	if c == nil {
+		return
+	}
+	l.Importances.Remove(was)
+	l.Importances.Add(r.Importance)
+	slices.SortFunc(c.Node.Claims, ByClaim)
+	if c.Evicts {
+		l.Stamp++
+		r.App.Unkeep(r.Amounts, was, l.Stamp)
+		r.App.Keep(r.Amounts, r.Importance, l.Stamp)
+		l.QuotaClaims = without(l.QuotaClaims, r)
+		l.listQuota(r)
+	}
+	l.touch(r, c.Node)
+	l.Changes.Node(c.Node, NodeRetry)
+}
+
+func atClaim(r *Request) *int { return &r.Wait.Claim.At }

@@ -1,0 +1,28 @@
+// Package ledger is what runs where, which queues pay for it, and what is kept: queues, applications,
+// nodes and requests of a partition, with every allocation booked twice, on its node and on the
+// accounts of its queue and of those above. It decides nothing. What changes is recorded in a change set,
+// from which others find out what to try again, and the ledger calls none of them.
+//
+// Both sides agree, and what is kept is counted. Objects carry numbers, by which other
+// packages keep what they know of them in tables of their own.
+//
+// Read in this order:
+//
+//	ledger.go       books and unbooks; changes.go records what changes
+//	queue.go        a queue; queueconfig.go brings it in line with its configuration
+//	account.go      the limits and the use of a queue; kept.go, how much of it is kept; quotaneed.go, what an ask lacks of it
+//	limits.go       limits of users and groups, and of the number of applications
+//	application.go  an application; state.go its states
+//	gang.go         the placeholders of an application, and the asks that take their places
+//	placeholders.go which placeholders may be replaced, and how far a search for one has come
+//	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
+//	request.go      an ask or allocation, and what is known of it
+//	claim.go        what is kept for an ask until it runs; claimbooks.go books it
+//	node.go         a node and what is free on it; nodedetails.go, what few nodes have
+//	foreign.go      allocations of other schedulers
+//	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
+//	unknown.go      resource kinds that asks want and no node has
+//	guard.go        pauses of what repeats itself
+//	due.go          what timers tell, and moments of asks
+//	sort.go         sorts by key
+package ledger

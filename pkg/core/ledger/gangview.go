@@ -1,0 +1,61 @@
+package ledger
+
+import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+
+// Viewed is what a view shows of a group, and Restore needs.
+func (g *Group) Viewed() api.GroupView {
+	return api.GroupView{Done: g.done, MisfitSince: g.Since, KeptUntil: g.Until}
+}
+
+// Restore takes what a view shows, before the claims of its members are there.
+func (g *Group) Restore(l *Ledger, v api.GroupView) {
+	if g.done, g.Since, g.Until = v.Done, v.MisfitSince, v.KeptUntil; !g.Until.IsZero() {
+		l.Holder = g
+	}
+	l.Changes.Group(g)
+}
+
+// ViewGang is the gang of an application for readers; nil if it has none.
+func (a *Application) ViewGang() *api.GangView {
+	g := a.Gang
+	if g == nil {
+		return nil
+	}
+	v := &api.GangView{
+		Placeholders: g.total, Style: g.Style, Timeout: g.Timeout, Whole: g.whole, Started: g.Started, Worked: g.Worked,
+	}
+	if g.Timer.Set() {
+		v.ExpiresAt = g.Timer.At()
+	}
+	for _, group := range g.Groups {
+		v.Groups = append(v.Groups, api.TaskGroupView{Name: group.Name, Least: group.Least, Made: group.Made, Replaced: group.Replaced, TimedOut: group.TimedOut})
+	}
+	for _, r := range ByKey(a.Allocations) {
+		if !r.MakesWay() {
+			continue
+		}
+		with, shown := r.Pair(), api.Replacement{Placeholder: r.Key}
+		if with.Ask != nil {
+			shown.Ask = with.Ask.Key
+			if c := with.Ask.Claim(); c != nil {
+				shown.Node = c.Node.ID
+			}
+		}
+		v.Replacements = append(v.Replacements, shown)
+	}
+	return v
+}
+
+// RestoreGang makes the gang of an application as a view shows it, without its members.
+func (a *Application) RestoreGang(v *api.GangView) {
+	a.Gang = nil
+	if v == nil {
+		return
+	}
+	a.Gang = &Gang{
+		total: v.Placeholders, Style: v.Style, Timeout: v.Timeout, whole: v.Whole, Started: v.Started, Worked: v.Worked,
+	}
+	for _, group := range v.Groups {
+		a.Gang.Groups = append(a.Gang.Groups, &TaskGroup{Name: group.Name, Application: a})
+	}
+}

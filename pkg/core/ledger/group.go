@@ -1,0 +1,225 @@
+package ledger
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A group is asks and allocations of which none starts before so many of them run or can be
+// placed at once. Its members name it, and may be of several applications; or they are those of
+// a gang that starts whole, of which all placeholders start together, once.
+//
+//	running = the members that run
+//	stays   = those of them that are not being evicted
+//	done    = the members that have run and succeeded, as long as there are others
+//	asks    = the members that wait, of a gang its placeholders
+//	holds   => missing > 0, and no ask stands in an order but one that has a claim of its own
+//	waits   => holds
+//	until   => room is kept for it, and for no other group
+type Group struct {
+	Name    string
+	Gang    *Gang // nil where its members name it
+	Least   int   // as the member said of which was heard last; of a gang the rest says it
+	Members int   // requests that point here
+	Running int
+	Stays   int
+	done    int
+	Asks    AskSet
+	Claims  int // of asks with the group
+
+	Runs   bool   // nothing is missing
+	Holds  bool   // its asks are held back
+	Waits  bool   // they were tried together and did not fit
+	Hinted bool   // the resource manager was told so
+	Detail string // why they are held back
+	Change bool   // recorded, and not reacted to yet
+
+	Needs []GroupNeed // when they were tried and lacked room only
+	Since time.Time   // when they did not fit first, or had their turn to keep room last
+	Until time.Time   // when their turn is over; zero if it is the turn of others
+}
+
+// A groupNeed is how many asks of a group have the same amounts.
+type GroupNeed struct {
+	Amounts resources.Amounts
+	Count   int64
+}
+
+// needed is how many members must run.
+func (g *Group) needed() int {
+	least := g.Least - g.done
+	if g.Gang != nil {
+		for _, of := range g.Gang.Groups {
+			least += int(of.Made - of.TimedOut)
+		}
+	}
+	return least
+}
+
+// Missing is how many more must run at once; it is not above zero once the group runs. Those of a gang
+// are one more than wait, as long as some are to come.
+func (g *Group) Missing() int {
+	switch {
+	case g.Gang == nil:
+		return g.needed() - g.Running
+	case g.Gang.Started:
+		return 0
+	case g.Gang.isGathered():
+		return g.Asks.Len()
+	}
+	return g.Asks.Len() + 1
+}
+
+// Importance is that of its most important ask.
+func (g *Group) Importance() int32 {
+	most := int32(api.PriorityNone)
+	for r := range g.Asks.All {
+		most = max(most, r.Importance)
+	}
+	return most
+}
+
+// GroupName says which group a request starts with, and how many of its members run at least. An
+// allocation that may run on one node only takes no part in one: it waits for something else.
+func (r *Request) GroupName() (name string, least int) {
+	switch {
+	case r.TaskGroup != "" && r.InTaskGroup() != nil && r.App.Gang.whole:
+		return "gang " + string(r.Application), 0
+	case r.TaskGroup != "" || r.Placeholder || r.Required != "" || r.Foreign() || r.Tags[api.TagQuorum] == "":
+		return "", 0
+	}
+	if least, err := strconv.Atoi(r.Tags[api.TagQuorumLeast]); err == nil && least > 0 {
+		return "quorum " + r.Tags[api.TagQuorum], least
+	}
+	return "", 0
+}
+
+// StartsTogether reports whether an ask is placed only with others of its group.
+func (r *Request) StartsTogether() bool {
+	g := r.StartsWith
+	return g != nil && (g.Gang == nil || r.Placeholder) && g.Missing() > 0 && !r.KeepsRoom()
+}
+
+// KeepsRoom reports whether an ask has a claim of its own. What it got while its group ran stays
+// with it.
+func (r *Request) KeepsRoom() bool {
+	return r.Wait != nil && (r.Wait.Former != "" || r.Wait.Claim != nil && !r.Wait.Claim.Whole)
+}
+
+// MustRun is how many members of the group of an allocation stay, and without how many the
+// others run in vain. It is nothing where there is no such group.
+func (r *Request) MustRun() (group string, stay, least int) {
+	g := r.StartsWith
+	if g == nil {
+		return "", 0, 0
+	}
+	return g.Name, g.Stays, g.needed()
+}
+
+// EnterGroup makes a request a member of the group that it starts with, and leaveGroup ends that.
+// It is in no list meanwhile.
+func (l *Ledger) EnterGroup(r *Request) {
+	name, least := r.GroupName()
+	if name == "" {
+		return
+	}
+	g := l.Together[name]
+	if g == nil {
+		g = &Group{Name: name, Holds: true, Detail: AwaitsMembers}
+		if r.TaskGroup != "" {
+			g.Gang = r.App.Gang
+		}
+		l.Together[name] = g
+		l.Changes.Group(g)
+	}
+	g.Members++
+	if r.StartsWith = g; r.RunsOn != nil {
+		l.countRunning(r, 1)
+	}
+	if g.Least != least {
+		g.Least = least
+		l.Regrouped++
+		l.Changes.Group(g)
+	}
+}
+
+// LeaveGroup takes a request out of its group. A group without members is forgotten.
+func (l *Ledger) LeaveGroup(r *Request) {
+	g := r.StartsWith
+	if g == nil {
+		return
+	}
+	if r.RunsOn != nil {
+		l.countRunning(r, -1)
+	}
+	r.StartsWith = nil
+	if g.Members--; g.Members == 0 {
+		delete(l.Together, g.Name)
+		if l.Holder == g {
+			l.Holder = nil
+		}
+	}
+}
+
+// countRunning counts a member that runs, or one that does not any more.
+func (l *Ledger) countRunning(r *Request, more int) {
+	r.StartsWith.Running += more
+	l.Changes.Group(r.StartsWith)
+	if r.Eviction == nil {
+		l.countStaying(r, more)
+	}
+}
+
+// countStaying counts a member of a group that stays, or one that does not any more.
+func (l *Ledger) countStaying(r *Request, more int) {
+	if r.StartsWith != nil {
+		r.StartsWith.Stays += more
+		l.Regrouped++
+	}
+}
+
+// Succeeded counts a member that has done its work.
+func (l *Ledger) Succeeded(r *Request) {
+	if g := r.StartsWith; g != nil {
+		g.done++
+		l.Regrouped++
+		l.Changes.Group(g)
+	}
+}
+
+// AwaitsMembers is why the asks of a group wait that is too small.
+const AwaitsMembers = "fewer members are there than must start together"
+
+// Join books an ask of a group, which stands in the order of its application or not, and resign
+// takes it off the books. A new one may be what the
+// others lacked, unless all of them must start.
+func (g *Group) Join(l *Ledger, r *Request, ordered bool) {
+	if g.Gang != nil && !r.Placeholder {
+		return // it waits for a placeholder
+	}
+	g.Asks.Add(r)
+	if g.Holds && (!ordered || !r.KeepsRoom()) { // one with a claim of its own stays in its order
+		l.HoldBack(r, api.AwaitsGang, g.Detail)
+	}
+	g.Waits = g.Waits && g.Gang != nil
+	g.Hinted, g.Needs = false, nil
+	l.Changes.Group(g)
+}
+
+// Resign takes an ask off the books of its group.
+func (g *Group) Resign(l *Ledger, r *Request) {
+	g.Asks.Remove(r)
+	g.Needs = nil
+	l.Changes.Group(g)
+}
+
+// Group records that what a group has or wants has changed.
+func (c *changeSet) Group(g *Group) {
+	if !g.Change {
+		g.Change = true
+		c.Groups = append(c.Groups, g)
+	}
+}

@@ -1,0 +1,338 @@
+package ledger
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/btree"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A ledger is what runs where and which queues pay for it: queues, applications, nodes
+// and requests, with every allocation booked on its node and on the accounts of its
+// queue. It records what changes and decides nothing. Verify checks its laws.
+type Ledger struct {
+	step
+	Options api.Options
+	Kinds   *resources.Kinds
+	Name    string
+	Config  api.Config
+	// preemption is that of the configuration, with what is not configured filled in.
+	Preemption api.PreemptionConfig
+
+	Root         *Queue
+	Applications *btree.BTreeG[*Application]
+	Nodes        *btree.BTreeG[*Node] // by ID
+	NodesByID    map[api.NodeID]*Node // the same, since every placed allocation is looked up by its node
+	Limits       limitAccounts
+	Capped       bool // the number of applications of some queue is limited
+	Requests     map[api.AllocationKey]*Request
+	Together     map[string]*Group         // that have members
+	Holder       *Group                    // for which room is kept; nil if there is none
+	Regrouped    uint64                    // counts changes of how many members of any group stay, or must run
+	Unplaced     map[api.NodeID][]*Request // foreign allocations, by nodes that are not known
+	UnplacedView []*api.Allocation         // the same by key; nil if that is not known
+	Absent       map[api.NodeID]*AskSet    // asks whose required node is not known
+	Unknown      map[string]*AskSet        // asks by the kinds that they want and no node has
+
+	Capacity    resources.Sum     // of all nodes
+	Largest     resources.Amounts // the most of each kind that any node ever had
+	Occupied    resources.Sum     // by foreign allocations on nodes
+	Running     tables.Counts     // own allocations
+	Claims      []*Request        // asks for which anything is kept, each at its place
+	QuotaClaims []*Request        // those of them for which quota is kept, in order
+	Idle        int               // how many of them nothing is evicted for
+	Holds       uint64            // counts changes of what nodes hold when all has left that may leave
+	SlotsDue    bool              // something has changed that may help a class to a slot
+	SlotRound   int               // counts claims that lasted for ReserveMax
+	SlotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
+	Importances tables.Counts     // of these
+	arrivals    uint64            // requests that were ever registered
+	Waiting     int               // asks
+	Stamp       uint64            // counts changes that may change why asks wait
+	Changes     changeSet
+	Settled     bool // evictions may begin, see settling
+
+	// The numbers of objects, by which others keep tables. Those of asks are above zero.
+	NodeSlots, ApplicationSlots, QueueSlots, AskSlots tables.Numbers
+
+	// likeApplication is what look-ups compare with, kept so that a look-up allocates
+	// nothing.
+	LikeApplication Application
+}
+
+// NewLedger makes a ledger of nothing. Its root queue comes with the first configuration.
+func NewLedger(options api.Options) Ledger {
+	return Ledger{
+		Options:  options,
+		AskSlots: tables.From(1),
+		Kinds:    options.Kinds,
+		Requests: map[api.AllocationKey]*Request{},
+		Together: map[string]*Group{},
+		Limits:   limitAccounts{},
+		Unplaced: map[api.NodeID][]*Request{},
+		Settled:  options.SettleDelay <= 0,
+		Absent:   map[api.NodeID]*AskSet{},
+		Unknown:  map[string]*AskSet{},
+		Nodes: btree.NewG(32, func(a, b *Node) bool {
+			return a.ID < b.ID
+		}),
+		NodesByID: map[api.NodeID]*Node{},
+		Applications: btree.NewG(32, func(a, b *Application) bool {
+			return a.ID < b.ID
+		}),
+	}
+}
+
+// FindApplication is the application of an ID; nil if none is known.
+func (l *Ledger) FindApplication(id api.ApplicationID) *Application {
+	l.LikeApplication.ID = id
+	app, _ := l.Applications.Get(&l.LikeApplication)
+	return app
+}
+
+// FindNode is the node of an ID; nil if none is known.
+func (l *Ledger) FindNode(id api.NodeID) *Node { return l.NodesByID[id] }
+
+// AllNodes visits the nodes by ID.
+func (l *Ledger) AllNodes(yield func(*Node) bool) { l.Nodes.Ascend(yield) }
+
+// Register makes a request known that is in no list.
+func (l *Ledger) Register(a *api.Allocation, app *Application) *Request {
+	l.arrivals++
+	r := &Request{Allocation: a, App: app, Number: l.arrivals}
+	l.Requests[a.Key] = r
+	if app != nil && a.TaskGroup != "" {
+		l.enroll(r)
+	}
+	if app != nil && (a.TaskGroup != "" || a.Tags[api.TagQuorum] != "") {
+		l.EnterGroup(r)
+	}
+	return r
+}
+
+// Forget drops a request that is in no list any more.
+func (l *Ledger) Forget(r *Request) {
+	delete(l.Requests, r.Key)
+	if r.StartsWith != nil {
+		l.LeaveGroup(r)
+	}
+}
+
+// Book charges an allocation to its node and to the accounts of its queue.
+func (l *Ledger) Book(r *Request, n *Node) {
+	app := r.App
+	l.Stamp++
+	l.charge(r, n)
+	if !r.Eviction.IsNodeOnly() {
+		chargeAccounts(r, l.Stamp)
+	}
+	l.SetRan(app, true)
+	l.Running.Add(r.Priority)
+	l.SlotsDue = app.Queue.addRunning(r) || l.SlotsDue
+	app.Allocations = addRequest(app.Allocations, r, &r.At)
+	if r.Placeholder {
+		l.seat(r, 1)
+	}
+	if r.StartsWith != nil {
+		l.countRunning(r, 1)
+	}
+	l.Changes.Node(n, 0)
+	l.Changes.Application(app, 0)
+}
+
+// Unbook takes an allocation off the books.
+func (l *Ledger) Unbook(r *Request) {
+	app, n := r.App, r.RunsOn
+	l.Stamp++
+	if r.Placeholder {
+		l.seat(r, -1)
+	}
+	if r.StartsWith != nil {
+		l.countRunning(r, -1)
+	}
+	l.discharge(r)
+	if !r.Eviction.IsNodeOnly() {
+		dischargeAccounts(r, l.Stamp)
+		l.Changes.freeLimits(app)
+	}
+	l.Running.Remove(r.Priority)
+	app.Queue.removeRunning(r)
+	l.SlotsDue = l.SlotsDue || len(app.Queue.Running) == 0
+	app.Allocations = tables.SwapRemove(app.Allocations, r.At, atApplication)
+	l.Changes.Node(n, NodeFreed|NodeRetry)
+	l.Changes.Application(app, QuotaFreed)
+}
+
+// charge books a request on a node, and discharge takes it off again.
+func (l *Ledger) charge(r *Request, n *Node) {
+	if !r.Leaves() {
+		l.Holds, l.SlotsDue = l.Holds+1, true
+	}
+	n.charge(r)
+}
+
+func (l *Ledger) discharge(r *Request) {
+	if !r.Leaves() {
+		l.Holds, l.SlotsDue = l.Holds+1, true
+	}
+	r.RunsOn.discharge(r)
+}
+
+// AddPending books an ask, and subPending takes it off the books.
+func (l *Ledger) AddPending(r *Request) {
+	app := r.App
+	l.Waiting++
+	r.Slot = l.AskSlots.Take()
+	app.Asks = addRequest(app.Asks, r, &r.At)
+	app.Pending.Add(r.Amounts)
+	if len(r.Unknown) > 0 {
+		l.awaitKinds(r)
+	}
+	app.Queue.addPending(r.Amounts)
+	l.Changes.Application(app, 0)
+}
+
+// SubPending is the opposite of AddPending.
+func (l *Ledger) SubPending(r *Request) {
+	app := r.App
+	l.Waiting--
+	l.AskSlots.GiveBack(r.Slot)
+	r.Slot = 0
+	app.Asks = tables.SwapRemove(app.Asks, r.At, atApplication)
+	app.Pending.Sub(r.Amounts)
+	if len(r.Unknown) > 0 {
+		l.forgetKinds(r)
+	}
+	app.Queue.subPending(r.Amounts)
+	l.Changes.Application(app, 0)
+}
+
+// SetEviction sets whether and how an allocation is evicted, and what is counted
+// of it.
+func (l *Ledger) SetEviction(r *Request, e *Eviction) {
+	r.RunsOn.countEviction(r, -1)
+	if !r.Foreign() {
+		for _, account := range r.App.Accounts() {
+			account.subEnding(r)
+		}
+	}
+	if !r.Foreign() && (r.Eviction == nil) != (e == nil) {
+		more := 1
+		if e != nil {
+			more = -1
+		}
+		l.countStaying(r, more)
+	}
+	r.Eviction = e
+	r.RunsOn.countEviction(r, 1)
+	if e == nil && !r.Foreign() {
+		r.RunsOn.Weakest.Consider(r)
+	} else if r.RunsOn.Weakest.Is == r {
+		r.RunsOn.findWeakest()
+	}
+	if !r.Foreign() {
+		for _, account := range r.App.Accounts() {
+			account.addEnding(r)
+		}
+	}
+	if r.Placeholder {
+		l.offer(r, true)
+	}
+	r.RunsOn.View = nil
+	r.RunsOn.Revision++
+	l.Changes.Node(r.RunsOn, 0)
+	if !r.Foreign() {
+		l.Unview(r.App.Queue)
+	}
+}
+
+// Unview drops the views of a queue and of those above it.
+func (l *Ledger) Unview(q *Queue) {
+	for ; q != nil; q = q.Parent {
+		q.View = nil
+	}
+}
+
+// WithoutRoom is the topmost queue on the way to the root whose quota has no
+// room for the ask.
+func (r *Request) WithoutRoom() *Queue {
+	var found *Queue
+	for q := r.App.Queue; q != nil; q = q.Parent {
+		if !q.hasRoomFor(r) {
+			found = q
+		}
+	}
+	return found
+}
+
+// hasRoomFor reports whether this account alone has quota for an ask. Of one for which quota is
+// kept, evictions for equal asks are not waited for, but those for more important ones are.
+func (a *Account) hasRoomFor(r *Request) bool {
+	importance := r.Importance
+	if !r.KeepsQuota() {
+		return a.HasRoom(r.Amounts, importance)
+	}
+	return a.Max.Holds(r.Amounts, a.Used.Amounts, a.Nominated.Amounts) ||
+		importance < math.MaxInt32 && a.holds(r.Amounts, importance+1, r.Amounts) || importance == math.MaxInt32 && a.Max.Room(a.Used.Amounts, r.Amounts)
+}
+
+// MayTake reports whether an ask may take the place of an allocation by their
+// priorities.
+func (l *Ledger) MayTake(ask, allocation int32) bool {
+	return ask > allocation || ask == allocation && l.Preemption.Priority == api.EqualToo
+}
+
+// A step is one call of Apply or Schedule: its time, its limits, and its effects.
+type step struct {
+	Now      time.Time
+	Batch    uint64 // number of the Schedule call
+	Left     int    // placements that it may still make
+	Expected int    // events that are likely to be told
+	effects  api.Effects
+	spare    api.Effects // memory for the effects of this step and of the next ones
+}
+
+// effectsAtOnce is for how many events memory is made at once: most commands have one.
+const effectsAtOnce = 64
+
+// Tell adds an event to the effects of this step. Those of one batch take one slice, and
+// those of many commands share one.
+func (s *step) Tell(e api.Event) {
+	if s.effects == nil {
+		if cap(s.spare) < max(1, s.Expected) {
+			s.spare = make(api.Effects, 0, max(effectsAtOnce, s.Expected))
+		}
+		s.effects = s.spare
+	}
+	s.effects = append(s.effects, e)
+}
+
+// TakeEffects gives the effects of this step away, with the memory that they take.
+func (s *step) TakeEffects() api.Effects {
+	effects := slices.Clip(s.effects)
+	s.effects = nil
+	s.spare = s.spare[min(len(effects), cap(s.spare)):cap(s.spare)][:0]
+	return effects
+}
+
+// SetNodeOnly has what is overdue charged to its node only, or to the accounts of its queue again.
+func (l *Ledger) SetNodeOnly(r *Request, only bool) {
+	l.Stamp++
+	if only {
+		dischargeAccounts(r, l.Stamp)
+		r.Eviction.NodeOnly = true
+		l.Changes.freeLimits(r.App)
+		l.Changes.Application(r.App, QuotaFreed)
+	} else {
+		r.Eviction.NodeOnly = false
+		chargeAccounts(r, l.Stamp)
+		r.App.AllowExcess()
+		l.Changes.Application(r.App, QuotaBooked)
+	}
+	r.RunsOn.View = nil
+}

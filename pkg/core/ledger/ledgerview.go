@@ -1,0 +1,58 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
+
+// ViewUnplaced lists the foreign allocations of unknown nodes by key.
+func (l *Ledger) ViewUnplaced() []*api.Allocation {
+	if l.UnplacedView == nil && len(l.Unplaced) > 0 {
+		for _, waiting := range l.Unplaced {
+			l.UnplacedView = append(l.UnplacedView, Allocations(waiting)...)
+		}
+		slices.SortFunc(l.UnplacedView, func(a, b *api.Allocation) int { return cmp.Compare(a.Key, b.Key) })
+	}
+	return slices.Clip(l.UnplacedView)
+}
+
+// Viewed is a node for readers. It is made anew after a change only.
+func (n *Node) Viewed() *api.NodeView {
+	if n.View != nil {
+		return n.View
+	}
+	n.View = &api.NodeView{
+		ID: n.ID, Attributes: n.Attributes, Schedulable: n.Schedulable,
+		Capacity: n.Capacity.Clone(), Allocated: n.Allocated.Clone(), Occupied: n.Occupied.Clone(), Available: n.Free.Clone(),
+		Allocations: Allocations(n.Own), ForeignAllocations: Allocations(n.Foreign),
+		Slot: n.Slot, UpdatedAt: n.UpdatedAt,
+	}
+	for _, r := range n.Claims {
+		if held := r.Reservation(); held != nil {
+			n.View.Reservations = append(n.View.Reservations, *held)
+		} else {
+			n.View.Nominated = append(n.View.Nominated, r.Key)
+			n.View.NominatedAmounts.Add(r.Amounts)
+		}
+	}
+	for r := range n.AllOn {
+		if e := r.Eviction; e != nil {
+			n.View.Evictions = append(n.View.Evictions, api.Eviction{
+				Key: r.Key, For: e.Ask, Since: e.Since, Overdue: e.Overdue, Late: e.Late, NodeOnly: e.NodeOnly, BlocksUntil: e.Guard.Until, Reported: e.Reported, Dismissed: e.Dismissed, Trigger: e.Trigger, Class: e.Class,
+			})
+		}
+	}
+	slices.SortFunc(n.View.Evictions, func(a, b api.Eviction) int { return cmp.Compare(a.Key, b.Key) })
+	return n.View
+}
+
+// Allocations are those of some requests.
+func Allocations(list []*Request) []*api.Allocation {
+	out := make([]*api.Allocation, len(list))
+	for i, r := range list {
+		out[i] = r.Allocation
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package ledger
+
+import "github.com/narwhal-scheduler/narwhal/pkg/resources"
+
+// nodeDetails are what few nodes have. They are apart from the node, as the garbage collector
+// treats objects of more than 512 bytes one by one. The zero value is that of a node without any.
+type nodeDetails struct{ own *details }
+
+// details are the values of nodeDetails.
+type details struct {
+	Claimed resources.Sum
+	Stays   resources.Sum // what leaves only with the node
+	Evicted int           // how many of own and foreign are evicted, overdue ones too
+}
+
+// NoDetails are those of all nodes that have none of their own. They are never changed.
+var NoDetails details
+
+// Read is for reading only: nodes share what is empty.
+func (d nodeDetails) Read() *details {
+	if d.own == nil {
+		return &NoDetails
+	}
+	return d.own
+}
+
+// change is for changes.
+func (d *nodeDetails) change() *details {
+	if d.own == nil {
+		d.own = new(details)
+	}
+	return d.own
+}
+
+// IsEmpty reports whether there is nothing in the details.
+func (d *details) IsEmpty() bool {
+	return d.Claimed.IsZero() && d.Stays.IsZero() && d.Evicted == 0
+}

@@ -1,0 +1,91 @@
+package ledger
+
+import (
+	"cmp"
+
+	"github.com/google/btree"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// placeholders are those of a task group that run and may be replaced: the largest first, those
+// of one size in order.
+//
+//	first = the first of those on each node
+type placeholders struct {
+	On    map[*Node]*AskSet
+	First AskSet
+	Count int
+}
+
+func bySize(kinds *resources.Kinds) AskSet {
+	return AskSet{btree.NewG(8, func(a, b *Request) bool {
+		return cmp.Or(kinds.Compare(b.Amounts, a.Amounts), InOrder(a, b)) < 0
+	})}
+}
+
+// Has reports whether a placeholder is in the set.
+func (p *placeholders) Has(r *Request) bool {
+	on := p.On[r.RunsOn]
+	return on != nil && on.Has(r)
+}
+
+func (p *placeholders) add(kinds *resources.Kinds, r *Request) {
+	if p.On == nil {
+		p.On, p.First = map[*Node]*AskSet{}, bySize(kinds)
+	}
+	on := p.On[r.RunsOn]
+	if on == nil {
+		set := bySize(kinds)
+		on = &set
+		p.On[r.RunsOn] = on
+	} else {
+		p.First.Remove(on.Head())
+	}
+	on.Add(r)
+	p.First.Add(on.Head())
+	p.Count++
+}
+
+// remove takes a placeholder out that is listed.
+func (p *placeholders) remove(r *Request) {
+	on := p.On[r.RunsOn]
+	p.First.Remove(on.Head())
+	if on.Remove(r) {
+		delete(p.On, r.RunsOn)
+	} else {
+		p.First.Add(on.Head())
+	}
+	p.Count--
+}
+
+// Fitting is the first placeholder on a node that is as large as an ask; nil if there is none.
+func (p *placeholders) Fitting(r *Request, n *Node) *Request {
+	for placeholder := range p.On[n].All {
+		if r.Amounts.FitsIn(placeholder.Amounts) {
+			return placeholder
+		}
+	}
+	return nil
+}
+
+// A placeholderSearch is how far the asks of a class were compared with the placeholders of their
+// task group. It goes on in the next batch.
+type PlaceholderSearch struct {
+	Fits *Request // the first one that they fit in; nil if none was found so far
+	Last *Request // the first one of the node that was looked at last; nil if none was
+	Over bool     // they are refused everywhere
+}
+
+// SearchFor is the search for the asks of a class, or a new one.
+func (g *TaskGroup) SearchFor(class string) *PlaceholderSearch {
+	s := g.Searches[class]
+	if s == nil || s.Fits != nil && !g.Free.Has(s.Fits) {
+		s = &PlaceholderSearch{}
+		if g.Searches == nil {
+			g.Searches = map[string]*PlaceholderSearch{}
+		}
+		g.Searches[class] = s
+	}
+	return s
+}

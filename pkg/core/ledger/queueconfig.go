@@ -1,0 +1,171 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/access"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
+
+// Quota records that a leaf has another max, as if something had been booked or had ended
+// there: what waits in it is decided anew. It costs what the leaf has, not what the partition has.
+func (c *changeSet) Quota(q *Queue) {
+	for _, app := range q.SortedApplications() {
+		c.Application(app, QuotaFreed|QuotaLowered|QuotaBooked)
+	}
+}
+
+// FollowTemplate brings a queue that is not configured in line with the template of its
+// parent.
+func (q *Queue) FollowTemplate() {
+	q.Dynamic, q.Draining = true, false
+	q.Submit, q.Admin = access.List{}, access.List{}
+	q.Template = q.Parent.Template
+	q.Max, q.Guaranteed, q.Properties = nil, nil, q.Parent.Properties
+	q.ApplicationsMax, q.Limits = 0, nil
+	if t := q.Template; t != nil {
+		q.Properties = t.Parent
+		if q.Leaf {
+			q.Max, q.Guaranteed, q.Properties = t.Max, t.Guaranteed, t.Leaf
+			q.ApplicationsMax = t.ApplicationsMax
+		}
+	}
+	if q.Quota != nil && q.Leaf {
+		q.take(q.Quota)
+	}
+	q.Exceeded = !q.Used.Within(q.Max)
+	q.View = nil
+}
+
+// take gives a queue the quota in place of that of a template.
+func (q *Queue) take(quota *api.QueueQuota) {
+	if quota.Max != nil || quota.Guaranteed != nil {
+		q.Max, q.Guaranteed = quota.Max, quota.Guaranteed
+	}
+	if quota.ApplicationsMax > 0 {
+		q.ApplicationsMax = quota.ApplicationsMax
+	}
+}
+
+// unconfigure lets a queue live on that is not configured, or not any more: one that was made
+// by a rule as long as it has applications, any other one until what is in it has ended.
+func (l *Ledger) unconfigure(q *Queue) {
+	if !q.Dynamic && !q.WasDynamic || q.Path == api.RecoveryQueue {
+		l.drain(q)
+		return
+	}
+	q.FollowTemplate()
+	for _, child := range q.SortedChildren() {
+		l.unconfigure(child)
+	}
+	l.Prune(q)
+}
+
+// LeafFor finds the leaf queue that an application asks for: a full path, or
+// one below root, in any case; the default queue if it names none.
+func (l *Ledger) LeafFor(requested api.QueuePath) (*Queue, error) {
+	path := requested.Full()
+	q := l.Root
+	for _, name := range strings.Split(string(path), ".")[1:] {
+		child := q.Children[name]
+		if child == nil && requested == "" {
+			return nil, fmt.Errorf("names no queue, and there is no queue %s", api.DefaultQueue)
+		}
+		if child == nil {
+			return nil, fmt.Errorf("queue %s does not exist: there is no %q in %s", path, name, q.Path)
+		}
+		q = child
+	}
+	if !q.Leaf {
+		return nil, fmt.Errorf("queue %s is not a leaf", q.Path)
+	}
+	return q, nil
+}
+
+// Convertible says why a queue and those below cannot become what a configuration says; nil if they can.
+func (q *Queue) Convertible(config *api.QueueConfig) error {
+	parent := config.Parent || len(config.Queues) > 0 || q.Parent == nil
+	if parent && len(q.Applications) > 0 {
+		return fmt.Errorf("queue %s has %d applications and cannot become a parent", q.Path, len(q.Applications))
+	}
+	if !parent && len(q.Children) > 0 {
+		return fmt.Errorf("queue %s has %d queues and cannot become a leaf before they are empty", q.Path, len(q.Children))
+	}
+	for i := range config.Queues {
+		child, ok := q.Children[config.Queues[i].Name]
+		if !ok {
+			continue
+		}
+		if err := child.Convertible(&config.Queues[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetQueue brings a queue and what is below it in line with its configuration.
+// A leaf that has applications stays a leaf.
+func (l *Ledger) SetQueue(q *Queue, config *api.QueueConfig) {
+	q.Draining = false
+	q.WasDynamic, q.Dynamic, q.Quota = q.WasDynamic || q.Dynamic, false, nil
+	q.Max, q.Guaranteed, q.Properties = config.Max, config.Guaranteed, config.Properties
+	q.Submit, q.Admin, q.Template = config.Submit, config.Admin, config.Below
+	l.Changes.Free(&q.Account)
+	q.ApplicationsMax, q.Limits = config.ApplicationsMax, newQueueLimits(config.Limits)
+	q.Exceeded = !q.Used.Within(q.Max)
+	q.View = nil
+	q.Leaf = !config.Parent && len(config.Queues) == 0
+	if len(q.Applications) > 0 {
+		q.Leaf = true
+	}
+	if len(q.Children) > 0 || q.Parent == nil {
+		q.Leaf = false
+	}
+	configured := map[string]bool{}
+	for i := range config.Queues {
+		child := &config.Queues[i]
+		if q.Leaf {
+			continue
+		}
+		configured[child.Name] = true
+		if q.Children[child.Name] == nil {
+			q.Children[child.Name] = l.NewQueue(q, child)
+		}
+		l.SetQueue(q.Children[child.Name], child)
+	}
+	for _, child := range q.SortedChildren() {
+		if !configured[child.Name] {
+			l.unconfigure(child)
+		}
+	}
+	if !config.Parent && len(config.Queues) == 0 && len(q.Children) == 0 && q.Parent != nil {
+		q.Leaf = true // what was below it was empty
+	}
+}
+
+// drain lets what is in a queue run and takes nothing new.
+func (l *Ledger) drain(q *Queue) {
+	q.Draining = true
+	q.Limits = nil // they went with the configuration, and those above count
+	q.View = nil
+	for _, child := range q.SortedChildren() {
+		l.drain(child)
+	}
+	l.Prune(q)
+}
+
+// Prune removes a queue that drains or is not configured, if it is empty, and then its
+// parent if that is such a queue too.
+func (l *Ledger) Prune(q *Queue) {
+	for (q.Draining || q.Dynamic) && len(q.Children) == 0 && len(q.Applications) == 0 && q.Parent != nil && q.Parent.Children[q.Name] == q {
+		delete(q.Parent.Children, q.Name)
+		q.Gone = true
+		l.Changes.Queue(q, 0)
+		l.Unview(q.Parent)
+		if q.Dynamic { // the configuration told of all others
+			l.Tell(&api.QueueRemoved{Queue: q.Path})
+		}
+		q = q.Parent
+	}
+}
