@@ -17,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
@@ -179,8 +180,9 @@ func newWorld(t testing.TB, pods ...*v1.Pod) *world {
 			Profiles:     []policy.Profile{profileOf("p", framework.Deschedule, "All")},
 		},
 	}
+	nodes := func(s *framework.Snapshot) (framework.Landing, error) { return nodefit.New(s), nil }
 	w.options = Options{
-		Clock: w.clock,
+		Clock: w.clock, Landing: nodes, ControllerLanding: nodes,
 		Objects: func() (framework.Objects, error) {
 			o := w.objects
 			o.Nodes, o.Pods = w.nodes, w.pods
@@ -279,24 +281,27 @@ func (r *rooms) Fits(pod *v1.Pod, node string) error {
 	return nil
 }
 
-func (r *rooms) Place(pod *v1.Pod) (string, error) {
-	for _, n := range r.snapshot.Nodes() {
-		if n.Name != pod.Spec.NodeName && r.Fits(pod, n.Name) == nil {
-			return n.Name, nil
+func (r *rooms) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
+	unsuited := framework.Refusals{}
+	for _, own := range []bool{false, true} {
+		for _, n := range r.snapshot.Nodes() {
+			if own != (n.Name == pod.Spec.NodeName) || r.Fits(pod, n.Name) != nil {
+				continue
+			}
+			if unsuited[n.Name] = choice.Accepts(n.Name); unsuited[n.Name] == nil {
+				return framework.Place{Node: n.Name}, nil
+			}
 		}
 	}
-	if r.Fits(pod, pod.Spec.NodeName) == nil {
-		return pod.Spec.NodeName, nil
+	if len(unsuited) > 0 {
+		return framework.Place{}, unsuited.Unsuited()
 	}
-	return "", errors.New("all nodes are full")
+	return framework.Place{}, errors.New("all nodes are full")
 }
 
-func (r *rooms) Book(pod *v1.Pod) (string, error) {
-	to, err := r.Place(pod)
-	if err == nil {
-		r.booked[to]++
-	}
-	return to, err
+func (r *rooms) Book(_ *v1.Pod, node string) error {
+	r.booked[node]++
+	return nil
 }
 
 // CheckedBy implements framework.NamedLanding: rooms stand for the core.

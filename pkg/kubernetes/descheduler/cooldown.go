@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,7 +19,8 @@ import (
 // for Max after the end of a cool-down is forgotten.
 type coolDown struct {
 	of      policy.CoolDown
-	watched []watch // in the order of time
+	watched []watch             // in the order of time
+	left    map[place]time.Time // when a plugin at balance last took a pod of a workload from a node
 	cooling map[place]*cooling
 }
 
@@ -41,7 +43,9 @@ type cooling struct {
 	until  time.Time
 }
 
-func newCoolDown() coolDown { return coolDown{cooling: map[place]*cooling{}} }
+func newCoolDown() coolDown {
+	return coolDown{cooling: map[place]*cooling{}, left: map[place]time.Time{}}
+}
 
 func (c *coolDown) set(of policy.CoolDown) { c.of = of }
 
@@ -79,6 +83,14 @@ func (c *coolDown) evicted(now time.Time, pod *v1.Pod, mates []*v1.Pod) {
 	c.watched = append(c.watched, w)
 }
 
+// leave notes that a pod was evicted for the sake of its node. For Max nothing balances a pod of its
+// workload onto that node again: two plugins of which each has its own view would move it to and fro.
+func (c *coolDown) leave(now time.Time, pod *v1.Pod) {
+	if from, ok := placeOf(pod); ok && c.of.Initial > 0 {
+		c.left[from] = now
+	}
+}
+
 // observe looks for replacements that came back. The time at which a pod was made has no
 // fractions of a second.
 func (c *coolDown) observe(now time.Time, pods []*v1.Pod) {
@@ -87,6 +99,7 @@ func (c *coolDown) observe(now time.Time, pods []*v1.Pod) {
 			delete(c.cooling, at)
 		}
 	}
+	maps.DeleteFunc(c.left, func(_ place, at time.Time) bool { return !now.Before(at.Add(c.of.Max)) })
 	if len(c.watched) == 0 {
 		return
 	}

@@ -2,10 +2,9 @@
 //
 // Plugins say which pods should go. This package decides whether they may: it asks the
 // filters of the profile, counts limits, keeps workloads whose replacements came back to
-// the same node, and asks the scheduler where a replacement would run, or without one package
-// nodefit whether it fits elsewhere. What is left is
-// handed to the evict plugin of the profile. A dry run is the same without that last
-// step, so its report says what a real cycle would do.
+// the same node, and asks a landing where a replacement would run. What is left is handed
+// to the evict plugin of the profile. A dry run is the same without that last step, so its
+// report says what a real cycle would do.
 //
 // One cycle is decided with one view of the cluster, in a fixed order; equal input gives
 // equal evictions.

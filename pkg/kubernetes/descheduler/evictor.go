@@ -16,7 +16,10 @@ import (
 // An evictor is the PodEvictor of one plugin of one profile.
 type evictor struct{ *handle }
 
-var _ framework.PodEvictor = evictor{}
+var (
+	_ framework.PodEvictor = evictor{}
+	_ framework.Placer     = evictor{}
+)
 
 // Name implements framework.Plugin: the evict plugin of the profile.
 func (e evictor) Name() string {
@@ -148,7 +151,7 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 	var to destination
 	var result string
 	err := contain(func() (err error) { // a filter or an evict plugin that panics keeps this pod only
-		if to, err = e.permit(v, r); err == nil {
+		if to, err = e.permit(v, r, options); err == nil {
 			result, err = e.carryOut(ctx, v, r, options)
 		}
 		return err
@@ -181,13 +184,14 @@ func (e evictor) release(r request) {
 // A destination is where the replacement of a pod would run.
 type destination struct {
 	node      string // empty: nothing takes the place of the pod, or nowhere
+	open      bool   // the scheduler may take another one
 	checkedBy string // what found it; empty: it was not asked
 	nowhere   string // why there is no place
 }
 
 // permit asks all that may keep a pod, counts it, and returns where its replacement would
 // run. After an error nothing is counted.
-func (e evictor) permit(v *view, r request) (to destination, err error) {
+func (e evictor) permit(v *view, r request, options framework.EvictOptions) (to destination, err error) {
 	if err := errors.Join(e.filter(r.pod), e.preFilter(r.pod)); err != nil {
 		return to, err
 	}
@@ -200,7 +204,7 @@ func (e evictor) permit(v *view, r request) (to destination, err error) {
 			e.release(r)
 		}
 	}()
-	if to, err = e.place(v, r.pod); err != nil {
+	if to, err = e.place(v, r.pod, options); err != nil {
 		e.missed.note(r.pod.UID, int(v.evictions.Load()))
 		return to, err
 	}
@@ -210,56 +214,85 @@ func (e evictor) permit(v *view, r request) (to destination, err error) {
 
 // place returns where the replacement of a pod would run. A pod that has ended or runs
 // nowhere, or that nothing makes anew, needs no place. What balances nodes gains nothing from a pod that
-// comes back; a pod that is too old, or has failed, can be made anew on the same node.
-func (e evictor) place(v *view, pod *v1.Pod) (destination, error) {
+// comes back; a pod that is too old, or has failed, can be made anew on the same node. No place is
+// reserved there.
+func (e evictor) place(v *view, pod *v1.Pod, options framework.EvictOptions) (destination, error) {
 	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
 		return destination{}, nil
 	}
-	var to string
+	reserved := e.Reserves(pod)
+	choice := options.Choice(func(node string) error {
+		if (e.balances || reserved) && node == pod.Spec.NodeName {
+			return errOwnNode
+		}
+		return e.Refuses(pod, node)
+	}, reserved)
+	var to framework.Place
 	err := e.d.watched(e.profile.name, landingCalled, func() (err error) {
-		to, err = v.place(&e.d.expected, e.d.options.Clock.Now(), pod)
+		to, err = v.place(&e.d.expected, e.d.options.Clock.Now(), pod, choice)
 		return err
 	})
+	unsuited := new(framework.UnsuitedError)
 	switch {
+	case errors.As(err, &unsuited):
+		return destination{}, &framework.RefusedError{By: "landing", Reason: err.Error()}
 	case err != nil && !e.d.options.EvictWithoutLanding:
 		return destination{}, &framework.RefusedError{By: "landing", Reason: "its replacement would run nowhere: " + err.Error()}
 	case err != nil:
 		return destination{checkedBy: v.checkedBy(), nowhere: err.Error()}, nil
-	case e.balances && to != "" && to == pod.Spec.NodeName:
-		return destination{}, &framework.RefusedError{By: "landing", Reason: "its replacement would come back to node " + to}
 	}
-	return destination{node: to, checkedBy: v.checkedBy()}, nil
+	return destination{node: to.Node, open: to.Open, checkedBy: v.checkedBy()}, nil
 }
 
-// book has the landing count that a pod went, and returns where its replacement is expected.
-func (e evictor) book(v *view, pod *v1.Pod, to string) (node string) {
-	node = to
-	defer func() { // also where the landing panics
-		e.d.expected.keep(e.d.options.Clock.Now(), pod, node)
-	}()
-	if ended(pod) || pod.Spec.NodeName == "" {
-		return node
+// errOwnNode refuses the node from which a pod is to go.
+var errOwnNode = errors.New("is where it runs now")
+
+// Refuses implements framework.Placer: what balances nodes brings no pod to a node from which one of its
+// workload was moved lately.
+func (e evictor) Refuses(pod *v1.Pod, node string) error {
+	if w, ok := framework.WorkloadOf(pod); e.balances && ok && e.d.limits.left(place{w, node}) {
+		return errLeft
 	}
-	// An error is of a pod that a landing for several controllers does not have any more, since its
-	// eviction was in flight when another one looked: the place is held all the same.
-	if booked, err := v.landing.Book(pod); err == nil && to != "" {
-		node = booked
+	return nil
+}
+
+var errLeft = errors.New("is from where its workload was moved lately")
+
+// Reserves implements framework.Placer.
+func (e evictor) Reserves(pod *v1.Pod) (reserves bool) {
+	r, ok := e.profile.evict.(framework.Reserver)
+	_ = e.d.guarded(e.profile.name, e.Name(), func() error { // one that panics reserves nothing
+		reserves = ok && r.Reserves(pod)
+		return nil
+	})
+	return reserves
+}
+
+// book has the landing count that a pod went, and its replacement where it is expected. An error is of a
+// pod that a landing for several controllers does not have any more, since its eviction was in flight when
+// another one looked: the place is held all the same.
+func (e evictor) book(v *view, pod *v1.Pod, to string) {
+	defer e.d.expected.keep(e.d.options.Clock.Now(), pod, to) // also where the landing panics
+	if !ended(pod) && pod.Spec.NodeName != "" {
+		_ = v.landing.Book(pod, to)
 	}
-	return node
 }
 
 // tell books where the replacement goes, and says everywhere that a pod was evicted, or that this was
 // only requested.
 func (e evictor) tell(v *view, r request, options framework.EvictOptions, to destination, requested bool) {
 	v.evictions.Add(1)
+	if e.balances {
+		e.d.limits.leave(e.d.options.Clock.Now(), r.pod)
+	}
 	e.missed.evicted(r.pod.UID)
 	before := v.budgets.left(r.pod)
 	v.budgets.evicted(r.pod)
-	to.node = e.book(v, r.pod, to.node)
+	e.book(v, r.pod, to.node)
 	made := e.d.decisions.evicted(Eviction{
 		At: e.d.options.Clock.Now(), Pod: r.pod.Namespace + "/" + r.pod.Name, UID: r.pod.UID,
 		Profile: options.ProfileName, Plugin: options.PluginName, Reason: options.Reason,
-		From: r.pod.Spec.NodeName, To: to.node, CheckedBy: to.checkedBy, Nowhere: to.nowhere, BudgetBefore: before, BudgetLeft: v.budgets.left(r.pod),
+		From: r.pod.Spec.NodeName, To: to.node, Open: to.open, CheckedBy: to.checkedBy, Nowhere: to.nowhere, BudgetBefore: before, BudgetLeft: v.budgets.left(r.pod),
 		Controller: e.controller, Requested: requested,
 	})
 	e.d.pending.add(made)

@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 		{"it may not come back for balance", func(w *world) {
 			full(w)
 			w.policy.Profiles[0] = profileOf("p", framework.Balance, "All")
-		}, "landing: its replacement would come back to node a"},
+		}, "landing: no node helps where its replacement can run: 1 node: is where it runs now"},
 		{"the evict plugin", func(w *world) {
 			w.plugin("Evict").evict = func(context.Context, *v1.Pod, framework.EvictOptions) error { return errors.New("403") }
 		}, "403"},

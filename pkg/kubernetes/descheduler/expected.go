@@ -67,28 +67,18 @@ func (x *expected) hold(now time.Time, pod *v1.Pod, node string, counted int) bo
 	return true
 }
 
-// keep notes that a pod was evicted and where its replacement is booked. Without a node there is
-// nothing to expect.
+// keep notes that a pod was evicted. Without a node for its replacement there is nothing to expect.
 func (x *expected) keep(now time.Time, pod *v1.Pod, node string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.held(pod)
-	if i < 0 {
+	if i < 0 || node == "" {
 		return
 	}
 	x.open--
 	x.evictions++
 	e := x.list[i]
 	e.eviction, e.at, e.there = x.evictions, now, now
-	if node == e.standIn.Spec.NodeName {
-		return
-	}
-	x.list = slices.Delete(x.list, i, i+1)
-	if node != "" {
-		x.made++
-		e.number, e.standIn = x.made, framework.StandIn(pod, node)
-		x.list = append(x.list, e)
-	}
 }
 
 // drop notes that a pod was not evicted.

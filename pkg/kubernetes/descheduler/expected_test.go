@@ -53,7 +53,7 @@ func TestPlacesOfControllersAreGivenOnce(t *testing.T) {
 			w.remove("team/one") // no replacement is there yet
 			others.after(h, other)
 			for _, h := range []framework.Handle{h, other} {
-				_, err := h.Landing().Place(two)
+				_, err := h.Landing().Place(two, framework.Choice{})
 				assert.Assert(t, err != nil, "the place is given twice")
 				assert.ErrorContains(t, h.Evictor().EvictPod(t.Context(), two, framework.EvictOptions{}), noPlace)
 			}
@@ -96,7 +96,7 @@ func TestPlacesAreKeptUntilTheReplacementIsThere(t *testing.T) {
 			w.clock.Step(c.after)
 			w.pods = append([]*v1.Pod{two}, c.pods...)
 			h.Snapshot()
-			_, err := h.Landing().Place(two)
+			_, err := h.Landing().Place(two, framework.Choice{})
 			assert.Equal(t, err != nil, c.kept, "%v", err)
 		})
 	}
@@ -174,7 +174,7 @@ func TestSnapshotsAreSharedOutsideCycles(t *testing.T) {
 		if h.Snapshot().WasEvicted(pod.UID) {
 			return errors.New("it is gone")
 		}
-		_, err := h.Landing().Place(pod)
+		_, err := h.Landing().Place(pod, framework.Choice{})
 		return err
 	}})
 	w.policy.Profiles = []policy.Profile{profileOf("p", framework.Controller, "All")}

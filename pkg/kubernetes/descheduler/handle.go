@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
 )
 
 // A handle is what one plugin of one profile is given. It is its evictor too: see
@@ -105,7 +104,7 @@ func (h *handle) view() *view {
 // emptyView is a cluster without anything, so that a plugin which reads it does nothing.
 func emptyView(c clock.PassiveClock) *view {
 	s := framework.NewSnapshot(framework.Objects{}, c.Now())
-	return &view{snapshot: s, landing: nodefit.New(s), budgets: newBudgets(s), shared: new(sync.Mutex)}
+	return &view{snapshot: s, landing: nowhere{}, budgets: newBudgets(s), shared: new(sync.Mutex)}
 }
 
 // Landing implements framework.Handle.

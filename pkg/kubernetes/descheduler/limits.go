@@ -92,6 +92,21 @@ func (l *limits) observe(now time.Time, pods []*v1.Pod, reported []*v1.Pod) {
 	}
 }
 
+// leave notes that a pod was evicted for the sake of its node.
+func (l *limits) leave(now time.Time, pod *v1.Pod) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.coolDown.leave(now, pod)
+}
+
+// left says whether one of a workload was not long ago.
+func (l *limits) left(at place) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, left := l.coolDown.left[at]
+	return left
+}
+
 // inFlight returns the pods whose eviction has begun and not ended, in no order.
 func (l *limits) inFlight() []types.UID {
 	l.mu.Lock()

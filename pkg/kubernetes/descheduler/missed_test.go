@@ -23,16 +23,16 @@ type lateRoom struct {
 	gone  map[string]bool
 }
 
-func (l *lateRoom) Place(pod *v1.Pod) (string, error) {
+func (l *lateRoom) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
 	if other := l.after[pod.Labels["app"]]; other != "" && !l.gone[other] {
-		return "", errors.New("not yet")
+		return framework.Place{}, errors.New("not yet")
 	}
-	return l.rooms.Place(pod)
+	return l.rooms.Place(pod, choice)
 }
 
-func (l *lateRoom) Book(pod *v1.Pod) (string, error) {
+func (l *lateRoom) Book(pod *v1.Pod, node string) error {
 	l.gone[pod.Labels["app"]] = true
-	return l.rooms.Book(pod)
+	return l.rooms.Book(pod, node)
 }
 
 // withLateRoom gives each cycle such a landing, and counts how often the plugin All runs.

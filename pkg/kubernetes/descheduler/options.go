@@ -31,11 +31,10 @@ type Options struct {
 	Informers informers.SharedInformerFactory
 	// Objects is where the objects of a cycle come from. Nil: Informers.
 	Objects func() (framework.Objects, error)
-	// Landing makes what answers where pods would run, for one cycle. Nil: package nodefit
-	// does, which knows less than a scheduler. Reports say so.
+	// Landing makes what answers where pods would run, for one cycle: package landing has one.
 	Landing func(*framework.Snapshot) (framework.Landing, error)
 	// ControllerLanding does the same for controllers, and may be called while a cycle
-	// uses what Landing made. Where there is a Landing, controllers need it.
+	// uses what Landing made. Nil: there are no controllers.
 	ControllerLanding func(*framework.Snapshot) (framework.Landing, error)
 	// EvictWithoutLanding has pods evicted that would find no place.
 	EvictWithoutLanding bool
@@ -74,6 +73,9 @@ const (
 
 // complete fills in what is zero.
 func (o *Options) complete() error {
+	if o.Landing == nil {
+		return errors.New("nothing says where pods would run")
+	}
 	if o.Objects == nil {
 		if o.Informers == nil {
 			return errors.New("neither informers nor another source of objects")

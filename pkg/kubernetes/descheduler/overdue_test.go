@@ -120,11 +120,12 @@ func TestLandingsThatHangAreTold(t *testing.T) {
 // A hanging landing answers when the channel is closed, that there is no place.
 type hanging struct{ until chan struct{} }
 
-func (h hanging) Fits(*v1.Pod, string) error { return errors.New("full") }
-
-func (h hanging) Place(*v1.Pod) (string, error) {
+func (h hanging) Place(*v1.Pod, framework.Choice) (framework.Place, error) {
 	<-h.until
-	return "", errors.New("full")
+	return framework.Place{}, errors.New("full")
 }
 
-func (h hanging) Book(pod *v1.Pod) (string, error) { return h.Place(pod) }
+func (h hanging) Book(*v1.Pod, string) error {
+	<-h.until
+	return errors.New("full")
+}

@@ -117,7 +117,7 @@ func (d *Descheduler) buildPlugin(ctx context.Context, h *handle, args any) (bui
 	if !ok {
 		return nil, errors.New("is not registered")
 	}
-	if h.controller && d.options.Landing != nil && d.options.ControllerLanding == nil {
+	if h.controller && d.options.ControllerLanding == nil {
 		return nil, errors.New("is a controller, and there is no landing for controllers")
 	}
 	err = d.guarded(h.profile.name, h.plugin, func() (err error) {

@@ -28,8 +28,11 @@ type Eviction struct {
 	// To is the node where the scheduler would run a replacement: empty where nothing takes
 	// the place of the pod, or where there is no place for that.
 	To string `json:"to,omitempty"`
-	// CheckedBy says what found that node: core is the scheduler's core, and NodeFit a check
-	// that knows less. Empty: it was not asked, as nothing takes the place of the pod.
+	// Open says that the scheduler may take another node, where a replacement may come back too: it is
+	// not of this project, and nothing reserves the place.
+	Open bool `json:"open,omitempty"`
+	// CheckedBy says what found that node: core is package landing, others are landings of a
+	// program. Empty: it was not asked, as nothing takes the place of the pod.
 	CheckedBy string `json:"checkedBy,omitempty"`
 	// Nowhere says why there is no place, where pods are evicted nevertheless.
 	Nowhere string `json:"nowhere,omitempty"`
@@ -96,6 +99,9 @@ func (r *Report) Table(w io.Writer) error {
 	if r.Unlisted > 0 {
 		fmt.Fprintf(t, "evictions that are not listed: %d\n", r.Unlisted)
 	}
+	if n := r.open(); n > 0 {
+		fmt.Fprintf(t, "TO of %s is a node that would do, and another scheduler decides\n", wording.Several(n, "pod"))
+	}
 	for _, by := range r.otherChecks() {
 		fmt.Fprintf(t, "TO was checked by %s and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one\n", by)
 	}
@@ -143,6 +149,16 @@ func (e *Eviction) place() string {
 		return "nowhere"
 	}
 	return dash(e.To)
+}
+
+// open is of how many pods another scheduler places the replacement.
+func (r *Report) open() (n int) {
+	for i := range r.Evictions {
+		if r.Evictions[i].Open {
+			n++
+		}
+	}
+	return n
 }
 
 // otherChecks are what said where replacements would run, other than the scheduler's core.

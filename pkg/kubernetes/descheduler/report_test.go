@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
 // TestReport: a dry run says where each pod would go.
@@ -65,9 +64,9 @@ failure of p/Other at balance: no luck
 	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it in the last two cycles\n")
 }
 
-// TestReportWithoutTheCore: a descheduler that is built without a landing asks NodeFit, and its
-// report says so: which node was found by it, and where there is none. A bare pod needs none.
-func TestReportWithoutTheCore(t *testing.T) {
+// TestReportOfAnotherLanding: the report says which node was found by what, that another scheduler may
+// take another one, and where there is none. A bare pod needs none.
+func TestReportOfAnotherLanding(t *testing.T) {
 	play := func(evictAnyway bool) (*Report, string, *world) {
 		w := newWorld(t, newPod("team", "web-0", "a", "web"), newPod("team", "big", "a", "big", requesting("2")), newPod("team", "bare", "a", ""))
 		for i, cpu := range []string{"4", "1", "1"} {
@@ -86,6 +85,7 @@ func TestReportWithoutTheCore(t *testing.T) {
 POD         PLUGIN  REASON  FROM  TO  BUDGET LEFT
 team/bare   p/All   all go  a     -   -
 team/web-0  p/All   all go  a     b   -
+TO of 1 pod is a node that would do, and another scheduler decides
 TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
 refused: 1
   1: landing: its replacement would run nowhere: 2 nodes: it has too little cpu left; 1 nodes: it is cordoned
@@ -101,36 +101,11 @@ POD         PLUGIN  REASON  FROM  TO       BUDGET LEFT
 team/bare   p/All   all go  a     -        -
 team/big    p/All   all go  a     nowhere  -
 team/web-0  p/All   all go  a     b        -
+TO of 1 pod is a node that would do, and another scheduler decides
 TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
 `)
 	assert.Equal(t, report.Evictions[1].Nowhere, "2 nodes: it has too little cpu left; 1 nodes: it is cordoned")
 	assert.Equal(t, report.Evictions[1].CheckedBy, "NodeFit")
-}
-
-// TestNodeFitCountsTheCycle: without a landing too a place is given once, for cycles and for
-// controllers.
-func TestNodeFitCountsTheCycle(t *testing.T) {
-	one := newPod("team", "one", "a", "web", requesting("1"))
-	two := newPod("team", "two", "a", "web", requesting("1"))
-	small := func() *world {
-		w := newWorld(t, one, two)
-		w.nodes = w.nodes[:2]
-		for _, n := range w.nodes {
-			n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("1")
-		}
-		w.nodes[0].Spec.Unschedulable = true
-		return w
-	}
-	w := small()
-	assert.DeepEqual(t, w.cycle(), []string{"team/one"})
-
-	w = small()
-	w.policy.Profiles = []policy.Profile{profileOf("p", framework.Controller, "All")}
-	w.build()
-	h := w.plugin("All").handle
-	h.Snapshot()
-	assert.NilError(t, h.Evictor().EvictPod(t.Context(), one, framework.EvictOptions{}))
-	assert.ErrorContains(t, h.Evictor().EvictPod(t.Context(), two, framework.EvictOptions{}), "would run nowhere: 1 nodes: it has too little cpu left; 1 nodes: it is cordoned")
 }
 
 // requesting gives a pod a container with so many processors.

@@ -214,8 +214,10 @@ func TestRunEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.ErrorIs(t, w.build().Run(ctx), context.Canceled)
-	_, err := New(t.Context(), w.policy, w.registry(), Options{})
+	_, err := New(t.Context(), w.policy, w.registry(), Options{Landing: w.options.Landing})
 	assert.Error(t, err, "neither informers nor another source of objects")
+	_, err = New(t.Context(), w.policy, w.registry(), Options{})
+	assert.Error(t, err, "nothing says where pods would run")
 }
 
 // TestSnapshotOfAController: a fresh one at each call, and that of the cycle for a plugin
@@ -248,7 +250,7 @@ func TestSnapshotOfAController(t *testing.T) {
 	assert.Assert(t, w.plugin("All").handle.Snapshot() != w.d.view.Load().snapshot)
 
 	w = newWorld(t)
-	w.withRooms(5)
+	w.options.ControllerLanding = nil
 	w.policy.Profiles = []policy.Profile{profileOf("p", framework.Controller, "All")}
 	_, err = New(t.Context(), w.policy, w.registry(), w.options)
 	assert.Error(t, err, "profile p: plugin All: is a controller, and there is no landing for controllers")
@@ -261,6 +263,6 @@ func TestControllerWithoutACluster(t *testing.T) {
 	w.policy.Profiles = []policy.Profile{profileOf("p", framework.Controller, "All")}
 	w.build()
 	assert.Equal(t, len(w.plugin("All").handle.Snapshot().Pods()), 0)
-	_, err := w.plugin("All").handle.Landing().Place(w.pods[0])
+	_, err := w.plugin("All").handle.Landing().Place(w.pods[0], framework.Choice{})
 	assert.ErrorIs(t, err, framework.ErrUnknownPod)
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/informers"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
 )
 
 // A view is the cluster as one cycle sees it, and what its evictions changed. Pods in
@@ -30,14 +29,14 @@ type view struct {
 }
 
 // place returns where the replacement of a pod would run, and holds that place.
-func (v *view) place(x *expected, now time.Time, pod *v1.Pod) (string, error) {
+func (v *view) place(x *expected, now time.Time, pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
 	v.shared.Lock()
 	defer v.shared.Unlock()
 	for {
 		counted := v.expect(x)
-		node, err := v.landing.Place(pod)
-		if err != nil || x.hold(now, pod, node, counted) {
-			return node, err
+		to, err := v.landing.Place(pod, choice)
+		if err != nil || x.hold(now, pod, to.Node, counted) {
+			return to, err
 		}
 	}
 }
@@ -68,11 +67,20 @@ func (v *view) checkedBy() string {
 	return "a landing of the program"
 }
 
+// nowhere is the landing of a cluster without anything.
+type nowhere struct{}
+
+func (nowhere) Place(*v1.Pod, framework.Choice) (p framework.Place, err error) {
+	return p, framework.ErrUnknownPod
+}
+
+func (nowhere) Book(*v1.Pod, string) error { return framework.ErrUnknownPod }
+
 // A landingMaker makes what answers where pods would run. All that it makes may be one, which follows
 // the last snapshot.
 type landingMaker struct {
-	maker  func(*framework.Snapshot) (framework.Landing, error) // nil: NodeFit answers
-	shared sync.Mutex                                           // see view
+	maker  func(*framework.Snapshot) (framework.Landing, error)
+	shared sync.Mutex // see view
 }
 
 // make makes one for a view that has a snapshot.
@@ -80,9 +88,7 @@ func (m *landingMaker) make(v *view, x *expected) (err error) {
 	v.shared = &m.shared
 	m.shared.Lock()
 	defer m.shared.Unlock()
-	if m.maker == nil {
-		v.landing = nodefit.New(v.snapshot)
-	} else if v.landing, err = m.maker(v.snapshot); err == nil && v.landing == nil {
+	if v.landing, err = m.maker(v.snapshot); err == nil && v.landing == nil {
 		err = errors.New("the landing is nil")
 	}
 	if err == nil {

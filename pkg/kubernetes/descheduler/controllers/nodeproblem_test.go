@@ -29,6 +29,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
@@ -106,8 +107,10 @@ func start(t *testing.T, limits policy.Limits, objects ...runtime.Object) *clust
 		}},
 	}
 	factory := informers.NewSharedInformerFactory(c.client, 0)
+	places := func(s *framework.Snapshot) (framework.Landing, error) { return nodefit.New(s), nil }
 	d, err := descheduler.New(t.Context(), p, &r, descheduler.Options{
 		Client: c.client, Informers: factory, Clock: clock.RealClock{}, Interval: time.Hour, ControllerWindow: time.Minute,
+		Landing: places, ControllerLanding: places,
 	})
 	assert.NilError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

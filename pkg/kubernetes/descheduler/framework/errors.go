@@ -1,8 +1,16 @@
 package framework
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // ErrUnknownPod is what a Landing answers about a pod that does not run in the snapshot, or was
@@ -82,6 +90,50 @@ func (e *RefusedError) Error() string { return e.By + ": " + e.Reason }
 
 // Unwrap returns the error behind it.
 func (e *RefusedError) Unwrap() error { return e.Err }
+
+// An UnsuitedError is what a Landing answers where a replacement has places, and none of them will do.
+type UnsuitedError struct {
+	// Node is the only one that was looked at. Empty: all were.
+	Node   string
+	Reason string
+}
+
+// UnsuitedOn says why the only node that the scheduler would take will not do.
+func UnsuitedOn(pod *v1.Pod, node string, why error) *UnsuitedError {
+	reason := fmt.Sprintf("node %s, where its replacement would run, %s", node, why)
+	if node == pod.Spec.NodeName {
+		reason = "its replacement would come back to node " + node
+	}
+	return &UnsuitedError{Node: node, Reason: reason}
+}
+
+// Error implements error.
+func (e *UnsuitedError) Error() string { return e.Reason }
+
+// Refusals are why nodes will not do.
+type Refusals map[string]error
+
+// refusalsMax is how many reasons an error names.
+const refusalsMax = 5
+
+// Unsuited names the most frequent reasons, with numbers of nodes.
+func (r Refusals) Unsuited() error {
+	counts := map[string]int{}
+	for _, err := range r {
+		counts[err.Error()]++
+	}
+	reasons := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	texts := make([]string, min(len(reasons), refusalsMax))
+	for i := range texts {
+		texts[i] = wording.Several(counts[reasons[i]], "node") + ": " + reasons[i]
+	}
+	if more := len(reasons) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("%d reasons more", more))
+	}
+	return &UnsuitedError{Reason: "no node helps where its replacement can run: " + strings.Join(texts, "; ")}
+}
 
 // Stop is how far a plugin has to stop after an eviction failed.
 type Stop int

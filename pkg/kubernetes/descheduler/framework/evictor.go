@@ -2,6 +2,8 @@ package framework
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,8 +18,25 @@ type EvictOptions struct {
 	ProfileName string
 	// Reason says why in words: in the event, the annotation and the report.
 	Reason string
+	// Nodes are those where the replacement should run. Empty: any will do.
+	Nodes []string
 	// DeleteOptions go with the eviction. Nil: those of the policy.
 	DeleteOptions *metav1.DeleteOptions
+}
+
+var errNotWanted = errors.New("is not one of those where it should run")
+
+// Choice are the nodes where a replacement should run, but for one that will not do; nil: all of these will.
+func (o EvictOptions) Choice(refuse func(node string) error, reserved bool) Choice {
+	return Choice{Reserved: reserved, Accept: func(node string) error {
+		switch {
+		case len(o.Nodes) > 0 && !slices.Contains(o.Nodes, node):
+			return errNotWanted
+		case refuse != nil:
+			return refuse(node)
+		}
+		return nil
+	}}
 }
 
 // Evictor is how plugins ask for evictions, in the form of the design. Evict

@@ -45,16 +45,40 @@ type Handle interface {
 // Landing says where the scheduler would run pods, with the evictions and the
 // landings of this cycle counted. It is safe for concurrent use.
 type Landing interface {
-	// Fits returns nil where the pod may run on that node besides all pods there,
-	// landings included. The pod itself counts as gone from where it runs.
-	Fits(pod *v1.Pod, node string) error
-	// Place returns the node where the scheduler would run a replacement of the
-	// pod if the pod was evicted, and changes nothing. An error says why nowhere.
-	Place(pod *v1.Pod) (node string, err error)
-	// Book is Place for a pod that is being evicted: from here on the pod is gone
-	// and its replacement stands on that node. Of a pod that nothing makes anew there is
-	// no replacement: it is gone, and the node is empty.
-	Book(pod *v1.Pod) (node string, err error)
+	// Place returns where a replacement of the pod would run if the pod was evicted, and
+	// changes nothing. An error says why nowhere that will do.
+	Place(pod *v1.Pod, choice Choice) (Place, error)
+	// Book counts an eviction: from here on the pod is gone, and its replacement stands on a
+	// node that Place gave. Of a pod that nothing makes anew there is no replacement: it is
+	// gone, and the node is empty. With an error nothing is changed.
+	Book(pod *v1.Pod, node string) error
+}
+
+// A Choice says which nodes will do for a replacement. The zero value takes any.
+type Choice struct {
+	// Accept returns nil for a node that will do, or else why not. It must not ask the Landing,
+	// and may be asked several times, the last time of the node that is given. Nil: any will do.
+	Accept func(node string) error
+	// Reserved says that the place is kept until the replacement comes, so that the scheduler takes
+	// no other one.
+	Reserved bool
+}
+
+// Accepts is Accept, also where that is nil.
+func (c Choice) Accepts(node string) error {
+	if c.Accept == nil {
+		return nil
+	}
+	return c.Accept(node)
+}
+
+// A Place is where a replacement would run: of the nodes that will do the first one in the order of
+// the scheduler, if that is known.
+type Place struct {
+	Node string
+	// Open says that the scheduler may take another node: it is not of this project, and the
+	// place is not reserved.
+	Open bool
 }
 
 // Queues says how much the queues of the scheduler use. A Landing is one too, where the

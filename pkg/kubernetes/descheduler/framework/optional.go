@@ -37,13 +37,18 @@ type NamedLanding interface {
 	CheckedBy() string
 }
 
-// Chooser is a Landing that knows where a pod fits, and not which of these nodes the scheduler
-// would take. What moves a pod then says itself where it may go.
-type Chooser interface {
-	// PlaceWhere is Place for the first node, other than that of the pod, with which accept
-	// agrees. Until another pod is asked about or booked, Place and Book give that node too.
-	// Accept must not ask the Landing.
-	PlaceWhere(pod *v1.Pod, accept func(node string) error) (node string, err error)
+// Reserver is an EvictPlugin that may keep a place for the replacement before it has a pod evicted: on
+// one of EvictOptions.Nodes, or else on any node but that of the pod.
+type Reserver interface {
+	// Reserves says whether it does that for a pod.
+	Reserves(pod *v1.Pod) bool
+}
+
+// Placer is a PodEvictor that says what a plugin needs to know to choose a node for a replacement.
+type Placer interface {
+	Reserver
+	// Refuses returns why a replacement should not come to a node, whatever the plugin thinks, or nil.
+	Refuses(pod *v1.Pod, node string) error
 }
 
 // Decliner is a PodEvictor that keeps why a plugin left a pod where it is, although

@@ -107,16 +107,13 @@ func (e *evictor) EvictPod(_ context.Context, pod *v1.Pod, o framework.EvictOpti
 	to := ""
 	_, owned := framework.WorkloadOf(pod)
 	if owned && pod.Status.Phase != v1.PodFailed && pod.Status.Phase != v1.PodSucceeded {
-		node, err := e.handle.landing.Book(pod)
+		place, err := e.handle.landing.Place(pod, o.Choice(nil, false))
 		if err != nil {
 			return &framework.RefusedError{By: "landing", Reason: err.Error()}
 		}
-		to = node
-	} else {
-		e.handle.landing.mu.Lock()
-		e.handle.landing.remove(pod)
-		e.handle.landing.mu.Unlock()
+		to = place.Node
 	}
+	_ = e.handle.landing.Book(pod, to)
 	for _, l := range e.limits(pod) {
 		e.counts[l]++
 	}

@@ -27,7 +27,9 @@ type landing struct {
 	checker *feasibility.Checker
 	nodes   []*v1.Node
 	packing bool // more in use is better
-	now     time.Time
+	// choosing says that the scheduler is another one, so that plugins choose among the nodes.
+	choosing bool
+	now      time.Time
 
 	mu       sync.Mutex
 	pods     map[string][]*v1.Pod // that are counted, by node
@@ -65,38 +67,27 @@ func (l *landing) count(p *v1.Pod) {
 	}
 }
 
-// Fits implements framework.Landing.
-func (l *landing) Fits(pod *v1.Pod, node string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.checker.Check(unbound(pod), node)
-}
-
 // Place implements framework.Landing.
-func (l *landing) Place(pod *v1.Pod) (string, error) {
+func (l *landing) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.place(pod)
+	node, err := l.place(pod, choice)
+	return framework.Place{Node: node}, err
 }
 
 // Book implements framework.Landing.
-func (l *landing) Book(pod *v1.Pod) (string, error) {
+func (l *landing) Book(pod *v1.Pod, node string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, owned := framework.WorkloadOf(pod); !owned {
-		l.remove(pod)
-		return "", nil
-	}
-	node, err := l.place(pod)
-	if err != nil {
-		return "", err
-	}
 	l.remove(pod)
+	if node == "" {
+		return nil
+	}
 	s := replacement(pod, node, metav1.NewTime(l.now))
 	l.count(s)
 	l.bookings = append(l.bookings, framework.Booking{Pod: pod, Node: node})
 	l.stands = append(l.stands, s)
-	return node, nil
+	return nil
 }
 
 // Bookings implements framework.BookingLister.
@@ -113,7 +104,7 @@ func (l *landing) remove(pod *v1.Pod) {
 	l.pods[on] = slices.DeleteFunc(l.pods[on], func(p *v1.Pod) bool { return p.UID == pod.UID })
 }
 
-func (l *landing) place(pod *v1.Pod) (string, error) {
+func (l *landing) place(pod *v1.Pod, choice framework.Choice) (string, error) {
 	if len(l.nodes) == 0 {
 		return "", fmt.Errorf("there are no nodes")
 	}
@@ -123,17 +114,30 @@ func (l *landing) place(pod *v1.Pod) (string, error) {
 	}
 	var best *v1.Node
 	var bestScore [4]int64
+	unsuited := framework.Refusals{}
 	answers := l.checker.CheckNodes(unbound(pod), names)
 	for i, n := range l.nodes {
 		if answers[i] != nil {
 			continue
 		}
+		if l.choosing || choice.Reserved {
+			if unsuited[n.Name] = choice.Accepts(n.Name); unsuited[n.Name] != nil {
+				continue
+			}
+		}
 		if s := l.score(pod, n); best == nil || slices.Compare(s[:], bestScore[:]) > 0 {
 			best, bestScore = n, s
 		}
 	}
-	if best == nil {
+	switch {
+	case best == nil && len(unsuited) > 0:
+		return "", unsuited.Unsuited()
+	case best == nil:
 		return "", fmt.Errorf("no node fits: %w", answers[0])
+	}
+	err := choice.Accepts(best.Name)
+	if err != nil {
+		return "", framework.UnsuitedOn(pod, best.Name, err)
 	}
 	return best.Name, nil
 }

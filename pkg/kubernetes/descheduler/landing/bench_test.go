@@ -40,7 +40,7 @@ func BenchmarkCycle(b *testing.B) {
 				i = 0
 				b.StartTimer()
 			}
-			if _, err := c.Book(all[i]); err != nil {
+			if _, err := c.book(all[i]); err != nil {
 				b.Fatal(err)
 			}
 			i++

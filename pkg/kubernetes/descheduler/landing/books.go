@@ -33,7 +33,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.apps = map[api.ApplicationID]bool{}
 	c.queueOf = map[api.ApplicationID]api.QueuePath{}
 	c.lasting = map[classOnNode]error{}
-	c.moved, c.bookings = nil, nil
+	c.moved, c.bookings, c.ending = nil, nil, nil
 	document, err := config.Load(c.queues, c.kinds)
 	if err != nil { // SetQueues loaded the same text
 		panic(err)
@@ -63,6 +63,11 @@ type classOnNode struct {
 // frees for each class that waits, so what does not change in a cycle is asked once.
 func (c *Cluster) feasible(key api.AllocationKey, node api.NodeID, _ bool) error {
 	e := c.entries[key]
+	if t := c.trial; t != nil && t.next == e {
+		if err := t.refuses(string(node)); err != nil {
+			return err
+		}
+	}
 	at := classOnNode{c.classOf(e), node}
 	if refused := c.lasting[at]; refused != nil {
 		return refused
@@ -74,22 +79,37 @@ func (c *Cluster) feasible(key api.AllocationKey, node api.NodeID, _ bool) error
 	return err
 }
 
-// feasibleOn asks the filter plugins about several nodes.
+// feasibleOn asks the filter plugins about several nodes, those that will do.
 func (c *Cluster) feasibleOn(key api.AllocationKey, nodes []api.NodeID, _ bool) []error {
-	names := make([]string, len(nodes))
+	e := c.entries[key]
+	answers := make([]error, len(nodes))
+	var names []string
+	var at []int
 	for i, n := range nodes {
-		names[i] = string(n)
+		if t := c.trial; t != nil && t.next == e {
+			if answers[i] = t.refuses(string(n)); answers[i] != nil {
+				continue
+			}
+		}
+		names, at = append(names, string(n)), append(at, i)
 	}
-	return c.checker.CheckNodes(c.entries[key].pod, names)
+	for i, err := range c.checker.CheckNodes(e.pod, names) {
+		answers[at[i]] = err
+	}
+	return answers
 }
 
 // constraints names the class of a pod. A replacement shares nothing with pods that wait: what
-// the core remembers of those was asked at different times, and so would be what it says of it.
+// the core remembers of those was asked at different times, and so would be what it says of it. Where
+// not all nodes will do it shares nothing with any other.
 func (c *Cluster) constraints(key api.AllocationKey) string {
 	e := c.entries[key]
 	class := c.classOf(e)
-	if class == "" || !e.replaces {
+	switch {
+	case class == "" || !e.replaces:
 		return class
+	case c.trial != nil && c.trial.accept != nil:
+		return ""
 	}
 	return "replacement " + class
 }

@@ -2,17 +2,19 @@
 // scheduler's own core, with the cluster of one cycle and the queues of the
 // scheduler's configuration, and the filter plugins of kube-scheduler.
 //
-// What it says counts all that happened before in the cycle: the pods that were
-// evicted are gone, and their replacements stand where they land. A pod that waits
+// What it says counts all that happened before in the cycle: the replacements of pods that were
+// evicted stand where they land. The pods themselves hold their room until a replacement
+// needs it: most owners make the next pod at once, while the last one still ends. A pod that waits
 // already may take the room that an eviction frees before the replacement does, as
 // it would in the cluster.
 //
 // Pods of other schedulers have no queue: for them the core says where they fit, in
-// its order of nodes, and their own scheduler may prefer another of the nodes.
+// its order of nodes, and their own scheduler may prefer another of the nodes. So what has a
+// pod evicted chooses among them, as it does where a place is reserved.
 //
 // Read in this order:
 //
-//	landing.go      Cluster, New and Sync: one cycle; Fits, Place and Book
+//	landing.go      Cluster, New and Sync: one cycle; Place and Book
 //	trial.go        what was changed for one pod, and how it is taken back
 //	waiting.go      pods that wait, and when the core asks again about them
 //	books.go        pods and nodes as commands to the core

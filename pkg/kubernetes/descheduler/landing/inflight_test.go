@@ -17,7 +17,7 @@ func TestEvictionsInFlightHoldTheirRoom(t *testing.T) {
 	o.Queues = twoQueues
 	goes, stays := pod("goes", "a", 3, inQueue("root.large"), apart), pod("stays", "b", 2, inQueue("root.large"), apart)
 	c := cluster(t, o, nodes(2), goes, stays)
-	_, err := c.Place(stays)
+	_, err := c.whereTo(stays)
 	assert.NilError(t, err)
 	_, short := c.ShortWithout(stays)
 	assert.Assert(t, !short, "3 of the 2 that are guaranteed stay")
@@ -34,7 +34,7 @@ func TestEvictionsInFlightHoldTheirRoom(t *testing.T) {
 	small := pod("small", "b", 2)
 	c.Sync(inFlight(nodes(2), goes, small))
 	assert.ErrorContains(t, c.Fits(small, "a"), "Insufficient cpu")
-	_, err = c.Book(goes)
+	_, err = c.book(goes)
 	assert.ErrorIs(t, err, framework.ErrUnknownPod)
 	waits := pod("goes", "", 3) // it was to be evicted before it ran
 	c.Sync(inFlight(nodes(1), waits, pod("runs", "a", 1)))

@@ -61,6 +61,7 @@ type Cluster struct {
 	lasting   map[classOnNode]error // refusals that do not change in a cycle
 	waiting   []*waitingClass
 	tied      []*waitingClass // those of waiting that look at other pods
+	ending    []*entry        // that were evicted, and hold their room until a replacement needs it
 	moved     []*v1.Pod       // that came or went since the last time that the core was let to ask
 	trial     *trial          // what the last question has changed; nil: nothing
 	bookings  []framework.Booking
@@ -184,51 +185,66 @@ func (c *Cluster) unset(pod *v1.Pod) {
 	c.checker.RemovePod(pod)
 }
 
-// Fits returns nil where the pod may run on a node beside all that stands there now. The
-// pod itself counts as gone from where it runs.
-func (c *Cluster) Fits(pod *v1.Pod, node string) error {
+// Place implements framework.Landing. A pod of this project's scheduler goes where that prefers to
+// have it, unless a place is reserved; of all others it is known only where they fit.
+func (c *Cluster) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.takeBack()
-	same := replacementOf(pod)
-	same.UID, same.Name = pod.UID, pod.Name // the checker leaves out a pod of which it is asked
-	return c.checker.Check(same, node)
+	ours := c.rules.IsOurs(pod)
+	if !ours || choice.Reserved {
+		node, err := c.try(pod, choice.Accept)
+		return framework.Place{Node: node, Open: !choice.Reserved}, err
+	}
+	node, err := c.try(pod, nil)
+	if err != nil {
+		return framework.Place{}, err
+	}
+	if err := choice.Accepts(node); err != nil {
+		return framework.Place{}, framework.UnsuitedOn(pod, node, err)
+	}
+	return framework.Place{Node: node}, nil
 }
 
-// Place returns the node where a replacement of the pod would run if the pod was evicted.
-// Nothing is changed. The error says why it would run nowhere.
-func (c *Cluster) Place(pod *v1.Pod) (string, error) {
+// Book implements framework.Landing.
+func (c *Cluster) Book(pod *v1.Pod, node string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.try(pod)
-}
-
-// Book is Place for a pod that is evicted: from here on the pod is gone and its replacement
-// stands on that node. With an error nothing is changed. A pod that nothing makes anew has no
-// replacement: it is gone, and the node is empty.
-func (c *Cluster) Book(pod *v1.Pod) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, owned := framework.WorkloadOf(pod); !owned {
+	if node == "" {
 		c.takeBack()
 		e := c.entries[api.AllocationKey(pods.Key(pod))]
 		if !e.runs() {
-			return "", framework.ErrUnknownPod
+			return framework.ErrUnknownPod
 		}
-		c.takeAway(e)
+		c.set(c.endingOf(pod))
 		c.takeOff(e.allocation)
-		c.moved = append(c.moved, e.pod)
-		c.settle() // pods that wait may take the room
-		return "", nil
+		c.leave(e)
+		return nil
 	}
-	node, err := c.try(pod)
+	_, err := c.try(pod, func(other string) error {
+		if other != node {
+			return errOther
+		}
+		return nil
+	})
 	if err != nil {
-		return "", err
+		return err
+	}
+	if c.trial.gone == nil {
+		return framework.ErrUnknownPod
 	}
 	c.takeOff(c.trial.gone.allocation)
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
+	if !c.trial.over {
+		c.leave(c.trial.gone)
+	}
 	c.trial = nil
-	return node, nil
+	return nil
+}
+
+// leave notes that a pod was evicted, and has not ended.
+func (c *Cluster) leave(e *entry) {
+	e.leaves = true
+	c.ending = append(c.ending, e)
 }
 
 // Expect implements framework.Expecter. What queues use is counted without it, as without all
@@ -248,18 +264,22 @@ func (c *Cluster) Expect(replacement *v1.Pod) {
 
 // try moves a pod and leaves it so, as the next question is mostly about the same pod: what
 // was asked for is asked again before it is evicted, and then booked. After an error, and
-// with every question about something else, the trial is taken back.
-func (c *Cluster) try(pod *v1.Pod) (string, error) {
-	if t := c.trial; t != nil && t.asked == pod {
+// with every question that may have another answer, the trial is taken back. Accept says which
+// nodes will do; nil: all.
+func (c *Cluster) try(pod *v1.Pod, accept func(node string) error) (string, error) {
+	if t := c.trial; t != nil && t.asked == pod && t.answers(accept) {
 		return t.node(), nil
 	}
 	c.takeBack()
-	node, err := c.move(pod)
+	node, err := c.move(pod, accept)
 	if err != nil {
 		c.takeBack()
 		return "", err
 	}
 	c.trial.asked = pod
+	if accept != nil {
+		_ = accept(node) // it agreed, and is asked about this node last
+	}
 	return node, nil
 }
 
@@ -272,45 +292,78 @@ func (c *Cluster) Bookings() []framework.Booking {
 }
 
 // move evicts a pod and lets the core place its replacement. What it changed is noted in
-// trial.
-func (c *Cluster) move(pod *v1.Pod) (string, error) {
-	e := c.entries[api.AllocationKey(pods.Key(pod))]
-	if !e.runs() {
-		return "", framework.ErrUnknownPod
+// trial. Most owners make the replacement at once, while all pods that were evicted still end and hold
+// their room: so it is placed beside them, if that is possible, and otherwise when they have gone. A pod
+// that holds no room may be asked about too.
+func (c *Cluster) move(pod *v1.Pod, accept func(node string) error) (string, error) {
+	t := &trial{accept: accept, refusals: framework.Refusals{}}
+	if counts(pod) {
+		if t.gone = c.entries[api.AllocationKey(pods.Key(pod))]; !t.gone.runs() {
+			return "", framework.ErrUnknownPod
+		}
 	}
-	c.trial = &trial{gone: e}
-	c.takeAway(e)
-	if kept := c.entries[api.AllocationKey(framework.StandInUID(e.pod))]; kept.runs() {
-		c.trial.kept = kept
-		c.moved = append(c.moved, e.pod)
-		c.settle()
-		return c.trial.node(), nil
+	c.trial = t
+	if kept := c.entries[api.AllocationKey(framework.StandInUID(pod))]; kept.runs() {
+		if err := t.refuses(string(kept.allocation.Node)); err != nil {
+			return "", framework.UnsuitedOn(pod, string(kept.allocation.Node), err)
+		}
+		t.kept = kept
+		return t.node(), nil
 	}
-	again := replacementOf(e.pod)
+	if t.gone != nil {
+		c.set(c.endingOf(pod))
+	}
+	if waitsForItsEnd(pod) {
+		c.end()
+	}
+	again := replacementOf(pod)
 	again.CreationTimestamp = metav1.NewTime(c.snapshot.Now()) // younger than all that wait
-	next := c.replace(again)
-	c.trial.next = next
-	if next.allocation == nil {
-		return "", fmt.Errorf("the replacement would not be taken in: %s", c.trial.refused)
+	t.next = c.replace(again)
+	if t.next.allocation == nil {
+		return "", fmt.Errorf("the replacement would not be taken in: %s", t.refused)
 	}
-	c.moved = append(c.moved, e.pod)
 	c.settle()
-	if next.waits() {
-		return "", errors.New(cmp.Or(reports.WhyWaits(c.partition, c.kinds, next.allocation.Key), "the replacement would wait for its turn"))
+	if t.waits() && !t.over {
+		c.end()
 	}
-	return string(next.allocation.Node), nil
+	switch {
+	case t.waits() && len(t.refusals) > 0:
+		return "", t.refusals.Unsuited()
+	case t.waits():
+		return "", errors.New(cmp.Or(reports.WhyWaits(c.partition, c.kinds, t.next.allocation.Key), "the replacement would wait for its turn"))
+	}
+	return t.node(), nil
+}
+
+// waitsForItsEnd says whether the owner of a pod makes another one only when it has gone.
+func waitsForItsEnd(pod *v1.Pod) bool {
+	w, _ := framework.WorkloadOf(pod)
+	return w.Kind == "StatefulSet"
+}
+
+// endingOf is a pod that was evicted and has not ended.
+func (c *Cluster) endingOf(pod *v1.Pod) *v1.Pod {
+	ending := pod.DeepCopy()
+	ending.DeletionTimestamp = &metav1.Time{Time: c.snapshot.Now()}
+	return ending
+}
+
+// end has the pod of the trial end, and those that were evicted before.
+func (c *Cluster) end() {
+	t := c.trial
+	t.over, t.ended, c.ending = true, c.ending, nil
+	for _, e := range t.left() {
+		delete(c.entries, api.AllocationKey(pods.Key(e.pod)))
+		c.unset(e.pod)
+		c.release(e.allocation)
+		c.moved = append(c.moved, e.pod)
+	}
+	c.settle()
 }
 
 // runs says whether the pod is known and runs, and its eviction has not begun.
 func (e *entry) runs() bool {
 	return e != nil && e.allocation != nil && e.allocation.Node != "" && !e.leaves
-}
-
-// takeAway takes a pod off the books.
-func (c *Cluster) takeAway(e *entry) {
-	delete(c.entries, api.AllocationKey(pods.Key(e.pod)))
-	c.unset(e.pod)
-	c.release(e.allocation)
 }
 
 // classOf is the name of pods that all filters treat alike.

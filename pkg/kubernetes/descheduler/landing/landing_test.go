@@ -68,6 +68,32 @@ func pod(name, node string, cpu int64, edits ...func(*v1.Pod)) *v1.Pod {
 	return p
 }
 
+// Fits returns nil where the pod may run on a node beside all that holds room there.
+func (c *Cluster) Fits(pod *v1.Pod, node string) error {
+	c.takeBack()
+	same := replacementOf(pod)
+	same.UID, same.Name = pod.UID, pod.Name // the checker leaves out a pod of which it is asked
+	return c.checker.Check(same, node)
+}
+
+// whereTo is where a replacement would run, wherever that is.
+func (c *Cluster) whereTo(pod *v1.Pod) (string, error) {
+	to, err := c.Place(pod, framework.Choice{})
+	return to.Node, err
+}
+
+// book places and books a pod. One that nothing makes anew needs no place.
+func (c *Cluster) book(pod *v1.Pod) (string, error) {
+	if len(pod.OwnerReferences) == 0 {
+		return "", c.Book(pod, "")
+	}
+	node, err := c.whereTo(pod)
+	if err != nil {
+		return "", err
+	}
+	return node, c.Book(pod, node)
+}
+
 var ours = Options{Rules: pods.Rules{SchedulerNames: []string{"narwhal"}}}
 
 // apart keeps pods of one app on nodes of their own.
@@ -91,15 +117,15 @@ func TestBookCountsWhatWasBooked(t *testing.T) {
 				pod("p1", "a", 2, scheduler.edit), pod("p2", "a", 2, scheduler.edit), pod("q", "b", 2, scheduler.edit), pod("r", "c", 3, scheduler.edit),
 			}
 			c := cluster(t, ours, nodes(3), all...)
-			first, err := c.Place(all[0])
+			first, err := c.whereTo(all[0])
 			assert.NilError(t, err)
-			again, err := c.Place(all[0])
+			again, err := c.whereTo(all[0])
 			assert.NilError(t, err)
 			assert.Equal(t, first, again, "Place changes nothing")
-			booked, err := c.Book(all[0])
+			booked, err := c.book(all[0])
 			assert.NilError(t, err)
 			assert.Equal(t, booked, first)
-			_, err = c.Book(all[0])
+			_, err = c.book(all[0])
 			assert.ErrorIs(t, err, framework.ErrUnknownPod)
 			assert.DeepEqual(t, c.Bookings(), []framework.Booking{{Pod: all[0], Node: booked}})
 			c.Sync(snapshot(nodes(3), all...))
@@ -115,17 +141,17 @@ func TestExpectedReplacements(t *testing.T) {
 	cordoned := nodes(2)
 	cordoned[0].Spec.Unschedulable = true
 	c := cluster(t, ours, cordoned, old, next)
-	node, err := c.Book(old)
+	node, err := c.book(old)
 	assert.NilError(t, err)
 	assert.Equal(t, node, "b")
 	c.Expect(framework.StandIn(old, node))
 	c.Sync(snapshot(cordoned, next))
-	node, err = c.Place(next)
+	node, err = c.whereTo(next)
 	assert.NilError(t, err)
 	assert.Equal(t, node, "b", "nothing is expected there")
 	for range 2 {
 		c.Expect(framework.StandIn(old, "b"))
-		_, err = c.Place(next)
+		_, err = c.whereTo(next)
 		assert.ErrorContains(t, err, "no node", "the last answer does not hold any more")
 		assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
 	}
@@ -141,14 +167,14 @@ func TestReplacementIsExpectedBeforeItsPodGoes(t *testing.T) {
 	c.Expect(framework.StandIn(old, "b"))
 	assert.ErrorContains(t, c.Fits(next, "a"), "cpu")
 	assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
-	for _, ask := range []func(*v1.Pod) (string, error){c.Place, c.Place, c.Book} {
+	for _, ask := range []func(*v1.Pod) (string, error){c.whereTo, c.whereTo, c.book} {
 		node, err := ask(old)
 		assert.NilError(t, err)
 		assert.Equal(t, node, "b")
 	}
 	assert.DeepEqual(t, c.Bookings(), []framework.Booking{{Pod: old, Node: "b"}})
 	assert.ErrorContains(t, c.Fits(next, "b"), "cpu")
-	node, err := c.Place(next)
+	node, err := c.whereTo(next)
 	assert.NilError(t, err)
 	assert.Equal(t, node, "a", "the pod that went leaves its room")
 
@@ -156,7 +182,7 @@ func TestReplacementIsExpectedBeforeItsPodGoes(t *testing.T) {
 		p.Spec.NodeSelector = map[string]string{v1.LabelHostname: "a"}
 	}))
 	c.Expect(framework.StandIn(old, "b"))
-	_, err = c.Book(old)
+	_, err = c.book(old)
 	assert.NilError(t, err)
 	assert.ErrorContains(t, c.Fits(next, "a"), "cpu", "to a pod that waits")
 }
@@ -164,23 +190,27 @@ func TestReplacementIsExpectedBeforeItsPodGoes(t *testing.T) {
 // TestBarePodsAreNotReplaced: what nothing makes anew leaves its room, to pods that wait first.
 func TestBarePodsAreNotReplaced(t *testing.T) {
 	bare := func(p *v1.Pod) { p.OwnerReferences = nil }
-	alone, other, waiting := pod("alone", "a", 4, bare), pod("other", "b", 2), pod("waiting", "", 3)
+	alone, other, waiting := pod("alone", "a", 4, bare), pod("other", "b", 4), pod("waiting", "", 3)
 	c := cluster(t, ours, nodes(2), alone, other, waiting)
 	assert.ErrorContains(t, c.Fits(other, "a"), "cpu")
-	node, err := c.Book(alone)
+	node, err := c.book(alone)
 	assert.NilError(t, err)
 	assert.Equal(t, node, "")
 	assert.Equal(t, len(c.Bookings()), 0)
-	assert.ErrorContains(t, c.Fits(other, "a"), "cpu", "the one that waits stands there")
-	_, err = c.Book(alone)
+	node, err = c.whereTo(other)
+	assert.NilError(t, err)
+	assert.Equal(t, node, "b", "the one that waits gets the room")
+	_, err = c.book(alone)
 	assert.ErrorIs(t, err, framework.ErrUnknownPod)
 
 	c.Sync(snapshot(nodes(2), alone, other))
-	_, err = c.Place(other) // a question that is taken back
+	_, err = c.whereTo(other) // a question that is taken back
 	assert.NilError(t, err)
-	_, err = c.Book(alone)
+	_, err = c.book(alone)
 	assert.NilError(t, err)
-	assert.NilError(t, c.Fits(other, "a"))
+	node, err = c.whereTo(other)
+	assert.NilError(t, err)
+	assert.Equal(t, node, "a")
 }
 
 // TestNowhereToGo shows that a pod which no node takes is told why, and that the cluster is as
@@ -189,14 +219,14 @@ func TestNowhereToGo(t *testing.T) {
 	all := []*v1.Pod{pod("p1", "a", 1, apart), pod("p2", "b", 1, apart), pod("wide", "c", 4)}
 	full := pod("full", "a", 3, func(p *v1.Pod) { p.Labels["app"] = "other" })
 	c := cluster(t, ours, nodes(3), append(all, full)...)
-	_, err := c.Book(full)
+	_, err := c.book(full)
 	assert.NilError(t, err) // the room that it leaves
 	c.Sync(snapshot(nodes(3)[:2], all[:2]...))
 	cordoned := nodes(2)
 	cordoned[0].Spec.Unschedulable = true
 	c.Sync(snapshot(cordoned, all[:2]...))
 	for range 3 {
-		_, err = c.Book(all[0])
+		_, err = c.book(all[0])
 		assert.ErrorContains(t, err, "refused on 1 node")
 	}
 	assert.ErrorContains(t, c.Fits(all[0], "b"), "anti-affinity")
@@ -207,19 +237,19 @@ func TestNowhereToGo(t *testing.T) {
 func TestWaitingPodsGoFirst(t *testing.T) {
 	running, waiting := pod("running", "a", 4), pod("waiting", "", 4)
 	c := cluster(t, ours, nodes(1), running, waiting)
-	_, err := c.Book(running)
+	_, err := c.book(running)
 	assert.ErrorContains(t, err, "no node")
-	_, err = c.Place(running)
+	_, err = c.whereTo(running)
 	assert.ErrorContains(t, err, "no node", "a second time")
 	c.Sync(snapshot(nodes(2), running, waiting))
-	node, err := c.Book(running)
+	node, err := c.book(running)
 	assert.NilError(t, err, "the one that waits lands on the other node")
 	assert.Equal(t, node, "a")
 
 	running.CreationTimestamp = metav1.Unix(900_000, 0)
 	waiting.CreationTimestamp = metav1.Unix(900_001, 0)
 	c.Sync(snapshot(nodes(1), running, waiting))
-	_, err = c.Book(running)
+	_, err = c.book(running)
 	assert.ErrorContains(t, err, "no node", "the one that waits is older than a replacement")
 }
 
@@ -233,13 +263,13 @@ func TestReasonAfterABooking(t *testing.T) {
 	stays := pod("stays", "c", 2, func(p *v1.Pod) { p.Labels["app"] = "other" })
 	c := cluster(t, ours, nodes(3), runs, waits, rival, moves, stays)
 	for range 2 {
-		_, err := c.Place(runs)
+		_, err := c.whereTo(runs)
 		assert.ErrorContains(t, err, "refused on 1 node: node(s) didn't match pod anti-affinity rules")
 	}
-	node, err := c.Book(moves)
+	node, err := c.book(moves)
 	assert.NilError(t, err)
 	assert.Equal(t, node, "b")
-	_, err = c.Place(runs)
+	_, err = c.whereTo(runs)
 	assert.ErrorContains(t, err, "no node has room: requests pods=1 vcore=3000")
 }
 
@@ -286,7 +316,7 @@ func TestQueuesCount(t *testing.T) {
 	assert.Equal(t, share, framework.QueueShare{Queue: "root.large", Kind: "vcore", Used: 0, Guaranteed: 2000})
 	_, ok = c.ShortWithout(pod("f", "a", 1, foreign))
 	assert.Assert(t, !ok)
-	_, err := c.Book(large)
+	_, err := c.book(large)
 	assert.NilError(t, err)
 	share, _ = c.ShareOf(large)
 	assert.Equal(t, share.Used, int64(0), "it does not run before its replacement does")
@@ -341,9 +371,9 @@ func TestBookingsHold(t *testing.T) {
 		for _, i := range random.Perm(len(all)) {
 			p := all[i]
 			cpu := p.Spec.Containers[0].Resources.Requests.Cpu().Value()
-			foretold, err := c.Place(p)
+			foretold, err := c.whereTo(p)
 			assert.NilError(t, err) // at least its own room is free
-			booked, err := c.Book(p)
+			booked, err := c.book(p)
 			assert.NilError(t, err)
 			assert.Equal(t, booked, foretold)
 			free[p.Spec.NodeName] += cpu
@@ -379,6 +409,6 @@ func TestSetQueues(t *testing.T) {
 	}
 	assert.NilError(t, c.SetQueues("")) // as where there is no configuration
 	c.Sync(snapshot(nodes(2), small))
-	_, err := c.Place(small)
+	_, err := c.whereTo(small)
 	assert.NilError(t, err)
 }

@@ -78,8 +78,8 @@ func TestAnswersDoNotDependOnQuestions(t *testing.T) {
 		for question := range 20 {
 			p := running[r.IntN(len(running))]
 			fresh.Sync(snapshot(list, all...))
-			want, wantErr := fresh.Place(p)
-			got, err := asked.Place(p)
+			want, wantErr := fresh.whereTo(p)
+			got, err := asked.whereTo(p)
 			assert.Assert(t, got == want && fmt.Sprint(err) == fmt.Sprint(wantErr),
 				"seed %d, question %d: %s on %q (%v), and on %q (%v) if nothing was asked", seed, question, p.Name, got, err, want, wantErr)
 			if err == nil {
@@ -103,10 +103,10 @@ func TestQuestionsLeaveNoTraceAmongWaitingPods(t *testing.T) {
 		asked, silent := cluster(t, ours, list, all...), cluster(t, ours, list, all...)
 		for _, i := range r.Perm(len(running)) {
 			for range 1 + r.IntN(3) {
-				_, _ = asked.Place(running[r.IntN(len(running))])
+				_, _ = asked.whereTo(running[r.IntN(len(running))])
 			}
-			want, err := silent.Book(running[i])
-			got, askedErr := asked.Book(running[i])
+			want, err := silent.book(running[i])
+			got, askedErr := asked.book(running[i])
 			assert.Check(t, got == want, "seed %d: %s on %q, and on %q if nothing was asked", seed, running[i].Name, got, want)
 			assert.Check(t, (err == nil) == (askedErr == nil), "seed %d: %v, and %v if nothing was asked", seed, askedErr, err)
 			asked.takeBack()

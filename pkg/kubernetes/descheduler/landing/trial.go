@@ -1,6 +1,9 @@
 package landing
 
 import (
+	"errors"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -10,15 +13,56 @@ import (
 // A trial is what one question has changed.
 type trial struct {
 	asked   *v1.Pod  // of which the question was; nil while it is being answered
-	gone    *entry   // the pod that was evicted
+	gone    *entry   // the pod that was evicted; nil: it holds no room
+	over    bool     // it has ended, and those that were evicted before
+	ended   []*entry // these
 	next    *entry   // its replacement; nil where kept is it
 	kept    *entry   // its replacement, which is counted already
 	others  []*entry // that waited, and were placed in the room
 	refused string   // why the core did not take the replacement in
+
+	accept   func(node string) error // says which nodes will do; nil: all
+	refusals framework.Refusals      // of it
 }
+
+// refuses returns why a node will not do, and notes that.
+func (t *trial) refuses(node string) error {
+	if t.accept == nil {
+		return nil
+	}
+	err := t.accept(node)
+	if err != nil {
+		t.refusals[node] = err
+	}
+	return err
+}
+
+// answers says whether the place is the answer for another choice too: it will do, and no node
+// that was passed over would.
+func (t *trial) answers(accept func(node string) error) bool {
+	if accept == nil {
+		return len(t.refusals) == 0
+	}
+	for node := range t.refusals { // all of them are looked at, or the answer is no
+		if accept(node) == nil {
+			return false
+		}
+	}
+	return accept(t.node()) == nil
+}
+
+var errOther = errors.New("is another one")
 
 // waits says whether the replacement waits.
 func (t *trial) waits() bool { return t.next != nil && t.next.waits() }
+
+// left are the pods that have ended.
+func (t *trial) left() []*entry {
+	if t.gone == nil {
+		return t.ended
+	}
+	return append(slices.Clone(t.ended), t.gone)
+}
 
 // node is where the replacement stands.
 func (t *trial) node() string {
@@ -52,8 +96,19 @@ func (c *Cluster) takeBack() {
 		e.allocation = &ask
 		c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &ask}))
 	}
-	c.set(t.gone.pod)
-	c.entries[t.gone.allocation.Key] = t.gone
-	again := *t.gone.allocation
-	c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &again}))
+	if t.gone != nil {
+		c.set(t.gone.pod)
+	}
+	if !t.over {
+		return
+	}
+	for _, e := range t.left() {
+		c.entries[e.allocation.Key] = e
+		if e.leaves {
+			c.set(c.endingOf(e.pod))
+		}
+		again := *e.allocation
+		c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &again}))
+	}
+	c.ending = t.ended
 }

@@ -36,18 +36,18 @@ func TestQuestionsLeaveNoTrace(t *testing.T) {
 				case 1:
 					asked.ShortWithout(p)
 				case 2:
-					_, _ = asked.Place(all[i])
+					_, _ = asked.whereTo(all[i])
 					asked.ShareOf(all[i])
 				default:
-					_, _ = asked.Place(p)
+					_, _ = asked.whereTo(p)
 				}
 			}
-			want, err := silent.Book(all[i])
-			got, askedErr := asked.Book(all[i])
+			want, err := silent.book(all[i])
+			got, askedErr := asked.book(all[i])
 			assert.Equal(t, got, want, "seed %d", seed)
 			assert.Equal(t, err == nil, askedErr == nil)
 		}
-		_, _ = asked.Place(all[0])
+		_, _ = asked.whereTo(all[0])
 		asked.Sync(snapshot(list, all...))
 		silent.Sync(snapshot(list, all...))
 		for _, p := range all[:10] {
@@ -64,7 +64,7 @@ func TestAQuestionTakesNoRoom(t *testing.T) {
 	list := nodes(3)
 	list[0].Spec.Unschedulable = true
 	c := cluster(t, ours, list, one, other)
-	to, err := c.Place(one)
+	to, err := c.whereTo(one)
 	assert.NilError(t, err)
 	assert.Equal(t, to, "c")
 	assert.NilError(t, c.Fits(other, "c"))

@@ -38,11 +38,14 @@ func oneZone(list []*v1.Node) []*v1.Node {
 func TestWaitingPodsFollowEachOther(t *testing.T) {
 	leaves, more := pod("leaves", "a", 4), pod("more", "", 1)
 	leads, follows := pod("leads", "", 4, app("leads"), onNode("a")), pod("follows", "", 1, near("leads"))
-	c := cluster(t, ours, oneZone(nodes(3)), leads, follows, leaves, pod("rest", "b", 3))
+	last := pod("last", "d", 4, onNode("d"))
+	c := cluster(t, ours, oneZone(nodes(4)), leads, follows, leaves, pod("rest", "b", 3), last)
 	assert.NilError(t, c.Fits(more, "b"))
-	node, err := c.Book(leaves)
+	node, err := c.book(leaves)
 	assert.NilError(t, err)
 	assert.Equal(t, node, "c")
+	_, err = c.book(last) // for which the room is needed
+	assert.NilError(t, err)
 	assert.ErrorContains(t, c.Fits(more, "a"), "Insufficient cpu", "the one that leads runs there")
 	assert.ErrorContains(t, c.Fits(more, "b"), "Insufficient cpu", "the one that follows runs there")
 }
@@ -53,7 +56,7 @@ func TestReplacementsFollowPodsThatWaited(t *testing.T) {
 	leaves := pod("leaves", "a", 1, app("follows"), near("leads"), important)
 	leads := pod("leads", "", 1, app("leads"), onNode("a"))
 	c := cluster(t, ours, oneZone(nodes(2)), leads, leaves, pod("full", "a", 3), pod("rest", "b", 3))
-	node, err := c.Place(leaves)
+	node, err := c.whereTo(leaves)
 	assert.NilError(t, err)
 	assert.Equal(t, node, "b")
 }
@@ -82,7 +85,7 @@ partitions:
 		leaves, makesRoom, pod("uses", "b", 2, small), pod("a1", "a", 2, large), pod("c1", "c", 2, large),
 	)
 	for _, p := range []*v1.Pod{makesRoom, leaves} {
-		node, err := c.Book(p)
+		node, err := c.book(p)
 		assert.NilError(t, err)
 		assert.Equal(t, node, "b")
 	}
@@ -105,7 +108,7 @@ partitions:
 	c := cluster(t, o, nodes(3), one, other)
 	short, ok := c.ShortWithout(other)
 	assert.Assert(t, !ok, "%v", short)
-	_, err := c.Book(one)
+	_, err := c.book(one)
 	assert.NilError(t, err)
 	short, ok = c.ShortWithout(other)
 	assert.Assert(t, ok)

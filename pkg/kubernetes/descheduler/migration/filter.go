@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -215,7 +215,7 @@ func (c *checks) fits(pod *v1.Pod) error {
 	if !c.args.NodeFit || c.args.skips(GateNodeFit) {
 		return nil
 	}
-	return nodefit.Elsewhere(c.handle, pod, c.nodes)
+	return eviction.Elsewhere(c.handle, pod, c.nodes)
 }
 
 func priorityOf(pod *v1.Pod) int32 {

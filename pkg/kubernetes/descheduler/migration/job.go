@@ -139,6 +139,8 @@ type ReservationOptions struct {
 	// Ref is a reservation that exists already, in the namespace of the pod. It is not
 	// deleted with the job.
 	Ref *PodRef `json:"reservationRef,omitempty"`
+	// NodeNames are the nodes where the place may be. Empty: any where the pod may run but its own.
+	NodeNames []string `json:"nodeNames,omitempty"`
 	// Template replaces the pod as the pattern of the reservation.
 	Template *v1.PodTemplateSpec `json:"template,omitempty"`
 	// Preemption lets the reservation have other pods evicted, if it is there.

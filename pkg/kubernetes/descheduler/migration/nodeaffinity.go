@@ -14,6 +14,15 @@ func notOn(spec *v1.PodSpec, node string) {
 	requireAny(spec, []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{forbidden}}})
 }
 
+// onOneOf allows a pod some nodes only. A term can name one.
+func onOneOf(spec *v1.PodSpec, nodes []string) {
+	terms := make([]v1.NodeSelectorTerm, len(nodes))
+	for i, node := range nodes {
+		terms[i].MatchFields = []v1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: []string{node}}}
+	}
+	requireAny(spec, terms)
+}
+
 // requireAny requires one of some terms of a pod, beside what it requires already. Each of its
 // terms is joined with each new one, since terms are alternatives.
 func requireAny(spec *v1.PodSpec, terms []v1.NodeSelectorTerm) {

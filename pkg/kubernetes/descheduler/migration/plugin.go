@@ -40,6 +40,7 @@ var (
 	_ framework.InFlightReporter        = (*Controller)(nil)
 	_ framework.Requester               = (*Controller)(nil)
 	_ framework.EvictChecker            = (*Controller)(nil)
+	_ framework.Reserver                = (*Controller)(nil)
 )
 
 // Definition is the plugin for a registry.
@@ -100,6 +101,9 @@ func (c *Controller) PreEvictionFilter(pod *v1.Pod) error { return c.fits(pod) }
 
 // OnlyRequests implements framework.Requester: a job evicts the pod later, or never.
 func (c *Controller) OnlyRequests() bool { return true }
+
+// Reserves implements framework.Reserver.
+func (c *Controller) Reserves(pod *v1.Pod) bool { return c.modeFor(pod) == ReservationFirst }
 
 // CheckEviction implements framework.EvictChecker. The argument dryRun refuses all pods: reports,
 // counters and events must not say that they were evicted.
@@ -170,6 +174,9 @@ func (c *Controller) jobFor(pod *v1.Pod, options framework.EvictOptions) *Job {
 		Spec: Spec{
 			Mode: c.modeFor(pod), PodRef: PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, DeleteOptions: deletion,
 		},
+	}
+	if len(options.Nodes) > 0 && c.Reserves(pod) {
+		job.Spec.Reservation = &ReservationOptions{NodeNames: options.Nodes}
 	}
 	if c.args.DefaultJobTTL.Duration > 0 {
 		job.Spec.TTL = &c.args.DefaultJobTTL

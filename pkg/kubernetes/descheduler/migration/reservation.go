@@ -20,7 +20,8 @@ import (
 func reservationName(job *Job) string { return "reservation-" + string(job.UID) }
 
 // reservationOf makes the reservation of a job: a pod that does nothing, asks for what the
-// pod asks for, and may run where the pod may run but for its present node. It has no label of
+// pod asks for, and may run where the pod may run but for its present node, on the nodes that the job
+// names. It has no label of
 // the pod, so that no workload, service or budget counts it. An annotation tells the labels to
 // the filters of the scheduler.
 func (c *checks) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.Pod, error) {
@@ -56,6 +57,9 @@ func (c *checks) reservationOf(ctx context.Context, job *Job, pod *v1.Pod) (*v1.
 	}
 	for _, of := range terms {
 		requireAny(&reservation.Spec, of)
+	}
+	if o := job.Spec.Reservation; o != nil && len(o.NodeNames) > 0 {
+		onOneOf(&reservation.Spec, o.NodeNames)
 	}
 	notOn(&reservation.Spec, pod.Spec.NodeName)
 	return reservation, nil

@@ -203,6 +203,15 @@ func TestReservationOf(t *testing.T) {
 	assert.Equal(t, reservation.Namespace, "dev")
 	assert.Equal(t, reservation.Annotations["descheduler.narwhal-scheduler.io/reservation-preempts"], "true")
 
+	job.Spec.Reservation = &ReservationOptions{NodeNames: []string{"node-2", "node-3"}}
+	reservation, err = c.reservationOf(t.Context(), job, pod)
+	assert.NilError(t, err)
+	var fields []string
+	for _, term := range reservation.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		fields = append(fields, term.MatchExpressions[0].Values[0]+" "+term.MatchFields[0].Values[0])
+	}
+	assert.DeepEqual(t, fields, []string{"arm node-2", "arm node-3", "amd node-2", "amd node-3"})
+
 	bare := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "p", UID: "u"}, Spec: v1.PodSpec{OS: &v1.PodOS{Name: v1.Windows}}}
 	reservation, err = c.reservationOf(t.Context(), &Job{}, bare)
 	assert.NilError(t, err)

@@ -29,8 +29,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )

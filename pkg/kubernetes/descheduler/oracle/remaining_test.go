@@ -56,8 +56,8 @@ func (m *model) fitsElsewhere(p *v1.Pod) bool {
 }
 
 // hasBetter says whether a pod has a node that a plugin takes as better, and the program has to
-// find it. The core chooses the node, so that it may choose one that is no better; and it may
-// not place a pod on a cordoned node even if that is tolerated.
+// find it. For pods of its own scheduler the core chooses the node, so that it may choose one that is
+// no better; and it may not place a pod on a cordoned node even if that is tolerated.
 func (c *checker) hasBetter(m *model, pl plugin, p *v1.Pod) bool {
 	better, other := false, false
 	for _, n := range c.w.o.Nodes {
@@ -70,5 +70,5 @@ func (c *checker) hasBetter(m *model, pl plugin, p *v1.Pod) bool {
 			other = true
 		}
 	}
-	return better && !(other && c.w.core)
+	return better && !(other && c.w.core && p.Spec.SchedulerName == "narwhal")
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/controllers"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/nodefit"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/landing"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins"
@@ -107,6 +108,7 @@ func (e *engine) start(w *world, dry bool) (*run, error) {
 			return c.o, nil
 		},
 	}
+	o.Landing = func(s *framework.Snapshot) (framework.Landing, error) { return nodefit.New(s), nil }
 	if w.core {
 		o.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
 			e.cluster.Sync(s)

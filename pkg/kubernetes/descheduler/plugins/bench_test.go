@@ -19,9 +19,10 @@ type fullLanding struct{}
 
 var errFull = errors.New("no room")
 
-func (fullLanding) Fits(*v1.Pod, string) error        { return errFull }
-func (fullLanding) Place(*v1.Pod) (string, error)     { return "", errFull }
-func (fullLanding) Book(*v1.Pod) (string, error)      { return "", errFull }
+func (fullLanding) Place(*v1.Pod, framework.Choice) (framework.Place, error) {
+	return framework.Place{}, errFull
+}
+func (fullLanding) Book(*v1.Pod, string) error        { return errFull }
 func (fullLanding) Bookings() (b []framework.Booking) { return b }
 
 // largeHandle is a handle over a cluster for which no Checker is made.

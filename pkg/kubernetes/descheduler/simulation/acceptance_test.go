@@ -23,7 +23,7 @@ var acceptance = []struct{ point, tests string }{
 	{"plugins stop at a limit", "TestStopAfter TestLimitsEndQuestions TestLimits"},
 	{"all plugins by name and arguments", "TestSeveralResources TestOnlySelectedPodsGo TestRegister TestArgumentsAsTheyAreWritten TestTableOfPlugins TestKeysAreInTheDocument"},
 	{"the scheduler's core names a place, with this cycle counted", "TestControllersAtOnce TestPlacesAreHeldWhileAnEvictionIsAsked TestBookingsHold TestBookCountsWhatWasBooked TestAnswersDoNotDependOnQuestions TestEvictionsHaveAPlace TestLandingIsBooked TestClosedLoop"},
-	{"without the core NodeFit says where pods fit, with this cycle counted", "TestFits TestBookingsOfNodeFit TestPlaceWhere TestNodeFitIsWeakerThanTheScheduler TestReportWithoutTheCore TestNodeFitCountsTheCycle TestNodeFit TestExamplesActWithoutTheCore TestClosedLoopWithoutTheCore"},
+	{"plugins choose among the nodes of other schedulers, or where a place is reserved", "TestPluginsChoose TestReportOfAnotherLanding TestHotNodesCool"},
 	{"a second cycle proposes nothing", "TestLaws TestClosedLoop TestClustersThatFailed TestRenewedPodsAreMovedOnce TestLaterEvictionsMakeRoom TestRepeatedAtBalance TestAskedAgainAtMost"},
 	{"equal input gives equal output", "TestClosedLoop TestLaws TestLimitsHoldForAnyPlugins"},
 	{"ping-pong ends", "TestCoolDown TestCoolDownForgets TestCoolDownOnlyWhereItCameBack TestClosedLoop"},

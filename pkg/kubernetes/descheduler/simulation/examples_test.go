@@ -49,7 +49,6 @@ var examples = []struct {
 	queues  string // of the scheduler; empty is one that has no limits
 	cycles  int    // in which nothing is evicted
 	want    []string
-	nodeFit []string // the same where there is no core to ask; nil: the same
 }{
 	{
 		file:   "high-node-utilization",
@@ -160,10 +159,6 @@ var examples = []struct {
 				alike(2, "web", "n2", "cpu=1", ft.OnNodes("pool", "web")))}
 		},
 		want: []string{
-			"PodLifeTime ns0/job-0 n0 n0",
-			"RemoveDuplicates ns0/web-0 n2 n3",
-		},
-		nodeFit: []string{ // which takes another node if there is one
 			"PodLifeTime ns0/job-0 n0 n1",
 			"RemoveDuplicates ns0/web-0 n2 n3",
 		},
@@ -187,12 +182,6 @@ var examples = []struct {
 			"RemovePodsViolatingInterPodAntiAffinity ns0/apart-0 n1 n2",
 			"RemovePodsViolatingTopologySpreadConstraint ns0/spread-0 n1 n2",
 		},
-		nodeFit: []string{ // which takes the first node where a pod fits, and not the emptiest one
-			"RemovePodsViolatingNodeAffinity ns0/disk-0 n1 n2",
-			"RemovePodsViolatingNodeTaints ns0/slow-0 n0 n1",
-			"RemovePodsViolatingInterPodAntiAffinity ns0/apart-0 n1 n2",
-			"RemovePodsViolatingTopologySpreadConstraint ns0/spread-0 n1 n2",
-		},
 	},
 }
 
@@ -211,33 +200,6 @@ func TestExamplesAct(t *testing.T) {
 			}
 			report, _ := w.cycle(w.d)
 			assert.DeepEqual(t, movesOf(report), e.want)
-		})
-	}
-}
-
-// TestExamplesActWithoutTheCore: where no scheduler can be asked, the same policies move the same
-// pods to nodes where they fit by NodeFit, and the report says so.
-func TestExamplesActWithoutTheCore(t *testing.T) {
-	for _, e := range examples {
-		t.Run(e.file, func(t *testing.T) {
-			text, err := os.ReadFile("../../../../docs/examples/descheduler/" + e.file + ".yaml")
-			assert.NilError(t, err)
-			w := withoutCore(t, e.objects(), load(t, string(text)))
-			w.allow()
-			for range e.cycles {
-				report, _ := w.cycle(w.d)
-				assert.Equal(t, len(report.Evictions), 0)
-				w.clock.Step(time.Minute)
-			}
-			report, _ := w.cycle(w.d)
-			want := e.nodeFit
-			if want == nil {
-				want = e.want
-			}
-			assert.DeepEqual(t, movesOf(report), want)
-			for _, eviction := range report.Evictions {
-				assert.Equal(t, eviction.CheckedBy == "NodeFit", eviction.To != "", "%v", eviction)
-			}
 		})
 	}
 }

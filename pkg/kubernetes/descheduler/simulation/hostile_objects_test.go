@@ -101,18 +101,11 @@ func hostile() framework.Objects {
 func TestHostileObjects(t *testing.T) {
 	o := hostile()
 	o.Pods = append(o.Pods, ft.Pod("other/old", "n1", "cpu=10m", ft.Aged(2*time.Hour), ft.Owned("ReplicaSet/other"), ft.Labelled("app=app2")))
-	for name, build := range map[string]func(t *testing.T) *world{
-		"with the core":    func(t *testing.T) *world { return newWorld(t, o, fixedQueues, load(t, everyPlugin(""))) },
-		"without the core": func(t *testing.T) *world { return withoutCore(t, o, load(t, everyPlugin(""))) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := build(t)
-			for range 2 {
-				report, _ := w.cycle(w.d)
-				assert.Equal(t, len(report.Failures), 0, "%v", report.Failures)
-				assert.Equal(t, report.Cycle == 1, slices.ContainsFunc(report.Evictions, func(e descheduler.Eviction) bool { return e.Pod == "other/old" }))
-				w.settle(report)
-			}
-		})
+	w := newWorld(t, o, fixedQueues, load(t, everyPlugin("")))
+	for range 2 {
+		report, _ := w.cycle(w.d)
+		assert.Equal(t, len(report.Failures), 0, "%v", report.Failures)
+		assert.Equal(t, report.Cycle == 1, slices.ContainsFunc(report.Evictions, func(e descheduler.Eviction) bool { return e.Pod == "other/old" }))
+		w.settle(report)
 	}
 }

@@ -34,13 +34,13 @@ func (w *world) schedule() (placed int) {
 		}
 		c := newLanding(w.t, w.queues)
 		c.Sync(framework.NewSnapshot(w.objects, w.clock.Now()))
-		node, err := c.Place(p)
+		to, err := c.Place(p, framework.Choice{})
 		if err != nil {
 			continue
 		}
 		now := metav1.NewTime(w.clock.Now())
 		runs := p.DeepCopy()
-		runs.Spec.NodeName = node
+		runs.Spec.NodeName = to.Node
 		runs.Status = v1.PodStatus{Phase: v1.PodRunning, StartTime: &now, Conditions: isReady}
 		w.objects.Pods[i] = runs
 		placed++

@@ -49,7 +49,6 @@ type world struct {
 	policy  *policy.Policy
 	clock   *clocktesting.FakeClock
 	d       *descheduler.Descheduler
-	nodeFit bool // there is no core to ask
 
 	refuse  func(*v1.Pod) error // what the API server answers besides; nil: all is well
 	evicted []*v1.Pod           // in this cycle, in the order of the API server
@@ -98,14 +97,6 @@ func newWorld(t testing.TB, o framework.Objects, queues string, p *policy.Policy
 	return w
 }
 
-// withoutCore is a cluster with a descheduler that has no core to ask.
-func withoutCore(t testing.TB, o framework.Objects, p *policy.Policy) *world {
-	t.Helper()
-	w := &world{t: t, objects: o, policy: p, clock: clocktesting.NewFakeClock(ft.Now), nodeFit: true}
-	w.d = w.descheduler(false)
-	return w
-}
-
 // descheduler makes one over the cluster, with a core of its own.
 func (w *world) descheduler(dryRun bool) *descheduler.Descheduler {
 	w.t.Helper()
@@ -113,12 +104,10 @@ func (w *world) descheduler(dryRun bool) *descheduler.Descheduler {
 		Client: w.server(), Clock: w.clock, DryRun: dryRun, Usage: w,
 		Objects: w.seen,
 	}
-	if !w.nodeFit {
-		c := newLanding(w.t, w.queues)
-		options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
-			c.Sync(s)
-			return c, nil
-		}
+	c := newLanding(w.t, w.queues)
+	options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
+		c.Sync(s)
+		return c, nil
 	}
 	d, err := descheduler.New(w.t.Context(), w.policy, registry(w.t), options)
 	assert.NilError(w.t, err)

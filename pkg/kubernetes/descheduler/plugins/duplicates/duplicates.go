@@ -149,7 +149,7 @@ func (p *plugin) balance(run *eviction.Run, g *group, targets *targets) {
 		moved := run.Move(pod, reason, func(landing string) error {
 			to = landing
 			if g.onNode[landing] >= share {
-				return fmt.Errorf("node %s, where its replacement would run, has %d pods of its owner", landing, g.onNode[landing])
+				return fmt.Errorf("has %d pods of its owner", g.onNode[landing])
 			}
 			return nil
 		})

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/nodefit"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 )
 
@@ -95,7 +95,7 @@ func (e *evictor) Filter(pod *v1.Pod) error {
 // PreEvictionFilter implements framework.PreEvictionFilterPlugin.
 func (e *evictor) PreEvictionFilter(pod *v1.Pod) error {
 	if e.args.NodeFit {
-		if err := nodefit.Elsewhere(e.handle, pod, e.nodes); err != nil {
+		if err := eviction.Elsewhere(e.handle, pod, e.nodes); err != nil {
 			return err
 		}
 	}

@@ -118,8 +118,9 @@ func (r *Run) Evict(pod *v1.Pod, reason string) bool {
 	return r.may(pod) && r.ask(pod, reason, "")
 }
 
-// Move has a pod evicted if accept agrees with the node where the scheduler would
-// place its replacement. A pod that nothing makes anew goes without that question.
+// Move has a pod evicted if its replacement has a place on another node with which accept agrees.
+// The error of accept goes on after the name of the node, such as "would be loaded". A pod that
+// nothing makes anew goes without that question.
 func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) bool {
 	if !r.may(pod) {
 		return false
@@ -127,7 +128,12 @@ func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) b
 	if !Returns(pod) {
 		return r.ask(pod, reason, "")
 	}
-	node, err := r.destination(pod, accept)
+	node, err := r.place(pod, func(node string) error {
+		if node == pod.Spec.NodeName {
+			return errOwn
+		}
+		return accept(node)
+	})
 	if err != nil {
 		r.Decline(pod, reason, err)
 		return false
@@ -135,40 +141,23 @@ func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) b
 	return r.ask(pod, reason, node)
 }
 
-// errOther refuses a node to hear of the others.
-var errOther = errors.New("another node may be better")
+var (
+	// errOwn refuses the node where a pod runs.
+	errOwn = errors.New("is where it runs now")
+	// errOther refuses a node to hear of the others.
+	errOther = errors.New("may not be the best")
+)
 
-// Best is the highest score of the nodes where a replacement of a pod fits, if the landing lets plugins
-// choose among them. Otherwise there is no choice, and it is the least that there is.
+// Best is the highest score of the nodes where a replacement of a pod may run.
 func (r *Run) Best(pod *v1.Pod, score func(node string) int64) int64 {
 	best := int64(math.MinInt64)
-	if c, ok := r.handle.Landing().(framework.Chooser); ok {
-		_, _ = c.PlaceWhere(pod, func(node string) error { // it only listens
+	_, _ = r.place(pod, func(node string) error { // it only listens
+		if node != pod.Spec.NodeName {
 			best = max(best, score(node))
-			return errOther
-		})
-	}
-	return best
-}
-
-// destination is the node where the replacement of a pod would run, if accept agrees with it.
-// Where nothing knows which node the scheduler would take, it is one with which accept agrees.
-func (r *Run) destination(pod *v1.Pod, accept func(node string) error) (string, error) {
-	if c, ok := r.handle.Landing().(framework.Chooser); ok {
-		node, err := c.PlaceWhere(pod, accept)
-		if err != nil {
-			return "", fmt.Errorf("its replacement can run nowhere else: %w", err)
 		}
-		return node, nil
-	}
-	node, err := r.place(pod)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("its replacement would run nowhere: %w", err)
-	case node == pod.Spec.NodeName:
-		return "", fmt.Errorf("its replacement would come back to node %s", node)
-	}
-	return node, accept(node)
+		return errOther
+	})
+	return best
 }
 
 // Returns says whether a pod that is evicted is made anew.
@@ -209,7 +198,11 @@ func (r *Run) may(pod *v1.Pod) bool {
 
 // ask asks the evictor, and remembers what its answer means for other pods.
 func (r *Run) ask(pod *v1.Pod, reason, landing string) bool {
-	err := r.handle.Evictor().EvictPod(r.ctx, pod, r.options(reason))
+	options := r.options(reason)
+	if landing != "" {
+		options.Nodes = []string{landing}
+	}
+	err := r.handle.Evictor().EvictPod(r.ctx, pod, options)
 	if err == nil {
 		r.evicted++
 		if landing != "" {

@@ -97,7 +97,7 @@ func TestMoveSeesReplacements(t *testing.T) {
 	assert.Assert(t, !run.Move(pod, "because", anywhere))
 	assert.DeepEqual(t, h.Declined(), []string{"b/p3: Test: its replacement would come back to node n1"})
 	assert.Assert(t, !run.Move(h.Snapshot().PodsOn("n1")[0], "because", func(node string) error { return errors.New("not " + node) }))
-	assert.Equal(t, h.Declined()[1], "a/p1: Test: not n2")
+	assert.Equal(t, h.Declined()[1], "a/p1: Test: node n2, where its replacement would run, not n2")
 	assert.Assert(t, run.Move(h.Snapshot().PodsOn("n1")[0], "because", anywhere))
 	assert.DeepEqual(t, h.Moves(), []string{"a/p1 n1 -> n2"})
 	assert.Equal(t, len(run.PodsOn("n1")), 2)

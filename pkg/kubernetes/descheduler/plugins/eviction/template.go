@@ -2,6 +2,8 @@ package eviction
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -10,26 +12,67 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
-// A placement is what the landing answered for a pod.
+// A placement is what the landing answered for a pod that has no place.
 type placement struct {
-	at   int // evictions of this run before the question
-	node string
-	err  error
+	at    int      // evictions of this run before the question
+	nodes []string // where it could run, and which would not do
+	err   error    // why it can run nowhere, if there are none
 }
 
-// place asks the landing. Pods of one workload on one node that are alike would go to
-// the same place, so it is asked once for them until something is evicted: a workload
-// with a thousand pods that cannot move would cost a thousand questions.
-func (r *Run) place(pod *v1.Pod) (string, error) {
-	key, ok := templateOf(pod)
-	if known, there := r.places[key]; ok && there && known.at == r.evicted {
-		return known.node, known.err
+// place asks the landing for a node with which accept agrees. Pods of one workload on one node that
+// are alike would go to the same places, so as long as nothing is evicted the landing is asked once
+// for those that find none: a workload with a thousand pods that cannot move would cost a thousand
+// questions.
+func (r *Run) place(pod *v1.Pod, accept func(node string) error) (string, error) {
+	key, alike := templateOf(pod)
+	if known, there := r.places[key]; alike && there && known.at == r.evicted {
+		if err := known.ask(pod, accept); err != nil {
+			return "", err
+		}
 	}
-	node, err := r.handle.Landing().Place(pod)
-	if ok {
-		r.places[key] = placement{at: r.evicted, node: node, err: err}
+	refused := framework.Refusals{}
+	placer, is := r.handle.Evictor().(framework.Placer)
+	to, err := r.handle.Landing().Place(pod, framework.Choice{
+		Accept: func(node string) error {
+			err := accept(node)
+			if err == nil && is {
+				err = placer.Refuses(pod, node)
+			}
+			if err != nil {
+				refused[node] = err
+			}
+			return err
+		},
+		Reserved: is && placer.Reserves(pod),
+	})
+	if err == nil {
+		return to.Node, nil
 	}
-	return node, err
+	if _, unsuited := errors.AsType[*framework.UnsuitedError](err); !unsuited {
+		err = fmt.Errorf("its replacement would run nowhere: %w", err)
+	}
+	if alike {
+		r.places[key] = placement{at: r.evicted, nodes: slices.Sorted(maps.Keys(refused)), err: err}
+	}
+	return "", err
+}
+
+// ask returns why none of the nodes will do for another pod, or nil where one will.
+func (p *placement) ask(pod *v1.Pod, accept func(node string) error) error {
+	refused := framework.Refusals{}
+	for _, node := range p.nodes {
+		if refused[node] = accept(node); refused[node] == nil {
+			return nil
+		}
+	}
+	unsuited, is := errors.AsType[*framework.UnsuitedError](p.err)
+	switch {
+	case !is || len(refused) == 0:
+		return p.err
+	case unsuited.Node != "":
+		return framework.UnsuitedOn(pod, unsuited.Node, refused[unsuited.Node])
+	}
+	return refused.Unsuited()
 }
 
 // namingLabels number the pods of a workload. Selectors do not name them.

@@ -28,9 +28,10 @@ func (h *handle) Landing() framework.Landing    { return h.shares }
 // shares are those of queues by the name of a pod.
 type shares map[string]framework.QueueShare
 
-func (s shares) Fits(*v1.Pod, string) error    { return nil }
-func (s shares) Place(*v1.Pod) (string, error) { return "", nil }
-func (s shares) Book(*v1.Pod) (string, error)  { return "", nil }
+func (s shares) Place(*v1.Pod, framework.Choice) (p framework.Place, err error) {
+	return p, nil
+}
+func (s shares) Book(*v1.Pod, string) error { return nil }
 func (s shares) ShareOf(pod *v1.Pod) (framework.QueueShare, bool) {
 	share, ok := s[pod.Name]
 	return share, ok

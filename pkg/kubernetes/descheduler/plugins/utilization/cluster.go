@@ -2,7 +2,6 @@ package utilization
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -164,7 +163,7 @@ func (c *cluster) move(pod *v1.Pod, amounts []int64, reason string, accept func(
 	moved := c.run.Move(pod, reason, func(landing string) error {
 		to = c.byName[landing]
 		if to == nil || !to.known {
-			return fmt.Errorf("of node %s, where its replacement would run, it is not known what it uses", landing)
+			return errUnknown
 		}
 		return accept(to)
 	})

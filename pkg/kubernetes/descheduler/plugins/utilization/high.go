@@ -2,7 +2,6 @@ package utilization
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -75,7 +74,7 @@ func (h *high) pass(c *cluster) {
 			}
 			c.move(pod, amounts, "its node has so little in use that it should be emptied", func(to *account) error {
 				if !c.rooms.has(to) {
-					return fmt.Errorf("node %s, where its replacement would run, has little in use, too", to.node.Name)
+					return errAlsoLittle
 				}
 				return nil
 			})

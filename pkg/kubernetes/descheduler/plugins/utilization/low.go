@@ -2,6 +2,7 @@ package utilization
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -147,14 +148,22 @@ func (b *lowBalance) relieve(from *account) {
 	}
 }
 
+// Why a node should not get a pod.
+var (
+	errUnknown    = errors.New("uses what is not known")
+	errBlind      = errors.New("is not one with room, or has got pods whose use is not known")
+	errFull       = errors.New("would have too much in use")
+	errFarAbove   = errors.New("or one that has got pods before, would be too far above the mean")
+	errAlsoLittle = errors.New("has little in use, too")
+)
+
 // accepts says why a node should not get a pod.
 func (b *lowBalance) accepts(from, to *account, amounts []int64) error {
-	where := fmt.Sprintf("node %s, where its replacement would run,", to.node.Name)
 	if b.blind && (!b.rooms.has(to) || to.received >= b.perNode) {
-		return fmt.Errorf("%s is not one with room, or has got pods whose use is not known", where)
+		return errBlind
 	}
 	if !to.holds(amounts, b.limits.high) {
-		return fmt.Errorf("%s would have too much in use", where)
+		return errFull
 	}
 	if !b.args.UseDeviationThresholds {
 		return nil
@@ -163,7 +172,7 @@ func (b *lowBalance) accepts(from, to *account, amounts []int64) error {
 		return b.limitsFor(sums, nodes).high
 	})
 	if !ok {
-		return fmt.Errorf("%s or one that has got pods before, would be too far above the mean", where)
+		return errFarAbove
 	}
 	b.next = next
 	return nil

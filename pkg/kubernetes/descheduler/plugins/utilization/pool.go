@@ -2,6 +2,7 @@ package utilization
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -206,10 +207,12 @@ func (b *loadBalance) concerned(all, production bool) []int {
 	return of
 }
 
+var errLoaded = errors.New("would be loaded")
+
 // accepts says why a node should not get a pod.
 func (b *loadBalance) accepts(from, to *account, amounts []int64) error {
 	if !to.holds(amounts, b.limits.high) {
-		return fmt.Errorf("node %s, where its replacement would run, would be loaded", to.node.Name)
+		return errLoaded
 	}
 	if !b.pool.UseDeviationThresholds {
 		return nil
@@ -218,7 +221,7 @@ func (b *loadBalance) accepts(from, to *account, amounts []int64) error {
 		return b.limitsFor(sums, nodes).high
 	})
 	if !ok {
-		return fmt.Errorf("node %s, where its replacement would run, or one that has got pods before, would be too far above the mean", to.node.Name)
+		return errFarAbove
 	}
 	b.next = next
 	return nil

@@ -101,7 +101,7 @@ func (n *nodeAffinity) look(run *eviction.Run, weights *weightCache, pod *v1.Pod
 	best := run.Best(pod, func(node string) int64 { return weight.byNode[node] })
 	run.Move(pod, "its preferred node affinity matches another node better", func(landing string) error {
 		if there := weight.byNode[landing]; there <= here || there < best {
-			return fmt.Errorf("node %s, where its replacement would run, has weight %d, and its own has %d", landing, there, here)
+			return fmt.Errorf("has weight %d, and its own has %d", there, here)
 		}
 		return nil
 	})

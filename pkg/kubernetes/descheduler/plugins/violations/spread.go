@@ -198,15 +198,15 @@ func (b *balancing) move(g *group, from *domain, pod *v1.Pod) bool {
 func (b *balancing) helps(g *group, pod *v1.Pod, landing string) error {
 	to := g.domainOf(landing)
 	if to == nil {
-		return fmt.Errorf("node %s, where its replacement would run, is in no domain of its spread constraint", landing)
+		return errors.New("is in no domain of its spread constraint")
 	}
 	if have := len(to.pods) + 1; have > g.least()+g.skewMax() {
-		return fmt.Errorf("%s=%s, where its replacement would run, would have %d pods of its spread constraint, which is too many",
+		return fmt.Errorf("is in %s=%s, which would have %d pods of its spread constraint, too many",
 			g.constraint.TopologyKey, to.value, have)
 	}
 	for _, other := range b.groups {
 		if other != g && other.harmed(pod, landing) {
-			return fmt.Errorf("the spread over %s would get worse", other.constraint.TopologyKey)
+			return fmt.Errorf("would make the spread over %s worse", other.constraint.TopologyKey)
 		}
 	}
 	return nil

@@ -29,13 +29,10 @@ type Nodes struct {
 	against  *against
 	expects  map[types.UID]string // replacements with their nodes
 	bookings []framework.Booking
-	chosen   types.UID // of the pod of which PlaceWhere was asked last
-	at       string    // where that pod would go
 }
 
 var (
 	_ framework.BookingLister = (*Nodes)(nil)
-	_ framework.Chooser       = (*Nodes)(nil)
 	_ framework.Expecter      = (*Nodes)(nil)
 	_ framework.NamedLanding  = (*Nodes)(nil)
 )
@@ -61,74 +58,31 @@ func New(s *framework.Snapshot) *Nodes {
 // CheckedBy implements framework.NamedLanding.
 func (n *Nodes) CheckedBy() string { return Name }
 
-// Fits implements framework.Landing.
-func (n *Nodes) Fits(pod *v1.Pod, node string) error {
+// Place implements framework.Landing: the first other node by name that will do, or else its own one.
+func (n *Nodes) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.check(n.ask(pod), node)
-}
-
-// Place implements framework.Landing: the first other node by name where the pod fits, or else
-// its own one.
-func (n *Nodes) Place(pod *v1.Pod) (string, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.place(pod)
-}
-
-// PlaceWhere implements framework.Chooser.
-func (n *Nodes) PlaceWhere(pod *v1.Pod, accept func(node string) error) (string, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.chosen = ""
-	if !n.counted[pod.UID] {
-		return "", framework.ErrUnknownPod
-	}
-	refused := refusals{}
-	asked := n.ask(pod)
-	for _, node := range n.snapshot.Nodes() {
-		if node.Name == pod.Spec.NodeName {
-			continue
-		}
-		err := n.check(asked, node.Name)
-		if err == nil {
-			err = accept(node.Name)
-		}
-		if err == nil {
-			n.chosen, n.at = pod.UID, node.Name
-			return node.Name, nil
-		}
-		refused[err.Error()]++
-	}
-	return "", refused.error()
+	node, err := n.place(pod, choice)
+	return framework.Place{Node: node, Open: !choice.Reserved}, err
 }
 
 // Book implements framework.Landing.
-func (n *Nodes) Book(pod *v1.Pod) (string, error) {
+func (n *Nodes) Book(pod *v1.Pod, node string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.counted[pod.UID] {
-		return "", framework.ErrUnknownPod
+		return framework.ErrUnknownPod
 	}
-	node := ""
-	_, owned := framework.WorkloadOf(pod)
-	if owned {
-		var err error
-		if node, err = n.place(pod); err != nil {
-			return "", err
-		}
-	}
-	n.chosen = ""
 	delete(n.counted, pod.UID)
 	n.count(pod.Spec.NodeName, requestsOf(pod), -1)
 	n.against.leave(pod)
-	if owned {
+	if node != "" {
 		if _, is := n.expects[framework.StandInUID(pod)]; !is {
 			n.expect(framework.StandIn(pod, node))
 		}
 		n.bookings = append(n.bookings, framework.Booking{Pod: pod, Node: node})
 	}
-	return node, nil
+	return nil
 }
 
 // Expect implements framework.Expecter.
@@ -155,33 +109,31 @@ func (n *Nodes) Bookings() []framework.Booking {
 	return slices.Clone(n.bookings)
 }
 
-func (n *Nodes) place(pod *v1.Pod) (string, error) {
-	if !n.counted[pod.UID] {
+func (n *Nodes) place(pod *v1.Pod, choice framework.Choice) (string, error) {
+	if !n.counted[pod.UID] && pods.IsBound(pod) && !pods.IsTerminal(pod) {
 		return "", framework.ErrUnknownPod
 	}
 	if node, expected := n.expects[framework.StandInUID(pod)]; expected {
-		return node, nil
+		return node, choice.Accepts(node)
 	}
 	asked := n.ask(pod)
-	if n.chosen == pod.UID && n.check(asked, n.at) == nil {
-		return n.at, nil
-	}
-	refused := refusals{}
+	var names []string
 	for _, node := range n.snapshot.Nodes() {
-		if node.Name == pod.Spec.NodeName {
-			continue
+		if node.Name != pod.Spec.NodeName {
+			names = append(names, node.Name)
 		}
-		err := n.check(asked, node.Name)
-		if err == nil {
-			return node.Name, nil
+	}
+	refused, unsuited := refusals{}, framework.Refusals{}
+	for _, name := range append(names, pod.Spec.NodeName) {
+		if err := n.check(asked, name); err != nil {
+			refused[err.Error()]++
+		} else if unsuited[name] = choice.Accepts(name); unsuited[name] == nil {
+			return name, nil
 		}
-		refused[err.Error()]++
 	}
-	err := n.check(asked, pod.Spec.NodeName)
-	if err == nil {
-		return pod.Spec.NodeName, nil
+	if len(unsuited) > 0 {
+		return "", unsuited.Unsuited()
 	}
-	refused[err.Error()]++
 	return "", refused.error()
 }
 

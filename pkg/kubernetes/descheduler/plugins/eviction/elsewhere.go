@@ -1,4 +1,4 @@
-package nodefit
+package eviction
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -11,17 +11,16 @@ import (
 // that a selector takes. The landing of the handle says so, whichever it is: with all that it looks at,
 // and what evictions of this cycle take there.
 func Elsewhere(handle framework.Handle, pod *v1.Pod, selector labels.Selector) error {
-	snapshot, landing := handle.Snapshot(), handle.Landing()
-	isOther := func(node *v1.Node) bool {
-		return node != nil && node.Name != pod.Spec.NodeName && selector.Matches(labels.Set(node.Labels))
-	}
-	if name, err := landing.Place(pod); err == nil && isOther(snapshot.Node(name)) {
-		return nil
-	}
-	for _, node := range snapshot.Nodes() {
-		if isOther(node) && landing.Fits(pod, node.Name) == nil {
-			return nil
+	snapshot := handle.Snapshot()
+	_, err := handle.Landing().Place(pod, framework.Choice{Reserved: true, Accept: func(name string) error {
+		node := snapshot.Node(name)
+		if node == nil || name == pod.Spec.NodeName || !selector.Matches(labels.Set(node.Labels)) {
+			return framework.ErrNowhere
 		}
+		return nil
+	}})
+	if err != nil {
+		return framework.ErrNowhere
 	}
-	return framework.ErrNowhere
+	return nil
 }

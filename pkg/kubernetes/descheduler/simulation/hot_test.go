@@ -1,0 +1,160 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+)
+
+// used is the annotation of a pod that says how much of a processor it uses.
+const used = "test/used"
+
+// hotNode is a cluster that a scheduler made even by requests, in which the pods of node n0 use far
+// more than they request, and all others less.
+func hotNode(seed uint64, scheduler string) framework.Objects {
+	r := rand.New(rand.NewPCG(seed, 11))
+	var o framework.Objects
+	for i := range 6 {
+		o.Nodes = append(o.Nodes, ft.Node(fmt.Sprint("n", i), "cpu=8 memory=16Gi pods=110", ""))
+	}
+	on := map[string]int{}
+	for i := range 48 {
+		cpu := []int64{200, 300, 500}[r.IntN(3)]
+		p := running(fmt.Sprintf("ns0/p%02d", i), "", fmt.Sprintf("cpu=%dm memory=128Mi", cpu), ft.Owned(fmt.Sprint("ReplicaSet/set", i/4)))
+		p.Spec.SchedulerName = scheduler
+		p.Annotations[used] = fmt.Sprintf("%dm", int64(float64(cpu)*(0.1+0.5*r.Float64())))
+		p.Spec.NodeName = leastAllocated(o, r)
+		on[p.Spec.NodeName]++
+		o.Pods = append(o.Pods, p)
+	}
+	for _, p := range o.Pods {
+		if p.Spec.NodeName == "n0" {
+			p.Annotations[used] = fmt.Sprintf("%dm", 6800/on["n0"])
+		}
+	}
+	return o
+}
+
+// leastAllocated is the node of which least is requested, as kube-scheduler scores nodes; one of
+// several by chance.
+func leastAllocated(o framework.Objects, r *rand.Rand) string {
+	requested := map[string]int64{}
+	for _, p := range o.Pods {
+		requested[p.Spec.NodeName] += p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+	}
+	best := ""
+	for _, i := range r.Perm(len(o.Nodes)) {
+		if n := o.Nodes[i].Name; best == "" || requested[n] < requested[best] {
+			best = n
+		}
+	}
+	return best
+}
+
+// replace has another scheduler place what was evicted: the owners make new pods at once, while those
+// that were evicted still hold their room.
+func (w *world) replace(report *descheduler.Report, r *rand.Rand) {
+	w.clock.Step(time.Minute)
+	gone := map[types.UID]bool{}
+	for _, e := range report.Evictions {
+		gone[e.UID] = true
+		w.objects.Pods = append(w.objects.Pods, w.anew(byUID(w.objects.Pods)[e.UID], leastAllocated(w.objects, r)))
+	}
+	var kept []*v1.Pod
+	for _, p := range w.objects.Pods {
+		if !gone[p.UID] {
+			kept = append(kept, p)
+		}
+	}
+	w.objects.Pods = kept
+}
+
+// loaded are the nodes that use more than 70% of their processors.
+func (w *world) loaded() (names []string) {
+	for _, n := range w.objects.Nodes {
+		if use, _ := w.Node(n.Name); use.Cpu().MilliValue() > 5600 {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+const coolPolicy = `
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: p
+  pluginConfig:
+  - name: LowNodeLoad
+    args: {lowThresholds: {cpu: 40}, highThresholds: {cpu: 70}, anomalyCondition: {consecutiveAbnormalities: 1}}
+  - name: DefaultEvictor
+    args: {nodeFit: true}
+  plugins:
+    balance: {enabled: [LowNodeLoad]}
+`
+
+// TestHotNodesCool: where requests are even, which is what schedulers make, LowNodeLoad acts, and no node
+// that was below the threshold gets above it. A scheduler that goes by requests may put a replacement back,
+// as ours does where least is requested of the node: so most nodes are below it within three cycles, and
+// not all.
+func TestHotNodesCool(t *testing.T) {
+	for scheduler, least := range map[string]int{"default-scheduler": 5, schedulerName: 5} {
+		t.Run(scheduler, func(t *testing.T) {
+			cool := 0
+			for _, seed := range seeds(t, 10) {
+				r := rand.New(rand.NewPCG(seed, 12))
+				w := newWorld(t, hotNode(seed, scheduler), unlimited, load(t, coolPolicy))
+				for range 3 {
+					report, _ := w.cycle(w.d)
+					if scheduler == schedulerName {
+						w.settle(report)
+					} else {
+						w.replace(report, r)
+					}
+					for _, name := range w.loaded() {
+						assert.Equal(t, name, "n0")
+					}
+				}
+				if len(w.loaded()) == 0 {
+					cool++
+				}
+			}
+			t.Logf("%d of 10 nodes are below the threshold", cool)
+			assert.Assert(t, cool >= least)
+		})
+	}
+}
+
+// TestHotNodesCoolByMigration: where a place is reserved elsewhere, all of them are.
+func TestHotNodesCoolByMigration(t *testing.T) {
+	policy := strings.ReplaceAll(coolPolicy, "  - name: DefaultEvictor\n", `  - name: MigrationController
+    args: {objectLimiters: {workload: {duration: 0s}}}
+  - name: DefaultEvictor
+`) + "    filter: {enabled: [MigrationController]}\n    preevictionfilter: {enabled: [MigrationController]}\n    evict: {enabled: [MigrationController]}\n"
+	for _, seed := range seeds(t, 10) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := migratable(hotNode(seed, schedulerName))
+				w := newMigrating(t, o, unlimited)
+				w.run(policy, unlimited)
+				w.play(5*time.Minute, len(o.Pods))
+				assert.Assert(t, len(w.evicted) > 0)
+				for _, n := range o.Nodes {
+					use, _ := w.Node(n.Name)
+					assert.Assert(t, use.Cpu().MilliValue() <= 5600, "node %s uses %s", n.Name, use.Cpu())
+				}
+			})
+		})
+	}
+}
