@@ -2,6 +2,7 @@ package descheduler
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -23,16 +24,22 @@ type controller struct {
 
 func (c controller) name() string { return c.profile.name + "/" + c.plugin }
 
-// supervise runs a controller until the context ends or it returns without an error. One
-// that fails or panics is started again.
+// errReturned is why a controller is started again that returned without an error.
+var errReturned = errors.New("it returned, and is to run until its context ends")
+
+// supervise runs a controller until the context ends. One that returns before or panics is started
+// again.
 func (d *Descheduler) supervise(ctx context.Context, c controller) {
 	wait := restartFirst
 	defer d.troubles.controllerEnded(c.name())
 	for ctx.Err() == nil {
 		started := d.options.Clock.Now()
 		err := d.runController(ctx, c)
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			err = errReturned
 		}
 		if d.options.Clock.Since(started) >= restartMax {
 			wait = restartFirst

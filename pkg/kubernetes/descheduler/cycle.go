@@ -220,6 +220,7 @@ func (c *cycle) finish() {
 	d, r := c.d, c.report
 	r.Duration = c.since(r.Started)
 	r.Evictions, r.Unlisted = d.pending.take()
+	r.Warnings = d.warnings.take()
 	r.Kept, r.Reasons, r.Cut = d.decisions.count()
 	delete(r.Kept, Considered)
 	delete(r.Kept, Evicted)

@@ -29,6 +29,7 @@ type Descheduler struct {
 	events    *announcer
 	overdue   overdue
 	troubles  troubles
+	warnings  warnings
 
 	ofCycles, ofControllers landingMaker
 

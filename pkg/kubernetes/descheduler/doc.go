@@ -28,6 +28,7 @@
 //	order.go        the order of pods without a sort plugin
 //	decisions.go    why a pod was evicted or was not
 //	report.go       what a cycle did
+//	warnings.go     what keeps plugins from their work
 //	metrics.go      what is counted
 //	events.go       events of pods
 //	tracing.go      spans

@@ -98,6 +98,7 @@ func TestLandingsThatHangAreTold(t *testing.T) {
 				w.plugin("All").run = func(ctx context.Context, h framework.Handle) error {
 					h.Snapshot()
 					_ = h.Evictor().EvictPod(ctx, w.pods[0], framework.EvictOptions{})
+					<-ctx.Done()
 					return nil
 				}
 				stop := w.run()

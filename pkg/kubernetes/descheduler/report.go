@@ -73,6 +73,8 @@ type Report struct {
 	Reasons  []Reason  `json:"reasons,omitempty"`
 	Cut      int       `json:"cut,omitempty"` // decisions that were not remembered
 	Failures []Failure `json:"failures,omitempty"`
+	// Warnings are those of plugins since the report before.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // JSON writes the report for programs, with indents.
@@ -117,6 +119,9 @@ func (r *Report) Table(w io.Writer) error {
 	}
 	if r.Cut > 0 {
 		fmt.Fprintf(t, "decisions that were not kept: %d\n", r.Cut)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(t, "warning of %s/%s: %s\n", w.Profile, w.Plugin, w.Text)
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(t, "failure of %s/%s at %s: %s\n", f.Profile, f.Plugin, f.Point, f.Error)

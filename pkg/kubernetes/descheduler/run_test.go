@@ -128,18 +128,20 @@ func TestControllersRestart(t *testing.T) {
 	})
 }
 
-// TestControllerThatEndsStaysEnded: only a failure starts it again.
-func TestControllerThatEndsStaysEnded(t *testing.T) {
+// TestControllersThatReturnAreStartedAgain: nothing else would say that what they do is not done any more.
+func TestControllersThatReturnAreStartedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, j := live(t)
 		w.options.Interval = time.Hour
 		w.policy.Profiles = []policy.Profile{profileOf("p", framework.Controller, "All")}
 		w.plugin("All").run = func(context.Context, framework.Handle) error { j.note("start"); return nil }
 		stop := w.run()
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Second)
 		synctest.Wait()
+		assert.DeepEqual(t, w.d.Troubles(), []string{"controller p/All failed: it returned, and is to run until its context ends"})
 		assert.NilError(t, stop())
-		assert.DeepEqual(t, j.take(), []string{"0s start"})
+		assert.DeepEqual(t, j.take(), []string{"0s start", "1s start"})
+		assert.Equal(t, len(w.d.Troubles()), 0)
 	})
 }
 
@@ -190,6 +192,7 @@ func TestRunWithInformers(t *testing.T) {
 		w.policy.Profiles = append(w.policy.Profiles, profileOf("q", framework.Controller, "All"))
 		w.plugin("All").run = func(ctx context.Context, h framework.Handle) error {
 			j.note(fmt.Sprint("controller sees ", len(h.Snapshot().Pods()), " pods"))
+			<-ctx.Done()
 			return nil
 		}
 		var reports []*Report

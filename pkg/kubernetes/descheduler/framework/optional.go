@@ -51,6 +51,12 @@ type Placer interface {
 	Refuses(pod *v1.Pod, node string) error
 }
 
+// Warner is a Handle that tells operators what keeps a plugin from its work, or makes it useless: in the
+// next report, and in the log where the report before did not say the same.
+type Warner interface {
+	Warn(text string)
+}
+
 // Decliner is a PodEvictor that keeps why a plugin left a pod where it is, although
 // the plugin would have moved it: so that an operator can ask for the reason.
 type Decliner interface {

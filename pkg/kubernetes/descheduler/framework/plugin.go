@@ -104,7 +104,7 @@ type EvictPlugin interface {
 // design of the descheduler framework, "event-triggered mode".
 type ControllerPlugin interface {
 	Plugin
-	// Run works until the context ends. Where it returns an error before, it is
-	// started again after a while that doubles.
+	// Run works until the context ends. Where it returns before, it is started again
+	// after a while that doubles.
 	Run(ctx context.Context) error
 }

@@ -48,6 +48,7 @@ type Handle struct {
 	landing  *landing
 	evictor  *evictor
 	clock    *clocktesting.FakeClock
+	warnings []string
 }
 
 // NewHandle makes a Handle whose informers run.
@@ -101,6 +102,12 @@ func (h *Handle) ProfileName() string { return "test" }
 
 // InstanceID implements framework.Handle.
 func (h *Handle) InstanceID() string { return "0-0" }
+
+// Warn implements framework.Warner.
+func (h *Handle) Warn(text string) { h.warnings = append(h.warnings, text) }
+
+// Warnings are those of plugins, in their order.
+func (h *Handle) Warnings() []string { return h.warnings }
 
 // DryRun implements framework.Handle.
 func (h *Handle) DryRun() bool { return false }

@@ -250,6 +250,13 @@ func (r *Run) Decline(pod *v1.Pod, reason string, why error) {
 	}
 }
 
+// Warn tells operators what keeps the plugin from its work.
+func (r *Run) Warn(text string) {
+	if w, ok := r.handle.(framework.Warner); ok {
+		w.Warn(text)
+	}
+}
+
 func (r *Run) options(reason string) framework.EvictOptions {
 	return framework.EvictOptions{PluginName: r.plugin, ProfileName: r.handle.ProfileName(), Reason: reason}
 }

@@ -93,7 +93,7 @@ func (l *load) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status 
 		})
 		b := &loadBalance{load: l, pool: p, detectors: l.detected[i], now: run.Snapshot().Now()}
 		b.cluster = newCluster(run, members, p.dimensions, p.named)
-		b.byUse(ctx, usage)
+		b.byUse(usage)
 		b.balance()
 		for _, a := range b.accounts {
 			used[a.node.Name] = used[a.node.Name] || a.evicted > 0

@@ -53,7 +53,7 @@ func (l *low) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {
 		if err != nil {
 			return &framework.Status{Err: err}
 		}
-		c.byUse(ctx, usage)
+		c.byUse(usage)
 	} else {
 		c.byRequests()
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // namesMax is how many nodes a message names.
@@ -31,7 +31,7 @@ func usageOf(ctx context.Context, handle framework.Handle, query framework.Usage
 // byUse fills accounts with what is measured. A node of which it is not known what it
 // uses is left alone, and named in a message. What is no measured resource, such as
 // the number of pods, is counted by requests.
-func (c *cluster) byUse(ctx context.Context, usage framework.Usage) {
+func (c *cluster) byUse(usage framework.Usage) {
 	c.amounts = func(pod *v1.Pod) ([]int64, bool) { return c.usedBy(usage, pod) }
 	var unknown []string
 	for _, a := range c.accounts {
@@ -41,13 +41,23 @@ func (c *cluster) byUse(ctx context.Context, usage framework.Usage) {
 		}
 	}
 	if len(unknown) > 0 {
-		names := strings.Join(unknown[:min(len(unknown), namesMax)], ", ")
-		klog.FromContext(ctx).Info("Nodes are left alone, as it is not known, or not of late, what they use",
-			"count", len(unknown), "nodes", names)
+		c.run.Warn(unknownNodes(unknown, len(c.accounts)))
 	}
 	for _, b := range c.run.Bookings() {
 		c.rebook(usage, b)
 	}
+}
+
+// unknownNodes says that it is not known what some of all nodes use.
+func unknownNodes(names []string, all int) string {
+	if len(names) == all {
+		return fmt.Sprintf("it is not known, or not of late, what any of %s uses, so nothing is moved", wording.Several(all, "node"))
+	}
+	list := strings.Join(names[:min(len(names), namesMax)], ", ")
+	if more := len(names) - namesMax; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("it is not known, or not of late, what %d of %s use, which are left alone: %s", len(names), wording.Several(all, "node"), list)
 }
 
 // measure fills one account. It answers false where something is not known.

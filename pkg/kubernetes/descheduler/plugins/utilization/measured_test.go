@@ -1,33 +1,33 @@
 package utilization
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
 )
 
-// TestUnknownNodesAreCounted is at ten times the bound: the message names some nodes, and counts all.
-func TestUnknownNodesAreCounted(t *testing.T) {
+// TestUnknownNodesAreTold is at ten times the bound: a warning names some nodes, and counts all. Where
+// nothing is known of any node it says that nothing is moved.
+func TestUnknownNodesAreTold(t *testing.T) {
 	var nodes []*v1.Node
-	for i := range 10 * namesMax {
+	for i := range 10*namesMax + 1 {
 		nodes = append(nodes, ft.Node(fmt.Sprintf("n%03d", i), "", ""))
 	}
 	h := ft.NewHandle(t, framework.Objects{Nodes: nodes}, ft.Options{})
 	dimensions, named := tracked([]v1.ResourceName{v1.ResourceCPU}, false)
-	c := newCluster(eviction.Start(t.Context(), h, LowName), nodes, dimensions, named)
-	var said bytes.Buffer
-	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&said))))
-	c.byUse(ctx, ft.Use{})
-	assert.Assert(t, strings.Contains(said.String(), fmt.Sprintf("count=%d", 10*namesMax)), said.String())
-	assert.Equal(t, strings.Count(said.String(), ", n"), namesMax-1)
+	for _, use := range []ft.Use{{Nodes: map[string]v1.ResourceList{"n000": ft.Amounts("cpu=1")}}, {}} {
+		newCluster(eviction.Start(t.Context(), h, LowName), nodes, dimensions, named).byUse(use)
+	}
+	some, none := h.Warnings()[0], h.Warnings()[1]
+	assert.Assert(t, strings.HasPrefix(some, "it is not known, or not of late, what 100 of 101 nodes use, which are left alone: n001, n002, "), some)
+	assert.Assert(t, strings.HasSuffix(some, " and 90 more"), some)
+	assert.Equal(t, strings.Count(some, ", n"), namesMax-1)
+	assert.Equal(t, none, "it is not known, or not of late, what any of 101 nodes uses, so nothing is moved")
 }
