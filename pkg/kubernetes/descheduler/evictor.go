@@ -214,15 +214,15 @@ func (e evictor) permit(v *view, r request, options framework.EvictOptions) (to 
 
 // place returns where the replacement of a pod would run. A pod that has ended or runs
 // nowhere, or that nothing makes anew, needs no place. What balances nodes gains nothing from a pod that
-// comes back; a pod that is too old, or has failed, can be made anew on the same node. No place is
-// reserved there.
+// comes back, and neither does a controller that acts on what happens to a node; a pod that is too old, or
+// has failed, can be made anew on the same node. No place is reserved there.
 func (e evictor) place(v *view, pod *v1.Pod, options framework.EvictOptions) (destination, error) {
 	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
 		return destination{}, nil
 	}
 	reserved := e.Reserves(pod)
 	choice := options.Choice(func(node string) error {
-		if (e.balances || reserved) && node == pod.Spec.NodeName {
+		if (e.balances || e.controller || reserved) && node == pod.Spec.NodeName {
 			return errOwnNode
 		}
 		return e.Refuses(pod, node)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	listers "k8s.io/client-go/listers/core/v1"
@@ -31,7 +32,8 @@ func Register() []framework.Definition {
 
 // nodeProblem is the plugin NodeProblem. When a node gets a problem, its pods are evicted
 // at once, as far as filters and limits let them go. Those that are kept by a limit, a
-// budget or the want of a place are tried again, until the problem is over.
+// budget or the want of a place are tried again, until the problem is over: when something has
+// happened since, after a while that doubles, and at once where a budget allows more.
 type nodeProblem struct {
 	args   *NodeProblemArgs
 	handle framework.Handle
@@ -41,6 +43,8 @@ type nodeProblem struct {
 	mu       sync.Mutex
 	look     map[string]bool     // names of nodes to look at
 	problems map[string]*problem // of nodes that have one
+	heard    uint64              // how many events
+	keeps    bool                // pods are to be tried again
 }
 
 var _ framework.ControllerPlugin = (*nodeProblem)(nil)
@@ -65,9 +69,20 @@ func newNodeProblem(args *NodeProblemArgs, h framework.Handle) (framework.Plugin
 	_, err = h.SharedInformerFactory().Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { n.arrived(nil, object.(*v1.Pod)) },
 		UpdateFunc: func(before, now any) { n.arrived(before.(*v1.Pod), now.(*v1.Pod)) },
+		DeleteFunc: func(any) { n.hear(false) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("events of pods: %w", err)
+	}
+	_, err = h.SharedInformerFactory().Policy().V1().PodDisruptionBudgets().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { n.hear(false) },
+		UpdateFunc: func(before, now any) {
+			n.hear(now.(*policy.PodDisruptionBudget).Status.DisruptionsAllowed > before.(*policy.PodDisruptionBudget).Status.DisruptionsAllowed)
+		},
+		DeleteFunc: func(any) { n.hear(true) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("events of disruption budgets: %w", err)
 	}
 	return n, nil
 }
@@ -81,6 +96,7 @@ func (n *nodeProblem) seen(node *v1.Node) {
 	p := n.args.problem(node, n.handle.Clock().Now())
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.heard++
 	switch {
 	case p == nil:
 		delete(n.problems, node.Name)
@@ -95,6 +111,7 @@ func (n *nodeProblem) gone(object any) {
 	if name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
+		n.heard++
 		delete(n.problems, name)
 	}
 }
@@ -102,12 +119,13 @@ func (n *nodeProblem) gone(object any) {
 // arrived notes a pod that is heard of on a node which has a problem. The informers of nodes
 // and of pods do not wait for each other, so it may have been there before the problem.
 func (n *nodeProblem) arrived(before, pod *v1.Pod) {
+	n.hear(false)
 	if pod.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p := n.problems[pod.Spec.NodeName]; p != nil && !p.newcomer(pod) {
+	if p := n.problems[pod.Spec.NodeName]; p != nil && !p.stays(pod) {
 		n.want(pod.Spec.NodeName)
 	}
 }
@@ -115,9 +133,25 @@ func (n *nodeProblem) arrived(before, pod *v1.Pod) {
 // want has a node looked at. The caller holds the lock.
 func (n *nodeProblem) want(name string) {
 	n.look[name] = true
+	n.requeue()
+}
+
+// requeue ends a wait. The caller holds the lock.
+func (n *nodeProblem) requeue() {
 	select {
 	case n.wake <- struct{}{}:
 	default: // it is awake
+	}
+}
+
+// hear notes that something has happened, after which a pod that was kept may go. If that is likely,
+// it is tried at once.
+func (n *nodeProblem) hear(likely bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.heard++
+	if likely && n.keeps {
+		n.requeue()
 	}
 }
 
@@ -161,57 +195,97 @@ func (n *nodeProblem) Run(ctx context.Context) error {
 			n.add(node.Name)
 		}
 	}
+	wait := n.args.RetryPeriod.Duration
 	for {
-		left := n.turn(ctx, n.take())
-		if !n.wait(ctx, len(left) > 0) {
-			return nil
+		k := n.turn(ctx, n.take())
+		if k.evicted {
+			wait = n.args.RetryPeriod.Duration
 		}
-		for _, name := range left {
+		for again := true; again; {
+			event, ok := n.wait(ctx, len(k.nodes) > 0, wait)
+			switch {
+			case !ok:
+				return nil
+			case event:
+				wait = n.args.RetryPeriod.Duration
+			case len(k.limited) == 0: // a limit is a matter of time
+				wait = max(wait, min(2*wait, retryMax))
+			}
+			again = !event && !n.mayGo(k)
+		}
+		for _, name := range k.nodes {
 			n.add(name)
 		}
 	}
 }
 
-// wait returns when there is something to do; false when the context has ended.
-func (n *nodeProblem) wait(ctx context.Context, retry bool) bool {
+// retryMax is the longest time until pods are tried again, unless RetryPeriod is longer.
+const retryMax = 5 * time.Minute
+
+// A kept is what is left after a turn.
+type kept struct {
+	nodes   []string  // from which some pods could not be evicted yet
+	limited []*v1.Pod // those of them that a limit keeps
+	heard   uint64    // how many events there had been
+	evicted bool      // another pod was
+}
+
+// mayGo says whether a pod that was kept may go now, without a look at the cluster: a limit lets it go,
+// or something has happened.
+func (n *nodeProblem) mayGo(k *kept) bool {
+	n.mu.Lock()
+	heard := n.heard
+	n.mu.Unlock()
+	return heard != k.heard || slices.ContainsFunc(k.limited, func(pod *v1.Pod) bool { return n.handle.Evictor().Full(pod) == nil })
+}
+
+// wait returns when there is something to do, and whether an event said so; false when the context has
+// ended.
+func (n *nodeProblem) wait(ctx context.Context, retry bool, after time.Duration) (event, ok bool) {
 	var again <-chan time.Time
 	if retry {
-		timer := n.handle.Clock().NewTimer(n.args.RetryPeriod.Duration)
+		timer := n.handle.Clock().NewTimer(after)
 		defer timer.Stop()
 		again = timer.C()
 	}
 	select {
 	case <-ctx.Done():
-		return false
+		return false, false
 	case <-n.wake:
+		return true, true
 	case <-again:
+		return false, true
 	}
-	return true
 }
 
-// turn evicts the pods of some nodes, and returns those nodes from which some pods could
-// not be evicted yet.
-func (n *nodeProblem) turn(ctx context.Context, names []string) (left []string) {
-	if len(names) == 0 {
-		return nil
-	}
-	s := n.handle.Snapshot()
-	for _, name := range names {
-		p := n.problemOf(name)
-		if p == nil {
-			continue // it is over, or the node is gone
+// turn evicts the pods of some nodes.
+func (n *nodeProblem) turn(ctx context.Context, names []string) *kept {
+	k := &kept{}
+	if len(names) > 0 {
+		n.mu.Lock()
+		k.heard = n.heard
+		n.mu.Unlock()
+		s := n.handle.Snapshot()
+		for _, name := range names {
+			p := n.problemOf(name)
+			if p == nil {
+				continue // it is over, or the node is gone
+			}
+			pods := slices.DeleteFunc(s.PodsOn(name), p.stays)
+			if s.Node(name) == nil || !n.empty(ctx, k, pods, p) {
+				k.nodes = append(k.nodes, name)
+			}
 		}
-		pods := slices.DeleteFunc(s.PodsOn(name), p.newcomer)
-		if s.Node(name) == nil || !n.empty(ctx, pods, p.reason) {
-			left = append(left, name)
-		}
 	}
-	return left
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.keeps = len(k.nodes) > 0
+	return k
 }
 
 // empty evicts pods in the order of the profile, and says whether no pod is left that
 // filters let go.
-func (n *nodeProblem) empty(ctx context.Context, pods []*v1.Pod, reason string) bool {
+func (n *nodeProblem) empty(ctx context.Context, k *kept, pods []*v1.Pod, p *problem) bool {
 	slices.SortFunc(pods, func(a, b *v1.Pod) int {
 		if n.handle.Less(a, b) {
 			return -1
@@ -225,16 +299,32 @@ func (n *nodeProblem) empty(ctx context.Context, pods []*v1.Pod, reason string) 
 			continue
 		}
 		if evictor.Full(pod) != nil {
-			all = false
+			all, k.limited = false, append(k.limited, pod)
 			continue
 		}
-		err := evictor.EvictPod(ctx, pod, framework.EvictOptions{Reason: reason})
-		if err != nil {
-			all = false
-			if stop := framework.StopAfter(err); stop == framework.StopPlugin || stop == framework.StopNode {
-				break
-			}
+		err := evictor.EvictPod(ctx, pod, framework.EvictOptions{Reason: p.reason})
+		if err == nil {
+			k.evicted = true
+			continue
+		}
+		all = false
+		stop := framework.StopAfter(err)
+		if stop == framework.StopPod {
+			n.tell(p, pod, err)
+		} else {
+			k.limited = append(k.limited, pod)
+		}
+		if stop == framework.StopPlugin || stop == framework.StopNode {
+			break
 		}
 	}
 	return all
+}
+
+// tell warns once for each problem that a pod is kept.
+func (n *nodeProblem) tell(p *problem, pod *v1.Pod, err error) {
+	if w, ok := n.handle.(framework.Warner); ok && !p.told {
+		p.told = true
+		w.Warn(fmt.Sprintf("%s, and pod %s/%s stays, maybe with others: %s", p.reason, pod.Namespace, pod.Name, err))
+	}
 }

@@ -169,7 +169,7 @@ func TestPodsLeaveAProblemAtOnce(t *testing.T) {
 		c.wait(0)
 		assert.DeepEqual(t, c.take(), []string{"61s p1", "61s p2"})
 		c.wait(time.Second)
-		// A pod that came to the node since tolerates the problem.
+		// A pod that tolerates the problem stays, whenever it came, and also if the problem comes back.
 		assert.NilError(t, c.client.Tracker().Add(tolerant(newPod("late", "a"), time.Now())))
 		again := tainted(newNode("a"))
 		again.Labels = map[string]string{"changed": "yes"}
@@ -181,7 +181,7 @@ func TestPodsLeaveAProblemAtOnce(t *testing.T) {
 		c.wait(time.Second)
 		c.update(tainted(newNode("a")))
 		c.wait(0)
-		assert.DeepEqual(t, c.take(), []string{"123s late"})
+		assert.Equal(t, len(c.take()), 0)
 		c.update(newNode("a"))
 		for i, problem := range []v1.NodeCondition{
 			{Type: "KernelDeadlock", Status: v1.ConditionTrue}, {Type: v1.NodeReady, Status: v1.ConditionUnknown},
@@ -211,7 +211,7 @@ func tolerant(p *v1.Pod, placed time.Time) *v1.Pod {
 // others of its node are tried again.
 func TestPodsThatAreHeardOfAfterTheProblem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := start(t, policy.Limits{}, newNode("a"), newNode("b"), newPod("waits", ""), newPod("refused", "a"))
+		c := start(t, policy.Limits{}, newNode("a"), newNode("b"), newNode("c"), newPod("waits", ""), newPod("refused", "a"))
 		c.refuse["refused"] = true
 		c.update(tainted(newNode("a")))
 		c.wait(2 * time.Second)
@@ -227,8 +227,7 @@ func TestPodsThatAreHeardOfAfterTheProblem(t *testing.T) {
 		assert.NilError(t, err)
 		c.wait(0)
 		assert.DeepEqual(t, c.take(), []string{"3s waits"})
-		add(tolerant(newPod("tolerant", "a"), c.begin)) // it was placed before the problem
-		assert.DeepEqual(t, c.take(), []string{"3s tolerant"})
+		add(tolerant(newPod("tolerant", "a"), c.begin)) // although it was placed before the problem
 		add(tolerant(newPod("newcomer", "a"), time.Now()))
 		add(newPod("elsewhere", "b"))
 		c.wait(time.Minute)
@@ -262,6 +261,23 @@ func TestPodsThatAreHeardOfAfterTheProblem(t *testing.T) {
 	})
 }
 
+// TestNoPodComesBackToAProblem: one that has no place but on its own node stays there.
+func TestNoPodComesBackToAProblem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newNode("b")
+		b.Spec.Unschedulable = true
+		c := start(t, policy.Limits{}, newNode("a"), b, newPod("p", "a"))
+		n := newNode("a") // with a condition, at which no scheduler looks
+		n.Status.Conditions = []v1.NodeCondition{{Type: "KernelDeadlock", Status: v1.ConditionTrue}}
+		c.update(n)
+		c.wait(time.Minute)
+		assert.Equal(t, len(c.take()), 0)
+		c.update(newNode("b"))
+		c.wait(time.Minute)
+		assert.Equal(t, len(c.take()), 1)
+	})
+}
+
 // TestProblemsBeforeTheStart are seen too.
 func TestProblemsBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -285,13 +301,31 @@ func TestProblemsWithinLimits(t *testing.T) {
 		c.wait(5 * time.Minute)
 		evicted := c.take()
 		assert.DeepEqual(t, evicted, []string{"1s p1", "1s p2", "61s p3", "61s p4"})
+		// As long as nothing happens it is not tried again, and when something does, not often.
+		before := len(c.client.Actions())
+		c.wait(time.Hour)
+		assert.Equal(t, len(c.client.Actions()), before)
+		for range 60 {
+			c.update(tainted(newNode("a")))
+			c.wait(time.Minute)
+		}
+		asked := len(c.client.Actions()) - before - 60
+		assert.Assert(t, asked >= 10 && asked <= 12, "%d", asked)
+		// It goes as soon as its budget allows that.
 		c.mu.Lock()
 		c.refuse["p0"] = false
 		c.mu.Unlock()
-		c.wait(10 * time.Second)
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "b"}}
+		assert.NilError(t, c.client.Tracker().Add(budget))
+		c.wait(0)
+		assert.Equal(t, len(c.take()), 0)
+		allows := budget.DeepCopy()
+		allows.Status.DisruptionsAllowed = 1
+		assert.NilError(t, c.client.Tracker().Update(policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), allows, "team"))
+		c.wait(0)
 		assert.Assert(t, slices.ContainsFunc(c.take(), func(s string) bool { return strings.HasSuffix(s, " p0") }))
 		// Nothing is left, so nothing is tried.
-		before := len(c.client.Actions())
+		before = len(c.client.Actions())
 		c.wait(10 * time.Minute)
 		assert.Equal(t, len(c.client.Actions()), before)
 	})

@@ -64,16 +64,19 @@ func validate(a *NodeProblemArgs) error {
 type problem struct {
 	reason string // in words
 	since  time.Time
-	// taint is one that keeps pods away which do not tolerate it; nil: nothing does.
-	taint *v1.Taint
+	told   bool      // that pods are kept
+	taint  *v1.Taint // that it is; nil: it is a condition
 }
 
-// newcomer says whether a pod was placed on the node in spite of the problem: it tolerates
-// it, or a scheduler does not look at it. Such a pod stays, or else its replacement might come
-// back. A pod that was placed before can be heard of after the problem, and goes.
-func (p *problem) newcomer(pod *v1.Pod) bool {
+// stays says whether a pod may run on the node in spite of the problem: it tolerates the taint, or
+// it was placed since by a scheduler that does not look at the problem, so that its replacement might
+// come back. A pod that was placed before can be heard of after the problem, and goes.
+func (p *problem) stays(pod *v1.Pod) bool {
 	if p.taint != nil {
-		if _, refused := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), []v1.Taint{*p.taint}, pod.Spec.Tolerations, nil, false); refused {
+		if _, refused := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), []v1.Taint{*p.taint}, pod.Spec.Tolerations, nil, false); !refused {
+			return true
+		}
+		if p.taint.Effect != v1.TaintEffectPreferNoSchedule {
 			return false
 		}
 	}
@@ -97,12 +100,9 @@ func (a *NodeProblemArgs) problem(n *v1.Node, now time.Time) *problem {
 	for _, taint := range n.Spec.Taints {
 		for _, t := range a.Taints {
 			if key, value, whole := strings.Cut(t, "="); key == taint.Key && (!whole || value == taint.Value) {
-				p := &problem{reason: fmt.Sprintf("node %s has the taint %s", n.Name, taint.ToString()), since: now}
+				p := &problem{reason: fmt.Sprintf("node %s has the taint %s", n.Name, taint.ToString()), since: now, taint: &taint}
 				if taint.TimeAdded != nil {
 					p.since = taint.TimeAdded.Time
-				}
-				if taint.Effect != v1.TaintEffectPreferNoSchedule {
-					p.taint = &taint
 				}
 				return p
 			}
