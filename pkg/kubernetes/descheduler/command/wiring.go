@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -69,6 +70,7 @@ type wired struct {
 	*descheduler.Descheduler
 	*parts
 	sources *usage.Sources
+	order   *nodeOrder
 }
 
 // Run implements descheduling.
@@ -92,7 +94,11 @@ func (w wired) Reload(ctx context.Context, p *policy.Policy) error {
 	if !slices.Equal(p.Metrics, w.policy.Metrics) {
 		w.log.Warn("metricsProviders of the policy file take effect after a restart only")
 	}
-	return w.Descheduler.Reload(ctx, gated(p, &w.settings.gates))
+	err := w.Descheduler.Reload(ctx, gated(p, &w.settings.gates))
+	if err == nil {
+		w.order.Store(p.NodeOrder)
+	}
+	return err
 }
 
 // gated switches on in a policy what the gates ask for.
@@ -124,7 +130,8 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 		return nil, err
 	}
 	factory := shim.NewFactory(client)
-	places := places{parts: p, client: client, factory: factory}
+	places := places{parts: p, client: client, factory: factory, order: new(nodeOrder)}
+	places.order.Store(p.policy.NodeOrder)
 	landing, err := places.maker(ctx)
 	if err != nil {
 		return nil, err
@@ -147,7 +154,7 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 		return nil, err
 	}
 	p.answers(d)
-	return wired{d, p, sources}, nil
+	return wired{d, p, sources, places.order}, nil
 }
 
 // measured are the sources of measured use that a policy names.
@@ -165,11 +172,23 @@ func measured(how *rest.Config, client kubernetes.Interface, p *policy.Policy) (
 	return usage.New(usage.Options{Providers: providers, Metrics: metrics, Client: client, Clock: clock.RealClock{}})
 }
 
+// A nodeOrder is the order of nodes of the policy that is in use.
+type nodeOrder struct{ atomic.Value }
+
+// now is empty where nothing was stored.
+func (o *nodeOrder) now() (order framework.NodeOrder) {
+	if o != nil {
+		order, _ = o.Load().(framework.NodeOrder)
+	}
+	return order
+}
+
 // places make what says where pods would run.
 type places struct {
 	*parts
 	client  kubernetes.Interface
 	factory informers.SharedInformerFactory
+	order   *nodeOrder
 }
 
 // queuesMax bounds one read of the queues of the scheduler, for which a cycle waits.
@@ -195,6 +214,7 @@ func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework
 		} else if err := cluster.SetQueues(config.Queues); err != nil {
 			m.log.Warn("queues of the scheduler are wrong, those before are used", zap.Error(err))
 		}
+		cluster.SetOrder(m.order.now())
 		cluster.Sync(s)
 		return cluster, nil
 	}, nil

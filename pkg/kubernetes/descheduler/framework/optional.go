@@ -31,6 +31,22 @@ type Expecter interface {
 	Expect(replacement *v1.Pod)
 }
 
+// A NodeOrder is which nodes a scheduler prefers.
+type NodeOrder string
+
+// The orders of nodes, as they are written in a policy.
+const (
+	// LeastAllocated: those of which less is requested, as kube-scheduler does by default.
+	LeastAllocated NodeOrder = "LeastAllocated"
+	// MostAllocated: those of which more is requested.
+	MostAllocated NodeOrder = "MostAllocated"
+)
+
+// OrderedLanding is a Landing that knows which nodes the scheduler prefers.
+type OrderedLanding interface {
+	NodeOrder() NodeOrder
+}
+
 // NamedLanding is a Landing that says in reports what it asks.
 type NamedLanding interface {
 	// CheckedBy is a word or two, such as core.

@@ -39,6 +39,10 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 		panic(err)
 	}
 	configured := document.Partitions[0]
+	if c.order != "" {
+		configured.Nodes.Packing, configured.Nodes.Devices = c.order == framework.MostAllocated, nil
+	}
+	c.packs = configured.Nodes.Packing && len(configured.Nodes.Devices) == 0
 	configured.Preemption = api.PreemptionConfig{Disabled: true}
 	c.partition = core.NewPartition(api.Options{
 		Kinds:           c.kinds,

@@ -46,9 +46,11 @@ type Cluster struct {
 	checker *feasibility.Checker
 	rules   pods.Rules
 	queues  string
+	order   framework.NodeOrder
 
 	mu        sync.Mutex
 	partition *core.Partition
+	packs     bool // it prefers full nodes
 	kinds     *resources.Kinds
 	now       time.Time
 	snapshot  *framework.Snapshot
@@ -73,6 +75,8 @@ var (
 	_ framework.Expecter      = (*Cluster)(nil)
 	_ framework.Queues        = (*Cluster)(nil)
 	_ framework.NamedLanding  = (*Cluster)(nil)
+
+	_ framework.OrderedLanding = (*Cluster)(nil)
 )
 
 // An entry is a pod and what the core knows of it.
@@ -111,6 +115,23 @@ func (c *Cluster) SetQueues(text string) error {
 	defer c.mu.Unlock()
 	c.queues = text
 	return nil
+}
+
+// SetOrder replaces the order of nodes, from the next cycle on. Empty: that of the queue configuration.
+func (c *Cluster) SetOrder(order framework.NodeOrder) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.order = order
+}
+
+// NodeOrder implements framework.OrderedLanding.
+func (c *Cluster) NodeOrder() framework.NodeOrder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.packs {
+		return framework.MostAllocated
+	}
+	return framework.LeastAllocated
 }
 
 // Sync begins a cycle with a snapshot. What was booked before is forgotten. Pods that wait

@@ -162,6 +162,7 @@ func (l *loader) policy(top cursor) *Policy {
 		{"profiles", func(c cursor) { p.Profiles = l.profiles(c) }},
 		{"nodeSelector", func(c cursor) { p.NodeSelector = c.selector() }},
 		{"evictionFailureEventNotification", func(c cursor) { p.FailureEvents, _ = c.boolean() }},
+		{"nodeOrder", func(c cursor) { p.NodeOrder = c.nodeOrder() }},
 		{"gracePeriodSeconds", func(c cursor) {
 			if seconds := c.count(); seconds != nil {
 				grace := int64(*seconds)
@@ -184,6 +185,19 @@ func (l *loader) policy(top cursor) *Policy {
 	l.assumeMetrics(p)
 	l.checkNeeds(p.Metrics)
 	return p
+}
+
+// nodeOrder is one of the orders of nodes.
+func (c cursor) nodeOrder() framework.NodeOrder {
+	text, ok := c.text()
+	switch order := framework.NodeOrder(text); {
+	case !ok:
+	case order != framework.LeastAllocated && order != framework.MostAllocated:
+		c.fail("must be %s or %s, not %s", framework.LeastAllocated, framework.MostAllocated, c.shown())
+	default:
+		return order
+	}
+	return ""
 }
 
 // selector is a label selector, as a text or as an object.

@@ -25,6 +25,9 @@ type Policy struct {
 	// NodeSelector selects the nodes that are looked at; never nil.
 	NodeSelector labels.Selector
 	Limits       Limits
+	// NodeOrder is that of the scheduler. Empty: what the queues of Narwhal say, and otherwise
+	// LeastAllocated.
+	NodeOrder framework.NodeOrder
 	// GracePeriodSeconds goes with evictions; nil is the pod's own.
 	GracePeriodSeconds *int64
 	// FailureEvents asks for an event of each pod whose eviction failed.

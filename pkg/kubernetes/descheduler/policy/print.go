@@ -19,6 +19,9 @@ func Print(p *Policy, registry *framework.Registry, options Options) []byte {
 	put(top, "kind", scalar(Kind))
 	putSelector(top, p.NodeSelector)
 	p.Limits.print(top)
+	if p.NodeOrder != "" {
+		put(top, "nodeOrder", scalar(string(p.NodeOrder)))
+	}
 	if p.GracePeriodSeconds != nil {
 		put(top, "gracePeriodSeconds", scalar(*p.GracePeriodSeconds))
 	}

@@ -140,6 +140,7 @@ func randomSelector(r *rand.Rand) labels.Selector {
 func randomPolicy(t *testing.T, r *rand.Rand) *Policy {
 	p := &Policy{
 		NodeSelector: randomSelector(r), GracePeriodSeconds: maybe(r, int64(r.IntN(3))), FailureEvents: r.IntN(2) == 0,
+		NodeOrder: []framework.NodeOrder{"", framework.LeastAllocated, framework.MostAllocated}[r.IntN(3)],
 		Limits: Limits{
 			PerNode: maybe(r, r.IntN(3)), PerNamespace: maybe(r, r.IntN(3)), PerWorkload: maybe(r, r.IntN(3)), Total: maybe(r, r.IntN(3)),
 			InFlight: InFlight{maybe(r, r.IntN(3)), maybe(r, r.IntN(3)), maybe(r, r.IntN(3)), maybe(r, r.IntN(3))},

@@ -117,6 +117,7 @@ func TestProblems(t *testing.T) {
 		{evictor("minReplicas: two"), `args.minReplicas: must be a whole number of at least 0, not "two"`},
 		{evictor("minReplicas: true"), `args.minReplicas: must be a whole number of at least 0, not true`},
 		{header + "dryRun: 'false'", `dryRun: must be true or false, not the text "false"; remove its quotes`},
+		{header + "nodeOrder: Packed", `nodeOrder: must be LeastAllocated or MostAllocated, not "Packed"`},
 		{header + "gracePeriodSeconds: 99999999999", `gracePeriodSeconds: must be at most 2147483647, not 99999999999`},
 		{profile("pluginConfig: [{name: LowNodeUtilization, args: {thresholds: {cpu: '20.5'}}}]"), `thresholds.cpu: must be a number such as 1.5, not the text "20.5"; remove its quotes`},
 		{evictor("factor: 128"), `args.factor: must be at most 127, not 128`},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,8 +52,7 @@ var examples = []struct {
 	want    []string
 }{
 	{
-		file:   "high-node-utilization",
-		queues: packed,
+		file: "high-node-utilization",
 		objects: func() framework.Objects {
 			return framework.Objects{Nodes: two(""), Pods: slices.Concat(
 				alike(1, "few", "n0", "cpu=1 memory=1Gi"), alike(1, "none", "n0", ""), alike(6, "many", "n1", "cpu=1 memory=1Gi"))}
@@ -200,6 +200,36 @@ func TestExamplesAct(t *testing.T) {
 			}
 			report, _ := w.cycle(w.d)
 			assert.DeepEqual(t, movesOf(report), e.want)
+		})
+	}
+}
+
+// TestOrderOfNodes: whether nodes are emptied depends on which nodes the scheduler prefers. The policy says
+// that, or else the queues of our scheduler do, and the plugin warns where it is of no use.
+func TestOrderOfNodes(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/examples/descheduler/high-node-utilization.yaml")
+	assert.NilError(t, err)
+	without := strings.ReplaceAll(string(text), "nodeOrder: MostAllocated\n", "")
+	for _, c := range []struct {
+		name, policy, queues, scheduler string
+		evictions, warnings             int
+	}{
+		{"by the policy", string(text), unlimited, schedulerName, 1, 0},
+		{"by the queues", without, packed, schedulerName, 1, 0},
+		{"ours fills empty nodes", without, unlimited, schedulerName, 0, 1},
+		{"another one fills empty nodes", without, unlimited, "default-scheduler", 1, 1},
+		{"against the queues", strings.ReplaceAll(string(text), "MostAllocated", "LeastAllocated"), packed, schedulerName, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := framework.Objects{Nodes: two(""), Pods: append(alike(1, "few", "n0", "cpu=1 memory=1Gi"), alike(6, "many", "n1", "cpu=1 memory=1Gi")...)}
+			for _, p := range o.Pods {
+				ours("few", "a")(p)
+				p.Spec.SchedulerName = c.scheduler
+			}
+			w := newWorld(t, o, c.queues, load(t, c.policy))
+			report, _ := w.cycle(w.d)
+			assert.Equal(t, len(report.Evictions), c.evictions, "%v", report.Reasons)
+			assert.Equal(t, len(report.Warnings), c.warnings)
 		})
 	}
 }

@@ -106,6 +106,7 @@ func (w *world) descheduler(dryRun bool) *descheduler.Descheduler {
 	}
 	c := newLanding(w.t, w.queues)
 	options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
+		c.SetOrder(w.policy.NodeOrder)
 		c.Sync(s)
 		return c, nil
 	}

@@ -35,6 +35,10 @@ func (h *high) Name() string { return HighName }
 // Repeats implements framework.Repeater.
 func (h *high) Repeats() bool { return true }
 
+// errSpreads is what is wrong where the scheduler fills the nodes that this plugin empties.
+const errSpreads = "the scheduler prefers nodes of which little is requested, so pods may come back to the nodes that are to be emptied; " +
+	"if it prefers full nodes, say nodeOrder: MostAllocated in the policy"
+
 // Balance implements framework.BalancePlugin: pods go from nodes with little in use to
 // those with more. The scheduler has to prefer such nodes, or else nothing moves.
 func (h *high) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status {
@@ -42,6 +46,9 @@ func (h *high) Balance(ctx context.Context, nodes []*v1.Node) *framework.Status 
 	dimensions, named := tracked(h.args.Thresholds.names(), true)
 	c := newCluster(run, nodes, dimensions, named)
 	c.byRequests()
+	if o, ok := h.handle.Landing().(framework.OrderedLanding); ok && o.NodeOrder() != framework.MostAllocated {
+		run.Warn(errSpreads)
+	}
 	run.Repeat(func() { h.pass(c) })
 	return run.Status()
 }
