@@ -177,6 +177,18 @@ func hasAdmission(t *testing.T, got map[string]object, files ...string) int {
 	return count
 }
 
+// Without placeholders the scheduler creates no pods, and has gangs run without them.
+func TestPlaceholdersOfTheChart(t *testing.T) {
+	got := rendered(t, schedulerChart, object{"placeholders": false})
+	few(t, got, map[string][]string{
+		"pods": {"delete"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
+		"persistentvolumes": {"patch", "update"}, "persistentvolumeclaims": {"patch", "update"},
+		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
+		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},
+	})
+	assert.Equal(t, at(got["ConfigMap/narwhal-config"], "data", "service.disableGangScheduling"), "true")
+}
+
 // Users can be checked where the API server cannot write them. Service accounts of more namespaces
 // may create pods for them.
 func TestAdmissionOfTheChart(t *testing.T) {

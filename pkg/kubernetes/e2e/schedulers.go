@@ -150,7 +150,7 @@ const (
 // install creates the account of narwhal-scheduler as the manifests have it, and the
 // ConfigMap that it reads, unless they are there. It returns the kubeconfig of the account.
 func install(c *cluster.Cluster) (string, error) {
-	if err := apply(c, filepath.Join(manifests, "namespace.yaml"), filepath.Join(manifests, "account.yaml")); err != nil {
+	if err := apply(c, filepath.Join(manifests, "namespace.yaml"), filepath.Join(manifests, "account.yaml"), filepath.Join(manifests, "placeholders.yaml")); err != nil {
 		return "", err
 	}
 	configMap := &corev1.ConfigMap{
