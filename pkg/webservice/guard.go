@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/cors"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -24,7 +25,7 @@ const anything = "*"
 // scheduler, of pages of its own origin or of one that is allowed, and with the token.
 func (s *Server) guarded(o offer) http.Handler {
 	var next http.Handler = o.handler
-	if s.config.Token != "" && !o.open {
+	if s.needsToken() && !o.open {
 		next = s.tokened(o.handler)
 	}
 	next = s.ownOrigin(next)
@@ -33,7 +34,7 @@ func (s *Server) guarded(o offer) http.Handler {
 	}
 	// A page whose name leads to this address is no page of this scheduler. With a
 	// token it can read nothing: it has none.
-	if s.config.Token == "" || o.open {
+	if !s.needsToken() || o.open {
 		next = s.named(next)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +47,10 @@ func (s *Server) guarded(o offer) http.Handler {
 // the page that asks people for theirs: it has no data, and no path of it is one of
 // REST.
 func (s *Server) tokened(next *router) http.Handler {
-	wanted := sha256.Sum256([]byte(s.config.Token))
+	admit := s.config.Admit
+	if admit == nil {
+		admit = only(s.config.Token)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {
 			next.ServeHTTP(w, r)
@@ -56,15 +60,45 @@ func (s *Server) tokened(next *router) http.Handler {
 			next.page.ServeHTTP(w, r)
 			return
 		}
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		given := sha256.Sum256([]byte(strings.TrimSpace(token))) // of equal length, whatever was sent
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(given[:], wanted[:]) != 1 {
+		err := failure.New(failure.ErrUnauthorized, "A valid token is needed")
+		if token := bearer(r); token != "" {
+			err = admit(r, token)
+		}
+		if errors.Is(err, failure.ErrUnauthorized) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			s.service.refuse(w, r, failure.New(failure.ErrUnauthorized, "A valid token is needed"))
+		}
+		if err != nil {
+			s.service.refuse(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *Server) needsToken() bool { return s.config.Token != "" || s.config.Admit != nil }
+
+// only admits one token.
+func only(token string) func(*http.Request, string) error {
+	wanted := sha256.Sum256([]byte(token))
+	return func(_ *http.Request, token string) error {
+		given := sha256.Sum256([]byte(token)) // of equal length, whatever was sent
+		if subtle.ConstantTimeCompare(given[:], wanted[:]) != 1 {
+			return failure.New(failure.ErrUnauthorized, "A valid token is needed")
+		}
+		return nil
+	}
+}
+
+// bearer is the token of a request. A proxy such as the API server of Kubernetes keeps
+// Authorization for itself, so the other header counts before it.
+func bearer(r *http.Request) string {
+	for _, header := range []string{client.TokenHeader, "Authorization"} {
+		scheme, token, _ := strings.Cut(r.Header.Get(header), " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(token)
+		}
+	}
+	return ""
 }
 
 // ownOrigin refuses what a page of another origin sends, unless that is allowed. What
@@ -158,7 +192,7 @@ func validHost(text string) error {
 
 // warnings is what should be known of the addresses that are listened on.
 func (s *Server) warnings() (out []string) {
-	if s.config.Token != "" {
+	if s.needsToken() {
 		return nil
 	}
 	for i, o := range s.offers() {

@@ -41,6 +41,10 @@ type ServerConfig struct {
 	// Token is what a client must send as "Authorization: Bearer TOKEN". Empty
 	// lets all clients in.
 	Token string
+	// Admit, where it is not nil, decides instead: nil lets in a request with a token, and
+	// failure.ErrUnauthorized and failure.ErrForbidden say why not. Any other error is that
+	// it cannot be told. It is called from many goroutines.
+	Admit func(r *http.Request, token string) error
 	// AllowedOrigins are those of pages that may read the answers besides those of the
 	// scheduler itself, such as "https://example.com"; "*" is all.
 	AllowedOrigins []string
@@ -77,6 +81,9 @@ func (c ServerConfig) Validate() error {
 	each("AllowedHosts", c.AllowedHosts, validHost)
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		problems = append(problems, errors.New("server config: CertFile and KeyFile must be given together"))
+	}
+	if c.Token != "" && c.Admit != nil {
+		problems = append(problems, errors.New("server config: Token and Admit cannot be given together"))
 	}
 	if strings.ContainsAny(c.Token, " \t\r\n") {
 		problems = append(problems, errors.New("server config: Token has white space"))

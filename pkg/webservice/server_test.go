@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -18,6 +19,9 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // serving is a server that runs until the test ends.
@@ -64,6 +68,43 @@ func TestToken(t *testing.T) {
 	response, _ := fetch(t, "GET", "http://"+s.Addresses()[0]+"/ws/v1/nothing", "", nil)
 	assert.Equal(t, response.StatusCode, 401) // what is there is not told
 	response, _ = fetch(t, "OPTIONS", url, "", nil)
+	assert.Equal(t, response.StatusCode, 200)
+}
+
+// TestAdmit: what the configuration asks decides by token and request. A proxy may keep Authorization
+// for itself, so another header counts before it.
+func TestAdmit(t *testing.T) {
+	admit := func(r *http.Request, token string) error {
+		switch {
+		case token == "broken":
+			return errors.New("nobody could tell")
+		case token != "ann":
+			return failure.New(failure.ErrUnauthorized, "Who is that?")
+		case r.URL.Path != "/ws/v1/clusters":
+			return failure.New(failure.ErrForbidden, "Not for ann")
+		}
+		return nil
+	}
+	s := serving(t, ServerConfig{Address: "127.0.0.1:0", ProbeAddress: "localhost:0", Admit: admit}, newWorld(t).service(t))
+	for _, c := range []struct {
+		path, authorization, proxied string
+		status                       int
+	}{
+		{"/ws/v1/clusters", "", "", 401}, {"/ws/v1/clusters", "Bearer bob", "", 401}, {"/ws/v1/clusters", "Bearer ann", "", 200},
+		{"/ws/v1/partitions", "Bearer ann", "", 403}, {"/ws/v1/clusters", "Bearer broken", "", 500},
+		{"/ws/v1/clusters", "", "Bearer ann", 200}, {"/ws/v1/clusters", "Bearer ann", "Bearer bob", 401},
+	} {
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+s.Addresses()[0]+c.path, nil)
+		assert.NilError(t, err)
+		r.Header.Set("Authorization", c.authorization)
+		r.Header.Set(client.TokenHeader, c.proxied)
+		response, err := http.DefaultClient.Do(r)
+		assert.NilError(t, err)
+		assert.NilError(t, response.Body.Close())
+		assert.Equal(t, response.StatusCode, c.status, "%v", c)
+		assert.Equal(t, response.Header.Get("WWW-Authenticate") != "", c.status == 401)
+	}
+	response, _ := fetch(t, "GET", "http://"+s.Addresses()[1]+"/ws/v1/metrics", "", nil)
 	assert.Equal(t, response.StatusCode, 200)
 }
 
@@ -188,8 +229,8 @@ func TestStop(t *testing.T) {
 }
 
 func TestServerConfig(t *testing.T) {
-	_, err := NewServer(ServerConfig{Address: "nowhere", DebugAddress: "x:y:z", CertFile: "a", Token: "a b"}, nil)
-	for _, text := range []string{"Address: address nowhere: missing port", "DebugAddress: ", "CertFile and KeyFile", "white space"} {
+	_, err := NewServer(ServerConfig{Admit: func(*http.Request, string) error { return nil }, Address: "nowhere", DebugAddress: "x:y:z", CertFile: "a", Token: "a b"}, nil)
+	for _, text := range []string{"Address: address nowhere: missing port", "DebugAddress: ", "CertFile and KeyFile", "white space", "Token and Admit"} {
 		assert.ErrorContains(t, err, text)
 	}
 	s, err := NewServer(ServerConfig{}, nil)

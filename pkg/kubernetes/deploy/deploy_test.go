@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -177,6 +178,16 @@ func hasAdmission(t *testing.T, got map[string]object, files ...string) int {
 	return count
 }
 
+// REST needs tokens unless that is switched off; then there are no roles for it.
+func TestAuthOfTheChart(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		got := rendered(t, schedulerChart, object{"kubernetesAuth": on})
+		container := at(got["Deployment/narwhal-scheduler"], "spec", "template", "spec", "containers").([]any)[0]
+		assert.Assert(t, slices.Contains(at(container, "args").([]any), any(fmt.Sprint("--kubernetes-auth=", on))))
+		assert.Equal(t, got["ClusterRoleBinding/narwhal-scheduler-auth"] != nil && got["ServiceAccount/narwhal-reader"] != nil, on)
+	}
+}
+
 // Without placeholders the scheduler creates no pods, and has gangs run without them.
 func TestPlaceholdersOfTheChart(t *testing.T) {
 	got := rendered(t, schedulerChart, object{"placeholders": false})
@@ -186,6 +197,7 @@ func TestPlaceholdersOfTheChart(t *testing.T) {
 		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},
 	})
+	assert.Equal(t, got["ClusterRoleBinding/narwhal-scheduler-placeholders"] == nil, true)
 	assert.Equal(t, at(got["ConfigMap/narwhal-config"], "data", "service.disableGangScheduling"), "true")
 }
 
@@ -252,7 +264,8 @@ func few(t *testing.T, objects map[string]object, changes map[string][]string) {
 			continue
 		}
 		for _, rule := range at(o, "rules").([]any) {
-			for _, resource := range at(rule, "resources").([]any) {
+			resources, _ := at(rule, "resources").([]any) // none, of URLs
+			for _, resource := range resources {
 				for _, verb := range at(rule, "verbs").([]any) {
 					reads := slices.Contains([]any{"get", "list", "watch"}, verb)
 					assert.Assert(t, reads || slices.Contains(changes[resource.(string)], verb.(string)), "%s: %s of %s", name, verb, resource)

@@ -25,6 +25,10 @@ type missing string
 func (m missing) Error() string        { return string(m) }
 func (m missing) Is(target error) bool { return target == ErrNotFound }
 
+// TokenHeader has the bearer token where Authorization is for a proxy, such as the API server of
+// Kubernetes.
+const TokenHeader = "X-Narwhal-Authorization"
+
 // A Client asks one scheduler about one partition. It is safe for concurrent use as long as
 // its fields are not set any more.
 type Client struct {
@@ -33,8 +37,10 @@ type Client struct {
 	// Server is the address, such as http://127.0.0.1:9080 or 127.0.0.1:9080, which is the
 	// same; below it are /ws/v1 and the rest.
 	Server string
-	// Token is the bearer token, if the scheduler needs one.
-	Token string
+	// Token is the bearer token, if the scheduler needs one. Proxied says that it is sent as
+	// TokenHeader, since a proxy on the way has an Authorization of its own.
+	Token   string
+	Proxied bool
 	// Partition is the name of the partition; empty is default.
 	Partition string
 }
@@ -129,7 +135,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if c.Token != "" {
+	if c.Token != "" && c.Proxied {
+		request.Header.Set(TokenHeader, "Bearer "+c.Token)
+	} else if c.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	by := c.HTTP

@@ -115,6 +115,12 @@ func TestExplain(t *testing.T) {
 	answer, err := c.Explain(context.Background(), "agents-app", "agent-1")
 	assert.NilError(t, err)
 	assert.Equal(t, answer.Value.Lines[0], "agent-1 of application agents-app waits in queue root.sys.agents: room is being made: node-1")
+	proxied := server(t, func(r *http.Request) {
+		assert.Check(t, r.Header.Get(client.TokenHeader) == "Bearer secret" && r.Header.Get("Authorization") == "")
+	})
+	proxied.Token, proxied.Proxied = "secret", true
+	_, err = proxied.Explain(context.Background(), "agents-app", "agent-1")
+	assert.NilError(t, err)
 	var all map[string]any
 	assert.NilError(t, json.Unmarshal(answer.JSON, &all))
 	assert.Assert(t, all["wouldFit"] == nil && all["plan"] != nil, "the JSON is the whole answer")

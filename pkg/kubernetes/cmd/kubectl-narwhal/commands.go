@@ -32,7 +32,7 @@ that keeps the pod away, what the quotas leave, and the last plan to make room.`
 
 // why explains a pod. What the pod itself says is told where the scheduler knows nothing.
 func (q *question) why(cmd *cobra.Command, name string) error {
-	scheduler, err := q.scheduler()
+	scheduler, err := q.scheduler(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (q *question) list(use, short string, ask func(context.Context, *client.Cli
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			scheduler, err := q.scheduler()
+			scheduler, err := q.scheduler(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -13,10 +14,13 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
+	authentication "k8s.io/api/authentication/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
 const proxy = "/api/v1/namespaces/narwhal/services/http:narwhal-scheduler:rest/proxy/ws/v1/partition/default/"
@@ -52,7 +56,7 @@ func cluster(t *testing.T, sent *string) string {
 		w.Header().Set("Content-Type", "application/json")
 		if path, ok := strings.CutPrefix(r.URL.Path, proxy); ok && answers[path] != "" {
 			body, _ := io.ReadAll(r.Body)
-			*sent = string(body)
+			*sent = cmp.Or(string(body), r.Header.Get(client.TokenHeader)) // where nothing else is sent
 			text, err := os.ReadFile(filepath.Join("../../../webservice/testdata", answers[path]+".json"))
 			assert.Check(t, err)
 			_, _ = w.Write(text)
@@ -71,6 +75,14 @@ func cluster(t *testing.T, sent *string) string {
 				ObjectMeta: pods["agent-1"].ObjectMeta,
 			}}
 			object = list
+		case r.URL.Path == "/api/v1/namespaces/narwhal/serviceaccounts/narwhal-reader/token":
+			asked, err := io.ReadAll(r.Body)
+			assert.Check(t, err)
+			assert.Check(t, bytes.Contains(asked, []byte("narwhal-scheduler")), "the audience")
+			object = authentication.TokenRequest{
+				TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenRequest"},
+				Status:   authentication.TokenRequestStatus{Token: "short-lived"},
+			}
 		default:
 			w.WriteHeader(http.StatusNotFound)
 			object = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "message": r.URL.Path + " not found", "code": 404}
@@ -90,6 +102,18 @@ func play(t *testing.T, in string, args ...string) (out, sent string, err error)
 	cmd.SetArgs(append([]string{"--server", cluster(t, &sent), "-n", "dev"}, args...))
 	err = cmd.Execute()
 	return written.String(), sent, err
+}
+
+// The scheduler is asked with a token of an account in its namespace, which the proxy of the API
+// server does not take for itself; without one where there is no such account.
+func TestTokenOfTheAccount(t *testing.T) {
+	for _, c := range []struct{ account, want string }{
+		{"narwhal-reader", "Bearer short-lived"}, {"none", ""}, {"", ""},
+	} {
+		_, sent, err := play(t, "", "queues", "--scheduler-account", c.account)
+		assert.NilError(t, err)
+		assert.Equal(t, sent, c.want)
+	}
 }
 
 func TestTables(t *testing.T) {

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"time"
 
+	authentication "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -26,6 +29,7 @@ type question struct {
 	flags   *genericclioptions.ConfigFlags
 
 	service, serviceNamespace, port string
+	account                         string // of which a token is asked for; empty is none
 	partition                       string
 	output                          string
 }
@@ -41,7 +45,7 @@ func (q *question) check() error {
 }
 
 // scheduler is a client that goes through the API server to the service of the scheduler.
-func (q *question) scheduler() (*client.Client, error) {
+func (q *question) scheduler(ctx context.Context) (*client.Client, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -58,8 +62,37 @@ func (q *question) scheduler() (*client.Client, error) {
 		return nil, err
 	}
 	path := "api/v1/namespaces/" + url.PathEscape(q.serviceNamespace) + "/services/http:" + url.PathEscape(q.service) + ":" + url.PathEscape(q.port) + "/proxy"
-	return &client.Client{HTTP: by, Server: host.JoinPath(path).String(), Partition: q.partition}, nil
+	token, err := q.token(ctx, config)
+	return &client.Client{HTTP: by, Server: host.JoinPath(path).String(), Partition: q.partition, Token: token, Proxied: true}, err
 }
+
+// token is one with which the scheduler lets the plugin read. It is none where there is no such
+// account or the user may not have its tokens: perhaps the scheduler needs none.
+func (q *question) token(ctx context.Context, config *rest.Config) (string, error) {
+	if q.account == "" {
+		return "", nil
+	}
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return "", err
+	}
+	seconds := int64(tokenLife.Seconds())
+	request := &authentication.TokenRequest{Spec: authentication.TokenRequestSpec{Audiences: []string{tokenAudience}, ExpirationSeconds: &seconds}}
+	answer, err := api.CoreV1().ServiceAccounts(q.serviceNamespace).CreateToken(ctx, q.account, request, metav1.CreateOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("token of account %s: %w", q.account, err)
+	}
+	return answer.Status.Token, nil
+}
+
+// Tokens are of use for the scheduler alone, and for as long as the API server allows at least.
+const (
+	tokenAudience = "narwhal-scheduler"
+	tokenLife     = 10 * time.Minute
+)
 
 // pod is a pod by name, in the namespace that kubectl would take.
 func (q *question) pod(ctx context.Context, name string) (*v1.Pod, *v1.Namespace, error) {

@@ -41,7 +41,7 @@ affinity and volumes are not asked about: amounts, quotas and priorities are.`,
 }
 
 func (q *question) whatIf(cmd *cobra.Command, file, within string) error {
-	scheduler, err := q.scheduler()
+	scheduler, err := q.scheduler(cmd.Context())
 	if err != nil {
 		return err
 	}

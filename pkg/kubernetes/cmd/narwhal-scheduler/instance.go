@@ -166,10 +166,14 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := webservice.NewServer(webservice.ServerConfig{
-		Address: w.listen, DebugAddress: w.debugListen, CertFile: w.cert, KeyFile: w.key, Token: token,
+	config := webservice.ServerConfig{
+		Address: w.listen, DebugAddress: w.debugListen, ProbeAddress: w.probeListen, CertFile: w.cert, KeyFile: w.key, Token: token,
 		AllowedOrigins: w.origins, AllowedHosts: w.hosts, Log: problems,
-	}, service)
+	}
+	if w.kubernetes {
+		config.Admit = newAccess(i.client).admit
+	}
+	server, err := webservice.NewServer(config, service)
 	if err != nil {
 		return nil, err
 	}

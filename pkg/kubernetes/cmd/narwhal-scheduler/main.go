@@ -6,7 +6,7 @@
 //	main.go         the command line
 //	run.go          one run: from the client to the end; package replica has what
 //	                other programs have too
-//	instance.go     what leads: core, shim, REST
+//	instance.go     what leads: core, shim, REST; access.go, which clients may read it
 //	feasible.go     where pods may run
 package main
 
@@ -64,6 +64,8 @@ type settings struct {
 // web is where REST is offered, and to which clients.
 type web struct {
 	listen, debugListen string
+	probeListen         string
+	kubernetes          bool   // the API server decides about requests
 	cert, key, token    string // files
 	origins, hosts      []string
 	proxies             []string
@@ -125,6 +127,7 @@ another replica leads, and 2 if the command could not be understood.`,
 	cmd.SetVersionTemplate("narwhal-scheduler {{.Version}}\n")
 	s.define(cmd.Flags())
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
+	cmd.MarkFlagsMutuallyExclusive("token-file", "kubernetes-auth")
 	return cmd
 }
 
@@ -171,6 +174,8 @@ func (w *web) define(flags *pflag.FlagSet) {
 	flags.StringVar(&w.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&w.key, "tls-key", "", "file with its key, in PEM")
 	flags.StringVar(&w.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
+	flags.BoolVar(&w.kubernetes, "kubernetes-auth", false, "have the API server decide by token, of the audience "+accessAudience+", and by roles which clients read what")
+	flags.StringVar(&w.probeListen, "probe-listen", "", "address of health and metrics without a token (default nowhere)")
 	flags.StringSliceVar(&w.origins, "allow-origin", nil, "origin whose pages can read everything; * is all (default none but its own)")
 	flags.StringSliceVar(&w.hosts, "host", nil, "name by which clients without a token can call it; * is all (default addresses and localhost)")
 	flags.StringSliceVar(&w.proxies, "trusted-proxy", nil, "address or network of a proxy that says for which client it asks (default this machine)")

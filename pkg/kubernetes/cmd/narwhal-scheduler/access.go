@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	authentication "k8s.io/api/authentication/v1"
+	authorization "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
+)
+
+// accessAudience is for which the API server issues tokens of REST. Those for the API server
+// itself are no use here, so no client has to send one.
+const accessAudience = "narwhal-scheduler"
+
+// What is remembered of answers of the API server.
+const (
+	accessKeep = 10 * time.Second
+	accessMax  = 1000 // of as many tokens, methods and paths
+)
+
+// An access has the API server decide about requests: whose token it is, and whether the roles of that
+// user allow the method and the path, as of a URL that is no resource.
+type access struct {
+	client kubernetes.Interface
+
+	mu    sync.Mutex
+	known map[accessKey]accessAnswer
+}
+
+type accessKey struct {
+	token      [sha256.Size]byte
+	verb, path string
+}
+
+type accessAnswer struct {
+	err   error
+	until time.Time
+}
+
+func newAccess(client kubernetes.Interface) *access {
+	return &access{client: client, known: map[accessKey]accessAnswer{}}
+}
+
+// admit is webservice.ServerConfig.Admit. What the API server said is remembered for a moment, and
+// that it did not answer is not.
+func (a *access) admit(r *http.Request, token string) error {
+	key := accessKey{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
+	a.mu.Lock()
+	answer, ok := a.known[key]
+	a.mu.Unlock()
+	if now := time.Now(); ok && now.Before(answer.until) {
+		return answer.err
+	}
+	refusal, err := a.ask(r.Context(), token, key)
+	if err != nil {
+		return failure.New(failure.ErrUnavailable, "The API server does not say whether this is allowed: %s", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.known) >= accessMax {
+		clear(a.known)
+	}
+	a.known[key] = accessAnswer{refusal, time.Now().Add(accessKeep)}
+	return refusal
+}
+
+// ask asks the API server. The refusal is what it said, nil where all is allowed; the error that it
+// did not answer.
+func (a *access) ask(ctx context.Context, token string, key accessKey) (refusal, err error) {
+	review, err := a.client.AuthenticationV1().TokenReviews().Create(ctx, &authentication.TokenReview{
+		Spec: authentication.TokenReviewSpec{Token: token, Audiences: []string{accessAudience}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if !review.Status.Authenticated || !slices.Contains(review.Status.Audiences, accessAudience) {
+		return failure.New(failure.ErrUnauthorized, "A valid token is needed, for the audience %s", accessAudience), nil
+	}
+	user := review.Status.User
+	extra := map[string]authorization.ExtraValue{}
+	for name, values := range user.Extra {
+		extra[name] = authorization.ExtraValue(values)
+	}
+	access, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorization.SubjectAccessReview{
+		Spec: authorization.SubjectAccessReviewSpec{
+			User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
+			NonResourceAttributes: &authorization.NonResourceAttributes{Path: key.path, Verb: key.verb},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if !access.Status.Allowed {
+		return failure.New(failure.ErrForbidden, "User %s may not %s %s", user.Username, key.verb, key.path), nil
+	}
+	return nil, nil
+}
