@@ -34,9 +34,10 @@ func (p *predicates) any() bool {
 	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
 }
 
-// refuses reports whether the resource manager has refused a class on any node.
+// refuses reports whether the resource manager has refused a class on any node, now that an attempt for
+// it has failed.
 func (p *predicates) refuses(c *class) bool {
-	return p.any() && (c.refused != nil || c.simulations != nil && c.simulations.refused)
+	return p.any() && (c.refused != nil || p.attempt.refused)
 }
 
 // budgetsBind reports whether disruption budgets may keep allocations from being

@@ -215,6 +215,7 @@ func TestWorldsThatFailed(t *testing.T) {
 		2078611528,          // a node that shrinks while questions pause, and is kept for an agent
 		2078616552,          // victims of which one does not end, and others on another node
 		2078626315,          // a less important ask beside one that is refused no more, without a word of it
+		2100006549,          // an ask that needs one which is placed right after the first attempt for it
 		2078637867,          // a member that has the place of a placeholder which is beyond a limit
 		largeWorlds + 1554,  // an ask that is nominated elsewhere, beside room that is kept for a less important one
 		largeWorlds + 23527, // an agent that takes room made by a guarantee, which a nomination by priority comes behind
