@@ -275,6 +275,8 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 		p.tied(r, false)
 	case r.Application != c.Application:
 	case c.Termination == api.SchedulingFailed && r.RunsOn == nil: // said twice
+	case c.Termination == api.SchedulingFailed && !r.IsToEnd() && r.App.State == api.Completing:
+		p.dismiss(r, api.CauseTimedOut, nothingLeft) // a placeholder, which is asked for no more
 	case c.Termination == api.SchedulingFailed && !r.IsToEnd():
 		p.bindFailed(r, c.Message)
 	default:

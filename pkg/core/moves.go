@@ -150,6 +150,9 @@ func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
 	p.Prune(q)
 }
 
+// nothingLeft is why an application completes.
+const nothingLeft = "nothing is left to run"
+
 // completeLater lets an application complete that has nothing left, after a while.
 func (p *Partition) completeLater(app *ledger.Application) {
 	if app.Gang != nil {
@@ -158,7 +161,7 @@ func (p *Partition) completeLater(app *ledger.Application) {
 	if !app.IsDone() || (app.State != api.Accepted && app.State != api.Running) {
 		return
 	}
-	p.enter(app, api.Completing, "nothing is left to run")
+	p.enter(app, api.Completing, nothingLeft)
 }
 
 // awaitEnd sets when an application ends by itself in the state that it is in: one that has
@@ -205,7 +208,7 @@ func (p *Partition) completeAt(app *ledger.Application, at time.Time) {
 // complete ends an application that has been completing, or new, long enough.
 func (p *Partition) complete(app *ledger.Application) {
 	if len(app.Allocations) > 0 { // placeholders, which end first
-		p.dismissRunning(app, false, "nothing is left to run")
+		p.dismissRunning(app, false, nothingLeft)
 		p.completeAt(app, p.Now.Add(p.Options.CompletingDelay))
 		return
 	}
