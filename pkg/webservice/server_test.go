@@ -90,9 +90,13 @@ func TestAdmit(t *testing.T) {
 		path, authorization, proxied string
 		status                       int
 	}{
-		{"/ws/v1/clusters", "", "", 401}, {"/ws/v1/clusters", "Bearer bob", "", 401}, {"/ws/v1/clusters", "Bearer ann", "", 200},
-		{"/ws/v1/partitions", "Bearer ann", "", 403}, {"/ws/v1/clusters", "Bearer broken", "", 500},
-		{"/ws/v1/clusters", "", "Bearer ann", 200}, {"/ws/v1/clusters", "Bearer ann", "Bearer bob", 401},
+		{"/ws/v1/clusters", "", "", 401},
+		{"/ws/v1/clusters", "Bearer bob", "", 401},
+		{"/ws/v1/clusters", "Bearer ann", "", 200},
+		{"/ws/v1/partitions", "Bearer ann", "", 403},
+		{"/ws/v1/clusters", "Bearer broken", "", 500},
+		{"/ws/v1/clusters", "", "Bearer ann", 200},
+		{"/ws/v1/clusters", "Bearer ann", "Bearer bob", 401},
 	} {
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+s.Addresses()[0]+c.path, nil)
 		assert.NilError(t, err)

@@ -80,6 +80,8 @@ func (c *Context) takePod(pod *v1.Pod) {
 	}
 	if pods.IsBound(pod) {
 		c.settle(t, before)
+	} else {
+		c.status.ungated(pod)
 	}
 	c.sync(t)
 }

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"go.uber.org/zap"
@@ -17,6 +18,7 @@ import (
 type podStatus struct {
 	nominated *string // nil leaves it as it is
 	message   *string // why it is unschedulable; nil leaves the condition as it is
+	ungated   bool    // the condition that its scheduling gates have left behind goes
 }
 
 // A statusWriter writes the nominated node and the condition of pods that wait. Only the
@@ -49,6 +51,14 @@ func (w *statusWriter) nominate(key, node string) {
 func (w *statusWriter) unschedulable(key, message string) {
 	message = shortened(message)
 	w.change(key, func(s *podStatus) { s.message = &message })
+}
+
+// ungated takes away what the API server has said of the gates of a pod that has none any more. The
+// pod may wait long for something else.
+func (w *statusWriter) ungated(pod *v1.Pod) {
+	if !pods.IsGated(pod) && !pods.IsBound(pod) && saysGated(pod) {
+		w.change(pods.Key(pod), func(s *podStatus) { s.ungated = true })
+	}
 }
 
 func (w *statusWriter) change(key string, change func(*podStatus)) {
@@ -120,6 +130,8 @@ func (w *statusWriter) write(key string) error {
 	}
 	if wanted.message != nil && !tells(pod, *wanted.message) {
 		status["conditions"] = []v1.PodCondition{unschedulable(pod, *wanted.message)}
+	} else if wanted.ungated && saysGated(pod) {
+		status["conditions"] = []map[string]any{{"type": v1.PodScheduled, "$patch": "delete"}}
 	}
 	if len(status) == 0 {
 		return nil
@@ -140,8 +152,16 @@ func (w *statusWriter) write(key string) error {
 	if newer.message == nil {
 		newer.message = wanted.message
 	}
+	newer.ungated = newer.ungated || wanted.ungated
 	w.wanted[key] = newer
 	return err
+}
+
+// saysGated reports whether the condition of a pod says that it has scheduling gates.
+func saysGated(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
+		return c.Type == v1.PodScheduled && c.Reason == v1.PodReasonSchedulingGated
+	})
 }
 
 // tells reports whether the condition of a pod says this already.

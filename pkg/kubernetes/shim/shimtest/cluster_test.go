@@ -112,6 +112,25 @@ func TestNodeComesBackFull(t *testing.T) {
 	})
 }
 
+// When the gates of a pod are gone, so is the condition that says so, also where that happened while
+// no scheduler ran. Why it waits then is another reason, or none for now.
+func TestConditionOfGatesGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Queues: "partitions: [{name: default, queues: [{name: root, queues: [{name: default, resources: {max: {vcore: 1}}}]}]}]"})
+		m.AddNode("node-1", "cpu=8 memory=16Gi")
+		said := func(pod *v1.Pod) {
+			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonSchedulingGated}}
+		}
+		m.AddPod("before", "cpu=2", said)
+		m.AddPod("gated", "cpu=2", said, shimtest.Gated)
+		m.Start()
+		assert.Equal(t, condition(m.Pod("before"), v1.PodScheduled), "")
+		assert.Equal(t, condition(m.Pod("gated"), v1.PodScheduled), "False SchedulingGated: ")
+		m.ChangePod("gated", func(pod *v1.Pod) { pod.Spec.SchedulingGates = nil })
+		assert.Equal(t, condition(m.Pod("gated"), v1.PodScheduled), "")
+	})
+}
+
 // Gated pods are not asked for until the gates are gone; a pod that is deleted before it
 // had a node is forgotten.
 func TestPodsThatMayNotRun(t *testing.T) {
