@@ -307,6 +307,54 @@ func TestCoolDownOnlyWhereItCameBack(t *testing.T) {
 	}
 }
 
+// TestNoPluginMovesAPodToAndFro: what balances nodes brings no pod of a workload to a node from which one
+// was moved, as long as the longest cool-down. Others may, and so may what runs for another reason.
+func TestNoPluginMovesAPodToAndFro(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second framework.Point
+		after         time.Duration
+		workload      string
+		want          string // node
+	}{
+		{"moved, and moved again", framework.Balance, framework.Balance, time.Minute, "web", "c"},
+		{"much later", framework.Balance, framework.Balance, time.Hour, "web", "a"},
+		{"another workload", framework.Balance, framework.Balance, time.Minute, "db", "a"},
+		{"made anew, and moved", framework.Deschedule, framework.Balance, time.Minute, "web", "a"},
+		{"moved, and made anew", framework.Balance, framework.Deschedule, time.Minute, "web", "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, newPod("team", "first", "a", "web"))
+			w.policy.Limits.CoolDown = policy.CoolDown{Initial: time.Minute, Max: time.Hour}
+			w.plugins = append(w.plugins, &scripted{name: "Other", deschedule: evictAll, balance: evictAll})
+			w.policy.Profiles = []policy.Profile{profileOf("p", c.first, "All"), profileOf("q", c.second, "Other")}
+			w.plugin("Other").filter = func(pod *v1.Pod) error {
+				if pod.Name == "first" {
+					return errors.New("not this one")
+				}
+				return nil
+			}
+			w.plugin("All").filter = func(pod *v1.Pod) error {
+				if pod.Name != "first" {
+					return errors.New("not this one")
+				}
+				return nil
+			}
+			for i, plugin := range []string{"All", "Other"} {
+				w.policy.Profiles[i].Plugins[framework.Filter] = []string{plugin}
+			}
+			w.withRooms(5)
+			assert.DeepEqual(t, w.cycle(), []string{"team/first"})
+			w.clock.Step(c.after)
+			w.pods = []*v1.Pod{newPod("team", "next", "b", c.workload, createdAt(start.Add(time.Second)))}
+			report, err := w.d.Cycle(t.Context())
+			assert.NilError(t, err)
+			assert.Equal(t, len(report.Evictions), 1)
+			assert.Equal(t, report.Evictions[0].To, c.want)
+		})
+	}
+}
+
 // TestCoolDownForgets: what is remembered is bounded by what happened lately.
 func TestCoolDownForgets(t *testing.T) {
 	w := newWorld(t)

@@ -148,7 +148,7 @@ func TestHotNodesCoolByMigration(t *testing.T) {
 				o := migratable(hotNode(seed, schedulerName))
 				w := newMigrating(t, o, unlimited)
 				w.run(policy, unlimited)
-				w.play(5*time.Minute, len(o.Pods))
+				w.play(3*cycleEvery, len(o.Pods))
 				assert.Assert(t, len(w.evicted) > 0)
 				for _, n := range o.Nodes {
 					use, _ := w.Node(n.Name)
