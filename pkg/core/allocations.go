@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -364,7 +365,7 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	r.Allocation = r.Unplaced()
 	w := r.Waiting()
 	w.Reason, w.Detail, w.Avoid = api.BindFailed, message, n.ID
-	w.Due.Retry = p.Now.Add(min(ledger.Doubled(p.Options.RetryDelay, w.Bindings), p.Options.RetryMax))
+	w.Due.Retry = p.Now.Add(min(guard.Doubled(p.Options.RetryDelay, w.Bindings), p.Options.RetryMax))
 	w.Bindings++
 	switch {
 	case wasted && r.Required != "":

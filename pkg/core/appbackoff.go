@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // countFailure counts an ask of a class that failed on nodes.
@@ -36,6 +37,6 @@ func (p *Partition) countFailure(app *ledger.Application, c *class) {
 
 // backOffUntil keeps an application out of the order until a time.
 func (p *Partition) backOffUntil(app *ledger.Application, until time.Time) {
-	app.Failed().Backoff.Start(&p.timers, until, "its application backs off, as many of its asks failed", ledger.Due{What: dueGuard, Of: app})
+	app.Failed().Backoff.Start(&p.timers, until, "its application backs off, as many of its asks failed", timers.Due{What: dueGuard, Of: app})
 	p.Changes.Application(app, 0)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -95,7 +96,7 @@ func (a *attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 
 // keepBack lets no room be made for an ask until a time.
 func (a *attempts) keepBack(r *ledger.Request, until time.Time, why string) {
-	r.Waiting().Guarded().Start(&a.timers, until, why, ledger.Due{What: dueGuard, Of: r})
+	r.Waiting().Guarded().Start(&a.timers, until, why, timers.Due{What: dueGuard, Of: r})
 	a.reclassify(r)
 }
 
@@ -125,20 +126,20 @@ func (a *attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
 // loop. The ask is then kept back until the window is over.
 func (a *attempts) loops(r *ledger.Request) bool {
 	app, g := r.App, &r.App.Failed().Loop
-	window := ledger.Doubled(a.Preemption.LoopWindow, g.Times)
+	window := guard.Doubled(a.Preemption.LoopWindow, g.Times)
 	until := g.Since.Add(window)
 	if !until.After(a.Now) {
 		times := 0
 		if g.Pauses() {
 			times = g.Times + 1
 		}
-		*g = ledger.LoopGuard{Guard: ledger.Guard{Times: times}, Since: a.Now}
+		*g = guard.Loop{Guard: guard.Guard{Times: times}, Since: a.Now}
 		return false
 	}
 	if g.Made < a.Preemption.LoopMax*max(1, len(app.Asks)+len(app.Allocations)) {
 		return false
 	}
-	why := fmt.Sprintf("room was made %s within %s", ledger.TimesText(g.Made), window)
+	why := fmt.Sprintf("room was made %s within %s", guard.TimesText(g.Made), window)
 	a.keepBack(r, until, why)
 	if !g.Pauses() {
 		g.Until, g.Why = until, why

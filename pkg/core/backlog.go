@@ -18,7 +18,7 @@ import (
 //	parked holds the classes that are parked, and only those with asks
 type backlog struct {
 	ledger.Ledger
-	timers  timers.Queue[ledger.Due]
+	timers  timers.Queue
 	classes classTable
 	parked  order.Tree[*class]
 	rooms   rooms
@@ -239,7 +239,7 @@ func (b *backlog) setTimer(r *ledger.Request) {
 		b.timers.Cancel(&w.Timer)
 		return
 	}
-	b.timers.Set(&w.Timer, first, ledger.Due{What: dueAsk, Of: r})
+	b.timers.Set(&w.Timer, first, timers.Due{What: dueAsk, Of: r})
 }
 
 // unhint takes an ask that no longer waits off the amounts that were told of. The

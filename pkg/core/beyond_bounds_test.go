@@ -3,7 +3,6 @@ package core_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -177,7 +177,7 @@ func TestVictimsBeyondPauseMax(t *testing.T) {
 	wants := ask("a", "wants", 1, 1, 1)
 	wants.Allocation.Priority = 10
 	p.Apply(start, wants)
-	longest := core.PauseMax
+	longest := guard.PauseMax
 	var told []time.Time
 	for now := start; len(told) < pods && now.Before(start.Add(pods*2*longest)); {
 		fx, more := p.Schedule(now)
@@ -215,7 +215,7 @@ func TestBindingFailsBeyondPauseMax(t *testing.T) {
 	agent.Allocation.Required, agent.Allocation.Priority = "n", 10
 	p.Apply(start, agent)
 	var told []time.Time
-	for now, end := start, start.Add(11*core.PauseMax); now.Before(end); {
+	for now, end := start, start.Add(11*guard.PauseMax); now.Before(end); {
 		fx, more := p.Schedule(now)
 		for _, e := range fx {
 			switch e := e.(type) {
@@ -241,23 +241,12 @@ func TestBindingFailsBeyondPauseMax(t *testing.T) {
 	late := 0
 	for i := 1; i < len(told); i++ {
 		pause := told[i].Sub(told[i-1])
-		assert.Assert(t, pause <= core.PauseMax+time.Hour, "%v", pause)
-		if pause >= core.PauseMax {
+		assert.Assert(t, pause <= guard.PauseMax+time.Hour, "%v", pause)
+		if pause >= guard.PauseMax {
 			late++
 		}
 	}
 	assert.Assert(t, late >= 9 && late <= 11 && len(told)-late <= 13, "%d, %d of them late", len(told), late)
-}
-
-// A pause that is doubled ten times as often as it can be is the longest one.
-func TestDoublingSaturates(t *testing.T) {
-	const longest = time.Duration(math.MaxInt64)
-	assert.Equal(t, core.Doubled(time.Minute, 3), 8*time.Minute)
-	assert.Equal(t, core.Doubled(time.Minute, 0), time.Minute)
-	assert.Equal(t, core.Doubled(time.Minute, 1000), longest)
-	assert.Equal(t, core.Doubled(longest, 1), longest)
-	assert.Equal(t, core.Doubled(longest/2+1, 1), longest)
-	assert.Equal(t, core.Doubled(0, 1000), time.Duration(0))
 }
 
 // A cluster has ten times as many nodes as one batch evaluates. The attempt goes on in the

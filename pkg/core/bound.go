@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // An ask is bound to a node when it may run there only, or has a claim there. Bound asks are
@@ -59,7 +60,7 @@ func (p *Partition) placeBound() (more bool) {
 		}
 		p.rankDirty()
 		if wait := p.predicates.wait(api.FurtherQuestion); wait > 0 {
-			p.timers.Set(&p.bound, p.Now.Add(wait), ledger.Due{What: dueBound})
+			p.timers.Set(&p.bound, p.Now.Add(wait), timers.Due{What: dueBound})
 			return false
 		}
 		n := p.dirty[0].Node

@@ -89,9 +89,8 @@
 //	views.go        makes what other goroutines may read
 //	walk.go         what waits, step by step, for a reader that tells people why
 //	restore.go      a partition made from a view
-//	verifier.go     what is counted anew, and the first law that is broken
-//	verify.go       checks the laws; verify_claims.go that what is kept is counted, can be used, and
-//	                that whatever waits is woken; verify_preemption.go those of preemption,
-//	                verify_backlog.go what is noted of asks that wait, verify_gangs.go gangs,
-//	                verify_limits.go limits
+//	verifier.go     the first law that is broken
+//	verify.go       checks the laws; verify_claims.go that what is kept can be used, and that whatever
+//	                waits is woken; verify_preemption.go those of preemption, verify_backlog.go what is
+//	                noted of asks that wait, verify_gangs.go groups that wait, verify_limits.go limits
 package core

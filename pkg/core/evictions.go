@@ -7,6 +7,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // evictions are the allocations that the resource manager is to end and that have not
@@ -129,7 +130,7 @@ func (e *evictions) schedule(victim *ledger.Request) {
 	if victim.Eviction.Late {
 		at = e.countedFrom(victim, victim.Eviction.Since)
 	}
-	e.timers.Set(&victim.Eviction.Timer, at, ledger.Due{What: dueEviction, Of: victim})
+	e.timers.Set(&victim.Eviction.Timer, at, timers.Due{What: dueEviction, Of: victim})
 }
 
 // reschedule sets all timers of evictions anew after the timeout has changed.
@@ -188,7 +189,7 @@ func (e *evictions) expire(victim *ledger.Request) {
 // block has an overdue eviction keep others from its node until a time.
 func (e *evictions) block(victim *ledger.Request, until time.Time) {
 	why := "the release of " + string(victim.Key) + " is overdue"
-	victim.Eviction.Guard.Start(&e.timers, until, why, ledger.Due{What: dueGuard, Of: victim})
+	victim.Eviction.Guard.Start(&e.timers, until, why, timers.Due{What: dueGuard, Of: victim})
 }
 
 // nodeReported looks at what is overdue on a node of which the resource manager said something.

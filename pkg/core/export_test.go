@@ -146,7 +146,6 @@ const (
 	StepsPerEvaluation = stepsPerEvaluation
 	CandidateNodesMax  = candidateNodesMax
 	MarkedMax          = markedMax
-	PauseMax           = ledger.PauseMax
 	IdleMax            = idleMax
 	SparesMax          = sparesMax
 	AloneMax           = aloneMax
@@ -154,9 +153,6 @@ const (
 
 // Spares is how many entries for nodes with new room are kept to be used again.
 func (p *Partition) Spares() int { return len(p.rooms.spare) }
-
-// Doubled is a pause that was doubled.
-func Doubled(pause time.Duration, times int) time.Duration { return ledger.Doubled(pause, times) }
 
 // KnownCosts is for how many keys it is kept what room costs.
 func (p *Partition) KnownCosts() int { return len(p.costs.known) }

@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // gangTimedOut is in the message of the change of state of an application whose placeholders
@@ -14,7 +15,7 @@ const gangTimedOut = "ResourceReservationTimeout"
 // settling time lasts, asks that take their places may be reported yet.
 func (p *Partition) expireGang(app *ledger.Application) {
 	if until := p.settling.end(); until.After(p.Now) {
-		p.timers.Set(&app.Gang.Timer, until, ledger.Due{What: dueGang, Of: app})
+		p.timers.Set(&app.Gang.Timer, until, timers.Due{What: dueGang, Of: app})
 		return
 	}
 	why, all := "placeholder timed out", false

@@ -5,6 +5,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // reactToTaskGroups settles which asks wait for placeholders.
@@ -100,7 +101,7 @@ func (p *Partition) gangRan(r *ledger.Request) {
 	case r.InTaskGroup() != nil:
 		app.Gang.Started = true
 		if !app.Gang.Timer.Set() {
-			p.timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), ledger.Due{What: dueGang, Of: app})
+			p.timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: dueGang, Of: app})
 		}
 	}
 }

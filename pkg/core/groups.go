@@ -13,7 +13,7 @@ import (
 type groupWork struct {
 	waiting []*ledger.Group     // that did not fit
 	unfit   []*ledger.TaskGroup // of which an ask took the place of no placeholder
-	timer   timers.Timer[ledger.Due]
+	timer   timers.Timer
 	woken   time.Time // when they were tried again last
 	all     time.Time // when all groups are, whatever has changed; zero is not at all
 	tries   int       // of groups, in this batch
@@ -141,7 +141,7 @@ func (p *Partition) wakeGroupsSoon() {
 
 // retryGroupsBy has what waits tried again at some time at the latest.
 func (p *Partition) retryGroupsBy(at time.Time) {
-	p.timers.SetBy(&p.groupWork.timer, at, ledger.Due{What: dueGroups})
+	p.timers.SetBy(&p.groupWork.timer, at, timers.Due{What: dueGroups})
 }
 
 // wakeGroups has what waits tried again: all groups when it is time, else those that what came free may

@@ -12,7 +12,7 @@ import (
 // each ask.
 type hints struct {
 	*backlog
-	timer timers.Timer[ledger.Due]
+	timer timers.Timer
 }
 
 // hintDelay is how long an ask that fits no node waits before the resource
@@ -23,7 +23,7 @@ const hintDelay = time.Second
 // nodes could help.
 func (h *hints) later() {
 	if !h.timer.Set() {
-		h.timers.Set(&h.timer, h.Now.Add(hintDelay), ledger.Due{What: dueUnschedulable})
+		h.timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: dueUnschedulable})
 	}
 }
 
@@ -34,7 +34,7 @@ func (h *hints) later() {
 func (h *hints) wake() {
 	left := h.Options.BatchMax
 	if !h.inQueue(h.ofQueue(h.Root), &left) {
-		h.timers.Set(&h.timer, h.Now.Add(time.Nanosecond), ledger.Due{What: dueUnschedulable})
+		h.timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: dueUnschedulable})
 	}
 }
 

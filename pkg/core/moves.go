@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -51,7 +52,7 @@ func (p *Partition) endWait(r *ledger.Request) {
 		}
 		if w.Guard != nil {
 			p.timers.Cancel(&w.Guard.Timer)
-			r.Wait.Guard = &ledger.Guard{Times: w.Guard.Times}
+			r.Wait.Guard = &guard.Guard{Times: w.Guard.Times}
 		}
 	}
 }
@@ -200,9 +201,9 @@ func (p *Partition) followGang(app *ledger.Application) {
 // completeAt lets an application complete at a time.
 func (p *Partition) completeAt(app *ledger.Application, at time.Time) {
 	if app.Completion == nil {
-		app.Completion = &timers.Timer[ledger.Due]{}
+		app.Completion = &timers.Timer{}
 	}
-	p.timers.Set(app.Completion, at, ledger.Due{What: dueCompletion, Of: app})
+	p.timers.Set(app.Completion, at, timers.Due{What: dueCompletion, Of: app})
 }
 
 // complete ends an application that has been completing, or new, long enough.

@@ -36,13 +36,13 @@ type Partition struct {
 	groupWork     groupWork
 
 	counts api.Preempted
-	dirty  []dirtyNode              // whose bound asks are to be tried
-	ranked int                      // how many of them are in order
-	bound  timers.Timer[ledger.Due] // set while questions about them pause
-	round  round                    // scratch
-	skips  skips                    // in this batch
-	visit  uint64                   // of all that may be tried, until nothing was left
-	rests  bool                     // nothing more can be placed since the last command
+	dirty  []dirtyNode  // whose bound asks are to be tried
+	ranked int          // how many of them are in order
+	bound  timers.Timer // set while questions about them pause
+	round  round        // scratch
+	skips  skips        // in this batch
+	visit  uint64       // of all that may be tried, until nothing was left
+	rests  bool         // nothing more can be placed since the last command
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The

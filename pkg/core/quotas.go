@@ -31,7 +31,7 @@ type excess struct {
 	left     resources.Amounts // beyond the max after that, nil before
 	again    time.Time         // when to plan again though nothing has changed; zero is never
 	reported *preemptor.Decision
-	timer    timers.Timer[ledger.Due]
+	timer    timers.Timer
 }
 
 // watchAll watches a queue and those below it, the lower ones first: what they give
@@ -75,7 +75,7 @@ func (s *quotas) forgetLeft(q *ledger.Queue) {
 // schedule has a queue looked at when it gives back.
 func (s *quotas) schedule(q *ledger.Queue, e *excess) {
 	if at, ok := s.givesBackAt(q); ok {
-		s.timers.Set(&e.timer, timers.Later(at, s.Now), ledger.Due{What: dueExcess, Of: q})
+		s.timers.Set(&e.timer, timers.Later(at, s.Now), timers.Due{What: dueExcess, Of: q})
 		return
 	}
 	s.timers.Cancel(&e.timer)
@@ -115,7 +115,7 @@ func (s *quotas) giveBack(q *ledger.Queue) {
 		return // evictions are under way; when one is overdue the queue is looked at again
 	case !again && e.left != nil && need.Equal(e.left):
 		if !e.again.IsZero() {
-			s.timers.Set(&e.timer, e.again, ledger.Due{What: dueExcess, Of: q})
+			s.timers.Set(&e.timer, e.again, timers.Due{What: dueExcess, Of: q})
 		}
 		return // nothing has changed
 	}
@@ -135,7 +135,7 @@ func (s *quotas) giveBack(q *ledger.Queue) {
 	case e.left.IsZero():
 	case s.predicates.budgetsBind():
 		e.again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
-		s.timers.Set(&e.timer, e.again, ledger.Due{What: dueExcess, Of: q})
+		s.timers.Set(&e.timer, e.again, timers.Due{What: dueExcess, Of: q})
 	default:
 		s.retries.addExcess(q) // again after something has changed elsewhere
 	}

@@ -22,9 +22,9 @@ type refused struct {
 	order      *nodeOrder
 	// withoutQuota lets a class be tried again in leaves which lacked quota only.
 	withoutQuota func(*class) bool
-	soon         timers.Timer[ledger.Due] // freed nodes are asked about
-	whole        timers.Timer[ledger.Due] // everything is asked again
-	resumes      timers.Timer[ledger.Due] // questions go on
+	soon         timers.Timer // freed nodes are asked about
+	whole        timers.Timer // everything is asked again
+	resumes      timers.Timer // questions go on
 
 	list   []*class       // that are unschedulable, and others that were requeued
 	paused []pausedAsk    // whose questions go on later, in order, and others
@@ -72,7 +72,7 @@ func (s *refused) markUnschedulable(c *class) {
 		c.inRefused = true
 		s.list = append(s.list, c)
 	}
-	s.timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), ledger.Due{What: dueRefused})
+	s.timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: dueRefused})
 }
 
 // pause takes the class of an ask out of the order whose questions go on after a while,
@@ -85,7 +85,7 @@ func (s *refused) pause(ask *ledger.Request, wait time.Duration) {
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
 	s.held[r.kind()] = s.Now.Add(wait)
-	s.timers.SetBy(&s.resumes, s.held[r.kind()], ledger.Due{What: dueQuestions})
+	s.timers.SetBy(&s.resumes, s.held[r.kind()], timers.Due{What: dueQuestions})
 }
 
 // dequeue takes a class out of the order.
@@ -137,7 +137,7 @@ func (s *refused) resume() {
 			s.putBack(e.class)
 		default:
 			if goesOn {
-				s.timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), ledger.Due{What: dueQuestions})
+				s.timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), timers.Due{What: dueQuestions})
 			}
 			kept = append(kept, e)
 		}
@@ -159,7 +159,7 @@ func (s *refused) nextLeaf() (leaf *waitingQueue) {
 		at, of := s.held[e.refused.kind()], s.ofQueue(e.ask.App.Queue)
 		switch {
 		case at.After(s.Now):
-			s.timers.SetBy(&s.resumes, at, ledger.Due{What: dueQuestions})
+			s.timers.SetBy(&s.resumes, at, timers.Due{What: dueQuestions})
 		case leaf == nil || of.resumed < leaf.resumed:
 			leaf = of
 		}
@@ -182,7 +182,7 @@ func (s *refused) retryOn(n *ledger.Node) {
 		n.Regained = true
 		s.nodes = append(s.nodes, n)
 	}
-	s.timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), ledger.Due{What: dueFreed})
+	s.timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: dueFreed})
 }
 
 // everywhere notes that a class of members of a gang was refused on all nodes with room. It

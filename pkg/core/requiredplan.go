@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -304,7 +305,7 @@ func (p *Partition) roomUnused(r *ledger.Request, why string) {
 	g := r.Waiting().Guarded()
 	r.MadeRoom, r.Wait.Ran = false, false
 	pause := g.Next(p.Options.RetryMax)
-	why = fmt.Sprintf("room was made %s and not used: %s", ledger.TimesText(g.Times), why)
+	why = fmt.Sprintf("room was made %s and not used: %s", guard.TimesText(g.Times), why)
 	p.attempts.keepBack(r, p.Now.Add(pause), why)
 	p.counts.Loops++
 	p.Tell(&api.ApplicationReport{

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // Restore makes a partition in the state that a view shows, so that a dry run can show
@@ -199,6 +200,6 @@ func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 		placeholder.Waiting().Pair = &ledger.Replacement{Placeholder: placeholder}
 	}
 	if !v.ExpiresAt.IsZero() {
-		p.timers.Set(&app.Gang.Timer, v.ExpiresAt, ledger.Due{What: dueGang, Of: app})
+		p.timers.Set(&app.Gang.Timer, v.ExpiresAt, timers.Due{What: dueGang, Of: app})
 	}
 }

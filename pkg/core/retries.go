@@ -20,7 +20,7 @@ import (
 type retries struct {
 	*backlog
 	predicates *predicates
-	timer      timers.Timer[ledger.Due] // of the queue
+	timer      timers.Timer // of the queue
 
 	byNode  []*class        // tried again when a node changes: by priority, the highest first
 	queue   []*leafClass    // tried again when anything changes
@@ -99,7 +99,7 @@ func (s *retries) endStep() {
 
 // before has the queue tried again at a time at the latest.
 func (s *retries) before(at time.Time) {
-	s.timers.SetBy(&s.timer, at, ledger.Due{What: dueAttempts})
+	s.timers.SetBy(&s.timer, at, timers.Due{What: dueAttempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave

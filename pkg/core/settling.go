@@ -19,10 +19,10 @@ type settling struct {
 	*backlog
 	until  time.Time // unless more comes; zero before the first node
 	latest time.Time
-	timer  timers.Timer[ledger.Due]
+	timer  timers.Timer
 
 	held      []heldNode // registered drained, the first first
-	heldTimer timers.Timer[ledger.Due]
+	heldTimer timers.Timer
 }
 
 // A heldNode is a node that is kept from asks which require it, until a time at the latest.
@@ -53,7 +53,7 @@ func (s *settling) extend() {
 	if s.until.After(s.latest) {
 		s.until = s.latest
 	}
-	s.timers.Set(&s.timer, timers.Later(s.until, s.Now), ledger.Due{What: dueSettled})
+	s.timers.Set(&s.timer, timers.Later(s.until, s.Now), timers.Due{What: dueSettled})
 }
 
 // hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
@@ -69,7 +69,7 @@ func (s *settling) hold(n *ledger.Node) {
 
 func (s *settling) schedule() {
 	if len(s.held) > 0 && !s.heldTimer.Set() {
-		s.timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), ledger.Due{What: dueHeld})
+		s.timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), timers.Due{What: dueHeld})
 	}
 }
 

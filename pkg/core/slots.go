@@ -28,7 +28,7 @@ type slots struct {
 	kept       *claims
 	predicates *predicates
 	classes    []*class // parked ones, that may want a slot
-	timer      timers.Timer[ledger.Due]
+	timer      timers.Timer
 	ended      int // how many claims were ended for others
 }
 
@@ -52,7 +52,7 @@ func (s *slots) wanted(c *class) {
 
 // before has the slots looked at at a time at the latest.
 func (s *slots) before(at time.Time) {
-	s.timers.SetBy(&s.timer, at, ledger.Due{What: dueSlots})
+	s.timers.SetBy(&s.timer, at, timers.Due{What: dueSlots})
 }
 
 // expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of

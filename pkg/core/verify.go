@@ -7,22 +7,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Verify recounts everything and returns the first broken law, or nil:
+// Verify recounts everything and returns the first broken law, or nil: those of the ledger, and
 //
-//   - the books of the nodes and the books of the queues agree, but for what is overdue on a node
-//     that is not ready, and sums agree along the tree of queues;
-//   - every request is in exactly the lists that its state says, under a key of
-//     its own, and every allocation is on a known node;
-//   - no node has more on it than it holds and no queue uses more than its max,
-//     except by adoption, resizing, or a lowered capacity or max;
 //   - every order is sorted and complete, and its summaries are exact;
-//   - what is known not to fit does not fit;
-//   - so do the accounts of limits, and what a limit holds back is really held back;
-//   - what is kept for nominated asks and what is being evicted is counted exactly;
-//   - task groups count their members, and each placeholder has one ask at most;
+//   - what is known not to fit does not fit, and what a limit holds back is really held back;
 //   - what waits for something is in the list from which that is looked after.
 //
 // It is linear in the size of the partition and meant for tests and simulations. It
@@ -30,15 +20,17 @@ import (
 // between a command and Schedule, which reacts, orders and what is known not to fit are
 // not checked.
 func (p *Partition) Verify() error {
+	if err := p.Ledger.Verify(); err != nil {
+		return err
+	}
 	v := verifier{p: p, settled: p.Changes.None()}
 	defer func(work api.Work) { p.work = work }(p.work)
 	v.all = slices.AppendSeq(make([]*ledger.Node, 0, p.Nodes.Len()), p.AllNodes)
 	v.nodes()
 	v.applications()
-	v.queue(p.Root)
+	v.queue(p.ofQueue(p.Root))
 	v.limits()
-	checkMembers(&v)
-	v.totals()
+	checkGroups(&v)
 	v.classes()
 	checkClaims(&v)
 	checkSlots(&v)
@@ -50,60 +42,13 @@ func (p *Partition) Verify() error {
 }
 
 func (v *verifier) nodes() {
-	if len(v.p.NodesByID) != len(v.all) {
-		v.breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.p.NodesByID))
-	}
-	if !ledger.NoDetails.IsEmpty() {
-		v.breaks("the details of nodes that have none of their own were changed: %+v", ledger.NoDetails)
-	}
 	for _, n := range v.all {
-		if v.p.FindNode(n.ID) != n {
-			v.breaks("node %s cannot be looked up", n.ID)
-		}
-		var releasing resources.Sum
-		evicted := 0
-		v.equal("allocated", string(n.ID), n.Allocated, v.add(n.Own))
-		v.equal("occupied", string(n.ID), n.Occupied, v.add(n.Foreign))
-		for i := range max(len(n.Free), len(n.Capacity)) {
-			k := resources.Kind(i)
-			if n.Free.Of(k) != resources.Total(n.Capacity.Of(k), -n.Allocated.Of(k), -n.Occupied.Of(k)) {
-				v.breaks("node %s: free %s is not what is left", n.ID, v.p.Kinds.Format(n.Free))
-			}
-		}
-		if !n.Overcommitted && n.Negative() {
-			v.breaks("node %s: overcommitted by a placement, free %s", n.ID, v.p.Kinds.Format(n.Free))
-		}
-		for _, list := range [2][]*ledger.Request{n.Own, n.Foreign} {
-			for i, r := range list {
-				if r.RunsOn != n || r.Node != n.ID || int(r.On) != i || v.p.classOf(r) != nil {
-					v.breaks("node %s lists %s, which is not there", n.ID, r.Key)
-				}
-				if r.Releasing() {
-					releasing.Add(r.Amounts)
-				}
-				if r.Eviction != nil {
-					evicted++
-				}
-				checkNodeOnly(v, r)
-				if r.Victim() && (r.Required != "" || r.Origin == api.Static) {
-					v.breaks("node %s: %s is evicted and is never a victim", n.ID, r.Key)
-				}
-			}
-		}
-		if evicted != n.Details.Read().Evicted {
-			v.breaks("node %s: %d are evicted, %d counted", n.ID, evicted, n.Details.Read().Evicted)
-		}
-		checkClaimsOn(v, n, releasing)
-		v.found += len(n.Foreign)
 		if v.settled && n.Schedulable != v.p.order.has(n) {
 			v.breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.p.order.has(n))
 		}
 		if at := v.p.order.of(n); v.settled && at != nil && at.links.In() && at.score != v.p.order.scoreOf(n) {
 			v.breaks("node %s: score %d is stale", n.ID, at.score)
 		}
-		v.used.AddSum(n.Allocated)
-		v.foreign.AddSum(n.Occupied)
-		v.total.Add(n.Capacity)
 	}
 	sorted(v, "nodes", &v.p.order.tree)
 	sorted(v, "rooms", &v.p.rooms.tree)
@@ -153,33 +98,15 @@ func (w *walk[T]) down(top T) {
 
 func (v *verifier) applications() {
 	v.p.Applications.Ascend(func(app *ledger.Application) bool {
-		v.equal("used", string(app.ID), app.Used, v.add(charged(app.Allocations)))
-		v.equal("pending", string(app.ID), app.Pending, v.add(app.Asks))
-		v.found += len(app.Allocations) + len(app.Asks)
-		for i, r := range app.Allocations {
-			if r.App != app || r.RunsOn == nil || int(r.At) != i || v.p.Requests[r.Key] != r {
-				v.breaks("application %s lists allocation %s, which is not there", app.ID, r.Key)
-			}
-		}
 		ordered := 0
-		for i, r := range app.Asks {
-			if r.App != app || r.RunsOn != nil || r.Node != "" || int(r.At) != i || v.p.Requests[r.Key] != r {
-				v.breaks("application %s lists ask %s, which is not there", app.ID, r.Key)
-			}
+		for _, r := range app.Asks {
 			if v.p.groupOf(r) != nil {
 				ordered++
 			}
 			v.waiting(r)
-			if err := v.p.CheckKinds(r); err != nil {
-				v.breaks("%v", err)
-			}
-			v.unknown += len(r.Unknown)
 		}
 		waiting := v.p.ofApplication(app)
 		v.groups(waiting, ordered)
-		if app.Queue.Applications[app.ID] != app {
-			v.breaks("application %s is not in its queue %s", app.ID, app.Queue.Path)
-		}
 		if v.settled && waiting.links.In() != waiting.isTried() {
 			v.breaks("application %s: in the order is %t with %d groups", app.ID, waiting.links.In(), waiting.queued.Len())
 		}
@@ -252,33 +179,15 @@ func (v *verifier) waiting(r *ledger.Request) {
 	}
 }
 
-func (v *verifier) queue(q *ledger.Queue) {
-	var used, pending resources.Sum
-	for _, child := range q.Children {
+// queue checks what the backlog knows of a queue.
+func (v *verifier) queue(q *waitingQueue) {
+	for _, c := range q.Children {
+		child := v.p.ofQueue(c)
 		v.queue(child)
-		used.AddSum(child.Used)
-		pending.AddSum(child.Pending)
-		if waiting := v.p.ofQueue(child); v.settled && waiting.links.In() != waiting.waits() {
-			v.breaks("queue %s: in the order is %t, waits is %t", child.Path, waiting.links.In(), waiting.waits())
+		if v.settled && child.links.In() != child.waits() {
+			v.breaks("queue %s: in the order is %t, waits is %t", child.Path, child.links.In(), child.waits())
 		}
 	}
-	for _, app := range q.Applications {
-		used.AddSum(app.Used)
-		pending.AddSum(app.Pending)
-	}
-	v.equal("used", string(q.Path), q.Used, used)
-	v.equal("pending", string(q.Path), q.Pending, pending)
-	if !q.Exceeded && !q.Used.Within(q.Max) {
-		v.breaks("queue %s: uses %s of %s by a placement", q.Path, v.p.Kinds.Format(q.Used.Amounts), v.p.Kinds.FormatLimits(q.Max))
-	}
-	if q.Leaf && len(q.Children) > 0 || !q.Leaf && len(q.Applications) > 0 {
-		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.Path, q.Leaf, len(q.Children), len(q.Applications))
-	}
-	v.waitingQueue(v.p.ofQueue(q))
-}
-
-// waitingQueue checks what the backlog knows of a queue.
-func (v *verifier) waitingQueue(q *waitingQueue) {
 	if v.settled && q.summarise() {
 		v.breaks("queue %s: its summary was stale", q.Path)
 	}
@@ -300,27 +209,6 @@ func (v *verifier) waitingQueue(q *waitingQueue) {
 		v.breaks("queue %s: %d classes are to be listed and %d are", q.Path, active, len(q.active))
 	}
 	sorted(v, "queues", &q.queues)
-}
-
-func (v *verifier) totals() {
-	v.equal("used", "nodes and queues", v.p.Root.Used, v.used)
-	v.equal("occupied", "the partition", v.p.Occupied, v.foreign)
-	v.equal("capacity", "the partition", v.p.Capacity, v.total)
-	for id, list := range v.p.Unplaced {
-		v.found += len(list)
-		if v.p.FindNode(id) != nil || len(list) == 0 {
-			v.breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
-		}
-	}
-	for _, set := range v.p.Unknown {
-		v.unknown -= set.Len()
-	}
-	if v.unknown != 0 {
-		v.breaks("%d more unknown kinds are wanted than listed", v.unknown)
-	}
-	if v.found != len(v.p.Requests) {
-		v.breaks("%d requests are known by key and %d are listed", len(v.p.Requests), v.found)
-	}
 }
 
 // nodeFor is an open node with room for a class, if there is one that has been there

@@ -8,7 +8,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,7 +21,6 @@ func (v *verifier) noted() {
 	v.refused()
 	v.bound()
 	v.classTable()
-	v.slots()
 	v.timers()
 	v.costs()
 	if v.settled && !v.p.cluster.Equal(v.p.Capacity.Amounts) {
@@ -30,19 +28,15 @@ func (v *verifier) noted() {
 	}
 }
 
-// hints checks the amounts of which the resource manager knows that no node can take
-// them, along the tree of queues.
+// hints checks of how many asks of each group the resource manager knows that no node can take them.
 func (v *verifier) hints(q *ledger.Queue) {
-	var hinted resources.Sum
 	for _, child := range q.Children {
 		v.hints(child)
-		hinted.AddSum(child.Hinted)
 	}
 	for _, app := range q.Applications {
 		var counted map[*askGroup]int // most asks are not told of
 		for _, r := range app.Asks {
 			if r.Wait != nil && r.Wait.Hinted {
-				hinted.Add(r.Amounts)
 				if counted == nil {
 					counted = map[*askGroup]int{}
 				}
@@ -55,7 +49,6 @@ func (v *verifier) hints(q *ledger.Queue) {
 			}
 		}
 	}
-	v.equal("told of", string(q.Path), q.Hinted, hinted)
 }
 
 // places checks that what stands in an order stands where it belongs now, and that the
@@ -253,23 +246,11 @@ func (v *verifier) bound() {
 				v.breaks("the asks of node %s are not tried", n.ID)
 			}
 		}
-		v.weakest(n)
 	}
 	for _, r := range v.p.Requests {
 		if r.Wait != nil && r.Wait.HeldBy != nil && !slices.Contains(r.Wait.HeldBy.Held, r) {
 			v.breaks("%s is not tried when %s has room", r.Key, r.Wait.HeldBy.Subject)
 		}
-	}
-}
-
-// weakest checks the bound on what room costs on a node.
-func (v *verifier) weakest(n *ledger.Node) {
-	var least ledger.Weakest
-	for _, r := range n.Own {
-		least.Consider(r)
-	}
-	if least.Priority != n.Weakest.Priority || !least.Created.Equal(n.Weakest.Created) || (least.Is == nil) != (n.Weakest.Is == nil) {
-		v.breaks("node %s: %v is not the weakest, %v is", n.ID, n.Weakest, least)
 	}
 }
 
@@ -281,45 +262,6 @@ func (v *verifier) classTable() {
 		if c.key != key || c.asks == 0 && !c.idle || c.idle != idle.has(c) {
 			v.breaks("%s has %d asks and may be forgotten is %t", v.p.Kinds.Format(c.amounts), c.asks, c.idle)
 		}
-	}
-}
-
-// slots checks that no two objects have the same number, and that no number is lost.
-func (v *verifier) slots() {
-	slots := make(map[int32]bool, len(v.all))
-	for _, n := range v.all {
-		slots[n.Slot] = true
-	}
-	v.numbered("nodes", &v.p.NodeSlots, slots, len(v.all))
-	if !v.settled { // what is gone is known until then
-		return
-	}
-	clear(slots)
-	v.p.Applications.Ascend(func(app *ledger.Application) bool {
-		slots[app.Slot] = true
-		return true
-	})
-	v.numbered("applications", &v.p.ApplicationSlots, slots, v.p.Applications.Len())
-	clear(slots)
-	count := 0
-	v.p.Root.Everywhere(func(q *ledger.Queue) bool {
-		slots[q.Slot] = true
-		count++
-		return true
-	})
-	v.numbered("queues", &v.p.QueueSlots, slots, count)
-	clear(slots)
-	for _, r := range v.p.Requests {
-		if r.Slot > 0 {
-			slots[r.Slot] = true
-		}
-	}
-	v.numbered("asks", &v.p.AskSlots, slots, v.p.Waiting)
-}
-
-func (v *verifier) numbered(what string, given *tables.Numbers, slots map[int32]bool, count int) {
-	if len(slots) != count || given.Used() != count {
-		v.breaks("%d %s have %d numbers, and %d are given", count, what, len(slots), given.Used())
 	}
 }
 

@@ -4,83 +4,15 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// checkClaims checks that each claim is known to its ask, its node and the list of all, and that
-// of groups only the one whose turn it is has any.
+// checkClaims checks that claims can be used: there is room for each when all has left that may leave.
 func checkClaims(v *verifier) {
-	var importances tables.Counts
-	idle, withQuota := 0, 0
-	for at, r := range v.p.Claims {
-		c := r.Claim()
-		if c == nil || c.At != at || v.p.Requests[r.Key] != r || r.RunsOn != nil || !slices.Contains(c.Node.Claims, r) {
-			v.breaks("%s is listed with a claim, and has none", r.Key)
-			return
-		}
-		importances.Add(r.Importance)
-		if c.IsIdle() {
-			idle++
-		}
-		if c.Evicts {
-			withQuota++
-		}
-		if with := r.Pair(); c.Replaces != (with != nil && with.Ask == r) {
-			v.breaks("%s has a claim on node %s in place of a placeholder is %t", r.Key, c.Node.ID, c.Replaces)
-		}
-		if c.Whole && v.p.Holder != r.StartsWith {
-			v.breaks("node %s is kept for %s, of a group whose turn it is not", c.Node.ID, r.Key)
-		}
-		if r.Required != "" && !c.Evicts && (r.Wait.Plan == nil || r.Wait.Plan.Reason != preemptor.TooYoung) {
-			v.breaks("%s has a claim on node %s and no room is on its way", r.Key, c.Node.ID)
-		}
-	}
-	if withQuota != len(v.p.QuotaClaims) || !slices.IsSortedFunc(v.p.QuotaClaims, ledger.ByClaim) || slices.ContainsFunc(v.p.QuotaClaims, func(r *ledger.Request) bool { return !r.KeepsQuota() }) {
-		v.breaks("%d claims keep quota, and %d are listed, in order or not", withQuota, len(v.p.QuotaClaims))
-	}
-	if idle != v.p.Idle {
-		v.breaks("%d claims have no evictions, counted %d", idle, v.p.Idle)
-	}
-	if !slices.Equal(importances, v.p.Importances) {
-		v.breaks("importances of claims: counted %v, booked %v", importances, v.p.Importances)
-	}
-}
-
-// checkClaimsOn checks what leaves a node, and what is kept there, and that it can be used: there is room for each claim
-// when all has left that may leave, and for one of an ask that may run anywhere the node takes asks.
-func checkClaimsOn(v *verifier, n *ledger.Node, releasing resources.Sum) {
-	if !n.Releasing.Same(releasing) {
-		v.equal("releasing", string(n.ID), n.Releasing, releasing)
-	}
-	var stays, claimed resources.Sum
-	for _, r := range n.Claims {
-		claimed.Add(r.Amounts)
-	}
-	for r := range n.AllOn {
-		if !r.Leaves() {
-			stays.Add(r.Amounts)
-		}
-	}
-	v.equal("stays", string(n.ID), n.Details.Read().Stays, stays)
-	v.equal("claimed", string(n.ID), n.Details.Read().Claimed, claimed)
-	if room := n.Free.Minus(claimed.Amounts); len(n.Claims) > 0 && !n.Room.Equal(room) || len(n.Claims) == 0 && !n.Room.Equal(n.Free) {
-		v.breaks("node %s: has room for %s, beside what it keeps %s", n.ID, v.p.Kinds.Format(n.Room), v.p.Kinds.Format(room))
-	}
-	if !slices.IsSortedFunc(n.Claims, ledger.ByClaim) {
-		v.breaks("node %s: claims are not in order", n.ID)
-	}
-	for _, r := range n.Claims {
-		if c := r.Claim(); c == nil || c.Node != n {
-			v.breaks("node %s: %s has a claim there and does not know", n.ID, r.Key)
-			return
-		}
-		if r.Required == "" && !n.Schedulable {
-			v.breaks("node %s: %s has a claim there although it takes nothing new", n.ID, r.Key)
-		}
-		if v.settled && (!n.Retry || v.p.Left > 0) && r.Nominated() == nil && !r.Claim().Replaces && !r.Amounts.FitsIn(n.Usable(r)) {
-			v.breaks("node %s: %s has a claim there and can never use it", n.ID, r.Key)
+	for _, n := range v.all {
+		for _, r := range n.Claims {
+			if v.settled && (!n.Retry || v.p.Left > 0) && r.Nominated() == nil && !r.Claim().Replaces && !r.Amounts.FitsIn(n.Usable(r)) {
+				v.breaks("node %s: %s has a claim there and can never use it", n.ID, r.Key)
+			}
 		}
 	}
 }

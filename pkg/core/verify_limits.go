@@ -4,132 +4,25 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// limitSums is what the account of a limit must be charged for.
-type limitSums struct {
-	used, nominated, releasing, overdue, hinted resources.Sum
-	applications, counted                       int
-}
-
-// limits recounts the accounts of limits of users and groups, and how many applications count
-// for limits of applications.
+// limits checks what waits for accounts, and the lines of all leaves.
 func (v *verifier) limits() {
-	sums := map[*ledger.Account]*limitSums{}
-	v.p.Applications.Ascend(func(app *ledger.Application) bool {
-		v.countsFor(app)
-		for i, account := range app.Accounts() {
-			if i > 0 {
-				v.chain(app, i == 2, account)
-			}
-			for ; account != nil; account = account.Parent {
-				if sums[account] == nil {
-					sums[account] = &limitSums{}
-				}
-				sums[account].add(app)
+	seen := map[*ledger.Account]bool{}
+	for app := range v.p.Applications.Ascend {
+		for _, account := range app.Accounts() {
+			for ; account != nil && !seen[account]; account = account.Parent {
+				seen[account] = true
+				v.account(account)
 			}
 		}
-		return v.broken == nil
-	})
-	limits := 0
-	for account, sum := range sums {
-		v.account(account, sum)
-		if account.Subject.Limit {
-			limits++
-		}
-	}
-	if limits != len(v.p.Limits) {
-		v.breaks("%d accounts of limits are charged and %d are known", limits, len(v.p.Limits))
 	}
 	v.lines(v.p.ofQueue(v.p.Root))
 }
 
-// countsFor checks whether an application counts for limits of applications.
-func (v *verifier) countsFor(app *ledger.Application) {
-	keeps := int32(0)
-	for _, r := range app.Asks {
-		if r.KeepsQuota() {
-			keeps++
-		}
-	}
-	if keeps != app.Keeps || app.Counts != (app.Ran || keeps > 0) || len(app.Allocations) > 0 && !app.Ran || app.Ran && app.Idle() {
-		v.breaks("application %s counts is %t, ran is %t, with quota for %d asks and %d counted", app.ID, app.Counts, app.Ran, keeps, app.Keeps)
-	}
-}
-
-// chain checks that an application is charged to every limit that applies to it.
-func (v *verifier) chain(app *ledger.Application, group bool, account *ledger.Account) {
-	name := app.User
-	if group {
-		if name = app.Group(); name == "" {
-			if found := ledger.GroupFor(app.Queue, app.Groups); found != "" {
-				v.breaks("application %s counts for no group and is limited as one of %s", app.ID, found)
-			}
-			return
-		}
-	}
-	for q := app.Queue; q != nil; q = q.Parent {
-		limit := q.Limits.Of(group, name)
-		if limit == nil {
-			continue
-		}
-		if account == nil || v.p.Limits[ledger.LimitKey{Queue: q, Group: group, Name: name}] != account || !account.Max.Equal(limit.Max) ||
-			account.ApplicationsMax != limit.ApplicationsMax {
-			v.breaks("application %s is not charged to the limit of %q in queue %s", app.ID, name, q.Path)
-			return
-		}
-		account = account.Parent
-	}
-	if account != nil {
-		v.breaks("application %s is charged to %s, where no limit is", app.ID, account.Subject)
-	}
-}
-
-func (s *limitSums) add(app *ledger.Application) {
-	s.applications++
-	s.used.AddSum(app.Used)
-	if app.Counts {
-		s.counted++
-	}
-	for _, r := range app.Allocations {
-		switch {
-		case r.Eviction.IsNodeOnly():
-		case r.Releasing():
-			s.releasing.Add(r.Amounts)
-		case r.Eviction != nil:
-			s.overdue.Add(r.Amounts)
-		}
-	}
-	for _, r := range app.Asks {
-		if r.KeepsQuota() {
-			s.nominated.Add(r.Amounts)
-		}
-		if r.Wait != nil && r.Wait.Hinted {
-			s.hinted.Add(r.Amounts)
-		}
-	}
-}
-
-// account compares an account with what it must be charged for.
-func (v *verifier) account(a *ledger.Account, sum *limitSums) {
+// account checks what waits for an account.
+func (v *verifier) account(a *ledger.Account) {
 	of := a.Subject.String()
-	v.equal("used", of, a.Used, sum.used)
-	v.equal("nominated", of, a.Nominated, sum.nominated)
-	v.equal("releasing", of, a.Releasing, sum.releasing)
-	v.equal("overdue", of, a.Overdue, sum.overdue)
-	v.equal("told of", of, a.Hinted, sum.hinted)
-	var kept resources.Sum
-	for i := range a.Kept {
-		kept.AddSum(a.Kept[i].Amounts)
-	}
-	v.equal("kept", of, kept, sum.nominated)
-	if a.Applications != sum.counted || a.Subject.Limit && a.Subject.Apps != sum.applications {
-		v.breaks("%s: %d applications count of %d, counted %d of %d", of, a.Applications, a.Subject.Apps, sum.counted, sum.applications)
-	}
-	if !a.Exceeded && !a.Used.Within(a.Max) {
-		v.breaks("%s: uses %s of %s by a placement", of, v.p.Kinds.Format(a.Used.Amounts), v.p.Kinds.FormatLimits(a.Max))
-	}
 	if int(a.Blocked) != len(v.p.blocked[a]) {
 		v.breaks("%s holds back %d lines and counts %d", of, len(v.p.blocked[a]), a.Blocked)
 	}

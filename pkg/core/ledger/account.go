@@ -26,11 +26,11 @@ type Account struct {
 	Used   resources.Sum
 	// changed is a stamp of the last change of what may still be charged here.
 	Changed uint64
-	Kept    []KeptQuota
+	Kept    []keptQuota
 	Blocked int32 // lines of which nothing is tried before this account changes
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
-	Exceeded bool
+	exceeded bool
 	Freed    bool // recorded, and not reacted to yet
 
 	Applications    int
@@ -67,7 +67,7 @@ func (a *Account) charge(amounts resources.Amounts, stamp uint64) {
 func (a *Account) discharge(amounts resources.Amounts, stamp uint64) {
 	for ; a != nil; a = a.Parent {
 		a.Used.Sub(amounts)
-		a.Exceeded = a.Exceeded && !a.Used.Within(a.Max)
+		a.exceeded = a.exceeded && !a.Used.Within(a.Max)
 		a.stamp(stamp)
 	}
 }
@@ -83,7 +83,7 @@ func (a *Account) stamp(stamp uint64) {
 // no limit refuses.
 func (a *Account) allowExcess() {
 	for ; a != nil; a = a.Parent {
-		a.Exceeded = !a.Used.Within(a.Max)
+		a.exceeded = !a.Used.Within(a.Max)
 	}
 }
 
@@ -106,8 +106,8 @@ func (a *Account) keep(amounts resources.Amounts, importance int32, stamp uint64
 	for ; a != nil; a = a.Parent {
 		a.Nominated.Add(amounts)
 		k := a.keptFor(importance)
-		k.Amounts.Add(amounts)
-		k.Asks++
+		k.amounts.Add(amounts)
+		k.asks++
 		a.stamp(stamp)
 	}
 }
@@ -116,11 +116,11 @@ func (a *Account) unkeep(amounts resources.Amounts, importance int32, stamp uint
 	for ; a != nil; a = a.Parent {
 		a.Nominated.Sub(amounts)
 		k := a.keptFor(importance)
-		k.Amounts.Sub(amounts)
-		if k.Asks--; k.Asks == 0 {
+		k.amounts.Sub(amounts)
+		if k.asks--; k.asks == 0 {
 			last := len(a.Kept) - 1
 			*k = a.Kept[last]
-			a.Kept[last] = KeptQuota{}
+			a.Kept[last] = keptQuota{}
 			a.Kept = a.Kept[:last]
 		}
 		a.stamp(stamp)
@@ -128,13 +128,13 @@ func (a *Account) unkeep(amounts resources.Amounts, importance int32, stamp uint
 }
 
 // keptFor is what is kept for the asks of an importance, which is made if there is nothing.
-func (a *Account) keptFor(importance int32) *KeptQuota {
+func (a *Account) keptFor(importance int32) *keptQuota {
 	for i := range a.Kept {
-		if a.Kept[i].Importance == importance {
+		if a.Kept[i].importance == importance {
 			return &a.Kept[i]
 		}
 	}
-	a.Kept = append(a.Kept, KeptQuota{Importance: importance})
+	a.Kept = append(a.Kept, keptQuota{importance: importance})
 	return &a.Kept[len(a.Kept)-1]
 }
 
@@ -211,12 +211,12 @@ func (l *Ledger) SetRan(app *Application, ran bool) {
 
 // countKept counts the asks of an application for which quota is kept.
 func (l *Ledger) countKept(app *Application, by int32) {
-	app.Keeps += by
+	app.keeps += by
 	l.recount(app)
 }
 
 func (l *Ledger) recount(app *Application) {
-	counts := app.Ran || app.Keeps > 0
+	counts := app.Ran || app.keeps > 0
 	if counts == app.Counts {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -27,11 +28,11 @@ type Application struct {
 	Changed    bool  // recorded, and not reacted to yet
 	Ran        bool  // something was placed since it had nothing
 	Counts     bool  // for limits of applications: it ran, or quota is kept for it
-	Keeps      int32 // asks for which quota is kept
+	keeps      int32 // asks for which quota is kept
 	Since      time.Time
-	Completion *timers.Timer[Due] // when it ends by itself; nil before that is first known
-	Failures   *failures          // nil before any
-	Gang       *Gang              // nil if it has no task group
+	Completion *timers.Timer // when it ends by itself; nil before that is first known
+	Failures   *failures     // nil before any
+	Gang       *gang         // nil if it has no task group
 
 	Used        resources.Sum
 	Pending     resources.Sum
@@ -46,8 +47,8 @@ type Application struct {
 
 // failures are what is counted of tries that led to nothing. Few applications have any.
 type failures struct {
-	Loop    LoopGuard
-	Backoff appBackoff
+	Loop    guard.Loop
+	Backoff guard.Backoff
 }
 
 // Failed is what is counted of an application.

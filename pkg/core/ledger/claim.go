@@ -20,7 +20,7 @@ import (
 // the node when all has left that may leave.
 type Claim struct {
 	Node   *Node
-	At     int       // the place in the list of all
+	at     int       // the place in the list of all
 	Since  time.Time // for an ask with a required node, since when it had no room there
 	Evicts bool      // evictions are on their way, or were, and the quota is kept
 	// replaces says that the ask takes the place of a placeholder elsewhere, and its quota, when that
@@ -75,10 +75,10 @@ func (r *Request) Reservation() *api.Reservation {
 	return &api.Reservation{Node: c.Node.ID, Key: r.Key, At: c.Since, Required: r.Required != "", Amounts: r.Amounts}
 }
 
-// ByClaim orders the asks that have claims on a node: the more important first, of equal ones
+// byClaim orders the asks that have claims on a node: the more important first, of equal ones
 // those for which evictions are on their way, then those that may run there only, then by their
 // order. Each has what is left beside those before it.
-func ByClaim(a, b *Request) int {
+func byClaim(a, b *Request) int {
 	if order := cmp.Compare(b.Importance, a.Importance); order != 0 {
 		return order
 	}
@@ -100,7 +100,7 @@ func (r *Request) claimRank() int {
 // is evicted for it, it gives way to an equal ask that may run on that node only.
 func (r *Request) KeepsFrom(other *Request) bool {
 	if own := other.Claim(); own != nil && own.Node == r.Claim().Node {
-		return other != r && ByClaim(r, other) < 0
+		return other != r && byClaim(r, other) < 0
 	}
 	if r.Reserved() && other.Required != "" {
 		return r.Importance > other.Importance
@@ -118,12 +118,12 @@ func (n *Node) claimsBefore(r *Request) (sum resources.Amounts) {
 	return sum
 }
 
-// Leaves reports whether an allocation may leave its node before the node goes: it is neither
+// leaves reports whether an allocation may leave its node before the node goes: it is neither
 // static nor of a daemonset.
-func (r *Request) Leaves() bool { return r.Required == "" && r.Origin != api.Static }
+func (r *Request) leaves() bool { return r.Required == "" && r.Origin != api.Static }
 
 // WhenLeft is what a node has when all has left that may leave.
-func (n *Node) WhenLeft() resources.Amounts { return n.Capacity.Minus(n.Details.Read().Stays.Amounts) }
+func (n *Node) WhenLeft() resources.Amounts { return n.Capacity.Minus(n.Details.Read().stays.Amounts) }
 
 // Usable is what a node has for an ask when all has left that may leave, beside the claims that
 // are kept from it.

@@ -8,12 +8,12 @@ import (
 
 // AddClaim books what is kept for an ask, and dropClaim takes it off the books.
 func (l *Ledger) AddClaim(r *Request, c *Claim) {
-	c.At = len(l.Claims)
+	c.at = len(l.Claims)
 	l.Claims = append(l.Claims, r)
 	r.Waiting().Claim = c
-	at, _ := slices.BinarySearchFunc(c.Node.Claims, r, ByClaim)
+	at, _ := slices.BinarySearchFunc(c.Node.Claims, r, byClaim)
 	c.Node.Claims = slices.Insert(c.Node.Claims, at, r)
-	c.Node.Details.change().Claimed.Add(r.Amounts)
+	c.Node.Details.change().claimed.Add(r.Amounts)
 	l.Importances.Add(r.Importance)
 	switch {
 	case c.Evicts:
@@ -27,9 +27,9 @@ func (l *Ledger) AddClaim(r *Request, c *Claim) {
 // DropClaim takes the claim of an ask off the books, and returns the node where room was kept.
 func (l *Ledger) DropClaim(r *Request) *Node {
 	c := r.Wait.Claim
-	l.Claims = tables.SwapRemove(l.Claims, c.At, atClaim)
+	l.Claims = tables.SwapRemove(l.Claims, c.at, atClaim)
 	c.Node.Claims = without(c.Node.Claims, r)
-	c.Node.Details.change().Claimed.Sub(r.Amounts)
+	c.Node.Details.change().claimed.Sub(r.Amounts)
 	l.Importances.Remove(r.Importance)
 	switch {
 	case c.Evicts:
@@ -62,7 +62,7 @@ func (l *Ledger) keepQuota(r *Request) {
 func (l *Ledger) unkeepQuota(r *Request) {
 	l.Stamp++
 	r.App.Unkeep(r.Amounts, r.Importance, l.Stamp)
-	at, _ := slices.BinarySearchFunc(l.QuotaClaims, r, ByClaim)
+	at, _ := slices.BinarySearchFunc(l.QuotaClaims, r, byClaim)
 	l.QuotaClaims = slices.Delete(l.QuotaClaims, at, at+1)
 	l.countKept(r.App, -1)
 	l.Changes.freeLimits(r.App)
@@ -70,7 +70,7 @@ func (l *Ledger) unkeepQuota(r *Request) {
 
 // listQuota gives a claim with quota its place among the others.
 func (l *Ledger) listQuota(r *Request) {
-	at, _ := slices.BinarySearchFunc(l.QuotaClaims, r, ByClaim)
+	at, _ := slices.BinarySearchFunc(l.QuotaClaims, r, byClaim)
 	l.QuotaClaims = slices.Insert(l.QuotaClaims, at, r)
 }
 
@@ -78,7 +78,7 @@ func (l *Ledger) listQuota(r *Request) {
 func (l *Ledger) KeepQuotaToo(r *Request) {
 	r.Wait.Claim.Evicts = true
 	l.Idle--
-	slices.SortFunc(r.Wait.Claim.Node.Claims, ByClaim)
+	slices.SortFunc(r.Wait.Claim.Node.Claims, byClaim)
 	l.keepQuota(r)
 	l.touch(r, r.Wait.Claim.Node)
 }
@@ -91,7 +91,7 @@ func (l *Ledger) Rerank(r *Request, was int32) {
 	}
 	l.Importances.Remove(was)
 	l.Importances.Add(r.Importance)
-	slices.SortFunc(c.Node.Claims, ByClaim)
+	slices.SortFunc(c.Node.Claims, byClaim)
 	if c.Evicts {
 		l.Stamp++
 		r.App.Unkeep(r.Amounts, was, l.Stamp)
@@ -103,4 +103,4 @@ func (l *Ledger) Rerank(r *Request, was int32) {
 	l.Changes.Node(c.Node, NodeRetry)
 }
 
-func atClaim(r *Request) *int { return &r.Wait.Claim.At }
+func atClaim(r *Request) *int { return &r.Wait.Claim.at }

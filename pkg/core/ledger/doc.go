@@ -20,9 +20,9 @@
 //	claim.go        what is kept for an ask until it runs; claimbooks.go books it
 //	node.go         a node and what is free on it; nodedetails.go, what few nodes have
 //	foreign.go      allocations of other schedulers
+//	verify.go       its laws; verifysums.go of sums, verifyclaims.go of claims, verifygangs.go of gangs and groups
 //	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
 //	unknown.go      resource kinds that asks want and no node has
-//	guard.go        pauses of what repeats itself
-//	due.go          what timers tell, and moments of asks
+//	due.go          moments of asks
 //	sort.go         sorts by key
 package ledger

@@ -2,13 +2,6 @@ package ledger
 
 import "time"
 
-// A due is what a timer is for, a number that means something to the part that sets it, and the
-// request, application or queue that it is about, if any.
-type Due struct {
-	What uint8
-	Of   any
-}
-
 // waitTimes are the moments at which something is to be done about an ask; zero is
 // never. The timer of the ask is set to the first of them.
 type waitTimes struct {

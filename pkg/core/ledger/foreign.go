@@ -71,9 +71,9 @@ func (l *Ledger) unbookForeign(r *Request) {
 	n := r.RunsOn
 	if n == nil {
 		l.UnplacedView = nil
-		list := tables.SwapRemove(l.Unplaced[r.Node], r.On, onNode)
-		if l.Unplaced[r.Node] = list; len(list) == 0 {
-			delete(l.Unplaced, r.Node)
+		list := tables.SwapRemove(l.unplaced[r.Node], r.on, onNode)
+		if l.unplaced[r.Node] = list; len(list) == 0 {
+			delete(l.unplaced, r.Node)
 		}
 		return
 	}
@@ -96,15 +96,15 @@ func (l *Ledger) UnplaceForeign(n *Node) {
 
 // unplace keeps a foreign allocation until its node is known.
 func (l *Ledger) unplace(r *Request) {
-	l.Unplaced[r.Node] = addRequest(l.Unplaced[r.Node], r, &r.On)
+	l.unplaced[r.Node] = addRequest(l.unplaced[r.Node], r, &r.on)
 	l.UnplacedView = nil
 }
 
 // PlaceForeign books the foreign allocations that waited for a node.
 func (l *Ledger) PlaceForeign(n *Node) {
-	for _, r := range l.Unplaced[n.ID] {
+	for _, r := range l.unplaced[n.ID] {
 		l.bookForeign(r, n)
 	}
-	delete(l.Unplaced, n.ID)
+	delete(l.unplaced, n.ID)
 	l.UnplacedView = nil
 }

@@ -16,7 +16,7 @@ import (
 //
 //	placed  = the sum of the placeholders that run
 //	pending = the sum of the placeholders that wait
-type Gang struct {
+type gang struct {
 	total   resources.Amounts // of all placeholders, as the application said
 	Style   api.GangStyle
 	Timeout time.Duration // of what was left of it when the application came
@@ -24,11 +24,11 @@ type Gang struct {
 	Started bool          // any placeholder was placed
 	Worked  bool          // something that is no placeholder ran
 
-	Placed       resources.Sum
-	Pending      resources.Sum
+	placed       resources.Sum
+	pending      resources.Sum
 	Placeholders int // that run
 	Groups       []*TaskGroup
-	Timer        timers.Timer[Due]
+	Timer        timers.Timer
 }
 
 // A taskGroup is the members of a gang that are alike. Each placeholder keeps the place of
@@ -44,7 +44,7 @@ type TaskGroup struct {
 	Made        int64             // placeholders there ever were
 	Replaced    int64             // those whose ask runs
 	TimedOut    int64             // those that ended in any other way
-	Asks        int               // placeholders that wait
+	asks        int               // placeholders that wait
 	Free        placeholders      // that run and may be replaced
 	Held        AskSet
 	Others      AskSet
@@ -66,11 +66,11 @@ type Replacement struct {
 }
 
 // IsComplete reports whether as much was placed of a gang as its placeholders are to hold.
-func (g *Gang) IsComplete() bool { return g.total.FitsIn(g.Placed.Amounts) }
+func (g *gang) IsComplete() bool { return g.total.FitsIn(g.placed.Amounts) }
 
 // isGathered reports whether all placeholders of a gang wait or run.
-func (g *Gang) isGathered() bool {
-	return g.total.FitsInSum(g.Placed.Amounts, g.Pending.Amounts)
+func (g *gang) isGathered() bool {
+	return g.total.FitsInSum(g.placed.Amounts, g.pending.Amounts)
 }
 
 // InTaskGroup is the task group of a request, nil if it has none. An ask that may run on one
@@ -116,7 +116,7 @@ func (l *Ledger) enroll(r *Request) {
 		return
 	}
 	if app.Gang == nil {
-		app.Gang = &Gang{Timeout: api.DefaultGangTimeout}
+		app.Gang = &gang{Timeout: api.DefaultGangTimeout}
 	}
 	at, found := slices.BinarySearchFunc(app.Gang.Groups, r.TaskGroup, compareGroup)
 	if !found {
@@ -140,7 +140,7 @@ func (a *Application) BeginGang(c api.AddApplication) {
 	if !whole && c.Placeholders.IsZero() && c.GangTimeout == 0 {
 		return
 	}
-	a.Gang = &Gang{total: c.Placeholders, Style: c.Style, Timeout: c.GangTimeout, whole: whole}
+	a.Gang = &gang{total: c.Placeholders, Style: c.Style, Timeout: c.GangTimeout, whole: whole}
 	a.Gang.Timeout = cmp.Or(a.Gang.Timeout, api.DefaultGangTimeout)
 	if a.Dated { // the time before a restart counts, that in which it waited for room here does not
 		a.Gang.Timeout = max(a.Gang.Timeout-max(a.Since.Sub(a.Submitted), 0), time.Millisecond)
@@ -167,7 +167,7 @@ func (l *Ledger) CountLost(g *TaskGroup) {
 }
 
 // Left is how many placeholders there are whose place no ask has.
-func (g *TaskGroup) Left() int { return g.Asks + g.Free.Count }
+func (g *TaskGroup) Left() int { return g.asks + g.Free.Count }
 
 // seat books a placeholder that runs, or takes one off the books.
 func (l *Ledger) seat(r *Request, more int) {
@@ -176,9 +176,9 @@ func (l *Ledger) seat(r *Request, more int) {
 	}
 	gang := r.App.Gang
 	if gang.Placeholders += more; more > 0 {
-		gang.Placed.Add(r.Amounts)
+		gang.placed.Add(r.Amounts)
 	} else {
-		gang.Placed.Sub(r.Amounts)
+		gang.placed.Sub(r.Amounts)
 	}
 	l.offer(r, more > 0)
 }
@@ -190,7 +190,7 @@ func (l *Ledger) offer(r *Request, runs bool) {
 		return
 	}
 	may := runs && r.Eviction == nil && !r.IsReplaced()
-	if may == g.Free.Has(r) {
+	if may == g.Free.has(r) {
 		return
 	}
 	if may {
@@ -210,8 +210,8 @@ func (l *Ledger) JoinTaskGroup(r *Request) {
 	}
 	switch {
 	case r.Placeholder:
-		g.Asks++
-		r.App.Gang.Pending.Add(r.Amounts)
+		g.asks++
+		r.App.Gang.pending.Add(r.Amounts)
 	case g.Left() > g.Held.Len() && (r.Wait == nil || !r.Wait.Delayed):
 		l.HoldBack(r, api.AwaitsPlaceholder, g.Name)
 		g.Held.Add(r)
@@ -242,8 +242,8 @@ func (l *Ledger) ResignTaskGroup(r *Request) {
 		return
 	}
 	if r.Placeholder {
-		g.Asks--
-		r.App.Gang.Pending.Sub(r.Amounts)
+		g.asks--
+		r.App.Gang.pending.Sub(r.Amounts)
 	} else {
 		g.Held.Remove(r)
 		g.Others.Remove(r)

@@ -52,7 +52,7 @@ func (a *Application) RestoreGang(v *api.GangView) {
 	if v == nil {
 		return
 	}
-	a.Gang = &Gang{
+	a.Gang = &gang{
 		total: v.Placeholders, Style: v.Style, Timeout: v.Timeout, whole: v.Whole, Started: v.Started, Worked: v.Worked,
 	}
 	for _, group := range v.Groups {

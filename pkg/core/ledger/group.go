@@ -21,11 +21,11 @@ import (
 //	until   => room is kept for it, and for no other group
 type Group struct {
 	Name    string
-	Gang    *Gang // nil where its members name it
+	gang    *gang // nil where its members name it
 	Least   int   // as the member said of which was heard last; of a gang the rest says it
-	Members int   // requests that point here
-	Running int
-	Stays   int
+	members int   // requests that point here
+	running int
+	stays   int
 	done    int
 	Asks    AskSet
 	Claims  int // of asks with the group
@@ -51,8 +51,8 @@ type GroupNeed struct {
 // needed is how many members must run.
 func (g *Group) needed() int {
 	least := g.Least - g.done
-	if g.Gang != nil {
-		for _, of := range g.Gang.Groups {
+	if g.gang != nil {
+		for _, of := range g.gang.Groups {
 			least += int(of.Made - of.TimedOut)
 		}
 	}
@@ -63,11 +63,11 @@ func (g *Group) needed() int {
 // are one more than wait, as long as some are to come.
 func (g *Group) Missing() int {
 	switch {
-	case g.Gang == nil:
-		return g.needed() - g.Running
-	case g.Gang.Started:
+	case g.gang == nil:
+		return g.needed() - g.running
+	case g.gang.Started:
 		return 0
-	case g.Gang.isGathered():
+	case g.gang.isGathered():
 		return g.Asks.Len()
 	}
 	return g.Asks.Len() + 1
@@ -100,7 +100,7 @@ func (r *Request) GroupName() (name string, least int) {
 // StartsTogether reports whether an ask is placed only with others of its group.
 func (r *Request) StartsTogether() bool {
 	g := r.StartsWith
-	return g != nil && (g.Gang == nil || r.Placeholder) && g.Missing() > 0 && !r.KeepsRoom()
+	return g != nil && (g.gang == nil || r.Placeholder) && g.Missing() > 0 && !r.KeepsRoom()
 }
 
 // KeepsRoom reports whether an ask has a claim of its own. What it got while its group ran stays
@@ -116,7 +116,7 @@ func (r *Request) MustRun() (group string, stay, least int) {
 	if g == nil {
 		return "", 0, 0
 	}
-	return g.Name, g.Stays, g.needed()
+	return g.Name, g.stays, g.needed()
 }
 
 // EnterGroup makes a request a member of the group that it starts with, and leaveGroup ends that.
@@ -130,12 +130,12 @@ func (l *Ledger) EnterGroup(r *Request) {
 	if g == nil {
 		g = &Group{Name: name, Holds: true, Detail: AwaitsMembers}
 		if r.TaskGroup != "" {
-			g.Gang = r.App.Gang
+			g.gang = r.App.Gang
 		}
 		l.Together[name] = g
 		l.Changes.Group(g)
 	}
-	g.Members++
+	g.members++
 	if r.StartsWith = g; r.RunsOn != nil {
 		l.countRunning(r, 1)
 	}
@@ -156,7 +156,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 		l.countRunning(r, -1)
 	}
 	r.StartsWith = nil
-	if g.Members--; g.Members == 0 {
+	if g.members--; g.members == 0 {
 		delete(l.Together, g.Name)
 		if l.Holder == g {
 			l.Holder = nil
@@ -166,7 +166,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 
 // countRunning counts a member that runs, or one that does not any more.
 func (l *Ledger) countRunning(r *Request, more int) {
-	r.StartsWith.Running += more
+	r.StartsWith.running += more
 	l.Changes.Group(r.StartsWith)
 	if r.Eviction == nil {
 		l.countStaying(r, more)
@@ -176,7 +176,7 @@ func (l *Ledger) countRunning(r *Request, more int) {
 // countStaying counts a member of a group that stays, or one that does not any more.
 func (l *Ledger) countStaying(r *Request, more int) {
 	if r.StartsWith != nil {
-		r.StartsWith.Stays += more
+		r.StartsWith.stays += more
 		l.Regrouped++
 	}
 }
@@ -197,14 +197,14 @@ const AwaitsMembers = "fewer members are there than must start together"
 // takes it off the books. A new one may be what the
 // others lacked, unless all of them must start.
 func (g *Group) Join(l *Ledger, r *Request, ordered bool) {
-	if g.Gang != nil && !r.Placeholder {
+	if g.gang != nil && !r.Placeholder {
 		return // it waits for a placeholder
 	}
 	g.Asks.Add(r)
 	if g.Holds && (!ordered || !r.KeepsRoom()) { // one with a claim of its own stays in its order
 		l.HoldBack(r, api.AwaitsGang, g.Detail)
 	}
-	g.Waits = g.Waits && g.Gang != nil
+	g.Waits = g.Waits && g.gang != nil
 	g.Hinted, g.Needs = false, nil
 	l.Changes.Group(g)
 }

@@ -5,17 +5,17 @@ import (
 )
 
 // A keptQuota is the quota that is kept in one queue for the asks of an importance.
-type KeptQuota struct {
-	Importance int32
-	Amounts    resources.Sum
-	Asks       int
+type keptQuota struct {
+	importance int32
+	amounts    resources.Sum
+	asks       int
 }
 
 // KeptFrom is how much quota of a kind is kept for asks of at least an importance.
 func (a *Account) KeptFrom(importance int32, kind resources.Kind) (sum int64) {
 	for i := range a.Kept {
-		if a.Kept[i].Importance >= importance {
-			sum = resources.Total(sum, a.Kept[i].Amounts.Of(kind))
+		if a.Kept[i].importance >= importance {
+			sum = resources.Total(sum, a.Kept[i].amounts.Of(kind))
 		}
 	}
 	return sum

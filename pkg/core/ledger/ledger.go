@@ -34,7 +34,7 @@ type Ledger struct {
 	Together     map[string]*Group         // that have members
 	Holder       *Group                    // for which room is kept; nil if there is none
 	Regrouped    uint64                    // counts changes of how many members of any group stay, or must run
-	Unplaced     map[api.NodeID][]*Request // foreign allocations, by nodes that are not known
+	unplaced     map[api.NodeID][]*Request // foreign allocations, by nodes that are not known
 	UnplacedView []*api.Allocation         // the same by key; nil if that is not known
 	Absent       map[api.NodeID]*AskSet    // asks whose required node is not known
 	Unknown      map[string]*AskSet        // asks by the kinds that they want and no node has
@@ -58,7 +58,7 @@ type Ledger struct {
 	Settled     bool // evictions may begin, see settling
 
 	// The numbers of objects, by which others keep tables. Those of asks are above zero.
-	NodeSlots, ApplicationSlots, QueueSlots, AskSlots tables.Numbers
+	NodeSlots, ApplicationSlots, QueueSlots, askSlots tables.Numbers
 
 	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
@@ -69,12 +69,12 @@ type Ledger struct {
 func NewLedger(options api.Options) Ledger {
 	return Ledger{
 		Options:  options,
-		AskSlots: tables.From(1),
+		askSlots: tables.From(1),
 		Kinds:    options.Kinds,
 		Requests: map[api.AllocationKey]*Request{},
 		Together: map[string]*Group{},
 		Limits:   limitAccounts{},
-		Unplaced: map[api.NodeID][]*Request{},
+		unplaced: map[api.NodeID][]*Request{},
 		Settled:  options.SettleDelay <= 0,
 		Absent:   map[api.NodeID]*AskSet{},
 		Unknown:  map[string]*AskSet{},
@@ -128,13 +128,13 @@ func (l *Ledger) Book(r *Request, n *Node) {
 	app := r.App
 	l.Stamp++
 	l.charge(r, n)
-	if !r.Eviction.IsNodeOnly() {
+	if !r.Eviction.isNodeOnly() {
 		chargeAccounts(r, l.Stamp)
 	}
 	l.SetRan(app, true)
 	l.Running.Add(r.Priority)
 	l.SlotsDue = app.Queue.addRunning(r) || l.SlotsDue
-	app.Allocations = addRequest(app.Allocations, r, &r.At)
+	app.Allocations = addRequest(app.Allocations, r, &r.at)
 	if r.Placeholder {
 		l.seat(r, 1)
 	}
@@ -156,28 +156,28 @@ func (l *Ledger) Unbook(r *Request) {
 		l.countRunning(r, -1)
 	}
 	l.discharge(r)
-	if !r.Eviction.IsNodeOnly() {
+	if !r.Eviction.isNodeOnly() {
 		dischargeAccounts(r, l.Stamp)
 		l.Changes.freeLimits(app)
 	}
 	l.Running.Remove(r.Priority)
 	app.Queue.removeRunning(r)
 	l.SlotsDue = l.SlotsDue || len(app.Queue.Running) == 0
-	app.Allocations = tables.SwapRemove(app.Allocations, r.At, atApplication)
+	app.Allocations = tables.SwapRemove(app.Allocations, r.at, atApplication)
 	l.Changes.Node(n, NodeFreed|NodeRetry)
 	l.Changes.Application(app, QuotaFreed)
 }
 
 // charge books a request on a node, and discharge takes it off again.
 func (l *Ledger) charge(r *Request, n *Node) {
-	if !r.Leaves() {
+	if !r.leaves() {
 		l.Holds, l.SlotsDue = l.Holds+1, true
 	}
 	n.charge(r)
 }
 
 func (l *Ledger) discharge(r *Request) {
-	if !r.Leaves() {
+	if !r.leaves() {
 		l.Holds, l.SlotsDue = l.Holds+1, true
 	}
 	r.RunsOn.discharge(r)
@@ -187,8 +187,8 @@ func (l *Ledger) discharge(r *Request) {
 func (l *Ledger) AddPending(r *Request) {
 	app := r.App
 	l.Waiting++
-	r.Slot = l.AskSlots.Take()
-	app.Asks = addRequest(app.Asks, r, &r.At)
+	r.Slot = l.askSlots.Take()
+	app.Asks = addRequest(app.Asks, r, &r.at)
 	app.Pending.Add(r.Amounts)
 	if len(r.Unknown) > 0 {
 		l.awaitKinds(r)
@@ -201,9 +201,9 @@ func (l *Ledger) AddPending(r *Request) {
 func (l *Ledger) SubPending(r *Request) {
 	app := r.App
 	l.Waiting--
-	l.AskSlots.GiveBack(r.Slot)
+	l.askSlots.GiveBack(r.Slot)
 	r.Slot = 0
-	app.Asks = tables.SwapRemove(app.Asks, r.At, atApplication)
+	app.Asks = tables.SwapRemove(app.Asks, r.at, atApplication)
 	app.Pending.Sub(r.Amounts)
 	if len(r.Unknown) > 0 {
 		l.forgetKinds(r)
@@ -231,7 +231,7 @@ func (l *Ledger) SetEviction(r *Request, e *Eviction) {
 	r.Eviction = e
 	r.RunsOn.countEviction(r, 1)
 	if e == nil && !r.Foreign() {
-		r.RunsOn.Weakest.Consider(r)
+		r.RunsOn.Weakest.consider(r)
 	} else if r.RunsOn.Weakest.Is == r {
 		r.RunsOn.findWeakest()
 	}

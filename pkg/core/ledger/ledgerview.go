@@ -9,8 +9,8 @@ import (
 
 // ViewUnplaced lists the foreign allocations of unknown nodes by key.
 func (l *Ledger) ViewUnplaced() []*api.Allocation {
-	if l.UnplacedView == nil && len(l.Unplaced) > 0 {
-		for _, waiting := range l.Unplaced {
+	if l.UnplacedView == nil && len(l.unplaced) > 0 {
+		for _, waiting := range l.unplaced {
 			l.UnplacedView = append(l.UnplacedView, Allocations(waiting)...)
 		}
 		slices.SortFunc(l.UnplacedView, func(a, b *api.Allocation) int { return cmp.Compare(a.Key, b.Key) })
@@ -25,7 +25,7 @@ func (n *Node) Viewed() *api.NodeView {
 	}
 	n.View = &api.NodeView{
 		ID: n.ID, Attributes: n.Attributes, Schedulable: n.Schedulable,
-		Capacity: n.Capacity.Clone(), Allocated: n.Allocated.Clone(), Occupied: n.Occupied.Clone(), Available: n.Free.Clone(),
+		Capacity: n.Capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.Free.Clone(),
 		Allocations: Allocations(n.Own), ForeignAllocations: Allocations(n.Foreign),
 		Slot: n.Slot, UpdatedAt: n.UpdatedAt,
 	}

@@ -19,7 +19,7 @@ type subject struct {
 	group bool
 	name  string // empty for the queue itself, and for a user without a name
 	Limit bool   // of a user or group
-	Apps  int    // applications that the account of a limit is charged for
+	apps  int    // applications that the account of a limit is charged for
 }
 
 // String names the queue, or the limit and its user or group.
@@ -34,13 +34,13 @@ func (s *subject) String() string {
 }
 
 // limitAccounts are those of all users and groups that are limited and have applications.
-type limitAccounts map[LimitKey]*Account
+type limitAccounts map[limitKey]*Account
 
 // A limitKey finds the account of a user or group in a queue.
-type LimitKey struct {
-	Queue *Queue
-	Group bool
-	Name  string
+type limitKey struct {
+	queue *Queue
+	group bool
+	name  string
 }
 
 // queueLimits are the limits of one queue by name.
@@ -68,8 +68,8 @@ func newQueueLimits(limits []api.Limit) *queueLimits {
 	return out
 }
 
-// Of is the limit of a user or group; nil if there is none.
-func (l *queueLimits) Of(group bool, name string) *api.Limit {
+// of is the limit of a user or group; nil if there is none.
+func (l *queueLimits) of(group bool, name string) *api.Limit {
 	if l == nil {
 		return nil
 	}
@@ -83,12 +83,12 @@ func (l *queueLimits) Of(group bool, name string) *api.Limit {
 	return names[allOthers]
 }
 
-// GroupFor is the group that a user of some groups counts for in a queue: the first that is
+// groupFor is the group that a user of some groups counts for in a queue: the first that is
 // limited there or above, nearest first. Where all others are limited it is the first of the
 // user; users without a group count together. It is empty if no limit applies.
-func GroupFor(q *Queue, groups []string) string {
+func groupFor(q *Queue, groups []string) string {
 	for ; q != nil; q = q.Parent {
-		if found := q.Limits.firstOf(groups); found != "" {
+		if found := q.limits.firstOf(groups); found != "" {
 			return found
 		}
 	}
@@ -119,7 +119,7 @@ func (l *queueLimits) firstOf(groups []string) (found string) {
 // limitsGroup reports whether a group is limited here or above.
 func limitsGroup(q *Queue, name string) bool {
 	for ; q != nil; q = q.Parent {
-		if q.Limits.Of(true, name) != nil {
+		if q.limits.of(true, name) != nil {
 			return true
 		}
 	}
@@ -146,7 +146,7 @@ func (a *Application) IsCapped() bool {
 func (l limitAccounts) Join(app *Application) {
 	group := app.Group()
 	if group == "" || !limitsGroup(app.Queue, group) {
-		group = GroupFor(app.Queue, app.Groups)
+		group = groupFor(app.Queue, app.Groups)
 	}
 	l.CountFor(app, group)
 }
@@ -186,11 +186,11 @@ func (l limitAccounts) charged(q *Queue, group bool, name string) *Account {
 		return nil
 	}
 	above := l.charged(q.Parent, group, name)
-	limit := q.Limits.Of(group, name)
+	limit := q.limits.of(group, name)
 	if limit == nil {
 		return above
 	}
-	key := LimitKey{q, group, name}
+	key := limitKey{q, group, name}
 	found := l[key]
 	if found == nil {
 		found = &Account{
@@ -199,7 +199,7 @@ func (l limitAccounts) charged(q *Queue, group bool, name string) *Account {
 		}
 		l[key] = found
 	}
-	found.Subject.Apps++
+	found.Subject.apps++
 	return found
 }
 
@@ -208,8 +208,8 @@ func (l limitAccounts) Leave(app *Application) {
 	for _, account := range [...]*Account{app.ByUser, app.ByGroup} {
 		for ; account != nil; account = account.Parent {
 			s := account.Subject
-			if s.Apps--; s.Apps == 0 {
-				delete(l, LimitKey{s.queue, s.group, s.name})
+			if s.apps--; s.apps == 0 {
+				delete(l, limitKey{s.queue, s.group, s.name})
 			}
 		}
 	}
@@ -231,7 +231,7 @@ func (l *Ledger) RebuildLimits() {
 		return true
 	})
 	for _, account := range l.Limits {
-		account.Exceeded = !account.Used.Within(account.Max)
+		account.exceeded = !account.Used.Within(account.Max)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -27,7 +28,7 @@ type Node struct {
 	Slot        int32 // a small number that no other node has
 	Schedulable bool
 	// overcommitted says that free may be negative: capacity was lost, or something came that no node refuses.
-	Overcommitted bool
+	overcommitted bool
 	Held          bool       // what runs here may not be known: required asks wait
 	Gone          bool       // from the partition
 	Retry         bool       // its bound asks are to be tried
@@ -43,9 +44,9 @@ type Node struct {
 	Own       []*Request
 	Capacity  resources.Amounts
 	Free      resources.Amounts
-	Allocated resources.Sum
-	Occupied  resources.Sum
-	Weakest   Weakest
+	allocated resources.Sum
+	occupied  resources.Sum
+	Weakest   weakest
 
 	Required   AskSet // that may run here only
 	Foreign    []*Request
@@ -63,15 +64,15 @@ type Node struct {
 func (n *Node) charge(r *Request) {
 	amounts := r.Amounts
 	if r.Foreign() {
-		n.Foreign = addRequest(n.Foreign, r, &r.On)
-		n.Occupied.Add(amounts)
+		n.Foreign = addRequest(n.Foreign, r, &r.on)
+		n.occupied.Add(amounts)
 	} else {
-		n.Own = addRequest(n.Own, r, &r.On)
-		n.Allocated.Add(amounts)
-		n.Weakest.Consider(r)
+		n.Own = addRequest(n.Own, r, &r.on)
+		n.allocated.Add(amounts)
+		n.Weakest.consider(r)
 	}
-	if !r.Leaves() {
-		n.Details.change().Stays.Add(amounts)
+	if !r.leaves() {
+		n.Details.change().stays.Add(amounts)
 	}
 	n.countEviction(r, 1)
 	r.RunsOn = n
@@ -80,17 +81,17 @@ func (n *Node) charge(r *Request) {
 
 func (n *Node) discharge(r *Request) {
 	if r.Foreign() {
-		n.Foreign = tables.SwapRemove(n.Foreign, r.On, onNode)
-		n.Occupied.Sub(r.Amounts)
+		n.Foreign = tables.SwapRemove(n.Foreign, r.on, onNode)
+		n.occupied.Sub(r.Amounts)
 	} else {
-		n.Own = tables.SwapRemove(n.Own, r.On, onNode)
-		n.Allocated.Sub(r.Amounts)
+		n.Own = tables.SwapRemove(n.Own, r.on, onNode)
+		n.allocated.Sub(r.Amounts)
 		if n.Weakest.Is == r {
 			n.findWeakest()
 		}
 	}
-	if !r.Leaves() {
-		n.Details.change().Stays.Sub(r.Amounts)
+	if !r.leaves() {
+		n.Details.change().stays.Sub(r.Amounts)
 	}
 	n.countEviction(r, -1)
 	r.RunsOn = nil
@@ -114,38 +115,38 @@ func (n *Node) countEviction(r *Request, by int) {
 // A weakest is the allocation of the lowest priority on a node, of those the
 // youngest, if there is any. It bounds what making room there costs: those that
 // are being evicted do not count, since they are no victims any more.
-type Weakest struct {
+type weakest struct {
 	Is       *Request
 	Priority int32
 	Created  time.Time
 }
 
-// Consider takes an allocation that came into account.
-func (w *Weakest) Consider(r *Request) {
+// consider takes an allocation that came into account.
+func (w *weakest) consider(r *Request) {
 	if r.Eviction != nil {
 		return
 	}
 	if w.Is == nil || r.Priority < w.Priority || r.Priority == w.Priority && r.Created.After(w.Created) {
-		*w = Weakest{r, r.Priority, r.Created}
+		*w = weakest{r, r.Priority, r.Created}
 	}
 }
 
 func (n *Node) findWeakest() {
-	n.Weakest = Weakest{}
+	n.Weakest = weakest{}
 	for _, r := range n.Own {
-		n.Weakest.Consider(r)
+		n.Weakest.consider(r)
 	}
 }
 
 // Recount works out what is free.
 func (n *Node) Recount() {
 	n.Revision++
-	width := max(len(n.Free), len(n.Capacity), len(n.Allocated.Amounts), len(n.Occupied.Amounts))
+	width := max(len(n.Free), len(n.Capacity), len(n.allocated.Amounts), len(n.occupied.Amounts))
 	for i := range width {
 		kind := resources.Kind(i)
 		n.Free.Set(kind, n.left(kind))
 	}
-	n.Overcommitted = n.Overcommitted && n.Negative()
+	n.overcommitted = n.overcommitted && n.negative()
 	n.View = nil
 	n.recountRoom()
 }
@@ -153,14 +154,14 @@ func (n *Node) Recount() {
 // left is what is free of a kind, saturating. It is exact where it is above zero: then
 // neither sum is beyond int64, as the capacity is not.
 func (n *Node) left(kind resources.Kind) int64 {
-	return resources.Total(n.Capacity.Of(kind), -n.Allocated.Of(kind), -n.Occupied.Of(kind))
+	return resources.Total(n.Capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
 }
 
 // recountRoom works out the room beside what is kept for asks.
 func (n *Node) recountRoom() {
 	switch {
 	case len(n.Claims) > 0:
-		n.Room = n.Free.Minus(n.Details.Read().Claimed.Amounts)
+		n.Room = n.Free.Minus(n.Details.Read().claimed.Amounts)
 	case len(n.Room) != len(n.Free) || len(n.Free) > 0 && &n.Room[0] != &n.Free[0]:
 		n.Room = n.Free
 	}
@@ -228,8 +229,8 @@ func (n *Node) OwnKeys(holds func(*Request) bool) []string {
 
 // Overdue is how many evictions here did not end in time, of those for an ask or, if that is empty, of
 // all; and the guard of the one that keeps others from the node longest.
-func (n *Node) Overdue(ask api.AllocationKey) (count int, longest *Guard) {
-	longest = &noGuard
+func (n *Node) Overdue(ask api.AllocationKey) (count int, longest *guard.Guard) {
+	longest = &guard.None
 	if n.Details.Read().Evicted == 0 {
 		return 0, longest
 	}
@@ -254,7 +255,7 @@ func (n *Node) IsBlocked() bool {
 // IsBeyondPlans reports whether amounts are counted here that are too large to make
 // room beside them.
 func (n *Node) IsBeyondPlans() bool {
-	return n.Capacity.Above(api.PlanMax) || n.Allocated.Above(api.PlanMax) || n.Occupied.Above(api.PlanMax) || n.Details.Read().Claimed.Above(api.PlanMax)
+	return n.Capacity.Above(api.PlanMax) || n.allocated.Above(api.PlanMax) || n.occupied.Above(api.PlanMax) || n.Details.Read().claimed.Above(api.PlanMax)
 }
 
 // AllOn visits what runs on the node: own allocations, then foreign ones.
@@ -268,22 +269,22 @@ func (n *Node) AllOn(yield func(*Request) bool) {
 	}
 }
 
-// Negative reports whether more of any kind is on a node than it holds.
-func (n *Node) Negative() bool {
+// negative reports whether more of any kind is on a node than it holds.
+func (n *Node) negative() bool {
 	_, found := n.Free.Negative()
 	return found
 }
 
 // AllowExcess accepts that more is used than the node has, after a booking that no
 // node refuses.
-func (n *Node) AllowExcess() { n.Overcommitted = n.Negative() }
+func (n *Node) AllowExcess() { n.overcommitted = n.negative() }
 
 // AttributeReady is the attribute with which a resource manager says, with "false", that a node
 // is not ready: what runs there does not end.
-const AttributeReady = "ready"
+const attributeReady = "ready"
 
 // IsReady reports whether a node is ready as far as the resource manager says.
-func (n *Node) IsReady() bool { return n.Attributes[AttributeReady] != "false" }
+func (n *Node) IsReady() bool { return n.Attributes[attributeReady] != "false" }
 
 // LargestHeld is the most of each kind that one own allocation holds.
 func (n *Node) LargestHeld() resources.Amounts {

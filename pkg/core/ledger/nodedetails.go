@@ -8,18 +8,18 @@ type nodeDetails struct{ own *details }
 
 // details are the values of nodeDetails.
 type details struct {
-	Claimed resources.Sum
-	Stays   resources.Sum // what leaves only with the node
+	claimed resources.Sum
+	stays   resources.Sum // what leaves only with the node
 	Evicted int           // how many of own and foreign are evicted, overdue ones too
 }
 
 // NoDetails are those of all nodes that have none of their own. They are never changed.
-var NoDetails details
+var noDetails details
 
 // Read is for reading only: nodes share what is empty.
 func (d nodeDetails) Read() *details {
 	if d.own == nil {
-		return &NoDetails
+		return &noDetails
 	}
 	return d.own
 }
@@ -32,7 +32,7 @@ func (d *nodeDetails) change() *details {
 	return d.own
 }
 
-// IsEmpty reports whether there is nothing in the details.
-func (d *details) IsEmpty() bool {
-	return d.Claimed.IsZero() && d.Stays.IsZero() && d.Evicted == 0
+// isEmpty reports whether there is nothing in the details.
+func (d *details) isEmpty() bool {
+	return d.claimed.IsZero() && d.stays.IsZero() && d.Evicted == 0
 }

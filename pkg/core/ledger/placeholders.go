@@ -13,7 +13,7 @@ import (
 //
 //	first = the first of those on each node
 type placeholders struct {
-	On    map[*Node]*AskSet
+	on    map[*Node]*AskSet
 	First AskSet
 	Count int
 }
@@ -24,21 +24,21 @@ func bySize(kinds *resources.Kinds) AskSet {
 	})}
 }
 
-// Has reports whether a placeholder is in the set.
-func (p *placeholders) Has(r *Request) bool {
-	on := p.On[r.RunsOn]
+// has reports whether a placeholder is in the set.
+func (p *placeholders) has(r *Request) bool {
+	on := p.on[r.RunsOn]
 	return on != nil && on.Has(r)
 }
 
 func (p *placeholders) add(kinds *resources.Kinds, r *Request) {
-	if p.On == nil {
-		p.On, p.First = map[*Node]*AskSet{}, bySize(kinds)
+	if p.on == nil {
+		p.on, p.First = map[*Node]*AskSet{}, bySize(kinds)
 	}
-	on := p.On[r.RunsOn]
+	on := p.on[r.RunsOn]
 	if on == nil {
 		set := bySize(kinds)
 		on = &set
-		p.On[r.RunsOn] = on
+		p.on[r.RunsOn] = on
 	} else {
 		p.First.Remove(on.Head())
 	}
@@ -49,10 +49,10 @@ func (p *placeholders) add(kinds *resources.Kinds, r *Request) {
 
 // remove takes a placeholder out that is listed.
 func (p *placeholders) remove(r *Request) {
-	on := p.On[r.RunsOn]
+	on := p.on[r.RunsOn]
 	p.First.Remove(on.Head())
 	if on.Remove(r) {
-		delete(p.On, r.RunsOn)
+		delete(p.on, r.RunsOn)
 	} else {
 		p.First.Add(on.Head())
 	}
@@ -61,7 +61,7 @@ func (p *placeholders) remove(r *Request) {
 
 // Fitting is the first placeholder on a node that is as large as an ask; nil if there is none.
 func (p *placeholders) Fitting(r *Request, n *Node) *Request {
-	for placeholder := range p.On[n].All {
+	for placeholder := range p.on[n].All {
 		if r.Amounts.FitsIn(placeholder.Amounts) {
 			return placeholder
 		}
@@ -80,7 +80,7 @@ type PlaceholderSearch struct {
 // SearchFor is the search for the asks of a class, or a new one.
 func (g *TaskGroup) SearchFor(class string) *PlaceholderSearch {
 	s := g.Searches[class]
-	if s == nil || s.Fits != nil && !g.Free.Has(s.Fits) {
+	if s == nil || s.Fits != nil && !g.Free.has(s.Fits) {
 		s = &PlaceholderSearch{}
 		if g.Searches == nil {
 			g.Searches = map[string]*PlaceholderSearch{}

@@ -22,7 +22,7 @@ type Queue struct {
 	Dynamic    bool // made by a rule of placement, and not configured
 	WasDynamic bool // before it was configured
 	Properties api.QueueProperties
-	Limits     *queueLimits // of users and groups; nil if there are none
+	limits     *queueLimits // of users and groups; nil if there are none
 	Submit     access.List
 	Admin      access.List
 	Template   *api.QueueTemplate // for queues that are made below

@@ -23,7 +23,7 @@ func (q *Queue) FollowTemplate() {
 	q.Submit, q.Admin = access.List{}, access.List{}
 	q.Template = q.Parent.Template
 	q.Max, q.Guaranteed, q.Properties = nil, nil, q.Parent.Properties
-	q.ApplicationsMax, q.Limits = 0, nil
+	q.ApplicationsMax, q.limits = 0, nil
 	if t := q.Template; t != nil {
 		q.Properties = t.Parent
 		if q.Leaf {
@@ -34,7 +34,7 @@ func (q *Queue) FollowTemplate() {
 	if q.Quota != nil && q.Leaf {
 		q.take(q.Quota)
 	}
-	q.Exceeded = !q.Used.Within(q.Max)
+	q.exceeded = !q.Used.Within(q.Max)
 	q.View = nil
 }
 
@@ -112,8 +112,8 @@ func (l *Ledger) SetQueue(q *Queue, config *api.QueueConfig) {
 	q.Max, q.Guaranteed, q.Properties = config.Max, config.Guaranteed, config.Properties
 	q.Submit, q.Admin, q.Template = config.Submit, config.Admin, config.Below
 	l.Changes.Free(&q.Account)
-	q.ApplicationsMax, q.Limits = config.ApplicationsMax, newQueueLimits(config.Limits)
-	q.Exceeded = !q.Used.Within(q.Max)
+	q.ApplicationsMax, q.limits = config.ApplicationsMax, newQueueLimits(config.Limits)
+	q.exceeded = !q.Used.Within(q.Max)
 	q.View = nil
 	q.Leaf = !config.Parent && len(config.Queues) == 0
 	if len(q.Applications) > 0 {
@@ -147,7 +147,7 @@ func (l *Ledger) SetQueue(q *Queue, config *api.QueueConfig) {
 // drain lets what is in a queue run and takes nothing new.
 func (l *Ledger) drain(q *Queue) {
 	q.Draining = true
-	q.Limits = nil // they went with the configuration, and those above count
+	q.limits = nil // they went with the configuration, and those above count
 	q.View = nil
 	for _, child := range q.SortedChildren() {
 		l.drain(child)

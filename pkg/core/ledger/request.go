@@ -8,6 +8,7 @@ import (
 	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -25,7 +26,7 @@ type Request struct {
 	RunsOn *Node
 	Number uint64 // of arrival; it orders requests of equal priority and age
 	// at and on are the places in the lists of the application and of the node.
-	At, On int32
+	at, on int32
 	// importance is the priority of an ask as the root sees it, while it waits.
 	Importance int32
 	Slot       int32 // a number that no other ask has; zero if it does not wait
@@ -45,7 +46,7 @@ type Wait struct {
 	Since     time.Time    // when an ask first had no room on its required node
 	TookEqual bool         // a victim that was told to end for it has its priority
 	Ran       bool         // it ran after that, and its binding failed
-	Guard     *Guard       // against making room for it; nil before the first pause
+	Guard     *guard.Guard // against making room for it; nil before the first pause
 	Delayed   bool         // it is in no order until the time of its retry
 	Held      bool         // it is in no order because of its gang or group
 	Larger    bool         // than the placeholders of its task group: it waits for none
@@ -63,7 +64,7 @@ type Wait struct {
 	PlannedAt time.Time
 
 	Due   waitTimes
-	Timer timers.Timer[Due]
+	Timer timers.Timer
 }
 
 // Waiting is what is known of the ask; it is made if there is nothing yet.
@@ -78,9 +79,9 @@ func (r *Request) Waiting() *Wait {
 func (w *Wait) Paused() bool { return w != nil && w.Guard != nil && w.Guard.Pauses() }
 
 // Guarded is the guard of the ask; it is made if there is none yet.
-func (w *Wait) Guarded() *Guard {
+func (w *Wait) Guarded() *guard.Guard {
 	if w.Guard == nil {
-		w.Guard = &Guard{}
+		w.Guard = &guard.Guard{}
 	}
 	return w.Guard
 }
@@ -135,17 +136,17 @@ type Eviction struct {
 	Class    preemptor.Class // of the victim when it was chosen
 	Reported bool            // by the resource manager: it has no ask, trigger or class
 	Since    time.Time
-	Overdue  bool  // it did not end in time: its room is not counted on
-	Guard    Guard // against others on its node while it is overdue
-	Late     bool  // reported, and its end is far off: its room is not counted on yet
-	NodeOnly bool  // it is overdue on a node that is not ready: no queue is charged for it
+	Overdue  bool        // it did not end in time: its room is not counted on
+	Guard    guard.Guard // against others on its node while it is overdue
+	Late     bool        // reported, and its end is far off: its room is not counted on yet
+	NodeOnly bool        // it is overdue on a node that is not ready: no queue is charged for it
 	// dismissed says that it ends with its gang. The resource manager was told.
 	Dismissed bool
-	Timer     timers.Timer[Due]
+	Timer     timers.Timer
 }
 
-// IsNodeOnly reports whether an allocation that is evicted, or not, is charged to its node only.
-func (e *Eviction) IsNodeOnly() bool { return e != nil && e.NodeOnly }
+// isNodeOnly reports whether an allocation that is evicted, or not, is charged to its node only.
+func (e *Eviction) isNodeOnly() bool { return e != nil && e.NodeOnly }
 
 // addRequest appends a request to a list and notes its place. Lists start with room
 // for what a node usually runs, so that they seldom grow.
@@ -157,8 +158,8 @@ func addRequest(list []*Request, r *Request, place *int32) []*Request {
 	return append(list, r)
 }
 
-func onNode(r *Request) *int32        { return &r.On }
-func atApplication(r *Request) *int32 { return &r.At }
+func onNode(r *Request) *int32        { return &r.on }
+func atApplication(r *Request) *int32 { return &r.at }
 
 // without removes a request from a list, in place.
 func without(list []*Request, r *Request) []*Request {

@@ -22,12 +22,12 @@ var moves = [api.States][]api.State{
 }
 
 // ErrNoMove is wrapped by the error for a change of state that does not exist.
-var ErrNoMove = errors.New("no such change of state")
+var errNoMove = errors.New("no such change of state")
 
 // MoveTo changes the state, or says which change was asked for and is none.
 func (a *Application) MoveTo(next api.State, now time.Time) error {
 	if !slices.Contains(moves[a.State], next) {
-		return fmt.Errorf("application %s: %s to %s: %w", a.ID, a.State, next, ErrNoMove)
+		return fmt.Errorf("application %s: %s to %s: %w", a.ID, a.State, next, errNoMove)
 	}
 	a.State, a.Since = next, now
 	return nil

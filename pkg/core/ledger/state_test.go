@@ -24,7 +24,7 @@ func TestMoves(t *testing.T) {
 				assert.Equal(t, a.Since, now)
 				continue
 			}
-			assert.Assert(t, errors.Is(err, ErrNoMove), "%s to %s", from, to)
+			assert.Assert(t, errors.Is(err, errNoMove), "%s to %s", from, to)
 			assert.ErrorContains(t, err, "application a: "+from.String()+" to "+to.String())
 			assert.Equal(t, a.State, from)
 		}

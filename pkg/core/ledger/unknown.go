@@ -81,8 +81,8 @@ func (r *Request) UnknownKinds() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckKinds says what is wrong about the unknown kinds of an ask that waits.
-func (l *Ledger) CheckKinds(r *Request) error {
+// checkKinds says what is wrong about the unknown kinds of an ask that waits.
+func (l *Ledger) checkKinds(r *Request) error {
 	for name := range r.Unknown {
 		if set := l.Unknown[name]; set == nil || !set.Has(r) || l.HasKind(name) {
 			return fmt.Errorf("ask %s wants %s: it is not listed, or a node has that", r.Key, name)

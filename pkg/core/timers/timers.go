@@ -12,34 +12,41 @@ import (
 	"time"
 )
 
+// A Due is what a timer is for: a number that means something to the part that sets it, and a pointer to
+// what it is about, if anything.
+type Due struct {
+	What uint8
+	Of   any
+}
+
 // A Timer is one thing that becomes due, embedded in or held by what it is about.
 // The zero value is not set.
-type Timer[T any] struct {
+type Timer struct {
 	at     time.Time
 	number uint64
 	place  int // in the heap, from one; zero if it is not set
-	of     T
+	of     Due
 }
 
 // Set reports whether the timer waits.
-func (t *Timer[T]) Set() bool { return t.place > 0 }
+func (t *Timer) Set() bool { return t.place > 0 }
 
 // At is when the timer becomes due; it means nothing if the timer is not set.
-func (t *Timer[T]) At() time.Time { return t.at }
+func (t *Timer) At() time.Time { return t.at }
 
 // A Queue is a set of timers. The zero value is empty. It belongs to one goroutine.
-type Queue[T any] struct {
-	heap   sooner[T]
+type Queue struct {
+	heap   sooner
 	number uint64
 }
 
 // Len is how many timers wait.
-func (q *Queue[T]) Len() int { return len(q.heap) }
+func (q *Queue) Len() int { return len(q.heap) }
 
 // Set has a timer become due at a time, instead of the time it was set to before.
 // Of is returned when it is. Timers of the same time become due in the order in
 // which they were set to it. It takes logarithmic time.
-func (q *Queue[T]) Set(t *Timer[T], at time.Time, of T) {
+func (q *Queue) Set(t *Timer, at time.Time, of Due) {
 	if t.place > 0 && t.at.Equal(at) {
 		t.of = of
 		return
@@ -54,14 +61,14 @@ func (q *Queue[T]) Set(t *Timer[T], at time.Time, of T) {
 }
 
 // SetBy has a timer become due at a time at the latest.
-func (q *Queue[T]) SetBy(t *Timer[T], at time.Time, of T) {
+func (q *Queue) SetBy(t *Timer, at time.Time, of Due) {
 	if t.place == 0 || t.at.After(at) {
 		q.Set(t, at, of)
 	}
 }
 
 // Cancel keeps a timer from becoming due. One that is not set stays so.
-func (q *Queue[T]) Cancel(t *Timer[T]) {
+func (q *Queue) Cancel(t *Timer) {
 	if t.place > 0 {
 		heap.Remove(&q.heap, t.place-1)
 	}
@@ -69,7 +76,7 @@ func (q *Queue[T]) Cancel(t *Timer[T]) {
 
 // Pop takes the next timer that is due and returns what it is of; false if there
 // is none.
-func (q *Queue[T]) Pop(now time.Time) (of T, ok bool) {
+func (q *Queue) Pop(now time.Time) (of Due, ok bool) {
 	if len(q.heap) == 0 || q.heap[0].at.After(now) {
 		return of, false
 	}
@@ -79,7 +86,7 @@ func (q *Queue[T]) Pop(now time.Time) (of T, ok bool) {
 }
 
 // Next is when the first timer is due; false if there is none.
-func (q *Queue[T]) Next() (time.Time, bool) {
+func (q *Queue) Next() (time.Time, bool) {
 	if len(q.heap) == 0 {
 		return time.Time{}, false
 	}
@@ -87,25 +94,25 @@ func (q *Queue[T]) Next() (time.Time, bool) {
 }
 
 // sooner is the timers as package container/heap sees them; each is told its place.
-type sooner[T any] []*Timer[T]
+type sooner []*Timer
 
-func (s sooner[T]) Len() int { return len(s) }
+func (s sooner) Len() int { return len(s) }
 
-func (s sooner[T]) Less(i, j int) bool {
+func (s sooner) Less(i, j int) bool {
 	return cmp.Or(s[i].at.Compare(s[j].at), cmp.Compare(s[i].number, s[j].number)) < 0
 }
 
-func (s sooner[T]) Swap(i, j int) {
+func (s sooner) Swap(i, j int) {
 	s[i], s[j] = s[j], s[i]
 	s[i].place, s[j].place = i+1, j+1
 }
 
-func (s *sooner[T]) Push(t any) {
-	*s = append(*s, t.(*Timer[T]))
+func (s *sooner) Push(t any) {
+	*s = append(*s, t.(*Timer))
 	(*s)[len(*s)-1].place = len(*s)
 }
 
-func (s *sooner[T]) Pop() any {
+func (s *sooner) Pop() any {
 	last := (*s)[len(*s)-1]
 	last.place = 0
 	(*s)[len(*s)-1] = nil

@@ -26,8 +26,8 @@ type entry struct {
 func TestQueueAgainstList(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		var q timers.Queue[int]
-		all := make([]timers.Timer[int], 20)
+		var q timers.Queue
+		all := make([]timers.Timer, 20)
 		list := map[int]entry{}
 		for number := range 500 {
 			i, at := r.IntN(len(all)), time.Duration(r.IntN(30))
@@ -36,12 +36,12 @@ func TestQueueAgainstList(t *testing.T) {
 				if was, set := list[i]; !set || was.at != at {
 					list[i] = entry{at, number, i}
 				}
-				q.Set(&all[i], start.Add(at), i)
+				q.Set(&all[i], start.Add(at), timers.Due{Of: i})
 			case 2:
 				if was, set := list[i]; !set || was.at > at {
 					list[i] = entry{at, number, i}
 				}
-				q.SetBy(&all[i], start.Add(at), i)
+				q.SetBy(&all[i], start.Add(at), timers.Due{Of: i})
 			case 3:
 				delete(list, i)
 				q.Cancel(&all[i])
@@ -71,7 +71,7 @@ func first(list map[int]entry) entry {
 	})
 }
 
-func pop(t *testing.T, q *timers.Queue[int], list map[int]entry, now time.Duration) {
+func pop(t *testing.T, q *timers.Queue, list map[int]entry, now time.Duration) {
 	t.Helper()
 	of, ok := q.Pop(start.Add(now))
 	if len(list) == 0 || first(list).at > now {
@@ -80,22 +80,22 @@ func pop(t *testing.T, q *timers.Queue[int], list map[int]entry, now time.Durati
 	}
 	want := first(list)
 	assert.Assert(t, ok)
-	assert.Equal(t, of, want.of)
+	assert.Equal(t, of.Of, want.of)
 	delete(list, want.of)
 }
 
 // TestSetAgainKeepsOneEntry moves one timer often.
 func TestSetAgainKeepsOneEntry(t *testing.T) {
-	var q timers.Queue[string]
-	var one timers.Timer[string]
+	var q timers.Queue
+	var one timers.Timer
 	for i := range 20_000 {
-		q.Set(&one, start.Add(time.Duration(i)), "one")
+		q.Set(&one, start.Add(time.Duration(i)), timers.Due{Of: "one"})
 	}
 	assert.Equal(t, q.Len(), 1)
 	_, ok := q.Pop(start.Add(19_998))
 	assert.Assert(t, !ok)
 	of, ok := q.Pop(start.Add(19_999))
-	assert.Assert(t, ok && of == "one" && !one.Set())
+	assert.Assert(t, ok && of.Of == "one" && !one.Set())
 	q.Cancel(&one)
 	assert.Equal(t, q.Len(), 0)
 }

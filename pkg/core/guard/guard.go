@@ -1,4 +1,6 @@
-package ledger
+// Package guard keeps what repeats itself from being done again at once. Nothing in it reads a clock, and
+// nothing is safe for use by several goroutines.
+package guard
 
 import (
 	"fmt"
@@ -8,7 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
-// A guard keeps what repeats itself from being done again at once: it is a pause with a reason,
+// A Guard keeps what repeats itself from being done again at once: it is a pause with a reason,
 // which doubles each time. There is one
 //
 //   - of an ask: no room is made for it;
@@ -23,11 +25,11 @@ type Guard struct {
 	Times int       // how often there was a pause
 	Until time.Time // zero while there is none
 	Why   string    // empty without a pause, or if another reason says more
-	Timer timers.Timer[Due]
+	Timer timers.Timer
 }
 
-// noGuard is never changed.
-var noGuard Guard
+// None is no pause. It is never changed.
+var None Guard
 
 // PauseMax is the longest pause, unless the first one is longer. A window against loops may be longer:
 // so that a loop comes to rest.
@@ -40,9 +42,9 @@ func (g *Guard) Next(first time.Duration) time.Duration {
 }
 
 // Start begins a pause of what becomes due then: an ask, an application, or an overdue eviction.
-func (g *Guard) Start(timers *timers.Queue[Due], until time.Time, why string, of Due) {
+func (g *Guard) Start(in *timers.Queue, until time.Time, why string, of timers.Due) {
 	g.Until, g.Why = until, why
-	timers.Set(&g.Timer, until, of)
+	in.Set(&g.Timer, until, of)
 }
 
 // Pauses reports whether there is a pause.
@@ -51,11 +53,11 @@ func (g *Guard) Pauses() bool { return !g.Until.IsZero() }
 // End ends the pause.
 func (g *Guard) End() { g.Until, g.Why = time.Time{}, "" }
 
-// A loopGuard counts how often room was made for an application within a window, in a way that another
+// A Loop counts how often room was made for an application within a window, in a way that another
 // one may answer: applications may evict each other in turn. The window is twice as long after one in
 // which that was too often, so that a loop comes to rest. The pause is the rest of the window: it has
 // no timer, as each ask that it keeps back has one.
-type LoopGuard struct {
+type Loop struct {
 	Guard
 	Since time.Time // when the window began
 	Made  int
@@ -80,14 +82,14 @@ func TimesText(times int) string {
 	return fmt.Sprintf("%d times", times)
 }
 
-// An appBackoff counts the asks of an application that failed on nodes, one of each class, since
+// A Backoff counts the asks of an application that failed on nodes, one of each class, since
 // everything that may be tried was tried last. After as many as its queue says the application
 // backs off: for a while it stands in no order, so that its asks are not tried.
 // Those that it backed off for do not count again before all others were tried: else the same ones
 // would fail each time, and those behind them never be tried.
 // Asks that are nominated, hold a reservation or have a required node go on, since they are
 // bound to a node.
-type appBackoff struct {
+type Backoff struct {
 	Guard
 	Failed  int
 	Counted map[string]bool // keys of the classes whose failures were counted since all could be tried last

@@ -1,0 +1,156 @@
+package ledger
+
+// membersCounted is what the requests say of gangs, of their task groups and of groups.
+type membersCounted struct {
+	gangs  map[*gang]*gang
+	tasks  map[*TaskGroup]*TaskGroup
+	groups map[*Group]*Group
+}
+
+// countedAs is the place in a table where something is counted.
+func countedAs[E any](table map[*E]*E, of *E) *E {
+	if table[of] == nil {
+		table[of] = new(E)
+	}
+	return table[of]
+}
+
+// members checks what is counted of gangs and groups, and which of their asks are held back.
+func (v *verifier) members() {
+	counted := membersCounted{map[*gang]*gang{}, map[*TaskGroup]*TaskGroup{}, map[*Group]*Group{}}
+	for _, r := range v.Requests {
+		if r.Foreign() {
+			continue
+		}
+		if r.Pair() != nil {
+			v.pair(r)
+		}
+		v.groupOf(r, &counted)
+		if task := r.InTaskGroup(); task != nil && r.Placeholder {
+			v.placeholder(r, task, &counted)
+		} else if task != nil && r.RunsOn == nil {
+			v.askOf(r, task)
+		}
+	}
+	for _, g := range v.Together {
+		v.group(g, countedAs(counted.groups, g))
+	}
+	for app := range v.Applications.Ascend {
+		if app.Gang == nil {
+			continue
+		}
+		is := countedAs(counted.gangs, app.Gang)
+		v.equal("placeholders", string(app.ID), app.Gang.placed, is.placed)
+		v.equal("waiting placeholders", string(app.ID), app.Gang.pending, is.pending)
+		if is.Placeholders != app.Gang.Placeholders {
+			v.breaks("application %s has %d placeholders and counts %d", app.ID, is.Placeholders, app.Gang.Placeholders)
+		}
+		for _, task := range app.Gang.Groups {
+			v.taskGroup(task, countedAs(counted.tasks, task))
+		}
+	}
+}
+
+// pair checks that a placeholder which is to end runs, and that its ask waits.
+func (v *verifier) pair(r *Request) {
+	with := r.Pair()
+	switch {
+	case with.Placeholder.Pair() != with || with.Ask != nil && with.Ask.Pair() != with || r != with.Placeholder && r != with.Ask:
+		v.breaks("%s is in no pair with %s", r.Key, with.Placeholder.Key)
+	case with.Placeholder.RunsOn == nil || v.Requests[with.Placeholder.Key] != with.Placeholder:
+		v.breaks("placeholder %s is to be replaced and does not run", with.Placeholder.Key)
+	case with.Ask == nil:
+	case with.Ask.RunsOn != nil || v.Requests[with.Ask.Key] != with.Ask:
+		v.breaks("%s takes the place of a placeholder and does not wait", with.Ask.Key)
+	case !with.Ask.Amounts.FitsIn(with.Placeholder.Amounts):
+		v.breaks("%s takes the place of %s, which is smaller", with.Ask.Key, with.Placeholder.Key)
+	}
+}
+
+// placeholder checks a placeholder, and counts it.
+func (v *verifier) placeholder(r *Request, task *TaskGroup, counted *membersCounted) {
+	gang, of := countedAs(counted.gangs, r.App.Gang), countedAs(counted.tasks, task)
+	if r.RunsOn == nil {
+		of.asks++
+		gang.pending.Add(r.Amounts)
+		return
+	}
+	gang.Placeholders++
+	gang.placed.Add(r.Amounts)
+	listed := task.Free.has(r)
+	if wanted := r.Eviction == nil && !r.IsReplaced(); listed != wanted {
+		v.breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
+	}
+	if listed {
+		of.Free.Count++
+	}
+}
+
+// askOf checks an ask that may take the place of a placeholder: it waits for one, or for the end
+// of one, or like others.
+func (v *verifier) askOf(r *Request, task *TaskGroup) {
+	lists := 0
+	for _, is := range [...]bool{r.Pair() != nil, task.Held.Has(r), task.Others.Has(r)} {
+		if is {
+			lists++
+		}
+	}
+	if lists != 1 || r.IsHeld() == task.Others.Has(r) {
+		v.breaks("ask %s of task group %s is in %d of its lists, and held back is %t", r.Key, task.Name, lists, r.IsHeld())
+	}
+}
+
+// taskGroup checks a task group against what was counted of it, and which of its asks wait for
+// placeholders.
+func (v *verifier) taskGroup(task, is *TaskGroup) {
+	if is.asks != task.asks || is.Free.Count != task.Free.Count {
+		v.breaks("task group %s counts %d and %d placeholders and has %d and %d", task.Name, task.asks, task.Free.Count, is.asks, is.Free.Count)
+	}
+	for r := range task.Free.First.All {
+		if !task.Free.has(r) || task.Free.on[r.RunsOn].Head() != r {
+			v.breaks("placeholder %s is not the first one on its node", r.Key)
+		}
+	}
+}
+
+// groupOf checks that a request belongs to the group that it names, and counts it.
+func (v *verifier) groupOf(r *Request, counted *membersCounted) {
+	name, _ := r.GroupName()
+	g := r.StartsWith
+	switch {
+	case g == nil && name == "":
+		return
+	case g == nil || g.Name != name || v.Together[name] != g || g.gang != nil && g.gang != r.App.Gang:
+		v.breaks("%s is no member of group %q, which it names", r.Key, name)
+		return
+	case g.Asks.Has(r) != (r.RunsOn == nil && (g.gang == nil || r.Placeholder)):
+		v.breaks("%s is among the asks of group %s is %t", r.Key, name, g.Asks.Has(r))
+	case v.settled && g.Asks.Has(r) && r.IsHeld() && !g.Holds:
+		v.breaks("ask %s is held back and its group %s is not", r.Key, name)
+	}
+	of := countedAs(counted.groups, g)
+	of.members++
+	if c := r.Claim(); c != nil && c.Whole {
+		of.Claims++
+	}
+	if r.RunsOn != nil {
+		of.running++
+	}
+	if r.RunsOn != nil && r.Eviction == nil {
+		of.stays++
+	}
+}
+
+// group checks a group against what was counted of it.
+func (v *verifier) group(g, is *Group) {
+	hold := g.Missing() > 0 && (g.Asks.Len() < g.Missing() || g.Waits)
+	switch {
+	case g.stays != is.stays || g.running != is.running || g.members != is.members || g.Claims != is.Claims:
+		v.breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
+			g.Name, g.members, g.running, g.stays, is.members, is.running, is.stays)
+	case v.settled && hold != g.Holds:
+		v.breaks("group %s misses %d with %d that wait, and holds is %t", g.Name, g.Missing(), g.Asks.Len(), g.Holds)
+	case g.Until.IsZero() != (v.Holder != g):
+		v.breaks("room is kept for group %s until %v, and it has its turn is %t", g.Name, g.Until, v.Holder == g)
+	}
+}
