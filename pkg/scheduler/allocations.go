@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
@@ -163,21 +164,29 @@ func (c *conversion) created(to *owner, id string, tags map[string]string) time.
 	return created
 }
 
-// createdAt is the creation time among tags, in whole seconds, or now if there is none or it
-// is in the future. It says whether it is far in the future.
+// createdAt is the creation time among tags, in seconds with nine digits after a point or none, or
+// now if there is none or it is in the future. It says whether it is far in the future.
 func createdAt(tags map[string]string, now time.Time) (created time.Time, ahead bool) {
 	text, ok := tags[common.CreationTime]
 	if !ok {
 		return now, false // without the error of a parser, which is not free
 	}
+	text, digits, exact := strings.Cut(text, ".")
 	seconds, err := strconv.ParseInt(text, 10, 64)
+	nanoseconds := uint64(0)
+	if exact && err == nil {
+		nanoseconds, err = strconv.ParseUint(digits, 10, 32)
+	}
 	switch {
-	case err != nil || seconds < 0:
+	case err != nil || seconds < 0 || exact && len(digits) != 9:
 		return now, false
 	case seconds > now.Unix():
 		return now, seconds-now.Unix() > clockSkewMax
 	}
-	return time.Unix(seconds, 0), false
+	if created = time.Unix(seconds, int64(nanoseconds)); created.After(now) {
+		return now, false
+	}
+	return created, false
 }
 
 // release reads the release of an allocation or ask, of a foreign allocation

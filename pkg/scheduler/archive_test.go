@@ -71,6 +71,28 @@ func TestCreationTimesInTheFuture(t *testing.T) {
 	})
 }
 
+// TestCreationTimesWithinASecond: a resource manager that knows whole seconds alone says with the
+// digits after the point which of one second came first.
+func TestCreationTimesWithinASecond(t *testing.T) {
+	cluster(t, schedulertest.Options{}, "vcore=4", func(t *testing.T, m *schedulertest.MockScheduler) {
+		time.Sleep(time.Second / 2)
+		now := time.Now()
+		for i, digits := range []string{"", ".000000007", ".7", ".x00000007", ".0000000071", ".900000000"} {
+			m.Ask("app-1", fmt.Sprint("pod-", i), "vcore=100", func(a *si.Allocation) {
+				a.AllocationTags = map[string]string{"creationTime": strconv.FormatInt(now.Unix(), 10) + digits}
+			})
+		}
+		created := map[api.AllocationKey]time.Time{}
+		for _, ask := range m.Application("app-1").Asks {
+			created[ask.Key] = ask.Created
+		}
+		second := now.Truncate(time.Second)
+		assert.DeepEqual(t, created, map[api.AllocationKey]time.Time{
+			"pod-0": second, "pod-1": second.Add(7), "pod-2": now, "pod-3": now, "pod-4": now, "pod-5": now,
+		})
+	})
+}
+
 // TestAnApplicationIsKeptAfterItsEnd, and said in one line of the log if it ever
 // ran.
 func TestAnApplicationIsKeptAfterItsEnd(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -149,12 +149,12 @@ func (a *Application) readUser(pod *v1.Pod) error {
 	return nil
 }
 
-// Request asks for the application. Created is when it began to exist, in seconds since
-// 1970, so that its age survives a restart. Forced is for an application of which pods run:
+// Request asks for the application. Created is when it began to exist, so that its age survives a
+// restart. Forced is for an application of which pods run:
 // it is never rejected.
-func (a Application) Request(created int64, forced bool) *si.AddApplicationRequest {
+func (a Application) Request(created time.Time, forced bool) *si.AddApplicationRequest {
 	tags := maps.Clone(a.Tags)
-	tags[common.CreationTime] = strconv.FormatInt(created, 10)
+	tags[common.CreationTime] = fmt.Sprintf("%d.%09d", created.Unix(), created.Nanosecond())
 	if forced {
 		tags[common.AppTagCreateForce] = "true"
 	}

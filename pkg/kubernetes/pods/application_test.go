@@ -2,6 +2,7 @@ package pods_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
@@ -127,11 +128,11 @@ func TestTaskGroups(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, pods.GroupName(pod), "workers")
 	assert.Equal(t, app.TaskGroups[1].NodeSelector["disk"], "ssd")
-	request := app.Request(1700000000, true)
+	request := app.Request(time.Unix(1700000000, 7), true)
 	assert.DeepEqual(t, plain(request.PlaceholderAsk), map[string]int64{"pods": 11, "vcore": 6000, "memory": 2 << 30})
 	assert.Equal(t, request.ExecutionTimeoutMilliSeconds, int64(60_000))
 	assert.Equal(t, request.GangSchedulingStyle, "Hard")
-	assert.DeepEqual(t, request.Tags, text{"namespace": "dev", "creationTime": "1700000000", "application.create.force": "true"})
+	assert.DeepEqual(t, request.Tags, text{"namespace": "dev", "creationTime": "1700000000.000000007", "application.create.force": "true"})
 	assert.Equal(t, request.Ugi.User, "nobody")
 }
 
@@ -186,7 +187,7 @@ func TestPodGroups(t *testing.T) {
 func TestSoftIsTheStyleOfGangs(t *testing.T) {
 	app, err := pods.Rules{}.ApplicationOf(written(nil, text{pods.AnnotationTaskGroups: `[{"name": "a", "minMember": 1}]`}), nil)
 	assert.NilError(t, err)
-	request := app.Request(0, false)
+	request := app.Request(time.Unix(0, 0), false)
 	assert.Equal(t, request.GangSchedulingStyle, "Soft")
 	assert.Equal(t, request.Tags["application.create.force"], "")
 	assert.DeepEqual(t, request.PlaceholderAsk.Resources["pods"].Value, (&si.Quantity{Value: 1}).Value)

@@ -3,6 +3,7 @@ package pods
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
@@ -42,7 +43,7 @@ func TestPlaceholder(t *testing.T) {
 		again, err := rules.ApplicationOf(left[0], nil)
 		assert.NilError(t, err)
 		again.Remember(left)
-		assert.DeepEqual(t, again.Request(0, false).String(), app.Request(0, false).String())
+		assert.DeepEqual(t, again.Request(time.Unix(0, 0), false).String(), app.Request(time.Unix(0, 0), false).String())
 		for i := range app.TaskGroups {
 			assert.DeepEqual(t, again.Placeholder(again.TaskGroups[i], 7, of, DefaultPlaceholderImage), app.Placeholder(app.TaskGroups[i], 7, of, DefaultPlaceholderImage))
 		}

@@ -1,6 +1,8 @@
 package shim
 
 import (
+	"time"
+
 	"go.uber.org/zap"
 )
 
@@ -22,7 +24,9 @@ func (c *Context) introduce(app *application, running bool) {
 	}
 	waited := app.rejected != ""
 	app.told, app.accepted, app.forced, app.rejected, app.queue = true, false, running, "", said.Queue
-	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Unix(), running)})
+	// The API server tells whole seconds. Of one second the application that comes first is older.
+	c.introduced = (c.introduced + 1) % time.Second
+	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Truncate(time.Second).Add(c.introduced), running)})
 	if !waited {
 		return
 	}

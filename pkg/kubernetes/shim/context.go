@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
@@ -40,17 +41,18 @@ type Context struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu       sync.RWMutex
-	started  bool // what is known is sent; before, it is only collected
-	stopping bool // nothing new is begun
-	tasks    map[string]*task
-	ended    endedPods
-	nodes    map[string]*v1.Node
-	onNode   map[string]map[string]*task // tasks that are ours, by node and key
-	apps     map[string]*application     // by ID in the core
-	named    map[appKey]*application     // the same, as their pods name them
-	leaving  map[string]*task            // that are to end or are ending, by key
-	owned    map[string]int              // how many pods belong to a pod, by its key
+	mu         sync.RWMutex
+	started    bool // what is known is sent; before, it is only collected
+	stopping   bool // nothing new is begun
+	tasks      map[string]*task
+	ended      endedPods
+	nodes      map[string]*v1.Node
+	onNode     map[string]map[string]*task // tasks that are ours, by node and key
+	apps       map[string]*application     // by ID in the core
+	named      map[appKey]*application     // the same, as their pods name them
+	introduced time.Duration               // of applications, one nanosecond each
+	leaving    map[string]*task            // that are to end or are ending, by key
+	owned      map[string]int              // how many pods belong to a pod, by its key
 }
 
 // New makes a context that knows nothing and does nothing until Start. The error is that of

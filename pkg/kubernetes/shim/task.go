@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -83,9 +84,14 @@ func (t *task) running() *v1.Pod {
 	return t.pod
 }
 
-// compareTasks orders tasks by age, so that what is sent at a restart depends on no map.
+// compareTasks orders tasks by age, so that what is sent at a restart depends on no map. The API
+// server tells whole seconds; of one second the pod that was written first is older.
 func compareTasks(a, b *task) int {
-	return cmp.Or(a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time), cmp.Compare(a.key(), b.key()))
+	if order := a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time); order != 0 {
+		return order
+	}
+	order, _ := resourceversion.CompareResourceVersion(a.pod.ResourceVersion, b.pod.ResourceVersion) // zero with an error
+	return cmp.Or(order, cmp.Compare(a.key(), b.key()))
 }
 
 // differs reports whether the core must be told again. The nominated node is read in the

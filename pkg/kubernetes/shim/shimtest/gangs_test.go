@@ -241,6 +241,32 @@ func TestGangIsRemembered(t *testing.T) {
 	})
 }
 
+// Of two gangs the one whose first pod came first is first to have all of its placeholders, also
+// within a second, after a restart, and whatever they are called.
+func TestGangsOfOneSecond(t *testing.T) {
+	for _, names := range [][]string{{"a", "b"}, {"b", "a"}} {
+		for _, restarts := range []bool{false, true} {
+			inGangWorld(t, shimtest.Options{}, "memory=1Gi", func(t *testing.T, w gangWorld) {
+				for i, name := range names {
+					time.Sleep(30 * time.Millisecond)
+					w.AddPod(name, "cpu=1", member(2, ""), shimtest.Application(name), func(pod *v1.Pod) { pod.ResourceVersion = fmt.Sprint(100 + i) })
+				}
+				w.Advance(2 * time.Second)
+				if restarts {
+					w = w.restarted(t)
+				}
+				w.ChangeNode("node-1", func(node *v1.Node) { node.Status.Allocatable = shimtest.Quantities("cpu=2 pods=10") })
+				w.Advance(5 * time.Second)
+				bound := w.API.Bindings()
+				assert.Equal(t, len(bound), 2)
+				for _, pod := range bound { // a placeholder, or the member that took its place before it was bound
+					assert.Assert(t, strings.HasPrefix(pod, "tg-"+names[0]+"-") || pod == names[0]+" node-1", "%v: %q", names, bound)
+				}
+			})
+		}
+	}
+}
+
 // The configuration says what placeholders run, or that there are none: then the pods run one by one.
 func TestGangsAreConfigured(t *testing.T) {
 	for _, none := range []bool{false, true} {
