@@ -206,8 +206,6 @@ type leafClass struct {
 	atActive int                     // the place in that list
 	queued   bool                    // in the retry queue
 	last     []api.PreemptionAttempt // that failed last
-
-	unfinished *unfinished // the attempt that goes on in a later batch
 }
 
 // firstAsk is the first ask of a class in some order that no limit holds back; nil if there is
@@ -219,4 +217,10 @@ func (c *class) firstAsk(compare func(a, b *ledger.Request) int) (first *ledger.
 		}
 	}
 	return first
+}
+
+// mayPreempt reports whether room may be made for an ask now.
+func (b *backlog) mayPreempt(r *ledger.Request) bool {
+	g := b.groupOf(r)
+	return g != nil && g.leaf.active
 }

@@ -26,21 +26,17 @@ type attempts struct {
 	retries    *retries
 	counts     *api.Preempted
 
-	under  *unfinished      // the attempt under way
-	begun  uint64           // counts attempts
-	owed   resources.Limits // scratch
-	like   []*leafClass
-	others []preemptor.Behind
+	under      *unfinished                // the attempt under way
+	unfinished map[*leafClass]*unfinished // those that go on in a later batch
+	forgetAt   int                        // so many of these
+	begun      uint64                     // counts attempts
+	owed       resources.Limits           // scratch
+	like       []*leafClass
+	others     []preemptor.Behind
 }
 
 // attemptOrder is the order in which the triggers are tried.
 var attemptOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
-
-// mayPreempt reports whether room may be made for an ask now.
-func (b *backlog) mayPreempt(r *ledger.Request) bool {
-	g := b.groupOf(r)
-	return g != nil && g.leaf.active
-}
 
 // try makes an attempt for an ask. The outcome is placed if room is on its way.
 func (a *attempts) try(r *ledger.Request) outcome {

@@ -231,6 +231,9 @@ func (b *backlog) importance(r *ledger.Request) int32 {
 	return r.App.Queue.AsRootSees(r.Priority)
 }
 
+// dueAsk is what the timer of an ask says: one of its moments has come.
+const dueAsk uint8 = 0
+
 // setTimer has an ask looked at when the first of its times has come.
 func (b *backlog) setTimer(r *ledger.Request) {
 	w := r.Waiting()
@@ -247,5 +250,13 @@ func (b *backlog) setTimer(r *ledger.Request) {
 func (b *backlog) unhint(r *ledger.Request) {
 	for _, account := range r.App.Accounts() {
 		account.Unhint(r.Amounts)
+	}
+}
+
+// separate gives an ask a class of its own if nothing is known of what asks have in
+// common.
+func (b *backlog) separate(r *ledger.Request) {
+	if b.classOf(r).constraints == "" {
+		b.reclass(r, b.classNow(r, ownClass+string(r.Key)))
 	}
 }

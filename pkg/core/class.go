@@ -1,12 +1,10 @@
 package core
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
 	"time"
 
-	"github.com/google/btree"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
@@ -133,6 +131,9 @@ type classTable struct {
 	scratch []byte
 }
 
+// ownClass is what the constraints of an ask begin with that is like no other.
+const ownClass = "="
+
 // idleMax is how many classes without asks are remembered, besides as many as have
 // asks.
 const idleMax = 64
@@ -207,166 +208,6 @@ func (t *classTable) release(c *class) {
 	t.idle = t.idle[:0]
 }
 
-// A waitSet is what waits in a leaf and may preempt: the classes by priority, constraints
-// and amounts, the largest first, and how many asks were added and taken.
-type waitSet struct {
-	classes      *btree.BTreeG[waitingClass] // nil until there was any
-	added, taken uint64
-}
-
-// A waitingClass is a place in the order of classes: that of a class with its leaf, or the one
-// before or after all classes of its priority and constraints.
-type waitingClass struct {
-	*class
-	leaf *leafClass
-	edge int8 // below zero before all of them, above zero after them
-}
-
-func (w waitingClass) compare(other waitingClass, kinds *resources.Kinds) int {
-	return cmp.Or(w.comparePeers(other.class), cmp.Compare(w.edge, other.edge),
-		kinds.Compare(other.amounts, w.amounts), cmp.Compare(w.key, other.key))
-}
-
-// comparePeers orders classes so that those which may share victims are together.
-func (c *class) comparePeers(other *class) int {
-	return cmp.Or(cmp.Compare(c.priority, other.priority), cmp.Compare(c.constraints, other.constraints))
-}
-
-// alike appends the classes of the priority and constraints of one to an empty list, the largest
-// first: all of them, or of more than so many half of that from the first and half from the last.
-func (s *waitSet) alike(like []*leafClass, c *class, most int) []*leafClass {
-	if s.classes == nil {
-		return like
-	}
-	first, last := waitingClass{class: c, edge: -1}, waitingClass{class: c, edge: 1}
-	more := false
-	s.classes.AscendRange(first, last, func(w waitingClass) bool {
-		if more = len(like) == most; !more {
-			like = append(like, w.leaf)
-		}
-		return !more
-	})
-	if more {
-		at := most
-		s.classes.DescendRange(last, first, func(w waitingClass) bool {
-			at--
-			like[at] = w.leaf
-			return at > most/2
-		})
-	}
-	return like
-}
-
-// count notes that an ask is added to what waits in the leaf, or taken from it.
-func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
-	leaf.asks += by
-	if !leaf.class.preempts {
-		return
-	}
-	if by > 0 {
-		s.added++
-	} else {
-		s.taken++
-	}
-	switch here := (waitingClass{class: leaf.class, leaf: leaf}); {
-	case by > 0 && leaf.asks == by:
-		if s.classes == nil {
-			s.classes = btree.NewG(16, func(a, b waitingClass) bool { return a.compare(b, kinds) < 0 })
-		}
-		s.classes.ReplaceOrInsert(here)
-	case leaf.asks == 0:
-		s.classes.Delete(here)
-	}
-}
-
-// leastOf is, for each kind, the least of up to three least amounts, nil ones left out:
-// room that does not hold it holds none of the asks that they are of. Nil is of no asks.
-// Least amounts are never changed, and many summaries share them: before is returned if it
-// is the result already, and the amounts of a class where all asks want the same.
-func leastOf(before, a, b, c *resources.Amounts) *resources.Amounts {
-	if b == c && (b == nil || b == a) { // as in most summaries, where this is inlined
-		return a
-	}
-	return leastOfSeveral(before, a, b, c)
-}
-
-func leastOfSeveral(before, a, b, c *resources.Amounts) *resources.Amounts {
-	some := cmp.Or(a, b, c)
-	if (a == nil || a == some) && (b == nil || b == some) && (c == nil || c == some) {
-		return some
-	}
-	x, y, z := cmp.Or(a, some), cmp.Or(b, some), cmp.Or(c, some)
-	for _, least := range [4]*resources.Amounts{before, x, y, z} {
-		if least != nil && isLeast(*least, *x, *y, *z) {
-			return least
-		}
-	}
-	least := make(resources.Amounts, min(len(*x), len(*y), len(*z)))
-	for i := range least {
-		least[i] = min((*x)[i], (*y)[i], (*z)[i])
-	}
-	return &least
-}
-
-// isLeast reports whether amounts are the least of three others. What is beyond the end of
-// one of them is zero, and nothing is less.
-func isLeast(least, x, y, z resources.Amounts) bool {
-	width := min(len(x), len(y), len(z))
-	for i := range width {
-		if least.Of(resources.Kind(i)) != min(x[i], y[i], z[i]) {
-			return false
-		}
-	}
-	return len(least) <= width || least[width:].IsZero()
-}
-
-// A summary says what waits in a part of the backlog: all that a search needs to
-// skip it. The zero value is not empty; emptySummary is.
-type summary struct {
-	top      int32 // the highest priority
-	ready    int32 // of what may be tried now: of open classes, and of those that room may be made for
-	untried  bool  // a nominated class may fit some node
-	attempts bool  // room may be made for some ask
-	// open is the least of the classes that may fit some node, parked of those that fit none
-	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
-	open, parked, nominated *resources.Amounts
-	// wanted is the least of the asks of limited users and groups for which room may be made,
-	// now or later.
-	wanted *resources.Amounts
-}
-
-var emptySummary = summary{top: api.PriorityNone, ready: api.PriorityNone}
-
-// become sets the summary of a subtree to that of an item and of the subtrees left
-// and right of it, which may be nil. It reports whether it changed.
-func (s *summary) become(own, left, right *summary) bool {
-	if left == nil {
-		left = &emptySummary
-	}
-	if right == nil {
-		right = &emptySummary
-	}
-	return s.set(summary{
-		top:       max(own.top, left.top, right.top),
-		ready:     max(own.ready, left.ready, right.ready),
-		untried:   own.untried || left.untried || right.untried,
-		attempts:  own.attempts || left.attempts || right.attempts,
-		open:      leastOf(s.open, own.open, left.open, right.open),
-		parked:    leastOf(s.parked, own.parked, left.parked, right.parked),
-		nominated: leastOf(s.nominated, own.nominated, left.nominated, right.nominated),
-		wanted:    leastOf(s.wanted, own.wanted, left.wanted, right.wanted),
-	})
-}
-
-// set replaces the summary and reports whether it changed.
-func (s *summary) set(next summary) bool {
-	if *s == next {
-		return false
-	}
-	*s = next
-	return true
-}
-
 // classSlots are what slots know of a class.
 type classSlots struct {
 	listed bool
@@ -382,3 +223,25 @@ type classSlots struct {
 
 // placesMax is how many places of a class are counted: what has more waits for none for long.
 const placesMax = 1 << 10
+
+// isListed reports whether it matters for a class which nodes change.
+func (c *class) isListed() bool {
+	fails := func(leaf *leafClass) bool { return !leaf.active }
+	return !c.paced && (c.simulations != nil && c.simulations.exhausted || slices.ContainsFunc(c.leaves, fails))
+}
+
+// unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of
+// those for which a condition holds: of each application the first is looked at.
+func (c *class) unclaimed(holds func(*ledger.Request) bool) (first *ledger.Request) {
+	for _, g := range c.groups {
+		for r := range g.all {
+			if r.Claim() == nil && !r.StartsTogether() {
+				if (holds == nil || holds(r)) && (first == nil || ledger.InOrder(r, first) < 0) {
+					first = r
+				}
+				break
+			}
+		}
+	}
+	return first
+}

@@ -77,13 +77,3 @@ func (p *Partition) retryAll() {
 		return true
 	})
 }
-
-// settleGroups brings all groups up to date, after other limits apply to applications.
-func (b *backlog) settleGroups() {
-	b.Applications.Ascend(func(app *ledger.Application) bool {
-		for g := range b.ofApplication(app).groups.all { // each changes its own place only
-			b.settleGroup(g)
-		}
-		return true
-	})
-}

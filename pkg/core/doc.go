@@ -27,23 +27,24 @@
 //
 // Backlog: what waits, and which ask is next.
 //
-//	backlog.go      asks by class; parks classes; alarms.go what timers are for
-//	class.go        what equal asks have in common, and the summaries of parts of the backlog
-//	askgroup.go     the asks of a class in an application, and in a leaf
+//	backlog.go      asks by class; parks classes
+//	class.go        what equal asks have in common; summary.go, what a search needs of a part of the backlog to skip it
+//	askgroup.go     the asks of a class in an application, and in a leaf; waitset.go, what waits in a leaf and may preempt
 //	refusals.go     what the resource manager refused a class; answers.go, what it said of its asks without some allocations
-//	waiting.go      applications and queues as the backlog knows them; standing.go, what decides where they stand
+//	waiting.go      applications and queues as the backlog knows them; standing.go, what decides where they stand; askplace.go, which of them is first
 //	orders.go       keeps groups, applications and queues in order
 //	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	headroom.go     what is left of the quotas for a search
+//	why.go          why an ask waits, for readers
 //	nodeorder.go    keeps nodes in order, and finds one with room; rooms.go knows where room is new
 //	deviceorder.go  keeps nodes in order for each amounts, where they are tried by their devices
 //
 // Questions: the resource manager's answers.
 //
-//	predicates.go   questions to the resource manager
+//	predicates.go   questions to the resource manager; alarms.go what timers are for
 //	feasible.go     the first node with room that it accepts
-//	refused.go      classes refused on every node, and askplace.go which of them is first
+//	refused.go      classes refused on every node
 //	simulations.go  nodes without victims, and neededelsewhere.go what an ask needs on another node
 //
 // Preemption: room that is kept, or made by evictions.
@@ -65,7 +66,6 @@
 //	quotas.go       queues that use more than their max
 //	settling.go     the time after a start in which nothing is evicted
 //	hints.go        asks that only more nodes can help
-//	why.go          why an ask waits, for readers
 //
 // Partition: the loop that joins them, and what starts together.
 //

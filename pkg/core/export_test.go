@@ -70,11 +70,9 @@ func (p *Partition) VerifyAttempts() error {
 // unfinished is the number of the first attempt that goes on.
 func (p *Partition) unfinished() uint64 {
 	first := uint64(math.MaxUint64)
-	for _, c := range p.classes.known {
-		for _, leaf := range c.leaves {
-			if leaf.unfinished != nil {
-				first = min(first, leaf.unfinished.number)
-			}
+	for leaf, u := range p.attempts.unfinished {
+		if leaf.leaf != nil {
+			first = min(first, u.number)
 		}
 	}
 	return first

@@ -144,18 +144,6 @@ func (s *nodeSearch) answers(nodes []*ledger.Node) []error {
 	return s.Options.FeasibleOn(s.ask.Key, s.ids, true)
 }
 
-// question is how urgent the next question about asks of the class is.
-func (c *class) question() api.Question {
-	switch r := c.refused; {
-	case r == nil:
-		return api.FirstQuestion
-	case r.repeated:
-		return api.RepeatedQuestion
-	default:
-		return api.FurtherQuestion
-	}
-}
-
 // refuse remembers that the resource manager refused the ask on a node. The answer
 // holds for its class. Where nothing is known of what asks have in common, the ask
 // gets a class of its own.

@@ -286,3 +286,13 @@ func (b *backlog) passOn(r *ledger.Request) {
 
 // isBusy reports whether anything is used or waits below.
 func (q *waitingQueue) isBusy() bool { return !q.Used.IsZero() || q.waits() }
+
+// settleGroups brings all groups up to date, after other limits apply to applications.
+func (b *backlog) settleGroups() {
+	b.Applications.Ascend(func(app *ledger.Application) bool {
+		for g := range b.ofApplication(app).groups.all { // each changes its own place only
+			b.settleGroup(g)
+		}
+		return true
+	})
+}

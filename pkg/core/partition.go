@@ -62,7 +62,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	p.retries = retries{backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, kept: &p.kept, evictions: &p.evictions,
-		retries: &p.retries, counts: &p.counts,
+		retries: &p.retries, counts: &p.counts, unfinished: map[*leafClass]*unfinished{},
 	}
 	p.quotas = quotas{
 		backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,

@@ -138,7 +138,7 @@ func (p *predicates) addBudgets(on *preemptor.Node) {
 
 // The constraints of an ask that is like no other begin with ownClass. Those that the
 // resource manager names never do.
-const ownClass, escaped = "=", ":"
+const escaped = ":"
 
 // constraintsOf asks the resource manager what an ask requires of nodes.
 func (p *predicates) constraintsOf(r *ledger.Request) string {

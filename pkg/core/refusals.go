@@ -152,3 +152,23 @@ func nodesText(n int) string {
 	}
 	return fmt.Sprintf("%d nodes", n)
 }
+
+// question is how urgent the next question about asks of the class is.
+func (c *class) question() api.Question {
+	switch r := c.refused; {
+	case r == nil:
+		return api.FirstQuestion
+	case r.repeated:
+		return api.RepeatedQuestion
+	default:
+		return api.FurtherQuestion
+	}
+}
+
+// kind is the place in refused.held.
+func (r *refusals) kind() int {
+	if r.repeated {
+		return 1
+	}
+	return 0
+}

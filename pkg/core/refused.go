@@ -47,14 +47,6 @@ type pausedAsk struct {
 
 func (e pausedAsk) isCurrent() bool { return e.paused == e.ask }
 
-// kind is the place in refused.held.
-func (r *refusals) kind() int {
-	if r.repeated {
-		return 1
-	}
-	return 0
-}
-
 // begin is the refusals of a class, begun if there are none.
 func (s *refused) begin(c *class) *refusals {
 	if c.refused == nil {

@@ -248,12 +248,6 @@ func (s *retries) purge() {
 	})
 }
 
-// isListed reports whether it matters for a class which nodes change.
-func (c *class) isListed() bool {
-	fails := func(leaf *leafClass) bool { return !leaf.active }
-	return !c.paced && (c.simulations != nil && c.simulations.exhausted || slices.ContainsFunc(c.leaves, fails))
-}
-
 // leastToTake is the least priority with which an ask may take the place of an
 // allocation.
 func (s *retries) leastToTake(allocation int32) int32 {

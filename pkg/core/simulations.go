@@ -59,14 +59,6 @@ func (p *predicates) separateFrom(r *ledger.Request) {
 	}
 }
 
-// separate gives an ask a class of its own if nothing is known of what asks have in
-// common.
-func (b *backlog) separate(r *ledger.Request) {
-	if b.classOf(r).constraints == "" {
-		b.reclass(r, b.classNow(r, ownClass+string(r.Key)))
-	}
-}
-
 // mayAsk reports whether the next question of an attempt may be asked now. If not, the
 // attempt has to pause, and held says for how long.
 func (p *predicates) mayAsk(r *ledger.Request) bool {

@@ -227,22 +227,6 @@ func (s *slots) worst() (worst *ledger.Request) {
 	return worst
 }
 
-// unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of
-// those for which a condition holds: of each application the first is looked at.
-func (c *class) unclaimed(holds func(*ledger.Request) bool) (first *ledger.Request) {
-	for _, g := range c.groups {
-		for r := range g.all {
-			if r.Claim() == nil && !r.StartsTogether() {
-				if (holds == nil || holds(r)) && (first == nil || ledger.InOrder(r, first) < 0) {
-					first = r
-				}
-				break
-			}
-		}
-	}
-	return first
-}
-
 // A closeNode is a node that comes close to having room for an ask, by how much of it is missing.
 type closeNode struct {
 	*ledger.Node

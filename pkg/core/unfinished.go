@@ -35,8 +35,8 @@ type dryRuns struct {
 
 // resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
 func (a *attempts) resume(leaf *leafClass) {
-	u := leaf.unfinished
-	leaf.unfinished = nil
+	u := a.unfinished[leaf]
+	delete(a.unfinished, leaf)
 	if u == nil || u.configured != a.costs.configurations {
 		a.begun++
 		u = &unfinished{number: a.begun, began: a.predicates.changed, configured: a.costs.configurations}
@@ -44,8 +44,19 @@ func (a *attempts) resume(leaf *leafClass) {
 	a.under, a.costs.attempt = u, u.number
 }
 
-// leave keeps an attempt that is not over.
-func (a *attempts) leave(leaf *leafClass) { leaf.unfinished = a.under }
+// leave keeps an attempt that is not over. Those of asks that wait no more are forgotten when there are
+// twice as many as there were.
+func (a *attempts) leave(leaf *leafClass) {
+	if len(a.unfinished) >= a.forgetAt {
+		for of := range a.unfinished {
+			if of.leaf == nil {
+				delete(a.unfinished, of)
+			}
+		}
+		a.forgetAt = 2*len(a.unfinished) + 1
+	}
+	a.unfinished[leaf] = a.under
+}
 
 // failedBy is what an unfinished attempt found out about a trigger, if that failed.
 func (u *unfinished) failedBy(t preemptor.Trigger) bool {

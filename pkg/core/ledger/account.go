@@ -5,7 +5,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An account is the limit and the use of one queue, or of one user or group in a queue that
+// An Account is the limit and the use of one queue, or of one user or group in a queue that
 // limits it. It is charged together with every account above it, so that for each kind
 //
 //	used      = own allocations, without those that only their nodes are charged for, + the sum of used over the children

@@ -9,7 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An application is a group of asks and allocations that came together.
+// An Application is a group of asks and allocations that came together.
 //
 //	used    = the sum of its allocations
 //	pending = the sum of its asks

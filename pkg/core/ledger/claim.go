@@ -11,7 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A claim is what is kept for an ask until it runs: its amounts on a node and, once evictions
+// A Claim is what is kept for an ask until it runs: its amounts on a node and, once evictions
 // are on their way for it, its quota too. The ask may still run on any other node.
 //
 // Only a more important ask takes what is kept, whatever it is: one that may run anywhere or on

@@ -31,7 +31,7 @@ type gang struct {
 	Timer        timers.Timer
 }
 
-// A taskGroup is the members of a gang that are alike. Each placeholder keeps the place of
+// A TaskGroup is the members of a gang that are alike. Each placeholder keeps the place of
 // one ask.
 //
 //	left = asks + free.count, the placeholders whose place no ask has yet
@@ -58,7 +58,7 @@ type TaskGroup struct {
 	GoesOn   bool   // one is not over, and goes on in a later batch
 }
 
-// A replacement is a placeholder that the resource manager was told to end, and the ask that
+// A Replacement is a placeholder that the resource manager was told to end, and the ask that
 // takes its place then. An ask that is to run on another node has a claim there.
 type Replacement struct {
 	Placeholder *Request

@@ -8,7 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A group is asks and allocations of which none starts before so many of them run or can be
+// A Group is asks and allocations of which none starts before so many of them run or can be
 // placed at once. Its members name it, and may be of several applications; or they are those of
 // a gang that starts whole, of which all placeholders start together, once.
 //
@@ -42,7 +42,7 @@ type Group struct {
 	Until time.Time   // when their turn is over; zero if it is the turn of others
 }
 
-// A groupNeed is how many asks of a group have the same amounts.
+// A GroupNeed is how many asks of a group have the same amounts.
 type GroupNeed struct {
 	Amounts resources.Amounts
 	Count   int64

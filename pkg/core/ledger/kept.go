@@ -47,7 +47,7 @@ func (a *Account) holds(amounts resources.Amounts, importance int32, more resour
 	return true
 }
 
-// An overbooked is an account and a kind of which more is used and kept than can be once all
+// An Overbooked is an account and a kind of which more is used and kept than can be once all
 // evictions have ended. For a limit nothing ends.
 type Overbooked struct {
 	*Account

@@ -12,7 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A ledger is what runs where and which queues pay for it: queues, applications, nodes
+// A Ledger is what runs where and which queues pay for it: queues, applications, nodes
 // and requests, with every allocation booked on its node and on the accounts of its
 // queue. It records what changes and decides nothing. Verify checks its laws.
 type Ledger struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A node is where allocations run.
+// A Node is where allocations run.
 //
 //	allocated       = the sum of own
 //	occupied        = the sum of foreign

@@ -69,7 +69,7 @@ func (p *placeholders) Fitting(r *Request, n *Node) *Request {
 	return nil
 }
 
-// A placeholderSearch is how far the asks of a class were compared with the placeholders of their
+// A PlaceholderSearch is how far the asks of a class were compared with the placeholders of their
 // task group. It goes on in the next batch.
 type PlaceholderSearch struct {
 	Fits *Request // the first one that they fit in; nil if none was found so far

@@ -11,7 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A queue holds applications, if it is a leaf, or other queues.
+// A Queue holds applications, if it is a leaf, or other queues.
 type Queue struct {
 	Account
 	Path       api.QueuePath

@@ -14,7 +14,7 @@ type quotaLack struct {
 	Amounts resources.Amounts
 }
 
-// A quotaNeed is what the queues of an ask lack of quota, from the lowest on. Each is freed by
+// A QuotaNeed is what the queues of an ask lack of quota, from the lowest on. Each is freed by
 // what ends below that queue.
 type QuotaNeed []quotaLack
 

@@ -13,7 +13,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
-// A request is what the partition knows under one allocation key: an ask that
+// A Request is what the partition knows under one allocation key: an ask that
 // waits, or an allocation. Exactly one of these holds:
 //
 //	an ask:      node is nil, the application lists it in asks
@@ -38,7 +38,7 @@ type Request struct {
 	StartsWith *Group
 }
 
-// A wait is what is known of an ask that was tried and not placed.
+// A Wait is what is known of an ask that was tried and not placed.
 type Wait struct {
 	Reason    api.Reason
 	Detail    string
@@ -107,7 +107,7 @@ func InOrder(a, b *Request) int {
 	)
 }
 
-// An askRank is what asks of all queues are compared by.
+// An AskRank is what asks of all queues are compared by.
 type AskRank struct {
 	importance, priority int32
 	created              time.Time
@@ -127,7 +127,7 @@ func (a AskRank) Compare(b AskRank) int {
 	)
 }
 
-// An eviction tracks an allocation from the release message until the resource
+// An Eviction tracks an allocation from the release message until the resource
 // manager confirms that it has ended. An allocation of which the resource manager says
 // that it is terminating has one without a release message.
 type Eviction struct {
@@ -166,7 +166,7 @@ func without(list []*Request, r *Request) []*Request {
 	return slices.DeleteFunc(list, func(other *Request) bool { return other == r })
 }
 
-// An askSet is a set of asks in order. The zero value is empty; it allocates nothing
+// An AskSet is a set of asks in order. The zero value is empty; it allocates nothing
 // before there is an ask.
 type AskSet struct{ tree *btree.BTreeG[*Request] }
 

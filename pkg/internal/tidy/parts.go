@@ -6,15 +6,8 @@ import (
 	"go/types"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 )
-
-// knots are what a part of the core uses of a later one all the same: data that hang on something
-// of its own. They go when the parts become packages.
-var knots = map[string][]string{
-	"Backlog": {"unfinished"},
-}
 
 // A part is some files of package core, as its package comment lists them below a heading.
 type part struct {
@@ -43,8 +36,7 @@ func partsIn(files []file) (parts []part) {
 	return parts
 }
 
-// partsOfCore reports what a part of package core uses of a later one, files that are in no part,
-// and knots that nothing needs any more.
+// partsOfCore reports what a part of package core uses of a later one, and files that are in no part.
 func partsOfCore(t *tree, found report) {
 	p := packages{tree: t, checked: make(map[string]*types.Package)}
 	files := p.filesOf(core)
@@ -66,27 +58,15 @@ func partsOfCore(t *tree, found report) {
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	checked := p.check(core, files, info)
 	fileOf := func(pos token.Pos) string { return path.Base(files[0].set.Position(pos).Filename) }
-	tied := make(map[string]bool)
 	for id, object := range info.Uses {
 		if object.Pkg() != checked || !object.Pos().IsValid() {
 			continue
 		}
 		from, listed := partOf[fileOf(id.Pos())]
 		to := partOf[fileOf(object.Pos())]
-		switch {
-		case !listed || to <= from:
-		case slices.Contains(knots[parts[from].name], object.Name()):
-			tied[parts[from].name+" "+object.Name()] = true
-		default:
+		if listed && to > from {
 			at := files[0].set.Position(id.Pos())
 			found(path.Join(core, path.Base(at.Filename)), at.Line, "uses %s of a later part, %s", object.Name(), parts[to].name)
-		}
-	}
-	for _, of := range parts {
-		for _, name := range knots[of.name] {
-			if !tied[of.name+" "+name] {
-				found(core, 0, "the knot of %s in %s is not needed any more", name, of.name)
-			}
 		}
 	}
 }

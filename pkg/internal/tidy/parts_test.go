@@ -20,38 +20,26 @@ var divided = map[string]string{
 
 // TestPartsOfTheCore divides a core in two, and spoils it in one way at a time.
 func TestPartsOfTheCore(t *testing.T) {
-	before := knots
-	t.Cleanup(func() { knots = before })
 	const method = "package core\n\ntype queue struct{ waits int }\n\nfunc (q *queue) count() {}\n\nfunc book(q *queue) { q.wake() }\n"
 	const waker = "package core\n\nfunc (q *queue) wake() { q.waits++ }\n"
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		knots map[string][]string
 		want  []string
 	}{
-		{"in order", nil, nil, nil},
+		{"in order", nil, nil},
 		{
 			"a method of a later part",
 			map[string]string{"pkg/core/a.go": method, "pkg/core/b.go": waker},
-			nil,
 			[]string{"pkg/core/a.go:7: uses wake of a later part, Backlog"},
-		},
-		{"the same as a knot", map[string]string{"pkg/core/a.go": method, "pkg/core/b.go": waker}, map[string][]string{"Ledger": {"wake"}}, nil},
-		{
-			"a knot that is not needed", nil,
-			map[string][]string{"Ledger": {"next"}},
-			[]string{"pkg/core:0: the knot of next in Ledger is not needed any more"},
 		},
 		{
 			"a file in no part",
 			map[string]string{"pkg/core/c.go": "package core\n"},
-			nil,
 			[]string{"pkg/core/c.go:0: is in no part of the list in the comment of package core"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			knots = c.knots
 			files := maps.Clone(divided)
 			maps.Copy(files, c.files)
 			var problems []string
