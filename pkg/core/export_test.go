@@ -38,8 +38,8 @@ func (p *Partition) KnownClasses() int { return len(p.classes.known) }
 // ForgetWork counts what is looked at from zero.
 func (p *Partition) ForgetWork() { p.work = api.Work{} }
 
-// Timers is how many timers wait.
-func (p *Partition) Timers() int { return p.timers.Len() }
+// TimersSet is how many timers wait.
+func (p *Partition) TimersSet() int { return p.timers.Len() }
 
 // VerifyAttempts checks that what is remembered of attempts is what a look at every
 // node gives now: the costs, and that what came to nothing still does.

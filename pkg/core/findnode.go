@@ -124,7 +124,7 @@ func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNe
 		switch {
 		case found.best != nil && top.cost.Compare(found.best.plan.Cost) >= 0:
 			return waits
-		case a.predicates.attempt.hopelessNow(top.node, failedPlan{r.App.Queue, c.trigger}):
+		case a.predicates.attempt.hopelessNow(top.node, failedPlan{leaf: r.App.Queue, trigger: c.trigger}):
 			found.refused++
 			continue
 		case a.under.isMade(top.node):

@@ -56,7 +56,7 @@ func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *
 func (a *attempts) planNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) {
 	on := a.costs.nodeInput(c, n, quota)
 	plan, known := a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
-	refused := known.hopelessNow(n, failedPlan{r.App.Queue, c.trigger})
+	refused := known.hopelessNow(n, failedPlan{leaf: r.App.Queue, trigger: c.trigger})
 	switch {
 	case plan.Cost.Feasible() && !refused:
 		return

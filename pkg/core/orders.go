@@ -12,7 +12,7 @@ import (
 
 // settle brings the place of an application in the order of its line up to date.
 func (a *waitingApplication) settle() {
-	changed := a.summarise()
+	changed := a.sumUp()
 	place, wanted := a.placed(), a.isTried()
 	before, to := a.line, a.line
 	if wanted {
@@ -62,7 +62,7 @@ func (b *backlog) settleQueue(of *ledger.Queue) {
 func (b *backlog) settleUp(of *ledger.Queue) {
 	for q := b.ofQueue(of); q != nil; q = q.above {
 		q.View = nil
-		changed := q.summarise()
+		changed := q.sumUp()
 		if q.above == nil {
 			return
 		}
@@ -101,7 +101,7 @@ func (b *backlog) computeShares(q *waitingQueue) {
 	for _, app := range q.SortedApplications() {
 		b.ofApplication(app).settle()
 	}
-	q.summarise()
+	q.sumUp()
 	if q.above != nil {
 		q.settleShare()
 	}
@@ -133,7 +133,7 @@ func (b *backlog) resizeShares(q *waitingQueue) {
 	for _, child := range queues {
 		child.settleShare()
 	}
-	q.summarise()
+	q.sumUp()
 }
 
 // insert puts an ask into the group of its class.

@@ -294,14 +294,14 @@ func TestTimersAreMovedAndCancelled(t *testing.T) {
 		p.Apply(start.Add(time.Duration(i)), again)
 		p.Schedule(start.Add(time.Duration(i)))
 	}
-	assert.Equal(t, p.Timers(), 1)
+	assert.Equal(t, p.TimersSet(), 1)
 	end := start.Add(2 * time.Hour)
 	fx, _ := p.Schedule(end)
 	assert.Equal(t, len(fx) > 0, true)
 	p.Apply(end, api.ReleaseAllocation{Application: "a", Key: "pod"})
 	p.Schedule(end)
-	assert.Equal(t, p.Timers(), 1) // of the application that completes
+	assert.Equal(t, p.TimersSet(), 1) // of the application that completes
 	p.Apply(end, api.RemoveApplication{ID: "a"})
 	p.Schedule(end)
-	assert.Equal(t, p.Timers(), 0)
+	assert.Equal(t, p.TimersSet(), 0)
 }

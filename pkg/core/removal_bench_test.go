@@ -92,7 +92,7 @@ func TestRemovalLooksAtEachAskAFewTimes(t *testing.T) {
 			assert.Assert(t, looked <= 20*asks, "%s: %d looked at to remove %d asks", r.name, looked, asks)
 			assert.Assert(t, p.KnownClasses() <= 200, "%s: %d classes are remembered", r.name, p.KnownClasses())
 			p.Schedule(start.Add(2 * time.Minute))
-			assert.Equal(t, p.Timers(), 0, r.name)
+			assert.Equal(t, p.TimersSet(), 0, r.name)
 			assert.NilError(t, p.Verify())
 		}
 	}

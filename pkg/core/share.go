@@ -34,7 +34,7 @@ func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*candidateNode, 
 	var nodes []*ledger.Node
 	late := false
 	for top := range a.costs.cheapest(c, &late) {
-		if !a.predicates.attempt.hopelessNow(top.node, failedPlan{r.App.Queue, c.trigger}) {
+		if !a.predicates.attempt.hopelessNow(top.node, failedPlan{leaf: r.App.Queue, trigger: c.trigger}) {
 			nodes = append(nodes, top.node)
 		}
 		if len(nodes) == sharedNodesMax {

@@ -167,7 +167,7 @@ func (p *predicates) choose(r *ledger.Request, n *ledger.Node, candidates []stri
 	}
 	p.calls++
 	keys, err := p.Options.SelectVictims(r.Key, n.ID, keysOf(candidates), violating)
-	p.attempt.about(n).chosen[text] = chosenVictims{keys, err}
+	p.attempt.about(n).chosen[text] = chosenVictims{keys: keys, err: err}
 	return keys, err
 }
 
@@ -179,7 +179,7 @@ func (p *predicates) noteFailed(r *ledger.Request, on *candidateNode, others boo
 	s.refused = s.refused || on.plan.Reason == preemptor.Refused || slices.ContainsFunc(on.plan.Failures, isRefusal)
 	if others && (on.plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
 		if kept := s.about(n); !p.paused {
-			kept.failed = append(kept.failed, failedPlan{r.App.Queue, t})
+			kept.failed = append(kept.failed, failedPlan{leaf: r.App.Queue, trigger: t})
 		}
 		return
 	}

@@ -68,9 +68,9 @@ func (a *waitingApplication) subtree() *summary {
 	return &a.below
 }
 
-// summarise brings the summary of the groups up to date and reports whether it
+// sumUp brings the summary of the groups up to date and reports whether it
 // changed.
-func (a *waitingApplication) summarise() bool {
+func (a *waitingApplication) sumUp() bool {
 	if top := a.queued.Root(); top != nil {
 		return a.own.set(top.below)
 	}
@@ -222,9 +222,9 @@ func (q *waitingQueue) waiting() *summary {
 	}
 }
 
-// summarise brings the summary up to date with what waits below and with what is
+// sumUp brings the summary up to date with what waits below and with what is
 // left of the quota. It reports whether it changed.
-func (q *waitingQueue) summarise() bool {
+func (q *waitingQueue) sumUp() bool {
 	sum := *q.waiting()
 	first := int32(api.PriorityNone) // the importance of the highest; others below take no more of what is kept
 	if len(q.Kept) > 0 {

@@ -49,13 +49,13 @@ func TestManyResizesLeaveFewTimers(t *testing.T) {
 		if i%7 == 0 {
 			p.Schedule(now)
 		}
-		most = max(most, p.Timers())
+		most = max(most, p.TimersSet())
 		now = now.Add(time.Millisecond)
 	}
 	assert.Assert(t, most <= 3, "%d timers", most)
 	p.Apply(now, place("pod", "n000001", 9000, 1<<30, 1))
 	p.Schedule(now)
-	assert.Equal(t, p.Timers(), 0)
+	assert.Equal(t, p.TimersSet(), 0)
 	assert.NilError(t, p.Verify())
 }
 
@@ -100,15 +100,15 @@ func TestDepartedVictimsLeaveNoTimers(t *testing.T) {
 				}
 			}
 			assert.Equal(t, evicted, 50)
-			assert.Assert(t, p.Timers() >= evicted, "%d", p.Timers())
+			assert.Assert(t, p.TimersSet() >= evicted, "%d", p.TimersSet())
 			for i := range pods {
 				depart(p, now, i)
 			}
 			now = now.Add(time.Second)
 			p.Schedule(now)
-			assert.Assert(t, p.Timers() <= 1, "%d timers", p.Timers()) // the application may complete
+			assert.Assert(t, p.TimersSet() <= 1, "%d timers", p.TimersSet()) // the application may complete
 			p.Schedule(now.Add(time.Hour))
-			assert.Equal(t, p.Timers(), 0)
+			assert.Equal(t, p.TimersSet(), 0)
 			assert.NilError(t, p.Verify())
 		})
 	}

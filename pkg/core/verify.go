@@ -46,7 +46,7 @@ func (v *verifier) nodes() {
 		if v.settled && n.Schedulable != v.p.order.has(n) {
 			v.breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.p.order.has(n))
 		}
-		if at := v.p.order.of(n); v.settled && at != nil && at.links.In() && at.score != v.p.order.scoreOf(n) {
+		if at := v.p.order.of(n); v.settled && at != nil && at.Links().In() && at.score != v.p.order.scoreOf(n) {
 			v.breaks("node %s: score %d is stale", n.ID, at.score)
 		}
 	}
@@ -107,8 +107,8 @@ func (v *verifier) applications() {
 		}
 		waiting := v.p.ofApplication(app)
 		v.groups(waiting, ordered)
-		if v.settled && waiting.links.In() != waiting.isTried() {
-			v.breaks("application %s: in the order is %t with %d groups", app.ID, waiting.links.In(), waiting.queued.Len())
+		if v.settled && waiting.Links().In() != waiting.isTried() {
+			v.breaks("application %s: in the order is %t with %d groups", app.ID, waiting.Links().In(), waiting.queued.Len())
 		}
 		return v.broken == nil
 	})
@@ -128,13 +128,13 @@ func (v *verifier) groups(app *waitingApplication, asks int) {
 		if count != g.live || count == 0 || app.groups.of(c) != g || app.leaf.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
 			v.breaks("application %s: a group counts %d asks and has %d", app.ID, g.live, count)
 		}
-		if g.links.In() != g.isTried() {
-			v.breaks("application %s: a group in the order is %t, refused is %t", app.ID, g.links.In(), c.unschedulable)
+		if g.Links().In() != g.isTried() {
+			v.breaks("application %s: a group in the order is %t, refused is %t", app.ID, g.Links().In(), c.unschedulable)
 		}
-		if g.links.In() {
+		if g.Links().In() {
 			queued++
 		}
-		if first := g.first(); g.links.In() && g.place != first {
+		if first := g.first(); g.Links().In() && g.place != first {
 			v.breaks("application %s: a group stands in the place of another ask", app.ID)
 		}
 		live += count
@@ -184,11 +184,11 @@ func (v *verifier) queue(q *waitingQueue) {
 	for _, c := range q.Children {
 		child := v.p.ofQueue(c)
 		v.queue(child)
-		if v.settled && child.links.In() != child.waits() {
-			v.breaks("queue %s: in the order is %t, waits is %t", child.Path, child.links.In(), child.waits())
+		if v.settled && child.Links().In() != child.waits() {
+			v.breaks("queue %s: in the order is %t, waits is %t", child.Path, child.Links().In(), child.waits())
 		}
 	}
-	if v.settled && q.summarise() {
+	if v.settled && q.sumUp() {
 		v.breaks("queue %s: its summary was stale", q.Path)
 	}
 	active := 0
@@ -236,7 +236,7 @@ func (v *verifier) classes() {
 		if n := v.nodeFor(c); n != nil && v.settled {
 			v.breaks("node %s has room for %s, which waits for it", n.ID, v.p.Kinds.Format(c.amounts))
 		}
-		if !c.links.In() || c.asks == 0 {
+		if !c.Links().In() || c.asks == 0 {
 			v.breaks("%s is parked and not listed", v.p.Kinds.Format(c.amounts))
 		}
 	}

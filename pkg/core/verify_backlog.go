@@ -60,13 +60,13 @@ func (v *verifier) places(q *waitingQueue) {
 	for _, c := range q.Children {
 		child := v.p.ofQueue(c)
 		v.places(child)
-		if place := child.placed(); child.links.In() && child.place != place {
+		if place := child.placed(); child.Links().In() && child.place != place {
 			v.breaks("queue %s stands at %v and belongs at %v", child.Path, child.place, place)
 		}
 	}
 	for _, a := range q.Applications {
 		app := v.p.ofApplication(a)
-		if app.links.In() && (app.summarise() || app.place != app.placed()) {
+		if app.Links().In() && (app.sumUp() || app.place != app.placed()) {
 			v.breaks("application %s stands at %v and belongs at %v", app.ID, app.place, app.placed())
 		}
 		v.summary(string(app.ID), &app.own, ownOf(&app.queued, func(g *askGroup) *summary { return &g.own }))
@@ -92,7 +92,7 @@ func (v *verifier) places(q *waitingQueue) {
 func (v *verifier) group(g *askGroup) {
 	c, own := g.class, &g.own
 	open := !c.unschedulable
-	if g.links.In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
+	if g.Links().In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
 		(own.nominated != nil) != (open && c.nominated) || (own.parked != nil) != (open && !c.nominated && c.parked) ||
 		(own.open != nil) != (open && !c.nominated && !c.parked) ||
 		(own.wanted != nil) != (c.preempts && g.application.IsLimited())) {

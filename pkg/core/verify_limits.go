@@ -50,7 +50,7 @@ func (v *verifier) lines(q *waitingQueue) {
 	for _, a := range q.Applications {
 		app := v.p.ofApplication(a)
 		key := lineKey{user: app.ByUser, group: app.ByGroup, uncounted: !app.Counts && app.IsCapped()}
-		if app.links.In() != (app.line != nil) || app.line != nil && app.line.lineKey != key {
+		if app.Links().In() != (app.line != nil) || app.line != nil && app.line.lineKey != key {
 			v.breaks("application %s is not in the line where it belongs", app.ID)
 		}
 	}
@@ -74,7 +74,7 @@ func (v *verifier) lines(q *waitingQueue) {
 // line checks one line, and that the account which has it blocked holds all of it back.
 func (v *verifier) line(l *line) {
 	path := l.leaf.Path
-	if l.links.In() == (l.blocked || l.isEmpty()) || l.isEmpty() && l.lineKey != (lineKey{}) || l.apps.Len() > 0 && l.holds || l.lines.Len() > 0 && !l.holds {
+	if l.Links().In() == (l.blocked || l.isEmpty()) || l.isEmpty() && l.lineKey != (lineKey{}) || l.apps.Len() > 0 && l.holds || l.lines.Len() > 0 && !l.holds {
 		v.breaks("queue %s: a line of %d applications and %d lines is out of place", path, l.apps.Len(), l.lines.Len())
 	}
 	if l.blocked && (!l.holdsBack(&l.own) || !slices.Contains(v.p.blocked[l.user], l)) {
