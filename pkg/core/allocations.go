@@ -165,7 +165,7 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
-		p.reclass(r, p.classNow(r, p.predicates.constraintsOf(r)))
+		p.Reclass(r, p.ClassNow(r, p.predicates.constraintsOf(r)))
 	}
 	p.retagOwn(r, a.Tags)
 	p.evictions.report(r, a.Tags)
@@ -189,7 +189,7 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 
 // resizeAsk has an ask wait on with the amounts of another.
 func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
-	before, since := r.Wait, p.classOf(r).since
+	before, since := r.Wait, p.ClassOf(r).Since
 	p.endWait(r)
 	r.Allocation = r.WithAmountsOf(to)
 	p.ask(r)
@@ -200,8 +200,8 @@ func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
 // victims ended for it, and until when no room is made for it.
 func (p *Partition) keepAge(r *ledger.Request, before *ledger.Wait, since time.Time) {
-	if p.classOf(r).since.IsZero() {
-		p.classOf(r).since = since
+	if p.ClassOf(r).Since.IsZero() {
+		p.ClassOf(r).Since = since
 	}
 	if before == nil {
 		return
@@ -375,6 +375,6 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	}
 	w.Delayed = true
 	p.ask(r)
-	p.setTimer(r)
+	p.SetTimer(r)
 	p.Tell(api.AskAdded{Allocation: r.Allocation})
 }

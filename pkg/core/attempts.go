@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -18,7 +19,7 @@ import (
 // evicted. An attempt that failed is not repeated by asks of the same class in the
 // same queue until something has changed that may help (see retries).
 type attempts struct {
-	*backlog
+	*backlog.Backlog
 	predicates *predicates
 	costs      *costCache
 	kept       *claims
@@ -26,12 +27,12 @@ type attempts struct {
 	retries    *retries
 	counts     *api.Preempted
 
-	under      *unfinished                // the attempt under way
-	unfinished map[*leafClass]*unfinished // those that go on in a later batch
-	forgetAt   int                        // so many of these
-	begun      uint64                     // counts attempts
-	owed       resources.Limits           // scratch
-	like       []*leafClass
+	under      *unfinished                        // the attempt under way
+	unfinished map[*backlog.LeafClass]*unfinished // those that go on in a later batch
+	forgetAt   int                                // so many of these
+	begun      uint64                             // counts attempts
+	owed       resources.Limits                   // scratch
+	like       []*backlog.LeafClass
 	others     []preemptor.Behind
 }
 
@@ -76,7 +77,7 @@ func (a *attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 		if a.Preemption.Priority == api.PriorityOff {
 			return false
 		}
-		return !a.plain || len(a.Running) > 0 && a.MayTake(r.Priority, a.Running[0].Priority)
+		return !a.Plain || len(a.Running) > 0 && a.MayTake(r.Priority, a.Running[0].Priority)
 	}
 	if !r.IsUnderGuarantee() {
 		return false
@@ -86,20 +87,20 @@ func (a *attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 		return true
 	}
 	r.Waiting().Due.Guarantee = at
-	a.setTimer(r)
+	a.SetTimer(r)
 	return false
 }
 
 // keepBack lets no room be made for an ask until a time.
 func (a *attempts) keepBack(r *ledger.Request, until time.Time, why string) {
-	r.Waiting().Guarded().Start(&a.timers, until, why, timers.Due{What: dueGuard, Of: r})
-	a.reclassify(r)
+	r.Waiting().Guarded().Start(&a.Timers, until, why, timers.Due{What: dueGuard, Of: r})
+	a.Reclassify(r)
 }
 
 // wake has an attempt made for an ask whose moment has come.
 func (a *attempts) wake(r *ledger.Request) {
 	if timers.IsDue(r.Wait.Due.Guarantee, a.Now) {
-		a.passOn(r)
+		a.PassOn(r)
 	}
 }
 
@@ -111,7 +112,7 @@ func (a *attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
 		return
 	}
 	r.App.Failed().Loop.Made++
-	counts := plan.Trigger != preemptor.Priority || !a.plain
+	counts := plan.Trigger != preemptor.Priority || !a.Plain
 	for i := range plan.Victims {
 		counts = counts || plan.Victims[i].Priority >= r.Priority
 	}

@@ -17,20 +17,20 @@ const sizesMax = 64
 // queue, and within what is guaranteed. What room costs is then compared for as much as the ask (see
 // preemptor.Behind).
 func (a *attempts) behind(r *ledger.Request, trigger preemptor.Trigger) []preemptor.Behind {
-	if a.Options.SelectVictims != nil || a.classOf(r).alone >= aloneMax {
+	if a.Options.SelectVictims != nil || a.ClassOf(r).Alone >= aloneMax {
 		return nil
 	}
-	a.like = a.ofQueue(r.App.Queue).waitSet.alike(a.like[:0], a.classOf(r), sizesMax)
+	a.like = a.OfQueue(r.App.Queue).WaitSet.Alike(a.like[:0], a.ClassOf(r), sizesMax)
 	a.owed = owedTo(r, trigger, a.owed[:0])
 	a.take(r.Amounts, 1)
 	a.others = a.others[:0]
 	for _, leaf := range a.like {
-		asks := int64(leaf.asks)
-		if leaf.class == a.classOf(r) {
+		asks := int64(leaf.Asks)
+		if leaf.Class == a.ClassOf(r) {
 			asks--
 		}
-		if asks = a.take(leaf.class.amounts, asks); leaf.active && asks > 0 {
-			a.others = append(a.others, preemptor.Behind{Amounts: leaf.class.amounts, Asks: asks})
+		if asks = a.take(leaf.Class.Amounts, asks); leaf.Active && asks > 0 {
+			a.others = append(a.others, preemptor.Behind{Amounts: leaf.Class.Amounts, Asks: asks})
 		}
 	}
 	return a.others
@@ -61,11 +61,11 @@ func (p *costCache) expect(c *nodeCosts, behind []preemptor.Behind) {
 	if c.step != nil && slices.EqualFunc(c.behind, behind, equal) {
 		return
 	}
-	more, step := len(behind) > len(c.behind), append(p.step[:0], c.class.amounts...)
+	more, step := len(behind) > len(c.behind), append(p.step[:0], c.class.Amounts...)
 	c.alike = true
 	for i, b := range behind {
 		more = more || b.Asks > c.behind[i].Asks || !b.Amounts.Equal(c.behind[i].Amounts)
-		if !b.Amounts.Equal(c.class.amounts) {
+		if !b.Amounts.Equal(c.class.Amounts) {
 			c.alike = false
 			stepBy(&step, b.Amounts)
 		}

@@ -60,7 +60,7 @@ func (p *Partition) placeBound() (more bool) {
 		}
 		p.rankDirty()
 		if wait := p.predicates.wait(api.FurtherQuestion); wait > 0 {
-			p.timers.Set(&p.bound, p.Now.Add(wait), timers.Due{What: dueBound})
+			p.Timers.Set(&p.bound, p.Now.Add(wait), timers.Due{What: dueBound})
 			return false
 		}
 		n := p.dirty[0].Node
@@ -108,11 +108,11 @@ func (p *Partition) placeAbove(n *ledger.Node) outcome {
 	}
 	above := n.Claims[at].Importance
 	for {
-		r := p.nextAbove(n, above)
+		r := p.NextAbove(n, above)
 		if r == nil && !n.SharesQuota(nil) {
 			return waits
 		}
-		first := p.next(p.skips)
+		first := p.Next(p.skips)
 		switch {
 		case first == nil:
 		case r == nil && first.Importance > above && n.SharesQuota(first),
@@ -144,7 +144,7 @@ func (p *Partition) tryClaims(n *ledger.Node) outcome {
 			p.tryRest(n, r)
 			return waits
 		}
-		p.work.Attempts++
+		p.Work.Attempts++
 		if p.awaitsRoom(r, n) {
 			continue
 		}

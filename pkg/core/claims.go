@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -15,7 +16,7 @@ import (
 // use it any more, or it has lasted for ReserveMax and it is the turn of others. What was kept is
 // then offered to all asks, in their order.
 type claims struct {
-	*backlog
+	*backlog.Backlog
 	counts    *api.Preempted
 	undecided *[]*ledger.Request // asks for which victims are chosen now, and not told yet
 	broken    uint64             // counts asks with a required node that gave up their quota
@@ -50,13 +51,13 @@ func (s *claims) countSlot(r *ledger.Request, by int) {
 	if r.Wait.Due.Claim = (time.Time{}); by > 0 {
 		r.Wait.Due.Claim = s.Now.Add(s.Options.ReserveMax)
 	}
-	s.setTimer(r)
+	s.SetTimer(r)
 	if r.Wait.Claim.Whole {
 		r.StartsWith.Claims += by
 		return
 	}
 	s.SlotsGiven += by
-	s.classOf(r).slots.held += by
+	s.ClassOf(r).Slots.Held += by
 }
 
 // promise keeps the quota too of an ask with a required node: evictions are on their way for it,
@@ -88,7 +89,7 @@ func (s *claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Dec
 	s.AddClaim(r, &ledger.Claim{Node: n, Since: s.Now, Evicts: true, Trigger: plan.Trigger})
 	s.counts.Nominations++
 	s.Changes.Node(n, ledger.NodeRetry)
-	s.reclassify(r)
+	s.Reclassify(r)
 	s.Tell(&api.Claimed{Allocation: r.Allocation, Node: n.ID, Plan: plan})
 }
 
@@ -130,7 +131,7 @@ func (s *claims) rejoin(r *ledger.Request) {
 	s.Unpair(r)
 	g := r.InTaskGroup()
 	g.Others.Add(r)
-	s.orderAgain(r)
+	s.OrderAgain(r)
 	s.Changes.TaskGroup(g)
 }
 
@@ -154,7 +155,7 @@ func (s *claims) clear(r *ledger.Request, why string, as api.End) {
 	s.end(r, why, as)
 	r.Wait.Reason, r.Wait.Detail = api.NoNodeFits, ""
 	s.counts.Cleared++
-	s.reclassify(r)
+	s.Reclassify(r)
 }
 
 // clearOn ends the claims on a node that takes nothing new, of asks that may run anywhere.

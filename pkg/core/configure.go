@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -19,18 +20,18 @@ func (p *Partition) configure(config api.Config) {
 	for t := range p.costs.plans {
 		p.costs.plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
 	}
-	p.order.configure(p.Kinds, config.Nodes)
+	p.order.Configure(p.Kinds, config.Nodes)
 	if p.Root == nil {
 		p.Root = p.NewQueue(nil, &config.Root)
 	}
 	p.SetQueue(p.Root, &config.Root)
-	p.costs.flat, p.plain = areFlat(p.Root), arePlain(p.Root)
+	p.costs.flat, p.Plain = areFlat(p.Root), arePlain(p.Root)
 	p.costs.configured = configuredKinds(p.Root)
-	p.order.rebuild(p.AllNodes)
+	p.order.Rebuild(p.AllNodes)
 	p.Capped = !p.Root.Everywhere(func(q *ledger.Queue) bool { return q.ApplicationsMax == 0 })
 	p.RebuildLimits()
-	p.settleGroups()
-	p.recomputeShares()
+	p.SettleGroups()
+	p.RecomputeShares()
 	if p.Preemption.VictimTimeout != timeout {
 		p.evictions.reschedule()
 	}
@@ -51,9 +52,9 @@ func (p *Partition) reconsider() {
 // application come by age, so that each is put at the end of its group and none moves aside.
 func (p *Partition) reclassifyAll() {
 	p.Applications.Ascend(func(app *ledger.Application) bool {
-		for _, r := range slices.SortedFunc(slices.Values(app.Asks), byAge) {
+		for _, r := range slices.SortedFunc(slices.Values(app.Asks), backlog.ByAge) {
 			before := r.Importance
-			p.reclassify(r)
+			p.Reclassify(r)
 			if r.Importance != before {
 				p.kept.Rerank(r, before)
 			}
@@ -71,7 +72,7 @@ func (p *Partition) retryAll() {
 	}
 	p.Applications.Ascend(func(app *ledger.Application) bool {
 		for _, r := range app.Asks {
-			p.unpark(p.classOf(r))
+			p.Unpark(p.ClassOf(r))
 		}
 		p.Changes.Application(app, ledger.QuotaFreed)
 		return true

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -15,7 +16,7 @@ import (
 // A costCache keeps the nodeCosts of the keys that were used last, and a log of the
 // nodes that have changed since.
 type costCache struct {
-	*backlog
+	*backlog.Backlog
 	predicates *predicates
 	planner    preemptor.Planner
 	plans      [preemptor.Triggers]preemptor.Config
@@ -52,12 +53,12 @@ const stepsPerEvaluation = 64
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
 func (p *costCache) keyOf(r *ledger.Request, trigger preemptor.Trigger) preemptionKey {
-	c := p.classOf(r)
-	if c.constraints != "" {
-		plain := classTraits{
-			amounts: c.amounts, priority: c.priority, importance: c.importance, preempts: c.preempts, nominated: c.nominated,
+	c := p.ClassOf(r)
+	if c.Constraints != "" {
+		plain := backlog.ClassTraits{
+			Amounts: c.Amounts, Priority: c.Priority, Importance: c.Importance, Preempts: c.Preempts, Nominated: c.Nominated,
 		}
-		c = p.classes.of(plain)
+		c = p.Classes.Of(plain)
 	}
 	if p.flat && r.WithoutRoom() == nil {
 		return preemptionKey{class: c, leaf: p.Root, scope: p.Root, trigger: trigger}
@@ -195,14 +196,14 @@ func (p *costCache) clear() {
 
 // lowerBound is the least that making room on a node can cost.
 func (p *costCache) lowerBound(c *nodeCosts, n *ledger.Node) preemptor.Cost {
-	if c.class.amounts.FitsInSum(n.RoomToMake(c.class.importance, c.trigger), n.Releasing.Amounts) {
+	if c.class.Amounts.FitsInSum(n.RoomToMake(c.class.Importance, c.trigger), n.Releasing.Amounts) {
 		return leastOfAll
 	}
-	least := preemptor.LeastVictims(c.class.amounts, n.RoomToMake(c.class.importance, c.trigger), n.Releasing.Amounts, n.LargestHeld(), c.step)
+	least := preemptor.LeastVictims(c.class.Amounts, n.RoomToMake(c.class.Importance, c.trigger), n.Releasing.Amounts, n.LargestHeld(), c.step)
 	switch {
 	case n.Weakest.Is == nil:
 		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, math.MaxInt32, time.Time{})
-	case !p.plain:
+	case !p.Plain:
 		return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, math.MinInt32, time.Time{})
 	}
 	return preemptor.LeastCost(p.plans[c.trigger], c.trigger, least, n.Weakest.Priority, n.Weakest.Created)
@@ -254,7 +255,7 @@ func (p *costCache) cheapest(c *nodeCosts, late *bool) iter.Seq[nodeCost] {
 
 // renew works out what room on a node costs as things are.
 func (p *costCache) renew(c *nodeCosts, n *ledger.Node) {
-	p.work.NodeCosts++
+	p.Work.NodeCosts++
 	c.put(p.evaluate(c, n))
 	p.left -= 1 + p.stepsTaken()
 }
@@ -263,7 +264,7 @@ func (p *costCache) renew(c *nodeCosts, n *ledger.Node) {
 func (p *costCache) stepsTaken() int {
 	taken := p.planner.Steps()
 	taken, p.steps = taken-p.steps, taken
-	p.work.Steps += uint64(taken)
+	p.Work.Steps += uint64(taken)
 	return int(taken / stepsPerEvaluation)
 }
 
@@ -304,7 +305,7 @@ func (p *costCache) outOfReach(k *preemptionKey, n *ledger.Node) nodeStatus {
 	switch {
 	case !p.mayUse(k, n):
 		return closed
-	case !k.class.amounts.FitsIn(n.Capacity):
+	case !k.class.Amounts.FitsIn(n.Capacity):
 		return tooSmall
 	}
 	return notEvaluated
@@ -321,12 +322,12 @@ func (p *costCache) mayUse(k *preemptionKey, n *ledger.Node) bool {
 	}
 	for _, held := range n.Claims {
 		switch {
-		case held.Importance < k.class.importance:
+		case held.Importance < k.class.Importance:
 			return true
 		case held.Nominated() != nil || held.Reserved() && k.trigger == preemptor.Guarantee:
-		case held.Required != "" || held.Importance > k.class.importance:
+		case held.Required != "" || held.Importance > k.class.Importance:
 			return false
-		case !p.classOf(held).preempts && !held.Amounts.Equal(k.class.amounts):
+		case !p.ClassOf(held).Preempts && !held.Amounts.Equal(k.class.Amounts):
 			return false
 		}
 	}
@@ -335,7 +336,7 @@ func (p *costCache) mayUse(k *preemptionKey, n *ledger.Node) bool {
 
 // ask is any ask of the key, as the preemptor sees it.
 func (k *nodeCosts) ask() preemptor.Ask {
-	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.amounts, Priority: k.class.priority, Behind: k.behind, Step: k.step, Unowed: k.unowed}
+	return preemptor.Ask{Trigger: k.trigger, Amounts: k.class.Amounts, Priority: k.class.Priority, Behind: k.behind, Step: k.step, Unowed: k.unowed}
 }
 
 // askOf is one certain ask of the key.
@@ -348,13 +349,13 @@ func (k *nodeCosts) askOf(r *ledger.Request) preemptor.Ask {
 // nodeInput is a node as the preemptor sees it for the asks of a key, with the quota
 // that must be freed. It is valid until the next call.
 func (p *costCache) nodeInput(c *nodeCosts, n *ledger.Node, quota ledger.QuotaNeed) preemptor.Node {
-	on := preemptor.Node{Kinds: p.Kinds, Free: n.RoomToMake(c.class.importance, c.trigger)}
+	on := preemptor.Node{Kinds: p.Kinds, Free: n.RoomToMake(c.class.Importance, c.trigger)}
 	quota.SetOn(&on)
 	in := &p.input
 	in.begin(c, p.flat && c.leaf == p.Root)
 	in.quota = quota
 	if c.trigger == preemptor.Guarantee {
-		in.short = c.class.amounts.Shortfall(on.Free.Plus(n.Releasing.Amounts))
+		in.short = c.class.Amounts.Shortfall(on.Free.Plus(n.Releasing.Amounts))
 		in.short.Raise(quota.Most())
 		in.short = p.owed(in.short)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -13,7 +14,7 @@ import (
 // evictions are the allocations that the resource manager is to end and that have not
 // ended yet.
 type evictions struct {
-	*backlog
+	*backlog.Backlog
 	counts  *api.Preempted
 	batched uint64 // the last batch that requested any
 }
@@ -80,7 +81,7 @@ func (e *evictions) countedFrom(r *ledger.Request, since time.Time) time.Time {
 
 // countOn has the room counted on of an allocation whose end was far off.
 func (e *evictions) countOn(r *ledger.Request) {
-	e.timers.Cancel(&r.Eviction.Timer)
+	e.Timers.Cancel(&r.Eviction.Timer)
 	near := *r.Eviction
 	near.Late = false
 	e.SetEviction(r, &near)
@@ -115,8 +116,8 @@ func (e *evictions) cancel(r *ledger.Request) {
 	if r.Eviction.NodeOnly {
 		e.SetNodeOnly(r, false)
 	}
-	e.timers.Cancel(&r.Eviction.Timer)
-	e.timers.Cancel(&r.Eviction.Guard.Timer)
+	e.Timers.Cancel(&r.Eviction.Timer)
+	e.Timers.Cancel(&r.Eviction.Guard.Timer)
 	if r.RunsOn != nil {
 		e.SetEviction(r, nil)
 		return
@@ -130,7 +131,7 @@ func (e *evictions) schedule(victim *ledger.Request) {
 	if victim.Eviction.Late {
 		at = e.countedFrom(victim, victim.Eviction.Since)
 	}
-	e.timers.Set(&victim.Eviction.Timer, at, timers.Due{What: dueEviction, Of: victim})
+	e.Timers.Set(&victim.Eviction.Timer, at, timers.Due{What: dueEviction, Of: victim})
 }
 
 // reschedule sets all timers of evictions anew after the timeout has changed.
@@ -189,7 +190,7 @@ func (e *evictions) expire(victim *ledger.Request) {
 // block has an overdue eviction keep others from its node until a time.
 func (e *evictions) block(victim *ledger.Request, until time.Time) {
 	why := "the release of " + string(victim.Key) + " is overdue"
-	victim.Eviction.Guard.Start(&e.timers, until, why, timers.Due{What: dueGuard, Of: victim})
+	victim.Eviction.Guard.Start(&e.Timers, until, why, timers.Due{What: dueGuard, Of: victim})
 }
 
 // nodeReported looks at what is overdue on a node of which the resource manager said something.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -33,13 +34,13 @@ func dropViews(q *ledger.Queue) {
 }
 
 // KnownClasses is how many classes are remembered, Timers how many wait.
-func (p *Partition) KnownClasses() int { return len(p.classes.known) }
+func (p *Partition) KnownClasses() int { return len(p.Classes.Known) }
 
 // ForgetWork counts what is looked at from zero.
-func (p *Partition) ForgetWork() { p.work = api.Work{} }
+func (p *Partition) ForgetWork() { p.Work = api.Work{} }
 
 // TimersSet is how many timers wait.
-func (p *Partition) TimersSet() int { return p.timers.Len() }
+func (p *Partition) TimersSet() int { return p.Timers.Len() }
 
 // VerifyAttempts checks that what is remembered of attempts is what a look at every
 // node gives now: the costs, and that what came to nothing still does.
@@ -57,8 +58,8 @@ func (p *Partition) VerifyAttempts() error {
 	if !p.costs.flat || p.predicates.any() || p.Preemption.Disabled || p.Preemption.Priority == api.PriorityOff {
 		return nil
 	}
-	for _, c := range p.classes.known {
-		for _, leaf := range c.leaves {
+	for _, c := range p.Classes.Known {
+		for _, leaf := range c.Leaves {
 			if err := p.verifyFailed(c, leaf); err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func (p *Partition) VerifyAttempts() error {
 func (p *Partition) unfinished() uint64 {
 	first := uint64(math.MaxUint64)
 	for leaf, u := range p.attempts.unfinished {
-		if leaf.leaf != nil {
+		if leaf.Leaf != nil {
 			first = min(first, u.number)
 		}
 	}
@@ -113,19 +114,19 @@ func (p *Partition) verifyCosts(c *nodeCosts) error {
 	return nil
 }
 
-func (p *Partition) verifyFailed(c *class, leaf *leafClass) error {
-	if leaf.active || leaf.queued || !c.preempts { // what is queued is tried again soon
+func (p *Partition) verifyFailed(c *backlog.Class, leaf *backlog.LeafClass) error {
+	if leaf.Active || leaf.Queued || !c.Preempts { // what is queued is tried again soon
 		return nil
 	}
-	for q := leaf.leaf.Queue; q != nil; q = q.Parent {
-		if !q.HasRoom(c.amounts, c.importance) {
+	for q := leaf.Leaf.Queue; q != nil; q = q.Parent {
+		if !q.HasRoom(c.Amounts, c.Importance) {
 			return nil
 		}
 	}
 	costs := &nodeCosts{preemptionKey: preemptionKey{class: c, leaf: p.Root, scope: p.Root, trigger: preemptor.Priority}, relations: map[*ledger.Queue]*relation{}}
 	for n := range p.AllNodes {
-		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !c.amounts.FitsIn(n.RoomToMake(c.importance, preemptor.Priority)) && n.Releasing.IsZero() {
-			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.Kinds.Format(c.amounts), c.priority, n.ID, fresh)
+		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !c.Amounts.FitsIn(n.RoomToMake(c.Importance, preemptor.Priority)) && n.Releasing.IsZero() {
+			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.Kinds.Format(c.Amounts), c.Priority, n.ID, fresh)
 		}
 	}
 	return nil
@@ -143,14 +144,14 @@ const (
 	SizesMax           = sizesMax
 	StepsPerEvaluation = stepsPerEvaluation
 	CandidateNodesMax  = candidateNodesMax
-	MarkedMax          = markedMax
-	IdleMax            = idleMax
-	SparesMax          = sparesMax
+	MarkedMax          = backlog.MarkedMax
+	IdleMax            = backlog.IdleMax
+	SparesMax          = backlog.SparesMax
 	AloneMax           = aloneMax
 )
 
 // Spares is how many entries for nodes with new room are kept to be used again.
-func (p *Partition) Spares() int { return len(p.rooms.spare) }
+func (p *Partition) Spares() int { return len(p.Rooms.Spare) }
 
 // KnownCosts is for how many keys it is kept what room costs.
 func (p *Partition) KnownCosts() int { return len(p.costs.known) }
@@ -172,10 +173,10 @@ func (p *Partition) LimitCosts(keys, nodes int) {
 func (p *Partition) LimitBatches(evaluations int) { p.costs.limits.evaluations = evaluations }
 
 // SetRankedMax bounds how many nodes the orders by devices have together.
-func (p *Partition) SetRankedMax(most int) { p.order.devices.most = most }
+func (p *Partition) SetRankedMax(most int) { p.order.Devices.Most = most }
 
 // DeviceOrders is how many orders of nodes by their devices there are.
-func (p *Partition) DeviceOrders() int { return len(p.order.devices.byAsk) }
+func (p *Partition) DeviceOrders() int { return len(p.order.Devices.ByAsk) }
 
 // LooksMax is how often placeholders are looked at for asks in one batch.
 const LooksMax = looksMax

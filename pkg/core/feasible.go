@@ -42,7 +42,7 @@ type nodeSearch struct {
 // for how long.
 func (p *refused) firstFeasible(r *ledger.Request) (n *ledger.Node, result outcome, s nodeSearch) {
 	s = nodeSearch{refused: p, ask: r, most: 1}
-	if p.Options.FeasibleOn != nil && p.classOf(r).refused != nil {
+	if p.Options.FeasibleOn != nil && p.ClassOf(r).Refused != nil {
 		s.most = nodesAtOnce // it was refused on other nodes
 	}
 	if r.Nominated() != nil {
@@ -52,11 +52,11 @@ func (p *refused) firstFeasible(r *ledger.Request) (n *ledger.Node, result outco
 			}
 		}
 	}
-	for n = p.order.first(r.Amounts); n != nil; n = p.order.next(n, r.Amounts) {
+	for n = p.order.First(r.Amounts); n != nil; n = p.order.Next(n, r.Amounts) {
 		switch {
 		case r.Wait != nil && r.Wait.Avoid == n.ID:
 			s.lastResort = n
-		case p.classOf(r).refusedOn(n):
+		case p.ClassOf(r).RefusedOn(n):
 			s.asked = true
 		default:
 			if found, result := s.collect(n); result != waits {
@@ -112,7 +112,7 @@ func (s *nodeSearch) flushChunk() (*ledger.Node, outcome) {
 	if s.predicates.calls >= callsMax {
 		return nil, paused
 	}
-	if s.wait = s.predicates.wait(s.classOf(s.ask).question()); s.wait > 0 {
+	if s.wait = s.predicates.wait(s.ClassOf(s.ask).Question()); s.wait > 0 {
 		return nil, paused
 	}
 	chunk := s.chunk
@@ -149,9 +149,9 @@ func (s *nodeSearch) answers(nodes []*ledger.Node) []error {
 // gets a class of its own.
 func (s *nodeSearch) refuse(n *ledger.Node, err error) {
 	s.asked = true
-	s.separate(s.ask)
+	s.Separate(s.ask)
 	s.predicates.noteUnresolvable(s.ask, n, err)
-	s.begin(s.classOf(s.ask)).add(n, err, s.freed)
+	s.begin(s.ClassOf(s.ask)).Add(n, err, s.freed)
 }
 
 // overrule looks for a node that has room for the ask if it takes what is kept for less important
@@ -165,7 +165,7 @@ func (s *nodeSearch) overrule() (*ledger.Node, outcome) {
 		if !n.Schedulable || !n.Yields(importance) || r.Amounts.FitsIn(n.Room) || !r.Amounts.FitsIn(n.RoomFor(importance)) {
 			continue
 		}
-		if s.classOf(r).refusedOn(n) {
+		if s.ClassOf(r).RefusedOn(n) {
 			s.asked = true
 			continue
 		}

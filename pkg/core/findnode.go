@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -11,21 +12,21 @@ import (
 
 // candidateNodes are the nodes that were planned for in full.
 type candidateNodes struct {
-	best    *candidateNode // where room can be made, at the least cost
-	count   int            // of those where it can
-	failed  *candidateNode // the first where it cannot
-	refused int            // how many of those there are
+	best    *backlog.CandidateNode // where room can be made, at the least cost
+	count   int                    // of those where it can
+	failed  *backlog.CandidateNode // the first where it cannot
+	refused int                    // how many of those there are
 }
 
-func (l *candidateNodes) add(next *candidateNode) {
-	if !next.plan.Cost.Feasible() {
+func (l *candidateNodes) add(next *backlog.CandidateNode) {
+	if !next.Plan.Cost.Feasible() {
 		if l.refused++; l.failed == nil {
 			l.failed = next
 		}
 		return
 	}
 	l.count++
-	if l.best == nil || next.plan.Cost.Compare(l.best.plan.Cost) < 0 {
+	if l.best == nil || next.Plan.Cost.Compare(l.best.Plan.Cost) < 0 {
 		l.best = next
 	}
 }
@@ -64,7 +65,7 @@ func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 	}
 	attempt := a.describe(c, found)
 	if changed {
-		addCounts(&attempt, a.groupOf(r).leaf.last)
+		addCounts(&attempt, a.GroupOf(r).Leaf.Last)
 	}
 	if found.best == nil {
 		a.addNearMiss(&attempt, c, r, quota)
@@ -78,9 +79,9 @@ func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 // on all of them, and nothing but priorities and nodes decides, they are those of the nodes
 // that have changed since.
 func (a *attempts) costsFor(r *ledger.Request, key preemptionKey, behind []preemptor.Behind) (c *nodeCosts, changed bool) {
-	known := a.classOf(r).simulations
-	if known != nil && known.exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.WithoutRoom() == nil {
-		return a.amongChanged(key, known.changed, behind), true
+	known := a.ClassOf(r).Simulations
+	if known != nil && known.Exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.WithoutRoom() == nil {
+		return a.amongChanged(key, known.Changed, behind), true
 	}
 	return a.costs.of(key, behind), false
 }
@@ -99,7 +100,7 @@ func (a *attempts) fitsKept(r *ledger.Request) bool {
 				room.Sub(o.Amounts)
 			}
 		}
-		return r.Amounts.FitsInSum(room, n.Releasing.Amounts) && !a.classOf(r).refusedOn(n)
+		return r.Amounts.FitsInSum(room, n.Releasing.Amounts) && !a.ClassOf(r).RefusedOn(n)
 	})
 }
 
@@ -122,9 +123,9 @@ func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNe
 	}
 	for top := range a.costs.cheapest(c, &late) {
 		switch {
-		case found.best != nil && top.cost.Compare(found.best.plan.Cost) >= 0:
+		case found.best != nil && top.cost.Compare(found.best.Plan.Cost) >= 0:
 			return waits
-		case a.predicates.attempt.hopelessNow(top.node, failedPlan{leaf: r.App.Queue, trigger: c.trigger}):
+		case a.predicates.attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}):
 			found.refused++
 			continue
 		case a.under.isMade(top.node):
@@ -140,11 +141,11 @@ func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNe
 		}
 		found.add(planned)
 		switch isBest := found.best == planned; {
-		case found.best != nil && found.best.plan.Cost.Compare(top.cost) <= 0:
+		case found.best != nil && found.best.Plan.Cost.Compare(top.cost) <= 0:
 			return waits // no other costs less
 		case found.count > 0 && top.cost == leastOfAll && !asks:
 			return waits // the victims free quota only, and this is the least cost of that
-		case planned.plan.Cost.Feasible():
+		case planned.Plan.Cost.Feasible():
 			a.under.note(top.node, isBest)
 		}
 		if isEnough() {
@@ -158,7 +159,7 @@ func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNe
 }
 
 // planFor plans for one node. It is nil if questions to the resource manager have to wait.
-func (a *attempts) planFor(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *candidateNode {
+func (a *attempts) planFor(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
 	planned := a.dryRun(c, r, n, quota)
 	if a.predicates.paused {
 		return nil
@@ -196,27 +197,27 @@ const perEvaluation = 64
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.
-func (a *attempts) dryRun(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *candidateNode {
+func (a *attempts) dryRun(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
 	on := a.costs.nodeInput(c, n, quota)
 	a.counts.Plans++
 	if a.Options.Simulate != nil || a.Options.Feasible != nil {
 		on.Fits, on.AwaitsQuota = a.predicates.simulation(r, n), r.WithoutRoom() != nil
 	}
-	found, chosen := &candidateNode{node: n}, false
+	found, chosen := &backlog.CandidateNode{Node: n}, false
 	if a.Options.SelectVictims != nil {
-		found.plan, chosen = a.selectVictims(c, r, n, on)
+		found.Plan, chosen = a.selectVictims(c, r, n, on)
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.plan, n, r.ExpectedBefore) {
-			found.plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
-			if found.plan.Together.Asks > 0 && a.Options.Simulate != nil && a.predicates.besideVictims(r, n, found.plan.Victims) != nil {
+		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.Plan, n, r.ExpectedBefore) {
+			found.Plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
+			if found.Plan.Together.Asks > 0 && a.Options.Simulate != nil && a.predicates.besideVictims(r, n, found.Plan.Victims) != nil {
 				ask.Behind = nil
-				found.plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
+				found.Plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
 			}
 		}
 	}
-	if !a.predicates.paused && !found.plan.Cost.Feasible() {
+	if !a.predicates.paused && !found.Plan.Cost.Feasible() {
 		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
 	}
 	return found
@@ -242,19 +243,19 @@ func (a *attempts) selectVictims(c *nodeCosts, r *ledger.Request, n *ledger.Node
 }
 
 // nominateAndEvict nominates an ask and has the victims evicted.
-func (a *attempts) nominateAndEvict(r *ledger.Request, found *candidateNode) {
+func (a *attempts) nominateAndEvict(r *ledger.Request, found *backlog.CandidateNode) {
 	w := r.Waiting()
-	w.Plan, w.PlannedAt = &found.plan, a.Now
-	a.kept.nominate(r, found.node, &found.plan)
-	for i := range found.plan.Victims {
-		v := &found.plan.Victims[i]
-		w.TookEqual = w.TookEqual || v.Priority == r.Priority && found.plan.Trigger == preemptor.Priority
-		a.evictions.requestFor(v, r, &found.plan)
+	w.Plan, w.PlannedAt = &found.Plan, a.Now
+	a.kept.nominate(r, found.Node, &found.Plan)
+	for i := range found.Plan.Victims {
+		v := &found.Plan.Victims[i]
+		w.TookEqual = w.TookEqual || v.Priority == r.Priority && found.Plan.Trigger == preemptor.Priority
+		a.evictions.requestFor(v, r, &found.Plan)
 	}
-	a.countRoom(r, &found.plan)
-	a.Changes.Node(found.node, ledger.NodeYields) // more may be freed than the ask needs
+	a.countRoom(r, &found.Plan)
+	a.Changes.Node(found.Node, ledger.NodeYields) // more may be freed than the ask needs
 	a.kept.settleQuota(r)                         // first, as that may leave room to others
-	a.kept.settle(found.node)
+	a.kept.settle(found.Node)
 }
 
 // withoutVictims is an attempt for which there are no victims anywhere: how many
@@ -271,7 +272,7 @@ func (a *attempts) withoutVictims(key preemptionKey, r *ledger.Request, quota le
 			attempt.TooSmall++
 		default:
 			attempt.Insufficient++
-			missing := r.Amounts.MissingShare(n.RoomToMake(key.class.importance, key.trigger))
+			missing := r.Amounts.MissingShare(n.RoomToMake(key.class.Importance, key.trigger))
 			if best == nil || missing.Compare(least) < 0 {
 				best, least = n, missing
 			}
@@ -304,10 +305,10 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *ledger.Queue) bool {
 	switch {
 	case rel.protected:
 		return false
-	case key.trigger == preemptor.Priority && !a.MayTake(key.class.priority, lowest):
+	case key.trigger == preemptor.Priority && !a.MayTake(key.class.Priority, lowest):
 		return false
 	case key.trigger == preemptor.Guarantee &&
-		(rel.same || lowest > key.class.priority || !ledger.UnderGuarantee(key.leaf, rel.common, key.class.amounts, nil)):
+		(rel.same || lowest > key.class.Priority || !ledger.UnderGuarantee(key.leaf, rel.common, key.class.Amounts, nil)):
 		return false
 	}
 	for q := leaf; q != rel.common; q = q.Parent {
@@ -335,6 +336,6 @@ func (a *attempts) canFree(c *nodeCosts, quota ledger.QuotaNeed) bool {
 	in.quota, in.short = quota, a.costs.owed(most)
 	a.costs.addElsewhere(c, nil, quota)
 	in.setOn(&on)
-	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.priority}
+	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.Priority}
 	return a.costs.planner.Cost(a.costs.plans[c.trigger], ask, on).Feasible()
 }

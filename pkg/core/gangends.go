@@ -15,7 +15,7 @@ const gangTimedOut = "ResourceReservationTimeout"
 // settling time lasts, asks that take their places may be reported yet.
 func (p *Partition) expireGang(app *ledger.Application) {
 	if until := p.settling.end(); until.After(p.Now) {
-		p.timers.Set(&app.Gang.Timer, until, timers.Due{What: dueGang, Of: app})
+		p.Timers.Set(&app.Gang.Timer, until, timers.Due{What: dueGang, Of: app})
 		return
 	}
 	why, all := "placeholder timed out", false

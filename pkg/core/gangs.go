@@ -44,13 +44,13 @@ func (p *Partition) settleTaskGroup(g *ledger.TaskGroup) {
 func (p *Partition) letGo(g *ledger.TaskGroup, r *ledger.Request) {
 	g.Held.Remove(r)
 	g.Others.Add(r)
-	p.orderAgain(r)
+	p.OrderAgain(r)
 }
 
 // holdForPlaceholder has one of the other asks wait for a placeholder.
 func (p *Partition) holdForPlaceholder(g *ledger.TaskGroup, r *ledger.Request) {
 	p.kept.end(r, "it waits for a placeholder", api.EndOfRoom)
-	p.extract(r)
+	p.Extract(r)
 	p.HoldBack(r, api.AwaitsPlaceholder, g.Name)
 	g.Others.Remove(r)
 	g.Held.Add(r)
@@ -59,7 +59,7 @@ func (p *Partition) holdForPlaceholder(g *ledger.TaskGroup, r *ledger.Request) {
 // mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again. One that
 // has a node reserved gives it up for a placeholder that runs only.
 func (p *Partition) mayAwaitPlaceholder(g *ledger.TaskGroup, r *ledger.Request) bool {
-	return p.groupOf(r) != nil && (r.Wait == nil || !r.Wait.Larger && r.Wait.Former == "") && r.Nominated() == nil &&
+	return p.GroupOf(r) != nil && (r.Wait == nil || !r.Wait.Larger && r.Wait.Former == "") && r.Nominated() == nil &&
 		(r.Claim() == nil || g.Free.Count > g.Held.Len())
 }
 
@@ -101,7 +101,7 @@ func (p *Partition) gangRan(r *ledger.Request) {
 	case r.InTaskGroup() != nil:
 		app.Gang.Started = true
 		if !app.Gang.Timer.Set() {
-			p.timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: dueGang, Of: app})
+			p.Timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: dueGang, Of: app})
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (p *Partition) dismiss(r *ledger.Request, cause api.EndCause, why string) {
 
 // forgetGang drops what is to be done about the gang of an application that goes.
 func (p *Partition) forgetGang(app *ledger.Application) {
-	p.timers.Cancel(&app.Gang.Timer)
+	p.Timers.Cancel(&app.Gang.Timer)
 	of, work := func(g *ledger.TaskGroup) bool { return g.Application == app }, &p.groupWork
 	work.ready, work.unfit = slices.DeleteFunc(work.ready, of), slices.DeleteFunc(work.unfit, of)
 	p.Changes.TaskGroups = slices.DeleteFunc(p.Changes.TaskGroups, of)

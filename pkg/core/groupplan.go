@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -36,7 +37,7 @@ type groupPlan struct {
 type plannedNode struct {
 	used   resources.Amounts
 	asks   []api.AllocationKey
-	class  *class            // of the asks that were tried last
+	class  *backlog.Class    // of the asks that were tried last
 	room   resources.Amounts // what is left for these
 	agreed bool              // the resource manager has agreed to them
 }
@@ -61,14 +62,14 @@ func (p *Partition) newGroupPlan(of *ledger.Group) *groupPlan {
 		on: map[*ledger.Node]*plannedNode{}, uses: map[*ledger.Application]*plannedUses{}, planned: map[*ledger.Account]*plannedUse{},
 	}
 	for r := range of.Asks.All {
-		if p.groupOf(r) == nil || r.KeepsRoom() {
+		if p.GroupOf(r) == nil || r.KeepsRoom() {
 			continue
 		}
 		g.asks = append(g.asks, r)
 		g.avoids = g.avoids || r.Wait != nil && r.Wait.Avoid != ""
 	}
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(p.classOf(a).key, p.classOf(b).key))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(p.ClassOf(a).Key, p.ClassOf(b).Key))
 	})
 	return g
 }
@@ -79,7 +80,7 @@ func (g *groupPlan) needs() (list []ledger.GroupNeed) {
 		return nil
 	}
 	for i, r := range g.asks {
-		if i == 0 || g.classOf(r) != g.classOf(g.asks[i-1]) {
+		if i == 0 || g.ClassOf(r) != g.ClassOf(g.asks[i-1]) {
 			list = append(list, ledger.GroupNeed{Amounts: r.Amounts})
 		}
 		list[len(list)-1].Count++
@@ -102,7 +103,7 @@ func (g *groupPlan) make() outcome {
 	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *ledger.Request) bool { return g.found[r] != nil })
 	for len(rest) > 0 && len(g.found) < g.count && g.over <= len(g.asks)-g.count {
 		alike := rest
-		if other := slices.IndexFunc(rest, func(r *ledger.Request) bool { return g.classOf(r) != g.classOf(rest[0]) }); other > 0 {
+		if other := slices.IndexFunc(rest, func(r *ledger.Request) bool { return g.ClassOf(r) != g.ClassOf(rest[0]) }); other > 0 {
 			alike = rest[:other]
 		}
 		rest = rest[len(alike):]
@@ -219,7 +220,7 @@ func (g *groupPlan) candidates(r *ledger.Request) iter.Seq[*ledger.Node] {
 		if g.group.Claims > 0 && !g.visit(g.keeps, yield) {
 			return
 		}
-		for n := g.order.first(r.Amounts); n != nil; n = g.order.next(n, r.Amounts) {
+		for n := g.order.First(r.Amounts); n != nil; n = g.order.Next(n, r.Amounts) {
 			if !yield(n) {
 				return
 			}
@@ -250,8 +251,8 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) outcome {
 	}
 	for len(*asks) > 0 && len(g.found) < g.count {
 		r := (*asks)[0]
-		if on.class != g.classOf(r) {
-			on.class, on.room, on.agreed = g.classOf(r), g.roomOn(n, r).Minus(on.used), false
+		if on.class != g.ClassOf(r) {
+			on.class, on.room, on.agreed = g.ClassOf(r), g.roomOn(n, r).Minus(on.used), false
 		}
 		if !r.Amounts.FitsIn(on.room) || g.avoids && r.Wait != nil && r.Wait.Avoid == n.ID {
 			return waits
@@ -269,7 +270,7 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) outcome {
 		on.asks = append(on.asks, r.Key)
 		g.found[r] = n
 		*asks = (*asks)[1:]
-		if !g.order.packing && g.emptied == nil {
+		if !g.order.Packing && g.emptied == nil {
 			break
 		}
 	}

@@ -51,7 +51,7 @@ func (p *Partition) settleMembers(g *ledger.Group) {
 	if runs := missing <= 0; runs != g.Runs {
 		g.Runs = runs
 		for r := range g.Asks.All {
-			p.reclassify(r)
+			p.Reclassify(r)
 		}
 	}
 	switch hold := missing > 0 && (g.Asks.Len() < missing || g.Waits); {
@@ -60,7 +60,7 @@ func (p *Partition) settleMembers(g *ledger.Group) {
 	case !hold && g.Holds:
 		g.Holds, g.Waits = false, false
 		for r := range g.Asks.All {
-			p.orderAgain(r)
+			p.OrderAgain(r)
 		}
 	}
 }
@@ -72,8 +72,8 @@ func (p *Partition) holdGroup(g *ledger.Group, detail string) {
 		if r.KeepsRoom() {
 			continue
 		}
-		if p.groupOf(r) != nil {
-			p.extract(r)
+		if p.GroupOf(r) != nil {
+			p.Extract(r)
 		}
 		p.HoldBack(r, api.AwaitsGang, detail)
 	}
@@ -93,18 +93,18 @@ func (p *Partition) regroup(r *ledger.Request) {
 	}
 	if g != nil && r.RunsOn == nil {
 		p.endGroupClaim(r, "it left its group")
-		p.orderAgain(r)
+		p.OrderAgain(r)
 		g.Resign(&p.Ledger, r)
 	}
 	p.LeaveGroup(r)
 	if p.EnterGroup(r); r.StartsWith != nil && r.RunsOn == nil {
-		if p.groupOf(r) != nil && r.StartsWith.Holds && !r.KeepsRoom() {
-			p.extract(r)
+		if p.GroupOf(r) != nil && r.StartsWith.Holds && !r.KeepsRoom() {
+			p.Extract(r)
 		}
-		r.StartsWith.Join(&p.Ledger, r, p.groupOf(r) != nil)
+		r.StartsWith.Join(&p.Ledger, r, p.GroupOf(r) != nil)
 	}
 	if r.RunsOn == nil {
-		p.reclassify(r)
+		p.Reclassify(r)
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *Partition) wakeGroupsSoon() {
 
 // retryGroupsBy has what waits tried again at some time at the latest.
 func (p *Partition) retryGroupsBy(at time.Time) {
-	p.timers.SetBy(&p.groupWork.timer, at, timers.Due{What: dueGroups})
+	p.Timers.SetBy(&p.groupWork.timer, at, timers.Due{What: dueGroups})
 }
 
 // wakeGroups has what waits tried again: all groups when it is time, else those that what came free may

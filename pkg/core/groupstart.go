@@ -15,7 +15,7 @@ func (p *Partition) startTogether(g *ledger.Group) outcome {
 	if p.groupWork.tries++; p.groupWork.tries > groupTriesMax {
 		return flush
 	}
-	p.work.Attempts++
+	p.Work.Attempts++
 	plan := p.newGroupPlan(g)
 	switch plan.make() {
 	case placed:

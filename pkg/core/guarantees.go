@@ -50,7 +50,7 @@ func (k *preemptionKey) relate(leaf *ledger.Queue) relation {
 	if !rel.same && k.leaf != nil {
 		own, fixed := seenAt(k.leaf, rel.common)
 		if fixed {
-			own -= int64(k.class.priority)
+			own -= int64(k.class.Priority)
 		}
 		// The ask is seen as its priority plus own; the difference is what counts.
 		rel.shift, rel.fixed = seenAt(leaf, rel.common)
@@ -100,7 +100,7 @@ func (c *nodeCosts) floorOf(q *ledger.Queue) int32 {
 func (c *nodeCosts) deficitsChanged() bool {
 	i, changed := 0, false
 	for q := c.leaf; q != nil; q = q.Parent {
-		for k, asked := range c.class.amounts {
+		for k, asked := range c.class.Amounts {
 			kind := resources.Kind(k)
 			most := q.Guaranteed.Of(kind)
 			is := most > 0 && resources.Total(q.Used.Of(kind), q.Nominated.Of(kind), asked) <= most

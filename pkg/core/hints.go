@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -11,7 +12,7 @@ import (
 // hints tell the resource manager which asks only more nodes could help, once for
 // each ask.
 type hints struct {
-	*backlog
+	*backlog.Backlog
 	timer timers.Timer
 }
 
@@ -23,7 +24,7 @@ const hintDelay = time.Second
 // nodes could help.
 func (h *hints) later() {
 	if !h.timer.Set() {
-		h.timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: dueUnschedulable})
+		h.Timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: dueUnschedulable})
 	}
 }
 
@@ -33,22 +34,22 @@ func (h *hints) later() {
 // and tells no more at a time than a batch places.
 func (h *hints) wake() {
 	left := h.Options.BatchMax
-	if !h.inQueue(h.ofQueue(h.Root), &left) {
-		h.timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: dueUnschedulable})
+	if !h.inQueue(h.OfQueue(h.Root), &left) {
+		h.Timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: dueUnschedulable})
 	}
 }
 
 // inQueue tells of the asks below a queue, and reports whether all were told of.
-func (h *hints) inQueue(q *waitingQueue, left *int) bool {
-	for child := range q.queues.All {
+func (h *hints) inQueue(q *backlog.Queue, left *int) bool {
+	for child := range q.Queues.All {
 		if !h.inQueue(child, left) {
 			return false
 		}
 	}
-	for l := range q.lines.tried {
-		for app := range l.apps.All {
-			for g := range app.queued.All {
-				if g.class.parked && g.hinted < g.live && !h.inGroup(g, left) {
+	for l := range q.Lines.Tried {
+		for app := range l.Apps.All {
+			for g := range app.Queued.All {
+				if g.Class.Parked && g.Hinted < g.Live && !h.inGroup(g, left) {
 					return false
 				}
 			}
@@ -58,8 +59,8 @@ func (h *hints) inQueue(q *waitingQueue, left *int) bool {
 }
 
 // inGroup tells of the asks of a group, and reports whether all were told of.
-func (h *hints) inGroup(g *askGroup, left *int) bool {
-	for r := range g.all {
+func (h *hints) inGroup(g *backlog.AskGroup, left *int) bool {
+	for r := range g.All {
 		switch {
 		case r.Wait != nil && r.Wait.Hinted || r.Nominated() != nil:
 		case *left == 0:
@@ -91,12 +92,12 @@ func (h *hints) tellOf(r *ledger.Request) bool {
 		}
 	}
 	w.Hinted = true
-	if h.groupOf(r) != nil {
-		h.groupOf(r).hinted++
+	if h.GroupOf(r) != nil {
+		h.GroupOf(r).Hinted++
 	}
 	for _, account := range r.App.Accounts() {
 		account.Hint(r.Amounts)
 	}
-	h.Tell(&api.Unschedulable{Allocation: r.Allocation, Why: h.waitsFor(r)})
+	h.Tell(&api.Unschedulable{Allocation: r.Allocation, Why: h.WaitsFor(r)})
 	return true
 }

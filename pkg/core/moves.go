@@ -38,20 +38,20 @@ func (p *Partition) endWait(r *ledger.Request) {
 	}
 	if r.Wait != nil {
 		r.Wait.Held = false
-		p.passOn(r)
+		p.PassOn(r)
 		p.kept.withdraw(r)
 		p.renominations.drop(r)
 	}
 	p.unbind(r)
-	p.withdraw(r)
+	p.Withdraw(r)
 	if w := r.Wait; w != nil {
-		p.timers.Cancel(&w.Timer)
+		p.Timers.Cancel(&w.Timer)
 		r.Wait = nil
 		if w.Bindings > 0 || w.Ran || w.Guard != nil {
 			r.Wait = &ledger.Wait{Bindings: w.Bindings, Avoid: w.Avoid, Ran: w.Ran}
 		}
 		if w.Guard != nil {
-			p.timers.Cancel(&w.Guard.Timer)
+			p.Timers.Cancel(&w.Guard.Timer)
 			r.Wait.Guard = &guard.Guard{Times: w.Guard.Times}
 		}
 	}
@@ -128,10 +128,10 @@ func (p *Partition) enter(app *ledger.Application, next api.State, message strin
 // drains and is empty.
 func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
 	if app.Completion != nil {
-		p.timers.Cancel(app.Completion)
+		p.Timers.Cancel(app.Completion)
 	}
 	if app.Failures != nil {
-		p.timers.Cancel(&app.Failures.Backoff.Timer)
+		p.Timers.Cancel(&app.Failures.Backoff.Timer)
 	}
 	if app.Gang != nil {
 		p.forgetGang(app)
@@ -174,14 +174,14 @@ func (p *Partition) awaitEnd(app *ledger.Application) {
 	case app.State == api.New && p.Options.UnusedDelay > 0:
 		p.completeAt(app, app.Since.Add(p.Options.UnusedDelay))
 	case app.Completion != nil:
-		p.timers.Cancel(app.Completion)
+		p.Timers.Cancel(app.Completion)
 	}
 }
 
 // followGang brings the state of an application in line with what is left of its gang.
 func (p *Partition) followGang(app *ledger.Application) {
 	if app.Gang.Placeholders == 0 {
-		p.timers.Cancel(&app.Gang.Timer)
+		p.Timers.Cancel(&app.Gang.Timer)
 		if app.State == api.Resuming {
 			p.enter(app, api.Accepted, "all placeholders have ended")
 			if len(app.Allocations) > 0 {
@@ -203,7 +203,7 @@ func (p *Partition) completeAt(app *ledger.Application, at time.Time) {
 	if app.Completion == nil {
 		app.Completion = &timers.Timer{}
 	}
-	p.timers.Set(app.Completion, at, timers.Due{What: dueCompletion, Of: app})
+	p.Timers.Set(app.Completion, at, timers.Due{What: dueCompletion, Of: app})
 }
 
 // complete ends an application that has been completing, or new, long enough.
@@ -228,9 +228,9 @@ func (p *Partition) ask(r *ledger.Request) {
 		p.JoinTaskGroup(r)
 	}
 	if r.StartsWith != nil {
-		r.StartsWith.Join(&p.Ledger, r, p.groupOf(r) != nil)
+		r.StartsWith.Join(&p.Ledger, r, p.GroupOf(r) != nil)
 	}
-	p.enqueue(r, p.classNow(r, p.predicates.constraintsOf(r)))
+	p.Enqueue(r, p.ClassNow(r, p.predicates.constraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)
 	}
@@ -243,7 +243,7 @@ func (p *Partition) tryAgain(r *ledger.Request) {
 	p.MayJoinTaskGroup(r)
 	if r.Required == "" {
 		if !r.IsHeld() {
-			p.insert(r)
+			p.Insert(r)
 		}
 		return
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
@@ -12,9 +13,9 @@ func (a *attempts) describe(c *nodeCosts, found candidateNodes) api.PreemptionAt
 		At: a.Now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
-	for _, chosen := range []*candidateNode{found.best, found.failed} {
+	for _, chosen := range []*backlog.CandidateNode{found.best, found.failed} {
 		if chosen != nil && h.Plan == nil {
-			h.Node, h.Plan = chosen.node.ID, &chosen.plan
+			h.Node, h.Plan = chosen.Node.ID, &chosen.Plan
 		}
 	}
 	return h
@@ -37,8 +38,8 @@ func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *
 	if attempt.Plan != nil {
 		return
 	}
-	if refused := a.predicates.attempt.nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
-		attempt.Node, attempt.Plan = refused.node.ID, &refused.plan
+	if refused := a.predicates.attempt.Nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
+		attempt.Node, attempt.Plan = refused.Node.ID, &refused.Plan
 		return
 	}
 	near := a.costs.nearest(c)
@@ -56,12 +57,12 @@ func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *
 func (a *attempts) planNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) {
 	on := a.costs.nodeInput(c, n, quota)
 	plan, known := a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
-	refused := known.hopelessNow(n, failedPlan{leaf: r.App.Queue, trigger: c.trigger})
+	refused := known.HopelessNow(n, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger})
 	switch {
 	case plan.Cost.Feasible() && !refused:
 		return
-	case plan.Cost.Feasible() || known.unresolvable.Has(n.Slot, n.UpdatedAt):
-		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.refusalOf(n))
+	case plan.Cost.Feasible() || known.Unresolvable.Has(n.Slot, n.UpdatedAt):
+		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.RefusalOf(n))
 	}
 	attempt.Node, attempt.Plan = n.ID, &plan
 }

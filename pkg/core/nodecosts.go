@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -9,9 +10,9 @@ import (
 // A preemptionKey is what asks have in common for which making room costs the same
 // on every node.
 type preemptionKey struct {
-	class   *class        // without constraints
-	leaf    *ledger.Queue // of the asks; nil for a queue over its max, which has no ask
-	scope   *ledger.Queue // that victims are in
+	class   *backlog.Class // without constraints
+	leaf    *ledger.Queue  // of the asks; nil for a queue over its max, which has no ask
+	scope   *ledger.Queue  // that victims are in
 	trigger preemptor.Trigger
 }
 

@@ -134,7 +134,7 @@ func (p *Partition) removeNode(id api.NodeID) {
 	p.Nodes.Delete(n)
 	delete(p.NodesByID, n.ID)
 	n.Gone = true
-	p.order.reposition(n)
+	p.order.Reposition(n)
 	p.NodeSlots.GiveBack(n.Slot)
 	p.Capacity.Sub(n.Capacity)
 	p.Holds, p.SlotsDue = p.Holds+1, true

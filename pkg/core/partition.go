@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -17,9 +18,9 @@ import (
 // A Partition belongs to one goroutine: no two of its methods may run at once. Other
 // goroutines read Views.
 type Partition struct {
-	backlog // and with it the ledger
+	backlog.Backlog // and with it the ledger
 
-	order      nodeOrder
+	order      backlog.NodeOrder
 	predicates predicates
 	refused    refused
 	kept       claims
@@ -36,40 +37,40 @@ type Partition struct {
 	groupWork     groupWork
 
 	counts api.Preempted
-	dirty  []dirtyNode  // whose bound asks are to be tried
-	ranked int          // how many of them are in order
-	bound  timers.Timer // set while questions about them pause
-	round  round        // scratch
-	skips  skips        // in this batch
-	visit  uint64       // of all that may be tried, until nothing was left
-	rests  bool         // nothing more can be placed since the last command
+	dirty  []dirtyNode   // whose bound asks are to be tried
+	ranked int           // how many of them are in order
+	bound  timers.Timer  // set while questions about them pause
+	round  round         // scratch
+	skips  backlog.Skips // in this batch
+	visit  uint64        // of all that may be tried, until nothing was left
+	rests  bool          // nothing more can be placed since the last command
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
 // configuration must have passed the validation of package config.
 func NewPartition(options api.Options, config api.Config) *Partition {
 	options = options.WithDefaults()
-	p := &Partition{backlog: newBacklog(options)}
-	b := &p.backlog
-	p.order.visited, p.order.tree.Looked = &p.work.Nodes, &p.work.Nodes
-	p.predicates = predicates{backlog: b}
-	p.refused = refused{backlog: b, predicates: &p.predicates, order: &p.order, withoutQuota: p.retries.withoutQuota}
-	p.kept = claims{backlog: b, counts: &p.counts, undecided: &p.round.together}
-	p.slots = slots{backlog: b, kept: &p.kept, predicates: &p.predicates}
-	p.evictions = evictions{backlog: b, counts: &p.counts}
-	p.renominations = renominations{backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates}
-	p.costs = costCache{backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, evaluationsMax}}
-	p.retries = retries{backlog: b, predicates: &p.predicates}
+	p := &Partition{Backlog: backlog.NewBacklog(options)}
+	b := &p.Backlog
+	p.order.Visited, p.order.Tree.Looked = &p.Work.Nodes, &p.Work.Nodes
+	p.predicates = predicates{Backlog: b}
+	p.refused = refused{Backlog: b, predicates: &p.predicates, order: &p.order, withoutQuota: p.retries.withoutQuota}
+	p.kept = claims{Backlog: b, counts: &p.counts, undecided: &p.round.together}
+	p.slots = slots{Backlog: b, kept: &p.kept, predicates: &p.predicates}
+	p.evictions = evictions{Backlog: b, counts: &p.counts}
+	p.renominations = renominations{Backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates}
+	p.costs = costCache{Backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, evaluationsMax}}
+	p.retries = retries{Backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
-		backlog: b, predicates: &p.predicates, costs: &p.costs, kept: &p.kept, evictions: &p.evictions,
-		retries: &p.retries, counts: &p.counts, unfinished: map[*leafClass]*unfinished{},
+		Backlog: b, predicates: &p.predicates, costs: &p.costs, kept: &p.kept, evictions: &p.evictions,
+		retries: &p.retries, counts: &p.counts, unfinished: map[*backlog.LeafClass]*unfinished{},
 	}
 	p.quotas = quotas{
-		backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,
+		Backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,
 		counts: &p.counts, beyond: map[*ledger.Queue]*excess{},
 	}
-	p.hints = hints{backlog: b}
-	p.settling = settling{backlog: b}
+	p.hints = hints{Backlog: b}
+	p.settling = settling{Backlog: b}
 	p.configure(config)
 	p.TakeEffects()
 	return p
@@ -123,7 +124,7 @@ func (p *Partition) apply(c api.Command) {
 func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	p.Now = now
 	p.Batch++
-	p.Left, p.predicates.calls, p.groupWork.tries, p.skips = p.Options.BatchMax, 0, 0, skips{}
+	p.Left, p.predicates.calls, p.groupWork.tries, p.skips = p.Options.BatchMax, 0, 0, backlog.Skips{}
 	p.Expected = min(p.Left, p.Waiting)
 	p.costs.left = p.costs.limits.evaluations
 	p.react()
@@ -143,7 +144,7 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 		replaces = p.replace()
 		p.react()
 	}
-	more = len(p.dirty) > 0 && p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.any()
+	more = len(p.dirty) > 0 && p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.Any()
 	more = more || replaces || len(p.groupWork.ready) > 0
 	if !more && p.SlotsDue {
 		more = p.slots.look()
@@ -155,12 +156,12 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 // Due is when Schedule will have something to do although nothing is applied, such as
 // an application that completes or an ask that is tried again. False means never. It
 // costs the same however many timers there are.
-func (p *Partition) Due() (time.Time, bool) { return p.timers.Next() }
+func (p *Partition) Due() (time.Time, bool) { return p.Timers.Next() }
 
 // fireDue does what has become due, and reports whether there was anything.
 func (p *Partition) fireDue() (fired bool) {
 	for {
-		d, ok := p.timers.Pop(p.Now)
+		d, ok := p.Timers.Pop(p.Now)
 		if !ok {
 			return fired
 		}
@@ -199,7 +200,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.expireGang(d.Of.(*ledger.Application))
 		case dueGroups:
 			p.wakeGroups()
-		case dueAsk:
+		case backlog.DueAsk:
 			p.wake(d.Of.(*ledger.Request))
 		case dueBound: // this Schedule goes on with them
 		}
@@ -221,7 +222,7 @@ func (p *Partition) endPause(of any) {
 		return
 	}
 	r.Wait.Guard.End()
-	p.reclassify(r)
+	p.Reclassify(r)
 	p.Changes.Application(r.App, 0)
 }
 
@@ -232,5 +233,5 @@ func (p *Partition) wake(r *ledger.Request) {
 		p.tryAgain(r)
 	}
 	p.slots.expire(r)
-	p.setTimer(r)
+	p.SetTimer(r)
 }

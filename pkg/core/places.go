@@ -1,40 +1,41 @@
 package core
 
 import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // count works out in how many places the asks of a class fit, unless it is known.
-func (s *slots) count(c *class) {
-	k := &c.slots
-	if k.at == s.Holds && k.at > 0 {
+func (s *slots) count(c *backlog.Class) {
+	k := &c.Slots
+	if k.At == s.Holds && k.At > 0 {
 		return
 	}
-	before := k.impossible
-	k.at, k.places, k.impossible = s.Holds, 0, ""
+	before := k.Impossible
+	k.At, k.Places, k.Impossible = s.Holds, 0, ""
 	var nearest *ledger.Node
 	var least resources.Share
 	for n := range s.AllNodes {
 		most := n.WhenLeft()
-		if k.places += int(min(c.amounts.TimesIn(most), placesMax)); k.places >= placesMax {
-			k.places = placesMax
+		if k.Places += int(min(c.Amounts.TimesIn(most), backlog.PlacesMax)); k.Places >= backlog.PlacesMax {
+			k.Places = backlog.PlacesMax
 			break
 		}
-		if missing := c.amounts.MissingShare(most); nearest == nil || missing.Compare(least) < 0 {
+		if missing := c.Amounts.MissingShare(most); nearest == nil || missing.Compare(least) < 0 {
 			nearest, least = n, missing
 		}
 	}
-	if k.places == 0 {
-		k.impossible = "there is no node"
+	if k.Places == 0 {
+		k.Impossible = "there is no node"
 		if nearest != nil {
-			k.impossible = "no node can give " + s.Kinds.Format(c.amounts) + ", " + string(nearest.ID) + " the most"
+			k.Impossible = "no node can give " + s.Kinds.Format(c.Amounts) + ", " + string(nearest.ID) + " the most"
 		}
 	}
-	if before != k.impossible {
-		s.learn()
-		for _, g := range c.groups {
-			g.application.View = nil
+	if before != k.Impossible {
+		s.Learn()
+		for _, g := range c.Groups {
+			g.Application.View = nil
 		}
 	}
 }
@@ -63,4 +64,4 @@ func (s *slots) leastPlace() (least leastPlace) {
 }
 
 // holds reports whether the asks of a class fit in the place of each allocation that runs.
-func (p leastPlace) holds(c *class) bool { return p.any && c.amounts.FitsIn(p.amounts) }
+func (p leastPlace) holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }

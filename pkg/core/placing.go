@@ -131,15 +131,15 @@ func (p *Partition) setQuota(q *ledger.Queue, quota *api.QueueQuota) {
 // that waits decided anew.
 func (p *Partition) noteQueue(q *ledger.Queue) {
 	p.Capped = p.Capped || q.ApplicationsMax > 0
-	plain := p.plain && isPlain(q)
+	plain := p.Plain && isPlain(q)
 	flat := p.costs.flat && plain && isFlat(q)
 	configured := p.costs.configured.Clone()
 	configured.Raise(ownKinds(q))
-	if plain == p.plain && flat == p.costs.flat && configured.Equal(p.costs.configured) {
+	if plain == p.Plain && flat == p.costs.flat && configured.Equal(p.costs.configured) {
 		return
 	}
 	p.react()
-	p.plain, p.costs.flat, p.costs.configured = plain, flat, configured
+	p.Plain, p.costs.flat, p.costs.configured = plain, flat, configured
 	p.reconsider()
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -13,14 +14,14 @@ import (
 // predicates are the questions to the resource manager: whether an ask may run on a
 // node, now or without some allocations, and which disruption budgets there are.
 type predicates struct {
-	*backlog
-	calls   int          // in this batch
-	changed uint64       // counts how often any node changed
-	updated uint64       // counts how often any node was updated by a command
-	attempt *simulations // known in the attempt under way
-	spare   simulations  // of an attempt of which nothing was known before
-	asked   bool         // the attempt has asked a question
-	paused  bool         // a question of the attempt has to wait
+	*backlog.Backlog
+	calls   int                  // in this batch
+	changed uint64               // counts how often any node changed
+	updated uint64               // counts how often any node was updated by a command
+	attempt *backlog.Simulations // known in the attempt under way
+	spare   backlog.Simulations  // of an attempt of which nothing was known before
+	asked   bool                 // the attempt has asked a question
+	paused  bool                 // a question of the attempt has to wait
 	held    time.Duration
 }
 
@@ -36,8 +37,8 @@ func (p *predicates) any() bool {
 
 // refuses reports whether the resource manager has refused a class on any node, now that an attempt for
 // it has failed.
-func (p *predicates) refuses(c *class) bool {
-	return p.any() && (c.refused != nil || p.attempt.refused)
+func (p *predicates) refuses(c *backlog.Class) bool {
+	return p.any() && (c.Refused != nil || p.attempt.Refused)
 }
 
 // budgetsBind reports whether disruption budgets may keep allocations from being
@@ -57,7 +58,7 @@ func (p *predicates) wait(q api.Question) time.Duration {
 // mustHear reports whether the resource manager must hear first what was done in this batch, before
 // it is asked about an ask and a node.
 func (p *predicates) mustHear(r *ledger.Request, n *ledger.Node) bool {
-	return n.PlacedIn == p.Batch || p.classOf(r).tiedIn == p.Batch
+	return n.PlacedIn == p.Batch || p.ClassOf(r).TiedIn == p.Batch
 }
 
 // check asks about an ask and a node. The answer is flush if the resource manager
@@ -146,7 +147,7 @@ func (p *predicates) constraintsOf(r *ledger.Request) string {
 		return ""
 	}
 	constraints := p.Options.Constraints(r.Key)
-	if strings.HasPrefix(constraints, ownClass) || strings.HasPrefix(constraints, escaped) {
+	if strings.HasPrefix(constraints, backlog.OwnClass) || strings.HasPrefix(constraints, escaped) {
 		constraints = escaped + constraints
 	}
 	return constraints

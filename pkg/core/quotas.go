@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -13,7 +14,7 @@ import (
 
 // quotas have queues give back what they use beyond their max.
 type quotas struct {
-	*backlog
+	*backlog.Backlog
 	predicates *predicates
 	costs      *costCache
 	evictions  *evictions
@@ -51,7 +52,7 @@ func (s *quotas) watch(q *ledger.Queue) {
 	e := s.beyond[q]
 	if q.Used.Within(q.Max) {
 		if e != nil {
-			s.timers.Cancel(&e.timer)
+			s.Timers.Cancel(&e.timer)
 			delete(s.beyond, q)
 			s.Unview(q)
 		}
@@ -75,10 +76,10 @@ func (s *quotas) forgetLeft(q *ledger.Queue) {
 // schedule has a queue looked at when it gives back.
 func (s *quotas) schedule(q *ledger.Queue, e *excess) {
 	if at, ok := s.givesBackAt(q); ok {
-		s.timers.Set(&e.timer, timers.Later(at, s.Now), timers.Due{What: dueExcess, Of: q})
+		s.Timers.Set(&e.timer, timers.Later(at, s.Now), timers.Due{What: dueExcess, Of: q})
 		return
 	}
-	s.timers.Cancel(&e.timer)
+	s.Timers.Cancel(&e.timer)
 }
 
 // watchUp watches the queues from a leaf to the root that are beyond their max,
@@ -115,7 +116,7 @@ func (s *quotas) giveBack(q *ledger.Queue) {
 		return // evictions are under way; when one is overdue the queue is looked at again
 	case !again && e.left != nil && need.Equal(e.left):
 		if !e.again.IsZero() {
-			s.timers.Set(&e.timer, e.again, timers.Due{What: dueExcess, Of: q})
+			s.Timers.Set(&e.timer, e.again, timers.Due{What: dueExcess, Of: q})
 		}
 		return // nothing has changed
 	}
@@ -135,7 +136,7 @@ func (s *quotas) giveBack(q *ledger.Queue) {
 	case e.left.IsZero():
 	case s.predicates.budgetsBind():
 		e.again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
-		s.timers.Set(&e.timer, e.again, timers.Due{What: dueExcess, Of: q})
+		s.Timers.Set(&e.timer, e.again, timers.Due{What: dueExcess, Of: q})
 	default:
 		s.retries.addExcess(q) // again after something has changed elsewhere
 	}
@@ -146,7 +147,7 @@ func (s *quotas) giveBack(q *ledger.Queue) {
 // hang, and would lose one allocation after the other.
 func (s *quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decision {
 	c := &nodeCosts{
-		preemptionKey: preemptionKey{scope: q, class: &class{}, trigger: preemptor.Quota},
+		preemptionKey: preemptionKey{scope: q, class: &backlog.Class{}, trigger: preemptor.Quota},
 		relations:     map[*ledger.Queue]*relation{},
 	}
 	on := preemptor.Node{Kinds: s.Kinds, Quota: need}

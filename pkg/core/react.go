@@ -21,8 +21,8 @@ func (p *Partition) react() {
 		p.wakeHeld()
 		p.settleOrders()
 		if p.Changes.Resized {
-			p.Changes.Resized, p.cluster = false, p.Capacity.Clone()
-			p.resizeShares(p.ofQueue(p.Root))
+			p.Changes.Resized, p.Cluster = false, p.Capacity.Clone()
+			p.ResizeShares(p.OfQueue(p.Root))
 		}
 	}
 }
@@ -46,18 +46,18 @@ func (p *Partition) reactToNodes() {
 			p.costs.nodeChanged(n)
 		}
 		if n.Gone {
-			p.rooms.remove(n)
+			p.Rooms.Remove(n)
 			continue
 		}
-		p.order.reposition(n)
-		p.rooms.change(n)
+		p.order.Reposition(n)
+		p.Rooms.Change(n)
 		if what&ledger.NodeRetry != 0 {
 			p.retryBound(n)
 		}
 		p.SlotsDue = p.SlotsDue || what&ledger.NodeUpdated != 0 && len(p.slots.classes) > 0
 		if what&ledger.NodeFreed != 0 {
-			if n.Schedulable && p.parked.Len() > 0 {
-				p.rooms.appear(n)
+			if n.Schedulable && p.Parked.Len() > 0 {
+				p.Rooms.Appear(n)
 			}
 			p.refused.nodeFreed(n)
 			p.wakeGroupsSoon()
@@ -138,13 +138,13 @@ func (p *Partition) wakeHeld() {
 	freed := p.Changes.Freed
 	for _, account := range freed {
 		account.Freed = false
-		blocked := p.blocked[account]
-		delete(p.blocked, account)
+		blocked := p.Blocked[account]
+		delete(p.Blocked, account)
 		account.Blocked = 0
 		for _, l := range blocked {
-			l.blocked = false
-			l.settle()
-			p.Changes.Queue(l.leaf.Queue, 0)
+			l.Blocked = false
+			l.Settle()
+			p.Changes.Queue(l.Leaf.Queue, 0)
 		}
 		for _, r := range account.Held {
 			if r.Wait == nil || r.Wait.HeldBy != account {
@@ -166,13 +166,13 @@ func (p *Partition) wakeHeld() {
 func (p *Partition) settleOrders() {
 	for _, app := range p.Changes.Applications {
 		app.Changed = false
-		p.settleApplication(app)
+		p.SettleApplication(app)
 	}
 	clear(p.Changes.Applications)
 	p.Changes.Applications = p.Changes.Applications[:0]
 	for _, q := range p.Changes.Queues {
 		q.Change = 0
-		p.settleQueue(q)
+		p.SettleQueue(q)
 	}
 	clear(p.Changes.Queues)
 	p.Changes.Queues = p.Changes.Queues[:0]
@@ -187,9 +187,9 @@ func (p *Partition) tied(r *ledger.Request, placed bool) {
 		return
 	}
 	for _, constraints := range p.Options.Tied(r.Key) {
-		for _, c := range p.classes.alike[constraints] {
+		for _, c := range p.Classes.Alike[constraints] {
 			if placed {
-				c.tiedIn = p.Batch
+				c.TiedIn = p.Batch
 			}
 			p.refused.askAnew(c)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -17,23 +18,23 @@ import (
 // room. When a node is freed, it is asked about that node again, after RetryDelay at
 // the earliest.
 type refused struct {
-	*backlog
+	*backlog.Backlog
 	predicates *predicates
-	order      *nodeOrder
+	order      *backlog.NodeOrder
 	// withoutQuota lets a class be tried again in leaves which lacked quota only.
-	withoutQuota func(*class) bool
+	withoutQuota func(*backlog.Class) bool
 	soon         timers.Timer // freed nodes are asked about
 	whole        timers.Timer // everything is asked again
 	resumes      timers.Timer // questions go on
 
-	list   []*class       // that are unschedulable, and others that were requeued
-	paused []pausedAsk    // whose questions go on later, in order, and others
-	held   [2]time.Time   // until when those of asks go on, first and repeated ones
-	turn   uint64         // counts how often questions went on
-	nodes  []*ledger.Node // freed since the last time, each once
-	freed  uint64         // counts how often any node was freed
-	last   time.Time      // when freed nodes were asked about last
-	tries  int            // how many classes may still be asked for now
+	list   []*backlog.Class // that are unschedulable, and others that were requeued
+	paused []pausedAsk      // whose questions go on later, in order, and others
+	held   [2]time.Time     // until when those of asks go on, first and repeated ones
+	turn   uint64           // counts how often questions went on
+	nodes  []*ledger.Node   // freed since the last time, each once
+	freed  uint64           // counts how often any node was freed
+	last   time.Time        // when freed nodes were asked about last
+	tries  int              // how many classes may still be asked for now
 }
 
 // askedAtOnce is for how many classes one look at freed nodes asks.
@@ -41,70 +42,70 @@ const askedAtOnce = 64
 
 // A pausedAsk is the first ask of a class whose questions go on later.
 type pausedAsk struct {
-	*class
+	*backlog.Class
 	ask *ledger.Request
 }
 
-func (e pausedAsk) isCurrent() bool { return e.paused == e.ask }
+func (e pausedAsk) isCurrent() bool { return e.Paused == e.ask }
 
 // begin is the refusals of a class, begun if there are none.
-func (s *refused) begin(c *class) *refusals {
-	if c.refused == nil {
-		c.refused = &refusals{asked: nodeset.New(s.freed)}
+func (s *refused) begin(c *backlog.Class) *backlog.Refusals {
+	if c.Refused == nil {
+		c.Refused = &backlog.Refusals{Asked: nodeset.New(s.freed)}
 	}
-	return c.refused
+	return c.Refused
 }
 
 // markUnschedulable takes a class out of the order, since it is refused on all nodes
 // with room, until it is to be tried again.
-func (s *refused) markUnschedulable(c *class) {
-	s.begin(c).finish(s.freed)
+func (s *refused) markUnschedulable(c *backlog.Class) {
+	s.begin(c).Finish(s.freed)
 	s.dequeue(c)
-	if !c.inRefused { // it may be there still, requeued
-		c.inRefused = true
+	if !c.InRefused { // it may be there still, requeued
+		c.InRefused = true
 		s.list = append(s.list, c)
 	}
-	s.timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: dueRefused})
+	s.Timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: dueRefused})
 }
 
 // pause takes the class of an ask out of the order whose questions go on after a while,
 // and with it holds all questions of their kind.
 func (s *refused) pause(ask *ledger.Request, wait time.Duration) {
-	c := s.classOf(ask)
+	c := s.ClassOf(ask)
 	r := s.begin(c)
-	c.paused = ask
+	c.Paused = ask
 	s.dequeue(c)
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
-	s.held[r.kind()] = s.Now.Add(wait)
-	s.timers.SetBy(&s.resumes, s.held[r.kind()], timers.Due{What: dueQuestions})
+	s.held[r.Kind()] = s.Now.Add(wait)
+	s.Timers.SetBy(&s.resumes, s.held[r.Kind()], timers.Due{What: dueQuestions})
 }
 
 // dequeue takes a class out of the order.
-func (s *refused) dequeue(c *class) {
-	c.unschedulable = true
-	s.learn()
-	s.settleClass(c)
+func (s *refused) dequeue(c *backlog.Class) {
+	c.Unschedulable = true
+	s.Learn()
+	s.SettleClass(c)
 }
 
 // putBack puts a class into the order again, to be tried on every node that its
 // refusals do not name.
-func (s *refused) putBack(c *class) {
-	c.unschedulable, c.paused = false, nil
-	s.unpark(c)
-	s.learn()
-	s.settleClass(c)
+func (s *refused) putBack(c *backlog.Class) {
+	c.Unschedulable, c.Paused = false, nil
+	s.Unpark(c)
+	s.Learn()
+	s.SettleClass(c)
 	s.withoutQuota(c)
 }
 
 // askAnew forgets what the resource manager refused a class, and lets it be tried again.
-func (s *refused) askAnew(c *class) {
-	r := c.refused
+func (s *refused) askAnew(c *backlog.Class) {
+	r := c.Refused
 	if r == nil {
 		return
 	}
-	r.asked, r.said, r.repeated = nodeset.New(s.freed), answers{}, false
-	if c.unschedulable && c.paused == nil {
+	r.Asked, r.Said, r.Repeated = nodeset.New(s.freed), backlog.Answers{}, false
+	if c.Unschedulable && c.Paused == nil {
 		s.putBack(c)
 	}
 }
@@ -119,17 +120,17 @@ func (s *refused) resume() {
 		return
 	}
 	s.turn++
-	leaf.resumed = s.turn
+	leaf.Resumed = s.turn
 	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.Options.Pace == nil
 	kept := s.paused[:0]
 	for _, e := range s.paused {
-		switch goesOn := !s.held[e.refused.kind()].After(s.Now); {
+		switch goesOn := !s.held[e.Refused.Kind()].After(s.Now); {
 		case all || goesOn && left > 0 && e.ask.App.Queue == leaf.Queue:
 			left--
-			s.putBack(e.class)
+			s.putBack(e.Class)
 		default:
 			if goesOn {
-				s.timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), timers.Due{What: dueQuestions})
+				s.Timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), timers.Due{What: dueQuestions})
 			}
 			kept = append(kept, e)
 		}
@@ -144,15 +145,15 @@ const resumedAtOnce, resumedPart = 16, 64
 
 // nextLeaf is the leaf queue whose turn it is, nil if questions may go on in none. It sets
 // when they may. Classes that wait no longer are dropped.
-func (s *refused) nextLeaf() (leaf *waitingQueue) {
-	s.timers.Cancel(&s.resumes)
+func (s *refused) nextLeaf() (leaf *backlog.Queue) {
+	s.Timers.Cancel(&s.resumes)
 	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
 	for _, e := range s.paused {
-		at, of := s.held[e.refused.kind()], s.ofQueue(e.ask.App.Queue)
+		at, of := s.held[e.Refused.Kind()], s.OfQueue(e.ask.App.Queue)
 		switch {
 		case at.After(s.Now):
-			s.timers.SetBy(&s.resumes, at, timers.Due{What: dueQuestions})
-		case leaf == nil || of.resumed < leaf.resumed:
+			s.Timers.SetBy(&s.resumes, at, timers.Due{What: dueQuestions})
+		case leaf == nil || of.Resumed < leaf.Resumed:
 			leaf = of
 		}
 	}
@@ -174,43 +175,43 @@ func (s *refused) retryOn(n *ledger.Node) {
 		n.Regained = true
 		s.nodes = append(s.nodes, n)
 	}
-	s.timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: dueFreed})
+	s.Timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: dueFreed})
 }
 
 // everywhere notes that a class of members of a gang was refused on all nodes with room. It
 // returns when that is to be forgotten. Members stand in no order, so their class is in no
 // list, unless others of it are.
-func (s *refused) everywhere(c *class) time.Time {
+func (s *refused) everywhere(c *backlog.Class) time.Time {
 	r := s.begin(c)
-	r.finish(s.freed)
-	r.repeated = true
-	if r.forget.IsZero() {
-		r.forget = s.Now.Add(s.Options.RetryMax)
+	r.Finish(s.freed)
+	r.Repeated = true
+	if r.Forget.IsZero() {
+		r.Forget = s.Now.Add(s.Options.RetryMax)
 	}
-	return r.forget
+	return r.Forget
 }
 
 // renew has all nodes asked about members of a class again if what was said is old.
-func (s *refused) renew(c *class) {
-	if r := c.refused; r != nil && timers.IsDue(r.forget, s.Now) {
-		r.forget = time.Time{}
-		if !c.unschedulable { // otherwise askAgain does so
-			r.asked = nodeset.New(s.freed)
+func (s *refused) renew(c *backlog.Class) {
+	if r := c.Refused; r != nil && timers.IsDue(r.Forget, s.Now) {
+		r.Forget = time.Time{}
+		if !c.Unschedulable { // otherwise askAgain does so
+			r.Asked = nodeset.New(s.freed)
 		}
 	}
 }
 
 // askAgain has everything asked again, whatever was said before.
 func (s *refused) askAgain() {
-	s.timers.Cancel(&s.soon)
+	s.Timers.Cancel(&s.soon)
 	s.last = s.Now
 	s.clean()
 	for _, c := range s.list {
-		c.refused.asked, c.refused.repeated, c.inRefused = nodeset.New(s.freed), true, false
-		if ask := c.firstAsk(ledger.InOrder); ask != nil {
-			c.paused = ask
+		c.Refused.Asked, c.Refused.Repeated, c.InRefused = nodeset.New(s.freed), true, false
+		if ask := c.FirstAsk(ledger.InOrder); ask != nil {
+			c.Paused = ask
 			s.paused = append(s.paused, pausedAsk{c, ask})
-			s.settleClass(c)
+			s.SettleClass(c)
 		} else { // its asks are delayed
 			s.putBack(c)
 		}
@@ -223,16 +224,16 @@ func (s *refused) askAgain() {
 
 // clean drops what is requeued from the list, and puts it in order.
 func (s *refused) clean() {
-	first := make(map[*class]*ledger.Request, len(s.list))
-	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
-		c.inRefused = c.unschedulable && c.paused == nil
-		if c.inRefused {
-			first[c] = c.firstAsk(s.comparePlaces)
+	first := make(map[*backlog.Class]*ledger.Request, len(s.list))
+	s.list = slices.DeleteFunc(s.list, func(c *backlog.Class) bool {
+		c.InRefused = c.Unschedulable && c.Paused == nil
+		if c.InRefused {
+			first[c] = c.FirstAsk(s.ComparePlaces)
 		}
-		return !c.inRefused
+		return !c.InRefused
 	})
-	slices.SortFunc(s.list, func(a, b *class) int {
-		return cmp.Or(s.compareFirst(first[a], first[b]), strings.Compare(a.key, b.key))
+	slices.SortFunc(s.list, func(a, b *backlog.Class) int {
+		return cmp.Or(s.compareFirst(first[a], first[b]), strings.Compare(a.Key, b.Key))
 	})
 }
 
@@ -247,7 +248,7 @@ func (s *refused) compareFirst(x, y *ledger.Request) int {
 	case y == nil:
 		return -1
 	}
-	return s.comparePlaces(x, y)
+	return s.ComparePlaces(x, y)
 }
 
 // retry requeues the classes for which a freed node has room and the resource
@@ -257,11 +258,11 @@ func (s *refused) retry() {
 	s.clean()
 	freed := s.takeFreed()
 	s.last, s.tries = s.Now, askedAtOnce
-	s.list = slices.DeleteFunc(s.list, func(c *class) bool {
+	s.list = slices.DeleteFunc(s.list, func(c *backlog.Class) bool {
 		if !s.anyTakes(freed, c) {
 			return false
 		}
-		c.inRefused, c.refused.repeated = false, true
+		c.InRefused, c.Refused.Repeated = false, true
 		s.putBack(c)
 		return true
 	})
@@ -294,27 +295,27 @@ func (s *refused) takeFreed() []freedNode {
 
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
-func (s *refused) anyTakes(freed []freedNode, c *class) bool {
-	r := c.firstAsk(ledger.InOrder)
+func (s *refused) anyTakes(freed []freedNode, c *backlog.Class) bool {
+	r := c.FirstAsk(ledger.InOrder)
 	if r == nil {
 		return false
 	}
 	asked := 0
 	for i := range freed {
 		o := &freed[i]
-		if o.node.Gone || !o.node.Schedulable || !c.amounts.FitsIn(o.node.Free) || c.refusedOn(o.node) {
+		if o.node.Gone || !o.node.Schedulable || !c.Amounts.FitsIn(o.node.Free) || c.RefusedOn(o.node) {
 			continue
 		}
-		if !c.amounts.FitsIn(o.left) || s.tries == 0 || s.predicates.calls >= callsMax || s.predicates.wait(api.RepeatedQuestion) > 0 {
+		if !c.Amounts.FitsIn(o.left) || s.tries == 0 || s.predicates.calls >= callsMax || s.predicates.wait(api.RepeatedQuestion) > 0 {
 			o.short = true
 			continue
 		}
 		asked = 1
 		if result, _ := s.predicates.check(r, o.node, true); result != waits {
-			o.left.Sub(c.amounts)
+			o.left.Sub(c.Amounts)
 			return true
 		}
-		c.refused.asked.Add(o.node.Slot, o.node.FreedAt, s.freed)
+		c.Refused.Asked.Add(o.node.Slot, o.node.FreedAt, s.freed)
 	}
 	s.tries -= asked
 	return false

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -13,7 +14,7 @@ import (
 // them is leaving, so nothing is evicted for them now. Those whose node is not known, or takes
 // nothing new yet, wait for it.
 type renominations struct {
-	*backlog
+	*backlog.Backlog
 	kept       *claims
 	evictions  *evictions
 	predicates *predicates
@@ -67,7 +68,7 @@ func (s *renominations) look() {
 // that are leaving make room. It is false if they do not make enough, of the node or of
 // the quota.
 func (s *renominations) plan(r *ledger.Request, n *ledger.Node) (plan preemptor.Decision, ok bool) {
-	if !s.wantsRoom(r) || n.IsBlocked() || r.LostQuota() {
+	if !s.WantsRoom(r) || n.IsBlocked() || r.LostQuota() {
 		return plan, false
 	}
 	trigger, ok := s.trigger(r, n)
@@ -94,7 +95,7 @@ func (s *renominations) trigger(r *ledger.Request, n *ledger.Node) (t preemptor.
 	byPriority, byGuarantee := s.Preemption.Priority != api.PriorityOff, r.IsUnderGuarantee()
 	free := n.RoomFor(r.Importance).Clone()
 	for _, other := range n.Own {
-		if other.Releasing() && s.MayTake(r.Importance, s.importance(other)) {
+		if other.Releasing() && s.MayTake(r.Importance, s.Importance(other)) {
 			free.Add(other.Amounts)
 		}
 	}

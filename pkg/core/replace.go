@@ -33,13 +33,13 @@ func (p *Partition) replace() (more bool) {
 func (p *Partition) replaceIn(g *ledger.TaskGroup) outcome {
 	if g.Again || g.Freed != p.refused.freed {
 		maps.DeleteFunc(g.Searches, func(key string, s *ledger.PlaceholderSearch) bool {
-			c := p.classes.known[key]
-			return s.Over || c == nil || c.asks == 0
+			c := p.Classes.Known[key]
+			return s.Over || c == nil || c.Asks == 0
 		})
 	}
 	g.Again, g.Freed, g.GoesOn = false, p.refused.freed, false
 	for _, r := range g.Held.List() {
-		s := g.Searches[p.classOf(r).key]
+		s := g.Searches[p.ClassOf(r).Key]
 		switch {
 		case g.Free.Count == 0:
 			return placed
@@ -58,7 +58,7 @@ func (p *Partition) replaceIn(g *ledger.TaskGroup) outcome {
 			return waits
 		case waits:
 			p.retryTaskGroup(g)
-			p.retryGroupsBy(p.refused.everywhere(p.classOf(r)))
+			p.retryGroupsBy(p.refused.everywhere(p.ClassOf(r)))
 		case placed:
 			g.Again = true
 		}
@@ -71,11 +71,11 @@ func (p *Partition) replaceIn(g *ledger.TaskGroup) outcome {
 // for none. It returns busy or paused if it is to go on in another batch.
 func (p *Partition) replaceFor(g *ledger.TaskGroup, r *ledger.Request) outcome {
 	if p.predicates.any() {
-		p.separate(r) // before its search begins, which is that of its class
+		p.Separate(r) // before its search begins, which is that of its class
 	}
-	s := g.SearchFor(p.classOf(r).key)
+	s := g.SearchFor(p.ClassOf(r).Key)
 	if s.Last == nil {
-		p.refused.renew(p.classOf(r))
+		p.refused.renew(p.ClassOf(r))
 	}
 	for first := range g.Free.First.After(s.Last) {
 		if p.groupWork.looks >= looksMax {
@@ -88,7 +88,7 @@ func (p *Partition) replaceFor(g *ledger.TaskGroup, r *ledger.Request) outcome {
 			if result := p.predicates.mayReplace(r, placeholder); result != waits {
 				return p.swapUnless(result, r, placeholder, nil)
 			}
-			p.refused.begin(p.classOf(r))
+			p.refused.begin(p.ClassOf(r))
 		}
 		s.Last = first
 	}
@@ -99,7 +99,7 @@ func (p *Partition) replaceFor(g *ledger.TaskGroup, r *ledger.Request) outcome {
 // refused on the nodes of all. While its questions go on, the search stays where it is.
 func (p *Partition) replaceElsewhere(g *ledger.TaskGroup, r *ledger.Request, s *ledger.PlaceholderSearch) outcome {
 	if s.Fits == nil {
-		delete(g.Searches, p.classOf(r).key)
+		delete(g.Searches, p.ClassOf(r).Key)
 		p.giveUp(g, r)
 		return placed
 	}
@@ -118,7 +118,7 @@ func (p *Partition) replaceElsewhere(g *ledger.TaskGroup, r *ledger.Request, s *
 // held back.
 func (p *predicates) mayReplace(r, placeholder *ledger.Request) outcome {
 	n := placeholder.RunsOn
-	if !p.mustHear(r, n) && p.wait(p.classOf(r).question()) > 0 {
+	if !p.mustHear(r, n) && p.wait(p.ClassOf(r).Question()) > 0 {
 		return paused
 	}
 	if p.Options.Simulate == nil || p.mustHear(r, n) {
@@ -146,7 +146,7 @@ func (p *Partition) swapUnless(result outcome, r, placeholder *ledger.Request, n
 	if result != placed {
 		return result
 	}
-	delete(r.InTaskGroup().Searches, p.classOf(r).key)
+	delete(r.InTaskGroup().Searches, p.ClassOf(r).Key)
 	p.Left--
 	placeholder.RunsOn.PlacedIn = p.Batch
 	told := p.PairUp(r, placeholder)

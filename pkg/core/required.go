@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -44,7 +45,7 @@ func (p *Partition) tryRequired(n *ledger.Node) outcome {
 	*d = round{Partition: p, node: n}
 	defer func() { *d = round{} }()
 	list := n.Required.List()
-	if !p.plain {
+	if !p.Plain {
 		slices.SortFunc(list, func(a, b *ledger.Request) int { return a.Rank().Compare(b.Rank()) })
 	}
 	for _, r := range list {
@@ -79,7 +80,7 @@ func (p *Partition) awaitSchedulable(n *ledger.Node) {
 
 // try places an ask, or has room made for it.
 func (d *round) try(r *ledger.Request) outcome {
-	d.work.Attempts++
+	d.Work.Attempts++
 	d.Changes.Application(r.App, 0)
 	if r.Promised() && r.QuotaToFree() != nil {
 		if !d.commit() { // what ends for those before it may free quota too
@@ -130,7 +131,7 @@ func (d *round) try(r *ledger.Request) outcome {
 // makeRoomDespite makes room for an ask that the resource manager refuses, if it would
 // agree without the victims.
 func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusal error) outcome {
-	if d.Options.Simulate != nil && !isUnresolvable(refusal) {
+	if d.Options.Simulate != nil && !backlog.IsUnresolvable(refusal) {
 		if d.makeRoom(r, lack) == flush {
 			return flush
 		}
@@ -147,8 +148,8 @@ func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusa
 // just before.
 func (d *round) isAsHopeless(r *ledger.Request) bool {
 	like := d.hopeless
-	return like != nil && d.classOf(like) == d.classOf(r) && like.App.Queue == r.App.Queue &&
-		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.any() || d.classOf(r).constraints != "") &&
+	return like != nil && d.ClassOf(like) == d.ClassOf(r) && like.App.Queue == r.App.Queue &&
+		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.any() || d.ClassOf(r).Constraints != "") &&
 		r.Claim() == nil && !r.MadeRoom && (r.Wait == nil || !r.Wait.Ran && !r.Wait.Paused())
 }
 
@@ -309,7 +310,7 @@ func (d *round) decide(r *ledger.Request, plan preemptor.Decision, lack ledger.Q
 		}
 		d.kept.reserve(r, d.node)
 		w.Due.Retry = plan.Again
-		d.setTimer(r)
+		d.SetTimer(r)
 	default:
 		d.giveUp(r, lack)
 	}
@@ -354,14 +355,14 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 
 // reportFull tells that no room can be made on the required node of an ask.
 func (d *round) reportFull(r *ledger.Request) {
-	d.Tell(&api.AskReport{Allocation: r.Allocation, Why: d.waitsFor(r)})
+	d.Tell(&api.AskReport{Allocation: r.Allocation, Why: d.WaitsFor(r)})
 }
 
 // retryAt has an ask tried again at a time at the latest.
 func (p *Partition) retryAt(r *ledger.Request, at time.Time) {
 	if w := r.Wait; w.Due.Retry.IsZero() || at.Before(w.Due.Retry) {
 		w.Due.Retry = at
-		p.setTimer(r)
+		p.SetTimer(r)
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledge
 
 // keyOf is how an ask that requires the node sees queues.
 func (d *round) keyOf(r *ledger.Request) preemptionKey {
-	return preemptionKey{class: d.classOf(r), leaf: r.App.Queue, scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced)}
+	return preemptionKey{class: d.ClassOf(r), leaf: r.App.Queue, scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced)}
 }
 
 // mayFree reports whether what runs on the node could free the quota that an ask lacks.

@@ -187,8 +187,8 @@ func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 	for _, with := range v.Replacements {
 		placeholder, r := p.Requests[with.Placeholder], p.Requests[with.Ask]
 		if r != nil {
-			if p.groupOf(r) != nil {
-				p.extract(r)
+			if p.GroupOf(r) != nil {
+				p.Extract(r)
 			}
 			r.InTaskGroup().Others.Remove(r)
 			p.PairUp(r, placeholder)
@@ -200,6 +200,6 @@ func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 		placeholder.Waiting().Pair = &ledger.Replacement{Placeholder: placeholder}
 	}
 	if !v.ExpiresAt.IsZero() {
-		p.timers.Set(&app.Gang.Timer, v.ExpiresAt, timers.Due{What: dueGang, Of: app})
+		p.Timers.Set(&app.Gang.Timer, v.ExpiresAt, timers.Due{What: dueGang, Of: app})
 	}
 }

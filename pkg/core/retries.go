@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -18,14 +19,14 @@ import (
 // refuses, attempts are repeated when anything has changed, after RetryDelay at the earliest and
 // so many at a time: what that takes does not depend on how many wait, nor on how often nodes change.
 type retries struct {
-	*backlog
+	*backlog.Backlog
 	predicates *predicates
 	timer      timers.Timer // of the queue
 
-	byNode  []*class        // tried again when a node changes: by priority, the highest first
-	queue   []*leafClass    // tried again when anything changes
-	pending int             // how many at the front of the queue something has changed for
-	excess  []*ledger.Queue // over their max, that could not give back enough
+	byNode  []*backlog.Class     // tried again when a node changes: by priority, the highest first
+	queue   []*backlog.LeafClass // tried again when anything changes
+	pending int                  // how many at the front of the queue something has changed for
+	excess  []*ledger.Queue      // over their max, that could not give back enough
 	// excessNow are those of this step: their own evictions do not help them.
 	excessNow []*ledger.Queue
 	last      time.Time // when the queue was tried again last
@@ -35,19 +36,19 @@ type retries struct {
 // something changes. The attempt began at this count of changed nodes. Simple says that only
 // priorities and nodes decide.
 func (s *retries) failed(r *ledger.Request, began uint64, simple bool) {
-	leaf, c := s.groupOf(r).leaf, s.classOf(r)
-	s.deactivate(leaf, r.Wait.Attempts)
+	leaf, c := s.GroupOf(r).Leaf, s.ClassOf(r)
+	s.Deactivate(leaf, r.Wait.Attempts)
 	hard := s.predicates.budgetsBind()
 	if simple && !hard {
-		c.simulations.exhaust(began)
-		if c.paced = c.paced || s.predicates.refuses(c); !c.paced {
+		c.Simulations.Exhaust(began)
+		if c.Paced = c.Paced || s.predicates.refuses(c); !c.Paced {
 			s.list(c)
 			return
 		}
 	}
-	for _, other := range c.leaves {
-		if (other == leaf || c.paced && !other.active) && !other.queued {
-			other.queued = true
+	for _, other := range c.Leaves {
+		if (other == leaf || c.Paced && !other.Active) && !other.Queued {
+			other.Queued = true
 			s.queue = append(s.queue, other)
 		}
 	}
@@ -60,16 +61,16 @@ func (s *retries) failed(r *ledger.Request, began uint64, simple bool) {
 }
 
 // list has a class tried again when a node changes.
-func (s *retries) list(c *class) {
-	if c.listed {
+func (s *retries) list(c *backlog.Class) {
+	if c.Listed {
 		return
 	}
-	if len(s.byNode) >= 2*len(s.classes.known)+idleMax { // many are not known any more
+	if len(s.byNode) >= 2*len(s.Classes.Known)+backlog.IdleMax { // many are not known any more
 		s.purge()
 	}
-	c.listed = true
-	at, _ := slices.BinarySearchFunc(s.byNode, c.priority, func(other *class, priority int32) int {
-		if other.priority >= priority {
+	c.Listed = true
+	at, _ := slices.BinarySearchFunc(s.byNode, c.Priority, func(other *backlog.Class, priority int32) int {
+		if other.Priority >= priority {
 			return -1 // it comes after its equals
 		}
 		return 1
@@ -99,7 +100,7 @@ func (s *retries) endStep() {
 
 // before has the queue tried again at a time at the latest.
 func (s *retries) before(at time.Time) {
-	s.timers.SetBy(&s.timer, at, timers.Due{What: dueAttempts})
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: dueAttempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave
@@ -117,7 +118,7 @@ func (s *retries) retry() (excess []*ledger.Queue) {
 	for left := retriesMax; left > 0 && s.pending > 0; {
 		leaf := s.queue[0]
 		s.queue[0] = nil
-		s.queue, s.pending, leaf.queued = s.queue[1:], s.pending-1, false
+		s.queue, s.pending, leaf.Queued = s.queue[1:], s.pending-1, false
 		left -= s.tryAgain(leaf)
 	}
 	excess, s.excess = s.excess, nil
@@ -130,28 +131,28 @@ func (s *retries) retry() (excess []*ledger.Queue) {
 // tryAgain lets a class be tried again in a leaf, and returns for how many it counts. If attempts
 // failed on all nodes, it is tried on those that have changed since and may help. If there are none,
 // it waits on.
-func (s *retries) tryAgain(leaf *leafClass) int {
-	known := leaf.class.simulations
-	if known == nil || !known.exhausted || leaf.active {
-		s.activate(leaf)
+func (s *retries) tryAgain(leaf *backlog.LeafClass) int {
+	known := leaf.Class.Simulations
+	if known == nil || !known.Exhausted || leaf.Active {
+		s.Activate(leaf)
 		return 1
 	}
-	if known.changed = s.helpful(leaf.class); len(known.changed) == 0 {
-		known.since = s.predicates.changed
-		leaf.queued = true
+	if known.Changed = s.helpful(leaf.Class); len(known.Changed) == 0 {
+		known.Since = s.predicates.changed
+		leaf.Queued = true
 		s.queue = append(s.queue, leaf)
 		return 1
 	}
-	s.activate(leaf)
-	return len(known.changed)
+	s.Activate(leaf)
+	return len(known.Changed)
 }
 
 // helpful are the nodes that have changed since attempts for a class failed on all, and would have
 // room for it if all victims were evicted that there can be.
-func (s *retries) helpful(c *class) (nodes []*ledger.Node) {
+func (s *retries) helpful(c *backlog.Class) (nodes []*ledger.Node) {
 	for n := range s.AllNodes {
-		if n.ChangedAt > c.simulations.since && n.Schedulable && !c.simulations.unresolvable.Has(n.Slot, n.UpdatedAt) {
-			if freed, victims := s.freeable(n, c.priority); victims && s.mayHold(n, c, freed) {
+		if n.ChangedAt > c.Simulations.Since && n.Schedulable && !c.Simulations.Unresolvable.Has(n.Slot, n.UpdatedAt) {
+			if freed, victims := s.freeable(n, c.Priority); victims && s.mayHold(n, c, freed) {
 				nodes = append(nodes, n)
 			}
 		}
@@ -160,8 +161,8 @@ func (s *retries) helpful(c *class) (nodes []*ledger.Node) {
 }
 
 // mayHold reports whether a node would have room for a class if so much was freed.
-func (s *retries) mayHold(n *ledger.Node, c *class, freed resources.Amounts) bool {
-	return c.amounts.FitsInSum(freed, n.RoomToMake(c.importance, preemptor.Priority))
+func (s *retries) mayHold(n *ledger.Node, c *backlog.Class, freed resources.Amounts) bool {
+	return c.Amounts.FitsInSum(freed, n.RoomToMake(c.Importance, preemptor.Priority))
 }
 
 // nodeChanged lets the classes be tried again for which a node that changed would have room if
@@ -170,10 +171,10 @@ func (s *retries) nodeChanged(n *ledger.Node) {
 	var freed resources.Amounts // by victims of one priority and below, and evictions
 	var of int32
 	known, victims := false, false
-	s.filter(n, func(c *class) bool {
-		if !known || of != c.priority {
-			freed, victims = s.freeable(n, c.priority)
-			known, of = true, c.priority
+	s.filter(n, func(c *backlog.Class) bool {
+		if !known || of != c.Priority {
+			freed, victims = s.freeable(n, c.Priority)
+			known, of = true, c.Priority
 		}
 		return victims && s.mayHold(n, c, freed)
 	}, s.leastToTake(n.LowestPriority()))
@@ -197,22 +198,22 @@ func (s *retries) freeable(n *ledger.Node, priority int32) (freed resources.Amou
 // an allocation of a lower priority took it. While there is room, no attempt is made.
 func (s *retries) roomTaken(r *ledger.Request) {
 	n := r.RunsOn
-	s.filter(n, func(c *class) bool {
-		return c.amounts.FitsInSum(n.RoomFor(c.importance), r.Amounts)
+	s.filter(n, func(c *backlog.Class) bool {
+		return c.Amounts.FitsInSum(n.RoomFor(c.Importance), r.Amounts)
 	}, s.leastToTake(r.Priority))
 }
 
 // withoutQuota lets a class that a node would hold now be tried again in those leaves which lack
 // quota. Where attempts failed while there was quota, they did not look for victims that hold
 // quota, and those may be on any node. It reports whether there are such leaves.
-func (s *retries) withoutQuota(c *class) (some bool) {
-	for _, leaf := range c.leaves {
-		if leaf.active || leaf.queued && !c.paced || !c.preempts {
+func (s *retries) withoutQuota(c *backlog.Class) (some bool) {
+	for _, leaf := range c.Leaves {
+		if leaf.Active || leaf.Queued && !c.Paced || !c.Preempts {
 			continue
 		}
-		if first := leaf.groups[0].first(); first != nil && first.WithoutRoom() != nil {
-			c.simulations.help(nil)
-			s.activate(leaf)
+		if first := leaf.Groups[0].First(); first != nil && first.WithoutRoom() != nil {
+			c.Simulations.Help(nil)
+			s.Activate(leaf)
 			some = true
 		}
 	}
@@ -221,19 +222,19 @@ func (s *retries) withoutQuota(c *class) (some bool) {
 
 // filter lets those listed classes be tried again that a node helps, of at least the
 // lowest priority, and drops those that have no failed attempts.
-func (s *retries) filter(n *ledger.Node, helps func(*class) bool, lowest int32) {
+func (s *retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest int32) {
 	dropped := false
 	for _, c := range s.byNode {
-		if c.priority < lowest {
+		if c.Priority < lowest {
 			break
 		}
-		if c.isListed() && helps(c) {
-			c.simulations.help(n)
-			for _, leaf := range c.leaves {
-				s.activate(leaf)
+		if c.IsListed() && helps(c) {
+			c.Simulations.Help(n)
+			for _, leaf := range c.Leaves {
+				s.Activate(leaf)
 			}
 		}
-		dropped = dropped || !c.isListed()
+		dropped = dropped || !c.IsListed()
 	}
 	if dropped {
 		s.purge()
@@ -242,9 +243,9 @@ func (s *retries) filter(n *ledger.Node, helps func(*class) bool, lowest int32) 
 
 // purge drops the classes that have no failed attempts.
 func (s *retries) purge() {
-	s.byNode = slices.DeleteFunc(s.byNode, func(c *class) bool {
-		c.listed = c.isListed()
-		return !c.listed
+	s.byNode = slices.DeleteFunc(s.byNode, func(c *backlog.Class) bool {
+		c.Listed = c.IsListed()
+		return !c.Listed
 	})
 }
 
@@ -259,11 +260,11 @@ func (s *retries) leastToTake(allocation int32) int32 {
 
 // all lets every class be tried again.
 func (s *retries) all() {
-	for _, key := range slices.Sorted(maps.Keys(s.classes.known)) {
-		if c := s.classes.known[key]; c.preempts {
-			c.simulations.help(nil)
-			for _, leaf := range c.leaves {
-				s.activate(leaf)
+	for _, key := range slices.Sorted(maps.Keys(s.Classes.Known)) {
+		if c := s.Classes.Known[key]; c.Preempts {
+			c.Simulations.Help(nil)
+			for _, leaf := range c.Leaves {
+				s.Activate(leaf)
 			}
 		}
 	}

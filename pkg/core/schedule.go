@@ -11,12 +11,12 @@ import (
 // whether there may be more to place.
 func (p *Partition) placeOrdinary() (more bool) {
 	for p.Left > 0 && p.predicates.calls < callsMax {
-		r := p.next(p.skips)
+		r := p.Next(p.skips)
 		if p.settleStale() {
 			p.react()
 		}
 		if r == nil {
-			if !p.skips.any() && p.forgetRooms() {
+			if !p.skips.Any() && p.forgetRooms() {
 				continue
 			}
 			p.visit++
@@ -32,15 +32,15 @@ func (p *Partition) placeOrdinary() (more bool) {
 
 // settleStale blocks the lines that a search found to be held back.
 func (p *Partition) settleStale() bool {
-	if len(p.stale) == 0 {
+	if len(p.Stale) == 0 {
 		return false
 	}
-	for _, l := range p.stale {
-		l.settle()
-		p.Changes.Queue(l.leaf.Queue, 0)
+	for _, l := range p.Stale {
+		l.Settle()
+		p.Changes.Queue(l.Leaf.Queue, 0)
 	}
-	clear(p.stale)
-	p.stale = p.stale[:0]
+	clear(p.Stale)
+	p.Stale = p.Stale[:0]
 	return true
 }
 
@@ -48,15 +48,15 @@ func (p *Partition) settleStale() bool {
 // classes, except for those that only lack quota: they are opened, to be tried on every
 // node once they have it. It reports whether room may be made for some of them now.
 func (p *Partition) forgetRooms() (mayMake bool) {
-	room, found := p.rooms.most()
+	room, found := p.Rooms.Most()
 	if !found {
 		return false
 	}
-	for _, c := range p.fitting(room) {
-		p.unpark(c)
+	for _, c := range p.Fitting(room) {
+		p.Unpark(c)
 		mayMake = p.retries.withoutQuota(c) || mayMake
 	}
-	p.rooms.clear()
+	p.Rooms.Clear()
 	p.react()
 	return mayMake
 }
@@ -67,10 +67,10 @@ func (p *Partition) try(r *ledger.Request) outcome {
 	if r.StartsWith != nil && r.StartsTogether() {
 		return p.startTogether(r.StartsWith)
 	}
-	p.work.Attempts++
+	p.Work.Attempts++
 	over := r.WithoutRoom()
-	refused := p.classOf(r).unschedulable // and in the order since room may be made for it
-	if !refused && over == nil && (!p.classOf(r).parked || p.rooms.fit(p.classOf(r))) {
+	refused := p.ClassOf(r).Unschedulable // and in the order since room may be made for it
+	if !refused && over == nil && (!p.ClassOf(r).Parked || p.Rooms.Fit(p.ClassOf(r))) {
 		n, result, search := p.refused.firstFeasible(r)
 		switch result {
 		case placed:
@@ -83,7 +83,7 @@ func (p *Partition) try(r *ledger.Request) outcome {
 		}
 		refused = search.asked
 	}
-	if p.mayPreempt(r) && !p.skips.busy {
+	if p.MayPreempt(r) && !p.skips.Busy {
 		if result := p.attempt(r); result != waits {
 			return result
 		}
@@ -94,7 +94,7 @@ func (p *Partition) try(r *ledger.Request) outcome {
 
 // attempt makes a preemption attempt for an ask, or goes on with one.
 func (p *Partition) attempt(r *ledger.Request) outcome {
-	p.attempts.resume(p.groupOf(r).leaf)
+	p.attempts.resume(p.GroupOf(r).Leaf)
 	p.predicates.beginAttempt(r)
 	result := p.attempts.try(r)
 	if p.predicates.paused {
@@ -102,13 +102,13 @@ func (p *Partition) attempt(r *ledger.Request) outcome {
 	}
 	over := result == placed || result == waits
 	if p.predicates.endAttempt(r, over); !over {
-		p.attempts.leave(p.groupOf(r).leaf)
+		p.attempts.leave(p.GroupOf(r).Leaf)
 	}
 	switch result {
 	case paused:
 		return p.pause(r, p.predicates.held)
 	case busy:
-		p.skips.busy = true // placements go on, and attempts in the next batch
+		p.skips.Busy = true // placements go on, and attempts in the next batch
 		return waits
 	}
 	return result
@@ -120,11 +120,11 @@ func (p *Partition) pause(r *ledger.Request, wait time.Duration) outcome {
 	if wait <= 0 { // the batch has asked often enough
 		return flush
 	}
-	if p.skips.passed == nil {
-		p.skips.passed = map[*ledger.Queue]bool{}
+	if p.skips.Passed == nil {
+		p.skips.Passed = map[*ledger.Queue]bool{}
 	}
-	p.skips.passed[r.App.Queue] = true
-	p.separate(r)
+	p.skips.Passed[r.App.Queue] = true
+	p.Separate(r)
 	p.refused.pause(r, wait)
 	return paused
 }
@@ -135,16 +135,16 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 	switch {
 	case over != nil:
 		p.await(r, &over.Account)
-	case p.classOf(r).unschedulable:
+	case p.ClassOf(r).Unschedulable:
 	case refused:
 		p.markUnschedulable(r)
-		p.countFailure(r.App, p.classOf(r))
+		p.countFailure(r.App, p.ClassOf(r))
 	default:
-		p.countFailure(r.App, p.classOf(r))
-		p.park(p.classOf(r))
+		p.countFailure(r.App, p.ClassOf(r))
+		p.Park(p.ClassOf(r))
 		r.Waiting().Reason = api.NoNodeFits
 		p.Changes.Application(r.App, 0)
-		p.slots.wanted(p.classOf(r))
+		p.slots.wanted(p.ClassOf(r))
 		p.hints.later()
 	}
 }
@@ -152,9 +152,9 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 // markUnschedulable takes the class of an ask out of the order, since the resource
 // manager refused it on every node with room.
 func (p *Partition) markUnschedulable(r *ledger.Request) {
-	p.refused.markUnschedulable(p.classOf(r))
+	p.refused.markUnschedulable(p.ClassOf(r))
 	w := r.Waiting()
-	w.Reason, w.Detail = api.Infeasible, p.classOf(r).refused.before.summary()
+	w.Reason, w.Detail = api.Infeasible, p.ClassOf(r).Refused.Before.Summary()
 	p.Changes.Application(r.App, 0)
 	if r.Nominated() == nil {
 		p.hints.tellOf(r)
@@ -173,7 +173,7 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 			loop.Made = max(loop.Made-1, 0)
 		}
 		if r.Reserved() {
-			p.classOf(r).slots.round = p.SlotRound
+			p.ClassOf(r).Slots.Round = p.SlotRound
 		}
 		if held.Node == n {
 			if held.Evicts && p.Preemption.Priority == api.EqualToo && !bound.Settled {
@@ -184,10 +184,10 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 			p.kept.end(r, "placed on another node", api.EndPlaced)
 		}
 	}
-	c := p.classOf(r)
+	c := p.ClassOf(r)
 	p.endWait(r)
-	if c.parked {
-		c.since, p.SlotsDue = p.Now, p.SlotsDue || c.slots.held > 0
+	if c.Parked {
+		c.Since, p.SlotsDue = p.Now, p.SlotsDue || c.Slots.Held > 0
 	}
 	r.Allocation = bound
 	p.run(r, n)
@@ -195,7 +195,7 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	p.tied(r, true)
 	p.Changes.Node(n, what)
 	p.Changes.Placed = append(p.Changes.Placed, r)
-	p.work.Placements++
+	p.Work.Placements++
 	p.Tell(api.Placed{Allocation: r.Allocation})
 	p.Left--
 	if kept {

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -16,7 +17,7 @@ const settlingMost = 10
 // A node that is registered drained takes no ask that requires it for as long, since what
 // runs there is not known yet.
 type settling struct {
-	*backlog
+	*backlog.Backlog
 	until  time.Time // unless more comes; zero before the first node
 	latest time.Time
 	timer  timers.Timer
@@ -53,7 +54,7 @@ func (s *settling) extend() {
 	if s.until.After(s.latest) {
 		s.until = s.latest
 	}
-	s.timers.Set(&s.timer, timers.Later(s.until, s.Now), timers.Due{What: dueSettled})
+	s.Timers.Set(&s.timer, timers.Later(s.until, s.Now), timers.Due{What: dueSettled})
 }
 
 // hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
@@ -69,7 +70,7 @@ func (s *settling) hold(n *ledger.Node) {
 
 func (s *settling) schedule() {
 	if len(s.held) > 0 && !s.heldTimer.Set() {
-		s.timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), timers.Due{What: dueHeld})
+		s.Timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), timers.Due{What: dueHeld})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -27,14 +28,14 @@ const (
 // planBeside plans for an ask where those behind are of other sizes. It is nil if room cannot be
 // made on the node that is best for all of them. The outcome is waits unless the attempt has to
 // go on later.
-func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*candidateNode, outcome) {
+func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*backlog.CandidateNode, outcome) {
 	if !c.mayShare() {
 		return nil, waits
 	}
 	var nodes []*ledger.Node
 	late := false
 	for top := range a.costs.cheapest(c, &late) {
-		if !a.predicates.attempt.hopelessNow(top.node, failedPlan{leaf: r.App.Queue, trigger: c.trigger}) {
+		if !a.predicates.attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}) {
 			nodes = append(nodes, top.node)
 		}
 		if len(nodes) == sharedNodesMax {
@@ -59,7 +60,7 @@ func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*candidateNode, 
 	switch {
 	case a.predicates.paused:
 		return nil, paused
-	case !planned.plan.Cost.Feasible():
+	case !planned.Plan.Cost.Feasible():
 		return nil, waits
 	}
 	return planned, waits
@@ -71,11 +72,11 @@ func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*candidateNode, 
 func (c *nodeCosts) mayShare() bool {
 	for i := range c.heap[:min(len(c.heap), bestNodesMax)] {
 		n := c.heap[i].node
-		free, largest := n.RoomToMake(c.class.importance, c.trigger), n.LargestHeld()
+		free, largest := n.RoomToMake(c.class.Importance, c.trigger), n.LargestHeld()
 		may := func(asked resources.Amounts) bool {
 			return preemptor.MayShare(asked, free, n.Releasing.Amounts, largest, c.step)
 		}
-		if c.heap[i].cost == leastOfAll || may(c.class.amounts) || slices.ContainsFunc(c.behind, func(b preemptor.Behind) bool { return may(b.Amounts) }) {
+		if c.heap[i].cost == leastOfAll || may(c.class.Amounts) || slices.ContainsFunc(c.behind, func(b preemptor.Behind) bool { return may(b.Amounts) }) {
 			return true
 		}
 	}
@@ -84,9 +85,9 @@ func (c *nodeCosts) mayShare() bool {
 
 // other is an ask that waits with one in its queue; nil if there is none.
 func (p *predicates) other(r *ledger.Request) *ledger.Request {
-	for _, leaf := range p.ofQueue(r.App.Queue).waitSet.alike(nil, p.classOf(r), 2) {
-		for _, g := range leaf.groups {
-			for other := range g.all {
+	for _, leaf := range p.OfQueue(r.App.Queue).WaitSet.Alike(nil, p.ClassOf(r), 2) {
+		for _, g := range leaf.Groups {
+			for other := range g.All {
 				if other != r {
 					return other
 				}
@@ -99,11 +100,11 @@ func (p *predicates) other(r *ledger.Request) *ledger.Request {
 // besideVictims asks whether another ask may run on a node beside an equal one, without what ends
 // there and some victims.
 func (p *predicates) besideVictims(r *ledger.Request, n *ledger.Node, victims []preemptor.Victim) error {
-	other, c := p.other(r), p.classOf(r)
+	other, c := p.other(r), p.ClassOf(r)
 	switch {
 	case other == nil:
 		return nil
-	case c.alone >= aloneMax:
+	case c.Alone >= aloneMax:
 		return errAlone
 	}
 	removed := n.OwnKeys((*ledger.Request).Releasing)
@@ -113,8 +114,8 @@ func (p *predicates) besideVictims(r *ledger.Request, n *ledger.Node, victims []
 	return p.answerOf(r, n, "beside\x00"+strings.Join(removed, "\x00"), func() error {
 		p.calls++
 		err := p.Options.Simulate(other.Key, n.ID, append(r.ExpectedBefore(n), r.Key), keysOf(removed))
-		if c.alone++; err == nil {
-			c.alone = 0
+		if c.Alone++; err == nil {
+			c.Alone = 0
 		}
 		return err
 	})

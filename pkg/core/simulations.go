@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // newSimulations knows nothing yet.
-func (p *predicates) newSimulations() *simulations {
+func (p *predicates) newSimulations() *backlog.Simulations {
 	s := &p.spare
-	*s = simulations{unresolvable: nodeset.New(p.updated), emptied: nodeset.New(p.changed)}
-	for t := range s.failed {
-		s.failed[t] = nodeset.New(p.changed)
+	*s = backlog.Simulations{Unresolvable: nodeset.New(p.updated), Emptied: nodeset.New(p.changed)}
+	for t := range s.Failed {
+		s.Failed[t] = nodeset.New(p.changed)
 	}
 	return s
 }
 
 // beginAttempt takes up what is known of an ask.
 func (p *predicates) beginAttempt(r *ledger.Request) {
-	p.paused, p.asked, p.attempt = false, false, p.classOf(r).simulations
+	p.paused, p.asked, p.attempt = false, false, p.ClassOf(r).Simulations
 	if p.attempt == nil {
 		p.attempt = p.newSimulations()
 	}
@@ -35,13 +36,13 @@ func (p *predicates) beginAttempt(r *ledger.Request) {
 func (p *predicates) endAttempt(r *ledger.Request, over bool) {
 	s := p.attempt
 	if over {
-		s.kept, s.repeated = nil, true
+		s.Kept, s.Repeated = nil, true
 	}
-	if s == &p.spare && (s.learnt || s.refused || s.kept != nil) {
+	if s == &p.spare && (s.Learnt || s.Refused || s.Kept != nil) {
 		if p.any() {
 			p.separateFrom(r)
 		}
-		p.classOf(r).simulations = s.clone()
+		p.ClassOf(r).Simulations = s.Clone()
 	}
 	p.attempt = nil
 }
@@ -49,13 +50,13 @@ func (p *predicates) endAttempt(r *ledger.Request, over bool) {
 // separateFrom gives an ask a class of its own, and lets room be made for the others of its
 // class: what was learnt is not about them.
 func (p *predicates) separateFrom(r *ledger.Request) {
-	if p.groupOf(r) == nil {
-		p.separate(r)
+	if p.GroupOf(r) == nil {
+		p.Separate(r)
 		return
 	}
-	leaf := p.groupOf(r).leaf
-	if p.separate(r); p.groupOf(r).leaf != leaf && leaf.class.preempts {
-		p.activate(leaf)
+	leaf := p.GroupOf(r).Leaf
+	if p.Separate(r); p.GroupOf(r).Leaf != leaf && leaf.Class.Preempts {
+		p.Activate(leaf)
 	}
 }
 
@@ -67,9 +68,9 @@ func (p *predicates) mayAsk(r *ledger.Request) bool {
 	}
 	kind := api.FurtherQuestion
 	switch {
-	case p.attempt.repeated:
+	case p.attempt.Repeated:
 		kind = api.RepeatedQuestion
-	case p.classOf(r).simulations == nil && p.classOf(r).refused == nil && !p.asked:
+	case p.ClassOf(r).Simulations == nil && p.ClassOf(r).Refused == nil && !p.asked:
 		kind = api.FirstQuestion
 	}
 	p.held = p.wait(kind)
@@ -87,9 +88,9 @@ func (p *predicates) simulation(r *ledger.Request, n *ledger.Node) func([]string
 		}
 		return p.answerOf(r, n, text, func() error {
 			err := p.simulate(r, n, keysOf(removed))
-			p.attempt.noteUnresolvable(n, err, p.updated)
+			p.attempt.NoteUnresolvable(n, err, p.updated)
 			if err != nil && len(removed) == len(n.Own) && len(n.Claims) == 0 {
-				p.attempt.emptied.Add(n.Slot, n.ChangedAt, p.changed)
+				p.attempt.Emptied.Add(n.Slot, n.ChangedAt, p.changed)
 			}
 			return err
 		})
@@ -98,14 +99,14 @@ func (p *predicates) simulation(r *ledger.Request, n *ledger.Node) func([]string
 
 // answerOf is the answer to a question of an attempt about a node, which is asked once.
 func (p *predicates) answerOf(r *ledger.Request, n *ledger.Node, text string, question func() error) error {
-	if err, known := p.attempt.about(n).fits[text]; known {
+	if err, known := p.attempt.About(n).Fits[text]; known {
 		return err
 	}
 	if !p.mayAsk(r) {
-		return errPaused
+		return backlog.ErrPaused
 	}
 	err := question()
-	p.attempt.about(n).fits[text] = err
+	p.attempt.About(n).Fits[text] = err
 	return err
 }
 
@@ -159,37 +160,37 @@ func (p *predicates) spoils(other api.AllocationKey, n *ledger.Node, removed, en
 // choose asks which of some candidates are to make room for an ask on a node.
 func (p *predicates) choose(r *ledger.Request, n *ledger.Node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
 	text := strings.Join(candidates, "\x00")
-	if answer, known := p.attempt.about(n).chosen[text]; known {
-		return answer.keys, answer.err
+	if answer, known := p.attempt.About(n).Chosen[text]; known {
+		return answer.Keys, answer.Err
 	}
 	if !p.mayAsk(r) {
-		return nil, errPaused
+		return nil, backlog.ErrPaused
 	}
 	p.calls++
 	keys, err := p.Options.SelectVictims(r.Key, n.ID, keysOf(candidates), violating)
-	p.attempt.about(n).chosen[text] = chosenVictims{keys: keys, err: err}
+	p.attempt.About(n).Chosen[text] = backlog.ChosenVictims{Keys: keys, Err: err}
 	return keys, err
 }
 
 // noteFailed notes that a plan for an ask failed on a node. Where guarantees, budgets or
 // quota decide too, another plan is possible before the node changes: then that is known
 // for this attempt only, unless the node is refused without anything that runs there.
-func (p *predicates) noteFailed(r *ledger.Request, on *candidateNode, others bool) {
-	s, n, t := p.attempt, on.node, on.plan.Trigger
-	s.refused = s.refused || on.plan.Reason == preemptor.Refused || slices.ContainsFunc(on.plan.Failures, isRefusal)
-	if others && (on.plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
-		if kept := s.about(n); !p.paused {
-			kept.failed = append(kept.failed, failedPlan{leaf: r.App.Queue, trigger: t})
+func (p *predicates) noteFailed(r *ledger.Request, on *backlog.CandidateNode, others bool) {
+	s, n, t := p.attempt, on.Node, on.Plan.Trigger
+	s.Refused = s.Refused || on.Plan.Reason == preemptor.Refused || slices.ContainsFunc(on.Plan.Failures, isRefusal)
+	if others && (on.Plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
+		if kept := s.About(n); !p.paused {
+			kept.Failed = append(kept.Failed, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: t})
 		}
 		return
 	}
-	s.failed[t].Add(n.Slot, n.ChangedAt, p.changed)
-	near := s.nearest[t]
-	if near == nil || !s.hopeless(near.node, t) || near.plan.Reason != preemptor.Refused && on.plan.Reason == preemptor.Refused {
-		s.nearest[t] = on
+	s.Failed[t].Add(n.Slot, n.ChangedAt, p.changed)
+	near := s.Nearest[t]
+	if near == nil || !s.Hopeless(near.Node, t) || near.Plan.Reason != preemptor.Refused && on.Plan.Reason == preemptor.Refused {
+		s.Nearest[t] = on
 	}
-	s.learnt = true
-	delete(s.kept, n)
+	s.Learnt = true
+	delete(s.Kept, n)
 }
 
 // isRefusal reports whether a strategy failed at what the resource manager said.
@@ -213,13 +214,13 @@ func (p *predicates) feasibleSomehow(r *ledger.Request, n *ledger.Node) bool {
 
 // noteUnresolvable notes the same outside an attempt.
 func (p *predicates) noteUnresolvable(r *ledger.Request, n *ledger.Node, err error) {
-	if !isUnresolvable(err) {
+	if !backlog.IsUnresolvable(err) {
 		return
 	}
-	p.separate(r)
-	if p.classOf(r).simulations == nil {
-		p.classOf(r).simulations = p.newSimulations().clone()
+	p.Separate(r)
+	if p.ClassOf(r).Simulations == nil {
+		p.ClassOf(r).Simulations = p.newSimulations().Clone()
 	}
-	p.classOf(r).simulations.noteUnresolvable(n, err, p.updated)
-	p.learn()
+	p.ClassOf(r).Simulations.NoteUnresolvable(n, err, p.updated)
+	p.Learn()
 }

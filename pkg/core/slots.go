@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
@@ -24,35 +25,35 @@ import (
 // Slots are looked at when nothing more can be placed, so that all asks were tried on what a claim
 // that has ended left.
 type slots struct {
-	*backlog
+	*backlog.Backlog
 	kept       *claims
 	predicates *predicates
-	classes    []*class // parked ones, that may want a slot
+	classes    []*backlog.Class // parked ones, that may want a slot
 	timer      timers.Timer
 	ended      int // how many claims were ended for others
 }
 
 // wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
-func (s *slots) wanted(c *class) {
+func (s *slots) wanted(c *backlog.Class) {
 	if s.Options.ReserveDelay < 0 {
 		return
 	}
-	if c.since.IsZero() {
-		c.since, c.slots.round = s.Now, s.SlotRound
+	if c.Since.IsZero() {
+		c.Since, c.Slots.Round = s.Now, s.SlotRound
 	}
-	if !c.slots.listed {
-		c.slots.listed = true
+	if !c.Slots.Listed {
+		c.Slots.Listed = true
 		s.classes = append(s.classes, c)
-		s.before(timers.Later(c.since.Add(s.Options.ReserveDelay), s.Now))
+		s.before(timers.Later(c.Since.Add(s.Options.ReserveDelay), s.Now))
 	}
-	if c.slots.waits {
-		c.slots.waits, s.SlotsDue = false, true
+	if c.Slots.Waits {
+		c.Slots.Waits, s.SlotsDue = false, true
 	}
 }
 
 // before has the slots looked at at a time at the latest.
 func (s *slots) before(at time.Time) {
-	s.timers.SetBy(&s.timer, at, timers.Due{What: dueSlots})
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: dueSlots})
 }
 
 // expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
@@ -61,8 +62,8 @@ func (s *slots) expire(r *ledger.Request) {
 	if w := r.Wait; timers.IsDue(w.Due.Claim, s.Now) {
 		w.Due.Claim = time.Time{}
 		s.SlotRound++
-		s.classOf(r).slots.round = s.SlotRound
-		s.classOf(r).slots.tried = append(s.classOf(r).slots.tried, r.Wait.Claim.Node.ID)
+		s.ClassOf(r).Slots.Round = s.SlotRound
+		s.ClassOf(r).Slots.Tried = append(s.ClassOf(r).Slots.Tried, r.Wait.Claim.Node.ID)
 		s.kept.end(r, "it has lasted long enough", api.EndExpired)
 	}
 }
@@ -76,7 +77,7 @@ func (s *slots) look() (freed bool) {
 		return false
 	}
 	s.SlotsDue, s.ended = false, 0
-	s.timers.Cancel(&s.timer)
+	s.Timers.Cancel(&s.timer)
 	for more := true; more; {
 		more = s.giveEach(s.candidates())
 	}
@@ -85,7 +86,7 @@ func (s *slots) look() (freed bool) {
 
 // giveEach gives a slot to the next ask of each class, the best first, as long as there are any or
 // worse classes have some. It reports whether any was given.
-func (s *slots) giveEach(list []*class) (given bool) {
+func (s *slots) giveEach(list []*backlog.Class) (given bool) {
 	for _, c := range list {
 		switch s.give(c) {
 		case gotSlot:
@@ -104,35 +105,35 @@ func (s *slots) giveEach(list []*class) (given bool) {
 
 // candidates are the classes that want a slot now, the best first. It forgets those that want none
 // any more.
-func (s *slots) candidates() (list []*class) {
-	s.classes = slices.DeleteFunc(s.classes, func(c *class) bool {
-		c.slots.listed = c.parked
-		return !c.parked
+func (s *slots) candidates() (list []*backlog.Class) {
+	s.classes = slices.DeleteFunc(s.classes, func(c *backlog.Class) bool {
+		c.Slots.Listed = c.Parked
+		return !c.Parked
 	})
 	least := s.leastPlace()
 	for _, c := range s.classes {
-		if at := c.since.Add(s.Options.ReserveDelay); at.After(s.Now) && s.isYoung(c) {
+		if at := c.Since.Add(s.Options.ReserveDelay); at.After(s.Now) && s.isYoung(c) {
 			s.before(at)
 			continue
 		}
 		s.count(c)
 		switch {
-		case c.unschedulable:
-			c.slots.waits = true
-		case c.slots.places == 0:
+		case c.Unschedulable:
+			c.Slots.Waits = true
+		case c.Slots.Places == 0:
 		case least.holds(c) && s.isYoung(c):
 		default:
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b *class) int { return s.compare(a, a.slots.held+1, b, b.slots.held+1) })
+	slices.SortFunc(list, func(a, b *backlog.Class) int { return s.compare(a, a.Slots.Held+1, b, b.Slots.Held+1) })
 	return list
 }
 
 // isYoung reports whether no ask of a class has waited for ReserveMax. What fits in any place waits for
 // its turn only; but others of its queue may come before it for ever.
-func (s *slots) isYoung(c *class) bool {
-	r := c.unclaimed(nil)
+func (s *slots) isYoung(c *backlog.Class) bool {
+	r := c.Unclaimed(nil)
 	if r == nil {
 		return true
 	}
@@ -145,23 +146,23 @@ func (s *slots) isYoung(c *class) bool {
 }
 
 // compare orders classes by their right to the claim that is the nth of each.
-func (s *slots) compare(a *class, nth int, b *class, other int) int {
+func (s *slots) compare(a *backlog.Class, nth int, b *backlog.Class, other int) int {
 	return cmp.Or(
 		cmp.Compare(s.lastTurn(a, nth), s.lastTurn(b, other)),
-		cmp.Compare(b.importance, a.importance),
+		cmp.Compare(b.Importance, a.Importance),
 		cmp.Compare(nth, other),
-		cmp.Compare(a.slots.places, b.slots.places),
-		a.since.Compare(b.since),
-		strings.Compare(a.key, b.key),
+		cmp.Compare(a.Slots.Places, b.Slots.Places),
+		a.Since.Compare(b.Since),
+		strings.Compare(a.Key, b.Key),
 	)
 }
 
 // lastTurn is when a class had its turn last. It has one claim for each.
-func (s *slots) lastTurn(c *class, nth int) int {
+func (s *slots) lastTurn(c *backlog.Class, nth int) int {
 	if nth > 1 {
 		return s.SlotRound
 	}
-	return c.slots.round
+	return c.Slots.Round
 }
 
 // slotOutcome is what became of a class that wants a slot.
@@ -176,10 +177,10 @@ const (
 )
 
 // give gives a slot to the next ask of a class, if there is one and it can use it.
-func (s *slots) give(c *class) slotOutcome {
-	r := c.unclaimed((*ledger.Request).MayClaim)
-	if r == nil && c.unclaimed(nil) == nil {
-		c.slots.waits = true
+func (s *slots) give(c *backlog.Class) slotOutcome {
+	r := c.Unclaimed((*ledger.Request).MayClaim)
+	if r == nil && c.Unclaimed(nil) == nil {
+		c.Slots.Waits = true
 		return noSlot
 	}
 	if r == nil {
@@ -187,7 +188,7 @@ func (s *slots) give(c *class) slotOutcome {
 	}
 	var worst *ledger.Request
 	if s.SlotsGiven >= s.most() {
-		if worst = s.worst(); worst == nil || s.compare(c, c.slots.held+1, s.classOf(worst), s.classOf(worst).slots.held) >= 0 {
+		if worst = s.worst(); worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0 {
 			return allGiven
 		}
 	}
@@ -196,7 +197,7 @@ func (s *slots) give(c *class) slotOutcome {
 		return allGiven
 	}
 	n, result := s.nodeFor(r, worst)
-	if s.classOf(r) != c {
+	if s.ClassOf(r) != c {
 		s.ended++ // it is tried anew, with a class of its own
 	}
 	if n == nil {
@@ -220,7 +221,7 @@ func (s *slots) worst() (worst *ledger.Request) {
 			worst = r
 			continue
 		}
-		if order := s.compare(s.classOf(r), s.classOf(r).slots.held, s.classOf(worst), s.classOf(worst).slots.held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
+		if order := s.compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
 			worst = r
 		}
 	}
@@ -249,10 +250,10 @@ func (s *slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 	var options []closeNode // by how often claims of the class lasted there in vain
 	for n := range s.AllNodes {
 		switch {
-		case !n.Schedulable || !s.mayHold(n, r, without) || s.classOf(r).refusedKept.Has(n.Slot, n.ChangedAt):
+		case !n.Schedulable || !s.mayHold(n, r, without) || s.ClassOf(r).RefusedKept.Has(n.Slot, n.ChangedAt):
 		default:
 			tried := 0
-			for _, id := range s.classOf(r).slots.tried {
+			for _, id := range s.ClassOf(r).Slots.Tried {
 				if id == n.ID {
 					tried++
 				}
@@ -298,7 +299,7 @@ func (s *slots) mayHold(n *ledger.Node, r, without *ledger.Request) bool {
 // to an attempt, is not asked again before the node changes.
 func (s *slots) mayReserve(r *ledger.Request, n *ledger.Node) outcome {
 	result, err := s.predicates.check(r, n, false)
-	if result == waits && s.Options.Simulate != nil && !isUnresolvable(err) && !s.classOf(r).simulations.isRefusedEmpty(n) {
+	if result == waits && s.Options.Simulate != nil && !backlog.IsUnresolvable(err) && !s.ClassOf(r).Simulations.IsRefusedEmpty(n) {
 		if all := n.OwnKeys(func(*ledger.Request) bool { return true }); len(all) > 0 {
 			if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
 				return placed
@@ -306,13 +307,13 @@ func (s *slots) mayReserve(r *ledger.Request, n *ledger.Node) outcome {
 		}
 	}
 	if err != nil {
-		s.separate(r)
+		s.Separate(r)
 		s.predicates.noteUnresolvable(r, n, err)
-		c := s.classOf(r)
-		if c.refusedKept.IsEmpty() {
-			c.refusedKept = nodeset.New(s.predicates.changed)
+		c := s.ClassOf(r)
+		if c.RefusedKept.IsEmpty() {
+			c.RefusedKept = nodeset.New(s.predicates.changed)
 		}
-		c.refusedKept.Add(n.Slot, n.ChangedAt, s.predicates.changed)
+		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.predicates.changed)
 	}
 	return result
 }

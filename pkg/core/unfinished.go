@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
@@ -34,7 +35,7 @@ type dryRuns struct {
 }
 
 // resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
-func (a *attempts) resume(leaf *leafClass) {
+func (a *attempts) resume(leaf *backlog.LeafClass) {
 	u := a.unfinished[leaf]
 	delete(a.unfinished, leaf)
 	if u == nil || u.configured != a.costs.configurations {
@@ -46,10 +47,10 @@ func (a *attempts) resume(leaf *leafClass) {
 
 // leave keeps an attempt that is not over. Those of asks that wait no more are forgotten when there are
 // twice as many as there were.
-func (a *attempts) leave(leaf *leafClass) {
+func (a *attempts) leave(leaf *backlog.LeafClass) {
 	if len(a.unfinished) >= a.forgetAt {
 		for of := range a.unfinished {
-			if of.leaf == nil {
+			if of.Leaf == nil {
 				delete(a.unfinished, of)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
@@ -24,11 +25,11 @@ func (p *Partition) Verify() error {
 		return err
 	}
 	v := verifier{p: p, settled: p.Changes.None()}
-	defer func(work api.Work) { p.work = work }(p.work)
+	defer func(work api.Work) { p.Work = work }(p.Work)
 	v.all = slices.AppendSeq(make([]*ledger.Node, 0, p.Nodes.Len()), p.AllNodes)
 	v.nodes()
 	v.applications()
-	v.queue(p.ofQueue(p.Root))
+	v.queue(p.OfQueue(p.Root))
 	v.limits()
 	checkGroups(&v)
 	v.classes()
@@ -43,15 +44,15 @@ func (p *Partition) Verify() error {
 
 func (v *verifier) nodes() {
 	for _, n := range v.all {
-		if v.settled && n.Schedulable != v.p.order.has(n) {
-			v.breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.p.order.has(n))
+		if v.settled && n.Schedulable != v.p.order.Has(n) {
+			v.breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.p.order.Has(n))
 		}
-		if at := v.p.order.of(n); v.settled && at != nil && at.Links().In() && at.score != v.p.order.scoreOf(n) {
-			v.breaks("node %s: score %d is stale", n.ID, at.score)
+		if at := v.p.order.Of(n); v.settled && at != nil && at.Links().In() && at.Score != v.p.order.ScoreOf(n) {
+			v.breaks("node %s: score %d is stale", n.ID, at.Score)
 		}
 	}
-	sorted(v, "nodes", &v.p.order.tree)
-	sorted(v, "rooms", &v.p.rooms.tree)
+	sorted(v, "nodes", &v.p.order.Tree)
+	sorted(v, "rooms", &v.p.Rooms.Tree)
 }
 
 // sorted checks an order and its summaries.
@@ -100,55 +101,55 @@ func (v *verifier) applications() {
 	v.p.Applications.Ascend(func(app *ledger.Application) bool {
 		ordered := 0
 		for _, r := range app.Asks {
-			if v.p.groupOf(r) != nil {
+			if v.p.GroupOf(r) != nil {
 				ordered++
 			}
 			v.waiting(r)
 		}
-		waiting := v.p.ofApplication(app)
+		waiting := v.p.OfApplication(app)
 		v.groups(waiting, ordered)
-		if v.settled && waiting.Links().In() != waiting.isTried() {
-			v.breaks("application %s: in the order is %t with %d groups", app.ID, waiting.Links().In(), waiting.queued.Len())
+		if v.settled && waiting.Links().In() != waiting.IsTried() {
+			v.breaks("application %s: in the order is %t with %d groups", app.ID, waiting.Links().In(), waiting.Queued.Len())
 		}
 		return v.broken == nil
 	})
 }
 
 // groups checks the groups of an application, which hold so many asks together.
-func (v *verifier) groups(app *waitingApplication, asks int) {
+func (v *verifier) groups(app *backlog.Application, asks int) {
 	live, queued := 0, 0
-	for g := range app.groups.all {
-		c, count := g.class, 0
-		for r := range g.all {
+	for g := range app.ByClass.All {
+		c, count := g.Class, 0
+		for r := range g.All {
 			count++
-			if v.p.groupOf(r) != g || v.p.classOf(r) != c {
+			if v.p.GroupOf(r) != g || v.p.ClassOf(r) != c {
 				v.breaks("application %s: %s is in the group of another class", app.ID, r.Key)
 			}
 		}
-		if count != g.live || count == 0 || app.groups.of(c) != g || app.leaf.classes[c] != g.leaf || c.groups[g.atClass] != g || g.leaf.groups[g.atLeaf] != g {
-			v.breaks("application %s: a group counts %d asks and has %d", app.ID, g.live, count)
+		if count != g.Live || count == 0 || app.ByClass.Of(c) != g || app.Leaf.Classes[c] != g.Leaf || c.Groups[g.AtClass] != g || g.Leaf.Groups[g.AtLeaf] != g {
+			v.breaks("application %s: a group counts %d asks and has %d", app.ID, g.Live, count)
 		}
-		if g.Links().In() != g.isTried() {
-			v.breaks("application %s: a group in the order is %t, refused is %t", app.ID, g.Links().In(), c.unschedulable)
+		if g.Links().In() != g.IsTried() {
+			v.breaks("application %s: a group in the order is %t, refused is %t", app.ID, g.Links().In(), c.Unschedulable)
 		}
 		if g.Links().In() {
 			queued++
 		}
-		if first := g.first(); g.Links().In() && g.place != first {
+		if first := g.First(); g.Links().In() && g.Place != first {
 			v.breaks("application %s: a group stands in the place of another ask", app.ID)
 		}
 		live += count
 	}
-	if live != asks || queued != app.queued.Len() {
-		v.breaks("application %s: %d asks in %d groups, %d and %d expected", app.ID, live, app.queued.Len(), asks, queued)
+	if live != asks || queued != app.Queued.Len() {
+		v.breaks("application %s: %d asks in %d groups, %d and %d expected", app.ID, live, app.Queued.Len(), asks, queued)
 	}
-	sorted(v, "asks", &app.queued)
+	sorted(v, "asks", &app.Queued)
 }
 
 // waiting checks that an ask waits in exactly one place.
 func (v *verifier) waiting(r *ledger.Request) {
 	listed := 0
-	if v.p.groupOf(r) != nil {
+	if v.p.GroupOf(r) != nil {
 		listed++
 	}
 	if r.Required != "" {
@@ -170,8 +171,8 @@ func (v *verifier) waiting(r *ledger.Request) {
 	if r.Wait != nil && r.Wait.Former != "" {
 		v.renominated++
 	}
-	if v.p.classOf(r) == nil || !r.Amounts.Equal(v.p.classOf(r).amounts) || r.Importance != v.p.importance(r) || r.Importance != v.p.classOf(r).importance ||
-		v.p.classOf(r).preempts != (v.p.Settled && v.p.wantsRoom(r)) || v.p.classOf(r).nominated != (r.Nominated() != nil) {
+	if v.p.ClassOf(r) == nil || !r.Amounts.Equal(v.p.ClassOf(r).Amounts) || r.Importance != v.p.Importance(r) || r.Importance != v.p.ClassOf(r).Importance ||
+		v.p.ClassOf(r).Preempts != (v.p.Settled && v.p.WantsRoom(r)) || v.p.ClassOf(r).Nominated != (r.Nominated() != nil) {
 		v.breaks("ask %s is not of the class it is counted with", r.Key)
 	}
 	if r.Wait != nil && r.Wait.Timer.Set() != !r.Wait.Due.First().IsZero() {
@@ -180,42 +181,42 @@ func (v *verifier) waiting(r *ledger.Request) {
 }
 
 // queue checks what the backlog knows of a queue.
-func (v *verifier) queue(q *waitingQueue) {
+func (v *verifier) queue(q *backlog.Queue) {
 	for _, c := range q.Children {
-		child := v.p.ofQueue(c)
+		child := v.p.OfQueue(c)
 		v.queue(child)
-		if v.settled && child.Links().In() != child.waits() {
-			v.breaks("queue %s: in the order is %t, waits is %t", child.Path, child.Links().In(), child.waits())
+		if v.settled && child.Links().In() != child.Waits() {
+			v.breaks("queue %s: in the order is %t, waits is %t", child.Path, child.Links().In(), child.Waits())
 		}
 	}
-	if v.settled && q.sumUp() {
+	if v.settled && q.SumUp() {
 		v.breaks("queue %s: its summary was stale", q.Path)
 	}
 	active := 0
-	for c, leaf := range q.classes {
-		if leaf.class != c || leaf.leaf != q || len(leaf.groups) == 0 || c.leaves[leaf.atClass] != leaf {
+	for c, leaf := range q.Classes {
+		if leaf.Class != c || leaf.Leaf != q || len(leaf.Groups) == 0 || c.Leaves[leaf.AtClass] != leaf {
 			v.breaks("queue %s: lists a class of no asks", q.Path)
 		}
-		if leaf.active {
-			if leaf.listed {
+		if leaf.Active {
+			if leaf.Listed {
 				active++
 			}
-			if !c.preempts || leaf.listed && q.active[leaf.atActive] != leaf {
-				v.breaks("queue %s: room may be made for %s, which is not wanted", q.Path, v.p.Kinds.Format(c.amounts))
+			if !c.Preempts || leaf.Listed && q.Active[leaf.AtActive] != leaf {
+				v.breaks("queue %s: room may be made for %s, which is not wanted", q.Path, v.p.Kinds.Format(c.Amounts))
 			}
 		}
 	}
-	if active != len(q.active) {
-		v.breaks("queue %s: %d classes are to be listed and %d are", q.Path, active, len(q.active))
+	if active != len(q.Active) {
+		v.breaks("queue %s: %d classes are to be listed and %d are", q.Path, active, len(q.Active))
 	}
-	sorted(v, "queues", &q.queues)
+	sorted(v, "queues", &q.Queues)
 }
 
 // nodeFor is an open node with room for a class, if there is one that has been there
 // all along.
-func (v *verifier) nodeFor(c *class) *ledger.Node {
+func (v *verifier) nodeFor(c *backlog.Class) *ledger.Node {
 	for _, n := range v.all {
-		if v.p.rooms.of(n) == nil && n.Schedulable && n.HasRoom(c.amounts, c.importance) {
+		if v.p.Rooms.Of(n) == nil && n.Schedulable && n.HasRoom(c.Amounts, c.Importance) {
 			return n
 		}
 	}
@@ -226,28 +227,28 @@ func (v *verifier) nodeFor(c *class) *ledger.Node {
 func (v *verifier) classes() {
 	parked, asks := 0, 0
 	var roots tables.Counts
-	for _, c := range v.p.classes.known {
-		roots.Add(c.importance)
-		asks += c.asks
-		if !c.parked {
+	for _, c := range v.p.Classes.Known {
+		roots.Add(c.Importance)
+		asks += c.Asks
+		if !c.Parked {
 			continue
 		}
 		parked++
 		if n := v.nodeFor(c); n != nil && v.settled {
-			v.breaks("node %s has room for %s, which waits for it", n.ID, v.p.Kinds.Format(c.amounts))
+			v.breaks("node %s has room for %s, which waits for it", n.ID, v.p.Kinds.Format(c.Amounts))
 		}
-		if !c.Links().In() || c.asks == 0 {
-			v.breaks("%s is parked and not listed", v.p.Kinds.Format(c.amounts))
+		if !c.Links().In() || c.Asks == 0 {
+			v.breaks("%s is parked and not listed", v.p.Kinds.Format(c.Amounts))
 		}
 	}
-	sorted(v, "parked classes", &v.p.parked)
-	if parked != v.p.parked.Len() {
-		v.breaks("%d classes are parked and %d are listed", parked, v.p.parked.Len())
+	sorted(v, "parked classes", &v.p.Parked)
+	if parked != v.p.Parked.Len() {
+		v.breaks("%d classes are parked and %d are listed", parked, v.p.Parked.Len())
 	}
-	if !slices.Equal(roots, v.p.classes.roots) {
-		v.breaks("classes have the priorities %v, and %v are counted", roots, v.p.classes.roots)
+	if !slices.Equal(roots, v.p.Classes.Roots) {
+		v.breaks("classes have the priorities %v, and %v are counted", roots, v.p.Classes.Roots)
 	}
-	if asks != v.p.backlog.Waiting {
-		v.breaks("%d asks are of classes and %d wait", asks, v.p.backlog.Waiting)
+	if asks != v.p.Backlog.Waiting {
+		v.breaks("%d asks are of classes and %d wait", asks, v.p.Backlog.Waiting)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -16,15 +17,15 @@ import (
 // missing in one of them would wait for ever.
 func (v *verifier) noted() {
 	v.hints(v.p.Root)
-	v.places(v.p.ofQueue(v.p.Root))
+	v.places(v.p.OfQueue(v.p.Root))
 	v.retried()
 	v.refused()
 	v.bound()
 	v.classTable()
 	v.timers()
 	v.costs()
-	if v.settled && !v.p.cluster.Equal(v.p.Capacity.Amounts) {
-		v.breaks("shares are of %s, and the nodes hold %s", v.p.Kinds.Format(v.p.cluster), v.p.Kinds.Format(v.p.Capacity.Amounts))
+	if v.settled && !v.p.Cluster.Equal(v.p.Capacity.Amounts) {
+		v.breaks("shares are of %s, and the nodes hold %s", v.p.Kinds.Format(v.p.Cluster), v.p.Kinds.Format(v.p.Capacity.Amounts))
 	}
 }
 
@@ -34,18 +35,18 @@ func (v *verifier) hints(q *ledger.Queue) {
 		v.hints(child)
 	}
 	for _, app := range q.Applications {
-		var counted map[*askGroup]int // most asks are not told of
+		var counted map[*backlog.AskGroup]int // most asks are not told of
 		for _, r := range app.Asks {
 			if r.Wait != nil && r.Wait.Hinted {
 				if counted == nil {
-					counted = map[*askGroup]int{}
+					counted = map[*backlog.AskGroup]int{}
 				}
-				counted[v.p.groupOf(r)]++
+				counted[v.p.GroupOf(r)]++
 			}
 		}
-		for g := range v.p.ofApplication(app).groups.all {
-			if g.hinted != counted[g] {
-				v.breaks("application %s: %d asks of a group were told of, counted %d", app.ID, counted[g], g.hinted)
+		for g := range v.p.OfApplication(app).ByClass.All {
+			if g.Hinted != counted[g] {
+				v.breaks("application %s: %d asks of a group were told of, counted %d", app.ID, counted[g], g.Hinted)
 			}
 		}
 	}
@@ -53,69 +54,69 @@ func (v *verifier) hints(q *ledger.Queue) {
 
 // places checks that what stands in an order stands where it belongs now, and that the
 // summaries say what a look at every item says.
-func (v *verifier) places(q *waitingQueue) {
+func (v *verifier) places(q *backlog.Queue) {
 	if !v.settled {
 		return
 	}
 	for _, c := range q.Children {
-		child := v.p.ofQueue(c)
+		child := v.p.OfQueue(c)
 		v.places(child)
-		if place := child.placed(); child.Links().In() && child.place != place {
-			v.breaks("queue %s stands at %v and belongs at %v", child.Path, child.place, place)
+		if place := child.Placed(); child.Links().In() && child.Place != place {
+			v.breaks("queue %s stands at %v and belongs at %v", child.Path, child.Place, place)
 		}
 	}
 	for _, a := range q.Applications {
-		app := v.p.ofApplication(a)
-		if app.Links().In() && (app.sumUp() || app.place != app.placed()) {
-			v.breaks("application %s stands at %v and belongs at %v", app.ID, app.place, app.placed())
+		app := v.p.OfApplication(a)
+		if app.Links().In() && (app.SumUp() || app.Place != app.Placed()) {
+			v.breaks("application %s stands at %v and belongs at %v", app.ID, app.Place, app.Placed())
 		}
-		v.summary(string(app.ID), &app.own, ownOf(&app.queued, func(g *askGroup) *summary { return &g.own }))
+		v.summary(string(app.ID), &app.Own, ownOf(&app.Queued, func(g *backlog.AskGroup) *backlog.Summary { return &g.Own }))
 	}
-	for _, leaf := range q.classes {
+	for _, leaf := range q.Classes {
 		asks := 0
-		for _, g := range leaf.groups {
-			asks += g.live
+		for _, g := range leaf.Groups {
+			asks += g.Live
 			v.group(g)
 		}
-		if asks != leaf.asks {
-			v.breaks("queue %s: a class has %d asks, counted %d", q.Path, asks, leaf.asks)
+		if asks != leaf.Asks {
+			v.breaks("queue %s: a class has %d asks, counted %d", q.Path, asks, leaf.Asks)
 		}
 	}
 	if q.Leaf {
-		v.summary(string(q.Path), q.waiting(), slices.Values(ownOfLeaf(q)))
+		v.summary(string(q.Path), q.Waiting(), slices.Values(ownOfLeaf(q)))
 		return
 	}
-	v.summary(string(q.Path), q.waiting(), ownOf(&q.queues, func(child *waitingQueue) *summary { return &child.own }))
+	v.summary(string(q.Path), q.Waiting(), ownOf(&q.Queues, func(child *backlog.Queue) *backlog.Summary { return &child.Own }))
 }
 
 // group checks what is noted of a group in an order.
-func (v *verifier) group(g *askGroup) {
-	c, own := g.class, &g.own
-	open := !c.unschedulable
-	if g.Links().In() && (own.top != c.priority || own.attempts != (g.leaf.active && !g.leaf.listed) ||
-		(own.nominated != nil) != (open && c.nominated) || (own.parked != nil) != (open && !c.nominated && c.parked) ||
-		(own.open != nil) != (open && !c.nominated && !c.parked) ||
-		(own.wanted != nil) != (c.preempts && g.application.IsLimited())) {
-		v.breaks("application %s: the summary of a group was stale", g.application.ID)
+func (v *verifier) group(g *backlog.AskGroup) {
+	c, own := g.Class, &g.Own
+	open := !c.Unschedulable
+	if g.Links().In() && (own.Top != c.Priority || own.Attempts != (g.Leaf.Active && !g.Leaf.Listed) ||
+		(own.Nominated != nil) != (open && c.Nominated) || (own.Parked != nil) != (open && !c.Nominated && c.Parked) ||
+		(own.Open != nil) != (open && !c.Nominated && !c.Parked) ||
+		(own.Wanted != nil) != (c.Preempts && g.Application.IsLimited())) {
+		v.breaks("application %s: the summary of a group was stale", g.Application.ID)
 	}
 }
 
 // ownOf is what the items of an order have themselves.
-func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *summary) iter.Seq[*summary] {
-	return func(yield func(*summary) bool) {
+func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *backlog.Summary) iter.Seq[*backlog.Summary] {
+	return func(yield func(*backlog.Summary) bool) {
 		tree.All(func(item T) bool { return yield(own(item)) })
 	}
 }
 
 // summary compares a summary with that of a look at every part.
-func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
-	sum := emptySummary
-	lists := func(s *summary) [4]**resources.Amounts {
-		return [...]**resources.Amounts{&s.open, &s.parked, &s.nominated, &s.wanted}
+func (v *verifier) summary(of string, kept *backlog.Summary, parts iter.Seq[*backlog.Summary]) {
+	sum := backlog.EmptySummary
+	lists := func(s *backlog.Summary) [4]**resources.Amounts {
+		return [...]**resources.Amounts{&s.Open, &s.Parked, &s.Nominated, &s.Wanted}
 	}
 	for part := range parts {
-		sum.top, sum.ready = max(sum.top, part.top), max(sum.ready, part.ready)
-		sum.untried, sum.attempts = sum.untried || part.untried, sum.attempts || part.attempts
+		sum.Top, sum.Ready = max(sum.Top, part.Top), max(sum.Ready, part.Ready)
+		sum.Untried, sum.Attempts = sum.Untried || part.Untried, sum.Attempts || part.Attempts
 		for i, l := range lists(part) {
 			switch all := lists(&sum)[i]; {
 			case *l == nil:
@@ -129,7 +130,7 @@ func (v *verifier) summary(of string, kept *summary, parts iter.Seq[*summary]) {
 			}
 		}
 	}
-	same := sum.top == kept.top && sum.ready == kept.ready && sum.untried == kept.untried && sum.attempts == kept.attempts
+	same := sum.Top == kept.Top && sum.Ready == kept.Ready && sum.Untried == kept.Untried && sum.Attempts == kept.Attempts
 	for i, l := range lists(kept) {
 		all := lists(&sum)[i]
 		same = same && (*l == nil) == (*all == nil) && (*l == nil || (*l).Equal(**all))
@@ -149,28 +150,28 @@ func (v *verifier) retried() {
 		v.breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.queue))
 	}
 	for i, c := range list {
-		if !c.listed || i > 0 && list[i-1].priority < c.priority {
-			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.Kinds.Format(c.amounts))
+		if !c.Listed || i > 0 && list[i-1].Priority < c.Priority {
+			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.Kinds.Format(c.Amounts))
 		}
 	}
 	for _, leaf := range s.queue {
-		if !leaf.queued {
-			v.breaks("%s is queued to be tried again, and does not know", v.p.Kinds.Format(leaf.class.amounts))
+		if !leaf.Queued {
+			v.breaks("%s is queued to be tried again, and does not know", v.p.Kinds.Format(leaf.Class.Amounts))
 		}
 	}
 	if s.pending > len(s.queue) || s.pending > 0 && !s.timer.Set() {
 		v.breaks("%d of %d are tried again, and it is not known when", s.pending, len(s.queue))
 	}
-	for _, c := range v.p.classes.known {
-		if listed := slices.Contains(v.p.classes.alike[c.constraints], c); listed != (c.constraints != "") {
-			v.breaks("class %q is listed among those of its constraints is %t", c.constraints, listed)
+	for _, c := range v.p.Classes.Known {
+		if listed := slices.Contains(v.p.Classes.Alike[c.Constraints], c); listed != (c.Constraints != "") {
+			v.breaks("class %q is listed among those of its constraints is %t", c.Constraints, listed)
 		}
-		if c.listed && !byNode.has(c) {
-			v.breaks("%s is not listed to be tried when a node changes", v.p.Kinds.Format(c.amounts))
+		if c.Listed && !byNode.has(c) {
+			v.breaks("%s is not listed to be tried when a node changes", v.p.Kinds.Format(c.Amounts))
 		}
-		for _, leaf := range c.leaves {
-			if leaf.queued && !queued.has(leaf) || c.preempts && !leaf.active && !leaf.queued && !c.listed {
-				v.breaks("%s of queue %s is never tried again", v.p.Kinds.Format(c.amounts), leaf.leaf.Path)
+		for _, leaf := range c.Leaves {
+			if leaf.Queued && !queued.has(leaf) || c.Preempts && !leaf.Active && !leaf.Queued && !c.Listed {
+				v.breaks("%s of queue %s is never tried again", v.p.Kinds.Format(c.Amounts), leaf.Leaf.Path)
 			}
 		}
 	}
@@ -204,25 +205,25 @@ func (v *verifier) excess(q *ledger.Queue) {
 func (v *verifier) refused() {
 	s := &v.p.refused
 	freed := membersOf(s.nodes)
-	listed := map[*class]int{}
+	listed := map[*backlog.Class]int{}
 	for _, c := range s.list {
-		if listed[c]++; listed[c] > 1 || !c.inRefused {
-			v.breaks("%s was refused and is listed %d times", v.p.Kinds.Format(c.amounts), listed[c])
+		if listed[c]++; listed[c] > 1 || !c.InRefused {
+			v.breaks("%s was refused and is listed %d times", v.p.Kinds.Format(c.Amounts), listed[c])
 		}
 	}
-	paused := map[*class]bool{}
+	paused := map[*backlog.Class]bool{}
 	for _, e := range s.paused {
 		if e.isCurrent() {
-			paused[e.class] = true
+			paused[e.Class] = true
 		}
 	}
-	for _, c := range v.p.classes.known {
-		if !c.unschedulable {
+	for _, c := range v.p.Classes.Known {
+		if !c.Unschedulable {
 			continue
 		}
 		goesOn := paused[c]
-		if goesOn != (c.paused != nil) || !goesOn && listed[c] == 0 {
-			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.Kinds.Format(c.amounts), c.paused != nil, goesOn)
+		if goesOn != (c.Paused != nil) || !goesOn && listed[c] == 0 {
+			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.Kinds.Format(c.Amounts), c.Paused != nil, goesOn)
 		}
 	}
 	if len(s.list) > 0 && !s.whole.Set() || len(s.nodes) > 0 && !s.soon.Set() || len(paused) > 0 && !s.resumes.Set() {
@@ -256,11 +257,11 @@ func (v *verifier) bound() {
 
 // classTable checks that classes without asks can be forgotten.
 func (v *verifier) classTable() {
-	t := &v.p.classes
-	idle := membersOf(t.idle)
-	for key, c := range t.known {
-		if c.key != key || c.asks == 0 && !c.idle || c.idle != idle.has(c) {
-			v.breaks("%s has %d asks and may be forgotten is %t", v.p.Kinds.Format(c.amounts), c.asks, c.idle)
+	t := &v.p.Classes
+	idle := membersOf(t.Idle)
+	for key, c := range t.Known {
+		if c.Key != key || c.Asks == 0 && !c.Idle || c.Idle != idle.has(c) {
+			v.breaks("%s has %d asks and may be forgotten is %t", v.p.Kinds.Format(c.Amounts), c.Asks, c.Idle)
 		}
 	}
 }
@@ -309,25 +310,25 @@ func (v *verifier) costs() {
 
 // ranked checks the orders of nodes by their devices, where they are up to date.
 func (v *verifier) ranked() {
-	d := v.p.order.devices
+	d := v.p.order.Devices
 	if d == nil || !v.settled {
 		return
 	}
-	for _, ranked := range d.byAsk {
-		amounts, missed := ranked.amounts, ranked.seen != d.dropped+uint64(len(d.changed))
+	for _, ranked := range d.ByAsk {
+		amounts, missed := ranked.Amounts, ranked.Seen != d.Dropped+uint64(len(d.Changed))
 		found := 0
 		for _, n := range v.all {
-			if missed || !v.p.order.has(n) || !amounts.FitsIn(n.Room) {
+			if missed || !v.p.order.Has(n) || !amounts.FitsIn(n.Room) {
 				continue
 			}
 			found++
-			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.tablesOf(n), Room: v.p.order.of(n).score}
-			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.cost != d.policy.Cost(&fresh, amounts) {
+			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.TablesOf(n), Room: v.p.order.Of(n).Score}
+			if is := ranked.BySlot[n.Slot]; is == nil || is.Node != n || is.Cost != d.Policy.Cost(&fresh, amounts) {
 				v.breaks("node %s: what %s wastes there is stale", n.ID, v.p.Kinds.Format(amounts))
 			}
 		}
-		if !missed && found != ranked.tree.Len() {
-			v.breaks("%d nodes have room for %s, %d are in order", found, v.p.Kinds.Format(amounts), ranked.tree.Len())
+		if !missed && found != ranked.Tree.Len() {
+			v.breaks("%d nodes have room for %s, %d are in order", found, v.p.Kinds.Format(amounts), ranked.Tree.Len())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
@@ -19,25 +20,25 @@ func checkClaims(v *verifier) {
 
 // checkSlots checks what is counted of slots, and that a class is given one when it is its turn.
 func checkSlots(v *verifier) {
-	s, held, given := &v.p.slots, map[*class]int{}, 0
+	s, held, given := &v.p.slots, map[*backlog.Class]int{}, 0
 	for _, r := range v.p.Claims {
 		if r.Claim() != nil && r.Reserved() && !r.Claim().Whole {
-			held[v.p.classOf(r)]++
+			held[v.p.ClassOf(r)]++
 			given++
 		}
 	}
 	if given != s.SlotsGiven {
 		v.breaks("%d slots are given and %d are counted", given, s.SlotsGiven)
 	}
-	for _, c := range v.p.classes.known {
-		if held[c] != c.slots.held {
-			v.breaks("%s has %d slots and counts %d", v.p.Kinds.Format(c.amounts), held[c], c.slots.held)
+	for _, c := range v.p.Classes.Known {
+		if held[c] != c.Slots.Held {
+			v.breaks("%s has %d slots and counts %d", v.p.Kinds.Format(c.Amounts), held[c], c.Slots.Held)
 		}
 		if v.p.rests && mayHaveSlot(v, c) && !s.timer.Set() && !v.p.SlotsDue {
-			v.breaks("%s fits no node, and nothing will give it a claim", v.p.Kinds.Format(c.amounts))
+			v.breaks("%s fits no node, and nothing will give it a claim", v.p.Kinds.Format(c.Amounts))
 		}
-		if listed := slices.Contains(s.classes, c); listed != c.slots.listed || v.p.Options.ReserveDelay >= 0 && c.parked && !listed {
-			v.breaks("%s fits no node and is listed for a slot is %t", v.p.Kinds.Format(c.amounts), listed)
+		if listed := slices.Contains(s.classes, c); listed != c.Slots.Listed || v.p.Options.ReserveDelay >= 0 && c.Parked && !listed {
+			v.breaks("%s fits no node and is listed for a slot is %t", v.p.Kinds.Format(c.Amounts), listed)
 		}
 	}
 }
@@ -45,20 +46,20 @@ func checkSlots(v *verifier) {
 // mayHaveSlot reports whether an ask of a class should have a claim: it has fitted on no node for
 // long enough, it fits on a node when all has left that may leave, and no limit, quota, answer or
 // better claim is in its way.
-func mayHaveSlot(v *verifier, c *class) bool {
+func mayHaveSlot(v *verifier, c *backlog.Class) bool {
 	s := &v.p.slots
-	if !c.parked || c.unschedulable || s.Options.ReserveDelay < 0 || c.since.Add(s.Options.ReserveDelay).After(s.Now) || s.leastPlace().holds(c) {
+	if !c.Parked || c.Unschedulable || s.Options.ReserveDelay < 0 || c.Since.Add(s.Options.ReserveDelay).After(s.Now) || s.leastPlace().holds(c) {
 		return false
 	}
-	r := c.unclaimed((*ledger.Request).MayClaim)
+	r := c.Unclaimed((*ledger.Request).MayClaim)
 	if r == nil {
 		return false
 	}
-	if worst := s.worst(); s.SlotsGiven >= s.most() && (worst == nil || s.compare(c, c.slots.held+1, v.p.classOf(worst), v.p.classOf(worst).slots.held) >= 0) {
+	if worst := s.worst(); s.SlotsGiven >= s.most() && (worst == nil || s.compare(c, c.Slots.Held+1, v.p.ClassOf(worst), v.p.ClassOf(worst).Slots.Held) >= 0) {
 		return false
 	}
 	return slices.ContainsFunc(v.all, func(n *ledger.Node) bool {
-		return n.Schedulable && s.mayHold(n, r, nil) && !c.refusedKept.Has(n.Slot, n.ChangedAt)
+		return n.Schedulable && s.mayHold(n, r, nil) && !c.RefusedKept.Has(n.Slot, n.ChangedAt)
 	})
 }
 
@@ -69,7 +70,7 @@ func checkWakes(v *verifier) {
 	if !v.p.rests {
 		return
 	}
-	if r := v.p.next(skips{}); r != nil && len(v.p.dirty) == 0 {
+	if r := v.p.Next(backlog.Skips{}); r != nil && len(v.p.dirty) == 0 {
 		v.breaks("%s may be tried, and all rests", r.Key)
 	}
 	for _, r := range v.p.Requests {

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
@@ -17,18 +18,18 @@ func (v *verifier) limits() {
 			}
 		}
 	}
-	v.lines(v.p.ofQueue(v.p.Root))
+	v.lines(v.p.OfQueue(v.p.Root))
 }
 
 // account checks what waits for an account.
 func (v *verifier) account(a *ledger.Account) {
 	of := a.Subject.String()
-	if int(a.Blocked) != len(v.p.blocked[a]) {
-		v.breaks("%s holds back %d lines and counts %d", of, len(v.p.blocked[a]), a.Blocked)
+	if int(a.Blocked) != len(v.p.Blocked[a]) {
+		v.breaks("%s holds back %d lines and counts %d", of, len(v.p.Blocked[a]), a.Blocked)
 	}
-	for i, l := range v.p.blocked[a] {
-		if l.user != a || !l.blocked || l.blockedAt != i {
-			v.breaks("%s lists a line of queue %s that does not know", of, l.leaf.Path)
+	for i, l := range v.p.Blocked[a] {
+		if l.User != a || !l.Blocked || l.BlockedAt != i {
+			v.breaks("%s lists a line of queue %s that does not know", of, l.Leaf.Path)
 		}
 	}
 	for _, r := range a.Held {
@@ -40,60 +41,60 @@ func (v *verifier) account(a *ledger.Account) {
 
 // lines checks the lines of all leaves: what stands in them belongs there, and one that is in no
 // order holds nothing that may run.
-func (v *verifier) lines(q *waitingQueue) {
+func (v *verifier) lines(q *backlog.Queue) {
 	if !v.settled {
 		return
 	}
 	for _, child := range q.Children {
-		v.lines(v.p.ofQueue(child))
+		v.lines(v.p.OfQueue(child))
 	}
 	for _, a := range q.Applications {
-		app := v.p.ofApplication(a)
-		key := lineKey{user: app.ByUser, group: app.ByGroup, uncounted: !app.Counts && app.IsCapped()}
-		if app.Links().In() != (app.line != nil) || app.line != nil && app.line.lineKey != key {
+		app := v.p.OfApplication(a)
+		key := backlog.LineKey{User: app.ByUser, Group: app.ByGroup, Uncounted: !app.Counts && app.IsCapped()}
+		if app.Links().In() != (app.Line != nil) || app.Line != nil && app.Line.LineKey != key {
 			v.breaks("application %s is not in the line where it belongs", app.ID)
 		}
 	}
-	standing := q.lines.tree.Len()
-	for i, l := range q.lines.list {
-		standing += l.lines.Len()
+	standing := q.Lines.Tree.Len()
+	for i, l := range q.Lines.List {
+		standing += l.Lines.Len()
 		v.line(l)
-		if l.at != i || q.lines.by[l.lineKey] != l || l.in != nil && q.lines.by[l.in.lineKey] != l.in {
-			v.breaks("queue %s: a line of %d applications is out of place", q.Path, l.apps.Len())
+		if l.At != i || q.Lines.By[l.LineKey] != l || l.In != nil && q.Lines.By[l.In.LineKey] != l.In {
+			v.breaks("queue %s: a line of %d applications is out of place", q.Path, l.Apps.Len())
 		}
-		if !l.blocked && !l.isEmpty() {
+		if !l.Blocked && !l.IsEmpty() {
 			standing--
 		}
 	}
-	if standing != 0 || len(q.lines.by) != len(q.lines.list) {
-		v.breaks("queue %s has %d lines, lists %d, and %d more stand in an order than have anything to try", q.Path, len(q.lines.by), len(q.lines.list), standing)
+	if standing != 0 || len(q.Lines.By) != len(q.Lines.List) {
+		v.breaks("queue %s has %d lines, lists %d, and %d more stand in an order than have anything to try", q.Path, len(q.Lines.By), len(q.Lines.List), standing)
 	}
-	sorted(v, "lines", &q.lines.tree)
+	sorted(v, "lines", &q.Lines.Tree)
 }
 
 // line checks one line, and that the account which has it blocked holds all of it back.
-func (v *verifier) line(l *line) {
-	path := l.leaf.Path
-	if l.Links().In() == (l.blocked || l.isEmpty()) || l.isEmpty() && l.lineKey != (lineKey{}) || l.apps.Len() > 0 && l.holds || l.lines.Len() > 0 && !l.holds {
-		v.breaks("queue %s: a line of %d applications and %d lines is out of place", path, l.apps.Len(), l.lines.Len())
+func (v *verifier) line(l *backlog.Line) {
+	path := l.Leaf.Path
+	if l.Links().In() == (l.Blocked || l.IsEmpty()) || l.IsEmpty() && l.LineKey != (backlog.LineKey{}) || l.Apps.Len() > 0 && l.Holds || l.Lines.Len() > 0 && !l.Holds {
+		v.breaks("queue %s: a line of %d applications and %d lines is out of place", path, l.Apps.Len(), l.Lines.Len())
 	}
-	if l.blocked && (!l.holdsBack(&l.own) || !slices.Contains(v.p.blocked[l.user], l)) {
-		v.breaks("queue %s: a line is held back by %s, which does not", path, l.user.Subject)
+	if l.Blocked && (!l.HoldsBack(&l.Own) || !slices.Contains(v.p.Blocked[l.User], l)) {
+		v.breaks("queue %s: a line is held back by %s, which does not", path, l.User.Subject)
 	}
-	sorted(v, "applications of a line", &l.apps)
-	sorted(v, "lines of a line", &l.lines)
-	if l == l.leaf.alone() {
+	sorted(v, "applications of a line", &l.Apps)
+	sorted(v, "lines of a line", &l.Lines)
+	if l == l.Leaf.Alone() {
 		return
 	}
-	parts := slices.Collect(ownOf(&l.apps, func(app *waitingApplication) *summary { return &app.own }))
-	parts = slices.AppendSeq(parts, ownOf(&l.lines, func(in *line) *summary { return &in.own }))
-	v.summary("a line of "+string(path), &l.own, slices.Values(parts))
+	parts := slices.Collect(ownOf(&l.Apps, func(app *backlog.Application) *backlog.Summary { return &app.Own }))
+	parts = slices.AppendSeq(parts, ownOf(&l.Lines, func(in *backlog.Line) *backlog.Summary { return &in.Own }))
+	v.summary("a line of "+string(path), &l.Own, slices.Values(parts))
 }
 
 // ownOfLeaf is what the applications of a leaf have themselves that stand in an order.
-func ownOfLeaf(q *waitingQueue) (all []*summary) {
-	for l := range q.lines.tried {
-		all = slices.AppendSeq(all, ownOf(&l.apps, func(app *waitingApplication) *summary { return &app.own }))
+func ownOfLeaf(q *backlog.Queue) (all []*backlog.Summary) {
+	for l := range q.Lines.Tried {
+		all = slices.AppendSeq(all, ownOf(&l.Apps, func(app *backlog.Application) *backlog.Summary { return &app.Own }))
 	}
 	return all
 }

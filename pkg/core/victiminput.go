@@ -122,7 +122,7 @@ func (in *victimInput) relate(c *nodeCosts, r *ledger.Request, candidate *preemp
 			in.atStake[f].Add(r.Amounts)
 		}
 	}
-	if c.trigger == preemptor.Guarantee && !rel.same && !ledger.UnderGuarantee(c.leaf, rel.common, c.class.amounts, in.short) {
+	if c.trigger == preemptor.Guarantee && !rel.same && !ledger.UnderGuarantee(c.leaf, rel.common, c.class.Amounts, in.short) {
 		candidate.Outside = true
 	}
 	in.guarded = in.guarded || len(rel.floors) > 0

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
@@ -17,7 +18,7 @@ func (p *Partition) View() *api.View {
 		Applications: make([]*api.ApplicationView, 0, p.Applications.Len()),
 		Preempted:    p.counts,
 		ReserveDelay: p.Options.ReserveDelay,
-		Work:         p.work,
+		Work:         p.Work,
 		SettlesAt:    p.settling.end(),
 	}
 	p.Nodes.Ascend(func(n *ledger.Node) bool {
@@ -48,7 +49,7 @@ func (p *Partition) viewQueue(q *ledger.Queue) *api.QueueView {
 		Path: q.Path, Leaf: q.Leaf, Draining: q.Draining, Dynamic: q.Dynamic, WasDynamic: q.WasDynamic, Quota: q.Quota,
 		Max: q.Max.Clone(), Guaranteed: q.Guaranteed.Clone(), Used: q.Used.Clone(), Pending: q.Pending.Clone(),
 		Nominated: q.Nominated.Clone(), Releasing: q.Releasing.Clone(),
-		Share: p.ofQueue(q).share(), Priority: p.ofQueue(q).own.top,
+		Share: p.OfQueue(q).Share(), Priority: p.OfQueue(q).Own.Top,
 		Properties: q.Properties, Applications: len(q.Applications),
 		ApplicationsMax: q.ApplicationsMax, Counted: q.Account.Applications,
 	}
@@ -64,7 +65,7 @@ func (p *Partition) viewQueue(q *ledger.Queue) *api.QueueView {
 // viewApplication is the view of an application. With asks, it holds only as long as nothing new
 // is learnt about what fits.
 func (p *Partition) viewApplication(a *ledger.Application) *api.ApplicationView {
-	learnt := p.rooms.learnt
+	learnt := p.Rooms.Learnt
 	if len(a.Asks) > 0 {
 		for _, account := range a.Accounts() {
 			for ; account != nil; account = account.Parent {
@@ -95,17 +96,17 @@ func (p *Partition) viewApplication(a *ledger.Application) *api.ApplicationView 
 // for their turn share the reasons.
 func (p *Partition) viewAsks(a *ledger.Application) []api.AskView {
 	out := make([]api.AskView, len(a.Asks))
-	shared := map[*class]*api.Waiting{}
+	shared := map[*backlog.Class]*api.Waiting{}
 	for i, r := range a.Asks {
 		out[i].Allocation = r.Allocation
 		if r.Wait != nil {
-			out[i].Waiting = p.waitsFor(r)
+			out[i].Waiting = p.WaitsFor(r)
 			continue
 		}
-		if shared[p.classOf(r)] == nil {
-			shared[p.classOf(r)] = p.waitsFor(r)
+		if shared[p.ClassOf(r)] == nil {
+			shared[p.ClassOf(r)] = p.WaitsFor(r)
 		}
-		out[i].Waiting = shared[p.classOf(r)]
+		out[i].Waiting = shared[p.ClassOf(r)]
 	}
 	return out
 }

@@ -24,7 +24,7 @@ type Account struct {
 	Parent *Account // nil at the root
 	Max    resources.Limits
 	Used   resources.Sum
-	// changed is a stamp of the last change of what may still be charged here.
+	// Changed is a stamp of the last change of what may still be charged here.
 	Changed uint64
 	Kept    []keptQuota
 	Blocked int32 // lines of which nothing is tried before this account changes

@@ -23,12 +23,12 @@ type Claim struct {
 	at     int       // the place in the list of all
 	Since  time.Time // for an ask with a required node, since when it had no room there
 	Evicts bool      // evictions are on their way, or were, and the quota is kept
-	// replaces says that the ask takes the place of a placeholder elsewhere, and its quota, when that
+	// Replaces says that the ask takes the place of a placeholder elsewhere, and its quota, when that
 	// has ended.
 	Replaces bool
 	Trigger  preemptor.Trigger
 	Whole    bool // it is one of those of a group, and takes no slot
-	// harmless says that the loop guard forgets the evictions if the ask is placed.
+	// Harmless says that the loop guard forgets the evictions if the ask is placed.
 	Harmless bool
 }
 

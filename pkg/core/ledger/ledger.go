@@ -21,7 +21,7 @@ type Ledger struct {
 	Kinds   *resources.Kinds
 	Name    string
 	Config  api.Config
-	// preemption is that of the configuration, with what is not configured filled in.
+	// Preemption is that of the configuration, with what is not configured filled in.
 	Preemption api.PreemptionConfig
 
 	Root         *Queue
@@ -60,7 +60,7 @@ type Ledger struct {
 	// The numbers of objects, by which others keep tables. Those of asks are above zero.
 	NodeSlots, ApplicationSlots, QueueSlots, askSlots tables.Numbers
 
-	// likeApplication is what look-ups compare with, kept so that a look-up allocates
+	// LikeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
 	LikeApplication Application
 }

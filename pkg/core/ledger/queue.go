@@ -36,7 +36,7 @@ type Queue struct {
 
 	Change  queueChange   // recorded, and not reacted to yet
 	Running tables.Counts // allocations of a leaf
-	// smallest is, for each kind, what every allocation of a leaf holds at least.
+	// Smallest is, for each kind, what every allocation of a leaf holds at least.
 	Smallest resources.Amounts
 
 	View *api.QueueView

@@ -27,14 +27,14 @@ type Request struct {
 	Number uint64 // of arrival; it orders requests of equal priority and age
 	// at and on are the places in the lists of the application and of the node.
 	at, on int32
-	// importance is the priority of an ask as the root sees it, while it waits.
+	// Importance is the priority of an ask as the root sees it, while it waits.
 	Importance int32
 	Slot       int32 // a number that no other ask has; zero if it does not wait
 	MadeRoom   bool  // victims were told to end for it, and this was not in vain
 
 	Wait     *Wait     // nil for an ask that only waits for its turn
 	Eviction *Eviction // nil for an allocation that may stay
-	// startsWith is the group without which it does not start; nil if it starts by itself.
+	// StartsWith is the group without which it does not start; nil if it starts by itself.
 	StartsWith *Group
 }
 
@@ -140,7 +140,7 @@ type Eviction struct {
 	Guard    guard.Guard // against others on its node while it is overdue
 	Late     bool        // reported, and its end is far off: its room is not counted on yet
 	NodeOnly bool        // it is overdue on a node that is not ready: no queue is charged for it
-	// dismissed says that it ends with its gang. The resource manager was told.
+	// Dismissed says that it ends with its gang. The resource manager was told.
 	Dismissed bool
 	Timer     timers.Timer
 }

@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"cmp"
@@ -48,46 +48,47 @@ func isLeast(least, x, y, z resources.Amounts) bool {
 	return len(least) <= width || least[width:].IsZero()
 }
 
-// A summary says what waits in a part of the backlog: all that a search needs to
+// A Summary says what waits in a part of the backlog: all that a search needs to
 // skip it. The zero value is not empty; emptySummary is.
-type summary struct {
-	top      int32 // the highest priority
-	ready    int32 // of what may be tried now: of open classes, and of those that room may be made for
-	untried  bool  // a nominated class may fit some node
-	attempts bool  // room may be made for some ask
-	// open is the least of the classes that may fit some node, parked of those that fit none
+type Summary struct {
+	Top      int32 // the highest priority
+	Ready    int32 // of what may be tried now: of open classes, and of those that room may be made for
+	Untried  bool  // a nominated class may fit some node
+	Attempts bool  // room may be made for some ask
+	// Open is the least of the classes that may fit some node, parked of those that fit none
 	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
-	open, parked, nominated *resources.Amounts
-	// wanted is the least of the asks of limited users and groups for which room may be made,
+	Open, Parked, Nominated *resources.Amounts
+	// Wanted is the least of the asks of limited users and groups for which room may be made,
 	// now or later.
-	wanted *resources.Amounts
+	Wanted *resources.Amounts
 }
 
-var emptySummary = summary{top: api.PriorityNone, ready: api.PriorityNone}
+// EmptySummary is that of nothing.
+var EmptySummary = Summary{Top: api.PriorityNone, Ready: api.PriorityNone}
 
-// become sets the summary of a subtree to that of an item and of the subtrees left
+// Become sets the summary of a subtree to that of an item and of the subtrees left
 // and right of it, which may be nil. It reports whether it changed.
-func (s *summary) become(own, left, right *summary) bool {
+func (s *Summary) Become(own, left, right *Summary) bool {
 	if left == nil {
-		left = &emptySummary
+		left = &EmptySummary
 	}
 	if right == nil {
-		right = &emptySummary
+		right = &EmptySummary
 	}
-	return s.set(summary{
-		top:       max(own.top, left.top, right.top),
-		ready:     max(own.ready, left.ready, right.ready),
-		untried:   own.untried || left.untried || right.untried,
-		attempts:  own.attempts || left.attempts || right.attempts,
-		open:      leastOf(s.open, own.open, left.open, right.open),
-		parked:    leastOf(s.parked, own.parked, left.parked, right.parked),
-		nominated: leastOf(s.nominated, own.nominated, left.nominated, right.nominated),
-		wanted:    leastOf(s.wanted, own.wanted, left.wanted, right.wanted),
+	return s.set(Summary{
+		Top:       max(own.Top, left.Top, right.Top),
+		Ready:     max(own.Ready, left.Ready, right.Ready),
+		Untried:   own.Untried || left.Untried || right.Untried,
+		Attempts:  own.Attempts || left.Attempts || right.Attempts,
+		Open:      leastOf(s.Open, own.Open, left.Open, right.Open),
+		Parked:    leastOf(s.Parked, own.Parked, left.Parked, right.Parked),
+		Nominated: leastOf(s.Nominated, own.Nominated, left.Nominated, right.Nominated),
+		Wanted:    leastOf(s.Wanted, own.Wanted, left.Wanted, right.Wanted),
 	})
 }
 
 // set replaces the summary and reports whether it changed.
-func (s *summary) set(next summary) bool {
+func (s *Summary) set(next Summary) bool {
 	if *s == next {
 		return false
 	}

@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"testing"
@@ -11,10 +11,10 @@ import (
 // TestClassesOfEqualAmounts: kinds of which an ask wants nothing are no reason for a class of its
 // own, wherever in the list they stand.
 func TestClassesOfEqualAmounts(t *testing.T) {
-	b := newBacklog(api.Options{})
-	of := func(amounts ...int64) *class { return b.classes.of(classTraits{amounts: amounts}) }
+	b := NewBacklog(api.Options{})
+	of := func(amounts ...int64) *Class { return b.Classes.Of(ClassTraits{Amounts: amounts}) }
 	assert.Assert(t, of(1, 2) == of(1, 2, 0, 0))
 	assert.Assert(t, of() == of(0))
 	assert.Assert(t, of(0, 1) != of(1))
-	assert.Equal(t, len(b.classes.known), 4)
+	assert.Equal(t, len(b.Classes.Known), 4)
 }

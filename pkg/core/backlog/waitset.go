@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"cmp"
@@ -17,28 +17,28 @@ type waitSet struct {
 // A waitingClass is a place in the order of classes: that of a class with its leaf, or the one
 // before or after all classes of its priority and constraints.
 type waitingClass struct {
-	*class
-	leaf *leafClass
+	*Class
+	leaf *LeafClass
 	edge int8 // below zero before all of them, above zero after them
 }
 
 func (w waitingClass) compare(other waitingClass, kinds *resources.Kinds) int {
-	return cmp.Or(w.comparePeers(other.class), cmp.Compare(w.edge, other.edge),
-		kinds.Compare(other.amounts, w.amounts), cmp.Compare(w.key, other.key))
+	return cmp.Or(w.comparePeers(other.Class), cmp.Compare(w.edge, other.edge),
+		kinds.Compare(other.Amounts, w.Amounts), cmp.Compare(w.Key, other.Key))
 }
 
 // comparePeers orders classes so that those which may share victims are together.
-func (c *class) comparePeers(other *class) int {
-	return cmp.Or(cmp.Compare(c.priority, other.priority), cmp.Compare(c.constraints, other.constraints))
+func (c *Class) comparePeers(other *Class) int {
+	return cmp.Or(cmp.Compare(c.Priority, other.Priority), cmp.Compare(c.Constraints, other.Constraints))
 }
 
-// alike appends the classes of the priority and constraints of one to an empty list, the largest
+// Alike appends the classes of the priority and constraints of one to an empty list, the largest
 // first: all of them, or of more than so many half of that from the first and half from the last.
-func (s *waitSet) alike(like []*leafClass, c *class, most int) []*leafClass {
+func (s *waitSet) Alike(like []*LeafClass, c *Class, most int) []*LeafClass {
 	if s.classes == nil {
 		return like
 	}
-	first, last := waitingClass{class: c, edge: -1}, waitingClass{class: c, edge: 1}
+	first, last := waitingClass{Class: c, edge: -1}, waitingClass{Class: c, edge: 1}
 	more := false
 	s.classes.AscendRange(first, last, func(w waitingClass) bool {
 		if more = len(like) == most; !more {
@@ -58,9 +58,9 @@ func (s *waitSet) alike(like []*leafClass, c *class, most int) []*leafClass {
 }
 
 // count notes that an ask is added to what waits in the leaf, or taken from it.
-func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
-	leaf.asks += by
-	if !leaf.class.preempts {
+func (s *waitSet) count(kinds *resources.Kinds, leaf *LeafClass, by int) {
+	leaf.Asks += by
+	if !leaf.Class.Preempts {
 		return
 	}
 	if by > 0 {
@@ -68,13 +68,13 @@ func (s *waitSet) count(kinds *resources.Kinds, leaf *leafClass, by int) {
 	} else {
 		s.taken++
 	}
-	switch here := (waitingClass{class: leaf.class, leaf: leaf}); {
-	case by > 0 && leaf.asks == by:
+	switch here := (waitingClass{Class: leaf.Class, leaf: leaf}); {
+	case by > 0 && leaf.Asks == by:
 		if s.classes == nil {
 			s.classes = btree.NewG(16, func(a, b waitingClass) bool { return a.compare(b, kinds) < 0 })
 		}
 		s.classes.ReplaceOrInsert(here)
-	case leaf.asks == 0:
+	case leaf.Asks == 0:
 		s.classes.Delete(here)
 	}
 }

@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"maps"
@@ -12,29 +12,29 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A nodeOrder keeps the open nodes in the order in which they are tried, with the
+// A NodeOrder keeps the open nodes in the order in which they are tried, with the
 // most room in every subtree, so that a search skips nodes without room.
-type nodeOrder struct {
-	tree    order.Tree[*orderedNode]
+type NodeOrder struct {
+	Tree    order.Tree[*orderedNode]
 	nodes   []*orderedNode // by the slots of nodes
-	visited *uint64
+	Visited *uint64
 	weights []weight
-	packing bool
-	devices *deviceOrder // nil unless nodes are tried by their devices
+	Packing bool
+	Devices *deviceOrder // nil unless nodes are tried by their devices
 }
 
 // An orderedNode is a node as the order knows it. It stands in it while it is schedulable.
 type orderedNode struct {
 	*ledger.Node
 	links order.Links[*orderedNode]
-	score int64
+	Score int64
 	most  resources.Amounts // room on any node of the subtree
 }
 
 // Before orders by score, lowest first, then by ID.
 func (n *orderedNode) Before(other *orderedNode) bool {
-	if n.score != other.score { // mostly, and IDs are elsewhere in memory
-		return n.score < other.score
+	if n.Score != other.Score { // mostly, and IDs are elsewhere in memory
+		return n.Score < other.Score
 	}
 	return n.ID < other.ID
 }
@@ -75,69 +75,69 @@ func (n *orderedNode) widenMost(left, right *orderedNode) {
 	}
 }
 
-// of is what the order knows of a node; nil before its first place, and after it has gone.
-func (o *nodeOrder) of(n *ledger.Node) *orderedNode {
+// Of is what the order knows of a node; nil before its first place, and after it has gone.
+func (o *NodeOrder) Of(n *ledger.Node) *orderedNode {
 	if at := *tables.At(&o.nodes, n.Slot); at != nil && at.Node == n {
 		return at
 	}
 	return nil
 }
 
-// has reports whether a node is open, and so stands in the order.
-func (o *nodeOrder) has(n *ledger.Node) bool {
-	at := o.of(n)
+// Has reports whether a node is open, and so stands in the order.
+func (o *NodeOrder) Has(n *ledger.Node) bool {
+	at := o.Of(n)
 	return at != nil && at.links.In()
 }
 
-// reposition brings the place of a node up to date. One that is gone is known no longer then.
-func (o *nodeOrder) reposition(n *ledger.Node) {
-	at, score := o.of(n), o.scoreOf(n)
+// Reposition brings the place of a node up to date. One that is gone is known no longer then.
+func (o *NodeOrder) Reposition(n *ledger.Node) {
+	at, score := o.Of(n), o.ScoreOf(n)
 	if at == nil {
 		at = &orderedNode{Node: n}
 		o.nodes[n.Slot] = at
 	}
-	o.tree.Settle(at, n.Schedulable && !n.Gone, score != at.score, true, func() { at.score = score })
+	o.Tree.Settle(at, n.Schedulable && !n.Gone, score != at.Score, true, func() { at.Score = score })
 	if n.Gone {
 		o.nodes[n.Slot] = nil
 	}
-	if o.devices != nil {
-		o.devices.note(n)
+	if o.Devices != nil {
+		o.Devices.note(n)
 	}
 }
 
-// rebuild puts nodes in order again after what decides it has changed.
-func (o *nodeOrder) rebuild(nodes func(func(*ledger.Node) bool)) {
+// Rebuild puts nodes in order again after what decides it has changed.
+func (o *NodeOrder) Rebuild(nodes func(func(*ledger.Node) bool)) {
 	for n := range nodes {
-		if o.has(n) {
-			o.tree.Remove(o.of(n))
+		if o.Has(n) {
+			o.Tree.Remove(o.Of(n))
 		}
 	}
 	for n := range nodes {
-		o.reposition(n)
+		o.Reposition(n)
 	}
 }
 
-// first is the first node in order that has room.
-func (o *nodeOrder) first(ask resources.Amounts) *ledger.Node {
-	if o.devices != nil {
-		return o.devices.of(ask).first()
+// First is the first node in order that has room.
+func (o *NodeOrder) First(ask resources.Amounts) *ledger.Node {
+	if o.Devices != nil {
+		return o.Devices.of(ask).first()
 	}
-	return o.firstBelow(o.tree.Root(), ask)
+	return o.firstBelow(o.Tree.Root(), ask)
 }
 
-// next is the first node after another in order that has room.
-func (o *nodeOrder) next(after *ledger.Node, ask resources.Amounts) *ledger.Node {
-	if o.devices != nil {
-		return o.devices.of(ask).next(after)
+// Next is the first node after another in order that has room.
+func (o *NodeOrder) Next(after *ledger.Node, ask resources.Amounts) *ledger.Node {
+	if o.Devices != nil {
+		return o.Devices.of(ask).next(after)
 	}
-	return o.nextBelow(o.tree.Root(), o.of(after), ask)
+	return o.nextBelow(o.Tree.Root(), o.Of(after), ask)
 }
 
-func (o *nodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.Node {
+func (o *NodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}
-	*o.visited++
+	*o.Visited++
 	if !ask.FitsIn(top.most) {
 		return nil
 	}
@@ -150,11 +150,11 @@ func (o *nodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.
 	return o.firstBelow(top.links.Right, ask)
 }
 
-func (o *nodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *ledger.Node {
+func (o *NodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}
-	*o.visited++
+	*o.Visited++
 	if !ask.FitsIn(top.most) {
 		return nil
 	}
@@ -170,15 +170,15 @@ func (o *nodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *l
 	return o.firstBelow(top.links.Right, ask)
 }
 
-// configure sets what decides the order.
-func (o *nodeOrder) configure(kinds *resources.Kinds, c api.NodeOrder) {
-	o.packing = c.Packing || len(c.Devices) > 0
+// Configure sets what decides the order.
+func (o *NodeOrder) Configure(kinds *resources.Kinds, c api.NodeOrder) {
+	o.Packing = c.Packing || len(c.Devices) > 0
 	o.setWeights(kinds, c.Weights)
-	o.devices = newDeviceOrder(kinds, o, c.Devices)
+	o.Devices = newDeviceOrder(kinds, o, c.Devices)
 }
 
 // setWeights brings the weights of the kinds into the range of a score.
-func (o *nodeOrder) setWeights(kinds *resources.Kinds, weights map[string]int64) {
+func (o *NodeOrder) setWeights(kinds *resources.Kinds, weights map[string]int64) {
 	if len(weights) == 0 {
 		weights = map[string]int64{resources.VCore: 1, resources.Memory: 1}
 	}
@@ -213,10 +213,10 @@ type weight struct {
 
 const weightMax = 1_000_000
 
-// scoreOf is the weighted mean of the used part of each kind the node has, from
+// ScoreOf is the weighted mean of the used part of each kind the node has, from
 // zero to scoreMax, turned round for packing. Integers keep the order total; with
 // 256 kinds of weightMax, the most that are configured, the sum stays below 2^56.
-func (o *nodeOrder) scoreOf(n *ledger.Node) int64 {
+func (o *NodeOrder) ScoreOf(n *ledger.Node) int64 {
 	var sum, total uint64
 	for _, w := range o.weights {
 		capacity := n.Capacity.Of(w.kind)
@@ -233,7 +233,7 @@ func (o *nodeOrder) scoreOf(n *ledger.Node) int64 {
 		return 0
 	}
 	score := int64(sum / total)
-	if o.packing {
+	if o.Packing {
 		return scoreMax - score
 	}
 	return score

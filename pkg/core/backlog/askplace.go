@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"cmp"
@@ -6,22 +6,22 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
-// comparePlaces compares asks of any queues by the order in which a search finds them, if each was
+// ComparePlaces compares asks of any queues by the order in which a search finds them, if each was
 // the only one of its queue: those of an application by age, those of a leaf by their
 // applications, and others by the queues below the one that both are in.
-func (b *backlog) comparePlaces(r, other *ledger.Request) int {
-	x, y := b.ofApplication(r.App), b.ofApplication(other.App)
+func (b *Backlog) ComparePlaces(r, other *ledger.Request) int {
+	x, y := b.OfApplication(r.App), b.OfApplication(other.App)
 	if x == y {
 		return ledger.InOrder(r, other)
 	}
-	if x.leaf == y.leaf {
+	if x.Leaf == y.Leaf {
 		x.refreshPlace()
 		y.refreshPlace()
 		return x.compare(y, cmp.Compare(other.Priority, r.Priority))
 	}
 	common := ledger.CommonQueue(x.Queue.Parent, y.Queue.Parent)
-	of, first := x.leaf.childAbove(common, r.Priority)
-	from, second := y.leaf.childAbove(common, other.Priority)
+	of, first := x.Leaf.childAbove(common, r.Priority)
+	from, second := y.Leaf.childAbove(common, other.Priority)
 	of.refreshPlace()
 	from.refreshPlace()
 	return of.compare(from, cmp.Compare(second, first))
@@ -29,7 +29,7 @@ func (b *backlog) comparePlaces(r, other *ledger.Request) int {
 
 // childAbove is the child of an ancestor that a queue is or is below, and a priority as that ancestor
 // sees it.
-func (q *waitingQueue) childAbove(ancestor *ledger.Queue, priority int32) (*waitingQueue, int32) {
+func (q *Queue) childAbove(ancestor *ledger.Queue, priority int32) (*Queue, int32) {
 	priority = q.Properties.SeenFromAbove(priority)
 	for q.Parent != ancestor {
 		q = q.above
@@ -40,15 +40,15 @@ func (q *waitingQueue) childAbove(ancestor *ledger.Queue, priority int32) (*wait
 
 // refreshPlace works out what decides the order of a queue that stands in none: there it is not
 // kept up to date.
-func (q *waitingQueue) refreshPlace() {
+func (q *Queue) refreshPlace() {
 	if !q.links.In() {
-		q.place = q.placed()
+		q.Place = q.Placed()
 	}
 }
 
 // refreshPlace is the same for an application.
-func (a *waitingApplication) refreshPlace() {
+func (a *Application) refreshPlace() {
 	if !a.links.In() {
-		a.place = a.placed()
+		a.Place = a.Placed()
 	}
 }

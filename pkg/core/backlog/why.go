@@ -1,13 +1,13 @@
-package core
+package backlog
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
-// waitsFor says why an ask waits. What was learnt from another of its class holds
+// WaitsFor says why an ask waits. What was learnt from another of its class holds
 // for it too.
-func (b *backlog) waitsFor(r *ledger.Request) *api.Waiting {
+func (b *Backlog) WaitsFor(r *ledger.Request) *api.Waiting {
 	v := new(api.Waiting)
 	w := r.Wait
 	if held := r.Reservation(); held != nil {
@@ -17,23 +17,23 @@ func (b *backlog) waitsFor(r *ledger.Request) *api.Waiting {
 		v.Plan, v.Planned, v.Decided = w.Plan, w.PlannedAt, w.Decided
 	}
 	v.Attempts = b.lastAttempts(r)
-	if s := b.classOf(r).simulations; s != nil && s.learnt {
-		v.Unresolvable = s.unresolvable.Share()
+	if s := b.ClassOf(r).Simulations; s != nil && s.Learnt {
+		v.Unresolvable = s.Unresolvable.Share()
 	}
 	if nominated := r.Nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.Node.ID, nominated.Trigger
 		v.Reason, v.Detail = api.RoomIsMade, string(nominated.Node.ID)
-		v.Refusals = b.classOf(r).refused.forView()
+		v.Refusals = b.ClassOf(r).Refused.forView()
 		return v
 	}
 	v.Reason, v.Detail = b.reason(r)
-	switch c := b.classOf(r); {
+	switch c := b.ClassOf(r); {
 	case v.Reason != api.Infeasible:
 	case r.Required != "":
 		v.Refusals = []api.Refusal{{Text: v.Detail, Nodes: 1, First: []api.NodeID{r.Required}}}
-	case c.unschedulable && c.refused.asked.IsAll():
-		v.Refusals, v.RefusedOn = c.refused.forView(), c.refused.before.nodes()
-	case c.unschedulable:
+	case c.Unschedulable && c.Refused.Asked.IsAll():
+		v.Refusals, v.RefusedOn = c.Refused.forView(), c.Refused.Before.nodes()
+	case c.Unschedulable:
 		v.IsAsked = true
 	}
 	return v
@@ -41,18 +41,18 @@ func (b *backlog) waitsFor(r *ledger.Request) *api.Waiting {
 
 // lastAttempts are the last preemption attempts for an ask, or, if there are none and
 // none is to be made, those for another one of its class.
-func (b *backlog) lastAttempts(r *ledger.Request) []api.PreemptionAttempt {
+func (b *Backlog) lastAttempts(r *ledger.Request) []api.PreemptionAttempt {
 	if r.Wait != nil && r.Wait.Attempts != nil {
 		return r.Wait.Attempts
 	}
-	if leaf := b.ofQueue(r.App.Queue).classes[b.classOf(r)]; leaf != nil && !leaf.active {
-		return leaf.last
+	if leaf := b.OfQueue(r.App.Queue).Classes[b.ClassOf(r)]; leaf != nil && !leaf.Active {
+		return leaf.Last
 	}
 	return nil
 }
 
 // reason is why an ask waits that is not nominated.
-func (b *backlog) reason(r *ledger.Request) (api.Reason, string) {
+func (b *Backlog) reason(r *ledger.Request) (api.Reason, string) {
 	w := r.Wait
 	switch {
 	case w.Paused() && w.Guard.Why != "" && !(r.Required != "" && w.Reason == api.Infeasible):
@@ -61,8 +61,8 @@ func (b *backlog) reason(r *ledger.Request) (api.Reason, string) {
 		return api.KindUnknown, r.UnknownKinds()
 	case w != nil && (w.Delayed || w.Held || r.Required != ""):
 		return w.Reason, w.Detail
-	case b.classOf(r).unschedulable && b.classOf(r).refused.text() != "":
-		return api.Infeasible, b.classOf(r).refused.text()
+	case b.ClassOf(r).Unschedulable && b.ClassOf(r).Refused.text() != "":
+		return api.Infeasible, b.ClassOf(r).Refused.text()
 	}
 	if held := r.HeldBack(); held != nil {
 		return r.WhyHeldBack(held)
@@ -71,9 +71,9 @@ func (b *backlog) reason(r *ledger.Request) (api.Reason, string) {
 		return api.QuotaExceeded, string(over.Path)
 	}
 	switch {
-	case b.classOf(r).parked && b.classOf(r).slots.impossible != "":
-		return api.Impossible, b.classOf(r).slots.impossible
-	case b.classOf(r).parked:
+	case b.ClassOf(r).Parked && b.ClassOf(r).Slots.Impossible != "":
+		return api.Impossible, b.ClassOf(r).Slots.Impossible
+	case b.ClassOf(r).Parked:
 		return api.NoNodeFits, ""
 	case w != nil && w.Bindings == 0:
 		return w.Reason, w.Detail

@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -19,13 +19,13 @@ type headroom struct {
 }
 
 // headroomWithin is what is left of the quotas in a queue too. It is valid until the next search.
-func (q *waitingQueue) headroomWithin(above *headroom) *headroom {
+func (q *Queue) headroomWithin(above *headroom) *headroom {
 	if len(q.Max) == 0 {
 		return above
 	}
 	first := int32(api.PriorityNone)
 	if len(q.Kept) > 0 {
-		first = q.AsRootSees(q.waiting().top)
+		first = q.AsRootSees(q.Waiting().Top)
 	}
 	h := &q.headroom
 	h.left = h.left[:0]
@@ -41,11 +41,11 @@ func (q *waitingQueue) headroomWithin(above *headroom) *headroom {
 }
 
 // headroomWithin is what is left of the quotas above and of the limits of a line.
-func (l *line) headroomWithin(above *headroom) *headroom {
-	if l.user == nil && l.group == nil || l.holds && !l.user.Subject.Limit {
+func (l *Line) headroomWithin(above *headroom) *headroom {
+	if l.User == nil && l.Group == nil || l.Holds && !l.User.Subject.Limit {
 		return above
 	}
-	return l.headroom.within(above, l.user, l.group)
+	return l.headroom.within(above, l.User, l.Group)
 }
 
 // within is what is left of the quotas above and of the limits of some accounts, each with all above

@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -12,11 +12,11 @@ import (
 // with these only, and whole parts of the backlog with the most that there is on any
 // of them.
 type rooms struct {
-	tree   order.Tree[*freshNode]
+	Tree   order.Tree[*freshNode]
 	on     []*freshNode // by slot of the node
 	epoch  uint64       // counts appearances of room
-	learnt uint64       // the stamp when something was last learnt of classes
-	spare  []*freshNode
+	Learnt uint64       // the stamp when something was last learnt of classes
+	Spare  []*freshNode
 }
 
 // A freshNode is a node with new room.
@@ -70,21 +70,21 @@ func (f *freshNode) Summarise() bool {
 	return changed
 }
 
-// appear notes that there is new room on a node.
-func (s *rooms) appear(n *ledger.Node) {
+// Appear notes that there is new room on a node.
+func (s *rooms) Appear(n *ledger.Node) {
 	s.epoch++
-	if f := s.of(n); f != nil {
-		s.tree.Touch(f)
+	if f := s.Of(n); f != nil {
+		s.Tree.Touch(f)
 		return
 	}
 	f := s.takeSpare()
 	f.Node = n
 	*tables.At(&s.on, n.Slot) = f
-	s.tree.Insert(f)
+	s.Tree.Insert(f)
 }
 
-// of is what is noted of a node; nil if there is no new room.
-func (s *rooms) of(n *ledger.Node) *freshNode {
+// Of is what is noted of a node; nil if there is no new room.
+func (s *rooms) Of(n *ledger.Node) *freshNode {
 	if int(n.Slot) < len(s.on) && s.on[n.Slot] != nil && s.on[n.Slot].Node == n {
 		return s.on[n.Slot]
 	}
@@ -93,77 +93,77 @@ func (s *rooms) of(n *ledger.Node) *freshNode {
 
 // takeSpare is an entry of no node.
 func (s *rooms) takeSpare() *freshNode {
-	last := len(s.spare) - 1
+	last := len(s.Spare) - 1
 	if last < 0 {
 		return &freshNode{}
 	}
-	f := s.spare[last]
-	s.spare = s.spare[:last]
+	f := s.Spare[last]
+	s.Spare = s.Spare[:last]
 	return f
 }
 
-// change notes that the room on a node is less than it was, or kept for asks.
-func (s *rooms) change(n *ledger.Node) {
-	if f := s.of(n); f != nil {
-		s.tree.Touch(f)
+// Change notes that the room on a node is less than it was, or kept for asks.
+func (s *rooms) Change(n *ledger.Node) {
+	if f := s.Of(n); f != nil {
+		s.Tree.Touch(f)
 	}
 }
 
-// remove forgets a node that is gone.
-func (s *rooms) remove(n *ledger.Node) {
-	if f := s.of(n); f != nil {
-		s.tree.Remove(f)
+// Remove forgets a node that is gone.
+func (s *rooms) Remove(n *ledger.Node) {
+	if f := s.Of(n); f != nil {
+		s.Tree.Remove(f)
 		s.on[n.Slot], f.Node = nil, nil
-		s.spare = append(s.spare, f)
+		s.Spare = append(s.Spare, f)
 	}
 }
 
-// most is what is free at most, kind by kind, on any of the nodes; false if there
+// Most is what is free at most, kind by kind, on any of the nodes; false if there
 // are none.
-func (s *rooms) most() (resources.Amounts, bool) {
-	if top := s.tree.Root(); top != nil {
+func (s *rooms) Most() (resources.Amounts, bool) {
+	if top := s.Tree.Root(); top != nil {
 		return top.most, true
 	}
 	return nil, false
 }
 
-// fit reports whether a class fits on any of the nodes.
-func (s *rooms) fit(c *class) bool {
+// Fit reports whether a class fits on any of the nodes.
+func (s *rooms) Fit(c *Class) bool {
 	if c.checked == s.epoch {
 		return false
 	}
-	if s.fitBelow(s.tree.Root(), c) {
+	if s.fitBelow(s.Tree.Root(), c) {
 		return true
 	}
 	c.checked = s.epoch
 	return false
 }
 
-func (s *rooms) fitBelow(top *freshNode, c *class) bool {
-	if top == nil || !c.amounts.FitsIn(top.most) {
+func (s *rooms) fitBelow(top *freshNode, c *Class) bool {
+	if top == nil || !c.Amounts.FitsIn(top.most) {
 		return false
 	}
-	return top.Schedulable && top.HasRoom(c.amounts, c.importance) ||
+	return top.Schedulable && top.HasRoom(c.Amounts, c.Importance) ||
 		s.fitBelow(top.links.Left, c) || s.fitBelow(top.links.Right, c)
 }
 
-// sparesMax is how many entries of nodes are kept to be used again (see BenchmarkReuseOfRoom).
-const sparesMax = 256
+// SparesMax is how many entries of nodes are kept to be used again (see BenchmarkReuseOfRoom).
+const SparesMax = 256
 
-// clear forgets the nodes.
-func (s *rooms) clear() {
-	for f := range s.tree.All {
-		s.spare = append(s.spare, f)
+// Clear forgets the nodes.
+func (s *rooms) Clear() {
+	for f := range s.Tree.All {
+		s.Spare = append(s.Spare, f)
 	}
-	s.tree = order.Tree[*freshNode]{}
-	for _, f := range s.spare {
+	s.Tree = order.Tree[*freshNode]{}
+	for _, f := range s.Spare {
 		if f.Node != nil {
 			s.on[f.Slot] = nil
 			f.Node, f.links = nil, order.Links[*freshNode]{}
 		}
 	}
-	if len(s.spare) > sparesMax {
-		clear(s.spare[sparesMax:])
-		s.spare = s.spare[:sparesMax]
+	if len(s.Spare) > SparesMax {
+		clear(s.Spare[SparesMax:])
+		s.Spare = s.Spare[:SparesMax]
 	}
 }

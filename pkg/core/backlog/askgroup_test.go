@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestGroupAgainstList(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		table := make([]waitingAsk, 1001)
-		g := &askGroup{asks: &table}
+		g := &AskGroup{asks: &table}
 		var list, removed []*ledger.Request
 		for i := range 1000 {
 			switch {
@@ -38,17 +38,17 @@ func TestGroupAgainstList(t *testing.T) {
 					removed = slices.Delete(removed, at, at+1)
 				}
 				g.add(q)
-				at, _ := slices.BinarySearchFunc(list, q, byAge)
+				at, _ := slices.BinarySearchFunc(list, q, ByAge)
 				list = slices.Insert(list, at, q)
 			}
-			assert.Equal(t, g.live, len(list))
+			assert.Equal(t, g.Live, len(list))
 			if len(list) > 0 {
-				assert.Assert(t, g.first() == list[0], "seed %d, step %d", seed, i)
+				assert.Assert(t, g.First() == list[0], "seed %d, step %d", seed, i)
 			}
 			assert.Assert(t, len(g.slots)-g.head <= max(64, 2*len(list)+1), "seed %d: %d slots for %d asks", seed, len(g.slots)-g.head, len(list))
 		}
 		var all []*ledger.Request
-		for q := range g.all {
+		for q := range g.All {
 			all = append(all, q)
 		}
 		assert.Assert(t, slices.Equal(all, list), "seed %d", seed)

@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"cmp"
@@ -12,21 +12,21 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 )
 
-// refusals are the answers of the resource manager about the nodes that a class
+// Refusals are the answers of the resource manager about the nodes that a class
 // fits. An answer holds until the node is freed. While questions go on, asked are the
 // nodes that they were about. Once all nodes with room were refused, it has all, and the
 // class is unschedulable until a node is freed, or until RetryMax has passed, since the
 // answers may have changed.
-type refusals struct {
-	asked    nodeset.Set
-	said     answers   // since asked was begun
-	before   answers   // the most frequent when the questions were last complete
-	repeated bool      // the questions were asked before
-	forget   time.Time // when members of gangs are asked about anew; zero is not at all
+type Refusals struct {
+	Asked    nodeset.Set
+	Said     Answers   // since asked was begun
+	Before   Answers   // the most frequent when the questions were last complete
+	Repeated bool      // the questions were asked before
+	Forget   time.Time // when members of gangs are asked about anew; zero is not at all
 }
 
-// answers are how often each reason was given, and on which nodes first.
-type answers struct {
+// Answers are how often each reason was given, and on which nodes first.
+type Answers struct {
 	given  []api.Refusal // in the order in which they came
 	others int           // how often others were, beyond reasonsMax
 }
@@ -44,14 +44,14 @@ const (
 	reasonLength = 256
 )
 
-// add takes a refusal; so many nodes were freed until now.
-func (r *refusals) add(n *ledger.Node, err error, freed uint64) {
-	r.asked.Add(n.Slot, n.FreedAt, freed)
+// Add takes a refusal; so many nodes were freed until now.
+func (r *Refusals) Add(n *ledger.Node, err error, freed uint64) {
+	r.Asked.Add(n.Slot, n.FreedAt, freed)
 	text := err.Error()
 	if len(text) > reasonLength {
 		text = strings.ToValidUTF8(text[:reasonLength], "") + "…"
 	}
-	a := &r.said
+	a := &r.Said
 	at := slices.IndexFunc(a.given, func(is api.Refusal) bool { return is.Text == text })
 	if at < 0 {
 		if len(a.given) == reasonsMax {
@@ -73,33 +73,33 @@ func byFrequency(a, b api.Refusal) int {
 	return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Text, b.Text))
 }
 
-// finish notes that all nodes with room were asked about since they were freed last; so
+// Finish notes that all nodes with room were asked about since they were freed last; so
 // many were until now.
-func (r *refusals) finish(freed uint64) {
-	if len(r.said.given) > 0 {
-		r.before = r.said.mostFrequent()
+func (r *Refusals) Finish(freed uint64) {
+	if len(r.Said.given) > 0 {
+		r.Before = r.Said.mostFrequent()
 	}
-	r.asked, r.said = nodeset.All(freed), answers{}
+	r.Asked, r.Said = nodeset.All(freed), Answers{}
 }
 
 // text is why the class is unschedulable.
-func (r *refusals) text() string {
+func (r *Refusals) text() string {
 	if shown, goesOn := r.shown(); goesOn {
-		return shown.summary() + "; questions about other nodes go on"
+		return shown.Summary() + "; questions about other nodes go on"
 	}
-	return r.before.summary()
+	return r.Before.Summary()
 }
 
 // shown is what was said so far, or when the questions were last complete.
-func (r *refusals) shown() (shown *answers, goesOn bool) {
-	if r.asked.IsAll() || len(r.said.given) == 0 {
-		return &r.before, false
+func (r *Refusals) shown() (shown *Answers, goesOn bool) {
+	if r.Asked.IsAll() || len(r.Said.given) == 0 {
+		return &r.Before, false
 	}
-	return &r.said, true
+	return &r.Said, true
 }
 
 // forView is what is shown, for views.
-func (r *refusals) forView() []api.Refusal {
+func (r *Refusals) forView() []api.Refusal {
 	if r == nil {
 		return nil
 	}
@@ -112,9 +112,9 @@ func (r *refusals) forView() []api.Refusal {
 
 // mostFrequent is the reasons that were given most often, in that order, with their nodes by ID; all
 // others are one.
-func (a *answers) mostFrequent() answers {
+func (a *Answers) mostFrequent() Answers {
 	list := slices.SortedFunc(slices.Values(a.given), byFrequency)
-	most := answers{slices.Clone(list[:min(len(list), reasonsShown)]), a.others}
+	most := Answers{slices.Clone(list[:min(len(list), reasonsShown)]), a.others}
 	for i := range most.given {
 		most.given[i].First = slices.Sorted(slices.Values(most.given[i].First))
 	}
@@ -125,7 +125,7 @@ func (a *answers) mostFrequent() answers {
 }
 
 // nodes is how many nodes were refused.
-func (a *answers) nodes() int {
+func (a *Answers) nodes() int {
 	count := a.others
 	for _, is := range a.given {
 		count += is.Nodes
@@ -133,8 +133,8 @@ func (a *answers) nodes() int {
 	return count
 }
 
-// summary is what the resource manager said, the most frequent first.
-func (a *answers) summary() string {
+// Summary is what the resource manager said, the most frequent first.
+func (a *Answers) Summary() string {
 	most := a.mostFrequent()
 	var texts []string
 	for _, is := range most.given {
@@ -153,21 +153,21 @@ func nodesText(n int) string {
 	return fmt.Sprintf("%d nodes", n)
 }
 
-// question is how urgent the next question about asks of the class is.
-func (c *class) question() api.Question {
-	switch r := c.refused; {
+// Question is how urgent the next question about asks of the class is.
+func (c *Class) Question() api.Question {
+	switch r := c.Refused; {
 	case r == nil:
 		return api.FirstQuestion
-	case r.repeated:
+	case r.Repeated:
 		return api.RepeatedQuestion
 	default:
 		return api.FurtherQuestion
 	}
 }
 
-// kind is the place in refused.held.
-func (r *refusals) kind() int {
-	if r.repeated {
+// Kind is the place in refused.held.
+func (r *Refusals) Kind() int {
+	if r.Repeated {
 		return 1
 	}
 	return 0

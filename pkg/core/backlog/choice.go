@@ -1,4 +1,4 @@
-package core
+package backlog
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ type ranked[T any] interface {
 	// comesLater reports whether what is compared before priorities where those are
 	// ignored is more than that of another item.
 	comesLater(other T) bool
-	summaries() (own, below *summary)
+	summaries() (own, below *Summary)
 	// count counts that a search looked at it.
 	count(*api.Work)
 	// search is the best ask of the item and its priority as the order sees it.
@@ -47,7 +47,7 @@ func findBest[T ranked[T]](s *search, top T, left *headroom, best *choice[T]) {
 	if top == none || best.over {
 		return
 	}
-	top.count(&s.work)
+	top.count(&s.Work)
 	if _, below := top.summaries(); !s.mayHold(below, left) || !mayBeat(s, top, best) {
 		return
 	}
@@ -67,7 +67,7 @@ func mayBeat[T ranked[T]](s *search, top T, best *choice[T]) bool {
 	switch most := s.potential(below); {
 	case most != best.priority:
 		return most > best.priority
-	case top.ignoresPriority() || below.top < best.run:
+	case top.ignoresPriority() || below.Top < best.run:
 		return true
 	}
 	var none T
@@ -107,9 +107,9 @@ func visit[T ranked[T]](s *search, item T, left *headroom, best *choice[T]) {
 
 // potential is the highest priority that an ask of a part of the backlog can have that
 // may be tried.
-func (s *search) potential(part *summary) int32 {
+func (s *search) potential(part *Summary) int32 {
 	if s.isRoom {
-		return part.top
+		return part.Top
 	}
-	return part.ready
+	return part.Ready
 }

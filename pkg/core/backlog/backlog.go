@@ -1,0 +1,263 @@
+package backlog
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A Backlog is what waits: asks by class, in the orders in which they are tried. It
+// reads the ledger and decides which ask is next, not where it is placed.
+//
+//	classes.asks = asks of all applications
+//	parked holds the classes that are parked, and only those with asks
+type Backlog struct {
+	ledger.Ledger
+	Timers  timers.Queue
+	Classes classTable
+	Parked  order.Tree[*Class]
+	Rooms   rooms
+	// Cluster is the capacity of all nodes when everything was put in order last.
+	Cluster resources.Amounts
+	// Plain says that a priority is the same seen from any queue.
+	Plain bool
+	Work  api.Work
+	// boundless is what is left of quotas above the root.
+	boundless     headroom
+	asks          []waitingAsk                // by the slots of asks
+	waitingApps   []*Application              // by the slots of applications
+	waitingQueues []*Queue                    // by those of queues
+	searching     search                      // memory
+	Blocked       map[*ledger.Account][]*Line // lines that an account holds back
+	Stale         []*Line                     // in which a search found that limits hold everything back
+}
+
+// NewBacklog makes a backlog of nothing, with a ledger.
+func NewBacklog(options api.Options) Backlog {
+	return Backlog{Ledger: ledger.NewLedger(options), Classes: classTable{Known: map[string]*Class{}}, asks: make([]waitingAsk, 1), Blocked: map[*ledger.Account][]*Line{}}
+}
+
+// ClassNow finds the class of an ask, as it is now. Constraints are those of its
+// class before, or of a new ask.
+func (b *Backlog) ClassNow(r *ledger.Request, constraints string) *Class {
+	return b.Classes.Of(ClassTraits{
+		Amounts: r.Amounts, Priority: r.Priority, Importance: b.Importance(r),
+		Preempts: b.Settled && b.WantsRoom(r), Nominated: r.Nominated() != nil, Constraints: constraints,
+		whole: r.StartsWith != nil && r.StartsTogether(),
+	})
+}
+
+// WantsRoom reports whether evictions may make room for an ask that may run
+// anywhere.
+func (b *Backlog) WantsRoom(r *ledger.Request) bool {
+	return !b.Preemption.Disabled && r.Required == "" && !r.NeverPreempts() && r.Nominated() == nil &&
+		!r.Wait.Paused()
+}
+
+// Reclassify gives an ask the class that it has now.
+func (b *Backlog) Reclassify(r *ledger.Request) {
+	b.Reclass(r, b.ClassNow(r, b.ClassOf(r).Constraints))
+}
+
+// Enqueue books an ask of a class and puts it into the order of its application,
+// unless it is delayed or bound to one node.
+func (b *Backlog) Enqueue(r *ledger.Request, c *Class) {
+	b.AddPending(r)
+	b.setClass(r, c)
+	r.Allocation.Amounts = c.Amounts // equal, and shared by all of the class
+	if r.Required == "" && (r.Wait == nil || !r.Wait.Delayed && !r.Wait.Held) {
+		b.Insert(r)
+	}
+}
+
+// OrderAgain puts an ask in order that was held back, unless its binding failed just now.
+func (b *Backlog) OrderAgain(r *ledger.Request) {
+	if !r.IsHeld() {
+		return
+	}
+	w := r.Wait
+	if w.Held = false; !w.Delayed {
+		w.Reason, w.Detail = api.NotTried, ""
+		b.Insert(r)
+	}
+}
+
+// Withdraw takes an ask off the books and out of the order.
+func (b *Backlog) Withdraw(r *ledger.Request) {
+	if r.Wait != nil && r.Wait.Hinted {
+		b.unhint(r)
+	}
+	if b.GroupOf(r) != nil {
+		b.Extract(r)
+	}
+	c := b.ClassOf(r)
+	b.asks[r.Slot] = waitingAsk{}
+	b.SubPending(r)
+	b.release(c)
+}
+
+// Reclass gives an ask another class.
+func (b *Backlog) Reclass(r *ledger.Request, c *Class) {
+	before := b.ClassOf(r)
+	if before == c {
+		return
+	}
+	ordered := b.GroupOf(r) != nil
+	if ordered {
+		b.Extract(r)
+	}
+	b.setClass(r, c)
+	if r.Reserved() {
+		if before.Preempts != c.Preempts {
+			b.Changes.Node(r.Claim().Node, ledger.NodeYields) // it gives way to asks of its importance if room may be made for it
+		}
+		if !r.Wait.Claim.Whole {
+			before.Slots.Held--
+			c.Slots.Held++
+			b.SlotsDue = true
+		}
+	}
+	if before.asLike(c) {
+		c.Refused, c.Simulations = cmp.Or(c.Refused, before.Refused), cmp.Or(c.Simulations, before.Simulations)
+	}
+	b.release(before)
+	if ordered {
+		b.Insert(r)
+	}
+	b.Changes.Application(r.App, 0)
+}
+
+// release counts one ask less of a class.
+func (b *Backlog) release(c *Class) {
+	c.Asks--
+	if c.Asks == 0 {
+		b.Unpark(c)
+		c.Since, c.Slots.Tried = time.Time{}, nil
+		b.Classes.release(c)
+	}
+}
+
+// Learn notes that the reasons why asks wait may have changed.
+func (b *Backlog) Learn() {
+	b.Stamp++
+	b.Rooms.Learnt = b.Stamp
+}
+
+// Park remembers that no open node has room for a class.
+func (b *Backlog) Park(c *Class) {
+	c.checked = b.Rooms.epoch
+	if c.Parked {
+		return
+	}
+	b.Learn()
+	c.Parked = true
+	b.Parked.Insert(c)
+	b.SettleClass(c)
+}
+
+// Unpark lets a class be tried on every node again.
+func (b *Backlog) Unpark(c *Class) {
+	if !c.Parked {
+		return
+	}
+	b.Learn()
+	c.Parked = false
+	b.Parked.Remove(c)
+	b.SettleClass(c)
+}
+
+// Fitting are the parked classes that fit on a node with new room.
+func (b *Backlog) Fitting(room resources.Amounts) []*Class {
+	var found []*Class
+	var below func(*Class)
+	below = func(top *Class) {
+		if top == nil || !top.below.FitsIn(room) {
+			return
+		}
+		below(top.links.Left)
+		if b.Rooms.Fit(top) {
+			found = append(found, top)
+		}
+		below(top.links.Right)
+	}
+	below(b.Parked.Root())
+	return found
+}
+
+// SettleClass brings the orders up to date with what is known of a class.
+func (b *Backlog) SettleClass(c *Class) {
+	for _, g := range c.Groups {
+		b.settleGroup(g)
+		b.Changes.Application(g.Application.Application, 0)
+	}
+}
+
+// settleGroup brings the place of a group in the order of its application up to date.
+func (b *Backlog) settleGroup(g *AskGroup) {
+	c, first := g.Class, g.First()
+	wanted := first != nil && g.IsTried()
+	own := EmptySummary
+	if wanted {
+		own.Top = c.Priority
+		own.Attempts = g.Leaf.Active && !g.Leaf.Listed
+		if g.Leaf.Active || !c.Parked && !c.Unschedulable {
+			own.Ready = c.Priority
+		}
+		if c.Preempts && g.Application.IsLimited() {
+			own.Wanted = &c.Amounts
+		}
+		switch {
+		case c.Unschedulable:
+		case c.Nominated:
+			own.Nominated, own.Untried = &c.Amounts, !c.Parked
+		case c.Parked:
+			own.Parked = &c.Amounts
+		default:
+			own.Open = &c.Amounts
+		}
+	}
+	g.Application.Queued.Settle(g, wanted, first != g.Place, own != g.Own, func() { g.Own, g.Place = own, first })
+}
+
+// Importance is the priority of an ask as the root sees it. It orders asks of all queues.
+func (b *Backlog) Importance(r *ledger.Request) int32 {
+	if b.Plain {
+		return r.Priority
+	}
+	return r.App.Queue.AsRootSees(r.Priority)
+}
+
+// DueAsk is what the timer of an ask says: one of its moments has come.
+const DueAsk uint8 = 0
+
+// SetTimer has an ask looked at when the first of its times has come.
+func (b *Backlog) SetTimer(r *ledger.Request) {
+	w := r.Waiting()
+	first := w.Due.First()
+	if first.IsZero() {
+		b.Timers.Cancel(&w.Timer)
+		return
+	}
+	b.Timers.Set(&w.Timer, first, timers.Due{What: DueAsk, Of: r})
+}
+
+// unhint takes an ask that no longer waits off the amounts that were told of. The
+// resource manager was told of it.
+func (b *Backlog) unhint(r *ledger.Request) {
+	for _, account := range r.App.Accounts() {
+		account.Unhint(r.Amounts)
+	}
+}
+
+// Separate gives an ask a class of its own if nothing is known of what asks have in
+// common.
+func (b *Backlog) Separate(r *ledger.Request) {
+	if b.ClassOf(r).Constraints == "" {
+		b.Reclass(r, b.ClassNow(r, OwnClass+string(r.Key)))
+	}
+}

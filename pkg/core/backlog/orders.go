@@ -1,0 +1,298 @@
+package backlog
+
+import (
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+)
+
+// settle brings the place of an application in the order of its line up to date.
+func (a *Application) settle() {
+	changed := a.SumUp()
+	place, wanted := a.Placed(), a.IsTried()
+	before, to := a.Line, a.Line
+	if wanted {
+		to = a.Leaf.Lines.find(a)
+	}
+	if before != to && before != nil {
+		before.Apps.Remove(a)
+		before.Settle()
+	}
+	if to == nil {
+		return
+	}
+	settled := to.Apps.Settle(a, wanted, place != a.Place, changed, func() { a.Place = place })
+	a.Line = to
+	if settled || !to.isFree() {
+		to.Settle()
+	}
+	if !wanted {
+		a.Line = nil
+	}
+}
+
+// IsTried reports whether the application stands in the order of its queue.
+func (a *Application) IsTried() bool {
+	return a.Queued.Len() > 0 && !a.BacksOff()
+}
+
+// SettleApplication brings an application up to date. One that is gone is known no longer then.
+func (b *Backlog) SettleApplication(app *ledger.Application) {
+	b.OfApplication(app).settle()
+	if app.Gone {
+		b.waitingApps[app.Slot] = nil
+		b.ApplicationSlots.GiveBack(app.Slot)
+	}
+}
+
+// SettleQueue brings a queue and those above it up to date, from the leaf up. One that is gone is
+// known no longer then.
+func (b *Backlog) SettleQueue(of *ledger.Queue) {
+	b.settleUp(of)
+	if of.Gone {
+		b.waitingQueues[of.Slot] = nil
+		b.QueueSlots.GiveBack(of.Slot)
+	}
+}
+
+func (b *Backlog) settleUp(of *ledger.Queue) {
+	for q := b.OfQueue(of); q != nil; q = q.above {
+		q.View = nil
+		changed := q.SumUp()
+		if q.above == nil {
+			return
+		}
+		place := q.Placed()
+		q.above.Queues.Settle(q, q.Waits(), place != q.Place, changed, func() { q.Place = place })
+	}
+}
+
+// clearOrders takes everything out of the orders of queues and applications, so that
+// what decides them may change.
+func (b *Backlog) clearOrders(q *Queue) {
+	q.Queues = order.Tree[*Queue]{Looked: q.Queues.Looked}
+	q.Lines.clear()
+	for _, c := range q.Children {
+		child := b.OfQueue(c)
+		child.links = order.Links[*Queue]{}
+		b.clearOrders(child)
+	}
+}
+
+// RecomputeShares puts everything in order again after the configuration has changed.
+func (b *Backlog) RecomputeShares() {
+	b.Changes.Resized = false
+	b.Cluster = b.Capacity.Clone()
+	root := b.OfQueue(b.Root)
+	b.clearOrders(root)
+	b.computeShares(root)
+}
+
+// computeShares puts everything below a queue in order, from the leaves up.
+func (b *Backlog) computeShares(q *Queue) {
+	q.View = nil
+	for _, child := range q.SortedChildren() {
+		b.computeShares(b.OfQueue(child))
+	}
+	for _, app := range q.SortedApplications() {
+		b.OfApplication(app).settle()
+	}
+	q.SumUp()
+	if q.above != nil {
+		q.settleShare()
+	}
+}
+
+func (q *Queue) settleShare() {
+	q.Place = q.Placed()
+	q.above.Queues.Settle(q, q.Waits(), false, false, func() {})
+}
+
+// ResizeShares puts everything below a queue in order again after the size of the cluster
+// has changed. Queues that use nothing and where nothing waits have no share and stand in
+// no order: they cost a look.
+func (b *Backlog) ResizeShares(q *Queue) {
+	q.View = nil
+	for _, child := range q.Children { // each has orders of its own
+		if child := b.OfQueue(child); child.isBusy() {
+			b.ResizeShares(child)
+		}
+	}
+	queues, apps := slices.Collect(q.Queues.All), q.Lines.clear()
+	q.Queues = order.Tree[*Queue]{Looked: q.Queues.Looked}
+	for _, child := range queues {
+		child.links = order.Links[*Queue]{}
+	}
+	for _, app := range apps {
+		app.settle()
+	}
+	for _, child := range queues {
+		child.settleShare()
+	}
+	q.SumUp()
+}
+
+// Insert puts an ask into the group of its class.
+func (b *Backlog) Insert(r *ledger.Request) {
+	app := b.OfApplication(r.App)
+	g := app.ByClass.Of(b.ClassOf(r))
+	if g == nil {
+		g = b.newGroup(app, b.ClassOf(r))
+	}
+	b.Work.Asks += uint64(g.add(r))
+	if b.ClassOf(r).Slots.Waits {
+		b.ClassOf(r).Slots.Waits, b.SlotsDue = false, true
+	}
+	g.Leaf.Leaf.WaitSet.count(b.Kinds, g.Leaf, 1)
+	if r.Wait != nil && r.Wait.Hinted {
+		g.Hinted++
+	}
+	b.settleGroup(g)
+	b.Changes.Application(r.App, 0)
+}
+
+// Extract takes an ask out of its group.
+func (b *Backlog) Extract(r *ledger.Request) {
+	g := b.GroupOf(r)
+	g.remove(r)
+	g.Leaf.Leaf.WaitSet.count(b.Kinds, g.Leaf, -1)
+	if r.Wait != nil && r.Wait.Hinted {
+		g.Hinted--
+	}
+	b.settleGroup(g)
+	if g.Live == 0 {
+		b.dropGroup(g)
+	}
+	b.Changes.Application(r.App, 0)
+}
+
+func (b *Backlog) newGroup(app *Application, c *Class) *AskGroup {
+	leaf := app.Leaf.Classes[c]
+	if leaf == nil {
+		leaf = &LeafClass{Class: c, Leaf: app.Leaf, AtClass: len(c.Leaves)}
+		app.Leaf.Classes[c] = leaf
+		c.Leaves = append(c.Leaves, leaf)
+		if c.Preempts {
+			if c.Simulations != nil {
+				c.Simulations.Help(nil)
+			}
+			b.Activate(leaf)
+		}
+	}
+	g := &AskGroup{
+		asks:  &b.asks,
+		Class: c, Application: app, Leaf: leaf, Own: EmptySummary,
+		AtClass: int32(len(c.Groups)), AtLeaf: int32(len(leaf.Groups)),
+	}
+	c.Groups = append(c.Groups, g)
+	leaf.Groups = append(leaf.Groups, g)
+	app.ByClass.add(g)
+	return g
+}
+
+func (b *Backlog) dropGroup(g *AskGroup) {
+	c, leaf := g.Class, g.Leaf
+	g.Application.ByClass.remove(g)
+	c.Groups = tables.SwapRemove(c.Groups, g.AtClass, func(g *AskGroup) *int32 { return &g.AtClass })
+	leaf.Groups = tables.SwapRemove(leaf.Groups, g.AtLeaf, func(g *AskGroup) *int32 { return &g.AtLeaf })
+	if len(leaf.Groups) == 0 {
+		b.dropLeafClass(leaf)
+	}
+}
+
+func (b *Backlog) dropLeafClass(leaf *LeafClass) {
+	b.Deactivate(leaf, nil)
+	c := leaf.Class
+	c.Leaves = tables.SwapRemove(c.Leaves, leaf.AtClass, func(leaf *LeafClass) *int { return &leaf.AtClass })
+	delete(leaf.Leaf.Classes, c)
+	leaf.Leaf = nil
+}
+
+// MarkedMax is how many groups of a class in a leaf are marked one by one while room
+// may be made for them. A class with more is listed with the leaf, and a search
+// compares it with what else it finds (see BenchmarkAttemptOfManyApplications).
+const MarkedMax = 64
+
+// Activate lets room be made for the asks of a class in a leaf.
+func (b *Backlog) Activate(leaf *LeafClass) {
+	if leaf.Active || leaf.Leaf == nil {
+		return
+	}
+	b.Learn()
+	leaf.Active = true
+	if len(leaf.Groups) > MarkedMax {
+		b.list(leaf)
+	}
+	b.mark(leaf)
+}
+
+// Deactivate lets no room be made for the asks of a class in a leaf, since that failed.
+// last are the attempts, for readers.
+func (b *Backlog) Deactivate(leaf *LeafClass, last []api.PreemptionAttempt) {
+	if !leaf.Active {
+		return
+	}
+	b.Learn()
+	leaf.Active, leaf.Last = false, last
+	if leaf.Listed {
+		b.unlist(leaf)
+		return
+	}
+	b.mark(leaf)
+}
+
+// list adds a class to those that a search of its leaf looks at one by one.
+func (b *Backlog) list(leaf *LeafClass) {
+	q := leaf.Leaf
+	leaf.Listed, leaf.AtActive = true, len(q.Active)
+	q.Active = append(q.Active, leaf)
+	b.Changes.Queue(q.Queue, 0)
+}
+
+func (b *Backlog) unlist(leaf *LeafClass) {
+	q := leaf.Leaf
+	leaf.Listed = false
+	q.Active = tables.SwapRemove(q.Active, leaf.AtActive, func(leaf *LeafClass) *int { return &leaf.AtActive })
+	b.Changes.Queue(q.Queue, 0)
+}
+
+// mark brings the marks of the groups of a class in a leaf up to date.
+func (b *Backlog) mark(leaf *LeafClass) {
+	if leaf.Listed {
+		return
+	}
+	for _, g := range leaf.Groups {
+		b.settleGroup(g)
+		b.Changes.Application(g.Application.Application, 0)
+	}
+}
+
+// PassOn lets room be made for the class of an ask that waited for its guarantee: when that holds,
+// or, if the ask goes before, for the next one.
+func (b *Backlog) PassOn(r *ledger.Request) {
+	if r.Wait.Due.Guarantee.IsZero() {
+		return
+	}
+	r.Wait.Due.Guarantee = time.Time{}
+	if leaf := b.OfQueue(r.App.Queue).Classes[b.ClassOf(r)]; leaf != nil && leaf.Class.Preempts {
+		leaf.Class.Simulations.Help(nil)
+		b.Activate(leaf)
+	}
+}
+
+// isBusy reports whether anything is used or waits below.
+func (q *Queue) isBusy() bool { return !q.Used.IsZero() || q.Waits() }
+
+// SettleGroups brings all groups up to date, after other limits apply to applications.
+func (b *Backlog) SettleGroups() {
+	b.Applications.Ascend(func(app *ledger.Application) bool {
+		for g := range b.OfApplication(app).ByClass.All { // each changes its own place only
+			b.settleGroup(g)
+		}
+		return true
+	})
+}

@@ -1,0 +1,88 @@
+package backlog
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+)
+
+// An Application is an application as the backlog knows it. It stands in the order of its leaf
+// queue while it has asks that can be tried.
+type Application struct {
+	// What a search and the orders read comes first, so that it is close together.
+	links order.Links[*Application]
+	Place applicationPlace
+	Own   Summary // of its groups
+	below Summary // of the subtree of the queue's order
+
+	*ledger.Application
+	Leaf    *Queue
+	Line    *Line // while it stands in the order of one
+	ByClass groupSet
+	Queued  order.Tree[*AskGroup]
+}
+
+// A Queue is a queue as the backlog knows it. It stands in the order of its parent while
+// something below it waits.
+type Queue struct {
+	*ledger.Queue
+	above   *Queue // nil at the root
+	links   order.Links[*Queue]
+	Place   queuePlace
+	Own     Summary // of what waits here and has quota here
+	below   Summary // of the subtree of the parent's order
+	Queues  order.Tree[*Queue]
+	Lines   lines    // of the applications of a leaf
+	backlog *Backlog // that it is of
+
+	headroom headroom // scratch of searches
+
+	Classes map[*Class]*LeafClass // of the asks that wait in a leaf
+	WaitSet waitSet
+	Active  []*LeafClass // of them, those with many groups for which room may be made
+	Resumed uint64       // the turn in which questions about an ask of this leaf went on
+}
+
+// A waitingAsk is what the backlog knows of an ask: its class, and the group in which it stands in the
+// order of its application, nil if it is in none.
+type waitingAsk struct {
+	class *Class
+	group *AskGroup
+}
+
+// ClassOf is the class of an ask, and groupOf its group; nil if it does not wait.
+func (b *Backlog) ClassOf(r *ledger.Request) *Class { return b.asks[r.Slot].class }
+
+// GroupOf is the group in which an ask stands; nil if it stands in none.
+func (b *Backlog) GroupOf(r *ledger.Request) *AskGroup { return b.asks[r.Slot].group }
+
+// setClass counts an ask with a class.
+func (b *Backlog) setClass(r *ledger.Request, c *Class) {
+	tables.At(&b.asks, r.Slot).class, r.Importance = c, c.Importance
+	c.Asks++
+}
+
+// OfApplication is what the backlog knows of an application, and ofQueue of a queue.
+func (b *Backlog) OfApplication(app *ledger.Application) *Application {
+	at := tables.At(&b.waitingApps, app.Slot)
+	if *at == nil {
+		w := &Application{Application: app, Leaf: b.OfQueue(app.Queue), Own: EmptySummary}
+		w.Queued.Looked = &b.Work.Asks
+		*at = w
+	}
+	return *at
+}
+
+// OfQueue is what the backlog knows of a queue.
+func (b *Backlog) OfQueue(q *ledger.Queue) *Queue {
+	if int(q.Slot) < len(b.waitingQueues) && b.waitingQueues[q.Slot] != nil {
+		return b.waitingQueues[q.Slot]
+	}
+	w := &Queue{Queue: q, Own: EmptySummary, backlog: b, Classes: map[*Class]*LeafClass{}}
+	if q.Parent != nil {
+		w.above = b.OfQueue(q.Parent)
+	}
+	w.Queues.Looked, w.Lines.Tree.Looked = &b.Work.Queues, &b.Work.Applications
+	*tables.At(&b.waitingQueues, q.Slot) = w
+	return w
+}
