@@ -24,7 +24,7 @@
 //
 // Questions: the resource manager's answers.
 //
-//	predicates.go   questions to the resource manager; alarms.go what timers are for
+//	predicates.go   questions to the resource manager; beside.go about two asks on one node
 //	feasible.go     the first node with room that it accepts
 //	refused.go      classes refused on every node
 //	simulations.go  nodes without victims, and neededelsewhere.go what an ask needs on another node
@@ -48,6 +48,7 @@
 //	quotas.go       queues that use more than their max
 //	settling.go     the time after a start in which nothing is evicted
 //	hints.go        asks that only more nodes can help
+//	alarms.go       what timers are for
 //
 // Partition: the loop that joins them, and what starts together.
 //

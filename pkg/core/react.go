@@ -69,17 +69,6 @@ func (p *Partition) reactToNodes() {
 	p.Changes.Nodes = append(nodes[:0], p.Changes.Nodes[len(nodes):]...)
 }
 
-// nodeChanged notes that what is known of a node does not hold any more.
-func (p *predicates) nodeChanged(n *ledger.Node, what ledger.NodeChange) {
-	p.changed++
-	n.ChangedAt = p.changed
-	if what&ledger.NodeUpdated != 0 {
-		p.updated++
-		n.UpdatedAt = p.updated
-		n.View = nil
-	}
-}
-
 // retryBound has the asks tried again that are bound to a node.
 func (p *Partition) retryBound(n *ledger.Node) {
 	if !n.Retry && (n.Required.Len() > 0 || len(n.Claims) > 0) {

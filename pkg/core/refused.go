@@ -37,6 +37,13 @@ type refused struct {
 	tries  int              // how many classes may still be asked for now
 }
 
+// What its timers are for.
+const (
+	dueRefused   = backlog.DueAsk + 1 + iota // classes are asked about again on all nodes
+	dueFreed                                 // they are asked about on freed nodes
+	dueQuestions                             // questions go on
+)
+
 // askedAtOnce is for how many classes one look at freed nodes asks.
 const askedAtOnce = 64
 

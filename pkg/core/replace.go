@@ -112,35 +112,6 @@ func (p *Partition) replaceElsewhere(g *ledger.TaskGroup, r *ledger.Request, s *
 	return p.swapUnless(result, r, s.Fits, n)
 }
 
-// mayReplace asks whether an ask may run on the node of a placeholder once that has ended. Other
-// placeholders there that are to end count as gone, and what takes their places as running: a
-// node that is full of placeholders refuses everything else. It returns paused if questions are
-// held back.
-func (p *predicates) mayReplace(r, placeholder *ledger.Request) outcome {
-	n := placeholder.RunsOn
-	if !p.mustHear(r, n) && p.wait(p.ClassOf(r).Question()) > 0 {
-		return paused
-	}
-	if p.Options.Simulate == nil || p.mustHear(r, n) {
-		result, _ := p.check(r, n, false)
-		return result
-	}
-	remove := []api.AllocationKey{placeholder.Key}
-	var add []api.AllocationKey
-	for _, other := range ledger.ByKey(n.Leaving()) {
-		remove = append(remove, other.Key)
-		if other.Pair().Ask.Claim() == nil {
-			add = append(add, other.Pair().Ask.Key)
-		}
-	}
-	add = append(add, r.ExpectedBefore(n)...)
-	p.calls++
-	if p.Options.Simulate(r.Key, n.ID, add, remove) != nil {
-		return waits
-	}
-	return placed
-}
-
 // swapUnless has an ask take the place of a placeholder if the resource manager has agreed.
 func (p *Partition) swapUnless(result outcome, r, placeholder *ledger.Request, n *ledger.Node) outcome {
 	if result != placed {

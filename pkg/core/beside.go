@@ -1,0 +1,54 @@
+package core
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// besideVictims asks whether another ask may run on a node beside an equal one, without what ends
+// there and some victims.
+func (p *predicates) besideVictims(r *ledger.Request, n *ledger.Node, victims []preemptor.Victim) error {
+	other, c := p.other(r), p.ClassOf(r)
+	switch {
+	case other == nil:
+		return nil
+	case c.Alone >= aloneMax:
+		return errAlone
+	}
+	removed := n.OwnKeys((*ledger.Request).Releasing)
+	for i := range victims {
+		removed = append(removed, victims[i].Key)
+	}
+	return p.answerOf(r, n, "beside\x00"+strings.Join(removed, "\x00"), func() error {
+		p.calls++
+		err := p.Options.Simulate(other.Key, n.ID, append(r.ExpectedBefore(n), r.Key), keysOf(removed))
+		if c.Alone++; err == nil {
+			c.Alone = 0
+		}
+		return err
+	})
+}
+
+// other is an ask that waits with one in its queue; nil if there is none.
+func (p *predicates) other(r *ledger.Request) *ledger.Request {
+	for _, leaf := range p.OfQueue(r.App.Queue).WaitSet.Alike(nil, p.ClassOf(r), 2) {
+		for _, g := range leaf.Groups {
+			for other := range g.All {
+				if other != r {
+					return other
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// aloneMax is how often, one after the other, the resource manager may refuse an ask
+// beside another before it is taken that none of its class runs beside another.
+const aloneMax = 4
+
+// errAlone stands for the answer to a question that is not asked any more.
+var errAlone = errors.New("no ask of its class runs beside it")
