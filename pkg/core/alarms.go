@@ -1,17 +1,19 @@
 package core
 
+import "github.com/narwhal-scheduler/narwhal/pkg/core/question"
+
 // What timers of the preemption and of the partition are for.
 const (
-	dueSlots         = dueQuestions + 1 + iota // classes still fit no node: their asks get claims
-	dueEviction                                // it should have ended
-	dueExcess                                  // a queue gives back what it uses beyond its max
-	dueUnschedulable                           // the resource manager hears of asks that fit no node
-	dueAttempts                                // failed attempts are repeated
-	dueSettled                                 // evictions may begin
-	dueHeld                                    // a node that was registered drained takes asks that require it
-	dueGuard                                   // a pause of an ask, an application or a node is over
-	dueCompletion                              // an application completes
-	dueBound                                   // asks bound to a node are tried again, about which questions paused
-	dueGang                                    // the placeholders of an application time out
-	dueGroups                                  // groups are tried again, and members of gangs, that fitted nowhere
+	dueSlots         = question.DueQuestions + 1 + iota // classes still fit no node: their asks get claims
+	dueEviction                                         // it should have ended
+	dueExcess                                           // a queue gives back what it uses beyond its max
+	dueUnschedulable                                    // the resource manager hears of asks that fit no node
+	dueAttempts                                         // failed attempts are repeated
+	dueSettled                                          // evictions may begin
+	dueHeld                                             // a node that was registered drained takes asks that require it
+	dueGuard                                            // a pause of an ask, an application or a node is over
+	dueCompletion                                       // an application completes
+	dueBound                                            // asks bound to a node are tried again, about which questions paused
+	dueGang                                             // the placeholders of an application time out
+	dueGroups                                           // groups are tried again, and members of gangs, that fitted nowhere
 )

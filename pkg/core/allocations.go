@@ -165,7 +165,7 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
-		p.Reclass(r, p.ClassNow(r, p.predicates.constraintsOf(r)))
+		p.Reclass(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 	}
 	p.retagOwn(r, a.Tags)
 	p.evictions.report(r, a.Tags)

@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -20,7 +21,7 @@ import (
 // same queue until something has changed that may help (see retries).
 type attempts struct {
 	*backlog.Backlog
-	predicates *predicates
+	predicates *question.Predicates
 	costs      *costCache
 	kept       *claims
 	evictions  *evictions
@@ -40,12 +41,12 @@ type attempts struct {
 var attemptOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
 
 // try makes an attempt for an ask. The outcome is placed if room is on its way.
-func (a *attempts) try(r *ledger.Request) outcome {
+func (a *attempts) try(r *ledger.Request) question.Outcome {
 	if a.Options.Budgets != nil && a.evictions.batched == a.Batch {
-		return flush // the budgets count those evictions only after they are known
+		return question.Flush // the budgets count those evictions only after they are known
 	}
 	if a.loops(r) {
-		return waits
+		return question.Waits
 	}
 	a.Left--
 	u := a.under
@@ -54,20 +55,20 @@ func (a *attempts) try(r *ledger.Request) outcome {
 			continue
 		}
 		attempt, result := a.tryBy(r, trigger)
-		if result == flush || result == paused || result == busy {
+		if result == question.Flush || result == question.Paused || result == question.Busy {
 			return result
 		}
 		u.failed, u.dryRuns = append(u.failed, attempt), dryRuns{}
-		if result == placed {
+		if result == question.Placed {
 			r.Wait.Attempts = u.failed
-			return placed
+			return question.Placed
 		}
 	}
 	w := r.Waiting()
 	w.Attempts, w.Plan = u.failed, nil
 	a.Changes.Application(r.App, 0)
 	a.retries.failed(r, u.began, a.costs.flat && !u.kept && r.WithoutRoom() == nil)
-	return waits
+	return question.Waits
 }
 
 // triggerHolds reports whether a trigger holds for an ask. If it is only too early for

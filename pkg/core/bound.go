@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -59,7 +60,7 @@ func (p *Partition) placeBound() (more bool) {
 			return true
 		}
 		p.rankDirty()
-		if wait := p.predicates.wait(api.FurtherQuestion); wait > 0 {
+		if wait := p.predicates.Wait(api.FurtherQuestion); wait > 0 {
 			p.Timers.Set(&p.bound, p.Now.Add(wait), timers.Due{What: dueBound})
 			return false
 		}
@@ -71,7 +72,7 @@ func (p *Partition) placeBound() (more bool) {
 		if n.Gone {
 			continue
 		}
-		if p.tryBound(n) == flush {
+		if p.tryBound(n) == question.Flush {
 			p.retryBound(n)
 			return true
 		}
@@ -83,13 +84,13 @@ func (p *Partition) placeBound() (more bool) {
 
 // tryBound tries the asks of one node: those that may run here only by their
 // order, then those that may run anywhere and have claims.
-func (p *Partition) tryBound(n *ledger.Node) outcome {
-	if p.tryRequired(n) == flush {
-		return flush
+func (p *Partition) tryBound(n *ledger.Node) question.Outcome {
+	if p.tryRequired(n) == question.Flush {
+		return question.Flush
 	}
 	p.react()
-	if p.placeAbove(n) == flush {
-		return flush
+	if p.placeAbove(n) == question.Flush {
+		return question.Flush
 	}
 	return p.tryClaims(n)
 }
@@ -98,19 +99,19 @@ func (p *Partition) tryBound(n *ledger.Node) outcome {
 // than one that may run anywhere and has a claim there. They may run on other nodes, so
 // those that are still more important come before them. So do those that fit on other nodes
 // only and want the same quota.
-func (p *Partition) placeAbove(n *ledger.Node) outcome {
+func (p *Partition) placeAbove(n *ledger.Node) question.Outcome {
 	at := len(n.Claims) - 1
 	for at >= 0 && n.Claims[at].Required != "" {
 		at--
 	}
 	if at < 0 || !n.Schedulable {
-		return waits
+		return question.Waits
 	}
 	above := n.Claims[at].Importance
 	for {
 		r := p.NextAbove(n, above)
 		if r == nil && !n.SharesQuota(nil) {
-			return waits
+			return question.Waits
 		}
 		first := p.Next(p.skips)
 		switch {
@@ -120,10 +121,10 @@ func (p *Partition) placeAbove(n *ledger.Node) outcome {
 			r = first
 		}
 		if r == nil {
-			return waits
+			return question.Waits
 		}
-		if p.Left <= 0 || p.try(r) == flush {
-			return flush
+		if p.Left <= 0 || p.try(r) == question.Flush {
+			return question.Flush
 		}
 		p.react()
 	}
@@ -132,9 +133,9 @@ func (p *Partition) placeAbove(n *ledger.Node) outcome {
 // tryClaims tries the asks that may run anywhere and have claims on a node, in the order of these.
 // Each is placed, waits on, or loses the claim because it cannot use it beside those before it any
 // more. More important ones of other nodes come between them: they may get the quota.
-func (p *Partition) tryClaims(n *ledger.Node) outcome {
+func (p *Partition) tryClaims(n *ledger.Node) question.Outcome {
 	if !n.Schedulable {
-		return waits
+		return question.Waits
 	}
 	for _, r := range slices.Clone(n.Claims) {
 		if r.Claim() == nil || r.Claim().Node != n || r.Required != "" || r.IsHeld() || r.StartsTogether() {
@@ -142,25 +143,25 @@ func (p *Partition) tryClaims(n *ledger.Node) outcome {
 		}
 		if p.before(r) != nil {
 			p.tryRest(n, r)
-			return waits
+			return question.Waits
 		}
 		p.Work.Attempts++
 		if p.awaitsRoom(r, n) {
 			continue
 		}
-		switch result, err := p.predicates.check(r, n, true); {
-		case result == flush:
-			return flush
-		case result == placed:
+		switch result, err := p.predicates.Check(r, n, true); {
+		case result == question.Flush:
+			return question.Flush
+		case result == question.Placed:
 			p.place(r, n)
 		case r.Reserved():
 			p.refusedOnItsNode(r, err)
-		case !p.predicates.feasibleAfterEvictions(r, n):
+		case !p.predicates.FeasibleAfterEvictions(r, n):
 			p.kept.clear(r, err.Error(), api.EndByRefusal)
 			p.attempts.keepBack(r, p.Now.Add(p.Options.RetryMax), "")
 		}
 	}
-	return waits
+	return question.Waits
 }
 
 // before is the first bound ask of the other nodes that are to be tried, if it comes before an

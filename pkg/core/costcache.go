@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -17,7 +18,7 @@ import (
 // nodes that have changed since.
 type costCache struct {
 	*backlog.Backlog
-	predicates *predicates
+	predicates *question.Predicates
 	planner    preemptor.Planner
 	plans      [preemptor.Triggers]preemptor.Config
 	// flat says that between queues only priority counts: there are no guarantees,
@@ -369,7 +370,7 @@ func (p *costCache) nodeInput(c *nodeCosts, n *ledger.Node, quota ledger.QuotaNe
 		p.addElsewhere(c, n, quota)
 	}
 	in.setOn(&on)
-	p.predicates.addBudgets(&on)
+	p.predicates.AddBudgets(&on)
 	return on
 }
 

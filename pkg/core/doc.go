@@ -18,16 +18,9 @@
 // it places bound asks and ordinary asks, one by one, and reacts after each.
 //
 // What goes in and comes out is data: package api. Package ledger has what runs where, and which queues pay
-// for it; package backlog what waits, and which ask is next. The files here are in three parts above them,
-// and each uses what it has itself and what those before it have (internal/tidy reads this list).
+// for it; package backlog what waits, and which ask is next; package question the answers of the resource manager.
+// The files here are in two parts above them, and each uses what it has itself and what those before it have (internal/tidy reads this list).
 // Begin with partition.go and schedule.go, in the last one.
-//
-// Questions: the resource manager's answers.
-//
-//	predicates.go   questions to the resource manager; beside.go about two asks on one node
-//	feasible.go     the first node with room that it accepts
-//	refused.go      classes refused on every node
-//	simulations.go  nodes without victims, and neededelsewhere.go what an ask needs on another node
 //
 // Preemption: room that is kept, or made by evictions.
 //

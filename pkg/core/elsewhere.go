@@ -34,7 +34,7 @@ type quotaGroup struct {
 // addElsewhere adds the candidates of other nodes that may free quota.
 func (p *costCache) addElsewhere(c *nodeCosts, n *ledger.Node, quota ledger.QuotaNeed) {
 	e := &p.input.elsewhere
-	if e.of != c || e.changed != p.predicates.changed || !e.quota.Equal(quota) {
+	if e.of != c || e.changed != p.predicates.Changed || !e.quota.Equal(quota) {
 		p.collectElsewhere(c, quota)
 	}
 	for _, g := range e.groups {
@@ -56,7 +56,7 @@ func (p *costCache) addElsewhere(c *nodeCosts, n *ledger.Node, quota ledger.Quot
 // the highest queue that is short.
 func (p *costCache) collectElsewhere(c *nodeCosts, quota ledger.QuotaNeed) {
 	e := &p.input.elsewhere
-	e.of, e.quota, e.changed, e.groups = c, quota, p.predicates.changed, e.groups[:0]
+	e.of, e.quota, e.changed, e.groups = c, quota, p.predicates.Changed, e.groups[:0]
 	e.byKey = map[string]int{}
 	most := quota.Most()
 	var list []*ledger.Request
@@ -120,7 +120,7 @@ func (p *costCache) budgetsOf(list []*ledger.Request) []string {
 	for i, r := range list {
 		on.On[i].Key = string(r.Key)
 	}
-	p.predicates.addBudgets(&on)
+	p.predicates.AddBudgets(&on)
 	for i := range on.On {
 		key := make([]byte, 0, 4*len(on.On[i].Budgets))
 		for _, b := range on.On[i].Budgets {

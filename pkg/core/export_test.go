@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 )
 
 // DropViews makes the next view from scratch, for tests that compare it with
@@ -55,7 +56,7 @@ func (p *Partition) VerifyAttempts() error {
 			return err
 		}
 	}
-	if !p.costs.flat || p.predicates.any() || p.Preemption.Disabled || p.Preemption.Priority == api.PriorityOff {
+	if !p.costs.flat || p.predicates.Any() || p.Preemption.Disabled || p.Preemption.Priority == api.PriorityOff {
 		return nil
 	}
 	for _, c := range p.Classes.Known {
@@ -147,7 +148,7 @@ const (
 	MarkedMax          = backlog.MarkedMax
 	IdleMax            = backlog.IdleMax
 	SparesMax          = backlog.SparesMax
-	AloneMax           = aloneMax
+	AloneMax           = question.AloneMax
 )
 
 // Spares is how many entries for nodes with new room are kept to be used again.
@@ -184,6 +185,6 @@ const LooksMax = looksMax
 // RefusedInOrder are classes of asks in the order in which freed room is offered to them. An empty
 // key is a class without an ask that may be tried.
 func (p *Partition) RefusedInOrder(keys ...api.AllocationKey) []api.AllocationKey {
-	slices.SortFunc(keys, func(a, b api.AllocationKey) int { return p.refused.compareFirst(p.Requests[a], p.Requests[b]) })
+	slices.SortFunc(keys, func(a, b api.AllocationKey) int { return p.refused.CompareFirst(p.Requests[a], p.Requests[b]) })
 	return keys
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -33,11 +34,11 @@ func (l *candidateNodes) add(next *backlog.CandidateNode) {
 
 // tryBy looks for the node where room for an ask costs least, and has it made. The
 // outcome is placed if room is on its way; otherwise the attempt tells why not.
-func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.PreemptionAttempt, outcome) {
+func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.PreemptionAttempt, question.Outcome) {
 	key := a.costs.keyOf(r, trigger)
 	quota := r.QuotaToFree()
 	if !a.hasVictims(&key) {
-		return a.withoutVictims(key, r, quota), waits
+		return a.withoutVictims(key, r, quota), question.Waits
 	}
 	var behind []preemptor.Behind
 	if len(quota) == 0 {
@@ -47,7 +48,7 @@ func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 	var found candidateNodes
 	if !c.alike {
 		best, result := a.planBeside(c, r)
-		if result != waits {
+		if result != question.Waits {
 			return api.PreemptionAttempt{}, result
 		}
 		found.best = best
@@ -56,7 +57,7 @@ func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 	case found.best != nil:
 	case len(quota) > 0 && !a.under.canFree(func() bool { return a.canFree(c, quota) }):
 	default:
-		if result := a.planAll(c, r, quota, &found); result != waits {
+		if result := a.planAll(c, r, quota, &found); result != question.Waits {
 			return api.PreemptionAttempt{}, result
 		}
 	}
@@ -69,10 +70,10 @@ func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 	}
 	if found.best == nil {
 		a.addNearMiss(&attempt, c, r, quota)
-		return attempt, waits
+		return attempt, question.Waits
 	}
 	a.nominateAndEvict(r, found.best)
-	return attempt, placed
+	return attempt, question.Placed
 }
 
 // costsFor are what room for an ask costs on all nodes. If attempts by priority have failed
@@ -112,56 +113,56 @@ const candidateNodesMax = 16
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or has to go on later. Nodes where a plan failed
 // are not planned for again.
-func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) outcome {
+func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) question.Outcome {
 	if !a.planAgain(c, r, quota, found) {
-		return paused
+		return question.Paused
 	}
-	asks, late := a.predicates.any(), false
+	asks, late := a.predicates.Any(), false
 	isEnough := func() bool { return asks && found.count >= candidateNodesMax || a.under.isEnough() }
 	if isEnough() {
-		return waits
+		return question.Waits
 	}
 	for top := range a.costs.cheapest(c, &late) {
 		switch {
 		case found.best != nil && top.cost.Compare(found.best.Plan.Cost) >= 0:
-			return waits
-		case a.predicates.attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}):
+			return question.Waits
+		case a.predicates.Attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}):
 			found.refused++
 			continue
 		case a.under.isMade(top.node):
 			continue
-		case asks && a.predicates.mustHear(r, top.node):
-			return flush
+		case asks && a.predicates.MustHear(r, top.node):
+			return question.Flush
 		case a.costs.left <= 0:
-			return busy
+			return question.Busy
 		}
 		planned := a.planFor(c, r, top.node, quota)
 		if planned == nil {
-			return paused
+			return question.Paused
 		}
 		found.add(planned)
 		switch isBest := found.best == planned; {
 		case found.best != nil && found.best.Plan.Cost.Compare(top.cost) <= 0:
-			return waits // no other costs less
+			return question.Waits // no other costs less
 		case found.count > 0 && top.cost == leastOfAll && !asks:
-			return waits // the victims free quota only, and this is the least cost of that
+			return question.Waits // the victims free quota only, and this is the least cost of that
 		case planned.Plan.Cost.Feasible():
 			a.under.note(top.node, isBest)
 		}
 		if isEnough() {
-			return waits
+			return question.Waits
 		}
 	}
 	if late {
-		return busy
+		return question.Busy
 	}
-	return waits
+	return question.Waits
 }
 
 // planFor plans for one node. It is nil if questions to the resource manager have to wait.
 func (a *attempts) planFor(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
 	planned := a.dryRun(c, r, n, quota)
-	if a.predicates.paused {
+	if a.predicates.Paused {
 		return nil
 	}
 	cost := 1 + len(a.costs.input.candidates)/perEvaluation + a.costs.stepsTaken()
@@ -180,7 +181,7 @@ func (a *attempts) planAgain(c *nodeCosts, r *ledger.Request, quota ledger.Quota
 	}
 	if d.isMade(d.best) {
 		planned := a.dryRun(c, r, d.best, quota)
-		if a.predicates.paused {
+		if a.predicates.Paused {
 			return false
 		}
 		found.add(planned)
@@ -201,7 +202,7 @@ func (a *attempts) dryRun(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota
 	on := a.costs.nodeInput(c, n, quota)
 	a.counts.Plans++
 	if a.Options.Simulate != nil || a.Options.Feasible != nil {
-		on.Fits, on.AwaitsQuota = a.predicates.simulation(r, n), r.WithoutRoom() != nil
+		on.Fits, on.AwaitsQuota = a.predicates.Simulation(r, n), r.WithoutRoom() != nil
 	}
 	found, chosen := &backlog.CandidateNode{Node: n}, false
 	if a.Options.SelectVictims != nil {
@@ -209,16 +210,16 @@ func (a *attempts) dryRun(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		for again := true; again; again = len(quota) > 0 && a.predicates.spareNeeded(&on, &found.Plan, n, r.ExpectedBefore) {
+		for again := true; again; again = len(quota) > 0 && a.predicates.SpareNeeded(&on, &found.Plan, n, r.ExpectedBefore) {
 			found.Plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
-			if found.Plan.Together.Asks > 0 && a.Options.Simulate != nil && a.predicates.besideVictims(r, n, found.Plan.Victims) != nil {
+			if found.Plan.Together.Asks > 0 && a.Options.Simulate != nil && a.predicates.BesideVictims(r, n, found.Plan.Victims) != nil {
 				ask.Behind = nil
 				found.Plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
 			}
 		}
 	}
-	if !a.predicates.paused && !found.Plan.Cost.Feasible() {
-		a.predicates.noteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
+	if !a.predicates.Paused && !found.Plan.Cost.Feasible() {
+		a.predicates.NoteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
 	}
 	return found
 }
@@ -231,7 +232,7 @@ func (a *attempts) selectVictims(c *nodeCosts, r *ledger.Request, n *ledger.Node
 	if len(list) == 0 {
 		return preemptor.Decision{}, false
 	}
-	chosen, err := a.predicates.choose(r, n, list, violating)
+	chosen, err := a.predicates.Choose(r, n, list, violating)
 	if err != nil {
 		return planner.Refuse(plans, ask, on, err.Error()), true
 	}

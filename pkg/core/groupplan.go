@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -90,11 +91,11 @@ func (g *groupPlan) needs() (list []ledger.GroupNeed) {
 
 // make finds nodes for the first asks in order that fit, of those for which there are none yet.
 // Where none can be passed over, the quotas must have room for all of them first.
-func (g *groupPlan) make() outcome {
+func (g *groupPlan) make() question.Outcome {
 	if g.emptied == nil && len(g.asks) == g.count {
 		for _, r := range g.asks {
 			if !g.hasQuota(r) {
-				return waits
+				return question.Waits
 			}
 			g.charge(r)
 		}
@@ -107,15 +108,15 @@ func (g *groupPlan) make() outcome {
 			alike = rest[:other]
 		}
 		rest = rest[len(alike):]
-		if result := g.placeAlike(alike); result == flush || result == waits && len(g.asks) == g.count {
+		if result := g.placeAlike(alike); result == question.Flush || result == question.Waits && len(g.asks) == g.count {
 			return result
 		}
 	}
 	if len(g.found) == g.count {
-		return placed
+		return question.Placed
 	}
 	g.detail = cmp.Or(g.detail, "too few of its members fit")
-	return waits
+	return question.Waits
 }
 
 // usesOf is what is planned of the accounts of an application that have limits.
@@ -173,16 +174,16 @@ func (g *groupPlan) charge(r *ledger.Request) {
 
 // placeAlike finds nodes for asks of one class: the first in order, one after the other, and
 // from the first again while there is room. Where nodes are packed, each is filled first.
-func (g *groupPlan) placeAlike(asks []*ledger.Request) outcome {
+func (g *groupPlan) placeAlike(asks []*ledger.Request) question.Outcome {
 	for list := g.candidates(asks[0]); ; {
 		var with []*ledger.Node
 		for n := range list {
 			before := len(asks)
-			if g.fill(n, &asks) == flush {
-				return flush
+			if g.fill(n, &asks) == question.Flush {
+				return question.Flush
 			}
 			if len(asks) == 0 || len(g.found) == g.count {
-				return placed
+				return question.Placed
 			}
 			if len(asks) < before {
 				with = append(with, n)
@@ -194,7 +195,7 @@ func (g *groupPlan) placeAlike(asks []*ledger.Request) outcome {
 		}
 		if len(with) == 0 {
 			g.detail = cmp.Or(g.detail, "no node has room for the rest of it")
-			return waits
+			return question.Waits
 		}
 		list = slices.Values(with)
 	}
@@ -243,7 +244,7 @@ func (g *groupPlan) visit(holds, yield func(*ledger.Node) bool) (more bool) {
 
 // fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
 // as fit.
-func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) outcome {
+func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outcome {
 	on := g.on[n]
 	if on == nil {
 		on = &plannedNode{}
@@ -255,13 +256,13 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) outcome {
 			on.class, on.room, on.agreed = g.ClassOf(r), g.roomOn(n, r).Minus(on.used), false
 		}
 		if !r.Amounts.FitsIn(on.room) || g.avoids && r.Wait != nil && r.Wait.Avoid == n.ID {
-			return waits
+			return question.Waits
 		}
 		if !g.hasQuota(r) {
 			*asks = (*asks)[1:] // others of its class may be of other applications
 			continue
 		}
-		if result := g.fits(r, n, on); result != placed {
+		if result := g.fits(r, n, on); result != question.Placed {
 			return result
 		}
 		g.charge(r)
@@ -274,7 +275,7 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) outcome {
 			break
 		}
 	}
-	return placed
+	return question.Placed
 }
 
 // roomOn is what a node has for an ask beside the claims that are kept from it: those of one group
@@ -294,21 +295,21 @@ func (g *groupPlan) roomOn(n *ledger.Node, r *ledger.Request) resources.Amounts 
 
 // fits reports whether an ask for which there is room may run on a node beside what is planned there.
 // A plan that has asked often enough comes to nothing.
-func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) outcome {
+func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) question.Outcome {
 	if g.emptied != nil {
 		return g.mayRunOn(r, n, on)
 	}
-	if g.calls++; g.calls > max(callsMax, 2*len(g.asks)) && g.Options.Feasible != nil {
+	if g.calls++; g.calls > max(question.CallsMax, 2*len(g.asks)) && g.Options.Feasible != nil {
 		g.detail = "too many nodes refuse parts of it"
-		return waits
+		return question.Waits
 	}
-	result, err := g.predicates.check(r, n, true)
-	if result == placed && g.Options.Simulate != nil && len(on.asks) > 0 {
+	result, err := g.predicates.Check(r, n, true)
+	if result == question.Placed && g.Options.Simulate != nil && len(on.asks) > 0 {
 		err = g.Options.Simulate(r.Key, n.ID, on.asks, nil)
 	}
 	if err != nil {
 		g.detail = err.Error()
-		return waits
+		return question.Waits
 	}
 	on.agreed = true
 	return result
@@ -317,28 +318,28 @@ func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) out
 // mayRunOn asks the resource manager whether asks of a class may run on a node at all. A plan that has
 // asked often enough keeps what it found, and the next one goes on. So it is where the batch has placed
 // something, of which the resource manager does not know yet.
-func (g *groupPlan) mayRunOn(r *ledger.Request, n *ledger.Node, on *plannedNode) outcome {
+func (g *groupPlan) mayRunOn(r *ledger.Request, n *ledger.Node, on *plannedNode) question.Outcome {
 	if on.agreed || g.Options.Feasible == nil || g.keeps(n) {
-		return placed
+		return question.Placed
 	}
-	if g.calls++; g.calls > callsMax || g.predicates.wait(api.FurtherQuestion) > 0 {
+	if g.calls++; g.calls > question.CallsMax || g.predicates.Wait(api.FurtherQuestion) > 0 {
 		g.exhausted = true
-		return waits
+		return question.Waits
 	}
-	result, _ := g.predicates.check(r, n, false)
-	g.exhausted = g.exhausted || result == flush
-	if on.agreed = result == placed; on.agreed {
-		return placed
+	result, _ := g.predicates.Check(r, n, false)
+	g.exhausted = g.exhausted || result == question.Flush
+	if on.agreed = result == question.Placed; on.agreed {
+		return question.Placed
 	}
-	return waits
+	return question.Waits
 }
 
 // empty has a plan that has found too few go on as if all had left that may leave: on the nodes
 // that come closest to having room for the first of the others.
-func (g *groupPlan) empty() outcome {
+func (g *groupPlan) empty() question.Outcome {
 	first := slices.IndexFunc(g.asks, func(r *ledger.Request) bool { return g.found[r] == nil })
 	if first < 0 {
-		return waits
+		return question.Waits
 	}
 	for n := range g.AllNodes {
 		if n.Schedulable {

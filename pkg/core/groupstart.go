@@ -5,20 +5,21 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 )
 
 // startTogether places as many asks of a group as must start together, or none: then they are
 // held back until something changes, and hold nothing meanwhile but what is kept for one group.
 // What fits nowhere is passed over while enough others fit. The others are tried one by one once
 // the group runs.
-func (p *Partition) startTogether(g *ledger.Group) outcome {
+func (p *Partition) startTogether(g *ledger.Group) question.Outcome {
 	if p.groupWork.tries++; p.groupWork.tries > groupTriesMax {
-		return flush
+		return question.Flush
 	}
 	p.Work.Attempts++
 	plan := p.newGroupPlan(g)
 	switch plan.make() {
-	case placed:
+	case question.Placed:
 		if p.Holder == g {
 			p.dropGroupRoom()
 		}
@@ -27,10 +28,10 @@ func (p *Partition) startTogether(g *ledger.Group) outcome {
 				p.place(ask, n)
 			}
 		}
-		return placed
-	case flush:
-		return flush
-	case waits, paused, busy:
+		return question.Placed
+	case question.Flush:
+		return question.Flush
+	case question.Waits, question.Paused, question.Busy:
 	}
 	p.holdGroup(g, plan.detail)
 	g.Needs = plan.needs()
@@ -43,7 +44,7 @@ func (p *Partition) startTogether(g *ledger.Group) outcome {
 	if len(g.Needs) > 0 && !g.Hinted {
 		p.hints.later()
 	}
-	return waits
+	return question.Waits
 }
 
 // Without claims, small asks could take whatever comes free for ever, and a group would never
@@ -66,7 +67,7 @@ func (p *Partition) keepGroupRoom(plan *groupPlan) {
 		return
 	}
 	wanted := plan.found
-	if plan.over > len(plan.asks)-plan.count || plan.empty() != placed && !plan.exhausted {
+	if plan.over > len(plan.asks)-plan.count || plan.empty() != question.Placed && !plan.exhausted {
 		wanted = nil // there is not enough quota or room for all of them
 	}
 	if (p.Holder == g) == (len(wanted) == 0) {

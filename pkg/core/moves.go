@@ -230,7 +230,7 @@ func (p *Partition) ask(r *ledger.Request) {
 	if r.StartsWith != nil {
 		r.StartsWith.Join(&p.Ledger, r, p.GroupOf(r) != nil)
 	}
-	p.Enqueue(r, p.ClassNow(r, p.predicates.constraintsOf(r)))
+	p.Enqueue(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 	if r.Required != "" {
 		p.bind(r)
 	}

@@ -38,7 +38,7 @@ func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *
 	if attempt.Plan != nil {
 		return
 	}
-	if refused := a.predicates.attempt.Nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
+	if refused := a.predicates.Attempt.Nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
 		attempt.Node, attempt.Plan = refused.Node.ID, &refused.Plan
 		return
 	}
@@ -56,7 +56,7 @@ func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *
 // to be said of it.
 func (a *attempts) planNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) {
 	on := a.costs.nodeInput(c, n, quota)
-	plan, known := a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.attempt
+	plan, known := a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.Attempt
 	refused := known.HopelessNow(n, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger})
 	switch {
 	case plan.Cost.Feasible() && !refused:

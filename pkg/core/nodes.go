@@ -29,7 +29,7 @@ func (p *Partition) addNode(c api.AddNode) {
 	n := &ledger.Node{
 		ID: c.ID, Slot: p.NodeSlots.Take(), Schedulable: !c.Drained, Capacity: c.Capacity, Attributes: c.Attributes,
 	}
-	n.UpdatedAt = p.predicates.updated + 1 // what is known of the node that had the slot does not hold
+	n.UpdatedAt = p.predicates.Updated + 1 // what is known of the node that had the slot does not hold
 	p.Nodes.ReplaceOrInsert(n)
 	p.NodesByID[n.ID] = n
 	p.Capacity.Add(n.Capacity)

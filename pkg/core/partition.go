@@ -7,6 +7,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -21,8 +22,8 @@ type Partition struct {
 	backlog.Backlog // and with it the ledger
 
 	order      backlog.NodeOrder
-	predicates predicates
-	refused    refused
+	predicates question.Predicates
+	refused    question.Refused
 	kept       claims
 	slots      slots
 	evictions  evictions
@@ -53,8 +54,8 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	p := &Partition{Backlog: backlog.NewBacklog(options)}
 	b := &p.Backlog
 	p.order.Visited, p.order.Tree.Looked = &p.Work.Nodes, &p.Work.Nodes
-	p.predicates = predicates{Backlog: b}
-	p.refused = refused{Backlog: b, predicates: &p.predicates, order: &p.order, withoutQuota: p.retries.withoutQuota}
+	p.predicates = question.Predicates{Backlog: b}
+	p.refused = question.Refused{Backlog: b, Predicates: &p.predicates, Order: &p.order, WithoutQuota: p.retries.withoutQuota}
 	p.kept = claims{Backlog: b, counts: &p.counts, undecided: &p.round.together}
 	p.slots = slots{Backlog: b, kept: &p.kept, predicates: &p.predicates}
 	p.evictions = evictions{Backlog: b, counts: &p.counts}
@@ -124,7 +125,7 @@ func (p *Partition) apply(c api.Command) {
 func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	p.Now = now
 	p.Batch++
-	p.Left, p.predicates.calls, p.groupWork.tries, p.skips = p.Options.BatchMax, 0, 0, backlog.Skips{}
+	p.Left, p.predicates.Calls, p.groupWork.tries, p.skips = p.Options.BatchMax, 0, 0, backlog.Skips{}
 	p.Expected = min(p.Left, p.Waiting)
 	p.costs.left = p.costs.limits.evaluations
 	p.react()
@@ -171,12 +172,12 @@ func (p *Partition) fireDue() (fired bool) {
 			p.complete(d.Of.(*ledger.Application))
 		case dueGuard:
 			p.endPause(d.Of)
-		case dueRefused:
-			p.refused.askAgain()
-		case dueFreed:
-			p.refused.retry()
-		case dueQuestions:
-			p.refused.resume()
+		case question.DueRefused:
+			p.refused.AskAgain()
+		case question.DueFreed:
+			p.refused.Retry()
+		case question.DueQuestions:
+			p.refused.Resume()
 		case dueUnschedulable:
 			p.hints.wake()
 			p.hintGroups()

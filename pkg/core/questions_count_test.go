@@ -21,7 +21,7 @@ func TestEveryQuestionIsCounted(t *testing.T) {
 			return errors.New("refused")
 		},
 	}, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true}})
-	assert.NilError(t, p.predicates.spoils("other", &ledger.Node{}, []api.AllocationKey{"victim"}, nil))
+	assert.NilError(t, p.predicates.Spoils("other", &ledger.Node{}, []api.AllocationKey{"victim"}, nil))
 	assert.Equal(t, asked, 2)
-	assert.Equal(t, p.predicates.calls, asked)
+	assert.Equal(t, p.predicates.Calls, asked)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -15,7 +16,7 @@ import (
 // quotas have queues give back what they use beyond their max.
 type quotas struct {
 	*backlog.Backlog
-	predicates *predicates
+	predicates *question.Predicates
 	costs      *costCache
 	evictions  *evictions
 	retries    *retries
@@ -134,7 +135,7 @@ func (s *quotas) giveBack(q *ledger.Queue) {
 	e.left, e.again = append(resources.Amounts{}, q.BeyondMax()...), time.Time{}
 	switch {
 	case e.left.IsZero():
-	case s.predicates.budgetsBind():
+	case s.predicates.BudgetsBind():
 		e.again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
 		s.Timers.Set(&e.timer, e.again, timers.Due{What: dueExcess, Of: q})
 	default:
@@ -166,12 +167,12 @@ func (s *quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decisi
 		in.candidates[len(in.candidates)-1].Hanging = hanging[r.RunsOn]
 	}
 	in.setOn(&on)
-	s.predicates.addBudgets(&on)
+	s.predicates.AddBudgets(&on)
 	s.counts.Plans++
 	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.Path)}
 	for {
 		plan := s.costs.planner.Plan(s.Now, s.costs.plans[preemptor.Quota], ask, on)
-		if !s.predicates.spareNeeded(&on, &plan, nil, awaitedOn) {
+		if !s.predicates.SpareNeeded(&on, &plan, nil, question.AwaitedOn) {
 			return &plan
 		}
 	}

@@ -41,7 +41,7 @@ func (p *Partition) reactToNodes() {
 		n := nodes[i]
 		what := n.Change
 		n.Change = 0
-		p.predicates.nodeChanged(n, what)
+		p.predicates.NodeChanged(n, what)
 		if len(p.costs.known) > 0 {
 			p.costs.nodeChanged(n)
 		}
@@ -59,7 +59,7 @@ func (p *Partition) reactToNodes() {
 			if n.Schedulable && p.Parked.Len() > 0 {
 				p.Rooms.Appear(n)
 			}
-			p.refused.nodeFreed(n)
+			p.refused.NodeFreed(n)
 			p.wakeGroupsSoon()
 		}
 		if what&(ledger.NodeFreed|ledger.NodeYields) != 0 && n.Schedulable && len(p.retries.byNode) > 0 {
@@ -180,7 +180,7 @@ func (p *Partition) tied(r *ledger.Request, placed bool) {
 			if placed {
 				c.TiedIn = p.Batch
 			}
-			p.refused.askAnew(c)
+			p.refused.AskAnew(c)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 )
 
 // renominations are asks that were nominated before a restart, as their tag says, until
@@ -17,7 +18,7 @@ type renominations struct {
 	*backlog.Backlog
 	kept       *claims
 	evictions  *evictions
-	predicates *predicates
+	predicates *question.Predicates
 	asks       ledger.AskSet
 	due        bool // one is new, or a node is ready
 }
@@ -83,7 +84,7 @@ func (s *renominations) plan(r *ledger.Request, n *ledger.Node) (plan preemptor.
 	case preemptor.RoomIsThere: // whether it may run there is asked before it is placed
 		return plan, true
 	case preemptor.WaitsForReleasing:
-		return plan, s.Options.Simulate == nil || s.predicates.feasibleAfterEvictions(r, n)
+		return plan, s.Options.Simulate == nil || s.predicates.FeasibleAfterEvictions(r, n)
 	}
 	return plan, false
 }

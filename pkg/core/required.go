@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -33,13 +34,13 @@ type round struct {
 // tryRequired tries the asks that may run on a node only. Room that is on its way for
 // one ask is kept from those after it. One that comes after an ask of another node waits for
 // that, where the quota is not enough for all.
-func (p *Partition) tryRequired(n *ledger.Node) outcome {
+func (p *Partition) tryRequired(n *ledger.Node) question.Outcome {
 	if n.Required.Len() == 0 {
-		return waits
+		return question.Waits
 	}
 	if n.Held {
 		p.awaitSchedulable(n)
-		return waits
+		return question.Waits
 	}
 	d := &p.round
 	*d = round{Partition: p, node: n}
@@ -56,14 +57,14 @@ func (p *Partition) tryRequired(n *ledger.Node) outcome {
 			p.tryRest(n, r)
 			break
 		}
-		if d.try(r) == flush {
-			return flush // what was planned is planned again
+		if d.try(r) == question.Flush {
+			return question.Flush // what was planned is planned again
 		}
 	}
 	if !d.commit() {
-		return flush
+		return question.Flush
 	}
-	return waits
+	return question.Waits
 }
 
 // awaitSchedulable notes why the asks wait that may run only on a node that is held.
@@ -79,12 +80,12 @@ func (p *Partition) awaitSchedulable(n *ledger.Node) {
 }
 
 // try places an ask, or has room made for it.
-func (d *round) try(r *ledger.Request) outcome {
+func (d *round) try(r *ledger.Request) question.Outcome {
 	d.Work.Attempts++
 	d.Changes.Application(r.App, 0)
 	if r.Promised() && r.QuotaToFree() != nil {
 		if !d.commit() { // what ends for those before it may free quota too
-			return flush
+			return question.Flush
 		}
 		if r.QuotaToFree() != nil {
 			d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota) // a more important ask that came later gets the quota
@@ -95,7 +96,7 @@ func (d *round) try(r *ledger.Request) outcome {
 		d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota)
 		r.Wait.Plan = nil
 		r.Wait.Reason, r.Wait.Detail = r.WhyHeldBack(held)
-		return waits
+		return question.Waits
 	}
 	short := r.WithoutRoom()
 	if short == nil && r.Wait != nil {
@@ -110,19 +111,19 @@ func (d *round) try(r *ledger.Request) outcome {
 	}
 	if d.isAsHopeless(r) {
 		d.follow(r)
-		return waits
+		return question.Waits
 	}
 	d.hopeless = nil
 	lack := r.QuotaToFree()
 	if len(lack) == 0 && planHolds(r, d.node, d.Now) || d.isStillRefused(r) {
-		return waits
+		return question.Waits
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
-	result, err := d.predicates.check(r, d.node, false)
+	result, err := d.predicates.Check(r, d.node, false)
 	switch result {
-	case flush:
-		return flush
-	case placed:
+	case question.Flush:
+		return question.Flush
+	case question.Placed:
 		return d.makeRoom(r, lack)
 	}
 	return d.makeRoomDespite(r, lack, err)
@@ -130,18 +131,18 @@ func (d *round) try(r *ledger.Request) outcome {
 
 // makeRoomDespite makes room for an ask that the resource manager refuses, if it would
 // agree without the victims.
-func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusal error) outcome {
+func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusal error) question.Outcome {
 	if d.Options.Simulate != nil && !backlog.IsUnresolvable(refusal) {
-		if d.makeRoom(r, lack) == flush {
-			return flush
+		if d.makeRoom(r, lack) == question.Flush {
+			return question.Flush
 		}
 		if r.Claim() != nil {
-			return waits
+			return question.Waits
 		}
 	}
 	d.refusedOnItsNode(r, refusal)
 	r.Wait.Planned, d.hopeless = d.node.Revision, r
-	return waits
+	return question.Waits
 }
 
 // isAsHopeless reports whether no room can be made for an ask, since it is like the one that was tried
@@ -149,7 +150,7 @@ func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusa
 func (d *round) isAsHopeless(r *ledger.Request) bool {
 	like := d.hopeless
 	return like != nil && d.ClassOf(like) == d.ClassOf(r) && like.App.Queue == r.App.Queue &&
-		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.any() || d.ClassOf(r).Constraints != "") &&
+		like.NeverPreempts() == r.NeverPreempts() && (!d.predicates.Any() || d.ClassOf(r).Constraints != "") &&
 		r.Claim() == nil && !r.MadeRoom && (r.Wait == nil || !r.Wait.Ran && !r.Wait.Paused())
 }
 
@@ -172,21 +173,21 @@ func (d *round) follow(r *ledger.Request) {
 
 // place places an ask that has room. If the resource manager refuses it, allocations
 // that conflict with it may be victims.
-func (d *round) place(r *ledger.Request) outcome {
-	result, err := d.predicates.check(r, d.node, true)
-	if result == placed {
+func (d *round) place(r *ledger.Request) question.Outcome {
+	result, err := d.predicates.Check(r, d.node, true)
+	if result == question.Placed {
 		if err = d.conflict(r); err != nil {
-			result = waits
+			result = question.Waits
 		}
 	}
 	switch {
-	case result == flush:
-		return flush
-	case result == placed:
+	case result == question.Flush:
+		return question.Flush
+	case result == question.Placed:
 		d.Partition.place(r, d.node)
-		return placed
-	case r.Promised() && d.predicates.feasibleAfterEvictions(r, d.node):
-		return waits
+		return question.Placed
+	case r.Promised() && d.predicates.FeasibleAfterEvictions(r, d.node):
+		return question.Waits
 	case r.MadeRoom && d.node.Releasing.IsZero():
 		if count, _ := d.node.Overdue(r.Key); count == 0 {
 			d.roomUnused(r, err.Error())
@@ -221,7 +222,7 @@ func (d *round) before(r *ledger.Request) (list []*ledger.Request) {
 
 // makeRoom plans which allocations make room for an ask that does not run, and of the
 // quota that it lacks.
-func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) outcome {
+func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) question.Outcome {
 	w := r.Waiting()
 	w.Reason = api.NodeFull
 	if w.Since.IsZero() {
@@ -230,19 +231,19 @@ func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) outcome {
 	if why := d.holdsBack(r); why != "" {
 		d.kept.end(r, why, api.EndOfRoom)
 		w.Detail = why
-		return waits
+		return question.Waits
 	}
 	if len(lack) == 0 && d.isKept(r) {
 		w.Detail = "the room is kept for a more important ask"
-		return waits
+		return question.Waits
 	}
 	if len(lack) > 0 && !d.mayFree(lack) {
 		d.giveUp(r, lack)
-		return waits
+		return question.Waits
 	}
 	joined := len(lack) == 0 && d.joins(r)
 	if !joined && !d.commit() || d.mustTell() {
-		return flush
+		return question.Flush
 	}
 	if joined && len(d.together) > 0 {
 		asks := append(slices.Clone(d.together), r)
@@ -250,19 +251,19 @@ func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) outcome {
 		if plan.Reason == preemptor.Chosen && !d.attempts.loops(r) {
 			d.plan = plan
 			d.join(r)
-			return waits
+			return question.Waits
 		}
 		if !d.costs.flat || d.Options.Budgets != nil {
 			if !d.commit() || d.mustTell() { // guarantees and budgets count what is evicted already
-				return flush
+				return question.Flush
 			}
 		}
 	}
 	d.decide(r, d.planFor([]*ledger.Request{r}, lack), lack)
 	if len(lack) > 0 && !d.commit() { // a plan for others beside it would not free the quota
-		return flush
+		return question.Flush
 	}
-	return waits
+	return question.Waits
 }
 
 // mustTell reports whether the resource manager has to hear of what was done before it
@@ -337,7 +338,7 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 		w.Reason, w.Detail, w.Plan = api.QuotaExceeded, string(r.WithoutRoom().Path), nil
 		return
 	}
-	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.Plan.Failures, isRefusal)
+	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.Plan.Failures, question.IsRefusal)
 	if conflicts {
 		d.kept.end(r, "it is refused on its node", api.EndByRefusal)
 	} else {
@@ -347,7 +348,7 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 		w.Plan, w.Detail = nil, "nothing is to be evicted for it"
 		return
 	}
-	if conflicts || d.predicates.budgetsBind() {
+	if conflicts || d.predicates.BudgetsBind() {
 		d.retryAt(r, d.Now.Add(d.Options.RetryMax))
 	}
 	d.reportFull(r)

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -66,7 +67,7 @@ func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledge
 		candidate.Releasing = candidate.Releasing || !together && d.isVictim(candidate.Key)
 	}
 	in.setOn(on)
-	d.predicates.addBudgets(on)
+	d.predicates.AddBudgets(on)
 }
 
 // keyOf is how an ask that requires the node sees queues.
@@ -112,7 +113,7 @@ func (d *round) simulation(asks []*ledger.Request, last int) func([]string) erro
 		if err, asked := known[text]; asked {
 			return err
 		}
-		known[text] = d.simulate(asks, last, keysOf(removed))
+		known[text] = d.simulate(asks, last, question.KeysOf(removed))
 		return known[text]
 	}
 }
@@ -121,11 +122,11 @@ func (d *round) simulate(asks []*ledger.Request, last int, removed []api.Allocat
 	var before []api.AllocationKey
 	for i, r := range asks {
 		if i >= len(asks)-last {
-			if err := d.predicates.simulate(r, d.node, removed); err != nil {
+			if err := d.predicates.Simulate(r, d.node, removed); err != nil {
 				return err
 			}
 			if len(before) > 0 {
-				d.predicates.calls++
+				d.predicates.Calls++
 				if err := d.Options.Simulate(r.Key, d.node.ID, slices.Clone(before), removed); err != nil {
 					return err
 				}
@@ -139,7 +140,7 @@ func (d *round) simulate(asks []*ledger.Request, last int, removed []api.Allocat
 	}
 	ending := d.ending(removed, last == 1)
 	for _, r := range others {
-		if err := d.predicates.spoils(r.Key, d.node, removed, ending); err != nil {
+		if err := d.predicates.Spoils(r.Key, d.node, removed, ending); err != nil {
 			return err
 		}
 	}
@@ -207,7 +208,7 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 		return false
 	}
 	return d.Options.Simulate == nil ||
-		d.simulate(d.beside(d.together), len(d.together), keysOf(removed)) == nil
+		d.simulate(d.beside(d.together), len(d.together), question.KeysOf(removed)) == nil
 }
 
 // commit has the victims end that were chosen for the asks that were planned together,

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -20,7 +21,7 @@ import (
 // so many at a time: what that takes does not depend on how many wait, nor on how often nodes change.
 type retries struct {
 	*backlog.Backlog
-	predicates *predicates
+	predicates *question.Predicates
 	timer      timers.Timer // of the queue
 
 	byNode  []*backlog.Class     // tried again when a node changes: by priority, the highest first
@@ -38,10 +39,10 @@ type retries struct {
 func (s *retries) failed(r *ledger.Request, began uint64, simple bool) {
 	leaf, c := s.GroupOf(r).Leaf, s.ClassOf(r)
 	s.Deactivate(leaf, r.Wait.Attempts)
-	hard := s.predicates.budgetsBind()
+	hard := s.predicates.BudgetsBind()
 	if simple && !hard {
 		c.Simulations.Exhaust(began)
-		if c.Paced = c.Paced || s.predicates.refuses(c); !c.Paced {
+		if c.Paced = c.Paced || s.predicates.Refuses(c); !c.Paced {
 			s.list(c)
 			return
 		}
@@ -55,7 +56,7 @@ func (s *retries) failed(r *ledger.Request, began uint64, simple bool) {
 	if hard { // budgets change without notice
 		s.before(s.Now.Add(s.Options.RetryMax))
 	}
-	if began != s.predicates.changed { // something changed meanwhile
+	if began != s.predicates.Changed { // something changed meanwhile
 		s.before(s.Now.Add(s.Options.RetryDelay))
 	}
 }
@@ -138,7 +139,7 @@ func (s *retries) tryAgain(leaf *backlog.LeafClass) int {
 		return 1
 	}
 	if known.Changed = s.helpful(leaf.Class); len(known.Changed) == 0 {
-		known.Since = s.predicates.changed
+		known.Since = s.predicates.Changed
 		leaf.Queued = true
 		s.queue = append(s.queue, leaf)
 		return 1

@@ -5,12 +5,13 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 )
 
 // placeOrdinary places the asks that may run anywhere, in order. It reports
 // whether there may be more to place.
 func (p *Partition) placeOrdinary() (more bool) {
-	for p.Left > 0 && p.predicates.calls < callsMax {
+	for p.Left > 0 && p.predicates.Calls < question.CallsMax {
 		r := p.Next(p.skips)
 		if p.settleStale() {
 			p.react()
@@ -22,7 +23,7 @@ func (p *Partition) placeOrdinary() (more bool) {
 			p.visit++
 			return false
 		}
-		if p.try(r) == flush {
+		if p.try(r) == question.Flush {
 			return true
 		}
 		p.react()
@@ -63,7 +64,7 @@ func (p *Partition) forgetRooms() (mayMake bool) {
 
 // try places an ordinary ask on the first node in order that has room. If there is
 // none, room is made for it, or it is put off with the reason.
-func (p *Partition) try(r *ledger.Request) outcome {
+func (p *Partition) try(r *ledger.Request) question.Outcome {
 	if r.StartsWith != nil && r.StartsTogether() {
 		return p.startTogether(r.StartsWith)
 	}
@@ -71,62 +72,62 @@ func (p *Partition) try(r *ledger.Request) outcome {
 	over := r.WithoutRoom()
 	refused := p.ClassOf(r).Unschedulable // and in the order since room may be made for it
 	if !refused && over == nil && (!p.ClassOf(r).Parked || p.Rooms.Fit(p.ClassOf(r))) {
-		n, result, search := p.refused.firstFeasible(r)
+		n, result, search := p.refused.FirstFeasible(r)
 		switch result {
-		case placed:
+		case question.Placed:
 			p.place(r, n)
-			return placed
-		case flush:
-			return flush
-		case paused:
-			return p.pause(r, search.wait)
+			return question.Placed
+		case question.Flush:
+			return question.Flush
+		case question.Paused:
+			return p.pause(r, search.Wait)
 		}
-		refused = search.asked
+		refused = search.Asked
 	}
 	if p.MayPreempt(r) && !p.skips.Busy {
-		if result := p.attempt(r); result != waits {
+		if result := p.attempt(r); result != question.Waits {
 			return result
 		}
 	}
 	p.putOff(r, over, refused)
-	return waits
+	return question.Waits
 }
 
 // attempt makes a preemption attempt for an ask, or goes on with one.
-func (p *Partition) attempt(r *ledger.Request) outcome {
+func (p *Partition) attempt(r *ledger.Request) question.Outcome {
 	p.attempts.resume(p.GroupOf(r).Leaf)
-	p.predicates.beginAttempt(r)
+	p.predicates.BeginAttempt(r)
 	result := p.attempts.try(r)
-	if p.predicates.paused {
-		result = paused
+	if p.predicates.Paused {
+		result = question.Paused
 	}
-	over := result == placed || result == waits
-	if p.predicates.endAttempt(r, over); !over {
+	over := result == question.Placed || result == question.Waits
+	if p.predicates.EndAttempt(r, over); !over {
 		p.attempts.leave(p.GroupOf(r).Leaf)
 	}
 	switch result {
-	case paused:
-		return p.pause(r, p.predicates.held)
-	case busy:
+	case question.Paused:
+		return p.pause(r, p.predicates.Held)
+	case question.Busy:
 		p.skips.Busy = true // placements go on, and attempts in the next batch
-		return waits
+		return question.Waits
 	}
 	return result
 }
 
 // pause puts off an ask about which questions go on later, and until the next batch the
 // others of its leaf, so that nothing waits long behind them.
-func (p *Partition) pause(r *ledger.Request, wait time.Duration) outcome {
+func (p *Partition) pause(r *ledger.Request, wait time.Duration) question.Outcome {
 	if wait <= 0 { // the batch has asked often enough
-		return flush
+		return question.Flush
 	}
 	if p.skips.Passed == nil {
 		p.skips.Passed = map[*ledger.Queue]bool{}
 	}
 	p.skips.Passed[r.App.Queue] = true
 	p.Separate(r)
-	p.refused.pause(r, wait)
-	return paused
+	p.refused.Pause(r, wait)
+	return question.Paused
 }
 
 // putOff notes why an ask was not placed. Its class is not tried again until something
@@ -152,7 +153,7 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 // markUnschedulable takes the class of an ask out of the order, since the resource
 // manager refused it on every node with room.
 func (p *Partition) markUnschedulable(r *ledger.Request) {
-	p.refused.markUnschedulable(p.ClassOf(r))
+	p.refused.MarkUnschedulable(p.ClassOf(r))
 	w := r.Waiting()
 	w.Reason, w.Detail = api.Infeasible, p.ClassOf(r).Refused.Before.Summary()
 	p.Changes.Application(r.App, 0)

@@ -6,6 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,14 +20,14 @@ const (
 // planBeside plans for an ask where those behind are of other sizes. It is nil if room cannot be
 // made on the node that is best for all of them. The outcome is waits unless the attempt has to
 // go on later.
-func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*backlog.CandidateNode, outcome) {
+func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*backlog.CandidateNode, question.Outcome) {
 	if !c.mayShare() {
-		return nil, waits
+		return nil, question.Waits
 	}
 	var nodes []*ledger.Node
 	late := false
 	for top := range a.costs.cheapest(c, &late) {
-		if !a.predicates.attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}) {
+		if !a.predicates.Attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}) {
 			nodes = append(nodes, top.node)
 		}
 		if len(nodes) == sharedNodesMax {
@@ -35,26 +36,26 @@ func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*backlog.Candida
 	}
 	switch {
 	case late:
-		return nil, busy
+		return nil, question.Busy
 	case len(nodes) < 2:
-		return nil, waits
+		return nil, question.Waits
 	}
 	a.costs.shares.Begin(a.costs.plans[c.trigger], c.askOf(r))
 	for _, n := range nodes {
 		a.costs.shares.Add(a.costs.nodeInput(c, n, nil))
 	}
 	n := nodes[a.costs.shares.Best(bestNodesMax)]
-	if a.predicates.any() && a.predicates.mustHear(r, n) {
-		return nil, flush
+	if a.predicates.Any() && a.predicates.MustHear(r, n) {
+		return nil, question.Flush
 	}
 	planned := a.dryRun(c, r, n, nil)
 	switch {
-	case a.predicates.paused:
-		return nil, paused
+	case a.predicates.Paused:
+		return nil, question.Paused
 	case !planned.Plan.Cost.Feasible():
-		return nil, waits
+		return nil, question.Waits
 	}
-	return planned, waits
+	return planned, question.Waits
 }
 
 // mayShare reports whether victims may serve more of the asks that wait together than one by one,

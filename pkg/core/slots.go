@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -27,7 +28,7 @@ import (
 type slots struct {
 	*backlog.Backlog
 	kept       *claims
-	predicates *predicates
+	predicates *question.Predicates
 	classes    []*backlog.Class // parked ones, that may want a slot
 	timer      timers.Timer
 	ended      int // how many claims were ended for others
@@ -192,7 +193,7 @@ func (s *slots) give(c *backlog.Class) slotOutcome {
 			return allGiven
 		}
 	}
-	if wait := s.predicates.wait(api.FurtherQuestion); wait > 0 || s.predicates.calls >= callsMax {
+	if wait := s.predicates.Wait(api.FurtherQuestion); wait > 0 || s.predicates.Calls >= question.CallsMax {
 		s.before(s.Now.Add(max(wait, time.Nanosecond)))
 		return allGiven
 	}
@@ -267,9 +268,9 @@ func (s *slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 			return nil, askOn
 		}
 		switch s.mayReserve(r, o.Node) {
-		case placed:
+		case question.Placed:
 			return o.Node, gotSlot
-		case flush: // it must hear first what was placed there
+		case question.Flush: // it must hear first what was placed there
 			s.SlotsDue = true
 			return nil, notNow
 		default:
@@ -297,23 +298,23 @@ func (s *slots) mayHold(n *ledger.Node, r, without *ledger.Request) bool {
 // mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
 // manager that counts amounts itself refuses every full node as it is. What it refuses, also
 // to an attempt, is not asked again before the node changes.
-func (s *slots) mayReserve(r *ledger.Request, n *ledger.Node) outcome {
-	result, err := s.predicates.check(r, n, false)
-	if result == waits && s.Options.Simulate != nil && !backlog.IsUnresolvable(err) && !s.ClassOf(r).Simulations.IsRefusedEmpty(n) {
+func (s *slots) mayReserve(r *ledger.Request, n *ledger.Node) question.Outcome {
+	result, err := s.predicates.Check(r, n, false)
+	if result == question.Waits && s.Options.Simulate != nil && !backlog.IsUnresolvable(err) && !s.ClassOf(r).Simulations.IsRefusedEmpty(n) {
 		if all := n.OwnKeys(func(*ledger.Request) bool { return true }); len(all) > 0 {
-			if err = s.predicates.simulate(r, n, keysOf(all)); err == nil {
-				return placed
+			if err = s.predicates.Simulate(r, n, question.KeysOf(all)); err == nil {
+				return question.Placed
 			}
 		}
 	}
 	if err != nil {
 		s.Separate(r)
-		s.predicates.noteUnresolvable(r, n, err)
+		s.predicates.NoteUnresolvable(r, n, err)
 		c := s.ClassOf(r)
 		if c.RefusedKept.IsEmpty() {
-			c.RefusedKept = nodeset.New(s.predicates.changed)
+			c.RefusedKept = nodeset.New(s.predicates.Changed)
 		}
-		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.predicates.changed)
+		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.predicates.Changed)
 	}
 	return result
 }

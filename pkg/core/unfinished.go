@@ -40,7 +40,7 @@ func (a *attempts) resume(leaf *backlog.LeafClass) {
 	delete(a.unfinished, leaf)
 	if u == nil || u.configured != a.costs.configurations {
 		a.begun++
-		u = &unfinished{number: a.begun, began: a.predicates.changed, configured: a.costs.configurations}
+		u = &unfinished{number: a.begun, began: a.predicates.Changed, configured: a.costs.configurations}
 	}
 	a.under, a.costs.attempt = u, u.number
 }
@@ -78,7 +78,7 @@ func (a *attempts) amongChanged(key preemptionKey, nodes []*ledger.Node, behind 
 	} else {
 		a.costs.refreshAmong(u.among, nodes, u.upTo)
 	}
-	u.upTo = a.predicates.changed
+	u.upTo = a.predicates.Changed
 	return u.among
 }
 

@@ -204,16 +204,16 @@ func (v *verifier) excess(q *ledger.Queue) {
 // refused, and about every node that was freed.
 func (v *verifier) refused() {
 	s := &v.p.refused
-	freed := membersOf(s.nodes)
+	freed := membersOf(s.Regained)
 	listed := map[*backlog.Class]int{}
-	for _, c := range s.list {
+	for _, c := range s.List {
 		if listed[c]++; listed[c] > 1 || !c.InRefused {
 			v.breaks("%s was refused and is listed %d times", v.p.Kinds.Format(c.Amounts), listed[c])
 		}
 	}
 	paused := map[*backlog.Class]bool{}
-	for _, e := range s.paused {
-		if e.isCurrent() {
+	for _, e := range s.Paused {
+		if e.IsCurrent() {
 			paused[e.Class] = true
 		}
 	}
@@ -226,8 +226,8 @@ func (v *verifier) refused() {
 			v.breaks("%s was refused: questions pause is %t, and are to go on is %t", v.p.Kinds.Format(c.Amounts), c.Paused != nil, goesOn)
 		}
 	}
-	if len(s.list) > 0 && !s.whole.Set() || len(s.nodes) > 0 && !s.soon.Set() || len(paused) > 0 && !s.resumes.Set() {
-		v.breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.whole.Set(), s.soon.Set(), s.resumes.Set())
+	if len(s.List) > 0 && !s.Whole.Set() || len(s.Regained) > 0 && !s.Soon.Set() || len(paused) > 0 && !s.Resumes.Set() {
+		v.breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.Whole.Set(), s.Soon.Set(), s.Resumes.Set())
 	}
 	for _, n := range v.all {
 		if n.Regained != freed.has(n) {

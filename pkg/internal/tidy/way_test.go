@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// filesOfWay is the most files of pkg/core and its backlog that decide on the way of an ask which is placed
+// filesOfWay is the most files of pkg/core, its backlog and its questions that decide on the way of an ask which is placed
 // at once. The files of the data that it works on come on top.
 const filesOfWay = 10
 
@@ -37,7 +37,7 @@ func TestWayOfAnAsk(t *testing.T) {
 	assert.DeepEqual(t, filesOfPlainAsk(t), slices.Sorted(maps.Keys(named)))
 }
 
-// filesOfPlainAsk are the files of pkg/core and of its backlog of which more is run with the ask than without. They are
+// filesOfPlainAsk are the files of pkg/core, its backlog and its questions of which more is run with the ask than without. They are
 // compiled with coverage, in half the time without what makes them quick, and without their tests.
 func filesOfPlainAsk(t *testing.T) []string {
 	t.Helper()
@@ -49,7 +49,7 @@ func filesOfPlainAsk(t *testing.T) []string {
 		assert.NilError(t, err, "%s", output)
 	}
 	const core = "github.com/narwhal-scheduler/narwhal/pkg/core"
-	run("go", "test", "-c", "-vet=off", "-covermode=count", "-coverpkg="+core+","+core+"/backlog", "-gcflags="+core+"=-N -l", "-gcflags="+core+"/backlog=-N -l", "-ldflags=-s -w", "-o", binary, ".")
+	run("go", "test", "-c", "-vet=off", "-covermode=count", "-coverpkg="+core+","+core+"/backlog,"+core+"/question", "-gcflags="+core+"/...=-N -l", "-ldflags=-s -w", "-o", binary, ".")
 	counts := func(test string) map[string]string {
 		profile := filepath.Join(dir, test)
 		run(binary, "-test.run=^TestPlainAsk$/^"+test+"$", "-test.coverprofile="+profile)

@@ -1,4 +1,4 @@
-package core
+package question
 
 import (
 	"fmt"
@@ -13,43 +13,43 @@ import (
 )
 
 // newSimulations knows nothing yet.
-func (p *predicates) newSimulations() *backlog.Simulations {
+func (p *Predicates) newSimulations() *backlog.Simulations {
 	s := &p.spare
-	*s = backlog.Simulations{Unresolvable: nodeset.New(p.updated), Emptied: nodeset.New(p.changed)}
+	*s = backlog.Simulations{Unresolvable: nodeset.New(p.Updated), Emptied: nodeset.New(p.Changed)}
 	for t := range s.Failed {
-		s.Failed[t] = nodeset.New(p.changed)
+		s.Failed[t] = nodeset.New(p.Changed)
 	}
 	return s
 }
 
-// beginAttempt takes up what is known of an ask.
-func (p *predicates) beginAttempt(r *ledger.Request) {
-	p.paused, p.asked, p.attempt = false, false, p.ClassOf(r).Simulations
-	if p.attempt == nil {
-		p.attempt = p.newSimulations()
+// BeginAttempt takes up what is known of an ask.
+func (p *Predicates) BeginAttempt(r *ledger.Request) {
+	p.Paused, p.asked, p.Attempt = false, false, p.ClassOf(r).Simulations
+	if p.Attempt == nil {
+		p.Attempt = p.newSimulations()
 	}
 }
 
-// endAttempt keeps what was learnt of an ask: what holds for this attempt only, if it
+// EndAttempt keeps what was learnt of an ask: what holds for this attempt only, if it
 // goes on later. The answers are those of the class of the ask; where nothing is known of
 // what asks have in common, the ask gets a class of its own.
-func (p *predicates) endAttempt(r *ledger.Request, over bool) {
-	s := p.attempt
+func (p *Predicates) EndAttempt(r *ledger.Request, over bool) {
+	s := p.Attempt
 	if over {
 		s.Kept, s.Repeated = nil, true
 	}
 	if s == &p.spare && (s.Learnt || s.Refused || s.Kept != nil) {
-		if p.any() {
+		if p.Any() {
 			p.separateFrom(r)
 		}
 		p.ClassOf(r).Simulations = s.Clone()
 	}
-	p.attempt = nil
+	p.Attempt = nil
 }
 
 // separateFrom gives an ask a class of its own, and lets room be made for the others of its
 // class: what was learnt is not about them.
-func (p *predicates) separateFrom(r *ledger.Request) {
+func (p *Predicates) separateFrom(r *ledger.Request) {
 	if p.GroupOf(r) == nil {
 		p.Separate(r)
 		return
@@ -62,35 +62,35 @@ func (p *predicates) separateFrom(r *ledger.Request) {
 
 // mayAsk reports whether the next question of an attempt may be asked now. If not, the
 // attempt has to pause, and held says for how long.
-func (p *predicates) mayAsk(r *ledger.Request) bool {
-	if p.paused {
+func (p *Predicates) mayAsk(r *ledger.Request) bool {
+	if p.Paused {
 		return false
 	}
 	kind := api.FurtherQuestion
 	switch {
-	case p.attempt.Repeated:
+	case p.Attempt.Repeated:
 		kind = api.RepeatedQuestion
 	case p.ClassOf(r).Simulations == nil && p.ClassOf(r).Refused == nil && !p.asked:
 		kind = api.FirstQuestion
 	}
-	p.held = p.wait(kind)
-	p.paused, p.asked = p.held > 0 || p.calls >= callsMax, true
-	return !p.paused
+	p.Held = p.Wait(kind)
+	p.Paused, p.asked = p.Held > 0 || p.Calls >= CallsMax, true
+	return !p.Paused
 }
 
-// simulation is the question of an attempt whether an ask may run on a node without
+// Simulation is the question of an attempt whether an ask may run on a node without
 // some allocations.
-func (p *predicates) simulation(r *ledger.Request, n *ledger.Node) func([]string) error {
+func (p *Predicates) Simulation(r *ledger.Request, n *ledger.Node) func([]string) error {
 	return func(removed []string) error {
 		text := "now" // it is a question of its own where removals cannot be simulated
 		if removed != nil {
 			text = strings.Join(removed, "\x00") + "\x00"
 		}
 		return p.answerOf(r, n, text, func() error {
-			err := p.simulate(r, n, keysOf(removed))
-			p.attempt.NoteUnresolvable(n, err, p.updated)
+			err := p.Simulate(r, n, KeysOf(removed))
+			p.Attempt.NoteUnresolvable(n, err, p.Updated)
 			if err != nil && len(removed) == len(n.Own) && len(n.Claims) == 0 {
-				p.attempt.Emptied.Add(n.Slot, n.ChangedAt, p.changed)
+				p.Attempt.Emptied.Add(n.Slot, n.ChangedAt, p.Changed)
 			}
 			return err
 		})
@@ -98,23 +98,23 @@ func (p *predicates) simulation(r *ledger.Request, n *ledger.Node) func([]string
 }
 
 // answerOf is the answer to a question of an attempt about a node, which is asked once.
-func (p *predicates) answerOf(r *ledger.Request, n *ledger.Node, text string, question func() error) error {
-	if err, known := p.attempt.About(n).Fits[text]; known {
+func (p *Predicates) answerOf(r *ledger.Request, n *ledger.Node, text string, question func() error) error {
+	if err, known := p.Attempt.About(n).Fits[text]; known {
 		return err
 	}
 	if !p.mayAsk(r) {
 		return backlog.ErrPaused
 	}
 	err := question()
-	p.attempt.About(n).Fits[text] = err
+	p.Attempt.About(n).Fits[text] = err
 	return err
 }
 
-// simulate asks whether an ask may run on a node without some allocations. It asks with
+// Simulate asks whether an ask may run on a node without some allocations. It asks with
 // the asks added that are nominated there and come before, and also without them, since
 // they are not there yet.
-func (p *predicates) simulate(r *ledger.Request, n *ledger.Node, removed []api.AllocationKey) error {
-	p.calls++
+func (p *Predicates) Simulate(r *ledger.Request, n *ledger.Node, removed []api.AllocationKey) error {
+	p.Calls++
 	if p.Options.Simulate == nil {
 		return p.Options.Feasible(r.Key, n.ID, removed == nil)
 	}
@@ -130,61 +130,61 @@ func (p *predicates) simulate(r *ledger.Request, n *ledger.Node, removed []api.A
 	if len(added) == 0 {
 		return nil
 	}
-	ending := keysOf(n.OwnKeys((*ledger.Request).Releasing))
+	ending := KeysOf(n.OwnKeys((*ledger.Request).Releasing))
 	for _, other := range added {
-		if err := p.spoils(other, n, removed, ending); err != nil {
+		if err := p.Spoils(other, n, removed, ending); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// spoils is why another ask, for which room is on its way on a node, could not run there
+// Spoils is why another ask, for which room is on its way on a node, could not run there
 // without these allocations, though it could without those of them that end anyway.
-func (p *predicates) spoils(other api.AllocationKey, n *ledger.Node, removed, ending []api.AllocationKey) error {
+func (p *Predicates) Spoils(other api.AllocationKey, n *ledger.Node, removed, ending []api.AllocationKey) error {
 	if len(removed) <= len(ending) {
 		return nil // nothing else is removed
 	}
-	p.calls++
+	p.Calls++
 	err := p.Options.Simulate(other, n.ID, nil, removed)
 	if err == nil {
 		return nil
 	}
-	p.calls++
+	p.Calls++
 	if p.Options.Simulate(other, n.ID, nil, ending) != nil {
 		return nil
 	}
 	return fmt.Errorf("%s is nominated: %w", other, err)
 }
 
-// choose asks which of some candidates are to make room for an ask on a node.
-func (p *predicates) choose(r *ledger.Request, n *ledger.Node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
+// Choose asks which of some candidates are to make room for an ask on a node.
+func (p *Predicates) Choose(r *ledger.Request, n *ledger.Node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
 	text := strings.Join(candidates, "\x00")
-	if answer, known := p.attempt.About(n).Chosen[text]; known {
+	if answer, known := p.Attempt.About(n).Chosen[text]; known {
 		return answer.Keys, answer.Err
 	}
 	if !p.mayAsk(r) {
 		return nil, backlog.ErrPaused
 	}
-	p.calls++
-	keys, err := p.Options.SelectVictims(r.Key, n.ID, keysOf(candidates), violating)
-	p.attempt.About(n).Chosen[text] = backlog.ChosenVictims{Keys: keys, Err: err}
+	p.Calls++
+	keys, err := p.Options.SelectVictims(r.Key, n.ID, KeysOf(candidates), violating)
+	p.Attempt.About(n).Chosen[text] = backlog.ChosenVictims{Keys: keys, Err: err}
 	return keys, err
 }
 
-// noteFailed notes that a plan for an ask failed on a node. Where guarantees, budgets or
+// NoteFailed notes that a plan for an ask failed on a node. Where guarantees, budgets or
 // quota decide too, another plan is possible before the node changes: then that is known
 // for this attempt only, unless the node is refused without anything that runs there.
-func (p *predicates) noteFailed(r *ledger.Request, on *backlog.CandidateNode, others bool) {
-	s, n, t := p.attempt, on.Node, on.Plan.Trigger
-	s.Refused = s.Refused || on.Plan.Reason == preemptor.Refused || slices.ContainsFunc(on.Plan.Failures, isRefusal)
+func (p *Predicates) NoteFailed(r *ledger.Request, on *backlog.CandidateNode, others bool) {
+	s, n, t := p.Attempt, on.Node, on.Plan.Trigger
+	s.Refused = s.Refused || on.Plan.Reason == preemptor.Refused || slices.ContainsFunc(on.Plan.Failures, IsRefusal)
 	if others && (on.Plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
-		if kept := s.About(n); !p.paused {
+		if kept := s.About(n); !p.Paused {
 			kept.Failed = append(kept.Failed, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: t})
 		}
 		return
 	}
-	s.Failed[t].Add(n.Slot, n.ChangedAt, p.changed)
+	s.Failed[t].Add(n.Slot, n.ChangedAt, p.Changed)
 	near := s.Nearest[t]
 	if near == nil || !s.Hopeless(near.Node, t) || near.Plan.Reason != preemptor.Refused && on.Plan.Reason == preemptor.Refused {
 		s.Nearest[t] = on
@@ -193,27 +193,27 @@ func (p *predicates) noteFailed(r *ledger.Request, on *backlog.CandidateNode, ot
 	delete(s.Kept, n)
 }
 
-// isRefusal reports whether a strategy failed at what the resource manager said.
-func isRefusal(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting }
+// IsRefusal reports whether a strategy failed at what the resource manager said.
+func IsRefusal(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting }
 
 // feasibleSomehow reports whether the resource manager would agree to an ask on a node
 // without all own allocations there, or, if the ask needs one of them, with all, or cannot
 // be asked now. If it refuses both for different reasons, it may agree without some.
-func (p *predicates) feasibleSomehow(r *ledger.Request, n *ledger.Node) bool {
+func (p *Predicates) feasibleSomehow(r *ledger.Request, n *ledger.Node) bool {
 	if p.Options.Simulate == nil && p.Options.Feasible == nil {
 		return true
 	}
-	fits := p.simulation(r, n)
+	fits := p.Simulation(r, n)
 	without := fits(n.OwnKeys(func(*ledger.Request) bool { return true }))
-	if without == nil || p.paused {
+	if without == nil || p.Paused {
 		return true
 	}
 	with := fits(nil)
-	return with == nil || p.paused || with.Error() != without.Error()
+	return with == nil || p.Paused || with.Error() != without.Error()
 }
 
-// noteUnresolvable notes the same outside an attempt.
-func (p *predicates) noteUnresolvable(r *ledger.Request, n *ledger.Node, err error) {
+// NoteUnresolvable notes the same outside an attempt.
+func (p *Predicates) NoteUnresolvable(r *ledger.Request, n *ledger.Node, err error) {
 	if !backlog.IsUnresolvable(err) {
 		return
 	}
@@ -221,32 +221,32 @@ func (p *predicates) noteUnresolvable(r *ledger.Request, n *ledger.Node, err err
 	if p.ClassOf(r).Simulations == nil {
 		p.ClassOf(r).Simulations = p.newSimulations().Clone()
 	}
-	p.ClassOf(r).Simulations.NoteUnresolvable(n, err, p.updated)
+	p.ClassOf(r).Simulations.NoteUnresolvable(n, err, p.Updated)
 	p.Learn()
 }
 
-// nodeChanged notes that what is known of a node does not hold any more.
-func (p *predicates) nodeChanged(n *ledger.Node, what ledger.NodeChange) {
-	p.changed++
-	n.ChangedAt = p.changed
+// NodeChanged notes that what is known of a node does not hold any more.
+func (p *Predicates) NodeChanged(n *ledger.Node, what ledger.NodeChange) {
+	p.Changed++
+	n.ChangedAt = p.Changed
 	if what&ledger.NodeUpdated != 0 {
-		p.updated++
-		n.UpdatedAt = p.updated
+		p.Updated++
+		n.UpdatedAt = p.Updated
 		n.View = nil
 	}
 }
 
-// mayReplace asks whether an ask may run on the node of a placeholder once that has ended. Other
+// MayReplace asks whether an ask may run on the node of a placeholder once that has ended. Other
 // placeholders there that are to end count as gone, and what takes their places as running: a
 // node that is full of placeholders refuses everything else. It returns paused if questions are
 // held back.
-func (p *predicates) mayReplace(r, placeholder *ledger.Request) outcome {
+func (p *Predicates) MayReplace(r, placeholder *ledger.Request) Outcome {
 	n := placeholder.RunsOn
-	if !p.mustHear(r, n) && p.wait(p.ClassOf(r).Question()) > 0 {
-		return paused
+	if !p.MustHear(r, n) && p.Wait(p.ClassOf(r).Question()) > 0 {
+		return Paused
 	}
-	if p.Options.Simulate == nil || p.mustHear(r, n) {
-		result, _ := p.check(r, n, false)
+	if p.Options.Simulate == nil || p.MustHear(r, n) {
+		result, _ := p.Check(r, n, false)
 		return result
 	}
 	remove := []api.AllocationKey{placeholder.Key}
@@ -258,9 +258,9 @@ func (p *predicates) mayReplace(r, placeholder *ledger.Request) outcome {
 		}
 	}
 	add = append(add, r.ExpectedBefore(n)...)
-	p.calls++
+	p.Calls++
 	if p.Options.Simulate(r.Key, n.ID, add, remove) != nil {
-		return waits
+		return Waits
 	}
-	return placed
+	return Placed
 }

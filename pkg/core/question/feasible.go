@@ -1,4 +1,4 @@
-package core
+package question
 
 import (
 	"time"
@@ -7,15 +7,16 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
-// outcome is what became of an ask that was tried.
-type outcome uint8
+// Outcome is what became of an ask that was tried.
+type Outcome uint8
 
+// The outcomes of a try.
 const (
-	placed outcome = iota
-	waits          // for quota, room or the agreement of the resource manager
-	flush          // the resource manager must first hear what was done so far
-	paused         // the questions go on later
-	busy           // enough was worked out in this batch
+	Placed Outcome = iota
+	Waits          // for quota, room or the agreement of the resource manager
+	Flush          // the resource manager must first hear what was done so far
+	Paused         // the questions go on later
+	Busy           // enough was worked out in this batch
 )
 
 // nodesAtOnce is the most nodes that the resource manager is asked about at once.
@@ -24,51 +25,51 @@ const nodesAtOnce = 64
 // A nodeSearch looks for the first open node in order that has room for an ask and
 // that the resource manager agrees to.
 type nodeSearch struct {
-	*refused
+	*Refused
 	ask        *ledger.Request
 	chunk      []*ledger.Node // to be asked about at once
 	ids        []api.NodeID
 	one        [1]error
 	most       int // of a chunk
-	asked      bool
+	Asked      bool
 	lastResort *ledger.Node // where binding failed last
-	wait       time.Duration
+	Wait       time.Duration
 }
 
-// firstFeasible is the first open node in order that has room and that the resource
+// FirstFeasible is the first open node in order that has room and that the resource
 // manager agrees to. The node that the ask is nominated to comes before all others,
 // the one where binding failed last after them. With waits, asked of the search says
 // that there are nodes with room and that all were refused; with paused, its wait says
 // for how long.
-func (p *refused) firstFeasible(r *ledger.Request) (n *ledger.Node, result outcome, s nodeSearch) {
-	s = nodeSearch{refused: p, ask: r, most: 1}
+func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outcome, s nodeSearch) {
+	s = nodeSearch{Refused: p, ask: r, most: 1}
 	if p.Options.FeasibleOn != nil && p.ClassOf(r).Refused != nil {
 		s.most = nodesAtOnce // it was refused on other nodes
 	}
 	if r.Nominated() != nil {
 		if own := r.ReadyNode(); own != nil {
-			if result := s.check(own); result != waits {
+			if result := s.check(own); result != Waits {
 				return own, result, s
 			}
 		}
 	}
-	for n = p.order.First(r.Amounts); n != nil; n = p.order.Next(n, r.Amounts) {
+	for n = p.Order.First(r.Amounts); n != nil; n = p.Order.Next(n, r.Amounts) {
 		switch {
 		case r.Wait != nil && r.Wait.Avoid == n.ID:
 			s.lastResort = n
 		case p.ClassOf(r).RefusedOn(n):
-			s.asked = true
+			s.Asked = true
 		default:
-			if found, result := s.collect(n); result != waits {
+			if found, result := s.collect(n); result != Waits {
 				return found, result, s
 			}
 		}
 	}
-	if found, result := s.flushChunk(); result != waits {
+	if found, result := s.flushChunk(); result != Waits {
 		return found, result, s
 	}
 	if s.lastResort != nil {
-		if result := s.check(s.lastResort); result != waits {
+		if result := s.check(s.lastResort); result != Waits {
 			return s.lastResort, result, s
 		}
 	}
@@ -77,9 +78,9 @@ func (p *refused) firstFeasible(r *ledger.Request) (n *ledger.Node, result outco
 }
 
 // check asks about one node.
-func (s *nodeSearch) check(n *ledger.Node) outcome {
-	result, err := s.predicates.check(s.ask, n, true)
-	if result == waits {
+func (s *nodeSearch) check(n *ledger.Node) Outcome {
+	result, err := s.Predicates.Check(s.ask, n, true)
+	if result == Waits {
 		s.refuse(n, err)
 	}
 	return result
@@ -87,52 +88,52 @@ func (s *nodeSearch) check(n *ledger.Node) outcome {
 
 // collect adds a node to those that are asked about at once, and asks about them when
 // there are enough.
-func (s *nodeSearch) collect(n *ledger.Node) (*ledger.Node, outcome) {
+func (s *nodeSearch) collect(n *ledger.Node) (*ledger.Node, Outcome) {
 	if s.Options.Feasible == nil {
-		return n, placed
+		return n, Placed
 	}
-	if s.predicates.mustHear(s.ask, n) {
-		if found, result := s.flushChunk(); result != waits {
+	if s.Predicates.MustHear(s.ask, n) {
+		if found, result := s.flushChunk(); result != Waits {
 			return found, result
 		}
-		return nil, flush
+		return nil, Flush
 	}
 	s.chunk = append(s.chunk, n)
 	if len(s.chunk) < s.most {
-		return nil, waits
+		return nil, Waits
 	}
 	return s.flushChunk()
 }
 
 // flushChunk asks about the nodes that were collected.
-func (s *nodeSearch) flushChunk() (*ledger.Node, outcome) {
+func (s *nodeSearch) flushChunk() (*ledger.Node, Outcome) {
 	if len(s.chunk) == 0 {
-		return nil, waits
+		return nil, Waits
 	}
-	if s.predicates.calls >= callsMax {
-		return nil, paused
+	if s.Predicates.Calls >= CallsMax {
+		return nil, Paused
 	}
-	if s.wait = s.predicates.wait(s.ClassOf(s.ask).Question()); s.wait > 0 {
-		return nil, paused
+	if s.Wait = s.Predicates.Wait(s.ClassOf(s.ask).Question()); s.Wait > 0 {
+		return nil, Paused
 	}
 	chunk := s.chunk
 	s.chunk = s.chunk[:0]
 	for i, err := range s.answers(chunk) {
-		result, err := s.predicates.checked(s.ask, chunk[i], true, err)
-		if result == placed {
-			return chunk[i], placed
+		result, err := s.Predicates.checked(s.ask, chunk[i], true, err)
+		if result == Placed {
+			return chunk[i], Placed
 		}
 		s.refuse(chunk[i], err)
 	}
 	if s.Options.FeasibleOn != nil {
 		s.most = min(4*s.most, nodesAtOnce)
 	}
-	return nil, waits
+	return nil, Waits
 }
 
 // answers asks about nodes, all at once where the resource manager can answer that.
 func (s *nodeSearch) answers(nodes []*ledger.Node) []error {
-	s.predicates.calls += len(nodes)
+	s.Predicates.Calls += len(nodes)
 	if len(nodes) == 1 || s.Options.FeasibleOn == nil {
 		s.one[0] = s.Options.Feasible(s.ask.Key, nodes[0].ID, true)
 		return s.one[:]
@@ -148,30 +149,30 @@ func (s *nodeSearch) answers(nodes []*ledger.Node) []error {
 // holds for its class. Where nothing is known of what asks have in common, the ask
 // gets a class of its own.
 func (s *nodeSearch) refuse(n *ledger.Node, err error) {
-	s.asked = true
+	s.Asked = true
 	s.Separate(s.ask)
-	s.predicates.noteUnresolvable(s.ask, n, err)
-	s.begin(s.ClassOf(s.ask)).Add(n, err, s.freed)
+	s.Predicates.NoteUnresolvable(s.ask, n, err)
+	s.Begin(s.ClassOf(s.ask)).Add(n, err, s.Freed)
 }
 
 // overrule looks for a node that has room for the ask if it takes what is kept for less important
 // asks.
-func (s *nodeSearch) overrule() (*ledger.Node, outcome) {
+func (s *nodeSearch) overrule() (*ledger.Node, Outcome) {
 	r, importance := s.ask, s.ask.Importance
 	if !s.Importances.Below(importance) {
-		return nil, waits
+		return nil, Waits
 	}
 	for n := range s.AllNodes {
 		if !n.Schedulable || !n.Yields(importance) || r.Amounts.FitsIn(n.Room) || !r.Amounts.FitsIn(n.RoomFor(importance)) {
 			continue
 		}
 		if s.ClassOf(r).RefusedOn(n) {
-			s.asked = true
+			s.Asked = true
 			continue
 		}
-		if result := s.check(n); result != waits {
+		if result := s.check(n); result != Waits {
 			return n, result
 		}
 	}
-	return nil, waits
+	return nil, Waits
 }

@@ -1,4 +1,4 @@
-package core
+package question
 
 import (
 	"slices"
@@ -11,89 +11,89 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// predicates are the questions to the resource manager: whether an ask may run on a
+// Predicates are the questions to the resource manager: whether an ask may run on a
 // node, now or without some allocations, and which disruption budgets there are.
-type predicates struct {
+type Predicates struct {
 	*backlog.Backlog
-	calls   int                  // in this batch
-	changed uint64               // counts how often any node changed
-	updated uint64               // counts how often any node was updated by a command
-	attempt *backlog.Simulations // known in the attempt under way
+	Calls   int                  // in this batch
+	Changed uint64               // counts how often any node changed
+	Updated uint64               // counts how often any node was updated by a command
+	Attempt *backlog.Simulations // known in the attempt under way
 	spare   backlog.Simulations  // of an attempt of which nothing was known before
 	asked   bool                 // the attempt has asked a question
-	paused  bool                 // a question of the attempt has to wait
-	held    time.Duration
+	Paused  bool                 // a question of the attempt has to wait
+	Held    time.Duration
 }
 
-// callsMax is how often the resource manager is asked in one batch, so that commands
+// CallsMax is how often the resource manager is asked in one batch, so that commands
 // are not kept waiting by asks that it refuses.
-const callsMax = 4096
+const CallsMax = 4096
 
-// any reports whether the resource manager has a say in the choice of victims.
-func (p *predicates) any() bool {
+// Any reports whether the resource manager has a say in the choice of victims.
+func (p *Predicates) Any() bool {
 	o := &p.Options
 	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
 }
 
-// refuses reports whether the resource manager has refused a class on any node, now that an attempt for
+// Refuses reports whether the resource manager has refused a class on any node, now that an attempt for
 // it has failed.
-func (p *predicates) refuses(c *backlog.Class) bool {
-	return p.any() && (c.Refused != nil || p.attempt.Refused)
+func (p *Predicates) Refuses(c *backlog.Class) bool {
+	return p.Any() && (c.Refused != nil || p.Attempt.Refused)
 }
 
-// budgetsBind reports whether disruption budgets may keep allocations from being
+// BudgetsBind reports whether disruption budgets may keep allocations from being
 // evicted.
-func (p *predicates) budgetsBind() bool {
+func (p *Predicates) BudgetsBind() bool {
 	return p.Options.Budgets != nil && p.Preemption.Budgets == preemptor.HardBudgets
 }
 
-// wait is how long to wait before a question may be asked.
-func (p *predicates) wait(q api.Question) time.Duration {
+// Wait is how long to wait before a question may be asked.
+func (p *Predicates) Wait(q api.Question) time.Duration {
 	if p.Options.Pace == nil {
 		return 0
 	}
 	return p.Options.Pace(q)
 }
 
-// mustHear reports whether the resource manager must hear first what was done in this batch, before
+// MustHear reports whether the resource manager must hear first what was done in this batch, before
 // it is asked about an ask and a node.
-func (p *predicates) mustHear(r *ledger.Request, n *ledger.Node) bool {
+func (p *Predicates) MustHear(r *ledger.Request, n *ledger.Node) bool {
 	return n.PlacedIn == p.Batch || p.ClassOf(r).TiedIn == p.Batch
 }
 
-// check asks about an ask and a node. The answer is flush if the resource manager
+// Check asks about an ask and a node. The answer is flush if the resource manager
 // must hear first what was done to the node in this batch.
-func (p *predicates) check(r *ledger.Request, n *ledger.Node, allocate bool) (outcome, error) {
+func (p *Predicates) Check(r *ledger.Request, n *ledger.Node, allocate bool) (Outcome, error) {
 	if p.Options.Feasible == nil {
-		return placed, nil
+		return Placed, nil
 	}
-	if p.mustHear(r, n) {
-		return flush, nil
+	if p.MustHear(r, n) {
+		return Flush, nil
 	}
-	p.calls++
+	p.Calls++
 	return p.checked(r, n, allocate, p.Options.Feasible(r.Key, n.ID, allocate))
 }
 
 // checked takes the answer about a node. If it is yes, it asks again with those asks
 // added that are nominated to the node and come before.
-func (p *predicates) checked(r *ledger.Request, n *ledger.Node, allocate bool, err error) (outcome, error) {
+func (p *Predicates) checked(r *ledger.Request, n *ledger.Node, allocate bool, err error) (Outcome, error) {
 	if err != nil {
-		return waits, err
+		return Waits, err
 	}
 	if p.Options.Simulate == nil || !allocate {
-		return placed, nil
+		return Placed, nil
 	}
 	if added := r.ExpectedBefore(n); len(added) > 0 {
 		if err := p.Options.Simulate(r.Key, n.ID, added, nil); err != nil {
-			return waits, err
+			return Waits, err
 		}
 	}
-	return placed, nil
+	return Placed, nil
 }
 
-// keysOf are texts as keys. Nil stays nil: that nothing was removed is another question than
+// KeysOf are texts as keys. Nil stays nil: that nothing was removed is another question than
 // what happens to be none.
-func keysOf(texts []string) []api.AllocationKey {
+func KeysOf(texts []string) []api.AllocationKey {
 	if texts == nil {
 		return nil
 	}
@@ -104,16 +104,16 @@ func keysOf(texts []string) []api.AllocationKey {
 	return keys
 }
 
-// feasibleAfterEvictions reports whether the resource manager will agree to an ask on
+// FeasibleAfterEvictions reports whether the resource manager will agree to an ask on
 // a node once all evictions there have ended.
-func (p *predicates) feasibleAfterEvictions(r *ledger.Request, n *ledger.Node) bool {
+func (p *Predicates) FeasibleAfterEvictions(r *ledger.Request, n *ledger.Node) bool {
 	gone := n.OwnKeys((*ledger.Request).Releasing)
-	return len(gone) > 0 && (p.Options.Simulate == nil || p.simulate(r, n, keysOf(gone)) == nil)
+	return len(gone) > 0 && (p.Options.Simulate == nil || p.Simulate(r, n, KeysOf(gone)) == nil)
 }
 
-// addBudgets adds the disruption budgets of the candidates on a node, also of those that
+// AddBudgets adds the disruption budgets of the candidates on a node, also of those that
 // another scheduler placed.
-func (p *predicates) addBudgets(on *preemptor.Node) {
+func (p *Predicates) AddBudgets(on *preemptor.Node) {
 	if p.Options.Budgets == nil {
 		return
 	}
@@ -141,8 +141,8 @@ func (p *predicates) addBudgets(on *preemptor.Node) {
 // resource manager names never do.
 const escaped = ":"
 
-// constraintsOf asks the resource manager what an ask requires of nodes.
-func (p *predicates) constraintsOf(r *ledger.Request) string {
+// ConstraintsOf asks the resource manager what an ask requires of nodes.
+func (p *Predicates) ConstraintsOf(r *ledger.Request) string {
 	if p.Options.Constraints == nil || r.Required != "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package core
+package question
 
 import (
 	"errors"
@@ -8,14 +8,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// besideVictims asks whether another ask may run on a node beside an equal one, without what ends
+// BesideVictims asks whether another ask may run on a node beside an equal one, without what ends
 // there and some victims.
-func (p *predicates) besideVictims(r *ledger.Request, n *ledger.Node, victims []preemptor.Victim) error {
+func (p *Predicates) BesideVictims(r *ledger.Request, n *ledger.Node, victims []preemptor.Victim) error {
 	other, c := p.other(r), p.ClassOf(r)
 	switch {
 	case other == nil:
 		return nil
-	case c.Alone >= aloneMax:
+	case c.Alone >= AloneMax:
 		return errAlone
 	}
 	removed := n.OwnKeys((*ledger.Request).Releasing)
@@ -23,8 +23,8 @@ func (p *predicates) besideVictims(r *ledger.Request, n *ledger.Node, victims []
 		removed = append(removed, victims[i].Key)
 	}
 	return p.answerOf(r, n, "beside\x00"+strings.Join(removed, "\x00"), func() error {
-		p.calls++
-		err := p.Options.Simulate(other.Key, n.ID, append(r.ExpectedBefore(n), r.Key), keysOf(removed))
+		p.Calls++
+		err := p.Options.Simulate(other.Key, n.ID, append(r.ExpectedBefore(n), r.Key), KeysOf(removed))
 		if c.Alone++; err == nil {
 			c.Alone = 0
 		}
@@ -33,7 +33,7 @@ func (p *predicates) besideVictims(r *ledger.Request, n *ledger.Node, victims []
 }
 
 // other is an ask that waits with one in its queue; nil if there is none.
-func (p *predicates) other(r *ledger.Request) *ledger.Request {
+func (p *Predicates) other(r *ledger.Request) *ledger.Request {
 	for _, leaf := range p.OfQueue(r.App.Queue).WaitSet.Alike(nil, p.ClassOf(r), 2) {
 		for _, g := range leaf.Groups {
 			for other := range g.All {
@@ -46,9 +46,9 @@ func (p *predicates) other(r *ledger.Request) *ledger.Request {
 	return nil
 }
 
-// aloneMax is how often, one after the other, the resource manager may refuse an ask
+// AloneMax is how often, one after the other, the resource manager may refuse an ask
 // beside another before it is taken that none of its class runs beside another.
-const aloneMax = 4
+const AloneMax = 4
 
 // errAlone stands for the answer to a question that is not asked any more.
 var errAlone = errors.New("no ask of its class runs beside it")

@@ -1,4 +1,4 @@
-package core
+package question
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// spareNeeded marks those victims of a plan for a node on other nodes which an ask needs beside it for which
+// SpareNeeded marks those victims of a plan for a node on other nodes which an ask needs beside it for which
 // room is on its way there, of those that before lists for a node. It reports whether there are any:
 // the plan is to be made again then, without them.
-func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, here *ledger.Node, before func(*ledger.Node) []api.AllocationKey) (spared bool) {
+func (p *Predicates) SpareNeeded(on *preemptor.Node, plan *preemptor.Decision, here *ledger.Node, before func(*ledger.Node) []api.AllocationKey) (spared bool) {
 	if p.Options.Simulate == nil {
 		return false
 	}
@@ -25,12 +25,12 @@ func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 		if len(asks) == 0 {
 			continue
 		}
-		ending := keysOf(n.OwnKeys((*ledger.Request).Releasing))
+		ending := KeysOf(n.OwnKeys((*ledger.Request).Releasing))
 		if removed[n] == nil {
 			removed[n] = ending
 		}
 		with := append(slices.Clip(removed[n]), api.AllocationKey(v.Key))
-		spoils := func(other api.AllocationKey) bool { return p.spoils(other, n, with, ending) != nil }
+		spoils := func(other api.AllocationKey) bool { return p.Spoils(other, n, with, ending) != nil }
 		if !slices.ContainsFunc(asks, spoils) {
 			removed[n] = with
 			continue
@@ -41,8 +41,8 @@ func (p *predicates) spareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 	return spared
 }
 
-// awaitedOn are the asks for which room is on its way on a node.
-func awaitedOn(n *ledger.Node) (keys []api.AllocationKey) {
+// AwaitedOn are the asks for which room is on its way on a node.
+func AwaitedOn(n *ledger.Node) (keys []api.AllocationKey) {
 	for _, r := range n.Claims {
 		if r.KeepsQuota() {
 			keys = append(keys, r.Key)

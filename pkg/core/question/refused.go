@@ -1,0 +1,330 @@
+package question
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Refused is the set of classes that the resource manager refused on every node with
+// room. When a node is freed, it is asked about that node again, after RetryDelay at
+// the earliest.
+type Refused struct {
+	*backlog.Backlog
+	Predicates *Predicates
+	Order      *backlog.NodeOrder
+	// WithoutQuota lets a class be tried again in leaves which lacked quota only.
+	WithoutQuota func(*backlog.Class) bool
+	Soon         timers.Timer // freed nodes are asked about
+	Whole        timers.Timer // everything is asked again
+	Resumes      timers.Timer // questions go on
+
+	List     []*backlog.Class // that are unschedulable, and others that were requeued
+	Paused   []pausedAsk      // whose questions go on later, in order, and others
+	held     [2]time.Time     // until when those of asks go on, first and repeated ones
+	turn     uint64           // counts how often questions went on
+	Regained []*ledger.Node   // freed since the last time, each once
+	Freed    uint64           // counts how often any node was freed
+	last     time.Time        // when freed nodes were asked about last
+	tries    int              // how many classes may still be asked for now
+}
+
+// What its timers are for.
+const (
+	DueRefused   = backlog.DueAsk + 1 + iota // classes are asked about again on all nodes
+	DueFreed                                 // they are asked about on freed nodes
+	DueQuestions                             // questions go on
+)
+
+// askedAtOnce is for how many classes one look at freed nodes asks.
+const askedAtOnce = 64
+
+// A pausedAsk is the first ask of a class whose questions go on later.
+type pausedAsk struct {
+	*backlog.Class
+	ask *ledger.Request
+}
+
+// IsCurrent reports whether the ask still pauses.
+func (e pausedAsk) IsCurrent() bool { return e.Paused == e.ask }
+
+// Begin is the refusals of a class, begun if there are none.
+func (s *Refused) Begin(c *backlog.Class) *backlog.Refusals {
+	if c.Refused == nil {
+		c.Refused = &backlog.Refusals{Asked: nodeset.New(s.Freed)}
+	}
+	return c.Refused
+}
+
+// MarkUnschedulable takes a class out of the order, since it is refused on all nodes
+// with room, until it is to be tried again.
+func (s *Refused) MarkUnschedulable(c *backlog.Class) {
+	s.Begin(c).Finish(s.Freed)
+	s.dequeue(c)
+	if !c.InRefused { // it may be there still, requeued
+		c.InRefused = true
+		s.List = append(s.List, c)
+	}
+	s.Timers.SetBy(&s.Whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: DueRefused})
+}
+
+// Pause takes the class of an ask out of the order whose questions go on after a while,
+// and with it holds all questions of their kind.
+func (s *Refused) Pause(ask *ledger.Request, wait time.Duration) {
+	c := s.ClassOf(ask)
+	r := s.Begin(c)
+	c.Paused = ask
+	s.dequeue(c)
+	place, _ := slices.BinarySearchFunc(s.Paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
+	s.Paused = slices.Insert(s.Paused, place, pausedAsk{c, ask})
+	s.held[r.Kind()] = s.Now.Add(wait)
+	s.Timers.SetBy(&s.Resumes, s.held[r.Kind()], timers.Due{What: DueQuestions})
+}
+
+// dequeue takes a class out of the order.
+func (s *Refused) dequeue(c *backlog.Class) {
+	c.Unschedulable = true
+	s.Learn()
+	s.SettleClass(c)
+}
+
+// putBack puts a class into the order again, to be tried on every node that its
+// refusals do not name.
+func (s *Refused) putBack(c *backlog.Class) {
+	c.Unschedulable, c.Paused = false, nil
+	s.Unpark(c)
+	s.Learn()
+	s.SettleClass(c)
+	s.WithoutQuota(c)
+}
+
+// AskAnew forgets what the resource manager refused a class, and lets it be tried again.
+func (s *Refused) AskAnew(c *backlog.Class) {
+	r := c.Refused
+	if r == nil {
+		return
+	}
+	r.Asked, r.Said, r.Repeated = nodeset.New(s.Freed), backlog.Answers{}, false
+	if c.Unschedulable && c.Paused == nil {
+		s.putBack(c)
+	}
+}
+
+// Resume lets the first classes of a leaf queue be tried again, if their questions may go
+// on now, and those of another in the next batch. They are few, so that not many more are
+// tried than can ask something, and enough that a look at all that wait is worth it.
+// Where questions are not held back, all go on.
+func (s *Refused) Resume() {
+	leaf := s.nextLeaf()
+	if leaf == nil {
+		return
+	}
+	s.turn++
+	leaf.Resumed = s.turn
+	left, all := max(resumedAtOnce, len(s.Paused)/resumedPart), s.Options.Pace == nil
+	kept := s.Paused[:0]
+	for _, e := range s.Paused {
+		switch goesOn := !s.held[e.Refused.Kind()].After(s.Now); {
+		case all || goesOn && left > 0 && e.ask.App.Queue == leaf.Queue:
+			left--
+			s.putBack(e.Class)
+		default:
+			if goesOn {
+				s.Timers.SetBy(&s.Resumes, s.Now.Add(time.Nanosecond), timers.Due{What: DueQuestions})
+			}
+			kept = append(kept, e)
+		}
+	}
+	clear(s.Paused[len(kept):])
+	s.Paused = kept
+}
+
+// How many classes are tried again at once: so many, or one in so many of those that
+// wait.
+const resumedAtOnce, resumedPart = 16, 64
+
+// nextLeaf is the leaf queue whose turn it is, nil if questions may go on in none. It sets
+// when they may. Classes that wait no longer are dropped.
+func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
+	s.Timers.Cancel(&s.Resumes)
+	s.Paused = slices.DeleteFunc(s.Paused, func(e pausedAsk) bool { return !e.IsCurrent() })
+	for _, e := range s.Paused {
+		at, of := s.held[e.Refused.Kind()], s.OfQueue(e.ask.App.Queue)
+		switch {
+		case at.After(s.Now):
+			s.Timers.SetBy(&s.Resumes, at, timers.Due{What: DueQuestions})
+		case leaf == nil || of.Resumed < leaf.Resumed:
+			leaf = of
+		}
+	}
+	return leaf
+}
+
+// NodeFreed has refused classes tried again on a node that was freed.
+func (s *Refused) NodeFreed(n *ledger.Node) {
+	s.Freed++
+	n.FreedAt = s.Freed
+	if len(s.List) > 0 {
+		s.retryOn(n)
+	}
+}
+
+// retryOn has the resource manager asked about a node again soon.
+func (s *Refused) retryOn(n *ledger.Node) {
+	if !n.Regained {
+		n.Regained = true
+		s.Regained = append(s.Regained, n)
+	}
+	s.Timers.SetBy(&s.Soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: DueFreed})
+}
+
+// Everywhere notes that a class of members of a gang was refused on all nodes with room. It
+// returns when that is to be forgotten. Members stand in no order, so their class is in no
+// list, unless others of it are.
+func (s *Refused) Everywhere(c *backlog.Class) time.Time {
+	r := s.Begin(c)
+	r.Finish(s.Freed)
+	r.Repeated = true
+	if r.Forget.IsZero() {
+		r.Forget = s.Now.Add(s.Options.RetryMax)
+	}
+	return r.Forget
+}
+
+// Renew has all nodes asked about members of a class again if what was said is old.
+func (s *Refused) Renew(c *backlog.Class) {
+	if r := c.Refused; r != nil && timers.IsDue(r.Forget, s.Now) {
+		r.Forget = time.Time{}
+		if !c.Unschedulable { // otherwise askAgain does so
+			r.Asked = nodeset.New(s.Freed)
+		}
+	}
+}
+
+// AskAgain has everything asked again, whatever was said before.
+func (s *Refused) AskAgain() {
+	s.Timers.Cancel(&s.Soon)
+	s.last = s.Now
+	s.clean()
+	for _, c := range s.List {
+		c.Refused.Asked, c.Refused.Repeated, c.InRefused = nodeset.New(s.Freed), true, false
+		if ask := c.FirstAsk(ledger.InOrder); ask != nil {
+			c.Paused = ask
+			s.Paused = append(s.Paused, pausedAsk{c, ask})
+			s.SettleClass(c)
+		} else { // its asks are delayed
+			s.putBack(c)
+		}
+	}
+	slices.SortStableFunc(s.Paused, func(a, b pausedAsk) int { return ledger.InOrder(a.ask, b.ask) })
+	s.List = nil
+	s.takeFreed() // all nodes are asked about
+	s.Resume()
+}
+
+// clean drops what is requeued from the list, and puts it in order.
+func (s *Refused) clean() {
+	first := make(map[*backlog.Class]*ledger.Request, len(s.List))
+	s.List = slices.DeleteFunc(s.List, func(c *backlog.Class) bool {
+		c.InRefused = c.Unschedulable && c.Paused == nil
+		if c.InRefused {
+			first[c] = c.FirstAsk(s.ComparePlaces)
+		}
+		return !c.InRefused
+	})
+	slices.SortFunc(s.List, func(a, b *backlog.Class) int {
+		return cmp.Or(s.CompareFirst(first[a], first[b]), strings.Compare(a.Key, b.Key))
+	})
+}
+
+// CompareFirst orders classes by their first asks, as the queues do. Those that have none to be
+// tried now come after all others.
+func (s *Refused) CompareFirst(x, y *ledger.Request) int {
+	switch {
+	case x == nil && y == nil:
+		return 0
+	case x == nil:
+		return 1
+	case y == nil:
+		return -1
+	}
+	return s.ComparePlaces(x, y)
+}
+
+// Retry requeues the classes for which a freed node has room and the resource
+// manager's agreement. It asks for so many classes at a time, the first in order, and for others
+// after a while: what it refused for one is not asked again before the node is freed once more.
+func (s *Refused) Retry() {
+	s.clean()
+	freed := s.takeFreed()
+	s.last, s.tries = s.Now, askedAtOnce
+	s.List = slices.DeleteFunc(s.List, func(c *backlog.Class) bool {
+		if !s.anyTakes(freed, c) {
+			return false
+		}
+		c.InRefused, c.Refused.Repeated = false, true
+		s.putBack(c)
+		return true
+	})
+	for _, o := range freed {
+		if o.short {
+			s.retryOn(o.node)
+		}
+	}
+}
+
+// A freedNode is a node that was freed and what is left of its room if the asks that
+// are requeued for it are placed there. It is short if that, or a limit on questions,
+// kept a class out: then the node is looked at again later.
+type freedNode struct {
+	node  *ledger.Node
+	left  resources.Amounts
+	short bool
+}
+
+// takeFreed is the list of nodes that were freed since the last time, and empties it.
+func (s *Refused) takeFreed() []freedNode {
+	freed := make([]freedNode, len(s.Regained))
+	for i, n := range s.Regained {
+		n.Regained = false
+		freed[i] = freedNode{node: n, left: n.Free.Clone()}
+	}
+	s.Regained = nil
+	return freed
+}
+
+// anyTakes reports whether one of the nodes has room for a class and the resource
+// manager agrees.
+func (s *Refused) anyTakes(freed []freedNode, c *backlog.Class) bool {
+	r := c.FirstAsk(ledger.InOrder)
+	if r == nil {
+		return false
+	}
+	asked := 0
+	for i := range freed {
+		o := &freed[i]
+		if o.node.Gone || !o.node.Schedulable || !c.Amounts.FitsIn(o.node.Free) || c.RefusedOn(o.node) {
+			continue
+		}
+		if !c.Amounts.FitsIn(o.left) || s.tries == 0 || s.Predicates.Calls >= CallsMax || s.Predicates.Wait(api.RepeatedQuestion) > 0 {
+			o.short = true
+			continue
+		}
+		asked = 1
+		if result, _ := s.Predicates.Check(r, o.node, true); result != Waits {
+			o.left.Sub(c.Amounts)
+			return true
+		}
+		c.Refused.Asked.Add(o.node.Slot, o.node.FreedAt, s.Freed)
+	}
+	s.tries -= asked
+	return false
+}
