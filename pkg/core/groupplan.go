@@ -347,7 +347,7 @@ func (g *groupPlan) empty() question.Outcome {
 			if g.keeps(n) {
 				rank = 0
 			}
-			g.emptied = append(g.emptied, closeNode{n, rank, g.asks[first].Amounts.MissingShare(n.Free)})
+			g.emptied = append(g.emptied, closeNode{Node: n, rank: rank, missing: g.asks[first].Amounts.MissingShare(n.Free)})
 		}
 	}
 	slices.SortStableFunc(g.emptied, closeNode.compare)

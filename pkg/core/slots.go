@@ -259,7 +259,7 @@ func (s *slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 					tried++
 				}
 			}
-			options = append(options, closeNode{n, tried, r.Amounts.MissingShare(n.Room)})
+			options = append(options, closeNode{Node: n, rank: tried, missing: r.Amounts.MissingShare(n.Room)})
 		}
 	}
 	slices.SortStableFunc(options, closeNode.compare)

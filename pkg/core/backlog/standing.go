@@ -37,13 +37,13 @@ func (a *Application) compare(other *Application, priority int) int {
 
 // compareFirst is what decides first beside priority: share or age.
 func (a *Application) compareFirst(other *Application) int {
-	if a.Queue.Properties.ApplicationSort == api.Fair {
+	if a.Leaf.Properties.ApplicationSort == api.Fair {
 		return a.Place.share.Compare(other.Place.share)
 	}
 	return cmp.Compare(a.Place.submitted, other.Place.submitted)
 }
 
-func (a *Application) ignoresPriority() bool { return a.Queue.Properties.IgnorePriority }
+func (a *Application) ignoresPriority() bool { return a.Leaf.Properties.IgnorePriority }
 
 func (a *Application) comesLater(other *Application) bool {
 	return a.compareFirst(other) > 0
@@ -80,7 +80,7 @@ func (a *Application) SumUp() bool {
 // Placed is what decides the order now.
 func (a *Application) Placed() applicationPlace {
 	place := applicationPlace{priority: a.Own.Top, submitted: a.Submitted.UnixNano()}
-	if a.Queue.Properties.ApplicationSort == api.Fair {
+	if a.Leaf.Properties.ApplicationSort == api.Fair {
 		place.share = a.Leaf.shareOf(a.Used.Amounts)
 	}
 	return place
@@ -130,7 +130,7 @@ func (q *Queue) compare(other *Queue, priority int) int {
 	return strings.Compare(q.Name, other.Name)
 }
 
-func (q *Queue) ignoresPriority() bool { return q.Parent.Properties.IgnorePriority }
+func (q *Queue) ignoresPriority() bool { return q.above.Properties.IgnorePriority }
 
 // comesLater reports whether a queue has a larger share than another.
 func (q *Queue) comesLater(other *Queue) bool {

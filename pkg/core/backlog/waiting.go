@@ -25,12 +25,12 @@ type Application struct {
 // A Queue is a queue as the backlog knows it. It stands in the order of its parent while
 // something below it waits.
 type Queue struct {
+	links order.Links[*Queue]
+	Place queuePlace
+	Own   Summary // of what waits here and has quota here
+	below Summary // of the subtree of the parent's order
+	above *Queue  // nil at the root
 	*ledger.Queue
-	above   *Queue // nil at the root
-	links   order.Links[*Queue]
-	Place   queuePlace
-	Own     Summary // of what waits here and has quota here
-	below   Summary // of the subtree of the parent's order
 	Queues  order.Tree[*Queue]
 	Lines   lines    // of the applications of a leaf
 	backlog *Backlog // that it is of
