@@ -2,7 +2,7 @@ package core
 
 import "github.com/narwhal-scheduler/narwhal/pkg/core/question"
 
-// What timers of the preemption and of the partition are for.
+// What timers of the preemption are for.
 const (
 	dueSlots         = question.DueQuestions + 1 + iota // classes still fit no node: their asks get claims
 	dueEviction                                         // it should have ended
@@ -12,8 +12,4 @@ const (
 	dueSettled                                          // evictions may begin
 	dueHeld                                             // a node that was registered drained takes asks that require it
 	dueGuard                                            // a pause of an ask, an application or a node is over
-	dueCompletion                                       // an application completes
-	dueBound                                            // asks bound to a node are tried again, about which questions paused
-	dueGang                                             // the placeholders of an application time out
-	dueGroups                                           // groups are tried again, and members of gangs, that fitted nowhere
 )

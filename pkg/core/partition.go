@@ -11,6 +11,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
+// What timers of the partition are for, beside those of its parts.
+const (
+	dueCompletion = dueGuard + 1 + iota // an application completes
+	dueBound                            // asks bound to a node are tried again, about which questions paused
+	dueGang                             // the placeholders of an application time out
+	dueGroups                           // groups are tried again, and members of gangs, that fitted nowhere
+)
+
 // A Partition is the ledger of one cluster, or of a part of one that shares
 // nothing with the rest, with the parts that decide. Every allocation is booked on
 // the node where it runs and on the accounts of its queue and the queues above,
@@ -60,7 +68,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	p.slots = slots{Backlog: b, kept: &p.kept, predicates: &p.predicates}
 	p.evictions = evictions{Backlog: b, counts: &p.counts}
 	p.renominations = renominations{Backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates}
-	p.costs = costCache{Backlog: b, predicates: &p.predicates, limits: costLimits{keysMax, heapsMax, evaluationsMax}}
+	p.costs = costCache{Backlog: b, predicates: &p.predicates, limits: costLimits{keys: keysMax, heaps: heapsMax, evaluations: evaluationsMax}}
 	p.retries = retries{Backlog: b, predicates: &p.predicates}
 	p.attempts = attempts{
 		Backlog: b, predicates: &p.predicates, costs: &p.costs, kept: &p.kept, evictions: &p.evictions,
