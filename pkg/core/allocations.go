@@ -56,13 +56,13 @@ func (p *Partition) takeForeign(a *api.Allocation, known *ledger.Request) {
 	case !p.makeKnown(&a):
 		return
 	case known != nil && known.Node != a.Node:
-		p.evictions.cancel(known) // it ended where it was evicted
+		p.evictions.Cancel(known) // it ended where it was evicted
 	}
 	if known == nil {
-		p.settling.extend()
+		p.settling.Extend()
 	}
 	r := p.AddForeign(a, known)
-	p.evictions.report(r, a.Tags)
+	p.evictions.Report(r, a.Tags)
 	p.tied(r, false)
 }
 
@@ -94,7 +94,7 @@ func (p *Partition) addOwn(a *api.Allocation) {
 	}
 	if a.Node != "" {
 		p.adopt(r, a.Node)
-		p.evictions.report(r, a.Tags)
+		p.evictions.Report(r, a.Tags)
 		return
 	}
 	if app.State == api.New || app.State == api.Completing {
@@ -106,7 +106,7 @@ func (p *Partition) addOwn(a *api.Allocation) {
 	}
 	p.ask(r)
 	if r.Tags[api.TagNominatedNode] != "" && !r.IsHeld() && !r.StartsTogether() {
-		p.renominations.add(r)
+		p.renominations.Add(r)
 	}
 	p.Tell(api.AskAdded{Allocation: r.Allocation})
 }
@@ -121,7 +121,7 @@ func (p *Partition) adopt(r *ledger.Request, id api.NodeID) {
 	r.Allocation = r.PlacedOn(id, p.Now)
 	p.run(r, n)
 	p.bookedBeyond(r)
-	p.settling.extend()
+	p.settling.Extend()
 	p.Changes.Node(n, ledger.NodeRetry)
 	p.Changes.Placed = append(p.Changes.Placed, r)
 	p.tied(r, false)
@@ -161,14 +161,14 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts) || !maps.Equal(r.Unknown, a.Unknown):
 		if r.Nominated() != nil {
-			p.kept.clear(r, "it asks for other amounts", api.EndOfRoom)
+			p.kept.Clear(r, "it asks for other amounts", api.EndOfRoom)
 		}
 		p.resizeAsk(r, a)
 	default: // what it requires of nodes may have changed
 		p.Reclass(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 	}
 	p.retagOwn(r, a.Tags)
-	p.evictions.report(r, a.Tags)
+	p.evictions.Report(r, a.Tags)
 }
 
 // retagOwn takes new tags: that others depend on an allocation is often known only once it
@@ -209,7 +209,7 @@ func (p *Partition) keepAge(r *ledger.Request, before *ledger.Wait, since time.T
 	w := r.Waiting()
 	w.Since, w.Ran = before.Since, before.Ran
 	if before.Paused() {
-		p.attempts.keepBack(r, before.Guard.Until, before.Guard.Why)
+		p.attempts.KeepBack(r, before.Guard.Until, before.Guard.Why)
 	}
 }
 
@@ -218,7 +218,7 @@ func (p *Partition) keepAge(r *ledger.Request, before *ledger.Wait, since time.T
 func (p *Partition) resize(r *ledger.Request, to *api.Allocation) {
 	n, before := r.RunsOn, r.Amounts
 	if r.IsReplaced() {
-		p.kept.rejoin(r.Pair().Ask) // it may not fit any more
+		p.kept.Rejoin(r.Pair().Ask) // it may not fit any more
 	}
 	if r.Placeholder {
 		p.ResizeMember(r, to.Amounts)
@@ -271,7 +271,7 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 	switch {
 	case r == nil:
 	case r.Foreign():
-		p.evictions.cancel(r)
+		p.evictions.Cancel(r)
 		p.ReleaseForeign(r)
 		p.tied(r, false)
 	case r.Application != c.Application:
@@ -324,7 +324,7 @@ func (p *Partition) endAsk(r *ledger.Request, cause api.EndCause) {
 // endAllocation takes an allocation off the books for good.
 func (p *Partition) endAllocation(r *ledger.Request, cause api.EndCause, message string) {
 	n, evicted := r.RunsOn, r.Victim()
-	p.evictions.cancel(r)
+	p.evictions.Cancel(r)
 	p.Unbook(r)
 	if cause == api.CauseReleased && message == api.Succeeded {
 		p.Succeeded(r)
@@ -356,7 +356,7 @@ func causeOf(t si.TerminationType) api.EndCause {
 func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	n := r.RunsOn
 	evicted := r.Victim()
-	p.evictions.cancel(r)
+	p.evictions.Cancel(r)
 	wasted := r.MadeRoom
 	r.MadeRoom = false
 	p.Unbook(r)

@@ -35,7 +35,7 @@ func (p *Partition) rankDirty() {
 	p.ranked = len(p.dirty)
 	for i := from; i < len(p.dirty); i++ {
 		if d := &p.dirty[i]; !d.rest {
-			p.kept.settle(d.Node) // not in its turn: questions may pause before
+			p.kept.Settle(d.Node) // not in its turn: questions may pause before
 			d.first, d.ask = d.FirstBound()
 		}
 	}
@@ -157,8 +157,8 @@ func (p *Partition) tryClaims(n *ledger.Node) question.Outcome {
 		case r.Reserved():
 			p.refusedOnItsNode(r, err)
 		case !p.predicates.FeasibleAfterEvictions(r, n):
-			p.kept.clear(r, err.Error(), api.EndByRefusal)
-			p.attempts.keepBack(r, p.Now.Add(p.Options.RetryMax), "")
+			p.kept.Clear(r, err.Error(), api.EndByRefusal)
+			p.attempts.KeepBack(r, p.Now.Add(p.Options.RetryMax), "")
 		}
 	}
 	return question.Waits
@@ -210,9 +210,9 @@ func (p *Partition) awaitsRoom(r *ledger.Request, n *ledger.Node) bool {
 	case r.Reserved():
 		p.awaitsTurn(r, short)
 	case !r.Amounts.FitsInSum(free, n.Releasing.Amounts):
-		p.kept.clear(r, n.WhyLost(), api.EndOfRoom)
+		p.kept.Clear(r, n.WhyLost(), api.EndOfRoom)
 	case r.LostQuota():
-		p.kept.clear(r, r.WhyNoQuota(), api.EndOfQuota)
+		p.kept.Clear(r, r.WhyNoQuota(), api.EndOfQuota)
 	case short != nil:
 		p.await(r, &short.Account)
 	}
@@ -225,7 +225,7 @@ func (p *Partition) awaitsTurn(r *ledger.Request, short *ledger.Queue) {
 	w := r.Wait
 	switch {
 	case r.HeldBack() != nil:
-		p.kept.end(r, "a limit holds it back", api.EndOfQuota)
+		p.kept.End(r, "a limit holds it back", api.EndOfQuota)
 	case short != nil:
 		w.Reason, w.Detail = api.QuotaExceeded, string(short.Path)
 		p.await(r, &short.Account)

@@ -17,23 +17,23 @@ func (p *Partition) configure(config api.Config) {
 	timeout := p.Preemption.VictimTimeout
 	p.Config, p.Name, p.Preemption = config, config.Name, config.Preemption.WithDefaults()
 	p.Preemption.RequiredNode.SpareForeign = p.Preemption.RequiredNode.SpareForeign || p.Options.KeepsForeign
-	for t := range p.costs.plans {
-		p.costs.plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
+	for t := range p.costs.Plans {
+		p.costs.Plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
 	}
 	p.order.Configure(p.Kinds, config.Nodes)
 	if p.Root == nil {
 		p.Root = p.NewQueue(nil, &config.Root)
 	}
 	p.SetQueue(p.Root, &config.Root)
-	p.costs.flat, p.Plain = areFlat(p.Root), arePlain(p.Root)
-	p.costs.configured = configuredKinds(p.Root)
+	p.costs.Flat, p.Plain = areFlat(p.Root), arePlain(p.Root)
+	p.costs.Configured = configuredKinds(p.Root)
 	p.order.Rebuild(p.AllNodes)
 	p.Capped = !p.Root.Everywhere(func(q *ledger.Queue) bool { return q.ApplicationsMax == 0 })
 	p.RebuildLimits()
 	p.SettleGroups()
 	p.RecomputeShares()
 	if p.Preemption.VictimTimeout != timeout {
-		p.evictions.reschedule()
+		p.evictions.Reschedule()
 	}
 	p.reconsider()
 }
@@ -41,10 +41,10 @@ func (p *Partition) configure(config api.Config) {
 // reconsider has all that waits decided anew under the configuration.
 func (p *Partition) reconsider() {
 	p.SlotsDue = true
-	p.quotas.watchAll(p.Root)
+	p.quotas.WatchAll(p.Root)
 	p.reclassifyAll()
-	p.costs.clear()
-	p.retries.all()
+	p.costs.Clear()
+	p.retries.All()
 	p.retryAll()
 }
 

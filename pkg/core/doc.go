@@ -19,31 +19,8 @@
 //
 // What goes in and comes out is data: package api. Package ledger has what runs where, and which queues pay
 // for it; package backlog what waits, and which ask is next; package question the answers of the resource manager.
-// The files here are in two parts above them, and each uses what it has itself and what those before it have (internal/tidy reads this list).
-// Begin with partition.go and schedule.go, in the last one.
-//
-// Preemption: room that is kept, or made by evictions.
-//
-//	claims.go       claims are made and end; slots.go says which asks have one for which nothing is evicted,
-//	                places.go in how many places they fit
-//	attempts.go     when an attempt is made for an ask; unfinished.go how it goes on later
-//	findnode.go     the node where room costs least
-//	nearest.go      what a failed attempt is told as, and the node that came nearest
-//	nodecosts.go    what room costs on every node; costcache.go keeps it up to date, costlimits.go says how much of it
-//	elsewhere.go    allocations on other nodes that free quota, in groups
-//	behind.go       asks that wait behind one, and what room costs for all of them
-//	share.go        the node for an ask where those behind are of other sizes
-//	victiminput.go  a node as package preemptor sees it
-//	guarantees.go   how priorities and guarantees of two queues compare
-//	renominations.go asks that were nominated before a restart
-//	evictions.go    victims, until they have ended
-//	retries.go      when failed attempts are repeated
-//	quotas.go       queues that use more than their max
-//	settling.go     the time after a start in which nothing is evicted
-//	hints.go        asks that only more nodes can help
-//	alarms.go       what timers are for
-//
-// Partition: the loop that joins them, and what starts together.
+// Package preemption keeps room and makes it. This package is the loop that joins them, and what starts
+// together. Begin with partition.go and schedule.go.
 //
 //	partition.go    Apply, Schedule, Due, and what carries out each command; doc.go is this page
 //	applications.go commands about applications; allocations.go about asks and allocations

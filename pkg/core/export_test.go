@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 )
@@ -48,15 +49,15 @@ func (p *Partition) TimersSet() int { return p.Timers.Len() }
 func (p *Partition) VerifyAttempts() error {
 	p.react()
 	unfinished := p.unfinished()
-	for _, c := range p.costs.known {
-		if c.attempt >= unfinished {
+	for _, c := range p.costs.Known {
+		if c.Attempt >= unfinished {
 			continue // an attempt goes on with what was known when it began
 		}
 		if err := p.verifyCosts(c); err != nil {
 			return err
 		}
 	}
-	if !p.costs.flat || p.predicates.Any() || p.Preemption.Disabled || p.Preemption.Priority == api.PriorityOff {
+	if !p.costs.Flat || p.predicates.Any() || p.Preemption.Disabled || p.Preemption.Priority == api.PriorityOff {
 		return nil
 	}
 	for _, c := range p.Classes.Known {
@@ -72,44 +73,44 @@ func (p *Partition) VerifyAttempts() error {
 // unfinished is the number of the first attempt that goes on.
 func (p *Partition) unfinished() uint64 {
 	first := uint64(math.MaxUint64)
-	for leaf, u := range p.attempts.unfinished {
+	for leaf, u := range p.attempts.Unfinished {
 		if leaf.Leaf != nil {
-			first = min(first, u.number)
+			first = min(first, u.Number)
 		}
 	}
 	return first
 }
 
-func (p *Partition) verifyCosts(c *nodeCosts) error {
-	p.attempts.begun++
-	p.costs.attempt = p.attempts.begun
-	p.costs.refresh(c)
+func (p *Partition) verifyCosts(c *preemption.NodeCosts) error {
+	p.attempts.Begun++
+	p.costs.Attempt = p.attempts.Begun
+	p.costs.Refresh(c)
 	stale := map[*ledger.Node]bool{}
-	for _, n := range p.costs.log[c.seen-(p.costs.generation-uint64(len(p.costs.log))):] {
+	for _, n := range p.costs.Log[c.Seen-(p.costs.Generation-uint64(len(p.costs.Log))):] {
 		stale[n] = true
 	}
-	for _, n := range c.volatile {
+	for _, n := range c.Volatile {
 		stale[n] = true
 	}
 	for n := range p.AllNodes {
-		status := c.status[n.Slot]
-		if stale[n] || status.inHeap() {
+		status := c.Status[n.Slot]
+		if stale[n] || status.InHeap() {
 			continue
 		}
-		if fresh := p.costs.evaluate(c, n); fresh.status != status {
+		if fresh := p.costs.Evaluate(c, n); fresh.Status != status {
 			return fmt.Errorf("node %s was evaluated as %v and is %v", n.ID, status, fresh)
 		}
 	}
-	for _, known := range slices.Clone(c.heap) {
-		if stale[known.node] {
+	for _, known := range slices.Clone(c.Heap) {
+		if stale[known.Node] {
 			continue
 		}
-		fresh := p.costs.evaluate(c, known.node)
+		fresh := p.costs.Evaluate(c, known.Node)
 		switch {
-		case c.isKnown(&known) && (c.alike || known.expected == c.expected) && (fresh.cost != known.cost || fresh.status != known.status || fresh.shared != known.shared):
-			return fmt.Errorf("node %s was evaluated as %v and is %v", known.node.ID, known, fresh)
-		case !c.isKnown(&known) && c.alike && known.cost.Compare(fresh.cost) > 0 && !slices.Contains(c.volatile, known.node):
-			return fmt.Errorf("node %s at best costs %v, and costs %v", known.node.ID, known.cost, fresh.cost)
+		case c.IsKnown(&known) && (c.Alike || known.Expected == c.Expected) && (fresh.Cost != known.Cost || fresh.Status != known.Status || fresh.Shared != known.Shared):
+			return fmt.Errorf("node %s was evaluated as %v and is %v", known.Node.ID, known, fresh)
+		case !c.IsKnown(&known) && c.Alike && known.Cost.Compare(fresh.Cost) > 0 && !slices.Contains(c.Volatile, known.Node):
+			return fmt.Errorf("node %s at best costs %v, and costs %v", known.Node.ID, known.Cost, fresh.Cost)
 		}
 	}
 	return nil
@@ -124,9 +125,9 @@ func (p *Partition) verifyFailed(c *backlog.Class, leaf *backlog.LeafClass) erro
 			return nil
 		}
 	}
-	costs := &nodeCosts{preemptionKey: preemptionKey{class: c, leaf: p.Root, scope: p.Root, trigger: preemptor.Priority}, relations: map[*ledger.Queue]*relation{}}
+	costs := &preemption.NodeCosts{PreemptionKey: preemption.PreemptionKey{Class: c, Leaf: p.Root, Scope: p.Root, Trigger: preemptor.Priority}, Relations: map[*ledger.Queue]*preemption.Relation{}}
 	for n := range p.AllNodes {
-		if fresh := p.costs.evaluate(costs, n); fresh.status == sufficient && !c.Amounts.FitsIn(n.RoomToMake(c.Importance, preemptor.Priority)) && n.Releasing.IsZero() {
+		if fresh := p.costs.Evaluate(costs, n); fresh.Status == preemption.Sufficient && !c.Amounts.FitsIn(n.RoomToMake(c.Importance, preemptor.Priority)) && n.Releasing.IsZero() {
 			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.Kinds.Format(c.Amounts), c.Priority, n.ID, fresh)
 		}
 	}
@@ -138,13 +139,13 @@ func (p *Partition) React() { p.react() }
 
 // Bounds for tests that go beyond them.
 const (
-	KeysMax            = keysMax
-	ReserveTriesMax    = reserveTriesMax
-	HeapsMax           = heapsMax
-	EvaluationsMax     = evaluationsMax
-	SizesMax           = sizesMax
-	StepsPerEvaluation = stepsPerEvaluation
-	CandidateNodesMax  = candidateNodesMax
+	KeysMax            = preemption.KeysMax
+	ReserveTriesMax    = preemption.ReserveTriesMax
+	HeapsMax           = preemption.HeapsMax
+	EvaluationsMax     = preemption.EvaluationsMax
+	SizesMax           = preemption.SizesMax
+	StepsPerEvaluation = preemption.StepsPerEvaluation
+	CandidateNodesMax  = preemption.CandidateNodesMax
 	MarkedMax          = backlog.MarkedMax
 	IdleMax            = backlog.IdleMax
 	SparesMax          = backlog.SparesMax
@@ -155,7 +156,7 @@ const (
 func (p *Partition) Spares() int { return len(p.Rooms.Spare) }
 
 // KnownCosts is for how many keys it is kept what room costs.
-func (p *Partition) KnownCosts() int { return len(p.costs.known) }
+func (p *Partition) KnownCosts() int { return len(p.costs.Known) }
 
 // SettleFor has an empty partition evict nothing before nodes have settled.
 func (p *Partition) SettleFor(delay time.Duration) {
@@ -163,15 +164,15 @@ func (p *Partition) SettleFor(delay time.Duration) {
 }
 
 // LimitBacklog changes about how many asks behind one are looked at where they are of other sizes.
-func (p *Partition) LimitBacklog(asks int) { p.costs.shares.AsksMax = asks }
+func (p *Partition) LimitBacklog(asks int) { p.costs.Shares.AsksMax = asks }
 
 // LimitCosts lets the costs of so many keys and nodes be kept.
 func (p *Partition) LimitCosts(keys, nodes int) {
-	p.costs.limits.keys, p.costs.limits.heaps = keys, nodes
+	p.costs.Bounds.Keys, p.costs.Bounds.Heaps = keys, nodes
 }
 
 // LimitBatches lets so much be worked out in one batch for attempts.
-func (p *Partition) LimitBatches(evaluations int) { p.costs.limits.evaluations = evaluations }
+func (p *Partition) LimitBatches(evaluations int) { p.costs.Bounds.Evaluations = evaluations }
 
 // SetRankedMax bounds how many nodes the orders by devices have together.
 func (p *Partition) SetRankedMax(most int) { p.order.Devices.Most = most }

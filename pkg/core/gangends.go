@@ -14,7 +14,7 @@ const gangTimedOut = "ResourceReservationTimeout"
 // resource manager hears of the state first: a release could be taken for progress. While the
 // settling time lasts, asks that take their places may be reported yet.
 func (p *Partition) expireGang(app *ledger.Application) {
-	if until := p.settling.end(); until.After(p.Now) {
+	if until := p.settling.End(); until.After(p.Now) {
 		p.Timers.Set(&app.Gang.Timer, until, timers.Due{What: dueGang, Of: app})
 		return
 	}
@@ -58,7 +58,7 @@ func (p *Partition) placeholderEnded(r *ledger.Request, n *ledger.Node) {
 	}
 	if !fits {
 		p.CountLost(g)
-		p.kept.rejoin(ask)
+		p.kept.Rejoin(ask)
 		return
 	}
 	g.Replaced++

@@ -49,7 +49,7 @@ func (p *Partition) letGo(g *ledger.TaskGroup, r *ledger.Request) {
 
 // holdForPlaceholder has one of the other asks wait for a placeholder.
 func (p *Partition) holdForPlaceholder(g *ledger.TaskGroup, r *ledger.Request) {
-	p.kept.end(r, "it waits for a placeholder", api.EndOfRoom)
+	p.kept.End(r, "it waits for a placeholder", api.EndOfRoom)
 	p.Extract(r)
 	p.HoldBack(r, api.AwaitsPlaceholder, g.Name)
 	g.Others.Remove(r)
@@ -123,7 +123,7 @@ func (p *Partition) dismiss(r *ledger.Request, cause api.EndCause, why string) {
 		return
 	}
 	p.SetEviction(r, &ledger.Eviction{Reported: true, Dismissed: true, Since: p.Now})
-	p.evictions.schedule(r)
+	p.evictions.Schedule(r)
 	p.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
 	r.RunsOn.PlacedIn = p.Batch
 	p.Tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: cause, Message: why})

@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -25,7 +26,7 @@ type groupPlan struct {
 	on      map[*ledger.Node]*plannedNode
 	uses    map[*ledger.Application]*plannedUses
 	planned map[*ledger.Account]*plannedUse
-	emptied []closeNode // as if all had left there, those first where the group has claims; nil at first
+	emptied []preemption.CloseNode // as if all had left there, those first where the group has claims; nil at first
 	calls   int
 	over    int    // asks that their quotas had no room for
 	detail  string // why there are too few
@@ -347,10 +348,10 @@ func (g *groupPlan) empty() question.Outcome {
 			if g.keeps(n) {
 				rank = 0
 			}
-			g.emptied = append(g.emptied, closeNode{Node: n, rank: rank, missing: g.asks[first].Amounts.MissingShare(n.Free)})
+			g.emptied = append(g.emptied, preemption.CloseNode{Node: n, Rank: rank, Missing: g.asks[first].Amounts.MissingShare(n.Free)})
 		}
 	}
-	slices.SortStableFunc(g.emptied, closeNode.compare)
+	slices.SortStableFunc(g.emptied, preemption.CloseNode.Compare)
 	for _, on := range g.on {
 		on.class = nil
 	}

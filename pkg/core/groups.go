@@ -205,7 +205,7 @@ func (p *Partition) hintGroups() {
 		}
 		g.Hinted = true
 		for r := range g.Asks.All {
-			if r.IsHeld() && !p.hints.tellOf(r) {
+			if r.IsHeld() && !p.hints.TellOf(r) {
 				break
 			}
 		}
@@ -227,6 +227,6 @@ func (p *Partition) dropGroupRoom() {
 // endGroupClaim ends what an ask has claimed with its group.
 func (p *Partition) endGroupClaim(r *ledger.Request, why string) {
 	if c := r.Claim(); c != nil && c.Whole {
-		p.kept.end(r, why, api.EndOfRoom)
+		p.kept.End(r, why, api.EndOfRoom)
 	}
 }

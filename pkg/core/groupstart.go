@@ -42,7 +42,7 @@ func (p *Partition) startTogether(g *ledger.Group) question.Outcome {
 		p.retryGroupsBy(p.Now.Add(p.Options.RetryDelay))
 	}
 	if len(g.Needs) > 0 && !g.Hinted {
-		p.hints.later()
+		p.hints.Later()
 	}
 	return question.Waits
 }
@@ -86,7 +86,7 @@ func (p *Partition) keepGroupRoom(plan *groupPlan) {
 	}
 	for r := range g.Asks.All {
 		if n := wanted[r]; n != nil {
-			p.kept.reserve(r, n)
+			p.kept.Reserve(r, n)
 		}
 	}
 }

@@ -39,8 +39,8 @@ func (p *Partition) endWait(r *ledger.Request) {
 	if r.Wait != nil {
 		r.Wait.Held = false
 		p.PassOn(r)
-		p.kept.withdraw(r)
-		p.renominations.drop(r)
+		p.kept.GiveUp(r)
+		p.renominations.Drop(r)
 	}
 	p.unbind(r)
 	p.Withdraw(r)

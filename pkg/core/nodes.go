@@ -39,12 +39,12 @@ func (p *Partition) addNode(c api.AddNode) {
 	p.Tell(&api.NodeAdded{ID: n.ID, Capacity: n.Capacity.Clone(), Attributes: n.Attributes, Schedulable: n.Schedulable, Total: p.Capacity.Clone()})
 	n.Recount()
 	p.PlaceForeign(n)
-	p.evictions.reportForeign(n)
-	p.settling.extend()
+	p.evictions.ReportForeign(n)
+	p.settling.Extend()
 	if !n.Schedulable {
-		p.settling.hold(n)
+		p.settling.Hold(n)
 	}
-	p.renominations.nodeReady(n)
+	p.renominations.NodeReady(n)
 	if waiting := p.Absent[n.ID]; waiting != nil {
 		n.Required = *waiting
 		delete(p.Absent, n.ID)
@@ -70,7 +70,7 @@ func (p *Partition) updateNode(c api.UpdateNode) {
 		n.Attributes = c.Attributes
 		n.View = nil
 		p.Tell(&api.NodeAttributes{ID: n.ID, Attributes: n.Attributes})
-		p.evictions.nodeReported(n)
+		p.evictions.NodeReported(n)
 	}
 	n.Revision++
 	p.Changes.Node(n, ledger.NodeFreed|ledger.NodeRetry|ledger.NodeUpdated)
@@ -108,12 +108,12 @@ func (p *Partition) setSchedulable(id api.NodeID, schedulable bool) {
 	n.Schedulable = schedulable
 	n.View = nil
 	if schedulable {
-		p.settling.extend()
+		p.settling.Extend()
 		n.Held = false
 	} else {
-		p.kept.clearOn(n, "the node takes nothing new")
+		p.kept.ClearOn(n, "the node takes nothing new")
 	}
-	p.renominations.nodeReady(n)
+	p.renominations.NodeReady(n)
 	p.Tell(&api.NodeSchedulable{ID: n.ID, Schedulable: schedulable})
 	p.Changes.Node(n, ledger.NodeFreed|ledger.NodeRetry|ledger.NodeUpdated)
 }
@@ -128,9 +128,9 @@ func (p *Partition) removeNode(id api.NodeID) {
 	}
 	n.Schedulable = false
 	for r := range n.Required.All {
-		p.kept.end(r, "the node is gone", api.EndOfRoom)
+		p.kept.End(r, "the node is gone", api.EndOfRoom)
 	}
-	p.kept.clearOn(n, "the node is gone")
+	p.kept.ClearOn(n, "the node is gone")
 	p.Nodes.Delete(n)
 	delete(p.NodesByID, n.ID)
 	n.Gone = true
@@ -147,7 +147,7 @@ func (p *Partition) removeNode(id api.NodeID) {
 		p.completeLater(r.App)
 	}
 	for _, r := range n.Foreign {
-		p.evictions.cancel(r) // nothing is evicted from a node that is not there
+		p.evictions.Cancel(r) // nothing is evicted from a node that is not there
 	}
 	p.UnplaceForeign(n)
 	p.awaitNode(n)

@@ -7,16 +7,17 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // What timers of the partition are for, beside those of its parts.
 const (
-	dueCompletion = dueGuard + 1 + iota // an application completes
-	dueBound                            // asks bound to a node are tried again, about which questions paused
-	dueGang                             // the placeholders of an application time out
-	dueGroups                           // groups are tried again, and members of gangs, that fitted nowhere
+	dueCompletion = preemption.DueGuard + 1 + iota // an application completes
+	dueBound                                       // asks bound to a node are tried again, about which questions paused
+	dueGang                                        // the placeholders of an application time out
+	dueGroups                                      // groups are tried again, and members of gangs, that fitted nowhere
 )
 
 // A Partition is the ledger of one cluster, or of a part of one that shares
@@ -32,17 +33,17 @@ type Partition struct {
 	order      backlog.NodeOrder
 	predicates question.Predicates
 	refused    question.Refused
-	kept       claims
-	slots      slots
-	evictions  evictions
-	costs      costCache
-	attempts   attempts
-	retries    retries
-	quotas     quotas
-	hints      hints
-	settling   settling
+	kept       preemption.Claims
+	slots      preemption.Slots
+	evictions  preemption.Evictions
+	costs      preemption.CostCache
+	attempts   preemption.Attempts
+	retries    preemption.Retries
+	quotas     preemption.Quotas
+	hints      preemption.Hints
+	settling   preemption.Settling
 
-	renominations renominations
+	renominations preemption.Renominations
 	groupWork     groupWork
 
 	counts api.Preempted
@@ -63,23 +64,23 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	b := &p.Backlog
 	p.order.Visited, p.order.Tree.Looked = &p.Work.Nodes, &p.Work.Nodes
 	p.predicates = question.Predicates{Backlog: b}
-	p.refused = question.Refused{Backlog: b, Predicates: &p.predicates, Order: &p.order, WithoutQuota: p.retries.withoutQuota}
-	p.kept = claims{Backlog: b, counts: &p.counts, undecided: &p.round.together}
-	p.slots = slots{Backlog: b, kept: &p.kept, predicates: &p.predicates}
-	p.evictions = evictions{Backlog: b, counts: &p.counts}
-	p.renominations = renominations{Backlog: b, kept: &p.kept, evictions: &p.evictions, predicates: &p.predicates}
-	p.costs = costCache{Backlog: b, predicates: &p.predicates, limits: costLimits{keys: keysMax, heaps: heapsMax, evaluations: evaluationsMax}}
-	p.retries = retries{Backlog: b, predicates: &p.predicates}
-	p.attempts = attempts{
-		Backlog: b, predicates: &p.predicates, costs: &p.costs, kept: &p.kept, evictions: &p.evictions,
-		retries: &p.retries, counts: &p.counts, unfinished: map[*backlog.LeafClass]*unfinished{},
+	p.refused = question.Refused{Backlog: b, Predicates: &p.predicates, Order: &p.order, WithoutQuota: p.retries.WithoutQuota}
+	p.kept = preemption.Claims{Backlog: b, Counts: &p.counts, Undecided: &p.round.together}
+	p.slots = preemption.Slots{Backlog: b, Kept: &p.kept, Predicates: &p.predicates}
+	p.evictions = preemption.Evictions{Backlog: b, Counts: &p.counts}
+	p.renominations = preemption.Renominations{Backlog: b, Kept: &p.kept, Evictions: &p.evictions, Predicates: &p.predicates}
+	p.costs = preemption.CostCache{Backlog: b, Predicates: &p.predicates, Bounds: preemption.CostLimits{Keys: preemption.KeysMax, Heaps: preemption.HeapsMax, Evaluations: preemption.EvaluationsMax}}
+	p.retries = preemption.Retries{Backlog: b, Predicates: &p.predicates}
+	p.attempts = preemption.Attempts{
+		Backlog: b, Predicates: &p.predicates, Costs: &p.costs, Kept: &p.kept, Evictions: &p.evictions,
+		Retries: &p.retries, Counts: &p.counts, Unfinished: map[*backlog.LeafClass]*preemption.Unfinished{},
 	}
-	p.quotas = quotas{
-		Backlog: b, predicates: &p.predicates, costs: &p.costs, evictions: &p.evictions, retries: &p.retries,
-		counts: &p.counts, beyond: map[*ledger.Queue]*excess{},
+	p.quotas = preemption.Quotas{
+		Backlog: b, Predicates: &p.predicates, Costs: &p.costs, Evictions: &p.evictions, Retries: &p.retries,
+		Counts: &p.counts, Beyond: map[*ledger.Queue]*preemption.Excess{},
 	}
-	p.hints = hints{Backlog: b}
-	p.settling = settling{Backlog: b}
+	p.hints = preemption.Hints{Backlog: b}
+	p.settling = preemption.Settling{Backlog: b}
 	p.configure(config)
 	p.TakeEffects()
 	return p
@@ -135,16 +136,16 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	p.Batch++
 	p.Left, p.predicates.Calls, p.groupWork.tries, p.skips = p.Options.BatchMax, 0, 0, backlog.Skips{}
 	p.Expected = min(p.Left, p.Waiting)
-	p.costs.left = p.costs.limits.evaluations
+	p.costs.Remaining = p.costs.Bounds.Evaluations
 	p.react()
 	for p.fireDue() {
 		p.react()
 	}
-	if len(p.retries.excessNow) > 0 {
-		p.retries.endStep()
+	if len(p.retries.ExcessNow) > 0 {
+		p.retries.EndStep()
 	}
-	if p.renominations.due {
-		p.renominations.look()
+	if p.renominations.Due {
+		p.renominations.Look()
 		p.react()
 	}
 
@@ -156,7 +157,7 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	more = len(p.dirty) > 0 && p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.Any()
 	more = more || replaces || len(p.groupWork.ready) > 0
 	if !more && p.SlotsDue {
-		more = p.slots.look()
+		more = p.slots.Look()
 	}
 	p.rests = !more
 	return p.TakeEffects(), more
@@ -178,7 +179,7 @@ func (p *Partition) fireDue() (fired bool) {
 		switch d.What {
 		case dueCompletion:
 			p.complete(d.Of.(*ledger.Application))
-		case dueGuard:
+		case preemption.DueGuard:
 			p.endPause(d.Of)
 		case question.DueRefused:
 			p.refused.AskAgain()
@@ -186,24 +187,24 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.Retry()
 		case question.DueQuestions:
 			p.refused.Resume()
-		case dueUnschedulable:
-			p.hints.wake()
+		case preemption.DueUnschedulable:
+			p.hints.Wake()
 			p.hintGroups()
-		case dueAttempts:
-			for _, q := range p.retries.retry() {
-				p.quotas.forgetLeft(q)
-				p.quotas.giveBack(q)
+		case preemption.DueAttempts:
+			for _, q := range p.retries.Retry() {
+				p.quotas.ForgetLeft(q)
+				p.quotas.GiveBack(q)
 			}
-		case dueExcess:
-			p.quotas.giveBack(d.Of.(*ledger.Queue))
-		case dueEviction:
-			p.evictions.expire(d.Of.(*ledger.Request))
-		case dueSettled:
+		case preemption.DueExcess:
+			p.quotas.GiveBack(d.Of.(*ledger.Queue))
+		case preemption.DueEviction:
+			p.evictions.Expire(d.Of.(*ledger.Request))
+		case preemption.DueSettled:
 			p.Settled = true
 			p.reconsider()
-		case dueHeld:
-			p.settling.letGo()
-		case dueSlots:
+		case preemption.DueHeld:
+			p.settling.LetGo()
+		case preemption.DueSlots:
 			p.SlotsDue = true
 		case dueGang:
 			p.expireGang(d.Of.(*ledger.Application))
@@ -237,10 +238,10 @@ func (p *Partition) endPause(of any) {
 
 // wake does what has become due about an ask.
 func (p *Partition) wake(r *ledger.Request) {
-	p.attempts.wake(r)
+	p.attempts.Wake(r)
 	if timers.IsDue(r.Wait.Due.Retry, p.Now) {
 		p.tryAgain(r)
 	}
-	p.slots.expire(r)
+	p.slots.Expire(r)
 	p.SetTimer(r)
 }

@@ -132,14 +132,14 @@ func (p *Partition) setQuota(q *ledger.Queue, quota *api.QueueQuota) {
 func (p *Partition) noteQueue(q *ledger.Queue) {
 	p.Capped = p.Capped || q.ApplicationsMax > 0
 	plain := p.Plain && isPlain(q)
-	flat := p.costs.flat && plain && isFlat(q)
-	configured := p.costs.configured.Clone()
+	flat := p.costs.Flat && plain && isFlat(q)
+	configured := p.costs.Configured.Clone()
 	configured.Raise(ownKinds(q))
-	if plain == p.Plain && flat == p.costs.flat && configured.Equal(p.costs.configured) {
+	if plain == p.Plain && flat == p.costs.Flat && configured.Equal(p.costs.Configured) {
 		return
 	}
 	p.react()
-	p.Plain, p.costs.flat, p.costs.configured = plain, flat, configured
+	p.Plain, p.costs.Flat, p.costs.Configured = plain, flat, configured
 	p.reconsider()
 }
 

@@ -34,16 +34,16 @@ func (p *Partition) reactToNodes() {
 	if len(nodes) == 0 {
 		return
 	}
-	if len(p.retries.queue) > 0 || len(p.retries.excess) > 0 {
-		p.retries.soon()
+	if len(p.retries.Queue) > 0 || len(p.retries.Excess) > 0 {
+		p.retries.Soon()
 	}
 	for i := range nodes { // the list may grow meanwhile
 		n := nodes[i]
 		what := n.Change
 		n.Change = 0
 		p.predicates.NodeChanged(n, what)
-		if len(p.costs.known) > 0 {
-			p.costs.nodeChanged(n)
+		if len(p.costs.Known) > 0 {
+			p.costs.NodeChanged(n)
 		}
 		if n.Gone {
 			p.Rooms.Remove(n)
@@ -54,7 +54,7 @@ func (p *Partition) reactToNodes() {
 		if what&ledger.NodeRetry != 0 {
 			p.retryBound(n)
 		}
-		p.SlotsDue = p.SlotsDue || what&ledger.NodeUpdated != 0 && len(p.slots.classes) > 0
+		p.SlotsDue = p.SlotsDue || what&ledger.NodeUpdated != 0 && len(p.slots.Unplaced) > 0
 		if what&ledger.NodeFreed != 0 {
 			if n.Schedulable && p.Parked.Len() > 0 {
 				p.Rooms.Appear(n)
@@ -62,8 +62,8 @@ func (p *Partition) reactToNodes() {
 			p.refused.NodeFreed(n)
 			p.wakeGroupsSoon()
 		}
-		if what&(ledger.NodeFreed|ledger.NodeYields) != 0 && n.Schedulable && len(p.retries.byNode) > 0 {
-			p.retries.nodeChanged(n)
+		if what&(ledger.NodeFreed|ledger.NodeYields) != 0 && n.Schedulable && len(p.retries.ByNode) > 0 {
+			p.retries.NodeChanged(n)
 		}
 	}
 	p.Changes.Nodes = append(nodes[:0], p.Changes.Nodes[len(nodes):]...)
@@ -80,10 +80,10 @@ func (p *Partition) retryBound(n *ledger.Node) {
 // reactToTaken has attempts repeated for asks which had room that is taken now.
 func (p *Partition) reactToTaken() {
 	for _, r := range p.Changes.Placed {
-		if r.RunsOn == nil || len(p.retries.byNode) == 0 {
+		if r.RunsOn == nil || len(p.retries.ByNode) == 0 {
 			continue
 		}
-		p.retries.roomTaken(r)
+		p.retries.RoomTaken(r)
 	}
 	clear(p.Changes.Placed)
 	p.Changes.Placed = p.Changes.Placed[:0]
@@ -101,9 +101,9 @@ func (p *Partition) reactToQuotas() {
 				continue
 			}
 			q.Change = ledger.QueueChanged
-			p.quotas.watchUp(q, what&ledger.QuotaBooked != 0)
+			p.quotas.WatchUp(q, what&ledger.QuotaBooked != 0)
 			if what&(ledger.QuotaLowered|ledger.QuotaBooked) != 0 {
-				again = p.kept.giveWay(nil, &q.Account) || again
+				again = p.kept.GiveWay(nil, &q.Account) || again
 				booked = true
 			}
 			if what&ledger.QuotaFreed != 0 {
@@ -113,12 +113,12 @@ func (p *Partition) reactToQuotas() {
 		}
 		if booked && p.Limited() {
 			for _, app := range p.Changes.Applications {
-				again = p.kept.giveWay(nil, app.ByUser, app.ByGroup) || again
+				again = p.kept.GiveWay(nil, app.ByUser, app.ByGroup) || again
 			}
 		}
 	}
 	if booked {
-		p.kept.recheckLimits(p.Changes.Applications...)
+		p.kept.RecheckLimits(p.Changes.Applications...)
 	}
 }
 

@@ -132,7 +132,7 @@ func (p *Partition) swapUnless(result question.Outcome, r, placeholder *ledger.R
 	if n != nil {
 		n.PlacedIn = p.Batch
 		p.tied(r, true)
-		p.kept.reserve(r, n)
+		p.kept.Reserve(r, n)
 	}
 	return question.Placed
 }

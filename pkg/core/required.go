@@ -88,12 +88,12 @@ func (d *round) try(r *ledger.Request) question.Outcome {
 			return question.Flush
 		}
 		if r.QuotaToFree() != nil {
-			d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota) // a more important ask that came later gets the quota
+			d.kept.End(r, r.WhyNoQuota(), api.EndOfQuota) // a more important ask that came later gets the quota
 		}
 	}
 	if held := r.HeldBack(); held != nil {
 		d.await(r, held)
-		d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota)
+		d.kept.End(r, r.WhyNoQuota(), api.EndOfQuota)
 		r.Wait.Plan = nil
 		r.Wait.Reason, r.Wait.Detail = r.WhyHeldBack(held)
 		return question.Waits
@@ -229,7 +229,7 @@ func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) question.Outc
 		w.Since = d.Now
 	}
 	if why := d.holdsBack(r); why != "" {
-		d.kept.end(r, why, api.EndOfRoom)
+		d.kept.End(r, why, api.EndOfRoom)
 		w.Detail = why
 		return question.Waits
 	}
@@ -248,12 +248,12 @@ func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) question.Outc
 	if joined && len(d.together) > 0 {
 		asks := append(slices.Clone(d.together), r)
 		plan := d.planFor(asks, nil)
-		if plan.Reason == preemptor.Chosen && !d.attempts.loops(r) {
+		if plan.Reason == preemptor.Chosen && !d.attempts.Loops(r) {
 			d.plan = plan
 			d.join(r)
 			return question.Waits
 		}
-		if !d.costs.flat || d.Options.Budgets != nil {
+		if !d.costs.Flat || d.Options.Budgets != nil {
 			if !d.commit() || d.mustTell() { // guarantees and budgets count what is evicted already
 				return question.Flush
 			}
@@ -270,7 +270,7 @@ func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) question.Outc
 // is asked again.
 func (d *round) mustTell() bool {
 	asks := d.Options.Feasible != nil || d.Options.Simulate != nil
-	return asks && d.node.PlacedIn == d.Batch || d.Options.Budgets != nil && d.evictions.batched == d.Batch
+	return asks && d.node.PlacedIn == d.Batch || d.Options.Budgets != nil && d.evictions.Batched == d.Batch
 }
 
 // joins reports whether an ask can be planned together with those before it: it is old
@@ -279,7 +279,7 @@ func (d *round) joins(r *ledger.Request) bool {
 	if len(d.together) == 0 {
 		return true
 	}
-	alike := d.costs.flat || r.App.Queue == d.together[0].App.Queue
+	alike := d.costs.Flat || r.App.Queue == d.together[0].App.Queue
 	return alike && !r.NeverPreempts() && d.Now.Sub(r.Wait.Since) >= d.Preemption.RequiredNode.StartDelay
 }
 
@@ -287,9 +287,9 @@ func (d *round) joins(r *ledger.Request) bool {
 func (d *round) decide(r *ledger.Request, plan preemptor.Decision, lack ledger.QuotaNeed) {
 	w := r.Wait
 	w.Planned, w.Detail, w.Decided = d.node.Revision, "", &plan
-	if plan.Reason == preemptor.Chosen && d.attempts.loops(r) {
+	if plan.Reason == preemptor.Chosen && d.attempts.Loops(r) {
 		w.Detail = d.holdsBack(r)
-		d.kept.end(r, w.Detail, api.EndOfRoom)
+		d.kept.End(r, w.Detail, api.EndOfRoom)
 		return
 	}
 	if plan.Reason != preemptor.WaitsForReleasing || !r.Promised() || w.Plan == nil {
@@ -303,13 +303,13 @@ func (d *round) decide(r *ledger.Request, plan preemptor.Decision, lack ledger.Q
 		d.join(r)
 		d.spare(lack)
 	case preemptor.WaitsForReleasing, preemptor.RoomIsThere:
-		d.kept.promise(r, d.node)
-		d.kept.settleQuota(r)
+		d.kept.Promise(r, d.node)
+		d.kept.SettleQuota(r)
 	case preemptor.TooYoung:
 		if r.Promised() {
-			d.kept.end(r, "it is too early for evictions", api.EndOfRoom)
+			d.kept.End(r, "it is too early for evictions", api.EndOfRoom)
 		}
-		d.kept.reserve(r, d.node)
+		d.kept.Reserve(r, d.node)
 		w.Due.Retry = plan.Again
 		d.SetTimer(r)
 	default:
@@ -319,9 +319,9 @@ func (d *round) decide(r *ledger.Request, plan preemptor.Decision, lack ledger.Q
 
 // join has an ask planned together with those before it.
 func (d *round) join(r *ledger.Request) {
-	d.kept.promise(r, d.node)
+	d.kept.Promise(r, d.node)
 	if len(d.together) == 0 {
-		d.broken = d.kept.broken
+		d.broken = d.kept.Broken
 	}
 	d.together = append(d.together, r)
 	d.wanted.Add(r.Amounts)
@@ -334,15 +334,15 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 	w := r.Wait
 	d.hopeless = r
 	if len(lack) > 0 {
-		d.kept.end(r, r.WhyNoQuota(), api.EndOfQuota)
+		d.kept.End(r, r.WhyNoQuota(), api.EndOfQuota)
 		w.Reason, w.Detail, w.Plan = api.QuotaExceeded, string(r.WithoutRoom().Path), nil
 		return
 	}
 	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.Plan.Failures, question.IsRefusal)
 	if conflicts {
-		d.kept.end(r, "it is refused on its node", api.EndByRefusal)
+		d.kept.End(r, "it is refused on its node", api.EndByRefusal)
 	} else {
-		d.kept.end(r, "no room can be made for it", api.EndOfRoom)
+		d.kept.End(r, "no room can be made for it", api.EndOfRoom)
 	}
 	if r.NeverPreempts() {
 		w.Plan, w.Detail = nil, "nothing is to be evicted for it"
@@ -370,7 +370,7 @@ func (p *Partition) retryAt(r *ledger.Request, at time.Time) {
 // refusedOnItsNode lets go of the node of a bound ask that the resource manager refuses
 // there. One that may run on no other is asked about again later.
 func (p *Partition) refusedOnItsNode(r *ledger.Request, err error) {
-	p.kept.end(r, err.Error(), api.EndByRefusal)
+	p.kept.End(r, err.Error(), api.EndByRefusal)
 	w := r.Waiting()
 	w.Plan = nil
 	w.Reason, w.Detail = api.Infeasible, err.Error()

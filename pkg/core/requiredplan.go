@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -35,14 +36,14 @@ func (d *round) planFor(asks []*ledger.Request, lack ledger.QuotaNeed) preemptor
 	cfg.Budgets, cfg.ByQoS = d.Preemption.Budgets, d.Preemption.ByQoS
 	cfg.VictimsMax = min(cfg.VictimsMax*len(asks), preemptor.VictimsLimit)
 	cfg.Disabled = cfg.Disabled || last.NeverPreempts()
-	if until := d.settling.end(); !until.IsZero() {
+	if until := d.settling.End(); !until.IsZero() {
 		cfg.StartDelay = max(cfg.StartDelay, until.Sub(last.Wait.Since))
 	}
 	d.counts.Plans++
-	plan := d.costs.planner.Plan(d.Now, cfg, ask, on)
+	plan := d.costs.Planner.Plan(d.Now, cfg, ask, on)
 	if plan.Reason == preemptor.TooYoung { // which holds the node only if there is hope
 		cfg.StartDelay = 0
-		if later := d.costs.planner.Plan(d.Now, cfg, ask, on); later.Reason != preemptor.Chosen {
+		if later := d.costs.Planner.Plan(d.Now, cfg, ask, on); later.Reason != preemptor.Chosen {
 			return later
 		}
 	}
@@ -52,27 +53,27 @@ func (d *round) planFor(asks []*ledger.Request, lack ledger.QuotaNeed) preemptor
 // fillCandidates adds what runs on the node as an ask sees it, with guarantees and
 // budgets.
 func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledger.QuotaNeed, together bool) {
-	c := &nodeCosts{preemptionKey: d.keyOf(r), relations: map[*ledger.Queue]*relation{}}
-	in := &d.costs.input
-	in.begin(c, d.costs.flat)
-	in.quota = lack
+	c := &preemption.NodeCosts{PreemptionKey: d.keyOf(r), Relations: map[*ledger.Queue]*preemption.Relation{}}
+	in := &d.costs.Input
+	in.Begin(c, d.costs.Flat)
+	in.Quota = lack
 	for _, other := range d.node.Own {
-		in.add(c, other, false)
+		in.Add(c, other, false)
 	}
 	for _, other := range d.node.Foreign {
-		in.addForeign(c, d.Root, other)
+		in.AddForeign(c, d.Root, other)
 	}
-	for i := range in.candidates {
-		candidate := &in.candidates[i]
+	for i := range in.Candidates {
+		candidate := &in.Candidates[i]
 		candidate.Releasing = candidate.Releasing || !together && d.isVictim(candidate.Key)
 	}
-	in.setOn(on)
+	in.SetOn(on)
 	d.predicates.AddBudgets(on)
 }
 
 // keyOf is how an ask that requires the node sees queues.
-func (d *round) keyOf(r *ledger.Request) preemptionKey {
-	return preemptionKey{class: d.ClassOf(r), leaf: r.App.Queue, scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced)}
+func (d *round) keyOf(r *ledger.Request) preemption.PreemptionKey {
+	return preemption.PreemptionKey{Class: d.ClassOf(r), Leaf: r.App.Queue, Scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced)}
 }
 
 // mayFree reports whether what runs on the node could free the quota that an ask lacks.
@@ -220,7 +221,7 @@ func (d *round) commit() bool {
 	if len(asks) == 0 {
 		return true
 	}
-	if d.kept.broken != d.broken {
+	if d.kept.Broken != d.broken {
 		for _, r := range asks {
 			r.Wait.Plan = nil
 		}
@@ -238,7 +239,7 @@ func (d *round) commit() bool {
 			own = d.shareOf(r, &plan, shares[i])
 		}
 		d.evict(r, &own)
-		d.kept.settleQuota(r)
+		d.kept.SettleQuota(r)
 	}
 	return true
 }
@@ -254,7 +255,7 @@ func (d *round) share(asks []*ledger.Request, victims []preemptor.Victim) [][]pr
 	for i, r := range asks {
 		short := r.Amounts.Shortfall(d.node.FreeFor(r).Plus(d.node.Releasing.Amounts).Plus(added))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
-			if v.Priority > r.Priority || !holdsAny(v.Amounts, short) {
+			if v.Priority > r.Priority || !preemption.HoldsAny(v.Amounts, short) {
 				return false
 			}
 			short.Sub(v.Amounts)
@@ -292,7 +293,7 @@ func (d *round) evict(r *ledger.Request, plan *preemptor.Decision) {
 	if len(plan.Victims) > 0 {
 		d.Tell(&api.PreemptionPlanned{Application: r.Application, Key: r.Key, Queue: r.App.Queue.Path, Node: d.node.ID, Plan: plan})
 		for i := range plan.Victims {
-			d.evictions.requestFor(&plan.Victims[i], r, plan)
+			d.evictions.RequestFor(&plan.Victims[i], r, plan)
 		}
 		r.App.Failed().Loop.Made++
 	}
@@ -307,7 +308,7 @@ func (p *Partition) roomUnused(r *ledger.Request, why string) {
 	r.MadeRoom, r.Wait.Ran = false, false
 	pause := g.Next(p.Options.RetryMax)
 	why = fmt.Sprintf("room was made %s and not used: %s", guard.TimesText(g.Times), why)
-	p.attempts.keepBack(r, p.Now.Add(pause), why)
+	p.attempts.KeepBack(r, p.Now.Add(pause), why)
 	p.counts.Loops++
 	p.Tell(&api.ApplicationReport{
 		ID: r.Application, Key: r.Key,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -44,7 +45,7 @@ func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 		p.restoreNode(n)
 	}
 	p.react()
-	p.quotas.watchAll(p.Root)
+	p.quotas.WatchAll(p.Root)
 	p.TakeEffects()
 	return p
 }
@@ -92,7 +93,7 @@ func (p *Partition) restoreAsk(app *ledger.Application, v *api.AskView) {
 		w.Plan, w.PlannedAt, w.Attempts = v.Plan, v.Planned, v.Attempts
 	}
 	if v.Nominated != "" {
-		p.kept.renominate(r, p.FindNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
+		p.kept.Renominate(r, p.FindNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
 	}
 }
 
@@ -108,7 +109,7 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 	n.AllowExcess()
 	for _, l := range v.Evictions {
 		victim := p.Requests[l.Key]
-		p.evictions.cancel(victim) // what its tags said
+		p.evictions.Cancel(victim) // what its tags said
 		p.SetEviction(victim, &ledger.Eviction{
 			Ask: l.For, Trigger: l.Trigger, Class: l.Class, Reported: l.Reported, Since: l.Since, Overdue: l.Overdue, Late: l.Late,
 			Dismissed: l.Dismissed,
@@ -118,9 +119,9 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 		}
 		switch {
 		case !l.Overdue:
-			p.evictions.schedule(victim)
+			p.evictions.Schedule(victim)
 		case !l.BlocksUntil.IsZero():
-			p.evictions.block(victim, l.BlocksUntil)
+			p.evictions.Block(victim, l.BlocksUntil)
 		}
 	}
 	for _, held := range v.Reservations {
@@ -129,7 +130,7 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 			r.Waiting().Since = held.At
 		}
 		if r.Claim() == nil {
-			p.kept.hold(r, n)
+			p.kept.Hold(r, n)
 		}
 		r.Wait.Claim.Since = held.At
 		if plan := r.Wait.Plan; held.Required && plan != nil && plan.Reason != preemptor.TooYoung {
@@ -143,7 +144,7 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 // are there: one that comes may have all of them looked at again.
 func (p *Partition) restoreExcess(q *ledger.Queue, v *api.QueueView) {
 	if !v.OverMaxSince.IsZero() {
-		p.quotas.beyond[q] = &excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned}
+		p.quotas.Beyond[q] = &preemption.Excess{Since: v.OverMaxSince, Plan: v.QuotaPlan, Planned: v.QuotaPlanned}
 	}
 	for _, below := range v.Queues {
 		p.restoreExcess(q.Children[lastElement(below.Path)], below)
@@ -193,7 +194,7 @@ func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 			r.InTaskGroup().Others.Remove(r)
 			p.PairUp(r, placeholder)
 			if n := p.FindNode(with.Node); n != nil {
-				p.kept.hold(r, n)
+				p.kept.Hold(r, n)
 			}
 			continue
 		}

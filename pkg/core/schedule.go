@@ -55,7 +55,7 @@ func (p *Partition) forgetRooms() (mayMake bool) {
 	}
 	for _, c := range p.Fitting(room) {
 		p.Unpark(c)
-		mayMake = p.retries.withoutQuota(c) || mayMake
+		mayMake = p.retries.WithoutQuota(c) || mayMake
 	}
 	p.Rooms.Clear()
 	p.react()
@@ -95,15 +95,15 @@ func (p *Partition) try(r *ledger.Request) question.Outcome {
 
 // attempt makes a preemption attempt for an ask, or goes on with one.
 func (p *Partition) attempt(r *ledger.Request) question.Outcome {
-	p.attempts.resume(p.GroupOf(r).Leaf)
+	p.attempts.Resume(p.GroupOf(r).Leaf)
 	p.predicates.BeginAttempt(r)
-	result := p.attempts.try(r)
+	result := p.attempts.Try(r)
 	if p.predicates.Paused {
 		result = question.Paused
 	}
 	over := result == question.Placed || result == question.Waits
 	if p.predicates.EndAttempt(r, over); !over {
-		p.attempts.leave(p.GroupOf(r).Leaf)
+		p.attempts.Leave(p.GroupOf(r).Leaf)
 	}
 	switch result {
 	case question.Paused:
@@ -145,8 +145,8 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 		p.Park(p.ClassOf(r))
 		r.Waiting().Reason = api.NoNodeFits
 		p.Changes.Application(r.App, 0)
-		p.slots.wanted(p.ClassOf(r))
-		p.hints.later()
+		p.slots.Wanted(p.ClassOf(r))
+		p.hints.Later()
 	}
 }
 
@@ -158,7 +158,7 @@ func (p *Partition) markUnschedulable(r *ledger.Request) {
 	w.Reason, w.Detail = api.Infeasible, p.ClassOf(r).Refused.Before.Summary()
 	p.Changes.Application(r.App, 0)
 	if r.Nominated() == nil {
-		p.hints.tellOf(r)
+		p.hints.TellOf(r)
 	}
 }
 
@@ -180,9 +180,9 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 			if held.Evicts && p.Preemption.Priority == api.EqualToo && !bound.Settled {
 				what |= ledger.NodeYields // its equals respected what was kept, and may take its place
 			}
-			p.kept.take(r, "placed", api.EndPlaced)
+			p.kept.Take(r, "placed", api.EndPlaced)
 		} else {
-			p.kept.end(r, "placed on another node", api.EndPlaced)
+			p.kept.End(r, "placed on another node", api.EndPlaced)
 		}
 	}
 	c := p.ClassOf(r)
@@ -201,9 +201,9 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	p.Left--
 	if kept {
 		if r.App.IsLimited() {
-			p.kept.recheckLimits(r.App)
+			p.kept.RecheckLimits(r.App)
 		}
-		p.kept.settleQuota(r) // first, as that may leave room to others
-		p.kept.settle(n)
+		p.kept.SettleQuota(r) // first, as that may leave room to others
+		p.kept.Settle(n)
 	}
 }

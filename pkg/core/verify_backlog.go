@@ -144,23 +144,23 @@ func (v *verifier) summary(of string, kept *backlog.Summary, parts iter.Seq[*bac
 // tried again, and so is every queue that could not give back enough.
 func (v *verifier) retried() {
 	s := &v.p.retries
-	list := s.byNode
-	byNode, queued := membersOf(list), membersOf(s.queue)
+	list := s.ByNode
+	byNode, queued := membersOf(list), membersOf(s.Queue)
 	if byNode.twice || queued.twice {
-		v.breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.queue))
+		v.breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.Queue))
 	}
 	for i, c := range list {
 		if !c.Listed || i > 0 && list[i-1].Priority < c.Priority {
 			v.breaks("%s is listed to be tried when a node changes, in the wrong place", v.p.Kinds.Format(c.Amounts))
 		}
 	}
-	for _, leaf := range s.queue {
+	for _, leaf := range s.Queue {
 		if !leaf.Queued {
 			v.breaks("%s is queued to be tried again, and does not know", v.p.Kinds.Format(leaf.Class.Amounts))
 		}
 	}
-	if s.pending > len(s.queue) || s.pending > 0 && !s.timer.Set() {
-		v.breaks("%d of %d are tried again, and it is not known when", s.pending, len(s.queue))
+	if s.Pending > len(s.Queue) || s.Pending > 0 && !s.Timer.Set() {
+		v.breaks("%d of %d are tried again, and it is not known when", s.Pending, len(s.Queue))
 	}
 	for _, c := range v.p.Classes.Known {
 		if listed := slices.Contains(v.p.Classes.Alike[c.Constraints], c); listed != (c.Constraints != "") {
@@ -180,19 +180,19 @@ func (v *verifier) retried() {
 
 // excess checks that a queue is tried again that could not give back enough.
 func (v *verifier) excess(q *ledger.Queue) {
-	lists := slices.Concat(v.p.retries.excess, v.p.retries.excessNow)
+	lists := slices.Concat(v.p.retries.Excess, v.p.retries.ExcessNow)
 	listed := 0
 	for _, other := range lists {
 		if other == q {
 			listed++
 		}
 	}
-	e := v.p.quotas.beyond[q]
-	if listed > 1 || listed == 0 && e != nil && !e.left.IsZero() && e.again.IsZero() {
+	e := v.p.quotas.Beyond[q]
+	if listed > 1 || listed == 0 && e != nil && !e.Left.IsZero() && e.Again.IsZero() {
 		v.breaks("queue %s could not give back enough and is listed %d times", q.Path, listed)
 	}
-	_, gives := v.p.quotas.givesBackAt(q)
-	if v.settled && gives && e.left == nil && !e.timer.Set() && !q.BeyondMax().IsZero() {
+	_, gives := v.p.quotas.GivesBackAt(q)
+	if v.settled && gives && e.Left == nil && !e.Timer.Set() && !q.BeyondMax().IsZero() {
 		v.breaks("queue %s is beyond its max and never gives back", q.Path)
 	}
 	for _, child := range q.Children {
@@ -296,13 +296,13 @@ func (v *verifier) timers() {
 
 // costs checks the heaps of what room costs: every place is known, and counted.
 func (v *verifier) costs() {
-	for _, c := range v.p.costs.known {
-		for i := range c.heap {
-			if at, found := c.find(c.heap[i].node); !found || at != i {
-				v.breaks("node %s is in place %d and found in %d", c.heap[i].node.ID, i, at)
+	for _, c := range v.p.costs.Known {
+		for i := range c.Heap {
+			if at, found := c.Find(c.Heap[i].Node); !found || at != i {
+				v.breaks("node %s is in place %d and found in %d", c.Heap[i].Node.ID, i, at)
 			}
-			if i > 0 && c.heap[i].less(&c.heap[(i-1)/2]) {
-				v.breaks("node %s costs less than one before it", c.heap[i].node.ID)
+			if i > 0 && c.Heap[i].Less(&c.Heap[(i-1)/2]) {
+				v.breaks("node %s costs less than one before it", c.Heap[i].Node.ID)
 			}
 		}
 	}

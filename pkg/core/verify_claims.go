@@ -34,10 +34,10 @@ func checkSlots(v *verifier) {
 		if held[c] != c.Slots.Held {
 			v.breaks("%s has %d slots and counts %d", v.p.Kinds.Format(c.Amounts), held[c], c.Slots.Held)
 		}
-		if v.p.rests && mayHaveSlot(v, c) && !s.timer.Set() && !v.p.SlotsDue {
+		if v.p.rests && mayHaveSlot(v, c) && !s.Timer.Set() && !v.p.SlotsDue {
 			v.breaks("%s fits no node, and nothing will give it a claim", v.p.Kinds.Format(c.Amounts))
 		}
-		if listed := slices.Contains(s.classes, c); listed != c.Slots.Listed || v.p.Options.ReserveDelay >= 0 && c.Parked && !listed {
+		if listed := slices.Contains(s.Unplaced, c); listed != c.Slots.Listed || v.p.Options.ReserveDelay >= 0 && c.Parked && !listed {
 			v.breaks("%s fits no node and is listed for a slot is %t", v.p.Kinds.Format(c.Amounts), listed)
 		}
 	}
@@ -48,18 +48,18 @@ func checkSlots(v *verifier) {
 // better claim is in its way.
 func mayHaveSlot(v *verifier, c *backlog.Class) bool {
 	s := &v.p.slots
-	if !c.Parked || c.Unschedulable || s.Options.ReserveDelay < 0 || c.Since.Add(s.Options.ReserveDelay).After(s.Now) || s.leastPlace().holds(c) {
+	if !c.Parked || c.Unschedulable || s.Options.ReserveDelay < 0 || c.Since.Add(s.Options.ReserveDelay).After(s.Now) || s.LeastPlace().Holds(c) {
 		return false
 	}
 	r := c.Unclaimed((*ledger.Request).MayClaim)
 	if r == nil {
 		return false
 	}
-	if worst := s.worst(); s.SlotsGiven >= s.most() && (worst == nil || s.compare(c, c.Slots.Held+1, v.p.ClassOf(worst), v.p.ClassOf(worst).Slots.Held) >= 0) {
+	if worst := s.Worst(); s.SlotsGiven >= s.Most() && (worst == nil || s.Compare(c, c.Slots.Held+1, v.p.ClassOf(worst), v.p.ClassOf(worst).Slots.Held) >= 0) {
 		return false
 	}
 	return slices.ContainsFunc(v.all, func(n *ledger.Node) bool {
-		return n.Schedulable && s.mayHold(n, r, nil) && !c.RefusedKept.Has(n.Slot, n.ChangedAt)
+		return n.Schedulable && s.MayHold(n, r, nil) && !c.RefusedKept.Has(n.Slot, n.ChangedAt)
 	})
 }
 

@@ -14,15 +14,15 @@ func (v *verifier) preemption() {
 // node is ready.
 func (v *verifier) renominations() {
 	s := &v.p.renominations
-	for r := range s.asks.All {
+	for r := range s.Asks.All {
 		if r.Wait == nil || r.Wait.Former == "" || v.p.Requests[r.Key] != r {
 			v.breaks("%s is to be nominated again, and does not know", r.Key)
-		} else if n := v.p.FindNode(r.Wait.Former); n != nil && n.Schedulable && !s.due {
+		} else if n := v.p.FindNode(r.Wait.Former); n != nil && n.Schedulable && !s.Due {
 			v.breaks("%s waits to be nominated again to node %s, which is ready", r.Key, n.ID)
 		}
 	}
-	if s.asks.Len() != v.renominated {
-		v.breaks("%d asks are to be nominated again and %d are listed", v.renominated, s.asks.Len())
+	if s.Asks.Len() != v.renominated {
+		v.breaks("%d asks are to be nominated again and %d are listed", v.renominated, s.Asks.Len())
 	}
 }
 
@@ -31,7 +31,7 @@ func (v *verifier) beyond(q *ledger.Queue) {
 	for _, child := range q.Children {
 		v.beyond(child)
 	}
-	if e := v.p.quotas.beyond[q]; v.settled && q.Used.Within(q.Max) != (e == nil) {
+	if e := v.p.quotas.Beyond[q]; v.settled && q.Used.Within(q.Max) != (e == nil) {
 		v.breaks("queue %s: within its max is %t, beyond it is %t", q.Path, q.Used.Within(q.Max), e != nil)
 	}
 }

@@ -19,7 +19,7 @@ func (p *Partition) View() *api.View {
 		Preempted:    p.counts,
 		ReserveDelay: p.Options.ReserveDelay,
 		Work:         p.Work,
-		SettlesAt:    p.settling.end(),
+		SettlesAt:    p.settling.End(),
 	}
 	p.Nodes.Ascend(func(n *ledger.Node) bool {
 		v.Nodes = append(v.Nodes, n.Viewed())
@@ -53,8 +53,8 @@ func (p *Partition) viewQueue(q *ledger.Queue) *api.QueueView {
 		Properties: q.Properties, Applications: len(q.Applications),
 		ApplicationsMax: q.ApplicationsMax, Counted: q.Account.Applications,
 	}
-	if e := p.quotas.beyond[q]; e != nil {
-		q.View.OverMaxSince, q.View.QuotaPlan, q.View.QuotaPlanned = e.since, e.plan, e.planned
+	if e := p.quotas.Beyond[q]; e != nil {
+		q.View.OverMaxSince, q.View.QuotaPlan, q.View.QuotaPlanned = e.Since, e.Plan, e.Planned
 	}
 	for _, child := range q.SortedChildren() {
 		q.View.Queues = append(q.View.Queues, p.viewQueue(child))

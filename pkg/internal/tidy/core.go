@@ -3,6 +3,9 @@ package tidy
 import (
 	"go/ast"
 	"go/token"
+	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +17,7 @@ const core = "pkg/core"
 // packagesOfCore are the packages of the core: each may import those above it.
 var packagesOfCore = []string{
 	"pkg/core/tables", "pkg/core/nodeset", "pkg/core/order", "pkg/core/timers", "pkg/core/access", "pkg/core/placement", "pkg/core/devices",
-	"pkg/core/guard", "pkg/core/preemptor", "pkg/core/api", "pkg/core/ledger", "pkg/core/backlog", "pkg/core/question", core, "pkg/core/worlds",
+	"pkg/core/guard", "pkg/core/preemptor", "pkg/core/api", "pkg/core/ledger", "pkg/core/backlog", "pkg/core/question", "pkg/core/preemption", core, "pkg/core/worlds",
 }
 
 func orderOfCore(f file, found report) {
@@ -27,8 +30,8 @@ func orderOfCore(f file, found report) {
 		return
 	}
 	for _, spec := range f.syntax.Imports {
-		path, err := strconv.Unquote(spec.Path.Value)
-		imported, ours := strings.CutPrefix(path, module)
+		name, err := strconv.Unquote(spec.Path.Value)
+		imported, ours := strings.CutPrefix(name, module)
 		if err != nil || !ours {
 			continue
 		}
@@ -140,4 +143,33 @@ func noFloats(f file, found report) {
 		}
 		return true
 	})
+}
+
+// filesListed is from how many files on a package of the core lists all of them in its comment.
+const filesListed = 12
+
+var fileNames = regexp.MustCompile(`\b[a-z_]+\.go\b`)
+
+// listOfFiles reports files that the comment of a large package of the core does not list, and those that
+// it lists and has not. The comment is where a reader begins.
+func listOfFiles(files []file, found report) {
+	if len(files) < filesListed || !files[0].within(core) {
+		return
+	}
+	listed := make(map[string]bool)
+	for _, f := range files {
+		for _, name := range fileNames.FindAllString(f.syntax.Doc.Text(), -1) {
+			listed[name] = true
+		}
+	}
+	for _, f := range files {
+		name := path.Base(f.path)
+		if name != "doc.go" && !listed[name] {
+			found(f.path, 0, "is not listed in the comment of its package")
+		}
+		delete(listed, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		found(files[0].dir, 0, "lists %s in its comment, and has no such file", name)
+	}
 }

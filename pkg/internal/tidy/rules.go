@@ -49,7 +49,7 @@ var rules = []rule{
 	{name: "exported names", dir: exportedNames},
 	{name: "order of the core", file: orderOfCore},
 	{name: "no facets in the core", file: noFacet},
-	{name: "parts of the core", tree: partsOfCore},
+	{name: "files of the core", dir: listOfFiles},
 	{name: "package name", file: packageName},
 	{name: "package comment", dir: packageComment},
 	{name: "documented", file: documented},

@@ -79,6 +79,15 @@ func core1(body string) map[string]string {
 	return map[string]string{"pkg/core/a.go": "package core\n\n" + body}
 }
 
+// manyFiles are those of a package that lists some of them, and has twelve.
+func manyFiles(listed string) map[string]string {
+	files := map[string]string{"pkg/core/devices/doc.go": "// Package devices has " + strings.ReplaceAll(listed, " ", ".go, ") + ".go.\npackage devices\n"}
+	for name := range strings.FieldsSeq("a b c d e f g h i j k l") {
+		files["pkg/core/devices/"+name+".go"] = "package devices\n"
+	}
+	return files
+}
+
 // unraced is a test of a package that is played without the race detector.
 func unraced(body string) map[string]string {
 	return map[string]string{
@@ -133,6 +142,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"many parameters", core1("func (t t) f(a, b, c int, d, e, f string) {}\n"), "pkg/core/a.go:3: takes 6 parameters, 5 are the most (parameters)"},
 		{"many exported names", core1(strings.Repeat("// F is one.\nfunc F() {}\n", 20) + strings.Repeat("// T is one.\ntype T int\n", 6)), "pkg/core: exports 26 names, 25 are the most (exported names)"},
 		{"facet of a type", core1("type t struct{ a int }\n\ntype by struct{ *t }\n"), "pkg/core/a.go:5: by is t with other methods, which belong to that (no facets in the core)"},
+		{"file that its package does not list", manyFiles("a b c d e f g h i j k"), "pkg/core/devices/l.go: is not listed in the comment of its package (files of the core)"},
+		{"file that is listed and missing", manyFiles("a b c d e f g h i j k l m"), "pkg/core/devices: lists m.go in its comment, and has no such file (files of the core)"},
 		{"package without a place", map[string]string{"pkg/core/new/a.go": "// Package new is new.\npackage new\n"}, "pkg/core/new/a.go:2: pkg/core/new has no place among the packages of the core (order of the core)"},
 		{"empty package name", map[string]string{"pkg/util/a.go": "// Package util has things.\npackage util\n"}, "pkg/util/a.go:2: package util in pkg/util: a package is a noun a colleague would say (package name)"},
 		{"no package comment", map[string]string{"pkg/core/doc.go": "package core\n"}, "pkg/core: no file has a package comment (package comment)"},

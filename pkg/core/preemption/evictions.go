@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"strconv"
@@ -11,19 +11,19 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
-// evictions are the allocations that the resource manager is to end and that have not
+// Evictions are the allocations that the resource manager is to end and that have not
 // ended yet.
-type evictions struct {
+type Evictions struct {
 	*backlog.Backlog
-	counts  *api.Preempted
-	batched uint64 // the last batch that requested any
+	Counts  *api.Preempted
+	Batched uint64 // the last batch that requested any
 }
 
 // request has the resource manager end an allocation, for an ask unless that is nil. Nothing is
 // freed until the resource manager confirms that it has ended.
-func (e *evictions) request(victim, r *ledger.Request, v ledger.Eviction, message string) {
+func (e *Evictions) request(victim, r *ledger.Request, v ledger.Eviction, message string) {
 	e.SetEviction(victim, &v)
-	e.counts.Victims[v.Trigger][v.Class]++
+	e.Counts.Victims[v.Trigger][v.Class]++
 	told := &api.EvictionRequested{Allocation: victim.Allocation, For: v.Ask, Trigger: v.Trigger, Class: v.Class, Message: message}
 	if r != nil {
 		told.Ask, told.Room = r.Allocation, r.Required
@@ -32,12 +32,12 @@ func (e *evictions) request(victim, r *ledger.Request, v ledger.Eviction, messag
 		}
 	}
 	e.Tell(told)
-	e.schedule(victim)
-	victim.RunsOn.PlacedIn, e.batched = e.Batch, e.Batch
+	e.Schedule(victim)
+	victim.RunsOn.PlacedIn, e.Batched = e.Batch, e.Batch
 }
 
-// requestFor has a victim of a plan for an ask ended.
-func (e *evictions) requestFor(v *preemptor.Victim, r *ledger.Request, plan *preemptor.Decision) {
+// RequestFor has a victim of a plan for an ask ended.
+func (e *Evictions) RequestFor(v *preemptor.Victim, r *ledger.Request, plan *preemptor.Decision) {
 	victim := e.Requests[api.AllocationKey(v.Key)]
 	message := "preempted on node " + string(victim.Node) + " to make room for " + string(r.Key) + " of application " + string(r.Application)
 	switch plan.Trigger {
@@ -50,19 +50,19 @@ func (e *evictions) requestFor(v *preemptor.Victim, r *ledger.Request, plan *pre
 	e.request(victim, r, ledger.Eviction{Ask: r.Key, Trigger: plan.Trigger, Class: v.Class, Since: e.Now}, message)
 }
 
-// report takes from the tags of an allocation that it is ending already: it was evicted
+// Report takes from the tags of an allocation that it is ending already: it was evicted
 // before a restart, or ends for another reason. Nothing is requested, and an eviction
 // that was is known better than from the tags.
 //
 // What takes long to end is not counted on before its end is near: until then other room, or
 // victims, are better than to wait for it.
-func (e *evictions) report(r *ledger.Request, tags map[string]string) {
+func (e *Evictions) Report(r *ledger.Request, tags map[string]string) {
 	since, terminates := api.TerminatingSince(tags, e.Now)
 	switch {
 	case !terminates || r.RunsOn == nil:
 	case r.Eviction == nil:
 		e.SetEviction(r, &ledger.Eviction{Reported: true, Since: since, Late: e.countedFrom(r, since).After(e.Now)})
-		e.schedule(r)
+		e.Schedule(r)
 		e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields) // there is room soon, without victims
 	case r.Eviction.Late && !e.countedFrom(r, r.Eviction.Since).After(e.Now): // it was given less time to end
 		e.countOn(r)
@@ -71,7 +71,7 @@ func (e *evictions) report(r *ledger.Request, tags map[string]string) {
 
 // countedFrom is when the end of an allocation that ends by itself since a time is near enough
 // for its room to be counted on; zero if it always is.
-func (e *evictions) countedFrom(r *ledger.Request, since time.Time) time.Time {
+func (e *Evictions) countedFrom(r *ledger.Request, since time.Time) time.Time {
 	grace, known := r.Grace()
 	if !known || e.Options.EndingMax < 0 {
 		return time.Time{}
@@ -80,12 +80,12 @@ func (e *evictions) countedFrom(r *ledger.Request, since time.Time) time.Time {
 }
 
 // countOn has the room counted on of an allocation whose end was far off.
-func (e *evictions) countOn(r *ledger.Request) {
+func (e *Evictions) countOn(r *ledger.Request) {
 	e.Timers.Cancel(&r.Eviction.Timer)
 	near := *r.Eviction
 	near.Late = false
 	e.SetEviction(r, &near)
-	e.schedule(r)
+	e.Schedule(r)
 	e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
 	if !r.Foreign() {
 		e.Changes.Queue(r.App.Queue, ledger.QuotaFreed)
@@ -93,7 +93,7 @@ func (e *evictions) countOn(r *ledger.Request) {
 }
 
 // countOnAll does so for all that end on a node.
-func (e *evictions) countOnAll(n *ledger.Node) {
+func (e *Evictions) countOnAll(n *ledger.Node) {
 	for r := range n.AllOn {
 		if r.Eviction != nil && r.Eviction.Late {
 			e.countOn(r)
@@ -101,15 +101,15 @@ func (e *evictions) countOnAll(n *ledger.Node) {
 	}
 }
 
-// reportForeign does the same for the foreign allocations of a node that is new.
-func (e *evictions) reportForeign(n *ledger.Node) {
+// ReportForeign does the same for the foreign allocations of a node that is new.
+func (e *Evictions) ReportForeign(n *ledger.Node) {
 	for _, r := range n.Foreign {
-		e.report(r, r.Tags)
+		e.Report(r, r.Tags)
 	}
 }
 
-// cancel forgets that an allocation is evicted, since it has ended or moved.
-func (e *evictions) cancel(r *ledger.Request) {
+// Cancel forgets that an allocation is evicted, since it has ended or moved.
+func (e *Evictions) Cancel(r *ledger.Request) {
 	if r.Eviction == nil {
 		return
 	}
@@ -125,21 +125,21 @@ func (e *evictions) cancel(r *ledger.Request) {
 	r.Eviction = nil
 }
 
-// schedule has an eviction looked at when it should have ended, or when its end is near.
-func (e *evictions) schedule(victim *ledger.Request) {
+// Schedule has an eviction looked at when it should have ended, or when its end is near.
+func (e *Evictions) Schedule(victim *ledger.Request) {
 	at := e.overdueAt(victim)
 	if victim.Eviction.Late {
 		at = e.countedFrom(victim, victim.Eviction.Since)
 	}
-	e.Timers.Set(&victim.Eviction.Timer, at, timers.Due{What: dueEviction, Of: victim})
+	e.Timers.Set(&victim.Eviction.Timer, at, timers.Due{What: DueEviction, Of: victim})
 }
 
-// reschedule sets all timers of evictions anew after the timeout has changed.
-func (e *evictions) reschedule() {
+// Reschedule sets all timers of evictions anew after the timeout has changed.
+func (e *Evictions) Reschedule() {
 	for n := range e.AllNodes {
 		for r := range n.AllOn {
 			if r.Eviction != nil && !r.Eviction.Overdue {
-				e.schedule(r)
+				e.Schedule(r)
 			}
 		}
 	}
@@ -150,7 +150,7 @@ const graceMargin = time.Minute
 
 // overdueAt is when an eviction should have ended: after the timeout, or later if
 // the allocation has a longer grace period.
-func (e *evictions) overdueAt(victim *ledger.Request) time.Time {
+func (e *Evictions) overdueAt(victim *ledger.Request) time.Time {
 	timeout := e.Preemption.VictimTimeout
 	if grace, known := victim.Grace(); known {
 		timeout = max(timeout, grace+graceMargin)
@@ -158,12 +158,12 @@ func (e *evictions) overdueAt(victim *ledger.Request) time.Time {
 	return victim.Eviction.Since.Add(timeout)
 }
 
-// expire notes that an eviction did not end in time. Its room is no longer counted
+// Expire notes that an eviction did not end in time. Its room is no longer counted
 // on, and the plan is made again without it.
 //
 // The node then blocks attempts for a while, the longer the more evictions are overdue
 // there: it may not answer, and what is evicted would only be lost.
-func (e *evictions) expire(victim *ledger.Request) {
+func (e *Evictions) Expire(victim *ledger.Request) {
 	switch {
 	case victim.Eviction == nil:
 		return
@@ -176,25 +176,25 @@ func (e *evictions) expire(victim *ledger.Request) {
 	late.Guard.Times, _ = victim.RunsOn.Overdue("")
 	e.SetEviction(victim, &late)
 	if !late.Reported {
-		e.counts.Overdue[late.Trigger][late.Class]++
+		e.Counts.Overdue[late.Trigger][late.Class]++
 		e.Tell(&api.EvictionOverdue{Allocation: victim.Allocation})
 	}
 	e.Changes.Node(victim.RunsOn, ledger.NodeRetry)
-	e.block(victim, e.Now.Add(late.Guard.Next(e.Preemption.VictimTimeout)))
+	e.Block(victim, e.Now.Add(late.Guard.Next(e.Preemption.VictimTimeout)))
 	if !victim.Foreign() {
 		e.Changes.Queue(victim.App.Queue, ledger.QuotaLowered)
 		e.chargeFor(victim)
 	}
 }
 
-// block has an overdue eviction keep others from its node until a time.
-func (e *evictions) block(victim *ledger.Request, until time.Time) {
+// Block has an overdue eviction keep others from its node until a time.
+func (e *Evictions) Block(victim *ledger.Request, until time.Time) {
 	why := "the release of " + string(victim.Key) + " is overdue"
-	victim.Eviction.Guard.Start(&e.Timers, until, why, timers.Due{What: dueGuard, Of: victim})
+	victim.Eviction.Guard.Start(&e.Timers, until, why, timers.Due{What: DueGuard, Of: victim})
 }
 
-// nodeReported looks at what is overdue on a node of which the resource manager said something.
-func (e *evictions) nodeReported(n *ledger.Node) {
+// NodeReported looks at what is overdue on a node of which the resource manager said something.
+func (e *Evictions) NodeReported(n *ledger.Node) {
 	for _, r := range ledger.ByKey(n.Own) {
 		if r.Eviction != nil && r.Eviction.Overdue {
 			e.chargeFor(r)
@@ -204,7 +204,7 @@ func (e *evictions) nodeReported(n *ledger.Node) {
 
 // chargeFor has what is overdue charged to its node alone while that is not ready: nothing ends
 // there, so its queue would lack the quota for ever for what replaces it.
-func (e *evictions) chargeFor(r *ledger.Request) {
+func (e *Evictions) chargeFor(r *ledger.Request) {
 	if only := !r.RunsOn.IsReady(); only != r.Eviction.NodeOnly {
 		e.SetNodeOnly(r, only)
 		text := "is overdue on node " + string(r.Node) + ", which is not ready: its queue is not charged for it any more"

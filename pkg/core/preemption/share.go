@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"slices"
@@ -20,15 +20,15 @@ const (
 // planBeside plans for an ask where those behind are of other sizes. It is nil if room cannot be
 // made on the node that is best for all of them. The outcome is waits unless the attempt has to
 // go on later.
-func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*backlog.CandidateNode, question.Outcome) {
+func (a *Attempts) planBeside(c *NodeCosts, r *ledger.Request) (*backlog.CandidateNode, question.Outcome) {
 	if !c.mayShare() {
 		return nil, question.Waits
 	}
 	var nodes []*ledger.Node
 	late := false
-	for top := range a.costs.cheapest(c, &late) {
-		if !a.predicates.Attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}) {
-			nodes = append(nodes, top.node)
+	for top := range a.Costs.cheapest(c, &late) {
+		if !a.Predicates.Attempt.HopelessNow(top.Node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger}) {
+			nodes = append(nodes, top.Node)
 		}
 		if len(nodes) == sharedNodesMax {
 			break
@@ -40,17 +40,17 @@ func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*backlog.Candida
 	case len(nodes) < 2:
 		return nil, question.Waits
 	}
-	a.costs.shares.Begin(a.costs.plans[c.trigger], c.askOf(r))
+	a.Costs.Shares.Begin(a.Costs.Plans[c.Trigger], c.askOf(r))
 	for _, n := range nodes {
-		a.costs.shares.Add(a.costs.nodeInput(c, n, nil))
+		a.Costs.Shares.Add(a.Costs.nodeInput(c, n, nil))
 	}
-	n := nodes[a.costs.shares.Best(bestNodesMax)]
-	if a.predicates.Any() && a.predicates.MustHear(r, n) {
+	n := nodes[a.Costs.Shares.Best(bestNodesMax)]
+	if a.Predicates.Any() && a.Predicates.MustHear(r, n) {
 		return nil, question.Flush
 	}
 	planned := a.dryRun(c, r, n, nil)
 	switch {
-	case a.predicates.Paused:
+	case a.Predicates.Paused:
 		return nil, question.Paused
 	case !planned.Plan.Cost.Feasible():
 		return nil, question.Waits
@@ -61,14 +61,14 @@ func (a *attempts) planBeside(c *nodeCosts, r *ledger.Request) (*backlog.Candida
 // mayShare reports whether victims may serve more of the asks that wait together than one by one,
 // as far as the largest allocations on the first nodes tell. If an ask needs no more victims, it may leave
 // what ends already to others that do where it goes elsewhere.
-func (c *nodeCosts) mayShare() bool {
-	for i := range c.heap[:min(len(c.heap), bestNodesMax)] {
-		n := c.heap[i].node
-		free, largest := n.RoomToMake(c.class.Importance, c.trigger), n.LargestHeld()
+func (c *NodeCosts) mayShare() bool {
+	for i := range c.Heap[:min(len(c.Heap), bestNodesMax)] {
+		n := c.Heap[i].Node
+		free, largest := n.RoomToMake(c.Class.Importance, c.Trigger), n.LargestHeld()
 		may := func(asked resources.Amounts) bool {
 			return preemptor.MayShare(asked, free, n.Releasing.Amounts, largest, c.step)
 		}
-		if c.heap[i].cost == leastOfAll || may(c.class.Amounts) || slices.ContainsFunc(c.behind, func(b preemptor.Behind) bool { return may(b.Amounts) }) {
+		if c.Heap[i].Cost == leastOfAll || may(c.Class.Amounts) || slices.ContainsFunc(c.behind, func(b preemptor.Behind) bool { return may(b.Amounts) }) {
 			return true
 		}
 	}

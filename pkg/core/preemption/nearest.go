@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -8,10 +8,10 @@ import (
 
 // describe is an attempt as readers see it: what the nodes were good for, and what was
 // planned.
-func (a *attempts) describe(c *nodeCosts, found candidateNodes) api.PreemptionAttempt {
+func (a *Attempts) describe(c *NodeCosts, found candidateNodes) api.PreemptionAttempt {
 	h := api.PreemptionAttempt{
-		At: a.Now, Trigger: c.trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
-		Insufficient: c.counts[insufficient], Sufficient: c.counts[sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
+		At: a.Now, Trigger: c.Trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
+		Insufficient: c.counts[insufficient], Sufficient: c.counts[Sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
 	for _, chosen := range []*backlog.CandidateNode{found.best, found.failed} {
 		if chosen != nil && h.Plan == nil {
@@ -34,17 +34,17 @@ func addCounts(h *api.PreemptionAttempt, last []api.PreemptionAttempt) {
 
 // addNearMiss adds to a failed attempt the node that lacked the least: one that was
 // planned for earlier if all were refused then.
-func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed) {
+func (a *Attempts) addNearMiss(attempt *api.PreemptionAttempt, c *NodeCosts, r *ledger.Request, quota ledger.QuotaNeed) {
 	if attempt.Plan != nil {
 		return
 	}
-	if refused := a.predicates.Attempt.Nearest[c.trigger]; refused != nil && attempt.Refused > 0 {
+	if refused := a.Predicates.Attempt.Nearest[c.Trigger]; refused != nil && attempt.Refused > 0 {
 		attempt.Node, attempt.Plan = refused.Node.ID, &refused.Plan
 		return
 	}
-	near := a.costs.nearest(c)
-	if best, ok := a.costs.best(c); ok && best != nil {
-		near = best.node
+	near := a.Costs.nearest(c)
+	if best, ok := a.Costs.best(c); ok && best != nil {
+		near = best.Node
 	}
 	if near != nil {
 		a.planNearMiss(attempt, c, r, near, quota)
@@ -54,15 +54,15 @@ func (a *attempts) addNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *
 // planNearMiss says what is missing on a node. Where nothing is, in amounts alone, the resource
 // manager has refused it before, or it is kept for another ask meanwhile: then there is nothing
 // to be said of it.
-func (a *attempts) planNearMiss(attempt *api.PreemptionAttempt, c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) {
-	on := a.costs.nodeInput(c, n, quota)
-	plan, known := a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], c.askOf(r), on), a.predicates.Attempt
-	refused := known.HopelessNow(n, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger})
+func (a *Attempts) planNearMiss(attempt *api.PreemptionAttempt, c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) {
+	on := a.Costs.nodeInput(c, n, quota)
+	plan, known := a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], c.askOf(r), on), a.Predicates.Attempt
+	refused := known.HopelessNow(n, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger})
 	switch {
 	case plan.Cost.Feasible() && !refused:
 		return
 	case plan.Cost.Feasible() || known.Unresolvable.Has(n.Slot, n.UpdatedAt):
-		plan = a.costs.planner.Refuse(a.costs.plans[c.trigger], c.askOf(r), on, known.RefusalOf(n))
+		plan = a.Costs.Planner.Refuse(a.Costs.Plans[c.Trigger], c.askOf(r), on, known.RefusalOf(n))
 	}
 	attempt.Node, attempt.Plan = n.ID, &plan
 }

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"time"
@@ -12,11 +12,11 @@ import (
 // many nodes come.
 const settlingMost = 10
 
-// A settling is the time after a start in which the resource manager tells of nodes and
+// A Settling is the time after a start in which the resource manager tells of nodes and
 // of what runs on them. Until it is over, nothing is evicted: the next node may be empty.
 // A node that is registered drained takes no ask that requires it for as long, since what
 // runs there is not known yet.
-type settling struct {
+type Settling struct {
 	*backlog.Backlog
 	until  time.Time // unless more comes; zero before the first node
 	latest time.Time
@@ -32,18 +32,18 @@ type heldNode struct {
 	until time.Time
 }
 
-// end is when the settling time ends unless more comes; zero if it is over or no node has
+// End is when the settling time ends unless more comes; zero if it is over or no node has
 // come.
-func (s *settling) end() time.Time {
+func (s *Settling) End() time.Time {
 	if s.Settled {
 		return time.Time{}
 	}
 	return s.until
 }
 
-// extend is called for a node that comes or becomes schedulable, and for something that
+// Extend is called for a node that comes or becomes schedulable, and for something that
 // runs already.
-func (s *settling) extend() {
+func (s *Settling) Extend() {
 	if s.Settled {
 		return
 	}
@@ -54,12 +54,12 @@ func (s *settling) extend() {
 	if s.until.After(s.latest) {
 		s.until = s.latest
 	}
-	s.Timers.Set(&s.timer, timers.Later(s.until, s.Now), timers.Due{What: dueSettled})
+	s.Timers.Set(&s.timer, timers.Later(s.until, s.Now), timers.Due{What: DueSettled})
 }
 
-// hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
+// Hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
 // over.
-func (s *settling) hold(n *ledger.Node) {
+func (s *Settling) Hold(n *ledger.Node) {
 	if s.Options.SettleDelay <= 0 {
 		return
 	}
@@ -68,14 +68,14 @@ func (s *settling) hold(n *ledger.Node) {
 	s.schedule()
 }
 
-func (s *settling) schedule() {
+func (s *Settling) schedule() {
 	if len(s.held) > 0 && !s.heldTimer.Set() {
-		s.Timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), timers.Due{What: dueHeld})
+		s.Timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), timers.Due{What: DueHeld})
 	}
 }
 
-// letGo opens the nodes that were held long enough for the asks that require them.
-func (s *settling) letGo() {
+// LetGo opens the nodes that were held long enough for the asks that require them.
+func (s *Settling) LetGo() {
 	for len(s.held) > 0 && !s.held[0].until.After(s.Now) {
 		n := s.held[0].node
 		s.held = s.held[1:]

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"slices"
@@ -9,17 +9,17 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// An unfinished attempt is what an attempt has found out that goes on in a later batch,
+// An Unfinished attempt is what an attempt has found out that goes on in a later batch,
 // since one batch looks at so many nodes only. Nothing is worked out twice unless its node
 // has changed: also where what room costs depends on more than the node, such as guarantees
 // and budgets. So an attempt comes to its end however often these change, and then makes the
 // plan as things are.
-type unfinished struct {
-	number     uint64 // in the order in which attempts began
+type Unfinished struct {
+	Number     uint64 // in the order in which attempts began
 	began      uint64 // the count of changed nodes then
 	configured uint64 // the count of configurations
 	failed     []api.PreemptionAttempt
-	among      *nodeCosts // of the nodes that have changed, if no others are looked at
+	among      *NodeCosts // of the nodes that have changed, if no others are looked at
 	upTo       uint64     // the count of changed nodes up to which these are known
 	kept       bool       // there is room for the ask, which is kept for more important ones
 	dryRuns
@@ -34,33 +34,33 @@ type dryRuns struct {
 	frees   bool                    // enough quota could be freed
 }
 
-// resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
-func (a *attempts) resume(leaf *backlog.LeafClass) {
-	u := a.unfinished[leaf]
-	delete(a.unfinished, leaf)
-	if u == nil || u.configured != a.costs.configurations {
-		a.begun++
-		u = &unfinished{number: a.begun, began: a.predicates.Changed, configured: a.costs.configurations}
+// Resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
+func (a *Attempts) Resume(leaf *backlog.LeafClass) {
+	u := a.Unfinished[leaf]
+	delete(a.Unfinished, leaf)
+	if u == nil || u.configured != a.Costs.configurations {
+		a.Begun++
+		u = &Unfinished{Number: a.Begun, began: a.Predicates.Changed, configured: a.Costs.configurations}
 	}
-	a.under, a.costs.attempt = u, u.number
+	a.under, a.Costs.Attempt = u, u.Number
 }
 
-// leave keeps an attempt that is not over. Those of asks that wait no more are forgotten when there are
+// Leave keeps an attempt that is not over. Those of asks that wait no more are forgotten when there are
 // twice as many as there were.
-func (a *attempts) leave(leaf *backlog.LeafClass) {
-	if len(a.unfinished) >= a.forgetAt {
-		for of := range a.unfinished {
+func (a *Attempts) Leave(leaf *backlog.LeafClass) {
+	if len(a.Unfinished) >= a.forgetAt {
+		for of := range a.Unfinished {
 			if of.Leaf == nil {
-				delete(a.unfinished, of)
+				delete(a.Unfinished, of)
 			}
 		}
-		a.forgetAt = 2*len(a.unfinished) + 1
+		a.forgetAt = 2*len(a.Unfinished) + 1
 	}
-	a.unfinished[leaf] = a.under
+	a.Unfinished[leaf] = a.under
 }
 
 // failedBy is what an unfinished attempt found out about a trigger, if that failed.
-func (u *unfinished) failedBy(t preemptor.Trigger) bool {
+func (u *Unfinished) failedBy(t preemptor.Trigger) bool {
 	for i := range u.failed {
 		if u.failed[i].Trigger == t {
 			return true
@@ -70,20 +70,20 @@ func (u *unfinished) failedBy(t preemptor.Trigger) bool {
 }
 
 // amongChanged are the costs of the nodes that have changed since an attempt failed on all.
-func (a *attempts) amongChanged(key preemptionKey, nodes []*ledger.Node, behind []preemptor.Behind) *nodeCosts {
+func (a *Attempts) amongChanged(key PreemptionKey, nodes []*ledger.Node, behind []preemptor.Behind) *NodeCosts {
 	u := a.under
-	if u.among == nil || u.among.preemptionKey != key {
-		u.among = &nodeCosts{}
-		a.costs.begin(u.among, key, behind, slices.Values(nodes))
+	if u.among == nil || u.among.PreemptionKey != key {
+		u.among = &NodeCosts{}
+		a.Costs.begin(u.among, key, behind, slices.Values(nodes))
 	} else {
-		a.costs.refreshAmong(u.among, nodes, u.upTo)
+		a.Costs.refreshAmong(u.among, nodes, u.upTo)
 	}
-	u.upTo = a.predicates.Changed
+	u.upTo = a.Predicates.Changed
 	return u.among
 }
 
 // refreshAmong takes into account which of some nodes have changed after a count of changes.
-func (p *costCache) refreshAmong(c *nodeCosts, nodes []*ledger.Node, after uint64) {
+func (p *CostCache) refreshAmong(c *NodeCosts, nodes []*ledger.Node, after uint64) {
 	c.goesOn = true
 	for _, gone := range [2]bool{true, false} { // another node may have the slot of one that is gone
 		for _, n := range nodes {
@@ -120,5 +120,5 @@ func (d *dryRuns) isMade(n *ledger.Node) bool {
 
 // isEnough reports whether so much was planned that the best so far is good enough.
 func (d *dryRuns) isEnough() bool {
-	return d.best != nil && d.planned >= evaluationsMax
+	return d.best != nil && d.planned >= EvaluationsMax
 }

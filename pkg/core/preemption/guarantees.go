@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A relation says how a leaf queue relates to the queue of an ask that needs room:
+// A Relation says how a leaf queue relates to the queue of an ask that needs room:
 // whether its allocations may be victims, and how their priorities look to the ask.
-type relation struct {
+type Relation struct {
 	outside   bool // of the queue that victims are in
 	same      bool
 	protected bool
@@ -22,8 +22,8 @@ type relation struct {
 }
 
 // relation is how a leaf relates to the queue of the asks, with the floors between.
-func (c *nodeCosts) relation(leaf *ledger.Queue) *relation {
-	if rel := c.relations[leaf]; rel != nil {
+func (c *NodeCosts) relation(leaf *ledger.Queue) *Relation {
+	if rel := c.Relations[leaf]; rel != nil {
 		return rel
 	}
 	rel := c.relate(leaf)
@@ -32,25 +32,25 @@ func (c *nodeCosts) relation(leaf *ledger.Queue) *relation {
 			rel.floors = append(rel.floors, c.floorOf(q))
 		}
 	}
-	c.relations[leaf] = &rel
+	c.Relations[leaf] = &rel
 	return &rel
 }
 
 // relate works out how a leaf relates to the queue of the asks. The priority of a
 // victim is compared with that of the ask where their paths to the root meet,
 // each as seen from there.
-func (k *preemptionKey) relate(leaf *ledger.Queue) relation {
-	rel := relation{
-		outside: !leaf.Within(k.scope), same: leaf == k.leaf,
+func (k *PreemptionKey) relate(leaf *ledger.Queue) Relation {
+	rel := Relation{
+		outside: !leaf.Within(k.Scope), same: leaf == k.Leaf,
 		protected: leaf.Properties.PreemptionPolicy == api.PreemptionDisabled,
 	}
-	if k.leaf != nil {
-		rel.common = ledger.CommonQueue(k.leaf, leaf)
+	if k.Leaf != nil {
+		rel.common = ledger.CommonQueue(k.Leaf, leaf)
 	}
-	if !rel.same && k.leaf != nil {
-		own, fixed := seenAt(k.leaf, rel.common)
+	if !rel.same && k.Leaf != nil {
+		own, fixed := seenAt(k.Leaf, rel.common)
 		if fixed {
-			own -= int64(k.class.Priority)
+			own -= int64(k.Class.Priority)
 		}
 		// The ask is seen as its priority plus own; the difference is what counts.
 		rel.shift, rel.fixed = seenAt(leaf, rel.common)
@@ -72,7 +72,7 @@ func seenAt(q, above *ledger.Queue) (value int64, fixed bool) {
 }
 
 // asSeen is the priority of an allocation as the queue of the ask sees it.
-func (rel *relation) asSeen(priority int32) int32 {
+func (rel *Relation) asSeen(priority int32) int32 {
 	seen := rel.shift
 	if !rel.fixed {
 		seen += int64(priority)
@@ -81,7 +81,7 @@ func (rel *relation) asSeen(priority int32) int32 {
 }
 
 // floorOf is the number of the floor of a queue with a guarantee.
-func (c *nodeCosts) floorOf(q *ledger.Queue) int32 {
+func (c *NodeCosts) floorOf(q *ledger.Queue) int32 {
 	if number, known := c.floorNumbers[q]; known {
 		return number
 	}
@@ -97,10 +97,10 @@ func (c *nodeCosts) floorOf(q *ledger.Queue) int32 {
 
 // deficitsChanged works out anew which queues of the asks have less than is guaranteed
 // to them, and reports whether that has changed.
-func (c *nodeCosts) deficitsChanged() bool {
+func (c *NodeCosts) deficitsChanged() bool {
 	i, changed := 0, false
-	for q := c.leaf; q != nil; q = q.Parent {
-		for k, asked := range c.class.Amounts {
+	for q := c.Leaf; q != nil; q = q.Parent {
+		for k, asked := range c.Class.Amounts {
 			kind := resources.Kind(k)
 			most := q.Guaranteed.Of(kind)
 			is := most > 0 && resources.Total(q.Used.Of(kind), q.Nominated.Of(kind), asked) <= most

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"slices"
@@ -11,29 +11,29 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// claims make and end what is kept for asks. A claim has one end, told with its reason: its ask
+// Claims make and end what is kept for asks. A claim has one end, told with its reason: its ask
 // was placed or waits no more, a more important ask took the room or the quota, the ask cannot
 // use it any more, or it has lasted for ReserveMax and it is the turn of others. What was kept is
 // then offered to all asks, in their order.
-type claims struct {
+type Claims struct {
 	*backlog.Backlog
-	counts    *api.Preempted
-	undecided *[]*ledger.Request // asks for which victims are chosen now, and not told yet
-	broken    uint64             // counts asks with a required node that gave up their quota
+	Counts    *api.Preempted
+	Undecided *[]*ledger.Request // asks for which victims are chosen now, and not told yet
+	Broken    uint64             // counts asks with a required node that gave up their quota
 	unkept    resources.Amounts  // scratch
 }
 
-// reserve keeps room on a node for an ask for which nothing is evicted. Others lose theirs there that
+// Reserve keeps room on a node for an ask for which nothing is evicted. Others lose theirs there that
 // cannot use it any more.
-func (s *claims) reserve(r *ledger.Request, n *ledger.Node) {
+func (s *Claims) Reserve(r *ledger.Request, n *ledger.Node) {
 	if r.Claim() == nil {
-		s.hold(r, n)
-		s.settle(n)
+		s.Hold(r, n)
+		s.Settle(n)
 	}
 }
 
-// hold is reserve alone.
-func (s *claims) hold(r *ledger.Request, n *ledger.Node) {
+// Hold is reserve alone.
+func (s *Claims) Hold(r *ledger.Request, n *ledger.Node) {
 	c := &ledger.Claim{Node: n, Since: s.Now, Whole: r.StartsTogether() && s.Holder == r.StartsWith, Replaces: r.Pair() != nil}
 	if r.Required != "" {
 		c.Since = r.Waiting().Since
@@ -47,7 +47,7 @@ func (s *claims) hold(r *ledger.Request, n *ledger.Node) {
 
 // countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Groups
 // have their own turns.
-func (s *claims) countSlot(r *ledger.Request, by int) {
+func (s *Claims) countSlot(r *ledger.Request, by int) {
 	if r.Wait.Due.Claim = (time.Time{}); by > 0 {
 		r.Wait.Due.Claim = s.Now.Add(s.Options.ReserveMax)
 	}
@@ -60,10 +60,10 @@ func (s *claims) countSlot(r *ledger.Request, by int) {
 	s.ClassOf(r).Slots.Held += by
 }
 
-// promise keeps the quota too of an ask with a required node: evictions are on their way for it,
+// Promise keeps the quota too of an ask with a required node: evictions are on their way for it,
 // so that it has its quota when these have ended.
-func (s *claims) promise(r *ledger.Request, n *ledger.Node) {
-	if s.reserve(r, n); r.KeepsQuota() {
+func (s *Claims) Promise(r *ledger.Request, n *ledger.Node) {
+	if s.Reserve(r, n); r.KeepsQuota() {
 		return
 	}
 	s.KeepQuotaToo(r)
@@ -74,58 +74,58 @@ func (s *claims) promise(r *ledger.Request, n *ledger.Node) {
 }
 
 // nominate keeps room and quota for an ask that may run anywhere. Nothing is evicted before.
-func (s *claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
-	s.end(r, "room is made for it", api.EndOutbid)
+func (s *Claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
+	s.End(r, "room is made for it", api.EndOutbid)
 	if plan.Trigger == preemptor.Guarantee {
 		for _, other := range slices.Clone(n.Claims) {
 			if other.Reserved() && other.Importance > r.Importance {
-				s.counts.Reservations++
-				s.end(other, "it gives way to a guarantee", api.EndOutbid)
+				s.Counts.Reservations++
+				s.End(other, "it gives way to a guarantee", api.EndOutbid)
 			}
 		}
 	}
 	w := r.Waiting()
 	w.Reason, w.Detail = api.RoomIsMade, string(n.ID)
 	s.AddClaim(r, &ledger.Claim{Node: n, Since: s.Now, Evicts: true, Trigger: plan.Trigger})
-	s.counts.Nominations++
+	s.Counts.Nominations++
 	s.Changes.Node(n, ledger.NodeRetry)
 	s.Reclassify(r)
 	s.Tell(&api.Claimed{Allocation: r.Allocation, Node: n.ID, Plan: plan})
 }
 
-// renominate does so for an ask that was nominated before a restart. It may have taken the place of
+// Renominate does so for an ask that was nominated before a restart. It may have taken the place of
 // an equal one, which must not lose it to another.
-func (s *claims) renominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
+func (s *Claims) Renominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
 	s.nominate(r, n, plan)
 	r.Wait.TookEqual = s.Preemption.Priority == api.EqualToo
 }
 
-// withdraw gives up what is kept for an ask that waits no more.
-func (s *claims) withdraw(r *ledger.Request) { s.end(r, "it waits no more", api.EndGone) }
+// GiveUp gives up what is kept for an ask that waits no more.
+func (s *Claims) GiveUp(r *ledger.Request) { s.End(r, "it waits no more", api.EndGone) }
 
-// end gives up what is kept for an ask, if anything is, and says why.
-func (s *claims) end(r *ledger.Request, why string, as api.End) {
+// End gives up what is kept for an ask, if anything is, and says why.
+func (s *Claims) End(r *ledger.Request, why string, as api.End) {
 	c := r.Claim()
 	if c == nil {
 		return
 	}
 	if r.Promised() {
-		s.broken++
+		s.Broken++
 	}
-	s.take(r, why, as)
+	s.Take(r, why, as)
 	s.Changes.Node(c.Node, ledger.NodeFreed|ledger.NodeRetry)
 	switch {
 	case c.Evicts:
 		s.Changes.Application(r.App, ledger.QuotaFreed)
 	case c.Replaces && as > api.EndGone:
-		s.rejoin(r)
+		s.Rejoin(r)
 	}
 }
 
-// rejoin has an ask wait anew that does not get the place of its placeholder.
-func (s *claims) rejoin(r *ledger.Request) {
+// Rejoin has an ask wait anew that does not get the place of its placeholder.
+func (s *Claims) Rejoin(r *ledger.Request) {
 	if r.Claim() != nil {
-		s.end(r, "it takes the place of no placeholder", api.EndOfRoom)
+		s.End(r, "it takes the place of no placeholder", api.EndOfRoom)
 		return
 	}
 	s.Unpair(r)
@@ -135,8 +135,8 @@ func (s *claims) rejoin(r *ledger.Request) {
 	s.Changes.TaskGroup(g)
 }
 
-// take is the same for an ask that uses what was kept: no other ask gets it.
-func (s *claims) take(r *ledger.Request, why string, as api.End) {
+// Take is the same for an ask that uses what was kept: no other ask gets it.
+func (s *Claims) Take(r *ledger.Request, why string, as api.End) {
 	nominated := r.Nominated() != nil
 	s.SlotsDue = true
 	if r.Reserved() {
@@ -150,73 +150,73 @@ func (s *claims) take(r *ledger.Request, why string, as api.End) {
 	s.Tell(&api.ClaimEnded{Allocation: r.Allocation, Node: n.ID, Nominated: nominated, End: as, Reason: why})
 }
 
-// clear ends the claim of an ask for which evictions are on their way, and which waits on.
-func (s *claims) clear(r *ledger.Request, why string, as api.End) {
-	s.end(r, why, as)
+// Clear ends the claim of an ask for which evictions are on their way, and which waits on.
+func (s *Claims) Clear(r *ledger.Request, why string, as api.End) {
+	s.End(r, why, as)
 	r.Wait.Reason, r.Wait.Detail = api.NoNodeFits, ""
-	s.counts.Cleared++
+	s.Counts.Cleared++
 	s.Reclassify(r)
 }
 
-// clearOn ends the claims on a node that takes nothing new, of asks that may run anywhere.
-func (s *claims) clearOn(n *ledger.Node, why string) {
+// ClearOn ends the claims on a node that takes nothing new, of asks that may run anywhere.
+func (s *Claims) ClearOn(n *ledger.Node, why string) {
 	for _, r := range slices.Clone(n.Claims) {
 		switch {
 		case r.Nominated() != nil:
-			s.clear(r, why, api.EndOfRoom)
+			s.Clear(r, why, api.EndOfRoom)
 		case r.Required == "":
-			s.end(r, why, api.EndOfRoom)
+			s.End(r, why, api.EndOfRoom)
 		}
 	}
 }
 
-// settle keeps what is free on a node, or about to be, for one claim after the other, in their
+// Settle keeps what is free on a node, or about to be, for one claim after the other, in their
 // order, and ends those of asks that cannot use it any more. It does not wait until the node is
 // tried: less important asks would be tried before those that lost their room.
-func (s *claims) settle(n *ledger.Node) {
+func (s *Claims) Settle(n *ledger.Node) {
 	list := slices.Clone(n.Claims)
 	s.unkept = append(s.unkept[:0], n.Free...)
 	for _, r := range list {
 		switch {
 		case r.Wait.Claim.Replaces: // it has the quota of its placeholder
 			if !r.Amounts.FitsIn(s.unkept) {
-				s.end(r, n.WhyLost(), api.EndOfRoom)
+				s.End(r, n.WhyLost(), api.EndOfRoom)
 				continue
 			}
 		case r.Nominated() == nil && r.IsBeyondMax():
-			s.end(r, r.WhyNoQuota(), api.EndOfQuota)
+			s.End(r, r.WhyNoQuota(), api.EndOfQuota)
 			continue
 		case r.Nominated() == nil:
 			if !r.Amounts.FitsIn(n.Usable(r)) {
 				if r.Reserved() {
-					s.counts.Reservations++
+					s.Counts.Reservations++
 				}
-				s.end(r, "the ask cannot run there any more", api.EndOfRoom)
+				s.End(r, "the ask cannot run there any more", api.EndOfRoom)
 				continue
 			}
 		case !r.Amounts.FitsInSum(s.unkept, n.Releasing.Amounts):
-			s.clear(r, n.WhyLost(), api.EndOfRoom)
+			s.Clear(r, n.WhyLost(), api.EndOfRoom)
 			continue
 		case r.LostQuota():
-			s.clear(r, r.WhyNoQuota(), api.EndOfQuota)
+			s.Clear(r, r.WhyNoQuota(), api.EndOfQuota)
 			continue
 		}
 		s.unkept.Sub(r.Amounts)
 	}
 }
 
-// settleQuota ends the claims of asks whose quota another one has now, or gets, that comes before
+// SettleQuota ends the claims of asks whose quota another one has now, or gets, that comes before
 // them.
-func (s *claims) settleQuota(by *ledger.Request) {
+func (s *Claims) SettleQuota(by *ledger.Request) {
 	accounts := by.App.Accounts()
-	s.giveWay(by, accounts[:]...)
+	s.GiveWay(by, accounts[:]...)
 }
 
-// giveWay ends claims with quota where more is kept in some accounts, or above them, than can be. The
+// GiveWay ends claims with quota where more is kept in some accounts, or above them, than can be. The
 // last in order give way until the rest fits, but for one ask; then each of them keeps what it can beside
 // those before it. Where victims are chosen and not told yet, what they free is not known here. It looks
 // at those that give way only, and reports whether a claim ended.
-func (s *claims) giveWay(but *ledger.Request, accounts ...*ledger.Account) (ended bool) {
+func (s *Claims) GiveWay(but *ledger.Request, accounts ...*ledger.Account) (ended bool) {
 	var last []*ledger.Request
 	at := len(s.QuotaClaims)
 	for {
@@ -238,9 +238,9 @@ func (s *claims) giveWay(but *ledger.Request, accounts ...*ledger.Account) (ende
 		case r.QuotaToFree() == nil && r.HeldBack() == nil:
 			continue
 		case r.Required != "":
-			s.end(r, r.WhyNoQuota(), api.EndOfQuota)
+			s.End(r, r.WhyNoQuota(), api.EndOfQuota)
 		default:
-			s.clear(r, r.WhyNoQuota(), api.EndOfQuota)
+			s.Clear(r, r.WhyNoQuota(), api.EndOfQuota)
 		}
 		ended = true
 	}
@@ -248,14 +248,14 @@ func (s *claims) giveWay(but *ledger.Request, accounts ...*ledger.Account) (ende
 }
 
 // mayYield reports whether the claim of an ask may end where an account is overbooked.
-func (s *claims) mayYield(r, but *ledger.Request, over ledger.Overbooked) bool {
-	return r != but && over.IsHelpedBy(r) && !slices.Contains(*s.undecided, r)
+func (s *Claims) mayYield(r, but *ledger.Request, over ledger.Overbooked) bool {
+	return r != but && over.IsHelpedBy(r) && !slices.Contains(*s.Undecided, r)
 }
 
-// recheckLimits has asks looked at again that have claims and that limits hold back now, as some
+// RecheckLimits has asks looked at again that have claims and that limits hold back now, as some
 // applications have more. Where nothing but claims with quota is kept, and the limits of these
 // applications hold all that, it costs a look at each of them.
-func (s *claims) recheckLimits(of ...*ledger.Application) {
+func (s *Claims) RecheckLimits(of ...*ledger.Application) {
 	if !s.Limited() || s.Idle == 0 && !slices.ContainsFunc(of, (*ledger.Application).MayHoldBack) {
 		return
 	}

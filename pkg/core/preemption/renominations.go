@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"slices"
@@ -10,44 +10,44 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 )
 
-// renominations are asks that were nominated before a restart, as their tag says, until
+// Renominations are asks that were nominated before a restart, as their tag says, until
 // it is known whether they can be nominated to the same node again. What was evicted for
 // them is leaving, so nothing is evicted for them now. Those whose node is not known, or takes
 // nothing new yet, wait for it.
-type renominations struct {
+type Renominations struct {
 	*backlog.Backlog
-	kept       *claims
-	evictions  *evictions
-	predicates *question.Predicates
-	asks       ledger.AskSet
-	due        bool // one is new, or a node is ready
+	Kept       *Claims
+	Evictions  *Evictions
+	Predicates *question.Predicates
+	Asks       ledger.AskSet
+	Due        bool // one is new, or a node is ready
 }
 
-// add takes an ask that is new and was nominated before.
-func (s *renominations) add(r *ledger.Request) {
+// Add takes an ask that is new and was nominated before.
+func (s *Renominations) Add(r *ledger.Request) {
 	if r.Required == "" {
-		r.Waiting().Former, s.due = api.NodeID(r.Tags[api.TagNominatedNode]), true
-		s.asks.Add(r)
+		r.Waiting().Former, s.Due = api.NodeID(r.Tags[api.TagNominatedNode]), true
+		s.Asks.Add(r)
 	}
 }
 
-// drop forgets an ask that waits no more, or for other amounts.
-func (s *renominations) drop(r *ledger.Request) {
+// Drop forgets an ask that waits no more, or for other amounts.
+func (s *Renominations) Drop(r *ledger.Request) {
 	if r.Wait.Former != "" {
-		s.asks.Remove(r)
+		s.Asks.Remove(r)
 		r.Wait.Former = ""
 	}
 }
 
-// nodeReady has the asks looked at if a node takes what is new.
-func (s *renominations) nodeReady(n *ledger.Node) { s.due = s.due || n.Schedulable && s.asks.Len() > 0 }
+// NodeReady has the asks looked at if a node takes what is new.
+func (s *Renominations) NodeReady(n *ledger.Node) { s.Due = s.Due || n.Schedulable && s.Asks.Len() > 0 }
 
-// look nominates asks again, the most important first. An ask that cannot be nominated
+// Look nominates asks again, the most important first. An ask that cannot be nominated
 // again waits like any other. Allocations may be adopted after the asks in the same step,
 // so this is not done on arrival.
-func (s *renominations) look() {
-	s.due = false
-	asks := s.asks.List()
+func (s *Renominations) Look() {
+	s.Due = false
+	asks := s.Asks.List()
 	slices.SortFunc(asks, func(a, b *ledger.Request) int {
 		return a.Rank().Compare(b.Rank())
 	})
@@ -56,11 +56,11 @@ func (s *renominations) look() {
 		if n == nil || !n.Schedulable {
 			continue
 		}
-		s.drop(r)
+		s.Drop(r)
 		s.MayJoinTaskGroup(r)
-		s.evictions.countOnAll(n) // some were evicted for the ask, however long they take
+		s.Evictions.countOnAll(n) // some were evicted for the ask, however long they take
 		if plan, ok := s.plan(r, n); ok {
-			s.kept.renominate(r, n, &plan)
+			s.Kept.Renominate(r, n, &plan)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (s *renominations) look() {
 // plan is the plan for an ask and the node that it was nominated to, in which only those
 // that are leaving make room. It is false if they do not make enough, of the node or of
 // the quota.
-func (s *renominations) plan(r *ledger.Request, n *ledger.Node) (plan preemptor.Decision, ok bool) {
+func (s *Renominations) plan(r *ledger.Request, n *ledger.Node) (plan preemptor.Decision, ok bool) {
 	if !s.WantsRoom(r) || n.IsBlocked() || r.LostQuota() {
 		return plan, false
 	}
@@ -84,7 +84,7 @@ func (s *renominations) plan(r *ledger.Request, n *ledger.Node) (plan preemptor.
 	case preemptor.RoomIsThere: // whether it may run there is asked before it is placed
 		return plan, true
 	case preemptor.WaitsForReleasing:
-		return plan, s.Options.Simulate == nil || s.predicates.FeasibleAfterEvictions(r, n)
+		return plan, s.Options.Simulate == nil || s.Predicates.FeasibleAfterEvictions(r, n)
 	}
 	return plan, false
 }
@@ -92,7 +92,7 @@ func (s *renominations) plan(r *ledger.Request, n *ledger.Node) (plan preemptor.
 // trigger is why an ask was nominated, as far as that can be told from what is leaving:
 // because of its priority, if those of a lower priority make enough room, else because of
 // its guarantee. It is false if neither makes room for it any more.
-func (s *renominations) trigger(r *ledger.Request, n *ledger.Node) (t preemptor.Trigger, ok bool) {
+func (s *Renominations) trigger(r *ledger.Request, n *ledger.Node) (t preemptor.Trigger, ok bool) {
 	byPriority, byGuarantee := s.Preemption.Priority != api.PriorityOff, r.IsUnderGuarantee()
 	free := n.RoomFor(r.Importance).Clone()
 	for _, other := range n.Own {

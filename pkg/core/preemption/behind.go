@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"slices"
@@ -9,19 +9,19 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// sizesMax is of how many classes asks are looked at that wait behind one: half of them the
+// SizesMax is of how many classes asks are looked at that wait behind one: half of them the
 // largest, and half the smallest.
-const sizesMax = 64
+const SizesMax = 64
 
 // behind are the asks that wait with one in its queue and may be served by the same trigger,
 // by class, the largest first: of its priority and constraints, within the max of every
 // queue, and within what is guaranteed. What room costs is then compared for as much as the ask (see
 // preemptor.Behind).
-func (a *attempts) behind(r *ledger.Request, trigger preemptor.Trigger) []preemptor.Behind {
+func (a *Attempts) behind(r *ledger.Request, trigger preemptor.Trigger) []preemptor.Behind {
 	if a.Options.SelectVictims != nil || a.ClassOf(r).Alone >= question.AloneMax {
 		return nil
 	}
-	a.like = a.OfQueue(r.App.Queue).WaitSet.Alike(a.like[:0], a.ClassOf(r), sizesMax)
+	a.like = a.OfQueue(r.App.Queue).WaitSet.Alike(a.like[:0], a.ClassOf(r), SizesMax)
 	a.owed = owedTo(r, trigger, a.owed[:0])
 	a.take(r.Amounts, 1)
 	a.others = a.others[:0]
@@ -38,7 +38,7 @@ func (a *attempts) behind(r *ledger.Request, trigger preemptor.Trigger) []preemp
 }
 
 // take takes from what is owed as many of some asks as that allows.
-func (a *attempts) take(amounts resources.Amounts, asks int64) int64 {
+func (a *Attempts) take(amounts resources.Amounts, asks int64) int64 {
 	for i, asked := range amounts {
 		if left := a.owed.Of(resources.Kind(i)); asked > 0 && left != resources.Unlimited {
 			asks = min(asks, max(left, 0)/asked)
@@ -57,29 +57,29 @@ func (a *attempts) take(amounts resources.Amounts, asks int64) int64 {
 // it less and more wait. Where they are of several sizes, fewer of a large one may let more of a small
 // one be served, and what they need in other proportions is no part of a bound: then another node may
 // cost a little less than the one that is taken for the least.
-func (p *costCache) expect(c *nodeCosts, behind []preemptor.Behind) {
+func (p *CostCache) expect(c *NodeCosts, behind []preemptor.Behind) {
 	equal := func(a, b preemptor.Behind) bool { return a.Asks == b.Asks && a.Amounts.Equal(b.Amounts) }
 	if c.step != nil && slices.EqualFunc(c.behind, behind, equal) {
 		return
 	}
-	more, step := len(behind) > len(c.behind), append(p.step[:0], c.class.Amounts...)
-	c.alike = true
+	more, step := len(behind) > len(c.behind), append(p.step[:0], c.Class.Amounts...)
+	c.Alike = true
 	for i, b := range behind {
 		more = more || b.Asks > c.behind[i].Asks || !b.Amounts.Equal(c.behind[i].Amounts)
-		if !b.Amounts.Equal(c.class.Amounts) {
-			c.alike = false
+		if !b.Amounts.Equal(c.Class.Amounts) {
+			c.Alike = false
 			stepBy(&step, b.Amounts)
 		}
 	}
 	all := !step.Equal(c.step)
 	c.behind, c.step, p.step = append(c.behind[:0], behind...), step, c.step
-	if c.expected++; !all && !more {
+	if c.Expected++; !all && !more {
 		return
 	}
 	var again []*ledger.Node
-	for i := range c.heap {
-		if all || more && c.heap[i].bounded {
-			again = append(again, c.heap[i].node)
+	for i := range c.Heap {
+		if all || more && c.Heap[i].bounded {
+			again = append(again, c.Heap[i].Node)
 		}
 	}
 	for _, n := range again {
@@ -99,19 +99,19 @@ func stepBy(step *resources.Amounts, amounts resources.Amounts) {
 	}
 }
 
-// isKnown reports whether what a node costs is worked out for the asks that wait.
-func (c *nodeCosts) isKnown(of *nodeCost) bool {
-	return of.status != notEvaluated && (!of.shared || of.expected == c.expected)
+// IsKnown reports whether what a node costs is worked out for the asks that wait.
+func (c *NodeCosts) IsKnown(of *nodeCost) bool {
+	return of.Status != notEvaluated && (!of.Shared || of.Expected == c.Expected)
 }
 
 // unowed are the kinds of which nothing is freed by a guarantee for the asks behind: those
 // that no guarantee of the queues names.
-func (p *costCache) unowed(k preemptionKey) (kinds []resources.Kind) {
-	if k.trigger != preemptor.Guarantee {
+func (p *CostCache) unowed(k PreemptionKey) (kinds []resources.Kind) {
+	if k.Trigger != preemptor.Guarantee {
 		return nil
 	}
-	for i, configured := range p.configured {
-		kind, q := resources.Kind(i), k.leaf
+	for i, configured := range p.Configured {
+		kind, q := resources.Kind(i), k.Leaf
 		for q != nil && q.Guaranteed.Of(kind) <= 0 {
 			q = q.Parent
 		}

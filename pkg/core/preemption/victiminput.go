@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"cmp"
@@ -13,29 +13,30 @@ import (
 // A victimInput collects what the preemptor looks at: candidates, and the floors of
 // queues with guarantees. Its memory is used again for the next node.
 type victimInput struct {
-	candidates   []preemptor.Candidate
+	Candidates   []preemptor.Candidate
 	floors       []preemptor.Floor
 	floorNumbers []int32             // those of all candidates, one after the other
 	atStake      []resources.Amounts // by floors: what all candidates below it hold
 	short        resources.Amounts   // of a guarantee: what is to be freed
-	quota        ledger.QuotaNeed    // what is to be freed of quota
+	Quota        ledger.QuotaNeed    // what is to be freed of quota
 	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
 	grouped      []groupedCandidate
 	elsewhere    elsewhere
 }
 
-func (in *victimInput) begin(c *nodeCosts, simple bool) {
-	in.candidates, in.floors, in.floorNumbers = in.candidates[:0], in.floors[:0], in.floorNumbers[:0]
-	in.short, in.quota, in.simple, in.guarded = nil, nil, simple, false
+// Begin prepares for the nodes of some costs; simple says that queues do not matter.
+func (in *victimInput) Begin(c *NodeCosts, simple bool) {
+	in.Candidates, in.floors, in.floorNumbers = in.Candidates[:0], in.floors[:0], in.floorNumbers[:0]
+	in.short, in.Quota, in.simple, in.guarded = nil, nil, simple, false
 	in.grouped = in.grouped[:0]
 	clear(c.numbers)
 }
 
-// setOn gives a plan the candidates and floors.
-func (in *victimInput) setOn(on *preemptor.Node) {
+// SetOn gives a plan the candidates and floors.
+func (in *victimInput) SetOn(on *preemptor.Node) {
 	in.markGroups()
-	on.On, on.Floors = in.candidates, in.usedFloors()
+	on.On, on.Floors = in.Candidates, in.usedFloors()
 }
 
 // A groupedCandidate is a candidate, by its place, of a group. Of so many as are spare the others need
@@ -55,7 +56,7 @@ func (in *victimInput) addGrouped(r *ledger.Request) {
 	if least <= 1 || stay < least {
 		least = 0
 	}
-	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), group, stay, stay - least})
+	in.grouped = append(in.grouped, groupedCandidate{len(in.Candidates), group, stay, stay - least})
 }
 
 // markGroups marks the candidates without which their group runs in vain. Of each group the least
@@ -65,7 +66,7 @@ func (in *victimInput) markGroups() {
 		return
 	}
 	slices.SortFunc(in.grouped, func(a, b groupedCandidate) int {
-		x, y := &in.candidates[a.at], &in.candidates[b.at]
+		x, y := &in.Candidates[a.at], &in.Candidates[b.at]
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(x.Priority, y.Priority), y.Created.Compare(x.Created), cmp.Compare(x.Key, y.Key))
 	})
 	number, seen := int32(0), 0
@@ -74,7 +75,7 @@ func (in *victimInput) markGroups() {
 			number, seen = number+1, 0
 		}
 		if seen++; seen > g.spare {
-			c := &in.candidates[g.at]
+			c := &in.Candidates[g.at]
 			c.Group, c.Breaks = number, int32(min(g.stay, math.MaxInt32))
 		}
 	}
@@ -88,28 +89,28 @@ func (in *victimInput) usedFloors() []preemptor.Floor {
 	return nil
 }
 
-// add adds an own allocation, on the node or elsewhere.
-func (in *victimInput) add(c *nodeCosts, r *ledger.Request, elsewhere bool) {
+// Add adds an own allocation, on the node or elsewhere.
+func (in *victimInput) Add(c *NodeCosts, r *ledger.Request, elsewhere bool) {
 	candidate := r.Candidate()
-	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.quota.From(r.App.Queue)
+	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.Quota.From(r.App.Queue)
 	in.relate(c, r, &candidate)
 	in.addGrouped(r)
-	in.candidates = append(in.candidates, candidate)
+	in.Candidates = append(in.Candidates, candidate)
 }
 
-// addForeign adds an allocation of another scheduler, which is compared as the root sees it.
-func (in *victimInput) addForeign(c *nodeCosts, root *ledger.Queue, r *ledger.Request) {
+// AddForeign adds an allocation of another scheduler, which is compared as the root sees it.
+func (in *victimInput) AddForeign(c *NodeCosts, root *ledger.Queue, r *ledger.Request) {
 	candidate := r.Candidate()
-	candidate.FreesFrom = len(in.quota)
+	candidate.FreesFrom = len(in.Quota)
 	if !in.simple {
 		rel := c.relation(root)
 		candidate.Outside, candidate.Priority = rel.outside, rel.asSeen(r.Priority)
 	}
-	in.candidates = append(in.candidates, candidate)
+	in.Candidates = append(in.Candidates, candidate)
 }
 
 // relate sets how a candidate relates to the asks of a key.
-func (in *victimInput) relate(c *nodeCosts, r *ledger.Request, candidate *preemptor.Candidate) {
+func (in *victimInput) relate(c *NodeCosts, r *ledger.Request, candidate *preemptor.Candidate) {
 	if in.simple {
 		return
 	}
@@ -122,7 +123,7 @@ func (in *victimInput) relate(c *nodeCosts, r *ledger.Request, candidate *preemp
 			in.atStake[f].Add(r.Amounts)
 		}
 	}
-	if c.trigger == preemptor.Guarantee && !rel.same && !ledger.UnderGuarantee(c.leaf, rel.common, c.class.Amounts, in.short) {
+	if c.Trigger == preemptor.Guarantee && !rel.same && !ledger.UnderGuarantee(c.Leaf, rel.common, c.Class.Amounts, in.short) {
 		candidate.Outside = true
 	}
 	in.guarded = in.guarded || len(rel.floors) > 0
@@ -130,7 +131,7 @@ func (in *victimInput) relate(c *nodeCosts, r *ledger.Request, candidate *preemp
 
 // tight reports whether a guarantee keeps any candidate from being a victim, and
 // notes how much of each surplus they could use up.
-func (in *victimInput) tight(c *nodeCosts) bool {
+func (in *victimInput) tight(c *NodeCosts) bool {
 	for f, number := range c.numbers {
 		if number > 0 && !in.atStake[number-1].Within(c.floors[f].Surplus) {
 			return true
@@ -146,7 +147,7 @@ func (in *victimInput) tight(c *nodeCosts) bool {
 
 // numberFloors numbers the floors of a leaf as the input lists them: only those
 // that matter on its node.
-func (in *victimInput) numberFloors(c *nodeCosts, rel *relation) []int32 {
+func (in *victimInput) numberFloors(c *NodeCosts, rel *Relation) []int32 {
 	start := len(in.floorNumbers)
 	for _, f := range rel.floors {
 		for len(c.numbers) <= int(f) {
@@ -165,7 +166,8 @@ func (in *victimInput) numberFloors(c *nodeCosts, rel *relation) []int32 {
 	return in.floorNumbers[start:len(in.floorNumbers):len(in.floorNumbers)]
 }
 
-func holdsAny(held, wanted resources.Amounts) bool {
+// HoldsAny reports whether amounts hold any kind that is wanted.
+func HoldsAny(held, wanted resources.Amounts) bool {
 	for i, v := range wanted {
 		if v > 0 && held.Of(resources.Kind(i)) > 0 {
 			return true

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// slots decide which asks have claims for which nothing is evicted. Without them small asks could
+// Slots decide which asks have claims for which nothing is evicted. Without them small asks could
 // take whatever comes free for ever, and a large one would never run. At most one claim for ten
 // nodes is given, to asks of classes that have fitted on no node for ReserveDelay: to the most
 // important ones, then to those that fit in the fewest places. A better class takes the slot of a
@@ -25,17 +25,17 @@ import (
 //
 // Slots are looked at when nothing more can be placed, so that all asks were tried on what a claim
 // that has ended left.
-type slots struct {
+type Slots struct {
 	*backlog.Backlog
-	kept       *claims
-	predicates *question.Predicates
-	classes    []*backlog.Class // parked ones, that may want a slot
-	timer      timers.Timer
+	Kept       *Claims
+	Predicates *question.Predicates
+	Unplaced   []*backlog.Class // parked ones, that may want a slot
+	Timer      timers.Timer
 	ended      int // how many claims were ended for others
 }
 
-// wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
-func (s *slots) wanted(c *backlog.Class) {
+// Wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
+func (s *Slots) Wanted(c *backlog.Class) {
 	if s.Options.ReserveDelay < 0 {
 		return
 	}
@@ -44,7 +44,7 @@ func (s *slots) wanted(c *backlog.Class) {
 	}
 	if !c.Slots.Listed {
 		c.Slots.Listed = true
-		s.classes = append(s.classes, c)
+		s.Unplaced = append(s.Unplaced, c)
 		s.before(timers.Later(c.Since.Add(s.Options.ReserveDelay), s.Now))
 	}
 	if c.Slots.Waits {
@@ -53,32 +53,32 @@ func (s *slots) wanted(c *backlog.Class) {
 }
 
 // before has the slots looked at at a time at the latest.
-func (s *slots) before(at time.Time) {
-	s.Timers.SetBy(&s.timer, at, timers.Due{What: dueSlots})
+func (s *Slots) before(at time.Time) {
+	s.Timers.SetBy(&s.Timer, at, timers.Due{What: DueSlots})
 }
 
-// expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
+// Expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
 // less important ones too: each gets one claim before this one gets another.
-func (s *slots) expire(r *ledger.Request) {
+func (s *Slots) Expire(r *ledger.Request) {
 	if w := r.Wait; timers.IsDue(w.Due.Claim, s.Now) {
 		w.Due.Claim = time.Time{}
 		s.SlotRound++
 		s.ClassOf(r).Slots.Round = s.SlotRound
 		s.ClassOf(r).Slots.Tried = append(s.ClassOf(r).Slots.Tried, r.Wait.Claim.Node.ID)
-		s.kept.end(r, "it has lasted long enough", api.EndExpired)
+		s.Kept.End(r, "it has lasted long enough", api.EndExpired)
 	}
 }
 
-// most is how many slots there are.
-func (s *slots) most() int { return max(1, s.Nodes.Len()/10) }
+// Most is how many slots there are.
+func (s *Slots) Most() int { return max(1, s.Nodes.Len()/10) }
 
-// look gives slots. It reports whether claims were ended for that, so that others may be placed.
-func (s *slots) look() (freed bool) {
+// Look gives slots. It reports whether claims were ended for that, so that others may be placed.
+func (s *Slots) Look() (freed bool) {
 	if !s.SlotsDue {
 		return false
 	}
 	s.SlotsDue, s.ended = false, 0
-	s.Timers.Cancel(&s.timer)
+	s.Timers.Cancel(&s.Timer)
 	for more := true; more; {
 		more = s.giveEach(s.candidates())
 	}
@@ -87,7 +87,7 @@ func (s *slots) look() (freed bool) {
 
 // giveEach gives a slot to the next ask of each class, the best first, as long as there are any or
 // worse classes have some. It reports whether any was given.
-func (s *slots) giveEach(list []*backlog.Class) (given bool) {
+func (s *Slots) giveEach(list []*backlog.Class) (given bool) {
 	for _, c := range list {
 		switch s.give(c) {
 		case gotSlot:
@@ -106,13 +106,13 @@ func (s *slots) giveEach(list []*backlog.Class) (given bool) {
 
 // candidates are the classes that want a slot now, the best first. It forgets those that want none
 // any more.
-func (s *slots) candidates() (list []*backlog.Class) {
-	s.classes = slices.DeleteFunc(s.classes, func(c *backlog.Class) bool {
+func (s *Slots) candidates() (list []*backlog.Class) {
+	s.Unplaced = slices.DeleteFunc(s.Unplaced, func(c *backlog.Class) bool {
 		c.Slots.Listed = c.Parked
 		return !c.Parked
 	})
-	least := s.leastPlace()
-	for _, c := range s.classes {
+	least := s.LeastPlace()
+	for _, c := range s.Unplaced {
 		if at := c.Since.Add(s.Options.ReserveDelay); at.After(s.Now) && s.isYoung(c) {
 			s.before(at)
 			continue
@@ -122,18 +122,18 @@ func (s *slots) candidates() (list []*backlog.Class) {
 		case c.Unschedulable:
 			c.Slots.Waits = true
 		case c.Slots.Places == 0:
-		case least.holds(c) && s.isYoung(c):
+		case least.Holds(c) && s.isYoung(c):
 		default:
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b *backlog.Class) int { return s.compare(a, a.Slots.Held+1, b, b.Slots.Held+1) })
+	slices.SortFunc(list, func(a, b *backlog.Class) int { return s.Compare(a, a.Slots.Held+1, b, b.Slots.Held+1) })
 	return list
 }
 
 // isYoung reports whether no ask of a class has waited for ReserveMax. What fits in any place waits for
 // its turn only; but others of its queue may come before it for ever.
-func (s *slots) isYoung(c *backlog.Class) bool {
+func (s *Slots) isYoung(c *backlog.Class) bool {
 	r := c.Unclaimed(nil)
 	if r == nil {
 		return true
@@ -146,8 +146,8 @@ func (s *slots) isYoung(c *backlog.Class) bool {
 	return true
 }
 
-// compare orders classes by their right to the claim that is the nth of each.
-func (s *slots) compare(a *backlog.Class, nth int, b *backlog.Class, other int) int {
+// Compare orders classes by their right to the claim that is the nth of each.
+func (s *Slots) Compare(a *backlog.Class, nth int, b *backlog.Class, other int) int {
 	return cmp.Or(
 		cmp.Compare(s.lastTurn(a, nth), s.lastTurn(b, other)),
 		cmp.Compare(b.Importance, a.Importance),
@@ -159,7 +159,7 @@ func (s *slots) compare(a *backlog.Class, nth int, b *backlog.Class, other int) 
 }
 
 // lastTurn is when a class had its turn last. It has one claim for each.
-func (s *slots) lastTurn(c *backlog.Class, nth int) int {
+func (s *Slots) lastTurn(c *backlog.Class, nth int) int {
 	if nth > 1 {
 		return s.SlotRound
 	}
@@ -178,7 +178,7 @@ const (
 )
 
 // give gives a slot to the next ask of a class, if there is one and it can use it.
-func (s *slots) give(c *backlog.Class) slotOutcome {
+func (s *Slots) give(c *backlog.Class) slotOutcome {
 	r := c.Unclaimed((*ledger.Request).MayClaim)
 	if r == nil && c.Unclaimed(nil) == nil {
 		c.Slots.Waits = true
@@ -188,12 +188,12 @@ func (s *slots) give(c *backlog.Class) slotOutcome {
 		return notNow
 	}
 	var worst *ledger.Request
-	if s.SlotsGiven >= s.most() {
-		if worst = s.worst(); worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0 {
+	if s.SlotsGiven >= s.Most() {
+		if worst = s.Worst(); worst == nil || s.Compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0 {
 			return allGiven
 		}
 	}
-	if wait := s.predicates.Wait(api.FurtherQuestion); wait > 0 || s.predicates.Calls >= question.CallsMax {
+	if wait := s.Predicates.Wait(api.FurtherQuestion); wait > 0 || s.Predicates.Calls >= question.CallsMax {
 		s.before(s.Now.Add(max(wait, time.Nanosecond)))
 		return allGiven
 	}
@@ -205,15 +205,15 @@ func (s *slots) give(c *backlog.Class) slotOutcome {
 		return result
 	}
 	if worst != nil {
-		s.kept.end(worst, "a better claim takes its slot", api.EndOutbid)
+		s.Kept.End(worst, "a better claim takes its slot", api.EndOutbid)
 		s.ended++
 	}
-	s.kept.reserve(r, n)
+	s.Kept.Reserve(r, n)
 	return gotSlot
 }
 
-// worst is the ask with the least right to its slot.
-func (s *slots) worst() (worst *ledger.Request) {
+// Worst is the ask with the least right to its slot.
+func (s *Slots) Worst() (worst *ledger.Request) {
 	for _, r := range s.Claims {
 		if !r.Reserved() || r.Wait.Claim.Whole {
 			continue
@@ -222,36 +222,37 @@ func (s *slots) worst() (worst *ledger.Request) {
 			worst = r
 			continue
 		}
-		if order := s.compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
+		if order := s.Compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
 			worst = r
 		}
 	}
 	return worst
 }
 
-// A closeNode is a node that comes close to having room for an ask, by how much of it is missing.
-type closeNode struct {
+// A CloseNode is a node that comes close to having room for an ask, by how much of it is missing.
+type CloseNode struct {
 	*ledger.Node
-	rank    int // comes first
-	missing resources.Share
+	Rank    int // comes first
+	Missing resources.Share
 }
 
-func (n closeNode) compare(other closeNode) int {
-	return cmp.Or(cmp.Compare(n.rank, other.rank), n.missing.Compare(other.missing))
+// Compare is below zero if a node comes closer than another.
+func (n CloseNode) Compare(other CloseNode) int {
+	return cmp.Or(cmp.Compare(n.Rank, other.Rank), n.Missing.Compare(other.Missing))
 }
 
-// reserveTriesMax bounds how many nodes the resource manager is asked about for
+// ReserveTriesMax bounds how many nodes the resource manager is asked about for
 // one claim at a time. The next ones follow after RetryDelay.
-const reserveTriesMax = 16
+const ReserveTriesMax = 16
 
 // nodeFor is the node that comes closest to having room for an ask, of those that can hold it when
 // all has left that may leave, beside all other claims but one: where the largest missing share is
 // smallest, of those where claims of the class lasted for ReserveMax the least often.
-func (s *slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result slotOutcome) {
-	var options []closeNode // by how often claims of the class lasted there in vain
+func (s *Slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result slotOutcome) {
+	var options []CloseNode // by how often claims of the class lasted there in vain
 	for n := range s.AllNodes {
 		switch {
-		case !n.Schedulable || !s.mayHold(n, r, without) || s.ClassOf(r).RefusedKept.Has(n.Slot, n.ChangedAt):
+		case !n.Schedulable || !s.MayHold(n, r, without) || s.ClassOf(r).RefusedKept.Has(n.Slot, n.ChangedAt):
 		default:
 			tried := 0
 			for _, id := range s.ClassOf(r).Slots.Tried {
@@ -259,12 +260,12 @@ func (s *slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 					tried++
 				}
 			}
-			options = append(options, closeNode{Node: n, rank: tried, missing: r.Amounts.MissingShare(n.Room)})
+			options = append(options, CloseNode{Node: n, Rank: tried, Missing: r.Amounts.MissingShare(n.Room)})
 		}
 	}
-	slices.SortStableFunc(options, closeNode.compare)
+	slices.SortStableFunc(options, CloseNode.Compare)
 	for tries, o := range options {
-		if tries == reserveTriesMax {
+		if tries == ReserveTriesMax {
 			return nil, askOn
 		}
 		switch s.mayReserve(r, o.Node) {
@@ -279,9 +280,9 @@ func (s *slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 	return nil, notNow // unless a claim ends or a node changes before
 }
 
-// mayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
+// MayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
 // are on their way for others, it is not their room that is kept.
-func (s *slots) mayHold(n *ledger.Node, r, without *ledger.Request) bool {
+func (s *Slots) MayHold(n *ledger.Node, r, without *ledger.Request) bool {
 	most := n.WhenLeft()
 	for _, other := range n.Claims {
 		switch {
@@ -298,23 +299,23 @@ func (s *slots) mayHold(n *ledger.Node, r, without *ledger.Request) bool {
 // mayReserve asks whether an ask may run on a node once what runs there has ended. A resource
 // manager that counts amounts itself refuses every full node as it is. What it refuses, also
 // to an attempt, is not asked again before the node changes.
-func (s *slots) mayReserve(r *ledger.Request, n *ledger.Node) question.Outcome {
-	result, err := s.predicates.Check(r, n, false)
+func (s *Slots) mayReserve(r *ledger.Request, n *ledger.Node) question.Outcome {
+	result, err := s.Predicates.Check(r, n, false)
 	if result == question.Waits && s.Options.Simulate != nil && !backlog.IsUnresolvable(err) && !s.ClassOf(r).Simulations.IsRefusedEmpty(n) {
 		if all := n.OwnKeys(func(*ledger.Request) bool { return true }); len(all) > 0 {
-			if err = s.predicates.Simulate(r, n, question.KeysOf(all)); err == nil {
+			if err = s.Predicates.Simulate(r, n, question.KeysOf(all)); err == nil {
 				return question.Placed
 			}
 		}
 	}
 	if err != nil {
 		s.Separate(r)
-		s.predicates.NoteUnresolvable(r, n, err)
+		s.Predicates.NoteUnresolvable(r, n, err)
 		c := s.ClassOf(r)
 		if c.RefusedKept.IsEmpty() {
-			c.RefusedKept = nodeset.New(s.predicates.Changed)
+			c.RefusedKept = nodeset.New(s.Predicates.Changed)
 		}
-		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.predicates.Changed)
+		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.Predicates.Changed)
 	}
 	return result
 }

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"fmt"
@@ -14,24 +14,24 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// attempts are the preemption attempts: an ask that fits nowhere looks for the node
+// Attempts are the preemption attempts: an ask that fits nowhere looks for the node
 // where evictions make room at the least cost, because of its priority, or because
 // of the guarantee of its queue. It is nominated to that node, and the victims are
 // evicted. An attempt that failed is not repeated by asks of the same class in the
 // same queue until something has changed that may help (see retries).
-type attempts struct {
+type Attempts struct {
 	*backlog.Backlog
-	predicates *question.Predicates
-	costs      *costCache
-	kept       *claims
-	evictions  *evictions
-	retries    *retries
-	counts     *api.Preempted
+	Predicates *question.Predicates
+	Costs      *CostCache
+	Kept       *Claims
+	Evictions  *Evictions
+	Retries    *Retries
+	Counts     *api.Preempted
 
-	under      *unfinished                        // the attempt under way
-	unfinished map[*backlog.LeafClass]*unfinished // those that go on in a later batch
+	under      *Unfinished                        // the attempt under way
+	Unfinished map[*backlog.LeafClass]*Unfinished // those that go on in a later batch
 	forgetAt   int                                // so many of these
-	begun      uint64                             // counts attempts
+	Begun      uint64                             // counts attempts
 	owed       resources.Limits                   // scratch
 	like       []*backlog.LeafClass
 	others     []preemptor.Behind
@@ -40,12 +40,12 @@ type attempts struct {
 // attemptOrder is the order in which the triggers are tried.
 var attemptOrder = [...]preemptor.Trigger{preemptor.Priority, preemptor.Guarantee}
 
-// try makes an attempt for an ask. The outcome is placed if room is on its way.
-func (a *attempts) try(r *ledger.Request) question.Outcome {
-	if a.Options.Budgets != nil && a.evictions.batched == a.Batch {
+// Try makes an attempt for an ask. The outcome is placed if room is on its way.
+func (a *Attempts) Try(r *ledger.Request) question.Outcome {
+	if a.Options.Budgets != nil && a.Evictions.Batched == a.Batch {
 		return question.Flush // the budgets count those evictions only after they are known
 	}
-	if a.loops(r) {
+	if a.Loops(r) {
 		return question.Waits
 	}
 	a.Left--
@@ -67,13 +67,13 @@ func (a *attempts) try(r *ledger.Request) question.Outcome {
 	w := r.Waiting()
 	w.Attempts, w.Plan = u.failed, nil
 	a.Changes.Application(r.App, 0)
-	a.retries.failed(r, u.began, a.costs.flat && !u.kept && r.WithoutRoom() == nil)
+	a.Retries.failed(r, u.began, a.Costs.Flat && !u.kept && r.WithoutRoom() == nil)
 	return question.Waits
 }
 
 // triggerHolds reports whether a trigger holds for an ask. If it is only too early for
 // that, the ask is looked at again in time.
-func (a *attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
+func (a *Attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 	if t == preemptor.Priority {
 		if a.Preemption.Priority == api.PriorityOff {
 			return false
@@ -92,14 +92,14 @@ func (a *attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 	return false
 }
 
-// keepBack lets no room be made for an ask until a time.
-func (a *attempts) keepBack(r *ledger.Request, until time.Time, why string) {
-	r.Waiting().Guarded().Start(&a.Timers, until, why, timers.Due{What: dueGuard, Of: r})
+// KeepBack lets no room be made for an ask until a time.
+func (a *Attempts) KeepBack(r *ledger.Request, until time.Time, why string) {
+	r.Waiting().Guarded().Start(&a.Timers, until, why, timers.Due{What: DueGuard, Of: r})
 	a.Reclassify(r)
 }
 
-// wake has an attempt made for an ask whose moment has come.
-func (a *attempts) wake(r *ledger.Request) {
+// Wake has an attempt made for an ask whose moment has come.
+func (a *Attempts) Wake(r *ledger.Request) {
 	if timers.IsDue(r.Wait.Due.Guarantee, a.Now) {
 		a.PassOn(r)
 	}
@@ -108,7 +108,7 @@ func (a *attempts) wake(r *ledger.Request) {
 // countRoom counts that room was made for an ask. It is taken back when the ask is placed,
 // if the victims are less important, and priorities are the same seen from any queue:
 // then there is no loop to be made of it.
-func (a *attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
+func (a *Attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
 	if len(plan.Victims) == 0 {
 		return
 	}
@@ -120,9 +120,9 @@ func (a *attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
 	r.Nominated().Harmless = !counts
 }
 
-// loops reports whether room was made so often for the application of an ask that it is taken for a
+// Loops reports whether room was made so often for the application of an ask that it is taken for a
 // loop. The ask is then kept back until the window is over.
-func (a *attempts) loops(r *ledger.Request) bool {
+func (a *Attempts) Loops(r *ledger.Request) bool {
 	app, g := r.App, &r.App.Failed().Loop
 	window := guard.Doubled(a.Preemption.LoopWindow, g.Times)
 	until := g.Since.Add(window)
@@ -138,10 +138,10 @@ func (a *attempts) loops(r *ledger.Request) bool {
 		return false
 	}
 	why := fmt.Sprintf("room was made %s within %s", guard.TimesText(g.Made), window)
-	a.keepBack(r, until, why)
+	a.KeepBack(r, until, why)
 	if !g.Pauses() {
 		g.Until, g.Why = until, why
-		a.counts.Loops++
+		a.Counts.Loops++
 		a.Tell(&api.ApplicationReport{
 			ID: r.Application, Key: r.Key,
 			Message: "no more room is made for the application for now, since it repeats itself: " + why,

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"slices"
@@ -34,8 +34,8 @@ func (l *candidateNodes) add(next *backlog.CandidateNode) {
 
 // tryBy looks for the node where room for an ask costs least, and has it made. The
 // outcome is placed if room is on its way; otherwise the attempt tells why not.
-func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.PreemptionAttempt, question.Outcome) {
-	key := a.costs.keyOf(r, trigger)
+func (a *Attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.PreemptionAttempt, question.Outcome) {
+	key := a.Costs.keyOf(r, trigger)
 	quota := r.QuotaToFree()
 	if !a.hasVictims(&key) {
 		return a.withoutVictims(key, r, quota), question.Waits
@@ -46,7 +46,7 @@ func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 	}
 	c, changed := a.costsFor(r, key, behind)
 	var found candidateNodes
-	if !c.alike {
+	if !c.Alike {
 		best, result := a.planBeside(c, r)
 		if result != question.Waits {
 			return api.PreemptionAttempt{}, result
@@ -79,17 +79,17 @@ func (a *attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 // costsFor are what room for an ask costs on all nodes. If attempts by priority have failed
 // on all of them, and nothing but priorities and nodes decides, they are those of the nodes
 // that have changed since.
-func (a *attempts) costsFor(r *ledger.Request, key preemptionKey, behind []preemptor.Behind) (c *nodeCosts, changed bool) {
+func (a *Attempts) costsFor(r *ledger.Request, key PreemptionKey, behind []preemptor.Behind) (c *NodeCosts, changed bool) {
 	known := a.ClassOf(r).Simulations
-	if known != nil && known.Exhausted && key.trigger == preemptor.Priority && a.costs.flat && r.WithoutRoom() == nil {
+	if known != nil && known.Exhausted && key.Trigger == preemptor.Priority && a.Costs.Flat && r.WithoutRoom() == nil {
 		return a.amongChanged(key, known.Changed, behind), true
 	}
-	return a.costs.of(key, behind), false
+	return a.Costs.of(key, behind), false
 }
 
 // fitsKept reports whether an ask would fit on a node if nothing was kept there for asks that are as
 // important and for which nothing is evicted. No room is made for it then: it waits for these.
-func (a *attempts) fitsKept(r *ledger.Request) bool {
+func (a *Attempts) fitsKept(r *ledger.Request) bool {
 	return a.Idle > 0 && slices.ContainsFunc(a.Claims, func(other *ledger.Request) bool {
 		if !other.Claim().IsIdle() || other.Importance < r.Importance {
 			return false
@@ -105,49 +105,49 @@ func (a *attempts) fitsKept(r *ledger.Request) bool {
 	})
 }
 
-// candidateNodesMax is how many nodes are planned for in full where the resource manager
+// CandidateNodesMax is how many nodes are planned for in full where the resource manager
 // is asked, which takes its time: a cheaper one may then be missed, but none is lost.
-const candidateNodesMax = 16
+const CandidateNodesMax = 16
 
 // planAll plans for the nodes where room costs least in amounts alone, in that
 // order, with what else counts: quota, and what the resource manager says. It
 // ends when no other node can be better, or has to go on later. Nodes where a plan failed
 // are not planned for again.
-func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) question.Outcome {
+func (a *Attempts) planAll(c *NodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) question.Outcome {
 	if !a.planAgain(c, r, quota, found) {
 		return question.Paused
 	}
-	asks, late := a.predicates.Any(), false
-	isEnough := func() bool { return asks && found.count >= candidateNodesMax || a.under.isEnough() }
+	asks, late := a.Predicates.Any(), false
+	isEnough := func() bool { return asks && found.count >= CandidateNodesMax || a.under.isEnough() }
 	if isEnough() {
 		return question.Waits
 	}
-	for top := range a.costs.cheapest(c, &late) {
+	for top := range a.Costs.cheapest(c, &late) {
 		switch {
-		case found.best != nil && top.cost.Compare(found.best.Plan.Cost) >= 0:
+		case found.best != nil && top.Cost.Compare(found.best.Plan.Cost) >= 0:
 			return question.Waits
-		case a.predicates.Attempt.HopelessNow(top.node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.trigger}):
+		case a.Predicates.Attempt.HopelessNow(top.Node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger}):
 			found.refused++
 			continue
-		case a.under.isMade(top.node):
+		case a.under.isMade(top.Node):
 			continue
-		case asks && a.predicates.MustHear(r, top.node):
+		case asks && a.Predicates.MustHear(r, top.Node):
 			return question.Flush
-		case a.costs.left <= 0:
+		case a.Costs.Remaining <= 0:
 			return question.Busy
 		}
-		planned := a.planFor(c, r, top.node, quota)
+		planned := a.planFor(c, r, top.Node, quota)
 		if planned == nil {
 			return question.Paused
 		}
 		found.add(planned)
 		switch isBest := found.best == planned; {
-		case found.best != nil && found.best.Plan.Cost.Compare(top.cost) <= 0:
+		case found.best != nil && found.best.Plan.Cost.Compare(top.Cost) <= 0:
 			return question.Waits // no other costs less
-		case found.count > 0 && top.cost == leastOfAll && !asks:
+		case found.count > 0 && top.Cost == leastOfAll && !asks:
 			return question.Waits // the victims free quota only, and this is the least cost of that
 		case planned.Plan.Cost.Feasible():
-			a.under.note(top.node, isBest)
+			a.under.note(top.Node, isBest)
 		}
 		if isEnough() {
 			return question.Waits
@@ -160,13 +160,13 @@ func (a *attempts) planAll(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNe
 }
 
 // planFor plans for one node. It is nil if questions to the resource manager have to wait.
-func (a *attempts) planFor(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
+func (a *Attempts) planFor(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
 	planned := a.dryRun(c, r, n, quota)
-	if a.predicates.Paused {
+	if a.Predicates.Paused {
 		return nil
 	}
-	cost := 1 + len(a.costs.input.candidates)/perEvaluation + a.costs.stepsTaken()
-	a.costs.left -= cost
+	cost := 1 + len(a.Costs.Input.Candidates)/perEvaluation + a.Costs.stepsTaken()
+	a.Costs.Remaining -= cost
 	a.under.planned += cost
 	return planned
 }
@@ -174,14 +174,14 @@ func (a *attempts) planFor(c *nodeCosts, r *ledger.Request, n *ledger.Node, quot
 // planAgain plans again for the best node of an attempt that goes on. If that has changed, or
 // no room can be made there any more, all are planned for again. It is false if questions to
 // the resource manager have to wait.
-func (a *attempts) planAgain(c *nodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) bool {
+func (a *Attempts) planAgain(c *NodeCosts, r *ledger.Request, quota ledger.QuotaNeed, found *candidateNodes) bool {
 	d := &a.under.dryRuns
 	if d.best == nil {
 		return true
 	}
 	if d.isMade(d.best) {
 		planned := a.dryRun(c, r, d.best, quota)
-		if a.predicates.Paused {
+		if a.Predicates.Paused {
 			return false
 		}
 		found.add(planned)
@@ -198,11 +198,11 @@ const perEvaluation = 64
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.
-func (a *attempts) dryRun(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
-	on := a.costs.nodeInput(c, n, quota)
-	a.counts.Plans++
+func (a *Attempts) dryRun(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
+	on := a.Costs.nodeInput(c, n, quota)
+	a.Counts.Plans++
 	if a.Options.Simulate != nil || a.Options.Feasible != nil {
-		on.Fits, on.AwaitsQuota = a.predicates.Simulation(r, n), r.WithoutRoom() != nil
+		on.Fits, on.AwaitsQuota = a.Predicates.Simulation(r, n), r.WithoutRoom() != nil
 	}
 	found, chosen := &backlog.CandidateNode{Node: n}, false
 	if a.Options.SelectVictims != nil {
@@ -210,29 +210,29 @@ func (a *attempts) dryRun(c *nodeCosts, r *ledger.Request, n *ledger.Node, quota
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		for again := true; again; again = len(quota) > 0 && a.predicates.SpareNeeded(&on, &found.Plan, n, r.ExpectedBefore) {
-			found.Plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
-			if found.Plan.Together.Asks > 0 && a.Options.Simulate != nil && a.predicates.BesideVictims(r, n, found.Plan.Victims) != nil {
+		for again := true; again; again = len(quota) > 0 && a.Predicates.SpareNeeded(&on, &found.Plan, n, r.ExpectedBefore) {
+			found.Plan = a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], ask, on)
+			if found.Plan.Together.Asks > 0 && a.Options.Simulate != nil && a.Predicates.BesideVictims(r, n, found.Plan.Victims) != nil {
 				ask.Behind = nil
-				found.Plan = a.costs.planner.Plan(a.Now, a.costs.plans[c.trigger], ask, on)
+				found.Plan = a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], ask, on)
 			}
 		}
 	}
-	if !a.predicates.Paused && !found.Plan.Cost.Feasible() {
-		a.predicates.NoteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
+	if !a.Predicates.Paused && !found.Plan.Cost.Feasible() {
+		a.Predicates.NoteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
 	}
 	return found
 }
 
 // selectVictims has the resource manager choose the victims on a node. It says false
 // where there are none to choose from.
-func (a *attempts) selectVictims(c *nodeCosts, r *ledger.Request, n *ledger.Node, on preemptor.Node) (preemptor.Decision, bool) {
-	ask, plans, planner := c.askOf(r), a.costs.plans[c.trigger], &a.costs.planner
+func (a *Attempts) selectVictims(c *NodeCosts, r *ledger.Request, n *ledger.Node, on preemptor.Node) (preemptor.Decision, bool) {
+	ask, plans, planner := c.askOf(r), a.Costs.Plans[c.Trigger], &a.Costs.Planner
 	list, violating := planner.Candidates(plans, ask, on)
 	if len(list) == 0 {
 		return preemptor.Decision{}, false
 	}
-	chosen, err := a.predicates.Choose(r, n, list, violating)
+	chosen, err := a.Predicates.Choose(r, n, list, violating)
 	if err != nil {
 		return planner.Refuse(plans, ask, on, err.Error()), true
 	}
@@ -244,55 +244,55 @@ func (a *attempts) selectVictims(c *nodeCosts, r *ledger.Request, n *ledger.Node
 }
 
 // nominateAndEvict nominates an ask and has the victims evicted.
-func (a *attempts) nominateAndEvict(r *ledger.Request, found *backlog.CandidateNode) {
+func (a *Attempts) nominateAndEvict(r *ledger.Request, found *backlog.CandidateNode) {
 	w := r.Waiting()
 	w.Plan, w.PlannedAt = &found.Plan, a.Now
-	a.kept.nominate(r, found.Node, &found.Plan)
+	a.Kept.nominate(r, found.Node, &found.Plan)
 	for i := range found.Plan.Victims {
 		v := &found.Plan.Victims[i]
 		w.TookEqual = w.TookEqual || v.Priority == r.Priority && found.Plan.Trigger == preemptor.Priority
-		a.evictions.requestFor(v, r, &found.Plan)
+		a.Evictions.RequestFor(v, r, &found.Plan)
 	}
 	a.countRoom(r, &found.Plan)
 	a.Changes.Node(found.Node, ledger.NodeYields) // more may be freed than the ask needs
-	a.kept.settleQuota(r)                         // first, as that may leave room to others
-	a.kept.settle(found.Node)
+	a.Kept.SettleQuota(r)                         // first, as that may leave room to others
+	a.Kept.Settle(found.Node)
 }
 
 // withoutVictims is an attempt for which there are no victims anywhere: how many
 // nodes could hold the ask, and where it lacks the least as things are.
-func (a *attempts) withoutVictims(key preemptionKey, r *ledger.Request, quota ledger.QuotaNeed) api.PreemptionAttempt {
-	attempt := api.PreemptionAttempt{At: a.Now, Trigger: key.trigger, Nodes: a.Nodes.Len()}
+func (a *Attempts) withoutVictims(key PreemptionKey, r *ledger.Request, quota ledger.QuotaNeed) api.PreemptionAttempt {
+	attempt := api.PreemptionAttempt{At: a.Now, Trigger: key.Trigger, Nodes: a.Nodes.Len()}
 	var best *ledger.Node
 	var least resources.Share
 	for n := range a.AllNodes {
-		switch a.costs.outOfReach(&key, n) {
+		switch a.Costs.outOfReach(&key, n) {
 		case closed:
 			attempt.Closed++
 		case tooSmall:
 			attempt.TooSmall++
 		default:
 			attempt.Insufficient++
-			missing := r.Amounts.MissingShare(n.RoomToMake(key.class.Importance, key.trigger))
+			missing := r.Amounts.MissingShare(n.RoomToMake(key.Class.Importance, key.Trigger))
 			if best == nil || missing.Compare(least) < 0 {
 				best, least = n, missing
 			}
 		}
 	}
 	if best != nil {
-		a.planNearMiss(&attempt, &nodeCosts{preemptionKey: key, relations: map[*ledger.Queue]*relation{}}, r, best, quota)
+		a.planNearMiss(&attempt, &NodeCosts{PreemptionKey: key, Relations: map[*ledger.Queue]*Relation{}}, r, best, quota)
 	}
 	return attempt
 }
 
 // hasVictims reports whether there is any queue with victims for the asks of a key, or
 // any eviction under way. It looks at the queues and at no node.
-func (a *attempts) hasVictims(key *preemptionKey) bool {
-	if a.costs.flat || !a.Root.Releasing.IsZero() {
+func (a *Attempts) hasVictims(key *PreemptionKey) bool {
+	if a.Costs.Flat || !a.Root.Releasing.IsZero() {
 		return true
 	}
 	found := false
-	key.scope.Everywhere(func(q *ledger.Queue) bool {
+	key.Scope.Everywhere(func(q *ledger.Queue) bool {
 		found = found || len(q.Running) > 0 && a.hasVictimsIn(key, q)
 		return !found
 	})
@@ -300,16 +300,16 @@ func (a *attempts) hasVictims(key *preemptionKey) bool {
 }
 
 // hasVictimsIn reports whether any allocation of a leaf may be a victim.
-func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *ledger.Queue) bool {
+func (a *Attempts) hasVictimsIn(key *PreemptionKey, leaf *ledger.Queue) bool {
 	rel := key.relate(leaf)
 	lowest := rel.asSeen(leaf.Running[0].Priority)
 	switch {
 	case rel.protected:
 		return false
-	case key.trigger == preemptor.Priority && !a.MayTake(key.class.Priority, lowest):
+	case key.Trigger == preemptor.Priority && !a.MayTake(key.Class.Priority, lowest):
 		return false
-	case key.trigger == preemptor.Guarantee &&
-		(rel.same || lowest > key.class.Priority || !ledger.UnderGuarantee(key.leaf, rel.common, key.class.Amounts, nil)):
+	case key.Trigger == preemptor.Guarantee &&
+		(rel.same || lowest > key.Class.Priority || !ledger.UnderGuarantee(key.Leaf, rel.common, key.Class.Amounts, nil)):
 		return false
 	}
 	for q := leaf; q != rel.common; q = q.Parent {
@@ -325,18 +325,18 @@ func (a *attempts) hasVictimsIn(key *preemptionKey, leaf *ledger.Queue) bool {
 }
 
 // canFree reports whether enough quota could be freed by victims on any node.
-func (a *attempts) canFree(c *nodeCosts, quota ledger.QuotaNeed) bool {
+func (a *Attempts) canFree(c *NodeCosts, quota ledger.QuotaNeed) bool {
 	most := quota.Most()
 	if most.Above(api.PlanMax) {
 		return false
 	}
 	on := preemptor.Node{Kinds: a.Kinds}
 	quota.SetOn(&on)
-	in := &a.costs.input
-	in.begin(c, a.costs.flat && c.leaf == a.Root)
-	in.quota, in.short = quota, a.costs.owed(most)
-	a.costs.addElsewhere(c, nil, quota)
-	in.setOn(&on)
-	ask := preemptor.Ask{Trigger: c.trigger, Priority: c.class.Priority}
-	return a.costs.planner.Cost(a.costs.plans[c.trigger], ask, on).Feasible()
+	in := &a.Costs.Input
+	in.Begin(c, a.Costs.Flat && c.Leaf == a.Root)
+	in.Quota, in.short = quota, a.Costs.owed(most)
+	a.Costs.addElsewhere(c, nil, quota)
+	in.SetOn(&on)
+	ask := preemptor.Ask{Trigger: c.Trigger, Priority: c.Class.Priority}
+	return a.Costs.Planner.Cost(a.Costs.Plans[c.Trigger], ask, on).Feasible()
 }

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
@@ -7,7 +7,7 @@ import (
 )
 
 // count works out in how many places the asks of a class fit, unless it is known.
-func (s *slots) count(c *backlog.Class) {
+func (s *Slots) count(c *backlog.Class) {
 	k := &c.Slots
 	if k.At == s.Holds && k.At > 0 {
 		return
@@ -46,8 +46,8 @@ type leastPlace struct {
 	any     bool
 }
 
-// leastPlace is that of all allocations that run.
-func (s *slots) leastPlace() (least leastPlace) {
+// LeastPlace is that of all allocations that run.
+func (s *Slots) LeastPlace() (least leastPlace) {
 	s.Root.Everywhere(func(q *ledger.Queue) bool {
 		switch {
 		case len(q.Running) == 0 || !q.Leaf:
@@ -63,5 +63,5 @@ func (s *slots) leastPlace() (least leastPlace) {
 	return least
 }
 
-// holds reports whether the asks of a class fit in the place of each allocation that runs.
-func (p leastPlace) holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }
+// Holds reports whether the asks of a class fit in the place of each allocation that runs.
+func (p leastPlace) Holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 // that is needed of the kinds they hold, and of these the least important are the best. So
 // few of many are given to the preemptor, and no choice is lost.
 type elsewhere struct {
-	of      *nodeCosts
+	of      *NodeCosts
 	quota   ledger.QuotaNeed
 	changed uint64 // the count of changed nodes when they were collected
 	groups  []quotaGroup
@@ -32,9 +32,9 @@ type quotaGroup struct {
 }
 
 // addElsewhere adds the candidates of other nodes that may free quota.
-func (p *costCache) addElsewhere(c *nodeCosts, n *ledger.Node, quota ledger.QuotaNeed) {
-	e := &p.input.elsewhere
-	if e.of != c || e.changed != p.predicates.Changed || !e.quota.Equal(quota) {
+func (p *CostCache) addElsewhere(c *NodeCosts, n *ledger.Node, quota ledger.QuotaNeed) {
+	e := &p.Input.elsewhere
+	if e.of != c || e.changed != p.Predicates.Changed || !e.quota.Equal(quota) {
 		p.collectElsewhere(c, quota)
 	}
 	for _, g := range e.groups {
@@ -47,21 +47,21 @@ func (p *costCache) addElsewhere(c *nodeCosts, n *ledger.Node, quota ledger.Quot
 				break
 			}
 			left--
-			p.input.add(c, r, true)
+			p.Input.Add(c, r, true)
 		}
 	}
 }
 
 // collectElsewhere puts what may free quota into groups. It is linear in what runs below
 // the highest queue that is short.
-func (p *costCache) collectElsewhere(c *nodeCosts, quota ledger.QuotaNeed) {
-	e := &p.input.elsewhere
-	e.of, e.quota, e.changed, e.groups = c, quota, p.predicates.Changed, e.groups[:0]
+func (p *CostCache) collectElsewhere(c *NodeCosts, quota ledger.QuotaNeed) {
+	e := &p.Input.elsewhere
+	e.of, e.quota, e.changed, e.groups = c, quota, p.Predicates.Changed, e.groups[:0]
 	e.byKey = map[string]int{}
 	most := quota.Most()
 	var list []*ledger.Request
-	for r := range quota.Within(c.scope).AllRunning {
-		if r.Eviction == nil && r.Required == "" && holdsAny(r.Amounts, most) && !c.relation(r.App.Queue).protected {
+	for r := range quota.Within(c.Scope).AllRunning {
+		if r.Eviction == nil && r.Required == "" && HoldsAny(r.Amounts, most) && !c.relation(r.App.Queue).protected {
 			list = append(list, r)
 		}
 	}
@@ -111,7 +111,7 @@ func (e *elsewhere) add(r *ledger.Request, budgets string) {
 }
 
 // budgetsOf names for each allocation the budgets that it counts for.
-func (p *costCache) budgetsOf(list []*ledger.Request) []string {
+func (p *CostCache) budgetsOf(list []*ledger.Request) []string {
 	names := make([]string, len(list))
 	if p.Options.Budgets == nil {
 		return names
@@ -120,7 +120,7 @@ func (p *costCache) budgetsOf(list []*ledger.Request) []string {
 	for i, r := range list {
 		on.On[i].Key = string(r.Key)
 	}
-	p.predicates.AddBudgets(&on)
+	p.Predicates.AddBudgets(&on)
 	for i := range on.On {
 		key := make([]byte, 0, 4*len(on.On[i].Budgets))
 		for _, b := range on.On[i].Budgets {

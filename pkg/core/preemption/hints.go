@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"time"
@@ -9,9 +9,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
-// hints tell the resource manager which asks only more nodes could help, once for
+// Hints tell the resource manager which asks only more nodes could help, once for
 // each ask.
-type hints struct {
+type Hints struct {
 	*backlog.Backlog
 	timer timers.Timer
 }
@@ -20,27 +20,27 @@ type hints struct {
 // manager hears of it.
 const hintDelay = time.Second
 
-// later has the resource manager told, after a while, of the asks that only more
+// Later has the resource manager told, after a while, of the asks that only more
 // nodes could help.
-func (h *hints) later() {
+func (h *Hints) Later() {
 	if !h.timer.Set() {
-		h.Timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: dueUnschedulable})
+		h.Timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: DueUnschedulable})
 	}
 }
 
-// wake tells of every ask that fits no node now, in order, as far as the quotas would
+// Wake tells of every ask that fits no node now, in order, as far as the quotas would
 // let it run if there were nodes: what is told of altogether fits what is left of
 // every quota. It is linear in the groups of asks, happens at most once a second,
 // and tells no more at a time than a batch places.
-func (h *hints) wake() {
+func (h *Hints) Wake() {
 	left := h.Options.BatchMax
 	if !h.inQueue(h.OfQueue(h.Root), &left) {
-		h.Timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: dueUnschedulable})
+		h.Timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: DueUnschedulable})
 	}
 }
 
 // inQueue tells of the asks below a queue, and reports whether all were told of.
-func (h *hints) inQueue(q *backlog.Queue, left *int) bool {
+func (h *Hints) inQueue(q *backlog.Queue, left *int) bool {
 	for child := range q.Queues.All {
 		if !h.inQueue(child, left) {
 			return false
@@ -59,13 +59,13 @@ func (h *hints) inQueue(q *backlog.Queue, left *int) bool {
 }
 
 // inGroup tells of the asks of a group, and reports whether all were told of.
-func (h *hints) inGroup(g *backlog.AskGroup, left *int) bool {
+func (h *Hints) inGroup(g *backlog.AskGroup, left *int) bool {
 	for r := range g.All {
 		switch {
 		case r.Wait != nil && r.Wait.Hinted || r.Nominated() != nil:
 		case *left == 0:
 			return false
-		case !h.tellOf(r):
+		case !h.TellOf(r):
 			return true // the quotas have no room for others of the class
 		default:
 			*left--
@@ -74,9 +74,9 @@ func (h *hints) inGroup(g *backlog.AskGroup, left *int) bool {
 	return true
 }
 
-// tellOf tells of an ask that no node can take it, unless that was told. It reports
+// TellOf tells of an ask that no node can take it, unless that was told. It reports
 // whether the quotas would let it run.
-func (h *hints) tellOf(r *ledger.Request) bool {
+func (h *Hints) TellOf(r *ledger.Request) bool {
 	w := r.Waiting()
 	if w.Hinted {
 		return true

@@ -1,4 +1,4 @@
-package core
+package preemption
 
 import (
 	"maps"
@@ -15,34 +15,34 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// retries say when failed attempts are repeated. Where only priorities count it is
+// Retries say when failed attempts are repeated. Where only priorities count it is
 // known which node may help which class. Where more counts, and where the resource manager
 // refuses, attempts are repeated when anything has changed, after RetryDelay at the earliest and
 // so many at a time: what that takes does not depend on how many wait, nor on how often nodes change.
-type retries struct {
+type Retries struct {
 	*backlog.Backlog
-	predicates *question.Predicates
-	timer      timers.Timer // of the queue
+	Predicates *question.Predicates
+	Timer      timers.Timer // of the queue
 
-	byNode  []*backlog.Class     // tried again when a node changes: by priority, the highest first
-	queue   []*backlog.LeafClass // tried again when anything changes
-	pending int                  // how many at the front of the queue something has changed for
-	excess  []*ledger.Queue      // over their max, that could not give back enough
-	// excessNow are those of this step: their own evictions do not help them.
-	excessNow []*ledger.Queue
+	ByNode  []*backlog.Class     // tried again when a node changes: by priority, the highest first
+	Queue   []*backlog.LeafClass // tried again when anything changes
+	Pending int                  // how many at the front of the queue something has changed for
+	Excess  []*ledger.Queue      // over their max, that could not give back enough
+	// ExcessNow are those of this step: their own evictions do not help them.
+	ExcessNow []*ledger.Queue
 	last      time.Time // when the queue was tried again last
 }
 
 // failed lets no attempts be made for asks of the same class in the same leaf until
 // something changes. The attempt began at this count of changed nodes. Simple says that only
 // priorities and nodes decide.
-func (s *retries) failed(r *ledger.Request, began uint64, simple bool) {
+func (s *Retries) failed(r *ledger.Request, began uint64, simple bool) {
 	leaf, c := s.GroupOf(r).Leaf, s.ClassOf(r)
 	s.Deactivate(leaf, r.Wait.Attempts)
-	hard := s.predicates.BudgetsBind()
+	hard := s.Predicates.BudgetsBind()
 	if simple && !hard {
 		c.Simulations.Exhaust(began)
-		if c.Paced = c.Paced || s.predicates.Refuses(c); !c.Paced {
+		if c.Paced = c.Paced || s.Predicates.Refuses(c); !c.Paced {
 			s.list(c)
 			return
 		}
@@ -50,80 +50,80 @@ func (s *retries) failed(r *ledger.Request, began uint64, simple bool) {
 	for _, other := range c.Leaves {
 		if (other == leaf || c.Paced && !other.Active) && !other.Queued {
 			other.Queued = true
-			s.queue = append(s.queue, other)
+			s.Queue = append(s.Queue, other)
 		}
 	}
 	if hard { // budgets change without notice
 		s.before(s.Now.Add(s.Options.RetryMax))
 	}
-	if began != s.predicates.Changed { // something changed meanwhile
+	if began != s.Predicates.Changed { // something changed meanwhile
 		s.before(s.Now.Add(s.Options.RetryDelay))
 	}
 }
 
 // list has a class tried again when a node changes.
-func (s *retries) list(c *backlog.Class) {
+func (s *Retries) list(c *backlog.Class) {
 	if c.Listed {
 		return
 	}
-	if len(s.byNode) >= 2*len(s.Classes.Known)+backlog.IdleMax { // many are not known any more
+	if len(s.ByNode) >= 2*len(s.Classes.Known)+backlog.IdleMax { // many are not known any more
 		s.purge()
 	}
 	c.Listed = true
-	at, _ := slices.BinarySearchFunc(s.byNode, c.Priority, func(other *backlog.Class, priority int32) int {
+	at, _ := slices.BinarySearchFunc(s.ByNode, c.Priority, func(other *backlog.Class, priority int32) int {
 		if other.Priority >= priority {
 			return -1 // it comes after its equals
 		}
 		return 1
 	})
-	s.byNode = slices.Insert(s.byNode, at, c)
+	s.ByNode = slices.Insert(s.ByNode, at, c)
 }
 
-// soon has the queue tried again, since something has changed.
-func (s *retries) soon() {
-	s.pending = len(s.queue)
+// Soon has the queue tried again, since something has changed.
+func (s *Retries) Soon() {
+	s.Pending = len(s.Queue)
 	s.before(timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)))
 }
 
 // addExcess has a queue that could not give back enough tried again when anything
 // changes after this step.
-func (s *retries) addExcess(q *ledger.Queue) {
-	if !slices.Contains(s.excess, q) && !slices.Contains(s.excessNow, q) {
-		s.excessNow = append(s.excessNow, q)
+func (s *Retries) addExcess(q *ledger.Queue) {
+	if !slices.Contains(s.Excess, q) && !slices.Contains(s.ExcessNow, q) {
+		s.ExcessNow = append(s.ExcessNow, q)
 	}
 }
 
-// endStep has what changes from now on count for the queues of this step.
-func (s *retries) endStep() {
-	s.excess = append(s.excess, s.excessNow...)
-	s.excessNow = s.excessNow[:0]
+// EndStep has what changes from now on count for the queues of this step.
+func (s *Retries) EndStep() {
+	s.Excess = append(s.Excess, s.ExcessNow...)
+	s.ExcessNow = s.ExcessNow[:0]
 }
 
 // before has the queue tried again at a time at the latest.
-func (s *retries) before(at time.Time) {
-	s.Timers.SetBy(&s.timer, at, timers.Due{What: dueAttempts})
+func (s *Retries) before(at time.Time) {
+	s.Timers.SetBy(&s.Timer, at, timers.Due{What: DueAttempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave
 // time for other things. One that the resource manager refused counts as often as nodes may help it.
 const retriesMax = 64
 
-// retry lets the first of the queue be tried again, and returns the queues that are to
+// Retry lets the first of the queue be tried again, and returns the queues that are to
 // give back what they use beyond their max. Those that fail again go to the end, where
 // they wait for the next change.
-func (s *retries) retry() (excess []*ledger.Queue) {
+func (s *Retries) Retry() (excess []*ledger.Queue) {
 	s.last = s.Now
-	if s.pending == 0 {
-		s.pending = len(s.queue) // it is time, though nothing has changed
+	if s.Pending == 0 {
+		s.Pending = len(s.Queue) // it is time, though nothing has changed
 	}
-	for left := retriesMax; left > 0 && s.pending > 0; {
-		leaf := s.queue[0]
-		s.queue[0] = nil
-		s.queue, s.pending, leaf.Queued = s.queue[1:], s.pending-1, false
+	for left := retriesMax; left > 0 && s.Pending > 0; {
+		leaf := s.Queue[0]
+		s.Queue[0] = nil
+		s.Queue, s.Pending, leaf.Queued = s.Queue[1:], s.Pending-1, false
 		left -= s.tryAgain(leaf)
 	}
-	excess, s.excess = s.excess, nil
-	if s.pending > 0 {
+	excess, s.Excess = s.Excess, nil
+	if s.Pending > 0 {
 		s.before(timers.Later(s.Now, s.last.Add(s.Options.RetryDelay))) // those that are left
 	}
 	return excess
@@ -132,16 +132,16 @@ func (s *retries) retry() (excess []*ledger.Queue) {
 // tryAgain lets a class be tried again in a leaf, and returns for how many it counts. If attempts
 // failed on all nodes, it is tried on those that have changed since and may help. If there are none,
 // it waits on.
-func (s *retries) tryAgain(leaf *backlog.LeafClass) int {
+func (s *Retries) tryAgain(leaf *backlog.LeafClass) int {
 	known := leaf.Class.Simulations
 	if known == nil || !known.Exhausted || leaf.Active {
 		s.Activate(leaf)
 		return 1
 	}
 	if known.Changed = s.helpful(leaf.Class); len(known.Changed) == 0 {
-		known.Since = s.predicates.Changed
+		known.Since = s.Predicates.Changed
 		leaf.Queued = true
-		s.queue = append(s.queue, leaf)
+		s.Queue = append(s.Queue, leaf)
 		return 1
 	}
 	s.Activate(leaf)
@@ -150,7 +150,7 @@ func (s *retries) tryAgain(leaf *backlog.LeafClass) int {
 
 // helpful are the nodes that have changed since attempts for a class failed on all, and would have
 // room for it if all victims were evicted that there can be.
-func (s *retries) helpful(c *backlog.Class) (nodes []*ledger.Node) {
+func (s *Retries) helpful(c *backlog.Class) (nodes []*ledger.Node) {
 	for n := range s.AllNodes {
 		if n.ChangedAt > c.Simulations.Since && n.Schedulable && !c.Simulations.Unresolvable.Has(n.Slot, n.UpdatedAt) {
 			if freed, victims := s.freeable(n, c.Priority); victims && s.mayHold(n, c, freed) {
@@ -162,13 +162,13 @@ func (s *retries) helpful(c *backlog.Class) (nodes []*ledger.Node) {
 }
 
 // mayHold reports whether a node would have room for a class if so much was freed.
-func (s *retries) mayHold(n *ledger.Node, c *backlog.Class, freed resources.Amounts) bool {
+func (s *Retries) mayHold(n *ledger.Node, c *backlog.Class, freed resources.Amounts) bool {
 	return c.Amounts.FitsInSum(freed, n.RoomToMake(c.Importance, preemptor.Priority))
 }
 
-// nodeChanged lets the classes be tried again for which a node that changed would have room if
+// NodeChanged lets the classes be tried again for which a node that changed would have room if
 // all victims were evicted that there can be.
-func (s *retries) nodeChanged(n *ledger.Node) {
+func (s *Retries) NodeChanged(n *ledger.Node) {
 	var freed resources.Amounts // by victims of one priority and below, and evictions
 	var of int32
 	known, victims := false, false
@@ -183,7 +183,7 @@ func (s *retries) nodeChanged(n *ledger.Node) {
 
 // freeable is what evictions can free on a node for asks of a priority, and whether
 // there are any.
-func (s *retries) freeable(n *ledger.Node, priority int32) (freed resources.Amounts, victims bool) {
+func (s *Retries) freeable(n *ledger.Node, priority int32) (freed resources.Amounts, victims bool) {
 	freed = n.Releasing.Clone()
 	victims = !n.Releasing.IsZero()
 	for _, r := range n.Own {
@@ -195,19 +195,19 @@ func (s *retries) freeable(n *ledger.Node, priority int32) (freed resources.Amou
 	return freed, victims
 }
 
-// roomTaken lets the classes be tried again for which there was room on a node before
+// RoomTaken lets the classes be tried again for which there was room on a node before
 // an allocation of a lower priority took it. While there is room, no attempt is made.
-func (s *retries) roomTaken(r *ledger.Request) {
+func (s *Retries) RoomTaken(r *ledger.Request) {
 	n := r.RunsOn
 	s.filter(n, func(c *backlog.Class) bool {
 		return c.Amounts.FitsInSum(n.RoomFor(c.Importance), r.Amounts)
 	}, s.leastToTake(r.Priority))
 }
 
-// withoutQuota lets a class that a node would hold now be tried again in those leaves which lack
+// WithoutQuota lets a class that a node would hold now be tried again in those leaves which lack
 // quota. Where attempts failed while there was quota, they did not look for victims that hold
 // quota, and those may be on any node. It reports whether there are such leaves.
-func (s *retries) withoutQuota(c *backlog.Class) (some bool) {
+func (s *Retries) WithoutQuota(c *backlog.Class) (some bool) {
 	for _, leaf := range c.Leaves {
 		if leaf.Active || leaf.Queued && !c.Paced || !c.Preempts {
 			continue
@@ -223,9 +223,9 @@ func (s *retries) withoutQuota(c *backlog.Class) (some bool) {
 
 // filter lets those listed classes be tried again that a node helps, of at least the
 // lowest priority, and drops those that have no failed attempts.
-func (s *retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest int32) {
+func (s *Retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest int32) {
 	dropped := false
-	for _, c := range s.byNode {
+	for _, c := range s.ByNode {
 		if c.Priority < lowest {
 			break
 		}
@@ -243,8 +243,8 @@ func (s *retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest
 }
 
 // purge drops the classes that have no failed attempts.
-func (s *retries) purge() {
-	s.byNode = slices.DeleteFunc(s.byNode, func(c *backlog.Class) bool {
+func (s *Retries) purge() {
+	s.ByNode = slices.DeleteFunc(s.ByNode, func(c *backlog.Class) bool {
 		c.Listed = c.IsListed()
 		return !c.Listed
 	})
@@ -252,15 +252,15 @@ func (s *retries) purge() {
 
 // leastToTake is the least priority with which an ask may take the place of an
 // allocation.
-func (s *retries) leastToTake(allocation int32) int32 {
+func (s *Retries) leastToTake(allocation int32) int32 {
 	if s.Preemption.Priority == api.EqualToo || allocation == math.MaxInt32 || allocation == api.PriorityNone {
 		return allocation
 	}
 	return allocation + 1
 }
 
-// all lets every class be tried again.
-func (s *retries) all() {
+// All lets every class be tried again.
+func (s *Retries) All() {
 	for _, key := range slices.Sorted(maps.Keys(s.Classes.Known)) {
 		if c := s.Classes.Known[key]; c.Preempts {
 			c.Simulations.Help(nil)

@@ -1,0 +1,190 @@
+package preemption
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Quotas have queues give back what they use beyond their max.
+type Quotas struct {
+	*backlog.Backlog
+	Predicates *question.Predicates
+	Costs      *CostCache
+	Evictions  *Evictions
+	Retries    *Retries
+	Counts     *api.Preempted
+	Beyond     map[*ledger.Queue]*Excess // of the queues that use more than their max
+}
+
+// An Excess is what is known of a queue that uses more than its max: since when, and
+// what was done about that.
+type Excess struct {
+	Since    time.Time
+	Plan     *preemptor.Decision
+	Planned  time.Time
+	Left     resources.Amounts // beyond the max after that, nil before
+	Again    time.Time         // when to plan again though nothing has changed; zero is never
+	reported *preemptor.Decision
+	Timer    timers.Timer
+}
+
+// WatchAll watches a queue and those below it, the lower ones first: what they give
+// back counts for those above.
+func (s *Quotas) WatchAll(q *ledger.Queue) {
+	for _, child := range q.SortedChildren() {
+		s.WatchAll(child)
+	}
+	s.ForgetLeft(q)
+	s.watch(q)
+}
+
+// watch has a queue give back what it uses beyond its max when its delay is over.
+// The delay runs from when the queue was first seen beyond its max, as long as it
+// stays there, whatever is configured meanwhile.
+func (s *Quotas) watch(q *ledger.Queue) {
+	e := s.Beyond[q]
+	if q.Used.Within(q.Max) {
+		if e != nil {
+			s.Timers.Cancel(&e.Timer)
+			delete(s.Beyond, q)
+			s.Unview(q)
+		}
+		return
+	}
+	if e == nil {
+		e = &Excess{Since: s.Now}
+		s.Beyond[q] = e
+		s.Unview(q)
+	}
+	s.schedule(q, e)
+}
+
+// ForgetLeft has a queue that is beyond its max looked at as if nothing was found out yet.
+func (s *Quotas) ForgetLeft(q *ledger.Queue) {
+	if e := s.Beyond[q]; e != nil {
+		e.Left = nil
+	}
+}
+
+// schedule has a queue looked at when it gives back.
+func (s *Quotas) schedule(q *ledger.Queue, e *Excess) {
+	if at, ok := s.GivesBackAt(q); ok {
+		s.Timers.Set(&e.Timer, timers.Later(at, s.Now), timers.Due{What: DueExcess, Of: q})
+		return
+	}
+	s.Timers.Cancel(&e.Timer)
+}
+
+// WatchUp watches the queues from a leaf to the root that are beyond their max,
+// or may be since something was booked that no quota refuses.
+func (s *Quotas) WatchUp(q *ledger.Queue, booked bool) {
+	for ; q != nil; q = q.Parent {
+		if booked || s.Beyond[q] != nil {
+			s.watch(q)
+		}
+	}
+}
+
+// GivesBackAt is when a queue beyond its max gives back; false is never.
+func (s *Quotas) GivesBackAt(q *ledger.Queue) (time.Time, bool) {
+	e, delay := s.Beyond[q], q.Properties.QuotaDelay
+	if e == nil || delay <= 0 || !s.Preemption.Quota || s.Preemption.Disabled || !s.Settled {
+		return time.Time{}, false
+	}
+	return e.Since.Add(delay), true
+}
+
+// GiveBack has allocations evicted until what is left of a queue is within its max,
+// or there are no victims. It is done again when some of them have ended, or are
+// overdue, as long as that is not enough.
+func (s *Quotas) GiveBack(q *ledger.Queue) {
+	if at, ok := s.GivesBackAt(q); !ok || at.After(s.Now) {
+		return
+	}
+	e, need := s.Beyond[q], q.BeyondMax()
+	again := timers.IsDue(e.Again, s.Now)
+	switch {
+	case need.IsZero():
+		e.Left, e.Again = resources.Amounts{}, time.Time{}
+		return // evictions are under way; when one is overdue the queue is looked at again
+	case !again && e.Left != nil && need.Equal(e.Left):
+		if !e.Again.IsZero() {
+			s.Timers.Set(&e.Timer, e.Again, timers.Due{What: DueExcess, Of: q})
+		}
+		return // nothing has changed
+	}
+	plan := s.plan(q, need)
+	e.Plan, e.Planned = plan, s.Now
+	s.Unview(q)
+	if len(plan.Victims) > 0 {
+		s.Tell(&api.PreemptionPlanned{Queue: q.Path, Plan: plan})
+	}
+	for _, v := range plan.Victims {
+		victim := s.Requests[api.AllocationKey(v.Key)]
+		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.Path)
+		s.Evictions.request(victim, nil, ledger.Eviction{Trigger: preemptor.Quota, Class: v.Class, Since: s.Now}, message)
+	}
+	e.Left, e.Again = append(resources.Amounts{}, q.BeyondMax()...), time.Time{}
+	switch {
+	case e.Left.IsZero():
+	case s.Predicates.BudgetsBind():
+		e.Again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
+		s.Timers.Set(&e.Timer, e.Again, timers.Due{What: DueExcess, Of: q})
+	default:
+		s.Retries.addExcess(q) // again after something has changed elsewhere
+	}
+	s.report(q)
+}
+
+// plan chooses the victims of a queue that is beyond its max. Nodes where an eviction is overdue may
+// hang, and would lose one allocation after the other.
+func (s *Quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decision {
+	c := &NodeCosts{
+		PreemptionKey: PreemptionKey{Scope: q, Class: &backlog.Class{}, Trigger: preemptor.Quota},
+		Relations:     map[*ledger.Queue]*Relation{},
+	}
+	on := preemptor.Node{Kinds: s.Kinds, Quota: need}
+	in := &s.Costs.Input
+	in.Begin(c, false)
+	hanging := map[*ledger.Node]bool{}
+	for r := range q.AllRunning {
+		in.Add(c, r, true)
+		if r.RunsOn.Details.Read().Evicted == 0 {
+			continue
+		}
+		if _, seen := hanging[r.RunsOn]; !seen {
+			_, guard := r.RunsOn.Overdue("")
+			hanging[r.RunsOn] = guard.Pauses()
+		}
+		in.Candidates[len(in.Candidates)-1].Hanging = hanging[r.RunsOn]
+	}
+	in.SetOn(&on)
+	s.Predicates.AddBudgets(&on)
+	s.Counts.Plans++
+	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.Path)}
+	for {
+		plan := s.Costs.Planner.Plan(s.Now, s.Costs.Plans[preemptor.Quota], ask, on)
+		if !s.Predicates.SpareNeeded(&on, &plan, nil, question.AwaitedOn) {
+			return &plan
+		}
+	}
+}
+
+// report tells what a queue gives back, once for each answer.
+func (s *Quotas) report(q *ledger.Queue) {
+	e := s.Beyond[q]
+	plan, before := e.Plan, e.reported
+	if len(plan.Victims) == 0 && before != nil && plan.SaysAs(before) {
+		return
+	}
+	e.reported = plan
+	s.Tell(&api.QueueReport{Queue: q.Path, Plan: plan, Freed: plan.Freed})
+}
