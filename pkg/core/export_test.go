@@ -125,7 +125,7 @@ func (p *Partition) verifyFailed(c *backlog.Class, leaf *backlog.LeafClass) erro
 			return nil
 		}
 	}
-	costs := &preemption.NodeCosts{PreemptionKey: preemption.PreemptionKey{Class: c, Leaf: p.Root, Scope: p.Root, Trigger: preemptor.Priority}, Relations: map[*ledger.Queue]*preemption.Relation{}}
+	costs := &preemption.NodeCosts{Key: preemption.Key{Class: c, Leaf: p.Root, Scope: p.Root, Trigger: preemptor.Priority}, Relations: map[*ledger.Queue]*preemption.Relation{}}
 	for n := range p.AllNodes {
 		if fresh := p.costs.Evaluate(costs, n); fresh.Status == preemption.Sufficient && !c.Amounts.FitsIn(n.RoomToMake(c.Importance, preemptor.Priority)) && n.Releasing.IsZero() {
 			return fmt.Errorf("an attempt for %s of priority %d failed and node %s would do: %v", p.Kinds.Format(c.Amounts), c.Priority, n.ID, fresh)

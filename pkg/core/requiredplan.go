@@ -53,7 +53,7 @@ func (d *round) planFor(asks []*ledger.Request, lack ledger.QuotaNeed) preemptor
 // fillCandidates adds what runs on the node as an ask sees it, with guarantees and
 // budgets.
 func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledger.QuotaNeed, together bool) {
-	c := &preemption.NodeCosts{PreemptionKey: d.keyOf(r), Relations: map[*ledger.Queue]*preemption.Relation{}}
+	c := &preemption.NodeCosts{Key: d.keyOf(r), Relations: map[*ledger.Queue]*preemption.Relation{}}
 	in := &d.costs.Input
 	in.Begin(c, d.costs.Flat)
 	in.Quota = lack
@@ -72,8 +72,8 @@ func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledge
 }
 
 // keyOf is how an ask that requires the node sees queues.
-func (d *round) keyOf(r *ledger.Request) preemption.PreemptionKey {
-	return preemption.PreemptionKey{Class: d.ClassOf(r), Leaf: r.App.Queue, Scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced)}
+func (d *round) keyOf(r *ledger.Request) preemption.Key {
+	return preemption.Key{Class: d.ClassOf(r), Leaf: r.App.Queue, Scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced)}
 }
 
 // mayFree reports whether what runs on the node could free the quota that an ask lacks.

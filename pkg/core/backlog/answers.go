@@ -33,7 +33,7 @@ type Simulations struct {
 	Failed       [preemptor.Triggers]nodeset.Set
 	Nearest      [preemptor.Triggers]*CandidateNode
 	Emptied      nodeset.Set
-	Kept         map[*ledger.Node]*keptAnswers
+	Kept         map[*ledger.Node]*KeptAnswers
 	Learnt       bool // there is anything in the sets
 	Refused      bool // a plan was refused, which says nothing of other asks of the class
 	Repeated     bool // an attempt was made before
@@ -44,8 +44,8 @@ type Simulations struct {
 	Changed   []*ledger.Node
 }
 
-// keptAnswers are the answers about a node as long as it does not change.
-type keptAnswers struct {
+// KeptAnswers are the answers about a node as long as it does not change.
+type KeptAnswers struct {
 	changedAt uint64
 	Fits      map[string]error // by what is removed
 	Chosen    map[string]ChosenVictims
@@ -95,13 +95,13 @@ func (s *Simulations) HopelessNow(n *ledger.Node, of FailedPlan) bool {
 }
 
 // About are the answers that are kept about a node as it is.
-func (s *Simulations) About(n *ledger.Node) *keptAnswers {
+func (s *Simulations) About(n *ledger.Node) *KeptAnswers {
 	kept := s.Kept[n]
 	if kept == nil || kept.changedAt != n.ChangedAt {
 		if s.Kept == nil {
-			s.Kept = map[*ledger.Node]*keptAnswers{}
+			s.Kept = map[*ledger.Node]*KeptAnswers{}
 		}
-		kept = &keptAnswers{changedAt: n.ChangedAt, Fits: map[string]error{}, Chosen: map[string]ChosenVictims{}}
+		kept = &KeptAnswers{changedAt: n.ChangedAt, Fits: map[string]error{}, Chosen: map[string]ChosenVictims{}}
 		s.Kept[n] = kept
 	}
 	return kept

@@ -56,7 +56,7 @@ type LineKey struct {
 
 // linePlace is that of the first application.
 type linePlace struct {
-	applicationPlace
+	ApplicationPlace
 	id api.ApplicationID
 }
 

@@ -15,24 +15,24 @@ import (
 // A NodeOrder keeps the open nodes in the order in which they are tried, with the
 // most room in every subtree, so that a search skips nodes without room.
 type NodeOrder struct {
-	Tree    order.Tree[*orderedNode]
-	nodes   []*orderedNode // by the slots of nodes
+	Tree    order.Tree[*OrderedNode]
+	nodes   []*OrderedNode // by the slots of nodes
 	Visited *uint64
 	weights []weight
 	Packing bool
 	Devices *deviceOrder // nil unless nodes are tried by their devices
 }
 
-// An orderedNode is a node as the order knows it. It stands in it while it is schedulable.
-type orderedNode struct {
+// An OrderedNode is a node as the order knows it. It stands in it while it is schedulable.
+type OrderedNode struct {
 	*ledger.Node
-	links order.Links[*orderedNode]
+	links order.Links[*OrderedNode]
 	Score int64
 	most  resources.Amounts // room on any node of the subtree
 }
 
 // Before orders by score, lowest first, then by ID.
-func (n *orderedNode) Before(other *orderedNode) bool {
+func (n *OrderedNode) Before(other *OrderedNode) bool {
 	if n.Score != other.Score { // mostly, and IDs are elsewhere in memory
 		return n.Score < other.Score
 	}
@@ -40,10 +40,10 @@ func (n *orderedNode) Before(other *orderedNode) bool {
 }
 
 // Links are the place in the order of the partition.
-func (n *orderedNode) Links() *order.Links[*orderedNode] { return &n.links }
+func (n *OrderedNode) Links() *order.Links[*OrderedNode] { return &n.links }
 
 // Summarise works out the most room in a subtree of the order.
-func (n *orderedNode) Summarise() bool {
+func (n *OrderedNode) Summarise() bool {
 	changed := false
 	left, right := n.links.Left, n.links.Right
 	n.widenMost(left, right)
@@ -62,7 +62,7 @@ func (n *orderedNode) Summarise() bool {
 }
 
 // widenMost makes room for kinds that were not known before.
-func (n *orderedNode) widenMost(left, right *orderedNode) {
+func (n *OrderedNode) widenMost(left, right *OrderedNode) {
 	width := len(n.Room)
 	if left != nil {
 		width = max(width, len(left.most))
@@ -76,7 +76,7 @@ func (n *orderedNode) widenMost(left, right *orderedNode) {
 }
 
 // Of is what the order knows of a node; nil before its first place, and after it has gone.
-func (o *NodeOrder) Of(n *ledger.Node) *orderedNode {
+func (o *NodeOrder) Of(n *ledger.Node) *OrderedNode {
 	if at := *tables.At(&o.nodes, n.Slot); at != nil && at.Node == n {
 		return at
 	}
@@ -93,7 +93,7 @@ func (o *NodeOrder) Has(n *ledger.Node) bool {
 func (o *NodeOrder) Reposition(n *ledger.Node) {
 	at, score := o.Of(n), o.ScoreOf(n)
 	if at == nil {
-		at = &orderedNode{Node: n}
+		at = &OrderedNode{Node: n}
 		o.nodes[n.Slot] = at
 	}
 	o.Tree.Settle(at, n.Schedulable && !n.Gone, score != at.Score, true, func() { at.Score = score })
@@ -133,7 +133,7 @@ func (o *NodeOrder) Next(after *ledger.Node, ask resources.Amounts) *ledger.Node
 	return o.nextBelow(o.Tree.Root(), o.Of(after), ask)
 }
 
-func (o *NodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.Node {
+func (o *NodeOrder) firstBelow(top *OrderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (o *NodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.
 	return o.firstBelow(top.links.Right, ask)
 }
 
-func (o *NodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *ledger.Node {
+func (o *NodeOrder) nextBelow(top, after *OrderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}

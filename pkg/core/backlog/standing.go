@@ -9,8 +9,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// applicationPlace is what decides the order of the applications of a leaf.
-type applicationPlace struct {
+// ApplicationPlace is what decides the order of the applications of a leaf.
+type ApplicationPlace struct {
 	priority  int32
 	submitted int64 // nanoseconds
 	share     resources.Share
@@ -78,8 +78,8 @@ func (a *Application) SumUp() bool {
 }
 
 // Placed is what decides the order now.
-func (a *Application) Placed() applicationPlace {
-	place := applicationPlace{priority: a.Own.Top, submitted: a.Submitted.UnixNano()}
+func (a *Application) Placed() ApplicationPlace {
+	place := ApplicationPlace{priority: a.Own.Top, submitted: a.Submitted.UnixNano()}
 	if a.Leaf.Properties.ApplicationSort == api.Fair {
 		place.share = a.Leaf.shareOf(a.Used.Amounts)
 	}
@@ -102,14 +102,14 @@ func (q *Queue) compareFirsts(a, b linePlace, priority int) int {
 	return strings.Compare(string(a.id), string(b.id))
 }
 
-// queuePlace is what decides the order of the queues of one parent.
-type queuePlace struct {
+// QueuePlace is what decides the order of the queues of one parent.
+type QueuePlace struct {
 	priority int32
 	share    resources.Share
 }
 
 // Placed is the place that a queue belongs at now.
-func (q *Queue) Placed() queuePlace { return queuePlace{priority: q.Own.Top, share: q.Share()} }
+func (q *Queue) Placed() QueuePlace { return QueuePlace{priority: q.Own.Top, share: q.Share()} }
 
 // Before orders by priority, then share, or the other way round where the
 // parent ignores priority; then by name.

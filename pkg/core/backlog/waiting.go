@@ -11,7 +11,7 @@ import (
 type Application struct {
 	// What a search and the orders read comes first, so that it is close together.
 	links order.Links[*Application]
-	Place applicationPlace
+	Place ApplicationPlace
 	Own   Summary // of its groups
 	below Summary // of the subtree of the queue's order
 
@@ -26,7 +26,7 @@ type Application struct {
 // something below it waits.
 type Queue struct {
 	links order.Links[*Queue]
-	Place queuePlace
+	Place QueuePlace
 	Own   Summary // of what waits here and has quota here
 	below Summary // of the subtree of the parent's order
 	above *Queue  // nil at the root

@@ -31,7 +31,7 @@ type Application struct {
 	keeps      int32 // asks for which quota is kept
 	Since      time.Time
 	Completion *timers.Timer // when it ends by itself; nil before that is first known
-	Failures   *failures     // nil before any
+	Failures   *Failures     // nil before any
 	Gang       *gang         // nil if it has no task group
 
 	Used        resources.Sum
@@ -45,16 +45,16 @@ type Application struct {
 	ViewedAt uint64 // the stamp when the view was made
 }
 
-// failures are what is counted of tries that led to nothing. Few applications have any.
-type failures struct {
+// Failures are what is counted of tries that led to nothing. Few applications have any.
+type Failures struct {
 	Loop    guard.Loop
 	Backoff guard.Backoff
 }
 
 // Failed is what is counted of an application.
-func (a *Application) Failed() *failures {
+func (a *Application) Failed() *Failures {
 	if a.Failures == nil {
-		a.Failures = &failures{}
+		a.Failures = &Failures{}
 	}
 	return a.Failures
 }

@@ -17,6 +17,7 @@ type changeSet struct {
 // NodeChange says what happened to a node.
 type NodeChange uint8
 
+// What happened to a node.
 const (
 	nodeChanged NodeChange = 1 << iota // anything
 	NodeRetry                          // asks that are bound to it are to be tried
@@ -28,6 +29,7 @@ const (
 // queueChange says what happened to a queue and to those above it.
 type queueChange uint8
 
+// What happened to a queue.
 const (
 	QueueChanged queueChange = 1 << iota // what it uses, or what waits below
 	QuotaFreed                           // there may be more quota for asks

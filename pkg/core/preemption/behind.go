@@ -100,13 +100,13 @@ func stepBy(step *resources.Amounts, amounts resources.Amounts) {
 }
 
 // IsKnown reports whether what a node costs is worked out for the asks that wait.
-func (c *NodeCosts) IsKnown(of *nodeCost) bool {
+func (c *NodeCosts) IsKnown(of *NodeCost) bool {
 	return of.Status != notEvaluated && (!of.Shared || of.Expected == c.Expected)
 }
 
 // unowed are the kinds of which nothing is freed by a guarantee for the asks behind: those
 // that no guarantee of the queues names.
-func (p *CostCache) unowed(k PreemptionKey) (kinds []resources.Kind) {
+func (p *CostCache) unowed(k Key) (kinds []resources.Kind) {
 	if k.Trigger != preemptor.Guarantee {
 		return nil
 	}

@@ -26,7 +26,7 @@ type CostCache struct {
 	Flat       bool
 	Configured resources.Amounts // above zero for the kinds that a queue has a max or a guarantee of
 
-	Known          map[PreemptionKey]*NodeCosts
+	Known          map[Key]*NodeCosts
 	configurations uint64         // counts how often everything was forgotten
 	uses           uint64         // counts how often any costs were used
 	Generation     uint64         // counts changes of nodes
@@ -53,7 +53,7 @@ const StepsPerEvaluation = 64
 
 // keyOf is what an ask has in common with others for which room costs the same. Where
 // only priorities count and no quota is short, all queues have one key.
-func (p *CostCache) keyOf(r *ledger.Request, trigger preemptor.Trigger) PreemptionKey {
+func (p *CostCache) keyOf(r *ledger.Request, trigger preemptor.Trigger) Key {
 	c := p.ClassOf(r)
 	if c.Constraints != "" {
 		plain := backlog.ClassTraits{
@@ -62,13 +62,13 @@ func (p *CostCache) keyOf(r *ledger.Request, trigger preemptor.Trigger) Preempti
 		c = p.Classes.Of(plain)
 	}
 	if p.Flat && r.WithoutRoom() == nil {
-		return PreemptionKey{Class: c, Leaf: p.Root, Scope: p.Root, Trigger: trigger}
+		return Key{Class: c, Leaf: p.Root, Scope: p.Root, Trigger: trigger}
 	}
-	return PreemptionKey{Class: c, Leaf: r.App.Queue, Scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced), Trigger: trigger}
+	return Key{Class: c, Leaf: r.App.Queue, Scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced), Trigger: trigger}
 }
 
 // of finds or makes the costs of a key, and brings them up to date.
-func (p *CostCache) of(key PreemptionKey, behind []preemptor.Behind) *NodeCosts {
+func (p *CostCache) of(key Key, behind []preemptor.Behind) *NodeCosts {
 	c := p.Known[key]
 	if c == nil {
 		c = p.add(key, behind)
@@ -81,12 +81,12 @@ func (p *CostCache) of(key PreemptionKey, behind []preemptor.Behind) *NodeCosts 
 }
 
 // add begins the costs of a key.
-func (p *CostCache) add(key PreemptionKey, behind []preemptor.Behind) *NodeCosts {
+func (p *CostCache) add(key Key, behind []preemptor.Behind) *NodeCosts {
 	p.makeSpace()
 	c := &NodeCosts{costMemory: p.spare, Seen: p.Generation}
 	p.spare = costMemory{}
 	if p.Known == nil {
-		p.Known = map[PreemptionKey]*NodeCosts{}
+		p.Known = map[Key]*NodeCosts{}
 	}
 	p.Known[key] = c
 	c.Heap = slices.Grow(c.Heap, p.Nodes.Len())
@@ -96,8 +96,8 @@ func (p *CostCache) add(key PreemptionKey, behind []preemptor.Behind) *NodeCosts
 }
 
 // begin has costs begin with nodes of which nothing is known.
-func (p *CostCache) begin(c *NodeCosts, key PreemptionKey, behind []preemptor.Behind, nodes iter.Seq[*ledger.Node]) {
-	c.PreemptionKey, c.Relations, c.unowed = key, map[*ledger.Queue]*Relation{}, p.unowed(key)
+func (p *CostCache) begin(c *NodeCosts, key Key, behind []preemptor.Behind, nodes iter.Seq[*ledger.Node]) {
+	c.Key, c.Relations, c.unowed = key, map[*ledger.Queue]*Relation{}, p.unowed(key)
 	p.expect(c, behind)
 	for n := range nodes {
 		if !n.Gone { // another node may have its slot
@@ -164,7 +164,7 @@ func (p *CostCache) reset(c *NodeCosts, n *ledger.Node) {
 		c.drop(n)
 		return
 	}
-	c.put(nodeCost{Node: n, Cost: p.lowerBound(c, n), Status: notEvaluated})
+	c.put(NodeCost{Node: n, Cost: p.lowerBound(c, n), Status: notEvaluated})
 }
 
 // NodeChanged notes that a node is no longer what it was when costs were worked out.
@@ -186,7 +186,7 @@ func (p *CostCache) NodeChanged(n *ledger.Node) {
 func (p *CostCache) trim() {
 	p.Log = append(p.Log[:0:0], p.Log[len(p.Log)/2:]...)
 	first := p.Generation - uint64(len(p.Log))
-	maps.DeleteFunc(p.Known, func(_ PreemptionKey, c *NodeCosts) bool { return c.Seen < first })
+	maps.DeleteFunc(p.Known, func(_ Key, c *NodeCosts) bool { return c.Seen < first })
 }
 
 // Clear forgets everything.
@@ -215,7 +215,7 @@ var leastOfAll = preemptor.Cost{0, math.MinInt64, math.MinInt64, math.MinInt64, 
 
 // best is the node where room costs least, worked out. It is nil if there is none. It is
 // false if so many nodes were evaluated in this batch that this has to wait.
-func (p *CostCache) best(c *NodeCosts) (least *nodeCost, ok bool) {
+func (p *CostCache) best(c *NodeCosts) (least *NodeCost, ok bool) {
 	for len(c.Heap) > 0 && !c.IsKnown(&c.Heap[0]) {
 		if p.Remaining <= 0 {
 			return nil, false
@@ -231,9 +231,9 @@ func (p *CostCache) best(c *NodeCosts) (least *nodeCost, ok bool) {
 
 // cheapest are the nodes from that where room costs least on. It ends early, and is late then, if
 // what the next costs has to be worked out later.
-func (p *CostCache) cheapest(c *NodeCosts, late *bool) iter.Seq[nodeCost] {
-	return func(yield func(nodeCost) bool) {
-		var taken []nodeCost
+func (p *CostCache) cheapest(c *NodeCosts, late *bool) iter.Seq[NodeCost] {
+	return func(yield func(NodeCost) bool) {
+		var taken []NodeCost
 		defer func() {
 			for _, t := range taken {
 				c.put(t)
@@ -284,9 +284,9 @@ func (p *CostCache) nearest(c *NodeCosts) *ledger.Node {
 }
 
 // Evaluate works out what room on a node costs.
-func (p *CostCache) Evaluate(c *NodeCosts, n *ledger.Node) nodeCost {
-	if status := p.outOfReach(&c.PreemptionKey, n); status != notEvaluated {
-		return nodeCost{Node: n, Cost: preemptor.Cost{2, int64(status)}, Status: status}
+func (p *CostCache) Evaluate(c *NodeCosts, n *ledger.Node) NodeCost {
+	if status := p.outOfReach(&c.Key, n); status != notEvaluated {
+		return NodeCost{Node: n, Cost: preemptor.Cost{2, int64(status)}, Status: status}
 	}
 	on := p.nodeInput(c, n, nil)
 	if p.Input.tight(c) || len(on.Budgets)+len(p.Input.grouped) > 0 {
@@ -294,15 +294,15 @@ func (p *CostCache) Evaluate(c *NodeCosts, n *ledger.Node) nodeCost {
 	}
 	cost := p.Planner.Cost(p.Plans[c.Trigger], c.ask(), on)
 	if !cost.Feasible() {
-		return nodeCost{Node: n, Cost: cost, Status: insufficient}
+		return NodeCost{Node: n, Cost: cost, Status: insufficient}
 	}
 	served := p.Planner.Served()
-	return nodeCost{Node: n, Cost: cost, Status: Sufficient, Shared: served.Asks > 1, bounded: served.All, Expected: c.Expected}
+	return NodeCost{Node: n, Cost: cost, Status: Sufficient, Shared: served.Asks > 1, bounded: served.All, Expected: c.Expected}
 }
 
 // outOfReach is why no room can be made on a node whatever runs there, or
 // notEvaluated.
-func (p *CostCache) outOfReach(k *PreemptionKey, n *ledger.Node) nodeStatus {
+func (p *CostCache) outOfReach(k *Key, n *ledger.Node) nodeStatus {
 	switch {
 	case !p.mayUse(k, n):
 		return closed
@@ -317,7 +317,7 @@ func (p *CostCache) outOfReach(k *PreemptionKey, n *ledger.Node) nodeStatus {
 // gives way to an ask under its guarantee. That of an equal ask does too to asks of the amounts that
 // hold it, and where no room could be made for its own ask. Where evictions are overdue no others
 // follow for a while.
-func (p *CostCache) mayUse(k *PreemptionKey, n *ledger.Node) bool {
+func (p *CostCache) mayUse(k *Key, n *ledger.Node) bool {
 	if n.IsBlocked() || !n.Schedulable {
 		return false
 	}

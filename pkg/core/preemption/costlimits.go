@@ -20,7 +20,7 @@ const (
 func (p *CostCache) makeSpace() {
 	if len(p.Known) >= p.Bounds.Keys {
 		older := p.uses - uint64(p.Bounds.Keys/2)
-		maps.DeleteFunc(p.Known, func(_ PreemptionKey, c *NodeCosts) bool { return c.used <= older })
+		maps.DeleteFunc(p.Known, func(_ Key, c *NodeCosts) bool { return c.used <= older })
 	}
 	for (len(p.Known)+1)*p.Nodes.Len() > p.Bounds.Heaps {
 		entries := p.Nodes.Len()
@@ -34,7 +34,7 @@ func (p *CostCache) makeSpace() {
 		if oldest == nil || entries <= p.Bounds.Heaps {
 			return
 		}
-		delete(p.Known, oldest.PreemptionKey)
+		delete(p.Known, oldest.Key)
 		p.spare = costMemory{oldest.Heap[:0], oldest.at[:0], oldest.Status[:0]}
 	}
 }

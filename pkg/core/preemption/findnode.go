@@ -79,7 +79,7 @@ func (a *Attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 // costsFor are what room for an ask costs on all nodes. If attempts by priority have failed
 // on all of them, and nothing but priorities and nodes decides, they are those of the nodes
 // that have changed since.
-func (a *Attempts) costsFor(r *ledger.Request, key PreemptionKey, behind []preemptor.Behind) (c *NodeCosts, changed bool) {
+func (a *Attempts) costsFor(r *ledger.Request, key Key, behind []preemptor.Behind) (c *NodeCosts, changed bool) {
 	known := a.ClassOf(r).Simulations
 	if known != nil && known.Exhausted && key.Trigger == preemptor.Priority && a.Costs.Flat && r.WithoutRoom() == nil {
 		return a.amongChanged(key, known.Changed, behind), true
@@ -261,7 +261,7 @@ func (a *Attempts) nominateAndEvict(r *ledger.Request, found *backlog.CandidateN
 
 // withoutVictims is an attempt for which there are no victims anywhere: how many
 // nodes could hold the ask, and where it lacks the least as things are.
-func (a *Attempts) withoutVictims(key PreemptionKey, r *ledger.Request, quota ledger.QuotaNeed) api.PreemptionAttempt {
+func (a *Attempts) withoutVictims(key Key, r *ledger.Request, quota ledger.QuotaNeed) api.PreemptionAttempt {
 	attempt := api.PreemptionAttempt{At: a.Now, Trigger: key.Trigger, Nodes: a.Nodes.Len()}
 	var best *ledger.Node
 	var least resources.Share
@@ -280,14 +280,14 @@ func (a *Attempts) withoutVictims(key PreemptionKey, r *ledger.Request, quota le
 		}
 	}
 	if best != nil {
-		a.planNearMiss(&attempt, &NodeCosts{PreemptionKey: key, Relations: map[*ledger.Queue]*Relation{}}, r, best, quota)
+		a.planNearMiss(&attempt, &NodeCosts{Key: key, Relations: map[*ledger.Queue]*Relation{}}, r, best, quota)
 	}
 	return attempt
 }
 
 // hasVictims reports whether there is any queue with victims for the asks of a key, or
 // any eviction under way. It looks at the queues and at no node.
-func (a *Attempts) hasVictims(key *PreemptionKey) bool {
+func (a *Attempts) hasVictims(key *Key) bool {
 	if a.Costs.Flat || !a.Root.Releasing.IsZero() {
 		return true
 	}
@@ -300,7 +300,7 @@ func (a *Attempts) hasVictims(key *PreemptionKey) bool {
 }
 
 // hasVictimsIn reports whether any allocation of a leaf may be a victim.
-func (a *Attempts) hasVictimsIn(key *PreemptionKey, leaf *ledger.Queue) bool {
+func (a *Attempts) hasVictimsIn(key *Key, leaf *ledger.Queue) bool {
 	rel := key.relate(leaf)
 	lowest := rel.asSeen(leaf.Running[0].Priority)
 	switch {

@@ -39,7 +39,7 @@ func (c *NodeCosts) relation(leaf *ledger.Queue) *Relation {
 // relate works out how a leaf relates to the queue of the asks. The priority of a
 // victim is compared with that of the ask where their paths to the root meet,
 // each as seen from there.
-func (k *PreemptionKey) relate(leaf *ledger.Queue) Relation {
+func (k *Key) relate(leaf *ledger.Queue) Relation {
 	rel := Relation{
 		outside: !leaf.Within(k.Scope), same: leaf == k.Leaf,
 		protected: leaf.Properties.PreemptionPolicy == api.PreemptionDisabled,

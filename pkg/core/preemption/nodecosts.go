@@ -7,9 +7,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A PreemptionKey is what asks have in common for which making room costs the same
+// A Key is what asks have in common for which making room costs the same
 // on every node.
-type PreemptionKey struct {
+type Key struct {
 	Class   *backlog.Class // without constraints
 	Leaf    *ledger.Queue  // of the asks; nil for a queue over its max, which has no ask
 	Scope   *ledger.Queue  // that victims are in
@@ -23,11 +23,11 @@ type PreemptionKey struct {
 // change, a node stands there with a lower bound. Of the others only the status is kept,
 // so that a key for which there is no room anywhere needs little memory.
 type NodeCosts struct {
-	PreemptionKey
+	Key
 	costMemory
 
 	counts [statuses]int
-	near   nodeCost // of the insufficient nodes the one that lacks the least; none if it has changed
+	near   NodeCost // of the insufficient nodes the one that lacks the least; none if it has changed
 	Seen   uint64   // the generation of nodes that is taken into account
 	used   uint64   // when it was used last
 
@@ -62,13 +62,13 @@ type NodeCosts struct {
 // A costMemory is what takes space. That of costs which are dropped is used for those of the next key
 // (see BenchmarkAttempt, each-its-own).
 type costMemory struct {
-	Heap   []nodeCost   // of the nodes that are sufficient or not evaluated
+	Heap   []NodeCost   // of the nodes that are sufficient or not evaluated
 	at     []int32      // the places in the heap by node.slot, from one
 	Status []nodeStatus // of every node, by node.slot
 }
 
-// A nodeCost is a node and what it costs to make room there, at least.
-type nodeCost struct {
+// A NodeCost is a node and what it costs to make room there, at least.
+type NodeCost struct {
 	Node   *ledger.Node
 	Cost   preemptor.Cost
 	Status nodeStatus
@@ -104,7 +104,7 @@ func (c *NodeCosts) nodes() (n int) {
 }
 
 // Less compares by cost, then by node.
-func (a *nodeCost) Less(b *nodeCost) bool {
+func (a *NodeCost) Less(b *NodeCost) bool {
 	for k := range a.Cost {
 		if a.Cost[k] != b.Cost[k] {
 			return a.Cost[k] < b.Cost[k]
@@ -154,7 +154,7 @@ func (c *NodeCosts) Find(n *ledger.Node) (int, bool) {
 }
 
 // put sets what is known of a node.
-func (c *NodeCosts) put(next nodeCost) {
+func (c *NodeCosts) put(next NodeCost) {
 	c.setStatus(next.Node, next.Status)
 	switch i, known := c.Find(next.Node); {
 	case !next.Status.InHeap():
@@ -187,7 +187,7 @@ func (c *NodeCosts) setStatus(n *ledger.Node, next nodeStatus) {
 	c.Status[n.Slot] = next
 	c.counts[next]++
 	if c.near.Node == n {
-		c.near = nodeCost{}
+		c.near = NodeCost{}
 	}
 }
 
@@ -204,7 +204,7 @@ func (c *NodeCosts) remove(i int) {
 	last := len(c.Heap) - 1
 	c.swap(i, last)
 	c.at[c.Heap[last].Node.Slot] = 0
-	c.Heap[last] = nodeCost{}
+	c.Heap[last] = NodeCost{}
 	c.Heap = c.Heap[:last]
 	if i < last {
 		c.down(c.up(i))

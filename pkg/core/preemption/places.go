@@ -40,19 +40,19 @@ func (s *Slots) count(c *backlog.Class) {
 	}
 }
 
-// A leastPlace is the least of each kind that any allocation holds; any says that there is one.
-type leastPlace struct {
+// A LeastPlace is the least of each kind that any allocation holds; any says that there is one.
+type LeastPlace struct {
 	amounts resources.Amounts
 	any     bool
 }
 
 // LeastPlace is that of all allocations that run.
-func (s *Slots) LeastPlace() (least leastPlace) {
+func (s *Slots) LeastPlace() (least LeastPlace) {
 	s.Root.Everywhere(func(q *ledger.Queue) bool {
 		switch {
 		case len(q.Running) == 0 || !q.Leaf:
 		case !least.any:
-			least = leastPlace{q.Smallest.Clone(), true}
+			least = LeastPlace{q.Smallest.Clone(), true}
 		default:
 			for i, v := range least.amounts {
 				least.amounts[i] = min(v, q.Smallest.Of(resources.Kind(i)))
@@ -64,4 +64,4 @@ func (s *Slots) LeastPlace() (least leastPlace) {
 }
 
 // Holds reports whether the asks of a class fit in the place of each allocation that runs.
-func (p leastPlace) Holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }
+func (p LeastPlace) Holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }

@@ -148,8 +148,8 @@ func (s *Quotas) GiveBack(q *ledger.Queue) {
 // hang, and would lose one allocation after the other.
 func (s *Quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decision {
 	c := &NodeCosts{
-		PreemptionKey: PreemptionKey{Scope: q, Class: &backlog.Class{}, Trigger: preemptor.Quota},
-		Relations:     map[*ledger.Queue]*Relation{},
+		Key:       Key{Scope: q, Class: &backlog.Class{}, Trigger: preemptor.Quota},
+		Relations: map[*ledger.Queue]*Relation{},
 	}
 	on := preemptor.Node{Kinds: s.Kinds, Quota: need}
 	in := &s.Costs.Input

@@ -70,9 +70,9 @@ func (u *Unfinished) failedBy(t preemptor.Trigger) bool {
 }
 
 // amongChanged are the costs of the nodes that have changed since an attempt failed on all.
-func (a *Attempts) amongChanged(key PreemptionKey, nodes []*ledger.Node, behind []preemptor.Behind) *NodeCosts {
+func (a *Attempts) amongChanged(key Key, nodes []*ledger.Node, behind []preemptor.Behind) *NodeCosts {
 	u := a.under
-	if u.among == nil || u.among.PreemptionKey != key {
+	if u.among == nil || u.among.Key != key {
 		u.among = &NodeCosts{}
 		a.Costs.begin(u.among, key, behind, slices.Values(nodes))
 	} else {

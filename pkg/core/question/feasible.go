@@ -22,9 +22,9 @@ const (
 // nodesAtOnce is the most nodes that the resource manager is asked about at once.
 const nodesAtOnce = 64
 
-// A nodeSearch looks for the first open node in order that has room for an ask and
+// A NodeSearch looks for the first open node in order that has room for an ask and
 // that the resource manager agrees to.
-type nodeSearch struct {
+type NodeSearch struct {
 	*Refused
 	ask        *ledger.Request
 	chunk      []*ledger.Node // to be asked about at once
@@ -41,8 +41,8 @@ type nodeSearch struct {
 // the one where binding failed last after them. With waits, asked of the search says
 // that there are nodes with room and that all were refused; with paused, its wait says
 // for how long.
-func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outcome, s nodeSearch) {
-	s = nodeSearch{Refused: p, ask: r, most: 1}
+func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outcome, s NodeSearch) {
+	s = NodeSearch{Refused: p, ask: r, most: 1}
 	if p.Options.FeasibleOn != nil && p.ClassOf(r).Refused != nil {
 		s.most = nodesAtOnce // it was refused on other nodes
 	}
@@ -78,7 +78,7 @@ func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outco
 }
 
 // check asks about one node.
-func (s *nodeSearch) check(n *ledger.Node) Outcome {
+func (s *NodeSearch) check(n *ledger.Node) Outcome {
 	result, err := s.Predicates.Check(s.ask, n, true)
 	if result == Waits {
 		s.refuse(n, err)
@@ -88,7 +88,7 @@ func (s *nodeSearch) check(n *ledger.Node) Outcome {
 
 // collect adds a node to those that are asked about at once, and asks about them when
 // there are enough.
-func (s *nodeSearch) collect(n *ledger.Node) (*ledger.Node, Outcome) {
+func (s *NodeSearch) collect(n *ledger.Node) (*ledger.Node, Outcome) {
 	if s.Options.Feasible == nil {
 		return n, Placed
 	}
@@ -106,7 +106,7 @@ func (s *nodeSearch) collect(n *ledger.Node) (*ledger.Node, Outcome) {
 }
 
 // flushChunk asks about the nodes that were collected.
-func (s *nodeSearch) flushChunk() (*ledger.Node, Outcome) {
+func (s *NodeSearch) flushChunk() (*ledger.Node, Outcome) {
 	if len(s.chunk) == 0 {
 		return nil, Waits
 	}
@@ -132,7 +132,7 @@ func (s *nodeSearch) flushChunk() (*ledger.Node, Outcome) {
 }
 
 // answers asks about nodes, all at once where the resource manager can answer that.
-func (s *nodeSearch) answers(nodes []*ledger.Node) []error {
+func (s *NodeSearch) answers(nodes []*ledger.Node) []error {
 	s.Predicates.Calls += len(nodes)
 	if len(nodes) == 1 || s.Options.FeasibleOn == nil {
 		s.one[0] = s.Options.Feasible(s.ask.Key, nodes[0].ID, true)
@@ -148,7 +148,7 @@ func (s *nodeSearch) answers(nodes []*ledger.Node) []error {
 // refuse remembers that the resource manager refused the ask on a node. The answer
 // holds for its class. Where nothing is known of what asks have in common, the ask
 // gets a class of its own.
-func (s *nodeSearch) refuse(n *ledger.Node, err error) {
+func (s *NodeSearch) refuse(n *ledger.Node, err error) {
 	s.Asked = true
 	s.Separate(s.ask)
 	s.Predicates.NoteUnresolvable(s.ask, n, err)
@@ -157,7 +157,7 @@ func (s *nodeSearch) refuse(n *ledger.Node, err error) {
 
 // overrule looks for a node that has room for the ask if it takes what is kept for less important
 // asks.
-func (s *nodeSearch) overrule() (*ledger.Node, Outcome) {
+func (s *NodeSearch) overrule() (*ledger.Node, Outcome) {
 	r, importance := s.ask, s.ask.Importance
 	if !s.Importances.Below(importance) {
 		return nil, Waits
