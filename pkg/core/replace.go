@@ -11,7 +11,7 @@ import (
 )
 
 // looksMax is how often placeholders are looked at for asks in one batch, one of each node and
-// size. It is a quarter of callsMax, so that other asks have their questions in the same batch.
+// size. It is a quarter of CallsMax, so that other asks have their questions in the same batch.
 const looksMax = 1024
 
 // replace has asks take the places of placeholders, and reports whether there is more to do.

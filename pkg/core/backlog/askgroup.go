@@ -13,14 +13,14 @@ import (
 // stands in the order of its application while the class may be tried.
 //
 //	slots = the asks, and gaps where one went: a slot whose ask is not of the group
-//	live  = the slots that are no gaps
+//	Live  = the slots that are no gaps
 //	no slot before head is live
 type AskGroup struct {
 	asks        *[]waitingAsk // of the backlog
 	Class       *Class
 	Application *Application
 	Leaf        *LeafClass
-	AtClass     int32 // the places in the lists of the class and of the leafClass
+	AtClass     int32 // the places in the lists of the class and of the LeafClass
 	AtLeaf      int32
 
 	links order.Links[*AskGroup]

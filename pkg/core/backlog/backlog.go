@@ -14,8 +14,8 @@ import (
 // A Backlog is what waits: asks by class, in the orders in which they are tried. It
 // reads the ledger and decides which ask is next, not where it is placed.
 //
-//	classes.asks = asks of all applications
-//	parked holds the classes that are parked, and only those with asks
+//	the asks of all Classes = the asks of all applications
+//	Parked holds the classes that are parked, and only those with asks
 type Backlog struct {
 	ledger.Ledger
 	Timers  timers.Queue

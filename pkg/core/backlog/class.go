@@ -16,10 +16,10 @@ import (
 // A Class is what asks have in common that fit the same nodes and the same quotas:
 // what was learnt of one of them holds for all until a node or a queue changes.
 // (Kubernetes and Borg call it an equivalence class.) Its asks stand in groups, one
-// for each application, and in one leafClass for each leaf queue.
+// for each application, and in one LeafClass for each leaf queue.
 //
-//	asks   = the asks that wait with the class, in groups or elsewhere
-//	parked = no open node has room for it, but for nodes with new room
+//	Asks   = the asks that wait with the class, in groups or elsewhere
+//	Parked = no open node has room for it, but for nodes with new room
 type Class struct {
 	ClassTraits
 	Key string
@@ -215,7 +215,7 @@ type classSlots struct {
 	Held   int          // claims of its asks
 	Round  int          // the round in which it had its turn last
 	Tried  []api.NodeID // where its claims lasted for ReserveMax, one for each
-	Places int          // how many of its asks the nodes hold when all has left that may leave; at most placesMax
+	Places int          // how many of its asks the nodes hold when all has left that may leave; at most PlacesMax
 	At     uint64       // the count of changes of what nodes hold when that was counted; zero is never
 	// Impossible says that no node can hold any of its asks, and why.
 	Impossible string

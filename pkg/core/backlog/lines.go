@@ -22,9 +22,9 @@ import (
 // limit holds back costs a search nothing, and to let the next one run costs a look at one line,
 // however many applications and users wait.
 //
-//	apps  = of the applications that it is of those which stand in an order; none if holds is set
-//	lines = those that the account holds back; none if holds is not set
-//	in    = nil if it stands in the order of its leaf, or in none
+//	Apps  = of the applications that it is of those which stand in an order; none if holds is set
+//	Lines = those that the account holds back; none if holds is not set
+//	In    = nil if it stands in the order of its leaf, or in none
 type Line struct {
 	LineKey
 	Leaf *Queue

@@ -49,7 +49,7 @@ func isLeast(least, x, y, z resources.Amounts) bool {
 }
 
 // A Summary says what waits in a part of the backlog: all that a search needs to
-// skip it. The zero value is not empty; emptySummary is.
+// skip it. The zero value is not empty; EmptySummary is.
 type Summary struct {
 	Top      int32 // the highest priority
 	Ready    int32 // of what may be tried now: of open classes, and of those that room may be made for

@@ -62,7 +62,7 @@ func (b *Backlog) setClass(r *ledger.Request, c *Class) {
 	c.Asks++
 }
 
-// OfApplication is what the backlog knows of an application, and ofQueue of a queue.
+// OfApplication is what the backlog knows of an application, and OfQueue of a queue.
 func (b *Backlog) OfApplication(app *ledger.Application) *Application {
 	at := tables.At(&b.waitingApps, app.Slot)
 	if *at == nil {

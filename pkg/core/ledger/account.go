@@ -8,13 +8,13 @@ import (
 // An Account is the limit and the use of one queue, or of one user or group in a queue that
 // limits it. It is charged together with every account above it, so that for each kind
 //
-//	used      = own allocations, without those that only their nodes are charged for, + the sum of used over the children
-//	pending   = own asks + the sum of pending over the children
-//	nominated = own asks with quota kept + the sum of nominated over the children
-//	kept      = the same, by the importance of the asks
-//	releasing = own allocations that are being evicted + that of the children
-//	overdue   = those whose eviction did not end in time, or whose end is far off, in the same way
-//	used <= max, unless exceeded is set
+//	Used      = own allocations, without those that only their nodes are charged for, + the sum of used over the children
+//	Pending   = own asks + the sum of pending over the children
+//	Nominated = own asks with quota kept + the sum of nominated over the children
+//	Kept      = the same, by the importance of the asks
+//	Releasing = own allocations that are being evicted + that of the children
+//	Overdue   = those whose eviction did not end in time, or whose end is far off, in the same way
+//	Used <= Max, unless exceeded is set
 //
 // Applications counts those that count for limits of applications, in the same way. What is
 // pending is booked on the accounts of queues only.

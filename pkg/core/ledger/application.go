@@ -11,8 +11,8 @@ import (
 
 // An Application is a group of asks and allocations that came together.
 //
-//	used    = the sum of its allocations
-//	pending = the sum of its asks
+//	Used    = the sum of its allocations
+//	Pending = the sum of its asks
 type Application struct {
 	ID        api.ApplicationID
 	Queue     *Queue

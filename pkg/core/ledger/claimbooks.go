@@ -6,7 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
-// AddClaim books what is kept for an ask, and dropClaim takes it off the books.
+// AddClaim books what is kept for an ask, and DropClaim takes it off the books.
 func (l *Ledger) AddClaim(r *Request, c *Claim) {
 	c.at = len(l.Claims)
 	l.Claims = append(l.Claims, r)

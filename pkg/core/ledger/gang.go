@@ -35,8 +35,8 @@ type gang struct {
 // one ask.
 //
 //	left = asks + free.count, the placeholders whose place no ask has yet
-//	held = the first asks in order that wait for one, left of them at most
-//	others = the other asks, which wait like those of no gang
+//	Held = the first asks in order that wait for one, left of them at most
+//	Others = the other asks, which wait like those of no gang
 type TaskGroup struct {
 	Name        string
 	Application *Application

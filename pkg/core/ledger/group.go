@@ -15,10 +15,10 @@ import (
 //	running = the members that run
 //	stays   = those of them that are not being evicted
 //	done    = the members that have run and succeeded, as long as there are others
-//	asks    = the members that wait, of a gang its placeholders
-//	holds   => missing > 0, and no ask stands in an order but one that has a claim of its own
-//	waits   => holds
-//	until   => room is kept for it, and for no other group
+//	Asks    = the members that wait, of a gang its placeholders
+//	Holds   => missing > 0, and no ask stands in an order but one that has a claim of its own
+//	Waits   => Holds
+//	Until   => room is kept for it, and for no other group
 type Group struct {
 	Name    string
 	gang    *gang // nil where its members name it
@@ -119,7 +119,7 @@ func (r *Request) MustRun() (group string, stay, least int) {
 	return g.Name, g.stays, g.needed()
 }
 
-// EnterGroup makes a request a member of the group that it starts with, and leaveGroup ends that.
+// EnterGroup makes a request a member of the group that it starts with, and LeaveGroup ends that.
 // It is in no list meanwhile.
 func (l *Ledger) EnterGroup(r *Request) {
 	name, least := r.GroupName()

@@ -15,11 +15,11 @@ import (
 //
 //	allocated       = the sum of own
 //	occupied        = the sum of foreign
-//	free            = capacity - allocated - occupied
-//	free is negative only if overcommitted is set
-//	releasing       = the sum of those of own and foreign that are being evicted
+//	Free            = Capacity - allocated - occupied
+//	Free is negative only if overcommitted is set
+//	Releasing       = the sum of those of own and foreign that are being evicted
 //	claimed         = the sum of claims
-//	room            = free - claimed
+//	Room            = Free - claimed
 //	stays           = the sum of those of own and foreign that leave only with the node
 type Node struct {
 	ID   api.NodeID

@@ -11,7 +11,7 @@ import (
 // placeholders are those of a task group that run and may be replaced: the largest first, those
 // of one size in order.
 //
-//	first = the first of those on each node
+//	First = the first of those on each node
 type placeholders struct {
 	on    map[*Node]*AskSet
 	First AskSet

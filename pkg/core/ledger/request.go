@@ -16,9 +16,9 @@ import (
 // A Request is what the partition knows under one allocation key: an ask that
 // waits, or an allocation. Exactly one of these holds:
 //
-//	an ask:      node is nil, the application lists it in asks
-//	placed:      node is set, node and application list it
-//	foreign:     application is nil, the node lists it, or, where the node is
+//	an ask:      RunsOn is nil, the application lists it in Asks
+//	placed:      RunsOn is set, node and application list it
+//	foreign:     App is nil, the node lists it, or, where the node is
 //	             not known, the ledger does
 type Request struct {
 	*api.Allocation

@@ -14,7 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// A CostCache keeps the nodeCosts of the keys that were used last, and a log of the
+// A CostCache keeps the NodeCosts of the keys that were used last, and a log of the
 // nodes that have changed since.
 type CostCache struct {
 	*backlog.Backlog

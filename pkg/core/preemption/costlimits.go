@@ -5,7 +5,7 @@ import "maps"
 // CostLimits bound how many keys are kept, and how many nodes of all of them stand in heaps. Of a
 // node that does not only the status is known, which takes a part of the space. What was not used
 // for the longest time gives way. It is worked out again when it is needed, so no decision depends
-// on these limits. Evaluations bounds what is worked out in one batch: see evaluationsMax.
+// on these limits. Evaluations bounds what is worked out in one batch: see EvaluationsMax.
 type CostLimits struct{ Keys, Heaps, Evaluations int }
 
 // How many keys and nodes are kept.

@@ -72,7 +72,7 @@ type NodeCost struct {
 	Node   *ledger.Node
 	Cost   preemptor.Cost
 	Status nodeStatus
-	// shared says that the victims serve asks behind too: those of a number of nodeCosts.expected.
+	// shared says that the victims serve asks behind too: those of a number of NodeCosts.expected.
 	// Bounded says that they might be worth more if more waited.
 	Shared, bounded bool
 	Expected        uint32

@@ -34,7 +34,7 @@ type dryRuns struct {
 	frees   bool                    // enough quota could be freed
 }
 
-// Resume takes up the attempt that the asks of a leafClass have not finished, or begins one.
+// Resume takes up the attempt that the asks of a LeafClass have not finished, or begins one.
 func (a *Attempts) Resume(leaf *backlog.LeafClass) {
 	u := a.Unfinished[leaf]
 	delete(a.Unfinished, leaf)

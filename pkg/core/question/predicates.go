@@ -137,7 +137,7 @@ func (p *Predicates) AddBudgets(on *preemptor.Node) {
 	}
 }
 
-// The constraints of an ask that is like no other begin with ownClass. Those that the
+// The constraints of an ask that is like no other begin with OwnClass. Those that the
 // resource manager names never do.
 const escaped = ":"
 

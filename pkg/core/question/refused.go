@@ -203,7 +203,7 @@ func (s *Refused) Everywhere(c *backlog.Class) time.Time {
 func (s *Refused) Renew(c *backlog.Class) {
 	if r := c.Refused; r != nil && timers.IsDue(r.Forget, s.Now) {
 		r.Forget = time.Time{}
-		if !c.Unschedulable { // otherwise askAgain does so
+		if !c.Unschedulable { // otherwise AskAgain does so
 			r.Asked = nodeset.New(s.Freed)
 		}
 	}
