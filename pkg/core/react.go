@@ -21,8 +21,7 @@ func (p *Partition) react() {
 		p.wakeHeld()
 		p.settleOrders()
 		if p.Changes.Resized {
-			p.Changes.Resized, p.Cluster = false, p.Capacity.Clone()
-			p.ResizeShares(p.OfQueue(p.Root))
+			p.Resize()
 		}
 	}
 }

@@ -168,7 +168,9 @@ func (p *Partition) restoreQueues(q *ledger.Queue, v *api.QueueView) {
 		child.WasDynamic = below.WasDynamic
 		if below.Leaf != child.Leaf { // it has applications or queues, so the configuration did not change what it is
 			child.Leaf = below.Leaf
-			clear(child.Children)
+			for _, configured := range child.SortedChildren() {
+				p.Drop(configured)
+			}
 		}
 		p.restoreQueues(child, below)
 	}

@@ -85,11 +85,21 @@ func (b *Backlog) clearOrders(q *Queue) {
 
 // RecomputeShares puts everything in order again after the configuration has changed.
 func (b *Backlog) RecomputeShares() {
-	b.Changes.Resized = false
-	b.Cluster = b.Capacity.Clone()
-	root := b.OfQueue(b.Root)
+	root := b.beginAgain()
 	b.clearOrders(root)
 	b.computeShares(root)
+}
+
+// Resize puts everything in order again after the size of the cluster has changed.
+func (b *Backlog) Resize() { b.resizeShares(b.beginAgain()) }
+
+// beginAgain notes the size of the cluster, and forgets what a search found of lines: these are made anew.
+func (b *Backlog) beginAgain() (root *Queue) {
+	b.Changes.Resized = false
+	b.Cluster = b.Capacity.Clone()
+	clear(b.Stale)
+	b.Stale = b.Stale[:0]
+	return b.OfQueue(b.Root)
 }
 
 // computeShares puts everything below a queue in order, from the leaves up.
@@ -112,14 +122,13 @@ func (q *Queue) settleShare() {
 	q.above.Queues.Settle(q, q.Waits(), false, false, func() {})
 }
 
-// ResizeShares puts everything below a queue in order again after the size of the cluster
-// has changed. Queues that use nothing and where nothing waits have no share and stand in
-// no order: they cost a look.
-func (b *Backlog) ResizeShares(q *Queue) {
+// resizeShares puts everything below a queue in order again. Queues that use nothing and where nothing
+// waits have no share and stand in no order: they cost a look.
+func (b *Backlog) resizeShares(q *Queue) {
 	q.View = nil
 	for _, child := range q.Children { // each has orders of its own
 		if child := b.OfQueue(child); child.isBusy() {
-			b.ResizeShares(child)
+			b.resizeShares(child)
 		}
 	}
 	queues, apps := slices.Collect(q.Queues.All), q.Lines.clear()

@@ -155,13 +155,21 @@ func (l *Ledger) drain(q *Queue) {
 	l.Prune(q)
 }
 
+// Drop takes a queue in which nothing is away from its parent, with all below it.
+func (l *Ledger) Drop(q *Queue) {
+	for _, child := range q.SortedChildren() {
+		l.Drop(child)
+	}
+	delete(q.Parent.Children, q.Name)
+	q.Gone = true
+	l.Changes.Queue(q, 0)
+}
+
 // Prune removes a queue that drains or is not configured, if it is empty, and then its
 // parent if that is such a queue too.
 func (l *Ledger) Prune(q *Queue) {
 	for (q.Draining || q.Dynamic) && len(q.Children) == 0 && len(q.Applications) == 0 && q.Parent != nil && q.Parent.Children[q.Name] == q {
-		delete(q.Parent.Children, q.Name)
-		q.Gone = true
-		l.Changes.Queue(q, 0)
+		l.Drop(q)
 		l.Unview(q.Parent)
 		if q.Dynamic { // the configuration told of all others
 			l.Tell(&api.QueueRemoved{Queue: q.Path})
