@@ -24,6 +24,9 @@ func (p *Partition) Verify() error {
 	if err := p.Ledger.Verify(); err != nil {
 		return err
 	}
+	if err := p.VerifyTables(&p.order); err != nil {
+		return err
+	}
 	v := verifier{p: p, settled: p.Changes.None()}
 	defer func(work api.Work) { p.Work = work }(p.Work)
 	v.all = slices.AppendSeq(make([]*ledger.Node, 0, p.Nodes.Len()), p.AllNodes)
