@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	authentication "k8s.io/api/authentication/v1"
 	authorization "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
@@ -31,9 +31,7 @@ const (
 // user allow the method and the path, as of a URL that is no resource.
 type access struct {
 	client kubernetes.Interface
-
-	mu    sync.Mutex
-	known map[accessKey]accessAnswer
+	known  *cache.LRUExpireCache // what was refused and why, nil where all was allowed, by accessKey
 }
 
 type accessKey struct {
@@ -41,35 +39,23 @@ type accessKey struct {
 	verb, path string
 }
 
-type accessAnswer struct {
-	err   error
-	until time.Time
-}
-
 func newAccess(client kubernetes.Interface) *access {
-	return &access{client: client, known: map[accessKey]accessAnswer{}}
+	return &access{client: client, known: cache.NewLRUExpireCache(accessMax)}
 }
 
 // admit is webservice.ServerConfig.Admit. What the API server said is remembered for a moment, and
 // that it did not answer is not.
 func (a *access) admit(r *http.Request, token string) error {
 	key := accessKey{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
-	a.mu.Lock()
-	answer, ok := a.known[key]
-	a.mu.Unlock()
-	if now := time.Now(); ok && now.Before(answer.until) {
-		return answer.err
+	if answer, ok := a.known.Get(key); ok {
+		refusal, _ := answer.(error)
+		return refusal
 	}
 	refusal, err := a.ask(r.Context(), token, key)
 	if err != nil {
 		return failure.New(failure.ErrUnavailable, "The API server does not say whether this is allowed: %s", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.known) >= accessMax {
-		clear(a.known)
-	}
-	a.known[key] = accessAnswer{refusal, time.Now().Add(accessKeep)}
+	a.known.Add(key, refusal, accessKeep-1) // the cache has an answer also in the moment when it ends
 	return refusal
 }
 
