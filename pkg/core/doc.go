@@ -44,6 +44,6 @@
 //	restore.go      a partition made from a view
 //	verifier.go     the first law that is broken
 //	verify.go       checks the laws; verify_claims.go that what is kept can be used, and that whatever
-//	                waits is woken; verify_preemption.go those of preemption, verify_backlog.go what is
-//	                noted of asks that wait, verify_gangs.go groups that wait, verify_limits.go limits
+//	                waits is woken, groups too; verify_preemption.go those of preemption, verify_backlog.go
+//	                what is noted of asks that wait, verify_limits.go limits
 package core

@@ -50,7 +50,7 @@ type waitingAsk struct {
 	group *AskGroup
 }
 
-// ClassOf is the class of an ask, and groupOf its group; nil if it does not wait.
+// ClassOf is the class of an ask; nil if it does not wait.
 func (b *Backlog) ClassOf(r *ledger.Request) *Class { return b.asks[r.Slot].class }
 
 // GroupOf is the group in which an ask stands; nil if it stands in none.
@@ -62,7 +62,7 @@ func (b *Backlog) setClass(r *ledger.Request, c *Class) {
 	c.Asks++
 }
 
-// OfApplication is what the backlog knows of an application, and OfQueue of a queue.
+// OfApplication is what the backlog knows of an application.
 func (b *Backlog) OfApplication(app *ledger.Application) *Application {
 	at := tables.At(&b.waitingApps, app.Slot)
 	if *at == nil {
