@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -63,7 +64,7 @@ func (p *Partition) takeForeign(a *api.Allocation, known *ledger.Request) {
 	}
 	r := p.AddForeign(a, known)
 	p.evictions.Report(r, a.Tags)
-	p.tied(r, false)
+	p.refused.Tied(r, false)
 }
 
 func (p *Partition) addOwn(a *api.Allocation) {
@@ -124,7 +125,7 @@ func (p *Partition) adopt(r *ledger.Request, id api.NodeID) {
 	p.settling.Extend()
 	p.Changes.Node(n, ledger.NodeRetry)
 	p.Changes.Placed = append(p.Changes.Placed, r)
-	p.tied(r, false)
+	p.refused.Tied(r, false)
 	p.Tell(api.Adopted{Allocation: r.Allocation})
 }
 
@@ -181,7 +182,7 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 	updated.Tags = tags
 	r.Allocation = &updated
 	r.App.View = nil
-	p.regroup(r)
+	p.groups.Regroup(r)
 	if r.RunsOn != nil {
 		p.TagsChanged(r)
 	}
@@ -273,11 +274,11 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 	case r.Foreign():
 		p.evictions.Cancel(r)
 		p.ReleaseForeign(r)
-		p.tied(r, false)
+		p.refused.Tied(r, false)
 	case r.Application != c.Application:
 	case c.Termination == api.SchedulingFailed && r.RunsOn == nil: // said twice
 	case c.Termination == api.SchedulingFailed && !r.IsToEnd() && r.App.State == api.Completing:
-		p.dismiss(r, api.CauseTimedOut, nothingLeft) // a placeholder, which is asked for no more
+		p.evictions.Dismiss(r, api.CauseTimedOut, nothingLeft) // a placeholder, which is asked for no more
 	case c.Termination == api.SchedulingFailed && !r.IsToEnd():
 		p.bindFailed(r, c.Message)
 	default:
@@ -330,7 +331,7 @@ func (p *Partition) endAllocation(r *ledger.Request, cause api.EndCause, message
 		p.Succeeded(r)
 	}
 	p.Forget(r)
-	p.tied(r, false)
+	p.refused.Tied(r, false)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {
 		p.placeholderEnded(r, n)
@@ -360,7 +361,7 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	wasted := r.MadeRoom
 	r.MadeRoom = false
 	p.Unbook(r)
-	p.tied(r, false)
+	p.refused.Tied(r, false)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.Unplaced()
 	w := r.Waiting()

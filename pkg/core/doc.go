@@ -19,8 +19,8 @@
 //
 // What goes in and comes out is data: package api. Package ledger has what runs where, and which queues pay
 // for it; package backlog what waits, and which ask is next; package question the answers of the resource manager.
-// Package preemption keeps room and makes it. This package is the loop that joins them, and what starts
-// together. Begin with partition.go and schedule.go.
+// Package preemption keeps room and makes it, and package group has what starts together. This package is the
+// loop that joins them. Begin with partition.go and schedule.go.
 //
 //	partition.go    Apply, Schedule, Due, and what carries out each command; doc.go is this page
 //	applications.go commands about applications; allocations.go about asks and allocations
@@ -33,17 +33,9 @@
 //	appbackoff.go   counts the asks of an application that failed
 //	bound.go        asks that are bound to one node come before the others
 //	required.go     asks that may run on one node only; requiredplan.go makes room for them
-//	gangs.go        which asks wait for placeholders, and what ends with them
-//	gangends.go     what ends when placeholders time out, and what runs when one has ended
-//	replace.go      placeholders whose place an ask takes
-//	groups.go       when groups are tried
-//	groupstart.go   they start, or room is kept for one group
-//	groupplan.go    where they are placed, or could be when all has left that may leave
+//	gangs.go        when a gang runs, and what ends when its placeholders time out
 //	views.go        makes what other goroutines may read
 //	walk.go         what waits, step by step, for a reader that tells people why
 //	restore.go      a partition made from a view
-//	verifier.go     the first law that is broken
-//	verify.go       checks the laws; verify_claims.go that what is kept can be used, and that whatever
-//	                waits is woken, groups too; verify_preemption.go those of preemption, verify_backlog.go
-//	                what is noted of asks that wait, verify_limits.go limits
+//	verify.go       asks the parts whether their laws hold, and checks that whatever waits is woken
 package core

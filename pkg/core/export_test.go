@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/group"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -181,7 +182,7 @@ func (p *Partition) SetRankedMax(most int) { p.order.Devices.Most = most }
 func (p *Partition) DeviceOrders() int { return len(p.order.Devices.ByAsk) }
 
 // LooksMax is how often placeholders are looked at for asks in one batch.
-const LooksMax = looksMax
+const LooksMax = group.LooksMax
 
 // RefusedInOrder are classes of asks in the order in which freed room is offered to them. An empty
 // key is a class without an ask that may be tried.

@@ -134,7 +134,8 @@ func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
 		p.Timers.Cancel(&app.Failures.Backoff.Timer)
 	}
 	if app.Gang != nil {
-		p.forgetGang(app)
+		p.Timers.Cancel(&app.Gang.Timer)
+		p.groups.Forget(app)
 	}
 	p.SetRan(app, false)
 	if group := app.Group(); group != "" {

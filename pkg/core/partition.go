@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/group"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
@@ -14,10 +15,9 @@ import (
 
 // What timers of the partition are for, beside those of its parts.
 const (
-	dueCompletion = preemption.DueGuard + 1 + iota // an application completes
-	dueBound                                       // asks bound to a node are tried again, about which questions paused
-	dueGang                                        // the placeholders of an application time out
-	dueGroups                                      // groups are tried again, and members of gangs, that fitted nowhere
+	dueCompletion = group.DueGroups + 1 + iota // an application completes
+	dueBound                                   // asks bound to a node are tried again, about which questions paused
+	dueGang                                    // the placeholders of an application time out
 )
 
 // A Partition is the ledger of one cluster, or of a part of one that shares
@@ -44,7 +44,7 @@ type Partition struct {
 	settling   preemption.Settling
 
 	renominations preemption.Renominations
-	groupWork     groupWork
+	groups        group.Groups
 
 	counts api.Preempted
 	dirty  []dirtyNode   // whose bound asks are to be tried
@@ -53,7 +53,6 @@ type Partition struct {
 	round  round         // scratch
 	skips  backlog.Skips // in this batch
 	visit  uint64        // of all that may be tried, until nothing was left
-	rests  bool          // nothing more can be placed since the last command
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
@@ -81,6 +80,9 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	}
 	p.hints = preemption.Hints{Backlog: b}
 	p.settling = preemption.Settling{Backlog: b}
+	p.groups = group.Groups{
+		Backlog: b, Order: &p.order, Predicates: &p.predicates, Refused: &p.refused, Kept: &p.kept, Evictions: &p.evictions, Hints: &p.hints,
+	}
 	p.configure(config)
 	p.TakeEffects()
 	return p
@@ -91,7 +93,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 // of what the command names, and logarithmic in the size of the partition; Reconfigure
 // alone is linear in that size.
 func (p *Partition) Apply(now time.Time, c api.Command) api.Effects {
-	p.Now, p.Left, p.Expected, p.rests = now, 0, 1, false
+	p.Now, p.Left, p.Expected, p.Rests = now, 0, 1, false
 	p.apply(c)
 	return p.TakeEffects()
 }
@@ -134,7 +136,8 @@ func (p *Partition) apply(c api.Command) {
 func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	p.Now = now
 	p.Batch++
-	p.Left, p.predicates.Calls, p.groupWork.tries, p.skips = p.Options.BatchMax, 0, 0, backlog.Skips{}
+	p.Left, p.predicates.Calls, p.skips = p.Options.BatchMax, 0, backlog.Skips{}
+	p.groups.BeginBatch()
 	p.Expected = min(p.Left, p.Waiting)
 	p.costs.Remaining = p.costs.Bounds.Evaluations
 	p.react()
@@ -150,16 +153,16 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	}
 
 	replaces := false
-	if len(p.groupWork.ready) > 0 {
-		replaces = p.replace()
+	if p.groups.MayReplace() {
+		replaces = p.groups.Replace()
 		p.react()
 	}
 	more = len(p.dirty) > 0 && p.placeBound() || p.placeOrdinary() || len(p.dirty) > 0 && !p.bound.Set() || p.skips.Any()
-	more = more || replaces || len(p.groupWork.ready) > 0
+	more = more || replaces || p.groups.MayReplace()
 	if !more && p.SlotsDue {
 		more = p.slots.Look()
 	}
-	p.rests = !more
+	p.Rests = !more
 	return p.TakeEffects(), more
 }
 
@@ -189,7 +192,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.refused.Resume()
 		case preemption.DueUnschedulable:
 			p.hints.Wake()
-			p.hintGroups()
+			p.groups.Hint()
 		case preemption.DueAttempts:
 			for _, q := range p.retries.Retry() {
 				p.quotas.ForgetLeft(q)
@@ -208,8 +211,8 @@ func (p *Partition) fireDue() (fired bool) {
 			p.SlotsDue = true
 		case dueGang:
 			p.expireGang(d.Of.(*ledger.Application))
-		case dueGroups:
-			p.wakeGroups()
+		case group.DueGroups:
+			p.groups.Wake()
 		case backlog.DueAsk:
 			p.wake(d.Of.(*ledger.Request))
 		case dueBound: // this Schedule goes on with them

@@ -11,12 +11,7 @@ func (p *Partition) react() {
 		p.Stamp++
 		p.reactToNodes()
 		p.reactToTaken()
-		if len(p.Changes.TaskGroups) > 0 {
-			p.reactToTaskGroups()
-		}
-		if len(p.Changes.Groups) > 0 {
-			p.reactToGroups()
-		}
+		p.groups.React()
 		p.reactToQuotas()
 		p.wakeHeld()
 		p.settleOrders()
@@ -59,7 +54,7 @@ func (p *Partition) reactToNodes() {
 				p.Rooms.Appear(n)
 			}
 			p.refused.NodeFreed(n)
-			p.wakeGroupsSoon()
+			p.groups.WakeSoon()
 		}
 		if what&(ledger.NodeFreed|ledger.NodeYields) != 0 && n.Schedulable && len(p.retries.ByNode) > 0 {
 			p.retries.NodeChanged(n)
@@ -106,7 +101,7 @@ func (p *Partition) reactToQuotas() {
 				booked = true
 			}
 			if what&ledger.QuotaFreed != 0 {
-				p.wakeGroupsSoon()
+				p.groups.WakeSoon()
 				p.Changes.FreeAll(&q.Account)
 			}
 		}
@@ -164,22 +159,4 @@ func (p *Partition) settleOrders() {
 	}
 	clear(p.Changes.Queues)
 	p.Changes.Queues = p.Changes.Queues[:0]
-}
-
-// tied has the resource manager asked again about the asks to which an allocation has ties: answers
-// about them may change on other nodes than its own when it comes or goes, by affinity, and where
-// pods are spread over zones. Placed says that the resource manager does not know of it yet: then it
-// is not asked about them before it does.
-func (p *Partition) tied(r *ledger.Request, placed bool) {
-	if p.Options.Tied == nil {
-		return
-	}
-	for _, constraints := range p.Options.Tied(r.Key) {
-		for _, c := range p.Classes.Alike[constraints] {
-			if placed {
-				c.TiedIn = p.Batch
-			}
-			p.refused.AskAnew(c)
-		}
-	}
 }

@@ -93,6 +93,17 @@ func (p *Partition) try(r *ledger.Request) question.Outcome {
 	return question.Waits
 }
 
+// startTogether places as many asks of a group as must start together, or none.
+func (p *Partition) startTogether(g *ledger.Group) question.Outcome {
+	placements, result := p.groups.Start(g)
+	if result == question.Placed {
+		for ask, n := range placements {
+			p.place(ask, n)
+		}
+	}
+	return result
+}
+
 // attempt makes a preemption attempt for an ask, or goes on with one.
 func (p *Partition) attempt(r *ledger.Request) question.Outcome {
 	p.attempts.Resume(p.GroupOf(r).Leaf)
@@ -193,7 +204,7 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	r.Allocation = bound
 	p.run(r, n)
 	n.PlacedIn = p.Batch
-	p.tied(r, true)
+	p.refused.Tied(r, true)
 	p.Changes.Node(n, what)
 	p.Changes.Placed = append(p.Changes.Placed, r)
 	p.Work.Placements++

@@ -21,7 +21,7 @@
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it
 //	headroom.go     what is left of the quotas for a search
 //	why.go          why an ask waits, for readers
-//	verify.go       laws of the tables
+//	verify.go       the laws; verifyplaces.go that each stands where it belongs, verifylimits.go what limits hold back
 //	nodeorder.go    keeps nodes in order, and finds one with room; rooms.go knows where room is new
 //	deviceorder.go  keeps nodes in order for each amounts, where they are tried by their devices
 package backlog

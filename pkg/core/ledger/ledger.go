@@ -293,6 +293,7 @@ type step struct {
 	Batch    uint64 // number of the Schedule call
 	Left     int    // placements that it may still make
 	Expected int    // events that are likely to be told
+	Rests    bool   // nothing more can be placed since the last command
 	effects  api.Effects
 	spare    api.Effects // memory for the effects of this step and of the next ones
 }

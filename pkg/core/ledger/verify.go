@@ -1,10 +1,10 @@
 package ledger
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/laws"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -24,7 +24,7 @@ import (
 //
 // It is linear in the size of the ledger, changes nothing, and is meant for tests and simulations.
 func (l *Ledger) Verify() error {
-	v := verifier{Ledger: l, settled: l.Changes.None()}
+	v := verifier{Ledger: l, Check: laws.Check{Partition: l.Name}, settled: l.Changes.None()}
 	v.all = slices.AppendSeq(make([]*Node, 0, l.Nodes.Len()), l.AllNodes)
 	v.nodes()
 	v.applications()
@@ -35,31 +35,25 @@ func (l *Ledger) Verify() error {
 	v.claims()
 	v.sums(l.Root)
 	if !slices.Equal(v.running, l.Running) {
-		v.breaks("priorities counted: %v of allocations, booked %v", v.running, l.Running)
+		v.Breaks("priorities counted: %v of allocations, booked %v", v.running, l.Running)
 	}
 	v.slots()
-	return v.broken
+	return v.Err
 }
 
 // A verifier keeps the first law that it finds broken.
 type verifier struct {
 	*Ledger
+	laws.Check
 	all     []*Node // by ID
 	settled bool    // nothing has changed to which nothing has reacted
-	broken  error
-	found   int // requests in lists of nodes and applications
+	found   int     // requests in lists of nodes and applications
 	used    resources.Sum
 	foreign resources.Sum
 	total   resources.Sum
 	sum     resources.Sum // scratch
 	running tables.Counts // counted anew
 	unknown int           // kinds that asks want and no node has
-}
-
-func (v *verifier) breaks(format string, args ...any) {
-	if v.broken == nil {
-		v.broken = fmt.Errorf("partition %s: "+format, append([]any{v.Name}, args...)...)
-	}
 }
 
 // add sums up a list in the scratch vector.
@@ -72,21 +66,21 @@ func (v *verifier) add(list []*Request) resources.Sum {
 }
 
 func (v *verifier) equal(what, of string, booked, counted resources.Sum) {
-	if v.broken == nil && !booked.Same(counted) {
-		v.breaks("%s of %s: booked %s, counted %s", what, of, v.Kinds.Format(booked.Amounts), v.Kinds.Format(counted.Amounts))
+	if v.Err == nil && !booked.Same(counted) {
+		v.Breaks("%s of %s: booked %s, counted %s", what, of, v.Kinds.Format(booked.Amounts), v.Kinds.Format(counted.Amounts))
 	}
 }
 
 func (v *verifier) nodes() {
 	if len(v.NodesByID) != len(v.all) {
-		v.breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.NodesByID))
+		v.Breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.NodesByID))
 	}
 	if !noDetails.isEmpty() {
-		v.breaks("the details of nodes that have none of their own were changed: %+v", noDetails)
+		v.Breaks("the details of nodes that have none of their own were changed: %+v", noDetails)
 	}
 	for _, n := range v.all {
 		if v.FindNode(n.ID) != n {
-			v.breaks("node %s cannot be looked up", n.ID)
+			v.Breaks("node %s cannot be looked up", n.ID)
 		}
 		var releasing resources.Sum
 		evicted := 0
@@ -95,16 +89,16 @@ func (v *verifier) nodes() {
 		for i := range max(len(n.Free), len(n.Capacity)) {
 			k := resources.Kind(i)
 			if n.Free.Of(k) != resources.Total(n.Capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k)) {
-				v.breaks("node %s: free %s is not what is left", n.ID, v.Kinds.Format(n.Free))
+				v.Breaks("node %s: free %s is not what is left", n.ID, v.Kinds.Format(n.Free))
 			}
 		}
 		if !n.overcommitted && n.negative() {
-			v.breaks("node %s: overcommitted by a placement, free %s", n.ID, v.Kinds.Format(n.Free))
+			v.Breaks("node %s: overcommitted by a placement, free %s", n.ID, v.Kinds.Format(n.Free))
 		}
 		for _, list := range [2][]*Request{n.Own, n.Foreign} {
 			for i, r := range list {
 				if r.RunsOn != n || r.Node != n.ID || int(r.on) != i || r.Slot != 0 {
-					v.breaks("node %s lists %s, which is not there", n.ID, r.Key)
+					v.Breaks("node %s lists %s, which is not there", n.ID, r.Key)
 				}
 				if r.Releasing() {
 					releasing.Add(r.Amounts)
@@ -114,12 +108,12 @@ func (v *verifier) nodes() {
 				}
 				v.nodeOnly(r)
 				if r.Victim() && (r.Required != "" || r.Origin == api.Static) {
-					v.breaks("node %s: %s is evicted and is never a victim", n.ID, r.Key)
+					v.Breaks("node %s: %s is evicted and is never a victim", n.ID, r.Key)
 				}
 			}
 		}
 		if evicted != n.Details.Read().Evicted {
-			v.breaks("node %s: %d are evicted, %d counted", n.ID, evicted, n.Details.Read().Evicted)
+			v.Breaks("node %s: %d are evicted, %d counted", n.ID, evicted, n.Details.Read().Evicted)
 		}
 		v.claimsOn(n, releasing)
 		v.weakest(n)
@@ -136,7 +130,7 @@ func (v *verifier) nodeOnly(r *Request) {
 		return
 	}
 	if r.Foreign() || !r.Eviction.Overdue || r.RunsOn.IsReady() {
-		v.breaks("no queue is charged for %s, which is not overdue on a node that is not ready", r.Key)
+		v.Breaks("no queue is charged for %s, which is not overdue on a node that is not ready", r.Key)
 	}
 	v.used.Sub(r.Amounts)
 }
@@ -157,25 +151,25 @@ func (v *verifier) applications() {
 		v.found += len(app.Allocations) + len(app.Asks)
 		for i, r := range app.Allocations {
 			if r.App != app || r.RunsOn == nil || int(r.at) != i || v.Requests[r.Key] != r {
-				v.breaks("application %s lists allocation %s, which is not there", app.ID, r.Key)
+				v.Breaks("application %s lists allocation %s, which is not there", app.ID, r.Key)
 			}
 		}
 		for i, r := range app.Asks {
 			if r.App != app || r.RunsOn != nil || r.Node != "" || int(r.at) != i || v.Requests[r.Key] != r {
-				v.breaks("application %s lists ask %s, which is not there", app.ID, r.Key)
+				v.Breaks("application %s lists ask %s, which is not there", app.ID, r.Key)
 			}
 			if r.Eviction != nil || r.Slot <= 0 {
-				v.breaks("ask %s is evicted, or has no number", r.Key)
+				v.Breaks("ask %s is evicted, or has no number", r.Key)
 			}
 			if err := v.checkKinds(r); err != nil {
-				v.breaks("%v", err)
+				v.Breaks("%v", err)
 			}
 			v.unknown += len(r.Unknown)
 		}
 		if app.Queue.Applications[app.ID] != app {
-			v.breaks("application %s is not in its queue %s", app.ID, app.Queue.Path)
+			v.Breaks("application %s is not in its queue %s", app.ID, app.Queue.Path)
 		}
-		return v.broken == nil
+		return v.Err == nil
 	})
 }
 
@@ -193,10 +187,10 @@ func (v *verifier) queue(q *Queue) {
 	v.equal("used", string(q.Path), q.Used, used)
 	v.equal("pending", string(q.Path), q.Pending, pending)
 	if !q.exceeded && !q.Used.Within(q.Max) {
-		v.breaks("queue %s: uses %s of %s by a placement", q.Path, v.Kinds.Format(q.Used.Amounts), v.Kinds.FormatLimits(q.Max))
+		v.Breaks("queue %s: uses %s of %s by a placement", q.Path, v.Kinds.Format(q.Used.Amounts), v.Kinds.FormatLimits(q.Max))
 	}
 	if q.Leaf && len(q.Children) > 0 || !q.Leaf && len(q.Applications) > 0 {
-		v.breaks("queue %s: leaf is %t with %d queues and %d applications", q.Path, q.Leaf, len(q.Children), len(q.Applications))
+		v.Breaks("queue %s: leaf is %t with %d queues and %d applications", q.Path, q.Leaf, len(q.Children), len(q.Applications))
 	}
 }
 
@@ -207,16 +201,16 @@ func (v *verifier) totals() {
 	for id, list := range v.unplaced {
 		v.found += len(list)
 		if v.FindNode(id) != nil || len(list) == 0 {
-			v.breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
+			v.Breaks("%d foreign allocations wait for node %s, which is known", len(list), id)
 		}
 	}
 	for _, set := range v.Unknown {
 		v.unknown -= set.Len()
 	}
 	if v.unknown != 0 {
-		v.breaks("%d more unknown kinds are wanted than listed", v.unknown)
+		v.Breaks("%d more unknown kinds are wanted than listed", v.unknown)
 	}
 	if v.found != len(v.Requests) {
-		v.breaks("%d requests are known by key and %d are listed", len(v.Requests), v.found)
+		v.Breaks("%d requests are known by key and %d are listed", len(v.Requests), v.found)
 	}
 }

@@ -16,7 +16,7 @@ func (v *verifier) claims() {
 	for at, r := range v.Claims {
 		c := r.Claim()
 		if c == nil || c.at != at || v.Requests[r.Key] != r || r.RunsOn != nil || !slices.Contains(c.Node.Claims, r) {
-			v.breaks("%s is listed with a claim, and has none", r.Key)
+			v.Breaks("%s is listed with a claim, and has none", r.Key)
 			return
 		}
 		importances.Add(r.Importance)
@@ -27,23 +27,23 @@ func (v *verifier) claims() {
 			withQuota++
 		}
 		if with := r.Pair(); c.Replaces != (with != nil && with.Ask == r) {
-			v.breaks("%s has a claim on node %s in place of a placeholder is %t", r.Key, c.Node.ID, c.Replaces)
+			v.Breaks("%s has a claim on node %s in place of a placeholder is %t", r.Key, c.Node.ID, c.Replaces)
 		}
 		if c.Whole && v.Holder != r.StartsWith {
-			v.breaks("node %s is kept for %s, of a group whose turn it is not", c.Node.ID, r.Key)
+			v.Breaks("node %s is kept for %s, of a group whose turn it is not", c.Node.ID, r.Key)
 		}
 		if r.Required != "" && !c.Evicts && (r.Wait.Plan == nil || r.Wait.Plan.Reason != preemptor.TooYoung) {
-			v.breaks("%s has a claim on node %s and no room is on its way", r.Key, c.Node.ID)
+			v.Breaks("%s has a claim on node %s and no room is on its way", r.Key, c.Node.ID)
 		}
 	}
 	if withQuota != len(v.QuotaClaims) || !slices.IsSortedFunc(v.QuotaClaims, byClaim) || slices.ContainsFunc(v.QuotaClaims, func(r *Request) bool { return !r.KeepsQuota() }) {
-		v.breaks("%d claims keep quota, and %d are listed, in order or not", withQuota, len(v.QuotaClaims))
+		v.Breaks("%d claims keep quota, and %d are listed, in order or not", withQuota, len(v.QuotaClaims))
 	}
 	if idle != v.Idle {
-		v.breaks("%d claims have no evictions, counted %d", idle, v.Idle)
+		v.Breaks("%d claims have no evictions, counted %d", idle, v.Idle)
 	}
 	if !slices.Equal(importances, v.Importances) {
-		v.breaks("importances of claims: counted %v, booked %v", importances, v.Importances)
+		v.Breaks("importances of claims: counted %v, booked %v", importances, v.Importances)
 	}
 }
 
@@ -65,18 +65,18 @@ func (v *verifier) claimsOn(n *Node, releasing resources.Sum) {
 	v.equal("stays", string(n.ID), n.Details.Read().stays, stays)
 	v.equal("claimed", string(n.ID), n.Details.Read().claimed, claimed)
 	if room := n.Free.Minus(claimed.Amounts); len(n.Claims) > 0 && !n.Room.Equal(room) || len(n.Claims) == 0 && !n.Room.Equal(n.Free) {
-		v.breaks("node %s: has room for %s, beside what it keeps %s", n.ID, v.Kinds.Format(n.Room), v.Kinds.Format(room))
+		v.Breaks("node %s: has room for %s, beside what it keeps %s", n.ID, v.Kinds.Format(n.Room), v.Kinds.Format(room))
 	}
 	if !slices.IsSortedFunc(n.Claims, byClaim) {
-		v.breaks("node %s: claims are not in order", n.ID)
+		v.Breaks("node %s: claims are not in order", n.ID)
 	}
 	for _, r := range n.Claims {
 		if c := r.Claim(); c == nil || c.Node != n {
-			v.breaks("node %s: %s has a claim there and does not know", n.ID, r.Key)
+			v.Breaks("node %s: %s has a claim there and does not know", n.ID, r.Key)
 			return
 		}
 		if r.Required == "" && !n.Schedulable {
-			v.breaks("node %s: %s has a claim there although it takes nothing new", n.ID, r.Key)
+			v.Breaks("node %s: %s has a claim there although it takes nothing new", n.ID, r.Key)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (v *verifier) weakest(n *Node) {
 		least.consider(r)
 	}
 	if least.Priority != n.Weakest.Priority || !least.Created.Equal(n.Weakest.Created) || (least.Is == nil) != (n.Weakest.Is == nil) {
-		v.breaks("node %s: %v is not the weakest, %v is", n.ID, n.Weakest, least)
+		v.Breaks("node %s: %v is not the weakest, %v is", n.ID, n.Weakest, least)
 	}
 }
 
@@ -127,6 +127,6 @@ func (v *verifier) slots() {
 
 func (v *verifier) numbered(what string, given *tables.Numbers, slots map[int32]bool, count int) {
 	if len(slots) != count || given.Used() != count {
-		v.breaks("%d %s have %d numbers, and %d are given", count, what, len(slots), given.Used())
+		v.Breaks("%d %s have %d numbers, and %d are given", count, what, len(slots), given.Used())
 	}
 }

@@ -43,7 +43,7 @@ func (v *verifier) members() {
 		v.equal("placeholders", string(app.ID), app.Gang.placed, is.placed)
 		v.equal("waiting placeholders", string(app.ID), app.Gang.pending, is.pending)
 		if is.Placeholders != app.Gang.Placeholders {
-			v.breaks("application %s has %d placeholders and counts %d", app.ID, is.Placeholders, app.Gang.Placeholders)
+			v.Breaks("application %s has %d placeholders and counts %d", app.ID, is.Placeholders, app.Gang.Placeholders)
 		}
 		for _, task := range app.Gang.Groups {
 			v.taskGroup(task, countedAs(counted.tasks, task))
@@ -56,14 +56,14 @@ func (v *verifier) pair(r *Request) {
 	with := r.Pair()
 	switch {
 	case with.Placeholder.Pair() != with || with.Ask != nil && with.Ask.Pair() != with || r != with.Placeholder && r != with.Ask:
-		v.breaks("%s is in no pair with %s", r.Key, with.Placeholder.Key)
+		v.Breaks("%s is in no pair with %s", r.Key, with.Placeholder.Key)
 	case with.Placeholder.RunsOn == nil || v.Requests[with.Placeholder.Key] != with.Placeholder:
-		v.breaks("placeholder %s is to be replaced and does not run", with.Placeholder.Key)
+		v.Breaks("placeholder %s is to be replaced and does not run", with.Placeholder.Key)
 	case with.Ask == nil:
 	case with.Ask.RunsOn != nil || v.Requests[with.Ask.Key] != with.Ask:
-		v.breaks("%s takes the place of a placeholder and does not wait", with.Ask.Key)
+		v.Breaks("%s takes the place of a placeholder and does not wait", with.Ask.Key)
 	case !with.Ask.Amounts.FitsIn(with.Placeholder.Amounts):
-		v.breaks("%s takes the place of %s, which is smaller", with.Ask.Key, with.Placeholder.Key)
+		v.Breaks("%s takes the place of %s, which is smaller", with.Ask.Key, with.Placeholder.Key)
 	}
 }
 
@@ -79,7 +79,7 @@ func (v *verifier) placeholder(r *Request, task *TaskGroup, counted *membersCoun
 	gang.placed.Add(r.Amounts)
 	listed := task.Free.has(r)
 	if wanted := r.Eviction == nil && !r.IsReplaced(); listed != wanted {
-		v.breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
+		v.Breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
 	}
 	if listed {
 		of.Free.Count++
@@ -96,7 +96,7 @@ func (v *verifier) askOf(r *Request, task *TaskGroup) {
 		}
 	}
 	if lists != 1 || r.IsHeld() == task.Others.Has(r) {
-		v.breaks("ask %s of task group %s is in %d of its lists, and held back is %t", r.Key, task.Name, lists, r.IsHeld())
+		v.Breaks("ask %s of task group %s is in %d of its lists, and held back is %t", r.Key, task.Name, lists, r.IsHeld())
 	}
 }
 
@@ -104,11 +104,11 @@ func (v *verifier) askOf(r *Request, task *TaskGroup) {
 // placeholders.
 func (v *verifier) taskGroup(task, is *TaskGroup) {
 	if is.asks != task.asks || is.Free.Count != task.Free.Count {
-		v.breaks("task group %s counts %d and %d placeholders and has %d and %d", task.Name, task.asks, task.Free.Count, is.asks, is.Free.Count)
+		v.Breaks("task group %s counts %d and %d placeholders and has %d and %d", task.Name, task.asks, task.Free.Count, is.asks, is.Free.Count)
 	}
 	for r := range task.Free.First.All {
 		if !task.Free.has(r) || task.Free.on[r.RunsOn].Head() != r {
-			v.breaks("placeholder %s is not the first one on its node", r.Key)
+			v.Breaks("placeholder %s is not the first one on its node", r.Key)
 		}
 	}
 }
@@ -121,12 +121,12 @@ func (v *verifier) groupOf(r *Request, counted *membersCounted) {
 	case g == nil && name == "":
 		return
 	case g == nil || g.Name != name || v.Together[name] != g || g.gang != nil && g.gang != r.App.Gang:
-		v.breaks("%s is no member of group %q, which it names", r.Key, name)
+		v.Breaks("%s is no member of group %q, which it names", r.Key, name)
 		return
 	case g.Asks.Has(r) != (r.RunsOn == nil && (g.gang == nil || r.Placeholder)):
-		v.breaks("%s is among the asks of group %s is %t", r.Key, name, g.Asks.Has(r))
+		v.Breaks("%s is among the asks of group %s is %t", r.Key, name, g.Asks.Has(r))
 	case v.settled && g.Asks.Has(r) && r.IsHeld() && !g.Holds:
-		v.breaks("ask %s is held back and its group %s is not", r.Key, name)
+		v.Breaks("ask %s is held back and its group %s is not", r.Key, name)
 	}
 	of := countedAs(counted.groups, g)
 	of.members++
@@ -146,11 +146,11 @@ func (v *verifier) group(g, is *Group) {
 	hold := g.Missing() > 0 && (g.Asks.Len() < g.Missing() || g.Waits)
 	switch {
 	case g.stays != is.stays || g.running != is.running || g.members != is.members || g.Claims != is.Claims:
-		v.breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
+		v.Breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
 			g.Name, g.members, g.running, g.stays, is.members, is.running, is.stays)
 	case v.settled && hold != g.Holds:
-		v.breaks("group %s misses %d with %d that wait, and holds is %t", g.Name, g.Missing(), g.Asks.Len(), g.Holds)
+		v.Breaks("group %s misses %d with %d that wait, and holds is %t", g.Name, g.Missing(), g.Asks.Len(), g.Holds)
 	case g.Until.IsZero() != (v.Holder != g):
-		v.breaks("room is kept for group %s until %v, and it has its turn is %t", g.Name, g.Until, v.Holder == g)
+		v.Breaks("room is kept for group %s until %v, and it has its turn is %t", g.Name, g.Until, v.Holder == g)
 	}
 }

@@ -30,7 +30,7 @@ func (v *verifier) limits() {
 				sums[account].add(app)
 			}
 		}
-		return v.broken == nil
+		return v.Err == nil
 	})
 	limits := 0
 	for account, sum := range sums {
@@ -40,7 +40,7 @@ func (v *verifier) limits() {
 		}
 	}
 	if limits != len(v.Limits) {
-		v.breaks("%d accounts of limits are charged and %d are known", limits, len(v.Limits))
+		v.Breaks("%d accounts of limits are charged and %d are known", limits, len(v.Limits))
 	}
 }
 
@@ -53,7 +53,7 @@ func (v *verifier) countsFor(app *Application) {
 		}
 	}
 	if keeps != app.keeps || app.Counts != (app.Ran || keeps > 0) || len(app.Allocations) > 0 && !app.Ran || app.Ran && app.Idle() {
-		v.breaks("application %s counts is %t, ran is %t, with quota for %d asks and %d counted", app.ID, app.Counts, app.Ran, keeps, app.keeps)
+		v.Breaks("application %s counts is %t, ran is %t, with quota for %d asks and %d counted", app.ID, app.Counts, app.Ran, keeps, app.keeps)
 	}
 }
 
@@ -63,7 +63,7 @@ func (v *verifier) chain(app *Application, group bool, account *Account) {
 	if group {
 		if name = app.Group(); name == "" {
 			if found := groupFor(app.Queue, app.Groups); found != "" {
-				v.breaks("application %s counts for no group and is limited as one of %s", app.ID, found)
+				v.Breaks("application %s counts for no group and is limited as one of %s", app.ID, found)
 			}
 			return
 		}
@@ -75,13 +75,13 @@ func (v *verifier) chain(app *Application, group bool, account *Account) {
 		}
 		if account == nil || v.Limits[limitKey{queue: q, group: group, name: name}] != account || !account.Max.Equal(limit.Max) ||
 			account.ApplicationsMax != limit.ApplicationsMax {
-			v.breaks("application %s is not charged to the limit of %q in queue %s", app.ID, name, q.Path)
+			v.Breaks("application %s is not charged to the limit of %q in queue %s", app.ID, name, q.Path)
 			return
 		}
 		account = account.Parent
 	}
 	if account != nil {
-		v.breaks("application %s is charged to %s, where no limit is", app.ID, account.Subject)
+		v.Breaks("application %s is charged to %s, where no limit is", app.ID, account.Subject)
 	}
 }
 
@@ -124,10 +124,10 @@ func (v *verifier) account(a *Account, sum *limitSums) {
 	}
 	v.equal("kept", of, kept, sum.nominated)
 	if a.Applications != sum.counted || a.Subject.Limit && a.Subject.apps != sum.applications {
-		v.breaks("%s: %d applications count of %d, counted %d of %d", of, a.Applications, a.Subject.apps, sum.counted, sum.applications)
+		v.Breaks("%s: %d applications count of %d, counted %d of %d", of, a.Applications, a.Subject.apps, sum.counted, sum.applications)
 	}
 	if !a.exceeded && !a.Used.Within(a.Max) {
-		v.breaks("%s: uses %s of %s by a placement", of, v.Kinds.Format(a.Used.Amounts), v.Kinds.FormatLimits(a.Max))
+		v.Breaks("%s: uses %s of %s by a placement", of, v.Kinds.Format(a.Used.Amounts), v.Kinds.FormatLimits(a.Max))
 	}
 }
 
@@ -175,7 +175,7 @@ func (v *verifier) sums(q *Queue) {
 			v.running.Add(r.Priority)
 			for i, least := range q.Smallest {
 				if least > r.Amounts.Of(resources.Kind(i)) {
-					v.breaks("queue %s: %s holds less than all are noted to hold", q.Path, r.Key)
+					v.Breaks("queue %s: %s holds less than all are noted to hold", q.Path, r.Key)
 				}
 			}
 			switch {
@@ -190,7 +190,7 @@ func (v *verifier) sums(q *Queue) {
 	for i, k := range q.Kept {
 		kept.AddSum(k.amounts)
 		if want := v.keptIn(q, k.importance); !k.amounts.Same(want.amounts) || k.asks != want.asks || slices.ContainsFunc(q.Kept[:i], func(o keptQuota) bool { return o.importance == k.importance }) {
-			v.breaks("queue %s: keeps %s for %d asks, counted %s for %d", q.Path, v.Kinds.Format(k.amounts.Amounts), k.asks, v.Kinds.Format(want.amounts.Amounts), want.asks)
+			v.Breaks("queue %s: keeps %s for %d asks, counted %s for %d", q.Path, v.Kinds.Format(k.amounts.Amounts), k.asks, v.Kinds.Format(want.amounts.Amounts), want.asks)
 		}
 	}
 	v.equal("kept", string(q.Path), kept, nominated)
@@ -198,7 +198,7 @@ func (v *verifier) sums(q *Queue) {
 	v.equal("releasing", string(q.Path), q.Releasing, releasing)
 	v.equal("overdue", string(q.Path), q.Overdue, overdue)
 	if !slices.Equal(running, q.Running) {
-		v.breaks("queue %s: priorities counted %v, booked %v", q.Path, running, q.Running)
+		v.Breaks("queue %s: priorities counted %v, booked %v", q.Path, running, q.Running)
 	}
 	v.equal("told of", string(q.Path), q.Hinted, hinted)
 }

@@ -50,6 +50,19 @@ func (e *Evictions) RequestFor(v *preemptor.Victim, r *ledger.Request, plan *pre
 	e.request(victim, r, ledger.Eviction{Ask: r.Key, Trigger: plan.Trigger, Class: v.Class, Since: e.Now}, message)
 }
 
+// Dismiss has the resource manager end an allocation, unless it was told so already. Its
+// room is counted on like that of a victim.
+func (e *Evictions) Dismiss(r *ledger.Request, cause api.EndCause, why string) {
+	if r.Eviction != nil || r.MakesWay() {
+		return
+	}
+	e.SetEviction(r, &ledger.Eviction{Reported: true, Dismissed: true, Since: e.Now})
+	e.Schedule(r)
+	e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
+	r.RunsOn.PlacedIn = e.Batch
+	e.Tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: cause, Message: why})
+}
+
 // Report takes from the tags of an allocation that it is ending already: it was evicted
 // before a restart, or ends for another reason. Nothing is requested, and an eviction
 // that was is known better than from the tags.

@@ -9,6 +9,6 @@
 //
 //	predicates.go   questions to the resource manager; beside.go about two asks on one node
 //	feasible.go     the first node with room that it accepts
-//	refused.go      classes refused on every node
+//	refused.go      classes refused on every node; verify.go the laws
 //	simulations.go  nodes without victims, and neededelsewhere.go what an ask needs on another node
 package question

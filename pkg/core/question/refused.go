@@ -118,6 +118,24 @@ func (s *Refused) AskAnew(c *backlog.Class) {
 	}
 }
 
+// Tied has the resource manager asked again about the asks to which an allocation has ties: answers
+// about them may change on other nodes than its own when it comes or goes, by affinity, and where
+// pods are spread over zones. Placed says that the resource manager does not know of it yet: then it
+// is not asked about them before it does.
+func (s *Refused) Tied(r *ledger.Request, placed bool) {
+	if s.Options.Tied == nil {
+		return
+	}
+	for _, constraints := range s.Options.Tied(r.Key) {
+		for _, c := range s.Classes.Alike[constraints] {
+			if placed {
+				c.TiedIn = s.Batch
+			}
+			s.AskAnew(c)
+		}
+	}
+}
+
 // Resume lets the first classes of a leaf queue be tried again, if their questions may go
 // on now, and those of another in the next batch. They are few, so that not many more are
 // tried than can ask something, and enough that a look at all that wait is worth it.

@@ -1,4 +1,4 @@
-package core
+package group
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 // When it has found too few, it may go on as if all had left that may leave, to say where room is
 // to be kept.
 type groupPlan struct {
-	*Partition
+	*Groups
 	group   *ledger.Group
 	count   int                              // asks that must start
 	asks    []*ledger.Request                // that may: by priority, those of a class together, the oldest first
@@ -58,20 +58,20 @@ type plannedUses struct {
 }
 
 // newGroupPlan begins a plan for the asks of a group that may run now.
-func (p *Partition) newGroupPlan(of *ledger.Group) *groupPlan {
+func (s *Groups) newGroupPlan(of *ledger.Group) *groupPlan {
 	g := &groupPlan{
-		Partition: p, group: of, count: of.Missing(), found: map[*ledger.Request]*ledger.Node{},
+		Groups: s, group: of, count: of.Missing(), found: map[*ledger.Request]*ledger.Node{},
 		on: map[*ledger.Node]*plannedNode{}, uses: map[*ledger.Application]*plannedUses{}, planned: map[*ledger.Account]*plannedUse{},
 	}
 	for r := range of.Asks.All {
-		if p.GroupOf(r) == nil || r.KeepsRoom() {
+		if s.GroupOf(r) == nil || r.KeepsRoom() {
 			continue
 		}
 		g.asks = append(g.asks, r)
 		g.avoids = g.avoids || r.Wait != nil && r.Wait.Avoid != ""
 	}
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(p.ClassOf(a).Key, p.ClassOf(b).Key))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
 	})
 	return g
 }
@@ -222,7 +222,7 @@ func (g *groupPlan) candidates(r *ledger.Request) iter.Seq[*ledger.Node] {
 		if g.group.Claims > 0 && !g.visit(g.keeps, yield) {
 			return
 		}
-		for n := g.order.First(r.Amounts); n != nil; n = g.order.Next(n, r.Amounts) {
+		for n := g.Order.First(r.Amounts); n != nil; n = g.Order.Next(n, r.Amounts) {
 			if !yield(n) {
 				return
 			}
@@ -272,7 +272,7 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outco
 		on.asks = append(on.asks, r.Key)
 		g.found[r] = n
 		*asks = (*asks)[1:]
-		if !g.order.Packing && g.emptied == nil {
+		if !g.Order.Packing && g.emptied == nil {
 			break
 		}
 	}
@@ -304,7 +304,7 @@ func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) que
 		g.detail = "too many nodes refuse parts of it"
 		return question.Waits
 	}
-	result, err := g.predicates.Check(r, n, true)
+	result, err := g.Predicates.Check(r, n, true)
 	if result == question.Placed && g.Options.Simulate != nil && len(on.asks) > 0 {
 		err = g.Options.Simulate(r.Key, n.ID, on.asks, nil)
 	}
@@ -323,11 +323,11 @@ func (g *groupPlan) mayRunOn(r *ledger.Request, n *ledger.Node, on *plannedNode)
 	if on.agreed || g.Options.Feasible == nil || g.keeps(n) {
 		return question.Placed
 	}
-	if g.calls++; g.calls > question.CallsMax || g.predicates.Wait(api.FurtherQuestion) > 0 {
+	if g.calls++; g.calls > question.CallsMax || g.Predicates.Wait(api.FurtherQuestion) > 0 {
 		g.exhausted = true
 		return question.Waits
 	}
-	result, _ := g.predicates.Check(r, n, false)
+	result, _ := g.Predicates.Check(r, n, false)
 	g.exhausted = g.exhausted || result == question.Flush
 	if on.agreed = result == question.Placed; on.agreed {
 		return question.Placed

@@ -1,0 +1,16 @@
+// Package group is what starts together: groups of asks of which so many start at once or none does, and gangs,
+// whose asks take the places of placeholders. Either n of m start, or nothing is held for them but what is kept
+// for the one group whose turn it is.
+//
+// It finds places and keeps room; what is placed is booked by its caller. Nothing here is safe for use by
+// several goroutines.
+//
+// Read in this order:
+//
+//	groups.go       which members of groups are held back, and when they are tried again
+//	start.go        they start, or room is kept for one group
+//	plan.go         where they are placed, or could be when all has left that may leave
+//	taskgroups.go   which asks wait for placeholders
+//	replace.go      placeholders whose place an ask takes
+//	verify.go       the laws
+package group

@@ -1,0 +1,253 @@
+package group
+
+import (
+	"slices"
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+)
+
+// Groups are the groups of asks that start together, of which none is tried before there are enough,
+// and the gangs, of which asks take the places of placeholders. They belong to one goroutine.
+type Groups struct {
+	*backlog.Backlog
+	Order      *backlog.NodeOrder
+	Predicates *question.Predicates
+	Refused    *question.Refused
+	Kept       *preemption.Claims
+	Evictions  *preemption.Evictions
+	Hints      *preemption.Hints
+
+	waiting []*ledger.Group     // that did not fit
+	unfit   []*ledger.TaskGroup // of which an ask took the place of no placeholder
+	timer   timers.Timer
+	woken   time.Time // when they were tried again last
+	all     time.Time // when all groups are, whatever has changed; zero is not at all
+	tries   int       // of groups, in this batch
+
+	ready []*ledger.TaskGroup // in which a placeholder may be replaced
+	looks int                 // at placeholders for asks, in this batch
+}
+
+// DueGroups is what the timer says: groups are tried again, and members of gangs, that fitted nowhere.
+const DueGroups = preemption.DueGuard + 1
+
+// BeginBatch counts from zero what one batch may try.
+func (s *Groups) BeginBatch() { s.tries = 0 }
+
+// MayReplace reports whether there may be asks that take the places of placeholders.
+func (s *Groups) MayReplace() bool { return len(s.ready) > 0 }
+
+// groupRoomDelay is how long a group does not fit before room is kept for it.
+const groupRoomDelay = time.Minute
+
+// groupTriesMax is how many groups are tried in one batch.
+const groupTriesMax = 16
+
+// React settles which asks wait for placeholders, and which for other members of their groups.
+func (s *Groups) React() {
+	s.reactToTaskGroups()
+	s.reactToGroups()
+}
+
+// reactToGroups settles which asks are held back.
+func (s *Groups) reactToGroups() {
+	for _, g := range s.Changes.Groups {
+		g.Change = false
+		s.settleMembers(g)
+	}
+	clear(s.Changes.Groups)
+	s.Changes.Groups = s.Changes.Groups[:0]
+}
+
+// settleMembers has the asks of a group tried once there are enough of them, or enough run. While it
+// waits for a change that may help, they stay held back.
+func (s *Groups) settleMembers(g *ledger.Group) {
+	missing := g.Missing()
+	if s.Holder == g && (missing <= 0 || g.Asks.Len() < missing) {
+		s.dropGroupRoom() // it needs none, or could not use it
+	}
+	if runs := missing <= 0; runs != g.Runs {
+		g.Runs = runs
+		for r := range g.Asks.All {
+			s.Reclassify(r)
+		}
+	}
+	switch hold := missing > 0 && (g.Asks.Len() < missing || g.Waits); {
+	case hold && !g.Holds:
+		s.holdGroup(g, ledger.AwaitsMembers)
+	case !hold && g.Holds:
+		g.Holds, g.Waits = false, false
+		for r := range g.Asks.All {
+			s.OrderAgain(r)
+		}
+	}
+}
+
+// holdGroup takes the asks of a group out of their orders.
+func (s *Groups) holdGroup(g *ledger.Group, detail string) {
+	g.Holds, g.Detail = true, detail
+	for r := range g.Asks.All {
+		if r.KeepsRoom() {
+			continue
+		}
+		if s.GroupOf(r) != nil {
+			s.Extract(r)
+		}
+		s.HoldBack(r, api.AwaitsGang, detail)
+	}
+}
+
+// Regroup takes what new tags say of the group of a request.
+func (s *Groups) Regroup(r *ledger.Request) {
+	g := r.StartsWith
+	name, least := r.GroupName()
+	if g != nil && g.Name == name {
+		if g.Least != least {
+			g.Least, g.Waits = least, false
+			s.Regrouped++
+			s.Changes.Group(g)
+		}
+		return
+	}
+	if g != nil && r.RunsOn == nil {
+		s.endGroupClaim(r, "it left its group")
+		s.OrderAgain(r)
+		g.Resign(&s.Ledger, r)
+	}
+	s.LeaveGroup(r)
+	if s.EnterGroup(r); r.StartsWith != nil && r.RunsOn == nil {
+		if s.GroupOf(r) != nil && r.StartsWith.Holds && !r.KeepsRoom() {
+			s.Extract(r)
+		}
+		r.StartsWith.Join(&s.Ledger, r, s.GroupOf(r) != nil)
+	}
+	if r.RunsOn == nil {
+		s.Reclassify(r)
+	}
+}
+
+// retryGroup has a group tried again: soon after something has changed that may help, or when the
+// outside may have changed.
+func (s *Groups) retryGroup(g *ledger.Group) {
+	if g.Waits = true; !slices.Contains(s.waiting, g) {
+		s.waiting = append(s.waiting, g)
+	}
+	at := s.Now.Add(s.Options.RetryMax)
+	if turn := g.Since.Add(groupRoomDelay); turn.After(s.Now) && turn.Before(at) {
+		at = turn
+	}
+	if s.all.IsZero() || s.all.After(at) {
+		s.all = at
+	}
+	s.retryGroupsBy(at)
+}
+
+// WakeSoon has what waits tried again, since there may be room or quota for it: in this
+// batch, or the asks behind would take it, but not more often than RetryDelay allows.
+func (s *Groups) WakeSoon() {
+	if len(s.waiting)+len(s.unfit) == 0 {
+		return
+	}
+	if at := s.woken.Add(s.Options.RetryDelay); at.After(s.Now) {
+		s.retryGroupsBy(at)
+		return
+	}
+	s.Wake()
+}
+
+// retryGroupsBy has what waits tried again at some time at the latest.
+func (s *Groups) retryGroupsBy(at time.Time) {
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: DueGroups})
+}
+
+// Wake has what waits tried again: all groups when it is time, else those that what came free may
+// help, and the members of gangs.
+func (s *Groups) Wake() {
+	all := timers.IsDue(s.all, s.Now)
+	if s.woken = s.Now; all {
+		s.all = time.Time{}
+	}
+	s.waiting = slices.DeleteFunc(s.waiting, func(g *ledger.Group) bool {
+		if !all && s.isShort(g) {
+			return false
+		}
+		g.Waits = false
+		s.Changes.Group(g)
+		return true
+	})
+	for _, g := range s.unfit {
+		g.Waits, g.Again = false, g.Again || !g.GoesOn
+		s.Changes.TaskGroup(g)
+	}
+	if clear(s.unfit); len(s.waiting) > 0 {
+		s.retryGroupsBy(s.all)
+	}
+	s.unfit = s.unfit[:0]
+}
+
+// isShort reports whether a group fits the nodes no better than when it was tried last: there are
+// not as many places as it lacks, for asks of each amounts.
+func (s *Groups) isShort(g *ledger.Group) bool {
+	if s.Holder == g && g.Claims < g.Missing() {
+		return false // another node may be kept for it
+	}
+	spare := -int64(g.Missing())
+	for _, need := range g.Needs {
+		spare += need.Count
+	}
+	for _, need := range g.Needs {
+		for n := range s.AllNodes {
+			if n.Schedulable {
+				need.Count -= need.Amounts.TimesIn(n.Free)
+			}
+			if need.Count <= 0 {
+				break
+			}
+		}
+		if spare -= max(need.Count, 0); spare < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Hint tells the resource manager of the members of groups that fit no nodes: of all of them, as
+// far as the quotas have room, since none starts alone.
+func (s *Groups) Hint() {
+	for _, g := range s.waiting {
+		if !g.Waits || len(g.Needs) == 0 || g.Hinted {
+			continue
+		}
+		g.Hinted = true
+		for r := range g.Asks.All {
+			if r.IsHeld() && !s.Hints.TellOf(r) {
+				break
+			}
+		}
+	}
+}
+
+// dropGroupRoom gives up what is kept for a group.
+func (s *Groups) dropGroupRoom() {
+	g := s.Holder
+	if g == nil {
+		return
+	}
+	s.Holder, g.Until = nil, time.Time{}
+	for r := range g.Asks.All {
+		s.endGroupClaim(r, "it is not the turn of its group")
+	}
+}
+
+// endGroupClaim ends what an ask has claimed with its group.
+func (s *Groups) endGroupClaim(r *ledger.Request, why string) {
+	if c := r.Claim(); c != nil && c.Whole {
+		s.Kept.End(r, why, api.EndOfRoom)
+	}
+}

@@ -1,0 +1,115 @@
+package group
+
+import (
+	"cmp"
+	"iter"
+	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+)
+
+// Start finds nodes for as many asks of a group as must start together, to be placed at once, or for none:
+// then they are held back until something changes, and hold nothing meanwhile but what is kept for one
+// group. What fits nowhere is passed over while enough others fit. The others are tried one by one once
+// the group runs. It costs a search of the nodes for each class of the asks.
+func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node], question.Outcome) {
+	if s.tries++; s.tries > groupTriesMax {
+		return nil, question.Flush
+	}
+	s.Work.Attempts++
+	plan := s.newGroupPlan(g)
+	switch plan.make() {
+	case question.Placed:
+		if s.Holder == g {
+			s.dropGroupRoom()
+		}
+		return plan.placements, question.Placed
+	case question.Flush:
+		return nil, question.Flush
+	case question.Waits, question.Paused, question.Busy:
+	}
+	s.holdGroup(g, plan.detail)
+	g.Needs = plan.needs()
+	s.keepGroupRoom(plan)
+	s.retryGroup(g)
+	if plan.exhausted {
+		g.Needs = nil
+		s.retryGroupsBy(s.Now.Add(s.Options.RetryDelay))
+	}
+	if len(g.Needs) > 0 && !g.Hinted {
+		s.Hints.Later()
+	}
+	return nil, question.Waits
+}
+
+// placements are the asks of a plan for which there are nodes, in order.
+func (g *groupPlan) placements(yield func(*ledger.Request, *ledger.Node) bool) {
+	for _, ask := range g.asks {
+		if n := g.found[ask]; n != nil && !yield(ask, n) {
+			return
+		}
+	}
+}
+
+// Without claims, small asks could take whatever comes free for ever, and a group would never
+// start. One group of a partition at a time has claims, so that no two wait for what the other
+// has: the most important one, of these the one that waits longest. As many of its asks as must
+// start claim their amounts on nodes, where all of them can run when all has left that may leave,
+// or none does. After ReserveMax it is the turn of others.
+
+// keepGroupRoom keeps room for the group of a plan that came to nothing, if it is its turn.
+func (s *Groups) keepGroupRoom(plan *groupPlan) {
+	g := plan.group
+	if g.Since.IsZero() {
+		g.Since = s.Now
+	}
+	if s.Holder == g && !g.Until.After(s.Now) {
+		g.Since = s.Now // others come first now
+		s.dropGroupRoom()
+	}
+	if !s.isTurnOf(g) {
+		return
+	}
+	wanted := plan.found
+	if plan.over > len(plan.asks)-plan.count || plan.empty() != question.Placed && !plan.exhausted {
+		wanted = nil // there is not enough quota or room for all of them
+	}
+	if (s.Holder == g) == (len(wanted) == 0) {
+		s.dropGroupRoom()
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	if s.Holder == nil {
+		s.Holder, g.Until = g, s.Now.Add(s.Options.ReserveMax)
+	}
+	for r := range g.Asks.All {
+		if held := r.Claim(); held != nil && held.Node != wanted[r] {
+			s.endGroupClaim(r, "its group has other nodes")
+		}
+	}
+	for r := range g.Asks.All {
+		if n := wanted[r]; n != nil {
+			s.Kept.Reserve(r, n)
+		}
+	}
+}
+
+// isTurnOf reports whether room may be kept for a group now.
+func (s *Groups) isTurnOf(g *ledger.Group) bool {
+	holder := s.Holder
+	switch {
+	case s.Options.ReserveDelay < 0:
+		return false
+	case holder == g:
+		return true
+	case g.Since.Add(groupRoomDelay).After(s.Now):
+		return false
+	}
+	return holder == nil || cmp.Or(
+		cmp.Compare(holder.Importance(), g.Importance()),
+		g.Since.Compare(holder.Since),
+		strings.Compare(g.Name, holder.Name),
+	) < 0
+}

@@ -1,0 +1,43 @@
+package question
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/laws"
+)
+
+// Verify returns the first broken law, or nil: the resource manager is asked again about every class that it
+// refused, and about every node that was freed.
+func (s *Refused) Verify() error {
+	v := laws.Check{Partition: s.Name}
+	freed := laws.MembersOf(s.Regained)
+	listed := map[*backlog.Class]int{}
+	for _, c := range s.List {
+		if listed[c]++; listed[c] > 1 || !c.InRefused {
+			v.Breaks("%s was refused and is listed %d times", s.Kinds.Format(c.Amounts), listed[c])
+		}
+	}
+	paused := map[*backlog.Class]bool{}
+	for _, e := range s.Paused {
+		if e.IsCurrent() {
+			paused[e.Class] = true
+		}
+	}
+	for _, c := range s.Classes.Known {
+		if !c.Unschedulable {
+			continue
+		}
+		goesOn := paused[c]
+		if goesOn != (c.Paused != nil) || !goesOn && listed[c] == 0 {
+			v.Breaks("%s was refused: questions pause is %t, and are to go on is %t", s.Kinds.Format(c.Amounts), c.Paused != nil, goesOn)
+		}
+	}
+	if len(s.List) > 0 && !s.Whole.Set() || len(s.Regained) > 0 && !s.Soon.Set() || len(paused) > 0 && !s.Resumes.Set() {
+		v.Breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.Whole.Set(), s.Soon.Set(), s.Resumes.Set())
+	}
+	for n := range s.AllNodes {
+		if n.Regained != freed.Has(n) {
+			v.Breaks("node %s was freed is %t, and is not asked about", n.ID, n.Regained)
+		}
+	}
+	return v.Err
+}
