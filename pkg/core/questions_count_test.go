@@ -4,10 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
-	"gotest.tools/v3/assert"
 )
 
 // TestEveryQuestionIsCounted: a batch is over after so many questions, those about asks

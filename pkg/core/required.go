@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
@@ -132,7 +132,7 @@ func (d *round) try(r *ledger.Request) question.Outcome {
 // makeRoomDespite makes room for an ask that the resource manager refuses, if it would
 // agree without the victims.
 func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusal error) question.Outcome {
-	if d.Options.Simulate != nil && !backlog.IsUnresolvable(refusal) {
+	if d.Options.Simulate != nil && !answers.IsUnresolvable(refusal) {
 		if d.makeRoom(r, lack) == question.Flush {
 			return question.Flush
 		}

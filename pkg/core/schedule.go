@@ -166,7 +166,7 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 func (p *Partition) markUnschedulable(r *ledger.Request) {
 	p.refused.MarkUnschedulable(p.ClassOf(r))
 	w := r.Waiting()
-	w.Reason, w.Detail = api.Infeasible, p.ClassOf(r).Refused.Before.Summary()
+	w.Reason, w.Detail = api.Infeasible, p.ClassOf(r).Refused.Before()
 	p.Changes.Application(r.App, 0)
 	if r.Nominated() == nil {
 		p.hints.TellOf(r)

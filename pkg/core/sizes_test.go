@@ -4,9 +4,10 @@ import (
 	"reflect"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"gotest.tools/v3/assert"
 )
 
 // TestObjectsAreSmall keeps what there are many of small: the garbage collector scans

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"gotest.tools/v3/assert"
 )
 
 // TestGroupAgainstList adds and removes asks at random, beside a sorted list: the order

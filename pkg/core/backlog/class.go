@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
@@ -36,8 +37,8 @@ type Class struct {
 
 	// What the resource manager said of nodes, and what preemption attempts know; nil is
 	// nothing. Classes of asks that are nominated or back off share both.
-	Refused     *Refusals
-	Simulations *Simulations
+	Refused     *answers.Refusals
+	Simulations *answers.Simulations
 
 	// An unschedulable class was refused on all nodes with room, and stands in no order but where room
 	// may be made for it. While its questions are to go on it has a paused ask, its first, and stands
@@ -107,12 +108,6 @@ func (c *ClassTraits) appendKey(key []byte) []byte {
 		key = binary.BigEndian.AppendUint64(key, uint64(v))
 	}
 	return append(key, c.Constraints...)
-}
-
-// RefusedOn reports whether the resource manager refused a class on a node, or on all with room, and
-// the node has not been freed since.
-func (c *Class) RefusedOn(n *ledger.Node) bool {
-	return c.Refused != nil && c.Refused.Asked.Has(n.Slot, n.FreedAt)
 }
 
 // asLike reports whether what preemption attempts know of two classes is the same.
@@ -227,7 +222,7 @@ const PlacesMax = 1 << 10
 // IsListed reports whether it matters for a class which nodes change.
 func (c *Class) IsListed() bool {
 	fails := func(leaf *LeafClass) bool { return !leaf.Active }
-	return !c.Paced && (c.Simulations != nil && c.Simulations.Exhausted || slices.ContainsFunc(c.Leaves, fails))
+	return !c.Paced && (c.Simulations.HaveFailed() || slices.ContainsFunc(c.Leaves, fails))
 }
 
 // Unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of

@@ -186,9 +186,7 @@ func (b *Backlog) newGroup(app *Application, c *Class) *AskGroup {
 		app.Leaf.Classes[c] = leaf
 		c.Leaves = append(c.Leaves, leaf)
 		if c.Preempts {
-			if c.Simulations != nil {
-				c.Simulations.Help(nil)
-			}
+			c.Simulations.Help(nil)
 			b.Activate(leaf)
 		}
 	}

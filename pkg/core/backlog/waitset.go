@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/google/btree"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 

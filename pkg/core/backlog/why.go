@@ -17,13 +17,11 @@ func (b *Backlog) WaitsFor(r *ledger.Request) *api.Waiting {
 		v.Plan, v.Planned, v.Decided = w.Plan, w.PlannedAt, w.Decided
 	}
 	v.Attempts = b.lastAttempts(r)
-	if s := b.ClassOf(r).Simulations; s != nil && s.Learnt {
-		v.Unresolvable = s.Unresolvable.Share()
-	}
+	v.Unresolvable = b.ClassOf(r).Simulations.ForView()
 	if nominated := r.Nominated(); nominated != nil {
 		v.Nominated, v.Trigger = nominated.Node.ID, nominated.Trigger
 		v.Reason, v.Detail = api.RoomIsMade, string(nominated.Node.ID)
-		v.Refusals = b.ClassOf(r).Refused.forView()
+		v.Refusals = b.ClassOf(r).Refused.ForView()
 		return v
 	}
 	v.Reason, v.Detail = b.reason(r)
@@ -31,8 +29,8 @@ func (b *Backlog) WaitsFor(r *ledger.Request) *api.Waiting {
 	case v.Reason != api.Infeasible:
 	case r.Required != "":
 		v.Refusals = []api.Refusal{{Text: v.Detail, Nodes: 1, First: []api.NodeID{r.Required}}}
-	case c.Unschedulable && c.Refused.Asked.IsAll():
-		v.Refusals, v.RefusedOn = c.Refused.forView(), c.Refused.Before.nodes()
+	case c.Unschedulable && c.Refused.AreOfAll():
+		v.Refusals, v.RefusedOn = c.Refused.ForView(), c.Refused.Nodes()
 	case c.Unschedulable:
 		v.IsAsked = true
 	}
@@ -61,8 +59,8 @@ func (b *Backlog) reason(r *ledger.Request) (api.Reason, string) {
 		return api.KindUnknown, r.UnknownKinds()
 	case w != nil && (w.Delayed || w.Held || r.Required != ""):
 		return w.Reason, w.Detail
-	case b.ClassOf(r).Unschedulable && b.ClassOf(r).Refused.text() != "":
-		return api.Infeasible, b.ClassOf(r).Refused.text()
+	case b.ClassOf(r).Unschedulable && b.ClassOf(r).Refused.Text() != "":
+		return api.Infeasible, b.ClassOf(r).Refused.Text()
 	}
 	if held := r.HeldBack(); held != nil {
 		return r.WhyHeldBack(held)

@@ -3,8 +3,8 @@ package preemption
 import (
 	"slices"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
@@ -13,13 +13,13 @@ import (
 
 // candidateNodes are the nodes that were planned for in full.
 type candidateNodes struct {
-	best    *backlog.CandidateNode // where room can be made, at the least cost
+	best    *answers.CandidateNode // where room can be made, at the least cost
 	count   int                    // of those where it can
-	failed  *backlog.CandidateNode // the first where it cannot
+	failed  *answers.CandidateNode // the first where it cannot
 	refused int                    // how many of those there are
 }
 
-func (l *candidateNodes) add(next *backlog.CandidateNode) {
+func (l *candidateNodes) add(next *answers.CandidateNode) {
 	if !next.Plan.Cost.Feasible() {
 		if l.refused++; l.failed == nil {
 			l.failed = next
@@ -81,8 +81,8 @@ func (a *Attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 // that have changed since.
 func (a *Attempts) costsFor(r *ledger.Request, key Key, behind []preemptor.Behind) (c *NodeCosts, changed bool) {
 	known := a.ClassOf(r).Simulations
-	if known != nil && known.Exhausted && key.Trigger == preemptor.Priority && a.Costs.Flat && r.WithoutRoom() == nil {
-		return a.amongChanged(key, known.Changed, behind), true
+	if known.HaveFailed() && key.Trigger == preemptor.Priority && a.Costs.Flat && r.WithoutRoom() == nil {
+		return a.amongChanged(key, known.MayHelp(), behind), true
 	}
 	return a.Costs.of(key, behind), false
 }
@@ -101,7 +101,7 @@ func (a *Attempts) fitsKept(r *ledger.Request) bool {
 				room.Sub(o.Amounts)
 			}
 		}
-		return r.Amounts.FitsInSum(room, n.Releasing.Amounts) && !a.ClassOf(r).RefusedOn(n)
+		return r.Amounts.FitsInSum(room, n.Releasing.Amounts) && !a.ClassOf(r).Refused.Has(n)
 	})
 }
 
@@ -126,7 +126,7 @@ func (a *Attempts) planAll(c *NodeCosts, r *ledger.Request, quota ledger.QuotaNe
 		switch {
 		case found.best != nil && top.Cost.Compare(found.best.Plan.Cost) >= 0:
 			return question.Waits
-		case a.Predicates.Attempt.HopelessNow(top.Node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger}):
+		case a.Predicates.Attempt.HopelessNow(top.Node, answers.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger}):
 			found.refused++
 			continue
 		case a.under.isMade(top.Node):
@@ -160,7 +160,7 @@ func (a *Attempts) planAll(c *NodeCosts, r *ledger.Request, quota ledger.QuotaNe
 }
 
 // planFor plans for one node. It is nil if questions to the resource manager have to wait.
-func (a *Attempts) planFor(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
+func (a *Attempts) planFor(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *answers.CandidateNode {
 	planned := a.dryRun(c, r, n, quota)
 	if a.Predicates.Paused {
 		return nil
@@ -198,13 +198,13 @@ const perEvaluation = 64
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.
-func (a *Attempts) dryRun(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *backlog.CandidateNode {
+func (a *Attempts) dryRun(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *answers.CandidateNode {
 	on := a.Costs.nodeInput(c, n, quota)
 	a.Counts.Plans++
 	if a.Options.Simulate != nil || a.Options.Feasible != nil {
 		on.Fits, on.AwaitsQuota = a.Predicates.Simulation(r, n), r.WithoutRoom() != nil
 	}
-	found, chosen := &backlog.CandidateNode{Node: n}, false
+	found, chosen := &answers.CandidateNode{Node: n}, false
 	if a.Options.SelectVictims != nil {
 		found.Plan, chosen = a.selectVictims(c, r, n, on)
 	}
@@ -244,7 +244,7 @@ func (a *Attempts) selectVictims(c *NodeCosts, r *ledger.Request, n *ledger.Node
 }
 
 // nominateAndEvict nominates an ask and has the victims evicted.
-func (a *Attempts) nominateAndEvict(r *ledger.Request, found *backlog.CandidateNode) {
+func (a *Attempts) nominateAndEvict(r *ledger.Request, found *answers.CandidateNode) {
 	w := r.Waiting()
 	w.Plan, w.PlannedAt = &found.Plan, a.Now
 	a.Kept.nominate(r, found.Node, &found.Plan)

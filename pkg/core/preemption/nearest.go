@@ -1,8 +1,8 @@
 package preemption
 
 import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
@@ -13,7 +13,7 @@ func (a *Attempts) describe(c *NodeCosts, found candidateNodes) api.PreemptionAt
 		At: a.Now, Trigger: c.Trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[Sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
-	for _, chosen := range []*backlog.CandidateNode{found.best, found.failed} {
+	for _, chosen := range []*answers.CandidateNode{found.best, found.failed} {
 		if chosen != nil && h.Plan == nil {
 			h.Node, h.Plan = chosen.Node.ID, &chosen.Plan
 		}
@@ -38,7 +38,7 @@ func (a *Attempts) addNearMiss(attempt *api.PreemptionAttempt, c *NodeCosts, r *
 	if attempt.Plan != nil {
 		return
 	}
-	if refused := a.Predicates.Attempt.Nearest[c.Trigger]; refused != nil && attempt.Refused > 0 {
+	if refused := a.Predicates.Attempt.Nearest(c.Trigger); refused != nil && attempt.Refused > 0 {
 		attempt.Node, attempt.Plan = refused.Node.ID, &refused.Plan
 		return
 	}
@@ -57,11 +57,11 @@ func (a *Attempts) addNearMiss(attempt *api.PreemptionAttempt, c *NodeCosts, r *
 func (a *Attempts) planNearMiss(attempt *api.PreemptionAttempt, c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) {
 	on := a.Costs.nodeInput(c, n, quota)
 	plan, known := a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], c.askOf(r), on), a.Predicates.Attempt
-	refused := known.HopelessNow(n, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger})
+	refused := known.HopelessNow(n, answers.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger})
 	switch {
 	case plan.Cost.Feasible() && !refused:
 		return
-	case plan.Cost.Feasible() || known.Unresolvable.Has(n.Slot, n.UpdatedAt):
+	case plan.Cost.Feasible() || known.NeverOn(n):
 		plan = a.Costs.Planner.Refuse(a.Costs.Plans[c.Trigger], c.askOf(r), on, known.RefusalOf(n))
 	}
 	attempt.Node, attempt.Plan = n.ID, &plan

@@ -134,25 +134,25 @@ func (s *Retries) Retry() (excess []*ledger.Queue) {
 // it waits on.
 func (s *Retries) tryAgain(leaf *backlog.LeafClass) int {
 	known := leaf.Class.Simulations
-	if known == nil || !known.Exhausted || leaf.Active {
+	if !known.HaveFailed() || leaf.Active {
 		s.Activate(leaf)
 		return 1
 	}
-	if known.Changed = s.helpful(leaf.Class); len(known.Changed) == 0 {
-		known.Since = s.Predicates.Changed
+	nodes := s.helpful(leaf.Class)
+	if known.HelpedBy(nodes, s.Predicates.Changed); len(nodes) == 0 {
 		leaf.Queued = true
 		s.Queue = append(s.Queue, leaf)
 		return 1
 	}
 	s.Activate(leaf)
-	return len(known.Changed)
+	return len(nodes)
 }
 
 // helpful are the nodes that have changed since attempts for a class failed on all, and would have
 // room for it if all victims were evicted that there can be.
 func (s *Retries) helpful(c *backlog.Class) (nodes []*ledger.Node) {
 	for n := range s.AllNodes {
-		if n.ChangedAt > c.Simulations.Since && n.Schedulable && !c.Simulations.Unresolvable.Has(n.Slot, n.UpdatedAt) {
+		if n.Schedulable && c.Simulations.IsNews(n) {
 			if freed, victims := s.freeable(n, c.Priority); victims && s.mayHold(n, c, freed) {
 				nodes = append(nodes, n)
 			}

@@ -3,7 +3,7 @@ package preemption
 import (
 	"slices"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
@@ -20,14 +20,14 @@ const (
 // planBeside plans for an ask where those behind are of other sizes. It is nil if room cannot be
 // made on the node that is best for all of them. The outcome is waits unless the attempt has to
 // go on later.
-func (a *Attempts) planBeside(c *NodeCosts, r *ledger.Request) (*backlog.CandidateNode, question.Outcome) {
+func (a *Attempts) planBeside(c *NodeCosts, r *ledger.Request) (*answers.CandidateNode, question.Outcome) {
 	if !c.mayShare() {
 		return nil, question.Waits
 	}
 	var nodes []*ledger.Node
 	late := false
 	for top := range a.Costs.cheapest(c, &late) {
-		if !a.Predicates.Attempt.HopelessNow(top.Node, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger}) {
+		if !a.Predicates.Attempt.HopelessNow(top.Node, answers.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger}) {
 			nodes = append(nodes, top.Node)
 		}
 		if len(nodes) == sharedNodesMax {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -301,7 +302,7 @@ func (s *Slots) MayHold(n *ledger.Node, r, without *ledger.Request) bool {
 // to an attempt, is not asked again before the node changes.
 func (s *Slots) mayReserve(r *ledger.Request, n *ledger.Node) question.Outcome {
 	result, err := s.Predicates.Check(r, n, false)
-	if result == question.Waits && s.Options.Simulate != nil && !backlog.IsUnresolvable(err) && !s.ClassOf(r).Simulations.IsRefusedEmpty(n) {
+	if result == question.Waits && s.Options.Simulate != nil && !answers.IsUnresolvable(err) && !s.ClassOf(r).Simulations.IsRefusedEmpty(n) {
 		if all := n.OwnKeys(func(*ledger.Request) bool { return true }); len(all) > 0 {
 			if err = s.Predicates.Simulate(r, n, question.KeysOf(all)); err == nil {
 				return question.Placed

@@ -57,7 +57,7 @@ func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outco
 		switch {
 		case r.Wait != nil && r.Wait.Avoid == n.ID:
 			s.lastResort = n
-		case p.ClassOf(r).RefusedOn(n):
+		case p.ClassOf(r).Refused.Has(n):
 			s.Asked = true
 		default:
 			if found, result := s.collect(n); result != Waits {
@@ -113,7 +113,7 @@ func (s *NodeSearch) flushChunk() (*ledger.Node, Outcome) {
 	if s.Predicates.Calls >= CallsMax {
 		return nil, Paused
 	}
-	if s.Wait = s.Predicates.Wait(s.ClassOf(s.ask).Question()); s.Wait > 0 {
+	if s.Wait = s.Predicates.Wait(s.ClassOf(s.ask).Refused.Question()); s.Wait > 0 {
 		return nil, Paused
 	}
 	chunk := s.chunk
@@ -166,7 +166,7 @@ func (s *NodeSearch) overrule() (*ledger.Node, Outcome) {
 		if !n.Schedulable || !n.Yields(importance) || r.Amounts.FitsIn(n.Room) || !r.Amounts.FitsIn(n.RoomFor(importance)) {
 			continue
 		}
-		if s.ClassOf(r).RefusedOn(n) {
+		if s.ClassOf(r).Refused.Has(n) {
 			s.Asked = true
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -18,8 +19,8 @@ type Predicates struct {
 	Calls   int                  // in this batch
 	Changed uint64               // counts how often any node changed
 	Updated uint64               // counts how often any node was updated by a command
-	Attempt *backlog.Simulations // known in the attempt under way
-	spare   backlog.Simulations  // of an attempt of which nothing was known before
+	Attempt *answers.Simulations // known in the attempt under way
+	spare   answers.Simulations  // of an attempt of which nothing was known before
 	asked   bool                 // the attempt has asked a question
 	Paused  bool                 // a question of the attempt has to wait
 	Held    time.Duration
@@ -38,7 +39,7 @@ func (p *Predicates) Any() bool {
 // Refuses reports whether the resource manager has refused a class on any node, now that an attempt for
 // it has failed.
 func (p *Predicates) Refuses(c *backlog.Class) bool {
-	return p.Any() && (c.Refused != nil || p.Attempt.Refused)
+	return p.Any() && (c.Refused != nil || p.Attempt.Refused())
 }
 
 // BudgetsBind reports whether disruption budgets may keep allocations from being

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -56,10 +56,18 @@ type pausedAsk struct {
 // IsCurrent reports whether the ask still pauses.
 func (e pausedAsk) IsCurrent() bool { return e.Paused == e.ask }
 
+// placeOf is the place of the questions about a class in held.
+func placeOf(r *answers.Refusals) int {
+	if r.Question() == api.RepeatedQuestion {
+		return 1
+	}
+	return 0
+}
+
 // Begin is the refusals of a class, begun if there are none.
-func (s *Refused) Begin(c *backlog.Class) *backlog.Refusals {
+func (s *Refused) Begin(c *backlog.Class) *answers.Refusals {
 	if c.Refused == nil {
-		c.Refused = &backlog.Refusals{Asked: nodeset.New(s.Freed)}
+		c.Refused = answers.NewRefusals(s.Freed)
 	}
 	return c.Refused
 }
@@ -85,8 +93,8 @@ func (s *Refused) Pause(ask *ledger.Request, wait time.Duration) {
 	s.dequeue(c)
 	place, _ := slices.BinarySearchFunc(s.Paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
 	s.Paused = slices.Insert(s.Paused, place, pausedAsk{c, ask})
-	s.held[r.Kind()] = s.Now.Add(wait)
-	s.Timers.SetBy(&s.Resumes, s.held[r.Kind()], timers.Due{What: DueQuestions})
+	s.held[placeOf(r)] = s.Now.Add(wait)
+	s.Timers.SetBy(&s.Resumes, s.held[placeOf(r)], timers.Due{What: DueQuestions})
 }
 
 // dequeue takes a class out of the order.
@@ -112,7 +120,7 @@ func (s *Refused) AskAnew(c *backlog.Class) {
 	if r == nil {
 		return
 	}
-	r.Asked, r.Said, r.Repeated = nodeset.New(s.Freed), backlog.Answers{}, false
+	r.Drop(s.Freed)
 	if c.Unschedulable && c.Paused == nil {
 		s.putBack(c)
 	}
@@ -150,7 +158,7 @@ func (s *Refused) Resume() {
 	left, all := max(resumedAtOnce, len(s.Paused)/resumedPart), s.Options.Pace == nil
 	kept := s.Paused[:0]
 	for _, e := range s.Paused {
-		switch goesOn := !s.held[e.Refused.Kind()].After(s.Now); {
+		switch goesOn := !s.held[placeOf(e.Refused)].After(s.Now); {
 		case all || goesOn && left > 0 && e.ask.App.Queue == leaf.Queue:
 			left--
 			s.putBack(e.Class)
@@ -175,7 +183,7 @@ func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
 	s.Timers.Cancel(&s.Resumes)
 	s.Paused = slices.DeleteFunc(s.Paused, func(e pausedAsk) bool { return !e.IsCurrent() })
 	for _, e := range s.Paused {
-		at, of := s.held[e.Refused.Kind()], s.OfQueue(e.ask.App.Queue)
+		at, of := s.held[placeOf(e.Refused)], s.OfQueue(e.ask.App.Queue)
 		switch {
 		case at.After(s.Now):
 			s.Timers.SetBy(&s.Resumes, at, timers.Due{What: DueQuestions})
@@ -210,20 +218,14 @@ func (s *Refused) retryOn(n *ledger.Node) {
 func (s *Refused) Everywhere(c *backlog.Class) time.Time {
 	r := s.Begin(c)
 	r.Finish(s.Freed)
-	r.Repeated = true
-	if r.Forget.IsZero() {
-		r.Forget = s.Now.Add(s.Options.RetryMax)
-	}
-	return r.Forget
+	r.Repeat()
+	return r.ForgetBy(s.Now.Add(s.Options.RetryMax))
 }
 
 // Renew has all nodes asked about members of a class again if what was said is old.
 func (s *Refused) Renew(c *backlog.Class) {
-	if r := c.Refused; r != nil && timers.IsDue(r.Forget, s.Now) {
-		r.Forget = time.Time{}
-		if !c.Unschedulable { // otherwise AskAgain does so
-			r.Asked = nodeset.New(s.Freed)
-		}
+	if c.Refused.IsOld(s.Now) && !c.Unschedulable { // otherwise AskAgain does so
+		c.Refused.Again(s.Freed)
 	}
 }
 
@@ -233,7 +235,8 @@ func (s *Refused) AskAgain() {
 	s.last = s.Now
 	s.clean()
 	for _, c := range s.List {
-		c.Refused.Asked, c.Refused.Repeated, c.InRefused = nodeset.New(s.Freed), true, false
+		c.Refused.Again(s.Freed)
+		c.InRefused = false
 		if ask := c.FirstAsk(ledger.InOrder); ask != nil {
 			c.Paused = ask
 			s.Paused = append(s.Paused, pausedAsk{c, ask})
@@ -288,7 +291,8 @@ func (s *Refused) Retry() {
 		if !s.anyTakes(freed, c) {
 			return false
 		}
-		c.InRefused, c.Refused.Repeated = false, true
+		c.Refused.Repeat()
+		c.InRefused = false
 		s.putBack(c)
 		return true
 	})
@@ -329,7 +333,7 @@ func (s *Refused) anyTakes(freed []freedNode, c *backlog.Class) bool {
 	asked := 0
 	for i := range freed {
 		o := &freed[i]
-		if o.node.Gone || !o.node.Schedulable || !c.Amounts.FitsIn(o.node.Free) || c.RefusedOn(o.node) {
+		if o.node.Gone || !o.node.Schedulable || !c.Amounts.FitsIn(o.node.Free) || c.Refused.Has(o.node) {
 			continue
 		}
 		if !c.Amounts.FitsIn(o.left) || s.tries == 0 || s.Predicates.Calls >= CallsMax || s.Predicates.Wait(api.RepeatedQuestion) > 0 {
@@ -341,7 +345,7 @@ func (s *Refused) anyTakes(freed []freedNode, c *backlog.Class) bool {
 			o.left.Sub(c.Amounts)
 			return true
 		}
-		c.Refused.Asked.Add(o.node.Slot, o.node.FreedAt, s.Freed)
+		c.Refused.Pass(o.node, s.Freed)
 	}
 	s.tries -= asked
 	return false

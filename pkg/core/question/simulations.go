@@ -5,21 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // newSimulations knows nothing yet.
-func (p *Predicates) newSimulations() *backlog.Simulations {
-	s := &p.spare
-	*s = backlog.Simulations{Unresolvable: nodeset.New(p.Updated), Emptied: nodeset.New(p.Changed)}
-	for t := range s.Failed {
-		s.Failed[t] = nodeset.New(p.Changed)
-	}
-	return s
+func (p *Predicates) newSimulations() *answers.Simulations {
+	p.spare = answers.NewSimulations(p.Updated, p.Changed)
+	return &p.spare
 }
 
 // BeginAttempt takes up what is known of an ask.
@@ -36,9 +31,9 @@ func (p *Predicates) BeginAttempt(r *ledger.Request) {
 func (p *Predicates) EndAttempt(r *ledger.Request, over bool) {
 	s := p.Attempt
 	if over {
-		s.Kept, s.Repeated = nil, true
+		s.End()
 	}
-	if s == &p.spare && (s.Learnt || s.Refused || s.Kept != nil) {
+	if s == &p.spare && s.Any() {
 		if p.Any() {
 			p.separateFrom(r)
 		}
@@ -68,7 +63,7 @@ func (p *Predicates) mayAsk(r *ledger.Request) bool {
 	}
 	kind := api.FurtherQuestion
 	switch {
-	case p.Attempt.Repeated:
+	case p.Attempt.Repeated():
 		kind = api.RepeatedQuestion
 	case p.ClassOf(r).Simulations == nil && p.ClassOf(r).Refused == nil && !p.asked:
 		kind = api.FirstQuestion
@@ -90,7 +85,7 @@ func (p *Predicates) Simulation(r *ledger.Request, n *ledger.Node) func([]string
 			err := p.Simulate(r, n, KeysOf(removed))
 			p.Attempt.NoteUnresolvable(n, err, p.Updated)
 			if err != nil && len(removed) == len(n.Own) && len(n.Claims) == 0 {
-				p.Attempt.Emptied.Add(n.Slot, n.ChangedAt, p.Changed)
+				p.Attempt.NoteRefusedEmpty(n, p.Changed)
 			}
 			return err
 		})
@@ -99,14 +94,14 @@ func (p *Predicates) Simulation(r *ledger.Request, n *ledger.Node) func([]string
 
 // answerOf is the answer to a question of an attempt about a node, which is asked once.
 func (p *Predicates) answerOf(r *ledger.Request, n *ledger.Node, text string, question func() error) error {
-	if err, known := p.Attempt.About(n).Fits[text]; known {
+	if err, known := p.Attempt.Fits(n, text); known {
 		return err
 	}
 	if !p.mayAsk(r) {
-		return backlog.ErrPaused
+		return answers.ErrPaused
 	}
 	err := question()
-	p.Attempt.About(n).Fits[text] = err
+	p.Attempt.Keep(n, text, err)
 	return err
 }
 
@@ -160,37 +155,31 @@ func (p *Predicates) Spoils(other api.AllocationKey, n *ledger.Node, removed, en
 // Choose asks which of some candidates are to make room for an ask on a node.
 func (p *Predicates) Choose(r *ledger.Request, n *ledger.Node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
 	text := strings.Join(candidates, "\x00")
-	if answer, known := p.Attempt.About(n).Chosen[text]; known {
-		return answer.Keys, answer.Err
+	if keys, err, known := p.Attempt.Chosen(n, text); known {
+		return keys, err
 	}
 	if !p.mayAsk(r) {
-		return nil, backlog.ErrPaused
+		return nil, answers.ErrPaused
 	}
 	p.Calls++
 	keys, err := p.Options.SelectVictims(r.Key, n.ID, KeysOf(candidates), violating)
-	p.Attempt.About(n).Chosen[text] = backlog.ChosenVictims{Keys: keys, Err: err}
+	p.Attempt.KeepChosen(n, text, keys, err)
 	return keys, err
 }
 
 // NoteFailed notes that a plan for an ask failed on a node. Where guarantees, budgets or
 // quota decide too, another plan is possible before the node changes: then that is known
 // for this attempt only, unless the node is refused without anything that runs there.
-func (p *Predicates) NoteFailed(r *ledger.Request, on *backlog.CandidateNode, others bool) {
-	s, n, t := p.Attempt, on.Node, on.Plan.Trigger
-	s.Refused = s.Refused || on.Plan.Reason == preemptor.Refused || slices.ContainsFunc(on.Plan.Failures, IsRefusal)
-	if others && (on.Plan.Reason != preemptor.Refused || p.feasibleSomehow(r, n)) {
-		if kept := s.About(n); !p.Paused {
-			kept.Failed = append(kept.Failed, backlog.FailedPlan{Leaf: r.App.Queue, Trigger: t})
-		}
-		return
+func (p *Predicates) NoteFailed(r *ledger.Request, on *answers.CandidateNode, others bool) {
+	if on.Plan.Reason == preemptor.Refused || slices.ContainsFunc(on.Plan.Failures, IsRefusal) {
+		p.Attempt.NoteRefused()
 	}
-	s.Failed[t].Add(n.Slot, n.ChangedAt, p.Changed)
-	near := s.Nearest[t]
-	if near == nil || !s.Hopeless(near.Node, t) || near.Plan.Reason != preemptor.Refused && on.Plan.Reason == preemptor.Refused {
-		s.Nearest[t] = on
+	switch {
+	case !others || on.Plan.Reason == preemptor.Refused && !p.feasibleSomehow(r, on.Node):
+		p.Attempt.Fail(on, p.Changed)
+	case !p.Paused:
+		p.Attempt.FailNow(on.Node, answers.FailedPlan{Leaf: r.App.Queue, Trigger: on.Plan.Trigger})
 	}
-	s.Learnt = true
-	delete(s.Kept, n)
 }
 
 // IsRefusal reports whether a strategy failed at what the resource manager said.
@@ -214,7 +203,7 @@ func (p *Predicates) feasibleSomehow(r *ledger.Request, n *ledger.Node) bool {
 
 // NoteUnresolvable notes the same outside an attempt.
 func (p *Predicates) NoteUnresolvable(r *ledger.Request, n *ledger.Node, err error) {
-	if !backlog.IsUnresolvable(err) {
+	if !answers.IsUnresolvable(err) {
 		return
 	}
 	p.Separate(r)
@@ -242,7 +231,7 @@ func (p *Predicates) NodeChanged(n *ledger.Node, what ledger.NodeChange) {
 // held back.
 func (p *Predicates) MayReplace(r, placeholder *ledger.Request) Outcome {
 	n := placeholder.RunsOn
-	if !p.MustHear(r, n) && p.Wait(p.ClassOf(r).Question()) > 0 {
+	if !p.MustHear(r, n) && p.Wait(p.ClassOf(r).Refused.Question()) > 0 {
 		return Paused
 	}
 	if p.Options.Simulate == nil || p.MustHear(r, n) {
