@@ -121,14 +121,7 @@ func (p *Partition) wakeHeld() {
 	freed := p.Changes.Freed
 	for _, account := range freed {
 		account.Freed = false
-		blocked := p.Blocked[account]
-		delete(p.Blocked, account)
-		account.Blocked = 0
-		for _, l := range blocked {
-			l.Blocked = false
-			l.Settle()
-			p.Changes.Queue(l.Leaf.Queue, 0)
-		}
+		p.LetGo(account)
 		for _, r := range account.Held {
 			if r.Wait == nil || r.Wait.HeldBy != account {
 				continue

@@ -13,7 +13,7 @@ import (
 func (p *Partition) placeOrdinary() (more bool) {
 	for p.Left > 0 && p.predicates.Calls < question.CallsMax {
 		r := p.Next(p.skips)
-		if p.settleStale() {
+		if p.SettleStale() {
 			p.react()
 		}
 		if r == nil {
@@ -28,20 +28,6 @@ func (p *Partition) placeOrdinary() (more bool) {
 		}
 		p.react()
 	}
-	return true
-}
-
-// settleStale blocks the lines that a search found to be held back.
-func (p *Partition) settleStale() bool {
-	if len(p.Stale) == 0 {
-		return false
-	}
-	for _, l := range p.Stale {
-		l.Settle()
-		p.Changes.Queue(l.Leaf.Queue, 0)
-	}
-	clear(p.Stale)
-	p.Stale = p.Stale[:0]
 	return true
 }
 

@@ -98,8 +98,8 @@ var ErrPaused = errors.New("questions to the resource manager pause")
 // NeverOn reports whether a node is refused whatever is removed.
 func (s *Simulations) NeverOn(n *ledger.Node) bool { return s.unresolvable.Has(n.Slot, n.UpdatedAt) }
 
-// Hopeless reports whether nothing that a trigger could evict on a node helps.
-func (s *Simulations) Hopeless(n *ledger.Node, t preemptor.Trigger) bool {
+// hopeless reports whether nothing that a trigger could evict on a node helps.
+func (s *Simulations) hopeless(n *ledger.Node, t preemptor.Trigger) bool {
 	return s.NeverOn(n) || s.failed[t].Has(n.Slot, n.ChangedAt)
 }
 
@@ -112,7 +112,7 @@ func (s *Simulations) IsRefusedEmpty(n *ledger.Node) bool {
 // HopelessNow is hopeless, or that the plan failed earlier in an attempt that goes on.
 func (s *Simulations) HopelessNow(n *ledger.Node, of FailedPlan) bool {
 	kept := s.kept[n]
-	return s.Hopeless(n, of.Trigger) || kept != nil && kept.changedAt == n.ChangedAt && slices.Contains(kept.failed, of)
+	return s.hopeless(n, of.Trigger) || kept != nil && kept.changedAt == n.ChangedAt && slices.Contains(kept.failed, of)
 }
 
 // about are the answers that are kept about a node as it is.
@@ -180,7 +180,7 @@ func (s *Simulations) Fail(on *CandidateNode, changed uint64) {
 	n, t := on.Node, on.Plan.Trigger
 	s.failed[t].Add(n.Slot, n.ChangedAt, changed)
 	near := s.nearest[t]
-	if near == nil || !s.Hopeless(near.Node, t) || near.Plan.Reason != preemptor.Refused && on.Plan.Reason == preemptor.Refused {
+	if near == nil || !s.hopeless(near.Node, t) || near.Plan.Reason != preemptor.Refused && on.Plan.Reason == preemptor.Refused {
 		s.nearest[t] = on
 	}
 	s.learnt = true

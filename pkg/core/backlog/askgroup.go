@@ -20,12 +20,12 @@ type AskGroup struct {
 	Class       *Class
 	Application *Application
 	Leaf        *LeafClass
-	AtClass     int32 // the places in the lists of the class and of the LeafClass
-	AtLeaf      int32
+	atClass     int32 // the places in the lists of the class and of the LeafClass
+	atLeaf      int32
 
 	links order.Links[*AskGroup]
-	Place *ledger.Request // the first ask, by which it stands in the order
-	Own   Summary
+	place *ledger.Request // the first ask, by which it stands in the order
+	own   Summary
 	below Summary // of the subtree of the application's order
 
 	slots  []*ledger.Request
@@ -42,8 +42,8 @@ type groupSet struct {
 	more  map[*Class]*AskGroup
 }
 
-// Of is the group of a class; nil if there is none.
-func (s *groupSet) Of(c *Class) *AskGroup {
+// of is the group of a class; nil if there is none.
+func (s *groupSet) of(c *Class) *AskGroup {
 	if s.first != nil && s.first.Class == c {
 		return s.first
 	}
@@ -87,7 +87,7 @@ func (g *AskGroup) Before(other *AskGroup) bool {
 	if g.Class.Priority != other.Class.Priority {
 		return g.Class.Priority > other.Class.Priority
 	}
-	return ByAge(g.Place, other.Place) < 0
+	return ByAge(g.place, other.place) < 0
 }
 
 // Links are the place in the order of the application.
@@ -95,7 +95,7 @@ func (g *AskGroup) Links() *order.Links[*AskGroup] { return &g.links }
 
 // Summarise works out the summary of a subtree of the application's order.
 func (g *AskGroup) Summarise() bool {
-	return g.below.Become(&g.Own, g.links.Left.subtree(), g.links.Right.subtree())
+	return g.below.Become(&g.own, g.links.Left.subtree(), g.links.Right.subtree())
 }
 
 func (g *AskGroup) subtree() *Summary {
@@ -188,9 +188,9 @@ func ByAge(a, b *ledger.Request) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Number, b.Number))
 }
 
-// IsTried reports whether the asks of a group are to be tried: placed, or room made for
+// isTried reports whether the asks of a group are to be tried: placed, or room made for
 // them.
-func (g *AskGroup) IsTried() bool {
+func (g *AskGroup) isTried() bool {
 	return !g.Class.Unschedulable || g.Class.Paused == nil && g.Leaf.Active
 }
 
@@ -201,11 +201,11 @@ type LeafClass struct {
 	Leaf    *Queue
 	Groups  []*AskGroup
 	Asks    int // in the groups
-	AtClass int // the place in the list of the class
+	atClass int // the place in the list of the class
 
 	Active   bool                    // room may be made; otherwise that failed, or is not wanted
-	Listed   bool                    // active with too many groups to mark them: the leaf lists the class
-	AtActive int                     // the place in that list
+	listed   bool                    // active with too many groups to mark them: the leaf lists the class
+	atActive int                     // the place in that list
 	Queued   bool                    // in the retry queue
 	Last     []api.PreemptionAttempt // that failed last
 }

@@ -14,14 +14,14 @@ func (b *Backlog) ComparePlaces(r, other *ledger.Request) int {
 	if x == y {
 		return ledger.InOrder(r, other)
 	}
-	if x.Leaf == y.Leaf {
+	if x.leaf == y.leaf {
 		x.refreshPlace()
 		y.refreshPlace()
 		return x.compare(y, cmp.Compare(other.Priority, r.Priority))
 	}
 	common := ledger.CommonQueue(x.Queue.Parent, y.Queue.Parent)
-	of, first := x.Leaf.childAbove(common, r.Priority)
-	from, second := y.Leaf.childAbove(common, other.Priority)
+	of, first := x.leaf.childAbove(common, r.Priority)
+	from, second := y.leaf.childAbove(common, other.Priority)
 	of.refreshPlace()
 	from.refreshPlace()
 	return of.compare(from, cmp.Compare(second, first))
@@ -42,13 +42,13 @@ func (q *Queue) childAbove(ancestor *ledger.Queue, priority int32) (*Queue, int3
 // kept up to date.
 func (q *Queue) refreshPlace() {
 	if !q.links.In() {
-		q.Place = q.Placed()
+		q.place = q.placed()
 	}
 }
 
 // refreshPlace is the same for an application.
 func (a *Application) refreshPlace() {
 	if !a.links.In() {
-		a.Place = a.Placed()
+		a.place = a.placed()
 	}
 }

@@ -23,7 +23,7 @@ type Backlog struct {
 	Parked  order.Tree[*Class]
 	Rooms   rooms
 	// Cluster is the capacity of all nodes when everything was put in order last.
-	Cluster resources.Amounts
+	cluster resources.Amounts
 	// Plain says that a priority is the same seen from any queue.
 	Plain bool
 	Work  api.Work
@@ -33,13 +33,13 @@ type Backlog struct {
 	waitingApps   []*Application              // by the slots of applications
 	waitingQueues []*Queue                    // by those of queues
 	searching     search                      // memory
-	Blocked       map[*ledger.Account][]*Line // lines that an account holds back
-	Stale         []*Line                     // in which a search found that limits hold everything back
+	blocked       map[*ledger.Account][]*line // lines that an account holds back
+	stale         []*line                     // in which a search found that limits hold everything back
 }
 
 // NewBacklog makes a backlog of nothing, with a ledger.
 func NewBacklog(options api.Options) Backlog {
-	return Backlog{Ledger: ledger.NewLedger(options), Classes: classTable{Known: map[string]*Class{}}, asks: make([]waitingAsk, 1), Blocked: map[*ledger.Account][]*Line{}}
+	return Backlog{Ledger: ledger.NewLedger(options), Classes: classTable{Known: map[string]*Class{}}, asks: make([]waitingAsk, 1), blocked: map[*ledger.Account][]*line{}}
 }
 
 // ClassNow finds the class of an ask, as it is now. Constraints are those of its
@@ -200,28 +200,28 @@ func (b *Backlog) SettleClass(c *Class) {
 // settleGroup brings the place of a group in the order of its application up to date.
 func (b *Backlog) settleGroup(g *AskGroup) {
 	c, first := g.Class, g.First()
-	wanted := first != nil && g.IsTried()
-	own := EmptySummary
+	wanted := first != nil && g.isTried()
+	own := emptySummary
 	if wanted {
 		own.Top = c.Priority
-		own.Attempts = g.Leaf.Active && !g.Leaf.Listed
+		own.attempts = g.Leaf.Active && !g.Leaf.listed
 		if g.Leaf.Active || !c.Parked && !c.Unschedulable {
-			own.Ready = c.Priority
+			own.ready = c.Priority
 		}
 		if c.Preempts && g.Application.IsLimited() {
-			own.Wanted = &c.Amounts
+			own.wanted = &c.Amounts
 		}
 		switch {
 		case c.Unschedulable:
 		case c.Nominated:
-			own.Nominated, own.Untried = &c.Amounts, !c.Parked
+			own.nominated, own.untried = &c.Amounts, !c.Parked
 		case c.Parked:
-			own.Parked = &c.Amounts
+			own.parked = &c.Amounts
 		default:
 			own.Open = &c.Amounts
 		}
 	}
-	g.Application.Queued.Settle(g, wanted, first != g.Place, own != g.Own, func() { g.Own, g.Place = own, first })
+	g.Application.Queued.Settle(g, wanted, first != g.place, own != g.own, func() { g.own, g.place = own, first })
 }
 
 // Importance is the priority of an ask as the root sees it. It orders asks of all queues.

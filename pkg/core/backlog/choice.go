@@ -111,5 +111,5 @@ func (s *search) potential(part *Summary) int32 {
 	if s.isRoom {
 		return part.Top
 	}
-	return part.Ready
+	return part.ready
 }

@@ -26,7 +26,7 @@ type Class struct {
 	Key string
 
 	Asks   int
-	Idle   bool // among the classes that may have no asks
+	idle   bool // among the classes that may have no asks
 	Groups []*AskGroup
 	Leaves []*LeafClass
 
@@ -121,8 +121,8 @@ func (c *Class) asLike(other *Class) bool {
 type classTable struct {
 	Known   map[string]*Class
 	Alike   map[string][]*Class // by constraints, where there are any
-	Roots   tables.Counts       // of their importances
-	Idle    []*Class            // those that may have no asks
+	roots   tables.Counts       // of their importances
+	idle    []*Class            // those that may have no asks
 	scratch []byte
 }
 
@@ -145,7 +145,7 @@ func (t *classTable) Of(traits ClassTraits) *Class {
 	c := &Class{ClassTraits: traits, Key: string(t.scratch)}
 	t.Known[c.Key] = c
 	t.index(c)
-	t.Roots.Add(c.Importance)
+	t.roots.Add(c.Importance)
 	t.list(c)
 	return c
 }
@@ -176,9 +176,9 @@ func (t *classTable) unindex(c *Class) {
 
 // list remembers a class that may have no asks.
 func (t *classTable) list(c *Class) {
-	if !c.Idle {
-		c.Idle = true
-		t.Idle = append(t.Idle, c)
+	if !c.idle {
+		c.idle = true
+		t.idle = append(t.idle, c)
 	}
 }
 
@@ -188,19 +188,19 @@ func (t *classTable) release(c *Class) {
 	c.Refused, c.Simulations, c.Alone, c.Paced, c.RefusedKept = nil, nil, 0, false, nodeset.Set{}
 	c.Unschedulable, c.Paused = false, nil
 	t.list(c)
-	if len(t.Idle) <= IdleMax+len(t.Known)/2 {
+	if len(t.idle) <= IdleMax+len(t.Known)/2 {
 		return
 	}
-	for _, c := range t.Idle {
-		c.Idle = false
+	for _, c := range t.idle {
+		c.idle = false
 		if c.Asks == 0 {
 			delete(t.Known, c.Key)
 			t.unindex(c)
-			t.Roots.Remove(c.Importance)
+			t.roots.Remove(c.Importance)
 		}
 	}
-	clear(t.Idle)
-	t.Idle = t.Idle[:0]
+	clear(t.idle)
+	t.idle = t.idle[:0]
 }
 
 // classSlots are what slots know of a class.

@@ -18,11 +18,11 @@ import (
 // what an order has missed when it is used again. So a placement takes as many logarithmic
 // steps as nodes changed since the last ask of these amounts.
 type deviceOrder struct {
-	Policy  devices.Policy
+	policy  devices.Policy
 	ByAsk   map[string]*rankedNodes
 	uses    uint64
-	Changed []*ledger.Node // open or not; the last ones
-	Dropped uint64         // how many changes there were before those
+	changed []*ledger.Node // open or not; the last ones
+	dropped uint64         // how many changes there were before those
 	all     *NodeOrder
 	visited *uint64
 	Most    int            // nodes in all orders together; rankedMax
@@ -31,26 +31,26 @@ type deviceOrder struct {
 
 // rankedNodes are the nodes with room for some amounts, the one where least is wasted first.
 type rankedNodes struct {
-	Amounts resources.Amounts
-	Tree    order.Tree[*rankedNode]
-	BySlot  []*rankedNode
-	Seen    uint64 // how many changes are taken into account
+	amounts resources.Amounts
+	tree    order.Tree[*rankedNode]
+	bySlot  []*rankedNode
+	seen    uint64 // how many changes are taken into account
 	used    uint64 // when it was used last
 }
 
 // A rankedNode is a node in such an order.
 type rankedNode struct {
-	Node  *ledger.Node
-	Cost  int64
+	node  *ledger.Node
+	cost  int64
 	links order.Links[*rankedNode]
 }
 
 // Before orders by cost, lowest first, then by ID.
 func (r *rankedNode) Before(other *rankedNode) bool {
-	if r.Cost != other.Cost {
-		return r.Cost < other.Cost
+	if r.cost != other.cost {
+		return r.cost < other.cost
 	}
-	return r.Node.ID < other.Node.ID
+	return r.node.ID < other.node.ID
 }
 
 // Links are the place in the order.
@@ -68,15 +68,15 @@ func newDeviceOrder(kinds *resources.Kinds, all *NodeOrder, sizes map[string]int
 	d := &deviceOrder{ByAsk: map[string]*rankedNodes{}, all: all, visited: all.Visited, Most: rankedMax}
 	for _, name := range sortedNames(sizes) {
 		if kind, err := kinds.Intern(name); err == nil && sizes[name] > 0 {
-			d.Policy.Devices = append(d.Policy.Devices, devices.Kind{Kind: kind, Size: sizes[name]})
+			d.policy.Devices = append(d.policy.Devices, devices.Kind{Kind: kind, Size: sizes[name]})
 		}
 	}
-	if len(d.Policy.Devices) == 0 {
+	if len(d.policy.Devices) == 0 {
 		return nil
 	}
 	for _, w := range all.weights {
-		if !slices.ContainsFunc(d.Policy.Devices, func(k devices.Kind) bool { return k.Kind == w.kind }) {
-			d.Policy.Beside = append(d.Policy.Beside, w.kind)
+		if !slices.ContainsFunc(d.policy.Devices, func(k devices.Kind) bool { return k.Kind == w.kind }) {
+			d.policy.Beside = append(d.policy.Beside, w.kind)
 		}
 	}
 	return d
@@ -84,11 +84,11 @@ func newDeviceOrder(kinds *resources.Kinds, all *NodeOrder, sizes map[string]int
 
 // note takes in that a node has changed.
 func (d *deviceOrder) note(n *ledger.Node) {
-	if most := 2*d.all.Tree.Len() + 1024; len(d.Changed) >= 2*most {
-		d.Dropped += uint64(len(d.Changed) - most)
-		d.Changed = append(d.Changed[:0], d.Changed[len(d.Changed)-most:]...)
+	if most := 2*d.all.Tree.Len() + 1024; len(d.changed) >= 2*most {
+		d.dropped += uint64(len(d.changed) - most)
+		d.changed = append(d.changed[:0], d.changed[len(d.changed)-most:]...)
 	}
-	d.Changed = append(d.Changed, n)
+	d.changed = append(d.changed, n)
 }
 
 // of are the nodes for some amounts, as they are now.
@@ -99,7 +99,7 @@ func (d *deviceOrder) of(amounts resources.Amounts) *rankedNodes {
 	}
 	ranked := d.ByAsk[string(key)]
 	if ranked == nil {
-		ranked = &rankedNodes{Amounts: amounts.Clone()}
+		ranked = &rankedNodes{amounts: amounts.Clone()}
 		d.ByAsk[string(key)] = ranked
 		d.makeRoom(ranked)
 	}
@@ -124,46 +124,46 @@ func (d *deviceOrder) makeRoom(but *rankedNodes) {
 
 // update takes the changes into account that an order has missed.
 func (d *deviceOrder) update(ranked *rankedNodes) {
-	if ranked.BySlot == nil || ranked.Seen < d.Dropped {
-		*ranked = rankedNodes{Amounts: ranked.Amounts, used: ranked.used, BySlot: make([]*rankedNode, d.all.Tree.Len())}
-		ranked.Tree.Looked = d.visited
+	if ranked.bySlot == nil || ranked.seen < d.dropped {
+		*ranked = rankedNodes{amounts: ranked.amounts, used: ranked.used, bySlot: make([]*rankedNode, d.all.Tree.Len())}
+		ranked.tree.Looked = d.visited
 		for at := range d.all.Tree.All {
 			d.place(ranked, at.Node)
 		}
 	} else {
-		for _, n := range d.Changed[ranked.Seen-d.Dropped:] {
+		for _, n := range d.changed[ranked.seen-d.dropped:] {
 			d.place(ranked, n)
 		}
 	}
-	ranked.Seen = d.Dropped + uint64(len(d.Changed))
+	ranked.seen = d.dropped + uint64(len(d.changed))
 }
 
 // place brings the place of a node up to date.
 func (d *deviceOrder) place(ranked *rankedNodes, n *ledger.Node) {
 	*d.visited++
-	is := *tables.At(&ranked.BySlot, n.Slot)
-	if is != nil && is.Node != n {
+	is := *tables.At(&ranked.bySlot, n.Slot)
+	if is != nil && is.node != n {
 		if n.Gone {
 			return // another node has the slot
 		}
-		ranked.Tree.Remove(is)
+		ranked.tree.Remove(is)
 		is = nil
 	}
-	if !d.all.Has(n) || !ranked.Amounts.FitsIn(n.Room) {
+	if !d.all.has(n) || !ranked.amounts.FitsIn(n.Room) {
 		if is != nil {
-			ranked.Tree.Remove(is)
-			ranked.BySlot[n.Slot] = nil
+			ranked.tree.Remove(is)
+			ranked.bySlot[n.Slot] = nil
 		}
 		return
 	}
-	cost := d.Policy.Cost(d.nodeOf(n), ranked.Amounts)
+	cost := d.policy.Cost(d.nodeOf(n), ranked.amounts)
 	if is == nil {
-		is = &rankedNode{Node: n, Cost: cost}
-		ranked.BySlot[n.Slot] = is
-		ranked.Tree.Insert(is)
+		is = &rankedNode{node: n, cost: cost}
+		ranked.bySlot[n.Slot] = is
+		ranked.tree.Insert(is)
 		return
 	}
-	ranked.Tree.Settle(is, true, is.Cost != cost, false, func() { is.Cost = cost })
+	ranked.tree.Settle(is, true, is.cost != cost, false, func() { is.cost = cost })
 }
 
 // nodeOf is a node as package devices sees it.
@@ -171,8 +171,8 @@ func (d *deviceOrder) nodeOf(n *ledger.Node) *devices.Node {
 	known := tables.At(&d.known, n.Slot)
 	if known.of != n || known.revision != n.Revision {
 		known.of, known.revision = n, n.Revision
-		known.Capacity, known.Free, known.Room = n.Capacity, n.Free, d.all.Of(n).Score
-		known.Tables = d.TablesOf(n)
+		known.Capacity, known.Free, known.Room = n.Capacity, n.Free, d.all.of(n).score
+		known.Tables = d.tablesOf(n)
 	}
 	return &known.Node
 }
@@ -184,19 +184,19 @@ type knownDevices struct {
 	revision uint64
 }
 
-// TablesOf divides the devices of a node among what runs there, in the order in which it
+// tablesOf divides the devices of a node among what runs there, in the order in which it
 // was placed: resource managers mostly do it in this way. It depends on the ledger alone.
-func (d *deviceOrder) TablesOf(n *ledger.Node) []devices.Table {
+func (d *deviceOrder) tablesOf(n *ledger.Node) []devices.Table {
 	on := make([]*ledger.Request, 0, len(n.Own)+len(n.Foreign))
 	for r := range n.AllOn {
-		if slices.ContainsFunc(d.Policy.Devices, func(k devices.Kind) bool { return r.Amounts.Of(k.Kind) > 0 }) {
+		if slices.ContainsFunc(d.policy.Devices, func(k devices.Kind) bool { return r.Amounts.Of(k.Kind) > 0 }) {
 			on = append(on, r)
 		}
 	}
 	slices.SortFunc(on, func(a, b *ledger.Request) int {
 		return cmp.Or(a.Placed.Compare(b.Placed), strings.Compare(string(a.Key), string(b.Key)))
 	})
-	return d.Policy.Tables(n.Capacity, func(yield func(resources.Amounts) bool) {
+	return d.policy.Tables(n.Capacity, func(yield func(resources.Amounts) bool) {
 		for _, r := range on {
 			if !yield(r.Amounts) {
 				return
@@ -207,21 +207,21 @@ func (d *deviceOrder) TablesOf(n *ledger.Node) []devices.Table {
 
 // first is the first node in order.
 func (ranked *rankedNodes) first() *ledger.Node {
-	if top := ranked.Tree.First(); top != nil {
-		return top.Node
+	if top := ranked.tree.First(); top != nil {
+		return top.node
 	}
 	return nil
 }
 
 // next is the node after another one in order.
 func (ranked *rankedNodes) next(after *ledger.Node) (next *ledger.Node) {
-	last := ranked.BySlot[after.Slot]
+	last := ranked.bySlot[after.Slot]
 	if last == nil {
 		return nil
 	}
-	for top := ranked.Tree.Root(); top != nil; {
+	for top := ranked.tree.Root(); top != nil; {
 		if last.Before(top) {
-			next, top = top.Node, top.links.Left
+			next, top = top.node, top.links.Left
 		} else {
 			top = top.links.Right
 		}

@@ -25,7 +25,7 @@ func (q *Queue) headroomWithin(above *headroom) *headroom {
 	}
 	first := int32(api.PriorityNone)
 	if len(q.Kept) > 0 {
-		first = q.AsRootSees(q.Waiting().Top)
+		first = q.AsRootSees(q.waiting().Top)
 	}
 	h := &q.headroom
 	h.left = h.left[:0]
@@ -41,11 +41,11 @@ func (q *Queue) headroomWithin(above *headroom) *headroom {
 }
 
 // headroomWithin is what is left of the quotas above and of the limits of a line.
-func (l *Line) headroomWithin(above *headroom) *headroom {
-	if l.User == nil && l.Group == nil || l.Holds && !l.User.Subject.Limit {
+func (l *line) headroomWithin(above *headroom) *headroom {
+	if l.user == nil && l.group == nil || l.holds && !l.user.Subject.Limit {
 		return above
 	}
-	return l.headroom.within(above, l.User, l.Group)
+	return l.headroom.within(above, l.user, l.group)
 }
 
 // within is what is left of the quotas above and of the limits of some accounts, each with all above

@@ -15,35 +15,35 @@ import (
 // A NodeOrder keeps the open nodes in the order in which they are tried, with the
 // most room in every subtree, so that a search skips nodes without room.
 type NodeOrder struct {
-	Tree    order.Tree[*OrderedNode]
-	nodes   []*OrderedNode // by the slots of nodes
+	Tree    order.Tree[*orderedNode]
+	nodes   []*orderedNode // by the slots of nodes
 	Visited *uint64
 	weights []weight
 	Packing bool
 	Devices *deviceOrder // nil unless nodes are tried by their devices
 }
 
-// An OrderedNode is a node as the order knows it. It stands in it while it is schedulable.
-type OrderedNode struct {
+// An orderedNode is a node as the order knows it. It stands in it while it is schedulable.
+type orderedNode struct {
 	*ledger.Node
-	links order.Links[*OrderedNode]
-	Score int64
+	links order.Links[*orderedNode]
+	score int64
 	most  resources.Amounts // room on any node of the subtree
 }
 
 // Before orders by score, lowest first, then by ID.
-func (n *OrderedNode) Before(other *OrderedNode) bool {
-	if n.Score != other.Score { // mostly, and IDs are elsewhere in memory
-		return n.Score < other.Score
+func (n *orderedNode) Before(other *orderedNode) bool {
+	if n.score != other.score { // mostly, and IDs are elsewhere in memory
+		return n.score < other.score
 	}
 	return n.ID < other.ID
 }
 
 // Links are the place in the order of the partition.
-func (n *OrderedNode) Links() *order.Links[*OrderedNode] { return &n.links }
+func (n *orderedNode) Links() *order.Links[*orderedNode] { return &n.links }
 
 // Summarise works out the most room in a subtree of the order.
-func (n *OrderedNode) Summarise() bool {
+func (n *orderedNode) Summarise() bool {
 	changed := false
 	left, right := n.links.Left, n.links.Right
 	n.widenMost(left, right)
@@ -62,7 +62,7 @@ func (n *OrderedNode) Summarise() bool {
 }
 
 // widenMost makes room for kinds that were not known before.
-func (n *OrderedNode) widenMost(left, right *OrderedNode) {
+func (n *orderedNode) widenMost(left, right *orderedNode) {
 	width := len(n.Room)
 	if left != nil {
 		width = max(width, len(left.most))
@@ -75,28 +75,28 @@ func (n *OrderedNode) widenMost(left, right *OrderedNode) {
 	}
 }
 
-// Of is what the order knows of a node; nil before its first place, and after it has gone.
-func (o *NodeOrder) Of(n *ledger.Node) *OrderedNode {
+// of is what the order knows of a node; nil before its first place, and after it has gone.
+func (o *NodeOrder) of(n *ledger.Node) *orderedNode {
 	if at := *tables.At(&o.nodes, n.Slot); at != nil && at.Node == n {
 		return at
 	}
 	return nil
 }
 
-// Has reports whether a node is open, and so stands in the order.
-func (o *NodeOrder) Has(n *ledger.Node) bool {
-	at := o.Of(n)
+// has reports whether a node is open, and so stands in the order.
+func (o *NodeOrder) has(n *ledger.Node) bool {
+	at := o.of(n)
 	return at != nil && at.links.In()
 }
 
 // Reposition brings the place of a node up to date. One that is gone is known no longer then.
 func (o *NodeOrder) Reposition(n *ledger.Node) {
-	at, score := o.Of(n), o.ScoreOf(n)
+	at, score := o.of(n), o.scoreOf(n)
 	if at == nil {
-		at = &OrderedNode{Node: n}
+		at = &orderedNode{Node: n}
 		o.nodes[n.Slot] = at
 	}
-	o.Tree.Settle(at, n.Schedulable && !n.Gone, score != at.Score, true, func() { at.Score = score })
+	o.Tree.Settle(at, n.Schedulable && !n.Gone, score != at.score, true, func() { at.score = score })
 	if n.Gone {
 		o.nodes[n.Slot] = nil
 	}
@@ -108,8 +108,8 @@ func (o *NodeOrder) Reposition(n *ledger.Node) {
 // Rebuild puts nodes in order again after what decides it has changed.
 func (o *NodeOrder) Rebuild(nodes func(func(*ledger.Node) bool)) {
 	for n := range nodes {
-		if o.Has(n) {
-			o.Tree.Remove(o.Of(n))
+		if o.has(n) {
+			o.Tree.Remove(o.of(n))
 		}
 	}
 	for n := range nodes {
@@ -130,10 +130,10 @@ func (o *NodeOrder) Next(after *ledger.Node, ask resources.Amounts) *ledger.Node
 	if o.Devices != nil {
 		return o.Devices.of(ask).next(after)
 	}
-	return o.nextBelow(o.Tree.Root(), o.Of(after), ask)
+	return o.nextBelow(o.Tree.Root(), o.of(after), ask)
 }
 
-func (o *NodeOrder) firstBelow(top *OrderedNode, ask resources.Amounts) *ledger.Node {
+func (o *NodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (o *NodeOrder) firstBelow(top *OrderedNode, ask resources.Amounts) *ledger.
 	return o.firstBelow(top.links.Right, ask)
 }
 
-func (o *NodeOrder) nextBelow(top, after *OrderedNode, ask resources.Amounts) *ledger.Node {
+func (o *NodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *ledger.Node {
 	if top == nil {
 		return nil
 	}
@@ -213,10 +213,10 @@ type weight struct {
 
 const weightMax = 1_000_000
 
-// ScoreOf is the weighted mean of the used part of each kind the node has, from
+// scoreOf is the weighted mean of the used part of each kind the node has, from
 // zero to scoreMax, turned round for packing. Integers keep the order total; with
 // 256 kinds of weightMax, the most that are configured, the sum stays below 2^56.
-func (o *NodeOrder) ScoreOf(n *ledger.Node) int64 {
+func (o *NodeOrder) scoreOf(n *ledger.Node) int64 {
 	var sum, total uint64
 	for _, w := range o.weights {
 		capacity := n.Capacity.Of(w.kind)

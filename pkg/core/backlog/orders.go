@@ -12,11 +12,11 @@ import (
 
 // settle brings the place of an application in the order of its line up to date.
 func (a *Application) settle() {
-	changed := a.SumUp()
-	place, wanted := a.Placed(), a.IsTried()
-	before, to := a.Line, a.Line
+	changed := a.sumUp()
+	place, wanted := a.placed(), a.isTried()
+	before, to := a.line, a.line
 	if wanted {
-		to = a.Leaf.Lines.find(a)
+		to = a.leaf.Lines.find(a)
 	}
 	if before != to && before != nil {
 		before.Apps.Remove(a)
@@ -25,18 +25,18 @@ func (a *Application) settle() {
 	if to == nil {
 		return
 	}
-	settled := to.Apps.Settle(a, wanted, place != a.Place, changed, func() { a.Place = place })
-	a.Line = to
+	settled := to.Apps.Settle(a, wanted, place != a.place, changed, func() { a.place = place })
+	a.line = to
 	if settled || !to.isFree() {
 		to.Settle()
 	}
 	if !wanted {
-		a.Line = nil
+		a.line = nil
 	}
 }
 
-// IsTried reports whether the application stands in the order of its queue.
-func (a *Application) IsTried() bool {
+// isTried reports whether the application stands in the order of its queue.
+func (a *Application) isTried() bool {
 	return a.Queued.Len() > 0 && !a.BacksOff()
 }
 
@@ -62,12 +62,12 @@ func (b *Backlog) SettleQueue(of *ledger.Queue) {
 func (b *Backlog) settleUp(of *ledger.Queue) {
 	for q := b.OfQueue(of); q != nil; q = q.above {
 		q.View = nil
-		changed := q.SumUp()
+		changed := q.sumUp()
 		if q.above == nil {
 			return
 		}
-		place := q.Placed()
-		q.above.Queues.Settle(q, q.Waits(), place != q.Place, changed, func() { q.Place = place })
+		place := q.placed()
+		q.above.Queues.Settle(q, q.waits(), place != q.place, changed, func() { q.place = place })
 	}
 }
 
@@ -96,9 +96,9 @@ func (b *Backlog) Resize() { b.resizeShares(b.beginAgain()) }
 // beginAgain notes the size of the cluster, and forgets what a search found of lines: these are made anew.
 func (b *Backlog) beginAgain() (root *Queue) {
 	b.Changes.Resized = false
-	b.Cluster = b.Capacity.Clone()
-	clear(b.Stale)
-	b.Stale = b.Stale[:0]
+	b.cluster = b.Capacity.Clone()
+	clear(b.stale)
+	b.stale = b.stale[:0]
 	return b.OfQueue(b.Root)
 }
 
@@ -111,15 +111,15 @@ func (b *Backlog) computeShares(q *Queue) {
 	for _, app := range q.SortedApplications() {
 		b.OfApplication(app).settle()
 	}
-	q.SumUp()
+	q.sumUp()
 	if q.above != nil {
 		q.settleShare()
 	}
 }
 
 func (q *Queue) settleShare() {
-	q.Place = q.Placed()
-	q.above.Queues.Settle(q, q.Waits(), false, false, func() {})
+	q.place = q.placed()
+	q.above.Queues.Settle(q, q.waits(), false, false, func() {})
 }
 
 // resizeShares puts everything below a queue in order again. Queues that use nothing and where nothing
@@ -142,13 +142,13 @@ func (b *Backlog) resizeShares(q *Queue) {
 	for _, child := range queues {
 		child.settleShare()
 	}
-	q.SumUp()
+	q.sumUp()
 }
 
 // Insert puts an ask into the group of its class.
 func (b *Backlog) Insert(r *ledger.Request) {
 	app := b.OfApplication(r.App)
-	g := app.ByClass.Of(b.ClassOf(r))
+	g := app.ByClass.of(b.ClassOf(r))
 	if g == nil {
 		g = b.newGroup(app, b.ClassOf(r))
 	}
@@ -180,10 +180,10 @@ func (b *Backlog) Extract(r *ledger.Request) {
 }
 
 func (b *Backlog) newGroup(app *Application, c *Class) *AskGroup {
-	leaf := app.Leaf.Classes[c]
+	leaf := app.leaf.classes[c]
 	if leaf == nil {
-		leaf = &LeafClass{Class: c, Leaf: app.Leaf, AtClass: len(c.Leaves)}
-		app.Leaf.Classes[c] = leaf
+		leaf = &LeafClass{Class: c, Leaf: app.leaf, atClass: len(c.Leaves)}
+		app.leaf.classes[c] = leaf
 		c.Leaves = append(c.Leaves, leaf)
 		if c.Preempts {
 			c.Simulations.Help(nil)
@@ -192,8 +192,8 @@ func (b *Backlog) newGroup(app *Application, c *Class) *AskGroup {
 	}
 	g := &AskGroup{
 		asks:  &b.asks,
-		Class: c, Application: app, Leaf: leaf, Own: EmptySummary,
-		AtClass: int32(len(c.Groups)), AtLeaf: int32(len(leaf.Groups)),
+		Class: c, Application: app, Leaf: leaf, own: emptySummary,
+		atClass: int32(len(c.Groups)), atLeaf: int32(len(leaf.Groups)),
 	}
 	c.Groups = append(c.Groups, g)
 	leaf.Groups = append(leaf.Groups, g)
@@ -204,8 +204,8 @@ func (b *Backlog) newGroup(app *Application, c *Class) *AskGroup {
 func (b *Backlog) dropGroup(g *AskGroup) {
 	c, leaf := g.Class, g.Leaf
 	g.Application.ByClass.remove(g)
-	c.Groups = tables.SwapRemove(c.Groups, g.AtClass, func(g *AskGroup) *int32 { return &g.AtClass })
-	leaf.Groups = tables.SwapRemove(leaf.Groups, g.AtLeaf, func(g *AskGroup) *int32 { return &g.AtLeaf })
+	c.Groups = tables.SwapRemove(c.Groups, g.atClass, func(g *AskGroup) *int32 { return &g.atClass })
+	leaf.Groups = tables.SwapRemove(leaf.Groups, g.atLeaf, func(g *AskGroup) *int32 { return &g.atLeaf })
 	if len(leaf.Groups) == 0 {
 		b.dropLeafClass(leaf)
 	}
@@ -214,8 +214,8 @@ func (b *Backlog) dropGroup(g *AskGroup) {
 func (b *Backlog) dropLeafClass(leaf *LeafClass) {
 	b.Deactivate(leaf, nil)
 	c := leaf.Class
-	c.Leaves = tables.SwapRemove(c.Leaves, leaf.AtClass, func(leaf *LeafClass) *int { return &leaf.AtClass })
-	delete(leaf.Leaf.Classes, c)
+	c.Leaves = tables.SwapRemove(c.Leaves, leaf.atClass, func(leaf *LeafClass) *int { return &leaf.atClass })
+	delete(leaf.Leaf.classes, c)
 	leaf.Leaf = nil
 }
 
@@ -245,7 +245,7 @@ func (b *Backlog) Deactivate(leaf *LeafClass, last []api.PreemptionAttempt) {
 	}
 	b.Learn()
 	leaf.Active, leaf.Last = false, last
-	if leaf.Listed {
+	if leaf.listed {
 		b.unlist(leaf)
 		return
 	}
@@ -255,21 +255,21 @@ func (b *Backlog) Deactivate(leaf *LeafClass, last []api.PreemptionAttempt) {
 // list adds a class to those that a search of its leaf looks at one by one.
 func (b *Backlog) list(leaf *LeafClass) {
 	q := leaf.Leaf
-	leaf.Listed, leaf.AtActive = true, len(q.Active)
-	q.Active = append(q.Active, leaf)
+	leaf.listed, leaf.atActive = true, len(q.active)
+	q.active = append(q.active, leaf)
 	b.Changes.Queue(q.Queue, 0)
 }
 
 func (b *Backlog) unlist(leaf *LeafClass) {
 	q := leaf.Leaf
-	leaf.Listed = false
-	q.Active = tables.SwapRemove(q.Active, leaf.AtActive, func(leaf *LeafClass) *int { return &leaf.AtActive })
+	leaf.listed = false
+	q.active = tables.SwapRemove(q.active, leaf.atActive, func(leaf *LeafClass) *int { return &leaf.atActive })
 	b.Changes.Queue(q.Queue, 0)
 }
 
 // mark brings the marks of the groups of a class in a leaf up to date.
 func (b *Backlog) mark(leaf *LeafClass) {
-	if leaf.Listed {
+	if leaf.listed {
 		return
 	}
 	for _, g := range leaf.Groups {
@@ -285,14 +285,14 @@ func (b *Backlog) PassOn(r *ledger.Request) {
 		return
 	}
 	r.Wait.Due.Guarantee = time.Time{}
-	if leaf := b.OfQueue(r.App.Queue).Classes[b.ClassOf(r)]; leaf != nil && leaf.Class.Preempts {
+	if leaf := b.OfQueue(r.App.Queue).classes[b.ClassOf(r)]; leaf != nil && leaf.Class.Preempts {
 		leaf.Class.Simulations.Help(nil)
 		b.Activate(leaf)
 	}
 }
 
 // isBusy reports whether anything is used or waits below.
-func (q *Queue) isBusy() bool { return !q.Used.IsZero() || q.Waits() }
+func (q *Queue) isBusy() bool { return !q.Used.IsZero() || q.waits() }
 
 // SettleGroups brings all groups up to date, after other limits apply to applications.
 func (b *Backlog) SettleGroups() {

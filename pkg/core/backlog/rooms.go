@@ -12,7 +12,7 @@ import (
 // with these only, and whole parts of the backlog with the most that there is on any
 // of them.
 type rooms struct {
-	Tree   order.Tree[*freshNode]
+	tree   order.Tree[*freshNode]
 	on     []*freshNode // by slot of the node
 	epoch  uint64       // counts appearances of room
 	Learnt uint64       // the stamp when something was last learnt of classes
@@ -73,18 +73,18 @@ func (f *freshNode) Summarise() bool {
 // Appear notes that there is new room on a node.
 func (s *rooms) Appear(n *ledger.Node) {
 	s.epoch++
-	if f := s.Of(n); f != nil {
-		s.Tree.Touch(f)
+	if f := s.of(n); f != nil {
+		s.tree.Touch(f)
 		return
 	}
 	f := s.takeSpare()
 	f.Node = n
 	*tables.At(&s.on, n.Slot) = f
-	s.Tree.Insert(f)
+	s.tree.Insert(f)
 }
 
-// Of is what is noted of a node; nil if there is no new room.
-func (s *rooms) Of(n *ledger.Node) *freshNode {
+// of is what is noted of a node; nil if there is no new room.
+func (s *rooms) of(n *ledger.Node) *freshNode {
 	if int(n.Slot) < len(s.on) && s.on[n.Slot] != nil && s.on[n.Slot].Node == n {
 		return s.on[n.Slot]
 	}
@@ -104,15 +104,15 @@ func (s *rooms) takeSpare() *freshNode {
 
 // Change notes that the room on a node is less than it was, or kept for asks.
 func (s *rooms) Change(n *ledger.Node) {
-	if f := s.Of(n); f != nil {
-		s.Tree.Touch(f)
+	if f := s.of(n); f != nil {
+		s.tree.Touch(f)
 	}
 }
 
 // Remove forgets a node that is gone.
 func (s *rooms) Remove(n *ledger.Node) {
-	if f := s.Of(n); f != nil {
-		s.Tree.Remove(f)
+	if f := s.of(n); f != nil {
+		s.tree.Remove(f)
 		s.on[n.Slot], f.Node = nil, nil
 		s.Spare = append(s.Spare, f)
 	}
@@ -121,7 +121,7 @@ func (s *rooms) Remove(n *ledger.Node) {
 // Most is what is free at most, kind by kind, on any of the nodes; false if there
 // are none.
 func (s *rooms) Most() (resources.Amounts, bool) {
-	if top := s.Tree.Root(); top != nil {
+	if top := s.tree.Root(); top != nil {
 		return top.most, true
 	}
 	return nil, false
@@ -132,7 +132,7 @@ func (s *rooms) Fit(c *Class) bool {
 	if c.checked == s.epoch {
 		return false
 	}
-	if s.fitBelow(s.Tree.Root(), c) {
+	if s.fitBelow(s.tree.Root(), c) {
 		return true
 	}
 	c.checked = s.epoch
@@ -152,10 +152,10 @@ const SparesMax = 256
 
 // Clear forgets the nodes.
 func (s *rooms) Clear() {
-	for f := range s.Tree.All {
+	for f := range s.tree.All {
 		s.Spare = append(s.Spare, f)
 	}
-	s.Tree = order.Tree[*freshNode]{}
+	s.tree = order.Tree[*freshNode]{}
 	for _, f := range s.Spare {
 		if f.Node != nil {
 			s.on[f.Slot] = nil

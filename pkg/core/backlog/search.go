@@ -57,20 +57,20 @@ func (s *search) mayHold(part *Summary, left *headroom) bool {
 	if part.Top == api.PriorityNone {
 		return false
 	}
-	if part.Attempts && s.only == nil && !s.Busy && left.allows(part.Wanted) {
+	if part.attempts && s.only == nil && !s.Busy && left.allows(part.wanted) {
 		return true
 	}
 	if left.holds(part.Open) && (s.only == nil || part.Open.FitsIn(s.room)) {
 		return true
 	}
-	if part.Untried && s.only == nil {
+	if part.untried && s.only == nil {
 		return true
 	}
 	if !s.isRoom {
 		return false
 	}
-	return left.holds(part.Parked) && part.Parked.FitsIn(s.room) ||
-		part.Nominated != nil && part.Nominated.FitsIn(s.room)
+	return left.holds(part.parked) && part.parked.FitsIn(s.room) ||
+		part.nominated != nil && part.nominated.FitsIn(s.room)
 }
 
 // inQueue searches a queue, and returns the priority of the ask as the queue sees it.
@@ -84,12 +84,12 @@ func (s *search) inQueue(q *Queue, left *headroom) (*ledger.Request, int32) {
 		return nil, 0
 	}
 	var r *ledger.Request
-	if alone := q.Alone(); alone != nil {
+	if alone := q.alone(); alone != nil {
 		r = s.inApplications(&alone.Apps, left)
 	} else {
-		r = s.inLines(q.Lines.Tree.Root(), left, nil)
+		r = s.inLines(q.Lines.tree.Root(), left, nil)
 	}
-	if len(q.Active) > 0 && s.only == nil && !s.Busy {
+	if len(q.active) > 0 && s.only == nil && !s.Busy {
 		r = s.earlier(r, s.firstAttempt(q))
 	}
 	if r == nil {
@@ -102,10 +102,10 @@ func (s *search) inQueue(q *Queue, left *headroom) (*ledger.Request, int32) {
 // anything to try has it because of its highest ask, and then it is the best.
 func (s *search) inQueues(q *Queue, left *headroom) (*ledger.Request, int32) {
 	first, r, priority := s.firstQueue(q.Queues.Root(), left)
-	if r == nil || priority == first.Place.priority {
+	if r == nil || priority == first.place.priority {
 		return r, priority
 	}
-	best := choice[*Queue]{ask: r, item: first, priority: priority, run: first.Place.priority}
+	best := choice[*Queue]{ask: r, item: first, priority: priority, run: first.place.priority}
 	findBest(s, q.Queues.Root(), left, &best)
 	return best.ask, best.priority
 }
@@ -132,10 +132,10 @@ func (s *search) firstQueue(top *Queue, left *headroom) (*Queue, *ledger.Request
 // inApplications searches applications of a leaf in the same way.
 func (s *search) inApplications(apps *order.Tree[*Application], left *headroom) *ledger.Request {
 	first, r := s.firstApplication(apps.Root(), left)
-	if r == nil || r.Priority == first.Place.priority {
+	if r == nil || r.Priority == first.place.priority {
 		return r
 	}
-	best := choice[*Application]{ask: r, item: first, priority: r.Priority, run: first.Place.priority}
+	best := choice[*Application]{ask: r, item: first, priority: r.Priority, run: first.place.priority}
 	findBest(s, apps.Root(), left, &best)
 	return best.ask
 }
@@ -151,7 +151,7 @@ func (s *search) firstApplication(top *Application, left *headroom) (*Applicatio
 	if app, r := s.firstApplication(top.links.Left, left); r != nil {
 		return app, r
 	}
-	if s.mayHold(&top.Own, left) {
+	if s.mayHold(&top.own, left) {
 		if r, _ := top.search(s, left); r != nil {
 			return top, r
 		}
@@ -161,7 +161,7 @@ func (s *search) firstApplication(top *Application, left *headroom) (*Applicatio
 
 // inLines is the first ask in the order of a leaf of one that was found and of those in a part of
 // its lines.
-func (s *search) inLines(top *Line, left *headroom, best *ledger.Request) *ledger.Request {
+func (s *search) inLines(top *line, left *headroom, best *ledger.Request) *ledger.Request {
 	if top == nil || !s.mayHold(&top.below, left) {
 		return best
 	}
@@ -170,34 +170,34 @@ func (s *search) inLines(top *Line, left *headroom, best *ledger.Request) *ledge
 	if !s.mayPrecede(top, best) {
 		return best
 	}
-	if s.mayHold(&top.Own, left) {
+	if s.mayHold(&top.own, left) {
 		best = s.inLine(top, top.headroomWithin(left), best)
 	}
 	return s.inLines(top.links.Right, left, best)
 }
 
 // inLine is the same with what stands in a line. One that is found to be held back is to be blocked.
-func (s *search) inLine(l *Line, left *headroom, best *ledger.Request) *ledger.Request {
-	if l.HoldsBack(&l.Own) {
-		s.Stale = append(s.Stale, l)
+func (s *search) inLine(l *line, left *headroom, best *ledger.Request) *ledger.Request {
+	if l.holdsBack(&l.own) {
+		s.stale = append(s.stale, l)
 		return best
 	}
-	best = s.inLines(l.Lines.Root(), left, best)
+	best = s.inLines(l.lines.Root(), left, best)
 	switch held := l.blockerWithin(left); {
 	case held == nil:
 		return s.earlier(best, s.inApplications(&l.Apps, left))
-	case l.In == nil || l.In.User != held:
-		s.Stale = append(s.Stale, l)
+	case l.in == nil || l.in.user != held:
+		s.stale = append(s.stale, l)
 	}
 	return best
 }
 
 // blockerWithin is the blocker of a line as it stands, of which is known what is left of its limits.
-func (l *Line) blockerWithin(left *headroom) *ledger.Account {
-	if !l.Uncounted && left.surelyAllows(l.Own.Open) {
+func (l *line) blockerWithin(left *headroom) *ledger.Account {
+	if !l.uncounted && left.surelyAllows(l.own.Open) {
 		return nil
 	}
-	return l.blocker(&l.Own)
+	return l.blocker(&l.own)
 }
 
 func (s *search) inGroups(top *AskGroup, left *headroom) *ledger.Request {
@@ -216,7 +216,7 @@ func (s *search) amongGroups(top *AskGroup, left *headroom) *ledger.Request {
 	if r := s.inGroups(top.links.Left, left); r != nil {
 		return r
 	}
-	if s.mayHold(&top.Own, left) && s.mayTry(top, left) {
+	if s.mayHold(&top.own, left) && s.mayTry(top, left) {
 		return top.First()
 	}
 	return s.inGroups(top.links.Right, left)
@@ -233,7 +233,7 @@ func (s *search) mayTry(g *AskGroup, left *headroom) bool {
 		return c.Importance > s.above && s.only.Schedulable && s.only.HasRoom(c.Amounts, c.Importance) &&
 			(!s.keepsQuota(c) || g.First().WithoutRoom() == nil)
 	}
-	if g.Own.Attempts && !s.Busy {
+	if g.own.attempts && !s.Busy {
 		return true
 	}
 	return (!c.Parked || s.Rooms.Fit(c)) && (!s.keepsQuota(c) || g.First().WithoutRoom() == nil)
@@ -246,7 +246,7 @@ func (s *search) keepsQuota(c *Class) bool { return c.Nominated || len(s.Root.Ke
 // firstAttempt is the first ask in the order of a leaf that room may be made for, of
 // the classes with too many groups to mark them.
 func (s *search) firstAttempt(q *Queue) (first *ledger.Request) {
-	for _, leaf := range q.Active {
+	for _, leaf := range q.active {
 		for _, g := range leaf.Groups {
 			s.Work.Asks++
 			if !g.links.In() || !g.Application.links.In() {
@@ -284,11 +284,11 @@ func (b *Backlog) earlier(x, y *ledger.Request) *ledger.Request {
 
 // mayPrecede reports whether an application of a line may come before an ask that stands in the
 // order of the same leaf. The first one comes before none, with whichever of its asks.
-func (b *Backlog) mayPrecede(l *Line, r *ledger.Request) bool {
+func (b *Backlog) mayPrecede(l *line, r *ledger.Request) bool {
 	if r == nil {
 		return true
 	}
-	place := linePlace{b.GroupOf(r).Application.Place, r.App.ID}
+	place := linePlace{b.GroupOf(r).Application.place, r.App.ID}
 	return l.Leaf.compareFirsts(l.place, place, cmp.Compare(r.Priority, l.place.priority)) < 0
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// ApplicationPlace is what decides the order of the applications of a leaf.
-type ApplicationPlace struct {
+// applicationPlace is what decides the order of the applications of a leaf.
+type applicationPlace struct {
 	priority  int32
 	submitted int64 // nanoseconds
 	share     resources.Share
@@ -19,7 +19,7 @@ type ApplicationPlace struct {
 // Before orders by priority first, unless the queue ignores it; then by age or
 // share, as the queue is configured; then by ID.
 func (a *Application) Before(other *Application) bool {
-	priority := cmp.Compare(other.Place.priority, a.Place.priority)
+	priority := cmp.Compare(other.place.priority, a.place.priority)
 	return a.compare(other, priority) < 0
 }
 
@@ -29,7 +29,7 @@ func (a *Application) compare(other *Application, priority int) int {
 	if a.ignoresPriority() {
 		priority, first = first, priority
 	}
-	if order := cmp.Or(priority, first, cmp.Compare(a.Place.submitted, other.Place.submitted)); order != 0 {
+	if order := cmp.Or(priority, first, cmp.Compare(a.place.submitted, other.place.submitted)); order != 0 {
 		return order
 	}
 	return strings.Compare(string(a.ID), string(other.ID))
@@ -37,28 +37,28 @@ func (a *Application) compare(other *Application, priority int) int {
 
 // compareFirst is what decides first beside priority: share or age.
 func (a *Application) compareFirst(other *Application) int {
-	if a.Leaf.Properties.ApplicationSort == api.Fair {
-		return a.Place.share.Compare(other.Place.share)
+	if a.leaf.Properties.ApplicationSort == api.Fair {
+		return a.place.share.Compare(other.place.share)
 	}
-	return cmp.Compare(a.Place.submitted, other.Place.submitted)
+	return cmp.Compare(a.place.submitted, other.place.submitted)
 }
 
-func (a *Application) ignoresPriority() bool { return a.Leaf.Properties.IgnorePriority }
+func (a *Application) ignoresPriority() bool { return a.leaf.Properties.IgnorePriority }
 
 func (a *Application) comesLater(other *Application) bool {
 	return a.compareFirst(other) > 0
 }
 
-func (a *Application) placePriority() int32 { return a.Place.priority }
+func (a *Application) placePriority() int32 { return a.place.priority }
 
-func (a *Application) summaries() (own, below *Summary) { return &a.Own, &a.below }
+func (a *Application) summaries() (own, below *Summary) { return &a.own, &a.below }
 
 // Links are the place in the order of the queue.
 func (a *Application) Links() *order.Links[*Application] { return &a.links }
 
 // Summarise works out the summary of a subtree of the queue's order.
 func (a *Application) Summarise() bool {
-	return a.below.Become(&a.Own, a.links.Left.subtree(), a.links.Right.subtree())
+	return a.below.Become(&a.own, a.links.Left.subtree(), a.links.Right.subtree())
 }
 
 func (a *Application) subtree() *Summary {
@@ -68,20 +68,20 @@ func (a *Application) subtree() *Summary {
 	return &a.below
 }
 
-// SumUp brings the summary of the groups up to date and reports whether it
+// sumUp brings the summary of the groups up to date and reports whether it
 // changed.
-func (a *Application) SumUp() bool {
+func (a *Application) sumUp() bool {
 	if top := a.Queued.Root(); top != nil {
-		return a.Own.set(top.below)
+		return a.own.set(top.below)
 	}
-	return a.Own.set(EmptySummary)
+	return a.own.set(emptySummary)
 }
 
-// Placed is what decides the order now.
-func (a *Application) Placed() ApplicationPlace {
-	place := ApplicationPlace{priority: a.Own.Top, submitted: a.Submitted.UnixNano()}
-	if a.Leaf.Properties.ApplicationSort == api.Fair {
-		place.share = a.Leaf.shareOf(a.Used.Amounts)
+// placed is what decides the order now.
+func (a *Application) placed() applicationPlace {
+	place := applicationPlace{priority: a.own.Top, submitted: a.Submitted.UnixNano()}
+	if a.leaf.Properties.ApplicationSort == api.Fair {
+		place.share = a.leaf.shareOf(a.Used.Amounts)
 	}
 	return place
 }
@@ -102,25 +102,25 @@ func (q *Queue) compareFirsts(a, b linePlace, priority int) int {
 	return strings.Compare(string(a.id), string(b.id))
 }
 
-// QueuePlace is what decides the order of the queues of one parent.
-type QueuePlace struct {
+// queuePlace is what decides the order of the queues of one parent.
+type queuePlace struct {
 	priority int32
 	share    resources.Share
 }
 
-// Placed is the place that a queue belongs at now.
-func (q *Queue) Placed() QueuePlace { return QueuePlace{priority: q.Own.Top, share: q.Share()} }
+// placed is the place that a queue belongs at now.
+func (q *Queue) placed() queuePlace { return queuePlace{priority: q.Own.Top, share: q.Share()} }
 
 // Before orders by priority, then share, or the other way round where the
 // parent ignores priority; then by name.
 func (q *Queue) Before(other *Queue) bool {
-	priority := cmp.Compare(other.Place.priority, q.Place.priority)
+	priority := cmp.Compare(other.place.priority, q.place.priority)
 	return q.compare(other, priority) < 0
 }
 
 // compare orders two queues of a parent that compare in a way by priority.
 func (q *Queue) compare(other *Queue, priority int) int {
-	share := q.Place.share.Compare(other.Place.share)
+	share := q.place.share.Compare(other.place.share)
 	if q.ignoresPriority() {
 		priority, share = share, priority
 	}
@@ -134,10 +134,10 @@ func (q *Queue) ignoresPriority() bool { return q.above.Properties.IgnorePriorit
 
 // comesLater reports whether a queue has a larger share than another.
 func (q *Queue) comesLater(other *Queue) bool {
-	return q.Place.share.Compare(other.Place.share) > 0
+	return q.place.share.Compare(other.place.share) > 0
 }
 
-func (q *Queue) placePriority() int32 { return q.Place.priority }
+func (q *Queue) placePriority() int32 { return q.place.priority }
 
 func (q *Queue) summaries() (own, below *Summary) { return &q.Own, &q.below }
 
@@ -190,57 +190,57 @@ func (q *Queue) fairMax(kind resources.Kind) int64 {
 	if most := q.Max.Of(kind); most != resources.Unlimited {
 		return most
 	}
-	return min(q.backlog.Cluster.Of(kind), resources.Unlimited-1) // a cluster has an end
+	return min(q.backlog.cluster.Of(kind), resources.Unlimited-1) // a cluster has an end
 }
 
-// Waits reports whether anything below waits.
-func (q *Queue) Waits() bool {
-	return q.Queues.Len()+q.Lines.Tree.Len() > 0
+// waits reports whether anything below waits.
+func (q *Queue) waits() bool {
+	return q.Queues.Len()+q.Lines.tree.Len() > 0
 }
 
-// Alone is the line of a leaf that limits nothing, if it stands in the order by itself. It is
+// alone is the line of a leaf that limits nothing, if it stands in the order by itself. It is
 // compared with nothing, so its place and summary are not up to date (see BenchmarkPlace).
-func (q *Queue) Alone() *Line {
-	if top := q.Lines.Tree.Root(); top != nil && q.Lines.Tree.Len() == 1 && top.LineKey == (LineKey{}) {
+func (q *Queue) alone() *line {
+	if top := q.Lines.tree.Root(); top != nil && q.Lines.tree.Len() == 1 && top.lineKey == (lineKey{}) {
 		return top
 	}
 	return nil
 }
 
-// Waiting is what waits below, whatever the quota of this queue.
-func (q *Queue) Waiting() *Summary {
+// waiting is what waits below, whatever the quota of this queue.
+func (q *Queue) waiting() *Summary {
 	if top := q.Queues.Root(); top != nil {
 		return &top.below
 	}
-	switch top := q.Lines.Tree.Root(); {
+	switch top := q.Lines.tree.Root(); {
 	case top == nil:
-		return &EmptySummary
-	case q.Alone() != nil:
+		return &emptySummary
+	case q.alone() != nil:
 		return &top.Apps.Root().below
 	default:
 		return &top.below
 	}
 }
 
-// SumUp brings the summary up to date with what waits below and with what is
+// sumUp brings the summary up to date with what waits below and with what is
 // left of the quota. It reports whether it changed.
-func (q *Queue) SumUp() bool {
-	sum := *q.Waiting()
+func (q *Queue) sumUp() bool {
+	sum := *q.waiting()
 	first := int32(api.PriorityNone) // the importance of the highest; others below take no more of what is kept
 	if len(q.Kept) > 0 {
 		first = q.AsRootSees(sum.Top)
 	}
-	for _, leaf := range q.Active { // their groups are not marked one by one
-		sum.Ready = max(sum.Ready, leaf.Class.Priority)
+	for _, leaf := range q.active { // their groups are not marked one by one
+		sum.ready = max(sum.ready, leaf.Class.Priority)
 	}
 	sum.Top = q.Properties.SeenFromAbove(sum.Top)
-	sum.Ready = q.Properties.SeenFromAbove(sum.Ready)
-	sum.Attempts = sum.Attempts || len(q.Active) > 0
+	sum.ready = q.Properties.SeenFromAbove(sum.ready)
+	sum.attempts = sum.attempts || len(q.active) > 0
 	if sum.Open != nil && !q.HasRoom(*sum.Open, first) {
 		sum.Open = nil
 	}
-	if sum.Parked != nil && !q.HasRoom(*sum.Parked, first) {
-		sum.Parked = nil
+	if sum.parked != nil && !q.HasRoom(*sum.parked, first) {
+		sum.parked = nil
 	}
 	return q.Own.set(sum)
 }

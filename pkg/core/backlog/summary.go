@@ -52,38 +52,38 @@ func isLeast(least, x, y, z resources.Amounts) bool {
 // skip it. The zero value is not empty; EmptySummary is.
 type Summary struct {
 	Top      int32 // the highest priority
-	Ready    int32 // of what may be tried now: of open classes, and of those that room may be made for
-	Untried  bool  // a nominated class may fit some node
-	Attempts bool  // room may be made for some ask
+	ready    int32 // of what may be tried now: of open classes, and of those that room may be made for
+	untried  bool  // a nominated class may fit some node
+	attempts bool  // room may be made for some ask
 	// Open is the least of the classes that may fit some node, parked of those that fit none
 	// but nodes with new room; nominated is of nominated asks, whose quota is kept.
-	Open, Parked, Nominated *resources.Amounts
+	Open, parked, nominated *resources.Amounts
 	// Wanted is the least of the asks of limited users and groups for which room may be made,
 	// now or later.
-	Wanted *resources.Amounts
+	wanted *resources.Amounts
 }
 
-// EmptySummary is that of nothing.
-var EmptySummary = Summary{Top: api.PriorityNone, Ready: api.PriorityNone}
+// emptySummary is that of nothing.
+var emptySummary = Summary{Top: api.PriorityNone, ready: api.PriorityNone}
 
 // Become sets the summary of a subtree to that of an item and of the subtrees left
 // and right of it, which may be nil. It reports whether it changed.
 func (s *Summary) Become(own, left, right *Summary) bool {
 	if left == nil {
-		left = &EmptySummary
+		left = &emptySummary
 	}
 	if right == nil {
-		right = &EmptySummary
+		right = &emptySummary
 	}
 	return s.set(Summary{
 		Top:       max(own.Top, left.Top, right.Top),
-		Ready:     max(own.Ready, left.Ready, right.Ready),
-		Untried:   own.Untried || left.Untried || right.Untried,
-		Attempts:  own.Attempts || left.Attempts || right.Attempts,
+		ready:     max(own.ready, left.ready, right.ready),
+		untried:   own.untried || left.untried || right.untried,
+		attempts:  own.attempts || left.attempts || right.attempts,
 		Open:      leastOf(s.Open, own.Open, left.Open, right.Open),
-		Parked:    leastOf(s.Parked, own.Parked, left.Parked, right.Parked),
-		Nominated: leastOf(s.Nominated, own.Nominated, left.Nominated, right.Nominated),
-		Wanted:    leastOf(s.Wanted, own.Wanted, left.Wanted, right.Wanted),
+		parked:    leastOf(s.parked, own.parked, left.parked, right.parked),
+		nominated: leastOf(s.nominated, own.nominated, left.nominated, right.nominated),
+		wanted:    leastOf(s.wanted, own.wanted, left.wanted, right.wanted),
 	})
 }
 

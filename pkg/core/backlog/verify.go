@@ -30,8 +30,8 @@ func (b *Backlog) Verify(order *NodeOrder) error {
 	v.ranked()
 	v.places(v.OfQueue(v.Root))
 	v.classTable()
-	if v.settled && !v.Cluster.Equal(v.Capacity.Amounts) {
-		v.Breaks("shares are of %s, and the nodes hold %s", v.Kinds.Format(v.Cluster), v.Kinds.Format(v.Capacity.Amounts))
+	if v.settled && !v.cluster.Equal(v.Capacity.Amounts) {
+		v.Breaks("shares are of %s, and the nodes hold %s", v.Kinds.Format(v.cluster), v.Kinds.Format(v.Capacity.Amounts))
 	}
 	return v.Err
 }
@@ -63,7 +63,7 @@ func (v *verifier) tables() {
 			v.Breaks("an ask of number %d waits is %t, and is known is %t", slot, waiting[slot], is)
 		}
 	}
-	for account, lines := range v.Blocked {
+	for account, lines := range v.blocked {
 		if len(lines) == 0 {
 			v.Breaks("%s is listed and holds nothing back", account.Subject)
 		}
@@ -72,15 +72,15 @@ func (v *verifier) tables() {
 
 func (v *verifier) nodes() {
 	for _, n := range v.all {
-		if v.settled && n.Schedulable != v.order.Has(n) {
-			v.Breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.order.Has(n))
+		if v.settled && n.Schedulable != v.order.has(n) {
+			v.Breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.order.has(n))
 		}
-		if at := v.order.Of(n); v.settled && at != nil && at.Links().In() && at.Score != v.order.ScoreOf(n) {
-			v.Breaks("node %s: score %d is stale", n.ID, at.Score)
+		if at := v.order.of(n); v.settled && at != nil && at.Links().In() && at.score != v.order.scoreOf(n) {
+			v.Breaks("node %s: score %d is stale", n.ID, at.score)
 		}
 	}
 	sorted(v, "nodes", &v.order.Tree)
-	sorted(v, "rooms", &v.Rooms.Tree)
+	sorted(v, "rooms", &v.Rooms.tree)
 }
 
 // sorted checks an order and its summaries.
@@ -136,7 +136,7 @@ func (v *verifier) applications() {
 		}
 		waiting := v.OfApplication(app)
 		v.groups(waiting, ordered)
-		if v.settled && waiting.Links().In() != waiting.IsTried() {
+		if v.settled && waiting.Links().In() != waiting.isTried() {
 			v.Breaks("application %s: in the order is %t with %d groups", app.ID, waiting.Links().In(), waiting.Queued.Len())
 		}
 		return v.Err == nil
@@ -154,16 +154,16 @@ func (v *verifier) groups(app *Application, asks int) {
 				v.Breaks("application %s: %s is in the group of another class", app.ID, r.Key)
 			}
 		}
-		if count != g.Live || count == 0 || app.ByClass.Of(c) != g || app.Leaf.Classes[c] != g.Leaf || c.Groups[g.AtClass] != g || g.Leaf.Groups[g.AtLeaf] != g {
+		if count != g.Live || count == 0 || app.ByClass.of(c) != g || app.leaf.classes[c] != g.Leaf || c.Groups[g.atClass] != g || g.Leaf.Groups[g.atLeaf] != g {
 			v.Breaks("application %s: a group counts %d asks and has %d", app.ID, g.Live, count)
 		}
-		if g.Links().In() != g.IsTried() {
+		if g.Links().In() != g.isTried() {
 			v.Breaks("application %s: a group in the order is %t, refused is %t", app.ID, g.Links().In(), c.Unschedulable)
 		}
 		if g.Links().In() {
 			queued++
 		}
-		if first := g.First(); g.Links().In() && g.Place != first {
+		if first := g.First(); g.Links().In() && g.place != first {
 			v.Breaks("application %s: a group stands in the place of another ask", app.ID)
 		}
 		live += count
@@ -210,29 +210,29 @@ func (v *verifier) queue(q *Queue) {
 	for _, c := range q.Children {
 		child := v.OfQueue(c)
 		v.queue(child)
-		if v.settled && child.Links().In() != child.Waits() {
-			v.Breaks("queue %s: in the order is %t, waits is %t", child.Path, child.Links().In(), child.Waits())
+		if v.settled && child.Links().In() != child.waits() {
+			v.Breaks("queue %s: in the order is %t, waits is %t", child.Path, child.Links().In(), child.waits())
 		}
 	}
-	if v.settled && q.SumUp() {
+	if v.settled && q.sumUp() {
 		v.Breaks("queue %s: its summary was stale", q.Path)
 	}
 	active := 0
-	for c, leaf := range q.Classes {
-		if leaf.Class != c || leaf.Leaf != q || len(leaf.Groups) == 0 || c.Leaves[leaf.AtClass] != leaf {
+	for c, leaf := range q.classes {
+		if leaf.Class != c || leaf.Leaf != q || len(leaf.Groups) == 0 || c.Leaves[leaf.atClass] != leaf {
 			v.Breaks("queue %s: lists a class of no asks", q.Path)
 		}
 		if leaf.Active {
-			if leaf.Listed {
+			if leaf.listed {
 				active++
 			}
-			if !c.Preempts || leaf.Listed && q.Active[leaf.AtActive] != leaf {
+			if !c.Preempts || leaf.listed && q.active[leaf.atActive] != leaf {
 				v.Breaks("queue %s: room may be made for %s, which is not wanted", q.Path, v.Kinds.Format(c.Amounts))
 			}
 		}
 	}
-	if active != len(q.Active) {
-		v.Breaks("queue %s: %d classes are to be listed and %d are", q.Path, active, len(q.Active))
+	if active != len(q.active) {
+		v.Breaks("queue %s: %d classes are to be listed and %d are", q.Path, active, len(q.active))
 	}
 	sorted(v, "queues", &q.Queues)
 }
@@ -241,7 +241,7 @@ func (v *verifier) queue(q *Queue) {
 // all along.
 func (v *verifier) nodeFor(c *Class) *ledger.Node {
 	for _, n := range v.all {
-		if v.Rooms.Of(n) == nil && n.Schedulable && n.HasRoom(c.Amounts, c.Importance) {
+		if v.Rooms.of(n) == nil && n.Schedulable && n.HasRoom(c.Amounts, c.Importance) {
 			return n
 		}
 	}
@@ -270,8 +270,8 @@ func (v *verifier) classes() {
 	if parked != v.Parked.Len() {
 		v.Breaks("%d classes are parked and %d are listed", parked, v.Parked.Len())
 	}
-	if !slices.Equal(roots, v.Classes.Roots) {
-		v.Breaks("classes have the priorities %v, and %v are counted", roots, v.Classes.Roots)
+	if !slices.Equal(roots, v.Classes.roots) {
+		v.Breaks("classes have the priorities %v, and %v are counted", roots, v.Classes.roots)
 	}
 	if asks != v.Backlog.Waiting {
 		v.Breaks("%d asks are of classes and %d wait", asks, v.Backlog.Waiting)
@@ -281,10 +281,10 @@ func (v *verifier) classes() {
 // classTable checks that classes without asks can be forgotten.
 func (v *verifier) classTable() {
 	t := &v.Classes
-	idle := laws.MembersOf(t.Idle)
+	idle := laws.MembersOf(t.idle)
 	for key, c := range t.Known {
-		if c.Key != key || c.Asks == 0 && !c.Idle || c.Idle != idle.Has(c) {
-			v.Breaks("%s has %d asks and may be forgotten is %t", v.Kinds.Format(c.Amounts), c.Asks, c.Idle)
+		if c.Key != key || c.Asks == 0 && !c.idle || c.idle != idle.Has(c) {
+			v.Breaks("%s has %d asks and may be forgotten is %t", v.Kinds.Format(c.Amounts), c.Asks, c.idle)
 		}
 	}
 }

@@ -23,11 +23,11 @@ func (v *verifier) limits() {
 // account checks what waits for an account.
 func (v *verifier) account(a *ledger.Account) {
 	of := a.Subject.String()
-	if int(a.Blocked) != len(v.Blocked[a]) {
-		v.Breaks("%s holds back %d lines and counts %d", of, len(v.Blocked[a]), a.Blocked)
+	if int(a.Blocked) != len(v.blocked[a]) {
+		v.Breaks("%s holds back %d lines and counts %d", of, len(v.blocked[a]), a.Blocked)
 	}
-	for i, l := range v.Blocked[a] {
-		if l.User != a || !l.Blocked || l.BlockedAt != i {
+	for i, l := range v.blocked[a] {
+		if l.user != a || !l.Blocked || l.blockedAt != i {
 			v.Breaks("%s lists a line of queue %s that does not know", of, l.Leaf.Path)
 		}
 	}
@@ -49,51 +49,51 @@ func (v *verifier) lines(q *Queue) {
 	}
 	for _, a := range q.Applications {
 		app := v.OfApplication(a)
-		key := LineKey{User: app.ByUser, Group: app.ByGroup, Uncounted: !app.Counts && app.IsCapped()}
-		if app.Links().In() != (app.Line != nil) || app.Line != nil && app.Line.LineKey != key {
+		key := lineKey{user: app.ByUser, group: app.ByGroup, uncounted: !app.Counts && app.IsCapped()}
+		if app.Links().In() != (app.line != nil) || app.line != nil && app.line.lineKey != key {
 			v.Breaks("application %s is not in the line where it belongs", app.ID)
 		}
 	}
-	standing := q.Lines.Tree.Len()
-	for i, l := range q.Lines.List {
-		standing += l.Lines.Len()
+	standing := q.Lines.tree.Len()
+	for i, l := range q.Lines.list {
+		standing += l.lines.Len()
 		v.line(l)
-		if l.At != i || q.Lines.By[l.LineKey] != l || l.In != nil && q.Lines.By[l.In.LineKey] != l.In {
+		if l.at != i || q.Lines.by[l.lineKey] != l || l.in != nil && q.Lines.by[l.in.lineKey] != l.in {
 			v.Breaks("queue %s: a line of %d applications is out of place", q.Path, l.Apps.Len())
 		}
-		if !l.Blocked && !l.IsEmpty() {
+		if !l.Blocked && !l.isEmpty() {
 			standing--
 		}
 	}
-	if standing != 0 || len(q.Lines.By) != len(q.Lines.List) {
-		v.Breaks("queue %s has %d lines, lists %d, and %d more stand in an order than have anything to try", q.Path, len(q.Lines.By), len(q.Lines.List), standing)
+	if standing != 0 || len(q.Lines.by) != len(q.Lines.list) {
+		v.Breaks("queue %s has %d lines, lists %d, and %d more stand in an order than have anything to try", q.Path, len(q.Lines.by), len(q.Lines.list), standing)
 	}
-	sorted(v, "lines", &q.Lines.Tree)
+	sorted(v, "lines", &q.Lines.tree)
 }
 
 // line checks one line, and that the account which has it blocked holds all of it back.
-func (v *verifier) line(l *Line) {
+func (v *verifier) line(l *line) {
 	path := l.Leaf.Path
-	if l.Links().In() == (l.Blocked || l.IsEmpty()) || l.IsEmpty() && l.LineKey != (LineKey{}) || l.Apps.Len() > 0 && l.Holds || l.Lines.Len() > 0 && !l.Holds {
-		v.Breaks("queue %s: a line of %d applications and %d lines is out of place", path, l.Apps.Len(), l.Lines.Len())
+	if l.Links().In() == (l.Blocked || l.isEmpty()) || l.isEmpty() && l.lineKey != (lineKey{}) || l.Apps.Len() > 0 && l.holds || l.lines.Len() > 0 && !l.holds {
+		v.Breaks("queue %s: a line of %d applications and %d lines is out of place", path, l.Apps.Len(), l.lines.Len())
 	}
-	if l.Blocked && (!l.HoldsBack(&l.Own) || !slices.Contains(v.Blocked[l.User], l)) {
-		v.Breaks("queue %s: a line is held back by %s, which does not", path, l.User.Subject)
+	if l.Blocked && (!l.holdsBack(&l.own) || !slices.Contains(v.blocked[l.user], l)) {
+		v.Breaks("queue %s: a line is held back by %s, which does not", path, l.user.Subject)
 	}
 	sorted(v, "applications of a line", &l.Apps)
-	sorted(v, "lines of a line", &l.Lines)
-	if l == l.Leaf.Alone() {
+	sorted(v, "lines of a line", &l.lines)
+	if l == l.Leaf.alone() {
 		return
 	}
-	parts := slices.Collect(ownOf(&l.Apps, func(app *Application) *Summary { return &app.Own }))
-	parts = slices.AppendSeq(parts, ownOf(&l.Lines, func(in *Line) *Summary { return &in.Own }))
-	v.summary("a line of "+string(path), &l.Own, slices.Values(parts))
+	parts := slices.Collect(ownOf(&l.Apps, func(app *Application) *Summary { return &app.own }))
+	parts = slices.AppendSeq(parts, ownOf(&l.lines, func(in *line) *Summary { return &in.own }))
+	v.summary("a line of "+string(path), &l.own, slices.Values(parts))
 }
 
 // ownOfLeaf is what the applications of a leaf have themselves that stand in an order.
 func ownOfLeaf(q *Queue) (all []*Summary) {
 	for l := range q.Lines.Tried {
-		all = slices.AppendSeq(all, ownOf(&l.Apps, func(app *Application) *Summary { return &app.Own }))
+		all = slices.AppendSeq(all, ownOf(&l.Apps, func(app *Application) *Summary { return &app.own }))
 	}
 	return all
 }

@@ -18,18 +18,18 @@ func (v *verifier) places(q *Queue) {
 	for _, c := range q.Children {
 		child := v.OfQueue(c)
 		v.places(child)
-		if place := child.Placed(); child.Links().In() && child.Place != place {
-			v.Breaks("queue %s stands at %v and belongs at %v", child.Path, child.Place, place)
+		if place := child.placed(); child.Links().In() && child.place != place {
+			v.Breaks("queue %s stands at %v and belongs at %v", child.Path, child.place, place)
 		}
 	}
 	for _, a := range q.Applications {
 		app := v.OfApplication(a)
-		if app.Links().In() && (app.SumUp() || app.Place != app.Placed()) {
-			v.Breaks("application %s stands at %v and belongs at %v", app.ID, app.Place, app.Placed())
+		if app.Links().In() && (app.sumUp() || app.place != app.placed()) {
+			v.Breaks("application %s stands at %v and belongs at %v", app.ID, app.place, app.placed())
 		}
-		v.summary(string(app.ID), &app.Own, ownOf(&app.Queued, func(g *AskGroup) *Summary { return &g.Own }))
+		v.summary(string(app.ID), &app.own, ownOf(&app.Queued, func(g *AskGroup) *Summary { return &g.own }))
 	}
-	for _, leaf := range q.Classes {
+	for _, leaf := range q.classes {
 		asks := 0
 		for _, g := range leaf.Groups {
 			asks += g.Live
@@ -40,20 +40,20 @@ func (v *verifier) places(q *Queue) {
 		}
 	}
 	if q.Leaf {
-		v.summary(string(q.Path), q.Waiting(), slices.Values(ownOfLeaf(q)))
+		v.summary(string(q.Path), q.waiting(), slices.Values(ownOfLeaf(q)))
 		return
 	}
-	v.summary(string(q.Path), q.Waiting(), ownOf(&q.Queues, func(child *Queue) *Summary { return &child.Own }))
+	v.summary(string(q.Path), q.waiting(), ownOf(&q.Queues, func(child *Queue) *Summary { return &child.Own }))
 }
 
 // group checks what is noted of a group in an order.
 func (v *verifier) group(g *AskGroup) {
-	c, own := g.Class, &g.Own
+	c, own := g.Class, &g.own
 	open := !c.Unschedulable
-	if g.Links().In() && (own.Top != c.Priority || own.Attempts != (g.Leaf.Active && !g.Leaf.Listed) ||
-		(own.Nominated != nil) != (open && c.Nominated) || (own.Parked != nil) != (open && !c.Nominated && c.Parked) ||
+	if g.Links().In() && (own.Top != c.Priority || own.attempts != (g.Leaf.Active && !g.Leaf.listed) ||
+		(own.nominated != nil) != (open && c.Nominated) || (own.parked != nil) != (open && !c.Nominated && c.Parked) ||
 		(own.Open != nil) != (open && !c.Nominated && !c.Parked) ||
-		(own.Wanted != nil) != (c.Preempts && g.Application.IsLimited())) {
+		(own.wanted != nil) != (c.Preempts && g.Application.IsLimited())) {
 		v.Breaks("application %s: the summary of a group was stale", g.Application.ID)
 	}
 }
@@ -67,13 +67,13 @@ func ownOf[T order.Item[T]](tree *order.Tree[T], own func(T) *Summary) iter.Seq[
 
 // summary compares a summary with that of a look at every part.
 func (v *verifier) summary(of string, kept *Summary, parts iter.Seq[*Summary]) {
-	sum := EmptySummary
+	sum := emptySummary
 	lists := func(s *Summary) [4]**resources.Amounts {
-		return [...]**resources.Amounts{&s.Open, &s.Parked, &s.Nominated, &s.Wanted}
+		return [...]**resources.Amounts{&s.Open, &s.parked, &s.nominated, &s.wanted}
 	}
 	for part := range parts {
-		sum.Top, sum.Ready = max(sum.Top, part.Top), max(sum.Ready, part.Ready)
-		sum.Untried, sum.Attempts = sum.Untried || part.Untried, sum.Attempts || part.Attempts
+		sum.Top, sum.ready = max(sum.Top, part.Top), max(sum.ready, part.ready)
+		sum.untried, sum.attempts = sum.untried || part.untried, sum.attempts || part.attempts
 		for i, l := range lists(part) {
 			switch all := lists(&sum)[i]; {
 			case *l == nil:
@@ -87,7 +87,7 @@ func (v *verifier) summary(of string, kept *Summary, parts iter.Seq[*Summary]) {
 			}
 		}
 	}
-	same := sum.Top == kept.Top && sum.Ready == kept.Ready && sum.Untried == kept.Untried && sum.Attempts == kept.Attempts
+	same := sum.Top == kept.Top && sum.ready == kept.ready && sum.untried == kept.untried && sum.attempts == kept.attempts
 	for i, l := range lists(kept) {
 		all := lists(&sum)[i]
 		same = same && (*l == nil) == (*all == nil) && (*l == nil || (*l).Equal(**all))
@@ -104,20 +104,20 @@ func (v *verifier) ranked() {
 		return
 	}
 	for _, ranked := range d.ByAsk {
-		amounts, missed := ranked.Amounts, ranked.Seen != d.Dropped+uint64(len(d.Changed))
+		amounts, missed := ranked.amounts, ranked.seen != d.dropped+uint64(len(d.changed))
 		found := 0
 		for _, n := range v.all {
-			if missed || !v.order.Has(n) || !amounts.FitsIn(n.Room) {
+			if missed || !v.order.has(n) || !amounts.FitsIn(n.Room) {
 				continue
 			}
 			found++
-			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.TablesOf(n), Room: v.order.Of(n).Score}
-			if is := ranked.BySlot[n.Slot]; is == nil || is.Node != n || is.Cost != d.Policy.Cost(&fresh, amounts) {
+			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.tablesOf(n), Room: v.order.of(n).score}
+			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.cost != d.policy.Cost(&fresh, amounts) {
 				v.Breaks("node %s: what %s wastes there is stale", n.ID, v.Kinds.Format(amounts))
 			}
 		}
-		if !missed && found != ranked.Tree.Len() {
-			v.Breaks("%d nodes have room for %s, %d are in order", found, v.Kinds.Format(amounts), ranked.Tree.Len())
+		if !missed && found != ranked.tree.Len() {
+			v.Breaks("%d nodes have room for %s, %d are in order", found, v.Kinds.Format(amounts), ranked.tree.Len())
 		}
 	}
 }

@@ -11,13 +11,13 @@ import (
 type Application struct {
 	// What a search and the orders read comes first, so that it is close together.
 	links order.Links[*Application]
-	Place ApplicationPlace
-	Own   Summary // of its groups
+	place applicationPlace
+	own   Summary // of its groups
 	below Summary // of the subtree of the queue's order
 
 	*ledger.Application
-	Leaf    *Queue
-	Line    *Line // while it stands in the order of one
+	leaf    *Queue
+	line    *line // while it stands in the order of one
 	ByClass groupSet
 	Queued  order.Tree[*AskGroup]
 }
@@ -26,7 +26,7 @@ type Application struct {
 // something below it waits.
 type Queue struct {
 	links order.Links[*Queue]
-	Place QueuePlace
+	place queuePlace
 	Own   Summary // of what waits here and has quota here
 	below Summary // of the subtree of the parent's order
 	above *Queue  // nil at the root
@@ -37,9 +37,9 @@ type Queue struct {
 
 	headroom headroom // scratch of searches
 
-	Classes map[*Class]*LeafClass // of the asks that wait in a leaf
+	classes map[*Class]*LeafClass // of the asks that wait in a leaf
 	WaitSet waitSet
-	Active  []*LeafClass // of them, those with many groups for which room may be made
+	active  []*LeafClass // of them, those with many groups for which room may be made
 	Resumed uint64       // the turn in which questions about an ask of this leaf went on
 }
 
@@ -66,7 +66,7 @@ func (b *Backlog) setClass(r *ledger.Request, c *Class) {
 func (b *Backlog) OfApplication(app *ledger.Application) *Application {
 	at := tables.At(&b.waitingApps, app.Slot)
 	if *at == nil {
-		w := &Application{Application: app, Leaf: b.OfQueue(app.Queue), Own: EmptySummary}
+		w := &Application{Application: app, leaf: b.OfQueue(app.Queue), own: emptySummary}
 		w.Queued.Looked = &b.Work.Asks
 		*at = w
 	}
@@ -78,11 +78,11 @@ func (b *Backlog) OfQueue(q *ledger.Queue) *Queue {
 	if int(q.Slot) < len(b.waitingQueues) && b.waitingQueues[q.Slot] != nil {
 		return b.waitingQueues[q.Slot]
 	}
-	w := &Queue{Queue: q, Own: EmptySummary, backlog: b, Classes: map[*Class]*LeafClass{}}
+	w := &Queue{Queue: q, Own: emptySummary, backlog: b, classes: map[*Class]*LeafClass{}}
 	if q.Parent != nil {
 		w.above = b.OfQueue(q.Parent)
 	}
-	w.Queues.Looked, w.Lines.Tree.Looked = &b.Work.Queues, &b.Work.Applications
+	w.Queues.Looked, w.Lines.tree.Looked = &b.Work.Queues, &b.Work.Applications
 	*tables.At(&b.waitingQueues, q.Slot) = w
 	return w
 }

@@ -43,7 +43,7 @@ func (b *Backlog) lastAttempts(r *ledger.Request) []api.PreemptionAttempt {
 	if r.Wait != nil && r.Wait.Attempts != nil {
 		return r.Wait.Attempts
 	}
-	if leaf := b.OfQueue(r.App.Queue).Classes[b.ClassOf(r)]; leaf != nil && !leaf.Active {
+	if leaf := b.OfQueue(r.App.Queue).classes[b.ClassOf(r)]; leaf != nil && !leaf.Active {
 		return leaf.Last
 	}
 	return nil

@@ -144,8 +144,8 @@ func (c *NodeCosts) down(i int) {
 	}
 }
 
-// Find is the place of a node in the heap.
-func (c *NodeCosts) Find(n *ledger.Node) (int, bool) {
+// find is the place of a node in the heap.
+func (c *NodeCosts) find(n *ledger.Node) (int, bool) {
 	if int(n.Slot) >= len(c.at) {
 		return 0, false
 	}
@@ -156,7 +156,7 @@ func (c *NodeCosts) Find(n *ledger.Node) (int, bool) {
 // put sets what is known of a node.
 func (c *NodeCosts) put(next NodeCost) {
 	c.setStatus(next.Node, next.Status)
-	switch i, known := c.Find(next.Node); {
+	switch i, known := c.find(next.Node); {
 	case !next.Status.InHeap():
 		if known {
 			c.remove(i)
@@ -194,7 +194,7 @@ func (c *NodeCosts) setStatus(n *ledger.Node, next nodeStatus) {
 // drop forgets a node.
 func (c *NodeCosts) drop(n *ledger.Node) {
 	c.setStatus(n, absent)
-	if i, known := c.Find(n); known {
+	if i, known := c.find(n); known {
 		c.remove(i)
 	}
 }

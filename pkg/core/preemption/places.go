@@ -46,8 +46,8 @@ type LeastPlace struct {
 	any     bool
 }
 
-// LeastPlace is that of all allocations that run.
-func (s *Slots) LeastPlace() (least LeastPlace) {
+// leastPlace is that of all allocations that run.
+func (s *Slots) leastPlace() (least LeastPlace) {
 	s.Root.Everywhere(func(q *ledger.Queue) bool {
 		switch {
 		case len(q.Running) == 0 || !q.Leaf:
@@ -63,5 +63,5 @@ func (s *Slots) LeastPlace() (least LeastPlace) {
 	return least
 }
 
-// Holds reports whether the asks of a class fit in the place of each allocation that runs.
-func (p LeastPlace) Holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }
+// holds reports whether the asks of a class fit in the place of each allocation that runs.
+func (p LeastPlace) holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }

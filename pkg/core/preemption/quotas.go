@@ -30,10 +30,10 @@ type Excess struct {
 	Since    time.Time
 	Plan     *preemptor.Decision
 	Planned  time.Time
-	Left     resources.Amounts // beyond the max after that, nil before
-	Again    time.Time         // when to plan again though nothing has changed; zero is never
+	left     resources.Amounts // beyond the max after that, nil before
+	again    time.Time         // when to plan again though nothing has changed; zero is never
 	reported *preemptor.Decision
-	Timer    timers.Timer
+	timer    timers.Timer
 }
 
 // WatchAll watches a queue and those below it, the lower ones first: what they give
@@ -53,7 +53,7 @@ func (s *Quotas) watch(q *ledger.Queue) {
 	e := s.Beyond[q]
 	if q.Used.Within(q.Max) {
 		if e != nil {
-			s.Timers.Cancel(&e.Timer)
+			s.Timers.Cancel(&e.timer)
 			delete(s.Beyond, q)
 			s.Unview(q)
 		}
@@ -70,17 +70,17 @@ func (s *Quotas) watch(q *ledger.Queue) {
 // ForgetLeft has a queue that is beyond its max looked at as if nothing was found out yet.
 func (s *Quotas) ForgetLeft(q *ledger.Queue) {
 	if e := s.Beyond[q]; e != nil {
-		e.Left = nil
+		e.left = nil
 	}
 }
 
 // schedule has a queue looked at when it gives back.
 func (s *Quotas) schedule(q *ledger.Queue, e *Excess) {
-	if at, ok := s.GivesBackAt(q); ok {
-		s.Timers.Set(&e.Timer, timers.Later(at, s.Now), timers.Due{What: DueExcess, Of: q})
+	if at, ok := s.givesBackAt(q); ok {
+		s.Timers.Set(&e.timer, timers.Later(at, s.Now), timers.Due{What: DueExcess, Of: q})
 		return
 	}
-	s.Timers.Cancel(&e.Timer)
+	s.Timers.Cancel(&e.timer)
 }
 
 // WatchUp watches the queues from a leaf to the root that are beyond their max,
@@ -93,8 +93,8 @@ func (s *Quotas) WatchUp(q *ledger.Queue, booked bool) {
 	}
 }
 
-// GivesBackAt is when a queue beyond its max gives back; false is never.
-func (s *Quotas) GivesBackAt(q *ledger.Queue) (time.Time, bool) {
+// givesBackAt is when a queue beyond its max gives back; false is never.
+func (s *Quotas) givesBackAt(q *ledger.Queue) (time.Time, bool) {
 	e, delay := s.Beyond[q], q.Properties.QuotaDelay
 	if e == nil || delay <= 0 || !s.Preemption.Quota || s.Preemption.Disabled || !s.Settled {
 		return time.Time{}, false
@@ -106,18 +106,18 @@ func (s *Quotas) GivesBackAt(q *ledger.Queue) (time.Time, bool) {
 // or there are no victims. It is done again when some of them have ended, or are
 // overdue, as long as that is not enough.
 func (s *Quotas) GiveBack(q *ledger.Queue) {
-	if at, ok := s.GivesBackAt(q); !ok || at.After(s.Now) {
+	if at, ok := s.givesBackAt(q); !ok || at.After(s.Now) {
 		return
 	}
 	e, need := s.Beyond[q], q.BeyondMax()
-	again := timers.IsDue(e.Again, s.Now)
+	again := timers.IsDue(e.again, s.Now)
 	switch {
 	case need.IsZero():
-		e.Left, e.Again = resources.Amounts{}, time.Time{}
+		e.left, e.again = resources.Amounts{}, time.Time{}
 		return // evictions are under way; when one is overdue the queue is looked at again
-	case !again && e.Left != nil && need.Equal(e.Left):
-		if !e.Again.IsZero() {
-			s.Timers.Set(&e.Timer, e.Again, timers.Due{What: DueExcess, Of: q})
+	case !again && e.left != nil && need.Equal(e.left):
+		if !e.again.IsZero() {
+			s.Timers.Set(&e.timer, e.again, timers.Due{What: DueExcess, Of: q})
 		}
 		return // nothing has changed
 	}
@@ -132,12 +132,12 @@ func (s *Quotas) GiveBack(q *ledger.Queue) {
 		message := fmt.Sprintf("preempted on node %s, by the quota of queue %s", victim.Node, q.Path)
 		s.Evictions.request(victim, nil, ledger.Eviction{Trigger: preemptor.Quota, Class: v.Class, Since: s.Now}, message)
 	}
-	e.Left, e.Again = append(resources.Amounts{}, q.BeyondMax()...), time.Time{}
+	e.left, e.again = append(resources.Amounts{}, q.BeyondMax()...), time.Time{}
 	switch {
-	case e.Left.IsZero():
+	case e.left.IsZero():
 	case s.Predicates.BudgetsBind():
-		e.Again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
-		s.Timers.Set(&e.Timer, e.Again, timers.Due{What: DueExcess, Of: q})
+		e.again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
+		s.Timers.Set(&e.timer, e.again, timers.Due{What: DueExcess, Of: q})
 	default:
 		s.Retries.addExcess(q) // again after something has changed elsewhere
 	}

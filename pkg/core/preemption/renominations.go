@@ -19,7 +19,7 @@ type Renominations struct {
 	Kept       *Claims
 	Evictions  *Evictions
 	Predicates *question.Predicates
-	Asks       ledger.AskSet
+	asks       ledger.AskSet
 	Due        bool // one is new, or a node is ready
 }
 
@@ -27,27 +27,27 @@ type Renominations struct {
 func (s *Renominations) Add(r *ledger.Request) {
 	if r.Required == "" {
 		r.Waiting().Former, s.Due = api.NodeID(r.Tags[api.TagNominatedNode]), true
-		s.Asks.Add(r)
+		s.asks.Add(r)
 	}
 }
 
 // Drop forgets an ask that waits no more, or for other amounts.
 func (s *Renominations) Drop(r *ledger.Request) {
 	if r.Wait.Former != "" {
-		s.Asks.Remove(r)
+		s.asks.Remove(r)
 		r.Wait.Former = ""
 	}
 }
 
 // NodeReady has the asks looked at if a node takes what is new.
-func (s *Renominations) NodeReady(n *ledger.Node) { s.Due = s.Due || n.Schedulable && s.Asks.Len() > 0 }
+func (s *Renominations) NodeReady(n *ledger.Node) { s.Due = s.Due || n.Schedulable && s.asks.Len() > 0 }
 
 // Look nominates asks again, the most important first. An ask that cannot be nominated
 // again waits like any other. Allocations may be adopted after the asks in the same step,
 // so this is not done on arrival.
 func (s *Renominations) Look() {
 	s.Due = false
-	asks := s.Asks.List()
+	asks := s.asks.List()
 	slices.SortFunc(asks, func(a, b *ledger.Request) int {
 		return a.Rank().Compare(b.Rank())
 	})

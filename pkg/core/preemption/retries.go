@@ -22,11 +22,11 @@ import (
 type Retries struct {
 	*backlog.Backlog
 	Predicates *question.Predicates
-	Timer      timers.Timer // of the queue
+	timer      timers.Timer // of the queue
 
 	ByNode  []*backlog.Class     // tried again when a node changes: by priority, the highest first
 	Queue   []*backlog.LeafClass // tried again when anything changes
-	Pending int                  // how many at the front of the queue something has changed for
+	pending int                  // how many at the front of the queue something has changed for
 	Excess  []*ledger.Queue      // over their max, that could not give back enough
 	// ExcessNow are those of this step: their own evictions do not help them.
 	ExcessNow []*ledger.Queue
@@ -81,7 +81,7 @@ func (s *Retries) list(c *backlog.Class) {
 
 // Soon has the queue tried again, since something has changed.
 func (s *Retries) Soon() {
-	s.Pending = len(s.Queue)
+	s.pending = len(s.Queue)
 	s.before(timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)))
 }
 
@@ -101,7 +101,7 @@ func (s *Retries) EndStep() {
 
 // before has the queue tried again at a time at the latest.
 func (s *Retries) before(at time.Time) {
-	s.Timers.SetBy(&s.Timer, at, timers.Due{What: DueAttempts})
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: DueAttempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave
@@ -113,17 +113,17 @@ const retriesMax = 64
 // they wait for the next change.
 func (s *Retries) Retry() (excess []*ledger.Queue) {
 	s.last = s.Now
-	if s.Pending == 0 {
-		s.Pending = len(s.Queue) // it is time, though nothing has changed
+	if s.pending == 0 {
+		s.pending = len(s.Queue) // it is time, though nothing has changed
 	}
-	for left := retriesMax; left > 0 && s.Pending > 0; {
+	for left := retriesMax; left > 0 && s.pending > 0; {
 		leaf := s.Queue[0]
 		s.Queue[0] = nil
-		s.Queue, s.Pending, leaf.Queued = s.Queue[1:], s.Pending-1, false
+		s.Queue, s.pending, leaf.Queued = s.Queue[1:], s.pending-1, false
 		left -= s.tryAgain(leaf)
 	}
 	excess, s.Excess = s.Excess, nil
-	if s.Pending > 0 {
+	if s.pending > 0 {
 		s.before(timers.Later(s.Now, s.last.Add(s.Options.RetryDelay))) // those that are left
 	}
 	return excess

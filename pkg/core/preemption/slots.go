@@ -31,7 +31,7 @@ type Slots struct {
 	Kept       *Claims
 	Predicates *question.Predicates
 	Unplaced   []*backlog.Class // parked ones, that may want a slot
-	Timer      timers.Timer
+	timer      timers.Timer
 	ended      int // how many claims were ended for others
 }
 
@@ -55,7 +55,7 @@ func (s *Slots) Wanted(c *backlog.Class) {
 
 // before has the slots looked at at a time at the latest.
 func (s *Slots) before(at time.Time) {
-	s.Timers.SetBy(&s.Timer, at, timers.Due{What: DueSlots})
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: DueSlots})
 }
 
 // Expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
@@ -70,8 +70,8 @@ func (s *Slots) Expire(r *ledger.Request) {
 	}
 }
 
-// Most is how many slots there are.
-func (s *Slots) Most() int { return max(1, s.Nodes.Len()/10) }
+// most is how many slots there are.
+func (s *Slots) most() int { return max(1, s.Nodes.Len()/10) }
 
 // Look gives slots. It reports whether claims were ended for that, so that others may be placed.
 func (s *Slots) Look() (freed bool) {
@@ -79,7 +79,7 @@ func (s *Slots) Look() (freed bool) {
 		return false
 	}
 	s.SlotsDue, s.ended = false, 0
-	s.Timers.Cancel(&s.Timer)
+	s.Timers.Cancel(&s.timer)
 	for more := true; more; {
 		more = s.giveEach(s.candidates())
 	}
@@ -112,7 +112,7 @@ func (s *Slots) candidates() (list []*backlog.Class) {
 		c.Slots.Listed = c.Parked
 		return !c.Parked
 	})
-	least := s.LeastPlace()
+	least := s.leastPlace()
 	for _, c := range s.Unplaced {
 		if at := c.Since.Add(s.Options.ReserveDelay); at.After(s.Now) && s.isYoung(c) {
 			s.before(at)
@@ -123,12 +123,12 @@ func (s *Slots) candidates() (list []*backlog.Class) {
 		case c.Unschedulable:
 			c.Slots.Waits = true
 		case c.Slots.Places == 0:
-		case least.Holds(c) && s.isYoung(c):
+		case least.holds(c) && s.isYoung(c):
 		default:
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b *backlog.Class) int { return s.Compare(a, a.Slots.Held+1, b, b.Slots.Held+1) })
+	slices.SortFunc(list, func(a, b *backlog.Class) int { return s.compare(a, a.Slots.Held+1, b, b.Slots.Held+1) })
 	return list
 }
 
@@ -147,8 +147,8 @@ func (s *Slots) isYoung(c *backlog.Class) bool {
 	return true
 }
 
-// Compare orders classes by their right to the claim that is the nth of each.
-func (s *Slots) Compare(a *backlog.Class, nth int, b *backlog.Class, other int) int {
+// compare orders classes by their right to the claim that is the nth of each.
+func (s *Slots) compare(a *backlog.Class, nth int, b *backlog.Class, other int) int {
 	return cmp.Or(
 		cmp.Compare(s.lastTurn(a, nth), s.lastTurn(b, other)),
 		cmp.Compare(b.Importance, a.Importance),
@@ -189,8 +189,8 @@ func (s *Slots) give(c *backlog.Class) slotOutcome {
 		return notNow
 	}
 	var worst *ledger.Request
-	if s.SlotsGiven >= s.Most() {
-		if worst = s.Worst(); worst == nil || s.Compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0 {
+	if s.SlotsGiven >= s.most() {
+		if worst = s.worst(); worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0 {
 			return allGiven
 		}
 	}
@@ -213,8 +213,8 @@ func (s *Slots) give(c *backlog.Class) slotOutcome {
 	return gotSlot
 }
 
-// Worst is the ask with the least right to its slot.
-func (s *Slots) Worst() (worst *ledger.Request) {
+// worst is the ask with the least right to its slot.
+func (s *Slots) worst() (worst *ledger.Request) {
 	for _, r := range s.Claims {
 		if !r.Reserved() || r.Wait.Claim.Whole {
 			continue
@@ -223,7 +223,7 @@ func (s *Slots) Worst() (worst *ledger.Request) {
 			worst = r
 			continue
 		}
-		if order := s.Compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
+		if order := s.compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
 			worst = r
 		}
 	}
@@ -253,7 +253,7 @@ func (s *Slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 	var options []CloseNode // by how often claims of the class lasted there in vain
 	for n := range s.AllNodes {
 		switch {
-		case !n.Schedulable || !s.MayHold(n, r, without) || s.ClassOf(r).RefusedKept.Has(n.Slot, n.ChangedAt):
+		case !n.Schedulable || !s.mayHold(n, r, without) || s.ClassOf(r).RefusedKept.Has(n.Slot, n.ChangedAt):
 		default:
 			tried := 0
 			for _, id := range s.ClassOf(r).Slots.Tried {
@@ -281,9 +281,9 @@ func (s *Slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 	return nil, notNow // unless a claim ends or a node changes before
 }
 
-// MayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
+// mayHold reports whether a node can hold an ask beside all claims on it but one. Where evictions
 // are on their way for others, it is not their room that is kept.
-func (s *Slots) MayHold(n *ledger.Node, r, without *ledger.Request) bool {
+func (s *Slots) mayHold(n *ledger.Node, r, without *ledger.Request) bool {
 	most := n.WhenLeft()
 	for _, other := range n.Claims {
 		switch {

@@ -39,7 +39,7 @@ func (s *Slots) Verify() error {
 		if held[c] != c.Slots.Held {
 			v.Breaks("%s has %d slots and counts %d", s.Kinds.Format(c.Amounts), held[c], c.Slots.Held)
 		}
-		if s.Rests && s.mayHave(c) && !s.Timer.Set() && !s.SlotsDue {
+		if s.Rests && s.mayHave(c) && !s.timer.Set() && !s.SlotsDue {
 			v.Breaks("%s fits no node, and nothing will give it a claim", s.Kinds.Format(c.Amounts))
 		}
 		if listed := slices.Contains(s.Unplaced, c); listed != c.Slots.Listed || s.Options.ReserveDelay >= 0 && c.Parked && !listed {
@@ -53,18 +53,18 @@ func (s *Slots) Verify() error {
 // long enough, it fits on a node when all has left that may leave, and no limit, quota, answer or
 // better claim is in its way.
 func (s *Slots) mayHave(c *backlog.Class) bool {
-	if !c.Parked || c.Unschedulable || s.Options.ReserveDelay < 0 || c.Since.Add(s.Options.ReserveDelay).After(s.Now) || s.LeastPlace().Holds(c) {
+	if !c.Parked || c.Unschedulable || s.Options.ReserveDelay < 0 || c.Since.Add(s.Options.ReserveDelay).After(s.Now) || s.leastPlace().holds(c) {
 		return false
 	}
 	r := c.Unclaimed((*ledger.Request).MayClaim)
 	if r == nil {
 		return false
 	}
-	if worst := s.Worst(); s.SlotsGiven >= s.Most() && (worst == nil || s.Compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0) {
+	if worst := s.worst(); s.SlotsGiven >= s.most() && (worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0) {
 		return false
 	}
 	for n := range s.AllNodes {
-		if n.Schedulable && s.MayHold(n, r, nil) && !c.RefusedKept.Has(n.Slot, n.ChangedAt) {
+		if n.Schedulable && s.mayHold(n, r, nil) && !c.RefusedKept.Has(n.Slot, n.ChangedAt) {
 			return true
 		}
 	}
@@ -81,15 +81,15 @@ func (s *Renominations) Verify() error {
 			asks++
 		}
 	}
-	for r := range s.Asks.All {
+	for r := range s.asks.All {
 		if r.Wait == nil || r.Wait.Former == "" || s.Requests[r.Key] != r {
 			v.Breaks("%s is to be nominated again, and does not know", r.Key)
 		} else if n := s.FindNode(r.Wait.Former); n != nil && n.Schedulable && !s.Due {
 			v.Breaks("%s waits to be nominated again to node %s, which is ready", r.Key, n.ID)
 		}
 	}
-	if s.Asks.Len() != asks {
-		v.Breaks("%d asks are to be nominated again and %d are listed", asks, s.Asks.Len())
+	if s.asks.Len() != asks {
+		v.Breaks("%d asks are to be nominated again and %d are listed", asks, s.asks.Len())
 	}
 	return v.Err
 }
@@ -113,8 +113,8 @@ func (s *Retries) Verify() error {
 			v.Breaks("%s is queued to be tried again, and does not know", s.Kinds.Format(leaf.Class.Amounts))
 		}
 	}
-	if s.Pending > len(s.Queue) || s.Pending > 0 && !s.Timer.Set() {
-		v.Breaks("%d of %d are tried again, and it is not known when", s.Pending, len(s.Queue))
+	if s.pending > len(s.Queue) || s.pending > 0 && !s.timer.Set() {
+		v.Breaks("%d of %d are tried again, and it is not known when", s.pending, len(s.Queue))
 	}
 	for _, c := range s.Classes.Known {
 		if listed := slices.Contains(s.Classes.Alike[c.Constraints], c); listed != (c.Constraints != "") {
@@ -147,14 +147,14 @@ func (s *Quotas) verify(v *laws.Check, q *ledger.Queue) {
 			listed++
 		}
 	}
-	_, gives := s.GivesBackAt(q)
+	_, gives := s.givesBackAt(q)
 	switch {
-	case listed > 1 || listed == 0 && e != nil && !e.Left.IsZero() && e.Again.IsZero():
+	case listed > 1 || listed == 0 && e != nil && !e.left.IsZero() && e.again.IsZero():
 		v.Breaks("queue %s could not give back enough and is listed %d times", q.Path, listed)
 	case !s.Changes.None():
 	case q.Used.Within(q.Max) != (e == nil):
 		v.Breaks("queue %s: within its max is %t, beyond it is %t", q.Path, q.Used.Within(q.Max), e != nil)
-	case gives && e.Left == nil && !e.Timer.Set() && !q.BeyondMax().IsZero():
+	case gives && e.left == nil && !e.timer.Set() && !q.BeyondMax().IsZero():
 		v.Breaks("queue %s is beyond its max and never gives back", q.Path)
 	}
 	for _, child := range q.Children {
@@ -185,7 +185,7 @@ func (s *CostCache) Verify() error {
 	v := laws.Check{Partition: s.Name}
 	for _, c := range s.Known {
 		for i := range c.Heap {
-			if at, found := c.Find(c.Heap[i].Node); !found || at != i {
+			if at, found := c.find(c.Heap[i].Node); !found || at != i {
 				v.Breaks("node %s is in place %d and found in %d", c.Heap[i].Node.ID, i, at)
 			}
 			if i > 0 && c.Heap[i].Less(&c.Heap[(i-1)/2]) {

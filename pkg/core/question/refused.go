@@ -23,15 +23,15 @@ type Refused struct {
 	Order      *backlog.NodeOrder
 	// WithoutQuota lets a class be tried again in leaves which lacked quota only.
 	WithoutQuota func(*backlog.Class) bool
-	Soon         timers.Timer // freed nodes are asked about
-	Whole        timers.Timer // everything is asked again
-	Resumes      timers.Timer // questions go on
+	soon         timers.Timer // freed nodes are asked about
+	whole        timers.Timer // everything is asked again
+	resumes      timers.Timer // questions go on
 
-	List     []*backlog.Class // that are unschedulable, and others that were requeued
-	Paused   []pausedAsk      // whose questions go on later, in order, and others
+	list     []*backlog.Class // that are unschedulable, and others that were requeued
+	paused   []pausedAsk      // whose questions go on later, in order, and others
 	held     [2]time.Time     // until when those of asks go on, first and repeated ones
 	turn     uint64           // counts how often questions went on
-	Regained []*ledger.Node   // freed since the last time, each once
+	regained []*ledger.Node   // freed since the last time, each once
 	Freed    uint64           // counts how often any node was freed
 	last     time.Time        // when freed nodes were asked about last
 	tries    int              // how many classes may still be asked for now
@@ -53,8 +53,8 @@ type pausedAsk struct {
 	ask *ledger.Request
 }
 
-// IsCurrent reports whether the ask still pauses.
-func (e pausedAsk) IsCurrent() bool { return e.Paused == e.ask }
+// isCurrent reports whether the ask still pauses.
+func (e pausedAsk) isCurrent() bool { return e.Paused == e.ask }
 
 // placeOf is the place of the questions about a class in held.
 func placeOf(r *answers.Refusals) int {
@@ -79,9 +79,9 @@ func (s *Refused) MarkUnschedulable(c *backlog.Class) {
 	s.dequeue(c)
 	if !c.InRefused { // it may be there still, requeued
 		c.InRefused = true
-		s.List = append(s.List, c)
+		s.list = append(s.list, c)
 	}
-	s.Timers.SetBy(&s.Whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: DueRefused})
+	s.Timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: DueRefused})
 }
 
 // Pause takes the class of an ask out of the order whose questions go on after a while,
@@ -91,10 +91,10 @@ func (s *Refused) Pause(ask *ledger.Request, wait time.Duration) {
 	r := s.Begin(c)
 	c.Paused = ask
 	s.dequeue(c)
-	place, _ := slices.BinarySearchFunc(s.Paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
-	s.Paused = slices.Insert(s.Paused, place, pausedAsk{c, ask})
+	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
+	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
 	s.held[placeOf(r)] = s.Now.Add(wait)
-	s.Timers.SetBy(&s.Resumes, s.held[placeOf(r)], timers.Due{What: DueQuestions})
+	s.Timers.SetBy(&s.resumes, s.held[placeOf(r)], timers.Due{What: DueQuestions})
 }
 
 // dequeue takes a class out of the order.
@@ -114,8 +114,8 @@ func (s *Refused) putBack(c *backlog.Class) {
 	s.WithoutQuota(c)
 }
 
-// AskAnew forgets what the resource manager refused a class, and lets it be tried again.
-func (s *Refused) AskAnew(c *backlog.Class) {
+// askAnew forgets what the resource manager refused a class, and lets it be tried again.
+func (s *Refused) askAnew(c *backlog.Class) {
 	r := c.Refused
 	if r == nil {
 		return
@@ -139,7 +139,7 @@ func (s *Refused) Tied(r *ledger.Request, placed bool) {
 			if placed {
 				c.TiedIn = s.Batch
 			}
-			s.AskAnew(c)
+			s.askAnew(c)
 		}
 	}
 }
@@ -155,22 +155,22 @@ func (s *Refused) Resume() {
 	}
 	s.turn++
 	leaf.Resumed = s.turn
-	left, all := max(resumedAtOnce, len(s.Paused)/resumedPart), s.Options.Pace == nil
-	kept := s.Paused[:0]
-	for _, e := range s.Paused {
+	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.Options.Pace == nil
+	kept := s.paused[:0]
+	for _, e := range s.paused {
 		switch goesOn := !s.held[placeOf(e.Refused)].After(s.Now); {
 		case all || goesOn && left > 0 && e.ask.App.Queue == leaf.Queue:
 			left--
 			s.putBack(e.Class)
 		default:
 			if goesOn {
-				s.Timers.SetBy(&s.Resumes, s.Now.Add(time.Nanosecond), timers.Due{What: DueQuestions})
+				s.Timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), timers.Due{What: DueQuestions})
 			}
 			kept = append(kept, e)
 		}
 	}
-	clear(s.Paused[len(kept):])
-	s.Paused = kept
+	clear(s.paused[len(kept):])
+	s.paused = kept
 }
 
 // How many classes are tried again at once: so many, or one in so many of those that
@@ -180,13 +180,13 @@ const resumedAtOnce, resumedPart = 16, 64
 // nextLeaf is the leaf queue whose turn it is, nil if questions may go on in none. It sets
 // when they may. Classes that wait no longer are dropped.
 func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
-	s.Timers.Cancel(&s.Resumes)
-	s.Paused = slices.DeleteFunc(s.Paused, func(e pausedAsk) bool { return !e.IsCurrent() })
-	for _, e := range s.Paused {
+	s.Timers.Cancel(&s.resumes)
+	s.paused = slices.DeleteFunc(s.paused, func(e pausedAsk) bool { return !e.isCurrent() })
+	for _, e := range s.paused {
 		at, of := s.held[placeOf(e.Refused)], s.OfQueue(e.ask.App.Queue)
 		switch {
 		case at.After(s.Now):
-			s.Timers.SetBy(&s.Resumes, at, timers.Due{What: DueQuestions})
+			s.Timers.SetBy(&s.resumes, at, timers.Due{What: DueQuestions})
 		case leaf == nil || of.Resumed < leaf.Resumed:
 			leaf = of
 		}
@@ -198,7 +198,7 @@ func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
 func (s *Refused) NodeFreed(n *ledger.Node) {
 	s.Freed++
 	n.FreedAt = s.Freed
-	if len(s.List) > 0 {
+	if len(s.list) > 0 {
 		s.retryOn(n)
 	}
 }
@@ -207,9 +207,9 @@ func (s *Refused) NodeFreed(n *ledger.Node) {
 func (s *Refused) retryOn(n *ledger.Node) {
 	if !n.Regained {
 		n.Regained = true
-		s.Regained = append(s.Regained, n)
+		s.regained = append(s.regained, n)
 	}
-	s.Timers.SetBy(&s.Soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: DueFreed})
+	s.Timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: DueFreed})
 }
 
 // Everywhere notes that a class of members of a gang was refused on all nodes with room. It
@@ -231,37 +231,37 @@ func (s *Refused) Renew(c *backlog.Class) {
 
 // AskAgain has everything asked again, whatever was said before.
 func (s *Refused) AskAgain() {
-	s.Timers.Cancel(&s.Soon)
+	s.Timers.Cancel(&s.soon)
 	s.last = s.Now
 	s.clean()
-	for _, c := range s.List {
+	for _, c := range s.list {
 		c.Refused.Again(s.Freed)
 		c.InRefused = false
 		if ask := c.FirstAsk(ledger.InOrder); ask != nil {
 			c.Paused = ask
-			s.Paused = append(s.Paused, pausedAsk{c, ask})
+			s.paused = append(s.paused, pausedAsk{c, ask})
 			s.SettleClass(c)
 		} else { // its asks are delayed
 			s.putBack(c)
 		}
 	}
-	slices.SortStableFunc(s.Paused, func(a, b pausedAsk) int { return ledger.InOrder(a.ask, b.ask) })
-	s.List = nil
+	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return ledger.InOrder(a.ask, b.ask) })
+	s.list = nil
 	s.takeFreed() // all nodes are asked about
 	s.Resume()
 }
 
 // clean drops what is requeued from the list, and puts it in order.
 func (s *Refused) clean() {
-	first := make(map[*backlog.Class]*ledger.Request, len(s.List))
-	s.List = slices.DeleteFunc(s.List, func(c *backlog.Class) bool {
+	first := make(map[*backlog.Class]*ledger.Request, len(s.list))
+	s.list = slices.DeleteFunc(s.list, func(c *backlog.Class) bool {
 		c.InRefused = c.Unschedulable && c.Paused == nil
 		if c.InRefused {
 			first[c] = c.FirstAsk(s.ComparePlaces)
 		}
 		return !c.InRefused
 	})
-	slices.SortFunc(s.List, func(a, b *backlog.Class) int {
+	slices.SortFunc(s.list, func(a, b *backlog.Class) int {
 		return cmp.Or(s.CompareFirst(first[a], first[b]), strings.Compare(a.Key, b.Key))
 	})
 }
@@ -287,7 +287,7 @@ func (s *Refused) Retry() {
 	s.clean()
 	freed := s.takeFreed()
 	s.last, s.tries = s.Now, askedAtOnce
-	s.List = slices.DeleteFunc(s.List, func(c *backlog.Class) bool {
+	s.list = slices.DeleteFunc(s.list, func(c *backlog.Class) bool {
 		if !s.anyTakes(freed, c) {
 			return false
 		}
@@ -314,12 +314,12 @@ type freedNode struct {
 
 // takeFreed is the list of nodes that were freed since the last time, and empties it.
 func (s *Refused) takeFreed() []freedNode {
-	freed := make([]freedNode, len(s.Regained))
-	for i, n := range s.Regained {
+	freed := make([]freedNode, len(s.regained))
+	for i, n := range s.regained {
 		n.Regained = false
 		freed[i] = freedNode{node: n, left: n.Free.Clone()}
 	}
-	s.Regained = nil
+	s.regained = nil
 	return freed
 }
 

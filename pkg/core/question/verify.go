@@ -9,16 +9,16 @@ import (
 // refused, and about every node that was freed.
 func (s *Refused) Verify() error {
 	v := laws.Check{Partition: s.Name}
-	freed := laws.MembersOf(s.Regained)
+	freed := laws.MembersOf(s.regained)
 	listed := map[*backlog.Class]int{}
-	for _, c := range s.List {
+	for _, c := range s.list {
 		if listed[c]++; listed[c] > 1 || !c.InRefused {
 			v.Breaks("%s was refused and is listed %d times", s.Kinds.Format(c.Amounts), listed[c])
 		}
 	}
 	paused := map[*backlog.Class]bool{}
-	for _, e := range s.Paused {
-		if e.IsCurrent() {
+	for _, e := range s.paused {
+		if e.isCurrent() {
 			paused[e.Class] = true
 		}
 	}
@@ -31,8 +31,8 @@ func (s *Refused) Verify() error {
 			v.Breaks("%s was refused: questions pause is %t, and are to go on is %t", s.Kinds.Format(c.Amounts), c.Paused != nil, goesOn)
 		}
 	}
-	if len(s.List) > 0 && !s.Whole.Set() || len(s.Regained) > 0 && !s.Soon.Set() || len(paused) > 0 && !s.Resumes.Set() {
-		v.Breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.Whole.Set(), s.Soon.Set(), s.Resumes.Set())
+	if len(s.list) > 0 && !s.whole.Set() || len(s.regained) > 0 && !s.soon.Set() || len(paused) > 0 && !s.resumes.Set() {
+		v.Breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.whole.Set(), s.soon.Set(), s.resumes.Set())
 	}
 	for n := range s.AllNodes {
 		if n.Regained != freed.Has(n) {
