@@ -6,7 +6,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -39,6 +38,6 @@ func (p *Partition) countFailure(app *ledger.Application, c *backlog.Class) {
 
 // backOffUntil keeps an application out of the order until a time.
 func (p *Partition) backOffUntil(app *ledger.Application, until time.Time) {
-	app.Failed().Backoff.Start(&p.Timers, until, "its application backs off, as many of its asks failed", timers.Due{What: preemption.DueGuard, Of: app})
+	app.Failed().Backoff.Start(&p.Timers, until, "its application backs off, as many of its asks failed", timers.Due{What: timers.Pause, Of: app})
 	p.Changes.Application(app, 0)
 }

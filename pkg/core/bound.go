@@ -61,7 +61,7 @@ func (p *Partition) placeBound() (more bool) {
 		}
 		p.rankDirty()
 		if wait := p.predicates.Wait(api.FurtherQuestion); wait > 0 {
-			p.Timers.Set(&p.bound, p.Now.Add(wait), timers.Due{What: dueBound})
+			p.Timers.Set(&p.bound, p.Now.Add(wait), timers.Due{What: timers.Bound})
 			return false
 		}
 		n := p.dirty[0].Node

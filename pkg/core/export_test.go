@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -49,7 +48,7 @@ func (p *Partition) TimersSet() int { return p.Timers.Len() }
 // node gives now: the costs, and that what came to nothing still does.
 func (p *Partition) VerifyAttempts() error {
 	p.react()
-	unfinished := p.unfinished()
+	unfinished := p.attempts.FirstUnfinished()
 	for _, c := range p.costs.Known {
 		if c.Attempt >= unfinished {
 			continue // an attempt goes on with what was known when it began
@@ -69,17 +68,6 @@ func (p *Partition) VerifyAttempts() error {
 		}
 	}
 	return nil
-}
-
-// unfinished is the number of the first attempt that goes on.
-func (p *Partition) unfinished() uint64 {
-	first := uint64(math.MaxUint64)
-	for leaf, u := range p.attempts.Unfinished {
-		if leaf.Leaf != nil {
-			first = min(first, u.Number)
-		}
-	}
-	return first
 }
 
 func (p *Partition) verifyCosts(c *preemption.NodeCosts) error {

@@ -21,7 +21,7 @@ func (p *Partition) gangRan(r *ledger.Request) {
 	case r.InTaskGroup() != nil:
 		app.Gang.Started = true
 		if !app.Gang.Timer.Set() {
-			p.Timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: dueGang, Of: app})
+			p.Timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: timers.Gang, Of: app})
 		}
 	}
 }
@@ -31,7 +31,7 @@ func (p *Partition) gangRan(r *ledger.Request) {
 // settling time lasts, asks that take their places may be reported yet.
 func (p *Partition) expireGang(app *ledger.Application) {
 	if until := p.settling.End(); until.After(p.Now) {
-		p.Timers.Set(&app.Gang.Timer, until, timers.Due{What: dueGang, Of: app})
+		p.Timers.Set(&app.Gang.Timer, until, timers.Due{What: timers.Gang, Of: app})
 		return
 	}
 	why, all := "placeholder timed out", false

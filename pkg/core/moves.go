@@ -204,7 +204,7 @@ func (p *Partition) completeAt(app *ledger.Application, at time.Time) {
 	if app.Completion == nil {
 		app.Completion = &timers.Timer{}
 	}
-	p.Timers.Set(app.Completion, at, timers.Due{What: dueCompletion, Of: app})
+	p.Timers.Set(app.Completion, at, timers.Due{What: timers.Completion, Of: app})
 }
 
 // complete ends an application that has been completing, or new, long enough.

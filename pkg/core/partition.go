@@ -13,13 +13,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
-// What timers of the partition are for, beside those of its parts.
-const (
-	dueCompletion = group.DueGroups + 1 + iota // an application completes
-	dueBound                                   // asks bound to a node are tried again, about which questions paused
-	dueGang                                    // the placeholders of an application time out
-)
-
 // A Partition is the ledger of one cluster, or of a part of one that shares
 // nothing with the rest, with the parts that decide. Every allocation is booked on
 // the node where it runs and on the accounts of its queue and the queues above,
@@ -72,11 +65,11 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	p.retries = preemption.Retries{Backlog: b, Predicates: &p.predicates}
 	p.attempts = preemption.Attempts{
 		Backlog: b, Predicates: &p.predicates, Costs: &p.costs, Kept: &p.kept, Evictions: &p.evictions,
-		Retries: &p.retries, Counts: &p.counts, Unfinished: map[*backlog.LeafClass]*preemption.Unfinished{},
+		Retries: &p.retries, Counts: &p.counts,
 	}
 	p.quotas = preemption.Quotas{
 		Backlog: b, Predicates: &p.predicates, Costs: &p.costs, Evictions: &p.evictions, Retries: &p.retries,
-		Counts: &p.counts, Beyond: map[*ledger.Queue]*preemption.Excess{},
+		Counts: &p.counts,
 	}
 	p.hints = preemption.Hints{Backlog: b}
 	p.settling = preemption.Settling{Backlog: b}
@@ -180,42 +173,42 @@ func (p *Partition) fireDue() (fired bool) {
 		}
 		fired = true
 		switch d.What {
-		case dueCompletion:
+		case timers.Completion:
 			p.complete(d.Of.(*ledger.Application))
-		case preemption.DueGuard:
+		case timers.Pause:
 			p.endPause(d.Of)
-		case question.DueRefused:
+		case timers.Refused:
 			p.refused.AskAgain()
-		case question.DueFreed:
+		case timers.Freed:
 			p.refused.Retry()
-		case question.DueQuestions:
+		case timers.Questions:
 			p.refused.Resume()
-		case preemption.DueUnschedulable:
+		case timers.Hints:
 			p.hints.Wake()
 			p.groups.Hint()
-		case preemption.DueAttempts:
+		case timers.Attempts:
 			for _, q := range p.retries.Retry() {
 				p.quotas.ForgetLeft(q)
 				p.quotas.GiveBack(q)
 			}
-		case preemption.DueExcess:
+		case timers.Excess:
 			p.quotas.GiveBack(d.Of.(*ledger.Queue))
-		case preemption.DueEviction:
+		case timers.Eviction:
 			p.evictions.Expire(d.Of.(*ledger.Request))
-		case preemption.DueSettled:
+		case timers.Settled:
 			p.Settled = true
 			p.reconsider()
-		case preemption.DueHeld:
+		case timers.Held:
 			p.settling.LetGo()
-		case preemption.DueSlots:
+		case timers.Slots:
 			p.SlotsDue = true
-		case dueGang:
+		case timers.Gang:
 			p.expireGang(d.Of.(*ledger.Application))
-		case group.DueGroups:
+		case timers.Groups:
 			p.groups.Wake()
-		case backlog.DueAsk:
+		case timers.Ask:
 			p.wake(d.Of.(*ledger.Request))
-		case dueBound: // this Schedule goes on with them
+		case timers.Bound: // this Schedule goes on with them
 		}
 	}
 }

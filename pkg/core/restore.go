@@ -9,7 +9,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -143,9 +142,7 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 // restoreExcess brings back since when queues use more than their max, after all queues
 // are there: one that comes may have all of them looked at again.
 func (p *Partition) restoreExcess(q *ledger.Queue, v *api.QueueView) {
-	if !v.OverMaxSince.IsZero() {
-		p.quotas.Beyond[q] = &preemption.Excess{Since: v.OverMaxSince, Plan: v.QuotaPlan, Planned: v.QuotaPlanned}
-	}
+	p.quotas.Restore(q, v)
 	for _, below := range v.Queues {
 		p.restoreExcess(q.Children[lastElement(below.Path)], below)
 	}
@@ -203,6 +200,6 @@ func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 		placeholder.Waiting().Pair = &ledger.Replacement{Placeholder: placeholder}
 	}
 	if !v.ExpiresAt.IsZero() {
-		p.Timers.Set(&app.Gang.Timer, v.ExpiresAt, timers.Due{What: dueGang, Of: app})
+		p.Timers.Set(&app.Gang.Timer, v.ExpiresAt, timers.Due{What: timers.Gang, Of: app})
 	}
 }

@@ -53,9 +53,7 @@ func (p *Partition) viewQueue(q *ledger.Queue) *api.QueueView {
 		Properties: q.Properties, Applications: len(q.Applications),
 		ApplicationsMax: q.ApplicationsMax, Counted: q.Account.Applications,
 	}
-	if e := p.quotas.Beyond[q]; e != nil {
-		q.View.OverMaxSince, q.View.QuotaPlan, q.View.QuotaPlanned = e.Since, e.Plan, e.Planned
-	}
+	p.quotas.View(q, q.View)
 	for _, child := range q.SortedChildren() {
 		q.View.Queues = append(q.View.Queues, p.viewQueue(child))
 	}

@@ -232,9 +232,6 @@ func (b *Backlog) Importance(r *ledger.Request) int32 {
 	return r.App.Queue.AsRootSees(r.Priority)
 }
 
-// DueAsk is what the timer of an ask says: one of its moments has come.
-const DueAsk uint8 = 0
-
 // SetTimer has an ask looked at when the first of its times has come.
 func (b *Backlog) SetTimer(r *ledger.Request) {
 	w := r.Waiting()
@@ -243,7 +240,7 @@ func (b *Backlog) SetTimer(r *ledger.Request) {
 		b.Timers.Cancel(&w.Timer)
 		return
 	}
-	b.Timers.Set(&w.Timer, first, timers.Due{What: DueAsk, Of: r})
+	b.Timers.Set(&w.Timer, first, timers.Due{What: timers.Ask, Of: r})
 }
 
 // unhint takes an ask that no longer waits off the amounts that were told of. The

@@ -34,9 +34,6 @@ type Groups struct {
 	looks int                 // at placeholders for asks, in this batch
 }
 
-// DueGroups is what the timer says: groups are tried again, and members of gangs, that fitted nowhere.
-const DueGroups = preemption.DueGuard + 1
-
 // BeginBatch counts from zero what one batch may try.
 func (s *Groups) BeginBatch() { s.tries = 0 }
 
@@ -163,7 +160,7 @@ func (s *Groups) WakeSoon() {
 
 // retryGroupsBy has what waits tried again at some time at the latest.
 func (s *Groups) retryGroupsBy(at time.Time) {
-	s.Timers.SetBy(&s.timer, at, timers.Due{What: DueGroups})
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: timers.Groups})
 }
 
 // Wake has what waits tried again: all groups when it is time, else those that what came free may

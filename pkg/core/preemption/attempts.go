@@ -28,8 +28,8 @@ type Attempts struct {
 	Retries    *Retries
 	Counts     *api.Preempted
 
-	under      *Unfinished                        // the attempt under way
-	Unfinished map[*backlog.LeafClass]*Unfinished // those that go on in a later batch
+	under      *unfinished                        // the attempt under way
+	unfinished map[*backlog.LeafClass]*unfinished // those that go on in a later batch
 	forgetAt   int                                // so many of these
 	Begun      uint64                             // counts attempts
 	owed       resources.Limits                   // scratch
@@ -94,7 +94,7 @@ func (a *Attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 
 // KeepBack lets no room be made for an ask until a time.
 func (a *Attempts) KeepBack(r *ledger.Request, until time.Time, why string) {
-	r.Waiting().Guarded().Start(&a.Timers, until, why, timers.Due{What: DueGuard, Of: r})
+	r.Waiting().Guarded().Start(&a.Timers, until, why, timers.Due{What: timers.Pause, Of: r})
 	a.Reclassify(r)
 }
 

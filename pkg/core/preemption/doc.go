@@ -24,5 +24,5 @@
 //	quotas.go       queues that use more than their max
 //	settling.go     the time after a start in which nothing is evicted
 //	hints.go        asks that only more nodes can help
-//	alarms.go       what timers are for; verify.go the laws
+//	verify.go       the laws
 package preemption

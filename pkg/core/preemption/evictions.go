@@ -144,7 +144,7 @@ func (e *Evictions) Schedule(victim *ledger.Request) {
 	if victim.Eviction.Late {
 		at = e.countedFrom(victim, victim.Eviction.Since)
 	}
-	e.Timers.Set(&victim.Eviction.Timer, at, timers.Due{What: DueEviction, Of: victim})
+	e.Timers.Set(&victim.Eviction.Timer, at, timers.Due{What: timers.Eviction, Of: victim})
 }
 
 // Reschedule sets all timers of evictions anew after the timeout has changed.
@@ -203,7 +203,7 @@ func (e *Evictions) Expire(victim *ledger.Request) {
 // Block has an overdue eviction keep others from its node until a time.
 func (e *Evictions) Block(victim *ledger.Request, until time.Time) {
 	why := "the release of " + string(victim.Key) + " is overdue"
-	victim.Eviction.Guard.Start(&e.Timers, until, why, timers.Due{What: DueGuard, Of: victim})
+	victim.Eviction.Guard.Start(&e.Timers, until, why, timers.Due{What: timers.Pause, Of: victim})
 }
 
 // NodeReported looks at what is overdue on a node of which the resource manager said something.

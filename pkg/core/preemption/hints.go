@@ -24,7 +24,7 @@ const hintDelay = time.Second
 // nodes could help.
 func (h *Hints) Later() {
 	if !h.timer.Set() {
-		h.Timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: DueUnschedulable})
+		h.Timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: timers.Hints})
 	}
 }
 
@@ -35,7 +35,7 @@ func (h *Hints) Later() {
 func (h *Hints) Wake() {
 	left := h.Options.BatchMax
 	if !h.inQueue(h.OfQueue(h.Root), &left) {
-		h.Timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: DueUnschedulable})
+		h.Timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: timers.Hints})
 	}
 }
 

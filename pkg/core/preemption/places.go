@@ -40,19 +40,19 @@ func (s *Slots) count(c *backlog.Class) {
 	}
 }
 
-// A LeastPlace is the least of each kind that any allocation holds; any says that there is one.
-type LeastPlace struct {
+// A commonPlace is the least of each kind that any allocation holds; any says that there is one.
+type commonPlace struct {
 	amounts resources.Amounts
 	any     bool
 }
 
 // leastPlace is that of all allocations that run.
-func (s *Slots) leastPlace() (least LeastPlace) {
+func (s *Slots) leastPlace() (least commonPlace) {
 	s.Root.Everywhere(func(q *ledger.Queue) bool {
 		switch {
 		case len(q.Running) == 0 || !q.Leaf:
 		case !least.any:
-			least = LeastPlace{q.Smallest.Clone(), true}
+			least = commonPlace{q.Smallest.Clone(), true}
 		default:
 			for i, v := range least.amounts {
 				least.amounts[i] = min(v, q.Smallest.Of(resources.Kind(i)))
@@ -64,4 +64,4 @@ func (s *Slots) leastPlace() (least LeastPlace) {
 }
 
 // holds reports whether the asks of a class fit in the place of each allocation that runs.
-func (p LeastPlace) holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }
+func (p commonPlace) holds(c *backlog.Class) bool { return p.any && c.Amounts.FitsIn(p.amounts) }

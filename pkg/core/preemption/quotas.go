@@ -21,15 +21,15 @@ type Quotas struct {
 	Evictions  *Evictions
 	Retries    *Retries
 	Counts     *api.Preempted
-	Beyond     map[*ledger.Queue]*Excess // of the queues that use more than their max
+	beyond     map[*ledger.Queue]*excess // of the queues that use more than their max
 }
 
-// An Excess is what is known of a queue that uses more than its max: since when, and
+// An excess is what is known of a queue that uses more than its max: since when, and
 // what was done about that.
-type Excess struct {
-	Since    time.Time
-	Plan     *preemptor.Decision
-	Planned  time.Time
+type excess struct {
+	since    time.Time
+	plan     *preemptor.Decision
+	planned  time.Time
 	left     resources.Amounts // beyond the max after that, nil before
 	again    time.Time         // when to plan again though nothing has changed; zero is never
 	reported *preemptor.Decision
@@ -50,34 +50,55 @@ func (s *Quotas) WatchAll(q *ledger.Queue) {
 // The delay runs from when the queue was first seen beyond its max, as long as it
 // stays there, whatever is configured meanwhile.
 func (s *Quotas) watch(q *ledger.Queue) {
-	e := s.Beyond[q]
+	e := s.beyond[q]
 	if q.Used.Within(q.Max) {
 		if e != nil {
 			s.Timers.Cancel(&e.timer)
-			delete(s.Beyond, q)
+			delete(s.beyond, q)
 			s.Unview(q)
 		}
 		return
 	}
 	if e == nil {
-		e = &Excess{Since: s.Now}
-		s.Beyond[q] = e
+		e = &excess{since: s.Now}
+		s.note(q, e)
 		s.Unview(q)
 	}
 	s.schedule(q, e)
 }
 
+func (s *Quotas) note(q *ledger.Queue, e *excess) {
+	if s.beyond == nil {
+		s.beyond = map[*ledger.Queue]*excess{}
+	}
+	s.beyond[q] = e
+}
+
+// View has the view of a queue say since when it uses more than its max, and what was done about that.
+func (s *Quotas) View(q *ledger.Queue, v *api.QueueView) {
+	if e := s.beyond[q]; e != nil {
+		v.OverMaxSince, v.QuotaPlan, v.QuotaPlanned = e.since, e.plan, e.planned
+	}
+}
+
+// Restore takes that from the view of a queue.
+func (s *Quotas) Restore(q *ledger.Queue, v *api.QueueView) {
+	if !v.OverMaxSince.IsZero() {
+		s.note(q, &excess{since: v.OverMaxSince, plan: v.QuotaPlan, planned: v.QuotaPlanned})
+	}
+}
+
 // ForgetLeft has a queue that is beyond its max looked at as if nothing was found out yet.
 func (s *Quotas) ForgetLeft(q *ledger.Queue) {
-	if e := s.Beyond[q]; e != nil {
+	if e := s.beyond[q]; e != nil {
 		e.left = nil
 	}
 }
 
 // schedule has a queue looked at when it gives back.
-func (s *Quotas) schedule(q *ledger.Queue, e *Excess) {
+func (s *Quotas) schedule(q *ledger.Queue, e *excess) {
 	if at, ok := s.givesBackAt(q); ok {
-		s.Timers.Set(&e.timer, timers.Later(at, s.Now), timers.Due{What: DueExcess, Of: q})
+		s.Timers.Set(&e.timer, timers.Later(at, s.Now), timers.Due{What: timers.Excess, Of: q})
 		return
 	}
 	s.Timers.Cancel(&e.timer)
@@ -87,7 +108,7 @@ func (s *Quotas) schedule(q *ledger.Queue, e *Excess) {
 // or may be since something was booked that no quota refuses.
 func (s *Quotas) WatchUp(q *ledger.Queue, booked bool) {
 	for ; q != nil; q = q.Parent {
-		if booked || s.Beyond[q] != nil {
+		if booked || s.beyond[q] != nil {
 			s.watch(q)
 		}
 	}
@@ -95,11 +116,11 @@ func (s *Quotas) WatchUp(q *ledger.Queue, booked bool) {
 
 // givesBackAt is when a queue beyond its max gives back; false is never.
 func (s *Quotas) givesBackAt(q *ledger.Queue) (time.Time, bool) {
-	e, delay := s.Beyond[q], q.Properties.QuotaDelay
+	e, delay := s.beyond[q], q.Properties.QuotaDelay
 	if e == nil || delay <= 0 || !s.Preemption.Quota || s.Preemption.Disabled || !s.Settled {
 		return time.Time{}, false
 	}
-	return e.Since.Add(delay), true
+	return e.since.Add(delay), true
 }
 
 // GiveBack has allocations evicted until what is left of a queue is within its max,
@@ -109,7 +130,7 @@ func (s *Quotas) GiveBack(q *ledger.Queue) {
 	if at, ok := s.givesBackAt(q); !ok || at.After(s.Now) {
 		return
 	}
-	e, need := s.Beyond[q], q.BeyondMax()
+	e, need := s.beyond[q], q.BeyondMax()
 	again := timers.IsDue(e.again, s.Now)
 	switch {
 	case need.IsZero():
@@ -117,12 +138,12 @@ func (s *Quotas) GiveBack(q *ledger.Queue) {
 		return // evictions are under way; when one is overdue the queue is looked at again
 	case !again && e.left != nil && need.Equal(e.left):
 		if !e.again.IsZero() {
-			s.Timers.Set(&e.timer, e.again, timers.Due{What: DueExcess, Of: q})
+			s.Timers.Set(&e.timer, e.again, timers.Due{What: timers.Excess, Of: q})
 		}
 		return // nothing has changed
 	}
 	plan := s.plan(q, need)
-	e.Plan, e.Planned = plan, s.Now
+	e.plan, e.planned = plan, s.Now
 	s.Unview(q)
 	if len(plan.Victims) > 0 {
 		s.Tell(&api.PreemptionPlanned{Queue: q.Path, Plan: plan})
@@ -137,7 +158,7 @@ func (s *Quotas) GiveBack(q *ledger.Queue) {
 	case e.left.IsZero():
 	case s.Predicates.BudgetsBind():
 		e.again = s.Now.Add(s.Options.RetryMax) // budgets change without notice
-		s.Timers.Set(&e.timer, e.again, timers.Due{What: DueExcess, Of: q})
+		s.Timers.Set(&e.timer, e.again, timers.Due{What: timers.Excess, Of: q})
 	default:
 		s.Retries.addExcess(q) // again after something has changed elsewhere
 	}
@@ -180,8 +201,8 @@ func (s *Quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decisi
 
 // report tells what a queue gives back, once for each answer.
 func (s *Quotas) report(q *ledger.Queue) {
-	e := s.Beyond[q]
-	plan, before := e.Plan, e.reported
+	e := s.beyond[q]
+	plan, before := e.plan, e.reported
 	if len(plan.Victims) == 0 && before != nil && plan.SaysAs(before) {
 		return
 	}

@@ -101,7 +101,7 @@ func (s *Retries) EndStep() {
 
 // before has the queue tried again at a time at the latest.
 func (s *Retries) before(at time.Time) {
-	s.Timers.SetBy(&s.timer, at, timers.Due{What: DueAttempts})
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: timers.Attempts})
 }
 
 // retriesMax is how many classes are tried again at a time, so that many queues without room leave

@@ -54,7 +54,7 @@ func (s *Settling) Extend() {
 	if s.until.After(s.latest) {
 		s.until = s.latest
 	}
-	s.Timers.Set(&s.timer, timers.Later(s.until, s.Now), timers.Due{What: DueSettled})
+	s.Timers.Set(&s.timer, timers.Later(s.until, s.Now), timers.Due{What: timers.Settled})
 }
 
 // Hold keeps asks that require a node from it until it is schedulable, or SettleDelay is
@@ -70,7 +70,7 @@ func (s *Settling) Hold(n *ledger.Node) {
 
 func (s *Settling) schedule() {
 	if len(s.held) > 0 && !s.heldTimer.Set() {
-		s.Timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), timers.Due{What: DueHeld})
+		s.Timers.Set(&s.heldTimer, timers.Later(s.held[0].until, s.Now), timers.Due{What: timers.Held})
 	}
 }
 

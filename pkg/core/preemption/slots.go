@@ -55,7 +55,7 @@ func (s *Slots) Wanted(c *backlog.Class) {
 
 // before has the slots looked at at a time at the latest.
 func (s *Slots) before(at time.Time) {
-	s.Timers.SetBy(&s.timer, at, timers.Due{What: DueSlots})
+	s.Timers.SetBy(&s.timer, at, timers.Due{What: timers.Slots})
 }
 
 // Expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of

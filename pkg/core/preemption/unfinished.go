@@ -1,6 +1,7 @@
 package preemption
 
 import (
+	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -9,13 +10,13 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// An Unfinished attempt is what an attempt has found out that goes on in a later batch,
+// An unfinished attempt is what an attempt has found out that goes on in a later batch,
 // since one batch looks at so many nodes only. Nothing is worked out twice unless its node
 // has changed: also where what room costs depends on more than the node, such as guarantees
 // and budgets. So an attempt comes to its end however often these change, and then makes the
 // plan as things are.
-type Unfinished struct {
-	Number     uint64 // in the order in which attempts began
+type unfinished struct {
+	number     uint64 // in the order in which attempts began
 	began      uint64 // the count of changed nodes then
 	configured uint64 // the count of configurations
 	failed     []api.PreemptionAttempt
@@ -36,31 +37,45 @@ type dryRuns struct {
 
 // Resume takes up the attempt that the asks of a LeafClass have not finished, or begins one.
 func (a *Attempts) Resume(leaf *backlog.LeafClass) {
-	u := a.Unfinished[leaf]
-	delete(a.Unfinished, leaf)
+	u := a.unfinished[leaf]
+	delete(a.unfinished, leaf)
 	if u == nil || u.configured != a.Costs.configurations {
 		a.Begun++
-		u = &Unfinished{Number: a.Begun, began: a.Predicates.Changed, configured: a.Costs.configurations}
+		u = &unfinished{number: a.Begun, began: a.Predicates.Changed, configured: a.Costs.configurations}
 	}
-	a.under, a.Costs.Attempt = u, u.Number
+	a.under, a.Costs.Attempt = u, u.number
 }
 
 // Leave keeps an attempt that is not over. Those of asks that wait no more are forgotten when there are
 // twice as many as there were.
 func (a *Attempts) Leave(leaf *backlog.LeafClass) {
-	if len(a.Unfinished) >= a.forgetAt {
-		for of := range a.Unfinished {
+	if len(a.unfinished) >= a.forgetAt {
+		for of := range a.unfinished {
 			if of.Leaf == nil {
-				delete(a.Unfinished, of)
+				delete(a.unfinished, of)
 			}
 		}
-		a.forgetAt = 2*len(a.Unfinished) + 1
+		a.forgetAt = 2*len(a.unfinished) + 1
 	}
-	a.Unfinished[leaf] = a.under
+	if a.unfinished == nil {
+		a.unfinished = map[*backlog.LeafClass]*unfinished{}
+	}
+	a.unfinished[leaf] = a.under
+}
+
+// FirstUnfinished is the number of the first attempt that goes on, or the highest number.
+func (a *Attempts) FirstUnfinished() uint64 {
+	first := uint64(math.MaxUint64)
+	for leaf, u := range a.unfinished {
+		if leaf.Leaf != nil {
+			first = min(first, u.number)
+		}
+	}
+	return first
 }
 
 // failedBy is what an unfinished attempt found out about a trigger, if that failed.
-func (u *Unfinished) failedBy(t preemptor.Trigger) bool {
+func (u *unfinished) failedBy(t preemptor.Trigger) bool {
 	for i := range u.failed {
 		if u.failed[i].Trigger == t {
 			return true

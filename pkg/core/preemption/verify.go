@@ -141,7 +141,7 @@ func (s *Quotas) Verify() error {
 }
 
 func (s *Quotas) verify(v *laws.Check, q *ledger.Queue) {
-	e, listed := s.Beyond[q], 0
+	e, listed := s.beyond[q], 0
 	for _, other := range slices.Concat(s.Retries.Excess, s.Retries.ExcessNow) {
 		if other == q {
 			listed++

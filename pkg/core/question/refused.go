@@ -37,13 +37,6 @@ type Refused struct {
 	tries    int              // how many classes may still be asked for now
 }
 
-// What its timers are for.
-const (
-	DueRefused   = backlog.DueAsk + 1 + iota // classes are asked about again on all nodes
-	DueFreed                                 // they are asked about on freed nodes
-	DueQuestions                             // questions go on
-)
-
 // askedAtOnce is for how many classes one look at freed nodes asks.
 const askedAtOnce = 64
 
@@ -81,7 +74,7 @@ func (s *Refused) MarkUnschedulable(c *backlog.Class) {
 		c.InRefused = true
 		s.list = append(s.list, c)
 	}
-	s.Timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: DueRefused})
+	s.Timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: timers.Refused})
 }
 
 // Pause takes the class of an ask out of the order whose questions go on after a while,
@@ -94,7 +87,7 @@ func (s *Refused) Pause(ask *ledger.Request, wait time.Duration) {
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
 	s.held[placeOf(r)] = s.Now.Add(wait)
-	s.Timers.SetBy(&s.resumes, s.held[placeOf(r)], timers.Due{What: DueQuestions})
+	s.Timers.SetBy(&s.resumes, s.held[placeOf(r)], timers.Due{What: timers.Questions})
 }
 
 // dequeue takes a class out of the order.
@@ -164,7 +157,7 @@ func (s *Refused) Resume() {
 			s.putBack(e.Class)
 		default:
 			if goesOn {
-				s.Timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), timers.Due{What: DueQuestions})
+				s.Timers.SetBy(&s.resumes, s.Now.Add(time.Nanosecond), timers.Due{What: timers.Questions})
 			}
 			kept = append(kept, e)
 		}
@@ -186,7 +179,7 @@ func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
 		at, of := s.held[placeOf(e.Refused)], s.OfQueue(e.ask.App.Queue)
 		switch {
 		case at.After(s.Now):
-			s.Timers.SetBy(&s.resumes, at, timers.Due{What: DueQuestions})
+			s.Timers.SetBy(&s.resumes, at, timers.Due{What: timers.Questions})
 		case leaf == nil || of.Resumed < leaf.Resumed:
 			leaf = of
 		}
@@ -209,7 +202,7 @@ func (s *Refused) retryOn(n *ledger.Node) {
 		n.Regained = true
 		s.regained = append(s.regained, n)
 	}
-	s.Timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: DueFreed})
+	s.Timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: timers.Freed})
 }
 
 // Everywhere notes that a class of members of a gang was refused on all nodes with room. It

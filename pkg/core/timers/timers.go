@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// A Due is what a timer is for: a number that means something to the part that sets it, and a pointer to
-// what it is about, if anything.
+// A Due is what a timer is for, and a pointer to what it is about, if anything.
 type Due struct {
-	What uint8
+	What What
 	Of   any
 }
 
