@@ -35,7 +35,7 @@ func (p *Partition) reactToNodes() {
 		n := nodes[i]
 		what := n.Change
 		n.Change = 0
-		p.predicates.NodeChanged(n, what)
+		p.predicates.NodeChanged(n, what&ledger.NodeUpdated != 0)
 		if len(p.costs.Known) > 0 {
 			p.costs.NodeChanged(n)
 		}
@@ -94,7 +94,7 @@ func (p *Partition) reactToQuotas() {
 			if what&(ledger.QuotaFreed|ledger.QuotaLowered|ledger.QuotaBooked) == 0 {
 				continue
 			}
-			q.Change = ledger.QueueChanged
+			q.Reacted()
 			p.quotas.WatchUp(q, what&ledger.QuotaBooked != 0)
 			if what&(ledger.QuotaLowered|ledger.QuotaBooked) != 0 {
 				again = p.kept.GiveWay(nil, &q.Account) || again

@@ -197,7 +197,7 @@ func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 			}
 			continue
 		}
-		placeholder.Waiting().Pair = &ledger.Replacement{Placeholder: placeholder}
+		placeholder.EndsForNone()
 	}
 	if !v.ExpiresAt.IsZero() {
 		p.Timers.Set(&app.Gang.Timer, v.ExpiresAt, timers.Due{What: timers.Gang, Of: app})

@@ -80,7 +80,7 @@ func (p *Partition) viewApplication(a *ledger.Application) *api.ApplicationView 
 		Group: a.Group(), Ran: a.Ran, Counts: a.Counts,
 		State: a.State, Since: a.Since, Submitted: a.Submitted,
 		Used: a.Used.Clone(), Pending: a.Pending.Clone(),
-		Allocations: ledger.Allocations(a.Allocations),
+		Allocations: a.Running(),
 		Asks:        p.viewAsks(a),
 		Gang:        a.ViewGang(),
 	}

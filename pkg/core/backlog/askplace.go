@@ -12,14 +12,14 @@ import (
 func (b *Backlog) ComparePlaces(r, other *ledger.Request) int {
 	x, y := b.OfApplication(r.App), b.OfApplication(other.App)
 	if x == y {
-		return ledger.InOrder(r, other)
+		return r.InOrder(other)
 	}
 	if x.leaf == y.leaf {
 		x.refreshPlace()
 		y.refreshPlace()
 		return x.compare(y, cmp.Compare(other.Priority, r.Priority))
 	}
-	common := ledger.CommonQueue(x.Queue.Parent, y.Queue.Parent)
+	common := x.Queue.Parent.Common(y.Queue.Parent)
 	of, first := x.leaf.childAbove(common, r.Priority)
 	from, second := y.leaf.childAbove(common, other.Priority)
 	of.refreshPlace()

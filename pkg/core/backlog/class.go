@@ -231,7 +231,7 @@ func (c *Class) Unclaimed(holds func(*ledger.Request) bool) (first *ledger.Reque
 	for _, g := range c.Groups {
 		for r := range g.All {
 			if r.Claim() == nil && !r.StartsTogether() {
-				if (holds == nil || holds(r)) && (first == nil || ledger.InOrder(r, first) < 0) {
+				if (holds == nil || holds(r)) && (first == nil || r.InOrder(first) < 0) {
 					first = r
 				}
 				break

@@ -11,6 +11,6 @@
 //	start.go        they start, or room is kept for one group
 //	plan.go         where they are placed, or could be when all has left that may leave
 //	taskgroups.go   which asks wait for placeholders
-//	replace.go      placeholders whose place an ask takes
+//	replace.go      placeholders whose place an ask takes; searches.go how far they were compared
 //	verify.go       the laws
 package group

@@ -30,6 +30,9 @@ type Groups struct {
 	all     time.Time // when all groups are, whatever has changed; zero is not at all
 	tries   int       // of groups, in this batch
 
+	needs     map[*ledger.Group][]need // what waiting ones lacked, where that was room only
+	replacing map[*ledger.TaskGroup]*searches
+
 	ready []*ledger.TaskGroup // in which a placeholder may be replaced
 	looks int                 // at placeholders for asks, in this batch
 }
@@ -56,6 +59,7 @@ func (s *Groups) React() {
 func (s *Groups) reactToGroups() {
 	for _, g := range s.Changes.Groups {
 		g.Change = false
+		delete(s.needs, g)
 		s.settleMembers(g)
 	}
 	clear(s.Changes.Groups)
@@ -77,7 +81,7 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 	}
 	switch hold := missing > 0 && (g.Asks.Len() < missing || g.Waits); {
 	case hold && !g.Holds:
-		s.holdGroup(g, ledger.AwaitsMembers)
+		s.holdGroup(g, g.AwaitsMembers())
 	case !hold && g.Holds:
 		g.Holds, g.Waits = false, false
 		for r := range g.Asks.All {
@@ -179,7 +183,8 @@ func (s *Groups) Wake() {
 		return true
 	})
 	for _, g := range s.unfit {
-		g.Waits, g.Again = false, g.Again || !g.GoesOn
+		work := s.of(g)
+		work.waits, work.again = false, work.again || !work.goesOn
 		s.Changes.TaskGroup(g)
 	}
 	if clear(s.unfit); len(s.waiting) > 0 {
@@ -195,19 +200,19 @@ func (s *Groups) isShort(g *ledger.Group) bool {
 		return false // another node may be kept for it
 	}
 	spare := -int64(g.Missing())
-	for _, need := range g.Needs {
-		spare += need.Count
+	for _, need := range s.needs[g] {
+		spare += need.count
 	}
-	for _, need := range g.Needs {
+	for _, need := range s.needs[g] {
 		for n := range s.AllNodes {
 			if n.Schedulable {
-				need.Count -= need.Amounts.TimesIn(n.Free)
+				need.count -= need.amounts.TimesIn(n.Free)
 			}
-			if need.Count <= 0 {
+			if need.count <= 0 {
 				break
 			}
 		}
-		if spare -= max(need.Count, 0); spare < 0 {
+		if spare -= max(need.count, 0); spare < 0 {
 			return true
 		}
 	}
@@ -218,7 +223,7 @@ func (s *Groups) isShort(g *ledger.Group) bool {
 // far as the quotas have room, since none starts alone.
 func (s *Groups) Hint() {
 	for _, g := range s.waiting {
-		if !g.Waits || len(g.Needs) == 0 || g.Hinted {
+		if !g.Waits || len(s.needs[g]) == 0 || g.Hinted {
 			continue
 		}
 		g.Hinted = true

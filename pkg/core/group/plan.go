@@ -76,16 +76,22 @@ func (s *Groups) newGroupPlan(of *ledger.Group) *groupPlan {
 	return g
 }
 
+// A need is how many asks of a group have the same amounts.
+type need struct {
+	amounts resources.Amounts
+	count   int64
+}
+
 // needs are how many asks there are of which amounts, if they lack room only.
-func (g *groupPlan) needs() (list []ledger.GroupNeed) {
+func (g *groupPlan) needs() (list []need) {
 	if g.over > 0 || g.exhausted || len(g.asks) < g.group.Asks.Len() {
 		return nil
 	}
 	for i, r := range g.asks {
 		if i == 0 || g.ClassOf(r) != g.ClassOf(g.asks[i-1]) {
-			list = append(list, ledger.GroupNeed{Amounts: r.Amounts})
+			list = append(list, need{amounts: r.Amounts})
 		}
-		list[len(list)-1].Count++
+		list[len(list)-1].count++
 	}
 	return list
 }

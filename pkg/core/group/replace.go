@@ -3,7 +3,6 @@ package group
 import (
 	"cmp"
 	"fmt"
-	"maps"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -23,7 +22,7 @@ func (s *Groups) Replace() (more bool) {
 			return true
 		}
 		s.ready = s.ready[1:]
-		g.Ready = false
+		s.of(g).ready = false
 	}
 	return len(s.ready) > 0
 }
@@ -32,28 +31,26 @@ func (s *Groups) Replace() (more bool) {
 // looked often enough, it goes on after RetryDelay, with the classes whose searches are not over, so
 // that each has its turn however many are refused.
 func (s *Groups) replaceIn(g *ledger.TaskGroup) question.Outcome {
-	if g.Again || g.Freed != s.Refused.Freed {
-		maps.DeleteFunc(g.Searches, func(key string, search *ledger.PlaceholderSearch) bool {
-			c := s.Classes.Known[key]
-			return search.Over || c == nil || c.Asks == 0
-		})
-	}
-	g.Again, g.Freed, g.GoesOn = false, s.Refused.Freed, false
+	work := s.of(g)
+	work.begin(g, s.Refused.Freed, func(class string) bool {
+		c := s.Classes.Known[class]
+		return c != nil && c.Asks > 0
+	})
 	for _, r := range g.Held.List() {
-		search := g.Searches[s.ClassOf(r).Key]
+		search := work.byClass[s.ClassOf(r).Key]
 		switch {
 		case g.Free.Count == 0:
 			return question.Placed
 		case s.Left <= 0:
 			return question.Flush
-		case search != nil && search.Over:
+		case search != nil && search.over:
 			continue
 		}
 		switch s.replaceFor(g, r) {
 		case question.Flush:
 			return question.Flush
 		case question.Busy, question.Paused:
-			g.GoesOn = true
+			work.goesOn = true
 			s.retryTaskGroup(g)
 			s.retryGroupsBy(s.Now.Add(s.Options.RetryDelay))
 			return question.Waits
@@ -61,7 +58,7 @@ func (s *Groups) replaceIn(g *ledger.TaskGroup) question.Outcome {
 			s.retryTaskGroup(g)
 			s.retryGroupsBy(s.Refused.Everywhere(s.ClassOf(r)))
 		case question.Placed:
-			g.Again = true
+			work.again = true
 		}
 	}
 	return question.Placed
@@ -74,43 +71,43 @@ func (s *Groups) replaceFor(g *ledger.TaskGroup, r *ledger.Request) question.Out
 	if s.Predicates.Any() {
 		s.Separate(r) // before its search begins, which is that of its class
 	}
-	search := g.SearchFor(s.ClassOf(r).Key)
-	if search.Last == nil {
+	search := s.of(g).search(g, s.ClassOf(r).Key)
+	if search.last == nil {
 		s.Refused.Renew(s.ClassOf(r))
 	}
-	for first := range g.Free.First.After(search.Last) {
+	for first := range g.Free.First.After(search.last) {
 		if s.looks >= LooksMax {
 			return question.Busy
 		}
 		s.looks++
 		placeholder := g.Free.Fitting(r, first.RunsOn)
-		search.Fits = cmp.Or(search.Fits, placeholder)
+		search.fits = cmp.Or(search.fits, placeholder)
 		if placeholder != nil && first.RunsOn.Schedulable {
 			if result := s.Predicates.MayReplace(r, placeholder); result != question.Waits {
 				return s.swapUnless(result, r, placeholder, nil)
 			}
 			s.Refused.Begin(s.ClassOf(r))
 		}
-		search.Last = first
+		search.last = first
 	}
 	return s.replaceElsewhere(g, r, search)
 }
 
 // replaceElsewhere has an ask take the place of a placeholder on another node, after it was
 // refused on the nodes of all. While its questions go on, the search stays where it is.
-func (s *Groups) replaceElsewhere(g *ledger.TaskGroup, r *ledger.Request, search *ledger.PlaceholderSearch) question.Outcome {
-	if search.Fits == nil {
-		delete(g.Searches, s.ClassOf(r).Key)
+func (s *Groups) replaceElsewhere(g *ledger.TaskGroup, r *ledger.Request, at *search) question.Outcome {
+	if at.fits == nil {
+		delete(s.of(g).byClass, s.ClassOf(r).Key)
 		s.giveUp(g, r)
 		return question.Placed
 	}
 	before := s.Predicates.Calls
 	n, result, _ := s.Refused.FirstFeasible(r)
 	s.looks += s.Predicates.Calls - before
-	if search.Over = result == question.Waits; n == search.Fits.RunsOn {
+	if at.over = result == question.Waits; n == at.fits.RunsOn {
 		n = nil
 	}
-	return s.swapUnless(result, r, search.Fits, n)
+	return s.swapUnless(result, r, at.fits, n)
 }
 
 // swapUnless has an ask take the place of a placeholder if the resource manager has agreed.
@@ -118,7 +115,7 @@ func (s *Groups) swapUnless(result question.Outcome, r, placeholder *ledger.Requ
 	if result != question.Placed {
 		return result
 	}
-	delete(r.InTaskGroup().Searches, s.ClassOf(r).Key)
+	delete(s.of(r.InTaskGroup()).byClass, s.ClassOf(r).Key)
 	s.Left--
 	placeholder.RunsOn.PlacedIn = s.Batch
 	told := s.PairUp(r, placeholder)

@@ -30,17 +30,27 @@ func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node
 	case question.Waits, question.Paused, question.Busy:
 	}
 	s.holdGroup(g, plan.detail)
-	g.Needs = plan.needs()
+	needs := plan.needs() // before it looks further, as if all had left
 	s.keepGroupRoom(plan)
 	s.retryGroup(g)
 	if plan.exhausted {
-		g.Needs = nil
+		needs = nil
 		s.retryGroupsBy(s.Now.Add(s.Options.RetryDelay))
 	}
-	if len(g.Needs) > 0 && !g.Hinted {
+	if s.noteNeeds(g, needs); len(needs) > 0 && !g.Hinted {
 		s.Hints.Later()
 	}
 	return nil, question.Waits
+}
+
+// noteNeeds notes what a group lacks that waits; nothing if more than room.
+func (s *Groups) noteNeeds(g *ledger.Group, needs []need) {
+	if s.needs == nil {
+		s.needs = map[*ledger.Group][]need{}
+	}
+	if s.needs[g] = needs; len(needs) == 0 {
+		delete(s.needs, g)
+	}
 }
 
 // placements are the asks of a plan for which there are nodes, in order.

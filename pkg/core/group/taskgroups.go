@@ -31,10 +31,10 @@ func (s *Groups) settleTaskGroup(g *ledger.TaskGroup) {
 		}
 		s.holdForPlaceholder(g, r)
 	}
-	switch {
-	case g.GoesOn && g.Waits: // it goes on after RetryDelay
-	case g.Held.Len() > 0 && g.Free.Count > 0 && !g.Ready:
-		g.Ready = true
+	switch work := s.of(g); {
+	case work.goesOn && work.waits: // it goes on after RetryDelay
+	case g.Held.Len() > 0 && g.Free.Count > 0 && !work.ready:
+		work.ready = true
 		s.ready = append(s.ready, g)
 	}
 }
@@ -71,7 +71,7 @@ func (s *Groups) nextToHold(g *ledger.TaskGroup) *ledger.Request {
 	}
 	for r := range g.Others.All {
 		switch {
-		case !spare && ledger.InOrder(r, g.Held.Last()) > 0:
+		case !spare && r.InOrder(g.Held.Last()) > 0:
 			return nil
 		case s.mayAwaitPlaceholder(g, r):
 			return r
@@ -82,8 +82,8 @@ func (s *Groups) nextToHold(g *ledger.TaskGroup) *ledger.Request {
 
 // retryTaskGroup has a task group tried again of which an ask took the place of no placeholder.
 func (s *Groups) retryTaskGroup(g *ledger.TaskGroup) {
-	if !g.Waits {
-		g.Waits = true
+	if work := s.of(g); !work.waits {
+		work.waits = true
 		s.unfit = append(s.unfit, g)
 	}
 	s.retryGroupsBy(s.Now.Add(s.Options.RetryMax))
@@ -94,4 +94,7 @@ func (s *Groups) Forget(app *ledger.Application) {
 	of := func(g *ledger.TaskGroup) bool { return g.Application == app }
 	s.ready, s.unfit = slices.DeleteFunc(s.ready, of), slices.DeleteFunc(s.unfit, of)
 	s.Changes.TaskGroups = slices.DeleteFunc(s.Changes.TaskGroups, of)
+	for _, g := range app.Gang.Groups {
+		delete(s.replacing, g)
+	}
 }

@@ -14,12 +14,12 @@ type changeSet struct {
 	Resized      bool       // the cluster: shares are measured against its size
 }
 
-// NodeChange says what happened to a node.
-type NodeChange uint8
+// nodeChange says what happened to a node.
+type nodeChange uint8
 
 // What happened to a node.
 const (
-	nodeChanged NodeChange = 1 << iota // anything
+	nodeChanged nodeChange = 1 << iota // anything
 	NodeRetry                          // asks that are bound to it are to be tried
 	NodeFreed                          // it may have become of use to asks
 	NodeYields                         // its allocations may make room for other asks
@@ -31,14 +31,14 @@ type queueChange uint8
 
 // What happened to a queue.
 const (
-	QueueChanged queueChange = 1 << iota // what it uses, or what waits below
+	queueChanged queueChange = 1 << iota // what it uses, or what waits below
 	QuotaFreed                           // there may be more quota for asks
 	QuotaLowered                         // evictions free less than they did, or will not
 	QuotaBooked                          // something was booked that no quota refuses
 )
 
 // Node records a change of a node.
-func (c *changeSet) Node(n *Node, what NodeChange) {
+func (c *changeSet) Node(n *Node, what nodeChange) {
 	if n.Change == 0 {
 		c.Nodes = append(c.Nodes, n)
 	}
@@ -50,11 +50,14 @@ func (c *changeSet) Queue(q *Queue, what queueChange) {
 	if q.Change == 0 {
 		c.Queues = append(c.Queues, q)
 	}
-	q.Change |= what | QueueChanged
+	q.Change |= what | queueChanged
 	for ; q != nil; q = q.Parent {
 		q.View = nil
 	}
 }
+
+// Reacted says that what happened to the quota of a queue was reacted to: its order is still to be settled.
+func (q *Queue) Reacted() { q.Change = queueChanged }
 
 // Application records that what an application has or wants has changed, and so
 // has its queue.

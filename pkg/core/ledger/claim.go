@@ -82,7 +82,7 @@ func byClaim(a, b *Request) int {
 	if order := cmp.Compare(b.Importance, a.Importance); order != 0 {
 		return order
 	}
-	return cmp.Or(cmp.Compare(a.claimRank(), b.claimRank()), InOrder(a, b))
+	return cmp.Or(cmp.Compare(a.claimRank(), b.claimRank()), a.InOrder(b))
 }
 
 // claimRank orders the claims of equal asks.

@@ -48,19 +48,13 @@ type TaskGroup struct {
 	Free        placeholders      // that run and may be replaced
 	Held        AskSet
 	Others      AskSet
-	Change      bool // recorded, and not reacted to yet
-	Ready       bool // a placeholder may be replaced
-	Waits       bool // an ask took the place of none, and is tried again later
-
-	Searches map[string]*PlaceholderSearch
-	Freed    uint64 // refused.freed when they began
-	Again    bool   // those that are over are to begin anew
-	GoesOn   bool   // one is not over, and goes on in a later batch
+	Offered     uint64 // counts placeholders that ever came to be free
+	Change      bool   // recorded, and not reacted to yet
 }
 
-// A Replacement is a placeholder that the resource manager was told to end, and the ask that
+// A replacement is a placeholder that the resource manager was told to end, and the ask that
 // takes its place then. An ask that is to run on another node has a claim there.
-type Replacement struct {
+type replacement struct {
 	Placeholder *Request
 	Ask         *Request // nil if it waits no more
 }
@@ -89,7 +83,7 @@ func (r *Request) InTaskGroup() *TaskGroup {
 func compareGroup(g *TaskGroup, name string) int { return strings.Compare(g.Name, name) }
 
 // Pair is the replacement that a placeholder or ask takes part in; nil if there is none.
-func (r *Request) Pair() *Replacement {
+func (r *Request) Pair() *replacement {
 	if r.Wait == nil {
 		return nil
 	}
@@ -190,12 +184,12 @@ func (l *Ledger) offer(r *Request, runs bool) {
 		return
 	}
 	may := runs && r.Eviction == nil && !r.IsReplaced()
-	if may == g.Free.has(r) {
+	if may == g.Free.Has(r) {
 		return
 	}
 	if may {
 		g.Free.add(l.Kinds, r)
-		g.Again = true
+		g.Offered++
 	} else {
 		g.Free.remove(r)
 	}
@@ -256,7 +250,7 @@ func (l *Ledger) ResignTaskGroup(r *Request) {
 // told before to end it.
 func (l *Ledger) PairUp(r, placeholder *Request) (told bool) {
 	told = placeholder.Pair() != nil
-	with := &Replacement{placeholder, r}
+	with := &replacement{placeholder, r}
 	r.Waiting().Pair, placeholder.Waiting().Pair = with, with
 	l.offer(placeholder, true)
 	r.InTaskGroup().Held.Remove(r)
@@ -265,6 +259,9 @@ func (l *Ledger) PairUp(r, placeholder *Request) (told bool) {
 	l.Changes.Application(r.App, 0)
 	return told
 }
+
+// EndsForNone says of a placeholder that it is to end for an ask that waits no more.
+func (r *Request) EndsForNone() { r.Waiting().Pair = &replacement{Placeholder: r} }
 
 // Unpair ends what an ask has of a placeholder, whose end the resource manager was told: the
 // place is open to another ask as long as it runs.
@@ -280,7 +277,7 @@ func (l *Ledger) Unpair(r *Request) {
 }
 
 // touchTaskGroup notes that what may be evicted on a node has changed.
-func (l *Ledger) touchTaskGroup(n *Node, what NodeChange) {
+func (l *Ledger) touchTaskGroup(n *Node, what nodeChange) {
 	if n != nil {
 		n.View = nil
 		n.Revision++

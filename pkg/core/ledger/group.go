@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A Group is asks and allocations of which none starts before so many of them run or can be
@@ -37,15 +36,8 @@ type Group struct {
 	Detail string // why they are held back
 	Change bool   // recorded, and not reacted to yet
 
-	Needs []GroupNeed // when they were tried and lacked room only
-	Since time.Time   // when they did not fit first, or had their turn to keep room last
-	Until time.Time   // when their turn is over; zero if it is the turn of others
-}
-
-// A GroupNeed is how many asks of a group have the same amounts.
-type GroupNeed struct {
-	Amounts resources.Amounts
-	Count   int64
+	Since time.Time // when they did not fit first, or had their turn to keep room last
+	Until time.Time // when their turn is over; zero if it is the turn of others
 }
 
 // needed is how many members must run.
@@ -128,7 +120,7 @@ func (l *Ledger) EnterGroup(r *Request) {
 	}
 	g := l.Together[name]
 	if g == nil {
-		g = &Group{Name: name, Holds: true, Detail: AwaitsMembers}
+		g = &Group{Name: name, Holds: true, Detail: awaitsMembers}
 		if r.TaskGroup != "" {
 			g.gang = r.App.Gang
 		}
@@ -190,8 +182,10 @@ func (l *Ledger) Succeeded(r *Request) {
 	}
 }
 
-// AwaitsMembers is why the asks of a group wait that is too small.
-const AwaitsMembers = "fewer members are there than must start together"
+// AwaitsMembers is why its asks wait while there are too few.
+func (g *Group) AwaitsMembers() string { return awaitsMembers }
+
+const awaitsMembers = "fewer members are there than must start together"
 
 // Join books an ask of a group, which stands in the order of its application or not, and resign
 // takes it off the books. A new one may be what the
@@ -205,14 +199,13 @@ func (g *Group) Join(l *Ledger, r *Request, ordered bool) {
 		l.HoldBack(r, api.AwaitsGang, g.Detail)
 	}
 	g.Waits = g.Waits && g.gang != nil
-	g.Hinted, g.Needs = false, nil
+	g.Hinted = false
 	l.Changes.Group(g)
 }
 
 // Resign takes an ask off the books of its group.
 func (g *Group) Resign(l *Ledger, r *Request) {
 	g.Asks.Remove(r)
-	g.Needs = nil
 	l.Changes.Group(g)
 }
 

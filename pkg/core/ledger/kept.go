@@ -47,48 +47,6 @@ func (a *Account) holds(amounts resources.Amounts, importance int32, more resour
 	return true
 }
 
-// An Overbooked is an account and a kind of which more is used and kept than can be once all
-// evictions have ended. For a limit nothing ends.
-type Overbooked struct {
-	*Account
-	kind resources.Kind
-}
-
-// OverbookedOf finds one among some accounts and those above them.
-func OverbookedOf(accounts []*Account) (found Overbooked, some bool) {
-	for _, a := range accounts {
-		for ; a != nil; a = a.Parent {
-			for i := range a.Max {
-				kind := resources.Kind(i)
-				if a.Max[i] == resources.Unlimited || a.Nominated.Of(kind) <= 0 {
-					continue
-				}
-				used := a.Used.Of(kind)
-				if !a.Subject.Limit {
-					used = resources.Total(used, -a.Releasing.Of(kind))
-				}
-				if resources.Total(used, a.Nominated.Of(kind)) > a.Max[i] {
-					return Overbooked{a, kind}, true
-				}
-			}
-		}
-	}
-	return found, false
-}
-
-// IsHelpedBy reports whether less is kept there when an ask has no claim.
-func (o Overbooked) IsHelpedBy(r *Request) bool {
-	if r.Amounts.Of(o.kind) <= 0 {
-		return false
-	}
-	for _, a := range r.App.Accounts() {
-		if a.IsUnder(o.Account) {
-			return true
-		}
-	}
-	return false
-}
-
 // BeyondMax is what a queue uses beyond its max once all evictions have ended.
 func (q *Queue) BeyondMax() resources.Amounts {
 	var beyond resources.Amounts

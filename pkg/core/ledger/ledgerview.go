@@ -11,7 +11,7 @@ import (
 func (l *Ledger) ViewUnplaced() []*api.Allocation {
 	if l.UnplacedView == nil && len(l.unplaced) > 0 {
 		for _, waiting := range l.unplaced {
-			l.UnplacedView = append(l.UnplacedView, Allocations(waiting)...)
+			l.UnplacedView = append(l.UnplacedView, allocations(waiting)...)
 		}
 		slices.SortFunc(l.UnplacedView, func(a, b *api.Allocation) int { return cmp.Compare(a.Key, b.Key) })
 	}
@@ -26,7 +26,7 @@ func (n *Node) Viewed() *api.NodeView {
 	n.View = &api.NodeView{
 		ID: n.ID, Attributes: n.Attributes, Schedulable: n.Schedulable,
 		Capacity: n.Capacity.Clone(), Allocated: n.allocated.Clone(), Occupied: n.occupied.Clone(), Available: n.Free.Clone(),
-		Allocations: Allocations(n.Own), ForeignAllocations: Allocations(n.Foreign),
+		Allocations: allocations(n.Own), ForeignAllocations: allocations(n.Foreign),
 		Slot: n.Slot, UpdatedAt: n.UpdatedAt,
 	}
 	for _, r := range n.Claims {
@@ -48,8 +48,11 @@ func (n *Node) Viewed() *api.NodeView {
 	return n.View
 }
 
-// Allocations are those of some requests.
-func Allocations(list []*Request) []*api.Allocation {
+// Running is what runs of an application, as views show it.
+func (a *Application) Running() []*api.Allocation { return allocations(a.Allocations) }
+
+// allocations are those of some requests.
+func allocations(list []*Request) []*api.Allocation {
 	out := make([]*api.Allocation, len(list))
 	for i, r := range list {
 		out[i] = r.Allocation

@@ -33,7 +33,7 @@ type Node struct {
 	Gone          bool       // from the partition
 	Retry         bool       // its bound asks are to be tried
 	Regained      bool       // freed since refused classes were last tried again
-	Change        NodeChange // recorded, and not reacted to yet
+	Change        nodeChange // recorded, and not reacted to yet
 
 	// What else a placement reads and writes comes next.
 	Claims    []*Request // the asks for which room is kept, in order

@@ -20,12 +20,12 @@ type placeholders struct {
 
 func bySize(kinds *resources.Kinds) AskSet {
 	return AskSet{btree.NewG(8, func(a, b *Request) bool {
-		return cmp.Or(kinds.Compare(b.Amounts, a.Amounts), InOrder(a, b)) < 0
+		return cmp.Or(kinds.Compare(b.Amounts, a.Amounts), a.InOrder(b)) < 0
 	})}
 }
 
-// has reports whether a placeholder is in the set.
-func (p *placeholders) has(r *Request) bool {
+// Has reports whether a placeholder is in the set.
+func (p *placeholders) Has(r *Request) bool {
 	on := p.on[r.RunsOn]
 	return on != nil && on.Has(r)
 }
@@ -67,25 +67,4 @@ func (p *placeholders) Fitting(r *Request, n *Node) *Request {
 		}
 	}
 	return nil
-}
-
-// A PlaceholderSearch is how far the asks of a class were compared with the placeholders of their
-// task group. It goes on in the next batch.
-type PlaceholderSearch struct {
-	Fits *Request // the first one that they fit in; nil if none was found so far
-	Last *Request // the first one of the node that was looked at last; nil if none was
-	Over bool     // they are refused everywhere
-}
-
-// SearchFor is the search for the asks of a class, or a new one.
-func (g *TaskGroup) SearchFor(class string) *PlaceholderSearch {
-	s := g.Searches[class]
-	if s == nil || s.Fits != nil && !g.Free.has(s.Fits) {
-		s = &PlaceholderSearch{}
-		if g.Searches == nil {
-			g.Searches = map[string]*PlaceholderSearch{}
-		}
-		g.Searches[class] = s
-	}
-	return s
 }

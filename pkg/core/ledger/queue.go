@@ -108,12 +108,12 @@ func (q *Queue) Within(other *Queue) bool {
 	return false
 }
 
-// CommonQueue is the lowest queue that two queues are in.
-func CommonQueue(a, b *Queue) *Queue {
-	for !b.Within(a) {
-		a = a.Parent
+// Common is the lowest queue that two queues are in.
+func (q *Queue) Common(other *Queue) *Queue {
+	for !other.Within(q) {
+		q = q.Parent
 	}
-	return a
+	return q
 }
 
 // SortedChildren are the queues below by name.

@@ -117,21 +117,21 @@ func (q *Queue) Surplus() resources.Limits {
 	return surplus
 }
 
-// UnderGuarantee reports whether what an ask in a leaf asks for is guaranteed and not
+// UnderGuarantee reports whether what an ask in this leaf asks for is guaranteed and not
 // used. At least one kind, and each of the given kinds, must be guaranteed to a queue
 // between the leaf and a common queue. No queue there may get more than is guaranteed
 // to it of any kind asked for, counting the ask and those that are nominated already. If the
 // leaf looks at each kind by itself, those that are not given do not matter; without any given,
 // one that is guaranteed and not used is enough.
-func UnderGuarantee(leaf, common *Queue, ask, kinds resources.Amounts) bool {
-	guaranteed, perKind := false, leaf.Properties.GuaranteePerKind
+func (q *Queue) UnderGuarantee(common *Queue, ask, kinds resources.Amounts) bool {
+	guaranteed, perKind := false, q.Properties.GuaranteePerKind
 	for i, asked := range ask {
 		kind := resources.Kind(i)
 		needed := kinds.Of(kind) > 0
 		if asked <= 0 || perKind && !needed && !kinds.IsZero() {
 			continue
 		}
-		here, within := kindUnderGuarantee(leaf, common, kind, asked)
+		here, within := kindUnderGuarantee(q, common, kind, asked)
 		if !within && (needed || !perKind) || !here && needed {
 			return false
 		}
@@ -158,7 +158,7 @@ func kindUnderGuarantee(leaf, common *Queue, kind resources.Kind, asked int64) (
 func (r *Request) IsUnderGuarantee() bool {
 	leaf := r.App.Queue
 	for common := leaf.Parent; common != nil; common = common.Parent {
-		if UnderGuarantee(leaf, common, r.Amounts, nil) {
+		if leaf.UnderGuarantee(common, r.Amounts, nil) {
 			return true
 		}
 	}
@@ -169,7 +169,7 @@ func (r *Request) IsUnderGuarantee() bool {
 func (r *Request) GuaranteedBelow() *Queue {
 	leaf, top := r.App.Queue, r.App.Queue
 	for common := leaf.Parent; common != nil; common = common.Parent {
-		if UnderGuarantee(leaf, common, r.Amounts, nil) {
+		if leaf.UnderGuarantee(common, r.Amounts, nil) {
 			top = common
 		}
 	}

@@ -50,7 +50,7 @@ type Wait struct {
 	Delayed   bool         // it is in no order until the time of its retry
 	Held      bool         // it is in no order because of its gang or group
 	Larger    bool         // than the placeholders of its task group: it waits for none
-	Pair      *Replacement // the one that it waits for; a placeholder that is to end for an ask has it too
+	Pair      *replacement // the one that it waits for; a placeholder that is to end for an ask has it too
 	Bindings  int          // that failed, one after the other
 	Avoid     api.NodeID   // where binding failed last
 	Former    api.NodeID   // where it was nominated before a restart, until that is looked at
@@ -99,11 +99,11 @@ func (r *Request) Victim() bool { return r.Eviction != nil && !r.Eviction.Report
 func (r *Request) Foreign() bool { return r.App == nil }
 
 // InOrder compares asks by priority, then age, then arrival.
-func InOrder(a, b *Request) int {
+func (r *Request) InOrder(other *Request) int {
 	return cmp.Or(
-		cmp.Compare(b.Priority, a.Priority),
-		a.Created.Compare(b.Created),
-		cmp.Compare(a.Number, b.Number),
+		cmp.Compare(other.Priority, r.Priority),
+		r.Created.Compare(other.Created),
+		cmp.Compare(r.Number, other.Number),
 	)
 }
 
@@ -173,7 +173,7 @@ type AskSet struct{ tree *btree.BTreeG[*Request] }
 // Add puts an ask into the set.
 func (s *AskSet) Add(r *Request) {
 	if s.tree == nil {
-		s.tree = btree.NewG(8, func(a, b *Request) bool { return InOrder(a, b) < 0 })
+		s.tree = btree.NewG(8, func(a, b *Request) bool { return a.InOrder(b) < 0 })
 	}
 	s.tree.ReplaceOrInsert(r)
 }

@@ -77,7 +77,7 @@ func (v *verifier) placeholder(r *Request, task *TaskGroup, counted *membersCoun
 	}
 	gang.Placeholders++
 	gang.placed.Add(r.Amounts)
-	listed := task.Free.has(r)
+	listed := task.Free.Has(r)
 	if wanted := r.Eviction == nil && !r.IsReplaced(); listed != wanted {
 		v.Breaks("placeholder %s may be replaced is %t, is listed is %t", r.Key, wanted, listed)
 	}
@@ -107,7 +107,7 @@ func (v *verifier) taskGroup(task, is *TaskGroup) {
 		v.Breaks("task group %s counts %d and %d placeholders and has %d and %d", task.Name, task.asks, task.Free.Count, is.asks, is.Free.Count)
 	}
 	for r := range task.Free.First.All {
-		if !task.Free.has(r) || task.Free.on[r.RunsOn].Head() != r {
+		if !task.Free.Has(r) || task.Free.on[r.RunsOn].Head() != r {
 			v.Breaks("placeholder %s is not the first one on its node", r.Key)
 		}
 	}

@@ -220,7 +220,7 @@ func (s *Claims) GiveWay(but *ledger.Request, accounts ...*ledger.Account) (ende
 	var last []*ledger.Request
 	at := len(s.QuotaClaims)
 	for {
-		over, some := ledger.OverbookedOf(accounts)
+		over, some := overbookedOf(accounts)
 		for at--; some && at >= 0 && !s.mayYield(s.QuotaClaims[at], but, over); at-- {
 		}
 		if !some || at < 0 {
@@ -248,8 +248,50 @@ func (s *Claims) GiveWay(but *ledger.Request, accounts ...*ledger.Account) (ende
 }
 
 // mayYield reports whether the claim of an ask may end where an account is overbooked.
-func (s *Claims) mayYield(r, but *ledger.Request, over ledger.Overbooked) bool {
-	return r != but && over.IsHelpedBy(r) && !slices.Contains(*s.Undecided, r)
+func (s *Claims) mayYield(r, but *ledger.Request, over overbooked) bool {
+	return r != but && over.isHelpedBy(r) && !slices.Contains(*s.Undecided, r)
+}
+
+// An overbooked is an account and a kind of which more is used and kept than can be once all
+// evictions have ended. For a limit nothing ends.
+type overbooked struct {
+	*ledger.Account
+	kind resources.Kind
+}
+
+// overbookedOf finds one among some accounts and those above them.
+func overbookedOf(accounts []*ledger.Account) (found overbooked, some bool) {
+	for _, a := range accounts {
+		for ; a != nil; a = a.Parent {
+			for i := range a.Max {
+				kind := resources.Kind(i)
+				if a.Max[i] == resources.Unlimited || a.Nominated.Of(kind) <= 0 {
+					continue
+				}
+				used := a.Used.Of(kind)
+				if !a.Subject.Limit {
+					used = resources.Total(used, -a.Releasing.Of(kind))
+				}
+				if resources.Total(used, a.Nominated.Of(kind)) > a.Max[i] {
+					return overbooked{a, kind}, true
+				}
+			}
+		}
+	}
+	return found, false
+}
+
+// isHelpedBy reports whether less is kept there when an ask has no claim.
+func (o overbooked) isHelpedBy(r *ledger.Request) bool {
+	if r.Amounts.Of(o.kind) <= 0 {
+		return false
+	}
+	for _, a := range r.App.Accounts() {
+		if a.IsUnder(o.Account) {
+			return true
+		}
+	}
+	return false
 }
 
 // RecheckLimits has asks looked at again that have claims and that limits hold back now, as some

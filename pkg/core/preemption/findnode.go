@@ -309,7 +309,7 @@ func (a *Attempts) hasVictimsIn(key *Key, leaf *ledger.Queue) bool {
 	case key.Trigger == preemptor.Priority && !a.MayTake(key.Class.Priority, lowest):
 		return false
 	case key.Trigger == preemptor.Guarantee &&
-		(rel.same || lowest > key.Class.Priority || !ledger.UnderGuarantee(key.Leaf, rel.common, key.Class.Amounts, nil)):
+		(rel.same || lowest > key.Class.Priority || !key.Leaf.UnderGuarantee(rel.common, key.Class.Amounts, nil)):
 		return false
 	}
 	for q := leaf; q != rel.common; q = q.Parent {

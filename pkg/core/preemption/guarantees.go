@@ -45,7 +45,7 @@ func (k *Key) relate(leaf *ledger.Queue) Relation {
 		protected: leaf.Properties.PreemptionPolicy == api.PreemptionDisabled,
 	}
 	if k.Leaf != nil {
-		rel.common = ledger.CommonQueue(k.Leaf, leaf)
+		rel.common = k.Leaf.Common(leaf)
 	}
 	if !rel.same && k.Leaf != nil {
 		own, fixed := seenAt(k.Leaf, rel.common)

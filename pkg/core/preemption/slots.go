@@ -223,7 +223,7 @@ func (s *Slots) worst() (worst *ledger.Request) {
 			worst = r
 			continue
 		}
-		if order := s.compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && ledger.InOrder(r, worst) > 0 {
+		if order := s.compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && r.InOrder(worst) > 0 {
 			worst = r
 		}
 	}

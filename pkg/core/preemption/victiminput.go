@@ -123,7 +123,7 @@ func (in *victimInput) relate(c *NodeCosts, r *ledger.Request, candidate *preemp
 			in.atStake[f].Add(r.Amounts)
 		}
 	}
-	if c.Trigger == preemptor.Guarantee && !rel.same && !ledger.UnderGuarantee(c.Leaf, rel.common, c.Class.Amounts, in.short) {
+	if c.Trigger == preemptor.Guarantee && !rel.same && !c.Leaf.UnderGuarantee(rel.common, c.Class.Amounts, in.short) {
 		candidate.Outside = true
 	}
 	in.guarded = in.guarded || len(rel.floors) > 0

@@ -84,7 +84,7 @@ func (s *Refused) Pause(ask *ledger.Request, wait time.Duration) {
 	r := s.Begin(c)
 	c.Paused = ask
 	s.dequeue(c)
-	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return ledger.InOrder(e.ask, r) })
+	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return e.ask.InOrder(r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
 	s.held[placeOf(r)] = s.Now.Add(wait)
 	s.Timers.SetBy(&s.resumes, s.held[placeOf(r)], timers.Due{What: timers.Questions})
@@ -230,7 +230,7 @@ func (s *Refused) AskAgain() {
 	for _, c := range s.list {
 		c.Refused.Again(s.Freed)
 		c.InRefused = false
-		if ask := c.FirstAsk(ledger.InOrder); ask != nil {
+		if ask := c.FirstAsk((*ledger.Request).InOrder); ask != nil {
 			c.Paused = ask
 			s.paused = append(s.paused, pausedAsk{c, ask})
 			s.SettleClass(c)
@@ -238,7 +238,7 @@ func (s *Refused) AskAgain() {
 			s.putBack(c)
 		}
 	}
-	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return ledger.InOrder(a.ask, b.ask) })
+	slices.SortStableFunc(s.paused, func(a, b pausedAsk) int { return a.ask.InOrder(b.ask) })
 	s.list = nil
 	s.takeFreed() // all nodes are asked about
 	s.Resume()
@@ -319,7 +319,7 @@ func (s *Refused) takeFreed() []freedNode {
 // anyTakes reports whether one of the nodes has room for a class and the resource
 // manager agrees.
 func (s *Refused) anyTakes(freed []freedNode, c *backlog.Class) bool {
-	r := c.FirstAsk(ledger.InOrder)
+	r := c.FirstAsk((*ledger.Request).InOrder)
 	if r == nil {
 		return false
 	}

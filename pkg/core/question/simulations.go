@@ -214,11 +214,12 @@ func (p *Predicates) NoteUnresolvable(r *ledger.Request, n *ledger.Node, err err
 	p.Learn()
 }
 
-// NodeChanged notes that what is known of a node does not hold any more.
-func (p *Predicates) NodeChanged(n *ledger.Node, what ledger.NodeChange) {
+// NodeChanged notes that what is known of a node does not hold any more, and where it was updated, not even what
+// is refused whatever is removed.
+func (p *Predicates) NodeChanged(n *ledger.Node, updated bool) {
 	p.Changed++
 	n.ChangedAt = p.Changed
-	if what&ledger.NodeUpdated != 0 {
+	if updated {
 		p.Updated++
 		n.UpdatedAt = p.Updated
 		n.View = nil
