@@ -42,7 +42,7 @@ func (p *Partition) startTogether(g *ledger.Group) question.Outcome {
 		p.retryGroupsBy(p.Now.Add(p.Options.RetryDelay))
 	}
 	if len(g.Needs) > 0 && !g.Hinted {
-		p.hints.Later()
+		p.Unhinted = true
 	}
 	return question.Waits
 }

@@ -79,7 +79,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 		Backlog: b, Predicates: &p.predicates, Costs: &p.costs, Evictions: &p.evictions, Retries: &p.retries,
 		Counts: &p.counts, Beyond: map[*ledger.Queue]*preemption.Excess{},
 	}
-	p.hints = preemption.Hints{Backlog: b}
+	p.hints = preemption.Hints{Backlog: b, Refused: &p.refused}
 	p.settling = preemption.Settling{Backlog: b}
 	p.configure(config)
 	p.TakeEffects()
@@ -159,6 +159,7 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	if !more && p.SlotsDue {
 		more = p.slots.Look()
 	}
+	p.hints.Later()
 	p.rests = !more
 	return p.TakeEffects(), more
 }

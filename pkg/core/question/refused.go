@@ -73,6 +73,7 @@ func (s *Refused) MarkUnschedulable(c *backlog.Class) {
 		c.InRefused = true
 		s.List = append(s.List, c)
 	}
+	s.Unhinted = true
 	s.Timers.SetBy(&s.Whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: DueRefused})
 }
 
