@@ -41,6 +41,7 @@ func (p *Partition) configure(config api.Config) {
 // reconsider has all that waits decided anew under the configuration.
 func (p *Partition) reconsider() {
 	p.SlotsDue = true
+	p.QuotaFreed()
 	p.quotas.WatchAll(p.Root)
 	p.reclassifyAll()
 	p.costs.Clear()

@@ -71,7 +71,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 		Backlog: b, Predicates: &p.predicates, Costs: &p.costs, Evictions: &p.evictions, Retries: &p.retries,
 		Counts: &p.counts,
 	}
-	p.hints = preemption.Hints{Backlog: b}
+	p.hints = preemption.Hints{Backlog: b, Refused: &p.refused}
 	p.settling = preemption.Settling{Backlog: b}
 	p.groups = group.Groups{
 		Backlog: b, Order: &p.order, Predicates: &p.predicates, Refused: &p.refused, Kept: &p.kept, Evictions: &p.evictions, Hints: &p.hints,
@@ -155,6 +155,7 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	if !more && p.SlotsDue {
 		more = p.slots.Look()
 	}
+	p.hints.Later()
 	p.Rests = !more
 	return p.TakeEffects(), more
 }

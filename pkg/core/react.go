@@ -119,6 +119,9 @@ func (p *Partition) reactToQuotas() {
 // wakeHeld has what accounts hold back looked at again that may hold more.
 func (p *Partition) wakeHeld() {
 	freed := p.Changes.Freed
+	if len(freed) > 0 {
+		p.QuotaFreed()
+	}
 	for _, account := range freed {
 		account.Freed = false
 		p.LetGo(account)

@@ -143,7 +143,6 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 		r.Waiting().Reason = api.NoNodeFits
 		p.Changes.Application(r.App, 0)
 		p.slots.Wanted(p.ClassOf(r))
-		p.hints.Later()
 	}
 }
 

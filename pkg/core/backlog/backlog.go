@@ -29,12 +29,24 @@ type Backlog struct {
 	Work  api.Work
 	// boundless is what is left of quotas above the root.
 	boundless     headroom
-	asks          []waitingAsk                // by the slots of asks
-	waitingApps   []*Application              // by the slots of applications
-	waitingQueues []*Queue                    // by those of queues
-	searching     search                      // memory
-	blocked       map[*ledger.Account][]*line // lines that an account holds back
-	stale         []*line                     // in which a search found that limits hold everything back
+	asks          []waitingAsk   // by the slots of asks
+	waitingApps   []*Application // by the slots of applications
+	waitingQueues []*Queue       // by those of queues
+	searching     search         // memory
+	hintsToCome
+	blocked map[*ledger.Account][]*line // lines that an account holds back
+	stale   []*line                     // in which a search found that limits hold everything back
+}
+
+// hintsToCome are what the resource manager is to hear of asks that only more nodes help.
+type hintsToCome struct {
+	Unhinted     bool // there may be asks of which it has not heard
+	WithoutQuota bool // of some it was not told since quotas would not let them run
+}
+
+// QuotaFreed notes that quotas may let more asks run.
+func (h *hintsToCome) QuotaFreed() {
+	h.Unhinted, h.WithoutQuota = h.Unhinted || h.WithoutQuota, false
 }
 
 // NewBacklog makes a backlog of nothing, with a ledger.
@@ -155,7 +167,7 @@ func (b *Backlog) Park(c *Class) {
 		return
 	}
 	b.Learn()
-	c.Parked = true
+	c.Parked, b.Unhinted = true, true
 	b.Parked.Insert(c)
 	b.SettleClass(c)
 }
@@ -246,6 +258,7 @@ func (b *Backlog) SetTimer(r *ledger.Request) {
 // unhint takes an ask that no longer waits off the amounts that were told of. The
 // resource manager was told of it.
 func (b *Backlog) unhint(r *ledger.Request) {
+	b.QuotaFreed()
 	for _, account := range r.App.Accounts() {
 		account.Unhint(r.Amounts)
 	}

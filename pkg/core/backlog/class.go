@@ -110,6 +110,10 @@ func (c *ClassTraits) appendKey(key []byte) []byte {
 	return append(key, c.Constraints...)
 }
 
+// FitsNowhere reports whether no open node has room for a class, or the resource manager has refused it on
+// all that have.
+func (c *Class) FitsNowhere() bool { return c.Parked || c.Unschedulable && c.Paused == nil }
+
 // asLike reports whether what preemption attempts know of two classes is the same.
 func (c *Class) asLike(other *Class) bool {
 	return c.Constraints == other.Constraints && c.Priority == other.Priority && c.Importance == other.Importance &&

@@ -159,6 +159,8 @@ func (b *Backlog) Insert(r *ledger.Request) {
 	g.Leaf.Leaf.WaitSet.count(b.Kinds, g.Leaf, 1)
 	if r.Wait != nil && r.Wait.Hinted {
 		g.Hinted++
+	} else {
+		b.Unhinted = b.Unhinted || g.Class.FitsNowhere()
 	}
 	b.settleGroup(g)
 	b.Changes.Application(r.App, 0)

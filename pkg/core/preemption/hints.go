@@ -6,6 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -13,7 +14,8 @@ import (
 // each ask.
 type Hints struct {
 	*backlog.Backlog
-	timer timers.Timer
+	Refused *question.Refused
+	timer   timers.Timer
 }
 
 // hintDelay is how long an ask that fits no node waits before the resource
@@ -21,11 +23,12 @@ type Hints struct {
 const hintDelay = time.Second
 
 // Later has the resource manager told, after a while, of the asks that only more
-// nodes could help.
+// nodes could help, if there may be some of which it was not.
 func (h *Hints) Later() {
-	if !h.timer.Set() {
+	if h.Unhinted && !h.timer.Set() {
 		h.Timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: timers.Hints})
 	}
+	h.Unhinted = false
 }
 
 // Wake tells of every ask that fits no node now, in order, as far as the quotas would
@@ -34,9 +37,34 @@ func (h *Hints) Later() {
 // and tells no more at a time than a batch places.
 func (h *Hints) Wake() {
 	left := h.Options.BatchMax
-	if !h.inQueue(h.OfQueue(h.Root), &left) {
+	if !h.inQueue(h.OfQueue(h.Root), &left) || !h.outOfOrder(&left) {
 		h.Timers.Set(&h.timer, h.Now.Add(time.Nanosecond), timers.Due{What: timers.Hints})
 	}
+}
+
+// outOfOrder tells of the asks that stand in no order, since the resource manager refuses them on all nodes with
+// room, or since their application backs off. It reports whether all were told of.
+func (h *Hints) outOfOrder(left *int) bool {
+	for c := range h.Parked.All {
+		if !h.inClass(c, left) {
+			return false
+		}
+	}
+	for _, c := range h.Refused.Listed() {
+		if !h.inClass(c, left) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *Hints) inClass(c *backlog.Class, left *int) bool {
+	for _, g := range c.Groups {
+		if c.FitsNowhere() && g.Hinted < g.Live && !h.inGroup(g, left) {
+			return false
+		}
+	}
+	return true
 }
 
 // inQueue tells of the asks below a queue, and reports whether all were told of.
@@ -66,6 +94,7 @@ func (h *Hints) inGroup(g *backlog.AskGroup, left *int) bool {
 		case *left == 0:
 			return false
 		case !h.TellOf(r):
+			h.WithoutQuota = true
 			return true // the quotas have no room for others of the class
 		default:
 			*left--

@@ -74,8 +74,13 @@ func (s *Refused) MarkUnschedulable(c *backlog.Class) {
 		c.InRefused = true
 		s.list = append(s.list, c)
 	}
+	s.Unhinted = true
 	s.Timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: timers.Refused})
 }
+
+// Listed are the classes that all nodes with room have refused, and some that are tried again since. The list is
+// not to be changed.
+func (s *Refused) Listed() []*backlog.Class { return s.list }
 
 // Pause takes the class of an ask out of the order whose questions go on after a while,
 // and with it holds all questions of their kind.

@@ -40,7 +40,7 @@
 //	outcome.go        what is known after a request
 //	evictor.go        victims are ended
 //	reservations.go   places that are kept for pods are given to them
-//	status.go         nominated nodes and conditions
+//	status.go         nominated nodes and conditions; statusqueue.go paces what is written
 //	events.go         events for people
 //	configuration.go  what ConfigMaps say; configmaps.go, reading and following them
 //	dump.go           the state for debugging

@@ -26,6 +26,7 @@ const (
 	prepareWorkers  = 64
 	evictWorkers    = 16
 	statusWorkers   = 8
+	statusesPerSec  = 100
 	bindAttempts    = 3
 	bindTimeout     = 30 * time.Second
 	retryDelay      = 200 * time.Millisecond
@@ -65,6 +66,9 @@ type Options struct {
 	// (16), and StatusWorkers how many statuses of pods are written (8). What takes more than
 	// a second leaves its worker to others, and counts no more.
 	BindWorkers, PrepareWorkers, EvictWorkers, StatusWorkers int
+	// StatusesPerSecond is how many statuses of pods are written in a second (100), so that thousands of pods that
+	// wait take little of the API server. Nominated nodes and what autoscalers act on come first.
+	StatusesPerSecond int
 	// BindAttempts is how often a pod is tried on a node before the core is told that
 	// binding failed (3).
 	BindAttempts int
@@ -91,7 +95,7 @@ func (o Options) Validate() error {
 	need(len(o.Rules.SchedulerNames) > 0, "Rules.SchedulerNames")
 	for name, value := range map[string]int64{
 		"BindWorkers": int64(o.BindWorkers), "PrepareWorkers": int64(o.PrepareWorkers), "EvictWorkers": int64(o.EvictWorkers),
-		"StatusWorkers": int64(o.StatusWorkers), "BindAttempts": int64(o.BindAttempts), "BindTimeout": int64(o.BindTimeout),
+		"StatusWorkers": int64(o.StatusWorkers), "StatusesPerSecond": int64(o.StatusesPerSecond), "BindAttempts": int64(o.BindAttempts), "BindTimeout": int64(o.BindTimeout),
 		"PlaceholdersMax": int64(o.PlaceholdersMax), "PlaceholderBytesMax": int64(o.PlaceholderBytesMax),
 		"PrepareTimeout": int64(o.PrepareTimeout), "RetryDelay": int64(o.RetryDelay), "RetryMax": int64(o.RetryMax),
 	} {
@@ -114,6 +118,7 @@ func (o Options) withDefaults() Options {
 	o.PrepareWorkers = cmp.Or(o.PrepareWorkers, prepareWorkers)
 	o.EvictWorkers = cmp.Or(o.EvictWorkers, evictWorkers)
 	o.StatusWorkers = cmp.Or(o.StatusWorkers, statusWorkers)
+	o.StatusesPerSecond = cmp.Or(o.StatusesPerSecond, statusesPerSec)
 	o.BindAttempts = cmp.Or(o.BindAttempts, bindAttempts)
 	o.BindTimeout = cmp.Or(o.BindTimeout, bindTimeout)
 	o.PrepareTimeout = cmp.Or(o.PrepareTimeout, prepareTimeout)

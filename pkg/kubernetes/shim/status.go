@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -25,7 +24,7 @@ type podStatus struct {
 // last wish for a pod counts: what was superseded before it could be written never is.
 type statusWriter struct {
 	*Context
-	queue workqueue.TypedRateLimitingInterface[string] // keys of pods
+	queue statusQueue
 
 	wishes  sync.Mutex // guards what follows; it may be taken with the lock of the context held
 	wanted  map[string]podStatus
@@ -33,7 +32,17 @@ type statusWriter struct {
 }
 
 func newStatusWriter(c *Context) *statusWriter {
-	return &statusWriter{Context: c, queue: newQueue(c.options), wanted: map[string]podStatus{}, written: map[string]*v1.Pod{}}
+	w := &statusWriter{Context: c, wanted: map[string]podStatus{}, written: map[string]*v1.Pod{}}
+	w.queue = newStatusQueue(c.ctx, c.options, w.isUrgent)
+	return w
+}
+
+// isUrgent reports whether others act on what is to be written about a pod.
+func (w *statusWriter) isUrgent(key string) bool {
+	w.wishes.Lock()
+	defer w.wishes.Unlock()
+	wanted := w.wanted[key]
+	return wanted.nominated != nil || wanted.message != nil
 }
 
 func (w *statusWriter) start() {
