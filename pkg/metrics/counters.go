@@ -182,7 +182,7 @@ func (m *Metrics) Count(partition string, effects api.Effects) {
 
 // callbackNames are what a resource manager may be called with.
 var callbackNames = [...]string{
-	"UpdateAllocation", "UpdateApplication", "UpdateNode", "UpdateContainerSchedulingState", "SendEvent", "Nominate", "ClearNomination",
+	"UpdateAllocation", "UpdateApplication", "UpdateNode", "UpdateContainerSchedulingState", "SendEvent", "Nominate", "ClearNomination", "AskWaits",
 	"Predicates", "PredicatesOnNodes", "PredicateClass", "PredicatesWith", "PreemptionPredicates", "SelectVictims", "DisruptionBudgets",
 	"EndsForeignPods", "GetStateDump",
 }

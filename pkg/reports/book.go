@@ -14,8 +14,9 @@ import (
 type AskWaits struct {
 	api.Remark
 	*api.Allocation
-	Reason  api.Reason // NotTried of an ask that waits for nothing but its turn
-	Message string
+	Reason    api.Reason // NotTried of an ask that waits for nothing but its turn
+	MoreNodes bool       // would help, and the quotas would let it run there
+	Message   string
 }
 
 // A Book notes what was told of the asks of one partition. It belongs to the goroutine of the
@@ -182,7 +183,7 @@ func (b *Book) look(queue api.QueuePath, ask api.AskView) {
 		b.told[ask.Key] = &now
 		return
 	}
-	if before != nil {
+	if before != nil && before.reason == now.reason && before.moreNodes == now.moreNodes {
 		if due := before.at.Add(gap); due.After(b.now) {
 			if b.soon.IsZero() || due.Before(b.soon) {
 				b.soon = due
@@ -219,30 +220,31 @@ func (b *Book) tell(queue api.QueuePath, ask api.AskView, before *told, now told
 		*l = shown{queue, ask.Allocation, before, &now, message}
 	}
 	b.told[ask.Key] = b.last.told
-	if before != nil && before.message == b.last.told.message {
+	if before != nil && before.message == b.last.told.message && before.moreNodes == now.moreNodes {
 		return
 	}
 	reason := now.reason
 	if reason == quotaThere {
 		reason = api.NotTried
 	}
-	b.out = append(b.out, &AskWaits{Allocation: ask.Allocation, Reason: reason, Message: b.last.message})
+	b.out = append(b.out, &AskWaits{Allocation: ask.Allocation, Reason: reason, MoreNodes: now.moreNodes, Message: b.last.message})
 }
 
 // A told is what was told of an ask last. It never changes, as asks that are alike share it.
 type told struct {
-	reason   api.Reason
-	detail   string
-	decided  *preemptor.Decision    // about the required node, without a detail
-	refusals []api.Refusal          // what the resource manager said
-	attempts *api.PreemptionAttempt // the first of those that the message is about
-	message  uint64                 // a digest: the texts of many asks are long together
-	at       time.Time
+	reason    api.Reason
+	moreNodes bool // would help
+	detail    string
+	decided   *preemptor.Decision    // about the required node, without a detail
+	refusals  []api.Refusal          // what the resource manager said
+	attempts  *api.PreemptionAttempt // the first of those that the message is about
+	message   uint64                 // a digest: the texts of many asks are long together
+	at        time.Time
 }
 
 // sameAs reports whether what keeps an ask waiting is what was told, in whatever numbers.
 func (t *told) sameAs(other *told) bool {
-	return t.reason == other.reason && t.detail == other.detail && t.attempts == other.attempts && sayTheSame(t.refusals, other.refusals) &&
+	return t.reason == other.reason && t.moreNodes == other.moreNodes && t.detail == other.detail && t.attempts == other.attempts && sayTheSame(t.refusals, other.refusals) &&
 		(t.decided == other.decided || t.decided != nil && other.decided != nil && t.decided.SaysAs(other.decided))
 }
 
@@ -288,7 +290,7 @@ const quotaThere api.Reason = 255
 // the ask waits for its turn, or not all has been asked yet. One that was told to lack
 // quota, and has it now, waits for nothing.
 func (b *Book) whyWaits(ask api.AskView) told {
-	now := told{reason: ask.Reason, detail: ask.Detail}
+	now := told{reason: ask.Reason, detail: ask.Detail, moreNodes: ask.Hinted && helpedByNodes(ask.Reason)}
 	switch {
 	case ask.Reason == api.RoomIsMade:
 		return told{reason: api.RoomIsMade}
@@ -307,6 +309,16 @@ func (b *Book) whyWaits(ask api.AskView) told {
 		now.attempts = &ask.Attempts[0]
 	}
 	return now
+}
+
+// helpedByNodes reports whether more nodes may help an ask that waits for a reason. A node may be larger than all there
+// are.
+func helpedByNodes(reason api.Reason) bool {
+	switch reason {
+	case api.NoNodeFits, api.Infeasible, api.KindUnknown, api.Impossible, api.LoopStopped, api.AwaitsGang:
+		return true
+	}
+	return false
 }
 
 // hasQuotaAgain is the queue in which an ask was told to have no quota, if it has it now.

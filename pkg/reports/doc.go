@@ -5,7 +5,7 @@
 //	effects of Schedule, which is due when Book.Due says so ─► Book.Scheduled ─► the same, and AskWaits
 //
 // Each ask is told of, and not only the first of its class, when what it waits for has changed:
-// a second later, and at most once in 15 seconds.
+// a second later; of the same reason with another text at most once in 15 seconds.
 //
 // Read in this order:
 //

@@ -73,6 +73,39 @@ type NominationCallback interface {
 	ClearNomination(allocationKey string)
 }
 
+// A WaitCallback is told why each ask waits, in place of reading event records.
+type WaitCallback interface {
+	// AskWaits says why an ask waits, a second after that has changed. It is not called for an ask that waits for
+	// its turn only, nor where UpdateContainerSchedulingState or Nominate says why.
+	AskWaits(args *AskWaitsArgs)
+}
+
+// AskWaitsArgs says why an ask waits.
+type AskWaitsArgs struct {
+	AllocationKey string
+	Reason        WaitReason
+	Message       string // for people
+}
+
+// A WaitReason is one word for why an ask waits, as Kubernetes writes it in conditions.
+type WaitReason string
+
+// The reasons. WaitsForNodes is that of an ask which more nodes would help, and which quotas would let run there: what
+// brings nodes acts on it alone. WaitsForRoom is one that fits no node as they are, while the quotas have no room for
+// it beside those that wait for nodes, or before it is known that they have.
+const (
+	WaitsForTurn         WaitReason = "Queued"
+	WaitsForNodes        WaitReason = "Unschedulable"
+	WaitsForRoom         WaitReason = "NoNodeFits"
+	WaitsForVictims      WaitReason = "RoomIsMade"
+	WaitsForQuota        WaitReason = "QuotaExceeded"
+	WaitsForLimit        WaitReason = "LimitExceeded"        // of its user or group
+	WaitsForApplications WaitReason = "TooManyApplications"  // of its queue, user or group
+	WaitsForBinding      WaitReason = "BindingFailed"        // it is tried again later
+	WaitsForItsNode      WaitReason = "RequiredNodeNotReady" // not there, not ready or full
+	WaitsForGroup        WaitReason = "AwaitsGroup"          // or a placeholder of it
+)
+
 // PredicatesWithArgs is a question about a node that is changed in thought.
 type PredicatesWithArgs struct {
 	AllocationKey string // of the ask; it is on no node

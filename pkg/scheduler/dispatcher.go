@@ -15,6 +15,7 @@ import (
 type dispatcher struct {
 	callback       siapi.ResourceManagerCallback
 	nominations    NominationCallback // nil if the callback is none
+	waits          WaitCallback       // the same
 	allocationsMax int                // placed allocations in one response
 	messages       messageMaker
 	log            effectLog
@@ -33,6 +34,7 @@ func (s *Scheduler) newDispatcher(r *registration) *dispatcher {
 		meter:          s.meter,
 	}
 	d.nominations, _ = r.callback.(NominationCallback)
+	d.waits, _ = r.callback.(WaitCallback)
 	return d
 }
 
@@ -50,6 +52,8 @@ func (d *dispatcher) deliver(batch []delivery) int {
 		return d.nodes(runOf(batch, len(batch)))
 	case unschedulableMessage, nominatedMessage, nominationClearedMessage:
 		return d.state(batch[:1])
+	case waitsMessage:
+		return d.askWaits(batch[:1])
 	case stepMessage:
 		d.recorder.record(first.step)
 		return 1
@@ -194,6 +198,15 @@ func (d *dispatcher) state(one []delivery) int {
 		d.protected("Nominate", func() { d.nominations.Nominate(string(e.Key), string(e.Node)) })
 	case *api.ClaimEnded:
 		d.protected("ClearNomination", func() { d.nominations.ClearNomination(string(e.Key)) })
+	}
+	return 1
+}
+
+// askWaits tells a WaitCallback why an ask waits.
+func (d *dispatcher) askWaits(one []delivery) int {
+	if d.waits != nil {
+		d.log.write(one)
+		d.protected("AskWaits", func() { d.waits.AskWaits(waitsOf(one[0].what())) })
 	}
 	return 1
 }

@@ -5,6 +5,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 // An effectLog writes one log line for each message, right before the callback with
@@ -53,6 +54,7 @@ var headlines = [...]struct {
 	unschedulableMessage:       {logAllocations, zap.DebugLevel, "allocation waits"},
 	nominatedMessage:           {logPreemption, zap.InfoLevel, "nominated"},
 	nominationClearedMessage:   {logPreemption, zap.InfoLevel, "nomination cleared"},
+	waitsMessage:               {logAllocations, zap.DebugLevel, "allocation waits"},
 	unansweredMessage:          {logRequests, zap.WarnLevel, "input refused without an answer"},
 }
 
@@ -80,6 +82,10 @@ func fieldsOf(what any) []zap.Field {
 		return []zap.Field{zap.String("node", string(e.ID)), zap.String("reason", e.Reason)}
 	case *api.Unschedulable:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Reason))
+	case *reports.AskWaits:
+		return append(namesOf(e.Allocation), zap.String("reason", e.Message))
+	case *api.AskReport:
+		return append(namesOf(e.Allocation), zap.String("reason", e.Message))
 	case *api.Claimed:
 		return append(namesOf(e.Allocation), zap.String("reason", e.Reason), zap.String("node", string(e.Node)))
 	case *api.ClaimEnded:

@@ -28,6 +28,7 @@ const (
 	unschedulableMessage
 	nominatedMessage
 	nominationClearedMessage
+	waitsMessage      // for a WaitCallback
 	unansweredMessage // an unanswered, which is logged only
 	stepMessage       // a step, which is recorded only
 )
@@ -64,6 +65,12 @@ func kindOf(event api.Event) messageKind {
 	case *api.ClaimEnded:
 		if e.Nominated && e.Waits() {
 			return nominationClearedMessage
+		}
+	case *reports.AskWaits:
+		return waitsMessage
+	case *api.AskReport:
+		if e.Why != nil {
+			return waitsMessage
 		}
 	}
 	return noMessage

@@ -44,6 +44,8 @@ func (c *collector) UpdateApplication(r *si.ApplicationResponse) error { return 
 
 func (c *collector) UpdateNode(r *si.NodeResponse) error { return c.say("%v", r) }
 
+func (c *collector) AskWaits(args *AskWaitsArgs) { c.heard = append(c.heard, fmt.Sprint(*args)) }
+
 func (c *collector) UpdateContainerSchedulingState(r *si.UpdateContainerSchedulingStateRequest) {
 	_ = c.say("%v", r)
 }
@@ -52,7 +54,7 @@ func (c *collector) UpdateContainerSchedulingState(r *si.UpdateContainerScheduli
 func collecting() (*collector, *dispatcher, *outbox) {
 	c := new(collector)
 	return c, &dispatcher{
-		callback: c, allocationsMax: 1, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), messages: messageMaker{kinds: new(resources.Kinds)},
+		callback: c, allocationsMax: 1, waits: c, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), messages: messageMaker{kinds: new(resources.Kinds)},
 	}, newOutbox(meter{})
 }
 
@@ -101,6 +103,10 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 			`applicationID:"app" allocationKey:"pod" state:SKIPPED reason:"no longer nominated to node node: gone"`,
 		},
 		{&api.ClaimEnded{Allocation: a, Node: "node", Reason: "placed", Nominated: true}, ""},
+		{&reports.AskWaits{Allocation: a, Reason: api.QuotaExceeded, Message: "no"}, `{pod QuotaExceeded no}`},
+		{&reports.AskWaits{Allocation: a, Reason: api.NoNodeFits, Message: "no"}, `{pod NoNodeFits no}`},
+		{&reports.AskWaits{Allocation: a, Reason: api.NoNodeFits, MoreNodes: true, Message: "no"}, `{pod Unschedulable no}`},
+		{&api.AskReport{Allocation: a, Why: new(api.Waiting), Message: "no"}, `{pod RequiredNodeNotReady no}`},
 		{api.AskAdded{Allocation: a}, ""},
 		{api.AskResized{Allocation: a}, ""},
 		{&api.AskEnded{Allocation: a}, ""},
@@ -111,7 +117,6 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&api.ClaimEnded{Allocation: a, End: api.EndOfRoom}, ""},
 		{&api.PreemptionPlanned{}, ""},
 		{&api.AskReport{Allocation: a}, ""},
-		{&reports.AskWaits{Allocation: a}, ""},
 		{&api.ApplicationReport{}, ""},
 		{&api.QueueReport{}, ""},
 		{&api.EvictionOverdue{}, ""},
@@ -263,5 +268,12 @@ func TestAPlacementIsOnePiece(t *testing.T) {
 		assert.Equal(t, into.PreemptionPolicy.AllowPreemptSelf, p.AllowSelf)
 		assert.Equal(t, into.PreemptionPolicy.AllowPreemptOther, p.AllowOthers)
 		assert.Equal(t, testing.AllocsPerRun(10, func() { m.placement("default", a, into) }), 0.0)
+	}
+}
+
+// Each reason has a word for conditions.
+func TestWaitReasons(t *testing.T) {
+	for reason := range api.Impossible + 1 {
+		assert.Assert(t, waitReasons[reason] != "", "%s", reason)
 	}
 }

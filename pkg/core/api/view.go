@@ -204,6 +204,8 @@ type Waiting struct {
 	Reason   Reason
 	Detail   string // what the reason is about: a queue, a node, a text of the resource manager
 	Reserved NodeID // empty without a reservation
+	// Hinted says that the resource manager was told that only more nodes can help: quotas would let the ask run there.
+	Hinted bool
 	// Nominated is the node where room is being made for the ask; empty without
 	// a nomination. Trigger is that of the nomination.
 	Nominated NodeID

@@ -46,6 +46,13 @@ func (c *Checker) CheckNodes(pod *v1.Pod, nodes []string) []error {
 	return answers
 }
 
+// RefusedEverywhere is why a pod may run on no node, whatever nodes there are, such as that a claim is not there; nil
+// if it may run on some.
+func (c *Checker) RefusedEverywhere(pod *v1.Pod) error {
+	p, _ := c.prepare(pods.ForFilters(pod), []string{""}) // no node in particular
+	return p.refused
+}
+
 // prepare runs PreFilter for a pod, and looks up nodes at the same moment. A node that
 // is not known is nil.
 func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {

@@ -26,6 +26,7 @@ var (
 	_ scheduler.PredicateTies       = callback{}
 	_ scheduler.NodesPredicates     = callback{}
 	_ scheduler.NominationCallback  = callback{}
+	_ scheduler.WaitCallback        = callback{}
 	_ scheduler.PredicateSimulator  = callback{}
 	_ scheduler.ForeignPodEnder     = callback{}
 	_ scheduler.DisruptionBudgeter  = callback{}
@@ -80,6 +81,7 @@ func (c callback) rejected(r *si.RejectedAllocation) {
 	t.rejections++
 	t.waits = r.Reason
 	if t.rejections > rejectionsMax {
+		c.status.waits(t.key(), waitsRefused, r.Reason)
 		c.log.Warn("pod rejected", refer(t.pod), zap.String("allocation", r.AllocationKey), zap.String("reason", r.Reason))
 		c.events.warn(t.pod, reasonFailedScheduling, r.Reason)
 		return
@@ -186,15 +188,23 @@ func (c callback) UpdateContainerSchedulingState(request *si.UpdateContainerSche
 	if request.GetState() != si.UpdateContainerSchedulingStateRequest_FAILED {
 		return
 	}
-	c.status.unschedulable(request.AllocationKey, request.Reason)
+	c.status.waits(request.AllocationKey, scheduler.WaitsForNodes, request.Reason)
 	if pod, err := c.podOf(request.AllocationKey); err == nil {
 		c.events.warn(pod, reasonFailedScheduling, request.Reason)
 	}
 }
 
+// AskWaits takes why a pod waits.
+func (c callback) AskWaits(args *scheduler.AskWaitsArgs) {
+	c.status.waits(args.AllocationKey, args.Reason, args.Message)
+}
+
 // Nominate publishes the node on which room is made for a pod. Autoscalers add none for it
 // then.
-func (c callback) Nominate(allocationKey, nodeID string) { c.status.nominate(allocationKey, nodeID) }
+func (c callback) Nominate(allocationKey, nodeID string) {
+	c.status.nominate(allocationKey, nodeID)
+	c.status.waits(allocationKey, scheduler.WaitsForVictims, "room is made on node "+nodeID)
+}
 
 // ClearNomination takes that back.
 func (c callback) ClearNomination(allocationKey string) { c.status.nominate(allocationKey, "") }

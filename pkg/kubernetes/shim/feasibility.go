@@ -44,6 +44,9 @@ type Feasibility interface {
 type claimReferences interface {
 	// References names what a pod refers to.
 	References(pod *v1.Pod) []string
+	// RefusedEverywhere is why a pod may run on no node, whatever nodes there are, such as that a claim is not there;
+	// nil if it may run on some.
+	RefusedEverywhere(pod *v1.Pod) error
 	// Watch has a function called with the name of what has changed, from any goroutine.
 	Watch(changed func(name string)) error
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
 // AddPod takes a pod, ours or of another scheduler. One that has its node is registered as
@@ -224,6 +225,9 @@ func (c *Context) sync(t *task) {
 		return // what comes of the binding decides what the core is told
 	}
 	m, reason := c.wanted(t)
+	if word := c.wordFor(t, reason); m == nil && t.waits != reason && word != "" {
+		c.status.waits(t.key(), word, reason)
+	}
 	if m == nil && t.waits != reason && !t.foreign() && c.isForPeople(t, reason) {
 		c.events.warn(t.pod, reasonFailedScheduling, reason)
 	}
@@ -241,6 +245,21 @@ func (c *Context) sync(t *task) {
 func (c *Context) isForPeople(t *task, reason string) bool {
 	return reason == t.app.rejected || reason == waitsForGang || reason == notMadeHere ||
 		t.node == "" && (c.groups.missing(t.pod) != "" || c.refers.missing(t.pod) != "")
+}
+
+// wordFor is the reason of the condition of a pod that is not told to the core; nothing where the API server
+// has one of its own, or where it will be told at once. The lock must be held.
+func (c *Context) wordFor(t *task, reason string) scheduler.WaitReason {
+	switch {
+	case reason == "" || t.foreign() || t.node != "" || pods.IsGated(t.pod) || t.pod.DeletionTimestamp != nil:
+		return ""
+	case reason == waitsForGang:
+		return scheduler.WaitsForGroup
+	case reason == t.app.rejected || reason == notMadeHere:
+		return waitsRefused
+	default:
+		return waitsForReference
+	}
 }
 
 // wanted is what the core should know of a task; nil with the reason is nothing. The lock
@@ -296,6 +315,7 @@ func (c *Context) tell(t *task, m *si.Allocation) {
 	if !t.foreign() {
 		c.introduce(t.app, m.NodeID != "")
 		if t.waits = c.gangs.holds(t); t.waits != "" {
+			c.status.waits(t.key(), scheduler.WaitsForGroup, t.waits)
 			c.events.warn(t.pod, reasonFailedScheduling, t.waits)
 			return // it is told when the placeholders are placed
 		}

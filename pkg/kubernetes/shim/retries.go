@@ -93,6 +93,7 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 			found = true
 			t.sent = nil
 			c.sync(t)
+			c.status.again(t.key())
 		}
 	}
 	return found

@@ -11,14 +11,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
 // A podStatus is what is to be written about a pod that waits.
 type podStatus struct {
 	nominated *string // nil leaves it as it is
-	message   *string // why it is unschedulable; nil leaves the condition as it is
+	waits     *waits  // nil leaves the condition as it is
 	ungated   bool    // the condition that its scheduling gates have left behind goes
+	urgent    bool    // others act on it
 }
+
+// A waits is why a pod waits.
+type waits struct {
+	reason  scheduler.WaitReason
+	message string
+}
+
+// Reasons of the condition of pods that the core does not know of, or that no node helps whatever nodes there are.
+const (
+	waitsRefused      scheduler.WaitReason = "Refused"          // by the core, or since it is no placeholder
+	waitsForReference scheduler.WaitReason = "MissingReference" // a namespace, daemonset or pod group
+	waitsForClaim     scheduler.WaitReason = "ClaimNotReady"    // a volume or device claim
+)
 
 // A statusWriter writes the nominated node and the condition of pods that wait. Only the
 // last wish for a pod counts: what was superseded before it could be written never is.
@@ -29,10 +44,11 @@ type statusWriter struct {
 	wishes  sync.Mutex // guards what follows; it may be taken with the lock of the context held
 	wanted  map[string]podStatus
 	written map[string]*v1.Pod // what the API server answered last, where informers may not have it yet
+	said    map[string]*waits  // why pods wait, as it was told last
 }
 
 func newStatusWriter(c *Context) *statusWriter {
-	w := &statusWriter{Context: c, wanted: map[string]podStatus{}, written: map[string]*v1.Pod{}}
+	w := &statusWriter{Context: c, wanted: map[string]podStatus{}, written: map[string]*v1.Pod{}, said: map[string]*waits{}}
 	w.queue = newStatusQueue(c.ctx, c.options, w.isUrgent)
 	return w
 }
@@ -41,8 +57,7 @@ func newStatusWriter(c *Context) *statusWriter {
 func (w *statusWriter) isUrgent(key string) bool {
 	w.wishes.Lock()
 	defer w.wishes.Unlock()
-	wanted := w.wanted[key]
-	return wanted.nominated != nil || wanted.message != nil
+	return w.wanted[key].urgent
 }
 
 func (w *statusWriter) start() {
@@ -53,13 +68,27 @@ func (w *statusWriter) start() {
 
 // nominate publishes the node on which room is made for a pod; an empty one is none.
 func (w *statusWriter) nominate(key, node string) {
-	w.change(key, func(s *podStatus) { s.nominated = &node })
+	w.change(key, func(s *podStatus) { s.nominated, s.urgent = &node, true })
 }
 
-// unschedulable says that a pod fits on no node, and why.
-func (w *statusWriter) unschedulable(key, message string) {
-	message = shortened(message)
-	w.change(key, func(s *podStatus) { s.message = &message })
+// waits says why a pod waits.
+func (w *statusWriter) waits(key string, reason scheduler.WaitReason, message string) {
+	now := &waits{reason, shortened(message)}
+	w.change(key, func(s *podStatus) {
+		before := w.said[key]
+		w.said[key], s.waits = now, now
+		s.urgent = s.urgent || reason == scheduler.WaitsForNodes || before != nil && before.reason == scheduler.WaitsForNodes
+	})
+}
+
+// again has it looked at anew whether nodes help a pod, since its claims have changed.
+func (w *statusWriter) again(key string) {
+	w.wishes.Lock()
+	said := w.said[key]
+	w.wishes.Unlock()
+	if said != nil && said.reason == scheduler.WaitsForNodes {
+		w.change(key, func(s *podStatus) { s.waits, s.urgent = w.said[key], true })
+	}
 }
 
 // ungated takes away what the API server has said of the gates of a pod that has none any more. The
@@ -85,6 +114,7 @@ func (w *statusWriter) forget(key string) {
 	defer w.wishes.Unlock()
 	delete(w.wanted, key)
 	delete(w.written, key)
+	delete(w.said, key)
 }
 
 // answered takes the state of a pod after its status was changed. Informers may hear of it
@@ -137,8 +167,8 @@ func (w *statusWriter) write(key string) error {
 	if wanted.nominated != nil && *wanted.nominated != pod.Status.NominatedNodeName {
 		status["nominatedNodeName"] = *wanted.nominated
 	}
-	if wanted.message != nil && !tells(pod, *wanted.message) {
-		status["conditions"] = []v1.PodCondition{unschedulable(pod, *wanted.message)}
+	if why := w.helped(pod, wanted.waits); why != nil && !tells(pod, why) {
+		status["conditions"] = []v1.PodCondition{conditionOf(pod, why)}
 	} else if wanted.ungated && saysGated(pod) {
 		status["conditions"] = []map[string]any{{"type": v1.PodScheduled, "$patch": "delete"}}
 	}
@@ -158,10 +188,10 @@ func (w *statusWriter) write(key string) error {
 	if newer.nominated == nil {
 		newer.nominated = wanted.nominated
 	}
-	if newer.message == nil {
-		newer.message = wanted.message
+	if newer.waits == nil {
+		newer.waits = wanted.waits
 	}
-	newer.ungated = newer.ungated || wanted.ungated
+	newer.ungated, newer.urgent = newer.ungated || wanted.ungated, newer.urgent || wanted.urgent
 	w.wanted[key] = newer
 	return err
 }
@@ -173,20 +203,42 @@ func saysGated(pod *v1.Pod) bool {
 	})
 }
 
-// tells reports whether the condition of a pod says this already.
-func tells(pod *v1.Pod, message string) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == v1.PodScheduled {
-			return c.Status == v1.ConditionFalse && c.Reason == v1.PodReasonUnschedulable && c.Message == message
-		}
+// helped is why a pod waits, where that is said to be for nodes and a claim keeps it from all nodes that may come.
+func (w *statusWriter) helped(pod *v1.Pod, why *waits) *waits {
+	refers, ok := w.feasible.(claimReferences)
+	if !ok || why == nil || why.reason != scheduler.WaitsForNodes || len(refers.References(pod)) == 0 {
+		return why
 	}
-	return false
+	if err := refers.RefusedEverywhere(pod); err != nil {
+		return &waits{waitsForClaim, shortened(err.Error())}
+	}
+	return why
 }
 
-// unschedulable is the condition on which autoscalers add nodes.
-func unschedulable(pod *v1.Pod, message string) v1.PodCondition {
+// scheduled is the condition of a pod that says whether it has its node, and nil if it has none.
+func scheduled(pod *v1.Pod) *v1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == v1.PodScheduled {
+			return c
+		}
+	}
+	return nil
+}
+
+// tells reports whether the condition of a pod says this already.
+func tells(pod *v1.Pod, why *waits) bool {
+	c := scheduled(pod)
+	return c != nil && c.Status == v1.ConditionFalse && c.Reason == string(why.reason) && c.Message == why.message
+}
+
+// conditionOf is the condition that says why a pod waits. Autoscalers add nodes for the reason Unschedulable.
+func conditionOf(pod *v1.Pod, why *waits) v1.PodCondition {
+	since := metav1.Now()
+	if c := scheduled(pod); c != nil && c.Status == v1.ConditionFalse {
+		since = c.LastTransitionTime // of the status, not of the reason
+	}
 	return v1.PodCondition{
-		Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable,
-		Message: message, LastTransitionTime: metav1.Now(), ObservedGeneration: pod.Generation,
+		Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: string(why.reason),
+		Message: why.message, LastTransitionTime: since, ObservedGeneration: pod.Generation,
 	}
 }
