@@ -129,18 +129,18 @@ func (s *Simulations) about(n *ledger.Node) *keptAnswers {
 }
 
 // Fits is the answer to a question about a node without some allocations, if it was asked; Keep keeps it.
-func (s *Simulations) Fits(n *ledger.Node, removed string) (err error, known bool) {
+func (s *Simulations) Fits(n *ledger.Node, removed string) (known bool, err error) {
 	err, known = s.about(n).fits[removed]
-	return err, known
+	return known, err
 }
 
 // Keep keeps the answer to a question about a node.
 func (s *Simulations) Keep(n *ledger.Node, removed string, err error) { s.about(n).fits[removed] = err }
 
 // Chosen is the answer to the question which of some candidates make room, if it was asked.
-func (s *Simulations) Chosen(n *ledger.Node, candidates string) (keys []api.AllocationKey, err error, known bool) {
+func (s *Simulations) Chosen(n *ledger.Node, candidates string) (keys []api.AllocationKey, known bool, err error) {
 	c, known := s.about(n).chosen[candidates]
-	return c.keys, c.err, known
+	return c.keys, known, c.err
 }
 
 // KeepChosen keeps the answer to such a question.

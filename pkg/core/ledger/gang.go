@@ -52,9 +52,9 @@ type TaskGroup struct {
 	Change      bool   // recorded, and not reacted to yet
 }
 
-// A replacement is a placeholder that the resource manager was told to end, and the ask that
+// A Replacement is a placeholder that the resource manager was told to end, and the ask that
 // takes its place then. An ask that is to run on another node has a claim there.
-type replacement struct {
+type Replacement struct {
 	Placeholder *Request
 	Ask         *Request // nil if it waits no more
 }
@@ -83,7 +83,7 @@ func (r *Request) InTaskGroup() *TaskGroup {
 func compareGroup(g *TaskGroup, name string) int { return strings.Compare(g.Name, name) }
 
 // Pair is the replacement that a placeholder or ask takes part in; nil if there is none.
-func (r *Request) Pair() *replacement {
+func (r *Request) Pair() *Replacement {
 	if r.Wait == nil {
 		return nil
 	}
@@ -250,7 +250,7 @@ func (l *Ledger) ResignTaskGroup(r *Request) {
 // told before to end it.
 func (l *Ledger) PairUp(r, placeholder *Request) (told bool) {
 	told = placeholder.Pair() != nil
-	with := &replacement{placeholder, r}
+	with := &Replacement{placeholder, r}
 	r.Waiting().Pair, placeholder.Waiting().Pair = with, with
 	l.offer(placeholder, true)
 	r.InTaskGroup().Held.Remove(r)
@@ -261,7 +261,7 @@ func (l *Ledger) PairUp(r, placeholder *Request) (told bool) {
 }
 
 // EndsForNone says of a placeholder that it is to end for an ask that waits no more.
-func (r *Request) EndsForNone() { r.Waiting().Pair = &replacement{Placeholder: r} }
+func (r *Request) EndsForNone() { r.Waiting().Pair = &Replacement{Placeholder: r} }
 
 // Unpair ends what an ask has of a placeholder, whose end the resource manager was told: the
 // place is open to another ask as long as it runs.

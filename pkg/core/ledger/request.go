@@ -50,7 +50,7 @@ type Wait struct {
 	Delayed   bool         // it is in no order until the time of its retry
 	Held      bool         // it is in no order because of its gang or group
 	Larger    bool         // than the placeholders of its task group: it waits for none
-	Pair      *replacement // the one that it waits for; a placeholder that is to end for an ask has it too
+	Pair      *Replacement // the one that it waits for; a placeholder that is to end for an ask has it too
 	Bindings  int          // that failed, one after the other
 	Avoid     api.NodeID   // where binding failed last
 	Former    api.NodeID   // where it was nominated before a restart, until that is looked at

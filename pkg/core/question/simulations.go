@@ -94,7 +94,7 @@ func (p *Predicates) Simulation(r *ledger.Request, n *ledger.Node) func([]string
 
 // answerOf is the answer to a question of an attempt about a node, which is asked once.
 func (p *Predicates) answerOf(r *ledger.Request, n *ledger.Node, text string, question func() error) error {
-	if err, known := p.Attempt.Fits(n, text); known {
+	if known, err := p.Attempt.Fits(n, text); known {
 		return err
 	}
 	if !p.mayAsk(r) {
@@ -155,7 +155,7 @@ func (p *Predicates) Spoils(other api.AllocationKey, n *ledger.Node, removed, en
 // Choose asks which of some candidates are to make room for an ask on a node.
 func (p *Predicates) Choose(r *ledger.Request, n *ledger.Node, candidates []string, violating []bool) ([]api.AllocationKey, error) {
 	text := strings.Join(candidates, "\x00")
-	if keys, err, known := p.Attempt.Chosen(n, text); known {
+	if keys, known, err := p.Attempt.Chosen(n, text); known {
 		return keys, err
 	}
 	if !p.mayAsk(r) {

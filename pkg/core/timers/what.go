@@ -3,6 +3,7 @@ package timers
 // What says what a timer is for. All there are in a partition stand here, in the order of the parts that set them.
 type What uint8
 
+// What timers are for.
 const (
 	Ask        What = iota // one of the moments of an ask has come
 	Refused                // classes that were refused are asked about again on all nodes
