@@ -29,13 +29,14 @@ type reportReader struct {
 	t      *testing.T
 	book   *reports.Book
 	last   map[api.AllocationKey]time.Time
+	kind   map[api.AllocationKey]string // the reason, and whether more nodes help
 	why    map[api.AllocationKey]string
 	times  []time.Time // of all reports
 	atOnce int         // the most reports of one step
 }
 
 func newReportReader(t *testing.T, p *core.Partition) *reportReader {
-	return &reportReader{t: t, book: reports.NewBook(p, testKinds()), last: map[api.AllocationKey]time.Time{}, why: map[api.AllocationKey]string{}}
+	return &reportReader{t: t, book: reports.NewBook(p, testKinds()), last: map[api.AllocationKey]time.Time{}, kind: map[api.AllocationKey]string{}, why: map[api.AllocationKey]string{}}
 }
 
 // forget forgets what waits no more: others may come with these keys.
@@ -51,10 +52,14 @@ func (r *reportReader) forget(v *api.View) {
 	maps.DeleteFunc(r.why, func(key api.AllocationKey, _ string) bool { return gone(key) })
 }
 
-func (r *reportReader) note(now time.Time, a *api.Allocation, message string) {
+func (r *reportReader) note(now time.Time, a *api.Allocation, kind, message string) {
 	at, before := r.last[a.Key]
-	assert.Assert(r.t, !before || now.Sub(at) >= reportGap, "%s after %s, and after %q: %s", a.Key, now.Sub(at), r.why[a.Key], message)
-	r.last[a.Key], r.why[a.Key] = now, message
+	gap := reportGap
+	if kind != r.kind[a.Key] {
+		gap = time.Second
+	}
+	assert.Assert(r.t, !before || now.Sub(at) >= gap, "%s after %s, and after %q: %s", a.Key, now.Sub(at), r.why[a.Key], message)
+	r.last[a.Key], r.kind[a.Key], r.why[a.Key] = now, kind, message
 }
 
 func (r *reportReader) read(now time.Time, fx api.Effects) {
@@ -62,18 +67,22 @@ func (r *reportReader) read(now time.Time, fx api.Effects) {
 	for _, e := range fx {
 		switch e := e.(type) {
 		case *reports.AskWaits:
-			r.note(now, e.Allocation, e.Message)
+			r.note(now, e.Allocation, fmt.Sprint(e.Reason, e.MoreNodes), e.Message)
 			r.times = append(r.times, now)
 			told++
 		case *api.Unschedulable:
 			r.why[e.Key] = e.Reason
+		case *api.Claimed: // it waits for something else meanwhile
+			r.kind[e.Allocation.Key] = "nominated"
 		case *api.AskReport:
-			r.note(now, e.Allocation, e.Message)
+			r.note(now, e.Allocation, "", e.Message)
 		case api.AskAdded:
 			delete(r.last, e.Key)
+			delete(r.kind, e.Key)
 			delete(r.why, e.Key)
 		case api.Placed:
 			delete(r.last, e.Key)
+			delete(r.kind, e.Key)
 			delete(r.why, e.Key)
 		}
 	}

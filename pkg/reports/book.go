@@ -98,7 +98,7 @@ func (b *Book) observe(event api.Event) bool {
 		delete(b.told, e.Key)
 	case api.AskResized:
 		if t := b.told[e.Key]; t != nil {
-			b.told[e.Key] = &told{at: t.at} // the amounts in it are not right any more
+			b.told[e.Key] = &told{reason: t.reason, moreNodes: t.moreNodes, detail: otherAmounts, at: t.at}
 		}
 	case *api.Unschedulable:
 		b.unschedulable(e)
@@ -229,6 +229,9 @@ func (b *Book) tell(queue api.QueuePath, ask api.AskView, before *told, now told
 	}
 	b.out = append(b.out, &AskWaits{Allocation: ask.Allocation, Reason: reason, MoreNodes: now.moreNodes, Message: b.last.message})
 }
+
+// otherAmounts is the detail of what was told before an ask was resized, and is not right any more.
+const otherAmounts = "of other amounts"
 
 // A told is what was told of an ask last. It never changes, as asks that are alike share it.
 type told struct {
