@@ -59,6 +59,9 @@ func (l *lawChecker) schedule(now time.Time) (fx api.Effects, more bool, err err
 		if len(d.victims) > 0 && d.what != "dismiss" && before.SettlesAt.After(now) {
 			return fx, more, fmt.Errorf("%v: evicted before %v", d, before.SettlesAt)
 		}
+		if d.what == "nominate" && len(d.victims) == 0 && losesClaim(fx, d.key) {
+			continue // to a more important one, and nobody was harmed
+		}
 		if err := l.check(w, d, now); err != nil {
 			return fx, more, fmt.Errorf("%v: %w", d, err)
 		}
@@ -107,6 +110,14 @@ func isAction(e api.Event) bool {
 		return e.End != api.EndPlaced || !e.Nominated
 	}
 	return false
+}
+
+// losesClaim reports whether a claim of an ask ends without a placement.
+func losesClaim(fx api.Effects, key api.AllocationKey) bool {
+	return slices.ContainsFunc(fx, func(e api.Event) bool {
+		ended, is := e.(*api.ClaimEnded)
+		return is && ended.Allocation.Key == key && ended.End != api.EndPlaced
+	})
 }
 
 // isDismissal reports whether a placeholder is to end whose place no ask takes. Its room

@@ -101,7 +101,10 @@ func (g *game) changePod(c *change) {
 		}
 		return
 	}
-	p.Amounts[0] = max(1, c.Capacity[0]/2)
+	before := p.Amounts[0]
+	if p.Amounts[0] = max(1, c.Capacity[0]/2); p.Amounts[0] > before && g.on[p.Key] != "" {
+		g.grown = append(g.grown, grownPod{p.Queue, g.now.Sub(start)})
+	}
 	a := g.w.allocation(p)
 	a.Node = api.NodeID(g.on[p.Key])
 	g.apply(api.AddAllocation{Allocation: a})

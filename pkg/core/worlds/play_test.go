@@ -61,6 +61,7 @@ type game struct {
 	endings   map[string]si.TerminationType // how those end
 	given     []givenBack                   // what queues beyond their max gave back
 	lowered   bool                          // the max of a queue
+	grown     []grownPod                    // what running pods grew
 	allowed   map[string]time.Time          // pods of a rule that was taken away without a word, and when
 	evicted   *eviction                     // the one that was requested last
 	broken    []failure                     // victims that are not lawful

@@ -2,6 +2,7 @@ package worlds
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -116,12 +117,32 @@ func (g *game) unlawfulForQuota(e eviction) string {
 	switch {
 	case !within(v.Queue, given.queue):
 		return "outside of the queue"
-	case !g.lowered || e.At < time.Duration(l.At+l.Delay)*time.Second:
+	case e.At < g.beyondAt(given.queue)+time.Duration(l.Delay)*time.Second:
 		return "too early"
 	case !o.givesBack(given.queue, v):
 		return "not to be given back"
 	}
 	return g.overBudget(o, v)
+}
+
+// A grownPod is what a running pod of a queue grew, which no max refuses.
+type grownPod struct {
+	queue string
+	at    time.Duration
+}
+
+// beyondAt is when a queue may have come beyond its max first.
+func (g *game) beyondAt(queue string) time.Duration {
+	first := time.Duration(math.MaxInt64 / 2)
+	if g.lowered {
+		first = time.Duration(g.w.Lowered.At) * time.Second
+	}
+	for _, p := range g.grown {
+		if within(p.queue, queue) {
+			first = min(first, p.at)
+		}
+	}
+	return first
 }
 
 // givesBack reports whether a pod may end because its queue is beyond its max.
