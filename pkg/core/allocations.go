@@ -165,8 +165,9 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 			p.kept.Clear(r, "it asks for other amounts", api.EndOfRoom)
 		}
 		p.resizeAsk(r, a)
-	default: // what it requires of nodes may have changed
+	default: // what it requires of nodes may have changed, or what the resource manager says of them
 		p.Reclass(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
+		p.refused.AskAnew(p.ClassOf(r))
 	}
 	p.retagOwn(r, a.Tags)
 	p.evictions.Report(r, a.Tags)

@@ -101,3 +101,20 @@ func TestEndOfWhatHasTies(t *testing.T) {
 		}
 	}
 }
+
+// TestSameMessageAsksAnew: a message about an ask that says nothing new has the resource manager asked again, since its
+// answers may have changed: also about the others of its class.
+func TestSameMessageAsksAnew(t *testing.T) {
+	z := newZones(3, true)
+	z.runs = [3]int{0, 0, 1} // the other nodes are drained
+	z.p.Apply(start, api.DrainNode{ID: "n00"})
+	z.p.Apply(start, api.DrainNode{ID: "n01"})
+	for i := range 2 {
+		z.p.Apply(start, ask("a", fmt.Sprint("s-", i), 1))
+	}
+	assert.Equal(t, z.schedule(t), 0)
+	z.runs = [3]int{1, 1, 1}
+	assert.Equal(t, z.schedule(t), 0)
+	z.p.Apply(start, ask("a", "s-1", 1))
+	assert.Equal(t, z.schedule(t), 1)
+}

@@ -112,8 +112,8 @@ func (s *Refused) putBack(c *backlog.Class) {
 	s.WithoutQuota(c)
 }
 
-// askAnew forgets what the resource manager refused a class, and lets it be tried again.
-func (s *Refused) askAnew(c *backlog.Class) {
+// AskAnew forgets what the resource manager refused a class, and lets it be tried again.
+func (s *Refused) AskAnew(c *backlog.Class) {
 	r := c.Refused
 	if r == nil {
 		return
@@ -137,7 +137,7 @@ func (s *Refused) Tied(r *ledger.Request, placed bool) {
 			if placed {
 				c.TiedIn = s.Batch
 			}
-			s.askAnew(c)
+			s.AskAnew(c)
 		}
 	}
 }

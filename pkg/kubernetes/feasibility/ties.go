@@ -77,6 +77,9 @@ func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 // Any says whether the pod itself has any. Without, only the anti-affinity of others ties it.
 func (t *Ties) Any() bool { return len(t.wants)+len(t.claims) > 0 }
 
+// Spread says whether the pod has spread constraints: which places there are decides about it, too.
+func (t *Ties) Spread() bool { return slices.ContainsFunc(t.pod.Spec.TopologySpreadConstraints, isHard) }
+
 // Refuse says whether the pod may refuse others.
 func (t *Ties) Refuse() bool { return len(t.against) > 0 }
 

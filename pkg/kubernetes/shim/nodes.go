@@ -27,6 +27,7 @@ func (c *Context) AddNode(node *v1.Node) {
 	if !c.started {
 		return
 	}
+	c.placeChanged(node.Name)
 	c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_CREATE_DRAIN)})
 	for _, t := range c.tasksOn(node.Name) {
 		c.sync(t)
@@ -53,6 +54,7 @@ func (c *Context) DeleteNode(node *v1.Node) {
 	if !c.started {
 		return
 	}
+	c.placeChanged(node.Name)
 	c.sender.put(message{node: action(node, si.NodeInfo_DECOMISSION)})
 	for _, t := range c.tasksOn(node.Name) {
 		t.told, t.sent, t.waits = untold, nil, "its node is not known"
@@ -60,6 +62,16 @@ func (c *Context) DeleteNode(node *v1.Node) {
 			t.binding.revoke()
 		}
 	}
+}
+
+// podsOn is the pods on a node, of other schedulers too. The lock must be held.
+func (c *Context) podsOn(node string) (found []*v1.Pod) {
+	for _, t := range c.tasks {
+		if t.node == node {
+			found = append(found, t.running())
+		}
+	}
+	return found
 }
 
 // tasksOn is the tasks that are ours on a node, by age. The lock must be held.
@@ -76,6 +88,9 @@ func (c *Context) changeNode(before, node *v1.Node) {
 	c.feasible.SetNode(node)
 	if !c.started {
 		return
+	}
+	if !maps.Equal(before.Labels, node.Labels) || before.Spec.Unschedulable != node.Spec.Unschedulable || !equality.Semantic.DeepEqual(before.Spec.Taints, node.Spec.Taints) {
+		c.placeChanged(node.Name)
 	}
 	// Also where the core has no field for what changed: it asks again about the node.
 	c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_UPDATE)})

@@ -80,6 +80,7 @@ func (c *Context) takePod(pod *v1.Pod) {
 		c.leaving[key] = t
 	}
 	if pods.IsBound(pod) {
+		c.relabelled(before, pod)
 		c.settle(t, before)
 	} else {
 		c.status.ungated(pod)

@@ -84,7 +84,7 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 		return false // all is sent then
 	}
 	concerns := func(t *task) bool {
-		return changed[anything] || refers != nil &&
+		return changed[anything] || changed[tiedClass+c.ties.classOf(t.key())] || refers != nil &&
 			slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] })
 	}
 	found := false

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -108,12 +109,70 @@ func (w *waitingTies) to(key string, pod *v1.Pod) (names []string) {
 	return names
 }
 
+// classOf is the class with which a pod waits, empty if it is not known.
+func (w *waitingTies) classOf(key string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if own := w.of[key]; own != nil {
+		return own.name
+	}
+	return ""
+}
+
+// any reports whether any pods wait.
+func (w *waitingTies) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.classes) > 0
+}
+
+// moved are the classes about which answers may change on all nodes when another place in a topology, or other labels,
+// become those of some pods, or when a place comes or goes.
+func (w *waitingTies) moved(running []*v1.Pod, place bool) (names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ties := make([]*feasibility.Ties, len(running))
+	for i, pod := range running {
+		ties[i] = feasibility.TiesOf(pod)
+	}
+	for name, waiting := range w.classes {
+		if place && waiting.ties.Spread() || slices.ContainsFunc(ties, waiting.ties.To) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func countOf(is bool) int {
 	if is {
 		return 1
 	}
 	return 0
 }
+
+// placeChanged has the pods tried again about which answers may have changed on all nodes, since the labels or
+// taints of a node are others, or it is gone. The lock must be held.
+func (c *Context) placeChanged(node string) {
+	if c.started && c.ties.any() {
+		c.tryTied(c.ties.moved(c.podsOn(node), true))
+	}
+}
+
+// relabelled does so since a pod that runs has other labels. The lock must be held.
+func (c *Context) relabelled(before, now *v1.Pod) {
+	if c.started && !maps.Equal(before.Labels, now.Labels) {
+		c.tryTied(c.ties.moved([]*v1.Pod{before, now}, false))
+	}
+}
+
+func (c *Context) tryTied(classes []string) {
+	for _, name := range classes {
+		c.changed.note(tiedClass + name)
+	}
+}
+
+// tiedClass begins the name of a change that matters to the pods of a class.
+const tiedClass = "class "
 
 // TiedClasses names the classes of pods about which answers change when another one comes or goes.
 func (c callback) TiedClasses(allocationKey string) []string {
