@@ -60,7 +60,7 @@ func (l *lawChecker) schedule(now time.Time) (fx api.Effects, more bool, err err
 			return fx, more, fmt.Errorf("%v: evicted before %v", d, before.SettlesAt)
 		}
 		if d.what == "nominate" && len(d.victims) == 0 && losesClaim(fx, d.key) {
-			continue // to a more important one, and nobody was harmed
+			continue // to a more important one, without harm
 		}
 		if err := l.check(w, d, now); err != nil {
 			return fx, more, fmt.Errorf("%v: %w", d, err)

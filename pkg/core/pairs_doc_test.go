@@ -19,8 +19,7 @@ func TestPairsNameScenarios(t *testing.T) {
 	names := regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(table, -1)
 	assert.Assert(t, len(names) > 60)
 	for _, name := range names {
-		_, err := os.Stat(filepath.Join("testdata", "scenarios", name[1]+".txt"))
-		assert.NilError(t, err)
+		scenarioFiles(t, name[1]+".txt")
 	}
 	for row := range strings.Lines(table) {
 		assert.Assert(t, !strings.Contains(row, "| |"), row)

@@ -3,7 +3,6 @@ package core_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -67,9 +66,7 @@ func TestPreemptionDocumentFindsScenarios(t *testing.T) {
 		if !strings.HasSuffix(pattern, ".txt") {
 			continue
 		}
-		files, err := filepath.Glob("testdata/scenarios/" + pattern)
-		assert.NilError(t, err)
-		assert.Assert(t, len(files) > 0, "no scenario is called %s", pattern)
+		scenarioFiles(t, pattern)
 		found++
 	}
 	assert.Equal(t, found, preemptor.Triggers, "patterns of file names")
@@ -113,7 +110,7 @@ func withScenarios(t *testing.T, document string) string {
 		name, after, _ := strings.Cut(after, "\n")
 		_, after, closed := strings.Cut("\n"+after, "\n```\n")
 		assert.Assert(t, closed, name)
-		text, err := os.ReadFile(filepath.Join("testdata/scenarios", name))
+		text, err := os.ReadFile(scenarioFiles(t, name)[0])
 		assert.NilError(t, err)
 		fresh.WriteString(embeds + name + "\n" + string(text) + "```\n")
 		document = after

@@ -23,26 +23,37 @@ const here = "pkg/internal/mutants"
 // targets are the packages that get faults, and how many. Faults in what only checks
 // the books are left out: they make no scheduler worse.
 var targets = []target{
-	{dir: "pkg/resources", count: 30, tests: []suite{{dir: "pkg/resources"}, scenarios}},
-	{dir: "pkg/core/order", count: 20, tests: []suite{{dir: "pkg/core/order"}, scenarios}},
-	{dir: "pkg/core/preemptor", count: 40, tests: []suite{{dir: "pkg/core/preemptor"}, scenarios}},
-	{dir: "pkg/core", count: 80, without: "verify*.go", tests: []suite{scenarios, histories, others, {dir: "pkg/explain"}}},
+	{dir: "pkg/resources", count: 30, tests: after("pkg/resources", scenarios...)},
+	{dir: "pkg/core/order", count: 20, tests: after("pkg/core/order", scenarios...)},
+	{dir: "pkg/core/preemptor", count: 40, tests: after("pkg/core/preemptor", scenarios...)},
+	{dir: "pkg/core/ledger", count: 50, without: "verify*.go", tests: after("pkg/core/ledger", ofCore...)},
+	{dir: "pkg/core/answers", count: 10, tests: after("pkg/core/answers", ofCore...)},
+	{dir: "pkg/core/backlog", count: 50, without: "verify*.go", tests: after("pkg/core/backlog", ofCore...)},
+	{dir: "pkg/core/question", count: 15, without: "verify*.go", tests: after("pkg/core/question", ofCore...)},
+	{dir: "pkg/core/preemption", count: 50, without: "verify*.go", tests: after("pkg/core/preemption", ofCore...)},
+	{dir: "pkg/core/group", count: 15, without: "verify*.go", tests: after("pkg/core/group", ofCore...)},
+	{dir: "pkg/core", count: 40, without: "verify*.go", tests: append(slices.Clone(ofCore), suite{dir: "pkg/explain"})},
 	{dir: "pkg/config", count: 30, tests: []suite{{dir: "pkg/config"}, {dir: "cmd/narwhal", only: "^TestCommand$"}}},
 	{dir: "pkg/scheduler", count: 40, tests: []suite{{dir: "pkg/scheduler"}, {dir: "pkg/scheduler/schedulertest"}}},
 	{dir: "pkg/webservice", count: 40, tests: []suite{answers}},
-	{dir: "pkg/webservice/object", count: 20, tests: []suite{{dir: "pkg/webservice/object"}, answers}},
-	{dir: "pkg/webservice/explanation", count: 10, tests: []suite{{dir: "pkg/webservice/explanation"}, answers}},
-	{dir: "pkg/webservice/query", count: 10, tests: []suite{{dir: "pkg/webservice/query"}, answers}},
+	{dir: "pkg/webservice/object", count: 20, tests: after("pkg/webservice/object", answers)},
+	{dir: "pkg/webservice/explanation", count: 10, tests: after("pkg/webservice/explanation", answers)},
+	{dir: "pkg/webservice/query", count: 10, tests: after("pkg/webservice/query", answers)},
 }
 
-// scenarios are the tests of the core that see what is below it, and are quick.
-// Histories see most of what they do not: they come first, although they are not quick.
+// scenarios are the tests of the core that see what is below it, and are quick. Of the others, histories and worlds
+// see most of what they do not: they come first, although they are not quick.
 var (
-	scenarios = suite{dir: "pkg/core", only: "^TestScenarios$"}
-	histories = suite{dir: "pkg/core", only: "^TestRandomHistories$"}
-	others    = suite{dir: "pkg/core", skip: "^(TestScenarios|TestRandomHistories)$"}
-	answers   = suite{dir: "pkg/webservice"} // whole ones, whatever makes them
+	scenarios = []suite{
+		{dir: "pkg/core", only: "^TestScenarios$"}, {dir: "pkg/core/preemption"}, {dir: "pkg/core/group"}, {dir: "pkg/core/question"},
+	}
+	ofCore = append(slices.Clone(scenarios), suite{dir: "pkg/core", only: "^TestRandomHistories$"}, suite{dir: "pkg/core/worlds"},
+		suite{dir: "pkg/core", skip: "^(TestScenarios|TestRandomHistories)$"})
+	answers = suite{dir: "pkg/webservice"} // whole ones, whatever makes them
 )
+
+// after are the tests of a package, and then others.
+func after(dir string, others ...suite) []suite { return append([]suite{{dir: dir}}, others...) }
 
 // options are the flags.
 type options struct {

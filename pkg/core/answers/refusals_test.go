@@ -1,0 +1,53 @@
+package answers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+)
+
+// node is one that was never freed.
+func node(slot int32) *ledger.Node { return &ledger.Node{ID: api.NodeID(fmt.Sprint("n", slot)), Slot: slot} }
+
+// TestRefusalsHoldUntilANodeIsFreed: an answer is about one node as it is.
+func TestRefusalsHoldUntilANodeIsFreed(t *testing.T) {
+	r := NewRefusals(0)
+	n := node(3)
+	assert.Assert(t, !r.Has(n))
+	r.Add(n, errors.New("taint"), 0)
+	assert.Assert(t, r.Has(n) && !r.Has(node(4)))
+	n.FreedAt = 1
+	assert.Assert(t, !r.Has(n))
+	r.Pass(n, 1)
+	assert.Assert(t, r.Has(n))
+	r.Finish(1)
+	assert.Assert(t, r.AreOfAll() && r.Has(node(4)))
+	assert.Equal(t, r.Before(), "taint (1 node)")
+	r.Again(1)
+	assert.Assert(t, !r.Has(n) && r.Question() == api.RepeatedQuestion)
+	r.Drop(1)
+	assert.Equal(t, r.Question(), api.FurtherQuestion)
+	assert.Equal(t, (*Refusals)(nil).Question(), api.FirstQuestion)
+	assert.Assert(t, !(*Refusals)(nil).Has(n))
+}
+
+// TestRefusalsKeepTheMostFrequentReasons however many there are, with the first nodes of each.
+func TestRefusalsKeepTheMostFrequentReasons(t *testing.T) {
+	r := NewRefusals(0)
+	for i := range int32(10 * reasonsMax) {
+		r.Add(node(i), errors.New([]string{"taint", "affinity", fmt.Sprint("reason of node ", i)}[i%3]), 0)
+	}
+	r.Finish(0)
+	given := r.ForView()
+	assert.Equal(t, len(given), reasonsShown)
+	assert.DeepEqual(t, given[1], api.Refusal{Text: "taint", Nodes: 27, First: []api.NodeID{"n0", "n3", "n6"}})
+	assert.DeepEqual(t, given[0], api.Refusal{Text: "affinity", Nodes: 27, First: []api.NodeID{"n1", "n4", "n7"}})
+	assert.Equal(t, given[2].Nodes, 1)
+	assert.Equal(t, r.Nodes(), 10*reasonsMax)
+	assert.Equal(t, r.Text(), r.Before())
+}

@@ -1,0 +1,10 @@
+package group_test
+
+import (
+	"testing"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+)
+
+// TestScenarios runs those of testdata/scenarios, in which asks start together.
+func TestScenarios(t *testing.T) { scenario.Run(t, "testdata/scenarios") }

@@ -1,0 +1,10 @@
+package preemption_test
+
+import (
+	"testing"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+)
+
+// TestScenarios runs those of testdata/scenarios, in which room is kept, and made by evictions.
+func TestScenarios(t *testing.T) { scenario.Run(t, "testdata/scenarios") }

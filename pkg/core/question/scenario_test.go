@@ -1,0 +1,10 @@
+package question_test
+
+import (
+	"testing"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+)
+
+// TestScenarios runs those of testdata/scenarios, in which the resource manager refuses.
+func TestScenarios(t *testing.T) { scenario.Run(t, "testdata/scenarios") }
