@@ -59,10 +59,8 @@ func (l *lawChecker) schedule(now time.Time) (fx api.Effects, more bool, err err
 		if len(d.victims) > 0 && d.what != "dismiss" && before.SettlesAt.After(now) {
 			return fx, more, fmt.Errorf("%v: evicted before %v", d, before.SettlesAt)
 		}
-		if d.what == "nominate" && len(d.victims) == 0 && losesClaim(fx, d.key) {
-			continue // to a more important one, without harm
-		}
-		if err := l.check(w, d, now); err != nil {
+		harmless := d.what == "nominate" && len(d.victims) == 0 && losesClaim(fx, d.key) // to a more important one
+		if err := l.check(w, d, now); err != nil && !harmless {
 			return fx, more, fmt.Errorf("%v: %w", d, err)
 		}
 		w.do(d)

@@ -15,20 +15,14 @@ func (p *Partition) configure(config api.Config) {
 	p.react() // orders are exact before what decides them changes
 	p.Tell(&api.Reconfigured{Before: p.Config.Root, After: config.Root, Total: p.Capacity.Clone()})
 	timeout := p.Preemption.VictimTimeout
-	p.Config, p.Name, p.Preemption = config, config.Name, config.Preemption.WithDefaults()
-	p.Preemption.RequiredNode.SpareForeign = p.Preemption.RequiredNode.SpareForeign || p.Options.KeepsForeign
+	p.Configure(config)
 	for t := range p.costs.Plans {
 		p.costs.Plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
 	}
 	p.order.Configure(p.Kinds, config.Nodes)
-	if p.Root == nil {
-		p.Root = p.NewQueue(nil, &config.Root)
-	}
-	p.SetQueue(p.Root, &config.Root)
 	p.costs.Flat, p.Plain = areFlat(p.Root), arePlain(p.Root)
 	p.costs.Configured = configuredKinds(p.Root)
 	p.order.Rebuild(p.AllNodes)
-	p.Capped = !p.Root.Everywhere(func(q *ledger.Queue) bool { return q.ApplicationsMax == 0 })
 	p.RebuildLimits()
 	p.SettleGroups()
 	p.RecomputeShares()

@@ -6,7 +6,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 func (p *Partition) refuseNode(id api.NodeID, format string, args ...any) {
@@ -26,29 +25,14 @@ func (p *Partition) addNode(c api.AddNode) {
 		p.refuseNode(c.ID, "node %s has a negative capacity of %s", c.ID, p.Kinds.Name(kind))
 		return
 	}
-	n := &ledger.Node{
-		ID: c.ID, Slot: p.NodeSlots.Take(), Schedulable: !c.Drained, Capacity: c.Capacity, Attributes: c.Attributes,
-	}
-	n.UpdatedAt = p.predicates.Updated + 1 // what is known of the node that had the slot does not hold
-	p.Nodes.ReplaceOrInsert(n)
-	p.NodesByID[n.ID] = n
-	p.Capacity.Add(n.Capacity)
-	p.Holds, p.SlotsDue = p.Holds+1, true
-	p.Largest.Raise(n.Capacity)
-	p.Changes.Resized = true
-	p.Tell(&api.NodeAdded{ID: n.ID, Capacity: n.Capacity.Clone(), Attributes: n.Attributes, Schedulable: n.Schedulable, Total: p.Capacity.Clone()})
-	n.Recount()
-	p.PlaceForeign(n)
+	n := p.AddNode(c)
+	p.predicates.NodeAdded(n)
 	p.evictions.ReportForeign(n)
 	p.settling.Extend()
 	if !n.Schedulable {
 		p.settling.Hold(n)
 	}
 	p.renominations.NodeReady(n)
-	if waiting := p.Absent[n.ID]; waiting != nil {
-		n.Required = *waiting
-		delete(p.Absent, n.ID)
-	}
 	p.learnKinds(n.Capacity)
 	p.Changes.Node(n, ledger.NodeFreed|ledger.NodeRetry|ledger.NodeUpdated)
 }
@@ -64,32 +48,16 @@ func (p *Partition) updateNode(c api.UpdateNode) {
 			p.refuseNode(c.ID, "node %s keeps its capacity: the new one of %s is negative", c.ID, p.Kinds.Name(kind))
 			return
 		}
-		p.setCapacity(n, c.Capacity)
+		if p.SetCapacity(n, c.Capacity) {
+			p.learnKinds(c.Capacity)
+		}
 	}
 	if c.Attributes != nil {
-		n.Attributes = c.Attributes
-		n.View = nil
-		p.Tell(&api.NodeAttributes{ID: n.ID, Attributes: n.Attributes})
+		p.SetAttributes(n, c.Attributes)
 		p.evictions.NodeReported(n)
 	}
 	n.Revision++
 	p.Changes.Node(n, ledger.NodeFreed|ledger.NodeRetry|ledger.NodeUpdated)
-}
-
-func (p *Partition) setCapacity(n *ledger.Node, capacity resources.Amounts) {
-	if n.Capacity.Equal(capacity) {
-		return
-	}
-	p.Capacity.Sub(n.Capacity)
-	p.Capacity.Add(capacity)
-	p.Holds, p.SlotsDue = p.Holds+1, true
-	p.Largest.Raise(capacity)
-	p.Changes.Resized = true
-	n.Capacity = capacity
-	n.Recount()
-	n.AllowExcess()
-	p.Tell(&api.NodeResized{ID: n.ID, Capacity: capacity.Clone(), Total: p.Capacity.Clone()})
-	p.learnKinds(capacity)
 }
 
 func (p *Partition) setSchedulable(id api.NodeID, schedulable bool) {
@@ -105,8 +73,7 @@ func (p *Partition) setSchedulable(id api.NodeID, schedulable bool) {
 	if n.Schedulable == schedulable {
 		return
 	}
-	n.Schedulable = schedulable
-	n.View = nil
+	p.SetSchedulable(n, schedulable)
 	if schedulable {
 		p.settling.Extend()
 		n.Held = false
@@ -126,19 +93,13 @@ func (p *Partition) removeNode(id api.NodeID) {
 		p.refuseNode(id, "node %s to be removed is not registered", id)
 		return
 	}
-	n.Schedulable = false
+	p.SetSchedulable(n, false)
 	for r := range n.Required.All {
 		p.kept.End(r, "the node is gone", api.EndOfRoom)
 	}
 	p.kept.ClearOn(n, "the node is gone")
-	p.Nodes.Delete(n)
-	delete(p.NodesByID, n.ID)
-	n.Gone = true
+	p.RemoveNode(n)
 	p.order.Reposition(n)
-	p.NodeSlots.GiveBack(n.Slot)
-	p.Capacity.Sub(n.Capacity)
-	p.Holds, p.SlotsDue = p.Holds+1, true
-	p.Changes.Resized = true
 	own := ledger.ByKey(n.Own)
 	for _, r := range own {
 		p.endAllocation(r, api.CauseNodeRemoved, fmt.Sprintf("node %s was removed", id))
@@ -157,16 +118,11 @@ func (p *Partition) removeNode(id api.NodeID) {
 
 // awaitNode has the asks that may run on a removed node only wait for it.
 func (p *Partition) awaitNode(n *ledger.Node) {
-	if n.Required.Len() == 0 {
-		return
-	}
 	for r := range n.Required.All {
 		w := r.Waiting()
 		w.Reason, w.Detail, w.Plan = api.NodeUnknown, "", nil // the node may come back as another one
 		w.Since, r.MadeRoom = time.Time{}, false
 		p.Changes.Application(r.App, 0)
 	}
-	waiting := n.Required
-	p.Absent[n.ID] = &waiting
-	n.Required = ledger.AskSet{}
+	p.AwaitNode(n)
 }

@@ -19,7 +19,7 @@ func (p *Partition) queueFor(c api.AddApplication) (*ledger.Queue, error) {
 	case err != nil:
 		return nil, err
 	case place.Path == placement.Recovery:
-		return p.recoveryQueue(), nil
+		return p.RecoveryQueue(), nil
 	}
 	q := p.makeQueues(place.Path)
 	p.setQuota(q, c.Quota)
@@ -91,11 +91,7 @@ func (p *Partition) makeQueues(path string) *ledger.Queue {
 	for i, name := range names {
 		child := q.Children[name]
 		if child == nil {
-			child = p.NewQueue(q, &api.QueueConfig{Name: name})
-			child.Leaf = i == len(names)-1
-			q.Children[name] = child
-			child.FollowTemplate()
-			p.Unview(q)
+			child = p.AddQueue(q, name, i == len(names)-1)
 			p.noteQueue(child)
 			p.Tell(&api.QueueAdded{Queue: child.Path})
 		}
@@ -111,10 +107,7 @@ func (p *Partition) setQuota(q *ledger.Queue, quota *api.QueueQuota) {
 	}
 	p.react() // orders are exact before what decides them changes
 	guaranteed := q.Guaranteed
-	q.Quota = quota
-	q.FollowTemplate()
-	p.Changes.Free(&q.Account)
-	p.Unview(q)
+	p.SetQuota(q, quota)
 	p.noteQueue(q)
 	switch {
 	case len(q.Applications) == 0:
@@ -130,7 +123,6 @@ func (p *Partition) setQuota(q *ledger.Queue, quota *api.QueueQuota) {
 // queues: it is exact if it was so before. The first queue that changes something has all
 // that waits decided anew.
 func (p *Partition) noteQueue(q *ledger.Queue) {
-	p.Capped = p.Capped || q.ApplicationsMax > 0
 	plain := p.Plain && isPlain(q)
 	flat := p.costs.Flat && plain && isFlat(q)
 	configured := p.costs.Configured.Clone()

@@ -6,19 +6,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// recoveryQueue is the recovery queue, made if there is none.
-func (p *Partition) recoveryQueue() *ledger.Queue {
-	q := p.Root.Children[api.RecoveryName]
-	if q == nil {
-		q = p.NewQueue(p.Root, &api.QueueConfig{Name: api.RecoveryName})
-		q.Leaf, q.Draining, q.Dynamic = true, true, true
-		p.Root.Children[api.RecoveryName] = q
-		p.Unview(p.Root)
-		p.Tell(&api.QueueAdded{Queue: q.Path})
-	}
-	return q
-}
-
 // areFlat reports whether only priority counts between the queues below.
 func areFlat(q *ledger.Queue) bool {
 	return q.Everywhere(isFlat) && arePlain(q)

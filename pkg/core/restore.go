@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -144,38 +143,19 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 func (p *Partition) restoreExcess(q *ledger.Queue, v *api.QueueView) {
 	p.quotas.Restore(q, v)
 	for _, below := range v.Queues {
-		p.restoreExcess(q.Children[lastElement(below.Path)], below)
+		p.restoreExcess(q.Children[below.Path.Name()], below)
 	}
 }
 
 // restoreQueues brings back queues that drain or are not configured.
 func (p *Partition) restoreQueues(q *ledger.Queue, v *api.QueueView) {
 	for _, below := range v.Queues {
-		name := lastElement(below.Path)
-		child := q.Children[name]
-		if child == nil {
-			child = p.NewQueue(q, &api.QueueConfig{Name: name})
-			child.Max, child.Guaranteed, child.Properties = below.Max, below.Guaranteed, below.Properties
-			child.ApplicationsMax = below.ApplicationsMax
-			child.Leaf, child.Draining, child.Dynamic, child.Quota = below.Leaf, below.Draining, below.Dynamic, below.Quota
-			child.Template = q.Template
-			q.Children[name] = child
+		child, made := p.RestoreQueue(q, below)
+		if made {
 			p.noteQueue(child)
-		}
-		child.WasDynamic = below.WasDynamic
-		if below.Leaf != child.Leaf { // it has applications or queues, so the configuration did not change what it is
-			child.Leaf = below.Leaf
-			for _, configured := range child.SortedChildren() {
-				p.Drop(configured)
-			}
 		}
 		p.restoreQueues(child, below)
 	}
-}
-
-// lastElement is the name of a queue within its parent.
-func lastElement(path api.QueuePath) string {
-	return string(path[strings.LastIndexByte(string(path), '.')+1:])
 }
 
 // restoreGangs brings back what a view shows of a gang whose members are there.

@@ -12,7 +12,9 @@ import (
 )
 
 // node is one that was never freed.
-func node(slot int32) *ledger.Node { return &ledger.Node{ID: api.NodeID(fmt.Sprint("n", slot)), Slot: slot} }
+func node(slot int32) *ledger.Node {
+	return &ledger.Node{ID: api.NodeID(fmt.Sprint("n", slot)), Slot: slot}
+}
 
 // TestRefusalsHoldUntilANodeIsFreed: an answer is about one node as it is.
 func TestRefusalsHoldUntilANodeIsFreed(t *testing.T) {

@@ -27,3 +27,8 @@ func (requested QueuePath) Full() QueuePath {
 	}
 	return QueuePath(path)
 }
+
+// Name is that of the queue within its parent.
+func (requested QueuePath) Name() string {
+	return string(requested[strings.LastIndexByte(string(requested), '.')+1:])
+}

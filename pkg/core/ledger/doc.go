@@ -18,11 +18,10 @@
 //	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
 //	request.go      an ask or allocation, and what is known of it
 //	claim.go        what is kept for an ask until it runs; claimbooks.go books it
-//	node.go         a node and what is free on it; nodedetails.go, what few nodes have
+//	node.go         a node and what is free on it; nodedetails.go, what few nodes have; nodes.go, they come, change and go
 //	foreign.go      allocations of other schedulers
 //	verify.go       its laws; verifysums.go of sums, verifyclaims.go of claims, verifygangs.go of gangs and groups
 //	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
 //	unknown.go      resource kinds that asks want and no node has
 //	due.go          moments of asks
-//	sort.go         sorts by key
 package ledger

@@ -42,9 +42,9 @@ type Queue struct {
 	View *api.QueueView
 }
 
-// NewQueue makes a queue below a parent, or the root below none. It is not among the queues of the
+// newQueue makes a queue below a parent, or the root below none. It is not among the queues of the
 // parent yet.
-func (l *Ledger) NewQueue(parent *Queue, config *api.QueueConfig) *Queue {
+func (l *Ledger) newQueue(parent *Queue, config *api.QueueConfig) *Queue {
 	q := &Queue{
 		Slot:         l.QueueSlots.Take(),
 		Parent:       parent,

@@ -104,9 +104,74 @@ func (q *Queue) Convertible(config *api.QueueConfig) error {
 	return nil
 }
 
-// SetQueue brings a queue and what is below it in line with its configuration.
+// Configure takes a configuration, and brings the queues in line with it.
+func (l *Ledger) Configure(config api.Config) {
+	l.Config, l.Name, l.Preemption = config, config.Name, config.Preemption.WithDefaults()
+	l.Preemption.RequiredNode.SpareForeign = l.Preemption.RequiredNode.SpareForeign || l.Options.KeepsForeign
+	if l.Root == nil {
+		l.Root = l.newQueue(nil, &config.Root)
+	}
+	l.setQueue(l.Root, &config.Root)
+	l.Capped = !l.Root.Everywhere(func(q *Queue) bool { return q.ApplicationsMax == 0 })
+}
+
+// AddQueue makes a queue that is not configured, by the template of its parent.
+func (l *Ledger) AddQueue(parent *Queue, name string, leaf bool) *Queue {
+	q := l.newQueue(parent, &api.QueueConfig{Name: name})
+	q.Leaf = leaf
+	parent.Children[name] = q
+	q.FollowTemplate()
+	l.Unview(parent)
+	l.Capped = l.Capped || q.ApplicationsMax > 0
+	return q
+}
+
+// RestoreQueue brings back a queue from its view, and reports whether it had to be made, since it is not configured.
+func (l *Ledger) RestoreQueue(parent *Queue, v *api.QueueView) (q *Queue, made bool) {
+	name := v.Path.Name()
+	q = parent.Children[name]
+	if made = q == nil; made {
+		q = l.newQueue(parent, &api.QueueConfig{Name: name})
+		q.Max, q.Guaranteed, q.Properties, q.ApplicationsMax = v.Max, v.Guaranteed, v.Properties, v.ApplicationsMax
+		q.Leaf, q.Draining, q.Dynamic, q.Quota, q.Template = v.Leaf, v.Draining, v.Dynamic, v.Quota, parent.Template
+		parent.Children[name] = q
+		l.Capped = l.Capped || q.ApplicationsMax > 0
+	}
+	q.WasDynamic = v.WasDynamic
+	if v.Leaf != q.Leaf { // it has applications or queues, so the configuration did not change what it is
+		q.Leaf = v.Leaf
+		for _, configured := range q.SortedChildren() {
+			l.Drop(configured)
+		}
+	}
+	return q, made
+}
+
+// SetQuota gives a queue that is not configured a quota of its own.
+func (l *Ledger) SetQuota(q *Queue, quota *api.QueueQuota) {
+	q.Quota = quota
+	q.FollowTemplate()
+	l.Capped = l.Capped || q.ApplicationsMax > 0
+	l.Changes.Free(&q.Account)
+	l.Unview(q)
+}
+
+// RecoveryQueue is the recovery queue, made if there is none.
+func (l *Ledger) RecoveryQueue() *Queue {
+	q := l.Root.Children[api.RecoveryName]
+	if q == nil {
+		q = l.newQueue(l.Root, &api.QueueConfig{Name: api.RecoveryName})
+		q.Leaf, q.Draining, q.Dynamic = true, true, true
+		l.Root.Children[api.RecoveryName] = q
+		l.Unview(l.Root)
+		l.Tell(&api.QueueAdded{Queue: q.Path})
+	}
+	return q
+}
+
+// setQueue brings a queue and what is below it in line with its configuration.
 // A leaf that has applications stays a leaf.
-func (l *Ledger) SetQueue(q *Queue, config *api.QueueConfig) {
+func (l *Ledger) setQueue(q *Queue, config *api.QueueConfig) {
 	q.Draining = false
 	q.WasDynamic, q.Dynamic, q.Quota = q.WasDynamic || q.Dynamic, false, nil
 	q.Max, q.Guaranteed, q.Properties = config.Max, config.Guaranteed, config.Properties
@@ -130,9 +195,9 @@ func (l *Ledger) SetQueue(q *Queue, config *api.QueueConfig) {
 		}
 		configured[child.Name] = true
 		if q.Children[child.Name] == nil {
-			q.Children[child.Name] = l.NewQueue(q, child)
+			q.Children[child.Name] = l.newQueue(q, child)
 		}
-		l.SetQueue(q.Children[child.Name], child)
+		l.setQueue(q.Children[child.Name], child)
 	}
 	for _, child := range q.SortedChildren() {
 		if !configured[child.Name] {

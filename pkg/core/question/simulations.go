@@ -214,6 +214,9 @@ func (p *Predicates) NoteUnresolvable(r *ledger.Request, n *ledger.Node, err err
 	p.Learn()
 }
 
+// NodeAdded notes that what is known of a node that had the number of this one does not hold for it.
+func (p *Predicates) NodeAdded(n *ledger.Node) { n.UpdatedAt = p.Updated + 1 }
+
 // NodeChanged notes that what is known of a node does not hold any more, and where it was updated, not even what
 // is refused whatever is removed.
 func (p *Predicates) NodeChanged(n *ledger.Node, updated bool) {

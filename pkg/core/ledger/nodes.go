@@ -1,0 +1,90 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// AddNode registers a node that is not known, with the foreign allocations and the asks that have waited for it.
+// It costs what these are, and a place among the nodes.
+func (l *Ledger) AddNode(c api.AddNode) *Node {
+	n := &Node{ID: c.ID, Slot: l.NodeSlots.Take(), Schedulable: !c.Drained, Capacity: c.Capacity, Attributes: c.Attributes}
+	l.Nodes.ReplaceOrInsert(n)
+	l.NodesByID[n.ID] = n
+	l.Capacity.Add(n.Capacity)
+	l.resized(n.Capacity)
+	l.Tell(&api.NodeAdded{ID: n.ID, Capacity: n.Capacity.Clone(), Attributes: n.Attributes, Schedulable: n.Schedulable, Total: l.Capacity.Clone()})
+	n.Recount()
+	l.PlaceForeign(n)
+	if waiting := l.Absent[n.ID]; waiting != nil {
+		n.Required = *waiting
+		delete(l.Absent, n.ID)
+	}
+	return n
+}
+
+// resized notes that the capacity of all nodes has changed: of one to this, if any.
+func (l *Ledger) resized(capacity resources.Amounts) {
+	l.Holds, l.SlotsDue = l.Holds+1, true
+	l.Largest.Raise(capacity)
+	l.Changes.Resized = true
+}
+
+// SetCapacity gives a node another capacity, and reports whether it is another one. What runs there stays.
+func (l *Ledger) SetCapacity(n *Node, capacity resources.Amounts) bool {
+	if n.Capacity.Equal(capacity) {
+		return false
+	}
+	l.Capacity.Sub(n.Capacity)
+	l.Capacity.Add(capacity)
+	l.resized(capacity)
+	n.Capacity = capacity
+	n.Recount()
+	n.AllowExcess()
+	l.Tell(&api.NodeResized{ID: n.ID, Capacity: capacity.Clone(), Total: l.Capacity.Clone()})
+	return true
+}
+
+// SetAttributes gives a node other attributes.
+func (l *Ledger) SetAttributes(n *Node, attributes map[string]string) {
+	n.Attributes = attributes
+	n.View = nil
+	l.Tell(&api.NodeAttributes{ID: n.ID, Attributes: n.Attributes})
+}
+
+// SetSchedulable lets a node take asks, or no more.
+func (l *Ledger) SetSchedulable(n *Node, schedulable bool) {
+	n.Schedulable = schedulable
+	n.View = nil
+}
+
+// RemoveNode takes a node out of the ledger on which nothing is kept. What runs there is still booked on it, and is to
+// be ended by the caller.
+func (l *Ledger) RemoveNode(n *Node) {
+	n.Schedulable, n.Gone = false, true
+	l.Nodes.Delete(n)
+	delete(l.NodesByID, n.ID)
+	l.NodeSlots.GiveBack(n.Slot)
+	l.Capacity.Sub(n.Capacity)
+	l.resized(nil)
+}
+
+// AwaitNode has the asks that may run on a removed node only wait for one of that name.
+func (l *Ledger) AwaitNode(n *Node) {
+	if n.Required.Len() == 0 {
+		return
+	}
+	waiting := n.Required
+	l.Absent[n.ID] = &waiting
+	n.Required = AskSet{}
+}
+
+// ByKey is a copy of a list in an order that does not depend on history.
+func ByKey(list []*Request) []*Request {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b *Request) int { return cmp.Compare(a.Key, b.Key) })
+	return sorted
+}
