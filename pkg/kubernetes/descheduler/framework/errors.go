@@ -94,7 +94,9 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // An UnsuitedError is what a Landing answers where a replacement has places, and none of them will do.
 type UnsuitedError struct {
 	// Node is the only one that was looked at. Empty: all were.
-	Node   string
+	Node string
+	// Nodes are those where it has a place, by name.
+	Nodes  []string
 	Reason string
 }
 
@@ -104,7 +106,7 @@ func UnsuitedOn(pod *v1.Pod, node string, why error) *UnsuitedError {
 	if node == pod.Spec.NodeName {
 		reason = "its replacement would come back to node " + node
 	}
-	return &UnsuitedError{Node: node, Reason: reason}
+	return &UnsuitedError{Node: node, Nodes: []string{node}, Reason: reason}
 }
 
 // Error implements error.
@@ -132,7 +134,7 @@ func (r Refusals) Unsuited() error {
 	if more := len(reasons) - len(texts); more > 0 {
 		texts = append(texts, fmt.Sprintf("%d reasons more", more))
 	}
-	return &UnsuitedError{Reason: "no node helps where its replacement can run: " + strings.Join(texts, "; ")}
+	return &UnsuitedError{Nodes: slices.Sorted(maps.Keys(r)), Reason: "no node helps where its replacement can run: " + strings.Join(texts, "; ")}
 }
 
 // Stop is how far a plugin has to stop after an eviction failed.

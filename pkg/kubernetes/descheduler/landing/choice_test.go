@@ -72,6 +72,28 @@ func TestPluginsChoose(t *testing.T) {
 	}
 }
 
+// TestNodesWithoutAPlaceAreNotNamed: a choice may refuse nodes where the filters would not have the pod. Those
+// are not among the nodes where it has a place, and without any other one it would run nowhere.
+func TestNodesWithoutAPlaceAreNotNamed(t *testing.T) {
+	tainted := nodes(3)
+	for _, n := range tainted[1:] {
+		n.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+	}
+	p := pod("p", "a", 1, foreign)
+	cl := cluster(t, ours, tainted, p)
+	none := framework.Choice{Accept: func(string) error { return errors.New("is hot") }}
+	_, err := cl.Place(p, none)
+	assert.Error(t, err, "no node helps where its replacement can run: 1 node: is hot")
+	unsuited, is := errors.AsType[*framework.UnsuitedError](err)
+	assert.Assert(t, is)
+	assert.DeepEqual(t, unsuited.Nodes, []string{"a"})
+
+	tainted[0] = tainted[0].DeepCopy()
+	tainted[0].Spec.Taints = tainted[1].Spec.Taints
+	_, err = cluster(t, ours, tainted, p).Place(p, none)
+	assert.Error(t, err, "refused on 3 nodes: node(s) had untolerated taint(s) (3 nodes)")
+}
+
 // TestReplacementsAreMadeWhileTheirPodsEnd: the next pod is placed while all that were evicted hold their
 // room, and takes it only where there is no other. The pod of a StatefulSet waits for the end.
 func TestReplacementsAreMadeWhileTheirPodsEnd(t *testing.T) {

@@ -349,7 +349,7 @@ func (c *Cluster) move(pod *v1.Pod, accept func(node string) error) (string, err
 	}
 	switch {
 	case t.waits() && len(t.refusals) > 0:
-		return "", t.refusals.Unsuited()
+		return "", c.unsuited(pod)
 	case t.waits():
 		return "", errors.New(cmp.Or(reports.WhyWaits(c.partition, c.kinds, t.next.allocation.Key), "the replacement would wait for its turn"))
 	}

@@ -2,6 +2,7 @@ package landing
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -71,6 +72,29 @@ func (t *trial) node() string {
 	}
 	return string(t.next.allocation.Node)
 }
+
+// unsuited is why a replacement found no node that will do. The filters were not asked about those that will
+// not, so they are now: where none of these has a place for it, that is the reason.
+func (c *Cluster) unsuited(pod *v1.Pod) error {
+	refusals := c.trial.refusals
+	nodes := slices.Sorted(maps.Keys(refusals))
+	for i, err := range c.checker.CheckNodes(c.trial.next.pod, nodes) {
+		if err != nil {
+			delete(refusals, nodes[i])
+		}
+	}
+	if len(refusals) > 0 {
+		return refusals.Unsuited()
+	}
+	c.takeBack()
+	if _, err := c.move(pod, nil); err != nil {
+		return err
+	}
+	return errNoPlace
+}
+
+// errNoPlace is of a replacement for which other pods that wait leave no room.
+var errNoPlace = errors.New("other pods take the room")
 
 // replacementOf is the pod that a controller would make in place of another: equal in all
 // that scheduling looks at, and not placed.

@@ -151,12 +151,14 @@ var (
 // Best is the highest score of the nodes where a replacement of a pod may run.
 func (r *Run) Best(pod *v1.Pod, score func(node string) int64) int64 {
 	best := int64(math.MinInt64)
-	_, _ = r.place(pod, func(node string) error { // it only listens
-		if node != pod.Spec.NodeName {
-			best = max(best, score(node))
+	_, err := r.place(pod, func(string) error { return errOther })
+	if unsuited, is := errors.AsType[*framework.UnsuitedError](err); is {
+		for _, node := range unsuited.Nodes {
+			if node != pod.Spec.NodeName {
+				best = max(best, score(node))
+			}
 		}
-		return errOther
-	})
+	}
 	return best
 }
 

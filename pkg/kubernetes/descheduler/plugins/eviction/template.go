@@ -30,16 +30,12 @@ func (r *Run) place(pod *v1.Pod, accept func(node string) error) (string, error)
 			return "", err
 		}
 	}
-	refused := framework.Refusals{}
 	placer, is := r.handle.Evictor().(framework.Placer)
 	to, err := r.handle.Landing().Place(pod, framework.Choice{
 		Accept: func(node string) error {
 			err := accept(node)
 			if err == nil && is {
 				err = placer.Refuses(pod, node)
-			}
-			if err != nil {
-				refused[node] = err
 			}
 			return err
 		},
@@ -48,11 +44,14 @@ func (r *Run) place(pod *v1.Pod, accept func(node string) error) (string, error)
 	if err == nil {
 		return to.Node, nil
 	}
-	if _, unsuited := errors.AsType[*framework.UnsuitedError](err); !unsuited {
+	var nodes []string
+	if unsuited, is := errors.AsType[*framework.UnsuitedError](err); is {
+		nodes = unsuited.Nodes
+	} else {
 		err = fmt.Errorf("its replacement would run nowhere: %w", err)
 	}
 	if alike {
-		r.places[key] = placement{at: r.evicted, nodes: slices.Sorted(maps.Keys(refused)), err: err}
+		r.places[key] = placement{at: r.evicted, nodes: nodes, err: err}
 	}
 	return "", err
 }

@@ -1,0 +1,125 @@
+package upstream
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// A reason is why this descheduler and upstream evict different pods, on purpose.
+type reason string
+
+const (
+	// noPlace: upstream evicts pods whose replacements would wait, where no nodeFit forbids it, and its nodeFit
+	// knows neither spread constraints nor affinity between pods of several nodes.
+	noPlace reason = "the replacement would run nowhere"
+	// noHelp: the replacement would come back, or to where it violates the same rule. Upstream asks
+	// whether any node would be better, and not whether the pod can run there.
+	noHelp reason = "the replacement would run where that does not help"
+	// fewReplicas: upstream counts replicas before its first eviction, and can evict all pods of an owner.
+	fewReplicas reason = "pods that this cycle evicted do not count for minReplicas"
+	// keptCount: for upstream, pods that its filter keeps are not there.
+	keptCount reason = "pods that must stay take their share"
+	// unready: for the scheduler pods and domains of nodes that are not ready count. For upstream they do not.
+	unready reason = "nodes that are not ready count"
+	// preferring: upstream takes PreferNoSchedule for a taint that keeps pods away.
+	preferring reason = "pods can run on nodes with PreferNoSchedule"
+	// byNodes: upstream adds up the room of all nodes, and evicts the pod that is too large for the rest
+	// of it. Here a pod needs room on one node, and another may have it.
+	byNodes reason = "room is that of one node"
+	// evenly: upstream moves pods towards the mean, and may stop before the skew is allowed, or go on after it is.
+	evenly reason = "pods are moved until the skew is allowed, and no more"
+	// whichGoes: of pods that are against each other, upstream evicts that on the first node, this one the less important.
+	whichGoes reason = "the less important pod goes"
+)
+
+// A difference is what only one of the two evicts.
+type difference struct {
+	*world
+	ours, theirs []*v1.Pod
+	why          map[*v1.Pod]string // this descheduler keeps or evicts a pod
+}
+
+// reason explains a difference, or is empty.
+func (d *difference) reason() reason {
+	only := d.owners(d.theirs, d.ours)
+	more := len(d.owners(d.ours, d.theirs)) > 0
+	switch {
+	case !more && d.all(only, "would run nowhere", "no node helps", "would come back", "fewer than 2"):
+		return cmp.Or(d.some(only, "would run nowhere", noPlace), d.some(only, "fewer than 2", fewReplicas), noHelp)
+	case d.looksAtOthers() && slices.ContainsFunc(d.nodes, func(n *v1.Node) bool { return n.Status.Conditions[0].Status != v1.ConditionTrue }):
+		return unready
+	case d.looksAtOthers() && d.filters():
+		return keptCount
+	case strings.HasSuffix(d.plugin.name, "NodeUtilization") && d.prefers():
+		return preferring
+	case strings.HasSuffix(d.plugin.name, "NodeUtilization"):
+		return byNodes
+	case strings.HasSuffix(d.plugin.name, "SpreadConstraint"):
+		return evenly
+	case strings.HasSuffix(d.plugin.name, "NodeAffinity") && slices.ContainsFunc(d.nodes, func(n *v1.Node) bool { return n.Spec.Unschedulable }):
+		return noHelp
+	case strings.HasSuffix(d.plugin.name, "AntiAffinity") && len(d.ours) > 0:
+		return whichGoes
+	case strings.Contains(d.policy, "minReplicas"):
+		return fewReplicas
+	}
+	return ""
+}
+
+// owners are those of which a has more pods than b.
+func (d *difference) owners(a, b []*v1.Pod) []string {
+	counts := map[string]int{}
+	for _, p := range a {
+		counts[ownerOf(p)]++
+	}
+	for _, p := range b {
+		counts[ownerOf(p)]--
+	}
+	maps.DeleteFunc(counts, func(_ string, n int) bool { return n <= 0 })
+	return slices.Sorted(maps.Keys(counts))
+}
+
+func ownerOf(p *v1.Pod) string {
+	name, _, _ := strings.Cut(p.Name, "-")
+	return name
+}
+
+// all says whether each of some owners has a pod that stays for one of these reasons.
+func (d *difference) all(owners []string, reasons ...string) bool {
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner string) bool {
+		return !slices.ContainsFunc(reasons, func(text string) bool { return d.keeps(owner, text) })
+	})
+}
+
+func (d *difference) some(owners []string, text string, is reason) reason {
+	if slices.ContainsFunc(owners, func(owner string) bool { return d.keeps(owner, text) }) {
+		return is
+	}
+	return ""
+}
+
+func (d *difference) keeps(owner, text string) bool {
+	return slices.ContainsFunc(d.pods, func(p *v1.Pod) bool {
+		return ownerOf(p) == owner && !slices.Contains(d.ours, p) && strings.Contains(d.why[p], text)
+	})
+}
+
+// looksAtOthers says whether the plugin decides about a pod by others.
+func (d *difference) looksAtOthers() bool {
+	return d.plugin.alike != nil && !strings.HasSuffix(d.plugin.name, "NodeUtilization")
+}
+
+// filters says whether DefaultEvictor keeps pods that count.
+func (d *difference) filters() bool {
+	return strings.Contains(d.policy, "minPodAge") || slices.ContainsFunc(d.pods, func(p *v1.Pod) bool { return strings.Contains(d.why[p], "filtered") })
+}
+
+func (d *difference) prefers() bool {
+	return slices.ContainsFunc(d.nodes, func(n *v1.Node) bool {
+		return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule })
+	})
+}
