@@ -37,7 +37,7 @@ maxPodLifeTimeSeconds: 86400
 namespaces: {include: [batch]}
 labelSelector: {matchLabels: {a: b}}
 ownerKinds: {exclude: [Job]}
-states: [Pending, CrashLoopBackOff, OOMKilled]
+states: [Pending, CrashLoopBackOff, OOMKilled, OutOfcpu, ContainerStatusUnknown]
 conditions: [{type: Ready, status: "False", reason: x, minTimeSinceLastTransitionSeconds: 60}]
 exitCodes: [1, 137]
 includingInitContainers: true

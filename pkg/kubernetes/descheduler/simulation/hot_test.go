@@ -136,18 +136,38 @@ func TestHotNodesCool(t *testing.T) {
 	}
 }
 
-// TestHotNodesCoolByMigration: where a place is reserved elsewhere, all of them are.
-func TestHotNodesCoolByMigration(t *testing.T) {
-	policy := strings.ReplaceAll(coolPolicy, "  - name: DefaultEvictor\n", `  - name: MigrationController
+// migratePolicy has the same plugin, and reserves places.
+var migratePolicy = strings.ReplaceAll(coolPolicy, "  - name: DefaultEvictor\n", `  - name: MigrationController
     args: {objectLimiters: {workload: {duration: 0s}}}
   - name: DefaultEvictor
 `) + "    filter: {enabled: [MigrationController]}\n    preevictionfilter: {enabled: [MigrationController]}\n    evict: {enabled: [MigrationController]}\n"
+
+// TestSingleReplicasMigrateWhereAllowed: a workload of one pod is not migrated, since it would be away for a
+// time, unless skipCheckExpectedReplicas says that it may.
+func TestSingleReplicasMigrateWhereAllowed(t *testing.T) {
+	for args, moves := range map[string]bool{"": false, ", skipCheckExpectedReplicas: true": true} {
+		synctest.Test(t, func(t *testing.T) {
+			o := hotNode(1, schedulerName)
+			for i, p := range o.Pods {
+				p.OwnerReferences[0].Name = fmt.Sprint("single", i)
+				p.OwnerReferences[0].UID = types.UID(p.OwnerReferences[0].Name)
+			}
+			w := newMigrating(t, migratable(o), unlimited)
+			w.run(strings.Replace(migratePolicy, "duration: 0s}}", "duration: 0s}}"+args, 1), unlimited)
+			w.play(3*cycleEvery, len(o.Pods))
+			assert.Equal(t, len(w.evicted) > 0, moves, args)
+		})
+	}
+}
+
+// TestHotNodesCoolByMigration: where a place is reserved elsewhere, all of them are.
+func TestHotNodesCoolByMigration(t *testing.T) {
 	for _, seed := range seeds(t, 10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := migratable(hotNode(seed, schedulerName))
 				w := newMigrating(t, o, unlimited)
-				w.run(policy, unlimited)
+				w.run(migratePolicy, unlimited)
 				w.play(3*cycleEvery, len(o.Pods))
 				assert.Assert(t, len(w.evicted) > 0)
 				for _, n := range o.Nodes {

@@ -17,6 +17,7 @@
 //	equal_test.go        the test, and how many differences there may be
 //	differences_test.go  why there are any
 //	world_test.go        random clusters and policies
+//	cases_test.go        what pods only prefer
 //	plugins_test.go      arguments of plugins, and the pods that they look at
 //	theirs_test.go       upstream at work
 //	ours_test.go         this descheduler at work

@@ -39,19 +39,24 @@ func newWorld(seed uint64, p plugin) *world {
 		evictor = w.pick("{nodeFit: true}", "{nodeFit: true}", "{nodeFit: true}", "{nodeFit: true}", "{minReplicas: 2}", "{priorityThreshold: {value: 103}}",
 			"{labelSelector: {matchLabels: {tier: x}}}", "{minPodAge: 30m}", "{podProtections: {defaultDisabled: [PodsWithLocalStorage]}}")
 	}
-	w.policy = fmt.Sprintf(`apiVersion: descheduler/v1alpha2
+	w.policy = policyOf(evictor, p.name, "{"+p.arguments(w)+"}", p.point)
+	return w
+}
+
+// policyOf has one plugin.
+func policyOf(evictor, plugin, args, point string) string {
+	return fmt.Sprintf(`apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
 profiles:
 - name: p
   pluginConfig:
   - {name: DefaultEvictor, args: %s}
-  - {name: %s, args: {%s}}
+  - {name: %s, args: %s}
   plugins:
     filter: {enabled: [DefaultEvictor]}
     preevictionfilter: {enabled: [DefaultEvictor]}
     %s: {enabled: [%[2]s]}
-`, evictor, p.name, p.arguments(w), p.point)
-	return w
+`, evictor, plugin, args, point)
 }
 
 // p is true in so many of a hundred cases.

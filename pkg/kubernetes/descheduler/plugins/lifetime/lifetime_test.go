@@ -92,6 +92,8 @@ var selectCases = []struct {
 	{"owner kind included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Include: []string{"ReplicaSet"}}}, nil, true},
 	{"owner kind not included", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Include: []string{"Job"}}}, nil, false},
 	{"owner kind excluded", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, OwnerKinds: &selection.Names{Exclude: []string{"ReplicaSet"}}}, nil, false},
+	{"refused by the kubelet", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"OutOfcpu"}}, edits(failedPhase, because("OutOfcpu")), true},
+	{"a container that was lost", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"ContainerStatusUnknown"}}, edits(ended("ContainerStatusUnknown", 137)), true},
 	{"other namespace", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, Pods: selection.Pods{Namespaces: &selection.Names{Include: []string{"b"}}}}, nil, false},
 	{"other labels", PodLifeTimeDefinition(), &PodLifeTimeArgs{States: []string{"Running"}, Pods: selection.Pods{LabelSelector: &metav1.LabelSelector{MatchLabels: ft.Labels("x=y")}}}, nil, false},
 

@@ -19,10 +19,13 @@ import (
 const PodLifeTime = "PodLifeTime"
 
 // states are the words that PodLifeTime knows: phases, reasons of pods, reasons of
-// containers that wait, and of those that ended.
+// containers that wait, and of those that ended. Those of the second and third line of reasons of
+// pods are not known upstream: the kubelet refuses, preempts and ends pods with them.
 var states = []string{
 	"Running", "Pending", "Succeeded", "Failed", "Unknown",
 	"NodeAffinity", "NodeLost", "Shutdown", "UnexpectedAdmissionError",
+	"OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "Preempting", "Terminated",
+	"TopologyAffinityError", "NodeShutdown", "ContainerStatusUnknown",
 	"PodInitializing", "ContainerCreating", "ImagePullBackOff", "CrashLoopBackOff",
 	"CreateContainerConfigError", "ErrImagePull", "CreateContainerError", "InvalidImageName",
 	"OOMKilled", "Error", "Completed", "DeadlineExceeded", "Evicted", "ContainerCannotRun", "StartError",
