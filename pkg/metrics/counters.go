@@ -184,7 +184,7 @@ func (m *Metrics) Count(partition string, effects api.Effects) {
 var callbackNames = [...]string{
 	"UpdateAllocation", "UpdateApplication", "UpdateNode", "UpdateContainerSchedulingState", "SendEvent", "Nominate", "ClearNomination", "AskWaits",
 	"Predicates", "PredicatesOnNodes", "PredicateClass", "PredicatesWith", "PreemptionPredicates", "SelectVictims", "DisruptionBudgets",
-	"EndsForeignPods", "GetStateDump",
+	"EndsForeignPods", "GetStateDump", "LeastUse",
 }
 
 // newPanics is the counter of panics, with all callbacks.

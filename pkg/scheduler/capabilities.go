@@ -169,6 +169,14 @@ type ForeignPodEnder interface {
 	EndsForeignPods() bool
 }
 
+// A LeastUser knows how much allocations use that ask for nothing. Otherwise a node would seem empty that is full of
+// them.
+type LeastUser interface {
+	// LeastUse is with how much of each kind, in the units of messages, an allocation counts in the order of nodes
+	// that asks for nothing of it. No quota and no node is charged for it. It is called once, when a partition begins.
+	LeastUse() map[string]int64
+}
+
 // A DisruptionBudget is how many of some allocations may be ended at once without
 // disrupting what they are part of. The scheduler knows no more of it.
 type DisruptionBudget struct {

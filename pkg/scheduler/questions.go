@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics/stage"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // errStillRefused is the answer of a resource manager that says yes or no.
@@ -37,7 +39,7 @@ func (s *Scheduler) newGate(r *registration, partition string, options *api.Opti
 			}
 		}
 	}
-	options.KeepsForeign = !g.endsForeignPods()
+	options.KeepsForeign, options.Least = !g.endsForeignPods(), g.leastUse(options.Kinds)
 	if g.selector != nil {
 		options.SelectVictims = g.selectVictims
 	}
@@ -62,6 +64,27 @@ func (g *predicateGate) endsForeignPods() (ends bool) {
 		return nil
 	})
 	return err == nil && ends
+}
+
+// leastUse is how much allocations use that ask for nothing, of the kinds that there is place for.
+func (g *predicateGate) leastUse(kinds *resources.Kinds) (least resources.Amounts) {
+	user, ok := g.callback.(LeastUser)
+	if !ok {
+		return nil
+	}
+	var names map[string]int64
+	if err := g.ask("LeastUse", func() error {
+		names = user.LeastUse()
+		return nil
+	}); err != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if kind, err := kinds.Intern(name); err == nil && names[name] > 0 {
+			least.Set(kind, names[name])
+		}
+	}
+	return least
 }
 
 // class answers the core which asks are alike.

@@ -35,6 +35,9 @@ type Options struct {
 	// KeepsForeign says that the resource manager does not end allocations of other
 	// schedulers: they are no victims, whatever is configured.
 	KeepsForeign bool
+	// Least is with how much of each kind an allocation counts in the order of nodes that asks for nothing of
+	// that kind, as it uses some. No quota and no node is charged for it. Nil counts nothing.
+	Least resources.Amounts
 	// Pace holds questions back, so that they do not keep other work waiting. Nil
 	// means that all may be asked at once.
 	Pace Pace

@@ -223,7 +223,7 @@ func (o *NodeOrder) scoreOf(n *ledger.Node) int64 {
 		if capacity <= 0 {
 			continue
 		}
-		used := min(max(capacity-n.Free.Of(w.kind), 0), capacity)
+		used := min(max(resources.Total(capacity, -n.Free.Of(w.kind), n.Assumed(w.kind)), 0), capacity)
 		hi, lo := bits.Mul64(uint64(used), scoreMax)
 		part, _ := bits.Div64(hi, lo, uint64(capacity))
 		sum += part * w.weight

@@ -174,11 +174,27 @@ func (l *Ledger) charge(r *Request, n *Node) {
 		l.Holds, l.SlotsDue = l.Holds+1, true
 	}
 	n.charge(r)
+	if some := l.assumed(r); some != nil {
+		n.Details.change().assumed.Add(some)
+	}
+}
+
+// assumed is what a request uses beside what it asks for, as the order of nodes counts.
+func (l *Ledger) assumed(r *Request) (some resources.Amounts) {
+	for i, least := range l.Options.Least {
+		if kind := resources.Kind(i); least > 0 && r.Amounts.Of(kind) == 0 {
+			some.Set(kind, least)
+		}
+	}
+	return some
 }
 
 func (l *Ledger) discharge(r *Request) {
 	if !r.leaves() {
 		l.Holds, l.SlotsDue = l.Holds+1, true
+	}
+	if some := l.assumed(r); some != nil {
+		r.RunsOn.Details.change().assumed.Sub(some)
 	}
 	r.RunsOn.discharge(r)
 }

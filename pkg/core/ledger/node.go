@@ -157,6 +157,9 @@ func (n *Node) left(kind resources.Kind) int64 {
 	return resources.Total(n.Capacity.Of(kind), -n.allocated.Of(kind), -n.occupied.Of(kind))
 }
 
+// Assumed is what is used of a kind by what asks for nothing of it, as the order of nodes counts.
+func (n *Node) Assumed(kind resources.Kind) int64 { return n.Details.Read().assumed.Of(kind) }
+
 // recountRoom works out the room beside what is kept for asks.
 func (n *Node) recountRoom() {
 	switch {

@@ -10,6 +10,7 @@ type nodeDetails struct{ own *details }
 type details struct {
 	claimed resources.Sum
 	stays   resources.Sum // what leaves only with the node
+	assumed resources.Sum // of what runs there and asks for nothing of a kind
 	Evicted int           // how many of own and foreign are evicted, overdue ones too
 }
 
@@ -34,5 +35,5 @@ func (d *nodeDetails) change() *details {
 
 // isEmpty reports whether there is nothing in the details.
 func (d *details) isEmpty() bool {
-	return d.claimed.IsZero() && d.stays.IsZero() && d.Evicted == 0
+	return d.claimed.IsZero() && d.stays.IsZero() && d.assumed.IsZero() && d.Evicted == 0
 }

@@ -86,6 +86,7 @@ func (v *verifier) nodes() {
 		evicted := 0
 		v.equal("allocated", string(n.ID), n.allocated, v.add(n.Own))
 		v.equal("occupied", string(n.ID), n.occupied, v.add(n.Foreign))
+		v.assumedOn(n)
 		for i := range max(len(n.Free), len(n.Capacity)) {
 			k := resources.Kind(i)
 			if n.Free.Of(k) != resources.Total(n.Capacity.Of(k), -n.allocated.Of(k), -n.occupied.Of(k)) {

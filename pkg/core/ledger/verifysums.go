@@ -202,3 +202,12 @@ func (v *verifier) sums(q *Queue) {
 	}
 	v.equal("told of", string(q.Path), q.Hinted, hinted)
 }
+
+// assumedOn checks what is counted of what runs on a node and asks for nothing of a kind.
+func (v *verifier) assumedOn(n *Node) {
+	var assumed resources.Sum
+	for r := range n.AllOn {
+		assumed.Add(v.Ledger.assumed(r))
+	}
+	v.equal("assumed", string(n.ID), n.Details.Read().assumed, assumed)
+}

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
@@ -212,6 +213,18 @@ func (c callback) ClearNomination(allocationKey string) { c.status.nominate(allo
 // EndsForeignPods reports whether pods of other schedulers are deleted when they are
 // released.
 func (c callback) EndsForeignPods() bool { return !c.options.KeepForeign }
+
+// What a container counts with in the order of nodes that asks for no processor, or no memory, as kube-scheduler
+// counts it.
+const (
+	leastMilliCPU = 100
+	leastMemory   = 200 << 20
+)
+
+// LeastUse has pods without requests count in the order of nodes.
+func (c callback) LeastUse() map[string]int64 {
+	return map[string]int64{resources.VCore: leastMilliCPU, resources.Memory: leastMemory}
+}
 
 // sortedTasks is all tasks by age. The lock must be held.
 func (c *Context) sortedTasks() []*task {
