@@ -78,7 +78,9 @@ func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 func (t *Ties) Any() bool { return len(t.wants)+len(t.claims) > 0 }
 
 // Spread says whether the pod has spread constraints: which places there are decides about it, too.
-func (t *Ties) Spread() bool { return slices.ContainsFunc(t.pod.Spec.TopologySpreadConstraints, isHard) }
+func (t *Ties) Spread() bool {
+	return slices.ContainsFunc(t.pod.Spec.TopologySpreadConstraints, isHard)
+}
 
 // Refuse says whether the pod may refuse others.
 func (t *Ties) Refuse() bool { return len(t.against) > 0 }

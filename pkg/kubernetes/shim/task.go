@@ -56,6 +56,7 @@ type task struct {
 	pod   *v1.Pod      // in the latest state that is known; never changed
 	app   *application // nil if the pod is foreign
 	owner bool         // other pods belong to it
+	since time.Time    // when it came, or its gates went
 
 	owners []string // keys of pods to which it belonged when it came
 
