@@ -53,6 +53,17 @@ func (p *Partition) takeIn(c api.AddApplication, q *ledger.Queue) {
 	p.TellGroup(app, "")
 }
 
+// updateApplication takes other tags and another quota.
+func (p *Partition) updateApplication(c api.UpdateApplication) {
+	app := p.FindApplication(c.ID)
+	if app == nil {
+		return
+	}
+	app.Tags, app.View = c.Tags, nil
+	p.Unview(app.Queue)
+	p.setQuota(app.Queue, c.Quota)
+}
+
 // removeApplication takes an application off the books with all it has. One
 // that is not known is gone already.
 func (p *Partition) removeApplication(id api.ApplicationID) {

@@ -105,6 +105,8 @@ func (p *Partition) apply(c api.Command) {
 		p.removeNode(c.ID)
 	case api.AddApplication:
 		p.addApplication(c)
+	case api.UpdateApplication:
+		p.updateApplication(c)
 	case api.RemoveApplication:
 		p.removeApplication(c.ID)
 	case api.AddAllocation:

@@ -43,6 +43,9 @@ func New() *Metrics {
 	return &Metrics{registry: registry, counters: newCounterSet(registry), panics: newPanics(registry), latencies: newLatencies(registry)}
 }
 
+// Register has a scrape return what another part of the program counts, too. It panics with names that there are already.
+func (m *Metrics) Register(collector prometheus.Collector) { m.registry.MustRegister(collector) }
+
 // Watch has views asked for at every scrape from now on, in place of those
 // watched before. Kinds is the table of the resource kinds in them.
 func (m *Metrics) Watch(views Views, kinds *resources.Kinds) {

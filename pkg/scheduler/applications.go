@@ -69,6 +69,9 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, api.Comma
 	if err := named(a.ApplicationID, errNoApplication); err != nil {
 		return to, nil, err
 	}
+	if update, _ := strconv.ParseBool(tag(a.Tags, TagUpdate)); update {
+		return to, c.updated(to, a), nil
+	}
 	if err := short("queue name", a.QueueName); err != nil {
 		return to, nil, err
 	}
@@ -113,6 +116,22 @@ func (c *conversion) application(a *si.AddApplicationRequest) (*owner, api.Comma
 		command.Created = c.created(to, a.ApplicationID, map[string]string{common.CreationTime: text})
 	}
 	return to, command, nil
+}
+
+// TagUpdate marks, with "true", a new application that is known already: it has other tags from then on, and the queue
+// that was made for it the quota that they say, or none. The interface has no request for that. There is no answer; one
+// that is not known is left out.
+const TagUpdate = "application.update"
+
+// updated reads other tags of an application. A quota that cannot be read leaves that of the queue as it is.
+func (c *conversion) updated(to *owner, a *si.AddApplicationRequest) api.UpdateApplication {
+	command := api.UpdateApplication{ID: api.ApplicationID(a.ApplicationID), Tags: maps.Clone(a.Tags)}
+	maps.DeleteFunc(command.Tags, func(name, _ string) bool { return strings.EqualFold(name, TagUpdate) })
+	warnings := len(c.warnings)
+	if command.Quota = c.quota(to, a.ApplicationID, a.Tags); command.Quota == nil && len(c.warnings) == warnings {
+		command.Quota = new(api.QueueQuota)
+	}
+	return command
 }
 
 // placeholders is the sum of the placeholders of a gang. Those of kinds that are not known do

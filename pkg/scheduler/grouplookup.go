@@ -132,6 +132,8 @@ func applicationOf(m message) api.ApplicationID {
 	switch m := m.(type) {
 	case api.AddApplication:
 		return m.ID
+	case api.UpdateApplication:
+		return m.ID
 	case api.RemoveApplication:
 		return m.ID
 	case api.AddAllocation:

@@ -83,6 +83,14 @@ func (q *QueueQuota) Equal(other *QueueQuota) bool {
 	return q != nil && q.Guaranteed.Equal(other.Guaranteed) && slices.Equal(q.Max, other.Max) && q.ApplicationsMax == other.ApplicationsMax
 }
 
+// UpdateApplication gives an application other tags, and the queue that took it another quota if it is not configured; nil
+// leaves that as it is. One that is not known is left out.
+type UpdateApplication struct {
+	ID    ApplicationID
+	Tags  map[string]string
+	Quota *QueueQuota
+}
+
 // RemoveApplication removes an application with all it has.
 type RemoveApplication struct{ ID ApplicationID }
 
@@ -109,6 +117,7 @@ func (DrainNode) command()         {}
 func (UndrainNode) command()       {}
 func (RemoveNode) command()        {}
 func (AddApplication) command()    {}
+func (UpdateApplication) command() {}
 func (RemoveApplication) command() {}
 func (AddAllocation) command()     {}
 func (ReleaseAllocation) command() {}

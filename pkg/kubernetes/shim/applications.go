@@ -1,9 +1,16 @@
 package shim
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
 // introduce tells the core of an application, unless it knows it. The oldest of its pods
@@ -26,7 +33,8 @@ func (c *Context) introduce(app *application, running bool) {
 	app.told, app.accepted, app.forced, app.rejected, app.queue = true, false, running, "", said.Queue
 	// The API server tells whole seconds. Of one second the application that comes first is older.
 	c.introduced = (c.introduced + 1) % time.Second
-	c.sender.put(message{application: said.Request(oldest.CreationTimestamp.Truncate(time.Second).Add(c.introduced), running)})
+	app.created = oldest.CreationTimestamp.Truncate(time.Second).Add(c.introduced)
+	c.sender.put(message{application: said.Request(app.created, running)})
 	if !waited {
 		return
 	}
@@ -35,6 +43,32 @@ func (c *Context) introduce(app *application, running bool) {
 			c.sync(t)
 		}
 	}
+}
+
+// requote tells the core what the annotations of a namespace say now of its applications. Where they cannot be read the
+// quota stays. The lock must be held.
+func (c *Context) requote(namespace *v1.Namespace) {
+	if err := pods.CheckNamespace(namespace); err != nil {
+		c.log.Warn("quota of a namespace stays", zap.Error(err))
+		c.events.warnAbout(namespace, string(namespace.UID), reasonUnreadable, err.Error())
+		return
+	}
+	for _, app := range c.sortedApplications() {
+		if !app.told || len(app.tasks) == 0 || app.of.namespace != namespace.Name {
+			continue
+		}
+		oldest := app.speaks()
+		said, _ := c.options.Rules.ApplicationOf(oldest, namespace)
+		said.ID, said.TaskGroups = app.id, nil
+		request := said.Request(app.created, app.forced)
+		request.Tags[scheduler.TagUpdate] = "true"
+		c.sender.put(message{application: request})
+	}
+}
+
+// sortedApplications is all applications by ID. The lock must be held.
+func (c *Context) sortedApplications() []*application {
+	return slices.SortedFunc(maps.Values(c.apps), func(a, b *application) int { return strings.Compare(a.id, b.id) })
 }
 
 // rejectApplication takes in that the core refuses an application. Its pods wait until the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
@@ -195,6 +196,7 @@ func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 	if err != nil {
 		b.feasible.Unreserve(b.ctx, x.pod, x.node)
 	}
+	b.count(t, err, current)
 	switch {
 	case !current || b.ctx.Err() != nil: // it has ended meanwhile, or everything does
 	case err == nil:
@@ -211,6 +213,19 @@ func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 	default:
 		b.unbound(t, err)
 	}
+}
+
+// count counts a binding that has come to its end. The lock must be held.
+func (b *binder) count(t *task, err error, current bool) {
+	m, result := b.options.Metrics, bindingFailed
+	switch {
+	case err == nil:
+		result = bindingDone
+		m.bound.Observe(time.Since(t.since).Seconds())
+	case !current || errors.Is(err, errRevoked) || errors.Is(err, errGone) || errors.Is(err, context.Canceled):
+		result = bindingRevoked
+	}
+	m.bindings.WithLabelValues(result).Inc()
 }
 
 // bound goes on with a pod that the API server has bound. The lock must be held.

@@ -87,6 +87,7 @@ func New(options Options) (*Context, error) {
 	c.binder = newBinder(c)
 	c.evictor = newEvictor(c)
 	c.status = newStatusWriter(c)
+	c.options.Metrics.of.Store(c)
 	return c, nil
 }
 

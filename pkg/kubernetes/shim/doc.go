@@ -42,6 +42,7 @@
 //	reservations.go   places that are kept for pods are given to them
 //	status.go         nominated nodes and conditions; statusqueue.go paces what is written
 //	events.go         events for people
+//	metrics.go        what is counted of all that
 //	configuration.go  what ConfigMaps say; configmaps.go, reading and following them
 //	dump.go           the state for debugging
 package shim

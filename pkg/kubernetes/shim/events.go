@@ -84,6 +84,11 @@ func (w *eventWriter) warn(pod *v1.Pod, reason, note string) {
 	w.put(string(pod.UID), Event{pod, v1.EventTypeWarning, reason, actionScheduling, note})
 }
 
+// warnAbout says that something is wrong with an object that is no pod.
+func (w *eventWriter) warnAbout(object runtime.Object, uid, reason, note string) {
+	w.put(uid, Event{object, v1.EventTypeWarning, reason, actionConfiguring, note})
+}
+
 // put takes an event unless the same was said a moment ago, or too much waits.
 func (w *eventWriter) put(uid string, e Event) {
 	if w.recorder == nil {

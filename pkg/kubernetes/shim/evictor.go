@@ -72,6 +72,9 @@ func (e *evictor) evict(key string) error {
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err): // gone, or another pod of the name
 		return nil
 	}
+	if apierrors.IsTooManyRequests(err) {
+		e.options.Metrics.refused.Inc()
+	}
 	e.log.Warn("pod not evicted yet", refer(pod), zap.Error(err))
 	return err
 }

@@ -46,6 +46,7 @@ type Options struct {
 	// Recorder takes events about pods; nil records none. It must not block for long.
 	Recorder EventRecorder
 	Logger   *zap.Logger // nil logs nothing
+	Metrics  *Metrics    // nil counts where nothing reads it
 
 	Rules     pods.Rules
 	ClusterID string // of the resource manager; empty means DefaultClusterID
@@ -109,6 +110,9 @@ func (o Options) Validate() error {
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
 	}
 	o.ClusterID = cmp.Or(o.ClusterID, DefaultClusterID)
 	o.PlaceholderImage = cmp.Or(o.PlaceholderImage, o.Config.Image, pods.DefaultPlaceholderImage)

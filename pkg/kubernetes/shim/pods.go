@@ -1,6 +1,8 @@
 package shim
 
 import (
+	"time"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
@@ -67,6 +69,9 @@ func (c *Context) takePod(pod *v1.Pod) {
 	}
 	before := t.pod
 	t.pod = pod
+	if pods.IsGated(before) && !pods.IsGated(pod) {
+		t.since = time.Now()
+	}
 	if pods.IsPlaceholder(pod) {
 		delete(c.gangs.making, nameOf(pod))
 	}
@@ -104,7 +109,10 @@ func respecified(a, b *v1.Pod) bool {
 
 // newTask begins with a pod. The lock must be held.
 func (c *Context) newTask(pod *v1.Pod) *task {
-	t := &task{pod: pod, owners: pods.OwnerPods(pod)}
+	t := &task{pod: pod, owners: pods.OwnerPods(pod), since: time.Now()}
+	if made := pod.CreationTimestamp; t.since.Sub(made.Time) > 2*time.Second && !made.IsZero() {
+		t.since = made.Time // it was there before the process; otherwise whole seconds say less
+	}
 	c.countOwned(t, 1)
 	key := t.key()
 	t.owner = c.owned[key] > 0

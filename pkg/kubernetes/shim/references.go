@@ -36,6 +36,9 @@ func (c *references) AddNamespace(namespace *v1.Namespace) {
 		if !maps.Equal(before.Labels, namespace.Labels) {
 			c.changed.note(anything) // terms of affinity select namespaces by them
 		}
+		if c.started && !maps.Equal(before.Annotations, namespace.Annotations) {
+			c.requote(namespace)
+		}
 		return
 	}
 	c.syncUntold(namespace.Name)
@@ -53,8 +56,7 @@ func (c *references) syncUntold(namespace string) {
 	}
 }
 
-// UpdateNamespace takes the new state of a namespace. Its quotas count for applications that
-// come after.
+// UpdateNamespace takes the new state of a namespace. Its quotas count at once.
 func (c *references) UpdateNamespace(_, namespace *v1.Namespace) { c.AddNamespace(namespace) }
 
 // DeleteNamespace forgets a namespace.

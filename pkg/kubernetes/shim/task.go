@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
@@ -55,6 +56,7 @@ type task struct {
 	pod   *v1.Pod      // in the latest state that is known; never changed
 	app   *application // nil if the pod is foreign
 	owner bool         // other pods belong to it
+	since time.Time    // when it came, or its gates went
 
 	owners []string // keys of pods to which it belonged when it came
 
@@ -122,6 +124,7 @@ func sameResources(a, b *si.Resource) bool {
 type application struct {
 	id       string           // in the core
 	of       appKey           // by which its pods name it
+	created  time.Time        // as the core was told
 	tasks    map[string]*task // by key
 	told     bool             // the core was told of it
 	forced   bool             // it was told that pods of it run

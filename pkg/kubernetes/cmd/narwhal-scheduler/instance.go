@@ -34,6 +34,7 @@ type instance struct {
 	level     zap.AtomicLevel
 	resolver  identity.Resolver // nil without LDAP
 	state     *replica.Readiness
+	counts    *shim.Metrics
 
 	scheduler *scheduler.Configured
 	history   *events.History
@@ -50,6 +51,8 @@ func (i *instance) run(ctx context.Context) error {
 		return err
 	}
 	defer i.scheduler.Stop()
+	i.state.Watch(func() error { return hangs(i.scheduler.Scheduler) })
+	defer i.state.Watch(nil)
 	web, err := i.serveREST()
 	if err != nil {
 		return err
@@ -88,6 +91,22 @@ func (i *instance) run(ctx context.Context) error {
 	}
 }
 
+// hangsAfter is how long a partition does not answer until the process is to be started anew.
+const hangsAfter = time.Minute
+
+// hangs says which partition has not answered for long: a callback does not return, or scheduling does not end.
+func hangs(core interface {
+	Partitions() []string
+	Unanswered(partition string) time.Duration
+}) error {
+	for _, partition := range core.Partitions() {
+		if silence := core.Unanswered(partition); silence > hangsAfter {
+			return fmt.Errorf("partition %s has not answered for %v", partition, silence.Truncate(time.Second))
+		}
+	}
+	return nil
+}
+
 // newScheduler makes the core.
 func (i *instance) newScheduler() error {
 	var err error
@@ -98,6 +117,7 @@ func (i *instance) newScheduler() error {
 		return err
 	}
 	i.metrics = metrics.New()
+	i.metrics.Register(i.counts)
 	core, err := scheduler.New(scheduler.Config{
 		Logger: i.log.Named("core"), Level: &i.level, Events: i.history, Archive: i.archive, Metrics: i.metrics,
 		Resolver: i.resolver, UnusedDelay: i.settings.unused,
@@ -119,7 +139,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
 	c, err := shim.New(shim.Options{
-		Client: i.client, Core: i.scheduler, Feasibility: feasible, Logger: i.log.Named("shim"), Version: replica.Version(),
+		Client: i.client, Core: i.scheduler, Feasibility: feasible, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
 		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
 		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config,

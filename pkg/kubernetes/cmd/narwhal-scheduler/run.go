@@ -25,7 +25,8 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	if err != nil {
 		return err
 	}
-	client, config, problem, err := s.client(ctx, namespace)
+	counts := shim.NewMetrics()
+	client, config, problem, err := s.client(ctx, namespace, counts)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 		zap.Strings("schedulerNames", s.schedulerNames), zap.Strings("configMaps", s.configMaps))
 	lead := func(ctx context.Context) error {
 		i := &instance{
-			settings: s, client: client, config: config, resolver: resolver, namespace: namespace, log: log, level: level, state: state,
+			settings: s, client: client, config: config, resolver: resolver, namespace: namespace, log: log, level: level, state: state, counts: counts,
 		}
 		return i.run(ctx)
 	}
@@ -72,7 +73,7 @@ func (s *settings) resolver() (identity.Resolver, error) {
 
 // client makes the client of the API server. The configuration is read with it, since it
 // says how fast the client may be; what is wrong in it is the problem.
-func (s *settings) client(ctx context.Context, namespace string) (client kubernetes.Interface, config shim.Configuration, problem, err error) {
+func (s *settings) client(ctx context.Context, namespace string, counts *shim.Metrics) (client kubernetes.Interface, config shim.Configuration, problem, err error) {
 	how, err := replica.ClientConfig(s.kubeconfig, "narwhal-scheduler")
 	if err != nil {
 		return nil, config, nil, err
@@ -89,6 +90,7 @@ func (s *settings) client(ctx context.Context, namespace string) (client kuberne
 	how.QPS = cmp.Or(s.qps, float32(config.QPS), defaultQPS)
 	how.Burst = cmp.Or(s.burst, config.Burst, int(2*how.QPS))
 	replica.UseProtobuf(how)
+	counts.Instrument(how)
 	client, err = kubernetes.NewForConfig(how)
 	return client, config, problem, err
 }

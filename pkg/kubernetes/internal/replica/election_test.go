@@ -32,6 +32,10 @@ func TestProbes(t *testing.T) {
 	state.Set("stops")
 	assert.Equal(t, get("/readyz"), http.StatusServiceUnavailable)
 	assert.Equal(t, get("/healthz"), http.StatusOK)
+	state.Watch(func() error { return errors.New("it hangs") })
+	assert.Equal(t, get("/healthz"), http.StatusServiceUnavailable)
+	state.Watch(nil)
+	assert.Equal(t, get("/healthz"), http.StatusOK)
 	_, err := ServeProbes("nowhere", state)
 	assert.ErrorContains(t, err, "health: ")
 }

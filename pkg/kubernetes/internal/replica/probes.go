@@ -15,6 +15,26 @@ type Readiness struct {
 	mu    sync.Mutex
 	waits string
 	ready bool
+	alive func() error
+}
+
+// Watch has the process asked whether what it runs works. The error says that it hangs and is to be started anew; nil
+// in place of a function asks nothing.
+func (r *Readiness) Watch(alive func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.alive = alive
+}
+
+// Alive says that the process hangs.
+func (r *Readiness) Alive() error {
+	r.mu.Lock()
+	alive := r.alive
+	r.mu.Unlock()
+	if alive == nil {
+		return nil
+	}
+	return alive()
 }
 
 // Set says what is waited for; empty is nothing.
@@ -61,7 +81,13 @@ func ServeProbes(address string, state *Readiness) (*Probes, error) {
 // nothing to show.
 func ProbeHandler(state *Readiness) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := state.Alive(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if ready, waits := state.Get(); !ready {
 			http.Error(w, waits, http.StatusServiceUnavailable)

@@ -15,7 +15,7 @@ import (
 
 // Pods that must be spread over zones are bound as fast as the filters can be asked, and evenly.
 func TestSpreadOverZones(t *testing.T) {
-	for _, c := range []struct{ nodes, zones, pods, skew int }{{3, 3, 12, 1}, {30, 3, 60, 1}, {60, 6, 60, 1}, {60, 3, 60, 5}} {
+	for _, c := range []struct{ nodes, zones, pods, skew int }{{3, 3, 12, 1}, {9, 3, 60, 1}, {300, 3, 200, 1}, {60, 6, 60, 1}, {60, 3, 60, 5}} {
 		synctest.Test(t, func(t *testing.T) {
 			m := shimtest.New(t, shimtest.Options{Feasibility: filters})
 			for i := range c.nodes {
@@ -50,4 +50,48 @@ func TestSpreadOverZones(t *testing.T) {
 			m.Stop()
 		})
 	}
+}
+
+// Pods that must run in the zone of others, or in none where others run, are placed as soon as what they wait for is there, and
+// none is told that it is unschedulable meanwhile.
+func TestAffinityOverZones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		for i := range 30 {
+			node := shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi")
+			node.Labels[v1.LabelTopologyZone] = fmt.Sprint("z", i%3)
+			m.Put(node)
+		}
+		m.Start()
+		add := func(kind string, count int) {
+			for i := range count {
+				m.Put(shimtest.NewPod(fmt.Sprint(kind, "-", i), kinds[kind].amounts, shimtest.Labelled("app", kind), kinds[kind].option))
+			}
+		}
+		placed := func(kind string, count int) (placed int) {
+			for i := range count {
+				if m.Pod(fmt.Sprint(kind, "-", i)).Spec.NodeName != "" {
+					placed++
+				}
+			}
+			return placed
+		}
+		add("together", 60)
+		add("one-zone", 5)
+		add("follower", 20)
+		m.Advance(3 * time.Second)
+		assert.Equal(t, placed("together", 60), 60)
+		assert.Equal(t, placed("follower", 20), 20)
+		assert.Equal(t, placed("one-zone", 5), 3)
+		assert.Equal(t, wantNodes(m, "one-zone", 5), 2)
+		for i := range 5 {
+			if name := fmt.Sprint("one-zone-", i); m.Pod(name).Spec.NodeName != "" {
+				m.EndPod(name) // another one takes the zone
+				break
+			}
+		}
+		m.Advance(3 * time.Second)
+		assert.Equal(t, len(m.API.Bindings()), 60+20+4)
+		m.Stop()
+	})
 }
