@@ -24,6 +24,7 @@
 //	plugin.go    the kinds of plugins
 //	reporters.go what an evict plugin may be besides
 //	evictor.go   Evictor and EvictOptions: how a plugin has a pod evicted
+//	supplied.go  Supplied: a plugin of an Evictor
 //	errors.go    why an eviction did not happen, and what a plugin does then
 //	handle.go    Handle: what a plugin is given
 //	registry.go  Registry and Definition: what plugins there are

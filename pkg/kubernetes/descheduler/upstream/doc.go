@@ -1,6 +1,6 @@
-// Package upstream has no code of its own: its tests play the descheduler of Kubernetes, as its
-// module is served, beside this one. Both read the same policy and evict in the same cluster, and
-// the pods that they evict must be the same, but for differences that are known: each has a
+// Package upstream has plugins that were written for the descheduler of Kubernetes run in this one. Its tests
+// play that descheduler, as its module is served, beside this one. Both read the same policy and evict in the
+// same cluster, and the pods that they evict must be the same, but for differences that are known: each has a
 // reason, and a count that may only fall.
 //
 // It is a module of its own, since that of Kubernetes brings versions of libraries with it.
@@ -14,6 +14,7 @@
 //
 // Read in this order:
 //
+//	plugin.go            plugins of upstream as plugins of this descheduler
 //	equal_test.go        the test, and how many differences there may be
 //	differences_test.go  why there are any
 //	world_test.go        random clusters and policies

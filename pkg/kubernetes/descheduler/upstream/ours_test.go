@@ -27,10 +27,10 @@ type engine struct {
 	cluster  *landing.Cluster
 }
 
-func newEngine(t testing.TB) *engine {
+func newEngine(t testing.TB, more ...framework.Definition) *engine {
 	t.Helper()
 	r := new(framework.Registry)
-	assert.NilError(t, r.Register(slices.Concat(plugins.Definitions(), evictors.Register())...))
+	assert.NilError(t, r.Register(slices.Concat(plugins.Definitions(), evictors.Register(), more)...))
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	checker, err := feasibility.New(t.Context(), fake.NewClientset(), factory, feasibility.Options{Workers: 1})
 	assert.NilError(t, err)
