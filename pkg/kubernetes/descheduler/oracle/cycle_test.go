@@ -181,26 +181,6 @@ func TestDryRunTwice(t *testing.T) {
 	})
 }
 
-// TestAlone is one cycle of one plugin at balance without limits, budgets and the core: each pod
-// is moved that should be.
-func TestAlone(t *testing.T) {
-	e := newEngine(t)
-	play(t, 300, func(seed uint64) world {
-		o := options{plugins: []string{low, duplicates, spread, high}, one: true, simple: true, dense: seed%2 == 1}
-		w := random(seed, 9, o).world()
-		w.core = false
-		v := &w.s.Profiles[0].Evictor
-		v.NodeFit, v.NodeSelector, v.MinReplicas = false, "", 0
-		return w
-	}, func(_ uint64, w world) []finding {
-		c, _ := e.once(w, true)
-		if c.r != nil {
-			c.uneven()
-		}
-		return c.found
-	})
-}
-
 // sameDecisions says whether two reports have the same evictions and count the same decisions. The words
 // of an API server that refuses are its own.
 func sameDecisions(a, b *descheduler.Report) bool {

@@ -29,7 +29,6 @@
 //	reasons_test.go     the same: the reason of each eviction
 //	balance_test.go     the same: evictions of plugins at balance
 //	remaining_test.go   the same: pods that plugins at deschedule should have taken
-//	uneven_test.go      the same: pods that plugins at balance should have moved
 //	answers_test.go     the same: what /why and the table say
 //	random_test.go      random worlds
 //	random_pods_test.go, random_policies_test.go  their pods and policies
