@@ -77,6 +77,11 @@ func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 // Any says whether the pod itself has any. Without, only the anti-affinity of others ties it.
 func (t *Ties) Any() bool { return len(t.wants)+len(t.claims) > 0 }
 
+// Follow says whether affinity alone ties the pod to others.
+func (t *Ties) Follow() bool {
+	return len(t.wants) > 0 && len(t.against)+len(t.claims) == 0 && !t.Spread()
+}
+
 // Spread says whether the pod has spread constraints: which places there are decides about it, too.
 func (t *Ties) Spread() bool {
 	return slices.ContainsFunc(t.pod.Spec.TopologySpreadConstraints, isHard)

@@ -26,7 +26,13 @@ type waitingClass struct {
 	name string
 	ties *feasibility.Ties
 	pods int
+	// led says that one of them was placed, and nothing tied to them has ended since. Where affinity alone ties them the
+	// others follow it, and one more that is placed beside it changes no answer.
+	led bool
 }
+
+// follows reports whether one more of a class that is placed leaves all answers about the others as they are.
+func (c *waitingClass) follows(own *waitingClass) bool { return c == own && c.led && c.ties.Follow() }
 
 // goneMax is how many pods are remembered that have ended.
 const goneMax = 1024
@@ -91,7 +97,8 @@ func (w *waitingTies) to(key string, pod *v1.Pod) (names []string) {
 		return nil
 	}
 	var ties *feasibility.Ties
-	if own := w.of[key]; own != nil {
+	own := w.of[key] // it waited, so that it is placed now
+	if own != nil {
 		ties = own.ties
 		w.leave(key)
 	} else {
@@ -101,9 +108,11 @@ func (w *waitingTies) to(key string, pod *v1.Pod) (names []string) {
 		return nil
 	}
 	for name, waiting := range w.classes {
-		if waiting.ties.To(ties) {
-			names = append(names, name)
+		if waiting.follows(own) || !waiting.ties.To(ties) {
+			continue
 		}
+		waiting.led = waiting == own
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names

@@ -44,3 +44,26 @@ func TestTiesOfPodsThatEnded(t *testing.T) {
 	w.end(waiting)
 	assert.Equal(t, len(w.classes)+len(w.of)+w.tied, 0)
 }
+
+// Pods that follow each other by affinity alone are asked about anew when the first of them is placed, and when one ends that
+// they follow, and not with each that is placed: it changes no answer.
+func TestFollowersAreAskedOnce(t *testing.T) {
+	w := newWaitingTies()
+	var all []*v1.Pod
+	for i := range 5 {
+		p := ourPod("")
+		p.Name, p.UID, p.Labels = fmt.Sprint("web-", i), types.UID(fmt.Sprint("web-", i)), map[string]string{"app": "web"}
+		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, TopologyKey: v1.LabelTopologyZone,
+		}}}}
+		w.wait(p, "web")
+		all = append(all, p)
+	}
+	placed := func(i int) []string { return w.to(pods.Key(all[i]), all[i]) }
+	assert.DeepEqual(t, placed(0), []string{"web"})
+	assert.Equal(t, len(placed(1)), 0)
+	assert.Equal(t, len(placed(2)), 0)
+	w.end(all[0])
+	assert.DeepEqual(t, w.to(pods.Key(all[0]), nil), []string{"web"})
+	assert.DeepEqual(t, placed(3), []string{"web"})
+}

@@ -91,14 +91,17 @@ func (i *instance) run(ctx context.Context) error {
 	}
 }
 
+// answering is a core that says how long its partitions have not answered.
+type answering interface {
+	Partitions() []string
+	Unanswered(partition string) time.Duration
+}
+
 // hangsAfter is how long a partition does not answer until the process is to be started anew.
 const hangsAfter = time.Minute
 
 // hangs says which partition has not answered for long: a callback does not return, or scheduling does not end.
-func hangs(core interface {
-	Partitions() []string
-	Unanswered(partition string) time.Duration
-}) error {
+func hangs(core answering) error {
 	for _, partition := range core.Partitions() {
 		if silence := core.Unanswered(partition); silence > hangsAfter {
 			return fmt.Errorf("partition %s has not answered for %v", partition, silence.Truncate(time.Second))
