@@ -53,3 +53,26 @@ func TestRefusalsKeepTheMostFrequentReasons(t *testing.T) {
 	assert.Equal(t, r.Nodes(), 10*reasonsMax)
 	assert.Equal(t, r.Text(), r.Before())
 }
+
+// TestWhatMayHelpSinceAttemptsFailed: nodes that have changed since are news; where none of them helps, only later ones
+// are.
+func TestWhatMayHelpSinceAttemptsFailed(t *testing.T) {
+	s := NewSimulations(0, 0)
+	assert.Assert(t, !(*Simulations)(nil).HaveFailed() && !s.HaveFailed())
+	s.Exhaust(5)
+	assert.Assert(t, s.HaveFailed())
+	n := node(1)
+	for changed, news := range map[uint64]bool{5: false, 6: true} {
+		n.ChangedAt = changed
+		assert.Equal(t, s.IsNews(n), news)
+	}
+	s.HelpedBy([]*ledger.Node{n}, 6)
+	assert.Assert(t, s.IsNews(n), "it was not tried yet")
+	s.HelpedBy(nil, 6)
+	assert.Assert(t, !s.IsNews(n) && len(s.MayHelp()) == 0)
+	s.Help(n)
+	s.Help(n)
+	assert.Equal(t, len(s.MayHelp()), 1)
+	s.Help(nil)
+	assert.Assert(t, !s.HaveFailed())
+}
