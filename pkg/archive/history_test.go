@@ -83,7 +83,7 @@ func naivePoint(view *api.View, queue api.QueuePath) Point {
 	} else {
 		p.Used, p.Guaranteed = withoutZeros(q.Used), withoutZeros(q.Guaranteed)
 	}
-	for reason := range api.Impossible + 1 {
+	for reason := range api.Reasons {
 		var asks int64
 		for _, app := range view.Applications {
 			for _, ask := range app.Asks {

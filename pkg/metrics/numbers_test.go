@@ -28,11 +28,11 @@ func known[T interface {
 // TestEveryNumberHasAText finds the enumerations that were made longer elsewhere.
 // A view with a number that has no text here would spoil every scrape.
 func TestEveryNumberHasAText(t *testing.T) {
-	assert.Equal(t, len(reasonTexts), known[api.Reason]())
-	assert.Equal(t, len(stateTexts), known[api.State]())
-	assert.Equal(t, len(terminations), len(si.TerminationType_name))
-	assert.Equal(t, len(askStates), len(si.UpdateContainerSchedulingStateRequest_SchedulingState_name))
-	assert.Equal(t, len(eventTypes), len(si.EventRecord_Type_name))
+	assert.Equal(t, len(reasonTexts), known[api.Reason](), "reasonTexts")
+	assert.Equal(t, len(stateTexts), known[api.State](), "stateTexts")
+	assert.Equal(t, len(terminations), len(si.TerminationType_name), "terminations")
+	assert.Equal(t, len(askStates), len(si.UpdateContainerSchedulingStateRequest_SchedulingState_name), "askStates")
+	assert.Equal(t, len(eventTypes), len(si.EventRecord_Type_name), "eventTypes")
 }
 
 // TestTextsFollowTheNumbers finds those that were put in another order.

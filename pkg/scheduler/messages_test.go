@@ -273,7 +273,7 @@ func TestAPlacementIsOnePiece(t *testing.T) {
 
 // Each reason has a word for conditions.
 func TestWaitReasons(t *testing.T) {
-	for reason := range api.Impossible + 1 {
+	for reason := range api.Reasons {
 		assert.Assert(t, waitReasons[reason] != "", "%s", reason)
 	}
 }

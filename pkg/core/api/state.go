@@ -4,8 +4,8 @@ package api
 type State uint8
 
 // The states of an application. A new one has no ask yet; an accepted one has
-// asks and no allocation, or not all placeholders of its gang; a resuming one waits until
-// its placeholders have ended, which took too long to be placed, and goes on without them;
+// asks and no allocation, or not all placeholders of its gang; a resuming one goes on
+// without its placeholders, which took too long to be placed, while they end;
 // a completing one has nothing left and waits for more; a failing one waits until all that
 // it has has ended.
 const (

@@ -316,6 +316,9 @@ const (
 	Impossible
 )
 
+// Reasons is how many reasons there are.
+const Reasons = Impossible + 1
+
 var reasons = [...]string{
 	NotTried:      "not tried yet",
 	QuotaExceeded: "queue quota exceeded",
