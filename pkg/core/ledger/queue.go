@@ -42,8 +42,7 @@ type Queue struct {
 	View *api.QueueView
 }
 
-// newQueue makes a queue below a parent, or the root below none. It is not among the queues of the
-// parent yet.
+// newQueue makes a queue below a parent, or the root below none.
 func (l *Ledger) newQueue(parent *Queue, config *api.QueueConfig) *Queue {
 	q := &Queue{
 		Slot:         l.QueueSlots.Take(),
@@ -57,6 +56,7 @@ func (l *Ledger) newQueue(parent *Queue, config *api.QueueConfig) *Queue {
 	if parent != nil {
 		q.Account.Parent = &parent.Account
 		q.Path = parent.Path + "." + api.QueuePath(config.Name)
+		parent.Children[q.Name] = q
 	}
 	return q
 }

@@ -119,7 +119,6 @@ func (l *Ledger) Configure(config api.Config) {
 func (l *Ledger) AddQueue(parent *Queue, name string, leaf bool) *Queue {
 	q := l.newQueue(parent, &api.QueueConfig{Name: name})
 	q.Leaf = leaf
-	parent.Children[name] = q
 	q.FollowTemplate()
 	l.Unview(parent)
 	l.Capped = l.Capped || q.ApplicationsMax > 0
@@ -134,7 +133,6 @@ func (l *Ledger) RestoreQueue(parent *Queue, v *api.QueueView) (q *Queue, made b
 		q = l.newQueue(parent, &api.QueueConfig{Name: name})
 		q.Max, q.Guaranteed, q.Properties, q.ApplicationsMax = v.Max, v.Guaranteed, v.Properties, v.ApplicationsMax
 		q.Leaf, q.Draining, q.Dynamic, q.Quota, q.Template = v.Leaf, v.Draining, v.Dynamic, v.Quota, parent.Template
-		parent.Children[name] = q
 		l.Capped = l.Capped || q.ApplicationsMax > 0
 	}
 	q.WasDynamic = v.WasDynamic
@@ -162,7 +160,6 @@ func (l *Ledger) RecoveryQueue() *Queue {
 	if q == nil {
 		q = l.newQueue(l.Root, &api.QueueConfig{Name: api.RecoveryName})
 		q.Leaf, q.Draining, q.Dynamic = true, true, true
-		l.Root.Children[api.RecoveryName] = q
 		l.Unview(l.Root)
 		l.Tell(&api.QueueAdded{Queue: q.Path})
 	}
@@ -195,7 +192,7 @@ func (l *Ledger) setQueue(q *Queue, config *api.QueueConfig) {
 		}
 		configured[child.Name] = true
 		if q.Children[child.Name] == nil {
-			q.Children[child.Name] = l.newQueue(q, child)
+			l.newQueue(q, child)
 		}
 		l.setQueue(q.Children[child.Name], child)
 	}
