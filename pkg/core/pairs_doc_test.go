@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
 )
 
 // Every scenario that the table of pairs names exists, and no cell is empty.
@@ -19,7 +21,7 @@ func TestPairsNameScenarios(t *testing.T) {
 	names := regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(table, -1)
 	assert.Assert(t, len(names) > 60)
 	for _, name := range names {
-		scenarioFiles(t, name[1]+".txt")
+		scenario.Files(t, ".", name[1]+".txt")
 	}
 	for row := range strings.Lines(table) {
 		assert.Assert(t, !strings.Contains(row, "| |"), row)

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
 )
 
 // The page about preemption, and the reference of it.
@@ -66,7 +67,7 @@ func TestPreemptionDocumentFindsScenarios(t *testing.T) {
 		if !strings.HasSuffix(pattern, ".txt") {
 			continue
 		}
-		scenarioFiles(t, pattern)
+		scenario.Files(t, ".", pattern)
 		found++
 	}
 	assert.Equal(t, found, preemptor.Triggers, "patterns of file names")
@@ -110,7 +111,7 @@ func withScenarios(t *testing.T, document string) string {
 		name, after, _ := strings.Cut(after, "\n")
 		_, after, closed := strings.Cut("\n"+after, "\n```\n")
 		assert.Assert(t, closed, name)
-		text, err := os.ReadFile(scenarioFiles(t, name)[0])
+		text, err := os.ReadFile(scenario.Files(t, ".", name)[0])
 		assert.NilError(t, err)
 		fresh.WriteString(embeds + name + "\n" + string(text) + "```\n")
 		document = after

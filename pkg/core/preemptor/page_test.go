@@ -2,7 +2,6 @@ package preemptor_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,27 +68,12 @@ func TestSituations(t *testing.T) {
 	text := strings.Join(strings.Fields(string(content)), " ")
 	for _, s := range situations {
 		assert.Assert(t, strings.Contains(text, s.sentence), "%s: the page does not say %q", s.situation, s.sentence)
-		written := scenarioOf(t, s.scenario)
-		came, err := scenario.Play(written)
-		assert.NilError(t, err, s.situation)
-		assert.Equal(t, came, written, s.situation)
-	}
-}
-
-// scenarioOf is the text of a scenario of the core, or of one of its packages.
-func scenarioOf(t *testing.T, name string) string {
-	t.Helper()
-	for _, dir := range []string{"..", filepath.Join("..", "*")} {
-		files, err := filepath.Glob(filepath.Join(dir, "testdata", "scenarios", name+".txt"))
+		written, err := os.ReadFile(scenario.Files(t, "..", s.scenario+".txt")[0])
 		assert.NilError(t, err)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			assert.NilError(t, err)
-			return string(text)
-		}
+		came, err := scenario.Play(string(written))
+		assert.NilError(t, err, s.situation)
+		assert.Equal(t, came, string(written), s.situation)
 	}
-	t.Fatalf("no scenario is called %s", name)
-	return ""
 }
 
 // wordsMax is how long the page may be.

@@ -28,6 +28,19 @@ func Run(t *testing.T, dir string) {
 	}
 }
 
+// Files are the scenarios of the package core, which stands in a directory, and of the packages below it, whose file
+// names match a pattern. A test fails that finds none.
+func Files(t *testing.T, core, pattern string) (files []string) {
+	t.Helper()
+	for _, dir := range []string{core, filepath.Join(core, "*")} {
+		found, err := filepath.Glob(filepath.Join(dir, "testdata", "scenarios", pattern))
+		assert.NilError(t, err)
+		files = append(files, found...)
+	}
+	assert.Assert(t, len(files) > 0, "no scenario is called %s", pattern)
+	return files
+}
+
 func runFile(t *testing.T, file string) {
 	t.Helper()
 	written, err := os.ReadFile(file)
