@@ -53,7 +53,10 @@ var (
 )
 
 // after are the tests of a package, and then others.
-func after(dir string, others ...suite) []suite { return append([]suite{{dir: dir}}, others...) }
+func after(dir string, others ...suite) []suite {
+	own := suite{dir: dir}
+	return append([]suite{own}, slices.DeleteFunc(slices.Clone(others), func(s suite) bool { return s == own })...)
+}
 
 // options are the flags.
 type options struct {
