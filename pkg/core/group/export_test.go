@@ -1,0 +1,4 @@
+package group
+
+// TriesMax is how many groups are tried in one batch.
+const TriesMax = groupTriesMax
