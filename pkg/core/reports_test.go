@@ -49,6 +49,7 @@ func (r *reportReader) forget(v *api.View) {
 	}
 	gone := func(key api.AllocationKey) bool { return !waiting[key] }
 	maps.DeleteFunc(r.last, func(key api.AllocationKey, _ time.Time) bool { return gone(key) })
+	maps.DeleteFunc(r.kind, func(key api.AllocationKey, _ string) bool { return gone(key) })
 	maps.DeleteFunc(r.why, func(key api.AllocationKey, _ string) bool { return gone(key) })
 }
 

@@ -42,8 +42,8 @@
 //   - Predicates is asked about a node only after the callback of every message
 //     about that node has returned. Until then the partition waits, and no other.
 //   - A callback may implement more interfaces than it has to: PredicateClassifier,
-//     PredicateTies, NodesPredicates, NominationCallback, WaitCallback, PredicateSimulator, VictimSelector
-//     and DisruptionBudgeter. Placement is then faster where predicates decide, and preemption
+//     PredicateTies, NodesPredicates, NominationCallback, WaitCallback, PredicateSimulator, VictimSelector,
+//     ForeignPodEnder, LeastUser and DisruptionBudgeter. Placement is then faster where predicates decide, and preemption
 //     as good as the resource manager knows its pods. Without them it works as well: a
 //     nomination is told as the state RESERVED of an ask, PreemptionPredicates says
 //     what could run where without which allocations, the scheduler chooses victims

@@ -176,10 +176,10 @@ func (r *Refusals) Before() string { return r.before.summary() }
 // Pass notes that a node refused it, without the reason: that was heard before.
 func (r *Refusals) Pass(n *ledger.Node, freed uint64) { r.asked.Add(n.Slot, n.FreedAt, freed) }
 
-// Repeat says that what is asked from now on was asked before, and Again that all nodes are asked so.
+// Repeat says that what is asked from now on was asked before.
 func (r *Refusals) Repeat() { r.repeated = true }
 
-// Again has all nodes asked again.
+// Again has all nodes asked again, which is repeated.
 func (r *Refusals) Again(freed uint64) { r.asked, r.repeated = nodeset.New(freed), true }
 
 // Drop forgets what was said, so that all nodes are asked as for the first time.

@@ -154,7 +154,7 @@ func (s *Simulations) End() { s.kept, s.repeated = nil, true }
 // Any reports whether anything was learnt.
 func (s *Simulations) Any() bool { return s.learnt || s.refused || s.kept != nil }
 
-// Repeated reports whether an attempt was made before, and Refused whether a plan was refused in any.
+// Repeated reports whether an attempt was made before.
 func (s *Simulations) Repeated() bool { return s.repeated }
 
 // Refused reports whether a plan was refused in any attempt.

@@ -88,11 +88,13 @@ var tools = []string{"api", "guard", "laws", "order", "tables", "timers"}
 func packagesOf(steps []step) (list []string) {
 	for _, s := range steps {
 		dir := path.Dir(s.file)
+		if dir == "." {
+			dir = "core"
+		}
 		if !slices.Contains(list, dir) && !slices.Contains(tools, dir) {
 			list = append(list, dir)
 		}
 	}
-	list[0] = "core"
 	return list
 }
 

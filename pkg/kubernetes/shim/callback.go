@@ -30,6 +30,7 @@ var (
 	_ scheduler.WaitCallback        = callback{}
 	_ scheduler.PredicateSimulator  = callback{}
 	_ scheduler.ForeignPodEnder     = callback{}
+	_ scheduler.LeastUser           = callback{}
 	_ scheduler.DisruptionBudgeter  = callback{}
 )
 
