@@ -46,8 +46,8 @@ func (s *Groups) MayReplace() bool { return len(s.ready) > 0 }
 // groupRoomDelay is how long a group does not fit before room is kept for it.
 const groupRoomDelay = time.Minute
 
-// groupTriesMax is how many groups are tried in one batch.
-const groupTriesMax = 16
+// TriesMax is how many groups are tried in one batch.
+const TriesMax = 16
 
 // React settles which asks wait for placeholders, and which for other members of their groups.
 func (s *Groups) React() {

@@ -14,7 +14,7 @@ import (
 // group. What fits nowhere is passed over while enough others fit. The others are tried one by one once
 // the group runs. It costs a search of the nodes for each class of the asks.
 func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node], question.Outcome) {
-	if s.tries++; s.tries > groupTriesMax {
+	if s.tries++; s.tries > TriesMax {
 		return nil, question.Flush
 	}
 	s.Work.Attempts++

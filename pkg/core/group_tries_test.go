@@ -1,4 +1,4 @@
-package group_test
+package core_test
 
 import (
 	"fmt"
@@ -19,7 +19,6 @@ func TestGroupsBeyondTriesMax(t *testing.T) {
 	const groups, members = 10 * group.TriesMax, 2
 	for name, fit := range map[string]bool{"they fit": true, "they fit nowhere": false} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			kinds := new(resources.Kinds)
 			_, err := kinds.Intern(resources.VCore)
 			assert.NilError(t, err)

@@ -1,4 +1,0 @@
-package group
-
-// TriesMax is how many groups are tried in one batch.
-const TriesMax = groupTriesMax
