@@ -188,11 +188,31 @@ func TestAuthOfTheChart(t *testing.T) {
 	}
 }
 
+// The Service selects the replica that leads, which may mark its pod in its own namespace and no pod elsewhere. All replicas
+// are ready, so that they can be replaced one by one.
+func TestServiceSelectsTheLeader(t *testing.T) {
+	got := kustomized(t, scheduler)
+	pod := at(got["Deployment/narwhal-scheduler"], "spec", "template", "spec")
+	assert.DeepEqual(t, at(at(pod, "containers").([]any)[0], "env").([]any)[0], object{
+		"name": "POD_NAME", "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.name"}},
+	})
+	assert.DeepEqual(t, at(got["Service/narwhal-scheduler"], "spec", "selector"),
+		object{"app": "narwhal-scheduler", "narwhal-scheduler.io/leader": "narwhal-scheduler"})
+	assert.Equal(t, at(got["Deployment/narwhal-scheduler"], "spec", "strategy"), nil)
+	mayPatch := func(role string) bool {
+		return slices.ContainsFunc(at(got[role], "rules").([]any), func(rule any) bool {
+			resources, _ := at(rule, "resources").([]any)
+			return slices.Contains(resources, any("pods")) && slices.Contains(at(rule, "verbs").([]any), any("patch"))
+		})
+	}
+	assert.Assert(t, mayPatch("Role/narwhal-scheduler") && !mayPatch("ClusterRole/narwhal-scheduler"))
+}
+
 // Without placeholders the scheduler creates no pods, and has gangs run without them.
 func TestPlaceholdersOfTheChart(t *testing.T) {
 	got := rendered(t, schedulerChart, object{"placeholders": false})
 	few(t, got, map[string][]string{
-		"pods": {"delete"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
+		"pods": {"delete", "patch"}, "configmaps": {"create", "update"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
 		"persistentvolumes": {"patch", "update"}, "persistentvolumeclaims": {"patch", "update"},
 		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},
@@ -242,7 +262,7 @@ func TestValuesOfTheDescheduler(t *testing.T) {
 // cluster is on a short list.
 func TestPrivilegesAreFew(t *testing.T) {
 	few(t, kustomized(t, scheduler), map[string][]string{
-		"pods": {"create", "delete"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
+		"pods": {"create", "delete", "patch"}, "configmaps": {"create", "update"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
 		"persistentvolumes": {"patch", "update"}, "persistentvolumeclaims": {"patch", "update"},
 		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},

@@ -10,7 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
 )
 
-// Of two replicas one leads, and it alone is ready. A change of the ConfigMap is in use at once,
+// Of two replicas one leads, and the other one is ready to. A change of the ConfigMap is in use at once,
 // that of the level of the log as well, and one that is wrong changes nothing. When the replica
 // that leads crashes, the other one goes on with the configuration as it is then and with all
 // that runs.
@@ -48,6 +48,7 @@ func replicasTakeTurns(w *World) {
 	before := names(w.Pods("web"))
 	w.Step("the replica that leads crashes")
 	first.Kill()
+	second.pages.Await("/ws/v1/partition/default/queues", "root.last")
 	second.health.Await("/readyz", "ok")
 	w.instance = second.running
 	w.checkBooks()

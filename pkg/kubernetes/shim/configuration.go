@@ -107,6 +107,15 @@ func unpack(packed []byte) (string, error) {
 	return string(text), nil
 }
 
+// pack is what unpack reads.
+func pack(text string) []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed) // a buffer takes everything
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return packed.Bytes()
+}
+
 // read takes the settings of the shim out of the extra keys.
 func (c *Configuration) read() []error {
 	var problems []error
@@ -171,11 +180,12 @@ func (c *Context) Configure(next Configuration, problem error, about *v1.ConfigM
 		RmID: c.options.ClusterID, PolicyGroup: defaultGroup, Config: next.Queues, ExtraConfig: next.Extra,
 	})
 	if err == nil {
+		c.use(next.Queues)
 		c.reconsider()
 	}
 	if err = errors.Join(problem, err); err != nil {
-		c.log.Warn("configuration refused", zap.Error(err))
-		c.events.about(about, v1.EventTypeWarning, reasonRefused, err.Error())
+		c.refuse(err)
+		c.tellRefusal(about)
 		return err
 	}
 	c.log.Info("configuration updated")

@@ -36,6 +36,7 @@ type Context struct {
 	reserved *reservations
 	ties     *waitingTies
 	changed  *changes // that let pods run which wait
+	inUse    inUse
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
 	cancel context.CancelFunc

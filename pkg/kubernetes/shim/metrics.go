@@ -24,6 +24,7 @@ type Metrics struct {
 	throttled prometheus.Histogram
 	renewed   prometheus.Gauge
 	queues    *prometheus.GaugeVec
+	wrong     prometheus.Gauge
 	of        atomic.Pointer[Context] // nil before there is one
 }
 
@@ -56,6 +57,9 @@ func NewMetrics() *Metrics {
 		queues: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "narwhal_shim_queue_length", Help: "What waits to be told to the core, or to be done in the cluster.",
 		}, []string{"queue"}),
+		wrong: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "narwhal_configuration_refused", Help: "1 while something in the ConfigMaps is wrong, so that what was in use before stays in use.",
+		}),
 	}
 	for _, result := range []string{bindingDone, bindingFailed, bindingRevoked} {
 		m.bindings.WithLabelValues(result)
@@ -64,7 +68,7 @@ func NewMetrics() *Metrics {
 }
 
 func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.bound, m.bindings, m.refused, m.requests, m.throttled, m.renewed, m.queues}
+	return []prometheus.Collector{m.bound, m.bindings, m.refused, m.requests, m.throttled, m.renewed, m.queues, m.wrong}
 }
 
 // Describe implements prometheus.Collector.

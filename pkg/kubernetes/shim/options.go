@@ -51,8 +51,11 @@ type Options struct {
 	Rules     pods.Rules
 	ClusterID string // of the resource manager; empty means DefaultClusterID
 	Version   string // of the program, for the log of the core
-	// Config is the first configuration.
-	Config Configuration
+	// Config is the first configuration, and Problem what is wrong with it that was seen when it was read. Former are the
+	// queues that were in use before: where the core refuses those of Config, it gets Former. Nil is none.
+	Config  Configuration
+	Problem error
+	Former  *string
 	// PlaceholderImage is what placeholders of task groups run; empty means
 	// what the configuration says, else pods.DefaultPlaceholderImage.
 	PlaceholderImage string

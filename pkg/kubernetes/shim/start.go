@@ -2,6 +2,7 @@ package shim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,11 +39,7 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 			return fmt.Errorf("listing the cluster: %w", err)
 		}
 	}
-	_, err = c.options.Core.RegisterResourceManager(&si.RegisterResourceManagerRequest{
-		RmID: c.options.ClusterID, PolicyGroup: defaultGroup, Version: c.options.Version,
-		Config: c.options.Config.Queues, ExtraConfig: c.options.Config.Extra,
-	}, callback{c})
-	if err != nil {
+	if err := c.register(); err != nil {
 		return err
 	}
 	c.run(func() { c.sender.run(c.ctx) })
@@ -55,6 +52,38 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	nodes, known := c.recover()
 	c.log.Info("cluster recovered", zap.Int("nodes", nodes), zap.Int("pods", known), zap.Duration("took", time.Since(began)))
 	return nil
+}
+
+// register tells the core of the first configuration. One that became wrong while no scheduler was started
+// must not end this one: then the queues are used that were in use before, as when a running scheduler meets it.
+func (c *Context) register() error {
+	err := c.registerWith(c.options.Config.Queues)
+	switch {
+	case err == nil && c.options.Problem == nil:
+		return nil
+	case err == nil:
+		c.refuse(c.options.Problem)
+		return nil
+	case c.options.Former == nil:
+		return err
+	}
+	if again := c.registerWith(*c.options.Former); again != nil {
+		return errors.Join(err, fmt.Errorf("the queues that were in use before: %w", again))
+	}
+	c.refuse(errors.Join(c.options.Problem, err))
+	return nil
+}
+
+// registerWith is register with the queues of a text.
+func (c *Context) registerWith(queues string) error {
+	_, err := c.options.Core.RegisterResourceManager(&si.RegisterResourceManagerRequest{
+		RmID: c.options.ClusterID, PolicyGroup: defaultGroup, Version: c.options.Version,
+		Config: queues, ExtraConfig: c.options.Config.Extra,
+	}, callback{c})
+	if err == nil {
+		c.use(queues)
+	}
+	return err
 }
 
 // recover tells the core of all there is, in an order in which nothing is ever counted too

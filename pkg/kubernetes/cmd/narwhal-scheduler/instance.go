@@ -27,14 +27,19 @@ import (
 // An instance is what runs while a process leads: the core, the shim, and REST.
 type instance struct {
 	settings  *settings
-	client    kubernetes.Interface
-	config    shim.Configuration
 	namespace string
+	pod       string // the name of its own; empty outside of a cluster
 	log       *zap.Logger
 	level     zap.AtomicLevel
 	resolver  identity.Resolver // nil without LDAP
 	state     *replica.Readiness
 	counts    *shim.Metrics
+	connect   func(qps float32, burst int) (kubernetes.Interface, error) // makes clients
+
+	client  kubernetes.Interface // these are read when it begins to lead
+	config  shim.Configuration
+	problem error   // what is wrong with it
+	former  *string // the queues that were in use before, if they are known
 
 	scheduler *scheduler.Configured
 	history   *events.History
@@ -45,7 +50,6 @@ type instance struct {
 // run schedules until the context ends or something fails. When it returns nothing of it
 // runs any more.
 func (i *instance) run(ctx context.Context) error {
-	i.state.Set("lists the cluster")
 	defer i.state.Set("has ended")
 	if err := i.newScheduler(); err != nil {
 		return err
@@ -145,7 +149,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 		Client: i.client, Core: i.scheduler, Feasibility: feasible, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
 		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
-		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config,
+		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config, Problem: i.problem, Former: i.former,
 		PlaceholdersMax: s.placeholdersMax, PlaceholderBytesMax: s.placeholderBytesMax,
 		KeepForeign: s.keepForeign, BindWorkers: s.bindWorkers, PrepareTimeout: i.config.VolumeTimeout,
 	})
@@ -155,7 +159,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 	if err := c.Start(ctx, factory); err != nil {
 		return c, err
 	}
-	return c, c.Follow(shim.ConfigMaps{Namespace: i.namespace, Names: s.configMaps})
+	return c, c.Follow(s.maps(i.namespace))
 }
 
 // stopShim lets bindings under way end.

@@ -6,6 +6,7 @@
 //	main.go         the command line
 //	run.go          one run: from the client to the end; package replica has what
 //	                other programs have too
+//	leader.go       the label of the pod that leads
 //	instance.go     what leads: core, shim, REST; access.go, which clients may read it
 //	feasible.go     where pods may run
 package main
@@ -104,7 +105,8 @@ It runs beside the default scheduler, whose pods it counts. Queues are configure
 a ConfigMap, and changes of it are in use at once. Of several replicas one leads.
 
 The dashboard, REST and metrics are on this machine only, unless --listen says
-otherwise. Health is at /healthz and /readyz: only a replica that leads is ready.
+otherwise. Health is at /healthz and /readyz. A replica that waits to lead is ready as well;
+the pod of the one that leads has the label narwhal-scheduler.io/leader.
 
 It runs until it is interrupted. The exit code is 0 then, 1 if something fails or
 another replica leads, and 2 if the command could not be understood.`,

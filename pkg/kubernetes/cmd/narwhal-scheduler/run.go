@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 
 	"go.uber.org/zap"
 	"k8s.io/client-go/kubernetes"
@@ -15,48 +16,93 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
-// Requests per second to the API server if nothing else is said.
-const defaultQPS = 1000
+// Requests per second to the API server if nothing else is said; and while it waits to lead, for the lease.
+const (
+	defaultQPS = 1000
+	standbyQPS = 20
+)
 
 // run schedules until the context ends, or until another replica leads.
 func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLevel) error {
-	namespace := replica.OwnNamespace(s.namespace)
 	resolver, err := s.resolver()
 	if err != nil {
 		return err
 	}
-	counts := shim.NewMetrics()
-	client, config, problem, err := s.client(ctx, namespace, counts)
+	how, err := replica.ClientConfig(s.kubeconfig, "narwhal-scheduler")
 	if err != nil {
 		return err
 	}
-	if problem != nil {
-		log.Warn("configuration not fully understood", zap.Error(problem))
+	i := &instance{
+		settings: s, namespace: replica.OwnNamespace(s.namespace), pod: os.Getenv("POD_NAME"), log: log, level: level, resolver: resolver,
+		state: new(replica.Readiness), counts: shim.NewMetrics(),
 	}
-	for _, warning := range config.Warnings {
-		log.Warn("setting has no effect", zap.String("problem", warning))
+	i.connect = func(qps float32, burst int) (kubernetes.Interface, error) {
+		how := rest.CopyConfig(how)
+		how.QPS, how.Burst = qps, burst
+		replica.UseProtobuf(how)
+		i.counts.Instrument(how)
+		return kubernetes.NewForConfig(how)
 	}
-	state := new(replica.Readiness)
-	probes, err := replica.ServeProbes(s.healthListen, state)
+	probes, err := replica.ServeProbes(s.healthListen, i.state)
 	if err != nil {
 		return err
 	}
 	defer probes.Stop()
-	log.Info("scheduler begins", zap.String("version", replica.Version()), zap.String("namespace", namespace),
+	log.Info("scheduler begins", zap.String("version", replica.Version()), zap.String("namespace", i.namespace),
 		zap.Strings("schedulerNames", s.schedulerNames), zap.Strings("configMaps", s.configMaps))
-	lead := func(ctx context.Context) error {
-		i := &instance{
-			settings: s, client: client, config: config, resolver: resolver, namespace: namespace, log: log, level: level, state: state, counts: counts,
-		}
-		return i.run(ctx)
-	}
-	election := &replica.Election{Leading: s.leader, Client: client, Namespace: namespace, Log: log, State: state}
-	err = election.Run(ctx, lead, probes.Failed())
+	err = i.lead(ctx, i.run, probes.Failed())
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil
 	}
 	log.Info("scheduler ended", zap.Error(err))
 	return err
+}
+
+// lead has the instance run while the process leads. It has read the configuration then, as it is at that moment: one that
+// waited for weeks must not begin with the queues of the day when it was started.
+func (i *instance) lead(ctx context.Context, run func(context.Context) error, failed <-chan error) error {
+	client, err := i.connect(standbyQPS, 2*standbyQPS)
+	if err != nil {
+		return err
+	}
+	mark := leaderMark{client: client, namespace: i.namespace, pod: i.pod, of: i.settings.leader.Name, log: i.log}
+	mark.clear(ctx)
+	election := &replica.Election{Leading: i.settings.leader, Client: client, Namespace: i.namespace, Log: i.log, State: i.state, StandsReady: true}
+	return election.Run(ctx, func(ctx context.Context) error {
+		i.state.Set("lists the cluster")
+		mark.set(ctx)
+		if err := i.configure(ctx, client); err != nil {
+			return err
+		}
+		return run(ctx)
+	}, failed)
+}
+
+// configure reads the configuration, and makes the client that the instance works with, as the configuration says how fast
+// it may be.
+func (i *instance) configure(ctx context.Context, client kubernetes.Interface) error {
+	maps := i.settings.maps(i.namespace)
+	var err error
+	if i.config, i.problem, err = maps.Read(ctx, client); err != nil {
+		return err
+	}
+	if i.former, err = maps.InUse(ctx, client); err != nil {
+		i.log.Warn("the queues that were in use before are not known", zap.Error(err))
+	}
+	if i.problem != nil {
+		i.log.Warn("configuration not fully understood", zap.Error(i.problem))
+	}
+	for _, warning := range i.config.Warnings {
+		i.log.Warn("setting has no effect", zap.String("problem", warning))
+	}
+	qps := cmp.Or(i.settings.qps, float32(i.config.QPS), defaultQPS)
+	i.client, err = i.connect(qps, cmp.Or(i.settings.burst, i.config.Burst, int(2*qps)))
+	return err
+}
+
+// maps are the ConfigMaps with the configuration.
+func (s *settings) maps(namespace string) shim.ConfigMaps {
+	return shim.ConfigMaps{Namespace: namespace, Names: s.configMaps}
 }
 
 // resolver finds the groups of users in LDAP. It is nil where that is not configured.
@@ -69,28 +115,4 @@ func (s *settings) resolver() (identity.Resolver, error) {
 		return nil, err
 	}
 	return ldap.New(config)
-}
-
-// client makes the client of the API server. The configuration is read with it, since it
-// says how fast the client may be; what is wrong in it is the problem.
-func (s *settings) client(ctx context.Context, namespace string, counts *shim.Metrics) (client kubernetes.Interface, config shim.Configuration, problem, err error) {
-	how, err := replica.ClientConfig(s.kubeconfig, "narwhal-scheduler")
-	if err != nil {
-		return nil, config, nil, err
-	}
-	first, err := kubernetes.NewForConfig(how)
-	if err != nil {
-		return nil, config, nil, err
-	}
-	config, problem, err = shim.ConfigMaps{Namespace: namespace, Names: s.configMaps}.Read(ctx, first)
-	if err != nil {
-		return nil, config, nil, err
-	}
-	how = rest.CopyConfig(how)
-	how.QPS = cmp.Or(s.qps, float32(config.QPS), defaultQPS)
-	how.Burst = cmp.Or(s.burst, config.Burst, int(2*how.QPS))
-	replica.UseProtobuf(how)
-	counts.Instrument(how)
-	client, err = kubernetes.NewForConfig(how)
-	return client, config, problem, err
 }

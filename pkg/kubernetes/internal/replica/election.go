@@ -36,6 +36,9 @@ type Election struct {
 	Namespace string // of the lease
 	Log       *zap.Logger
 	State     *Readiness
+	// StandsReady has a replica be ready that waits for the lease. Without it only the one that leads is, so that
+	// a Service which selects all of them reaches that one.
+	StandsReady bool
 }
 
 // Run waits until the process leads and then runs lead, until the context ends, the lease is
@@ -54,7 +57,12 @@ func (e *Election) Run(ctx context.Context, lead func(context.Context) error, fa
 	if !e.Elect {
 		return errors.Join(lead(ctx), causeOf(ctx))
 	}
-	e.State.Set("waits for the lease")
+	const waits = "waits for the lease"
+	if e.StandsReady {
+		e.State.Stand(waits)
+	} else {
+		e.State.Set(waits)
+	}
 	return e.elected(ctx, lead)
 }
 

@@ -29,6 +29,8 @@ func TestProbes(t *testing.T) {
 	assert.Equal(t, get("/readyz"), http.StatusServiceUnavailable)
 	state.Set("")
 	assert.Equal(t, get("/readyz"), http.StatusOK)
+	state.Stand("waits for the lease")
+	assert.Equal(t, get("/readyz"), http.StatusOK)
 	state.Set("stops")
 	assert.Equal(t, get("/readyz"), http.StatusServiceUnavailable)
 	assert.Equal(t, get("/healthz"), http.StatusOK)
@@ -69,6 +71,7 @@ func TestElection(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		waiting := newElection(client)
+		waiting.StandsReady = true
 		ctx2, stop2 := context.WithCancel(t.Context())
 		go func() {
 			results <- waiting.Run(ctx2, func(ctx context.Context) error {
@@ -78,8 +81,8 @@ func TestElection(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		assert.Assert(t, first.Load() && !second.Load())
-		_, waits := waiting.State.Get()
-		assert.Equal(t, waits, "waits for the lease")
+		ready, waits := waiting.State.Get()
+		assert.Assert(t, ready && waits == "waits for the lease", waits)
 		stop()
 		assert.NilError(t, <-results)
 		time.Sleep(10 * time.Second)

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,13 @@ func (r *Readiness) Set(waits string) {
 	r.waits, r.ready = waits, waits == ""
 }
 
+// Stand says what a process waits for that is ready all the same, as it does all that it is to do for now.
+func (r *Readiness) Stand(waits string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waits, r.ready = waits, true
+}
+
 // Get says whether it is ready, and what it waits for.
 func (r *Readiness) Get() (ready bool, waits string) {
 	r.mu.Lock()
@@ -76,9 +84,7 @@ func ServeProbes(address string, state *Readiness) (*Probes, error) {
 	return p, nil
 }
 
-// ProbeHandler answers that the process lives, and whether it is the one that leads.
-// Requests of REST go to replicas that are ready, and one that waits for the lease has
-// nothing to show.
+// ProbeHandler answers that the process lives, whether it is ready, and what it waits for.
 func ProbeHandler(state *Readiness) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -89,11 +95,12 @@ func ProbeHandler(state *Readiness) http.Handler {
 		_, _ = fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if ready, waits := state.Get(); !ready {
+		ready, waits := state.Get()
+		if !ready {
 			http.Error(w, waits, http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = fmt.Fprintln(w, "ok")
+		_, _ = fmt.Fprintln(w, cmp.Or(waits, "ok"))
 	})
 	return mux
 }
