@@ -21,10 +21,14 @@ type preparation struct {
 	outside uint64
 
 	state     fwk.CycleState
+	noDevices bool             // no plugin looked at claims of devices
 	refused   error            // by PreFilter, on every node
 	nodes     sets.Set[string] // on which alone the pod may run; nil is any
 	elsewhere error            // the answer for other nodes
 }
+
+// devicesNotServed is why a pod with claims of devices may run nowhere where the API server does not serve them.
+const devicesNotServed = "the API server does not serve claims of devices in resource.k8s.io/v1"
 
 // Check returns nil if a pod may run on a node, else a Refusal, or an error of another
 // kind if that cannot be found out. The pod itself is not counted, even if it was set.
@@ -95,6 +99,12 @@ func (c *Checker) preFilter(pod *v1.Pod) *preparation {
 	}
 	result, status, choosing := c.framework.RunPreFilterPlugins(context.Background(), p.state, pod)
 	p.refused = errorOf(status)
+	if c.noDevices {
+		if len(pod.Spec.ResourceClaims) > 0 && p.refused == nil {
+			p.refused = &Refusal{Plugin: names.DynamicResources, Reasons: []string{devicesNotServed}, unresolvable: true}
+		}
+		p.noDevices = true
+	}
 	if !result.AllNodes() {
 		p.nodes = result.NodeNames
 		p.elsewhere = &Refusal{
@@ -111,7 +121,7 @@ func (c *Checker) preFilter(pod *v1.Pod) *preparation {
 // and nothing has to be reserved.
 func (p *preparation) isPlain() bool {
 	skipped := p.state.GetSkipFilterPlugins()
-	return skipped.HasAll(names.VolumeBinding, names.DynamicResources)
+	return skipped.Has(names.VolumeBinding) && (p.noDevices || skipped.Has(names.DynamicResources))
 }
 
 // filter is the answer for one node.

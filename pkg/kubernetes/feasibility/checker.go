@@ -47,7 +47,8 @@ type Checker struct {
 	ignored   map[string]bool // labels, for Class
 	factory   informers.SharedInformerFactory
 	synced    []cache.DoneChecker
-	claims    *assumecache.AssumeCache // of devices
+	noDevices bool                     // the API server serves none
+	claims    *assumecache.AssumeCache // of devices; nil without them, like slices
 	slices    *tracker.Tracker
 
 	// outside counts changes of objects that PreFilter reads and that are neither nodes

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +18,14 @@ import (
 // newChecker is a Checker on a fake API server with some objects, synced.
 func newChecker(t testing.TB, o Options, objects ...runtime.Object) (*Checker, *fake.Clientset) {
 	t.Helper()
+	return newCheckerOf(t, o, &metav1.APIResourceList{GroupVersion: resourcev1.SchemeGroupVersion.String()}, objects...)
+}
+
+// newCheckerOf is newChecker with an API server that serves one group beside what all of them serve.
+func newCheckerOf(t testing.TB, o Options, serves *metav1.APIResourceList, objects ...runtime.Object) (*Checker, *fake.Clientset) {
+	t.Helper()
 	client := fake.NewClientset(objects...)
+	client.Resources = append(client.Resources, serves)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	c, err := New(t.Context(), client, factory, o)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -51,8 +53,14 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 	if err != nil {
 		return err
 	}
-	devices, err := c.makeDevices(ctx, client)
-	if err != nil {
+	if c.noDevices, err = lacksDevices(client); err != nil {
+		return err
+	}
+	var devices fwk.SharedDRAManager
+	if c.noDevices {
+		plugins := &profile.Plugins.MultiPoint
+		plugins.Enabled = slices.DeleteFunc(plugins.Enabled, func(p config.Plugin) bool { return p.Name == names.DynamicResources })
+	} else if devices, err = c.makeDevices(ctx, client); err != nil {
 		return err
 	}
 	c.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), profile,
@@ -90,6 +98,16 @@ func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
 		}
 	}
 	return profile, nil
+}
+
+// lacksDevices reports whether the API server does not serve claims of devices in the version that the plugin reads, as
+// before Kubernetes 1.34. Its informers would be waited for without end.
+func lacksDevices(client kubernetes.Interface) (bool, error) {
+	_, err := client.Discovery().ServerResourcesForGroupVersion(resourcev1.SchemeGroupVersion.String())
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("whether there are claims of devices: %w", err)
+	}
+	return err != nil, nil
 }
 
 // makeDevices makes what keeps which devices there are and which are taken, for dynamic

@@ -95,11 +95,13 @@ func (c *Checker) Watch(changed func(name string)) error {
 		{c.factory.Storage().V1().StorageClasses().Informer(), onAnyChange(ofVolumes)},
 		{c.factory.Storage().V1().CSINodes().Informer(), onAnyChange(ofVolumes)},
 		{c.factory.Storage().V1().CSIStorageCapacities().Informer(), onAnyChange(ofVolumes)},
-		{c.factory.Resource().V1().DeviceClasses().Informer(), onAnyChange(func() { changed(anyDevice) })},
 	} {
 		if err := c.watch(one.informer, one.handler); err != nil {
 			return err
 		}
+	}
+	if c.noDevices {
+		return nil
 	}
 	return c.watchDevices(changed)
 }
@@ -107,6 +109,9 @@ func (c *Checker) Watch(changed func(name string)) error {
 // watchDevices listens to the caches of the plugin, which know of a change before they tell
 // it.
 func (c *Checker) watchDevices(changed func(name string)) error {
+	if err := c.watch(c.factory.Resource().V1().DeviceClasses().Informer(), onAnyChange(func() { changed(anyDevice) })); err != nil {
+		return err
+	}
 	if _, err := c.slices.AddEventHandler(onAnyChange(func() { changed(anyDevice) })); err != nil {
 		return fmt.Errorf("resource slices: %w", err)
 	}

@@ -3,11 +3,13 @@ package shimtest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -80,6 +82,7 @@ func NewAPI() *API {
 		w, err := a.tracker.Watch(action.GetResource(), action.GetNamespace(), options)
 		return err == nil, w, err
 	})
+	a.Serve(resourcev1.SchemeGroupVersion, "resourceclaims")
 	a.must(a.tracker.Add(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}))
 	return a
 }
@@ -88,6 +91,15 @@ func NewAPI() *API {
 func (a *API) Serve(version schema.GroupVersion, resource string) {
 	a.serves.Resources = append(a.serves.Resources, &metav1.APIResourceList{
 		GroupVersion: version.String(), APIResources: []metav1.APIResource{{Name: resource, Namespaced: true}},
+	})
+}
+
+// Refuse has the server serve no resource of a group, and answer requests for it as a server does that does not know it.
+func (a *API) Refuse(version schema.GroupVersion) {
+	a.serves.Resources = slices.DeleteFunc(a.serves.Resources, func(r *metav1.APIResourceList) bool { return r.GroupVersion == version.String() })
+	a.PrependReactor("*", "*", func(action testing.Action) (bool, runtime.Object, error) {
+		unknown := action.GetResource().GroupVersion() == version
+		return unknown, nil, apierrors.NewNotFound(action.GetResource().GroupResource(), "")
 	})
 }
 

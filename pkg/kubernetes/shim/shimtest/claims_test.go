@@ -2,6 +2,7 @@ package shimtest_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,28 @@ func withVolume(claim string) shimtest.PodOption {
 			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		}}}
 	}
+}
+
+// An API server before Kubernetes 1.34 serves no claims of devices in the version that is read here: the scheduler starts
+// all the same, and a pod with such a claim is told why it waits.
+func TestServerWithoutDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := shimtest.NewAPI()
+		api.Refuse(resourcev1.SchemeGroupVersion)
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters, API: api})
+		m.AddNode("node-1", "cpu=8")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		assert.NilError(t, m.StartFor(ctx))
+		m.AddPod("web", "cpu=1")
+		m.AddPod("trainer", "cpu=1", func(pod *v1.Pod) {
+			pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "card", ResourceClaimName: new("card")}}
+		})
+		m.Advance(soon)
+		assert.DeepEqual(t, m.Booked(), []string{"trainer -", "web node-1"})
+		condition := m.Pod("trainer").Status.Conditions[0]
+		assert.Assert(t, strings.Contains(condition.Message, "does not serve claims of devices"), condition.Message)
+	})
 }
 
 // soon is less than the minute after which the core tries everything again.

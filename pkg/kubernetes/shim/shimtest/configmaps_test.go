@@ -72,7 +72,7 @@ func TestWrongConfigurationAtTheStart(t *testing.T) {
 			former, err := maps.InUse(t.Context(), api)
 			assert.NilError(t, err)
 			m := shimtest.New(t, shimtest.Options{API: api, Queues: read.Queues, Shim: shim.Options{Config: read, Problem: problem, Former: former, Metrics: metrics}})
-			if err := m.Context.Start(t.Context(), shim.NewFactory(api)); err != nil {
+			if err := m.StartFor(t.Context()); err != nil {
 				return m, err
 			}
 			assert.NilError(t, m.Follow(maps))

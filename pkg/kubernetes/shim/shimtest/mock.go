@@ -103,10 +103,13 @@ func (m *MockScheduler) Start() {
 // Begin is Start without waiting for what follows.
 func (m *MockScheduler) Begin() {
 	m.t.Helper()
-	if err := m.Context.Start(context.Background(), m.factory); err != nil {
+	if err := m.StartFor(context.Background()); err != nil {
 		m.t.Fatalf("shimtest: %v", err)
 	}
 }
+
+// StartFor starts it, or says why that was not done before the context ended.
+func (m *MockScheduler) StartFor(ctx context.Context) error { return m.Context.Start(ctx, m.factory) }
 
 // Stop stops it, as the end of a process does. Bindings under way have half a minute to end.
 func (m *MockScheduler) Stop() {
