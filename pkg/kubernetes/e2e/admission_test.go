@@ -11,7 +11,7 @@ import (
 )
 
 // The policy of docs/deploy has pods of labelled namespaces scheduled by narwhal, with the
-// application and the queue of their namespace, and leaves all others as they are.
+// queue of their namespace, and leaves all others as they are.
 func TestAdmissionPolicy(t *testing.T) {
 	needControlPlane(t)
 	w := NewWorld(t, KubeScheduler(kubeSchedulerName), Options{})
@@ -47,7 +47,7 @@ func TestAdmissionPolicy(t *testing.T) {
 
 	pod := created("shop", plain)
 	assert.Equal(t, pod.Spec.SchedulerName, "narwhal")
-	assert.Equal(t, pod.Labels["yunikorn.apache.org/app-id"], "narwhal-shop-autogen")
+	assert.Equal(t, len(pod.Labels), 0)
 	assert.Equal(t, pod.Annotations["yunikorn.apache.org/queue"], "root.shop")
 
 	pod = created("shop", func(p *corev1.Pod) { p.Labels = map[string]string{"applicationId": "a", "queue": "root.q"} })

@@ -40,6 +40,7 @@ func plain(name string) string {
 // Placeholder is the pod that holds room for a member of a task group. Of it is the pod that
 // speaks for the application, and owns the placeholder if nothing else owns both. It says
 // again what that pod says of the application, and which task groups those of its gang are.
+// It runs as the user of its image, or as the one that the platform sets, and not as root.
 func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image string) *v1.Pod {
 	labels, annotations := maps.Clone(group.Labels), maps.Clone(group.Annotations)
 	if labels == nil {
@@ -71,7 +72,7 @@ func (a Application) Placeholder(group TaskGroup, index int, of *v1.Pod, image s
 			NodeSelector: group.NodeSelector, Tolerations: group.Tolerations, Affinity: group.Affinity,
 			TopologySpreadConstraints: group.TopologySpreadConstraints, ImagePullSecrets: of.Spec.ImagePullSecrets,
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
-			SecurityContext: &v1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: new(int64(65534)), RunAsGroup: new(int64(65534)), SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault}},
+			SecurityContext: &v1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &v1.SeccompProfile{Type: v1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []v1.Container{{
 				Name: "pause", Image: image, ImagePullPolicy: v1.PullIfNotPresent,
 				Resources: v1.ResourceRequirements{Requests: least, Limits: least},

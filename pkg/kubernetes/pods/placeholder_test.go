@@ -31,6 +31,8 @@ func TestPlaceholder(t *testing.T) {
 	made := app.Placeholder(app.TaskGroups[0], 2, of, DefaultPlaceholderImage)
 	assert.Assert(t, SaysPlaceholder(made) && rules.IsOurs(made))
 	assert.Equal(t, GroupName(made), "Big One")
+	by := made.Spec.SecurityContext // a platform that gives namespaces users of their own refuses others
+	assert.Assert(t, *by.RunAsNonRoot && by.RunAsUser == nil && by.RunAsGroup == nil)
 	assert.Equal(t, made.Labels["tier"], "x")
 	assert.Equal(t, made.OwnerReferences[0].Name, "driver")
 

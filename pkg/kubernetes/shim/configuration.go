@@ -36,8 +36,8 @@ var idleKeys = map[string]string{
 	"service.schedulingInterval":           "scheduling begins when something changes, not at intervals",
 	"service.dispatchTimeout":              "nothing is dispatched with a time limit",
 	"service.eventChannelCapacity":         "what waits is bounded by the scheduler core",
-	"service.placeholderRunAsUser":         "placeholders run as user and group 65534",
-	"service.placeholderRunAsGroup":        "placeholders run as user and group 65534",
+	"service.placeholderRunAsUser":         "placeholders run as the user of their image",
+	"service.placeholderRunAsGroup":        "placeholders run as the user of their image",
 	"service.placeholderFsGroup":           "placeholders have no volumes",
 	"service.nodeInstanceTypeNodeLabelKey": "the label of Kubernetes is read",
 }

@@ -34,6 +34,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.StringVar(&asked.service, "scheduler-service", "narwhal-scheduler", "service of the scheduler")
 	flags.StringVar(&asked.serviceNamespace, "scheduler-namespace", "narwhal", "namespace of that service")
 	flags.StringVar(&asked.port, "scheduler-port", "rest", "name or number of its port for REST")
+	flags.BoolVar(&asked.tls, "scheduler-tls", false, "REST is served with TLS")
 	flags.StringVar(&asked.account, "scheduler-account", "narwhal-reader", "service account of that namespace, with a token of which the scheduler is asked; empty is none")
 	flags.StringVar(&asked.partition, "partition", "default", "partition of the scheduler")
 	flags.StringVarP(&asked.output, "output", "o", "", "json or yaml: the whole answer instead of a table")

@@ -116,6 +116,12 @@ func TestTokenOfTheAccount(t *testing.T) {
 	}
 }
 
+// With TLS the proxy of the API server is told so.
+func TestSchedulerWithTLS(t *testing.T) {
+	_, _, err := play(t, "", "queues", "--scheduler-tls")
+	assert.ErrorContains(t, err, "/api/v1/namespaces/narwhal/services/https:narwhal-scheduler:rest/proxy/")
+}
+
 func TestTables(t *testing.T) {
 	for _, name := range []string{"queues", "nodes"} {
 		out, _, err := play(t, "", name)

@@ -19,6 +19,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
@@ -29,6 +30,7 @@ type question struct {
 	flags   *genericclioptions.ConfigFlags
 
 	service, serviceNamespace, port string
+	tls                             bool
 	account                         string // of which a token is asked for; empty is none
 	partition                       string
 	output                          string
@@ -61,7 +63,11 @@ func (q *question) scheduler(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := "api/v1/namespaces/" + url.PathEscape(q.serviceNamespace) + "/services/http:" + url.PathEscape(q.service) + ":" + url.PathEscape(q.port) + "/proxy"
+	scheme := "http"
+	if q.tls {
+		scheme = "https"
+	}
+	path := "api/v1/namespaces/" + url.PathEscape(q.serviceNamespace) + "/services/" + scheme + ":" + url.PathEscape(q.service) + ":" + url.PathEscape(q.port) + "/proxy"
 	token, err := q.token(ctx, config)
 	return &client.Client{HTTP: by, Server: host.JoinPath(path).String(), Partition: q.partition, Token: token, Proxied: true}, err
 }
@@ -77,7 +83,7 @@ func (q *question) token(ctx context.Context, config *rest.Config) (string, erro
 		return "", err
 	}
 	seconds := int64(tokenLife.Seconds())
-	request := &authentication.TokenRequest{Spec: authentication.TokenRequestSpec{Audiences: []string{tokenAudience}, ExpirationSeconds: &seconds}}
+	request := &authentication.TokenRequest{Spec: authentication.TokenRequestSpec{Audiences: []string{replica.TokenAudience}, ExpirationSeconds: &seconds}}
 	answer, err := api.CoreV1().ServiceAccounts(q.serviceNamespace).CreateToken(ctx, q.account, request, metav1.CreateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return "", nil
@@ -88,11 +94,8 @@ func (q *question) token(ctx context.Context, config *rest.Config) (string, erro
 	return answer.Status.Token, nil
 }
 
-// Tokens are of use for the scheduler alone, and for as long as the API server allows at least.
-const (
-	tokenAudience = "narwhal-scheduler"
-	tokenLife     = 10 * time.Minute
-)
+// tokenLife is as short as the API server allows.
+const tokenLife = 10 * time.Minute
 
 // pod is a pod by name, in the namespace that kubectl would take.
 func (q *question) pod(ctx context.Context, name string) (*v1.Pod, *v1.Namespace, error) {

@@ -14,12 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
-
-// accessAudience is for which the API server issues tokens of REST. Those for the API server
-// itself are no use here, so no client has to send one.
-const accessAudience = "narwhal-scheduler"
 
 // What is remembered of answers of the API server.
 const (
@@ -63,13 +60,13 @@ func (a *access) admit(r *http.Request, token string) error {
 // did not answer.
 func (a *access) ask(ctx context.Context, token string, key accessKey) (refusal, err error) {
 	review, err := a.client.AuthenticationV1().TokenReviews().Create(ctx, &authentication.TokenReview{
-		Spec: authentication.TokenReviewSpec{Token: token, Audiences: []string{accessAudience}},
+		Spec: authentication.TokenReviewSpec{Token: token, Audiences: []string{replica.TokenAudience}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if !review.Status.Authenticated || !slices.Contains(review.Status.Audiences, accessAudience) {
-		return failure.New(failure.ErrUnauthorized, "A valid token is needed, for the audience %s", accessAudience), nil
+	if !review.Status.Authenticated || !slices.Contains(review.Status.Audiences, replica.TokenAudience) {
+		return failure.New(failure.ErrUnauthorized, "A valid token is needed, for the audience %s", replica.TokenAudience), nil
 	}
 	user := review.Status.User
 	extra := map[string]authorization.ExtraValue{}

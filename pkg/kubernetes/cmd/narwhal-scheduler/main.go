@@ -176,7 +176,7 @@ func (w *web) define(flags *pflag.FlagSet) {
 	flags.StringVar(&w.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&w.key, "tls-key", "", "file with its key, in PEM")
 	flags.StringVar(&w.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
-	flags.BoolVar(&w.kubernetes, "kubernetes-auth", false, "have the API server decide by token, of the audience "+accessAudience+", and by roles which clients read what")
+	flags.BoolVar(&w.kubernetes, "kubernetes-auth", false, "have the API server decide by token, of the audience "+replica.TokenAudience+", and by roles which clients read what")
 	flags.StringVar(&w.probeListen, "probe-listen", "", "address of health and metrics without a token (default nowhere)")
 	flags.StringSliceVar(&w.origins, "allow-origin", nil, "origin whose pages can read everything; * is all (default none but its own)")
 	flags.StringSliceVar(&w.hosts, "host", nil, "name by which clients without a token can call it; * is all (default addresses and localhost)")

@@ -19,6 +19,10 @@ import (
 // namespaceFile is where the namespace of a pod is found.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
+// TokenAudience is that of the tokens with which clients ask the scheduler over REST. Those for the API server
+// itself are no use there, so that no client has to send one.
+const TokenAudience = "narwhal-scheduler"
+
 // OwnNamespace is the namespace that is given, that of the environment, that of the pod,
 // or default.
 func OwnNamespace(given string) string {
