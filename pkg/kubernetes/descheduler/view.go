@@ -122,16 +122,17 @@ func informed(factory informers.SharedInformerFactory) func() (framework.Objects
 	core, scheduling, budgets := factory.Core().V1(), factory.Scheduling().V1(), factory.Policy().V1()
 	nodes, pods, namespaces := core.Nodes().Lister(), core.Pods().Lister(), core.Namespaces().Lister()
 	claims, classes := core.PersistentVolumeClaims().Lister(), scheduling.PriorityClasses().Lister()
-	disruptions := budgets.PodDisruptionBudgets().Lister()
+	disruptions, jobs := budgets.PodDisruptionBudgets().Lister(), factory.Batch().V1().Jobs().Lister()
 	return func() (o framework.Objects, err error) {
 		all := labels.Everything()
-		var errs [6]error
+		var errs [7]error
 		o.Nodes, errs[0] = nodes.List(all)
 		o.Pods, errs[1] = pods.List(all)
 		o.Namespaces, errs[2] = namespaces.List(all)
 		o.PriorityClasses, errs[3] = classes.List(all)
 		o.Budgets, errs[4] = disruptions.List(all)
 		o.Claims, errs[5] = claims.List(all)
+		o.Jobs, errs[6] = jobs.List(all)
 		return o, errors.Join(errs[:]...)
 	}
 }

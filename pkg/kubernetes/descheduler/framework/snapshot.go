@@ -6,11 +6,13 @@ import (
 	"sync"
 	"time"
 
+	batch "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // Objects are what a Snapshot is made of. They are kept and must not be changed
@@ -22,6 +24,7 @@ type Objects struct {
 	PriorityClasses []*scheduling.PriorityClass
 	Budgets         []*policy.PodDisruptionBudget
 	Claims          []*v1.PersistentVolumeClaim
+	Jobs            []*batch.Job
 }
 
 // Snapshot is the cluster as one cycle sees it. Lists are ordered by name, pods
@@ -34,6 +37,7 @@ type Snapshot struct {
 	namespaces map[string]*v1.Namespace
 	classes    map[string]*scheduling.PriorityClass
 	claims     map[types.NamespacedName]*v1.PersistentVolumeClaim
+	late       map[Workload]bool // jobs that make a pod anew only when the last one has gone
 	budgets    map[string][]*policy.PodDisruptionBudget
 	pods       []*v1.Pod
 	onNode     map[string][]*v1.Pod
@@ -53,6 +57,7 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 		namespaces: make(map[string]*v1.Namespace, len(o.Namespaces)),
 		classes:    make(map[string]*scheduling.PriorityClass, len(o.PriorityClasses)),
 		claims:     make(map[types.NamespacedName]*v1.PersistentVolumeClaim, len(o.Claims)),
+		late:       map[Workload]bool{},
 		budgets:    map[string][]*policy.PodDisruptionBudget{},
 		pods:       slices.SortedFunc(slices.Values(o.Pods), byPodName),
 		onNode:     make(map[string][]*v1.Pod, len(o.Nodes)),
@@ -71,6 +76,11 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 	for _, c := range o.Claims {
 		s.claims[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = c
 	}
+	for _, j := range o.Jobs {
+		if ptr.Deref(j.Spec.PodReplacementPolicy, batch.TerminatingOrFailed) == batch.Failed { // always set where there is a podFailurePolicy
+			s.late[Workload{Namespace: j.Namespace, Kind: jobKind, Name: j.Name}] = true
+		}
+	}
 	for _, b := range slices.SortedFunc(slices.Values(o.Budgets), byBudgetName) {
 		s.budgets[b.Namespace] = append(s.budgets[b.Namespace], b)
 	}
@@ -81,6 +91,15 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 		}
 	}
 	return s
+}
+
+const jobKind = "Job"
+
+// ReplacedLate says whether the owner of a pod makes another one only when the pod has gone: a StatefulSet, or a Job with
+// podReplacementPolicy Failed. Others make it at once.
+func (s *Snapshot) ReplacedLate(pod *v1.Pod) bool {
+	w, _ := WorkloadOf(pod)
+	return w.Kind == "StatefulSet" || w.Kind == jobKind && s.late[w]
 }
 
 // Now is the time at which the picture was made.

@@ -3,9 +3,12 @@ package landing
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	batch "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
@@ -95,17 +98,28 @@ func TestNodesWithoutAPlaceAreNotNamed(t *testing.T) {
 }
 
 // TestReplacementsAreMadeWhileTheirPodsEnd: the next pod is placed while all that were evicted hold their
-// room, and takes it only where there is no other. The pod of a StatefulSet waits for the end.
+// room, and takes it only where there is no other. The pod of a StatefulSet waits for the end, and so does that of
+// a Job which wants it.
 func TestReplacementsAreMadeWhileTheirPodsEnd(t *testing.T) {
-	stateful := func(p *v1.Pod) { p.OwnerReferences[0].Kind = "StatefulSet" }
 	for _, c := range []struct {
-		name  string
-		edit  func(*v1.Pod)
-		first string
-	}{{"a ReplicaSet", func(*v1.Pod) {}, "b"}, {"a StatefulSet", stateful, "a"}} {
+		name, kind string
+		policy     *batch.PodReplacementPolicy
+		first      string
+	}{
+		{"a ReplicaSet", "ReplicaSet", nil, "b"},
+		{"a StatefulSet", "StatefulSet", nil, "a"},
+		{"a Job", "Job", nil, "b"},
+		{"a Job that replaces what ends", "Job", new(batch.TerminatingOrFailed), "b"},
+		{"a Job that replaces what has failed", "Job", new(batch.Failed), "a"},
+	} {
 		t.Run(c.name, func(t *testing.T) {
-			one, two := pod("one", "a", 1, c.edit), pod("two", "a", 1, c.edit)
-			cl := cluster(t, ours, nodes(2), one, two, pod("rest", "b", 1))
+			of := func(p *v1.Pod) { p.OwnerReferences[0].Kind = c.kind }
+			one, two := pod("one", "a", 1, of), pod("two", "a", 1, of)
+			cl := cluster(t, ours, nodes(2))
+			job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Namespace: one.Namespace, Name: "set"}, Spec: batch.JobSpec{PodReplacementPolicy: c.policy}}
+			cl.Sync(framework.NewSnapshot(framework.Objects{
+				Nodes: nodes(2), Pods: []*v1.Pod{one, two, pod("rest", "b", 1)}, Jobs: []*batch.Job{job},
+			}, time.Unix(1_000_000, 0)))
 			node, err := cl.book(one)
 			assert.NilError(t, err)
 			assert.Equal(t, node, c.first)

@@ -334,7 +334,7 @@ func (c *Cluster) move(pod *v1.Pod, accept func(node string) error) (string, err
 	if t.gone != nil {
 		c.set(c.endingOf(pod))
 	}
-	if waitsForItsEnd(pod) {
+	if c.snapshot.ReplacedLate(pod) {
 		c.end()
 	}
 	again := replacementOf(pod)
@@ -354,12 +354,6 @@ func (c *Cluster) move(pod *v1.Pod, accept func(node string) error) (string, err
 		return "", errors.New(cmp.Or(reports.WhyWaits(c.partition, c.kinds, t.next.allocation.Key), "the replacement would wait for its turn"))
 	}
 	return t.node(), nil
-}
-
-// waitsForItsEnd says whether the owner of a pod makes another one only when it has gone.
-func waitsForItsEnd(pod *v1.Pod) bool {
-	w, _ := framework.WorkloadOf(pod)
-	return w.Kind == "StatefulSet"
 }
 
 // endingOf is a pod that was evicted and has not ended.
