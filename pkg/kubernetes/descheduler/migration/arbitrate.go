@@ -88,9 +88,9 @@ func ignoreConflict(err error) error {
 
 // waiting are the jobs that may begin if limits allow. Those that never may are failed.
 func (c *Controller) waiting(ctx context.Context, jobs []*Job, a *arbitration) (waiting []waitingJob, failed []error) {
-	now, ends := c.handle.Clock().Now(), 0
+	ends := 0
 	for _, job := range jobs {
-		if job.Ended() || job.passed() || job.Spec.Paused || job.DeletionTimestamp != nil || !c.mine(job) || expired(job, now) {
+		if job.Ended() || job.passed() || job.Spec.Paused || job.DeletionTimestamp != nil || !c.mine(job) || job.ttl().Duration < 0 {
 			continue
 		}
 		ref := job.Spec.PodRef
@@ -154,8 +154,8 @@ func (c *Controller) countUnderWay(jobs []*Job) *arbitration {
 		if job.InFlight() {
 			a.count(job, node, workload, uid)
 		}
-		began, err := time.Parse(time.RFC3339, job.Annotations[AnnotationPassed])
-		if err == nil && (job.InFlight() || job.condition(Eviction) != nil) && now.Sub(began) < c.window() {
+		began, passed := job.began()
+		if passed && (job.InFlight() || job.condition(Eviction) != nil) && now.Sub(began) < c.window() {
 			a.inWindow[workload]++
 		}
 	}

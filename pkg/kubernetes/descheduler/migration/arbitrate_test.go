@@ -103,7 +103,7 @@ func TestLimitsInFlight(t *testing.T) {
 	}
 }
 
-// A job that a limit holds back says which, until it begins or its time is over. The first ones in the
+// A job that a limit holds back says which, until it begins. The first ones in the
 // order in which they would begin are told of first, few in one arbitration.
 func TestJobsSayWhichLimitTheyWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -141,13 +141,6 @@ func TestJobsSayWhichLimitTheyWaitFor(t *testing.T) {
 		assert.Equal(t, w.job(second[0]).Status.Reason, migration.Reason(""))
 		assert.Equal(t, w.job(second[0]).Status.Message, "")
 		assert.Equal(t, waiting(), 199)
-
-		last := w.names()[200]
-		w.change(last, func(job *migration.Job) { job.Spec.TTL = &metav1.Duration{Duration: time.Nanosecond} })
-		time.Sleep(time.Second)
-		_, err = w.Reconcile(t.Context(), last)
-		assert.NilError(t, err)
-		assert.Equal(t, w.job(last).Status.Message, "its time to live is over after 1ns, and limit maxMigratingPerNode is reached")
 	})
 }
 
@@ -174,23 +167,54 @@ func TestGatesAreSkipped(t *testing.T) {
 }
 
 // Migrations of a workload are spread in time, also over a restart: the next one begins when
-// the window of the one before is over.
+// the window of the one before is over. Those that wait say so and do not fail, although the window is as long as
+// their time to live: no job is made anew.
 func TestWindowOfAWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "ReplicaSet")
-		w.AddNode("node-4", "cpu=4")
+		w.AddNode("node-4", "cpu=8")
 		w.start(migration.NewArgs(), 0, false)
 		began := time.Now()
-		w.jobsFor("web-0", "web-2")
-		for seconds := 0; w.job("web-0").Status.Phase != migration.Succeeded || w.job("web-2").Status.Phase != migration.Succeeded; seconds++ {
-			assert.Assert(t, seconds < 600)
+		jobs := []string{w.evict("web-0"), w.evict("web-1"), w.evict("web-2")}
+		succeeded := func(job string) bool { return w.job(job).Status.Phase == migration.Succeeded }
+		for seconds := 0; slices.ContainsFunc(jobs, func(job string) bool { return !succeeded(job) }); seconds++ {
+			assert.Assert(t, seconds < 1000)
 			if seconds%100 == 50 {
 				w.start(migration.NewArgs(), 0, false)
+			}
+			if seconds == 400 { // one is over, one is under way or over, and one waits
+				var waits []string
+				for _, job := range jobs {
+					if s := w.job(job).Status; s.Phase == migration.Pending {
+						waits = append(waits, fmt.Sprintf("%s: %s", s.Reason, s.Message))
+					}
+				}
+				assert.DeepEqual(t, waits, []string{"WaitForLimit: limit objectLimiters.workload is reached"})
 			}
 			w.drive(1)
 		}
 		took := time.Since(began)
-		assert.Assert(t, took > 5*time.Minute && took < 5*time.Minute+30*time.Second, took)
+		assert.Assert(t, took > 10*time.Minute && took < 10*time.Minute+30*time.Second, took)
+		assert.DeepEqual(t, w.names(), jobs)
+	})
+}
+
+// The time to live begins when a job may begin: then it is as long as it says.
+func TestTimeToLiveBeginsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		args := migration.NewArgs()
+		args.EvictionPolicy = migration.BySoftEviction // which waits
+		w.start(args, 0, false)
+		first, second := w.evict("web-0"), w.evict("web-1")
+		w.drive(299)
+		assert.Equal(t, w.job(first).Status.Phase, migration.Running)
+		w.drive(299)
+		assert.Equal(t, w.job(first).Status.Reason, migration.Timeout)
+		assert.Equal(t, w.job(second).Status.Phase, migration.Running)
+		w.drive(10)
+		assert.Equal(t, w.job(second).Status.Reason, migration.Timeout)
+		assert.Equal(t, w.job(second).Status.Message, "its time to live is over after 5m0s")
 	})
 }
 
@@ -260,7 +284,7 @@ func TestRefusals(t *testing.T) {
 			note("descheduler.alpha.kubernetes.io/evict", "")(p)
 			shimtest.Priority(2_000_000_000)(p)
 		}},
-		{name: "replicas", args: func(a *migration.Args) { a.MaxUnavailablePerWorkload = new(intstr.FromInt32(3)) }, want: "its workload has 3 replicas, and 1 of them may migrate, 3 be unavailable at a time"},
+		{name: "replicas", args: func(a *migration.Args) { a.MaxUnavailablePerWorkload = new(intstr.FromInt32(3)) }, want: "its workload has 3 replicas, and 1 may migrate, 3 be unavailable at a time: none would be left (skipCheckExpectedReplicas allows it)"},
 		{name: "replicas, skipped", args: func(a *migration.Args) {
 			a.MaxUnavailablePerWorkload = new(intstr.FromInt32(3))
 			a.SkipCheckExpectedReplicas = true

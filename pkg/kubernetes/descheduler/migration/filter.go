@@ -18,6 +18,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // systemCritical is the priority from which on pods belong to the system.
@@ -170,7 +171,8 @@ func (c *checks) tooFewReplicas(pod *v1.Pod) error {
 	replicas := c.replicasOf(pod)
 	l := c.args.limitsOf(replicas)
 	if replicas <= l.migrating || replicas <= l.unavailable {
-		return fmt.Errorf("its workload has %d replicas, and %d of them may migrate, %d be unavailable at a time", replicas, l.migrating, l.unavailable)
+		return fmt.Errorf("its workload has %s, and %d may migrate, %d be unavailable at a time: none would be left (skipCheckExpectedReplicas allows it)",
+			wording.Several(replicas, "replica"), l.migrating, l.unavailable)
 	}
 	return nil
 }

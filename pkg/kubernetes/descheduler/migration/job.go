@@ -1,6 +1,8 @@
 package migration
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -191,6 +193,14 @@ func (j *Job) Ended() bool {
 
 // InFlight says whether a job counts in limits: it has passed arbitration and not ended.
 func (j *Job) InFlight() bool { return !j.Ended() && j.passed() }
+
+// began is when a job was let begin. One that was not, or of which that is not known, has the time of its creation.
+func (j *Job) began() (at time.Time, passed bool) {
+	if at, err := time.Parse(time.RFC3339, j.Annotations[AnnotationPassed]); err == nil {
+		return at, true
+	}
+	return j.CreationTimestamp.Time, false
+}
 
 func (j *Job) passed() bool {
 	return j.Annotations[AnnotationPassed] != "" || j.Status.Phase == Running

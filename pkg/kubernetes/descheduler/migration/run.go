@@ -159,7 +159,8 @@ func (c *Controller) keptUntil(job *Job) time.Time {
 		}
 	}
 	until := last.Add(max(keepFor, c.window()))
-	end := job.CreationTimestamp.Add(job.ttl().Duration + keepFor)
+	began, _ := job.began()
+	end := began.Add(job.ttl().Duration + keepFor)
 	if job.ttl().Duration == 0 {
 		end = last.Add(keepWithout)
 	}

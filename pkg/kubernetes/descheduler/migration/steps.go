@@ -35,26 +35,28 @@ func (c *Controller) Reconcile(ctx context.Context, name string) (time.Duration,
 		return 0, err
 	}
 	again, err := c.step(ctx, job)
-	if ttl := job.ttl().Duration; again != 0 && ttl > 0 {
-		left := job.CreationTimestamp.Add(ttl).Sub(c.handle.Clock().Now())
-		again = min(again, max(left, atOnce))
+	if end, ok := c.deadline(job); ok && again != 0 {
+		again = min(again, max(end.Sub(c.handle.Clock().Now()), atOnce))
 	}
 	return again, err
 }
 
-// expired says whether the time to live of a job is over.
-func expired(job *Job, now time.Time) bool {
-	ttl := job.ttl().Duration
-	return ttl != 0 && !now.Before(job.CreationTimestamp.Add(ttl))
+// deadline is when the time to live of a job is over. It begins when the job may begin: one that waits for a limit
+// has none, however long that takes. A job of a profile that is not there would wait for ever, and has one.
+func (c *Controller) deadline(job *Job) (time.Time, bool) {
+	began, _ := job.began()
+	switch ttl := job.ttl().Duration; {
+	case ttl == 0, ttl > 0 && !job.passed() && c.mine(job):
+		return time.Time{}, false
+	default:
+		return began.Add(ttl), true
+	}
 }
 
-// overdue says that the time to live of a job is over, and for which limit it waited.
-func overdue(job *Job) string {
-	message := "its time to live is over after " + job.ttl().Duration.String()
-	if job.Status.Reason == WaitForLimit {
-		message += ", and " + job.Status.Message
-	}
-	return message
+// expired says whether the time to live of a job is over.
+func (c *Controller) expired(job *Job) bool {
+	end, ok := c.deadline(job)
+	return ok && !c.handle.Clock().Now().Before(end)
 }
 
 // step is the state machine.
@@ -62,8 +64,8 @@ func (c *Controller) step(ctx context.Context, job *Job) (time.Duration, error) 
 	switch {
 	case job.DeletionTimestamp != nil || job.Ended() || job.Spec.Paused:
 		return 0, nil
-	case expired(job, c.handle.Clock().Now()):
-		return 0, c.end(ctx, job, Failed, Timeout, overdue(job))
+	case c.expired(job):
+		return 0, c.end(ctx, job, Failed, Timeout, "its time to live is over after "+job.ttl().Duration.String())
 	case !c.mine(job):
 		return 0, nil
 	case !job.passed():
