@@ -121,10 +121,14 @@ func (d *Descheduler) Run(ctx context.Context) (err error) {
 	}
 }
 
-// sayNotStarted names the controllers that a single cycle leaves out.
+// sayNotStarted names the controllers that a single cycle leaves out. In a dry run an evict plugin would
+// have nothing to carry out.
 func (d *Descheduler) sayNotStarted(set *profiles) {
 	for _, p := range set.list {
 		for _, c := range p.controller {
+			if d.options.DryRun && c.plugin == p.evict.Name() {
+				continue
+			}
 			d.options.Log.Warn("controller not started, since there is no interval: it acts on events, and one cycle has none", field(p, c.plugin, nil)...)
 		}
 	}

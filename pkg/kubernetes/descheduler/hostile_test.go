@@ -137,7 +137,7 @@ func TestWhatAPluginLeavesRunning(t *testing.T) {
 		assert.NilError(t, evict(1))
 		close(fail)
 		assert.ErrorContains(t, <-failed, "no luck")
-		assert.ErrorContains(t, evict(2), "limit of 1 evictions in a cycle")
+		assert.ErrorContains(t, evict(2), "limit of 1 eviction in a cycle")
 		return nil
 	}
 	w.cycle()

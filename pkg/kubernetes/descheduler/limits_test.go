@@ -62,7 +62,7 @@ func TestLimitsOfACycle(t *testing.T) {
 			"workload", func(p *policy.Policy) { p.Limits.PerWorkload = &one },
 			[]string{"x/p0", "x/p1", "y/p2", "y/p3"},
 			framework.LimitError{Scope: framework.ScopeWorkload, Span: framework.PerCycle, Name: "y/ReplicaSet/t", Max: 1},
-			"limit of 1 evictions in a cycle reached for workload y/ReplicaSet/t",
+			"limit of 1 eviction in a cycle reached for workload y/ReplicaSet/t",
 		},
 		{
 			"plugin", func(p *policy.Policy) { p.Profiles[0].Limit = map[string]int{"All": 3} },
@@ -80,25 +80,25 @@ func TestLimitsOfACycle(t *testing.T) {
 			"node in flight", func(p *policy.Policy) { p.Limits.InFlight.PerNode = &one },
 			[]string{"x/p0", "x/p4"},
 			framework.LimitError{Scope: framework.ScopeNode, Span: framework.InFlight, Name: "b", Max: 1},
-			"limit of 1 evictions in flight reached for node b",
+			"limit of 1 eviction in flight reached for node b",
 		},
 		{
 			"namespace in flight", func(p *policy.Policy) { p.Limits.InFlight.PerNamespace = &one },
 			[]string{"x/p0", "y/p2"},
 			framework.LimitError{Scope: framework.ScopeNamespace, Span: framework.InFlight, Name: "y", Max: 1},
-			"limit of 1 evictions in flight reached for namespace y",
+			"limit of 1 eviction in flight reached for namespace y",
 		},
 		{
 			"workload in flight", func(p *policy.Policy) { p.Limits.InFlight.PerWorkload = &one },
 			[]string{"x/p0", "x/p1", "y/p2", "y/p3"},
 			framework.LimitError{Scope: framework.ScopeWorkload, Span: framework.InFlight, Name: "y/ReplicaSet/t", Max: 1},
-			"limit of 1 evictions in flight reached for workload y/ReplicaSet/t",
+			"limit of 1 eviction in flight reached for workload y/ReplicaSet/t",
 		},
 		{
 			"rate", func(p *policy.Policy) { p.Limits.WorkloadRate = policy.Rate{Max: 1, Window: time.Minute} },
 			[]string{"x/p0", "x/p1", "y/p2", "y/p3"},
 			framework.LimitError{Scope: framework.ScopeWorkload, Span: framework.Window, Name: "y/ReplicaSet/t", Max: 1},
-			"limit of 1 evictions in its time reached for workload y/ReplicaSet/t",
+			"limit of 1 eviction in its time reached for workload y/ReplicaSet/t",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,7 +49,7 @@ team/web-0  p/All   all go  a     b   2
 filtered: 1
   1: All: nothing makes it anew
 limited: 1
-  1: limit of 1 evictions in a cycle reached for workload team/ReplicaSet/web
+  1: limit of 1 eviction in a cycle reached for workload team/ReplicaSet/web
 failure of p/Other at balance: no luck
 `)
 	var text bytes.Buffer
@@ -58,7 +58,7 @@ failure of p/Other at balance: no luck
 	assert.NilError(t, json.Unmarshal(text.Bytes(), &again))
 	assert.DeepEqual(t, &again, report)
 	assert.Equal(t, w.d.Why("team", "web-1").String(),
-		"team/web-1\ncycle 1, p: considered\ncycle 1, p/All: limited: limit of 1 evictions in a cycle reached for workload team/ReplicaSet/web\n")
+		"team/web-1\ncycle 1, p: considered\ncycle 1, p/All: limited: limit of 1 eviction in a cycle reached for workload team/ReplicaSet/web\n")
 	assert.Equal(t, w.d.Why("team", "web-0").String(), "team/web-0\ncycle 1, p/All: evicted from a: all go\ncycle 1, p: considered\n")
 	assert.Equal(t, w.d.Why("team", "bare").String(), "team/bare\ncycle 1, p: filtered: All: nothing makes it anew\n")
 	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it in the last two cycles\n")

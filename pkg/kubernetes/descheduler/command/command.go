@@ -8,13 +8,14 @@
 //	flags.go     flags, and what a policy file says instead of them
 //	gates.go     feature gates
 //	file.go      the policy file: read, checked, printed
+//	cluster.go   a cluster that is in a file
 //	run.go       one run: from the file to the end
 //	discover.go  what the API server has, and flags that are not here
 //	reload.go    a policy file that changes while it runs
 //	events.go    events, which are written before it ends
 //	serve.go     health, metrics and reports
 //	tracing.go   where spans are sent
-//	plugins.go   a list of the plugins
+//	plugins.go   the plugins and the keys of a policy, and what they mean
 //	wiring.go    the plugins there are, and what the descheduler is built from
 package command
 
@@ -125,7 +126,7 @@ replica leads, and 2 if the command line or the policy could not be understood.`
 			cmd.Println(program, replica.Version())
 		},
 	})
-	cmd.AddCommand(newPluginsCommand(started, plugins))
+	cmd.AddCommand(newPluginsCommand(started, plugins), newKeysCommand())
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	s.define(cmd.Flags())
 	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")

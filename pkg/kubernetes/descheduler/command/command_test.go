@@ -358,8 +358,8 @@ func TestTracing(t *testing.T) {
 // A program with a plugin of its own is one line, and its policies may name the plugin.
 func TestPluginsOfOthers(t *testing.T) {
 	var out bytes.Buffer
-	assert.Equal(t, Run(t.Context(), Streams{&out, &out}, []string{"plugins"}, example.Definition()), exitDone)
-	assert.Assert(t, strings.Contains(out.String(), "| `RemovePodsPastDate` | deschedule | `annotation: example.org/remove-after`, `namespaces` |\n"), out.String())
+	assert.Equal(t, Run(t.Context(), Streams{&out, &out}, []string{"plugins", example.Name}, example.Definition()), exitDone)
+	assert.Equal(t, out.String(), "RemovePodsPastDate, at deschedule\nannotation: example.org/remove-after\nnamespaces\n")
 	out.Reset()
 	assert.Equal(t, Run(t.Context(), Streams{&out, &out}, []string{"plugins"}, example.Definition(), example.Definition()), exitFailed)
 	assert.Assert(t, strings.Contains(out.String(), `"RemovePodsPastDate" is registered twice`), out.String())

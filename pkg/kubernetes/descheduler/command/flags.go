@@ -18,6 +18,7 @@ import (
 // settings are the flags. Names are those of the descheduler of Kubernetes.
 type settings struct {
 	policyFile string
+	from       clusterFile
 	lenient    bool
 	validate   bool
 	writeTo    string
@@ -54,7 +55,9 @@ type schedulerQueues struct {
 // define defines the flags.
 func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.policyFile, "policy-config-file", "", "file with the policy")
-	flags.BoolVar(&s.lenient, "lenient-config", false, "warn of unknown keys in the policy instead of refusing it; arguments of plugins are always strict")
+	flags.StringVar(&s.from.name, "cluster-file", "", "dry run over the objects in this file, such as kubectl get nodes,pods -A -o yaml prints them, instead of those of an API server")
+	flags.StringVar(&s.from.at, "cluster-time", "", "time of the cluster of --cluster-file, such as 2026-01-02T15:04:05Z (default the present)")
+	flags.BoolVar(&s.lenient, "lenient-config", false, "warn of unknown keys in the policy, and in the cluster file, instead of refusing them; arguments of plugins are always strict")
 	flags.BoolVar(&s.validate, "validate", false, "print the policy with all defaults, or everything that is wrong with it, and end")
 	flags.StringVar(&s.writeTo, "write-config-to", "", "write the policy with all defaults to this file, and end")
 	flags.DurationVar(&s.interval, "descheduling-interval", 0, "time between the end of a cycle and the next; 0 runs one cycle and ends")
@@ -107,7 +110,8 @@ func (s *settings) check() error {
 	if s.burst < 0 {
 		errs = append(errs, fmt.Errorf("client-connection-burst: must be at least 0, not %d", s.burst))
 	}
-	errs = append(errs, s.checkLeading())
+	_, err := s.from.clock()
+	errs = append(errs, err, s.checkLeading())
 	errs = append(errs, s.serve.check()...)
 	errs = append(errs, s.tracing.check()...)
 	return errors.Join(errs...)

@@ -64,6 +64,7 @@ func (s *settings) start(ctx context.Context) error {
 		return err
 	}
 	ignored := s.adopt(&p.Settings)
+	s.dryRun = s.dryRun || s.from.name != ""
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (s *settings) start(ctx context.Context) error {
 	if s.leadsOneCycle() {
 		return errors.New("leader-elect: a single cycle needs no leader; give a descheduling-interval above 0")
 	}
-	how, err := replica.ClientConfig(s.kubeconfig, program)
+	how, err := s.cluster(log)
 	if err != nil {
 		return err
 	}

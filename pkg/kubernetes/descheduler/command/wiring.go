@@ -140,12 +140,16 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, err := measured(how, client, p.policy)
+	now, err := p.settings.from.clock()
+	if err != nil {
+		return nil, err
+	}
+	sources, err := measured(how, client, p.policy, now)
 	if err != nil {
 		return nil, err
 	}
 	d, err := descheduler.New(ctx, gated(p.policy, &p.settings.gates), p.registry, descheduler.Options{
-		Client: client, Dynamic: objects, Informers: factory, Landing: landing, ControllerLanding: ofControllers, Usage: sources.Usage(),
+		Client: client, Dynamic: objects, Informers: factory, Landing: landing, ControllerLanding: ofControllers, Usage: sources.Usage(), Clock: now,
 		Interval: p.settings.interval, DryRun: p.settings.dryRun, Recorder: p.recorder,
 		Metrics: descheduler.NewMetrics(p.metrics), Tracing: p.spans, Log: p.log,
 		Reported: func(r *descheduler.Report) { p.reported(r) },
@@ -158,7 +162,7 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 }
 
 // measured are the sources of measured use that a policy names.
-func measured(how *rest.Config, client kubernetes.Interface, p *policy.Policy) (*usage.Sources, error) {
+func measured(how *rest.Config, client kubernetes.Interface, p *policy.Policy, now clock.WithTicker) (*usage.Sources, error) {
 	metrics, err := metricsclient.NewForConfig(how)
 	if err != nil {
 		return nil, err
@@ -169,7 +173,7 @@ func measured(how *rest.Config, client kubernetes.Interface, p *policy.Policy) (
 			Source: string(m.Source), URL: m.URL, SecretNamespace: m.SecretNamespace, SecretName: m.SecretName,
 		})
 	}
-	return usage.New(usage.Options{Providers: providers, Metrics: metrics, Client: client, Clock: clock.RealClock{}})
+	return usage.New(usage.Options{Providers: providers, Metrics: metrics, Client: client, Clock: now})
 }
 
 // A nodeOrder is the order of nodes of the policy that is in use.

@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/rest"
 	ktesting "k8s.io/client-go/testing"
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	"k8s.io/utils/clock"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -184,7 +185,7 @@ func TestMeasured(t *testing.T) {
 	of := func(text string) *usage.Sources {
 		t.Helper()
 		_, r, _ := newProcess(t, smallest+text, nil)
-		sources, err := measured(how, fake.NewClientset(), r.policy)
+		sources, err := measured(how, fake.NewClientset(), r.policy, clock.RealClock{})
 		assert.NilError(t, err)
 		return sources
 	}

@@ -60,13 +60,14 @@ func (e *LimitError) Error() string {
 	if e.Name != "" {
 		what += " " + e.Name
 	}
+	evictions := wording.Several(e.Max, "eviction")
 	switch e.Span {
 	case InFlight:
-		return fmt.Sprintf("limit of %d evictions in flight reached for %s", e.Max, what)
+		return fmt.Sprintf("limit of %s in flight reached for %s", evictions, what)
 	case Window:
-		return fmt.Sprintf("limit of %d evictions in its time reached for %s", e.Max, what)
+		return fmt.Sprintf("limit of %s in its time reached for %s", evictions, what)
 	default:
-		return fmt.Sprintf("limit of %d evictions in a cycle reached for %s", e.Max, what)
+		return fmt.Sprintf("limit of %s in a cycle reached for %s", evictions, what)
 	}
 }
 

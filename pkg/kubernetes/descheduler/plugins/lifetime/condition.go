@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -65,7 +66,7 @@ func evictOldest(run *eviction.Run, nodes []*v1.Node, reason string, meant func(
 	slices.SortFunc(pods, oldestFirst)
 	for _, pod := range pods {
 		if run.Removable(pod) {
-			run.Evict(pod, fmt.Sprintf(reason, ageOf(pod, now).Round(time.Second)))
+			run.Evict(pod, fmt.Sprintf(reason, duration.HumanDuration(ageOf(pod, now))))
 		}
 	}
 	return run.Status()

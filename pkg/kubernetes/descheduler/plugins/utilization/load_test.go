@@ -115,6 +115,9 @@ func TestDebounceActsAtTheNth(t *testing.T) {
 			assert.Assert(t, h.Call(t.Context(), plugin) == nil)
 			assert.Equal(t, len(h.Moves()) > 0, call == n, "n %d, call %d", n, call)
 		}
+		if n > 1 { // the first call says why it does nothing, and no other
+			assert.DeepEqual(t, h.Warnings(), []string{fmt.Sprintf("1 node above a high threshold, and loaded if that is so in %d cycles in a row: anomalyCondition.consecutiveAbnormalities", n)})
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // costMax is the cost at which a pod is never evicted.
@@ -95,6 +96,7 @@ func (b *loadBalance) balance() {
 	b.sumUp()
 	b.limits = b.limitsFor(b.sums, b.among)
 	fresh := b.detectors.begin(b.now, b.keep)
+	above := 0
 	anyRoomy := slices.ContainsFunc(b.accounts, func(a *account) bool { return b.isLow(a, b.pool.named) })
 	for _, a := range b.accounts {
 		if !a.known {
@@ -109,11 +111,17 @@ func (b *loadBalance) balance() {
 		// again, as the next cycle would.
 		if loaded || b.pool.condition.ConsecutiveAbnormalities == 1 {
 			b.suspects = append(b.suspects, a)
+		} else if a.over(b.limits.high, b.pool.named) {
+			above++
 		}
 		// Without a node to go to, nothing changes, and no observation is forgotten.
 		if anyRoomy && b.isLow(a, b.pool.named) {
 			d.reset()
 		}
+	}
+	if above > 0 && b.detectors.call == 1 { // later ones are no surprise
+		b.run.Warn(fmt.Sprintf("%s above a high threshold, and loaded if that is so in %d cycles in a row: anomalyCondition.consecutiveAbnormalities",
+			wording.Several(above, "node"), b.pool.condition.ConsecutiveAbnormalities))
 	}
 	b.run.Repeat(b.pass)
 	for _, a := range b.accounts {
