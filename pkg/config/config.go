@@ -64,6 +64,18 @@ type Defaults struct {
 	// Closed says that in a partition without any access list no user may submit, rather
 	// than every user.
 	Closed bool
+	// Priority is preemption_priority; VictimsByAge is preemption_victim_order: age, and
+	// SpareForeign is preemption_foreign_pods: false.
+	Priority     api.PriorityPreemption
+	VictimsByAge bool
+	SpareForeign bool
+}
+
+// LikeYuniKorn are the defaults of YuniKorn: nothing is preempted for its priority alone, of
+// equal victims the youngest are the first, pods of other schedulers are none, room for
+// daemonsets is made at once, and without an access list no user may submit.
+func LikeYuniKorn() Defaults {
+	return Defaults{StartDelay: new(time.Duration), Closed: true, Priority: api.PriorityOff, VictimsByAge: true, SpareForeign: true}
 }
 
 // Load is Load of Defaults that are the documented ones.

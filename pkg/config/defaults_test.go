@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // TestDefaults plays a program that expects other defaults: they hold where the text is
@@ -41,6 +43,21 @@ func TestSecondPartitionIsClosedByDefault(t *testing.T) {
 	d, err := Defaults{Closed: true}.Load("partitions: [{queues: [{name: root, submitacl: anna}]}, {name: two, queues: []}]", nil)
 	assert.NilError(t, err)
 	assert.Assert(t, d.Partitions[0].Closed && d.Partitions[1].Closed)
+}
+
+// TestLikeYuniKorn: a text that says nothing is read as YuniKorn does, and what it says goes before that, key by key.
+func TestLikeYuniKorn(t *testing.T) {
+	read := func(text string) api.PreemptionConfig {
+		d, err := LikeYuniKorn().Load(text, nil)
+		assert.NilError(t, err)
+		return d.Partitions[0].Preemption
+	}
+	p := read("partitions: [{queues: []}]")
+	assert.Assert(t, p.Priority == api.PriorityOff && !p.ByQoS && p.RequiredNode.SpareForeign && p.RequiredNode.StartDelay == 0)
+	assert.DeepEqual(t, p, read("partitions: [{queues: [], preemption: {enabled: true}}]"))
+	own := read(`partitions: [{queues: [], preemption: {preemption_priority: strict, preemption_victim_order: qos,
+		preemption_foreign_pods: true, preemption_start_delay: 30s}}]`)
+	assert.DeepEqual(t, own, Defaults{}.preemption())
 }
 
 // TestDefaultsAreValidated: a delay that no text may give is an error and no panic.

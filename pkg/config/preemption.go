@@ -19,12 +19,14 @@ func (d Defaults) preemption() api.PreemptionConfig {
 	if d.StartDelay != nil {
 		plan.StartDelay = *d.StartDelay
 	}
+	plan.SpareForeign = d.SpareForeign
 	return api.PreemptionConfig{
 		RequiredNode:  plan,
+		Priority:      d.Priority,
 		VictimTimeout: api.DefaultVictimTimeout,
 		LoopMax:       api.DefaultLoopMax,
 		LoopWindow:    api.DefaultLoopWindow,
-		ByQoS:         true,
+		ByQoS:         !d.VictimsByAge,
 	}
 }
 

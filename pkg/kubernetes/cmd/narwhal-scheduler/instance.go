@@ -13,6 +13,7 @@ import (
 	clientevents "k8s.io/client-go/tools/events"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
@@ -127,7 +128,7 @@ func (i *instance) newScheduler() error {
 	i.metrics.Register(i.counts)
 	core, err := scheduler.New(scheduler.Config{
 		Logger: i.log.Named("core"), Level: &i.level, Events: i.history, Archive: i.archive, Metrics: i.metrics,
-		Resolver: i.resolver, UnusedDelay: i.settings.unused,
+		Resolver: i.resolver, UnusedDelay: i.settings.unused, Defaults: i.settings.defaults(),
 	})
 	if err != nil {
 		return err
@@ -135,6 +136,14 @@ func (i *instance) newScheduler() error {
 	i.scheduler = &scheduler.Configured{Scheduler: core}
 	i.metrics.Watch(core, core.Kinds())
 	return nil
+}
+
+// defaults are those of queue configurations.
+func (s *settings) defaults() config.Defaults {
+	if s.likeYuniKorn {
+		return config.LikeYuniKorn()
+	}
+	return config.Defaults{}
 }
 
 // startShim tells the core of the cluster. A context is to be stopped even with an error.
@@ -188,7 +197,8 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 		Views: i.scheduler, Kinds: i.scheduler.Kinds(), Configuration: i.scheduler, Events: i.history, Archive: i.archive,
 		Metrics: i.metrics.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: i.level.String,
 		Diagnostics: i.scheduler.StateDump, TrustedProxies: proxies, Budgets: i.scheduler.DisruptionBudgets, Feasible: i.scheduler.Feasible,
-		Build: func(string) map[string]string { return map[string]string{"buildVersion": replica.Version()} },
+		Defaults: i.settings.defaults(),
+		Build:    func(string) map[string]string { return map[string]string{"buildVersion": replica.Version()} },
 	})
 	if err != nil {
 		return nil, err

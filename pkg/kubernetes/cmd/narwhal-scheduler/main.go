@@ -46,6 +46,7 @@ type settings struct {
 	defaultQueue   string
 	clusterID      string
 	keepForeign    bool
+	likeYuniKorn   bool // what configurations leave out is as with YuniKorn
 	qps            float32
 	burst          int
 	bindWorkers    int
@@ -142,6 +143,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.defaultQueue, "default-queue", "", "queue of pods that name none (default the one of the configuration)")
 	flags.StringVar(&s.clusterID, "cluster-id", "", "name of the cluster in REST (default service.clusterId, or mycluster)")
 	flags.BoolVar(&s.keepForeign, "keep-foreign-pods", false, "never evict pods of other schedulers")
+	flags.BoolVar(&s.likeYuniKorn, "like-yunikorn", false, "what the queue configuration leaves out is as with YuniKorn, see docs/yunikorn.md")
 	flags.Float32Var(&s.qps, "kube-api-qps", 0, "requests per second to the API server (default kubernetes.qps, or 1000)")
 	flags.IntVar(&s.burst, "kube-api-burst", 0, "requests at once to the API server (default kubernetes.burst, or twice as many)")
 	flags.IntVar(&s.bindWorkers, "bind-workers", 0, "pods that are bound at once (default 32)")

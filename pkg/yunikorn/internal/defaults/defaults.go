@@ -1,12 +1,8 @@
 // Package defaults has the values that programs written for YuniKorn expect, where those of
-// this scheduler are others.
+// this scheduler are others. Those of configurations are config.LikeYuniKorn.
 package defaults
 
-import (
-	"time"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/config"
-)
+import "time"
 
 // Address is where REST is offered: every address of the machine, as a Service and probes
 // reach it there.
@@ -17,10 +13,3 @@ const LDAP = "/run/secrets/ldap"
 
 // HealthInterval is the time between two checks of the health.
 const HealthInterval = 30 * time.Second
-
-// Texts are the defaults of configurations: room for daemonsets is made at once, and without an
-// access list no user may submit.
-func Texts() config.Defaults {
-	atOnce := time.Duration(0)
-	return config.Defaults{StartDelay: &atOnce, Closed: true}
-}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	narwhal "github.com/narwhal-scheduler/narwhal/pkg/scheduler"
@@ -54,7 +55,7 @@ func start(with settings) *ServiceContext {
 	health := newHealthWatch()
 	core := &narwhal.Configured{Scheduler: must(narwhal.New(narwhal.Config{
 		Logger: with.logger, Level: with.level, Events: history, Archive: past, Metrics: counts,
-		Defaults: defaults.Texts(), ReserveDelay: reserveDelay(with.getenv), Extra: health.configure,
+		Defaults: config.LikeYuniKorn(), ReserveDelay: reserveDelay(with.getenv), Extra: health.configure,
 		Resolver: directory(with.ldap),
 	}))}
 	counts.Watch(core, core.Kinds())
@@ -62,7 +63,7 @@ func start(with settings) *ServiceContext {
 	service := must(webservice.New(webservice.Config{
 		Views: core, Kinds: core.Kinds(), Configuration: manager, Events: history, Archive: past, Metrics: counts.Handler(),
 		Dashboard: dashboard.Handler(), Started: time.Now(), Diagnostics: core.StateDump,
-		Build: manager.build, Defaults: defaults.Texts(), LogLevel: levelOf(with.level),
+		Build: manager.build, Defaults: config.LikeYuniKorn(), LogLevel: levelOf(with.level),
 	}))
 	parts := &services{core: core, manager: manager, history: history, health: health}
 	parts.serve(service, with.address)

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/apache/yunikorn-core/internal/defaults"
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 )
 
 // DefaultSchedulerConfig is what the empty configuration stands for: a queue for each
@@ -52,19 +52,19 @@ func Text(content string) string {
 // a name and one queue at the top, root, and the limits of a partition are those of root too.
 func LoadSchedulerConfigFromByteArray(content []byte) (*SchedulerConfig, error) {
 	text := Text(string(content))
-	document, err := defaults.Texts().Load(text, nil)
+	document, err := config.LikeYuniKorn().Load(text, nil)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	config := new(SchedulerConfig)
-	if err := yaml.Unmarshal([]byte(text), config); err != nil {
+	data := new(SchedulerConfig)
+	if err := yaml.Unmarshal([]byte(text), data); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	for i := range config.Partitions {
-		config.Partitions[i].complete()
+	for i := range data.Partitions {
+		data.Partitions[i].complete()
 	}
-	config.Checksum = document.Checksum
-	return config, nil
+	data.Checksum = document.Checksum
+	return data, nil
 }
 
 // complete adds what a text may leave out.

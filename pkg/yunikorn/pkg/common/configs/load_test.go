@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/assert"
 
-	"github.com/apache/yunikorn-core/internal/defaults"
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 )
 
 const text = `partitions:
@@ -70,20 +70,20 @@ func TestLoad(t *testing.T) {
 
 // TestWrittenAgain: a program may read a configuration, change it, and send it: nothing is lost.
 func TestWrittenAgain(t *testing.T) {
-	config, err := LoadSchedulerConfigFromByteArray([]byte(text))
+	data, err := LoadSchedulerConfigFromByteArray([]byte(text))
 	assert.NilError(t, err)
-	written, err := yaml.Marshal(config)
+	written, err := yaml.Marshal(data)
 	assert.NilError(t, err)
-	before, err := defaults.Texts().Load(text, nil)
+	before, err := config.LikeYuniKorn().Load(text, nil)
 	assert.NilError(t, err)
-	after, err := defaults.Texts().Load(string(written), nil)
+	after, err := config.LikeYuniKorn().Load(string(written), nil)
 	assert.NilError(t, err, "%s", written)
 	assert.DeepEqual(t, after.Partitions[0].Preemption, before.Partitions[0].Preemption)
 	assert.DeepEqual(t, after.Partitions[0].Nodes, before.Partitions[0].Nodes)
 	again, err := LoadSchedulerConfigFromByteArray(written)
 	assert.NilError(t, err)
-	again.Checksum = config.Checksum // of another text
-	assert.DeepEqual(t, again, config)
+	again.Checksum = data.Checksum // of another text
+	assert.DeepEqual(t, again, data)
 }
 
 // TestLimitsOfRoot: root keeps its own limits, and has those of the partition where it has none.
