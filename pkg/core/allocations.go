@@ -64,7 +64,7 @@ func (p *Partition) takeForeign(a *api.Allocation, known *ledger.Request) {
 	}
 	r := p.AddForeign(a, known)
 	p.evictions.Report(r, a.Tags)
-	p.refused.Tied(r, false)
+	p.refused.Tied(r, nil)
 }
 
 func (p *Partition) addOwn(a *api.Allocation) {
@@ -125,7 +125,7 @@ func (p *Partition) adopt(r *ledger.Request, id api.NodeID) {
 	p.settling.Extend()
 	p.Changes.Node(n, ledger.NodeRetry)
 	p.Changes.Placed = append(p.Changes.Placed, r)
-	p.refused.Tied(r, false)
+	p.refused.Tied(r, nil)
 	p.Tell(api.Adopted{Allocation: r.Allocation})
 }
 
@@ -275,7 +275,7 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 	case r.Foreign():
 		p.evictions.Cancel(r)
 		p.ReleaseForeign(r)
-		p.refused.Tied(r, false)
+		p.refused.Tied(r, nil)
 	case r.Application != c.Application:
 	case c.Termination == api.SchedulingFailed && r.RunsOn == nil: // said twice
 	case c.Termination == api.SchedulingFailed && !r.IsToEnd() && r.App.State == api.Completing:
@@ -332,7 +332,7 @@ func (p *Partition) endAllocation(r *ledger.Request, cause api.EndCause, message
 		p.Succeeded(r)
 	}
 	p.Forget(r)
-	p.refused.Tied(r, false)
+	p.refused.Tied(r, nil)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {
 		p.placeholderEnded(r, n)
@@ -362,7 +362,7 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	wasted := r.MadeRoom
 	r.MadeRoom = false
 	p.Unbook(r)
-	p.refused.Tied(r, false)
+	p.refused.Tied(r, nil)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.Unplaced()
 	w := r.Waiting()

@@ -189,7 +189,7 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	r.Allocation = bound
 	p.run(r, n)
 	n.PlacedIn = p.Batch
-	p.refused.Tied(r, true)
+	p.refused.Tied(r, n)
 	p.Changes.Node(n, what)
 	p.Changes.Placed = append(p.Changes.Placed, r)
 	p.Work.Placements++

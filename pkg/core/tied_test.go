@@ -33,7 +33,7 @@ func newZones(nodes int, says bool) *zones {
 		return nil
 	}
 	if says {
-		options.Tied = func(api.AllocationKey) []string { return []string{"s", "unknown"} }
+		options.Tied = func(api.AllocationKey, api.NodeID) []string { return []string{"s", "unknown"} }
 	}
 	z.p = core.NewPartition(options, api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}}})
 	z.p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})

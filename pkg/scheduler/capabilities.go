@@ -2,12 +2,13 @@ package scheduler
 
 import (
 	"fmt"
+	"iter"
 	"runtime/debug"
 )
 
 // This file is what a resource manager can do beyond api.ResourceManagerCallback.
 // Its callback may implement any of these interfaces; nothing has to be announced. They are about predicates: which asks are alike, several nodes at once;
-// and about preemption: which ask is nominated, what a node would be like without some
+// which nodes suit an ask best; and about preemption: which ask is nominated, what a node would be like without some
 // allocations, which allocations are evicted, what must not be disrupted.
 //
 // What holds for all of them:
@@ -37,10 +38,31 @@ type PredicateClassifier interface {
 // when something ends on a node that refused them, and else after a minute.
 type PredicateTies interface {
 	// TiedClasses names the classes of such asks that wait (see PredicateClassifier), each once. It
-	// is called after an allocation of the scheduler's own was placed, before the callback that
-	// announces it, and for any that comes or has ended otherwise: also one that the
+	// is called after an allocation of the scheduler's own was placed on a node, before the callback that
+	// announces it, and, with an empty node, for any that comes or has ended otherwise: also one that the
 	// resource manager itself knows no more of, for which it may name none. A panic counts as none.
-	TiedClasses(allocationKey string) []string
+	TiedClasses(allocationKey, nodeID string) []string
+}
+
+// NodePreferences knows which nodes suit an ask better than others, such as those in a zone where few like it
+// run. Otherwise the order of nodes of the partition decides alone.
+type NodePreferences interface {
+	// BestNodes returns the nodes of those it is shown that suit an ask best, the best first, and no more than asked
+	// for. These are tried in turn, and it is asked for more if Predicates refuses them all. With none, the
+	// order of nodes decides, as after a panic. What is none of these nodes is left out.
+	//
+	// It is asked while not all callbacks may have returned. A resource manager that wants to count each placement
+	// before the next question hears of it by PredicateTies.
+	BestNodes(args *BestNodesArgs) []string
+}
+
+// BestNodesArgs is the question which nodes suit an ask best.
+type BestNodesArgs struct {
+	AllocationKey string
+	// Nodes are those that have room for the ask and have not refused it, in the order of nodes of the partition, with
+	// how well each suits that order, from 0 to 100. They may be gone through during the call only.
+	Nodes iter.Seq2[string, int64]
+	Most  int // how many are asked for, at least 1
 }
 
 // PredicatesOnNodesArgs is the question which of some nodes an ask may run on.

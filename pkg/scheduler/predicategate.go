@@ -41,6 +41,7 @@ type predicateGate struct {
 	classifier PredicateClassifier
 	ties       PredicateTies
 	several    NodesPredicates
+	prefers    NodePreferences
 	simulator  PredicateSimulator
 	selector   VictimSelector
 	budgeter   DisruptionBudgeter
@@ -67,6 +68,7 @@ func newPredicateGate(outbox *outbox, callback siapi.ResourceManagerCallback, lo
 	g.classifier, _ = callback.(PredicateClassifier)
 	g.ties, _ = callback.(PredicateTies)
 	g.several, _ = callback.(NodesPredicates)
+	g.prefers, _ = callback.(NodePreferences)
 	g.simulator, _ = callback.(PredicateSimulator)
 	g.selector, _ = callback.(VictimSelector)
 	g.budgeter, _ = callback.(DisruptionBudgeter)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -170,7 +171,7 @@ type tiedTo struct {
 	classes func(string) []string
 }
 
-func (s *tiedTo) TiedClasses(key string) []string { return s.classes(key) }
+func (s *tiedTo) TiedClasses(key, _ string) []string { return s.classes(key) }
 
 // Where an allocation has ties, all questions wait for the delivery that tells of it; a panic says that
 // it has none.
@@ -179,7 +180,7 @@ func TestQuestionsWaitForWhatHasTies(t *testing.T) {
 	g, seen := asking(rm)
 	place := func() {
 		placed := api.Placed{Allocation: running("pod-1", "node-1")}
-		g.tied("pod-1")
+		g.tied("pod-1", "")
 		g.note(api.Effects{placed}, put(g.outbox, testOwner(), placed))
 	}
 	place()
@@ -188,10 +189,43 @@ func TestQuestionsWaitForWhatHasTies(t *testing.T) {
 	place()
 	assert.Equal(t, g.every, uint64(2))
 	rm.classes = func(string) []string { panic("ties") }
-	assert.Equal(t, len(g.tied("pod-1")), 0)
+	assert.Equal(t, len(g.tied("pod-1", "")), 0)
 	place()
 	assert.Equal(t, g.every, uint64(2))
 	assert.DeepEqual(t, warnings(seen), []string{"TiedClasses: panic"})
+}
+
+// chooses is a resource manager that knows which nodes are better.
+type chooses struct {
+	severalNodes
+	best func(*BestNodesArgs) []string
+}
+
+func (c *chooses) BestNodes(args *BestNodesArgs) []string { return c.best(args) }
+
+// The resource manager is shown the nodes as the core has them, and its choice reaches the core as it is; a
+// panic says that it has none.
+func TestBestNodes(t *testing.T) {
+	rm := &chooses{}
+	g, seen := asking(rm)
+	nodes := func(yield func(api.NodeID, int64) bool) { _ = yield("node-1", 100) && yield("node-2", 50) }
+	rm.best = func(args *BestNodesArgs) []string {
+		assert.Equal(t, args.AllocationKey, "pod")
+		assert.Equal(t, args.Most, 3)
+		assert.DeepEqual(t, maps.Collect(args.Nodes), map[string]int64{"node-1": 100, "node-2": 50})
+		return []string{"node-2", "node-9"}
+	}
+	assert.DeepEqual(t, g.best("pod", nodes, 3), []api.NodeID{"node-2", "node-9"})
+	rm.best = func(args *BestNodesArgs) []string {
+		for node := range args.Nodes {
+			return []string{node}
+		}
+		return nil
+	}
+	assert.DeepEqual(t, g.best("pod", nodes, 3), []api.NodeID{"node-1"})
+	rm.best = func(*BestNodesArgs) []string { panic("best") }
+	assert.Equal(t, len(g.best("pod", nodes, 1)), 0)
+	assert.DeepEqual(t, warnings(seen), []string{"BestNodes: panic"})
 }
 
 // The time of questions is that of the kind that the core said before.

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -37,6 +38,9 @@ func (s *Scheduler) newGate(r *registration, partition string, options *api.Opti
 			if g.ties != nil {
 				options.Tied = g.tied
 			}
+		}
+		if g.prefers != nil {
+			options.Best = g.best
 		}
 	}
 	options.KeepsForeign, options.Least = !g.endsForeignPods(), g.leastUse(options.Kinds)
@@ -102,11 +106,35 @@ func (g *predicateGate) class(ask api.AllocationKey) (class string) {
 	return class
 }
 
+// best has the resource manager choose among nodes for the core. Nothing is waited for before: what it was not told
+// yet matters little here, and it may count it already (PredicateTies).
+func (g *predicateGate) best(ask api.AllocationKey, nodes iter.Seq2[api.NodeID, int64], most int) []api.NodeID {
+	args := &BestNodesArgs{AllocationKey: string(ask), Most: most, Nodes: func(yield func(string, int64) bool) {
+		for id, points := range nodes {
+			if !yield(string(id), points) {
+				return
+			}
+		}
+	}}
+	var chosen []string
+	if g.ask("BestNodes", func() error {
+		chosen = g.prefers.BestNodes(args)
+		return nil
+	}) != nil {
+		return nil
+	}
+	best := make([]api.NodeID, len(chosen))
+	for i, id := range chosen {
+		best[i] = api.NodeID(id)
+	}
+	return best
+}
+
 // tied answers the core about which asks answers change when an allocation comes or goes. The next
 // delivery is waited for then before any question: it may tell of that allocation.
-func (g *predicateGate) tied(allocation api.AllocationKey) (classes []string) {
+func (g *predicateGate) tied(allocation api.AllocationKey, placed api.NodeID) (classes []string) {
 	if g.ask("TiedClasses", func() error {
-		classes = g.ties.TiedClasses(string(allocation))
+		classes = g.ties.TiedClasses(string(allocation), string(placed))
 		return nil
 	}) != nil {
 		return nil

@@ -32,6 +32,9 @@ type Options struct {
 	// Tied says about which asks answers may change on other nodes when an allocation comes or
 	// goes. Nil means about none.
 	Tied TiedTo
+	// Best chooses the nodes that suit an ask best, which are tried first. Nil means that the
+	// order of nodes decides.
+	Best Best
 	// KeepsForeign says that the resource manager does not end allocations of other
 	// schedulers: they are no victims, whatever is configured.
 	KeepsForeign bool

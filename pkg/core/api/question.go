@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Feasible asks the resource manager whether an allocation may run on a node:
 // affinity, taints, ports. With allocate it asks for a placement now, without it for
@@ -54,8 +57,14 @@ type FeasibleOn func(allocation AllocationKey, nodes []NodeID, allocate bool) []
 
 // TiedTo names the constraints of asks about which the answers of Feasible may change on other nodes
 // than that of an allocation when it comes or goes, as where pods are spread over zones. It is
-// called when it was placed, before the resource manager hears of that, and when it has ended.
-type TiedTo func(allocation AllocationKey) []string
+// called when it was placed on a node, before the resource manager hears of that, and, with an
+// empty node, when it came otherwise or has ended.
+type TiedTo func(allocation AllocationKey, placed NodeID) []string
+
+// Best chooses, of the nodes that have room for an ask, those that suit it best, the best first, and at
+// most so many. It is shown the nodes in the order in which they would be tried otherwise, each once, with how
+// well they suit that order, from 0 to 100. None is the answer if that order may decide.
+type Best func(ask AllocationKey, nodes iter.Seq2[NodeID, int64], most int) []NodeID
 
 // ConstraintsOf names what an ask requires of nodes beyond amounts: asks with the
 // same name get the same answers from Feasible. An empty name says that no other ask

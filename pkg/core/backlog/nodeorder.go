@@ -1,6 +1,7 @@
 package backlog
 
 import (
+	"iter"
 	"maps"
 	"math/bits"
 	"slices"
@@ -131,6 +132,40 @@ func (o *NodeOrder) Next(after *ledger.Node, ask resources.Amounts) *ledger.Node
 		return o.Devices.of(ask).next(after)
 	}
 	return o.nextBelow(o.Tree.Root(), o.of(after), ask)
+}
+
+// WithRoom are all nodes that have room, in order, with how well they suit it, from 0 to 100. It takes a step
+// for each of them, and for each that is a neighbour of one in the tree.
+func (o *NodeOrder) WithRoom(ask resources.Amounts) iter.Seq2[*ledger.Node, int64] {
+	return func(yield func(*ledger.Node, int64) bool) {
+		if o.Devices != nil {
+			ranked, place := o.Devices.of(ask), 0
+			for at := range ranked.tree.All {
+				if !yield(at.node, int64(pointsMax-pointsMax*place/ranked.tree.Len())) {
+					return
+				}
+				place++
+			}
+			return
+		}
+		o.allBelow(o.Tree.Root(), ask, yield)
+	}
+}
+
+// pointsMax is what a node has that suits the order best.
+const pointsMax = 100
+
+func (o *NodeOrder) allBelow(top *orderedNode, ask resources.Amounts, yield func(*ledger.Node, int64) bool) bool {
+	if top == nil {
+		return true
+	}
+	*o.Visited++
+	if !ask.FitsIn(top.most) {
+		return true
+	}
+	return o.allBelow(top.links.Left, ask, yield) &&
+		(!ask.FitsIn(top.Room) || yield(top.Node, pointsMax-top.score*pointsMax/scoreMax)) &&
+		o.allBelow(top.links.Right, ask, yield)
 }
 
 func (o *NodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.Node {

@@ -128,7 +128,7 @@ func (s *Groups) swapUnless(result question.Outcome, r, placeholder *ledger.Requ
 	}
 	if n != nil {
 		n.PlacedIn = s.Batch
-		s.Refused.Tied(r, true)
+		s.Refused.Tied(r, n)
 		s.Kept.Reserve(r, n)
 	}
 	return question.Placed

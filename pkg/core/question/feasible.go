@@ -53,6 +53,11 @@ func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outco
 			}
 		}
 	}
+	if p.Options.Best != nil {
+		if n, result, best := p.bestFirst(r); result != Waits {
+			return n, result, best
+		}
+	}
 	for n = p.Order.First(r.Amounts); n != nil; n = p.Order.Next(n, r.Amounts) {
 		switch {
 		case r.Wait != nil && r.Wait.Avoid == n.ID:
@@ -75,6 +80,50 @@ func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outco
 	}
 	n, result = s.overrule()
 	return n, result, s
+}
+
+// bestFirst asks about the nodes that suit an ask best, while there are any: first about the best one, and each time
+// after these were refused about four times as many.
+func (p *Refused) bestFirst(r *ledger.Request) (*ledger.Node, Outcome, NodeSearch) {
+	s := NodeSearch{Refused: p, ask: r, most: 1}
+	for most := 1; ; most *= 4 {
+		if s.Options.FeasibleOn != nil {
+			s.most = min(most, nodesAtOnce)
+		}
+		asked := false
+		for _, id := range s.Options.Best(r.Key, s.open, most) {
+			n := s.FindNode(id)
+			if !s.mayTry(n) {
+				continue
+			}
+			asked = true
+			if found, result := s.collect(n); result != Waits {
+				return found, result, s
+			}
+		}
+		if found, result := s.flushChunk(); result != Waits || !asked {
+			return found, result, s
+		}
+	}
+}
+
+// mayTry reports whether a node is open and has room, and nothing is known against it.
+func (s *NodeSearch) mayTry(n *ledger.Node) bool {
+	return n != nil && n.Schedulable && s.ask.Amounts.FitsIn(n.Room) && s.isNew(n)
+}
+
+// isNew reports whether nothing is known against a node that has room.
+func (s *NodeSearch) isNew(n *ledger.Node) bool {
+	return (s.ask.Wait == nil || s.ask.Wait.Avoid != n.ID) && !s.ClassOf(s.ask).Refused.Has(n)
+}
+
+// open are the nodes with room that nothing is known against, in order, with how well they suit that order.
+func (s *NodeSearch) open(yield func(api.NodeID, int64) bool) {
+	for n, points := range s.Order.WithRoom(s.ask.Amounts) {
+		if s.isNew(n) && !yield(n.ID, points) {
+			return
+		}
+	}
 }
 
 // check asks about one node.

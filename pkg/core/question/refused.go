@@ -126,15 +126,19 @@ func (s *Refused) AskAnew(c *backlog.Class) {
 
 // Tied has the resource manager asked again about the asks to which an allocation has ties: answers
 // about them may change on other nodes than its own when it comes or goes, by affinity, and where
-// pods are spread over zones. Placed says that the resource manager does not know of it yet: then it
-// is not asked about them before it does.
-func (s *Refused) Tied(r *ledger.Request, placed bool) {
+// pods are spread over zones. If it was placed on a node, the resource manager does not know of it
+// yet: then it is not asked about them before it does.
+func (s *Refused) Tied(r *ledger.Request, placed *ledger.Node) {
 	if s.Options.Tied == nil {
 		return
 	}
-	for _, constraints := range s.Options.Tied(r.Key) {
+	var on api.NodeID
+	if placed != nil {
+		on = placed.ID
+	}
+	for _, constraints := range s.Options.Tied(r.Key, on) {
 		for _, c := range s.Classes.Alike[constraints] {
-			if placed {
+			if placed != nil {
 				c.TiedIn = s.Batch
 			}
 			s.AskAnew(c)

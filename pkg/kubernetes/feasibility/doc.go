@@ -4,7 +4,7 @@
 // A Checker counts pods that are bound or assumed, on their nodes, and answers for
 // another pod: on one node, on many, on a node that is changed in thought. Only
 // PreFilter, Filter, Reserve and PreBind of the default profile run. There is no
-// scoring, no queue, and no choice of victims: that is decided by the scheduler core,
+// scoring (see package preferences), no queue, and no choice of victims: that is decided by the scheduler core,
 // which asks about a node without some pods (CheckWith).
 //
 // What is counted of a node is immutable. A change makes a copy of that one node, and a

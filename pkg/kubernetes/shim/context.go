@@ -23,7 +23,7 @@ import (
 type Context struct {
 	options  Options
 	log      *zap.Logger
-	feasible Feasibility
+	feasible *cluster
 	sender   *sender
 	binder   *binder
 	evictor  *evictor
@@ -66,7 +66,7 @@ func New(options Options) (*Context, error) {
 	c := &Context{
 		options:  options,
 		log:      options.Logger,
-		feasible: options.Feasibility,
+		feasible: &cluster{options.Feasibility, options.Preferences},
 		sender:   newSender(options.Core, options.ClusterID, options.Logger),
 		tasks:    map[string]*task{},
 		nodes:    map[string]*v1.Node{},

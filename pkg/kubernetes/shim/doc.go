@@ -21,7 +21,7 @@
 // Read in this order:
 //
 //	context.go        Context: what is known
-//	options.go        what it depends on; feasibility.go, where pods may run
+//	options.go        what it depends on; feasibility.go, where pods may run; preferences.go, where they had better
 //	task.go           a pod, its application, and what the core was told
 //	pods.go           pods come, change and end: the one way for ours and foreign ones
 //	nodes.go          nodes

@@ -43,6 +43,8 @@ type Options struct {
 	Client      kubernetes.Interface
 	Core        api.SchedulerAPI
 	Feasibility Feasibility
+	// Preferences choose among nodes where a pod may run; nil leaves that to the order of nodes.
+	Preferences Preferences
 	// Recorder takes events about pods; nil records none. It must not block for long.
 	Recorder EventRecorder
 	Logger   *zap.Logger // nil logs nothing
@@ -111,6 +113,9 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
+	if o.Preferences == nil {
+		o.Preferences = noPreferences{}
+	}
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
 	}

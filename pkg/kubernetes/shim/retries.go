@@ -51,7 +51,7 @@ const anything = "anything"
 // and when the labels of namespaces do. A message about an ask, which
 // says nothing new, has the core ask about it again.
 func (c *Context) retryOnChange() error {
-	refers, _ := c.feasible.(claimReferences)
+	refers, _ := c.feasible.Feasibility.(claimReferences)
 	if refers != nil {
 		if err := refers.Watch(c.changed.note); err != nil {
 			return err

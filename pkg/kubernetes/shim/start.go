@@ -32,7 +32,7 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	if !cache.WaitForCacheSync(ctx.Done(), listed...) {
 		return fmt.Errorf("listing the cluster: %w", context.Cause(ctx))
 	}
-	if waits, ok := c.feasible.(interface {
+	if waits, ok := c.feasible.Feasibility.(interface {
 		WaitForSync(ctx context.Context) error
 	}); ok {
 		if err := waits.WaitForSync(ctx); err != nil {

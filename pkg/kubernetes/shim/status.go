@@ -205,7 +205,7 @@ func saysGated(pod *v1.Pod) bool {
 
 // helped is why a pod waits, where that is said to be for nodes and a claim keeps it from all nodes that may come.
 func (w *statusWriter) helped(pod *v1.Pod, why *waits) *waits {
-	refers, ok := w.feasible.(claimReferences)
+	refers, ok := w.feasible.Feasibility.(claimReferences)
 	if !ok || why == nil || why.reason != scheduler.WaitsForNodes || len(refers.References(pod)) == 0 {
 		return why
 	}

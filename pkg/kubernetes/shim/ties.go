@@ -183,8 +183,12 @@ func (c *Context) tryTied(classes []string) {
 // tiedClass begins the name of a change that matters to the pods of a class.
 const tiedClass = "class "
 
-// TiedClasses names the classes of pods about which answers change when another one comes or goes.
-func (c callback) TiedClasses(allocationKey string) []string {
+// TiedClasses names the classes of pods about which answers change when another one comes or goes. One that was
+// placed counts at once for the preferences of others.
+func (c callback) TiedClasses(allocationKey, nodeID string) []string {
 	pod, _ := c.podOf(allocationKey)
+	if pod != nil && nodeID != "" {
+		c.feasible.prefer.PlacePod(pod, nodeID)
+	}
 	return c.ties.to(allocationKey, pod)
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
@@ -15,4 +16,9 @@ import (
 // factory, which is started after it.
 func newFeasibility(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, volumes time.Duration) (shim.Feasibility, error) {
 	return feasibility.New(ctx, client, factory, feasibility.Options{BindTimeout: volumes})
+}
+
+// newPreferences is the scores of kube-scheduler, with informers of the same factory.
+func newPreferences(factory informers.SharedInformerFactory) (shim.Preferences, error) {
+	return preferences.New(factory, preferences.Options{})
 }

@@ -154,8 +154,12 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 	if err != nil {
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
+	preferred, err := newPreferences(factory)
+	if err != nil {
+		return nil, fmt.Errorf("preferences: %w", err)
+	}
 	c, err := shim.New(shim.Options{
-		Client: i.client, Core: i.scheduler, Feasibility: feasible, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
+		Client: i.client, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
 		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
 		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config, Problem: i.problem, Former: i.former,

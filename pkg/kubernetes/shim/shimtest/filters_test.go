@@ -16,9 +16,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
+
+// scores are those of kube-scheduler.
+func scores(factory informers.SharedInformerFactory) (shim.Preferences, error) {
+	return preferences.New(factory, preferences.Options{})
+}
 
 // filters are the filter plugins of kube-scheduler.
 func filters(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error) {

@@ -20,7 +20,7 @@ import (
 // of go test where kube-scheduler has chosen other nodes. It may only fall.
 const (
 	lawRest  = 5 * time.Second
-	fewerMax = 25
+	fewerMax = 11
 )
 
 func matching(app string) *metav1.LabelSelector {
@@ -190,7 +190,7 @@ func (w *lawWorld) outcome() (bound, unschedulable []string) {
 }
 
 func newLawWorld(t *testing.T, seed uint64) *lawWorld {
-	return &lawWorld{MockScheduler: shimtest.New(t, shimtest.Options{Feasibility: filters}), random: rand.New(rand.NewPCG(seed, 1))}
+	return &lawWorld{MockScheduler: shimtest.New(t, shimtest.Options{Feasibility: filters, Preferences: scores}), random: rand.New(rand.NewPCG(seed, 1))}
 }
 
 // A difference is what the law permits: kube-scheduler places pods that wait here. Of the seeds of go test there are at most

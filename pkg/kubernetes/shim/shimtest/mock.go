@@ -32,6 +32,8 @@ type Options struct {
 	API       *API             // of another MockScheduler, for a restart
 	// Feasibility makes what knows where pods may run; nil is one of type Feasibility.
 	Feasibility func(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error)
+	// Preferences makes what knows where pods had better run; nil is nothing.
+	Preferences func(factory informers.SharedInformerFactory) (shim.Preferences, error)
 }
 
 // A MockScheduler is the shim with the real scheduler core. The verbs belong to one
@@ -73,6 +75,11 @@ func New(t testing.TB, options Options) *MockScheduler {
 			time.Sleep(2 * time.Second) // in virtual time: plugins look for the end once in a second
 		})
 		if o.Feasibility, err = options.Feasibility(ctx, m.API, m.factory); err != nil {
+			t.Fatalf("shimtest: %v", err)
+		}
+	}
+	if options.Preferences != nil {
+		if o.Preferences, err = options.Preferences(m.factory); err != nil {
 			t.Fatalf("shimtest: %v", err)
 		}
 	}

@@ -1,0 +1,333 @@
+package preferences
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// A Scorer knows which nodes suit a pod best. All its methods may be called at any time from
+// any goroutine; one waits for the other.
+type Scorer struct {
+	options Options
+	objects *objects
+
+	mu         sync.Mutex
+	nodes      []*v1.Node // by slot; nil if the slot is free
+	slots      map[string]int32
+	free       []int32
+	pods       map[types.UID]*counted
+	spaces     map[string]map[types.UID]*counted // the same, by namespace
+	choosy     map[types.UID]*counted            // those with a say about where others are placed
+	topologies map[string]*topology
+	layout     uint64 // counts changes of nodes and namespaces after which classes are made anew
+	classes    *simplelru.LRU[string, *class]
+	scratch    scratch
+}
+
+// A counted pod is on a node, which need not be known.
+type counted struct {
+	*framework.PodInfo
+	node   string
+	choosy bool
+}
+
+// Options is what may be chosen. The zero value is the default.
+type Options struct {
+	// Weights say how much each preference counts. The zero value is DefaultWeights.
+	Weights Weights
+	// IgnoredLabels are labels of pods that number them: pods which differ by them alone are alike. No
+	// selector of affinity, anti-affinity or spread constraints may name them.
+	IgnoredLabels []string
+}
+
+// classesMax is for how many classes of pods the counts are kept, some 20 bytes for each node. A
+// class beyond them is counted anew when it is asked about again.
+const classesMax = 512
+
+// New makes a Scorer that knows no nodes and no pods yet. It asks the factory for the informers
+// of services, controllers and namespaces, so the factory is started after it. Before these are
+// synced, pods of services and controllers are not spread by default.
+func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
+	if o.Weights == (Weights{}) {
+		o.Weights = DefaultWeights()
+	}
+	classes, err := simplelru.NewLRU[string, *class](classesMax, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scorer{
+		options:    o,
+		slots:      make(map[string]int32),
+		pods:       make(map[types.UID]*counted),
+		spaces:     make(map[string]map[types.UID]*counted),
+		choosy:     make(map[types.UID]*counted),
+		topologies: make(map[string]*topology),
+		classes:    classes,
+	}
+	if s.objects, err = newObjects(factory, s.changed); err != nil {
+		return nil, fmt.Errorf("informers: %w", err)
+	}
+	return s, nil
+}
+
+// changed has all classes made anew.
+func (s *Scorer) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.relay()
+}
+
+// relay has all classes and topologies made anew.
+func (s *Scorer) relay() {
+	s.layout++
+	clear(s.topologies)
+}
+
+// SetNode adds a node or replaces it.
+func (s *Scorer) SetNode(node *v1.Node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot, known := s.slots[node.Name]
+	if known {
+		before := s.nodes[slot]
+		s.nodes[slot] = node
+		if maps.Equal(before.Labels, node.Labels) && equality.Semantic.DeepEqual(before.Spec.Taints, node.Spec.Taints) {
+			return
+		}
+	} else if last := len(s.free) - 1; last >= 0 {
+		slot, s.free = s.free[last], s.free[:last]
+		s.nodes[slot] = node
+	} else {
+		slot = int32(len(s.nodes))
+		s.nodes = append(s.nodes, node)
+	}
+	s.slots[node.Name] = slot
+	s.relay()
+}
+
+// RemoveNode forgets a node. The pods that were set there stay counted until they are removed,
+// and are on the node if it comes back.
+func (s *Scorer) RemoveNode(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot, known := s.slots[name]
+	if !known {
+		return
+	}
+	delete(s.slots, name)
+	s.nodes[slot] = nil
+	s.free = append(s.free, slot)
+	s.relay()
+}
+
+// SetPod counts a pod on the node that it names, in place of what was known of it. The node may
+// come later. A pod that has ended, names no node or has no UID is not counted.
+func (s *Scorer) SetPod(pod *v1.Pod) {
+	s.PlacePod(pod, pod.Spec.NodeName)
+}
+
+// PlacePod counts a pod on a node that it need not name yet.
+func (s *Scorer) PlacePod(pod *v1.Pod, node string) {
+	pod = pods.ForFilters(pod)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.pods[pod.UID]
+	if pod.UID == "" || node == "" || pods.IsTerminal(pod) {
+		s.uncount(before)
+		return
+	}
+	if before != nil && before.node == node && isCountedAlike(before.Pod, pod) {
+		return
+	}
+	s.uncount(before)
+	// An error is about terms that cannot be read. The pod counts without them.
+	info, _ := framework.NewPodInfo(pod)
+	s.count(&counted{PodInfo: info, node: node, choosy: isChoosy(info)})
+}
+
+// RemovePod counts a pod no more.
+func (s *Scorer) RemovePod(pod *v1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uncount(s.pods[pod.UID])
+}
+
+// isCountedAlike says that nothing changed in a pod which counts. Its affinity cannot change.
+func isCountedAlike(before, now *v1.Pod) bool {
+	return (before.DeletionTimestamp == nil) == (now.DeletionTimestamp == nil) && maps.Equal(before.Labels, now.Labels)
+}
+
+func (s *Scorer) count(p *counted) {
+	uid, space := p.Pod.UID, p.Pod.Namespace
+	s.pods[uid] = p
+	if s.spaces[space] == nil {
+		s.spaces[space] = make(map[types.UID]*counted)
+	}
+	s.spaces[space][uid] = p
+	if p.choosy {
+		s.choosy[uid] = p
+	}
+	s.tellClasses(p, 1)
+}
+
+func (s *Scorer) uncount(p *counted) {
+	if p == nil {
+		return
+	}
+	uid, space := p.Pod.UID, p.Pod.Namespace
+	s.tellClasses(p, -1)
+	delete(s.pods, uid)
+	delete(s.choosy, uid)
+	if delete(s.spaces[space], uid); len(s.spaces[space]) == 0 {
+		delete(s.spaces, space)
+	}
+}
+
+// tellClasses has all classes that are kept count a pod, or not any more.
+func (s *Scorer) tellClasses(p *counted, sign int32) {
+	slot, known := s.slots[p.node]
+	if !known {
+		return
+	}
+	for _, c := range s.classes.Values() {
+		if c.layout == s.layout {
+			c.count(p, slot, sign)
+		}
+	}
+}
+
+// Best is those of some nodes that suit a pod best, the best first, and at most so many. Of nodes that suit
+// it equally the first come first. Nodes where its tolerations, node selector or required node affinity
+// keep it from running, and nodes that are not known, are left out. It is nil if all others suit the pod
+// equally, so that the order of the nodes may decide. The nodes have 0 to 100 points in that order. It costs a
+// few operations for each node; the nodes are not asked for if the pod has no preference.
+func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
+	pod = pods.ForFilters(pod)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.classOf(pod)
+	if c.isIndifferent() || most <= 0 {
+		return nil
+	}
+	on := &s.scratch
+	on.reset()
+	for name, points := range nodes {
+		if slot, known := s.slots[name]; known && c.runs[slot] {
+			on.add(name, slot, points)
+		}
+	}
+	s.score(c, on)
+	return on.best(most)
+}
+
+// score adds up the points of the nodes of a question.
+func (s *Scorer) score(c *class, on *scratch) {
+	w := &s.options.Weights
+	for i, points := range on.points {
+		on.total[i] = w.Order * points
+	}
+	if c.avoids && w.NodeTaints > 0 {
+		on.addScaled(c.taints, true, w.NodeTaints)
+	}
+	if c.likes && w.NodeLabels > 0 {
+		on.addScaled(c.labels, false, w.NodeLabels)
+	}
+	if len(c.spread.constraints) > 0 && w.Spread > 0 {
+		c.spread.add(on, w.Spread)
+	}
+	if c.affinity.counts() && w.PodAffinity > 0 {
+		c.affinity.add(on, w.PodAffinity)
+	}
+}
+
+// A scratch is the nodes of a question and their points; it is used again.
+type scratch struct {
+	names  []string
+	slots  []int32
+	points []int64 // in the order of nodes
+	total  []int64
+	raw    []int64 // of one preference
+	seen   []bool  // places of a topology
+}
+
+func (x *scratch) reset() {
+	clear(x.names)
+	x.names, x.slots, x.points, x.total = x.names[:0], x.slots[:0], x.points[:0], x.total[:0]
+}
+
+func (x *scratch) add(name string, slot int32, points int64) {
+	x.names, x.slots = append(x.names, name), append(x.slots, slot)
+	x.points, x.total = append(x.points, points), append(x.total, 0)
+}
+
+// rawScores is room for one number for each node.
+func (x *scratch) rawScores() []int64 {
+	x.raw = slices.Grow(x.raw[:0], len(x.slots))[:len(x.slots)]
+	clear(x.raw)
+	return x.raw
+}
+
+// addScaled adds points in the ratio of some numbers to the largest of them, or, turned round, of what is
+// missing to it.
+func (x *scratch) addScaled(numbers []int32, turned bool, weight int64) {
+	var top int64
+	for _, slot := range x.slots {
+		top = max(top, int64(numbers[slot]))
+	}
+	for i, slot := range x.slots {
+		var points int64
+		if top > 0 {
+			points = pointsMax * int64(numbers[slot]) / top
+		}
+		if turned {
+			points = pointsMax - points
+		}
+		x.total[i] += weight * points
+	}
+}
+
+// best is the nodes with the most points, the first one first where these are equal.
+func (x *scratch) best(most int) []string {
+	switch {
+	case len(x.names) == 0:
+		return nil
+	case most == 1:
+		first := 0
+		for i := range x.total {
+			if x.total[i] > x.total[first] {
+				first = i
+			}
+		}
+		return []string{x.names[first]}
+	}
+	places := make([]int, len(x.names))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int {
+		switch {
+		case x.total[a] > x.total[b]:
+			return -1
+		case x.total[a] < x.total[b]:
+			return 1
+		}
+		return 0
+	})
+	best := make([]string, min(most, len(places)))
+	for i := range best {
+		best[i] = x.names[places[i]]
+	}
+	return best
+}

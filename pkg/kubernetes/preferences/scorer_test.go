@@ -1,0 +1,52 @@
+package preferences
+
+import (
+	"math"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
+)
+
+// The plugins of kube-scheduler, which look at the whole cluster for each question, give each node the same
+// points as the counts that are kept, or all nodes so many more, whatever has happened since the class of the pod was counted first. Only where
+// an affinity comes to a whole number of points, theirs may lose one by a division of floats.
+func TestScoresAreThoseOfTheScorePlugins(t *testing.T) {
+	const onePoint = 2 // which counts twice
+	compared, off := 0, 0
+	for seed := range seeds.Of(t, 150) {
+		w := newWorld(t, seed)
+		asking := []*v1.Pod{w.newPod(), w.newPod(), w.newPod()}
+		for i := range 60 {
+			w.step()
+			pod := asking[i%3]
+			nodes, theirs, ours := w.asked(pod)
+			same := int64(math.MaxInt64) // what all nodes have beyond theirs, or lack
+			for i := range nodes {
+				same = min(same, ours[i]-theirs[i])
+			}
+			for i := range nodes {
+				compared++
+				switch d := ours[i] - theirs[i] - same; d {
+				case 0:
+				case onePoint:
+					off++
+				default:
+					t.Fatalf("seed %d: %d points more than theirs for %s on %s", seed, d, pod.Name, nodes[i])
+				}
+			}
+			if w.chance(20) {
+				asking[i%3] = w.newPod()
+			}
+		}
+	}
+	assert.Assert(t, compared > 10_000 && off*200 < compared, "%d of %d differ", off, compared)
+}
+
+func TestLogarithm(t *testing.T) {
+	for n := uint64(2); n < 1<<32; n += 1 + n/7 {
+		assert.Assert(t, math.Abs(float64(logarithm(n))/one-math.Log(float64(n))) < 2.0/one, "of %d", n)
+	}
+}
