@@ -127,6 +127,10 @@ bench-compare: ## compare this core with yunikorn-core, in half an hour; OPENB=d
 	bin/narwhal-bench $(if $(OPENB),--openb-nodes $(OPENB)/openb_node_list_all_node.csv --openb-pods $(OPENB)/openb_pod_list_default.csv) \
 		--json bin/narwhal-bench.json --html $(PAGE) $(COMPARE)
 
+.PHONY: compare-yunikorn
+compare-yunikorn: ## play one program on yunikorn-core and on the module that stands in for it, in a minute; both serve at port 9080
+	@cd pkg/yunikorn/compare && COMPARE=1 $(GO) test -count=1 -v $(TESTFLAGS) .
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	@set -e; for module in $(MODULES); do (cd $$module; \

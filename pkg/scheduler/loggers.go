@@ -28,6 +28,12 @@ const (
 	logEvents       = "core.events"
 )
 
+// allLoggers are those of schedulers and of what belongs to them, beside which a level says nothing.
+var allLoggers = []string{
+	logAllocations, logApplications, logUsage, logNodes, logPreemption, logScheduler, logConfig, logRequests, logGroups, logEvents,
+	"core.rest", "core.scheduler.health",
+}
+
 // loggers make a logger for each name. Each writes where the logger of the
 // configuration does, from a level of its own on, or from the same where none is set.
 type loggers struct {
@@ -90,9 +96,21 @@ func (l *loggers) configure(extra map[string]string, all *zap.AtomicLevel) {
 			all.SetLevel(level)
 		default:
 			levels[name] = level
+			if !l.exists(name) {
+				l.of(logConfig).Warn("log level has no effect, as there is no such logger", zap.String("key", key))
+			}
 		}
 	}
 	l.set(levels)
+}
+
+// exists reports whether a level of a name is that of some logger.
+func (l *loggers) exists(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(slices.AppendSeq(slices.Clone(allLoggers), maps.Keys(l.made)), func(one string) bool {
+		return one == name || strings.HasPrefix(one, name+".")
+	})
 }
 
 // loggerOf is the logger of which a key of the extra configuration is the level; empty

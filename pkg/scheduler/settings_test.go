@@ -97,6 +97,23 @@ func TestLoggersHaveLevels(t *testing.T) {
 	})
 }
 
+// TestLevelsOfNoLogger: a level that says nothing is told. One of a beginning of names counts for those that begin so.
+func TestLevelsOfNoLogger(t *testing.T) {
+	logs, seen := observer.New(zap.InfoLevel)
+	options := schedulertest.Options{ExtraConfig: map[string]string{
+		"log.core.scheduler.queue.level": "debug", "log.core.scheduler.preemption.requirednode.level": "debug", "log.core.sched.level": "debug",
+		"log.core.level": "info", "log.core.scheduler.level": "info", "log.core.rest.level": "info", "log.shim.context.level": "debug",
+	}}
+	options.Scheduler.Logger = zap.New(logs)
+	bubble(t, options, func(t *testing.T, _ *schedulertest.MockScheduler) {
+		var keys []string
+		for _, entry := range seen.FilterMessage("log level has no effect, as there is no such logger").All() {
+			keys = append(keys, entry.ContextMap()["key"].(string))
+		}
+		assert.DeepEqual(t, keys, []string{"log.core.sched.level", "log.core.scheduler.preemption.requirednode.level", "log.core.scheduler.queue.level"})
+	})
+}
+
 // TestAnyLoggerHasALevel: also one that is made after the level was set, for what belongs
 // to the scheduler, with fields of its own.
 func TestAnyLoggerHasALevel(t *testing.T) {

@@ -13,6 +13,7 @@
 //	pkg/common/configs              the configuration as data, and its validation
 //	pkg/common/resources            quantities of what one sees
 //	pkg/webservice/dao              the answers of REST as data
+//	pkg/log                         the logger that a program sets before it starts a scheduler
 //	pkg/locking                     the lock detection of the program's own locks
 //	internal/defaults               values that differ from those of this scheduler
 //	internal/look                   views of partitions, for pkg/scheduler and its objects

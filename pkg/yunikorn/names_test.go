@@ -12,6 +12,7 @@ import (
 	"github.com/apache/yunikorn-core/pkg/common/resources"
 	"github.com/apache/yunikorn-core/pkg/entrypoint"
 	"github.com/apache/yunikorn-core/pkg/locking"
+	"github.com/apache/yunikorn-core/pkg/log"
 	"github.com/apache/yunikorn-core/pkg/scheduler"
 	"github.com/apache/yunikorn-core/pkg/scheduler/objects"
 	"github.com/apache/yunikorn-core/pkg/scheduler/placement/types"
@@ -39,6 +40,9 @@ var (
 	_ func([]byte) (*configs.SchedulerConfig, error)                       = configs.LoadSchedulerConfigFromByteArray
 	_ func() *entrypoint.ServiceContext                                    = entrypoint.StartAllServices
 	_ func(*zap.Logger, *zap.Config) *entrypoint.ServiceContext            = entrypoint.StartAllServicesWithLogger
+	_ func(bool, bool) *entrypoint.ServiceContext                          = entrypoint.StartAllServicesWithParams
+	_ func(*zap.Logger, *zap.Config)                                       = log.InitializeLogger
+	_ func(*log.LoggerHandle) *zap.Logger                                  = log.Log
 	_ func() bool                                                          = locking.IsTrackingEnabled
 )
 

@@ -122,13 +122,16 @@ func Rules(at *Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.kinds, at.rules(), configuration.FillRule)
 }
 
-// rules are those of the configuration and the one that follows them, for applications whose
-// pods run and that no other takes. They are empty where the configuration is not known.
+// rules are those of the configuration, or the one that holds without any, and the one that follows them,
+// for applications whose pods run and that no other takes. They are empty where the configuration is not known.
 func (at *Snapshot) rules() []config.Rule {
 	if at.written == nil {
 		return nil
 	}
 	recovery := config.Rule{Name: "recovery", Value: string(api.RecoveryQueue)}
+	if len(at.written.Rules) == 0 {
+		return []config.Rule{{Name: "provided"}, recovery}
+	}
 	return append(slices.Clip(at.written.Rules), recovery)
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/apache/yunikorn-core/internal/defaults"
 	_ "github.com/apache/yunikorn-core/pkg/locking" // or go-deadlock checks the locks of a program that starts this
+	"github.com/apache/yunikorn-core/pkg/log"
 	"github.com/apache/yunikorn-core/pkg/scheduler"
 )
 
@@ -28,20 +29,27 @@ type ServiceContext struct {
 	services *services
 }
 
-// StartAllServices starts a scheduler that logs to standard error from level info on.
-func StartAllServices() *ServiceContext {
-	config := zap.NewProductionConfig()
-	logger, err := config.Build()
-	if err != nil {
-		logger = zap.NewNop() // standard error is not there
+// StartAllServices starts a scheduler that writes to the logger of package log, which is standard error
+// from level info on unless the program has set another one.
+func StartAllServices() *ServiceContext { return StartAllServicesWithParams(false, true) }
+
+// StartAllServicesWithParams is StartAllServices, without REST if that is not wanted. The scheduler places asks when
+// something changes, also where they are to be placed at the program's word.
+func StartAllServicesWithParams(_, withWebapp bool) *ServiceContext {
+	settings := settingsOf(log.Root(), log.GetZapConfigs())
+	if !withWebapp {
+		settings.address = ""
 	}
-	return StartAllServicesWithLogger(logger, &config)
+	return start(settings)
 }
 
 // StartAllServicesWithLogger starts a scheduler that writes to the logger of the caller; the
 // setting log.level changes the level of its configuration, which may be nil. A program may start
 // several: they share nothing but the port of REST, which the first one has.
 func StartAllServicesWithLogger(logger *zap.Logger, zapConfigs *zap.Config) *ServiceContext {
+	if logger != nil {
+		log.InitializeLogger(logger, zapConfigs) // for what the program says by itself
+	}
 	return start(settingsOf(logger, zapConfigs))
 }
 

@@ -94,9 +94,11 @@ func TestStreamsEndFirst(t *testing.T) {
 	assert.Equal(t, logs.FilterMessage("requests were cut").Len(), 0)
 }
 
-// TestStartAllServices: without a logger, and with the configuration of one that has no level.
+// TestStartAllServices: without a logger, with the configuration of one that has no level, and without REST.
 func TestStartAllServices(t *testing.T) {
-	for _, c := range []*ServiceContext{StartAllServices(), StartAllServicesWithLogger(zap.NewNop(), &zap.Config{}), StartAllServicesWithLogger(nil, nil)} {
+	silent := StartAllServicesWithParams(true, false)
+	assert.Assert(t, silent.services.server == nil)
+	for _, c := range []*ServiceContext{silent, StartAllServices(), StartAllServicesWithLogger(zap.NewNop(), &zap.Config{}), StartAllServicesWithLogger(nil, nil)} {
 		defer c.StopAll()
 		_, err := c.RMProxy.RegisterResourceManager(&si.RegisterResourceManagerRequest{
 			RmID: rmID, ExtraConfig: map[string]string{"log.level": "error"},
