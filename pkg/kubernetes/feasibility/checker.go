@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
@@ -27,6 +28,9 @@ import (
 
 // Options is what may be chosen. The zero value is the default.
 type Options struct {
+	// Profile says which filters there are, and their arguments; nil is the default profile of kube-scheduler. Its
+	// default spread constraints must not be hard. It is not changed.
+	Profile *config.KubeSchedulerProfile
 	// Workers is the most goroutines that look at nodes for one question. Zero is as
 	// many as there are processors.
 	Workers int

@@ -77,13 +77,16 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 	return nil
 }
 
-// profileOf is the default profile of kube-scheduler without scores.
+// profileOf is the profile that is wanted, or the default profile of kube-scheduler, without scores.
 func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
-	defaults, err := latest.Default()
-	if err != nil {
-		return nil, fmt.Errorf("default profile of kube-scheduler: %w", err)
+	profile := o.Profile.DeepCopy()
+	if profile == nil {
+		defaults, err := latest.Default()
+		if err != nil {
+			return nil, fmt.Errorf("default profile of kube-scheduler: %w", err)
+		}
+		profile = &defaults.Profiles[0]
 	}
-	profile := &defaults.Profiles[0]
 	p := profile.Plugins
 	p.MultiPoint.Enabled = slices.DeleteFunc(p.MultiPoint.Enabled, func(plugin config.Plugin) bool {
 		return slices.Contains(notAsked, plugin.Name)
@@ -92,6 +95,8 @@ func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
 	for _, point := range []*config.PluginSet{&p.PreEnqueue, &p.PostFilter, &p.PreScore, &p.Score, &p.Permit, &p.PostBind} {
 		*point = none
 	}
+	p.QueueSort = config.PluginSet{Enabled: []config.Plugin{{Name: names.PrioritySort}}, Disabled: none.Disabled}
+	p.Bind = config.PluginSet{Enabled: []config.Plugin{{Name: names.DefaultBinder}}, Disabled: none.Disabled}
 	for _, args := range profile.PluginConfig {
 		if volumes, ok := args.Args.(*config.VolumeBindingArgs); ok && o.BindTimeout > 0 {
 			volumes.BindTimeoutSeconds = int64((o.BindTimeout + time.Second - 1) / time.Second)

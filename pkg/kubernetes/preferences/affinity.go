@@ -7,10 +7,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// requiredWeight is what a pod that requires another one's company counts for a pod which is such a one. It is
-// kube-scheduler's.
-const requiredWeight = 1
-
 // An affinity is what pods have for and against places because of other pods: by their own preferred terms, and by
 // those of the others.
 type affinity struct {
@@ -77,7 +73,7 @@ func (a *affinity) count(of *v1.Pod, p *counted, slot, sign int32) {
 			}
 		}
 	}
-	if !p.choosy {
+	if !p.choosy || len(a.own) == 0 && a.scorer.options.Profile.IgnoreOthers {
 		return
 	}
 	for _, term := range preferredOf(p.PodInfo) {
@@ -85,9 +81,10 @@ func (a *affinity) count(of *v1.Pod, p *counted, slot, sign int32) {
 			a.put(term.TopologyKey, slot, sign, term.weight)
 		}
 	}
+	weight := a.scorer.options.Profile.RequiredWeight
 	for i := range p.RequiredAffinityTerms {
-		if term := &p.RequiredAffinityTerms[i]; term.Matches(of, a.space) {
-			a.put(term.TopologyKey, slot, sign, requiredWeight)
+		if term := &p.RequiredAffinityTerms[i]; weight > 0 && term.Matches(of, a.space) {
+			a.put(term.TopologyKey, slot, sign, weight)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (s *Scorer) newClass(pod *v1.Pod, seen uint64) *class {
 		runs: make([]bool, len(s.nodes)), taints: make([]int32, len(s.nodes)), labels: make([]int32, len(s.nodes)),
 	}
 	required := nodeaffinity.GetRequiredNodeAffinity(pod)
-	preferred := preferredTerms(pod)
+	preferred, added := preferredTerms(pod), s.added
 	tolerated := make([]bool, len(s.nodes))
 	matches := make([]bool, len(s.nodes))
 	for slot, node := range s.nodes {
@@ -106,6 +106,9 @@ func (s *Scorer) newClass(pod *v1.Pod, seen uint64) *class {
 		c.runs[slot] = matches[slot] && tolerated[slot]
 		if preferred != nil {
 			c.labels[slot] = int32(preferred.Score(node))
+		}
+		if added != nil {
+			c.labels[slot] += int32(added.Score(node))
 		}
 		c.avoids = c.avoids || c.taints[slot] > 0
 		c.likes = c.likes || c.labels[slot] > 0
@@ -147,8 +150,12 @@ func preferredTerms(pod *v1.Pod) *nodeaffinity.PreferredSchedulingTerms {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
 		return nil
 	}
-	terms, err := nodeaffinity.NewPreferredSchedulingTerms(pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
-	if err != nil {
+	return termsOf(pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+}
+
+func termsOf(list []v1.PreferredSchedulingTerm) *nodeaffinity.PreferredSchedulingTerms {
+	terms, err := nodeaffinity.NewPreferredSchedulingTerms(list)
+	if err != nil || len(list) == 0 {
 		return nil
 	}
 	return terms

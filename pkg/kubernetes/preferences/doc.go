@@ -14,7 +14,7 @@
 // Read in this order:
 //
 //	scorer.go     Scorer: nodes and pods; Best
-//	weights.go    how much each preference counts
+//	profile.go    what counts, and how much
 //	class.go      what is kept for pods that are alike
 //	spread.go     spread constraints, also those that follow from services and controllers
 //	affinity.go   preferred affinity and anti-affinity to pods, of either side

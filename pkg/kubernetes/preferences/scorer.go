@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -21,6 +22,7 @@ import (
 // any goroutine; one waits for the other.
 type Scorer struct {
 	options Options
+	added   *nodeaffinity.PreferredSchedulingTerms // of all pods; nil if there are none
 	objects *objects
 
 	mu         sync.Mutex
@@ -45,8 +47,8 @@ type counted struct {
 
 // Options is what may be chosen. The zero value is the default.
 type Options struct {
-	// Weights say how much each preference counts. The zero value is DefaultWeights.
-	Weights Weights
+	// Profile is what counts, and how much; nil is DefaultProfile.
+	Profile *Profile
 	// IgnoredLabels are labels of pods that number them: pods which differ by them alone are alike. No
 	// selector of affinity, anti-affinity or spread constraints may name them.
 	IgnoredLabels []string
@@ -60,8 +62,9 @@ const classesMax = 512
 // of services, controllers and namespaces, so the factory is started after it. Before these are
 // synced, pods of services and controllers are not spread by default.
 func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
-	if o.Weights == (Weights{}) {
-		o.Weights = DefaultWeights()
+	if o.Profile == nil {
+		defaults := DefaultProfile()
+		o.Profile = &defaults
 	}
 	classes, err := simplelru.NewLRU[string, *class](classesMax, nil)
 	if err != nil {
@@ -69,6 +72,7 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 	}
 	s := &Scorer{
 		options:    o,
+		added:      termsOf(o.Profile.Nodes),
 		slots:      make(map[string]int32),
 		pods:       make(map[types.UID]*counted),
 		spaces:     make(map[string]map[types.UID]*counted),
@@ -234,7 +238,7 @@ func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []s
 
 // score adds up the points of the nodes of a question.
 func (s *Scorer) score(c *class, on *scratch) {
-	w := &s.options.Weights
+	w := &s.options.Profile.Weights
 	for i, points := range on.points {
 		on.total[i] = w.Order * points
 	}

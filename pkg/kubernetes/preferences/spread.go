@@ -25,25 +25,18 @@ type constraint struct {
 	counted  []bool  // by slot: pods there count
 }
 
-// defaults are the constraints of pods that have none, if a service or controller selects them. They are those of
-// kube-scheduler.
-var defaults = []v1.TopologySpreadConstraint{
-	{TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway, MaxSkew: 3},
-	{TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway, MaxSkew: 5},
-}
-
 // newSpread are the constraints of a pod, with nothing counted. Matches says of each node whether the selector and
 // required affinity of the pod do, and tolerated whether it tolerates the taints.
 func (s *Scorer) newSpread(pod *v1.Pod, matches, tolerated []bool) spread {
 	var of spread
 	wanted := pod.Spec.TopologySpreadConstraints
-	selects := s.objects.selectorOf(pod)
-	of.selector, of.all = selects.String(), len(wanted) > 0
-	if len(wanted) == 0 {
+	selects, own := s.objects.selectorOf(pod), len(wanted) > 0
+	of.selector, of.all = selects.String(), own || s.options.Profile.AllPlaces
+	if !own {
 		if selects.Empty() {
 			return of
 		}
-		wanted = defaults
+		wanted = s.options.Profile.Constraints
 	}
 	for i := range wanted {
 		w := &wanted[i]
@@ -51,7 +44,7 @@ func (s *Scorer) newSpread(pod *v1.Pod, matches, tolerated []bool) spread {
 			continue
 		}
 		selector := selects
-		if of.all {
+		if own {
 			selector = selectorOf(w, pod)
 		}
 		of.constraints = append(of.constraints, s.newConstraint(w, selector, matches, tolerated))

@@ -51,9 +51,11 @@ func newWorld(t testing.TB, seed uint64) *world {
 	client := fake.NewClientset()
 	w.factory = informers.NewSharedInformerFactory(client, 0)
 	var err error
-	w.scorer, err = New(w.factory, Options{Weights: Weights{NodeTaints: 3, NodeLabels: 2, Spread: 2, PodAffinity: 2}})
+	profile := w.scoring()
+	of := ProfileOf(profile)
+	w.scorer, err = New(w.factory, Options{Profile: &of})
 	assert.NilError(t, err)
-	w.plugins, err = runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), scoring(t),
+	w.plugins, err = runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile,
 		runtime.WithClientSet(client), runtime.WithInformerFactory(w.factory),
 		runtime.WithSnapshotSharedLister(w), runtime.WithParallelism(1))
 	assert.NilError(t, err)
@@ -66,11 +68,11 @@ func newWorld(t testing.TB, seed uint64) *world {
 	return w
 }
 
-// scoring is the default profile with those score plugins that look at more than resources and images.
-func scoring(t testing.TB) *config.KubeSchedulerProfile {
-	t.Helper()
+// scoring is the default profile with those score plugins that look at more than resources and images. Now and then it
+// has other weights and arguments.
+func (w *world) scoring() *config.KubeSchedulerProfile {
 	defaults, err := latest.Default()
-	assert.NilError(t, err)
+	assert.NilError(w.t, err)
 	profile := &defaults.Profiles[0]
 	var enabled []config.Plugin
 	for _, plugin := range profile.Plugins.MultiPoint.Enabled {
@@ -81,6 +83,28 @@ func scoring(t testing.TB) *config.KubeSchedulerProfile {
 		}
 	}
 	profile.Plugins.MultiPoint.Enabled = enabled
+	if w.chance(50) {
+		profile.Plugins.Score.Enabled = []config.Plugin{{Name: names.PodTopologySpread, Weight: 4}}
+		profile.Plugins.Score.Disabled = []config.Plugin{{Name: pick(w, names.NodeAffinity, names.TaintToleration, "none", "*")}}
+	}
+	for i := range profile.PluginConfig {
+		switch args := profile.PluginConfig[i].Args.(type) {
+		case *config.PodTopologySpreadArgs:
+			if w.chance(30) {
+				args.DefaultingType = config.ListDefaulting
+				args.DefaultConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "rack", WhenUnsatisfiable: v1.ScheduleAnyway}}
+			}
+		case *config.NodeAffinityArgs:
+			if w.chance(30) {
+				args.AddedAffinity = &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{
+					Weight: 7, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{w.onDisk()}},
+				}}}
+			}
+		case *config.InterPodAffinityArgs:
+			args.HardPodAffinityWeight = int32(w.rand.IntN(5))
+			args.IgnorePreferredTermsOfExistingPods = w.chance(30)
+		}
+	}
 	return profile
 }
 

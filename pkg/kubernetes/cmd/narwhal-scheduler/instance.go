@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
@@ -32,7 +33,8 @@ type instance struct {
 	pod       string // the name of its own; empty outside of a cluster
 	log       *zap.Logger
 	level     zap.AtomicLevel
-	resolver  identity.Resolver // nil without LDAP
+	resolver  identity.Resolver                     // nil without LDAP
+	profile   *schedulerconfig.KubeSchedulerProfile // nil is kube-scheduler's own
 	state     *replica.Readiness
 	counts    *shim.Metrics
 	connect   func(qps float32, burst int) (kubernetes.Interface, error) // makes clients
@@ -150,11 +152,11 @@ func (s *settings) defaults() config.Defaults {
 func (i *instance) startShim(ctx, resources context.Context, records clientevents.EventBroadcaster) (*shim.Context, error) {
 	s := i.settings
 	factory := shim.NewFactory(i.client)
-	feasible, err := newFeasibility(resources, i.client, factory, i.config.VolumeTimeout)
+	feasible, err := newFeasibility(resources, i.client, factory, i.profile, i.config.VolumeTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
-	preferred, err := newPreferences(factory)
+	preferred, err := newPreferences(factory, i.profile)
 	if err != nil {
 		return nil, fmt.Errorf("preferences: %w", err)
 	}

@@ -8,7 +8,7 @@
 //	                other programs have too
 //	leader.go       the label of the pod that leads
 //	instance.go     what leads: core, shim, REST; access.go, which clients may read it
-//	feasible.go     where pods may run
+//	feasible.go     where pods may run, and where they had better
 package main
 
 import (
@@ -43,6 +43,7 @@ type settings struct {
 	namespace      string
 	configMaps     []string
 	schedulerNames []string
+	profile        string // file with a profile of kube-scheduler
 	defaultQueue   string
 	clusterID      string
 	keepForeign    bool
@@ -140,6 +141,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.namespace, "namespace", "", "namespace of the ConfigMaps and of the lease (default $POD_NAMESPACE, or that of the pod)")
 	flags.StringSliceVar(&s.configMaps, "config-map", []string{"narwhal-config"}, "ConfigMaps with the configuration; later ones go before earlier ones")
 	flags.StringSliceVar(&s.schedulerNames, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods to schedule")
+	flags.StringVar(&s.profile, "scheduler-config", "", "file with a KubeSchedulerConfiguration, of which filters, scores, their weights and arguments count (default those of kube-scheduler)")
 	flags.StringVar(&s.defaultQueue, "default-queue", "", "queue of pods that name none (default the one of the configuration)")
 	flags.StringVar(&s.clusterID, "cluster-id", "", "name of the cluster in REST (default service.clusterId, or mycluster)")
 	flags.BoolVar(&s.keepForeign, "keep-foreign-pods", false, "never evict pods of other schedulers")

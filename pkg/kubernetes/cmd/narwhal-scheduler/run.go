@@ -28,13 +28,18 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	if err != nil {
 		return err
 	}
+	profile, err := readProfile(s.profile, s.schedulerNames, log)
+	if err != nil {
+		return err
+	}
 	how, err := replica.ClientConfig(s.kubeconfig, "narwhal-scheduler")
 	if err != nil {
 		return err
 	}
 	i := &instance{
 		settings: s, namespace: replica.OwnNamespace(s.namespace), pod: os.Getenv("POD_NAME"), log: log, level: level, resolver: resolver,
-		state: new(replica.Readiness), counts: shim.NewMetrics(),
+		profile: profile,
+		state:   new(replica.Readiness), counts: shim.NewMetrics(),
 	}
 	i.connect = func(qps float32, burst int) (kubernetes.Interface, error) {
 		how := rest.CopyConfig(how)

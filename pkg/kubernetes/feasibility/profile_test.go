@@ -1,0 +1,37 @@
+package feasibility
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// The filters are those of the profile, with its arguments: one that is switched off refuses nothing, and nodes that
+// all pods must have are the only ones.
+func TestFiltersOfAProfile(t *testing.T) {
+	defaults, err := latest.Default()
+	assert.NilError(t, err)
+	profile := &defaults.Profiles[0]
+	profile.Plugins.Filter.Disabled = []config.Plugin{{Name: names.TaintToleration}}
+	for i := range profile.PluginConfig {
+		if args, ok := profile.PluginConfig[i].Args.(*config.NodeAffinityArgs); ok {
+			args.AddedAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{
+					Key: "pool", Operator: v1.NodeSelectorOpExists,
+				}}}},
+			}}
+		}
+	}
+	c, _ := newChecker(t, Options{Profile: profile})
+	in, out := aNode("in", "zone-1", "pool=a"), aNode("out", "zone-1")
+	in.Spec.Taints = []v1.Taint{{Key: "special", Effect: v1.TaintEffectNoSchedule}}
+	c.SetNode(in)
+	c.SetNode(out)
+	pod := aPod("web")
+	assert.NilError(t, c.Check(pod, "in"))
+	assert.ErrorContains(t, c.Check(pod, "out"), "affinity")
+}
