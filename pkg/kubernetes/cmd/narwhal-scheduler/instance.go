@@ -156,9 +156,11 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 	if err != nil {
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
-	preferred, err := newPreferences(factory, i.profile)
-	if err != nil {
-		return nil, fmt.Errorf("preferences: %w", err)
+	var preferred shim.Preferences
+	if s.prefer {
+		if preferred, err = newPreferences(factory, i.profile); err != nil {
+			return nil, fmt.Errorf("preferences: %w", err)
+		}
 	}
 	c, err := shim.New(shim.Options{
 		Client: i.client, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),

@@ -48,6 +48,7 @@ type settings struct {
 	clusterID      string
 	keepForeign    bool
 	likeYuniKorn   bool // what configurations leave out is as with YuniKorn
+	prefer         bool // pods are placed where they prefer to run
 	qps            float32
 	burst          int
 	bindWorkers    int
@@ -118,6 +119,7 @@ another replica leads, and 2 if the command could not be understood.`,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
+			s.complete(cmd.Flags())
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			level, log, err := replica.Logger(s.logLevel, s.logFormat, cmd.ErrOrStderr())
@@ -145,7 +147,8 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.defaultQueue, "default-queue", "", "queue of pods that name none (default the one of the configuration)")
 	flags.StringVar(&s.clusterID, "cluster-id", "", "name of the cluster in REST (default service.clusterId, or mycluster)")
 	flags.BoolVar(&s.keepForeign, "keep-foreign-pods", false, "never evict pods of other schedulers")
-	flags.BoolVar(&s.likeYuniKorn, "like-yunikorn", false, "what the queue configuration leaves out is as with YuniKorn, see docs/yunikorn.md")
+	flags.BoolVar(&s.likeYuniKorn, "like-yunikorn", false, "what the configuration and the other flags leave out is as with YuniKorn, see docs/yunikorn.md")
+	flags.BoolVar(&s.prefer, "preferred-places", true, "place pods where they prefer to run, by the scores of kube-scheduler (default false with --like-yunikorn)")
 	flags.Float32Var(&s.qps, "kube-api-qps", 0, "requests per second to the API server (default kubernetes.qps, or 1000)")
 	flags.IntVar(&s.burst, "kube-api-burst", 0, "requests at once to the API server (default kubernetes.burst, or twice as many)")
 	flags.IntVar(&s.bindWorkers, "bind-workers", 0, "pods that are bound at once (default 32)")
@@ -163,6 +166,13 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	defineLeading(flags, &s.leader)
 	s.web.define(flags)
+}
+
+// complete fills in what hangs on another flag and was not said.
+func (s *settings) complete(said *pflag.FlagSet) {
+	if s.likeYuniKorn && !said.Changed("preferred-places") {
+		s.prefer = false
+	}
 }
 
 // defineLeading defines the flags of how one of several replicas is chosen.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"gotest.tools/v3/assert"
 )
 
@@ -29,5 +30,17 @@ func TestCommandLine(t *testing.T) {
 			assert.Equal(t, run(strings.Fields(c.args), &out, &out), c.code)
 			assert.Assert(t, strings.Contains(out.String(), c.says), out.String())
 		})
+	}
+}
+
+// The profile of YuniKorn places by the order of nodes alone, as far as nothing else is said.
+func TestPreferredPlacesOfTheProfile(t *testing.T) {
+	for args, prefers := range map[string]bool{"": true, "--like-yunikorn": false, "--like-yunikorn --preferred-places": true, "--preferred-places=false": false} {
+		var s settings
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		s.define(flags)
+		assert.NilError(t, flags.Parse(strings.Fields(args)))
+		s.complete(flags)
+		assert.Equal(t, s.prefer, prefers, args)
 	}
 }
