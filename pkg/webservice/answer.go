@@ -69,6 +69,11 @@ func (s *Service) answerFrom(from *replies, h handler) http.Handler {
 		if full, ok := object.Find(s.config.Views.Partitions(), r.PathValue("partition")); ok {
 			r = s.withViews(r, full)
 		}
+		r, err := narrow(r)
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
 		s.reply(w, r, h, from)
 	})
 }

@@ -33,7 +33,7 @@
 //	answer.go      a value or an error becomes an answer, which several requests may
 //	               share
 //	views.go       the reader: the views that an answer is made from, and how old they
-//	               are
+//	               are; scope.go, the queues to which they are narrowed for some clients
 //	events.go, configuration.go, whatif.go
 //	               answers about no object of a partition
 //	health.go      what is checked

@@ -64,6 +64,11 @@ func (s *Server) tokened(next *router) http.Handler {
 		if token := bearer(r); token != "" {
 			err = admit(r, token)
 		}
+		if errors.Is(err, failure.ErrForbidden) {
+			if part := s.narrowed(next, r, bearer(r), err); part != nil {
+				r, err = part, nil
+			}
+		}
 		if errors.Is(err, failure.ErrUnauthorized) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}

@@ -41,7 +41,7 @@ func TestOpenAPIHasEveryParameter(t *testing.T) {
 }
 
 // queryReaders are the functions that look at the query themselves.
-var queryReaders = []string{"Describe", "Queue", "Read", "Wanted", "number", "redirect", "subjectOf", "withoutStatus"}
+var queryReaders = []string{"Describe", "Queue", "Read", "Wanted", "number", "redirect", "subjectOf", "visible", "withoutStatus"}
 
 // parametersRead finds the names of all parameters in the source of this package and of
 // those below that answer requests. The query is read in a few functions, to which the names are given.

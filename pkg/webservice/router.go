@@ -12,6 +12,9 @@ type route struct {
 	path      string
 	get, post http.Handler // nil where the method is not allowed
 	probe     bool         // it may be read without a token, at an address of its own
+	// within is a path below that of the partition. A client that may read it for some queues, and not all of this one,
+	// gets of this one what is of those queues. Empty is all or nothing.
+	within string
 }
 
 // allow is the methods that a path knows, as the header of that name says it.
@@ -47,15 +50,17 @@ func (t route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type router struct {
 	mux   *http.ServeMux
 	paths []string
-	page  http.Handler // answers all other paths; nil is 404
+	parts map[string]string // within of routes, by path
+	page  http.Handler      // answers all other paths; nil is 404
 }
 
 // newRouter makes a router. What answers a path is called through admit.
 func newRouter(routes []route, admit func(http.Handler) http.Handler) *router {
-	out := &router{mux: http.NewServeMux()}
+	out := &router{mux: http.NewServeMux(), parts: map[string]string{}}
 	for _, t := range routes {
 		out.mux.Handle(t.path, admit(t))
 		out.paths = append(out.paths, t.path)
+		out.parts[t.path] = t.within
 	}
 	return out
 }
@@ -97,6 +102,16 @@ func (t *router) right(asked string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// within is that of the route of a path; empty if the path is not right.
+func (t *router) within(asked string) string {
+	for _, pattern := range t.paths {
+		if right, ok := fit(pattern, asked); ok && right == asked {
+			return t.parts[pattern]
+		}
+	}
+	return ""
 }
 
 // fit is the path in the case of the pattern, if it fits at all.

@@ -45,6 +45,9 @@ type ServerConfig struct {
 	// failure.ErrUnauthorized and failure.ErrForbidden say why not. Any other error is that
 	// it cannot be told. It is called from many goroutines.
 	Admit func(r *http.Request, token string) error
+	// Sees says, where it is not nil, whether the client of a request with a token may get another path. A list that Admit
+	// forbids is answered then with what is of the queues about which the client may read as much.
+	Sees func(r *http.Request, token, path string) (bool, error)
 	// AllowedOrigins are those of pages that may read the answers besides those of the
 	// scheduler itself, such as "https://example.com"; "*" is all.
 	AllowedOrigins []string

@@ -30,7 +30,8 @@ type requestView struct {
 	view       *api.View     // nil with an error
 	age        time.Duration // zero if it is the current one
 	err        error
-	unanswered time.Duration // only for the health check: how long the partition has not answered
+	within     []api.QueuePath // of which alone the request may know; nil is all
+	unanswered time.Duration   // only for the health check: how long the partition has not answered
 }
 
 // A reader takes views for requests.
@@ -74,7 +75,7 @@ func viewsOf(r *http.Request) requestViews {
 func (views requestViews) name() string {
 	var name strings.Builder
 	for _, v := range views {
-		fmt.Fprintf(&name, "\n%p %t", v.view, v.unanswered > 0)
+		fmt.Fprintf(&name, "\n%p %t %q", v.view, v.unanswered > 0, v.within)
 	}
 	return name.String()
 }
@@ -108,7 +109,11 @@ func (rd *reader) look(v requestView) (*object.Snapshot, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", failure.ErrUnavailable, v.err)
 	}
-	return rd.config.sources().Snapshot(v.partition, v.view, v.age), nil
+	at := rd.config.sources().Snapshot(v.partition, v.view, v.age)
+	if v.within != nil {
+		at = at.Within(v.within)
+	}
+	return at, nil
 }
 
 // all is the snapshots of all partitions, in the order of their names. One that

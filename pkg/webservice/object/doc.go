@@ -9,7 +9,7 @@
 // Read in this order:
 //
 //	sources.go       what objects are made from besides views
-//	snapshot.go      one partition at one moment
+//	snapshot.go      one partition at one moment; part.go, what is of some queues
 //	partition.go     partitions and resource managers, placement rules
 //	queue.go         queues; guaranteestate.go, how they stand to what is guaranteed to them
 //	node.go          nodes; allocation.go, what runs there; utilization.go, how full they are

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // What is remembered of answers of the API server.
 const (
 	accessKeep = 10 * time.Second
-	accessMax  = 1000 // of as many tokens, methods and paths
+	accessMax  = 20_000 // of as many tokens, methods and paths
 )
 
 // An access has the API server decide about requests: whose token it is, and whether the roles of that
@@ -43,7 +44,21 @@ func newAccess(client kubernetes.Interface) *access {
 // admit is webservice.ServerConfig.Admit. What the API server said is remembered for a moment, and
 // that it did not answer is not.
 func (a *access) admit(r *http.Request, token string) error {
-	key := accessKey{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
+	return a.decide(r, token, strings.ToLower(r.Method), r.URL.Path)
+}
+
+// sees is webservice.ServerConfig.Sees.
+func (a *access) sees(r *http.Request, token, path string) (bool, error) {
+	err := a.decide(r, token, "get", path)
+	if errors.Is(err, failure.ErrForbidden) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// decide says why a token does not allow something.
+func (a *access) decide(r *http.Request, token, verb, path string) error {
+	key := accessKey{sha256.Sum256([]byte(token)), verb, path}
 	if answer, ok := a.known.Get(key); ok {
 		refusal, _ := answer.(error)
 		return refusal

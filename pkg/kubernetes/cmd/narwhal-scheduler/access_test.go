@@ -66,12 +66,20 @@ func TestAccess(t *testing.T) {
 		assert.Equal(t, asked, 6)
 		assert.NilError(t, request("token-of-ann", "GET", own))
 		assert.Equal(t, asked, 6)
+		for path, want := range map[string]bool{"/ws/v1/partition/default/queue/root.ann": true, "/ws/v1/partition/default/queue/root": false} {
+			r, err := http.NewRequestWithContext(context.Background(), "GET", all, nil)
+			assert.NilError(t, err)
+			sees, err := a.sees(r, "token-of-ann", path)
+			assert.NilError(t, err)
+			assert.Equal(t, sees, want)
+		}
+		assert.Equal(t, asked, 7) // the first was known
 		broken = true
 		time.Sleep(accessKeep)
 		assert.ErrorIs(t, request("token-of-ann", "GET", own), failure.ErrUnavailable)
 		broken = false
 		assert.NilError(t, request("token-of-ann", "GET", own))
-		assert.Equal(t, asked, 8)
+		assert.Equal(t, asked, 9)
 	})
 }
 

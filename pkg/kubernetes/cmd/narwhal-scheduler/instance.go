@@ -216,7 +216,8 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 		AllowedOrigins: w.origins, AllowedHosts: w.hosts, Log: problems,
 	}
 	if w.kubernetes {
-		config.Admit = newAccess(i.client).admit
+		access := newAccess(i.client)
+		config.Admit, config.Sees = access.admit, access.sees
 	}
 	server, err := webservice.NewServer(config, service)
 	if err != nil {
