@@ -26,13 +26,14 @@ var expectation = regexp.MustCompile(`(?m)^#! (\S+) (.*)$`)
 
 // A release is how a chart is installed.
 type release struct {
+	chart           string
 	name, namespace string
 	serves          []string // beside what all API servers serve
 }
 
 // A file of values is a way in which the chart is installed. It says in comments what comes of it: what some line of the
-// manifests has or lacks, or why it is refused; with the name and namespace of the release, and what the API server serves,
-// where these matter. Every file is linted, and what it makes is understood by the API server and fits together.
+// manifests has or lacks, or why it is refused; with the chart, the name and namespace of the release, and what the API server
+// serves, where these matter. Every file is linted, and what it makes is understood by the API server and fits together.
 func TestValuesFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/values/*.yaml")
 	assert.NilError(t, err)
@@ -43,11 +44,13 @@ func TestValuesFiles(t *testing.T) {
 			assert.NilError(t, err)
 			var values object
 			assert.NilError(t, yaml.UnmarshalStrict(content, &values))
-			of := release{name: "narwhal", namespace: "narwhal"}
+			of := release{chart: schedulerChart, name: "narwhal", namespace: "narwhal"}
 			expected := expectation.FindAllStringSubmatch(string(content), -1)
 			refused := ""
 			for _, e := range expected {
 				switch e[1] {
+				case "chart":
+					of.chart = deschedulerChart
 				case "release":
 					of.name, of.namespace, _ = strings.Cut(e[2], " ")
 				case "serves":
@@ -62,7 +65,7 @@ func TestValuesFiles(t *testing.T) {
 				return
 			}
 			assert.NilError(t, err)
-			linted(t, schedulerChart, values)
+			linted(t, of.chart, values)
 			for _, e := range expected {
 				assert.Assert(t, e[1] != "has" || strings.Contains(text, e[2]), "there is no %q", e[2])
 				assert.Assert(t, e[1] != "lacks" || !strings.Contains(text, e[2]), "there is %q", e[2])
@@ -72,12 +75,12 @@ func TestValuesFiles(t *testing.T) {
 	}
 }
 
-// manifestsOf is what Helm installs of the scheduler's chart, or why it does not.
+// manifestsOf is what Helm installs in a release, or why it does not.
 func manifestsOf(t *testing.T, values object, of release) (string, error) {
 	t.Helper()
 	capabilities := *chartutil.DefaultCapabilities
 	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), of.serves...)
-	return manifests(t, schedulerChart, values, chartutil.ReleaseOptions{Name: of.name, Namespace: of.namespace}, &capabilities)
+	return manifests(t, of.chart, values, chartutil.ReleaseOptions{Name: of.name, Namespace: of.namespace}, &capabilities)
 }
 
 // linted has Helm judge a chart. That it has no icon is no fault.
@@ -92,10 +95,9 @@ func linted(t *testing.T, chart string, values object) {
 	assert.NilError(t, errors.Join(found...))
 }
 
-// The chart of the descheduler, the kustomizations as they are and the policies are understood by the API server too.
+// The kustomizations as they are and the policies are understood by the API server too.
 func TestManifestsAreUnderstood(t *testing.T) {
-	linted(t, deschedulerChart, nil)
-	for _, all := range []map[string]object{kustomized(t, scheduler), kustomized(t, descheduler), rendered(t, deschedulerChart, nil)} {
+	for _, all := range []map[string]object{kustomized(t, scheduler), kustomized(t, descheduler), withComponents(t)} {
 		fits(t, all)
 	}
 	for _, file := range []string{"policy.yaml", "users.yaml", "users-check.yaml"} {

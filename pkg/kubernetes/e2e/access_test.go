@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,4 +40,14 @@ func TestAccess(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, run(account, "auth", "can-i", "list", "nodes"), "Warning: resource 'nodes' is not namespace scoped\n\nno")
 	assert.Equal(t, run(administrator, "get", "nodes", "--output=name"), "node/node-1")
+}
+
+// TestKustomizationsAreApplied: the API server takes the manifests as they are.
+func TestKustomizationsAreApplied(t *testing.T) {
+	needControlPlane(t)
+	w := NewWorld(t, KubeScheduler(kubeSchedulerName), Options{})
+	assert.NilError(t, apply(w.cluster, filepath.Join(manifests, "namespace.yaml"))) // in which the rest would be
+	for _, folder := range []string{manifests, deschedulerManifests} {
+		assert.NilError(t, kubectlApply(w.cluster, "--kustomize", folder, "--dry-run=server"))
+	}
 }

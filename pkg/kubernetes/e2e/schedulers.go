@@ -171,6 +171,15 @@ func install(c *cluster.Cluster) (string, error) {
 
 // apply has kubectl apply files, as their users do.
 func apply(c *cluster.Cluster, files ...string) error {
+	var arguments []string
+	for _, file := range files {
+		arguments = append(arguments, "--filename", file)
+	}
+	return kubectlApply(c, arguments...)
+}
+
+// kubectlApply is kubectl apply with arguments.
+func kubectlApply(c *cluster.Cluster, arguments ...string) error {
 	kubectl, err := c.Program(programs.Kubectl)
 	if err != nil {
 		return err
@@ -179,10 +188,7 @@ func apply(c *cluster.Cluster, files ...string) error {
 	if err != nil {
 		return err
 	}
-	arguments := []string{"apply", "--kubeconfig", administrator}
-	for _, file := range files {
-		arguments = append(arguments, "--filename", file)
-	}
+	arguments = append([]string{"apply", "--kubeconfig", administrator}, arguments...)
 	if output, err := exec.Command(kubectl, arguments...).CombinedOutput(); err != nil {
 		return fmt.Errorf("kubectl apply: %w\n%s", err, output)
 	}
