@@ -7,9 +7,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,19 +34,17 @@ func run() error {
 	quiet.Level = zap.NewAtomicLevelAt(zap.FatalLevel)
 	services := entrypoint.StartAllServicesWithLogger(zap.NewNop(), &quiet)
 	p := &program{api: services.RMProxy, worlds: map[string]*world{}}
-	var partitions []string
-	for name, s := range scenarios {
+	for name := range scenarios() {
 		p.worlds[name] = newWorld(p, name)
-		partitions = append(partitions, "- name: "+name+"\n"+indented(s.config))
 	}
 	_, err := p.api.RegisterResourceManager(&si.RegisterResourceManagerRequest{
-		RmID: resourceManager, PolicyGroup: "queues", Version: "1", Config: "partitions:\n" + strings.Join(partitions, ""),
+		RmID: resourceManager, PolicyGroup: "queues", Version: "1", Config: configuration(nil),
 	}, p)
 	if err != nil {
 		return err
 	}
 	var playing sync.WaitGroup
-	for name, s := range scenarios {
+	for name, s := range scenarios() {
 		playing.Go(func() { s.play(p.worlds[name]) })
 	}
 	playing.Wait()
@@ -52,6 +53,16 @@ func run() error {
 		out[name] = w.lines
 	}
 	return json.NewEncoder(os.Stdout).Encode(out)
+}
+
+// configuration is that of all partitions, some of them in other words.
+func configuration(changed map[string]string) string {
+	text, all := new(strings.Builder), scenarios()
+	text.WriteString("partitions:\n")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		text.WriteString("- name: " + name + "\n" + indented(cmp.Or(changed[name], all[name].config)))
+	}
+	return text.String()
 }
 
 // indented puts the text of a partition below its name.

@@ -30,21 +30,25 @@ queues:
 const plain = top
 
 // scenarios are all of them, by the names of their partitions.
-var scenarios = map[string]scenario{
-	"placed":    {plain, placed},
-	"priority":  {plain, moreImportant},
-	"guarantee": {guaranteed, underGuarantee},
-	"daemonset": {plain, func(w *world) { ofDaemonset(w, 2) }},
-	"full":      {plain, func(w *world) { ofDaemonset(w, 1) }},
-	"gang":      {plain, gangRuns},
-	"soft":      {plain, func(w *world) { gangTimesOut(w, "Soft") }},
-	"hard":      {plain, func(w *world) { gangTimesOut(w, "Hard") }},
-	"removed":   {plain, removed},
-	"limits":    {plain, limitsHold},
-	"quota":     {quotas, quotaHolds},
-	"rules":     {ruled, rulesPlace},
-	"nodes":     {plain, nodesChange},
-	"recovered": {plain, recovered},
+func scenarios() map[string]scenario {
+	return map[string]scenario{
+		"placed":    {plain, placed},
+		"priority":  {plain, moreImportant},
+		"guarantee": {guaranteed, underGuarantee},
+		"daemonset": {plain, func(w *world) { ofDaemonset(w, 2) }},
+		"chosen":    {plain, victimsChosen},
+		"full":      {plain, func(w *world) { ofDaemonset(w, 1) }},
+		"gang":      {plain, gangRuns},
+		"soft":      {plain, func(w *world) { gangTimesOut(w, "Soft") }},
+		"hard":      {plain, func(w *world) { gangTimesOut(w, "Hard") }},
+		"removed":   {plain, removed},
+		"limits":    {plain, limitsHold},
+		"quota":     {quotas, quotaHolds},
+		"rules":     {ruled, rulesPlace},
+		"nodes":     {plain, nodesChange},
+		"recovered": {plain, recovered},
+		"reload":    {reloaded + reloadedTwo, reload},
+	}
 }
 
 // open is a node that is open from the beginning, as a shim reports it.
@@ -126,6 +130,22 @@ func ofDaemonset(w *world, nodes int) {
 	w.application(w.name+".set", "root.one")
 	w.ask(w.name+".set", w.name+"-agent", 1, priority(1), func(a *si.Allocation) {
 		a.AllocationTags[common.DomainYuniKorn+common.KeyRequiredNode] = w.name + "-n"
+	})
+	w.pass(2 * time.Second)
+}
+
+// victimsChosen: of three allocations of several ages and sizes, those end that are enough.
+func victimsChosen(w *world) {
+	w.open("n", 5)
+	w.application("chosen.one", "root.one")
+	w.ask("chosen.one", "oldest", 1)
+	w.ask("chosen.one", "large", 3)
+	w.ask("chosen.one", "youngest", 1)
+	w.open("other", 5)
+	w.pass(6 * time.Second)
+	w.application("chosen.set", "root.one")
+	w.ask("chosen.set", "chosen-agent", 2, priority(1), func(a *si.Allocation) {
+		a.AllocationTags[common.DomainYuniKorn+common.KeyRequiredNode] = "chosen-n"
 	})
 	w.pass(2 * time.Second)
 }
@@ -268,4 +288,23 @@ func recovered(w *world) {
 	w.show("node/recovered-n", "occupied", "available")
 	w.end("", "foreign-1")
 	w.show("node/recovered-n", "occupied", "available")
+}
+
+// The queue two is taken out.
+const (
+	reloaded    = top
+	reloadedTwo = "  - name: two\n"
+)
+
+// reload: a queue that is taken out of the configuration drains, and a wrong configuration changes nothing.
+func reload(w *world) {
+	w.open("n", 4)
+	w.application("reload.a", "root.two")
+	w.ask("reload.a", "reload-1", 1)
+	w.configure(reloaded)
+	w.show("queue/root.two", "queuename", "status", "allocatedResource")
+	w.application("reload.b", "root.two")
+	w.ask("reload.a", "reload-2", 1)
+	w.configure("queues: 5")
+	w.show("queue/root.two", "queuename", "status", "allocatedResource")
 }

@@ -114,6 +114,15 @@ func (w *world) application(id, queue string, edits ...func(*si.AddApplicationRe
 	})
 }
 
+// configure changes the configuration of the partition. One scenario may do so.
+func (w *world) configure(config string) {
+	w.step("configure", func() error {
+		return w.api.UpdateConfiguration(&si.UpdateConfigurationRequest{
+			RmID: resourceManager, PolicyGroup: "queues", Config: configuration(map[string]string{w.name: config}),
+		})
+	})
+}
+
 // remove removes an application.
 func (w *world) remove(id string) {
 	w.step("remove "+id, func() error {
