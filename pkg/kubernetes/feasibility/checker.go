@@ -64,6 +64,7 @@ type Checker struct {
 	relabelled atomic.Uint64
 	extended   *extendedresourcecache.ExtendedResourceCache // nil if devices serve none
 	mu         sync.Mutex                                   // held during PreFilter, too, which is short as it looks at a view
+	devices    *deviceCount                                 // nil if they serve none
 	cluster    *cluster
 	changes    changes
 

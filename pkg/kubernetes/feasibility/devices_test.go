@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -135,6 +136,8 @@ func TestExtendedResourceOfDevices(t *testing.T) {
 		}
 		synctest.Wait()
 		wantAnswers(t, c, pod, noDevice, "yes")
+		assert.DeepEqual(t, c.Devices("b"), map[string]int64{"example.com/card": 1, "deviceclass.resource.kubernetes.io/card": 1})
+		assert.Equal(t, len(c.Devices("a")), 0)
 	})
 }
 

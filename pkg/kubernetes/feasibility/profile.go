@@ -143,7 +143,11 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) 
 	// A change counts when the resolver knows of it, and not before.
 	resolver.AddEventHandler(c.countOutside())
 	resolver.AddEventHandler(onAnyEvent(func() { c.relabelled.Add(1) }))
-	c.extended = resolver
+	resolver.AddEventHandler(onAnyEvent(func() { c.devices.note(true) }))
+	c.extended, c.devices = resolver, &deviceCount{classes: of.V1().DeviceClasses().Lister(), changed: true}
+	if _, err := c.slices.AddEventHandler(onAnyEvent(func() { c.devices.note(false) })); err != nil {
+		return nil, fmt.Errorf("resource slices: %w", err)
+	}
 	return devices, c.watch(of.V1().DeviceClasses().Informer(), resolver)
 }
 

@@ -48,12 +48,6 @@ func (c *Checker) References(pod *v1.Pod) []string {
 	return names
 }
 
-// servedByDevices says whether a device class serves an extended resource, so that nodes
-// need none of it.
-func (c *Checker) servedByDevices(name v1.ResourceName) bool {
-	return c.extended != nil && c.extended.GetDeviceClass(name) != nil
-}
-
 // asksForExtended says whether a pod requests what is neither of every node nor of Kubernetes:
 // devices may serve it.
 func asksForExtended(pod *v1.Pod) bool { return requestsAny(pod, helper.IsExtendedResourceName) }

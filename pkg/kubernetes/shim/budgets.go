@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
@@ -104,7 +103,7 @@ func (c *budgets) askAgain(b *budget) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if node := c.nodes[name]; node != nil {
-			c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_UPDATE)})
+			c.sender.put(message{node: c.nodeInfo(node, si.NodeInfo_UPDATE)})
 		}
 	}
 }

@@ -48,6 +48,7 @@ type Context struct {
 	tasks      map[string]*task
 	ended      endedPods
 	nodes      map[string]*v1.Node
+	devices    map[string]map[string]int64 // that the core was told of, by node and resource
 	onNode     map[string]map[string]*task // tasks that are ours, by node and key
 	apps       map[string]*application     // by ID in the core
 	named      map[appKey]*application     // the same, as their pods name them
@@ -70,6 +71,7 @@ func New(options Options) (*Context, error) {
 		sender:   newSender(options.Core, options.ClusterID, options.Logger),
 		tasks:    map[string]*task{},
 		nodes:    map[string]*v1.Node{},
+		devices:  map[string]map[string]int64{},
 		onNode:   map[string]map[string]*task{},
 		apps:     map[string]*application{},
 		named:    map[appKey]*application{},

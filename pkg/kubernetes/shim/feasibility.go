@@ -38,6 +38,11 @@ type Feasibility interface {
 	PreBind(ctx context.Context, pod *v1.Pod, node string) error
 }
 
+// A Feasibility may know how many devices serve extended resources on a node, that is, of what kubelets do not offer.
+type deviceCounts interface {
+	Devices(node string) map[string]int64
+}
+
 // A Feasibility whose answers depend on more than nodes and pods may implement claimReferences.
 // Pods that wait and refer to what has changed are then tried again, and not only when the
 // core tries everything again after a while.

@@ -28,7 +28,7 @@ func (c *Context) AddNode(node *v1.Node) {
 		return
 	}
 	c.placeChanged(node.Name)
-	c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_CREATE_DRAIN)})
+	c.sender.put(message{node: c.nodeInfo(node, si.NodeInfo_CREATE_DRAIN)})
 	for _, t := range c.tasksOn(node.Name) {
 		c.sync(t)
 	}
@@ -50,6 +50,7 @@ func (c *Context) DeleteNode(node *v1.Node) {
 		return
 	}
 	delete(c.nodes, node.Name)
+	delete(c.devices, node.Name)
 	c.feasible.RemoveNode(node.Name)
 	if !c.started {
 		return
@@ -93,12 +94,43 @@ func (c *Context) changeNode(before, node *v1.Node) {
 		c.placeChanged(node.Name)
 	}
 	// Also where the core has no field for what changed: it asks again about the node.
-	c.sender.put(message{node: pods.NodeInfo(node, si.NodeInfo_UPDATE)})
+	c.sender.put(message{node: c.nodeInfo(node, si.NodeInfo_UPDATE)})
 	switch {
 	case node.Spec.Unschedulable && !before.Spec.Unschedulable:
 		c.sender.put(message{node: action(node, si.NodeInfo_DRAIN_NODE)})
 	case !node.Spec.Unschedulable && before.Spec.Unschedulable:
 		c.sender.put(message{node: action(node, si.NodeInfo_DRAIN_TO_SCHEDULABLE)})
+	}
+}
+
+// nodeInfo is a message about a node with what it has: of an extended resource that its kubelet does not offer, the
+// devices that serve it. The lock must be held.
+func (c *Context) nodeInfo(node *v1.Node, what si.NodeInfo_ActionFromRM) *si.NodeInfo {
+	info := pods.NodeInfo(node, what)
+	counts, _ := c.feasible.Feasibility.(deviceCounts)
+	if counts == nil {
+		return info
+	}
+	devices := counts.Devices(node.Name)
+	c.devices[node.Name] = devices
+	for name, count := range devices {
+		if offered := info.SchedulableResource.Resources[name]; offered == nil || offered.Value == 0 {
+			info.SchedulableResource.Resources[name] = &si.Quantity{Value: count}
+		}
+	}
+	return info
+}
+
+// recountDevices tells the core of nodes where the number of devices has changed. The lock must be held.
+func (c *Context) recountDevices() {
+	counts, _ := c.feasible.Feasibility.(deviceCounts)
+	if counts == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
+		if !maps.Equal(counts.Devices(name), c.devices[name]) {
+			c.sender.put(message{node: c.nodeInfo(c.nodes[name], si.NodeInfo_UPDATE)})
+		}
 	}
 }
 

@@ -83,6 +83,7 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 	if !c.started {
 		return false // all is sent then
 	}
+	c.recountDevices()
 	concerns := func(t *task) bool {
 		return changed[anything] || changed[tiedClass+c.ties.classOf(t.key())] || refers != nil &&
 			slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] })

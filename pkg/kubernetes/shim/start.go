@@ -12,8 +12,6 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // Start registers with the core and tells it of all there is. It waits until the informers
@@ -98,7 +96,7 @@ func (c *Context) recover() (nodes, known int) {
 	c.started = true
 	names := slices.Sorted(maps.Keys(c.nodes))
 	for _, name := range names {
-		c.sender.put(message{node: pods.NodeInfo(c.nodes[name], si.NodeInfo_CREATE_DRAIN)})
+		c.sender.put(message{node: c.nodeInfo(c.nodes[name], si.NodeInfo_CREATE_DRAIN)})
 	}
 	all := c.sortedTasks()
 	// Applications first, so that the messages about pods are few requests.

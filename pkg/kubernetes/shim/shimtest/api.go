@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -59,6 +60,7 @@ type API struct {
 	bindings []string // "pod node" of those that were carried out, in order
 	deleted  []string // names of pods that were deleted, in order
 	requests map[string]int
+	versions int            // of claims
 	made     map[string]int // pods that a client made, by name
 	serves   *testing.Fake  // beside what every API server does
 }
@@ -73,6 +75,8 @@ func NewAPI() *API {
 		return a.fail("get", a.fault().Get, action.(testing.GetAction).GetName())
 	})
 	a.AddReactor("patch", "pods", a.patch)
+	a.AddReactor("create", "resourceclaims", a.version)
+	a.AddReactor("update", "resourceclaims", a.version)
 	a.AddReactor("*", "*", testing.ObjectReaction(a.tracker))
 	a.AddWatchReactor("*", func(action testing.Action) (bool, watch.Interface, error) {
 		var options metav1.ListOptions
@@ -85,6 +89,20 @@ func NewAPI() *API {
 	a.Serve(resourcev1.SchemeGroupVersion, "resourceclaims")
 	a.must(a.tracker.Add(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}))
 	return a
+}
+
+// version gives a claim that is written a name, if it has a prefix of one only, and the next version. The caches of the plugin
+// compare versions.
+func (a *API) version(action testing.Action) (bool, runtime.Object, error) {
+	claim := action.(testing.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.versions++
+	claim.ResourceVersion = strconv.Itoa(a.versions)
+	if claim.Name == "" {
+		claim.Name, claim.UID = claim.GenerateName+claim.ResourceVersion, types.UID("uid-claim-"+claim.ResourceVersion)
+	}
+	return false, nil, nil
 }
 
 // Serve has the server say that it serves a resource, such as podgroups.
