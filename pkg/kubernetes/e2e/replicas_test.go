@@ -13,7 +13,7 @@ import (
 // Of two replicas one leads, and the other one is ready to. A change of the ConfigMap is in use at once,
 // that of the level of the log as well, and one that is wrong changes nothing. When the replica
 // that leads crashes, the other one goes on with the configuration as it is then and with all
-// that runs.
+// that runs. One that is wrong then does not end it: the queues that were in use are.
 func replicasTakeTurns(w *World) {
 	w.AddNodes(2, "2", "16Gi")
 	w.instance.Kill()
@@ -46,10 +46,15 @@ func replicasTakeTurns(w *World) {
 	w.Await(Gone("detailed"))
 
 	before := names(w.Pods("web"))
-	w.Step("the replica that leads crashes")
+	w.Step("the replica that leads crashes while the configuration is wrong")
+	w.configure("partitions: 5")
 	first.Kill()
 	second.pages.Await("/ws/v1/partition/default/queues", "root.last")
 	second.health.Await("/readyz", "ok")
+	kept, err := w.client.CoreV1().ConfigMaps(narwhalNamespace).Get(w.ctx, "narwhal-config-in-use", metav1.GetOptions{})
+	w.check(err)
+	contains(w, kept.Data["queues.yaml"], "last")
+	assert.Assert(w.t, !strings.Contains(first.Log(logMax)+second.Log(logMax), "is not kept"))
 	w.instance = second.running
 	w.checkBooks()
 	w.CreatePods("after", 2, Pod{CPU: "1", Memory: "1Gi", Labels: map[string]string{"applicationId": "after", "queue": "root.last"}})
