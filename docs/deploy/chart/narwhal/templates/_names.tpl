@@ -1,16 +1,16 @@
 {{/*
 What objects of the namespace are called begins with the name of the release, so that a namespace may have
-several. Services have at most 63 letters.
+several. It has at most 53 letters, and what is appended to it for the Service is no longer than the ten left.
 */}}
 {{- define "narwhal.name" -}}
-{{- .Release.Name | trunc 43 | trimSuffix "-" -}}
+{{- .Release.Name | replace "." "-" -}}
 {{- end -}}
 
 {{/*
 What is of the whole cluster is called after the namespace too, unless the release is called like it.
 */}}
 {{- define "narwhal.clusterName" -}}
-{{- if eq .Release.Name .Release.Namespace -}}{{ .Release.Name }}{{- else -}}{{ .Release.Namespace }}-{{ .Release.Name }}{{- end -}}
+{{- if eq .Release.Name .Release.Namespace -}}{{ .Release.Name }}{{- else -}}{{ .Release.Namespace }}-{{ include "narwhal.name" . }}{{- end -}}
 {{- end -}}
 
 {{/* The pods of this release. */}}

@@ -3,7 +3,8 @@ What objects of the namespace are called begins with the name of the release. A 
 the program has its name.
 */}}
 {{- define "descheduler.name" -}}
-{{- if hasSuffix "descheduler" .Release.Name -}}{{ .Release.Name }}{{- else -}}{{ .Release.Name }}-descheduler{{- end -}}
+{{- $release := .Release.Name | replace "." "-" -}}
+{{- if hasSuffix "descheduler" $release -}}{{ $release }}{{- else -}}{{ $release | trunc 51 | trimSuffix "-" }}-descheduler{{- end -}}
 {{- end -}}
 
 {{/*
