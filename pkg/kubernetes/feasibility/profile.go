@@ -53,7 +53,7 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 	if err != nil {
 		return err
 	}
-	if c.noDevices, err = lacksDevices(client); err != nil {
+	if c.noDevices, err = lacksDevices(ctx, client); err != nil {
 		return err
 	}
 	var devices fwk.SharedDRAManager
@@ -107,8 +107,18 @@ func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
 
 // lacksDevices reports whether the API server does not serve claims of devices in the version that the plugin reads, as
 // before Kubernetes 1.34. Its informers would be waited for without end.
-func lacksDevices(client kubernetes.Interface) (bool, error) {
-	_, err := client.Discovery().ServerResourcesForGroupVersion(resourcev1.SchemeGroupVersion.String())
+func lacksDevices(ctx context.Context, client kubernetes.Interface) (bool, error) {
+	answer := make(chan error, 1)
+	go func() { // the request knows no context
+		_, err := client.Discovery().ServerResourcesForGroupVersion(resourcev1.SchemeGroupVersion.String())
+		answer <- err
+	}()
+	var err error
+	select {
+	case err = <-answer:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false, fmt.Errorf("whether there are claims of devices: %w", err)
 	}
