@@ -9,6 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -208,8 +209,7 @@ func (p *Partition) keepAge(r *ledger.Request, before *ledger.Wait, since time.T
 	if before == nil {
 		return
 	}
-	w := r.Waiting()
-	w.Since, w.Ran = before.Since, before.Ran
+	r.Waiting().LacksRoom(before.Since)
 	if before.Paused() {
 		p.attempts.KeepBack(r, before.Guard.Until, before.Guard.Why)
 	}
@@ -359,24 +359,17 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	n := r.RunsOn
 	evicted := r.Victim()
 	p.evictions.Cancel(r)
-	wasted := r.MadeRoom
-	r.MadeRoom = false
+	wasted := r.RoomWasted()
 	p.Unbook(r)
 	p.refused.Tied(r, nil)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
 	r.Allocation = r.Unplaced()
-	w := r.Waiting()
-	w.Reason, w.Detail, w.Avoid = api.BindFailed, message, n.ID
-	w.Due.Retry = p.Now.Add(min(guard.Doubled(p.Options.RetryDelay, w.Bindings), p.Options.RetryMax))
-	w.Bindings++
-	switch {
-	case wasted && r.Required != "":
-		w.Ran = true
-	case wasted:
+	delay := min(guard.Doubled(p.Options.RetryDelay, r.Waiting().Bindings), p.Options.RetryMax)
+	r.Wait.BindingFailed(n.ID, message)
+	if wasted && r.Required == "" {
 		r.App.Failed().Loop.Made++
 	}
-	w.Delayed = true
 	p.ask(r)
-	p.SetTimer(r)
+	p.SetMoment(r, backlog.Retry, p.Now.Add(delay))
 	p.Tell(api.AskAdded{Allocation: r.Allocation})
 }

@@ -222,14 +222,13 @@ func (p *Partition) awaitsRoom(r *ledger.Request, n *ledger.Node) bool {
 // awaitsTurn notes why an ask waits that has a claim for which nothing is evicted. One that a limit
 // holds back loses it, as nothing is on its way to it.
 func (p *Partition) awaitsTurn(r *ledger.Request, short *ledger.Queue) {
-	w := r.Wait
 	switch {
 	case r.HeldBack() != nil:
 		p.kept.End(r, "a limit holds it back", api.EndOfQuota)
 	case short != nil:
-		w.Reason, w.Detail = api.QuotaExceeded, string(short.Path)
+		r.Wait.Says(api.QuotaExceeded, string(short.Path))
 		p.await(r, &short.Account)
 	default:
-		w.Reason, w.Detail = api.NoNodeFits, ""
+		r.Wait.Says(api.NoNodeFits, "")
 	}
 }

@@ -78,7 +78,7 @@ func (p *Partition) placeholderEnded(r *ledger.Request, n *ledger.Node) {
 		return
 	}
 	g.Replaced++
-	settled := ask.Wait != nil && ask.Wait.TookEqual
+	settled := p.kept.TookEqual(ask)
 	p.endWait(ask)
 	ask.Allocation = ask.PlacedOn(target.ID, p.Now)
 	ask.Replaced, ask.Settled = true, settled

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
@@ -31,59 +31,29 @@ func (p *Partition) run(r *ledger.Request, n *ledger.Node) {
 // another.
 func (p *Partition) endWait(r *ledger.Request) {
 	if r.TaskGroup != "" {
-		p.ResignTaskGroup(r)
+		p.groups.Resign(r)
 	}
 	if r.StartsWith != nil {
 		r.StartsWith.Resign(&p.Ledger, r)
 	}
 	if r.Wait != nil {
-		r.Wait.Held = false
 		p.PassOn(r)
 		p.kept.GiveUp(r)
 		p.renominations.Drop(r)
 	}
-	p.unbind(r)
+	p.forgetTrial(r)
+	p.Unbind(r)
 	p.Withdraw(r)
-	if w := r.Wait; w != nil {
-		p.Timers.Cancel(&w.Timer)
-		r.Wait = nil
-		if w.Bindings > 0 || w.Ran || w.Guard != nil {
-			r.Wait = &ledger.Wait{Bindings: w.Bindings, Avoid: w.Avoid, Ran: w.Ran}
-		}
-		if w.Guard != nil {
-			p.Timers.Cancel(&w.Guard.Timer)
-			r.Wait.Guard = &guard.Guard{Times: w.Guard.Times}
-		}
+	if w := r.Wait; w != nil && w.Guard != nil {
+		p.Timers.Cancel(&w.Guard.Timer)
 	}
+	r.EndWait()
 }
 
-// bind lists an ask that has a required node with that node.
-func (p *Partition) bind(r *ledger.Request) {
-	if n := p.FindNode(r.Required); n != nil {
-		n.Required.Add(r)
-		p.Changes.Node(n, ledger.NodeRetry)
-		return
-	}
-	r.Waiting().Reason = api.NodeUnknown
-	set := p.Absent[r.Required]
-	if set == nil {
-		set = &ledger.AskSet{}
-		p.Absent[r.Required] = set
-	}
-	set.Add(r)
-}
-
-// unbind takes an ask off the list of its required node, if it has one.
-func (p *Partition) unbind(r *ledger.Request) {
-	if r.Required == "" {
-		return
-	}
-	if n := p.FindNode(r.Required); n != nil {
-		n.Required.Remove(r)
-		return
-	}
-	if set := p.Absent[r.Required]; set != nil && set.Remove(r) {
-		delete(p.Absent, r.Required)
+// forgetTrial has an ask tried anew.
+func (p *Partition) forgetTrial(r *ledger.Request) {
+	if int(r.Slot) < len(p.trials) {
+		p.trials[r.Slot] = trial{}
 	}
 }
 
@@ -102,11 +72,9 @@ func (p *Partition) boundTo(r *ledger.Request) *ledger.Node {
 
 // await lists a bound ask to be tried again when the account that holds it back may hold more.
 func (p *Partition) await(r *ledger.Request, a *ledger.Account) {
-	if p.boundTo(r) == nil || r.Waiting().HeldBy == a {
-		return
+	if p.boundTo(r) != nil {
+		a.HoldUp(r)
 	}
-	r.Wait.HeldBy = a
-	a.Held = append(a.Held, r)
 }
 
 // enter changes the state of an application and tells of it. A change that does not
@@ -233,14 +201,15 @@ func (p *Partition) ask(r *ledger.Request) {
 	}
 	p.Enqueue(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 	if r.Required != "" {
-		p.bind(r)
+		p.Bind(r)
 	}
 }
 
 // tryAgain ends the delay of an ask.
 func (p *Partition) tryAgain(r *ledger.Request) {
-	w := r.Wait
-	w.Due.Retry, w.Delayed, w.Planned = time.Time{}, false, 0
+	r.Wait.EndDelay()
+	p.forgetTrial(r)
+	p.SetMoment(r, backlog.Retry, time.Time{})
 	p.MayJoinTaskGroup(r)
 	if r.Required == "" {
 		if !r.IsHeld() {

@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -111,18 +110,7 @@ func (p *Partition) removeNode(id api.NodeID) {
 		p.evictions.Cancel(r) // nothing is evicted from a node that is not there
 	}
 	p.UnplaceForeign(n)
-	p.awaitNode(n)
+	p.AwaitNode(n)
 	p.Changes.Node(n, 0)
 	p.Tell(&api.NodeRemoved{ID: id, Total: p.Capacity.Clone()})
-}
-
-// awaitNode has the asks that may run on a removed node only wait for it.
-func (p *Partition) awaitNode(n *ledger.Node) {
-	for r := range n.Required.All {
-		w := r.Waiting()
-		w.Reason, w.Detail, w.Plan = api.NodeUnknown, "", nil // the node may come back as another one
-		w.Since, r.MadeRoom = time.Time{}, false
-		p.Changes.Application(r.App, 0)
-	}
-	p.AwaitNode(n)
 }

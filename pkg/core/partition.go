@@ -40,6 +40,7 @@ type Partition struct {
 	groups        group.Groups
 
 	counts api.Preempted
+	trials []trial       // by the slots of asks
 	dirty  []dirtyNode   // whose bound asks are to be tried
 	ranked int           // how many of them are in order
 	bound  timers.Timer  // set while questions about them pause
@@ -238,9 +239,8 @@ func (p *Partition) endPause(of any) {
 // wake does what has become due about an ask.
 func (p *Partition) wake(r *ledger.Request) {
 	p.attempts.Wake(r)
-	if timers.IsDue(r.Wait.Due.Retry, p.Now) {
+	if timers.IsDue(p.MomentOf(r, backlog.Retry), p.Now) {
 		p.tryAgain(r)
 	}
 	p.slots.Expire(r)
-	p.SetTimer(r)
 }

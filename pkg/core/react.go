@@ -125,17 +125,11 @@ func (p *Partition) wakeHeld() {
 	for _, account := range freed {
 		account.Freed = false
 		p.LetGo(account)
-		for _, r := range account.Held {
-			if r.Wait == nil || r.Wait.HeldBy != account {
-				continue
-			}
-			r.Wait.HeldBy = nil
+		for r := range account.LetGo {
 			if n := p.boundTo(r); n != nil {
 				p.Changes.Node(n, ledger.NodeRetry)
 			}
 		}
-		clear(account.Held)
-		account.Held = account.Held[:0]
 	}
 	clear(freed)
 	p.Changes.Freed = freed[:0]

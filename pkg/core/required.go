@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
@@ -73,8 +74,8 @@ func (p *Partition) awaitSchedulable(n *ledger.Node) {
 		if r.Wait != nil && r.Wait.Delayed {
 			continue
 		}
-		w := r.Waiting()
-		w.Plan, w.Reason, w.Detail = nil, api.NodeHeld, string(n.ID)
+		r.Waiting().PlansNothing()
+		r.Wait.Says(api.NodeHeld, string(n.ID))
 		p.Changes.Application(r.App, 0)
 	}
 }
@@ -94,13 +95,13 @@ func (d *round) try(r *ledger.Request) question.Outcome {
 	if held := r.HeldBack(); held != nil {
 		d.await(r, held)
 		d.kept.End(r, r.WhyNoQuota(), api.EndOfQuota)
-		r.Wait.Plan = nil
-		r.Wait.Reason, r.Wait.Detail = r.WhyHeldBack(held)
+		r.Wait.PlansNothing()
+		r.Wait.Says(r.WhyHeldBack(held))
 		return question.Waits
 	}
 	short := r.WithoutRoom()
-	if short == nil && r.Wait != nil {
-		r.Wait.HeldBy = nil
+	if short == nil {
+		r.GoOn()
 	}
 	if short == nil && r.Amounts.FitsIn(d.node.FreeFor(r)) {
 		d.hopeless = nil
@@ -115,7 +116,7 @@ func (d *round) try(r *ledger.Request) question.Outcome {
 	}
 	d.hopeless = nil
 	lack := r.QuotaToFree()
-	if len(lack) == 0 && planHolds(r, d.node, d.Now) || d.isStillRefused(r) {
+	if len(lack) == 0 && d.planHolds(r) || d.isStillRefused(r) {
 		return question.Waits
 	}
 	// Nothing is evicted for an ask that the resource manager would then refuse.
@@ -141,7 +142,7 @@ func (d *round) makeRoomDespite(r *ledger.Request, lack ledger.QuotaNeed, refusa
 		}
 	}
 	d.refusedOnItsNode(r, refusal)
-	r.Wait.Planned, d.hopeless = d.node.Revision, r
+	d.trialOf(r).revision, d.hopeless = d.node.Revision, r
 	return question.Waits
 }
 
@@ -157,16 +158,15 @@ func (d *round) isAsHopeless(r *ledger.Request) bool {
 // follow notes what was found out for the ask that was tried just before.
 func (d *round) follow(r *ledger.Request) {
 	like, w := d.hopeless.Wait, r.Waiting()
-	if w.Since.IsZero() {
-		w.Since = like.Since
+	w.LacksRoom(like.Since)
+	w.Says(like.Reason, like.Detail)
+	w.Plans(like.Plan, like.PlannedAt)
+	if at := d.MomentOf(d.hopeless, backlog.Retry); !at.IsZero() {
+		d.retryAt(r, at)
 	}
-	w.Reason, w.Plan, w.Planned, w.PlannedAt = like.Reason, like.Plan, like.Planned, like.PlannedAt
-	if !like.Due.Retry.IsZero() {
-		d.retryAt(r, like.Due.Retry)
-	}
-	before := w.Decided
-	w.Detail, w.Decided = like.Detail, like.Decided
-	if like.Reason == api.NodeFull && like.Plan != nil && (before == nil || !before.SaysAs(w.Decided)) {
+	before, found := d.lastTrial(r).decided, d.lastTrial(d.hopeless)
+	*d.trialOf(r) = found
+	if like.Reason == api.NodeFull && like.Plan != nil && (before == nil || !before.SaysAs(found.decided)) {
 		d.reportFull(r)
 	}
 }
@@ -224,17 +224,15 @@ func (d *round) before(r *ledger.Request) (list []*ledger.Request) {
 // quota that it lacks.
 func (d *round) makeRoom(r *ledger.Request, lack ledger.QuotaNeed) question.Outcome {
 	w := r.Waiting()
-	w.Reason = api.NodeFull
-	if w.Since.IsZero() {
-		w.Since = d.Now
-	}
+	w.Says(api.NodeFull, "")
+	w.LacksRoom(d.Now)
 	if why := d.holdsBack(r); why != "" {
 		d.kept.End(r, why, api.EndOfRoom)
-		w.Detail = why
+		w.Says(api.NodeFull, why)
 		return question.Waits
 	}
 	if len(lack) == 0 && d.isKept(r) {
-		w.Detail = "the room is kept for a more important ask"
+		w.Says(api.NodeFull, "the room is kept for a more important ask")
 		return question.Waits
 	}
 	if len(lack) > 0 && !d.mayFree(lack) {
@@ -286,14 +284,14 @@ func (d *round) joins(r *ledger.Request) bool {
 // decide does for an ask what was planned for it alone.
 func (d *round) decide(r *ledger.Request, plan preemptor.Decision, lack ledger.QuotaNeed) {
 	w := r.Wait
-	w.Planned, w.Detail, w.Decided = d.node.Revision, "", &plan
+	*d.trialOf(r) = trial{d.node.Revision, &plan}
 	if plan.Reason == preemptor.Chosen && d.attempts.Loops(r) {
-		w.Detail = d.holdsBack(r)
+		w.Says(api.NodeFull, d.holdsBack(r))
 		d.kept.End(r, w.Detail, api.EndOfRoom)
 		return
 	}
 	if plan.Reason != preemptor.WaitsForReleasing || !r.Promised() || w.Plan == nil {
-		w.Plan, w.PlannedAt = &plan, d.Now // else the record of what was chosen says more
+		w.Plans(&plan, d.Now) // else the record of what was chosen says more
 	}
 	switch plan.Reason {
 	case preemptor.Chosen:
@@ -310,8 +308,7 @@ func (d *round) decide(r *ledger.Request, plan preemptor.Decision, lack ledger.Q
 			d.kept.End(r, "it is too early for evictions", api.EndOfRoom)
 		}
 		d.kept.Reserve(r, d.node)
-		w.Due.Retry = plan.Again
-		d.SetTimer(r)
+		d.SetMoment(r, backlog.Retry, plan.Again)
 	default:
 		d.giveUp(r, lack)
 	}
@@ -335,7 +332,8 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 	d.hopeless = r
 	if len(lack) > 0 {
 		d.kept.End(r, r.WhyNoQuota(), api.EndOfQuota)
-		w.Reason, w.Detail, w.Plan = api.QuotaExceeded, string(r.WithoutRoom().Path), nil
+		w.Says(api.QuotaExceeded, string(r.WithoutRoom().Path))
+		w.PlansNothing()
 		return
 	}
 	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.Plan.Failures, question.IsRefusal)
@@ -345,7 +343,8 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 		d.kept.End(r, "no room can be made for it", api.EndOfRoom)
 	}
 	if r.NeverPreempts() {
-		w.Plan, w.Detail = nil, "nothing is to be evicted for it"
+		w.PlansNothing()
+		w.Says(api.NodeFull, "nothing is to be evicted for it")
 		return
 	}
 	if conflicts || d.predicates.BudgetsBind() {
@@ -356,14 +355,13 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 
 // reportFull tells that no room can be made on the required node of an ask.
 func (d *round) reportFull(r *ledger.Request) {
-	d.Tell(&api.AskReport{Allocation: r.Allocation, Why: d.WaitsFor(r)})
+	d.Tell(&api.AskReport{Allocation: r.Allocation, Why: d.waitsFor(r)})
 }
 
 // retryAt has an ask tried again at a time at the latest.
 func (p *Partition) retryAt(r *ledger.Request, at time.Time) {
-	if w := r.Wait; w.Due.Retry.IsZero() || at.Before(w.Due.Retry) {
-		w.Due.Retry = at
-		p.SetTimer(r)
+	if is := p.MomentOf(r, backlog.Retry); is.IsZero() || at.Before(is) {
+		p.SetMoment(r, backlog.Retry, at)
 	}
 }
 
@@ -371,25 +369,9 @@ func (p *Partition) retryAt(r *ledger.Request, at time.Time) {
 // there. One that may run on no other is asked about again later.
 func (p *Partition) refusedOnItsNode(r *ledger.Request, err error) {
 	p.kept.End(r, err.Error(), api.EndByRefusal)
-	w := r.Waiting()
-	w.Plan = nil
-	w.Reason, w.Detail = api.Infeasible, err.Error()
+	r.Waiting().PlansNothing()
+	r.Wait.Says(api.Infeasible, err.Error())
 	if r.Required != "" {
 		p.retryAt(r, p.Now.Add(p.Options.RetryMax))
 	}
-}
-
-// isStillRefused reports whether the resource manager refused an ask on its required node, and there is
-// no reason to ask again yet.
-func (d *round) isStillRefused(r *ledger.Request) bool {
-	w := r.Wait
-	return w != nil && w.Reason == api.Infeasible && w.Planned == d.node.Revision && !w.Due.Retry.IsZero()
-}
-
-// planHolds reports whether the last plan for an ask would come out the same: the
-// node has not changed, and if it was too early for one, it still is.
-func planHolds(r *ledger.Request, n *ledger.Node, now time.Time) bool {
-	w := r.Wait
-	return w != nil && w.Plan != nil && w.Planned == n.Revision &&
-		(w.Plan.Reason != preemptor.TooYoung || w.Plan.Again.After(now))
 }

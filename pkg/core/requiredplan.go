@@ -223,7 +223,7 @@ func (d *round) commit() bool {
 	}
 	if d.kept.Broken != d.broken {
 		for _, r := range asks {
-			r.Wait.Plan = nil
+			r.Wait.PlansNothing()
 		}
 		return false
 	}
@@ -288,8 +288,8 @@ func (d *round) shareOf(r *ledger.Request, plan *preemptor.Decision, victims []p
 
 // evict has the victims of a plan end.
 func (d *round) evict(r *ledger.Request, plan *preemptor.Decision) {
-	w := r.Wait
-	w.Plan, w.PlannedAt, w.Detail, w.Decided = plan, d.Now, "", plan
+	r.Wait.Plans(plan, d.Now)
+	r.Wait.Says(api.NodeFull, "")
 	if len(plan.Victims) > 0 {
 		d.Tell(&api.PreemptionPlanned{Application: r.Application, Key: r.Key, Queue: r.App.Queue.Path, Node: d.node.ID, Plan: plan})
 		for i := range plan.Victims {
@@ -297,7 +297,7 @@ func (d *round) evict(r *ledger.Request, plan *preemptor.Decision) {
 		}
 		r.App.Failed().Loop.Made++
 	}
-	w.Planned = d.node.Revision
+	*d.trialOf(r) = trial{d.node.Revision, plan}
 }
 
 // roomUnused notes that victims ended for an ask which does not run all the same: the resource
@@ -305,7 +305,7 @@ func (d *round) evict(r *ledger.Request, plan *preemptor.Decision) {
 // for a while.
 func (p *Partition) roomUnused(r *ledger.Request, why string) {
 	g := r.Waiting().Guarded()
-	r.MadeRoom, r.Wait.Ran = false, false
+	r.RoomForgotten()
 	pause := g.Next(p.Options.RetryMax)
 	why = fmt.Sprintf("room was made %s and not used: %s", guard.TimesText(g.Times), why)
 	p.attempts.KeepBack(r, p.Now.Add(pause), why)

@@ -87,8 +87,8 @@ func (p *Partition) restoreAsk(app *ledger.Application, v *api.AskView) {
 	r := p.restoreRequest(app, v.Allocation)
 	p.ask(r)
 	if v.Plan != nil {
-		w := r.Waiting()
-		w.Plan, w.PlannedAt, w.Attempts = v.Plan, v.Planned, v.Attempts
+		r.Waiting().Plans(v.Plan, v.Planned)
+		r.Wait.Tried(v.Attempts)
 	}
 	if v.Nominated != "" {
 		p.kept.Renominate(r, p.FindNode(v.Nominated), &preemptor.Decision{Trigger: v.Trigger})
@@ -125,12 +125,12 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 	for _, held := range v.Reservations {
 		r := p.Requests[held.Key]
 		if held.Required {
-			r.Waiting().Since = held.At
+			r.Waiting().LacksRoom(held.At)
 		}
 		if r.Claim() == nil {
 			p.kept.Hold(r, n)
 		}
-		r.Wait.Claim.Since = held.At
+		r.Wait.Claim.KeptSince(held.At)
 		if plan := r.Wait.Plan; held.Required && plan != nil && plan.Reason != preemptor.TooYoung {
 			p.kept.KeepQuotaToo(r)
 		}

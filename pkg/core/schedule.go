@@ -140,7 +140,7 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 	default:
 		p.countFailure(r.App, p.ClassOf(r))
 		p.Park(p.ClassOf(r))
-		r.Waiting().Reason = api.NoNodeFits
+		r.Waiting().Says(api.NoNodeFits, "")
 		p.Changes.Application(r.App, 0)
 		p.slots.Wanted(p.ClassOf(r))
 	}
@@ -150,8 +150,7 @@ func (p *Partition) putOff(r *ledger.Request, over *ledger.Queue, refused bool) 
 // manager refused it on every node with room.
 func (p *Partition) markUnschedulable(r *ledger.Request) {
 	p.refused.MarkUnschedulable(p.ClassOf(r))
-	w := r.Waiting()
-	w.Reason, w.Detail = api.Infeasible, p.ClassOf(r).Refused.Before()
+	r.Waiting().Says(api.Infeasible, p.ClassOf(r).Refused.Before())
 	p.Changes.Application(r.App, 0)
 	if r.Nominated() == nil {
 		p.hints.TellOf(r)
@@ -162,7 +161,7 @@ func (p *Partition) markUnschedulable(r *ledger.Request) {
 func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	kept := len(p.Claims) > 0
 	bound := r.PlacedOn(n.ID, p.Now)
-	bound.Settled = r.Wait != nil && r.Wait.TookEqual
+	bound.Settled = p.kept.TookEqual(r)
 	what := ledger.NodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.Claim(); held != nil {
 		if held.Harmless { // of another window it is not taken back

@@ -36,6 +36,7 @@ func (p *Partition) Verify() error {
 	p.checkWakes(&v)
 	p.checkBound(&v)
 	p.checkEnds(&v)
+	p.checkTrials(&v)
 	return v.Err
 }
 
@@ -55,9 +56,9 @@ func (p *Partition) checkWakes(v *laws.Check) {
 		}
 		w := r.Wait
 		switch {
-		case w.Delayed && w.Due.Retry.IsZero():
+		case w.Delayed && p.MomentOf(r, backlog.Retry).IsZero():
 			v.Breaks("%s is delayed for ever", r.Key)
-		case r.Reserved() && w.Due.Claim.IsZero():
+		case r.Reserved() && p.MomentOf(r, backlog.ClaimEnds).IsZero():
 			v.Breaks("the claim of %s lasts for ever", r.Key)
 		case w.Paused() && !w.Guard.Timer.Set():
 			v.Breaks("room is never made again for %s", r.Key)

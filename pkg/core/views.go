@@ -98,11 +98,11 @@ func (p *Partition) viewAsks(a *ledger.Application) []api.AskView {
 	for i, r := range a.Asks {
 		out[i].Allocation = r.Allocation
 		if r.Wait != nil {
-			out[i].Waiting = p.WaitsFor(r)
+			out[i].Waiting = p.waitsFor(r)
 			continue
 		}
 		if shared[p.ClassOf(r)] == nil {
-			shared[p.ClassOf(r)] = p.WaitsFor(r)
+			shared[p.ClassOf(r)] = p.waitsFor(r)
 		}
 		out[i].Waiting = shared[p.ClassOf(r)]
 	}

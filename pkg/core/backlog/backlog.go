@@ -30,6 +30,7 @@ type Backlog struct {
 	// boundless is what is left of quotas above the root.
 	boundless     headroom
 	asks          []waitingAsk   // by the slots of asks
+	moments       []*moments     // by the same; nil if there are none
 	waitingApps   []*Application // by the slots of applications
 	waitingQueues []*Queue       // by those of queues
 	searching     search         // memory
@@ -89,24 +90,21 @@ func (b *Backlog) Enqueue(r *ledger.Request, c *Class) {
 
 // OrderAgain puts an ask in order that was held back, unless its binding failed just now.
 func (b *Backlog) OrderAgain(r *ledger.Request) {
-	if !r.IsHeld() {
-		return
-	}
-	w := r.Wait
-	if w.Held = false; !w.Delayed {
-		w.Reason, w.Detail = api.NotTried, ""
+	if r.IsHeld() && r.Wait.OrderAgain() {
 		b.Insert(r)
 	}
 }
 
 // Withdraw takes an ask off the books and out of the order.
 func (b *Backlog) Withdraw(r *ledger.Request) {
-	if r.Wait != nil && r.Wait.Hinted {
-		b.unhint(r)
-	}
 	if b.GroupOf(r) != nil {
 		b.Extract(r)
 	}
+	if r.IsHinted() {
+		b.QuotaFreed()
+		r.Unhint()
+	}
+	b.forgetMoments(r)
 	c := b.ClassOf(r)
 	b.asks[r.Slot] = waitingAsk{}
 	b.SubPending(r)
@@ -244,23 +242,11 @@ func (b *Backlog) Importance(r *ledger.Request) int32 {
 	return r.App.Queue.AsRootSees(r.Priority)
 }
 
-// SetTimer has an ask looked at when the first of its times has come.
-func (b *Backlog) SetTimer(r *ledger.Request) {
-	w := r.Waiting()
-	first := w.Due.First()
-	if first.IsZero() {
-		b.Timers.Cancel(&w.Timer)
-		return
-	}
-	b.Timers.Set(&w.Timer, first, timers.Due{What: timers.Ask, Of: r})
-}
-
-// unhint takes an ask that no longer waits off the amounts that were told of. The
-// resource manager was told of it.
-func (b *Backlog) unhint(r *ledger.Request) {
-	b.QuotaFreed()
-	for _, account := range r.App.Accounts() {
-		account.Unhint(r.Amounts)
+// Hint notes that the resource manager was told that an ask fits on no node.
+func (b *Backlog) Hint(r *ledger.Request) {
+	r.Hint()
+	if g := b.GroupOf(r); g != nil {
+		g.Hinted++
 	}
 }
 

@@ -14,7 +14,7 @@
 //	backlog.go      asks by class; parks classes
 //	class.go        what equal asks have in common; summary.go, what a search needs of a part of the backlog to skip it
 //	askgroup.go     the asks of a class in an application, and in a leaf; waitset.go, what waits in a leaf and may preempt
-//	waiting.go      applications and queues as the backlog knows them; standing.go, what decides where they stand; askplace.go, which of them is first
+//	waiting.go      applications, queues and asks as the backlog knows them; standing.go, what decides where they stand; askplace.go, which of them is first
 //	orders.go       keeps groups, applications and queues in order
 //	lines.go        the applications of a leaf that the same limits bind, and those that one account holds back
 //	search.go       the first ask that may be tried; choice.go compares queues and applications by it

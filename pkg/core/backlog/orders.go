@@ -157,7 +157,7 @@ func (b *Backlog) Insert(r *ledger.Request) {
 		b.ClassOf(r).Slots.Waits, b.SlotsDue = false, true
 	}
 	g.Leaf.Leaf.WaitSet.count(b.Kinds, g.Leaf, 1)
-	if r.Wait != nil && r.Wait.Hinted {
+	if r.IsHinted() {
 		g.Hinted++
 	} else {
 		b.Unhinted = b.Unhinted || g.Class.FitsNowhere()
@@ -171,7 +171,7 @@ func (b *Backlog) Extract(r *ledger.Request) {
 	g := b.GroupOf(r)
 	g.remove(r)
 	g.Leaf.Leaf.WaitSet.count(b.Kinds, g.Leaf, -1)
-	if r.Wait != nil && r.Wait.Hinted {
+	if r.IsHinted() {
 		g.Hinted--
 	}
 	b.settleGroup(g)
@@ -283,10 +283,10 @@ func (b *Backlog) mark(leaf *LeafClass) {
 // PassOn lets room be made for the class of an ask that waited for its guarantee: when that holds,
 // or, if the ask goes before, for the next one.
 func (b *Backlog) PassOn(r *ledger.Request) {
-	if r.Wait.Due.Guarantee.IsZero() {
+	if b.MomentOf(r, Guarantee).IsZero() {
 		return
 	}
-	r.Wait.Due.Guarantee = time.Time{}
+	b.SetMoment(r, Guarantee, time.Time{})
 	if leaf := b.OfQueue(r.App.Queue).classes[b.ClassOf(r)]; leaf != nil && leaf.Class.Preempts {
 		leaf.Class.Simulations.Help(nil)
 		b.Activate(leaf)

@@ -63,6 +63,11 @@ func (v *verifier) tables() {
 			v.Breaks("an ask of number %d waits is %t, and is known is %t", slot, waiting[slot], is)
 		}
 	}
+	for slot, m := range v.moments {
+		if m != nil && (!waiting[slot] || !m.timer.Set() || !m.timer.At().Equal(m.first())) {
+			v.Breaks("an ask of number %d is looked at is %t, and waits is %t", slot, m.timer.Set(), waiting[slot])
+		}
+	}
 	for account, lines := range v.blocked {
 		if len(lines) == 0 {
 			v.Breaks("%s is listed and holds nothing back", account.Subject)
@@ -199,9 +204,6 @@ func (v *verifier) waiting(r *ledger.Request) {
 	if v.ClassOf(r) == nil || !r.Amounts.Equal(v.ClassOf(r).Amounts) || r.Importance != v.Importance(r) || r.Importance != v.ClassOf(r).Importance ||
 		v.ClassOf(r).Preempts != (v.Settled && v.WantsRoom(r)) || v.ClassOf(r).Nominated != (r.Nominated() != nil) {
 		v.Breaks("ask %s is not of the class it is counted with", r.Key)
-	}
-	if r.Wait != nil && r.Wait.Timer.Set() != !r.Wait.Due.First().IsZero() {
-		v.Breaks("ask %s: its timer is set is %t", r.Key, r.Wait.Timer.Set())
 	}
 }
 

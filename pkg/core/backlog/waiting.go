@@ -1,9 +1,12 @@
 package backlog
 
 import (
+	"time"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
 // An Application is an application as the backlog knows it. It stands in the order of its leaf
@@ -85,4 +88,66 @@ func (b *Backlog) OfQueue(q *ledger.Queue) *Queue {
 	w.Queues.Looked, w.Lines.tree.Looked = &b.Work.Queues, &b.Work.Applications
 	*tables.At(&b.waitingQueues, q.Slot) = w
 	return w
+}
+
+// A Moment is what is to be done about an ask at some time.
+type Moment uint8
+
+// What is to be done.
+const (
+	Retry     Moment = iota // it is tried again
+	ClaimEnds               // its claim ends, for which nothing is evicted
+	Guarantee               // the preemption delay of its queue is over
+	momentsOf               // how many there are
+)
+
+// moments are when something is to be done about an ask; zero is never. The timer is set to the first of them.
+type moments struct {
+	at    [momentsOf]time.Time
+	timer timers.Timer
+}
+
+// first is the first of the moments; zero if there is none.
+func (m *moments) first() (first time.Time) {
+	for _, at := range m.at {
+		if first.IsZero() || !at.IsZero() && at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// MomentOf is when something is to be done about an ask; zero is never.
+func (b *Backlog) MomentOf(r *ledger.Request, what Moment) (at time.Time) {
+	if int(r.Slot) < len(b.moments) && b.moments[r.Slot] != nil {
+		at = b.moments[r.Slot].at[what]
+	}
+	return at
+}
+
+// SetMoment says when something is to be done about an ask; zero is never. The ask is looked at when the
+// first of its moments has come.
+func (b *Backlog) SetMoment(r *ledger.Request, what Moment, at time.Time) {
+	if at.IsZero() && b.MomentOf(r, what).IsZero() {
+		return
+	}
+	of := tables.At(&b.moments, r.Slot)
+	if *of == nil {
+		*of = &moments{}
+	}
+	m := *of
+	m.at[what] = at
+	if first := m.first(); first.IsZero() {
+		b.forgetMoments(r)
+	} else {
+		b.Timers.Set(&m.timer, first, timers.Due{What: timers.Ask, Of: r})
+	}
+}
+
+// forgetMoments has nothing done about an ask.
+func (b *Backlog) forgetMoments(r *ledger.Request) {
+	if int(r.Slot) < len(b.moments) && b.moments[r.Slot] != nil {
+		b.Timers.Cancel(&b.moments[r.Slot].timer)
+		b.moments[r.Slot] = nil
+	}
 }

@@ -14,7 +14,7 @@ func (b *Backlog) WaitsFor(r *ledger.Request) *api.Waiting {
 		v.Reserved = held.Node
 	}
 	if w != nil {
-		v.Plan, v.Planned, v.Decided, v.Hinted = w.Plan, w.PlannedAt, w.Decided, w.Hinted
+		v.Plan, v.Planned, v.Hinted = w.Plan, w.PlannedAt, w.Hinted
 	}
 	v.Attempts = b.lastAttempts(r)
 	v.Unresolvable = b.ClassOf(r).Simulations.ForView()

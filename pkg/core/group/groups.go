@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -32,6 +33,8 @@ type Groups struct {
 
 	needs     map[*ledger.Group][]need // what waiting ones lacked, where that was room only
 	replacing map[*ledger.TaskGroup]*searches
+
+	larger tables.Flags // by slots of asks: it is larger than the placeholders of its task group, and waits for none
 
 	ready []*ledger.TaskGroup // in which a placeholder may be replaced
 	looks int                 // at placeholders for asks, in this batch

@@ -9,6 +9,9 @@ import (
 // Verify returns the first broken law, or nil: what is tried later of groups and gangs is listed for that.
 func (s *Groups) Verify() error {
 	v := laws.Check{Partition: s.Name}
+	if asks := s.AsksWith(s.larger.Has); asks != s.larger.Count() {
+		v.Breaks("%d asks are larger than their placeholders, of which %d wait", s.larger.Count(), asks)
+	}
 	for _, g := range s.Together {
 		if g.Waits && !slices.Contains(s.waiting, g) {
 			v.Breaks("group %s waits for nothing", g.Name)

@@ -160,16 +160,15 @@ func (a *Account) ending(r *Request) *resources.Sum {
 	return &a.Overdue
 }
 
-// Hint notes that the resource manager knows that amounts wait for nodes, here and above, and
+// hint notes that the resource manager knows that amounts wait for nodes, here and above, and
 // unhint that they do not wait any more.
-func (a *Account) Hint(amounts resources.Amounts) {
+func (a *Account) hint(amounts resources.Amounts) {
 	for ; a != nil; a = a.Parent {
 		a.Hinted.Add(amounts)
 	}
 }
 
-// Unhint is the opposite of Hint.
-func (a *Account) Unhint(amounts resources.Amounts) {
+func (a *Account) unhint(amounts resources.Amounts) {
 	for ; a != nil; a = a.Parent {
 		a.Hinted.Sub(amounts)
 	}
@@ -254,6 +253,33 @@ func (c *changeSet) FreeAll(a *Account) {
 	for ; a != nil; a = a.Parent {
 		c.Free(a)
 	}
+}
+
+// HoldUp lists an ask that is bound to a node to be tried again when this account may hold more.
+func (a *Account) HoldUp(r *Request) {
+	if w := r.Waiting(); w.HeldBy != a {
+		w.HeldBy = a
+		a.Held = append(a.Held, r)
+	}
+}
+
+// GoOn notes that an ask waits for no account any more.
+func (r *Request) GoOn() {
+	if r.Wait != nil {
+		r.Wait.HeldBy = nil
+	}
+}
+
+// LetGo visits the asks that the account held up, and forgets them.
+func (a *Account) LetGo(yield func(*Request) bool) {
+	for _, r := range a.Held {
+		if r.Wait != nil && r.Wait.HeldBy == a {
+			r.GoOn()
+			yield(r)
+		}
+	}
+	clear(a.Held)
+	a.Held = a.Held[:0]
 }
 
 // IsFull reports whether no other application may run here.

@@ -32,6 +32,12 @@ type Claim struct {
 	Harmless bool
 }
 
+// KeptSince notes since when it has been kept, where that was before a restart.
+func (c *Claim) KeptSince(at time.Time) { c.Since = at }
+
+// SayHarmless notes that the loop guard forgets the evictions for the ask if that is placed.
+func (c *Claim) SayHarmless() { c.Harmless = true }
+
 // Claim is what is kept for an ask; nil if nothing is.
 func (r *Request) Claim() *Claim {
 	if r.Wait == nil {

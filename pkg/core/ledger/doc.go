@@ -16,12 +16,11 @@
 //	gang.go         the placeholders of an application, and the asks that take their places
 //	placeholders.go which placeholders may be replaced, and how far a search for one has come
 //	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
-//	request.go      an ask or allocation, and what is known of it
+//	request.go      an ask or allocation; wait.go, what is known of one that was not placed
 //	claim.go        what is kept for an ask until it runs; claimbooks.go books it
 //	node.go         a node and what is free on it; nodedetails.go, what few nodes have; nodes.go, they come, change and go
 //	foreign.go      allocations of other schedulers
 //	verify.go       its laws; verifysums.go of sums, verifyclaims.go of claims, verifygangs.go of gangs and groups
 //	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
 //	unknown.go      resource kinds that asks want and no node has
-//	due.go          moments of asks
 package ledger

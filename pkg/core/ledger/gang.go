@@ -217,8 +217,7 @@ func (l *Ledger) JoinTaskGroup(r *Request) {
 
 // HoldBack notes that an ask stands in no order because of its gang.
 func (l *Ledger) HoldBack(r *Request, why api.Reason, detail string) {
-	w := r.Waiting()
-	w.Held, w.Reason, w.Detail = true, why, detail
+	r.Waiting().holdBack(why, detail)
 }
 
 // MayJoinTaskGroup notes that an ask may wait for a placeholder now which could not before: it is not delayed

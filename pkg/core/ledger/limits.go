@@ -251,8 +251,8 @@ func (a *Account) takeOver(app *Application, stamp uint64) {
 		if r.KeepsQuota() {
 			a.keep(r.Amounts, r.Importance, stamp)
 		}
-		if r.Wait != nil && r.Wait.Hinted {
-			a.Hint(r.Amounts)
+		if r.IsHinted() {
+			a.hint(r.Amounts)
 		}
 	}
 }

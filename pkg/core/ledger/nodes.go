@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -72,10 +73,47 @@ func (l *Ledger) RemoveNode(n *Node) {
 	l.resized(nil)
 }
 
-// AwaitNode has the asks that may run on a removed node only wait for one of that name.
+// Bind lists an ask that has a required node with that node.
+func (l *Ledger) Bind(r *Request) {
+	if n := l.FindNode(r.Required); n != nil {
+		n.Required.Add(r)
+		l.Changes.Node(n, NodeRetry)
+		return
+	}
+	r.Waiting().Reason = api.NodeUnknown
+	set := l.Absent[r.Required]
+	if set == nil {
+		set = &AskSet{}
+		l.Absent[r.Required] = set
+	}
+	set.Add(r)
+}
+
+// Unbind takes an ask off the list of its required node, if it has one.
+func (l *Ledger) Unbind(r *Request) {
+	if r.Required == "" {
+		return
+	}
+	if n := l.FindNode(r.Required); n != nil {
+		n.Required.Remove(r)
+		return
+	}
+	if set := l.Absent[r.Required]; set != nil && set.Remove(r) {
+		delete(l.Absent, r.Required)
+	}
+}
+
+// AwaitNode has the asks that may run on a removed node only wait for one of that name, which may come back as
+// another one.
 func (l *Ledger) AwaitNode(n *Node) {
 	if n.Required.Len() == 0 {
 		return
+	}
+	for r := range n.Required.All {
+		w := r.Waiting()
+		w.Says(api.NodeUnknown, "")
+		w.Plan, w.Since, r.MadeRoom = nil, time.Time{}, false
+		l.Changes.Application(r.App, 0)
 	}
 	waiting := n.Required
 	l.Absent[n.ID] = &waiting

@@ -38,54 +38,6 @@ type Request struct {
 	StartsWith *Group
 }
 
-// A Wait is what is known of an ask that was tried and not placed.
-type Wait struct {
-	Reason    api.Reason
-	Detail    string
-	Claim     *Claim       // nil if nothing is kept for it
-	Since     time.Time    // when an ask first had no room on its required node
-	TookEqual bool         // a victim that was told to end for it has its priority
-	Ran       bool         // it ran after that, and its binding failed
-	Guard     *guard.Guard // against making room for it; nil before the first pause
-	Delayed   bool         // it is in no order until the time of its retry
-	Held      bool         // it is in no order because of its gang or group
-	Larger    bool         // than the placeholders of its task group: it waits for none
-	Pair      *Replacement // the one that it waits for; a placeholder that is to end for an ask has it too
-	Bindings  int          // that failed, one after the other
-	Avoid     api.NodeID   // where binding failed last
-	Former    api.NodeID   // where it was nominated before a restart, until that is looked at
-	HeldBy    *Account     // that it waits for while it is bound to a node
-	Hinted    bool         // the resource manager was told that it fits on no node
-
-	Attempts  []api.PreemptionAttempt // the last ones, by trigger
-	Decided   *preemptor.Decision     // what was found out last on its required node, where no detail says that
-	Plan      *preemptor.Decision     // the last one to make room for it
-	Planned   uint64                  // the revision of the node it was made for
-	PlannedAt time.Time
-
-	Due   waitTimes
-	Timer timers.Timer
-}
-
-// Waiting is what is known of the ask; it is made if there is nothing yet.
-func (r *Request) Waiting() *Wait {
-	if r.Wait == nil {
-		r.Wait = &Wait{}
-	}
-	return r.Wait
-}
-
-// Paused reports whether no room is made for the ask for a while.
-func (w *Wait) Paused() bool { return w != nil && w.Guard != nil && w.Guard.Pauses() }
-
-// Guarded is the guard of the ask; it is made if there is none yet.
-func (w *Wait) Guarded() *guard.Guard {
-	if w.Guard == nil {
-		w.Guard = &guard.Guard{}
-	}
-	return w.Guard
-}
-
 // Releasing reports whether an allocation is being evicted and its room is counted
 // on.
 func (r *Request) Releasing() bool {

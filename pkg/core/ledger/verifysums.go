@@ -104,7 +104,7 @@ func (s *limitSums) add(app *Application) {
 		if r.KeepsQuota() {
 			s.nominated.Add(r.Amounts)
 		}
-		if r.Wait != nil && r.Wait.Hinted {
+		if r.IsHinted() {
 			s.hinted.Add(r.Amounts)
 		}
 	}
@@ -166,7 +166,7 @@ func (v *verifier) sums(q *Queue) {
 			if r.KeepsQuota() {
 				nominated.Add(r.Amounts)
 			}
-			if r.Wait != nil && r.Wait.Hinted {
+			if r.IsHinted() {
 				hinted.Add(r.Amounts)
 			}
 		}

@@ -60,12 +60,12 @@ func (a *Attempts) Try(r *ledger.Request) question.Outcome {
 		}
 		u.failed, u.dryRuns = append(u.failed, attempt), dryRuns{}
 		if result == question.Placed {
-			r.Wait.Attempts = u.failed
+			r.Wait.Tried(u.failed)
 			return question.Placed
 		}
 	}
-	w := r.Waiting()
-	w.Attempts, w.Plan = u.failed, nil
+	r.Waiting().Tried(u.failed)
+	r.Wait.PlansNothing()
 	a.Changes.Application(r.App, 0)
 	a.Retries.failed(r, u.began, a.Costs.Flat && !u.kept && r.WithoutRoom() == nil)
 	return question.Waits
@@ -87,8 +87,7 @@ func (a *Attempts) triggerHolds(r *ledger.Request, t preemptor.Trigger) bool {
 	if !at.After(a.Now) {
 		return true
 	}
-	r.Waiting().Due.Guarantee = at
-	a.SetTimer(r)
+	a.SetMoment(r, backlog.Guarantee, at)
 	return false
 }
 
@@ -100,7 +99,7 @@ func (a *Attempts) KeepBack(r *ledger.Request, until time.Time, why string) {
 
 // Wake has an attempt made for an ask whose moment has come.
 func (a *Attempts) Wake(r *ledger.Request) {
-	if timers.IsDue(r.Wait.Due.Guarantee, a.Now) {
+	if timers.IsDue(a.MomentOf(r, backlog.Guarantee), a.Now) {
 		a.PassOn(r)
 	}
 }
@@ -117,7 +116,9 @@ func (a *Attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
 	for i := range plan.Victims {
 		counts = counts || plan.Victims[i].Priority >= r.Priority
 	}
-	r.Nominated().Harmless = !counts
+	if !counts {
+		r.Nominated().SayHarmless()
+	}
 }
 
 // Loops reports whether room was made so often for the application of an ask that it is taken for a

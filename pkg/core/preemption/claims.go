@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -20,6 +21,7 @@ type Claims struct {
 	Counts    *api.Preempted
 	Undecided *[]*ledger.Request // asks for which victims are chosen now, and not told yet
 	Broken    uint64             // counts asks with a required node that gave up their quota
+	tookEqual tables.Flags       // by slots of asks: a victim that was told to end for it has its priority
 	unkept    resources.Amounts  // scratch
 }
 
@@ -48,10 +50,11 @@ func (s *Claims) Hold(r *ledger.Request, n *ledger.Node) {
 // countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Groups
 // have their own turns.
 func (s *Claims) countSlot(r *ledger.Request, by int) {
-	if r.Wait.Due.Claim = (time.Time{}); by > 0 {
-		r.Wait.Due.Claim = s.Now.Add(s.Options.ReserveMax)
+	ends := time.Time{}
+	if by > 0 {
+		ends = s.Now.Add(s.Options.ReserveMax)
 	}
-	s.SetTimer(r)
+	s.SetMoment(r, backlog.ClaimEnds, ends)
 	if r.Wait.Claim.Whole {
 		r.StartsWith.Claims += by
 		return
@@ -68,7 +71,7 @@ func (s *Claims) Promise(r *ledger.Request, n *ledger.Node) {
 	}
 	s.KeepQuotaToo(r)
 	if r.Wait.HeldBy != nil && r.WithoutRoom() == nil { // now it does not wait for what ends for equal asks
-		r.Wait.HeldBy = nil
+		r.GoOn()
 		s.Changes.Node(n, ledger.NodeRetry)
 	}
 }
@@ -84,8 +87,7 @@ func (s *Claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Dec
 			}
 		}
 	}
-	w := r.Waiting()
-	w.Reason, w.Detail = api.RoomIsMade, string(n.ID)
+	r.Waiting().Says(api.RoomIsMade, string(n.ID))
 	s.AddClaim(r, &ledger.Claim{Node: n, Since: s.Now, Evicts: true, Trigger: plan.Trigger})
 	s.Counts.Nominations++
 	s.Changes.Node(n, ledger.NodeRetry)
@@ -97,11 +99,19 @@ func (s *Claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Dec
 // an equal one, which must not lose it to another.
 func (s *Claims) Renominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
 	s.nominate(r, n, plan)
-	r.Wait.TookEqual = s.Preemption.Priority == api.EqualToo
+	if s.Preemption.Priority == api.EqualToo {
+		s.tookEqual.Set(r.Slot)
+	}
 }
 
+// TookEqual reports whether a victim that was told to end for an ask has its priority.
+func (s *Claims) TookEqual(r *ledger.Request) bool { return s.tookEqual.Has(r.Slot) }
+
 // GiveUp gives up what is kept for an ask that waits no more.
-func (s *Claims) GiveUp(r *ledger.Request) { s.End(r, "it waits no more", api.EndGone) }
+func (s *Claims) GiveUp(r *ledger.Request) {
+	s.End(r, "it waits no more", api.EndGone)
+	s.tookEqual.Clear(r.Slot)
+}
 
 // End gives up what is kept for an ask, if anything is, and says why.
 func (s *Claims) End(r *ledger.Request, why string, as api.End) {
@@ -153,7 +163,7 @@ func (s *Claims) Take(r *ledger.Request, why string, as api.End) {
 // Clear ends the claim of an ask for which evictions are on their way, and which waits on.
 func (s *Claims) Clear(r *ledger.Request, why string, as api.End) {
 	s.End(r, why, as)
-	r.Wait.Reason, r.Wait.Detail = api.NoNodeFits, ""
+	r.Wait.Says(api.NoNodeFits, "")
 	s.Counts.Cleared++
 	s.Reclassify(r)
 }

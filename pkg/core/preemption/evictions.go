@@ -46,7 +46,7 @@ func (e *Evictions) RequestFor(v *preemptor.Victim, r *ledger.Request, plan *pre
 	case preemptor.Guarantee:
 		message += ", by the guarantee of queue " + string(r.App.Queue.Path)
 	}
-	r.MadeRoom = true
+	r.RoomMade()
 	e.request(victim, r, ledger.Eviction{Ask: r.Key, Trigger: plan.Trigger, Class: v.Class, Since: e.Now}, message)
 }
 

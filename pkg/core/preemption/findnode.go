@@ -245,12 +245,13 @@ func (a *Attempts) selectVictims(c *NodeCosts, r *ledger.Request, n *ledger.Node
 
 // nominateAndEvict nominates an ask and has the victims evicted.
 func (a *Attempts) nominateAndEvict(r *ledger.Request, found *answers.CandidateNode) {
-	w := r.Waiting()
-	w.Plan, w.PlannedAt = &found.Plan, a.Now
+	r.Waiting().Plans(&found.Plan, a.Now)
 	a.Kept.nominate(r, found.Node, &found.Plan)
 	for i := range found.Plan.Victims {
 		v := &found.Plan.Victims[i]
-		w.TookEqual = w.TookEqual || v.Priority == r.Priority && found.Plan.Trigger == preemptor.Priority
+		if v.Priority == r.Priority && found.Plan.Trigger == preemptor.Priority {
+			a.Kept.tookEqual.Set(r.Slot)
+		}
 		a.Evictions.RequestFor(v, r, &found.Plan)
 	}
 	a.countRoom(r, &found.Plan)

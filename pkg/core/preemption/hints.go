@@ -90,7 +90,7 @@ func (h *Hints) inQueue(q *backlog.Queue, left *int) bool {
 func (h *Hints) inGroup(g *backlog.AskGroup, left *int) bool {
 	for r := range g.All {
 		switch {
-		case r.Wait != nil && r.Wait.Hinted || r.Nominated() != nil:
+		case r.IsHinted() || r.Nominated() != nil:
 		case *left == 0:
 			return false
 		case !h.TellOf(r):
@@ -106,10 +106,10 @@ func (h *Hints) inGroup(g *backlog.AskGroup, left *int) bool {
 // TellOf tells of an ask that no node can take it, unless that was told. It reports
 // whether the quotas would let it run.
 func (h *Hints) TellOf(r *ledger.Request) bool {
-	w := r.Waiting()
-	if w.Hinted {
+	if r.IsHinted() {
 		return true
 	}
+	r.Waiting()
 	if r.HeldBack() != nil {
 		return false
 	}
@@ -120,13 +120,7 @@ func (h *Hints) TellOf(r *ledger.Request) bool {
 			}
 		}
 	}
-	w.Hinted = true
-	if h.GroupOf(r) != nil {
-		h.GroupOf(r).Hinted++
-	}
-	for _, account := range r.App.Accounts() {
-		account.Hint(r.Amounts)
-	}
+	h.Hint(r)
 	h.Tell(&api.Unschedulable{Allocation: r.Allocation, Why: h.WaitsFor(r)})
 	return true
 }

@@ -26,7 +26,8 @@ type Renominations struct {
 // Add takes an ask that is new and was nominated before.
 func (s *Renominations) Add(r *ledger.Request) {
 	if r.Required == "" {
-		r.Waiting().Former, s.Due = api.NodeID(r.Tags[api.TagNominatedNode]), true
+		r.Waiting().Renominates(api.NodeID(r.Tags[api.TagNominatedNode]))
+		s.Due = true
 		s.asks.Add(r)
 	}
 }
@@ -35,7 +36,7 @@ func (s *Renominations) Add(r *ledger.Request) {
 func (s *Renominations) Drop(r *ledger.Request) {
 	if r.Wait.Former != "" {
 		s.asks.Remove(r)
-		r.Wait.Former = ""
+		r.Wait.Renominates("")
 	}
 }
 

@@ -61,8 +61,8 @@ func (s *Slots) before(at time.Time) {
 // Expire ends a claim that has lasted for ReserveMax. It is the turn of the other classes then, of
 // less important ones too: each gets one claim before this one gets another.
 func (s *Slots) Expire(r *ledger.Request) {
-	if w := r.Wait; timers.IsDue(w.Due.Claim, s.Now) {
-		w.Due.Claim = time.Time{}
+	if timers.IsDue(s.MomentOf(r, backlog.ClaimEnds), s.Now) {
+		s.SetMoment(r, backlog.ClaimEnds, time.Time{})
 		s.SlotRound++
 		s.ClassOf(r).Slots.Round = s.SlotRound
 		s.ClassOf(r).Slots.Tried = append(s.ClassOf(r).Slots.Tried, r.Wait.Claim.Node.ID)

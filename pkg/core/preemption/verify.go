@@ -11,6 +11,9 @@ import (
 // Verify returns the first broken law, or nil: claims can be used, as there is room for each when all has left that may leave.
 func (s *Claims) Verify() error {
 	v := laws.Check{Partition: s.Name}
+	if asks := s.AsksWith(s.tookEqual.Has); asks != s.tookEqual.Count() {
+		v.Breaks("%d asks took the place of equals, of which %d wait", s.tookEqual.Count(), asks)
+	}
 	for n := range s.AllNodes {
 		for _, r := range n.Claims {
 			if s.Changes.None() && (!n.Retry || s.Left > 0) && r.Nominated() == nil && !r.Claim().Replaces && !r.Amounts.FitsIn(n.Usable(r)) {
@@ -202,7 +205,7 @@ func (s *Hints) Verify() error {
 	v := laws.Check{Partition: s.Name}
 	counted := map[*backlog.AskGroup]int{}
 	for _, r := range s.Requests {
-		if r.Wait != nil && r.Wait.Hinted {
+		if r.IsHinted() {
 			counted[s.GroupOf(r)]++
 		}
 	}

@@ -41,6 +41,16 @@ func TestAt(t *testing.T) {
 	assert.DeepEqual(t, table, []string{"first", "", "third"})
 }
 
+// TestFlags sets flags and clears them; what was never set is not.
+func TestFlags(t *testing.T) {
+	var flags tables.Flags
+	flags.Clear(7)
+	flags.Set(3)
+	assert.Assert(t, flags.Has(3) && !flags.Has(2) && !flags.Has(9) && flags.Count() == 1)
+	flags.Clear(3)
+	assert.Assert(t, !flags.Has(3) && flags.Count() == 0)
+}
+
 // TestSwapRemove: what took the place of another knows it.
 func TestSwapRemove(t *testing.T) {
 	type item struct{ at int }

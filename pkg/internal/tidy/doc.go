@@ -11,6 +11,7 @@
 //	rules.go       the rules, one entry each
 //	imports.go     the rules about imports and modules
 //	core.go        what the core must not do
+//	fields.go      which package of the core writes a field
 //	race.go        what packages must not have that are not played with the race
 //	               detector
 //	budgets.go     lines, parameters, exported names
