@@ -91,9 +91,7 @@ func (p *Partition) addOwn(a *api.Allocation) {
 		return
 	}
 	r := p.Register(a, app)
-	if !app.Dated && a.Created.Before(app.Submitted) {
-		app.Submitted = a.Created
-	}
+	app.Date(a.Created)
 	if a.Node != "" {
 		p.adopt(r, a.Node)
 		p.evictions.Report(r, a.Tags)
@@ -120,12 +118,11 @@ func (p *Partition) adopt(r *ledger.Request, id api.NodeID) {
 	if app.State == api.New {
 		p.enter(app, api.Accepted, "")
 	}
-	r.Allocation = r.PlacedOn(id, p.Now)
+	r.Becomes(r.PlacedOn(id, p.Now))
 	p.run(r, n)
 	p.bookedBeyond(r)
 	p.settling.Extend()
 	p.Changes.Node(n, ledger.NodeRetry)
-	p.Changes.Placed = append(p.Changes.Placed, r)
 	p.refused.Tied(r, nil)
 	p.Tell(api.Adopted{Allocation: r.Allocation})
 }
@@ -159,7 +156,7 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 		}
 	case a.Node != "":
 		p.endWait(r)
-		r.Allocation = r.WithAmountsOf(a)
+		r.Becomes(r.WithAmountsOf(a))
 		p.adopt(r, a.Node)
 	case !r.Amounts.Equal(a.Amounts) || !maps.Equal(r.Unknown, a.Unknown):
 		if r.Nominated() != nil {
@@ -180,10 +177,7 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 	if len(tags) == 0 || maps.Equal(r.Tags, tags) {
 		return
 	}
-	updated := *r.Allocation
-	updated.Tags = tags
-	r.Allocation = &updated
-	r.App.View = nil
+	r.Retag(tags)
 	p.groups.Regroup(r)
 	if r.RunsOn != nil {
 		p.TagsChanged(r)
@@ -194,7 +188,7 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
 	before, since := r.Wait, p.ClassOf(r).Since
 	p.endWait(r)
-	r.Allocation = r.WithAmountsOf(to)
+	r.Becomes(r.WithAmountsOf(to))
 	p.ask(r)
 	p.keepAge(r, before, since)
 	p.Tell(api.AskResized{Allocation: r.Allocation})
@@ -226,7 +220,7 @@ func (p *Partition) resize(r *ledger.Request, to *api.Allocation) {
 		p.ResizeMember(r, to.Amounts)
 	}
 	p.Unbook(r)
-	r.Allocation = r.WithAmountsOf(to)
+	r.Becomes(r.WithAmountsOf(to))
 	p.Book(r, n)
 	p.bookedBeyond(r)
 	p.Tell(&api.Resized{Allocation: r.Allocation, Before: before})
@@ -363,7 +357,7 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	p.Unbook(r)
 	p.refused.Tied(r, nil)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
-	r.Allocation = r.Unplaced()
+	r.Becomes(r.Unplaced())
 	delay := min(guard.Doubled(p.Options.RetryDelay, r.Waiting().Bindings), p.Options.RetryMax)
 	r.Wait.BindingFailed(n.ID, message)
 	if wasted && r.Required == "" {

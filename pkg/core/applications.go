@@ -36,18 +36,7 @@ func (p *Partition) addApplication(c api.AddApplication) {
 
 // takeIn registers an application in a queue.
 func (p *Partition) takeIn(c api.AddApplication, q *ledger.Queue) {
-	app := &ledger.Application{
-		ID: c.ID, Queue: q, User: c.User, Groups: c.Groups, Tags: c.Tags,
-		Submitted: p.Now, Since: p.Now, Dated: !c.Created.IsZero(), Slot: p.ApplicationSlots.Take(),
-	}
-	if app.Dated {
-		app.Submitted = c.Created
-	}
-	app.BeginGang(c)
-	p.Limits.Join(app)
-	p.Applications.ReplaceOrInsert(app)
-	q.Applications[app.ID] = app
-	p.Unview(q)
+	app := p.AddApplication(c, q)
 	p.awaitEnd(app)
 	p.Tell(&api.ApplicationAccepted{ID: app.ID, Queue: q.Path, User: app.User, Groups: app.Groups, Tags: app.Tags})
 	p.TellGroup(app, "")
@@ -59,8 +48,7 @@ func (p *Partition) updateApplication(c api.UpdateApplication) {
 	if app == nil {
 		return
 	}
-	app.Tags, app.View = c.Tags, nil
-	p.Unview(app.Queue)
+	app.Retag(c.Tags)
 	p.setQuota(app.Queue, c.Quota)
 }
 

@@ -34,7 +34,7 @@ func (p *Partition) configure(config api.Config) {
 
 // reconsider has all that waits decided anew under the configuration.
 func (p *Partition) reconsider() {
-	p.SlotsDue = true
+	p.MayHelpSlots()
 	p.QuotaFreed()
 	p.quotas.WatchAll(p.Root)
 	p.reclassifyAll()
@@ -62,7 +62,6 @@ func (p *Partition) reclassifyAll() {
 // changed.
 func (p *Partition) retryAll() {
 	for n := range p.AllNodes {
-		n.Revision++
 		p.Changes.Node(n, ledger.NodeRetry|ledger.NodeUpdated)
 	}
 	p.Applications.Ascend(func(app *ledger.Application) bool {

@@ -16,11 +16,9 @@ func (p *Partition) gangRan(r *ledger.Request) {
 	switch {
 	case app.State == api.Failing:
 		p.evictions.Dismiss(r, api.CauseTimedOut, "the application fails")
-	case !r.Placeholder:
-		app.Gang.Worked = true
-	case r.InTaskGroup() != nil:
-		app.Gang.Started = true
-		if !app.Gang.Timer.Set() {
+	default:
+		p.GangRan(r)
+		if r.Placeholder && r.InTaskGroup() != nil && !app.Gang.Timer.Set() {
 			p.Timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: timers.Gang, Of: app})
 		}
 	}
@@ -77,16 +75,15 @@ func (p *Partition) placeholderEnded(r *ledger.Request, n *ledger.Node) {
 		p.kept.Rejoin(ask)
 		return
 	}
-	g.Replaced++
+	p.CountReplaced(g)
 	settled := p.kept.TookEqual(ask)
 	p.endWait(ask)
-	ask.Allocation = ask.PlacedOn(target.ID, p.Now)
+	ask.Becomes(ask.PlacedOn(target.ID, p.Now))
 	ask.Replaced, ask.Settled = true, settled
 	p.run(ask, target)
 	target.AllowExcess()
 	ask.App.AllowExcess()
 	p.Changes.Node(target, ledger.NodeRetry)
-	p.Changes.Placed = append(p.Changes.Placed, ask)
 	p.Tell(api.Placed{Allocation: ask.Allocation})
 }
 

@@ -14,6 +14,7 @@ import (
 // all placeholders run or anything else does.
 func (p *Partition) run(r *ledger.Request, n *ledger.Node) {
 	p.Book(r, n)
+	p.Changes.TookRoom(r)
 	app := r.App
 	if app.Gang != nil {
 		p.gangRan(r)
@@ -84,7 +85,6 @@ func (p *Partition) enter(app *ledger.Application, next api.State, message strin
 	if err := app.MoveTo(next, p.Now); err != nil {
 		panic(fmt.Sprintf("partition %s: %v", p.Name, err))
 	}
-	app.View = nil
 	if next == api.Completing && app.Idle() {
 		p.SetRan(app, false)
 	}
@@ -109,13 +109,8 @@ func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
 	if group := app.Group(); group != "" {
 		p.Tell(&api.ApplicationGroup{ID: app.ID, Queue: app.Queue.Path, Before: group})
 	}
-	p.Limits.Leave(app)
-	p.Applications.Delete(app)
-	app.Gone = true
-	p.Changes.Application(app, 0)
+	p.RemoveApplication(app)
 	q := app.Queue
-	delete(q.Applications, app.ID)
-	p.Unview(q)
 	p.Tell(&api.ApplicationGone{ID: app.ID, Queue: q.Path, State: app.State, Removed: removed})
 	p.Prune(q)
 }

@@ -25,7 +25,6 @@ func (p *Partition) addNode(c api.AddNode) {
 		return
 	}
 	n := p.AddNode(c)
-	p.predicates.NodeAdded(n)
 	p.evictions.ReportForeign(n)
 	p.settling.Extend()
 	if !n.Schedulable {
@@ -55,7 +54,6 @@ func (p *Partition) updateNode(c api.UpdateNode) {
 		p.SetAttributes(n, c.Attributes)
 		p.evictions.NodeReported(n)
 	}
-	n.Revision++
 	p.Changes.Node(n, ledger.NodeFreed|ledger.NodeRetry|ledger.NodeUpdated)
 }
 
@@ -75,7 +73,7 @@ func (p *Partition) setSchedulable(id api.NodeID, schedulable bool) {
 	p.SetSchedulable(n, schedulable)
 	if schedulable {
 		p.settling.Extend()
-		n.Held = false
+		p.settling.Release(n)
 	} else {
 		p.kept.ClearOn(n, "the node takes nothing new")
 	}

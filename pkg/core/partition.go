@@ -87,7 +87,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 // of what the command names, and logarithmic in the size of the partition; Reconfigure
 // alone is linear in that size.
 func (p *Partition) Apply(now time.Time, c api.Command) api.Effects {
-	p.Now, p.Left, p.Expected, p.Rests = now, 0, 1, false
+	p.BeginCommand(now)
 	p.apply(c)
 	return p.TakeEffects()
 }
@@ -130,12 +130,11 @@ func (p *Partition) apply(c api.Command) {
 // One placement costs time logarithmic in the number of nodes, queues,
 // applications and classes of asks, and nothing for asks that are known not to fit.
 func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
-	p.Now = now
-	p.Batch++
-	p.Left, p.predicates.Calls, p.skips = p.Options.BatchMax, 0, backlog.Skips{}
+	p.BeginBatch(now, p.Options.BatchMax, p.Waiting)
+	p.predicates.BeginBatch()
 	p.groups.BeginBatch()
-	p.Expected = min(p.Left, p.Waiting)
-	p.costs.Remaining = p.costs.Bounds.Evaluations
+	p.costs.BeginBatch()
+	p.skips = backlog.Skips{}
 	p.react()
 	for p.fireDue() {
 		p.react()
@@ -159,7 +158,7 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 		more = p.slots.Look()
 	}
 	p.hints.Later()
-	p.Rests = !more
+	p.EndBatch(!more)
 	return p.TakeEffects(), more
 }
 
@@ -200,12 +199,12 @@ func (p *Partition) fireDue() (fired bool) {
 		case timers.Eviction:
 			p.evictions.Expire(d.Of.(*ledger.Request))
 		case timers.Settled:
-			p.Settled = true
+			p.Settle()
 			p.reconsider()
 		case timers.Held:
 			p.settling.LetGo()
 		case timers.Slots:
-			p.SlotsDue = true
+			p.MayHelpSlots()
 		case timers.Gang:
 			p.expireGang(d.Of.(*ledger.Application))
 		case timers.Groups:
@@ -227,7 +226,6 @@ func (p *Partition) endPause(of any) {
 	r := of.(*ledger.Request)
 	if r.RunsOn != nil {
 		r.Eviction.Guard.End()
-		r.RunsOn.View = nil
 		p.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
 		return
 	}

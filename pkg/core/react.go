@@ -8,7 +8,7 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 // every placement.
 func (p *Partition) react() {
 	for !p.Changes.None() {
-		p.Stamp++
+		p.NextStamp()
 		p.reactToNodes()
 		p.reactToTaken()
 		p.groups.React()
@@ -24,18 +24,13 @@ func (p *Partition) react() {
 // reactToNodes puts nodes in order, and has those asks tried again that may fit on a
 // changed node now.
 func (p *Partition) reactToNodes() {
-	nodes := p.Changes.Nodes
-	if len(nodes) == 0 {
+	if !p.Changes.AnyNode() {
 		return
 	}
 	if len(p.retries.Queue) > 0 || len(p.retries.Excess) > 0 {
 		p.retries.Soon()
 	}
-	for i := range nodes { // the list may grow meanwhile
-		n := nodes[i]
-		what := n.Change
-		n.Change = 0
-		p.predicates.NodeChanged(n, what&ledger.NodeUpdated != 0)
+	for n, what := range p.TakeNodes {
 		if len(p.costs.Known) > 0 {
 			p.costs.NodeChanged(n)
 		}
@@ -48,7 +43,9 @@ func (p *Partition) reactToNodes() {
 		if what&ledger.NodeRetry != 0 {
 			p.retryBound(n)
 		}
-		p.SlotsDue = p.SlotsDue || what&ledger.NodeUpdated != 0 && len(p.slots.Unplaced) > 0
+		if what&ledger.NodeUpdated != 0 && len(p.slots.Unplaced) > 0 {
+			p.MayHelpSlots()
+		}
 		if what&ledger.NodeFreed != 0 {
 			if n.Schedulable && p.Parked.Len() > 0 {
 				p.Rooms.Appear(n)
@@ -60,7 +57,6 @@ func (p *Partition) reactToNodes() {
 			p.retries.NodeChanged(n)
 		}
 	}
-	p.Changes.Nodes = append(nodes[:0], p.Changes.Nodes[len(nodes):]...)
 }
 
 // retryBound has the asks tried again that are bound to a node.
@@ -73,14 +69,11 @@ func (p *Partition) retryBound(n *ledger.Node) {
 
 // reactToTaken has attempts repeated for asks which had room that is taken now.
 func (p *Partition) reactToTaken() {
-	for _, r := range p.Changes.Placed {
-		if r.RunsOn == nil || len(p.retries.ByNode) == 0 {
-			continue
+	for r := range p.Changes.TakePlaced {
+		if r.RunsOn != nil && len(p.retries.ByNode) > 0 {
+			p.retries.RoomTaken(r)
 		}
-		p.retries.RoomTaken(r)
 	}
-	clear(p.Changes.Placed)
-	p.Changes.Placed = p.Changes.Placed[:0]
 }
 
 // reactToQuotas has what queues hold back looked at again, and watches the queues that are beyond
@@ -118,12 +111,8 @@ func (p *Partition) reactToQuotas() {
 
 // wakeHeld has what accounts hold back looked at again that may hold more.
 func (p *Partition) wakeHeld() {
-	freed := p.Changes.Freed
-	if len(freed) > 0 {
+	for account := range p.Changes.TakeFreed {
 		p.QuotaFreed()
-	}
-	for _, account := range freed {
-		account.Freed = false
 		p.LetGo(account)
 		for r := range account.LetGo {
 			if n := p.boundTo(r); n != nil {
@@ -131,22 +120,14 @@ func (p *Partition) wakeHeld() {
 			}
 		}
 	}
-	clear(freed)
-	p.Changes.Freed = freed[:0]
 }
 
 // settleOrders puts applications and queues in order.
 func (p *Partition) settleOrders() {
-	for _, app := range p.Changes.Applications {
-		app.Changed = false
+	for app := range p.Changes.TakeApplications {
 		p.SettleApplication(app)
 	}
-	clear(p.Changes.Applications)
-	p.Changes.Applications = p.Changes.Applications[:0]
-	for _, q := range p.Changes.Queues {
-		q.Change = 0
+	for q := range p.Changes.TakeQueues {
 		p.SettleQueue(q)
 	}
-	clear(p.Changes.Queues)
-	p.Changes.Queues = p.Changes.Queues[:0]
 }

@@ -39,7 +39,7 @@ func (p *Partition) tryRequired(n *ledger.Node) question.Outcome {
 	if n.Required.Len() == 0 {
 		return question.Waits
 	}
-	if n.Held {
+	if p.settling.Holds(n) {
 		p.awaitSchedulable(n)
 		return question.Waits
 	}

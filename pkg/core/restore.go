@@ -50,12 +50,11 @@ func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 
 // restoreApplication brings back an application with its allocations and asks.
 func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
-	p.Now = now
+	p.BeginCommand(now)
 	queue := queueTree{root: p.Root}.find(string(v.Queue))
 	p.takeIn(api.AddApplication{ID: v.ID, User: v.User, Groups: v.Groups, Tags: v.Tags}, queue)
 	app := p.FindApplication(v.ID)
-	app.Submitted = v.Submitted
-	app.RestoreGang(v.Gang)
+	app.Restore(v)
 	if app.Group() != v.Group {
 		p.Limits.Leave(app)
 		p.Limits.CountFor(app, v.Group)
@@ -74,7 +73,6 @@ func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
 	if v.Gang != nil {
 		p.restoreGangs(app, v.Gang)
 	}
-	app.State, app.Since = v.State, v.Since
 	p.awaitEnd(app)
 	if v.BackoffUntil.After(now) {
 		p.backOffUntil(app, v.BackoffUntil)
@@ -160,10 +158,7 @@ func (p *Partition) restoreQueues(q *ledger.Queue, v *api.QueueView) {
 
 // restoreGangs brings back what a view shows of a gang whose members are there.
 func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
-	for i, group := range v.Groups {
-		g := app.Gang.Groups[i]
-		g.Least, g.Made, g.Replaced, g.TimedOut = group.Least, group.Made, group.Replaced, group.TimedOut
-	}
+	app.RestoreCounts(v)
 	for _, with := range v.Replacements {
 		placeholder, r := p.Requests[with.Placeholder], p.Requests[with.Ask]
 		if r != nil {

@@ -169,7 +169,7 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 			loop.Made = max(loop.Made-1, 0)
 		}
 		if r.Reserved() {
-			p.ClassOf(r).Slots.Round = p.SlotRound
+			p.slots.HadTurn(r)
 		}
 		if held.Node == n {
 			if held.Evicts && p.Preemption.Priority == api.EqualToo && !bound.Settled {
@@ -183,17 +183,16 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	c := p.ClassOf(r)
 	p.endWait(r)
 	if c.Parked {
-		c.Since, p.SlotsDue = p.Now, p.SlotsDue || c.Slots.Held > 0
+		p.slots.Placed(c)
 	}
-	r.Allocation = bound
+	r.Becomes(bound)
 	p.run(r, n)
-	n.PlacedIn = p.Batch
+	p.MarkPlaced(n)
 	p.refused.Tied(r, n)
 	p.Changes.Node(n, what)
-	p.Changes.Placed = append(p.Changes.Placed, r)
 	p.Work.Placements++
 	p.Tell(api.Placed{Allocation: r.Allocation})
-	p.Left--
+	p.Spend()
 	if kept {
 		if r.App.IsLimited() {
 			p.kept.RecheckLimits(r.App)

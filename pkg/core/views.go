@@ -45,7 +45,7 @@ func (p *Partition) viewQueue(q *ledger.Queue) *api.QueueView {
 	if q.View != nil {
 		return q.View
 	}
-	q.View = &api.QueueView{
+	v := &api.QueueView{
 		Path: q.Path, Leaf: q.Leaf, Draining: q.Draining, Dynamic: q.Dynamic, WasDynamic: q.WasDynamic, Quota: q.Quota,
 		Max: q.Max.Clone(), Guaranteed: q.Guaranteed.Clone(), Used: q.Used.Clone(), Pending: q.Pending.Clone(),
 		Nominated: q.Nominated.Clone(), Releasing: q.Releasing.Clone(),
@@ -53,11 +53,12 @@ func (p *Partition) viewQueue(q *ledger.Queue) *api.QueueView {
 		Properties: q.Properties, Applications: len(q.Applications),
 		ApplicationsMax: q.ApplicationsMax, Counted: q.Account.Applications,
 	}
-	p.quotas.View(q, q.View)
+	p.quotas.View(q, v)
 	for _, child := range q.SortedChildren() {
-		q.View.Queues = append(q.View.Queues, p.viewQueue(child))
+		v.Queues = append(v.Queues, p.viewQueue(child))
 	}
-	return q.View
+	q.ShowAs(v)
+	return v
 }
 
 // viewApplication is the view of an application. With asks, it holds only as long as nothing new
@@ -74,8 +75,7 @@ func (p *Partition) viewApplication(a *ledger.Application) *api.ApplicationView 
 	if a.View != nil && (len(a.Asks) == 0 || a.ViewedAt == learnt) {
 		return a.View
 	}
-	a.ViewedAt = learnt
-	a.View = &api.ApplicationView{
+	v := &api.ApplicationView{
 		ID: a.ID, Queue: a.Queue.Path, User: a.User, Groups: a.Groups, Tags: a.Tags,
 		Group: a.Group(), Ran: a.Ran, Counts: a.Counts,
 		State: a.State, Since: a.Since, Submitted: a.Submitted,
@@ -85,9 +85,10 @@ func (p *Partition) viewApplication(a *ledger.Application) *api.ApplicationView 
 		Gang:        a.ViewGang(),
 	}
 	if a.BacksOff() {
-		a.View.BackoffUntil = a.Failures.Backoff.Until
+		v.BackoffUntil = a.Failures.Backoff.Until
 	}
-	return a.View
+	a.ShowAs(v, learnt)
+	return v
 }
 
 // viewAsks is the asks with the reasons why they wait. Asks of one class that only wait

@@ -26,8 +26,7 @@ type Bookmark struct {
 // missed.
 func (p *Partition) WalkAsks(from Bookmark, looks int, show func(api.QueuePath, api.AskView)) (next Bookmark) {
 	next = from
-	p.LikeApplication.ID = from.application
-	p.Applications.AscendGreaterOrEqual(&p.LikeApplication, func(app *ledger.Application) bool {
+	p.ApplicationsFrom(from.application, func(app *ledger.Application) bool {
 		if app.ID != next.application {
 			next = Bookmark{application: app.ID}
 		}

@@ -129,7 +129,7 @@ func (b *Backlog) Reclass(r *ledger.Request, c *Class) {
 		if !r.Wait.Claim.Whole {
 			before.Slots.Held--
 			c.Slots.Held++
-			b.SlotsDue = true
+			b.MayHelpSlots()
 		}
 	}
 	if before.asLike(c) {
@@ -154,8 +154,7 @@ func (b *Backlog) release(c *Class) {
 
 // Learn notes that the reasons why asks wait may have changed.
 func (b *Backlog) Learn() {
-	b.Stamp++
-	b.Rooms.Learnt = b.Stamp
+	b.Rooms.Learnt = b.NextStamp()
 }
 
 // Park remembers that no open node has room for a class.

@@ -196,7 +196,7 @@ func (l *line) block(blocked bool) {
 		list = tables.SwapRemove(list, l.blockedAt, func(l *line) *int { return &l.blockedAt })
 	}
 	l.Leaf.backlog.blocked[a] = list
-	if a.Blocked = int32(len(list)); len(list) == 0 {
+	if a.Blocks(len(list)); len(list) == 0 {
 		delete(l.Leaf.backlog.blocked, a)
 	}
 }
@@ -296,7 +296,7 @@ func (b *Backlog) SettleStale() bool {
 func (b *Backlog) LetGo(account *ledger.Account) {
 	held := b.blocked[account]
 	delete(b.blocked, account)
-	account.Blocked = 0
+	account.Blocks(0)
 	for _, l := range held {
 		l.Blocked = false
 		b.settle(l)

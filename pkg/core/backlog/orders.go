@@ -61,7 +61,7 @@ func (b *Backlog) SettleQueue(of *ledger.Queue) {
 
 func (b *Backlog) settleUp(of *ledger.Queue) {
 	for q := b.OfQueue(of); q != nil; q = q.above {
-		q.View = nil
+		q.DropView()
 		changed := q.sumUp()
 		if q.above == nil {
 			return
@@ -95,7 +95,7 @@ func (b *Backlog) Resize() { b.resizeShares(b.beginAgain()) }
 
 // beginAgain notes the size of the cluster, and forgets what a search found of lines: these are made anew.
 func (b *Backlog) beginAgain() (root *Queue) {
-	b.Changes.Resized = false
+	b.Changes.TakeResized()
 	b.cluster = b.Capacity.Clone()
 	clear(b.stale)
 	b.stale = b.stale[:0]
@@ -104,7 +104,7 @@ func (b *Backlog) beginAgain() (root *Queue) {
 
 // computeShares puts everything below a queue in order, from the leaves up.
 func (b *Backlog) computeShares(q *Queue) {
-	q.View = nil
+	q.DropView()
 	for _, child := range q.SortedChildren() {
 		b.computeShares(b.OfQueue(child))
 	}
@@ -125,7 +125,7 @@ func (q *Queue) settleShare() {
 // resizeShares puts everything below a queue in order again. Queues that use nothing and where nothing
 // waits have no share and stand in no order: they cost a look.
 func (b *Backlog) resizeShares(q *Queue) {
-	q.View = nil
+	q.DropView()
 	for _, child := range q.Children { // each has orders of its own
 		if child := b.OfQueue(child); child.isBusy() {
 			b.resizeShares(child)
@@ -154,7 +154,8 @@ func (b *Backlog) Insert(r *ledger.Request) {
 	}
 	b.Work.Asks += uint64(g.add(r))
 	if b.ClassOf(r).Slots.Waits {
-		b.ClassOf(r).Slots.Waits, b.SlotsDue = false, true
+		b.ClassOf(r).Slots.Waits = false
+		b.MayHelpSlots()
 	}
 	g.Leaf.Leaf.WaitSet.count(b.Kinds, g.Leaf, 1)
 	if r.IsHinted() {

@@ -60,13 +60,10 @@ func (s *Groups) React() {
 
 // reactToGroups settles which asks are held back.
 func (s *Groups) reactToGroups() {
-	for _, g := range s.Changes.Groups {
-		g.Change = false
+	for g := range s.Changes.TakeGroups {
 		delete(s.needs, g)
 		s.settleMembers(g)
 	}
-	clear(s.Changes.Groups)
-	s.Changes.Groups = s.Changes.Groups[:0]
 }
 
 // settleMembers has the asks of a group tried once there are enough of them, or enough run. While it
@@ -244,7 +241,8 @@ func (s *Groups) dropGroupRoom() {
 	if g == nil {
 		return
 	}
-	s.Holder, g.Until = nil, time.Time{}
+	s.KeepRoomFor(nil)
+	g.Until = time.Time{}
 	for r := range g.Asks.All {
 		s.endGroupClaim(r, "it is not the turn of its group")
 	}

@@ -32,7 +32,7 @@ func (s *Groups) Replace() (more bool) {
 // that each has its turn however many are refused.
 func (s *Groups) replaceIn(g *ledger.TaskGroup) question.Outcome {
 	work := s.of(g)
-	work.begin(g, s.Refused.Freed, func(class string) bool {
+	work.begin(g, s.NodesFreed, func(class string) bool {
 		c := s.Classes.Known[class]
 		return c != nil && c.Asks > 0
 	})
@@ -116,8 +116,8 @@ func (s *Groups) swapUnless(result question.Outcome, r, placeholder *ledger.Requ
 		return result
 	}
 	delete(s.of(r.InTaskGroup()).byClass, s.ClassOf(r).Key)
-	s.Left--
-	placeholder.RunsOn.PlacedIn = s.Batch
+	s.Spend()
+	s.MarkPlaced(placeholder.RunsOn)
 	told := s.PairUp(r, placeholder)
 	if !told {
 		message := fmt.Sprintf("%s takes its place", r.Key)
@@ -127,7 +127,7 @@ func (s *Groups) swapUnless(result question.Outcome, r, placeholder *ledger.Requ
 		s.Tell(&api.ReleaseRequested{Allocation: placeholder.Allocation, Cause: api.CauseReplaced, Message: message})
 	}
 	if n != nil {
-		n.PlacedIn = s.Batch
+		s.MarkPlaced(n)
 		s.Refused.Tied(r, n)
 		s.Kept.Reserve(r, n)
 	}

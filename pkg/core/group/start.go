@@ -92,7 +92,8 @@ func (s *Groups) keepGroupRoom(plan *groupPlan) {
 		return
 	}
 	if s.Holder == nil {
-		s.Holder, g.Until = g, s.Now.Add(s.Options.ReserveMax)
+		s.KeepRoomFor(g)
+		g.Until = s.Now.Add(s.Options.ReserveMax)
 	}
 	for r := range g.Asks.All {
 		if held := r.Claim(); held != nil && held.Node != wanted[r] {

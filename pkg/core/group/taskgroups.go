@@ -9,14 +9,9 @@ import (
 
 // reactToTaskGroups settles which asks wait for placeholders.
 func (s *Groups) reactToTaskGroups() {
-	for next := 0; next < len(s.Changes.TaskGroups); { // an ask that gives up its node adds its group
-		g := s.Changes.TaskGroups[next]
-		next++
-		g.Change = false
+	for g := range s.Changes.TakeTaskGroups { // an ask that gives up its node adds its group
 		s.settleTaskGroup(g)
 	}
-	clear(s.Changes.TaskGroups)
-	s.Changes.TaskGroups = s.Changes.TaskGroups[:0]
 }
 
 // settleTaskGroup has as many asks of a task group wait for placeholders as there are, the first in
@@ -99,7 +94,7 @@ func (s *Groups) Resign(r *ledger.Request) {
 func (s *Groups) Forget(app *ledger.Application) {
 	of := func(g *ledger.TaskGroup) bool { return g.Application == app }
 	s.ready, s.unfit = slices.DeleteFunc(s.ready, of), slices.DeleteFunc(s.unfit, of)
-	s.Changes.TaskGroups = slices.DeleteFunc(s.Changes.TaskGroups, of)
+	s.Changes.ForgetGang(app)
 	for _, g := range app.Gang.Groups {
 		delete(s.replacing, g)
 	}

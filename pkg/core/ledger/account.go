@@ -31,7 +31,7 @@ type Account struct {
 	// exceeded says that used may be above max: max was lowered, or an
 	// allocation was adopted or resized, which no limit refuses.
 	exceeded bool
-	Freed    bool // recorded, and not reacted to yet
+	freed    bool // recorded, and not reacted to yet
 
 	Applications    int
 	ApplicationsMax int // zero is no limit
@@ -255,6 +255,9 @@ func (c *changeSet) FreeAll(a *Account) {
 	}
 }
 
+// Blocks says of how many lines nothing is tried before this account changes.
+func (a *Account) Blocks(lines int) { a.Blocked = int32(lines) }
+
 // HoldUp lists an ask that is bound to a node to be tried again when this account may hold more.
 func (a *Account) HoldUp(r *Request) {
 	if w := r.Waiting(); w.HeldBy != a {
@@ -287,8 +290,8 @@ func (a *Account) IsFull() bool { return a.ApplicationsMax > 0 && a.Applications
 
 // Free records that an account for which something waits may hold more again.
 func (c *changeSet) Free(a *Account) {
-	if !a.Freed && a.Blocked > 0 || len(a.Held) > 0 {
-		a.Freed = true
-		c.Freed = append(c.Freed, a)
+	if !a.freed && a.Blocked > 0 || len(a.Held) > 0 {
+		a.freed = true
+		c.freed = append(c.freed, a)
 	}
 }

@@ -25,7 +25,7 @@ type Application struct {
 
 	State      api.State
 	Dated      bool  // submitted was stated, so it stays
-	Changed    bool  // recorded, and not reacted to yet
+	changed    bool  // recorded, and not reacted to yet
 	Ran        bool  // something was placed since it had nothing
 	Counts     bool  // for limits of applications: it ran, or quota is kept for it
 	keeps      int32 // asks for which quota is kept
@@ -43,6 +43,59 @@ type Application struct {
 
 	View     *api.ApplicationView
 	ViewedAt uint64 // the stamp when the view was made
+}
+
+// DropView has the view of an application made anew.
+func (a *Application) DropView() { a.View = nil }
+
+// ShowAs keeps the view of an application until it changes, as of a stamp.
+func (a *Application) ShowAs(view *api.ApplicationView, stamp uint64) {
+	a.View, a.ViewedAt = view, stamp
+}
+
+// AddApplication registers an application that is not known in a queue.
+func (l *Ledger) AddApplication(c api.AddApplication, q *Queue) *Application {
+	app := &Application{
+		ID: c.ID, Queue: q, User: c.User, Groups: c.Groups, Tags: c.Tags,
+		Submitted: l.Now, Since: l.Now, Dated: !c.Created.IsZero(), Slot: l.ApplicationSlots.Take(),
+	}
+	if app.Dated {
+		app.Submitted = c.Created
+	}
+	app.beginGang(c)
+	l.Limits.join(app)
+	l.Applications.ReplaceOrInsert(app)
+	q.Applications[app.ID] = app
+	q.Unview()
+	return app
+}
+
+// RemoveApplication takes an application out of the ledger that has nothing left.
+func (l *Ledger) RemoveApplication(app *Application) {
+	l.Limits.Leave(app)
+	l.Applications.Delete(app)
+	app.Gone = true
+	l.Changes.Application(app, 0)
+	delete(app.Queue.Applications, app.ID)
+}
+
+// Retag gives an application other tags.
+func (a *Application) Retag(tags map[string]string) {
+	a.Tags, a.View = tags, nil
+	a.Queue.Unview()
+}
+
+// Date notes when an ask of the application was created, which is not later than it was submitted.
+func (a *Application) Date(created time.Time) {
+	if !a.Dated && created.Before(a.Submitted) {
+		a.Submitted = created
+	}
+}
+
+// Restore takes what a view shows of an application, but for what it has.
+func (a *Application) Restore(v *api.ApplicationView) {
+	a.Submitted, a.State, a.Since = v.Submitted, v.State, v.Since
+	a.restoreGang(v.Gang)
 }
 
 // Failures are what is counted of tries that led to nothing. Few applications have any.

@@ -4,13 +4,13 @@ package ledger
 // unbooking append to it and call nothing; react decides from it what is put in order,
 // and which asks are tried again.
 type changeSet struct {
-	Nodes        []*Node // each once
+	nodes        []*Node // each once
 	Queues       []*Queue
 	Applications []*Application
-	TaskGroups   []*TaskGroup
-	Groups       []*Group
-	Placed       []*Request // allocations that took room
-	Freed        []*Account // of limits that may hold more again, each once
+	taskGroups   []*TaskGroup
+	groups       []*Group
+	placed       []*Request // allocations that took room
+	freed        []*Account // of limits that may hold more again, each once
 	Resized      bool       // the cluster: shares are measured against its size
 }
 
@@ -40,10 +40,17 @@ const (
 // Node records a change of a node.
 func (c *changeSet) Node(n *Node, what nodeChange) {
 	if n.Change == 0 {
-		c.Nodes = append(c.Nodes, n)
+		c.nodes = append(c.nodes, n)
 	}
 	n.Change |= what | nodeChanged
+	n.View = nil
+	if what&NodeUpdated != 0 {
+		n.Revision++
+	}
 }
+
+// TookRoom records that an allocation took room which others might have had.
+func (c *changeSet) TookRoom(r *Request) { c.placed = append(c.placed, r) }
 
 // Queue records a change of a leaf queue, which is one of all above it too.
 func (c *changeSet) Queue(q *Queue, what queueChange) {
@@ -51,9 +58,7 @@ func (c *changeSet) Queue(q *Queue, what queueChange) {
 		c.Queues = append(c.Queues, q)
 	}
 	q.Change |= what | queueChanged
-	for ; q != nil; q = q.Parent {
-		q.View = nil
-	}
+	q.Unview()
 }
 
 // Reacted says that what happened to the quota of a queue was reacted to: its order is still to be settled.
@@ -63,8 +68,8 @@ func (q *Queue) Reacted() { q.Change = queueChanged }
 // has its queue.
 func (c *changeSet) Application(a *Application, what queueChange) {
 	a.View = nil
-	if !a.Changed {
-		a.Changed = true
+	if !a.changed {
+		a.changed = true
 		c.Applications = append(c.Applications, a)
 	}
 	c.Queue(a.Queue, what)
@@ -72,5 +77,94 @@ func (c *changeSet) Application(a *Application, what queueChange) {
 
 // None reports whether nothing is recorded.
 func (c *changeSet) None() bool {
-	return len(c.Nodes) == 0 && len(c.Queues) == 0 && len(c.Applications) == 0 && len(c.TaskGroups) == 0 && len(c.Groups) == 0 && len(c.Freed) == 0 && !c.Resized
+	return len(c.nodes) == 0 && len(c.Queues) == 0 && len(c.Applications) == 0 && len(c.taskGroups) == 0 && len(c.groups) == 0 && len(c.freed) == 0 && !c.Resized
+}
+
+// What has changed is taken once, by what reacts to it. The lists of queues, applications and accounts do not grow
+// meanwhile.
+
+// TakeNodes visits the nodes that have changed, with what happened to each. What changes meanwhile is taken the
+// next time. From now on nothing holds that was known of a node before it changed.
+func (l *Ledger) TakeNodes(yield func(*Node, nodeChange) bool) {
+	c := &l.Changes
+	taken := len(c.nodes)
+	for _, n := range c.nodes[:taken] {
+		what := n.Change
+		n.Change = 0
+		l.NodesChanged++
+		n.ChangedAt = l.NodesChanged
+		if what&NodeUpdated != 0 {
+			l.NodesUpdated++
+			n.UpdatedAt, n.View = l.NodesUpdated, nil
+		}
+		if what&NodeFreed != 0 && !n.Gone {
+			l.NodesFreed++
+			n.FreedAt = l.NodesFreed
+		}
+		yield(n, what)
+	}
+	c.nodes = append(c.nodes[:0], c.nodes[taken:]...)
+}
+
+// AnyNode reports whether any node has changed.
+func (c *changeSet) AnyNode() bool { return len(c.nodes) > 0 }
+
+// TakeQueues visits the queues that have changed.
+func (c *changeSet) TakeQueues(yield func(*Queue) bool) {
+	take(&c.Queues, func(q *Queue) {
+		q.Change = 0
+		yield(q)
+	})
+}
+
+// TakeApplications visits the applications that have changed.
+func (c *changeSet) TakeApplications(yield func(*Application) bool) {
+	take(&c.Applications, func(app *Application) {
+		app.changed = false
+		yield(app)
+	})
+}
+
+// TakeTaskGroups visits the task groups that have changed, and those that do so meanwhile.
+func (c *changeSet) TakeTaskGroups(yield func(*TaskGroup) bool) {
+	take(&c.taskGroups, func(g *TaskGroup) {
+		g.changed = false
+		yield(g)
+	})
+}
+
+// TakeGroups visits the groups that have changed.
+func (c *changeSet) TakeGroups(yield func(*Group) bool) {
+	take(&c.groups, func(g *Group) {
+		g.changed = false
+		yield(g)
+	})
+}
+
+// TakePlaced visits the allocations that took room.
+func (c *changeSet) TakePlaced(yield func(*Request) bool) {
+	take(&c.placed, func(r *Request) { yield(r) })
+}
+
+// TakeFreed visits the accounts that may hold more again.
+func (c *changeSet) TakeFreed(yield func(*Account) bool) {
+	take(&c.freed, func(a *Account) {
+		a.freed = false
+		yield(a)
+	})
+}
+
+// TakeResized reports whether the size of the cluster has changed.
+func (c *changeSet) TakeResized() (resized bool) {
+	resized, c.Resized = c.Resized, false
+	return resized
+}
+
+// take visits what is in a list, also what is added meanwhile, and empties it.
+func take[T any](list *[]*T, visit func(*T)) {
+	for next := 0; next < len(*list); next++ {
+		visit((*list)[next])
+	}
+	clear(*list)
+	*list = (*list)[:0]
 }

@@ -45,7 +45,6 @@ func (l *Ledger) DropClaim(r *Request) *Node {
 // touch brings a node in line with what is kept there.
 func (l *Ledger) touch(r *Request, n *Node) {
 	n.recountRoom()
-	n.View = nil
 	n.Revision++
 	l.Changes.Node(n, 0)
 	l.Changes.Application(r.App, 0)
@@ -53,20 +52,24 @@ func (l *Ledger) touch(r *Request, n *Node) {
 
 // keepQuota keeps the quota of an ask, unkeepQuota gives it back.
 func (l *Ledger) keepQuota(r *Request) {
-	l.Stamp++
-	r.App.Keep(r.Amounts, r.Importance, l.Stamp)
+	l.Keep(r)
 	l.listQuota(r)
 	l.countKept(r.App, 1)
 }
 
 func (l *Ledger) unkeepQuota(r *Request) {
-	l.Stamp++
-	r.App.Unkeep(r.Amounts, r.Importance, l.Stamp)
+	l.Unkeep(r)
 	at, _ := slices.BinarySearchFunc(l.QuotaClaims, r, byClaim)
 	l.QuotaClaims = slices.Delete(l.QuotaClaims, at, at+1)
 	l.countKept(r.App, -1)
 	l.Changes.freeLimits(r.App)
 }
+
+// Keep counts the quota of an ask as kept on the accounts of its application, and Unkeep does not any more.
+func (l *Ledger) Keep(r *Request) { r.App.keep(r.Amounts, r.Importance, l.NextStamp()) }
+
+// Unkeep is the opposite of Keep.
+func (l *Ledger) Unkeep(r *Request) { r.App.unkeep(r.Amounts, r.Importance, l.NextStamp()) }
 
 // listQuota gives a claim with quota its place among the others.
 func (l *Ledger) listQuota(r *Request) {
@@ -93,9 +96,8 @@ func (l *Ledger) Rerank(r *Request, was int32) {
 	l.Importances.Add(r.Importance)
 	slices.SortFunc(c.Node.Claims, byClaim)
 	if c.Evicts {
-		l.Stamp++
-		r.App.Unkeep(r.Amounts, was, l.Stamp)
-		r.App.Keep(r.Amounts, r.Importance, l.Stamp)
+		r.App.unkeep(r.Amounts, was, l.NextStamp())
+		l.Keep(r)
 		l.QuotaClaims = without(l.QuotaClaims, r)
 		l.listQuota(r)
 	}

@@ -49,7 +49,7 @@ type TaskGroup struct {
 	Held        AskSet
 	Others      AskSet
 	Offered     uint64 // counts placeholders that ever came to be free
-	Change      bool   // recorded, and not reacted to yet
+	changed     bool   // recorded, and not reacted to yet
 }
 
 // A Replacement is a placeholder that the resource manager was told to end, and the ask that
@@ -125,8 +125,8 @@ func (l *Ledger) enroll(r *Request) {
 	}
 }
 
-// BeginGang notes what an application says of its gang.
-func (a *Application) BeginGang(c api.AddApplication) {
+// beginGang notes what an application says of its gang.
+func (a *Application) beginGang(c api.AddApplication) {
 	whole := a.Queue.Properties.GangWhole
 	if tag := c.Tags[api.TagGangStart]; tag != "" {
 		whole = tag == api.GangWhole
@@ -278,7 +278,6 @@ func (l *Ledger) Unpair(r *Request) {
 // touchTaskGroup notes that what may be evicted on a node has changed.
 func (l *Ledger) touchTaskGroup(n *Node, what nodeChange) {
 	if n != nil {
-		n.View = nil
 		n.Revision++
 		l.Changes.Node(n, what)
 	}
@@ -286,8 +285,26 @@ func (l *Ledger) touchTaskGroup(n *Node, what nodeChange) {
 
 // TaskGroup records that what a task group has or wants has changed.
 func (c *changeSet) TaskGroup(g *TaskGroup) {
-	if !g.Change {
-		g.Change = true
-		c.TaskGroups = append(c.TaskGroups, g)
+	if !g.changed {
+		g.changed = true
+		c.taskGroups = append(c.taskGroups, g)
+	}
+}
+
+// ForgetGang drops what is recorded of the task groups of an application that goes.
+func (c *changeSet) ForgetGang(app *Application) {
+	c.taskGroups = slices.DeleteFunc(c.taskGroups, func(g *TaskGroup) bool { return g.Application == app })
+}
+
+// CountReplaced counts a placeholder whose ask runs.
+func (l *Ledger) CountReplaced(g *TaskGroup) { g.Replaced++ }
+
+// GangRan notes that an allocation of a gang runs: the gang has started, or worked.
+func (l *Ledger) GangRan(r *Request) {
+	switch {
+	case !r.Placeholder:
+		r.App.Gang.Worked = true
+	case r.InTaskGroup() != nil:
+		r.App.Gang.Started = true
 	}
 }

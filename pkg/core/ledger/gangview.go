@@ -46,8 +46,8 @@ func (a *Application) ViewGang() *api.GangView {
 	return v
 }
 
-// RestoreGang makes the gang of an application as a view shows it, without its members.
-func (a *Application) RestoreGang(v *api.GangView) {
+// restoreGang makes the gang of an application as a view shows it, without its members.
+func (a *Application) restoreGang(v *api.GangView) {
 	a.Gang = nil
 	if v == nil {
 		return
@@ -57,5 +57,13 @@ func (a *Application) RestoreGang(v *api.GangView) {
 	}
 	for _, group := range v.Groups {
 		a.Gang.Groups = append(a.Gang.Groups, &TaskGroup{Name: group.Name, Application: a})
+	}
+}
+
+// RestoreCounts takes what a view shows of the placeholders that there were, after those that are there have come.
+func (a *Application) RestoreCounts(v *api.GangView) {
+	for i, group := range v.Groups {
+		g := a.Gang.Groups[i]
+		g.Least, g.Made, g.Replaced, g.TimedOut = group.Least, group.Made, group.Replaced, group.TimedOut
 	}
 }

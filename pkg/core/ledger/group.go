@@ -29,12 +29,12 @@ type Group struct {
 	Asks    AskSet
 	Claims  int // of asks with the group
 
-	Runs   bool   // nothing is missing
-	Holds  bool   // its asks are held back
-	Waits  bool   // they were tried together and did not fit
-	Hinted bool   // the resource manager was told so
-	Detail string // why they are held back
-	Change bool   // recorded, and not reacted to yet
+	Runs    bool   // nothing is missing
+	Holds   bool   // its asks are held back
+	Waits   bool   // they were tried together and did not fit
+	Hinted  bool   // the resource manager was told so
+	Detail  string // why they are held back
+	changed bool   // recorded, and not reacted to yet
 
 	Since time.Time // when they did not fit first, or had their turn to keep room last
 	Until time.Time // when their turn is over; zero if it is the turn of others
@@ -211,8 +211,8 @@ func (g *Group) Resign(l *Ledger, r *Request) {
 
 // Group records that what a group has or wants has changed.
 func (c *changeSet) Group(g *Group) {
-	if !g.Change {
-		g.Change = true
-		c.Groups = append(c.Groups, g)
+	if !g.changed {
+		g.changed = true
+		c.groups = append(c.groups, g)
 	}
 }

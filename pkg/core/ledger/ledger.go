@@ -48,21 +48,22 @@ type Ledger struct {
 	Idle        int               // how many of them nothing is evicted for
 	Holds       uint64            // counts changes of what nodes hold when all has left that may leave
 	SlotsDue    bool              // something has changed that may help a class to a slot
-	SlotRound   int               // counts claims that lasted for ReserveMax
-	SlotsGiven  int               // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
 	Importances tables.Counts     // of these
 	arrivals    uint64            // requests that were ever registered
 	Waiting     int               // asks
 	Stamp       uint64            // counts changes that may change why asks wait
 	Changes     changeSet
-	Settled     bool // evictions may begin, see settling
+
+	// How often any node has changed, was updated by a command, or freed, when that was last reacted to.
+	NodesChanged, NodesUpdated, NodesFreed uint64
+	Settled                                bool // evictions may begin, see settling
 
 	// The numbers of objects, by which others keep tables. Those of asks are above zero.
 	NodeSlots, ApplicationSlots, QueueSlots, askSlots tables.Numbers
 
-	// LikeApplication is what look-ups compare with, kept so that a look-up allocates
+	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
-	LikeApplication Application
+	likeApplication Application
 }
 
 // NewLedger makes a ledger of nothing. Its root queue comes with the first configuration.
@@ -90,9 +91,15 @@ func NewLedger(options api.Options) Ledger {
 
 // FindApplication is the application of an ID; nil if none is known.
 func (l *Ledger) FindApplication(id api.ApplicationID) *Application {
-	l.LikeApplication.ID = id
-	app, _ := l.Applications.Get(&l.LikeApplication)
+	l.likeApplication.ID = id
+	app, _ := l.Applications.Get(&l.likeApplication)
 	return app
+}
+
+// ApplicationsFrom visits the applications by ID, from one on.
+func (l *Ledger) ApplicationsFrom(id api.ApplicationID, visit func(*Application) bool) {
+	l.likeApplication.ID = id
+	l.Applications.AscendGreaterOrEqual(&l.likeApplication, visit)
 }
 
 // FindNode is the node of an ID; nil if none is known.
@@ -259,18 +266,10 @@ func (l *Ledger) SetEviction(r *Request, e *Eviction) {
 	if r.Placeholder {
 		l.offer(r, true)
 	}
-	r.RunsOn.View = nil
 	r.RunsOn.Revision++
 	l.Changes.Node(r.RunsOn, 0)
 	if !r.Foreign() {
-		l.Unview(r.App.Queue)
-	}
-}
-
-// Unview drops the views of a queue and of those above it.
-func (l *Ledger) Unview(q *Queue) {
-	for ; q != nil; q = q.Parent {
-		q.View = nil
+		r.App.Queue.Unview()
 	}
 }
 
@@ -308,11 +307,26 @@ type step struct {
 	Now      time.Time
 	Batch    uint64 // number of the Schedule call
 	Left     int    // placements that it may still make
-	Expected int    // events that are likely to be told
+	expected int    // events that are likely to be told
 	Rests    bool   // nothing more can be placed since the last command
 	effects  api.Effects
 	spare    api.Effects // memory for the effects of this step and of the next ones
 }
+
+// BeginCommand begins with a command, which places nothing.
+func (s *step) BeginCommand(now time.Time) { s.Now, s.Left, s.expected, s.Rests = now, 0, 1, false }
+
+// BeginBatch begins a batch of so many placements at most, of which so many are likely.
+func (s *step) BeginBatch(now time.Time, most, likely int) {
+	s.Batch++
+	s.Now, s.Left, s.expected = now, most, min(most, likely)
+}
+
+// Spend takes one of the placements that may still be made.
+func (s *step) Spend() { s.Left-- }
+
+// EndBatch says whether nothing more can be placed before the next command.
+func (s *step) EndBatch(rests bool) { s.Rests = rests }
 
 // effectsAtOnce is for how many events memory is made at once: most commands have one.
 const effectsAtOnce = 64
@@ -321,8 +335,8 @@ const effectsAtOnce = 64
 // those of many commands share one.
 func (s *step) Tell(e api.Event) {
 	if s.effects == nil {
-		if cap(s.spare) < max(1, s.Expected) {
-			s.spare = make(api.Effects, 0, max(effectsAtOnce, s.Expected))
+		if cap(s.spare) < max(1, s.expected) {
+			s.spare = make(api.Effects, 0, max(effectsAtOnce, s.expected))
 		}
 		s.effects = s.spare
 	}
@@ -353,3 +367,27 @@ func (l *Ledger) SetNodeOnly(r *Request, only bool) {
 	}
 	r.RunsOn.View = nil
 }
+
+// Settle lets evictions begin.
+func (l *Ledger) Settle() { l.Settled = true }
+
+// NextStamp counts a change that may change why asks wait.
+func (l *Ledger) NextStamp() uint64 {
+	l.Stamp++
+	return l.Stamp
+}
+
+// MayHelpSlots notes that something has changed that may help a class to a slot.
+func (l *Ledger) MayHelpSlots() { l.SlotsDue = true }
+
+// TakeSlotsDue reports whether anything has.
+func (l *Ledger) TakeSlotsDue() (due bool) {
+	due, l.SlotsDue = l.SlotsDue, false
+	return due
+}
+
+// KeepRoomFor says for which group room is kept; nil is none.
+func (l *Ledger) KeepRoomFor(g *Group) { l.Holder = g }
+
+// MarkPlaced notes that something was placed or evicted on a node in this batch.
+func (l *Ledger) MarkPlaced(n *Node) { n.PlacedIn = l.Batch }

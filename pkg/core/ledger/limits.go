@@ -141,9 +141,9 @@ func (a *Application) IsCapped() bool {
 	return false
 }
 
-// Join finds the accounts of the limits that apply to an application. The group it
+// join finds the accounts of the limits that apply to an application. The group it
 // counts for stays as long as that is limited.
-func (l limitAccounts) Join(app *Application) {
+func (l limitAccounts) join(app *Application) {
 	group := app.Group()
 	if group == "" || !limitsGroup(app.Queue, group) {
 		group = groupFor(app.Queue, app.Groups)
@@ -222,7 +222,7 @@ func (l *Ledger) RebuildLimits() {
 	l.Limits = limitAccounts{}
 	l.Applications.Ascend(func(app *Application) bool {
 		before := app.Group()
-		l.Limits.Join(app)
+		l.Limits.join(app)
 		l.TellGroup(app, before)
 		for _, account := range [...]*Account{app.ByUser, app.ByGroup} {
 			account.takeOver(app, l.Stamp)
@@ -334,15 +334,15 @@ func (r *Request) WhyHeldBack(a *Account) (api.Reason, string) {
 	return reason, a.Subject.String()
 }
 
-// Keep keeps quota for an ask of the application, and unkeep gives it back.
-func (a *Application) Keep(amounts resources.Amounts, importance int32, stamp uint64) {
+// keep keeps quota for an ask of the application, and unkeep gives it back.
+func (a *Application) keep(amounts resources.Amounts, importance int32, stamp uint64) {
 	for _, account := range a.Accounts() {
 		account.keep(amounts, importance, stamp)
 	}
 }
 
-// Unkeep is the opposite of Keep.
-func (a *Application) Unkeep(amounts resources.Amounts, importance int32, stamp uint64) {
+// unkeep is the opposite of keep.
+func (a *Application) unkeep(amounts resources.Amounts, importance int32, stamp uint64) {
 	for _, account := range a.Accounts() {
 		account.unkeep(amounts, importance, stamp)
 	}

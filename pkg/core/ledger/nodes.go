@@ -12,7 +12,7 @@ import (
 // AddNode registers a node that is not known, with the foreign allocations and the asks that have waited for it.
 // It costs what these are, and a place among the nodes.
 func (l *Ledger) AddNode(c api.AddNode) *Node {
-	n := &Node{ID: c.ID, Slot: l.NodeSlots.Take(), Schedulable: !c.Drained, Capacity: c.Capacity, Attributes: c.Attributes}
+	n := &Node{ID: c.ID, Slot: l.NodeSlots.Take(), Schedulable: !c.Drained, Capacity: c.Capacity, Attributes: c.Attributes, UpdatedAt: l.NodesUpdated + 1} // what is known of one that had its number does not hold
 	l.Nodes.ReplaceOrInsert(n)
 	l.NodesByID[n.ID] = n
 	l.Capacity.Add(n.Capacity)

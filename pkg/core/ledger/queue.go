@@ -61,6 +61,19 @@ func (l *Ledger) newQueue(parent *Queue, config *api.QueueConfig) *Queue {
 	return q
 }
 
+// Unview drops the views of a queue and of those above it.
+func (q *Queue) Unview() {
+	for ; q != nil; q = q.Parent {
+		q.View = nil
+	}
+}
+
+// DropView has the view of a queue made anew.
+func (q *Queue) DropView() { q.View = nil }
+
+// ShowAs keeps the view of a queue until it changes.
+func (q *Queue) ShowAs(view *api.QueueView) { q.View = view }
+
 // AsRootSees is a priority in the order of the queue as the root sees it.
 func (q *Queue) AsRootSees(priority int32) int32 {
 	for ; q != nil; q = q.Parent {

@@ -120,7 +120,7 @@ func (l *Ledger) AddQueue(parent *Queue, name string, leaf bool) *Queue {
 	q := l.newQueue(parent, &api.QueueConfig{Name: name})
 	q.Leaf = leaf
 	q.FollowTemplate()
-	l.Unview(parent)
+	parent.Unview()
 	l.Capped = l.Capped || q.ApplicationsMax > 0
 	return q
 }
@@ -151,7 +151,7 @@ func (l *Ledger) SetQuota(q *Queue, quota *api.QueueQuota) {
 	q.FollowTemplate()
 	l.Capped = l.Capped || q.ApplicationsMax > 0
 	l.Changes.Free(&q.Account)
-	l.Unview(q)
+	q.Unview()
 }
 
 // RecoveryQueue is the recovery queue, made if there is none.
@@ -160,7 +160,7 @@ func (l *Ledger) RecoveryQueue() *Queue {
 	if q == nil {
 		q = l.newQueue(l.Root, &api.QueueConfig{Name: api.RecoveryName})
 		q.Leaf, q.Draining, q.Dynamic = true, true, true
-		l.Unview(l.Root)
+		l.Root.Unview()
 		l.Tell(&api.QueueAdded{Queue: q.Path})
 	}
 	return q
@@ -232,7 +232,7 @@ func (l *Ledger) Drop(q *Queue) {
 func (l *Ledger) Prune(q *Queue) {
 	for (q.Draining || q.Dynamic) && len(q.Children) == 0 && len(q.Applications) == 0 && q.Parent != nil && q.Parent.Children[q.Name] == q {
 		l.Drop(q)
-		l.Unview(q.Parent)
+		q.Parent.Unview()
 		if q.Dynamic { // the configuration told of all others
 			l.Tell(&api.QueueRemoved{Queue: q.Path})
 		}

@@ -38,6 +38,18 @@ type Request struct {
 	StartsWith *Group
 }
 
+// Becomes says what a request asks for, or runs as, from now on: an allocation is never changed. It is on no
+// books meanwhile.
+func (r *Request) Becomes(a *api.Allocation) { r.Allocation = a }
+
+// Retag gives a request other tags, wherever it is.
+func (r *Request) Retag(tags map[string]string) {
+	updated := *r.Allocation
+	updated.Tags = tags
+	r.Allocation = &updated
+	r.App.View = nil
+}
+
 // Releasing reports whether an allocation is being evicted and its room is counted
 // on.
 func (r *Request) Releasing() bool {

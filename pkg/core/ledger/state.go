@@ -29,7 +29,7 @@ func (a *Application) MoveTo(next api.State, now time.Time) error {
 	if !slices.Contains(moves[a.State], next) {
 		return fmt.Errorf("application %s: %s to %s: %w", a.ID, a.State, next, errNoMove)
 	}
-	a.State, a.Since = next, now
+	a.State, a.Since, a.View = next, now, nil
 	return nil
 }
 

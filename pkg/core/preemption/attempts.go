@@ -48,7 +48,7 @@ func (a *Attempts) Try(r *ledger.Request) question.Outcome {
 	if a.Loops(r) {
 		return question.Waits
 	}
-	a.Left--
+	a.Spend()
 	u := a.under
 	for _, trigger := range attemptOrder {
 		if u.failedBy(trigger) || !a.triggerHolds(r, trigger) {

@@ -21,6 +21,7 @@ type Claims struct {
 	Counts    *api.Preempted
 	Undecided *[]*ledger.Request // asks for which victims are chosen now, and not told yet
 	Broken    uint64             // counts asks with a required node that gave up their quota
+	slots     int                // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
 	tookEqual tables.Flags       // by slots of asks: a victim that was told to end for it has its priority
 	unkept    resources.Amounts  // scratch
 }
@@ -59,7 +60,7 @@ func (s *Claims) countSlot(r *ledger.Request, by int) {
 		r.StartsWith.Claims += by
 		return
 	}
-	s.SlotsGiven += by
+	s.slots += by
 	s.ClassOf(r).Slots.Held += by
 }
 
@@ -148,7 +149,7 @@ func (s *Claims) Rejoin(r *ledger.Request) {
 // Take is the same for an ask that uses what was kept: no other ask gets it.
 func (s *Claims) Take(r *ledger.Request, why string, as api.End) {
 	nominated := r.Nominated() != nil
-	s.SlotsDue = true
+	s.MayHelpSlots()
 	if r.Reserved() {
 		s.countSlot(r, -1)
 	}
@@ -237,13 +238,11 @@ func (s *Claims) GiveWay(but *ledger.Request, accounts ...*ledger.Account) (ende
 			break
 		}
 		r := s.QuotaClaims[at]
-		s.Stamp++
-		r.App.Unkeep(r.Amounts, r.Importance, s.Stamp)
+		s.Unkeep(r)
 		last = append(last, r)
 	}
 	for _, r := range slices.Backward(last) {
-		s.Stamp++
-		r.App.Keep(r.Amounts, r.Importance, s.Stamp)
+		s.Keep(r)
 		switch {
 		case r.QuotaToFree() == nil && r.HeldBack() == nil:
 			continue

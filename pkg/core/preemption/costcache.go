@@ -67,6 +67,9 @@ func (p *CostCache) keyOf(r *ledger.Request, trigger preemptor.Trigger) Key {
 	return Key{Class: c, Leaf: r.App.Queue, Scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced), Trigger: trigger}
 }
 
+// BeginBatch counts what may be worked out in a batch.
+func (p *CostCache) BeginBatch() { p.Remaining = p.Bounds.Evaluations }
+
 // of finds or makes the costs of a key, and brings them up to date.
 func (p *CostCache) of(key Key, behind []preemptor.Behind) *NodeCosts {
 	c := p.Known[key]

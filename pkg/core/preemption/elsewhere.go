@@ -34,7 +34,7 @@ type quotaGroup struct {
 // addElsewhere adds the candidates of other nodes that may free quota.
 func (p *CostCache) addElsewhere(c *NodeCosts, n *ledger.Node, quota ledger.QuotaNeed) {
 	e := &p.Input.elsewhere
-	if e.of != c || e.changed != p.Predicates.Changed || !e.quota.Equal(quota) {
+	if e.of != c || e.changed != p.NodesChanged || !e.quota.Equal(quota) {
 		p.collectElsewhere(c, quota)
 	}
 	for _, g := range e.groups {
@@ -56,7 +56,7 @@ func (p *CostCache) addElsewhere(c *NodeCosts, n *ledger.Node, quota ledger.Quot
 // the highest queue that is short.
 func (p *CostCache) collectElsewhere(c *NodeCosts, quota ledger.QuotaNeed) {
 	e := &p.Input.elsewhere
-	e.of, e.quota, e.changed, e.groups = c, quota, p.Predicates.Changed, e.groups[:0]
+	e.of, e.quota, e.changed, e.groups = c, quota, p.NodesChanged, e.groups[:0]
 	e.byKey = map[string]int{}
 	most := quota.Most()
 	var list []*ledger.Request

@@ -33,7 +33,8 @@ func (e *Evictions) request(victim, r *ledger.Request, v ledger.Eviction, messag
 	}
 	e.Tell(told)
 	e.Schedule(victim)
-	victim.RunsOn.PlacedIn, e.Batched = e.Batch, e.Batch
+	e.MarkPlaced(victim.RunsOn)
+	e.Batched = e.Batch
 }
 
 // RequestFor has a victim of a plan for an ask ended.
@@ -59,7 +60,7 @@ func (e *Evictions) Dismiss(r *ledger.Request, cause api.EndCause, why string) {
 	e.SetEviction(r, &ledger.Eviction{Reported: true, Dismissed: true, Since: e.Now})
 	e.Schedule(r)
 	e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
-	r.RunsOn.PlacedIn = e.Batch
+	e.MarkPlaced(r.RunsOn)
 	e.Tell(&api.ReleaseRequested{Allocation: r.Allocation, Cause: cause, Message: why})
 }
 

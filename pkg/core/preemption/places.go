@@ -35,7 +35,7 @@ func (s *Slots) count(c *backlog.Class) {
 	if before != k.Impossible {
 		s.Learn()
 		for _, g := range c.Groups {
-			g.Application.View = nil
+			g.Application.DropView()
 		}
 	}
 }

@@ -55,14 +55,14 @@ func (s *Quotas) watch(q *ledger.Queue) {
 		if e != nil {
 			s.Timers.Cancel(&e.timer)
 			delete(s.beyond, q)
-			s.Unview(q)
+			q.Unview()
 		}
 		return
 	}
 	if e == nil {
 		e = &excess{since: s.Now}
 		s.note(q, e)
-		s.Unview(q)
+		q.Unview()
 	}
 	s.schedule(q, e)
 }
@@ -144,7 +144,7 @@ func (s *Quotas) GiveBack(q *ledger.Queue) {
 	}
 	plan := s.plan(q, need)
 	e.plan, e.planned = plan, s.Now
-	s.Unview(q)
+	q.Unview()
 	if len(plan.Victims) > 0 {
 		s.Tell(&api.PreemptionPlanned{Queue: q.Path, Plan: plan})
 	}

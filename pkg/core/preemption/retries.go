@@ -56,7 +56,7 @@ func (s *Retries) failed(r *ledger.Request, began uint64, simple bool) {
 	if hard { // budgets change without notice
 		s.before(s.Now.Add(s.Options.RetryMax))
 	}
-	if began != s.Predicates.Changed { // something changed meanwhile
+	if began != s.NodesChanged { // something changed meanwhile
 		s.before(s.Now.Add(s.Options.RetryDelay))
 	}
 }
@@ -139,7 +139,7 @@ func (s *Retries) tryAgain(leaf *backlog.LeafClass) int {
 		return 1
 	}
 	nodes := s.helpful(leaf.Class)
-	if known.HelpedBy(nodes, s.Predicates.Changed); len(nodes) == 0 {
+	if known.HelpedBy(nodes, s.NodesChanged); len(nodes) == 0 {
 		leaf.Queued = true
 		s.Queue = append(s.Queue, leaf)
 		return 1

@@ -1,6 +1,7 @@
 package preemption
 
 import (
+	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
@@ -63,9 +64,18 @@ func (s *Settling) Hold(n *ledger.Node) {
 	if s.Options.SettleDelay <= 0 {
 		return
 	}
-	n.Held = true
 	s.held = append(s.held, heldNode{n, s.Now.Add(s.Options.SettleDelay)})
 	s.schedule()
+}
+
+// Holds reports whether asks that require a node are kept from it.
+func (s *Settling) Holds(n *ledger.Node) bool {
+	return slices.ContainsFunc(s.held, func(held heldNode) bool { return held.node == n })
+}
+
+// Release opens a node that is schedulable now.
+func (s *Settling) Release(n *ledger.Node) {
+	s.held = slices.DeleteFunc(s.held, func(held heldNode) bool { return held.node == n })
 }
 
 func (s *Settling) schedule() {
@@ -79,8 +89,7 @@ func (s *Settling) LetGo() {
 	for len(s.held) > 0 && !s.held[0].until.After(s.Now) {
 		n := s.held[0].node
 		s.held = s.held[1:]
-		if n.Held && !n.Gone {
-			n.Held = false
+		if !n.Gone {
 			s.Changes.Node(n, ledger.NodeRetry)
 		}
 	}

@@ -33,6 +33,7 @@ type Slots struct {
 	Unplaced   []*backlog.Class // parked ones, that may want a slot
 	timer      timers.Timer
 	ended      int // how many claims were ended for others
+	round      int // counts claims that lasted for ReserveMax
 }
 
 // Wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
@@ -41,7 +42,7 @@ func (s *Slots) Wanted(c *backlog.Class) {
 		return
 	}
 	if c.Since.IsZero() {
-		c.Since, c.Slots.Round = s.Now, s.SlotRound
+		c.Since, c.Slots.Round = s.Now, s.round
 	}
 	if !c.Slots.Listed {
 		c.Slots.Listed = true
@@ -49,7 +50,8 @@ func (s *Slots) Wanted(c *backlog.Class) {
 		s.before(timers.Later(c.Since.Add(s.Options.ReserveDelay), s.Now))
 	}
 	if c.Slots.Waits {
-		c.Slots.Waits, s.SlotsDue = false, true
+		c.Slots.Waits = false
+		s.MayHelpSlots()
 	}
 }
 
@@ -63,10 +65,20 @@ func (s *Slots) before(at time.Time) {
 func (s *Slots) Expire(r *ledger.Request) {
 	if timers.IsDue(s.MomentOf(r, backlog.ClaimEnds), s.Now) {
 		s.SetMoment(r, backlog.ClaimEnds, time.Time{})
-		s.SlotRound++
-		s.ClassOf(r).Slots.Round = s.SlotRound
+		s.round++
+		s.ClassOf(r).Slots.Round = s.round
 		s.ClassOf(r).Slots.Tried = append(s.ClassOf(r).Slots.Tried, r.Wait.Claim.Node.ID)
 		s.Kept.End(r, "it has lasted long enough", api.EndExpired)
+	}
+}
+
+// HadTurn notes that an ask with a slot is placed: it was the turn of its class.
+func (s *Slots) HadTurn(r *ledger.Request) { s.ClassOf(r).Slots.Round = s.round }
+
+// Placed notes that an ask of a parked class was placed, which begins to wait anew.
+func (s *Slots) Placed(c *backlog.Class) {
+	if c.Since = s.Now; c.Slots.Held > 0 {
+		s.MayHelpSlots()
 	}
 }
 
@@ -75,10 +87,10 @@ func (s *Slots) most() int { return max(1, s.Nodes.Len()/10) }
 
 // Look gives slots. It reports whether claims were ended for that, so that others may be placed.
 func (s *Slots) Look() (freed bool) {
-	if !s.SlotsDue {
+	if !s.TakeSlotsDue() {
 		return false
 	}
-	s.SlotsDue, s.ended = false, 0
+	s.ended = 0
 	s.Timers.Cancel(&s.timer)
 	for more := true; more; {
 		more = s.giveEach(s.candidates())
@@ -162,7 +174,7 @@ func (s *Slots) compare(a *backlog.Class, nth int, b *backlog.Class, other int) 
 // lastTurn is when a class had its turn last. It has one claim for each.
 func (s *Slots) lastTurn(c *backlog.Class, nth int) int {
 	if nth > 1 {
-		return s.SlotRound
+		return s.round
 	}
 	return c.Slots.Round
 }
@@ -189,7 +201,7 @@ func (s *Slots) give(c *backlog.Class) slotOutcome {
 		return notNow
 	}
 	var worst *ledger.Request
-	if s.SlotsGiven >= s.most() {
+	if s.Kept.slots >= s.most() {
 		if worst = s.worst(); worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0 {
 			return allGiven
 		}
@@ -273,7 +285,7 @@ func (s *Slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 		case question.Placed:
 			return o.Node, gotSlot
 		case question.Flush: // it must hear first what was placed there
-			s.SlotsDue = true
+			s.MayHelpSlots()
 			return nil, notNow
 		default:
 		}
@@ -314,9 +326,9 @@ func (s *Slots) mayReserve(r *ledger.Request, n *ledger.Node) question.Outcome {
 		s.Predicates.NoteUnresolvable(r, n, err)
 		c := s.ClassOf(r)
 		if c.RefusedKept.IsEmpty() {
-			c.RefusedKept = nodeset.New(s.Predicates.Changed)
+			c.RefusedKept = nodeset.New(s.NodesChanged)
 		}
-		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.Predicates.Changed)
+		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.NodesChanged)
 	}
 	return result
 }

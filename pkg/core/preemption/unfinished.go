@@ -41,7 +41,7 @@ func (a *Attempts) Resume(leaf *backlog.LeafClass) {
 	delete(a.unfinished, leaf)
 	if u == nil || u.configured != a.Costs.configurations {
 		a.Begun++
-		u = &unfinished{number: a.Begun, began: a.Predicates.Changed, configured: a.Costs.configurations}
+		u = &unfinished{number: a.Begun, began: a.NodesChanged, configured: a.Costs.configurations}
 	}
 	a.under, a.Costs.Attempt = u, u.number
 }
@@ -93,7 +93,7 @@ func (a *Attempts) amongChanged(key Key, nodes []*ledger.Node, behind []preempto
 	} else {
 		a.Costs.refreshAmong(u.among, nodes, u.upTo)
 	}
-	u.upTo = a.Predicates.Changed
+	u.upTo = a.NodesChanged
 	return u.among
 }
 

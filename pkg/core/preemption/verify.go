@@ -35,8 +35,8 @@ func (s *Slots) Verify() error {
 			given++
 		}
 	}
-	if given != s.SlotsGiven {
-		v.Breaks("%d slots are given and %d are counted", given, s.SlotsGiven)
+	if given != s.Kept.slots {
+		v.Breaks("%d slots are given and %d are counted", given, s.Kept.slots)
 	}
 	for _, c := range s.Classes.Known {
 		if held[c] != c.Slots.Held {
@@ -63,7 +63,7 @@ func (s *Slots) mayHave(c *backlog.Class) bool {
 	if r == nil {
 		return false
 	}
-	if worst := s.worst(); s.SlotsGiven >= s.most() && (worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0) {
+	if worst := s.worst(); s.Kept.slots >= s.most() && (worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0) {
 		return false
 	}
 	for n := range s.AllNodes {

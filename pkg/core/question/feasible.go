@@ -201,7 +201,7 @@ func (s *NodeSearch) refuse(n *ledger.Node, err error) {
 	s.Asked = true
 	s.Separate(s.ask)
 	s.Predicates.NoteUnresolvable(s.ask, n, err)
-	s.Begin(s.ClassOf(s.ask)).Add(n, err, s.Freed)
+	s.Begin(s.ClassOf(s.ask)).Add(n, err, s.NodesFreed)
 }
 
 // overrule looks for a node that has room for the ask if it takes what is kept for less important

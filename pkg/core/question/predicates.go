@@ -17,8 +17,6 @@ import (
 type Predicates struct {
 	*backlog.Backlog
 	Calls   int                  // in this batch
-	Changed uint64               // counts how often any node changed
-	Updated uint64               // counts how often any node was updated by a command
 	Attempt *answers.Simulations // known in the attempt under way
 	spare   answers.Simulations  // of an attempt of which nothing was known before
 	asked   bool                 // the attempt has asked a question
@@ -29,6 +27,9 @@ type Predicates struct {
 // CallsMax is how often the resource manager is asked in one batch, so that commands
 // are not kept waiting by asks that it refuses.
 const CallsMax = 4096
+
+// BeginBatch counts the questions of a batch.
+func (p *Predicates) BeginBatch() { p.Calls = 0 }
 
 // Any reports whether the resource manager has a say in the choice of victims.
 func (p *Predicates) Any() bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -32,7 +33,7 @@ type Refused struct {
 	held     [2]time.Time     // until when those of asks go on, first and repeated ones
 	turn     uint64           // counts how often questions went on
 	regained []*ledger.Node   // freed since the last time, each once
-	Freed    uint64           // counts how often any node was freed
+	regains  []*ledger.Node   // the same by their slots
 	last     time.Time        // when freed nodes were asked about last
 	tries    int              // how many classes may still be asked for now
 }
@@ -60,7 +61,7 @@ func placeOf(r *answers.Refusals) int {
 // Begin is the refusals of a class, begun if there are none.
 func (s *Refused) Begin(c *backlog.Class) *answers.Refusals {
 	if c.Refused == nil {
-		c.Refused = answers.NewRefusals(s.Freed)
+		c.Refused = answers.NewRefusals(s.NodesFreed)
 	}
 	return c.Refused
 }
@@ -68,7 +69,7 @@ func (s *Refused) Begin(c *backlog.Class) *answers.Refusals {
 // MarkUnschedulable takes a class out of the order, since it is refused on all nodes
 // with room, until it is to be tried again.
 func (s *Refused) MarkUnschedulable(c *backlog.Class) {
-	s.Begin(c).Finish(s.Freed)
+	s.Begin(c).Finish(s.NodesFreed)
 	s.dequeue(c)
 	if !c.InRefused { // it may be there still, requeued
 		c.InRefused = true
@@ -118,7 +119,7 @@ func (s *Refused) AskAnew(c *backlog.Class) {
 	if r == nil {
 		return
 	}
-	r.Drop(s.Freed)
+	r.Drop(s.NodesFreed)
 	if c.Unschedulable && c.Paused == nil {
 		s.putBack(c)
 	}
@@ -198,8 +199,6 @@ func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
 
 // NodeFreed has refused classes tried again on a node that was freed.
 func (s *Refused) NodeFreed(n *ledger.Node) {
-	s.Freed++
-	n.FreedAt = s.Freed
 	if len(s.list) > 0 {
 		s.retryOn(n)
 	}
@@ -207,8 +206,8 @@ func (s *Refused) NodeFreed(n *ledger.Node) {
 
 // retryOn has the resource manager asked about a node again soon.
 func (s *Refused) retryOn(n *ledger.Node) {
-	if !n.Regained {
-		n.Regained = true
+	if at := tables.At(&s.regains, n.Slot); *at != n {
+		*at = n
 		s.regained = append(s.regained, n)
 	}
 	s.Timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: timers.Freed})
@@ -219,7 +218,7 @@ func (s *Refused) retryOn(n *ledger.Node) {
 // list, unless others of it are.
 func (s *Refused) Everywhere(c *backlog.Class) time.Time {
 	r := s.Begin(c)
-	r.Finish(s.Freed)
+	r.Finish(s.NodesFreed)
 	r.Repeat()
 	return r.ForgetBy(s.Now.Add(s.Options.RetryMax))
 }
@@ -227,7 +226,7 @@ func (s *Refused) Everywhere(c *backlog.Class) time.Time {
 // Renew has all nodes asked about members of a class again if what was said is old.
 func (s *Refused) Renew(c *backlog.Class) {
 	if c.Refused.IsOld(s.Now) && !c.Unschedulable { // otherwise AskAgain does so
-		c.Refused.Again(s.Freed)
+		c.Refused.Again(s.NodesFreed)
 	}
 }
 
@@ -237,7 +236,7 @@ func (s *Refused) AskAgain() {
 	s.last = s.Now
 	s.clean()
 	for _, c := range s.list {
-		c.Refused.Again(s.Freed)
+		c.Refused.Again(s.NodesFreed)
 		c.InRefused = false
 		if ask := c.FirstAsk((*ledger.Request).InOrder); ask != nil {
 			c.Paused = ask
@@ -318,7 +317,7 @@ type freedNode struct {
 func (s *Refused) takeFreed() []freedNode {
 	freed := make([]freedNode, len(s.regained))
 	for i, n := range s.regained {
-		n.Regained = false
+		s.regains[n.Slot] = nil
 		freed[i] = freedNode{node: n, left: n.Free.Clone()}
 	}
 	s.regained = nil
@@ -347,7 +346,7 @@ func (s *Refused) anyTakes(freed []freedNode, c *backlog.Class) bool {
 			o.left.Sub(c.Amounts)
 			return true
 		}
-		c.Refused.Pass(o.node, s.Freed)
+		c.Refused.Pass(o.node, s.NodesFreed)
 	}
 	s.tries -= asked
 	return false

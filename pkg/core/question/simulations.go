@@ -13,7 +13,7 @@ import (
 
 // newSimulations knows nothing yet.
 func (p *Predicates) newSimulations() *answers.Simulations {
-	p.spare = answers.NewSimulations(p.Updated, p.Changed)
+	p.spare = answers.NewSimulations(p.NodesUpdated, p.NodesChanged)
 	return &p.spare
 }
 
@@ -83,9 +83,9 @@ func (p *Predicates) Simulation(r *ledger.Request, n *ledger.Node) func([]string
 		}
 		return p.answerOf(r, n, text, func() error {
 			err := p.Simulate(r, n, KeysOf(removed))
-			p.Attempt.NoteUnresolvable(n, err, p.Updated)
+			p.Attempt.NoteUnresolvable(n, err, p.NodesUpdated)
 			if err != nil && len(removed) == len(n.Own) && len(n.Claims) == 0 {
-				p.Attempt.NoteRefusedEmpty(n, p.Changed)
+				p.Attempt.NoteRefusedEmpty(n, p.NodesChanged)
 			}
 			return err
 		})
@@ -176,7 +176,7 @@ func (p *Predicates) NoteFailed(r *ledger.Request, on *answers.CandidateNode, ot
 	}
 	switch {
 	case !others || on.Plan.Reason == preemptor.Refused && !p.feasibleSomehow(r, on.Node):
-		p.Attempt.Fail(on, p.Changed)
+		p.Attempt.Fail(on, p.NodesChanged)
 	case !p.Paused:
 		p.Attempt.FailNow(on.Node, answers.FailedPlan{Leaf: r.App.Queue, Trigger: on.Plan.Trigger})
 	}
@@ -210,23 +210,8 @@ func (p *Predicates) NoteUnresolvable(r *ledger.Request, n *ledger.Node, err err
 	if p.ClassOf(r).Simulations == nil {
 		p.ClassOf(r).Simulations = p.newSimulations().Clone()
 	}
-	p.ClassOf(r).Simulations.NoteUnresolvable(n, err, p.Updated)
+	p.ClassOf(r).Simulations.NoteUnresolvable(n, err, p.NodesUpdated)
 	p.Learn()
-}
-
-// NodeAdded notes that what is known of a node that had the number of this one does not hold for it.
-func (p *Predicates) NodeAdded(n *ledger.Node) { n.UpdatedAt = p.Updated + 1 }
-
-// NodeChanged notes that what is known of a node does not hold any more, and where it was updated, not even what
-// is refused whatever is removed.
-func (p *Predicates) NodeChanged(n *ledger.Node, updated bool) {
-	p.Changed++
-	n.ChangedAt = p.Changed
-	if updated {
-		p.Updated++
-		n.UpdatedAt = p.Updated
-		n.View = nil
-	}
 }
 
 // MayReplace asks whether an ask may run on the node of a placeholder once that has ended. Other

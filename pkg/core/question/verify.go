@@ -35,8 +35,8 @@ func (s *Refused) Verify() error {
 		v.Breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.whole.Set(), s.soon.Set(), s.resumes.Set())
 	}
 	for n := range s.AllNodes {
-		if n.Regained != freed.Has(n) {
-			v.Breaks("node %s was freed is %t, and is not asked about", n.ID, n.Regained)
+		if is := int(n.Slot) < len(s.regains) && s.regains[n.Slot] == n; is != freed.Has(n) {
+			v.Breaks("node %s was freed is %t, and is not asked about", n.ID, is)
 		}
 	}
 	return v.Err
