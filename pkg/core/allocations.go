@@ -186,7 +186,7 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 
 // resizeAsk has an ask wait on with the amounts of another.
 func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
-	before, since := r.Wait, p.ClassOf(r).Since
+	before, since := r.Wait, p.slots.Since(p.ClassOf(r))
 	p.endWait(r)
 	r.Becomes(r.WithAmountsOf(to))
 	p.ask(r)
@@ -197,9 +197,7 @@ func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
 // keepAge has an ask wait on after it was resized: since when it has fitted no node, which
 // victims ended for it, and until when no room is made for it.
 func (p *Partition) keepAge(r *ledger.Request, before *ledger.Wait, since time.Time) {
-	if p.ClassOf(r).Since.IsZero() {
-		p.ClassOf(r).Since = since
-	}
+	p.slots.KeepAge(p.ClassOf(r), since)
 	if before == nil {
 		return
 	}
@@ -361,7 +359,7 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	delay := min(guard.Doubled(p.Options.RetryDelay, r.Waiting().Bindings), p.Options.RetryMax)
 	r.Wait.BindingFailed(n.ID, message)
 	if wasted && r.Required == "" {
-		r.App.Failed().Loop.Made++
+		r.App.Failed().Loop.Count()
 	}
 	p.ask(r)
 	p.SetMoment(r, backlog.Retry, p.Now.Add(delay))

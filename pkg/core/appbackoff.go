@@ -1,7 +1,6 @@
 package core
 
 import (
-	"maps"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
@@ -15,23 +14,11 @@ func (p *Partition) countFailure(app *ledger.Application, c *backlog.Class) {
 	if most == 0 || app.BacksOff() {
 		return
 	}
-	backoff := &app.Failed().Backoff
-	if backoff.Visit != p.visit {
-		maps.DeleteFunc(backoff.Counted, func(key string, _ bool) bool {
-			c := p.Classes.Known[key]
-			return !backoff.Cut || c == nil || c.Asks == 0
-		})
-		backoff.Visit, backoff.Failed, backoff.Cut = p.visit, 0, false
+	waits := func(class string) bool {
+		c := p.Classes.Known[class]
+		return c != nil && c.Asks > 0
 	}
-	if backoff.Counted[c.Key] {
-		return
-	}
-	if backoff.Counted == nil {
-		backoff.Counted = map[string]bool{}
-	}
-	backoff.Counted[c.Key] = true
-	if backoff.Failed++; backoff.Failed >= most {
-		backoff.Failed, backoff.Cut = 0, true
+	if app.Failed().Backoff.Fails(c.Key, p.visit, most, waits) {
 		p.backOffUntil(app, p.Now.Add(app.Queue.Properties.BackoffDelay))
 	}
 }

@@ -24,6 +24,14 @@ type dirtyNode struct {
 	rest  bool
 }
 
+// addDirty has the bound asks of a node tried, once.
+func (p *Partition) addDirty(d dirtyNode) {
+	if at := p.isDirty.Of(d.Slot, d.Node); !*at {
+		*at = true
+		p.dirty = append(p.dirty, d)
+	}
+}
+
 // rankDirty works out the places of the nodes that have come since it was last called, and
 // puts them in order among the others. So the order does not depend on when, and in which
 // order, nodes have changed.
@@ -68,10 +76,10 @@ func (p *Partition) placeBound() (more bool) {
 		p.dirty[0] = dirtyNode{}
 		p.dirty = p.dirty[1:]
 		p.ranked--
-		n.Retry = false // what is done here may change it again
 		if n.Gone {
 			continue
 		}
+		*p.isDirty.Of(n.Slot, n) = false // what is done here may change it again
 		if p.tryBound(n) == question.Flush {
 			p.retryBound(n)
 			return true
@@ -193,10 +201,7 @@ func compete(r, other *ledger.Request) bool {
 
 // tryRest has the bound asks of a node from one on tried at the place of that one.
 func (p *Partition) tryRest(n *ledger.Node, r *ledger.Request) {
-	if !n.Retry {
-		n.Retry = true
-		p.dirty = append(p.dirty, dirtyNode{Node: n, first: r.Rank(), ask: r, rest: true})
-	}
+	p.addDirty(dirtyNode{Node: n, first: r.Rank(), ask: r, rest: true})
 }
 
 // awaitsRoom reports whether an ask that has a claim cannot be placed yet. If the room will not

@@ -6,7 +6,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // configure brings the partition in line with a configuration. Queues that are
@@ -16,12 +15,10 @@ func (p *Partition) configure(config api.Config) {
 	p.Tell(&api.Reconfigured{Before: p.Config.Root, After: config.Root, Total: p.Capacity.Clone()})
 	timeout := p.Preemption.VictimTimeout
 	p.Configure(config)
-	for t := range p.costs.Plans {
-		p.costs.Plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
-	}
+	p.costs.Configure()
 	p.order.Configure(p.Kinds, config.Nodes)
-	p.costs.Flat, p.Plain = areFlat(p.Root), arePlain(p.Root)
-	p.costs.Configured = configuredKinds(p.Root)
+	p.SeePriorities(arePlain(p.Root))
+	p.costs.SeeQueues(areFlat(p.Root), configuredKinds(p.Root))
 	p.order.Rebuild(p.AllNodes)
 	p.RebuildLimits()
 	p.SettleGroups()
@@ -48,11 +45,7 @@ func (p *Partition) reconsider() {
 func (p *Partition) reclassifyAll() {
 	p.Applications.Ascend(func(app *ledger.Application) bool {
 		for _, r := range slices.SortedFunc(slices.Values(app.Asks), backlog.ByAge) {
-			before := r.Importance
 			p.Reclassify(r)
-			if r.Importance != before {
-				p.kept.Rerank(r, before)
-			}
 		}
 		return true
 	})

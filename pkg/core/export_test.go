@@ -39,7 +39,7 @@ func dropViews(q *ledger.Queue) {
 func (p *Partition) KnownClasses() int { return len(p.Classes.Known) }
 
 // ForgetWork counts what is looked at from zero.
-func (p *Partition) ForgetWork() { p.Work = api.Work{} }
+func (p *Partition) ForgetWork() { *p.Work = api.Work{} }
 
 // TimersSet is how many timers wait.
 func (p *Partition) TimersSet() int { return p.Timers.Len() }
@@ -106,7 +106,7 @@ func (p *Partition) verifyCosts(c *preemption.NodeCosts) error {
 }
 
 func (p *Partition) verifyFailed(c *backlog.Class, leaf *backlog.LeafClass) error {
-	if leaf.Active || leaf.Queued || !c.Preempts { // what is queued is tried again soon
+	if leaf.Active || slices.Contains(p.retries.Queue, leaf) || !c.Preempts { // what is queued is tried again soon
 		return nil
 	}
 	for q := leaf.Leaf.Queue; q != nil; q = q.Parent {

@@ -13,14 +13,13 @@ const gangTimedOut = "ResourceReservationTimeout"
 // gangRan notes that something of a gang runs. The first placeholder starts the clock.
 func (p *Partition) gangRan(r *ledger.Request) {
 	app := r.App
-	switch {
-	case app.State == api.Failing:
+	if app.State == api.Failing {
 		p.evictions.Dismiss(r, api.CauseTimedOut, "the application fails")
-	default:
-		p.GangRan(r)
-		if r.Placeholder && r.InTaskGroup() != nil && !app.Gang.Timer.Set() {
-			p.Timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: timers.Gang, Of: app})
-		}
+		return
+	}
+	p.GangRan(r)
+	if r.Placeholder && r.InTaskGroup() != nil && !app.Gang.Timer.Set() {
+		p.Timers.Set(&app.Gang.Timer, p.Now.Add(app.Gang.Timeout), timers.Due{What: timers.Gang, Of: app})
 	}
 }
 

@@ -95,9 +95,7 @@ func (p *Partition) enter(app *ledger.Application, next api.State, message strin
 // dropApplication removes an application that has nothing left, and its queue if that
 // drains and is empty.
 func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
-	if app.Completion != nil {
-		p.Timers.Cancel(app.Completion)
-	}
+	p.stayOn(app)
 	if app.Failures != nil {
 		p.Timers.Cancel(&app.Failures.Backoff.Timer)
 	}
@@ -137,8 +135,8 @@ func (p *Partition) awaitEnd(app *ledger.Application) {
 		p.completeAt(app, app.Since.Add(p.Options.CompletingDelay))
 	case app.State == api.New && p.Options.UnusedDelay > 0:
 		p.completeAt(app, app.Since.Add(p.Options.UnusedDelay))
-	case app.Completion != nil:
-		p.Timers.Cancel(app.Completion)
+	default:
+		p.stayOn(app)
 	}
 }
 
@@ -164,10 +162,19 @@ func (p *Partition) followGang(app *ledger.Application) {
 
 // completeAt lets an application complete at a time.
 func (p *Partition) completeAt(app *ledger.Application, at time.Time) {
-	if app.Completion == nil {
-		app.Completion = &timers.Timer{}
+	p.Timers.Set(p.completions.Of(app.Slot, app), at, timers.Due{What: timers.Completion, Of: app})
+}
+
+// completes reports whether an application ends by itself, and stayOn has it not do so.
+func (p *Partition) completes(app *ledger.Application) bool {
+	timer := p.completions.Find(app.Slot, app)
+	return timer != nil && timer.Set()
+}
+
+func (p *Partition) stayOn(app *ledger.Application) {
+	if p.completes(app) {
+		p.Timers.Cancel(p.completions.Of(app.Slot, app))
 	}
-	p.Timers.Set(app.Completion, at, timers.Due{What: timers.Completion, Of: app})
 }
 
 // complete ends an application that has been completing, or new, long enough.

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 )
 
@@ -39,14 +40,16 @@ type Partition struct {
 	renominations preemption.Renominations
 	groups        group.Groups
 
-	counts api.Preempted
-	trials []trial       // by the slots of asks
-	dirty  []dirtyNode   // whose bound asks are to be tried
-	ranked int           // how many of them are in order
-	bound  timers.Timer  // set while questions about them pause
-	round  round         // scratch
-	skips  backlog.Skips // in this batch
-	visit  uint64        // of all that may be tried, until nothing was left
+	counts      api.Preempted
+	trials      []trial     // by the slots of asks
+	dirty       []dirtyNode // whose bound asks are to be tried
+	isDirty     tables.Table[*ledger.Node, bool]
+	completions tables.Table[*ledger.Application, timers.Timer] // when applications end by themselves
+	ranked      int                                             // how many of them are in order
+	bound       timers.Timer                                    // set while questions about them pause
+	round       round                                           // scratch
+	skips       backlog.Skips                                   // in this batch
+	visit       uint64                                          // of all that may be tried, until nothing was left
 }
 
 // NewPartition makes an empty partition, which owns the configuration from then on. The
@@ -55,7 +58,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	options = options.WithDefaults()
 	p := &Partition{Backlog: backlog.NewBacklog(options)}
 	b := &p.Backlog
-	p.order.Visited, p.order.Tree.Looked = &p.Work.Nodes, &p.Work.Nodes
+	p.order = backlog.NewNodeOrder(&p.Work.Nodes)
 	p.predicates = question.Predicates{Backlog: b}
 	p.refused = question.Refused{Backlog: b, Predicates: &p.predicates, Order: &p.order, WithoutQuota: p.retries.WithoutQuota}
 	p.kept = preemption.Claims{Backlog: b, Counts: &p.counts, Undecided: &p.round.together}

@@ -131,7 +131,8 @@ func (p *Partition) noteQueue(q *ledger.Queue) {
 		return
 	}
 	p.react()
-	p.Plain, p.costs.Flat, p.costs.Configured = plain, flat, configured
+	p.SeePriorities(plain)
+	p.costs.SeeQueues(flat, configured)
 	p.reconsider()
 }
 

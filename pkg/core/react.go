@@ -61,9 +61,8 @@ func (p *Partition) reactToNodes() {
 
 // retryBound has the asks tried again that are bound to a node.
 func (p *Partition) retryBound(n *ledger.Node) {
-	if !n.Retry && (n.Required.Len() > 0 || len(n.Claims) > 0) {
-		n.Retry = true
-		p.dirty = append(p.dirty, dirtyNode{Node: n})
+	if n.Required.Len() > 0 || len(n.Claims) > 0 {
+		p.addDirty(dirtyNode{Node: n})
 	}
 }
 

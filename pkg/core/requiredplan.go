@@ -56,16 +56,15 @@ func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledge
 	c := &preemption.NodeCosts{Key: d.keyOf(r), Relations: map[*ledger.Queue]*preemption.Relation{}}
 	in := &d.costs.Input
 	in.Begin(c, d.costs.Flat)
-	in.Quota = lack
+	in.Frees(lack)
 	for _, other := range d.node.Own {
 		in.Add(c, other, false)
 	}
 	for _, other := range d.node.Foreign {
 		in.AddForeign(c, d.Root, other)
 	}
-	for i := range in.Candidates {
-		candidate := &in.Candidates[i]
-		candidate.Releasing = candidate.Releasing || !together && d.isVictim(candidate.Key)
+	if !together {
+		in.EndAnyway(d.isVictim)
 	}
 	in.SetOn(on)
 	d.predicates.AddBudgets(on)
@@ -127,8 +126,7 @@ func (d *round) simulate(asks []*ledger.Request, last int, removed []api.Allocat
 				return err
 			}
 			if len(before) > 0 {
-				d.predicates.Calls++
-				if err := d.Options.Simulate(r.Key, d.node.ID, slices.Clone(before), removed); err != nil {
+				if err := d.predicates.Beside(r, d.node, slices.Clone(before), removed); err != nil {
 					return err
 				}
 			}
@@ -295,7 +293,7 @@ func (d *round) evict(r *ledger.Request, plan *preemptor.Decision) {
 		for i := range plan.Victims {
 			d.evictions.RequestFor(&plan.Victims[i], r, plan)
 		}
-		r.App.Failed().Loop.Made++
+		r.App.Failed().Loop.Count()
 	}
 	*d.trialOf(r) = trial{d.node.Revision, plan}
 }

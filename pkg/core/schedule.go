@@ -106,7 +106,7 @@ func (p *Partition) attempt(r *ledger.Request) question.Outcome {
 	case question.Paused:
 		return p.pause(r, p.predicates.Held)
 	case question.Busy:
-		p.skips.Busy = true // placements go on, and attempts in the next batch
+		p.skips.MakeNoRoom() // placements go on, and attempts in the next batch
 		return question.Waits
 	}
 	return result
@@ -118,10 +118,7 @@ func (p *Partition) pause(r *ledger.Request, wait time.Duration) question.Outcom
 	if wait <= 0 { // the batch has asked often enough
 		return question.Flush
 	}
-	if p.skips.Passed == nil {
-		p.skips.Passed = map[*ledger.Queue]bool{}
-	}
-	p.skips.Passed[r.App.Queue] = true
+	p.skips.PassOver(r.App.Queue)
 	p.Separate(r)
 	p.refused.Pause(r, wait)
 	return question.Paused
@@ -165,8 +162,7 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	what := ledger.NodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.Claim(); held != nil {
 		if held.Harmless { // of another window it is not taken back
-			loop := &r.App.Failed().Loop
-			loop.Made = max(loop.Made-1, 0)
+			r.App.Failed().Loop.Uncount()
 		}
 		if r.Reserved() {
 			p.slots.HadTurn(r)

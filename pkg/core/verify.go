@@ -18,7 +18,7 @@ import (
 // between a command and Schedule, which reacts, orders and what is known not to fit are
 // not checked.
 func (p *Partition) Verify() error {
-	defer func(work api.Work) { p.Work = work }(p.Work)
+	defer func(work api.Work) { *p.Work = work }(*p.Work)
 	if err := p.Ledger.Verify(); err != nil {
 		return err
 	}
@@ -66,12 +66,19 @@ func (p *Partition) checkWakes(v *laws.Check) {
 	}
 }
 
-// checkBound checks that asks that are bound to a node are tried when that changes, or when
-// there is the quota for which they wait.
+// checkBound checks that asks that are bound to a node are tried when that changes, or when there is the quota for which
+// they wait, and that claims can be used: there is room for each when all has left that may leave.
 func (p *Partition) checkBound(v *laws.Check) {
 	for n := range p.AllNodes {
-		if n.Retry && !slices.ContainsFunc(p.dirty, func(d dirtyNode) bool { return d.Node == n }) {
-			v.Breaks("the asks of node %s are not tried", n.ID)
+		at := p.isDirty.Find(n.Slot, n)
+		tried := at != nil && *at
+		if tried != slices.ContainsFunc(p.dirty, func(d dirtyNode) bool { return d.Node == n }) {
+			v.Breaks("the asks of node %s are tried is %t, and it is listed is %t", n.ID, tried, !tried)
+		}
+		for _, r := range n.Claims {
+			if p.Changes.None() && (!tried || p.Left > 0) && r.Nominated() == nil && !r.Claim().Replaces && !r.Amounts.FitsIn(n.Usable(r)) {
+				v.Breaks("node %s: %s has a claim there and can never use it", n.ID, r.Key)
+			}
 		}
 	}
 	for _, r := range p.Requests {
@@ -85,7 +92,7 @@ func (p *Partition) checkBound(v *laws.Check) {
 func (p *Partition) checkEnds(v *laws.Check) {
 	for app := range p.Applications.Ascend {
 		completing := app.State == api.Completing || app.State == api.New && p.Options.UnusedDelay > 0
-		completes := app.Completion != nil && app.Completion.Set()
+		completes := p.completes(app)
 		if completing != completes || completing && !app.IsDone() {
 			v.Breaks("application %s is %s, and completes is %t", app.ID, app.State, completes)
 		}

@@ -18,7 +18,7 @@ func (p *Partition) View() *api.View {
 		Applications: make([]*api.ApplicationView, 0, p.Applications.Len()),
 		Preempted:    p.counts,
 		ReserveDelay: p.Options.ReserveDelay,
-		Work:         p.Work,
+		Work:         *p.Work,
 		SettlesAt:    p.settling.End(),
 	}
 	p.Nodes.Ascend(func(n *ledger.Node) bool {

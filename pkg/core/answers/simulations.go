@@ -13,7 +13,7 @@ import (
 // A CandidateNode is a node and the plan to make room there.
 type CandidateNode struct {
 	Node *ledger.Node
-	Plan preemptor.Decision
+	Plan *preemptor.Decision // nil where there is no node
 }
 
 // Simulations are the answers of the resource manager about asks of a class on nodes
@@ -32,7 +32,7 @@ type CandidateNode struct {
 type Simulations struct {
 	unresolvable nodeset.Set
 	failed       [preemptor.Triggers]nodeset.Set
-	nearest      [preemptor.Triggers]*CandidateNode
+	nearest      [preemptor.Triggers]CandidateNode
 	emptied      nodeset.Set
 	kept         map[*ledger.Node]*keptAnswers
 	learnt       bool // there is anything in the sets
@@ -73,7 +73,7 @@ func (s *Simulations) ForView() (nodes nodeset.Set) {
 // RefusalOf is what is known of why a node refused the asks of a class.
 func (s *Simulations) RefusalOf(n *ledger.Node) string {
 	for _, near := range s.nearest {
-		if near != nil && near.Node == n && near.Plan.Refusal != "" {
+		if near.Plan != nil && near.Node == n && near.Plan.Refusal != "" {
 			return near.Plan.Refusal
 		}
 	}
@@ -176,11 +176,11 @@ func (s *Simulations) FailNow(n *ledger.Node, of FailedPlan) {
 
 // Fail notes that every plan of the trigger fails on a node until it changes. One that was refused is shown
 // before one that lacked room.
-func (s *Simulations) Fail(on *CandidateNode, changed uint64) {
+func (s *Simulations) Fail(on CandidateNode, changed uint64) {
 	n, t := on.Node, on.Plan.Trigger
 	s.failed[t].Add(n.Slot, n.ChangedAt, changed)
 	near := s.nearest[t]
-	if near == nil || !s.hopeless(near.Node, t) || near.Plan.Reason != preemptor.Refused && on.Plan.Reason == preemptor.Refused {
+	if near.Plan == nil || !s.hopeless(near.Node, t) || near.Plan.Reason != preemptor.Refused && on.Plan.Reason == preemptor.Refused {
 		s.nearest[t] = on
 	}
 	s.learnt = true
@@ -188,7 +188,7 @@ func (s *Simulations) Fail(on *CandidateNode, changed uint64) {
 }
 
 // Nearest is the node that is shown for a trigger; nil if there is none.
-func (s *Simulations) Nearest(t preemptor.Trigger) *CandidateNode { return s.nearest[t] }
+func (s *Simulations) Nearest(t preemptor.Trigger) CandidateNode { return s.nearest[t] }
 
 // Clone is a copy that is changed by itself.
 func (s *Simulations) Clone() *Simulations {

@@ -206,7 +206,6 @@ type LeafClass struct {
 	Active   bool                    // room may be made; otherwise that failed, or is not wanted
 	listed   bool                    // active with too many groups to mark them: the leaf lists the class
 	atActive int                     // the place in that list
-	Queued   bool                    // in the retry queue
 	Last     []api.PreemptionAttempt // that failed last
 }
 

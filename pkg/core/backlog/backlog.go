@@ -2,7 +2,6 @@ package backlog
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -26,7 +25,7 @@ type Backlog struct {
 	cluster resources.Amounts
 	// Plain says that a priority is the same seen from any queue.
 	Plain bool
-	Work  api.Work
+	Work  *api.Work // counts what scheduling looks at, in all parts
 	// boundless is what is left of quotas above the root.
 	boundless     headroom
 	asks          []waitingAsk   // by the slots of asks
@@ -41,18 +40,30 @@ type Backlog struct {
 
 // hintsToCome are what the resource manager is to hear of asks that only more nodes help.
 type hintsToCome struct {
-	Unhinted     bool // there may be asks of which it has not heard
-	WithoutQuota bool // of some it was not told since quotas would not let them run
+	unhinted     bool // there may be asks of which it has not heard
+	withoutQuota bool // of some it was not told since quotas would not let them run
 }
+
+// MayHint notes that there may be asks of which the resource manager has not heard.
+func (h *hintsToCome) MayHint() { h.unhinted = true }
+
+// TakeUnhinted reports whether there may be.
+func (h *hintsToCome) TakeUnhinted() (may bool) {
+	may, h.unhinted = h.unhinted, false
+	return may
+}
+
+// LacksQuota notes that the resource manager was not told of some asks, since quotas would not let them run.
+func (h *hintsToCome) LacksQuota() { h.withoutQuota = true }
 
 // QuotaFreed notes that quotas may let more asks run.
 func (h *hintsToCome) QuotaFreed() {
-	h.Unhinted, h.WithoutQuota = h.Unhinted || h.WithoutQuota, false
+	h.unhinted, h.withoutQuota = h.unhinted || h.withoutQuota, false
 }
 
 // NewBacklog makes a backlog of nothing, with a ledger.
 func NewBacklog(options api.Options) Backlog {
-	return Backlog{Ledger: ledger.NewLedger(options), Classes: classTable{Known: map[string]*Class{}}, asks: make([]waitingAsk, 1), blocked: map[*ledger.Account][]*line{}}
+	return Backlog{Ledger: ledger.NewLedger(options), Work: &api.Work{}, Classes: classTable{Known: map[string]*Class{}}, asks: make([]waitingAsk, 1), blocked: map[*ledger.Account][]*line{}}
 }
 
 // ClassNow finds the class of an ask, as it is now. Constraints are those of its
@@ -127,8 +138,8 @@ func (b *Backlog) Reclass(r *ledger.Request, c *Class) {
 			b.Changes.Node(r.Claim().Node, ledger.NodeYields) // it gives way to asks of its importance if room may be made for it
 		}
 		if !r.Wait.Claim.Whole {
-			before.Slots.Held--
-			c.Slots.Held++
+			before.Claims--
+			c.Claims++
 			b.MayHelpSlots()
 		}
 	}
@@ -147,10 +158,55 @@ func (b *Backlog) release(c *Class) {
 	c.Asks--
 	if c.Asks == 0 {
 		b.Unpark(c)
-		c.Since, c.Slots.Tried = time.Time{}, nil
 		b.Classes.release(c)
 	}
 }
+
+// CountClaim counts a claim of an ask that takes a slot, or one less.
+func (b *Backlog) CountClaim(r *ledger.Request, by int) { b.ClassOf(r).Claims += by }
+
+// AwaitAsk has slots looked at again when another ask of a class stands in an order, and EndAwait at once, if that
+// was waited for.
+func (b *Backlog) AwaitAsk(c *Class) { c.awaitsAsk = true }
+
+// EndAwait is the opposite of AwaitAsk.
+func (b *Backlog) EndAwait(c *Class) {
+	if c.awaitsAsk {
+		c.awaitsAsk = false
+		b.MayHelpSlots()
+	}
+}
+
+// Dequeue takes a class out of the order that is refused on all nodes with room. With an ask, its first, questions are
+// to go on.
+func (b *Backlog) Dequeue(c *Class, paused *ledger.Request) {
+	c.Unschedulable, c.Paused = true, cmp.Or(paused, c.Paused)
+	b.Learn()
+	b.SettleClass(c)
+}
+
+// PutBack puts a class into the order again, to be tried on every node that its refusals do not name.
+func (b *Backlog) PutBack(c *Class) {
+	c.Unschedulable, c.Paused = false, nil
+	b.Unpark(c)
+	b.Learn()
+	b.SettleClass(c)
+}
+
+// CannotRun notes why no node can hold any ask of a class; empty if one can.
+func (b *Backlog) CannotRun(c *Class, why string) {
+	if c.Impossible == why {
+		return
+	}
+	c.Impossible = why
+	b.Learn()
+	for _, g := range c.Groups {
+		g.Application.DropView()
+	}
+}
+
+// SeePriorities says whether a priority is the same seen from any queue.
+func (b *Backlog) SeePriorities(plain bool) { b.Plain = plain }
 
 // Learn notes that the reasons why asks wait may have changed.
 func (b *Backlog) Learn() {
@@ -164,7 +220,8 @@ func (b *Backlog) Park(c *Class) {
 		return
 	}
 	b.Learn()
-	c.Parked, b.Unhinted = true, true
+	c.Parked = true
+	b.MayHint()
 	b.Parked.Insert(c)
 	b.SettleClass(c)
 }

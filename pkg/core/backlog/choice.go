@@ -47,7 +47,7 @@ func findBest[T ranked[T]](s *search, top T, left *headroom, best *choice[T]) {
 	if top == none || best.over {
 		return
 	}
-	top.count(&s.Work)
+	top.count(s.Work)
 	if _, below := top.summaries(); !s.mayHold(below, left) || !mayBeat(s, top, best) {
 		return
 	}

@@ -3,12 +3,9 @@ package backlog
 import (
 	"encoding/binary"
 	"slices"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -45,17 +42,24 @@ type Class struct {
 	// in none at all.
 	Unschedulable bool
 	Paused        *ledger.Request
-	InRefused     bool // in refused.list
 
-	RefusedKept nodeset.Set // that the resource manager refuses even if all that runs there ends
-	Since       time.Time   // when it first fitted no node, or one of its asks was placed last
-	Slots       classSlots
-
-	TiedIn uint64 // the batch that last placed what it has ties to
-	Alone  int    // how often one of its asks was refused beside another, one after the other
-	Listed bool   // among the classes to be tried again when a node changes
-	Paced  bool   // not among them, since the resource manager refused it: tried again in turn
+	Slot       int32  // a number that no other class has
+	Life       uint64 // counts how often its last ask went: what others know of it may hold no longer
+	Claims     int    // of its asks, that take slots
+	awaitsAsk  bool   // slots are looked at when another ask stands in an order
+	Impossible string // why no node can hold any of its asks; empty if one can, or that is not known
 }
+
+// BeginRefusals are the refusals of a class, begun if there are none: so many nodes were freed until now.
+func (c *Class) BeginRefusals(freed uint64) *answers.Refusals {
+	if c.Refused == nil {
+		c.Refused = answers.NewRefusals(freed)
+	}
+	return c.Refused
+}
+
+// KnowAnswers keeps what preemption attempts know.
+func (c *Class) KnowAnswers(s *answers.Simulations) { c.Simulations = s }
 
 // ClassTraits are what the asks of a class have in common.
 type ClassTraits struct {
@@ -127,6 +131,7 @@ type classTable struct {
 	Alike   map[string][]*Class // by constraints, where there are any
 	roots   tables.Counts       // of their importances
 	idle    []*Class            // those that may have no asks
+	slots   tables.Numbers
 	scratch []byte
 }
 
@@ -146,7 +151,7 @@ func (t *classTable) Of(traits ClassTraits) *Class {
 	if c, ok := t.Known[string(t.scratch)]; ok {
 		return c
 	}
-	c := &Class{ClassTraits: traits, Key: string(t.scratch)}
+	c := &Class{ClassTraits: traits, Key: string(t.scratch), Slot: t.slots.Take()}
 	t.Known[c.Key] = c
 	t.index(c)
 	t.roots.Add(c.Importance)
@@ -189,8 +194,8 @@ func (t *classTable) list(c *Class) {
 // release notes that a class has no ask any more. What was learnt of it is
 // forgotten.
 func (t *classTable) release(c *Class) {
-	c.Refused, c.Simulations, c.Alone, c.Paced, c.RefusedKept = nil, nil, 0, false, nodeset.Set{}
-	c.Unschedulable, c.Paused = false, nil
+	c.Refused, c.Simulations, c.Unschedulable, c.Paused = nil, nil, false, nil
+	c.Life++
 	t.list(c)
 	if len(t.idle) <= IdleMax+len(t.Known)/2 {
 		return
@@ -201,32 +206,11 @@ func (t *classTable) release(c *Class) {
 			delete(t.Known, c.Key)
 			t.unindex(c)
 			t.roots.Remove(c.Importance)
+			t.slots.GiveBack(c.Slot)
 		}
 	}
 	clear(t.idle)
 	t.idle = t.idle[:0]
-}
-
-// classSlots are what slots know of a class.
-type classSlots struct {
-	Listed bool
-	Waits  bool         // for an ask without a claim, or for the resource manager
-	Held   int          // claims of its asks
-	Round  int          // the round in which it had its turn last
-	Tried  []api.NodeID // where its claims lasted for ReserveMax, one for each
-	Places int          // how many of its asks the nodes hold when all has left that may leave; at most PlacesMax
-	At     uint64       // the count of changes of what nodes hold when that was counted; zero is never
-	// Impossible says that no node can hold any of its asks, and why.
-	Impossible string
-}
-
-// PlacesMax is how many places of a class are counted: what has more waits for none for long.
-const PlacesMax = 1 << 10
-
-// IsListed reports whether it matters for a class which nodes change.
-func (c *Class) IsListed() bool {
-	fails := func(leaf *LeafClass) bool { return !leaf.Active }
-	return !c.Paced && (c.Simulations.HaveFailed() || slices.ContainsFunc(c.Leaves, fails))
 }
 
 // Unclaimed is the first ask of a class in order for which nothing is kept, and that may run alone, of

@@ -65,7 +65,7 @@ const rankedMax = 1 << 20
 
 // newDeviceOrder is an order for the kinds that come in devices; nil if there are none.
 func newDeviceOrder(kinds *resources.Kinds, all *NodeOrder, sizes map[string]int64) *deviceOrder {
-	d := &deviceOrder{ByAsk: map[string]*rankedNodes{}, all: all, visited: all.Visited, Most: rankedMax}
+	d := &deviceOrder{ByAsk: map[string]*rankedNodes{}, all: all, visited: all.visited, Most: rankedMax}
 	for _, name := range sortedNames(sizes) {
 		if kind, err := kinds.Intern(name); err == nil && sizes[name] > 0 {
 			d.policy.Devices = append(d.policy.Devices, devices.Kind{Kind: kind, Size: sizes[name]})
@@ -126,7 +126,7 @@ func (d *deviceOrder) makeRoom(but *rankedNodes) {
 func (d *deviceOrder) update(ranked *rankedNodes) {
 	if ranked.bySlot == nil || ranked.seen < d.dropped {
 		*ranked = rankedNodes{amounts: ranked.amounts, used: ranked.used, bySlot: make([]*rankedNode, d.all.Tree.Len())}
-		ranked.tree.Looked = d.visited
+		ranked.tree.CountIn(d.visited)
 		for at := range d.all.Tree.All {
 			d.place(ranked, at.Node)
 		}

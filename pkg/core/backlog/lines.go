@@ -101,7 +101,8 @@ func (l *lines) of(key lineKey, leaf *Queue) *line {
 	found := l.by[key]
 	if found == nil {
 		found = &line{lineKey: key, Leaf: leaf, at: len(l.list), own: emptySummary}
-		found.Apps.Looked, found.lines.Looked = l.tree.Looked, l.tree.Looked
+		found.Apps.CountIn(l.tree.Looked)
+		found.lines.CountIn(l.tree.Looked)
 		if l.by == nil {
 			l.by = map[lineKey]*line{}
 		}

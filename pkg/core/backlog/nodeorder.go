@@ -18,10 +18,15 @@ import (
 type NodeOrder struct {
 	Tree    order.Tree[*orderedNode]
 	nodes   []*orderedNode // by the slots of nodes
-	Visited *uint64
+	visited *uint64
 	weights []weight
 	Packing bool
 	Devices *deviceOrder // nil unless nodes are tried by their devices
+}
+
+// NewNodeOrder is an order without nodes, which counts what it looks at.
+func NewNodeOrder(visited *uint64) NodeOrder {
+	return NodeOrder{Tree: order.Tree[*orderedNode]{Looked: visited}, visited: visited}
 }
 
 // An orderedNode is a node as the order knows it. It stands in it while it is schedulable.
@@ -159,7 +164,7 @@ func (o *NodeOrder) allBelow(top *orderedNode, ask resources.Amounts, yield func
 	if top == nil {
 		return true
 	}
-	*o.Visited++
+	*o.visited++
 	if !ask.FitsIn(top.most) {
 		return true
 	}
@@ -172,7 +177,7 @@ func (o *NodeOrder) firstBelow(top *orderedNode, ask resources.Amounts) *ledger.
 	if top == nil {
 		return nil
 	}
-	*o.Visited++
+	*o.visited++
 	if !ask.FitsIn(top.most) {
 		return nil
 	}
@@ -189,7 +194,7 @@ func (o *NodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *l
 	if top == nil {
 		return nil
 	}
-	*o.Visited++
+	*o.visited++
 	if !ask.FitsIn(top.most) {
 		return nil
 	}

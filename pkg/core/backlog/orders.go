@@ -153,15 +153,12 @@ func (b *Backlog) Insert(r *ledger.Request) {
 		g = b.newGroup(app, b.ClassOf(r))
 	}
 	b.Work.Asks += uint64(g.add(r))
-	if b.ClassOf(r).Slots.Waits {
-		b.ClassOf(r).Slots.Waits = false
-		b.MayHelpSlots()
-	}
+	b.EndAwait(b.ClassOf(r))
 	g.Leaf.Leaf.WaitSet.count(b.Kinds, g.Leaf, 1)
 	if r.IsHinted() {
 		g.Hinted++
-	} else {
-		b.Unhinted = b.Unhinted || g.Class.FitsNowhere()
+	} else if g.Class.FitsNowhere() {
+		b.MayHint()
 	}
 	b.settleGroup(g)
 	b.Changes.Application(r.App, 0)

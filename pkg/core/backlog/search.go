@@ -31,6 +31,17 @@ type Skips struct {
 	Busy   bool
 }
 
+// PassOver leaves a leaf out.
+func (s *Skips) PassOver(leaf *ledger.Queue) {
+	if s.Passed == nil {
+		s.Passed = map[*ledger.Queue]bool{}
+	}
+	s.Passed[leaf] = true
+}
+
+// MakeNoRoom leaves attempts out.
+func (s *Skips) MakeNoRoom() { s.Busy = true }
+
 // Any reports whether anything is passed over.
 func (s *Skips) Any() bool { return s.Busy || len(s.Passed) > 0 }
 

@@ -43,7 +43,6 @@ type Queue struct {
 	classes map[*Class]*LeafClass // of the asks that wait in a leaf
 	WaitSet waitSet
 	active  []*LeafClass // of them, those with many groups for which room may be made
-	Resumed uint64       // the turn in which questions about an ask of this leaf went on
 }
 
 // A waitingAsk is what the backlog knows of an ask: its class, and the group in which it stands in the
@@ -61,7 +60,8 @@ func (b *Backlog) GroupOf(r *ledger.Request) *AskGroup { return b.asks[r.Slot].g
 
 // setClass counts an ask with a class.
 func (b *Backlog) setClass(r *ledger.Request, c *Class) {
-	tables.At(&b.asks, r.Slot).class, r.Importance = c, c.Importance
+	tables.At(&b.asks, r.Slot).class = c
+	b.Rank(r, c.Importance)
 	c.Asks++
 }
 
@@ -70,7 +70,7 @@ func (b *Backlog) OfApplication(app *ledger.Application) *Application {
 	at := tables.At(&b.waitingApps, app.Slot)
 	if *at == nil {
 		w := &Application{Application: app, leaf: b.OfQueue(app.Queue), own: emptySummary}
-		w.Queued.Looked = &b.Work.Asks
+		w.Queued.CountIn(&b.Work.Asks)
 		*at = w
 	}
 	return *at
@@ -85,7 +85,8 @@ func (b *Backlog) OfQueue(q *ledger.Queue) *Queue {
 	if q.Parent != nil {
 		w.above = b.OfQueue(q.Parent)
 	}
-	w.Queues.Looked, w.Lines.tree.Looked = &b.Work.Queues, &b.Work.Applications
+	w.Queues.CountIn(&b.Work.Queues)
+	w.Lines.tree.CountIn(&b.Work.Applications)
 	*tables.At(&b.waitingQueues, q.Slot) = w
 	return w
 }

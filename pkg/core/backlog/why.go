@@ -69,8 +69,8 @@ func (b *Backlog) reason(r *ledger.Request) (api.Reason, string) {
 		return api.QuotaExceeded, string(over.Path)
 	}
 	switch {
-	case b.ClassOf(r).Parked && b.ClassOf(r).Slots.Impossible != "":
-		return api.Impossible, b.ClassOf(r).Slots.Impossible
+	case b.ClassOf(r).Parked && b.ClassOf(r).Impossible != "":
+		return api.Impossible, b.ClassOf(r).Impossible
 	case b.ClassOf(r).Parked:
 		return api.NoNodeFits, ""
 	case w != nil && w.Bindings == 0:

@@ -38,7 +38,7 @@ func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node
 		s.retryGroupsBy(s.Now.Add(s.Options.RetryDelay))
 	}
 	if s.noteNeeds(g, needs); len(needs) > 0 && !g.Hinted {
-		s.Unhinted = true
+		s.MayHint()
 	}
 	return nil, question.Waits
 }

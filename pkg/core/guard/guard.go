@@ -4,6 +4,7 @@ package guard
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -47,6 +48,9 @@ func (g *Guard) Start(in *timers.Queue, until time.Time, why string, of timers.D
 	in.Set(&g.Timer, until, of)
 }
 
+// PauseUntil begins a pause without a timer, of what has one for its parts.
+func (g *Guard) PauseUntil(until time.Time, why string) { g.Until, g.Why = until, why }
+
 // Pauses reports whether there is a pause.
 func (g *Guard) Pauses() bool { return !g.Until.IsZero() }
 
@@ -62,6 +66,21 @@ type Loop struct {
 	Since time.Time // when the window began
 	Made  int
 }
+
+// Begin begins a window. After one that was too much the next ones are twice as long.
+func (l *Loop) Begin(now time.Time) {
+	times := 0
+	if l.Pauses() {
+		times = l.Times + 1
+	}
+	*l = Loop{Guard: Guard{Times: times}, Since: now}
+}
+
+// Count counts that room was made, and Uncount takes it back, unless that was in another window.
+func (l *Loop) Count() { l.Made++ }
+
+// Uncount is the opposite of Count.
+func (l *Loop) Uncount() { l.Made = max(l.Made-1, 0) }
 
 // Doubled is a pause that was doubled so many times, or the longest there is.
 func Doubled(pause time.Duration, times int) time.Duration {
@@ -91,8 +110,29 @@ func TimesText(times int) string {
 // bound to a node.
 type Backoff struct {
 	Guard
-	Failed  int
-	Counted map[string]bool // keys of the classes whose failures were counted since all could be tried last
-	Visit   uint64          // in which they failed
-	Cut     bool            // the application backed off in it
+	failed  int
+	counted map[string]bool // keys of the classes whose failures were counted since all could be tried last
+	visit   uint64          // in which they failed
+	cut     bool            // the application backed off in it
+}
+
+// Fails counts an ask of a class that failed in a visit of all that may be tried, and reports whether so many have that
+// the application backs off. Waits says whether there are asks of a class.
+func (b *Backoff) Fails(class string, visit uint64, most int, waits func(class string) bool) (backsOff bool) {
+	if b.visit != visit {
+		maps.DeleteFunc(b.counted, func(class string, _ bool) bool { return !b.cut || !waits(class) })
+		b.visit, b.failed, b.cut = visit, 0, false
+	}
+	if b.counted[class] {
+		return false
+	}
+	if b.counted == nil {
+		b.counted = map[string]bool{}
+	}
+	b.counted[class] = true
+	if b.failed++; b.failed < most {
+		return false
+	}
+	b.failed, b.cut = 0, true
+	return true
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -23,16 +22,15 @@ type Application struct {
 	Tags      map[string]string
 	Submitted time.Time // or when its oldest ask was created, if that is earlier
 
-	State      api.State
-	Dated      bool  // submitted was stated, so it stays
-	changed    bool  // recorded, and not reacted to yet
-	Ran        bool  // something was placed since it had nothing
-	Counts     bool  // for limits of applications: it ran, or quota is kept for it
-	keeps      int32 // asks for which quota is kept
-	Since      time.Time
-	Completion *timers.Timer // when it ends by itself; nil before that is first known
-	Failures   *Failures     // nil before any
-	Gang       *gang         // nil if it has no task group
+	State    api.State
+	Dated    bool  // submitted was stated, so it stays
+	changed  bool  // recorded, and not reacted to yet
+	Ran      bool  // something was placed since it had nothing
+	Counts   bool  // for limits of applications: it ran, or quota is kept for it
+	keeps    int32 // asks for which quota is kept
+	Since    time.Time
+	Failures *Failures // nil before any
+	Gang     *gang     // nil if it has no task group
 
 	Used        resources.Sum
 	Pending     resources.Sum

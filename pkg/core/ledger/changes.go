@@ -162,8 +162,9 @@ func (c *changeSet) TakeResized() (resized bool) {
 
 // take visits what is in a list, also what is added meanwhile, and empties it.
 func take[T any](list *[]*T, visit func(*T)) {
-	for next := 0; next < len(*list); next++ {
+	for next := 0; next < len(*list); {
 		visit((*list)[next])
+		next++
 	}
 	clear(*list)
 	*list = (*list)[:0]

@@ -86,10 +86,11 @@ func (l *Ledger) KeepQuotaToo(r *Request) {
 	l.touch(r, r.Wait.Claim.Node)
 }
 
-// Rerank brings the claim of an ask up to date after its importance has changed.
-func (l *Ledger) Rerank(r *Request, was int32) {
-	c := r.Claim()
-	if c == nil {
+// Rank gives an ask the priority that the root sees, and its claim the place that follows from it.
+func (l *Ledger) Rank(r *Request, importance int32) {
+	was, c := r.Importance, r.Claim()
+	r.Importance = importance
+	if c == nil || was == importance {
 		return
 	}
 	l.Importances.Remove(was)

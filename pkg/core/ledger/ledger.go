@@ -8,6 +8,7 @@ import (
 	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -238,6 +239,10 @@ func (l *Ledger) SubPending(r *Request) {
 // SetEviction sets whether and how an allocation is evicted, and what is counted
 // of it.
 func (l *Ledger) SetEviction(r *Request, e *Eviction) {
+	if r.RunsOn == nil { // on an unknown node
+		r.Eviction = e
+		return
+	}
 	r.RunsOn.countEviction(r, -1)
 	if !r.Foreign() {
 		for _, account := range r.App.Accounts() {
@@ -366,6 +371,23 @@ func (l *Ledger) SetNodeOnly(r *Request, only bool) {
 		l.Changes.Application(r.App, QuotaBooked)
 	}
 	r.RunsOn.View = nil
+}
+
+// CountOn has the room counted on of an allocation whose end was far off.
+func (l *Ledger) CountOn(r *Request) {
+	near := *r.Eviction
+	near.Late = false
+	l.SetEviction(r, &near)
+}
+
+// CountOverdue has the room not counted on any more of an allocation that did not end in time. The more of them there
+// are on its node, the longer they keep others from it.
+func (l *Ledger) CountOverdue(r *Request) {
+	late := *r.Eviction
+	late.Overdue = true
+	count, _ := r.RunsOn.Overdue("")
+	late.Guard = guard.Guard{Times: count}
+	l.SetEviction(r, &late)
 }
 
 // Settle lets evictions begin.

@@ -29,10 +29,7 @@ type Node struct {
 	Schedulable bool
 	// overcommitted says that free may be negative: capacity was lost, or something came that no node refuses.
 	overcommitted bool
-	Held          bool       // what runs here may not be known: required asks wait
 	Gone          bool       // from the partition
-	Retry         bool       // its bound asks are to be tried
-	Regained      bool       // freed since refused classes were last tried again
 	Change        nodeChange // recorded, and not reacted to yet
 
 	// What else a placement reads and writes comes next.

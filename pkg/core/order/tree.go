@@ -34,6 +34,9 @@ type Tree[T Item[T]] struct {
 	Looked *uint64
 }
 
+// CountIn has the items counted that insertions and removals compare with.
+func (t *Tree[T]) CountIn(looked *uint64) { t.Looked = looked }
+
 // Root is the item at the top, zero if the tree is empty. Searches start here.
 func (t *Tree[T]) Root() T { return t.root }
 

@@ -111,7 +111,7 @@ func (a *Attempts) countRoom(r *ledger.Request, plan *preemptor.Decision) {
 	if len(plan.Victims) == 0 {
 		return
 	}
-	r.App.Failed().Loop.Made++
+	r.App.Failed().Loop.Count()
 	counts := plan.Trigger != preemptor.Priority || !a.Plain
 	for i := range plan.Victims {
 		counts = counts || plan.Victims[i].Priority >= r.Priority
@@ -128,11 +128,7 @@ func (a *Attempts) Loops(r *ledger.Request) bool {
 	window := guard.Doubled(a.Preemption.LoopWindow, g.Times)
 	until := g.Since.Add(window)
 	if !until.After(a.Now) {
-		times := 0
-		if g.Pauses() {
-			times = g.Times + 1
-		}
-		*g = guard.Loop{Guard: guard.Guard{Times: times}, Since: a.Now}
+		g.Begin(a.Now)
 		return false
 	}
 	if g.Made < a.Preemption.LoopMax*max(1, len(app.Asks)+len(app.Allocations)) {
@@ -141,7 +137,7 @@ func (a *Attempts) Loops(r *ledger.Request) bool {
 	why := fmt.Sprintf("room was made %s within %s", guard.TimesText(g.Made), window)
 	a.KeepBack(r, until, why)
 	if !g.Pauses() {
-		g.Until, g.Why = until, why
+		g.PauseUntil(until, why)
 		a.Counts.Loops++
 		a.Tell(&api.ApplicationReport{
 			ID: r.Application, Key: r.Key,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -18,7 +17,7 @@ const SizesMax = 64
 // queue, and within what is guaranteed. What room costs is then compared for as much as the ask (see
 // preemptor.Behind).
 func (a *Attempts) behind(r *ledger.Request, trigger preemptor.Trigger) []preemptor.Behind {
-	if a.Options.SelectVictims != nil || a.ClassOf(r).Alone >= question.AloneMax {
+	if a.Options.SelectVictims != nil || a.Predicates.IsAlone(a.ClassOf(r)) {
 		return nil
 	}
 	a.like = a.OfQueue(r.App.Queue).WaitSet.Alike(a.like[:0], a.ClassOf(r), SizesMax)

@@ -61,7 +61,7 @@ func (s *Claims) countSlot(r *ledger.Request, by int) {
 		return
 	}
 	s.slots += by
-	s.ClassOf(r).Slots.Held += by
+	s.CountClaim(r, by)
 }
 
 // Promise keeps the quota too of an ask with a required node: evictions are on their way for it,

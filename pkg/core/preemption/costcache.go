@@ -67,9 +67,6 @@ func (p *CostCache) keyOf(r *ledger.Request, trigger preemptor.Trigger) Key {
 	return Key{Class: c, Leaf: r.App.Queue, Scope: r.App.Queue.UpTo((*ledger.Queue).IsFenced), Trigger: trigger}
 }
 
-// BeginBatch counts what may be worked out in a batch.
-func (p *CostCache) BeginBatch() { p.Remaining = p.Bounds.Evaluations }
-
 // of finds or makes the costs of a key, and brings them up to date.
 func (p *CostCache) of(key Key, behind []preemptor.Behind) *NodeCosts {
 	c := p.Known[key]
@@ -357,7 +354,7 @@ func (p *CostCache) nodeInput(c *NodeCosts, n *ledger.Node, quota ledger.QuotaNe
 	quota.SetOn(&on)
 	in := &p.Input
 	in.Begin(c, p.Flat && c.Leaf == p.Root)
-	in.Quota = quota
+	in.quota = quota
 	if c.Trigger == preemptor.Guarantee {
 		in.short = c.Class.Amounts.Shortfall(on.Free.Plus(n.Releasing.Amounts))
 		in.short.Raise(quota.Most())
@@ -367,7 +364,7 @@ func (p *CostCache) nodeInput(c *NodeCosts, n *ledger.Node, quota ledger.QuotaNe
 		in.Add(c, r, false)
 	}
 	for _, r := range n.Foreign {
-		in.Candidates = append(in.Candidates, r.Candidate())
+		in.candidates = append(in.candidates, r.Candidate())
 	}
 	if len(quota) > 0 {
 		p.addElsewhere(c, n, quota)

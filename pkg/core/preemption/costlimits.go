@@ -1,6 +1,11 @@
 package preemption
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
 
 // CostLimits bound how many keys are kept, and how many nodes of all of them stand in heaps. Of a
 // node that does not only the status is known, which takes a part of the space. What was not used
@@ -38,3 +43,18 @@ func (p *CostCache) makeSpace() {
 		p.spare = costMemory{oldest.Heap[:0], oldest.at[:0], oldest.Status[:0]}
 	}
 }
+
+// Configure takes the plans of the configuration.
+func (p *CostCache) Configure() {
+	for t := range p.Plans {
+		p.Plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
+	}
+}
+
+// SeeQueues says whether only priority counts between queues, and of which kinds any has a max or a guarantee.
+func (p *CostCache) SeeQueues(flat bool, configured resources.Amounts) {
+	p.Flat, p.Configured = flat, configured
+}
+
+// BeginBatch counts what may be worked out in a batch.
+func (p *CostCache) BeginBatch() { p.Remaining = p.Bounds.Evaluations }

@@ -96,9 +96,7 @@ func (e *Evictions) countedFrom(r *ledger.Request, since time.Time) time.Time {
 // countOn has the room counted on of an allocation whose end was far off.
 func (e *Evictions) countOn(r *ledger.Request) {
 	e.Timers.Cancel(&r.Eviction.Timer)
-	near := *r.Eviction
-	near.Late = false
-	e.SetEviction(r, &near)
+	e.CountOn(r)
 	e.Schedule(r)
 	e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)
 	if !r.Foreign() {
@@ -132,11 +130,7 @@ func (e *Evictions) Cancel(r *ledger.Request) {
 	}
 	e.Timers.Cancel(&r.Eviction.Timer)
 	e.Timers.Cancel(&r.Eviction.Guard.Timer)
-	if r.RunsOn != nil {
-		e.SetEviction(r, nil)
-		return
-	}
-	r.Eviction = nil
+	e.SetEviction(r, nil)
 }
 
 // Schedule has an eviction looked at when it should have ended, or when its end is near.
@@ -185,10 +179,8 @@ func (e *Evictions) Expire(victim *ledger.Request) {
 		e.countOn(victim)
 		return
 	}
-	late := *victim.Eviction
-	late.Overdue = true
-	late.Guard.Times, _ = victim.RunsOn.Overdue("")
-	e.SetEviction(victim, &late)
+	e.CountOverdue(victim)
+	late := victim.Eviction
 	if !late.Reported {
 		e.Counts.Overdue[late.Trigger][late.Class]++
 		e.Tell(&api.EvictionOverdue{Allocation: victim.Allocation})

@@ -13,21 +13,21 @@ import (
 
 // candidateNodes are the nodes that were planned for in full.
 type candidateNodes struct {
-	best    *answers.CandidateNode // where room can be made, at the least cost
-	count   int                    // of those where it can
-	failed  *answers.CandidateNode // the first where it cannot
-	refused int                    // how many of those there are
+	best    answers.CandidateNode // where room can be made, at the least cost
+	count   int                   // of those where it can
+	failed  answers.CandidateNode // the first where it cannot
+	refused int                   // how many of those there are
 }
 
-func (l *candidateNodes) add(next *answers.CandidateNode) {
+func (l *candidateNodes) add(next answers.CandidateNode) {
 	if !next.Plan.Cost.Feasible() {
-		if l.refused++; l.failed == nil {
+		if l.refused++; l.failed.Plan == nil {
 			l.failed = next
 		}
 		return
 	}
 	l.count++
-	if l.best == nil || next.Plan.Cost.Compare(l.best.Plan.Cost) < 0 {
+	if l.best.Plan == nil || next.Plan.Cost.Compare(l.best.Plan.Cost) < 0 {
 		l.best = next
 	}
 }
@@ -54,21 +54,21 @@ func (a *Attempts) tryBy(r *ledger.Request, trigger preemptor.Trigger) (api.Pree
 		found.best = best
 	}
 	switch {
-	case found.best != nil:
+	case found.best.Plan != nil:
 	case len(quota) > 0 && !a.under.canFree(func() bool { return a.canFree(c, quota) }):
 	default:
 		if result := a.planAll(c, r, quota, &found); result != question.Waits {
 			return api.PreemptionAttempt{}, result
 		}
 	}
-	if found.best != nil && len(quota) == 0 && trigger == preemptor.Priority && a.fitsKept(r) {
+	if found.best.Plan != nil && len(quota) == 0 && trigger == preemptor.Priority && a.fitsKept(r) {
 		found, a.under.kept = candidateNodes{}, true
 	}
 	attempt := a.describe(c, found)
 	if changed {
 		addCounts(&attempt, a.GroupOf(r).Leaf.Last)
 	}
-	if found.best == nil {
+	if found.best.Plan == nil {
 		a.addNearMiss(&attempt, c, r, quota)
 		return attempt, question.Waits
 	}
@@ -124,7 +124,7 @@ func (a *Attempts) planAll(c *NodeCosts, r *ledger.Request, quota ledger.QuotaNe
 	}
 	for top := range a.Costs.cheapest(c, &late) {
 		switch {
-		case found.best != nil && top.Cost.Compare(found.best.Plan.Cost) >= 0:
+		case found.best.Plan != nil && top.Cost.Compare(found.best.Plan.Cost) >= 0:
 			return question.Waits
 		case a.Predicates.Attempt.HopelessNow(top.Node, answers.FailedPlan{Leaf: r.App.Queue, Trigger: c.Trigger}):
 			found.refused++
@@ -137,12 +137,12 @@ func (a *Attempts) planAll(c *NodeCosts, r *ledger.Request, quota ledger.QuotaNe
 			return question.Busy
 		}
 		planned := a.planFor(c, r, top.Node, quota)
-		if planned == nil {
+		if planned.Plan == nil {
 			return question.Paused
 		}
 		found.add(planned)
 		switch isBest := found.best == planned; {
-		case found.best != nil && found.best.Plan.Cost.Compare(top.Cost) <= 0:
+		case found.best.Plan != nil && found.best.Plan.Cost.Compare(top.Cost) <= 0:
 			return question.Waits // no other costs less
 		case found.count > 0 && top.Cost == leastOfAll && !asks:
 			return question.Waits // the victims free quota only, and this is the least cost of that
@@ -159,13 +159,13 @@ func (a *Attempts) planAll(c *NodeCosts, r *ledger.Request, quota ledger.QuotaNe
 	return question.Waits
 }
 
-// planFor plans for one node. It is nil if questions to the resource manager have to wait.
-func (a *Attempts) planFor(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *answers.CandidateNode {
+// planFor plans for one node. It is none if questions to the resource manager have to wait.
+func (a *Attempts) planFor(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) answers.CandidateNode {
 	planned := a.dryRun(c, r, n, quota)
 	if a.Predicates.Paused {
-		return nil
+		return answers.CandidateNode{}
 	}
-	cost := 1 + len(a.Costs.Input.Candidates)/perEvaluation + a.Costs.stepsTaken()
+	cost := 1 + len(a.Costs.Input.candidates)/perEvaluation + a.Costs.stepsTaken()
 	a.Costs.Remaining -= cost
 	a.under.planned += cost
 	return planned
@@ -186,7 +186,7 @@ func (a *Attempts) planAgain(c *NodeCosts, r *ledger.Request, quota ledger.Quota
 		}
 		found.add(planned)
 	}
-	if found.count = d.count; found.best == nil {
+	if found.count = d.count; found.best.Plan == nil {
 		*d, *found = dryRuns{planned: d.planned, frees: d.frees}, candidateNodes{}
 	}
 	return true
@@ -198,26 +198,28 @@ const perEvaluation = 64
 
 // dryRun plans which allocations make room for an ask on a node. If questions to the
 // resource manager have to wait, the plan is none.
-func (a *Attempts) dryRun(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) *answers.CandidateNode {
+func (a *Attempts) dryRun(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) answers.CandidateNode {
 	on := a.Costs.nodeInput(c, n, quota)
 	a.Counts.Plans++
 	if a.Options.Simulate != nil || a.Options.Feasible != nil {
 		on.Fits, on.AwaitsQuota = a.Predicates.Simulation(r, n), r.WithoutRoom() != nil
 	}
-	found, chosen := &answers.CandidateNode{Node: n}, false
+	var plan preemptor.Decision
+	chosen := false
 	if a.Options.SelectVictims != nil {
-		found.Plan, chosen = a.selectVictims(c, r, n, on)
+		plan, chosen = a.selectVictims(c, r, n, on)
 	}
 	if !chosen {
 		ask := c.askOf(r)
-		for again := true; again; again = len(quota) > 0 && a.Predicates.SpareNeeded(&on, &found.Plan, n, r.ExpectedBefore) {
-			found.Plan = a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], ask, on)
-			if found.Plan.Together.Asks > 0 && a.Options.Simulate != nil && a.Predicates.BesideVictims(r, n, found.Plan.Victims) != nil {
+		for again := true; again; again = len(quota) > 0 && a.Predicates.SpareNeeded(&on, &plan, n, r.ExpectedBefore) {
+			plan = a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], ask, on)
+			if plan.Together.Asks > 0 && a.Options.Simulate != nil && a.Predicates.BesideVictims(r, n, plan.Victims) != nil {
 				ask.Behind = nil
-				found.Plan = a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], ask, on)
+				plan = a.Costs.Planner.Plan(a.Now, a.Costs.Plans[c.Trigger], ask, on)
 			}
 		}
 	}
+	found := answers.CandidateNode{Node: n, Plan: &plan}
 	if !a.Predicates.Paused && !found.Plan.Cost.Feasible() {
 		a.Predicates.NoteFailed(r, found, len(quota) > 0 || len(on.Floors) > 0 || len(on.Budgets) > 0)
 	}
@@ -244,17 +246,17 @@ func (a *Attempts) selectVictims(c *NodeCosts, r *ledger.Request, n *ledger.Node
 }
 
 // nominateAndEvict nominates an ask and has the victims evicted.
-func (a *Attempts) nominateAndEvict(r *ledger.Request, found *answers.CandidateNode) {
-	r.Waiting().Plans(&found.Plan, a.Now)
-	a.Kept.nominate(r, found.Node, &found.Plan)
+func (a *Attempts) nominateAndEvict(r *ledger.Request, found answers.CandidateNode) {
+	r.Waiting().Plans(found.Plan, a.Now)
+	a.Kept.nominate(r, found.Node, found.Plan)
 	for i := range found.Plan.Victims {
 		v := &found.Plan.Victims[i]
 		if v.Priority == r.Priority && found.Plan.Trigger == preemptor.Priority {
 			a.Kept.tookEqual.Set(r.Slot)
 		}
-		a.Evictions.RequestFor(v, r, &found.Plan)
+		a.Evictions.RequestFor(v, r, found.Plan)
 	}
-	a.countRoom(r, &found.Plan)
+	a.countRoom(r, found.Plan)
 	a.Changes.Node(found.Node, ledger.NodeYields) // more may be freed than the ask needs
 	a.Kept.SettleQuota(r)                         // first, as that may leave room to others
 	a.Kept.Settle(found.Node)
@@ -335,7 +337,7 @@ func (a *Attempts) canFree(c *NodeCosts, quota ledger.QuotaNeed) bool {
 	quota.SetOn(&on)
 	in := &a.Costs.Input
 	in.Begin(c, a.Costs.Flat && c.Leaf == a.Root)
-	in.Quota, in.short = quota, a.Costs.owed(most)
+	in.quota, in.short = quota, a.Costs.owed(most)
 	a.Costs.addElsewhere(c, nil, quota)
 	in.SetOn(&on)
 	ask := preemptor.Ask{Trigger: c.Trigger, Priority: c.Class.Priority}

@@ -25,10 +25,9 @@ const hintDelay = time.Second
 // Later has the resource manager told, after a while, of the asks that only more
 // nodes could help, if there may be some of which it was not.
 func (h *Hints) Later() {
-	if h.Unhinted && !h.timer.Set() {
+	if h.TakeUnhinted() && !h.timer.Set() {
 		h.Timers.Set(&h.timer, h.Now.Add(hintDelay), timers.Due{What: timers.Hints})
 	}
-	h.Unhinted = false
 }
 
 // Wake tells of every ask that fits no node now, in order, as far as the quotas would
@@ -94,7 +93,7 @@ func (h *Hints) inGroup(g *backlog.AskGroup, left *int) bool {
 		case *left == 0:
 			return false
 		case !h.TellOf(r):
-			h.WithoutQuota = true
+			h.LacksQuota()
 			return true // the quotas have no room for others of the class
 		default:
 			*left--

@@ -13,9 +13,9 @@ func (a *Attempts) describe(c *NodeCosts, found candidateNodes) api.PreemptionAt
 		At: a.Now, Trigger: c.Trigger, Nodes: c.nodes(), Closed: c.counts[closed], TooSmall: c.counts[tooSmall],
 		Insufficient: c.counts[insufficient], Sufficient: c.counts[Sufficient], Skipped: c.counts[notEvaluated], Refused: found.refused,
 	}
-	for _, chosen := range []*answers.CandidateNode{found.best, found.failed} {
-		if chosen != nil && h.Plan == nil {
-			h.Node, h.Plan = chosen.Node.ID, &chosen.Plan
+	for _, chosen := range []answers.CandidateNode{found.best, found.failed} {
+		if chosen.Plan != nil && h.Plan == nil {
+			h.Node, h.Plan = chosen.Node.ID, chosen.Plan
 		}
 	}
 	return h
@@ -38,8 +38,8 @@ func (a *Attempts) addNearMiss(attempt *api.PreemptionAttempt, c *NodeCosts, r *
 	if attempt.Plan != nil {
 		return
 	}
-	if refused := a.Predicates.Attempt.Nearest(c.Trigger); refused != nil && attempt.Refused > 0 {
-		attempt.Node, attempt.Plan = refused.Node.ID, &refused.Plan
+	if refused := a.Predicates.Attempt.Nearest(c.Trigger); refused.Plan != nil && attempt.Refused > 0 {
+		attempt.Node, attempt.Plan = refused.Node.ID, refused.Plan
 		return
 	}
 	near := a.Costs.nearest(c)

@@ -8,37 +8,35 @@ import (
 
 // count works out in how many places the asks of a class fit, unless it is known.
 func (s *Slots) count(c *backlog.Class) {
-	k := &c.Slots
-	if k.At == s.Holds && k.At > 0 {
+	k := s.of(c)
+	if k.at == s.Holds && k.at > 0 {
 		return
 	}
-	before := k.Impossible
-	k.At, k.Places, k.Impossible = s.Holds, 0, ""
+	k.at, k.places = s.Holds, 0
 	var nearest *ledger.Node
 	var least resources.Share
 	for n := range s.AllNodes {
 		most := n.WhenLeft()
-		if k.Places += int(min(c.Amounts.TimesIn(most), backlog.PlacesMax)); k.Places >= backlog.PlacesMax {
-			k.Places = backlog.PlacesMax
+		if k.places += int(min(c.Amounts.TimesIn(most), placesMax)); k.places >= placesMax {
+			k.places = placesMax
 			break
 		}
 		if missing := c.Amounts.MissingShare(most); nearest == nil || missing.Compare(least) < 0 {
 			nearest, least = n, missing
 		}
 	}
-	if k.Places == 0 {
-		k.Impossible = "there is no node"
-		if nearest != nil {
-			k.Impossible = "no node can give " + s.Kinds.Format(c.Amounts) + ", " + string(nearest.ID) + " the most"
-		}
-	}
-	if before != k.Impossible {
-		s.Learn()
-		for _, g := range c.Groups {
-			g.Application.DropView()
-		}
+	switch {
+	case k.places > 0:
+		s.CannotRun(c, "")
+	case nearest == nil:
+		s.CannotRun(c, "there is no node")
+	default:
+		s.CannotRun(c, "no node can give "+s.Kinds.Format(c.Amounts)+", "+string(nearest.ID)+" the most")
 	}
 }
+
+// placesMax is how many places of a class are counted: what has more waits for none for long.
+const placesMax = 1 << 10
 
 // A commonPlace is the least of each kind that any allocation holds; any says that there is one.
 type commonPlace struct {

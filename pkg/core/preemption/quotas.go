@@ -185,7 +185,7 @@ func (s *Quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decisi
 			_, guard := r.RunsOn.Overdue("")
 			hanging[r.RunsOn] = guard.Pauses()
 		}
-		in.Candidates[len(in.Candidates)-1].Hanging = hanging[r.RunsOn]
+		in.candidates[len(in.candidates)-1].Hanging = hanging[r.RunsOn]
 	}
 	in.SetOn(&on)
 	s.Predicates.AddBudgets(&on)

@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -24,10 +25,12 @@ type Retries struct {
 	Predicates *question.Predicates
 	timer      timers.Timer // of the queue
 
-	ByNode  []*backlog.Class     // tried again when a node changes: by priority, the highest first
-	Queue   []*backlog.LeafClass // tried again when anything changes
-	pending int                  // how many at the front of the queue something has changed for
-	Excess  []*ledger.Queue      // over their max, that could not give back enough
+	classes tables.Table[*backlog.Class, retriedClass]
+	ByNode  []*backlog.Class            // tried again when a node changes: by priority, the highest first
+	Queue   []*backlog.LeafClass        // tried again when anything changes
+	queued  map[*backlog.LeafClass]bool // what is in it
+	pending int                         // how many at the front of the queue something has changed for
+	Excess  []*ledger.Queue             // over their max, that could not give back enough
 	// ExcessNow are those of this step: their own evictions do not help them.
 	ExcessNow []*ledger.Queue
 	last      time.Time // when the queue was tried again last
@@ -42,15 +45,15 @@ func (s *Retries) failed(r *ledger.Request, began uint64, simple bool) {
 	hard := s.Predicates.BudgetsBind()
 	if simple && !hard {
 		c.Simulations.Exhaust(began)
-		if c.Paced = c.Paced || s.Predicates.Refuses(c); !c.Paced {
+		k := s.of(c)
+		if k.paced = k.paced || s.Predicates.Refuses(c); !k.paced {
 			s.list(c)
 			return
 		}
 	}
 	for _, other := range c.Leaves {
-		if (other == leaf || c.Paced && !other.Active) && !other.Queued {
-			other.Queued = true
-			s.Queue = append(s.Queue, other)
+		if (other == leaf || s.isPaced(c) && !other.Active) && !s.queued[other] {
+			s.enqueue(other)
 		}
 	}
 	if hard { // budgets change without notice
@@ -61,15 +64,60 @@ func (s *Retries) failed(r *ledger.Request, began uint64, simple bool) {
 	}
 }
 
+// enqueue has a class in a leaf tried again when anything changes.
+func (s *Retries) enqueue(leaf *backlog.LeafClass) {
+	if s.queued == nil {
+		s.queued = map[*backlog.LeafClass]bool{}
+	}
+	s.queued[leaf] = true
+	s.Queue = append(s.Queue, leaf)
+}
+
+// A retriedClass is what is known of a class of which attempts have failed.
+type retriedClass struct {
+	listed bool   // in ByNode
+	paced  bool   // not to be there, since the resource manager refused it: it is tried again in turn
+	life   uint64 // of the class of which it is paced
+}
+
+// of is what is known of a class.
+func (s *Retries) of(c *backlog.Class) *retriedClass {
+	k := s.classes.Of(c.Slot, c)
+	if k.life != c.Life {
+		*k = retriedClass{listed: k.listed, life: c.Life}
+	}
+	return k
+}
+
+// retried is the same, the zero value if nothing is known.
+func (s *Retries) retried(c *backlog.Class) (known retriedClass) {
+	if k := s.classes.Find(c.Slot, c); k != nil {
+		known = *k
+	}
+	return known
+}
+
+// isPaced reports whether a class is tried again in turn.
+func (s *Retries) isPaced(c *backlog.Class) bool {
+	k := s.retried(c)
+	return k.paced && k.life == c.Life
+}
+
+// isListed reports whether it matters for a class which nodes change.
+func (s *Retries) isListed(c *backlog.Class) bool {
+	fails := func(leaf *backlog.LeafClass) bool { return !leaf.Active }
+	return !s.isPaced(c) && (c.Simulations.HaveFailed() || slices.ContainsFunc(c.Leaves, fails))
+}
+
 // list has a class tried again when a node changes.
 func (s *Retries) list(c *backlog.Class) {
-	if c.Listed {
+	if s.of(c).listed {
 		return
 	}
 	if len(s.ByNode) >= 2*len(s.Classes.Known)+backlog.IdleMax { // many are not known any more
 		s.purge()
 	}
-	c.Listed = true
+	s.of(c).listed = true
 	at, _ := slices.BinarySearchFunc(s.ByNode, c.Priority, func(other *backlog.Class, priority int32) int {
 		if other.Priority >= priority {
 			return -1 // it comes after its equals
@@ -119,7 +167,8 @@ func (s *Retries) Retry() (excess []*ledger.Queue) {
 	for left := retriesMax; left > 0 && s.pending > 0; {
 		leaf := s.Queue[0]
 		s.Queue[0] = nil
-		s.Queue, s.pending, leaf.Queued = s.Queue[1:], s.pending-1, false
+		s.Queue, s.pending = s.Queue[1:], s.pending-1
+		delete(s.queued, leaf)
 		left -= s.tryAgain(leaf)
 	}
 	excess, s.Excess = s.Excess, nil
@@ -140,8 +189,7 @@ func (s *Retries) tryAgain(leaf *backlog.LeafClass) int {
 	}
 	nodes := s.helpful(leaf.Class)
 	if known.HelpedBy(nodes, s.NodesChanged); len(nodes) == 0 {
-		leaf.Queued = true
-		s.Queue = append(s.Queue, leaf)
+		s.enqueue(leaf)
 		return 1
 	}
 	s.Activate(leaf)
@@ -209,7 +257,7 @@ func (s *Retries) RoomTaken(r *ledger.Request) {
 // quota, and those may be on any node. It reports whether there are such leaves.
 func (s *Retries) WithoutQuota(c *backlog.Class) (some bool) {
 	for _, leaf := range c.Leaves {
-		if leaf.Active || leaf.Queued && !c.Paced || !c.Preempts {
+		if leaf.Active || s.queued[leaf] && !s.isPaced(c) || !c.Preempts {
 			continue
 		}
 		if first := leaf.Groups[0].First(); first != nil && first.WithoutRoom() != nil {
@@ -229,13 +277,13 @@ func (s *Retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest
 		if c.Priority < lowest {
 			break
 		}
-		if c.IsListed() && helps(c) {
+		if s.isListed(c) && helps(c) {
 			c.Simulations.Help(n)
 			for _, leaf := range c.Leaves {
 				s.Activate(leaf)
 			}
 		}
-		dropped = dropped || !c.IsListed()
+		dropped = dropped || !s.isListed(c)
 	}
 	if dropped {
 		s.purge()
@@ -245,8 +293,11 @@ func (s *Retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest
 // purge drops the classes that have no failed attempts.
 func (s *Retries) purge() {
 	s.ByNode = slices.DeleteFunc(s.ByNode, func(c *backlog.Class) bool {
-		c.Listed = c.IsListed()
-		return !c.Listed
+		stays := s.isListed(c)
+		if k := s.classes.Find(c.Slot, c); k != nil {
+			k.listed = stays
+		}
+		return !stays
 	})
 }
 

@@ -17,12 +17,12 @@ const (
 	bestNodesMax   = 4
 )
 
-// planBeside plans for an ask where those behind are of other sizes. It is nil if room cannot be
+// planBeside plans for an ask where those behind are of other sizes. It is none if room cannot be
 // made on the node that is best for all of them. The outcome is waits unless the attempt has to
 // go on later.
-func (a *Attempts) planBeside(c *NodeCosts, r *ledger.Request) (*answers.CandidateNode, question.Outcome) {
+func (a *Attempts) planBeside(c *NodeCosts, r *ledger.Request) (best answers.CandidateNode, _ question.Outcome) {
 	if !c.mayShare() {
-		return nil, question.Waits
+		return best, question.Waits
 	}
 	var nodes []*ledger.Node
 	late := false
@@ -36,9 +36,9 @@ func (a *Attempts) planBeside(c *NodeCosts, r *ledger.Request) (*answers.Candida
 	}
 	switch {
 	case late:
-		return nil, question.Busy
+		return best, question.Busy
 	case len(nodes) < 2:
-		return nil, question.Waits
+		return best, question.Waits
 	}
 	a.Costs.Shares.Begin(a.Costs.Plans[c.Trigger], c.askOf(r))
 	for _, n := range nodes {
@@ -46,14 +46,14 @@ func (a *Attempts) planBeside(c *NodeCosts, r *ledger.Request) (*answers.Candida
 	}
 	n := nodes[a.Costs.Shares.Best(bestNodesMax)]
 	if a.Predicates.Any() && a.Predicates.MustHear(r, n) {
-		return nil, question.Flush
+		return best, question.Flush
 	}
 	planned := a.dryRun(c, r, n, nil)
 	switch {
 	case a.Predicates.Paused:
-		return nil, question.Paused
+		return best, question.Paused
 	case !planned.Plan.Cost.Feasible():
-		return nil, question.Waits
+		return best, question.Waits
 	}
 	return planned, question.Waits
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -31,9 +32,46 @@ type Slots struct {
 	Kept       *Claims
 	Predicates *question.Predicates
 	Unplaced   []*backlog.Class // parked ones, that may want a slot
+	classes    tables.Table[*backlog.Class, slotClass]
 	timer      timers.Timer
 	ended      int // how many claims were ended for others
 	round      int // counts claims that lasted for ReserveMax
+}
+
+// A slotClass is what slots know of a class as long as it has asks, and whether it is among those that may want one.
+type slotClass struct {
+	listed  bool
+	life    uint64       // of the class of which all else is true
+	since   time.Time    // when it first fitted no node, or one of its asks was placed last
+	round   int          // the round in which it had its turn last
+	tried   []api.NodeID // where its claims lasted for ReserveMax, one for each
+	places  int          // how many of its asks the nodes hold when all has left that may leave; at most placesMax
+	at      uint64       // the count of changes of what nodes hold when that was counted; zero is never
+	refused nodeset.Set  // nodes that the resource manager refuses even if all that runs there ends
+}
+
+// of is what slots know of a class.
+func (s *Slots) of(c *backlog.Class) *slotClass {
+	k := s.classes.Of(c.Slot, c)
+	if k.life != c.Life {
+		*k = slotClass{listed: k.listed, life: c.Life}
+	}
+	return k
+}
+
+// Since is when a class first fitted no node, or one of its asks was placed last; zero if it fits.
+func (s *Slots) Since(c *backlog.Class) time.Time {
+	if k := s.classes.Find(c.Slot, c); k != nil && k.life == c.Life {
+		return k.since
+	}
+	return time.Time{}
+}
+
+// KeepAge has a class wait since a time, if it has not waited yet.
+func (s *Slots) KeepAge(c *backlog.Class, since time.Time) {
+	if !since.IsZero() && s.Since(c).IsZero() {
+		s.of(c).since = since
+	}
 }
 
 // Wanted notes that a class fits no node, and may want a slot once it has not for ReserveDelay.
@@ -41,18 +79,16 @@ func (s *Slots) Wanted(c *backlog.Class) {
 	if s.Options.ReserveDelay < 0 {
 		return
 	}
-	if c.Since.IsZero() {
-		c.Since, c.Slots.Round = s.Now, s.round
+	k := s.of(c)
+	if k.since.IsZero() {
+		k.since, k.round = s.Now, s.round
 	}
-	if !c.Slots.Listed {
-		c.Slots.Listed = true
+	if !k.listed {
+		k.listed = true
 		s.Unplaced = append(s.Unplaced, c)
-		s.before(timers.Later(c.Since.Add(s.Options.ReserveDelay), s.Now))
+		s.before(timers.Later(k.since.Add(s.Options.ReserveDelay), s.Now))
 	}
-	if c.Slots.Waits {
-		c.Slots.Waits = false
-		s.MayHelpSlots()
-	}
+	s.EndAwait(c)
 }
 
 // before has the slots looked at at a time at the latest.
@@ -66,18 +102,18 @@ func (s *Slots) Expire(r *ledger.Request) {
 	if timers.IsDue(s.MomentOf(r, backlog.ClaimEnds), s.Now) {
 		s.SetMoment(r, backlog.ClaimEnds, time.Time{})
 		s.round++
-		s.ClassOf(r).Slots.Round = s.round
-		s.ClassOf(r).Slots.Tried = append(s.ClassOf(r).Slots.Tried, r.Wait.Claim.Node.ID)
+		k := s.of(s.ClassOf(r))
+		k.round, k.tried = s.round, append(k.tried, r.Wait.Claim.Node.ID)
 		s.Kept.End(r, "it has lasted long enough", api.EndExpired)
 	}
 }
 
 // HadTurn notes that an ask with a slot is placed: it was the turn of its class.
-func (s *Slots) HadTurn(r *ledger.Request) { s.ClassOf(r).Slots.Round = s.round }
+func (s *Slots) HadTurn(r *ledger.Request) { s.of(s.ClassOf(r)).round = s.round }
 
 // Placed notes that an ask of a parked class was placed, which begins to wait anew.
 func (s *Slots) Placed(c *backlog.Class) {
-	if c.Since = s.Now; c.Slots.Held > 0 {
+	if s.of(c).since = s.Now; c.Claims > 0 {
 		s.MayHelpSlots()
 	}
 }
@@ -121,26 +157,28 @@ func (s *Slots) giveEach(list []*backlog.Class) (given bool) {
 // any more.
 func (s *Slots) candidates() (list []*backlog.Class) {
 	s.Unplaced = slices.DeleteFunc(s.Unplaced, func(c *backlog.Class) bool {
-		c.Slots.Listed = c.Parked
+		if k := s.classes.Find(c.Slot, c); k != nil {
+			k.listed = c.Parked
+		}
 		return !c.Parked
 	})
 	least := s.leastPlace()
 	for _, c := range s.Unplaced {
-		if at := c.Since.Add(s.Options.ReserveDelay); at.After(s.Now) && s.isYoung(c) {
+		if at := s.of(c).since.Add(s.Options.ReserveDelay); at.After(s.Now) && s.isYoung(c) {
 			s.before(at)
 			continue
 		}
 		s.count(c)
 		switch {
 		case c.Unschedulable:
-			c.Slots.Waits = true
-		case c.Slots.Places == 0:
+			s.AwaitAsk(c)
+		case s.of(c).places == 0:
 		case least.holds(c) && s.isYoung(c):
 		default:
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b *backlog.Class) int { return s.compare(a, a.Slots.Held+1, b, b.Slots.Held+1) })
+	slices.SortFunc(list, func(a, b *backlog.Class) int { return s.compare(a, a.Claims+1, b, b.Claims+1) })
 	return list
 }
 
@@ -165,8 +203,8 @@ func (s *Slots) compare(a *backlog.Class, nth int, b *backlog.Class, other int) 
 		cmp.Compare(s.lastTurn(a, nth), s.lastTurn(b, other)),
 		cmp.Compare(b.Importance, a.Importance),
 		cmp.Compare(nth, other),
-		cmp.Compare(a.Slots.Places, b.Slots.Places),
-		a.Since.Compare(b.Since),
+		cmp.Compare(s.of(a).places, s.of(b).places),
+		s.of(a).since.Compare(s.of(b).since),
 		strings.Compare(a.Key, b.Key),
 	)
 }
@@ -176,7 +214,7 @@ func (s *Slots) lastTurn(c *backlog.Class, nth int) int {
 	if nth > 1 {
 		return s.round
 	}
-	return c.Slots.Round
+	return s.of(c).round
 }
 
 // slotOutcome is what became of a class that wants a slot.
@@ -194,7 +232,7 @@ const (
 func (s *Slots) give(c *backlog.Class) slotOutcome {
 	r := c.Unclaimed((*ledger.Request).MayClaim)
 	if r == nil && c.Unclaimed(nil) == nil {
-		c.Slots.Waits = true
+		s.AwaitAsk(c)
 		return noSlot
 	}
 	if r == nil {
@@ -202,7 +240,7 @@ func (s *Slots) give(c *backlog.Class) slotOutcome {
 	}
 	var worst *ledger.Request
 	if s.Kept.slots >= s.most() {
-		if worst = s.worst(); worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0 {
+		if worst = s.worst(); worst == nil || s.compare(c, c.Claims+1, s.ClassOf(worst), s.ClassOf(worst).Claims) >= 0 {
 			return allGiven
 		}
 	}
@@ -235,7 +273,7 @@ func (s *Slots) worst() (worst *ledger.Request) {
 			worst = r
 			continue
 		}
-		if order := s.compare(s.ClassOf(r), s.ClassOf(r).Slots.Held, s.ClassOf(worst), s.ClassOf(worst).Slots.Held); order > 0 || order == 0 && r.InOrder(worst) > 0 {
+		if order := s.compare(s.ClassOf(r), s.ClassOf(r).Claims, s.ClassOf(worst), s.ClassOf(worst).Claims); order > 0 || order == 0 && r.InOrder(worst) > 0 {
 			worst = r
 		}
 	}
@@ -265,10 +303,10 @@ func (s *Slots) nodeFor(r, without *ledger.Request) (best *ledger.Node, result s
 	var options []CloseNode // by how often claims of the class lasted there in vain
 	for n := range s.AllNodes {
 		switch {
-		case !n.Schedulable || !s.mayHold(n, r, without) || s.ClassOf(r).RefusedKept.Has(n.Slot, n.ChangedAt):
+		case !n.Schedulable || !s.mayHold(n, r, without) || s.of(s.ClassOf(r)).refused.Has(n.Slot, n.ChangedAt):
 		default:
 			tried := 0
-			for _, id := range s.ClassOf(r).Slots.Tried {
+			for _, id := range s.of(s.ClassOf(r)).tried {
 				if id == n.ID {
 					tried++
 				}
@@ -324,11 +362,11 @@ func (s *Slots) mayReserve(r *ledger.Request, n *ledger.Node) question.Outcome {
 	if err != nil {
 		s.Separate(r)
 		s.Predicates.NoteUnresolvable(r, n, err)
-		c := s.ClassOf(r)
-		if c.RefusedKept.IsEmpty() {
-			c.RefusedKept = nodeset.New(s.NodesChanged)
+		k := s.of(s.ClassOf(r))
+		if k.refused.IsEmpty() {
+			k.refused = nodeset.New(s.NodesChanged)
 		}
-		c.RefusedKept.Add(n.Slot, n.ChangedAt, s.NodesChanged)
+		k.refused.Add(n.Slot, n.ChangedAt, s.NodesChanged)
 	}
 	return result
 }

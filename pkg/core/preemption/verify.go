@@ -8,18 +8,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
-// Verify returns the first broken law, or nil: claims can be used, as there is room for each when all has left that may leave.
+// Verify returns the first broken law, or nil: what is known of victims is known of asks that wait.
 func (s *Claims) Verify() error {
 	v := laws.Check{Partition: s.Name}
 	if asks := s.AsksWith(s.tookEqual.Has); asks != s.tookEqual.Count() {
 		v.Breaks("%d asks took the place of equals, of which %d wait", s.tookEqual.Count(), asks)
-	}
-	for n := range s.AllNodes {
-		for _, r := range n.Claims {
-			if s.Changes.None() && (!n.Retry || s.Left > 0) && r.Nominated() == nil && !r.Claim().Replaces && !r.Amounts.FitsIn(n.Usable(r)) {
-				v.Breaks("node %s: %s has a claim there and can never use it", n.ID, r.Key)
-			}
-		}
 	}
 	return v.Err
 }
@@ -39,13 +32,13 @@ func (s *Slots) Verify() error {
 		v.Breaks("%d slots are given and %d are counted", given, s.Kept.slots)
 	}
 	for _, c := range s.Classes.Known {
-		if held[c] != c.Slots.Held {
-			v.Breaks("%s has %d slots and counts %d", s.Kinds.Format(c.Amounts), held[c], c.Slots.Held)
+		if held[c] != c.Claims {
+			v.Breaks("%s has %d slots and counts %d", s.Kinds.Format(c.Amounts), held[c], c.Claims)
 		}
 		if s.Rests && s.mayHave(c) && !s.timer.Set() && !s.SlotsDue {
 			v.Breaks("%s fits no node, and nothing will give it a claim", s.Kinds.Format(c.Amounts))
 		}
-		if listed := slices.Contains(s.Unplaced, c); listed != c.Slots.Listed || s.Options.ReserveDelay >= 0 && c.Parked && !listed {
+		if k, listed := s.classes.Find(c.Slot, c), slices.Contains(s.Unplaced, c); listed != (k != nil && k.listed) || s.Options.ReserveDelay >= 0 && c.Parked && !listed {
 			v.Breaks("%s fits no node and is listed for a slot is %t", s.Kinds.Format(c.Amounts), listed)
 		}
 	}
@@ -56,18 +49,18 @@ func (s *Slots) Verify() error {
 // long enough, it fits on a node when all has left that may leave, and no limit, quota, answer or
 // better claim is in its way.
 func (s *Slots) mayHave(c *backlog.Class) bool {
-	if !c.Parked || c.Unschedulable || s.Options.ReserveDelay < 0 || c.Since.Add(s.Options.ReserveDelay).After(s.Now) || s.leastPlace().holds(c) {
+	if !c.Parked || c.Unschedulable || s.Options.ReserveDelay < 0 || s.Since(c).Add(s.Options.ReserveDelay).After(s.Now) || s.leastPlace().holds(c) {
 		return false
 	}
 	r := c.Unclaimed((*ledger.Request).MayClaim)
 	if r == nil {
 		return false
 	}
-	if worst := s.worst(); s.Kept.slots >= s.most() && (worst == nil || s.compare(c, c.Slots.Held+1, s.ClassOf(worst), s.ClassOf(worst).Slots.Held) >= 0) {
+	if worst := s.worst(); s.Kept.slots >= s.most() && (worst == nil || s.compare(c, c.Claims+1, s.ClassOf(worst), s.ClassOf(worst).Claims) >= 0) {
 		return false
 	}
 	for n := range s.AllNodes {
-		if n.Schedulable && s.mayHold(n, r, nil) && !c.RefusedKept.Has(n.Slot, n.ChangedAt) {
+		if n.Schedulable && s.mayHold(n, r, nil) && !s.of(c).refused.Has(n.Slot, n.ChangedAt) {
 			return true
 		}
 	}
@@ -107,12 +100,12 @@ func (s *Retries) Verify() error {
 		v.Breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.Queue))
 	}
 	for i, c := range list {
-		if !c.Listed || i > 0 && list[i-1].Priority < c.Priority {
+		if !s.retried(c).listed || i > 0 && list[i-1].Priority < c.Priority {
 			v.Breaks("%s is listed to be tried when a node changes, in the wrong place", s.Kinds.Format(c.Amounts))
 		}
 	}
 	for _, leaf := range s.Queue {
-		if !leaf.Queued {
+		if !s.queued[leaf] {
 			v.Breaks("%s is queued to be tried again, and does not know", s.Kinds.Format(leaf.Class.Amounts))
 		}
 	}
@@ -123,11 +116,11 @@ func (s *Retries) Verify() error {
 		if listed := slices.Contains(s.Classes.Alike[c.Constraints], c); listed != (c.Constraints != "") {
 			v.Breaks("class %q is listed among those of its constraints is %t", c.Constraints, listed)
 		}
-		if c.Listed && !byNode.Has(c) {
+		if s.retried(c).listed && !byNode.Has(c) {
 			v.Breaks("%s is not listed to be tried when a node changes", s.Kinds.Format(c.Amounts))
 		}
 		for _, leaf := range c.Leaves {
-			if leaf.Queued && !queued.Has(leaf) || c.Preempts && !leaf.Active && !leaf.Queued && !c.Listed {
+			if s.queued[leaf] && !queued.Has(leaf) || c.Preempts && !leaf.Active && !s.queued[leaf] && !s.retried(c).listed {
 				v.Breaks("%s of queue %s is never tried again", s.Kinds.Format(c.Amounts), leaf.Leaf.Path)
 			}
 		}

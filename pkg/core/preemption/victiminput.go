@@ -13,12 +13,12 @@ import (
 // A victimInput collects what the preemptor looks at: candidates, and the floors of
 // queues with guarantees. Its memory is used again for the next node.
 type victimInput struct {
-	Candidates   []preemptor.Candidate
+	candidates   []preemptor.Candidate
 	floors       []preemptor.Floor
 	floorNumbers []int32             // those of all candidates, one after the other
 	atStake      []resources.Amounts // by floors: what all candidates below it hold
 	short        resources.Amounts   // of a guarantee: what is to be freed
-	Quota        ledger.QuotaNeed    // what is to be freed of quota
+	quota        ledger.QuotaNeed    // what is to be freed of quota
 	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
 	grouped      []groupedCandidate
@@ -27,16 +27,30 @@ type victimInput struct {
 
 // Begin prepares for the nodes of some costs; simple says that queues do not matter.
 func (in *victimInput) Begin(c *NodeCosts, simple bool) {
-	in.Candidates, in.floors, in.floorNumbers = in.Candidates[:0], in.floors[:0], in.floorNumbers[:0]
-	in.short, in.Quota, in.simple, in.guarded = nil, nil, simple, false
+	in.candidates, in.floors, in.floorNumbers = in.candidates[:0], in.floors[:0], in.floorNumbers[:0]
+	in.short, in.quota, in.simple, in.guarded = nil, nil, simple, false
 	in.grouped = in.grouped[:0]
 	clear(c.numbers)
 }
 
+// Frees says what is to be freed of quota too.
+func (in *victimInput) Frees(quota ledger.QuotaNeed) { in.quota = quota }
+
+// EndAnyway has those candidates count as releasing that end for others.
+func (in *victimInput) EndAnyway(ends func(key string) bool) {
+	for i := range in.candidates {
+		c := &in.candidates[i]
+		c.Releasing = c.Releasing || ends(c.Key)
+	}
+}
+
+// Considered is how many candidates there are.
+func (in *victimInput) Considered() int { return len(in.candidates) }
+
 // SetOn gives a plan the candidates and floors.
 func (in *victimInput) SetOn(on *preemptor.Node) {
 	in.markGroups()
-	on.On, on.Floors = in.Candidates, in.usedFloors()
+	on.On, on.Floors = in.candidates, in.usedFloors()
 }
 
 // A groupedCandidate is a candidate, by its place, of a group. Of so many as are spare the others need
@@ -56,7 +70,7 @@ func (in *victimInput) addGrouped(r *ledger.Request) {
 	if least <= 1 || stay < least {
 		least = 0
 	}
-	in.grouped = append(in.grouped, groupedCandidate{len(in.Candidates), group, stay, stay - least})
+	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), group, stay, stay - least})
 }
 
 // markGroups marks the candidates without which their group runs in vain. Of each group the least
@@ -66,7 +80,7 @@ func (in *victimInput) markGroups() {
 		return
 	}
 	slices.SortFunc(in.grouped, func(a, b groupedCandidate) int {
-		x, y := &in.Candidates[a.at], &in.Candidates[b.at]
+		x, y := &in.candidates[a.at], &in.candidates[b.at]
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(x.Priority, y.Priority), y.Created.Compare(x.Created), cmp.Compare(x.Key, y.Key))
 	})
 	number, seen := int32(0), 0
@@ -75,7 +89,7 @@ func (in *victimInput) markGroups() {
 			number, seen = number+1, 0
 		}
 		if seen++; seen > g.spare {
-			c := &in.Candidates[g.at]
+			c := &in.candidates[g.at]
 			c.Group, c.Breaks = number, int32(min(g.stay, math.MaxInt32))
 		}
 	}
@@ -92,21 +106,21 @@ func (in *victimInput) usedFloors() []preemptor.Floor {
 // Add adds an own allocation, on the node or elsewhere.
 func (in *victimInput) Add(c *NodeCosts, r *ledger.Request, elsewhere bool) {
 	candidate := r.Candidate()
-	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.Quota.From(r.App.Queue)
+	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.quota.From(r.App.Queue)
 	in.relate(c, r, &candidate)
 	in.addGrouped(r)
-	in.Candidates = append(in.Candidates, candidate)
+	in.candidates = append(in.candidates, candidate)
 }
 
 // AddForeign adds an allocation of another scheduler, which is compared as the root sees it.
 func (in *victimInput) AddForeign(c *NodeCosts, root *ledger.Queue, r *ledger.Request) {
 	candidate := r.Candidate()
-	candidate.FreesFrom = len(in.Quota)
+	candidate.FreesFrom = len(in.quota)
 	if !in.simple {
 		rel := c.relation(root)
 		candidate.Outside, candidate.Priority = rel.outside, rel.asSeen(r.Priority)
 	}
-	in.Candidates = append(in.Candidates, candidate)
+	in.candidates = append(in.candidates, candidate)
 }
 
 // relate sets how a candidate relates to the asks of a key.

@@ -10,17 +10,20 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // Predicates are the questions to the resource manager: whether an ask may run on a
 // node, now or without some allocations, and which disruption budgets there are.
 type Predicates struct {
 	*backlog.Backlog
-	Calls   int                  // in this batch
-	Attempt *answers.Simulations // known in the attempt under way
-	spare   answers.Simulations  // of an attempt of which nothing was known before
-	asked   bool                 // the attempt has asked a question
-	Paused  bool                 // a question of the attempt has to wait
+	Calls   int                                  // in this batch
+	Attempt *answers.Simulations                 // known in the attempt under way
+	spare   answers.Simulations                  // of an attempt of which nothing was known before
+	asked   bool                                 // the attempt has asked a question
+	ties    tables.Table[*backlog.Class, uint64] // the batch that last placed what a class has ties to
+	alone   tables.Table[*backlog.Class, alone]
+	Paused  bool // a question of the attempt has to wait
 	Held    time.Duration
 }
 
@@ -33,7 +36,7 @@ func (p *Predicates) BeginBatch() { p.Calls = 0 }
 
 // Any reports whether the resource manager has a say in the choice of victims.
 func (p *Predicates) Any() bool {
-	o := &p.Options
+	o := p.Options
 	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
 }
 
@@ -60,7 +63,13 @@ func (p *Predicates) Wait(q api.Question) time.Duration {
 // MustHear reports whether the resource manager must hear first what was done in this batch, before
 // it is asked about an ask and a node.
 func (p *Predicates) MustHear(r *ledger.Request, n *ledger.Node) bool {
-	return n.PlacedIn == p.Batch || p.ClassOf(r).TiedIn == p.Batch
+	return n.PlacedIn == p.Batch || p.isTied(p.ClassOf(r))
+}
+
+// isTied reports whether something was placed in this batch to which a class has ties.
+func (p *Predicates) isTied(c *backlog.Class) bool {
+	in := p.ties.Find(c.Slot, c)
+	return in != nil && *in == p.Batch
 }
 
 // Check asks about an ask and a node. The answer is flush if the resource manager

@@ -28,14 +28,16 @@ type Refused struct {
 	whole        timers.Timer // everything is asked again
 	resumes      timers.Timer // questions go on
 
-	list     []*backlog.Class // that are unschedulable, and others that were requeued
-	paused   []pausedAsk      // whose questions go on later, in order, and others
-	held     [2]time.Time     // until when those of asks go on, first and repeated ones
-	turn     uint64           // counts how often questions went on
-	regained []*ledger.Node   // freed since the last time, each once
-	regains  []*ledger.Node   // the same by their slots
-	last     time.Time        // when freed nodes were asked about last
-	tries    int              // how many classes may still be asked for now
+	list     []*backlog.Class                     // that are unschedulable, and others that were requeued
+	listed   tables.Table[*backlog.Class, bool]   // which are in it
+	resumed  tables.Table[*backlog.Queue, uint64] // the turn in which questions about an ask of a leaf went on
+	paused   []pausedAsk                          // whose questions go on later, in order, and others
+	held     [2]time.Time                         // until when those of asks go on, first and repeated ones
+	turn     uint64                               // counts how often questions went on
+	regained []*ledger.Node                       // freed since the last time, each once
+	regains  tables.Table[*ledger.Node, bool]     // which are among them
+	last     time.Time                            // when freed nodes were asked about last
+	tries    int                                  // how many classes may still be asked for now
 }
 
 // askedAtOnce is for how many classes one look at freed nodes asks.
@@ -60,22 +62,19 @@ func placeOf(r *answers.Refusals) int {
 
 // Begin is the refusals of a class, begun if there are none.
 func (s *Refused) Begin(c *backlog.Class) *answers.Refusals {
-	if c.Refused == nil {
-		c.Refused = answers.NewRefusals(s.NodesFreed)
-	}
-	return c.Refused
+	return c.BeginRefusals(s.NodesFreed)
 }
 
 // MarkUnschedulable takes a class out of the order, since it is refused on all nodes
 // with room, until it is to be tried again.
 func (s *Refused) MarkUnschedulable(c *backlog.Class) {
 	s.Begin(c).Finish(s.NodesFreed)
-	s.dequeue(c)
-	if !c.InRefused { // it may be there still, requeued
-		c.InRefused = true
+	s.Dequeue(c, nil)
+	if at := s.listed.Of(c.Slot, c); !*at { // it may be there still, requeued
+		*at = true
 		s.list = append(s.list, c)
 	}
-	s.Unhinted = true
+	s.MayHint()
 	s.Timers.SetBy(&s.whole, s.Now.Add(s.Options.RetryMax), timers.Due{What: timers.Refused})
 }
 
@@ -88,28 +87,17 @@ func (s *Refused) Listed() []*backlog.Class { return s.list }
 func (s *Refused) Pause(ask *ledger.Request, wait time.Duration) {
 	c := s.ClassOf(ask)
 	r := s.Begin(c)
-	c.Paused = ask
-	s.dequeue(c)
+	s.Dequeue(c, ask)
 	place, _ := slices.BinarySearchFunc(s.paused, ask, func(e pausedAsk, r *ledger.Request) int { return e.ask.InOrder(r) })
 	s.paused = slices.Insert(s.paused, place, pausedAsk{c, ask})
 	s.held[placeOf(r)] = s.Now.Add(wait)
 	s.Timers.SetBy(&s.resumes, s.held[placeOf(r)], timers.Due{What: timers.Questions})
 }
 
-// dequeue takes a class out of the order.
-func (s *Refused) dequeue(c *backlog.Class) {
-	c.Unschedulable = true
-	s.Learn()
-	s.SettleClass(c)
-}
-
 // putBack puts a class into the order again, to be tried on every node that its
 // refusals do not name.
 func (s *Refused) putBack(c *backlog.Class) {
-	c.Unschedulable, c.Paused = false, nil
-	s.Unpark(c)
-	s.Learn()
-	s.SettleClass(c)
+	s.PutBack(c)
 	s.WithoutQuota(c)
 }
 
@@ -140,7 +128,7 @@ func (s *Refused) Tied(r *ledger.Request, placed *ledger.Node) {
 	for _, constraints := range s.Options.Tied(r.Key, on) {
 		for _, c := range s.Classes.Alike[constraints] {
 			if placed != nil {
-				c.TiedIn = s.Batch
+				*s.Predicates.ties.Of(c.Slot, c) = s.Batch
 			}
 			s.AskAnew(c)
 		}
@@ -157,7 +145,7 @@ func (s *Refused) Resume() {
 		return
 	}
 	s.turn++
-	leaf.Resumed = s.turn
+	*s.resumed.Of(leaf.Slot, leaf) = s.turn
 	left, all := max(resumedAtOnce, len(s.paused)/resumedPart), s.Options.Pace == nil
 	kept := s.paused[:0]
 	for _, e := range s.paused {
@@ -190,7 +178,7 @@ func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
 		switch {
 		case at.After(s.Now):
 			s.Timers.SetBy(&s.resumes, at, timers.Due{What: timers.Questions})
-		case leaf == nil || of.Resumed < leaf.Resumed:
+		case leaf == nil || *s.resumed.Of(of.Slot, of) < *s.resumed.Of(leaf.Slot, leaf):
 			leaf = of
 		}
 	}
@@ -206,8 +194,8 @@ func (s *Refused) NodeFreed(n *ledger.Node) {
 
 // retryOn has the resource manager asked about a node again soon.
 func (s *Refused) retryOn(n *ledger.Node) {
-	if at := tables.At(&s.regains, n.Slot); *at != n {
-		*at = n
+	if at := s.regains.Of(n.Slot, n); !*at {
+		*at = true
 		s.regained = append(s.regained, n)
 	}
 	s.Timers.SetBy(&s.soon, timers.Later(s.Now, s.last.Add(s.Options.RetryDelay)), timers.Due{What: timers.Freed})
@@ -237,11 +225,10 @@ func (s *Refused) AskAgain() {
 	s.clean()
 	for _, c := range s.list {
 		c.Refused.Again(s.NodesFreed)
-		c.InRefused = false
+		*s.listed.Of(c.Slot, c) = false
 		if ask := c.FirstAsk((*ledger.Request).InOrder); ask != nil {
-			c.Paused = ask
+			s.Dequeue(c, ask)
 			s.paused = append(s.paused, pausedAsk{c, ask})
-			s.SettleClass(c)
 		} else { // its asks are delayed
 			s.putBack(c)
 		}
@@ -256,11 +243,13 @@ func (s *Refused) AskAgain() {
 func (s *Refused) clean() {
 	first := make(map[*backlog.Class]*ledger.Request, len(s.list))
 	s.list = slices.DeleteFunc(s.list, func(c *backlog.Class) bool {
-		c.InRefused = c.Unschedulable && c.Paused == nil
-		if c.InRefused {
+		stays := c.Unschedulable && c.Paused == nil
+		if stays {
 			first[c] = c.FirstAsk(s.ComparePlaces)
+		} else if at := s.listed.Find(c.Slot, c); at != nil {
+			*at = false
 		}
-		return !c.InRefused
+		return !stays
 	})
 	slices.SortFunc(s.list, func(a, b *backlog.Class) int {
 		return cmp.Or(s.CompareFirst(first[a], first[b]), strings.Compare(a.Key, b.Key))
@@ -293,7 +282,7 @@ func (s *Refused) Retry() {
 			return false
 		}
 		c.Refused.Repeat()
-		c.InRefused = false
+		*s.listed.Of(c.Slot, c) = false
 		s.putBack(c)
 		return true
 	})
@@ -317,7 +306,9 @@ type freedNode struct {
 func (s *Refused) takeFreed() []freedNode {
 	freed := make([]freedNode, len(s.regained))
 	for i, n := range s.regained {
-		s.regains[n.Slot] = nil
+		if at := s.regains.Find(n.Slot, n); at != nil {
+			*at = false
+		}
 		freed[i] = freedNode{node: n, left: n.Free.Clone()}
 	}
 	s.regained = nil

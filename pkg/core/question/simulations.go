@@ -37,7 +37,7 @@ func (p *Predicates) EndAttempt(r *ledger.Request, over bool) {
 		if p.Any() {
 			p.separateFrom(r)
 		}
-		p.ClassOf(r).Simulations = s.Clone()
+		p.ClassOf(r).KnowAnswers(s.Clone())
 	}
 	p.Attempt = nil
 }
@@ -134,6 +134,12 @@ func (p *Predicates) Simulate(r *ledger.Request, n *ledger.Node, removed []api.A
 	return nil
 }
 
+// Beside asks whether an ask may run on a node with some added, and without others.
+func (p *Predicates) Beside(r *ledger.Request, n *ledger.Node, added, removed []api.AllocationKey) error {
+	p.Calls++
+	return p.Options.Simulate(r.Key, n.ID, added, removed)
+}
+
 // Spoils is why another ask, for which room is on its way on a node, could not run there
 // without these allocations, though it could without those of them that end anyway.
 func (p *Predicates) Spoils(other api.AllocationKey, n *ledger.Node, removed, ending []api.AllocationKey) error {
@@ -170,7 +176,7 @@ func (p *Predicates) Choose(r *ledger.Request, n *ledger.Node, candidates []stri
 // NoteFailed notes that a plan for an ask failed on a node. Where guarantees, budgets or
 // quota decide too, another plan is possible before the node changes: then that is known
 // for this attempt only, unless the node is refused without anything that runs there.
-func (p *Predicates) NoteFailed(r *ledger.Request, on *answers.CandidateNode, others bool) {
+func (p *Predicates) NoteFailed(r *ledger.Request, on answers.CandidateNode, others bool) {
 	if on.Plan.Reason == preemptor.Refused || slices.ContainsFunc(on.Plan.Failures, IsRefusal) {
 		p.Attempt.NoteRefused()
 	}
@@ -208,7 +214,7 @@ func (p *Predicates) NoteUnresolvable(r *ledger.Request, n *ledger.Node, err err
 	}
 	p.Separate(r)
 	if p.ClassOf(r).Simulations == nil {
-		p.ClassOf(r).Simulations = p.newSimulations().Clone()
+		p.ClassOf(r).KnowAnswers(p.newSimulations().Clone())
 	}
 	p.ClassOf(r).Simulations.NoteUnresolvable(n, err, p.NodesUpdated)
 	p.Learn()

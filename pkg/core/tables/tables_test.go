@@ -51,6 +51,16 @@ func TestFlags(t *testing.T) {
 	assert.Assert(t, !flags.Has(3) && flags.Count() == 0)
 }
 
+// TestTable knows something of objects by their numbers, and nothing of one that has the number of another.
+func TestTable(t *testing.T) {
+	var table tables.Table[string, int]
+	assert.Assert(t, table.Find(3, "a") == nil)
+	*table.Of(3, "a") += 7
+	assert.Assert(t, table.Find(2, "b") == nil && table.Find(3, "b") == nil && *table.Find(3, "a") == 7)
+	*table.Of(3, "b") += 1
+	assert.Assert(t, table.Find(3, "a") == nil && *table.Of(3, "b") == 1)
+}
+
 // TestSwapRemove: what took the place of another knows it.
 func TestSwapRemove(t *testing.T) {
 	type item struct{ at int }

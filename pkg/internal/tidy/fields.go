@@ -24,11 +24,9 @@ var plainOfCore = []string{"pkg/core/api", "pkg/core/preemptor", "pkg/core/devic
 var writtenElsewhere = []string{
 	"*guard.Loop",
 	"answers.Plan",
-	"backlog.Alone", "backlog.At", "backlog.Busy", "backlog.Held", "backlog.Impossible", "backlog.InRefused", "backlog.Listed", "backlog.Paced", "backlog.Passed", "backlog.Paused", "backlog.Places", "backlog.Plain", "backlog.Queued", "backlog.Refused", "backlog.RefusedKept", "backlog.Resumed", "backlog.Round", "backlog.Simulations", "backlog.Since", "backlog.Slots", "backlog.TiedIn", "backlog.Tree", "backlog.Tried", "backlog.Unhinted", "backlog.Unschedulable", "backlog.Visited", "backlog.Waits", "backlog.WithoutQuota", "backlog.Work",
 	"guard.Counted", "guard.Cut", "guard.Failed", "guard.Made", "guard.Times", "guard.Until", "guard.Visit", "guard.Why",
-	"ledger.Claims", "ledger.Completion", "ledger.Detail", "ledger.Eviction", "ledger.Guard", "ledger.Hinted", "ledger.Holds", "ledger.Importance", "ledger.Late", "ledger.Least", "ledger.Loop", "ledger.Options", "ledger.Overdue", "ledger.Regrouped", "ledger.Retry", "ledger.Runs", "ledger.Since", "ledger.Until", "ledger.Waits",
-	"order.Looked",
-	"preemption.Candidates", "preemption.Configured", "preemption.Flat", "preemption.Plans", "preemption.Quota",
+	"ledger.Claims", "ledger.Completion", "ledger.Detail", "ledger.Eviction", "ledger.Guard", "ledger.Hinted", "ledger.Holds", "ledger.Importance", "ledger.Late", "ledger.Least", "ledger.Loop", "ledger.Overdue", "ledger.Regrouped", "ledger.Retry", "ledger.Runs", "ledger.Since", "ledger.Until", "ledger.Waits",
+	"preemption.Candidates", "preemption.Quota",
 	"question.Calls",
 }
 
