@@ -199,7 +199,7 @@ func (p *Partition) ask(r *ledger.Request) {
 		p.JoinTaskGroup(r)
 	}
 	if r.StartsWith != nil {
-		r.StartsWith.Join(&p.Ledger, r, p.GroupOf(r) != nil)
+		p.groups.Join(r)
 	}
 	p.Enqueue(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 	if r.Required != "" {

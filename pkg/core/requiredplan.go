@@ -64,7 +64,7 @@ func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledge
 		in.AddForeign(c, d.Root, other)
 	}
 	if !together {
-		in.EndAnyway(d.isVictim)
+		in.EndAnyway(d.plan.Victims)
 	}
 	in.SetOn(on)
 	d.predicates.AddBudgets(on)

@@ -36,7 +36,7 @@ func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Groups)) {
 		if g := p.Together[name]; g != nil {
-			g.Restore(&p.Ledger, v.Groups[name])
+			p.groups.Restore(g, v.Groups[name])
 		}
 	}
 	for _, n := range v.Nodes {

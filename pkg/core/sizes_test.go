@@ -13,9 +13,9 @@ import (
 // TestObjectsAreSmall keeps what there are many of small: the garbage collector scans
 // objects of at most 512 bytes many at a time, and larger ones one by one.
 func TestObjectsAreSmall(t *testing.T) {
-	assert.Equal(t, reflect.TypeFor[ledger.Application]().Size(), uintptr(312))
+	assert.Equal(t, reflect.TypeFor[ledger.Application]().Size(), uintptr(304))
 	assert.Equal(t, reflect.TypeFor[backlog.Application]().Size(), uintptr(224))
-	assert.Equal(t, reflect.TypeFor[ledger.Node]().Size(), uintptr(416))
+	assert.Equal(t, reflect.TypeFor[ledger.Node]().Size(), uintptr(408))
 	assert.Equal(t, reflect.TypeFor[backlog.AskGroup]().Size(), uintptr(248))
 	assert.Equal(t, reflect.TypeFor[ledger.Request]().Size(), uintptr(80))
 }

@@ -31,7 +31,7 @@ func (p *Partition) View() *api.View {
 	})
 	v.ForeignUnknownNode = p.ViewUnplaced()
 	for name, g := range p.Together {
-		if of := g.Viewed(); of != (api.GroupView{}) {
+		if of := p.groups.View(g); of != (api.GroupView{}) {
 			if v.Groups == nil {
 				v.Groups = map[string]api.GroupView{}
 			}

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,13 +32,75 @@ type Groups struct {
 	all     time.Time // when all groups are, whatever has changed; zero is not at all
 	tries   int       // of groups, in this batch
 
-	needs     map[*ledger.Group][]need // what waiting ones lacked, where that was room only
+	known     tables.Table[*ledger.Group, waitingGroup]
 	replacing map[*ledger.TaskGroup]*searches
 
 	larger tables.Flags // by slots of asks: it is larger than the placeholders of its task group, and waits for none
 
 	ready []*ledger.TaskGroup // in which a placeholder may be replaced
 	looks int                 // at placeholders for asks, in this batch
+}
+
+// A waitingGroup is what is known of a group that does not run, or did not.
+//
+//	open  => nothing is missing, or as many asks are there, which may start; else they are held back, and none stands
+//	         in an order but one that has a claim of its own
+//	waits => it is not open
+//	until => room is kept for it, and for no other group
+type waitingGroup struct {
+	runs   bool   // nothing is missing
+	open   bool   // its asks are not held back
+	waits  bool   // they were tried together and did not fit
+	hinted bool   // the resource manager was told so
+	detail string // why they are held back; empty while too few are there
+	needs  []need // what it lacked, where that was room only
+
+	since time.Time // when they did not fit first, or had their turn to keep room last
+	until time.Time // when their turn is over; zero if it is the turn of others
+}
+
+// at is what is known of a group that has members.
+func (s *Groups) at(g *ledger.Group) *waitingGroup { return s.known.Of(g.Slot, g) }
+
+// awaitsMembers is why asks wait while there are too few.
+const awaitsMembers = "fewer members are there than must start together"
+
+// View is what a view shows of a group, and Restore needs.
+func (s *Groups) View(g *ledger.Group) api.GroupView {
+	at := s.at(g)
+	return api.GroupView{Done: g.Done(), MisfitSince: at.since, KeptUntil: at.until}
+}
+
+// Restore takes what a view shows, before the claims of the members are there.
+func (s *Groups) Restore(g *ledger.Group, v api.GroupView) {
+	s.RestoreDone(g, v.Done)
+	at := s.at(g)
+	if at.since, at.until = v.MisfitSince, v.KeptUntil; !at.until.IsZero() {
+		s.KeepRoomFor(g)
+	}
+}
+
+// Join has an ask wait with its group. A new one may be what the others lacked, unless all of them must start.
+func (s *Groups) Join(r *ledger.Request) {
+	g := r.StartsWith
+	if !g.Join(&s.Ledger, r) {
+		return
+	}
+	at := s.at(g)
+	if !at.open && (s.GroupOf(r) == nil || !r.KeepsRoom()) { // one with a claim of its own stays in its order
+		s.HoldBack(r, api.AwaitsGang, cmp.Or(at.detail, awaitsMembers))
+	}
+	at.waits, at.hinted = at.waits && g.IsGang(), false
+}
+
+// claimsOf is how many asks have claims with a group.
+func (s *Groups) claimsOf(g *ledger.Group) (count int) {
+	for r := range g.Asks.All {
+		if c := r.Claim(); c != nil && c.Whole {
+			count++
+		}
+	}
+	return count
 }
 
 // BeginBatch counts from zero what one batch may try.
@@ -61,29 +124,31 @@ func (s *Groups) React() {
 // reactToGroups settles which asks are held back.
 func (s *Groups) reactToGroups() {
 	for g := range s.Changes.TakeGroups {
-		delete(s.needs, g)
-		s.settleMembers(g)
+		if !g.IsGone() {
+			s.at(g).needs = nil
+			s.settleMembers(g)
+		}
 	}
 }
 
 // settleMembers has the asks of a group tried once there are enough of them, or enough run. While it
 // waits for a change that may help, they stay held back.
 func (s *Groups) settleMembers(g *ledger.Group) {
-	missing := g.Missing()
+	missing, at := g.Missing(), s.at(g)
 	if s.Holder == g && (missing <= 0 || g.Asks.Len() < missing) {
 		s.dropGroupRoom() // it needs none, or could not use it
 	}
-	if runs := missing <= 0; runs != g.Runs {
-		g.Runs = runs
+	if runs := missing <= 0; runs != at.runs {
+		at.runs = runs
 		for r := range g.Asks.All {
 			s.Reclassify(r)
 		}
 	}
-	switch hold := missing > 0 && (g.Asks.Len() < missing || g.Waits); {
-	case hold && !g.Holds:
-		s.holdGroup(g, g.AwaitsMembers())
-	case !hold && g.Holds:
-		g.Holds, g.Waits = false, false
+	switch opens := missing <= 0 || g.Asks.Len() >= missing && !at.waits; {
+	case !opens && at.open:
+		s.holdGroup(g, awaitsMembers)
+	case opens && !at.open:
+		at.open, at.waits = true, false
 		for r := range g.Asks.All {
 			s.OrderAgain(r)
 		}
@@ -92,7 +157,8 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 
 // holdGroup takes the asks of a group out of their orders.
 func (s *Groups) holdGroup(g *ledger.Group, detail string) {
-	g.Holds, g.Detail = true, detail
+	at := s.at(g)
+	at.open, at.detail = false, detail
 	for r := range g.Asks.All {
 		if r.KeepsRoom() {
 			continue
@@ -109,10 +175,8 @@ func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
 	name, least := r.GroupName()
 	if g != nil && g.Name == name {
-		if g.Least != least {
-			g.Least, g.Waits = least, false
-			s.Regrouped++
-			s.Changes.Group(g)
+		if s.NeedAtLeast(g, least) {
+			s.at(g).waits = false
 		}
 		return
 	}
@@ -123,10 +187,10 @@ func (s *Groups) Regroup(r *ledger.Request) {
 	}
 	s.LeaveGroup(r)
 	if s.EnterGroup(r); r.StartsWith != nil && r.RunsOn == nil {
-		if s.GroupOf(r) != nil && r.StartsWith.Holds && !r.KeepsRoom() {
+		if s.GroupOf(r) != nil && !s.at(r.StartsWith).open && !r.KeepsRoom() {
 			s.Extract(r)
 		}
-		r.StartsWith.Join(&s.Ledger, r, s.GroupOf(r) != nil)
+		s.Join(r)
 	}
 	if r.RunsOn == nil {
 		s.Reclassify(r)
@@ -136,17 +200,18 @@ func (s *Groups) Regroup(r *ledger.Request) {
 // retryGroup has a group tried again: soon after something has changed that may help, or when the
 // outside may have changed.
 func (s *Groups) retryGroup(g *ledger.Group) {
-	if g.Waits = true; !slices.Contains(s.waiting, g) {
+	at := s.at(g)
+	if at.waits = true; !slices.Contains(s.waiting, g) {
 		s.waiting = append(s.waiting, g)
 	}
-	at := s.Now.Add(s.Options.RetryMax)
-	if turn := g.Since.Add(groupRoomDelay); turn.After(s.Now) && turn.Before(at) {
-		at = turn
+	by := s.Now.Add(s.Options.RetryMax)
+	if turn := at.since.Add(groupRoomDelay); turn.After(s.Now) && turn.Before(by) {
+		by = turn
 	}
-	if s.all.IsZero() || s.all.After(at) {
-		s.all = at
+	if s.all.IsZero() || s.all.After(by) {
+		s.all = by
 	}
-	s.retryGroupsBy(at)
+	s.retryGroupsBy(by)
 }
 
 // WakeSoon has what waits tried again, since there may be room or quota for it: in this
@@ -175,10 +240,13 @@ func (s *Groups) Wake() {
 		s.all = time.Time{}
 	}
 	s.waiting = slices.DeleteFunc(s.waiting, func(g *ledger.Group) bool {
-		if !all && s.isShort(g) {
+		switch {
+		case g.IsGone():
+			return true
+		case !all && s.isShort(g):
 			return false
 		}
-		g.Waits = false
+		s.at(g).waits = false
 		s.Changes.Group(g)
 		return true
 	})
@@ -196,14 +264,14 @@ func (s *Groups) Wake() {
 // isShort reports whether a group fits the nodes no better than when it was tried last: there are
 // not as many places as it lacks, for asks of each amounts.
 func (s *Groups) isShort(g *ledger.Group) bool {
-	if s.Holder == g && g.Claims < g.Missing() {
+	if s.Holder == g && s.claimsOf(g) < g.Missing() {
 		return false // another node may be kept for it
 	}
 	spare := -int64(g.Missing())
-	for _, need := range s.needs[g] {
+	for _, need := range s.at(g).needs {
 		spare += need.count
 	}
-	for _, need := range s.needs[g] {
+	for _, need := range s.at(g).needs {
 		for n := range s.AllNodes {
 			if n.Schedulable {
 				need.count -= need.amounts.TimesIn(n.Free)
@@ -223,10 +291,10 @@ func (s *Groups) isShort(g *ledger.Group) bool {
 // far as the quotas have room, since none starts alone.
 func (s *Groups) Hint() {
 	for _, g := range s.waiting {
-		if !g.Waits || len(s.needs[g]) == 0 || g.Hinted {
+		if g.IsGone() || !s.at(g).waits || len(s.at(g).needs) == 0 || s.at(g).hinted {
 			continue
 		}
-		g.Hinted = true
+		s.at(g).hinted = true
 		for r := range g.Asks.All {
 			if r.IsHeld() && !s.Hints.TellOf(r) {
 				break
@@ -242,7 +310,7 @@ func (s *Groups) dropGroupRoom() {
 		return
 	}
 	s.KeepRoomFor(nil)
-	g.Until = time.Time{}
+	s.at(g).until = time.Time{}
 	for r := range g.Asks.All {
 		s.endGroupClaim(r, "it is not the turn of its group")
 	}

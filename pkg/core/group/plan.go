@@ -21,6 +21,7 @@ type groupPlan struct {
 	*Groups
 	group   *ledger.Group
 	count   int                              // asks that must start
+	claims  int                              // of asks of the group
 	asks    []*ledger.Request                // that may: by priority, those of a class together, the oldest first
 	found   map[*ledger.Request]*ledger.Node // of those for which there is one
 	on      map[*ledger.Node]*plannedNode
@@ -60,7 +61,7 @@ type plannedUses struct {
 // newGroupPlan begins a plan for the asks of a group that may run now.
 func (s *Groups) newGroupPlan(of *ledger.Group) *groupPlan {
 	g := &groupPlan{
-		Groups: s, group: of, count: of.Missing(), found: map[*ledger.Request]*ledger.Node{},
+		Groups: s, group: of, count: of.Missing(), claims: s.claimsOf(of), found: map[*ledger.Request]*ledger.Node{},
 		on: map[*ledger.Node]*plannedNode{}, uses: map[*ledger.Application]*plannedUses{}, planned: map[*ledger.Account]*plannedUse{},
 	}
 	for r := range of.Asks.All {
@@ -225,7 +226,7 @@ func (g *groupPlan) candidates(r *ledger.Request) iter.Seq[*ledger.Node] {
 		if g.emptied != nil {
 			return
 		}
-		if g.group.Claims > 0 && !g.visit(g.keeps, yield) {
+		if g.claims > 0 && !g.visit(g.keeps, yield) {
 			return
 		}
 		for n := g.Order.First(r.Amounts); n != nil; n = g.Order.Next(n, r.Amounts) {

@@ -37,20 +37,11 @@ func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node
 		needs = nil
 		s.retryGroupsBy(s.Now.Add(s.Options.RetryDelay))
 	}
-	if s.noteNeeds(g, needs); len(needs) > 0 && !g.Hinted {
+	at := s.at(g)
+	if at.needs = needs; len(needs) > 0 && !at.hinted {
 		s.MayHint()
 	}
 	return nil, question.Waits
-}
-
-// noteNeeds notes what a group lacks that waits; nothing if more than room.
-func (s *Groups) noteNeeds(g *ledger.Group, needs []need) {
-	if s.needs == nil {
-		s.needs = map[*ledger.Group][]need{}
-	}
-	if s.needs[g] = needs; len(needs) == 0 {
-		delete(s.needs, g)
-	}
 }
 
 // placements are the asks of a plan for which there are nodes, in order.
@@ -70,12 +61,12 @@ func (g *groupPlan) placements(yield func(*ledger.Request, *ledger.Node) bool) {
 
 // keepGroupRoom keeps room for the group of a plan that came to nothing, if it is its turn.
 func (s *Groups) keepGroupRoom(plan *groupPlan) {
-	g := plan.group
-	if g.Since.IsZero() {
-		g.Since = s.Now
+	g, at := plan.group, s.at(plan.group)
+	if at.since.IsZero() {
+		at.since = s.Now
 	}
-	if s.Holder == g && !g.Until.After(s.Now) {
-		g.Since = s.Now // others come first now
+	if s.Holder == g && !at.until.After(s.Now) {
+		at.since = s.Now // others come first now
 		s.dropGroupRoom()
 	}
 	if !s.isTurnOf(g) {
@@ -93,7 +84,7 @@ func (s *Groups) keepGroupRoom(plan *groupPlan) {
 	}
 	if s.Holder == nil {
 		s.KeepRoomFor(g)
-		g.Until = s.Now.Add(s.Options.ReserveMax)
+		at.until = s.Now.Add(s.Options.ReserveMax)
 	}
 	for r := range g.Asks.All {
 		if held := r.Claim(); held != nil && held.Node != wanted[r] {
@@ -115,12 +106,12 @@ func (s *Groups) isTurnOf(g *ledger.Group) bool {
 		return false
 	case holder == g:
 		return true
-	case g.Since.Add(groupRoomDelay).After(s.Now):
+	case s.at(g).since.Add(groupRoomDelay).After(s.Now):
 		return false
 	}
 	return holder == nil || cmp.Or(
 		cmp.Compare(holder.Importance(), g.Importance()),
-		g.Since.Compare(holder.Since),
+		s.at(g).since.Compare(s.at(holder).since),
 		strings.Compare(g.Name, holder.Name),
 	) < 0
 }

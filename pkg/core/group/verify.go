@@ -4,7 +4,26 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/laws"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
+
+// verifyGroup checks what is known of a group.
+func (s *Groups) verifyGroup(v *laws.Check, g *ledger.Group) {
+	at, settled := s.at(g), s.Changes.None()
+	for r := range g.Asks.All {
+		if settled && r.IsHeld() && at.open {
+			v.Breaks("ask %s is held back and its group %s is not", r.Key, g.Name)
+		}
+	}
+	switch opens := g.Missing() <= 0 || g.Asks.Len() >= g.Missing() && !at.waits; {
+	case settled && opens != at.open:
+		v.Breaks("group %s misses %d with %d that wait, and may start is %t", g.Name, g.Missing(), g.Asks.Len(), at.open)
+	case at.until.IsZero() != (s.Holder != g):
+		v.Breaks("room is kept for group %s until %v, and it has its turn is %t", g.Name, at.until, s.Holder == g)
+	case at.waits && !slices.Contains(s.waiting, g):
+		v.Breaks("group %s waits for nothing", g.Name)
+	}
+}
 
 // Verify returns the first broken law, or nil: what is tried later of groups and gangs is listed for that.
 func (s *Groups) Verify() error {
@@ -13,9 +32,7 @@ func (s *Groups) Verify() error {
 		v.Breaks("%d asks are larger than their placeholders, of which %d wait", s.larger.Count(), asks)
 	}
 	for _, g := range s.Together {
-		if g.Waits && !slices.Contains(s.waiting, g) {
-			v.Breaks("group %s waits for nothing", g.Name)
-		}
+		s.verifyGroup(&v, g)
 	}
 	for app := range s.Applications.Ascend {
 		if app.Gang == nil {

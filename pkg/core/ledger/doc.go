@@ -8,7 +8,7 @@
 //
 // Read in this order:
 //
-//	ledger.go       books and unbooks; changes.go records what changes
+//	ledger.go       books and unbooks; changes.go records what changes, step.go is one call of Apply or Schedule
 //	queue.go        a queue; queueconfig.go brings it in line with its configuration
 //	account.go      the limits and the use of a queue; kept.go, how much of it is kept; quotaneed.go, what an ask lacks of it
 //	limits.go       limits of users and groups, and of the number of applications

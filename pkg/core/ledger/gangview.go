@@ -2,16 +2,12 @@ package ledger
 
 import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
-// Viewed is what a view shows of a group, and Restore needs.
-func (g *Group) Viewed() api.GroupView {
-	return api.GroupView{Done: g.done, MisfitSince: g.Since, KeptUntil: g.Until}
-}
+// Done is how many members of a group have done their work, and RestoreDone takes that from a view.
+func (g *Group) Done() int { return g.done }
 
-// Restore takes what a view shows, before the claims of its members are there.
-func (g *Group) Restore(l *Ledger, v api.GroupView) {
-	if g.done, g.Since, g.Until = v.Done, v.MisfitSince, v.KeptUntil; !g.Until.IsZero() {
-		l.Holder = g
-	}
+// RestoreDone is for a group that is restored from a view.
+func (l *Ledger) RestoreDone(g *Group, done int) {
+	g.done = done
 	l.Changes.Group(g)
 }
 

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
@@ -15,34 +14,28 @@ import (
 //	stays   = those of them that are not being evicted
 //	done    = the members that have run and succeeded, as long as there are others
 //	Asks    = the members that wait, of a gang its placeholders
-//	Holds   => missing > 0, and no ask stands in an order but one that has a claim of its own
-//	Waits   => Holds
-//	Until   => room is kept for it, and for no other group
 type Group struct {
 	Name    string
+	Slot    int32 // a number that no other group has
 	gang    *gang // nil where its members name it
-	Least   int   // as the member said of which was heard last; of a gang the rest says it
+	least   int   // as the member said of which was heard last; of a gang the rest says it
 	members int   // requests that point here
 	running int
 	stays   int
 	done    int
 	Asks    AskSet
-	Claims  int // of asks with the group
-
-	Runs    bool   // nothing is missing
-	Holds   bool   // its asks are held back
-	Waits   bool   // they were tried together and did not fit
-	Hinted  bool   // the resource manager was told so
-	Detail  string // why they are held back
-	changed bool   // recorded, and not reacted to yet
-
-	Since time.Time // when they did not fit first, or had their turn to keep room last
-	Until time.Time // when their turn is over; zero if it is the turn of others
+	changed bool // recorded, and not reacted to yet
 }
+
+// IsGone reports whether a group has no members any more: it is forgotten.
+func (g *Group) IsGone() bool { return g.members == 0 }
+
+// IsGang reports whether a group is the placeholders of a gang that starts whole.
+func (g *Group) IsGang() bool { return g.gang != nil }
 
 // needed is how many members must run.
 func (g *Group) needed() int {
-	least := g.Least - g.done
+	least := g.least - g.done
 	if g.gang != nil {
 		for _, of := range g.gang.Groups {
 			least += int(of.Made - of.TimedOut)
@@ -120,7 +113,7 @@ func (l *Ledger) EnterGroup(r *Request) {
 	}
 	g := l.Together[name]
 	if g == nil {
-		g = &Group{Name: name, Holds: true, Detail: awaitsMembers}
+		g = &Group{Name: name, Slot: l.groupSlots.Take()}
 		if r.TaskGroup != "" {
 			g.gang = r.App.Gang
 		}
@@ -131,11 +124,18 @@ func (l *Ledger) EnterGroup(r *Request) {
 	if r.StartsWith = g; r.RunsOn != nil {
 		l.countRunning(r, 1)
 	}
-	if g.Least != least {
-		g.Least = least
-		l.Regrouped++
-		l.Changes.Group(g)
+	l.NeedAtLeast(g, least)
+}
+
+// NeedAtLeast says how many members of a group must run, and reports whether that is new.
+func (l *Ledger) NeedAtLeast(g *Group, least int) (changed bool) {
+	if g.least == least {
+		return false
 	}
+	g.least = least
+	l.Regrouped++
+	l.Changes.Group(g)
+	return true
 }
 
 // LeaveGroup takes a request out of its group. A group without members is forgotten.
@@ -150,6 +150,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 	r.StartsWith = nil
 	if g.members--; g.members == 0 {
 		delete(l.Together, g.Name)
+		l.groupSlots.GiveBack(g.Slot)
 		if l.Holder == g {
 			l.Holder = nil
 		}
@@ -182,25 +183,15 @@ func (l *Ledger) Succeeded(r *Request) {
 	}
 }
 
-// AwaitsMembers is why its asks wait while there are too few.
-func (g *Group) AwaitsMembers() string { return awaitsMembers }
-
-const awaitsMembers = "fewer members are there than must start together"
-
-// Join books an ask of a group, which stands in the order of its application or not, and resign
-// takes it off the books. A new one may be what the
-// others lacked, unless all of them must start.
-func (g *Group) Join(l *Ledger, r *Request, ordered bool) {
+// Join books an ask of a group, and Resign takes it off the books. It is false where the ask waits for a placeholder
+// instead.
+func (g *Group) Join(l *Ledger, r *Request) bool {
 	if g.gang != nil && !r.Placeholder {
-		return // it waits for a placeholder
+		return false
 	}
 	g.Asks.Add(r)
-	if g.Holds && (!ordered || !r.KeepsRoom()) { // one with a claim of its own stays in its order
-		l.HoldBack(r, api.AwaitsGang, g.Detail)
-	}
-	g.Waits = g.Waits && g.gang != nil
-	g.Hinted = false
 	l.Changes.Group(g)
+	return true
 }
 
 // Resign takes an ask off the books of its group.

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"math"
-	"slices"
-	"time"
 
 	"github.com/google/btree"
 
@@ -60,7 +58,7 @@ type Ledger struct {
 	Settled                                bool // evictions may begin, see settling
 
 	// The numbers of objects, by which others keep tables. Those of asks are above zero.
-	NodeSlots, ApplicationSlots, QueueSlots, askSlots tables.Numbers
+	NodeSlots, ApplicationSlots, QueueSlots, askSlots, groupSlots tables.Numbers
 
 	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
@@ -305,55 +303,6 @@ func (a *Account) hasRoomFor(r *Request) bool {
 // priorities.
 func (l *Ledger) MayTake(ask, allocation int32) bool {
 	return ask > allocation || ask == allocation && l.Preemption.Priority == api.EqualToo
-}
-
-// A step is one call of Apply or Schedule: its time, its limits, and its effects.
-type step struct {
-	Now      time.Time
-	Batch    uint64 // number of the Schedule call
-	Left     int    // placements that it may still make
-	expected int    // events that are likely to be told
-	Rests    bool   // nothing more can be placed since the last command
-	effects  api.Effects
-	spare    api.Effects // memory for the effects of this step and of the next ones
-}
-
-// BeginCommand begins with a command, which places nothing.
-func (s *step) BeginCommand(now time.Time) { s.Now, s.Left, s.expected, s.Rests = now, 0, 1, false }
-
-// BeginBatch begins a batch of so many placements at most, of which so many are likely.
-func (s *step) BeginBatch(now time.Time, most, likely int) {
-	s.Batch++
-	s.Now, s.Left, s.expected = now, most, min(most, likely)
-}
-
-// Spend takes one of the placements that may still be made.
-func (s *step) Spend() { s.Left-- }
-
-// EndBatch says whether nothing more can be placed before the next command.
-func (s *step) EndBatch(rests bool) { s.Rests = rests }
-
-// effectsAtOnce is for how many events memory is made at once: most commands have one.
-const effectsAtOnce = 64
-
-// Tell adds an event to the effects of this step. Those of one batch take one slice, and
-// those of many commands share one.
-func (s *step) Tell(e api.Event) {
-	if s.effects == nil {
-		if cap(s.spare) < max(1, s.expected) {
-			s.spare = make(api.Effects, 0, max(effectsAtOnce, s.expected))
-		}
-		s.effects = s.spare
-	}
-	s.effects = append(s.effects, e)
-}
-
-// TakeEffects gives the effects of this step away, with the memory that they take.
-func (s *step) TakeEffects() api.Effects {
-	effects := slices.Clip(s.effects)
-	s.effects = nil
-	s.spare = s.spare[min(len(effects), cap(s.spare)):cap(s.spare)][:0]
-	return effects
 }
 
 // SetNodeOnly has what is overdue charged to its node only, or to the accounts of its queue again.

@@ -37,11 +37,11 @@ func (s *Claims) Reserve(r *ledger.Request, n *ledger.Node) {
 
 // Hold is reserve alone.
 func (s *Claims) Hold(r *ledger.Request, n *ledger.Node) {
-	c := &ledger.Claim{Node: n, Since: s.Now, Whole: r.StartsTogether() && s.Holder == r.StartsWith, Replaces: r.Pair() != nil}
+	since := s.Now
 	if r.Required != "" {
-		c.Since = r.Waiting().Since
+		since = r.Waiting().Since
 	}
-	s.AddClaim(r, c)
+	s.AddClaim(r, &ledger.Claim{Node: n, Since: since, Whole: r.StartsTogether() && s.Holder == r.StartsWith, Replaces: r.Pair() != nil})
 	if r.Reserved() {
 		s.countSlot(r, 1)
 	}
@@ -57,7 +57,6 @@ func (s *Claims) countSlot(r *ledger.Request, by int) {
 	}
 	s.SetMoment(r, backlog.ClaimEnds, ends)
 	if r.Wait.Claim.Whole {
-		r.StartsWith.Claims += by
 		return
 	}
 	s.slots += by

@@ -37,15 +37,12 @@ func (in *victimInput) Begin(c *NodeCosts, simple bool) {
 func (in *victimInput) Frees(quota ledger.QuotaNeed) { in.quota = quota }
 
 // EndAnyway has those candidates count as releasing that end for others.
-func (in *victimInput) EndAnyway(ends func(key string) bool) {
+func (in *victimInput) EndAnyway(victims []preemptor.Victim) {
 	for i := range in.candidates {
 		c := &in.candidates[i]
-		c.Releasing = c.Releasing || ends(c.Key)
+		c.Releasing = c.Releasing || slices.ContainsFunc(victims, func(v preemptor.Victim) bool { return v.Key == c.Key })
 	}
 }
-
-// Considered is how many candidates there are.
-func (in *victimInput) Considered() int { return len(in.candidates) }
 
 // SetOn gives a plan the candidates and floors.
 func (in *victimInput) SetOn(on *preemptor.Node) {

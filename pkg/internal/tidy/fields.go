@@ -19,17 +19,6 @@ import (
 // All other types hold state, of which laws are kept by the package that declares them.
 var plainOfCore = []string{"pkg/core/api", "pkg/core/preemptor", "pkg/core/devices"}
 
-// writtenElsewhere are fields that other packages write still, and types of which they write whole values. The
-// list is only to shrink.
-var writtenElsewhere = []string{
-	"*guard.Loop",
-	"answers.Plan",
-	"guard.Counted", "guard.Cut", "guard.Failed", "guard.Made", "guard.Times", "guard.Until", "guard.Visit", "guard.Why",
-	"ledger.Claims", "ledger.Completion", "ledger.Detail", "ledger.Eviction", "ledger.Guard", "ledger.Hinted", "ledger.Holds", "ledger.Importance", "ledger.Late", "ledger.Least", "ledger.Loop", "ledger.Overdue", "ledger.Regrouped", "ledger.Retry", "ledger.Runs", "ledger.Since", "ledger.Until", "ledger.Waits",
-	"preemption.Candidates", "preemption.Quota",
-	"question.Calls",
-}
-
 // CheckFields keeps the fields of state to the packages of the core that declare them: others read them, and
 // call methods. A write is an assignment, also of the whole value behind a pointer, and what hands out the
 // address of what is no state itself. Types are those that the compiler sees. It returns the problems by package
@@ -173,7 +162,7 @@ func (c *checker) writes(to ast.Expr) {
 
 // report reports what is written of a package, unless that is the one that is checked.
 func (c *checker) report(n ast.Node, of *types.Package, star, name string) {
-	if of == c.here || slices.Contains(writtenElsewhere, star+of.Name()+"."+name) {
+	if of == c.here {
 		return
 	}
 	at := c.set.Position(n.Pos())
