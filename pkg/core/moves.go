@@ -42,20 +42,13 @@ func (p *Partition) endWait(r *ledger.Request) {
 		p.kept.GiveUp(r)
 		p.renominations.Drop(r)
 	}
-	p.forgetTrial(r)
+	p.trials.Clear(r.Slot)
 	p.Unbind(r)
 	p.Withdraw(r)
 	if w := r.Wait; w != nil && w.Guard != nil {
 		p.Timers.Cancel(&w.Guard.Timer)
 	}
 	r.EndWait()
-}
-
-// forgetTrial has an ask tried anew.
-func (p *Partition) forgetTrial(r *ledger.Request) {
-	if int(r.Slot) < len(p.trials) {
-		p.trials[r.Slot] = trial{}
-	}
 }
 
 // boundTo is the node that an ask is bound to, if it still waits.
@@ -210,7 +203,7 @@ func (p *Partition) ask(r *ledger.Request) {
 // tryAgain ends the delay of an ask.
 func (p *Partition) tryAgain(r *ledger.Request) {
 	r.Wait.EndDelay()
-	p.forgetTrial(r)
+	p.trials.Clear(r.Slot)
 	p.SetMoment(r, backlog.Retry, time.Time{})
 	p.MayJoinTaskGroup(r)
 	if r.Required == "" {

@@ -164,7 +164,7 @@ func (d *round) follow(r *ledger.Request) {
 	if at := d.MomentOf(d.hopeless, backlog.Retry); !at.IsZero() {
 		d.retryAt(r, at)
 	}
-	before, found := d.lastTrial(r).decided, d.lastTrial(d.hopeless)
+	before, found := d.trials.Find(r.Slot).decided, d.trials.Find(d.hopeless.Slot)
 	*d.trialOf(r) = found
 	if like.Reason == api.NodeFull && like.Plan != nil && (before == nil || !before.SaysAs(found.decided)) {
 		d.reportFull(r)

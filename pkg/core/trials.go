@@ -16,32 +16,19 @@ type trial struct {
 }
 
 // trialOf is the last trial of an ask; valid until there is one of another ask.
-func (p *Partition) trialOf(r *ledger.Request) *trial { return tables.At(&p.trials, r.Slot) }
-
-// lastTrial is the last trial of an ask, the zero value if there was none.
-func (p *Partition) lastTrial(r *ledger.Request) (last trial) {
-	if int(r.Slot) < len(p.trials) {
-		last = p.trials[r.Slot]
-	}
-	return last
-}
+func (p *Partition) trialOf(r *ledger.Request) *trial { return p.trials.Of(r.Slot) }
 
 // waitsFor says why an ask waits.
 func (p *Partition) waitsFor(r *ledger.Request) *api.Waiting {
 	v := p.WaitsFor(r)
-	v.Decided = p.lastTrial(r).decided
+	v.Decided = p.trials.Find(r.Slot).decided
 	return v
 }
 
 // checkTrials checks that trials are of asks that wait.
 func (p *Partition) checkTrials(v *laws.Check) {
-	known := 0
-	for _, t := range p.trials {
-		if t != (trial{}) {
-			known++
-		}
-	}
-	if asks := p.AsksWith(func(slot int32) bool { return int(slot) < len(p.trials) && p.trials[slot] != (trial{}) }); asks != known {
+	known := tables.Known(&p.trials)
+	if asks := p.AsksWith(func(slot int32) bool { return p.trials.Find(slot) != (trial{}) }); asks != known {
 		v.Breaks("trials are known of %d asks, of which %d wait", known, asks)
 	}
 }
@@ -50,13 +37,13 @@ func (p *Partition) checkTrials(v *laws.Check) {
 // no reason to ask again yet.
 func (d *round) isStillRefused(r *ledger.Request) bool {
 	w := r.Wait
-	return w != nil && w.Reason == api.Infeasible && d.lastTrial(r).revision == d.node.Revision && !d.MomentOf(r, backlog.Retry).IsZero()
+	return w != nil && w.Reason == api.Infeasible && d.trials.Find(r.Slot).revision == d.node.Revision && !d.MomentOf(r, backlog.Retry).IsZero()
 }
 
 // planHolds reports whether the last plan for an ask would come out the same: the
 // node has not changed, and if it was too early for one, it still is.
 func (d *round) planHolds(r *ledger.Request) bool {
 	w := r.Wait
-	return w != nil && w.Plan != nil && d.lastTrial(r).revision == d.node.Revision &&
+	return w != nil && w.Plan != nil && d.trials.Find(r.Slot).revision == d.node.Revision &&
 		(w.Plan.Reason != preemptor.TooYoung || w.Plan.Again.After(d.Now))
 }

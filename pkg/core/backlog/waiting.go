@@ -120,8 +120,8 @@ func (m *moments) first() (first time.Time) {
 
 // MomentOf is when something is to be done about an ask; zero is never.
 func (b *Backlog) MomentOf(r *ledger.Request, what Moment) (at time.Time) {
-	if int(r.Slot) < len(b.moments) && b.moments[r.Slot] != nil {
-		at = b.moments[r.Slot].at[what]
+	if m := b.moments.Find(r.Slot); m != nil {
+		at = m.at[what]
 	}
 	return at
 }
@@ -132,7 +132,7 @@ func (b *Backlog) SetMoment(r *ledger.Request, what Moment, at time.Time) {
 	if at.IsZero() && b.MomentOf(r, what).IsZero() {
 		return
 	}
-	of := tables.At(&b.moments, r.Slot)
+	of := b.moments.Of(r.Slot)
 	if *of == nil {
 		*of = &moments{}
 	}
@@ -147,8 +147,8 @@ func (b *Backlog) SetMoment(r *ledger.Request, what Moment, at time.Time) {
 
 // forgetMoments has nothing done about an ask.
 func (b *Backlog) forgetMoments(r *ledger.Request) {
-	if int(r.Slot) < len(b.moments) && b.moments[r.Slot] != nil {
-		b.Timers.Cancel(&b.moments[r.Slot].timer)
-		b.moments[r.Slot] = nil
+	if m := b.moments.Find(r.Slot); m != nil {
+		b.Timers.Cancel(&m.timer)
+		b.moments.Clear(r.Slot)
 	}
 }

@@ -53,7 +53,7 @@ func (s *Groups) holdForPlaceholder(g *ledger.TaskGroup, r *ledger.Request) {
 // mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again. One that
 // has a node reserved gives it up for a placeholder that runs only.
 func (s *Groups) mayAwaitPlaceholder(g *ledger.TaskGroup, r *ledger.Request) bool {
-	return s.GroupOf(r) != nil && (r.Wait == nil || r.Wait.Former == "") && !s.larger.Has(r.Slot) && r.Nominated() == nil &&
+	return s.GroupOf(r) != nil && (r.Wait == nil || r.Wait.Former == "") && !s.larger.Find(r.Slot) && r.Nominated() == nil &&
 		(r.Claim() == nil || g.Free.Count > g.Held.Len())
 }
 

@@ -6,13 +6,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/laws"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // Verify returns the first broken law, or nil: what is known of victims is known of asks that wait.
 func (s *Claims) Verify() error {
 	v := laws.Check{Partition: s.Name}
-	if asks := s.AsksWith(s.tookEqual.Has); asks != s.tookEqual.Count() {
-		v.Breaks("%d asks took the place of equals, of which %d wait", s.tookEqual.Count(), asks)
+	if asks, took := s.AsksWith(s.tookEqual.Find), tables.Known(&s.tookEqual); asks != took {
+		v.Breaks("%d asks took the place of equals, of which %d wait", took, asks)
 	}
 	return v.Err
 }

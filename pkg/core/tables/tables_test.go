@@ -41,14 +41,23 @@ func TestAt(t *testing.T) {
 	assert.DeepEqual(t, table, []string{"first", "", "third"})
 }
 
-// TestFlags sets flags and clears them; what was never set is not.
-func TestFlags(t *testing.T) {
-	var flags tables.Flags
-	flags.Clear(7)
-	flags.Set(3)
-	assert.Assert(t, flags.Has(3) && !flags.Has(2) && !flags.Has(9) && flags.Count() == 1)
-	flags.Clear(3)
-	assert.Assert(t, !flags.Has(3) && flags.Count() == 0)
+// TestSparse sets entries far from each other and clears them; what was never set is the zero value.
+func TestSparse(t *testing.T) {
+	var table tables.Sparse[string]
+	table.Clear(7)
+	*table.Of(3) = "third"
+	*table.Of(70_000) = "last"
+	assert.Assert(t, table.Find(3) == "third" && table.Find(70_000) == "last" && table.Find(4) == "" && table.Find(99_000) == "" && table.Find(640) == "")
+	table.Clear(3)
+	table.Clear(640)
+	var left []int32
+	for slot, known := range table.All {
+		if known != "" {
+			left = append(left, slot)
+		}
+	}
+	assert.DeepEqual(t, left, []int32{70_000})
+	assert.Equal(t, tables.Known(&table), 1)
 }
 
 // TestTable knows something of objects by their numbers, and nothing of one that has the number of another.
@@ -57,7 +66,7 @@ func TestTable(t *testing.T) {
 	assert.Assert(t, table.Find(3, "a") == nil)
 	*table.Of(3, "a") += 7
 	assert.Assert(t, table.Find(2, "b") == nil && table.Find(3, "b") == nil && *table.Find(3, "a") == 7)
-	*table.Of(3, "b") += 1
+	*table.Of(3, "b")++
 	assert.Assert(t, table.Find(3, "a") == nil && *table.Of(3, "b") == 1)
 }
 
