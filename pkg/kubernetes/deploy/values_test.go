@@ -106,6 +106,8 @@ func TestManifestsAreUnderstood(t *testing.T) {
 		for _, o := range objects(t, string(text)) {
 			understood(t, o)
 		}
+		// A label has at most 63 letters, as many as the name of a namespace alone may have.
+		assert.Assert(t, !strings.Contains(string(text), "metadata{labels"), file)
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +18,9 @@ import (
 // are ready, and those that wait offer no REST.
 const leaderLabel = "narwhal-scheduler.io/leader"
 
+// markPause is the pause after which a label is tried again that could not be written.
+const markPause = 10 * time.Second
+
 // A leaderMark writes the label. What it cannot write is in the log: scheduling goes on without it.
 type leaderMark struct {
 	client         kubernetes.Interface
@@ -24,48 +29,62 @@ type leaderMark struct {
 	log            *zap.Logger
 }
 
-// set marks this pod, and no other one any more: the one that led before may be on a node that is lost.
-func (m leaderMark) set(ctx context.Context) {
-	if m.pod == "" {
-		return
-	}
-	for _, name := range m.marked(ctx) {
-		if name != m.pod {
-			m.write(ctx, name, nil)
+// lead marks this pod, and no other one any more. It tries until that is done, or the context ends.
+func (m leaderMark) lead(ctx context.Context) {
+	for m.pod != "" && !m.set(ctx) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(markPause):
 		}
 	}
-	m.write(ctx, m.pod, &m.of)
+}
+
+// set marks this pod, and no other one any more: the one that led before may be on a node that is lost. It reports whether
+// all of that is done.
+func (m leaderMark) set(ctx context.Context) bool {
+	others, done := m.marked(ctx)
+	for _, name := range others {
+		if name != m.pod {
+			done = m.write(ctx, name, nil) && done
+		}
+	}
+	return m.write(ctx, m.pod, &m.of) && done
 }
 
 // clear takes the mark from this pod, which has it if its process ended while it led, and was started anew.
 func (m leaderMark) clear(ctx context.Context) {
-	if m.pod != "" && slices.Contains(m.marked(ctx), m.pod) {
+	if m.pod == "" {
+		return
+	}
+	if marked, _ := m.marked(ctx); slices.Contains(marked, m.pod) {
 		m.write(ctx, m.pod, nil)
 	}
 }
 
-// marked are the names of the pods that have the mark.
-func (m leaderMark) marked(ctx context.Context) []string {
+// marked are the names of the pods that have the mark, if they are known.
+func (m leaderMark) marked(ctx context.Context) (names []string, known bool) {
 	selector := labels.SelectorFromSet(labels.Set{leaderLabel: m.of}).String()
 	found, err := m.client.CoreV1().Pods(m.namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		m.log.Warn("it is not known which pod is marked as the leader", zap.Error(err))
-		return nil
+		return nil, false
 	}
-	names := make([]string, len(found.Items))
-	for i, pod := range found.Items {
-		names[i] = pod.Name
+	for _, pod := range found.Items {
+		names = append(names, pod.Name)
 	}
-	return names
+	return names, true
 }
 
-// write gives a pod the label, or takes it away.
-func (m leaderMark) write(ctx context.Context, pod string, value *string) {
+// write gives a pod the label, or takes it away. A pod that is gone has none.
+func (m leaderMark) write(ctx context.Context, pod string, value *string) bool {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{leaderLabel: value}}})
 	if err == nil {
 		_, err = m.client.CoreV1().Pods(m.namespace).Patch(ctx, pod, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	if err != nil {
+	if err != nil && (value != nil || !apierrors.IsNotFound(err)) {
 		m.log.Warn("the label of the leader is not written", zap.String("pod", m.namespace+"/"+pod), zap.Bool("leads", value != nil), zap.Error(err))
+		return false
 	}
+	return true
 }

@@ -75,7 +75,7 @@ func (i *instance) lead(ctx context.Context, run func(context.Context) error, fa
 	election := &replica.Election{Leading: i.settings.leader, Client: client, Namespace: i.namespace, Log: i.log, State: i.state, StandsReady: true}
 	return election.Run(ctx, func(ctx context.Context) error {
 		i.state.Set("lists the cluster")
-		mark.set(ctx)
+		go mark.lead(ctx)
 		if err := i.configure(ctx, client); err != nil {
 			return err
 		}
