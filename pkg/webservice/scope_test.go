@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -93,6 +94,17 @@ func TestTenants(t *testing.T) {
 	}
 	assert.Equal(t, ask(h, "GET", "/ws/v1/partition/none/queues", "Authorization", "Bearer agents").Code, 403)
 	assert.Equal(t, ask(h, "HEAD", partitionPath+"queues", "Authorization", "Bearer agents").Code, 403)
+}
+
+// TestTenantsShareNoReply: the same request of two clients that see different queues is about two things.
+func TestTenantsShareNoReply(t *testing.T) {
+	view, subjects := &api.View{Root: wideTree(1)}, map[subject]bool{}
+	for _, within := range [][]api.QueuePath{nil, {"root.a"}, {"root.b"}, {"root.a", "root.b"}} {
+		r := httptest.NewRequest(http.MethodGet, partitionPath+"asks", nil)
+		views := requestViews{{partition: "default", view: view, within: within}}
+		subjects[subjectOf(r.WithContext(context.WithValue(r.Context(), viewsKey{}, views)))] = true
+	}
+	assert.Equal(t, len(subjects), 4)
 }
 
 // TestFewQueuesAreAskedAbout: not about those below one that may be seen, and where the query names one, not about others.
