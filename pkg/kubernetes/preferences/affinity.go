@@ -54,9 +54,6 @@ func isChoosy(info *framework.PodInfo) bool {
 	return len(info.PreferredAffinityTerms)+len(info.PreferredAntiAffinityTerms)+len(info.RequiredAffinityTerms) > 0
 }
 
-// looksAround says that pods of all namespaces may matter.
-func (a *affinity) looksAround() bool { return len(a.own) > 0 }
-
 // counts says whether any term holds for a pod that is counted.
 func (a *affinity) counts() bool { return a.terms > 0 }
 

@@ -119,20 +119,23 @@ func (s *Scorer) newClass(pod *v1.Pod, seen uint64) *class {
 	return c
 }
 
-// recount has a new class count all pods that may matter to it.
+// recount has a new class count all pods that may matter to it, each once.
 func (s *Scorer) recount(c *class) {
-	looks := s.spaces[c.pod.Namespace]
-	if c.affinity.looksAround() {
-		looks = s.pods
-	}
-	for _, p := range looks {
-		if slot, known := s.slots[p.node]; known {
-			c.count(p, slot, 1)
+	sets := []podSet{s.choosy}
+	last := ""
+	for i := range c.spread.constraints {
+		selector := c.spread.constraints[i].selector
+		if text := selector.String(); text != last || i == 0 {
+			sets, last = append(sets, s.matching(selector)), text
 		}
 	}
-	if !c.affinity.looksAround() {
-		for _, p := range s.choosy {
-			if slot, known := s.slots[p.node]; known && p.Pod.Namespace != c.pod.Namespace {
+	for _, term := range c.affinity.own {
+		sets = append(sets, s.matching(term.Selector))
+	}
+	for i, set := range sets {
+		for uid, p := range set {
+			slot, known := s.slots[p.node]
+			if known && !slices.ContainsFunc(sets[:i], func(before podSet) bool { return before[uid] != nil }) {
 				c.count(p, slot, 1)
 			}
 		}

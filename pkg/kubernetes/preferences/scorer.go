@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -29,13 +31,14 @@ type Scorer struct {
 	nodes      []*v1.Node // by slot; nil if the slot is free
 	slots      map[string]int32
 	free       []int32
-	pods       map[types.UID]*counted
-	spaces     map[string]map[types.UID]*counted // the same, by namespace
-	choosy     map[types.UID]*counted            // those with a say about where others are placed
+	pods       podSet
+	labelled   map[label]podSet // the same by each of their labels; no set is empty
+	choosy     podSet           // those with a say about where others are placed
 	topologies map[string]*topology
 	layout     uint64 // counts changes of nodes and namespaces after which classes are made anew
 	classes    *simplelru.LRU[string, *class]
 	scratch    scratch
+	last       scratch // of the question before
 }
 
 // A counted pod is on a node, which need not be known.
@@ -44,6 +47,12 @@ type counted struct {
 	node   string
 	choosy bool
 }
+
+// A podSet is some of the pods that are counted.
+type podSet map[types.UID]*counted
+
+// A label is one of a pod.
+type label struct{ key, value string }
 
 // Options is what may be chosen. The zero value is the default.
 type Options struct {
@@ -74,9 +83,9 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 		options:    o,
 		added:      termsOf(o.Profile.Nodes),
 		slots:      make(map[string]int32),
-		pods:       make(map[types.UID]*counted),
-		spaces:     make(map[string]map[types.UID]*counted),
-		choosy:     make(map[types.UID]*counted),
+		pods:       make(podSet),
+		labelled:   make(map[label]podSet),
+		choosy:     make(podSet),
 		topologies: make(map[string]*topology),
 		classes:    classes,
 	}
@@ -97,6 +106,7 @@ func (s *Scorer) changed() {
 func (s *Scorer) relay() {
 	s.layout++
 	clear(s.topologies)
+	s.last.reset()
 }
 
 // SetNode adds a node or replaces it.
@@ -174,12 +184,16 @@ func isCountedAlike(before, now *v1.Pod) bool {
 }
 
 func (s *Scorer) count(p *counted) {
-	uid, space := p.Pod.UID, p.Pod.Namespace
+	uid := p.Pod.UID
 	s.pods[uid] = p
-	if s.spaces[space] == nil {
-		s.spaces[space] = make(map[types.UID]*counted)
+	for key, value := range p.Pod.Labels {
+		set := s.labelled[label{key, value}]
+		if set == nil {
+			set = make(podSet, 1)
+			s.labelled[label{key, value}] = set
+		}
+		set[uid] = p
 	}
-	s.spaces[space][uid] = p
 	if p.choosy {
 		s.choosy[uid] = p
 	}
@@ -190,13 +204,35 @@ func (s *Scorer) uncount(p *counted) {
 	if p == nil {
 		return
 	}
-	uid, space := p.Pod.UID, p.Pod.Namespace
+	uid := p.Pod.UID
 	s.tellClasses(p, -1)
 	delete(s.pods, uid)
 	delete(s.choosy, uid)
-	if delete(s.spaces[space], uid); len(s.spaces[space]) == 0 {
-		delete(s.spaces, space)
+	for key, value := range p.Pod.Labels {
+		set := s.labelled[label{key, value}]
+		if delete(set, uid); len(set) == 0 {
+			delete(s.labelled, label{key, value})
+		}
 	}
+}
+
+// matching is pods of which those that a selector matches are some: the fewest that can be looked up.
+func (s *Scorer) matching(selector labels.Selector) podSet {
+	requirements, ok := selector.Requirements()
+	if !ok {
+		return nil // it matches none
+	}
+	found := s.pods
+	for i := range requirements {
+		r := &requirements[i]
+		if op := r.Operator(); op != selection.Equals && op != selection.DoubleEquals && op != selection.In || r.Values().Len() != 1 {
+			continue
+		}
+		if set := s.labelled[label{r.Key(), r.Values().UnsortedList()[0]}]; len(set) < len(found) {
+			found = set
+		}
+	}
+	return found
 }
 
 // tellClasses has all classes that are kept count a pod, or not any more.
@@ -228,12 +264,28 @@ func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []s
 	on := &s.scratch
 	on.reset()
 	for name, points := range nodes {
-		if slot, known := s.slots[name]; known && c.runs[slot] {
+		if slot, known := s.slotOf(name); known && c.runs[slot] {
 			on.add(name, slot, points)
 		}
 	}
 	s.score(c, on)
-	return on.best(most)
+	best := on.best(most)
+	s.scratch, s.last = s.last, s.scratch
+	s.last.at = 0
+	return best
+}
+
+// slotOf is the slot of a node. Mostly the nodes come in the order of the question before, but for one or two that have
+// moved, so that they need not be looked up.
+func (s *Scorer) slotOf(name string) (slot int32, known bool) {
+	for ahead := range 2 {
+		if i := s.last.at + ahead; i < len(s.last.names) && s.last.names[i] == name {
+			s.last.at = i + 1
+			return s.last.slots[i], true
+		}
+	}
+	slot, known = s.slots[name]
+	return slot, known
 }
 
 // score adds up the points of the nodes of a question.
@@ -264,11 +316,13 @@ type scratch struct {
 	total  []int64
 	raw    []int64 // of one preference
 	seen   []bool  // places of a topology
+	at     int     // how many of the names have come again
 }
 
 func (x *scratch) reset() {
 	clear(x.names)
 	x.names, x.slots, x.points, x.total = x.names[:0], x.slots[:0], x.points[:0], x.total[:0]
+	x.at = 0
 }
 
 func (x *scratch) add(name string, slot int32, points int64) {

@@ -45,6 +45,43 @@ func TestScoresAreThoseOfTheScorePlugins(t *testing.T) {
 	assert.Assert(t, compared > 10_000 && off*200 < compared, "%d of %d differ", off, compared)
 }
 
+// Best is the nodes with the most points of all, those for the order of nodes included, and of equal ones the first,
+// in whatever order the nodes come and whatever was asked before.
+func TestBestIsTheMostPoints(t *testing.T) {
+	for seed := range seeds.Of(t, 100) {
+		w := newWorld(t, seed)
+		w.scorer.options.Profile.Order = int64(w.rand.IntN(3))
+		asking := []*v1.Pod{w.newPod(), w.newPod()}
+		for i := range 40 {
+			w.step()
+			pod := asking[i%2]
+			points := map[string]int64{"unknown": 100}
+			var order []string
+			for _, node := range w.nodes {
+				points[node.Name] = int64(w.rand.IntN(101))
+				order = append(order, node.Name)
+			}
+			order = append(order, "unknown")
+			if w.chance(30) {
+				w.rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+			}
+			most := 1 + w.rand.IntN(4)
+			best := w.scorer.Best(pod, func(yield func(string, int64) bool) {
+				for _, name := range order {
+					if !yield(name, points[name]) {
+						return
+					}
+				}
+			}, most)
+			if w.scorer.classOf(pod).isIndifferent() {
+				assert.Equal(t, len(best), 0)
+				continue
+			}
+			assert.DeepEqual(t, best, w.best(pod, order, points, most))
+		}
+	}
+}
+
 func TestLogarithm(t *testing.T) {
 	for n := uint64(2); n < 1<<32; n += 1 + n/7 {
 		assert.Assert(t, math.Abs(float64(logarithm(n))/one-math.Log(float64(n))) < 2.0/one, "of %d", n)

@@ -149,9 +149,16 @@ func (w *world) relabelNode(node *v1.Node) {
 	}
 }
 
-// changeNode changes a node, or takes it away.
+// changeNode changes a node, takes it away, or has it and another one come back, one in the place of the other.
 func (w *world) changeNode() {
 	i := w.rand.IntN(len(w.nodes))
+	if other := w.nodes[0]; w.chance(20) && i > 0 {
+		w.scorer.RemoveNode(other.Name)
+		w.scorer.RemoveNode(w.nodes[i].Name)
+		w.scorer.SetNode(other)
+		w.scorer.SetNode(w.nodes[i])
+		return
+	}
 	if w.chance(30) && len(w.nodes) > 1 {
 		w.scorer.RemoveNode(w.nodes[i].Name)
 		w.nodes = append(w.nodes[:i:i], w.nodes[i+1:]...)
@@ -378,4 +385,27 @@ func (w *world) asked(pod *v1.Pod) (nodes []string, theirs, ours []int64) {
 		theirs = append(theirs, scores[i].TotalScore)
 	}
 	return nodes, theirs, on.total
+}
+
+// best is those of some nodes with the most points, by looking at each.
+func (w *world) best(pod *v1.Pod, order []string, points map[string]int64, most int) (best []string) {
+	nodes, _, ours := w.asked(pod)
+	total := map[string]int64{}
+	for i, name := range nodes {
+		total[name] = ours[i] + w.scorer.options.Profile.Order*points[name]
+	}
+	for range most {
+		first := ""
+		for _, name := range order {
+			if sum, runs := total[name]; runs && (first == "" || sum > total[first]) {
+				first = name
+			}
+		}
+		if first == "" {
+			break
+		}
+		best = append(best, first)
+		delete(total, first)
+	}
+	return best
 }

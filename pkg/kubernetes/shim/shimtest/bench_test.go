@@ -14,23 +14,33 @@ import (
 // Pods that wait when the scheduler starts, with the API server in memory: from the start
 // until the last one is bound.
 func BenchmarkBacklog(b *testing.B) {
-	const nodes, pods = 1000, 5000
+	const pods, ofService = 5000, 50
 	for _, c := range []struct {
-		name    string
-		options shimtest.Options
+		name     string
+		nodes    int
+		options  shimtest.Options
+		services bool // so many pods each belong to a service, and are spread over zones and nodes
 	}{
-		{"filters=none", shimtest.Options{}},
-		{"filters=real", shimtest.Options{Feasibility: filters}},
+		{"filters=none", 1000, shimtest.Options{}, false},
+		{"filters=real", 1000, shimtest.Options{Feasibility: filters}, false},
+		{"services/nodes=1000", 1000, shimtest.Options{Feasibility: filters, Preferences: scores}, true},
+		{"services/nodes=5000", 5000, shimtest.Options{Feasibility: filters, Preferences: scores}, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var took, worked time.Duration
 			for range b.N {
 				m := shimtest.New(b, c.options)
-				for i := range nodes {
-					m.Put(shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi"))
+				for i := range c.nodes {
+					node := shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi")
+					node.Labels[v1.LabelTopologyZone] = fmt.Sprint("zone-", i%3)
+					m.Put(node)
 				}
 				for i := range pods {
-					m.Put(shimtest.NewPod(fmt.Sprint("pod-", i), "cpu=100m memory=128Mi"))
+					app := fmt.Sprint("app-", i/ofService)
+					if c.services && i%ofService == 0 {
+						m.Put(service(app))
+					}
+					m.Put(shimtest.NewPod(fmt.Sprint("pod-", i), "cpu=100m memory=128Mi", shimtest.Labelled("app", app)))
 				}
 				left, over := pods, make(chan struct{})
 				m.API.Fail(shimtest.Faults{Bind: func(*v1.Pod, string) (bool, error) {
