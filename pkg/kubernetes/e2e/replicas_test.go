@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
@@ -20,6 +21,8 @@ func replicasTakeTurns(w *World) {
 	first := w.startReplica()
 	first.health.Await("/readyz", "ok")
 	w.instance = first.running
+	w.check(w.createReplicaPod("replica-2"))
+	w.t.Setenv("POD_NAME", "replica-2") // as in the manifests
 	second := w.startReplica()
 	second.health.Await("/readyz", "waits for the lease")
 	w.CreateDeployment("web", 2, Pod{CPU: "1", Memory: "1Gi"})
@@ -55,6 +58,9 @@ func replicasTakeTurns(w *World) {
 	w.check(err)
 	contains(w, kept.Data["queues.yaml"], "last")
 	assert.Assert(w.t, !strings.Contains(first.Log(logMax)+second.Log(logMax), "is not kept"))
+	marked, err := w.client.CoreV1().Pods(narwhalNamespace).List(w.ctx, metav1.ListOptions{LabelSelector: "narwhal-scheduler.io/leader=narwhal-scheduler"})
+	w.check(err)
+	assert.Assert(w.t, len(marked.Items) == 1 && marked.Items[0].Name == "replica-2", "the Service selects the replica that leads")
 	w.instance = second.running
 	w.checkBooks()
 	w.CreatePods("after", 2, Pod{CPU: "1", Memory: "1Gi", Labels: map[string]string{"applicationId": "after", "queue": "root.last"}})
@@ -68,6 +74,15 @@ func replicasTakeTurns(w *World) {
 type replica struct {
 	running
 	health, pages *Served
+}
+
+// createReplicaPod makes the pod in which a replica says that it is. It is never started.
+func (w *World) createReplicaPod(name string) error {
+	_, err := w.client.CoreV1().Pods(narwhalNamespace).Create(w.ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{SchedulerName: "none", Containers: []corev1.Container{{Name: "scheduler", Image: "narwhal-scheduler"}}},
+	}, metav1.CreateOptions{})
+	return err
 }
 
 // startReplica starts one that notices soon that another has crashed.
