@@ -35,6 +35,11 @@ func scenarios() map[string]scenario {
 		"placed":    {plain, placed},
 		"priority":  {plain, moreImportant},
 		"guarantee": {guaranteed, underGuarantee},
+		"important": {guaranteed, func(w *world) { victimsOf(w, priority(100)) }},
+		"optedout":  {guaranteed, func(w *world) { victimsOf(w, optedOut) }},
+		"fenced":    {fenced, func(w *world) { victimsOf(w, func(*si.Allocation) {}) }},
+		"protected": {protected, func(w *world) { victimsOf(w, func(*si.Allocation) {}) }},
+		"ownqueue":  {guaranteed, inOwnQueue},
 		"daemonset": {plain, func(w *world) { ofDaemonset(w, 2) }},
 		"chosen":    {plain, victimsChosen},
 		"full":      {plain, func(w *world) { ofDaemonset(w, 1) }},
@@ -91,10 +96,15 @@ func moreImportant(w *world) {
 	w.end("priority.low", "low-0")
 }
 
-const guaranteed = top + `  - name: two
-    properties: {preemption.delay: 1s}
-    resources: {guaranteed: {vcore: 2}}
-`
+// A queue to which something is guaranteed, that may take it from the other one; that may not, as of its own policy or of
+// that of the other one.
+const (
+	two        = "  - name: two\n    resources: {guaranteed: {vcore: 2}}\n"
+	soon       = "    properties: {preemption.delay: 1s}\n"
+	guaranteed = top + two + soon
+	fenced     = top + two + "    properties: {preemption.delay: 1s, preemption.policy: fence}\n"
+	protected  = top + "    properties: {preemption.policy: disabled}\n" + two + soon
+)
 
 // underGuarantee: a queue gets what is guaranteed to it, and not more.
 func underGuarantee(w *world) {
@@ -115,6 +125,44 @@ func underGuarantee(w *world) {
 		return nil
 	})
 	w.show("application/guarantee.two", "applicationState", "usedResource")
+}
+
+func optedOut(a *si.Allocation) { a.PreemptionPolicy.AllowPreemptSelf = false }
+
+// victimsOf: a queue has less than is guaranteed to it, and what it could take is of some kind.
+func victimsOf(w *world, kind func(*si.Allocation)) {
+	w.open("n", 4)
+	w.application(w.name+".one", "root.one")
+	for i := range 4 {
+		w.ask(w.name+".one", fmt.Sprint(w.name, "-one-", i), 1, kind)
+	}
+	w.pass(6 * time.Second)
+	w.application(w.name+".two", "root.two")
+	w.step("an ask, and 6s", func() error {
+		if err := w.request(w.name+".two", w.name+"-two", 1); err != nil {
+			return err
+		}
+		time.Sleep(6 * time.Second)
+		return nil
+	})
+}
+
+// inOwnQueue: a more important ask of a queue that has what is guaranteed to it, and one of a queue that has less while
+// all the rest is of its own.
+func inOwnQueue(w *world) {
+	w.open("n", 2)
+	w.application("ownqueue.low", "root.two")
+	w.ask("ownqueue.low", "ownqueue-1", 1)
+	w.ask("ownqueue.low", "ownqueue-2", 1)
+	w.pass(6 * time.Second)
+	w.application("ownqueue.high", "root.two")
+	w.step("an ask, and 6s", func() error {
+		if err := w.request("ownqueue.high", "ownqueue-3", 1, priority(100)); err != nil {
+			return err
+		}
+		time.Sleep(6 * time.Second)
+		return nil
+	})
 }
 
 // ofDaemonset: an ask that can run on one node has less important allocations end there, with and without room on other nodes.
