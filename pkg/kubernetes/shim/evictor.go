@@ -101,10 +101,12 @@ func disrupted(pod *v1.Pod, message string) v1.PodCondition {
 // patchStatus changes a part of the status of a pod, unless there is another pod of its name
 // by now.
 func (c *Context) patchStatus(ctx context.Context, pod *v1.Pod, status map[string]any) error {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status":   status,
-	})
+	return c.patch(ctx, pod, map[string]any{"uid": pod.UID}, status)
+}
+
+// patch changes a part of the status of the pod that has such metadata by now.
+func (c *Context) patch(ctx context.Context, pod *v1.Pod, metadata, status map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": metadata, "status": status})
 	if err != nil {
 		return err
 	}

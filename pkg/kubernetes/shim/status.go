@@ -177,11 +177,14 @@ func (w *statusWriter) write(key string) error {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, w.options.BindTimeout)
 	defer cancel()
-	err := w.patchStatus(ctx, pod, status)
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	// Only the pod that was looked at: one that has been bound since must not say that it waits.
+	err := w.patch(ctx, pod, map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion}, status)
+	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
-	w.log.Warn("status of pod not written yet", refer(pod), zap.Error(err))
+	if !apierrors.IsConflict(err) {
+		w.log.Warn("status of pod not written yet", refer(pod), zap.Error(err))
+	}
 	w.wishes.Lock()
 	defer w.wishes.Unlock()
 	newer := w.wanted[key]

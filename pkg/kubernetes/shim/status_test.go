@@ -7,9 +7,12 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
 // serveStatus has the API server carry out changes of the status of one pod, each with a new
@@ -30,6 +33,38 @@ func serveStatus(c callback, pod *v1.Pod) *[]string {
 		return true, next, nil
 	})
 	return &written
+}
+
+// A pod that was bound, of which informers have not told yet, does not say that it waits. One that was changed in
+// another way says it when informers have told of the change.
+func TestStatusOfAPodThatChanged(t *testing.T) {
+	for _, node := range []string{"", "node-1"} {
+		c := newCallback(t)
+		pod := ourPod("")
+		pod.ResourceVersion = "1"
+		c.AddPod(pod)
+		changed := pod.DeepCopy()
+		changed.ResourceVersion, changed.Spec.NodeName = "2", node
+		var written []string
+		c.options.Client.(*fake.Clientset).AddReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			var change v1.Pod
+			assert.NilError(t, json.Unmarshal(action.(clienttesting.PatchAction).GetPatch(), &change))
+			if change.ResourceVersion != changed.ResourceVersion {
+				return true, nil, apierrors.NewConflict(v1.Resource("pods"), pod.Name, nil)
+			}
+			written = append(written, change.Status.Conditions[0].Reason)
+			return true, changed, nil
+		})
+		c.status.waits("web", scheduler.WaitsForNodes, "no node has room")
+		assert.Assert(t, apierrors.IsConflict(c.status.write("web"))) // so it is tried again
+		c.AddPod(changed)
+		assert.NilError(t, c.status.write("web"))
+		if node == "" {
+			assert.DeepEqual(t, written, []string{"Unschedulable"})
+		} else {
+			assert.Equal(t, len(written), 0)
+		}
+	}
 }
 
 // What was written is compared with what is to be written, also while informers do not have it
