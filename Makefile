@@ -108,7 +108,7 @@ e2e-short: ## play the shortest scenarios that show the whole chain, in half a m
 .PHONY: e2e
 e2e: ## play scenarios against a real API server; the first time this builds one, in 5 to 15 minutes; TESTFLAGS=-short for a part
 	@cd pkg/kubernetes && $(GO) run ./e2e/programs/build
-	@cd pkg/kubernetes && E2E=1 $(GO) test -count=1 -timeout 30m $(TESTFLAGS) ./e2e/...
+	@cd pkg/kubernetes && E2E=1 $(GO) test -count=1 -timeout 45m $(TESTFLAGS) ./e2e/...
 
 .PHONY: lint
 lint: ## check style and the rules of .golangci.yml in every module

@@ -12,6 +12,7 @@
 //	laws.go              what must hold in the end of every scenario
 //	books.go             the books of the scheduler against the pods of the API server; pure
 //	schedulers.go        what can be tested: a program, or a function of this process
+//	shipped.go           narwhal-scheduler as the manifests install it, and kubectl
 //	serving.go           pages of programs that run
 //	descheduler.go       the descheduler as a program, with its roles, pages and requests
 //	bindingwebhook.go    a webhook that refuses bindings

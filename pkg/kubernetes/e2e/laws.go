@@ -138,6 +138,9 @@ func (w *World) readREST(ctx context.Context, path string, answer any) error {
 	if err != nil {
 		return err
 	}
+	if w.token != "" {
+		request.Header.Set("Authorization", "Bearer "+w.token)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ const appLabel = "app"
 
 // A Pod says what is special about the pods of a scenario.
 type Pod struct {
-	CPU, Memory   string            // requests, as Kubernetes writes them
+	CPU, Memory   string            // requests, as Kubernetes writes them; it requests nothing without a CPU
 	PriorityClass string            // of PriorityClass, or nothing
 	Node          string            // the only node on which it may run, or nothing
 	Scheduler     string            // if not the one under test
@@ -29,6 +29,9 @@ type Pod struct {
 	Claims        []string // of volumes
 	Devices       string   // the ResourceClaimTemplate of its devices, or nothing
 	Group         string   // the PodGroup it belongs to, or nothing
+
+	Spread   []corev1.TopologySpreadConstraint
+	Affinity *corev1.Affinity
 }
 
 // template is a pod of an application, for a scheduler unless it names another.
@@ -44,11 +47,13 @@ func (p Pod) template(app, scheduler string) corev1.PodTemplateSpec {
 	spec := corev1.PodSpec{
 		SchedulerName:     scheduler,
 		PriorityClassName: p.PriorityClass,
-		Containers: []corev1.Container{{
-			Name:      "main",
-			Image:     "none",
-			Resources: corev1.ResourceRequirements{Requests: amounts(p.CPU, p.Memory)},
-		}},
+		Containers:        []corev1.Container{{Name: "main", Image: "none"}},
+
+		TopologySpreadConstraints: p.Spread,
+		Affinity:                  p.Affinity,
+	}
+	if p.CPU != "" {
+		spec.Containers[0].Resources.Requests = amounts(p.CPU, p.Memory)
 	}
 	if p.Node != "" {
 		spec.NodeSelector = map[string]string{corev1.LabelHostname: p.Node}

@@ -150,7 +150,10 @@ func newPlugin(w *World) func(arguments ...string) string {
 	w.check(err)
 	_, err = rbac.Roles(narwhalNamespace).Create(w.ctx, &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"services/proxy"}, Verbs: []string{"get", "create"}}},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"services/proxy"}, Verbs: []string{"get", "create"}},
+			{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{readerAccount}, Verbs: []string{"create"}},
+		},
 	}, metav1.CreateOptions{})
 	w.check(err)
 	for where, role := range map[string]rbacv1.RoleRef{narwhalNamespace: {Kind: "Role", Name: name}, namespace: {Kind: "ClusterRole", Name: "view"}} {
@@ -233,7 +236,11 @@ func (w *World) awaitProxy(path string) {
 	ticker := time.NewTicker(booksEvery)
 	defer ticker.Stop()
 	for {
-		err := w.client.CoreV1().RESTClient().Get().AbsPath(path).Do(ctx).Error()
+		request := w.client.CoreV1().RESTClient().Get().AbsPath(path)
+		if w.token != "" {
+			request.SetHeader(client.TokenHeader, "Bearer "+w.token)
+		}
+		err := request.Do(ctx).Error()
 		if err == nil {
 			return
 		}

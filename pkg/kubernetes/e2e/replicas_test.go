@@ -70,6 +70,45 @@ func replicasTakeTurns(w *World) {
 	w.Await(Running("web", 2))
 }
 
+// The ConfigMap is wrong when the scheduler starts again. It runs with the queues that were in use before, counts what runs in
+// them, and places pods; a metric and an event say that the configuration is refused. The mended one is in use at once.
+func configurationIsWrong(w *World) {
+	w.AddNodes(1, "2", "16Gi")
+	with := func(queue string) string {
+		return strings.Replace(narwhalConfig, "    - name: whole", "    - name: "+queue+"\n    - name: whole", 1)
+	}
+	in := func(app, queue string) Pod {
+		return Pod{CPU: "500m", Memory: "1Gi", Labels: map[string]string{"applicationId": app, "queue": queue}}
+	}
+	w.configure(with("later"))
+	w.served().Await("/ws/v1/partition/default/queues", "root.later")
+	w.CreatePods("before", 1, in("before", "root.later"))
+	w.Await(Running("before", 1))
+	w.served().Await("/ws/v1/metrics", "narwhal_configuration_refused 0")
+
+	w.configure("partitions: 5")
+	w.RestartScheduler()
+	w.served().Await("/ws/v1/metrics", "narwhal_configuration_refused 1")
+	awaitEventIn(w, narwhalNamespace, configMapName, "partitions")
+	w.checkBooks()
+	w.CreatePods("meanwhile", 1, in("meanwhile", "root.later"))
+	w.Await(Running("meanwhile", 1))
+	contains(w, w.served().Page("/ws/v1/partition/default/queue/root.later/applications"), `"before"`, `"meanwhile"`)
+
+	w.configure(with("last"))
+	w.served().Await("/ws/v1/partition/default/queues", "root.last")
+	w.served().Await("/ws/v1/metrics", "narwhal_configuration_refused 0")
+	w.CreatePods("after", 1, in("after", "root.last"))
+	w.Await(Running("after", 1))
+	w.Await(Running("before", 1))
+}
+
+// served are the pages of the scheduler that runs now.
+func (w *World) served() *Served {
+	now := w.instance.(running)
+	return &Served{Process: now.Process, w: w, url: now.rest}
+}
+
 // A replica is a narwhal-scheduler that leads or waits to.
 type replica struct {
 	running

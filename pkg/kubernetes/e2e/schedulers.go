@@ -115,8 +115,8 @@ var (
 )
 
 // narwhalConfig has the rules of the manifests, lets pods name queues, and makes the 30 seconds that a daemonset waits
-// for room by itself one. Gangs in the queue root.whole start whole, and each user has one CPU in
-// root.limited.
+// for room by itself one. Gangs in the queue root.whole start whole, each user has one CPU in
+// root.limited, and root.small has a tenth of one.
 const narwhalConfig = `partitions:
 - name: default
   preemption:
@@ -136,15 +136,19 @@ const narwhalConfig = `partitions:
       limits:
       - users: ["*"]
         maxresources: {vcore: 1}
+    - name: small
+      resources:
+        max: {vcore: 100m}
 `
 
 // manifests are those that install narwhal-scheduler: its account with the roles it has.
 var manifests = filepath.Join("..", "..", "..", "docs", "deploy", "kustomize")
 
-// narwhalNamespace and narwhalAccount are in the manifests.
+// narwhalNamespace, narwhalAccount and configMapName are in the manifests.
 const (
 	narwhalNamespace = "narwhal"
 	narwhalAccount   = "narwhal-scheduler"
+	configMapName    = "narwhal-config"
 )
 
 // install creates the account of narwhal-scheduler as the manifests have it, and the
@@ -154,7 +158,7 @@ func install(c *cluster.Cluster) (string, error) {
 		return "", err
 	}
 	configMap := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "narwhal-config"},
+		ObjectMeta: metav1.ObjectMeta{Name: configMapName},
 		Data:       map[string]string{"queues.yaml": narwhalConfig},
 	}
 	ctx := context.Background()
@@ -180,19 +184,7 @@ func apply(c *cluster.Cluster, files ...string) error {
 
 // kubectlApply is kubectl apply with arguments.
 func kubectlApply(c *cluster.Cluster, arguments ...string) error {
-	kubectl, err := c.Program(programs.Kubectl)
-	if err != nil {
-		return err
-	}
-	administrator, err := c.Kubeconfig("administrator", c.Config())
-	if err != nil {
-		return err
-	}
-	arguments = append([]string{"apply", "--kubeconfig", administrator}, arguments...)
-	if output, err := exec.Command(kubectl, arguments...).CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl apply: %w\n%s", err, output)
-	}
-	return nil
+	return kubectl(c, append([]string{"apply"}, arguments...)...)
 }
 
 // narwhalName is what pods ask for it by, and what its process is called. Pods may ask by

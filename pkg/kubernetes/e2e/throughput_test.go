@@ -17,13 +17,16 @@ var (
 	throughputBare  = flag.Bool("throughput-bare", false, "pods of TestThroughput that belong to no deployment")
 )
 
+// throughputZones is in how many zones the nodes of TestThroughput are.
+const throughputZones = 3
+
 // throughputMax is how long the pods of a measurement may take.
 const throughputMax = 20 * time.Minute
 
 // TestThroughput measures how fast each scheduler places a backlog, as seen by a watch: the
 // scheduler hangs while the pods are created, and then goes on. kube-scheduler spreads the
 // pods of a deployment over the nodes, for which it looks at all of them for each pod; with
-// pods that belong to nothing it has less to do.
+// pods that belong to nothing it has less to do. It says how even the pods are over nodes and zones.
 func TestThroughput(t *testing.T) { ofEachScheduler(t, measureThroughput) }
 
 // ofEachScheduler makes a measurement of each scheduler, in a world of its own.
@@ -45,7 +48,7 @@ func ofEachScheduler(t *testing.T, measure func(*testing.T, *World)) {
 
 func measureThroughput(t *testing.T, w *World) {
 	t.Helper()
-	w.AddNodes(*throughputNodes, "32", "256Gi")
+	w.AddNodesInZones(throughputZones, *throughputNodes, "32", "256Gi")
 	created, bound := newCounter(*throughputPods), newCounter(*throughputPods)
 	_, err := w.observer.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { created.add() },
@@ -72,6 +75,9 @@ func measureThroughput(t *testing.T, w *World) {
 	bound.wait(t, "bound")
 	took := time.Since(start)
 	t.Logf("bound: %d pods on %d nodes in %v, %d pods/s", *throughputPods, *throughputNodes, took.Round(10*time.Millisecond), int(float64(*throughputPods)/took.Seconds()))
+	perNode := counts(w.nodesOf("load"))
+	t.Logf("spread: %d to %d pods on each of %d nodes, and by zone %v, a skew of %d",
+		perNode[len(perNode)-1], perNode[0], len(perNode), w.zonesOf("load"), skew(w.zonesOf("load"), throughputZones))
 	w.CheckLaws()
 	w.instance.Kill()
 	if p, ok := w.instance.(interface {

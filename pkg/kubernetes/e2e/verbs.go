@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,20 @@ func (w *World) AddNodes(count int, cpu, memory string) {
 }
 
 func nodeName(number int) string { return fmt.Sprintf("node-%d", number) }
+
+// AddNodesInZones adds so many nodes in so many zones, which are called zone-1, zone-2 and so on. The zone of a node is
+// the one after that of the node before it.
+func (w *World) AddNodesInZones(zones, count int, cpu, memory string) {
+	w.t.Helper()
+	first := w.nodes + 1
+	for ; w.nodes < first+count-1; w.nodes++ {
+		zone := fmt.Sprintf("zone-%d", (w.nodes+1-first)%zones+1)
+		w.check(w.kubelets.AddNode(w.ctx, kubelet.Node{
+			Name: nodeName(w.nodes + 1), Capacity: amounts(cpu, memory), Labels: map[string]string{corev1.LabelTopologyZone: zone},
+		}))
+	}
+	w.Await(allSchedulable(first, w.nodes))
+}
 
 // Silence makes the kubelet of a node hang.
 func (w *World) Silence(node string) {
@@ -113,6 +128,13 @@ func (w *World) Await(condition Condition) {
 	w.t.Helper()
 	w.Step("until %s", condition.what)
 	w.check(w.observer.await(w.ctx, patience, condition))
+}
+
+// AwaitWithin waits until a condition holds, and no longer than a scenario promises.
+func (w *World) AwaitWithin(most time.Duration, condition Condition) {
+	w.t.Helper()
+	w.Step("within %v until %s", most, condition.what)
+	w.check(w.observer.await(w.ctx, most, condition))
 }
 
 // Middle is where a scenario is when it has begun and not ended: some pods have a node,

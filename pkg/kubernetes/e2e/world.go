@@ -34,6 +34,7 @@ type Options struct {
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
 	PodGroups    bool // the API server serves PodGroups, which is an alpha feature
 	Audit        bool // the API server records the requests of the descheduler
+	Shipped      bool // narwhal-scheduler has the queues and flags of the manifests
 	Accounts     bool // controllers have service accounts, and are not the administrator
 }
 
@@ -52,8 +53,9 @@ type World struct {
 	observer  *observer
 	scheduler Scheduler
 	instance  Instance
-	nodes     int // added so far
-	middles   int // met so far
+	token     string // with which its web service is read, or nothing
+	nodes     int    // added so far
+	middles   int    // met so far
 }
 
 // NewWorld starts everything. It ends with the test, which then shows the history of the
@@ -62,6 +64,9 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	t.Helper()
 	folder, err := programs.Here(".")
 	check(t, err)
+	if options.Shipped && scheduler.Name() == narwhalName {
+		scheduler = NarwhalAsShipped()
+	}
 	w := &World{t: t, options: options, scheduler: scheduler}
 	ctx, cancel := context.WithCancel(context.Background()) // that of the test ends before its cleanup
 	w.ctx = ctx
@@ -137,6 +142,10 @@ func (w *World) startScheduler() {
 	instance, err := w.scheduler.Start(w.ctx, w.cluster)
 	w.check(err)
 	w.instance = instance
+	if w.options.Shipped && instance.REST() != "" {
+		w.token, err = readerToken(w.ctx, w.cluster)
+		w.check(err)
+	}
 }
 
 // logLines is how much of each log a failure shows.
