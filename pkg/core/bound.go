@@ -79,7 +79,7 @@ func (p *Partition) placeBound() (more bool) {
 		if n.Gone {
 			continue
 		}
-		*p.isDirty.Of(n.Slot, n) = false // what is done here may change it again
+		p.isDirty.Drop(n.Slot) // what is done here may change it again
 		if p.tryBound(n) == question.Flush {
 			p.retryBound(n)
 			return true

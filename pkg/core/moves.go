@@ -42,7 +42,7 @@ func (p *Partition) endWait(r *ledger.Request) {
 		p.kept.GiveUp(r)
 		p.renominations.Drop(r)
 	}
-	p.trials.Clear(r.Slot)
+	p.trials.Drop(r.Slot)
 	p.Unbind(r)
 	p.Withdraw(r)
 	if w := r.Wait; w != nil && w.Guard != nil {
@@ -160,8 +160,8 @@ func (p *Partition) completeAt(app *ledger.Application, at time.Time) {
 
 // completes reports whether an application ends by itself, and stayOn has it not do so.
 func (p *Partition) completes(app *ledger.Application) bool {
-	timer := p.completions.Find(app.Slot, app)
-	return timer != nil && timer.Set()
+	timer := p.completions.Get(app.Slot, app)
+	return timer.Set()
 }
 
 func (p *Partition) stayOn(app *ledger.Application) {
@@ -203,7 +203,7 @@ func (p *Partition) ask(r *ledger.Request) {
 // tryAgain ends the delay of an ask.
 func (p *Partition) tryAgain(r *ledger.Request) {
 	r.Wait.EndDelay()
-	p.trials.Clear(r.Slot)
+	p.trials.Drop(r.Slot)
 	p.SetMoment(r, backlog.Retry, time.Time{})
 	p.MayJoinTaskGroup(r)
 	if r.Required == "" {

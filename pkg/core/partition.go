@@ -41,8 +41,8 @@ type Partition struct {
 	groups        group.Groups
 
 	counts      api.Preempted
-	trials      tables.Sparse[trial] // by the slots of asks
-	dirty       []dirtyNode          // whose bound asks are to be tried
+	trials      tables.Table[*ledger.Request, trial] // by the slots of asks
+	dirty       []dirtyNode                          // whose bound asks are to be tried
 	isDirty     tables.Table[*ledger.Node, bool]
 	completions tables.Table[*ledger.Application, timers.Timer] // when applications end by themselves
 	ranked      int                                             // how many of them are in order

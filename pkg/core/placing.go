@@ -132,7 +132,7 @@ func (p *Partition) noteQueue(q *ledger.Queue) {
 	}
 	p.react()
 	p.SeePriorities(plain)
-	p.costs.SeeQueues(flat, configured)
+	p.costs.Configure(flat, configured)
 	p.reconsider()
 }
 

@@ -74,8 +74,7 @@ func (p *Partition) awaitSchedulable(n *ledger.Node) {
 		if r.Wait != nil && r.Wait.Delayed {
 			continue
 		}
-		r.Waiting().PlansNothing()
-		r.Wait.Says(api.NodeHeld, string(n.ID))
+		r.Waiting().GivesUp(api.NodeHeld, string(n.ID))
 		p.Changes.Application(r.App, 0)
 	}
 }
@@ -95,8 +94,7 @@ func (d *round) try(r *ledger.Request) question.Outcome {
 	if held := r.HeldBack(); held != nil {
 		d.await(r, held)
 		d.kept.End(r, r.WhyNoQuota(), api.EndOfQuota)
-		r.Wait.PlansNothing()
-		r.Wait.Says(r.WhyHeldBack(held))
+		r.Wait.GivesUp(r.WhyHeldBack(held))
 		return question.Waits
 	}
 	short := r.WithoutRoom()
@@ -164,7 +162,7 @@ func (d *round) follow(r *ledger.Request) {
 	if at := d.MomentOf(d.hopeless, backlog.Retry); !at.IsZero() {
 		d.retryAt(r, at)
 	}
-	before, found := d.trials.Find(r.Slot).decided, d.trials.Find(d.hopeless.Slot)
+	before, found := d.trials.Get(r.Slot, r).decided, d.trials.Get(d.hopeless.Slot, d.hopeless)
 	*d.trialOf(r) = found
 	if like.Reason == api.NodeFull && like.Plan != nil && (before == nil || !before.SaysAs(found.decided)) {
 		d.reportFull(r)
@@ -332,8 +330,7 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 	d.hopeless = r
 	if len(lack) > 0 {
 		d.kept.End(r, r.WhyNoQuota(), api.EndOfQuota)
-		w.Says(api.QuotaExceeded, string(r.WithoutRoom().Path))
-		w.PlansNothing()
+		w.GivesUp(api.QuotaExceeded, string(r.WithoutRoom().Path))
 		return
 	}
 	conflicts := !r.NeverPreempts() && slices.ContainsFunc(w.Plan.Failures, question.IsRefusal)
@@ -343,8 +340,7 @@ func (d *round) giveUp(r *ledger.Request, lack ledger.QuotaNeed) {
 		d.kept.End(r, "no room can be made for it", api.EndOfRoom)
 	}
 	if r.NeverPreempts() {
-		w.PlansNothing()
-		w.Says(api.NodeFull, "nothing is to be evicted for it")
+		w.GivesUp(api.NodeFull, "nothing is to be evicted for it")
 		return
 	}
 	if conflicts || d.predicates.BudgetsBind() {
@@ -369,8 +365,7 @@ func (p *Partition) retryAt(r *ledger.Request, at time.Time) {
 // there. One that may run on no other is asked about again later.
 func (p *Partition) refusedOnItsNode(r *ledger.Request, err error) {
 	p.kept.End(r, err.Error(), api.EndByRefusal)
-	r.Waiting().PlansNothing()
-	r.Wait.Says(api.Infeasible, err.Error())
+	r.Waiting().GivesUp(api.Infeasible, err.Error())
 	if r.Required != "" {
 		p.retryAt(r, p.Now.Add(p.Options.RetryMax))
 	}

@@ -221,7 +221,7 @@ func (d *round) commit() bool {
 	}
 	if d.kept.Broken != d.broken {
 		for _, r := range asks {
-			r.Wait.PlansNothing()
+			r.Wait.Plans(nil, d.Now)
 		}
 		return false
 	}

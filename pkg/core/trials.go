@@ -6,7 +6,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/laws"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // A trial is what was found out of an ask when it was tried last on its required node. The zero value is nothing.
@@ -16,20 +15,21 @@ type trial struct {
 }
 
 // trialOf is the last trial of an ask; valid until there is one of another ask.
-func (p *Partition) trialOf(r *ledger.Request) *trial { return p.trials.Of(r.Slot) }
+func (p *Partition) trialOf(r *ledger.Request) *trial { return p.trials.Of(r.Slot, r) }
 
 // waitsFor says why an ask waits.
 func (p *Partition) waitsFor(r *ledger.Request) *api.Waiting {
 	v := p.WaitsFor(r)
-	v.Decided = p.trials.Find(r.Slot).decided
+	v.Decided = p.trials.Get(r.Slot, r).decided
 	return v
 }
 
 // checkTrials checks that trials are of asks that wait.
 func (p *Partition) checkTrials(v *laws.Check) {
-	known := tables.Known(&p.trials)
-	if asks := p.AsksWith(func(slot int32) bool { return p.trials.Find(slot) != (trial{}) }); asks != known {
-		v.Breaks("trials are known of %d asks, of which %d wait", known, asks)
+	for slot, r := range p.trials.All {
+		if r.Slot != slot {
+			v.Breaks("a trial is known of %s, which does not wait", r.Key)
+		}
 	}
 }
 
@@ -37,13 +37,13 @@ func (p *Partition) checkTrials(v *laws.Check) {
 // no reason to ask again yet.
 func (d *round) isStillRefused(r *ledger.Request) bool {
 	w := r.Wait
-	return w != nil && w.Reason == api.Infeasible && d.trials.Find(r.Slot).revision == d.node.Revision && !d.MomentOf(r, backlog.Retry).IsZero()
+	return w != nil && w.Reason == api.Infeasible && d.trials.Get(r.Slot, r).revision == d.node.Revision && !d.MomentOf(r, backlog.Retry).IsZero()
 }
 
 // planHolds reports whether the last plan for an ask would come out the same: the
 // node has not changed, and if it was too early for one, it still is.
 func (d *round) planHolds(r *ledger.Request) bool {
 	w := r.Wait
-	return w != nil && w.Plan != nil && d.trials.Find(r.Slot).revision == d.node.Revision &&
+	return w != nil && w.Plan != nil && d.trials.Get(r.Slot, r).revision == d.node.Revision &&
 		(w.Plan.Reason != preemptor.TooYoung || w.Plan.Again.After(d.Now))
 }

@@ -70,8 +70,7 @@ func (p *Partition) checkWakes(v *laws.Check) {
 // they wait, and that claims can be used: there is room for each when all has left that may leave.
 func (p *Partition) checkBound(v *laws.Check) {
 	for n := range p.AllNodes {
-		at := p.isDirty.Find(n.Slot, n)
-		tried := at != nil && *at
+		tried := p.isDirty.Get(n.Slot, n)
 		if tried != slices.ContainsFunc(p.dirty, func(d dirtyNode) bool { return d.Node == n }) {
 			v.Breaks("the asks of node %s are tried is %t, and it is listed is %t", n.ID, tried, !tried)
 		}

@@ -29,11 +29,11 @@ type Backlog struct {
 	Work  *api.Work // counts what scheduling looks at, in all parts
 	// boundless is what is left of quotas above the root.
 	boundless     headroom
-	asks          []waitingAsk            // by the slots of asks
-	moments       tables.Sparse[*moments] // by the same; nil if there are none
-	waitingApps   []*Application          // by the slots of applications
-	waitingQueues []*Queue                // by those of queues
-	searching     search                  // memory
+	asks          []waitingAsk // by the slots of asks
+	moments       tables.Table[*ledger.Request, *moments]
+	waitingApps   []*Application // by the slots of applications
+	waitingQueues []*Queue       // by those of queues
+	searching     search         // memory
 	hintsToCome
 	blocked map[*ledger.Account][]*line // lines that an account holds back
 	stale   []*line                     // in which a search found that limits hold everything back

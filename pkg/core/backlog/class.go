@@ -44,7 +44,7 @@ type Class struct {
 	Paused        *ledger.Request
 
 	Slot       int32  // a number that no other class has
-	Life       uint64 // counts how often its last ask went: what others know of it may hold no longer
+	life       uint64 // counts how often its last ask went
 	Claims     int    // of its asks, that take slots
 	awaitsAsk  bool   // slots are looked at when another ask stands in an order
 	Impossible string // why no node can hold any of its asks; empty if one can, or that is not known
@@ -57,6 +57,15 @@ func (c *Class) BeginRefusals(freed uint64) *answers.Refusals {
 	}
 	return c.Refused
 }
+
+// Living is a class from its first ask to its last: what is known of one holds no longer.
+type Living struct {
+	*Class
+	life uint64
+}
+
+// Living is the class as long as it has asks.
+func (c *Class) Living() Living { return Living{c, c.life} }
 
 // KnowAnswers keeps what preemption attempts know.
 func (c *Class) KnowAnswers(s *answers.Simulations) { c.Simulations = s }
@@ -195,7 +204,7 @@ func (t *classTable) list(c *Class) {
 // forgotten.
 func (t *classTable) release(c *Class) {
 	c.Refused, c.Simulations, c.Unschedulable, c.Paused = nil, nil, false, nil
-	c.Life++
+	c.life++
 	t.list(c)
 	if len(t.idle) <= IdleMax+len(t.Known)/2 {
 		return

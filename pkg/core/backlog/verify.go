@@ -63,9 +63,9 @@ func (v *verifier) tables() {
 			v.Breaks("an ask of number %d waits is %t, and is known is %t", slot, waiting[slot], is)
 		}
 	}
-	for slot, m := range v.moments.All {
-		if m != nil && (!waiting[int(slot)] || !m.timer.Set() || !m.timer.At().Equal(m.first())) {
-			v.Breaks("an ask of number %d is looked at is %t, and waits is %t", slot, m.timer.Set(), waiting[int(slot)])
+	for slot, r := range v.moments.All {
+		if m := v.moments.Get(slot, r); r.Slot != slot || !m.timer.Set() || !m.timer.At().Equal(m.first()) {
+			v.Breaks("%s is looked at is %t, and waits is %t", r.Key, m.timer.Set(), r.Slot == slot)
 		}
 	}
 	for account, lines := range v.blocked {

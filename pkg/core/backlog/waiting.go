@@ -120,7 +120,7 @@ func (m *moments) first() (first time.Time) {
 
 // MomentOf is when something is to be done about an ask; zero is never.
 func (b *Backlog) MomentOf(r *ledger.Request, what Moment) (at time.Time) {
-	if m := b.moments.Find(r.Slot); m != nil {
+	if m := b.moments.Get(r.Slot, r); m != nil {
 		at = m.at[what]
 	}
 	return at
@@ -132,7 +132,7 @@ func (b *Backlog) SetMoment(r *ledger.Request, what Moment, at time.Time) {
 	if at.IsZero() && b.MomentOf(r, what).IsZero() {
 		return
 	}
-	of := b.moments.Of(r.Slot)
+	of := b.moments.Of(r.Slot, r)
 	if *of == nil {
 		*of = &moments{}
 	}
@@ -147,8 +147,8 @@ func (b *Backlog) SetMoment(r *ledger.Request, what Moment, at time.Time) {
 
 // forgetMoments has nothing done about an ask.
 func (b *Backlog) forgetMoments(r *ledger.Request) {
-	if m := b.moments.Find(r.Slot); m != nil {
+	if m := b.moments.Get(r.Slot, r); m != nil {
 		b.Timers.Cancel(&m.timer)
-		b.moments.Clear(r.Slot)
+		b.moments.Drop(r.Slot)
 	}
 }

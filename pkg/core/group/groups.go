@@ -35,7 +35,7 @@ type Groups struct {
 	known     tables.Table[*ledger.Group, waitingGroup]
 	replacing map[*ledger.TaskGroup]*searches
 
-	larger tables.Sparse[bool] // by slots of asks: it is larger than the placeholders of its task group, and waits for none
+	larger tables.Table[*ledger.Request, bool] // it is larger than the placeholders of its task group, and waits for none
 
 	ready []*ledger.TaskGroup // in which a placeholder may be replaced
 	looks int                 // at placeholders for asks, in this batch

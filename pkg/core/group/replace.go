@@ -140,7 +140,7 @@ func (s *Groups) giveUp(g *ledger.TaskGroup, r *ledger.Request) {
 	placeholder := g.Free.First.Head()
 	s.Tell(&api.AskReport{Allocation: r.Allocation, Message: fmt.Sprintf("it is larger than placeholder %s of its task group, which is released", placeholder.Key)})
 	s.Evictions.Dismiss(placeholder, api.CauseTimedOut, fmt.Sprintf("%s of its task group is larger", r.Key))
-	*s.larger.Of(r.Slot) = true
+	*s.larger.Of(r.Slot, r) = true
 	s.letGo(g, r)
 	s.Changes.TaskGroup(g) // the next one may wait for the placeholder, if it was to end before
 }

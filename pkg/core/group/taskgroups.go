@@ -53,7 +53,7 @@ func (s *Groups) holdForPlaceholder(g *ledger.TaskGroup, r *ledger.Request) {
 // mayAwaitPlaceholder reports whether one of the other asks may wait for a placeholder again. One that
 // has a node reserved gives it up for a placeholder that runs only.
 func (s *Groups) mayAwaitPlaceholder(g *ledger.TaskGroup, r *ledger.Request) bool {
-	return s.GroupOf(r) != nil && (r.Wait == nil || r.Wait.Former == "") && !s.larger.Find(r.Slot) && r.Nominated() == nil &&
+	return s.GroupOf(r) != nil && (r.Wait == nil || r.Wait.Former == "") && !s.larger.Get(r.Slot, r) && r.Nominated() == nil &&
 		(r.Claim() == nil || g.Free.Count > g.Held.Len())
 }
 
@@ -87,7 +87,7 @@ func (s *Groups) retryTaskGroup(g *ledger.TaskGroup) {
 // Resign forgets an ask that waits no more.
 func (s *Groups) Resign(r *ledger.Request) {
 	s.ResignTaskGroup(r)
-	s.larger.Clear(r.Slot)
+	s.larger.Drop(r.Slot)
 }
 
 // Forget drops what is to be done about the gang of an application that goes.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/laws"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // verifyGroup checks what is known of a group.
@@ -29,8 +28,10 @@ func (s *Groups) verifyGroup(v *laws.Check, g *ledger.Group) {
 // Verify returns the first broken law, or nil: what is tried later of groups and gangs is listed for that.
 func (s *Groups) Verify() error {
 	v := laws.Check{Partition: s.Name}
-	if asks, larger := s.AsksWith(s.larger.Find), tables.Known(&s.larger); asks != larger {
-		v.Breaks("%d asks are larger than their placeholders, of which %d wait", larger, asks)
+	for slot, r := range s.larger.All {
+		if r.Slot != slot {
+			v.Breaks("%s is larger than its placeholders, and does not wait", r.Key)
+		}
 	}
 	for _, g := range s.Together {
 		s.verifyGroup(&v, g)

@@ -111,47 +111,30 @@ func (c *changeSet) AnyNode() bool { return len(c.nodes) > 0 }
 
 // TakeQueues visits the queues that have changed.
 func (c *changeSet) TakeQueues(yield func(*Queue) bool) {
-	take(&c.Queues, func(q *Queue) {
-		q.Change = 0
-		yield(q)
-	})
+	take(&c.Queues, yield, func(q *Queue) { q.Change = 0 })
 }
 
 // TakeApplications visits the applications that have changed.
 func (c *changeSet) TakeApplications(yield func(*Application) bool) {
-	take(&c.Applications, func(app *Application) {
-		app.changed = false
-		yield(app)
-	})
+	take(&c.Applications, yield, func(app *Application) { app.changed = false })
 }
 
 // TakeTaskGroups visits the task groups that have changed, and those that do so meanwhile.
 func (c *changeSet) TakeTaskGroups(yield func(*TaskGroup) bool) {
-	take(&c.taskGroups, func(g *TaskGroup) {
-		g.changed = false
-		yield(g)
-	})
+	take(&c.taskGroups, yield, func(g *TaskGroup) { g.changed = false })
 }
 
 // TakeGroups visits the groups that have changed.
 func (c *changeSet) TakeGroups(yield func(*Group) bool) {
-	take(&c.groups, func(g *Group) {
-		g.changed = false
-		yield(g)
-	})
+	take(&c.groups, yield, func(g *Group) { g.changed = false })
 }
 
 // TakePlaced visits the allocations that took room.
-func (c *changeSet) TakePlaced(yield func(*Request) bool) {
-	take(&c.placed, func(r *Request) { yield(r) })
-}
+func (c *changeSet) TakePlaced(yield func(*Request) bool) { take(&c.placed, yield, func(*Request) {}) }
 
 // TakeFreed visits the accounts that may hold more again.
 func (c *changeSet) TakeFreed(yield func(*Account) bool) {
-	take(&c.freed, func(a *Account) {
-		a.freed = false
-		yield(a)
-	})
+	take(&c.freed, yield, func(a *Account) { a.freed = false })
 }
 
 // TakeResized reports whether the size of the cluster has changed.
@@ -161,9 +144,10 @@ func (c *changeSet) TakeResized() (resized bool) {
 }
 
 // take visits what is in a list, also what is added meanwhile, and empties it.
-func take[T any](list *[]*T, visit func(*T)) {
+func take[T any](list *[]*T, yield func(*T) bool, taken func(*T)) {
 	for next := 0; next < len(*list); {
-		visit((*list)[next])
+		taken((*list)[next])
+		yield((*list)[next])
 		next++
 	}
 	clear(*list)

@@ -217,7 +217,8 @@ func (l *Ledger) JoinTaskGroup(r *Request) {
 
 // HoldBack notes that an ask stands in no order because of its gang.
 func (l *Ledger) HoldBack(r *Request, why api.Reason, detail string) {
-	r.Waiting().holdBack(why, detail)
+	r.Waiting().Held = true
+	r.Wait.Says(why, detail)
 }
 
 // MayJoinTaskGroup notes that an ask may wait for a placeholder now which could not before: it is not delayed

@@ -111,8 +111,8 @@ func (l *Ledger) AwaitNode(n *Node) {
 	}
 	for r := range n.Required.All {
 		w := r.Waiting()
-		w.Says(api.NodeUnknown, "")
-		w.Plan, w.Since, r.MadeRoom = nil, time.Time{}, false
+		w.GivesUp(api.NodeUnknown, "")
+		w.Since, r.MadeRoom = time.Time{}, false
 		l.Changes.Application(r.App, 0)
 	}
 	waiting := n.Required

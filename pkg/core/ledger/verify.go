@@ -41,16 +41,6 @@ func (l *Ledger) Verify() error {
 	return v.Err
 }
 
-// AsksWith counts the asks that wait, and of whose numbers something holds.
-func (l *Ledger) AsksWith(holds func(slot int32) bool) (count int) {
-	for _, r := range l.Requests {
-		if r.Slot > 0 && holds(r.Slot) {
-			count++
-		}
-	}
-	return count
-}
-
 // A verifier keeps the first law that it finds broken.
 type verifier struct {
 	*Ledger

@@ -58,8 +58,11 @@ func (w *Wait) Says(why api.Reason, detail string) { w.Reason, w.Detail = why, d
 // Plans notes what is done to make room for the ask; nil is nothing.
 func (w *Wait) Plans(plan *preemptor.Decision, at time.Time) { w.Plan, w.PlannedAt = plan, at }
 
-// PlansNothing notes that no room is made for the ask.
-func (w *Wait) PlansNothing() { w.Plan = nil }
+// GivesUp notes why the ask waits, and that no room is made for it.
+func (w *Wait) GivesUp(why api.Reason, detail string) {
+	w.Says(why, detail)
+	w.Plan = nil
+}
 
 // Tried notes the last attempts to make room for the ask.
 func (w *Wait) Tried(attempts []api.PreemptionAttempt) { w.Attempts = attempts }
@@ -81,13 +84,7 @@ func (w *Wait) BindingFailed(on api.NodeID, message string) {
 // EndDelay notes that the ask is to be tried again.
 func (w *Wait) EndDelay() { w.Delayed = false }
 
-// holdBack notes that the ask stands in no order because of its gang or group.
-func (w *Wait) holdBack(why api.Reason, detail string) {
-	w.Held = true
-	w.Says(why, detail)
-}
-
-// OrderAgain is the opposite of holding it back. It reports whether the ask may stand in an order then.
+// OrderAgain is the opposite of HoldBack. It reports whether the ask may stand in an order then.
 func (w *Wait) OrderAgain() (ordered bool) {
 	if w.Held = false; w.Delayed {
 		return false

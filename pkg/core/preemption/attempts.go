@@ -65,7 +65,7 @@ func (a *Attempts) Try(r *ledger.Request) question.Outcome {
 		}
 	}
 	r.Waiting().Tried(u.failed)
-	r.Wait.PlansNothing()
+	r.Wait.Plans(nil, a.Now)
 	a.Changes.Application(r.App, 0)
 	a.Retries.failed(r, u.began, a.Costs.Flat && !u.kept && r.WithoutRoom() == nil)
 	return question.Waits

@@ -19,11 +19,11 @@ import (
 type Claims struct {
 	*backlog.Backlog
 	Counts    *api.Preempted
-	Undecided *[]*ledger.Request  // asks for which victims are chosen now, and not told yet
-	Broken    uint64              // counts asks with a required node that gave up their quota
-	slots     int                 // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
-	tookEqual tables.Sparse[bool] // by slots of asks: a victim that was told to end for it has its priority
-	unkept    resources.Amounts   // scratch
+	Undecided *[]*ledger.Request                  // asks for which victims are chosen now, and not told yet
+	Broken    uint64                              // counts asks with a required node that gave up their quota
+	slots     int                                 // claims of asks that may run anywhere for which nothing is evicted, but for those of groups
+	tookEqual tables.Table[*ledger.Request, bool] // a victim that was told to end for it has its priority
+	unkept    resources.Amounts                   // scratch
 }
 
 // Reserve keeps room on a node for an ask for which nothing is evicted. Others lose theirs there that
@@ -100,17 +100,17 @@ func (s *Claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Dec
 func (s *Claims) Renominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
 	s.nominate(r, n, plan)
 	if s.Preemption.Priority == api.EqualToo {
-		*s.tookEqual.Of(r.Slot) = true
+		*s.tookEqual.Of(r.Slot, r) = true
 	}
 }
 
 // TookEqual reports whether a victim that was told to end for an ask has its priority.
-func (s *Claims) TookEqual(r *ledger.Request) bool { return s.tookEqual.Find(r.Slot) }
+func (s *Claims) TookEqual(r *ledger.Request) bool { return s.tookEqual.Get(r.Slot, r) }
 
 // GiveUp gives up what is kept for an ask that waits no more.
 func (s *Claims) GiveUp(r *ledger.Request) {
 	s.End(r, "it waits no more", api.EndGone)
-	s.tookEqual.Clear(r.Slot)
+	s.tookEqual.Drop(r.Slot)
 }
 
 // End gives up what is kept for an ask, if anything is, and says why.

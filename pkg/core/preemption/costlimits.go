@@ -44,16 +44,13 @@ func (p *CostCache) makeSpace() {
 	}
 }
 
-// Configure takes the plans of the configuration.
-func (p *CostCache) Configure() {
+// Configure takes the configuration: whether only priority counts between queues, and of which kinds any has a max
+// or a guarantee.
+func (p *CostCache) Configure(flat bool, configured resources.Amounts) {
+	p.Flat, p.Configured = flat, configured
 	for t := range p.Plans {
 		p.Plans[t] = p.Preemption.PlanFor(preemptor.Trigger(t))
 	}
-}
-
-// SeeQueues says whether only priority counts between queues, and of which kinds any has a max or a guarantee.
-func (p *CostCache) SeeQueues(flat bool, configured resources.Amounts) {
-	p.Flat, p.Configured = flat, configured
 }
 
 // BeginBatch counts what may be worked out in a batch.

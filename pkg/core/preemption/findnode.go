@@ -252,7 +252,7 @@ func (a *Attempts) nominateAndEvict(r *ledger.Request, found answers.CandidateNo
 	for i := range found.Plan.Victims {
 		v := &found.Plan.Victims[i]
 		if v.Priority == r.Priority && found.Plan.Trigger == preemptor.Priority {
-			*a.Kept.tookEqual.Of(r.Slot) = true
+			*a.Kept.tookEqual.Of(r.Slot, r) = true
 		}
 		a.Evictions.RequestFor(v, r, found.Plan)
 	}

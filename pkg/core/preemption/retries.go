@@ -25,12 +25,14 @@ type Retries struct {
 	Predicates *question.Predicates
 	timer      timers.Timer // of the queue
 
-	classes tables.Table[*backlog.Class, retriedClass]
-	ByNode  []*backlog.Class            // tried again when a node changes: by priority, the highest first
-	Queue   []*backlog.LeafClass        // tried again when anything changes
-	queued  map[*backlog.LeafClass]bool // what is in it
-	pending int                         // how many at the front of the queue something has changed for
-	Excess  []*ledger.Queue             // over their max, that could not give back enough
+	paced    tables.Table[backlog.Living, bool]
+	anyPaced bool                               // there was ever one
+	listed   tables.Table[*backlog.Class, bool] // which are in ByNode
+	ByNode   []*backlog.Class                   // tried again when a node changes: by priority, the highest first
+	Queue    []*backlog.LeafClass               // tried again when anything changes
+	queued   map[*backlog.LeafClass]bool        // what is in it
+	pending  int                                // how many at the front of the queue something has changed for
+	Excess   []*ledger.Queue                    // over their max, that could not give back enough
 	// ExcessNow are those of this step: their own evictions do not help them.
 	ExcessNow []*ledger.Queue
 	last      time.Time // when the queue was tried again last
@@ -45,11 +47,11 @@ func (s *Retries) failed(r *ledger.Request, began uint64, simple bool) {
 	hard := s.Predicates.BudgetsBind()
 	if simple && !hard {
 		c.Simulations.Exhaust(began)
-		k := s.of(c)
-		if k.paced = k.paced || s.Predicates.Refuses(c); !k.paced {
+		if !s.isPaced(c) && !s.Predicates.Refuses(c) {
 			s.list(c)
 			return
 		}
+		*s.paced.Of(c.Slot, c.Living()), s.anyPaced = true, true
 	}
 	for _, other := range c.Leaves {
 		if (other == leaf || s.isPaced(c) && !other.Active) && !s.queued[other] {
@@ -73,34 +75,10 @@ func (s *Retries) enqueue(leaf *backlog.LeafClass) {
 	s.Queue = append(s.Queue, leaf)
 }
 
-// A retriedClass is what is known of a class of which attempts have failed.
-type retriedClass struct {
-	listed bool   // in ByNode
-	paced  bool   // not to be there, since the resource manager refused it: it is tried again in turn
-	life   uint64 // of the class of which it is paced
-}
-
-// of is what is known of a class.
-func (s *Retries) of(c *backlog.Class) *retriedClass {
-	k := s.classes.Of(c.Slot, c)
-	if k.life != c.Life {
-		*k = retriedClass{listed: k.listed, life: c.Life}
-	}
-	return k
-}
-
-// retried is the same, the zero value if nothing is known.
-func (s *Retries) retried(c *backlog.Class) (known retriedClass) {
-	if k := s.classes.Find(c.Slot, c); k != nil {
-		known = *k
-	}
-	return known
-}
-
-// isPaced reports whether a class is tried again in turn.
+// isPaced reports whether a class is not tried again when a node changes, since the resource manager refused it: it is
+// tried again in turn.
 func (s *Retries) isPaced(c *backlog.Class) bool {
-	k := s.retried(c)
-	return k.paced && k.life == c.Life
+	return s.anyPaced && s.paced.Get(c.Slot, c.Living())
 }
 
 // isListed reports whether it matters for a class which nodes change.
@@ -111,13 +89,13 @@ func (s *Retries) isListed(c *backlog.Class) bool {
 
 // list has a class tried again when a node changes.
 func (s *Retries) list(c *backlog.Class) {
-	if s.of(c).listed {
+	if s.listed.Get(c.Slot, c) {
 		return
 	}
 	if len(s.ByNode) >= 2*len(s.Classes.Known)+backlog.IdleMax { // many are not known any more
 		s.purge()
 	}
-	s.of(c).listed = true
+	*s.listed.Of(c.Slot, c) = true
 	at, _ := slices.BinarySearchFunc(s.ByNode, c.Priority, func(other *backlog.Class, priority int32) int {
 		if other.Priority >= priority {
 			return -1 // it comes after its equals
@@ -277,7 +255,8 @@ func (s *Retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest
 		if c.Priority < lowest {
 			break
 		}
-		if s.isListed(c) && helps(c) {
+		listed := s.isListed(c)
+		if listed && helps(c) {
 			c.Simulations.Help(n)
 			for _, leaf := range c.Leaves {
 				s.Activate(leaf)
@@ -294,8 +273,8 @@ func (s *Retries) filter(n *ledger.Node, helps func(*backlog.Class) bool, lowest
 func (s *Retries) purge() {
 	s.ByNode = slices.DeleteFunc(s.ByNode, func(c *backlog.Class) bool {
 		stays := s.isListed(c)
-		if k := s.classes.Find(c.Slot, c); k != nil {
-			k.listed = stays
+		if !stays && s.listed.Get(c.Slot, c) {
+			s.listed.Drop(c.Slot)
 		}
 		return !stays
 	})

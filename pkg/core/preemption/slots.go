@@ -31,17 +31,16 @@ type Slots struct {
 	*backlog.Backlog
 	Kept       *Claims
 	Predicates *question.Predicates
-	Unplaced   []*backlog.Class // parked ones, that may want a slot
-	classes    tables.Table[*backlog.Class, slotClass]
+	Unplaced   []*backlog.Class                   // parked ones, that may want a slot
+	listed     tables.Table[*backlog.Class, bool] // which are there
+	classes    tables.Table[backlog.Living, slotClass]
 	timer      timers.Timer
 	ended      int // how many claims were ended for others
 	round      int // counts claims that lasted for ReserveMax
 }
 
-// A slotClass is what slots know of a class as long as it has asks, and whether it is among those that may want one.
+// A slotClass is what slots know of a class as long as it has asks.
 type slotClass struct {
-	listed  bool
-	life    uint64       // of the class of which all else is true
 	since   time.Time    // when it first fitted no node, or one of its asks was placed last
 	round   int          // the round in which it had its turn last
 	tried   []api.NodeID // where its claims lasted for ReserveMax, one for each
@@ -51,21 +50,10 @@ type slotClass struct {
 }
 
 // of is what slots know of a class.
-func (s *Slots) of(c *backlog.Class) *slotClass {
-	k := s.classes.Of(c.Slot, c)
-	if k.life != c.Life {
-		*k = slotClass{listed: k.listed, life: c.Life}
-	}
-	return k
-}
+func (s *Slots) of(c *backlog.Class) *slotClass { return s.classes.Of(c.Slot, c.Living()) }
 
 // Since is when a class first fitted no node, or one of its asks was placed last; zero if it fits.
-func (s *Slots) Since(c *backlog.Class) time.Time {
-	if k := s.classes.Find(c.Slot, c); k != nil && k.life == c.Life {
-		return k.since
-	}
-	return time.Time{}
-}
+func (s *Slots) Since(c *backlog.Class) time.Time { return s.classes.Get(c.Slot, c.Living()).since }
 
 // KeepAge has a class wait since a time, if it has not waited yet.
 func (s *Slots) KeepAge(c *backlog.Class, since time.Time) {
@@ -83,8 +71,8 @@ func (s *Slots) Wanted(c *backlog.Class) {
 	if k.since.IsZero() {
 		k.since, k.round = s.Now, s.round
 	}
-	if !k.listed {
-		k.listed = true
+	if at := s.listed.Of(c.Slot, c); !*at {
+		*at = true
 		s.Unplaced = append(s.Unplaced, c)
 		s.before(timers.Later(k.since.Add(s.Options.ReserveDelay), s.Now))
 	}
@@ -157,8 +145,8 @@ func (s *Slots) giveEach(list []*backlog.Class) (given bool) {
 // any more.
 func (s *Slots) candidates() (list []*backlog.Class) {
 	s.Unplaced = slices.DeleteFunc(s.Unplaced, func(c *backlog.Class) bool {
-		if k := s.classes.Find(c.Slot, c); k != nil {
-			k.listed = c.Parked
+		if !c.Parked && s.listed.Get(c.Slot, c) {
+			s.listed.Drop(c.Slot)
 		}
 		return !c.Parked
 	})

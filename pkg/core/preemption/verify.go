@@ -6,14 +6,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/laws"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // Verify returns the first broken law, or nil: what is known of victims is known of asks that wait.
 func (s *Claims) Verify() error {
 	v := laws.Check{Partition: s.Name}
-	if asks, took := s.AsksWith(s.tookEqual.Find), tables.Known(&s.tookEqual); asks != took {
-		v.Breaks("%d asks took the place of equals, of which %d wait", took, asks)
+	for slot, r := range s.tookEqual.All {
+		if r.Slot != slot {
+			v.Breaks("%s took the place of equals, and does not wait", r.Key)
+		}
 	}
 	return v.Err
 }
@@ -39,7 +40,7 @@ func (s *Slots) Verify() error {
 		if s.Rests && s.mayHave(c) && !s.timer.Set() && !s.SlotsDue {
 			v.Breaks("%s fits no node, and nothing will give it a claim", s.Kinds.Format(c.Amounts))
 		}
-		if k, listed := s.classes.Find(c.Slot, c), slices.Contains(s.Unplaced, c); listed != (k != nil && k.listed) || s.Options.ReserveDelay >= 0 && c.Parked && !listed {
+		if listed := slices.Contains(s.Unplaced, c); listed != s.listed.Get(c.Slot, c) || s.Options.ReserveDelay >= 0 && c.Parked && !listed {
 			v.Breaks("%s fits no node and is listed for a slot is %t", s.Kinds.Format(c.Amounts), listed)
 		}
 	}
@@ -101,7 +102,7 @@ func (s *Retries) Verify() error {
 		v.Breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.Queue))
 	}
 	for i, c := range list {
-		if !s.retried(c).listed || i > 0 && list[i-1].Priority < c.Priority {
+		if !s.listed.Get(c.Slot, c) || i > 0 && list[i-1].Priority < c.Priority {
 			v.Breaks("%s is listed to be tried when a node changes, in the wrong place", s.Kinds.Format(c.Amounts))
 		}
 	}
@@ -117,11 +118,11 @@ func (s *Retries) Verify() error {
 		if listed := slices.Contains(s.Classes.Alike[c.Constraints], c); listed != (c.Constraints != "") {
 			v.Breaks("class %q is listed among those of its constraints is %t", c.Constraints, listed)
 		}
-		if s.retried(c).listed && !byNode.Has(c) {
+		if s.listed.Get(c.Slot, c) && !byNode.Has(c) {
 			v.Breaks("%s is not listed to be tried when a node changes", s.Kinds.Format(c.Amounts))
 		}
 		for _, leaf := range c.Leaves {
-			if s.queued[leaf] && !queued.Has(leaf) || c.Preempts && !leaf.Active && !s.queued[leaf] && !s.retried(c).listed {
+			if s.queued[leaf] && !queued.Has(leaf) || c.Preempts && !leaf.Active && !s.queued[leaf] && !s.listed.Get(c.Slot, c) {
 				v.Breaks("%s of queue %s is never tried again", s.Kinds.Format(c.Amounts), leaf.Leaf.Path)
 			}
 		}

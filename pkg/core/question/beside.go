@@ -26,10 +26,10 @@ func (p *Predicates) BesideVictims(r *ledger.Request, n *ledger.Node, victims []
 	return p.answerOf(r, n, "beside\x00"+strings.Join(removed, "\x00"), func() error {
 		p.Calls++
 		err := p.Options.Simulate(other.Key, n.ID, append(r.ExpectedBefore(n), r.Key), KeysOf(removed))
-		if at := p.aloneOf(c); err == nil {
-			at.times = 0
+		if times := p.alone.Of(c.Slot, c.Living()); err == nil {
+			*times = 0
 		} else {
-			at.times++
+			*times++
 		}
 		return err
 	})
@@ -49,23 +49,10 @@ func (p *Predicates) other(r *ledger.Request) *ledger.Request {
 	return nil
 }
 
-// alone is how often an ask of a class was refused beside another, one after the other.
-type alone struct {
-	life  uint64 // of the class of which that is true
-	times int
-}
-
-// aloneOf is that of a class.
-func (p *Predicates) aloneOf(c *backlog.Class) *alone {
-	at := p.alone.Of(c.Slot, c)
-	if at.life != c.Life {
-		*at = alone{life: c.Life}
-	}
-	return at
-}
-
 // IsAlone reports whether it is taken that no ask of a class runs beside another.
-func (p *Predicates) IsAlone(c *backlog.Class) bool { return p.aloneOf(c).times >= AloneMax }
+func (p *Predicates) IsAlone(c *backlog.Class) bool {
+	return p.alone.Get(c.Slot, c.Living()) >= AloneMax
+}
 
 // AloneMax is how often, one after the other, the resource manager may refuse an ask
 // beside another before it is taken that none of its class runs beside another.

@@ -22,8 +22,8 @@ type Predicates struct {
 	spare   answers.Simulations                  // of an attempt of which nothing was known before
 	asked   bool                                 // the attempt has asked a question
 	ties    tables.Table[*backlog.Class, uint64] // the batch that last placed what a class has ties to
-	alone   tables.Table[*backlog.Class, alone]
-	Paused  bool // a question of the attempt has to wait
+	alone   tables.Table[backlog.Living, int]    // how often an ask of a class was refused beside another, one after the other
+	Paused  bool                                 // a question of the attempt has to wait
 	Held    time.Duration
 }
 
@@ -63,13 +63,8 @@ func (p *Predicates) Wait(q api.Question) time.Duration {
 // MustHear reports whether the resource manager must hear first what was done in this batch, before
 // it is asked about an ask and a node.
 func (p *Predicates) MustHear(r *ledger.Request, n *ledger.Node) bool {
-	return n.PlacedIn == p.Batch || p.isTied(p.ClassOf(r))
-}
-
-// isTied reports whether something was placed in this batch to which a class has ties.
-func (p *Predicates) isTied(c *backlog.Class) bool {
-	in := p.ties.Find(c.Slot, c)
-	return in != nil && *in == p.Batch
+	c := p.ClassOf(r)
+	return n.PlacedIn == p.Batch || p.ties.Get(c.Slot, c) == p.Batch
 }
 
 // Check asks about an ask and a node. The answer is flush if the resource manager

@@ -178,7 +178,7 @@ func (s *Refused) nextLeaf() (leaf *backlog.Queue) {
 		switch {
 		case at.After(s.Now):
 			s.Timers.SetBy(&s.resumes, at, timers.Due{What: timers.Questions})
-		case leaf == nil || *s.resumed.Of(of.Slot, of) < *s.resumed.Of(leaf.Slot, leaf):
+		case leaf == nil || s.resumed.Get(of.Slot, of) < s.resumed.Get(leaf.Slot, leaf):
 			leaf = of
 		}
 	}
@@ -225,7 +225,7 @@ func (s *Refused) AskAgain() {
 	s.clean()
 	for _, c := range s.list {
 		c.Refused.Again(s.NodesFreed)
-		*s.listed.Of(c.Slot, c) = false
+		s.listed.Drop(c.Slot)
 		if ask := c.FirstAsk((*ledger.Request).InOrder); ask != nil {
 			s.Dequeue(c, ask)
 			s.paused = append(s.paused, pausedAsk{c, ask})
@@ -246,8 +246,8 @@ func (s *Refused) clean() {
 		stays := c.Unschedulable && c.Paused == nil
 		if stays {
 			first[c] = c.FirstAsk(s.ComparePlaces)
-		} else if at := s.listed.Find(c.Slot, c); at != nil {
-			*at = false
+		} else if s.listed.Get(c.Slot, c) {
+			s.listed.Drop(c.Slot)
 		}
 		return !stays
 	})
@@ -282,7 +282,7 @@ func (s *Refused) Retry() {
 			return false
 		}
 		c.Refused.Repeat()
-		*s.listed.Of(c.Slot, c) = false
+		s.listed.Drop(c.Slot)
 		s.putBack(c)
 		return true
 	})
@@ -306,8 +306,8 @@ type freedNode struct {
 func (s *Refused) takeFreed() []freedNode {
 	freed := make([]freedNode, len(s.regained))
 	for i, n := range s.regained {
-		if at := s.regains.Find(n.Slot, n); at != nil {
-			*at = false
+		if s.regains.Get(n.Slot, n) {
+			s.regains.Drop(n.Slot)
 		}
 		freed[i] = freedNode{node: n, left: n.Free.Clone()}
 	}

@@ -12,7 +12,7 @@ func (s *Refused) Verify() error {
 	freed := laws.MembersOf(s.regained)
 	listed := map[*backlog.Class]int{}
 	for _, c := range s.list {
-		if listed[c]++; listed[c] > 1 || !*s.listed.Of(c.Slot, c) {
+		if listed[c]++; listed[c] > 1 || !s.listed.Get(c.Slot, c) {
 			v.Breaks("%s was refused and is listed %d times", s.Kinds.Format(c.Amounts), listed[c])
 		}
 	}
@@ -35,7 +35,7 @@ func (s *Refused) Verify() error {
 		v.Breaks("refused classes are asked about again is %t, on freed nodes %t, where questions pause %t", s.whole.Set(), s.soon.Set(), s.resumes.Set())
 	}
 	for n := range s.AllNodes {
-		if at := s.regains.Find(n.Slot, n); (at != nil && *at) != freed.Has(n) {
+		if s.regains.Get(n.Slot, n) != freed.Has(n) {
 			v.Breaks("node %s was freed is %t, and is not asked about", n.ID, !freed.Has(n))
 		}
 	}

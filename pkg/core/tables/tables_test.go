@@ -1,6 +1,7 @@
 package tables_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -41,33 +42,20 @@ func TestAt(t *testing.T) {
 	assert.DeepEqual(t, table, []string{"first", "", "third"})
 }
 
-// TestSparse sets entries far from each other and clears them; what was never set is the zero value.
-func TestSparse(t *testing.T) {
-	var table tables.Sparse[string]
-	table.Clear(7)
-	*table.Of(3) = "third"
-	*table.Of(70_000) = "last"
-	assert.Assert(t, table.Find(3) == "third" && table.Find(70_000) == "last" && table.Find(4) == "" && table.Find(99_000) == "" && table.Find(640) == "")
-	table.Clear(3)
-	table.Clear(640)
-	var left []int32
-	for slot, known := range table.All {
-		if known != "" {
-			left = append(left, slot)
-		}
-	}
-	assert.DeepEqual(t, left, []int32{70_000})
-	assert.Equal(t, tables.Known(&table), 1)
-}
-
-// TestTable knows something of objects by their numbers, and nothing of one that has the number of another.
+// TestTable knows something of objects by their numbers, which may be far from each other, and nothing of one
+// that has the number of another.
 func TestTable(t *testing.T) {
 	var table tables.Table[string, int]
-	assert.Assert(t, table.Find(3, "a") == nil)
+	table.Drop(3)
 	*table.Of(3, "a") += 7
-	assert.Assert(t, table.Find(2, "b") == nil && table.Find(3, "b") == nil && *table.Find(3, "a") == 7)
-	*table.Of(3, "b")++
-	assert.Assert(t, table.Find(3, "a") == nil && *table.Of(3, "b") == 1)
+	*table.Of(70_000, "far") += 2
+	assert.Assert(t, table.Get(3, "a") == 7 && table.Get(70_000, "far") == 2 && table.Get(3, "b") == 0 && table.Get(640, "a") == 0 && table.Get(99_000, "a") == 0)
+	*table.Of(3, "b") += 5
+	assert.Assert(t, table.Get(3, "a") == 0 && *table.Of(3, "b") == 5)
+	table.Drop(3)
+	table.Drop(640)
+	left := maps.Collect(table.All)
+	assert.DeepEqual(t, left, map[int32]string{70_000: "far"})
 }
 
 // TestSwapRemove: what took the place of another knows it.
