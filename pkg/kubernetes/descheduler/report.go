@@ -102,7 +102,7 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(t, "evictions that are not listed: %d\n", r.Unlisted)
 	}
 	if n := r.open(); n > 0 {
-		fmt.Fprintf(t, "TO of %s is a node that would do, and another scheduler decides\n", wording.Several(n, "pod"))
+		fmt.Fprintf(t, "TO of %s is where another scheduler may run it\n", wording.Several(n, "pod"))
 	}
 	for _, by := range r.otherChecks() {
 		fmt.Fprintf(t, "TO was checked by %s and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one\n", by)

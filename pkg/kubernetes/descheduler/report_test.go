@@ -85,7 +85,7 @@ func TestReportOfAnotherLanding(t *testing.T) {
 POD         PLUGIN  REASON  FROM  TO  BUDGET LEFT
 team/bare   p/All   all go  a     -   -
 team/web-0  p/All   all go  a     b   -
-TO of 1 pod is a node that would do, and another scheduler decides
+TO of 1 pod is where another scheduler may run it
 TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
 refused: 1
   1: landing: its replacement would run nowhere: 2 nodes: it has too little cpu left; 1 nodes: it is cordoned
@@ -101,7 +101,7 @@ POD         PLUGIN  REASON  FROM  TO       BUDGET LEFT
 team/bare   p/All   all go  a     -        -
 team/big    p/All   all go  a     nowhere  -
 team/web-0  p/All   all go  a     b        -
-TO of 1 pod is a node that would do, and another scheduler decides
+TO of 1 pod is where another scheduler may run it
 TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
 `)
 	assert.Equal(t, report.Evictions[1].Nowhere, "2 nodes: it has too little cpu left; 1 nodes: it is cordoned")

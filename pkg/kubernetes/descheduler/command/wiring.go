@@ -21,12 +21,14 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/controllers"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/landing"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/evictable"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/queues"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/utilization"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
@@ -70,7 +72,7 @@ type wired struct {
 	*descheduler.Descheduler
 	*parts
 	sources *usage.Sources
-	order   *nodeOrder
+	order   *atomic.Pointer[nodeOrder]
 }
 
 // Run implements descheduling.
@@ -96,7 +98,7 @@ func (w wired) Reload(ctx context.Context, p *policy.Policy) error {
 	}
 	err := w.Descheduler.Reload(ctx, gated(p, &w.settings.gates))
 	if err == nil {
-		w.order.Store(p.NodeOrder)
+		w.order.Store(orderOf(p))
 	}
 	return err
 }
@@ -130,8 +132,8 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 		return nil, err
 	}
 	factory := shim.NewFactory(client)
-	places := places{parts: p, client: client, factory: factory, order: new(nodeOrder)}
-	places.order.Store(p.policy.NodeOrder)
+	places := places{parts: p, client: client, factory: factory, order: new(atomic.Pointer[nodeOrder])}
+	places.order.Store(orderOf(p.policy))
 	landing, err := places.maker(ctx)
 	if err != nil {
 		return nil, err
@@ -176,15 +178,15 @@ func measured(how *rest.Config, client kubernetes.Interface, p *policy.Policy, n
 	return usage.New(usage.Options{Providers: providers, Metrics: metrics, Client: client, Clock: now})
 }
 
-// A nodeOrder is the order of nodes of the policy that is in use.
-type nodeOrder struct{ atomic.Value }
+// A nodeOrder is the order of nodes that schedulers have, as far as the policy that is in use says.
+type nodeOrder struct {
+	stated framework.NodeOrder // empty: it does not say
+	packs  bool                // it empties nodes, which is of use with a scheduler that prefers full ones only
+}
 
-// now is empty where nothing was stored.
-func (o *nodeOrder) now() (order framework.NodeOrder) {
-	if o != nil {
-		order, _ = o.Load().(framework.NodeOrder)
-	}
-	return order
+// orderOf is that of a policy.
+func orderOf(p *policy.Policy) *nodeOrder {
+	return &nodeOrder{stated: p.NodeOrder, packs: p.Enables(utilization.HighName, framework.Balance)}
 }
 
 // places make what says where pods would run.
@@ -192,7 +194,7 @@ type places struct {
 	*parts
 	client  kubernetes.Interface
 	factory informers.SharedInformerFactory
-	order   *nodeOrder
+	order   *atomic.Pointer[nodeOrder] // nil: nothing is known
 }
 
 // queuesMax bounds one read of the queues of the scheduler, for which a cycle waits.
@@ -205,7 +207,11 @@ func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
 	of := m.settings.queues
-	cluster, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: of.names}})
+	preferred, err := scores.New(ctx, m.client, m.factory)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: of.names}, Scores: preferred})
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +224,11 @@ func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework
 		} else if err := cluster.SetQueues(config.Queues); err != nil {
 			m.log.Warn("queues of the scheduler are wrong, those before are used", zap.Error(err))
 		}
-		cluster.SetOrder(m.order.now())
+		if m.order != nil {
+			of := m.order.Load()
+			cluster.SetOrder(of.stated)
+			cluster.PackOthers(of.packs)
+		}
 		cluster.Sync(s)
 		return cluster, nil
 	}, nil

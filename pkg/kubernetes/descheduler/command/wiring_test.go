@@ -137,13 +137,24 @@ func TestPlacesFollowQueues(t *testing.T) {
 	assert.Equal(t, guaranteed(), int64(2000))
 }
 
+// silentMaps is an API server that has nothing, and never answers about ConfigMaps.
+type silentMaps struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (silentMaps) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "/configmaps/") {
+		return ft.Silent{}.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}, nil
+}
+
 // TestQueuesThatCannotBeRead: an API server that never answers holds a cycle up for a while, which is
 // told, and not for ever.
 func TestQueuesThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, log := observer.New(zap.WarnLevel)
 		s, _, _ := newProcess(t, smallest, nil)
-		client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://silent", Transport: ft.Silent{}})
+		client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://silent", Transport: silentMaps{}})
 		assert.NilError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		maker, err := places{parts: &parts{settings: s, log: zap.New(core)}, client: client, factory: informers.NewSharedInformerFactory(client, 0)}.maker(ctx)

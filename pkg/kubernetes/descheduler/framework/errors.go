@@ -94,20 +94,26 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // An UnsuitedError is what a Landing answers where a replacement has places, and none of them will do.
 type UnsuitedError struct {
-	// Node is the only one that was looked at. Empty: all were.
+	// Node is one that the scheduler would take, and that will not do. Empty: all were looked at.
 	Node string
+	// Open says that the scheduler may take another one.
+	Open bool
 	// Nodes are those where it has a place, by name.
 	Nodes  []string
 	Reason string
 }
 
-// UnsuitedOn says why the only node that the scheduler would take will not do.
-func UnsuitedOn(pod *v1.Pod, node string, why error) *UnsuitedError {
-	reason := fmt.Sprintf("node %s, where its replacement would run, %s", node, why)
-	if node == pod.Spec.NodeName {
-		reason = "its replacement would come back to node " + node
+// UnsuitedOn says why the place that the scheduler would take will not do.
+func UnsuitedOn(pod *v1.Pod, place Place, why error) *UnsuitedError {
+	would := "would"
+	if place.Open {
+		would = "may"
 	}
-	return &UnsuitedError{Node: node, Nodes: []string{node}, Reason: reason}
+	reason := fmt.Sprintf("node %s, where its replacement %s run, %s", place.Node, would, why)
+	if place.Node == pod.Spec.NodeName {
+		reason = fmt.Sprintf("its replacement %s come back to node %s", would, place.Node)
+	}
+	return &UnsuitedError{Node: place.Node, Open: place.Open, Nodes: []string{place.Node}, Reason: reason}
 }
 
 // Error implements error.

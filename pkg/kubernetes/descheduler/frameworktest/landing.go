@@ -137,7 +137,7 @@ func (l *landing) place(pod *v1.Pod, choice framework.Choice) (string, error) {
 	}
 	err := choice.Accepts(best.Name)
 	if err != nil {
-		return "", framework.UnsuitedOn(pod, best.Name, err)
+		return "", framework.UnsuitedOn(pod, framework.Place{Node: best.Name}, err)
 	}
 	return best.Name, nil
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// others is the application of pods that other schedulers place. Its queue has no limits.
-const others api.ApplicationID = "@others"
+// othersApp is the application of pods that other schedulers place. Its queue has no limits.
+const othersApp api.ApplicationID = "@others"
 
 // never is a time that does not come.
 const never = math.MaxInt64 / 4 * time.Nanosecond
@@ -42,6 +42,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	if c.order != "" {
 		configured.Nodes.Packing, configured.Nodes.Devices = c.order == framework.MostAllocated, nil
 	}
+	c.others.pack(c.order == framework.MostAllocated || c.order == "" && c.others.packs)
 	c.packs = configured.Nodes.Packing && len(configured.Nodes.Devices) == 0
 	configured.Preemption = api.PreemptionConfig{Disabled: true}
 	c.partition = core.NewPartition(api.Options{
@@ -112,7 +113,7 @@ func (c *Cluster) constraints(key api.AllocationKey) string {
 	switch {
 	case class == "" || !e.replaces:
 		return class
-	case c.trial != nil && c.trial.accept != nil:
+	case c.trial != nil && (c.trial.accept != nil || c.trial.scored):
 		return ""
 	}
 	return "replacement " + class
@@ -192,6 +193,9 @@ func (c *Cluster) tell(e *entry) {
 	} else {
 		e.allocation.Origin = api.Foreign
 	}
+	if t := c.trial; t != nil && e.replaces && t.target != "" {
+		e.allocation.Required = api.NodeID(t.target)
+	}
 	told := *e.allocation
 	c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &told}))
 }
@@ -199,7 +203,7 @@ func (c *Cluster) tell(e *entry) {
 // applicationOf is the application of a pod, which the core is told of first.
 func (c *Cluster) applicationOf(pod *v1.Pod) api.ApplicationID {
 	if !c.rules.IsOurs(pod) {
-		return c.announce(api.AddApplication{ID: others, Queue: api.RecoveryQueue, Forced: true})
+		return c.announce(api.AddApplication{ID: othersApp, Queue: api.RecoveryQueue, Forced: true})
 	}
 	app, _ := c.rules.ApplicationOf(pod, c.snapshot.Namespace(pod.Namespace)) // right without what cannot be read
 	return c.announce(api.AddApplication{

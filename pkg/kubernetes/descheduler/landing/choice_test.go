@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 )
 
 // TestPluginsChoose: of the nodes where a pod of another scheduler fits, it goes to the first one that
@@ -143,4 +144,51 @@ func TestEndedPodsCanBeAskedAbout(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, node, "a")
 	assert.ErrorIs(t, cl.Book(ended, "a"), framework.ErrUnknownPod)
+}
+
+// TestScoresOfOthers: a pod of another scheduler goes to the node with the highest score of kube-scheduler, and stays if that will
+// not do.
+func TestScoresOfOthers(t *testing.T) {
+	b := pod("rest", "b", 3)
+	for _, c := range []struct {
+		name   string
+		edit   func(*v1.Pod)
+		packs  bool
+		refuse string
+		want   string
+		err    string
+	}{
+		{name: "least is requested there", want: "c"},
+		{name: "most is requested there", packs: true, want: "b"},
+		{name: "what it prefers counts more", edit: ft.Prefers(v1.LabelHostname, "b", 5), want: "b"},
+		{name: "and will not do", edit: ft.Prefers(v1.LabelHostname, "b", 5), refuse: "b", err: "node b, where its replacement may run, is another one"},
+		{name: "and is its own", edit: ft.Prefers(v1.LabelHostname, "a", 5), refuse: "a", err: "its replacement may come back to node a"},
+		{name: "its own node, if that will do", edit: ft.Prefers(v1.LabelHostname, "a", 5), want: "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := pod("web", "a", 1)
+			p.Spec.SchedulerName = v1.DefaultSchedulerName
+			if c.edit != nil {
+				c.edit(p)
+			}
+			cl := scored(t, nodes(3), p, b, pod("small", "a", 1))
+			cl.PackOthers(c.packs)
+			cl.Sync(snapshot(nodes(3), p, b, pod("small", "a", 1)))
+			choice := framework.Choice{Accept: func(node string) error {
+				if node == c.refuse {
+					return errOther
+				}
+				return nil
+			}}
+			to, err := cl.Place(p, choice)
+			if c.err != "" {
+				assert.Error(t, err, c.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.DeepEqual(t, to, framework.Place{Node: c.want, Open: true})
+			assert.NilError(t, cl.Book(p, to.Node))
+			assert.DeepEqual(t, cl.Bookings(), []framework.Booking{{Pod: p, Node: c.want}})
+		})
+	}
 }

@@ -8,15 +8,16 @@
 // already may take the room that an eviction frees before the replacement does, as
 // it would in the cluster.
 //
-// Pods of other schedulers have no queue: for them the core says where they fit, in
-// its order of nodes, and their own scheduler may prefer another of the nodes. So what has a
-// pod evicted chooses among them, as it does where a place is reserved.
+// Pods of other schedulers have no queue. They go where the scores of kube-scheduler have them, of which the scheduler may
+// know others; so what is said of them is what may be.
 //
 // Read in this order:
 //
 //	landing.go      Cluster, New and Sync: one cycle; Place and Book
+//	move.go         one pod goes, and its replacement comes
 //	trial.go        what was changed for one pod, and how it is taken back
 //	waiting.go      pods that wait, and when the core asks again about them
 //	books.go        pods and nodes as commands to the core
+//	others.go       pods of other schedulers, by the scores of kube-scheduler
 //	queues.go       how much the queues use, for plugins that choose by queue
 package landing

@@ -1,8 +1,6 @@
 package landing
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,16 +8,15 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
-	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -38,6 +35,9 @@ type Options struct {
 	// Queues is the queue configuration of the scheduler, as YAML; empty is the default
 	// one. Its first partition counts.
 	Queues string
+	// Scores say which nodes kube-scheduler prefers, for pods of other schedulers; they must be the Cluster's own.
+	// Nil: such pods go to the first node in the order of the core that will do.
+	Scores *scores.Cluster
 }
 
 // A Cluster is where pods run in one cycle, and where those land that are evicted. It is
@@ -47,6 +47,7 @@ type Cluster struct {
 	rules   pods.Rules
 	queues  string
 	order   framework.NodeOrder
+	others  others
 
 	mu        sync.Mutex
 	partition *core.Partition
@@ -94,7 +95,7 @@ type entry struct {
 // New makes a Cluster over a Checker, which must be its own: what is counted there is
 // replaced in each cycle. The error says what is wrong with the queues.
 func New(checker *feasibility.Checker, o Options) (*Cluster, error) {
-	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}}
+	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, others: others{scores: o.Scores}}
 	if err := c.SetQueues(o.Queues); err != nil {
 		return nil, err
 	}
@@ -122,6 +123,13 @@ func (c *Cluster) SetOrder(order framework.NodeOrder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.order = order
+}
+
+// PackOthers says whether other schedulers prefer full nodes where SetOrder does not say it, from the next cycle on.
+func (c *Cluster) PackOthers(packs bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.others.packs = packs
 }
 
 // NodeOrder implements framework.OrderedLanding.
@@ -155,11 +163,13 @@ func (c *Cluster) count(s *framework.Snapshot) {
 	for name := range c.nodes {
 		if s.Node(name) == nil {
 			c.checker.RemoveNode(name)
+			c.others.removeNode(name)
 		}
 	}
 	for _, n := range s.Nodes() {
 		if c.nodes[n.Name] != n {
 			c.checker.SetNode(n)
+			c.others.setNode(n)
 		}
 	}
 	running := 0
@@ -199,29 +209,34 @@ func (c *Cluster) forget(s *framework.Snapshot) {
 func (c *Cluster) set(pod *v1.Pod) {
 	c.counted[pod.UID] = pod
 	c.checker.SetPod(pod)
+	c.others.setPod(pod)
 }
 
 func (c *Cluster) unset(pod *v1.Pod) {
 	delete(c.counted, pod.UID)
 	c.checker.RemovePod(pod)
+	c.others.removePod(pod)
 }
 
-// Place implements framework.Landing. A pod of this project's scheduler goes where that prefers to
-// have it, unless a place is reserved; of all others it is known only where they fit.
+// Place implements framework.Landing. A pod goes where its scheduler prefers to have it, unless a place is
+// reserved: that of this project as its core says, and others by the scores of kube-scheduler.
 func (c *Cluster) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ours := c.rules.IsOurs(pod)
-	if !ours || choice.Reserved {
+	switch {
+	case choice.Reserved || !ours && c.others.scores == nil:
 		node, err := c.try(pod, choice.Accept)
 		return framework.Place{Node: node, Open: !choice.Reserved}, err
+	case !ours:
+		return c.placeByScores(pod, choice)
 	}
 	node, err := c.try(pod, nil)
 	if err != nil {
 		return framework.Place{}, err
 	}
 	if err := choice.Accepts(node); err != nil {
-		return framework.Place{}, framework.UnsuitedOn(pod, node, err)
+		return framework.Place{}, framework.UnsuitedOn(pod, framework.Place{Node: node}, err)
 	}
 	return framework.Place{Node: node}, nil
 }
@@ -241,14 +256,16 @@ func (c *Cluster) Book(pod *v1.Pod, node string) error {
 		c.leave(e)
 		return nil
 	}
-	_, err := c.try(pod, func(other string) error {
-		if other != node {
-			return errOther
+	if t := c.trial; t == nil || t.asked != pod || t.node() != node {
+		_, err := c.try(pod, func(other string) error {
+			if other != node {
+				return errOther
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	if c.trial.gone == nil {
 		return framework.ErrUnknownPod
@@ -283,108 +300,10 @@ func (c *Cluster) Expect(replacement *v1.Pod) {
 	}
 }
 
-// try moves a pod and leaves it so, as the next question is mostly about the same pod: what
-// was asked for is asked again before it is evicted, and then booked. After an error, and
-// with every question that may have another answer, the trial is taken back. Accept says which
-// nodes will do; nil: all.
-func (c *Cluster) try(pod *v1.Pod, accept func(node string) error) (string, error) {
-	if t := c.trial; t != nil && t.asked == pod && t.answers(accept) {
-		return t.node(), nil
-	}
-	c.takeBack()
-	node, err := c.move(pod, accept)
-	if err != nil {
-		c.takeBack()
-		return "", err
-	}
-	c.trial.asked = pod
-	if accept != nil {
-		_ = accept(node) // it agreed, and is asked about this node last
-	}
-	return node, nil
-}
-
 // Bookings are the replacements that stand somewhere in this cycle, in the order in which they
 // were booked.
 func (c *Cluster) Bookings() []framework.Booking {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.bookings)
-}
-
-// move evicts a pod and lets the core place its replacement. What it changed is noted in
-// trial. Most owners make the replacement at once, while all pods that were evicted still end and hold
-// their room: so it is placed beside them, if that is possible, and otherwise when they have gone. A pod
-// that holds no room may be asked about too.
-func (c *Cluster) move(pod *v1.Pod, accept func(node string) error) (string, error) {
-	t := &trial{accept: accept, refusals: framework.Refusals{}}
-	if counts(pod) {
-		if t.gone = c.entries[api.AllocationKey(pods.Key(pod))]; !t.gone.runs() {
-			return "", framework.ErrUnknownPod
-		}
-	}
-	c.trial = t
-	if kept := c.entries[api.AllocationKey(framework.StandInUID(pod))]; kept.runs() {
-		if err := t.refuses(string(kept.allocation.Node)); err != nil {
-			return "", framework.UnsuitedOn(pod, string(kept.allocation.Node), err)
-		}
-		t.kept = kept
-		return t.node(), nil
-	}
-	if t.gone != nil {
-		c.set(c.endingOf(pod))
-	}
-	if c.snapshot.ReplacedLate(pod) {
-		c.end()
-	}
-	again := replacementOf(pod)
-	again.CreationTimestamp = metav1.NewTime(c.snapshot.Now()) // younger than all that wait
-	t.next = c.replace(again)
-	if t.next.allocation == nil {
-		return "", fmt.Errorf("the replacement would not be taken in: %s", t.refused)
-	}
-	c.settle()
-	if t.waits() && !t.over {
-		c.end()
-	}
-	switch {
-	case t.waits() && len(t.refusals) > 0:
-		return "", c.unsuited(pod)
-	case t.waits():
-		return "", errors.New(cmp.Or(reports.WhyWaits(c.partition, c.kinds, t.next.allocation.Key), "the replacement would wait for its turn"))
-	}
-	return t.node(), nil
-}
-
-// endingOf is a pod that was evicted and has not ended.
-func (c *Cluster) endingOf(pod *v1.Pod) *v1.Pod {
-	ending := pod.DeepCopy()
-	ending.DeletionTimestamp = &metav1.Time{Time: c.snapshot.Now()}
-	return ending
-}
-
-// end has the pod of the trial end, and those that were evicted before.
-func (c *Cluster) end() {
-	t := c.trial
-	t.over, t.ended, c.ending = true, c.ending, nil
-	for _, e := range t.left() {
-		delete(c.entries, api.AllocationKey(pods.Key(e.pod)))
-		c.unset(e.pod)
-		c.release(e.allocation)
-		c.moved = append(c.moved, e.pod)
-	}
-	c.settle()
-}
-
-// runs says whether the pod is known and runs, and its eviction has not begun.
-func (e *entry) runs() bool {
-	return e != nil && e.allocation != nil && e.allocation.Node != "" && !e.leaves
-}
-
-// classOf is the name of pods that all filters treat alike.
-func (c *Cluster) classOf(e *entry) string {
-	if !e.classed {
-		e.class, e.classed = c.checker.Class(e.pod), true
-	}
-	return e.class
 }

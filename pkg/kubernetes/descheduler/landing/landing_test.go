@@ -17,6 +17,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -24,10 +25,25 @@ import (
 // cluster is a Cluster that has seen nodes and pods.
 func cluster(t testing.TB, o Options, nodes []*v1.Node, all ...*v1.Pod) *Cluster {
 	t.Helper()
+	return clusterWith(t, o, false, nodes, all...)
+}
+
+// scored is one that knows the scores of kube-scheduler.
+func scored(t testing.TB, nodes []*v1.Node, all ...*v1.Pod) *Cluster {
+	t.Helper()
+	return clusterWith(t, ours, true, nodes, all...)
+}
+
+func clusterWith(t testing.TB, o Options, scored bool, nodes []*v1.Node, all ...*v1.Pod) *Cluster {
+	t.Helper()
 	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	checker, err := feasibility.New(t.Context(), client, factory, feasibility.Options{})
 	assert.NilError(t, err)
+	if scored {
+		o.Scores, err = scores.New(t.Context(), client, factory)
+		assert.NilError(t, err)
+	}
 	factory.Start(t.Context().Done())
 	t.Cleanup(factory.Shutdown)
 	assert.NilError(t, checker.WaitForSync(t.Context()))

@@ -22,13 +22,18 @@ type trial struct {
 	others  []*entry // that waited, and were placed in the room
 	refused string   // why the core did not take the replacement in
 
+	scored   bool                    // the scores of kube-scheduler decide
+	target   string                  // where it is to stand by these; empty: nowhere
 	accept   func(node string) error // says which nodes will do; nil: all
 	refusals framework.Refusals      // of it
 }
 
 // refuses returns why a node will not do, and notes that.
 func (t *trial) refuses(node string) error {
-	if t.accept == nil {
+	switch {
+	case t.target != "" && t.target != node:
+		return errOther
+	case t.scored || t.accept == nil: // scores look at all nodes, and what they find is judged
 		return nil
 	}
 	err := t.accept(node)
@@ -87,7 +92,7 @@ func (c *Cluster) unsuited(pod *v1.Pod) error {
 		return refusals.Unsuited()
 	}
 	c.takeBack()
-	if _, err := c.move(pod, nil); err != nil {
+	if _, err := c.move(pod, new(trial)); err != nil {
 		return err
 	}
 	return errNoPlace

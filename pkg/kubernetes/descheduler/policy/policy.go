@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -86,6 +87,11 @@ type Profile struct {
 	Args map[string]any
 	// Limit is how many evictions a plugin may have in a cycle. Others have no limit.
 	Limit map[string]int
+}
+
+// Enables says whether a profile enables a plugin at a point.
+func (p *Policy) Enables(plugin string, at framework.Point) bool {
+	return slices.ContainsFunc(p.Profiles, func(of Profile) bool { return slices.Contains(of.Plugins[at], plugin) })
 }
 
 // Enabled lists the plugins that are enabled anywhere, each once, by point and order.

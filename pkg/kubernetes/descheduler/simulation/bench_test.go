@@ -20,6 +20,8 @@ type large struct {
 	// skewed has the pods that like a label crowd on a tenth of the nodes, so that a quarter
 	// of all pods should move; otherwise it is one in a hundred.
 	skewed bool
+	// foreign has another scheduler place all pods.
+	foreign bool
 }
 
 // objects has workloads of twenty pods each, each with a rule about where they run. Most
@@ -39,7 +41,10 @@ func (l large) objects() framework.Objects {
 		number := i / 20
 		app := fmt.Sprintf("app=app%d", number)
 		edits := []func(*v1.Pod){
-			ft.Labelled(app), ft.Owned("ReplicaSet/" + app), ft.Aged(time.Minute), ft.Restarts(1), ours(app[4:], queueNames[number%3]),
+			ft.Labelled(app), ft.Owned("ReplicaSet/" + app), ft.Aged(time.Minute), ft.Restarts(1),
+		}
+		if !l.foreign {
+			edits = append(edits, ours(app[4:], queueNames[number%3]))
 		}
 		switch number % 5 {
 		case 0:
@@ -111,6 +116,7 @@ func processorTime(b *testing.B) time.Duration {
 // pods of which many should. The landing knows the cluster, as it does from the second cycle on.
 func BenchmarkEverything(b *testing.B) {
 	b.Run("calm", func(b *testing.B) { large{nodes: 5000}.benchmark(b) })
+	b.Run("foreign", func(b *testing.B) { large{nodes: 5000, foreign: true}.benchmark(b) })
 	b.Run("skewed", func(b *testing.B) { large{nodes: 1000, skewed: true}.benchmark(b) })
 }
 
@@ -139,7 +145,11 @@ func (l large) world(t testing.TB) *world {
 			all[i].args = thresholds[all[i].goal]
 		}
 	}
-	return newWorld(t, l.objects(), fixedQueues, load(t, policyOf("", "{}", all...)))
+	top := ""
+	if l.foreign {
+		top = "nodeOrder: LeastAllocated\n" // or other schedulers would be taken to pack
+	}
+	return newWorld(t, l.objects(), fixedQueues, load(t, policyOf(top, "{}", all...)))
 }
 
 // thresholds are such that one node in a hundred is used too little, and one too much.

@@ -22,7 +22,7 @@ import (
 func clusters(t *testing.T) uint64 {
 	n, err := strconv.ParseUint(os.Getenv("DESCHEDULER_CLUSTERS"), 10, 64)
 	if err != nil {
-		return 120
+		return 72
 	}
 	return n
 }

@@ -77,7 +77,7 @@ func TestAbsurdCluster(t *testing.T) {
 				(e.Plugin != "PodLifeTime" || !strings.HasSuffix(e.Pod, "future")), "%s of %s", e.Pod, e.Plugin)
 		}
 		if report.Cycle == 1 {
-			assert.Assert(t, slices.ContainsFunc(w.evicted, func(p *v1.Pod) bool { return p.Name == "n10-plain" }))
+			assert.Assert(t, slices.ContainsFunc(w.evicted, func(p *v1.Pod) bool { return p.Name == "n10-plain" }), w.d.Why("team", "n10-plain").String())
 		}
 		w.settle(report)
 	}

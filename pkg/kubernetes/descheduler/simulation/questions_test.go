@@ -25,7 +25,7 @@ func (c *countedLanding) Place(pod *v1.Pod, choice framework.Choice) (framework.
 // questions runs one cycle of all plugins and returns how many there were, and the evictions.
 func (l large) questions(t *testing.T) (asked, evictions int) {
 	w := l.world(t)
-	counted := &countedLanding{Cluster: newLanding(t, w.queues)}
+	counted := &countedLanding{Cluster: newLanding(t, w.queues, w.objects.Pods)}
 	d, err := descheduler.New(t.Context(), w.policy, registry(t), descheduler.Options{
 		Client: w.server(), Clock: w.clock, DryRun: true, Usage: w, Objects: w.seen,
 		Landing: func(s *framework.Snapshot) (framework.Landing, error) {

@@ -32,7 +32,7 @@ func (w *world) schedule() (placed int) {
 		if p.Spec.NodeName != "" {
 			continue
 		}
-		c := newLanding(w.t, w.queues)
+		c := newLanding(w.t, w.queues, w.objects.Pods)
 		c.Sync(framework.NewSnapshot(w.objects, w.clock.Now()))
 		to, err := c.Place(p, framework.Choice{})
 		if err != nil {

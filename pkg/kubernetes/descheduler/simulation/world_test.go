@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/landing"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins"
@@ -104,9 +106,10 @@ func (w *world) descheduler(dryRun bool) *descheduler.Descheduler {
 		Client: w.server(), Clock: w.clock, DryRun: dryRun, Usage: w,
 		Objects: w.seen,
 	}
-	c := newLanding(w.t, w.queues)
+	c := newLanding(w.t, w.queues, w.objects.Pods)
 	options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
 		c.SetOrder(w.policy.NodeOrder)
+		c.PackOthers(w.policy.Enables("HighNodeUtilization", framework.Balance))
 		c.Sync(s)
 		return c, nil
 	}
@@ -115,19 +118,53 @@ func (w *world) descheduler(dryRun bool) *descheduler.Descheduler {
 	return d
 }
 
-// newLanding is the scheduler's core with the real filter plugins.
-func newLanding(t testing.TB, queues string) *landing.Cluster {
+// A sharedLanding is a landing with the informers that tell it of controllers. What it knows of one world is replaced by that of the
+// next, so that few are made.
+type sharedLanding struct {
+	*landing.Cluster
+	factory informers.SharedInformerFactory
+}
+
+// idle are those that no test uses now. They work until the process ends.
+var idle struct {
+	sync.Mutex
+	landings []*sharedLanding
+}
+
+// newLanding is the scheduler's core with the real filter plugins, until the test ends.
+func newLanding(t testing.TB, queues string, all []*v1.Pod) *landing.Cluster {
+	t.Helper()
+	idle.Lock()
+	defer idle.Unlock()
+	last := len(idle.landings) - 1
+	if last < 0 {
+		idle.landings, last = append(idle.landings, makeLanding(t)), 0
+	}
+	l := idle.landings[last]
+	idle.landings = idle.landings[:last]
+	t.Cleanup(func() {
+		idle.Lock()
+		defer idle.Unlock()
+		idle.landings = append(idle.landings, l)
+	})
+	ft.Controllers(t, l.factory, all)
+	assert.NilError(t, l.SetQueues(queues))
+	return l.Cluster
+}
+
+func makeLanding(t testing.TB) *sharedLanding {
 	t.Helper()
 	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	checker, err := feasibility.New(t.Context(), client, factory, feasibility.Options{})
+	checker, err := feasibility.New(context.Background(), client, factory, feasibility.Options{})
 	assert.NilError(t, err)
-	factory.Start(t.Context().Done())
-	t.Cleanup(factory.Shutdown)
+	preferred, err := scores.New(context.Background(), client, factory)
+	assert.NilError(t, err)
+	factory.Start(context.Background().Done())
 	assert.NilError(t, checker.WaitForSync(t.Context()))
-	c, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: []string{schedulerName}}, Queues: queues})
+	c, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: []string{schedulerName}}, Scores: preferred})
 	assert.NilError(t, err)
-	return c
+	return &sharedLanding{c, factory}
 }
 
 // server is an API server that knows evictions only, and keeps disruption budgets.

@@ -37,7 +37,7 @@ func newEngine(t testing.TB, more ...framework.Definition) *engine {
 	factory.Start(t.Context().Done())
 	t.Cleanup(factory.Shutdown)
 	assert.NilError(t, checker.WaitForSync(t.Context()))
-	c, err := landing.New(checker, landing.Options{}) // all pods are those of kube-scheduler
+	c, err := landing.New(checker, landing.Options{}) // all pods are those of another scheduler, and what that prefers is not known
 	assert.NilError(t, err)
 	return &engine{t: t, registry: r, cluster: c}
 }

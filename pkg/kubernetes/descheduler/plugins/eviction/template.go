@@ -69,7 +69,7 @@ func (p *placement) ask(pod *v1.Pod, accept func(node string) error) error {
 	case !is || len(refused) == 0:
 		return p.err
 	case unsuited.Node != "":
-		return framework.UnsuitedOn(pod, unsuited.Node, refused[unsuited.Node])
+		return framework.UnsuitedOn(pod, framework.Place{Node: unsuited.Node, Open: unsuited.Open}, refused[unsuited.Node])
 	}
 	return refused.Unsuited()
 }

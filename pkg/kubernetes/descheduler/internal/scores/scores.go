@@ -1,0 +1,232 @@
+// Package scores says which of the nodes where a pod fits kube-scheduler prefers, as its default profile does: by its
+// score plugins for resources and images, run whole, and by package preferences for all that looks at other nodes and pods. What
+// is scored by what only a filter knows is left out: volumes that are to be bound, and claims of devices.
+package scores
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
+)
+
+// used are the plugins that look at one node only, and what the framework needs without calling it.
+var used = []string{
+	names.ImageLocality, names.NodeResourcesBalancedAllocation, names.NodeResourcesFit, names.PrioritySort, names.DefaultBinder,
+}
+
+// A Cluster is nodes with their pods. It is not safe for concurrent use.
+type Cluster struct {
+	ctx     context.Context // ends the goroutines of the plugins
+	client  kubernetes.Interface
+	factory informers.SharedInformerFactory
+	made    map[bool]framework.Framework // by packing
+	packing bool
+	scorer  *preferences.Scorer
+	nodes   map[string]*framework.NodeInfo
+	on      map[types.UID]*v1.Pod
+	list    []fwk.NodeInfo // of nodes, without order; nil: they have changed
+	order   order
+}
+
+// A lister is the nodes as the plugin for images sees them, which asks how many there are.
+type lister struct {
+	fwk.SharedLister
+	fwk.NodeInfoLister
+	of *Cluster
+}
+
+// NodeInfos implements fwk.SharedLister.
+func (l lister) NodeInfos() fwk.NodeInfoLister { return l }
+
+// List implements fwk.NodeInfoLister.
+func (l lister) List() ([]fwk.NodeInfo, error) { return l.of.list, nil }
+
+// New makes a Cluster without nodes and pods. It asks the factory for the informers of services and controllers,
+// whose pods are spread by default, so the factory is started after it. The metrics of kube-scheduler must have
+// been made before, as the Checker of package feasibility does.
+func New(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (*Cluster, error) {
+	c := &Cluster{
+		ctx: ctx, client: client, factory: factory, made: map[bool]framework.Framework{},
+		nodes: map[string]*framework.NodeInfo{}, on: map[types.UID]*v1.Pod{},
+	}
+	var err error
+	if c.scorer, err = preferences.New(factory, preferences.Options{}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// plugins are those for full nodes or for others, which are made when they are needed first.
+func (c *Cluster) plugins() (framework.Framework, error) {
+	made := c.made[c.packing]
+	if made != nil {
+		return made, nil
+	}
+	profile, err := profileOf(c.packing)
+	if err == nil {
+		made, err = runtime.NewFramework(c.ctx, plugins.NewInTreeRegistry(), profile, runtime.WithClientSet(c.client),
+			runtime.WithInformerFactory(c.factory), runtime.WithSnapshotSharedLister(lister{of: c}), runtime.WithParallelism(1))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("score plugins of kube-scheduler: %w", err)
+	}
+	c.made[c.packing] = made
+	return made, nil
+}
+
+// profileOf is the default profile with the plugins that are used, which prefers full nodes or, as it is by default, others.
+func profileOf(packs bool) (*config.KubeSchedulerProfile, error) {
+	defaults, err := latest.Default()
+	if err != nil {
+		return nil, fmt.Errorf("default profile of kube-scheduler: %w", err)
+	}
+	profile := &defaults.Profiles[0]
+	enabled := &profile.Plugins.MultiPoint.Enabled
+	*enabled = slices.DeleteFunc(*enabled, func(p config.Plugin) bool { return !slices.Contains(used, p.Name) })
+	for _, args := range profile.PluginConfig {
+		if fit, ok := args.Args.(*config.NodeResourcesFitArgs); ok && packs {
+			fit.ScoringStrategy.Type = config.MostAllocated
+		}
+	}
+	return profile, nil
+}
+
+// Pack has full nodes preferred, or those of which less is requested.
+func (c *Cluster) Pack(packs bool) {
+	if c.packing != packs {
+		c.packing, c.order = packs, order{}
+	}
+}
+
+// SetNode adds a node or replaces it.
+func (c *Cluster) SetNode(node *v1.Node) {
+	info := c.nodes[node.Name]
+	if info == nil {
+		info = framework.NewNodeInfo()
+		c.nodes[node.Name] = info
+	}
+	info.SetNode(node)
+	c.list = nil
+	c.order.change(node.Name)
+	c.scorer.SetNode(node)
+}
+
+// RemoveNode forgets a node and the pods there.
+func (c *Cluster) RemoveNode(name string) {
+	if info := c.nodes[name]; info != nil {
+		for _, p := range slices.Clone(info.Pods) {
+			c.RemovePod(p.GetPod().UID)
+		}
+	}
+	delete(c.nodes, name)
+	c.list = nil
+	c.order.change(name)
+	c.scorer.RemoveNode(name)
+}
+
+// SetPod counts a pod on the node that it names, if that is known, in place of what was known of it.
+func (c *Cluster) SetPod(pod *v1.Pod) {
+	c.RemovePod(pod.UID)
+	if info := c.nodes[pod.Spec.NodeName]; info != nil {
+		info.AddPod(pod)
+		c.order.change(pod.Spec.NodeName)
+		c.on[pod.UID] = pod
+		c.scorer.SetPod(pod)
+	}
+}
+
+// RemovePod counts a pod no more.
+func (c *Cluster) RemovePod(uid types.UID) {
+	before := c.on[uid]
+	if before == nil {
+		return
+	}
+	delete(c.on, uid)
+	c.scorer.RemovePod(before)
+	if info := c.nodes[before.Spec.NodeName]; info != nil {
+		_ = info.RemovePod(klog.Logger{}, before) // it is there
+		c.order.change(before.Spec.NodeName)
+	}
+}
+
+// Rank orders nodes where a pod fits: those that kube-scheduler prefers first, and those that it prefers equally as they are given. An
+// error is of a plugin.
+func (c *Cluster) Rank(ctx context.Context, pod *v1.Pod, nodes []string) ([]string, error) {
+	var infos []fwk.NodeInfo
+	for _, name := range nodes {
+		if info := c.nodes[name]; info != nil {
+			infos = append(infos, info)
+		}
+	}
+	of, err := c.plugins()
+	if err != nil {
+		return nil, err
+	}
+	state := framework.NewCycleState()
+	c.locateImages()
+	if status := of.RunPreScorePlugins(ctx, state, pod, infos); !status.IsSuccess() {
+		return nil, status.AsError()
+	}
+	scored, status := of.RunScorePlugins(ctx, state, pod, infos)
+	if !status.IsSuccess() {
+		return nil, status.AsError()
+	}
+	best := c.scorer.Best(pod, func(yield func(string, int64) bool) {
+		for _, node := range scored {
+			if !yield(node.Name, node.TotalScore) {
+				return
+			}
+		}
+	}, len(scored))
+	if best != nil {
+		return best, nil
+	}
+	slices.SortStableFunc(scored, func(a, b fwk.NodePluginScores) int { return cmp.Compare(b.TotalScore, a.TotalScore) })
+	for _, node := range scored {
+		best = append(best, node.Name)
+	}
+	return best, nil
+}
+
+// locateImages says on how many nodes each image is, if that is not known.
+func (c *Cluster) locateImages() {
+	if c.list != nil {
+		return
+	}
+	on := map[string]int{}
+	for _, info := range c.nodes {
+		c.list = append(c.list, info)
+		eachImage(info.Node(), func(image string, _ int64) { on[image]++ })
+	}
+	for info := range maps.Values(c.nodes) {
+		info.ImageStates = map[string]*fwk.ImageStateSummary{}
+		eachImage(info.Node(), func(image string, size int64) {
+			info.ImageStates[image] = &fwk.ImageStateSummary{Size: size, NumNodes: on[image]}
+		})
+	}
+}
+
+func eachImage(node *v1.Node, do func(name string, size int64)) {
+	for _, image := range node.Status.Images {
+		for _, name := range image.Names {
+			do(name, image.SizeBytes)
+		}
+	}
+}

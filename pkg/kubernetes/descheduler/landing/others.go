@@ -1,0 +1,156 @@
+package landing
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
+)
+
+// sampleMax is how many nodes are scored for a pod of another scheduler: kube-scheduler too looks at all nodes only in a cluster of
+// so many.
+const sampleMax = 100
+
+// others are how pods of other schedulers are placed: by scores, which are told of the cluster from the first
+// question on.
+type others struct {
+	scores *scores.Cluster // nil: none
+	packs  bool            // they prefer full nodes unless the policy says otherwise
+	told   bool
+}
+
+func (o *others) pack(packs bool) {
+	if o.scores != nil {
+		o.scores.Pack(packs)
+	}
+}
+
+func (o *others) setNode(node *v1.Node) {
+	if o.told {
+		o.scores.SetNode(node)
+	}
+}
+
+func (o *others) removeNode(name string) {
+	if o.told {
+		o.scores.RemoveNode(name)
+	}
+}
+
+func (o *others) setPod(pod *v1.Pod) {
+	if o.told {
+		o.scores.SetPod(pod)
+	}
+}
+
+func (o *others) removePod(pod *v1.Pod) {
+	if o.told {
+		o.scores.RemovePod(pod.UID)
+	}
+}
+
+// placeByScores says where kube-scheduler may run a replacement: on the node with the highest score. Where that will not do the pod
+// stays, as with our own scheduler: it would come back, or go to and fro. Of nodes with the same score kube-scheduler takes any, so
+// all of them have to do. In a large cluster it looks at a part of the nodes, which is chance: there it is the node with the highest score
+// of those that will do.
+func (c *Cluster) placeByScores(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
+	if t := c.trial; t == nil || t.asked != pod || !t.scored {
+		c.takeBack()
+		if _, err := c.move(pod, &trial{scored: true, accept: choice.Accept}); err != nil {
+			judged := c.trial == nil || c.trial.target == "" && !c.isLarge()
+			if c.takeBack(); judged {
+				return framework.Place{}, err
+			}
+			node, err := c.try(pod, choice.Accept) // no node that was looked at will do, or the core does not take it there
+			return framework.Place{Node: node, Open: true}, err
+		}
+		c.trial.asked = pod
+	}
+	to := framework.Place{Node: c.trial.node(), Open: true}
+	if err := choice.Accepts(to.Node); err != nil {
+		return framework.Place{}, framework.UnsuitedOn(pod, to, err)
+	}
+	return to, nil
+}
+
+// isLarge says whether kube-scheduler looks at a part of the nodes only.
+func (c *Cluster) isLarge() bool { return len(c.nodes) > sampleMax }
+
+// choose notes in the trial on which node the replacement of a pod is to stand. Where none has room beside the pods that
+// end, these have ended.
+func (c *Cluster) choose(pod, replacement *v1.Pod) error {
+	t := c.trial
+	var err error
+	if t.target, err = c.preferred(pod, replacement); t.target == "" && err == nil && !t.over {
+		c.end()
+		t.target, err = c.preferred(pod, replacement)
+	}
+	return err
+}
+
+// preferred is the node with the highest score of those where a replacement fits, and of several one that will not do; empty if it fits
+// nowhere.
+func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
+	fit := c.fitting(pod, replacement)
+	refused := slices.DeleteFunc(slices.Clone(fit), func(node string) bool { return c.trial.accept == nil || c.trial.accept(node) == nil })
+	fit = append(refused, slices.DeleteFunc(fit, func(node string) bool { return slices.Contains(refused, node) })...)
+	ranked, err := c.others.scores.Rank(context.Background(), replacement, fit)
+	if err != nil || len(ranked) == 0 {
+		return "", err
+	}
+	if c.trial.accept != nil { // otherwise the core need not be asked
+		if err := c.trial.accept(ranked[0]); err != nil {
+			return "", framework.UnsuitedOn(pod, framework.Place{Node: ranked[0], Open: true}, err)
+		}
+	}
+	return ranked[0], nil
+}
+
+// fitting are the nodes where a replacement fits, its own first. In a large cluster they are some of those that will do.
+func (c *Cluster) fitting(pod, replacement *v1.Pod) []string {
+	c.tellOthers()
+	var fit []string
+	check := func(nodes []string) {
+		for i, err := range c.checker.CheckNodes(replacement, nodes) {
+			if err == nil {
+				fit = append(fit, nodes[i])
+			}
+		}
+	}
+	refuses := func(node string) bool { return c.isLarge() && c.trial.accept != nil && c.trial.accept(node) != nil }
+	if c.snapshot.Node(pod.Spec.NodeName) != nil && !refuses(pod.Spec.NodeName) {
+		check([]string{pod.Spec.NodeName})
+	}
+	var some []string
+	for node := range c.others.scores.Nodes() {
+		if node == pod.Spec.NodeName || refuses(node) {
+			continue
+		}
+		if some = append(some, node); len(some) < sampleMax {
+			continue
+		}
+		if check(some); len(fit) >= sampleMax {
+			return fit
+		}
+		some = some[:0]
+	}
+	check(some)
+	return fit
+}
+
+// tellOthers tells the scores of the cluster, once.
+func (c *Cluster) tellOthers() {
+	if c.others.told {
+		return
+	}
+	c.others.told = true
+	for _, n := range c.snapshot.Nodes() {
+		c.others.scores.SetNode(n)
+	}
+	for _, p := range c.counted {
+		c.others.scores.SetPod(p)
+	}
+}
