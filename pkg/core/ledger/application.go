@@ -23,7 +23,7 @@ type Application struct {
 	Submitted time.Time // or when its oldest ask was created, if that is earlier
 
 	State    api.State
-	Dated    bool  // submitted was stated, so it stays
+	dated    bool  // submitted was stated, so it stays
 	changed  bool  // recorded, and not reacted to yet
 	Ran      bool  // something was placed since it had nothing
 	Counts   bool  // for limits of applications: it ran, or quota is kept for it
@@ -55,9 +55,9 @@ func (a *Application) ShowAs(view *api.ApplicationView, stamp uint64) {
 func (l *Ledger) AddApplication(c api.AddApplication, q *Queue) *Application {
 	app := &Application{
 		ID: c.ID, Queue: q, User: c.User, Groups: c.Groups, Tags: c.Tags,
-		Submitted: l.Now, Since: l.Now, Dated: !c.Created.IsZero(), Slot: l.ApplicationSlots.Take(),
+		Submitted: l.Now, Since: l.Now, dated: !c.Created.IsZero(), Slot: l.ApplicationSlots.Take(),
 	}
-	if app.Dated {
+	if app.dated {
 		app.Submitted = c.Created
 	}
 	app.beginGang(c)
@@ -85,7 +85,7 @@ func (a *Application) Retag(tags map[string]string) {
 
 // Date notes when an ask of the application was created, which is not later than it was submitted.
 func (a *Application) Date(created time.Time) {
-	if !a.Dated && created.Before(a.Submitted) {
+	if !a.dated && created.Before(a.Submitted) {
 		a.Submitted = created
 	}
 }
@@ -119,5 +119,5 @@ func (a *Application) Idle() bool { return len(a.Allocations) == 0 && len(a.Asks
 // IsDone reports whether the application has nothing left to run: it is idle, or what ran has
 // ended and only placeholders are left, which nothing will replace.
 func (a *Application) IsDone() bool {
-	return a.Idle() || a.Gang != nil && a.Gang.Worked && len(a.Asks) == 0 && len(a.Allocations) == a.Gang.Placeholders
+	return a.Idle() || a.Gang != nil && a.Gang.worked && len(a.Asks) == 0 && len(a.Allocations) == a.Gang.Placeholders
 }

@@ -39,10 +39,10 @@ const (
 
 // Node records a change of a node.
 func (c *changeSet) Node(n *Node, what nodeChange) {
-	if n.Change == 0 {
+	if n.change == 0 {
 		c.nodes = append(c.nodes, n)
 	}
-	n.Change |= what | nodeChanged
+	n.change |= what | nodeChanged
 	n.View = nil
 	if what&NodeUpdated != 0 {
 		n.Revision++
@@ -89,8 +89,8 @@ func (l *Ledger) TakeNodes(yield func(*Node, nodeChange) bool) {
 	c := &l.Changes
 	taken := len(c.nodes)
 	for _, n := range c.nodes[:taken] {
-		what := n.Change
-		n.Change = 0
+		what := n.change
+		n.change = 0
 		l.NodesChanged++
 		n.ChangedAt = l.NodesChanged
 		if what&NodeUpdated != 0 {

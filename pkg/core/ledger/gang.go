@@ -21,8 +21,8 @@ type gang struct {
 	Style   api.GangStyle
 	Timeout time.Duration // of what was left of it when the application came
 	whole   bool          // it starts only when all placeholders can be placed, see group
-	Started bool          // any placeholder was placed
-	Worked  bool          // something that is no placeholder ran
+	started bool          // any placeholder was placed
+	worked  bool          // something that is no placeholder ran
 
 	placed       resources.Sum
 	pending      resources.Sum
@@ -136,7 +136,7 @@ func (a *Application) beginGang(c api.AddApplication) {
 	}
 	a.Gang = &gang{total: c.Placeholders, Style: c.Style, Timeout: c.GangTimeout, whole: whole}
 	a.Gang.Timeout = cmp.Or(a.Gang.Timeout, api.DefaultGangTimeout)
-	if a.Dated { // the time before a restart counts, that in which it waited for room here does not
+	if a.dated { // the time before a restart counts, that in which it waited for room here does not
 		a.Gang.Timeout = max(a.Gang.Timeout-max(a.Since.Sub(a.Submitted), 0), time.Millisecond)
 	}
 }
@@ -304,8 +304,8 @@ func (l *Ledger) CountReplaced(g *TaskGroup) { g.Replaced++ }
 func (l *Ledger) GangRan(r *Request) {
 	switch {
 	case !r.Placeholder:
-		r.App.Gang.Worked = true
+		r.App.Gang.worked = true
 	case r.InTaskGroup() != nil:
-		r.App.Gang.Started = true
+		r.App.Gang.started = true
 	}
 }

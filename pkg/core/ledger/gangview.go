@@ -18,7 +18,7 @@ func (a *Application) ViewGang() *api.GangView {
 		return nil
 	}
 	v := &api.GangView{
-		Placeholders: g.total, Style: g.Style, Timeout: g.Timeout, Whole: g.whole, Started: g.Started, Worked: g.Worked,
+		Placeholders: g.total, Style: g.Style, Timeout: g.Timeout, Whole: g.whole, Started: g.started, Worked: g.worked,
 	}
 	if g.Timer.Set() {
 		v.ExpiresAt = g.Timer.At()
@@ -49,7 +49,7 @@ func (a *Application) restoreGang(v *api.GangView) {
 		return
 	}
 	a.Gang = &gang{
-		total: v.Placeholders, Style: v.Style, Timeout: v.Timeout, whole: v.Whole, Started: v.Started, Worked: v.Worked,
+		total: v.Placeholders, Style: v.Style, Timeout: v.Timeout, whole: v.Whole, started: v.Started, worked: v.Worked,
 	}
 	for _, group := range v.Groups {
 		a.Gang.Groups = append(a.Gang.Groups, &TaskGroup{Name: group.Name, Application: a})

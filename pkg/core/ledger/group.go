@@ -50,7 +50,7 @@ func (g *Group) Missing() int {
 	switch {
 	case g.gang == nil:
 		return g.needed() - g.running
-	case g.gang.Started:
+	case g.gang.started:
 		return 0
 	case g.gang.isGathered():
 		return g.Asks.Len()

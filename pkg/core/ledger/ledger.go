@@ -26,9 +26,9 @@ type Ledger struct {
 	Root         *Queue
 	Applications *btree.BTreeG[*Application]
 	Nodes        *btree.BTreeG[*Node] // by ID
-	NodesByID    map[api.NodeID]*Node // the same, since every placed allocation is looked up by its node
+	nodesByID    map[api.NodeID]*Node // the same, since every placed allocation is looked up by its node
 	Limits       limitAccounts
-	Capped       bool // the number of applications of some queue is limited
+	capped       bool // the number of applications of some queue is limited
 	Requests     map[api.AllocationKey]*Request
 	Together     map[string]*Group         // that have members
 	Holder       *Group                    // for which room is kept; nil if there is none
@@ -58,7 +58,7 @@ type Ledger struct {
 	Settled                                bool // evictions may begin, see settling
 
 	// The numbers of objects, by which others keep tables. Those of asks are above zero.
-	NodeSlots, ApplicationSlots, QueueSlots, askSlots, groupSlots tables.Numbers
+	nodeSlots, ApplicationSlots, QueueSlots, askSlots, groupSlots tables.Numbers
 
 	// likeApplication is what look-ups compare with, kept so that a look-up allocates
 	// nothing.
@@ -81,7 +81,7 @@ func NewLedger(options api.Options) Ledger {
 		Nodes: btree.NewG(32, func(a, b *Node) bool {
 			return a.ID < b.ID
 		}),
-		NodesByID: map[api.NodeID]*Node{},
+		nodesByID: map[api.NodeID]*Node{},
 		Applications: btree.NewG(32, func(a, b *Application) bool {
 			return a.ID < b.ID
 		}),
@@ -102,7 +102,7 @@ func (l *Ledger) ApplicationsFrom(id api.ApplicationID, visit func(*Application)
 }
 
 // FindNode is the node of an ID; nil if none is known.
-func (l *Ledger) FindNode(id api.NodeID) *Node { return l.NodesByID[id] }
+func (l *Ledger) FindNode(id api.NodeID) *Node { return l.nodesByID[id] }
 
 // AllNodes visits the nodes by ID.
 func (l *Ledger) AllNodes(yield func(*Node) bool) { l.Nodes.Ascend(yield) }

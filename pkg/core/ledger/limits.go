@@ -177,7 +177,7 @@ func (a *Application) Group() string {
 }
 
 // Limited reports whether limits may hold asks back that stand in no order then.
-func (l *Ledger) Limited() bool { return l.Capped || len(l.Limits) > 0 }
+func (l *Ledger) Limited() bool { return l.capped || len(l.Limits) > 0 }
 
 // charged is the lowest account of a user or group on the way from a queue to the root,
 // which is charged for one more application; nil if no limit applies.

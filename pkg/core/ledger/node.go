@@ -30,7 +30,7 @@ type Node struct {
 	// overcommitted says that free may be negative: capacity was lost, or something came that no node refuses.
 	overcommitted bool
 	Gone          bool       // from the partition
-	Change        nodeChange // recorded, and not reacted to yet
+	change        nodeChange // recorded, and not reacted to yet
 
 	// What else a placement reads and writes comes next.
 	Claims    []*Request // the asks for which room is kept, in order

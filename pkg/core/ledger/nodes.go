@@ -12,9 +12,9 @@ import (
 // AddNode registers a node that is not known, with the foreign allocations and the asks that have waited for it.
 // It costs what these are, and a place among the nodes.
 func (l *Ledger) AddNode(c api.AddNode) *Node {
-	n := &Node{ID: c.ID, Slot: l.NodeSlots.Take(), Schedulable: !c.Drained, Capacity: c.Capacity, Attributes: c.Attributes, UpdatedAt: l.NodesUpdated + 1} // what is known of one that had its number does not hold
+	n := &Node{ID: c.ID, Slot: l.nodeSlots.Take(), Schedulable: !c.Drained, Capacity: c.Capacity, Attributes: c.Attributes, UpdatedAt: l.NodesUpdated + 1} // what is known of one that had its number does not hold
 	l.Nodes.ReplaceOrInsert(n)
-	l.NodesByID[n.ID] = n
+	l.nodesByID[n.ID] = n
 	l.Capacity.Add(n.Capacity)
 	l.resized(n.Capacity)
 	l.Tell(&api.NodeAdded{ID: n.ID, Capacity: n.Capacity.Clone(), Attributes: n.Attributes, Schedulable: n.Schedulable, Total: l.Capacity.Clone()})
@@ -67,8 +67,8 @@ func (l *Ledger) SetSchedulable(n *Node, schedulable bool) {
 func (l *Ledger) RemoveNode(n *Node) {
 	n.Schedulable, n.Gone = false, true
 	l.Nodes.Delete(n)
-	delete(l.NodesByID, n.ID)
-	l.NodeSlots.GiveBack(n.Slot)
+	delete(l.nodesByID, n.ID)
+	l.nodeSlots.GiveBack(n.Slot)
 	l.Capacity.Sub(n.Capacity)
 	l.resized(nil)
 }

@@ -112,7 +112,7 @@ func (l *Ledger) Configure(config api.Config) {
 		l.Root = l.newQueue(nil, &config.Root)
 	}
 	l.setQueue(l.Root, &config.Root)
-	l.Capped = !l.Root.Everywhere(func(q *Queue) bool { return q.ApplicationsMax == 0 })
+	l.capped = !l.Root.Everywhere(func(q *Queue) bool { return q.ApplicationsMax == 0 })
 }
 
 // AddQueue makes a queue that is not configured, by the template of its parent.
@@ -121,7 +121,7 @@ func (l *Ledger) AddQueue(parent *Queue, name string, leaf bool) *Queue {
 	q.Leaf = leaf
 	q.FollowTemplate()
 	parent.Unview()
-	l.Capped = l.Capped || q.ApplicationsMax > 0
+	l.capped = l.capped || q.ApplicationsMax > 0
 	return q
 }
 
@@ -133,7 +133,7 @@ func (l *Ledger) RestoreQueue(parent *Queue, v *api.QueueView) (q *Queue, made b
 		q = l.newQueue(parent, &api.QueueConfig{Name: name})
 		q.Max, q.Guaranteed, q.Properties, q.ApplicationsMax = v.Max, v.Guaranteed, v.Properties, v.ApplicationsMax
 		q.Leaf, q.Draining, q.Dynamic, q.Quota, q.Template = v.Leaf, v.Draining, v.Dynamic, v.Quota, parent.Template
-		l.Capped = l.Capped || q.ApplicationsMax > 0
+		l.capped = l.capped || q.ApplicationsMax > 0
 	}
 	q.WasDynamic = v.WasDynamic
 	if v.Leaf != q.Leaf { // it has applications or queues, so the configuration did not change what it is
@@ -149,7 +149,7 @@ func (l *Ledger) RestoreQueue(parent *Queue, v *api.QueueView) (q *Queue, made b
 func (l *Ledger) SetQuota(q *Queue, quota *api.QueueQuota) {
 	q.Quota = quota
 	q.FollowTemplate()
-	l.Capped = l.Capped || q.ApplicationsMax > 0
+	l.capped = l.capped || q.ApplicationsMax > 0
 	l.Changes.Free(&q.Account)
 	q.Unview()
 }

@@ -72,8 +72,8 @@ func (v *verifier) equal(what, of string, booked, counted resources.Sum) {
 }
 
 func (v *verifier) nodes() {
-	if len(v.NodesByID) != len(v.all) {
-		v.Breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.NodesByID))
+	if len(v.nodesByID) != len(v.all) {
+		v.Breaks("%d nodes are in order and %d can be looked up", len(v.all), len(v.nodesByID))
 	}
 	if !noDetails.isEmpty() {
 		v.Breaks("the details of nodes that have none of their own were changed: %+v", noDetails)

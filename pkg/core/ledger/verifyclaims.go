@@ -98,7 +98,7 @@ func (v *verifier) slots() {
 	for _, n := range v.all {
 		slots[n.Slot] = true
 	}
-	v.numbered("nodes", &v.NodeSlots, slots, len(v.all))
+	v.numbered("nodes", &v.nodeSlots, slots, len(v.all))
 	if !v.settled { // what is gone is known until then
 		return
 	}
