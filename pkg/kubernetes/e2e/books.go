@@ -14,6 +14,7 @@ type BookedNode struct {
 	NodeID             string   `json:"nodeID"`
 	Allocations        []Booked `json:"allocations"`
 	ForeignAllocations []Booked `json:"foreignAllocations"`
+	IsReserved         bool     `json:"isReserved"` // for an ask that fits no node now
 }
 
 // Booked is an allocation in it.

@@ -34,7 +34,7 @@ const (
 
 // The scheduler crashes every twenty seconds while deployments, jobs and gangs come, grow and go and nodes are lost and added. After
 // each crash the cluster is left alone for a while: then the books are the pods of the API server, no node has more than it
-// can, and no pod waits that would fit.
+// can, and no pod waits that would fit on a node which is not kept for another one.
 func chaos(w *World) {
 	seed := cmp.Or(*chaosSeed, uint64(time.Now().UnixNano()))
 	w.Step("the seed is %d", seed)
@@ -164,6 +164,10 @@ func (c *churn) rest() {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
+			for _, one := range pendingThatFit(c.unkept(w.ctx), w.Pods("")) {
+				w.t.Logf("the scheduler says of it: %s\nand of the node: %s", c.says(one.pod), w.served().Page("/ws/v1/partition/default/node/"+one.node))
+				break
+			}
 			w.t.Fatalf("it does not come to rest in %v:\n%s", patience, strings.Join(found, "\n"))
 		}
 	}
@@ -184,15 +188,25 @@ func (c *churn) unrest(ctx context.Context) []string {
 			found = append(found, p.Name+" "+describe(p))
 		}
 	}
-	found = append(found, pendingThatFit(c.nodes(), pods)...)
-	if len(found) > 0 {
-		return found
+	for _, one := range pendingThatFit(c.unkept(ctx), pods) {
+		found = append(found, one.String())
 	}
-	found, err = c.w.bookDifferences(ctx)
+	differences, err := c.w.bookDifferences(ctx)
 	if err != nil {
-		return []string{err.Error()}
+		return append(found, err.Error())
 	}
-	return found
+	return append(found, differences...)
+}
+
+// unkept are the nodes that are not kept for a pod which waits for more room than there is. Of ten nodes one may be.
+func (c *churn) unkept(ctx context.Context) []*corev1.Node {
+	booked, err := c.w.Books(ctx)
+	if err != nil {
+		return nil // it starts, which is told of the books
+	}
+	return slices.DeleteFunc(c.nodes(), func(n *corev1.Node) bool {
+		return slices.ContainsFunc(booked, func(b BookedNode) bool { return b.NodeID == n.Name && b.IsReserved })
+	})
 }
 
 // waiting are the pods that have no node.
@@ -200,16 +214,33 @@ func waiting(pods []*corev1.Pod) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" || p.Status.Phase == corev1.PodFailed })
 }
 
+// says is why a pod waits.
+func (c *churn) says(p *corev1.Pod) string {
+	application := cmp.Or(p.Labels["applicationId"], "narwhal-"+p.Namespace+"-autogen")
+	return c.w.served().Page("/ws/v1/partition/default/application/" + application + "/allocation/" + string(p.UID) + "/explain")
+}
+
+// An overdue pod has no node, and would fit on one.
+type overdue struct {
+	pod  *corev1.Pod
+	node string
+}
+
+func (s overdue) String() string {
+	requests := resources.PodRequests(s.pod, resources.PodResourcesOptions{})
+	return fmt.Sprintf("%s requests cpu %v and memory %v, and fits on %s: %s", s.pod.Name, requests.Cpu(), requests.Memory(), s.node, describe(s.pod))
+}
+
 // pendingThatFit lists the pods without a node for which a node has room, of those that select no node. The members of a gang
 // have to wait as long as one of its placeholders does.
-func pendingThatFit(nodes []*corev1.Node, pods []*corev1.Pod) []string {
+func pendingThatFit(nodes []*corev1.Node, pods []*corev1.Pod) []overdue {
 	gathers := map[string]bool{}
 	for _, p := range waiting(pods) {
 		if isHolder(p) {
 			gathers[p.Labels["applicationId"]] = true
 		}
 	}
-	var found []string
+	var found []overdue
 	for _, p := range waiting(pods) {
 		if p.DeletionTimestamp != nil || !isHolder(p) && gathers[p.Labels["applicationId"]] {
 			continue
@@ -218,7 +249,7 @@ func pendingThatFit(nodes []*corev1.Node, pods []*corev1.Pod) []string {
 			with := p.DeepCopy()
 			with.Spec.NodeName = node.Name
 			if len(node.Spec.Taints) == 0 && len(overcommitted([]corev1.Node{*node}, append([]*corev1.Pod{with}, pods...))) == 0 {
-				found = append(found, fmt.Sprintf("%s requests %v and fits on %s: %s", p.Name, resources.PodRequests(p, resources.PodResourcesOptions{}), node.Name, describe(p)))
+				found = append(found, overdue{p, node.Name})
 				break
 			}
 		}
@@ -252,9 +283,8 @@ func TestPendingThatFit(t *testing.T) {
 	}
 	for _, test := range tests {
 		var fit []string
-		for _, line := range pendingThatFit([]*corev1.Node{node("n")}, test.pods) {
-			name, _, _ := strings.Cut(line, " ")
-			fit = append(fit, name)
+		for _, one := range pendingThatFit([]*corev1.Node{node("n")}, test.pods) {
+			fit = append(fit, one.pod.Name)
 		}
 		assert.DeepEqual(t, fit, test.fit)
 	}
