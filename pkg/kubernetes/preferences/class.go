@@ -2,8 +2,11 @@ package preferences
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -44,18 +47,27 @@ type traits struct {
 	Spread      []v1.TopologySpreadConstraint
 }
 
+// numbers are the labels by which the pods of one controller differ. A term of another pod that names one counts for all
+// of them as for the first.
+var numbers = []string{appsv1.StatefulSetPodNameLabel, appsv1.PodIndexLabel, batchv1.JobCompletionIndexAnnotation}
+
+// namedByConstraint says whether a spread constraint of a pod counts pods with its own value of a label.
+func namedByConstraint(pod *v1.Pod, label string) bool {
+	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c v1.TopologySpreadConstraint) bool {
+		return slices.Contains(c.MatchLabelKeys, label)
+	})
+}
+
 // keyOf is equal for pods that are alike.
-func (s *Scorer) keyOf(pod *v1.Pod) string {
+func keyOf(pod *v1.Pod) string {
 	of := traits{
 		Namespace: pod.Namespace, Labels: pod.Labels, Selector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity,
 		Tolerations: pod.Spec.Tolerations, Spread: pod.Spec.TopologySpreadConstraints,
 	}
-	if len(s.options.IgnoredLabels) > 0 {
-		of.Labels = make(map[string]string, len(pod.Labels))
-		for key, value := range pod.Labels {
-			if !slices.Contains(s.options.IgnoredLabels, key) {
-				of.Labels[key] = value
-			}
+	for _, number := range numbers {
+		if _, numbered := of.Labels[number]; numbered && !namedByConstraint(pod, number) {
+			of.Labels = maps.Clone(of.Labels)
+			delete(of.Labels, number)
 		}
 	}
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
@@ -70,7 +82,7 @@ func (s *Scorer) keyOf(pod *v1.Pod) string {
 
 // classOf is the class of a pod, as the nodes and objects are now.
 func (s *Scorer) classOf(pod *v1.Pod) *class {
-	key := s.keyOf(pod)
+	key := keyOf(pod)
 	c, known := s.classes.Get(key)
 	seen := s.objects.seen()
 	if known && c.layout == s.layout && c.objects != seen {

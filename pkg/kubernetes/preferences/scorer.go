@@ -58,9 +58,6 @@ type label struct{ key, value string }
 type Options struct {
 	// Profile is what counts, and how much; nil is DefaultProfile.
 	Profile *Profile
-	// IgnoredLabels are labels of pods that number them: pods which differ by them alone are alike. No
-	// selector of affinity, anti-affinity or spread constraints may name them.
-	IgnoredLabels []string
 }
 
 // classesMax is for how many classes of pods the counts are kept, some 20 bytes for each node. A

@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
@@ -80,6 +81,24 @@ func TestBestIsTheMostPoints(t *testing.T) {
 			assert.DeepEqual(t, best, w.best(pod, order, points, most))
 		}
 	}
+}
+
+// Pods of a StatefulSet or an indexed Job are alike, although each has a label with its number, unless their constraints
+// count by it.
+func TestNumbersOfPodsMakeNoClass(t *testing.T) {
+	pod := func(label, value string, keys ...string) *v1.Pod {
+		return &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db", label: value}},
+			Spec:       v1.PodSpec{TopologySpreadConstraints: []v1.TopologySpreadConstraint{{MatchLabelKeys: keys}}},
+		}
+	}
+	for _, label := range []string{"apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name", "batch.kubernetes.io/job-completion-index"} {
+		first := pod(label, "1")
+		assert.Equal(t, keyOf(first), keyOf(pod(label, "2")))
+		assert.Equal(t, first.Labels[label], "1")
+		assert.Assert(t, keyOf(pod(label, "1", label)) != keyOf(pod(label, "2", label)))
+	}
+	assert.Assert(t, keyOf(pod("version", "1")) != keyOf(pod("version", "2")))
 }
 
 func TestLogarithm(t *testing.T) {
