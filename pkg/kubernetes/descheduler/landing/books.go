@@ -2,6 +2,7 @@ package landing
 
 import (
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -45,7 +46,12 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.others.pack(c.order == framework.MostAllocated || c.order == "" && c.others.packs)
 	c.packs = configured.Nodes.Packing && len(configured.Nodes.Devices) == 0
 	configured.Preemption = api.PreemptionConfig{Disabled: true}
+	var best api.Best
+	if c.others.scores != nil {
+		best = c.best
+	}
 	c.partition = core.NewPartition(api.Options{
+		Best:            best,
 		Kinds:           c.kinds,
 		Feasible:        c.feasible,
 		FeasibleOn:      c.feasibleOn,
@@ -102,6 +108,26 @@ func (c *Cluster) feasibleOn(key api.AllocationKey, nodes []api.NodeID, _ bool) 
 		answers[at[i]] = err
 	}
 	return answers
+}
+
+// best chooses among nodes as the scheduler of this project does, with kube-scheduler's scores beside its own order.
+func (c *Cluster) best(key api.AllocationKey, nodes iter.Seq2[api.NodeID, int64], most int) []api.NodeID {
+	e := c.entries[key]
+	if !c.rules.IsOurs(e.pod) {
+		return nil
+	}
+	c.tellOthers()
+	var best []api.NodeID
+	for _, name := range c.others.scores.Best(e.pod, func(yield func(string, int64) bool) {
+		for id, points := range nodes {
+			if !yield(string(id), points) {
+				return
+			}
+		}
+	}, most) {
+		best = append(best, api.NodeID(name))
+	}
+	return best
 }
 
 // constraints names the class of a pod. A replacement shares nothing with pods that wait: what

@@ -35,8 +35,9 @@ type Options struct {
 	// Queues is the queue configuration of the scheduler, as YAML; empty is the default
 	// one. Its first partition counts.
 	Queues string
-	// Scores say which nodes kube-scheduler prefers, for pods of other schedulers; they must be the Cluster's own.
-	// Nil: such pods go to the first node in the order of the core that will do.
+	// Scores say which nodes kube-scheduler prefers, for pods of other schedulers, and beside the order of the core for those
+	// of this project; they must be the Cluster's own. Nil: pods of other schedulers go to the first node in the order of
+	// the core that will do, and that order decides alone about the others.
 	Scores *scores.Cluster
 }
 

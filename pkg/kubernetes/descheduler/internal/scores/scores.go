@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -106,6 +107,11 @@ func profileOf(packs bool) (*config.KubeSchedulerProfile, error) {
 		}
 	}
 	return profile, nil
+}
+
+// Best is those of some nodes that suit a pod best, beside their order: see preferences.Scorer.
+func (c *Cluster) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
+	return c.scorer.Best(pod, nodes, most)
 }
 
 // Pack has full nodes preferred, or those of which less is requested.
