@@ -3,6 +3,7 @@ package answers
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -44,6 +45,8 @@ func TestRefusalsKeepTheMostFrequentReasons(t *testing.T) {
 	for i := range int32(10 * reasonsMax) {
 		r.Add(node(i), errors.New([]string{"taint", "affinity", fmt.Sprint("reason of node ", i)}[i%3]), 0)
 	}
+	assert.Equal(t, len(r.ForView()), reasonsShown, "while questions go on")
+	assert.Assert(t, strings.HasSuffix(r.Text(), "questions about other nodes go on"))
 	r.Finish(0)
 	given := r.ForView()
 	assert.Equal(t, len(given), reasonsShown)

@@ -110,11 +110,8 @@ func (r *Refusals) ForView() []api.Refusal {
 	if r == nil {
 		return nil
 	}
-	shown, goesOn := r.shown()
-	if goesOn {
-		return shown.mostFrequent().given
-	}
-	return shown.given
+	shown, _ := r.shown()
+	return shown.mostFrequent().given
 }
 
 // mostFrequent is the reasons that were given most often, in that order, with their nodes by ID; all
