@@ -2,7 +2,6 @@ package explain
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -14,7 +13,7 @@ import (
 func keptFrom(v *api.View, ask *api.AskView, leaf, path api.QueuePath) (kept resources.Amounts) {
 	own := importance(v, ask.Priority, leaf)
 	for _, app := range v.Applications {
-		if app.Queue != path && !strings.HasPrefix(string(app.Queue), string(path)+".") {
+		if !app.Queue.IsWithin(path) {
 			continue
 		}
 		for i := range app.Asks {
@@ -35,14 +34,8 @@ func promised(a *api.AskView) bool {
 // importance is the priority of an ask of a leaf as the root sees it.
 func importance(v *api.View, priority int32, leaf api.QueuePath) int32 {
 	path := []*api.QueueView{v.Root}
-	for q := v.Root; q.Path != leaf; path = append(path, q) {
-		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool {
-			return child.Path == leaf || strings.HasPrefix(string(leaf), string(child.Path)+".")
-		})
-		if i < 0 {
-			break
-		}
-		q = q.Queues[i]
+	for q := v.Root.Towards(leaf); q != nil; q = q.Towards(leaf) {
+		path = append(path, q)
 	}
 	for _, q := range slices.Backward(path) {
 		priority = q.Properties.SeenFromAbove(priority)

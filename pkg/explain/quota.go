@@ -2,7 +2,6 @@ package explain
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -12,7 +11,7 @@ import (
 // each. What is kept for other asks counts, as far as it is kept from this one.
 func levels(view *api.View, ask *api.AskView, leaf api.QueuePath) []Level {
 	var list []Level
-	for q := view.Root; q != nil; {
+	for q := view.Root; q != nil; q = q.Towards(leaf) {
 		nominated := q.Nominated
 		if ask.Nominated != "" {
 			nominated = less(nominated, ask.Amounts)
@@ -30,13 +29,6 @@ func levels(view *api.View, ask *api.AskView, leaf api.QueuePath) []Level {
 			}
 		}
 		list = append(list, l)
-		next := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool {
-			return child.Path == leaf || strings.HasPrefix(string(leaf), string(child.Path)+".")
-		})
-		if next < 0 {
-			break
-		}
-		q = q.Queues[next]
 	}
 	slices.Reverse(list)
 	return list

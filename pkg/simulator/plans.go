@@ -189,13 +189,7 @@ func (pr *preemption) record(plan purpose) PlanRecord {
 // queueIn finds a queue at or below another; nil if it is not there.
 func queueIn(q *api.QueueView, path api.QueuePath) *api.QueueView {
 	for q != nil && q.Path != path {
-		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool {
-			return child.Path == path || strings.HasPrefix(string(path), string(child.Path)+".")
-		})
-		if i < 0 {
-			return nil
-		}
-		q = q.Queues[i]
+		q = q.Towards(path)
 	}
 	return q
 }

@@ -78,7 +78,7 @@ func (of *scope) visible(root *api.QueueView, r *http.Request) (tops []api.Queue
 	for len(next) > 0 {
 		q := next[0]
 		next = next[1:]
-		if wanted != "" && !isAbove(q.Path, wanted) && !isAbove(wanted, q.Path) {
+		if wanted != "" && !wanted.IsWithin(q.Path) && !q.Path.IsWithin(wanted) {
 			continue
 		}
 		if asked++; asked > scopeMax {
@@ -95,9 +95,4 @@ func (of *scope) visible(root *api.QueueView, r *http.Request) (tops []api.Queue
 		}
 	}
 	return tops, nil
-}
-
-// isAbove reports whether a queue is another one or above it.
-func isAbove(path, below api.QueuePath) bool {
-	return path == below || strings.HasPrefix(string(below), string(path)+".")
 }

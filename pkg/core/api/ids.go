@@ -17,8 +17,8 @@ type (
 
 // Full is the full path of a requested queue: from the root, in lower case; the
 // default queue if the request is empty. It does not say whether there is such a queue.
-func (requested QueuePath) Full() QueuePath {
-	path := strings.ToLower(string(requested))
+func (p QueuePath) Full() QueuePath {
+	path := strings.ToLower(string(p))
 	switch {
 	case path == "":
 		return DefaultQueue
@@ -28,7 +28,12 @@ func (requested QueuePath) Full() QueuePath {
 	return QueuePath(path)
 }
 
+// IsWithin reports whether a queue is another one or below it.
+func (p QueuePath) IsWithin(above QueuePath) bool {
+	return p == above || strings.HasPrefix(string(p), string(above)+".")
+}
+
 // Name is that of the queue within its parent.
-func (requested QueuePath) Name() string {
-	return string(requested[strings.LastIndexByte(string(requested), '.')+1:])
+func (p QueuePath) Name() string {
+	return string(p[strings.LastIndexByte(string(p), '.')+1:])
 }

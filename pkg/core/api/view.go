@@ -1,8 +1,6 @@
 package api
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
@@ -44,13 +42,9 @@ type View struct {
 func (v *View) Headroom(path QueuePath) (resources.Limits, bool) {
 	q, left := v.Root, v.Root.Max.Minus(v.Root.Used)
 	for q.Path != path {
-		i := slices.IndexFunc(q.Queues, func(child *QueueView) bool {
-			return child.Path == path || strings.HasPrefix(string(path), string(child.Path)+".")
-		})
-		if i < 0 {
+		if q = q.Towards(path); q == nil {
 			return nil, false
 		}
-		q = q.Queues[i]
 		left = left.Least(q.Max.Minus(q.Used))
 	}
 	return left, true
@@ -169,6 +163,16 @@ type QueueView struct {
 	// Applications counts those of a leaf. Counted are those here and below that count for
 	// limits of applications, and ApplicationsMax is how many may; zero is no limit.
 	Applications, Counted, ApplicationsMax int
+}
+
+// Towards is the queue below this one, one step down, that is another one or above it; nil if there is none.
+func (q *QueueView) Towards(path QueuePath) *QueueView {
+	for _, child := range q.Queues {
+		if path.IsWithin(child.Path) {
+			return child
+		}
+	}
+	return nil
 }
 
 // ApplicationView is an application at one moment.

@@ -185,7 +185,7 @@ func groupTest(value string) (func(applicationEntry) bool, error) {
 // queueTest picks those of a queue and of the queues below.
 func queueTest(value string) (func(*api.ApplicationView) bool, error) {
 	above := api.QueuePath(strings.ToLower(value))
-	return func(a *api.ApplicationView) bool { return within(a.Queue, above) }, nil
+	return func(a *api.ApplicationView) bool { return a.Queue.IsWithin(above) }, nil
 }
 
 // nodeTest picks those with an allocation on a node.

@@ -79,7 +79,7 @@ func (at *Snapshot) guaranteeStateTest(value string) (func(*api.ApplicationView)
 		}
 	}
 	return func(a *api.ApplicationView) bool {
-		return slices.ContainsFunc(stand, func(above api.QueuePath) bool { return within(a.Queue, above) })
+		return slices.ContainsFunc(stand, a.Queue.IsWithin)
 	}, nil
 }
 

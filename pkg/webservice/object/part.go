@@ -12,7 +12,7 @@ import (
 // more. The queues above are there by their names alone, and nodes are not there.
 func (at *Snapshot) Within(tops []api.QueuePath) *Snapshot {
 	shown := func(path api.QueuePath) bool {
-		return slices.ContainsFunc(tops, func(top api.QueuePath) bool { return within(path, top) })
+		return slices.ContainsFunc(tops, path.IsWithin)
 	}
 	view := &api.View{
 		Name: at.View.Name, Partition: at.Partition, Root: queuesWithin(at.Root, shown), ReserveDelay: at.ReserveDelay, SettlesAt: at.SettlesAt,

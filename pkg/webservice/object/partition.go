@@ -153,10 +153,8 @@ func (at *Snapshot) findQueue(path api.QueuePath) (way []*api.QueueView, err err
 		if q.Path == path {
 			return way, nil
 		}
-		i := slices.IndexFunc(q.Queues, func(child *api.QueueView) bool { return within(path, child.Path) })
-		if i < 0 {
+		if q = q.Towards(path); q == nil {
 			return nil, failure.Missing("Queue")
 		}
-		q = q.Queues[i]
 	}
 }

@@ -135,11 +135,6 @@ func (at *Snapshot) Amounts(a resources.Amounts) encoder.Quantities { return at.
 // Limits is limits by kind, without what is unlimited.
 func (at *Snapshot) Limits(l resources.Limits) encoder.Quantities { return at.kinds.LimitMap(l) }
 
-// within reports whether a queue is another one or below it.
-func within(path, above api.QueuePath) bool {
-	return path == above || strings.HasPrefix(string(path), string(above)+".")
-}
-
 // unescaped is a part of the path, unescaped once more: clients escape names of
 // queues and users twice, since a path cannot hold every name otherwise.
 func unescaped(r *http.Request, name string) (string, error) {

@@ -219,7 +219,7 @@ func (u *usageJSON) percentOf(limit *api.Limit) (percent int64) {
 func (u *usageJSON) add(app *api.ApplicationView) {
 	u.sum.Add(app.Used)
 	u.RunningApplications = append(u.RunningApplications, app.ID)
-	if u.QueuePath == app.Queue || !within(app.Queue, u.QueuePath) {
+	if u.QueuePath == app.Queue || !app.Queue.IsWithin(u.QueuePath) {
 		return
 	}
 	rest := string(app.Queue)[len(u.QueuePath)+1:]
