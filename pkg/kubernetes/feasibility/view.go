@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/podlabels"
 )
 
 // A nodeView is a node with some of its pods. PreFilter looks at all pods of all nodes
@@ -41,7 +43,7 @@ func (c *cluster) view(pod *v1.Pod) (undo func()) {
 func (c *cluster) setsFor(pod *v1.Pod) (all []podSet, ok bool) {
 	for _, terms := range [][]v1.PodAffinityTerm{affinityTermsOf(pod), antiAffinityOf(pod)} {
 		for i := range terms {
-			sets, ok := c.labelled.matching(terms[i].LabelSelector)
+			sets, ok := matching(c.labelled, terms[i].LabelSelector)
 			if !ok {
 				return nil, false
 			}
@@ -52,7 +54,7 @@ func (c *cluster) setsFor(pod *v1.Pod) (all []podSet, ok bool) {
 		if !isHard(pod.Spec.TopologySpreadConstraints[i]) {
 			continue
 		}
-		sets, ok := c.labelled.matching(pod.Spec.TopologySpreadConstraints[i].LabelSelector)
+		sets, ok := matching(c.labelled, pod.Spec.TopologySpreadConstraints[i].LabelSelector)
 		if !ok {
 			return nil, false
 		}
@@ -70,7 +72,7 @@ func isHard(c v1.TopologySpreadConstraint) bool {
 func (c *cluster) setsAgainst(pod *v1.Pod) []podSet {
 	sets := []podSet{c.against[anyLabel]}
 	for key, value := range pod.Labels {
-		if set := c.against[label{key, value}]; set != nil {
+		if set := c.against[label{Key: key, Value: value}]; set != nil {
 			sets = append(sets, set)
 		}
 	}
@@ -82,24 +84,19 @@ func (c *cluster) setsAgainst(pod *v1.Pod) []podSet {
 func (c *cluster) viewsOf(sets []podSet, put func(*nodeView, fwk.PodInfo)) []fwk.NodeInfo {
 	list := []fwk.NodeInfo{} // not nil, which is no view
 	views := make(map[string]*nodeView)
-	for i, set := range sets {
-		for uid, pod := range set {
-			if slices.ContainsFunc(sets[:i], func(before podSet) bool { return before[uid] != nil }) {
+	for pod := range podlabels.Once(sets) {
+		name := pod.Pod.Spec.NodeName
+		view := views[name]
+		if view == nil {
+			info := c.node(name)
+			if info == nil {
 				continue
 			}
-			name := pod.Pod.Spec.NodeName
-			view := views[name]
-			if view == nil {
-				info := c.node(name)
-				if info == nil {
-					continue
-				}
-				view = &nodeView{NodeInfo: info}
-				views[name] = view
-				list = append(list, view)
-			}
-			put(view, pod)
+			view = &nodeView{NodeInfo: info}
+			views[name] = view
+			list = append(list, view)
 		}
+		put(view, pod)
 	}
 	return list
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/podlabels"
 )
 
 // A class is what is known of pods that are alike. Lists are by the slots of nodes.
@@ -138,18 +140,15 @@ func (s *Scorer) recount(c *class) {
 	for i := range c.spread.constraints {
 		selector := c.spread.constraints[i].selector
 		if text := selector.String(); text != last || i == 0 {
-			sets, last = append(sets, s.matching(selector)), text
+			sets, last = append(sets, s.matching(selector)...), text
 		}
 	}
 	for _, term := range c.affinity.own {
-		sets = append(sets, s.matching(term.Selector))
+		sets = append(sets, s.matching(term.Selector)...)
 	}
-	for i, set := range sets {
-		for uid, p := range set {
-			slot, known := s.slots[p.node]
-			if known && !slices.ContainsFunc(sets[:i], func(before podSet) bool { return before[uid] != nil }) {
-				c.count(p, slot, 1)
-			}
+	for p := range podlabels.Once(sets) {
+		if slot, known := s.slots[p.node]; known {
+			c.count(p, slot, 1)
 		}
 	}
 }

@@ -11,12 +11,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/podlabels"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -32,8 +31,8 @@ type Scorer struct {
 	slots      map[string]int32
 	free       []int32
 	pods       podSet
-	labelled   map[label]podSet // the same by each of their labels; no set is empty
-	choosy     podSet           // those with a say about where others are placed
+	labelled   podlabels.Index[*counted] // the same by each of their labels
+	choosy     podSet                    // those with a say about where others are placed
 	topologies map[string]*topology
 	layout     uint64 // counts changes of nodes and namespaces after which classes are made anew
 	classes    *simplelru.LRU[string, *class]
@@ -49,10 +48,7 @@ type counted struct {
 }
 
 // A podSet is some of the pods that are counted.
-type podSet map[types.UID]*counted
-
-// A label is one of a pod.
-type label struct{ key, value string }
+type podSet = podlabels.Set[*counted]
 
 // Options is what may be chosen. The zero value is the default.
 type Options struct {
@@ -81,7 +77,7 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 		added:      termsOf(o.Profile.Nodes),
 		slots:      make(map[string]int32),
 		pods:       make(podSet),
-		labelled:   make(map[label]podSet),
+		labelled:   make(podlabels.Index[*counted]),
 		choosy:     make(podSet),
 		topologies: make(map[string]*topology),
 		classes:    classes,
@@ -184,12 +180,7 @@ func (s *Scorer) count(p *counted) {
 	uid := p.Pod.UID
 	s.pods[uid] = p
 	for key, value := range p.Pod.Labels {
-		set := s.labelled[label{key, value}]
-		if set == nil {
-			set = make(podSet, 1)
-			s.labelled[label{key, value}] = set
-		}
-		set[uid] = p
+		s.labelled.Add(podlabels.Label{Key: key, Value: value}, uid, p)
 	}
 	if p.choosy {
 		s.choosy[uid] = p
@@ -206,30 +197,20 @@ func (s *Scorer) uncount(p *counted) {
 	delete(s.pods, uid)
 	delete(s.choosy, uid)
 	for key, value := range p.Pod.Labels {
-		set := s.labelled[label{key, value}]
-		if delete(set, uid); len(set) == 0 {
-			delete(s.labelled, label{key, value})
-		}
+		s.labelled.Remove(podlabels.Label{Key: key, Value: value}, uid)
 	}
 }
 
-// matching is pods of which those that a selector matches are some: the fewest that can be looked up.
-func (s *Scorer) matching(selector labels.Selector) podSet {
-	requirements, ok := selector.Requirements()
+// matching is sets of pods, outside of which a selector matches none.
+func (s *Scorer) matching(selector labels.Selector) []podSet {
+	lists, ok := podlabels.Choices(selector)
 	if !ok {
 		return nil // it matches none
 	}
-	found := s.pods
-	for i := range requirements {
-		r := &requirements[i]
-		if op := r.Operator(); op != selection.Equals && op != selection.DoubleEquals && op != selection.In || r.Values().Len() != 1 {
-			continue
-		}
-		if set := s.labelled[label{r.Key(), r.Values().UnsortedList()[0]}]; len(set) < len(found) {
-			found = set
-		}
+	if sets, ok := s.labelled.Near(lists); ok {
+		return sets
 	}
-	return found
+	return []podSet{s.pods}
 }
 
 // tellClasses has all classes that are kept count a pod, or not any more.

@@ -2,15 +2,13 @@
 package podindex
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/podlabels"
 )
 
-// A label is a key with its value.
-type label struct{ key, value string }
+type label = podlabels.Label
 
 // An Index finds pods by a selector without a look at all of them. It is not safe for concurrent
 // use.
@@ -32,7 +30,7 @@ func New(pods []*v1.Pod) *Index {
 	x := &Index{all: pods, byLabel: map[label][]*v1.Pod{}, split: map[part]map[string][]*v1.Pod{}}
 	for _, pod := range pods {
 		for key, value := range pod.Labels { // each into a list of its own
-			x.byLabel[label{key, value}] = append(x.byLabel[label{key, value}], pod)
+			x.byLabel[label{Key: key, Value: value}] = append(x.byLabel[label{Key: key, Value: value}], pod)
 		}
 	}
 	return x
@@ -85,30 +83,10 @@ func (x *Index) domains(of part, pods []*v1.Pod, domainOf func(*v1.Pod) (string,
 // narrow returns the labels of the most selective requirement of a selector, of which a
 // pod that it matches has one; every is true where no requirement narrows it.
 func (x *Index) narrow(selector labels.Selector) (best []label, every bool) {
-	requirements, selectable := selector.Requirements()
-	if !selectable {
+	lists, ok := podlabels.Choices(selector)
+	if !ok {
 		return nil, false
 	}
-	fewest := len(x.all)
-	every = true
-	for _, r := range requirements {
-		if !slices.Contains([]selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}, r.Operator()) {
-			continue
-		}
-		var found []label
-		pods := 0
-		for _, value := range sorted(r.Values().UnsortedList()) {
-			found = append(found, label{r.Key(), value})
-			pods += len(x.byLabel[label{r.Key(), value}])
-		}
-		if pods < fewest {
-			best, fewest, every = found, pods, false
-		}
-	}
-	return best, every
-}
-
-func sorted(values []string) []string {
-	slices.Sort(values)
-	return values
+	best, narrows := podlabels.Fewest(lists, func(l label) int { return len(x.byLabel[l]) })
+	return best, !narrows
 }
