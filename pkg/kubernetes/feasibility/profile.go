@@ -21,7 +21,6 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
@@ -29,6 +28,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // notAsked are the plugins of the default profile that neither filter nor reserve: they
@@ -49,7 +50,7 @@ var initMetrics = sync.OnceFunc(metrics.InitMetrics)
 // makeFramework makes the plugins and what runs them.
 func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface, o Options) error {
 	initMetrics()
-	profile, err := profileOf(o)
+	of, err := profileOf(o)
 	if err != nil {
 		return err
 	}
@@ -58,12 +59,12 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 	}
 	var devices fwk.SharedDRAManager
 	if c.noDevices {
-		plugins := &profile.Plugins.MultiPoint
+		plugins := &of.Plugins.MultiPoint
 		plugins.Enabled = slices.DeleteFunc(plugins.Enabled, func(p config.Plugin) bool { return p.Name == names.DynamicResources })
 	} else if devices, err = c.makeDevices(ctx, client); err != nil {
 		return err
 	}
-	c.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), profile,
+	c.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), of,
 		runtime.WithClientSet(client),
 		runtime.WithInformerFactory(c.factory),
 		runtime.WithSnapshotSharedLister(c.cluster),
@@ -79,15 +80,14 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 
 // profileOf is the profile that is wanted, or the default profile of kube-scheduler, without scores.
 func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
-	profile := o.Profile.DeepCopy()
-	if profile == nil {
-		defaults, err := latest.Default()
-		if err != nil {
-			return nil, fmt.Errorf("default profile of kube-scheduler: %w", err)
+	of := o.Profile.DeepCopy()
+	if of == nil {
+		var err error
+		if of, err = profile.Default(); err != nil {
+			return nil, err
 		}
-		profile = &defaults.Profiles[0]
 	}
-	p := profile.Plugins
+	p := of.Plugins
 	p.MultiPoint.Enabled = slices.DeleteFunc(p.MultiPoint.Enabled, func(plugin config.Plugin) bool {
 		return slices.Contains(notAsked, plugin.Name)
 	})
@@ -97,12 +97,12 @@ func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
 	}
 	p.QueueSort = config.PluginSet{Enabled: []config.Plugin{{Name: names.PrioritySort}}, Disabled: none.Disabled}
 	p.Bind = config.PluginSet{Enabled: []config.Plugin{{Name: names.DefaultBinder}}, Disabled: none.Disabled}
-	for _, args := range profile.PluginConfig {
+	for _, args := range of.PluginConfig {
 		if volumes, ok := args.Args.(*config.VolumeBindingArgs); ok && o.BindTimeout > 0 {
 			volumes.BindTimeoutSeconds = int64((o.BindTimeout + time.Second - 1) / time.Second)
 		}
 	}
-	return profile, nil
+	return of, nil
 }
 
 // lacksDevices reports whether the API server does not serve claims of devices in the version that the plugin reads, as

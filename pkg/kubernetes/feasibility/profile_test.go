@@ -6,19 +6,19 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // The filters are those of the profile, with its arguments: one that is switched off refuses nothing, and nodes that
 // all pods must have are the only ones.
 func TestFiltersOfAProfile(t *testing.T) {
-	defaults, err := latest.Default()
+	of, err := profile.Default()
 	assert.NilError(t, err)
-	profile := &defaults.Profiles[0]
-	profile.Plugins.Filter.Disabled = []config.Plugin{{Name: names.TaintToleration}}
-	for i := range profile.PluginConfig {
-		if args, ok := profile.PluginConfig[i].Args.(*config.NodeAffinityArgs); ok {
+	of.Plugins.Filter.Disabled = []config.Plugin{{Name: names.TaintToleration}}
+	for i := range of.PluginConfig {
+		if args, ok := of.PluginConfig[i].Args.(*config.NodeAffinityArgs); ok {
 			args.AddedAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
 				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{
 					Key: "pool", Operator: v1.NodeSelectorOpExists,
@@ -26,7 +26,7 @@ func TestFiltersOfAProfile(t *testing.T) {
 			}}
 		}
 	}
-	c, _ := newChecker(t, Options{Profile: profile})
+	c, _ := newChecker(t, Options{Profile: of})
 	in, out := aNode("in", "zone-1", "pool=a"), aNode("out", "zone-1")
 	in.Spec.Taints = []v1.Taint{{Key: "special", Effect: v1.TaintEffectNoSchedule}}
 	c.SetNode(in)

@@ -70,7 +70,7 @@ func (a *affinity) count(of *v1.Pod, p *counted, slot, sign int32) {
 			}
 		}
 	}
-	if !p.choosy || len(a.own) == 0 && a.scorer.options.Profile.IgnoreOthers {
+	if !p.choosy || len(a.own) == 0 && a.scorer.profile.IgnoreOthers {
 		return
 	}
 	for _, term := range preferredOf(p.PodInfo) {
@@ -78,7 +78,7 @@ func (a *affinity) count(of *v1.Pod, p *counted, slot, sign int32) {
 			a.put(term.TopologyKey, slot, sign, term.weight)
 		}
 	}
-	weight := a.scorer.options.Profile.RequiredWeight
+	weight := a.scorer.profile.RequiredWeight
 	for i := range p.RequiredAffinityTerms {
 		if term := &p.RequiredAffinityTerms[i]; weight > 0 && term.Matches(of, a.space) {
 			a.put(term.TopologyKey, slot, sign, weight)

@@ -3,7 +3,6 @@ package preferences
 import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
@@ -38,23 +37,14 @@ type Weights struct {
 // pointsMax is what the best node gets for one preference.
 const pointsMax = 100
 
-// DefaultProfile is that of kube-scheduler. The order of nodes counts as its plugin for resources does.
-func DefaultProfile() Profile {
-	defaults, err := latest.Default()
-	if err != nil { // it is part of the program
-		panic(err)
-	}
-	return ProfileOf(&defaults.Profiles[0])
-}
-
 // systemConstraints are those that kube-scheduler has for pods without any.
 var systemConstraints = []v1.TopologySpreadConstraint{
 	{TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway, MaxSkew: 3},
 	{TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway, MaxSkew: 5},
 }
 
-// ProfileOf is what a profile of kube-scheduler with all defaults filled in says of preferences. What it
-// says else is left out.
+// ProfileOf is what a profile of kube-scheduler with all defaults filled in says of preferences. The order of nodes counts as
+// its plugin for resources does. What it says else is left out.
 func ProfileOf(of *config.KubeSchedulerProfile) Profile {
 	p := Profile{
 		Weights: Weights{

@@ -13,16 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/podlabels"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // A Scorer knows which nodes suit a pod best. All its methods may be called at any time from
 // any goroutine; one waits for the other.
 type Scorer struct {
-	options Options
+	profile Profile
 	added   *nodeaffinity.PreferredSchedulingTerms // of all pods; nil if there are none
 	objects *objects
 
@@ -52,8 +54,8 @@ type podSet = podlabels.Set[*counted]
 
 // Options is what may be chosen. The zero value is the default.
 type Options struct {
-	// Profile is what counts, and how much; nil is DefaultProfile.
-	Profile *Profile
+	// Profile says what counts, and how much (ProfileOf); nil is the default profile of kube-scheduler. It is not changed.
+	Profile *config.KubeSchedulerProfile
 }
 
 // classesMax is for how many classes of pods the counts are kept, some 20 bytes for each node. A
@@ -65,16 +67,17 @@ const classesMax = 512
 // synced, pods of services and controllers are not spread by default.
 func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 	if o.Profile == nil {
-		defaults := DefaultProfile()
-		o.Profile = &defaults
+		var err error
+		if o.Profile, err = profile.Default(); err != nil {
+			return nil, err
+		}
 	}
 	classes, err := simplelru.NewLRU[string, *class](classesMax, nil)
 	if err != nil {
 		return nil, err
 	}
 	s := &Scorer{
-		options:    o,
-		added:      termsOf(o.Profile.Nodes),
+		profile:    ProfileOf(o.Profile),
 		slots:      make(map[string]int32),
 		pods:       make(podSet),
 		labelled:   make(podlabels.Index[*counted]),
@@ -82,6 +85,7 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 		topologies: make(map[string]*topology),
 		classes:    classes,
 	}
+	s.added = termsOf(s.profile.Nodes)
 	if s.objects, err = newObjects(factory, s.changed); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
@@ -268,7 +272,7 @@ func (s *Scorer) slotOf(name string) (slot int32, known bool) {
 
 // score adds up the points of the nodes of a question.
 func (s *Scorer) score(c *class, on *scratch) {
-	w := &s.options.Profile.Weights
+	w := &s.profile.Weights
 	for i, points := range on.points {
 		on.total[i] = w.Order * points
 	}

@@ -51,7 +51,7 @@ func TestScoresAreThoseOfTheScorePlugins(t *testing.T) {
 func TestBestIsTheMostPoints(t *testing.T) {
 	for seed := range seeds.Of(t, 100) {
 		w := newWorld(t, seed)
-		w.scorer.options.Profile.Order = int64(w.rand.IntN(3))
+		w.scorer.profile.Order = int64(w.rand.IntN(3))
 		asking := []*v1.Pod{w.newPod(), w.newPod()}
 		for i := range 40 {
 			w.step()

@@ -31,12 +31,12 @@ func (s *Scorer) newSpread(pod *v1.Pod, matches, tolerated []bool) spread {
 	var of spread
 	wanted := pod.Spec.TopologySpreadConstraints
 	selects, own := s.objects.selectorOf(pod), len(wanted) > 0
-	of.selector, of.all = selects.String(), own || s.options.Profile.AllPlaces
+	of.selector, of.all = selects.String(), own || s.profile.AllPlaces
 	if !own {
 		if selects.Empty() {
 			return of
 		}
-		wanted = s.options.Profile.Constraints
+		wanted = s.profile.Constraints
 	}
 	for i := range wanted {
 		w := &wanted[i]

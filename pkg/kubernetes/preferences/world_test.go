@@ -16,13 +16,14 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // A world is a cluster in which a Scorer and the score plugins of kube-scheduler see the same.
@@ -51,11 +52,10 @@ func newWorld(t testing.TB, seed uint64) *world {
 	client := fake.NewClientset()
 	w.factory = informers.NewSharedInformerFactory(client, 0)
 	var err error
-	profile := w.scoring()
-	of := ProfileOf(profile)
-	w.scorer, err = New(w.factory, Options{Profile: &of})
+	of := w.scoring()
+	w.scorer, err = New(w.factory, Options{Profile: of})
 	assert.NilError(t, err)
-	w.plugins, err = runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile,
+	w.plugins, err = runtime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), of,
 		runtime.WithClientSet(client), runtime.WithInformerFactory(w.factory),
 		runtime.WithSnapshotSharedLister(w), runtime.WithParallelism(1))
 	assert.NilError(t, err)
@@ -71,24 +71,23 @@ func newWorld(t testing.TB, seed uint64) *world {
 // scoring is the default profile with those score plugins that look at more than resources and images. Now and then it
 // has other weights and arguments.
 func (w *world) scoring() *config.KubeSchedulerProfile {
-	defaults, err := latest.Default()
+	of, err := profile.Default()
 	assert.NilError(w.t, err)
-	profile := &defaults.Profiles[0]
 	var enabled []config.Plugin
-	for _, plugin := range profile.Plugins.MultiPoint.Enabled {
+	for _, plugin := range of.Plugins.MultiPoint.Enabled {
 		switch plugin.Name {
 		case names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity,
 			names.PrioritySort, names.DefaultBinder:
 			enabled = append(enabled, plugin)
 		}
 	}
-	profile.Plugins.MultiPoint.Enabled = enabled
+	of.Plugins.MultiPoint.Enabled = enabled
 	if w.chance(50) {
-		profile.Plugins.Score.Enabled = []config.Plugin{{Name: names.PodTopologySpread, Weight: 4}}
-		profile.Plugins.Score.Disabled = []config.Plugin{{Name: pick(w, names.NodeAffinity, names.TaintToleration, "none", "*")}}
+		of.Plugins.Score.Enabled = []config.Plugin{{Name: names.PodTopologySpread, Weight: 4}}
+		of.Plugins.Score.Disabled = []config.Plugin{{Name: pick(w, names.NodeAffinity, names.TaintToleration, "none", "*")}}
 	}
-	for i := range profile.PluginConfig {
-		switch args := profile.PluginConfig[i].Args.(type) {
+	for i := range of.PluginConfig {
+		switch args := of.PluginConfig[i].Args.(type) {
 		case *config.PodTopologySpreadArgs:
 			if w.chance(30) {
 				args.DefaultingType = config.ListDefaulting
@@ -105,7 +104,7 @@ func (w *world) scoring() *config.KubeSchedulerProfile {
 			args.IgnorePreferredTermsOfExistingPods = w.chance(30)
 		}
 	}
-	return profile
+	return of
 }
 
 // pick is one of some values.
@@ -392,7 +391,7 @@ func (w *world) best(pod *v1.Pod, order []string, points map[string]int64, most 
 	nodes, _, ours := w.asked(pod)
 	total := map[string]int64{}
 	for i, name := range nodes {
-		total[name] = ours[i] + w.scorer.options.Profile.Order*points[name]
+		total[name] = ours[i] + w.scorer.profile.Order*points[name]
 	}
 	for range most {
 		first := ""

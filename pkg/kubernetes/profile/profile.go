@@ -1,5 +1,5 @@
-// Package profile reads the configuration of kube-scheduler, as far as it has a meaning for this scheduler: which
-// filters and scores a profile has, their weights and arguments.
+// Package profile has the default profile of kube-scheduler, and reads its configuration, as far as it has a meaning for this
+// scheduler: which filters and scores a profile has, their weights and arguments.
 package profile
 
 import (
@@ -11,12 +11,22 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"sigs.k8s.io/yaml"
 )
+
+// Default is that of kube-scheduler if nothing is configured. Each call makes another one, which may be changed.
+func Default() (*config.KubeSchedulerProfile, error) {
+	all, err := latest.Default()
+	if err != nil {
+		return nil, fmt.Errorf("default profile of kube-scheduler: %w", err)
+	}
+	return &all.Profiles[0], nil
+}
 
 // Read is the profile of the pods with one of some scheduler names, in a KubeSchedulerConfiguration of kube-scheduler, with all
 // defaults filled in. If no profile names one of them, the only one is meant. Ignored says, one line each, what of the

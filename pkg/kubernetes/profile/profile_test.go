@@ -1,4 +1,4 @@
-package profile
+package profile_test
 
 import (
 	"strings"
@@ -7,13 +7,14 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 // What has a meaning here is taken, and what has none is told with what has it in its place.
 func TestRead(t *testing.T) {
-	profile, ignored, err := Read([]byte(head+`
+	read, ignored, err := profile.Read([]byte(head+`
 percentageOfNodesToScore: 20
 leaderElection: {leaderElect: false}
 profiles:
@@ -41,7 +42,7 @@ plugins: postFilter: the queue configuration says what is preempted
 pluginConfig: NodeResourcesFit: how resources score: the order of nodes of the partition (nodesortpolicy) says this, with the plugin's weight
 plugins: score: ImageLocality: images on nodes do not count
 `))
-	of := preferences.ProfileOf(profile)
+	of := preferences.ProfileOf(read)
 	assert.DeepEqual(t, of.Weights, preferences.Weights{Order: 1, NodeTaints: 0, NodeLabels: 2, Spread: 5, PodAffinity: 2})
 	assert.Equal(t, of.RequiredWeight, int64(7))
 	assert.Equal(t, of.Constraints[0].TopologyKey, "rack")
@@ -49,10 +50,12 @@ plugins: score: ImageLocality: images on nodes do not count
 
 // The only profile is meant, whatever its name. Nothing is told where nothing is left out.
 func TestReadTheOnlyProfile(t *testing.T) {
+	defaults, err := profile.Default()
+	assert.NilError(t, err)
 	for _, text := range []string{"", "profiles: [{schedulerName: other}]"} {
-		profile, ignored, err := Read([]byte(head+text), []string{"narwhal"})
+		read, ignored, err := profile.Read([]byte(head+text), []string{"narwhal"})
 		assert.NilError(t, err)
-		assert.DeepEqual(t, preferences.ProfileOf(profile), preferences.DefaultProfile())
+		assert.DeepEqual(t, preferences.ProfileOf(read), preferences.ProfileOf(defaults))
 		assert.Equal(t, len(ignored), 0, "%v", ignored)
 	}
 }
@@ -70,7 +73,7 @@ func TestReadRefuses(t *testing.T) {
 		},
 		{head + "parallelism: -1", "parallelism"},
 	} {
-		_, _, err := Read([]byte(c.text), []string{"narwhal"})
+		_, _, err := profile.Read([]byte(c.text), []string{"narwhal"})
 		assert.ErrorContains(t, err, c.problem)
 	}
 }

@@ -44,10 +44,5 @@ func newFeasibility(ctx context.Context, client kubernetes.Interface, factory in
 
 // newPreferences is the scores of kube-scheduler, with informers of the same factory.
 func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile) (shim.Preferences, error) {
-	var o preferences.Options
-	if of != nil {
-		wanted := preferences.ProfileOf(of)
-		o.Profile = &wanted
-	}
-	return preferences.New(factory, o)
+	return preferences.New(factory, preferences.Options{Profile: of})
 }

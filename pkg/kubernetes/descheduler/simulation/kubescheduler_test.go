@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	kube "k8s.io/kubernetes/pkg/scheduler/framework"
 	kubeplugins "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // A kubeScheduler is the framework of kube-scheduler with the filters and scores of its default profile, whole. It is told of a
@@ -49,17 +49,16 @@ func newKubeScheduler(t testing.TB, packs bool) *kubeScheduler {
 	metrics.InitMetrics()
 	client := fake.NewClientset()
 	k := &kubeScheduler{t: t, factory: informers.NewSharedInformerFactory(client, 0)}
-	defaults, err := latest.Default()
+	of, err := profile.Default()
 	assert.NilError(t, err)
-	profile := &defaults.Profiles[0]
-	enabled := &profile.Plugins.MultiPoint.Enabled
+	enabled := &of.Plugins.MultiPoint.Enabled
 	*enabled = slices.DeleteFunc(*enabled, func(p config.Plugin) bool { return p.Name == names.DynamicResources }) // there are no claims
-	for _, args := range profile.PluginConfig {
+	for _, args := range of.PluginConfig {
 		if fit, ok := args.Args.(*config.NodeResourcesFitArgs); ok && packs {
 			fit.ScoringStrategy.Type = config.MostAllocated
 		}
 	}
-	k.framework, err = runtime.NewFramework(t.Context(), kubeplugins.NewInTreeRegistry(), profile, runtime.WithClientSet(client),
+	k.framework, err = runtime.NewFramework(t.Context(), kubeplugins.NewInTreeRegistry(), of, runtime.WithClientSet(client),
 		runtime.WithInformerFactory(k.factory), runtime.WithSnapshotSharedLister(k), runtime.WithParallelism(1))
 	assert.NilError(t, err)
 	k.factory.Start(t.Context().Done())

@@ -18,13 +18,13 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // used are the plugins that look at one node only, and what the framework needs without calling it.
@@ -80,9 +80,9 @@ func (c *Cluster) plugins() (framework.Framework, error) {
 	if made != nil {
 		return made, nil
 	}
-	profile, err := profileOf(c.packing)
+	of, err := profileOf(c.packing)
 	if err == nil {
-		made, err = runtime.NewFramework(c.ctx, plugins.NewInTreeRegistry(), profile, runtime.WithClientSet(c.client),
+		made, err = runtime.NewFramework(c.ctx, plugins.NewInTreeRegistry(), of, runtime.WithClientSet(c.client),
 			runtime.WithInformerFactory(c.factory), runtime.WithSnapshotSharedLister(lister{of: c}), runtime.WithParallelism(1))
 	}
 	if err != nil {
@@ -94,19 +94,18 @@ func (c *Cluster) plugins() (framework.Framework, error) {
 
 // profileOf is the default profile with the plugins that are used, which prefers full nodes or, as it is by default, others.
 func profileOf(packs bool) (*config.KubeSchedulerProfile, error) {
-	defaults, err := latest.Default()
+	of, err := profile.Default()
 	if err != nil {
-		return nil, fmt.Errorf("default profile of kube-scheduler: %w", err)
+		return nil, err
 	}
-	profile := &defaults.Profiles[0]
-	enabled := &profile.Plugins.MultiPoint.Enabled
+	enabled := &of.Plugins.MultiPoint.Enabled
 	*enabled = slices.DeleteFunc(*enabled, func(p config.Plugin) bool { return !slices.Contains(used, p.Name) })
-	for _, args := range profile.PluginConfig {
+	for _, args := range of.PluginConfig {
 		if fit, ok := args.Args.(*config.NodeResourcesFitArgs); ok && packs {
 			fit.ScoringStrategy.Type = config.MostAllocated
 		}
 	}
-	return profile, nil
+	return of, nil
 }
 
 // Best is those of some nodes that suit a pod best, beside their order: see preferences.Scorer.
