@@ -11,10 +11,12 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper"
 )
 
-// What pods refer to beside nodes: all volumes, all devices, or one claim of either kind.
+// AnyDevice is the name of a change of devices for Watch: other ones are there, or one is free.
+const AnyDevice = "devices"
+
+// What pods refer to beside nodes and devices: all volumes, or one claim of volumes or devices.
 const (
 	anyVolume    = "volumes"
-	anyDevice    = "devices"
 	volumeClaim  = "volume claim "
 	devicesClaim = "device claim "
 )
@@ -43,7 +45,7 @@ func (c *Checker) References(pod *v1.Pod) []string {
 		}
 	}
 	if len(pod.Spec.ResourceClaims) > 0 || asksForExtended(pod) {
-		names = append(names, anyDevice)
+		names = append(names, AnyDevice)
 	}
 	return names
 }
@@ -101,12 +103,12 @@ func (c *Checker) Watch(changed func(name string)) error {
 }
 
 // watchDevices listens to the caches of the plugin, which know of a change before they tell
-// it.
+// it. The end of devices is one too, since they count on nodes.
 func (c *Checker) watchDevices(changed func(name string)) error {
-	if err := c.watch(c.factory.Resource().V1().DeviceClasses().Informer(), onAnyChange(func() { changed(anyDevice) })); err != nil {
+	if err := c.watch(c.factory.Resource().V1().DeviceClasses().Informer(), onAnyEvent(func() { changed(AnyDevice) })); err != nil {
 		return err
 	}
-	if _, err := c.slices.AddEventHandler(onAnyChange(func() { changed(anyDevice) })); err != nil {
+	if _, err := c.slices.AddEventHandler(onAnyEvent(func() { changed(AnyDevice) })); err != nil {
 		return fmt.Errorf("resource slices: %w", err)
 	}
 	c.claims.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -114,12 +116,12 @@ func (c *Checker) watchDevices(changed func(name string)) error {
 		UpdateFunc: func(before, now any) {
 			changed(devicesClaim + keyOf(now))
 			if holds(before) && !holds(now) {
-				changed(anyDevice)
+				changed(AnyDevice)
 			}
 		},
 		DeleteFunc: func(last any) {
 			if holds(last) {
-				changed(anyDevice)
+				changed(AnyDevice)
 			}
 		},
 	})

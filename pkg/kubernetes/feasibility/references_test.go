@@ -43,7 +43,7 @@ func TestWatch(t *testing.T) {
 			seen = nil
 		}
 		ctx, core := t.Context(), client.CoreV1()
-		told("what there is at first", nil, anyDevice, anyVolume)
+		told("what there is at first", nil, AnyDevice, anyVolume)
 		_, err := core.PersistentVolumeClaims("team").Create(ctx, claim, metav1.CreateOptions{})
 		told("a claim comes", err, "volume claim team/data")
 		_, err = client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "ssd"}}, metav1.CreateOptions{})
@@ -61,7 +61,7 @@ func TestWatch(t *testing.T) {
 
 		claims := client.ResourceV1().ResourceClaims("team")
 		_, err = client.ResourceV1().ResourceSlices().Create(ctx, oneCard("b"), metav1.CreateOptions{})
-		told("a node has a device", err, anyDevice)
+		told("a node has a device", err, AnyDevice)
 		card, err := claims.Create(ctx, cardClaim("one"), metav1.CreateOptions{})
 		told("a claim for a device comes", err, "device claim team/one")
 		card = card.DeepCopy()
@@ -71,7 +71,7 @@ func TestWatch(t *testing.T) {
 		card = card.DeepCopy()
 		card.Status.Allocation = nil
 		_, err = claims.UpdateStatus(ctx, card, metav1.UpdateOptions{})
-		told("its device is given back", err, "device claim team/one", anyDevice)
+		told("its device is given back", err, "device claim team/one", AnyDevice)
 		told("it goes without a device", claims.Delete(ctx, "one", metav1.DeleteOptions{}))
 	})
 }
@@ -95,10 +95,10 @@ func TestReferences(t *testing.T) {
 		{aPod("p"), nil},
 		{aPod("p", claiming("data")), []string{"volume claim team/data", anyVolume}},
 		{aPod("p", scratch), []string{"volume claim team/p-scratch", anyVolume}},
-		{aPod("p", usingCard("one")), []string{"device claim team/one", anyDevice}},
-		{aPod("p", templated), []string{anyDevice}},
-		{aPod("p", requests("example.com/card=1")), []string{anyDevice}},
-		{aPod("p", templated, made), []string{"device claim team/p-card-x", anyDevice}},
+		{aPod("p", usingCard("one")), []string{"device claim team/one", AnyDevice}},
+		{aPod("p", templated), []string{AnyDevice}},
+		{aPod("p", requests("example.com/card=1")), []string{AnyDevice}},
+		{aPod("p", templated, made), []string{"device claim team/p-card-x", AnyDevice}},
 	} {
 		if diff := cmp.Diff(want.names, c.References(want.pod)); diff != "" {
 			t.Error(diff)

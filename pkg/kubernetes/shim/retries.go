@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 )
 
 // Pods that wait are tried again a moment after what they refer to has changed, so that many
@@ -83,7 +85,9 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 	if !c.started {
 		return false // all is sent then
 	}
-	c.recountDevices()
+	if changed[feasibility.AnyDevice] {
+		c.recountDevices()
+	}
 	concerns := func(t *task) bool {
 		return changed[anything] || changed[tiedClass+c.ties.classOf(t.key())] || refers != nil &&
 			slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] })

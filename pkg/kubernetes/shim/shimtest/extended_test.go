@@ -46,5 +46,15 @@ func TestExtendedResourceOfADevice(t *testing.T) {
 		m.Advance(3 * time.Second)
 		assert.DeepEqual(t, m.Booked(), []string{"a node-2", "b node-1", "c node-1", "d node-3"})
 		assert.DeepEqual(t, m.Booked(), m.Expected())
+
+		slices := m.API.ResourceV1().ResourceSlices()
+		all, err := slices.List(t.Context(), metav1.ListOptions{})
+		assert.NilError(t, err)
+		assert.Equal(t, m.Node("node-3").Capacity, "deviceclass.resource.kubernetes.io/card=1 example.com/card=1 pods=10 vcore=8000")
+		for i := range all.Items {
+			assert.NilError(t, slices.Delete(t.Context(), all.Items[i].Name, metav1.DeleteOptions{}))
+		}
+		m.Advance(soon)
+		assert.Equal(t, m.Node("node-3").Capacity, "pods=10 vcore=8000")
 	})
 }
