@@ -43,11 +43,11 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	if c.order != "" {
 		configured.Nodes.Packing, configured.Nodes.Devices = c.order == framework.MostAllocated, nil
 	}
-	c.others.pack(c.order == framework.MostAllocated || c.order == "" && c.others.packs)
+	c.scoring.pack(c.order == framework.MostAllocated || c.order == "" && c.scoring.packs)
 	c.packs = configured.Nodes.Packing && len(configured.Nodes.Devices) == 0
 	configured.Preemption = api.PreemptionConfig{Disabled: true}
 	var best api.Best
-	if c.others.scores != nil {
+	if c.scoring.scores != nil {
 		best = c.best
 	}
 	c.partition = core.NewPartition(api.Options{
@@ -116,9 +116,9 @@ func (c *Cluster) best(key api.AllocationKey, nodes iter.Seq2[api.NodeID, int64]
 	if !c.rules.IsOurs(e.pod) {
 		return nil
 	}
-	c.tellOthers()
+	c.tellScores()
 	var best []api.NodeID
-	for _, name := range c.others.scores.Best(e.pod, func(yield func(string, int64) bool) {
+	for _, name := range c.scoring.scores.Best(e.pod, func(yield func(string, int64) bool) {
 		for id, points := range nodes {
 			if !yield(string(id), points) {
 				return

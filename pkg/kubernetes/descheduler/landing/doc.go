@@ -18,6 +18,6 @@
 //	trial.go        what was changed for one pod, and how it is taken back
 //	waiting.go      pods that wait, and when the core asks again about them
 //	books.go        pods and nodes as commands to the core
-//	others.go       pods of other schedulers, by the scores of kube-scheduler
+//	scored.go       the scores of kube-scheduler; by them alone, pods of other schedulers
 //	queues.go       how much the queues use, for plugins that choose by queue
 package landing

@@ -48,7 +48,7 @@ type Cluster struct {
 	rules   pods.Rules
 	queues  string
 	order   framework.NodeOrder
-	others  others
+	scoring scoring
 
 	mu        sync.Mutex
 	partition *core.Partition
@@ -96,7 +96,7 @@ type entry struct {
 // New makes a Cluster over a Checker, which must be its own: what is counted there is
 // replaced in each cycle. The error says what is wrong with the queues.
 func New(checker *feasibility.Checker, o Options) (*Cluster, error) {
-	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, others: others{scores: o.Scores}}
+	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, scoring: scoring{scores: o.Scores}}
 	if err := c.SetQueues(o.Queues); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (c *Cluster) SetOrder(order framework.NodeOrder) {
 func (c *Cluster) PackOthers(packs bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.others.packs = packs
+	c.scoring.packs = packs
 }
 
 // NodeOrder implements framework.OrderedLanding.
@@ -164,13 +164,13 @@ func (c *Cluster) count(s *framework.Snapshot) {
 	for name := range c.nodes {
 		if s.Node(name) == nil {
 			c.checker.RemoveNode(name)
-			c.others.removeNode(name)
+			c.scoring.removeNode(name)
 		}
 	}
 	for _, n := range s.Nodes() {
 		if c.nodes[n.Name] != n {
 			c.checker.SetNode(n)
-			c.others.setNode(n)
+			c.scoring.setNode(n)
 		}
 	}
 	running := 0
@@ -210,13 +210,13 @@ func (c *Cluster) forget(s *framework.Snapshot) {
 func (c *Cluster) set(pod *v1.Pod) {
 	c.counted[pod.UID] = pod
 	c.checker.SetPod(pod)
-	c.others.setPod(pod)
+	c.scoring.setPod(pod)
 }
 
 func (c *Cluster) unset(pod *v1.Pod) {
 	delete(c.counted, pod.UID)
 	c.checker.RemovePod(pod)
-	c.others.removePod(pod)
+	c.scoring.removePod(pod)
 }
 
 // Place implements framework.Landing. A pod goes where its scheduler prefers to have it, unless a place is
@@ -226,7 +226,7 @@ func (c *Cluster) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, 
 	defer c.mu.Unlock()
 	ours := c.rules.IsOurs(pod)
 	switch {
-	case choice.Reserved || !ours && c.others.scores == nil:
+	case choice.Reserved || !ours && c.scoring.scores == nil:
 		node, err := c.try(pod, choice.Accept)
 		return framework.Place{Node: node, Open: !choice.Reserved}, err
 	case !ours:

@@ -14,39 +14,39 @@ import (
 // so many.
 const sampleMax = 100
 
-// others are how pods of other schedulers are placed: by scores, which are told of the cluster from the first
-// question on.
-type others struct {
+// scoring is the scores of kube-scheduler, which are told of the cluster from the first question on. By them pods of other
+// schedulers are placed; for those of this project they count beside the order of the core.
+type scoring struct {
 	scores *scores.Cluster // nil: none
-	packs  bool            // they prefer full nodes unless the policy says otherwise
+	packs  bool            // other schedulers prefer full nodes unless the policy says otherwise
 	told   bool
 }
 
-func (o *others) pack(packs bool) {
+func (o *scoring) pack(packs bool) {
 	if o.scores != nil {
 		o.scores.Pack(packs)
 	}
 }
 
-func (o *others) setNode(node *v1.Node) {
+func (o *scoring) setNode(node *v1.Node) {
 	if o.told {
 		o.scores.SetNode(node)
 	}
 }
 
-func (o *others) removeNode(name string) {
+func (o *scoring) removeNode(name string) {
 	if o.told {
 		o.scores.RemoveNode(name)
 	}
 }
 
-func (o *others) setPod(pod *v1.Pod) {
+func (o *scoring) setPod(pod *v1.Pod) {
 	if o.told {
 		o.scores.SetPod(pod)
 	}
 }
 
-func (o *others) removePod(pod *v1.Pod) {
+func (o *scoring) removePod(pod *v1.Pod) {
 	if o.told {
 		o.scores.RemovePod(pod.UID)
 	}
@@ -97,7 +97,7 @@ func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
 	fit := c.fitting(pod, replacement)
 	refused := slices.DeleteFunc(slices.Clone(fit), func(node string) bool { return c.trial.accept == nil || c.trial.accept(node) == nil })
 	fit = append(refused, slices.DeleteFunc(fit, func(node string) bool { return slices.Contains(refused, node) })...)
-	ranked, err := c.others.scores.Rank(context.Background(), replacement, fit)
+	ranked, err := c.scoring.scores.Rank(context.Background(), replacement, fit)
 	if err != nil || len(ranked) == 0 {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
 
 // fitting are the nodes where a replacement fits, its own first. In a large cluster they are some of those that will do.
 func (c *Cluster) fitting(pod, replacement *v1.Pod) []string {
-	c.tellOthers()
+	c.tellScores()
 	var fit []string
 	check := func(nodes []string) {
 		for i, err := range c.checker.CheckNodes(replacement, nodes) {
@@ -125,7 +125,7 @@ func (c *Cluster) fitting(pod, replacement *v1.Pod) []string {
 		check([]string{pod.Spec.NodeName})
 	}
 	var some []string
-	for node := range c.others.scores.Nodes() {
+	for node := range c.scoring.scores.Nodes() {
 		if node == pod.Spec.NodeName || refuses(node) {
 			continue
 		}
@@ -141,16 +141,16 @@ func (c *Cluster) fitting(pod, replacement *v1.Pod) []string {
 	return fit
 }
 
-// tellOthers tells the scores of the cluster, once.
-func (c *Cluster) tellOthers() {
-	if c.others.told {
+// tellScores tells the scores of the cluster, once.
+func (c *Cluster) tellScores() {
+	if c.scoring.told {
 		return
 	}
-	c.others.told = true
+	c.scoring.told = true
 	for _, n := range c.snapshot.Nodes() {
-		c.others.scores.SetNode(n)
+		c.scoring.scores.SetNode(n)
 	}
 	for _, p := range c.counted {
-		c.others.scores.SetPod(p)
+		c.scoring.scores.SetPod(p)
 	}
 }
