@@ -89,7 +89,7 @@ func (s *Scorer) classOf(pod *v1.Pod) *class {
 	seen := s.objects.seen()
 	if known && c.layout == s.layout && c.objects != seen {
 		// Most changes of objects concern other pods.
-		if c.spread.selector == s.objects.selectorOf(pod).String() {
+		if c.spread.selector == s.selects(pod).String() {
 			c.objects = seen
 		}
 	}

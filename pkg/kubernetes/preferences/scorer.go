@@ -1,6 +1,7 @@
 package preferences
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -356,15 +357,7 @@ func (x *scratch) best(most int) []string {
 	for i := range places {
 		places[i] = i
 	}
-	slices.SortStableFunc(places, func(a, b int) int {
-		switch {
-		case x.total[a] > x.total[b]:
-			return -1
-		case x.total[a] < x.total[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(x.total[b], x.total[a]) })
 	best := make([]string, min(most, len(places)))
 	for i := range best {
 		best[i] = x.names[places[i]]

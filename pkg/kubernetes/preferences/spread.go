@@ -25,12 +25,20 @@ type constraint struct {
 	counted  []bool  // by slot: pods there count
 }
 
+// selects is which pods count for the constraints of a pod that has none itself; nothing is said where it has.
+func (s *Scorer) selects(pod *v1.Pod) labels.Selector {
+	if len(pod.Spec.TopologySpreadConstraints) > 0 {
+		return labels.Everything()
+	}
+	return s.objects.selectorOf(pod)
+}
+
 // newSpread are the constraints of a pod, with nothing counted. Matches says of each node whether the selector and
 // required affinity of the pod do, and tolerated whether it tolerates the taints.
 func (s *Scorer) newSpread(pod *v1.Pod, matches, tolerated []bool) spread {
 	var of spread
 	wanted := pod.Spec.TopologySpreadConstraints
-	selects, own := s.objects.selectorOf(pod), len(wanted) > 0
+	selects, own := s.selects(pod), len(wanted) > 0
 	of.selector, of.all = selects.String(), own || s.profile.AllPlaces
 	if !own {
 		if selects.Empty() {

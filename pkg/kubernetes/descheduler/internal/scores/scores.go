@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -220,7 +219,7 @@ func (c *Cluster) locateImages() {
 		c.list = append(c.list, info)
 		eachImage(info.Node(), func(image string, _ int64) { on[image]++ })
 	}
-	for info := range maps.Values(c.nodes) {
+	for _, info := range c.nodes {
 		info.ImageStates = map[string]*fwk.ImageStateSummary{}
 		eachImage(info.Node(), func(image string, size int64) {
 			info.ImageStates[image] = &fwk.ImageStateSummary{Size: size, NumNodes: on[image]}
