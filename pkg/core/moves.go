@@ -17,6 +17,7 @@ func (p *Partition) run(r *ledger.Request, n *ledger.Node) {
 	p.Changes.TookRoom(r)
 	app := r.App
 	if app.Gang != nil {
+		p.stayOn(app)
 		p.gangRan(r)
 		if app.State == api.Resuming || app.State == api.Failing || app.State == api.Accepted && r.Placeholder && !app.Gang.IsComplete() {
 			return
@@ -78,7 +79,7 @@ func (p *Partition) enter(app *ledger.Application, next api.State, message strin
 	if err := app.MoveTo(next, p.Now); err != nil {
 		panic(fmt.Sprintf("partition %s: %v", p.Name, err))
 	}
-	if next == api.Completing && app.Idle() {
+	if (next == api.Completing || next == api.Accepted) && app.Idle() {
 		p.SetRan(app, false)
 	}
 	p.awaitEnd(app)
@@ -109,15 +110,23 @@ func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
 // nothingLeft is why an application completes.
 const nothingLeft = "nothing is left to run"
 
-// completeLater lets an application complete that has nothing left, after a while.
+// completeLater lets an application complete that has nothing left, after a while. One that goes on without its
+// placeholders has yet to ask.
 func (p *Partition) completeLater(app *ledger.Application) {
+	resumed := app.State == api.Resuming
 	if app.Gang != nil {
 		p.followGang(app)
 	}
-	if !app.IsDone() || (app.State != api.Accepted && app.State != api.Running) {
+	if resumed || !app.IsDone() || (app.State != api.Accepted && app.State != api.Running) {
 		return
 	}
 	p.enter(app, api.Completing, nothingLeft)
+}
+
+// unused reports whether an application ends by itself after a time since it has not asked for anything, or for nothing
+// without its placeholders.
+func (p *Partition) unused(app *ledger.Application) bool {
+	return p.Options.UnusedDelay > 0 && (app.State == api.New || app.State == api.Accepted && app.IsDone())
 }
 
 // awaitEnd sets when an application ends by itself in the state that it is in: one that has
@@ -126,7 +135,7 @@ func (p *Partition) awaitEnd(app *ledger.Application) {
 	switch {
 	case app.State == api.Completing:
 		p.completeAt(app, app.Since.Add(p.Options.CompletingDelay))
-	case app.State == api.New && p.Options.UnusedDelay > 0:
+	case p.unused(app):
 		p.completeAt(app, app.Since.Add(p.Options.UnusedDelay))
 	default:
 		p.stayOn(app)
@@ -178,7 +187,7 @@ func (p *Partition) complete(app *ledger.Application) {
 		return
 	}
 	message := ""
-	if app.State == api.New {
+	if app.State != api.Completing {
 		message = fmt.Sprintf("it asked for nothing in %s", p.Options.UnusedDelay)
 	}
 	p.enter(app, api.Completed, message)
@@ -188,6 +197,7 @@ func (p *Partition) complete(app *ledger.Application) {
 // ask books an ask and has it wait: in the order of its application, or at the node
 // that it needs. The request is in no list.
 func (p *Partition) ask(r *ledger.Request) {
+	p.stayOn(r.App)
 	if r.TaskGroup != "" {
 		p.JoinTaskGroup(r)
 	}

@@ -90,7 +90,7 @@ func (p *Partition) checkBound(v *laws.Check) {
 // checkEnds checks that an application that ends by itself has a time to do so, and no other.
 func (p *Partition) checkEnds(v *laws.Check) {
 	for app := range p.Applications.Ascend {
-		completing := app.State == api.Completing || app.State == api.New && p.Options.UnusedDelay > 0
+		completing := app.State == api.Completing || p.unused(app)
 		completes := p.completes(app)
 		if completing != completes || completing && !app.IsDone() {
 			v.Breaks("application %s is %s, and completes is %t", app.ID, app.State, completes)

@@ -104,8 +104,8 @@ type Config struct {
 	// CompletingDelay is how long an application without asks and allocations
 	// waits for more before it is completed; zero means thirty seconds.
 	CompletingDelay time.Duration
-	// UnusedDelay is how long an application that never asked for anything is kept. Then it
-	// is completed. Zero means an hour, less than zero for ever.
+	// UnusedDelay is how long an application that never asked for anything is kept, or for nothing
+	// since a soft gang timed out. Then it is completed. Zero means an hour, less than zero for ever.
 	UnusedDelay time.Duration
 	// RetryDelay is how long an ask waits that could not be bound, or that was
 	// refused for every node; it doubles with each failure to bind, up to

@@ -74,8 +74,8 @@ type Options struct {
 	// CompletingDelay is how long an application without asks and allocations
 	// waits for more before it is completed; zero means thirty seconds.
 	CompletingDelay time.Duration
-	// UnusedDelay is how long an application that never asked for anything is kept. Then it
-	// is completed. Zero or less keeps it for ever.
+	// UnusedDelay is how long an application that never asked for anything is kept, or for nothing
+	// since a soft gang timed out. Then it is completed. Zero or less keeps it for ever.
 	UnusedDelay time.Duration
 	// RetryDelay is how long an ask waits that the resource manager failed to
 	// bind, or for which it refused every node; it doubles with each failure to

@@ -12,7 +12,7 @@ import (
 // moves is every change of state there is.
 var moves = [api.States][]api.State{
 	api.New:        {api.Accepted, api.Running, api.Completed, api.Failing},
-	api.Accepted:   {api.Resuming, api.Running, api.Completing, api.Failing},
+	api.Accepted:   {api.Resuming, api.Running, api.Completing, api.Completed, api.Failing},
 	api.Resuming:   {api.Accepted},
 	api.Running:    {api.Completing, api.Failing},
 	api.Completing: {api.Accepted, api.Running, api.Completed},

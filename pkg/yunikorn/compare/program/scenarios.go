@@ -46,7 +46,9 @@ func scenarios() map[string]scenario {
 		"gang":      {plain, gangRuns},
 		"soft":      {plain, func(w *world) { gangTimesOut(w, "Soft") }},
 		"hard":      {plain, func(w *world) { gangTimesOut(w, "Hard") }},
+		"whole":     {plain, wholeGangTimesOut},
 		"removed":   {plain, removed},
+		"again":     {plain, removedAndAgain},
 		"limits":    {plain, limitsHold},
 		"quota":     {quotas, quotaHolds},
 		"rules":     {ruled, rulesPlace},
@@ -236,6 +238,18 @@ func gangTimesOut(w *world, style string) {
 	w.show("application/"+app, "applicationState", "usedResource")
 }
 
+// wholeGangTimesOut: all placeholders of a gang run, and no member has come when their time is over.
+func wholeGangTimesOut(w *world) {
+	w.open("n", 2)
+	w.application("whole.a", "root.one", gang("Soft", 2*time.Second, 2))
+	w.ask("whole.a", "whole-p-1", 1, member(true))
+	w.ask("whole.a", "whole-p-2", 1, member(true))
+	w.pass(4 * time.Second)
+	w.show("application/whole.a", "applicationState", "usedResource")
+	w.ask("whole.a", "whole-m-1", 1, member(false))
+	w.show("application/whole.a", "applicationState", "usedResource")
+}
+
 // removed: a resource manager removes an application that completes, and one that runs.
 func removed(w *world) {
 	w.open("n", 4)
@@ -252,6 +266,26 @@ func removed(w *world) {
 	w.show("application/removed.b", "applicationState")
 	w.show("queue/root.one", "allocatedResource", "pendingResource", "runningApps")
 	w.remove("removed.none")
+}
+
+// removedAndAgain: a resource manager removes an application that has asked for nothing, one whose ask waits, and a gang, and adds
+// them again.
+func removedAndAgain(w *world) {
+	w.open("n", 2)
+	w.application("again.new", "root.one")
+	w.remove("again.new")
+	w.application("again.waits", "root.one")
+	w.ask("again.waits", "again-1", 9)
+	w.remove("again.waits")
+	w.application("again.gang", "root.one", gang("Soft", time.Minute, 2))
+	w.ask("again.gang", "again-p-1", 1, member(true))
+	w.remove("again.gang")
+	w.show("queue/root.one", "allocatedResource", "pendingResource", "runningApps")
+	w.application("again.waits", "root.one")
+	w.ask("again.waits", "again-2", 1)
+	w.application("again.gang", "root.one", gang("Soft", time.Minute, 1))
+	w.ask("again.gang", "again-p-2", 1, member(true))
+	w.show("applications/active", "applicationID", "applicationState")
 }
 
 // limitsHold: a user has no more than its limits, and applications above them wait.
