@@ -2,6 +2,8 @@ package shimtest_test
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,10 +90,15 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// The page of Kubernetes names every metric.
+// The page of Kubernetes names every metric, and the alerts ask for such as there are.
 func TestMetricsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/kubernetes.md")
 	assert.NilError(t, err)
+	alerts, err := os.ReadFile("../../../../docs/grafana/alerts.yaml")
+	assert.NilError(t, err)
+	_, asked, _ := strings.Cut(string(alerts), "- name: narwhal-kubernetes")
+	wanted := regexp.MustCompile(`narwhal_\w+`).FindAllString(asked, -1)
+	assert.Assert(t, len(wanted) > 0)
 	descriptions := make(chan *prometheus.Desc, 100)
 	shim.NewMetrics().Describe(descriptions)
 	close(descriptions)
@@ -99,5 +106,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		_, name, _ := strings.Cut(d.String(), `fqName: "`)
 		name, _, _ = strings.Cut(name, `"`)
 		assert.Assert(t, strings.Contains(string(page), "| `"+name+"` |"), name)
+		wanted = slices.DeleteFunc(wanted, func(s string) bool { return s == name })
 	}
+	assert.Equal(t, len(wanted), 0, "%v", wanted)
 }
