@@ -265,6 +265,7 @@ func (a *API) Bind(pod *v1.Pod, uid types.UID, node string) error {
 	}
 	pod = pod.DeepCopy()
 	pod.Spec.NodeName = node
+	pod.Status.Conditions = slices.DeleteFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodScheduled })
 	pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue})
 	a.mu.Lock()
 	a.bindings = append(a.bindings, pod.Name+" "+node)

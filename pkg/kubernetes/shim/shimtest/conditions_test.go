@@ -29,6 +29,16 @@ func wantsNode(pod *v1.Pod) bool {
 	return false
 }
 
+// scheduled are the status and the reason of each condition that says whether a pod has a node.
+func scheduled(pod *v1.Pod) (found []string) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodScheduled {
+			found = append(found, fmt.Sprint(c.Status, " ", c.Reason))
+		}
+	}
+	return found
+}
+
 // wantNodes counts the pods of a name with a number for which autoscalers bring nodes.
 func wantNodes(m *shimtest.MockScheduler, name string, pods int) (count int) {
 	for i := range pods {
@@ -39,7 +49,8 @@ func wantNodes(m *shimtest.MockScheduler, name string, pods int) (count int) {
 	return count
 }
 
-// Each pod of a deployment that fits no node is told, and not the first alone: autoscalers count them.
+// Each pod of a deployment that fits no node is told, and not the first alone: autoscalers count them. One that gets a node has
+// one condition, which says so.
 func TestEachPodIsUnschedulable(t *testing.T) {
 	const replicas = 20
 	for name, c := range map[string]struct {
@@ -62,6 +73,11 @@ func TestEachPodIsUnschedulable(t *testing.T) {
 			m.Create(shimtest.NewPod("late-0", c.amounts, c.option))
 			m.Advance(3 * time.Second)
 			assert.Equal(t, wantNodes(m, "late", 1), 1, name)
+			fits := shimtest.NewNode("node-3", "cpu=400")
+			fits.Labels["disk"] = "ssd"
+			m.Create(fits)
+			m.Advance(3 * time.Second)
+			assert.DeepEqual(t, scheduled(m.Pod("late-0")), []string{"True "})
 			m.Stop()
 		})
 	}
