@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -37,7 +39,7 @@ type View struct {
 	jobs        batchlisters.JobLister
 	budgets     policylisters.PodDisruptionBudgetLister
 	claims      corelisters.PersistentVolumeClaimLister
-	devices     resourcelisters.ResourceClaimLister
+	devices     resourcelisters.ResourceClaimLister // nil where the API server has none
 }
 
 // A Condition is something that is awaited. Look tells whether it holds, and, if not,
@@ -73,17 +75,24 @@ func observe(ctx context.Context, client kubernetes.Interface) (*observer, error
 			jobs:        factory.Batch().V1().Jobs().Lister(),
 			budgets:     factory.Policy().V1().PodDisruptionBudgets().Lister(),
 			claims:      core.PersistentVolumeClaims().Lister(),
-			devices:     factory.Resource().V1().ResourceClaims().Lister(),
 		},
 		changed: make(chan struct{}),
 		last:    make(map[string]string),
 		started: time.Now(),
 	}
-	for _, informer := range []cache.SharedIndexInformer{
+	watched := []cache.SharedIndexInformer{
 		core.Pods().Informer(), core.Nodes().Informer(), apps.Deployments().Informer(), apps.DaemonSets().Informer(),
-		factory.Batch().V1().Jobs().Informer(), factory.Policy().V1().PodDisruptionBudgets().Informer(),
-		core.PersistentVolumeClaims().Informer(), factory.Resource().V1().ResourceClaims().Informer(),
-	} {
+		factory.Batch().V1().Jobs().Informer(), factory.Policy().V1().PodDisruptionBudgets().Informer(), core.PersistentVolumeClaims().Informer(),
+	}
+	// Before 1.34 there are none.
+	_, err := client.Discovery().ServerResourcesForGroupVersion(resourcev1.SchemeGroupVersion.String())
+	if err == nil {
+		devices := factory.Resource().V1().ResourceClaims()
+		o.view.devices, watched = devices.Lister(), append(watched, devices.Informer())
+	} else if !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("asking for devices: %w", err)
+	}
+	for _, informer := range watched {
 		if _, err := informer.AddEventHandler(o.handler()); err != nil {
 			return nil, fmt.Errorf("watching: %w", err)
 		}

@@ -110,7 +110,7 @@ func needControlPlane(t *testing.T) {
 
 func needProgramsOfControlPlane(t *testing.T) {
 	t.Helper()
-	folder, err := programs.Here(".")
+	folder, err := programs.Here(".", programs.Release())
 	assert.NilError(t, err)
 	missing := folder.Missing()
 	switch asked := os.Getenv("E2E") != ""; {

@@ -62,7 +62,7 @@ type World struct {
 // pods and the logs if it has failed.
 func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	t.Helper()
-	folder, err := programs.Here(".")
+	folder, err := programs.Here(".", programs.Release())
 	check(t, err)
 	if options.Shipped && scheduler.Name() == narwhalName {
 		scheduler = NarwhalAsShipped()

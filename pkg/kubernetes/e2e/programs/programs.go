@@ -4,9 +4,13 @@
 // They are in the cache folder of the user, outside the repository. The name of the folder is
 // a digest of what they are built from: the go.mod and go.sum of the tools module, the Go
 // release, and the flags. So nothing is built twice, and nothing stale is found.
+//
+// The go.mod of the tools module is of the release that all scenarios are played on. Beside it lie
+// modules of the oldest and the newest release, such as 1.33.mod with 1.33.sum.
 package programs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -49,14 +53,19 @@ var toolsModule = filepath.Join("e2e", "tools")
 
 // A Folder is where the programs of one digest are, or will be.
 type Folder struct {
-	path  string // of the programs
-	tools string // of the tools module
-	flags []string
+	path   string // of the programs
+	tools  string // of the tools module
+	module string // the file in it that names what is required
+	flags  []string
 }
 
+// Release is the release of Kubernetes whose control plane is asked for with the environment variable E2E_KUBERNETES, such
+// as 1.33, or nothing for that of the go.mod.
+func Release() string { return os.Getenv("E2E_KUBERNETES") }
+
 // Here is the folder that belongs to the sources around a directory, which is inside the
-// Kubernetes module.
-func Here(directory string) (Folder, error) {
+// Kubernetes module, for a Release.
+func Here(directory, release string) (Folder, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return Folder{}, fmt.Errorf("no cache folder for programs: %w", err)
@@ -65,16 +74,23 @@ func Here(directory string) (Folder, error) {
 	if err != nil {
 		return Folder{}, err
 	}
-	return in(cache, tools)
+	return in(cache, tools, cmp.Or(release, "go")+".mod")
 }
 
-// in is the folder below a cache for the sources of a tools module.
-func in(cache, tools string) (Folder, error) {
-	module, err := os.ReadFile(filepath.Join(tools, "go.mod"))
+// in is the folder below a cache for the sources of a tools module, as one of its files requires them.
+func in(cache, tools, file string) (Folder, error) {
+	module, err := os.ReadFile(filepath.Join(tools, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		others, _ := filepath.Glob(filepath.Join(tools, "1.*.mod")) // the pattern is right
+		for i, other := range others {
+			others[i] = strings.TrimSuffix(filepath.Base(other), ".mod")
+		}
+		return Folder{}, fmt.Errorf("programs: no %s is in %s, which has releases %s: %w", file, toolsModule, strings.Join(others, " and "), err)
+	}
 	if err != nil {
 		return Folder{}, fmt.Errorf("programs: %w", err)
 	}
-	sums, err := os.ReadFile(filepath.Join(tools, "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(tools, strings.TrimSuffix(file, ".mod")+".sum"))
 	if err != nil {
 		return Folder{}, fmt.Errorf("programs: %w", err)
 	}
@@ -87,7 +103,7 @@ func in(cache, tools string) (Folder, error) {
 		fmt.Fprintf(digest, "%d %s", len(part), part)
 	}
 	name := hex.EncodeToString(digest.Sum(nil))[:16]
-	return Folder{path: filepath.Join(cache, "narwhal", "control-plane", name), tools: tools, flags: flags}, nil
+	return Folder{path: filepath.Join(cache, "narwhal", "control-plane", name), tools: tools, module: file, flags: flags}, nil
 }
 
 // above looks for a folder with a go.mod below the directory or one that contains it.
@@ -174,7 +190,7 @@ func (f Folder) Build(ctx context.Context, output io.Writer) error {
 func (f Folder) build(ctx context.Context, name, source string, output io.Writer) error {
 	half := filepath.Join(f.path, fmt.Sprintf(".%s.%d", name, os.Getpid()))
 	defer func() { _ = os.Remove(half) }() // it was renamed, or is of no use
-	command := exec.CommandContext(ctx, "go", append(append([]string{"build"}, f.flags...), "-o", half, source)...)
+	command := exec.CommandContext(ctx, "go", append(append([]string{"build", "-modfile=" + f.module}, f.flags...), "-o", half, source)...)
 	command.Dir = f.tools
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	command.Stdout, command.Stderr = output, output

@@ -10,11 +10,25 @@ import (
 )
 
 func TestFolderIsFoundFromBelow(t *testing.T) {
-	folder, err := Here(filepath.Join("build"))
+	folder, err := Here("build", "")
 	assert.NilError(t, err)
 	assert.Assert(t, strings.HasSuffix(folder.tools, filepath.Join("pkg", "kubernetes", "e2e", "tools")), folder.tools)
-	_, err = Here(t.TempDir())
+	_, err = Here(t.TempDir(), "")
 	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestReleasesHaveTheirPrograms: each release that is played on has a module of its own version, and another folder.
+func TestReleasesHaveTheirPrograms(t *testing.T) {
+	seen := map[string]bool{}
+	for release, version := range map[string]string{"": "=v1.36.", "1.33": "=v1.33.", "1.37": "=v1.37."} {
+		folder, err := Here(".", release)
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(strings.Join(folder.flags, " "), version), "%v", folder.flags)
+		assert.Assert(t, !seen[folder.Path()])
+		seen[folder.Path()] = true
+	}
+	_, err := Here(".", "1.20")
+	assert.ErrorContains(t, err, "no 1.20.mod is in e2e/tools, which has releases 1.33 and 1.37")
 }
 
 // write makes a tools module for a test.
@@ -30,7 +44,7 @@ func write(t *testing.T, module, sums string) string {
 // program is ever stale.
 func TestFolderDependsOnSources(t *testing.T) {
 	path := func(module, sums string) string {
-		folder, err := in("cache", write(t, module, sums))
+		folder, err := in("cache", write(t, module, sums), "go.mod")
 		assert.NilError(t, err)
 		return folder.Path()
 	}
@@ -38,12 +52,12 @@ func TestFolderDependsOnSources(t *testing.T) {
 	assert.Equal(t, path("require (\n\tk8s.io/kubernetes v1.36.3\n)\n", "a\n"), first)
 	assert.Assert(t, path("require (\n\tk8s.io/kubernetes v1.36.4\n)\n", "a\n") != first)
 	assert.Assert(t, path("require (\n\tk8s.io/kubernetes v1.36.3\n)\n", "b\n") != first)
-	_, err := in("cache", write(t, "module x\n", ""))
+	_, err := in("cache", write(t, "module x\n", ""), "go.mod")
 	assert.Error(t, err, "the tools module does not require k8s.io/kubernetes")
 }
 
 func TestWhatIsThereIsNotBuilt(t *testing.T) {
-	folder, err := in(t.TempDir(), write(t, "\tk8s.io/kubernetes v1.36.3\n", ""))
+	folder, err := in(t.TempDir(), write(t, "\tk8s.io/kubernetes v1.36.3\n", ""), "go.mod")
 	assert.NilError(t, err)
 	assert.Equal(t, len(folder.Missing()), len(sources))
 	_, err = folder.Find(Etcd)
@@ -61,7 +75,7 @@ func TestWhatIsThereIsNotBuilt(t *testing.T) {
 
 // TestFailedBuildLeavesNothing: the module is not one that Go can build.
 func TestFailedBuildLeavesNothing(t *testing.T) {
-	folder, err := in(t.TempDir(), write(t, "module x\nk8s.io/kubernetes v1.36.3\n", ""))
+	folder, err := in(t.TempDir(), write(t, "module x\nk8s.io/kubernetes v1.36.3\n", ""), "go.mod")
 	assert.NilError(t, err)
 	var output strings.Builder
 	assert.ErrorContains(t, folder.Build(t.Context(), &output), "building etcd: exit status 1")

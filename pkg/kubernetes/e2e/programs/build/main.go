@@ -1,5 +1,6 @@
 // The command build makes the programs of a control plane, unless they are there. With
-// -missing it builds nothing and lists those that are not there.
+// -missing it builds nothing and lists those that are not there. The environment variable
+// E2E_KUBERNETES names another release than that of the tools module.
 package main
 
 import (
@@ -26,7 +27,7 @@ func main() {
 }
 
 func run(ctx context.Context, missing bool, output io.Writer) error {
-	folder, err := programs.Here(".")
+	folder, err := programs.Here(".", programs.Release())
 	if err != nil {
 		return err
 	}
