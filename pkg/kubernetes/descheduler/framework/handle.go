@@ -76,6 +76,8 @@ func (c Choice) Accepts(node string) error {
 // the scheduler, if that is known.
 type Place struct {
 	Node string
+	// Equals are other nodes that the scheduler prefers as much, and that will do as well: it takes any of them.
+	Equals []string
 	// Open says that the scheduler may take another node: it is not of this project, and the
 	// place is not reserved.
 	Open bool

@@ -34,7 +34,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.apps = map[api.ApplicationID]bool{}
 	c.queueOf = map[api.ApplicationID]api.QueuePath{}
 	c.lasting = map[classOnNode]error{}
-	c.moved, c.bookings, c.ending = nil, nil, nil
+	c.moved, c.bookings, c.ties, c.ending = nil, nil, nil, nil
 	document, err := config.Load(c.queues, c.kinds)
 	if err != nil { // SetQueues loaded the same text
 		panic(err)

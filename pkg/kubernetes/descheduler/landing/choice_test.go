@@ -2,6 +2,7 @@ package landing
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestPluginsChoose(t *testing.T) {
 					continue
 				}
 				assert.NilError(t, err)
-				assert.Equal(t, to, c.want)
+				assert.DeepEqual(t, to, c.want)
 			}
 			// What was asked of some nodes is no answer for others.
 			to, err := cl.whereTo(p)
@@ -191,4 +192,39 @@ func TestScoresOfOthers(t *testing.T) {
 			assert.DeepEqual(t, cl.Bookings(), []framework.Booking{{Pod: p, Node: c.want}})
 		})
 	}
+}
+
+// TestEqualNodes: kube-scheduler takes any of the nodes with the highest score, so all of them have to do, and for the
+// next pod also where the last one went to another of them than it is booked.
+func TestEqualNodes(t *testing.T) {
+	one, two := pod("one", "a", 1), pod("two", "a", 1)
+	for _, p := range []*v1.Pod{one, two} {
+		p.Spec.SchedulerName = v1.DefaultSchedulerName
+		p.OwnerReferences[0].Name = p.Name
+	}
+	but := func(nodes ...string) framework.Choice {
+		return framework.Choice{Accept: func(node string) error {
+			if slices.Contains(nodes, node) {
+				return errOther
+			}
+			return nil
+		}}
+	}
+	cl := scored(t, nodes(3), one, two, pod("rest", "a", 1))
+	_, err := cl.Place(one, but("a", "c"))
+	assert.Error(t, err, "node c, where its replacement may run, is another one")
+	to, err := cl.Place(one, but("a"))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, to, framework.Place{Node: "b", Equals: []string{"c"}, Open: true})
+	assert.NilError(t, cl.Book(one, to.Node))
+
+	_, err = cl.Place(two, but("a", "b"))
+	assert.Error(t, err, "node b, where its replacement may run, is another one")
+	to, err = cl.Place(two, but("a"))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, to, framework.Place{Node: "c", Open: true})
+	cl.Sync(snapshot(nodes(3), two, pod("rest", "b", 1), pod("more", "a", 1)))
+	to, err = cl.Place(two, but("a", "b"))
+	assert.NilError(t, err, "what was booked in the cycle before is forgotten")
+	assert.Equal(t, to.Node, "c")
 }

@@ -69,6 +69,7 @@ type Cluster struct {
 	moved     []*v1.Pod       // that came or went since the last time that the core was let to ask
 	trial     *trial          // what the last question has changed; nil: nothing
 	bookings  []framework.Booking
+	ties      []tie // of bookings
 }
 
 var (
@@ -273,6 +274,9 @@ func (c *Cluster) Book(pod *v1.Pod, node string) error {
 	}
 	c.takeOff(c.trial.gone.allocation)
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
+	if len(c.trial.equals) > 0 {
+		c.ties = append(c.ties, tie{c.trial.next.pod.UID, c.trial.equals})
+	}
 	if !c.trial.over {
 		c.leave(c.trial.gone)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
@@ -13,6 +14,15 @@ import (
 // sampleMax is how many nodes are scored for a pod of another scheduler: kube-scheduler too looks at all nodes only in a cluster of
 // so many.
 const sampleMax = 100
+
+// otherwiseMax is how many other courses of a cycle are thought of for one place.
+const otherwiseMax = 32
+
+// A tie is a replacement that kube-scheduler may have on other nodes than it is booked.
+type tie struct {
+	replacement types.UID
+	nodes       []string
+}
 
 // scoring is the scores of kube-scheduler, which are told of the cluster from the first question on. By them pods of other
 // schedulers are placed; for those of this project they count beside the order of the core.
@@ -69,9 +79,11 @@ func (c *Cluster) placeByScores(pod *v1.Pod, choice framework.Choice) (framework
 		}
 		c.trial.asked = pod
 	}
-	to := framework.Place{Node: c.trial.node(), Open: true}
-	if err := choice.Accepts(to.Node); err != nil {
-		return framework.Place{}, framework.UnsuitedOn(pod, to, err)
+	to := framework.Place{Node: c.trial.node(), Equals: c.trial.equals, Open: true}
+	for _, node := range append(slices.Clone(to.Equals), to.Node) { // it is asked about last
+		if err := choice.Accepts(node); err != nil {
+			return framework.Place{}, framework.UnsuitedOn(pod, framework.Place{Node: node, Open: true}, err)
+		}
 	}
 	return to, nil
 }
@@ -91,22 +103,52 @@ func (c *Cluster) choose(pod, replacement *v1.Pod) error {
 	return err
 }
 
-// preferred is the node with the highest score of those where a replacement fits, and of several one that will not do; empty if it fits
-// nowhere.
+// preferred is a node with the highest score of those where a replacement fits, and notes the others with that score in the trial; empty if
+// it fits nowhere. All of them have to do, also where replacements before came to stand on other nodes than it is booked.
 func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
-	fit := c.fitting(pod, replacement)
-	refused := slices.DeleteFunc(slices.Clone(fit), func(node string) bool { return c.trial.accept == nil || c.trial.accept(node) == nil })
-	fit = append(refused, slices.DeleteFunc(fit, func(node string) bool { return slices.Contains(refused, node) })...)
-	ranked, err := c.scoring.scores.Rank(context.Background(), replacement, fit)
-	if err != nil || len(ranked) == 0 {
+	top, err := c.top(pod, replacement)
+	if err != nil || len(top) == 0 {
 		return "", err
 	}
-	if c.trial.accept != nil { // otherwise the core need not be asked
-		if err := c.trial.accept(ranked[0]); err != nil {
-			return "", framework.UnsuitedOn(pod, framework.Place{Node: ranked[0], Open: true}, err)
+	for _, other := range c.otherwise(top) {
+		booked := c.counted[other.UID]
+		c.set(other)
+		_, err := c.top(pod, replacement)
+		c.set(booked)
+		if err != nil {
+			return "", err
 		}
 	}
-	return ranked[0], nil
+	if len(top) > 1 {
+		c.trial.equals = top[1:]
+	}
+	return top[0], nil
+}
+
+// top are the nodes with the highest score of those where a replacement fits. An error is of one that will not do.
+func (c *Cluster) top(pod, replacement *v1.Pod) ([]string, error) {
+	top, err := c.scoring.scores.Top(context.Background(), replacement, c.fitting(pod, replacement))
+	for _, node := range top {
+		if err := c.trial.accepts(node); err != nil {
+			return nil, framework.UnsuitedOn(pod, framework.Place{Node: node, Open: true}, err)
+		}
+	}
+	return top, err
+}
+
+// otherwise are replacements of this cycle on other nodes than they are booked, of those that kube-scheduler prefers as much and that are
+// among some nodes: there they leave less for the next pod.
+func (c *Cluster) otherwise(top []string) (others []*v1.Pod) {
+	for _, tie := range c.ties {
+		for _, node := range tie.nodes {
+			if slices.Contains(top, node) && len(others) < otherwiseMax {
+				other := c.counted[tie.replacement].DeepCopy()
+				other.Spec.NodeName = node
+				others = append(others, other)
+			}
+		}
+	}
+	return others
 }
 
 // fitting are the nodes where a replacement fits, its own first. In a large cluster they are some of those that will do.

@@ -24,6 +24,7 @@ type trial struct {
 
 	scored   bool                    // the scores of kube-scheduler decide
 	target   string                  // where it is to stand by these; empty: nowhere
+	equals   []string                // other nodes with the same score
 	accept   func(node string) error // says which nodes will do; nil: all
 	refusals framework.Refusals      // of it
 }
@@ -33,15 +34,17 @@ func (t *trial) refuses(node string) error {
 	switch {
 	case t.target != "" && t.target != node:
 		return errOther
-	case t.scored || t.accept == nil: // scores look at all nodes, and what they find is judged
+	case t.scored: // scores look at all nodes, and what they find is judged
 		return nil
 	}
-	err := t.accept(node)
+	err := t.accepts(node)
 	if err != nil {
 		t.refusals[node] = err
 	}
 	return err
 }
+
+func (t *trial) accepts(node string) error { return framework.Choice{Accept: t.accept}.Accepts(node) }
 
 // answers says whether the place is the answer for another choice too: it will do, and no node
 // that was passed over would.

@@ -12,6 +12,8 @@
 //	gangs_test.go     the same of gangs and of the guarantees of queues
 //	closed_test.go    the closed loop that tries it
 //	renewals_test.go  what a second cycle may still move
+//	kubescheduler_test.go, loop_test.go  the same with kube-scheduler, which says where pods run
+//	hot_test.go, coolable_test.go  nodes that use too much, and which of them evictions can help at all
 //	migrating_world_test.go, migrating_test.go  the same with migrations and the real scheduler
 //	acceptance_test.go  which tests show what is asked for
 package simulation

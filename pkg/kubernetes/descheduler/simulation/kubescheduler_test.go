@@ -70,18 +70,27 @@ func newKubeScheduler(t testing.TB, packs bool) *kubeScheduler {
 // place is the node that it takes for a pod; empty: none has room.
 func (k *kubeScheduler) place(o framework.Objects, pod *v1.Pod) string {
 	k.t.Helper()
+	best := k.best(o, pod)
+	if len(best) == 0 {
+		return ""
+	}
+	return best[k.chance.IntN(len(best))]
+}
+
+// best are the nodes with the highest score for a pod, of which it takes any.
+func (k *kubeScheduler) best(o framework.Objects, pod *v1.Pod) (best []string) {
+	k.t.Helper()
 	k.snapshot = cache.NewSnapshot(slices.DeleteFunc(slices.Clone(o.Pods), pods.IsTerminal), o.Nodes)
 	infos, err := k.snapshot.NodeInfos().List()
 	assert.NilError(k.t, err)
 	slices.SortFunc(infos, func(a, b fwk.NodeInfo) int { return strings.Compare(a.Node().Name, b.Node().Name) })
 	fit, state := k.fitting(pod, infos)
 	if len(fit) == 0 {
-		return ""
+		return nil
 	}
 	assert.NilError(k.t, k.framework.RunPreScorePlugins(k.t.Context(), state, pod, fit).AsError())
 	scored, status := k.framework.RunScorePlugins(k.t.Context(), state, pod, fit)
 	assert.NilError(k.t, status.AsError())
-	var best []string
 	highest := int64(-1)
 	for _, node := range scored {
 		if node.TotalScore > highest {
@@ -91,7 +100,7 @@ func (k *kubeScheduler) place(o framework.Objects, pod *v1.Pod) string {
 			best = append(best, node.Name)
 		}
 	}
-	return best[k.chance.IntN(len(best))]
+	return best
 }
 
 // fitting are the nodes that all filters take.

@@ -4,10 +4,10 @@
 package scores
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -170,9 +170,9 @@ func (c *Cluster) RemovePod(uid types.UID) {
 	}
 }
 
-// Rank orders nodes where a pod fits: those that kube-scheduler prefers first, and those that it prefers equally as they are given. An
-// error is of a plugin.
-func (c *Cluster) Rank(ctx context.Context, pod *v1.Pod, nodes []string) ([]string, error) {
+// Top is those of some nodes where a pod fits that kube-scheduler prefers to all others of them: it takes any of these. They are
+// in the order in which they are given. An error is of a plugin.
+func (c *Cluster) Top(ctx context.Context, pod *v1.Pod, nodes []string) ([]string, error) {
 	var infos []fwk.NodeInfo
 	for _, name := range nodes {
 		if info := c.nodes[name]; info != nil {
@@ -192,21 +192,34 @@ func (c *Cluster) Rank(ctx context.Context, pod *v1.Pod, nodes []string) ([]stri
 	if !status.IsSuccess() {
 		return nil, status.AsError()
 	}
-	best := c.scorer.Best(pod, func(yield func(string, int64) bool) {
+	if best := c.scorer.Best(pod, each(scored), len(scored)); len(best) > 0 {
+		// Of equal nodes the first come first: with the nodes in the other order the last of them.
+		slices.Reverse(scored)
+		last := c.scorer.Best(pod, each(scored), 1)
+		return best[:slices.Index(best, last[0])+1], nil
+	}
+	var top []string
+	highest := int64(math.MinInt64)
+	for name, points := range each(scored) {
+		if points > highest {
+			top, highest = nil, points
+		}
+		if points == highest {
+			top = append(top, name)
+		}
+	}
+	return top, nil
+}
+
+// each is nodes with their points.
+func each(scored []fwk.NodePluginScores) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
 		for _, node := range scored {
 			if !yield(node.Name, node.TotalScore) {
 				return
 			}
 		}
-	}, len(scored))
-	if best != nil {
-		return best, nil
 	}
-	slices.SortStableFunc(scored, func(a, b fwk.NodePluginScores) int { return cmp.Compare(b.TotalScore, a.TotalScore) })
-	for _, node := range scored {
-		best = append(best, node.Name)
-	}
-	return best, nil
 }
 
 // locateImages says on how many nodes each image is, if that is not known.

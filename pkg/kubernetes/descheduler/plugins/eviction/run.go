@@ -115,30 +115,44 @@ func (r *Run) Repeat(pass func()) {
 
 // Evict has a pod evicted wherever its replacement goes.
 func (r *Run) Evict(pod *v1.Pod, reason string) bool {
-	return r.may(pod) && r.ask(pod, reason, "")
+	return r.may(pod) && r.ask(pod, reason, framework.Place{})
 }
 
 // Move has a pod evicted if its replacement has a place on another node with which accept agrees.
 // The error of accept goes on after the name of the node, such as "would be loaded". A pod that
 // nothing makes anew goes without that question.
 func (r *Run) Move(pod *v1.Pod, reason string, accept func(node string) error) bool {
+	moved, _ := r.move(pod, reason, accept, false)
+	return moved
+}
+
+// MoveSurely is Move where the scheduler prefers one node to all others. Open says that it prefers several, and takes any of
+// them: then nothing was asked for, and Move may do it.
+func (r *Run) MoveSurely(pod *v1.Pod, reason string, accept func(node string) error) (moved, open bool) {
+	return r.move(pod, reason, accept, true)
+}
+
+func (r *Run) move(pod *v1.Pod, reason string, accept func(node string) error, surely bool) (moved, open bool) {
 	if !r.may(pod) {
-		return false
+		return false, false
 	}
 	if !Returns(pod) {
-		return r.ask(pod, reason, "")
+		return r.ask(pod, reason, framework.Place{}), false
 	}
-	node, err := r.place(pod, func(node string) error {
+	to, err := r.place(pod, func(node string) error {
 		if node == pod.Spec.NodeName {
 			return errOwn
 		}
 		return accept(node)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		r.Decline(pod, reason, err)
-		return false
+		return false, false
+	case surely && len(to.Equals) > 0:
+		return false, true
 	}
-	return r.ask(pod, reason, node)
+	return r.ask(pod, reason, to), false
 }
 
 var (
@@ -199,17 +213,17 @@ func (r *Run) may(pod *v1.Pod) bool {
 }
 
 // ask asks the evictor, and remembers what its answer means for other pods.
-func (r *Run) ask(pod *v1.Pod, reason, landing string) bool {
+func (r *Run) ask(pod *v1.Pod, reason string, to framework.Place) bool {
 	options := r.options(reason)
-	if landing != "" {
-		options.Nodes = []string{landing}
+	if to.Node != "" {
+		options.Nodes = append([]string{to.Node}, to.Equals...)
 	}
 	err := r.handle.Evictor().EvictPod(r.ctx, pod, options)
 	if err == nil {
 		r.evicted++
-		if landing != "" {
-			r.stand(pod, landing)
-			r.bookings = append(r.bookings, framework.Booking{Pod: pod, Node: landing})
+		if to.Node != "" {
+			r.stand(pod, to.Node)
+			r.bookings = append(r.bookings, framework.Booking{Pod: pod, Node: to.Node})
 		}
 		return true
 	}

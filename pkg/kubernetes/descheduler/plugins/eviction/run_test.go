@@ -108,6 +108,36 @@ func TestMoveSeesReplacements(t *testing.T) {
 	assert.Equal(t, len(eviction.Start(t.Context(), h, "Next").PodsOn("n2")), 4)
 }
 
+// An openHandle has a landing of which the scheduler prefers two nodes equally.
+type openHandle struct{ *ft.Handle }
+
+func (h openHandle) Landing() framework.Landing { return openLanding{h.Handle.Landing()} }
+
+type openLanding struct{ framework.Landing }
+
+func (l openLanding) Place(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
+	to, err := l.Landing.Place(pod, choice)
+	to.Equals = []string{"n3"}
+	return to, err
+}
+
+// TestMoveSurely: where the scheduler may take one of several nodes, nothing is asked for until Move does, which names all of them.
+func TestMoveSurely(t *testing.T) {
+	anywhere := func(string) error { return nil }
+	h := ft.NewHandle(t, cluster(), ft.Options{})
+	pod := h.Snapshot().PodsOn("n1")[0]
+	run := eviction.Start(t.Context(), openHandle{h}, "Test")
+	moved, open := run.MoveSurely(pod, "because", anywhere)
+	assert.Assert(t, !moved && open)
+	assert.Equal(t, len(h.Asked())+len(h.Declined()), 0)
+	assert.Assert(t, run.Move(pod, "because", anywhere))
+	assert.DeepEqual(t, h.Evictions()[0].Options.Nodes, []string{"n2", "n3"})
+
+	h = ft.NewHandle(t, cluster(), ft.Options{})
+	moved, open = eviction.Start(t.Context(), h, "Test").MoveSurely(pod, "because", anywhere)
+	assert.Assert(t, moved && !open)
+}
+
 func TestContextEndsQuestions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h := ft.NewHandle(t, cluster(), ft.Options{})

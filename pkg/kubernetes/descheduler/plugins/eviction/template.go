@@ -19,15 +19,15 @@ type placement struct {
 	err   error    // why it can run nowhere, if there are none
 }
 
-// place asks the landing for a node with which accept agrees. Pods of one workload on one node that
+// place asks the landing for a place with which accept agrees. Pods of one workload on one node that
 // are alike would go to the same places, so as long as nothing is evicted the landing is asked once
 // for those that find none: a workload with a thousand pods that cannot move would cost a thousand
 // questions.
-func (r *Run) place(pod *v1.Pod, accept func(node string) error) (string, error) {
+func (r *Run) place(pod *v1.Pod, accept func(node string) error) (framework.Place, error) {
 	key, alike := templateOf(pod)
 	if known, there := r.places[key]; alike && there && known.at == r.evicted {
 		if err := known.ask(pod, accept); err != nil {
-			return "", err
+			return framework.Place{}, err
 		}
 	}
 	placer, is := r.handle.Evictor().(framework.Placer)
@@ -42,7 +42,7 @@ func (r *Run) place(pod *v1.Pod, accept func(node string) error) (string, error)
 		Reserved: is && placer.Reserves(pod),
 	})
 	if err == nil {
-		return to.Node, nil
+		return to, nil
 	}
 	var nodes []string
 	if unsuited, is := errors.AsType[*framework.UnsuitedError](err); is {
@@ -53,7 +53,7 @@ func (r *Run) place(pod *v1.Pod, accept func(node string) error) (string, error)
 	if alike {
 		r.places[key] = placement{at: r.evicted, nodes: nodes, err: err}
 	}
-	return "", err
+	return framework.Place{}, err
 }
 
 // ask returns why none of the nodes will do for another pod, or nil where one will.

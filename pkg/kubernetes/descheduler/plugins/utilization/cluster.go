@@ -156,11 +156,14 @@ func (c *cluster) removable(handle framework.Handle, a *account, selected func(*
 	return eviction.Sorted(handle, pods)
 }
 
+// A mover has a pod evicted where accept agrees with the node that gets it: a method of eviction.Run.
+type mover func(pod *v1.Pod, reason string, accept func(node string) error) bool
+
 // move has a pod evicted where accept agrees with the account of the node that gets it,
 // and books that.
-func (c *cluster) move(pod *v1.Pod, amounts []int64, reason string, accept func(to *account) error) bool {
+func (c *cluster) move(by mover, pod *v1.Pod, amounts []int64, reason string, accept func(to *account) error) bool {
 	var to *account
-	moved := c.run.Move(pod, reason, func(landing string) error {
+	moved := by(pod, reason, func(landing string) error {
 		to = c.byName[landing]
 		if to == nil || !to.known {
 			return errUnknown

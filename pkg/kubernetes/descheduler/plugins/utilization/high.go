@@ -79,7 +79,7 @@ func (h *high) pass(c *cluster) {
 			if !c.rooms.hold(amounts) {
 				continue
 			}
-			c.move(pod, amounts, "its node has so little in use that it should be emptied", func(to *account) error {
+			c.move(c.run.Move, pod, amounts, "its node has so little in use that it should be emptied", func(to *account) error {
 				if !c.rooms.has(to) {
 					return errAlsoLittle
 				}

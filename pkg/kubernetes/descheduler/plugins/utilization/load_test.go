@@ -312,6 +312,14 @@ func TestCostsOrderPods(t *testing.T) {
 }
 
 // Each missing value of the condition has its own default.
+// TestSingleReplicasGoFirst: of pods that use as much, one whose workload has no other pod on the node goes.
+func TestSingleReplicasGoFirst(t *testing.T) {
+	pods := slices.Concat(apps("a", "n1", "cpu=10m", 2, ft.Owned("ReplicaSet/two")), apps("b", "n1", "cpu=10m", 1, ft.Owned("ReplicaSet/one")))
+	h := ft.NewHandle(t, framework.Objects{Nodes: three()[:2], Pods: pods}, ft.Options{Usage: measured("n1=2500m n2=100m", "800m", pods)})
+	h.Run(t, LoadDefinition(), atOnce("cpu=20", "cpu=50"))
+	assert.DeepEqual(t, h.Moves(), []string{"b/n1-0 n1 -> n2"})
+}
+
 func TestConditionDefaults(t *testing.T) {
 	c := (&AnomalyCondition{ConsecutiveNormalities: 7}).withDefaults()
 	assert.Equal(t, c.Timeout.Duration, time.Minute)

@@ -142,7 +142,7 @@ func (b *lowBalance) relieve(from *account) {
 		case !b.rooms.hold(amounts):
 			continue
 		}
-		if b.move(pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts) }) {
+		if b.move(b.run.Move, pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts) }) {
 			b.peaks = b.next
 		}
 	}

@@ -158,7 +158,8 @@ func (b *loadBalance) pass() {
 }
 
 // relieve moves pods away from a node until it is not loaded any more. Where it is
-// loaded by pods in production alone, only such pods go.
+// loaded by pods in production alone, only such pods go. First go those of which it is certain where to: chance may
+// have others take the place that one more needs.
 func (b *loadBalance) relieve(from *account) {
 	all, production := from.over(b.limits.high, b.pool.total), from.over(b.limits.high, b.pool.production)
 	if !all && !production {
@@ -168,7 +169,21 @@ func (b *loadBalance) relieve(from *account) {
 	if b.rooms.count == 0 || b.rooms.count <= b.args.NumberOfNodes {
 		return
 	}
-	for _, pod := range b.candidates(from, all) {
+	var open []*v1.Pod // of which it is known only that they go to one of several nodes
+	surely := func(pod *v1.Pod, reason string, accept func(string) error) bool {
+		moved, may := b.run.MoveSurely(pod, reason, accept)
+		if may {
+			open = append(open, pod)
+		}
+		return moved
+	}
+	b.give(surely, from, b.candidates(from, all), concerned)
+	b.give(b.run.Move, from, open, concerned)
+}
+
+// give moves some of these pods away from a node until it is not loaded any more.
+func (b *loadBalance) give(by mover, from *account, pods []*v1.Pod, concerned []int) {
+	for _, pod := range pods {
 		if b.run.Stopped() || !from.over(b.limits.high, concerned) {
 			return
 		}
@@ -181,7 +196,7 @@ func (b *loadBalance) relieve(from *account) {
 		case !b.rooms.hold(amounts):
 		case b.args.DryRun:
 			b.run.Decline(pod, reason, errDryRun)
-		case b.move(pod, amounts, reason, func(to *account) error {
+		case b.move(by, pod, amounts, reason, func(to *account) error {
 			got = to
 			return b.accepts(from, to, amounts)
 		}):
@@ -236,16 +251,26 @@ func (b *loadBalance) accepts(from, to *account, amounts []int64) error {
 }
 
 // candidates are the pods of a node that may go: the less important first, then those
-// that cost less, then those that use more.
+// that cost less, then those that use more. Of equal ones those come first of whose workload fewer run on the
+// node: schedulers spread the pods of a workload, so others find a place elsewhere also when less is
+// requested of the node than of all others.
 func (b *loadBalance) candidates(from *account, all bool) []*v1.Pod {
 	pods := b.removable(b.handle, from, func(pod *v1.Pod) bool {
 		return b.selects(pod) && (all || inProduction(pod)) && framework.EvictionCost(pod) < costMax
 	})
-	uses := make(map[*v1.Pod]int64, len(pods))
+	siblings := map[framework.Workload]int{}
+	for _, pod := range b.run.PodsOn(from.node.Name) {
+		if w, owned := framework.WorkloadOf(pod); owned {
+			siblings[w]++
+		}
+	}
+	uses, alike := make(map[*v1.Pod]int64, len(pods)), make(map[*v1.Pod]int, len(pods))
 	for _, pod := range pods {
 		amounts, _ := b.amounts(pod)
 		one := account{all: from.all, used: amounts}
 		uses[pod] = one.total(b.pool.weights)
+		w, _ := framework.WorkloadOf(pod)
+		alike[pod] = siblings[w]
 	}
 	// The order of the profile stays where all else is equal.
 	slices.SortStableFunc(pods, func(x, y *v1.Pod) int {
@@ -254,6 +279,7 @@ func (b *loadBalance) candidates(from *account, all bool) []*v1.Pod {
 			cmp.Compare(framework.DeletionCost(x), framework.DeletionCost(y)),
 			cmp.Compare(framework.EvictionCost(x), framework.EvictionCost(y)),
 			cmp.Compare(uses[y], uses[x]),
+			cmp.Compare(alike[x], alike[y]),
 		)
 	})
 	return pods
