@@ -204,21 +204,22 @@ func TestAuthOfTheChart(t *testing.T) {
 // The Service selects the replica that leads, which may mark its pod in its own namespace and no pod elsewhere. All replicas
 // are ready, so that they can be replaced one by one.
 func TestServiceSelectsTheLeader(t *testing.T) {
-	got := kustomized(t, scheduler)
-	pod := at(got["Deployment/narwhal-scheduler"], "spec", "template", "spec")
-	assert.DeepEqual(t, at(at(pod, "containers").([]any)[0], "env").([]any)[0], object{
-		"name": "POD_NAME", "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.name"}},
-	})
-	assert.DeepEqual(t, at(got["Service/narwhal-scheduler"], "spec", "selector"),
-		object{"app": "narwhal-scheduler", "narwhal-scheduler.io/leader": "narwhal-scheduler"})
-	assert.Equal(t, at(got["Deployment/narwhal-scheduler"], "spec", "strategy"), nil)
-	mayPatch := func(role string) bool {
-		return slices.ContainsFunc(at(got[role], "rules").([]any), func(rule any) bool {
-			resources, _ := at(rule, "resources").([]any)
-			return slices.Contains(resources, any("pods")) && slices.Contains(at(rule, "verbs").([]any), any("patch"))
+	for name, of := range map[string]string{"narwhal-scheduler": scheduler, "narwhal-descheduler": descheduler} {
+		got := kustomized(t, of)
+		pod := at(got["Deployment/"+name], "spec", "template", "spec")
+		assert.DeepEqual(t, at(at(pod, "containers").([]any)[0], "env").([]any)[0], object{
+			"name": "POD_NAME", "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.name"}},
 		})
+		assert.DeepEqual(t, at(got["Service/"+name], "spec", "selector"), object{"app": name, "narwhal-scheduler.io/leader": name})
+		assert.Equal(t, at(got["Deployment/"+name], "spec", "strategy"), nil)
+		mayPatch := func(role string) bool {
+			return slices.ContainsFunc(at(got[role], "rules").([]any), func(rule any) bool {
+				resources, _ := at(rule, "resources").([]any)
+				return slices.Contains(resources, any("pods")) && slices.Contains(at(rule, "verbs").([]any), any("patch"))
+			})
+		}
+		assert.Assert(t, mayPatch("Role/"+name) && !mayPatch("ClusterRole/"+name), name)
 	}
-	assert.Assert(t, mayPatch("Role/narwhal-scheduler") && !mayPatch("ClusterRole/narwhal-scheduler"))
 }
 
 // Without placeholders the scheduler creates no pods, and has gangs run without them.
@@ -281,7 +282,7 @@ func TestPrivilegesAreFew(t *testing.T) {
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},
 	})
 	changes := map[string][]string{
-		"pods/eviction": {"create"}, "events": {"create", "patch", "update"}, "leases": {"create", "update"},
+		"pods": {"patch"}, "pods/eviction": {"create"}, "events": {"create", "patch", "update"}, "leases": {"create", "update"},
 	}
 	few(t, kustomized(t, descheduler), changes)
 	changes["pods"] = []string{"create", "delete", "patch"}

@@ -185,11 +185,16 @@ func starts(t *testing.T, pod any) {
 	for _, mount := range list(at(container, "volumeMounts")) {
 		assert.Assert(t, volumes[at(mount, "name")], "volume %v", at(mount, "name"))
 	}
+	files := []string{"../cmd/narwhal-scheduler/main.go"}
 	if at(container, "command") != nil {
-		return // the descheduler, whose flags are those of others as well
+		files = []string{"../descheduler/command/flags.go", "../descheduler/command/serve.go"}
 	}
-	source, err := os.ReadFile("../cmd/narwhal-scheduler/main.go")
-	assert.NilError(t, err)
+	var source []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		assert.NilError(t, err)
+		source = append(source, text...)
+	}
 	seen := map[string]bool{}
 	for _, arg := range list(at(container, "args")) {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(arg.(string), "--"), "=")

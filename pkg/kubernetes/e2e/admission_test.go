@@ -14,6 +14,7 @@ import (
 // queue of their namespace, and leaves all others as they are.
 func TestAdmissionPolicy(t *testing.T) {
 	needControlPlane(t)
+	needRelease(t, "1.36")
 	w := NewWorld(t, KubeScheduler(kubeSchedulerName), Options{})
 	assert.NilError(t, apply(w.cluster, filepath.Join(manifests, "..", "admission", "policy.yaml")))
 	client := w.cluster.Client().CoreV1()

@@ -133,6 +133,7 @@ func TestUsersAreChecked(t *testing.T) {
 // a template keeps its user when another one changes something else.
 func TestUsersAreWritten(t *testing.T) {
 	needControlPlane(t)
+	needRelease(t, "1.36")
 	w := newUsersWorld(t)
 	assert.NilError(t, apply(w.cluster, admission("users-check.yaml"), admission("users.yaml")))
 	anna, bea := w.as("anna", "dev"), w.as("bea", "dev")

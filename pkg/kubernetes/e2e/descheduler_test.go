@@ -192,8 +192,8 @@ func podsLeaveAProblem(w *World) {
 // proxiedPages reads pages as the document says, through the API server.
 func proxiedPages(w *World, d *Served, pod string) {
 	w.t.Helper()
-	serveService(w, deschedulerName, corev1.ServicePort{Name: "health", Port: 10258}, func() string { return d.url })
-	const path = "/api/v1/namespaces/narwhal/services/narwhal-descheduler:health/proxy"
+	serveService(w, deschedulerName, corev1.ServicePort{Name: "reports", Port: 10258}, func() string { return d.url })
+	const path = "/api/v1/namespaces/narwhal/services/narwhal-descheduler:reports/proxy"
 	w.awaitProxy(path + "/healthz")
 	kubectl, err := w.cluster.Program(programs.Kubectl)
 	w.check(err)

@@ -19,6 +19,7 @@ type Scenario struct {
 	options Options
 	short   bool // it is of the short form: together they show the whole chain
 
+	release       string // the first release of Kubernetes that has what it needs, or nothing
 	withoutMiddle string // why it does not call Middle, or nothing
 	withoutKube   string // why it is not played with kube-scheduler, or nothing
 }
@@ -43,7 +44,7 @@ var scenarios = []Scenario{
 	{name: "autoscaler", play: autoscalersAreTold},
 	{name: "full-cluster", play: fullClusterGetsRoom},
 	{name: "volumes", play: volumesAreBound},
-	{name: "devices", play: devicesAreClaimed},
+	{name: "devices", play: devicesAreClaimed, release: "1.34"},
 	{name: "stop", play: stopsInTheMiddle, withoutMiddle: "it stops there, and starts again", withoutKube: "it does not wait for bindings that are under way"},
 	{name: "replicas", play: replicasTakeTurns, withoutMiddle: "a replica crashes there", withoutKube: "it reads no queues"},
 	{name: "wrong-configuration", play: configurationIsWrong, withoutMiddle: "it starts again there", withoutKube: "it reads no queues"},
@@ -123,6 +124,14 @@ func needProgramsOfControlPlane(t *testing.T) {
 	}
 }
 
+// needRelease skips tests on a control plane of an older release.
+func needRelease(t *testing.T, release string) {
+	t.Helper()
+	if played := programs.Release(); played != "" && played < release {
+		t.Skipf("it needs what Kubernetes %s has, and not %s", release, played)
+	}
+}
+
 func TestScenarios(t *testing.T) {
 	needProgramsOfControlPlane(t)
 	playAll(t, func(s Scenario) (Options, bool) { return s.options, true })
@@ -159,6 +168,12 @@ func playAll(t *testing.T, with func(Scenario) (Options, bool)) {
 func play(t *testing.T, s Scenario, scheduler Scheduler, options Options) {
 	if (testing.Short() || isShort()) && !s.short {
 		t.Skip("not in the short form")
+	}
+	if s.release != "" {
+		needRelease(t, s.release)
+	}
+	if release := programs.Release(); s.options.PodGroups && release != "" {
+		t.Skipf("Kubernetes %s serves no PodGroups of v1alpha2", release)
 	}
 	if scheduler.Name() == kubeSchedulerName && s.withoutKube != "" {
 		t.Skipf("not with kube-scheduler: %s", s.withoutKube)

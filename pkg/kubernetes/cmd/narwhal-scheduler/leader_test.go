@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,10 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
@@ -44,12 +41,12 @@ func TestStandbyTakesOver(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			of := map[string]string{"app": "narwhal-scheduler"}
 			if name == "b" {
-				of[leaderLabel] = "narwhal-scheduler" // its process led, ended and was started anew
+				of[replica.LeaderLabel] = "narwhal-scheduler" // its process led, ended and was started anew
 			}
 			assert.NilError(t, client.Tracker().Add(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "narwhal", Name: name, Labels: of}}))
 		}
 		selected := func() string {
-			pods, err := client.CoreV1().Pods("narwhal").List(t.Context(), metav1.ListOptions{LabelSelector: "app=narwhal-scheduler," + leaderLabel})
+			pods, err := client.CoreV1().Pods("narwhal").List(t.Context(), metav1.ListOptions{LabelSelector: "app=narwhal-scheduler," + replica.LeaderLabel})
 			assert.NilError(t, err)
 			var names []string
 			for _, pod := range pods.Items {
@@ -82,30 +79,5 @@ func TestStandbyTakesOver(t *testing.T) {
 		assert.Equal(t, selected(), "b")
 		stopSecond()
 		assert.NilError(t, <-results)
-	})
-}
-
-// A label that could not be written is tried again, until the process leads no more.
-func TestLeaderIsMarkedLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "narwhal", Name: "a"}})
-		failures := 2
-		client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-			failures--
-			return failures >= 0, nil, errors.New("the API server is down")
-		})
-		mark := leaderMark{client: client, namespace: "narwhal", pod: "a", of: "narwhal-scheduler", log: zap.NewNop()}
-		began := time.Now()
-		mark.lead(t.Context())
-		assert.Equal(t, time.Since(began), 2*markPause)
-		marked, known := mark.marked(t.Context())
-		assert.Assert(t, known)
-		assert.DeepEqual(t, marked, []string{"a"})
-
-		failures = 1000
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-		defer stop()
-		mark.lead(ctx)
-		leaderMark{client: client, log: zap.NewNop()}.lead(t.Context()) // outside of a cluster there is no pod
 	})
 }

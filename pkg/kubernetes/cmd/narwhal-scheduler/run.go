@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -70,12 +71,12 @@ func (i *instance) lead(ctx context.Context, run func(context.Context) error, fa
 	if err != nil {
 		return err
 	}
-	mark := leaderMark{client: client, namespace: i.namespace, pod: i.pod, of: i.settings.leader.Name, log: i.log}
-	mark.clear(ctx)
-	election := &replica.Election{Leading: i.settings.leader, Client: client, Namespace: i.namespace, Log: i.log, State: i.state, StandsReady: true}
+	election := &replica.Election{
+		Leading: i.settings.leader, Client: client, Namespace: i.namespace, Log: i.log, State: i.state,
+		Pod: types.NamespacedName{Namespace: i.namespace, Name: i.pod},
+	}
 	return election.Run(ctx, func(ctx context.Context) error {
 		i.state.Set("lists the cluster")
-		go mark.lead(ctx)
 		if err := i.configure(ctx, client); err != nil {
 			return err
 		}

@@ -67,6 +67,7 @@ func TestCommandLine(t *testing.T) {
 		{"one cycle needs no leader", "--leader-elect --kubeconfig none --policy-config-file " + right, exitFailed, "leader-elect: a single cycle needs no leader"},
 		{"log format", "--logging-format prose --policy-config-file " + right, exitUsage, `logging-format: "prose" is neither json nor text`},
 		{"port", "--secure-port 99999 --kubeconfig none --policy-config-file " + right, exitUsage, "secure-port: must be from 0 to 65535, not 99999"},
+		{"port of probes", "--probe-port 10258 --kubeconfig none --policy-config-file " + right, exitUsage, "probe-port: must be from 0 to 65535 and not that of --secure-port, not 10258"},
 		{"address", "--bind-address 1.2.3.4:5 --kubeconfig none --policy-config-file " + right, exitUsage, `bind-address: must be an IP address or the name of a host without a port, not "1.2.3.4:5"`},
 		{"interval", "--descheduling-interval=-5m --policy-config-file " + right, exitUsage, "descheduling-interval: must be at least 0s, not -5m0s"},
 		{"burst", "--client-connection-burst=-1 --policy-config-file " + right, exitUsage, "client-connection-burst: must be at least 0, not -1"},

@@ -149,6 +149,9 @@ func (s *serving) check() []error {
 	if s.port < 0 || s.port > 65535 {
 		errs = append(errs, fmt.Errorf("secure-port: must be from 0 to 65535, not %d", s.port))
 	}
+	if s.probePort < 0 || s.probePort > 65535 || s.probePort == s.port && s.port != 0 {
+		errs = append(errs, fmt.Errorf("probe-port: must be from 0 to 65535 and not that of --secure-port, not %d", s.probePort))
+	}
 	if !policy.IsHost(s.address) {
 		errs = append(errs, fmt.Errorf("bind-address: must be an IP address or the name of a host without a port, not %q", s.address))
 	}

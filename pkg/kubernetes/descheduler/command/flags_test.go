@@ -49,6 +49,7 @@ report-format=table
 scheduler-name=[narwhal]
 scheduler-namespace=
 scheduler-config-map=narwhal-config
+probe-port=0
 `
 
 // TestFlags compares each flag and its default. What the descheduler of Kubernetes has besides is

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,18 +16,24 @@ import (
 )
 
 // leases is an API server that knows one lease: it gives it to the first that asks, or says that
-// another replica has it, and calls asked then.
-func leases(t *testing.T, taken bool, asked func()) string {
+// another replica has it, and calls asked then. What is patched it sends to a channel.
+func leases(t *testing.T, taken bool, asked func(), patched chan string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case r.Method == http.MethodPatch:
+			body, err := io.ReadAll(r.Body)
+			assert.Check(t, err)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"kind": "Pod", "apiVersion": "v1"}`))
+			patched <- r.URL.Path + " " + string(body)
 		case r.Method == http.MethodPost || r.Method == http.MethodPut: // it is written as it comes
 			body, err := io.ReadAll(r.Body)
 			assert.Check(t, err)
 			w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 			w.WriteHeader(http.StatusCreated)
 			_, _ = w.Write(body)
-		case r.Method == http.MethodGet && taken:
+		case r.Method == http.MethodGet && taken && strings.Contains(r.URL.Path, "/leases/"):
 			now, other := metav1.NewMicroTime(time.Now()), "another"
 			w.Header().Set("Content-Type", "application/json")
 			assert.Check(t, json.NewEncoder(w).Encode(coordinationv1.Lease{
@@ -45,8 +52,11 @@ func leases(t *testing.T, taken bool, asked func()) string {
 }
 
 // TestOneLeads: with --leader-elect nothing is built before the lease is had, and a dry run does
-// not ask for it.
+// not ask for it. A replica that waits is ready, and the pod of the one that leads has the label by which the Service
+// selects it.
 func TestOneLeads(t *testing.T) {
+	t.Setenv("POD_NAME", "narwhal-descheduler-1")
+	t.Setenv("POD_NAMESPACE", "own")
 	for _, c := range []struct {
 		name        string
 		taken, dry  bool
@@ -60,12 +70,24 @@ func TestOneLeads(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			built, asked := false, false
+			patched := make(chan string, 1)
 			s, r, _ := newProcess(t, smallest, func(*parts) (descheduling, error) {
 				built = true
+				got := ""
+				select {
+				case got = <-patched:
+				case <-ctx.Done():
+				}
+				assert.Equal(t, got, `/api/v1/namespaces/own/pods/narwhal-descheduler-1 {"metadata":{"labels":{"narwhal-scheduler.io/leader":"x"}}}`)
 				stop()
 				return &fakeDescheduling{run: func(ctx context.Context) error { return ctx.Err() }}, nil
 			})
-			r.how.Host = leases(t, c.taken, func() { asked = true; stop() })
+			r.how.Host = leases(t, c.taken, func() {
+				asked = true
+				ready, waits := r.page.state.Get()
+				assert.Check(t, ready && waits == "waits for the lease", waits)
+				stop()
+			}, patched)
 			s.interval, s.dryRun, s.leaseIn = time.Minute, c.dry, "system"
 			s.leader.Elect, s.leader.Name = true, "x"
 			assert.NilError(t, s.run(ctx, r))

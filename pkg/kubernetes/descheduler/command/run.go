@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -137,7 +138,7 @@ func (s *settings) run(ctx context.Context, r *process) (err error) {
 	if s.dryRun && s.interval == 0 && !s.flags.Changed("secure-port") {
 		s.serve.port = 0 // one may be tried beside another descheduler
 	}
-	server, err := s.serve.start(r.page.handler())
+	server, err := s.serve.start(r.page)
 	if err != nil {
 		return err
 	}
@@ -154,6 +155,9 @@ func (s *settings) run(ctx context.Context, r *process) (err error) {
 	leading := s.leader
 	leading.Elect = leading.Elect && !s.dryRun
 	election := &replica.Election{Leading: leading, Client: r.client, Namespace: namespace, Log: r.log, State: state}
+	if s.interval > 0 { // one cycle has ended before it is asked for anything
+		election.Pod = types.NamespacedName{Namespace: replica.OwnNamespace(""), Name: os.Getenv("POD_NAME")}
+	}
 	err = election.Run(ctx, r.lead, server.failed)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil

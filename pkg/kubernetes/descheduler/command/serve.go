@@ -25,6 +25,7 @@ import (
 type serving struct {
 	address       string
 	port          int
+	probePort     int // of health and metrics alone
 	cert, key     string
 	http2         bool
 	withoutMetric bool
@@ -33,6 +34,7 @@ type serving struct {
 func (s *serving) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.address, "bind-address", "127.0.0.1", "address of health, metrics and reports")
 	flags.IntVar(&s.port, "secure-port", 10258, "port of health, metrics and reports, in plain HTTP without --tls-cert-file; 0 serves nothing")
+	flags.IntVar(&s.probePort, "probe-port", 0, "port of health and metrics alone, in plain HTTP, beside --secure-port, so that reports can be closed to others; 0 serves nothing")
 	flags.StringVar(&s.cert, "tls-cert-file", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&s.key, "tls-private-key-file", "", "file with the key of the certificate of --tls-cert-file, in PEM")
 	flags.BoolVar(&s.http2, "enable-http2", false, "offer HTTP/2 where there is TLS")
@@ -88,13 +90,19 @@ func (p *page) asked() answering {
 
 // handler answers all paths.
 func (p *page) handler() http.Handler {
+	mux := p.probes()
+	mux.HandleFunc("GET /report", p.report)
+	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
+	return mux
+}
+
+// probes answers what says nothing of pods.
+func (p *page) probes() *http.ServeMux {
 	mux := http.NewServeMux()
 	probes := replica.ProbeHandler(p.state)
 	mux.Handle("GET /", probes) // healthz
 	mux.Handle("GET /readyz", p.unlessTroubled(probes))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /report", p.report)
-	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
 	if p.metrics != nil {
 		mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics, promhttp.HandlerOpts{}))
 	}
@@ -149,35 +157,55 @@ func (p *page) answer(w http.ResponseWriter, r *http.Request) {
 
 // A server offers a page.
 type server struct {
-	http   *http.Server
-	failed chan error // holds the first error of serving
+	http   []*http.Server
+	failed chan error // holds the first error of each that serves
 }
 
 // start begins to serve. Port 0 serves nowhere.
-func (s *serving) start(h http.Handler) (*server, error) {
-	v := &server{failed: make(chan error, 1)}
-	if s.port == 0 {
-		return v, nil
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(s.address, strconv.Itoa(s.port)))
+func (s *serving) start(p *page) (*server, error) {
+	v := &server{failed: make(chan error, 2)}
+	all, err := s.listen(s.port)
 	if err != nil {
 		return nil, fmt.Errorf("bind-address: %w", err)
 	}
-	v.http = replica.NewServer(h)
-	if s.cert != "" {
+	if all != nil && s.cert != "" {
 		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
 		if err != nil {
-			_ = listener.Close()
+			_ = all.Close()
 			return nil, fmt.Errorf("tls-cert-file: %w", err)
 		}
-		listener = tls.NewListener(listener, s.tls(pair))
+		all = tls.NewListener(all, s.tls(pair))
 	}
+	v.serve(all, p.handler())
+	probes, err := s.listen(s.probePort)
+	if err != nil {
+		v.stop()
+		return nil, fmt.Errorf("probe-port: %w", err)
+	}
+	v.serve(probes, p.probes())
+	return v, nil
+}
+
+// listen opens a port; nil is none.
+func (s *serving) listen(port int) (net.Listener, error) {
+	if port == 0 {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	return net.Listen("tcp", net.JoinHostPort(s.address, strconv.Itoa(port)))
+}
+
+// serve answers to what comes in, if there is a listener.
+func (v *server) serve(listener net.Listener, h http.Handler) {
+	if listener == nil {
+		return
+	}
+	one := replica.NewServer(h)
+	v.http = append(v.http, one)
 	go func() {
-		if err := v.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := one.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			v.failed <- fmt.Errorf("bind-address: %w", err)
 		}
 	}()
-	return v, nil
 }
 
 func (s *serving) tls(pair tls.Certificate) *tls.Config {
@@ -189,10 +217,9 @@ func (s *serving) tls(pair tls.Certificate) *tls.Config {
 }
 
 func (v *server) stop() {
-	if v.http == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = v.http.Shutdown(ctx)
+	for _, one := range v.http {
+		_ = one.Shutdown(ctx)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +38,7 @@ func certificate(t *testing.T) (cert, key string, trust *x509.CertPool) {
 // With a certificate it is HTTPS, from TLS 1.2 on, and HTTP/2 where that is switched on.
 func TestHTTPS(t *testing.T) {
 	cert, key, trust := certificate(t)
-	h := (&page{state: new(replica.Readiness)}).handler()
+	h := &page{state: new(replica.Readiness)}
 	for _, c := range []struct {
 		http2 bool
 		proto string
@@ -62,6 +63,33 @@ func TestHTTPS(t *testing.T) {
 	s := serving{address: "127.0.0.1", port: freePort(t), cert: cert, key: cert}
 	_, err := s.start(h)
 	assert.ErrorContains(t, err, "tls-cert-file: ")
+}
+
+// The port of probes has no reports, and needs no certificate.
+func TestProbePort(t *testing.T) {
+	cert, key, _ := certificate(t)
+	state := new(replica.Readiness)
+	state.Stand("waits for the lease")
+	s := serving{address: "127.0.0.1", port: freePort(t), probePort: freePort(t), cert: cert, key: key}
+	server, err := s.start(&page{state: state, metrics: prometheus.NewRegistry()})
+	assert.NilError(t, err)
+	defer server.stop()
+	for path, status := range map[string]int{
+		"/healthz": http.StatusOK, "/readyz": http.StatusOK, "/metrics": http.StatusOK, "/report": http.StatusNotFound, "/why/shop/web": http.StatusNotFound,
+	} {
+		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", s.probePort, path))
+		assert.NilError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		assert.NilError(t, err)
+		assert.NilError(t, answer.Body.Close())
+		assert.Equal(t, answer.StatusCode, status, path)
+		assert.Assert(t, status == http.StatusOK || strings.Contains(string(body), "page not found"), "%s: %s", path, body)
+	}
+	_, err = s.start(&page{state: state})
+	assert.ErrorContains(t, err, "bind-address: ")
+	s.port = 0
+	_, err = s.start(&page{state: state})
+	assert.ErrorContains(t, err, "probe-port: ")
 }
 
 func freePort(t *testing.T) int {

@@ -4,6 +4,7 @@
 // Read in this order:
 //
 //	election.go  one of several replicas leads
+//	mark.go      the label of the pod that leads
 //	probes.go    whether a replica lives and is ready
 //	process.go   its client, namespace, log and version
 package replica

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
@@ -36,14 +37,14 @@ type Election struct {
 	Namespace string // of the lease
 	Log       *zap.Logger
 	State     *Readiness
-	// StandsReady has a replica be ready that waits for the lease. Without it only the one that leads is, so that
-	// a Service which selects all of them reaches that one.
-	StandsReady bool
+	// Pod is that of this process. While it leads it has the LeaderLabel, by which a Service selects it. Without a name
+	// there is none, and nothing is written.
+	Pod types.NamespacedName
 }
 
 // Run waits until the process leads and then runs lead, until the context ends, the lease is
 // lost, lead fails, or something else has failed. Lead has returned before the lease is
-// given to others, so no two replicas work at once.
+// given to others, so no two replicas work at once. A replica that waits is ready.
 func (e *Election) Run(ctx context.Context, lead func(context.Context) error, failed <-chan error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -54,16 +55,17 @@ func (e *Election) Run(ctx context.Context, lead func(context.Context) error, fa
 		case <-ctx.Done():
 		}
 	}()
+	m := mark{client: e.Client, pod: e.Pod, of: e.Name, log: e.Log}
+	m.clear(ctx)
+	marked := func(ctx context.Context) error {
+		go m.lead(ctx)
+		return lead(ctx)
+	}
 	if !e.Elect {
-		return errors.Join(lead(ctx), causeOf(ctx))
+		return errors.Join(marked(ctx), causeOf(ctx))
 	}
-	const waits = "waits for the lease"
-	if e.StandsReady {
-		e.State.Stand(waits)
-	} else {
-		e.State.Set(waits)
-	}
-	return e.elected(ctx, lead)
+	e.State.Stand("waits for the lease")
+	return e.elected(ctx, marked)
 }
 
 // elected is Run with an election.

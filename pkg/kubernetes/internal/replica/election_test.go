@@ -71,7 +71,6 @@ func TestElection(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		waiting := newElection(client)
-		waiting.StandsReady = true
 		ctx2, stop2 := context.WithCancel(t.Context())
 		go func() {
 			results <- waiting.Run(ctx2, func(ctx context.Context) error {
