@@ -15,9 +15,6 @@ import (
 // so many.
 const sampleMax = 100
 
-// otherwiseMax is how many other courses of a cycle are thought of for one place.
-const otherwiseMax = 32
-
 // A tie is a replacement that kube-scheduler may have on other nodes than it is booked.
 type tie struct {
 	replacement types.UID
@@ -110,11 +107,16 @@ func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
 	if err != nil || len(top) == 0 {
 		return "", err
 	}
-	for _, other := range c.otherwise(top) {
-		booked := c.counted[other.UID]
-		c.set(other)
+	if others := c.otherwise(top); len(others) > 0 {
+		var booked []*v1.Pod
+		for _, other := range others {
+			booked = append(booked, c.counted[other.UID])
+			c.set(other)
+		}
 		_, err := c.top(pod, replacement)
-		c.set(booked)
+		for _, b := range booked {
+			c.set(b)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -136,17 +138,21 @@ func (c *Cluster) top(pod, replacement *v1.Pod) ([]string, error) {
 	return top, err
 }
 
-// otherwise are replacements of this cycle on other nodes than they are booked, of those that kube-scheduler prefers as much and that are
-// among some nodes: there they leave less for the next pod.
-func (c *Cluster) otherwise(top []string) (others []*v1.Pod) {
-	for _, tie := range c.ties {
-		for _, node := range tie.nodes {
-			if slices.Contains(top, node) && len(others) < otherwiseMax {
-				other := c.counted[tie.replacement].DeepCopy()
-				other.Spec.NodeName = node
-				others = append(others, other)
-			}
+// otherwise are replacements of this cycle on other nodes than they are booked, of those that kube-scheduler prefers as much: one on each of
+// some nodes. There are none if too few would go there, and so one of the nodes stays what it is. In a large cluster chance decides anyway.
+func (c *Cluster) otherwise(nodes []string) (others []*v1.Pod) {
+	if c.isLarge() || len(nodes) > len(c.ties) {
+		return nil
+	}
+	used := map[types.UID]bool{}
+	for _, node := range nodes {
+		i := slices.IndexFunc(c.ties, func(t tie) bool { return !used[t.replacement] && slices.Contains(t.nodes, node) })
+		if i < 0 {
+			return nil
 		}
+		other := c.counted[c.ties[i].replacement].DeepCopy()
+		other.Spec.NodeName = node
+		others, used[other.UID] = append(others, other), true
 	}
 	return others
 }
