@@ -32,9 +32,12 @@ const (
 	// byNodes: upstream adds up the room of all nodes, and evicts the pod that is too large for the rest
 	// of it. Here a pod needs room on one node, and another may have it.
 	byNodes reason = "room is that of one node"
-	// evenly: upstream moves pods towards the mean, and may stop before the skew is allowed, or go on after it is. It looks at
-	// each domain once: of five domains with 2, 2, 0, 0 and 0 pods and a skew of 1 it moves one pod, here two go.
-	evenly reason = "pods are moved until the skew is allowed, and no more"
+	// tooFew: upstream looks at each domain once, so that of five with 2, 2, 0, 0 and 0 pods and a skew of 1 it takes one pod
+	// and leaves a skew of 2. It counts neither pods that its filters keep nor nodes that are not ready, which the scheduler counts.
+	tooFew reason = "upstream leaves a skew that is not allowed"
+	// tooMany: upstream moves pods between two domains towards the mean, so that of three with 4, 0 and 0 pods it takes three,
+	// where two are enough. What it does not count makes it take pods of which none need go, too.
+	tooMany reason = "upstream evicts pods although fewer would do"
 	// whichGoes: of pods that are against each other, upstream evicts that on the first node, this one the less important.
 	whichGoes reason = "the less important pod goes"
 )
@@ -51,8 +54,10 @@ func (d *difference) reason() reason {
 	only := d.owners(d.theirs, d.ours)
 	more := len(d.owners(d.ours, d.theirs)) > 0
 	switch {
-	case !more && d.all(only, "would run nowhere", "no node helps", "would come back", "fewer than 2"):
-		return cmp.Or(d.some(only, "would run nowhere", noPlace), d.some(only, "fewer than 2", fewReplicas), noHelp)
+	case !more && d.all(only, "would run nowhere", "no node helps", "would come back", "fewer than 2", "fits on no other node"):
+		return cmp.Or(d.some(only, "would run nowhere", noPlace), d.some(only, "fits on no other node", noPlace), d.some(only, "fewer than 2", fewReplicas), noHelp)
+	case strings.HasSuffix(d.plugin.name, "SpreadConstraint") && d.skewed() != "":
+		return d.skewed()
 	case d.looksAtOthers() && slices.ContainsFunc(d.nodes, func(n *v1.Node) bool { return n.Status.Conditions[0].Status != v1.ConditionTrue }):
 		return unready
 	case d.looksAtOthers() && d.filters(), d.plugin.name == "RemoveDuplicates" && !more && strings.Contains(d.policy, "nodeFit: true") && d.fixed(only):
@@ -61,8 +66,6 @@ func (d *difference) reason() reason {
 		return preferring
 	case strings.HasSuffix(d.plugin.name, "NodeUtilization"):
 		return byNodes
-	case strings.HasSuffix(d.plugin.name, "SpreadConstraint"):
-		return evenly
 	case strings.HasSuffix(d.plugin.name, "NodeAffinity") && slices.ContainsFunc(d.nodes, func(n *v1.Node) bool { return n.Spec.Unschedulable }):
 		return noHelp
 	case strings.HasSuffix(d.plugin.name, "AntiAffinity") && len(d.ours) > 0:

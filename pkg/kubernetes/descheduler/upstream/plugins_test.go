@@ -12,6 +12,7 @@ import (
 // A plugin says what worlds and arguments it is tried in.
 type plugin struct {
 	name, point string
+	times       uint64               // so many times as many worlds, since it acts in few of them; 0 is 1
 	nodes       int                  // at least; 0 is 2
 	replicas    int                  // at most; 0 is 6
 	taints      int                  // percent of nodes with one
@@ -26,10 +27,10 @@ var all = []plugin{
 	{name: "RemoveDuplicates", point: "balance", nodes: 4, taints: 5, alike: byNode, arguments: duplicates},
 	{name: "LowNodeUtilization", point: "balance", nodes: 6, taints: 5, cpu: large, alike: byNode, arguments: low},
 	{name: "HighNodeUtilization", point: "balance", nodes: 3, taints: 5, cpu: large, alike: byNode, arguments: high},
-	{name: "RemovePodsViolatingInterPodAntiAffinity", point: "deschedule", taints: 5, nodes: 6, replicas: 2, alike: byAffinity, arguments: selects, template: apart},
+	{name: "RemovePodsViolatingInterPodAntiAffinity", point: "deschedule", times: 5, taints: 5, nodes: 6, replicas: 2, alike: byAffinity, arguments: selects, template: apart},
 	{name: "RemovePodsViolatingNodeAffinity", point: "deschedule", nodes: 4, taints: 5, arguments: affinities, template: onDisks},
 	{name: "RemovePodsViolatingNodeTaints", point: "deschedule", nodes: 5, taints: 30, arguments: taints},
-	{name: "RemovePodsViolatingTopologySpreadConstraint", point: "balance", nodes: 5, replicas: 4, taints: 2, alike: bySpread, arguments: spreads, template: spread},
+	{name: "RemovePodsViolatingTopologySpreadConstraint", point: "balance", times: 5, nodes: 5, replicas: 4, taints: 2, alike: bySpread, arguments: spreads, template: spread},
 	{name: "RemovePodsHavingTooManyRestarts", point: "deschedule", taints: 5, arguments: restarts, pod: restarted},
 	{name: "PodLifeTime", point: "deschedule", taints: 5, arguments: lifetime, pod: ended},
 	{name: "RemoveFailedPods", point: "deschedule", taints: 5, arguments: failed, pod: ended},
