@@ -14,6 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity/ldap"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
@@ -29,7 +30,7 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	if err != nil {
 		return err
 	}
-	profile, err := readProfile(s.profile, s.schedulerNames, log)
+	used, err := profile.ReadFile(s.profile, s.schedulerNames, log)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	}
 	i := &instance{
 		settings: s, namespace: replica.OwnNamespace(s.namespace), pod: os.Getenv("POD_NAME"), log: log, level: level, resolver: resolver,
-		profile: profile,
+		profile: used,
 		state:   new(replica.Readiness), counts: shim.NewMetrics(),
 	}
 	i.connect = func(qps float32, burst int) (kubernetes.Interface, error) {

@@ -127,3 +127,45 @@ func TestDryRunOfACluster(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(line, "shop/web-") && cells[len(cells)-3] == "a" && cells[len(cells)-2] == "b", out.String())
 	}
 }
+
+// A replacement goes where the scheduler would place it: where it prefers to run, unless the flags say that the scheduler has
+// another profile, or looks at no preferences. Pods of other schedulers prefer what they say whatever ours is told.
+func TestReplacementsByTheProfile(t *testing.T) {
+	complete(t)
+	const kind = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: narwhal\n"
+	const onlyB = kind + `  pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution:
+    {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [b]}]}]}}}}]`
+	const indifferent = kind + "  plugins: {score: {disabled: [{name: NodeAffinity}]}}\n"
+	tainted, preferring := readyNode("a"), duplicates()[:1]
+	tainted.Spec.Taints = []v1.Taint{{Key: "maintenance", Effect: v1.TaintEffectNoSchedule}}
+	toC := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{"c"}}}}
+	preferring[0].Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{Weight: 100, Preference: toC}},
+	}}
+	policy := written(t, "policy.yaml", smallest+"profiles: [{plugins: {deschedule: {enabled: [RemovePodsViolatingNodeTaints]}}}]\n")
+	for _, c := range []struct {
+		name, of string
+		flags    []string
+		to       string
+	}{
+		{"preferred", "narwhal", nil, "c"},
+		{"by the order alone", "narwhal", []string{"--preferred-places=false"}, "b"},
+		{"another score", "narwhal", []string{"--scheduler-config", written(t, "indifferent.yaml", indifferent)}, "b"},
+		{"another filter", "narwhal", []string{"--scheduler-config", written(t, "b.yaml", onlyB)}, "b"},
+		{"another scheduler", "default-scheduler", []string{"--preferred-places=false", "--scheduler-config", written(t, "indifferent.yaml", indifferent)}, "c"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			preferring[0].Spec.SchedulerName = c.of
+			server := apiServer(t, []v1.Node{tainted, readyNode("b"), readyNode("c")}, preferring)
+			var out, problems bytes.Buffer
+			code := Run(t.Context(), Streams{&out, &problems}, append(c.flags, "--dry-run", "--policy-config-file", policy, "--kubeconfig", kubeconfigOf(t, server.URL)))
+			assert.Equal(t, code, exitDone, problems.String())
+			assert.Equal(t, problems.String(), "")
+			assert.Assert(t, strings.Contains(strings.Join(strings.Fields(out.String()), " "), "of its node a "+c.to+" "), "%s", out.String())
+		})
+	}
+	var out, problems bytes.Buffer
+	code := Run(t.Context(), Streams{&out, &problems}, []string{"--scheduler-config", policy, "--dry-run", "--policy-config-file", policy, "--kubeconfig", policy})
+	assert.Equal(t, code, exitFailed)
+	assert.Assert(t, strings.Contains(problems.String(), "scheduler-config: "+policy+": "), problems.String())
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
@@ -50,6 +51,10 @@ type schedulerQueues struct {
 	names     []string
 	namespace string
 	configMap string
+	file      string // with its profile; empty is the default
+	prefer    bool
+
+	profile *config.KubeSchedulerProfile // that of the file
 }
 
 // define defines the flags.
@@ -73,6 +78,8 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&s.queues.names, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods that Narwhal schedules, in its queues")
 	flags.StringVar(&s.queues.namespace, "scheduler-namespace", "", "namespace of the ConfigMap of the scheduler (default that of this program)")
 	flags.StringVar(&s.queues.configMap, "scheduler-config-map", "narwhal-config", "ConfigMap with the queues of the scheduler; it need not exist")
+	flags.StringVar(&s.queues.file, "scheduler-config", "", "file with a KubeSchedulerConfiguration, if the scheduler has one")
+	flags.BoolVar(&s.queues.prefer, "preferred-places", true, "pods of the scheduler are placed where they prefer to run; give false if it has --preferred-places=false or --like-yunikorn")
 	s.defineLeading(flags)
 	s.serve.define(flags)
 	s.tracing.define(flags)

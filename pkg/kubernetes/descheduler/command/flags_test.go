@@ -50,6 +50,8 @@ scheduler-name=[narwhal]
 scheduler-namespace=
 scheduler-config-map=narwhal-config
 probe-port=0
+scheduler-config=
+preferred-places=true
 `
 
 // TestFlags compares each flag and its default. What the descheduler of Kubernetes has besides is

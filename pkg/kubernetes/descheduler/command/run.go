@@ -20,6 +20,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // A descheduling evicts pods by a policy.
@@ -81,6 +82,9 @@ func (s *settings) start(ctx context.Context) error {
 	}
 	if s.leadsOneCycle() {
 		return errors.New("leader-elect: a single cycle needs no leader; give a descheduling-interval above 0")
+	}
+	if s.queues.profile, err = profile.ReadFile(s.queues.file, s.queues.names, log); err != nil {
+		return err
 	}
 	how, err := s.cluster(log)
 	if err != nil {

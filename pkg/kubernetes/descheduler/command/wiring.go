@@ -202,16 +202,19 @@ const queuesMax = 10 * time.Second
 
 // maker makes a function that follows the snapshots of cycles.
 func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework.Landing, error), error) {
-	checker, err := feasibility.New(ctx, m.client, m.factory, feasibility.Options{})
+	of := m.settings.queues
+	checker, err := feasibility.New(ctx, m.client, m.factory, feasibility.Options{Profile: of.profile})
 	if err != nil {
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
-	of := m.settings.queues
 	preferred, err := scores.New(ctx, m.client, m.factory)
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: of.names}, Scores: preferred})
+	if err := preferred.SetProfile(of.profile); err != nil {
+		return nil, err
+	}
+	cluster, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: of.names}, Scores: preferred, OrderAlone: !of.prefer})
 	if err != nil {
 		return nil, err
 	}

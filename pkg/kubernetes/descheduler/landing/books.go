@@ -47,7 +47,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.packs = configured.Nodes.Packing && len(configured.Nodes.Devices) == 0
 	configured.Preemption = api.PreemptionConfig{Disabled: true}
 	var best api.Best
-	if c.scoring.scores != nil {
+	if c.scoring.scores != nil && !c.scoring.others {
 		best = c.best
 	}
 	c.partition = core.NewPartition(api.Options{

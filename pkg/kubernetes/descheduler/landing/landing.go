@@ -39,6 +39,9 @@ type Options struct {
 	// of this project; they must be the Cluster's own. Nil: pods of other schedulers go to the first node in the order of
 	// the core that will do, and that order decides alone about the others.
 	Scores *scores.Cluster
+	// OrderAlone places the pods of this project by the order of the core alone, as their scheduler does with
+	// --preferred-places=false.
+	OrderAlone bool
 }
 
 // A Cluster is where pods run in one cycle, and where those land that are evicted. It is
@@ -97,7 +100,7 @@ type entry struct {
 // New makes a Cluster over a Checker, which must be its own: what is counted there is
 // replaced in each cycle. The error says what is wrong with the queues.
 func New(checker *feasibility.Checker, o Options) (*Cluster, error) {
-	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, scoring: scoring{scores: o.Scores}}
+	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, scoring: scoring{scores: o.Scores, others: o.OrderAlone}}
 	if err := c.SetQueues(o.Queues); err != nil {
 		return nil, err
 	}

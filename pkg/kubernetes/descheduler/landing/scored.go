@@ -25,6 +25,7 @@ type tie struct {
 // schedulers are placed; for those of this project they count beside the order of the core.
 type scoring struct {
 	scores *scores.Cluster // nil: none
+	others bool            // they count for pods of other schedulers alone
 	packs  bool            // other schedulers prefer full nodes unless the policy says otherwise
 	told   bool
 }

@@ -38,7 +38,9 @@ type Cluster struct {
 	factory informers.SharedInformerFactory
 	made    map[bool]framework.Framework // by packing
 	packing bool
-	scorer  *preferences.Scorer
+	scorer  *preferences.Scorer   // of kube-scheduler's default profile
+	own     *preferences.Scorer   // of the profile of this project's scheduler: the same one, unless SetProfile was called
+	scorers []*preferences.Scorer // both, or the one that there is
 	nodes   map[string]*framework.NodeInfo
 	on      map[types.UID]*v1.Pod
 	list    []fwk.NodeInfo // of nodes, without order; nil: they have changed
@@ -70,7 +72,21 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if c.scorer, err = preferences.New(factory, preferences.Options{}); err != nil {
 		return nil, err
 	}
+	c.own, c.scorers = c.scorer, []*preferences.Scorer{c.scorer}
 	return c, nil
+}
+
+// SetProfile has Best count as a profile says; nil is the default one of kube-scheduler. It is called once at most, before the
+// factory is started and before anything is known of the cluster.
+func (c *Cluster) SetProfile(of *config.KubeSchedulerProfile) (err error) {
+	if of == nil {
+		return nil
+	}
+	if c.own, err = preferences.New(c.factory, preferences.Options{Profile: of}); err != nil {
+		return err
+	}
+	c.scorers = append(c.scorers, c.own)
+	return nil
 }
 
 // plugins are those for full nodes or for others, which are made when they are needed first.
@@ -109,7 +125,7 @@ func profileOf(packs bool) (*config.KubeSchedulerProfile, error) {
 
 // Best is those of some nodes that suit a pod best, beside their order: see preferences.Scorer.
 func (c *Cluster) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
-	return c.scorer.Best(pod, nodes, most)
+	return c.own.Best(pod, nodes, most)
 }
 
 // Pack has full nodes preferred, or those of which less is requested.
@@ -129,7 +145,9 @@ func (c *Cluster) SetNode(node *v1.Node) {
 	info.SetNode(node)
 	c.list = nil
 	c.order.change(node.Name)
-	c.scorer.SetNode(node)
+	for _, s := range c.scorers {
+		s.SetNode(node)
+	}
 }
 
 // RemoveNode forgets a node and the pods there.
@@ -142,7 +160,9 @@ func (c *Cluster) RemoveNode(name string) {
 	delete(c.nodes, name)
 	c.list = nil
 	c.order.change(name)
-	c.scorer.RemoveNode(name)
+	for _, s := range c.scorers {
+		s.RemoveNode(name)
+	}
 }
 
 // SetPod counts a pod on the node that it names, if that is known, in place of what was known of it.
@@ -152,7 +172,9 @@ func (c *Cluster) SetPod(pod *v1.Pod) {
 		info.AddPod(pod)
 		c.order.change(pod.Spec.NodeName)
 		c.on[pod.UID] = pod
-		c.scorer.SetPod(pod)
+		for _, s := range c.scorers {
+			s.SetPod(pod)
+		}
 	}
 }
 
@@ -163,7 +185,9 @@ func (c *Cluster) RemovePod(uid types.UID) {
 		return
 	}
 	delete(c.on, uid)
-	c.scorer.RemovePod(before)
+	for _, s := range c.scorers {
+		s.RemovePod(before)
+	}
 	if info := c.nodes[before.Spec.NodeName]; info != nil {
 		_ = info.RemovePod(klog.Logger{}, before) // it is there
 		c.order.change(before.Spec.NodeName)

@@ -1,4 +1,4 @@
-package main
+package profile_test
 
 import (
 	"os"
@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // What a file with the configuration of kube-scheduler says counts, and what of it has no meaning is logged. One that is
@@ -19,14 +21,14 @@ func TestProfileFile(t *testing.T) {
 		return file
 	}
 	core, seen := observer.New(zap.WarnLevel)
-	profile, err := readProfile(write("parallelism: 4"), []string{"narwhal"}, zap.New(core))
+	read, err := profile.ReadFile(write("parallelism: 4"), []string{"narwhal"}, zap.New(core))
 	assert.NilError(t, err)
-	assert.Assert(t, profile != nil)
+	assert.Assert(t, read != nil)
 	assert.Equal(t, seen.Len(), 1)
 	assert.Equal(t, seen.All()[0].ContextMap()["part"], "parallelism: the filters run on as many goroutines as there are processors")
 
-	_, err = readProfile(write("extenders: [{urlPrefix: 'http://one', filterVerb: filter}]"), nil, zap.NewNop())
+	_, err = profile.ReadFile(write("extenders: [{urlPrefix: 'http://one', filterVerb: filter}]"), nil, zap.NewNop())
 	assert.ErrorContains(t, err, "config.yaml: extenders: http://one is not asked")
-	profile, err = readProfile("", nil, zap.NewNop())
-	assert.Assert(t, profile == nil && err == nil)
+	read, err = profile.ReadFile("", nil, zap.NewNop())
+	assert.Assert(t, read == nil && err == nil)
 }
