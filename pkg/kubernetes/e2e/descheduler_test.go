@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
@@ -156,15 +158,18 @@ profiles:
 `
 
 // A policy that is wrong is not used, and one that enables a controller is, without a
-// restart. Then the pods of a node leave as soon as it has a taint, and the pages say why.
+// restart. Then the pods of a node leave as soon as it has a taint, and the pages say why. Of two replicas one leads, and the
+// other one is ready and follows when it crashes.
 func podsLeaveAProblem(w *World) {
 	w.InstallDescheduler()
 	w.WritePolicy(duplicatesPolicy)
 	w.AddNodes(2, "4", "16Gi")
 	w.CreateDeployment("web", 4, Pod{CPU: "500m", Memory: "1Gi"})
 	w.Await(Running("web", 4))
-	d := w.StartDescheduler("--descheduling-interval=1s")
+	d := w.deschedulerReplica("descheduler-1")
 	d.Await("/report", "0 pods evicted")
+	standby := w.deschedulerReplica("descheduler-2")
+	standby.Await("/readyz", "waits for the lease")
 	w.WritePolicy(strings.Replace(problemPolicy, "taints", "taint", 1))
 	d.Await("/metrics", "\ndescheduler_policy_usable 0")
 	w.WritePolicy(problemPolicy)
@@ -187,6 +192,24 @@ func podsLeaveAProblem(w *World) {
 	w.Step("/why says\n%s", d.Page("/why/default/"+victims[0].Name))
 	assert.Equal(w.t, len(eventsOf(w, "NodeProblem")), 2)
 	proxiedPages(w, d, victims[0].Name)
+
+	w.Step("the replica that leads crashes")
+	d.Kill()
+	standby.Await("/report", "0 pods evicted")
+	w.Await(Condition{what: "the Service selects the other one", look: func(v View) (string, bool) {
+		marked, err := v.pods.Pods(narwhalNamespace).List(labels.SelectorFromSet(labels.Set{"narwhal-scheduler.io/leader": deschedulerName}))
+		return fmt.Sprint(names(marked), err), len(marked) == 1 && marked[0].Name == "descheduler-2"
+	}})
+}
+
+// deschedulerReplica starts one of several, as in a pod of a name. It notices soon that another has crashed.
+func (w *World) deschedulerReplica(pod string) *Served {
+	w.t.Helper()
+	w.check(w.createReplicaPod(pod))
+	w.t.Setenv("POD_NAME", pod)
+	w.t.Setenv("POD_NAMESPACE", narwhalNamespace)
+	return w.StartDescheduler("--descheduling-interval=1s", "--leader-elect", "--leader-elect-resource-namespace="+narwhalNamespace, "--leader-elect-resource-name="+deschedulerName,
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
 }
 
 // proxiedPages reads pages as the document says, through the API server.
