@@ -49,7 +49,7 @@ func (s *Server) guarded(o offer) http.Handler {
 func (s *Server) tokened(next *router) http.Handler {
 	admit := s.config.Admit
 	if admit == nil {
-		admit = only(s.config.Token)
+		admit = Only(s.config.Token)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {
@@ -61,11 +61,11 @@ func (s *Server) tokened(next *router) http.Handler {
 			return
 		}
 		err := failure.New(failure.ErrUnauthorized, "A valid token is needed")
-		if token := bearer(r); token != "" {
+		if token := Bearer(r); token != "" {
 			err = admit(r, token)
 		}
 		if errors.Is(err, failure.ErrForbidden) {
-			if part := s.narrowed(next, r, bearer(r), err); part != nil {
+			if part := s.narrowed(next, r, Bearer(r), err); part != nil {
 				r, err = part, nil
 			}
 		}
@@ -82,8 +82,8 @@ func (s *Server) tokened(next *router) http.Handler {
 
 func (s *Server) needsToken() bool { return s.config.Token != "" || s.config.Admit != nil }
 
-// only admits one token.
-func only(token string) func(*http.Request, string) error {
+// Only admits one token, for ServerConfig.Admit.
+func Only(token string) func(*http.Request, string) error {
 	wanted := sha256.Sum256([]byte(token))
 	return func(_ *http.Request, token string) error {
 		given := sha256.Sum256([]byte(token)) // of equal length, whatever was sent
@@ -94,9 +94,9 @@ func only(token string) func(*http.Request, string) error {
 	}
 }
 
-// bearer is the token of a request. A proxy such as the API server of Kubernetes keeps
+// Bearer is the token of a request; empty is none. A proxy such as the API server of Kubernetes keeps
 // Authorization for itself, so the other header counts before it.
-func bearer(r *http.Request) string {
+func Bearer(r *http.Request) string {
 	for _, header := range []string{client.TokenHeader, "Authorization"} {
 		scheme, token, _ := strings.Cut(r.Header.Get(header), " ")
 		if strings.EqualFold(scheme, "Bearer") {

@@ -216,8 +216,8 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 		AllowedOrigins: w.origins, AllowedHosts: w.hosts, Log: problems,
 	}
 	if w.kubernetes {
-		access := newAccess(i.client)
-		config.Admit, config.Sees = access.admit, access.sees
+		access := replica.NewAccess(i.client)
+		config.Admit, config.Sees = access.Admit, access.Sees
 	}
 	server, err := webservice.NewServer(config, service)
 	if err != nil {

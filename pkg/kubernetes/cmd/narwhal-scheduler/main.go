@@ -6,7 +6,7 @@
 //	main.go         the command line
 //	run.go          one run: from the client to the end; package replica has what
 //	                other programs have too
-//	instance.go     what leads: core, shim, REST; access.go, which clients may read it
+//	instance.go     what leads: core, shim, REST
 //	feasible.go     where pods may run, and where they had better
 package main
 

@@ -130,5 +130,6 @@ replica leads, and 2 if the command line or the policy could not be understood.`
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	s.define(cmd.Flags())
 	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")
+	cmd.MarkFlagsMutuallyExclusive("token-file", "kubernetes-auth")
 	return cmd
 }

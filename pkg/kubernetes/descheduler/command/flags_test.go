@@ -52,6 +52,8 @@ scheduler-config-map=narwhal-config
 probe-port=0
 scheduler-config=
 preferred-places=true
+token-file=
+kubernetes-auth=false
 `
 
 // TestFlags compares each flag and its default. What the descheduler of Kubernetes has besides is

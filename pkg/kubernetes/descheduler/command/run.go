@@ -142,6 +142,9 @@ func (s *settings) run(ctx context.Context, r *process) (err error) {
 	if s.dryRun && s.interval == 0 && !s.flags.Changed("secure-port") {
 		s.serve.port = 0 // one may be tried beside another descheduler
 	}
+	if r.page.admit, err = s.serve.admits(r.client); err != nil {
+		return err
+	}
 	server, err := s.serve.start(r.page)
 	if err != nil {
 		return err

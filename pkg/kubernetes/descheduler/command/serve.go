@@ -16,9 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
 // serving is where health, metrics and reports are offered.
@@ -29,6 +32,8 @@ type serving struct {
 	cert, key     string
 	http2         bool
 	withoutMetric bool
+	token         string // the file with the one that clients of reports send
+	kubernetes    bool   // the API server says which clients may read reports
 }
 
 func (s *serving) define(flags *pflag.FlagSet) {
@@ -38,6 +43,8 @@ func (s *serving) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.cert, "tls-cert-file", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&s.key, "tls-private-key-file", "", "file with the key of the certificate of --tls-cert-file, in PEM")
 	flags.BoolVar(&s.http2, "enable-http2", false, "offer HTTP/2 where there is TLS")
+	flags.StringVar(&s.token, "token-file", "", "file with the token that clients of reports must send as \"Authorization: Bearer TOKEN\"")
+	flags.BoolVar(&s.kubernetes, "kubernetes-auth", false, "have the API server decide by token, of the audience "+replica.TokenAudience+", and by roles which clients read which reports")
 	flags.BoolVar(&s.withoutMetric, "disable-metrics", false, "do not offer metrics")
 }
 
@@ -53,6 +60,8 @@ type page struct {
 	metrics prometheus.Gatherer // nil: none
 	// failures are those of the API server.
 	failures failures
+	// admit says why a token does not allow a request for a report; nil allows all.
+	admit func(r *http.Request, token string) error
 
 	mu   sync.Mutex
 	last report
@@ -91,9 +100,40 @@ func (p *page) asked() answering {
 // handler answers all paths.
 func (p *page) handler() http.Handler {
 	mux := p.probes()
-	mux.HandleFunc("GET /report", p.report)
-	mux.HandleFunc("GET /why/{namespace}/{name}", p.answer)
+	mux.HandleFunc("GET /report", p.ifAdmitted(p.report))
+	mux.HandleFunc("GET /why/{namespace}/{name}", p.ifAdmitted(p.answer))
 	return mux
+}
+
+// ifAdmitted hands a request on if its client may read what it asks for.
+func (p *page) ifAdmitted(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if p.admit == nil {
+			next(w, r)
+			return
+		}
+		err := failure.New(failure.ErrUnauthorized, "A valid token is needed")
+		if token := webservice.Bearer(r); token != "" {
+			err = p.admit(r, token)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), failure.StatusOf(err))
+			return
+		}
+		next(w, r)
+	}
+}
+
+// admits is what says which requests for reports are allowed.
+func (s *serving) admits(client kubernetes.Interface) (func(*http.Request, string) error, error) {
+	if s.kubernetes {
+		return replica.NewAccess(client).Admit, nil
+	}
+	token, err := webservice.ReadToken(s.token)
+	if err != nil || token == "" {
+		return nil, err
+	}
+	return webservice.Only(token), nil
 }
 
 // probes answers what says nothing of pods.

@@ -14,9 +14,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"gotest.tools/v3/assert"
+	authentication "k8s.io/api/authentication/v1"
+	authorization "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
 // certificate writes the certificate of a test and its key, and returns a pool that trusts it.
@@ -90,6 +96,64 @@ func TestProbePort(t *testing.T) {
 	s.port = 0
 	_, err = s.start(&page{state: state})
 	assert.ErrorContains(t, err, "probe-port: ")
+}
+
+// With a token reports need it, and what says nothing of pods does not.
+func TestReportsNeedAToken(t *testing.T) {
+	s := serving{token: written(t, "token", "secret\n")}
+	admit, err := s.admits(nil)
+	assert.NilError(t, err)
+	p := &page{state: new(replica.Readiness), metrics: prometheus.NewRegistry(), admit: admit}
+	p.reported(fakeReport("evicted"))
+	get := func(path, header, value string) int {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set(header, value)
+		p.handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	for _, path := range []string{"/report", "/why/shop/web"} {
+		assert.Equal(t, get(path, "Authorization", ""), http.StatusUnauthorized, path)
+		assert.Equal(t, get(path, "Authorization", "Bearer guess"), http.StatusUnauthorized, path)
+	}
+	assert.Equal(t, get("/report", "Authorization", "Bearer secret"), http.StatusOK)
+	assert.Equal(t, get("/report", client.TokenHeader, "Bearer secret"), http.StatusOK) // through the API server, which keeps the other one
+	assert.Equal(t, get("/metrics", "Authorization", ""), http.StatusOK)
+	assert.Equal(t, get("/healthz", "Authorization", ""), http.StatusOK)
+
+	s.token += "-missing"
+	_, err = s.admits(nil)
+	assert.ErrorContains(t, err, "token: ")
+}
+
+// The API server is asked whose token it is and what its user may read, by the path: of one namespace, for example.
+func TestReportsByRoles(t *testing.T) {
+	api := fake.NewClientset()
+	api.PrependReactor("create", "tokenreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authentication.TokenReview).DeepCopy()
+		review.Status = authentication.TokenReviewStatus{Authenticated: true, Audiences: review.Spec.Audiences, User: authentication.UserInfo{Username: review.Spec.Token}}
+		return true, review, nil
+	})
+	api.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authorization.SubjectAccessReview).DeepCopy()
+		review.Status.Allowed = *review.Spec.NonResourceAttributes == authorization.NonResourceAttributes{Path: "/why/" + review.Spec.User + "/web", Verb: "get"}
+		return true, review, nil
+	})
+	s := serving{kubernetes: true}
+	admit, err := s.admits(api)
+	assert.NilError(t, err)
+	p := &page{state: new(replica.Readiness), admit: admit}
+	get := func(path, header string) int {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Authorization", header)
+		p.handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	for path, status := range map[string]int{"/report": http.StatusForbidden, "/why/other/web": http.StatusForbidden, "/why/shop/web": http.StatusServiceUnavailable} {
+		assert.Equal(t, get(path, "Bearer shop"), status, path) // one that does not lead has no answer
+	}
+	asked := len(api.Actions())
+	assert.Equal(t, get("/report", ""), http.StatusUnauthorized)
+	assert.Equal(t, len(api.Actions()), asked, "nothing is asked about no token")
 }
 
 func freePort(t *testing.T) int {

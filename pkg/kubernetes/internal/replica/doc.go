@@ -6,5 +6,6 @@
 //	election.go  one of several replicas leads
 //	mark.go      the label of the pod that leads
 //	probes.go    whether a replica lives and is ready
+//	access.go    which clients may read what, by their tokens
 //	process.go   its client, namespace, log and version
 package replica

@@ -1,4 +1,4 @@
-package main
+package replica
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 )
 
@@ -25,9 +24,9 @@ const (
 	accessMax  = 20_000 // of as many tokens, methods and paths
 )
 
-// An access has the API server decide about requests: whose token it is, and whether the roles of that
+// An Access has the API server decide about requests: whose token it is, and whether the roles of that
 // user allow the method and the path, as of a URL that is no resource.
-type access struct {
+type Access struct {
 	client kubernetes.Interface
 	known  *cache.LRUExpireCache // what was refused and why, nil where all was allowed, by accessKey
 }
@@ -37,18 +36,19 @@ type accessKey struct {
 	verb, path string
 }
 
-func newAccess(client kubernetes.Interface) *access {
-	return &access{client: client, known: cache.NewLRUExpireCache(accessMax)}
+// NewAccess asks with a client. It is safe for concurrent use.
+func NewAccess(client kubernetes.Interface) *Access {
+	return &Access{client: client, known: cache.NewLRUExpireCache(accessMax)}
 }
 
-// admit is webservice.ServerConfig.Admit. What the API server said is remembered for a moment, and
+// Admit is webservice.ServerConfig.Admit. What the API server said is remembered for a moment, and
 // that it did not answer is not.
-func (a *access) admit(r *http.Request, token string) error {
+func (a *Access) Admit(r *http.Request, token string) error {
 	return a.decide(r, token, strings.ToLower(r.Method), r.URL.Path)
 }
 
-// sees is webservice.ServerConfig.Sees.
-func (a *access) sees(r *http.Request, token, path string) (bool, error) {
+// Sees is webservice.ServerConfig.Sees.
+func (a *Access) Sees(r *http.Request, token, path string) (bool, error) {
 	err := a.decide(r, token, "get", path)
 	if errors.Is(err, failure.ErrForbidden) {
 		return false, nil
@@ -57,7 +57,7 @@ func (a *access) sees(r *http.Request, token, path string) (bool, error) {
 }
 
 // decide says why a token does not allow something.
-func (a *access) decide(r *http.Request, token, verb, path string) error {
+func (a *Access) decide(r *http.Request, token, verb, path string) error {
 	key := accessKey{sha256.Sum256([]byte(token)), verb, path}
 	if answer, ok := a.known.Get(key); ok {
 		refusal, _ := answer.(error)
@@ -73,15 +73,15 @@ func (a *access) decide(r *http.Request, token, verb, path string) error {
 
 // ask asks the API server. The refusal is what it said, nil where all is allowed; the error that it
 // did not answer.
-func (a *access) ask(ctx context.Context, token string, key accessKey) (refusal, err error) {
+func (a *Access) ask(ctx context.Context, token string, key accessKey) (refusal, err error) {
 	review, err := a.client.AuthenticationV1().TokenReviews().Create(ctx, &authentication.TokenReview{
-		Spec: authentication.TokenReviewSpec{Token: token, Audiences: []string{replica.TokenAudience}},
+		Spec: authentication.TokenReviewSpec{Token: token, Audiences: []string{TokenAudience}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if !review.Status.Authenticated || !slices.Contains(review.Status.Audiences, replica.TokenAudience) {
-		return failure.New(failure.ErrUnauthorized, "A valid token is needed, for the audience %s", replica.TokenAudience), nil
+	if !review.Status.Authenticated || !slices.Contains(review.Status.Audiences, TokenAudience) {
+		return failure.New(failure.ErrUnauthorized, "A valid token is needed, for the audience %s", TokenAudience), nil
 	}
 	user := review.Status.User
 	extra := map[string]authorization.ExtraValue{}

@@ -1,4 +1,4 @@
-package main
+package replica
 
 import (
 	"context"
@@ -50,11 +50,11 @@ func roles(asked *int, broken *bool) *fake.Clientset {
 func TestAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, broken := 0, false
-		a := newAccess(roles(&asked, &broken))
+		a := NewAccess(roles(&asked, &broken))
 		request := func(token, method, path string) error {
 			r, err := http.NewRequestWithContext(context.Background(), method, path, nil)
 			assert.NilError(t, err)
-			return a.admit(r, token)
+			return a.Admit(r, token)
 		}
 		own, all := "/ws/v1/partition/default/queue/root.ann?x=1", "/ws/v1/partition/default/queues"
 		assert.NilError(t, request("token-of-ann", "GET", own))
@@ -69,7 +69,7 @@ func TestAccess(t *testing.T) {
 		for path, want := range map[string]bool{"/ws/v1/partition/default/queue/root.ann": true, "/ws/v1/partition/default/queue/root": false} {
 			r, err := http.NewRequestWithContext(context.Background(), "GET", all, nil)
 			assert.NilError(t, err)
-			sees, err := a.sees(r, "token-of-ann", path)
+			sees, err := a.Sees(r, "token-of-ann", path)
 			assert.NilError(t, err)
 			assert.Equal(t, sees, want)
 		}
@@ -86,11 +86,11 @@ func TestAccess(t *testing.T) {
 // What is remembered is bounded, whatever clients ask for.
 func TestAccessRemembersLittle(t *testing.T) {
 	asked, broken := 0, false
-	a := newAccess(roles(&asked, &broken))
+	a := NewAccess(roles(&asked, &broken))
 	for i := range 3 * accessMax {
 		r, err := http.NewRequestWithContext(context.Background(), "GET", "/ws/"+time.Duration(i).String(), nil)
 		assert.NilError(t, err)
-		assert.ErrorIs(t, a.admit(r, "token"), failure.ErrUnauthorized)
+		assert.ErrorIs(t, a.Admit(r, "token"), failure.ErrUnauthorized)
 	}
 	assert.Assert(t, len(a.known.Keys()) <= accessMax)
 }
