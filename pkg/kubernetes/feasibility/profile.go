@@ -32,7 +32,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
-// notAsked are the plugins of the default profile that neither filter nor reserve: they
+// notAsked are the plugins of profiles that neither filter nor reserve: they
 // score, choose victims, or hold a pod back before it is scheduled. The framework needs
 // an order of its queue and a way to bind, so those two stay, without being called.
 var notAsked = []string{
@@ -40,6 +40,7 @@ var notAsked = []string{
 	names.ImageLocality,
 	names.NodeResourcesBalancedAllocation,
 	names.SchedulingGates,
+	profile.LoadAware,
 }
 
 // initMetrics makes the metrics that the framework counts with. They are not registered,

@@ -18,6 +18,7 @@
 //	class.go      what is kept for pods that are alike
 //	spread.go     spread constraints, also those that follow from services and controllers
 //	affinity.go   preferred affinity and anti-affinity to pods, of either side
+//	load.go       what nodes are measured to use, and the pods placed since
 //	topology.go   the places of a topology, as zones
 //	objects.go    services, controllers and namespaces
 package preferences

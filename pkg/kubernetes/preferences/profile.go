@@ -4,6 +4,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // A Profile is what pods prefer, and how much.
@@ -22,6 +24,8 @@ type Profile struct {
 	// IgnoreOthers says that what other pods prefer counts only for a pod that has preferred affinity or
 	// anti-affinity itself.
 	IgnoreOthers bool
+	// Load are the arguments of LoadAware; nil if the measured use of nodes does not count.
+	Load *profile.LoadAwareArgs
 }
 
 // Weights say how much each preference counts. Each gives a node 0 to 100 points, which are
@@ -32,6 +36,7 @@ type Weights struct {
 	NodeLabels  int64 // preferred node affinity
 	Spread      int64 // spread constraints with ScheduleAnyway, and default ones
 	PodAffinity int64 // preferred affinity and anti-affinity to pods
+	Load        int64 // measured use
 }
 
 // pointsMax is what the best node gets for one preference.
@@ -53,8 +58,12 @@ func ProfileOf(of *config.KubeSchedulerProfile) Profile {
 			NodeLabels:  weightOf(of.Plugins, names.NodeAffinity),
 			Spread:      weightOf(of.Plugins, names.PodTopologySpread),
 			PodAffinity: weightOf(of.Plugins, names.InterPodAffinity),
+			Load:        weightOf(of.Plugins, profile.LoadAware),
 		},
 		Constraints: systemConstraints,
+	}
+	if p.Weights.Load > 0 {
+		p.Load, _ = profile.LoadAwareOf(of) // package profile refuses what is wrong when it reads it
 	}
 	for i := range of.PluginConfig {
 		switch args := of.PluginConfig[i].Args.(type) {

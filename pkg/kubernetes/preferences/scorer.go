@@ -37,6 +37,7 @@ type Scorer struct {
 	labelled   podlabels.Index[*counted] // the same by each of their labels
 	choosy     podSet                    // those with a say about where others are placed
 	topologies map[string]*topology
+	load       *load  // nil: it does not count
 	layout     uint64 // counts changes of nodes and namespaces after which classes are made anew
 	classes    *simplelru.LRU[string, *class]
 	scratch    scratch
@@ -48,6 +49,7 @@ type counted struct {
 	*framework.PodInfo
 	node   string
 	choosy bool
+	share  share
 }
 
 // A podSet is some of the pods that are counted.
@@ -87,6 +89,7 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 		classes:    classes,
 	}
 	s.added = termsOf(s.profile.Nodes)
+	s.load = newLoad(s.profile.Load)
 	if s.objects, err = newObjects(factory, s.changed); err != nil {
 		return nil, fmt.Errorf("informers: %w", err)
 	}
@@ -115,6 +118,7 @@ func (s *Scorer) SetNode(node *v1.Node) {
 	if known {
 		before := s.nodes[slot]
 		s.nodes[slot] = node
+		s.load.setNode(node, slot)
 		if maps.Equal(before.Labels, node.Labels) && equality.Semantic.DeepEqual(before.Spec.Taints, node.Spec.Taints) {
 			return
 		}
@@ -126,6 +130,7 @@ func (s *Scorer) SetNode(node *v1.Node) {
 		s.nodes = append(s.nodes, node)
 	}
 	s.slots[node.Name] = slot
+	s.load.setNode(node, slot)
 	s.relay()
 }
 
@@ -141,6 +146,7 @@ func (s *Scorer) RemoveNode(name string) {
 	delete(s.slots, name)
 	s.nodes[slot] = nil
 	s.free = append(s.free, slot)
+	s.load.removeNode(name)
 	s.relay()
 }
 
@@ -160,13 +166,15 @@ func (s *Scorer) PlacePod(pod *v1.Pod, node string) {
 		s.uncount(before)
 		return
 	}
-	if before != nil && before.node == node && isCountedAlike(before.Pod, pod) {
+	if before != nil && before.node == node && isCountedAlike(before.Pod, pod) && !s.load.differs(before, pod) {
 		return
 	}
 	s.uncount(before)
 	// An error is about terms that cannot be read. The pod counts without them.
 	info, _ := framework.NewPodInfo(pod)
-	s.count(&counted{PodInfo: info, node: node, choosy: isChoosy(info)})
+	p := &counted{PodInfo: info, node: node, choosy: isChoosy(info)}
+	s.load.take(p, before)
+	s.count(p)
 }
 
 // RemovePod counts a pod no more.
@@ -190,6 +198,7 @@ func (s *Scorer) count(p *counted) {
 	if p.choosy {
 		s.choosy[uid] = p
 	}
+	s.load.count(p)
 	s.tellClasses(p, 1)
 }
 
@@ -198,6 +207,7 @@ func (s *Scorer) uncount(p *counted) {
 		return
 	}
 	uid := p.Pod.UID
+	s.load.uncount(p)
 	s.tellClasses(p, -1)
 	delete(s.pods, uid)
 	delete(s.choosy, uid)
@@ -234,14 +244,14 @@ func (s *Scorer) tellClasses(p *counted, sign int32) {
 // Best is those of some nodes that suit a pod best, the best first, and at most so many. Of nodes that suit
 // it equally the first come first. Nodes where its tolerations, node selector or required node affinity
 // keep it from running, and nodes that are not known, are left out. It is nil if all others suit the pod
-// equally, so that the order of the nodes may decide. The nodes have 0 to 100 points in that order. It costs a
+// equally, so that the order of the nodes may decide, which is never so where measured use counts. The nodes have 0 to 100 points in that order. It costs a
 // few operations for each node; the nodes are not asked for if the pod has no preference.
 func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
 	pod = pods.ForFilters(pod)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.classOf(pod)
-	if c.isIndifferent() || most <= 0 {
+	if c.isIndifferent() && s.load == nil || most <= 0 {
 		return nil
 	}
 	on := &s.scratch
@@ -276,6 +286,9 @@ func (s *Scorer) score(c *class, on *scratch) {
 	w := &s.profile.Weights
 	for i, points := range on.points {
 		on.total[i] = w.Order * points
+	}
+	if s.load != nil {
+		s.load.add(on, w.Load)
 	}
 	if c.avoids && w.NodeTaints > 0 {
 		on.addScaled(c.taints, true, w.NodeTaints)

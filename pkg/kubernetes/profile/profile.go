@@ -1,5 +1,5 @@
 // Package profile has the default profile of kube-scheduler, and reads its configuration, as far as it has a meaning for this
-// scheduler: which filters and scores a profile has, their weights and arguments.
+// scheduler: which filters and scores a profile has, their weights and arguments. One score is none of kube-scheduler's: LoadAware.
 package profile
 
 import (
@@ -48,7 +48,8 @@ func Read(text []byte, schedulerNames []string) (profile *config.KubeSchedulerPr
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := errors.Join(unknown(profile), needed(all, profile)); err != nil {
+	_, wrong := LoadAwareOf(profile)
+	if err := errors.Join(unknown(profile), needed(all, profile), wrong); err != nil {
 		return nil, nil, err
 	}
 	return profile, left(text, all, profile), nil
@@ -73,11 +74,13 @@ func chosen(all *config.KubeSchedulerConfiguration, schedulerNames []string) (*c
 func unknown(profile *config.KubeSchedulerProfile) error {
 	known := plugins.NewInTreeRegistry()
 	var problems []error
-	for _, point := range []config.PluginSet{
-		profile.Plugins.MultiPoint, profile.Plugins.PreFilter, profile.Plugins.Filter, profile.Plugins.PreScore,
-		profile.Plugins.Score, profile.Plugins.Reserve, profile.Plugins.PreBind,
-	} {
+	scores := []*config.PluginSet{&profile.Plugins.MultiPoint, &profile.Plugins.Score}
+	for _, point := range append(scores, &profile.Plugins.PreFilter, &profile.Plugins.Filter, &profile.Plugins.PreScore,
+		&profile.Plugins.Reserve, &profile.Plugins.PreBind) {
 		for _, plugin := range point.Enabled {
+			if plugin.Name == LoadAware && slices.Contains(scores, point) {
+				continue
+			}
 			if known[plugin.Name] == nil {
 				problems = append(problems, fmt.Errorf("plugins: %s is none of kube-scheduler's: %s", plugin.Name, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
 			}

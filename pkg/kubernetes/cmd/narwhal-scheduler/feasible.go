@@ -8,6 +8,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
@@ -20,6 +22,27 @@ func newFeasibility(ctx context.Context, client kubernetes.Interface, factory in
 }
 
 // newPreferences is the scores of kube-scheduler, with informers of the same factory.
-func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile) (shim.Preferences, error) {
+func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile) (*preferences.Scorer, error) {
 	return preferences.New(factory, preferences.Options{Profile: of})
+}
+
+// follow tells the scores what nodes are measured to use, until the context ends, if their profile says that it counts.
+func follow(ctx context.Context, scores *preferences.Scorer, from usage.Options) error {
+	args := scores.Load()
+	if args == nil {
+		return nil
+	}
+	query := framework.UsageQuery{Source: framework.KubernetesMetrics}
+	if p := args.Prometheus; p != nil {
+		query = framework.UsageQuery{Source: framework.Prometheus, Query: p.Query}
+		from.Providers = []usage.Provider{{Source: query.Source, URL: p.URL}}
+	} else {
+		from.Providers = []usage.Provider{{Source: query.Source}}
+	}
+	sources, err := usage.New(from)
+	if err != nil {
+		return err
+	}
+	go sources.Follow(ctx, query, scores.Measure)
+	return nil
 }

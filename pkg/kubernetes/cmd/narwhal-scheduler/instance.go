@@ -12,11 +12,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
+	"k8s.io/utils/clock"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
@@ -38,6 +41,7 @@ type instance struct {
 	state     *replica.Readiness
 	counts    *shim.Metrics
 	connect   func(qps float32, burst int) (kubernetes.Interface, error) // makes clients
+	measured  metricsclient.Interface                                    // for metrics.k8s.io
 
 	client  kubernetes.Interface // these are read when it begins to lead
 	config  shim.Configuration
@@ -158,9 +162,14 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 	}
 	var preferred shim.Preferences
 	if s.prefer {
-		if preferred, err = newPreferences(factory, i.profile); err != nil {
+		scores, err := newPreferences(factory, i.profile)
+		if err == nil {
+			err = follow(resources, scores, usage.Options{Metrics: i.measured, Clock: clock.RealClock{}})
+		}
+		if err != nil {
 			return nil, fmt.Errorf("preferences: %w", err)
 		}
+		preferred = scores
 	}
 	c, err := shim.New(shim.Options{
 		Client: i.client, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity/ldap"
@@ -49,6 +50,9 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 		replica.UseProtobuf(how)
 		i.counts.Instrument(how)
 		return kubernetes.NewForConfig(how)
+	}
+	if i.measured, err = metricsclient.NewForConfig(how); err != nil {
+		return err
 	}
 	probes, err := replica.ServeProbes(s.healthListen, i.state)
 	if err != nil {

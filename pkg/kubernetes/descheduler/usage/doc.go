@@ -7,4 +7,5 @@
 //	sources.go     Sources, and the Providers of a policy
 //	kubernetes.go  metrics.k8s.io: polled and smoothed for nodes, listed for pods
 //	prometheus.go  one query, with a token
+//	follow.go      what nodes use and since when, for a scheduler
 package usage

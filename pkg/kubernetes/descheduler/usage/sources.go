@@ -58,6 +58,7 @@ type Options struct {
 // Sources are all providers of a policy. They are safe for concurrent use.
 type Sources struct {
 	first      string
+	clock      clock.WithTicker
 	nodes      *nodeMetrics
 	prometheus *prometheus
 }
@@ -70,7 +71,7 @@ func New(o Options) (*Sources, error) {
 	if len(o.Providers) == 0 {
 		return nil, nil
 	}
-	s := &Sources{first: o.Providers[0].Source}
+	s := &Sources{first: o.Providers[0].Source, clock: o.Clock}
 	var errs []error
 	for _, p := range o.Providers {
 		switch p.Source {

@@ -180,6 +180,49 @@ func TestOldAndMissingValuesAreNotGivenOut(t *testing.T) {
 	assert.Assert(t, !ok)
 }
 
+// A scheduler is told what nodes use and since when, and goes on being told the time while the source does not answer.
+func TestFollow(t *testing.T) {
+	s := newServer(t)
+	began := s.clock.Now()
+	s.nodes = []v1beta1.NodeMetrics{s.node("n2", "cpu=2 memory=1Gi"), s.node("n1", "cpu=1 memory=1Gi")}
+	sources := s.sources(Provider{Source: framework.KubernetesMetrics})
+	ctx, cancel := context.WithCancel(t.Context())
+	told, ended := make(chan string), make(chan struct{})
+	go func() {
+		defer close(ended)
+		sources.Follow(ctx, framework.UsageQuery{Source: framework.KubernetesMetrics}, func(now time.Time, measured []Measurement) {
+			text := fmt.Sprint(now.Sub(began), ":")
+			for _, m := range measured {
+				text += fmt.Sprintf(" %s %v at %v", m.Node, m.Use.Cpu(), m.At.Sub(began))
+			}
+			told <- text
+		})
+	}()
+	assert.Equal(t, <-told, "0s: n1 1 at 0s n2 2 at 0s")
+	s.set(func(s *server) { s.fails = true })
+	s.clock.Step(PollInterval)
+	assert.Equal(t, <-told, "5s:")
+	s.set(func(s *server) { s.fails = false })
+	s.clock.Step(PollInterval)
+	assert.Equal(t, <-told, "10s: n1 1 at 0s n2 2 at 0s")
+	cancel()
+	<-ended
+}
+
+// What Prometheus answers is of the time of the query.
+func TestMeasuredByPrometheus(t *testing.T) {
+	s := newServer(t)
+	sources := s.sources(Provider{Source: framework.Prometheus, URL: s.url})
+	s.answer = fmt.Sprintf(`{"resultType":"vector","result":[{"metric":{"instance":"n1"},"value":[%d,"0.25"]}]}`, s.clock.Now().Unix())
+	measured, err := sources.Measured(t.Context(), framework.UsageQuery{Source: framework.Prometheus, Query: "use"})
+	assert.NilError(t, err)
+	assert.Equal(t, len(measured), 1)
+	assert.Equal(t, measured[0].Node, "n1")
+	assert.Assert(t, measured[0].At.Equal(s.clock.Now()))
+	part := measured[0].Use[framework.MetricResource]
+	assert.Equal(t, part.MilliValue(), int64(250))
+}
+
 func TestPollsUntilTheEnd(t *testing.T) {
 	s := newServer(t)
 	sources := s.sources(Provider{Source: framework.KubernetesMetrics})

@@ -7,7 +7,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/informers"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
@@ -24,6 +29,7 @@ func BenchmarkBacklog(b *testing.B) {
 		{"filters=none", 1000, shimtest.Options{}, false},
 		{"filters=real", 1000, shimtest.Options{Feasibility: filters}, false},
 		{"services/nodes=1000", 1000, shimtest.Options{Feasibility: filters, Preferences: scores}, true},
+		{"services/load", 1000, shimtest.Options{Feasibility: filters, Preferences: measured}, true},
 		{"services/nodes=5000", 5000, shimtest.Options{Feasibility: filters, Preferences: scores}, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -60,6 +66,23 @@ func BenchmarkBacklog(b *testing.B) {
 			b.ReportMetric(float64(worked.Microseconds())/float64(pods*b.N), "user-µs/pod")
 		})
 	}
+}
+
+// measured are scores of which measured use is one. Each node was measured once.
+func measured(factory informers.SharedInformerFactory) (shim.Preferences, error) {
+	scorer, err := loadScores(factory)
+	return measuredOnce{Scorer: scorer}, err
+}
+
+// A measuredOnce measures each node when it comes.
+type measuredOnce struct{ *preferences.Scorer }
+
+func (m measuredOnce) SetNode(node *v1.Node) {
+	m.Scorer.SetNode(node)
+	now := time.Now()
+	m.Measure(now, []usage.Measurement{{Node: node.Name, At: now, Use: v1.ResourceList{
+		v1.ResourceCPU: *resource.NewMilliQuantity(int64(len(node.Name))*100, resource.DecimalSI), v1.ResourceMemory: resource.MustParse("1Gi"),
+	}}})
 }
 
 // userTime is the processor time of this process so far, the API server in memory included. Other

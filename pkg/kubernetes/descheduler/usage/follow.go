@@ -1,0 +1,73 @@
+package usage
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+)
+
+// A Measurement is what a node uses, and when that was measured. The use is CPU and memory, or the part of the node
+// (framework.MetricResource).
+type Measurement struct {
+	Node string
+	At   time.Time
+	Use  v1.ResourceList
+}
+
+// Measured is what nodes use by one source, by their names, also where it is older than other methods give it out.
+func (s *Sources) Measured(ctx context.Context, query framework.UsageQuery) ([]Measurement, error) {
+	view, err := s.Of(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	var found []Measurement
+	switch view := view.(type) {
+	case *metricsView:
+		for node, a := range view.nodes {
+			found = append(found, Measurement{Node: node, At: a.at, Use: listOf(a.cpu/scale, a.memory/scale)})
+		}
+	case parts:
+		at := s.prometheus.options.Clock.Now()
+		for node := range view {
+			part, _ := view.Node(node)
+			found = append(found, Measurement{Node: node, At: at, Use: part})
+		}
+	}
+	slices.SortFunc(found, func(a, b Measurement) int { return cmp.Compare(a.Node, b.Node) })
+	return found, nil
+}
+
+// Follow reads the use of nodes by one source every PollInterval and tells it with the time, until the context ends. Where the source
+// does not answer it tells the time alone, and logs the first error.
+func (s *Sources) Follow(ctx context.Context, query framework.UsageQuery, tell func(now time.Time, measured []Measurement)) {
+	now := s.clock
+	ticker := now.NewTicker(PollInterval)
+	defer ticker.Stop()
+	failed := false
+	for {
+		err := s.Poll(ctx)
+		var measured []Measurement
+		if err == nil {
+			measured, err = s.Measured(ctx, query)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !failed {
+			klog.FromContext(ctx).Error(err, "Measured use of nodes could not be read")
+		}
+		failed = err != nil
+		tell(now.Now(), measured)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+	}
+}

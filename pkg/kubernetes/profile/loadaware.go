@@ -1,0 +1,99 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"sigs.k8s.io/yaml"
+)
+
+// LoadAware is the name of a score plugin that kube-scheduler does not have: nodes count by their measured use.
+const LoadAware = "LoadAware"
+
+// LoadAwareArgs are its arguments. Those that Koordinator's plugin has too have its names and defaults.
+type LoadAwareArgs struct {
+	// ResourceWeights say how much CPU and memory count, from 0 to 100. Zero for both is 1 for both.
+	ResourceWeights Shares `json:"resourceWeights"`
+	// UsageThresholds are percent of what a node has. One that is measured to use more has no points; 0 is no threshold.
+	UsageThresholds Shares `json:"usageThresholds"`
+	// NodeMetricExpirationSeconds is the age from which on a measurement does not count.
+	NodeMetricExpirationSeconds int64 `json:"nodeMetricExpirationSeconds"`
+	// Prometheus is asked in place of the metrics API; nil is not.
+	Prometheus *PrometheusArgs `json:"prometheus,omitempty"`
+}
+
+// Shares are a number for CPU and one for memory.
+type Shares struct {
+	CPU    int64 `json:"cpu"`
+	Memory int64 `json:"memory"`
+}
+
+// PrometheusArgs are an address and a query. The answer says of each node, by the label instance, which part of it is used,
+// from 0 to 1. It stands for CPU and for memory.
+type PrometheusArgs struct {
+	URL   string `json:"url"`
+	Query string `json:"query"`
+}
+
+// LoadAwareOf are the arguments of LoadAware in a profile, with defaults filled in. The error says everything that is wrong.
+func LoadAwareOf(of *config.KubeSchedulerProfile) (*LoadAwareArgs, error) {
+	args := &LoadAwareArgs{UsageThresholds: Shares{CPU: 65, Memory: 95}, NodeMetricExpirationSeconds: 180}
+	for i := range of.PluginConfig {
+		if of.PluginConfig[i].Name != LoadAware {
+			continue
+		}
+		raw, ok := of.PluginConfig[i].Args.(*runtime.Unknown)
+		if !ok {
+			continue
+		}
+		if err := yaml.UnmarshalStrict(withoutKind(raw.Raw), args); err != nil {
+			return nil, fmt.Errorf("pluginConfig: %s: %w", LoadAware, err)
+		}
+	}
+	if args.ResourceWeights == (Shares{}) {
+		args.ResourceWeights = Shares{CPU: 1, Memory: 1}
+	}
+	return args, args.validate()
+}
+
+// withoutKind leaves out what files of Koordinator say at the top of arguments.
+func withoutKind(text []byte) []byte {
+	fields := map[string]any{}
+	if yaml.Unmarshal(text, &fields) != nil {
+		return text
+	}
+	delete(fields, "apiVersion")
+	delete(fields, "kind")
+	if left, err := yaml.Marshal(fields); err == nil {
+		return left
+	}
+	return text
+}
+
+func (a *LoadAwareArgs) validate() error {
+	var problems []error
+	percent := func(name string, value int64) {
+		if value < 0 || value > 100 {
+			problems = append(problems, fmt.Errorf("pluginConfig: %s: %s: %d is not from 0 to 100", LoadAware, name, value))
+		}
+	}
+	percent("resourceWeights.cpu", a.ResourceWeights.CPU)
+	percent("resourceWeights.memory", a.ResourceWeights.Memory)
+	percent("usageThresholds.cpu", a.UsageThresholds.CPU)
+	percent("usageThresholds.memory", a.UsageThresholds.Memory)
+	if a.NodeMetricExpirationSeconds < 1 || a.NodeMetricExpirationSeconds > 86400 {
+		problems = append(problems, fmt.Errorf("pluginConfig: %s: nodeMetricExpirationSeconds: %d is not from 1 to 86400", LoadAware, a.NodeMetricExpirationSeconds))
+	}
+	if p := a.Prometheus; p != nil {
+		if at, err := url.Parse(p.URL); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+			problems = append(problems, fmt.Errorf("pluginConfig: %s: prometheus.url: %q is no URL of Prometheus", LoadAware, p.URL))
+		}
+		if p.Query == "" {
+			problems = append(problems, fmt.Errorf("pluginConfig: %s: prometheus.query is missing", LoadAware))
+		}
+	}
+	return errors.Join(problems...)
+}
