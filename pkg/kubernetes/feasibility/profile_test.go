@@ -35,3 +35,20 @@ func TestFiltersOfAProfile(t *testing.T) {
 	assert.NilError(t, c.Check(pod, "in"))
 	assert.ErrorContains(t, c.Check(pod, "out"), "affinity")
 }
+
+// The score that kube-scheduler does not have is none of the filters, wherever a profile enables it.
+func TestLoadAwareIsNoFilter(t *testing.T) {
+	for _, point := range []string{"score", "multiPoint"} {
+		of, _, err := profile.Read([]byte(`
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {`+point+`: {enabled: [{name: LoadAware}]}}
+  pluginConfig: [{name: LoadAware, args: {usageThresholds: {cpu: 50}}}]
+`), nil)
+		assert.NilError(t, err)
+		c, _ := newChecker(t, Options{Profile: of})
+		c.SetNode(aNode("in", "zone-1"))
+		assert.NilError(t, c.Check(aPod("web"), "in"))
+	}
+}
