@@ -89,18 +89,33 @@ profiles:
     balance: {enabled: [LowNodeLoad]}
 `
 
+// coolByUtilization does so with the plugin of upstream that can go by measured use.
+const coolByUtilization = `
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: p
+  pluginConfig:
+  - name: LowNodeUtilization
+    args: {thresholds: {cpu: 40}, targetThresholds: {cpu: 70}, metricsUtilization: {source: KubernetesMetrics}}
+  - name: DefaultEvictor
+    args: {nodeFit: true}
+  plugins:
+    balance: {enabled: [LowNodeUtilization]}
+`
+
 // atOnce is how many pods of a hot node TestHotNodesCool tries to evict at once. More than two change nothing in the clusters
 // that are played by default: with all pods of the node at once it takes a minute.
 var atOnce = flag.Int("at-once", 2, "how many pods of a hot node are evicted at once at most where the test looks for what is possible")
 
-// TestHotNodesCool: where requests are even, which is what schedulers make, LowNodeLoad acts, and no node
+// TestHotNodesCool: where requests are even, which is what schedulers make, LowNodeLoad and LowNodeUtilization act, and no node
 // that was below the threshold gets above it. A scheduler that goes by requests would often put replacements back: where
 // less is requested of the hot node than of others, no evictions help. Each node for which there are any that help, without
 // a pod that comes back, is below the threshold after one cycle, and the next one moves nothing.
 func TestHotNodesCool(t *testing.T) {
 	for scheduler, want := range map[string]int{"default-scheduler": 4, schedulerName: 5} {
 		t.Run(scheduler, func(t *testing.T) {
-			cool, possible, by := 0, 0, newKubeScheduler(t, false)
+			cool, possible, by := map[string]int{}, 0, newKubeScheduler(t, false)
 			for _, seed := range seeds(t, 10) {
 				o := hotNode(seed, scheduler)
 				ft.Controllers(t, by.factory, o.Pods)
@@ -109,25 +124,27 @@ func TestHotNodesCool(t *testing.T) {
 					try.best = byCore(newLanding(t, unlimited, o.Pods))
 				}
 				may := try.possible(o, 3)
-				is := coolsDown(t, seed, o, by)
 				if may {
 					possible++
 				}
-				if is {
-					cool++
+				for plugin, text := range map[string]string{"LowNodeLoad": coolPolicy, "LowNodeUtilization": coolByUtilization} {
+					is := coolsDown(t, seed, text, o, by)
+					if is {
+						cool[plugin]++
+					}
+					assert.Check(t, is || !may, "seed %d, %s: there are evictions that cool the node", seed, plugin)
 				}
-				assert.Check(t, is || !may, "seed %d: there are evictions that cool the node", seed)
 			}
-			t.Logf("%d of %d nodes that can be cooled are below the threshold", cool, possible)
-			assert.Assert(t, cool >= want || os.Getenv("DESCHEDULER_SEED") != "", "%d nodes are below the threshold", cool)
+			t.Logf("of %d nodes that can be cooled are below the threshold: %v", possible, cool)
+			assert.Assert(t, min(cool["LowNodeLoad"], cool["LowNodeUtilization"]) >= want || os.Getenv("DESCHEDULER_SEED") != "", "%v", cool)
 		})
 	}
 }
 
 // coolsDown plays three cycles in a cluster whose node n0 is hot, and says whether it is below the threshold then.
-func coolsDown(t *testing.T, seed uint64, o framework.Objects, by *kubeScheduler) bool {
+func coolsDown(t *testing.T, seed uint64, policy string, o framework.Objects, by *kubeScheduler) bool {
 	t.Helper()
-	w := newWorld(t, o, unlimited, load(t, coolPolicy))
+	w := newWorld(t, o, unlimited, load(t, policy))
 	l := &loop{world: w, by: by, left: map[string][]string{}}
 	by.chance = rand.New(rand.NewPCG(seed, 12))
 	for cycle := range 3 {

@@ -159,6 +159,20 @@ func (c *cluster) removable(handle framework.Handle, a *account, selected func(*
 // A mover has a pod evicted where accept agrees with the node that gets it: a method of eviction.Run.
 type mover func(pod *v1.Pod, reason string, accept func(node string) error) bool
 
+// inTurn gives pods away: first those of which it is certain where they go, then those that go to one of several nodes. By chance
+// these may take the place that one more needs.
+func (c *cluster) inTurn(pods []*v1.Pod, give func(by mover, pods []*v1.Pod)) {
+	var open []*v1.Pod
+	give(func(pod *v1.Pod, reason string, accept func(string) error) bool {
+		moved, may := c.run.MoveSurely(pod, reason, accept)
+		if may {
+			open = append(open, pod)
+		}
+		return moved
+	}, pods)
+	give(c.run.Move, open)
+}
+
 // move has a pod evicted where accept agrees with the account of the node that gets it,
 // and books that.
 func (c *cluster) move(by mover, pod *v1.Pod, amounts []int64, reason string, accept func(to *account) error) bool {

@@ -129,7 +129,11 @@ func (b *lowBalance) limitsFor(sums []Percentage, nodes int64) lowLimits {
 
 // relieve moves pods away from a node until it has not too much any more.
 func (b *lowBalance) relieve(from *account) {
-	for _, pod := range b.removable(b.handle, from, evictable(b.args.EvictableNamespaces)) {
+	b.inTurn(b.removable(b.handle, from, evictable(b.args.EvictableNamespaces)), func(by mover, pods []*v1.Pod) { b.give(by, from, pods) })
+}
+
+func (b *lowBalance) give(by mover, from *account, pods []*v1.Pod) {
+	for _, pod := range pods {
 		if b.run.Stopped() || !from.over(b.limits.high, b.named) || b.perNode > 0 && from.evicted >= b.perNode {
 			return
 		}
@@ -142,7 +146,7 @@ func (b *lowBalance) relieve(from *account) {
 		case !b.rooms.hold(amounts):
 			continue
 		}
-		if b.move(b.run.Move, pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts) }) {
+		if b.move(by, pod, amounts, reason, func(to *account) error { return b.accepts(from, to, amounts) }) {
 			b.peaks = b.next
 		}
 	}

@@ -158,8 +158,7 @@ func (b *loadBalance) pass() {
 }
 
 // relieve moves pods away from a node until it is not loaded any more. Where it is
-// loaded by pods in production alone, only such pods go. First go those of which it is certain where to: chance may
-// have others take the place that one more needs.
+// loaded by pods in production alone, only such pods go.
 func (b *loadBalance) relieve(from *account) {
 	all, production := from.over(b.limits.high, b.pool.total), from.over(b.limits.high, b.pool.production)
 	if !all && !production {
@@ -169,16 +168,7 @@ func (b *loadBalance) relieve(from *account) {
 	if b.rooms.count == 0 || b.rooms.count <= b.args.NumberOfNodes {
 		return
 	}
-	var open []*v1.Pod // of which it is known only that they go to one of several nodes
-	surely := func(pod *v1.Pod, reason string, accept func(string) error) bool {
-		moved, may := b.run.MoveSurely(pod, reason, accept)
-		if may {
-			open = append(open, pod)
-		}
-		return moved
-	}
-	b.give(surely, from, b.candidates(from, all), concerned)
-	b.give(b.run.Move, from, open, concerned)
+	b.inTurn(b.candidates(from, all), func(by mover, pods []*v1.Pod) { b.give(by, from, pods, concerned) })
 }
 
 // give moves some of these pods away from a node until it is not loaded any more.
