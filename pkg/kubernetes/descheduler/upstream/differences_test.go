@@ -38,6 +38,8 @@ const (
 	// tooMany: upstream moves pods between two domains towards the mean, so that of three with 4, 0 and 0 pods it takes three,
 	// where two are enough. What it does not count makes it take pods of which none need go, too.
 	tooMany reason = "upstream evicts pods although fewer would do"
+	// roomMade: where no other node has room for a pod, it is tried again when others have gone. Upstream looks once.
+	roomMade reason = "other evictions made room"
 	// whichGoes: of pods that are against each other, upstream evicts that on the first node, this one the less important.
 	whichGoes reason = "the less important pod goes"
 )
@@ -52,7 +54,8 @@ type difference struct {
 // reason explains a difference, or is empty.
 func (d *difference) reason() reason {
 	only := d.owners(d.theirs, d.ours)
-	more := len(d.owners(d.ours, d.theirs)) > 0
+	ours := d.owners(d.ours, d.theirs)
+	more := len(ours) > 0
 	switch {
 	case !more && d.all(only, "would run nowhere", "no node helps", "would come back", "fewer than 2", "fits on no other node"):
 		return cmp.Or(d.some(only, "would run nowhere", noPlace), d.some(only, "fits on no other node", noPlace), d.some(only, "fewer than 2", fewReplicas), noHelp)
@@ -72,6 +75,8 @@ func (d *difference) reason() reason {
 		return whichGoes
 	case strings.Contains(d.policy, "minReplicas"):
 		return fewReplicas
+	case len(only) == 0 && strings.Contains(d.policy, "nodeFit: true") && d.fixed(ours):
+		return roomMade
 	}
 	return ""
 }

@@ -16,7 +16,7 @@
 //	RemoveDuplicates                             96.7
 //	LowNodeUtilization                           95.3
 //	HighNodeUtilization                          96.4
-//	RemovePodsViolatingInterPodAntiAffinity      95.2
+//	RemovePodsViolatingInterPodAntiAffinity      95.0
 //	RemovePodsViolatingNodeAffinity              94.8
 //	RemovePodsViolatingNodeTaints                97.8
 //	RemovePodsViolatingTopologySpreadConstraint  89.2
