@@ -8,6 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -107,7 +108,7 @@ type Plan struct {
 
 // NewPlan is a plan that was made at a time. Kinds must be those of the decision.
 func NewPlan(at time.Time, decision *preemptor.Decision, kinds *resources.Kinds) *Plan {
-	p := &Plan{At: at, Summary: Summary(decision, kinds), Lines: strings.Split(Decision(decision, kinds), "\n")}
+	p := &Plan{At: at, Summary: planned.Summary(decision, kinds), Lines: strings.Split(planned.Explain(decision, kinds), "\n")}
 	p.Lines[0] = fmt.Sprintf("at %s %s", at.UTC().Format(time.RFC3339), p.Lines[0])
 	return p
 }

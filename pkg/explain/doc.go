@@ -13,7 +13,7 @@
 //	remedies.go what would make an ask fit
 //	quota.go    the queues on the way to the root, and the place in the order; kept.go, what is kept of them for others
 //	text.go     the answer for people to read
-//	waiting.go  what an ask waits for and what was tried for it, in words; decision.go, what was planned
+//	waiting.go  what an ask waits for and what was tried for it, in words; package planned, what was planned
 //	overlimits.go  users and groups that would be over their limits
 //	whatif.go   WhatIf: what would become of asks, or of another configuration;
 //	            whatifnodes.go, of nodes; allowances.go, disruption budgets meanwhile

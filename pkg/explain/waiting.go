@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -12,7 +13,7 @@ import (
 // manager, or what was found out about its required node.
 func Detail(w *api.Waiting, kinds *resources.Kinds) string {
 	if w.Reason == api.NodeFull && w.Detail == "" && w.Decided != nil {
-		return Summary(w.Decided, kinds)
+		return planned.Summary(w.Decided, kinds)
 	}
 	return w.Detail
 }
@@ -21,7 +22,7 @@ func Detail(w *api.Waiting, kinds *resources.Kinds) string {
 // be those of the partition.
 func Attempt(a *api.PreemptionAttempt, kinds *resources.Kinds) string {
 	if a.Succeeded() {
-		return fmt.Sprintf("by %s on node %s: %s", a.Trigger, a.Node, Summary(a.Plan, kinds))
+		return fmt.Sprintf("by %s on node %s: %s", a.Trigger, a.Node, planned.Summary(a.Plan, kinds))
 	}
 	text := fmt.Sprintf("by %s on none of %d nodes", a.Trigger, a.Nodes)
 	if a.Plan == nil {
@@ -30,7 +31,7 @@ func Attempt(a *api.PreemptionAttempt, kinds *resources.Kinds) string {
 	if a.Refused > 0 {
 		text += fmt.Sprintf(", %d refused", a.Refused)
 	}
-	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, Summary(a.Plan, kinds))
+	return fmt.Sprintf("%s; nearest is %s: %s", text, a.Node, planned.Summary(a.Plan, kinds))
 }
 
 // leftOut says how many nodes were left out, by reason.

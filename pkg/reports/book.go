@@ -6,7 +6,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -106,9 +106,9 @@ func (b *Book) observe(event api.Event) bool {
 		if e.Plan == nil {
 			return true
 		}
-		e.Reason = "nominated to node " + string(e.Node) + " by " + e.Plan.Trigger.String() + ": " + explain.Summary(e.Plan, b.kinds)
+		e.Reason = "nominated to node " + string(e.Node) + " by " + e.Plan.Trigger.String() + ": " + planned.Summary(e.Plan, b.kinds)
 	case *api.QueueReport:
-		e.Message = "uses more than its max: " + explain.Summary(e.Plan, b.kinds)
+		e.Message = "uses more than its max: " + planned.Summary(e.Plan, b.kinds)
 	case *api.AskReport:
 		return e.Why == nil || b.cannotHave(e)
 	case *api.ApplicationHeld:

@@ -8,7 +8,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 )
 
 // plansMax is how many plans of a run are kept with their explanations. All are
@@ -170,8 +170,8 @@ func (pr *preemption) count(why preemptor.Trigger, by api.QueuePath, from *queue
 func (pr *preemption) record(plan purpose) PlanRecord {
 	one := PlanRecord{
 		At: seconds(pr.now), Trigger: plan.Trigger.String(), Ask: plan.ask, Queue: string(plan.queue), Node: string(plan.node),
-		Outcome: plan.Reason.String(), Summary: explain.Summary(plan.Decision, pr.scenario.Kinds), Victims: []PlanVictim{},
-		Violations: plan.Violations, Explanation: strings.Split(explain.Decision(plan.Decision, pr.scenario.Kinds), "\n"),
+		Outcome: plan.Reason.String(), Summary: planned.Summary(plan.Decision, pr.scenario.Kinds), Victims: []PlanVictim{},
+		Violations: plan.Violations, Explanation: strings.Split(planned.Explain(plan.Decision, pr.scenario.Kinds), "\n"),
 	}
 	if plan.Reason == preemptor.Chosen {
 		one.Strategy = plan.Strategy.String()

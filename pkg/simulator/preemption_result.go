@@ -7,7 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 )
 
 // allTriggers is every reason to make room, in the order of tables.
@@ -129,7 +129,7 @@ func attemptSummary(a api.PreemptionAttempt, s *Scenario) string {
 	if a.Plan == nil {
 		return "no node could hold it"
 	}
-	return explain.Summary(a.Plan, s.Kinds)
+	return planned.Summary(a.Plan, s.Kinds)
 }
 
 // victimsByTrigger names the counts that are not zero; nil if none is.

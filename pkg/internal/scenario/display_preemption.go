@@ -7,7 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 )
 
@@ -37,7 +37,7 @@ func (d *display) attempts(a *arguments) (func(), error) {
 			if attempt.Plan.Cost.Feasible() {
 				what = "chosen"
 			}
-			d.printf("  %s %s: %s\n", what, attempt.Node, strings.ReplaceAll(explain.Decision(attempt.Plan, d.kinds), "\n", "\n  "))
+			d.printf("  %s %s: %s\n", what, attempt.Node, strings.ReplaceAll(planned.Explain(attempt.Plan, d.kinds), "\n", "\n  "))
 		}
 	})
 }
@@ -93,7 +93,7 @@ func (d *display) plan(a *arguments) (func(), error) {
 			d.printf("no plan for %s\n", ask.Key)
 			return
 		}
-		d.printf("at %s %s\n", offset(ask.Planned), explain.Decision(ask.Plan, d.kinds))
+		d.printf("at %s %s\n", offset(ask.Planned), planned.Explain(ask.Plan, d.kinds))
 	})
 }
 

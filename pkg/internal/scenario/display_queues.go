@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 )
 
 // A column is what is shown of every queue.
@@ -111,7 +111,7 @@ func (d *display) excess() {
 		found = true
 		d.printf("%s is over its max since %s\n", q.Path, offset(q.OverMaxSince))
 		if q.QuotaPlan != nil {
-			d.printf("at %s %s\n", offset(q.QuotaPlanned), explain.Decision(q.QuotaPlan, d.kinds))
+			d.printf("at %s %s\n", offset(q.QuotaPlanned), planned.Explain(q.QuotaPlan, d.kinds))
 		}
 	})
 	if !found {

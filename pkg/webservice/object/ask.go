@@ -5,6 +5,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 )
@@ -138,7 +139,7 @@ func (at *Snapshot) fillAsk(a api.AskView, out *askJSON) {
 		})
 	}
 	if a.Plan != nil {
-		out.Plan, out.Planned = explain.Summary(a.Plan, at.kinds), a.Planned
+		out.Plan, out.Planned = planned.Summary(a.Plan, at.kinds), a.Planned
 	}
 }
 
@@ -148,7 +149,7 @@ func (at *Snapshot) summary(p api.PreemptionAttempt, nominated api.NodeID) strin
 	case !p.Succeeded():
 		return explain.Attempt(&p, at.kinds)
 	case p.Node == nominated:
-		return "room is made on " + string(p.Node) + ": " + explain.Summary(p.Plan, at.kinds)
+		return "room is made on " + string(p.Node) + ": " + planned.Summary(p.Plan, at.kinds)
 	}
 	return "room was made " + explain.Attempt(&p, at.kinds) + "; the nomination has ended"
 }

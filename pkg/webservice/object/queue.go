@@ -10,7 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
@@ -282,7 +282,7 @@ func (t *tree) show(q *api.QueueView, above resources.Limits, below bool) *queue
 		out.Status = "Draining"
 	}
 	if q.QuotaPlan != nil {
-		out.QuotaPlan = explain.Summary(q.QuotaPlan, t.kinds)
+		out.QuotaPlan = planned.Summary(q.QuotaPlan, t.kinds)
 		out.IsQuotaPreemptionRunning = slices.ContainsFunc(q.QuotaPlan.Victims, func(v preemptor.Victim) bool {
 			return t.evicted()[api.AllocationKey(v.Key)]
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/failure"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
@@ -101,7 +101,7 @@ func sinceNanoseconds(value string) (int64, error) {
 func fillPreemption(at *object.Snapshot, p *archive.Plan, out *preemptionJSON) {
 	*out = preemptionJSON{
 		Time: encoder.NanosecondsOf(p.At), Trigger: p.Trigger.String(), AllocationKey: p.Key, ApplicationID: p.Application, QueueName: p.Queue, User: p.User, NodeID: p.Node,
-		Summary: explain.Summary(p.Decision, at.Kinds()), Lines: strings.Split(explain.Decision(p.Decision, at.Kinds()), "\n"),
+		Summary: planned.Summary(p.Decision, at.Kinds()), Lines: strings.Split(planned.Explain(p.Decision, at.Kinds()), "\n"),
 		Outcome: p.Outcome.String(), OutcomeReason: p.Reason, OutcomeTime: encoder.NanosecondsOf(p.Until), PlacedNode: p.On, Victims: []evictedJSON{},
 	}
 	for i := range p.Victims {

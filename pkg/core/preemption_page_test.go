@@ -1,4 +1,4 @@
-package preemptor_test
+package core_test
 
 import (
 	"os"
@@ -68,7 +68,7 @@ func TestSituations(t *testing.T) {
 	text := strings.Join(strings.Fields(string(content)), " ")
 	for _, s := range situations {
 		assert.Assert(t, strings.Contains(text, s.sentence), "%s: the page does not say %q", s.situation, s.sentence)
-		written, err := os.ReadFile(scenario.Files(t, "..", s.scenario+".txt")[0])
+		written, err := os.ReadFile(scenario.Files(t, ".", s.scenario+".txt")[0])
 		assert.NilError(t, err)
 		came, err := scenario.Play(string(written))
 		assert.NilError(t, err, s.situation)

@@ -1,4 +1,4 @@
-package preemptor_test
+package core_test
 
 import (
 	"fmt"
@@ -222,7 +222,7 @@ const (
 	harmsEnd   = "<!-- end -->\n"
 )
 
-const page = "../../../docs/preemption.md"
+const page = "../../docs/preemption.md"
 
 // harmsInPage is the table as the page shows it.
 func harmsInPage() string {

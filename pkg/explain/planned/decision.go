@@ -1,4 +1,5 @@
-package explain
+// Package planned says in words what the planner of preemption has decided.
+package planned
 
 import (
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
-// found says that there are victims. By which strategy is a detail, for Decision.
+// found says that there are victims. By which strategy is a detail, for Explain.
 func found(d *preemptor.Decision) string {
 	if d.Given {
 		return "chosen by the resource manager"
@@ -17,16 +18,16 @@ func found(d *preemptor.Decision) string {
 	return "victims found"
 }
 
-// VictimText is a victim with what makes it one.
-func VictimText(v *preemptor.Victim) string {
+// Victim is a victim with what makes it one.
+func Victim(v *preemptor.Victim) string {
 	if v.Elsewhere {
 		return fmt.Sprintf("%s (%s, priority %d, on another node)", v.Key, v.Class, v.Priority)
 	}
 	return fmt.Sprintf("%s (%s, priority %d)", v.Key, v.Class, v.Priority)
 }
 
-// FailureText says why a strategy selected no victims.
-func FailureText(f preemptor.Failure) string {
+// Failure says why a strategy selected no victims.
+func Failure(f preemptor.Failure) string {
 	switch f.Why {
 	case preemptor.NotOne:
 		return fmt.Sprintf("%s: no single victim%s is enough", f.Strategy, f.Among)
@@ -158,9 +159,9 @@ func ofNeeded(d *preemptor.Decision, a resources.Amounts) resources.Amounts {
 	return some
 }
 
-// Decision is the whole decision in a few lines for people to read, without a last
+// Explain is the whole decision in a few lines for people to read, without a last
 // line end; kinds must be those of the node.
-func Decision(d *preemptor.Decision, kinds *resources.Kinds) string {
+func Explain(d *preemptor.Decision, kinds *resources.Kinds) string {
 	lines := []string{Summary(d, kinds)}
 	line := func(name, format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("  %-11s", name)+fmt.Sprintf(format, args...))
@@ -176,14 +177,14 @@ func Decision(d *preemptor.Decision, kinds *resources.Kinds) string {
 		line("floor", "queue %s can spare %s", f.Queue, kinds.FormatLimits(f.Surplus))
 	}
 	for _, f := range d.Failures {
-		line("tried", "%s", FailureText(f))
+		line("tried", "%s", Failure(f))
 	}
 	if d.Reason == preemptor.Chosen && !d.Given {
 		line("strategy", "%s", d.Strategy)
 	}
 	for i := range d.Victims {
 		v := &d.Victims[i]
-		line("release", "%s %s", VictimText(v), kinds.Format(v.Amounts))
+		line("release", "%s %s", Victim(v), kinds.Format(v.Amounts))
 	}
 	if len(d.Broken) > 0 {
 		line("violations", "%d, %s", d.Violations, breaks(d))
