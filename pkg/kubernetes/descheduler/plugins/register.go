@@ -1,6 +1,7 @@
 // Package plugins registers the built-in plugins of the descheduler. Names and
 // arguments are those of the Kubernetes descheduler, and of Koordinator for
-// LowNodeLoad.
+// LowNodeLoad. The tests of most of them are in this package: each program of tests links all of
+// Kubernetes, in seconds.
 package plugins
 
 import (

@@ -1,4 +1,4 @@
-package eviction_test
+package plugins_test
 
 import (
 	"context"

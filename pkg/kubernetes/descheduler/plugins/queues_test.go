@@ -1,4 +1,4 @@
-package queues
+package plugins_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/queues"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -67,16 +68,16 @@ func needs(group string, members int) func(*v1.Pod) {
 	}
 }
 
-func protection(t *testing.T, h *handle, edit func(*ProtectionArgs)) *Protection {
+func protection(t *testing.T, h *handle, edit func(*queues.ProtectionArgs)) *queues.Protection {
 	t.Helper()
-	d := protectionDefinition()
-	args := d.Args().(*ProtectionArgs)
+	d := queues.Definitions(nil)[0]
+	args := d.Args().(*queues.ProtectionArgs)
 	if edit != nil {
 		edit(args)
 	}
 	plugin, err := d.New(t.Context(), args, h)
 	assert.NilError(t, err)
-	return plugin.(*Protection)
+	return plugin.(*queues.Protection)
 }
 
 func TestGuaranteesAreKept(t *testing.T) {
@@ -88,7 +89,7 @@ func TestGuaranteesAreKept(t *testing.T) {
 	for _, name := range []string{"over", "free", "of another scheduler"} {
 		assert.NilError(t, p.PreEvictionFilter(member(name, "")))
 	}
-	off := protection(t, h, func(a *ProtectionArgs) { a.Guarantees = false })
+	off := protection(t, h, func(a *queues.ProtectionArgs) { a.Guarantees = false })
 	assert.NilError(t, off.PreEvictionFilter(member("within", "")))
 }
 
@@ -109,7 +110,7 @@ func TestGangsStayWhole(t *testing.T) {
 	assert.ErrorContains(t, p.PreEvictionFilter(all[6]), "no pod says how many")
 	assert.Error(t, p.PreEvictionFilter(all[7]), "the pod is a member of pod group pg")
 	assert.ErrorContains(t, p.PreEvictionFilter(member("new", "later")), "no pod says how many")
-	off := protection(t, h, func(a *ProtectionArgs) { a.Gangs = false })
+	off := protection(t, h, func(a *queues.ProtectionArgs) { a.Gangs = false })
 	assert.NilError(t, off.PreEvictionFilter(all[2]))
 }
 
@@ -117,7 +118,7 @@ func TestOverUsedQueuesGoFirst(t *testing.T) {
 	h := &handle{shares: shares{
 		"little": {Used: 1, Guaranteed: 4}, "much": {Used: 9, Guaranteed: 4}, "same": {Used: 18, Guaranteed: 8}, "free": {},
 	}}
-	d := sortDefinition(func(a, b *v1.Pod) bool { return a.Name < b.Name })
+	d := queues.Definitions(func(a, b *v1.Pod) bool { return a.Name < b.Name })[1]
 	plugin, err := d.New(t.Context(), nil, h)
 	assert.NilError(t, err)
 	names := []string{"another", "little", "same", "free", "much", "yet-another"}

@@ -1,4 +1,4 @@
-package podindex
+package plugins_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/podindex"
 )
 
 // TestFewPodsAreLookedAtInADomain: of a workload with 10,000 pods a pod looks at those in its
@@ -25,7 +26,7 @@ func TestFewPodsAreLookedAtInADomain(t *testing.T) {
 		asked++
 		return p.Spec.NodeName, p.Spec.NodeName != "n3"
 	}
-	x := New(all)
+	x := podindex.New(all)
 	for _, text := range []string{"app=web", "app in (db, web)", "tier!=back"} {
 		selector, err := labels.Parse(text)
 		assert.NilError(t, err)

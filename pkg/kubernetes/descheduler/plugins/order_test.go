@@ -1,4 +1,4 @@
-package order_test
+package plugins_test
 
 import (
 	"math/rand/v2"

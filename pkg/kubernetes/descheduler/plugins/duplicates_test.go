@@ -1,4 +1,4 @@
-package duplicates
+package plugins_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/duplicates"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
 )
 
@@ -28,7 +29,7 @@ func TestDuplicates(t *testing.T) {
 		here  int
 		there int
 		edits []func(*v1.Pod)
-		args  *Args
+		args  *duplicates.Args
 		want  int
 	}{
 		"five on one of two nodes": {here: 5, want: 2},
@@ -37,8 +38,8 @@ func TestDuplicates(t *testing.T) {
 		"two more":                 {here: 3, there: 1, want: 1},
 		"three nodes":              {here: 5, nodes: append(two[:2:2], ft.Node("n3", "", "")), want: 3},
 		"other images":             {here: 5, edits: []func(*v1.Pod){image}},
-		"excluded kind":            {here: 5, args: &Args{ExcludeOwnerKinds: []string{"ReplicaSet"}}},
-		"excluded namespace":       {here: 5, args: &Args{Namespaces: &selection.Names{Exclude: []string{"a"}}}},
+		"excluded kind":            {here: 5, args: &duplicates.Args{ExcludeOwnerKinds: []string{"ReplicaSet"}}},
+		"excluded namespace":       {here: 5, args: &duplicates.Args{Namespaces: &selection.Names{Exclude: []string{"a"}}}},
 		"one node":                 {here: 5, nodes: two[:1]},
 		"the other is cordoned":    {here: 5, nodes: []*v1.Node{two[0], cordoned(ft.Node("n2", "", ""))}},
 		"a share of the nodes that let the pods in, without a taint": {
@@ -65,7 +66,7 @@ func TestDuplicates(t *testing.T) {
 				c.nodes = two
 			}
 			if c.args == nil {
-				c.args = &Args{}
+				c.args = &duplicates.Args{}
 			}
 			var pods []*v1.Pod
 			edits := append([]func(*v1.Pod){ft.Owned("ReplicaSet/web")}, c.edits...)
@@ -77,10 +78,10 @@ func TestDuplicates(t *testing.T) {
 			}
 			o := framework.Objects{Nodes: c.nodes, Pods: pods}
 			h := ft.NewHandle(t, o, ft.Options{})
-			assert.Assert(t, h.Run(t, Definition(), c.args) == nil)
+			assert.Assert(t, h.Run(t, duplicates.Definition(), c.args) == nil)
 			assert.Equal(t, len(h.Moves()), c.want, "%v %v", h.Moves(), h.Declined())
 			next := ft.NewHandle(t, h.Replaced(), ft.Options{})
-			next.Run(t, Definition(), c.args)
+			next.Run(t, duplicates.Definition(), c.args)
 			assert.DeepEqual(t, next.Moves(), []string{})
 		})
 	}
@@ -97,7 +98,7 @@ func TestLeastImportantGoFirst(t *testing.T) {
 			ft.Pod("a/p3", "n1", "cpu=100m", owned, ft.Priority(2)),
 		},
 	}, ft.Options{})
-	h.Run(t, Definition(), nil)
+	h.Run(t, duplicates.Definition(), nil)
 	assert.DeepEqual(t, h.Moves(), []string{"a/p2 n1 -> n2"})
 }
 
@@ -113,30 +114,39 @@ func TestNothingComesBack(t *testing.T) {
 			ft.Pod("a/p3", "n1", "cpu=100m", owned),
 		},
 	}, ft.Options{Packing: true})
-	h.Run(t, Definition(), nil)
+	h.Run(t, duplicates.Definition(), nil)
 	assert.DeepEqual(t, h.Moves(), []string{})
 	assert.Equal(t, h.Declined()[0], "a/p1: RemoveDuplicates: its replacement would come back to node n1")
 }
 
 func TestValidate(t *testing.T) {
 	both := &selection.Names{Include: []string{"a"}, Exclude: []string{"b"}}
-	assert.ErrorContains(t, Definition().Validate(&Args{Namespaces: both}), "namespaces:")
-	assert.ErrorContains(t, Definition().Validate(1), "int")
+	assert.ErrorContains(t, duplicates.Definition().Validate(&duplicates.Args{Namespaces: both}), "namespaces:")
+	assert.ErrorContains(t, duplicates.Definition().Validate(1), "int")
 }
 
-// Pods are of one group whatever the order of their owners and containers.
+// Pods are of one group whatever the order of their owners and containers, and however often an image is there.
 func TestGroupsWithoutAnOrder(t *testing.T) {
-	one := ft.Pod("a/p", "n1", "", ft.Owned("ReplicaSet/x"), ft.Owned("ReplicaSet/y"))
-	one.Spec.Containers = []v1.Container{{Image: "first"}, {Image: "second"}}
-	two := one.DeepCopy()
-	slices.Reverse(two.OwnerReferences)
-	slices.Reverse(two.Spec.Containers)
-	assert.Equal(t, keyOf(one), keyOf(two))
-	two.Spec.Containers[0].Image = "third"
-	assert.Assert(t, keyOf(one) != keyOf(two))
-	same := one.DeepCopy()
-	same.OwnerReferences, same.Spec.Containers = one.OwnerReferences[:1], one.Spec.Containers[:1]
-	twice := same.DeepCopy()
-	twice.Spec.Containers = append(twice.Spec.Containers, same.Spec.Containers...)
-	assert.Equal(t, keyOf(same), keyOf(twice)) // the set of images counts
+	one := ft.Pod("a/p", "n1", "cpu=100m", ft.Owned("ReplicaSet/x"), ft.Owned("ReplicaSet/y"))
+	one.Spec.Containers = append(one.Spec.Containers, one.Spec.Containers...)
+	one.Spec.Containers[1].Image = "second"
+	reversed := one.DeepCopy()
+	slices.Reverse(reversed.OwnerReferences)
+	slices.Reverse(reversed.Spec.Containers)
+	other := reversed.DeepCopy()
+	other.Spec.Containers[0].Image = "third"
+	single := one.DeepCopy()
+	single.OwnerReferences, single.Spec.Containers = one.OwnerReferences[:1], one.Spec.Containers[:1]
+	twice := single.DeepCopy()
+	twice.Spec.Containers = append(twice.Spec.Containers, single.Spec.Containers...)
+	for _, c := range []struct {
+		a, b *v1.Pod
+		same bool
+	}{{one, reversed, true}, {one, other, false}, {single, twice, true}, {one, single, false}} {
+		a, b := c.a.DeepCopy(), c.b.DeepCopy()
+		a.Name, b.Name, a.UID, b.UID = "a", "b", "a", "b"
+		h := ft.NewHandle(t, framework.Objects{Nodes: []*v1.Node{ft.Node("n1", "", ""), ft.Node("n2", "", "")}, Pods: []*v1.Pod{a, b}}, ft.Options{})
+		h.Run(t, duplicates.Definition(), nil)
+		assert.Equal(t, len(h.Moves()) == 1, c.same, "%v %v", h.Moves(), h.Declined())
+	}
 }
