@@ -142,7 +142,7 @@ func TestExplanationsOfTheExamples(t *testing.T) {
 		s, err := Parse(text)
 		assert.NilError(t, err)
 		e := &explanations{run: newRun(s, Options{}), refused: map[*podSpec]map[api.NodeID]refusal{}}
-		e.every = time.Minute
+		e.every = 2 * time.Minute
 		o := api.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 		if s.Constrained() {
 			o.Feasible, o.Simulate, o.Constraints = e.feasible, e.simulate, e.predicateClass
@@ -159,5 +159,5 @@ func TestExplanationsOfTheExamples(t *testing.T) {
 		AssertSums(t, e.result())
 		explained, nominated, avoided = explained+e.explained, nominated+e.nominated, avoided+e.avoided
 	}
-	assert.Assert(t, explained > 300 && nominated > 30 && avoided > 50, "%d, %d, %d", explained, nominated, avoided)
+	assert.Assert(t, explained > 300 && nominated > 15 && avoided > 50, "%d, %d, %d", explained, nominated, avoided)
 }

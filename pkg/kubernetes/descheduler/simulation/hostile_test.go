@@ -143,20 +143,20 @@ func TestClockBackwards(t *testing.T) {
 	assert.Equal(t, evicted, 2)
 }
 
-// TestManyBudgets: each of a hundred budgets lets one of its ten pods go.
+// TestManyBudgets: each of fifty budgets lets one of its eight pods go.
 func TestManyBudgets(t *testing.T) {
-	o := old(1000)
-	for i := range 100 {
+	o := old(400)
+	for i := range 50 {
 		o.Budgets = append(o.Budgets, &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint("b", i)},
 			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: ft.Labels("app=" + fmt.Sprint(i))}},
 		})
 	}
 	for i, p := range o.Pods {
-		p.Labels["app"] = fmt.Sprint(i % 100)
+		p.Labels["app"] = fmt.Sprint(i % 50)
 	}
 	w := newWorld(t, o, fixedQueues, load(t, lifeTime))
 	w.allow()
 	report, _ := w.cycle(w.d)
-	assert.Equal(t, len(report.Evictions), 100) // one of each budget
+	assert.Equal(t, len(report.Evictions), 50) // one of each budget
 }
