@@ -156,6 +156,7 @@ func (c *churn) rest() {
 	ticker := time.NewTicker(booksEvery)
 	defer ticker.Stop()
 	for {
+		w.deleteOrphans() // such as were bound to a node in the moment when it was lost
 		found := c.unrest(ctx)
 		if len(found) == 0 {
 			w.Step("it is at rest after %v", time.Since(begun).Round(time.Millisecond))

@@ -146,8 +146,22 @@ func (w *World) LoseNode(node string) {
 	w.t.Helper()
 	w.Step("%s is lost", node)
 	w.check(w.client.CoreV1().Nodes().Delete(w.ctx, node, metav1.DeleteOptions{}))
-	for _, pod := range w.Pods("") {
-		if pod.Spec.NodeName == node {
+	w.deleteOrphans()
+}
+
+// deleteOrphans deletes the pods whose node is gone, as a controller does after a minute.
+func (w *World) deleteOrphans() {
+	w.t.Helper()
+	pods, err := w.client.CoreV1().Pods("").List(w.ctx, metav1.ListOptions{})
+	w.check(err)
+	nodes, err := w.client.CoreV1().Nodes().List(w.ctx, metav1.ListOptions{}) // after the pods: a node that has come meanwhile is there
+	w.check(err)
+	there := map[string]bool{"": true}
+	for _, node := range nodes.Items {
+		there[node.Name] = true
+	}
+	for _, pod := range pods.Items {
+		if !there[pod.Spec.NodeName] {
 			err := w.client.CoreV1().Pods(pod.Namespace).Delete(w.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 			if !apierrors.IsNotFound(err) {
 				w.check(err)
