@@ -100,8 +100,19 @@ func (s *Scorer) Measure(now time.Time, measured []usage.Measurement) {
 	}
 }
 
-// Load are the arguments of LoadAware; nil if the measured use of nodes does not count.
-func (s *Scorer) Load() *profile.LoadAwareArgs { return s.profile.Load }
+// Measures says where Measure is to have its measurements from; false if the measured use of nodes does not count.
+func (s *Scorer) Measures() (from usage.Provider, query deschedulerframework.UsageQuery, counts bool) {
+	switch args := s.profile.Load; {
+	case args == nil:
+		return from, query, false
+	case args.Prometheus != nil:
+		query.Source, query.Query, from.URL = deschedulerframework.Prometheus, args.Prometheus.Query, args.Prometheus.URL
+	default:
+		query.Source = deschedulerframework.KubernetesMetrics
+	}
+	from.Source = query.Source
+	return from, query, true
+}
 
 // amountsOf is a use as amounts. A part of the node is that part of each.
 func (n *nodeUse) amountsOf(use v1.ResourceList) (of amounts) {

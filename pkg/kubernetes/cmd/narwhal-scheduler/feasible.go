@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
@@ -28,17 +27,11 @@ func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSche
 
 // follow tells the scores what nodes are measured to use, until the context ends, if their profile says that it counts.
 func follow(ctx context.Context, scores *preferences.Scorer, from usage.Options) error {
-	args := scores.Load()
-	if args == nil {
+	provider, query, counts := scores.Measures()
+	if !counts {
 		return nil
 	}
-	query := framework.UsageQuery{Source: framework.KubernetesMetrics}
-	if p := args.Prometheus; p != nil {
-		query = framework.UsageQuery{Source: framework.Prometheus, Query: p.Query}
-		from.Providers = []usage.Provider{{Source: query.Source, URL: p.URL}}
-	} else {
-		from.Providers = []usage.Provider{{Source: query.Source}}
-	}
+	from.Providers = []usage.Provider{provider}
 	sources, err := usage.New(from)
 	if err != nil {
 		return err

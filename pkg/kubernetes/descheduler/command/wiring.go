@@ -132,21 +132,21 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 		return nil, err
 	}
 	factory := shim.NewFactory(client)
-	places := places{parts: p, client: client, factory: factory, order: new(atomic.Pointer[nodeOrder])}
+	now, err := p.settings.from.clock()
+	if err != nil {
+		return nil, err
+	}
+	sources, err := measured(how, client, p.policy, now)
+	if err != nil {
+		return nil, err
+	}
+	places := places{parts: p, client: client, factory: factory, sources: sources, clock: now, order: new(atomic.Pointer[nodeOrder])}
 	places.order.Store(orderOf(p.policy))
 	landing, err := places.maker(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ofControllers, err := places.maker(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now, err := p.settings.from.clock()
-	if err != nil {
-		return nil, err
-	}
-	sources, err := measured(how, client, p.policy, now)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,27 @@ type places struct {
 	*parts
 	client  kubernetes.Interface
 	factory informers.SharedInformerFactory
+	sources *usage.Sources
+	clock   clock.Clock
 	order   *atomic.Pointer[nodeOrder] // nil: nothing is known
+}
+
+// uses says what nodes use where the profile of the scheduler has LoadAware, which needs the same source among the metrics providers
+// of the policy. Nil where the profile has not.
+func (m places) uses(ctx context.Context, preferred *scores.Cluster) func() (time.Time, []usage.Measurement) {
+	query, counts := preferred.Measures()
+	if !counts {
+		return nil
+	}
+	return func() (time.Time, []usage.Measurement) {
+		bounded, cancel := context.WithTimeout(ctx, queuesMax)
+		defer cancel()
+		measured, err := m.sources.Measured(bounded, query)
+		if err != nil {
+			m.log.Warn("LoadAware of the scheduler cannot be known, and nodes count by requests", zap.String("source", query.Source), zap.Error(err))
+		}
+		return m.clock.Now(), measured
+	}
 }
 
 // queuesMax bounds one read of the queues of the scheduler, for which a cycle waits.
@@ -214,7 +234,9 @@ func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework
 	if err := preferred.SetProfile(of.profile); err != nil {
 		return nil, err
 	}
-	cluster, err := landing.New(checker, landing.Options{Rules: pods.Rules{SchedulerNames: of.names}, Scores: preferred, OrderAlone: !of.prefer})
+	cluster, err := landing.New(checker, landing.Options{
+		Rules: pods.Rules{SchedulerNames: of.names}, Scores: preferred, OrderAlone: !of.prefer, Measured: m.uses(ctx, preferred),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	ktesting "k8s.io/client-go/testing"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"k8s.io/utils/clock"
 
@@ -34,6 +35,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
 // TestWired: metrics, spans and the answers why a pod was evicted are those of the descheduler
@@ -135,6 +137,32 @@ func TestPlacesFollowQueues(t *testing.T) {
 	assert.Equal(t, log.TakeAll()[0].Message, "queues of the scheduler cannot be read, those before are used")
 	refused = nil
 	assert.Equal(t, guaranteed(), int64(2000))
+}
+
+// TestPlacesFollowMeasuredUse: where the profile of the scheduler has LoadAware, each cycle asks what nodes use. A policy without that
+// source is told of, and nodes count by requests.
+func TestPlacesFollowMeasuredUse(t *testing.T) {
+	core, log := observer.New(zap.WarnLevel)
+	s, _, _ := newProcess(t, smallest, nil)
+	of, err := profile.Default()
+	assert.NilError(t, err)
+	client := fake.NewClientset()
+	cycle := func() {
+		t.Helper()
+		s.queues.profile = of
+		factory := informers.NewSharedInformerFactory(client, 0)
+		maker, err := places{parts: &parts{settings: s, log: zap.New(core)}, client: client, factory: factory, clock: clock.RealClock{}}.maker(t.Context())
+		assert.NilError(t, err)
+		_, err = maker(framework.NewSnapshot(framework.Objects{}, time.Now()))
+		assert.NilError(t, err)
+	}
+	cycle()
+	assert.Equal(t, log.Len(), 0, "%v", log.All())
+	of.Plugins.Score.Enabled = []config.Plugin{{Name: profile.LoadAware}}
+	cycle()
+	assert.Equal(t, log.Len(), 1)
+	assert.Equal(t, log.All()[0].Message, "LoadAware of the scheduler cannot be known, and nodes count by requests")
+	assert.Equal(t, log.All()[0].ContextMap()["error"], "the policy has no metrics providers")
 }
 
 // silentMaps is an API server that has nothing, and never answers about ConfigMaps.

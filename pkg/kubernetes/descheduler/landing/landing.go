@@ -15,6 +15,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -42,6 +43,9 @@ type Options struct {
 	// OrderAlone places the pods of this project by the order of the core alone, as their scheduler does with
 	// --preferred-places=false.
 	OrderAlone bool
+	// Measured is what nodes are measured to use, and the time, where that counts for the pods of this project. It is asked in
+	// each Sync. Nil: it does not count.
+	Measured func() (now time.Time, measured []usage.Measurement)
 }
 
 // A Cluster is where pods run in one cycle, and where those land that are evicted. It is
@@ -100,7 +104,7 @@ type entry struct {
 // New makes a Cluster over a Checker, which must be its own: what is counted there is
 // replaced in each cycle. The error says what is wrong with the queues.
 func New(checker *feasibility.Checker, o Options) (*Cluster, error) {
-	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, scoring: scoring{scores: o.Scores, others: o.OrderAlone}}
+	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, scoring: scoring{scores: o.Scores, others: o.OrderAlone, use: o.Measured}}
 	if err := c.SetQueues(o.Queues); err != nil {
 		return nil, err
 	}
@@ -156,6 +160,7 @@ func (c *Cluster) Sync(s *framework.Snapshot) {
 	c.takeBack()
 	before := c.entries
 	c.count(s)
+	c.scoring.measure()
 	c.reset(s)
 	c.bookAll(before)
 	c.settle()

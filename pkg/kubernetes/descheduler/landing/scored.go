@@ -3,12 +3,14 @@ package landing
 import (
 	"context"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 )
 
 // sampleMax is how many nodes are scored for a pod of another scheduler: kube-scheduler too looks at all nodes only in a cluster of
@@ -28,6 +30,20 @@ type scoring struct {
 	others bool            // they count for pods of other schedulers alone
 	packs  bool            // other schedulers prefer full nodes unless the policy says otherwise
 	told   bool
+
+	use      func() (time.Time, []usage.Measurement) // nil: what nodes use does not count
+	now      time.Time                               // of the last time that it was asked, and what was measured then
+	measured []usage.Measurement
+}
+
+// measure asks what nodes use.
+func (o *scoring) measure() {
+	if o.use == nil || o.scores == nil {
+		return
+	}
+	if o.now, o.measured = o.use(); o.told {
+		o.scores.Measure(o.now, o.measured)
+	}
 }
 
 func (o *scoring) pack(packs bool) {
@@ -202,4 +218,5 @@ func (c *Cluster) tellScores() {
 	for _, p := range c.counted {
 		c.scoring.scores.SetPod(p)
 	}
+	c.scoring.scores.Measure(c.scoring.now, c.scoring.measured)
 }

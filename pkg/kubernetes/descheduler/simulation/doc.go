@@ -14,6 +14,7 @@
 //	renewals_test.go  what a second cycle may still move
 //	kubescheduler_test.go, loop_test.go  the same with kube-scheduler, which says where pods run
 //	hot_test.go, coolable_test.go  nodes that use too much, and which of them evictions can help at all
+//	loadaware_test.go  the same nodes where the scheduler goes by measured use too
 //	migrating_world_test.go, migrating_test.go  the same with migrations and the real scheduler
 //	acceptance_test.go  which tests show what is asked for
 package simulation

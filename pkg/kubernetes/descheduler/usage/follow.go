@@ -3,6 +3,7 @@ package usage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
 
+var errNoProviders = errors.New("the policy has no metrics providers")
+
 // A Measurement is what a node uses, and when that was measured. The use is CPU and memory, or the part of the node
 // (framework.MetricResource).
 type Measurement struct {
@@ -20,8 +23,11 @@ type Measurement struct {
 	Use  v1.ResourceList
 }
 
-// Measured is what nodes use by one source, by their names, also where it is older than other methods give it out.
+// Measured is what nodes use by one source of a policy, by their names, also where it is older than other methods give it out.
 func (s *Sources) Measured(ctx context.Context, query framework.UsageQuery) ([]Measurement, error) {
+	if s == nil {
+		return nil, errNoProviders
+	}
 	view, err := s.Of(ctx, query)
 	if err != nil {
 		return nil, err

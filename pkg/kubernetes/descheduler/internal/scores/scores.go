@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	deschedulerframework "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
@@ -88,6 +91,15 @@ func (c *Cluster) SetProfile(of *config.KubeSchedulerProfile) (err error) {
 	c.scorers = append(c.scorers, c.own)
 	return nil
 }
+
+// Measures says where Measure is to have its measurements from; false if measured use does not count.
+func (c *Cluster) Measures() (query deschedulerframework.UsageQuery, counts bool) {
+	_, query, counts = c.own.Measures()
+	return query, counts
+}
+
+// Measure has Best count what nodes use, as preferences.Scorer does.
+func (c *Cluster) Measure(now time.Time, measured []usage.Measurement) { c.own.Measure(now, measured) }
 
 // plugins are those for full nodes or for others, which are made when they are needed first.
 func (c *Cluster) plugins() (framework.Framework, error) {
