@@ -239,7 +239,11 @@ func (p *program) UpdateAllocation(r *si.AllocationResponse) error {
 		if w == nil {
 			continue
 		}
-		w.hear("%s released: %s", a.AllocationKey, a.TerminationType)
+		what := a.AllocationKey
+		if a.TerminationType == si.TerminationType_PLACEHOLDER_REPLACED {
+			what = "a placeholder" // of equal ones yunikorn-core takes any
+		}
+		w.hear("%s released: %s", what, a.TerminationType)
 		if a.TerminationType != si.TerminationType_STOPPED_BY_RM && !w.keeps {
 			if err := w.release(a.ApplicationID, a.AllocationKey, a.TerminationType); err != nil {
 				return err
