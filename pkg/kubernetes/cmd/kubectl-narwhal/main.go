@@ -1,6 +1,6 @@
 // Command kubectl-narwhal is a plugin of kubectl that asks the scheduler: why a pod is
 // pending, what queues and nodes have, what was preempted, and what would become of a
-// manifest. It goes through the API server, so it needs no more than kubectl does.
+// manifest, or of the pods of a node. It goes through the API server, so it needs no more than kubectl does.
 package main
 
 import (
@@ -41,6 +41,6 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(newWhy(asked), newQueues(asked), newNodes(asked), newPending(asked), newPreemptions(asked), newWhatIf(asked))
+	root.AddCommand(newWhy(asked), newQueues(asked), newNodes(asked), newPending(asked), newPreemptions(asked), newWhatIf(asked), newDrainPlan(asked))
 	return root
 }

@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/golden"
 	authentication "k8s.io/api/authentication/v1"
 	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -68,6 +69,10 @@ func cluster(t *testing.T, sent *string) string {
 			object = pods[name]
 		case r.URL.Path == "/api/v1/namespaces/dev":
 			object = &v1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "dev"}}
+		case r.URL.Path == "/api/v1/pods" && r.URL.Query().Get("fieldSelector") == "spec.nodeName=node-1":
+			object = v1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []v1.Pod{*pods["bound"]}}
+		case r.URL.Path == "/apis/policy/v1/poddisruptionbudgets":
+			object = policy.PodDisruptionBudgetList{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudgetList"}}
 		case r.URL.Path == "/api/v1/pods":
 			list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}}
 			list.Items = []metav1.PartialObjectMetadata{{
