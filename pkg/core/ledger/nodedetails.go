@@ -32,8 +32,3 @@ func (d *nodeDetails) change() *details {
 	}
 	return d.own
 }
-
-// isEmpty reports whether there is nothing in the details.
-func (d *details) isEmpty() bool {
-	return d.claimed.IsZero() && d.stays.IsZero() && d.assumed.IsZero() && d.Evicted == 0
-}

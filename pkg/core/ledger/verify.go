@@ -78,6 +78,11 @@ func (v *verifier) nodes() {
 	if !noDetails.isEmpty() {
 		v.Breaks("the details of nodes that have none of their own were changed: %+v", noDetails)
 	}
+	for id, waiting := range v.Absent {
+		if waiting.Len() == 0 || v.FindNode(id) != nil {
+			v.Breaks("%d asks are said to wait until node %s comes", waiting.Len(), id)
+		}
+	}
 	for _, n := range v.all {
 		if v.FindNode(n.ID) != n {
 			v.Breaks("node %s cannot be looked up", n.ID)
@@ -214,4 +219,9 @@ func (v *verifier) totals() {
 	if v.found != len(v.Requests) {
 		v.Breaks("%d requests are known by key and %d are listed", len(v.Requests), v.found)
 	}
+}
+
+// isEmpty reports whether there is nothing in the details.
+func (d *details) isEmpty() bool {
+	return d.claimed.IsZero() && d.stays.IsZero() && d.assumed.IsZero() && d.Evicted == 0
 }

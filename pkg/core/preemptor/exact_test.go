@@ -140,3 +140,27 @@ func TestExactGroupsEqualCandidates(t *testing.T) {
 	assert.Equal(t, d.Failures[0].Why, TooLittle)
 	assert.Assert(t, pl.plan.search.steps < 30_000, "%d steps", pl.plan.search.steps)
 }
+
+// TestTwinsGoInOneOrder: of victims that hold the same, all sets would differ in nothing but names. The search takes the
+// less harmful ones first, also where it has to come back to several kinds of them.
+func TestTwinsGoInOneOrder(t *testing.T) {
+	var pl Planner
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := situation{cfg: DefaultConfig(), node: Node{Kinds: kindsOf(r, 2)}}
+		s.cfg.Budgets, s.cfg.StepsMax = HardBudgets, 200_000
+		s.ask = Ask{Trigger: Priority, Key: "ask", Priority: 9, Amounts: resources.Amounts{16 + r.Int64N(8), 10 + r.Int64N(8)}}
+		for q := range 3 {
+			s.node.Floors = append(s.node.Floors, Floor{Queue: fmt.Sprint("root.", q), Surplus: resources.Limits{8 + r.Int64N(12), 5 + r.Int64N(12)}})
+			s.node.Budgets = append(s.node.Budgets, Budget{Name: fmt.Sprint("budget-", q), Allowed: 3})
+		}
+		for i := range 40 {
+			c := Candidate{Key: fmt.Sprintf("c%02d", i), Created: epoch, Priority: r.Int32N(3), Amounts: resources.Amounts{1 + r.Int64N(3), 1 + r.Int64N(2)}}
+			c.Floors = []int32{r.Int32N(3)}
+			c.Budgets = c.Floors
+			s.node.On = append(s.node.On, c)
+		}
+		pl.Plan(epoch, s.cfg, s.ask, s.node)
+	}
+	assert.Assert(t, pl.Steps() < 4_000_000, "%d steps", pl.Steps())
+}

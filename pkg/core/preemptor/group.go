@@ -71,7 +71,7 @@ func (p *plan) chooseAmong(some []eligible) {
 	p.summed = false
 	p.fillShares()
 	p.flagBudgeted()
-	if p.reason = NothingHelps; len(some) > 0 && (p.rules.partial || p.reached(p.total)) {
+	if p.reason = NothingHelps; p.rules.partial || p.reached(p.total) {
 		p.run()
 	}
 }

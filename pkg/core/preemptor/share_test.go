@@ -67,9 +67,14 @@ func TestSharedVictims(t *testing.T) {
 		var pl, other Planner
 		for seed := range seeds.Of(t, nodes/2) {
 			s := severalAsks(rand.New(rand.NewPCG(seed, 77)), trigger)
+			before := pl.Steps()
 			cost := pl.Cost(s.cfg, s.ask, s.node)
 			asks := pl.Served().Asks
 			d := pl.Plan(epoch, s.cfg, s.ask, s.node)
+			var fresh Planner
+			assert.DeepEqual(t, fresh.Cost(s.cfg, s.ask, s.node), cost)
+			fresh.Plan(epoch, s.cfg, s.ask, s.node)
+			assert.Equal(t, pl.Steps()-before, fresh.Steps(), "seed %d: one that was used before takes as many steps", seed)
 			one := s
 			one.ask.Behind = nil
 			alone := other.Plan(epoch, one.cfg, one.ask, one.node)
@@ -166,13 +171,15 @@ func TestLeastVictimsIsTight(t *testing.T) {
 	for _, c := range []struct {
 		ask, free, largest resources.Amounts
 		thirds             int64 // of a victim for each ask
+		shares             bool  // fewer than for one alone
 	}{
-		{resources.Amounts{4}, resources.Amounts{0}, resources.Amounts{4}, 3},
-		{resources.Amounts{4}, resources.Amounts{1}, resources.Amounts{2}, 6},
-		{resources.Amounts{4}, resources.Amounts{0}, resources.Amounts{3}, 4},
-		{resources.Amounts{4, 4}, resources.Amounts{0, 12}, resources.Amounts{3, 0}, 4},
-		{resources.Amounts{4, 5}, resources.Amounts{0, 0}, resources.Amounts{8, 3}, 5},
+		{resources.Amounts{4}, resources.Amounts{0}, resources.Amounts{4}, 3, false},
+		{resources.Amounts{4}, resources.Amounts{1}, resources.Amounts{2}, 6, false},
+		{resources.Amounts{4}, resources.Amounts{0}, resources.Amounts{3}, 4, true},
+		{resources.Amounts{4, 4}, resources.Amounts{0, 12}, resources.Amounts{3, 0}, 4, true},
+		{resources.Amounts{4, 5}, resources.Amounts{0, 0}, resources.Amounts{8, 3}, 5, true},
 	} {
+		assert.Equal(t, MayShare(c.ask, c.free, nil, c.largest, c.ask), c.shares, "%v", c)
 		assert.Equal(t, LeastVictims(c.ask, c.free, nil, c.largest, c.ask), c.thirds*wholeAsk/3, "%v", c)
 	}
 }

@@ -163,8 +163,10 @@ func (r *runner) build(ctx context.Context, pkg, name string, more ...string) (b
 	switch {
 	case ctx.Err() != nil:
 		return "", "", fmt.Errorf("building the tests of %s: %w", pkg, ctx.Err())
-	case errors.As(err, &failed):
+	case errors.As(err, &failed) && atPlace.Match(out):
 		return "", string(out), nil
+	case errors.As(err, &failed): // no fault of the code: the disk is full, say
+		return "", "", fmt.Errorf("building the tests of %s: %s", pkg, tail(string(out)))
 	case err != nil:
 		return "", "", fmt.Errorf("building the tests of %s: %w", pkg, err)
 	}
@@ -204,6 +206,9 @@ func (r *runner) run(ctx context.Context, pkg, binary string, l limits, argument
 	}
 	return got, nil
 }
+
+// atPlace finds what a compiler says about a place in the code.
+var atPlace = regexp.MustCompile(`\.go:\d+:\d+: `)
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
