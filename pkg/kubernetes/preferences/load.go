@@ -8,7 +8,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	deschedulerframework "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
@@ -71,7 +70,7 @@ func newLoad(args *profile.LoadAwareArgs) *load {
 
 // Measure takes what nodes were measured to use, and the time. What was measured of other nodes before stays what it is until it is
 // too old. It has no effect where measured use does not count, and nodes that are not known are left out.
-func (s *Scorer) Measure(now time.Time, measured []usage.Measurement) {
+func (s *Scorer) Measure(now time.Time, measured []deschedulerframework.Measurement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.load
@@ -100,18 +99,18 @@ func (s *Scorer) Measure(now time.Time, measured []usage.Measurement) {
 	}
 }
 
-// Measures says where Measure is to have its measurements from; false if the measured use of nodes does not count.
-func (s *Scorer) Measures() (from usage.Provider, query deschedulerframework.UsageQuery, counts bool) {
+// Measures says where Measure is to have its measurements from, with the address of Prometheus if that is it; false if the measured
+// use of nodes does not count.
+func (s *Scorer) Measures() (query deschedulerframework.UsageQuery, address string, counts bool) {
 	switch args := s.profile.Load; {
 	case args == nil:
-		return from, query, false
+		return query, "", false
 	case args.Prometheus != nil:
-		query.Source, query.Query, from.URL = deschedulerframework.Prometheus, args.Prometheus.Query, args.Prometheus.URL
+		query.Source, query.Query, address = deschedulerframework.Prometheus, args.Prometheus.Query, args.Prometheus.URL
 	default:
 		query.Source = deschedulerframework.KubernetesMetrics
 	}
-	from.Source = query.Source
-	return from, query, true
+	return query, address, true
 }
 
 // amountsOf is a use as amounts. A part of the node is that part of each.

@@ -18,7 +18,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	deschedulerframework "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
@@ -112,11 +111,11 @@ func (w *loadWorld) do(lines []string) {
 	case "end":
 		w.scorer.RemovePod(w.pods[words[1]])
 	case "measure":
-		var measured []usage.Measurement
+		var measured []deschedulerframework.Measurement
 		for _, line := range lines[1:] {
 			words := strings.Fields(line)
 			args := w.args(words[1:])
-			m := usage.Measurement{Node: words[0], At: w.now, Use: amountsOf(w.t, args)}
+			m := deschedulerframework.Measurement{Node: words[0], At: w.now, Use: amountsOf(w.t, args)}
 			if at := args["at"]; at != "" {
 				m.At = w.moment(at)
 			}

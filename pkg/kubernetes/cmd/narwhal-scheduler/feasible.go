@@ -27,11 +27,11 @@ func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSche
 
 // follow tells the scores what nodes are measured to use, until the context ends, if their profile says that it counts.
 func follow(ctx context.Context, scores *preferences.Scorer, from usage.Options) error {
-	provider, query, counts := scores.Measures()
+	query, address, counts := scores.Measures()
 	if !counts {
 		return nil
 	}
-	from.Providers = []usage.Provider{provider}
+	from.Providers = []usage.Provider{{Source: query.Source, URL: address}}
 	sources, err := usage.New(from)
 	if err != nil {
 		return err

@@ -201,12 +201,12 @@ type places struct {
 
 // uses says what nodes use where the profile of the scheduler has LoadAware, which needs the same source among the metrics providers
 // of the policy. Nil where the profile has not.
-func (m places) uses(ctx context.Context, preferred *scores.Cluster) func() (time.Time, []usage.Measurement) {
+func (m places) uses(ctx context.Context, preferred *scores.Cluster) func() (time.Time, []framework.Measurement) {
 	query, counts := preferred.Measures()
 	if !counts {
 		return nil
 	}
-	return func() (time.Time, []usage.Measurement) {
+	return func() (time.Time, []framework.Measurement) {
 		bounded, cancel := context.WithTimeout(ctx, queuesMax)
 		defer cancel()
 		measured, err := m.sources.Measured(bounded, query)

@@ -108,6 +108,14 @@ type UsageQuery struct {
 	MaxAge time.Duration
 }
 
+// A Measurement is what a node uses, and when that was measured. The use is CPU and memory, or the part of the node
+// (MetricResource).
+type Measurement struct {
+	Node string
+	At   time.Time
+	Use  v1.ResourceList
+}
+
 // UsageSources is a Usage that has several sources. As a Usage it is the first one.
 type UsageSources interface {
 	Usage

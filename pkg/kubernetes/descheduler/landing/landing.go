@@ -15,7 +15,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -45,7 +44,7 @@ type Options struct {
 	OrderAlone bool
 	// Measured is what nodes are measured to use, and the time, where that counts for the pods of this project. It is asked in
 	// each Sync. Nil: it does not count.
-	Measured func() (now time.Time, measured []usage.Measurement)
+	Measured func() (now time.Time, measured []framework.Measurement)
 }
 
 // A Cluster is where pods run in one cycle, and where those land that are evicted. It is

@@ -10,7 +10,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 )
 
 // sampleMax is how many nodes are scored for a pod of another scheduler: kube-scheduler too looks at all nodes only in a cluster of
@@ -31,9 +30,9 @@ type scoring struct {
 	packs  bool            // other schedulers prefer full nodes unless the policy says otherwise
 	told   bool
 
-	use      func() (time.Time, []usage.Measurement) // nil: what nodes use does not count
-	now      time.Time                               // of the last time that it was asked, and what was measured then
-	measured []usage.Measurement
+	use      func() (time.Time, []framework.Measurement) // nil: what nodes use does not count
+	now      time.Time                                   // of the last time that it was asked, and what was measured then
+	measured []framework.Measurement
 }
 
 // measure asks what nodes use.

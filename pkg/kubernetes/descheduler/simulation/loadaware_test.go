@@ -14,7 +14,6 @@ import (
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/internal/scores"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/landing"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
@@ -54,11 +53,11 @@ func newMeasuring(t *testing.T) *measuring {
 	return m
 }
 
-func (m *measuring) measured() (now time.Time, measured []usage.Measurement) {
+func (m *measuring) measured() (now time.Time, measured []framework.Measurement) {
 	now = m.world.clock.Now()
 	for _, n := range m.world.objects.Nodes {
 		use, _ := m.world.Node(n.Name)
-		measured = append(measured, usage.Measurement{Node: n.Name, At: now, Use: use})
+		measured = append(measured, framework.Measurement{Node: n.Name, At: now, Use: use})
 	}
 	return now, measured
 }

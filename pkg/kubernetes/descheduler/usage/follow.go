@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -15,16 +14,8 @@ import (
 
 var errNoProviders = errors.New("the policy has no metrics providers")
 
-// A Measurement is what a node uses, and when that was measured. The use is CPU and memory, or the part of the node
-// (framework.MetricResource).
-type Measurement struct {
-	Node string
-	At   time.Time
-	Use  v1.ResourceList
-}
-
 // Measured is what nodes use by one source of a policy, by their names, also where it is older than other methods give it out.
-func (s *Sources) Measured(ctx context.Context, query framework.UsageQuery) ([]Measurement, error) {
+func (s *Sources) Measured(ctx context.Context, query framework.UsageQuery) ([]framework.Measurement, error) {
 	if s == nil {
 		return nil, errNoProviders
 	}
@@ -32,33 +23,33 @@ func (s *Sources) Measured(ctx context.Context, query framework.UsageQuery) ([]M
 	if err != nil {
 		return nil, err
 	}
-	var found []Measurement
+	var found []framework.Measurement
 	switch view := view.(type) {
 	case *metricsView:
 		for node, a := range view.nodes {
-			found = append(found, Measurement{Node: node, At: a.at, Use: listOf(a.cpu/scale, a.memory/scale)})
+			found = append(found, framework.Measurement{Node: node, At: a.at, Use: listOf(a.cpu/scale, a.memory/scale)})
 		}
 	case parts:
 		at := s.prometheus.options.Clock.Now()
 		for node := range view {
 			part, _ := view.Node(node)
-			found = append(found, Measurement{Node: node, At: at, Use: part})
+			found = append(found, framework.Measurement{Node: node, At: at, Use: part})
 		}
 	}
-	slices.SortFunc(found, func(a, b Measurement) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(found, func(a, b framework.Measurement) int { return cmp.Compare(a.Node, b.Node) })
 	return found, nil
 }
 
 // Follow reads the use of nodes by one source every PollInterval and tells it with the time, until the context ends. Where the source
 // does not answer it tells the time alone, and logs the first error.
-func (s *Sources) Follow(ctx context.Context, query framework.UsageQuery, tell func(now time.Time, measured []Measurement)) {
+func (s *Sources) Follow(ctx context.Context, query framework.UsageQuery, tell func(now time.Time, measured []framework.Measurement)) {
 	now := s.clock
 	ticker := now.NewTicker(PollInterval)
 	defer ticker.Stop()
 	failed := false
 	for {
 		err := s.Poll(ctx)
-		var measured []Measurement
+		var measured []framework.Measurement
 		if err == nil {
 			measured, err = s.Measured(ctx, query)
 		}

@@ -190,7 +190,7 @@ func TestFollow(t *testing.T) {
 	told, ended := make(chan string), make(chan struct{})
 	go func() {
 		defer close(ended)
-		sources.Follow(ctx, framework.UsageQuery{Source: framework.KubernetesMetrics}, func(now time.Time, measured []Measurement) {
+		sources.Follow(ctx, framework.UsageQuery{Source: framework.KubernetesMetrics}, func(now time.Time, measured []framework.Measurement) {
 			text := fmt.Sprint(now.Sub(began), ":")
 			for _, m := range measured {
 				text += fmt.Sprintf(" %s %v at %v", m.Node, m.Use.Cpu(), m.At.Sub(began))

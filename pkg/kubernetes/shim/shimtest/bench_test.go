@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/informers"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
@@ -77,13 +77,13 @@ func measured(factory informers.SharedInformerFactory) (shim.Preferences, error)
 // A measuredOnce measures a thousand nodes.
 type measuredOnce struct {
 	*preferences.Scorer
-	use []usage.Measurement
+	use []framework.Measurement
 }
 
 func (m *measuredOnce) SetNode(node *v1.Node) {
 	m.Scorer.SetNode(node)
 	now := time.Now()
-	m.use = append(m.use, usage.Measurement{Node: node.Name, At: now, Use: v1.ResourceList{
+	m.use = append(m.use, framework.Measurement{Node: node.Name, At: now, Use: v1.ResourceList{
 		v1.ResourceCPU: *resource.NewMilliQuantity(int64(len(node.Name))*100, resource.DecimalSI), v1.ResourceMemory: resource.MustParse("1Gi"),
 	}})
 	if len(m.use) == 1000 {

@@ -24,7 +24,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	deschedulerframework "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
@@ -94,12 +93,14 @@ func (c *Cluster) SetProfile(of *config.KubeSchedulerProfile) (err error) {
 
 // Measures says where Measure is to have its measurements from; false if measured use does not count.
 func (c *Cluster) Measures() (query deschedulerframework.UsageQuery, counts bool) {
-	_, query, counts = c.own.Measures()
+	query, _, counts = c.own.Measures()
 	return query, counts
 }
 
 // Measure has Best count what nodes use, as preferences.Scorer does.
-func (c *Cluster) Measure(now time.Time, measured []usage.Measurement) { c.own.Measure(now, measured) }
+func (c *Cluster) Measure(now time.Time, measured []deschedulerframework.Measurement) {
+	c.own.Measure(now, measured)
+}
 
 // plugins are those for full nodes or for others, which are made when they are needed first.
 func (c *Cluster) plugins() (framework.Framework, error) {
