@@ -68,17 +68,23 @@ ifeq ($(BROWSER),)
 endif
 	@$(MAKE) --no-print-directory -k -j3 test-plain test-raced e2e-short test-browser
 
+# test-modules plays the nested modules that are named, without the race detector.
+define test-modules
+set -e; for module in $(1); do \
+	echo "== $$module"; \
+	case " $(UNCACHED) " in *" $$module "*) again=-count=1;; *) again=;; esac; \
+	(cd $$module && $(GO) test -vet=off -timeout 30m $$again $(TESTFLAGS) $$($(GO) list ./... | grep -v '/acceptance/browser$$')); \
+done
+endef
+
 # What is compiled with the race detector and what without it have nothing in common, so both go
-# on side by side: while the longest test of one is played, the other compiles.
+# on side by side: while the longest test of one is played, the other compiles. The modules with
+# Kubernetes take about as long as all others together.
 .PHONY: test-plain
 test-plain:
 	@echo "== . without the race detector"
 	@$(GO) test -vet=off -timeout 30m $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(UNRACED)|$(TWICE)')
-	@set -e; for module in $(filter-out . $(if $(RACE),$(RACED_MODULES)),$(MODULES)); do \
-		echo "== $$module"; \
-		case " $(UNCACHED) " in *" $$module "*) again=-count=1;; *) again=;; esac; \
-		(cd $$module && $(GO) test -vet=off -timeout 30m $$again $(TESTFLAGS) $$($(GO) list ./... | grep -v '/acceptance/browser$$')); \
-	done
+	@$(call test-modules,$(filter ./pkg/kubernetes%,$(MODULES)))
 
 .PHONY: test-raced
 test-raced:
@@ -88,6 +94,7 @@ test-raced:
 		echo "== $$module"; \
 		(cd $$module && CGO_ENABLED=1 $(GO) test -vet=off -timeout 30m $(RACE) -count=1 $(TESTFLAGS) ./...); \
 	done
+	@$(call test-modules,$(filter-out . ./pkg/kubernetes% $(if $(RACE),$(RACED_MODULES)),$(MODULES)))
 
 .PHONY: test-browser
 test-browser:
