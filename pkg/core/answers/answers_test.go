@@ -79,3 +79,29 @@ func TestWhatMayHelpSinceAttemptsFailed(t *testing.T) {
 	s.Help(nil)
 	assert.Assert(t, !s.HaveFailed())
 }
+
+// never is an answer that nothing which ends on the node changes.
+type never struct{ error }
+
+func (never) Unresolvable() bool { return true }
+
+// TestWhatIsRefusedWhateverEndsIsKept: it was learnt, and a view shows it.
+func TestWhatIsRefusedWhateverEndsIsKept(t *testing.T) {
+	s, n := NewSimulations(0, 0), node(1)
+	s.NoteUnresolvable(n, errors.New("full"), 0)
+	assert.Assert(t, !s.Any())
+	s.NoteUnresolvable(n, never{errors.New("taint")}, 0)
+	assert.Assert(t, s.Any())
+	nodes := s.ForView()
+	assert.Assert(t, nodes.Has(n.Slot, n.UpdatedAt))
+}
+
+// TestLongReasonsAreCut where they are too long, and not before.
+func TestLongReasonsAreCut(t *testing.T) {
+	r, whole := NewRefusals(0), strings.Repeat("x", reasonLength)
+	r.Add(node(1), errors.New(whole), 0)
+	r.Add(node(2), errors.New(whole+"x"), 0)
+	r.Finish(0)
+	assert.Equal(t, r.ForView()[0].Text, whole)
+	assert.Equal(t, r.ForView()[1].Text, whole+"…")
+}
