@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // budgets is what disruption budgets allow in one cycle: what their status said at its
@@ -36,7 +37,7 @@ func (b *budgets) left(pod *v1.Pod) *int {
 	defer b.mu.Unlock()
 	var least *int
 	for _, budget := range b.of(pod) {
-		n := allowed(budget) - b.used[nameOf(budget)]
+		n := pods.Disruptions(budget) - b.used[nameOf(budget)]
 		if least == nil || n < *least {
 			least = &n
 		}
@@ -49,24 +50,16 @@ func (b *budgets) check(pod *v1.Pod) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	of := b.of(pod)
-	if free(pod, of) {
+	if pods.IsFreeOf(of, pod) {
 		return nil
 	}
 	if len(of) > 1 {
 		return overBudget(fmt.Sprintf("the pod has %d budgets, and the API server evicts with one at most", len(of)))
 	}
-	if n := allowed(of[0]) - b.used[nameOf(of[0])]; n <= 0 {
+	if n := pods.Disruptions(of[0]) - b.used[nameOf(of[0])]; n <= 0 {
 		return overBudget("budget " + of[0].Name + " allows no eviction now")
 	}
 	return nil
-}
-
-// allowed is how many evictions the status of a budget allows. One of an older budget allows none.
-func allowed(b *policy.PodDisruptionBudget) int {
-	if b.Status.ObservedGeneration < b.Generation {
-		return 0
-	}
-	return int(b.Status.DisruptionsAllowed)
 }
 
 // overBudget is a refusal such as the API server would give: asking again in the cycle is of no use.
@@ -79,7 +72,7 @@ func (b *budgets) evicted(pod *v1.Pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	of := b.of(pod)
-	if free(pod, of) {
+	if pods.IsFreeOf(of, pod) {
 		return
 	}
 	for _, budget := range of {
@@ -105,31 +98,6 @@ func (b *budgets) of(pod *v1.Pod) []*policy.PodDisruptionBudget {
 		}
 	}
 	return of
-}
-
-// free says that the API server evicts a pod without a look at budgets: it has none, it
-// does not run, or it is not healthy and its budget lets such pods go.
-func free(pod *v1.Pod, of []*policy.PodDisruptionBudget) bool {
-	if len(of) == 0 || ended(pod) || pod.Status.Phase == v1.PodPending || pod.DeletionTimestamp != nil {
-		return true
-	}
-	if len(of) > 1 || ready(pod) {
-		return false
-	}
-	rule := of[0].Spec.UnhealthyPodEvictionPolicy
-	if rule != nil && *rule == policy.AlwaysAllow {
-		return true
-	}
-	return of[0].Status.CurrentHealthy >= of[0].Status.DesiredHealthy && of[0].Status.DesiredHealthy > 0
-}
-
-func ready(pod *v1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == v1.PodReady {
-			return c.Status == v1.ConditionTrue
-		}
-	}
-	return false
 }
 
 func nameOf(b *policy.PodDisruptionBudget) types.NamespacedName {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // An evictor is the PodEvictor of one plugin of one profile.
@@ -217,7 +218,7 @@ func (e evictor) permit(v *view, r request, options framework.EvictOptions) (to 
 // comes back, and neither does a controller that acts on what happens to a node; a pod that is too old, or
 // has failed, can be made anew on the same node. No place is reserved there.
 func (e evictor) place(v *view, pod *v1.Pod, options framework.EvictOptions) (destination, error) {
-	if _, ok := framework.WorkloadOf(pod); !ok || ended(pod) || pod.Spec.NodeName == "" {
+	if _, ok := framework.WorkloadOf(pod); !ok || pods.IsTerminal(pod) || pod.Spec.NodeName == "" {
 		return destination{}, nil
 	}
 	reserved := e.Reserves(pod)
@@ -273,7 +274,7 @@ func (e evictor) Reserves(pod *v1.Pod) (reserves bool) {
 // another one looked: the place is held all the same.
 func (e evictor) book(v *view, pod *v1.Pod, to string) {
 	defer e.d.expected.keep(e.d.options.Clock.Now(), pod, to) // also where the landing panics
-	if !ended(pod) && pod.Spec.NodeName != "" {
+	if !pods.IsTerminal(pod) && pod.Spec.NodeName != "" {
 		_ = v.landing.Book(pod, to)
 	}
 }

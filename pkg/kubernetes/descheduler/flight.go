@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // flightMax is how long an eviction counts as in flight while its pod does not terminate
@@ -67,12 +69,12 @@ func (f *flight) pods() []types.UID {
 }
 
 // observe ends what is over and adds what others evict. It looks at each pod once.
-func (f *flight) observe(now time.Time, pods, reported []*v1.Pod) {
+func (f *flight) observe(now time.Time, all, reported []*v1.Pod) {
 	alive := make(map[types.UID]*v1.Pod, len(f.entries))
-	for _, pod := range pods {
+	for _, pod := range all {
 		if _, ok := f.entries[pod.UID]; ok {
 			alive[pod.UID] = pod
-		} else if !ended(pod) && pod.DeletionTimestamp != nil && wasEvicted(pod) {
+		} else if !pods.IsTerminal(pod) && pod.DeletionTimestamp != nil && wasEvicted(pod) {
 			f.add(now, pod)
 			alive[pod.UID] = pod
 		}
@@ -96,7 +98,7 @@ func (f *flight) observe(now time.Time, pods, reported []*v1.Pod) {
 // over says whether an eviction that is not reported has ended. Pod is nil where there
 // is none any more.
 func (f *flight) over(now time.Time, e *flying, pod *v1.Pod) bool {
-	if pod == nil || ended(pod) || e.reported && pod.DeletionTimestamp == nil {
+	if pod == nil || pods.IsTerminal(pod) || e.reported && pod.DeletionTimestamp == nil {
 		return true
 	}
 	return pod.DeletionTimestamp == nil && now.Sub(e.since) >= flightMax
@@ -108,10 +110,6 @@ func (f *flight) add(now time.Time, pod *v1.Pod) {
 }
 
 // ended says that a pod uses nothing any more.
-func ended(pod *v1.Pod) bool {
-	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
-}
-
 func wasEvicted(pod *v1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == v1.DisruptionTarget && c.Status == v1.ConditionTrue && c.Reason == evictedByAPI {

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
 	scheduling "k8s.io/api/scheduling/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
 // Ask is a pod that waits, in an application. The class of its priority may be nil; an
@@ -16,7 +17,7 @@ func Ask(pod *v1.Pod, applicationID string, class *scheduling.PriorityClass) *si
 		ApplicationID:    applicationID,
 		AllocationTags:   CreateTagsForTask(pod, false),
 		ResourcePerAlloc: Resources(pod),
-		Priority:         priority(pod),
+		Priority:         corev1helpers.PodPriority(pod),
 		TaskGroupName:    GroupName(pod),
 		Placeholder:      IsPlaceholder(pod),
 		PreemptionPolicy: preemptionPolicy(pod, class),
@@ -37,15 +38,8 @@ func CreateAllocationForForeignPod(pod *v1.Pod) *si.Allocation {
 		NodeID:           pod.Spec.NodeName,
 		AllocationTags:   CreateTagsForTask(pod, true),
 		ResourcePerAlloc: Resources(pod),
-		Priority:         priority(pod),
+		Priority:         corev1helpers.PodPriority(pod),
 	}
-}
-
-func priority(pod *v1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
 }
 
 // preemptionPolicy is nil where everything is allowed, which is what nothing stated means.

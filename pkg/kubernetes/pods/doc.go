@@ -12,4 +12,5 @@
 //	nodes.go        nodes
 //	reservations.go pods that keep a place for others
 //	namespaces.go   quotas of namespaces
+//	budgets.go      which pods the eviction API takes without a look at budgets
 package pods

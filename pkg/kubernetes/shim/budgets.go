@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
@@ -70,23 +71,7 @@ func (c *budgets) AddPodDisruptionBudget(b *policy.PodDisruptionBudget) {
 func (b *budget) allows(later *policy.PodDisruptionBudget) bool {
 	return later.Status.DisruptionsAllowed > b.Status.DisruptionsAllowed ||
 		!equality.Semantic.DeepEqual(later.Spec.Selector, b.Spec.Selector) ||
-		letsUnready(later) && (!letsUnready(b.PodDisruptionBudget) || later.Status.CurrentHealthy < b.Status.CurrentHealthy)
-}
-
-// letsUnready reports whether pods that are not ready end without regard to what a budget allows,
-// as the eviction API has it: always, or, unless that is said, while enough others are healthy.
-func letsUnready(b *policy.PodDisruptionBudget) bool {
-	if rule := b.Spec.UnhealthyPodEvictionPolicy; rule != nil && *rule == policy.AlwaysAllow {
-		return true
-	}
-	return b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0
-}
-
-// isReady reports whether a pod counts as healthy for budgets.
-func isReady(pod *v1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
-		return c.Type == v1.PodReady && c.Status == v1.ConditionTrue
-	})
+		pods.LetsUnready(later) && (!pods.LetsUnready(b.PodDisruptionBudget) || later.Status.CurrentHealthy < b.Status.CurrentHealthy)
 }
 
 // askAgain has the core ask again about the nodes on which pods of a budget run: they may end
@@ -177,7 +162,7 @@ func (c callback) DisruptionBudgets(allocationKeys []string) []scheduler.Disrupt
 func (b *budget) isFor(pod *v1.Pod) bool {
 	_, taken := b.Status.DisruptedPods[pod.Name]
 	return !taken && pod.DeletionTimestamp == nil && pod.Status.Phase != v1.PodPending && b.selector.Matches(labels.Set(pod.Labels)) &&
-		(isReady(pod) || !letsUnready(b.PodDisruptionBudget))
+		(pods.IsReady(pod) || !pods.LetsUnready(b.PodDisruptionBudget))
 }
 
 // uncounted is how many pods of a budget are ending that its status cannot account for yet.

@@ -13,6 +13,7 @@ import (
 	core "k8s.io/client-go/listers/core/v1"
 	priorities "k8s.io/client-go/listers/scheduling/v1"
 	"k8s.io/client-go/tools/cache"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -123,7 +124,7 @@ func (c *checks) storageOf(pod *v1.Pod) error {
 
 // priorityOf refuses pods of the system and of a high priority.
 func (c *checks) priorityOf(pod *v1.Pod) error {
-	priority := priorityOf(pod)
+	priority := corev1helpers.PodPriority(pod)
 	if priority >= systemCritical && !c.args.EvictSystemCriticalPods && !c.args.skips(GateSystemCritical) {
 		return errors.New("it belongs to the system")
 	}
@@ -220,15 +221,6 @@ func (c *checks) fits(pod *v1.Pod) error {
 	return eviction.Elsewhere(c.handle, pod, c.nodes)
 }
 
-func priorityOf(pod *v1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
-}
-
 func isReady(pod *v1.Pod) bool {
-	return pod.Status.Phase == v1.PodRunning && slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
-		return c.Type == v1.PodReady && c.Status == v1.ConditionTrue
-	})
+	return pod.Status.Phase == v1.PodRunning && pods.IsReady(pod)
 }

@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -47,7 +48,7 @@ func sortJobs(jobs []waitingJob, underWay map[types.UID]int) {
 // leastHarm orders jobs by the harm that the eviction of their pods does.
 func leastHarm(a, b waitingJob) int {
 	return cmp.Or(
-		cmp.Compare(priorityOf(a.pod), priorityOf(b.pod)),
+		cmp.Compare(corev1helpers.PodPriority(a.pod), corev1helpers.PodPriority(b.pod)),
 		cmp.Compare(classOf(a.pod), classOf(b.pod)),
 		cmp.Compare(framework.DeletionCost(a.pod), framework.DeletionCost(b.pod)),
 		cmp.Compare(framework.EvictionCost(a.pod), framework.EvictionCost(b.pod)),
