@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
@@ -79,11 +80,11 @@ func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []cli
 		where[m.Key] = m
 	}
 	slices.SortFunc(there, func(a, b v1.Pod) int {
-		return cmp.Or(cmp.Compare(priorityOf(&a), priorityOf(&b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(corev1helpers.PodPriority(&a), corev1helpers.PodPriority(&b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	left := make([]int32, len(budgets))
+	left := make(map[*policy.PodDisruptionBudget]int, len(budgets))
 	for i := range budgets {
-		left[i] = budgets[i].Status.DisruptionsAllowed
+		left[&budgets[i]] = pods.Disruptions(&budgets[i])
 	}
 	var first, later, stay []step
 	for i := range there {
@@ -102,13 +103,6 @@ func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []cli
 		}
 	}
 	return slices.Concat(first, later, stay)
-}
-
-func priorityOf(pod *v1.Pod) int32 {
-	if pod.Spec.Priority == nil {
-		return 0
-	}
-	return *pod.Spec.Priority
 }
 
 // staying is why a drain leaves a pod where it is; empty if it does not.
@@ -143,40 +137,33 @@ func goal(pod *v1.Pod, where map[string]client.AskOutcome) string {
 }
 
 // blockedBy is what keeps a pod from being evicted now, and takes one from what its budget has left if nothing does.
-func blockedBy(pod *v1.Pod, budgets []policy.PodDisruptionBudget, left []int32, now time.Time) string {
-	var of []int
+func blockedBy(pod *v1.Pod, budgets []policy.PodDisruptionBudget, left map[*policy.PodDisruptionBudget]int, now time.Time) string {
+	var of []*policy.PodDisruptionBudget
 	for i := range budgets {
 		selector, err := metav1.LabelSelectorAsSelector(budgets[i].Spec.Selector)
 		if err == nil && budgets[i].Namespace == pod.Namespace && selector.Matches(labels.Set(pod.Labels)) {
-			of = append(of, i)
+			of = append(of, &budgets[i])
 		}
 	}
 	switch {
-	case pod.DeletionTimestamp != nil || len(of) == 0:
+	case pods.IsFreeOf(of, pod):
 		return ""
 	case len(of) > 1:
 		return fmt.Sprintf("%d budgets: the API server evicts no pod of several", len(of))
 	}
-	b := &budgets[of[0]]
-	if always := b.Spec.UnhealthyPodEvictionPolicy; always != nil && *always == policy.AlwaysAllow && !isReady(pod) {
+	b := of[0]
+	if left[b] > 0 {
+		left[b]--
 		return ""
 	}
-	if left[of[0]] > 0 {
-		left[of[0]]--
-		return ""
-	}
-	if b.Status.DisruptionsAllowed > 0 {
-		return fmt.Sprintf("budget %s, which allows %d at once", b.Name, b.Status.DisruptionsAllowed)
+	if allowed := pods.Disruptions(b); allowed > 0 {
+		return fmt.Sprintf("budget %s, which allows %d at once", b.Name, allowed)
 	}
 	said := meta.FindStatusCondition(b.Status.Conditions, policy.DisruptionAllowedCondition)
 	if said == nil || said.Status != metav1.ConditionFalse {
 		return fmt.Sprintf("budget %s, which allows none", b.Name)
 	}
 	return fmt.Sprintf("budget %s, which allows none since %v", b.Name, now.Sub(said.LastTransitionTime.Time).Truncate(time.Second))
-}
-
-func isReady(pod *v1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue })
 }
 
 func writeDrain(out io.Writer, steps []step) error {
@@ -191,7 +178,7 @@ func writeDrain(out io.Writer, steps []step) error {
 		default:
 			goes++
 		}
-		table.Rows = append(table.Rows, []string{s.pod.Namespace + "/" + s.pod.Name, strconv.Itoa(int(priorityOf(s.pod))), s.to, cmp.Or(s.blocked, "-")})
+		table.Rows = append(table.Rows, []string{s.pod.Namespace + "/" + s.pod.Name, strconv.Itoa(int(corev1helpers.PodPriority(s.pod))), s.to, cmp.Or(s.blocked, "-")})
 	}
 	if len(steps) > 0 {
 		if err := table.Write(out); err != nil {

@@ -93,3 +93,27 @@ func TestDrainPlanOfANode(t *testing.T) {
 	_, _, err = play(t, "", "drain-plan")
 	assert.ErrorContains(t, err, "accepts 1 arg(s)")
 }
+
+// A budget keeps a pod as the eviction API has it: one that is not ready goes while enough others are healthy, one that does not run yet
+// goes always, and a budget that was changed since its status was written lets none go.
+func TestDrainPlanAsTheEvictionAPI(t *testing.T) {
+	waits := func(p *v1.Pod) {
+		owned("ReplicaSet", 0)(p)
+		p.Status.Phase = v1.PodPending
+	}
+	for _, c := range []struct {
+		name   string
+		edit   func(*v1.Pod)
+		allows int32
+		change func(*policy.PodDisruptionBudget)
+		goes   bool
+	}{
+		{"enough are healthy", owned("ReplicaSet", 0), 0, func(b *policy.PodDisruptionBudget) { b.Status.CurrentHealthy, b.Status.DesiredHealthy = 2, 2 }, true},
+		{"too few are healthy", owned("ReplicaSet", 0), 0, func(b *policy.PodDisruptionBudget) { b.Status.CurrentHealthy, b.Status.DesiredHealthy = 1, 2 }, false},
+		{"it does not run yet", waits, 0, func(*policy.PodDisruptionBudget) {}, true},
+		{"the budget was changed", owned("ReplicaSet", 0), 1, func(b *policy.PodDisruptionBudget) { b.Generation = 1 }, false},
+	} {
+		steps := planDrain([]v1.Pod{*pod("web-1", "web-1", c.edit)}, []policy.PodDisruptionBudget{budget("web", c.allows, c.change)}, nil, time.Unix(10_000, 0))
+		assert.Equal(t, steps[0].blocked == "", c.goes, c.name)
+	}
+}
