@@ -203,31 +203,20 @@ func (l *load) drop(name string, n *nodeUse) {
 	}
 }
 
-// differs says whether a pod requests something else than before.
-func (l *load) differs(before *counted, pod *v1.Pod) bool {
+// shareOf is what a pod takes of a node. It is as young as it was if it was counted before on the same node.
+func (l *load) shareOf(pod *v1.Pod, node string, before *counted) (of share) {
 	if l == nil {
-		return false
+		return of
 	}
-	return requestsOf(pod) != before.share.requests
-}
-
-func requestsOf(pod *v1.Pod) amounts {
-	of := (&framework.PodInfo{Pod: pod}).CalculateResource()
-	return amounts{of.Non0CPU, of.Non0Mem}
-}
-
-// take fills in what a pod takes. It is as young as it was if it was counted before on the same node.
-func (l *load) take(p, before *counted) {
-	if l == nil {
-		return
-	}
-	p.share.requests = requestsOf(p.Pod)
+	requests := (&framework.PodInfo{Pod: pod}).CalculateResource()
+	of.requests = amounts{requests.Non0CPU, requests.Non0Mem}
 	switch {
-	case before != nil && before.node == p.node:
-		p.share.placed = before.share.placed
-	case p.Pod.Status.StartTime != nil:
-		p.share.placed = p.Pod.Status.StartTime.Time
+	case before != nil && before.node == node:
+		of.placed = before.share.placed
+	case pod.Status.StartTime != nil:
+		of.placed = pod.Status.StartTime.Time
 	}
+	return of
 }
 
 // count counts a pod. One that is not young any more is seen at the next Measure.

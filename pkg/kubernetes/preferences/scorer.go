@@ -166,15 +166,14 @@ func (s *Scorer) PlacePod(pod *v1.Pod, node string) {
 		s.uncount(before)
 		return
 	}
-	if before != nil && before.node == node && isCountedAlike(before.Pod, pod) && !s.load.differs(before, pod) {
+	takes := s.load.shareOf(pod, node, before)
+	if before != nil && before.node == node && isCountedAlike(before.Pod, pod) && takes.requests == before.share.requests {
 		return
 	}
 	s.uncount(before)
 	// An error is about terms that cannot be read. The pod counts without them.
 	info, _ := framework.NewPodInfo(pod)
-	p := &counted{PodInfo: info, node: node, choosy: isChoosy(info)}
-	s.load.take(p, before)
-	s.count(p)
+	s.count(&counted{PodInfo: info, node: node, choosy: isChoosy(info), share: takes})
 }
 
 // RemovePod counts a pod no more.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"sigs.k8s.io/yaml"
@@ -49,7 +50,11 @@ func LoadAwareOf(of *config.KubeSchedulerProfile) (*LoadAwareArgs, error) {
 		if !ok {
 			continue
 		}
-		if err := yaml.UnmarshalStrict(withoutKind(raw.Raw), args); err != nil {
+		read := struct { // files of Koordinator say a kind, too
+			metav1.TypeMeta `json:",inline"`
+			*LoadAwareArgs  `json:",inline"`
+		}{LoadAwareArgs: args}
+		if err := yaml.UnmarshalStrict(raw.Raw, &read); err != nil {
 			return nil, fmt.Errorf("pluginConfig: %s: %w", LoadAware, err)
 		}
 	}
@@ -57,20 +62,6 @@ func LoadAwareOf(of *config.KubeSchedulerProfile) (*LoadAwareArgs, error) {
 		args.ResourceWeights = Shares{CPU: 1, Memory: 1}
 	}
 	return args, args.validate()
-}
-
-// withoutKind leaves out what files of Koordinator say at the top of arguments.
-func withoutKind(text []byte) []byte {
-	fields := map[string]any{}
-	if yaml.Unmarshal(text, &fields) != nil {
-		return text
-	}
-	delete(fields, "apiVersion")
-	delete(fields, "kind")
-	if left, err := yaml.Marshal(fields); err == nil {
-		return left
-	}
-	return text
 }
 
 func (a *LoadAwareArgs) validate() error {
