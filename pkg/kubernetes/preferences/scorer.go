@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -243,8 +244,8 @@ func (s *Scorer) tellClasses(p *counted, sign int32) {
 // Best is those of some nodes that suit a pod best, the best first, and at most so many. Of nodes that suit
 // it equally the first come first. Nodes where its tolerations, node selector or required node affinity
 // keep it from running, and nodes that are not known, are left out. It is nil if all others suit the pod
-// equally, so that the order of the nodes may decide, which is never so where measured use counts. The nodes have 0 to 100 points in that order. It costs a
-// few operations for each node; the nodes are not asked for if the pod has no preference.
+// equally, so that the order of the nodes may decide, which is never so where measured use counts. The nodes have 0 to 100
+// points in that order. It costs a few operations for each node; the nodes are not asked for if the pod has no preference.
 func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
 	pod = pods.ForFilters(pod)
 	s.mu.Lock()
@@ -253,6 +254,30 @@ func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []s
 	if c.isIndifferent() && s.load == nil || most <= 0 {
 		return nil
 	}
+	return s.scored(c, nodes).best(most)
+}
+
+// Top is those of some nodes that suit a pod better than all others, in their order: several if they suit it equally. It
+// leaves out the same nodes as Best.
+func (s *Scorer) Top(pod *v1.Pod, nodes iter.Seq2[string, int64]) (top []string) {
+	pod = pods.ForFilters(pod)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	on := s.scored(s.classOf(pod), nodes)
+	highest := int64(math.MinInt64)
+	for _, total := range on.total {
+		highest = max(highest, total)
+	}
+	for i, total := range on.total {
+		if total == highest {
+			top = append(top, on.names[i])
+		}
+	}
+	return top
+}
+
+// scored is nodes with their points for a class, until the next question.
+func (s *Scorer) scored(c *class, nodes iter.Seq2[string, int64]) *scratch {
 	on := &s.scratch
 	on.reset()
 	for name, points := range nodes {
@@ -261,10 +286,9 @@ func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []s
 		}
 	}
 	s.score(c, on)
-	best := on.best(most)
 	s.scratch, s.last = s.last, s.scratch
 	s.last.at = 0
-	return best
+	return &s.last
 }
 
 // slotOf is the slot of a node. Mostly the nodes come in the order of the question before, but for one or two that have

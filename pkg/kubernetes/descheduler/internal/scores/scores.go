@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"time"
 
@@ -229,34 +228,13 @@ func (c *Cluster) Top(ctx context.Context, pod *v1.Pod, nodes []string) ([]strin
 	if !status.IsSuccess() {
 		return nil, status.AsError()
 	}
-	if best := c.scorer.Best(pod, each(scored), len(scored)); len(best) > 0 {
-		// Of equal nodes the first come first: with the nodes in the other order the last of them.
-		slices.Reverse(scored)
-		last := c.scorer.Best(pod, each(scored), 1)
-		return best[:slices.Index(best, last[0])+1], nil
-	}
-	var top []string
-	highest := int64(math.MinInt64)
-	for name, points := range each(scored) {
-		if points > highest {
-			top, highest = nil, points
-		}
-		if points == highest {
-			top = append(top, name)
-		}
-	}
-	return top, nil
-}
-
-// each is nodes with their points.
-func each(scored []fwk.NodePluginScores) iter.Seq2[string, int64] {
-	return func(yield func(string, int64) bool) {
+	return c.scorer.Top(pod, func(yield func(string, int64) bool) {
 		for _, node := range scored {
 			if !yield(node.Name, node.TotalScore) {
 				return
 			}
 		}
-	}
+	}), nil
 }
 
 // locateImages says on how many nodes each image is, if that is not known.
