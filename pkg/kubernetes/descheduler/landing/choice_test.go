@@ -2,6 +2,7 @@ package landing
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -227,4 +228,37 @@ func TestEqualNodes(t *testing.T) {
 	to, err = cl.Place(two, but("a", "b"))
 	assert.NilError(t, err, "what was booked in the cycle before is forgotten")
 	assert.Equal(t, to.Node, "c")
+}
+
+// TestManyNodesForOthers: in a cluster of ten times as many nodes as are scored, a pod of another scheduler finds the only node with
+// room, wherever that is, and where many have room few are looked at.
+func TestManyNodesForOthers(t *testing.T) {
+	many := nodes(10 * sampleMax)
+	for i, n := range many {
+		n.Name = fmt.Sprintf("n%04d", i)
+		n.Labels[v1.LabelHostname] = n.Name
+	}
+	p := pod("web", many[0].Name, 1)
+	p.Spec.SchedulerName = v1.DefaultSchedulerName
+	full := []*v1.Pod{p}
+	for i, n := range many[1:] {
+		if i != 9*sampleMax {
+			full = append(full, pod(fmt.Sprint("full", i), n.Name, 4))
+		}
+	}
+	asked := map[string]bool{}
+	elsewhere := framework.Choice{Accept: func(node string) error {
+		if asked[node] = true; node == many[0].Name {
+			return errOther
+		}
+		return nil
+	}}
+	to, err := scored(t, many, full...).Place(p, elsewhere)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, to, framework.Place{Node: many[9*sampleMax+1].Name, Open: true})
+
+	clear(asked)
+	_, err = scored(t, many, p).Place(p, elsewhere)
+	assert.NilError(t, err)
+	assert.Assert(t, len(asked) <= sampleMax+2, "%d nodes are looked at", len(asked))
 }
