@@ -60,12 +60,9 @@ func (s *Server) tokened(next *router) http.Handler {
 			next.page.ServeHTTP(w, r)
 			return
 		}
-		err := failure.New(failure.ErrUnauthorized, "A valid token is needed")
-		if token := Bearer(r); token != "" {
-			err = admit(r, token)
-		}
+		err := Admitted(r, admit)
 		if errors.Is(err, failure.ErrForbidden) {
-			if part := s.narrowed(next, r, Bearer(r), err); part != nil {
+			if part := s.narrowed(next, r, bearer(r), err); part != nil {
 				r, err = part, nil
 			}
 		}
@@ -82,6 +79,14 @@ func (s *Server) tokened(next *router) http.Handler {
 
 func (s *Server) needsToken() bool { return s.config.Token != "" || s.config.Admit != nil }
 
+// Admitted says why a request is not allowed: it brings no token, or admit does not allow what it asks for.
+func Admitted(r *http.Request, admit func(r *http.Request, token string) error) error {
+	if token := bearer(r); token != "" {
+		return admit(r, token)
+	}
+	return failure.New(failure.ErrUnauthorized, "A valid token is needed")
+}
+
 // Only admits one token, for ServerConfig.Admit.
 func Only(token string) func(*http.Request, string) error {
 	wanted := sha256.Sum256([]byte(token))
@@ -94,9 +99,9 @@ func Only(token string) func(*http.Request, string) error {
 	}
 }
 
-// Bearer is the token of a request; empty is none. A proxy such as the API server of Kubernetes keeps
+// bearer is the token of a request; empty is none. A proxy such as the API server of Kubernetes keeps
 // Authorization for itself, so the other header counts before it.
-func Bearer(r *http.Request) string {
+func bearer(r *http.Request) string {
 	for _, header := range []string{client.TokenHeader, "Authorization"} {
 		scheme, token, _ := strings.Cut(r.Header.Get(header), " ")
 		if strings.EqualFold(scheme, "Bearer") {

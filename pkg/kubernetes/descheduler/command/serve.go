@@ -108,17 +108,11 @@ func (p *page) handler() http.Handler {
 // ifAdmitted hands a request on if its client may read what it asks for.
 func (p *page) ifAdmitted(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if p.admit == nil {
-			next(w, r)
-			return
-		}
-		err := failure.New(failure.ErrUnauthorized, "A valid token is needed")
-		if token := webservice.Bearer(r); token != "" {
-			err = p.admit(r, token)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), failure.StatusOf(err))
-			return
+		if p.admit != nil {
+			if err := webservice.Admitted(r, p.admit); err != nil {
+				http.Error(w, err.Error(), failure.StatusOf(err))
+				return
+			}
 		}
 		next(w, r)
 	}
