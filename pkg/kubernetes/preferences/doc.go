@@ -13,7 +13,8 @@
 //
 // Read in this order:
 //
-//	scorer.go     Scorer: nodes and pods; Best
+//	scorer.go     Scorer: nodes and pods; Best and Top
+//	scratch.go    the nodes of one question and their points
 //	profile.go    what counts, and how much
 //	class.go      what is kept for pods that are alike
 //	spread.go     spread constraints, also those that follow from services and controllers
