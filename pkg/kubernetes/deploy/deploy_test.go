@@ -112,7 +112,7 @@ func TestChartAndKustomizeInstallTheSame(t *testing.T) {
 	assert.Assert(t, slices.Contains(at(container, "args").([]any), any("--keep-foreign-pods=true")))
 	same(t, kustomized(t, scheduler), rendered(t, schedulerChart, nil), "narwhal-scheduler")
 	same(t, kustomized(t, descheduler), rendered(t, deschedulerChart, nil), "narwhal-descheduler")
-	same(t, withComponents(t), rendered(t, deschedulerChart, object{"allow": object{"delete": true, "soft": true, "migration": true}}), "narwhal-descheduler")
+	same(t, withComponents(t), rendered(t, deschedulerChart, object{"allow": object{"delete": true, "soft": true, "migration": true, "drain": true}}), "narwhal-descheduler")
 }
 
 // same compares what kustomize and Helm install.
@@ -137,7 +137,7 @@ func withComponents(t *testing.T) map[string]object {
 		assert.NilError(t, err)
 		return files.WriteFile("/base/"+name, text)
 	}))
-	overlay := "resources: [../base]\ncomponents: [../base/delete, ../base/soft, ../base/migration]\n"
+	overlay := "resources: [../base]\ncomponents: [../base/delete, ../base/soft, ../base/migration, ../base/drain]\n"
 	assert.NilError(t, files.WriteFile("/all/kustomization.yaml", []byte(overlay)))
 	return kustomizedFrom(t, files, "/all")
 }
@@ -287,6 +287,7 @@ func TestPrivilegesAreFew(t *testing.T) {
 	few(t, kustomized(t, descheduler), changes)
 	changes["pods"] = []string{"create", "delete", "patch"}
 	changes["podmigrationjobs"], changes["podmigrationjobs/status"] = []string{"create", "update", "delete"}, []string{"update"}
+	changes["nodes"] = []string{"patch"}
 	few(t, withComponents(t), changes)
 }
 

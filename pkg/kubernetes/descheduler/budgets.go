@@ -64,8 +64,11 @@ func (b *budgets) check(pod *v1.Pod) error {
 
 // overBudget is a refusal such as the API server would give: asking again in the cycle is of no use.
 func overBudget(reason string) error {
-	return &framework.RefusedError{By: "disruption budget", Reason: reason, Err: errors.New(reason)}
+	return &framework.RefusedError{By: byBudget, Reason: reason, Err: errors.New(reason)}
 }
+
+// byBudget is what refuses where a disruption budget does.
+const byBudget = "disruption budget"
 
 // evicted takes one from the budgets of a pod, where its eviction counts.
 func (b *budgets) evicted(pod *v1.Pod) {

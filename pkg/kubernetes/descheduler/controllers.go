@@ -6,7 +6,22 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
+
+// newController is that of a plugin.
+func newController(p *profile, name string, plugin framework.ControllerPlugin) controller {
+	c := controller{profile: p, plugin: name, run: plugin.Run}
+	if of, ok := plugin.(framework.Previewer); ok {
+		c.preview = of.Preview
+	}
+	if of, ok := plugin.(framework.DrainReporter); ok {
+		c.drains = of.Drains
+	}
+	return c
+}
 
 // How long a controller that failed waits until it is started again: twice as long each
 // time, and again the least after it has run for the most.
@@ -20,6 +35,8 @@ type controller struct {
 	profile *profile
 	plugin  string
 	run     func(context.Context) error
+	preview func(context.Context) error    // nil: it has none
+	drains  func() map[string]drain.Status // nil: it drains no nodes
 }
 
 func (c controller) name() string { return c.profile.name + "/" + c.plugin }

@@ -85,6 +85,7 @@ func (c *cycle) run(ctx context.Context) error {
 			})
 		}
 	}
+	c.previews(ctx)
 	rounds := 0
 	for rounds < roundsMax && c.again(ctx, nodes) {
 		rounds++
@@ -94,6 +95,24 @@ func (c *cycle) run(ctx context.Context) error {
 	}
 	return errors.Join(c.errs...)
 }
+
+// previews has controllers say what they would do first, in a dry run of one cycle.
+func (c *cycle) previews(ctx context.Context) {
+	for _, p := range c.set.list {
+		for _, of := range p.controller {
+			if of.preview == nil || !c.d.previews() {
+				continue
+			}
+			s := step{name: of.plugin}
+			if err := c.d.guarded(p.name, of.plugin, func() error { return of.preview(ctx) }); err != nil {
+				c.fail(p, s, framework.Controller, err)
+			}
+		}
+	}
+}
+
+// previews says whether controllers do not run and show what they would do.
+func (d *Descheduler) previews() bool { return d.options.DryRun && d.options.Interval == 0 }
 
 // again runs those plugins once more for which evictions may have made room, and says whether
 // there was any: at deschedule those that found no place for a pod before, at balance those

@@ -68,6 +68,8 @@ func New(ctx context.Context, p *policy.Policy, registry *framework.Registry, op
 	}
 	d.set = set
 	d.limits.set(p)
+	drains := d.drains
+	options.Metrics.drains.of.Store(&drains)
 	return d, nil
 }
 
@@ -126,7 +128,7 @@ func (d *Descheduler) Run(ctx context.Context) (err error) {
 func (d *Descheduler) sayNotStarted(set *profiles) {
 	for _, p := range set.list {
 		for _, c := range p.controller {
-			if d.options.DryRun && c.plugin == p.evict.Name() {
+			if d.options.DryRun && c.plugin == p.evict.Name() || d.previews() && c.preview != nil {
 				continue
 			}
 			d.options.Log.Warn("controller not started, since there is no interval: it acts on events, and one cycle has none", field(p, c.plugin, nil)...)

@@ -19,6 +19,7 @@
 //	profile.go      the plugins of a profile, built
 //	handle.go       what a plugin is given
 //	evictor.go      what happens when a plugin wants a pod evicted
+//	group.go        pods that are evicted together, or none
 //	view.go         the cluster as one cycle sees it
 //	limits.go       which limit keeps a pod
 //	tally.go        counts by node, namespace, workload and plugin
@@ -30,6 +31,7 @@
 //	report.go       what a cycle did
 //	warnings.go     what keeps plugins from their work
 //	metrics.go      what is counted
-//	events.go       events of pods
+//	drains.go       metrics of nodes that controllers drain
+//	events.go       events of pods and nodes
 //	tracing.go      spans
 package descheduler

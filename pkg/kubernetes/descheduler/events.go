@@ -5,10 +5,13 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
@@ -17,6 +20,7 @@ import (
 
 const (
 	actionDescheduled = "Descheduled"
+	actionDrain       = "Drain"
 	reasonFailed      = "EvictionFailed"
 	reasonNotSet      = "NotSet"
 
@@ -66,7 +70,7 @@ func (a *announcer) evicted(r request, why string, requested bool) {
 	if strings.ContainsRune(why, ' ') {
 		reason, note = "", note+": "+why
 	}
-	a.write(r.pod, v1.EventTypeNormal, cut(cmp.Or(reason, r.plugin, reasonNotSet), reasonMax), note)
+	a.write(r.pod, v1.EventTypeNormal, cut(cmp.Or(reason, r.plugin, reasonNotSet), reasonMax), actionDescheduled, note)
 }
 
 // kept warns that a pod was to be evicted and was not, for a limit or for an error of the
@@ -89,15 +93,29 @@ func (a *announcer) kept(r request, err error) {
 		a.log.Warn("no more events of pods that are not evicted are written in this cycle", zap.Int("written", warningsMax))
 	}
 	if !skip {
-		a.write(r.pod, v1.EventTypeWarning, reasonFailed, "not evicted from node "+r.pod.Spec.NodeName+": "+text(err.Error()))
+		a.write(r.pod, v1.EventTypeWarning, reasonFailed, actionDescheduled, "not evicted from node "+r.pod.Spec.NodeName+": "+text(err.Error()))
 	}
 }
 
-func (a *announcer) write(pod *v1.Pod, kind, reason, note string) {
-	if e, ok := a.recorder.(Expecting); ok {
-		e.Expect(pod.UID, kind, reason, actionDescheduled)
+// node writes an event of a node. Those that differ in their note only would be counted as one, which keeps the first note: so each
+// has an action of its own.
+func (a *announcer) node(now time.Time, node *v1.Node, kind, reason, note string) {
+	if a.recorder != nil {
+		a.write(node, kind, reason, actionDrain+now.UTC().Format("150405"), text(note))
 	}
-	a.recorder.Eventf(pod, nil, kind, reason, actionDescheduled, "%s", cut(note, noteMax))
+}
+
+// An object has events.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+func (a *announcer) write(about object, kind, reason, action, note string) {
+	if e, ok := a.recorder.(Expecting); ok {
+		e.Expect(about.GetUID(), kind, reason, action)
+	}
+	a.recorder.Eventf(about, nil, kind, reason, action, "%s", cut(note, noteMax))
 }
 
 // cut shortens a text to a number of bytes, between two characters.

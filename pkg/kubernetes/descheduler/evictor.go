@@ -157,22 +157,34 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod, options framework.Evict
 		}
 		return err
 	})
+	return e.settle(v, r, options, asked{to, result, err})
+}
+
+// asked is what became of an eviction that a plugin asked for.
+type asked struct {
+	to     destination
+	result string
+	err    error
+}
+
+// settle tells of the end of an eviction, and returns what the plugin is told.
+func (e evictor) settle(v *view, r request, options framework.EvictOptions, a asked) error {
 	switch {
-	case err == nil:
-		e.d.options.Metrics.asked(r, result)
-		e.tell(v, r, options, to, result == resultBackground)
+	case a.err == nil:
+		e.d.options.Metrics.asked(r, a.result)
+		e.tell(v, r, options, a.to, a.result == resultBackground)
 		return nil
-	case errors.Is(err, framework.ErrGone):
-		v.snapshot.Evicted(pod.UID)
-		e.note(pod, e.plugin, Gone, err)
+	case errors.Is(a.err, framework.ErrGone):
+		v.snapshot.Evicted(r.pod.UID)
+		e.note(r.pod, e.plugin, Gone, a.err)
 		return nil
 	default:
-		if panicked := new(panicError); errors.As(err, &panicked) {
-			e.d.options.Log.Error("eviction failed", append(field(e.profile, e.plugin, err),
-				zap.String("pod", pod.Namespace+"/"+pod.Name))...)
+		if panicked := new(panicError); errors.As(a.err, &panicked) {
+			e.d.options.Log.Error("eviction failed", append(field(e.profile, e.plugin, a.err),
+				zap.String("pod", r.pod.Namespace+"/"+r.pod.Name))...)
 		}
-		e.kept(r, err)
-		return err
+		e.kept(r, a.err)
+		return a.err
 	}
 }
 

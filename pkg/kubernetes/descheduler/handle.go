@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ const sharedMax = time.Second
 // other points gets the one of the cycle while a cycle runs, and otherwise its last one for
 // sharedMax, since a fresh one for each pod would cost a look at all pods.
 func (h *handle) Snapshot() *framework.Snapshot {
-	if !h.controller || h.mixed && h.d.running.Load() {
+	if h.inCycle() {
 		return h.view().snapshot
 	}
 	if v := h.recent(); v != nil {
@@ -73,6 +74,12 @@ func (h *handle) Snapshot() *framework.Snapshot {
 	return v.snapshot
 }
 
+// inCycle says whether the plugin works with the view of the cycle: if it is no controller, and otherwise while a cycle runs that
+// calls it too, at another point or for a preview.
+func (h *handle) inCycle() bool {
+	return !h.controller || (h.mixed || h.d.options.Interval == 0) && h.d.running.Load()
+}
+
 // recent is the last view, where it may be used again.
 func (h *handle) recent() *view {
 	h.mu.Lock()
@@ -86,7 +93,7 @@ func (h *handle) recent() *view {
 // view is what evictions of this plugin are decided with: that of the cycle, or of a
 // controller the one which it asked for last.
 func (h *handle) view() *view {
-	if !h.controller || h.mixed && h.d.running.Load() {
+	if h.inCycle() {
 		return h.d.view.Load()
 	}
 	h.mu.Lock()
@@ -136,3 +143,24 @@ func (h *handle) InstanceID() string { return h.id }
 
 // DryRun implements framework.Handle.
 func (h *handle) DryRun() bool { return h.d.options.DryRun }
+
+var (
+	_ framework.NodeAnnouncer = (*handle)(nil)
+	_ framework.ProfileKnower = (*handle)(nil)
+)
+
+// AnnounceNode implements framework.NodeAnnouncer.
+func (h *handle) AnnounceNode(node *v1.Node, kind, reason, note string) {
+	h.d.events.node(h.d.options.Clock.Now(), node, kind, reason, note)
+}
+
+// EnabledIn implements framework.ProfileKnower.
+func (h *handle) EnabledIn(profile string) bool {
+	for i := range h.set.policy.Profiles {
+		of := &h.set.policy.Profiles[i]
+		if of.Name == profile && slices.Contains(of.Plugins[framework.Controller], h.plugin) {
+			return true
+		}
+	}
+	return false
+}

@@ -34,6 +34,7 @@ type Metrics struct {
 	refused      *prometheus.CounterVec
 	skippedCount prometheus.Counter
 	overdue      *prometheus.GaugeVec
+	drains       drainCollector
 }
 
 // NewMetrics makes the metrics, and registers them where a registerer is given. Names that
@@ -70,7 +71,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		}),
 	}
 	if registerer != nil {
-		registerer.MustRegister(buildInfo(prefix), m.evicted, m.evictedOld, m.loop, m.strategy, m.failures, m.restarts, m.refused, m.inFlight, m.skippedCount, m.overdue)
+		registerer.MustRegister(buildInfo(prefix), m.evicted, m.evictedOld, m.loop, m.strategy, m.failures, m.restarts, m.refused, m.inFlight, m.skippedCount, m.overdue, &m.drains)
 	}
 	return m
 }

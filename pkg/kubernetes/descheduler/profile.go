@@ -157,7 +157,7 @@ func (p *profile) add(point framework.Point, h *handle, plugin framework.Plugin)
 	case framework.Controller:
 		var x framework.ControllerPlugin
 		if x, ok = plugin.(framework.ControllerPlugin); ok {
-			p.controller = append(p.controller, controller{p, h.plugin, x.Run})
+			p.controller = append(p.controller, newController(p, h.plugin, x))
 		}
 	}
 	return ok

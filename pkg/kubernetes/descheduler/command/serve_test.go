@@ -182,5 +182,5 @@ func TestMetricsAreExplained(t *testing.T) {
 	for _, name := range []string{"pods_evicted_total", "pods_evicted", "loop_duration_seconds", "strategy_duration_seconds", "build_info"} {
 		assert.Check(t, names["descheduler_"+name], name)
 	}
-	assert.Equal(t, len(names), 13)
+	assert.Equal(t, len(names), 16)
 }

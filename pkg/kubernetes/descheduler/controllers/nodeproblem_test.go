@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -71,58 +72,89 @@ func (keep) Filter(pod *v1.Pod) error {
 
 // A cluster is a fake API server with a descheduler.
 type cluster struct {
-	t      *testing.T
-	client *fake.Clientset
-	begin  time.Time
+	t       *testing.T
+	client  *fake.Clientset
+	begin   time.Time
+	args    *NodeProblemArgs
+	limits  policy.Limits
+	metrics *prometheus.Registry
+	running *descheduler.Descheduler
 
 	mu      sync.Mutex
 	evicted []string // with the second
 	refuse  map[string]bool
+	told    []string // events of nodes
 }
 
 // start runs a descheduler with NodeProblem until the test ends; the limits are those of a
 // minute.
 func start(t *testing.T, limits policy.Limits, objects ...runtime.Object) *cluster {
-	c := &cluster{t: t, client: fake.NewClientset(objects...), begin: time.Now(), refuse: map[string]bool{}}
+	return startWith(t, NodeProblemArgs{
+		Taints: []string{"problem=disk"}, Conditions: []Condition{{Type: "KernelDeadlock"}, {Type: "Ready", Status: v1.ConditionUnknown}},
+	}, limits, objects...)
+}
+
+func startWith(t *testing.T, args NodeProblemArgs, limits policy.Limits, objects ...runtime.Object) *cluster {
+	args.RetryPeriod = metav1.Duration{Duration: 10 * time.Second}
+	assert.NilError(t, validate(&args))
+	c := &cluster{t: t, client: fake.NewClientset(objects...), begin: time.Now(), refuse: map[string]bool{}, args: &args, limits: limits}
 	c.client.PrependReactor("create", "pods", c.evict)
+	c.run()
+	return c
+}
+
+// policy is that of the descheduler.
+func (c *cluster) policy() *policy.Policy {
+	return &policy.Policy{
+		NodeSelector: labels.Everything(), Limits: c.limits,
+		Profiles: []policy.Profile{{
+			Name: "problems", NodeSelector: labels.Everything(),
+			Plugins: map[framework.Point][]string{
+				framework.Controller: {NodeProblemName}, framework.Evict: {evictors.EvictionName}, framework.Filter: {"Keep"},
+			},
+			Args: map[string]any{NodeProblemName: c.args, evictors.EvictionName: &evictors.EvictionArgs{}},
+		}},
+	}
+}
+
+// run runs a descheduler until it is stopped, or the test ends.
+func (c *cluster) run() (stop func()) {
+	t := c.t
 	var r framework.Registry
 	assert.NilError(t, r.Register(append(evictors.Register(), Register()...)...))
 	assert.NilError(t, r.Register(framework.Definition{
 		Name: "Keep", Points: []framework.Point{framework.Filter},
 		New: func(context.Context, any, framework.Handle) (framework.Plugin, error) { return keep{}, nil },
 	}))
-	args := &NodeProblemArgs{
-		Taints: []string{"problem=disk"}, Conditions: []Condition{{Type: "KernelDeadlock"}, {Type: "Ready", Status: v1.ConditionUnknown}},
-		RetryPeriod: metav1.Duration{Duration: 10 * time.Second},
-	}
-	assert.NilError(t, validate(args))
-	p := &policy.Policy{
-		NodeSelector: labels.Everything(), Limits: limits,
-		Profiles: []policy.Profile{{
-			Name: "problems", NodeSelector: labels.Everything(),
-			Plugins: map[framework.Point][]string{
-				framework.Controller: {NodeProblemName}, framework.Evict: {evictors.EvictionName}, framework.Filter: {"Keep"},
-			},
-			Args: map[string]any{NodeProblemName: args, evictors.EvictionName: &evictors.EvictionArgs{}},
-		}},
-	}
 	factory := informers.NewSharedInformerFactory(c.client, 0)
 	places := func(s *framework.Snapshot) (framework.Landing, error) { return nodefit.New(s), nil }
-	d, err := descheduler.New(t.Context(), p, &r, descheduler.Options{
+	c.metrics = prometheus.NewPedanticRegistry()
+	d, err := descheduler.New(t.Context(), c.policy(), &r, descheduler.Options{
 		Client: c.client, Informers: factory, Clock: clock.RealClock{}, Interval: time.Hour, ControllerWindow: time.Minute,
-		Landing: places, ControllerLanding: places,
+		Landing: places, ControllerLanding: places, Recorder: c, Metrics: descheduler.NewMetrics(c.metrics),
 	})
 	assert.NilError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
+	c.running = d
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		assert.NilError(t, <-ended)
 		factory.Shutdown()
 	})
+	t.Cleanup(stop)
 	c.wait(time.Second) // the informers are filled
-	return c
+	return stop
+}
+
+// Eventf implements events.EventRecorder.
+func (c *cluster) Eventf(about, _ runtime.Object, _, reason, _, note string, args ...any) {
+	if node, ok := about.(*v1.Node); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.told = append(c.told, fmt.Sprintf("%s %s: %s", node.Name, reason, fmt.Sprintf(note, args...)))
+	}
 }
 
 // evict ends a pod as the API server does.
@@ -315,7 +347,9 @@ func TestProblemsWithinLimits(t *testing.T) {
 		c.mu.Lock()
 		c.refuse["p0"] = false
 		c.mu.Unlock()
-		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "b"}}
+		budget := &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "b"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+		}
 		assert.NilError(t, c.client.Tracker().Add(budget))
 		c.wait(0)
 		assert.Equal(t, len(c.take()), 0)
@@ -348,7 +382,7 @@ func TestArguments(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"taints": ["a", "b=c"]}`:                           "",
 		`{"conditions": [{"type": "X", "status": "False"}]}`: "",
-		`{}`: "taints and conditions: at least one is needed",
+		`{}`: "taints, labels and conditions: at least one is needed",
 		`{"taints": ["=x"], "conditions": [{"status": "Bad"}], "retryPeriod": "0s"}`: `taints[0]: "=x" has no key` + "\n" +
 			`conditions[0].type: is empty` + "\n" + `conditions[0].status: "Bad" is none of True, False and Unknown` + "\n" +
 			`retryPeriod: 0s is not more than zero`,

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
 )
 
 // A Booking is a replacement that a Landing counts.
@@ -122,4 +125,48 @@ type UsageSources interface {
 	// Of returns the use of one source. An error says that the source is not
 	// configured or does not answer.
 	Of(ctx context.Context, query UsageQuery) (Usage, error)
+}
+
+// NodeAnnouncer is a Handle that writes events of nodes. The kind is one of Kubernetes; the reason is a word.
+type NodeAnnouncer interface {
+	AnnounceNode(node *v1.Node, kind, reason, note string)
+}
+
+// ProfileKnower is a Handle that says whether a profile of the policy has this plugin too.
+type ProfileKnower interface {
+	EnabledIn(profile string) bool
+}
+
+// GroupEvictor is a PodEvictor that has pods evicted together, or none of them.
+type GroupEvictor interface {
+	// EvictTogether asks all that may keep one of the pods before the first is evicted. It returns those that were not: with an
+	// error as of EvictPod, or with nil where others keep it. Where the first one goes all are tried.
+	EvictTogether(ctx context.Context, pods []*v1.Pod, options EvictOptions) map[types.UID]error
+}
+
+// Withdrawer is an EvictPlugin, or a PodEvictor, that can take back an eviction which was asked for and has not
+// begun. Of another pod it does nothing.
+type Withdrawer interface {
+	Withdraw(ctx context.Context, pod *v1.Pod) error
+}
+
+// ProgressReporter is an EvictPlugin, or a PodEvictor, whose evictions take longer than EvictPod. It is safe for
+// concurrent use.
+type ProgressReporter interface {
+	// Progress says in words how far the eviction of a pod is; empty: it does not know.
+	Progress(pod *v1.Pod) string
+}
+
+// Previewer is a ControllerPlugin of which a dry run of one cycle shows what it would do first.
+type Previewer interface {
+	ControllerPlugin
+	// Preview asks for the evictions, and returns.
+	Preview(ctx context.Context) error
+}
+
+// DrainReporter is a ControllerPlugin that drains nodes. It is safe for concurrent use.
+type DrainReporter interface {
+	ControllerPlugin
+	// Drains are those under way, and those that came to their end and are not over, by node.
+	Drains() map[string]drain.Status
 }

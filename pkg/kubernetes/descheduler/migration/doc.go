@@ -28,6 +28,7 @@
 //	arbitrate.go    which jobs may begin now; order.go, which is first
 //	steps.go        the state machine
 //	reservation.go  the reservation of a job; nodeaffinity.go, where it may run
+//	withdraw.go     a job that is not wanted any more; what one waits for
 //	evict.go        the three ways to end a pod
 //	look.go         pods, from the informer or the API server
 //	run.go          events, the queue of jobs, and the end of old ones

@@ -99,6 +99,7 @@ const (
 	WaitForLimit              Reason = "WaitForLimit"
 	WaitForPodBindReservation Reason = "WaitForPodBindReservation"
 	WaitForBoundPodReady      Reason = "WaitForBoundPodReady"
+	Withdrawn                 Reason = "Withdrawn"
 )
 
 // Job is a PodMigrationJob: the wish that a pod runs on another node, and how far that is.

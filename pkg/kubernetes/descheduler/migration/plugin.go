@@ -165,7 +165,7 @@ func (c *Controller) jobFor(pod *v1.Pod, options framework.EvictOptions) *Job {
 	}
 	job := &Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "migration-" + string(pod.UID),
+			Name: nameFor(pod),
 			Annotations: map[string]string{
 				AnnotationReason: options.Reason, AnnotationTrigger: options.PluginName,
 				AnnotationProfile: cmp.Or(options.ProfileName, c.handle.ProfileName()),
@@ -183,6 +183,9 @@ func (c *Controller) jobFor(pod *v1.Pod, options framework.EvictOptions) *Job {
 	}
 	return job
 }
+
+// nameFor is the name of the job that the plugin makes for a pod.
+func nameFor(pod *v1.Pod) string { return "migration-" + string(pod.UID) }
 
 // mine says whether this profile takes care of a job: of its own, and of those that name
 // none. The jobs of an earlier process are its own.

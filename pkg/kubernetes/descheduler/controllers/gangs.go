@@ -1,0 +1,131 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// gangOf is the gang of a pod: an application whose pods name task groups, or a pod group. Empty of another one.
+func gangOf(pod *v1.Pod) string {
+	switch group := pods.GroupName(pod); {
+	case group == "":
+		return ""
+	case pod.Annotations[pods.AnnotationTaskGroup] == "":
+		return pod.Namespace + "/pod group/" + group
+	}
+	return applicationOf(pod)
+}
+
+func applicationOf(pod *v1.Pod) string {
+	app, _ := pods.Rules{}.ApplicationOf(pod, nil) // what cannot be read says nothing
+	return pod.Namespace + "/application/" + app.ID
+}
+
+// membersOf are the pods of a gang on all nodes, and those that say how many pods its groups need.
+func (t *turn) membersOf(gang string) []*v1.Pod {
+	if t.gangs == nil {
+		t.gangs = map[string][]*v1.Pod{}
+		for _, pod := range t.snapshot.Pods() {
+			of := gangOf(pod)
+			if of == "" && pod.Annotations[pods.AnnotationTaskGroups] != "" {
+				of = applicationOf(pod)
+			}
+			if of != "" {
+				t.gangs[of] = append(t.gangs[of], pod)
+			}
+		}
+	}
+	return t.gangs[gang]
+}
+
+// evictGang has the members of a gang evicted that are to leave one node: all of them, or, if one of them has to stay, as
+// many as leave the gang what must run, which may be none.
+func (t *turn) evictGang(ctx context.Context, d *draining, gang string, members []*v1.Pod, outcomes map[*v1.Pod]outcome) {
+	stays := -1 // one that has to
+	for i, pod := range members {
+		if o := t.keeps(d, pod); o.why != "" {
+			outcomes[pod] = o
+			if stays < 0 {
+				stays = i
+			}
+		}
+	}
+	if stays < 0 {
+		if stays = t.evictTogether(ctx, d, members, outcomes); stays < 0 {
+			return
+		}
+	}
+	because := fmt.Sprintf("pod %s of its gang stays: %s", members[stays].Name, outcomes[members[stays]].why)
+	for _, pod := range members {
+		if _, known := outcomes[pod]; known {
+			continue
+		}
+		if needs, runs := t.quorum(ctx, gang, pod); runs <= needs {
+			outcomes[pod] = outcome{why: fmt.Sprintf("its gang needs %d pods and has %d, and %s", needs, runs, because), limited: outcomes[members[stays]].limited}
+			continue
+		}
+		outcomes[pod] = t.evict(ctx, d, pod)
+	}
+}
+
+// evictTogether tries to have all evicted. It returns the first one that has to stay, or -1: then all are leaving.
+func (t *turn) evictTogether(ctx context.Context, d *draining, members []*v1.Pod, outcomes map[*v1.Pod]outcome) (stays int) {
+	if len(members) == 1 {
+		outcomes[members[0]] = t.evict(ctx, d, members[0])
+		return -1
+	}
+	together, ok := t.handle.Evictor().(framework.GroupEvictor)
+	if !ok {
+		return 0
+	}
+	kept := together.EvictTogether(ctx, members, framework.EvictOptions{Reason: d.problem.reason})
+	stays = -1
+	for i, pod := range members {
+		err, stayed := kept[pod.UID]
+		switch {
+		case !stayed || err != nil:
+			outcomes[pod] = t.outcomeOf(d, pod, err)
+			if stayed && stays < 0 {
+				stays = i
+			}
+		}
+	}
+	return stays
+}
+
+// quorum is how many pods must run of the group of a gang to which a pod belongs, and how many do. Where that is not known, all
+// must.
+func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, runs int) {
+	group := pods.GroupName(pod)
+	for _, member := range t.membersOf(gang) {
+		if pods.GroupName(member) == group && member.Status.Phase == v1.PodRunning && member.DeletionTimestamp == nil &&
+			!pods.IsPlaceholder(member) && !t.snapshot.WasEvicted(member.UID) {
+			runs++
+		}
+	}
+	if pod.Annotations[pods.AnnotationTaskGroup] == "" {
+		of, err := t.handle.ClientSet().SchedulingV1alpha2().PodGroups(pod.Namespace).Get(ctx, group, metav1.GetOptions{})
+		if err != nil || of.Spec.SchedulingPolicy.Gang == nil {
+			return runs, runs
+		}
+		return int(of.Spec.SchedulingPolicy.Gang.MinCount), runs
+	}
+	for _, member := range t.membersOf(gang) {
+		if member.Annotations[pods.AnnotationTaskGroups] == "" {
+			continue
+		}
+		app, _ := pods.Rules{}.ApplicationOf(member, nil)
+		for _, g := range app.TaskGroups {
+			if g.Name == group {
+				return int(g.MinMember), runs
+			}
+		}
+	}
+	return runs, runs
+}
