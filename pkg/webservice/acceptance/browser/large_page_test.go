@@ -14,33 +14,32 @@ const elementsMax = 5000
 // machine may be busy otherwise.
 func TestLarge(t *testing.T) {
 	t.Parallel()
-	s := onLarge(t).serve(t)
-	for _, c := range []struct{ name, panel, hash, has string }{
-		{"overview", "overview", "#/overview", "5,000"},
-		{"queues", "queues", "#/queues", "221 queues"},
-		{"queue", "queues", "#/queues/root.team-07", "root.team-07"},
-		{"nodes", "nodes", "#/nodes", "5,000 nodes"},
-		{"nodes by name", "nodes", "#/nodes?group=pool&zoom=2", "5,000 nodes"},
-		{"node", "nodes", "#/nodes/node-00100", "node-00100"},
-		{"applications", "applications", "#/applications", "2,000 applications"},
-		{"application", "applications", "#/applications/app-0001", "app-0001"},
-		{"pending", "applications", "#/applications?view=pending", "asks"},
-		{"preemption", "preemption", "#/preemption", "Nothing was evicted"},
-		{"events", "events", "#/events", "app-"},
-		{"what if", "whatif", "#/whatif", "What if"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p := s.open(t, c.hash, look{})
-			p.arrives(c.panel)
-			p.sees("main", c.has)
-			first := p.busy()
-			p.refreshed()
-			elements := evaluate[int](p, `return document.querySelectorAll("*").length`)
-			t.Logf("%d elements; tasks of more than 50 ms at first: %v, in a refresh: %v", elements, first, p.busy())
-			assert.Assert(t, elements < elementsMax, "%d elements", elements)
-		})
+	has := map[string]string{
+		"overview": "5,000", "queues": "221 queues", "nodes": "5,000 nodes", "queue": "root.team-07", "nodes by name": "5,000 nodes",
+		"applications": "2,000 applications", "node": "node-00100", "application": "app-0001", "preemption": "Nothing was evicted",
+		"pending": "asks", "events": "app-", "what if": "What if",
 	}
+	onLarge(t).serve(t).tour(t, []scene{
+		{name: "overview", panel: "overview"},
+		{name: "queues", panel: "queues"},
+		{name: "nodes", panel: "nodes"},
+		{name: "queue", panel: "queues", at: fixed("#/queues/root.team-07")},
+		{name: "nodes by name", panel: "nodes", at: fixed("#/nodes?group=pool&zoom=2")},
+		{name: "applications", panel: "applications"},
+		{name: "node", panel: "nodes", at: fixed("#/nodes/node-00100")},
+		{name: "application", panel: "applications", at: fixed("#/applications/app-0001")},
+		{name: "preemption", panel: "preemption"},
+		{name: "pending", panel: "applications", at: fixed("#/applications?view=pending")},
+		{name: "events", panel: "events"},
+		{name: "what if", panel: "whatif"},
+	}, look{}, func(p *page, c scene) {
+		p.sees("main", has[c.name])
+		first := p.busy()
+		p.refreshed()
+		elements := evaluate[int](p, `return document.querySelectorAll("*").length`)
+		p.t.Logf("%d elements; tasks of more than 50 ms at first: %v, in a refresh: %v", elements, first, p.busy())
+		assert.Assert(p.t, elements < elementsMax, "%d elements", elements)
+	})
 }
 
 // TestLargeFilter: of many nodes and many asks few are found at once.

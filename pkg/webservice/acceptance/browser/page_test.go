@@ -70,13 +70,17 @@ type page struct {
 func (s *site) open(t *testing.T, hash string, how look) *page {
 	t.Helper()
 	p := newPage(t, s.stage.now, how)
-	t.Cleanup(func() {
-		for _, complaint := range unique(p.heard()) {
-			t.Errorf("the browser complains: %s", complaint)
-		}
-	})
+	t.Cleanup(p.complained)
 	p.do(chromedp.Navigate(s.url + "/" + hash))
 	return p
+}
+
+// complained fails the test if the browser complained of something.
+func (p *page) complained() {
+	p.t.Helper()
+	for _, complaint := range unique(p.heard()) {
+		p.t.Errorf("the browser complains: %s", complaint)
+	}
 }
 
 // newPage is an empty tab, whose clock begins at a moment. It is closed when the

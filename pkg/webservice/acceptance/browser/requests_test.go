@@ -15,47 +15,37 @@ const requestsMax = 4
 func (p *page) requestsOfRefresh() []string {
 	p.t.Helper()
 	return evaluate[[]string](p, `
-		const real = window.fetch, refreshes = [];
+		const real = window.fetch, refreshes = [], notice = document.getElementById("notice");
 		let sent = [];
 		window.fetch = (...call) => { sent.push(String(call[0])); return real(...call); };
-		Object.defineProperty(document.getElementById("notice"), "hidden", { configurable: true, set() { refreshes.push(sent); sent = []; } });
+		Object.defineProperty(notice, "hidden", { configurable: true, set() { refreshes.push(sent); sent = []; } });
 		for (const ended of [1, 2]) {
 			document.getElementById("freshness").click();
 			await t.until(() => refreshes.length >= ended, "a refresh", 20000);
 		}
+		window.fetch = real;
+		delete notice.hidden;
 		return refreshes[1].map((url) => url.slice(url.indexOf("/ws/v1/") + 7)).filter((url) => url !== "partitions?fields=clusterId%2Cname")`)
 }
 
 // TestFewRequests: one refresh of any panel, also of one with a filter, sends a few requests.
 func TestFewRequests(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, panel, hash string }{
-		{"pending of a queue", "applications", "#/applications?view=pending&class=regular&guaranteeState=over"},
-		{"pending for a reason", "applications", "#/applications?view=pending&why=no+node+has+room&user=a"},
-		{"applications of a user", "applications", "#/applications?user=a&text=b"},
-		{"preemption by priority", "preemption", "#/preemption?trigger=priority&class=regular&user=a"},
-		{"queues over their guarantee", "queues", "#/queues?view=guarantees&guaranteeState=over"},
-	} {
-		seenFew(t, c.name, c.panel, c.hash, requestsMax)
+	filtered := []scene{
+		{name: "pending of a queue", panel: "applications", at: fixed("#/applications?view=pending&class=regular&guaranteeState=over")},
+		{name: "pending for a reason", panel: "applications", at: fixed("#/applications?view=pending&why=no+node+has+room&user=a")},
+		{name: "applications of a user", panel: "applications", at: fixed("#/applications?user=a&text=b")},
+		{name: "preemption by priority", panel: "preemption", at: fixed("#/preemption?trigger=priority&class=regular&user=a")},
+		{name: "queues over their guarantee", panel: "queues", at: fixed("#/queues?view=guarantees&guaranteeState=over")},
 	}
-	for _, at := range seenAt {
-		if at.panel == "overview" {
-			seenFew(t, at.name, at.panel, at.hash, 2) // counts and health: it stays open all day
-			continue
-		}
-		seenFew(t, at.name, at.panel, at.hash, requestsMax)
-	}
-}
-
-func seenFew(t *testing.T, name, panel, hash string, most int) {
-	t.Run(name, func(t *testing.T) {
-		t.Parallel()
-		s := k8s.on(t).serve(t)
-		p := s.open(t, s.addressed(t, hash), look{})
-		p.arrives(panel)
+	k8s.on(t).serve(t).tour(t, append(filtered, everywhere(k8s)...), look{}, func(p *page, c scene) {
 		asked := p.requestsOfRefresh()
-		t.Logf("%d requests: %q", len(asked), asked)
-		assert.Assert(t, len(asked) <= most, "%q", asked)
-		assert.Assert(t, len(asked) > 0 || panel == "events" || panel == "whatif") // which come by themselves, or when asked
+		p.t.Logf("%d requests: %q", len(asked), asked)
+		most := requestsMax
+		if c.panel == "overview" {
+			most = 2 // counts and health: it stays open all day
+		}
+		assert.Assert(p.t, len(asked) <= most, "%q", asked)
+		assert.Assert(p.t, len(asked) > 0 || c.panel == "events" || c.panel == "whatif") // which come by themselves, or when asked
 	})
 }

@@ -79,19 +79,28 @@ func fixed(hash string) func(*testing.T, *site) string {
 	return func(*testing.T, *site) string { return hash }
 }
 
-// open shows the scene.
+// played is the play of the scene.
+func (c scene) played() *play {
+	if c.play == nil {
+		return teams
+	}
+	return c.play
+}
+
+// address is where the page shows the scene, before anything is done there.
+func (c scene) address(t *testing.T, s *site) string {
+	t.Helper()
+	if c.at == nil {
+		return "#/" + c.panel
+	}
+	return c.at(t, s)
+}
+
+// open shows the scene in a page of its own.
 func (c scene) open(t *testing.T, how look) *page {
 	t.Helper()
-	played := c.play
-	if played == nil {
-		played = teams
-	}
-	s := played.on(t).serve(t)
-	hash := "#/" + c.panel
-	if c.at != nil {
-		hash = c.at(t, s)
-	}
-	p := s.open(t, hash, how)
+	s := c.played().on(t).serve(t)
+	p := s.open(t, c.address(t, s), how)
 	p.arrives(c.panel)
 	if c.act != nil {
 		c.act(p)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,30 +14,32 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// seen are the plays of which every panel is looked at, in both themes and two widths:
-// one with the kinds of a Kubernetes shim, one of 60 teams and one with limits of users.
-var seen = []struct {
-	name string
-	play *play
-}{{"k8s", k8s}, {"big", big}, {"limits", limits}}
-
-// seenAt are the addresses of all panels, by name.
-var seenAt = []struct{ name, panel, hash string }{
-	{"overview", "overview", "#/overview"},
-	{"queues", "queues", "#/queues"},
-	{"guarantees", "queues", "#/queues?view=guarantees"},
-	{"queue", "queues", "#/queues/root"},
-	{"nodes", "nodes", "#/nodes"},
-	{"cards", "nodes", "#/nodes?zoom=3"},
-	{"node", "nodes", "#/nodes/NODE"},
-	{"applications", "applications", "#/applications"},
-	{"application", "applications", "#/applications/APPLICATION"},
-	{"pending", "applications", "#/applications?view=pending"},
-	{"preemption", "preemption", "#/preemption"},
-	{"events", "events", "#/events"},
-	{"whatif", "whatif", "#/whatif?question=QUESTION"},
-	{"users", "users", "#/users"},
-	{"groups", "users", "#/users?view=groups"},
+// everywhere are all panels of a play.
+func everywhere(played *play) (out []scene) {
+	for _, at := range []struct{ name, panel, hash string }{
+		{"overview", "overview", "#/overview"},
+		{"queues", "queues", "#/queues"},
+		{"nodes", "nodes", "#/nodes"},
+		{"guarantees", "queues", "#/queues?view=guarantees"},
+		{"cards", "nodes", "#/nodes?zoom=3"},
+		{"queue", "queues", "#/queues/root"},
+		{"node", "nodes", "#/nodes/NODE"},
+		{"applications", "applications", "#/applications"},
+		{"preemption", "preemption", "#/preemption"},
+		{"application", "applications", "#/applications/APPLICATION"},
+		{"events", "events", "#/events"},
+		{"pending", "applications", "#/applications?view=pending"},
+		{"users", "users", "#/users"},
+		{"whatif", "whatif", "#/whatif?question=QUESTION"},
+		{"groups", "users", "#/users?view=groups"},
+	} {
+		c := scene{name: at.name, play: played, panel: at.panel, at: func(t *testing.T, s *site) string { return s.addressed(t, at.hash) }}
+		if at.name == "whatif" {
+			c.act = seesOutcome
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // question asks for pods of every kind that a shim reports.
@@ -53,21 +56,21 @@ func (s *site) addressed(t *testing.T, hash string) string {
 		"QUESTION", escaped(fmt.Sprintf(question, apps[0].ApplicationID))).Replace(hash)
 }
 
-// seenOpen are what a click opens, on the stages that have something to open.
-var seenOpen = []scene{
-	{name: "k8s/why", play: k8s, panel: "applications", at: atFirst("why=no+node+has+room")},
-	{name: "k8s/plan", play: k8s, panel: "preemption", at: atPlan("victims=true&limit=20"), act: seesPlan},
-	{name: "k8s/event", play: k8s, panel: "events", act: opensEvent},
-	{name: "k8s/whatif-why", play: k8s, panel: "whatif", at: func(t *testing.T, s *site) string {
+// opened are what a click opens, on the stages that have something to open.
+var opened = []scene{
+	{name: "why", play: k8s, panel: "applications", at: atFirst("why=no+node+has+room")},
+	{name: "plan", play: k8s, panel: "preemption", at: atPlan("victims=true&limit=20"), act: seesPlan},
+	{name: "event", play: k8s, panel: "events", act: opensEvent},
+	{name: "whatif-why", play: k8s, panel: "whatif", at: func(t *testing.T, s *site) string {
 		return s.addressed(t, "#/whatif?question=QUESTION")
 	}, act: opensWhy},
-	{name: "evicting/why", play: k8sEvicting, panel: "applications", at: atNominated},
-	{name: "evicting/victim", play: k8sEvicting, panel: "applications", at: func(t *testing.T, s *site) string { return s.victim(t).hash() }},
-	{name: "big/event", play: big, panel: "events", act: opensEvent},
-	{name: "limits/why", play: limits, panel: "applications", at: atFirst("why=user+limit+exceeded")},
-	{name: "under/overview", play: guarantees, panel: "overview"},
-	{name: "under/guarantees", play: guarantees, panel: "queues", at: fixed("#/queues?view=guarantees")},
-	{name: "under/queue", play: guarantees, panel: "queues", at: fixed("#/queues/root.data")},
+	{name: "why", play: k8sEvicting, panel: "applications", at: atNominated},
+	{name: "victim", play: k8sEvicting, panel: "applications", at: func(t *testing.T, s *site) string { return s.victim(t).hash() }},
+	{name: "event", play: big, panel: "events", act: opensEvent},
+	{name: "why", play: limits, panel: "applications", at: atFirst("why=user+limit+exceeded")},
+	{name: "overview", play: guarantees, panel: "overview"},
+	{name: "guarantees", play: guarantees, panel: "queues", at: fixed("#/queues?view=guarantees")},
+	{name: "queue", play: guarantees, panel: "queues", at: fixed("#/queues/root.data")},
 }
 
 // atFirst is where the page tells of the first ask of a query.
@@ -89,31 +92,14 @@ func opensWhy(p *page) {
 	p.sees("main .whatif-why", "Quota")
 }
 
-// TestSeeing: every panel with real clusters on a desktop and on a telephone, dark and
+// TestSeeing: every panel with the kinds of a Kubernetes shim, with 60 teams and with limits of
+// users, and what is opened there, on a desktop and on a telephone, dark and
 // light. Nothing runs out of the page or over its neighbour, no table is cut, and every text
 // can be read.
 func TestSeeing(t *testing.T) {
 	t.Parallel()
-	for _, c := range seen {
-		for _, at := range seenAt {
-			t.Run(c.name+"/"+at.name, func(t *testing.T) {
-				t.Parallel()
-				s := c.play.on(t).serve(t)
-				p := s.open(t, s.addressed(t, at.hash), wide)
-				p.arrives(at.panel)
-				if at.name == "whatif" {
-					seesOutcome(p)
-				}
-				p.looksRight()
-			})
-		}
-	}
-	for _, c := range seenOpen {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			c.open(t, wide).looksRight()
-		})
-	}
+	all := slices.Concat(everywhere(k8s), everywhere(big), everywhere(limits), opened)
+	tour(t, all, wide, func(p *page, _ scene) { p.looksRight() })
 }
 
 // looksRight holds what the page shows against the rules, in four looks. axe finds nothing in

@@ -34,23 +34,19 @@ func (p *page) audit(what string, args ...any) {
 // themes every text can be read.
 func TestEverybody(t *testing.T) {
 	t.Parallel()
-	for _, c := range scenes {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p := c.open(t, phone)
-			p.audit("wide")
-			p.audit("small", targetMin)
-			p.becomes(look{width: 2560, height: 1400})
-			p.audit("wide")
-			p.becomes(look{})
-			p.audit("wide")
-			p.audit("small", targetMin)
-			p.audit("faint")
-			p.names()
-			p.becomes(look{light: true})
-			p.audit("faint")
-		})
-	}
+	tour(t, scenes, phone, func(p *page, _ scene) {
+		p.audit("wide")
+		p.audit("small", targetMin)
+		p.becomes(look{width: 2560, height: 1400})
+		p.audit("wide")
+		p.becomes(look{})
+		p.audit("wide")
+		p.audit("small", targetMin)
+		p.audit("faint")
+		p.names()
+		p.becomes(look{light: true})
+		p.audit("faint")
+	})
 }
 
 // TestTokens: text in any of its colours can be read on any surface.

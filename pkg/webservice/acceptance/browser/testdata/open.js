@@ -1,4 +1,4 @@
-// hour lets time pass in a page that stays open: the pause between two refreshes is over at
+// open lets time pass in a page that stays open: the pause between two refreshes is over at
 // once, and the clock says that it was not. It resolves when so many refreshes are over, to
 // the milliseconds that passed. Nothing is laid out meanwhile, which takes most of the time
 // and leaves nothing behind that the page holds.
