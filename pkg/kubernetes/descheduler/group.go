@@ -31,7 +31,6 @@ func (e evictor) EvictTogether(ctx context.Context, all []*v1.Pod, options frame
 		kept[pod.UID] = nil
 	}
 	if e.profile.onlyRequests() {
-		kept[all[0].UID] = &framework.RefusedError{By: e.Name(), Reason: "it moves one pod at a time"}
 		return kept
 	}
 	group, keeps, err := e.permitAll(v, all, options)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
@@ -27,7 +28,8 @@ func newDrainPlan(q *question) *cobra.Command {
 		Use:   "drain-plan NODE",
 		Short: "Say what a drain of a node would move where, in which order, and what blocks it",
 		Long: `Say what a drain of a node would move where, in which order, and what blocks it.
-Nothing is changed.
+Nothing is changed. Of a node that the descheduler drains the first line says how far that is,
+and what blocks a pod, since when, is what keeps it there.
 
 Pods go by priority, the lowest first, as far as disruption budgets allow it now. Where the
 scheduler would place them again is played on a copy of it, by amounts, quotas and
@@ -61,8 +63,22 @@ func (q *question) drainPlan(ctx context.Context, node string) error {
 		return err
 	}
 	return q.write(answer.JSON, func() error {
-		return writeDrain(q.streams.Out, planDrain(there.Items, budgets.Items, answer.Value.Moved, time.Now()))
+		now := time.Now()
+		said := new(drain.Status)
+		if of, err := api.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{}); err == nil && drain.Of(of) != nil { // not all users may read nodes
+			said = drain.Of(of)
+			if _, err := fmt.Fprintln(q.streams.Out, said.Line(node, now)); err != nil {
+				return err
+			}
+		}
+		return writeDrain(q.streams.Out, planDrain(there.Items, budgets.Items, answer.Value.Moved, plan{now, said}))
 	})
+}
+
+// A plan is what a drain is planned with: the time, and what the node says of a drain that is under way.
+type plan struct {
+	now  time.Time
+	said *drain.Status
 }
 
 // A step of a drain is about one pod.
@@ -74,7 +90,7 @@ type step struct {
 }
 
 // planDrain is the steps of a drain in their order: pods that may go at once, those that are blocked, and those that stay.
-func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []client.AskOutcome, now time.Time) []step {
+func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []client.AskOutcome, p plan) []step {
 	where := map[string]client.AskOutcome{}
 	for _, m := range moved {
 		where[m.Key] = m
@@ -94,7 +110,7 @@ func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []cli
 		case why != "":
 			stay = append(stay, step{pod: pod, to: "stays: " + why, stays: true})
 		default:
-			s := step{pod: pod, to: goal(pod, where), blocked: blockedBy(pod, budgets, left, now)}
+			s := step{pod: pod, to: goal(pod, where), blocked: cmp.Or(p.kept(pod), blockedBy(pod, budgets, left, p.now))}
 			if s.blocked == "" {
 				first = append(first, s)
 			} else {
@@ -103,6 +119,16 @@ func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []cli
 		}
 	}
 	return slices.Concat(first, later, stay)
+}
+
+// kept is what a drain that is under way says of a pod; empty if it says nothing.
+func (p plan) kept(pod *v1.Pod) string {
+	for _, of := range p.said.Pods {
+		if of.Pod == pod.Namespace+"/"+pod.Name {
+			return fmt.Sprintf("%s, since %v", of.Why, p.now.Sub(of.Since.Time).Truncate(time.Second))
+		}
+	}
+	return ""
 }
 
 // staying is why a drain leaves a pod where it is; empty if it does not.

@@ -12,6 +12,7 @@ import (
 	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
@@ -78,7 +79,7 @@ func TestDrainPlan(t *testing.T) {
 		{Key: "twice-1", Node: "node-2"},
 	}
 	var out bytes.Buffer
-	assert.NilError(t, writeDrain(&out, planDrain(there, budgets, moved, now)))
+	assert.NilError(t, writeDrain(&out, planDrain(there, budgets, moved, plan{now, new(drain.Status)})))
 	golden.Assert(t, out.String(), "drain-plan.golden")
 }
 
@@ -90,6 +91,15 @@ func TestDrainPlanOfANode(t *testing.T) {
 	assert.Equal(t, out, "POD         PRIORITY   TO                                BLOCKED BY\n"+
 		"dev/bound   0          nowhere: nothing makes it again   -\n"+
 		"1 may go at once, 0 are blocked, 0 stay.\n")
+
+	// The descheduler drains node-2, and the node says how far that is.
+	out, _, err = play(t, "", "drain-plan", "node-2")
+	assert.NilError(t, err)
+	first, rest, _ := strings.Cut(out, "\n")
+	assert.Assert(t, strings.HasPrefix(first, "node node-2: blocked, opened "), first)
+	assert.Assert(t, strings.HasSuffix(first, " ago by taint maintenance=disk:NoSchedule, left: 1"), first)
+	assert.Assert(t, strings.Contains(rest, "budget web allows no eviction now, since "), rest)
+	assert.Assert(t, strings.HasSuffix(rest, "0 may go at once, 1 are blocked, 0 stay.\n"), rest)
 	_, _, err = play(t, "", "drain-plan")
 	assert.ErrorContains(t, err, "accepts 1 arg(s)")
 }
@@ -113,7 +123,7 @@ func TestDrainPlanAsTheEvictionAPI(t *testing.T) {
 		{"it does not run yet", waits, 0, func(*policy.PodDisruptionBudget) {}, true},
 		{"the budget was changed", owned("ReplicaSet", 0), 1, func(b *policy.PodDisruptionBudget) { b.Generation = 1 }, false},
 	} {
-		steps := planDrain([]v1.Pod{*pod("web-1", "web-1", c.edit)}, []policy.PodDisruptionBudget{budget("web", c.allows, c.change)}, nil, time.Unix(10_000, 0))
+		steps := planDrain([]v1.Pod{*pod("web-1", "web-1", c.edit)}, []policy.PodDisruptionBudget{budget("web", c.allows, c.change)}, nil, plan{time.Unix(10_000, 0), new(drain.Status)})
 		assert.Equal(t, steps[0].blocked == "", c.goes, c.name)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
@@ -42,6 +43,13 @@ func pod(name string, uid types.UID, change func(*v1.Pod)) *v1.Pod {
 	}
 	change(p)
 	return p
+}
+
+// drained is a node of which the drain is blocked by a pod.
+func drained(pod string) *v1.Node {
+	since := metav1.Unix(1_000_000_000, 0)
+	s := &drain.Status{State: drain.Blocked, Since: since, By: "taint maintenance=disk:NoSchedule", Left: 1, Pods: []drain.Pod{{Pod: pod, Why: "budget web allows no eviction now", Since: since}}}
+	return &v1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "node-2", Annotations: map[string]string{drain.Annotation: s.Text()}}}
 }
 
 // cluster is an API server with a few pods and a service of the scheduler.
@@ -69,6 +77,10 @@ func cluster(t *testing.T, sent *string) string {
 			object = pods[name]
 		case r.URL.Path == "/api/v1/namespaces/dev":
 			object = &v1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "dev"}}
+		case r.URL.Path == "/api/v1/nodes/node-2":
+			object = drained("dev/gated")
+		case r.URL.Path == "/api/v1/pods" && r.URL.Query().Get("fieldSelector") == "spec.nodeName=node-2":
+			object = v1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []v1.Pod{*pods["gated"]}}
 		case r.URL.Path == "/api/v1/pods" && r.URL.Query().Get("fieldSelector") == "spec.nodeName=node-1":
 			object = v1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []v1.Pod{*pods["bound"]}}
 		case r.URL.Path == "/apis/policy/v1/poddisruptionbudgets":

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -47,56 +48,54 @@ func (t *turn) membersOf(gang string) []*v1.Pod {
 // evictGang has the members of a gang evicted that are to leave one node: all of them, or, if one of them has to stay, as
 // many as leave the gang what must run, which may be none.
 func (t *turn) evictGang(ctx context.Context, d *draining, gang string, members []*v1.Pod, outcomes map[*v1.Pod]outcome) {
-	stays := -1 // one that has to
-	for i, pod := range members {
+	because := ""
+	for _, pod := range members {
 		if o := t.keeps(d, pod); o.why != "" {
 			outcomes[pod] = o
-			if stays < 0 {
-				stays = i
-			}
+			because = cmp.Or(because, staysBecause(pod, o))
 		}
 	}
-	if stays < 0 {
-		if stays = t.evictTogether(ctx, d, members, outcomes); stays < 0 {
-			return
-		}
+	if because == "" {
+		because = t.evictTogether(ctx, d, members, outcomes)
 	}
-	because := fmt.Sprintf("pod %s of its gang stays: %s", members[stays].Name, outcomes[members[stays]].why)
 	for _, pod := range members {
 		if _, known := outcomes[pod]; known {
 			continue
 		}
 		if needs, runs := t.quorum(ctx, gang, pod); runs <= needs {
-			outcomes[pod] = outcome{why: fmt.Sprintf("its gang needs %d pods and has %d, and %s", needs, runs, because), limited: outcomes[members[stays]].limited}
+			outcomes[pod] = outcome{why: fmt.Sprintf("its gang needs %d pods and has %d, and %s", needs, runs, because)}
 			continue
 		}
 		outcomes[pod] = t.evict(ctx, d, pod)
 	}
 }
 
-// evictTogether tries to have all evicted. It returns the first one that has to stay, or -1: then all are leaving.
-func (t *turn) evictTogether(ctx context.Context, d *draining, members []*v1.Pod, outcomes map[*v1.Pod]outcome) (stays int) {
+func staysBecause(pod *v1.Pod, o outcome) string {
+	return fmt.Sprintf("pod %s of its gang stays: %s", pod.Name, o.why)
+}
+
+// evictTogether tries to have all evicted, and says why not all can be.
+func (t *turn) evictTogether(ctx context.Context, d *draining, members []*v1.Pod, outcomes map[*v1.Pod]outcome) (because string) {
 	if len(members) == 1 {
 		outcomes[members[0]] = t.evict(ctx, d, members[0])
-		return -1
+		return ""
 	}
 	together, ok := t.handle.Evictor().(framework.GroupEvictor)
 	if !ok {
-		return 0
+		return "its pods go one by one"
 	}
 	kept := together.EvictTogether(ctx, members, framework.EvictOptions{Reason: d.problem.reason})
-	stays = -1
-	for i, pod := range members {
-		err, stayed := kept[pod.UID]
-		switch {
-		case !stayed || err != nil:
-			outcomes[pod] = t.outcomeOf(d, pod, err)
-			if stayed && stays < 0 {
-				stays = i
-			}
+	for _, pod := range members {
+		err, stays := kept[pod.UID]
+		if stays && err == nil {
+			continue
+		}
+		outcomes[pod] = t.outcomeOf(d, pod, err)
+		if stays {
+			because = cmp.Or(because, staysBecause(pod, outcomes[pod]))
 		}
 	}
-	return stays
+	return cmp.Or(because, t.handle.Evictor().Name()+" moves one pod at a time")
 }
 
 // quorum is how many pods must run of the group of a gang to which a pod belongs, and how many do. Where that is not known, all
@@ -110,6 +109,7 @@ func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, run
 		}
 	}
 	if pod.Annotations[pods.AnnotationTaskGroup] == "" {
+		t.kept.polls = true
 		of, err := t.handle.ClientSet().SchedulingV1alpha2().PodGroups(pod.Namespace).Get(ctx, group, metav1.GetOptions{})
 		if err != nil || of.Spec.SchedulingPolicy.Gang == nil {
 			return runs, runs

@@ -98,6 +98,7 @@ type kept struct {
 	heard   uint64    // how many events there had been
 	evicted bool      // another pod was
 	failed  bool      // a node could not be written
+	polls   bool      // a pod group was read, of which no events are heard
 	yields  time.Time // when a drain that is blocked holds up no others any more; zero: none does
 }
 
@@ -116,7 +117,7 @@ func (n *nodeProblem) mayGo(k *kept) bool {
 	heard := n.heard
 	n.mu.Unlock()
 	yielded := !k.yields.IsZero() && !k.yields.After(n.handle.Clock().Now())
-	return yielded || k.failed || heard != k.heard || slices.ContainsFunc(k.limited, func(pod *v1.Pod) bool { return n.handle.Evictor().Full(pod) == nil })
+	return yielded || k.failed || k.polls || heard != k.heard || slices.ContainsFunc(k.limited, func(pod *v1.Pod) bool { return n.handle.Evictor().Full(pod) == nil })
 }
 
 // wait returns when there is something to do, and whether an event said so; false when the context has

@@ -226,7 +226,7 @@ func (t *turn) keeps(d *draining, pod *v1.Pod) outcome {
 	if err := t.handle.Evictor().Why(pod); err != nil {
 		return outcome{why: err.Error()}
 	}
-	if limit := t.handle.Evictor().Full(pod); limit != nil {
+	if limit := t.handle.Evictor().Full(pod); limit != nil && !t.handle.DryRun() { // of which a report is to say so
 		t.kept.limited = append(t.kept.limited, pod)
 		return outcome{why: limit.Error(), limited: true}
 	}

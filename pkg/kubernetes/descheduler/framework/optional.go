@@ -140,7 +140,8 @@ type ProfileKnower interface {
 // GroupEvictor is a PodEvictor that has pods evicted together, or none of them.
 type GroupEvictor interface {
 	// EvictTogether asks all that may keep one of the pods before the first is evicted. It returns those that were not: with an
-	// error as of EvictPod, or with nil where others keep it. Where the first one goes all are tried.
+	// error as of EvictPod, or with nil where others keep it. Where the first one goes all are tried. All with nil: the evict plugin
+	// has each go in its own time.
 	EvictTogether(ctx context.Context, pods []*v1.Pod, options EvictOptions) map[types.UID]error
 }
 

@@ -132,6 +132,10 @@ func TestNothingIsEvicted(t *testing.T) {
 			w.ChangePod(w.reservations()[0], func(pod *v1.Pod) { pod.Status.Phase = v1.PodFailed })
 		}, migration.Aborted, migration.ReservationExpired},
 		{"the pod is deleted before there is a place", unbound, func(w *world) { w.DeletePod("web-1") }, migration.Aborted, migration.MissingPod},
+		{"it is taken back", unbound, func(w *world) {
+			assert.NilError(w.t, w.Withdraw(context.Background(), w.Pod("web-1")))
+			assert.NilError(w.t, w.Withdraw(context.Background(), w.Pod("web-2"))) // which has no job
+		}, migration.Aborted, migration.Withdrawn},
 		{"the pod is gone before the job begins", func(w *world) { w.DeletePod("web-1") }, nil, migration.Failed, migration.MissingPod},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,6 +157,25 @@ func TestNothingIsEvicted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A job that has evicted its pod goes on when it is taken back, and one that a user has made always.
+func TestWhatHasBegunIsNotTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "ReplicaSet")
+		w.start(migration.NewArgs(), 0, false)
+		job, pod := w.evict("web-1"), w.Pod("web-1")
+		w.drive(3)
+		assert.Equal(t, len(w.evicted), 1)
+		assert.NilError(t, w.Withdraw(context.Background(), pod))
+		w.drive(60)
+		assert.Equal(t, w.job(job).Status.Phase, migration.Succeeded)
+
+		pod = w.Pod("web-2")
+		w.put(&migration.Job{ObjectMeta: metav1.ObjectMeta{Name: "migration-" + string(pod.UID)}, Spec: migration.Spec{PodRef: migration.PodRef{Namespace: pod.Namespace, Name: pod.Name}}})
+		assert.NilError(t, w.Withdraw(context.Background(), pod))
+		assert.Assert(t, !w.job("migration-"+string(pod.UID)).Ended())
+	})
 }
 
 // A pod that has the name of the reservation and is not of the job is left alone.
