@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -161,7 +162,7 @@ profiles:
 // restart. Then the pods of a node leave as soon as it has a taint, and the pages say why. Of two replicas one leads, and the
 // other one is ready and follows when it crashes.
 func podsLeaveAProblem(w *World) {
-	w.InstallDescheduler()
+	w.InstallDescheduler(filepath.Join(deschedulerManifests, "drain", "role.yaml"))
 	w.WritePolicy(duplicatesPolicy)
 	w.AddNodes(2, "4", "16Gi")
 	w.CreateDeployment("web", 4, Pod{CPU: "500m", Memory: "1Gi"})

@@ -21,6 +21,7 @@ import (
 	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
@@ -142,8 +143,6 @@ func contains(w *World, text string, parts ...string) {
 // plugin with arguments, as a service account with the role of the page and that of a viewer.
 func newPlugin(w *World) func(arguments ...string) string {
 	w.t.Helper()
-	serveService(w, "narwhal-scheduler", corev1.ServicePort{Name: "rest", Port: 9080}, func() string { return w.instance.REST() })
-	w.awaitProxy("/api/v1/namespaces/" + narwhalNamespace + "/services/http:narwhal-scheduler:rest/proxy/ws/v1/clusters")
 	rbac := w.client.RbacV1()
 	const name = "asks"
 	_, err := w.client.CoreV1().ServiceAccounts(namespace).Create(w.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -165,6 +164,14 @@ func newPlugin(w *World) func(arguments ...string) string {
 	}
 	config, err := w.cluster.ConfigOf(w.ctx, namespace, name)
 	w.check(err)
+	return newPluginAs(w, name, config)
+}
+
+// newPluginAs is the same as a user of a configuration.
+func newPluginAs(w *World, name string, config *rest.Config) func(arguments ...string) string {
+	w.t.Helper()
+	serveService(w, "narwhal-scheduler", corev1.ServicePort{Name: "rest", Port: 9080}, func() string { return w.instance.REST() })
+	w.awaitProxy("/api/v1/namespaces/" + narwhalNamespace + "/services/http:narwhal-scheduler:rest/proxy/ws/v1/clusters")
 	kubeconfig, err := w.cluster.Kubeconfig(name, config)
 	w.check(err)
 	program, err := pluginProgram()

@@ -63,6 +63,7 @@ var scenarios = []Scenario{
 	{name: "level-nodes", play: nodesAreLevelled, options: Options{Audit: true}, withoutMiddle: byDescheduler, withoutKube: "it may run a replacement elsewhere than our core would"},
 	{name: "duplicates", play: duplicatesAreSpread, options: Options{NodesCanFail: true}, withoutMiddle: byDescheduler},
 	{name: "node-problem", play: podsLeaveAProblem, withoutMiddle: byDescheduler},
+	{name: "drain", play: nodeIsDrained, withoutMiddle: byDescheduler, withoutKube: noTaskGroups},
 	{name: "migration", play: migrationGoesOn, options: Options{Audit: true}, withoutMiddle: byDescheduler, withoutKube: "it keeps no places"},
 }
 
