@@ -97,12 +97,12 @@ func (b *budgets) copied() *budgets {
 }
 
 // Withdraw implements framework.Withdrawer, by the evict plugin.
-func (e evictor) Withdraw(ctx context.Context, pod *v1.Pod) error {
+func (e evictor) Withdraw(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	w, ok := e.profile.evict.(framework.Withdrawer)
 	if !ok {
 		return nil
 	}
-	return e.d.watched(e.profile.name, e.Name(), func() error { return w.Withdraw(ctx, pod) })
+	return e.d.watched(e.profile.name, e.Name(), func() error { return w.Withdraw(ctx, pod, e.fill(options)) })
 }
 
 // Progress implements framework.ProgressReporter, by the evict plugin.

@@ -283,11 +283,11 @@ func TestDrainsOfSeveralNodes(t *testing.T) {
 			"b DrainOpened: drain opened by label drain=yes: 1 pod to leave", "b DrainWaits: the drain waits for node c",
 			"a DrainOpened: drain opened by label drain=yes: 1 pod to leave", "a DrainWaits: the drain waits for node c",
 		})
-		c.wait(4*time.Minute + 50*time.Second)
+		c.wait(9*time.Minute + 50*time.Second)
 		assert.Equal(t, c.status("a").State, drain.Waiting)
-		c.wait(10 * time.Second) // c has been blocked for five minutes
+		c.wait(10 * time.Second) // no pod has left c for ten minutes
 		// Of those of one second the name decides.
-		assert.DeepEqual(t, c.take(), []string{"301s pa"})
+		assert.DeepEqual(t, c.take(), []string{"601s pa"})
 		c.wait(0)
 		assert.Equal(t, c.status("a").State, drain.Drained)
 		assert.Equal(t, c.status("b").State, drain.Blocked)
@@ -441,4 +441,42 @@ func TestTenantsAndDrains(t *testing.T) {
 		assert.Assert(t, len(c.take()) <= 120)
 		assert.Assert(t, len(c.events()) < 250)
 	})
+}
+
+// TestNoTenantHoldsUpOtherNodes: whatever the pods of a node do, the next node drains ten minutes after the last of those that were there
+// has left.
+func TestNoTenantHoldsUpOtherNodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		pod   string
+		comes bool // others that name their node come and go all the time
+	}{
+		"a pod that no budget lets go": {pod: "guarded"},
+		"a pod that never ends":        {pod: "endless"},
+		"a pod that a filter keeps":    {pod: "kept"},
+		"pods that come again":         {pod: "first", comes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), newNode("c"), newPod(c.pod, "a"), newPod("p", "b"))
+				w.refuses("guarded", true)
+				w.label("a", true)
+				w.label("b", true)
+				for i := range 125 {
+					if !c.comes {
+						w.wait(5 * time.Second)
+						continue
+					}
+					for j := range 3 {
+						assert.NilError(t, w.client.Tracker().Add(newPod(fmt.Sprintf("kept-%d-%d", i, j), "a")))
+					}
+					w.wait(5 * time.Second)
+					for j := range 3 - i%2 {
+						assert.NilError(t, w.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "team", fmt.Sprintf("kept-%d-%d", i, j)))
+					}
+				}
+				assert.Equal(t, w.status("b").State, drain.Drained, "%+v", w.status("a"))
+				assert.Assert(t, w.status("a").State != drain.Drained)
+			})
+		})
+	}
 }

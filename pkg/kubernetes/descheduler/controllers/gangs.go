@@ -108,13 +108,29 @@ func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, run
 			runs++
 		}
 	}
+	key := gang + "/" + group
+	if _, known := t.minimum[key]; !known {
+		if t.minimum == nil {
+			t.minimum = map[string]int{}
+		}
+		t.minimum[key] = t.minimumOf(ctx, gang, pod)
+	}
+	if needs = t.minimum[key]; needs == 0 {
+		needs = runs
+	}
+	return needs, runs
+}
+
+// minimumOf is how many pods must run of a group; 0 if that is not known.
+func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
+	group := pods.GroupName(pod)
 	if pod.Annotations[pods.AnnotationTaskGroup] == "" {
 		t.kept.polls = true
 		of, err := t.handle.ClientSet().SchedulingV1alpha2().PodGroups(pod.Namespace).Get(ctx, group, metav1.GetOptions{})
 		if err != nil || of.Spec.SchedulingPolicy.Gang == nil {
-			return runs, runs
+			return 0
 		}
-		return int(of.Spec.SchedulingPolicy.Gang.MinCount), runs
+		return int(of.Spec.SchedulingPolicy.Gang.MinCount)
 	}
 	for _, member := range t.membersOf(gang) {
 		if member.Annotations[pods.AnnotationTaskGroups] == "" {
@@ -123,9 +139,9 @@ func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, run
 		app, _ := pods.Rules{}.ApplicationOf(member, nil)
 		for _, g := range app.TaskGroups {
 			if g.Name == group {
-				return int(g.MinMember), runs
+				return int(g.MinMember)
 			}
 		}
 	}
-	return runs, runs
+	return 0
 }

@@ -256,7 +256,7 @@ type pace struct {
 // A turn may follow another one at once so often, and then after so long.
 const (
 	turnsMax  = 10
-	turnEvery = time.Second
+	turnEvery = 2 * time.Second
 )
 
 func newPace() *pace { return &pace{tokens: turnsMax} }

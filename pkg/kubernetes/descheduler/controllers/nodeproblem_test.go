@@ -169,6 +169,11 @@ func (c *cluster) evict(a ktesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewTooManyRequests("budget", 0)
 	}
 	c.evicted = append(c.evicted, fmt.Sprintf("%ds %s", int(time.Since(c.begin).Seconds()), e.Name))
+	if strings.HasPrefix(e.Name, "endless") { // it has a finalizer
+		p := newPod(e.Name, "a")
+		p.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		return true, nil, c.client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), p, p.Namespace)
+	}
 	return true, nil, c.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), e.Namespace, e.Name)
 }
 

@@ -99,7 +99,7 @@ type kept struct {
 	evicted bool      // another pod was
 	failed  bool      // a node could not be written
 	polls   bool      // a pod group was read, of which no events are heard
-	yields  time.Time // when a drain that is blocked holds up no others any more; zero: none does
+	yields  time.Time // when a drain holds up no others any more if no pod leaves; zero: none does
 }
 
 // patience is how long to wait, if nothing happens, for at most so long.

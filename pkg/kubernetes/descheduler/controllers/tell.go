@@ -135,7 +135,7 @@ func (n *nodeProblem) withdraw(ctx context.Context, node string) {
 		if pod.Spec.NodeName != node || pod.DeletionTimestamp != nil {
 			continue
 		}
-		if err := w.Withdraw(ctx, pod); err != nil {
+		if err := w.Withdraw(ctx, pod, framework.EvictOptions{}); err != nil {
 			n.warn("the eviction of pod %s/%s cannot be taken back: %s", pod.Namespace, pod.Name, err)
 		}
 	}

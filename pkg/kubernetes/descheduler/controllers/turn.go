@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
-// yieldAfter is how long a drain may be blocked until it does not count any more, of those that drain at a time:
-// a pod that may never leave must not hold up the drains of other nodes.
-const yieldAfter = 5 * time.Minute
+// yieldAfter is how long no pod may have left until a drain does not count any more, of those that drain at a time:
+// a pod that may never leave, or never ends, must not hold up the drains of other nodes.
+const yieldAfter = 10 * time.Minute
 
 // A draining is the drain of one node.
 type draining struct {
@@ -77,9 +78,10 @@ type turn struct {
 	now      metav1.Time
 	kept     *kept
 	active   []string                     // nodes that count, of those that drain at a time
-	yields   time.Time                    // when the first of these that is blocked does not count any more
+	yields   time.Time                    // when the first of these does not count any more, if no pod leaves
 	usage    map[types.NamespacedName]int // of budgets
 	gangs    map[string][]*v1.Pod
+	minimum  map[string]int // of groups of gangs, as far as it was asked
 	flying   map[types.UID]bool
 	standing map[string][]*v1.Pod // pods in flight, by node
 }
@@ -97,7 +99,7 @@ func (t *turn) drain(ctx context.Context, d *draining) {
 	next := drain.Status{State: drain.Draining, Since: d.status.Since, By: d.problem.by, Profile: t.handle.ProfileName(), Cordoned: d.status.Cordoned}
 	if d.status.State == "" { // the node is closed before the first pod leaves
 		opening := next
-		opening.Left, opening.Changed = len(all), t.now
+		opening.Left, opening.Least, opening.Changed, opening.Moved = len(all), len(all), t.now, t.now
 		t.say(ctx, t.kept, d, opening)
 		next.Cordoned = d.status.Cordoned
 	}
@@ -112,20 +114,36 @@ func (t *turn) drain(ctx context.Context, d *draining) {
 	if next.State != d.status.State {
 		next.Changed = t.now
 	}
-	for _, pod := range all {
-		next.Stay(t.now, pod, cmp.Or(outcomes[pod].why, "it waits for node "+next.WaitsFor), &d.status)
+	for _, leaves := range []bool{false, true} { // those that need a look first
+		for _, pod := range all {
+			if outcomes[pod].leaves == leaves {
+				next.Stay(t.now, pod, cmp.Or(outcomes[pod].why, "it waits for node "+next.WaitsFor), &d.status)
+			}
+		}
 	}
+	next.Count(t.now, &d.status)
+	maps.DeleteFunc(d.refused, func(uid types.UID, _ *refusal) bool {
+		return !slices.ContainsFunc(all, func(pod *v1.Pod) bool { return pod.UID == uid })
+	})
 	t.say(ctx, t.kept, d, next)
-	switch yields := next.Changed.Add(yieldAfter); {
-	case next.State == drain.Blocked && t.now.Time.Before(yields):
+	t.hold(d)
+}
+
+// hold has a drain count, of those that drain at a time.
+func (t *turn) hold(d *draining) {
+	yields := d.status.Moved.Add(yieldAfter)
+	switch d.status.State {
+	case drain.Drained:
+	case drain.Waiting:
+		t.kept.yields = t.yields
+	case drain.Draining, drain.Blocked:
+		if !t.now.Time.Before(yields) {
+			return
+		}
 		if t.yields.IsZero() || yields.Before(t.yields) {
 			t.yields = yields
 		}
 		t.active = append(t.active, d.node)
-	case next.State == drain.Draining:
-		t.active = append(t.active, d.node)
-	case next.State == drain.Waiting:
-		t.kept.yields = t.yields
 	}
 }
 

@@ -50,8 +50,11 @@ type Status struct {
 	Cordoned bool `json:"cordoned,omitempty"`
 	// WaitsFor is a node that drains before, of a drain that waits.
 	WaitsFor string `json:"waitsFor,omitempty"`
-	// Left is how many pods are to leave and have not.
-	Left int `json:"left"`
+	// Left is how many pods are to leave and have not. Least is the least that this has been since its turn came, and Moved is
+	// since when.
+	Left  int         `json:"left"`
+	Least int         `json:"least"`
+	Moved metav1.Time `json:"moved"`
 	// Pods are the first of these.
 	Pods []Pod `json:"pods,omitempty"`
 }
@@ -103,6 +106,15 @@ func (s *Status) Stay(now metav1.Time, pod *v1.Pod, why string, before *Status) 
 		}
 	}
 	s.Pods = append(s.Pods, p)
+}
+
+// Count notes since when no fewer pods have been left, after all were counted. Pods that come do not count, so a drain moves no more often
+// than it had pods.
+func (s *Status) Count(now metav1.Time, before *Status) {
+	s.Least, s.Moved = before.Least, before.Moved
+	if before.State == "" || before.State == Waiting && s.State != Waiting || s.Left < s.Least {
+		s.Least, s.Moved = s.Left, now
+	}
 }
 
 // Line is the drain in one line for people.

@@ -146,9 +146,9 @@ type GroupEvictor interface {
 }
 
 // Withdrawer is an EvictPlugin, or a PodEvictor, that can take back an eviction which was asked for and has not
-// begun. Of another pod it does nothing.
+// begun. Of another pod, or of one for which another plugin has asked, it does nothing.
 type Withdrawer interface {
-	Withdraw(ctx context.Context, pod *v1.Pod) error
+	Withdraw(ctx context.Context, pod *v1.Pod, options EvictOptions) error
 }
 
 // ProgressReporter is an EvictPlugin, or a PodEvictor, whose evictions take longer than EvictPod. It is safe for

@@ -133,8 +133,12 @@ func TestNothingIsEvicted(t *testing.T) {
 		}, migration.Aborted, migration.ReservationExpired},
 		{"the pod is deleted before there is a place", unbound, func(w *world) { w.DeletePod("web-1") }, migration.Aborted, migration.MissingPod},
 		{"it is taken back", unbound, func(w *world) {
-			assert.NilError(w.t, w.Withdraw(context.Background(), w.Pod("web-1")))
-			assert.NilError(w.t, w.Withdraw(context.Background(), w.Pod("web-2"))) // which has no job
+			other := optionsOf("main")
+			other.PluginName = "Other"
+			assert.NilError(w.t, w.Withdraw(context.Background(), w.Pod("web-1"), other))
+			assert.Assert(w.t, !w.job("migration-"+string(w.Pod("web-1").UID)).Ended())
+			assert.NilError(w.t, w.Withdraw(context.Background(), w.Pod("web-1"), optionsOf("main")))
+			assert.NilError(w.t, w.Withdraw(context.Background(), w.Pod("web-2"), optionsOf("main"))) // which has no job
 		}, migration.Aborted, migration.Withdrawn},
 		{"the pod is gone before the job begins", func(w *world) { w.DeletePod("web-1") }, nil, migration.Failed, migration.MissingPod},
 	} {
@@ -167,13 +171,13 @@ func TestWhatHasBegunIsNotTakenBack(t *testing.T) {
 		job, pod := w.evict("web-1"), w.Pod("web-1")
 		w.drive(3)
 		assert.Equal(t, len(w.evicted), 1)
-		assert.NilError(t, w.Withdraw(context.Background(), pod))
+		assert.NilError(t, w.Withdraw(context.Background(), pod, optionsOf("main")))
 		w.drive(60)
 		assert.Equal(t, w.job(job).Status.Phase, migration.Succeeded)
 
 		pod = w.Pod("web-2")
 		w.put(&migration.Job{ObjectMeta: metav1.ObjectMeta{Name: "migration-" + string(pod.UID)}, Spec: migration.Spec{PodRef: migration.PodRef{Namespace: pod.Namespace, Name: pod.Name}}})
-		assert.NilError(t, w.Withdraw(context.Background(), pod))
+		assert.NilError(t, w.Withdraw(context.Background(), pod, optionsOf("main")))
 		assert.Assert(t, !w.job("migration-"+string(pod.UID)).Ended())
 	})
 }

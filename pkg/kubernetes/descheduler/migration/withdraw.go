@@ -17,9 +17,9 @@ var (
 	_ framework.ProgressReporter = (*Controller)(nil)
 )
 
-// Withdraw implements framework.Withdrawer: the job that this profile has made for a pod is aborted, unless it is about to evict the
-// pod, or has. A job that a user has made goes on.
-func (c *Controller) Withdraw(ctx context.Context, pod *v1.Pod) error {
+// Withdraw implements framework.Withdrawer: the job that was made for a pod in this profile, for the plugin that the options name, is
+// aborted, unless it is about to evict the pod, or has. A job that a user has made goes on.
+func (c *Controller) Withdraw(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	for {
 		job, err := c.jobs.get(ctx, nameFor(pod))
 		switch {
@@ -27,7 +27,9 @@ func (c *Controller) Withdraw(ctx context.Context, pod *v1.Pod) error {
 			return nil
 		case err != nil:
 			return err
-		case job.Ended() || job.condition(Eviction) != nil || job.Annotations[AnnotationProfile] != c.handle.ProfileName():
+		case job.Ended() || job.condition(Eviction) != nil:
+			return nil
+		case job.Annotations[AnnotationProfile] != options.ProfileName || job.Annotations[AnnotationTrigger] != options.PluginName:
 			return nil
 		}
 		err = c.end(ctx, job, Aborted, Withdrawn, "what it was made for is over")

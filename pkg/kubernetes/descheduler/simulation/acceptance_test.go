@@ -34,7 +34,7 @@ var acceptance = []struct{ point, tests string }{
 	{"guarantees of queues and gangs are kept, over-used queues go first", "TestGuaranteesAreKept TestGangsStayWhole TestOverUsedQueuesGoFirst TestClosedLoop"},
 	{"a plugin out of tree", "TestPluginOutOfTree"},
 	{"events trigger evictions, also of pods that are heard of late", "TestPodsLeaveAProblemAtOnce TestPodsThatAreHeardOfAfterTheProblem"},
-	{"drains: opened by an event, within budgets, gangs whole, places reserved first, told, closed, after a restart, one after the other", "TestDrainOpensAndEnds TestDrainCordonsWhatIsOpen TestBudgetsWithoutABurst TestGangsLeaveTogetherOrNot TestGangsMigrateOneByOne TestDrainReservesFirst TestDrainWithoutAPlace TestDrainSaysWhatBlocksIt TestDrainEndsAtOnce TestDrainTakesJobsBack TestDrainAfterARestart TestDrainsOfSeveralNodes TestTenantsAndDrains"},
+	{"drains: opened by an event, within budgets, gangs whole, places reserved first, told, closed, after a restart, one after the other", "TestDrainOpensAndEnds TestDrainCordonsWhatIsOpen TestBudgetsWithoutABurst TestGangsLeaveTogetherOrNot TestGangsMigrateOneByOne TestDrainReservesFirst TestDrainWithoutAPlace TestDrainSaysWhatBlocksIt TestDrainEndsAtOnce TestDrainTakesJobsBack TestDrainAfterARestart TestDrainsOfSeveralNodes TestTenantsAndDrains TestNoTenantHoldsUpOtherNodes"},
 	{"a cycle of a large cluster is fast", "TestQuestionsGrowWithWhatMoves TestRoomIsFoundWithFewLooks TestFewPodsAreLookedAtInADomain"},
 	{"hostile clusters, API servers, clocks and policies", "TestAbsurdCluster TestAnswersForEver TestClockBackwards TestBounds TestHostilePlugin"},
 	{"policies change without a restart", "TestReload TestReloadWhileRunning TestWrongPolicyIsNotUsed"},
