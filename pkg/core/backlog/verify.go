@@ -93,7 +93,7 @@ func sorted[T order.Item[T]](v *verifier, what string, tree *order.Tree[T]) {
 	if !v.settled {
 		return
 	}
-	w := walk[T]{verifier: v, what: what}
+	w := walk[T]{v: v, what: what}
 	w.down(tree.Root())
 	if w.count != tree.Len() {
 		v.Breaks("the order of %s counts %d and has %d", what, tree.Len(), w.count)
@@ -102,7 +102,7 @@ func sorted[T order.Item[T]](v *verifier, what string, tree *order.Tree[T]) {
 
 // A walk visits an order from the first item to the last.
 type walk[T order.Item[T]] struct {
-	*verifier
+	v     *verifier // embedded, all its methods would be compiled again for each T
 	what  string
 	last  T
 	count int
@@ -116,17 +116,17 @@ func (w *walk[T]) down(top T) {
 	links := top.Links()
 	w.down(links.Left)
 	if w.count > 0 && !w.last.Before(top) {
-		w.Breaks("the order of %s is not sorted", w.what)
+		w.v.Breaks("the order of %s is not sorted", w.what)
 	}
 	if !links.In() {
-		w.Breaks("the order of %s holds what does not know of it", w.what)
+		w.v.Breaks("the order of %s holds what does not know of it", w.what)
 	}
 	w.last = top
 	w.count++
 	w.down(links.Right)
 	// What is below is exact by now: a summary that was so too does not change.
 	if top.Summarise() {
-		w.Breaks("a summary in the order of %s was stale", w.what)
+		w.v.Breaks("a summary in the order of %s was stale", w.what)
 	}
 }
 
