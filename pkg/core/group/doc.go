@@ -10,6 +10,7 @@
 //	groups.go       which members of groups are held back, and when they are tried again
 //	start.go        they start, or room is kept for one group
 //	plan.go         where they are placed, or could be when all has left that may leave
+//	best.go         and where they suit better
 //	taskgroups.go   which asks wait for placeholders
 //	replace.go      placeholders whose place an ask takes; searches.go how far they were compared
 //	verify.go       the laws

@@ -39,7 +39,7 @@ type groupPlan struct {
 // A plannedNode is a node with what is planned on it.
 type plannedNode struct {
 	used   resources.Amounts
-	asks   []api.AllocationKey
+	asks   []*ledger.Request
 	class  *backlog.Class    // of the asks that were tried last
 	room   resources.Amounts // what is left for these
 	agreed bool              // the resource manager has agreed to them
@@ -250,14 +250,20 @@ func (g *groupPlan) visit(holds, yield func(*ledger.Node) bool) (more bool) {
 	return true
 }
 
-// fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
-// as fit.
-func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outcome {
+// plannedOn is what is planned on a node.
+func (g *groupPlan) plannedOn(n *ledger.Node) *plannedNode {
 	on := g.on[n]
 	if on == nil {
 		on = &plannedNode{}
 		g.on[n] = on
 	}
+	return on
+}
+
+// fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
+// as fit.
+func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outcome {
+	on := g.plannedOn(n)
 	for len(*asks) > 0 && len(g.found) < g.count {
 		r := (*asks)[0]
 		if on.class != g.ClassOf(r) {
@@ -276,7 +282,7 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outco
 		g.charge(r)
 		on.used.Add(r.Amounts)
 		on.room.Sub(r.Amounts)
-		on.asks = append(on.asks, r.Key)
+		on.asks = append(on.asks, r)
 		g.found[r] = n
 		*asks = (*asks)[1:]
 		if !g.Order.Packing && g.emptied == nil {
@@ -312,8 +318,8 @@ func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) que
 		return question.Waits
 	}
 	result, err := g.Predicates.Check(r, n, true)
-	if result == question.Placed && g.Options.Simulate != nil && len(on.asks) > 0 {
-		err = g.Options.Simulate(r.Key, n.ID, on.asks, nil)
+	if result == question.Placed {
+		err = g.simulate(r, n, on)
 	}
 	if err != nil {
 		g.detail = err.Error()
@@ -321,6 +327,18 @@ func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) que
 	}
 	on.agreed = true
 	return result
+}
+
+// simulate asks the resource manager whether an ask may run beside what is planned on a node.
+func (g *groupPlan) simulate(r *ledger.Request, n *ledger.Node, on *plannedNode) error {
+	if g.Options.Simulate == nil || len(on.asks) == 0 {
+		return nil
+	}
+	keys := make([]api.AllocationKey, len(on.asks))
+	for i, other := range on.asks {
+		keys[i] = other.Key
+	}
+	return g.Options.Simulate(r.Key, n.ID, keys, nil)
 }
 
 // mayRunOn asks the resource manager whether asks of a class may run on a node at all. A plan that has

@@ -12,7 +12,8 @@ import (
 // Start finds nodes for as many asks of a group as must start together, to be placed at once, or for none:
 // then they are held back until something changes, and hold nothing meanwhile but what is kept for one
 // group. What fits nowhere is passed over while enough others fit. The others are tried one by one once
-// the group runs. It costs a search of the nodes for each class of the asks.
+// the group runs. It costs a search of the nodes for each class of the asks, and one for each ask where the resource
+// manager knows which nodes suit an ask best.
 func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node], question.Outcome) {
 	if s.tries++; s.tries > TriesMax {
 		return nil, question.Flush
@@ -42,15 +43,6 @@ func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node
 		s.MayHint()
 	}
 	return nil, question.Waits
-}
-
-// placements are the asks of a plan for which there are nodes, in order.
-func (g *groupPlan) placements(yield func(*ledger.Request, *ledger.Node) bool) {
-	for _, ask := range g.asks {
-		if n := g.found[ask]; n != nil && !yield(ask, n) {
-			return
-		}
-	}
 }
 
 // Without claims, small asks could take whatever comes free for ever, and a group would never

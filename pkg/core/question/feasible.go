@@ -168,8 +168,8 @@ func (s *NodeSearch) flushChunk() (*ledger.Node, Outcome) {
 	chunk := s.chunk
 	s.chunk = s.chunk[:0]
 	for i, err := range s.answers(chunk) {
-		result, err := s.Predicates.checked(s.ask, chunk[i], true, err)
-		if result == Placed {
+		err = s.Predicates.checked(s.ask, chunk[i], true, err)
+		if err == nil {
 			return chunk[i], Placed
 		}
 		s.refuse(chunk[i], err)

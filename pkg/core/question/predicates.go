@@ -63,12 +63,17 @@ func (p *Predicates) Wait(q api.Question) time.Duration {
 // MustHear reports whether the resource manager must hear first what was done in this batch, before
 // it is asked about an ask and a node.
 func (p *Predicates) MustHear(r *ledger.Request, n *ledger.Node) bool {
+	return n.PlacedIn == p.Batch || p.IsTied(r)
+}
+
+// IsTied reports whether answers about an ask may change on any node by what was placed in this batch.
+func (p *Predicates) IsTied(r *ledger.Request) bool {
 	c := p.ClassOf(r)
-	return n.PlacedIn == p.Batch || p.ties.Get(c.Slot, c) == p.Batch
+	return p.ties.Get(c.Slot, c) == p.Batch
 }
 
 // Check asks about an ask and a node. The answer is flush if the resource manager
-// must hear first what was done to the node in this batch.
+// must hear first what was done in this batch.
 func (p *Predicates) Check(r *ledger.Request, n *ledger.Node, allocate bool) (Outcome, error) {
 	if p.Options.Feasible == nil {
 		return Placed, nil
@@ -76,25 +81,31 @@ func (p *Predicates) Check(r *ledger.Request, n *ledger.Node, allocate bool) (Ou
 	if p.MustHear(r, n) {
 		return Flush, nil
 	}
+	if err := p.Ask(r, n, allocate); err != nil {
+		return Waits, err
+	}
+	return Placed, nil
+}
+
+// Ask asks about an ask and a node, as the resource manager knows the node. The answer is nil if it agrees.
+func (p *Predicates) Ask(r *ledger.Request, n *ledger.Node, allocate bool) error {
+	if p.Options.Feasible == nil {
+		return nil
+	}
 	p.Calls++
 	return p.checked(r, n, allocate, p.Options.Feasible(r.Key, n.ID, allocate))
 }
 
 // checked takes the answer about a node. If it is yes, it asks again with those asks
 // added that are nominated to the node and come before.
-func (p *Predicates) checked(r *ledger.Request, n *ledger.Node, allocate bool, err error) (Outcome, error) {
-	if err != nil {
-		return Waits, err
-	}
-	if p.Options.Simulate == nil || !allocate {
-		return Placed, nil
+func (p *Predicates) checked(r *ledger.Request, n *ledger.Node, allocate bool, err error) error {
+	if err != nil || p.Options.Simulate == nil || !allocate {
+		return err
 	}
 	if added := r.ExpectedBefore(n); len(added) > 0 {
-		if err := p.Options.Simulate(r.Key, n.ID, added, nil); err != nil {
-			return Waits, err
-		}
+		return p.Options.Simulate(r.Key, n.ID, added, nil)
 	}
-	return Placed, nil
+	return nil
 }
 
 // KeysOf are texts as keys. Nil stays nil: that nothing was removed is another question than
