@@ -20,6 +20,7 @@
 //	spread.go     spread constraints, also those that follow from services and controllers
 //	affinity.go   preferred affinity and anti-affinity to pods, of either side
 //	load.go       what nodes are measured to use, and the pods placed since
+//	requests.go   what a pod requests, and whether it has changed
 //	topology.go   the places of a topology, as zones
 //	objects.go    services, controllers and namespaces
 package preferences

@@ -5,7 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	deschedulerframework "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -208,8 +207,11 @@ func (l *load) shareOf(pod *v1.Pod, node string, before *counted) (of share) {
 	if l == nil {
 		return of
 	}
-	requests := (&framework.PodInfo{Pod: pod}).CalculateResource()
-	of.requests = amounts{requests.Non0CPU, requests.Non0Mem}
+	if before != nil && requestAlike(before.Pod, pod) {
+		of.requests = before.share.requests
+	} else {
+		of.requests = requestsOf(pod)
+	}
 	switch {
 	case before != nil && before.node == node:
 		of.placed = before.share.placed

@@ -166,6 +166,7 @@ func (s *Scorer) PlacePod(pod *v1.Pod, node string) {
 	}
 	takes := s.load.shareOf(pod, node, before)
 	if before != nil && before.node == node && isCountedAlike(before.Pod, pod) && takes.requests == before.share.requests {
+		before.Pod = pod // the next state is compared with this one
 		return
 	}
 	s.uncount(before)

@@ -47,8 +47,11 @@ func loadScores(factory informers.SharedInformerFactory) (*preferences.Scorer, e
 type measuredCluster struct {
 	*shimtest.MockScheduler
 	t       *testing.T
-	base    []int64 // thousandths of CPUs that something else uses
-	stopped []int   // nodes that are not measured any more
+	base    []int64                 // thousandths of CPUs that something else uses
+	stopped []int                   // nodes that are not measured any more
+	late    int                     // how many measurements ago that was of which the metrics API knows
+	queue   [][]v1beta1.NodeMetrics // measured, the oldest first
+	request string                  // of each pod
 	pods    int
 	list    []v1beta1.NodeMetrics
 }
@@ -101,13 +104,19 @@ func (c *measuredCluster) counts(from int) []int {
 }
 
 func (c *measuredCluster) measure() {
+	measured := make([]v1beta1.NodeMetrics, len(c.base))
 	for i, used := range c.used() {
-		if slices.Contains(c.stopped, i) {
-			continue
-		}
-		c.list[i] = v1beta1.NodeMetrics{
+		measured[i] = v1beta1.NodeMetrics{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i)}, Timestamp: metav1.Now(),
 			Usage: v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(used, resource.DecimalSI), v1.ResourceMemory: resource.MustParse("4Gi")},
+		}
+	}
+	c.queue = append(c.queue, measured)
+	for ; len(c.queue) > c.late+1; c.queue = c.queue[1:] {
+	}
+	for i := range c.list {
+		if !slices.Contains(c.stopped, i) {
+			c.list[i] = c.queue[0][i]
 		}
 	}
 }
@@ -124,7 +133,7 @@ func (c *measuredCluster) pass(d time.Duration) {
 func (c *measuredCluster) come(count int) []int {
 	from := c.pods
 	for range count {
-		c.Create(shimtest.NewPod(fmt.Sprint("pod-", c.pods), ""))
+		c.Create(shimtest.NewPod(fmt.Sprint("pod-", c.pods), c.request))
 		c.pods++
 	}
 	c.Advance(2 * time.Second)
@@ -155,6 +164,11 @@ func TestAHotNodeWithoutMeasurementIsUsedAgain(t *testing.T) {
 		c.pass(2 * time.Minute)
 		counts := c.come(12)
 		assert.Assert(t, counts[0] > 0, "%v", counts)
+
+		// It is avoided again as soon as it is measured.
+		c.stopped = nil
+		c.pass(30 * time.Second)
+		assert.Equal(t, c.come(6)[0], 0)
 	})
 }
 
@@ -164,6 +178,45 @@ func TestUseIsEvenInTheCourseOfTime(t *testing.T) {
 		c := measuredNodes(t, 6000, 3000, 0, 0)
 		for range 20 {
 			c.come(3)
+			c.pass(30 * time.Second)
+		}
+		used := c.used()
+		assert.Assert(t, slices.Max(used)-slices.Min(used) <= 1500, "%v", used)
+	})
+}
+
+// So they do in bursts where the metrics API knows each measurement up to 45 seconds late, and no burst goes to one node. Pods that use what
+// they request keep the nodes as even as without delay. Those that request nothing count with 100m of the 500m that they use, and each
+// delay of 15 seconds lets the nodes differ by one of them more.
+func TestUseIsEvenAlthoughItIsMeasuredLate(t *testing.T) {
+	for request, perDelay := range map[string]int64{"cpu=500m": 0, "": 500} {
+		for late := range 4 {
+			t.Run(fmt.Sprintf("%d late, %q", late, request), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := measuredNodes(t, 4000, 2000, 0, 0, 0, 0)
+					c.late, c.request = late, request
+					for i := range 16 {
+						counts := c.come([]int{2, 12, 4, 6}[i%4])
+						assert.Assert(t, slices.Max(counts) <= 7, "%v", counts)
+						c.pass(30 * time.Second)
+						if used := c.used(); i >= 8 {
+							assert.Assert(t, slices.Max(used)-slices.Min(used) <= 2000+perDelay*int64(late), "%v", used)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A node that is never measured counts by requests beside nodes that are measured late: where these say what pods use, it has its part.
+func TestANodeThatIsNeverMeasuredHasItsPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := measuredNodes(t, 0, 0, 0, 0)
+		c.late, c.request, c.stopped = 3, "cpu=500m", []int{3}
+		c.list[3].Name = "other"
+		for range 12 {
+			c.come(6)
 			c.pass(30 * time.Second)
 		}
 		used := c.used()
