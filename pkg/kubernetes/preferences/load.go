@@ -98,18 +98,19 @@ func (s *Scorer) Measure(now time.Time, measured []deschedulerframework.Measurem
 	}
 }
 
-// Measures says where Measure is to have its measurements from, with the address of Prometheus if that is it; false if the measured
+// Measures says where Measure is to have its measurements from, with what is known of Prometheus if that is it; false if the measured
 // use of nodes does not count.
-func (s *Scorer) Measures() (query deschedulerframework.UsageQuery, address string, counts bool) {
+func (s *Scorer) Measures() (query deschedulerframework.UsageQuery, of *profile.PrometheusArgs, counts bool) {
 	switch args := s.profile.Load; {
 	case args == nil:
-		return query, "", false
+		return query, nil, false
 	case args.Prometheus != nil:
-		query.Source, query.Query, address = deschedulerframework.Prometheus, args.Prometheus.Query, args.Prometheus.URL
+		query.Source, query.Query = deschedulerframework.Prometheus, args.Prometheus.Query
+		return query, args.Prometheus, true
 	default:
 		query.Source = deschedulerframework.KubernetesMetrics
+		return query, nil, true
 	}
-	return query, address, true
 }
 
 // amountsOf is a use as amounts. A part of the node is that part of each.

@@ -37,6 +37,20 @@ type Shares struct {
 type PrometheusArgs struct {
 	URL   string `json:"url"`
 	Query string `json:"query"`
+	// AuthToken names what is sent as a bearer token, as in metricsProviders of a policy of the descheduler; nil is the token of the
+	// account of the pod.
+	AuthToken *AuthToken `json:"authToken,omitempty"`
+}
+
+// An AuthToken is a key of a secret, prometheusAuthToken.
+type AuthToken struct {
+	SecretReference SecretReference `json:"secretReference"`
+}
+
+// A SecretReference names a secret.
+type SecretReference struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // LoadAwareOf are the arguments of LoadAware in a profile, with defaults filled in. The error says everything that is wrong.
@@ -84,6 +98,9 @@ func (a *LoadAwareArgs) validate() error {
 		}
 		if p.Query == "" {
 			problems = append(problems, fmt.Errorf("pluginConfig: %s: prometheus.query is missing", LoadAware))
+		}
+		if token := p.AuthToken; token != nil && (token.SecretReference.Namespace == "" || token.SecretReference.Name == "") {
+			problems = append(problems, fmt.Errorf("pluginConfig: %s: prometheus.authToken.secretReference: namespace and name must be there", LoadAware))
 		}
 	}
 	return errors.Join(problems...)

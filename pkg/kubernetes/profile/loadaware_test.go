@@ -34,11 +34,14 @@ profiles:
       resourceWeights: {cpu: 2}
       usageThresholds: {cpu: 50, memory: 0}
       nodeMetricExpirationSeconds: 60
-      prometheus: {url: "http://prometheus:9090", query: instance_use}
+      prometheus: {url: "http://prometheus:9090", query: instance_use, authToken: {secretReference: {namespace: monitoring, name: token}}}
 `, 4,
 			&profile.LoadAwareArgs{
 				ResourceWeights: profile.Shares{CPU: 2}, UsageThresholds: profile.Shares{CPU: 50}, NodeMetricExpirationSeconds: 60,
-				Prometheus: &profile.PrometheusArgs{URL: "http://prometheus:9090", Query: "instance_use"},
+				Prometheus: &profile.PrometheusArgs{
+					URL: "http://prometheus:9090", Query: "instance_use",
+					AuthToken: &profile.AuthToken{SecretReference: profile.SecretReference{Namespace: "monitoring", Name: "token"}},
+				},
 			},
 		},
 	} {
@@ -60,6 +63,10 @@ func TestLoadAwareRefuses(t *testing.T) {
 		{withArgs("nodeMetricExpirationSeconds: 0"), "pluginConfig: LoadAware: nodeMetricExpirationSeconds: 0 is not from 1 to 86400"},
 		{withArgs("prometheus: {url: prometheus}"), `pluginConfig: LoadAware: prometheus.url: "prometheus" is no URL of Prometheus`},
 		{withArgs("prometheus: {url: 'http://a'}"), "pluginConfig: LoadAware: prometheus.query is missing"},
+		{
+			withArgs("prometheus: {url: 'http://a', query: q, authToken: {secretReference: {name: token}}}"),
+			"pluginConfig: LoadAware: prometheus.authToken.secretReference: namespace and name must be there",
+		},
 	} {
 		_, _, err := profile.Read([]byte(head+c.text), nil)
 		assert.ErrorContains(t, err, c.problem)

@@ -27,11 +27,18 @@ func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSche
 
 // follow tells the scores what nodes are measured to use, until the context ends, if their profile says that it counts.
 func follow(ctx context.Context, scores *preferences.Scorer, from usage.Options) error {
-	query, address, counts := scores.Measures()
+	query, server, counts := scores.Measures()
 	if !counts {
 		return nil
 	}
-	from.Providers = []usage.Provider{{Source: query.Source, URL: address}}
+	provider := usage.Provider{Source: query.Source}
+	if server != nil {
+		provider.URL = server.URL
+		if token := server.AuthToken; token != nil {
+			provider.SecretNamespace, provider.SecretName = token.SecretReference.Namespace, token.SecretReference.Name
+		}
+	}
+	from.Providers = []usage.Provider{provider}
 	sources, err := usage.New(from)
 	if err != nil {
 		return err

@@ -164,7 +164,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 	if s.prefer {
 		scores, err := newPreferences(factory, i.profile)
 		if err == nil {
-			err = follow(resources, scores, usage.Options{Metrics: i.measured, Clock: clock.RealClock{}})
+			err = follow(resources, scores, usage.Options{Metrics: i.measured, Client: i.client, Clock: clock.RealClock{}})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("preferences: %w", err)
