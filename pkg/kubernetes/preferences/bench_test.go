@@ -14,9 +14,22 @@ import (
 )
 
 // BenchmarkBest places the pods of a hundred deployments one after the other on nodes of three zones: the choice, and
-// what is counted then.
+// what is counted then. With images, each is on a third of the nodes, and comes to one more with every tenth pod.
 func BenchmarkBest(b *testing.B) {
 	for _, size := range []int{1000, 5000} {
+		b.Run(fmt.Sprintf("nodes=%d/images", size), func(b *testing.B) {
+			d := newDeployments(b, size)
+			for i := range d.nodes {
+				d.pull(i, i)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				d.place(i)
+				if i%10 == 0 {
+					d.pull(i/10%size, i/10%size+1+i/10/size)
+				}
+			}
+		})
 		b.Run(fmt.Sprint("nodes=", size), func(b *testing.B) {
 			d := newDeployments(b, size)
 			b.ReportAllocs()
@@ -65,8 +78,23 @@ func (d *deployments) pod(i int) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: spaceOf(i % deploymentsMade), Name: fmt.Sprint("pod-", i), UID: types.UID(fmt.Sprint(i)), Labels: map[string]string{"app": app},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, Controller: new(true)}},
-	}}
+	}, Spec: v1.PodSpec{Containers: []v1.Container{{Image: imageOf(i)}}}}
 }
+
+// pull has a node say that it has the images of a third of the deployments, from one of them on.
+func (d *deployments) pull(node, from int) {
+	d.scorer.mu.Lock()
+	n := *d.scorer.nodes[node]
+	d.scorer.mu.Unlock()
+	n.Status.Images = nil
+	for i := range deploymentsMade / 3 {
+		name := imageOf(from + i)
+		n.Status.Images = append(n.Status.Images, v1.ContainerImage{Names: []string{name, "sha256:" + name}, SizeBytes: 400 << 20})
+	}
+	d.scorer.SetNode(&n)
+}
+
+func imageOf(i int) string { return fmt.Sprintf("registry.example/team/app-%d:1", i%deploymentsMade) }
 
 // place places one.
 func (d *deployments) place(i int) string {

@@ -31,11 +31,12 @@ type class struct {
 
 	spread   spread
 	affinity affinity
+	images   wanted
 }
 
 // isIndifferent says that the pods of the class have no preference.
 func (c *class) isIndifferent() bool {
-	return !c.avoids && !c.likes && len(c.spread.constraints) == 0 && !c.affinity.counts()
+	return !c.avoids && !c.likes && len(c.spread.constraints) == 0 && !c.affinity.counts() && !c.images.differ
 }
 
 // traits is what makes pods alike here. As JSON, maps are in order.
@@ -47,6 +48,8 @@ type traits struct {
 	Affinity    *v1.Affinity
 	Tolerations []v1.Toleration
 	Spread      []v1.TopologySpreadConstraint
+	Images      []string
+	Containers  int
 }
 
 // numbers are the labels by which the pods of one controller differ. A term of another pod that names one counts for all
@@ -66,6 +69,7 @@ func keyOf(pod *v1.Pod) string {
 		Namespace: pod.Namespace, Labels: pod.Labels, Selector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity,
 		Tolerations: pod.Spec.Tolerations, Spread: pod.Spec.TopologySpreadConstraints,
 	}
+	of.Images, of.Containers = imagesOf(pod), len(pod.Spec.Containers)
 	for _, number := range numbers {
 		if _, numbered := of.Labels[number]; numbered && !namedByConstraint(pod, number) {
 			of.Labels = maps.Clone(of.Labels)
@@ -84,6 +88,15 @@ func keyOf(pod *v1.Pod) string {
 
 // classOf is the class of a pod, as the nodes and objects are now.
 func (s *Scorer) classOf(pod *v1.Pod) *class {
+	c := s.counted(pod)
+	if s.profile.Images > 0 {
+		s.images.rate(&c.images, s.nodes, len(s.slots))
+	}
+	return c
+}
+
+// counted is the class of a pod with what is counted of pods, services and controllers.
+func (s *Scorer) counted(pod *v1.Pod) *class {
 	key := keyOf(pod)
 	c, known := s.classes.Get(key)
 	seen := s.objects.seen()
@@ -129,6 +142,7 @@ func (s *Scorer) newClass(pod *v1.Pod, seen uint64) *class {
 	}
 	c.spread = s.newSpread(pod, matches, tolerated)
 	c.affinity = s.newAffinity(pod)
+	c.images = newWanted(pod)
 	s.recount(c)
 	return c
 }

@@ -1,6 +1,6 @@
 // Package preferences says which of the nodes where a pod may run suit it best, as
 // kube-scheduler would: pods of a service or controller are spread over nodes and zones, and
-// preferred affinity, anti-affinity and nodes, and taints that are only to be avoided, count.
+// preferred affinity, anti-affinity and nodes, taints that are only to be avoided, and images that are on a node count.
 //
 // A Scorer counts pods on their nodes and keeps, for each class of pods, what a placement
 // changes: how many of the pods that a constraint counts are in each place. So a question costs
@@ -19,6 +19,7 @@
 //	class.go      what is kept for pods that are alike
 //	spread.go     spread constraints, also those that follow from services and controllers
 //	affinity.go   preferred affinity and anti-affinity to pods, of either side
+//	images.go     which nodes have the images of a pod
 //	load.go       what nodes are measured to use, and the pods placed since
 //	requests.go   what a pod requests, and whether it has changed
 //	topology.go   the places of a topology, as zones

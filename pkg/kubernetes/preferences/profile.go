@@ -36,6 +36,7 @@ type Weights struct {
 	NodeLabels  int64 // preferred node affinity
 	Spread      int64 // spread constraints with ScheduleAnyway, and default ones
 	PodAffinity int64 // preferred affinity and anti-affinity to pods
+	Images      int64 // images of the pod that are on the node
 	Load        int64 // measured use
 }
 
@@ -58,6 +59,7 @@ func ProfileOf(of *config.KubeSchedulerProfile) Profile {
 			NodeLabels:  weightOf(of.Plugins, names.NodeAffinity),
 			Spread:      weightOf(of.Plugins, names.PodTopologySpread),
 			PodAffinity: weightOf(of.Plugins, names.InterPodAffinity),
+			Images:      weightOf(of.Plugins, names.ImageLocality),
 			Load:        weightOf(of.Plugins, profile.LoadAware),
 		},
 		Constraints: systemConstraints,

@@ -35,7 +35,8 @@ type Scorer struct {
 	labelled   podlabels.Index[*counted] // the same by each of their labels
 	choosy     podSet                    // those with a say about where others are placed
 	topologies map[string]*topology
-	load       *load  // nil: it does not count
+	load       *load // nil: it does not count
+	images     *images
 	layout     uint64 // counts changes of nodes and namespaces after which classes are made anew
 	classes    *simplelru.LRU[string, *class]
 	scratch    scratch
@@ -85,6 +86,7 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 		choosy:     make(podSet),
 		topologies: make(map[string]*topology),
 		classes:    classes,
+		images:     newImages(),
 	}
 	s.added = termsOf(s.profile.Nodes)
 	s.load = newLoad(s.profile.Load)
@@ -117,6 +119,7 @@ func (s *Scorer) SetNode(node *v1.Node) {
 		before := s.nodes[slot]
 		s.nodes[slot] = node
 		s.load.setNode(node, slot)
+		s.images.setNode(before, node, slot)
 		if maps.Equal(before.Labels, node.Labels) && equality.Semantic.DeepEqual(before.Spec.Taints, node.Spec.Taints) {
 			return
 		}
@@ -127,8 +130,11 @@ func (s *Scorer) SetNode(node *v1.Node) {
 		slot = int32(len(s.nodes))
 		s.nodes = append(s.nodes, node)
 	}
-	s.slots[node.Name] = slot
-	s.load.setNode(node, slot)
+	if !known {
+		s.slots[node.Name] = slot
+		s.load.setNode(node, slot)
+		s.images.setNode(nil, node, slot)
+	}
 	s.relay()
 }
 
@@ -142,6 +148,7 @@ func (s *Scorer) RemoveNode(name string) {
 		return
 	}
 	delete(s.slots, name)
+	s.images.setNode(s.nodes[slot], nil, slot)
 	s.nodes[slot] = nil
 	s.free = append(s.free, slot)
 	s.load.removeNode(name)
@@ -306,6 +313,9 @@ func (s *Scorer) score(c *class, on *scratch) {
 	}
 	if c.likes && w.NodeLabels > 0 {
 		on.addScaled(c.labels, false, w.NodeLabels)
+	}
+	if c.images.differ && w.Images > 0 {
+		c.images.add(on, w.Images)
 	}
 	if len(c.spread.constraints) > 0 && w.Spread > 0 {
 		c.spread.add(on, w.Spread)

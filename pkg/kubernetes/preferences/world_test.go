@@ -68,7 +68,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	return w
 }
 
-// scoring is the default profile with those score plugins that look at more than resources and images. Now and then it
+// scoring is the default profile with those score plugins that look at more than resources. Now and then it
 // has other weights and arguments.
 func (w *world) scoring() *config.KubeSchedulerProfile {
 	of, err := profile.Default()
@@ -76,7 +76,7 @@ func (w *world) scoring() *config.KubeSchedulerProfile {
 	var enabled []config.Plugin
 	for _, plugin := range of.Plugins.MultiPoint.Enabled {
 		switch plugin.Name {
-		case names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity,
+		case names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity, names.ImageLocality,
 			names.PrioritySort, names.DefaultBinder:
 			enabled = append(enabled, plugin)
 		}
@@ -123,6 +123,7 @@ func (w *world) addNode() {
 	name := fmt.Sprintf("node-%02d", w.made)
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	w.relabelNode(node)
+	w.pullImages(node)
 	w.nodes = append(w.nodes, node)
 	w.scorer.SetNode(node)
 }
@@ -148,6 +149,18 @@ func (w *world) relabelNode(node *v1.Node) {
 	}
 }
 
+// pullImages gives a node some of four images, of which one is too small to count and one larger than what counts.
+func (w *world) pullImages(node *v1.Node) {
+	node.Status.Images = nil
+	for i, name := range []string{"web:latest", "host:5000/db:latest", "cache:1", "model:2"} {
+		if w.chance(50) {
+			node.Status.Images = append(node.Status.Images, v1.ContainerImage{
+				Names: []string{name, "sha256:" + name}, SizeBytes: int64([]int{700e6, 40e6, 5e6, 9e9}[i] + w.rand.IntN(3)*10_000_019),
+			})
+		}
+	}
+}
+
 // changeNode changes a node, takes it away, or has it and another one come back, one in the place of the other.
 func (w *world) changeNode() {
 	i := w.rand.IntN(len(w.nodes))
@@ -164,7 +177,10 @@ func (w *world) changeNode() {
 		return
 	}
 	changed := w.nodes[i].DeepCopy()
-	w.relabelNode(changed)
+	if w.chance(50) {
+		w.relabelNode(changed)
+	}
+	w.pullImages(changed)
 	w.nodes[i] = changed
 	w.scorer.SetNode(changed)
 }
@@ -189,6 +205,15 @@ func (w *world) newPod() *v1.Pod {
 	}
 	if w.chance(50) {
 		pod.Spec.Affinity = w.newAffinity()
+	}
+	for range 1 + w.rand.IntN(2) {
+		pod.Spec.Containers = append(pod.Spec.Containers, v1.Container{Image: pick(w, "web", "host:5000/db", "cache:1", "none:3")})
+	}
+	if w.chance(20) {
+		pod.Spec.InitContainers = []v1.Container{{Image: "model:2"}}
+	}
+	if w.chance(20) {
+		pod.Spec.Volumes = []v1.Volume{{VolumeSource: v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: pick(w, "model:2", "web")}}}}
 	}
 	return pod
 }

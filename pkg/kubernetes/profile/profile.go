@@ -140,7 +140,6 @@ var ofPlugins = map[string]string{
 var ofScores = map[string]string{
 	names.NodeResourcesFit:                "how resources score: the order of nodes of the partition (nodesortpolicy) says this, with the plugin's weight",
 	names.NodeResourcesBalancedAllocation: "the order of nodes of the partition (nodesortpolicy) says this",
-	names.ImageLocality:                   "images on nodes do not count",
 	names.VolumeBinding:                   "how volumes score: they do not count",
 	names.DefaultPreemption:               "the queue configuration says what is preempted",
 }

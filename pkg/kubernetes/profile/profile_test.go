@@ -23,7 +23,7 @@ profiles:
   plugins:
     postFilter: {disabled: [{name: "*"}]}
     score:
-      enabled: [{name: PodTopologySpread, weight: 5}, {name: ImageLocality, weight: 9}]
+      enabled: [{name: PodTopologySpread, weight: 5}, {name: ImageLocality, weight: 9}, {name: NodeResourcesBalancedAllocation, weight: 3}]
       disabled: [{name: TaintToleration}]
   pluginConfig:
   - name: PodTopologySpread
@@ -40,10 +40,10 @@ percentageOfNodesToScore: all nodes with room for a pod are compared
 profile other: one profile is used, that of narwhal
 plugins: postFilter: the queue configuration says what is preempted
 pluginConfig: NodeResourcesFit: how resources score: the order of nodes of the partition (nodesortpolicy) says this, with the plugin's weight
-plugins: score: ImageLocality: images on nodes do not count
+plugins: score: NodeResourcesBalancedAllocation: the order of nodes of the partition (nodesortpolicy) says this
 `))
 	of := preferences.ProfileOf(read)
-	assert.DeepEqual(t, of.Weights, preferences.Weights{Order: 1, NodeTaints: 0, NodeLabels: 2, Spread: 5, PodAffinity: 2})
+	assert.DeepEqual(t, of.Weights, preferences.Weights{Order: 1, NodeTaints: 0, NodeLabels: 2, Spread: 5, PodAffinity: 2, Images: 9})
 	assert.Equal(t, of.RequiredWeight, int64(7))
 	assert.Equal(t, of.Constraints[0].TopologyKey, "rack")
 }

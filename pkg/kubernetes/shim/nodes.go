@@ -84,6 +84,7 @@ func (c *Context) tasksOn(node string) []*task {
 func (c *Context) changeNode(before, node *v1.Node) {
 	c.nodes[node.Name] = node
 	if !redescribed(before, node) {
+		c.feasible.prefer.SetNode(node) // its images may be other ones
 		return
 	}
 	c.feasible.SetNode(node)

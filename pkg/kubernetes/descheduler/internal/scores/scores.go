@@ -1,5 +1,5 @@
 // Package scores says which of the nodes where a pod fits kube-scheduler prefers, as its default profile does: by its
-// score plugins for resources and images, run whole, and by package preferences for all that looks at other nodes and pods. What
+// score plugins for resources, run whole, and by package preferences for all else. What
 // is scored by what only a filter knows is left out: volumes that are to be bound, and claims of devices.
 package scores
 
@@ -29,7 +29,7 @@ import (
 
 // used are the plugins that look at one node only, and what the framework needs without calling it.
 var used = []string{
-	names.ImageLocality, names.NodeResourcesBalancedAllocation, names.NodeResourcesFit, names.PrioritySort, names.DefaultBinder,
+	names.NodeResourcesBalancedAllocation, names.NodeResourcesFit, names.PrioritySort, names.DefaultBinder,
 }
 
 // A Cluster is nodes with their pods. It is not safe for concurrent use.
@@ -44,22 +44,8 @@ type Cluster struct {
 	scorers []*preferences.Scorer // both, or the one that there is
 	nodes   map[string]*framework.NodeInfo
 	on      map[types.UID]*v1.Pod
-	list    []fwk.NodeInfo // of nodes, without order; nil: they have changed
 	order   order
 }
-
-// A lister is the nodes as the plugin for images sees them, which asks how many there are.
-type lister struct {
-	fwk.SharedLister
-	fwk.NodeInfoLister
-	of *Cluster
-}
-
-// NodeInfos implements fwk.SharedLister.
-func (l lister) NodeInfos() fwk.NodeInfoLister { return l }
-
-// List implements fwk.NodeInfoLister.
-func (l lister) List() ([]fwk.NodeInfo, error) { return l.of.list, nil }
 
 // New makes a Cluster without nodes and pods. It asks the factory for the informers of services and controllers,
 // whose pods are spread by default, so the factory is started after it. The metrics of kube-scheduler must have
@@ -110,7 +96,7 @@ func (c *Cluster) plugins() (framework.Framework, error) {
 	of, err := profileOf(c.packing)
 	if err == nil {
 		made, err = runtime.NewFramework(c.ctx, plugins.NewInTreeRegistry(), of, runtime.WithClientSet(c.client),
-			runtime.WithInformerFactory(c.factory), runtime.WithSnapshotSharedLister(lister{of: c}), runtime.WithParallelism(1))
+			runtime.WithInformerFactory(c.factory), runtime.WithParallelism(1))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("score plugins of kube-scheduler: %w", err)
@@ -155,7 +141,6 @@ func (c *Cluster) SetNode(node *v1.Node) {
 		c.nodes[node.Name] = info
 	}
 	info.SetNode(node)
-	c.list = nil
 	c.order.change(node.Name)
 	for _, s := range c.scorers {
 		s.SetNode(node)
@@ -170,7 +155,6 @@ func (c *Cluster) RemoveNode(name string) {
 		}
 	}
 	delete(c.nodes, name)
-	c.list = nil
 	c.order.change(name)
 	for _, s := range c.scorers {
 		s.RemoveNode(name)
@@ -220,7 +204,6 @@ func (c *Cluster) Top(ctx context.Context, pod *v1.Pod, nodes []string) ([]strin
 		return nil, err
 	}
 	state := framework.NewCycleState()
-	c.locateImages()
 	if status := of.RunPreScorePlugins(ctx, state, pod, infos); !status.IsSuccess() {
 		return nil, status.AsError()
 	}
@@ -235,30 +218,4 @@ func (c *Cluster) Top(ctx context.Context, pod *v1.Pod, nodes []string) ([]strin
 			}
 		}
 	}), nil
-}
-
-// locateImages says on how many nodes each image is, if that is not known.
-func (c *Cluster) locateImages() {
-	if c.list != nil {
-		return
-	}
-	on := map[string]int{}
-	for _, info := range c.nodes {
-		c.list = append(c.list, info)
-		eachImage(info.Node(), func(image string, _ int64) { on[image]++ })
-	}
-	for _, info := range c.nodes {
-		info.ImageStates = map[string]*fwk.ImageStateSummary{}
-		eachImage(info.Node(), func(image string, size int64) {
-			info.ImageStates[image] = &fwk.ImageStateSummary{Size: size, NumNodes: on[image]}
-		})
-	}
-}
-
-func eachImage(node *v1.Node, do func(name string, size int64)) {
-	for _, image := range node.Status.Images {
-		for _, name := range image.Names {
-			do(name, image.SizeBytes)
-		}
-	}
 }
