@@ -26,13 +26,13 @@ type countedGang struct {
 	tries int // batches
 }
 
-// newCountedGang has so many placeholders run on each of some nodes.
+// newCountedGang has so many placeholders run on each of some nodes, which are full: nothing may be placed there at once.
 func newCountedGang(t *testing.T, nodes, on int, refuses func(api.AllocationKey, api.NodeID) bool) *countedGang {
 	t.Helper()
 	var g *countedGang
-	g = newCountedGangWith(t, nodes, on, api.Options{Kinds: testKinds(), ReserveDelay: -1, Feasible: func(key api.AllocationKey, n api.NodeID, _ bool) error {
+	g = newCountedGangWith(t, nodes, on, api.Options{Kinds: testKinds(), ReserveDelay: -1, Feasible: func(key api.AllocationKey, n api.NodeID, allocate bool) error {
 		g.asked++
-		if refuses(key, n) {
+		if allocate || refuses(key, n) {
 			return errElsewhere
 		}
 		return nil

@@ -184,6 +184,103 @@ func TestAFreedNodeThatDoesNotHelp(t *testing.T) {
 	assert.DeepEqual(t, q.pairs, map[string]int{"b000 on n000000": 1})
 }
 
+// TestAFreedNodeIsLookedAtOn: classes that were refused there are asked for, though they are many, or questions pause.
+func TestAFreedNodeIsLookedAtOn(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		asks  int
+		pause time.Duration
+	}{
+		{name: "more classes than are asked for at once", asks: 200},
+		{name: "questions pause", asks: 1, pause: 3 * time.Second},
+	} {
+		now, freed := start, start.Add(time.Minute)
+		var agrees api.AllocationKey // the ask that is not refused
+		p := oneQueue(api.Options{
+			Kinds: testKinds(), ReserveDelay: -1, RetryMax: time.Hour,
+			Feasible: func(key api.AllocationKey, _ api.NodeID, _ bool) error {
+				if key == agrees {
+					return nil
+				}
+				return errTaint
+			},
+			Pace: func(api.Question) time.Duration {
+				if now.Before(freed) {
+					return 0
+				}
+				return freed.Add(test.pause).Sub(now)
+			},
+		})
+		p.Apply(now, api.AddNode{ID: "n", Capacity: resources.Amounts{8}})
+		p.Apply(now, api.AddApplication{ID: "a", Queue: "root.q"})
+		ends := ask("a", "ends", 1)
+		ends.Allocation.Node = "n"
+		p.Apply(now, ends)
+		last := ""
+		for i := range test.asks {
+			last = fmt.Sprintf("k%03d", i)
+			p.Apply(now, ask("a", last, 1))
+		}
+		untilQuiet(t, p, now, time.Second)
+		agrees, now = api.AllocationKey(last), freed
+		p.Apply(now, api.ReleaseAllocation{Application: "a", Key: "ends"})
+		placed := 0
+		for end := now.Add(10 * time.Second); placed == 0; {
+			fx, more := p.Schedule(now)
+			if placed = placements(fx); more {
+				continue
+			}
+			due, ok := p.Due()
+			assert.Assert(t, ok && !due.After(end), "%s: %s waits", test.name, last)
+			now = due
+		}
+	}
+}
+
+// TestWhatNoEvictionChangesIsAskedOnce: an ask that may preempt is refused where there is room, whatever is taken away there.
+// No attempt asks about that, not when the nodes are full either.
+func TestWhatNoEvictionChangesIsAskedOnce(t *testing.T) {
+	const nodes = 3
+	asked, again := 0, 0
+	p := oneQueue(api.Options{
+		Kinds: testKinds(),
+		Feasible: func(api.AllocationKey, api.NodeID, bool) error {
+			asked++
+			return errNever{errTaint}
+		},
+		Simulate: func(api.AllocationKey, api.NodeID, []api.AllocationKey, []api.AllocationKey) error {
+			again++
+			return errNever{errTaint}
+		},
+	})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
+	runs := func(i int, key string) {
+		pod := ask("a", fmt.Sprint(key, i), 4)
+		pod.Allocation.Node = api.NodeID(fmt.Sprint("n", i))
+		p.Apply(start, pod)
+	}
+	for i := range nodes {
+		p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{8}})
+		runs(i, "first-")
+	}
+	important := ask("a", "important", 4)
+	important.Allocation.Priority = 1
+	p.Apply(start, important)
+	untilQuiet(t, p, start, time.Second)
+	assert.Equal(t, asked, nodes)
+	for i := range nodes {
+		runs(i, "second-")
+	}
+	untilQuiet(t, p, start, 10*time.Second)
+	assert.Equal(t, asked, nodes)
+	assert.Equal(t, again, 0)
+}
+
+// errNever is a refusal that no eviction changes.
+type errNever struct{ error }
+
+func (errNever) Unresolvable() bool { return true }
+
 // TestSeveralNodesAreAskedAtOnce: the first question is about one node, later ones
 // about more and more.
 func TestSeveralNodesAreAskedAtOnce(t *testing.T) {

@@ -3,6 +3,7 @@ package core_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,30 @@ func TestLeavesTakeTurnsWithQuestions(t *testing.T) {
 		assert.Assert(t, rounds < 12, "not placed after %d rounds", rounds)
 		_, placed = d.run()
 	}
+}
+
+// Three leaves have asks that all refuse. In each stretch another leaf has its turn, and none has a second one before
+// the others had theirs.
+func TestNoLeafIsLeftOutOfTheTurns(t *testing.T) {
+	const leaves = 3
+	var turns []byte // the number of the leaf that each stretch asked about first
+	d := doubted(500, leaves, 200, func(key api.AllocationKey, _ api.NodeID) bool {
+		turns = append(turns, key[0])
+		return false
+	})
+	for i := range 300 {
+		d.p.Apply(start, ask(api.ApplicationID(fmt.Sprint("a", i%leaves)), fmt.Sprint(i%leaves, "-", i), 1000, 1<<30, 1))
+	}
+	d.run() // the first question about each
+	turns = nil
+	for range 5 * leaves {
+		d.run()
+	}
+	turns = slices.Compact(turns)
+	for i, leaf := range turns[leaves:] {
+		assert.Equal(t, leaf, turns[i], "%s", turns)
+	}
+	assert.Assert(t, len(turns) >= 5*leaves, "%s", turns)
 }
 
 // A resource manager names the node in every reason, and has much to say. What is kept

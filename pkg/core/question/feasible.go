@@ -87,9 +87,6 @@ func (p *Refused) FirstFeasible(r *ledger.Request) (n *ledger.Node, result Outco
 func (p *Refused) bestFirst(r *ledger.Request) (*ledger.Node, Outcome, NodeSearch) {
 	s := NodeSearch{Refused: p, ask: r, most: 1}
 	for most := 1; ; most *= 4 {
-		if s.Options.FeasibleOn != nil {
-			s.most = min(most, nodesAtOnce)
-		}
 		asked := false
 		for _, id := range s.Options.Best(r.Key, s.open, most) {
 			n := s.FindNode(id)

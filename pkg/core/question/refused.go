@@ -316,11 +316,12 @@ func (s *Refused) takeFreed() []freedNode {
 }
 
 // anyTakes reports whether one of the nodes has room for a class and the resource
-// manager agrees.
+// manager agrees. A class of which all asks are held back or delayed is taken for one: the nodes are not
+// remembered, and it is asked for when one of its asks may be tried.
 func (s *Refused) anyTakes(freed []freedNode, c *backlog.Class) bool {
 	r := c.FirstAsk((*ledger.Request).InOrder)
 	if r == nil {
-		return false
+		return true
 	}
 	asked := 0
 	for i := range freed {

@@ -66,10 +66,10 @@ func (g *game) askDifferently(o *api.Options) {
 		}
 	}
 	if g.w.Several {
-		o.FeasibleOn = func(key api.AllocationKey, nodes []api.NodeID, _ bool) []error {
+		o.FeasibleOn = func(key api.AllocationKey, nodes []api.NodeID, allocate bool) []error {
 			list := make([]error, len(nodes))
 			for i, n := range nodes {
-				list[i] = g.allows(string(key), string(n), nil, nil)
+				list[i] = g.agrees(string(key), string(n), allocate)
 			}
 			return list
 		}

@@ -72,6 +72,8 @@ type game struct {
 	done      []bool                        // the changes
 	again     int                           // how many came again
 	books     *books
+	agreed    map[[2]string]bool // asks and nodes of which the resource manager said in this batch that they may be placed there
+	simulated bool               // the resource manager simulates
 	script    script
 	seen      []string // what came about
 	blind     bool     // no law looks
@@ -137,8 +139,8 @@ func (g *game) options() api.Options {
 		o.ReserveDelay = 0
 	}
 	if len(g.w.Rules) > 0 {
-		o.Feasible = func(key api.AllocationKey, node api.NodeID, _ bool) error {
-			return g.allows(string(key), string(node), nil, nil)
+		o.Feasible = func(key api.AllocationKey, node api.NodeID, allocate bool) error {
+			return g.agrees(string(key), string(node), allocate)
 		}
 		o.Simulate = func(key api.AllocationKey, node api.NodeID, add, remove []api.AllocationKey) error {
 			return g.simulates(string(key), string(node), add, remove)
@@ -146,6 +148,7 @@ func (g *game) options() api.Options {
 		if g.w.Answers == answersNothing && g.w.onlyRefuses() {
 			o.Simulate = nil
 		}
+		g.simulated = o.Simulate != nil
 	}
 	g.askDifferently(&o)
 	if len(g.w.Budgets) > 0 {
@@ -169,7 +172,7 @@ func newGame(w *world, lie lie) *game {
 		w: w.clone(), lie: lie, now: start, changed: start, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
-		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: newBooks(),
+		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: newBooks(), agreed: map[[2]string]bool{},
 	}
 }
 
@@ -287,6 +290,7 @@ func (g *game) schedule() {
 	g.script.schedule()
 	for more := true; more; {
 		var fx api.Effects
+		clear(g.agreed)
 		fx, more = g.p.Schedule(g.now)
 		g.take(fx)
 	}
