@@ -9,6 +9,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -174,5 +175,44 @@ func TestHopelessAsksOfOneNode(t *testing.T) {
 			assert.Equal(t, a.Waiting.Reason, why)
 			assert.Equal(t, a.Waiting.Detail, waiting[0].Waiting.Detail)
 		}
+	}
+}
+
+// TestVictimsBesideAPlacement: an agent is placed, and room is made for another on the same node. Where a resource manager
+// answers, it hears of the placement first, else both are done in one batch.
+func TestVictimsBesideAPlacement(t *testing.T) {
+	yes := func(api.AllocationKey, api.NodeID, bool) error { return nil }
+	for _, test := range []struct {
+		options api.Options
+		batches int
+	}{
+		{api.Options{Kinds: testKinds()}, 1},
+		{api.Options{Kinds: testKinds(), Feasible: yes}, 2},
+	} {
+		preemption := api.PreemptionConfig{RequiredNode: preemptor.DefaultConfig()}
+		preemption.RequiredNode.StartDelay = 0
+		p := core.NewPartition(test.options, api.Config{
+			Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "q"}}}, Preemption: preemption,
+		})
+		p.Apply(start, api.AddNode{ID: "n", Capacity: []int64{4}})
+		p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
+		web, first, second := ask("b", "web", 3), ask("a", "agent-1", 1), ask("a", "agent-2", 2)
+		web.Allocation.Node, first.Allocation.Required, second.Allocation.Required = "n", "n", "n"
+		p.Apply(start, api.AddApplication{ID: "b", Queue: "root.q"})
+		p.Apply(start, web)
+		p.Apply(start, first)
+		p.Apply(start, second)
+		batches, evicted := 0, 0
+		for more := true; more; batches++ {
+			var fx api.Effects
+			fx, more = p.Schedule(start)
+			for _, e := range fx {
+				if _, is := e.(*api.EvictionRequested); is {
+					evicted++
+				}
+			}
+		}
+		assert.Equal(t, evicted, 1)
+		assert.Equal(t, batches, test.batches)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
 // node is one that was never freed.
@@ -94,6 +95,30 @@ func TestWhatIsRefusedWhateverEndsIsKept(t *testing.T) {
 	assert.Assert(t, s.Any())
 	nodes := s.ForView()
 	assert.Assert(t, nodes.Has(n.Slot, n.UpdatedAt))
+}
+
+// TestARefusedPlanIsShown before one that lacked room, and else the first, as long as nothing has changed on its node.
+func TestARefusedPlanIsShown(t *testing.T) {
+	refused, lacks := &preemptor.Decision{Reason: preemptor.Refused}, &preemptor.Decision{Reason: preemptor.NothingHelps}
+	for _, test := range []struct {
+		first, second *preemptor.Decision
+		changed       bool // the first node, in between
+		shown         int32
+	}{
+		{first: lacks, second: lacks, shown: 1},
+		{first: lacks, second: refused, shown: 2},
+		{first: refused, second: lacks, shown: 1},
+		{first: refused, second: refused, shown: 1},
+		{first: refused, second: lacks, changed: true, shown: 2},
+	} {
+		s, first, second := NewSimulations(0, 0), node(1), node(2)
+		s.Fail(CandidateNode{Node: first, Plan: test.first}, 0)
+		if test.changed {
+			first.ChangedAt = 1
+		}
+		s.Fail(CandidateNode{Node: second, Plan: test.second}, 1)
+		assert.Equal(t, s.Nearest(lacks.Trigger).Node.Slot, test.shown, "%+v", test)
+	}
 }
 
 // TestLongReasonsAreCut where they are too long, and not before.

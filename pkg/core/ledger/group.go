@@ -178,7 +178,6 @@ func (l *Ledger) countStaying(r *Request, more int) {
 func (l *Ledger) Succeeded(r *Request) {
 	if g := r.StartsWith; g != nil {
 		g.done++
-		l.Regrouped++
 		l.Changes.Group(g)
 	}
 }
