@@ -66,3 +66,35 @@ func TestGroupsBeyondTriesMax(t *testing.T) {
 		})
 	}
 }
+
+// TestAGroupThatKeepsAllItsRoomWaits: room is kept for each of its asks. It is not tried when a node is freed that is too
+// small for them, and starts when its room comes free.
+func TestAGroupThatKeepsAllItsRoomWaits(t *testing.T) {
+	p := oneQueue(api.Options{Kinds: testKinds()})
+	p.Apply(start, api.AddApplication{ID: "a", Queue: "root.q"})
+	for node, capacity := range map[api.NodeID]int64{"large": 4, "small": 1} {
+		runs := ask("a", "runs on "+string(node), capacity)
+		runs.Allocation.Node = node
+		p.Apply(start, api.AddNode{ID: node, Capacity: resources.Amounts{capacity}})
+		p.Apply(start, runs)
+	}
+	for _, key := range []string{"m-1", "m-2"} {
+		member := ask("a", key, 2)
+		member.Allocation.Tags = map[string]string{api.TagQuorum: "g", api.TagQuorumLeast: "2"}
+		p.Apply(start, member)
+	}
+	now := untilQuiet(t, p, start, 90*time.Second)
+	now = now.Add(2 * time.Second)
+	p.Schedule(now)
+	kept, tried := 0, p.View().Work.Attempts
+	for _, n := range p.View().Nodes {
+		kept += len(n.Reservations)
+	}
+	assert.Equal(t, kept, 2)
+	p.Apply(now, api.ReleaseAllocation{Application: "a", Key: "runs on small"})
+	p.Schedule(now)
+	assert.Equal(t, p.View().Work.Attempts, tried)
+	p.Apply(now, api.ReleaseAllocation{Application: "a", Key: "runs on large"})
+	fx, _ := p.Schedule(now.Add(2 * time.Second))
+	assert.Equal(t, placements(fx), 2)
+}
