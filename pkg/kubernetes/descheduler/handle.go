@@ -154,13 +154,13 @@ func (h *handle) AnnounceNode(node *v1.Node, kind, reason, note string) {
 	h.d.events.node(h.d.options.Clock.Now(), node, kind, reason, note)
 }
 
-// EnabledIn implements framework.ProfileKnower.
-func (h *handle) EnabledIn(profile string) bool {
+// OtherProfiles implements framework.ProfileKnower.
+func (h *handle) OtherProfiles() (names []string) {
 	for i := range h.set.policy.Profiles {
 		of := &h.set.policy.Profiles[i]
-		if of.Name == profile && slices.Contains(of.Plugins[framework.Controller], h.plugin) {
-			return true
+		if of.Name != h.profile.name && slices.Contains(of.Plugins[framework.Controller], h.plugin) {
+			names = append(names, of.Name)
 		}
 	}
-	return false
+	return names
 }

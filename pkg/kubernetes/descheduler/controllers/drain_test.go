@@ -19,6 +19,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // byLabel has a label open drains, of one node at a time.
@@ -124,7 +125,11 @@ func TestDrainOpensAndEnds(t *testing.T) {
 		assert.Assert(t, s.Cordoned && s.Left == 0 && len(s.Pods) == 0, "%+v", s)
 		assert.DeepEqual(t, c.events(), []string{"a DrainOpened: drain opened by label drain=yes: 2 pods to leave", "a Drained: drained after 0s"})
 
+		done := newPod("done", "a") // it changes nothing
+		done.Status.Phase = v1.PodSucceeded
+		assert.NilError(t, c.client.Tracker().Add(done))
 		c.wait(time.Hour)
+		assert.Equal(t, len(c.events()), 0)
 		c.label("a", false)
 		n := c.node("a")
 		assert.Assert(t, !n.Spec.Unschedulable && len(n.Annotations) == 0, "%+v", n)
@@ -159,9 +164,12 @@ func TestDrainCordonsWhatIsOpen(t *testing.T) {
 		n.Spec.Taints = []v1.Taint{{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}}
 		c.update(n)
 		c.wait(time.Minute)
+		assert.Equal(t, c.status("c").By, "label drain=yes")
 		n.Spec.Unschedulable = false
 		c.update(n)
+		assert.NilError(t, c.client.Tracker().Add(newPod("kept", "c")))
 		c.wait(time.Hour)
+		assert.Equal(t, c.status("c").Left, 1)
 		assert.Assert(t, !c.node("c").Spec.Unschedulable)
 		c.label("c", false)
 		assert.Assert(t, drain.Of(c.node("c")) == nil)
@@ -264,7 +272,7 @@ func TestDrainEndsAtOnce(t *testing.T) {
 func TestDrainsOfSeveralNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), newNode("c"), newNode("d"),
-			newPod("pa", "a"), newPod("pb", "b"), newPod("pc", "c"))
+			newPod("pa", "a"), newPod("pb", "b"), newPod("pc", "c"), newPod("pd", "d"))
 		c.refuses("pb", true)
 		c.refuses("pc", true)
 		c.label("c", true)
@@ -291,6 +299,11 @@ func TestDrainsOfSeveralNodes(t *testing.T) {
 		c.wait(0)
 		assert.Equal(t, c.status("a").State, drain.Drained)
 		assert.Equal(t, c.status("b").State, drain.Blocked)
+		c.label("d", true)
+		c.wait(9 * time.Minute)
+		assert.Equal(t, c.status("d").WaitsFor, "b") // whose turn began when that of a was over
+		c.wait(time.Minute)
+		assert.Equal(t, c.status("d").State, drain.Blocked) // no node is left that is open
 	})
 }
 
@@ -318,6 +331,24 @@ func TestDrainAfterARestart(t *testing.T) {
 		assert.Equal(t, len(c.events()), 0)
 		assert.Equal(t, len(c.take()), 0)
 		stop()
+	})
+	synctest.Test(t, func(t *testing.T) { // the profile has another name, and another one drains nodes too
+		adopted, others := newNode("a"), newNode("b")
+		for profile, n := range map[string]*v1.Node{"renamed": adopted, "second": others} {
+			n.Labels = map[string]string{"drain": "yes", profile: ""}
+			n.Annotations = map[string]string{drain.Annotation: (&drain.Status{State: drain.Draining, Since: metav1.NewTime(time.Now().Add(-time.Hour)), Profile: profile}).Text()}
+		}
+		c := newCluster(t, byLabel, policy.Limits{}, adopted, others, newNode("c"), newPod("p1", "a"), newPod("p2", "b"))
+		c.second = &NodeProblemArgs{Labels: []string{"second"}, RetryPeriod: metav1.Duration{Duration: time.Minute}}
+		c.run()
+		c.wait(time.Minute)
+		assert.Equal(t, len(c.take()), 2)
+		assert.Equal(t, c.status("a").Profile, "problems")
+		assert.Equal(t, c.status("a").Took(), time.Hour)
+		assert.Equal(t, c.status("b").Profile, "second")
+		told := c.events()
+		slices.Sort(told) // two profiles tell
+		assert.DeepEqual(t, told, []string{"a Drained: drained after 1h0m0s", "b Drained: drained after 1h0m0s"})
 	})
 	synctest.Test(t, func(t *testing.T) { // the label is taken away while none runs
 		n := newNode("a")
@@ -347,12 +378,20 @@ func TestDrainOfANodeThatChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), newPod("p", "a"))
-				failed := 0
+				failed, open := 0, 0
+				w.client.PrependReactor("create", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+					n, err := w.client.Tracker().Get(v1.SchemeGroupVersion.WithResource("nodes"), "", "a")
+					if err != nil || !n.(*v1.Node).Spec.Unschedulable {
+						open++
+					}
+					return false, nil, nil
+				})
 				w.client.PrependReactor("patch", "nodes", func(ktesting.Action) (bool, runtime.Object, error) {
 					failed++
 					return failed <= c.times, nil, c.err
 				})
 				w.label("a", true)
+				assert.Equal(t, open == 0, name == "a conflict") // the node is closed before the first pod leaves
 				w.wait(10 * time.Minute)
 				assert.Equal(t, len(w.take()), 1)
 				assert.Equal(t, w.node("a").Spec.Unschedulable, c.says)
@@ -396,7 +435,10 @@ func TestGangsLeaveTogetherOrNot(t *testing.T) {
 				if c.kept {
 					second = "kept-t1"
 				}
-				w := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), budget("train", c.allowed),
+				holder := member(newPod("holder", "b"), c.needs) // a placeholder runs nothing
+				holder.Annotations["yunikorn.apache.org/placeholder"] = "true"
+				holder.Status.Conditions = []v1.PodCondition{{Type: pods.ConditionPlaceholder}}
+				w := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), budget("train", c.allowed), holder,
 					member(newPod("t0", "a"), c.needs), member(newPod(second, "a"), c.needs), newPod("other", "a"),
 					member(newPod("t2", "b"), c.needs), member(newPod("t3", "b"), c.needs))
 				w.label("a", true)
@@ -453,7 +495,7 @@ func TestNoTenantHoldsUpOtherNodes(t *testing.T) {
 		"a pod that no budget lets go": {pod: "guarded"},
 		"a pod that never ends":        {pod: "endless"},
 		"a pod that a filter keeps":    {pod: "kept"},
-		"pods that come again":         {pod: "first", comes: true},
+		"pods that come again":         {pod: "kept", comes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,16 +123,21 @@ func (n *nodeProblem) sources() []source {
 	}}
 }
 
-// mine is what a node says of a drain that this plugin takes care of, or nil. Other says that the plugin of another profile does.
+// mine is what a node says of a drain that this plugin takes care of, or nil. Other says that the plugin of another profile does. A
+// drain whose profile is gone is of the profile that would open it too, or else of the only one that drains nodes.
 func (n *nodeProblem) mine(node *v1.Node) (record *drain.Status, other bool) {
 	record = drain.Of(node)
 	if record == nil || record.Profile == n.handle.ProfileName() {
 		return record, false
 	}
-	if s, ok := n.handle.(framework.ProfileKnower); ok && s.EnabledIn(record.Profile) {
+	var others []string
+	if s, ok := n.handle.(framework.ProfileKnower); ok {
+		others = s.OtherProfiles()
+	}
+	if slices.Contains(others, record.Profile) || len(others) > 0 && n.args.opener(node, record.Cordoned) == nil {
 		return nil, true
 	}
-	return record, false // its profile is gone
+	return record, false
 }
 
 // seen notes a node that got a problem, or has none any more. One that had it before is no

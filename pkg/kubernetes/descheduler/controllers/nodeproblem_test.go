@@ -76,6 +76,7 @@ type cluster struct {
 	client  *fake.Clientset
 	begin   time.Time
 	args    *NodeProblemArgs
+	second  *NodeProblemArgs // of another profile; nil: there is none
 	limits  policy.Limits
 	metrics *prometheus.Registry
 	running *descheduler.Descheduler
@@ -95,26 +96,35 @@ func start(t *testing.T, limits policy.Limits, objects ...runtime.Object) *clust
 }
 
 func startWith(t *testing.T, args NodeProblemArgs, limits policy.Limits, objects ...runtime.Object) *cluster {
+	c := newCluster(t, args, limits, objects...)
+	c.run()
+	return c
+}
+
+func newCluster(t *testing.T, args NodeProblemArgs, limits policy.Limits, objects ...runtime.Object) *cluster {
 	args.RetryPeriod = metav1.Duration{Duration: 10 * time.Second}
 	assert.NilError(t, validate(&args))
 	c := &cluster{t: t, client: fake.NewClientset(objects...), begin: time.Now(), refuse: map[string]bool{}, args: &args, limits: limits}
 	c.client.PrependReactor("create", "pods", c.evict)
-	c.run()
 	return c
 }
 
 // policy is that of the descheduler.
 func (c *cluster) policy() *policy.Policy {
-	return &policy.Policy{
-		NodeSelector: labels.Everything(), Limits: c.limits,
-		Profiles: []policy.Profile{{
-			Name: "problems", NodeSelector: labels.Everything(),
+	profile := func(name string, args *NodeProblemArgs) policy.Profile {
+		return policy.Profile{
+			Name: name, NodeSelector: labels.Everything(),
 			Plugins: map[framework.Point][]string{
 				framework.Controller: {NodeProblemName}, framework.Evict: {evictors.EvictionName}, framework.Filter: {"Keep"},
 			},
-			Args: map[string]any{NodeProblemName: c.args, evictors.EvictionName: &evictors.EvictionArgs{}},
-		}},
+			Args: map[string]any{NodeProblemName: args, evictors.EvictionName: &evictors.EvictionArgs{}},
+		}
 	}
+	p := &policy.Policy{NodeSelector: labels.Everything(), Limits: c.limits, Profiles: []policy.Profile{profile("problems", c.args)}}
+	if c.second != nil {
+		p.Profiles = append(p.Profiles, profile("second", c.second))
+	}
+	return p
 }
 
 // run runs a descheduler until it is stopped, or the test ends.

@@ -132,9 +132,9 @@ type NodeAnnouncer interface {
 	AnnounceNode(node *v1.Node, kind, reason, note string)
 }
 
-// ProfileKnower is a Handle that says whether a profile of the policy has this plugin too.
+// ProfileKnower is a Handle that names the other profiles of the policy that have this controller.
 type ProfileKnower interface {
-	EnabledIn(profile string) bool
+	OtherProfiles() []string
 }
 
 // GroupEvictor is a PodEvictor that has pods evicted together, or none of them.
