@@ -89,7 +89,7 @@ func keyOf(pod *v1.Pod) string {
 // classOf is the class of a pod, as the nodes and objects are now.
 func (s *Scorer) classOf(pod *v1.Pod) *class {
 	c := s.counted(pod)
-	if s.profile.Images > 0 {
+	if s.images != nil {
 		s.images.rate(&c.images, s.nodes, len(s.slots))
 	}
 	return c

@@ -28,11 +28,12 @@ const (
 	imageSizesMax       = int64(1) << 46 // larger ones count as this, so that no sum overflows
 )
 
-func newImages() *images { return &images{byName: make(map[string]*image)} }
-
 // setNode takes the images of a node in place of those of its state before; either may be nil. It says nothing and costs no memory
 // where they are the same.
 func (i *images) setNode(before, now *v1.Node, slot int32) {
+	if i == nil {
+		return
+	}
 	var old, list []v1.ContainerImage
 	if before != nil {
 		old = before.Status.Images

@@ -35,9 +35,9 @@ type Scorer struct {
 	labelled   podlabels.Index[*counted] // the same by each of their labels
 	choosy     podSet                    // those with a say about where others are placed
 	topologies map[string]*topology
-	load       *load // nil: it does not count
-	images     *images
-	layout     uint64 // counts changes of nodes and namespaces after which classes are made anew
+	load       *load   // nil: it does not count
+	images     *images // nil: they do not count
+	layout     uint64  // counts changes of nodes and namespaces after which classes are made anew
 	classes    *simplelru.LRU[string, *class]
 	scratch    scratch
 	last       scratch // of the question before
@@ -86,7 +86,9 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 		choosy:     make(podSet),
 		topologies: make(map[string]*topology),
 		classes:    classes,
-		images:     newImages(),
+	}
+	if s.profile.Images > 0 {
+		s.images = &images{byName: make(map[string]*image)}
 	}
 	s.added = termsOf(s.profile.Nodes)
 	s.load = newLoad(s.profile.Load)
@@ -314,7 +316,7 @@ func (s *Scorer) score(c *class, on *scratch) {
 	if c.likes && w.NodeLabels > 0 {
 		on.addScaled(c.labels, false, w.NodeLabels)
 	}
-	if c.images.differ && w.Images > 0 {
+	if c.images.differ {
 		c.images.add(on, w.Images)
 	}
 	if len(c.spread.constraints) > 0 && w.Spread > 0 {
