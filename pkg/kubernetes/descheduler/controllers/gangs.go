@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +24,12 @@ func gangOf(pod *v1.Pod) string {
 	return applicationOf(pod)
 }
 
+// applicationOf does not read task groups, of which a tenant may state many.
 func applicationOf(pod *v1.Pod) string {
-	app, _ := pods.Rules{}.ApplicationOf(pod, nil) // what cannot be read says nothing
+	of := *pod
+	of.Annotations = maps.Clone(pod.Annotations)
+	delete(of.Annotations, pods.AnnotationTaskGroups)
+	app, _ := pods.Rules{}.ApplicationOf(&of, nil) // what cannot be read says nothing
 	return pod.Namespace + "/application/" + app.ID
 }
 
@@ -121,6 +126,9 @@ func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, run
 	return needs, runs
 }
 
+// readMax is how many pods of a gang are read for what its groups need. They say the same, unless a tenant has them differ.
+const readMax = 10
+
 // minimumOf is how many pods must run of a group; 0 if that is not known.
 func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
 	group := pods.GroupName(pod)
@@ -132,9 +140,13 @@ func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
 		}
 		return int(of.Spec.SchedulingPolicy.Gang.MinCount)
 	}
+	read := 0
 	for _, member := range t.membersOf(gang) {
 		if member.Annotations[pods.AnnotationTaskGroups] == "" {
 			continue
+		}
+		if read++; read > readMax {
+			break
 		}
 		app, _ := pods.Rules{}.ApplicationOf(member, nil)
 		for _, g := range app.TaskGroups {

@@ -200,17 +200,20 @@ func (t *turn) evictAll(ctx context.Context, d *draining, all []*v1.Pod) map[*v1
 			stay = append(stay, pod)
 		}
 	}
-	for _, pod := range stay {
-		if _, known := outcomes[pod]; known {
-			continue // with its gang
-		}
-		gang := gangOf(pod)
-		if gang == "" {
+	members := map[string][]*v1.Pod{}
+	gangs := make([]string, len(stay))
+	for i, pod := range stay {
+		gangs[i] = gangOf(pod)
+		members[gangs[i]] = append(members[gangs[i]], pod)
+	}
+	for i, pod := range stay {
+		switch _, known := outcomes[pod]; {
+		case known: // with its gang
+		case gangs[i] == "":
 			outcomes[pod] = t.evict(ctx, d, pod)
-			continue
+		default:
+			t.evictGang(ctx, d, gangs[i], members[gangs[i]], outcomes)
 		}
-		members := slices.DeleteFunc(slices.Clone(stay), func(other *v1.Pod) bool { return gangOf(other) != gang })
-		t.evictGang(ctx, d, gang, members, outcomes)
 	}
 	return outcomes
 }
