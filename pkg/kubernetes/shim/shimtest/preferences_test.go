@@ -182,3 +182,23 @@ func TestTaintsAreAvoided(t *testing.T) {
 		assert.Equal(t, nodes["node-8"], 16, "%v", nodes)
 	})
 }
+
+// A pod goes to the node that has its image, also where a kubelet says so in nothing but its next report.
+func TestPodsGoToTheirImages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters, Preferences: scores})
+		for i := range 3 {
+			m.AddNode(fmt.Sprint("node-", i), "cpu=16 memory=64Gi pods=110")
+		}
+		m.Start()
+		for i, node := range []string{"node-2", "node-1"} {
+			app := fmt.Sprint("app-", i)
+			m.ChangeNode(node, func(n *v1.Node) {
+				n.Status.Images = []v1.ContainerImage{{Names: []string{app + ":latest"}, SizeBytes: 3 << 30}}
+			})
+			m.Create(shimtest.NewPod(app, "cpu=100m", func(p *v1.Pod) { p.Spec.Containers[0].Image = app }))
+			m.Advance(2 * time.Second)
+			assert.Equal(t, m.Pod(app).Spec.NodeName, node)
+		}
+	})
+}
