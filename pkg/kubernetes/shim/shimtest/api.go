@@ -27,8 +27,9 @@ import (
 var podResource = v1.SchemeGroupVersion.WithResource("pods")
 
 func init() {
-	// A watch of the fake clientset panics when its reader is this far behind.
-	watch.DefaultChanSize = 1 << 17
+	// A watch of the fake clientset panics when its reader is this far behind. Each of the twenty of a
+	// scheduler has room for as much from the start.
+	watch.DefaultChanSize = 1 << 12
 }
 
 // Faults are how an API server fails. Each is asked before a request is carried out; nil is

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -19,6 +20,7 @@ import (
 // Pods that wait when the scheduler starts, with the API server in memory: from the start
 // until the last one is bound.
 func BenchmarkBacklog(b *testing.B) {
+	lateWatches(b)
 	const pods, ofService = 5000, 50
 	for _, c := range []struct {
 		name     string
@@ -103,6 +105,7 @@ func userTime(b *testing.B) time.Duration {
 
 // A restart with pods that run: until one that waits is bound.
 func BenchmarkRestart(b *testing.B) {
+	lateWatches(b)
 	const nodes, pods = 1000, 5000
 	for b.Loop() {
 		b.StopTimer()
@@ -126,4 +129,12 @@ func BenchmarkRestart(b *testing.B) {
 		m.Stop()
 		b.StartTimer()
 	}
+}
+
+// lateWatches lets watches be as far behind as a benchmark makes changes at once.
+func lateWatches(b *testing.B) {
+	b.Helper()
+	size := watch.DefaultChanSize
+	watch.DefaultChanSize = 1 << 17
+	b.Cleanup(func() { watch.DefaultChanSize = size })
 }

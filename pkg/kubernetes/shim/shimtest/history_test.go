@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/watch"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 )
 
@@ -169,9 +167,6 @@ func TestHistories(t *testing.T) {
 			t.Fatalf("NARWHAL_HISTORIES=%s: %v", text, err)
 		}
 	}
-	size := watch.DefaultChanSize
-	watch.DefaultChanSize = 1 << 10 // a scheduler has twenty watches, and a history several schedulers
-	defer func() { watch.DefaultChanSize = size }()
 	for i := range uint64(count) {
 		seed := seed + i
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
