@@ -56,9 +56,11 @@ UNCACHED := ./pkg/kubernetes/deploy ./pkg/yunikorn/compare
 # The tests of the dashboard and those against an API server wait for other programs, so
 # they run beside those that compute. A machine that is busy or compiles everything anew must
 # not fail at the ten minutes that go test gives a package. Tests make much garbage and keep little: with GOGC the
-# collector has a sixth less to do in all. make lint does what go vet does, and more.
+# collector has a sixth less to do in all. Without tables for debuggers the compiler has a tenth
+# less to do. make lint does what go vet does, and more.
 .PHONY: test
 test: export GOGC ?= 800
+test: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -gcflags=github.com/narwhal-scheduler/narwhal/...=-dwarf=false)
 test: ## run the tests of every module, with the race detector where there are goroutines
 ifeq ($(RACE),)
 	@echo "make test: no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"

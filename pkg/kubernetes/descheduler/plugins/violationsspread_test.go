@@ -1,4 +1,4 @@
-package violations
+package plugins_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/violations"
 )
 
 var zoned = ft.Spread("app=web", "zone", 1, v1.DoNotSchedule)
@@ -47,10 +48,10 @@ func spread(t *testing.T, o framework.Objects, args any) *ft.Handle {
 	t.Helper()
 	h := ft.NewHandle(t, o, ft.Options{})
 	h.Use(bareIsKept{})
-	assert.Assert(t, h.Run(t, TopologySpreadDefinition(), args) == nil)
+	assert.Assert(t, h.Run(t, violations.TopologySpreadDefinition(), args) == nil)
 	next := ft.NewHandle(t, h.Replaced(), ft.Options{})
 	next.Use(bareIsKept{})
-	next.Run(t, TopologySpreadDefinition(), args)
+	next.Run(t, violations.TopologySpreadDefinition(), args)
 	assert.DeepEqual(t, next.Moves(), []string{})
 	return h
 }
@@ -113,7 +114,7 @@ func TestSpreadSeesAllConstraints(t *testing.T) {
 		Nodes: nodes(ft.Node("a1", "", "zone=a"), ft.Node("b1", "", "zone=b"), ft.Node("b2", "", "zone=b")),
 		Pods:  join(many(4, "a/left", "a1", web, soft), many(2, "a/right", "b1", web, soft), many(2, "a/far", "b2", web, soft)),
 	}
-	args := &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule, v1.ScheduleAnyway}}
+	args := &violations.TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule, v1.ScheduleAnyway}}
 	assert.DeepEqual(t, spread(t, cluster, args).Moves(), []string{})
 }
 
@@ -133,15 +134,15 @@ func TestSpread(t *testing.T) {
 		"five to four":               {edits: []func(*v1.Pod){zoned}, here: 5, there: 4},
 		"a greater skew":             {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 3, v1.DoNotSchedule)}, here: 5, want: 1},
 		"the soft kind is not asked": {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5},
-		"the soft kind":              {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, want: 2, args: &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}}},
+		"the soft kind":              {edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, want: 2, args: &violations.TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}}},
 		"the scheduler would make another domain too full": {
 			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, there: 4,
-			args:  &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}},
+			args:  &violations.TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}},
 			nodes: nodes(ft.Node("n1", "cpu=1", "zone=a"), ft.Node("n2", "", "zone=b"), ft.Node("n3", "cpu=50m", "zone=c")),
 		},
 		"the scheduler would make another domain one too full": {
 			edits: []func(*v1.Pod){ft.Spread("app=web", "zone", 1, v1.ScheduleAnyway)}, here: 5, there: 1,
-			args:  &TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}},
+			args:  &violations.TopologySpreadArgs{Constraints: []v1.UnsatisfiableConstraintAction{v1.ScheduleAnyway}},
 			nodes: nodes(ft.Node("n1", "cpu=1", "zone=a"), ft.Node("n2", "", "zone=b"), ft.Node("n3", "cpu=50m", "zone=c")),
 		},
 		"one domain that affinity lets": {edits: []func(*v1.Pod){zoned, pinned}, here: 5},

@@ -1,4 +1,4 @@
-package violations
+package plugins_test
 
 import (
 	"testing"
@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/selection"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/violations"
 )
 
 // selections say of two pods like each other, a/p with the label tier=front and b/p without it,
@@ -31,14 +32,14 @@ var violators = []struct {
 	plugin func(selection.Pods) (framework.Definition, any)
 	edit   func(*v1.Pod)
 }{
-	{NodeAffinity, func(s selection.Pods) (framework.Definition, any) {
-		return NodeAffinityDefinition(), &NodeAffinityArgs{Pods: s, NodeAffinityType: []string{required}}
+	{violations.NodeAffinity, func(s selection.Pods) (framework.Definition, any) {
+		return violations.NodeAffinityDefinition(), &violations.NodeAffinityArgs{Pods: s, NodeAffinityType: []string{"requiredDuringSchedulingIgnoredDuringExecution"}}
 	}, func(p *v1.Pod) { ft.OnNodes("disk", "ssd")(p); ft.Tolerates("unsafe")(p) }},
-	{NodeTaints, func(s selection.Pods) (framework.Definition, any) {
-		return NodeTaintsDefinition(), &NodeTaintsArgs{Pods: s}
+	{violations.NodeTaints, func(s selection.Pods) (framework.Definition, any) {
+		return violations.NodeTaintsDefinition(), &violations.NodeTaintsArgs{Pods: s}
 	}, func(*v1.Pod) {}},
-	{AntiAffinity, func(s selection.Pods) (framework.Definition, any) {
-		return AntiAffinityDefinition(), &AntiAffinityArgs{Pods: s}
+	{violations.AntiAffinity, func(s selection.Pods) (framework.Definition, any) {
+		return violations.AntiAffinityDefinition(), &violations.AntiAffinityArgs{Pods: s}
 	}, func(p *v1.Pod) { ft.Apart("other=yes", v1.LabelHostname)(p); ft.Tolerates("unsafe")(p) }},
 }
 
@@ -50,7 +51,7 @@ func TestOnlySelectedPodsGo(t *testing.T) {
 				other := func(p *v1.Pod) { ft.Labelled("other=yes")(p); ft.Tolerates("unsafe")(p) }
 				h := ft.NewHandle(t, framework.Objects{
 					Nodes: nodes(noUnsafe(ft.Node("n1", "", "")), ft.Node("n2", "", "disk=ssd")),
-					Pods: pods(
+					Pods: podList(
 						ft.Pod("a/p", "n1", "cpu=100m", web, ft.Labelled("tier=front"), c.edit), ft.Pod("b/p", "n1", "cpu=100m", web, c.edit),
 						ft.Pod("a/q", "n1", "cpu=100m", db, other), ft.Pod("b/q", "n1", "cpu=100m", db, other),
 					),
@@ -66,7 +67,7 @@ func TestOnlySelectedPodsGo(t *testing.T) {
 // TestSpreadOfSelectedPods: a constraint counts if a selected pod has it, and only such pods go.
 func TestSpreadOfSelectedPods(t *testing.T) {
 	front := ft.Labelled("tier=front")
-	args := &TopologySpreadArgs{
+	args := &violations.TopologySpreadArgs{
 		Pods:        selection.Pods{LabelSelector: &metav1.LabelSelector{MatchLabels: ft.Labels("tier=front")}},
 		Constraints: []v1.UnsatisfiableConstraintAction{v1.DoNotSchedule},
 	}
@@ -87,7 +88,7 @@ func TestSpreadOfSelectedPods(t *testing.T) {
 // TestSpreadOfSelectedNodes: pods on nodes that the policy does not select count, and stay.
 func TestSpreadOfSelectedNodes(t *testing.T) {
 	h := ft.NewHandle(t, framework.Objects{Nodes: zones(), Pods: many(4, "a/p", "n1", web, zoned)}, ft.Options{})
-	plugin := h.Build(t, TopologySpreadDefinition(), nil).(framework.BalancePlugin)
+	plugin := h.Build(t, violations.TopologySpreadDefinition(), nil).(framework.BalancePlugin)
 	assert.Assert(t, plugin.Balance(t.Context(), h.Snapshot().Nodes()[1:]) == nil)
 	assert.DeepEqual(t, h.Moves(), []string{})
 	assert.Assert(t, plugin.Balance(t.Context(), h.Snapshot().Nodes()[:1]) == nil)
