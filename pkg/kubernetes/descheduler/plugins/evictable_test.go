@@ -98,7 +98,7 @@ var filterCases = map[string]struct {
 	"local storage":                           {edits{owned, empty}, nil, "local storage"},
 	"a directory of the node":                 {edits{owned, volume(v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{}})}, nil, "local storage"},
 	"local storage, unprotected":              {edits{owned, empty}, off(evictable.PodsWithLocalStorage), ""},
-	"local storage, old switch":               {edits{owned, empty}, func(a *evictable.Args) { a.EvictLocalStoragePods = true }, ""},
+	"local storage, old switch":               {edits{owned, empty}, func(a *evictable.Args) { a.EvictLocalStoragePods = true }, ""}, //nolint:staticcheck // it is kept
 	"of a DaemonSet":                          {edits{ft.Owned("DaemonSet/d")}, nil, "DaemonSet"},
 	"of a DaemonSet, unprotected":             {edits{ft.Owned("DaemonSet/d")}, off(evictable.DaemonSetPods), ""},
 	"of a DaemonSet, old switch":              {edits{ft.Owned("DaemonSet/d")}, func(a *evictable.Args) { a.EvictDaemonSetPods = true }, ""},
