@@ -142,9 +142,7 @@ func (p *Partition) Schedule(now time.Time) (fx api.Effects, more bool) {
 	for p.fireDue() {
 		p.react()
 	}
-	if len(p.retries.ExcessNow) > 0 {
-		p.retries.EndStep()
-	}
+	p.retries.EndStep()
 	if p.renominations.Due {
 		p.renominations.Look()
 		p.react()
