@@ -123,3 +123,20 @@ func TestWhatIsALeaf(t *testing.T) {
 	assert.DeepEqual(t, leaves(), []bool{false, true})
 	assert.NilError(t, p.Verify())
 }
+
+// TestAReconfigurationIsTold with the queues that were, those that are, and what the nodes have.
+func TestAReconfigurationIsTold(t *testing.T) {
+	p := oneQueue(api.Options{Kinds: testKinds()})
+	p.Apply(start, api.AddNode{ID: "n", Capacity: []int64{4}})
+	before := p.View().Config
+	after := api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "other"}}}}
+	for _, e := range p.Apply(start, api.Reconfigure{Config: after}) {
+		if told, is := e.(*api.Reconfigured); is {
+			assert.DeepEqual(t, told.Before, before.Root)
+			assert.DeepEqual(t, told.After, after.Root)
+			assert.DeepEqual(t, told.Total, resources.Amounts{4})
+			return
+		}
+	}
+	t.Fatal("nothing is told")
+}
