@@ -36,7 +36,7 @@ type ServerConfig struct {
 	// token. Empty offers them at Address only.
 	ProbeAddress string
 	// CertFile and KeyFile, in PEM, are for TLS on all addresses. Both or neither
-	// are given.
+	// are given. What is renewed there is served for new connections, see ReadCertificate.
 	CertFile, KeyFile string
 	// Token is what a client must send as "Authorization: Bearer TOKEN". Empty
 	// lets all clients in.
@@ -174,15 +174,17 @@ func (s *Server) tls() (*tls.Config, error) {
 	if s.config.CertFile == "" {
 		return nil, nil
 	}
-	certificate, err := tls.LoadX509KeyPair(s.config.CertFile, s.config.KeyFile)
+	certificate, err := ReadCertificate(s.config.CertFile, s.config.KeyFile, func(err error) {
+		if err != nil {
+			s.logger().Print("webservice: the new certificate is wrong, that before is served: " + err.Error())
+			return
+		}
+		s.logger().Print("webservice: a new certificate is served")
+	})
 	if err != nil {
 		return nil, fmt.Errorf("webservice: certificate: %w", err)
 	}
-	return &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		Certificates: []tls.Certificate{certificate},
-		NextProtos:   []string{"http/1.1"},
-	}, nil
+	return certificate.Config("http/1.1"), nil
 }
 
 func (s *Server) server(o offer) *http.Server {

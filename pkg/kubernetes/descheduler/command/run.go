@@ -145,7 +145,7 @@ func (s *settings) run(ctx context.Context, r *process) (err error) {
 	if r.page.admit, err = s.serve.admits(r.client); err != nil {
 		return err
 	}
-	server, err := s.serve.start(r.page)
+	server, err := s.serve.start(r.page, r.log)
 	if err != nil {
 		return err
 	}

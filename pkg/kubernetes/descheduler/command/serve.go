@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
@@ -195,20 +196,20 @@ type server struct {
 	failed chan error // holds the first error of each that serves
 }
 
-// start begins to serve. Port 0 serves nowhere.
-func (s *serving) start(p *page) (*server, error) {
+// start begins to serve. Port 0 serves nowhere. A certificate that is renewed is logged.
+func (s *serving) start(p *page, log *zap.Logger) (*server, error) {
 	v := &server{failed: make(chan error, 2)}
 	all, err := s.listen(s.port)
 	if err != nil {
 		return nil, fmt.Errorf("bind-address: %w", err)
 	}
 	if all != nil && s.cert != "" {
-		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
+		config, err := s.tls(log)
 		if err != nil {
 			_ = all.Close()
 			return nil, fmt.Errorf("tls-cert-file: %w", err)
 		}
-		all = tls.NewListener(all, s.tls(pair))
+		all = tls.NewListener(all, config)
 	}
 	v.serve(all, p.handler())
 	probes, err := s.listen(s.probePort)
@@ -242,12 +243,21 @@ func (v *server) serve(listener net.Listener, h http.Handler) {
 	}()
 }
 
-func (s *serving) tls(pair tls.Certificate) *tls.Config {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
-	if s.http2 {
-		config.NextProtos = []string{"h2", "http/1.1"}
+func (s *serving) tls(log *zap.Logger) (*tls.Config, error) {
+	certificate, err := webservice.ReadCertificate(s.cert, s.key, func(err error) {
+		if err != nil {
+			log.Warn("the new certificate is wrong, that before is served", zap.Error(err))
+			return
+		}
+		log.Info("a new certificate is served")
+	})
+	if err != nil {
+		return nil, err
 	}
-	return config
+	if s.http2 {
+		return certificate.Config("h2", "http/1.1"), nil
+	}
+	return certificate.Config("http/1.1"), nil
 }
 
 func (v *server) stop() {

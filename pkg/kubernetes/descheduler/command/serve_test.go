@@ -9,10 +9,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 	authentication "k8s.io/api/authentication/v1"
 	authorization "k8s.io/api/authorization/v1"
@@ -51,7 +56,7 @@ func TestHTTPS(t *testing.T) {
 	}{{false, "HTTP/1.1"}, {true, "HTTP/2.0"}} {
 		port := freePort(t)
 		s := serving{address: "127.0.0.1", port: port, cert: cert, key: key, http2: c.http2}
-		server, err := s.start(h)
+		server, err := s.start(h, zap.NewNop())
 		assert.NilError(t, err)
 		url := fmt.Sprintf("https://127.0.0.1:%d/healthz", port)
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}, ForceAttemptHTTP2: true}}
@@ -67,8 +72,39 @@ func TestHTTPS(t *testing.T) {
 		server.stop()
 	}
 	s := serving{address: "127.0.0.1", port: freePort(t), cert: cert, key: cert}
-	_, err := s.start(h)
+	_, err := s.start(h, zap.NewNop())
 	assert.ErrorContains(t, err, "tls-cert-file: ")
+}
+
+// A certificate that is renewed in its files is served without a restart, one that is wrong is not, and both are logged.
+func TestHTTPSFollowsTheFiles(t *testing.T) {
+	cert, key, _ := certificate(t)
+	good, err := os.ReadFile(cert)
+	assert.NilError(t, err)
+	s := serving{cert: cert, key: key}
+	synctest.Test(t, func(t *testing.T) {
+		core, log := observer.New(zap.InfoLevel)
+		config, err := s.tls(zap.New(core))
+		assert.NilError(t, err)
+		served := func() *tls.Certificate {
+			t.Helper()
+			one, err := config.GetCertificate(nil)
+			assert.NilError(t, err)
+			return one
+		}
+		first := served()
+		put := func(text []byte) {
+			assert.NilError(t, os.WriteFile(cert, text, 0o600))
+			time.Sleep(time.Second) // of the clock of the bubble
+		}
+		put(nil)
+		assert.Equal(t, served(), first)
+		put(append([]byte("renewed\n"), good...))
+		assert.Assert(t, served() != first)
+		assert.Equal(t, log.Len(), 2, "%v", log.All())
+		assert.Equal(t, log.All()[0].Message, "the new certificate is wrong, that before is served")
+		assert.Equal(t, log.All()[1].Message, "a new certificate is served")
+	})
 }
 
 // The port of probes has no reports, and needs no certificate.
@@ -77,7 +113,7 @@ func TestProbePort(t *testing.T) {
 	state := new(replica.Readiness)
 	state.Stand("waits for the lease")
 	s := serving{address: "127.0.0.1", port: freePort(t), probePort: freePort(t), cert: cert, key: key}
-	server, err := s.start(&page{state: state, metrics: prometheus.NewRegistry()})
+	server, err := s.start(&page{state: state, metrics: prometheus.NewRegistry()}, zap.NewNop())
 	assert.NilError(t, err)
 	defer server.stop()
 	for path, status := range map[string]int{
@@ -91,10 +127,10 @@ func TestProbePort(t *testing.T) {
 		assert.Equal(t, answer.StatusCode, status, path)
 		assert.Assert(t, status == http.StatusOK || strings.Contains(string(body), "page not found"), "%s: %s", path, body)
 	}
-	_, err = s.start(&page{state: state})
+	_, err = s.start(&page{state: state}, zap.NewNop())
 	assert.ErrorContains(t, err, "bind-address: ")
 	s.port = 0
-	_, err = s.start(&page{state: state})
+	_, err = s.start(&page{state: state}, zap.NewNop())
 	assert.ErrorContains(t, err, "probe-port: ")
 }
 
