@@ -150,6 +150,8 @@ func TestReplacementsByTheProfile(t *testing.T) {
 	}{
 		{"preferred", "narwhal", nil, "c"},
 		{"by the order alone", "narwhal", []string{"--preferred-places=false"}, "b"},
+		{"like YuniKorn", "narwhal", []string{"--like-yunikorn"}, "b"},
+		{"like YuniKorn but for the places", "narwhal", []string{"--like-yunikorn", "--preferred-places"}, "c"},
 		{"another score", "narwhal", []string{"--scheduler-config", written(t, "indifferent.yaml", indifferent)}, "b"},
 		{"another filter", "narwhal", []string{"--scheduler-config", written(t, "b.yaml", onlyB)}, "b"},
 		{"another scheduler", "default-scheduler", []string{"--preferred-places=false", "--scheduler-config", written(t, "indifferent.yaml", indifferent)}, "c"},

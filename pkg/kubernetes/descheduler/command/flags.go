@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	queueconfig "github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
@@ -48,11 +49,12 @@ type settings struct {
 
 // schedulerQueues say how the scheduler places pods, for landing places.
 type schedulerQueues struct {
-	names     []string
-	namespace string
-	configMap string
-	file      string // with its profile; empty is the default
-	prefer    bool
+	names        []string
+	namespace    string
+	configMap    string
+	file         string // with its profile; empty is the default
+	prefer       bool
+	likeYuniKorn bool // its defaults are those of YuniKorn
 
 	profile *config.KubeSchedulerProfile // that of the file
 }
@@ -79,7 +81,8 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.queues.namespace, "scheduler-namespace", "", "namespace of the ConfigMap of the scheduler (default that of this program)")
 	flags.StringVar(&s.queues.configMap, "scheduler-config-map", "narwhal-config", "ConfigMap with the queues of the scheduler; it need not exist")
 	flags.StringVar(&s.queues.file, "scheduler-config", "", "file with a KubeSchedulerConfiguration, if the scheduler has one")
-	flags.BoolVar(&s.queues.prefer, "preferred-places", true, "pods of the scheduler are placed where they prefer to run; give false if it has --preferred-places=false or --like-yunikorn")
+	flags.BoolVar(&s.queues.prefer, "preferred-places", true, "pods of the scheduler are placed where they prefer to run; give false if it has --preferred-places=false (default false with --like-yunikorn)")
+	flags.BoolVar(&s.queues.likeYuniKorn, "like-yunikorn", false, "the scheduler has --like-yunikorn")
 	s.defineLeading(flags)
 	s.serve.define(flags)
 	s.tracing.define(flags)
@@ -122,6 +125,21 @@ func (s *settings) check() error {
 	errs = append(errs, s.serve.check()...)
 	errs = append(errs, s.tracing.check()...)
 	return errors.Join(errs...)
+}
+
+// complete fills in what hangs on another flag and was not said, as the scheduler does.
+func (s *settings) complete() {
+	if s.queues.likeYuniKorn && !s.flags.Changed("preferred-places") {
+		s.queues.prefer = false
+	}
+}
+
+// defaults are those of the queue configurations of the scheduler.
+func (q *schedulerQueues) defaults() queueconfig.Defaults {
+	if q.likeYuniKorn {
+		return queueconfig.LikeYuniKorn()
+	}
+	return queueconfig.Defaults{}
 }
 
 // checkLeading compares the flags of leader election with each other. Without one they do not matter.

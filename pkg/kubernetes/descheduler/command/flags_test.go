@@ -52,6 +52,7 @@ scheduler-config-map=narwhal-config
 probe-port=0
 scheduler-config=
 preferred-places=true
+like-yunikorn=false
 token-file=
 kubernetes-auth=false
 `

@@ -66,6 +66,7 @@ func (s *settings) start(ctx context.Context) error {
 		return err
 	}
 	ignored := s.adopt(&p.Settings)
+	s.complete()
 	s.dryRun = s.dryRun || s.from.name != ""
 	if err := s.check(); err != nil {
 		return err

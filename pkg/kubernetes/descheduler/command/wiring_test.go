@@ -139,6 +139,37 @@ func TestPlacesFollowQueues(t *testing.T) {
 	assert.Equal(t, guaranteed(), int64(2000))
 }
 
+// TestPlacesLikeYuniKorn: what queues leave out counts as the scheduler has it. Without an access list no user may submit with the
+// profile, so nothing lands that comes anew.
+func TestPlacesLikeYuniKorn(t *testing.T) {
+	ended, node := duplicates()[0], readyNode("a")
+	ended.Spec.SchedulerName, ended.Status.Phase = "narwhal", v1.PodFailed
+	for _, like := range []bool{false, true} {
+		s, _, _ := newProcess(t, smallest, nil)
+		s.queues.likeYuniKorn = like
+		client := fake.NewClientset(&v1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "here", Name: "queues"},
+			Data:       map[string]string{"queues.yaml": "partitions: [{queues: [{name: root, queues: [{name: default}]}]}]"},
+		})
+		s.queues.namespace, s.queues.configMap = "here", "queues"
+		factory := informers.NewSharedInformerFactory(client, 0)
+		maker, err := places{parts: &parts{settings: s, log: zap.NewNop()}, client: client, factory: factory}.maker(t.Context())
+		assert.NilError(t, err)
+		factory.Start(t.Context().Done())
+		t.Cleanup(factory.Shutdown)
+		factory.WaitForCacheSync(t.Context().Done())
+		l, err := maker(framework.NewSnapshot(framework.Objects{Nodes: []*v1.Node{&node}, Pods: []*v1.Pod{&ended}}, time.Now()))
+		assert.NilError(t, err)
+		place, err := l.Place(&ended, framework.Choice{})
+		if like {
+			assert.ErrorContains(t, err, "user nobody may not submit to queue root.default")
+			continue
+		}
+		assert.NilError(t, err)
+		assert.Equal(t, place.Node, "a")
+	}
+}
+
 // TestPlacesFollowMeasuredUse: where the profile of the scheduler has LoadAware, each cycle asks what nodes use. A policy without that
 // source is told of, and nodes count by requests.
 func TestPlacesFollowMeasuredUse(t *testing.T) {

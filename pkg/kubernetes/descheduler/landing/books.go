@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"math"
@@ -9,7 +10,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
@@ -31,15 +31,15 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.snapshot, c.now = s, s.Now()
 	c.nodes = map[string]*v1.Node{}
 	c.entries = make(map[api.AllocationKey]*entry, len(c.counted))
-	c.apps = map[api.ApplicationID]bool{}
 	c.queueOf = map[api.ApplicationID]api.QueuePath{}
 	c.lasting = map[classOnNode]error{}
 	c.moved, c.bookings, c.ties, c.ending = nil, nil, nil, nil
-	document, err := config.Load(c.queues, c.kinds)
+	document, err := c.unsaid.Load(c.queues, c.kinds)
 	if err != nil { // SetQueues loaded the same text
 		panic(err)
 	}
 	configured := document.Partitions[0]
+	c.resolves = configured.Resolver != ""
 	if c.order != "" {
 		configured.Nodes.Packing, configured.Nodes.Devices = c.order == framework.MostAllocated, nil
 	}
@@ -226,22 +226,23 @@ func (c *Cluster) tell(e *entry) {
 	c.observe(c.partition.Apply(c.now, api.AddAllocation{Allocation: &told}))
 }
 
-// applicationOf is the application of a pod, which the core is told of first.
+// applicationOf is the application of a pod, which the core is told of first. As with the scheduler one of which no pod runs
+// may be rejected. Groups of users that only the scheduler looks up are not known here, so none is then.
 func (c *Cluster) applicationOf(pod *v1.Pod) api.ApplicationID {
 	if !c.rules.IsOurs(pod) {
 		return c.announce(api.AddApplication{ID: othersApp, Queue: api.RecoveryQueue, Forced: true})
 	}
 	app, _ := c.rules.ApplicationOf(pod, c.snapshot.Namespace(pod.Namespace)) // right without what cannot be read
+	said := app.Request(pod.CreationTimestamp.Time, false)
 	return c.announce(api.AddApplication{
-		ID: api.ApplicationID(app.Qualified()), Queue: api.QueuePath(app.Queue), User: app.User,
-		Groups: slices.Clone(app.Groups), Tags: app.Tags, Forced: true,
+		ID: api.ApplicationID(app.Qualified()), Queue: api.QueuePath(said.QueueName), User: said.Ugi.User,
+		Groups: slices.Clone(app.Groups), Tags: app.Tags, Forced: pods.IsBound(pod) || c.resolves,
 	})
 }
 
-// announce tells the core of an application once.
+// announce tells the core of an application, unless it has accepted it.
 func (c *Cluster) announce(app api.AddApplication) api.ApplicationID {
-	if !c.apps[app.ID] {
-		c.apps[app.ID] = true
+	if c.queueOf[app.ID] == "" {
 		c.observe(c.partition.Apply(c.now, app))
 	}
 	return app.ID
@@ -258,6 +259,8 @@ func (c *Cluster) observe(effects api.Effects) {
 		switch event := event.(type) {
 		case *api.ApplicationAccepted:
 			c.queueOf[event.ID] = event.Queue
+		case *api.ApplicationRejected:
+			c.say(event.Reason)
 		case api.Placed:
 			c.place(event.Allocation)
 		case *api.AllocationRejected:
@@ -269,10 +272,10 @@ func (c *Cluster) observe(effects api.Effects) {
 	}
 }
 
-// say notes why the replacement in question is not taken in.
+// say notes why the replacement in question is not taken in. The first reason counts: without its application it has no place.
 func (c *Cluster) say(reason string) {
 	if c.trial != nil {
-		c.trial.refused = reason
+		c.trial.refused = cmp.Or(c.trial.refused, reason)
 	}
 }
 

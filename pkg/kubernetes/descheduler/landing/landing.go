@@ -35,6 +35,8 @@ type Options struct {
 	// Queues is the queue configuration of the scheduler, as YAML; empty is the default
 	// one. Its first partition counts.
 	Queues string
+	// Defaults are of what Queues leave out, as the scheduler has them.
+	Defaults config.Defaults
 	// Scores say which nodes kube-scheduler prefers, for pods of other schedulers, and beside the order of the core for those
 	// of this project; they must be the Cluster's own. Nil: pods of other schedulers go to the first node in the order of
 	// the core that will do, and that order decides alone about the others.
@@ -53,6 +55,7 @@ type Cluster struct {
 	checker *feasibility.Checker
 	rules   pods.Rules
 	queues  string
+	unsaid  config.Defaults // of queues
 	order   framework.NodeOrder
 	scoring scoring
 
@@ -65,10 +68,10 @@ type Cluster struct {
 	nodes     map[string]*v1.Node
 	entries   map[api.AllocationKey]*entry // pods of the snapshot, and replacements
 	counted   map[types.UID]*v1.Pod        // by the checker
-	apps      map[api.ApplicationID]bool
 	usage     map[api.QueuePath]*queueUse
-	queueOf   map[api.ApplicationID]api.QueuePath
-	lasting   map[classOnNode]error // refusals that do not change in a cycle
+	queueOf   map[api.ApplicationID]api.QueuePath // of those that are accepted
+	resolves  bool                                // the scheduler looks groups of users up
+	lasting   map[classOnNode]error               // refusals that do not change in a cycle
 	waiting   []*waitingClass
 	tied      []*waitingClass // those of waiting that look at other pods
 	ending    []*entry        // that were evicted, and hold their room until a replacement needs it
@@ -103,7 +106,7 @@ type entry struct {
 // New makes a Cluster over a Checker, which must be its own: what is counted there is
 // replaced in each cycle. The error says what is wrong with the queues.
 func New(checker *feasibility.Checker, o Options) (*Cluster, error) {
-	c := &Cluster{checker: checker, rules: o.Rules, counted: map[types.UID]*v1.Pod{}, scoring: scoring{scores: o.Scores, others: o.OrderAlone, use: o.Measured}}
+	c := &Cluster{checker: checker, rules: o.Rules, unsaid: o.Defaults, counted: map[types.UID]*v1.Pod{}, scoring: scoring{scores: o.Scores, others: o.OrderAlone, use: o.Measured}}
 	if err := c.SetQueues(o.Queues); err != nil {
 		return nil, err
 	}
@@ -117,7 +120,7 @@ func (c *Cluster) CheckedBy() string { return "core" }
 // SetQueues replaces the queue configuration, from the next cycle on. Where it is wrong
 // the one before stays.
 func (c *Cluster) SetQueues(text string) error {
-	if _, err := config.Load(text, nil); err != nil {
+	if _, err := c.unsaid.Load(text, nil); err != nil {
 		return fmt.Errorf("queues of the scheduler: %w", err)
 	}
 	c.mu.Lock()
