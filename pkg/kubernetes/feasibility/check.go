@@ -76,6 +76,9 @@ func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framewo
 // prepareChanged is prepare, with other pods counted for the moment. The first node is
 // the one on which pods are added. The cluster is locked.
 func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.Pod) (*preparation, []*framework.NodeInfo) {
+	for _, other := range add {
+		c.named.learn(other)
+	}
 	defer c.cluster.change(nodes[0], add, remove)()
 	return c.preFilter(pod), c.lookUp(nodes)
 }

@@ -37,10 +37,6 @@ type Options struct {
 	// BindTimeout is how long PreBind waits for volumes to be bound, in whole seconds.
 	// Zero is as long as kube-scheduler waits, ten minutes.
 	BindTimeout time.Duration
-	// IgnoredLabels are labels of pods that Class does not look at, such as one that
-	// numbers the pods of a job. No selector of affinity, anti-affinity or spread
-	// constraints in the cluster may name them.
-	IgnoredLabels []string
 }
 
 // A Checker answers where a pod may run. All its methods may be called at any time from
@@ -48,7 +44,7 @@ type Options struct {
 type Checker struct {
 	framework framework.Framework
 	workers   int
-	ignored   map[string]bool // labels, for Class
+	named     namedNumbers // for Class
 	factory   informers.SharedInformerFactory
 	synced    []cache.DoneChecker
 	noDevices bool                     // the API server serves none
@@ -89,14 +85,10 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 	c := &Checker{
 		workers:      o.Workers,
-		ignored:      make(map[string]bool, len(o.IgnoredLabels)),
 		factory:      factory,
 		cluster:      newCluster(),
 		kept:         kept,
 		reservations: make(map[types.UID]*reservation),
-	}
-	for _, label := range o.IgnoredLabels {
-		c.ignored[label] = true
 	}
 	if err := c.makeFramework(ctx, client, o); err != nil {
 		return nil, err
@@ -161,6 +153,9 @@ func (c *Checker) RemovePod(pod *v1.Pod) {
 func (c *Checker) changePod(uid types.UID, pod *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if pod != nil {
+		c.named.learn(pod)
+	}
 	before := c.cluster.pods[uid]
 	c.cluster.setPod(uid, pod)
 	if after := c.cluster.pods[uid]; before != after {

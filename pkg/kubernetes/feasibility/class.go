@@ -17,8 +17,8 @@ import (
 //
 // It is a hash over
 //
-//   - namespace and labels, which selectors of other pods match, without the labels that
-//     Options ignores
+//   - namespace and labels, which selectors of other pods match, without the numbers of pods of
+//     one controller (podlabels.Numbers) that no selector names
 //   - the kind and name of the controller, from which default spread constraints follow
 //   - node selector, affinity, tolerations, spread constraints
 //   - what containers and the pod request, and the overhead; limits, since a request
@@ -34,6 +34,7 @@ import (
 // no filter. TestClassCoversFields lists every field of a pod and says which it is, so
 // that a new version of Kubernetes with new fields does not go unnoticed.
 func (c *Checker) Class(pod *v1.Pod) string {
+	c.Learn(pod)
 	if hasClaims(pod) || requestsAny(pod, c.servedByDevices) || len(pod.Status.ResourceClaimStatuses) > 0 ||
 		pod.Status.ExtendedResourceClaimStatus != nil || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 {
 		return ""
@@ -50,6 +51,7 @@ func (c *Checker) Class(pod *v1.Pod) string {
 type podTraits struct {
 	Namespace   string
 	Labels      map[string]string
+	Left        []string // the names of labels that are left out
 	Owner       string
 	Node        string
 	Selector    map[string]string
@@ -85,7 +87,6 @@ func (c *Checker) traitsOf(pod *v1.Pod) *podTraits {
 	spec := &pod.Spec
 	traits := &podTraits{
 		Namespace:   pod.Namespace,
-		Labels:      c.labelsOf(pod),
 		Node:        spec.NodeName,
 		Selector:    spec.NodeSelector,
 		Affinity:    spec.Affinity,
@@ -101,23 +102,11 @@ func (c *Checker) traitsOf(pod *v1.Pod) *podTraits {
 		Group:       spec.SchedulingGroup,
 		Relabelled:  c.relabelled.Load(),
 	}
+	traits.Labels, traits.Left = c.labelsOf(pod)
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		traits.Owner = owner.APIVersion + " " + owner.Kind + " " + owner.Name
 	}
 	return traits
-}
-
-func (c *Checker) labelsOf(pod *v1.Pod) map[string]string {
-	if len(c.ignored) == 0 {
-		return pod.Labels
-	}
-	labels := make(map[string]string, len(pod.Labels))
-	for key, value := range pod.Labels {
-		if !c.ignored[key] {
-			labels[key] = value
-		}
-	}
-	return labels
 }
 
 func containersOf(containers []v1.Container) []containerTraits {

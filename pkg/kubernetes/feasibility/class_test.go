@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -90,7 +92,10 @@ func differences() map[string]func(*v1.Pod) {
 		"restart rules": func(p *v1.Pod) {
 			p.Spec.Containers[0].RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
 		},
-		"group": func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("g")} },
+		"group":                func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("g")} },
+		"no number":            func(p *v1.Pod) { delete(p.Labels, batchv1.JobCompletionIndexAnnotation) },
+		"affinity to a number": near(batchv1.JobCompletionIndexAnnotation, "0", v1.LabelHostname),
+		"spread of a number":   spread(batchv1.JobCompletionIndexAnnotation, "0", v1.LabelHostname),
 		"owner": func(p *v1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r", Controller: new(true)}}
 		},
@@ -111,7 +116,7 @@ func sames() []func(*v1.Pod) {
 				Name: "kube-api-access-x7f3q", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}},
 			}, v1.Volume{Name: "s", VolumeSource: v1.VolumeSource{Secret: &v1.SecretVolumeSource{SecretName: "s-7"}}})
 		},
-		func(p *v1.Pod) { p.Labels["index"] = "7" }, // which the options ignore
+		numbered("7"), // which no selector names
 		func(p *v1.Pod) { p.Spec.ServiceAccountName = "robot"; p.Spec.Hostname = "h-7" },
 		func(p *v1.Pod) {
 			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse}}
@@ -120,18 +125,18 @@ func sames() []func(*v1.Pod) {
 }
 
 func TestClassTellsPodsApart(t *testing.T) {
-	c, _ := newChecker(t, Options{IgnoredLabels: []string{"index"}})
-	seen := map[string]string{c.Class(aPod("x", labelled("app", "a"))): "none"}
+	c, _ := newChecker(t, Options{})
+	seen := map[string]string{c.Class(aPod("x", labelled("app", "a"), numbered("0"))): "none"}
 	for name, edit := range differences() {
-		class := c.Class(aPod("x", labelled("app", "a"), edit))
+		class := c.Class(aPod("x", labelled("app", "a"), numbered("0"), edit))
 		if other, known := seen[class]; known || class == "" {
 			t.Errorf("%s: the class is %q, as with %s", name, class, other)
 		}
 		seen[class] = name
 	}
-	plain := c.Class(aPod("x"))
+	plain := c.Class(aPod("x", numbered("0")))
 	for i, edit := range sames() {
-		if class := c.Class(aPod("x", edit)); class != plain || len(class) == 0 || len(class) > 1024 {
+		if class := c.Class(aPod("x", numbered("0"), edit)); class != plain || len(class) == 0 || len(class) > 1024 {
 			t.Errorf("edit %d, which no filter sees, makes class %q of %q", i, class, plain)
 		}
 	}
@@ -151,12 +156,17 @@ func TestClassTellsPodsApart(t *testing.T) {
 func TestEqualClassEqualAnswers(t *testing.T) {
 	pairs, made := 0, 0
 	for seed := range uint64(10) {
-		c, _ := newChecker(t, Options{Workers: 1, IgnoredLabels: []string{"index"}})
+		c, _ := newChecker(t, Options{Workers: 1})
 		h := newHistory(seed + 200)
 		for range 80 {
 			h.step(c)
 		}
 		edits := differences()
+		for name := range edits { // after which the number of the pod makes a class
+			if strings.HasSuffix(name, "number") {
+				delete(edits, name)
+			}
+		}
 		names := make([]string, 0, len(edits))
 		for name := range edits {
 			names = append(names, name)
@@ -164,7 +174,7 @@ func TestEqualClassEqualAnswers(t *testing.T) {
 		slices.Sort(names)
 		answers := make(map[string][]string)
 		for range 300 {
-			pod := aPod(fmt.Sprintf("x%d", made), labelled("app", h.app()))
+			pod := aPod(fmt.Sprintf("x%d", made), labelled("app", h.app()), numbered("0"))
 			made++
 			for range h.IntN(3) {
 				edits[names[h.IntN(len(names))]](pod)

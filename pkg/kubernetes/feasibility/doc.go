@@ -25,6 +25,7 @@
 //	capacity.go      how many devices serve extended resources on a node
 //	reserve.go       Reserve, PreBind, Unreserve: volumes and devices
 //	class.go         Class: pods that every filter treats alike
+//	numbers.go       the labels by which the pods of a controller differ, and whether any filter looks at them
 //	ties.go          Ties: which other pods decide about a pod
 //	references.go    Watch: what changes beside nodes and pods, and which pods that concerns
 //	cluster.go       the pods and nodes that are counted, as the plugins read them

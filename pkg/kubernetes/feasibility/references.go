@@ -68,9 +68,10 @@ func requestsAny(pod *v1.Pod, is func(v1.ResourceName) bool) bool {
 }
 
 // Watch has a function called with the name of what changes so that pods which refer to it
-// may run where they could not. It is called for all there is at first, too. It must not
+// may run where they could not, and with AnyClass. It is called for all there is at first, too. It must not
 // block.
 func (c *Checker) Watch(changed func(name string)) error {
+	c.named.watch(changed)
 	ofVolumes := func() { changed(anyVolume) }
 	for _, one := range []struct {
 		informer cache.SharedIndexInformer

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -73,6 +74,8 @@ func TestWatch(t *testing.T) {
 		_, err = claims.UpdateStatus(ctx, card, metav1.UpdateOptions{})
 		told("its device is given back", err, "device claim team/one", AnyDevice)
 		told("it goes without a device", claims.Delete(ctx, "one", metav1.DeleteOptions{}))
+		c.Learn(aPod("rival", apart(batchv1.JobCompletionIndexAnnotation, "1", v1.LabelHostname)))
+		told("a term names the number of pods", nil, AnyClass)
 	})
 }
 

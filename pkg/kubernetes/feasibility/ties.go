@@ -74,6 +74,13 @@ func selectorOf(selector *metav1.LabelSelector) labels.Selector {
 	return parsed
 }
 
+// Of are the ties of another pod of the same class. Its labels may be others.
+func (t *Ties) Of(pod *v1.Pod) *Ties {
+	other := *t
+	other.pod = pod
+	return &other
+}
+
 // Any says whether the pod itself has any. Without, only the anti-affinity of others ties it.
 func (t *Ties) Any() bool { return len(t.wants)+len(t.claims) > 0 }
 

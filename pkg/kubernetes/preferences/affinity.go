@@ -1,10 +1,14 @@
 package preferences
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/podlabels"
 )
 
 // An affinity is what pods have for and against places because of other pods: by their own preferred terms, and by
@@ -52,6 +56,22 @@ func preferredOf(info *framework.PodInfo) (terms []weighted) {
 // isChoosy says that a pod has a say about where others are placed.
 func isChoosy(info *framework.PodInfo) bool {
 	return len(info.PreferredAffinityTerms)+len(info.PreferredAntiAffinityTerms)+len(info.RequiredAffinityTerms) > 0
+}
+
+// namedBy are the numbers of other pods that the affinity of a choosy one names.
+func namedBy(a *v1.Affinity) (named podlabels.Numbers) {
+	var weighted []v1.WeightedPodAffinityTerm
+	if a.PodAffinity != nil {
+		named = podlabels.NamedBy(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+		weighted = a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	if a.PodAntiAffinity != nil {
+		weighted = append(slices.Clip(weighted), a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution...)
+	}
+	for i := range weighted {
+		named |= podlabels.NamedBy(weighted[i].PodAffinityTerm)
+	}
+	return named
 }
 
 // counts says whether any term holds for a pod that is counted.

@@ -2,11 +2,7 @@ package preferences
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -43,6 +39,7 @@ func (c *class) isIndifferent() bool {
 type traits struct {
 	Namespace   string
 	Labels      map[string]string
+	Left        []string // the names of labels that are left out
 	Owner       string
 	Selector    map[string]string
 	Affinity    *v1.Affinity
@@ -52,30 +49,15 @@ type traits struct {
 	Containers  int
 }
 
-// numbers are the labels by which the pods of one controller differ. A term of another pod that names one counts for all
-// of them as for the first.
-var numbers = []string{appsv1.StatefulSetPodNameLabel, appsv1.PodIndexLabel, batchv1.JobCompletionIndexAnnotation}
-
-// namedByConstraint says whether a spread constraint of a pod counts pods with its own value of a label.
-func namedByConstraint(pod *v1.Pod, label string) bool {
-	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c v1.TopologySpreadConstraint) bool {
-		return slices.Contains(c.MatchLabelKeys, label)
-	})
-}
-
-// keyOf is equal for pods that are alike.
-func keyOf(pod *v1.Pod) string {
+// keyOf is equal for pods that are alike. The numbers of pods of one controller count only if terms of other pods name them, or
+// spread constraints of the pod itself.
+func keyOf(pod *v1.Pod, named podlabels.Numbers) string {
 	of := traits{
-		Namespace: pod.Namespace, Labels: pod.Labels, Selector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity,
+		Namespace: pod.Namespace, Selector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity,
 		Tolerations: pod.Spec.Tolerations, Spread: pod.Spec.TopologySpreadConstraints,
 	}
 	of.Images, of.Containers = imagesOf(pod), len(pod.Spec.Containers)
-	for _, number := range numbers {
-		if _, numbered := of.Labels[number]; numbered && !namedByConstraint(pod, number) {
-			of.Labels = maps.Clone(of.Labels)
-			delete(of.Labels, number)
-		}
-	}
+	of.Labels, of.Left = podlabels.Without(pod.Labels, named|podlabels.NamedBySpread(pod.Spec.TopologySpreadConstraints))
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		of.Owner = owner.APIVersion + " " + owner.Kind + " " + owner.Name
 	}
@@ -97,7 +79,7 @@ func (s *Scorer) classOf(pod *v1.Pod) *class {
 
 // counted is the class of a pod with what is counted of pods, services and controllers.
 func (s *Scorer) counted(pod *v1.Pod) *class {
-	key := keyOf(pod)
+	key := keyOf(pod, s.named)
 	c, known := s.classes.Get(key)
 	seen := s.objects.seen()
 	if known && c.layout == s.layout && c.objects != seen {

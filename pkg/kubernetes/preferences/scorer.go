@@ -34,6 +34,7 @@ type Scorer struct {
 	pods       podSet
 	labelled   podlabels.Index[*counted] // the same by each of their labels
 	choosy     podSet                    // those with a say about where others are placed
+	named      podlabels.Numbers         // by their terms, or by those of a pod that is gone
 	topologies map[string]*topology
 	load       *load   // nil: it does not count
 	images     *images // nil: they do not count
@@ -203,6 +204,7 @@ func (s *Scorer) count(p *counted) {
 		s.labelled.Add(podlabels.Label{Key: key, Value: value}, uid, p)
 	}
 	if p.choosy {
+		s.named |= namedBy(p.Pod.Spec.Affinity)
 		s.choosy[uid] = p
 	}
 	s.load.count(p)

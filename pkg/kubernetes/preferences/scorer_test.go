@@ -1,10 +1,12 @@
 package preferences
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,7 +24,8 @@ func TestScoresAreThoseOfTheScorePlugins(t *testing.T) {
 		asking := []*v1.Pod{w.newPod(), w.newPod(), w.newPod()}
 		for i := range 60 {
 			w.step()
-			pod := asking[i%3]
+			pod := asking[i%3].DeepCopy() // one of a job, whose pods differ by their numbers
+			pod.Labels[batchv1.JobCompletionIndexAnnotation] = pick(w, "0", "1", "2")
 			nodes, theirs, ours := w.asked(pod)
 			same := int64(math.MaxInt64) // what all nodes have beyond theirs, or lack
 			for i := range nodes {
@@ -84,7 +87,7 @@ func TestBestIsTheMostPoints(t *testing.T) {
 }
 
 // Pods of a StatefulSet or an indexed Job are alike, although each has a label with its number, unless their constraints
-// count by it.
+// count by it, or terms of other pods name it.
 func TestNumbersOfPodsMakeNoClass(t *testing.T) {
 	pod := func(label, value string, keys ...string) *v1.Pod {
 		return &v1.Pod{
@@ -93,12 +96,18 @@ func TestNumbersOfPodsMakeNoClass(t *testing.T) {
 		}
 	}
 	for _, label := range []string{"apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name", "batch.kubernetes.io/job-completion-index"} {
+		keys, named := map[string]bool{}, map[string]bool{}
+		for i := range 200 {
+			keys[keyOf(pod(label, fmt.Sprint(i)), 0)] = true
+			named[keyOf(pod(label, fmt.Sprint(i)), math.MaxUint32)] = true
+		}
+		assert.Assert(t, len(keys) == 1 && len(named) == 200, "200 pods are %d classes, and %d where a term names their numbers", len(keys), len(named))
 		first := pod(label, "1")
-		assert.Equal(t, keyOf(first), keyOf(pod(label, "2")))
+		assert.Equal(t, keyOf(first, 0), keyOf(pod(label, "2"), 0))
 		assert.Equal(t, first.Labels[label], "1")
-		assert.Assert(t, keyOf(pod(label, "1", label)) != keyOf(pod(label, "2", label)))
+		assert.Assert(t, keyOf(pod(label, "1", label), 0) != keyOf(pod(label, "2", label), 0))
 	}
-	assert.Assert(t, keyOf(pod("version", "1")) != keyOf(pod("version", "2")))
+	assert.Assert(t, keyOf(pod("version", "1"), 0) != keyOf(pod("version", "2"), 0))
 }
 
 func TestLogarithm(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -192,6 +193,9 @@ func (w *world) newPod() *v1.Pod {
 		Namespace: pick(w, "team-0", "team-1", "team-2"), Name: fmt.Sprintf("pod-%03d", w.made), UID: types.UID(fmt.Sprint(w.made)),
 		Labels: map[string]string{"app": pick(w, "web", "db", "cache"), "version": pick(w, "1", "2")},
 	}}
+	if w.chance(20) {
+		pod.Labels[batchv1.JobCompletionIndexAnnotation] = pick(w, "0", "1", "2")
+	}
 	if w.chance(40) {
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: pod.Labels["app"], Controller: new(true)}}
 	}
@@ -240,6 +244,9 @@ func (w *world) newSelector() *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: "app", Operator: pick(w, metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn), Values: []string{"web", "db"},
 		}}}
+	}
+	if w.chance(5) {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.JobCompletionIndexAnnotation: pick(w, "0", "1", "2")}}
 	}
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": pick(w, "web", "db", "cache")}}
 }

@@ -50,7 +50,7 @@ func (s *changes) take() map[string]bool {
 const anything = "anything"
 
 // retryOnChange has the core try asks again when volumes, devices and claims come or change,
-// and when the labels of namespaces do. A message about an ask, which
+// and when the labels of namespaces or the classes of pods do. A message about an ask, which
 // says nothing new, has the core ask about it again.
 func (c *Context) retryOnChange() error {
 	refers, _ := c.feasible.Feasibility.(claimReferences)
@@ -89,7 +89,7 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 		c.recountDevices()
 	}
 	concerns := func(t *task) bool {
-		return changed[anything] || changed[tiedClass+c.ties.classOf(t.key())] || refers != nil &&
+		return changed[anything] || changed[feasibility.AnyClass] || changed[tiedClass+c.ties.classOf(t.key())] || refers != nil &&
 			slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] })
 	}
 	found := false

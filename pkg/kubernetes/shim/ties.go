@@ -99,7 +99,7 @@ func (w *waitingTies) to(key string, pod *v1.Pod) (names []string) {
 	var ties *feasibility.Ties
 	own := w.of[key] // it waited, so that it is placed now
 	if own != nil {
-		ties = own.ties
+		ties = own.ties.Of(pod)
 		w.leave(key)
 	} else {
 		ties = feasibility.TiesOf(pod)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -66,4 +67,26 @@ func TestFollowersAreAskedOnce(t *testing.T) {
 	w.end(all[0])
 	assert.DeepEqual(t, w.to(pods.Key(all[0]), nil), []string{"web"})
 	assert.DeepEqual(t, placed(3), []string{"web"})
+}
+
+// Pods of a class may differ by a number that none of their own constraints names. A pod that waits for one of them is asked about
+// when that one is placed, and not with the others.
+func TestTiesAreThoseOfThePodItself(t *testing.T) {
+	w := newWaitingTies()
+	job := make([]*v1.Pod, 4)
+	for i := range job {
+		job[i] = ourPod("")
+		job[i].Name, job[i].UID = fmt.Sprint("job-", i), types.UID(fmt.Sprint("job-", i))
+		job[i].Labels = map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)}
+		w.wait(job[i], "job")
+	}
+	follower := ourPod("")
+	follower.Name, follower.UID = "follower", "follower"
+	follower.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.JobCompletionIndexAnnotation: "2"}}, TopologyKey: v1.LabelTopologyZone,
+	}}}}
+	w.wait(follower, "follower")
+	for i, pod := range job {
+		assert.Equal(t, len(w.to(pods.Key(pod), pod)) == 1, i == 2, pod.Name)
+	}
 }

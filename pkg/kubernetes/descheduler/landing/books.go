@@ -158,6 +158,7 @@ func (c *Cluster) bookAll(before map[api.AllocationKey]*entry) {
 			ID: api.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable,
 		}))
 	}
+	c.reclass(before)
 	var waiting []*v1.Pod
 	for _, p := range c.snapshot.Standing() {
 		switch {
@@ -172,6 +173,21 @@ func (c *Cluster) bookAll(before map[api.AllocationKey]*entry) {
 		c.enter(p, i, before[api.AllocationKey(pods.Key(p))])
 	}
 	c.watch(waiting)
+}
+
+// reclass drops the classes of entries where pods of this cycle may make others of them.
+func (c *Cluster) reclass(before map[api.AllocationKey]*entry) {
+	for _, p := range c.snapshot.Standing() {
+		c.checker.Learn(p)
+	}
+	version := c.checker.ClassVersion()
+	if version == c.classes {
+		return
+	}
+	c.classes = version
+	for _, e := range before {
+		e.classed = false
+	}
 }
 
 // enter tells the core of a pod that may be that of an entry of the last cycle. What was worked out

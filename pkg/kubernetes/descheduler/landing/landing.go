@@ -68,6 +68,7 @@ type Cluster struct {
 	nodes     map[string]*v1.Node
 	entries   map[api.AllocationKey]*entry // pods of the snapshot, and replacements
 	counted   map[types.UID]*v1.Pod        // by the checker
+	classes   uint64                       // the version of the classes of entries
 	usage     map[api.QueuePath]*queueUse
 	queueOf   map[api.ApplicationID]api.QueuePath // of those that are accepted
 	resolves  bool                                // the scheduler looks groups of users up

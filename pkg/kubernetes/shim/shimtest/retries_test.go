@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,30 @@ func TestNamespaceLabelsChange(t *testing.T) {
 		labelNamespace(t, m, nil)
 		m.Advance(soon)
 		assert.Equal(t, m.Pod("web").Spec.NodeName, "node-1")
+	})
+}
+
+// Pods of an indexed job are asked about together until another pod refuses one of them by its number. From then on each is asked
+// about for itself.
+func TestNumberOfAPodIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.AddNode("node-1", "cpu=4")
+		m.AddPod("full", "cpu=3", shimtest.On("node-1"))
+		m.Start()
+		for _, number := range []string{"1", "2"} {
+			m.AddPod("job-"+number, "cpu=2", shimtest.Labelled(batchv1.JobCompletionIndexAnnotation, number))
+		}
+		m.AddPod("rival", "cpu=1", shimtest.On("node-1"), func(pod *v1.Pod) {
+			apart(pod)
+			term := &pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0]
+			term.LabelSelector.MatchLabels = map[string]string{batchv1.JobCompletionIndexAnnotation: "1"}
+		})
+		m.Advance(soon)
+		m.EndPod("full")
+		m.Advance(soon)
+		assert.Equal(t, m.Pod("job-1").Spec.NodeName, "")
+		assert.Equal(t, m.Pod("job-2").Spec.NodeName, "node-1")
 	})
 }
 
