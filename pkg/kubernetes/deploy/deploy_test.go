@@ -291,6 +291,22 @@ func TestPrivilegesAreFew(t *testing.T) {
 	few(t, withComponents(t), changes)
 }
 
+// Roles have no versions: both programs may read pod groups in each that an API server serves.
+func TestPodGroupsMayBeRead(t *testing.T) {
+	for role, of := range map[string][]map[string]object{
+		"ClusterRole/narwhal-scheduler":   {kustomized(t, scheduler), rendered(t, schedulerChart, nil)},
+		"ClusterRole/narwhal-descheduler": {kustomized(t, descheduler), rendered(t, deschedulerChart, nil)},
+	} {
+		for _, objects := range of {
+			assert.Assert(t, slices.ContainsFunc(at(objects[role], "rules").([]any), func(rule any) bool {
+				resources, _ := at(rule, "resources").([]any) // none, of URLs
+				return slices.Contains(resources, any("podgroups")) && slices.Contains(at(rule, "apiGroups").([]any), any("scheduling.k8s.io")) &&
+					slices.Equal(at(rule, "verbs").([]any), []any{"get", "list", "watch"})
+			}), role)
+		}
+	}
+}
+
 // few checks that roles change nothing but what is listed.
 func few(t *testing.T, objects map[string]object, changes map[string][]string) {
 	t.Helper()

@@ -18,9 +18,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
@@ -341,11 +342,10 @@ func podGroupsStartWhole(w *World) {
 	w.CreatePods("train", 3, Pod{CPU: "1", Memory: "1Gi", Group: "train"})
 	w.Await(Running("other", 1))
 	w.Await(Waiting("train", 3))
-	three := v1alpha2.PodGroupSchedulingPolicy{Gang: &v1alpha2.GangSchedulingPolicy{MinCount: 3}}
-	createPodGroup(w, "train", three)
+	createPodGroup(w, namespace, "train", 3)
 	w.Await(Unschedulable("train", 3)) // there is room for two
 	w.CreatePods("eval", 3, Pod{CPU: "1", Memory: "1Gi", Group: "eval"})
-	createPodGroup(w, "eval", three)
+	createPodGroup(w, namespace, "eval", 3)
 	w.Await(Unschedulable("eval", 3))
 	w.Middle()
 
@@ -356,7 +356,7 @@ func podGroupsStartWhole(w *World) {
 	w.DeletePod(w.Pods("train")[0].Name)
 	w.DeletePod(w.Pods("other")[0].Name)
 	w.CreatePods("single", 2, Pod{CPU: "1", Memory: "1Gi", Group: "single"})
-	createPodGroup(w, "single", v1alpha2.PodGroupSchedulingPolicy{Basic: &v1alpha2.BasicSchedulingPolicy{}})
+	createPodGroup(w, namespace, "single", 0)
 	w.Await(Running("single", 2))
 	w.Await(Waiting("eval", 3))
 	w.AddNodes(1, "3", "16Gi")
@@ -364,10 +364,18 @@ func podGroupsStartWhole(w *World) {
 	w.checkBooks()
 }
 
-func createPodGroup(w *World, name string, policy v1alpha2.PodGroupSchedulingPolicy) {
+// createPodGroup makes a gang of at least so many pods or, for zero, a group of pods that are scheduled one by one.
+func createPodGroup(w *World, namespace, name string, minCount int64) {
 	w.t.Helper()
-	_, err := w.client.SchedulingV1alpha2().PodGroups(namespace).Create(w.ctx, &v1alpha2.PodGroup{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha2.PodGroupSpec{SchedulingPolicy: policy},
-	}, metav1.CreateOptions{})
+	policy := map[string]any{"basic": map[string]any{}}
+	if minCount > 0 {
+		policy = map[string]any{"gang": map[string]any{"minCount": minCount}}
+	}
+	client, err := dynamic.NewForConfig(w.cluster.Config())
+	w.check(err)
+	_, err = client.Resource(podGroups()).Namespace(namespace).Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": podGroups().GroupVersion().String(), "kind": "PodGroup", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"schedulingPolicy": policy},
+	}}, metav1.CreateOptions{})
 	w.check(err)
 }

@@ -173,8 +173,8 @@ func play(t *testing.T, s Scenario, scheduler Scheduler, options Options) {
 	if s.release != "" {
 		needRelease(t, s.release)
 	}
-	if release := programs.Release(); s.options.PodGroups && release != "" {
-		t.Skipf("Kubernetes %s serves no PodGroups of v1alpha2", release)
+	if s.options.PodGroups {
+		needRelease(t, "1.36")
 	}
 	if scheduler.Name() == kubeSchedulerName && s.withoutKube != "" {
 		t.Skipf("not with kube-scheduler: %s", s.withoutKube)

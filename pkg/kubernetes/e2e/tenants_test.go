@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -230,13 +229,9 @@ func (t *tenant) runsWeb() {
 // hasHalfAGroup has one pod wait for another one.
 func (t *tenant) hasHalfAGroup() {
 	t.w.t.Helper()
-	_, err := t.w.client.SchedulingV1alpha2().PodGroups(t.namespace).Create(t.w.ctx, &v1alpha2.PodGroup{
-		ObjectMeta: metav1.ObjectMeta{Name: t.group()},
-		Spec:       v1alpha2.PodGroupSpec{SchedulingPolicy: v1alpha2.PodGroupSchedulingPolicy{Gang: &v1alpha2.GangSchedulingPolicy{MinCount: 2}}},
-	}, metav1.CreateOptions{})
-	t.w.check(err)
+	createPodGroup(t.w, t.namespace, t.group(), 2)
 	template := Pod{CPU: "10m", Memory: "1Mi", Group: t.group()}.template("half", t.w.scheduler.Name())
-	_, err = t.client.CoreV1().Pods(t.namespace).Create(t.w.ctx, pod("half", 1, template), metav1.CreateOptions{})
+	_, err := t.client.CoreV1().Pods(t.namespace).Create(t.w.ctx, pod("half", 1, template), metav1.CreateOptions{})
 	t.w.check(err)
 }
 

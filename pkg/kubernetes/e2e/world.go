@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
@@ -32,14 +33,25 @@ type Options struct {
 	NodesCanFail bool // nodes renew leases, and one that is silent is tainted after 6 seconds
 	Restarts     bool // Middle kills the scheduler and starts it again
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
-	PodGroups    bool // the API server serves PodGroups, which is an alpha feature
+	PodGroups    bool // the API server serves PodGroups, which are off by default
 	Audit        bool // the API server records the requests of the descheduler
 	Shipped      bool // narwhal-scheduler has the queues and flags of the manifests
 	Accounts     bool // controllers have service accounts, and are not the administrator
 }
 
+// podGroups is the resource of PodGroups in the release that is played on.
+func podGroups() schema.GroupVersionResource {
+	version := "v1alpha2"
+	if programs.Release() == "1.37" {
+		version = "v1beta1"
+	}
+	return schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: version, Resource: "podgroups"}
+}
+
 // servePodGroups are the arguments of an API server for that.
-var servePodGroups = []string{"--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true"}
+func servePodGroups() []string {
+	return []string{"--feature-gates=GenericWorkload=true", "--runtime-config=" + podGroups().GroupVersion().String() + "=true"}
+}
 
 // A World is a control plane with kubelets and one scheduler, for one scenario. Its methods end the
 // test when something fails.
@@ -76,7 +88,7 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 		start.NodeGrace = nodeGrace
 	}
 	if options.PodGroups {
-		start.APIServer = servePodGroups
+		start.APIServer = servePodGroups()
 	}
 	if options.Audit {
 		start.APIServer, err = audited(start.Folder)

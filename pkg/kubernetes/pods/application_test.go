@@ -7,7 +7,6 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -174,11 +173,9 @@ func TestPodGroups(t *testing.T) {
 		Containers:      []v1.Container{container("cpu", "2", "nvidia.com/gpu", "1")},
 	}}
 	assert.Equal(t, pods.GroupName(pod), "trainers")
-	group := &v1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	_, gang := pods.OfPodGroup(group, pod)
+	_, gang := pods.OfPodGroup(pods.PodGroup{Name: name}, pod)
 	assert.Assert(t, !gang)
-	group.Spec.SchedulingPolicy.Gang = &v1alpha2.GangSchedulingPolicy{MinCount: 4}
-	tasks, gang := pods.OfPodGroup(group, pod)
+	tasks, gang := pods.OfPodGroup(pods.PodGroup{Name: name, MinCount: 4}, pod)
 	assert.Assert(t, gang)
 	assert.Equal(t, tasks.MinMember, int32(4))
 	assert.DeepEqual(t, plain(tasks.Resources()), plain(pods.Resources(pod)))

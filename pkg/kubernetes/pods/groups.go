@@ -13,7 +13,6 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -64,10 +63,7 @@ func GroupName(pod *v1.Pod) string {
 	if name := pod.Annotations[AnnotationTaskGroup]; name != "" {
 		return bounded(name)
 	}
-	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
-		return *group.PodGroupName
-	}
-	return ""
+	return PodGroupOf(pod)
 }
 
 // ConditionPlaceholder marks a placeholder that the scheduler has made. The API server drops the
@@ -89,9 +85,8 @@ func IsPlaceholder(pod *v1.Pod) bool {
 
 // OfPodGroup is the task group of a pod group, with the size of one of its pods. It is
 // false for a group whose pods are scheduled one by one.
-func OfPodGroup(group *v1alpha2.PodGroup, member *v1.Pod) (TaskGroup, bool) {
-	gang := group.Spec.SchedulingPolicy.Gang
-	if gang == nil {
+func OfPodGroup(group PodGroup, member *v1.Pod) (TaskGroup, bool) {
+	if group.MinCount == 0 {
 		return TaskGroup{}, false
 	}
 	least := make(map[string]resource.Quantity)
@@ -102,7 +97,7 @@ func OfPodGroup(group *v1alpha2.PodGroup, member *v1.Pod) (TaskGroup, bool) {
 			least[name] = *resource.NewQuantity(quantity.Value, resource.DecimalSI)
 		}
 	}
-	return TaskGroup{Name: group.Name, MinMember: gang.MinCount, MinResource: least}, true
+	return TaskGroup{Name: group.Name, MinMember: group.MinCount, MinResource: least}, true
 }
 
 // Placeholders are the amounts of all members of all groups. Sums beyond 2^63-1 stay there.

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -24,7 +25,7 @@ func (noFilters) RemovePod(*v1.Pod) {}
 func newCallback(t *testing.T) callback {
 	t.Helper()
 	c, err := New(Options{
-		Client: &fake.Clientset{}, Core: struct{ api.SchedulerAPI }{}, Feasibility: noFilters{},
+		Client: &fake.Clientset{}, Dynamic: &dynamicfake.FakeDynamicClient{}, Core: struct{ api.SchedulerAPI }{}, Feasibility: noFilters{},
 		Rules: pods.Rules{SchedulerNames: []string{"narwhal"}},
 	})
 	assert.NilError(t, err)

@@ -27,7 +27,7 @@
 //	nodes.go          nodes
 //	applications.go   applications are introduced, rejected and completed
 //	references.go     namespaces and priority classes
-//	groups.go         pod groups
+//	groups.go         pod groups; groupsource.go, in which version they are heard of
 //	gangs.go          gangs gather, and end; placeholders.go makes the placeholders
 //	budgets.go        disruption budgets
 //	retries.go        pods that wait for volumes and devices are tried again

@@ -2,97 +2,97 @@ package shim
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/api/scheduling/v1alpha2"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
-// podGroups are the pod groups by namespace and name, where the API server serves them. A
-// pod that names one waits until it is there, as with kube-scheduler: without it nothing
-// says whether it is a gang. Pods that have their node need none. They are guarded by the
-// lock of the context.
+// podGroups are the pod groups by namespace and name, in the version that the API server
+// serves. A pod that names one waits until it is there, as with kube-scheduler, also where none
+// is served: without it nothing says whether it is a gang. Pods that have their node need none.
+// They are guarded by the lock of the context.
 type podGroups struct {
 	*Context
-	served bool
-	of     map[string]*v1alpha2.PodGroup
+	source  *groupSource
+	version string // that is read; empty while none is served
+	of      map[string]pods.PodGroup
 }
 
 func newPodGroups(c *Context) *podGroups {
-	return &podGroups{Context: c, of: map[string]*v1alpha2.PodGroup{}}
+	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}}
+	g.source = newGroupSource(g)
+	return g
 }
 
-// discover finds out whether the API server serves pod groups. It is asked once: where they
-// are served later, the scheduler is to be started again.
-func (c *podGroups) discover() (bool, error) {
-	list, err := c.options.Client.Discovery().ServerResourcesForGroupVersion(v1alpha2.SchemeGroupVersion.String())
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("whether there are pod groups: %w", err)
-	}
+// begin forgets all groups, and has those count that are told of from now on, of a version;
+// an empty one is that none is served.
+func (c *podGroups) begin(version string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.served = slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "podgroups" })
-	return c.served, nil
+	c.version = version
+	clear(c.of)
+	c.syncPods(func(pod *v1.Pod) bool { return pods.PodGroupOf(pod) != "" })
 }
 
-// AddPodGroup takes a pod group. Its pods that waited for it are sent.
-func (c *podGroups) AddPodGroup(group *v1alpha2.PodGroup) {
+// Add takes a pod group. Its pods that waited for it are sent. One that is not understood is
+// none, so that its pods wait.
+func (c *podGroups) Add(object *unstructured.Unstructured) {
+	group, err := pods.ReadPodGroup(object)
+	if err != nil {
+		c.log.Warn("pod group not understood; its pods wait", zap.Error(err))
+		c.Delete(object)
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.of[group.Namespace+"/"+group.Name] = group
-	c.syncPodsOf(group)
+	c.syncPodsOf(group.Namespace, group.Name)
 }
 
-// UpdatePodGroup takes the new state of a pod group. What it asks for changes in the API
-// server only if it is deleted and made again between two looks.
-func (c *podGroups) UpdatePodGroup(_, group *v1alpha2.PodGroup) { c.AddPodGroup(group) }
+// Update takes the new state of a pod group.
+func (c *podGroups) Update(_, object *unstructured.Unstructured) { c.Add(object) }
 
-// DeletePodGroup forgets a pod group. Its pods without a node wait for another one of its
-// name.
-func (c *podGroups) DeletePodGroup(group *v1alpha2.PodGroup) {
+// Delete forgets a pod group. Its pods without a node wait for another one of its name.
+func (c *podGroups) Delete(object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of, group.Namespace+"/"+group.Name)
-	c.syncPodsOf(group)
+	delete(c.of, object.GetNamespace()+"/"+object.GetName())
+	c.syncPodsOf(object.GetNamespace(), object.GetName())
 }
 
 // syncPodsOf sends what changes for the pods of a group. The lock must be held.
-func (c *podGroups) syncPodsOf(group *v1alpha2.PodGroup) {
+func (c *podGroups) syncPodsOf(namespace, name string) {
+	c.syncPods(func(pod *v1.Pod) bool { return pod.Namespace == namespace && pods.PodGroupOf(pod) == name })
+}
+
+// syncPods sends what changes for our pods that are meant. The lock must be held.
+func (c *podGroups) syncPods(meant func(*v1.Pod) bool) {
 	if !c.started {
 		return
 	}
 	for _, t := range c.sortedTasks() {
-		if !t.foreign() && t.pod.Namespace == group.Namespace && groupName(t.pod) == group.Name {
+		if !t.foreign() && meant(t.pod) {
 			c.sync(t)
 		}
 	}
 }
 
-// groupName is the pod group that a pod names, or nothing.
-func groupName(pod *v1.Pod) string {
-	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
-		return *group.PodGroupName
-	}
-	return ""
-}
-
-// missing is the pod group that a pod waits for, or nothing. The lock must be held.
-func (c *podGroups) missing(pod *v1.Pod) string {
-	name := groupName(pod)
-	if !c.served || name == "" || c.of[pod.Namespace+"/"+name] != nil {
+// waits says for which pod group a pod waits, or nothing. The lock must be held.
+func (c *podGroups) waits(pod *v1.Pod) string {
+	name := pods.PodGroupOf(pod)
+	if _, known := c.of[pod.Namespace+"/"+name]; known || name == "" {
 		return ""
 	}
-	return name
+	if c.version == "" {
+		return "the API server serves no pod groups, and it names pod group " + name
+	}
+	return "its pod group " + name + " does not exist"
 }
 
 // mark says in a message about a pod how many of its pod group start together. The core holds
@@ -100,15 +100,14 @@ func (c *podGroups) missing(pod *v1.Pod) string {
 // the group that are there are what the core looks for room for. A pod of a task group, which
 // has placeholders, waits for those instead. The lock must be held.
 func (c *podGroups) mark(t *task, m *si.Allocation) {
-	name := groupName(t.pod)
-	if !c.served || name == "" || m.TaskGroupName != name || m.Placeholder || t.app.gang.has(name) {
+	name := pods.PodGroupOf(t.pod)
+	if name == "" || m.TaskGroupName != name || m.Placeholder || t.app.gang.has(name) {
 		return
 	}
 	m.TaskGroupName = "" // the core does not have it changed, but a group may be made again as another
-	if group := c.of[t.pod.Namespace+"/"+name]; group != nil && group.Spec.SchedulingPolicy.Gang != nil {
-		gang := group.Spec.SchedulingPolicy.Gang
+	if group := c.of[t.pod.Namespace+"/"+name]; group.MinCount > 0 {
 		m.AllocationTags[pods.TagQuorum] = t.pod.Namespace + "/" + name
-		m.AllocationTags[pods.TagQuorumLeast] = strconv.Itoa(int(gang.MinCount))
+		m.AllocationTags[pods.TagQuorumLeast] = strconv.Itoa(int(group.MinCount))
 	}
 }
 
@@ -118,13 +117,12 @@ func (c *podGroups) taskGroups(app *application) []pods.TaskGroup {
 	known := map[string]bool{}
 	var found []pods.TaskGroup
 	for _, t := range app.sorted() {
-		name := groupName(t.pod)
-		group := c.of[t.pod.Namespace+"/"+name]
-		if group == nil || known[name] {
+		group, there := c.of[t.pod.Namespace+"/"+pods.PodGroupOf(t.pod)]
+		if !there || known[group.Name] {
 			continue
 		}
-		if gang, ok := pods.OfPodGroup(group, t.pod); ok && gang.Check() == nil { // the API server checks it too
-			known[name] = true
+		if gang, ok := pods.OfPodGroup(group, t.pod); ok {
+			known[group.Name] = true
 			found = append(found, gang)
 		}
 	}

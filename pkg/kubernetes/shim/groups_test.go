@@ -6,8 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/api/scheduling/v1alpha2"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -16,17 +15,19 @@ import (
 // announced. A task group of an annotation comes before a pod group of its name.
 func TestPodGroupsGoWithTheirPods(t *testing.T) {
 	c := newCallback(t)
-	c.groups.served = true
 	pod := ourPod("")
 	name := "train"
 	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name}
 	c.AddPod(pod)
 	assert.DeepEqual(t, c.sent(), []string{})
+	assert.Equal(t, c.tasks["web"].waits, "the API server serves no pod groups, and it names pod group train")
+	c.groups.begin("v1beta1")
 	assert.Equal(t, c.tasks["web"].waits, "its pod group train does not exist")
 
-	group := &v1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	group.Spec.SchedulingPolicy.Gang = &v1alpha2.GangSchedulingPolicy{MinCount: 3}
-	c.groups.AddPodGroup(group)
+	c.groups.Add(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": map[string]any{"namespace": "default", "name": name},
+		"spec": map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(3)}}},
+	}})
 	request := c.sender.waiting[0].application
 	assert.Assert(t, request.PlaceholderAsk == nil)
 	told := c.sender.waiting[1].allocation

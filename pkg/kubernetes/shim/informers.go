@@ -5,7 +5,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -15,12 +14,14 @@ import (
 // NewFactory makes the informers of a context. They keep nothing of objects that only
 // matters to what writes them.
 func NewFactory(client kubernetes.Interface) informers.SharedInformerFactory {
-	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(func(object any) (any, error) {
-		if accessor, err := meta.Accessor(object); err == nil {
-			accessor.SetManagedFields(nil)
-		}
-		return object, nil
-	}))
+	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(withoutManagedFields))
+}
+
+func withoutManagedFields(object any) (any, error) {
+	if accessor, err := meta.Accessor(object); err == nil {
+		accessor.SetManagedFields(nil)
+	}
+	return object, nil
 }
 
 // listen has a context hear of everything. What is returned says whether all that there was
@@ -49,12 +50,14 @@ func (c *Context) listen(factory informers.SharedInformerFactory) ([]cache.Infor
 			return nil, err
 		}
 	}
-	served, err := c.groups.discover()
-	if err == nil && served {
-		groups := handlerOf[*v1alpha2.PodGroup](c.groups.AddPodGroup, c.groups.UpdatePodGroup, c.groups.DeletePodGroup)
-		err = add(factory.Scheduling().V1alpha2().PodGroups().Informer(), groups)
+	if _, err := c.groups.source.look(); err != nil {
+		return nil, err
 	}
-	return listed, err
+	if synced := c.groups.source.synced; synced != nil {
+		listed = append(listed, synced)
+	}
+	c.run(func() { c.groups.source.run(c.ctx) })
+	return listed, nil
 }
 
 // handlerOf makes a handler of three methods. An object whose end was missed comes in a

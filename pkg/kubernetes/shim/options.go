@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"go.uber.org/zap"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -37,10 +38,11 @@ const (
 	eventsPerSecond = 50
 )
 
-// Options are what a Context depends on. Client, Core and Feasibility are needed; a zero
+// Options are what a Context depends on. Client, Dynamic, Core and Feasibility are needed; a zero
 // number or duration means the default that is named.
 type Options struct {
 	Client      kubernetes.Interface
+	Dynamic     dynamic.Interface // to the same API server, for pod groups
 	Core        api.SchedulerAPI
 	Feasibility Feasibility
 	// Preferences choose among nodes where a pod may run; nil leaves that to the order of nodes.
@@ -96,6 +98,7 @@ func (o Options) Validate() error {
 		}
 	}
 	need(o.Client != nil, "Client")
+	need(o.Dynamic != nil, "Dynamic")
 	need(o.Core != nil, "Core")
 	need(o.Feasibility != nil, "Feasibility")
 	need(len(o.Rules.SchedulerNames) > 0, "Rules.SchedulerNames")

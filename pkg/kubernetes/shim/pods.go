@@ -253,7 +253,7 @@ func (c *Context) sync(t *task) {
 // must be held.
 func (c *Context) isForPeople(t *task, reason string) bool {
 	return reason == t.app.rejected || reason == waitsForGang || reason == notMadeHere ||
-		t.node == "" && (c.groups.missing(t.pod) != "" || c.refers.missing(t.pod) != "")
+		t.node == "" && (c.groups.waits(t.pod) != "" || c.refers.missing(t.pod) != "")
 }
 
 // wordFor is the reason of the condition of a pod that is not told to the core; nothing where the API server
@@ -289,8 +289,8 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return nil, "its node is not known"
 	case t.node == "" && pods.IsGated(t.pod):
 		return nil, "scheduling gates are set"
-	case t.node == "" && c.groups.missing(t.pod) != "":
-		return nil, "its pod group " + c.groups.missing(t.pod) + " does not exist"
+	case t.node == "" && c.groups.waits(t.pod) != "":
+		return nil, c.groups.waits(t.pod)
 	case t.node == "" && c.refers.missing(t.pod) != "":
 		return nil, "its daemonset " + c.refers.missing(t.pod) + " does not exist"
 	case t.node == "" && t.pod.DeletionTimestamp != nil:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
@@ -42,6 +43,7 @@ type instance struct {
 	counts    *shim.Metrics
 	connect   func(qps float32, burst int) (kubernetes.Interface, error) // makes clients
 	measured  metricsclient.Interface                                    // for metrics.k8s.io
+	groups    dynamic.Interface                                          // for pod groups, of which versions differ
 
 	client  kubernetes.Interface // these are read when it begins to lead
 	config  shim.Configuration
@@ -172,7 +174,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 		preferred = scores
 	}
 	c, err := shim.New(shim.Options{
-		Client: i.client, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
+		Client: i.client, Dynamic: i.groups, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
 		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
 		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config, Problem: i.problem, Former: i.former,

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
@@ -52,6 +53,11 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 		return kubernetes.NewForConfig(how)
 	}
 	if i.measured, err = metricsclient.NewForConfig(how); err != nil {
+		return err
+	}
+	counted := rest.CopyConfig(how)
+	i.counts.Instrument(counted)
+	if i.groups, err = dynamic.NewForConfig(counted); err != nil {
 		return err
 	}
 	probes, err := replica.ServeProbes(s.healthListen, i.state)

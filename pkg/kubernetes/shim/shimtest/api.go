@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	fakediscovery "k8s.io/client-go/discovery/fake"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/testing"
@@ -44,6 +45,8 @@ type Faults struct {
 	Create func(name string) error
 	// Delete is the error of deleting a pod, Evict that of evicting one.
 	Delete, Evict func(name string) error
+	// Look is the error of asking what the server serves.
+	Look func() error
 	// Patch is the error of changing the status of a pod.
 	Patch func(name string) error
 }
@@ -52,6 +55,7 @@ type Faults struct {
 // times as a real one does.
 type API struct {
 	*fake.Clientset
+	Dynamic *dynamicfake.FakeDynamicClient // has the pod groups
 	tracker testing.ObjectTracker
 
 	changing sync.Mutex // held while a pod is read and written again
@@ -61,15 +65,17 @@ type API struct {
 	bindings []string // "pod node" of those that were carried out, in order
 	deleted  []string // names of pods that were deleted, in order
 	requests map[string]int
-	versions int            // of claims
-	made     map[string]int // pods that a client made, by name
-	serves   *testing.Fake  // beside what every API server does
+	versions int                       // of claims
+	made     map[string]int            // pods that a client made, by name
+	serves   []*metav1.APIResourceList // beside what every API server does
+	watches  []watch.Interface         // of pod groups
 }
 
 // NewAPI makes an API server with the namespace default.
 func NewAPI() *API {
 	codecs := scheme.Codecs.UniversalDecoder()
-	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}, made: map[string]int{}, serves: &testing.Fake{}}
+	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}, made: map[string]int{}}
+	a.newDynamic()
 	a.AddReactor("create", "pods", a.create)
 	a.AddReactor("delete", "pods", a.remove)
 	a.AddReactor("get", "pods", func(action testing.Action) (bool, runtime.Object, error) {
@@ -108,23 +114,40 @@ func (a *API) version(action testing.Action) (bool, runtime.Object, error) {
 
 // Serve has the server say that it serves a resource, such as podgroups.
 func (a *API) Serve(version schema.GroupVersion, resource string) {
-	a.serves.Resources = append(a.serves.Resources, &metav1.APIResourceList{
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.serves = append(a.serves, &metav1.APIResourceList{
 		GroupVersion: version.String(), APIResources: []metav1.APIResource{{Name: resource, Namespaced: true}},
 	})
 }
 
-// Refuse has the server serve no resource of a group, and answer requests for it as a server does that does not know it.
+// Refuse has the server serve no resource of a group, end what watches pod groups, and answer requests as a server does that does
+// not know the group.
 func (a *API) Refuse(version schema.GroupVersion) {
-	a.serves.Resources = slices.DeleteFunc(a.serves.Resources, func(r *metav1.APIResourceList) bool { return r.GroupVersion == version.String() })
+	a.mu.Lock()
+	a.serves = slices.DeleteFunc(a.serves, func(r *metav1.APIResourceList) bool { return r.GroupVersion == version.String() })
+	watches := a.watches
+	a.watches = nil
+	a.mu.Unlock()
+	for _, w := range watches {
+		w.Stop()
+	}
 	a.PrependReactor("*", "*", func(action testing.Action) (bool, runtime.Object, error) {
 		unknown := action.GetResource().GroupVersion() == version
 		return unknown, nil, apierrors.NewNotFound(action.GetResource().GroupResource(), "")
 	})
 }
 
-// Discovery says what Serve was told.
+// Discovery says what Serve was told. Each call is a look.
 func (a *API) Discovery() discovery.DiscoveryInterface {
-	return &fakediscovery.FakeDiscovery{Fake: a.serves}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.requests["look"]++
+	says := &testing.Fake{Resources: slices.Clone(a.serves)}
+	if fault := a.faults.Look; fault != nil {
+		says.AddReactor("get", "*", func(testing.Action) (bool, runtime.Object, error) { return true, nil, fault() })
+	}
+	return &fakediscovery.FakeDiscovery{Fake: says}
 }
 
 func (a *API) must(err error) {
@@ -158,7 +181,8 @@ func (a *API) fail(verb string, fault func(string) error, name string) (bool, ru
 	return false, nil, nil
 }
 
-// Requests is how many requests with a verb there were about pods: bind, get, patch, delete.
+// Requests is how many requests with a verb there were about pods: bind, get, patch, delete. A look is one at what the server
+// serves, and unknown are those for pod groups in a version that it does not serve.
 func (a *API) Requests(verb string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
-	v1alpha2 "k8s.io/api/scheduling/v1alpha2"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
 // Six pods that start together are spread as a service asks for: two in each zone, and no two on one node.
@@ -19,8 +19,8 @@ func TestPodsOfAGroupAreSpread(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := choosing(t, queues)
-				m.API.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
-				m.Create(service("web"), podGroup("web", 6))
+				m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
+				m.Create(service("web"), shimtest.NewPodGroup("web", 6))
 				m.Start()
 				create(m, "web", 6, inGroup("web"))
 				zones, nodes := placed(m, "web", 6)

@@ -12,7 +12,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -25,24 +24,12 @@ func inGroup(name string) shimtest.PodOption {
 	return func(pod *v1.Pod) { pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name} }
 }
 
-// podGroup is a gang of at least so many pods, or, for zero, a group of pods that are
-// scheduled one by one.
-func podGroup(name string, minCount int32) *v1alpha2.PodGroup {
-	group := &v1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
-	if minCount > 0 {
-		group.Spec.SchedulingPolicy.Gang = &v1alpha2.GangSchedulingPolicy{MinCount: minCount}
-	} else {
-		group.Spec.SchedulingPolicy.Basic = &v1alpha2.BasicSchedulingPolicy{}
-	}
-	return group
-}
-
 // A pod waits for its pod group, before and after the start, and again when that is deleted.
 // A pod that runs does not. There is room for one of the two that must start together.
 func TestPodsWaitForTheirPodGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := shimtest.New(t, shimtest.Options{})
-		m.API.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
+		m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
 		m.AddNode("node-1", "cpu=3")
 		m.AddPod("runs", "cpu=1", inGroup("gone"), shimtest.On("node-1"))
 		m.AddPod("early", "cpu=1", inGroup("train"))
@@ -54,25 +41,13 @@ func TestPodsWaitForTheirPodGroup(t *testing.T) {
 		assert.Assert(t, slices.Contains(m.Events(), "early FailedScheduling: its pod group train does not exist"), "%v", m.Events())
 		assert.Assert(t, slices.Contains(m.Events(), "late FailedScheduling: its pod group train does not exist"), "%v", m.Events())
 
-		m.Create(podGroup("train", 2))
+		m.Create(shimtest.NewPodGroup("train", 2))
 		m.Advance(5 * time.Second)
 		assert.DeepEqual(t, m.Booked(), []string{"early -", "late -", "other node-1", "runs node-1"})
-		groups := m.API.SchedulingV1alpha2().PodGroups(metav1.NamespaceDefault)
+		groups := m.API.Dynamic.Resource(shimtest.PodGroupResource).Namespace(metav1.NamespaceDefault)
 		assert.NilError(t, groups.Delete(context.Background(), "train", metav1.DeleteOptions{}))
 		m.Advance(5 * time.Second)
 		assert.DeepEqual(t, m.Booked(), []string{"other node-1", "runs node-1"})
-	})
-}
-
-// Where the API server serves none, as most do, a pod does not wait for its group.
-func TestPodGroupsAreNotServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := shimtest.New(t, shimtest.Options{})
-		m.AddNode("node-1", "cpu=3")
-		m.Start()
-		m.AddPod("web", "cpu=1", inGroup("train"))
-		m.Advance(time.Second)
-		assert.DeepEqual(t, m.Booked(), []string{"web node-1"})
 	})
 }
 
@@ -81,9 +56,9 @@ func TestPodGroupsAreNotServed(t *testing.T) {
 func TestPodGroupsAreInTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := shimtest.New(t, shimtest.Options{})
-		m.API.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
+		m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
 		m.AddNode("node-1", "cpu=8")
-		m.Create(podGroup("train", 4), podGroup("eval", 2), podGroup("single", 0))
+		m.Create(shimtest.NewPodGroup("train", 4), shimtest.NewPodGroup("eval", 2), shimtest.NewPodGroup("single", 0))
 		m.AddPod("train-1", "cpu=1", inGroup("train"))
 		m.AddPod("eval-1", "cpu=500m", inGroup("eval"))
 		m.AddPod("single-1", "cpu=1", inGroup("single"))
@@ -126,7 +101,7 @@ type groupWorld struct{ *shimtest.MockScheduler }
 
 func newGroupWorld(t *testing.T, cpu string, groups ...runtime.Object) groupWorld {
 	m := shimtest.New(t, shimtest.Options{})
-	m.API.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
+	m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
 	m.AddNode("node-1", "cpu="+cpu)
 	m.Create(groups...)
 	m.Start()
@@ -137,7 +112,7 @@ func newGroupWorld(t *testing.T, cpu string, groups ...runtime.Object) groupWorl
 // itself then.
 func TestPodGroupStartsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newGroupWorld(t, "2", podGroup("train", 3))
+		w := newGroupWorld(t, "2", shimtest.NewPodGroup("train", 3))
 		w.inGang("train", 1, 2)
 		assert.DeepEqual(t, w.Booked(), []string{"train-1 -", "train-2 -"})
 		w.inGang("train", 3, 4)
@@ -161,7 +136,7 @@ func TestPodGroupStartsWhole(t *testing.T) {
 // Of two gangs that compete one starts, and the other when that has ended.
 func TestPodGroupsCompete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newGroupWorld(t, "3", podGroup("eval", 2), podGroup("train", 2))
+		w := newGroupWorld(t, "3", shimtest.NewPodGroup("eval", 2), shimtest.NewPodGroup("train", 2))
 		w.inGang("eval", 1)
 		w.inGang("train", 1)
 		w.inGang("eval", 2)
@@ -177,7 +152,7 @@ func TestPodGroupsCompete(t *testing.T) {
 // for others when too few of them do.
 func TestPodOfARunningGroupEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newGroupWorld(t, "8", podGroup("train", 3))
+		w := newGroupWorld(t, "8", shimtest.NewPodGroup("train", 3))
 		w.inGang("train", 1, 2, 3)
 		w.EndPod("train-1")
 		w.inGang("train", 4)
@@ -195,7 +170,7 @@ func TestPodOfARunningGroupEnds(t *testing.T) {
 func TestPodGroupRestarts(t *testing.T) {
 	for _, cpu := range []string{"2", "3"} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newGroupWorld(t, cpu, podGroup("train", 3))
+			w := newGroupWorld(t, cpu, shimtest.NewPodGroup("train", 3))
 			w.inGang("train", 1, 2, 3)
 			ran := len(w.API.Bindings())
 			w.Stop()
@@ -219,24 +194,24 @@ func TestPodGroupRestarts(t *testing.T) {
 // wait and for those that run.
 func TestPodGroupIsMadeAgain(t *testing.T) {
 	for _, change := range []struct {
-		minCount int32
+		minCount int
 		bound    int
 	}{{0, 2}, {2, 2}, {3, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newGroupWorld(t, "8", podGroup("train", 4))
+			w := newGroupWorld(t, "8", shimtest.NewPodGroup("train", 4))
 			w.inGang("train", 1, 2)
-			groups := w.API.SchedulingV1alpha2().PodGroups(metav1.NamespaceDefault)
+			groups := w.API.Dynamic.Resource(shimtest.PodGroupResource).Namespace(metav1.NamespaceDefault)
 			assert.NilError(t, groups.Delete(context.Background(), "train", metav1.DeleteOptions{}))
 			w.Advance(5 * time.Second)
 			assert.DeepEqual(t, w.Booked(), []string{})
-			w.Create(podGroup("train", change.minCount))
+			w.Create(shimtest.NewPodGroup("train", change.minCount))
 			w.Advance(5 * time.Second)
 			assert.Equal(t, len(w.API.Bindings()), change.bound)
 
 			if change.bound == 2 { // those that run are members of the next one too
 				assert.NilError(t, groups.Delete(context.Background(), "train", metav1.DeleteOptions{}))
 				w.Advance(5 * time.Second)
-				w.Create(podGroup("train", 3))
+				w.Create(shimtest.NewPodGroup("train", 3))
 				w.inGang("train", 3)
 				assert.Equal(t, len(w.API.Bindings()), 3)
 			}
@@ -249,7 +224,7 @@ func TestPodGroupIsMadeAgain(t *testing.T) {
 // over, and the others wait by themselves in the same order.
 func TestPodGroupStartsByPriorityAndAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newGroupWorld(t, "3", podGroup("train", 3))
+		w := newGroupWorld(t, "3", shimtest.NewPodGroup("train", 3))
 		begin := metav1.Now()
 		add := func(name string, priority int32, age time.Duration, options ...shimtest.PodOption) {
 			created := metav1.NewTime(begin.Add(-age))

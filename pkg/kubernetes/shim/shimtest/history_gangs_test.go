@@ -7,29 +7,28 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
-var groupResource = v1alpha2.SchemeGroupVersion.WithResource("podgroups")
-
 func groupName(number int) string { return fmt.Sprint("group-", number%2) }
 
 // podGroup makes a pod group, changes it into another one of its name, or takes it away.
 func (w *historyWorld) podGroup(s historyStep) {
-	group := &v1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: groupName(s.a)}}
+	groups := w.api.Dynamic.Tracker()
+	minCount := 1 + s.c%4
 	switch s.b % 6 {
 	case 0:
-		_ = w.api.tracker.Delete(groupResource, group.Namespace, group.Name) // there may be none
+		_ = groups.Delete(PodGroupResource, metav1.NamespaceDefault, groupName(s.a)) // there may be none
 		return
 	case 1:
-		group.Spec.SchedulingPolicy.Basic = &v1alpha2.BasicSchedulingPolicy{}
-	default:
-		group.Spec.SchedulingPolicy.Gang = &v1alpha2.GangSchedulingPolicy{MinCount: int32(1 + s.c%4)}
+		minCount = 0
 	}
-	w.set(groupResource, group, group.Namespace)
+	group := NewPodGroup(groupName(s.a), minCount)
+	if groups.Update(PodGroupResource, group, metav1.NamespaceDefault) != nil {
+		w.api.must(groups.Create(PodGroupResource, group, metav1.NamespaceDefault))
+	}
 }
 
 // addMember is addPod for a pod of a pod group, of a task group, or of both. The placeholders

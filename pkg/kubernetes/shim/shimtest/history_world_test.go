@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
-	"k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +56,7 @@ func newHistoryWorld(tb *probe, genuine bool) *historyWorld {
 		tb: tb, genuine: genuine, api: NewAPI(), config: historyConfigs[0],
 		touched: map[string]int{}, told: map[string]bool{}, apps: map[string]string{}, gangs: map[string]bool{},
 	}
-	w.api.Serve(v1alpha2.SchemeGroupVersion, "podgroups")
+	w.api.Serve(PodGroupResource.GroupVersion(), PodGroupResource.Resource)
 	for _, namespace := range []string{metav1.NamespaceDefault, "other"} {
 		w.api.must(w.api.tracker.Add(NewDaemonSet(namespace, "agents")))
 	}

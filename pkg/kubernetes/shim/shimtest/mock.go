@@ -14,6 +14,7 @@ import (
 	policy "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -66,7 +67,7 @@ func New(t testing.TB, options Options) *MockScheduler {
 		m.API = NewAPI()
 	}
 	o := options.Shim
-	o.Client, o.Core, o.Recorder = m.API, s, m.told
+	o.Client, o.Dynamic, o.Core, o.Recorder = m.API, m.API.Dynamic, s, m.told
 	m.factory = shim.NewFactory(m.API)
 	if options.Feasibility != nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -373,7 +374,11 @@ func (m *MockScheduler) ChangeBudget(budget *policy.PodDisruptionBudget) {
 func (m *MockScheduler) Put(objects ...runtime.Object) {
 	m.t.Helper()
 	for _, object := range objects {
-		if err := m.API.tracker.Add(object); err != nil {
+		tracker := m.API.tracker
+		if _, group := object.(*unstructured.Unstructured); group {
+			tracker = m.API.Dynamic.Tracker()
+		}
+		if err := tracker.Add(object); err != nil {
 			m.t.Fatalf("shimtest: %v", err)
 		}
 	}

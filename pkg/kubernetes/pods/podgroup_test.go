@@ -1,0 +1,98 @@
+package pods_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// gangOf136 has every field that Kubernetes 1.36 knows, gangOf137 every one that 1.37 knows.
+const (
+	gangOf136 = `
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {namespace: research, name: train, uid: 5b0c, finalizers: [scheduling.k8s.io/podgroup-protection]}
+spec:
+  podGroupTemplateRef: {workload: {workloadName: train, podGroupTemplateName: workers}}
+  schedulingPolicy: {gang: {minCount: 4}}
+  schedulingConstraints: {topology: [{key: topology.kubernetes.io/rack}]}
+  disruptionMode: PodGroup
+  priorityClassName: high
+  priority: 1000
+  resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
+status:
+  conditions: [{type: PodGroupScheduled, status: "False", reason: Unschedulable}]
+`
+	gangOf137 = `
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {namespace: research, name: train, uid: 5b0c, finalizers: [scheduling.k8s.io/podgroup-protection]}
+spec:
+  workloadRef: {workloadName: train, templateName: workers}
+  parentCompositePodGroupName: replicas
+  schedulingPolicy: {gang: {minCount: 4}}
+  schedulingConstraints: {topology: [{key: topology.kubernetes.io/rack}]}
+  disruptionMode: {all: {}}
+  priorityClassName: high
+  priority: 1000
+  preemptionPolicy: Never
+  resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
+status:
+  conditions: [{type: PodGroupInitiallyScheduled, status: "False", reason: Unschedulable}]
+`
+)
+
+func TestReadPodGroups(t *testing.T) {
+	const gang = "{gang: {minCount: 4}}"
+	for name, text := range map[string]string{"1.36": gangOf136, "1.37": gangOf137} {
+		for _, c := range []struct {
+			policy string
+			want   int32
+			err    string // after the name of the group
+		}{
+			{policy: gang, want: 4},
+			{policy: "{gang: {minCount: 1}}", want: 1},
+			{policy: "{gang: {minCount: 2147483647}}", want: 2147483647},
+			{policy: "{basic: {}}", want: 0},
+			{policy: "{gang: {minCount: 0}}", err: "spec.schedulingPolicy.gang.minCount is 0, and 1 to 2147483647 is expected"},
+			{policy: "{gang: {minCount: 2147483648}}", err: "spec.schedulingPolicy.gang.minCount is 2147483648, and 1 to 2147483647 is expected"},
+			{policy: "{gang: {}}", err: "spec.schedulingPolicy.gang.minCount is 0, and 1 to 2147483647 is expected"},
+			{policy: "{gang: {minCount: many}}", err: `spec.schedulingPolicy: .gang.minCount accessor error: many is of the type string, expected int64`},
+			{policy: "{basic: {}, gang: {minCount: 4}}", err: "spec.schedulingPolicy must have one of basic and gang"},
+			{policy: "{elastic: {}}", err: "spec.schedulingPolicy must have one of basic and gang"},
+		} {
+			group, err := pods.ReadPodGroup(object(t, strings.Replace(text, gang, c.policy, 1)))
+			if c.err != "" {
+				assert.Error(t, err, "pod group research/train: "+c.err, name)
+				continue
+			}
+			assert.NilError(t, err, "%s %s", name, c.policy)
+			assert.DeepEqual(t, group, pods.PodGroup{Namespace: "research", Name: "train", MinCount: c.want})
+		}
+	}
+}
+
+// A version that comes later may mean another thing by the same words.
+func TestReadPodGroupsOfOtherVersions(t *testing.T) {
+	for what, text := range map[string]string{
+		"PodGroup of scheduling.k8s.io/v2":      strings.Replace(gangOf137, "v1beta1", "v2", 1),
+		"Workload of scheduling.k8s.io/v1beta1": strings.Replace(gangOf137, "kind: PodGroup", "kind: Workload", 1),
+	} {
+		_, err := pods.ReadPodGroup(object(t, text))
+		assert.Error(t, err, "pod group research/train: it is a "+what+", and a PodGroup of a version in [v1beta1 v1alpha2] is expected")
+	}
+}
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	json, err := yaml.YAMLToJSON([]byte(text))
+	assert.NilError(t, err)
+	object := new(unstructured.Unstructured)
+	assert.NilError(t, object.UnmarshalJSON(json))
+	return object
+}

@@ -1,0 +1,160 @@
+package shim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// How long it takes to look again at what the API server serves: the pause doubles while the answer stays the same. A request
+// for a resource that is no longer served has it looked earlier, but no sooner than after lookFirst.
+const (
+	lookFirst = 10 * time.Second
+	lookMax   = 5 * time.Minute
+)
+
+// ServedPodGroups is the resource in which pod groups are to be read: of those that the API server serves and this program
+// understands, the preferred one. It is empty where there is none. Versions that the server does not name are not asked for.
+func ServedPodGroups(of discovery.DiscoveryInterface) (schema.GroupVersionResource, error) {
+	all, err := of.ServerGroups()
+	if err != nil {
+		return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
+	}
+	for _, resource := range pods.PodGroupResources() {
+		version := resource.GroupVersion().String()
+		if !slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool {
+			return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == version })
+		}) {
+			continue
+		}
+		list, err := of.ServerResourcesForGroupVersion(version)
+		if apierrors.IsNotFound(err) {
+			continue // it ceased to be served just now
+		}
+		if err != nil {
+			return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
+		}
+		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource.Resource }) {
+			return resource, nil
+		}
+	}
+	return schema.GroupVersionResource{}, nil
+}
+
+// A groupSource hears of pod groups in the version that the API server serves, and looks again and again which one that is.
+// It belongs to one goroutine at a time: that of the start, then that of run.
+type groupSource struct {
+	groups  *podGroups
+	broken  chan struct{} // has a token when a resource was asked for that is not served
+	reading schema.GroupVersionResource
+	synced  cache.InformerSynced
+	end     func() // ends the informer, and returns when it tells of nothing any more
+}
+
+func newGroupSource(groups *podGroups) *groupSource {
+	return &groupSource{groups: groups, broken: make(chan struct{}, 1), end: func() {}}
+}
+
+// look finds out what is served, and hears of groups in that version from then on. It reports whether that is another one.
+func (s *groupSource) look() (bool, error) {
+	found, err := ServedPodGroups(s.groups.options.Client.Discovery())
+	if err != nil || found == s.reading {
+		return false, err
+	}
+	s.end()
+	former := s.reading
+	s.reading, s.synced, s.end = found, nil, func() {}
+	s.groups.begin(found.Version)
+	if found.Empty() {
+		s.groups.log.Warn("pod groups are no longer served; pods that name one wait", zap.String("former", former.GroupVersion().String()))
+		return true, nil
+	}
+	s.groups.log.Info("pod groups are read", zap.String("version", found.GroupVersion().String()))
+	return true, s.hear(found)
+}
+
+// hear has the groups hear of a resource.
+func (s *groupSource) hear(resource schema.GroupVersionResource) error {
+	informer := dynamicinformer.NewFilteredDynamicInformer(s.groups.options.Dynamic, resource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	if err := informer.SetTransform(withoutManagedFields); err != nil {
+		return err
+	}
+	if err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		if !apierrors.IsNotFound(err) {
+			cache.DefaultWatchErrorHandler(ctx, r, err)
+			return
+		}
+		select { // the next look tells of it
+		case s.broken <- struct{}{}:
+		default:
+		}
+	}); err != nil {
+		return err
+	}
+	registration, err := informer.AddEventHandler(handlerOf[*unstructured.Unstructured](s.groups.Add, s.groups.Update, s.groups.Delete))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(s.groups.ctx)
+	ended := make(chan struct{})
+	s.groups.run(func() {
+		defer close(ended)
+		informer.RunWithContext(ctx)
+	})
+	s.synced = registration.HasSynced
+	s.end = func() {
+		cancel()
+		<-ended
+	}
+	return nil
+}
+
+// run looks again until the context ends.
+func (s *groupSource) run(ctx context.Context) {
+	for pause := lookFirst; sleep(ctx, lookFirst) && s.sleepOrBroken(ctx, pause-lookFirst); {
+		changed, err := s.look()
+		if err != nil {
+			s.groups.log.Warn("what is served is not known", zap.Error(err))
+		}
+		if pause = min(2*pause, lookMax); changed {
+			pause = lookFirst
+		}
+	}
+}
+
+// sleep waits, and reports whether the context has not ended.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// sleepOrBroken is sleep until a resource was asked for that is not served.
+func (s *groupSource) sleepOrBroken(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-s.broken:
+	}
+	return true
+}
