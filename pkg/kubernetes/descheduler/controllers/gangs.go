@@ -11,6 +11,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
 // gangOf is the gang of a pod: an application whose pods name task groups, or a pod group. Empty of another one.
@@ -134,11 +135,11 @@ func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
 	group := pods.GroupName(pod)
 	if pod.Annotations[pods.AnnotationTaskGroup] == "" {
 		t.kept.polls = true
-		of, err := t.handle.ClientSet().SchedulingV1alpha2().PodGroups(pod.Namespace).Get(ctx, group, metav1.GetOptions{})
-		if err != nil || of.Spec.SchedulingPolicy.Gang == nil {
+		of, err := t.podGroup(ctx, pod.Namespace, group)
+		if err != nil {
 			return 0
 		}
-		return int(of.Spec.SchedulingPolicy.Gang.MinCount)
+		return int(of.MinCount)
 	}
 	read := 0
 	for _, member := range t.membersOf(gang) {
@@ -156,4 +157,24 @@ func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
 		}
 	}
 	return 0
+}
+
+// podGroup reads a pod group in the version that the API server serves, which is looked up once in a turn.
+func (t *turn) podGroup(ctx context.Context, namespace, name string) (pods.PodGroup, error) {
+	if t.served == nil {
+		served, err := shim.ServedPodGroups(t.handle.ClientSet().Discovery())
+		if err != nil {
+			return pods.PodGroup{}, err
+		}
+		t.served = &served
+	}
+	handle, ok := t.handle.(framework.DynamicHandle)
+	if !ok || handle.DynamicClient() == nil || t.served.Empty() {
+		return pods.PodGroup{}, fmt.Errorf("pod group %s/%s cannot be read", namespace, name)
+	}
+	object, err := handle.DynamicClient().Resource(*t.served).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return pods.PodGroup{}, err
+	}
+	return pods.ReadPodGroup(object)
 }

@@ -11,7 +11,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
-	scheduling "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
@@ -122,9 +121,8 @@ func TestGangsMigrateOneByOne(t *testing.T) {
 		s := w.drainOf("n0")
 		assert.Equal(t, s.State, drain.Blocked)
 		assert.Equal(t, s.Pods[0].Why, "its gang needs 4 pods and has 4, and MigrationController moves one pod at a time")
-		w.Put(&scheduling.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "train"}, Spec: scheduling.PodGroupSpec{
-			SchedulingPolicy: scheduling.PodGroupSchedulingPolicy{Gang: &scheduling.GangSchedulingPolicy{MinCount: 3}},
-		}})
+		w.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
+		w.Put(shimtest.NewPodGroup("train", 3))
 		w.play(40*time.Minute, 2)
 		assert.Equal(t, w.drainOf("n0").State, drain.Drained, "%+v", w.drainOf("n0"))
 		assert.Equal(t, len(w.evicted), 4)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -66,6 +67,10 @@ func newMigrating(t *testing.T, o framework.Objects, queues string) *migrating {
 		job.SetCreationTimestamp(metav1.NewTime(time.Now().Truncate(time.Second)))
 		return false, nil, nil
 	})
+	w.jobs.PrependReactor("get", "podgroups", func(a ktesting.Action) (bool, runtime.Object, error) {
+		object, err := w.API.Dynamic.Invokes(a, nil)
+		return true, object, err
+	})
 	for _, n := range o.Nodes {
 		w.Put(n)
 	}
@@ -80,7 +85,7 @@ func newMigrating(t *testing.T, o framework.Objects, queues string) *migrating {
 func (w *migrating) run(text, queues string) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	factory, client := shim.NewFactory(w.API), &fake.Clientset{}
+	factory, client := shim.NewFactory(w.API), client{&fake.Clientset{}, w.API}
 	client.AddReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if e, ok := a.(ktesting.CreateAction).GetObject().(*policyv1.Eviction); ok {
 			return true, e, w.evict(e)
@@ -272,3 +277,11 @@ func migratable(o framework.Objects) framework.Objects {
 	o.Pods = kept
 	return o
 }
+
+// A client has the discovery of the API server.
+type client struct {
+	*fake.Clientset
+	api *shimtest.API
+}
+
+func (c client) Discovery() discovery.DiscoveryInterface { return c.api.Discovery() }
