@@ -68,14 +68,16 @@ type API struct {
 	versions int                       // of claims
 	made     map[string]int            // pods that a client made, by name
 	serves   []*metav1.APIResourceList // beside what every API server does
-	watches  []watch.Interface         // of pod groups
+	refused  map[schema.GroupVersion]bool
+	watches  []watch.Interface // of pod groups
 }
 
 // NewAPI makes an API server with the namespace default.
 func NewAPI() *API {
 	codecs := scheme.Codecs.UniversalDecoder()
-	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}, made: map[string]int{}}
+	a := &API{Clientset: &fake.Clientset{}, tracker: testing.NewObjectTracker(scheme.Scheme, codecs), requests: map[string]int{}, made: map[string]int{}, refused: map[schema.GroupVersion]bool{}}
 	a.newDynamic()
+	a.AddReactor("*", "*", a.refuse)
 	a.AddReactor("create", "pods", a.create)
 	a.AddReactor("delete", "pods", a.remove)
 	a.AddReactor("get", "pods", func(action testing.Action) (bool, runtime.Object, error) {
@@ -116,6 +118,7 @@ func (a *API) version(action testing.Action) (bool, runtime.Object, error) {
 func (a *API) Serve(version schema.GroupVersion, resource string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	delete(a.refused, version)
 	a.serves = append(a.serves, &metav1.APIResourceList{
 		GroupVersion: version.String(), APIResources: []metav1.APIResource{{Name: resource, Namespaced: true}},
 	})
@@ -125,6 +128,7 @@ func (a *API) Serve(version schema.GroupVersion, resource string) {
 // not know the group.
 func (a *API) Refuse(version schema.GroupVersion) {
 	a.mu.Lock()
+	a.refused[version] = true
 	a.serves = slices.DeleteFunc(a.serves, func(r *metav1.APIResourceList) bool { return r.GroupVersion == version.String() })
 	watches := a.watches
 	a.watches = nil
@@ -132,10 +136,16 @@ func (a *API) Refuse(version schema.GroupVersion) {
 	for _, w := range watches {
 		w.Stop()
 	}
-	a.PrependReactor("*", "*", func(action testing.Action) (bool, runtime.Object, error) {
-		unknown := action.GetResource().GroupVersion() == version
-		return unknown, nil, apierrors.NewNotFound(action.GetResource().GroupResource(), "")
-	})
+}
+
+// refuse answers requests for a version that is refused.
+func (a *API) refuse(action testing.Action) (bool, runtime.Object, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.refused[action.GetResource().GroupVersion()] {
+		return false, nil, nil
+	}
+	return true, nil, apierrors.NewNotFound(action.GetResource().GroupResource(), "")
 }
 
 // Discovery says what Serve was told. Each call is a look.
