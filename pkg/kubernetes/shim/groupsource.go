@@ -123,32 +123,20 @@ func (s *groupSource) hear(resource schema.GroupVersionResource) error {
 
 // run looks again until the context ends.
 func (s *groupSource) run(ctx context.Context) {
-	for pause := lookFirst; sleep(ctx, lookFirst) && s.sleepOrBroken(ctx, pause-lookFirst); {
+	for next := lookFirst; pause(ctx, lookFirst) && s.pauseOrBroken(ctx, next-lookFirst); {
 		changed, err := s.look()
 		if err != nil {
 			s.groups.log.Warn("what is served is not known", zap.Error(err))
 		}
-		if pause = min(2*pause, lookMax); changed {
-			pause = lookFirst
+		if next = min(2*next, lookMax); changed {
+			next = lookFirst
 		}
 	}
 }
 
-// sleep waits, and reports whether the context has not ended.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
-// sleepOrBroken is sleep until a resource was asked for that is not served.
-func (s *groupSource) sleepOrBroken(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
+// pauseOrBroken waits as pause does, or until a resource was asked for that is not served.
+func (s *groupSource) pauseOrBroken(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
