@@ -66,7 +66,6 @@ func nodeIsDrained(w *World) {
 	w.Await(RunningOn(node, "agent", 1))
 
 	w.Step("the descheduler crashes and comes again")
-	events := len(eventsOf(w, "DrainBlocked")) + len(eventsOf(w, "DrainOpened"))
 	d.Kill()
 	d = w.StartDescheduler("--descheduling-interval=1h")
 	d.Await("/metrics", fmt.Sprintf("\ndescheduler_drain_pods_left{node=%q} %d", node, kept))
@@ -82,9 +81,6 @@ func nodeIsDrained(w *World) {
 	w.Await(drainIs(node, drain.Drained))
 	w.Await(Running("web", 6))
 	w.Await(RunningOn(node, "", 1)) // of the daemonset
-	assert.Equal(w.t, len(eventsOf(w, "DrainOpened")), 1)
-	assert.Equal(w.t, len(eventsOf(w, "Drained")), 1)
-	assert.Assert(w.t, len(eventsOf(w, "DrainBlocked"))+1 >= events)
 
 	w.Kubectl("taint", "node", node, "maintenance-")
 	w.Await(drainIs(node, ""))
@@ -100,6 +96,13 @@ func nodeIsDrained(w *World) {
 	w.Await(drainIs(other, ""))
 	assert.Assert(w.t, !cordoned(w, other))
 	w.check(d.Terminate())
+
+	// Events are written a moment later than the node, and those of the first drain are long there. The crash may have taken the one
+	// that was just to be written.
+	for reason, lost := range map[string]int{"DrainOpened": 0, "DrainBlocked": 1, "Drained": 0} {
+		about := slices.DeleteFunc(eventsOf(w, reason), func(note string) bool { return !strings.HasPrefix(note, node+" ") })
+		assert.Assert(w.t, len(about) <= 1 && len(about) >= 1-lost, "%s: %q", reason, about)
+	}
 }
 
 // runningOn are the pods of an application that run on a node.
