@@ -31,16 +31,16 @@ func nameOf(b *policy.PodDisruptionBudget) types.NamespacedName {
 	return types.NamespacedName{Namespace: b.Namespace, Name: b.Name}
 }
 
-// allows says whether a pod has budgets that let it go now, with what went in this turn: of a hundred pods that a budget
+// allows says whether a pod that was refused has budgets that let it go now, or had one that is gone, with what went in this turn: of a hundred pods that a budget
 // keeps, one is tried when it allows one more.
-func (t *turn) allows(pod *v1.Pod) bool {
+func (t *turn) allows(pod *v1.Pod, r *refusal) bool {
 	of := t.budgetsOf(pod)
 	for _, b := range of {
 		if pods.Disruptions(b) <= t.usage[nameOf(b)] {
 			return false
 		}
 	}
-	return len(of) > 0
+	return len(of) > 0 || r.budget
 }
 
 // spend counts a pod that went.

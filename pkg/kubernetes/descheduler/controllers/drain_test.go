@@ -250,6 +250,35 @@ func TestBudgetsWithoutABurst(t *testing.T) {
 	})
 }
 
+// TestBudgetIsGone: pods that a budget kept leave at once when it is deleted, though they were refused a moment before.
+func TestBudgetIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), budget("web", 0), app("web", newPod("web-0", "a")), app("web", newPod("web-1", "a")))
+		c.refuses("web-0", true)
+		c.refuses("web-1", true)
+		c.label("a", true)
+		assert.Equal(t, len(c.take()), 0)
+		c.refuses("web-0", false)
+		c.refuses("web-1", false)
+		assert.NilError(t, c.client.PolicyV1().PodDisruptionBudgets("team").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		c.wait(5 * time.Second)
+		assert.Equal(t, len(c.take()), 2)
+	})
+}
+
+// TestEventWhileAPodIsNotAsked: what happens while a pod is not asked about again is not forgotten.
+func TestEventWhileAPodIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), budget("web", 0), app("web", newPod("web-0", "a")), newPod("kept", "a"))
+		c.refuses("web-0", true)
+		c.label("a", true)
+		c.refuses("web-0", false)
+		assert.NilError(t, c.client.CoreV1().Pods("team").Delete(t.Context(), "kept", metav1.DeleteOptions{})) // so there is another turn, too early
+		c.wait(9 * time.Minute)                                                                                // less than a drain without progress holds up others
+		assert.Equal(t, len(c.take()), 1)
+	})
+}
+
 // TestDrainEndsAtOnce: pods that have not left stay when the taint or label is gone, and the node is open.
 func TestDrainEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

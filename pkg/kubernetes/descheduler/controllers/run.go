@@ -100,14 +100,29 @@ type kept struct {
 	failed  bool      // a node could not be written
 	polls   bool      // a pod group was read, of which no events are heard
 	yields  time.Time // when a drain holds up no others any more if no pod leaves; zero: none does
+	skipped time.Time // when the first pod is asked about that was not, since it had been refused not long before; zero: none
+}
+
+// skip notes that a pod was not asked about, and when it is to be.
+func (k *kept) skip(until time.Time) {
+	if k.skipped.IsZero() || until.Before(k.skipped) {
+		k.skipped = until
+	}
 }
 
 // patience is how long to wait, if nothing happens, for at most so long.
 func (k *kept) patience(now time.Time, most time.Duration) time.Duration {
-	if !k.yields.After(now) {
-		return most
+	for _, at := range []time.Time{k.yields, k.skipped} {
+		if at.After(now) {
+			most = min(most, at.Sub(now))
+		}
 	}
-	return min(most, k.yields.Sub(now))
+	return most
+}
+
+// isDue says whether a moment has come that was waited for.
+func (k *kept) isDue(now time.Time) bool {
+	return slices.ContainsFunc([]time.Time{k.yields, k.skipped}, func(at time.Time) bool { return !at.IsZero() && !at.After(now) })
 }
 
 // mayGo says whether a pod that was kept may go now, without a look at the cluster: a limit lets it go,
@@ -116,8 +131,7 @@ func (n *nodeProblem) mayGo(k *kept) bool {
 	n.mu.Lock()
 	heard := n.heard
 	n.mu.Unlock()
-	yielded := !k.yields.IsZero() && !k.yields.After(n.handle.Clock().Now())
-	return yielded || k.failed || k.polls || heard != k.heard || slices.ContainsFunc(k.limited, func(pod *v1.Pod) bool { return n.handle.Evictor().Full(pod) == nil })
+	return k.isDue(n.handle.Clock().Now()) || k.failed || k.polls || heard != k.heard || slices.ContainsFunc(k.limited, func(pod *v1.Pod) bool { return n.handle.Evictor().Full(pod) == nil })
 }
 
 // wait returns when there is something to do, and whether an event said so; false when the context has

@@ -39,6 +39,8 @@ type refusal struct {
 	why   string
 	again time.Time     // when it is asked again, unless a budget allows more
 	wait  time.Duration // until then
+	// budget says that a disruption budget was the reason. Once that is gone the pod is asked about at once.
+	budget bool
 }
 
 // compare orders drains by when they were opened, and those of one second by node.
@@ -256,7 +258,8 @@ func (t *turn) keeps(d *draining, pod *v1.Pod) outcome {
 	if t.exhausted(pod) { // of a hundred pods that a budget keeps one is asked about
 		return outcome{why: t.refuse(d, pod, t.budgetReason(pod))}
 	}
-	if r := d.refused[pod.UID]; r != nil && t.handle.Clock().Now().Before(r.again) && !t.allows(pod) {
+	if r := d.refused[pod.UID]; r != nil && t.handle.Clock().Now().Before(r.again) && !t.allows(pod, r) {
+		t.kept.skip(r.again) // what has happened may have been for this pod
 		return outcome{why: r.why}
 	}
 	return outcome{}
@@ -288,7 +291,7 @@ func (t *turn) outcomeOf(d *draining, pod *v1.Pod, err error) outcome {
 
 // refuse notes that a pod is kept for a while, which doubles.
 func (t *turn) refuse(d *draining, pod *v1.Pod, why string) string {
-	r := &refusal{why: why, wait: t.args.RetryPeriod.Duration}
+	r := &refusal{why: why, wait: t.args.RetryPeriod.Duration, budget: t.exhausted(pod)}
 	if before := d.refused[pod.UID]; before != nil {
 		r.wait = max(before.wait, min(2*before.wait, retryMax))
 	}
