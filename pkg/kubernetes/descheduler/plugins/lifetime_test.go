@@ -169,31 +169,19 @@ func TestOldestAndMostRestartsGoFirst(t *testing.T) {
 }
 
 func TestLifeTimeNamesAllThatIsWrong(t *testing.T) {
-	both := selection.Pods{
-		Namespaces:    &selection.Names{Include: []string{"a"}, Exclude: []string{"b"}},
-		LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Of"}}},
-	}
-	for _, c := range []struct {
-		of   framework.Definition
-		args any
-		want []string
-	}{
+	for _, m := range []mistake{
 		{
 			lifetime.PodLifeTimeDefinition(),
-			&lifetime.PodLifeTimeArgs{Pods: both, OwnerKinds: both.Namespaces, States: []string{"Waitung"}, Conditions: []lifetime.PodCondition{{}}},
+			&lifetime.PodLifeTimeArgs{Pods: unselectable, OwnerKinds: unselectable.Namespaces, States: []string{"Waitung"}, Conditions: []lifetime.PodCondition{{}}},
 			[]string{"namespaces:", "labelSelector:", "ownerKinds:", `"Waitung"`, "conditions[0]"},
 		},
 		{lifetime.PodLifeTimeDefinition(), &lifetime.PodLifeTimeArgs{}, []string{"one of maxPodLifeTimeSeconds"}},
-		{lifetime.FailedDefinition(), &lifetime.FailedArgs{Pods: both}, []string{"namespaces:", "labelSelector:"}},
-		{lifetime.RestartsDefinition(), &lifetime.RestartsArgs{Pods: both, States: []string{"Failed"}}, []string{"namespaces:", "labelSelector:", `"Failed"`, "at least 1"}},
+		{lifetime.FailedDefinition(), &lifetime.FailedArgs{Pods: unselectable}, []string{"namespaces:", "labelSelector:"}},
+		{lifetime.RestartsDefinition(), &lifetime.RestartsArgs{Pods: unselectable, States: []string{"Failed"}}, []string{"namespaces:", "labelSelector:", `"Failed"`, "at least 1"}},
 		{lifetime.RestartsDefinition(), 1, []string{"int"}},
 		{lifetime.PodLifeTimeDefinition(), 1, []string{"int"}},
 		{lifetime.FailedDefinition(), 1, []string{"int"}},
 	} {
-		for _, part := range c.want {
-			assert.ErrorContains(t, c.of.Validate(c.args), part)
-		}
-		_, err := c.of.New(t.Context(), c.args, nil)
-		assert.Assert(t, err != nil)
+		m.isNamed(t)
 	}
 }
