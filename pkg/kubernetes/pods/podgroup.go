@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 )
 
 // A PodGroup is what is used of a pod group, in whichever version the API server serves it.
@@ -27,6 +30,34 @@ func PodGroupResources() []schema.GroupVersionResource {
 		list[i] = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: version, Resource: "podgroups"}
 	}
 	return list
+}
+
+// ServedPodGroups is the resource in which pod groups are to be read: of those that the API server serves and this program
+// understands, the preferred one. It is empty where there is none. Versions that the server does not name are not asked for.
+func ServedPodGroups(of discovery.DiscoveryInterface) (schema.GroupVersionResource, error) {
+	all, err := of.ServerGroups()
+	if err != nil {
+		return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
+	}
+	for _, resource := range PodGroupResources() {
+		version := resource.GroupVersion().String()
+		if !slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool {
+			return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == version })
+		}) {
+			continue
+		}
+		list, err := of.ServerResourcesForGroupVersion(version)
+		if apierrors.IsNotFound(err) {
+			continue // it ceased to be served just now
+		}
+		if err != nil {
+			return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
+		}
+		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource.Resource }) {
+			return resource, nil
+		}
+	}
+	return schema.GroupVersionResource{}, nil
 }
 
 // ReadPodGroup reads a pod group of one of the versions of PodGroupResources. What is used of it is at the same place in

@@ -44,6 +44,12 @@ func IsStatic(pod *v1.Pod) bool {
 	})
 }
 
+// IsOfKubelet reports whether a pod is static, or stands for one in the API server.
+func IsOfKubelet(pod *v1.Pod) bool {
+	_, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]
+	return mirror || IsStatic(pod)
+}
+
 // OwnerPods are the keys of the pods that own a pod, as a Spark driver owns its executors.
 func OwnerPods(pod *v1.Pod) []string {
 	var keys []string

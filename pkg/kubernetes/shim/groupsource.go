@@ -2,8 +2,6 @@ package shim
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
@@ -24,34 +21,6 @@ const (
 	lookFirst = 10 * time.Second
 	lookMax   = 5 * time.Minute
 )
-
-// ServedPodGroups is the resource in which pod groups are to be read: of those that the API server serves and this program
-// understands, the preferred one. It is empty where there is none. Versions that the server does not name are not asked for.
-func ServedPodGroups(of discovery.DiscoveryInterface) (schema.GroupVersionResource, error) {
-	all, err := of.ServerGroups()
-	if err != nil {
-		return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
-	}
-	for _, resource := range pods.PodGroupResources() {
-		version := resource.GroupVersion().String()
-		if !slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool {
-			return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == version })
-		}) {
-			continue
-		}
-		list, err := of.ServerResourcesForGroupVersion(version)
-		if apierrors.IsNotFound(err) {
-			continue // it ceased to be served just now
-		}
-		if err != nil {
-			return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
-		}
-		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource.Resource }) {
-			return resource, nil
-		}
-	}
-	return schema.GroupVersionResource{}, nil
-}
 
 // A groupSource hears of pod groups in the version that the API server serves, and looks again and again which one that is.
 // It belongs to one goroutine at a time: that of the start, then that of run.
@@ -69,7 +38,7 @@ func newGroupSource(groups *podGroups) *groupSource {
 
 // look finds out what is served, and hears of groups in that version from then on. It reports whether that is another one.
 func (s *groupSource) look() (bool, error) {
-	found, err := ServedPodGroups(s.groups.options.Client.Discovery())
+	found, err := pods.ServedPodGroups(s.groups.options.Client.Discovery())
 	if err != nil || found == s.reading {
 		return false, err
 	}

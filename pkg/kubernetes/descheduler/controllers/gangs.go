@@ -11,7 +11,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
 // gangOf is the gang of a pod: an application whose pods name task groups, or a pod group. Empty of another one.
@@ -162,7 +161,7 @@ func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
 // podGroup reads a pod group in the version that the API server serves, which is looked up once in a turn.
 func (t *turn) podGroup(ctx context.Context, namespace, name string) (pods.PodGroup, error) {
 	if t.served == nil {
-		served, err := shim.ServedPodGroups(t.handle.ClientSet().Discovery())
+		served, err := pods.ServedPodGroups(t.handle.ClientSet().Discovery())
 		if err != nil {
 			return pods.PodGroup{}, err
 		}

@@ -93,7 +93,7 @@ func (c *checks) refusal(pod *v1.Pod, mode Mode) error {
 
 // kindOf refuses pods that would not come back, or not elsewhere.
 func (c *checks) kindOf(pod *v1.Pod) error {
-	if _, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]; mirror || pods.IsStatic(pod) {
+	if pods.IsOfKubelet(pod) {
 		return errors.New("the kubelet runs it from a file")
 	}
 	workload, owned := framework.WorkloadOf(pod)
