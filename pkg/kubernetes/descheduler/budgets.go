@@ -7,9 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -21,13 +18,12 @@ import (
 type budgets struct {
 	snapshot *framework.Snapshot
 
-	mu       sync.Mutex
-	used     map[types.NamespacedName]int
-	selector map[types.NamespacedName]labels.Selector
+	mu   sync.Mutex
+	used map[*policy.PodDisruptionBudget]int
 }
 
 func newBudgets(s *framework.Snapshot) *budgets {
-	return &budgets{snapshot: s, used: map[types.NamespacedName]int{}, selector: map[types.NamespacedName]labels.Selector{}}
+	return &budgets{snapshot: s, used: map[*policy.PodDisruptionBudget]int{}}
 }
 
 // left returns how many more pods the budgets of a pod allow to evict, and nil where it
@@ -36,8 +32,8 @@ func (b *budgets) left(pod *v1.Pod) *int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var least *int
-	for _, budget := range b.of(pod) {
-		n := pods.Disruptions(budget) - b.used[nameOf(budget)]
+	for _, budget := range b.snapshot.BudgetsOf(pod) {
+		n := pods.Disruptions(budget) - b.used[budget]
 		if least == nil || n < *least {
 			least = &n
 		}
@@ -49,14 +45,14 @@ func (b *budgets) left(pod *v1.Pod) *int {
 func (b *budgets) check(pod *v1.Pod) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of := b.of(pod)
+	of := b.snapshot.BudgetsOf(pod)
 	if pods.IsFreeOf(of, pod) {
 		return nil
 	}
 	if len(of) > 1 {
 		return overBudget(fmt.Sprintf("the pod has %d budgets, and the API server evicts with one at most", len(of)))
 	}
-	if n := pods.Disruptions(of[0]) - b.used[nameOf(of[0])]; n <= 0 {
+	if n := pods.Disruptions(of[0]) - b.used[of[0]]; n <= 0 {
 		return overBudget("budget " + of[0].Name + " allows no eviction now")
 	}
 	return nil
@@ -74,35 +70,11 @@ const byBudget = "disruption budget"
 func (b *budgets) evicted(pod *v1.Pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of := b.of(pod)
+	of := b.snapshot.BudgetsOf(pod)
 	if pods.IsFreeOf(of, pod) {
 		return
 	}
 	for _, budget := range of {
-		b.used[nameOf(budget)]++
+		b.used[budget]++
 	}
-}
-
-// of lists the budgets that select a pod. A budget without a selector selects nothing.
-func (b *budgets) of(pod *v1.Pod) []*policy.PodDisruptionBudget {
-	var of []*policy.PodDisruptionBudget
-	for _, budget := range b.snapshot.Budgets(pod.Namespace) {
-		name := nameOf(budget)
-		s, ok := b.selector[name]
-		if !ok {
-			var err error
-			if s, err = metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
-				s = labels.Nothing() // the API server takes no such budget
-			}
-			b.selector[name] = s
-		}
-		if s.Matches(labels.Set(pod.Labels)) {
-			of = append(of, budget)
-		}
-	}
-	return of
-}
-
-func nameOf(b *policy.PodDisruptionBudget) types.NamespacedName {
-	return types.NamespacedName{Namespace: b.Namespace, Name: b.Name}
 }

@@ -1,6 +1,7 @@
 package descheduler
 
 import (
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -15,11 +16,8 @@ func (d *Descheduler) drains() (all map[string]drain.Status, now time.Time) {
 	all = map[string]drain.Status{}
 	for _, p := range set.list {
 		for _, c := range p.controller {
-			if c.drains == nil {
-				continue
-			}
-			for node, s := range c.drains() {
-				all[node] = s
+			if c.drains != nil {
+				maps.Copy(all, c.drains())
 			}
 		}
 	}

@@ -9,34 +9,17 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
-// budgetsOf are the disruption budgets that select a pod.
-func (t *turn) budgetsOf(pod *v1.Pod) (of []*policy.PodDisruptionBudget) {
-	for _, b := range t.snapshot.Budgets(pod.Namespace) {
-		if s, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil && s.Matches(labels.Set(pod.Labels)) {
-			of = append(of, b)
-		}
-	}
-	return of
-}
-
-func nameOf(b *policy.PodDisruptionBudget) types.NamespacedName {
-	return types.NamespacedName{Namespace: b.Namespace, Name: b.Name}
-}
-
-// allows says whether a pod that was refused has budgets that let it go now, or had one that is gone, with what went in this turn: of a hundred pods that a budget
-// keeps, one is tried when it allows one more.
+// allows says whether a pod that was refused has budgets that let it go now, with what went in this turn, or had one that is
+// gone: of a hundred pods that a budget keeps, one is tried when it allows one more.
 func (t *turn) allows(pod *v1.Pod, r *refusal) bool {
-	of := t.budgetsOf(pod)
+	of := t.snapshot.BudgetsOf(pod)
 	for _, b := range of {
-		if pods.Disruptions(b) <= t.usage[nameOf(b)] {
+		if pods.Disruptions(b) <= t.usage[b] {
 			return false
 		}
 	}
@@ -53,11 +36,11 @@ func (t *turn) exhaust(pod *v1.Pod) { t.count(pod, exhausted) }
 const exhausted = math.MaxInt32
 
 func (t *turn) count(pod *v1.Pod, evictions int) {
-	for _, b := range t.budgetsOf(pod) {
+	for _, b := range t.snapshot.BudgetsOf(pod) {
 		if t.usage == nil {
-			t.usage = map[types.NamespacedName]int{}
+			t.usage = map[*policy.PodDisruptionBudget]int{}
 		}
-		t.usage[nameOf(b)] += evictions
+		t.usage[b] += evictions
 	}
 }
 
@@ -66,19 +49,19 @@ func (t *turn) exhausted(pod *v1.Pod) bool {
 	if len(t.usage) == 0 {
 		return false
 	}
-	of := t.budgetsOf(pod)
-	return !pods.IsFreeOf(of, pod) && slices.ContainsFunc(of, func(b *policy.PodDisruptionBudget) bool { return t.usage[nameOf(b)] >= exhausted })
+	of := t.snapshot.BudgetsOf(pod)
+	return !pods.IsFreeOf(of, pod) && slices.ContainsFunc(of, func(b *policy.PodDisruptionBudget) bool { return t.usage[b] >= exhausted })
 }
 
 // byBudget says whether a disruption budget keeps a pod that has one.
 func (t *turn) byBudget(pod *v1.Pod, err error) bool {
 	refused := new(framework.RefusedError)
-	return errors.As(err, &refused) && refused.By == "disruption budget" && len(t.budgetsOf(pod)) > 0
+	return errors.As(err, &refused) && refused.By == "disruption budget" && len(t.snapshot.BudgetsOf(pod)) > 0
 }
 
 // budgetReason names the budgets that keep a pod, in words that do not change as long as nothing does.
 func (t *turn) budgetReason(pod *v1.Pod) string {
-	of := t.budgetsOf(pod)
+	of := t.snapshot.BudgetsOf(pod)
 	if len(of) == 1 {
 		return fmt.Sprintf("budget %s allows no eviction now", of[0].Name)
 	}

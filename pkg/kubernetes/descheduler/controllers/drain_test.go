@@ -551,3 +551,21 @@ func TestNoTenantHoldsUpOtherNodes(t *testing.T) {
 		})
 	}
 }
+
+// TestTurnsAreFew: however often tenants have a drain looked at, it is after ten looks at once only every other second.
+func TestTurnsAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startWith(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), newPod("kept", "a"))
+		w.label("a", true)
+		w.asked.Store(0)
+		for i := range 500 { // in 100 seconds
+			name := fmt.Sprintf("kept-%d", i)
+			assert.NilError(t, w.client.Tracker().Add(newPod(name, "a")))
+			w.wait(100 * time.Millisecond)
+			assert.NilError(t, w.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "team", name))
+			w.wait(100 * time.Millisecond)
+		}
+		looks := w.asked.Load()
+		assert.Assert(t, looks > 50 && looks <= 10+100/2, "%d looks", looks)
+	})
+}

@@ -2,10 +2,12 @@ package controllers
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,7 +44,7 @@ type nodeProblem struct {
 	handle framework.Handle
 	nodes  listers.NodeLister
 	wake   chan struct{} // holds one token where there are nodes to look at
-	pace   *pace
+	pace   *rate.Limiter // of turns
 
 	drains map[string]*draining // by node; of Run
 
@@ -65,7 +67,7 @@ func newNodeProblem(args *NodeProblemArgs, h framework.Handle) (framework.Plugin
 		return nil, errors.New("it needs informers")
 	}
 	n := &nodeProblem{
-		args: args, handle: h, nodes: h.SharedInformerFactory().Core().V1().Nodes().Lister(), wake: make(chan struct{}, 1), pace: newPace(),
+		args: args, handle: h, nodes: h.SharedInformerFactory().Core().V1().Nodes().Lister(), wake: make(chan struct{}, 1), pace: rate.NewLimiter(rate.Every(turnEvery), turnsMax),
 		drains: map[string]*draining{}, look: map[string]bool{}, problems: map[string]*problem{}, states: map[string]drain.Status{},
 	}
 	n.sources() // asks for them
@@ -79,11 +81,7 @@ func (n *nodeProblem) Name() string { return NodeProblemName }
 func (n *nodeProblem) Drains() map[string]drain.Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all := make(map[string]drain.Status, len(n.states))
-	for name, s := range n.states {
-		all[name] = s
-	}
-	return all
+	return maps.Clone(n.states)
 }
 
 // A source is an informer, and what is done with what it tells.
@@ -244,37 +242,14 @@ type request struct {
 func (n *nodeProblem) take() request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := request{look: n.look, problems: make(map[string]*problem, len(n.problems)), heard: n.heard}
+	r := request{look: n.look, problems: maps.Clone(n.problems), heard: n.heard}
 	n.look = map[string]bool{}
-	for name, p := range n.problems {
-		r.problems[name] = p
-	}
 	return r
 }
 
-// pace keeps turns apart, each of which looks at the whole cluster: what tenants do with their pods and budgets
-// may ask for one, as often as they like.
-type pace struct {
-	tokens int
-	since  time.Time // when the tokens were counted
-}
-
-// A turn may follow another one at once so often, and then after so long.
+// A turn may follow another one at once so often, and then after so long: each looks at the whole cluster, and what tenants do
+// with their pods and budgets may ask for one as often as they like.
 const (
 	turnsMax  = 10
 	turnEvery = 2 * time.Second
 )
-
-func newPace() *pace { return &pace{tokens: turnsMax} }
-
-// take is how long to wait for the next turn.
-func (p *pace) take(now time.Time) time.Duration {
-	if more := int(min(now.Sub(p.since)/turnEvery, turnsMax)); more > 0 {
-		p.tokens, p.since = min(turnsMax, p.tokens+more), now
-	}
-	if p.tokens > 0 {
-		p.tokens--
-		return 0
-	}
-	return max(p.since.Add(turnEvery).Sub(now), 0)
-}

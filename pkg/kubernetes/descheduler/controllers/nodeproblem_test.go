@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,12 +59,15 @@ func newPod(name, node string) *v1.Pod {
 	}
 }
 
-// keep is a filter that keeps pods of a name.
-type keep struct{}
+// keep is a filter that keeps pods of a name. It counts how often it is asked about one of them: once in a turn.
+type keep struct{ asked *atomic.Int64 }
 
 func (keep) Name() string { return "Keep" }
 
-func (keep) Filter(pod *v1.Pod) error {
+func (k keep) Filter(pod *v1.Pod) error {
+	if pod.Name == "kept" {
+		k.asked.Add(1)
+	}
 	if strings.HasPrefix(pod.Name, "kept") {
 		return errors.New("it is kept")
 	}
@@ -80,6 +84,7 @@ type cluster struct {
 	limits  policy.Limits
 	metrics *prometheus.Registry
 	running *descheduler.Descheduler
+	asked   atomic.Int64 // times a filter was about the pod kept
 
 	mu      sync.Mutex
 	evicted []string // with the second
@@ -134,7 +139,7 @@ func (c *cluster) run() (stop func()) {
 	assert.NilError(t, r.Register(append(evictors.Register(), Register()...)...))
 	assert.NilError(t, r.Register(framework.Definition{
 		Name: "Keep", Points: []framework.Point{framework.Filter},
-		New: func(context.Context, any, framework.Handle) (framework.Plugin, error) { return keep{}, nil },
+		New: func(context.Context, any, framework.Handle) (framework.Plugin, error) { return keep{&c.asked}, nil },
 	}))
 	factory := informers.NewSharedInformerFactory(c.client, 0)
 	places := func(s *framework.Snapshot) (framework.Landing, error) { return nodefit.New(s), nil }

@@ -30,7 +30,7 @@ func (n *nodeProblem) Run(ctx context.Context) error {
 	}
 	wait := n.args.RetryPeriod.Duration
 	for {
-		if !n.rest(ctx, n.pace.take(n.handle.Clock().Now())) {
+		if !n.rest(ctx, n.pace.ReserveN(n.handle.Clock().Now(), 1).DelayFrom(n.handle.Clock().Now())) {
 			return nil
 		}
 		k := n.turn(ctx)
@@ -99,30 +99,22 @@ type kept struct {
 	evicted bool      // another pod was
 	failed  bool      // a node could not be written
 	polls   bool      // a pod group was read, of which no events are heard
-	yields  time.Time // when a drain holds up no others any more if no pod leaves; zero: none does
-	skipped time.Time // when the first pod is asked about that was not, since it had been refused not long before; zero: none
+	due     time.Time // when there is to be another turn, though nothing happens; zero: never
 }
 
-// skip notes that a pod was not asked about, and when it is to be.
-func (k *kept) skip(until time.Time) {
-	if k.skipped.IsZero() || until.Before(k.skipped) {
-		k.skipped = until
+// until asks for another turn at a time, though nothing happens.
+func (k *kept) until(at time.Time) {
+	if k.due.IsZero() || at.Before(k.due) {
+		k.due = at
 	}
 }
 
 // patience is how long to wait, if nothing happens, for at most so long.
 func (k *kept) patience(now time.Time, most time.Duration) time.Duration {
-	for _, at := range []time.Time{k.yields, k.skipped} {
-		if at.After(now) {
-			most = min(most, at.Sub(now))
-		}
+	if !k.due.After(now) {
+		return most
 	}
-	return most
-}
-
-// isDue says whether a moment has come that was waited for.
-func (k *kept) isDue(now time.Time) bool {
-	return slices.ContainsFunc([]time.Time{k.yields, k.skipped}, func(at time.Time) bool { return !at.IsZero() && !at.After(now) })
+	return min(most, k.due.Sub(now))
 }
 
 // mayGo says whether a pod that was kept may go now, without a look at the cluster: a limit lets it go,
@@ -131,7 +123,8 @@ func (n *nodeProblem) mayGo(k *kept) bool {
 	n.mu.Lock()
 	heard := n.heard
 	n.mu.Unlock()
-	return k.isDue(n.handle.Clock().Now()) || k.failed || k.polls || heard != k.heard || slices.ContainsFunc(k.limited, func(pod *v1.Pod) bool { return n.handle.Evictor().Full(pod) == nil })
+	due := !k.due.IsZero() && !k.due.After(n.handle.Clock().Now())
+	return due || k.failed || k.polls || heard != k.heard || slices.ContainsFunc(k.limited, func(pod *v1.Pod) bool { return n.handle.Evictor().Full(pod) == nil })
 }
 
 // wait returns when there is something to do, and whether an event said so; false when the context has

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,9 +81,9 @@ type turn struct {
 	snapshot *framework.Snapshot
 	now      metav1.Time
 	kept     *kept
-	active   []string                     // nodes that count, of those that drain at a time
-	yields   time.Time                    // when the first of these does not count any more, if no pod leaves
-	usage    map[types.NamespacedName]int // of budgets
+	active   []string  // nodes that count, of those that drain at a time
+	yields   time.Time // when the first of these does not count any more, if no pod leaves
+	usage    map[*policy.PodDisruptionBudget]int
 	gangs    map[string][]*v1.Pod
 	minimum  map[string]int               // of groups of gangs, as far as it was asked
 	served   *schema.GroupVersionResource // of pod groups; nil until it is looked up, empty if there is none
@@ -138,8 +139,8 @@ func (t *turn) hold(d *draining) {
 	yields := d.status.Moved.Add(yieldAfter)
 	switch d.status.State {
 	case drain.Drained:
-	case drain.Waiting:
-		t.kept.yields = t.yields
+	case drain.Waiting: // until the first that counts does not any more, if no pod leaves
+		t.kept.until(t.yields)
 	case drain.Draining, drain.Blocked:
 		if !t.now.Time.Before(yields) {
 			return
@@ -189,8 +190,7 @@ func (t *turn) toLeave(d *draining) []*v1.Pod {
 // ofNode says whether a pod belongs to its node: the kubelet runs it from a file, or it is of a daemonset.
 func ofNode(pod *v1.Pod) bool {
 	w, _ := framework.WorkloadOf(pod)
-	_, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]
-	return mirror || pods.IsStatic(pod) || w.Kind == "DaemonSet"
+	return pods.IsOfKubelet(pod) || w.Kind == "DaemonSet"
 }
 
 // evictAll has pods evicted, those of a gang together, and says what became of each.
@@ -259,7 +259,7 @@ func (t *turn) keeps(d *draining, pod *v1.Pod) outcome {
 		return outcome{why: t.refuse(d, pod, t.budgetReason(pod))}
 	}
 	if r := d.refused[pod.UID]; r != nil && t.handle.Clock().Now().Before(r.again) && !t.allows(pod, r) {
-		t.kept.skip(r.again) // what has happened may have been for this pod
+		t.kept.until(r.again) // what has happened may have been for this pod
 		return outcome{why: r.why}
 	}
 	return outcome{}

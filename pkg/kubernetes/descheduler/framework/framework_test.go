@@ -121,11 +121,11 @@ func TestSnapshotIsOrdered(t *testing.T) {
 	one, two := pod("a", "x", "m"), pod("a", "x", "m")
 	one.UID, two.UID = "1", "2"
 	budget := func(name string) *policyv1.PodDisruptionBudget {
-		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}}
+		return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}}}
 	}
 	s = NewSnapshot(Objects{Pods: []*v1.Pod{two, one}, Budgets: []*policyv1.PodDisruptionBudget{budget("y"), budget("x")}}, time.Unix(0, 0))
 	assert.Equal(t, s.Pods()[0], one)
-	assert.Equal(t, s.Budgets("a")[0].Name, "x")
+	assert.Equal(t, s.BudgetsOf(one)[0].Name, "x")
 }
 
 func TestSharesCompareExactly(t *testing.T) {

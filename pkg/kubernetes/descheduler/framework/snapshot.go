@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -38,7 +39,7 @@ type Snapshot struct {
 	classes    map[string]*scheduling.PriorityClass
 	claims     map[types.NamespacedName]*v1.PersistentVolumeClaim
 	late       map[Workload]bool // jobs that make a pod anew only when the last one has gone
-	budgets    map[string][]*policy.PodDisruptionBudget
+	budgets    map[string][]selectingBudget
 	pods       []*v1.Pod
 	onNode     map[string][]*v1.Pod
 	ofWorkload map[Workload][]*v1.Pod
@@ -58,7 +59,7 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 		classes:    make(map[string]*scheduling.PriorityClass, len(o.PriorityClasses)),
 		claims:     make(map[types.NamespacedName]*v1.PersistentVolumeClaim, len(o.Claims)),
 		late:       map[Workload]bool{},
-		budgets:    map[string][]*policy.PodDisruptionBudget{},
+		budgets:    map[string][]selectingBudget{},
 		pods:       slices.SortedFunc(slices.Values(o.Pods), byPodName),
 		onNode:     make(map[string][]*v1.Pod, len(o.Nodes)),
 		ofWorkload: map[Workload][]*v1.Pod{},
@@ -82,7 +83,9 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 		}
 	}
 	for _, b := range slices.SortedFunc(slices.Values(o.Budgets), byBudgetName) {
-		s.budgets[b.Namespace] = append(s.budgets[b.Namespace], b)
+		if selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil { // the API server takes no other budget
+			s.budgets[b.Namespace] = append(s.budgets[b.Namespace], selectingBudget{b, selector})
+		}
 	}
 	for _, p := range s.pods {
 		s.onNode[p.Spec.NodeName] = append(s.onNode[p.Spec.NodeName], p)
@@ -141,10 +144,21 @@ func (s *Snapshot) Claim(namespace, name string) *v1.PersistentVolumeClaim {
 	return s.claims[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// Budgets returns the disruption budgets of a namespace. The slice must not be
-// changed.
-func (s *Snapshot) Budgets(namespace string) []*policy.PodDisruptionBudget {
-	return s.budgets[namespace]
+// A selectingBudget is a disruption budget with its selector, which is read once.
+type selectingBudget struct {
+	budget   *policy.PodDisruptionBudget
+	selector labels.Selector
+}
+
+// BudgetsOf returns the disruption budgets that select a pod, in a new slice. It is linear in
+// those of its namespace. A budget without a selector selects nothing.
+func (s *Snapshot) BudgetsOf(pod *v1.Pod) (of []*policy.PodDisruptionBudget) {
+	for _, b := range s.budgets[pod.Namespace] {
+		if b.selector.Matches(labels.Set(pod.Labels)) {
+			of = append(of, b.budget)
+		}
+	}
+	return of
 }
 
 // Pods returns all pods that were not evicted in this cycle, in any phase, in a

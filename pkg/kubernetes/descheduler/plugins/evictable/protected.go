@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	policy "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
@@ -133,11 +131,7 @@ func (e *evictor) claims(pod *v1.Pod) string {
 }
 
 func (e *evictor) withoutBudget(pod *v1.Pod) string {
-	covers := func(b *policy.PodDisruptionBudget) bool {
-		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-		return err == nil && selector.Matches(labels.Set(pod.Labels))
-	}
-	if !slices.ContainsFunc(e.handle.Snapshot().Budgets(pod.Namespace), covers) {
+	if len(e.handle.Snapshot().BudgetsOf(pod)) == 0 {
 		return "no disruption budget covers it"
 	}
 	return ""
