@@ -1,0 +1,349 @@
+package topology
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+)
+
+// A Topology is which nodes are in which domains. It has a tree of domains for each list of keys that is configured,
+// and one of a single level for each other key that was asked for.
+//
+//	a node is in at most one domain of each level, and in all that are above it
+//	a domain has a node
+type Topology struct {
+	nodes   iter.Seq[*ledger.Node]
+	trees   []*tree
+	lists   int              // how many of the trees are configured
+	levels  map[string]level // by key
+	places  []*place         // by the slots of nodes
+	numbers tables.Numbers   // of domains
+	slots   map[string]*Slots
+	reads   uint64 // of slots
+
+	changed []int32 // the slots of nodes whose room has changed, the last ones
+	dropped uint64  // how many there were before those
+}
+
+// A tree is the domains of one list of keys.
+type tree struct {
+	keys []string
+	top  []*Domain // by value
+}
+
+// A level is the place of a key.
+type level struct{ tree, depth int }
+
+// A place is a node with the domains that it is in.
+type place struct {
+	node    *ledger.Node
+	seats   []seat // by tree
+	is      usage
+	changed uint64 // the count of changes when this node was changed last
+}
+
+// A seat is a place among the members of the finest domain that a node is in; none if it is in none of the tree.
+type seat struct {
+	domain *Domain
+	at     int
+}
+
+// usage is what a node adds to its domains.
+type usage struct {
+	open, busy int
+	share      int64
+}
+
+// New is a topology of some nodes, by their IDs, without lists of keys.
+func New(nodes iter.Seq[*ledger.Node]) *Topology {
+	return &Topology{nodes: nodes, levels: map[string]level{}, slots: map[string]*Slots{}}
+}
+
+// Configure sets the lists of keys, coarse to fine; a key is in one of them, once. All else is forgotten and found again
+// when it is asked for. It takes time linear in the number of nodes.
+func (t *Topology) Configure(lists [][]string, share func(*ledger.Node) int64) {
+	*t = *New(t.nodes)
+	t.lists = len(lists)
+	for i, keys := range lists {
+		t.trees = append(t.trees, &tree{keys: keys})
+		for depth, key := range keys {
+			t.levels[key] = level{i, depth}
+		}
+	}
+	if t.lists == 0 {
+		return
+	}
+	for n := range t.nodes {
+		t.Place(n)
+		t.Change(n, share(n))
+	}
+}
+
+// HasLists reports whether levels are configured: only then is it known what is used of domains.
+func (t *Topology) HasLists() bool { return t.lists > 0 }
+
+// IsIdle reports whether nothing is to be known of nodes.
+func (t *Topology) IsIdle() bool { return len(t.trees) == 0 && len(t.slots) == 0 }
+
+// Keys are the keys of all levels, those of a list together and coarse to fine.
+func (t *Topology) Keys(yield func(string) bool) {
+	for _, tree := range t.trees {
+		for _, key := range tree.keys {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// find is the level of a key. One that is in no list gets a tree of its own, which takes a step for each node.
+func (t *Topology) find(key string) level {
+	at, known := t.levels[key]
+	if known {
+		return at
+	}
+	t.begin()
+	if len(t.trees)-t.lists >= extraMax {
+		t.dropExtra()
+	}
+	at = level{tree: len(t.trees)}
+	t.trees = append(t.trees, &tree{keys: []string{key}})
+	t.levels[key] = at
+	for _, p := range t.places {
+		if p != nil {
+			t.settle(p)
+		}
+	}
+	return at
+}
+
+// extraMax is how many trees are kept of keys that are in no list. One that is dropped is made again when it is asked for.
+const extraMax = 64
+
+// dropExtra drops the trees of keys that are in no list.
+func (t *Topology) dropExtra() {
+	for _, p := range t.places {
+		if p != nil {
+			t.leave(p, t.lists)
+		}
+	}
+	for _, dropped := range t.trees[t.lists:] {
+		delete(t.levels, dropped.keys[0])
+	}
+	t.trees = t.trees[:t.lists]
+}
+
+// begin looks at all nodes for the first time.
+func (t *Topology) begin() {
+	if t.IsIdle() {
+		t.places = nil
+		for n := range t.nodes {
+			t.enter(n)
+		}
+	}
+}
+
+// Domains visits the domains of the level of a key, by name.
+func (t *Topology) Domains(key string) iter.Seq[*Domain] {
+	at := t.find(key)
+	return func(yield func(*Domain) bool) { visit(t.trees[at.tree].top, at.depth, yield) }
+}
+
+func visit(domains []*Domain, depth int, yield func(*Domain) bool) bool {
+	for _, d := range domains {
+		if depth == 0 && !yield(d) || depth > 0 && !visit(d.below, depth-1, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// DomainOf is the domain of the level of a key that a node is in; nil if it is in none.
+func (t *Topology) DomainOf(n *ledger.Node, key string) *Domain {
+	at := t.find(key)
+	p := t.placeOf(n)
+	if p == nil {
+		return nil
+	}
+	return p.seats[at.tree].domain.at(at.depth)
+}
+
+// at is the domain of a level that a domain is or is in; nil if there is none.
+func (d *Domain) at(depth int) *Domain {
+	for d != nil && d.depth > depth {
+		d = d.Parent
+	}
+	if d == nil || d.depth < depth {
+		return nil
+	}
+	return d
+}
+
+// Finest is the finest domain of the first list that a node is in; nil if it is in none.
+func (t *Topology) Finest(n *ledger.Node) *Domain {
+	if p := t.placeOf(n); p != nil && t.lists > 0 {
+		return p.seats[0].domain
+	}
+	return nil
+}
+
+// placeOf is what is known of a node; nil if nothing is.
+func (t *Topology) placeOf(n *ledger.Node) *place {
+	if int(n.Slot) < len(t.places) && t.places[n.Slot] != nil && t.places[n.Slot].node == n {
+		return t.places[n.Slot]
+	}
+	return nil
+}
+
+// Place takes in that a node has come, has gone or has other attributes.
+func (t *Topology) Place(n *ledger.Node) {
+	if t.IsIdle() {
+		return
+	}
+	p := t.placeOf(n)
+	switch {
+	case p == nil && !n.Gone:
+		t.enter(n)
+	case n.Gone && p != nil:
+		t.leave(p, 0)
+		t.places[n.Slot] = nil
+	case p != nil && !t.isSettled(p):
+		t.leave(p, 0)
+		t.settle(p)
+		t.note(p)
+	}
+}
+
+// enter makes a node known.
+func (t *Topology) enter(n *ledger.Node) {
+	p := &place{node: n}
+	*tables.At(&t.places, n.Slot) = p
+	t.settle(p)
+	t.note(p)
+}
+
+// isSettled reports whether a node is in the domains that its attributes name.
+func (t *Topology) isSettled(p *place) bool {
+	for i, tree := range t.trees {
+		for depth, key := range tree.keys {
+			value, d := p.node.Attributes[key], p.seats[i].domain.at(depth)
+			if d == nil && value == "" {
+				break
+			}
+			if d == nil || d.value != value {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// settle has a node enter those domains that its attributes name, of trees in which it has no seat.
+func (t *Topology) settle(p *place) {
+	for i := len(p.seats); i < len(t.trees); i++ {
+		is := seat{domain: t.domainFor(t.trees[i], p.node)}
+		if d := is.domain; d != nil {
+			is.at = len(d.members)
+			d.members = append(d.members, p)
+			d.count(1, p.is)
+			for _, s := range t.slots {
+				s.count(d, s.on(p.node.Slot))
+			}
+		}
+		p.seats = append(p.seats, is)
+	}
+}
+
+// domainFor is the finest domain of a tree that the attributes of a node name, which is made if it is new.
+func (t *Topology) domainFor(in *tree, n *ledger.Node) (finest *Domain) {
+	below := &in.top
+	for depth, key := range in.keys {
+		value := n.Attributes[key]
+		if value == "" {
+			break
+		}
+		at, d := child(*below, value)
+		if d == nil {
+			d = &Domain{Name: value, value: value, depth: depth, Parent: finest, number: t.numbers.Take()}
+			if finest != nil {
+				d.Name = finest.Name + "/" + value
+			}
+			*below = slices.Insert(*below, at, d)
+		}
+		finest, below = d, &d.below
+	}
+	return finest
+}
+
+// leave has a node leave its domains in the trees from one on.
+func (t *Topology) leave(p *place, from int) {
+	for i := from; i < len(p.seats); i++ {
+		is := p.seats[i]
+		if is.domain == nil {
+			continue
+		}
+		for _, s := range t.slots {
+			s.count(is.domain, -s.on(p.node.Slot))
+		}
+		is.domain.count(-1, usage{-p.is.open, -p.is.busy, -p.is.share})
+		last := len(is.domain.members) - 1
+		moved := is.domain.members[last]
+		is.domain.members[is.at] = moved
+		moved.seats[i].at = is.at
+		is.domain.members[last] = nil
+		is.domain.members = is.domain.members[:last]
+		t.prune(t.trees[i], is.domain)
+	}
+	p.seats = p.seats[:from]
+	if from == 0 {
+		for _, s := range t.slots {
+			s.forget(p.node.Slot)
+		}
+	}
+}
+
+// prune drops a domain without nodes, and those above it.
+func (t *Topology) prune(in *tree, d *Domain) {
+	for ; d != nil && d.Nodes == 0; d = d.Parent {
+		list := &in.top
+		if d.Parent != nil {
+			list = &d.Parent.below
+		}
+		at, _ := child(*list, d.value)
+		*list = slices.Delete(*list, at, at+1)
+		t.numbers.GiveBack(d.number)
+	}
+}
+
+// Change takes in that what is on a node, or whether it takes asks, has changed. Share is what is used of it, as the
+// order of nodes counts.
+func (t *Topology) Change(n *ledger.Node, share int64) {
+	p := t.placeOf(n)
+	if p == nil {
+		return
+	}
+	t.note(p)
+	if t.lists == 0 {
+		return
+	}
+	is := usageOf(n, share)
+	if by := (usage{is.open - p.is.open, is.busy - p.is.busy, is.share - p.is.share}); by != (usage{}) {
+		p.is = is
+		for _, at := range p.seats {
+			at.domain.count(0, by)
+		}
+	}
+}
+
+// usageOf is what a node adds to its domains.
+func usageOf(n *ledger.Node, share int64) (is usage) {
+	if n.Schedulable {
+		is.open, is.share = 1, share
+	}
+	if slices.ContainsFunc(n.Own, func(r *ledger.Request) bool { return r.Required == "" }) {
+		is.busy = 1
+	}
+	return is
+}
