@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -46,10 +47,18 @@ func (w *World) as(user string, groups ...string) kubernetes.Interface {
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	client, err := kubernetes.NewForConfig(config)
 	w.check(err)
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Resource: "pods"},
+	}}
+	w.eventually(func() bool {
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(w.ctx, review, metav1.CreateOptions{})
+		w.check(err)
+		return answer.Status.Allowed
+	})
 	return client
 }
 
-// eventually waits until the API server has taken a policy in, of which it does not say when.
+// eventually waits until the API server has taken a policy or a role in, of which it does not say when.
 func (w *World) eventually(holds func() bool) {
 	w.t.Helper()
 	ticker, end := time.NewTicker(booksEvery), time.After(patience)
@@ -58,7 +67,7 @@ func (w *World) eventually(holds func() bool) {
 		select {
 		case <-ticker.C:
 		case <-end:
-			w.t.Fatal("the policy has no effect")
+			w.t.Fatal("the policy, or role, has no effect")
 		}
 	}
 }

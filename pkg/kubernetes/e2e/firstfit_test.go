@@ -81,7 +81,7 @@ func (f *firstFit) schedule(ctx context.Context) error {
 		return err
 	}
 	for _, waiting := range pods {
-		if waiting.Spec.SchedulerName != f.name || waiting.Spec.NodeName != "" || waiting.DeletionTimestamp != nil {
+		if !f.serves(waiting) || waiting.Spec.NodeName != "" || waiting.DeletionTimestamp != nil {
 			continue
 		}
 		for _, node := range nodes {
@@ -98,6 +98,11 @@ func (f *firstFit) schedule(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// serves reports whether a pod asks for it, by its name or by YuniKorn's, as scenarios do.
+func (f *firstFit) serves(p *corev1.Pod) bool {
+	return p.Spec.SchedulerName == f.name || p.Spec.SchedulerName == yunikornName
 }
 
 func (f *firstFit) list(ctx context.Context) ([]corev1.Node, []*corev1.Pod, error) {
@@ -130,7 +135,7 @@ func (f *firstFit) serve(w http.ResponseWriter, r *http.Request) {
 			for _, k := range bookedKinds {
 				a.Resource[k.kind] = k.amount(resources.PodRequests(p, resources.PodResourcesOptions{}))
 			}
-			if p.Spec.SchedulerName == f.name {
+			if f.serves(p) {
 				booked[i].Allocations = append(booked[i].Allocations, a)
 			} else {
 				booked[i].ForeignAllocations = append(booked[i].ForeignAllocations, a)

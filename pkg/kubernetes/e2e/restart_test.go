@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 )
 
 // restartMax is how long a start may take until a pod is bound, with as many pods that run as
@@ -37,17 +35,9 @@ func TestRestart(t *testing.T) {
 func restart(w *World, nodes, pods int) time.Duration {
 	w.t.Helper()
 	w.AddNodes(nodes, "32", "256Gi")
-	running := newCounter(pods)
-	_, err := w.observer.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(before, now any) {
-			if !runs(before.(*corev1.Pod)) && runs(now.(*corev1.Pod)) {
-				running.add()
-			}
-		},
-	})
-	w.check(err)
-	w.CreateDeployment("load", int32(pods), Pod{CPU: "100m", Memory: "128Mi"})
-	running.wait(w.t, "running")
+	watch := watchPods(w, "load")
+	w.CreateDeployment("load", int32(pods), small)
+	watch.await(w.t, "running", func(s *podWatch) int { return s.run }, pods)
 	before := versions(w)
 	assert.Equal(w.t, len(before), pods)
 

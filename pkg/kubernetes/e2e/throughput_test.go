@@ -2,19 +2,16 @@ package e2e
 
 import (
 	"flag"
-	"sync"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
+	"gotest.tools/v3/assert"
 )
 
 var (
 	throughputNodes = flag.Int("throughput-nodes", 0, "nodes of TestThroughput and TestRestart, of 32 CPUs and 256Gi")
-	throughputPods  = flag.Int("throughput-pods", 0, "pods of TestThroughput and TestRestart, of 100m and 128Mi; without it both are skipped")
-	throughputBare  = flag.Bool("throughput-bare", false, "pods of TestThroughput that belong to no deployment")
+	throughputPods  = flag.Int("throughput-pods", 0, "pods of TestThroughput and TestRestart; without it both are skipped")
+	throughputOf    = flag.String("throughput-of", "deployment", "what the pods of TestThroughput are: bare, deployment, zones, apart, preferred or preemption")
 )
 
 // throughputZones is in how many zones the nodes of TestThroughput are.
@@ -23,10 +20,16 @@ const throughputZones = 3
 // throughputMax is how long the pods of a measurement may take.
 const throughputMax = 20 * time.Minute
 
-// TestThroughput measures how fast each scheduler places a backlog, as seen by a watch: the
-// scheduler hangs while the pods are created, and then goes on. kube-scheduler spreads the
-// pods of a deployment over the nodes, for which it looks at all of them for each pod; with
-// pods that belong to nothing it has less to do. It says how even the pods are over nodes and zones.
+// Each arrivalPause some pods come to a cluster in which nothing else waits: 500 in ten seconds.
+const (
+	arrivals     = 500
+	arrivalStep  = 25
+	arrivalPause = 500 * time.Millisecond
+)
+
+// TestThroughput measures for each scheduler how fast it places a backlog, as seen by a watch: the scheduler
+// hangs while the pods are created, and then goes on. Then how long pods wait that come one after the other, where
+// all of them are, and what it costs the scheduler when they are deleted.
 func TestThroughput(t *testing.T) { ofEachScheduler(t, measureThroughput) }
 
 // ofEachScheduler makes a measurement of each scheduler, in a world of its own.
@@ -48,96 +51,60 @@ func ofEachScheduler(t *testing.T, measure func(*testing.T, *World)) {
 
 func measureThroughput(t *testing.T, w *World) {
 	t.Helper()
+	load, ok := loads[*throughputOf]
+	assert.Assert(t, ok, "-throughput-of=%s: there is no such load", *throughputOf)
 	w.AddNodesInZones(throughputZones, *throughputNodes, "32", "256Gi")
-	created, bound := newCounter(*throughputPods), newCounter(*throughputPods)
-	_, err := w.observer.factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { created.add() },
-		UpdateFunc: func(before, now any) {
-			if before.(*corev1.Pod).Spec.NodeName == "" && now.(*corev1.Pod).Spec.NodeName != "" {
-				bound.add()
-			}
-		},
-	})
-	w.check(err)
+	load.prepare(w)
+	watch := watchPods(w, "load")
 
 	w.PauseScheduler()
-	start := time.Now()
-	load := Pod{CPU: "100m", Memory: "128Mi"}
-	if *throughputBare {
-		createAtOnce(w, *throughputPods, load)
-	} else {
-		w.CreateDeployment("load", int32(*throughputPods), load)
-	}
-	created.wait(t, "created")
-	t.Logf("created: %d pods in %v", *throughputPods, time.Since(start).Round(10*time.Millisecond))
-	start = time.Now()
+	begun := time.Now()
+	load.create(w, 0, *throughputPods)
+	watch.await(t, "created", func(s *podWatch) int { return len(s.came) }, *throughputPods)
+	t.Logf("created: %d pods in %v", *throughputPods, time.Since(begun).Round(10*time.Millisecond))
+	before := processor(w)
+	begun = time.Now()
 	w.ContinueScheduler()
-	bound.wait(t, "bound")
-	took := time.Since(start)
+	watch.await(t, "bound", func(s *podWatch) int { return len(s.bound) }, *throughputPods)
+	took := time.Since(begun)
 	t.Logf("bound: %d pods on %d nodes in %v, %d pods/s", *throughputPods, *throughputNodes, took.Round(10*time.Millisecond), int(float64(*throughputPods)/took.Seconds()))
-	perNode := counts(w.nodesOf("load"))
-	t.Logf("spread: %d to %d pods on each of %d nodes, and by zone %v, a skew of %d",
-		perNode[len(perNode)-1], perNode[0], len(perNode), w.zonesOf("load"), skew(w.zonesOf("load"), throughputZones))
+	logProcessor(t, "placing", processor(w)-before, *throughputPods)
+
+	all := *throughputPods + arrivals
+	for count := *throughputPods; count < all; count += arrivalStep {
+		load.create(w, count, count+arrivalStep)
+		time.Sleep(arrivalPause) // this is the rate that is measured
+	}
+	watch.await(t, "bound", func(s *podWatch) int { return len(s.bound) }, all)
+	half, most := watch.waits(arrivals)
+	t.Logf("arrivals: of %d pods that came at %d/s half were bound within %v, 99 of 100 within %v",
+		arrivals, int(arrivalStep/arrivalPause.Seconds()), half.Round(time.Millisecond), most.Round(time.Millisecond))
+	load.look(t, w)
 	w.CheckLaws()
-	w.instance.Kill()
-	if p, ok := w.instance.(interface {
-		Processor() (user, system time.Duration)
-	}); ok {
-		user, system := p.Processor()
-		t.Logf("processor time of the scheduler, its start included: %v, of it user %v, which is %v a pod",
-			(user + system).Round(10*time.Millisecond), user.Round(10*time.Millisecond), (user / time.Duration(*throughputPods)).Round(time.Microsecond))
-	}
+
+	before = processor(w)
+	load.remove(w)
+	watch.await(t, "gone", func(s *podWatch) int { return s.gone }, all)
+	w.checkBooks()
+	logProcessor(t, "deleting", processor(w)-before, all)
 }
 
-// creators is how many clients create pods at once.
-const creators = 32
-
-// createAtOnce creates bare pods by several clients.
-func createAtOnce(w *World, count int, p Pod) {
-	w.t.Helper()
-	template := p.template("load", w.scheduler.Name())
-	errs := make(chan error, creators)
-	for first := range creators {
-		go func() {
-			for i := first; i < count; i += creators {
-				if _, err := w.client.CoreV1().Pods(namespace).Create(w.ctx, pod("load", i, template), metav1.CreateOptions{}); err != nil {
-					errs <- err
-					return
-				}
-			}
-			errs <- nil
-		}()
-	}
-	for range creators {
-		w.check(<-errs)
-	}
-}
-
-// A counter is done when so many things were added.
-type counter struct {
-	mu   sync.Mutex
-	left int
-	done chan struct{}
-}
-
-func newCounter(count int) *counter { return &counter{left: count, done: make(chan struct{})} }
-
-func (c *counter) add() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.left--
-	if c.left == 0 {
-		close(c.done)
-	}
-}
-
-func (c *counter) wait(t testing.TB, what string) {
+// logProcessor says what something cost the scheduler.
+func logProcessor(t *testing.T, what string, used time.Duration, pods int) {
 	t.Helper()
-	select {
-	case <-c.done:
-	case <-time.After(throughputMax):
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		t.Fatalf("%d pods are not %s after %v", c.left, what, throughputMax)
+	t.Logf("processor time for %s: %v, which is %v a pod", what, used.Round(10*time.Millisecond), (used / time.Duration(pods)).Round(10*time.Microsecond))
+}
+
+// processor is the processor time that the scheduler has used.
+func processor(w *World) time.Duration {
+	w.t.Helper()
+	p, ok := w.instance.(interface {
+		Processor() (time.Duration, error)
+	})
+	if !ok {
+		w.t.Fatalf("the processor time of %T is not known", w.instance)
 	}
+	used, err := p.Processor()
+	w.check(err)
+	return used
 }

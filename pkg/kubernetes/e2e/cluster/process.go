@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // terminationMax is how long a program may take to end by itself.
@@ -108,11 +110,18 @@ func (p *Process) signal(signal os.Signal) {
 	}
 }
 
-// Processor is the processor time that the process has used, in its own code and in that of the
-// system. It is known after its end.
-func (p *Process) Processor() (user, system time.Duration) {
-	<-p.ended
-	return p.command.ProcessState.UserTime(), p.command.ProcessState.SystemTime()
+// Processor is the processor time that the process, which runs, has used up to now, in its own code and in that of the
+// system. Only Linux tells it.
+func (p *Process) Processor() (time.Duration, error) {
+	process, err := procfs.NewProc(p.command.Process.Pid)
+	if err != nil {
+		return 0, fmt.Errorf("processor time of %s: %w", p.name, err)
+	}
+	used, err := process.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("processor time of %s: %w", p.name, err)
+	}
+	return time.Duration(used.CPUTime() * float64(time.Second)), nil
 }
 
 // Log is the end of its log, of at most that many lines.
