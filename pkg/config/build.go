@@ -21,6 +21,7 @@ func (r *reader) build(definitions []Partition, kinds *resources.Kinds) []api.Co
 			Rules:      buildRules(p.Rules),
 			Closed:     p.Closed,
 			Nodes:      p.Nodes,
+			Levels:     p.Levels,
 			Preemption: p.Preemption,
 			Resolver:   p.Resolver,
 		}

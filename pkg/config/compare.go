@@ -90,6 +90,7 @@ func (d *differences) partitions(was, is *Partition) {
 		d.say("", "there are access lists now: only users that they name may submit")
 	}
 	d.text("", "nodesortpolicy", fmt.Sprintf("%+v", was.Nodes), fmt.Sprintf("%+v", is.Nodes))
+	d.text("", "topology.levels", levelsText(was.Levels), levelsText(is.Levels))
 	d.text("", "preemption", fmt.Sprintf("%+v", was.Preemption), fmt.Sprintf("%+v", is.Preemption))
 	d.text("", "usergroupresolver.type", was.Resolver, is.Resolver)
 	d.queues(was.Root, is.Root)

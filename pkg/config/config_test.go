@@ -53,6 +53,9 @@ func outcome(t *testing.T, file, text string) string {
 	list(&b, file, document.Warnings)
 	for _, partition := range document.Partitions {
 		fmt.Fprintf(&b, "partition %s nodes=%+v\n  preemption %s\n", partition.Name, partition.Nodes, preemptionText(partition.Preemption))
+		if len(partition.Levels) > 0 {
+			fmt.Fprintf(&b, "  levels %s\n", levelsText(partition.Levels))
+		}
 		printQueue(&b, partition.Root, "  ", kinds)
 		made := core.NewPartition(api.Options{Kinds: kinds}, partition)
 		assert.NilError(t, made.Verify())

@@ -142,7 +142,15 @@ func write(document *Document, kinds *resources.Kinds) string {
 			writeRule(&b, &rule)
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "], usergroupresolver: {type: %s}, queues: [", strconv.Quote(p.Resolver))
+		b.WriteString("], topology: {levels: [")
+		for _, keys := range p.Levels {
+			b.WriteString("[")
+			for _, key := range keys {
+				b.WriteString(yamlQuote(key) + ", ")
+			}
+			b.WriteString("], ")
+		}
+		fmt.Fprintf(&b, "]}, usergroupresolver: {type: %s}, queues: [", strconv.Quote(p.Resolver))
 		writeQueue(&b, p.Root, kinds, p.Closed)
 		b.WriteString("]},\n")
 	}

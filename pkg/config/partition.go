@@ -19,6 +19,7 @@ type Partition struct {
 	Name       string
 	Root       *Queue
 	Nodes      api.NodeOrder
+	Levels     [][]string // attributes of nodes, each list coarse to fine
 	Preemption api.PreemptionConfig
 	Rules      []Rule // that place applications
 	Closed     bool   // a queue names an access list: without one above or here, a queue is for no user
@@ -85,6 +86,7 @@ func (r *reader) partition(c cursor) Partition {
 		}},
 		field{"preemption", func(c cursor) { p.Preemption = r.preemption(c) }},
 		field{"nodesortpolicy", func(c cursor) { p.Nodes = nodeOrder(c) }},
+		field{"topology", func(c cursor) { p.Levels = topology(c) }},
 		field{"usergroupresolver", func(c cursor) { p.Resolver = resolver(c) }},
 	)
 	p.Closed = r.closed

@@ -21,6 +21,7 @@ var places = map[string]string{
 	"partition":         "{partitions: [{wrong: }]}",
 	"nodesortpolicy":    "{partitions: [{nodesortpolicy: {wrong: }}]}",
 	"preemption":        "{partitions: [{preemption: {wrong: }}]}",
+	"topology":          "{partitions: [{topology: {wrong: }}]}",
 	"usergroupresolver": "{partitions: [{usergroupresolver: {wrong: }}]}",
 	"limit":             "{partitions: [{limits: [{wrong: }]}]}",
 	"rule":              "{partitions: [{placementrules: [{wrong: }]}]}",

@@ -15,6 +15,7 @@ func (p *Partition) configure(config api.Config) {
 	p.Tell(&api.Reconfigured{Before: p.Config.Root, After: config.Root, Total: p.Capacity.Clone()})
 	timeout := p.Preemption.VictimTimeout
 	p.Configure(config)
+	p.topology.Configure(config.Levels)
 	p.order.Configure(p.Kinds, config.Nodes)
 	p.SeePriorities(arePlain(p.Root))
 	p.costs.Configure(areFlat(p.Root), configuredKinds(p.Root))

@@ -3,6 +3,7 @@ package core_test
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -26,6 +27,7 @@ type naive struct {
 	view    *api.View
 	weights map[resources.Kind]int64
 	packing bool
+	levels  []string        // where nodes are packed: of those that are alike, those of the fullest domain come first
 	devices *devices.Policy // nil unless nodes are tried by their devices
 	met     map[string]int  // what was met of gangs; nil if there are none
 }
@@ -155,16 +157,46 @@ func (n naive) node(ask resources.Amounts) (api.NodeID, bool) {
 func (n naive) best(wouldDo func(*api.NodeView) bool) (api.NodeID, bool) {
 	var best api.NodeID
 	var bestScore *big.Int
+	bestDomain, bestUse := "", int64(0)
 	for _, node := range n.view.Nodes {
 		if !node.Schedulable || len(node.Reservations) > 0 || !wouldDo(node) {
 			continue
 		}
 		score := n.score(node)
-		if bestScore == nil || score.Cmp(bestScore) < 0 {
-			best, bestScore = node.ID, score
+		domain, use := n.domain(node)
+		order := -1
+		if bestScore != nil {
+			order = cmp.Or(score.Cmp(bestScore), cmp.Compare(bestUse, use), strings.Compare(domain, bestDomain))
+		}
+		if order < 0 {
+			best, bestScore, bestDomain, bestUse = node.ID, score, domain, use
 		}
 	}
 	return best, bestScore != nil
+}
+
+// domain is the finest domain of a node, and what is used of its open nodes in the mean; more than all where there is none.
+func (n naive) domain(of *api.NodeView) (path string, use int64) {
+	pathOf := func(node *api.NodeView) (path string) {
+		for _, key := range n.levels {
+			if node.Attributes[key] == "" {
+				break
+			}
+			path += "/" + node.Attributes[key]
+		}
+		return path
+	}
+	if path = pathOf(of); path == "" {
+		return "", math.MaxInt64
+	}
+	open, sum := int64(0), new(big.Int)
+	for _, node := range n.view.Nodes {
+		if node.Schedulable && strings.HasPrefix(pathOf(node)+"/", path+"/") {
+			open++
+			sum.Sub(sum, n.score(node)) // which is turned round for packing
+		}
+	}
+	return path, sum.Int64() / open
 }
 
 func (n naive) score(node *api.NodeView) *big.Int {

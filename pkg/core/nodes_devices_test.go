@@ -21,7 +21,8 @@ import (
 
 // leastWaste is the open node with room on which an ask wastes least, by looking at all.
 func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
-	var least int64
+	var least, mostUsed int64
+	var first string
 	for _, node := range n.view.Nodes {
 		if !node.Schedulable || len(node.Reservations) > 0 || !ask.FitsIn(node.Available) {
 			continue
@@ -38,8 +39,10 @@ func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
 				}
 			}
 		})
-		if cost := n.devices.Cost(&of, ask); !found || cost < least {
-			best, least, found = node.ID, cost, true
+		cost := n.devices.Cost(&of, ask)
+		domain, use := n.domain(node)
+		if !found || cmp.Or(cmp.Compare(cost, least), cmp.Compare(mostUsed, use), strings.Compare(domain, first)) < 0 {
+			best, least, mostUsed, first, found = node.ID, cost, use, domain, true
 		}
 	}
 	return best, found

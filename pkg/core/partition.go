@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 )
 
 // A Partition is the ledger of one cluster, or of a part of one that shares
@@ -24,6 +25,7 @@ import (
 type Partition struct {
 	backlog.Backlog // and with it the ledger
 
+	topology   *topology.Topology
 	order      backlog.NodeOrder
 	predicates question.Predicates
 	refused    question.Refused
@@ -58,7 +60,8 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	options = options.WithDefaults()
 	p := &Partition{Backlog: backlog.NewBacklog(options)}
 	b := &p.Backlog
-	p.order = backlog.NewNodeOrder(&p.Work.Nodes)
+	p.topology = topology.New(p.AllNodes)
+	p.order = backlog.NewNodeOrder(&p.Work.Nodes, p.topology)
 	p.predicates = question.Predicates{Backlog: b}
 	p.refused = question.Refused{Backlog: b, Predicates: &p.predicates, Order: &p.order, WithoutQuota: p.retries.WithoutQuota}
 	p.kept = preemption.Claims{Backlog: b, Counts: &p.counts, Undecided: &p.round.together}

@@ -33,6 +33,9 @@ func (p *Partition) Verify() error {
 		}
 	}
 	v := laws.Check{Partition: p.Name}
+	if p.Changes.None() {
+		p.topology.Verify(&v, p.order.Used)
+	}
 	p.checkWakes(&v)
 	p.checkBound(&v)
 	p.checkEnds(&v)

@@ -108,8 +108,11 @@ type Config struct {
 	Rules []placement.Rule
 	// Closed says that access lists count: a queue takes applications only of those users
 	// that its lists or those above name. Otherwise all queues are open to all users.
-	Closed     bool
-	Nodes      NodeOrder
+	Closed bool
+	Nodes  NodeOrder
+	// Levels are lists of attributes of nodes, coarse to fine, such as blocks and racks; an attribute is in one of them, once.
+	// Nodes with equal values of a list down to an attribute are a domain of that level.
+	Levels     [][]string
 	Preemption PreemptionConfig
 	// Resolver finds the groups of users before an application is sent: empty, os, ldap or
 	// test. The partition itself has no use for it.

@@ -41,14 +41,14 @@ type rankedNodes struct {
 // A rankedNode is a node in such an order.
 type rankedNode struct {
 	node  *ledger.Node
-	cost  int64
+	tie   tie // its score is the cost
 	links order.Links[*rankedNode]
 }
 
-// Before orders by cost, lowest first, then by ID.
+// Before orders by cost, lowest first, then by domain and ID.
 func (r *rankedNode) Before(other *rankedNode) bool {
-	if r.cost != other.cost {
-		return r.cost < other.cost
+	if is := compareTies(r.tie, other.tie); is != 0 {
+		return is < 0
 	}
 	return r.node.ID < other.node.ID
 }
@@ -156,14 +156,14 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *ledger.Node) {
 		}
 		return
 	}
-	cost := d.policy.Cost(d.nodeOf(n), ranked.amounts)
+	at := tie{d.policy.Cost(d.nodeOf(n), ranked.amounts), d.all.of(n).tie.domain}
 	if is == nil {
-		is = &rankedNode{node: n, cost: cost}
+		is = &rankedNode{node: n, tie: at}
 		ranked.bySlot[n.Slot] = is
 		ranked.tree.Insert(is)
 		return
 	}
-	ranked.tree.Settle(is, true, is.cost != cost, false, func() { is.cost = cost })
+	ranked.tree.Settle(is, true, is.tie != at, false, func() { is.tie = at })
 }
 
 // nodeOf is a node as package devices sees it.
@@ -171,7 +171,7 @@ func (d *deviceOrder) nodeOf(n *ledger.Node) *devices.Node {
 	known := tables.At(&d.known, n.Slot)
 	if known.of != n || known.revision != n.Revision {
 		known.of, known.revision = n, n.Revision
-		known.Capacity, known.Free, known.Room = n.Capacity, n.Free, d.all.of(n).score
+		known.Capacity, known.Free, known.Room = n.Capacity, n.Free, d.all.of(n).tie.score
 		known.Tables = d.tablesOf(n)
 	}
 	return &known.Node
@@ -206,25 +206,29 @@ func (d *deviceOrder) tablesOf(n *ledger.Node) []devices.Table {
 }
 
 // first is the first node in order.
-func (ranked *rankedNodes) first() *ledger.Node {
-	if top := ranked.tree.First(); top != nil {
-		return top.node
+func (ranked *rankedNodes) first(byUse bool) *ledger.Node {
+	top := ranked.tree.First()
+	switch {
+	case top == nil:
+		return nil
+	case byUse:
+		top = firstTie(ranked.tree.Root(), top, ranked.amounts)
 	}
-	return nil
+	return top.node
 }
 
 // next is the node after another one in order.
-func (ranked *rankedNodes) next(after *ledger.Node) (next *ledger.Node) {
+func (ranked *rankedNodes) next(after *ledger.Node, byUse bool) *ledger.Node {
 	last := ranked.bySlot[after.Slot]
 	if last == nil {
 		return nil
 	}
-	for top := ranked.tree.Root(); top != nil; {
-		if last.Before(top) {
-			next, top = top.node, top.links.Left
-		} else {
-			top = top.links.Right
-		}
+	next := seek(ranked.tree.Root(), &spot{tie: last.tie, id: string(after.ID)}, ranked.amounts)
+	if byUse {
+		next = nextTie(ranked.tree.Root(), last, ranked.amounts)
 	}
-	return next
+	if next == nil {
+		return nil
+	}
+	return next.node
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -22,25 +23,32 @@ type NodeOrder struct {
 	weights []weight
 	Packing bool
 	Devices *deviceOrder // nil unless nodes are tried by their devices
+	Domains *topology.Topology
+	byUse   bool // of nodes that are alike for the order, those of the domain that is used most come first
 }
 
 // NewNodeOrder is an order without nodes, which counts what it looks at.
-func NewNodeOrder(visited *uint64) NodeOrder {
-	return NodeOrder{Tree: order.Tree[*orderedNode]{Looked: visited}, visited: visited}
+func NewNodeOrder(visited *uint64, domains *topology.Topology) NodeOrder {
+	return NodeOrder{Tree: order.Tree[*orderedNode]{Looked: visited}, visited: visited, Domains: domains}
 }
 
 // An orderedNode is a node as the order knows it. It stands in it while it is schedulable.
 type orderedNode struct {
 	*ledger.Node
 	links order.Links[*orderedNode]
-	score int64
+	tie   tie
 	most  resources.Amounts // room on any node of the subtree
 }
 
-// Before orders by score, lowest first, then by ID.
+// Before orders by score, lowest first, then by domain and ID.
 func (n *orderedNode) Before(other *orderedNode) bool {
-	if n.score != other.score { // mostly, and IDs are elsewhere in memory
-		return n.score < other.score
+	if n.tie.score != other.tie.score { // mostly, and IDs are elsewhere in memory
+		return n.tie.score < other.tie.score
+	}
+	if n.tie.domain != other.tie.domain {
+		if is := compareDomains(n.tie.domain, other.tie.domain); is != 0 {
+			return is < 0
+		}
 	}
 	return n.ID < other.ID
 }
@@ -97,12 +105,16 @@ func (o *NodeOrder) has(n *ledger.Node) bool {
 
 // Reposition brings the place of a node up to date. One that is gone is known no longer then.
 func (o *NodeOrder) Reposition(n *ledger.Node) {
-	at, score := o.of(n), o.scoreOf(n)
+	at, is := o.of(n), tie{score: o.scoreOf(n)}
 	if at == nil {
 		at = &orderedNode{Node: n}
 		o.nodes[n.Slot] = at
 	}
-	o.Tree.Settle(at, n.Schedulable && !n.Gone, score != at.score, true, func() { at.score = score })
+	if o.Domains.Active {
+		o.Domains.Change(n, o.usedOf(is.score))
+		is.domain = o.domainOf(n)
+	}
+	o.Tree.Settle(at, n.Schedulable && !n.Gone, is != at.tie, true, func() { at.tie = is })
 	if n.Gone {
 		o.nodes[n.Slot] = nil
 	}
@@ -126,15 +138,25 @@ func (o *NodeOrder) Rebuild(nodes func(func(*ledger.Node) bool)) {
 // First is the first node in order that has room.
 func (o *NodeOrder) First(ask resources.Amounts) *ledger.Node {
 	if o.Devices != nil {
-		return o.Devices.of(ask).first()
+		return o.Devices.of(ask).first(o.byUse)
 	}
-	return o.firstBelow(o.Tree.Root(), ask)
+	n := o.firstBelow(o.Tree.Root(), ask)
+	if o.byUse && n != nil {
+		return firstTie(o.Tree.Root(), o.of(n), ask).Node
+	}
+	return n
 }
 
 // Next is the first node after another in order that has room.
 func (o *NodeOrder) Next(after *ledger.Node, ask resources.Amounts) *ledger.Node {
 	if o.Devices != nil {
-		return o.Devices.of(ask).next(after)
+		return o.Devices.of(ask).next(after, o.byUse)
+	}
+	if o.byUse {
+		if next := nextTie(o.Tree.Root(), o.of(after), ask); next != nil {
+			return next.Node
+		}
+		return nil
 	}
 	return o.nextBelow(o.Tree.Root(), o.of(after), ask)
 }
@@ -169,7 +191,7 @@ func (o *NodeOrder) allBelow(top *orderedNode, ask resources.Amounts, yield func
 		return true
 	}
 	return o.allBelow(top.links.Left, ask, yield) &&
-		(!ask.FitsIn(top.Room) || yield(top.Node, pointsMax-top.score*pointsMax/scoreMax)) &&
+		(!ask.FitsIn(top.Room) || yield(top.Node, pointsMax-top.tie.score*pointsMax/scoreMax)) &&
 		o.allBelow(top.links.Right, ask, yield)
 }
 
@@ -214,6 +236,7 @@ func (o *NodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *l
 func (o *NodeOrder) Configure(kinds *resources.Kinds, c api.NodeOrder) {
 	o.Packing = c.Packing || len(c.Devices) > 0
 	o.setWeights(kinds, c.Weights)
+	o.byUse = o.Packing && o.Domains.HasLists()
 	o.Devices = newDeviceOrder(kinds, o, c.Devices)
 }
 

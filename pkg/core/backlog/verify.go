@@ -80,8 +80,8 @@ func (v *verifier) nodes() {
 		if v.settled && n.Schedulable != v.order.has(n) {
 			v.Breaks("node %s: schedulable is %t, in the order is %t", n.ID, n.Schedulable, v.order.has(n))
 		}
-		if at := v.order.of(n); v.settled && at != nil && at.Links().In() && at.score != v.order.scoreOf(n) {
-			v.Breaks("node %s: score %d is stale", n.ID, at.score)
+		if at := v.order.of(n); v.settled && at != nil && at.Links().In() && at.tie != (tie{v.order.scoreOf(n), v.order.domainOf(n)}) {
+			v.Breaks("node %s: score %d is stale", n.ID, at.tie.score)
 		}
 	}
 	sorted(v, "nodes", &v.order.Tree)

@@ -111,8 +111,8 @@ func (v *verifier) ranked() {
 				continue
 			}
 			found++
-			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.tablesOf(n), Room: v.order.of(n).score}
-			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.cost != d.policy.Cost(&fresh, amounts) {
+			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.tablesOf(n), Room: v.order.of(n).tie.score}
+			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.tie.score != d.policy.Cost(&fresh, amounts) {
 				v.Breaks("node %s: what %s wastes there is stale", n.ID, v.Kinds.Format(amounts))
 			}
 		}

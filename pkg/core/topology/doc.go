@@ -2,7 +2,7 @@
 // fit in each.
 //
 // It reads the ledger and decides nothing. What is not asked for costs nothing: without levels, and as long as
-// nothing asks what fits where, a change of a node is not looked at. Nothing here is safe for use by several
+// nothing asks what fits where, it is not active, and changes of nodes are not looked at. Nothing here is safe for use by several
 // goroutines.
 //
 // Read in this order:

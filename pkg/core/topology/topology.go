@@ -14,6 +14,7 @@ import (
 //	a node is in at most one domain of each level, and in all that are above it
 //	a domain has a node
 type Topology struct {
+	Active  bool // changes of nodes are to be taken in
 	nodes   iter.Seq[*ledger.Node]
 	trees   []*tree
 	lists   int              // how many of the trees are configured
@@ -41,6 +42,7 @@ type place struct {
 	node    *ledger.Node
 	seats   []seat // by tree
 	is      usage
+	updated uint64 // the count of updated nodes when its attributes were looked at last
 	changed uint64 // the count of changes when this node was changed last
 }
 
@@ -61,31 +63,22 @@ func New(nodes iter.Seq[*ledger.Node]) *Topology {
 	return &Topology{nodes: nodes, levels: map[string]level{}, slots: map[string]*Slots{}}
 }
 
-// Configure sets the lists of keys, coarse to fine; a key is in one of them, once. All else is forgotten and found again
-// when it is asked for. It takes time linear in the number of nodes.
-func (t *Topology) Configure(lists [][]string, share func(*ledger.Node) int64) {
+// Configure sets the lists of keys, coarse to fine; a key is in one of them, once. All else is forgotten: each node is to
+// be taken in anew by Change, if there are any lists.
+func (t *Topology) Configure(lists [][]string) {
 	*t = *New(t.nodes)
 	t.lists = len(lists)
+	t.Active = t.lists > 0
 	for i, keys := range lists {
 		t.trees = append(t.trees, &tree{keys: keys})
 		for depth, key := range keys {
 			t.levels[key] = level{i, depth}
 		}
 	}
-	if t.lists == 0 {
-		return
-	}
-	for n := range t.nodes {
-		t.Place(n)
-		t.Change(n, share(n))
-	}
 }
 
 // HasLists reports whether levels are configured: only then is it known what is used of domains.
 func (t *Topology) HasLists() bool { return t.lists > 0 }
-
-// IsIdle reports whether nothing is to be known of nodes.
-func (t *Topology) IsIdle() bool { return len(t.trees) == 0 && len(t.slots) == 0 }
 
 // Keys are the keys of all levels, those of a list together and coarse to fine.
 func (t *Topology) Keys(yield func(string) bool) {
@@ -137,8 +130,8 @@ func (t *Topology) dropExtra() {
 
 // begin looks at all nodes for the first time.
 func (t *Topology) begin() {
-	if t.IsIdle() {
-		t.places = nil
+	if !t.Active {
+		t.Active = true
 		for n := range t.nodes {
 			t.enter(n)
 		}
@@ -197,31 +190,20 @@ func (t *Topology) placeOf(n *ledger.Node) *place {
 	return nil
 }
 
-// Place takes in that a node has come, has gone or has other attributes.
-func (t *Topology) Place(n *ledger.Node) {
-	if t.IsIdle() {
-		return
-	}
-	p := t.placeOf(n)
-	switch {
-	case p == nil && !n.Gone:
-		t.enter(n)
-	case n.Gone && p != nil:
-		t.leave(p, 0)
-		t.places[n.Slot] = nil
-	case p != nil && !t.isSettled(p):
-		t.leave(p, 0)
-		t.settle(p)
-		t.note(p)
-	}
-}
-
 // enter makes a node known.
 func (t *Topology) enter(n *ledger.Node) {
-	p := &place{node: n}
+	p := &place{node: n, updated: n.UpdatedAt}
 	*tables.At(&t.places, n.Slot) = p
 	t.settle(p)
 	t.note(p)
+}
+
+// follow has a node that has other attributes leave its domains for others.
+func (t *Topology) follow(p *place) {
+	if p.updated = p.node.UpdatedAt; !t.isSettled(p) {
+		t.leave(p, 0)
+		t.settle(p)
+	}
 }
 
 // isSettled reports whether a node is in the domains that its attributes name.
@@ -317,12 +299,22 @@ func (t *Topology) prune(in *tree, d *Domain) {
 	}
 }
 
-// Change takes in that what is on a node, or whether it takes asks, has changed. Share is what is used of it, as the
-// order of nodes counts.
+// Change takes in that a node has come or gone, or that its attributes, what is on it or whether it takes asks has changed.
+// Share is what is used of it, as the order of nodes counts. It is to be called while the topology is active.
 func (t *Topology) Change(n *ledger.Node, share int64) {
 	p := t.placeOf(n)
-	if p == nil {
+	switch {
+	case n.Gone && p == nil:
 		return
+	case n.Gone:
+		t.leave(p, 0)
+		t.places[n.Slot] = nil
+		return
+	case p == nil:
+		t.enter(n)
+		p = t.placeOf(n)
+	case p.updated != n.UpdatedAt:
+		t.follow(p)
 	}
 	t.note(p)
 	if t.lists == 0 {

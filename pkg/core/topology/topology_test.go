@@ -25,7 +25,7 @@ type cluster struct {
 func newCluster(lists ...[]string) *cluster {
 	c := &cluster{Ledger: ledger.NewLedger(api.Options{Kinds: new(resources.Kinds)})}
 	c.Topology = New(c.AllNodes)
-	c.Topology.Configure(lists, used)
+	c.Topology.Configure(lists)
 	return c
 }
 
@@ -44,20 +44,26 @@ func labels(text string) map[string]string {
 
 func (c *cluster) add(id, attributes string, capacity int64) *ledger.Node {
 	n := c.AddNode(api.AddNode{ID: api.NodeID(id), Attributes: labels(attributes), Capacity: resources.Amounts{capacity}})
-	c.Place(n)
-	c.Change(n, used(n))
+	c.update(n)
 	return n
 }
 
 func (c *cluster) relabel(n *ledger.Node, attributes string) {
 	c.SetAttributes(n, labels(attributes))
-	c.Place(n)
-	c.Change(n, used(n))
+	c.update(n)
+}
+
+// update takes in that a command has changed a node.
+func (c *cluster) update(n *ledger.Node) {
+	c.NodesUpdated++
+	if n.UpdatedAt = c.NodesUpdated; c.Active {
+		c.Change(n, used(n))
+	}
 }
 
 func (c *cluster) remove(n *ledger.Node) {
 	c.RemoveNode(n)
-	c.Place(n)
+	c.Change(n, 0)
 }
 
 func (c *cluster) verify(t *testing.T) {
@@ -155,10 +161,13 @@ func TestUse(t *testing.T) {
 func TestNothingIsKnownUntilItIsAskedFor(t *testing.T) {
 	c := newCluster()
 	n := c.add("n1", "rack=r1", 4)
-	assert.Assert(t, c.IsIdle())
-	assert.Equal(t, testing.AllocsPerRun(10, func() { c.Change(n, 1); c.Place(n) }), 0.0)
+	assert.Assert(t, !c.Active)
 	assert.Equal(t, c.Slots(resources.Amounts{1}, 0).All(), int64(4))
-	assert.Assert(t, !c.IsIdle())
+	assert.Assert(t, c.Active)
+	n.Free = resources.Amounts{3}
+	n.Room = n.Free
+	c.Change(n, 1)
+	assert.Equal(t, c.Slots(resources.Amounts{1}, 0).All(), int64(3))
 	c.verify(t)
 }
 

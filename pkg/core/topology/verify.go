@@ -10,7 +10,7 @@ import (
 // Verify checks that each node is in the domains that its attributes name, and that sums are those of the nodes. Share is
 // what is used of a node. It is for moments at which all changes of nodes were taken in.
 func (t *Topology) Verify(v *laws.Check, share func(*ledger.Node) int64) {
-	if t.IsIdle() {
+	if !t.Active {
 		return
 	}
 	known := 0

@@ -35,6 +35,7 @@ type partitionConfigJSON struct {
 	PlacementRules    []ruleConfigJSON  `json:",omitempty" yaml:",omitempty"`
 	Preemption        preemptionConfigJSON
 	NodeSortPolicy    nodeSortConfigJSON
+	Topology          *topologyConfigJSON `json:",omitempty" yaml:",omitempty"`
 	UserGroupResolver *resolverConfigJSON `json:",omitempty" yaml:",omitempty"`
 }
 
@@ -91,6 +92,10 @@ type nodeSortConfigJSON struct {
 	Devices         map[string]string  `json:",omitempty" yaml:",omitempty"`
 }
 
+type topologyConfigJSON struct {
+	Levels [][]string
+}
+
 type resolverConfigJSON struct {
 	Type string `json:"type" yaml:"type"`
 }
@@ -133,6 +138,9 @@ func Of(d *config.Document, extra map[string]string) *Document {
 		}
 		if p.Root != nil {
 			one.Queues = []queueConfigJSON{queueOf(p.Root)}
+		}
+		if len(p.Levels) > 0 {
+			one.Topology = &topologyConfigJSON{p.Levels}
 		}
 		if p.Resolver != "" {
 			one.UserGroupResolver = &resolverConfigJSON{p.Resolver}
