@@ -57,16 +57,16 @@ func (d *round) fillCandidates(on *preemptor.Node, r *ledger.Request, lack ledge
 	in := &d.costs.Input
 	in.Begin(c, d.costs.Flat)
 	in.Frees(lack)
+	if !together {
+		in.EndAnyway(d.plan.Victims)
+	}
 	for _, other := range d.node.Own {
 		in.Add(c, other, false)
 	}
 	for _, other := range d.node.Foreign {
 		in.AddForeign(c, d.Root, other)
 	}
-	if !together {
-		in.EndAnyway(d.plan.Victims)
-	}
-	in.SetOn(on)
+	in.SetOn(c, on)
 	d.predicates.AddBudgets(on)
 }
 
@@ -166,9 +166,12 @@ func (d *round) spare(lack ledger.QuotaNeed) {
 		return
 	}
 	for at := len(d.plan.Victims) - 1; at >= 0; at-- {
-		fewer := slices.Delete(slices.Clone(d.plan.Victims), at, at+1)
+		key, unit := d.plan.Victims[at].Key, d.plan.Victims[at].Unit
+		fewer := slices.DeleteFunc(slices.Clone(d.plan.Victims), func(v preemptor.Victim) bool {
+			return v.Key == key || unit != "" && v.Unit == unit
+		})
 		if d.suffice(fewer) && d.frees(lack, fewer) {
-			d.plan.Victims = fewer
+			d.plan.Victims, at = fewer, min(at, len(fewer))
 		}
 	}
 }
@@ -200,8 +203,10 @@ func (d *round) suffice(victims []preemptor.Victim) bool {
 		}
 	}
 	for _, v := range victims {
-		room.Add(v.Amounts)
-		removed = append(removed, v.Key)
+		if !v.Elsewhere {
+			room.Add(v.Amounts)
+			removed = append(removed, v.Key)
+		}
 	}
 	if _, short := room.Negative(); short {
 		return false
@@ -253,7 +258,7 @@ func (d *round) share(asks []*ledger.Request, victims []preemptor.Victim) [][]pr
 	for i, r := range asks {
 		short := r.Amounts.Shortfall(d.node.FreeFor(r).Plus(d.node.Releasing.Amounts).Plus(added))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
-			if v.Priority > r.Priority || !preemption.HoldsAny(v.Amounts, short) {
+			if v.Elsewhere || v.Priority > r.Priority || !preemption.HoldsAny(v.Amounts, short) {
 				return false
 			}
 			short.Sub(v.Amounts)

@@ -328,6 +328,8 @@ const DefaultGangTimeout = 15 * time.Minute
 const (
 	TagQuorum      = "quorum.name"
 	TagQuorumLeast = "quorum.least"
+	TagQuorumUnit  = "quorum.unit"
+	UnitAll        = "all"
 )
 
 // TagGangStart is the tag of an application, and the property of a queue, that says how gangs

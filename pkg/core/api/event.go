@@ -63,7 +63,8 @@ type (
 		*Allocation
 		For     AllocationKey // the ask that gets the room; empty with the trigger Quota
 		Ask     *Allocation   // the same; nil with the trigger Quota
-		Room    NodeID        // where the ask is to run; victims on other nodes free quota only
+		Room    NodeID        // where the ask is to run; victims on other nodes free quota only, or end with their unit
+		Unit    string        // the group all of which ends with it; empty if it ends by itself
 		Trigger preemptor.Trigger
 		Class   preemptor.Class
 		Message string // for people

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // A Group is asks and allocations of which none starts before so many of them run or can be
@@ -16,10 +17,11 @@ import (
 //	Asks    = the members that wait, of a gang its placeholders
 type Group struct {
 	Name    string
-	Slot    int32 // a number that no other group has
-	gang    *gang // nil where its members name it
-	least   int   // as the member said of which was heard last; of a gang the rest says it
-	members int   // requests that point here
+	Slot    int32      // a number that no other group has
+	gang    *gang      // nil where its members name it
+	least   int        // as the member said of which was heard last; of a gang the rest says it
+	members []*Request // requests that point here, each at its place
+	whole   bool       // its members are evicted together
 	running int
 	stays   int
 	done    int
@@ -28,7 +30,7 @@ type Group struct {
 }
 
 // IsGone reports whether a group has no members any more: it is forgotten.
-func (g *Group) IsGone() bool { return g.members == 0 }
+func (g *Group) IsGone() bool { return len(g.members) == 0 }
 
 // IsGang reports whether a group is the placeholders of a gang that starts whole.
 func (g *Group) IsGang() bool { return g.gang != nil }
@@ -104,6 +106,23 @@ func (r *Request) MustRun() (group string, stay, least int) {
 	return g.Name, g.stays, g.needed()
 }
 
+// EndsWhole reports whether the members of a group are evicted together or not at all.
+func (g *Group) EndsWhole() bool { return g.whole }
+
+// Stays is how many members run and are not being evicted.
+func (g *Group) Stays() int { return g.stays }
+
+// Staying are the members that run and are not being evicted, by key.
+func (g *Group) Staying() []*Request {
+	staying := make([]*Request, 0, g.stays)
+	for _, r := range g.members {
+		if r.RunsOn != nil && r.Eviction == nil {
+			staying = append(staying, r)
+		}
+	}
+	return ByKey(staying)
+}
+
 // EnterGroup makes a request a member of the group that it starts with, and LeaveGroup ends that.
 // It is in no list meanwhile.
 func (l *Ledger) EnterGroup(r *Request) {
@@ -120,11 +139,12 @@ func (l *Ledger) EnterGroup(r *Request) {
 		l.Together[name] = g
 		l.Changes.Group(g)
 	}
-	g.members++
+	g.members = addRequest(g.members, r, &r.within)
 	if r.StartsWith = g; r.RunsOn != nil {
 		l.countRunning(r, 1)
 	}
 	l.NeedAtLeast(g, least)
+	g.whole = r.Tags[api.TagQuorumUnit] == api.UnitAll
 }
 
 // NeedAtLeast says how many members of a group must run, and reports whether that is new.
@@ -148,7 +168,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 		l.countRunning(r, -1)
 	}
 	r.StartsWith = nil
-	if g.members--; g.members == 0 {
+	if g.members = tables.SwapRemove(g.members, r.within, inGroup); len(g.members) == 0 {
 		delete(l.Together, g.Name)
 		l.groupSlots.GiveBack(g.Slot)
 		if l.Holder == g {

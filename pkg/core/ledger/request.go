@@ -25,8 +25,8 @@ type Request struct {
 	App    *Application
 	RunsOn *Node
 	Number uint64 // of arrival; it orders requests of equal priority and age
-	// at and on are the places in the lists of the application and of the node.
-	at, on int32
+	// at, on and within are the places in the lists of the application, of the node and of the group.
+	at, on, within int32
 	// Importance is the priority of an ask as the root sees it, while it waits.
 	Importance int32
 	Slot       int32 // a number that no other ask has; zero if it does not wait
@@ -124,6 +124,7 @@ func addRequest(list []*Request, r *Request, place *int32) []*Request {
 
 func onNode(r *Request) *int32        { return &r.on }
 func atApplication(r *Request) *int32 { return &r.at }
+func inGroup(r *Request) *int32       { return &r.within }
 
 // without removes a request from a list, in place.
 func without(list []*Request, r *Request) []*Request {

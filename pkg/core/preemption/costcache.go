@@ -369,7 +369,7 @@ func (p *CostCache) nodeInput(c *NodeCosts, n *ledger.Node, quota ledger.QuotaNe
 	if len(quota) > 0 {
 		p.addElsewhere(c, n, quota)
 	}
-	in.SetOn(&on)
+	in.SetOn(c, &on)
 	p.Predicates.AddBudgets(&on)
 	return on
 }

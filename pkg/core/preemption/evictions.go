@@ -25,6 +25,9 @@ func (e *Evictions) request(victim, r *ledger.Request, v ledger.Eviction, messag
 	e.SetEviction(victim, &v)
 	e.Counts.Victims[v.Trigger][v.Class]++
 	told := &api.EvictionRequested{Allocation: victim.Allocation, For: v.Ask, Trigger: v.Trigger, Class: v.Class, Message: message}
+	if g := victim.StartsWith; g != nil && g.EndsWhole() {
+		told.Unit, told.Message = g.Name, message+", with all of "+g.Name
+	}
 	if r != nil {
 		told.Ask, told.Room = r.Allocation, r.Required
 		if held := r.Nominated(); held != nil {

@@ -339,7 +339,7 @@ func (a *Attempts) canFree(c *NodeCosts, quota ledger.QuotaNeed) bool {
 	in.Begin(c, a.Costs.Flat && c.Leaf == a.Root)
 	in.quota, in.short = quota, a.Costs.owed(most)
 	a.Costs.addElsewhere(c, nil, quota)
-	in.SetOn(&on)
+	in.SetOn(c, &on)
 	ask := preemptor.Ask{Trigger: c.Trigger, Priority: c.Class.Priority}
 	return a.Costs.Planner.Cost(a.Costs.Plans[c.Trigger], ask, on).Feasible()
 }

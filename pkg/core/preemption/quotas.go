@@ -175,19 +175,11 @@ func (s *Quotas) plan(q *ledger.Queue, need resources.Amounts) *preemptor.Decisi
 	on := preemptor.Node{Kinds: s.Kinds, Quota: need}
 	in := &s.Costs.Input
 	in.Begin(c, false)
-	hanging := map[*ledger.Node]bool{}
+	in.hanging = map[*ledger.Node]bool{}
 	for r := range q.AllRunning {
 		in.Add(c, r, true)
-		if r.RunsOn.Details.Read().Evicted == 0 {
-			continue
-		}
-		if _, seen := hanging[r.RunsOn]; !seen {
-			_, guard := r.RunsOn.Overdue("")
-			hanging[r.RunsOn] = guard.Pauses()
-		}
-		in.candidates[len(in.candidates)-1].Hanging = hanging[r.RunsOn]
 	}
-	in.SetOn(&on)
+	in.SetOn(c, &on)
 	s.Predicates.AddBudgets(&on)
 	s.Counts.Plans++
 	ask := preemptor.Ask{Trigger: preemptor.Quota, Key: string(q.Path)}

@@ -1,8 +1,6 @@
 package preemption
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -21,15 +19,16 @@ type victimInput struct {
 	quota        ledger.QuotaNeed    // what is to be freed of quota
 	simple       bool                // queues do not matter
 	guarded      bool                // a guarantee protects any candidate
-	grouped      []groupedCandidate
-	elsewhere    elsewhere
+	groupInput
+	elsewhere elsewhere
+	hanging   map[*ledger.Node]bool // by quota: nodes that may hang, as far as they were looked at; else nil
 }
 
 // Begin prepares for the nodes of some costs; simple says that queues do not matter.
 func (in *victimInput) Begin(c *NodeCosts, simple bool) {
 	in.candidates, in.floors, in.floorNumbers = in.candidates[:0], in.floors[:0], in.floorNumbers[:0]
-	in.short, in.quota, in.simple, in.guarded = nil, nil, simple, false
-	in.grouped = in.grouped[:0]
+	in.short, in.quota, in.hanging, in.simple, in.guarded = nil, nil, nil, simple, false
+	in.reset()
 	clear(c.numbers)
 }
 
@@ -37,59 +36,35 @@ func (in *victimInput) Begin(c *NodeCosts, simple bool) {
 func (in *victimInput) Frees(quota ledger.QuotaNeed) { in.quota = quota }
 
 // EndAnyway has those candidates count as releasing that end for others.
-func (in *victimInput) EndAnyway(victims []preemptor.Victim) {
+func (in *victimInput) EndAnyway(victims []preemptor.Victim) { in.anyway = victims }
+
+// endsAnyway reports whether a candidate ends for others.
+func (in *victimInput) endsAnyway(key string) bool {
+	return slices.ContainsFunc(in.anyway, func(v preemptor.Victim) bool { return v.Key == key })
+}
+
+// SetOn gives a plan the candidates, floors and groups.
+func (in *victimInput) SetOn(c *NodeCosts, on *preemptor.Node) {
 	for i := range in.candidates {
-		c := &in.candidates[i]
-		c.Releasing = c.Releasing || slices.ContainsFunc(victims, func(v preemptor.Victim) bool { return v.Key == c.Key })
+		in.candidates[i].Releasing = in.candidates[i].Releasing || in.endsAnyway(in.candidates[i].Key)
 	}
-}
-
-// SetOn gives a plan the candidates and floors.
-func (in *victimInput) SetOn(on *preemptor.Node) {
+	in.addUnits(c)
 	in.markGroups()
-	on.On, on.Floors = in.candidates, in.usedFloors()
+	on.On, on.Floors, on.Groups = in.candidates, in.usedFloors(), in.groups
 }
 
-// A groupedCandidate is a candidate, by its place, of a group. Of so many as are spare the others need
-// none: of one that runs in vain anyhow, of any.
-type groupedCandidate struct {
-	at          int
-	group       string
-	stay, spare int
-}
-
-// addGrouped notes the group of the candidate that comes next.
-func (in *victimInput) addGrouped(r *ledger.Request) {
-	if r.Eviction != nil || r.StartsWith == nil {
-		return
+// mayHang reports whether what is overdue on a node keeps others from ending there.
+func (in *victimInput) mayHang(n *ledger.Node) bool {
+	if n.Details.Read().Evicted == 0 {
+		return false
 	}
-	group, stay, least := r.MustRun()
-	if least <= 1 || stay < least {
-		least = 0
+	is, seen := in.hanging[n]
+	if !seen {
+		_, guard := n.Overdue("")
+		is = guard.Pauses()
+		in.hanging[n] = is
 	}
-	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), group, stay, stay - least})
-}
-
-// markGroups marks the candidates without which their group runs in vain. Of each group the least
-// important are spare.
-func (in *victimInput) markGroups() {
-	if len(in.grouped) == 0 {
-		return
-	}
-	slices.SortFunc(in.grouped, func(a, b groupedCandidate) int {
-		x, y := &in.candidates[a.at], &in.candidates[b.at]
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(x.Priority, y.Priority), y.Created.Compare(x.Created), cmp.Compare(x.Key, y.Key))
-	})
-	number, seen := int32(0), 0
-	for i, g := range in.grouped {
-		if i == 0 || g.group != in.grouped[i-1].group {
-			number, seen = number+1, 0
-		}
-		if seen++; seen > g.spare {
-			c := &in.candidates[g.at]
-			c.Group, c.Breaks = number, int32(min(g.stay, math.MaxInt32))
-		}
-	}
+	return is
 }
 
 // usedFloors are the floors that protect any candidate.
@@ -102,11 +77,23 @@ func (in *victimInput) usedFloors() []preemptor.Floor {
 
 // Add adds an own allocation, on the node or elsewhere.
 func (in *victimInput) Add(c *NodeCosts, r *ledger.Request, elsewhere bool) {
+	if !elsewhere {
+		in.node = r.RunsOn
+	}
+	if in.isOfUnit(r) {
+		return
+	}
+	in.addGrouped(r)
+	in.candidates = append(in.candidates, in.candidateOf(c, r, elsewhere))
+}
+
+// candidateOf is an own allocation as a candidate.
+func (in *victimInput) candidateOf(c *NodeCosts, r *ledger.Request, elsewhere bool) preemptor.Candidate {
 	candidate := r.Candidate()
 	candidate.Elsewhere, candidate.FreesFrom = elsewhere, in.quota.From(r.App.Queue)
+	candidate.Hanging = in.hanging != nil && in.mayHang(r.RunsOn)
 	in.relate(c, r, &candidate)
-	in.addGrouped(r)
-	in.candidates = append(in.candidates, candidate)
+	return candidate
 }
 
 // AddForeign adds an allocation of another scheduler, which is compared as the root sees it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // reaches reports whether those before a place can give what is missing, if up to left
@@ -56,7 +57,12 @@ func (s *search) fillTails() {
 				s.caps = append(s.caps, math.MaxInt64)
 			}
 		}
-		s.capTails(s.limit.below, func(c *Candidate) []int32 { return c.Floors })
+		s.capTails(s.limit.below, func(c *Candidate) []int32 {
+			if c.With != nil {
+				return nil // others of the unit may count for other floors
+			}
+			return c.Floors
+		})
 	}
 	if s.spends {
 		firstBudget := func(c *Candidate) []int32 { return c.Budgets[:min(len(c.Budgets), 1)] }
@@ -111,7 +117,7 @@ func (s *search) capTails(beyond int, groupsOf func(*Candidate) []int32) {
 // fillTops fills in the most that up to s.most candidates before each place hold.
 func (s *search) fillTops() {
 	n, d := len(s.pool), len(s.goal)
-	if s.tops = s.tops[:0]; s.most == n {
+	if s.tops = s.tops[:0]; !s.many {
 		return
 	}
 	size := (s.most + 1) * (n + 1) * d
@@ -169,5 +175,6 @@ func (s *search) compareWorth(a, b int) int {
 	return cmp.Or(
 		slices.Compare(s.holds(a), s.holds(b)), s.compareAmounts(x, y),
 		slices.Compare(x.Floors, y.Floors), slices.Compare(x.Budgets, y.Budgets),
+		cmp.Compare(x.Group, y.Group), strings.Compare(x.Unit, y.Unit),
 	)
 }

@@ -14,16 +14,20 @@ func (p *problem) fillBudgets() {
 // them was used up before. The least important candidates use the allowance
 // first, so the more important ones are the violations.
 func (p *problem) spend(c *Candidate) (violating bool) {
-	for _, b := range c.Budgets {
-		violating = violating || p.allowed[b] <= 0
-		p.allowed[b]--
+	for ; c != nil; c = c.With {
+		for _, b := range c.Budgets {
+			violating = violating || p.allowed[b] <= 0
+			p.allowed[b]--
+		}
 	}
 	return violating
 }
 
 func (p *problem) unspend(c *Candidate) {
-	for _, b := range c.Budgets {
-		p.allowed[b]++
+	for ; c != nil; c = c.With {
+		for _, b := range c.Budgets {
+			p.allowed[b]++
+		}
 	}
 }
 
@@ -45,12 +49,8 @@ func (p *problem) breaksBudget(c *Candidate) bool {
 	if len(p.node.Budgets) == 0 {
 		return false
 	}
-	for _, b := range c.Budgets {
-		if p.node.Budgets[b].Allowed <= 0 {
-			return true
-		}
-	}
-	return false
+	p.fillBudgets()
+	return p.spend(c)
 }
 
 // budgeted reports whether the victims may exceed no budget.

@@ -43,6 +43,8 @@ type Node struct {
 	// RequiredNode the floors are kept if any victims keep them.
 	Floors  []Floor
 	Budgets []Budget
+	// Groups are those of which any candidate is a member.
+	Groups []Group
 	// Fits asks the resource manager whether the ask can run here once the
 	// allocations with these keys have been removed; it is about predicates, not
 	// amounts. Nil means that it can. The keys include releasing allocations and
@@ -56,6 +58,13 @@ type Node struct {
 type Floor struct {
 	Queue   string
 	Surplus resources.Limits // without what is being released; Unlimited where nothing is guaranteed; negative is zero
+}
+
+// A Group is candidates of which the others run in vain once more have ended than are spare: it stops.
+type Group struct {
+	Name  string
+	Stay  int // how many members run on any node, without those that are being released
+	Spare int
 }
 
 // A Budget is how many of certain candidates may be removed at once without
@@ -100,9 +109,12 @@ type Candidate struct {
 	Settled   bool // it has taken the place of an equal, and keeps it against other equals
 	SameQueue bool // in the queue of the ask, so it shares its guarantee; for Guarantee only
 	QoS       QoS
-	// Group is a number for the group that Breaks is about. Breaks is how many run in it, if they are
-	// of no use without this one, and otherwise less than 2.
-	Group, Breaks int32
-	Floors        []int32 // of Node.Floors: those of the queues that it runs below
-	Budgets       []int32 // of Node.Budgets: those that it counts for
+	Group     int32  // of Node.Groups, from one on; 0 is none
+	Vital     bool   // the least important members of its group are spare, and it is none of these
+	Unit      string // the name of the unit that ends whole, on all nodes; empty is none
+	// With is the next of those that end with it, on any node, and are no candidates themselves; nil if there is
+	// none. What is true of one of a unit is true of the unit: its priority, class, age and filters are those that protect most.
+	With    *Candidate
+	Floors  []int32 // of Node.Floors: those of the queues that it runs below
+	Budgets []int32 // of Node.Budgets: those that it counts for
 }

@@ -72,7 +72,7 @@ func TestTablesAreComplete(t *testing.T) {
 	}
 	assert.Equal(t, len(names), Classes+Filters+len(reasons), "two of the same name")
 	assert.Equal(t, Class(Classes).String(), "class 4")
-	assert.Equal(t, Filter(Filters).String(), "filter 16")
+	assert.Equal(t, Filter(Filters).String(), "filter 15")
 	assert.Equal(t, Reason(len(reasons)).String(), "reason 11")
 	assert.Equal(t, Decision{}.String(), "not planned")
 	assert.Equal(t, Decision{}.Summary(&resources.Kinds{}), "not planned")

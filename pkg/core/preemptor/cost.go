@@ -14,12 +14,12 @@ import (
 // least part of the ask that is missing, in units of 2^-30, so that the best plan
 // that does not make room is the near miss. If room is made, the others are
 //
-//	Priority:      violations of budgets, the highest priority of a victim, the sum of their
-//	               priorities, each plus 2^31 so that more victims give a larger sum, their number,
+//	Priority:      violations of budgets, the highest priority of a victim, the groups that stop, the sum
+//	               of their priorities, each plus 2^31 so that more victims give a larger sum, their number,
 //	               and minus the time, in ns, at which the oldest of the highest priority was created;
 //	               with StrictPriority the highest priority comes before the violations
 //	other triggers: violations of budgets, the class of the worst victim, the highest priority,
-//	               the number of victims and their weight
+//	               the groups that stop, the number of victims and their weight
 //
 // What runs in vain without a victim counts in sums and numbers too.
 //
@@ -61,11 +61,11 @@ func LeastCost(cfg Config, t Trigger, victims int64, lowest int32, latest time.T
 	}
 	switch {
 	case t != Priority:
-		return Cost{0, 0, int64(Regular), least, victims}
+		return Cost{0, 0, int64(Regular), least, 0, victims}
 	case cfg.Budgets == StrictPriority:
-		return Cost{0, least, 0, times(victims, least+shift), victims, age}
+		return Cost{0, least, 0, 0, times(victims, least+shift), victims, age}
 	default:
-		return Cost{0, 0, least, times(victims, least+shift), victims, age}
+		return Cost{0, 0, least, 0, times(victims, least+shift), victims, age}
 	}
 }
 
@@ -99,7 +99,7 @@ func (p *plan) figuresByPriority() Cost {
 	for _, i := range p.victims {
 		e := &p.ranked[i]
 		priority := int64(e.Priority)
-		sum += priority + shift
+		sum += int64(e.count) * (priority + shift)
 		switch created := nanos(e.Created); {
 		case priority > highest:
 			highest, oldest = priority, created
@@ -111,15 +111,13 @@ func (p *plan) figuresByPriority() Cost {
 	if len(p.victims) == 0 {
 		age = math.MinInt64
 	}
-	broken := p.countBroken()
-	for _, n := range broken {
-		sum += n.count * (n.priority + shift)
-	}
-	sum, count := forEach(sum, p.worth), forEach(int64(len(p.victims))+broken.sum(), p.worth)
+	more, priorities := p.lostToo()
+	stops := int64(p.countStops(p.victims))
+	sum, count := forEach(sum+priorities, p.worth), forEach(int64(p.countOf(p.victims))+more, p.worth)
 	if p.cfg.Budgets == StrictPriority {
-		return Cost{0, highest, int64(p.violations), sum, count, age}
+		return Cost{0, highest, int64(p.violations), stops, sum, count, age}
 	}
-	return Cost{0, int64(p.violations), highest, sum, count, age}
+	return Cost{0, int64(p.violations), highest, stops, sum, count, age}
 }
 
 // nanos is the time in nanoseconds since 1970, or the nearest there is that can
@@ -146,8 +144,9 @@ func (p *plan) figuresByClass() Cost {
 		highest = max(highest, int64(e.Priority))
 		weight += e.weight
 	}
-	count, weight := forEach(int64(len(p.victims))+p.countBroken().sum(), p.worth), forEach(weight, p.worth)
-	return Cost{0, int64(p.violations), int64(class), highest, count, weight}
+	more, _ := p.lostToo()
+	count, weight := forEach(int64(p.countOf(p.victims))+more, p.worth), forEach(weight, p.worth)
+	return Cost{0, int64(p.violations), int64(class), highest, int64(p.countStops(p.victims)), count, weight}
 }
 
 // forEach is a figure for as much as one of the asks that victims are for. What these are

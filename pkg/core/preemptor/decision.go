@@ -41,6 +41,7 @@ type Decision struct {
 
 	Violations int      // how many of the victims violate a budget
 	Broken     []string // the budgets that the victims exceed, by name
+	Stops      []string // the groups that run in vain without the victims, or end whole, by name
 	Floors     []Floor  // those that excluded a candidate, by queue
 	Below      []string // the queues that the victims leave with less than is guaranteed to them, by path
 

@@ -59,7 +59,7 @@
 //	lot.go                               how asks are packed, and the node that is best for all
 //	cost.go                              how plans on different nodes compare
 //	decision.go, report.go   the output; package explain puts it into words
-//	group.go        victims without which others run in vain
+//	group.go        groups that stop without victims
 //	needed.go       candidates that the ask needs beside it
 //	questions.go    what the resource manager is asked
 package preemptor

@@ -11,7 +11,7 @@ import (
 // hold the same, the least important are taken first.
 func (p *plan) minimal() choice {
 	p.weighAll()
-	m := p.newMinimum(min(p.victimsMax(), len(p.ranked)))
+	m := p.newMinimum(min(p.victimsMax(), p.countOf(p.ranks())))
 	if !m.find() {
 		return choice{failure: m.whyNone()}
 	}
@@ -32,7 +32,7 @@ func (p *plan) minimal() choice {
 // not for the order of importance to say. With StrictPriority budgets decide between candidates of
 // the same priority only.
 func (p *plan) reprieve() choice {
-	m := p.newMinimum(len(p.ranked))
+	m := p.newMinimum(p.countOf(p.ranks()))
 	if len(p.short) == 0 && !m.fitsWithout(m.ranks()) { // asked first: one that cannot simulate shows it here
 		return choice{failure: Failure{Why: NotFitting}}
 	}
@@ -84,7 +84,7 @@ type minimum struct {
 func (p *plan) newMinimum(most int) *minimum {
 	p.search.reset(&p.problem)
 	// Otherwise any of the candidates can be victims together.
-	p.limit, p.bound = p.highestLimit(), p.floored() || p.countViolations(p.ranks()) > 0
+	p.limit, p.bound = p.highestLimit(), p.floored() || p.countViolations(p.ranks()) > 0 || p.countStops(p.ranks()) > 0
 	if p.bound && p.reporting {
 		p.lawfulFirst(p.limit, p.ranks()) // which notes the guarantees that exclude a candidate
 	}
@@ -111,7 +111,7 @@ func (m *minimum) found(a answer) bool {
 	m.open = m.open || m.search.stopped || a == unknown
 	if a == unknown {
 		kept = m.multiple().victims
-		if len(kept) > 0 && len(kept) <= m.most && (!m.asks || m.fits(m.keysOf(kept)) == nil) {
+		if len(kept) > 0 && m.countOf(kept) <= m.most && (!m.asks || m.fits(m.keysOf(kept)) == nil) {
 			a = yes
 		}
 	}
@@ -155,7 +155,7 @@ func (m *minimum) findAsking() answer {
 func (m *minimum) fillOrder() {
 	m.order = m.order[:0]
 	for i := range m.ranked {
-		if m.limit.allows(&m.ranked[i]) {
+		if m.limit.allows(&m.ranked[i]) && (m.limit.stops > 0 || !m.stopsAlone(m.ranked[i].Candidate)) {
 			m.order = append(m.order, i)
 		}
 	}
@@ -191,6 +191,8 @@ func (m *minimum) lowerLimit(fields []field) {
 			m.lower(min(l.violations, m.countViolations(m.best)), func(at int) { l.violations = at })
 		case byClass:
 			m.lower(int(worst.class), func(at int) { l.class = Class(at) })
+		case byStops:
+			m.lower(min(l.stops, m.countStops(m.best)), func(at int) { l.stops = at })
 		case byPriority:
 			priorities := m.priorities()
 			m.lower(slices.Index(priorities, worst.priority), func(at int) { l.priority = priorities[at] })
@@ -225,7 +227,7 @@ func (m *minimum) priorities() []int32 {
 func (m *minimum) fewest() {
 	m.best = m.drop(m.best, m.best)
 	m.fillOrder()
-	m.lower(len(m.best), func(most int) { m.most = most })
+	m.lower(m.countOf(m.best), func(most int) { m.most = most })
 	slices.SortStableFunc(m.order, func(a, b int) int { return cmp.Compare(m.ranked[a].weight, m.ranked[b].weight) })
 	m.search.light = true
 	m.found(m.search.find(m.order, m.limit, m.most))
@@ -242,7 +244,20 @@ func (m *minimum) spare() choice {
 	case m.countViolations(m.best) > 0:
 		m.fewerOfPriority()
 	}
+	m.fewerStops()
 	return choice{victims: append(m.victims[:0], m.best...), proof: Proof{Stopped: m.open, Steps: m.search.steps}}
+}
+
+// fewerStops looks for victims that are no more important, exceed no more budgets and stop fewer groups.
+func (m *minimum) fewerStops() {
+	if m.rules.configured || m.countStops(m.best) == 0 {
+		return
+	}
+	m.limit.violations, m.limit.importance = m.countViolations(m.best), math.MinInt64
+	for _, i := range m.best {
+		m.limit.importance = max(m.limit.importance, m.ranked[i].importance>>8)
+	}
+	m.lowerLimit([]field{byStops})
 }
 
 // fewerOfPriority looks for victims of the same priorities that exceed fewer budgets.

@@ -22,7 +22,6 @@ const (
 	IsGuaranteed
 	IsBudgeted
 	IsNeeded
-	IsGrouped
 
 	// Filters is how many filters there are, for counts by filter.
 	Filters = iota
@@ -44,7 +43,6 @@ var filters = [Filters]string{
 	IsGuaranteed: "guaranteed to its queue",
 	IsBudgeted:   "protected by a budget",
 	IsNeeded:     "needed beside the ask",
-	IsGrouped:    "needed by its group",
 }
 
 // String is the filter in words.
@@ -55,8 +53,32 @@ func (f Filter) String() string {
 	return filters[f]
 }
 
-// filterOf is the first filter that applies to c. What a trigger may harm is in the table of harms.
+// filterOf is the first filter that applies to c and what ends with it. What a trigger may harm is in the table of harms.
 func (p *problem) filterOf(c *Candidate) (Filter, bool) {
+	first, out := p.filterOne(c)
+	useless := out && first == IsUseless
+	for m := c.With; m != nil && (!out || useless); m = m.With {
+		why, one := p.filterOne(m)
+		switch {
+		case one && why != IsUseless:
+			first, out, useless = why, true, false
+		case !one:
+			out, useless = false, false
+		}
+	}
+	switch {
+	case out:
+		return first, true
+	case p.ask.Trigger.spares(AtGuarantee) && !p.checkFloors(c):
+		return IsGuaranteed, true
+	case p.cfg.Budgets == HardBudgets && p.breaksBudget(c):
+		return IsBudgeted, true
+	}
+	return 0, false
+}
+
+// filterOne is the first filter that applies to c alone.
+func (p *problem) filterOne(c *Candidate) (Filter, bool) {
 	switch {
 	case c.Overdue:
 		return IsOverdue, true
@@ -84,10 +106,6 @@ func (p *problem) filterOf(c *Candidate) (Filter, bool) {
 		return IsEqual, true
 	case !p.helps(c):
 		return IsUseless, true
-	case p.ask.Trigger.spares(AtGuarantee) && !p.checkFloors(c):
-		return IsGuaranteed, true
-	case p.cfg.Budgets == HardBudgets && p.breaksBudget(c):
-		return IsBudgeted, true
 	default:
 		return 0, false
 	}

@@ -37,6 +37,9 @@ func (p *problem) brokenBy(c *Candidate) (floor int32, broken bool) {
 	if len(p.node.Floors) == 0 {
 		return 0, false
 	}
+	if c.With != nil {
+		return p.brokenByAll(c)
+	}
 	for _, f := range c.Floors {
 		left := p.left[int(f)*p.width:][:p.width]
 		for kind, v := range c.Amounts {
@@ -48,16 +51,33 @@ func (p *problem) brokenBy(c *Candidate) (floor int32, broken bool) {
 	return 0, false
 }
 
+// brokenByAll is brokenBy for those that end together.
+func (p *problem) brokenByAll(c *Candidate) (floor int32, broken bool) {
+	p.charge(c, 1)
+	for m := c; m != nil && !broken; m = m.With {
+		for _, f := range m.Floors {
+			if slices.Min(p.left[int(f)*p.width:][:p.width]) < 0 {
+				floor, broken = f, true
+				break
+			}
+		}
+	}
+	p.charge(c, -1)
+	return floor, broken
+}
+
 // charge books c, which keeps the floors, as taken; with -1 it is given back.
 func (p *problem) charge(c *Candidate, times int64) {
 	if len(p.node.Floors) == 0 {
 		return
 	}
-	for _, f := range c.Floors {
-		left := p.left[int(f)*p.width:][:p.width]
-		for kind, v := range c.Amounts {
-			if v > 0 && left[kind] != resources.Unlimited {
-				left[kind] -= times * v
+	for ; c != nil; c = c.With {
+		for _, f := range c.Floors {
+			left := p.left[int(f)*p.width:][:p.width]
+			for kind, v := range c.Amounts {
+				if v > 0 && left[kind] != resources.Unlimited {
+					left[kind] -= times * v
+				}
 			}
 		}
 	}

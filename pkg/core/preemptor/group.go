@@ -2,86 +2,83 @@ package preemptor
 
 import "slices"
 
-// breaks reports whether others run in vain without c.
-func (c *Candidate) breaks() bool { return c.Breaks > 1 }
-
-// A brokenGroup is how many run in vain without victims, beside these.
-type brokenGroup struct {
-	group           int32
-	priority, count int64
+// fillGone has no members end.
+func (p *problem) fillGone() {
+	p.gone = slices.Grow(p.gone[:0], len(p.node.Groups))[:len(p.node.Groups)]
+	clear(p.gone)
 }
 
-type brokenGroups []brokenGroup
-
-func (b brokenGroups) sum() (n int64) {
-	for i := range b {
-		n += b[i].count
+// end notes that c ends, and reports whether its group stops then that did not before. Stay is the
+// opposite.
+func (p *problem) end(c *Candidate) (stops bool) {
+	if c.Group == 0 {
+		return false
 	}
-	return n
+	p.gone[c.Group-1]++
+	return int(p.gone[c.Group-1]) == p.node.Groups[c.Group-1].Spare+1
 }
 
-// countBroken counts what runs in vain without the victims, each group once. Nil is none.
-func (p *plan) countBroken() (broken brokenGroups) {
+func (p *problem) stay(c *Candidate) {
+	if c.Group > 0 {
+		p.gone[c.Group-1]--
+	}
+}
+
+// stopsAlone reports whether the end of c alone stops its group.
+func (p *problem) stopsAlone(c *Candidate) bool {
+	return c.Group > 0 && p.node.Groups[c.Group-1].Spare == 0
+}
+
+// countStops is how many groups stop without these victims.
+func (p *problem) countStops(victims []int) (count int) {
+	if len(p.node.Groups) == 0 {
+		return 0
+	}
+	p.fillGone()
+	for _, i := range victims {
+		if p.end(p.ranked[i].Candidate) {
+			count++
+		}
+	}
+	return count
+}
+
+// stopped lists the groups that stop without these victims, by name.
+func (p *problem) stopped(victims []int) (names []string) {
+	if p.countStops(victims) == 0 {
+		return nil
+	}
+	for i, g := range p.node.Groups {
+		if int(p.gone[i]) > g.Spare {
+			names = append(names, g.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// countOf is how many allocations end with these candidates.
+func (p *problem) countOf(victims []int) (count int) {
+	for _, i := range victims {
+		count += p.ranked[i].count
+	}
+	return count
+}
+
+// lostToo is how many allocations run in vain without the victims, beside these, and the sum of their
+// priorities, each plus a shift. A member is taken to have the priority of the victim.
+func (p *plan) lostToo() (count, sum int64) {
+	if p.countStops(p.victims) == 0 {
+		return 0, 0
+	}
 	for _, i := range p.victims {
-		c := p.ranked[i].Candidate
-		if !c.breaks() {
+		g := p.ranked[i].Group
+		if g == 0 || int(p.gone[g-1]) <= p.node.Groups[g-1].Spare {
 			continue
 		}
-		at := slices.IndexFunc(broken, func(b brokenGroup) bool { return b.group == c.Group })
-		if at < 0 {
-			broken = append(broken, brokenGroup{c.Group, int64(c.Priority), int64(c.Breaks) - 1})
-			continue
-		}
-		broken[at].count = max(broken[at].count-1, 0)
+		left := int64(max(p.node.Groups[g-1].Stay-int(p.gone[g-1])*p.ranked[i].count, 0))
+		count, sum = count+left, sum+left*(int64(p.ranked[i].Priority)+shift)
+		p.gone[g-1] = 0 // once
 	}
-	return broken
-}
-
-// spareGroups chooses again without those whose end breaks a group and which are as important as
-// the most important victim, where others do no more harm. So surplus members and what runs by
-// itself go first. Otherwise the choice stays as it is.
-func (p *plan) spareGroups() {
-	if p.reason != Chosen || !slices.ContainsFunc(p.victims, func(i int) bool { return p.ranked[i].breaks() }) {
-		return
-	}
-	before, all, filtered := p.cost(), slices.Clone(p.ranked), len(p.filtered)
-	worst := p.ranked[p.victims[len(p.victims)-1]].importance >> 8
-	left := p.ranked[:0]
-	for i := range all {
-		if e := &all[i]; e.breaks() && e.importance>>8 >= worst {
-			p.leaveOut(e.Candidate, IsGrouped)
-			continue
-		}
-		left = append(left, all[i])
-	}
-	p.chooseAmong(left)
-	if p.reason == Chosen && p.isNoWorse(p.cost(), before) {
-		return
-	}
-	if p.byFilter[IsGrouped] = 0; p.reporting {
-		p.filtered = p.filtered[:filtered]
-	}
-	p.chooseAmong(append(p.ranked[:0], all...))
-}
-
-// chooseAmong runs the strategies for some candidates, which are in order.
-func (p *plan) chooseAmong(some []eligible) {
-	p.ranked, p.weighed = some, false
-	p.outcome = outcome{victims: p.victims[:0], failures: p.failures[:0]}
-	p.summed = false
-	p.fillShares()
-	p.flagBudgeted()
-	if p.reason = NothingHelps; p.rules.partial || p.reached(p.total) {
-		p.run()
-	}
-}
-
-// isNoWorse reports whether a plan takes victims of no higher class and priority than another, and
-// exceeds no more budgets.
-func (p *plan) isNoWorse(cost, than Cost) bool {
-	most := 4
-	if p.rules.byPriority {
-		most = 3
-	}
-	return slices.Compare(cost[:most], than[:most]) <= 0
+	return count, sum
 }

@@ -7,13 +7,16 @@ import "slices"
 func (p *plan) lawfulFirst(within limit, order []int) (sorted []int, lawful int) {
 	p.fillFloors()
 	p.fillBudgets()
+	p.fillGone()
 	var others []int
-	below, violations := 0, 0
+	below, violations, stops := 0, 0, 0
 	for _, i := range order {
 		c := p.ranked[i].Candidate
 		keeps, violating := p.checkFloors(c), p.spend(c)
-		if !keeps && below == within.below || violating && violations == within.violations {
+		stopping := p.end(c)
+		if !keeps && below == within.below || violating && violations == within.violations || stopping && stops == within.stops {
 			p.unspend(c)
+			p.stay(c)
 			others = append(others, i)
 			continue
 		}
@@ -24,6 +27,9 @@ func (p *plan) lawfulFirst(within limit, order []int) (sorted []int, lawful int)
 		}
 		if violating {
 			violations++
+		}
+		if stopping {
+			stops++
 		}
 		sorted = append(sorted, i)
 	}

@@ -14,6 +14,8 @@ type limit struct {
 	class      Class // highest
 	violations int   // most victims that exceed a budget
 	priority   int32 // highest
+	stops      int   // most groups that stop
+	importance int64 // highest, without the class of service
 }
 
 // A field is one of a limit.
@@ -24,6 +26,7 @@ const (
 	byClass
 	byPriority
 	byViolations
+	byStops
 )
 
 // fields are those of a limit in the order in which they are compared. Only for a required
@@ -31,17 +34,17 @@ const (
 func (m *minimum) fields() []field {
 	switch {
 	case m.cfg.Budgets == StrictPriority:
-		return []field{byBelow, byClass, byPriority, byViolations}
+		return []field{byBelow, byClass, byPriority, byViolations, byStops}
 	case m.rules.configured:
-		return []field{byBelow, byClass, byViolations, byPriority}
+		return []field{byBelow, byClass, byViolations, byPriority, byStops}
 	default:
-		return []field{byBelow, byViolations, byClass, byPriority}
+		return []field{byBelow, byViolations, byClass, byPriority, byStops}
 	}
 }
 
 // highestLimit lets all candidates be victims that may be at all.
 func (p *problem) highestLimit() limit {
-	l := limit{0, Classes - 1, math.MaxInt, math.MaxInt32}
+	l := limit{0, Classes - 1, math.MaxInt, math.MaxInt32, p.countStops(p.ranks()), math.MaxInt64}
 	if p.rules.configured {
 		l.below = math.MaxInt
 	}
@@ -62,7 +65,9 @@ func limitOf(ranked []eligible, victims []int) limit {
 }
 
 // allows reports whether a candidate may be a victim within the limit.
-func (l *limit) allows(e *eligible) bool { return e.class <= l.class && e.Priority <= l.priority }
+func (l *limit) allows(e *eligible) bool {
+	return e.class <= l.class && e.Priority <= l.priority && e.importance>>8 <= l.importance
+}
 
 // chooseWithin runs strategies within the lowest limit within which there are victims, and reports
 // whether one of them found some. Single and multiple may find none there that are of the right size, or
@@ -115,4 +120,4 @@ func (p *plan) among() string {
 }
 
 // boundless is the limit where nothing has to be checked.
-var boundless = limit{math.MaxInt, Classes - 1, math.MaxInt, math.MaxInt32}
+var boundless = limit{math.MaxInt, Classes - 1, math.MaxInt, math.MaxInt32, math.MaxInt, math.MaxInt64}

@@ -16,7 +16,7 @@ import (
 // if the limit allows any, and dropped first.
 func (p *plan) multiple() choice {
 	keeping := p.limit
-	keeping.below, keeping.violations = 0, 0
+	keeping.below, keeping.violations, keeping.stops = 0, 0, 0
 	order, lawful := p.lawfulFirst(keeping, p.largestFirst())
 	if p.limit == keeping {
 		order = order[:lawful]
@@ -33,9 +33,9 @@ func (p *plan) multiple() choice {
 	kept := min(lawful, count)
 	victims := p.drop(p.drop(order[:count], order[kept:count]), order[:kept])
 	switch {
-	case len(victims) > p.victimsMax():
+	case p.countOf(victims) > p.victimsMax():
 		return choice{failure: Failure{Why: TooMany, Victims: len(victims), Most: int64(p.victimsMax())}}
-	case p.breaking(victims) > p.limit.below || p.countViolations(victims) > p.limit.violations:
+	case p.breaking(victims) > p.limit.below || p.countViolations(victims) > p.limit.violations || p.countStops(victims) > p.limit.stops:
 		return choice{failure: Failure{Why: p.tooLittle()}}
 	}
 	return choice{victims: victims}

@@ -54,7 +54,7 @@ func (p *problem) counts(c *Candidate, k int) bool {
 	return !c.Elsewhere
 }
 
-// holds is what the release of c frees.
+// holds is what the release of c alone frees.
 func holds(c *Candidate) resources.Amounts {
 	if _, negative := c.Amounts.Negative(); !negative {
 		return c.Amounts
@@ -78,8 +78,10 @@ func (p *problem) fillShares() {
 		e.held = p.helds[i*d : i*d+d : i*d+d]
 		for k, kind := range p.short {
 			e.held[k] = 0
-			if p.counts(e.Candidate, k) {
-				e.held[k] = min(max(e.Amounts.Of(kind), 0), p.need[k])
+			for c := e.Candidate; c != nil; c = c.With {
+				if p.counts(c, k) {
+					e.held[k] = min(add(e.held[k], max(c.Amounts.Of(kind), 0)), p.need[k])
+				}
 			}
 			p.total[k] = add(p.total[k], e.held[k])
 		}
@@ -168,8 +170,10 @@ func (p *problem) keysOf(victims []int) []string {
 	}
 	p.keys = append(p.keys[:0], p.releasingKeys...)
 	for _, i := range victims {
-		if !p.ranked[i].Elsewhere {
-			p.keys = append(p.keys, p.ranked[i].Key)
+		for c := p.ranked[i].Candidate; c != nil; c = c.With {
+			if !c.Elsewhere {
+				p.keys = append(p.keys, c.Key)
+			}
 		}
 	}
 	return p.keys

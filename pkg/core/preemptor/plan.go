@@ -111,6 +111,7 @@ type problem struct {
 	all     []int   // see ranks
 	left    []int64 // what may still be taken, by floor and kind
 	allowed []int64 // how many may still be removed, by budget
+	gone    []int32 // how many members are victims, by group
 
 	reporting bool    // the decision will be explained
 	binding   []int32 // the floors that excluded a candidate, if reporting
@@ -123,7 +124,8 @@ type problem struct {
 type eligible struct {
 	*Candidate
 	class      Class
-	importance int64   // see plan.harmOf
+	count      int     // how many allocations end with it, itself included
+	importance int64   // see importanceOf
 	violating  bool    // it exceeds a budget if all before it are removed
 	held       []int64 // of each of plan.short, at most the need
 	weight     int64   // see plan.weigh
@@ -201,8 +203,11 @@ func (p *plan) filter() {
 }
 
 func (p *problem) eligibleOf(c *Candidate) eligible {
-	class := classOf(c)
-	return eligible{Candidate: c, class: class, importance: p.importanceOf(c, class)}
+	class, count := classOf(c), 1
+	for m := c.With; m != nil; m = m.With {
+		class, count = max(class, classOf(m)), count+1
+	}
+	return eligible{Candidate: c, class: class, count: count, importance: p.importanceOf(c, class)}
 }
 
 func (p *plan) leaveOut(c *Candidate, why Filter) {
@@ -262,7 +267,6 @@ func (p *plan) choose() {
 		p.failures, p.refusal = p.failures[:0], ""
 		p.run()
 	}
-	p.spareGroups()
 }
 
 // chooseConfigured runs the strategies of a required node. They look at amounts

@@ -27,13 +27,13 @@ func (p *problem) rank() {
 
 // importanceOf is the first criterion of the order of candidates, as one number:
 // class and priority, or priority and class where the trigger goes by priority,
-// then whether a group runs in vain without it, and, if so configured, the class of service.
+// then whether its group may run in vain without it, and, if so configured, the class of service.
 func (p *problem) importanceOf(c *Candidate, class Class) int64 {
 	priority, qos := int64(c.Priority)+shift, int64(0)
 	if p.cfg.ByQoS {
 		qos = int64(c.QoS)
 	}
-	if c.breaks() {
+	if c.Vital {
 		qos |= 1 << 4
 	}
 	if p.rules.byPriority {
@@ -75,7 +75,10 @@ func (p *problem) compareAmounts(a, b *eligible) int {
 func (p *problem) weighAll() {
 	whole := p.whole()
 	for i := range p.ranked {
-		p.ranked[i].weight = p.weigh(p.ranked[i].Amounts, whole)
+		p.ranked[i].weight = 0
+		for c := p.ranked[i].Candidate; c != nil; c = c.With {
+			p.ranked[i].weight += p.weigh(c.Amounts, whole)
+		}
 	}
 	p.weighed = true
 }
@@ -87,7 +90,9 @@ func (p *problem) whole() resources.Amounts {
 		whole.Set(kind, max(p.node.Free.Of(kind), 0))
 	}
 	for i := range p.node.On {
-		whole.Add(holds(&p.node.On[i]))
+		for c := &p.node.On[i]; c != nil; c = c.With {
+			whole.Add(holds(c))
+		}
 	}
 	p.scratch = whole
 	return whole

@@ -23,7 +23,9 @@ func (p *plan) decision() Decision {
 	d.Needed, d.Quota = p.amounts(p.need)
 	for i := range p.ranked {
 		d.ByClass[p.ranked[i].class]++
-		d.Freeable.Add(holds(p.ranked[i].Candidate))
+		for c := p.ranked[i].Candidate; c != nil; c = c.With {
+			d.Freeable.Add(holds(c))
+		}
 	}
 	slices.SortFunc(d.Filtered, func(a, b Filtered) int {
 		return cmp.Or(cmp.Compare(a.Why, b.Why), strings.Compare(a.Key, b.Key))
@@ -51,15 +53,18 @@ func (p *plan) reportMissing(d *Decision) {
 func (p *plan) reportVictims(d *Decision) {
 	for _, i := range p.victims {
 		e := p.ranked[i]
-		v := Victim{Candidate: *e.Candidate, Class: e.class}
-		v.Amounts = v.Amounts.Clone()
-		v.Elsewhere = v.Elsewhere && p.rules.hasAsk // without an ask there is no node
-		v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)
-		d.Victims = append(d.Victims, v)
-		d.Freed.Add(holds(e.Candidate))
+		for c := e.Candidate; c != nil; c = c.With {
+			v := Victim{Candidate: *c, Class: classOf(c)}
+			v.Amounts, v.With = v.Amounts.Clone(), nil
+			v.Elsewhere = v.Elsewhere && p.rules.hasAsk // without an ask there is no node
+			v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)
+			d.Victims = append(d.Victims, v)
+			d.Freed.Add(holds(c))
+		}
 		d.Weight += e.weight
 	}
 	d.Violations, d.Broken = p.violations, p.broken(p.victims)
+	d.Stops = p.stopped(p.victims)
 	p.reportBelow(d)
 }
 
@@ -70,8 +75,10 @@ func (p *plan) reportBelow(d *Decision) {
 	}
 	held := make([]resources.Amounts, len(p.node.Floors))
 	for _, i := range p.victims {
-		for _, f := range p.ranked[i].Floors {
-			held[f].Add(holds(p.ranked[i].Candidate))
+		for c := p.ranked[i].Candidate; c != nil; c = c.With {
+			for _, f := range c.Floors {
+				held[f].Add(holds(c))
+			}
 		}
 	}
 	for f, floor := range p.node.Floors {

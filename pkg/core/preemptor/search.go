@@ -39,6 +39,9 @@ type search struct {
 	floors bool // floors may be broken
 	spends bool // budgets may be exceeded
 	apart  bool // some candidates count for several budgets, so the order matters
+	units  bool // some are units, all of which count for a budget as one
+	stops  bool // more groups may stop than the limit allows
+	many   bool // not all candidates may go, since they are too many
 
 	tails []int64 // by place: the most that all before it can give, by kind
 	tops  []int64 // by number and place: the most that so many before it hold; if the number is limited
@@ -84,7 +87,9 @@ func (s *search) stepsMax() int64 {
 // find looks for at most so many victims of the pool that keep the limit. If it is stopped, it
 // keeps what it found so far.
 func (s *search) find(pool []int, within limit, most int) answer {
-	s.pool, s.limit, s.most = append(s.pool[:0], pool...), within, min(most, len(pool))
+	s.pool, s.limit = append(s.pool[:0], pool...), within
+	count := s.countOf(pool)
+	s.most, s.many = min(most, count), most < count
 	s.stopped, s.found, s.weight = false, false, math.MaxInt64
 	s.setGoal()
 	s.setBounds()
@@ -126,7 +131,7 @@ const unit = 1 << 16
 // together is a need too: few that hold much of one kind each are not enough. Parts are rounded
 // up, so that nothing possible is ruled out.
 func (s *search) setGoal() {
-	together := len(s.need) > 1 && s.most < len(s.pool)
+	together := len(s.need) > 1 && s.many
 	s.goal = append(s.goal[:0], s.need...)
 	if together {
 		s.goal = append(s.goal, int64(len(s.need))*unit)
@@ -161,7 +166,7 @@ func (s *search) holds(i int) []int64 { return s.helds[i*len(s.goal):][:len(s.go
 
 // setBounds finds out what can rule out victims of the pool.
 func (s *search) setBounds() {
-	s.floors, s.spends, s.apart = false, false, false
+	s.floors, s.spends, s.apart, s.units, s.stops = false, false, false, false, false
 	if !s.bound {
 		return
 	}
@@ -174,8 +179,11 @@ func (s *search) setBounds() {
 		s.spends = s.countViolations(s.order) > s.limit.violations
 	}
 	for _, i := range s.pool {
-		s.apart = s.apart || s.spends && len(s.ranked[i].Budgets) > 1
+		e := &s.ranked[i]
+		s.units = s.units || s.spends && e.With != nil
+		s.apart = s.apart || s.units || s.spends && len(e.Budgets) > 1
 	}
+	s.stops = s.countStops(s.pool) > s.limit.stops
 }
 
 // begin begins with no victims.
@@ -187,11 +195,13 @@ func (s *search) begin() {
 	s.fillFloors()
 	s.fillBudgets()
 	s.allow = append(s.allow[:0], s.allowed...)
+	s.fillGone()
 }
 
 // usage is what the victims so far have used of the limits.
 type usage struct {
 	below, violations int
+	count, stops      int // of allocations that end, and of groups that stop
 	weight            int64
 }
 
@@ -203,7 +213,7 @@ func (s *search) descend(taken, must, upper int, on usage) (over bool) {
 	if isCovered(rest) {
 		return s.consider(s.path[:taken], on)
 	}
-	left := s.most - taken
+	left := s.most - on.count
 	if left == 0 {
 		return false
 	}
@@ -220,7 +230,7 @@ func (s *search) descend(taken, must, upper int, on usage) (over bool) {
 		if at != must {
 			next = max(next, must)
 		}
-		if next >= 0 && left == 1 || !helpsWith(rest, s.holds(s.pool[at])) {
+		if next >= 0 && left == 1 || s.ranked[s.pool[at]].count > left || !helpsWith(rest, s.holds(s.pool[at])) {
 			continue
 		}
 		if s.try(taken, next, at, on) {
@@ -239,7 +249,16 @@ func (s *search) try(taken, must, at int, on usage) (over bool) {
 		s.rest[taken*d+d+k] = max(missing-held[k], 0)
 	}
 	s.path[taken] = at
-	on.weight += e.weight
+	on.weight, on.count = on.weight+e.weight, on.count+e.count
+	if s.stops {
+		defer s.stay(c)
+		if s.end(c) {
+			on.stops++
+		}
+		if on.stops > s.limit.stops {
+			return false
+		}
+	}
 	if s.spends {
 		defer s.give(c)
 		if s.spendOn(c, &on) {
@@ -266,10 +285,12 @@ func (s *search) try(taken, must, at int, on usage) (over bool) {
 // of them exceed one.
 func (s *search) spendOn(c *Candidate, on *usage) (exceeds bool) {
 	over := false
-	for _, b := range c.Budgets {
-		s.allow[b]--
-		over = over || s.allow[b] < 0
-		exceeds = exceeds || s.allow[b] < -int64(s.limit.violations)
+	for ; c != nil; c = c.With {
+		for _, b := range c.Budgets {
+			s.allow[b]--
+			over = over || s.allow[b] < 0
+			exceeds = exceeds || !s.units && s.allow[b] < -int64(s.limit.violations)
+		}
 	}
 	if over && !s.apart {
 		on.violations++
@@ -278,8 +299,10 @@ func (s *search) spendOn(c *Candidate, on *usage) (exceeds bool) {
 }
 
 func (s *search) give(c *Candidate) {
-	for _, b := range c.Budgets {
-		s.allow[b]++
+	for ; c != nil; c = c.With {
+		for _, b := range c.Budgets {
+			s.allow[b]++
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func (p *plan) isLeast() bool {
 			p.scratch.Raise(e.Amounts)
 		}
 	}
-	return LeastVictims(p.ask.Amounts, p.node.Free, p.releasing, p.scratch, p.ask.Step) >= times(int64(len(p.victims)), wholeAsk)
+	return LeastVictims(p.ask.Amounts, p.node.Free, p.releasing, p.scratch, p.ask.Step) >= times(int64(p.countOf(p.victims)), wholeAsk)
 }
 
 // keepWithin keeps to the class, priority and importance of the victims for the ask alone.
@@ -108,13 +108,18 @@ func (s *sharing) fill(p *plan) {
 	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.of(p.ranked[b].Amounts), s.of(p.ranked[a].Amounts)) })
 	p.fillFloors()
 	p.fillBudgets()
+	p.fillGone()
 	s.order = slices.DeleteFunc(s.order, func(i int) bool {
 		e := &p.ranked[i]
 		allowed := e.class <= s.limit.class && e.Priority <= s.limit.priority
 		if p.rules.byPriority {
 			allowed = e.importance <= s.most
 		}
-		if !allowed || e.Elsewhere || !p.keepsFloors(e.Candidate) {
+		if !allowed || e.Elsewhere || e.With != nil || !p.keepsFloors(e.Candidate) {
+			return true
+		}
+		if p.end(e.Candidate) {
+			p.stay(e.Candidate)
 			return true
 		}
 		if p.spend(e.Candidate) {

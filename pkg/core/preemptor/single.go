@@ -20,7 +20,7 @@ func (p *plan) single() choice {
 		if best >= 0 && (e.class > p.ranked[best].class || e.Priority > p.ranked[best].Priority) {
 			break
 		}
-		if !p.limit.allows(e) || !p.suffice([]int{i}) || !p.allowsAlone(e.Candidate) {
+		if e.With != nil || !p.limit.allows(e) || !p.suffice([]int{i}) || !p.allowsAlone(e.Candidate) {
 			continue
 		}
 		d := p.deviation(e, whole)
@@ -73,5 +73,5 @@ func (p *plan) allowsAlone(c *Candidate) bool {
 		return true
 	}
 	p.fillFloors()
-	return (p.limit.below > 0 || p.keepsFloors(c)) && (p.limit.violations > 0 || !p.breaksBudget(c))
+	return (p.limit.below > 0 || p.keepsFloors(c)) && (p.limit.violations > 0 || !p.breaksBudget(c)) && (p.limit.stops > 0 || !p.stopsAlone(c))
 }

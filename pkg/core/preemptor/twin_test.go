@@ -287,14 +287,14 @@ func (s situation) naiveCost(victims []Candidate) Cost {
 		case s.ask.Trigger != Priority:
 			return Cost{0, 0, 0, math.MinInt64}
 		case s.cfg.Budgets == StrictPriority:
-			return Cost{0, math.MinInt64, 0, 0, 0, math.MinInt64}
+			return Cost{0, math.MinInt64, 0, 0, 0, 0, math.MinInt64}
 		default:
-			return Cost{0, 0, math.MinInt64, 0, 0, math.MinInt64}
+			return Cost{0, 0, math.MinInt64, 0, 0, 0, math.MinInt64}
 		}
 	}
 	p := priceOf(s, victims)
 	if s.ask.Trigger != Priority {
-		return Cost{0, violations, int64(p.class), int64(p.priority), count * wholeAsk, p.weight * wholeAsk}
+		return Cost{0, violations, int64(p.class), int64(p.priority), 0, count * wholeAsk, p.weight * wholeAsk}
 	}
 	sum, oldest := int64(0), time.Time{}
 	for _, c := range victims {
@@ -304,7 +304,7 @@ func (s situation) naiveCost(victims []Candidate) Cost {
 		}
 	}
 	if s.cfg.Budgets == StrictPriority {
-		return Cost{0, int64(p.priority), violations, sum * wholeAsk, count * wholeAsk, -oldest.UnixNano()}
+		return Cost{0, int64(p.priority), violations, 0, sum * wholeAsk, count * wholeAsk, -oldest.UnixNano()}
 	}
-	return Cost{0, violations, int64(p.priority), sum * wholeAsk, count * wholeAsk, -oldest.UnixNano()}
+	return Cost{0, violations, int64(p.priority), 0, sum * wholeAsk, count * wholeAsk, -oldest.UnixNano()}
 }

@@ -21,7 +21,9 @@ func (p *Predicates) BesideVictims(r *ledger.Request, n *ledger.Node, victims []
 	}
 	removed := n.OwnKeys((*ledger.Request).Releasing)
 	for i := range victims {
-		removed = append(removed, victims[i].Key)
+		if !victims[i].Elsewhere {
+			removed = append(removed, victims[i].Key)
+		}
 	}
 	return p.answerOf(r, n, "beside\x00"+strings.Join(removed, "\x00"), func() error {
 		p.Calls++

@@ -35,8 +35,12 @@ func (p *Predicates) SpareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 			removed[n] = with
 			continue
 		}
-		at := slices.IndexFunc(on.On, func(c preemptor.Candidate) bool { return c.Key == v.Key })
-		on.On[at].Needed, spared = true, true
+		for i := range on.On {
+			for c := &on.On[i]; c != nil; c = c.With {
+				c.Needed = c.Needed || c.Key == v.Key
+			}
+		}
+		spared = true
 	}
 	return spared
 }

@@ -135,10 +135,12 @@ func (p *Predicates) AddBudgets(on *preemptor.Node) {
 		return
 	}
 	keys := make([]api.AllocationKey, 0, len(on.On))
-	at := make(map[string]int, len(on.On))
+	at := make(map[string]*preemptor.Candidate, len(on.On))
 	for i := range on.On {
-		at[on.On[i].Key] = i
-		keys = append(keys, api.AllocationKey(on.On[i].Key))
+		for c := &on.On[i]; c != nil; c = c.With {
+			at[c.Key] = c
+			keys = append(keys, api.AllocationKey(c.Key))
+		}
 	}
 	slices.Sort(keys)
 	budgets := p.Options.Budgets(keys)
@@ -147,8 +149,8 @@ func (p *Predicates) AddBudgets(on *preemptor.Node) {
 		number := int32(len(on.Budgets))
 		on.Budgets = append(on.Budgets, preemptor.Budget{Name: b.Name, Allowed: max(b.Allowed, 0)})
 		for _, key := range b.Allocations {
-			if i, ok := at[string(key)]; ok && !slices.Contains(on.On[i].Budgets, number) {
-				on.On[i].Budgets = append(on.On[i].Budgets, number)
+			if c := at[string(key)]; c != nil && !slices.Contains(c.Budgets, number) {
+				c.Budgets = append(c.Budgets, number)
 			}
 		}
 	}

@@ -189,6 +189,9 @@ func Explain(d *preemptor.Decision, kinds *resources.Kinds) string {
 	if len(d.Broken) > 0 {
 		line("violations", "%d, %s", d.Violations, breaks(d))
 	}
+	for _, group := range d.Stops {
+		line("stops", "%s", group)
+	}
 	for _, queue := range d.Below {
 		line("guarantee", "queue %s is left with less than is guaranteed to it", queue)
 	}
