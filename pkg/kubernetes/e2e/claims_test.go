@@ -161,6 +161,26 @@ func devicesAreClaimed(w *World) {
 	checkDevices(w)
 }
 
+// Two nodes have a device each, which less important pods hold. A more important one gets that of one of them, when the
+// controller of claims has given it back, and the other pod stays.
+func devicesAreFreed(w *World) {
+	w.AddNodes(2, "4", "16Gi")
+	createDevices(w, nodeName(1), nodeName(2))
+	w.CreatePriorityClass("important", 100)
+	w.CreatePods("plain", 2, Pod{CPU: "1", Memory: "1Gi"})
+	w.CreatePods("low", 2, Pod{CPU: "1", Memory: "1Gi", Devices: "one-device"})
+	w.Await(Running("low", 2))
+	w.CreatePods("high", 1, Pod{CPU: "1", Memory: "1Gi", Devices: "one-device", PriorityClass: "important"})
+	w.Await(countIs("low", 1, "are left", func(*corev1.Pod) bool { return true }))
+	w.Middle()
+	w.Await(Running("high", 1))
+	w.Await(reservations(2))
+	w.Await(Running("low", 1))
+	w.Await(Running("plain", 2))
+	assert.Equal(w.t, len(w.Pods("low")), 1)
+	checkDevices(w)
+}
+
 // createDevices gives each of some nodes one device, and creates the template that claims
 // one.
 func createDevices(w *World, nodes ...string) {

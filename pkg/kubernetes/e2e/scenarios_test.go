@@ -45,6 +45,7 @@ var scenarios = []Scenario{
 	{name: "full-cluster", play: fullClusterGetsRoom},
 	{name: "volumes", play: volumesAreBound},
 	{name: "devices", play: devicesAreClaimed, release: "1.34"},
+	{name: "devices-freed", play: devicesAreFreed, release: "1.34", withoutKube: "it makes no room for devices"},
 	{name: "stop", play: stopsInTheMiddle, withoutMiddle: "it stops there, and starts again", withoutKube: "it does not wait for bindings that are under way"},
 	{name: "replicas", play: replicasTakeTurns, withoutMiddle: "a replica crashes there", withoutKube: "it reads no queues"},
 	{name: "wrong-configuration", play: configurationIsWrong, withoutMiddle: "it starts again there", withoutKube: "it reads no queues"},

@@ -173,3 +173,8 @@ func countSlice(slice *resourcev1.ResourceSlice, matchers []matcher) map[string]
 func (c *Checker) servedByDevices(name v1.ResourceName) bool {
 	return c.extended != nil && c.extended.GetDeviceClass(name) != nil
 }
+
+// usesDevices says whether a pod has claims of devices, or will have one for an extended resource.
+func (c *Checker) usesDevices(pod *v1.Pod) bool {
+	return len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil || requestsAny(pod, c.servedByDevices)
+}

@@ -2,6 +2,7 @@ package feasibility
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,6 +26,7 @@ type preparation struct {
 	refused   error            // by PreFilter, on every node
 	nodes     sets.Set[string] // on which alone the pod may run; nil is any
 	elsewhere error            // the answer for other nodes
+	isChanged bool             // in thought
 }
 
 // devicesNotServed is why a pod with claims of devices may run nowhere where the API server does not serve them.
@@ -80,6 +82,9 @@ func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.
 		c.named.learn(other)
 	}
 	defer c.cluster.change(nodes[0], add, remove)()
+	if c.views != nil && c.usesDevices(pod) {
+		defer c.views.change(pod, c.cluster.node(nodes[0]), add, remove)()
+	}
 	return c.preFilter(pod), c.lookUp(nodes)
 }
 
@@ -137,5 +142,9 @@ func (c *Checker) filter(p *preparation, name string, info *framework.NodeInfo) 
 	case p.nodes != nil && !p.nodes.Has(name):
 		return p.elsewhere
 	}
-	return errorOf(c.framework.RunFilterPlugins(context.Background(), p.state, p.pod, info))
+	err := errorOf(c.framework.RunFilterPlugins(context.Background(), p.state, p.pod, info))
+	if refusal := new(Refusal); errors.As(err, &refusal) && refusal.Plugin == names.DynamicResources {
+		refusal.unresolvable = !p.isChanged && !c.views.holders.anyOn(info, p.pod.UID)
+	}
+	return err
 }

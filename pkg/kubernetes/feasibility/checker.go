@@ -50,6 +50,7 @@ type Checker struct {
 	noDevices bool                     // the API server serves none
 	claims    *assumecache.AssumeCache // of devices; nil without them, like slices
 	slices    *tracker.Tracker
+	views     *deviceViews
 
 	// outside counts changes of objects that PreFilter reads and that are neither nodes
 	// nor pods.

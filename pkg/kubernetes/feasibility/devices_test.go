@@ -154,3 +154,70 @@ func TestUnknownClaim(t *testing.T) {
 		}
 	}
 }
+
+// TestDevicesInThought asks for a card that another pod has: without that pod, beside one that would get it, and where
+// the claim of the pod is kept by others too.
+func TestDevicesInThought(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		low, low2 := aPod("low", usingCard("one"), placedOn("b")), aPod("low-2", placedOn("b"))
+		high, higher := aPod("high", usingCard("two")), aPod("higher", usingCard("three"))
+		c, client := newChecker(t, Options{}, deviceClass(), oneCard("b"), cardClaim("one"), cardClaim("two"), cardClaim("three"), low, high, higher)
+		endsWith(t, c)
+		countVersions(client)
+		c.SetNode(aNode("a", "z1"))
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait()
+		with := func(node string, add, remove []*v1.Pod, want string) {
+			t.Helper()
+			if got := answer(c.CheckWith(high, node, add, remove)); got != want {
+				t.Errorf("with %d pods more and %d less on %s: %s, want %s", len(add), len(remove), node, got, want)
+			}
+		}
+		none := []*v1.Pod(nil)
+		with("b", []*v1.Pod{higher}, none, "cannot allocate all claims") // it gets the card
+		with("a", []*v1.Pod{higher}, none, "cannot allocate all claims")
+		with("b", []*v1.Pod{aPod("plain")}, none, "yes")
+
+		unplaced := *low
+		unplaced.Spec.NodeName = ""
+		if err := c.Reserve(t.Context(), &unplaced, "b"); err != nil { // it is being bound
+			t.Fatal(err)
+		}
+		c.SetPod(low)
+		c.SetPod(low2)
+		for range 2 {
+			wantAnswers(t, c, high, noDevice, "cannot allocate all claims") // on b room may be made
+			with("b", none, []*v1.Pod{low2}, "cannot allocate all claims")
+			with("b", none, []*v1.Pod{low, low2}, "yes")
+			with("b", []*v1.Pod{higher}, []*v1.Pod{low}, "cannot allocate all claims")
+			with("a", none, []*v1.Pod{low}, "cannot allocate all claims")
+			if err := c.PreBind(t.Context(), &unplaced, "b"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // the claim is reserved for it now
+			if !c.KeepsDevices(low) {
+				t.Error("low keeps no card")
+			}
+		}
+		wantAnswers(t, c, high, noDevice, "cannot allocate all claims") // what was thought is forgotten
+
+		claim, err := client.ResourceV1().ResourceClaims("team").Get(t.Context(), "one", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: "x", UID: "x"})
+		if _, err := client.ResourceV1().ResourceClaims("team").UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		with("b", none, []*v1.Pod{low, low2}, "cannot allocate all claims") // x has it too
+		if err := client.ResourceV1().ResourceClaims("team").Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantAnswers(t, c, high, noDevice, "yes")
+		if c.KeepsDevices(low) {
+			t.Error("low keeps a card that is given back")
+		}
+	})
+}

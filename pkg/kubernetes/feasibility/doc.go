@@ -22,6 +22,8 @@
 //	kept.go          what PreFilter found out for pods of a class, after changes of other pods
 //	spread.go        the least used domains of a spread constraint after such changes
 //	simulate.go      CheckWith: a node with other pods
+//	devices.go       which devices are taken then
+//	claims.go        which pods keep devices from others
 //	capacity.go      how many devices serve extended resources on a node
 //	reserve.go       Reserve, PreBind, Unreserve: volumes and devices
 //	class.go         Class: pods that every filter treats alike

@@ -65,7 +65,11 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 	} else if devices, err = c.makeDevices(ctx, client); err != nil {
 		return err
 	}
-	c.framework, err = runtime.NewFramework(ctx, plugins.NewInTreeRegistry(), of,
+	registry := plugins.NewInTreeRegistry()
+	if c.views != nil {
+		c.views.register(registry)
+	}
+	c.framework, err = runtime.NewFramework(ctx, registry, of,
 		runtime.WithClientSet(client),
 		runtime.WithInformerFactory(c.factory),
 		runtime.WithSnapshotSharedLister(c.cluster),
@@ -142,14 +146,17 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) 
 		options.TaintInformer = of.V1beta2().DeviceTaintRules()
 		options.ClassInformer = of.V1().DeviceClasses()
 	}
+	holders := newClaimHolders()
+	c.claims.AddEventHandler(holders.handler())
 	var err error
 	if c.slices, err = tracker.StartTracker(ctx, options); err != nil {
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
 	devices := dynamicresources.NewDRAManager(ctx, c.claims, c.slices, c.factory)
+	c.views = &deviceViews{SharedDRAManager: devices, holders: holders}
 	resolver, ok := devices.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache)
 	if !ok || resolver == nil {
-		return devices, nil // extended resources are not served by devices
+		return c.views, nil // extended resources are not served by devices
 	}
 	// A change counts when the resolver knows of it, and not before.
 	resolver.AddEventHandler(c.countOutside())
@@ -159,7 +166,7 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) 
 	if _, err := c.slices.AddEventHandler(onAnyEvent(func() { c.devices.note(false) })); err != nil {
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
-	return devices, c.watch(of.V1().DeviceClasses().Informer(), resolver)
+	return c.views, c.watch(of.V1().DeviceClasses().Informer(), resolver)
 }
 
 // countOutside counts changes of what PreFilter reads of pods without claims and is

@@ -116,8 +116,8 @@ func (c *Checker) watchDevices(changed func(name string)) error {
 		AddFunc: func(now any) { changed(devicesClaim + keyOf(now)) },
 		UpdateFunc: func(before, now any) {
 			changed(devicesClaim + keyOf(now))
-			if holds(before) && !holds(now) {
-				changed(AnyDevice)
+			if holds(before) && (!holds(now) || keptBy(now) < keptBy(before)) {
+				changed(AnyDevice) // it is free, or is freed by the end of fewer pods
 			}
 		},
 		DeleteFunc: func(last any) {
@@ -150,4 +150,13 @@ func isMoreUsable(before, now *v1.PersistentVolume) bool {
 func holds(object any) bool {
 	claim, ok := object.(*resourcev1.ResourceClaim)
 	return !ok || claim.Status.Allocation != nil
+}
+
+// keptBy is for how many a claim is reserved.
+func keptBy(object any) int {
+	claim, ok := object.(*resourcev1.ResourceClaim)
+	if !ok {
+		return 0
+	}
+	return len(claim.Status.ReservedFor)
 }

@@ -49,6 +49,9 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 	p.state.Delete("PreFilter" + names.PodTopologySpread)
 	p.state.Delete("PreFilter" + names.InterPodAffinity)
 	assumed := on(pod, node)
+	if c.views != nil {
+		c.views.binding = pod.UID
+	}
 	if err := errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, assumed, node)); err != nil {
 		c.framework.RunReservePluginsUnreserve(ctx, p.state, assumed, node)
 		return err

@@ -13,8 +13,9 @@ import (
 
 // CheckWith answers as Check does, for a node on which some pods are added and others
 // are removed in thought. A pod that is added counts as running there; one that is
-// removed and is not on the node is left out. What volumes and devices the others would
-// release is not known before they end.
+// removed and is not on the node is left out. Devices of claims that are reserved for pods
+// which are removed, and for nothing else, count as free; what volumes they would release is not
+// known before they end.
 //
 // With an error that is a Refusal and Unresolvable, the answer is the same whatever else
 // is removed.
@@ -54,6 +55,7 @@ func (c *Checker) prepareWith(pod *v1.Pod, node string, add, remove []*v1.Pod) (
 		return nil, nil, false
 	}
 	p, infos := c.prepareChanged(pod, []string{node}, add, append(c.onNode(node, remove), pod))
+	p.isChanged = true
 	return p, infos[0], true
 }
 
@@ -61,6 +63,10 @@ func (c *Checker) prepareWith(pod *v1.Pod, node string, add, remove []*v1.Pod) (
 func (c *Checker) mustPrepare(pod *v1.Pod, node string, add, remove []*v1.Pod) bool {
 	// Of a claim that one pod may use, the state knows that it is used, not by how many.
 	if hasClaims(pod) && (slices.ContainsFunc(add, hasClaims) || slices.ContainsFunc(remove, hasClaims)) {
+		return true
+	}
+	// The plugin of devices is told of no pods.
+	if c.usesDevices(pod) && (slices.ContainsFunc(add, c.usesDevices) || slices.ContainsFunc(remove, c.usesDevices)) {
 		return true
 	}
 	return slices.ContainsFunc(add, func(a *v1.Pod) bool {

@@ -21,22 +21,23 @@ import (
 // Messages are put into one queue under the lock, so they are in the order of what they
 // tell. All methods may be called from any goroutine; none waits for the core.
 type Context struct {
-	options  Options
-	log      *zap.Logger
-	feasible *cluster
-	sender   *sender
-	binder   *binder
-	evictor  *evictor
-	status   *statusWriter
-	events   *eventWriter
-	budgets  *budgets
-	refers   *references
-	groups   *podGroups
-	gangs    *gangs
-	reserved *reservations
-	ties     *waitingTies
-	changed  *changes // that let pods run which wait
-	inUse    inUse
+	options   Options
+	log       *zap.Logger
+	feasible  *cluster
+	sender    *sender
+	binder    *binder
+	evictor   *evictor
+	status    *statusWriter
+	events    *eventWriter
+	budgets   *budgets
+	refers    *references
+	groups    *podGroups
+	gangs     *gangs
+	reserved  *reservations
+	handBacks handBacks
+	ties      *waitingTies
+	changed   *changes // that let pods run which wait
+	inUse     inUse
 
 	ctx    context.Context // of everything that runs, and of requests to the API server
 	cancel context.CancelFunc
@@ -87,6 +88,7 @@ func New(options Options) (*Context, error) {
 	c.budgets = newBudgets(c)
 	c.reserved = newReservations(c)
 	c.ties = newWaitingTies()
+	c.handBacks = handBacks{Context: c, ends: map[string]handBack{}}
 	c.binder = newBinder(c)
 	c.evictor = newEvictor(c)
 	c.status = newStatusWriter(c)

@@ -38,7 +38,7 @@
 //	workers.go        what serves queues, and turns of namespaces
 //	binder.go         assume, reserve, bind, and what follows a failure
 //	outcome.go        what is known after a request
-//	evictor.go        victims are ended
+//	evictor.go        victims are ended; handbacks.go, and their devices given back
 //	reservations.go   places that are kept for pods are given to them
 //	status.go         nominated nodes and conditions; statusqueue.go paces what is written
 //	events.go         events for people

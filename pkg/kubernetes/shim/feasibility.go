@@ -43,6 +43,11 @@ type deviceCounts interface {
 	Devices(node string) map[string]int64
 }
 
+// A Feasibility may know whether a pod still keeps devices from others: its claims are given back after it has ended.
+type devicesKeeper interface {
+	KeepsDevices(pod *v1.Pod) bool
+}
+
 // A Feasibility whose answers depend on more than nodes and pods may implement claimReferences.
 // Pods that wait and refer to what has changed are then tried again, and not only when the
 // core tries everything again after a while.

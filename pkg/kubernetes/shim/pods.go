@@ -208,7 +208,7 @@ func (c *Context) end(t *task) {
 		case t.succeeded:
 			text = pods.Succeeded
 		}
-		c.release(t, termination, text)
+		c.handBacks.release(t, termination, text)
 	}
 	c.ties.end(t.pod)
 	delete(c.tasks, key)
@@ -343,12 +343,16 @@ func (c *Context) tell(t *task, m *si.Allocation) {
 // release tells the core that a task is gone, or with SchedulingFailed that it waits again.
 // The lock must be held.
 func (c *Context) release(t *task, why si.TerminationType, text string) {
+	c.sender.put(releaseOf(t, why, text))
+	t.told, t.sent = untold, nil
+}
+
+func releaseOf(t *task, why si.TerminationType, text string) message {
 	id := ""
 	if !t.foreign() {
 		id = t.app.id
 	}
-	c.sender.put(message{release: &si.AllocationRelease{
+	return message{release: &si.AllocationRelease{
 		ApplicationID: id, AllocationKey: t.key(), TerminationType: why, Message: text,
-	}})
-	t.told, t.sent = untold, nil
+	}}
 }

@@ -85,6 +85,7 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 	if !c.started {
 		return false // all is sent then
 	}
+	c.handBacks.look()
 	if changed[feasibility.AnyDevice] {
 		c.recountDevices()
 	}

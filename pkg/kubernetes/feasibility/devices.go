@@ -1,0 +1,199 @@
+package feasibility
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/structured"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// deviceViews are what the plugin of devices sees of claims. While the cluster is changed in thought, the devices of
+// pods that are removed are free, and those that pods which are added would get are taken.
+//
+// Which devices these would be the plugin says itself, asked as for a pod that is bound. A second one is asked, so that
+// what is reserved in thought does not mix with what is reserved.
+type deviceViews struct {
+	fwk.SharedDRAManager
+	holders *claimHolders
+
+	// Both are guarded by the lock of the checker, which is held while a plugin reads which devices are taken.
+	free, taken []*resourcev1.ResourceClaim
+
+	binding   types.UID     // the pod of which claims are reserved now; guarded by reserving of the checker
+	inThought devicesPlugin // nil if the profile leaves the plugin out
+	thought   []*resourcev1.ResourceClaim
+}
+
+// A devicesPlugin is the plugin of devices, as far as it is asked in thought.
+type devicesPlugin interface {
+	fwk.PreFilterPlugin
+	fwk.FilterPlugin
+	fwk.ReservePlugin
+}
+
+// ResourceClaims implements fwk.SharedDRAManager.
+func (d *deviceViews) ResourceClaims() fwk.ResourceClaimTracker {
+	return &claimTracker{d.SharedDRAManager.ResourceClaims(), d}
+}
+
+// register has the plugin of devices made twice.
+func (d *deviceViews) register(registry frameworkruntime.Registry) {
+	of := registry[names.DynamicResources]
+	registry[names.DynamicResources] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		second, err := of(ctx, args, &handleInThought{handle, &devicesInThought{d}})
+		if err != nil {
+			return nil, err
+		}
+		d.inThought, _ = second.(devicesPlugin)
+		return of(ctx, args, handle)
+	}
+}
+
+// change has devices be free or taken that pods leave which are removed from a node, or would get which are added, until
+// undo. By is the pod that is asked about.
+func (d *deviceViews) change(by *v1.Pod, on *framework.NodeInfo, add, remove []*v1.Pod) (undo func()) {
+	d.free = d.holders.leftBy(remove, by)
+	for _, pod := range add {
+		if on != nil && d.inThought != nil && (len(pod.Spec.ResourceClaims) > 0 || asksForExtended(pod)) {
+			d.taken = append(d.taken, d.claimsOf(pod, on)...)
+		}
+	}
+	return func() { d.free, d.taken = nil, nil }
+}
+
+// claimsOf are the claims that a pod would have allocated on a node. They are none if it cannot run there.
+func (d *deviceViews) claimsOf(pod *v1.Pod, on *framework.NodeInfo) []*resourcev1.ResourceClaim {
+	ctx, state := context.Background(), framework.NewCycleState()
+	if _, status := d.inThought.PreFilter(ctx, state, pod, nil); !status.IsSuccess() {
+		return nil
+	}
+	if !d.inThought.Filter(ctx, state, pod, on).IsSuccess() {
+		return nil
+	}
+	d.thought = nil
+	d.inThought.Reserve(ctx, state, pod, on.Node().Name) // an error is about what was not allocated
+	return d.thought
+}
+
+// A claimTracker is the claims that there are, with what is free and taken in thought.
+type claimTracker struct {
+	fwk.ResourceClaimTracker
+	*deviceViews
+}
+
+// ListAllAllocatedDevices implements fwk.ResourceClaimTracker.
+func (t *claimTracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID], error) {
+	taken, err := t.ResourceClaimTracker.ListAllAllocatedDevices()
+	if err != nil {
+		return nil, err
+	}
+	change := &structured.AllocatedState{
+		AllocatedDevices: taken, AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection(),
+	}
+	t.apply(change)
+	return change.AllocatedDevices, nil
+}
+
+// GatherAllocatedState implements fwk.ResourceClaimTracker.
+func (t *claimTracker) GatherAllocatedState() (*structured.AllocatedState, error) {
+	state, err := t.ResourceClaimTracker.GatherAllocatedState()
+	if err == nil {
+		t.apply(state)
+	}
+	return state, err
+}
+
+// apply changes a copy of which devices are taken.
+func (t *claimTracker) apply(state *structured.AllocatedState) {
+	for _, claim := range t.free {
+		for _, device := range devicesOf(claim) {
+			state.AllocatedDevices.Delete(device.id)
+			if device.isShared {
+				state.AllocatedSharedDeviceIDs.Delete(device.share)
+				state.AggregatedCapacity.Remove(device.consumed)
+			}
+		}
+	}
+	for _, claim := range t.taken {
+		for _, device := range devicesOf(claim) {
+			if !device.isShared {
+				state.AllocatedDevices.Insert(device.id)
+				continue
+			}
+			state.AllocatedSharedDeviceIDs.Insert(device.share)
+			state.AggregatedCapacity.Insert(device.consumed)
+		}
+	}
+}
+
+// A heldDevice is a device of a claim, or a share of one.
+type heldDevice struct {
+	id       structured.DeviceID
+	isShared bool
+	share    structured.SharedDeviceID
+	consumed structured.DeviceConsumedCapacity
+}
+
+// devicesOf are the devices of a claim, but for those to which it has administrative access only.
+func devicesOf(claim *resourcev1.ResourceClaim) (all []heldDevice) {
+	for _, result := range claim.Status.Allocation.Devices.Results {
+		if result.AdminAccess != nil && *result.AdminAccess {
+			continue
+		}
+		device := heldDevice{id: structured.MakeDeviceID(result.Driver, result.Pool, result.Device), isShared: result.ShareID != nil}
+		if device.isShared {
+			device.share = structured.MakeSharedDeviceID(device.id, result.ShareID)
+			device.consumed = structured.NewDeviceConsumedCapacity(device.id, result.ConsumedCapacity)
+		}
+		all = append(all, device)
+	}
+	return all
+}
+
+// SignalClaimPendingAllocation implements fwk.ResourceClaimTracker.
+func (t *claimTracker) SignalClaimPendingAllocation(uid types.UID, claim *resourcev1.ResourceClaim) error {
+	t.holders.begin(t.binding, claim, uid)
+	return t.ResourceClaimTracker.SignalClaimPendingAllocation(uid, claim)
+}
+
+// MaybeRemoveClaimPendingAllocation implements fwk.ResourceClaimTracker.
+func (t *claimTracker) MaybeRemoveClaimPendingAllocation(uid types.UID, force bool) bool {
+	removed := t.ResourceClaimTracker.MaybeRemoveClaimPendingAllocation(uid, force)
+	if removed {
+		t.holders.end(uid)
+	}
+	return removed
+}
+
+// handleInThought gives the second plugin its view of devices.
+type handleInThought struct {
+	fwk.Handle
+	devices fwk.SharedDRAManager
+}
+
+// SharedDRAManager implements fwk.Handle.
+func (h *handleInThought) SharedDRAManager() fwk.SharedDRAManager { return h.devices }
+
+// devicesInThought notes claims that are allocated, and changes nothing.
+type devicesInThought struct{ *deviceViews }
+
+// ResourceClaims implements fwk.SharedDRAManager.
+func (d *devicesInThought) ResourceClaims() fwk.ResourceClaimTracker {
+	return &trackerInThought{claimTracker{d.SharedDRAManager.ResourceClaims(), d.deviceViews}}
+}
+
+type trackerInThought struct{ claimTracker }
+
+// SignalClaimPendingAllocation implements fwk.ResourceClaimTracker.
+func (t *trackerInThought) SignalClaimPendingAllocation(_ types.UID, claim *resourcev1.ResourceClaim) error {
+	t.thought = append(t.thought, claim)
+	return nil
+}
