@@ -2,12 +2,14 @@ package feasibility
 
 import (
 	"context"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -37,6 +39,7 @@ type devicesPlugin interface {
 	fwk.PreFilterPlugin
 	fwk.FilterPlugin
 	fwk.ReservePlugin
+	fwk.ScorePlugin
 }
 
 // ResourceClaims implements fwk.SharedDRAManager.
@@ -197,3 +200,48 @@ func (t *trackerInThought) SignalClaimPendingAllocation(_ types.UID, claim *reso
 	t.thought = append(t.thought, claim)
 	return nil
 }
+
+// DevicePoints says how well the devices of nodes suit a pod of which a claim has alternatives: the earlier ones that it
+// would get on a node, the more points. A node where it would get none has none. It is nil if no claim of the pod has
+// alternatives, or nothing is known of them yet.
+func (c *Checker) DevicePoints(pod *v1.Pod, nodes []string) []int64 {
+	if c.views == nil || c.views.inThought == nil || !c.hasAlternatives(pod) {
+		return nil
+	}
+	ctx, state, plugin := context.Background(), framework.NewCycleState(), c.views.inThought
+	c.mu.Lock()
+	_, status := plugin.PreFilter(ctx, state, pod, nil)
+	infos := c.lookUp(nodes)
+	c.mu.Unlock()
+	if !status.IsSuccess() {
+		return nil
+	}
+	fits := make([]bool, len(nodes))
+	inParallel(c.workers, len(nodes), func(i int) {
+		fits[i] = infos[i] != nil && plugin.Filter(ctx, state, pod, infos[i]).IsSuccess()
+	})
+	points := make([]int64, len(nodes))
+	for i := range points {
+		if fits[i] {
+			points[i], _ = plugin.Score(ctx, state, pod, infos[i]) // zero with an error
+		}
+	}
+	return points
+}
+
+// hasAlternatives reports whether a claim of a pod that has no devices yet is content with one of several things.
+func (c *Checker) hasAlternatives(pod *v1.Pod) bool {
+	for i := range pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+		if err != nil || name == nil {
+			continue
+		}
+		claim, err := c.views.ResourceClaims().Get(pod.Namespace, *name)
+		if err == nil && claim.Status.Allocation == nil && slices.ContainsFunc(claim.Spec.Devices.Requests, isList) {
+			return true
+		}
+	}
+	return false
+}
+
+func isList(request resourcev1.DeviceRequest) bool { return len(request.FirstAvailable) > 1 }

@@ -38,6 +38,7 @@ type Weights struct {
 	PodAffinity int64 // preferred affinity and anti-affinity to pods
 	Images      int64 // images of the pod that are on the node
 	Load        int64 // measured use
+	Devices     int64 // the alternatives of claims of devices
 }
 
 // pointsMax is what the best node gets for one preference.
@@ -61,6 +62,7 @@ func ProfileOf(of *config.KubeSchedulerProfile) Profile {
 			PodAffinity: weightOf(of.Plugins, names.InterPodAffinity),
 			Images:      weightOf(of.Plugins, names.ImageLocality),
 			Load:        weightOf(of.Plugins, profile.LoadAware),
+			Devices:     weightOf(of.Plugins, names.DynamicResources),
 		},
 		Constraints: systemConstraints,
 	}

@@ -24,6 +24,7 @@ import (
 // any goroutine; one waits for the other.
 type Scorer struct {
 	profile Profile
+	devices func(*v1.Pod, []string) []int64
 	added   *nodeaffinity.PreferredSchedulingTerms // of all pods; nil if there are none
 	objects *objects
 
@@ -59,6 +60,9 @@ type podSet = podlabels.Set[*counted]
 type Options struct {
 	// Profile says what counts, and how much (ProfileOf); nil is the default profile of kube-scheduler. It is not changed.
 	Profile *config.KubeSchedulerProfile
+	// Devices says how many points nodes have for a pod by the alternatives of its claims of devices, in their order; nil
+	// is none. It is called by any goroutine. Without it they do not count.
+	Devices func(pod *v1.Pod, nodes []string) []int64
 }
 
 // classesMax is for how many classes of pods the counts are kept, some 20 bytes for each node. A
@@ -81,6 +85,7 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 	}
 	s := &Scorer{
 		profile:    ProfileOf(o.Profile),
+		devices:    o.Devices,
 		slots:      make(map[string]int32),
 		pods:       make(podSet),
 		labelled:   make(podlabels.Index[*counted]),
@@ -257,26 +262,49 @@ func (s *Scorer) tellClasses(p *counted, sign int32) {
 // points in that order. It costs a few operations for each node; the nodes are not asked for if the pod has no preference.
 func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
 	pod = pods.ForFilters(pod)
+	devices := s.devicesOn(pod, nodes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.classOf(pod)
-	if c.isIndifferent() && s.load == nil || most <= 0 {
+	if c.isIndifferent() && s.load == nil && devices == nil || most <= 0 {
 		return nil
 	}
-	return s.scored(c, nodes).best(most)
+	return s.scored(c, nodes, devices).best(most)
+}
+
+// devicesOn is how many points nodes have by the alternatives of a pod's claims, by their names; nil is none. Devices are
+// allocated in thought for that, so that it may take long: no lock is held.
+func (s *Scorer) devicesOn(pod *v1.Pod, nodes iter.Seq2[string, int64]) map[string]int64 {
+	if s.devices == nil || s.profile.Weights.Devices == 0 || len(pod.Spec.ResourceClaims) == 0 {
+		return nil
+	}
+	var names []string
+	for name := range nodes {
+		names = append(names, name)
+	}
+	points := s.devices(pod, names)
+	if points == nil {
+		return nil
+	}
+	on := make(map[string]int64, len(names))
+	for i, name := range names {
+		on[name] = points[i]
+	}
+	return on
 }
 
 // Top is those of some nodes that suit a pod better than all others, in their order: several if they suit it equally. It
 // leaves out the same nodes as Best.
 func (s *Scorer) Top(pod *v1.Pod, nodes iter.Seq2[string, int64]) []string {
 	pod = pods.ForFilters(pod)
+	devices := s.devicesOn(pod, nodes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.scored(s.classOf(pod), nodes).top()
+	return s.scored(s.classOf(pod), nodes, devices).top()
 }
 
 // scored is nodes with their points for a class, until the next question.
-func (s *Scorer) scored(c *class, nodes iter.Seq2[string, int64]) *scratch {
+func (s *Scorer) scored(c *class, nodes iter.Seq2[string, int64], devices map[string]int64) *scratch {
 	on := &s.scratch
 	on.reset()
 	for name, points := range nodes {
@@ -285,6 +313,9 @@ func (s *Scorer) scored(c *class, nodes iter.Seq2[string, int64]) *scratch {
 		}
 	}
 	s.score(c, on)
+	if devices != nil {
+		on.addNamed(devices, s.profile.Weights.Devices)
+	}
 	s.scratch, s.last = s.last, s.scratch
 	s.last.at = 0
 	return &s.last

@@ -53,6 +53,19 @@ func (x *scratch) addScaled(numbers []int32, turned bool, weight int64) {
 	}
 }
 
+// addNamed adds points in the ratio of some numbers to the largest of them, by the names of the nodes.
+func (x *scratch) addNamed(numbers map[string]int64, weight int64) {
+	var top int64
+	for _, name := range x.names {
+		top = max(top, numbers[name])
+	}
+	for i, name := range x.names {
+		if top > 0 {
+			x.total[i] += weight * (pointsMax * numbers[name] / top)
+		}
+	}
+}
+
 // best is the nodes with the most points, the first one first where these are equal.
 func (x *scratch) best(most int) []string {
 	switch {

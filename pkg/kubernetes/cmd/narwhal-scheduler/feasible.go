@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -11,18 +12,18 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
 
 // newFeasibility is the filter plugins of kube-scheduler. It takes its informers from the
 // factory, which is started after it.
-func newFeasibility(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile, volumes time.Duration) (shim.Feasibility, error) {
+func newFeasibility(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile, volumes time.Duration) (*feasibility.Checker, error) {
 	return feasibility.New(ctx, client, factory, feasibility.Options{Profile: of, BindTimeout: volumes})
 }
 
-// newPreferences is the scores of kube-scheduler, with informers of the same factory.
-func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile) (*preferences.Scorer, error) {
-	return preferences.New(factory, preferences.Options{Profile: of})
+// newPreferences is the scores of kube-scheduler, with informers of the same factory. The filters may say how
+// well the devices of nodes suit a pod.
+func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile, devices func(*v1.Pod, []string) []int64) (*preferences.Scorer, error) {
+	return preferences.New(factory, preferences.Options{Profile: of, Devices: devices})
 }
 
 // follow tells the scores what nodes are measured to use, until the context ends, if their profile says that it counts.

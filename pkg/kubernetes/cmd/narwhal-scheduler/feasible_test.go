@@ -41,7 +41,7 @@ profiles:
 	client := fake.NewClientset(&v1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "monitoring", Name: "token"}, Data: map[string][]byte{usage.TokenKey: []byte("secret")},
 	})
-	scores, err := newPreferences(shim.NewFactory(client), of)
+	scores, err := newPreferences(shim.NewFactory(client), of, nil)
 	assert.NilError(t, err)
 	assert.NilError(t, follow(t.Context(), scores, usage.Options{Client: client, Clock: clock.RealClock{}}))
 	assert.Equal(t, <-asked, "Bearer secret")

@@ -164,7 +164,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 	}
 	var preferred shim.Preferences
 	if s.prefer {
-		scores, err := newPreferences(factory, i.profile)
+		scores, err := newPreferences(factory, i.profile, feasible.DevicePoints)
 		if err == nil {
 			err = follow(resources, scores, usage.Options{Metrics: i.measured, Client: i.client, Clock: clock.RealClock{}})
 		}

@@ -1,6 +1,7 @@
 package shimtest_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
@@ -306,3 +312,48 @@ func extendedClaimOf(t *testing.T, m *shimtest.MockScheduler, pod string) string
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// A claim may name alternatives. The pod goes where it gets the first of them, though the order of nodes would have it
+// elsewhere, and to the second where the first is taken.
+func TestEarlierAlternativeIsPreferred(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var checker *feasibility.Checker
+		m := shimtest.New(t, shimtest.Options{
+			Feasibility: func(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error) {
+				var err error
+				checker, err = feasibility.New(ctx, client, factory, feasibility.Options{Workers: 1})
+				return checker, err
+			},
+			Preferences: func(factory informers.SharedInformerFactory) (shim.Preferences, error) {
+				return preferences.New(factory, preferences.Options{Devices: checker.DevicePoints})
+			},
+		})
+		for number, size := range []string{"small", "small", "large"} {
+			node := "node-" + string(rune('1'+number))
+			m.AddNode(node, "cpu=8")
+			slice := oneCard(node)
+			slice.Spec.Devices[0].Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"size": {StringValue: &size}}
+			m.Create(slice)
+		}
+		m.Create(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "card"}})
+		m.Start()
+		for _, name := range []string{"first", "second", "third", "fourth"} {
+			claim := cardClaim("of-" + name)
+			claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "card", FirstAvailable: []resourcev1.DeviceSubRequest{sized("large"), sized("small")}}}
+			m.Create(claim)
+			m.AddPod(name, "cpu=1", withCard("of-"+name))
+			m.Advance(soon)
+		}
+		assert.DeepEqual(t, m.Booked(), []string{"first node-3", "fourth -", "second node-1", "third node-2"})
+	})
+}
+
+// sized asks for a card of a size.
+func sized(size string) resourcev1.DeviceSubRequest {
+	return resourcev1.DeviceSubRequest{
+		Name: size, DeviceClassName: "card", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
+			Expression: `device.attributes["card.example.org"].size == "` + size + `"`,
+		}}},
+	}
+}
