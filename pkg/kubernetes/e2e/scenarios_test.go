@@ -33,6 +33,7 @@ var scenarios = []Scenario{
 	{name: "preemption-respects-budgets", play: preemptionRespectsBudgets},
 	{name: "foreign-pod", play: foreignPodIsBooked, short: true, withoutKube: "it does not show its books"},
 	{name: "resize", play: podsAreResizedInPlace, withoutKube: "it does not show its books"},
+	{name: "resize-makes-room", play: resizeMakesRoom, withoutKube: "it makes no room for pods that run"},
 	{name: "restart", play: restartTouchesNothing, withoutMiddle: "it crashes there, and starts again"},
 	{name: "api-server-restart", play: apiServerRestarts},
 	{name: "node-flap", play: nodeFlaps, options: Options{NodesCanFail: true}},

@@ -229,6 +229,25 @@ func podsAreResizedInPlace(w *World) {
 	w.Await(Running("late", 1))
 }
 
+// A pod that runs is to grow, and its node has no room for that. A less important one ends for it, an equal one does not, and
+// the kubelet resizes it.
+func resizeMakesRoom(w *World) {
+	w.AddNodes(1, "4", "16Gi")
+	w.CreatePriorityClass("important", 100)
+	w.CreatePods("grows", 1, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "important"})
+	w.CreatePods("equal", 1, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "important"})
+	w.CreatePods("low", 1, Pod{CPU: "2", Memory: "1Gi"})
+	for _, app := range []string{"grows", "equal", "low"} {
+		w.Await(Running(app, 1))
+	}
+	w.ResizePod("grows-1", "3", "2Gi")
+	w.Await(countIs("grows", 1, "wait to grow", func(p *corev1.Pod) bool { return deferral(p) == corev1.PodReasonDeferred }))
+	w.Middle()
+	w.Await(Gone("low"))
+	w.Await(countIs("grows", 1, "have 3 CPUs", func(p *corev1.Pod) bool { return cpus(p) == "3" && deferral(p) == "" }))
+	w.Await(Running("equal", 1))
+}
+
 // bookedAs says under which list of the web service a pod is.
 func (w *World) bookedAs(pod *corev1.Pod) string {
 	nodes, err := w.Books(w.ctx)

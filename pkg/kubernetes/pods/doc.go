@@ -2,6 +2,7 @@
 // scheduler-interface. Everything here is a pure function: it reads objects, changes none
 // of them, and knows no API server. Safe for concurrent use.
 //
+//	resize.go         amounts of pods that are to grow
 //	resources.go    amounts as the kubelet counts them
 //	pods.go         which pods are scheduled here, which have ended, what owns them
 //	application.go  the application a pod belongs to: ID, queue, user

@@ -83,7 +83,7 @@ func (c *Context) rejectApplication(id, reason string) {
 	c.log.Warn("application rejected", zap.String("application", id), zap.String("queue", app.queue), zap.String("reason", reason))
 	app.told, app.gang, app.rejected = false, nil, reason // forced stays: what was refused all the same is not sent again
 	for _, t := range app.sorted() {
-		t.told, t.sent = untold, nil
+		t.unknown()
 		c.sync(t)
 	}
 	if len(app.tasks) == 0 {
@@ -126,7 +126,7 @@ func (c *Context) completeApplication(id string) {
 		return
 	}
 	for _, t := range app.sorted() {
-		t.told, t.sent = untold, nil
+		t.unknown()
 		c.sync(t)
 	}
 }

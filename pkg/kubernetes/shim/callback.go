@@ -53,6 +53,10 @@ func (c callback) UpdateAllocation(response *si.AllocationResponse) error {
 
 // placed takes a placement, or the echo of what was told. The lock must be held.
 func (c callback) placed(a *si.Allocation) {
+	if t := c.growing(a.AllocationKey); t != nil {
+		c.grown(t)
+		return
+	}
 	t := c.tasks[a.AllocationKey]
 	switch {
 	case t == nil || t.told == untold || t.foreign():
@@ -75,11 +79,15 @@ func (c callback) placed(a *si.Allocation) {
 
 // rejected takes in that the core refuses a message about a pod. The lock must be held.
 func (c callback) rejected(r *si.RejectedAllocation) {
+	if t := c.growing(r.AllocationKey); t != nil {
+		c.growthEnds(t, true)
+		return
+	}
 	t := c.tasks[r.AllocationKey]
 	if t == nil || t.told == untold {
 		return
 	}
-	t.told, t.sent = untold, nil
+	t.unknown()
 	t.rejections++
 	t.waits = r.Reason
 	if t.rejections > rejectionsMax {
@@ -94,6 +102,10 @@ func (c callback) rejected(r *si.RejectedAllocation) {
 // released takes in that something is to end, or that it is off the books of the core. The
 // lock must be held.
 func (c callback) released(r *si.AllocationRelease) {
+	if t := c.growing(r.AllocationKey); t != nil {
+		c.growthEnds(t, r.TerminationType != si.TerminationType_STOPPED_BY_RM)
+		return
+	}
 	t := c.tasks[r.AllocationKey]
 	if t == nil || t.told == untold {
 		return
@@ -104,7 +116,7 @@ func (c callback) released(r *si.AllocationRelease) {
 	}
 	// Nothing was released here, so its node is gone or its partition. It is told again as it
 	// is then.
-	t.told, t.sent = untold, nil
+	t.unknown()
 	if t.binding != nil {
 		t.binding.revoke()
 		return
@@ -117,13 +129,14 @@ func (c callback) released(r *si.AllocationRelease) {
 // The lock must be held.
 func (c callback) evict(t *task, r *si.AllocationRelease) {
 	if t.told == asked && !t.foreign() && !pods.IsPlaceholder(t.pod) {
-		t.told, t.sent = untold, nil
+		t.unknown()
 		c.sync(t)
 		c.gangs.queue.Add(t.app.id)
 		return
 	}
 	t.eviction = &eviction{termination: r.TerminationType, message: r.Message}
 	c.leaving[t.key()] = t
+	c.syncGrowth(t)
 	if t.binding != nil {
 		t.binding.revoke()
 		return
@@ -187,7 +200,7 @@ func (c callback) SendEvent(records []*si.EventRecord) {
 // UpdateContainerSchedulingState takes that only another node can help a pod, which
 // autoscalers read in its status.
 func (c callback) UpdateContainerSchedulingState(request *si.UpdateContainerSchedulingStateRequest) {
-	if request.GetState() != si.UpdateContainerSchedulingStateRequest_FAILED {
+	if pods.GrowingPod(request.AllocationKey) != "" || request.GetState() != si.UpdateContainerSchedulingStateRequest_FAILED {
 		return
 	}
 	c.status.waits(request.AllocationKey, scheduler.WaitsForNodes, request.Reason)
@@ -198,7 +211,9 @@ func (c callback) UpdateContainerSchedulingState(request *si.UpdateContainerSche
 
 // AskWaits takes why a pod waits.
 func (c callback) AskWaits(args *scheduler.AskWaitsArgs) {
-	c.status.waits(args.AllocationKey, args.Reason, args.Message)
+	if pods.GrowingPod(args.AllocationKey) == "" { // else the kubelet says it in the status of the pod
+		c.status.waits(args.AllocationKey, args.Reason, args.Message)
+	}
 }
 
 // Nominate publishes the node on which room is made for a pod. Autoscalers add none for it

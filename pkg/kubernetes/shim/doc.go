@@ -24,6 +24,7 @@
 //	options.go        what it depends on; feasibility.go, where pods may run; preferences.go, where they had better
 //	task.go           a pod, its application, and what the core was told
 //	pods.go           pods come, change and end: the one way for ours and foreign ones
+//	resizes.go        room for pods that are to grow while they run
 //	nodes.go          nodes
 //	applications.go   applications are introduced, rejected and completed
 //	references.go     namespaces and priority classes

@@ -58,7 +58,9 @@ func (c *Context) DeleteNode(node *v1.Node) {
 	c.placeChanged(node.Name)
 	c.sender.put(message{node: action(node, si.NodeInfo_DECOMISSION)})
 	for _, t := range c.tasksOn(node.Name) {
-		t.told, t.sent, t.waits = untold, nil, "its node is not known"
+		c.withdraw(t)
+		t.unknown()
+		t.waits = "its node is not known"
 		if t.binding != nil {
 			t.binding.revoke()
 		}

@@ -200,6 +200,7 @@ func (c *Context) end(t *task) {
 		c.feasible.RemovePod(t.running())
 	}
 	c.place(t, "")
+	c.withdraw(t)
 	if t.told != untold && c.started {
 		termination, text := si.TerminationType_STOPPED_BY_RM, ""
 		switch {
@@ -247,6 +248,7 @@ func (c *Context) sync(t *task) {
 	case m != nil && (t.told == untold || differs(t.sent, m)):
 		c.tell(t, m)
 	}
+	c.syncGrowth(t)
 }
 
 // isForPeople reports whether there is an event about why a pod is not told to the core. The lock
@@ -303,6 +305,9 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 	}
 	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
 	m.NodeID = t.node
+	if booked, _ := t.growth(); booked != nil {
+		m.ResourcePerAlloc = booked
+	}
 	if c.refers.missing(t.pod) != "" {
 		delete(m.AllocationTags, pods.TagRequired)
 	}
@@ -343,8 +348,9 @@ func (c *Context) tell(t *task, m *si.Allocation) {
 // release tells the core that a task is gone, or with SchedulingFailed that it waits again.
 // The lock must be held.
 func (c *Context) release(t *task, why si.TerminationType, text string) {
+	c.withdraw(t)
 	c.sender.put(releaseOf(t, why, text))
-	t.told, t.sent = untold, nil
+	t.unknown()
 }
 
 func releaseOf(t *task, why si.TerminationType, text string) message {

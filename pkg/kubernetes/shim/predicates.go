@@ -7,11 +7,15 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
 // Predicates answers whether a pod may run on a node.
 func (c callback) Predicates(args *si.PredicatesArgs) error {
+	if pods.GrowingPod(args.AllocationKey) != "" {
+		return nil // it runs there; the kubelet says whether it grows
+	}
 	pod, err := c.podOf(args.AllocationKey)
 	if err != nil {
 		return err
@@ -24,6 +28,9 @@ func (c callback) Predicates(args *si.PredicatesArgs) error {
 
 // PredicatesOnNodes answers for several nodes at once.
 func (c callback) PredicatesOnNodes(args *scheduler.PredicatesOnNodesArgs) []error {
+	if pods.GrowingPod(args.AllocationKey) != "" {
+		return make([]error, len(args.NodeIDs))
+	}
 	pod, err := c.podOf(args.AllocationKey)
 	if err == nil {
 		answers := c.feasible.CheckNodes(pod, args.NodeIDs)
@@ -52,6 +59,9 @@ func (c callback) PredicateClass(allocationKey string) string {
 
 // PredicatesWith answers whether a pod may run on a node after some changes of it.
 func (c callback) PredicatesWith(args *scheduler.PredicatesWithArgs) error {
+	if pods.GrowingPod(args.AllocationKey) != "" {
+		return nil
+	}
 	pod, err := c.podOf(args.AllocationKey)
 	if err != nil {
 		return err

@@ -67,6 +67,8 @@ type task struct {
 	told told
 	sent *si.Allocation // what the core was told, nil if untold
 
+	resize resize
+
 	succeeded  bool      // it has done its work
 	eviction   *eviction // the core wants it to end
 	rejections int       // by the core, since the pod changed
@@ -85,6 +87,9 @@ func (t *task) running() *v1.Pod {
 	}
 	return t.pod
 }
+
+// unknown notes that the core does not know of it. The lock must be held.
+func (t *task) unknown() { t.told, t.sent, t.resize.sent = untold, nil, nil }
 
 // compareTasks orders tasks by age, so that what is sent at a restart depends on no map. The API
 // server tells whole seconds; of one second the pod that was written first is older.

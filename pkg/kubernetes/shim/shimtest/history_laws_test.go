@@ -83,16 +83,17 @@ func (w *historyWorld) checkBooks() {
 	w.mu.Unlock()
 	d, booked := w.dump(), w.booked()
 	namespaces := map[api.ApplicationID]string{}
-	binding, waits, revoked, unneeded := map[string]string{}, map[string]string{}, map[string]bool{}, map[string]bool{}
+	binding, waits, revoked, unneeded, evicted := map[string]string{}, map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range d.Pods {
 		if p.Binding {
 			binding[p.Key] = p.Node
 		}
-		waits[p.Key], revoked[p.Key], unneeded[p.Key] = p.Waits, p.Binding && p.Evicted, p.Node == "" && p.Evicted
+		waits[p.Key], revoked[p.Key], unneeded[p.Key], evicted[p.Key] = p.Waits, p.Binding && p.Evicted, p.Node == "" && p.Evicted, p.Evicted
 	}
 	if d.MessagesWaiting > 0 {
 		problem("%d messages wait", d.MessagesWaiting)
 	}
+	growing := growthsIn(booked)
 	list := w.pods()
 	for i := range list {
 		pod := &list[i]
@@ -100,8 +101,9 @@ func (w *historyWorld) checkBooks() {
 		entry, is := booked[key]
 		delete(booked, key)
 		if is && !revoked[key] { // what comes of a binding that was taken back decides what the core is told
-			w.checkEntry(pod, entry, problem)
+			w.checkEntry(pod, entry, growing[key], evicted[key], problem)
 		}
+		delete(growing, key)
 		if is && !entry.foreign && cmp.Or(namespaces[entry.Application], pod.Namespace) != pod.Namespace {
 			problem("application %s is of namespaces %s and %s", entry.Application, namespaces[entry.Application], pod.Namespace)
 		} else if is && !entry.foreign {
@@ -119,6 +121,9 @@ func (w *historyWorld) checkBooks() {
 	}
 	for key := range booked {
 		problem("%s is on the books and not in the API server", key)
+	}
+	for key := range growing {
+		problem("%s is to grow and not in the API server", key)
 	}
 	w.checkFilters(list, binding, problem)
 	if len(problems) > 0 {
@@ -158,12 +163,30 @@ func (w *historyWorld) expected(pod *v1.Pod, waits string) string {
 	return "an ask"
 }
 
-// checkEntry compares what the core has of a pod with the pod.
-func (w *historyWorld) checkEntry(pod *v1.Pod, entry historyEntry, problem func(string, ...any)) {
+// growthsIn takes the asks for the growth of pods out of the books, by the keys of the pods.
+func growthsIn(booked map[string]historyEntry) map[string]historyEntry {
+	growing := map[string]historyEntry{}
+	for key, entry := range booked {
+		if pod := pods.GrowingPod(key); pod != "" && entry.Node == "" { // one that has its room is the pod's own
+			growing[pod] = entry
+			delete(booked, key)
+		}
+	}
+	return growing
+}
+
+// checkEntry compares what the core has of a pod, and of its growth, with the pod.
+func (w *historyWorld) checkEntry(pod *v1.Pod, entry, growth historyEntry, evicted bool, problem func(string, ...any)) {
 	amounts, _, err := messages.WantedOf(w.m.Kinds(), pods.Resources(pod), nil)
 	w.api.must(err)
-	if len(entry.Unknown) == 0 && !entry.Amounts.Equal(amounts) {
-		problem("%s takes %s and has %s", pod.Name, w.m.Kinds().Format(amounts), w.m.Kinds().Format(entry.Amounts))
+	has := entry.Amounts
+	if growth.Allocation != nil {
+		has = has.Plus(growth.Amounts)
+	}
+	// One that ends does not grow any more. It is booked with what it had by then.
+	endsSmaller := pods.IsDeferred(pod) && growth.Allocation == nil && has.FitsIn(amounts) && (pod.DeletionTimestamp != nil || evicted)
+	if len(entry.Unknown) == 0 && !has.Equal(amounts) && !endsSmaller {
+		problem("%s takes %s and has %s", pod.Name, w.m.Kinds().Format(amounts), w.m.Kinds().Format(has))
 	}
 	app := strings.TrimPrefix(string(entry.Application), pod.Namespace+":")
 	if !entry.foreign && app != w.apps[pods.Key(pod)] && app != pod.Labels["applicationId"] {

@@ -3,6 +3,7 @@ package shimtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -102,6 +103,30 @@ func (w *historyWorld) finishPod(s historyStep) {
 
 func (w *historyWorld) resizePod(s historyStep) {
 	w.changePod(s.a, func(pod *v1.Pod) { pod.Spec.Containers[0].Resources.Requests = cpuOf(1 + s.b%5) })
+}
+
+// putOffResize is what kubelets say of pods that are to be resized: that they have so much and wait for more, that they
+// never get more, or that they have what they ask for.
+func (w *historyWorld) putOffResize(s historyStep) {
+	w.changePod(s.a, func(pod *v1.Pod) {
+		if pod.Status.Phase != v1.PodRunning {
+			return
+		}
+		has, reason := cpuOf(1+s.c%3), v1.PodReasonDeferred
+		pod.Status.Conditions = slices.DeleteFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodResizePending })
+		switch s.b % 4 {
+		case 0:
+			has, reason = pod.Spec.Containers[0].Resources.Requests, ""
+		case 1:
+			reason = v1.PodReasonInfeasible
+		}
+		if reason != "" {
+			pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: reason})
+		}
+		pod.Status.ContainerStatuses = []v1.ContainerStatus{{
+			Name: pod.Spec.Containers[0].Name, AllocatedResources: has, Resources: &v1.ResourceRequirements{Requests: has},
+		}}
+	})
 }
 
 func (w *historyWorld) ungatePod(s historyStep) {

@@ -39,6 +39,7 @@ var historyVerbs = []struct {
 	{"end pod", 4, (*historyWorld).endPod},
 	{"finish pod", 3, (*historyWorld).finishPod},
 	{"resize pod", 3, (*historyWorld).resizePod},
+	{"put off resize", 4, (*historyWorld).putOffResize},
 	{"ungate pod", 3, (*historyWorld).ungatePod},
 	{"label pod", 2, (*historyWorld).labelPod},
 	{"recreate pod", 3, (*historyWorld).recreatePod},
