@@ -16,6 +16,8 @@ type scene struct {
 	at func(t *testing.T, s *site) string
 	// act does what is left to do once the panel is there.
 	act func(p *page)
+	// how is what it is looked at in, if not as the rest of a tour.
+	how look
 }
 
 // scenes are all that is worth looking at. Each is looked at by the tests of what

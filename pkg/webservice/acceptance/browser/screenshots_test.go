@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"image"
 	"image/color"
 	"image/png"
@@ -30,26 +31,23 @@ var (
 
 // screenshots are the screenshots that the documents show: of a cluster as a Kubernetes shim
 // reports it and, where queues in each guarantee state or limits tell more, of stages with these.
-var screenshots = []struct {
-	scene
-	how look
-}{
-	{scene{name: "dashboard-overview", play: k8s, panel: "overview"}, wide},
-	{scene{name: "dashboard-overview-light", play: k8s, panel: "overview"}, wideLight},
-	{scene{name: "dashboard-overview-narrow", play: k8s, panel: "overview"}, phone},
-	{scene{name: "dashboard-queues", play: k8s, panel: "queues", at: fixed("#/queues/root.ml")}, wide},
-	{scene{name: "dashboard-guarantees", play: guarantees, panel: "queues", at: fixed("#/queues?view=guarantees")}, look{width: 1400, height: 460, light: true}},
-	{scene{name: "dashboard-nodes", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3")}, wide},
-	{scene{name: "dashboard-nodes-light", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3")}, wideLight},
-	{scene{name: "dashboard-pending", play: k8sEvicting, panel: "applications", at: fixed("#/applications?view=pending")}, wideLight},
-	{scene{name: "dashboard-why", play: k8sEvicting, panel: "applications", at: atNominated}, wide},
-	{scene{name: "dashboard-why-narrow", play: k8sEvicting, panel: "applications", at: atNominated}, phoneLight},
-	{scene{name: "dashboard-preemption", play: k8sEvicting, panel: "preemption", at: atPlan("victims=true&limit=1"), act: seesPlan}, wide},
-	{scene{name: "dashboard-users", play: limits, panel: "users"}, look{width: 1400, height: 560}},
-	{scene{name: "dashboard-events", play: k8s, panel: "events"}, wide},
-	{scene{name: "dashboard-whatif", play: k8s, panel: "whatif", at: func(t *testing.T, s *site) string {
+var screenshots = []scene{
+	{name: "dashboard-overview", play: k8s, panel: "overview"},
+	{name: "dashboard-overview-light", play: k8s, panel: "overview", how: wideLight},
+	{name: "dashboard-overview-narrow", play: k8s, panel: "overview", how: phone},
+	{name: "dashboard-queues", play: k8s, panel: "queues", at: fixed("#/queues/root.ml")},
+	{name: "dashboard-guarantees", play: guarantees, panel: "queues", at: fixed("#/queues?view=guarantees"), how: look{width: 1400, height: 460, light: true}},
+	{name: "dashboard-nodes", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3")},
+	{name: "dashboard-nodes-light", play: k8s, panel: "nodes", at: fixed("#/nodes/" + drainedNode + "?zoom=3"), how: wideLight},
+	{name: "dashboard-pending", play: k8sEvicting, panel: "applications", at: fixed("#/applications?view=pending"), how: wideLight},
+	{name: "dashboard-why", play: k8sEvicting, panel: "applications", at: atNominated},
+	{name: "dashboard-why-narrow", play: k8sEvicting, panel: "applications", at: atNominated, how: phoneLight},
+	{name: "dashboard-preemption", play: k8sEvicting, panel: "preemption", at: atPlan("victims=true&limit=1"), act: seesPlan},
+	{name: "dashboard-users", play: limits, panel: "users", how: look{width: 1400, height: 560}},
+	{name: "dashboard-events", play: k8s, panel: "events"},
+	{name: "dashboard-whatif", play: k8s, panel: "whatif", at: func(t *testing.T, s *site) string {
 		return s.addressed(t, "#/whatif?question=QUESTION")
-	}, act: seesOutcome}, wideLight},
+	}, act: seesOutcome, how: wideLight},
 }
 
 // TestScreenshots takes the screenshots of the documents and looks whether there is
@@ -58,26 +56,22 @@ var screenshots = []struct {
 //	cd pkg/webservice/acceptance && go test ./browser -run Screenshots -update
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
-	for _, one := range screenshots {
-		t.Run(one.name, func(t *testing.T) {
-			t.Parallel()
-			p := one.open(t, one.how)
-			taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-			assert.NilError(t, err)
-			screenshot, err := png.Decode(bytes.NewReader(taken))
-			assert.NilError(t, err)
-			assert.Equal(t, screenshot.Bounds().Dx(), int(one.how.width))
-			somethingOn(t, screenshot)
-			path := filepath.Join(images, one.name+".png")
-			if golden.FlagUpdate() {
-				assert.NilError(t, os.MkdirAll(images, 0o755))
-				assert.NilError(t, os.WriteFile(path, compressed(t, screenshot), 0o644))
-			}
-			kept, err := os.Stat(path)
-			assert.NilError(t, err)
-			assert.Assert(t, kept.Size() > 0 && kept.Size() <= screenshotMax, "%d bytes", kept.Size())
-		})
-	}
+	tour(t, screenshots, wide, func(p *page, c scene) {
+		taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		assert.NilError(p.t, err)
+		screenshot, err := png.Decode(bytes.NewReader(taken))
+		assert.NilError(p.t, err)
+		assert.Equal(p.t, screenshot.Bounds().Dx(), int(cmp.Or(c.how, wide).width))
+		somethingOn(p.t, screenshot)
+		path := filepath.Join(images, c.name+".png")
+		if golden.FlagUpdate() {
+			assert.NilError(p.t, os.MkdirAll(images, 0o755))
+			assert.NilError(p.t, os.WriteFile(path, compressed(p.t, screenshot), 0o644))
+		}
+		kept, err := os.Stat(path)
+		assert.NilError(p.t, err)
+		assert.Assert(p.t, kept.Size() > 0 && kept.Size() <= screenshotMax, "%d bytes", kept.Size())
+	})
 }
 
 // somethingOn fails if a screenshot is blank: nearly all of one of its quarters in height

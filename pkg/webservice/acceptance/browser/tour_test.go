@@ -1,6 +1,9 @@
 package browser
 
-import "testing"
+import (
+	"cmp"
+	"testing"
+)
 
 // tour shows scenes, those of a play one after another in one page: to load the page takes most
 // of the time of a look. Each scene is a test of its own.
@@ -30,7 +33,7 @@ func (s *site) tour(t *testing.T, scenes []scene, how look, see func(p *page, c 
 	p.arrives(scenes[0].panel)
 	for _, c := range scenes {
 		p.run(c.name, func(t *testing.T) {
-			p.becomes(how)
+			p.becomes(cmp.Or(c.how, how))
 			p.leaves(c.panel)
 			p.goes(c.address(t, s))
 			p.arrives(c.panel)

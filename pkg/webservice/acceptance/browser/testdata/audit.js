@@ -120,13 +120,16 @@
     return layers.reduceRight((below, top) => over(top, below), [1, 1, 1, 1]);
   };
 
-  // faint are the texts that are hard to read.
+  // faint are the texts that are hard to read, those in fields included.
   audit.faint = () => {
     const wrong = new Set();
+    const written = new Set(document.querySelectorAll("select,textarea,input:not([type=checkbox],[type=radio])"));
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let n = walker.nextNode(); n; n = walker.nextNode()) {
-      const e = n.parentElement;
-      if (n.data.trim() === "" || !t.seen(e) || e.closest(":disabled,.unseen,noscript,script,[aria-disabled=true]") || e instanceof SVGElement) continue;
+      if (n.data.trim() !== "") written.add(n.parentElement);
+    }
+    for (const e of written) {
+      if (!t.seen(e) || e.closest(":disabled,.unseen,noscript,script,[aria-disabled=true]") || e instanceof SVGElement) continue;
       const behind = ground(e);
       if (!behind) continue;
       const style = getComputedStyle(e);
