@@ -251,7 +251,8 @@ func buildCommand(command string) (string, error) {
 		narwhalFolder = folder
 	}
 	path := filepath.Join(narwhalFolder, filepath.Base(command))
-	build := exec.Command("go", "build", "-o", path, "./"+filepath.ToSlash(command))
+	// No debugger reads it, and a third of the work is to write the tables for one.
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./"+filepath.ToSlash(command))
 	build.Dir = ".."
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", filepath.Base(command), err, output)
