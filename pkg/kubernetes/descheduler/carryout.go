@@ -23,6 +23,11 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 		return "", err
 	}
 	done = true
+	return e.begun(v, r), nil
+}
+
+// begun counts an eviction that was carried out or asked for, and says which of these it is.
+func (e evictor) begun(v *view, r request) (result string) {
 	var mates []*v1.Pod
 	if w, ok := framework.WorkloadOf(r.pod); ok && r.pod.Spec.NodeName != "" {
 		// A node has few pods, and a workload may have all that there are.
@@ -41,9 +46,9 @@ func (e evictor) carryOut(ctx context.Context, v *view, r request, options frame
 	e.d.limits.commit(e.d.options.Clock.Now(), r, mates, reported)
 	v.snapshot.Evicted(r.pod.UID)
 	if reported || requested {
-		return resultBackground, nil
+		return resultBackground
 	}
-	return resultSuccess, nil
+	return resultSuccess
 }
 
 // evictMax is how long an evict plugin may take for one pod. One that waits for ever would end
@@ -65,9 +70,14 @@ func (e evictor) ask(ctx context.Context, v *view, pod *v1.Pod, options framewor
 		}
 		return e.d.watched(e.profile.name, e.Name(), func() error { return checker.CheckEviction(pod, options) })
 	}
+	return e.call(ctx, func(ctx context.Context) error { return e.profile.evict.EvictPod(ctx, pod, options) })
+}
+
+// call calls the evict plugin, which is not to take for ever.
+func (e evictor) call(ctx context.Context, f func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, evictMax)
 	defer cancel()
-	err := e.d.watched(e.profile.name, e.Name(), func() error { return e.profile.evict.EvictPod(bounded, pod, options) })
+	err := e.d.watched(e.profile.name, e.Name(), func() error { return f(bounded) })
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("evict plugin %s did not end in %s: %w", e.Name(), evictMax, err)
 	}

@@ -144,6 +144,7 @@ func (l *limits) reserve(now time.Time, r request) error {
 		return err
 	}
 	keys := r.keys()
+	r.group.count(keys)
 	if r.controller {
 		l.sliding.note(now, r.pod.UID, keys)
 	} else {
@@ -193,7 +194,7 @@ func (l *limits) check(now time.Time, r request) *framework.LimitError {
 		if most, ok := l.perCycle(k); ok && counts.counts[k] >= most {
 			return limitError(k, framework.PerCycle, most, r)
 		}
-		if most, ok := l.perFlight(k.scope); ok && l.flight.counts.counts[k] >= most {
+		if most, ok := l.perFlight(k.scope); ok && r.group.over(k, l.flight.counts.counts[k], most) {
 			return limitError(k, framework.InFlight, most, r)
 		}
 	}

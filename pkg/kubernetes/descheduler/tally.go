@@ -15,6 +15,42 @@ type request struct {
 	pod             *v1.Pod
 	profile, plugin string
 	controller      bool // asked by a plugin that events trigger
+	group           *group
+}
+
+// A group are pods which go together. More of them than a limit in flight allows go while no others count for it.
+type group struct {
+	all     map[key]int // of the whole group
+	counted map[key]int // that are counted already
+}
+
+func newGroup(all []request) *group {
+	g := &group{all: map[key]int{}, counted: map[key]int{}}
+	for _, r := range all {
+		for _, k := range r.keys() {
+			g.all[k]++
+		}
+	}
+	return g
+}
+
+// over says whether a limit in flight keeps a pod, with so many that count for it, or its whole group. Nil is a pod that goes alone.
+func (g *group) over(k key, count, most int) bool {
+	if g == nil {
+		return count >= most
+	}
+	others := count - g.counted[k]
+	return others+g.all[k] > most && (others > 0 || most <= 0)
+}
+
+// count counts one of a group.
+func (g *group) count(keys []key) {
+	if g == nil {
+		return
+	}
+	for _, k := range keys {
+		g.counted[k]++
+	}
 }
 
 // A key is what a limit counts for: a node, a namespace, and so on.

@@ -2,10 +2,45 @@ package pods
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
+
+// Budgets are disruption budgets, with selectors that are read. It does not change.
+type Budgets struct {
+	in map[string][]selectingBudget // by namespace, in the order of names
+}
+
+type selectingBudget struct {
+	budget   *policy.PodDisruptionBudget
+	selector labels.Selector
+}
+
+// NewBudgets keeps the budgets, which must not be changed afterwards.
+func NewBudgets(all []*policy.PodDisruptionBudget) Budgets {
+	b := Budgets{in: map[string][]selectingBudget{}}
+	for _, of := range slices.SortedFunc(slices.Values(all), func(a, b *policy.PodDisruptionBudget) int { return strings.Compare(a.Name, b.Name) }) {
+		if selector, err := metav1.LabelSelectorAsSelector(of.Spec.Selector); err == nil { // the API server takes no other budget
+			b.in[of.Namespace] = append(b.in[of.Namespace], selectingBudget{of, selector})
+		}
+	}
+	return b
+}
+
+// Of returns the budgets that select a pod, in a new slice. It is linear in those of its namespace. A budget
+// without a selector selects nothing.
+func (b Budgets) Of(pod *v1.Pod) (of []*policy.PodDisruptionBudget) {
+	for _, each := range b.in[pod.Namespace] {
+		if each.selector.Matches(labels.Set(pod.Labels)) {
+			of = append(of, each.budget)
+		}
+	}
+	return of
+}
 
 // IsReady reports whether a pod counts as healthy for budgets.
 func IsReady(pod *v1.Pod) bool {

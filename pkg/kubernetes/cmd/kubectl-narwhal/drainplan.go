@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
@@ -98,10 +97,12 @@ func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []cli
 	slices.SortFunc(there, func(a, b v1.Pod) int {
 		return cmp.Or(cmp.Compare(corev1helpers.PodPriority(&a), corev1helpers.PodPriority(&b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	all := make([]*policy.PodDisruptionBudget, len(budgets))
 	left := make(map[*policy.PodDisruptionBudget]int, len(budgets))
 	for i := range budgets {
-		left[&budgets[i]] = pods.Disruptions(&budgets[i])
+		all[i], left[&budgets[i]] = &budgets[i], pods.Disruptions(&budgets[i])
 	}
+	of := pods.NewBudgets(all)
 	var first, later, stay []step
 	for i := range there {
 		pod := &there[i]
@@ -110,7 +111,7 @@ func planDrain(there []v1.Pod, budgets []policy.PodDisruptionBudget, moved []cli
 		case why != "":
 			stay = append(stay, step{pod: pod, to: "stays: " + why, stays: true})
 		default:
-			s := step{pod: pod, to: goal(pod, where), blocked: cmp.Or(p.kept(pod), blockedBy(pod, budgets, left, p.now))}
+			s := step{pod: pod, to: goal(pod, where), blocked: cmp.Or(p.kept(pod), blockedBy(pod, of.Of(pod), left, p.now))}
 			if s.blocked == "" {
 				first = append(first, s)
 			} else {
@@ -163,14 +164,7 @@ func goal(pod *v1.Pod, where map[string]client.AskOutcome) string {
 }
 
 // blockedBy is what keeps a pod from being evicted now, and takes one from what its budget has left if nothing does.
-func blockedBy(pod *v1.Pod, budgets []policy.PodDisruptionBudget, left map[*policy.PodDisruptionBudget]int, now time.Time) string {
-	var of []*policy.PodDisruptionBudget
-	for i := range budgets {
-		selector, err := metav1.LabelSelectorAsSelector(budgets[i].Spec.Selector)
-		if err == nil && budgets[i].Namespace == pod.Namespace && selector.Matches(labels.Set(pod.Labels)) {
-			of = append(of, &budgets[i])
-		}
-	}
+func blockedBy(pod *v1.Pod, of []*policy.PodDisruptionBudget, left map[*policy.PodDisruptionBudget]int, now time.Time) string {
 	switch {
 	case pods.IsFreeOf(of, pod):
 		return ""

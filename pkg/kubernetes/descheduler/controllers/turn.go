@@ -32,6 +32,7 @@ type draining struct {
 	written string // on the node, as far as it is known
 	failed  bool   // it could not be written, and is to be
 	refused map[types.UID]*refusal
+	begun   map[types.UID]bool // pods whose eviction has begun
 	told    told
 }
 
@@ -63,7 +64,7 @@ func (n *nodeProblem) follow(name string, p *problem) *draining {
 	}
 	d := n.drains[name]
 	if d == nil || d.uid != node.UID {
-		d = &draining{node: name, uid: node.UID, refused: map[types.UID]*refusal{}}
+		d = &draining{node: name, uid: node.UID, refused: map[types.UID]*refusal{}, begun: map[types.UID]bool{}}
 		if record, _ := n.mine(node); record != nil {
 			d.status, d.written = *record, node.Annotations[drain.Annotation]
 			d.told = told{state: record.State, note: record.Kept(), at: record.Changed.Time}
@@ -127,9 +128,9 @@ func (t *turn) drain(ctx context.Context, d *draining) {
 		}
 	}
 	next.Count(t.now, &d.status)
-	maps.DeleteFunc(d.refused, func(uid types.UID, _ *refusal) bool {
-		return !slices.ContainsFunc(all, func(pod *v1.Pod) bool { return pod.UID == uid })
-	})
+	gone := func(uid types.UID) bool { return !slices.ContainsFunc(all, func(pod *v1.Pod) bool { return pod.UID == uid }) }
+	maps.DeleteFunc(d.refused, func(uid types.UID, _ *refusal) bool { return gone(uid) })
+	maps.DeleteFunc(d.begun, func(uid types.UID, _ bool) bool { return gone(uid) })
 	t.say(ctx, t.kept, d, next)
 	t.hold(d)
 }
@@ -201,6 +202,7 @@ func (t *turn) evictAll(ctx context.Context, d *draining, all []*v1.Pod) map[*v1
 		if why := t.leaving(pod); why != "" {
 			outcomes[pod] = outcome{why: why, leaves: true}
 		} else {
+			t.failed(d, pod)
 			stay = append(stay, pod)
 		}
 	}
@@ -234,6 +236,18 @@ func (t *turn) leaving(pod *v1.Pod) string {
 		return cmp.Or(r.Progress(pod), evictionBegun)
 	}
 	return evictionBegun
+}
+
+// failed notes why the eviction of a pod has ended that had begun, so that it is tried again after a while.
+func (t *turn) failed(d *draining, pod *v1.Pod) {
+	r, ok := t.handle.Evictor().(framework.ProgressReporter)
+	if !d.begun[pod.UID] || !ok {
+		return
+	}
+	delete(d.begun, pod.UID)
+	if why := r.Failure(pod); why != "" {
+		t.refuse(d, pod, why)
+	}
 }
 
 const evictionBegun = "its eviction has begun"
@@ -272,7 +286,7 @@ func (t *turn) outcomeOf(d *draining, pod *v1.Pod, err error) outcome {
 	case err == nil:
 		t.kept.evicted = true
 		t.spend(pod)
-		delete(d.refused, pod.UID)
+		d.begun[pod.UID] = true
 		return outcome{why: evictionBegun, leaves: true}
 	case errors.As(err, &limit):
 		t.kept.limited = append(t.kept.limited, pod)

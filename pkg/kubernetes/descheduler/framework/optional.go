@@ -145,6 +145,12 @@ type GroupEvictor interface {
 	EvictTogether(ctx context.Context, pods []*v1.Pod, options EvictOptions) map[types.UID]error
 }
 
+// GroupEvictPlugin is an EvictPlugin that only requests evictions, and can have several pods evicted together, or none of them.
+type GroupEvictPlugin interface {
+	// EvictTogether asks for that. With an error, which is of one of the pods, it asks for none.
+	EvictTogether(ctx context.Context, pods []*v1.Pod, options EvictOptions) (keeps *v1.Pod, err error)
+}
+
 // Withdrawer is an EvictPlugin, or a PodEvictor, that can take back an eviction which was asked for and has not
 // begun. Of another pod, or of one for which another plugin has asked, it does nothing.
 type Withdrawer interface {
@@ -156,6 +162,9 @@ type Withdrawer interface {
 type ProgressReporter interface {
 	// Progress says in words how far the eviction of a pod is; empty: it does not know.
 	Progress(pod *v1.Pod) string
+	// Failure says in words why the last eviction of a pod that is there has ended; empty: it does not know, or another pod is the
+	// reason, with which it was to be evicted together.
+	Failure(pod *v1.Pod) string
 }
 
 // Previewer is a ControllerPlugin of which a dry run of one cycle shows what it would do first.

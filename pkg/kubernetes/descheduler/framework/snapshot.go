@@ -10,10 +10,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	scheduling "k8s.io/api/scheduling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // Objects are what a Snapshot is made of. They are kept and must not be changed
@@ -39,7 +40,7 @@ type Snapshot struct {
 	classes    map[string]*scheduling.PriorityClass
 	claims     map[types.NamespacedName]*v1.PersistentVolumeClaim
 	late       map[Workload]bool // jobs that make a pod anew only when the last one has gone
-	budgets    map[string][]selectingBudget
+	budgets    pods.Budgets
 	pods       []*v1.Pod
 	onNode     map[string][]*v1.Pod
 	ofWorkload map[Workload][]*v1.Pod
@@ -59,7 +60,7 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 		classes:    make(map[string]*scheduling.PriorityClass, len(o.PriorityClasses)),
 		claims:     make(map[types.NamespacedName]*v1.PersistentVolumeClaim, len(o.Claims)),
 		late:       map[Workload]bool{},
-		budgets:    map[string][]selectingBudget{},
+		budgets:    pods.NewBudgets(o.Budgets),
 		pods:       slices.SortedFunc(slices.Values(o.Pods), byPodName),
 		onNode:     make(map[string][]*v1.Pod, len(o.Nodes)),
 		ofWorkload: map[Workload][]*v1.Pod{},
@@ -80,11 +81,6 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 	for _, j := range o.Jobs {
 		if ptr.Deref(j.Spec.PodReplacementPolicy, batch.TerminatingOrFailed) == batch.Failed { // always set where there is a podFailurePolicy
 			s.late[Workload{Namespace: j.Namespace, Kind: jobKind, Name: j.Name}] = true
-		}
-	}
-	for _, b := range slices.SortedFunc(slices.Values(o.Budgets), byBudgetName) {
-		if selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err == nil { // the API server takes no other budget
-			s.budgets[b.Namespace] = append(s.budgets[b.Namespace], selectingBudget{b, selector})
 		}
 	}
 	for _, p := range s.pods {
@@ -144,22 +140,8 @@ func (s *Snapshot) Claim(namespace, name string) *v1.PersistentVolumeClaim {
 	return s.claims[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// A selectingBudget is a disruption budget with its selector, which is read once.
-type selectingBudget struct {
-	budget   *policy.PodDisruptionBudget
-	selector labels.Selector
-}
-
-// BudgetsOf returns the disruption budgets that select a pod, in a new slice. It is linear in
-// those of its namespace. A budget without a selector selects nothing.
-func (s *Snapshot) BudgetsOf(pod *v1.Pod) (of []*policy.PodDisruptionBudget) {
-	for _, b := range s.budgets[pod.Namespace] {
-		if b.selector.Matches(labels.Set(pod.Labels)) {
-			of = append(of, b.budget)
-		}
-	}
-	return of
-}
+// BudgetsOf returns the disruption budgets that select a pod: see pods.Budgets.
+func (s *Snapshot) BudgetsOf(pod *v1.Pod) []*policy.PodDisruptionBudget { return s.budgets.Of(pod) }
 
 // Pods returns all pods that were not evicted in this cycle, in any phase, in a
 // new slice.
@@ -196,7 +178,7 @@ func (s *Snapshot) Standing() []*v1.Pod { return append(s.Pods(), s.InFlight()..
 
 // InFlight returns the pods that MarkInFlight took out, in a new slice. Plugins need not look at them
 // again, but they hold their room until they have ended: a Landing counts them where they stand.
-func (s *Snapshot) InFlight() (pods []*v1.Pod) {
+func (s *Snapshot) InFlight() (begun []*v1.Pod) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if len(s.inFlight) == 0 {
@@ -204,10 +186,10 @@ func (s *Snapshot) InFlight() (pods []*v1.Pod) {
 	}
 	for _, p := range s.pods {
 		if s.inFlight[p.UID] {
-			pods = append(pods, p)
+			begun = append(begun, p)
 		}
 	}
-	return pods
+	return begun
 }
 
 // WasEvicted says whether a pod was taken out.
@@ -218,11 +200,11 @@ func (s *Snapshot) WasEvicted(uid types.UID) bool {
 }
 
 // present copies a list without the pods that were evicted.
-func (s *Snapshot) present(pods []*v1.Pod) []*v1.Pod {
+func (s *Snapshot) present(all []*v1.Pod) []*v1.Pod {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	kept := make([]*v1.Pod, 0, len(pods))
-	for _, p := range pods {
+	kept := make([]*v1.Pod, 0, len(all))
+	for _, p := range all {
 		if !s.evicted[p.UID] {
 			kept = append(kept, p)
 		}
@@ -234,8 +216,4 @@ func byNodeName(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) }
 
 func byPodName(a, b *v1.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-}
-
-func byBudgetName(a, b *policy.PodDisruptionBudget) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

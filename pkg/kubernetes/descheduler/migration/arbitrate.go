@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,31 +35,75 @@ func (c *Controller) Arbitrate(ctx context.Context) error {
 	a := c.countUnderWay(jobs)
 	waiting, failed := c.waiting(ctx, jobs, a)
 	sortJobs(waiting, maps.Clone(a.ofWorkload))
-	now := c.handle.Clock().Now()
-	told := 0
+	now, told, groups, done := c.handle.Clock().Now(), 0, groupsOf(jobs), map[string]bool{}
 	for _, w := range waiting {
-		if a.pods[w.pod.UID] != "" {
+		of, forced := []waitingJob{w}, false
+		if g := w.Spec.Group; g != nil {
+			if done[g.Name] {
+				continue
+			}
+			done[g.Name] = true
+			goes, never, waits := w.begins(now, groups[g.Name])
+			of = membersOf(waiting, g.Name)
+			if never != "" {
+				failed = append(failed, c.abortAll(ctx, of, never))
+			}
+			if never != "" || waits || !goes && len(of) < g.Count {
+				continue
+			}
+			forced = goes
+		}
+		if slices.ContainsFunc(of, func(w waitingJob) bool { return a.pods[w.pod.UID] != "" }) {
 			continue // this other job has the pod, and the next arbitration says so
 		}
-		if gate := c.holdsBack(w.pod, a); gate != "" { // one that has to wait holds up no others
-			if told < toldMax && w.waitsFor(gate) {
-				told++
-				failed = append(failed, ignoreConflict(c.jobs.updateStatus(ctx, w.Job)))
+		if gate := c.holdsBack(of, a); gate != "" && !forced { // one that has to wait holds up no others
+			for _, w := range of {
+				if told < toldMax && w.waitsFor(gate) {
+					told++
+					failed = append(failed, ignoreConflict(c.jobs.updateStatus(ctx, w.Job)))
+				}
 			}
 			continue
 		}
-		if w.Annotations == nil {
-			w.Annotations = map[string]string{}
+		for _, w := range of {
+			failed = append(failed, c.pass(ctx, now, w, a))
 		}
-		w.Annotations[AnnotationPassed] = now.UTC().Format(time.RFC3339)
-		if err := c.jobs.update(ctx, w.Job); err != nil {
-			failed = append(failed, fmt.Errorf("letting job %s pass: %w", w.Name, err))
-			continue
-		}
-		a.inWindow[workloadUID(w.pod)]++
-		a.count(w.Job, w.pod.Spec.NodeName, workloadUID(w.pod), w.pod.UID)
 	}
 	return errors.Join(failed...)
+}
+
+// membersOf are the jobs of a group that wait.
+func membersOf(waiting []waitingJob, name string) (of []waitingJob) {
+	for _, w := range waiting {
+		if w.Spec.Group != nil && w.Spec.Group.Name == name {
+			of = append(of, w)
+		}
+	}
+	return of
+}
+
+// abortAll ends the jobs of a group that wait.
+func (c *Controller) abortAll(ctx context.Context, of []waitingJob, why string) error {
+	var failed []error
+	for _, w := range of {
+		_, err := c.abortGroup(ctx, w.Job, why)
+		failed = append(failed, ignoreConflict(err))
+	}
+	return errors.Join(failed...)
+}
+
+// pass lets a job begin, and counts it.
+func (c *Controller) pass(ctx context.Context, now time.Time, w waitingJob, a *arbitration) error {
+	if w.Annotations == nil {
+		w.Annotations = map[string]string{}
+	}
+	w.Annotations[AnnotationPassed] = now.UTC().Format(time.RFC3339)
+	if err := c.jobs.update(ctx, w.Job); err != nil {
+		return fmt.Errorf("letting job %s pass: %w", w.Name, err)
+	}
+	a.inWindow[workloadUID(w.pod)]++
+	a.count(w.Job, w.pod.Spec.NodeName, workloadUID(w.pod), w.pod.UID)
+	return nil
 }
 
 // endsMax is how many jobs one arbitration ends, or asks the API server for the pod of. Others are
@@ -174,33 +219,53 @@ func (a *arbitration) count(job *Job, node string, workload, pod types.UID) {
 // window is the time in which migrations of a workload are counted.
 func (c *checks) window() time.Duration { return c.args.ObjectLimiters.Workload.Duration.Duration }
 
-// holdsBack is the limit for which the job of a pod has to wait; empty if there is none.
-func (c *checks) holdsBack(pod *v1.Pod, a *arbitration) Gate {
+// holdsBack is the limit for which jobs that begin together have to wait; empty if there is none. More of them than a limit
+// allows begin while no others count for it.
+func (c *checks) holdsBack(of []waitingJob, a *arbitration) Gate {
 	if !c.args.ArbitrationArgs.Enabled {
 		return ""
 	}
-	reached := func(gate Gate, limit *int, count int) bool {
-		return limit != nil && *limit > 0 && count >= *limit && !c.args.skips(gate)
+	for _, w := range of {
+		if gate := c.holdsBackOne(w.pod, of, a); gate != "" {
+			return gate
+		}
+	}
+	return ""
+}
+
+func (c *checks) holdsBackOne(pod *v1.Pod, of []waitingJob, a *arbitration) Gate {
+	over := func(limit, count int, like func(*v1.Pod) bool) bool {
+		more := 0
+		for _, w := range of {
+			if like(w.pod) {
+				more++
+			}
+		}
+		return count+more > limit && (count > 0 || limit <= 0)
+	}
+	reached := func(gate Gate, limit *int, count int, like func(*v1.Pod) bool) bool {
+		return limit != nil && *limit > 0 && over(*limit, count, like) && !c.args.skips(gate)
 	}
 	switch {
-	case reached(GateGlobal, c.args.MaxMigratingGlobally, a.total):
+	case reached(GateGlobal, c.args.MaxMigratingGlobally, a.total, func(*v1.Pod) bool { return true }):
 		return GateGlobal
-	case reached(GateNode, c.args.MaxMigratingPerNode, a.onNode[pod.Spec.NodeName]):
+	case reached(GateNode, c.args.MaxMigratingPerNode, a.onNode[pod.Spec.NodeName], func(p *v1.Pod) bool { return p.Spec.NodeName == pod.Spec.NodeName }):
 		return GateNode
-	case reached(GateNamespace, c.args.MaxMigratingPerNamespace, a.inNamespace[pod.Namespace]):
+	case reached(GateNamespace, c.args.MaxMigratingPerNamespace, a.inNamespace[pod.Namespace], func(p *v1.Pod) bool { return p.Namespace == pod.Namespace }):
 		return GateNamespace
 	}
 	workload := workloadUID(pod)
 	if workload == "" {
 		return ""
 	}
+	alike := func(p *v1.Pod) bool { return workloadUID(p) == workload }
 	l := c.args.limitsOf(c.replicasOf(pod))
 	switch {
-	case !c.args.skips(GateWorkload) && a.ofWorkload[workload] >= l.migrating:
+	case !c.args.skips(GateWorkload) && over(l.migrating, a.ofWorkload[workload], alike):
 		return GateWorkload
-	case !c.args.skips(GateUnavailable) && c.unavailable(pod, l.replicas, a) >= l.unavailable:
+	case !c.args.skips(GateUnavailable) && over(l.unavailable, c.unavailable(pod, of, l.replicas, a), alike):
 		return GateUnavailable
-	case c.window() > 0 && a.inWindow[workload] >= l.inWindow:
+	case c.window() > 0 && over(l.inWindow, a.inWindow[workload], alike):
 		return gateWindow
 	}
 	return ""
@@ -209,13 +274,19 @@ func (c *checks) holdsBack(pod *v1.Pod, a *arbitration) Gate {
 // gateWindow is the limit of migrations in a time. It can be switched off by its duration.
 const gateWindow Gate = "objectLimiters.workload"
 
-// unavailable is how many replicas of the workload of a pod do not serve: that are missing,
-// are not ready, end, or are being migrated. The pod itself does not count, as otherwise one that
-// is not ready could never be migrated.
-func (c *checks) unavailable(pod *v1.Pod, replicas int, a *arbitration) int {
-	serving := 1
+// unavailable is how many replicas of the workload of a pod do not serve: that are missing, are not ready, end, or are being
+// migrated. Those which are to begin do not count, as otherwise one that is not ready could never be migrated.
+func (c *checks) unavailable(pod *v1.Pod, begin []waitingJob, replicas int, a *arbitration) int {
+	of := make(map[types.UID]bool, len(begin))
+	serving := 0
+	for _, w := range begin {
+		of[w.pod.UID] = true
+		if workloadUID(w.pod) == workloadUID(pod) {
+			serving++
+		}
+	}
 	for _, other := range c.siblings(pod) {
-		if other.UID != pod.UID && isReady(other) && other.DeletionTimestamp == nil && a.pods[other.UID] == "" {
+		if !of[other.UID] && isReady(other) && other.DeletionTimestamp == nil && a.pods[other.UID] == "" {
 			serving++
 		}
 	}

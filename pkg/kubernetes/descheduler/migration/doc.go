@@ -27,6 +27,7 @@
 //	filter.go       which pods are never migrated
 //	arbitrate.go    which jobs may begin now; order.go, which is first
 //	steps.go        the state machine
+//	group.go        jobs that evict together, or not
 //	reservation.go  the reservation of a job; nodeaffinity.go, where it may run
 //	withdraw.go     a job that is not wanted any more; what one waits for
 //	evict.go        the three ways to end a pod

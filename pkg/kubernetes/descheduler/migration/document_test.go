@@ -79,7 +79,7 @@ func TestPhasesAndReasonsAreDescribed(t *testing.T) {
 	source, err := os.ReadFile("job.go")
 	assert.NilError(t, err)
 	found := regexp.MustCompile(`(?m)^\t\w+ +(?:Reason|Phase) += "(\w+)"`).FindAllSubmatch(source, -1)
-	assert.Equal(t, len(found), 21)
+	assert.Equal(t, len(found), 23)
 	for _, name := range found {
 		assert.Check(t, regexp.MustCompile(`\b`+string(name[1])+`(, \w+)? - `).MatchString(described), "%s is not described", name[1])
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	apps "k8s.io/client-go/listers/apps/v1"
 	core "k8s.io/client-go/listers/core/v1"
+	budgets "k8s.io/client-go/listers/policy/v1"
 	priorities "k8s.io/client-go/listers/scheduling/v1"
 	"k8s.io/client-go/tools/cache"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -40,6 +41,7 @@ type checks struct {
 	classes      priorities.PriorityClassLister
 	replicaSets  apps.ReplicaSetLister
 	statefulSets apps.StatefulSetLister
+	budgets      budgets.PodDisruptionBudgetLister
 }
 
 // newChecks needs arguments that are valid.
@@ -64,6 +66,7 @@ func newChecks(args *Args, handle framework.Handle) (*checks, error) {
 		args: args, handle: handle, selector: selector, nodes: nodes, indexed: indexed,
 		pods: factory.Core().V1().Pods().Lister(), classes: factory.Scheduling().V1().PriorityClasses().Lister(),
 		replicaSets: factory.Apps().V1().ReplicaSets().Lister(), statefulSets: factory.Apps().V1().StatefulSets().Lister(),
+		budgets: factory.Policy().V1().PodDisruptionBudgets().Lister(),
 	}, nil
 }
 

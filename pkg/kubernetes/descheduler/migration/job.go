@@ -72,6 +72,7 @@ const (
 	ReservationCreated   ConditionType = "ReservationCreated"
 	Preemption           ConditionType = "Preemption"
 	ReservationScheduled ConditionType = "ReservationScheduled"
+	GroupReserved        ConditionType = "GroupReserved" // of the job that leads a group
 	Eviction             ConditionType = "Eviction"
 	ReservationBound     ConditionType = "ReservationBound"
 	PodScheduled         ConditionType = "PodScheduled"
@@ -97,6 +98,8 @@ const (
 	FailedEvict               Reason = "FailedEvict"
 	EvictComplete             Reason = "EvictComplete"
 	WaitForLimit              Reason = "WaitForLimit"
+	WaitForGroup              Reason = "WaitForGroup"
+	GroupAborted              Reason = "GroupAborted"
 	WaitForPodBindReservation Reason = "WaitForPodBindReservation"
 	WaitForBoundPodReady      Reason = "WaitForBoundPodReady"
 	Withdrawn                 Reason = "Withdrawn"
@@ -124,6 +127,8 @@ type Spec struct {
 	Mode Mode `json:"mode,omitempty"`
 	// PodRef is the pod. Without a UID it is the one that has the name when the job begins.
 	PodRef PodRef `json:"podRef"`
+	// Group is that of jobs which evict together or not at all; nil: it is alone.
+	Group *Group `json:"group,omitempty"`
 	// Reservation says how the place is reserved.
 	Reservation *ReservationOptions `json:"reservationOptions,omitempty"`
 	// DeleteOptions go with the eviction.
@@ -135,6 +140,13 @@ type PodRef struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
+}
+
+// Group is of so many jobs, all with the same group. None evicts before all have a place, and what ends one before that ends all.
+type Group struct {
+	// Name is that of one of the jobs, which leads the group.
+	Name  string `json:"name"`
+	Count int    `json:"count"`
 }
 
 // ReservationOptions say how a place is reserved.

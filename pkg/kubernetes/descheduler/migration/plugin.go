@@ -72,6 +72,7 @@ func New(args *Args, handle framework.Handle) (*Controller, error) {
 	c.synced = []cache.InformerSynced{
 		c.podInformer.HasSynced, factory.Scheduling().V1().PriorityClasses().Informer().HasSynced,
 		factory.Apps().V1().ReplicaSets().Informer().HasSynced, factory.Apps().V1().StatefulSets().Informer().HasSynced,
+		factory.Policy().V1().PodDisruptionBudgets().Informer().HasSynced,
 	}
 	return c, nil
 }
@@ -123,7 +124,11 @@ func (c *Controller) EvictPod(ctx context.Context, pod *v1.Pod, options framewor
 	if err := c.CheckEviction(pod, options); err != nil || c.handle.DryRun() {
 		return err
 	}
-	job := c.jobFor(pod, options)
+	return c.make(ctx, c.jobFor(pod, options))
+}
+
+// make makes a job. One of the pod that has ended makes way for it.
+func (c *Controller) make(ctx context.Context, job *Job) error {
 	err := c.jobs.create(ctx, job)
 	if !apierrors.IsAlreadyExists(err) {
 		return err

@@ -174,17 +174,24 @@ func (c *Controller) keptUntil(job *Job) time.Time {
 type jobIndex struct{ cache.Indexer }
 
 const (
-	byPod  = "pod"  // namespace/name of pods that a job names
-	byUID  = "uid"  // UID of the pod that is migrated, of jobs that have not ended
-	byWait = "wait" // "true" for jobs that wait for arbitration
+	byPod   = "pod"   // namespace/name of pods that a job names
+	byUID   = "uid"   // UID of the pod that is migrated, of jobs that have not ended
+	byWait  = "wait"  // "true" for jobs that wait for arbitration
+	byGroup = "group" // the name of the one that leads, of jobs of a group
 )
 
 // watchJobs makes an informer of jobs. One that has stopped cannot be started again, so there
 // is a new one in each run.
 func (c *Controller) watchJobs() (cache.SharedIndexInformer, *jobIndex) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(c.jobs.all, Resource, metav1.NamespaceAll, 0, cache.Indexers{
-		byPod:  of(func(j *Job) []string { return j.podNames() }),
-		byUID:  of(func(j *Job) []string { return unless(j.Ended() || j.podUID() == "", string(j.podUID())) }),
+		byPod: of(func(j *Job) []string { return j.podNames() }),
+		byUID: of(func(j *Job) []string { return unless(j.Ended() || j.podUID() == "", string(j.podUID())) }),
+		byGroup: of(func(j *Job) []string {
+			if j.Spec.Group == nil {
+				return nil
+			}
+			return []string{j.Spec.Group.Name}
+		}),
 		byWait: of(func(j *Job) []string { return unless(j.Ended() || j.passed() || j.Spec.Paused, "true") }),
 	}, nil).Informer()
 	return informer, &jobIndex{informer.GetIndexer()}
@@ -224,8 +231,11 @@ func (x *jobIndex) listen(informer cache.SharedIndexInformer, jobs queue) error 
 		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
 			jobs.Add(key)
 		}
+		for _, name := range x.concerned(object) {
+			jobs.Add(name)
+		}
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, object any) { add(object) }})
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, object any) { add(object) }, DeleteFunc: add})
 	if err != nil {
 		return fmt.Errorf("watching jobs: %w", err)
 	}

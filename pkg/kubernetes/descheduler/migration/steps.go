@@ -64,6 +64,8 @@ func (c *Controller) step(ctx context.Context, job *Job) (time.Duration, error) 
 	switch {
 	case job.DeletionTimestamp != nil || job.Ended() || job.Spec.Paused:
 		return 0, nil
+	case c.expired(job) && job.undecided() && job.hasPlace():
+		return c.abortGroup(ctx, job, "not all of its group got a place in "+job.ttl().Duration.String())
 	case c.expired(job):
 		return 0, c.end(ctx, job, Failed, Timeout, "its time to live is over after "+job.ttl().Duration.String())
 	case !c.mine(job):
@@ -72,16 +74,37 @@ func (c *Controller) step(ctx context.Context, job *Job) (time.Duration, error) 
 		return untilEvent, nil
 	case job.Status.Phase != Running:
 		return c.begin(ctx, job)
+	case job.undecided():
+		return c.groupStep(ctx, job)
+	}
+	return c.moveStep(ctx, job, c.evictStep)
+}
+
+// groupStep is a step of a job in a group of which none evicts, as far as the job knows.
+func (c *Controller) groupStep(ctx context.Context, job *Job) (time.Duration, error) {
+	g, err := c.groupOf(ctx, job, false)
+	if err != nil {
+		return 0, err
+	}
+	if why := g.ended(job); why != "" {
+		return c.abortGroup(ctx, job, why)
+	}
+	return c.moveStep(ctx, job, func(ctx context.Context, job *Job) (time.Duration, error) { return c.awaitGroup(ctx, job, g) })
+}
+
+// moveStep is a step of a job that has begun. With evict the job goes on that has all it needs to evict its pod.
+func (c *Controller) moveStep(ctx context.Context, job *Job, evict func(context.Context, *Job) (time.Duration, error)) (time.Duration, error) {
+	switch {
 	case job.mode() == EvictDirectly && job.is(Eviction):
 		return 0, c.end(ctx, job, Succeeded, EvictComplete, "the pod was evicted")
 	case job.mode() == EvictDirectly:
-		return c.evictStep(ctx, job)
+		return evict(ctx, job)
 	case !job.is(ReservationCreated) || job.Status.Reservation == nil: // a user may have taken it out
 		return c.reserve(ctx, job)
 	case !job.is(ReservationScheduled):
 		return c.awaitPlace(ctx, job)
 	case !job.is(Eviction):
-		return c.evictStep(ctx, job)
+		return evict(ctx, job)
 	case job.Status.PodRef == nil:
 		return c.awaitTaker(ctx, job)
 	default:

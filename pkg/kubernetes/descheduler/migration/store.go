@@ -3,6 +3,7 @@ package migration
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -42,11 +43,20 @@ func (s store) get(ctx context.Context, name string) (*Job, error) {
 // create makes a job. Its status is left to the first step.
 func (s store) create(ctx context.Context, job *Job) error {
 	object, err := write(job)
-	if err == nil {
-		_, err = s.client.Create(ctx, object, metav1.CreateOptions{})
+	if err != nil {
+		return err
 	}
-	return err
+	if object, err = s.client.Create(ctx, object, metav1.CreateOptions{}); err != nil || job.Spec.Group == nil {
+		return err
+	}
+	if made, err := read(object); err != nil || made.Spec.Group == nil {
+		return errors.Join(errOldKind, err, s.client.Delete(ctx, job.Name, metav1.DeleteOptions{}))
+	}
+	return nil
 }
+
+// errOldKind is of an API server that leaves out what it does not know.
+var errOldKind = errors.New("the kind " + Kind + " has no groups: apply docs/deploy/descheduler/crd.yaml again")
 
 // update writes all of a job but its status, which the job has as it was read.
 func (s store) update(ctx context.Context, job *Job) error {

@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 )
@@ -20,17 +19,29 @@ var (
 // Withdraw implements framework.Withdrawer: the job that was made for a pod in this profile, for the plugin that the options name, is
 // aborted, unless it is about to evict the pod, or has. A job that a user has made goes on.
 func (c *Controller) Withdraw(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	return c.withdraw(ctx, nameFor(pod), options)
+}
+
+func (c *Controller) withdraw(ctx context.Context, name string, options framework.EvictOptions) error {
 	for {
-		job, err := c.jobs.get(ctx, nameFor(pod))
+		job, err := c.jobs.get(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil
 		case err != nil:
 			return err
-		case job.Ended() || job.condition(Eviction) != nil:
+		case job.Ended() || job.condition(Eviction) != nil || job.is(GroupReserved):
 			return nil
 		case job.Annotations[AnnotationProfile] != options.ProfileName || job.Annotations[AnnotationTrigger] != options.PluginName:
 			return nil
+		}
+		if job.Spec.Group != nil && !job.leads() { // which it is to be with or without that, at once for all of the group
+			if err := c.withdraw(ctx, job.Spec.Group.Name, options); err != nil {
+				return err
+			}
+			if g, err := c.groupOf(ctx, job, true); err != nil || g.lead != nil && g.lead.is(GroupReserved) {
+				return err
+			}
 		}
 		err = c.end(ctx, job, Aborted, Withdrawn, "what it was made for is over")
 		if !apierrors.IsConflict(err) {
@@ -42,25 +53,41 @@ func (c *Controller) Withdraw(ctx context.Context, pod *v1.Pod, options framewor
 // Progress implements framework.ProgressReporter: what the job of a pod waits for.
 func (c *Controller) Progress(pod *v1.Pod) string {
 	index := c.known.Load()
-	if index == nil {
+	return index.job(index.migrates(pod.UID)).text()
+}
+
+// Failure implements framework.ProgressReporter: why the job of a pod has ended and the pod is there; not that of another of its group.
+func (c *Controller) Failure(pod *v1.Pod) string {
+	job := c.known.Load().job(nameFor(pod))
+	if job == nil || !job.Ended() || job.Status.Reason == GroupAborted {
 		return ""
 	}
-	name := index.migrates(pod.UID)
-	object, there, err := index.GetByKey(name)
-	known, ok := object.(*unstructured.Unstructured)
-	if err != nil || !there || !ok {
+	return job.text()
+}
+
+// job is a job that the informer has heard of, or nil.
+func (x *jobIndex) job(name string) *Job {
+	if x == nil {
+		return nil
+	}
+	object, there, err := x.GetByKey(name)
+	if err != nil || !there {
+		return nil
+	}
+	return asJob(object)
+}
+
+// text is how far a job is, in words; empty for none.
+func (j *Job) text() string {
+	if j == nil {
 		return ""
 	}
-	job, err := read(known)
-	if err != nil {
-		return ""
+	text := fmt.Sprintf("job %s: %s", j.Name, cmp.Or(j.Status.Phase, Pending))
+	if j.Status.Reason != "" {
+		text += " " + string(j.Status.Reason)
 	}
-	text := fmt.Sprintf("job %s: %s", name, cmp.Or(job.Status.Phase, Pending))
-	if job.Status.Reason != "" {
-		text += " " + string(job.Status.Reason)
-	}
-	if job.Status.Message != "" {
-		text += ", " + job.Status.Message
+	if j.Status.Message != "" {
+		text += ", " + j.Status.Message
 	}
 	return text
 }

@@ -113,19 +113,41 @@ func TestDrainTakesJobsBack(t *testing.T) {
 	}
 }
 
-// TestGangsMigrateOneByOne: a pod of a gang migrates as long as enough of the gang run. Otherwise all stay, and the node says so.
+// inTrain makes a pod one of a gang.
+func inTrain(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("train")} }
+
+// TestGangsMigrateTogether: all pods of a gang leave when all have a place reserved, though the recipe lets one of a workload go at a time.
+func TestGangsMigrateTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startDrain(t, "cpu=10 memory=10Gi pods=10", inTrain)
+		w.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
+		w.Put(shimtest.NewPodGroup("train", 4))
+		assert.Equal(t, len(w.all()), 4)
+		w.play(10*time.Minute, 4)
+		assert.Equal(t, w.drainOf("n0").State, drain.Drained, "%+v", w.drainOf("n0"))
+		assert.Equal(t, len(w.evicted), 4)
+		assert.Equal(t, len(w.wrong), 0, "%v", w.wrong)
+		for _, p := range w.pods() {
+			assert.Equal(t, p.Spec.NodeName, "n1", p.Name)
+		}
+	})
+}
+
+// TestGangsMigrateOneByOne: where there is no room for all, a pod of a gang migrates as long as enough of the gang run. Otherwise all stay, and
+// the node says so.
 func TestGangsMigrateOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startDrain(t, "cpu=10 memory=10Gi pods=10", func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: new("train")} })
+		w := startDrain(t, "cpu=3 memory=10Gi pods=10", inTrain)
 		w.play(20*time.Minute, 0)
 		s := w.drainOf("n0")
 		assert.Equal(t, s.State, drain.Blocked)
-		assert.Equal(t, s.Pods[0].Why, "its gang needs 4 pods and has 4, and MigrationController moves one pod at a time")
+		assert.Equal(t, s.Pods[0].Why, "its gang needs 4 pods and has 4, and pod web-3 of its gang stays: "+
+			"landing: its replacement would run nowhere: refused on 1 node: node(s) had untolerated taint(s) (1 node)")
 		w.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
 		w.Put(shimtest.NewPodGroup("train", 3))
 		w.play(40*time.Minute, 2)
-		assert.Equal(t, w.drainOf("n0").State, drain.Drained, "%+v", w.drainOf("n0"))
-		assert.Equal(t, len(w.evicted), 4)
+		assert.Equal(t, w.drainOf("n0").Left, 1, "%+v", w.drainOf("n0"))
+		assert.Equal(t, len(w.evicted), 3)
 		assert.Equal(t, len(w.wrong), 0, "%v", w.wrong)
 	})
 }

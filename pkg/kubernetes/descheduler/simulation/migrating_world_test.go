@@ -3,6 +3,8 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,6 +45,7 @@ type migrating struct {
 	*shimtest.MockScheduler
 	t       *testing.T
 	jobs    *dynamicfake.FakeDynamicClient
+	d       *descheduler.Descheduler
 	reports []*descheduler.Report
 	evicted []types.UID
 	wrong   []string
@@ -81,8 +84,8 @@ func newMigrating(t *testing.T, o framework.Objects, queues string) *migrating {
 	return w
 }
 
-// run runs a descheduler until the test ends.
-func (w *migrating) run(text, queues string) {
+// run runs a descheduler until it is stopped, or the test ends.
+func (w *migrating) run(text, queues string) (stop func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	factory, client := shim.NewFactory(w.API), client{&fake.Clientset{}, w.API}
@@ -113,12 +116,15 @@ func (w *migrating) run(text, queues string) {
 	assert.NilError(w.t, err)
 	over := make(chan error)
 	go func() { over <- d.Run(ctx) }()
-	w.t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		assert.Check(w.t, <-over == nil)
 		factory.Shutdown()
 		time.Sleep(2 * time.Second) // in virtual time: filter plugins look for the end once in a second
 	})
+	w.t.Cleanup(stop)
+	w.d = d
+	return stop
 }
 
 // cycleEvery is the interval of cycles.
@@ -147,6 +153,14 @@ func (w *migrating) evict(e *policyv1.Eviction) error {
 	}
 	if pods.IsReservation(pod) {
 		w.wrong = append(w.wrong, e.Name+" is a reservation")
+	}
+	if job != nil && job.Spec.Group != nil {
+		places := len(slices.DeleteFunc(w.all(), func(of *migration.Job) bool {
+			return of.Spec.Group == nil || of.Spec.Group.Name != job.Spec.Group.Name || of.Status.TargetNode == ""
+		}))
+		if places != job.Spec.Group.Count {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s is evicted, and %d of %d of its gang have a place", e.Name, places, job.Spec.Group.Count))
+		}
 	}
 	w.evicted = append(w.evicted, uid)
 	return w.API.CoreV1().Pods(namespace).Delete(context.Background(), e.Name, *e.DeleteOptions)
