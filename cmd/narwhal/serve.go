@@ -87,7 +87,7 @@ and 2 if the command could not be understood.`,
 	flags.StringVar(&s.debugListen, "debug-listen", "", "address of profiles, stacks and the state dump (default nowhere)")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
-	flags.StringVar(&s.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
+	flags.StringVar(&s.token, "token-file", "", "file with the token, which may be renewed, that clients must send as \"Authorization: Bearer TOKEN\"")
 	flags.StringVar(&s.probeListen, "probe-listen", "", "address of health and metrics without a token (default nowhere)")
 	flags.StringSliceVar(&s.origins, "allow-origin", nil, "origin whose pages can read everything, such as https://example.com; * is all (default none but its own)")
 	flags.StringSliceVar(&s.hosts, "host", nil, "name by which clients without a token can call it; * is all (default addresses and localhost)")
@@ -246,13 +246,13 @@ func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logg
 	if err != nil {
 		return nil, err
 	}
-	token, err := webservice.ReadToken(s.token)
+	admit, err := webservice.AdmitTokenIn(s.token)
 	if err != nil {
 		return nil, err
 	}
 	server, err := webservice.NewServer(webservice.ServerConfig{
 		Address: s.listen, DebugAddress: s.debugListen, ProbeAddress: s.probeListen,
-		CertFile: s.cert, KeyFile: s.key, Token: token,
+		CertFile: s.cert, KeyFile: s.key, Admit: admit,
 		AllowedOrigins: s.origins, AllowedHosts: s.hosts, Log: problems,
 	}, service)
 	if err != nil {

@@ -39,7 +39,7 @@
 //	health.go      what is checked
 //	openapi.go     the description of all this, for programs
 //	reply.go       an answer that is made: its body, compression, tag
-//	server.go      addresses, TLS, stop; certificate.go, a certificate that is renewed; guard.go, origins, names and the token; client.go,
+//	server.go      addresses, TLS, stop; certificate.go and token.go, a certificate and a token that are renewed; guard.go, origins, names and the token; client.go,
 //	               which client asks; settings.go, tokens and networks as texts; debug.go, profiles
 //	               and stacks
 package webservice

@@ -49,7 +49,7 @@ func (s *Server) guarded(o offer) http.Handler {
 func (s *Server) tokened(next *router) http.Handler {
 	admit := s.config.Admit
 	if admit == nil {
-		admit = Only(s.config.Token)
+		admit = only(s.config.Token)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {
@@ -87,8 +87,8 @@ func Admitted(r *http.Request, admit func(r *http.Request, token string) error) 
 	return failure.New(failure.ErrUnauthorized, "A valid token is needed")
 }
 
-// Only admits one token, for ServerConfig.Admit.
-func Only(token string) func(*http.Request, string) error {
+// only admits one token.
+func only(token string) func(*http.Request, string) error {
 	wanted := sha256.Sum256([]byte(token))
 	return func(_ *http.Request, token string) error {
 		given := sha256.Sum256([]byte(token)) // of equal length, whatever was sent

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -152,6 +153,12 @@ var (
 // AnnounceNode implements framework.NodeAnnouncer.
 func (h *handle) AnnounceNode(node *v1.Node, kind, reason, note string) {
 	h.d.events.node(h.d.options.Clock.Now(), node, kind, reason, note)
+}
+
+// Selects implements framework.ProfileKnower.
+func (h *handle) Selects(node *v1.Node) bool {
+	of := labels.Set(node.Labels)
+	return h.set.policy.NodeSelector.Matches(of) && h.profile.selector.Matches(of)
 }
 
 // OtherProfiles implements framework.ProfileKnower.

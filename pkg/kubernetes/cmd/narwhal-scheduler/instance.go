@@ -204,7 +204,7 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := webservice.ReadToken(w.token)
+	admit, err := webservice.AdmitTokenIn(w.token)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (i *instance) serveREST() (*webservice.Server, error) {
 		return nil, err
 	}
 	config := webservice.ServerConfig{
-		Address: w.listen, DebugAddress: w.debugListen, ProbeAddress: w.probeListen, CertFile: w.cert, KeyFile: w.key, Token: token,
+		Address: w.listen, DebugAddress: w.debugListen, ProbeAddress: w.probeListen, CertFile: w.cert, KeyFile: w.key, Admit: admit,
 		AllowedOrigins: w.origins, AllowedHosts: w.hosts, Log: problems,
 	}
 	if w.kubernetes {

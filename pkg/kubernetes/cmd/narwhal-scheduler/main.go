@@ -188,7 +188,7 @@ func (w *web) define(flags *pflag.FlagSet) {
 	flags.StringVar(&w.debugListen, "debug-listen", "", "address of profiles, stacks and the state dump (default nowhere)")
 	flags.StringVar(&w.cert, "tls-cert", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&w.key, "tls-key", "", "file with its key, in PEM")
-	flags.StringVar(&w.token, "token-file", "", "file with the token that clients must send as \"Authorization: Bearer TOKEN\"")
+	flags.StringVar(&w.token, "token-file", "", "file with the token, which may be renewed, that clients must send as \"Authorization: Bearer TOKEN\"")
 	flags.BoolVar(&w.kubernetes, "kubernetes-auth", false, "have the API server decide by token, of the audience "+replica.TokenAudience+", and by roles which clients read what")
 	flags.StringVar(&w.probeListen, "probe-listen", "", "address of health and metrics without a token (default nowhere)")
 	flags.StringSliceVar(&w.origins, "allow-origin", nil, "origin whose pages can read everything; * is all (default none but its own)")

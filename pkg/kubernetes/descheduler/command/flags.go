@@ -54,6 +54,7 @@ type schedulerQueues struct {
 	configMap    string
 	file         string // with its profile; empty is the default
 	prefer       bool
+	defaultQueue string
 	likeYuniKorn bool // its defaults are those of YuniKorn
 
 	profile *config.KubeSchedulerProfile // that of the file
@@ -82,6 +83,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.queues.configMap, "scheduler-config-map", "narwhal-config", "ConfigMap with the queues of the scheduler; it need not exist")
 	flags.StringVar(&s.queues.file, "scheduler-config", "", "file with a KubeSchedulerConfiguration, if the scheduler has one")
 	flags.BoolVar(&s.queues.prefer, "preferred-places", true, "pods of the scheduler are placed where they prefer to run; give false if it has --preferred-places=false (default false with --like-yunikorn)")
+	flags.StringVar(&s.queues.defaultQueue, "default-queue", "", "the --default-queue of the scheduler, if it has one")
 	flags.BoolVar(&s.queues.likeYuniKorn, "like-yunikorn", false, "the scheduler has --like-yunikorn")
 	s.defineLeading(flags)
 	s.serve.define(flags)

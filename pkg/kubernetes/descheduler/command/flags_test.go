@@ -53,6 +53,7 @@ probe-port=0
 scheduler-config=
 preferred-places=true
 like-yunikorn=false
+default-queue=
 token-file=
 kubernetes-auth=false
 `

@@ -44,7 +44,7 @@ func (s *serving) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.cert, "tls-cert-file", "", "file with the certificate for TLS, in PEM")
 	flags.StringVar(&s.key, "tls-private-key-file", "", "file with the key of the certificate of --tls-cert-file, in PEM")
 	flags.BoolVar(&s.http2, "enable-http2", false, "offer HTTP/2 where there is TLS")
-	flags.StringVar(&s.token, "token-file", "", "file with the token that clients of reports must send as \"Authorization: Bearer TOKEN\"")
+	flags.StringVar(&s.token, "token-file", "", "file with the token, which may be renewed, that clients of reports must send as \"Authorization: Bearer TOKEN\"")
 	flags.BoolVar(&s.kubernetes, "kubernetes-auth", false, "have the API server decide by token, of the audience "+replica.TokenAudience+", and by roles which clients read which reports")
 	flags.BoolVar(&s.withoutMetric, "disable-metrics", false, "do not offer metrics")
 }
@@ -124,11 +124,7 @@ func (s *serving) admits(client kubernetes.Interface) (func(*http.Request, strin
 	if s.kubernetes {
 		return replica.NewAccess(client).Admit, nil
 	}
-	token, err := webservice.ReadToken(s.token)
-	if err != nil || token == "" {
-		return nil, err
-	}
-	return webservice.Only(token), nil
+	return webservice.AdmitTokenIn(s.token)
 }
 
 // probes answers what says nothing of pods.

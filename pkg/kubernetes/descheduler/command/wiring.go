@@ -235,7 +235,7 @@ func (m places) maker(ctx context.Context) (func(*framework.Snapshot) (framework
 		return nil, err
 	}
 	cluster, err := landing.New(checker, landing.Options{
-		Rules: pods.Rules{SchedulerNames: of.names}, Defaults: of.defaults(), Scores: preferred, OrderAlone: !of.prefer, Measured: m.uses(ctx, preferred),
+		Rules: pods.Rules{SchedulerNames: of.names, DefaultQueue: of.defaultQueue}, Defaults: of.defaults(), Scores: preferred, OrderAlone: !of.prefer, Measured: m.uses(ctx, preferred),
 	})
 	if err != nil {
 		return nil, err

@@ -139,6 +139,31 @@ func TestPlacesFollowQueues(t *testing.T) {
 	assert.Equal(t, guaranteed(), int64(2000))
 }
 
+// TestDefaultQueue: where the scheduler has a default queue, pods that name none count for that.
+func TestDefaultQueue(t *testing.T) {
+	pod, node := duplicates()[0], readyNode("a")
+	pod.Spec.SchedulerName, pod.Spec.NodeName = "narwhal", "a"
+	s, _, _ := newProcess(t, smallest, nil)
+	assert.NilError(t, s.flags.Parse([]string{"--default-queue=root.batch"}))
+	client := fake.NewClientset(&v1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "here", Name: "queues"},
+		Data: map[string]string{"queues.yaml": "partitions: [{name: default, queues: [{name: root, queues: [" +
+			"{name: default, resources: {guaranteed: {vcore: 1}}}, {name: batch, resources: {guaranteed: {vcore: 3}}}]}]}]"},
+	})
+	s.queues.namespace, s.queues.configMap = "here", "queues"
+	factory := informers.NewSharedInformerFactory(client, 0)
+	maker, err := places{parts: &parts{settings: s, log: zap.NewNop()}, client: client, factory: factory}.maker(t.Context())
+	assert.NilError(t, err)
+	factory.Start(t.Context().Done())
+	t.Cleanup(factory.Shutdown)
+	factory.WaitForCacheSync(t.Context().Done())
+	l, err := maker(framework.NewSnapshot(framework.Objects{Nodes: []*v1.Node{&node}, Pods: []*v1.Pod{&pod}}, time.Now()))
+	assert.NilError(t, err)
+	share, ok := l.(framework.Queues).ShareOf(&pod)
+	assert.Assert(t, ok)
+	assert.Equal(t, share.Queue, "root.batch")
+}
+
 // TestPlacesLikeYuniKorn: what queues leave out counts as the scheduler has it. Without an access list no user may submit with the
 // profile, so nothing lands that comes anew.
 func TestPlacesLikeYuniKorn(t *testing.T) {

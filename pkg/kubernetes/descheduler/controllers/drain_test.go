@@ -14,10 +14,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	ktesting "k8s.io/client-go/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -293,6 +295,70 @@ func TestDrainEndsAtOnce(t *testing.T) {
 		assert.Equal(t, len(c.take()), 0)
 		assert.DeepEqual(t, c.events()[1:], []string{"a DrainEnded: the label drain=yes is gone after 0s, with 1 pod left"})
 		assert.Equal(t, len(c.gauges()), 4)
+	})
+}
+
+// TestDrainTakesRequestsBack: pods whose owners were asked to move them are not asked for any more when the label is taken away.
+func TestDrainTakesRequestsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, byLabel, policy.Limits{}, newNode("a"), newNode("b"), newPod("p", "a"))
+		c.soft = true
+		c.run()
+		asked := func() bool {
+			p, err := c.client.CoreV1().Pods("team").Get(t.Context(), "p", metav1.GetOptions{})
+			assert.NilError(t, err)
+			_, asked := p.Annotations[evictors.SoftAnnotation]
+			return asked
+		}
+		c.label("a", true)
+		c.wait(time.Minute)
+		assert.Assert(t, asked())
+		assert.Equal(t, c.status("a").Left, 1)
+		c.label("a", false)
+		c.wait(time.Second)
+		assert.Assert(t, !asked())
+		assert.Assert(t, drain.Of(c.node("a")) == nil)
+		c.wait(time.Hour)
+		assert.Assert(t, !asked())
+	})
+}
+
+// TestDrainsOfSelectedNodes: a node that the policy does not select is not drained, whatever it has. One that is not selected any more is left as
+// it was before, and one that is selected later is drained then.
+func TestDrainsOfSelectedNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := func(n *v1.Node, on bool) *v1.Node {
+			if n.Labels == nil {
+				n.Labels = map[string]string{}
+			}
+			if n.Labels["pool"] = "ours"; !on {
+				delete(n.Labels, "pool")
+			}
+			return n
+		}
+		c := newCluster(t, byLabel, policy.Limits{}, pool(newNode("a"), true), newNode("b"), newNode("c"), newPod("pa", "a"), newPod("pb", "b"), newPod("kept", "a"))
+		var err error
+		c.nodes, err = labels.Parse("pool=ours")
+		assert.NilError(t, err)
+		c.run()
+		c.label("a", true)
+		c.label("b", true)
+		c.wait(time.Minute)
+		assert.DeepEqual(t, c.take(), []string{"1s pa"})
+		assert.Assert(t, drain.Of(c.node("b")) == nil && !c.node("b").Spec.Unschedulable)
+		c.update(pool(c.node("a"), false))
+		c.wait(time.Minute)
+		assert.Assert(t, drain.Of(c.node("a")) == nil && !c.node("a").Spec.Unschedulable)
+		c.update(pool(c.node("b"), true))
+		c.wait(time.Second)
+		assert.Equal(t, len(c.take()), 1)
+		assert.Equal(t, c.status("b").State, drain.Drained)
+
+		p := c.policy() // it selects none of these any more
+		p.NodeSelector = labels.Nothing()
+		assert.NilError(t, c.running.Reload(t.Context(), p))
+		c.wait(time.Minute)
+		assert.Assert(t, drain.Of(c.node("b")) == nil && !c.node("b").Spec.Unschedulable)
 	})
 }
 

@@ -132,10 +132,16 @@ func (n *nodeProblem) mine(node *v1.Node) (record *drain.Status, other bool) {
 	if s, ok := n.handle.(framework.ProfileKnower); ok {
 		others = s.OtherProfiles()
 	}
-	if slices.Contains(others, record.Profile) || len(others) > 0 && n.args.opener(node, record.Cordoned) == nil {
+	if slices.Contains(others, record.Profile) || len(others) > 0 && (!n.selects(node) || n.args.opener(node, record.Cordoned) == nil) {
 		return nil, true
 	}
 	return record, false
+}
+
+// selects says whether the plugin drains a node at all.
+func (n *nodeProblem) selects(node *v1.Node) bool {
+	s, ok := n.handle.(framework.ProfileKnower)
+	return !ok || s.Selects(node)
 }
 
 // seen notes a node that got a problem, or has none any more. One that had it before is no
@@ -143,7 +149,7 @@ func (n *nodeProblem) mine(node *v1.Node) (record *drain.Status, other bool) {
 func (n *nodeProblem) seen(node *v1.Node) {
 	record, other := n.mine(node)
 	var p *problem
-	if !other {
+	if !other && n.selects(node) {
 		p = n.args.problem(node, record, n.handle.Clock().Now())
 	}
 	n.mu.Lock()

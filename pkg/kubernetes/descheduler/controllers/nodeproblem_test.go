@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,6 +83,8 @@ type cluster struct {
 	args    *NodeProblemArgs
 	second  *NodeProblemArgs // of another profile; nil: there is none
 	limits  policy.Limits
+	soft    bool            // pods are asked for
+	nodes   labels.Selector // of the policy; nil: all
 	metrics *prometheus.Registry
 	running *descheduler.Descheduler
 	asked   atomic.Int64 // times a filter was about the pod kept
@@ -116,16 +119,20 @@ func newCluster(t *testing.T, args NodeProblemArgs, limits policy.Limits, object
 
 // policy is that of the descheduler.
 func (c *cluster) policy() *policy.Policy {
+	evict := evictors.EvictionName
+	if c.soft {
+		evict = evictors.SoftName
+	}
 	profile := func(name string, args *NodeProblemArgs) policy.Profile {
 		return policy.Profile{
 			Name: name, NodeSelector: labels.Everything(),
 			Plugins: map[framework.Point][]string{
-				framework.Controller: {NodeProblemName}, framework.Evict: {evictors.EvictionName}, framework.Filter: {"Keep"},
+				framework.Controller: {NodeProblemName}, framework.Evict: {evict}, framework.Filter: {"Keep"},
 			},
-			Args: map[string]any{NodeProblemName: args, evictors.EvictionName: &evictors.EvictionArgs{}},
+			Args: map[string]any{NodeProblemName: args, evictors.EvictionName: &evictors.EvictionArgs{}, evictors.SoftName: &evictors.SoftArgs{Annotation: evictors.SoftAnnotation}},
 		}
 	}
-	p := &policy.Policy{NodeSelector: labels.Everything(), Limits: c.limits, Profiles: []policy.Profile{profile("problems", c.args)}}
+	p := &policy.Policy{NodeSelector: cmp.Or(c.nodes, labels.Everything()), Limits: c.limits, Profiles: []policy.Profile{profile("problems", c.args)}}
 	if c.second != nil {
 		p.Profiles = append(p.Profiles, profile("second", c.second))
 	}

@@ -128,7 +128,9 @@ func (t *turn) drain(ctx context.Context, d *draining) {
 		}
 	}
 	next.Count(t.now, &d.status)
-	gone := func(uid types.UID) bool { return !slices.ContainsFunc(all, func(pod *v1.Pod) bool { return pod.UID == uid }) }
+	gone := func(uid types.UID) bool {
+		return !slices.ContainsFunc(all, func(pod *v1.Pod) bool { return pod.UID == uid })
+	}
 	maps.DeleteFunc(d.refused, func(uid types.UID, _ *refusal) bool { return gone(uid) })
 	maps.DeleteFunc(d.begun, func(uid types.UID, _ bool) bool { return gone(uid) })
 	t.say(ctx, t.kept, d, next)

@@ -209,6 +209,30 @@ func TestSoftEvictionSays(t *testing.T) {
 	assert.DeepEqual(t, said.DeleteOptions, o.DeleteOptions)
 }
 
+// TestSoftEvictionIsTakenBack: the annotation goes from a pod for which this plugin has asked, and from no other.
+func TestSoftEvictionIsTakenBack(t *testing.T) {
+	h := newHandle()
+	asked := h.answer("patch", nil)
+	p := build(t, h, SoftName, `{}`).(framework.Withdrawer)
+	for value, want := range map[string]bool{
+		`{"requester":"sigs.k8s.io/descheduler","profile":"p","plugin":"NodeProblem"}`: true,
+		`{"requester":"sigs.k8s.io/descheduler","profile":"p","plugin":"PodLifeTime"}`: false,
+		`{"requester":"sigs.k8s.io/descheduler","profile":"q","plugin":"NodeProblem"}`: false,
+		`{"requester":"another","profile":"p","plugin":"NodeProblem"}`:                 false,
+		`yes`: false,
+	} {
+		*asked = nil
+		pod := newPod("p")
+		pod.Annotations[SoftAnnotation] = value
+		assert.NilError(t, p.Withdraw(t.Context(), pod, framework.EvictOptions{ProfileName: "p", PluginName: "NodeProblem"}))
+		assert.Equal(t, len(*asked) > 0, want, value)
+		if want {
+			assert.Equal(t, string((*asked)[0].(ktesting.PatchAction).GetPatch()),
+				`{"metadata":{"annotations":{"descheduler.narwhal-scheduler.io/soft-eviction":null},"uid":"uid-p"}}`)
+		}
+	}
+}
+
 // taken is the answer of the API server where an owner takes an eviction.
 var taken = apierrors.NewTooManyRequests("Eviction triggered evacuation of VMI default/vm", 0)
 

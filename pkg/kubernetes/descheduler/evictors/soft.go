@@ -3,6 +3,7 @@ package evictors
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -43,6 +44,7 @@ var (
 	_ framework.EvictChecker     = soft{}
 	_ framework.InFlightReporter = soft{}
 	_ framework.Requester        = soft{}
+	_ framework.Withdrawer       = soft{}
 )
 
 func newSoft(args *SoftArgs, h framework.Handle) (framework.Plugin, error) {
@@ -116,9 +118,27 @@ func (s soft) EvictPod(ctx context.Context, pod *v1.Pod, options framework.Evict
 	if err != nil {
 		return fmt.Errorf("annotation of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
+	return s.annotate(ctx, pod, string(value))
+}
+
+// Withdraw implements framework.Withdrawer: the annotation is taken away, unless the profile and the plugin of the options have not written it.
+func (s soft) Withdraw(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
+	var of softEviction
+	if json.Unmarshal([]byte(pod.Annotations[s.annotation]), &of) != nil || of.Requester != requester ||
+		of.Profile != options.ProfileName || of.Plugin != options.PluginName {
+		return nil
+	}
+	if err := s.annotate(ctx, pod, nil); !errors.Is(err, framework.ErrGone) {
+		return err
+	}
+	return nil
+}
+
+// annotate writes the annotation of a pod, or with nil takes it away.
+func (s soft) annotate(ctx context.Context, pod *v1.Pod, value any) error {
 	// The UID makes the patch fail where the name belongs to another pod by now.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": pod.UID, "annotations": map[string]string{s.annotation: string(value)},
+		"uid": pod.UID, "annotations": map[string]any{s.annotation: value},
 	}})
 	if err != nil {
 		return fmt.Errorf("annotation of pod %s/%s: %w", pod.Namespace, pod.Name, err)

@@ -132,9 +132,12 @@ type NodeAnnouncer interface {
 	AnnounceNode(node *v1.Node, kind, reason, note string)
 }
 
-// ProfileKnower is a Handle that names the other profiles of the policy that have this controller.
+// ProfileKnower is a Handle that knows the profiles of the policy.
 type ProfileKnower interface {
+	// OtherProfiles names those that have this controller too.
 	OtherProfiles() []string
+	// Selects says whether the selectors of the policy and of this profile select a node, ready or not.
+	Selects(node *v1.Node) bool
 }
 
 // GroupEvictor is a PodEvictor that has pods evicted together, or none of them.

@@ -19,15 +19,17 @@ import (
 
 var loops = flag.Uint64("loops", 36, "how many random clusters kube-scheduler closes the loop of")
 
-// quietAfter is in one cluster of how many the second cycle may still move pods, and the third may not: evicted pods hold their room
-// while replacements are placed, and when they have gone kube-scheduler takes another node.
-const quietAfter = 100
+// laterMost is in how many of the first 300 clusters, each with cool-downs and without, the second cycle moves a pod that the first one could
+// not. It may only become smaller. In the one of seed 7 a pod that ends still draws others of its workload to its zone, since an
+// affinity of theirs counts it: kube-scheduler takes node n6 as long as it is there, which has one of them by then, and n4 afterwards.
+const laterMost = 2
 
 // TestLoopOfKubeScheduler plays random clusters in which kube-scheduler, and not the report, says where replacements run. None
-// waits in the end, no pod goes to and fro, and the second cycle finds nothing to do, with cool-downs and without.
+// waits in the end, no pod goes to and fro, and the second cycle finds nothing to do, with cool-downs and without, but for what is proved
+// to have been of no use in the first.
 func TestLoopOfKubeScheduler(t *testing.T) {
 	spreads, packs := newKubeScheduler(t, false), newKubeScheduler(t, true)
-	evictions, unquiet := map[string]int{}, 0
+	evictions, later := map[string]int{}, 0
 	for _, seed := range seeds(t, *loops) {
 		for _, coolDown := range []string{"", "limits: {coolDown: {initial: 0s}}\n"} {
 			c, k, top := choices[seed%uint64(len(choices))], spreads, coolDown
@@ -46,16 +48,16 @@ func TestLoopOfKubeScheduler(t *testing.T) {
 				}
 				switch {
 				case len(report.Evictions) == 0 || cycle == 0:
-				case cycle == 1:
-					unquiet++
+				case cycle == 1 && l.allWereOfNoUse(report):
+					later++
 				default:
 					t.Errorf("seed %d, cycle %d, %s goes on: %v", seed, cycle, c.name, movesOf(report))
 				}
 			}
 		}
 	}
-	assert.Assert(t, unquiet*quietAfter <= 2*int(max(*loops, quietAfter)), "in %d of %d clusters the second cycle moves pods", unquiet, 2**loops)
-	t.Logf("%v, in %d clusters the second cycle moves pods", evictions, unquiet)
+	assert.Assert(t, later <= laterMost || seeds(t, 1)[0] > 0 || *loops > 300, "in %d clusters", later)
+	t.Logf("%v, in %d of %d clusters the second cycle moves pods that the first could not", evictions, later, 2**loops)
 	for _, c := range choices {
 		assert.Check(t, evictions[c.name] > 0 || *loops < 300, "%s evicted nothing", c.name)
 	}
@@ -76,10 +78,36 @@ type loop struct {
 	by      *kubeScheduler
 	left    map[string][]string // nodes from which plugins have moved a pod and those that it replaces, by slot
 	waiting []*v1.Pod
+	before  framework.Objects // amid, of the cycle before
+	amid    framework.Objects // after the last evictions: the pods are ending, and those in their place are there
+}
+
+// allWereOfNoUse says whether each of some evictions would have been of no use in the cycle before: kube-scheduler, asked when the pods that
+// this one evicted were ending, would not have taken the node that the report names now.
+func (l *loop) allWereOfNoUse(r *descheduler.Report) bool {
+	return !slices.ContainsFunc(r.Evictions, func(e descheduler.Eviction) bool {
+		o := l.before
+		o.Pods = slices.Clone(o.Pods)
+		i := slices.IndexFunc(o.Pods, func(p *v1.Pod) bool { return p.UID == e.UID })
+		if i < 0 {
+			return true // it was not there
+		}
+		p := o.Pods[i]
+		o.Pods[i] = ending(p, l.clock.Now())
+		return slices.Contains(l.by.best(o, l.anew(p, "")), e.To)
+	})
+}
+
+// ending is the pod when it ends.
+func ending(p *v1.Pod, now time.Time) *v1.Pod {
+	ends := p.DeepCopy()
+	ends.DeletionTimestamp = &metav1.Time{Time: now}
+	return ends
 }
 
 // play runs a cycle, has the pods that it evicts come again, and says what is wrong with that.
 func (l *loop) play() (report *descheduler.Report, wrong []string) {
+	l.before = l.amid
 	report, _ = l.cycle(l.d)
 	before := byUID(l.objects.Pods)
 	l.settle(report)
@@ -110,9 +138,7 @@ func (l *loop) settle(report *descheduler.Report) {
 	all := byUID(l.objects.Pods)
 	for i, p := range l.objects.Pods {
 		if slices.ContainsFunc(report.Evictions, func(e descheduler.Eviction) bool { return e.UID == p.UID }) {
-			ends := p.DeepCopy()
-			ends.DeletionTimestamp = &metav1.Time{Time: l.clock.Now()}
-			l.objects.Pods[i] = ends
+			l.objects.Pods[i] = ending(p, l.clock.Now())
 		}
 	}
 	for _, e := range report.Evictions {
@@ -120,6 +146,8 @@ func (l *loop) settle(report *descheduler.Report) {
 			l.place(l.anew(p, ""))
 		}
 	}
+	l.amid = l.objects
+	l.amid.Pods = slices.Clone(l.objects.Pods)
 	l.clock.Step(time.Minute)
 	for _, e := range report.Evictions {
 		l.objects.Pods = slices.DeleteFunc(l.objects.Pods, func(p *v1.Pod) bool { return p.UID == e.UID })
