@@ -43,7 +43,7 @@ pluginConfig: NodeResourcesFit: how resources score: the order of nodes of the p
 plugins: score: NodeResourcesBalancedAllocation: the order of nodes of the partition (nodesortpolicy) says this
 `))
 	of := preferences.ProfileOf(read)
-	assert.DeepEqual(t, of.Weights, preferences.Weights{Order: 1, NodeTaints: 0, NodeLabels: 2, Spread: 5, PodAffinity: 2, Images: 9})
+	assert.DeepEqual(t, of.Weights, preferences.Weights{Order: 1, NodeTaints: 0, NodeLabels: 2, Spread: 5, PodAffinity: 2, Images: 9, Devices: 2})
 	assert.Equal(t, of.RequiredWeight, int64(7))
 	assert.Equal(t, of.Constraints[0].TopologyKey, "rack")
 }
