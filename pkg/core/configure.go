@@ -27,6 +27,7 @@ func (p *Partition) configure(config api.Config) {
 		p.evictions.Reschedule()
 	}
 	p.reconsider()
+	p.groups.RetryAll()
 }
 
 // reconsider has all that waits decided anew under the configuration.

@@ -60,7 +60,7 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	options = options.WithDefaults()
 	p := &Partition{Backlog: backlog.NewBacklog(options)}
 	b := &p.Backlog
-	p.topology = topology.New(p.AllNodes)
+	p.topology = topology.New(p.AllNodes, p.order.Used)
 	p.order = backlog.NewNodeOrder(&p.Work.Nodes, p.topology)
 	p.predicates = question.Predicates{Backlog: b}
 	p.refused = question.Refused{Backlog: b, Predicates: &p.predicates, Order: &p.order, WithoutQuota: p.retries.WithoutQuota}

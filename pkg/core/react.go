@@ -30,6 +30,7 @@ func (p *Partition) reactToNodes() {
 	if len(p.retries.Queue) > 0 || len(p.retries.Excess) > 0 {
 		p.retries.Soon()
 	}
+	freed := false
 	for n, what := range p.TakeNodes {
 		if len(p.costs.Known) > 0 {
 			p.costs.NodeChanged(n)
@@ -51,11 +52,14 @@ func (p *Partition) reactToNodes() {
 				p.Rooms.Appear(n)
 			}
 			p.refused.NodeFreed(n)
-			p.groups.WakeSoon()
+			freed = true
 		}
 		if what&(ledger.NodeFreed|ledger.NodeYields) != 0 && n.Schedulable && len(p.retries.ByNode) > 0 {
 			p.retries.NodeChanged(n)
 		}
+	}
+	if freed {
+		p.groups.WakeSoon() // when it is known what fits on all of them
 	}
 }
 

@@ -52,7 +52,7 @@ func (p *Partition) forgetRooms() (mayMake bool) {
 // none, room is made for it, or it is put off with the reason.
 func (p *Partition) try(r *ledger.Request) question.Outcome {
 	if r.StartsWith != nil && r.StartsTogether() {
-		return p.startTogether(r.StartsWith)
+		return p.startTogether(r)
 	}
 	p.Work.Attempts++
 	over := r.WithoutRoom()
@@ -79,9 +79,9 @@ func (p *Partition) try(r *ledger.Request) question.Outcome {
 	return question.Waits
 }
 
-// startTogether places as many asks of a group as must start together, or none.
-func (p *Partition) startTogether(g *ledger.Group) question.Outcome {
-	placements, result := p.groups.Start(g)
+// startTogether places as many asks of the group of an ask as must start together, or none.
+func (p *Partition) startTogether(r *ledger.Request) question.Outcome {
+	placements, result := p.groups.Start(r)
 	if result == question.Placed {
 		for ask, n := range placements {
 			p.place(ask, n)

@@ -34,7 +34,7 @@ func (p *Partition) Verify() error {
 	}
 	v := laws.Check{Partition: p.Name}
 	if p.Changes.None() {
-		p.topology.Verify(&v, p.order.Used)
+		p.topology.Verify(&v)
 	}
 	p.checkWakes(&v)
 	p.checkBound(&v)

@@ -330,6 +330,8 @@ const (
 	TagQuorumLeast = "quorum.least"
 	TagQuorumUnit  = "quorum.unit"
 	UnitAll        = "all"
+	// TagQuorumRequire is the attribute of nodes of which all members run in one domain.
+	TagQuorumRequire = "quorum.require"
 )
 
 // TagGangStart is the tag of an application, and the property of a queue, that says how gangs

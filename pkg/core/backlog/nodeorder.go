@@ -1,6 +1,7 @@
 package backlog
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"math/bits"
@@ -176,6 +177,23 @@ func (o *NodeOrder) WithRoom(ask resources.Amounts) iter.Seq2[*ledger.Node, int6
 			return
 		}
 		o.allBelow(o.Tree.Root(), ask, yield)
+	}
+}
+
+// Compare compares nodes that have room for an ask as they stand in order, but for what is used of their domains.
+func (o *NodeOrder) Compare(ask resources.Amounts) func(a, b *ledger.Node) int {
+	if o.Devices != nil {
+		ranked := o.Devices.of(ask).bySlot
+		return func(a, b *ledger.Node) int {
+			x, y := *tables.At(&ranked, a.Slot), *tables.At(&ranked, b.Slot)
+			if x == nil || y == nil { // what is kept there for others is to be taken
+				return cmp.Compare(a.ID, b.ID)
+			}
+			return cmp.Or(compareTies(x.tie, y.tie), cmp.Compare(a.ID, b.ID))
+		}
+	}
+	return func(a, b *ledger.Node) int {
+		return cmp.Or(compareTies(o.of(a).tie, o.of(b).tie), cmp.Compare(a.ID, b.ID))
 	}
 }
 

@@ -22,9 +22,10 @@ func TestNodesThatRefuseArePassedInOrder(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		kinds := new(resources.Kinds)
 		l := ledger.NewLedger(api.Options{Kinds: kinds})
-		domains, visited := topology.New(l.AllNodes), uint64(0)
+		var o NodeOrder
+		domains, visited := topology.New(l.AllNodes, func(n *ledger.Node) int64 { return o.Used(n) }), uint64(0)
 		domains.Configure([][]string{{"rack"}})
-		o := NewNodeOrder(&visited, domains)
+		o = NewNodeOrder(&visited, domains)
 		order := api.NodeOrder{Packing: true, Weights: map[string]int64{resources.VCore: 1}}
 		if seed%2 == 0 {
 			order.Devices = map[string]int64{resources.VCore: 1}

@@ -51,7 +51,7 @@ func (g *groupPlan) placements(yield func(*ledger.Request, *ledger.Node) bool) {
 func (g *groupPlan) choose(r *ledger.Request, first bool) {
 	stays := !g.mayLeave(r, first)
 	mayHave := func(n *ledger.Node) bool {
-		return g.found[r] == n || !avoids(r, n) && (!stays && g.mayMove(r, n) || g.equalOn(r, n) != nil)
+		return g.found[r] == n || g.isWithin(n) && !avoids(r, n) && (!stays && g.mayMove(r, n) || g.equalOn(r, n) != nil)
 	}
 	for _, id := range g.Options.Best(r.Key, func(yield func(api.NodeID, int64) bool) {
 		for n, points := range g.Order.WithRoom(r.Amounts) {
@@ -132,6 +132,11 @@ func (g *groupPlan) move(r *ledger.Request, n *ledger.Node) bool {
 	to.used.Add(r.Amounts)
 	g.found[r] = n
 	return true
+}
+
+// isWithin reports whether a node is in the domain of the plan, if it has one.
+func (g *groupPlan) isWithin(n *ledger.Node) bool {
+	return g.within == nil || g.level.Of(n) == g.within
 }
 
 // avoids reports whether a node is one where binding an ask has failed.

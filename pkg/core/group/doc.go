@@ -10,6 +10,8 @@
 //	groups.go       which members of groups are held back, and when they are tried again
 //	start.go        they start, or room is kept for one group
 //	plan.go         where they are placed, or could be when all has left that may leave
+//	domains.go      in which domain, where one is required; parts.go in which of the domains below
+//	fill.go         on which nodes
 //	best.go         and where they suit better
 //	taskgroups.go   which asks wait for placeholders
 //	replace.go      placeholders whose place an ask takes; searches.go how far they were compared

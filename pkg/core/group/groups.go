@@ -2,6 +2,7 @@ package group
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -54,6 +55,9 @@ type waitingGroup struct {
 	hinted bool   // the resource manager was told so
 	detail string // why they are held back; empty while too few are there
 	needs  []need // what it lacked, where that was room only
+	tried  uint64 // how many nodes were freed when it was tried last
+
+	require string // the level of which it requires a domain, as was looked at last
 
 	since time.Time // when they did not fit first, or had their turn to keep room last
 	until time.Time // when their turn is over; zero if it is the turn of others
@@ -88,7 +92,7 @@ func (s *Groups) Join(r *ledger.Request) {
 	}
 	at := s.at(g)
 	if !at.open && (s.GroupOf(r) == nil || !r.KeepsRoom()) { // one with a claim of its own stays in its order
-		s.HoldBack(r, api.AwaitsGang, cmp.Or(at.detail, awaitsMembers))
+		s.HoldBack(r, heldReason(at), cmp.Or(at.detail, awaitsMembers))
 	}
 	at.waits, at.hinted = at.waits && g.IsGang(), false
 }
@@ -138,13 +142,17 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 	if s.Holder == g && (missing <= 0 || g.Asks.Len() < missing) {
 		s.dropGroupRoom() // it needs none, or could not use it
 	}
+	if at.require != g.Requires() {
+		at.require, at.waits = g.Requires(), false
+		s.changeRequired(g)
+	}
 	if runs := missing <= 0; runs != at.runs {
 		at.runs = runs
 		for r := range g.Asks.All {
 			s.Reclassify(r)
 		}
 	}
-	switch opens := missing <= 0 || g.Asks.Len() >= missing && !at.waits; {
+	switch opens := at.opens(g); {
 	case !opens && at.open:
 		s.holdGroup(g, awaitsMembers)
 	case opens && !at.open:
@@ -152,6 +160,25 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 		for r := range g.Asks.All {
 			s.OrderAgain(r)
 		}
+	}
+}
+
+// opens reports whether the asks of a group may be tried: enough are there, or run, and it does not wait for a change.
+func (w *waitingGroup) opens(g *ledger.Group) bool {
+	missing := g.Missing()
+	return missing <= 0 && g.Requires() == "" || g.Asks.Len() >= missing && !w.waits
+}
+
+// changeRequired has the asks of a group tried as is now required of their nodes: what is kept for them may be elsewhere.
+func (s *Groups) changeRequired(g *ledger.Group) {
+	if s.Holder == g {
+		s.dropGroupRoom()
+	}
+	for r := range g.Asks.All {
+		if c := r.Claim(); c != nil && g.Requires() != "" {
+			s.Kept.End(r, "its group requires a domain", api.EndOfRoom)
+		}
+		s.Reclassify(r)
 	}
 }
 
@@ -166,7 +193,7 @@ func (s *Groups) holdGroup(g *ledger.Group, detail string) {
 		if s.GroupOf(r) != nil {
 			s.Extract(r)
 		}
-		s.HoldBack(r, api.AwaitsGang, detail)
+		s.HoldBack(r, heldReason(at), detail)
 	}
 }
 
@@ -175,7 +202,7 @@ func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
 	name, least := r.GroupName()
 	if g != nil && g.Name == name {
-		if s.NeedAtLeast(g, least) {
+		if isNew := s.NeedAtLeast(g, least); s.RequireDomain(g, r) || isNew {
 			s.at(g).waits = false
 		}
 		return
@@ -246,6 +273,9 @@ func (s *Groups) Wake() {
 		case !all && s.isShort(g):
 			return false
 		}
+		if all {
+			s.forgetRefusals(g)
+		}
 		s.at(g).waits = false
 		s.Changes.Group(g)
 		return true
@@ -261,26 +291,32 @@ func (s *Groups) Wake() {
 	s.unfit = s.unfit[:0]
 }
 
+// RetryAll has all groups tried again that wait, since what nodes are to them has changed.
+func (s *Groups) RetryAll() {
+	for _, g := range s.waiting {
+		s.at(g).needs = nil
+	}
+	s.WakeSoon()
+}
+
 // isShort reports whether a group fits the nodes no better than when it was tried last: there are
 // not as many places as it lacks, for asks of each amounts.
 func (s *Groups) isShort(g *ledger.Group) bool {
-	if s.Holder == g && s.claimsOf(g) < g.Missing() {
-		return false // another node may be kept for it
+	switch {
+	case len(s.at(g).needs) == 0:
+		return false
+	case s.Holder == g && (s.claimsOf(g) < g.Missing() || g.Requires() != ""):
+		return false // other nodes may be kept for it
+	case g.Requires() != "":
+		return s.isShortOfDomains(g)
 	}
 	spare := -int64(g.Missing())
 	for _, need := range s.at(g).needs {
 		spare += need.count
 	}
 	for _, need := range s.at(g).needs {
-		for n := range s.AllNodes {
-			if n.Schedulable {
-				need.count -= need.amounts.TimesIn(n.Free)
-			}
-			if need.count <= 0 {
-				break
-			}
-		}
-		if spare -= max(need.count, 0); spare < 0 {
+		places := s.Order.Domains.Slots(need.class.Amounts, math.MaxInt32).All() // what is kept is counted too
+		if spare -= max(need.count-places, 0); spare < 0 {
 			return true
 		}
 	}

@@ -12,15 +12,26 @@ import (
 // Start finds nodes for as many asks of a group as must start together, to be placed at once, or for none:
 // then they are held back until something changes, and hold nothing meanwhile but what is kept for one
 // group. What fits nowhere is passed over while enough others fit. The others are tried one by one once
-// the group runs. It costs a search of the nodes for each class of the asks, and one for each ask where the resource
-// manager knows which nodes suit an ask best.
-func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node], question.Outcome) {
+// the group runs; where it requires a domain, they are found here too, the one first whose turn it is. It costs a search of the nodes
+// for each class of the asks, and one for each ask where the resource manager knows which nodes suit an ask best.
+func (s *Groups) Start(r *ledger.Request) (iter.Seq2[*ledger.Request, *ledger.Node], question.Outcome) {
+	g := r.StartsWith
+	asks, count := g.Asks.All, g.Missing()
 	if s.tries++; s.tries > TriesMax {
 		return nil, question.Flush
 	}
 	s.Work.Attempts++
-	plan := s.newGroupPlan(g)
-	switch plan.make() {
+	if count <= 0 {
+		s.tries-- // unless it comes to nothing
+		asks, count = func(yield func(*ledger.Request) bool) { yield(r) }, 1
+	}
+	plan := s.newGroupPlan(g, asks, count)
+	result := plan.find()
+	if result == question.Waits && g.Missing() <= 0 && g.Asks.Len() > 1 && !plan.strays {
+		plan = s.newGroupPlan(g, g.Asks.All, 1) // one of another class may fit
+		result = plan.find()
+	}
+	switch result {
 	case question.Placed:
 		if s.Holder == g {
 			s.dropGroupRoom()
@@ -30,19 +41,31 @@ func (s *Groups) Start(g *ledger.Group) (iter.Seq2[*ledger.Request, *ledger.Node
 		return nil, question.Flush
 	case question.Waits, question.Paused, question.Busy:
 	}
-	s.holdGroup(g, plan.detail)
+	if g.Missing() <= 0 {
+		s.tries++
+	}
+	s.misfit(g, plan)
+	return nil, question.Waits
+}
+
+// misfit has a group wait of which a plan came to nothing.
+func (s *Groups) misfit(g *ledger.Group, plan *groupPlan) {
+	at := s.at(g)
+	at.tried = s.NodesFreed
 	needs := plan.needs() // before it looks further, as if all had left
-	s.keepGroupRoom(plan)
+	s.holdGroup(g, plan.detail)
+	if g.Missing() > 0 && !plan.strays {
+		s.keepGroupRoom(plan)
+	}
 	s.retryGroup(g)
 	if plan.exhausted {
 		needs = nil
 		s.retryGroupsBy(s.Now.Add(s.Options.RetryDelay))
 	}
-	at := s.at(g)
+	at.hinted = at.hinted || plan.strays // more nodes do not help
 	if at.needs = needs; len(needs) > 0 && !at.hinted {
 		s.MayHint()
 	}
-	return nil, question.Waits
 }
 
 // Without claims, small asks could take whatever comes free for ever, and a group would never
@@ -65,7 +88,7 @@ func (s *Groups) keepGroupRoom(plan *groupPlan) {
 		return
 	}
 	wanted := plan.found
-	if plan.over > len(plan.asks)-plan.count || plan.empty() != question.Placed && !plan.exhausted {
+	if plan.over > len(plan.asks)-plan.count || plan.findWhenLeft() != question.Placed && !plan.exhausted {
 		wanted = nil // there is not enough quota or room for all of them
 	}
 	if (s.Holder == g) == (len(wanted) == 0) {

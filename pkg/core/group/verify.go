@@ -15,7 +15,7 @@ func (s *Groups) verifyGroup(v *laws.Check, g *ledger.Group) {
 			v.Breaks("ask %s is held back and its group %s is not", r.Key, g.Name)
 		}
 	}
-	switch opens := g.Missing() <= 0 || g.Asks.Len() >= g.Missing() && !at.waits; {
+	switch opens := at.opens(g); {
 	case settled && opens != at.open:
 		v.Breaks("group %s misses %d with %d that wait, and may start is %t", g.Name, g.Missing(), g.Asks.Len(), at.open)
 	case at.until.IsZero() != (s.Holder != g):

@@ -22,6 +22,7 @@ type Group struct {
 	least   int        // as the member said of which was heard last; of a gang the rest says it
 	members []*Request // requests that point here, each at its place
 	whole   bool       // its members are evicted together
+	require string     // the attribute of nodes of which they run in one value; empty for none
 	running int
 	stays   int
 	done    int
@@ -84,10 +85,11 @@ func (r *Request) GroupName() (name string, least int) {
 	return "", 0
 }
 
-// StartsTogether reports whether an ask is placed only with others of its group.
+// StartsTogether reports whether an ask is placed by its group only: with others, or, where the group requires one, in the
+// domain in which they run.
 func (r *Request) StartsTogether() bool {
 	g := r.StartsWith
-	return g != nil && (g.gang == nil || r.Placeholder) && g.Missing() > 0 && !r.KeepsRoom()
+	return g != nil && (g.gang == nil || r.Placeholder) && (g.Missing() > 0 || g.require != "") && !r.KeepsRoom()
 }
 
 // KeepsRoom reports whether an ask has a claim of its own. What it got while its group ran stays
@@ -108,6 +110,18 @@ func (r *Request) MustRun() (group string, stay, least int) {
 
 // EndsWhole reports whether the members of a group are evicted together or not at all.
 func (g *Group) EndsWhole() bool { return g.whole }
+
+// Requires is the attribute of nodes of which all members run in one domain; empty for none.
+func (g *Group) Requires() string { return g.require }
+
+// Running visits the members that run.
+func (g *Group) Running(yield func(*Request) bool) {
+	for _, r := range g.members {
+		if r.RunsOn != nil && !yield(r) {
+			return
+		}
+	}
+}
 
 // Stays is how many members run and are not being evicted.
 func (g *Group) Stays() int { return g.stays }
@@ -144,6 +158,7 @@ func (l *Ledger) EnterGroup(r *Request) {
 		l.countRunning(r, 1)
 	}
 	l.NeedAtLeast(g, least)
+	l.RequireDomain(g, r)
 	g.whole = r.Tags[api.TagQuorumUnit] == api.UnitAll
 }
 
@@ -154,6 +169,17 @@ func (l *Ledger) NeedAtLeast(g *Group, least int) (changed bool) {
 	}
 	g.least = least
 	l.Regrouped++
+	l.Changes.Group(g)
+	return true
+}
+
+// RequireDomain takes what a member says of the domain in which all run, and reports whether that is new. It is none in a gang.
+func (l *Ledger) RequireDomain(g *Group, r *Request) (changed bool) {
+	key := r.Tags[api.TagQuorumRequire]
+	if g.gang != nil || g.require == key {
+		return false
+	}
+	g.require = key
 	l.Changes.Group(g)
 	return true
 }

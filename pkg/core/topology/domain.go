@@ -38,6 +38,15 @@ func (d *Domain) Below() []*Domain { return d.below }
 // domain come in no order that means anything.
 func (d *Domain) AllNodes(yield func(*ledger.Node) bool) { d.each(yield) }
 
+// OwnNodes visits the nodes of a domain that are in none below it, in no order that means anything.
+func (d *Domain) OwnNodes(yield func(*ledger.Node) bool) {
+	for _, p := range d.members {
+		if !yield(p.node) {
+			return
+		}
+	}
+}
+
 func (d *Domain) each(yield func(*ledger.Node) bool) bool {
 	for _, below := range d.below {
 		if !below.each(yield) {

@@ -16,6 +16,7 @@ import (
 type Topology struct {
 	Active  bool // changes of nodes are to be taken in
 	nodes   iter.Seq[*ledger.Node]
+	used    func(*ledger.Node) int64
 	trees   []*tree
 	lists   int              // how many of the trees are configured
 	levels  map[string]level // by key
@@ -58,15 +59,15 @@ type usage struct {
 	share      int64
 }
 
-// New is a topology of some nodes, by their IDs, without lists of keys.
-func New(nodes iter.Seq[*ledger.Node]) *Topology {
-	return &Topology{nodes: nodes, levels: map[string]level{}, slots: map[string]*Slots{}}
+// New is a topology of some nodes without lists of keys. Used is what is used of a node, as the order of nodes counts.
+func New(nodes iter.Seq[*ledger.Node], used func(*ledger.Node) int64) *Topology {
+	return &Topology{nodes: nodes, used: used, levels: map[string]level{}, slots: map[string]*Slots{}}
 }
 
 // Configure sets the lists of keys, coarse to fine; a key is in one of them, once. All else is forgotten: each node is to
 // be taken in anew by Change, if there are any lists.
 func (t *Topology) Configure(lists [][]string) {
-	*t = *New(t.nodes)
+	*t = *New(t.nodes, t.used)
 	t.lists = len(lists)
 	t.Active = t.lists > 0
 	for i, keys := range lists {
@@ -77,7 +78,7 @@ func (t *Topology) Configure(lists [][]string) {
 	}
 }
 
-// HasLists reports whether levels are configured: only then is it known what is used of domains.
+// HasLists reports whether levels are configured.
 func (t *Topology) HasLists() bool { return t.lists > 0 }
 
 // Keys are the keys of all levels, those of a list together and coarse to fine.
@@ -138,11 +139,22 @@ func (t *Topology) begin() {
 	}
 }
 
-// Domains visits the domains of the level of a key, by name.
-func (t *Topology) Domains(key string) iter.Seq[*Domain] {
-	at := t.find(key)
-	return func(yield func(*Domain) bool) { visit(t.trees[at.tree].top, at.depth, yield) }
+// A Level is the domains of a key. It holds until the next one is asked for of a key that is in no list.
+type Level struct {
+	Key   string
+	of    *Topology
+	tree  int
+	depth int
 }
+
+// Level is that of a key.
+func (t *Topology) Level(key string) *Level {
+	at := t.find(key)
+	return &Level{key, t, at.tree, at.depth}
+}
+
+// Domains visits the domains of a level, by name.
+func (l *Level) Domains(yield func(*Domain) bool) { visit(l.of.trees[l.tree].top, l.depth, yield) }
 
 func visit(domains []*Domain, depth int, yield func(*Domain) bool) bool {
 	for _, d := range domains {
@@ -153,14 +165,16 @@ func visit(domains []*Domain, depth int, yield func(*Domain) bool) bool {
 	return true
 }
 
-// DomainOf is the domain of the level of a key that a node is in; nil if it is in none.
-func (t *Topology) DomainOf(n *ledger.Node, key string) *Domain {
-	at := t.find(key)
-	p := t.placeOf(n)
+// Of is the domain of a level that a node is in; nil if it is in none.
+func (l *Level) Of(n *ledger.Node) *Domain { return l.Finest(n).at(l.depth) }
+
+// Finest is the finest domain of the list of a level that a node is in; nil if it is in none.
+func (l *Level) Finest(n *ledger.Node) *Domain {
+	p := l.of.placeOf(n)
 	if p == nil {
 		return nil
 	}
-	return p.seats[at.tree].domain.at(at.depth)
+	return p.seats[l.tree].domain
 }
 
 // at is the domain of a level that a domain is or is in; nil if there is none.
@@ -192,7 +206,7 @@ func (t *Topology) placeOf(n *ledger.Node) *place {
 
 // enter makes a node known.
 func (t *Topology) enter(n *ledger.Node) {
-	p := &place{node: n, updated: n.UpdatedAt}
+	p := &place{node: n, updated: n.UpdatedAt, is: usageOf(n, t.used(n))}
 	*tables.At(&t.places, n.Slot) = p
 	t.settle(p)
 	t.note(p)
@@ -300,8 +314,8 @@ func (t *Topology) prune(in *tree, d *Domain) {
 }
 
 // Change takes in that a node has come or gone, or that its attributes, what is on it or whether it takes asks has changed.
-// Share is what is used of it, as the order of nodes counts. It is to be called while the topology is active.
-func (t *Topology) Change(n *ledger.Node, share int64) {
+// Used is what is used of it. It is to be called while the topology is active.
+func (t *Topology) Change(n *ledger.Node, used int64) {
 	p := t.placeOf(n)
 	switch {
 	case n.Gone && p == nil:
@@ -317,10 +331,7 @@ func (t *Topology) Change(n *ledger.Node, share int64) {
 		t.follow(p)
 	}
 	t.note(p)
-	if t.lists == 0 {
-		return
-	}
-	is := usageOf(n, share)
+	is := usageOf(n, used)
 	if by := (usage{is.open - p.is.open, is.busy - p.is.busy, is.share - p.is.share}); by != (usage{}) {
 		p.is = is
 		for _, at := range p.seats {
@@ -330,9 +341,9 @@ func (t *Topology) Change(n *ledger.Node, share int64) {
 }
 
 // usageOf is what a node adds to its domains.
-func usageOf(n *ledger.Node, share int64) (is usage) {
+func usageOf(n *ledger.Node, used int64) (is usage) {
 	if n.Schedulable {
-		is.open, is.share = 1, share
+		is.open, is.share = 1, used
 	}
 	if slices.ContainsFunc(n.Own, func(r *ledger.Request) bool { return r.Required == "" }) {
 		is.busy = 1

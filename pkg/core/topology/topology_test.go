@@ -24,7 +24,7 @@ type cluster struct {
 
 func newCluster(lists ...[]string) *cluster {
 	c := &cluster{Ledger: ledger.NewLedger(api.Options{Kinds: new(resources.Kinds)})}
-	c.Topology = New(c.AllNodes)
+	c.Topology = New(c.AllNodes, used)
 	c.Topology.Configure(lists)
 	return c
 }
@@ -69,7 +69,7 @@ func (c *cluster) remove(n *ledger.Node) {
 func (c *cluster) verify(t *testing.T) {
 	t.Helper()
 	v := laws.Check{Partition: "test"}
-	c.Topology.Verify(&v, used)
+	c.Topology.Verify(&v)
 	assert.NilError(t, v.Err)
 }
 
@@ -77,7 +77,7 @@ func (c *cluster) verify(t *testing.T) {
 func (c *cluster) names(key string, asks int64) string {
 	var out []string
 	slots := c.Slots(resources.Amounts{asks}, 0)
-	for d := range c.Domains(key) {
+	for d := range c.Level(key).Domains {
 		out = append(out, fmt.Sprintf("%s:%d", d.Name, slots.In(d)))
 	}
 	return strings.Join(out, " ")
@@ -139,7 +139,7 @@ func TestUse(t *testing.T) {
 	c := newCluster([]string{"block", "rack"})
 	n := c.add("n1", "block=b1 rack=r1", 8)
 	c.add("n2", "block=b1 rack=r1", 8)
-	rack := c.DomainOf(n, "rack")
+	rack := c.Level("rack").Of(n)
 	assert.Equal(t, rack.Busy, 0)
 	assert.Equal(t, c.Finest(n), rack)
 
@@ -166,7 +166,7 @@ func TestNothingIsKnownUntilItIsAskedFor(t *testing.T) {
 	assert.Assert(t, c.Active)
 	n.Free = resources.Amounts{3}
 	n.Room = n.Free
-	c.Change(n, 1)
+	c.Change(n, used(n))
 	assert.Equal(t, c.Slots(resources.Amounts{1}, 0).All(), int64(3))
 	c.verify(t)
 }

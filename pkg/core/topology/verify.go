@@ -7,16 +7,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
-// Verify checks that each node is in the domains that its attributes name, and that sums are those of the nodes. Share is
-// what is used of a node. It is for moments at which all changes of nodes were taken in.
-func (t *Topology) Verify(v *laws.Check, share func(*ledger.Node) int64) {
+// Verify checks that each node is in the domains that its attributes name, and that sums are those of the nodes. It is for moments at which all changes of nodes were taken in.
+func (t *Topology) Verify(v *laws.Check) {
 	if !t.Active {
 		return
 	}
 	known := 0
 	for n := range t.nodes {
 		known++
-		t.verifyNode(v, n, share)
+		t.verifyNode(v, n)
 	}
 	for _, p := range t.places {
 		if p != nil {
@@ -27,7 +26,7 @@ func (t *Topology) Verify(v *laws.Check, share func(*ledger.Node) int64) {
 		v.Breaks("%d nodes more are there than the topology knows", known)
 	}
 	for key := range t.Keys {
-		for d := range t.Domains(key) {
+		for d := range t.Level(key).Domains {
 			t.verifyDomain(v, d)
 		}
 	}
@@ -45,7 +44,7 @@ func (t *Topology) Verify(v *laws.Check, share func(*ledger.Node) int64) {
 	}
 }
 
-func (t *Topology) verifyNode(v *laws.Check, n *ledger.Node, share func(*ledger.Node) int64) {
+func (t *Topology) verifyNode(v *laws.Check, n *ledger.Node) {
 	p := t.placeOf(n)
 	if p == nil {
 		v.Breaks("node %s is not known to the topology", n.ID)
@@ -67,7 +66,7 @@ func (t *Topology) verifyNode(v *laws.Check, n *ledger.Node, share func(*ledger.
 			v.Breaks("node %s is in domain %q of %v, and its attributes say %q", n.ID, is, in.keys, want)
 		}
 	}
-	if is := usageOf(n, share(n)); t.lists > 0 && is != p.is {
+	if is := usageOf(n, t.used(n)); is != p.is {
 		v.Breaks("node %s adds %v to its domains, and %v is counted", n.ID, is, p.is)
 	}
 	for _, s := range t.slots {

@@ -1,0 +1,361 @@
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A group that requires a level runs in one domain of it. Members that run fix the domain. Before, it is the one that fits
+// best, of those in which a plan is found: most members beyond the minimum have room there, something runs there already,
+// least room is left then, most is used of the domain above, it has the first name. A domain that has too few slots for the
+// classes of the asks is not looked at.
+
+// A tally is how many asks of a class fit where, for a group: with what is kept for this group, and without nodes that refused
+// the class.
+type tally struct {
+	*topology.Slots
+	class *backlog.Class
+	count int                        // asks of the plan
+	but   map[*topology.Domain]int64 // more, or less, than the slots say
+}
+
+func (t *tally) in(d *topology.Domain) int64 { return t.In(d) + t.but[d] }
+
+// tally counts what fits where for each class of the asks.
+func (g *groupPlan) tally() {
+	for _, r := range g.asks {
+		if last := len(g.tallies) - 1; last < 0 || g.tallies[last].class != g.ClassOf(r) {
+			g.tallies = append(g.tallies, g.Groups.tally(g.group, g.level, g.ClassOf(r)))
+		}
+		g.tallies[len(g.tallies)-1].count++
+	}
+}
+
+// tally counts what fits where for a class of the asks of a group.
+func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class) tally {
+	t := tally{Slots: s.Order.Domains.Slots(c.Amounts, c.Importance), class: c}
+	correct := func(n *ledger.Node, fit int64) {
+		by := fit - t.On(n)
+		for d := level.Finest(n); d != nil && by != 0; d = d.Parent {
+			if t.but == nil {
+				t.but = map[*topology.Domain]int64{}
+			}
+			t.but[d] += by
+		}
+	}
+	if c.Refused != nil {
+		for n := range s.AllNodes {
+			if t.On(n) > 0 && c.Refused.Has(n) {
+				correct(n, 0)
+			}
+		}
+	}
+	if s.Holder != of {
+		return t
+	}
+	kept := map[*ledger.Node]bool{}
+	for r := range of.Asks.All {
+		if held := r.Claim(); held != nil && held.Whole && !kept[held.Node] {
+			kept[held.Node] = true
+			if n := held.Node; n.Schedulable && !c.Refused.Has(n) {
+				correct(n, c.Amounts.TimesIn(roomWith(of, n, n.Free, c.Importance)))
+			}
+		}
+	}
+	return t
+}
+
+// roomWith is what is left of some amounts on a node for a member of a group beside what is kept from it there: those of one
+// group take what is kept for any of them.
+func roomWith(of *ledger.Group, n *ledger.Node, room resources.Amounts, importance int32) resources.Amounts {
+	for _, other := range n.Claims {
+		if other.Importance >= importance && (other.StartsWith != of || !other.Wait.Claim.Whole) {
+			room = room.Minus(other.Amounts)
+		}
+	}
+	return room
+}
+
+// A fit is a domain with what it has for the asks of a plan, as far as amounts and former refusals tell.
+type fit struct {
+	*topology.Domain
+	holds int   // asks that have a slot
+	left  int64 // slots beside these
+}
+
+// fitOf is what a domain has for asks of some classes.
+func fitOf(d *topology.Domain, tallies []tally) fit {
+	is := fit{Domain: d}
+	for i := range tallies {
+		slots := max(tallies[i].in(d), 0)
+		has := min(slots, int64(tallies[i].count))
+		is.holds, is.left = is.holds+int(has), is.left+slots-has
+	}
+	return is
+}
+
+// compare orders domains: the one to be taken first.
+func (f fit) compare(other fit) int {
+	return cmp.Or(
+		cmp.Compare(other.holds, f.holds),
+		compareIdle(f.Domain, other.Domain),
+		cmp.Compare(f.left, other.left),
+		cmp.Compare(other.Parent.Used(), f.Parent.Used()),
+		f.Compare(other.Domain),
+	)
+}
+
+// compareIdle orders domains in which something runs before others.
+func compareIdle(a, b *topology.Domain) int {
+	switch idle := a.Busy == 0; {
+	case idle == (b.Busy == 0):
+		return 0
+	case idle:
+		return 1
+	}
+	return -1
+}
+
+// home is the domain in which members of a group run; nil if none does. Why is why no other may start, where these are not in one
+// domain; empty if they are.
+func home(of *ledger.Group, level *topology.Level) (d *topology.Domain, why string) {
+	var outside *ledger.Request // of those in no domain, the first key
+	var last *topology.Domain   // of the domains, the last by name
+	for r := range of.Running {
+		switch is := level.Of(r.RunsOn); {
+		case is == nil && (outside == nil || r.Key < outside.Key):
+			outside = r
+		case is == nil:
+		case d == nil:
+			d, last = is, is
+		case is.Compare(d) < 0:
+			d = is
+		case is.Compare(last) > 0:
+			last = is
+		}
+	}
+	switch {
+	case outside != nil:
+		return nil, fmt.Sprintf("%s runs on node %s, which is in no domain of %s", outside.Key, outside.RunsOn.ID, level.Key)
+	case d != last:
+		return nil, fmt.Sprintf("members run in two domains of %s, %s and %s", level.Key, d.Name, last.Name)
+	}
+	return d, ""
+}
+
+// A survey is what was found of the domains for a plan.
+type survey struct {
+	domains int    // that there are
+	home    string // the one in which the group runs; empty for none
+	fits    []fit  // those with enough slots
+	nearest fit    // the best of all
+	refused int    // have enough slots, but for what was refused before
+	why     string // there is no plan in the best of those with enough, or it was refused
+}
+
+// find makes the plan: anywhere, or in the best domain in which there is one.
+func (g *groupPlan) find() question.Outcome {
+	if g.level == nil {
+		return g.make()
+	}
+	if !g.hasQuotaForAll() {
+		return question.Waits
+	}
+	at, why := home(g.group, g.level)
+	if why != "" {
+		g.detail, g.strays = why, true
+		return question.Waits
+	}
+	is := g.look(at)
+	for i, one := range is.fits {
+		result := g.makeIn(one.Domain)
+		if result != question.Waits || g.over > len(g.asks)-g.count { // no other domain has more quota
+			return result
+		}
+		if i == 0 {
+			is.why = g.detail
+		}
+	}
+	g.detail = g.explain(&is)
+	return question.Waits
+}
+
+// look finds the domains with enough slots, the best first.
+func (g *groupPlan) look(at *topology.Domain) (is survey) {
+	if at != nil {
+		is.home = at.Name
+	}
+	for d := range g.domainsFor(at) {
+		is.domains++
+		one := fitOf(d, g.tallies)
+		if is.nearest.Domain == nil || one.compare(is.nearest) < 0 {
+			is.nearest = one
+		}
+		switch {
+		case one.holds >= g.count:
+			is.fits = append(is.fits, one)
+		case g.wouldHold(d) >= g.count:
+			is.refused++
+		}
+	}
+	if is.refused > 0 {
+		for i := range g.tallies {
+			if refused := g.tallies[i].class.Refused; refused != nil && is.why == "" {
+				is.why = refused.Text()
+			}
+		}
+	}
+	slices.SortFunc(is.fits, fit.compare)
+	return is
+}
+
+// wouldHold is how many asks would have a slot in a domain if none had been refused.
+func (g *groupPlan) wouldHold(d *topology.Domain) (holds int) {
+	for i := range g.tallies {
+		holds += int(min(max(g.tallies[i].In(d), g.tallies[i].in(d)), int64(g.tallies[i].count)))
+	}
+	return holds
+}
+
+// domainsFor visits the domains in which a group may run: that in which it does, or all.
+func (g *groupPlan) domainsFor(at *topology.Domain) func(func(*topology.Domain) bool) {
+	if at != nil {
+		return func(yield func(*topology.Domain) bool) { yield(at) }
+	}
+	return g.level.Domains
+}
+
+// makeIn makes the plan in one domain. Where the asks are of several classes, those with the least slots for each of them come
+// first, and if that fails, once more those that had no node.
+func (g *groupPlan) makeIn(d *topology.Domain) question.Outcome {
+	g.arrange(d, nil)
+	g.beginIn(d)
+	result := g.make()
+	if first := g.failed; result == question.Waits && len(g.tallies) > 1 && first != nil && g.over == 0 {
+		g.arrange(d, first)
+		g.beginIn(d)
+		result = g.make()
+	}
+	return result
+}
+
+// arrange puts the asks in the order in which they are given nodes of a domain.
+func (g *groupPlan) arrange(d *topology.Domain, first *backlog.Class) {
+	if len(g.tallies) == 1 {
+		return
+	}
+	hard := func(c *backlog.Class) (slots, count int64) {
+		t := g.tallyOf(c)
+		return t.in(d), int64(t.count)
+	}
+	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
+		ca, cb := g.ClassOf(a), g.ClassOf(b)
+		if ca == cb {
+			return 0
+		}
+		if (ca == first) != (cb == first) {
+			if ca == first {
+				return -1
+			}
+			return 1
+		}
+		slotsA, countA := hard(ca)
+		slotsB, countB := hard(cb)
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(ca.Key, cb.Key))
+	})
+}
+
+func (g *groupPlan) tallyOf(c *backlog.Class) *tally {
+	at := slices.IndexFunc(g.tallies, func(t tally) bool { return t.class == c })
+	return &g.tallies[at]
+}
+
+// explain says why there is no plan in any domain: which is the nearest, and for how many what came first.
+func (g *groupPlan) explain(is *survey) string {
+	key, lacking := g.level.Key, is.domains-len(is.fits)-is.refused
+	switch {
+	case is.domains == 0:
+		return fmt.Sprintf("no node has a value of %s", key)
+	case is.home != "" && lacking > 0:
+		return fmt.Sprintf("%s %s, where it runs, has room for %d of %d", key, is.home, is.nearest.holds, g.count)
+	case is.home != "":
+		return fmt.Sprintf("%s %s, where it runs, takes none: %s", key, is.home, is.why)
+	case lacking == is.domains:
+		return fmt.Sprintf("none of %s of %s has room for %d; %s has the most, for %d", domainsText(is.domains), key, g.count, is.nearest.Name, is.nearest.holds)
+	}
+	text := fmt.Sprintf("none of %s of %s takes %d", domainsText(is.domains), key, g.count)
+	if lacking > 0 {
+		text += fmt.Sprintf("; %d lack room", lacking)
+	}
+	return fmt.Sprintf("%s; %d have room, but: %s", text, is.domains-lacking, is.why)
+}
+
+func domainsText(n int) string {
+	if n == 1 {
+		return "1 domain"
+	}
+	return fmt.Sprintf("%d domains", n)
+}
+
+// isShortOfDomains reports whether no domain has become of use to a group since it was tried last: none has the slots for what
+// it needs, or those that have did not change.
+func (s *Groups) isShortOfDomains(g *ledger.Group) bool {
+	at, level := s.at(g), s.Order.Domains.Level(g.Requires())
+	d, why := home(g, level)
+	if why != "" {
+		return true
+	}
+	tallies := make([]tally, len(at.needs))
+	for i, need := range at.needs {
+		tallies[i] = s.tally(g, level, need.class)
+		tallies[i].count = int(need.count)
+	}
+	helps := func(d *topology.Domain) bool {
+		if fitOf(d, tallies).holds < max(g.Missing(), 1) {
+			return false
+		}
+		for n := range d.AllNodes {
+			if n.FreedAt > at.tried {
+				return true
+			}
+		}
+		return false
+	}
+	if d != nil {
+		return !helps(d)
+	}
+	for d := range level.Domains {
+		if helps(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// forgetRefusals has nodes asked again about the members of a group that requires a domain.
+func (s *Groups) forgetRefusals(g *ledger.Group) {
+	if g.Requires() == "" {
+		return
+	}
+	for r := range g.Asks.All {
+		if c := s.ClassOf(r); c.Refused != nil {
+			c.Refused.Again(s.NodesFreed)
+		}
+	}
+}
+
+// heldReason is why an ask of a group waits that is held back.
+func heldReason(at *waitingGroup) api.Reason {
+	if at.runs {
+		return api.NoNodeFits // in the domain of the group
+	}
+	return api.AwaitsGang
+}

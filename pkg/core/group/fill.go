@@ -1,0 +1,275 @@
+package group
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// placeAlike finds nodes for asks of one class: in the first domain of those within the one that it looks at, then in the
+// others.
+func (g *groupPlan) placeAlike(asks []*ledger.Request) question.Outcome {
+	for {
+		for nodes := range g.parts(asks) {
+			if result := g.placeOn(nodes, &asks); result != question.Waits {
+				return result
+			}
+		}
+		if !g.avoids {
+			g.detail = cmp.Or(g.detail, "no node has room for the rest of it")
+			return question.Waits
+		}
+		g.avoids = false // better there again than not at all
+	}
+}
+
+// placeOn finds nodes for asks of one class among some: the first in order, one after the other, and
+// from the first again while there is room. Where nodes are packed, each is filled first.
+func (g *groupPlan) placeOn(nodes iter.Seq[*ledger.Node], asks *[]*ledger.Request) question.Outcome {
+	for {
+		var with []*ledger.Node
+		for n := range nodes {
+			before := len(*asks)
+			if g.fill(n, asks) == question.Flush {
+				return question.Flush
+			}
+			if len(*asks) == 0 || len(g.found) == g.count {
+				return question.Placed
+			}
+			if len(*asks) < before {
+				with = append(with, n)
+			}
+		}
+		if len(with) == 0 {
+			return question.Waits
+		}
+		nodes = slices.Values(with)
+	}
+}
+
+// keeps reports whether the group has a claim on a node.
+func (g *groupPlan) keeps(n *ledger.Node) bool {
+	return slices.ContainsFunc(n.Claims, func(r *ledger.Request) bool { return r.StartsWith == g.group && r.Wait.Claim.Whole })
+}
+
+// candidates visits the nodes where the group has claims, then those with room in order, then those
+// that have room if what is kept there for less important asks is taken.
+func (g *groupPlan) candidates(r *ledger.Request) iter.Seq[*ledger.Node] {
+	return func(yield func(*ledger.Node) bool) {
+		for _, e := range g.emptied {
+			if !yield(e.Node) {
+				return
+			}
+		}
+		if g.emptied != nil {
+			return
+		}
+		if g.claims > 0 && !g.visit(g.keeps, yield) {
+			return
+		}
+		for n := g.Order.First(r.Amounts); n != nil; n = g.Order.Next(n, r.Amounts) {
+			if !yield(n) {
+				return
+			}
+		}
+		if g.Importances.Below(r.Importance) {
+			g.visit(func(n *ledger.Node) bool { return n.Yields(r.Importance) && !r.Amounts.FitsIn(n.Room) }, yield)
+		}
+	}
+}
+
+// visit visits those nodes that take asks for which a condition holds, by ID.
+func (g *groupPlan) visit(holds, yield func(*ledger.Node) bool) (more bool) {
+	for n := range g.AllNodes {
+		if n.Schedulable && holds(n) && !yield(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// plannedOn is what is planned on a node.
+func (g *groupPlan) plannedOn(n *ledger.Node) *plannedNode {
+	on := g.on[n]
+	if on == nil {
+		on = &plannedNode{}
+		g.on[n] = on
+	}
+	return on
+}
+
+// fill puts the first of some asks on a node if it fits, or, where nodes are packed, as many
+// as fit.
+func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outcome {
+	on := g.plannedOn(n)
+	for len(*asks) > 0 && len(g.found) < g.count {
+		r := (*asks)[0]
+		if on.class != g.ClassOf(r) {
+			on.class, on.room, on.agreed = g.ClassOf(r), g.roomOn(n, r).Minus(on.used), false
+		}
+		if !r.Amounts.FitsIn(on.room) || g.avoids && r.Wait != nil && r.Wait.Avoid == n.ID {
+			return question.Waits
+		}
+		if !g.hasQuota(r) {
+			*asks = (*asks)[1:] // others of its class may be of other applications
+			continue
+		}
+		if result := g.fits(r, n, on); result != question.Placed {
+			return result
+		}
+		g.charge(r)
+		on.used.Add(r.Amounts)
+		on.room.Sub(r.Amounts)
+		on.asks = append(on.asks, r)
+		g.found[r] = n
+		*asks = (*asks)[1:]
+		if !g.Order.Packing && g.emptied == nil {
+			break
+		}
+	}
+	return question.Placed
+}
+
+// roomOn is what a node has for an ask beside what is kept from it.
+func (g *groupPlan) roomOn(n *ledger.Node, r *ledger.Request) resources.Amounts {
+	room := n.Free
+	if g.emptied != nil {
+		room = n.WhenLeft()
+	}
+	return roomWith(g.group, n, room, r.Importance)
+}
+
+// fits reports whether an ask for which there is room may run on a node beside what is planned there.
+// A plan that has asked often enough comes to nothing.
+func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) question.Outcome {
+	if g.emptied != nil {
+		return g.mayRunOn(r, n, on)
+	}
+	if g.within != nil && g.Options.Feasible != nil {
+		if g.ClassOf(r).Refused.Has(n) {
+			return question.Waits
+		}
+		if g.Predicates.Calls >= question.CallsMax {
+			return question.Flush // what was refused so far is not asked again
+		}
+	}
+	if g.calls++; g.calls > max(question.CallsMax, 2*len(g.asks)) && g.Options.Feasible != nil {
+		g.detail = "too many nodes refuse parts of it"
+		return question.Waits
+	}
+	result, err := g.Predicates.Check(r, n, true)
+	switch {
+	case result == question.Placed:
+		err = g.simulate(r, n, on)
+	case err != nil && g.within != nil && len(on.asks) == 0:
+		g.Refused.Begin(g.ClassOf(r)).Add(n, err, g.NodesFreed)
+	}
+	if err != nil {
+		g.detail = err.Error()
+		return question.Waits
+	}
+	on.agreed = true
+	return result
+}
+
+// simulate asks the resource manager whether an ask may run beside what is planned on a node.
+func (g *groupPlan) simulate(r *ledger.Request, n *ledger.Node, on *plannedNode) error {
+	if g.Options.Simulate == nil || len(on.asks) == 0 {
+		return nil
+	}
+	keys := make([]api.AllocationKey, len(on.asks))
+	for i, other := range on.asks {
+		keys[i] = other.Key
+	}
+	return g.Options.Simulate(r.Key, n.ID, keys, nil)
+}
+
+// mayRunOn asks the resource manager whether asks of a class may run on a node at all. A plan that has
+// asked often enough keeps what it found, and the next one goes on. So it is where the batch has placed
+// something, of which the resource manager does not know yet.
+func (g *groupPlan) mayRunOn(r *ledger.Request, n *ledger.Node, on *plannedNode) question.Outcome {
+	if on.agreed || g.Options.Feasible == nil || g.keeps(n) {
+		return question.Placed
+	}
+	if g.calls++; g.calls > question.CallsMax || g.Predicates.Wait(api.FurtherQuestion) > 0 {
+		g.exhausted = true
+		return question.Waits
+	}
+	result, _ := g.Predicates.Check(r, n, false)
+	g.exhausted = g.exhausted || result == question.Flush
+	if on.agreed = result == question.Placed; on.agreed {
+		return question.Placed
+	}
+	return question.Waits
+}
+
+// nodes visits those that are looked at.
+func (g *groupPlan) nodes(yield func(*ledger.Node) bool) {
+	if g.within != nil {
+		g.within.AllNodes(yield)
+		return
+	}
+	g.AllNodes(yield)
+}
+
+// findWhenLeft has a plan that has found too few go on as if all had left that may leave: anywhere, or in the first domain in
+// which there are enough nodes then, those where the group has claims first, then those with the most room.
+func (g *groupPlan) findWhenLeft() question.Outcome {
+	if g.level == nil {
+		return g.empty()
+	}
+	at, _ := home(g.group, g.level)
+	type option struct {
+		fit
+		claims int
+	}
+	var options []option
+	for d := range g.domainsFor(at) {
+		is := option{fit: fitOf(d, g.tallies)}
+		for n := range d.AllNodes {
+			if g.claims > 0 && g.keeps(n) {
+				is.claims++
+			}
+		}
+		options = append(options, is)
+	}
+	slices.SortFunc(options, func(a, b option) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.fit.compare(b.fit)) })
+	for _, is := range options {
+		g.arrange(is.Domain, nil)
+		g.beginIn(is.Domain)
+		if result := g.empty(); result == question.Placed || g.exhausted {
+			return result
+		}
+	}
+	return question.Waits
+}
+
+// empty has a plan that has found too few go on as if all had left that may leave: on the nodes
+// that come closest to having room for the first of the others.
+func (g *groupPlan) empty() question.Outcome {
+	first := slices.IndexFunc(g.asks, func(r *ledger.Request) bool { return g.found[r] == nil })
+	if first < 0 {
+		return question.Waits
+	}
+	for n := range g.nodes {
+		if n.Schedulable {
+			rank := 1
+			if g.keeps(n) {
+				rank = 0
+			}
+			g.emptied = append(g.emptied, preemption.CloseNode{Node: n, Rank: rank, Missing: g.asks[first].Amounts.MissingShare(n.Free)})
+		}
+	}
+	slices.SortStableFunc(g.emptied, preemption.CloseNode.Compare)
+	for _, on := range g.on {
+		on.class = nil
+	}
+	g.calls, g.over = 0, 0
+	return g.make()
+}
