@@ -47,7 +47,7 @@ func TestGangWithoutAllPlaces(t *testing.T) {
 		w.bindsOnly(3)
 		w.play(time.Minute, 4)
 		assert.Equal(t, len(w.reservations()), 4)
-		assert.Assert(t, strings.Contains(w.drainOf("n0").Kept(), "3 of 4 places are reserved"), w.drainOf("n0").Kept())
+		assert.Assert(t, strings.Contains(w.drainOf("n0").Kept(), ": Running WaitForGroup, "), w.drainOf("n0").Kept())
 		w.play(4*time.Minute+10*time.Second, 4) // which is the time to live
 		assert.Equal(t, len(w.reservations()), 0)
 		w.play(5*time.Second, 4)
