@@ -38,6 +38,9 @@ const (
 	// tooMany: upstream moves pods between two domains towards the mean, so that of three with 4, 0 and 0 pods it takes three,
 	// where two are enough. What it does not count makes it take pods of which none need go, too.
 	tooMany reason = "upstream evicts pods although fewer would do"
+	// ofNoUse: upstream compares the node of a pod with all nodes, also with those that take no pods or not this one, and evicts the pod
+	// in each cycle again.
+	ofNoUse reason = "upstream evicts pods that no node takes which suits them better"
 	// roomMade: where no other node has room for a pod, it is tried again when others have gone. Upstream looks once.
 	roomMade reason = "other evictions made room"
 	// whichGoes: of pods that are against each other, upstream evicts that on the first node, this one the less important.
@@ -57,6 +60,8 @@ func (d *difference) reason() reason {
 	ours := d.owners(d.ours, d.theirs)
 	more := len(ours) > 0
 	switch {
+	case strings.HasSuffix(d.plugin.name, "NodeAffinity") && d.needless():
+		return ofNoUse
 	case !more && d.all(only, "would run nowhere", "no node helps", "would come back", "fewer than 2", "fits on no other node"):
 		return cmp.Or(d.some(only, "would run nowhere", noPlace), d.some(only, "fits on no other node", noPlace), d.some(only, "fewer than 2", fewReplicas), noHelp)
 	case strings.HasSuffix(d.plugin.name, "SpreadConstraint") && d.skewed() != "":
@@ -69,8 +74,6 @@ func (d *difference) reason() reason {
 		return preferring
 	case strings.HasSuffix(d.plugin.name, "NodeUtilization"):
 		return byNodes
-	case strings.HasSuffix(d.plugin.name, "NodeAffinity") && slices.ContainsFunc(d.nodes, func(n *v1.Node) bool { return n.Spec.Unschedulable }):
-		return noHelp
 	case strings.HasSuffix(d.plugin.name, "AntiAffinity") && len(d.ours) > 0:
 		return whichGoes
 	case strings.Contains(d.policy, "minReplicas"):
