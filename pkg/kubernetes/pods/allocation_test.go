@@ -113,6 +113,7 @@ func TestNodeInfo(t *testing.T) {
 	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: text{
 			"node.kubernetes.io/instance-type": "large", "topology.kubernetes.io/zone": "a", "kubernetes.io/arch": "arm64", "kubernetes.io/hostname": "h1",
+			"example.com/rack": "r7", "node-role.kubernetes.io/worker": "", "ready": "false",
 		}},
 		Status: v1.NodeStatus{Allocatable: list("cpu", "3920m", "memory", "1Gi", "pods", "110"), Capacity: list("cpu", "4")},
 	}
@@ -122,7 +123,9 @@ func TestNodeInfo(t *testing.T) {
 	assert.DeepEqual(t, plain(info.SchedulableResource), map[string]int64{"vcore": 3920, "memory": 1 << 30, "pods": 110})
 	assert.DeepEqual(t, info.Attributes, text{
 		"si/hostname": "h1", "si/rackname": "/rack-default", "si/instance-type": "large", "si/zone": "a", "si/arch": "arm64",
-	})
+		"node.kubernetes.io/instance-type": "large", "topology.kubernetes.io/zone": "a", "kubernetes.io/arch": "arm64", "kubernetes.io/hostname": "h1",
+		"example.com/rack": "r7",
+	}) // labels without a value are left out, and none stands for what the node says itself
 }
 
 // A node that says that it is not ready, or says nothing any more, has the attribute ready.

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"cmp"
+	"maps"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -38,9 +39,13 @@ func readiness(node *v1.Node) string {
 	return ""
 }
 
+// attributes are the labels of a node, since a group may require one domain of any of them, and what the core knows by other names.
+// A label without a value makes no domain.
 func attributes(node *v1.Node) map[string]string {
 	labels := node.Labels
-	all := map[string]string{
+	all := make(map[string]string, len(labels)+9)
+	maps.Copy(all, labels)
+	maps.Copy(all, map[string]string{
 		common.HostName:            cmp.Or(labels[v1.LabelHostname], node.Name),
 		common.RackName:            cmp.Or(labels["topology.kubernetes.io/rack"], "/rack-default"),
 		common.InstanceType:        cmp.Or(labels[v1.LabelInstanceTypeStable], labels[v1.LabelInstanceType]),
@@ -50,7 +55,7 @@ func attributes(node *v1.Node) map[string]string {
 		common.OS:                  cmp.Or(labels[v1.LabelOSStable], node.Status.NodeInfo.OperatingSystem),
 		common.NodePartition:       labels[LabelPartition],
 		attributeReady:             readiness(node),
-	}
+	})
 	for name, value := range all {
 		if value == "" {
 			delete(all, name)
