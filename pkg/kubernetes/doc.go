@@ -5,6 +5,7 @@
 //	pods             what a pod, a node and a namespace say, in messages of the scheduler-interface; pure
 //	feasibility      where a pod may run: the filter plugins of kube-scheduler over a cache of the cluster
 //	shim             informers to requests, responses to bindings and deletions
+//	command          the program narwhal-scheduler, of these
 //	cmd              narwhal-scheduler and kubectl-narwhal
 //	e2e              scenarios against a real API server
 //

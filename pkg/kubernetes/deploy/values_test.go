@@ -185,7 +185,7 @@ func starts(t *testing.T, pod any) {
 	for _, mount := range list(at(container, "volumeMounts")) {
 		assert.Assert(t, volumes[at(mount, "name")], "volume %v", at(mount, "name"))
 	}
-	files := []string{"../cmd/narwhal-scheduler/main.go"}
+	files := []string{"../command/command.go"}
 	if at(container, "command") != nil {
 		files = []string{"../descheduler/command/flags.go", "../descheduler/command/serve.go"}
 	}
