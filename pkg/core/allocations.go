@@ -166,6 +166,9 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 	default: // what it requires of nodes may have changed, or what the resource manager says of them
 		p.Reclass(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 		p.refused.AskAnew(p.ClassOf(r))
+		if r.Wait != nil && r.Wait.Delayed { // so that it may be bound now
+			p.tryAgain(r)
+		}
 	}
 	p.retagOwn(r, a.Tags)
 	p.evictions.Report(r, a.Tags)
