@@ -4,6 +4,7 @@
 //
 //	pods             what a pod, a node and a namespace say, in messages of the scheduler-interface; pure
 //	feasibility      where a pod may run: the filter plugins of kube-scheduler over a cache of the cluster
+//	outoftree        plugins of the scheduling framework that are compiled in beside these
 //	shim             informers to requests, responses to bindings and deletions
 //	command          the program narwhal-scheduler, of these
 //	cmd              narwhal-scheduler and kubectl-narwhal

@@ -1,5 +1,6 @@
 // Package command is the program narwhal-scheduler: the core with the shim, beside or in place
-// of other schedulers.
+// of other schedulers. A program with further plugins of the scheduling framework is a main that calls Main
+// with them.
 //
 // Read in this order:
 //
@@ -11,6 +12,7 @@
 package command
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/signal"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
@@ -35,8 +38,20 @@ const (
 )
 
 // Main carries out the command line of the process until it is done or interrupted, and returns
-// the exit code.
-func Main() int { return run(os.Args[1:], os.Stdout, os.Stderr) }
+// the exit code. A profile of kube-scheduler (--scheduler-config) may name the given plugins besides those of
+// kube-scheduler, at the points preFilter, filter, preScore, score, reserve, permit, preBind and postBind. Without that they
+// do nothing.
+func Main(plugins ...outoftree.Plugin) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return Run(ctx, Streams{os.Stdout, os.Stderr}, os.Args[1:], plugins...)
+}
+
+// Streams are where a command writes.
+type Streams struct {
+	Out      io.Writer // what was asked for
+	Problems io.Writer // the log, and what is wrong
+}
 
 // settings are the flags.
 type settings struct {
@@ -45,6 +60,7 @@ type settings struct {
 	configMaps     []string
 	schedulerNames []string
 	profile        string // file with a profile of kube-scheduler
+	plugins        []outoftree.Plugin
 	defaultQueue   string
 	clusterID      string
 	keepForeign    bool
@@ -76,14 +92,14 @@ type web struct {
 	proxies             []string
 }
 
-// run carries out one command line and returns the exit code.
-func run(args []string, out, problems io.Writer) int {
+// Run carries out one command line until the context ends, and returns the exit code.
+func Run(ctx context.Context, to Streams, args []string, plugins ...outoftree.Plugin) int {
 	started := false
-	cmd := newCommand(&started)
+	cmd := newCommand(&started, plugins)
 	cmd.SetArgs(args)
-	cmd.SetOut(out)
-	cmd.SetErr(problems)
-	err := cmd.Execute()
+	cmd.SetOut(to.Out)
+	cmd.SetErr(to.Problems)
+	err := cmd.ExecuteContext(ctx)
 	switch {
 	case err == nil:
 		return exitDone
@@ -98,8 +114,8 @@ func run(args []string, out, problems io.Writer) int {
 }
 
 // newCommand is the command. It notes when the command line was understood.
-func newCommand(started *bool) *cobra.Command {
-	s := new(settings)
+func newCommand(started *bool, plugins []outoftree.Plugin) *cobra.Command {
+	s := &settings{plugins: plugins}
 	cmd := &cobra.Command{
 		Use:   "narwhal-scheduler",
 		Short: "A scheduler for Kubernetes with queues, fairness and preemption",
@@ -121,14 +137,12 @@ another replica leads, and 2 if the command could not be understood.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
 			s.complete(cmd.Flags())
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
 			level, log, err := replica.Logger(s.logLevel, s.logFormat, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			replica.Redirect(log)
-			return s.run(ctx, log, level)
+			return s.run(cmd.Context(), log, level)
 		},
 	}
 	cmd.SetVersionTemplate("narwhal-scheduler {{.Version}}\n")
@@ -144,7 +158,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.StringVar(&s.namespace, "namespace", "", "namespace of the ConfigMaps and of the lease (default $POD_NAMESPACE, or that of the pod)")
 	flags.StringSliceVar(&s.configMaps, "config-map", []string{"narwhal-config"}, "ConfigMaps with the configuration; later ones go before earlier ones")
 	flags.StringSliceVar(&s.schedulerNames, "scheduler-name", []string{"narwhal"}, "values of spec.schedulerName of the pods to schedule")
-	flags.StringVar(&s.profile, "scheduler-config", "", "file with a KubeSchedulerConfiguration, of which filters, scores, their weights and arguments count (default those of kube-scheduler)")
+	flags.StringVar(&s.profile, "scheduler-config", "", "file with a KubeSchedulerConfiguration, of which filters, scores, plugins that are compiled in, weights and arguments count (default those of kube-scheduler)")
 	flags.StringVar(&s.defaultQueue, "default-queue", "", "queue of pods that name none (default the one of the configuration)")
 	flags.StringVar(&s.clusterID, "cluster-id", "", "name of the cluster in REST (default service.clusterId, or mycluster)")
 	flags.BoolVar(&s.keepForeign, "keep-foreign-pods", false, "never evict pods of other schedulers")

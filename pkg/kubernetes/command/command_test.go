@@ -27,7 +27,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			assert.Equal(t, run(strings.Fields(c.args), &out, &out), c.code)
+			assert.Equal(t, Run(t.Context(), Streams{&out, &out}, strings.Fields(c.args)), c.code)
 			assert.Assert(t, strings.Contains(out.String(), c.says), out.String())
 		})
 	}

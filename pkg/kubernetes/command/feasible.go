@@ -2,11 +2,8 @@ package command
 
 import (
 	"context"
-	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
@@ -14,16 +11,17 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 )
 
-// newFeasibility is the filter plugins of kube-scheduler. It takes its informers from the
-// factory, which is started after it.
-func newFeasibility(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile, volumes time.Duration) (*feasibility.Checker, error) {
-	return feasibility.New(ctx, client, factory, feasibility.Options{Profile: of, BindTimeout: volumes})
-}
-
-// newPreferences is the scores of kube-scheduler, with informers of the same factory. The filters may say how
-// well the devices of nodes suit a pod.
-func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile, devices func(*v1.Pod, []string) []int64) (*preferences.Scorer, error) {
-	return preferences.New(factory, preferences.Options{Profile: of, Devices: devices})
+// newPreferences is the scores of kube-scheduler, with informers of the same factory, and those of further plugins. The filters may say
+// how well the devices of nodes suit a pod.
+func newPreferences(factory informers.SharedInformerFactory, of *config.KubeSchedulerProfile, filters *feasibility.Checker) (*preferences.Scorer, error) {
+	o := preferences.Options{Profile: of}
+	if filters != nil {
+		o.Devices = filters.DevicePoints
+		if filters.Scores() {
+			o.Points = filters.Points
+		}
+	}
+	return preferences.New(factory, o)
 }
 
 // follow tells the scores what nodes are measured to use, until the context ends, if their profile says that it counts.

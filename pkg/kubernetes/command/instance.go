@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
@@ -21,7 +22,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
@@ -39,6 +42,7 @@ type instance struct {
 	level     zap.AtomicLevel
 	resolver  identity.Resolver                     // nil without LDAP
 	profile   *schedulerconfig.KubeSchedulerProfile // nil is kube-scheduler's own
+	plugins   outoftree.Options
 	state     *replica.Readiness
 	counts    *shim.Metrics
 	connect   func(qps float32, burst int) (kubernetes.Interface, error) // makes clients
@@ -158,24 +162,20 @@ func (s *settings) defaults() config.Defaults {
 func (i *instance) startShim(ctx, resources context.Context, records clientevents.EventBroadcaster) (*shim.Context, error) {
 	s := i.settings
 	factory := shim.NewFactory(i.client)
-	feasible, err := newFeasibility(resources, i.client, factory, i.profile, i.config.VolumeTimeout)
+	i.plugins.Recorder = records.NewRecorder(scheme.Scheme, s.schedulerNames[0])
+	feasible, err := feasibility.New(resources, i.client, factory, feasibility.Options{
+		Profile: i.profile, BindTimeout: i.config.VolumeTimeout, OutOfTree: i.plugins,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("filter plugins: %w", err)
 	}
-	var preferred shim.Preferences
-	if s.prefer {
-		scores, err := newPreferences(factory, i.profile, feasible.DevicePoints)
-		if err == nil {
-			err = follow(resources, scores, usage.Options{Metrics: i.measured, Client: i.client, Clock: clock.RealClock{}})
-		}
-		if err != nil {
-			return nil, fmt.Errorf("preferences: %w", err)
-		}
-		preferred = scores
+	preferred, err := i.preferences(resources, factory, feasible)
+	if err != nil {
+		return nil, fmt.Errorf("preferences: %w", err)
 	}
 	c, err := shim.New(shim.Options{
 		Client: i.client, Dynamic: i.groups, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
-		Recorder:  shim.Events(records.NewRecorder(scheme.Scheme, s.schedulerNames[0])),
+		Recorder:  shim.Events(i.plugins.Recorder),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
 		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config, Problem: i.problem, Former: i.former,
 		PlaceholdersMax: s.placeholdersMax, PlaceholderBytesMax: s.placeholderBytesMax,
@@ -188,6 +188,21 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 		return c, err
 	}
 	return c, c.Follow(s.maps(i.namespace))
+}
+
+// preferences are the scores, or nil if pods have none.
+func (i *instance) preferences(ctx context.Context, factory informers.SharedInformerFactory, feasible *feasibility.Checker) (shim.Preferences, error) {
+	if !i.settings.prefer {
+		if feasible.Scores() {
+			i.log.Warn("plugins that score are not asked, since pods have no preferred places")
+		}
+		return nil, nil //nolint:nilnil // as documented
+	}
+	scores, err := newPreferences(factory, i.profile, feasible)
+	if err != nil {
+		return nil, err
+	}
+	return scores, follow(ctx, scores, usage.Options{Metrics: i.measured, Client: i.client, Clock: clock.RealClock{}})
 }
 
 // stopShim lets bindings under way end.

@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity/ldap"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 )
@@ -32,7 +33,8 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	if err != nil {
 		return err
 	}
-	used, err := profile.ReadFile(s.profile, s.schedulerNames, log)
+	added := outoftree.Options{Plugins: s.plugins, Log: log.Named("plugins")}
+	used, err := profile.ReadFile(s.profile, s.schedulerNames, log, added.Names()...)
 	if err != nil {
 		return err
 	}
@@ -42,8 +44,8 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	}
 	i := &instance{
 		settings: s, namespace: replica.OwnNamespace(s.namespace), pod: os.Getenv("POD_NAME"), log: log, level: level, resolver: resolver,
-		profile: used,
-		state:   new(replica.Readiness), counts: shim.NewMetrics(),
+		profile: used, plugins: added,
+		state: new(replica.Readiness), counts: shim.NewMetrics(),
 	}
 	i.connect = func(qps float32, burst int) (kubernetes.Interface, error) {
 		how := rest.CopyConfig(how)
@@ -60,6 +62,7 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 	if i.groups, err = dynamic.NewForConfig(counted); err != nil {
 		return err
 	}
+	i.plugins.KubeConfig, i.plugins.Dynamic = how, i.groups
 	probes, err := replica.ServeProbes(s.healthListen, i.state)
 	if err != nil {
 		return err

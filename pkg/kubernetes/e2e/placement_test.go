@@ -9,6 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree/example/licences"
 )
 
 // Of nine empty nodes in three zones each zone gets a third of 60 pods that must be spread over zones, within ten
@@ -156,4 +158,23 @@ func (w *World) runningOf(app string) string {
 	i := slices.IndexFunc(pods, runs)
 	assert.Assert(w.t, i >= 0, "no pod of %s runs", app)
 	return pods[i].Name
+}
+
+// A plugin of the scheduling framework that is compiled in has three pods share two licences, on one node, since it prefers that.
+// The third pod is told what it waits for, also by a scheduler that has started again, and runs when another one has ended.
+func compiledInPluginActs(w *World) {
+	w.AddNodes(3, "4", "16Gi")
+	w.CreatePods("solve", 3, Pod{CPU: "100m", Memory: "128Mi", Labels: map[string]string{licences.PoolLabel: "simulator"}})
+	w.CreatePods("other", 3, Pod{CPU: "100m", Memory: "128Mi"})
+	w.Await(Running("other", 3))
+	w.Await(Running("solve", 2))
+	w.Await(Unschedulable("solve", 1))
+	assert.Equal(w.t, len(w.nodesOf("solve")), 1, "%v", w.nodesOf("solve"))
+	w.Middle()
+	w.Await(Unschedulable("solve", 1))
+	pods := w.Pods("solve")
+	waits := pods[slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.Spec.NodeName == "" })]
+	awaitEvent(w, waits.Name, "plugin Licences: all 2 licences of simulator are in use (3 nodes)")
+	w.DeletePod(pods[slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })].Name)
+	w.Await(Running("solve", 2))
 }

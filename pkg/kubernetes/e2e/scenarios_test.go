@@ -50,6 +50,7 @@ var scenarios = []Scenario{
 	{name: "stop", play: stopsInTheMiddle, withoutMiddle: "it stops there, and starts again", withoutKube: "it does not wait for bindings that are under way"},
 	{name: "replicas", play: replicasTakeTurns, withoutMiddle: "a replica crashes there", withoutKube: "it reads no queues"},
 	{name: "wrong-configuration", play: configurationIsWrong, withoutMiddle: "it starts again there", withoutKube: "it reads no queues"},
+	{name: "compiled-in", play: compiledInPluginActs, options: Options{Plugin: true}, withoutKube: "it is the program of the example"},
 	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
 	{name: "namespace-quota", play: namespaceHasQuota, withoutKube: "it has no quotas of namespaces"},
 	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},

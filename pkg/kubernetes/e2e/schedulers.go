@@ -108,10 +108,11 @@ func KubeScheduler(name string) Scheduler {
 	}
 }
 
-// narwhalCommand and pluginCommand are the folders of the programs, in the Kubernetes module.
+// The folders of the programs, in the Kubernetes module. That of the example is narwhal-scheduler with a plugin compiled in.
 var (
 	narwhalCommand = filepath.Join("cmd", "narwhal-scheduler")
 	pluginCommand  = filepath.Join("cmd", "kubectl-narwhal")
+	exampleCommand = filepath.Join("outoftree", "example")
 )
 
 // narwhalConfig has the rules of the manifests, lets pods name queues, and makes the 30 seconds that a daemonset waits
@@ -212,12 +213,31 @@ func Narwhal() Scheduler {
 	}
 }
 
+// NarwhalWithPlugin is the program of the example with its profile: a plugin of the scheduling framework is compiled in.
+func NarwhalWithPlugin() Scheduler {
+	return program{
+		name:    narwhalName,
+		missing: Narwhal().Missing,
+		start: func(c *cluster.Cluster) (*cluster.Process, string, error) {
+			path, err := exampleProgram()
+			if err != nil {
+				return nil, "", err
+			}
+			return startProgram(c, path, narwhalName, "--leader-elect=false", "--scheduler-config="+filepath.Join("..", exampleCommand, "profile.yaml"))
+		},
+	}
+}
+
 // startNarwhal starts the program with further flags.
 func startNarwhal(c *cluster.Cluster, name string, flags ...string) (*cluster.Process, string, error) {
 	path, err := narwhalProgram()
 	if err != nil {
 		return nil, "", err
 	}
+	return startProgram(c, path, name, flags...)
+}
+
+func startProgram(c *cluster.Cluster, path, name string, flags ...string) (*cluster.Process, string, error) {
 	kubeconfig, err := install(c)
 	if err != nil {
 		return nil, "", err
@@ -236,8 +256,9 @@ func startNarwhal(c *cluster.Cluster, name string, flags ...string) (*cluster.Pr
 // narwhalFolder is where the programs of this module are built. TestMain removes it.
 var narwhalFolder string
 
-// narwhalProgram and pluginProgram build each program once in the life of the tests.
+// Each program is built once in the life of the tests.
 var (
+	exampleProgram = sync.OnceValues(func() (string, error) { return buildCommand(exampleCommand) })
 	narwhalProgram = sync.OnceValues(func() (string, error) { return buildCommand(narwhalCommand) })
 	pluginProgram  = sync.OnceValues(func() (string, error) { return buildCommand(pluginCommand) })
 )

@@ -37,6 +37,7 @@ type Options struct {
 	Audit        bool // the API server records the requests of the descheduler
 	Shipped      bool // narwhal-scheduler has the queues and flags of the manifests
 	Accounts     bool // controllers have service accounts, and are not the administrator
+	Plugin       bool // narwhal-scheduler has the plugin of the example compiled in
 }
 
 // podGroups is the resource of PodGroups in the release that is played on.
@@ -78,6 +79,9 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	check(t, err)
 	if options.Shipped && scheduler.Name() == narwhalName {
 		scheduler = NarwhalAsShipped()
+	}
+	if options.Plugin && scheduler.Name() == narwhalName {
+		scheduler = NarwhalWithPlugin()
 	}
 	w := &World{t: t, options: options, scheduler: scheduler}
 	ctx, cancel := context.WithCancel(context.Background()) // that of the test ends before its cleanup

@@ -44,17 +44,20 @@ func (c *Checker) CheckNodes(pod *v1.Pod, nodes []string) []error {
 	if len(nodes) == 0 {
 		return nil
 	}
+	defer c.outOfTree.Cycle()()
 	p, infos := c.prepare(pods.ForFilters(pod), nodes)
 	answers := make([]error, len(nodes))
 	inParallel(c.workers, len(nodes), func(i int) {
 		answers[i] = c.filter(p, nodes[i], infos[i])
 	})
+	c.noteRefusals(pod, answers...)
 	return answers
 }
 
 // RefusedEverywhere is why a pod may run on no node, whatever nodes there are, such as that a claim is not there; nil
 // if it may run on some.
 func (c *Checker) RefusedEverywhere(pod *v1.Pod) error {
+	defer c.outOfTree.Cycle()()
 	p, _ := c.prepare(pods.ForFilters(pod), []string{""}) // no node in particular
 	return p.refused
 }
@@ -81,7 +84,11 @@ func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.
 	for _, other := range add {
 		c.named.learn(other)
 	}
-	defer c.cluster.change(nodes[0], add, remove)()
+	undo := c.cluster.change(nodes[0], add, remove)
+	defer func() {
+		undo()
+		c.see() // what is only in thought is not seen any more
+	}()
 	if c.views != nil && c.usesDevices(pod) {
 		defer c.views.change(pod, c.cluster.node(nodes[0]), add, remove)()
 	}
@@ -105,8 +112,9 @@ func (c *Checker) preFilter(pod *v1.Pod) *preparation {
 		outside: c.outside.Load(), // before PreFilter: what changes meanwhile counts as later
 		state:   framework.NewCycleState(),
 	}
+	c.see()
 	result, status, choosing := c.framework.RunPreFilterPlugins(context.Background(), p.state, pod)
-	p.refused = errorOf(status)
+	p.refused = c.errorOf(status)
 	if c.noDevices {
 		if len(pod.Spec.ResourceClaims) > 0 && p.refused == nil {
 			p.refused = &Refusal{Plugin: names.DynamicResources, Reasons: []string{devicesNotServed}, unresolvable: true}
@@ -115,8 +123,9 @@ func (c *Checker) preFilter(pod *v1.Pod) *preparation {
 	}
 	if !result.AllNodes() {
 		p.nodes = result.NodeNames
+		by := slices.Min(choosing.UnsortedList())
 		p.elsewhere = &Refusal{
-			Plugin:       slices.Min(choosing.UnsortedList()),
+			Plugin: by, outOfTree: c.outOfTree.Has(by),
 			Reasons:      []string{"node(s) are not those that the pod names"},
 			unresolvable: true,
 		}
@@ -142,7 +151,7 @@ func (c *Checker) filter(p *preparation, name string, info *framework.NodeInfo) 
 	case p.nodes != nil && !p.nodes.Has(name):
 		return p.elsewhere
 	}
-	err := errorOf(c.framework.RunFilterPlugins(context.Background(), p.state, p.pod, info))
+	err := c.errorOf(c.framework.RunFilterPlugins(context.Background(), p.state, p.pod, info))
 	if refusal := new(Refusal); errors.As(err, &refusal) && refusal.Plugin == names.DynamicResources {
 		refusal.unresolvable = !p.isChanged && !c.views.holders.anyOn(info, p.pod.UID)
 	}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -37,12 +38,17 @@ type Options struct {
 	// BindTimeout is how long PreBind waits for volumes to be bound, in whole seconds.
 	// Zero is as long as kube-scheduler waits, ten minutes.
 	BindTimeout time.Duration
+	// OutOfTree are plugins that are compiled in beside those of kube-scheduler. Those that the profile enables take part.
+	OutOfTree outoftree.Options
 }
 
 // A Checker answers where a pod may run. All its methods may be called at any time from
 // any goroutine.
 type Checker struct {
 	framework framework.Framework
+	outOfTree *outoftree.Set // nil if there are no plugins but kube-scheduler's
+	snapshot  *snapshot      // what these see; nil without them
+	ended     <-chan struct{}
 	workers   int
 	named     namedNumbers // for Class
 	factory   informers.SharedInformerFactory
@@ -87,6 +93,7 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	c := &Checker{
 		workers:      o.Workers,
 		factory:      factory,
+		ended:        ctx.Done(),
 		cluster:      newCluster(),
 		kept:         kept,
 		reservations: make(map[types.UID]*reservation),

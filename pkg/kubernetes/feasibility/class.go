@@ -27,6 +27,7 @@ import (
 //     network, restart rules)
 //   - volumes that are attached, by their content
 //   - the group in which the pod is scheduled, and the node if it names one
+//   - what plugins that are none of kube-scheduler's say of it; if one that filters says nothing, the pod is like no other
 //   - how often labels of namespaces changed, by which terms of affinity select: after that
 //     the same pod is in another class, so that what was answered before is asked again
 //
@@ -39,7 +40,13 @@ func (c *Checker) Class(pod *v1.Pod) string {
 		pod.Status.ExtendedResourceClaimStatus != nil || len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 {
 		return ""
 	}
-	text, err := json.Marshal(c.traitsOf(pods.ForFilters(pod)))
+	signature, ok := c.outOfTree.Sign(pods.ForFilters(pod))
+	if !ok {
+		return ""
+	}
+	traits := c.traitsOf(pods.ForFilters(pod))
+	traits.Signature = signature
+	text, err := json.Marshal(traits)
 	if err != nil {
 		return "" // a quantity that cannot be written: like no other
 	}
@@ -67,6 +74,7 @@ type podTraits struct {
 	Volumes     []v1.VolumeSource
 	Group       *v1.PodSchedulingGroup
 	Relabelled  uint64
+	Signature   string `json:",omitempty"`
 }
 
 // containerTraits is what filters look at in a container.

@@ -34,6 +34,7 @@ type cluster struct {
 	claims   map[string]int
 	labelled labelIndex
 	against  labelIndex
+	revision uint64 // counts changes of infos
 
 	// What List and HavePodsWithRequiredAntiAffinityList return during a view.
 	listView       []fwk.NodeInfo
@@ -140,6 +141,7 @@ func (c *cluster) copyOf(name string) *framework.NodeInfo {
 
 // replace puts a changed copy of a node in its place.
 func (c *cluster) replace(name string, next *framework.NodeInfo) {
+	c.revision++
 	known := next.Node() != nil
 	if known || len(next.Pods) > 0 {
 		c.infos[name] = next

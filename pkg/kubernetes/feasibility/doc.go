@@ -3,8 +3,8 @@
 //
 // A Checker counts pods that are bound or assumed, on their nodes, and answers for
 // another pod: on one node, on many, on a node that is changed in thought. Only
-// PreFilter, Filter, Reserve and PreBind of the default profile run. There is no
-// scoring (see package preferences), no queue, and no choice of victims: that is decided by the scheduler core,
+// PreFilter, Filter, Reserve and PreBind of the default profile run, and what package outoftree adds. There is no
+// other scoring (see package preferences), no queue, and no choice of victims: that is decided by the scheduler core,
 // which asks about a node without some pods (CheckWith).
 //
 // What is counted of a node is immutable. A change makes a copy of that one node, and a
@@ -35,6 +35,8 @@
 //	view.go          the nodes with those pods that matter for a question
 //	nodeset.go       a list of nodes from which one can be removed
 //	refusal.go       why a pod may not run on a node
+//	outoftree.go     plugins that are none of kube-scheduler's: scores, permits, what follows a binding
+//	snapshot.go      the nodes as they see them
 //	profile.go       which plugins run, and what they need
 //	parallel.go      many nodes at once
 package feasibility

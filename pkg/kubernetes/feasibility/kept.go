@@ -57,6 +57,9 @@ func (h *changes) since(version uint64) (pods []podChange, ok bool) {
 // recall is the preparation that was made for a pod or for one of its class, as it is now. It
 // is nil if there is none. The cluster is locked.
 func (c *Checker) recall(pod *v1.Pod) *preparation {
+	if c.outOfTree.Decide() {
+		return nil // what others than kube-scheduler's plugins found out may hang on anything
+	}
 	if c.last != nil && c.last.pod == pod {
 		return c.upToDate(c.last)
 	}
@@ -72,7 +75,7 @@ func (c *Checker) recall(pod *v1.Pod) *preparation {
 
 // remember keeps a preparation. The cluster is locked.
 func (c *Checker) remember(p *preparation) {
-	if p == c.last || !p.isPlain() {
+	if p == c.last || !p.isPlain() || c.outOfTree.Decide() {
 		return
 	}
 	fresh := c.last == nil || c.last.pod != p.pod

@@ -29,6 +29,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 )
 
@@ -65,22 +66,43 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 	} else if devices, err = c.makeDevices(ctx, client); err != nil {
 		return err
 	}
-	registry := plugins.NewInTreeRegistry()
+	options, registry, err := c.addOutOfTree(o, of)
+	if err != nil {
+		return err
+	}
 	if c.views != nil {
 		c.views.register(registry)
 	}
-	c.framework, err = runtime.NewFramework(ctx, registry, of,
+	c.framework, err = runtime.NewFramework(ctx, registry, of, append(options,
 		runtime.WithClientSet(client),
 		runtime.WithInformerFactory(c.factory),
 		runtime.WithSnapshotSharedLister(c.cluster),
 		runtime.WithSharedDRAManager(devices),
 		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(c.factory.Storage().V1().CSINodes().Lister())),
 		runtime.WithParallelism(o.Workers),
-	)
+	)...)
 	if err != nil {
 		return fmt.Errorf("plugins of kube-scheduler: %w", err)
 	}
 	return nil
+}
+
+// addOutOfTree adds the plugins of a profile that are none of kube-scheduler's.
+func (c *Checker) addOutOfTree(o Options, of *config.KubeSchedulerProfile) ([]runtime.Option, runtime.Registry, error) {
+	registry := plugins.NewInTreeRegistry()
+	if o.Profile == nil {
+		return nil, registry, nil
+	}
+	var err error
+	if c.outOfTree, err = outoftree.New(o.OutOfTree, o.Profile.Plugins); err != nil {
+		return nil, nil, err
+	}
+	if c.outOfTree != nil {
+		c.snapshot = newSnapshot()
+		c.outOfTree.SetLister(c.snapshot)
+	}
+	c.outOfTree.AddTo(registry, of.Plugins)
+	return c.outOfTree.RuntimeOptions(), registry, nil
 }
 
 // profileOf is the profile that is wanted, or the default profile of kube-scheduler, without scores.

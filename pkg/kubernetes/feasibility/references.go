@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 )
 
 // AnyDevice is the name of a change of devices for Watch: other ones are there, or one is free.
@@ -23,9 +25,13 @@ const (
 
 // References names what the answers about a pod depend on beside nodes and pods, in the
 // words that Watch uses. A pod without volumes, devices and extended resources
-// refers to nothing.
+// refers to nothing, but for itself where there are plugins that are none of kube-scheduler's.
 func (c *Checker) References(pod *v1.Pod) []string {
 	var names []string
+	if c.outOfTree != nil {
+		names = append(names, outoftree.Name(pod.UID))
+	}
+	claims := len(names)
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
 		switch {
@@ -35,7 +41,7 @@ func (c *Checker) References(pod *v1.Pod) []string {
 			names = append(names, volumeClaim+pod.Namespace+"/"+pod.Name+"-"+volume.Name)
 		}
 	}
-	if len(names) > 0 {
+	if len(names) > claims {
 		names = append(names, anyVolume)
 	}
 	for i := range pod.Spec.ResourceClaims {
@@ -72,6 +78,9 @@ func requestsAny(pod *v1.Pod, is func(v1.ResourceName) bool) bool {
 // block.
 func (c *Checker) Watch(changed func(name string)) error {
 	c.named.watch(changed)
+	if err := c.outOfTree.Watch(c.factory, c.noDevices, c.ended, changed); err != nil {
+		return fmt.Errorf("events of plugins: %w", err)
+	}
 	ofVolumes := func() { changed(anyVolume) }
 	for _, one := range []struct {
 		informer cache.SharedIndexInformer

@@ -8,6 +8,8 @@ import (
 
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 )
 
 // ErrUnknownNode answers for a node that was not set, or was removed.
@@ -21,10 +23,11 @@ type Refusal struct {
 	Reasons []string // in order of the alphabet, as plugins give theirs in any order
 
 	unresolvable bool
+	outOfTree    bool // the plugin is none of kube-scheduler's
 }
 
 // Error is the reasons.
-func (r *Refusal) Error() string { return strings.Join(r.Reasons, ", ") }
+func (r *Refusal) Error() string { return r.nameOf(strings.Join(r.Reasons, ", ")) }
 
 // Unresolvable says that the pod may not run there whichever pods are removed.
 func (r *Refusal) Unresolvable() bool { return r.unresolvable }
@@ -43,7 +46,12 @@ func errorOf(status *fwk.Status) error {
 			unresolvable: status.Code() == fwk.UnschedulableAndUnresolvable,
 		}
 	default:
-		return fmt.Errorf("plugins of kube-scheduler: %w", status.AsError())
+		err := status.AsError()
+		var failure *outoftree.Failure
+		if errors.As(err, &failure) {
+			return failure
+		}
+		return fmt.Errorf("plugins of kube-scheduler: %w", err)
 	}
 }
 

@@ -22,6 +22,7 @@ type reservation struct {
 	node  string
 	state fwk.CycleState
 	bound bool // PreBind succeeded
+	plain bool // nothing was chosen, and it is there for plugins that are none of kube-scheduler's
 }
 
 // Reserve chooses volumes and devices for a pod on a node and keeps them from others.
@@ -38,12 +39,17 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return fmt.Errorf("pod %s/%s has a reservation on node %s", pod.Namespace, pod.Name, r.node)
 	}
+	defer c.outOfTree.Cycle()()
 	p, infos := c.prepare(pods.ForFilters(pod), []string{node})
 	if err := c.filter(p, node, infos[0]); err != nil {
+		c.noteRefusals(pod, err)
 		return err
 	}
-	if p.isPlain() {
+	if p.isPlain() && !c.outOfTree.Permit() {
 		return nil
+	}
+	if c.outOfTree.Permit() {
+		c.outOfTree.PodsToActivate(p.state)
 	}
 	// They may hold a number for each node, and are not read any more.
 	p.state.Delete("PreFilter" + names.PodTopologySpread)
@@ -52,11 +58,12 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 	if c.views != nil {
 		c.views.binding = pod.UID
 	}
-	if err := errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, assumed, node)); err != nil {
+	if err := c.errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, assumed, node)); err != nil {
 		c.framework.RunReservePluginsUnreserve(ctx, p.state, assumed, node)
+		c.noteRefusals(pod, err)
 		return err
 	}
-	c.reservations[pod.UID] = &reservation{node: node, state: p.state}
+	c.reservations[pod.UID] = &reservation{node: node, state: p.state, plain: p.isPlain()}
 	return nil
 }
 
@@ -76,9 +83,10 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 	case status.IsSkip():
 		// No plugin has anything to write.
 	case !status.IsSuccess():
-		return errorOf(status)
+		return c.errorOf(status)
 	default:
-		if err := errorOf(c.framework.RunPreBindPlugins(ctx, r.state, pod, node)); err != nil {
+		if err := c.errorOf(c.framework.RunPreBindPlugins(ctx, r.state, pod, node)); err != nil {
+			c.noteRefusals(pod, err)
 			return err
 		}
 	}
@@ -97,8 +105,9 @@ func (c *Checker) Unreserve(ctx context.Context, pod *v1.Pod, node string) {
 	}
 	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, node), node)
 	c.reserving.Lock()
-	defer c.reserving.Unlock()
 	delete(c.reservations, pod.UID)
+	c.reserving.Unlock()
+	c.unreserved(pod, node)
 }
 
 // reservation is that of a pod on a node, or nil.

@@ -24,6 +24,7 @@ func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) err
 	if len(add) == 0 && len(remove) == 0 {
 		return c.Check(pod, node)
 	}
+	defer c.outOfTree.Cycle()()
 	pod, add = pods.ForFilters(pod), forFilters(add)
 	if p, info, ok := c.prepareWith(pod, node, add, remove); ok {
 		return c.filter(p, node, info)
@@ -132,7 +133,7 @@ func (s *simulation) find(pod *v1.Pod) fwk.PodInfo {
 
 func (s *simulation) remove(p fwk.PodInfo) error {
 	takeOff(s.info, p.GetPod())
-	return errorOf(s.framework.RunPreFilterExtensionRemovePod(context.Background(), s.state, s.pod, p, s.info))
+	return s.errorOf(s.framework.RunPreFilterExtensionRemovePod(context.Background(), s.state, s.pod, p, s.info))
 }
 
 func (s *simulation) add(pod *v1.Pod) error {
@@ -140,7 +141,7 @@ func (s *simulation) add(pod *v1.Pod) error {
 	// it does when it is set.
 	p, _ := framework.NewPodInfo(pod)
 	s.info.AddPodInfo(p)
-	return errorOf(s.framework.RunPreFilterExtensionAddPod(context.Background(), s.state, s.pod, p, s.info))
+	return s.errorOf(s.framework.RunPreFilterExtensionAddPod(context.Background(), s.state, s.pod, p, s.info))
 }
 
 // forFilters is pods as filters see them.

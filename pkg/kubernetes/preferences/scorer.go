@@ -25,7 +25,8 @@ import (
 type Scorer struct {
 	profile Profile
 	devices func(*v1.Pod, []string) []int64
-	added   *nodeaffinity.PreferredSchedulingTerms // of all pods; nil if there are none
+	points  func(pod *v1.Pod, nodes []string) []int64 // nil is none
+	added   *nodeaffinity.PreferredSchedulingTerms    // of all pods; nil if there are none
 	objects *objects
 
 	mu         sync.Mutex
@@ -63,6 +64,9 @@ type Options struct {
 	// Devices says how many points nodes have for a pod by the alternatives of its claims of devices, in their order; nil
 	// is none. It is called by any goroutine. Without it they do not count.
 	Devices func(pod *v1.Pod, nodes []string) []int64
+	// Points are further points of some nodes for a pod, one for each, which count as they are; nil is none. It is called without any
+	// lock.
+	Points func(pod *v1.Pod, nodes []string) []int64
 }
 
 // classesMax is for how many classes of pods the counts are kept, some 20 bytes for each node. A
@@ -86,6 +90,7 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 	s := &Scorer{
 		profile:    ProfileOf(o.Profile),
 		devices:    o.Devices,
+		points:     o.Points,
 		slots:      make(map[string]int32),
 		pods:       make(podSet),
 		labelled:   make(podlabels.Index[*counted]),
@@ -261,6 +266,9 @@ func (s *Scorer) tellClasses(p *counted, sign int32) {
 // equally, so that the order of the nodes may decide, which is never so where measured use counts. The nodes have 0 to 100
 // points in that order. It costs a few operations for each node; the nodes are not asked for if the pod has no preference.
 func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
+	if s.points != nil && most > 0 {
+		return s.bestWithPoints(pod, nodes, most)
+	}
 	pod = pods.ForFilters(pod)
 	devices := s.devicesOn(pod, nodes)
 	s.mu.Lock()

@@ -9,7 +9,7 @@ import (
 )
 
 // ReadFile is Read of a file; nil, which is the default, without one. What has no meaning here is logged.
-func ReadFile(file string, schedulerNames []string, log *zap.Logger) (*config.KubeSchedulerProfile, error) {
+func ReadFile(file string, schedulerNames []string, log *zap.Logger, outOfTree ...string) (*config.KubeSchedulerProfile, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // as documented
 	}
@@ -17,7 +17,7 @@ func ReadFile(file string, schedulerNames []string, log *zap.Logger) (*config.Ku
 	if err != nil {
 		return nil, fmt.Errorf("scheduler-config: %w", err)
 	}
-	read, ignored, err := Read(text, schedulerNames)
+	read, ignored, err := Read(text, schedulerNames, outOfTree...)
 	if err != nil {
 		return nil, fmt.Errorf("scheduler-config: %s: %w", file, err)
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"sigs.k8s.io/yaml"
 )
@@ -31,8 +30,9 @@ func Default() (*config.KubeSchedulerProfile, error) {
 // Read is the profile of the pods with one of some scheduler names, in a KubeSchedulerConfiguration of kube-scheduler, with all
 // defaults filled in. If no profile names one of them, the only one is meant. Ignored says, one line each, what of the
 // text has no meaning here and what has it in its place. The error says everything that is wrong, or that cannot be
-// left out without pods running where they must not.
-func Read(text []byte, schedulerNames []string) (profile *config.KubeSchedulerProfile, ignored []string, err error) {
+// left out without pods running where they must not. OutOfTree are the names of plugins that are part of the program and none of
+// kube-scheduler's; AnyPlugin has all others left out and told.
+func Read(text []byte, schedulerNames []string, outOfTree ...string) (profile *config.KubeSchedulerProfile, ignored []string, err error) {
 	object, _, err := scheme.Codecs.UniversalDecoder().Decode(text, nil, nil)
 	if err != nil {
 		return nil, nil, err
@@ -48,11 +48,15 @@ func Read(text []byte, schedulerNames []string) (profile *config.KubeSchedulerPr
 	if err != nil {
 		return nil, nil, err
 	}
+	lines := left(text, all, profile, outOfTree)
+	if slices.Contains(outOfTree, AnyPlugin) {
+		lines = append(lines, leaveOut(profile)...)
+	}
 	_, wrong := LoadAwareOf(profile)
-	if err := errors.Join(unknown(profile), needed(all, profile), wrong); err != nil {
+	if err := errors.Join(unknown(profile, outOfTree), needed(all, profile), wrong); err != nil {
 		return nil, nil, err
 	}
-	return profile, left(text, all, profile), nil
+	return profile, lines, nil
 }
 
 // chosen is the profile that is meant.
@@ -68,25 +72,6 @@ func chosen(all *config.KubeSchedulerConfiguration, schedulerNames []string) (*c
 		return &all.Profiles[0], nil
 	}
 	return nil, fmt.Errorf("profiles: there are those of %s, and none of %s", strings.Join(found, ", "), strings.Join(schedulerNames, ", "))
-}
-
-// unknown is the plugins that are not part of this program.
-func unknown(profile *config.KubeSchedulerProfile) error {
-	known := plugins.NewInTreeRegistry()
-	var problems []error
-	scores := []*config.PluginSet{&profile.Plugins.MultiPoint, &profile.Plugins.Score}
-	for _, point := range append(scores, &profile.Plugins.PreFilter, &profile.Plugins.Filter, &profile.Plugins.PreScore,
-		&profile.Plugins.Reserve, &profile.Plugins.PreBind) {
-		for _, plugin := range point.Enabled {
-			if plugin.Name == LoadAware && slices.Contains(scores, point) {
-				continue
-			}
-			if known[plugin.Name] == nil {
-				problems = append(problems, fmt.Errorf("plugins: %s is none of kube-scheduler's: %s", plugin.Name, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
-			}
-		}
-	}
-	return errors.Join(problems...)
 }
 
 // needed is what keeps pods from nodes and is not done here.
@@ -130,10 +115,10 @@ var ofPlugins = map[string]string{
 	"queueSort":  "the queue configuration says which pod is next",
 	"preEnqueue": "gates of pods are kept, and nothing else holds pods back",
 	"postFilter": "the queue configuration says what is preempted",
-	"permit":     "nothing holds pods back after the choice of a node",
+	"permit":     "nothing but plugins that are compiled in holds pods back after the choice of a node",
 	"bind":       "pods are bound by the scheduler itself",
-	"postBind":   "nothing follows the binding",
-	"preScore":   "scores are worked out in another way",
+	"postBind":   "nothing but plugins that are compiled in is told of bindings",
+	"preScore":   "scores of kube-scheduler are worked out in another way",
 }
 
 // ofScores are the score plugins for which something else stands.
@@ -145,7 +130,7 @@ var ofScores = map[string]string{
 }
 
 // left is what of the text has no meaning here.
-func left(text []byte, all *config.KubeSchedulerConfiguration, profile *config.KubeSchedulerProfile) (lines []string) {
+func left(text []byte, all *config.KubeSchedulerConfiguration, profile *config.KubeSchedulerProfile, outOfTree []string) (lines []string) {
 	var said struct {
 		Profiles []struct {
 			SchedulerName string         `json:"schedulerName"`
@@ -175,7 +160,7 @@ func left(text []byte, all *config.KubeSchedulerConfiguration, profile *config.K
 			lines = append(lines, "percentageOfNodesToScore: "+ofAll["percentageOfNodesToScore"])
 		}
 		for _, point := range slices.Sorted(maps.Keys(of.Plugins)) {
-			if instead := ofPlugins[point]; instead != "" {
+			if instead := ofPlugins[point]; instead != "" && !areAsked(point, profile.Plugins, outOfTree) {
 				lines = append(lines, fmt.Sprintf("plugins: %s: %s", point, instead))
 			}
 		}

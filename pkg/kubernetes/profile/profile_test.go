@@ -65,7 +65,7 @@ func TestReadRefuses(t *testing.T) {
 		{"kind: Pod", "apiVersion"},
 		{head + "profilse: []", `unknown field "profilse"`},
 		{head + "profiles: [{schedulerName: a}, {schedulerName: b}]", "profiles: there are those of a, b, and none of narwhal"},
-		{head + "profiles: [{plugins: {filter: {enabled: [{name: Coscheduling}]}}}]", "plugins: Coscheduling is none of kube-scheduler's: DefaultBinder, "},
+		{head + "profiles: [{plugins: {filter: {enabled: [{name: Coscheduling}]}}}]", "plugins: Coscheduling is none of kube-scheduler's, and is not compiled in: there are DefaultBinder, "},
 		{head + "extenders: [{urlPrefix: 'http://one', filterVerb: filter}]", "extenders: http://one is not asked; say ignorable: true"},
 		{
 			head + "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}]}]",

@@ -28,11 +28,20 @@ type binding struct {
 	cancel   context.CancelFunc
 	unseen   context.Context // ends with ctx, and when an informer says which node the pod has
 	seen     context.CancelFunc
+
+	permitted bool                    // by plugins
+	wanted    context.Context         // ends with ctx, and when it is revoked; nil where there are no such plugins
+	unwant    context.CancelCauseFunc // ends it
 }
 
 // revoke keeps it from being bound if that has not begun. What has begun is finished, since
 // nothing takes back a request to the API server.
-func (b *binding) revoke() { b.revoked.Store(true) }
+func (b *binding) revoke() {
+	b.revoked.Store(true)
+	if b.unwant != nil {
+		b.unwant(errRevoked)
+	}
+}
 
 // A binder binds pods with a bounded number of workers. However many are placed at once,
 // the API server gets so many requests at a time, and the others wait here, with turns for
@@ -59,7 +68,7 @@ func (b *binder) start() {
 
 // put takes a binding.
 func (b *binder) put(x *binding) {
-	if hasVolumesOrClaims(x.pod) {
+	if hasVolumesOrClaims(x.pod) || b.permits != nil {
 		b.preparing.Add(x)
 		return
 	}
@@ -79,8 +88,12 @@ func hasVolumesOrClaims(pod *v1.Pod) bool {
 	return false
 }
 
-// prepare makes volumes and devices ready.
+// prepare asks plugins, and makes volumes and devices ready.
 func (b *binder) prepare(x *binding) {
+	if b.permits != nil && !x.permitted {
+		b.permit(x)
+		return
+	}
 	if err := b.preBind(x); err != nil {
 		b.finish(x, nil, err)
 		return
@@ -152,7 +165,11 @@ func (b *binder) assume(t *task, node string) {
 	x := &binding{task: t, pod: t.pod, node: node}
 	x.ctx, x.cancel = context.WithCancel(b.ctx)
 	x.unseen, x.seen = context.WithCancel(x.ctx)
+	if b.permits != nil {
+		x.wanted, x.unwant = context.WithCancelCause(x.ctx)
+	}
 	// What was chosen is checked once more here, so it must not be counted yet.
+	b.uncountEarly(t.key())
 	err := b.feasible.Reserve(x.ctx, t.pod, node)
 	t.assumed = &pod
 	b.feasible.SetPod(t.assumed)
@@ -179,12 +196,17 @@ func withNode(m *si.Allocation, node string) *si.Allocation {
 
 // finish takes the end of a binding, with the state of the pod if it was read.
 func (b *binder) finish(x *binding, pod *v1.Pod, err error) {
+	if err != nil {
+		b.feasible.Unreserve(b.ctx, x.pod, x.node)
+	} else {
+		b.postBind(x)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.conclude(x, pod, err)
 }
 
-// conclude takes the end of a binding: the pod is bound, or it waits again, and the core is
+// conclude takes the end of a binding: the pod is bound, or it waits again with nothing reserved, and the core is
 // told. The lock must be held.
 func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 	x.cancel()
@@ -192,9 +214,6 @@ func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 	current := t.binding == x && b.tasks[t.key()] == t
 	if current {
 		t.binding = nil
-	}
-	if err != nil {
-		b.feasible.Unreserve(b.ctx, x.pod, x.node)
 	}
 	b.count(t, err, current)
 	switch {
@@ -222,7 +241,7 @@ func (b *binder) count(t *task, err error, current bool) {
 	case err == nil:
 		result = bindingDone
 		m.bound.Observe(time.Since(t.since).Seconds())
-	case !current || errors.Is(err, errRevoked) || errors.Is(err, errGone) || errors.Is(err, context.Canceled):
+	case !current || errors.Is(err, errRevoked) || errors.Is(err, errGone) || errors.Is(err, context.Canceled) || refusedBy(err) != "":
 		result = bindingRevoked
 	}
 	m.bindings.WithLabelValues(result).Inc()
@@ -230,6 +249,7 @@ func (b *binder) count(t *task, err error, current bool) {
 
 // bound goes on with a pod that the API server has bound. The lock must be held.
 func (b *binder) bound(t *task) {
+	t.pause = 0
 	b.log.Debug("pod bound", refer(t.pod), zap.String("node", t.node))
 	b.events.tell(t.pod, reasonScheduled, "placed on node "+t.node)
 	b.goOn(t)
@@ -258,14 +278,12 @@ func (b *binder) unbound(t *task, why error) {
 		delete(b.leaving, t.key())
 	}
 	b.place(t, "")
-	if !errors.Is(why, errRevoked) {
-		b.log.Warn("binding failed", refer(t.pod), zap.String("node", node), zap.Error(why))
-		b.events.warn(t.pod, reasonFailedBinding, why.Error())
-	}
+	b.tellUnbound(t, node, why)
 	if t.eviction != nil {
 		b.release(t, t.eviction.termination, t.eviction.message)
 		b.evictor.add(t.key())
 	} else if t.told == placed {
+		t.pauseAfter(why)
 		sent := withNode(t.sent, "")
 		b.release(t, schedulingFailed, why.Error())
 		t.told, t.sent = asked, sent

@@ -26,6 +26,8 @@ type Context struct {
 	feasible  *cluster
 	sender    *sender
 	binder    *binder
+	permits   permits // nil where there are none
+	early     early
 	evictor   *evictor
 	status    *statusWriter
 	events    *eventWriter
@@ -69,6 +71,8 @@ func New(options Options) (*Context, error) {
 		options:  options,
 		log:      options.Logger,
 		feasible: &cluster{options.Feasibility, options.Preferences},
+		permits:  permitsOf(options.Feasibility),
+		early:    earlyOf(options.Feasibility),
 		sender:   newSender(options.Core, options.ClusterID, options.Logger),
 		tasks:    map[string]*task{},
 		nodes:    map[string]*v1.Node{},

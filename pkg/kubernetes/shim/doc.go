@@ -38,6 +38,7 @@
 //	callback.go       what the core decides; predicates.go and ties.go, what it asks
 //	workers.go        what serves queues, and turns of namespaces
 //	binder.go         assume, reserve, bind, and what follows a failure
+//	permits.go        plugins that are asked before a pod is bound, and told after
 //	outcome.go        what is known after a request
 //	evictor.go        victims are ended; handbacks.go, and their devices given back
 //	reservations.go   places that are kept for pods are given to them

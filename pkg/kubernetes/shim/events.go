@@ -19,6 +19,7 @@ const (
 	reasonGangTimeout      = "ResourceReservationTimeout"
 	reasonFailedBinding    = "FailedBinding"
 	reasonNominated        = "Nominated"
+	reasonAwaitsPermit     = "AwaitsPermit"
 	reasonPreempted        = "Preempted"
 	reasonApplicationTaken = "ApplicationTaken"
 	reasonUnreadable       = "UnreadableAnnotation"

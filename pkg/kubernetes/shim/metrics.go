@@ -32,7 +32,7 @@ type Metrics struct {
 const (
 	bindingDone    = "bound"
 	bindingFailed  = "failed"
-	bindingRevoked = "revoked" // by the core, or since the pod has ended
+	bindingRevoked = "revoked" // by the core or a plugin, or since the pod has ended
 )
 
 // NewMetrics are metrics of which nothing was counted.

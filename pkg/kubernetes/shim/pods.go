@@ -155,6 +155,7 @@ func (c *Context) settle(t *task, before *v1.Pod) {
 		c.log.Warn("pod was bound to another node than was decided", refer(t.pod), zap.String("node", node), zap.String("decided", t.node))
 		c.feasible.RemovePod(t.assumed)
 	}
+	delete(c.early, t.key()) // where it was decided that it runs counts no more
 	c.place(t, node)
 	// What is remembered of a node ends with each change of its pods, so those that change
 	// nothing there are left out.
@@ -199,6 +200,7 @@ func (c *Context) end(t *task) {
 	if t.node != "" {
 		c.feasible.RemovePod(t.running())
 	}
+	c.uncountEarly(key)
 	c.place(t, "")
 	c.withdraw(t)
 	if t.told != untold && c.started {

@@ -90,12 +90,12 @@ func (c *Context) tryAgain(refers claimReferences, changed map[string]bool) bool
 		c.recountDevices()
 	}
 	concerns := func(t *task) bool {
-		return changed[anything] || changed[feasibility.AnyClass] || changed[tiedClass+c.ties.classOf(t.key())] || refers != nil &&
+		return changed[anything] || changed[feasibility.AnyClass] || changed[tiedClass+c.ties.classOf(t.key())] || changed[againAfterPause+t.key()] || refers != nil &&
 			slices.ContainsFunc(refers.References(t.pod), func(name string) bool { return changed[name] })
 	}
 	found := false
 	for _, t := range c.sortedTasks() {
-		if t.told == asked && !t.foreign() && concerns(t) {
+		if t.told == asked && !t.foreign() && concerns(t) && !c.pauses(t) {
 			found = true
 			t.sent = nil
 			c.sync(t)

@@ -33,6 +33,7 @@ const (
 	waitsRefused      scheduler.WaitReason = "Refused"          // by the core, or since it is no placeholder
 	waitsForReference scheduler.WaitReason = "MissingReference" // a namespace, daemonset or pod group
 	waitsForClaim     scheduler.WaitReason = "ClaimNotReady"    // a volume or device claim
+	waitsForPlugin    scheduler.WaitReason = "RefusedByPlugin"  // that is none of kube-scheduler's
 )
 
 // A statusWriter writes the nominated node and the condition of pods that wait. Only the
@@ -206,14 +207,18 @@ func saysGated(pod *v1.Pod) bool {
 	})
 }
 
-// helped is why a pod waits, where that is said to be for nodes and a claim keeps it from all nodes that may come.
+// helped is why a pod waits, where that is said to be for nodes and a claim or a plugin keeps it from all nodes that may come.
 func (w *statusWriter) helped(pod *v1.Pod, why *waits) *waits {
 	refers, ok := w.feasible.Feasibility.(claimReferences)
 	if !ok || why == nil || why.reason != scheduler.WaitsForNodes || len(refers.References(pod)) == 0 {
 		return why
 	}
 	if err := refers.RefusedEverywhere(pod); err != nil {
-		return &waits{waitsForClaim, shortened(err.Error())}
+		reason := waitsForClaim
+		if refusedBy(err) != "" {
+			reason = waitsForPlugin
+		}
+		return &waits{reason, shortened(err.Error())}
 	}
 	return why
 }

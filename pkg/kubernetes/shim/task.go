@@ -72,7 +72,10 @@ type task struct {
 	succeeded  bool      // it has done its work
 	eviction   *eviction // the core wants it to end
 	rejections int       // by the core, since the pod changed
-	waits      string    // why the core was not told, or what was wrong last
+
+	pause       time.Duration // the last one after it could not be bound
+	pausedUntil time.Time     // when it may be sent again
+	waits       string        // why the core was not told, or what was wrong last
 }
 
 func (t *task) key() string { return pods.Key(t.pod) }

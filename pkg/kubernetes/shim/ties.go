@@ -186,6 +186,7 @@ const tiedClass = "class "
 // TiedClasses names the classes of pods about which answers change when another one comes or goes. One that was
 // placed counts at once for the preferences of others.
 func (c callback) TiedClasses(allocationKey, nodeID string) []string {
+	c.countEarly(allocationKey, nodeID)
 	pod, _ := c.podOf(allocationKey)
 	if pod != nil && nodeID != "" {
 		c.feasible.prefer.PlacePod(pod, nodeID)

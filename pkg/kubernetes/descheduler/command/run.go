@@ -84,7 +84,7 @@ func (s *settings) start(ctx context.Context) error {
 	if s.leadsOneCycle() {
 		return errors.New("leader-elect: a single cycle needs no leader; give a descheduling-interval above 0")
 	}
-	if s.queues.profile, err = profile.ReadFile(s.queues.file, s.queues.names, log); err != nil {
+	if s.queues.profile, err = profile.ReadFile(s.queues.file, s.queues.names, log, profile.AnyPlugin); err != nil {
 		return err
 	}
 	how, err := s.cluster(log)

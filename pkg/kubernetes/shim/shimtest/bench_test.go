@@ -22,6 +22,7 @@ import (
 func BenchmarkBacklog(b *testing.B) {
 	lateWatches(b)
 	const pods, ofService = 5000, 50
+	plugin, _ := compiledIn(b, threeLicences, thePlugin)
 	for _, c := range []struct {
 		name     string
 		nodes    int
@@ -32,6 +33,7 @@ func BenchmarkBacklog(b *testing.B) {
 		{"filters=real", 1000, shimtest.Options{Feasibility: filters}, false},
 		{"services/nodes=1000", 1000, shimtest.Options{Feasibility: filters, Preferences: scores}, true},
 		{"services/load", 1000, shimtest.Options{Feasibility: filters, Preferences: measured}, true},
+		{"services/plugin", 1000, plugin, true},
 		{"services/nodes=5000", 5000, shimtest.Options{Feasibility: filters, Preferences: scores}, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
