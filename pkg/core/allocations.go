@@ -77,6 +77,9 @@ func (p *Partition) addOwn(a *api.Allocation) {
 	case a.Placeholder && a.TaskGroup == "":
 		p.refuse(a, "placeholder %s names no task group", a.Key)
 		return
+	case a.Tags[api.TagQuorumDone] == "true":
+		p.AddDone(a, app)
+		return
 	case a.Node != "" && p.FindNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)
 		return
@@ -91,6 +94,9 @@ func (p *Partition) addOwn(a *api.Allocation) {
 		return
 	}
 	r := p.Register(a, app)
+	if r.StartsWith != nil {
+		p.followGroup(r)
+	}
 	app.Date(a.Created)
 	if a.Node != "" {
 		p.adopt(r, a.Node)
@@ -180,8 +186,11 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 	if len(tags) == 0 || maps.Equal(r.Tags, tags) {
 		return
 	}
-	r.Retag(tags)
+	p.Retag(r, tags)
 	p.groups.Regroup(r)
+	if r.StartsWith != nil || r.OwnPriority != nil { // or it has left one
+		p.followGroup(r)
+	}
 	if r.RunsOn != nil {
 		p.TagsChanged(r)
 	}
@@ -189,9 +198,14 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 
 // resizeAsk has an ask wait on with the amounts of another.
 func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
+	p.waitAs(r, r.WithAmountsOf(to))
+}
+
+// waitAs has an ask wait on as something else.
+func (p *Partition) waitAs(r *ledger.Request, a *api.Allocation) {
 	before, since := r.Wait, p.slots.Since(p.ClassOf(r))
 	p.endWait(r)
-	r.Becomes(r.WithAmountsOf(to))
+	r.Becomes(a)
 	p.ask(r)
 	p.keepAge(r, before, since)
 	p.Tell(api.AskResized{Allocation: r.Allocation})
@@ -267,6 +281,7 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 	r := p.Requests[c.Key]
 	switch {
 	case r == nil:
+		p.EndDone(c.Key)
 	case r.Foreign():
 		p.evictions.Cancel(r)
 		p.ReleaseForeign(r)

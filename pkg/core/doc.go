@@ -34,6 +34,7 @@
 //	bound.go        asks that are bound to one node come before the others
 //	required.go     asks that may run on one node only; requiredplan.go makes room for
 //	                them, trials.go knows what was found out
+//	members.go      members of groups are as their groups say
 //	gangs.go        when a gang runs, and what ends when its placeholders time out
 //	views.go        makes what other goroutines may read
 //	walk.go         what waits, step by step, for a reader that tells people why

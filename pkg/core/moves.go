@@ -97,6 +97,7 @@ func (p *Partition) dropApplication(app *ledger.Application, removed bool) {
 		p.Timers.Cancel(&app.Gang.Timer)
 		p.groups.Forget(app)
 	}
+	p.EndDoneOf(app)
 	p.SetRan(app, false)
 	if group := app.Group(); group != "" {
 		p.Tell(&api.ApplicationGroup{ID: app.ID, Queue: app.Queue.Path, Before: group})

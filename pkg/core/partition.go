@@ -204,6 +204,7 @@ func (p *Partition) fireDue() (fired bool) {
 			p.evictions.Expire(d.Of.(*ledger.Request))
 		case timers.Settled:
 			p.Settle()
+			p.groups.SettleStates()
 			p.reconsider()
 		case timers.Held:
 			p.settling.LetGo()

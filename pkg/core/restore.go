@@ -31,13 +31,15 @@ func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 	for _, a := range v.ForeignUnknownNode {
 		p.Apply(now, api.AddAllocation{Allocation: a})
 	}
+	groups := slices.Sorted(maps.Keys(v.Groups))
+	for _, name := range groups {
+		p.RestoreTerms(name, v.Groups[name].Terms)
+	}
 	for _, app := range v.Applications {
 		p.restoreApplication(now, app)
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.Groups)) {
-		if g := p.Together[name]; g != nil {
-			p.groups.Restore(g, v.Groups[name])
-		}
+	for _, name := range groups {
+		p.groups.Restore(p.Together[name], v.Groups[name])
 	}
 	for _, n := range v.Nodes {
 		p.restoreNode(n)

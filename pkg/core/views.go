@@ -30,14 +30,7 @@ func (p *Partition) View() *api.View {
 		return true
 	})
 	v.ForeignUnknownNode = p.ViewUnplaced()
-	for name, g := range p.Together {
-		if of := p.groups.View(g); of != (api.GroupView{}) {
-			if v.Groups == nil {
-				v.Groups = map[string]api.GroupView{}
-			}
-			v.Groups[name] = of
-		}
-	}
+	v.Groups = p.groups.View()
 	return v
 }
 

@@ -115,6 +115,8 @@ func (c *conversion) notice(event api.Event) {
 		c.held(e)
 	case *api.ApplicationReport:
 		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.ID), ReferenceID: string(e.Key), Message: e.Message})
+	case *api.GroupChanged:
+		c.add(&si.EventRecord{Type: si.EventRecord_APP, ObjectID: string(e.Application), ReferenceID: e.Name, Message: e.Text()})
 	case *api.QueueAdded:
 		c.dynamicQueue(e.Queue, si.EventRecord_ADD)
 	case *api.QueueRemoved:

@@ -29,6 +29,7 @@ var reasonTexts = [...]string{
 	api.UserApplications:  "user_applications",
 	api.GroupApplications: "group_applications",
 	api.Impossible:        "impossible",
+	api.GroupBelow:        "group_below_minimum",
 }
 
 var reasonLabels = labelled("reason", reasonTexts[:])

@@ -99,7 +99,7 @@ func (n *counts) other(event api.Event) subject {
 		if e.State == api.Accepted {
 			n.add(accepted)
 		}
-	case *api.ApplicationGone, *api.ApplicationReport, *api.ApplicationGroup, *api.ApplicationHeld:
+	case *api.ApplicationGone, *api.ApplicationReport, *api.ApplicationGroup, *api.ApplicationHeld, *api.GroupChanged:
 	case *api.NodeAdded:
 		n.add(nodeAccepted)
 		return aboutNode

@@ -21,6 +21,8 @@ const (
 	pendingAsks
 	nominatedAsks
 	reservations
+	groupsByState
+	groupsBelowSince
 	runningVictims
 	foreignUnknownNode
 	work
@@ -48,7 +50,11 @@ var viewedFamilies = [viewedMetrics]struct {
 	pendingAsks:       {"narwhal_pending_asks", "Pending asks by the reason why they wait.", dto.MetricType_GAUGE},
 	nominatedAsks:     {"narwhal_nominated_asks", "Asks for which room is being made on a node, by trigger.", dto.MetricType_GAUGE},
 	reservations:      {"narwhal_reservations", "Nodes kept for asks that may run nowhere else (required) and for others (ordinary).", dto.MetricType_GAUGE},
-	runningVictims:    {"narwhal_victims", "Allocations that are evicted and have not ended, in time (releasing) or not (overdue).", dto.MetricType_GAUGE},
+	groupsByState:     {"narwhal_groups", "Groups whose members name them, by what they do.", dto.MetricType_GAUGE},
+	groupsBelowSince: {
+		"narwhal_groups_below_minimum_since_seconds", "Since when the first of the groups below their minimum is, in seconds since 1970; zero if there is none.", dto.MetricType_GAUGE,
+	},
+	runningVictims: {"narwhal_victims", "Allocations that are evicted and have not ended, in time (releasing) or not (overdue).", dto.MetricType_GAUGE},
 	foreignUnknownNode: {
 		"narwhal_foreign_allocations_unknown_node", "Foreign allocations whose node is not registered, so that they are booked nowhere.", dto.MetricType_GAUGE,
 	},

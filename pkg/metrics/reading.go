@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -36,12 +38,39 @@ func (r *reading) all() {
 	r.amounts()
 	r.nodes()
 	r.asks()
+	r.groups()
 	r.queue(r.view.Root, nil)
 	r.counters()
 }
 
+// groups are those whose members name them.
+func (r *reading) groups() {
+	var states [len(groupStates)]int
+	var first time.Time
+	for _, g := range r.view.Groups {
+		if g.Terms.Least == 0 {
+			continue // the placeholders of a gang
+		}
+		if states[g.State]++; !g.BelowSince.IsZero() && (first.IsZero() || g.BelowSince.Before(first)) {
+			first = g.BelowSince
+		}
+	}
+	for state, n := range states {
+		r.page.add(groupsByState, float64(n), r.partition, groupLabels[state])
+	}
+	since := int64(0)
+	if !first.IsZero() {
+		since = first.Unix()
+	}
+	r.page.add(groupsBelowSince, float64(since), r.partition)
+}
+
+// groupStates are the values of the label state of groups.
+var groupStates = [...]string{api.GroupWaits: "waiting", api.GroupRuns: "running", api.GroupIsBelow: "below_minimum"}
+
 // Labels with a fixed choice of values.
 var (
+	groupLabels   = labelled("state", groupStates[:])
 	amountStates  = labelled("state", []string{"capacity", "allocated", "occupied"})
 	workLabels    = labelled("what", []string{"nodes", "queues", "applications", "asks", "attempts", "node_costs"})
 	outcomeLabels = labelled("outcome", []string{"plans", "nominations", "cleared", "loops", "reservations"})

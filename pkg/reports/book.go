@@ -318,7 +318,7 @@ func (b *Book) whyWaits(ask api.AskView) told {
 // are.
 func helpedByNodes(reason api.Reason) bool {
 	switch reason {
-	case api.NoNodeFits, api.Infeasible, api.KindUnknown, api.Impossible, api.LoopStopped, api.AwaitsGang:
+	case api.NoNodeFits, api.Infeasible, api.KindUnknown, api.Impossible, api.LoopStopped, api.AwaitsGang, api.GroupBelow:
 		return true
 	}
 	return false

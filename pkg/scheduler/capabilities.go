@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"time"
 )
 
 // This file is what a resource manager can do beyond api.ResourceManagerCallback.
@@ -101,6 +102,36 @@ type WaitCallback interface {
 	// its turn only, nor where UpdateContainerSchedulingState or Nominate says why.
 	AskWaits(args *AskWaitsArgs)
 }
+
+// A GroupCallback is told what groups do whose members name them by the tag quorum.name. Without it, event records of applications
+// say it.
+type GroupCallback interface {
+	// UpdateGroup says what a group does from now on, after the callbacks about what was placed or ended. Why one waits is said
+	// again when that changes. A group that has no members any more is not told of.
+	UpdateGroup(args *UpdateGroupArgs)
+}
+
+// UpdateGroupArgs says what a group does.
+type UpdateGroupArgs struct {
+	Name    string // as its members name it
+	State   GroupState
+	Running int // members that run
+	Done    int // members that have succeeded and count
+	Least   int // how many must run or be done
+	// BelowSince is when it fell below its minimum. If it runs now, it was below until now. Zero says that it was not.
+	BelowSince time.Time
+	Message    string // for people
+}
+
+// A GroupState is one word for what a group does.
+type GroupState string
+
+// The states. A group that runs may have done so before; one below its minimum has started, and what is left of it runs.
+const (
+	GroupWaits        GroupState = "Waits"
+	GroupRuns         GroupState = "Runs"
+	GroupBelowMinimum GroupState = "BelowMinimum"
+)
 
 // AskWaitsArgs says why an ask waits.
 type AskWaitsArgs struct {

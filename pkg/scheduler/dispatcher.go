@@ -16,6 +16,7 @@ type dispatcher struct {
 	callback       siapi.ResourceManagerCallback
 	nominations    NominationCallback // nil if the callback is none
 	waits          WaitCallback       // the same
+	groups         GroupCallback      // the same
 	allocationsMax int                // placed allocations in one response
 	messages       messageMaker
 	log            effectLog
@@ -35,6 +36,7 @@ func (s *Scheduler) newDispatcher(r *registration) *dispatcher {
 	}
 	d.nominations, _ = r.callback.(NominationCallback)
 	d.waits, _ = r.callback.(WaitCallback)
+	d.groups, _ = r.callback.(GroupCallback)
 	return d
 }
 
@@ -54,6 +56,8 @@ func (d *dispatcher) deliver(batch []delivery) int {
 		return d.state(batch[:1])
 	case waitsMessage:
 		return d.askWaits(batch[:1])
+	case groupMessage:
+		return d.groupChanged(batch[:1])
 	case stepMessage:
 		d.recorder.record(first.step)
 		return 1
@@ -207,6 +211,19 @@ func (d *dispatcher) askWaits(one []delivery) int {
 	if d.waits != nil {
 		d.log.write(one)
 		d.protected("AskWaits", func() { d.waits.AskWaits(waitsOf(one[0].what())) })
+	}
+	return 1
+}
+
+// groupChanged tells a GroupCallback what a group does.
+func (d *dispatcher) groupChanged(one []delivery) int {
+	if e, ok := one[0].what().(*api.GroupChanged); ok && d.groups != nil {
+		d.log.write(one)
+		d.protected("UpdateGroup", func() {
+			d.groups.UpdateGroup(&UpdateGroupArgs{
+				Name: e.Name, State: groupStates[e.State], Running: e.Running, Done: e.Done, Least: e.Least, BelowSince: e.Since, Message: e.Text(),
+			})
+		})
 	}
 	return 1
 }

@@ -55,6 +55,7 @@ var headlines = [...]struct {
 	nominatedMessage:           {logPreemption, zap.InfoLevel, "nominated"},
 	nominationClearedMessage:   {logPreemption, zap.InfoLevel, "nomination cleared"},
 	waitsMessage:               {logAllocations, zap.DebugLevel, "allocation waits"},
+	groupMessage:               {logApplications, zap.DebugLevel, "group changed state"},
 	unansweredMessage:          {logRequests, zap.WarnLevel, "input refused without an answer"},
 }
 
@@ -76,6 +77,8 @@ func fieldsOf(what any) []zap.Field {
 		return []zap.Field{zap.String("application", string(e.ID)), zap.String("reason", e.Reason)}
 	case *api.ApplicationChanged:
 		return []zap.Field{zap.String("application", string(e.ID)), zap.Stringer("state", e.State), zap.String("message", e.Message)}
+	case *api.GroupChanged:
+		return []zap.Field{zap.String("group", e.Name), zap.Stringer("state", e.State), zap.String("message", e.Text())}
 	case *api.NodeAdded:
 		return []zap.Field{zap.String("node", string(e.ID))}
 	case *api.NodeRejected:

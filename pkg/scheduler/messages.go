@@ -29,6 +29,7 @@ const (
 	nominatedMessage
 	nominationClearedMessage
 	waitsMessage      // for a WaitCallback
+	groupMessage      // for a GroupCallback
 	unansweredMessage // an unanswered, which is logged only
 	stepMessage       // a step, which is recorded only
 )
@@ -68,6 +69,8 @@ func kindOf(event api.Event) messageKind {
 		}
 	case *reports.AskWaits:
 		return waitsMessage
+	case *api.GroupChanged:
+		return groupMessage
 	case *api.AskReport:
 		if e.Why != nil {
 			return waitsMessage
@@ -199,7 +202,7 @@ func isAlwaysRecorded(event api.Event) bool {
 	switch event.(type) {
 	case *api.NodeAdded, *api.NodeResized, *api.NodeSchedulable, *api.NodeRemoved,
 		api.ForeignAdded, api.ForeignRemoved, *api.Claimed, *api.ClaimEnded, *api.EvictionRequested,
-		*api.AskReport, *reports.AskWaits, *api.ApplicationReport, *api.ApplicationHeld, *api.QueueReport, *outcomes.VictimsWasted,
+		*api.AskReport, *reports.AskWaits, *api.ApplicationReport, *api.ApplicationHeld, *api.GroupChanged, *api.QueueReport, *outcomes.VictimsWasted,
 		*api.QueueAdded, *api.QueueRemoved:
 		return true
 	default:

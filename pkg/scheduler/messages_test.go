@@ -46,6 +46,8 @@ func (c *collector) UpdateNode(r *si.NodeResponse) error { return c.say("%v", r)
 
 func (c *collector) AskWaits(args *AskWaitsArgs) { c.heard = append(c.heard, fmt.Sprint(*args)) }
 
+func (c *collector) UpdateGroup(args *UpdateGroupArgs) { c.heard = append(c.heard, fmt.Sprint(*args)) }
+
 func (c *collector) UpdateContainerSchedulingState(r *si.UpdateContainerSchedulingStateRequest) {
 	_ = c.say("%v", r)
 }
@@ -54,7 +56,7 @@ func (c *collector) UpdateContainerSchedulingState(r *si.UpdateContainerScheduli
 func collecting() (*collector, *dispatcher, *outbox) {
 	c := new(collector)
 	return c, &dispatcher{
-		callback: c, allocationsMax: 1, waits: c, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), messages: messageMaker{kinds: new(resources.Kinds)},
+		callback: c, allocationsMax: 1, waits: c, groups: c, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), messages: messageMaker{kinds: new(resources.Kinds)},
 	}, newOutbox(meter{})
 }
 
@@ -107,6 +109,10 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&reports.AskWaits{Allocation: a, Reason: api.NoNodeFits, Message: "no"}, `{pod NoNodeFits no}`},
 		{&reports.AskWaits{Allocation: a, Reason: api.NoNodeFits, MoreNodes: true, Message: "no"}, `{pod Unschedulable no}`},
 		{&api.AskReport{Allocation: a, Why: new(api.Waiting), Message: "no"}, `{pod RequiredNodeNotReady no}`},
+		{
+			&api.GroupChanged{Name: "train", State: api.GroupIsBelow, Running: 3, Done: 1, Least: 8, Since: time.Unix(60, 0).UTC()},
+			`{train BelowMinimum 3 1 8 1970-01-01 00:01:00 +0000 UTC group train is below its minimum: 3 of 8 members run, 1 are done}`,
+		},
 		{api.AskAdded{Allocation: a}, ""},
 		{api.AskResized{Allocation: a}, ""},
 		{&api.AskEnded{Allocation: a}, ""},
@@ -158,7 +164,7 @@ func TestEventsThatAreAlwaysRecorded(t *testing.T) {
 	}
 	assert.DeepEqual(t, recorded, []string{
 		"api.EvictionRequested", "api.ForeignAdded", "api.ForeignRemoved", "api.Claimed", "api.ClaimEnded", "api.AskReport", "reports.AskWaits", "api.ApplicationReport", "api.QueueReport", "outcomes.VictimsWasted",
-		"api.ApplicationHeld",
+		"api.ApplicationHeld", "api.GroupChanged",
 		"api.NodeAdded", "api.NodeResized", "api.NodeSchedulable", "api.NodeRemoved",
 		"api.QueueAdded", "api.QueueRemoved",
 	})

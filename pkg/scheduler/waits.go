@@ -27,7 +27,11 @@ var waitReasons = map[api.Reason]WaitReason{
 	api.UserApplications:  WaitsForApplications,
 	api.GroupApplications: WaitsForApplications,
 	api.Impossible:        WaitsForRoom,
+	api.GroupBelow:        WaitsForGroup,
 }
+
+// groupStates are the words for what groups do.
+var groupStates = [...]GroupState{api.GroupWaits: GroupWaits, api.GroupRuns: GroupRuns, api.GroupIsBelow: GroupBelowMinimum}
 
 // waitsOf is the message of an event of kind waitsMessage. An AskReport is about the required node of an ask.
 func waitsOf(event any) *AskWaitsArgs {

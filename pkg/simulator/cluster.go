@@ -124,7 +124,7 @@ func (c *cluster) observe(event api.Event) {
 	case *api.NodeRejected:
 		c.breach("node %s was rejected: %s", e.ID, e.Reason)
 	case api.AskAdded, *api.AskEnded, api.ForeignAdded, api.ForeignRemoved,
-		*api.PreemptionPlanned, *api.EvictionOverdue, *api.Unschedulable, *reports.AskWaits, *api.ApplicationReport, *api.ApplicationGone, *api.ApplicationGroup, *api.ApplicationHeld,
+		*api.PreemptionPlanned, *api.EvictionOverdue, *api.Unschedulable, *reports.AskWaits, *api.ApplicationReport, *api.ApplicationGone, *api.ApplicationGroup, *api.ApplicationHeld, *api.GroupChanged,
 		*api.NodeAdded, *api.NodeSchedulable, *api.NodeRemoved, *api.QueueAdded, *api.QueueRemoved, *api.Reconfigured:
 	default:
 		c.breach("the core answered with %T", event)

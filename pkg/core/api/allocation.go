@@ -54,7 +54,8 @@ type Allocation struct {
 	// Unknown are quantities of kinds that no node has, by name. Only an ask has any; they
 	// are counted in Amounts as resources.UnknownKind.
 	Unknown     map[string]int64
-	Priority    int32
+	Priority    int32     // that of its group, if that has one
+	OwnPriority *int32    // where its group has one; else nil. It is never changed
 	Created     time.Time // when the resource manager says it was, or first seen
 	Placed      time.Time // zero while pending
 	TaskGroup   string

@@ -124,7 +124,8 @@ func (ReleaseAllocation) command() {}
 func (Reconfigure) command()       {}
 
 // Succeeded is the message of a release with which the resource manager says that an allocation
-// has done its work. It counts in its quorum like one that runs.
+// has done its work. It counts in its quorum like one that runs, until the resource manager releases it once more or its
+// application is gone.
 const Succeeded = "succeeded"
 
 // SchedulingFailed is the termination type of a release with which the resource

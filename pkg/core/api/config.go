@@ -322,18 +322,6 @@ func (s GangStyle) String() string { return [...]string{"Soft", "Hard"}[s] }
 // DefaultGangTimeout is how long placeholders wait where an application does not say.
 const DefaultGangTimeout = 15 * time.Minute
 
-// Tags with which an allocation says that it belongs to a group: the name, and how many
-// members run at least. A resource manager sends them for groups of asks that start together
-// and need no placeholders, as the pod groups of Kubernetes.
-const (
-	TagQuorum      = "quorum.name"
-	TagQuorumLeast = "quorum.least"
-	TagQuorumUnit  = "quorum.unit"
-	UnitAll        = "all"
-	// TagQuorumRequire is the attribute of nodes of which all members run in one domain.
-	TagQuorumRequire = "quorum.require"
-)
-
 // TagGangStart is the tag of an application, and the property of a queue, that says how gangs
 // start: "whole" is all placeholders at once or none.
 const (

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -209,6 +210,19 @@ type (
 	}
 )
 
+// GroupChanged says what a group does from now on whose members name it: it waits, for another reason than before; it runs, for the first time
+// or again; it is below its minimum.
+type GroupChanged struct {
+	Name        string        // as the members name it
+	Application ApplicationID // of a member
+	State       GroupState
+	Running     int       // members that run
+	Done        int       // members that have succeeded and count
+	Least       int       // that must run or be done
+	Since       time.Time // it was below its minimum, until now if it runs; zero if it was not
+	Detail      string    // why it waits, for people
+}
+
 // Events about nodes. Total is what all nodes have together after the event.
 type (
 	// NodeAdded says that a node is registered.
@@ -329,6 +343,18 @@ func (e ForeignRemoved) StaysIn(next Effects) bool {
 	return ok && added.Key == e.Key && added.Node == e.Node
 }
 
+// Text says what a group does, for people.
+func (e *GroupChanged) Text() string {
+	text := fmt.Sprintf("group %s %s: %d of %d members run", e.Name, e.State, e.Running, e.Least)
+	if e.Done > 0 {
+		text += fmt.Sprintf(", %d are done", e.Done)
+	}
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
 // Text says why an ask that waits on is not nominated any more, for people.
 func (e *ClaimEnded) Text() string {
 	return fmt.Sprintf("no longer nominated to node %s: %s", e.Node, e.Reason)
@@ -360,6 +386,7 @@ func (*ApplicationChanged) event()  {}
 func (*ApplicationGroup) event()    {}
 func (*ApplicationHeld) event()     {}
 func (*ApplicationGone) event()     {}
+func (*GroupChanged) event()        {}
 func (*NodeAdded) event()           {}
 func (*NodeRejected) event()        {}
 func (*NodeResized) event()         {}

@@ -257,7 +257,7 @@ type Reason uint8
 // task group are not placed yet; the one whose place it takes has not ended yet; its gang
 // starts whole, and not all of it has come or fits; its user or group has no room; no other
 // application may run in a queue, of its user or of its group; no node can hold it, even when all
-// has left that may leave.
+// has left that may leave; its group has started, and not enough of it runs for what is missing to start by itself.
 const (
 	NotTried Reason = iota
 	QuotaExceeded
@@ -279,10 +279,11 @@ const (
 	UserApplications
 	GroupApplications
 	Impossible
+	GroupBelow
 )
 
 // Reasons is how many reasons there are.
-const Reasons = Impossible + 1
+const Reasons = GroupBelow + 1
 
 var reasons = [...]string{
 	NotTried:      "not tried yet",
@@ -306,6 +307,7 @@ var reasons = [...]string{
 	UserApplications:  "too many applications of a user",
 	GroupApplications: "too many applications of a group",
 	Impossible:        "impossible",
+	GroupBelow:        "its group is below its minimum",
 }
 
 func (r Reason) String() string { return reasons[r] }
@@ -338,9 +340,23 @@ type GangView struct {
 
 // GroupView is what a group has done and what is kept for it, at one moment.
 type GroupView struct {
-	Done        int       // members that have succeeded
-	MisfitSince time.Time // when it did not fit first; zero if it was not tried
-	KeptUntil   time.Time // room is kept for it until then; zero if none is
+	Terms       GroupTerms
+	State       GroupState
+	Running     int          // members that run
+	Waiting     int          // members that wait
+	Done        int          // members that have succeeded and count
+	DoneMembers []DoneMember // those that succeeded, also such that do not count, by key
+	BelowSince  time.Time    // it has been below its minimum since then; zero if it is not
+	Detail      string       // why its members wait; may be empty
+	MisfitSince time.Time    // when it did not fit first; zero if it was not tried
+	KeptUntil   time.Time    // room is kept for it until then; zero if none is
+}
+
+// A DoneMember is a member of a group that has succeeded.
+type DoneMember struct {
+	Key         AllocationKey
+	Application ApplicationID
+	Index       string // empty for none
 }
 
 // TaskGroupView is a task group at one moment.

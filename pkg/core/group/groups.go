@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -59,30 +58,17 @@ type waitingGroup struct {
 
 	require string // the level of which it requires a domain, as was looked at last
 
+	started bool      // it ran once, and something of it does or is done ever since
+	below   time.Time // since then it has started and does not run; zero if it does
+	has     int       // members that ran or were done when it was below last
+	must    int       // and how many had to
+
 	since time.Time // when they did not fit first, or had their turn to keep room last
 	until time.Time // when their turn is over; zero if it is the turn of others
 }
 
 // at is what is known of a group that has members.
 func (s *Groups) at(g *ledger.Group) *waitingGroup { return s.known.Of(g.Slot, g) }
-
-// awaitsMembers is why asks wait while there are too few.
-const awaitsMembers = "fewer members are there than must start together"
-
-// View is what a view shows of a group, and Restore needs.
-func (s *Groups) View(g *ledger.Group) api.GroupView {
-	at := s.at(g)
-	return api.GroupView{Done: g.Done(), MisfitSince: at.since, KeptUntil: at.until}
-}
-
-// Restore takes what a view shows, before the claims of the members are there.
-func (s *Groups) Restore(g *ledger.Group, v api.GroupView) {
-	s.RestoreDone(g, v.Done)
-	at := s.at(g)
-	if at.since, at.until = v.MisfitSince, v.KeptUntil; !at.until.IsZero() {
-		s.KeepRoomFor(g)
-	}
-}
 
 // Join has an ask wait with its group. A new one may be what the others lacked, unless all of them must start.
 func (s *Groups) Join(r *ledger.Request) {
@@ -92,7 +78,7 @@ func (s *Groups) Join(r *ledger.Request) {
 	}
 	at := s.at(g)
 	if !at.open && (s.GroupOf(r) == nil || !r.KeepsRoom()) { // one with a claim of its own stays in its order
-		s.HoldBack(r, heldReason(at), cmp.Or(at.detail, awaitsMembers))
+		s.hold(r)
 	}
 	at.waits, at.hinted = at.waits && g.IsGang(), false
 }
@@ -131,6 +117,7 @@ func (s *Groups) reactToGroups() {
 		if !g.IsGone() {
 			s.at(g).needs = nil
 			s.settleMembers(g)
+			s.settleState(g)
 		}
 	}
 }
@@ -193,16 +180,16 @@ func (s *Groups) holdGroup(g *ledger.Group, detail string) {
 		if s.GroupOf(r) != nil {
 			s.Extract(r)
 		}
-		s.HoldBack(r, heldReason(at), detail)
+		s.hold(r)
 	}
+	s.tell(g)
 }
 
 // Regroup takes what new tags say of the group of a request.
 func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
-	name, least := r.GroupName()
-	if g != nil && g.Name == name {
-		if isNew := s.NeedAtLeast(g, least); s.RequireDomain(g, r) || isNew {
+	if g != nil && g.Name == r.GroupName() {
+		if s.Hear(g, r.Tags) {
 			s.at(g).waits = false
 		}
 		return

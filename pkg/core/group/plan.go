@@ -75,7 +75,7 @@ func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], 
 	}
 	g.beginIn(nil)
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
+		return cmp.Or(cmp.Compare(b.Within(), a.Within()), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
 	})
 	if key := of.Requires(); key != "" {
 		g.level = s.Order.Domains.Level(key)

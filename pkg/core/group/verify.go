@@ -15,6 +15,9 @@ func (s *Groups) verifyGroup(v *laws.Check, g *ledger.Group) {
 			v.Breaks("ask %s is held back and its group %s is not", r.Key, g.Name)
 		}
 	}
+	if below := at.started && !at.runs && g.Any() != nil; settled && (below == at.below.IsZero() || at.runs != (g.Missing() <= 0)) && !g.IsGang() {
+		v.Breaks("group %s misses %d, has started is %t, and is below its minimum since %v", g.Name, g.Missing(), at.started, at.below)
+	}
 	switch opens := at.opens(g); {
 	case settled && opens != at.open:
 		v.Breaks("group %s misses %d with %d that wait, and may start is %t", g.Name, g.Missing(), g.Asks.Len(), at.open)

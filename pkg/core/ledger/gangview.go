@@ -2,12 +2,12 @@ package ledger
 
 import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
-// Done is how many members of a group have done their work, and RestoreDone takes that from a view.
-func (g *Group) Done() int { return g.done }
-
-// RestoreDone is for a group that is restored from a view.
-func (l *Ledger) RestoreDone(g *Group, done int) {
-	g.done = done
+// RestoreGroup takes what a view shows of a group, once its members are there.
+func (l *Ledger) RestoreGroup(g *Group, v api.GroupView) {
+	for _, of := range v.DoneMembers {
+		l.keepDone(g, of.Key, l.FindApplication(of.Application), of.Index)
+	}
+	g.Terms, g.restored, g.restated = v.Terms, false, false
 	l.Changes.Group(g)
 }
 

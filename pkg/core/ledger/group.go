@@ -1,7 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
@@ -13,32 +18,96 @@ import (
 //
 //	running = the members that run
 //	stays   = those of them that are not being evicted
-//	done    = the members that have run and succeeded, as long as there are others
+//	done    = the members that have succeeded and were not released since, but for those in whose place another of
+//	          their index is
 //	Asks    = the members that wait, of a gang its placeholders
 type Group struct {
 	Name    string
-	Slot    int32      // a number that no other group has
-	gang    *gang      // nil where its members name it
-	least   int        // as the member said of which was heard last; of a gang the rest says it
+	Slot    int32 // a number that no other group has
+	gang    *gang // nil where its members name it
+	Terms   api.GroupTerms
 	members []*Request // requests that point here, each at its place
-	whole   bool       // its members are evicted together
-	require string     // the attribute of nodes of which they run in one value; empty for none
 	running int
 	stays   int
 	done    int
 	Asks    AskSet
 	changed bool // recorded, and not reacted to yet
+
+	doneKept int                 // members that are done, whether they count or not
+	indices  map[string]indexUse // of members that have one
+
+	told       bool // what it does was told, and that is:
+	toldState  api.GroupState
+	toldDetail string
+	toldBelow  time.Time
+
+	restated bool // its members are not all as its terms say, see TakeRestated
+	restored bool // its terms are those of a view, whatever members say
 }
 
-// IsGone reports whether a group has no members any more: it is forgotten.
-func (g *Group) IsGone() bool { return len(g.members) == 0 }
+// newGroup makes a group of nothing, in which asks stand by their own priorities first.
+func (l *Ledger) newGroup(name string) *Group {
+	g := &Group{Name: name, Slot: l.groupSlots.Take()}
+	g.Asks.tree = btree.NewG(8, func(a, b *Request) bool {
+		return cmp.Or(cmp.Compare(b.Within(), a.Within()), a.InOrder(b)) < 0
+	})
+	l.Together[name] = g
+	l.Changes.Group(g)
+	return g
+}
+
+// IsGone reports whether a group has no members any more, nor any that are done: it is forgotten.
+func (g *Group) IsGone() bool { return len(g.members) == 0 && g.doneKept == 0 }
+
+// forgetIfGone forgets a group without members.
+func (l *Ledger) forgetIfGone(g *Group) {
+	if g.IsGone() && l.Together[g.Name] == g {
+		delete(l.Together, g.Name)
+		l.groupSlots.GiveBack(g.Slot)
+		if l.Holder == g {
+			l.Holder = nil
+		}
+	}
+}
+
+// quorumOf is the name of a group that members name, in the ledger.
+const quorumOf = "quorum "
+
+// Quorum is the name by which the members of a group name it; empty for a gang.
+func (g *Group) Quorum() string {
+	if g.gang != nil {
+		return ""
+	}
+	return strings.TrimPrefix(g.Name, quorumOf)
+}
+
+// Runs is how many members of a group run.
+func (g *Group) Runs() int { return g.running }
+
+// Tell notes what is told of a group, and reports whether that is new, with since when it was below its minimum, if it was.
+func (g *Group) Tell(state api.GroupState, detail string, below time.Time) (since time.Time, isNew bool) {
+	isNew = !g.told || g.toldState != state || g.toldDetail != detail
+	if since = below; since.IsZero() {
+		since = g.toldBelow
+	}
+	g.told, g.toldState, g.toldDetail, g.toldBelow = true, state, detail, below
+	return since, isNew
+}
+
+// Any is a member of a group; nil if none waits or runs.
+func (g *Group) Any() *Request {
+	if len(g.members) == 0 {
+		return nil
+	}
+	return g.members[0]
+}
 
 // IsGang reports whether a group is the placeholders of a gang that starts whole.
 func (g *Group) IsGang() bool { return g.gang != nil }
 
 // needed is how many members must run.
 func (g *Group) needed() int {
-	least := g.least - g.done
+	least := g.Terms.Least - g.done
 	if g.gang != nil {
 		for _, of := range g.gang.Groups {
 			least += int(of.Made - of.TimedOut)
@@ -70,26 +139,26 @@ func (g *Group) Importance() int32 {
 	return most
 }
 
-// GroupName says which group a request starts with, and how many of its members run at least. An
+// GroupName says which group a request starts with; it is empty for none. An
 // allocation that may run on one node only takes no part in one: it waits for something else.
-func (r *Request) GroupName() (name string, least int) {
+func (r *Request) GroupName() string {
 	switch {
 	case r.TaskGroup != "" && r.InTaskGroup() != nil && r.App.Gang.whole:
-		return "gang " + string(r.Application), 0
+		return "gang " + string(r.Application)
 	case r.TaskGroup != "" || r.Placeholder || r.Required != "" || r.Foreign() || r.Tags[api.TagQuorum] == "":
-		return "", 0
+		return ""
 	}
 	if least, err := strconv.Atoi(r.Tags[api.TagQuorumLeast]); err == nil && least > 0 {
-		return "quorum " + r.Tags[api.TagQuorum], least
+		return quorumOf + r.Tags[api.TagQuorum]
 	}
-	return "", 0
+	return ""
 }
 
 // StartsTogether reports whether an ask is placed by its group only: with others, or, where the group requires one, in the
 // domain in which they run.
 func (r *Request) StartsTogether() bool {
 	g := r.StartsWith
-	return g != nil && (g.gang == nil || r.Placeholder) && (g.Missing() > 0 || g.require != "") && !r.KeepsRoom()
+	return g != nil && (g.gang == nil || r.Placeholder) && (g.Missing() > 0 || g.Terms.Require != "") && !r.KeepsRoom()
 }
 
 // KeepsRoom reports whether an ask has a claim of its own. What it got while its group ran stays
@@ -109,10 +178,10 @@ func (r *Request) MustRun() (group string, stay, least int) {
 }
 
 // EndsWhole reports whether the members of a group are evicted together or not at all.
-func (g *Group) EndsWhole() bool { return g.whole }
+func (g *Group) EndsWhole() bool { return g.Terms.Unit == api.UnitAll }
 
 // Requires is the attribute of nodes of which all members run in one domain; empty for none.
-func (g *Group) Requires() string { return g.require }
+func (g *Group) Requires() string { return g.Terms.Require }
 
 // Running visits the members that run.
 func (g *Group) Running(yield func(*Request) bool) {
@@ -140,48 +209,68 @@ func (g *Group) Staying() []*Request {
 // EnterGroup makes a request a member of the group that it starts with, and LeaveGroup ends that.
 // It is in no list meanwhile.
 func (l *Ledger) EnterGroup(r *Request) {
-	name, least := r.GroupName()
+	name := r.GroupName()
 	if name == "" {
 		return
 	}
 	g := l.Together[name]
 	if g == nil {
-		g = &Group{Name: name, Slot: l.groupSlots.Take()}
-		if r.TaskGroup != "" {
-			g.gang = r.App.Gang
-		}
-		l.Together[name] = g
-		l.Changes.Group(g)
+		g = l.newGroup(name)
+	}
+	if r.TaskGroup != "" {
+		g.gang = r.App.Gang
 	}
 	g.members = addRequest(g.members, r, &r.within)
+	l.countIndex(g, r.Tags[api.TagQuorumIndex], 1, 0)
 	if r.StartsWith = g; r.RunsOn != nil {
 		l.countRunning(r, 1)
 	}
-	l.NeedAtLeast(g, least)
-	l.RequireDomain(g, r)
-	g.whole = r.Tags[api.TagQuorumUnit] == api.UnitAll
+	l.Hear(g, r.Tags)
 }
 
-// NeedAtLeast says how many members of a group must run, and reports whether that is new.
-func (l *Ledger) NeedAtLeast(g *Group, least int) (changed bool) {
-	if g.least == least {
+// Hear takes what a member says of its group, and reports whether that is new. Where it changes what members are, the group
+// is restated.
+func (l *Ledger) Hear(g *Group, tags map[string]string) (changed bool) {
+	terms := g.Terms.Heard(tags)
+	if g.gang != nil || g.restored || terms == g.Terms {
 		return false
 	}
-	g.least = least
+	g.restated = g.restated || terms.Priority != g.Terms.Priority || terms.Preempts != g.Terms.Preempts
+	g.Terms = terms
 	l.Regrouped++
 	l.Changes.Group(g)
 	return true
 }
 
-// RequireDomain takes what a member says of the domain in which all run, and reports whether that is new. It is none in a gang.
-func (l *Ledger) RequireDomain(g *Group, r *Request) (changed bool) {
-	key := r.Tags[api.TagQuorumRequire]
-	if g.gang != nil || g.require == key {
-		return false
+// TakeRestated is the members of a group, by key, if some of them may be other than its terms say, once.
+func (g *Group) TakeRestated() []*Request {
+	if !g.restated {
+		return nil
 	}
-	g.require = key
-	l.Changes.Group(g)
-	return true
+	g.restated = false
+	return ByKey(g.members)
+}
+
+// AsMember is a request as the terms of its group have it, if it has one.
+func (r *Request) AsMember() *api.Allocation {
+	if r.StartsWith == nil {
+		return r.In(api.GroupTerms{})
+	}
+	return r.In(r.StartsWith.Terms)
+}
+
+// NeverPreempts reports whether nothing is to be evicted for an ask: its group outranks what it says itself.
+func (r *Request) NeverPreempts() bool {
+	if g := r.StartsWith; g != nil && g.Terms.Preempts != api.MembersSay {
+		return g.Terms.Preempts == api.NeverPreempts || r.Amounts.Above(api.PlanMax)
+	}
+	return r.Allocation.NeverPreempts()
+}
+
+// RestoreTerms makes a group known that a view shows, before its members come; they say nothing new until RestoreGroup.
+func (l *Ledger) RestoreTerms(name string, terms api.GroupTerms) {
+	g := l.newGroup(name)
+	g.Terms, g.restored = terms, true
 }
 
 // LeaveGroup takes a request out of its group. A group without members is forgotten.
@@ -194,13 +283,9 @@ func (l *Ledger) LeaveGroup(r *Request) {
 		l.countRunning(r, -1)
 	}
 	r.StartsWith = nil
-	if g.members = tables.SwapRemove(g.members, r.within, inGroup); len(g.members) == 0 {
-		delete(l.Together, g.Name)
-		l.groupSlots.GiveBack(g.Slot)
-		if l.Holder == g {
-			l.Holder = nil
-		}
-	}
+	g.members = tables.SwapRemove(g.members, r.within, inGroup)
+	l.countIndex(g, r.Tags[api.TagQuorumIndex], -1, 0)
+	l.forgetIfGone(g)
 }
 
 // countRunning counts a member that runs, or one that does not any more.
@@ -217,14 +302,6 @@ func (l *Ledger) countStaying(r *Request, more int) {
 	if r.StartsWith != nil {
 		r.StartsWith.stays += more
 		l.Regrouped++
-	}
-}
-
-// Succeeded counts a member that has done its work.
-func (l *Ledger) Succeeded(r *Request) {
-	if g := r.StartsWith; g != nil {
-		g.done++
-		l.Changes.Group(g)
 	}
 }
 

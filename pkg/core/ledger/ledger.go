@@ -30,13 +30,15 @@ type Ledger struct {
 	Limits       limitAccounts
 	capped       bool // the number of applications of some queue is limited
 	Requests     map[api.AllocationKey]*Request
-	Together     map[string]*Group         // that have members
-	Holder       *Group                    // for which room is kept; nil if there is none
-	Regrouped    uint64                    // counts changes of how many members of any group stay, or must run
-	unplaced     map[api.NodeID][]*Request // foreign allocations, by nodes that are not known
-	UnplacedView []*api.Allocation         // the same by key; nil if that is not known
-	Absent       map[api.NodeID]*AskSet    // asks whose required node is not known
-	Unknown      map[string]*AskSet        // asks by the kinds that they want and no node has
+	Together     map[string]*Group // that have members
+	done         map[api.AllocationKey]*doneMember
+	doneOf       map[*Application][]api.AllocationKey // the same by application
+	Holder       *Group                               // for which room is kept; nil if there is none
+	Regrouped    uint64                               // counts changes of how many members of any group stay, or must run
+	unplaced     map[api.NodeID][]*Request            // foreign allocations, by nodes that are not known
+	UnplacedView []*api.Allocation                    // the same by key; nil if that is not known
+	Absent       map[api.NodeID]*AskSet               // asks whose required node is not known
+	Unknown      map[string]*AskSet                   // asks by the kinds that they want and no node has
 
 	Capacity    resources.Sum     // of all nodes
 	Largest     resources.Amounts // the most of each kind that any node ever had
@@ -110,6 +112,9 @@ func (l *Ledger) AllNodes(yield func(*Node) bool) { l.Nodes.Ascend(yield) }
 // Register makes a request known that is in no list.
 func (l *Ledger) Register(a *api.Allocation, app *Application) *Request {
 	l.arrivals++
+	if len(l.done) > 0 {
+		l.EndDone(a.Key)
+	}
 	r := &Request{Allocation: a, App: app, Number: l.arrivals}
 	l.Requests[a.Key] = r
 	if app != nil && a.TaskGroup != "" {

@@ -43,7 +43,11 @@ type Request struct {
 func (r *Request) Becomes(a *api.Allocation) { r.Allocation = a }
 
 // Retag gives a request other tags, wherever it is.
-func (r *Request) Retag(tags map[string]string) {
+func (l *Ledger) Retag(r *Request, tags map[string]string) {
+	if g := r.StartsWith; g != nil {
+		l.countIndex(g, r.Tags[api.TagQuorumIndex], -1, 0)
+		l.countIndex(g, tags[api.TagQuorumIndex], 1, 0)
+	}
 	updated := *r.Allocation
 	updated.Tags = tags
 	r.Allocation = &updated

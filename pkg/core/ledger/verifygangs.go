@@ -1,5 +1,11 @@
 package ledger
 
+import (
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
+
 // membersCounted is what the requests say of gangs, of their task groups and of groups.
 type membersCounted struct {
 	gangs  map[*gang]*gang
@@ -32,6 +38,7 @@ func (v *verifier) members() {
 			v.askOf(r, task)
 		}
 	}
+	v.doneMembers(&counted)
 	for _, g := range v.Together {
 		v.group(g, countedAs(counted.groups, g))
 	}
@@ -115,7 +122,7 @@ func (v *verifier) taskGroup(task, is *TaskGroup) {
 
 // groupOf checks that a request belongs to the group that it names, and counts it.
 func (v *verifier) groupOf(r *Request, counted *membersCounted) {
-	name, _ := r.GroupName()
+	name := r.GroupName()
 	g := r.StartsWith
 	switch {
 	case g == nil && name == "":
@@ -126,8 +133,12 @@ func (v *verifier) groupOf(r *Request, counted *membersCounted) {
 	case g.Asks.Has(r) != (r.RunsOn == nil && (g.gang == nil || r.Placeholder)):
 		v.Breaks("%s is among the asks of group %s is %t", r.Key, name, g.Asks.Has(r))
 	}
+	if r.AsMember() != r.Allocation {
+		v.Breaks("%s has priority %d, and group %s has %d", r.Key, r.Priority, name, g.Terms.Priority.Of)
+	}
 	of := countedAs(counted.groups, g)
 	of.members = append(of.members, r)
+	of.use(r.Tags[api.TagQuorumIndex], 1, 0)
 	if r.RunsOn != nil {
 		of.running++
 	}
@@ -136,9 +147,40 @@ func (v *verifier) groupOf(r *Request, counted *membersCounted) {
 	}
 }
 
+// doneMembers counts the members of groups that are done.
+func (v *verifier) doneMembers(counted *membersCounted) {
+	for key, member := range v.done {
+		of := countedAs(counted.groups, member.group)
+		of.doneKept++
+		of.use(member.index, 0, 1)
+		if v.Requests[key] != nil || v.FindApplication(member.app.ID) != member.app || !slices.Contains(v.doneOf[member.app], key) {
+			v.Breaks("%s is done, and waits or runs, or its application %s does not know of it", key, member.app.ID)
+		}
+	}
+	for _, of := range counted.groups {
+		of.done = of.indices[""].done
+		for index, use := range of.indices {
+			if index != "" && use.live == 0 {
+				of.done++
+			}
+		}
+	}
+}
+
+// use counts members of an index, which may be none.
+func (g *Group) use(index string, live, done int) {
+	if g.indices == nil {
+		g.indices = map[string]indexUse{}
+	}
+	g.indices[index] = indexUse{g.indices[index].live + live, g.indices[index].done + done}
+}
+
 // group checks a group against what was counted of it.
 func (v *verifier) group(g, is *Group) {
-	if g.stays != is.stays || g.running != is.running || len(g.members) != len(is.members) {
+	if g.done != is.done || g.doneKept != is.doneKept || g.IsGone() {
+		v.Breaks("group %s counts %d of %d that are done, and has %d of %d", g.Name, g.done, g.doneKept, is.done, is.doneKept)
+	}
+	if g.stays != is.stays || g.running != is.running || len(g.members) != len(is.members) || g.restated || g.restored {
 		v.Breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
 			g.Name, len(g.members), g.running, g.stays, len(is.members), is.running, is.stays)
 	}

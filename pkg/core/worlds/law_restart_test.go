@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -44,7 +45,8 @@ func claimText(v *api.View) string {
 			list = append(list, fmt.Sprintf("%s is %+v", app.ID, *app.Gang))
 		}
 	}
-	for name, group := range v.Groups {
+	for name, group := range v.Groups { // what it does is found out at the next step
+		group.State, group.BelowSince, group.Detail = api.GroupWaits, time.Time{}, ""
 		list = append(list, fmt.Sprintf("%s is %+v", name, group))
 	}
 	slices.Sort(list)

@@ -28,6 +28,7 @@ const gangTimeout = 70 * time.Second
 type groups struct {
 	Limits    []limit
 	Quorums   map[string]int // the least members of each
+	Ranked    bool           // quorums say their priority, which members then have
 	Whole     bool           // gangs start with all their placeholders
 	Impatient bool           // placeholders time out soon
 	Devices   bool           // pods are devices, and nodes are ordered by them
@@ -86,6 +87,15 @@ func (m *maker) quorum() {
 		count++
 	}
 	m.w.Quorums["q"] = 1 + m.IntN(max(count, 1))
+	if m.w.Ranked = m.chance(50); !m.w.Ranked {
+		return
+	}
+	priority := m.priority()
+	for i := range m.w.Pods {
+		if p := &m.w.Pods[i]; p.Quorum != "" {
+			p.Own, p.Priority = p.Priority, priority
+		}
+	}
 }
 
 // gang adds placeholders that run or wait, and asks that take their places.

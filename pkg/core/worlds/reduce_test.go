@@ -101,6 +101,7 @@ func (w *world) plainer() (list []*world) {
 	flag(func(c *world) *bool { return &c.Classes })
 	flag(func(c *world) *bool { return &c.Several })
 	flag(func(c *world) *bool { return &c.Paced })
+	flag(func(c *world) *bool { return &c.Ranked })
 	lower(func(c *world) *int { return &c.Backoff })
 	lower(func(c *world) *int { return &c.Batch })
 	for i := range w.Changes {
@@ -131,8 +132,12 @@ func (w *world) plainer() (list []*world) {
 		flag(func(c *world) *bool { return &c.Pods[i].Required })
 		for _, of := range []func(p *pod) *int{
 			func(p *pod) *int { return &p.At }, func(p *pod) *int { return &p.Grace },
-			func(p *pod) *int { return &p.Age }, func(p *pod) *int { return &p.Ends }, func(p *pod) *int { return &p.Priority },
+			func(p *pod) *int { return &p.Age }, func(p *pod) *int { return &p.Ends }, func(p *pod) *int { return &p.Own },
+			func(p *pod) *int { return &p.Priority },
 		} {
+			if p := &w.Pods[i]; of(p) == &p.Priority && w.Ranked && p.Quorum != "" {
+				continue // it is that of all members
+			}
 			lower(func(c *world) *int { return of(&c.Pods[i]) })
 		}
 	}

@@ -105,6 +105,7 @@ func (s *script) allocation(a *api.Allocation) {
 	fmt.Fprint(s, when(a.Preemptable.Stated, " allow-preempt-self=true allow-preempt-other=false"))
 	if name := a.Tags[api.TagQuorum]; name != "" {
 		fmt.Fprintf(s, " tags=%s:%s,%s:%s", api.TagQuorum, name, api.TagQuorumLeast, a.Tags[api.TagQuorumLeast])
+		fmt.Fprint(s, when(a.Tags[api.TagQuorumPriority] != "", ","+api.TagQuorumPriority+":"+a.Tags[api.TagQuorumPriority]))
 	}
 	fmt.Fprint(s, when(a.TaskGroup != "", " group="+a.TaskGroup), when(a.Placeholder, " placeholder"))
 	fmt.Fprint(s, when(a.Priority != 0, fmt.Sprint(" priority=", a.Priority)))

@@ -9,7 +9,7 @@ import (
 
 // sights are what must come about in worlds: otherwise they would show nothing of it.
 var sights = []string{
-	"a limit holds back an ask", "a quorum waits", "a quorum runs", "room is made for a member of a quorum", "a member of a quorum is a victim",
+	"a limit holds back an ask", "a quorum waits", "a quorum runs", "a quorum has a priority", "room is made for a member of a quorum", "a member of a quorum is a victim",
 	"a gang waits as a whole", "a placeholder is replaced", "a placeholder is a victim", "a placeholder times out", "room is made for a placeholder",
 	"a pod of another scheduler is a victim", "pods of other schedulers are spared", "a queue gives back", "an application backs off",
 	"a queue is made for an application", "applications are refused", "devices order nodes", "it never refuses for good", "nothing is simulated",
@@ -20,7 +20,9 @@ var sights = []string{
 func (g *game) see(e api.Event) {
 	switch e := e.(type) {
 	case api.Placed:
-		g.saw("a quorum runs", g.w.pod(string(e.Key)).Quorum != "")
+		p := g.w.pod(string(e.Key))
+		g.saw("a quorum runs", p.Quorum != "")
+		g.saw("a quorum has a priority", e.OwnPriority != nil && p.Own != p.Priority)
 	case *api.Claimed:
 		g.saw("a node is kept", e.Plan == nil)
 	case *api.QueueAdded:

@@ -112,6 +112,7 @@ type pod struct {
 	Requires string // of an ask: the only node
 	Amounts  amounts
 	Priority int
+	Own      int  // priority that it asks with, where its quorum says one
 	Age      int  // minutes before the beginning at which it was created
 	At       int  // of an ask: seconds after the beginning at which it comes
 	Grace    int  // seconds from its eviction until it has ended; less than zero is never
@@ -280,6 +281,9 @@ func (w *world) allocation(p *pod) *api.Allocation {
 	}
 	if p.Quorum != "" {
 		a.Tags = map[string]string{api.TagQuorum: p.Quorum, api.TagQuorumLeast: fmt.Sprint(w.Quorums[p.Quorum])}
+	}
+	if p.Quorum != "" && w.Ranked {
+		a.Priority, a.Tags[api.TagQuorumPriority] = int32(p.Own), fmt.Sprint(p.Priority)
 	}
 	if p.Required {
 		a.Required = a.Node

@@ -27,7 +27,7 @@ func Events() []api.Event {
 		&api.Unschedulable{Allocation: a}, &api.AskReport{Allocation: a}, &reports.AskWaits{Allocation: a},
 		&api.ApplicationReport{}, &api.QueueReport{}, &api.EvictionOverdue{Allocation: a}, &outcomes.VictimsWasted{},
 		&api.ApplicationAccepted{}, &api.ApplicationRejected{}, &api.ApplicationChanged{}, &api.ApplicationGone{},
-		&api.ApplicationGroup{}, &api.ApplicationHeld{},
+		&api.ApplicationGroup{}, &api.ApplicationHeld{}, &api.GroupChanged{},
 		&api.NodeAdded{}, &api.NodeRejected{}, &api.NodeResized{}, &api.NodeAttributes{}, &api.NodeSchedulable{}, &api.NodeRemoved{},
 		&api.QueueAdded{}, &api.QueueRemoved{}, &api.Reconfigured{},
 	}

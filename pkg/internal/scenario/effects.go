@@ -43,6 +43,11 @@ func heard(event api.Event) string {
 		return fmt.Sprintf("rejected application %s: %s", e.ID, e.Reason)
 	case *api.ApplicationChanged:
 		return fmt.Sprintf("application %s is %s", e.ID, e.State) + unlessEmpty(": ", e.Message)
+	case *api.GroupChanged:
+		if e.Since.IsZero() {
+			return "" // placements and asks say it
+		}
+		return e.Text()
 	case *api.NodeAdded:
 		return fmt.Sprintf("accepted node %s", e.ID)
 	case *api.NodeRejected:
@@ -94,6 +99,8 @@ func (o *output) record(event api.Event) string {
 		return o.recordOf("ADD QUEUE_DYNAMIC", string(e.Queue), "", nil, "")
 	case *api.QueueRemoved:
 		return o.recordOf("REMOVE QUEUE_DYNAMIC", string(e.Queue), "", nil, "")
+	case *api.GroupChanged:
+		return o.recordOf("NONE DETAILS_NONE", string(e.Application), e.Name, nil, e.Text())
 	case *api.QueueReport:
 		return o.recordOf("SET QUEUE_PREEMPTION", string(e.Queue), "", e.Freed, e.Message)
 	case *api.NodeAdded:

@@ -34,6 +34,7 @@ export const reasons = {
   'too many applications of a user': 'As many applications of its user run in a queue as may',
   'too many applications of a group': 'As many applications of its group run in a queue as may',
   'impossible': 'No node can hold it, even when all has left that may leave',
+  'its group is below its minimum': 'Its group has started and lost members; too few are there, or fit, for what it lacks',
 };
 
 export function pendingList(ctx) {

@@ -1,0 +1,122 @@
+package api
+
+import "strconv"
+
+// Tags with which an allocation says that it belongs to a group: the name, and how many
+// members run at least. A resource manager sends them for groups of asks that start together
+// and need no placeholders, as the pod groups of Kubernetes.
+const (
+	TagQuorum      = "quorum.name"
+	TagQuorumLeast = "quorum.least"
+)
+
+// Tags with which members say more about their group. What the group has is what was said last by any of them; one that does
+// not say it has said nothing, and an empty value, or one that is not understood, says that the group has none.
+const (
+	// TagQuorumPriority is the priority of all members, whatever their own is: for their order, for what is kept for them
+	// and as victims. Their own orders them among themselves.
+	TagQuorumPriority = "quorum.priority"
+	// TagQuorumPreempts says, with "true" or "false", whether others may be evicted for members, whatever they say themselves.
+	TagQuorumPreempts = "quorum.preempts"
+	// TagQuorumUnit is what ends together: UnitAll, or nothing for each member by itself.
+	TagQuorumUnit = "quorum.unit"
+	// TagQuorumIndex is which of the members it is, of those that are numbered: one that is done counts no more once another
+	// of its index is there.
+	TagQuorumIndex = "quorum.index"
+	// TagQuorumDone says, with "true", that a member had succeeded before it was told of: it counts in its group until it is
+	// released, as after a release with the message Succeeded, and is booked nowhere.
+	TagQuorumDone = "quorum.done"
+	// TagQuorumRequire is the attribute of nodes of which all members run in one value.
+	TagQuorumRequire = "quorum.require"
+)
+
+// UnitAll says that the members of a group are evicted together or not at all.
+const UnitAll = "all"
+
+// GroupState is what a group does.
+type GroupState uint8
+
+// The states of a group: it has not started; it has, and nothing is missing; it has started, and fewer members run or are
+// done than must.
+const (
+	GroupWaits GroupState = iota
+	GroupRuns
+	GroupIsBelow
+)
+
+func (s GroupState) String() string {
+	return [...]string{"waits", "runs", "is below its minimum"}[s]
+}
+
+// GroupTerms are what was said of a group last. The zero value is what a group has of which only the name is known.
+type GroupTerms struct {
+	Least    int // members that run, or are done; of a gang its placeholders say it
+	Priority GroupPriority
+	Preempts GroupPreempts
+	Unit     string // UnitAll or empty
+	Require  string // an attribute of nodes; empty for none
+}
+
+// A GroupPriority is the priority of a group that has one.
+type GroupPriority struct {
+	Stated bool
+	Of     int32
+}
+
+// GroupPreempts says whether others may be evicted for the members of a group.
+type GroupPreempts uint8
+
+// What groups say about evictions: nothing, so that each member says it; that they may evict; that they never do.
+const (
+	MembersSay GroupPreempts = iota
+	MayPreempt
+	NeverPreempts
+)
+
+// Heard is the terms after a member has said some tags.
+func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
+	if least, err := strconv.Atoi(tags[TagQuorumLeast]); err == nil {
+		t.Least = least
+	}
+	if said, is := tags[TagQuorumPriority]; is {
+		of, err := strconv.ParseInt(said, 10, 32)
+		if t.Priority = (GroupPriority{Stated: err == nil, Of: int32(of)}); err != nil {
+			t.Priority = GroupPriority{}
+		}
+	}
+	if said, is := tags[TagQuorumPreempts]; is {
+		t.Preempts = map[string]GroupPreempts{"true": MayPreempt, "false": NeverPreempts}[said]
+	}
+	if said, is := tags[TagQuorumUnit]; is {
+		if t.Unit = said; said != UnitAll {
+			t.Unit = ""
+		}
+	}
+	if said, is := tags[TagQuorumRequire]; is {
+		t.Require = said
+	}
+	return t
+}
+
+// In is an allocation as a member of a group: with the priority of that, if it has one, or else with its own.
+func (a *Allocation) In(t GroupTerms) *Allocation {
+	switch {
+	case t.Priority.Stated && (a.OwnPriority == nil || a.Priority != t.Priority.Of):
+		own, member := a.Within(), *a
+		member.Priority, member.OwnPriority = t.Priority.Of, &own
+		return &member
+	case !t.Priority.Stated && a.OwnPriority != nil:
+		member := *a
+		member.Priority, member.OwnPriority = *a.OwnPriority, nil
+		return &member
+	}
+	return a
+}
+
+// Within is the priority of an allocation among the members of its group: its own.
+func (a *Allocation) Within() int32 {
+	if a.OwnPriority != nil {
+		return *a.OwnPriority
+	}
+	return a.Priority
+}

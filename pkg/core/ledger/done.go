@@ -1,0 +1,121 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
+
+// A doneMember is a member of a group that has succeeded, and that the resource manager has not released since.
+type doneMember struct {
+	group *Group
+	app   *Application
+	index string // empty for none
+}
+
+// An indexUse is how many members of a group have an index. A done one counts, once, unless another one took its place.
+type indexUse struct{ live, done int }
+
+func (u indexUse) counts() int {
+	if u.done > 0 && u.live == 0 {
+		return 1
+	}
+	return 0
+}
+
+// countIndex counts members of an index that wait or run, and such that are done.
+func (l *Ledger) countIndex(g *Group, index string, live, done int) {
+	before := g.done
+	if index == "" {
+		g.done += done
+	} else {
+		if g.indices == nil {
+			g.indices = map[string]indexUse{}
+		}
+		was := g.indices[index]
+		is := indexUse{was.live + live, was.done + done}
+		if g.done += is.counts() - was.counts(); is == (indexUse{}) {
+			delete(g.indices, index)
+		} else {
+			g.indices[index] = is
+		}
+	}
+	if g.doneKept += done; g.done != before {
+		l.Regrouped++
+		l.Changes.Group(g)
+	}
+}
+
+// Succeeded counts a member that has done its work, until EndDone or EndDoneOf.
+func (l *Ledger) Succeeded(r *Request) {
+	if r.StartsWith != nil {
+		l.keepDone(r.StartsWith, r.Key, r.App, r.Tags[api.TagQuorumIndex])
+	}
+}
+
+// keepDone counts a member that is done under its key.
+func (l *Ledger) keepDone(g *Group, key api.AllocationKey, app *Application, index string) {
+	if l.done == nil {
+		l.done, l.doneOf = map[api.AllocationKey]*doneMember{}, map[*Application][]api.AllocationKey{}
+	}
+	l.done[key] = &doneMember{g, app, index}
+	l.doneOf[app] = append(l.doneOf[app], key)
+	l.countIndex(g, index, 0, 1)
+}
+
+// AddDone counts a member that had succeeded before it was ever told of. What names no group is left out.
+func (l *Ledger) AddDone(a *api.Allocation, app *Application) {
+	l.EndDone(a.Key)
+	name := (&Request{Allocation: a, App: app}).GroupName()
+	if name == "" {
+		return
+	}
+	g := l.Together[name]
+	if g == nil {
+		g = l.newGroup(name)
+	}
+	l.Hear(g, a.Tags)
+	l.keepDone(g, a.Key, app, a.Tags[api.TagQuorumIndex])
+}
+
+// EndDone has a member that is done count no more: the resource manager has released it, or it comes again.
+func (l *Ledger) EndDone(key api.AllocationKey) {
+	of := l.done[key]
+	if of == nil {
+		return
+	}
+	delete(l.done, key)
+	if list := slices.DeleteFunc(l.doneOf[of.app], func(other api.AllocationKey) bool { return other == key }); len(list) > 0 {
+		l.doneOf[of.app] = list
+	} else {
+		delete(l.doneOf, of.app)
+	}
+	l.countIndex(of.group, of.index, 0, -1)
+	l.forgetIfGone(of.group)
+}
+
+// EndDoneOf has the members of an application that are done count no more.
+func (l *Ledger) EndDoneOf(app *Application) {
+	for _, key := range slices.Clone(l.doneOf[app]) {
+		l.EndDone(key)
+	}
+}
+
+// Done is how many members of a group have done their work and count.
+func (g *Group) Done() int { return g.done }
+
+// ViewDone is the members that are done, by the names of their groups, each by key.
+func (l *Ledger) ViewDone() map[string][]api.DoneMember {
+	if len(l.done) == 0 {
+		return nil
+	}
+	list := make(map[string][]api.DoneMember, len(l.Together))
+	for key, of := range l.done {
+		list[of.group.Name] = append(list[of.group.Name], api.DoneMember{Key: key, Application: of.app.ID, Index: of.index})
+	}
+	for _, members := range list {
+		slices.SortFunc(members, func(a, b api.DoneMember) int { return cmp.Compare(a.Key, b.Key) })
+	}
+	return list
+}
