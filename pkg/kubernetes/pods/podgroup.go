@@ -1,15 +1,21 @@
 package pods
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"time"
 
+	batch "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 )
 
@@ -18,6 +24,18 @@ type PodGroup struct {
 	Namespace, Name string
 	// MinCount is how many pods start together, at least 1; 0 is a group whose pods are scheduled one by one.
 	MinCount int32
+
+	UID             types.UID
+	ResourceVersion string
+	Generation      int64
+	Created         time.Time        // in whole seconds
+	Priority        *int32           // that of all pods of it; nil if it says none
+	MayPreempt      *bool            // whether others are evicted for its pods; nil if each pod says it
+	EndsAsAWhole    bool             // its pods are evicted together or not at all
+	Require         string           // the label of nodes of which all its pods run in one value; empty for none
+	Odd             string           // what is not understood and taken for the safe side; empty for nothing
+	Others          []any            // the other conditions, as they are
+	Condition       metav1.Condition // that says whether it has started, of the type of its version; without a status if it has none
 }
 
 // podGroupVersions are the versions that are read, the preferred one first: that of Kubernetes 1.37, and that of 1.36.
@@ -61,14 +79,17 @@ func ServedPodGroups(of discovery.DiscoveryInterface) (schema.GroupVersionResour
 }
 
 // ReadPodGroup reads a pod group of one of the versions of PodGroupResources. What is used of it is at the same place in
-// all of them. The error says what is not understood: its pods must not start one by one then.
+// all of them, but for what ends together. The error says what is not understood: its pods must not start one by one then.
 func ReadPodGroup(object *unstructured.Unstructured) (PodGroup, error) {
-	group := PodGroup{Namespace: object.GetNamespace(), Name: object.GetName()}
+	group := HeadOfPodGroup(object)
 	wrong := func(format string, args ...any) (PodGroup, error) {
 		return PodGroup{}, fmt.Errorf("pod group %s/%s: %s", group.Namespace, group.Name, fmt.Sprintf(format, args...))
 	}
 	if of := object.GroupVersionKind(); of.Kind != "PodGroup" || !slices.Contains(podGroupVersions, of.Version) {
 		return wrong("it is a %s of %s, and a PodGroup of a version in %v is expected", of.Kind, of.GroupVersion(), podGroupVersions)
+	}
+	if err := group.readTerms(object); err != nil {
+		return wrong("%v", err)
 	}
 	policy, _, err := unstructured.NestedMap(object.Object, "spec", "schedulingPolicy")
 	if err != nil {
@@ -91,6 +112,125 @@ func ReadPodGroup(object *unstructured.Unstructured) (PodGroup, error) {
 	}
 	group.MinCount = int32(count)
 	return group, nil
+}
+
+// conditionTypes are the types of the condition that says whether a group has started, by version.
+var conditionTypes = map[string]string{"v1beta1": "PodGroupInitiallyScheduled", "v1alpha2": "PodGroupScheduled"}
+
+// PodGroupCondition is the type of the condition that says whether a group has started, in a version of PodGroupResources.
+func PodGroupCondition(version string) string { return conditionTypes[version] }
+
+// readTerms reads what there is of a group beside its policy. Fields that a version does not have are absent.
+func (g *PodGroup) readTerms(object *unstructured.Unstructured) error {
+	spec, _, err := unstructured.NestedMap(object.Object, "spec")
+	if err != nil {
+		return err
+	}
+	priority, stated, err := unstructured.NestedInt64(spec, "priority")
+	if err != nil || priority < math.MinInt32 || priority > math.MaxInt32 {
+		return fmt.Errorf("spec.priority is %v, and a number of 32 bits is expected", spec["priority"])
+	}
+	if stated {
+		of := int32(priority)
+		g.Priority = &of
+	}
+	if policy, _, _ := unstructured.NestedString(spec, "preemptionPolicy"); policy != "" {
+		may := policy == string(v1.PreemptLowerPriority)
+		g.MayPreempt = &may
+	}
+	g.readUnit(spec["disruptionMode"])
+	topology, _, err := unstructured.NestedSlice(spec, "schedulingConstraints", "topology")
+	if err != nil || len(topology) > 1 {
+		return fmt.Errorf("spec.schedulingConstraints.topology has %d items, and at most one is expected", len(topology))
+	}
+	if len(topology) == 1 {
+		item, _ := topology[0].(map[string]any)
+		if g.Require, _, _ = unstructured.NestedString(item, "key"); g.Require == "" {
+			return errors.New("spec.schedulingConstraints.topology names no key")
+		}
+	}
+	return nil
+}
+
+// HeadOfPodGroup is what is known of a pod group that is not understood: which one it is, and its condition.
+func HeadOfPodGroup(object *unstructured.Unstructured) PodGroup {
+	g := PodGroup{
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), Generation: object.GetGeneration(),
+		ResourceVersion: object.GetResourceVersion(), Created: object.GetCreationTimestamp().Time,
+	}
+	g.readConditions(object)
+	return g
+}
+
+// readUnit reads what ends together: a word in v1alpha2, and one of two members in v1beta1. What is not known ends as a whole, which
+// harms nothing.
+func (g *PodGroup) readUnit(mode any) {
+	switch is := mode.(type) {
+	case nil:
+		return
+	case string:
+		if is == "Pod" || is == "" {
+			return
+		}
+		g.EndsAsAWhole = true
+		if is == "PodGroup" {
+			return
+		}
+	case map[string]any:
+		_, single := is["single"]
+		_, all := is["all"]
+		if g.EndsAsAWhole = !single; single != all {
+			return
+		}
+		g.EndsAsAWhole = true
+	}
+	g.EndsAsAWhole, g.Odd = true, fmt.Sprintf("its disruption mode %v is not known: it ends as a whole", mode)
+}
+
+// readConditions reads the condition that says whether a group has started, and keeps the others as they are.
+func (g *PodGroup) readConditions(object *unstructured.Unstructured) {
+	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, item := range list {
+		is, _ := item.(map[string]any)
+		if is["type"] != PodGroupCondition(object.GroupVersionKind().Version) {
+			g.Others = append(g.Others, item)
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(is, &g.Condition); err != nil {
+			g.Condition = metav1.Condition{}
+		}
+	}
+}
+
+// Tags are what a member says of its group. All are said, also the empty ones, since a group may be made again as another one.
+func (g PodGroup) Tags() map[string]string {
+	tags := map[string]string{
+		TagQuorum: g.Namespace + "/" + g.Name, TagQuorumLeast: strconv.Itoa(int(g.MinCount)),
+		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require,
+	}
+	if g.Priority != nil {
+		tags[TagQuorumPriority] = strconv.Itoa(int(*g.Priority))
+	}
+	if g.MayPreempt != nil {
+		tags[TagQuorumPreempts] = strconv.FormatBool(*g.MayPreempt)
+	}
+	if g.EndsAsAWhole {
+		tags[TagQuorumUnit] = UnitAll
+	}
+	return tags
+}
+
+// IndexOf is which of the pods of an indexed job a pod is; empty for none.
+func IndexOf(pod *v1.Pod) string { return pod.Annotations[batch.JobCompletionIndexAnnotation] }
+
+// SucceededAt is when the last container of a pod ended that has succeeded; zero where the kubelet does not say.
+func SucceededAt(pod *v1.Pod) (last time.Time) {
+	for i := range pod.Status.ContainerStatuses {
+		if ended := pod.Status.ContainerStatuses[i].State.Terminated; ended != nil && ended.FinishedAt.After(last) {
+			last = ended.FinishedAt.Time
+		}
+	}
+	return last
 }
 
 // PodGroupOf is the pod group that a pod names, or nothing. A pod says so in the same way where either version is served.

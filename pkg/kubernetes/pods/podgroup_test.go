@@ -72,8 +72,42 @@ func TestReadPodGroups(t *testing.T) {
 				continue
 			}
 			assert.NilError(t, err, "%s %s", name, c.policy)
-			assert.DeepEqual(t, group, pods.PodGroup{Namespace: "research", Name: "train", MinCount: c.want})
+			assert.DeepEqual(t, []any{group.Namespace, group.Name, group.MinCount}, []any{"research", "train", c.want})
 		}
+	}
+}
+
+// What counts for all pods of a group is read in both versions, also where they write it in different ways.
+func TestReadWhatPodGroupsSay(t *testing.T) {
+	for name, text := range map[string]string{"1.36": gangOf136, "1.37": gangOf137} {
+		group, err := pods.ReadPodGroup(object(t, text))
+		assert.NilError(t, err)
+		preempts := map[string]string{"1.36": "", "1.37": "false"}[name] // which 1.36 does not know
+		assert.DeepEqual(t, group.Tags(), map[string]string{
+			pods.TagQuorum: "research/train", pods.TagQuorumLeast: "4", pods.TagQuorumPriority: "1000", pods.TagQuorumPreempts: preempts,
+			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack",
+		})
+		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
+	}
+	for _, c := range []struct {
+		mode string // in place of the one of gangOf137
+		unit string
+		odd  bool
+	}{
+		{"{single: {}}", "", false}, {"{all: {}}", "all", false}, {"{half: {}}", "all", true}, {"{single: {}, all: {}}", "all", true},
+		{"Pod", "", false}, {"PodGroup", "all", false}, {"Half", "all", true}, {"7", "all", true},
+	} {
+		group, err := pods.ReadPodGroup(object(t, strings.Replace(gangOf137, "{all: {}}", c.mode, 1)))
+		assert.NilError(t, err)
+		assert.Equal(t, group.Tags()[pods.TagQuorumUnit], c.unit, c.mode)
+		assert.Equal(t, group.Odd != "", c.odd, c.mode)
+	}
+	for topology, want := range map[string]string{
+		"[{key: a}, {key: b}]": "spec.schedulingConstraints.topology has 2 items, and at most one is expected",
+		"[{level: rack}]":      "spec.schedulingConstraints.topology names no key",
+	} {
+		_, err := pods.ReadPodGroup(object(t, strings.Replace(gangOf137, "[{key: topology.kubernetes.io/rack}]", topology, 1)))
+		assert.Error(t, err, "pod group research/train: "+want)
 	}
 }
 

@@ -27,6 +27,17 @@ const (
 	// TagQuorum and TagQuorumLeast say of how many asks some must start together.
 	TagQuorum      = "quorum.name"
 	TagQuorumLeast = "quorum.least"
+	// TagQuorumPriority and the next three say more about all members of the group: their priority, whether others are evicted
+	// for them, what ends together, and the label of which they run in one value.
+	TagQuorumPriority = "quorum.priority"
+	TagQuorumPreempts = "quorum.preempts"
+	TagQuorumUnit     = "quorum.unit"
+	TagQuorumRequire  = "quorum.require"
+	// TagQuorumIndex is the completion index of a pod of a job, and TagQuorumDone marks one that has succeeded.
+	TagQuorumIndex = "quorum.index"
+	TagQuorumDone  = "quorum.done"
+	// UnitAll is the unit of a group that ends as a whole.
+	UnitAll = "all"
 	// Succeeded is the message of a release by which a pod counts in its quorum still.
 	Succeeded = "succeeded"
 	// TagTerminating is when an allocation began to end, in seconds since 1970.

@@ -30,6 +30,7 @@ func (c *Context) introduce(app *application, running bool) {
 		said.TaskGroups = nil
 	}
 	waited := app.rejected != ""
+	app.introductions++
 	app.told, app.accepted, app.forced, app.rejected, app.queue = true, false, running, "", said.Queue
 	// The API server tells whole seconds. Of one second the application that comes first is older.
 	c.introduced = (c.introduced + 1) % time.Second

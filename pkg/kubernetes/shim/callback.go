@@ -28,6 +28,7 @@ var (
 	_ scheduler.NodesPredicates     = callback{}
 	_ scheduler.NominationCallback  = callback{}
 	_ scheduler.WaitCallback        = callback{}
+	_ scheduler.GroupCallback       = callback{}
 	_ scheduler.PredicateSimulator  = callback{}
 	_ scheduler.ForeignPodEnder     = callback{}
 	_ scheduler.LeastUser           = callback{}
@@ -204,6 +205,7 @@ func (c callback) UpdateContainerSchedulingState(request *si.UpdateContainerSche
 		return
 	}
 	c.status.waits(request.AllocationKey, scheduler.WaitsForNodes, request.Reason)
+	c.groups.statuses.podWaits(request.AllocationKey, request.Reason)
 	if pod, err := c.podOf(request.AllocationKey); err == nil {
 		c.events.warn(pod, reasonFailedScheduling, request.Reason)
 	}
@@ -213,6 +215,7 @@ func (c callback) UpdateContainerSchedulingState(request *si.UpdateContainerSche
 func (c callback) AskWaits(args *scheduler.AskWaitsArgs) {
 	if pods.GrowingPod(args.AllocationKey) == "" { // else the kubelet says it in the status of the pod
 		c.status.waits(args.AllocationKey, args.Reason, args.Message)
+		c.groups.statuses.podWaits(args.AllocationKey, args.Message)
 	}
 }
 

@@ -28,7 +28,8 @@
 //	nodes.go          nodes
 //	applications.go   applications are introduced, rejected and completed
 //	references.go     namespaces and priority classes
-//	groups.go         pod groups; groupsource.go, in which version they are heard of
+//	groups.go         pod groups; groupsource.go, in which version they are heard of; groupstatus.go, their condition
+//	groupdone.go      pods of them that have succeeded and count on
 //	gangs.go          gangs gather, and end; placeholders.go makes the placeholders
 //	budgets.go        disruption budgets
 //	retries.go        pods that wait for volumes and devices are tried again

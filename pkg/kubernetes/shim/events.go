@@ -25,6 +25,9 @@ const (
 	reasonUnreadable       = "UnreadableAnnotation"
 	reasonConfigured       = "ConfigurationUpdated"
 	reasonRefused          = "ConfigurationRefused"
+	reasonOtherPriority    = "OtherPriority"
+	reasonGroupBelow       = "BelowMinimum"
+	reasonGroupWhole       = "MinimumRuns"
 
 	actionScheduling  = "Scheduling"
 	actionConfiguring = "Configuring"

@@ -2,8 +2,9 @@ package shim
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
@@ -16,18 +17,47 @@ import (
 // podGroups are the pod groups by namespace and name, in the version that the API server
 // serves. A pod that names one waits until it is there, as with kube-scheduler, also where none
 // is served: without it nothing says whether it is a gang. Pods that have their node need none.
-// They are guarded by the lock of the context.
+// They are guarded by the lock of the context. What a message costs is that of the pods of its group.
 type podGroups struct {
 	*Context
-	source  *groupSource
-	version string // that is read; empty while none is served
-	of      map[string]pods.PodGroup
+	source   *groupSource
+	statuses *groupStatuses
+	version  string // that is read; empty while none is served
+	of       map[string]pods.PodGroup
+	members  map[string]map[string]*task         // our pods that take room or wait, by group and key
+	done     map[string]map[string]*succeededPod // those that have succeeded, by group and key
 }
 
 func newPodGroups(c *Context) *podGroups {
-	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}}
+	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}, members: map[string]map[string]*task{}, done: map[string]map[string]*succeededPod{}}
 	g.source = newGroupSource(g)
+	g.statuses = newGroupStatuses(g)
 	return g
+}
+
+// podGroupName names the group of a pod; empty for none.
+func podGroupName(pod *v1.Pod) string {
+	if name := pods.PodGroupOf(pod); name != "" {
+		return pod.Namespace + "/" + name
+	}
+	return ""
+}
+
+// came and left keep the lists of pods by group. The lock must be held.
+func (c *podGroups) came(t *task) {
+	if name := podGroupName(t.pod); name != "" {
+		if c.members[name] == nil {
+			c.members[name] = map[string]*task{}
+		}
+		c.members[name][t.key()] = t
+	}
+}
+
+func (c *podGroups) left(t *task) {
+	name := podGroupName(t.pod)
+	if delete(c.members[name], t.key()); len(c.members[name]) == 0 {
+		delete(c.members, name)
+	}
 }
 
 // begin forgets all groups, and has those count that are told of from now on, of a version;
@@ -37,22 +67,45 @@ func (c *podGroups) begin(version string) {
 	defer c.mu.Unlock()
 	c.version = version
 	clear(c.of)
-	c.syncPods(func(pod *v1.Pod) bool { return pods.PodGroupOf(pod) != "" })
+	c.statuses.forgetAll()
+	for _, name := range slices.Sorted(maps.Keys(c.members)) {
+		c.syncMembers(name)
+	}
 }
 
 // Add takes a pod group. Its pods that waited for it are sent. One that is not understood is
 // none, so that its pods wait.
 func (c *podGroups) Add(object *unstructured.Unstructured) {
 	group, err := pods.ReadPodGroup(object)
-	if err != nil {
-		c.log.Warn("pod group not understood; its pods wait", zap.Error(err))
-		c.Delete(object)
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of[group.Namespace+"/"+group.Name] = group
-	c.syncPodsOf(group.Namespace, group.Name)
+	name := object.GetNamespace() + "/" + object.GetName()
+	if err != nil {
+		c.log.Warn("pod group not understood; its pods wait", zap.Error(err))
+		delete(c.of, name)
+		c.statuses.unreadable(name, pods.HeadOfPodGroup(object), err)
+		c.syncMembers(name)
+		return
+	}
+	before, known := c.of[name]
+	c.of[name] = group
+	isNew := !known || before.UID != group.UID
+	if isNew {
+		c.forgetDone(name, group)
+		c.warnOdd(group)
+	}
+	if isNew || !maps.Equal(before.Tags(), group.Tags()) {
+		c.syncMembers(name)
+	}
+	c.statuses.came(name, group)
+}
+
+// warnOdd says what is not understood of a group and taken for the safe side. The lock must be held.
+func (c *podGroups) warnOdd(group pods.PodGroup) {
+	if group.Odd != "" {
+		c.log.Warn("pod group not fully understood", zap.String("podGroup", group.Namespace+"/"+group.Name), zap.String("reason", group.Odd))
+		c.statuses.warn(group, reasonUnreadable, group.Odd)
+	}
 }
 
 // Update takes the new state of a pod group.
@@ -62,24 +115,19 @@ func (c *podGroups) Update(_, object *unstructured.Unstructured) { c.Add(object)
 func (c *podGroups) Delete(object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of, object.GetNamespace()+"/"+object.GetName())
-	c.syncPodsOf(object.GetNamespace(), object.GetName())
+	name := object.GetNamespace() + "/" + object.GetName()
+	delete(c.of, name)
+	c.statuses.left(name)
+	c.syncMembers(name)
 }
 
-// syncPodsOf sends what changes for the pods of a group. The lock must be held.
-func (c *podGroups) syncPodsOf(namespace, name string) {
-	c.syncPods(func(pod *v1.Pod) bool { return pod.Namespace == namespace && pods.PodGroupOf(pod) == name })
-}
-
-// syncPods sends what changes for our pods that are meant. The lock must be held.
-func (c *podGroups) syncPods(meant func(*v1.Pod) bool) {
-	if !c.started {
+// syncMembers sends what changes for the pods of a group, by age. The lock must be held.
+func (c *podGroups) syncMembers(name string) {
+	if !c.started || len(c.members[name]) == 0 {
 		return
 	}
-	for _, t := range c.sortedTasks() {
-		if !t.foreign() && meant(t.pod) {
-			c.sync(t)
-		}
+	for _, t := range slices.SortedFunc(maps.Values(c.members[name]), compareTasks) {
+		c.sync(t)
 	}
 }
 
@@ -95,7 +143,7 @@ func (c *podGroups) waits(pod *v1.Pod) string {
 	return "its pod group " + name + " does not exist"
 }
 
-// mark says in a message about a pod how many of its pod group start together. The core holds
+// mark says in a message about a pod what its pod group is: how many start together, and what counts for all of them. The core holds
 // it back until so many of them run or can be placed at once. No placeholders are made: pods of
 // the group that are there are what the core looks for room for. A pod of a task group, which
 // has placeholders, waits for those instead. The lock must be held.
@@ -105,9 +153,18 @@ func (c *podGroups) mark(t *task, m *si.Allocation) {
 		return
 	}
 	m.TaskGroupName = "" // the core does not have it changed, but a group may be made again as another
-	if group := c.of[t.pod.Namespace+"/"+name]; group.MinCount > 0 {
-		m.AllocationTags[pods.TagQuorum] = t.pod.Namespace + "/" + name
-		m.AllocationTags[pods.TagQuorumLeast] = strconv.Itoa(int(group.MinCount))
+	group := c.of[podGroupName(t.pod)]
+	if group.MinCount == 0 {
+		return
+	}
+	maps.Copy(m.AllocationTags, group.Tags())
+	if index := pods.IndexOf(t.pod); index != "" {
+		m.AllocationTags[pods.TagQuorumIndex] = index
+	}
+	if group.Priority != nil && *group.Priority != m.Priority && t.told == untold {
+		says := fmt.Sprintf("pod %s has priority %d, and its pod group %s has %d, which counts", t.pod.Name, m.Priority, name, *group.Priority)
+		c.events.warn(t.pod, reasonOtherPriority, says)
+		c.statuses.warn(group, reasonOtherPriority, says)
 	}
 }
 
@@ -117,7 +174,7 @@ func (c *podGroups) taskGroups(app *application) []pods.TaskGroup {
 	known := map[string]bool{}
 	var found []pods.TaskGroup
 	for _, t := range app.sorted() {
-		group, there := c.of[t.pod.Namespace+"/"+pods.PodGroupOf(t.pod)]
+		group, there := c.of[podGroupName(t.pod)]
 		if !there || known[group.Name] {
 			continue
 		}

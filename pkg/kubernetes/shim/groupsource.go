@@ -2,6 +2,7 @@ package shim
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -27,24 +28,36 @@ const (
 type groupSource struct {
 	groups  *podGroups
 	broken  chan struct{} // has a token when a resource was asked for that is not served
+	mu      sync.Mutex    // guards what follows
 	reading schema.GroupVersionResource
-	synced  cache.InformerSynced
-	end     func() // ends the informer, and returns when it tells of nothing any more
+
+	synced cache.InformerSynced
+	end    func() // ends the informer, and returns when it tells of nothing any more
 }
 
 func newGroupSource(groups *podGroups) *groupSource {
 	return &groupSource{groups: groups, broken: make(chan struct{}, 1), end: func() {}}
 }
 
+// resource is the one that is read, in the version that is served; empty while none is.
+func (s *groupSource) resource() schema.GroupVersionResource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reading
+}
+
 // look finds out what is served, and hears of groups in that version from then on. It reports whether that is another one.
 func (s *groupSource) look() (bool, error) {
 	found, err := pods.ServedPodGroups(s.groups.options.Client.Discovery())
-	if err != nil || found == s.reading {
+	former := s.resource()
+	if err != nil || found == former {
 		return false, err
 	}
 	s.end()
-	former := s.reading
-	s.reading, s.synced, s.end = found, nil, func() {}
+	s.mu.Lock()
+	s.reading = found
+	s.mu.Unlock()
+	s.synced, s.end = nil, func() {}
 	s.groups.begin(found.Version)
 	if found.Empty() {
 		s.groups.log.Warn("pod groups are no longer served; pods that name one wait", zap.String("former", former.GroupVersion().String()))

@@ -28,6 +28,7 @@ func (c *Context) UpdatePod(old, pod *v1.Pod) {
 	defer c.mu.Unlock()
 	if old != nil && old.UID != pod.UID { // deleted and made again between two looks
 		c.dropPod(old)
+		c.groups.deleted(old)
 	}
 	c.takePod(pod)
 }
@@ -37,15 +38,23 @@ func (c *Context) DeletePod(pod *v1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dropPod(pod)
+	c.groups.deleted(pod)
 }
 
 func (c *Context) dropPod(pod *v1.Pod) {
-	if t := c.tasks[pods.Key(pod)]; t != nil {
-		t.succeeded = pod.Status.Phase == v1.PodSucceeded
-		c.end(t)
+	t := c.tasks[pods.Key(pod)]
+	if t == nil {
+		c.groups.succeeded(pod, nil)
+		c.ended.add(pods.Key(pod))
 		return
 	}
-	c.ended.add(pods.Key(pod))
+	t.succeeded = pod.Status.Phase == v1.PodSucceeded
+	var counts *application
+	if t.sent != nil && t.eviction == nil && t.sent.AllocationTags[pods.TagQuorum] != "" {
+		counts = t.app
+	}
+	c.end(t)
+	c.groups.succeeded(pod, counts)
 }
 
 // takePod takes a state of a pod. States that are older than the known one, or that come
@@ -129,6 +138,7 @@ func (c *Context) newTask(pod *v1.Pod) *task {
 	t.app = app
 	app.tasks[key] = t
 	c.reserved.add(t)
+	c.groups.came(t)
 	c.gangs.came(t)
 	return t
 }
@@ -188,6 +198,7 @@ func (c *Context) place(t *task, node string) {
 		c.onNode[node] = map[string]*task{}
 	}
 	c.onNode[node][t.key()] = t
+	c.groups.statuses.podRuns(t)
 }
 
 // end forgets a task and tells the core that it is gone, in the way in which the core asked
@@ -223,6 +234,7 @@ func (c *Context) end(t *task) {
 		return
 	}
 	c.reserved.drop(t)
+	c.groups.left(t)
 	c.gangs.ended(t)
 	delete(t.app.tasks, key)
 	if len(t.app.tasks) == 0 && !t.app.told {
@@ -335,6 +347,7 @@ func (c *Context) tell(t *task, m *si.Allocation) {
 			c.events.warn(t.pod, reasonFailedScheduling, t.waits)
 			return // it is told when the placeholders are placed
 		}
+		c.groups.tellDone(t)
 		c.reserved.offer(t, m)
 		if t.told == placed && t.sent != nil && t.sent.NodeID != m.NodeID {
 			c.release(t, schedulingFailed, "it runs on node "+m.NodeID)

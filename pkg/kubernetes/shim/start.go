@@ -45,6 +45,7 @@ func (c *Context) Start(ctx context.Context, factory informers.SharedInformerFac
 	c.binder.start()
 	c.evictor.start()
 	c.status.start()
+	c.groups.statuses.start()
 	c.reserved.start()
 	c.gangs.start()
 	nodes, known := c.recover()
@@ -147,6 +148,7 @@ func (c *Context) Stop(ctx context.Context) {
 	<-drained
 	c.evictor.queue.ShutDown()
 	c.status.queue.ShutDown()
+	c.groups.statuses.queue.ShutDown()
 	c.reserved.queue.ShutDown()
 	c.gangs.queue.ShutDown()
 	c.work.Wait()

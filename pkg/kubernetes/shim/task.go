@@ -130,16 +130,17 @@ func sameResources(a, b *si.Resource) bool {
 // An application is the pods that belong together, as long as there are any or the core
 // knows of it.
 type application struct {
-	id       string           // in the core
-	of       appKey           // by which its pods name it
-	created  time.Time        // as the core was told
-	tasks    map[string]*task // by key
-	told     bool             // the core was told of it
-	forced   bool             // it was told that pods of it run
-	accepted bool             // the core has said that it wants it
-	rejected string           // why the core does not want it
-	gang     *gang            // nil if it has no task groups
-	queue    string           // as it was asked for
+	id            string           // in the core
+	of            appKey           // by which its pods name it
+	created       time.Time        // as the core was told
+	tasks         map[string]*task // by key
+	told          bool             // the core was told of it
+	introductions int              // how often
+	forced        bool             // it was told that pods of it run
+	accepted      bool             // the core has said that it wants it
+	rejected      string           // why the core does not want it
+	gang          *gang            // nil if it has no task groups
+	queue         string           // as it was asked for
 }
 
 // An appKey is the name of an application. A pod can name none of another namespace, so it can

@@ -191,8 +191,8 @@ func (a *API) fail(verb string, fault func(string) error, name string) (bool, ru
 	return false, nil, nil
 }
 
-// Requests is how many requests with a verb there were about pods: bind, get, patch, delete. A look is one at what the server
-// serves, and unknown are those for pod groups in a version that it does not serve.
+// Requests is how many requests with a verb there were about pods: bind, get, patch, delete. A group is one that changes the status of
+// a pod group, a look one at what the server serves, and unknown are those for pod groups in a version that it does not serve.
 func (a *API) Requests(verb string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

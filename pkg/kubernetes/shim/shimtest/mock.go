@@ -2,6 +2,7 @@ package shimtest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
@@ -156,6 +158,9 @@ func (m *MockScheduler) Create(objects ...runtime.Object) {
 		if accessor, err := meta.Accessor(object); err == nil {
 			if created := accessor.GetCreationTimestamp(); created.IsZero() {
 				accessor.SetCreationTimestamp(metav1.NewTime(time.Now().Truncate(time.Second)))
+			}
+			if _, group := object.(*unstructured.Unstructured); group {
+				accessor.SetUID(types.UID(fmt.Sprint("uid-", accessor.GetName(), "-", time.Now().Unix())))
 			}
 		}
 		m.Put(object)

@@ -45,6 +45,12 @@ func (a *API) newDynamic() {
 		kinds[resource] = "PodGroupList"
 	}
 	a.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
+	a.Dynamic.PrependReactor("patch", "podgroups", func(testing.Action) (bool, runtime.Object, error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.requests["group"]++
+		return false, nil, nil
+	})
 	a.Dynamic.PrependReactor("*", "*", func(action testing.Action) (bool, runtime.Object, error) {
 		err := a.unknown(action.GetResource())
 		return err != nil, nil, err
