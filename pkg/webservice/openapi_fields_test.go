@@ -39,6 +39,7 @@ func (s *Service) fieldTests() map[string]handler {
 		"listApplications":             s.looking(object.Applications),
 		"readApplication":              s.looking(object.Application),
 		"listAsks":                     s.looking(object.Asks),
+		"listStartGroups":              s.looking(object.StartGroups),
 		"listPreemptions":              s.looking(past.Preemptions),
 		"explain":                      s.looking(explanation.Why),
 		"whatIf":                       s.looking(s.whatIf),

@@ -48,6 +48,9 @@ func (s GroupState) String() string {
 	return [...]string{"waits", "runs", "is below its minimum"}[s]
 }
 
+// QuorumOf begins the name in a view of a group whose members name it; the rest is how they do.
+const QuorumOf = "quorum "
+
 // GroupTerms are what was said of a group last. The zero value is what a group has of which only the name is known.
 type GroupTerms struct {
 	Least    int // members that run, or are done; of a gang its placeholders say it

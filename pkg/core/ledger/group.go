@@ -70,15 +70,12 @@ func (l *Ledger) forgetIfGone(g *Group) {
 	}
 }
 
-// quorumOf is the name of a group that members name, in the ledger.
-const quorumOf = "quorum "
-
 // Quorum is the name by which the members of a group name it; empty for a gang.
 func (g *Group) Quorum() string {
 	if g.gang != nil {
 		return ""
 	}
-	return strings.TrimPrefix(g.Name, quorumOf)
+	return strings.TrimPrefix(g.Name, api.QuorumOf)
 }
 
 // Runs is how many members of a group run.
@@ -149,7 +146,7 @@ func (r *Request) GroupName() string {
 		return ""
 	}
 	if least, err := strconv.Atoi(r.Tags[api.TagQuorumLeast]); err == nil && least > 0 {
-		return quorumOf + r.Tags[api.TagQuorum]
+		return api.QuorumOf + r.Tags[api.TagQuorum]
 	}
 	return ""
 }

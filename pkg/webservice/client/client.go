@@ -61,6 +61,11 @@ func (c *Client) Asks(ctx context.Context, where ...url.Values) (Answer[[]*Ask],
 	return ask[[]*Ask](ctx, c, http.MethodGet, picked("asks", where), nil)
 }
 
+// Groups are the groups of which so many members start together, by name: all, or those that the parameters of REST pick.
+func (c *Client) Groups(ctx context.Context, where ...url.Values) (Answer[[]*Group], error) {
+	return ask[[]*Group](ctx, c, http.MethodGet, picked("groups", where), nil)
+}
+
 // Preemptions are the last plans to make room, the newest first: all that are kept, or those
 // that the parameters of REST pick.
 func (c *Client) Preemptions(ctx context.Context, where ...url.Values) (Answer[[]*Preemption], error) {

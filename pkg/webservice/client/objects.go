@@ -141,6 +141,19 @@ type NewAsk struct {
 	Policy      *Policy           `json:"preemptionPolicy,omitempty" yaml:"preemptionPolicy,omitempty"`
 }
 
+// A Group is members of which so many start together or none.
+type Group struct {
+	Name       string `json:"name"`
+	State      string `json:"state"` // what it does
+	Least      int    `json:"least"` // how many members must run or be done
+	Running    int    `json:"running"`
+	Waiting    int    `json:"waiting"`
+	Done       int    `json:"done"`
+	BelowSince int64  `json:"belowSince"` // nanoseconds since 1970; zero if it is not below its minimum
+	Why        string `json:"why"`        // why its members wait
+	Priority   *int32 `json:"priority"`   // nil if each member has its own
+}
+
 // A Policy is which preemption an ask allows.
 type Policy struct {
 	Self  bool `json:"allowPreemptSelf" yaml:"allowPreemptSelf"`

@@ -168,6 +168,26 @@ func AsksTable(asks []*Ask, name func(key string) string, now time.Time) *Table 
 	return t
 }
 
+// GroupsTable shows groups, by name: how many of their members run, must run, wait and are done, and how long they have been below
+// their minimum.
+func GroupsTable(groups []*Group, now time.Time) *Table {
+	t := &Table{Headings: []string{"NAME", "PRIORITY", "RUNS", "DONE", "NEEDS", "WAITS", "BELOW FOR", "STATE"}}
+	for _, g := range groups {
+		priority, below, tone, state := "", "", Plain, g.State
+		if g.Priority != nil {
+			priority = strconv.Itoa(int(*g.Priority))
+		}
+		if g.BelowSince != 0 {
+			below, tone = Age(now.Sub(time.Unix(0, g.BelowSince))), Warning
+		}
+		if g.Why != "" {
+			state += ": " + Readable(g.Why)
+		}
+		t.addIn(tone, g.Name, priority, strconv.Itoa(g.Running), strconv.Itoa(g.Done), strconv.Itoa(g.Least), strconv.Itoa(g.Waiting), below, state)
+	}
+	return t
+}
+
 // ReasonsLine says how many asks wait for each reason, the most frequent first.
 func ReasonsLine(asks []*Ask) string {
 	count := map[string]int{}

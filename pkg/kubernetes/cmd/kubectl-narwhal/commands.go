@@ -115,6 +115,14 @@ func newPending(q *question) *cobra.Command {
 		})
 }
 
+func newGroups(q *question) *cobra.Command {
+	return q.list("groups", "Show pod groups: how many pods run, are done and must run, and which are below that",
+		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
+			answer, err := c.Groups(ctx)
+			return answer.JSON, func() *client.Table { return client.GroupsTable(answer.Value, time.Now()) }, err
+		})
+}
+
 func newPreemptions(q *question) *cobra.Command {
 	return q.list("preemptions", "Show what was preempted, for which pod, and what came of it",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
