@@ -33,6 +33,8 @@ var laws = []law{
 	{name: lawUsable, moment: claimsAreUsable},
 	{name: lawPriority, moment: nothingIsPassed},
 	{name: lawKept, eviction: evictsBesideKeptRoom},
+	{name: lawWhole, moment: groupsStartWhole},
+	{name: lawWaits},
 	{name: lawLiveness, moment: endlessAsks},
 }
 

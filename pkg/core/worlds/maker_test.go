@@ -94,6 +94,9 @@ func newRestWorld(seed uint64) *world {
 	if m.chance(20) {
 		m.w.Batch = 1 + m.IntN(4)
 	}
+	if len(m.w.Quorums) > 0 {
+		m.traits()
+	}
 	return m.w
 }
 

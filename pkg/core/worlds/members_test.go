@@ -1,6 +1,7 @@
 package worlds
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -87,6 +88,15 @@ func (m *maker) quorum() {
 		count++
 	}
 	m.w.Quorums["q"] = 1 + m.IntN(max(count, 1))
+}
+
+// traits has members of a quorum succeed, and the quorum say a priority. It comes last, so that worlds are otherwise as they were.
+func (m *maker) traits() {
+	for i := range m.w.Pods {
+		if p := &m.w.Pods[i]; p.Quorum != "" && !p.Again && m.chance(20) {
+			p.Succeeds, p.Ends = true, cmp.Or(p.Ends, p.At+1+m.IntN(60))
+		}
+	}
 	if m.w.Ranked = m.chance(50); !m.w.Ranked {
 		return
 	}
@@ -179,14 +189,14 @@ func (o *oracle) charge(p *pod) {
 	}
 }
 
-// quorumLacks is how many members of the quorum of a pod do not run that must.
+// quorumLacks is how many members of the quorum of a pod neither run nor are done that must.
 func (g *game) quorumLacks(p *pod) int {
 	if p.Quorum == "" {
 		return 0
 	}
 	running := 0
 	for i := range g.w.Pods {
-		if other := &g.w.Pods[i]; other.Quorum == p.Quorum && g.on[other.Key] != "" {
+		if other := &g.w.Pods[i]; other.Quorum == p.Quorum && (g.on[other.Key] != "" || g.succeeded[other.Key]) {
 			running++
 		}
 	}

@@ -75,9 +75,13 @@ type game struct {
 	agreed    map[[2]string]bool // asks and nodes of which the resource manager said in this batch that they may be placed there
 	simulated bool               // the resource manager simulates
 	script    script
-	seen      []string // what came about
-	blind     bool     // no law looks
-	wanted    string   // the class of the failure that is looked for, if any
+	seen      []string        // what came about
+	succeeded map[string]bool // members of quorums that count on
+	released  bool            // the next one that is released has succeeded
+	together  []string        // members of quorums that were placed since laws looked last, without a claim of their own
+	claims    map[string]bool // asks that have one
+	blind     bool            // no law looks
+	wanted    string          // the class of the failure that is looked for, if any
 	log       []string
 	after     func(api.Effects) // after each command and each batch, if anything
 }
@@ -170,7 +174,8 @@ func play(w *world, lie lie) (g *game, rests bool) {
 func newGame(w *world, lie lie) *game {
 	return &game{
 		w: w.clone(), lie: lie, now: start, changed: start, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
-		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{}, confirms: map[string]time.Time{},
+		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{},
+		succeeded: map[string]bool{}, claims: map[string]bool{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
 		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: newBooks(), agreed: map[[2]string]bool{},
 	}
@@ -252,7 +257,9 @@ func (g *game) due() {
 		}
 		if p.Ends > 0 && p.Ends <= at && (g.on[p.Key] != "" || g.waits[p.Key]) {
 			g.note("released %s as the resource manager asked", p.Key)
+			g.released = p.Succeeds && g.on[p.Key] != ""
 			g.release(p.Key, si.TerminationType_STOPPED_BY_RM)
+			g.succeeded[p.Key], g.released = g.released, false
 		}
 	}
 	g.endGangs()
@@ -271,6 +278,7 @@ func (g *game) release(key string, why si.TerminationType) {
 	g.changed = g.now
 	g.apply(api.ReleaseAllocation{
 		Application: api.ApplicationID(g.w.pod(key).application()), Key: api.AllocationKey(key), Termination: why,
+		Message: when(g.released, api.Succeeded),
 	})
 }
 

@@ -102,6 +102,9 @@ func (w *world) plainer() (list []*world) {
 	flag(func(c *world) *bool { return &c.Several })
 	flag(func(c *world) *bool { return &c.Paced })
 	flag(func(c *world) *bool { return &c.Ranked })
+	for i := range w.Pods {
+		flag(func(c *world) *bool { return &c.Pods[i].Succeeds })
+	}
 	lower(func(c *world) *int { return &c.Backoff })
 	lower(func(c *world) *int { return &c.Batch })
 	for i := range w.Changes {

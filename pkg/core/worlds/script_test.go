@@ -86,7 +86,7 @@ func (s *script) release(c api.ReleaseAllocation) {
 	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
 		fmt.Fprintln(s, "confirm", c.Key)
 	case si.TerminationType_STOPPED_BY_RM:
-		fmt.Fprintln(s, "release", c.Key)
+		fmt.Fprintln(s, "release", string(c.Key)+when(c.Message != "", " message="+c.Message))
 	case api.SchedulingFailed:
 		fmt.Fprintf(s, "release %s type=SCHEDULING_FAILED\n", c.Key)
 	default:

@@ -9,7 +9,7 @@ import (
 
 // sights are what must come about in worlds: otherwise they would show nothing of it.
 var sights = []string{
-	"a limit holds back an ask", "a quorum waits", "a quorum runs", "a quorum has a priority", "room is made for a member of a quorum", "a member of a quorum is a victim",
+	"a limit holds back an ask", "a quorum waits", "a quorum runs", "a quorum has a priority", "a quorum starts whole", "a member of a quorum succeeds", "room is made for a member of a quorum", "a member of a quorum is a victim",
 	"a gang waits as a whole", "a placeholder is replaced", "a placeholder is a victim", "a placeholder times out", "room is made for a placeholder",
 	"a pod of another scheduler is a victim", "pods of other schedulers are spared", "a queue gives back", "an application backs off",
 	"a queue is made for an application", "applications are refused", "devices order nodes", "it never refuses for good", "nothing is simulated",
@@ -19,11 +19,29 @@ var sights = []string{
 // see notes what an event shows.
 func (g *game) see(e api.Event) {
 	switch e := e.(type) {
+	case *api.Ended:
+		g.saw("a member of a quorum succeeds", e.Message == api.Succeeded)
+	case *api.ApplicationGone:
+		for key := range g.succeeded {
+			if g.w.pod(key).application() == string(e.ID) {
+				delete(g.succeeded, key)
+			}
+		}
+	case *api.ClaimEnded:
+		if e.End != api.EndPlaced { // its Placed follows
+			delete(g.claims, string(e.Key))
+		}
 	case api.Placed:
 		p := g.w.pod(string(e.Key))
 		g.saw("a quorum runs", p.Quorum != "")
+		if p.Quorum != "" && !g.claims[p.Key] {
+			g.together = append(g.together, p.Key)
+		}
+		delete(g.claims, p.Key)
 		g.saw("a quorum has a priority", e.OwnPriority != nil && p.Own != p.Priority)
 	case *api.Claimed:
+		g.waitsHoldsNothing(e)
+		g.claims[string(e.Key)] = true
 		g.saw("a node is kept", e.Plan == nil)
 	case *api.QueueAdded:
 		g.saw("a queue is made for an application", true)

@@ -118,6 +118,7 @@ type pod struct {
 	Grace    int  // seconds from its eviction until it has ended; less than zero is never
 	Ends     int  // seconds after the beginning at which it is released; zero is never
 	Runs     int  // seconds that it runs until it ends; zero is for ever
+	Succeeds bool // when it ends, and counts in its quorum then
 	Again    bool // when it ends, or was evicted, an equal one comes, until the world ends
 	Owner    bool // originator of its application
 	OptedOut bool // asks not to be preempted
