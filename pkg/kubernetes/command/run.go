@@ -58,6 +58,7 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 		return err
 	}
 	counted := rest.CopyConfig(how)
+	counted.QPS, counted.Burst = defaultQPS, 2*defaultQPS // a burst of zero lets no request through
 	i.counts.Instrument(counted)
 	if i.groups, err = dynamic.NewForConfig(counted); err != nil {
 		return err
