@@ -289,12 +289,16 @@ func TestRecordsAndEventsAreComplete(t *testing.T) {
 	}
 }
 
-// gangPast is a history of two gangs: one goes on when its placeholders time out, the other
-// fails.
+// gangPast is a history of two gangs and a group: one goes on when its placeholders time out, the other
+// fails, and the group runs.
 func gangPast(t *testing.T) *past {
 	p := newPast(t, &bytesChance{})
 	p.apply(api.Reconfigure{Config: tree(leaf("a"))})
 	p.apply(api.AddNode{ID: "big", Capacity: amounts(20, 9)})
+	p.apply(api.AddApplication{ID: "grouped", Queue: "root.a"})
+	p.apply(api.AddAllocation{Allocation: &api.Allocation{
+		Key: "member", Application: "grouped", Amounts: amounts(1, 0), Tags: map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "1"},
+	}})
 	for i, app := range []api.ApplicationID{"soft", "hard"} {
 		p.apply(api.AddApplication{ID: app, Queue: "root.a", Placeholders: amounts(50, 0), Style: api.GangStyle(i), GangTimeout: time.Second})
 		for _, key := range []api.AllocationKey{"1", "2", "large"} {

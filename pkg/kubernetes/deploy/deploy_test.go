@@ -228,7 +228,7 @@ func TestPlaceholdersOfTheChart(t *testing.T) {
 	few(t, got, map[string][]string{
 		"pods": {"delete", "patch"}, "configmaps": {"create", "update"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
 		"persistentvolumes": {"patch", "update"}, "persistentvolumeclaims": {"patch", "update"},
-		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
+		"events": {"create", "patch", "update"}, "leases": {"create", "update"}, "podgroups/status": {"patch"},
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},
 	})
 	assert.Equal(t, got["ClusterRoleBinding/narwhal-scheduler-placeholders"] == nil, true)
@@ -278,7 +278,7 @@ func TestPrivilegesAreFew(t *testing.T) {
 	few(t, kustomized(t, scheduler), map[string][]string{
 		"pods": {"create", "delete", "patch"}, "configmaps": {"create", "update"}, "pods/binding": {"create"}, "bindings": {"create"}, "pods/status": {"patch", "update"},
 		"persistentvolumes": {"patch", "update"}, "persistentvolumeclaims": {"patch", "update"},
-		"events": {"create", "patch", "update"}, "leases": {"create", "update"},
+		"events": {"create", "patch", "update"}, "leases": {"create", "update"}, "podgroups/status": {"patch"},
 		"resourceclaims": {"patch", "update"}, "resourceclaims/status": {"patch", "update"}, "resourceclaims/binding": {"patch", "update"},
 	})
 	changes := map[string][]string{
