@@ -94,8 +94,14 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		unit string
 		odd  bool
 	}{
-		{"{single: {}}", "", false}, {"{all: {}}", "all", false}, {"{half: {}}", "all", true}, {"{single: {}, all: {}}", "all", true},
-		{"Pod", "", false}, {"PodGroup", "all", false}, {"Half", "all", true}, {"7", "all", true},
+		{"{single: {}}", "", false},
+		{"{all: {}}", "all", false},
+		{"{half: {}}", "all", true},
+		{"{single: {}, all: {}}", "all", true},
+		{"Pod", "", false},
+		{"PodGroup", "all", false},
+		{"Half", "all", true},
+		{"7", "all", true},
 	} {
 		group, err := pods.ReadPodGroup(object(t, strings.Replace(gangOf137, "{all: {}}", c.mode, 1)))
 		assert.NilError(t, err)
