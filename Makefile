@@ -39,7 +39,7 @@ serve: ## run the scheduler with that cluster, sixty times as fast as real; the 
 
 # What has no goroutine of its own, and no tests with goroutines, has no races, and takes ten
 # times as long with the race detector. internal/tidy reads this line and sees to it.
-UNRACED := /narwhal/pkg/((resources|config|explain|plot|wording)(/|$$)|core(/[a-vx-z].*)?$$|simulator(/report)?$$|internal/(everyevent|scenario|seeds|tidy|yamltree)$$)
+UNRACED := /narwhal/pkg/((resources|config|explain|messages|outcomes|plot|reports|wording)(/|$$)|core(/[a-vx-z].*)?$$|webservice/(configuration|encoder|query)$$|simulator(/report)?$$|internal/(everyevent|scenario|seeds|tidy|yamltree)$$)
 
 # What has goroutines, and large tests that need none: -short skips these with the race
 # detector, and they are played without it.
@@ -57,9 +57,11 @@ UNCACHED := ./pkg/kubernetes/deploy ./pkg/yunikorn/compare
 # they run beside those that compute. A machine that is busy or compiles everything anew must
 # not fail at the ten minutes that go test gives a package. Tests make much garbage and keep little: with GOGC the
 # collector has a sixth less to do in all. Without tables for debuggers the compiler has a tenth
-# less to do. make lint does what go vet does, and more.
+# less to do. A program with the race detector sleeps a second at its end unless it is told not to. make lint does
+# what go vet does, and more.
 .PHONY: test
 test: export GOGC ?= 800
+test: export GORACE ?= atexit_sleep_ms=20
 test: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -gcflags=github.com/narwhal-scheduler/narwhal/...=-dwarf=false)
 test: ## run the tests of every module, with the race detector where there are goroutines
 ifeq ($(RACE),)
