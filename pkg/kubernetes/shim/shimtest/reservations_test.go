@@ -234,14 +234,15 @@ func TestReplacementIsBoundAtOnce(t *testing.T) {
 		m.AddNode("node-1", "cpu=4")
 		m.Start()
 		m.AddPod("place", "cpu=2", reserves(forWeb))
+		written := 0 // of web-2, once more if its condition is written before it is bound
 		m.API.Fail(shimtest.Faults{Patch: func(string) error {
-			if m.API.Requests("patch") == 1 {
+			if written++; written == 1 {
 				return apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("Pod").GroupKind(), "web-2", nil)
 			}
 			return nil
 		}})
 		m.AddPod("web-2", "cpu=2", ownedBy("ReplicaSet", "web"))
-		assert.Equal(t, m.API.Requests("patch"), 2)
+		assert.Assert(t, written >= 2)
 		assert.Equal(t, pods.TakenReservation(m.Pod("web-2")), types.UID("uid-place"))
 		assert.Equal(t, m.Pod("web-2").Spec.NodeName, "node-1")
 		assert.DeepEqual(t, m.API.Deleted(), []string{"place"})
