@@ -269,7 +269,7 @@ func (g *groupPlan) arrange(d *topology.Domain, first *backlog.Class) {
 		}
 		slotsA, countA := hard(ca)
 		slotsB, countB := hard(cb)
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(ca.Key, cb.Key))
+		return cmp.Or(compareWithin(a, b), cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(ca.Key, cb.Key))
 	})
 }
 

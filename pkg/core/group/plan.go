@@ -75,7 +75,7 @@ func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], 
 	}
 	g.beginIn(nil)
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
-		return cmp.Or(cmp.Compare(b.Within(), a.Within()), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
+		return cmp.Or(compareWithin(a, b), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
 	})
 	if key := of.Requires(); key != "" {
 		g.level = s.Order.Domains.Level(key)
@@ -83,6 +83,9 @@ func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], 
 	}
 	return g
 }
+
+// compareWithin orders asks of a group by what each says of itself, whatever the priority of the group is.
+func compareWithin(a, b *ledger.Request) int { return cmp.Compare(b.Within(), a.Within()) }
 
 // beginIn forgets what is planned, to plan on the nodes of a domain.
 func (g *groupPlan) beginIn(d *topology.Domain) {
@@ -114,7 +117,7 @@ func (g *groupPlan) needs() (list []need) {
 // make finds nodes for the first asks in order that fit, of those for which there are none yet.
 // Where none can be passed over, the quotas must have room for all of them first.
 func (g *groupPlan) make() question.Outcome {
-	if !g.hasQuotaForAll() {
+	if g.within == nil && !g.hasQuotaForAll() { // in a domain this was looked at before
 		return question.Waits
 	}
 	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *ledger.Request) bool { return g.found[r] != nil })
