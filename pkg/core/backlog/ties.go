@@ -44,13 +44,8 @@ func compareDomains(a, b *topology.Domain) int {
 
 // compareUse orders domains as asks take them: none, then those of which most is used, then by name.
 func compareUse(a, b *topology.Domain) int {
-	switch {
-	case a == b:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
+	if a == nil || b == nil {
+		return compareDomains(a, b)
 	}
 	return cmp.Or(cmp.Compare(b.Used(), a.Used()), a.Compare(b))
 }
