@@ -7,8 +7,9 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // claimHolders know which pods keep devices from others: those for which a claim is reserved, and those that are being
@@ -49,10 +50,7 @@ func (h *claimHolders) handler() cache.ResourceEventHandler {
 func (h *claimHolders) set(before, now any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if gone, ok := before.(cache.DeletedFinalStateUnknown); ok {
-		before = gone.Obj
-	}
-	if claim, ok := before.(*resourcev1.ResourceClaim); ok {
+	if claim, ok := pods.LastKnown(before).(*resourcev1.ResourceClaim); ok {
 		h.drop(claim.UID)
 	}
 	claim, ok := now.(*resourcev1.ResourceClaim)
@@ -141,9 +139,9 @@ func (h *claimHolders) leftBy(ended []*v1.Pod, by *v1.Pod) (left []*resourcev1.R
 }
 
 // isOnlyFor reports whether a claim is reserved for some pods and for nothing else. A group of pods keeps it.
-func isOnlyFor(claim *resourcev1.ResourceClaim, pods map[types.UID]bool) bool {
+func isOnlyFor(claim *resourcev1.ResourceClaim, some map[types.UID]bool) bool {
 	for _, consumer := range claim.Status.ReservedFor {
-		if consumer.APIGroup != "" || consumer.Resource != "pods" || !pods[consumer.UID] {
+		if consumer.APIGroup != "" || consumer.Resource != "pods" || !some[consumer.UID] {
 			return false
 		}
 	}
@@ -152,9 +150,8 @@ func isOnlyFor(claim *resourcev1.ResourceClaim, pods map[types.UID]bool) bool {
 
 // refersTo reports whether a pod refers to a claim.
 func refersTo(pod *v1.Pod, claim *resourcev1.ResourceClaim) bool {
-	for i := range pod.Spec.ResourceClaims {
-		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
-		if err == nil && name != nil && *name == claim.Name && pod.Namespace == claim.Namespace {
+	for name := range claimsNamed(pod) {
+		if name == claim.Name && pod.Namespace == claim.Namespace {
 			return true
 		}
 	}

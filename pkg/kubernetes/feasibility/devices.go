@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -231,12 +230,8 @@ func (c *Checker) DevicePoints(pod *v1.Pod, nodes []string) []int64 {
 
 // hasAlternatives reports whether a claim of a pod that has no devices yet is content with one of several things.
 func (c *Checker) hasAlternatives(pod *v1.Pod) bool {
-	for i := range pod.Spec.ResourceClaims {
-		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
-		if err != nil || name == nil {
-			continue
-		}
-		claim, err := c.views.ResourceClaims().Get(pod.Namespace, *name)
+	for name := range claimsNamed(pod) {
+		claim, err := c.views.ResourceClaims().Get(pod.Namespace, name)
 		if err == nil && claim.Status.Allocation == nil && slices.ContainsFunc(claim.Spec.Devices.Requests, isList) {
 			return true
 		}

@@ -2,6 +2,7 @@ package feasibility
 
 import (
 	"fmt"
+	"iter"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -44,16 +45,26 @@ func (c *Checker) References(pod *v1.Pod) []string {
 	if len(names) > claims {
 		names = append(names, anyVolume)
 	}
-	for i := range pod.Spec.ResourceClaims {
-		// The name of one that is made from a template comes later, in the status.
-		if name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i]); err == nil && name != nil {
-			names = append(names, devicesClaim+pod.Namespace+"/"+*name)
-		}
+	for name := range claimsNamed(pod) {
+		names = append(names, devicesClaim+pod.Namespace+"/"+name)
 	}
 	if len(pod.Spec.ResourceClaims) > 0 || asksForExtended(pod) {
 		names = append(names, AnyDevice)
 	}
 	return names
+}
+
+// claimsNamed visits the names of the claims of devices that a pod refers to. That of one that is made from a template comes later, in
+// the status.
+func claimsNamed(pod *v1.Pod) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range pod.Spec.ResourceClaims {
+			name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+			if err == nil && name != nil && !yield(*name) {
+				return
+			}
+		}
+	}
 }
 
 // asksForExtended says whether a pod requests what is neither of every node nor of Kubernetes:

@@ -124,7 +124,7 @@ func (s *Set) ofResource(name fwk.EventResource) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(now any) { s.Happened(event(fwk.Add), nil, now) },
 		UpdateFunc: func(before, now any) { s.Happened(event(fwk.Update), before, now) },
-		DeleteFunc: func(last any) { s.Happened(event(fwk.Delete), lastKnown(last), nil) },
+		DeleteFunc: func(last any) { s.Happened(event(fwk.Delete), pods.LastKnown(last), nil) },
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *Set) ofNodes() cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(last any) {
-			s.Happened(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Delete}, lastKnown(last), nil)
+			s.Happened(fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Delete}, pods.LastKnown(last), nil)
 		},
 	}
 }
@@ -147,7 +147,7 @@ func (s *Set) ofPods() cache.ResourceEventHandler {
 		AddFunc:    func(now any) { s.podChanged(nil, now.(*v1.Pod)) },
 		UpdateFunc: func(before, now any) { s.podChanged(before.(*v1.Pod), now.(*v1.Pod)) },
 		DeleteFunc: func(last any) {
-			if pod, ok := lastKnown(last).(*v1.Pod); ok {
+			if pod, ok := pods.LastKnown(last).(*v1.Pod); ok {
 				s.podEnded(pod)
 			}
 		},
@@ -188,12 +188,4 @@ func (s *Set) podEnded(pod *v1.Pod) {
 		event = framework.EventAssignedPodDelete
 	}
 	s.Happened(event, pod, nil)
-}
-
-// lastKnown is an object whose end was missed, or was not.
-func lastKnown(last any) any {
-	if missed, ok := last.(cache.DeletedFinalStateUnknown); ok {
-		return missed.Obj
-	}
-	return last
 }

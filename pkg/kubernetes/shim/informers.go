@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // NewFactory makes the informers of a context. They keep nothing of objects that only
@@ -60,17 +62,13 @@ func (c *Context) listen(factory informers.SharedInformerFactory) ([]cache.Infor
 	return listed, nil
 }
 
-// handlerOf makes a handler of three methods. An object whose end was missed comes in a
-// wrapper, with its last known state.
+// handlerOf makes a handler of three methods.
 func handlerOf[T any](add func(T), update func(old, object T), remove func(T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { add(object.(T)) },
 		UpdateFunc: func(old, object any) { update(old.(T), object.(T)) },
 		DeleteFunc: func(object any) {
-			if missed, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = missed.Obj
-			}
-			if known, ok := object.(T); ok {
+			if known, ok := pods.LastKnown(object).(T); ok {
 				remove(known)
 			}
 		},

@@ -195,10 +195,7 @@ func (n *nodeProblem) arrived(before, pod *v1.Pod) {
 // left notes a pod that is gone. Of one that the informer missed nothing is known.
 func (n *nodeProblem) left(object any) {
 	n.hear(false)
-	if missed, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = missed.Obj
-	}
-	if pod, ok := object.(*v1.Pod); ok && !pods.IsTerminal(pod) {
+	if pod, ok := pods.LastKnown(object).(*v1.Pod); ok && !pods.IsTerminal(pod) {
 		n.about(pod)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -274,10 +273,7 @@ func (x *jobIndex) concerned(object any) (names []string) {
 
 // asJob is a job that an informer has, or nil: one that is gone, and what cannot be read.
 func asJob(object any) *Job {
-	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
-	}
-	known, ok := object.(*unstructured.Unstructured)
+	known, ok := pods.LastKnown(object).(*unstructured.Unstructured)
 	if !ok {
 		return nil
 	}

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 const (
@@ -245,10 +247,7 @@ func (x *jobIndex) listen(informer cache.SharedIndexInformer, jobs queue) error 
 // podHandler has the jobs queued that a change of a pod concerns.
 func podHandler(x *jobIndex, jobs queue) cache.ResourceEventHandler {
 	changed := func(object any) {
-		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-			object = gone.Obj
-		}
-		pod, ok := object.(*v1.Pod)
+		pod, ok := pods.LastKnown(object).(*v1.Pod)
 		if !ok {
 			return
 		}
