@@ -105,9 +105,14 @@ func ask[T any](g *guarded, at string, pod *v1.Pod, do func() T) (answer T, fail
 	if err := g.calls.mayAsk(pod.UID); err != nil {
 		return answer, &Failure{g.name, err}
 	}
+	return inTime(call{g, at, pod}, do)
+}
+
+// inTime makes a call that may not take long.
+func inTime[T any](c call, do func() T) (answer T, failure *Failure) {
 	timer := time.NewTimer(answerMax)
 	defer timer.Stop()
-	return wait(call{g, at, pod}, timer.C, errLate, do)
+	return wait(c, timer.C, errLate, do)
 }
 
 // A call is what a plugin is asked, about which pod.

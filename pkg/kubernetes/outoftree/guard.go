@@ -190,9 +190,7 @@ func (g *guarded) PostBind(ctx context.Context, state fwk.CycleState, pod *v1.Po
 
 // tell calls what gives no answer.
 func (g *guarded) tell(at string, pod *v1.Pod, do func()) {
-	timer := time.NewTimer(answerMax)
-	defer timer.Stop()
-	_, _ = wait(call{g, at, pod}, timer.C, errLate, func() struct{} { // a failure is logged
+	_, _ = inTime(call{g, at, pod}, func() struct{} { // a failure is logged
 		do()
 		return struct{}{}
 	})

@@ -159,12 +159,18 @@ func (s *groupStatuses) reference(group pods.PodGroup) runtime.Object {
 	}
 }
 
+// find is a group, also one that is not understood. The lock must be held.
+func (s *groupStatuses) find(name string) (pods.PodGroup, bool) {
+	if group, known := s.groups.of[name]; known {
+		return group, true
+	}
+	group, known := s.odd[name]
+	return group, known
+}
+
 // isDue reports whether the condition of a group is to be written. The lock must be held.
 func (s *groupStatuses) isDue(name string) bool {
-	group, known := s.groups.of[name]
-	if !known {
-		group, known = s.odd[name]
-	}
+	group, known := s.find(name)
 	state, said := s.wanted[name]
 	is := group.Condition
 	switch {
@@ -183,10 +189,7 @@ func (s *groupStatuses) take(name string) (group pods.PodGroup, state groupState
 	if !s.isDue(name) || s.stopping {
 		return group, state, 0, false
 	}
-	group, known := s.groups.of[name]
-	if !known {
-		group = s.odd[name]
-	}
+	group, _ = s.find(name)
 	state = s.wanted[name]
 	if last, waits := s.wrote[name]; waits && !state.started {
 		later = max(groupPause-time.Since(last), 0)
