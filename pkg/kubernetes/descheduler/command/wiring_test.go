@@ -139,16 +139,11 @@ func TestPlacesFollowQueues(t *testing.T) {
 	assert.Equal(t, guaranteed(), int64(2000))
 }
 
-// TestDefaultQueue: where the scheduler has a default queue, pods that name none count for that.
-func TestDefaultQueue(t *testing.T) {
-	pod, node := duplicates()[0], readyNode("a")
-	pod.Spec.SchedulerName, pod.Spec.NodeName = "narwhal", "a"
-	s, _, _ := newProcess(t, smallest, nil)
-	assert.NilError(t, s.flags.Parse([]string{"--default-queue=root.batch"}))
+// landingWith is the landing of a process for a pod and a node, with queues.
+func landingWith(t *testing.T, s *settings, pod *v1.Pod, node *v1.Node, queues string) framework.Landing {
+	t.Helper()
 	client := fake.NewClientset(&v1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "here", Name: "queues"},
-		Data: map[string]string{"queues.yaml": "partitions: [{name: default, queues: [{name: root, queues: [" +
-			"{name: default, resources: {guaranteed: {vcore: 1}}}, {name: batch, resources: {guaranteed: {vcore: 3}}}]}]}]"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "here", Name: "queues"}, Data: map[string]string{"queues.yaml": queues},
 	})
 	s.queues.namespace, s.queues.configMap = "here", "queues"
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -157,8 +152,19 @@ func TestDefaultQueue(t *testing.T) {
 	factory.Start(t.Context().Done())
 	t.Cleanup(factory.Shutdown)
 	factory.WaitForCacheSync(t.Context().Done())
-	l, err := maker(framework.NewSnapshot(framework.Objects{Nodes: []*v1.Node{&node}, Pods: []*v1.Pod{&pod}}, time.Now()))
+	l, err := maker(framework.NewSnapshot(framework.Objects{Nodes: []*v1.Node{node}, Pods: []*v1.Pod{pod}}, time.Now()))
 	assert.NilError(t, err)
+	return l
+}
+
+// TestDefaultQueue: where the scheduler has a default queue, pods that name none count for that.
+func TestDefaultQueue(t *testing.T) {
+	pod, node := duplicates()[0], readyNode("a")
+	pod.Spec.SchedulerName, pod.Spec.NodeName = "narwhal", "a"
+	s, _, _ := newProcess(t, smallest, nil)
+	assert.NilError(t, s.flags.Parse([]string{"--default-queue=root.batch"}))
+	l := landingWith(t, s, &pod, &node, "partitions: [{name: default, queues: [{name: root, queues: ["+
+		"{name: default, resources: {guaranteed: {vcore: 1}}}, {name: batch, resources: {guaranteed: {vcore: 3}}}]}]}]")
 	share, ok := l.(framework.Queues).ShareOf(&pod)
 	assert.Assert(t, ok)
 	assert.Equal(t, share.Queue, "root.batch")
@@ -172,19 +178,7 @@ func TestPlacesLikeYuniKorn(t *testing.T) {
 	for _, like := range []bool{false, true} {
 		s, _, _ := newProcess(t, smallest, nil)
 		s.queues.likeYuniKorn = like
-		client := fake.NewClientset(&v1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "here", Name: "queues"},
-			Data:       map[string]string{"queues.yaml": "partitions: [{queues: [{name: root, queues: [{name: default}]}]}]"},
-		})
-		s.queues.namespace, s.queues.configMap = "here", "queues"
-		factory := informers.NewSharedInformerFactory(client, 0)
-		maker, err := places{parts: &parts{settings: s, log: zap.NewNop()}, client: client, factory: factory}.maker(t.Context())
-		assert.NilError(t, err)
-		factory.Start(t.Context().Done())
-		t.Cleanup(factory.Shutdown)
-		factory.WaitForCacheSync(t.Context().Done())
-		l, err := maker(framework.NewSnapshot(framework.Objects{Nodes: []*v1.Node{&node}, Pods: []*v1.Pod{&ended}}, time.Now()))
-		assert.NilError(t, err)
+		l := landingWith(t, s, &ended, &node, "partitions: [{queues: [{name: root, queues: [{name: default}]}]}]")
 		place, err := l.Place(&ended, framework.Choice{})
 		if like {
 			assert.ErrorContains(t, err, "user nobody may not submit to queue root.default")
