@@ -298,3 +298,13 @@ func BenchmarkChange(b *testing.B) {
 		})
 	}
 }
+
+// Asks of nothing fit without end. A node counts for a bounded number of them, so that sums of any nodes stay numbers.
+func TestAsksOfNothing(t *testing.T) {
+	c := newCluster([]string{"rack"})
+	c.add("n1", "rack=r1", 1)
+	c.add("n2", "rack=r1", 1<<40)
+	assert.Equal(t, c.names("rack", 0), "r1:33554432")
+	assert.Equal(t, c.Slots(resources.Amounts{1}, 0).All(), int64(1+16777216))
+	c.verify(t)
+}
