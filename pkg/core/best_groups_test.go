@@ -16,6 +16,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -129,7 +130,7 @@ func (w *choosyWorld) play(t *testing.T, options api.Options) (round int, on map
 // its members may run where they are, and it is asked once for each.
 func TestAGroupStartsWhateverSuitsIt(t *testing.T) {
 	started, moved := 0, 0
-	for seed := range uint64(2000) {
+	for seed := range seeds.Of(t, 2500) {
 		w := newChoosyWorld(rand.New(rand.NewPCG(seed, 93)))
 		round, plain := w.play(t, w.options)
 		chooses, asked := w.options, 0
@@ -157,7 +158,7 @@ func TestAGroupStartsWhateverSuitsIt(t *testing.T) {
 		}
 		w.checkAllowed(t, seed, on)
 	}
-	assert.Assert(t, started > 1000 && moved > started/2, "%d started, %d of them elsewhere", started, moved)
+	assert.Assert(t, started > 250 && moved > started/2, "%d started, %d of them elsewhere", started, moved)
 }
 
 // checkAllowed sees that the resource manager allows each member where it is, beside the others.

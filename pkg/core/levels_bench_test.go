@@ -32,18 +32,24 @@ func rackNode(i int) api.NodeID { return api.NodeID(fmt.Sprintf("n%04d", i)) }
 
 // addRackGroups adds groups of so many asks that require a rack.
 func addRackGroups(p *core.Partition, groups, size int, amounts int64) {
+	addGroups(p, groups, size, amounts, api.TagQuorumRequire)
+}
+
+// addGroups adds groups of so many asks that say a rack with a tag.
+func addGroups(p *core.Partition, groups, size int, amounts int64, tag string) {
 	for i := range groups {
 		for j := range size {
 			member := ask("a", fmt.Sprintf("g%04d-%04d", i, j), amounts)
 			member.Allocation.Tags = quorumTags(fmt.Sprint("g", i), size)
-			member.Allocation.Tags[api.TagQuorumRequire] = "rack"
+			member.Allocation.Tags[tag] = "rack"
 			p.Apply(start, member)
 		}
 	}
 }
 
 // BenchmarkDomains measures what groups cost that require a rack, on 5,000 nodes in 50 racks, of which all are considered:
-// what it takes to place a group of a thousand, and many of four; and a pod that ends beside 500 groups that wait.
+// what it takes to place a group of a thousand, and many of four; and a pod that ends beside 500 groups that wait. One of ten thousand
+// prefers few racks.
 //
 //	go test -run - -bench Domains -cpu 1 ./pkg/core
 func BenchmarkDomains(b *testing.B) {
@@ -62,6 +68,18 @@ func BenchmarkDomains(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(of.groups*of.size), "ns/pod")
 			})
 		}
+		b.Run(fmt.Sprintf("packing=%t/prefer/size=10000", order.Packing), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				p := racks(order)
+				addGroups(p, 1, 10_000, 1, api.TagQuorumPrefer)
+				b.StartTimer()
+				if placed := run(p); placed != 10_000 {
+					b.Fatalf("%d placed", placed)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10_000, "ns/pod")
+		})
 		b.Run(fmt.Sprintf("packing=%t/freed beside 500", order.Packing), func(b *testing.B) {
 			p, now := fullRacks(order), start
 			addRackGroups(p, 500, 8, 16)

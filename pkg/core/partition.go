@@ -81,7 +81,8 @@ func NewPartition(options api.Options, config api.Config) *Partition {
 	p.hints = preemption.Hints{Backlog: b, Refused: &p.refused}
 	p.settling = preemption.Settling{Backlog: b}
 	p.groups = group.Groups{
-		Backlog: b, Order: &p.order, Predicates: &p.predicates, Refused: &p.refused, Kept: &p.kept, Evictions: &p.evictions, Hints: &p.hints,
+		Backlog: b, Order: &p.order, Predicates: &p.predicates, Refused: &p.refused, Kept: &p.kept, Attempts: &p.attempts, Hints: &p.hints,
+		Evictions: &p.evictions,
 	}
 	p.configure(config)
 	p.TakeEffects()

@@ -258,7 +258,7 @@ func (d *round) share(asks []*ledger.Request, victims []preemptor.Victim) [][]pr
 	for i, r := range asks {
 		short := r.Amounts.Shortfall(d.node.FreeFor(r).Plus(d.node.Releasing.Amounts).Plus(added))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
-			if v.Elsewhere || v.Priority > r.Priority || !preemption.HoldsAny(v.Amounts, short) {
+			if v.Elsewhere || v.Priority > r.Priority || !v.Amounts.HoldsAny(short) {
 				return false
 			}
 			short.Sub(v.Amounts)
@@ -325,7 +325,7 @@ func (d *round) isKept(r *ledger.Request) bool {
 	free := d.node.FreeFor(r)
 	var idle resources.Amounts
 	for _, other := range d.node.Claims {
-		if other.Reserved() && other.KeepsFrom(r) {
+		if other.Wait.Claim.IsIdle() && other.KeepsFrom(r) {
 			idle.Add(other.Amounts)
 		}
 	}

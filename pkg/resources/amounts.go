@@ -37,6 +37,16 @@ func (a *Amounts) extend(n int) {
 	}
 }
 
+// HoldsAny reports whether a has any of a kind that is wanted, in which both are above zero.
+func (a Amounts) HoldsAny(wanted Amounts) bool {
+	for kind, v := range wanted {
+		if v > 0 && a.Of(Kind(kind)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // FitsIn reports whether free covers a: for each kind asked for, at least as
 // much is free. A negative free quantity counts as nothing.
 func (a Amounts) FitsIn(free Amounts) bool {

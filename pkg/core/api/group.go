@@ -28,6 +28,8 @@ const (
 	TagQuorumDone = "quorum.done"
 	// TagQuorumRequire is the attribute of nodes of which all members run in one value.
 	TagQuorumRequire = "quorum.require"
+	// TagQuorumPrefer is the attribute of nodes of which members that start together run in as few values as possible.
+	TagQuorumPrefer = "quorum.prefer"
 )
 
 // UnitAll says that the members of a group are evicted together or not at all.
@@ -58,6 +60,7 @@ type GroupTerms struct {
 	Preempts GroupPreempts
 	Unit     string // UnitAll or empty
 	Require  string // an attribute of nodes; empty for none
+	Prefer   string // an attribute of nodes; empty for none
 }
 
 // A GroupPriority is the priority of a group that has one.
@@ -97,6 +100,9 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 	}
 	if said, is := tags[TagQuorumRequire]; is {
 		t.Require = said
+	}
+	if said, is := tags[TagQuorumPrefer]; is {
+		t.Prefer = said
 	}
 	return t
 }

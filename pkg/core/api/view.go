@@ -322,7 +322,7 @@ type Work struct {
 	Placements   uint64
 	Attempts     uint64 // asks tried, placed or not
 	NodeCosts    uint64 // nodes for which the cost of making room was worked out
-	Steps        uint64 // of searches for victims in preemption attempts
+	Steps        uint64 // of searches for victims in preemption attempts, and what these look at for groups
 }
 
 // GangView is what an application has in task groups, at one moment.

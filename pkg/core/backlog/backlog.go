@@ -81,7 +81,7 @@ func (b *Backlog) ClassNow(r *ledger.Request, constraints string) *Class {
 // anywhere.
 func (b *Backlog) WantsRoom(r *ledger.Request) bool {
 	return !b.Preemption.Disabled && r.Required == "" && !r.NeverPreempts() && r.Nominated() == nil &&
-		!r.Wait.Paused()
+		!r.Wait.Paused() && !r.IsSurplus()
 }
 
 // Reclassify gives an ask the class that it has now.

@@ -202,7 +202,7 @@ func (v *verifier) waiting(r *ledger.Request) {
 		v.Breaks("ask %s is evicted", r.Key)
 	}
 	if v.ClassOf(r) == nil || !r.Amounts.Equal(v.ClassOf(r).Amounts) || r.Importance != v.Importance(r) || r.Importance != v.ClassOf(r).Importance ||
-		v.ClassOf(r).Preempts != (v.Settled && v.WantsRoom(r)) || v.ClassOf(r).Nominated != (r.Nominated() != nil) {
+		(r.StartsWith == nil || v.Changes.None()) && v.ClassOf(r).Preempts != (v.Settled && v.WantsRoom(r)) || v.ClassOf(r).Nominated != (r.Nominated() != nil) {
 		v.Breaks("ask %s is not of the class it is counted with", r.Key)
 	}
 }

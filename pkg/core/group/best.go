@@ -51,7 +51,7 @@ func (g *groupPlan) placements(yield func(*ledger.Request, *ledger.Node) bool) {
 func (g *groupPlan) choose(r *ledger.Request, first bool) {
 	stays := !g.mayLeave(r, first)
 	mayHave := func(n *ledger.Node) bool {
-		return g.found[r] == n || g.isWithin(n) && !avoids(r, n) && (!stays && g.mayMove(r, n) || g.equalOn(r, n) != nil)
+		return g.found[r] == n || g.isWithin(r, n) && !avoids(r, n) && (!stays && g.mayMove(r, n) || g.equalOn(r, n) != nil)
 	}
 	for _, id := range g.Options.Best(r.Key, func(yield func(api.NodeID, int64) bool) {
 		for n, points := range g.Order.WithRoom(r.Amounts) {
@@ -98,10 +98,16 @@ func (g *groupPlan) swap(r *ledger.Request, n *ledger.Node) bool {
 	if other == nil {
 		return false
 	}
-	from, to := g.on[g.found[r]].asks, g.on[n].asks
-	from[slices.Index(from, r)], to[slices.Index(to, other)] = other, r
-	g.found[r], g.found[other] = n, g.found[r]
+	g.exchange(r, other)
 	return true
+}
+
+// exchange gives two asks of one class the nodes of each other.
+func (g *groupPlan) exchange(r, other *ledger.Request) {
+	here, there := g.found[r], g.found[other]
+	from, to := g.on[here].asks, g.on[there].asks
+	from[slices.Index(from, r)], to[slices.Index(to, other)] = other, r
+	g.found[r], g.found[other] = there, here
 }
 
 // mayMove reports whether a node has room for an ask beside all that is still planned there, and the resource manager can be
@@ -134,9 +140,16 @@ func (g *groupPlan) move(r *ledger.Request, n *ledger.Node) bool {
 	return true
 }
 
-// isWithin reports whether a node is in the domain of the plan, if it has one.
-func (g *groupPlan) isWithin(n *ledger.Node) bool {
-	return g.within == nil || g.level.Of(n) == g.within
+// isWithin reports whether a node is in the domain of the plan, if it has one, or in that of the node which is planned for an ask, where few
+// domains are preferred.
+func (g *groupPlan) isWithin(r *ledger.Request, n *ledger.Node) bool {
+	switch {
+	case g.within != nil:
+		return g.level.Of(n) == g.within
+	case g.prefers != nil:
+		return g.prefers.Of(n) == g.prefers.Of(g.found[r])
+	}
+	return true
 }
 
 // avoids reports whether a node is one where binding an ask has failed.

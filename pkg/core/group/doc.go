@@ -13,6 +13,7 @@
 //	plan.go         where they are placed, or could be when all has left that may leave
 //	domains.go      in which domain, where one is required; parts.go in which of the domains below
 //	fill.go         on which nodes
+//	room.go         room is made for them by evictions
 //	best.go         and where they suit better
 //	taskgroups.go   which asks wait for placeholders
 //	replace.go      placeholders whose place an ask takes; searches.go how far they were compared

@@ -33,7 +33,7 @@ func (t *tally) in(d *topology.Domain) int64 { return t.In(d) + t.but[d] }
 func (g *groupPlan) tally() {
 	for _, r := range g.asks {
 		if last := len(g.tallies) - 1; last < 0 || g.tallies[last].class != g.ClassOf(r) {
-			g.tallies = append(g.tallies, g.Groups.tally(g.group, g.level, g.ClassOf(r)))
+			g.tallies = append(g.tallies, g.Groups.tally(g.group, cmp.Or(g.level, g.prefers), g.ClassOf(r)))
 		}
 		g.tallies[len(g.tallies)-1].count++
 	}
@@ -58,7 +58,7 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 			}
 		}
 	}
-	if s.Holder != of {
+	if s.claimsOf(of) == 0 {
 		return t
 	}
 	kept := map[*ledger.Node]bool{}
@@ -89,6 +89,8 @@ type fit struct {
 	*topology.Domain
 	holds int   // asks that have a slot
 	left  int64 // slots beside these
+
+	claims int // of the group, where that was counted
 }
 
 // fitOf is what a domain has for asks of some classes.
@@ -106,22 +108,25 @@ func fitOf(d *topology.Domain, tallies []tally) fit {
 func (f fit) compare(other fit) int {
 	return cmp.Or(
 		cmp.Compare(other.holds, f.holds),
-		compareIdle(f.Domain, other.Domain),
+		compareBusy(f.Domain, other.Domain),
 		cmp.Compare(f.left, other.left),
 		cmp.Compare(other.Parent.Used(), f.Parent.Used()),
 		f.Compare(other.Domain),
 	)
 }
 
-// compareIdle orders domains in which something runs before others.
-func compareIdle(a, b *topology.Domain) int {
-	switch idle := a.Busy == 0; {
-	case idle == (b.Busy == 0):
+// compareBusy orders domains in which something runs before others.
+func compareBusy(a, b *topology.Domain) int { return compareTrue(a.Busy > 0, b.Busy > 0) }
+
+// compareTrue orders what is true before what is not.
+func compareTrue(a, b bool) int {
+	switch {
+	case a == b:
 		return 0
-	case idle:
-		return 1
+	case a:
+		return -1
 	}
-	return -1
+	return 1
 }
 
 // home is the domain in which members of a group run; nil if none does. Why is why no other may start, where these are not in one
@@ -163,7 +168,10 @@ type survey struct {
 
 // find makes the plan: anywhere, or in the best domain in which there is one.
 func (g *groupPlan) find() question.Outcome {
-	if g.level == nil {
+	switch {
+	case g.prefers != nil:
+		return g.makeInFew()
+	case g.level == nil:
 		return g.make()
 	}
 	if !g.hasQuotaForAll() {
@@ -233,7 +241,20 @@ func (g *groupPlan) domainsFor(at *topology.Domain) func(func(*topology.Domain) 
 	return g.level.Domains
 }
 
-// makeIn makes the plan in one domain. Where the asks are of several classes, those with the least slots for each of them come
+// makeInFew makes the plan in few domains of the level that the group prefers; where asks of several classes do not all find a node so, as if
+// it preferred none.
+func (g *groupPlan) makeInFew() question.Outcome {
+	asks := slices.Clone(g.asks)
+	result := g.makeIn(nil)
+	if result == question.Waits && g.over == 0 && len(g.tallies) > 1 {
+		g.asks, g.prefers = asks, nil
+		g.beginIn(nil)
+		return g.make()
+	}
+	return result
+}
+
+// makeIn makes the plan in one domain, or, with nil, on all nodes. Where the asks are of several classes, those with the least slots for each of them come
 // first, and if that fails, once more those that had no node.
 func (g *groupPlan) makeIn(d *topology.Domain) question.Outcome {
 	g.arrange(d, nil)
@@ -247,13 +268,16 @@ func (g *groupPlan) makeIn(d *topology.Domain) question.Outcome {
 	return result
 }
 
-// arrange puts the asks in the order in which they are given nodes of a domain.
+// arrange puts the asks in the order in which they are given nodes of a domain, or, with nil, of all.
 func (g *groupPlan) arrange(d *topology.Domain, first *backlog.Class) {
 	if len(g.tallies) == 1 {
 		return
 	}
 	hard := func(c *backlog.Class) (slots, count int64) {
 		t := g.tallyOf(c)
+		if d == nil {
+			return t.All(), int64(t.count)
+		}
 		return t.in(d), int64(t.count)
 	}
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
@@ -269,7 +293,7 @@ func (g *groupPlan) arrange(d *topology.Domain, first *backlog.Class) {
 		}
 		slotsA, countA := hard(ca)
 		slotsB, countB := hard(cb)
-		return cmp.Or(compareWithin(a, b), cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(ca.Key, cb.Key))
+		return cmp.Or(compareMembers(a, b), cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(ca.Key, cb.Key))
 	})
 }
 
@@ -340,9 +364,9 @@ func (s *Groups) isShortOfDomains(g *ledger.Group) bool {
 	return true
 }
 
-// forgetRefusals has nodes asked again about the members of a group that requires a domain.
+// forgetRefusals has nodes asked again about the members of a group that requires or prefers domains.
 func (s *Groups) forgetRefusals(g *ledger.Group) {
-	if g.Requires() == "" {
+	if g.Requires() == "" && g.Prefers() == "" {
 		return
 	}
 	for r := range g.Asks.All {

@@ -12,8 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// placeAlike finds nodes for asks of one class: in the first domain of those within the one that it looks at, then in the
-// others.
+// placeAlike finds nodes for asks of one class: in the first of the domains that it looks at, then in the others.
 func (g *groupPlan) placeAlike(asks []*ledger.Request) question.Outcome {
 	for {
 		for nodes := range g.parts(asks) {
@@ -151,7 +150,7 @@ func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) que
 	if g.emptied != nil {
 		return g.mayRunOn(r, n, on)
 	}
-	if g.within != nil && g.Options.Feasible != nil {
+	if g.looksByDomain() && g.Options.Feasible != nil {
 		if g.ClassOf(r).Refused.Has(n) {
 			return question.Waits
 		}
@@ -167,7 +166,7 @@ func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) que
 	switch {
 	case result == question.Placed:
 		err = g.simulate(r, n, on)
-	case err != nil && g.within != nil && len(on.asks) == 0:
+	case err != nil && g.looksByDomain() && len(on.asks) == 0:
 		g.Refused.Begin(g.ClassOf(r)).Add(n, err, g.NodesFreed)
 	}
 	if err != nil {
@@ -218,31 +217,31 @@ func (g *groupPlan) nodes(yield func(*ledger.Node) bool) {
 	g.AllNodes(yield)
 }
 
+// byFit are the domains in which the group may run: those first where it has claims, then those that fit best.
+func (g *groupPlan) byFit() (list []fit) {
+	at, _ := home(g.group, g.level)
+	for d := range g.domainsFor(at) {
+		is := fitOf(d, g.tallies)
+		for n := range d.AllNodes {
+			if g.claims > 0 && g.keeps(n) {
+				is.claims++
+			}
+		}
+		list = append(list, is)
+	}
+	slices.SortFunc(list, func(a, b fit) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.compare(b)) })
+	return list
+}
+
 // findWhenLeft has a plan that has found too few go on as if all had left that may leave: anywhere, or in the first domain in
 // which there are enough nodes then, those where the group has claims first, then those with the most room.
 func (g *groupPlan) findWhenLeft() question.Outcome {
 	if g.level == nil {
 		return g.empty()
 	}
-	at, _ := home(g.group, g.level)
-	type option struct {
-		fit
-		claims int
-	}
-	var options []option
-	for d := range g.domainsFor(at) {
-		is := option{fit: fitOf(d, g.tallies)}
-		for n := range d.AllNodes {
-			if g.claims > 0 && g.keeps(n) {
-				is.claims++
-			}
-		}
-		options = append(options, is)
-	}
-	slices.SortFunc(options, func(a, b option) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.fit.compare(b.fit)) })
-	for _, is := range options {
-		g.arrange(is.Domain, nil)
-		g.beginIn(is.Domain)
+	for _, d := range g.byFit() {
+		g.arrange(d.Domain, nil)
+		g.beginIn(d.Domain)
 		if result := g.empty(); result == question.Placed || g.exhausted {
 			return result
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
@@ -23,6 +24,7 @@ type Groups struct {
 	Refused    *question.Refused
 	Kept       *preemption.Claims
 	Evictions  *preemption.Evictions
+	Attempts   *preemption.Attempts
 	Hints      *preemption.Hints
 
 	waiting []*ledger.Group     // that did not fit
@@ -48,13 +50,16 @@ type Groups struct {
 //	waits => it is not open
 //	until => room is kept for it, and for no other group
 type waitingGroup struct {
-	runs   bool   // nothing is missing
-	open   bool   // its asks are not held back
-	waits  bool   // they were tried together and did not fit
-	hinted bool   // the resource manager was told so
-	detail string // why they are held back; empty while too few are there
-	needs  []need // what it lacked, where that was room only
-	tried  uint64 // how many nodes were freed when it was tried last
+	runs   bool       // nothing is missing
+	open   bool       // its asks are not held back
+	waits  bool       // they were tried together and did not fit
+	hinted bool       // the resource manager was told so
+	detail string     // why they are held back; empty while too few are there
+	needs  []need     // what it lacked, where that was room only
+	quota  *quotaNeed // what it lacked, where that was quota
+	tried  uint64     // how many nodes were freed when it was tried last
+
+	attempts guard.Guard // between attempts to make room that fail, until something of the group changes
 
 	require string // the level of which it requires a domain, as was looked at last
 
@@ -80,7 +85,7 @@ func (s *Groups) Join(r *ledger.Request) {
 	if !at.open && (s.GroupOf(r) == nil || !r.KeepsRoom()) { // one with a claim of its own stays in its order
 		s.hold(r)
 	}
-	at.waits, at.hinted = at.waits && g.IsGang(), false
+	at.waits, at.hinted, at.attempts = at.waits && g.IsGang(), false, guard.Guard{}
 }
 
 // claimsOf is how many asks have claims with a group.
@@ -115,7 +120,7 @@ func (s *Groups) React() {
 func (s *Groups) reactToGroups() {
 	for g := range s.Changes.TakeGroups {
 		if !g.IsGone() {
-			s.at(g).needs = nil
+			s.at(g).needs, s.at(g).quota = nil, nil
 			s.settleMembers(g)
 			s.settleState(g)
 		}
@@ -126,8 +131,13 @@ func (s *Groups) reactToGroups() {
 // waits for a change that may help, they stay held back.
 func (s *Groups) settleMembers(g *ledger.Group) {
 	missing, at := g.Missing(), s.at(g)
-	if s.Holder == g && (missing <= 0 || g.Asks.Len() < missing) {
-		s.dropGroupRoom() // it needs none, or could not use it
+	if missing <= 0 || g.Asks.Len() < missing { // it needs no room, or could not use it
+		if s.awaitsRoom(g) {
+			s.dropRoomMade(g, "its group needs no room or could not use it")
+		}
+		if s.Holder == g {
+			s.dropGroupRoom()
+		}
 	}
 	if at.require != g.Requires() {
 		at.require, at.waits = g.Requires(), false
@@ -190,7 +200,7 @@ func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
 	if g != nil && g.Name == r.GroupName() {
 		if s.Hear(g, r.Tags) {
-			s.at(g).waits = false
+			s.at(g).waits, s.at(g).attempts = false, guard.Guard{}
 		}
 		return
 	}
@@ -281,19 +291,21 @@ func (s *Groups) Wake() {
 // RetryAll has all groups tried again that wait, since what nodes are to them has changed.
 func (s *Groups) RetryAll() {
 	for _, g := range s.waiting {
-		s.at(g).needs = nil
+		s.at(g).needs, s.at(g).quota = nil, nil
 	}
 	s.WakeSoon()
 }
 
-// isShort reports whether a group fits the nodes no better than when it was tried last: there are
+// isShort reports whether a group fits its quotas or the nodes no better than when it was tried last: there are
 // not as many places as it lacks, for asks of each amounts.
 func (s *Groups) isShort(g *ledger.Group) bool {
 	switch {
+	case s.at(g).quota.remains():
+		return true
 	case len(s.at(g).needs) == 0:
 		return false
-	case s.Holder == g && (s.claimsOf(g) < g.Missing() || g.Requires() != ""):
-		return false // other nodes may be kept for it
+	case s.Holder == g && (s.claimsOf(g) < g.Missing() || g.Requires() != ""), s.isDue(g):
+		return false // other nodes may be kept for it, or room be made
 	case g.Requires() != "":
 		return s.isShortOfDomains(g)
 	}

@@ -9,57 +9,100 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 )
 
-// Inside a domain, members take as few of the domains below as they can: if one has room for all that are left, the one that fits
-// best, else the one with the most room, and so on. In a domain without others below, the order of nodes decides.
+// Inside a domain, members take as few of the domains below as they can, and those of a group that prefers a level as few of its
+// domains: first those where members run, then, if one has room for all that are left, the one that fits best, else the one with the most
+// room, and so on. In a domain without others below, the order of nodes decides.
+
+// looksByDomain reports whether nodes are looked at one domain after the other.
+func (g *groupPlan) looksByDomain() bool { return g.within != nil || g.prefers != nil }
 
 // parts visits the nodes for asks of a class in groups: all that may be looked at, or those of the finest domains within the one
-// that is looked at, one after the other.
+// that is looked at, or within those of the level that the group prefers, one after the other.
 func (g *groupPlan) parts(asks []*ledger.Request) iter.Seq[iter.Seq[*ledger.Node]] {
-	r := asks[0]
 	return func(yield func(iter.Seq[*ledger.Node]) bool) {
-		if g.within == nil || g.emptied != nil {
+		r := asks[0]
+		if !g.looksByDomain() || g.emptied != nil {
 			yield(g.candidates(r))
 			return
 		}
-		left := int64(min(len(asks), g.count-len(g.found)))
-		g.part(g.within, g.tallyOf(g.ClassOf(r)), left, r, yield)
+		s := split{groupPlan: g, ask: r, slots: g.tallyOf(g.ClassOf(r)), left: int64(min(len(asks), g.count-len(g.found))), taken: g.taken()}
+		if g.within != nil {
+			s.among(g.within.Below(), g.within.OwnNodes, yield)
+			return
+		}
+		s.among(slices.Collect(g.prefers.Domains), func(yield func(*ledger.Node) bool) {
+			g.visit(func(n *ledger.Node) bool { return g.prefers.Of(n) == nil }, yield)
+		}, yield)
 	}
 }
 
-// part visits the nodes of a domain, of which so many asks are to run there.
-func (g *groupPlan) part(d *topology.Domain, t *tally, left int64, r *ledger.Request, yield func(iter.Seq[*ledger.Node]) bool) bool {
-	below := slices.Clone(d.Below())
-	for len(below) > 0 {
-		next := g.nextPart(below, t, left)
-		if !g.part(below[next], t, left, r, yield) {
+// taken are the domains in which members run or are planned.
+func (g *groupPlan) taken() map[*topology.Domain]bool {
+	of, taken := cmp.Or(g.level, g.prefers), map[*topology.Domain]bool{}
+	add := func(n *ledger.Node) {
+		for d := of.Finest(n); d != nil && !taken[d]; d = d.Parent {
+			taken[d] = true
+		}
+	}
+	for r := range g.group.Running {
+		add(r.RunsOn)
+	}
+	for n, on := range g.on {
+		if len(on.asks) > 0 {
+			add(n)
+		}
+	}
+	return taken
+}
+
+// A split divides asks of a class among domains.
+type split struct {
+	*groupPlan
+	ask   *ledger.Request // one of them
+	slots *tally
+	left  int64 // asks that have none yet
+	taken map[*topology.Domain]bool
+}
+
+// among visits the nodes of some domains, and then others beside them, until there are none or no more are asked for.
+func (s *split) among(domains []*topology.Domain, beside iter.Seq[*ledger.Node], yield func(iter.Seq[*ledger.Node]) bool) bool {
+	for domains = slices.Clone(domains); len(domains) > 0; {
+		next := s.first(domains)
+		d, before := domains[next], s.left
+		if s.slots.in(d) <= 0 {
+			break // nor do the others have any
+		}
+		if !s.among(d.Below(), d.OwnNodes, yield) {
 			return false
 		}
-		left -= max(t.in(below[next]), 0)
-		below = slices.Delete(below, next, next+1)
+		s.left = before - s.slots.in(d)
+		domains = slices.Delete(domains, next, next+1)
 	}
-	return yield(slices.Values(g.inOrder(d.OwnNodes, r)))
+	return yield(slices.Values(s.inOrder(beside, s.ask)))
 }
 
-// nextPart is which of some domains is taken first: the one that fits best of those with room for all that are left, or else the one with
-// the most room.
-func (g *groupPlan) nextPart(of []*topology.Domain, t *tally, left int64) (best int) {
-	before := func(a, b *topology.Domain) bool {
-		slotsA, slotsB := t.in(a), t.in(b)
-		holdsA, holdsB := slotsA >= left && left > 0, slotsB >= left && left > 0
-		switch {
-		case holdsA != holdsB:
-			return holdsA
-		case holdsA:
-			return cmp.Or(compareIdle(a, b), cmp.Compare(slotsA, slotsB), a.Compare(b)) < 0
-		}
-		return cmp.Or(cmp.Compare(slotsB, slotsA), compareIdle(a, b), a.Compare(b)) < 0
-	}
+// first is the first of some domains in order.
+func (s *split) first(of []*topology.Domain) (best int) {
 	for i := range of {
-		if before(of[i], of[best]) {
+		if s.compare(of[i], of[best]) < 0 {
 			best = i
 		}
 	}
 	return best
+}
+
+// compare orders domains: the one to be taken first. Those without room come last.
+func (s *split) compare(a, b *topology.Domain) int {
+	slotsA, slotsB := s.slots.in(a), s.slots.in(b)
+	holdsA, holdsB := slotsA >= s.left && s.left > 0, slotsB >= s.left && s.left > 0
+	by := cmp.Or(compareTrue(slotsA > 0, slotsB > 0), compareTrue(s.taken[a], s.taken[b]), compareTrue(holdsA, holdsB))
+	switch {
+	case by != 0:
+		return by
+	case holdsA:
+		return cmp.Or(compareBusy(a, b), cmp.Compare(slotsA, slotsB), a.Compare(b))
+	}
+	return cmp.Or(cmp.Compare(slotsB, slotsA), compareBusy(a, b), a.Compare(b))
 }
 
 // inOrder are those of some nodes that may have room for an ask: those on which the group has claims, then those with room in

@@ -21,8 +21,9 @@ type groupPlan struct {
 	*Groups
 	group   *ledger.Group
 	level   *topology.Level                  // of which the group requires one domain; nil if it may run anywhere
+	prefers *topology.Level                  // of whose domains it takes as few as possible; nil if it says nothing
 	within  *topology.Domain                 // whose nodes alone are looked at; nil is all
-	tallies []tally                          // of the classes of the asks, where it requires a domain
+	tallies []tally                          // of the classes of the asks, where it requires or prefers domains
 	failed  *backlog.Class                   // of which the first ask had no node; nil if all had
 	count   int                              // asks that must start
 	claims  int                              // of asks of the group
@@ -33,8 +34,9 @@ type groupPlan struct {
 	planned map[*ledger.Account]*plannedUse
 	emptied []preemption.CloseNode // as if all had left there, those first where the group has claims; nil at first
 	calls   int
-	over    int    // asks that their quotas had no room for
-	detail  string // why there are too few
+	over    int        // asks that their quotas had no room for
+	short   *quotaNeed // the first of these, if all asks must start
+	detail  string     // why there are too few
 
 	avoids    bool // nodes where binding failed are left out
 	strays    bool // members run in several domains, or outside of all
@@ -75,17 +77,24 @@ func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], 
 	}
 	g.beginIn(nil)
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
-		return cmp.Or(compareWithin(a, b), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
+		return cmp.Or(compareMembers(a, b), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
 	})
-	if key := of.Requires(); key != "" {
-		g.level = s.Order.Domains.Level(key)
+	switch require, prefer := of.Requires(), of.Prefers(); {
+	case require != "":
+		g.level = s.Order.Domains.Level(require)
+		g.tally()
+	case prefer != "":
+		g.prefers = s.Order.Domains.Level(prefer)
 		g.tally()
 	}
 	return g
 }
 
-// compareWithin orders asks of a group by what each says of itself, whatever the priority of the group is.
-func compareWithin(a, b *ledger.Request) int { return cmp.Compare(b.Within(), a.Within()) }
+// compareMembers orders asks of a group by what each says of itself, whatever the priority of the group is, and those before others
+// for which room is made: they are to start.
+func compareMembers(a, b *ledger.Request) int {
+	return cmp.Or(cmp.Compare(b.Within(), a.Within()), compareTrue(a.EvictsWhole(), b.EvictsWhole()))
+}
 
 // beginIn forgets what is planned, to plan on the nodes of a domain.
 func (g *groupPlan) beginIn(d *topology.Domain) {
@@ -148,13 +157,19 @@ func (g *groupPlan) hasQuotaForAll() bool {
 		return true
 	}
 	for _, r := range g.asks {
-		if !g.hasQuota(r) {
-			return false
+		if g.short == nil {
+			g.short = g.lacksQuota(r)
 		}
 		g.charge(r)
 	}
+	if short := g.short; short != nil {
+		g.over++
+		if short.amounts != nil { // what all of them need of it
+			short.amounts = g.planned[short.Account].Clone()
+		}
+	}
 	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
-	return true
+	return g.short == nil
 }
 
 // usesOf is what is planned of the accounts of an application that have limits.
@@ -182,21 +197,40 @@ func (g *groupPlan) usesOf(app *ledger.Application) *plannedUses {
 // hasQuota reports whether the accounts of an ask have room for it beside what is planned. They may be
 // of several applications and users: what is too much for one is not for all.
 func (g *groupPlan) hasQuota(r *ledger.Request) bool {
+	if g.lacksQuota(r) != nil {
+		g.over++
+		return false
+	}
+	return true
+}
+
+// A quotaNeed is what an account has no room for. Without amounts it takes no further application.
+type quotaNeed struct {
+	*ledger.Account
+	amounts    resources.Amounts
+	importance int32
+}
+
+// remains reports whether there is still no room for it, as far as that is known.
+func (q *quotaNeed) remains() bool {
+	return q != nil && q.amounts != nil && !q.HasRoom(q.amounts, q.importance)
+}
+
+// lacksQuota is the first of the accounts of an ask that has no room for it; nil for none.
+func (g *groupPlan) lacksQuota(r *ledger.Request) *quotaNeed {
 	uses := g.usesOf(r.App)
 	for _, use := range uses.of {
 		a := use.account
 		switch {
 		case !a.HasRoom(use.Plus(r.Amounts), r.Importance):
 			g.detail = "the quota of " + a.Subject.String()
+			return &quotaNeed{a, use.Plus(r.Amounts), r.Importance}
 		case uses.begins && a.ApplicationsMax > 0 && a.Applications+use.applications >= a.ApplicationsMax:
 			g.detail = "too many applications of " + a.Subject.String()
-		default:
-			continue
+			return &quotaNeed{Account: a}
 		}
-		g.over++
-		return false
 	}
-	return true
+	return nil
 }
 
 // charge plans an ask with its accounts, and its application if that does not count yet.

@@ -26,16 +26,18 @@ func (s *Groups) Start(r *ledger.Request) (iter.Seq2[*ledger.Request, *ledger.No
 		asks, count = func(yield func(*ledger.Request) bool) { yield(r) }, 1
 	}
 	plan := s.newGroupPlan(g, asks, count)
-	result := plan.find()
+	var result question.Outcome
+	s.withOwnQuota(g, func() { result = plan.find() })
 	if result == question.Waits && g.Missing() <= 0 && g.Asks.Len() > 1 && !plan.strays {
 		plan = s.newGroupPlan(g, g.Asks.All, 1) // one of another class may fit
-		result = plan.find()
+		s.withOwnQuota(g, func() { result = plan.find() })
 	}
 	switch result {
 	case question.Placed:
 		if s.Holder == g {
 			s.dropGroupRoom()
 		}
+		plan.useClaims()
 		return plan.placements, question.Placed
 	case question.Flush:
 		return nil, question.Flush
@@ -43,6 +45,8 @@ func (s *Groups) Start(r *ledger.Request) (iter.Seq2[*ledger.Request, *ledger.No
 	}
 	if g.Missing() <= 0 {
 		s.tries++
+	} else if s.makeRoom(plan) == question.Flush {
+		return nil, question.Flush
 	}
 	s.misfit(g, plan)
 	return nil, question.Waits
@@ -54,6 +58,11 @@ func (s *Groups) misfit(g *ledger.Group, plan *groupPlan) {
 	at.tried = s.NodesFreed
 	needs := plan.needs() // before it looks further, as if all had left
 	s.holdGroup(g, plan.detail)
+	if s.awaitsRoom(g) {
+		s.retryGroup(g)
+		return
+	}
+	at.quota = plan.short
 	if g.Missing() > 0 && !plan.strays {
 		s.keepGroupRoom(plan)
 	}

@@ -112,7 +112,7 @@ func (s *Groups) View() map[string]api.GroupView {
 func (s *Groups) Restore(g *ledger.Group, v api.GroupView) {
 	s.RestoreGroup(g, v)
 	at := s.at(g)
-	at.started, at.below = v.State != api.GroupWaits, v.BelowSince
+	at.started, at.below, at.require = v.State != api.GroupWaits, v.BelowSince, v.Terms.Require
 	if at.since, at.until = v.MisfitSince, v.KeptUntil; !at.until.IsZero() {
 		s.KeepRoomFor(g)
 	}

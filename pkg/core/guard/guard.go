@@ -14,7 +14,7 @@ import (
 // A Guard keeps what repeats itself from being done again at once: it is a pause with a reason,
 // which doubles each time. There is one
 //
-//   - of an ask: no room is made for it;
+//   - of an ask, and of a group: no room is made for it;
 //   - of an application against loops: no room is made for any of its asks until the window is over in which
 //     that was done too often;
 //   - of an application of which many asks failed: none of its asks is tried. That pause does not double,

@@ -164,6 +164,25 @@ func (r *Request) KeepsRoom() bool {
 	return r.Wait != nil && (r.Wait.Former != "" || r.Wait.Claim != nil && !r.Wait.Claim.Whole)
 }
 
+// EvictsWhole reports whether room is made for an ask together with all of its group that must start.
+func (r *Request) EvictsWhole() bool {
+	c := r.Claim()
+	return c != nil && c.Whole && c.Evicts
+}
+
+// IsSurplus reports whether an ask names a group that runs without it, or waits by itself for room that it got then: nothing is
+// evicted for it.
+func (r *Request) IsSurplus() bool {
+	g, c := r.StartsWith, r.Claim()
+	return g != nil && g.gang == nil && (g.Missing() <= 0 || c != nil && !c.Whole)
+}
+
+// StopsWithout reports whether a group runs in vain, or ends whole, without so many of its members that stay.
+func (g *Group) StopsWithout(members int) bool {
+	least := g.needed()
+	return g.EndsWhole() || least > 1 && g.stays >= least && g.stays-members < least
+}
+
 // MustRun is how many members of the group of an allocation stay, and without how many the
 // others run in vain. It is nothing where there is no such group.
 func (r *Request) MustRun() (group string, stay, least int) {
@@ -179,6 +198,15 @@ func (g *Group) EndsWhole() bool { return g.Terms.Unit == api.UnitAll }
 
 // Requires is the attribute of nodes of which all members run in one domain; empty for none.
 func (g *Group) Requires() string { return g.Terms.Require }
+
+// Prefers is the attribute of nodes of which members that start together run in as few domains as possible; empty for none. A
+// group that requires a domain has no other preference: there they run in as few of the domains below as possible.
+func (g *Group) Prefers() string {
+	if g.Terms.Require != "" {
+		return ""
+	}
+	return g.Terms.Prefer
+}
 
 // Running visits the members that run.
 func (g *Group) Running(yield func(*Request) bool) {

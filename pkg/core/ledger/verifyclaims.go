@@ -29,7 +29,7 @@ func (v *verifier) claims() {
 		if with := r.Pair(); c.Replaces != (with != nil && with.Ask == r) {
 			v.Breaks("%s has a claim on node %s in place of a placeholder is %t", r.Key, c.Node.ID, c.Replaces)
 		}
-		if c.Whole && v.Holder != r.StartsWith {
+		if c.Whole && !c.Evicts && v.Holder != r.StartsWith {
 			v.Breaks("node %s is kept for %s, of a group whose turn it is not", c.Node.ID, r.Key)
 		}
 		if r.Required != "" && !c.Evicts && (r.Wait.Plan == nil || r.Wait.Plan.Reason != preemptor.TooYoung) {

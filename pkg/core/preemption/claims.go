@@ -45,7 +45,15 @@ func (s *Claims) Hold(r *ledger.Request, n *ledger.Node) {
 	if r.Reserved() {
 		s.countSlot(r, 1)
 	}
+	s.reclassMember(r)
 	s.Tell(&api.Claimed{Allocation: r.Allocation, Node: n.ID})
+}
+
+// reclassMember gives a member of a group the class that it has with a claim by itself, or without.
+func (s *Claims) reclassMember(r *ledger.Request) {
+	if r.StartsWith != nil {
+		s.Reclassify(r)
+	}
 }
 
 // countSlot counts the claim of an ask that may run anywhere among the slots, or not any more. Groups
@@ -88,7 +96,7 @@ func (s *Claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Dec
 		}
 	}
 	r.Waiting().Says(api.RoomIsMade, string(n.ID))
-	s.AddClaim(r, &ledger.Claim{Node: n, Since: s.Now, Evicts: true, Trigger: plan.Trigger})
+	s.AddClaim(r, &ledger.Claim{Node: n, Since: s.Now, Evicts: true, Trigger: plan.Trigger, Whole: r.StartsTogether()})
 	s.Counts.Nominations++
 	s.Changes.Node(n, ledger.NodeRetry)
 	s.Reclassify(r)
@@ -153,6 +161,7 @@ func (s *Claims) Take(r *ledger.Request, why string, as api.End) {
 		s.countSlot(r, -1)
 	}
 	n := s.DropClaim(r)
+	s.reclassMember(r)
 	s.MayJoinTaskGroup(r)
 	if !nominated {
 		s.Changes.Node(n, ledger.NodeFreed|ledger.NodeRetry) // it opens to attempts too

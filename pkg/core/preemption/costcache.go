@@ -39,6 +39,7 @@ type CostCache struct {
 	Bounds         CostLimits
 
 	Input  victimInput
+	group  *groupSearch      // under way; nil for an ask by itself
 	Shares preemptor.Backlog // scratch, like the next one
 	step   resources.Amounts
 }
@@ -355,6 +356,9 @@ func (p *CostCache) nodeInput(c *NodeCosts, n *ledger.Node, quota ledger.QuotaNe
 	in := &p.Input
 	in.Begin(c, p.Flat && c.Leaf == p.Root)
 	in.quota = quota
+	if p.group != nil {
+		p.group.begin(n, &on)
+	}
 	if c.Trigger == preemptor.Guarantee {
 		in.short = c.Class.Amounts.Shortfall(on.Free.Plus(n.Releasing.Amounts))
 		in.short.Raise(quota.Most())
@@ -371,6 +375,9 @@ func (p *CostCache) nodeInput(c *NodeCosts, n *ledger.Node, quota ledger.QuotaNe
 	}
 	in.SetOn(c, &on)
 	p.Predicates.AddBudgets(&on)
+	if p.group != nil {
+		p.group.adjust(c, &on)
+	}
 	return on
 }
 

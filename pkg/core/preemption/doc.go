@@ -20,6 +20,7 @@
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended
+//	groupattempt.go room for asks that start together, and groupsets.go in which nodes; grouproom.go and groupanew.go find it, groupcost.go what it costs
 //	retries.go      when failed attempts are repeated
 //	quotas.go       queues that use more than their max
 //	settling.go     the time after a start in which nothing is evicted

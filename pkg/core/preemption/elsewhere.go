@@ -61,7 +61,7 @@ func (p *CostCache) collectElsewhere(c *NodeCosts, quota ledger.QuotaNeed) {
 	most := quota.Most()
 	var list []*ledger.Request
 	for r := range quota.Within(c.Scope).AllRunning {
-		if r.Eviction == nil && r.Required == "" && HoldsAny(r.Amounts, most) && !c.relation(r.App.Queue).protected {
+		if r.Eviction == nil && r.Required == "" && r.Amounts.HoldsAny(most) && !c.relation(r.App.Queue).protected {
 			list = append(list, r)
 		}
 	}

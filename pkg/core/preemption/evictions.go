@@ -44,6 +44,9 @@ func (e *Evictions) request(victim, r *ledger.Request, v ledger.Eviction, messag
 func (e *Evictions) RequestFor(v *preemptor.Victim, r *ledger.Request, plan *preemptor.Decision) {
 	victim := e.Requests[api.AllocationKey(v.Key)]
 	message := "preempted on node " + string(victim.Node) + " to make room for " + string(r.Key) + " of application " + string(r.Application)
+	if r.EvictsWhole() {
+		message += " and the others of " + r.StartsWith.Name
+	}
 	switch plan.Trigger {
 	case preemptor.Priority:
 		message += ", by priority " + strconv.Itoa(int(r.Priority)) + " over " + strconv.Itoa(int(v.Priority))

@@ -201,7 +201,7 @@ const perEvaluation = 64
 func (a *Attempts) dryRun(c *NodeCosts, r *ledger.Request, n *ledger.Node, quota ledger.QuotaNeed) answers.CandidateNode {
 	on := a.Costs.nodeInput(c, n, quota)
 	a.Counts.Plans++
-	if a.Options.Simulate != nil || a.Options.Feasible != nil {
+	if a.Predicates.Filters() {
 		on.Fits, on.AwaitsQuota = a.Predicates.Simulation(r, n), r.WithoutRoom() != nil
 	}
 	var plan preemptor.Decision
@@ -249,14 +249,7 @@ func (a *Attempts) selectVictims(c *NodeCosts, r *ledger.Request, n *ledger.Node
 func (a *Attempts) nominateAndEvict(r *ledger.Request, found answers.CandidateNode) {
 	r.Waiting().Plans(found.Plan, a.Now)
 	a.Kept.nominate(r, found.Node, found.Plan)
-	for i := range found.Plan.Victims {
-		v := &found.Plan.Victims[i]
-		if v.Priority == r.Priority && found.Plan.Trigger == preemptor.Priority {
-			*a.Kept.tookEqual.Of(r.Slot, r) = true
-		}
-		a.Evictions.RequestFor(v, r, found.Plan)
-	}
-	a.countRoom(r, found.Plan)
+	a.evictFor(r, found.Plan)
 	a.Changes.Node(found.Node, ledger.NodeYields) // more may be freed than the ask needs
 	a.Kept.SettleQuota(r)                         // first, as that may leave room to others
 	a.Kept.Settle(found.Node)

@@ -15,8 +15,26 @@ type groupInput struct {
 	units   []*ledger.Group // that end whole, of which any member may be a victim
 	withs   []preemptor.Candidate
 	groups  []preemptor.Group
-	anyway  []preemptor.Victim // that end for others
+	anyway  *endingAnyway // what ends for others; nil if nothing does
 }
+
+// An endingAnyway is victims that end for others.
+type endingAnyway struct {
+	keys map[string]bool
+	of   map[string]int // by group
+}
+
+func (e *endingAnyway) add(victims []preemptor.Victim) {
+	if e.keys == nil {
+		e.keys, e.of = map[string]bool{}, map[string]int{}
+	}
+	for i := range victims {
+		e.keys[victims[i].Key] = true
+		e.of[victims[i].Of]++
+	}
+}
+
+func (e *endingAnyway) has(key string) bool { return e != nil && e.keys[key] }
 
 // reset begins with no groups.
 func (in *groupInput) reset() {
@@ -47,7 +65,7 @@ func (in *victimInput) addGrouped(r *ledger.Request) {
 // isOfUnit reports whether an allocation ends with others, and notes the unit.
 func (in *victimInput) isOfUnit(r *ledger.Request) bool {
 	g := r.StartsWith
-	if g == nil || r.Eviction != nil || !g.EndsWhole() || in.endsAnyway(string(r.Key)) {
+	if g == nil || r.Eviction != nil || !g.EndsWhole() || in.anyway.has(string(r.Key)) {
 		return false
 	}
 	if !slices.Contains(in.units, g) {
@@ -111,17 +129,26 @@ func (in *victimInput) markGroups() {
 	seen := 0
 	for i, g := range in.grouped {
 		if i == 0 || g.group != in.grouped[i-1].group {
-			in.groups = append(in.groups, preemptor.Group{Name: g.group, Stay: g.stay, Spare: g.spare})
+			in.groups = append(in.groups, in.without(preemptor.Group{Name: g.group, Stay: g.stay, Spare: g.spare}))
 			seen = 0
 		}
-		c, of := &in.candidates[g.at], &in.groups[len(in.groups)-1]
-		if c.Group = int32(len(in.groups)); c.Releasing { // it ends for others
-			if of.Stay, of.Spare = of.Stay-1, of.Spare-1; of.Spare < 0 {
-				of.Spare = of.Stay // it stops anyhow
-			}
-			continue
+		c := &in.candidates[g.at]
+		if c.Group = int32(len(in.groups)); !c.Releasing {
+			seen++
+			c.Vital = seen > in.groups[len(in.groups)-1].Spare
 		}
-		seen++
-		c.Vital = seen > of.Spare
 	}
+}
+
+// without is a group without those of its members that end for others. If it stops without them, the rest is
+// spare.
+func (in *groupInput) without(g preemptor.Group) preemptor.Group {
+	if in.anyway == nil {
+		return g
+	}
+	ends := in.anyway.of[g.Name]
+	if g.Stay, g.Spare = g.Stay-ends, g.Spare-ends; g.Spare < 0 {
+		g.Spare = g.Stay
+	}
+	return g
 }

@@ -53,6 +53,7 @@ type NodeCosts struct {
 	// behind are the asks that wait behind one of the key, alike says that all have its size, step
 	// divides what any of them needs, and expected counts how often they were others.
 	behind   []preemptor.Behind
+	all      resources.Amounts // what all of a group ask for in the leaf; nil for an ask by itself
 	Alike    bool
 	step     resources.Amounts
 	unowed   []resources.Kind // of which nothing is freed for those behind

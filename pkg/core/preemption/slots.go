@@ -68,8 +68,9 @@ func (s *Slots) Wanted(c *backlog.Class) {
 		return
 	}
 	k := s.of(c)
-	if k.since.IsZero() {
+	if k.since.IsZero() { // it may be listed since its last asks waited
 		k.since, k.round = s.Now, s.round
+		s.before(s.Now.Add(s.Options.ReserveDelay))
 	}
 	if at := s.listed.Of(c.Slot, c); !*at {
 		*at = true

@@ -1,8 +1,6 @@
 package preemption
 
 import (
-	"slices"
-
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -36,17 +34,15 @@ func (in *victimInput) Begin(c *NodeCosts, simple bool) {
 func (in *victimInput) Frees(quota ledger.QuotaNeed) { in.quota = quota }
 
 // EndAnyway has those candidates count as releasing that end for others.
-func (in *victimInput) EndAnyway(victims []preemptor.Victim) { in.anyway = victims }
-
-// endsAnyway reports whether a candidate ends for others.
-func (in *victimInput) endsAnyway(key string) bool {
-	return slices.ContainsFunc(in.anyway, func(v preemptor.Victim) bool { return v.Key == key })
+func (in *victimInput) EndAnyway(victims []preemptor.Victim) {
+	in.anyway = &endingAnyway{}
+	in.anyway.add(victims)
 }
 
 // SetOn gives a plan the candidates, floors and groups.
 func (in *victimInput) SetOn(c *NodeCosts, on *preemptor.Node) {
 	for i := range in.candidates {
-		in.candidates[i].Releasing = in.candidates[i].Releasing || in.endsAnyway(in.candidates[i].Key)
+		in.candidates[i].Releasing = in.candidates[i].Releasing || in.anyway.has(in.candidates[i].Key)
 	}
 	in.addUnits(c)
 	in.markGroups()
@@ -121,10 +117,18 @@ func (in *victimInput) relate(c *NodeCosts, r *ledger.Request, candidate *preemp
 			in.atStake[f].Add(r.Amounts)
 		}
 	}
-	if c.Trigger == preemptor.Guarantee && !rel.same && !c.Leaf.UnderGuarantee(rel.common, c.Class.Amounts, in.short) {
+	if c.Trigger == preemptor.Guarantee && !rel.same && !c.Leaf.UnderGuarantee(rel.common, c.asked(), in.short) {
 		candidate.Outside = true
 	}
 	in.guarded = in.guarded || len(rel.floors) > 0
+}
+
+// asked is what is asked for at once in the leaf.
+func (c *NodeCosts) asked() resources.Amounts {
+	if c.all != nil {
+		return c.all
+	}
+	return c.Class.Amounts
 }
 
 // tight reports whether a guarantee keeps any candidate from being a victim, and
@@ -162,14 +166,4 @@ func (in *victimInput) numberFloors(c *NodeCosts, rel *Relation) []int32 {
 		in.floorNumbers = append(in.floorNumbers, c.numbers[f]-1)
 	}
 	return in.floorNumbers[start:len(in.floorNumbers):len(in.floorNumbers)]
-}
-
-// HoldsAny reports whether amounts hold any kind that is wanted.
-func HoldsAny(held, wanted resources.Amounts) bool {
-	for i, v := range wanted {
-		if v > 0 && held.Of(resources.Kind(i)) > 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -66,6 +66,7 @@ func (d *Decision) SaysAs(other *Decision) bool {
 type Victim struct {
 	Candidate
 	Class Class
+	Of    string // the group of which it is a member; empty for none
 }
 
 // Filtered is a candidate that is no victim.

@@ -55,6 +55,9 @@ func (p *plan) reportVictims(d *Decision) {
 		e := p.ranked[i]
 		for c := e.Candidate; c != nil; c = c.With {
 			v := Victim{Candidate: *c, Class: classOf(c)}
+			if g := e.Group; g > 0 {
+				v.Of = p.node.Groups[g-1].Name
+			}
 			v.Amounts, v.With = v.Amounts.Clone(), nil
 			v.Elsewhere = v.Elsewhere && p.rules.hasAsk // without an ask there is no node
 			v.Floors, v.Budgets = slices.Clone(v.Floors), slices.Clone(v.Budgets)

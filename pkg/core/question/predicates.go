@@ -36,9 +36,11 @@ func (p *Predicates) BeginBatch() { p.Calls = 0 }
 
 // Any reports whether the resource manager has a say in the choice of victims.
 func (p *Predicates) Any() bool {
-	o := p.Options
-	return o.Feasible != nil || o.Simulate != nil || o.SelectVictims != nil
+	return p.Filters() || p.Options.SelectVictims != nil
 }
+
+// Filters reports whether the resource manager says on which nodes an ask may run.
+func (p *Predicates) Filters() bool { return p.Options.Feasible != nil || p.Options.Simulate != nil }
 
 // Refuses reports whether the resource manager has refused a class on any node, now that an attempt for
 // it has failed.

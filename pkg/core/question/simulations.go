@@ -195,7 +195,7 @@ func IsRefusal(f preemptor.Failure) bool { return f.Why == preemptor.NotFitting 
 // without all own allocations there, or, if the ask needs one of them, with all, or cannot
 // be asked now. If it refuses both for different reasons, it may agree without some.
 func (p *Predicates) feasibleSomehow(r *ledger.Request, n *ledger.Node) bool {
-	if p.Options.Simulate == nil && p.Options.Feasible == nil {
+	if !p.Filters() {
 		return true
 	}
 	fits := p.Simulation(r, n)

@@ -12,7 +12,7 @@ import (
 )
 
 // A change is something that happens to a world while it is played: a node is "drain"ed,
-// "undrain"ed, "remove"d, "add"ed or "resize"d, a pod "fail"s to be bound, the resource manager
+// "undrain"ed, "remove"d, "add"ed, "resize"d or "relabel"led, a pod "fail"s to be bound, the resource manager
 // "allow"s what a rule refuses and does not say so, a pod is to "become" of other amounts, an
 // application is to "leave", or the scheduler does a "restart".
 type change struct {
@@ -22,6 +22,7 @@ type change struct {
 	Pod      string
 	Capacity amounts
 	Rule     int
+	Rack     string
 }
 
 // changeNow does the changes that are due.
@@ -80,7 +81,10 @@ func (g *game) change(c *change) {
 		g.apply(api.UpdateNode{ID: id, Capacity: c.Capacity.amounts()})
 	case "add":
 		n.Gone, n.Drained, n.Capacity = false, false, c.Capacity
-		g.apply(api.AddNode{ID: id, Capacity: c.Capacity.amounts()})
+		g.apply(api.AddNode{ID: id, Capacity: c.Capacity.amounts(), Attributes: n.attributes()})
+	case "relabel":
+		n.Rack = c.Rack
+		g.apply(api.UpdateNode{ID: id, Attributes: n.attributes()})
 	case "remove":
 		n.Gone, n.Drained, n.Capacity = true, true, amounts{}
 		g.apply(api.RemoveNode{ID: id})

@@ -28,6 +28,9 @@ func (g *game) unserved(view *api.View, ask *pod) []failure {
 		needed := g.w.pod(r.Other)
 		return r.Pod == ask.Key && r.Verb == "need" && needed != nil && needed.Ends > 0 && g.on[r.Other] == ""
 	})
+	if g.quorumLacks(ask) > g.quorumAsks(ask) {
+		return nil // another member was lost meanwhile
+	}
 	if changed || slices.ContainsFunc(g.evictions, func(e eviction) bool { return !e.Ended }) {
 		return nil
 	}
@@ -62,7 +65,11 @@ func (g *game) taken(view *api.View, ask *pod, e eviction) (cause, detail string
 			continue
 		}
 		came := time.Duration(t.At) * time.Second
-		important := o.priority(t, above) > o.priority(ask, above)
+		important := slices.ContainsFunc(g.w.Pods, func(p pod) bool { // than one that starts with the ask: all lose their room together
+			above := commonQueue(t.Queue, p.Queue)
+			with := p.Key == ask.Key || p.Quorum != "" && p.Quorum == ask.Quorum && g.waits[p.Key]
+			return with && o.priority(t, above) > o.priority(&p, above)
+		})
 		switch {
 		case important: // room is kept from asks that are not more important only
 			return "", ""
@@ -70,7 +77,7 @@ func (g *game) taken(view *api.View, ask *pod, e eviction) (cause, detail string
 			return "", ""
 		case e.Late && t.Requires != "" && ask.Requires == "": // nothing is kept any more
 			return "", ""
-		case g.backed[ask.Key]:
+		case g.backed[ask.Key], t.Quorum != "" && t.Quorum == ask.Quorum:
 			return "", ""
 		case g.on[t.Key] == "":
 		case g.answersChange(t, ask, e.Victim):

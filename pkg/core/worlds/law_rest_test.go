@@ -78,7 +78,7 @@ func (g *game) feasible(o *oracle, view *api.View, ask *pod) (f failure, ok bool
 				continue
 			}
 			victims, found := o.victims(&place)
-			if !found || len(victims) > 0 && (ask.Polite || len(g.allowed) > 0) { // an answer about removals holds until its node changes
+			if !found || len(victims) > 0 && (ask.Polite || len(g.allowed) > 0 || ask.Quorum != "") { // an answer about removals holds until its node changes
 				continue
 			}
 			f = failure{Ask: ask.Key, Trigger: t, Detail: "on " + place.node + ": " + keysOf(victims)}

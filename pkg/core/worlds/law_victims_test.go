@@ -38,6 +38,8 @@ func (g *game) unlawful(e eviction) string {
 		return "a limit holds the ask back"
 	case g.makesNoRoom(ask) != "":
 		return g.makesNoRoom(ask)
+	case v.Quorum != "" && v.Quorum == ask.Quorum:
+		return "of the quorum of the ask"
 	case g.isReplaced(e.Victim):
 		return "it is being replaced"
 	case v.Foreign == api.Own && o.isProtected(v.Queue):

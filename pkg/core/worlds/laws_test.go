@@ -35,6 +35,7 @@ var laws = []law{
 	{name: lawKept, eviction: evictsBesideKeptRoom},
 	{name: lawWhole, moment: groupsStartWhole},
 	{name: lawWaits},
+	{name: lawDomain, moment: claimsAreInOneDomain, eviction: evictsInDomain},
 	{name: lawLiveness, moment: endlessAsks},
 }
 

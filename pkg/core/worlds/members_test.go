@@ -30,6 +30,9 @@ type groups struct {
 	Limits    []limit
 	Quorums   map[string]int // the least members of each
 	Ranked    bool           // quorums say their priority, which members then have
+	Racks     bool           // members of a quorum run in one rack
+	Prefers   bool           // or prefer few racks
+	Levels    bool           // and racks are configured
 	Whole     bool           // gangs start with all their placeholders
 	Impatient bool           // placeholders time out soon
 	Devices   bool           // pods are devices, and nodes are ordered by them
@@ -97,14 +100,40 @@ func (m *maker) traits() {
 			p.Succeeds, p.Ends = true, cmp.Or(p.Ends, p.At+1+m.IntN(60))
 		}
 	}
-	if m.w.Ranked = m.chance(50); !m.w.Ranked {
-		return
-	}
-	priority := m.priority()
-	for i := range m.w.Pods {
-		if p := &m.w.Pods[i]; p.Quorum != "" {
-			p.Own, p.Priority = p.Priority, priority
+	if m.w.Ranked = m.chance(50); m.w.Ranked {
+		priority := m.priority()
+		for i := range m.w.Pods {
+			if p := &m.w.Pods[i]; p.Quorum != "" {
+				p.Own, p.Priority = p.Priority, priority
+			}
 		}
+	}
+	if m.w.Racks = m.chance(60); m.w.Racks {
+		m.racks()
+	} else if m.w.Prefers = m.chance(60); m.w.Prefers {
+		m.racks()
+	}
+}
+
+// racks puts nodes into racks, of a quorum that requires one or prefers few. Most often those where members run are in one. Labels may change.
+func (m *maker) racks() {
+	names := []string{"r1", "r1", "r2", "r2", ""}
+	for i := range m.w.Nodes {
+		m.w.Nodes[i].Rack = names[m.IntN(len(names))]
+	}
+	m.w.Levels = m.chance(50)
+	m.w.Classes = m.w.Classes || len(m.w.Rules) > 0 // else what one member is refused counts for those of its amounts
+	if m.chance(85) {
+		for _, p := range m.w.Pods {
+			if p.Quorum != "" && p.Node != "" {
+				m.w.node(p.Node).Rack = "r1"
+			}
+		}
+	}
+	if m.chance(40) {
+		n := &m.w.Nodes[m.IntN(len(m.w.Nodes))]
+		m.w.Changes = append(m.w.Changes, change{At: m.IntN(150), Verb: "relabel", Node: n.Name, Rack: names[m.IntN(len(names))]})
+		slices.SortStableFunc(m.w.Changes, func(a, b change) int { return a.At - b.At })
 	}
 }
 
@@ -203,6 +232,16 @@ func (g *game) quorumLacks(p *pod) int {
 	return g.w.Quorums[p.Quorum] - running
 }
 
+// quorumAsks is how many members of the quorum of a pod wait.
+func (g *game) quorumAsks(p *pod) (count int) {
+	for i := range g.w.Pods {
+		if other := &g.w.Pods[i]; other.Quorum == p.Quorum && g.waits[other.Key] {
+			count++
+		}
+	}
+	return count
+}
+
 // held says why an ask is not tried on its own: other members of its gang or quorum are
 // missing, or it waits for a placeholder.
 func (g *game) held(p *pod) string {
@@ -233,13 +272,25 @@ func (g *game) held(p *pod) string {
 	return ""
 }
 
-// makesNoRoom says why an ask makes no room although it may preempt, or nothing. One for which room
-// was reserved while its quorum ran keeps it.
+// makesNoRoom says why an ask makes no room although it may preempt, or nothing. A quorum makes room for as many as
+// must start, which are nominated before anything is evicted, and for no others.
 func (g *game) makesNoRoom(ask *pod) string {
-	if g.quorumLacks(ask) > 0 && g.w.Reserve {
-		return ""
+	if ask.Quorum == "" {
+		return g.held(ask)
 	}
-	return g.held(ask)
+	nominated := 0
+	for key := range g.nominated {
+		if g.waits[key] && g.w.pod(key).Quorum == ask.Quorum {
+			nominated++
+		}
+	}
+	switch lacks := g.quorumLacks(ask); {
+	case lacks <= 0:
+		return "its quorum runs without it"
+	case nominated != lacks:
+		return "not all that must start have room"
+	}
+	return ""
 }
 
 // isReplaced reports whether an ask that still waits is to take the place of a placeholder.
@@ -350,20 +401,30 @@ func (g *game) quorumFits() (list []failure) {
 	if len(g.w.Rules) > 0 || len(asks) == 0 || g.quorumLacks(asks[0]) <= 0 || len(asks) < g.quorumLacks(asks[0]) {
 		return nil
 	}
-	first, o := asks[0], g.oracle()
+	first := asks[0]
 	for _, p := range asks[1:] {
 		if p.Amounts != first.Amounts || p.Queue != first.Queue || p.user() != first.user() || p.Priority != first.Priority {
 			return nil
 		}
 	}
-	for range g.quorumLacks(first) {
-		at := slices.IndexFunc(g.w.Nodes, func(n node) bool { return o.fitsOnNode(first, &n) })
-		if at < 0 || g.kept(g.p.View(), g.w.Nodes[at].Name, first) != "" {
-			return nil
+	for _, nodes := range g.domainsFor(first) {
+		if g.fitOn(g.oracle(), first, nodes) {
+			return []failure{{Ask: first.Key, Cause: "a quorum fits"}}
 		}
-		o.book(first, g.w.Nodes[at].Name)
 	}
-	return []failure{{Ask: first.Key, Cause: "a quorum fits"}}
+	return nil
+}
+
+// fitOn reports whether as many asks like one fit on some nodes as its quorum lacks.
+func (g *game) fitOn(o *oracle, first *pod, nodes []node) bool {
+	for range g.quorumLacks(first) {
+		at := slices.IndexFunc(nodes, func(n node) bool { return o.fitsOnNode(first, &n) })
+		if at < 0 || g.kept(g.p.View(), nodes[at].Name, first) != "" {
+			return false
+		}
+		o.book(first, nodes[at].Name)
+	}
+	return true
 }
 
 // limitsYAML is the limits of a queue as the configuration has them, or nothing.

@@ -193,7 +193,7 @@ func (o *oracle) place(ask *pod, node *node, t preemptor.Trigger) (p place, ok b
 			p.must = append(p.must, o.w.pod(other))
 		}
 	}
-	return p, !o.limited(ask) && (ask.Requires == node.Name || ask.Requires == "" && !node.Drained)
+	return p, !o.limited(ask) && o.mayRunIn(ask, node.Name) && (ask.Requires == node.Name || ask.Requires == "" && !node.Drained)
 }
 
 // candidate reports whether a pod may be a victim at all.

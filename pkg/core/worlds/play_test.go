@@ -217,7 +217,7 @@ func (g *game) begin() {
 		if n.Gone {
 			continue
 		}
-		g.apply(api.AddNode{ID: api.NodeID(n.Name), Capacity: n.Capacity.amounts(), Drained: n.Drained})
+		g.apply(api.AddNode{ID: api.NodeID(n.Name), Capacity: n.Capacity.amounts(), Attributes: n.attributes(), Drained: n.Drained})
 	}
 	for _, q := range w.Queues {
 		if w.leaf(q.Name) {
@@ -438,6 +438,7 @@ func (g *game) note(format string, args ...any) {
 
 func (g *game) place(key, node string) {
 	g.isSafe(g.w.pod(key), node)
+	g.staysInDomain(g.w.pod(key), node)
 	var before *oracle
 	if p := g.w.pod(key); !g.blind && !g.takesPlace(key) && g.isOutranked(p) {
 		before = g.oracle().frozen()

@@ -102,6 +102,9 @@ func (w *world) plainer() (list []*world) {
 	flag(func(c *world) *bool { return &c.Several })
 	flag(func(c *world) *bool { return &c.Paced })
 	flag(func(c *world) *bool { return &c.Ranked })
+	flag(func(c *world) *bool { return &c.Levels })
+	flag(func(c *world) *bool { return &c.Racks })
+	flag(func(c *world) *bool { return &c.Prefers })
 	for i := range w.Pods {
 		flag(func(c *world) *bool { return &c.Pods[i].Succeeds })
 	}

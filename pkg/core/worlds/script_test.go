@@ -60,8 +60,12 @@ func (s *script) command(now time.Time, c api.Command) {
 	s.wait(now)
 	switch c := c.(type) {
 	case api.AddNode:
-		fmt.Fprintf(s, "node %s %s%s\n", c.ID, wordsOf(c.Capacity), when(c.Drained, " drained"))
+		fmt.Fprintf(s, "node %s %s%s%s\n", c.ID, wordsOf(c.Capacity), when(len(c.Attributes) > 0, " attributes=rack:"+c.Attributes["rack"]), when(c.Drained, " drained"))
 	case api.UpdateNode:
+		if c.Attributes != nil {
+			fmt.Fprintf(s, "update node %s attributes=%s\n", c.ID, when(len(c.Attributes) > 0, "rack:"+c.Attributes["rack"]))
+			return
+		}
 		fmt.Fprintf(s, "update node %s %s\n", c.ID, wordsOf(c.Capacity))
 	case api.DrainNode:
 		fmt.Fprintln(s, "drain", c.ID)
@@ -105,6 +109,8 @@ func (s *script) allocation(a *api.Allocation) {
 	fmt.Fprint(s, when(a.Preemptable.Stated, " allow-preempt-self=true allow-preempt-other=false"))
 	if name := a.Tags[api.TagQuorum]; name != "" {
 		fmt.Fprintf(s, " tags=%s:%s,%s:%s", api.TagQuorum, name, api.TagQuorumLeast, a.Tags[api.TagQuorumLeast])
+		fmt.Fprint(s, when(a.Tags[api.TagQuorumRequire] != "", ","+api.TagQuorumRequire+":rack"))
+		fmt.Fprint(s, when(a.Tags[api.TagQuorumPrefer] != "", ","+api.TagQuorumPrefer+":rack"))
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumPriority] != "", ","+api.TagQuorumPriority+":"+a.Tags[api.TagQuorumPriority]))
 	}
 	fmt.Fprint(s, when(a.TaskGroup != "", " group="+a.TaskGroup), when(a.Placeholder, " placeholder"))

@@ -37,6 +37,9 @@ func (w *world) yaml() []string {
 	if len(preemption) > 0 {
 		lines = append(lines, "    preemption: {"+strings.Join(preemption, ", ")+"}")
 	}
+	if w.Levels {
+		lines = append(lines, "    topology: {levels: [[rack]]}")
+	}
 	if w.Devices {
 		lines = append(lines, "    nodesortpolicy: {type: devices, devices: {pods: 1}}")
 	}

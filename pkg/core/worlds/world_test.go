@@ -100,7 +100,16 @@ type node struct {
 	Name     string
 	Capacity amounts
 	Drained  bool
-	Gone     bool // it is not there
+	Gone     bool   // it is not there
+	Rack     string // it has this label; empty is none
+}
+
+// attributes are what a node has.
+func (n *node) attributes() map[string]string {
+	if n.Rack == "" {
+		return map[string]string{}
+	}
+	return map[string]string{"rack": n.Rack}
 }
 
 // A pod is an ask, or with a node an allocation that runs from the beginning.
@@ -235,6 +244,9 @@ func (w *world) clone() *world {
 func (w *world) config() api.Config {
 	c := api.Config{Name: "default"}
 	c.Preemption.Budgets, c.Preemption.Priority = w.Policy, w.Priority
+	if w.Levels {
+		c.Levels = [][]string{{"rack"}}
+	}
 	properties := api.QueueProperties{PreemptionDelay: 30 * time.Second}
 	if w.Lowered.Queue != "" {
 		c.Preemption.Quota, properties.QuotaDelay = true, time.Duration(w.Lowered.Delay)*time.Second
@@ -282,6 +294,12 @@ func (w *world) allocation(p *pod) *api.Allocation {
 	}
 	if p.Quorum != "" {
 		a.Tags = map[string]string{api.TagQuorum: p.Quorum, api.TagQuorumLeast: fmt.Sprint(w.Quorums[p.Quorum])}
+	}
+	if p.Quorum != "" && w.Racks {
+		a.Tags[api.TagQuorumRequire] = "rack"
+	}
+	if p.Quorum != "" && w.Prefers {
+		a.Tags[api.TagQuorumPrefer] = "rack"
 	}
 	if p.Quorum != "" && w.Ranked {
 		a.Priority, a.Tags[api.TagQuorumPriority] = int32(p.Own), fmt.Sprint(p.Priority)

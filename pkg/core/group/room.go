@@ -1,0 +1,248 @@
+package group
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+)
+
+// A group for which there is no room makes room for as many asks as must start, and for no others: where it costs
+// least, if all of them fit there within their quotas. They get claims, as single asks do, and start together when all of
+// them fit, there or anywhere. While these claims last nothing more is evicted for the group. If one of them ends, all
+// do, and room is made anew.
+
+// makeRoom has room made for the group of a plan that came to nothing, or waits for the room that is
+// made. It is flush if that is to be tried in the next batch.
+func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
+	g := plan.group
+	if s.awaitsRoom(g) {
+		if s.claimsOf(g) >= plan.count && plan.claimsAreWithin() {
+			plan.detail = roomIsMade
+			return question.Waits
+		}
+		s.dropRoomMade(g, "another of its group has lost its room")
+	}
+	pause := &s.at(g).attempts
+	if plan.strays || !s.mayEvict(g) {
+		return question.Waits
+	}
+	if pause.Until.After(s.Now) {
+		plan.detail += pause.Why
+		return question.Waits
+	}
+	asks := plan.toStart()
+	if len(asks) < plan.count || s.loops(asks) {
+		return question.Waits
+	}
+	var domains []fit
+	if plan.level != nil {
+		domains = plan.byFit()
+	}
+	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(domains), pause.Times)
+	switch {
+	case result == question.Flush:
+		return question.Flush
+	case room == nil && !again.IsZero():
+		pause.PauseUntil(again, "")
+		s.retryGroupsBy(again)
+		return question.Waits
+	case room == nil:
+		pause.PauseUntil(s.Now.Add(min(pause.Next(s.Options.RetryDelay), s.Options.RetryMax)), plan.whyNoRoom(asks, domains, result))
+		if result == question.Busy {
+			s.retryGroupsBy(pause.Until)
+		}
+		plan.detail += pause.Why
+		return question.Waits
+	}
+	s.at(g).attempts = guard.Guard{}
+	if s.Holder == g {
+		s.dropGroupRoom()
+	}
+	s.Attempts.MakeGroupRoom(room)
+	plan.detail = roomIsMade + ": " + room.String()
+	return question.Waits
+}
+
+// setsIn visits the nodes of each of some domains, or all nodes at once, where none is required.
+func (g *groupPlan) setsIn(domains []fit) iter.Seq[iter.Seq[*ledger.Node]] {
+	return func(yield func(iter.Seq[*ledger.Node]) bool) {
+		if g.level == nil {
+			yield(g.AllNodes)
+			return
+		}
+		for _, d := range domains {
+			if !yield(d.AllNodes) {
+				return
+			}
+		}
+	}
+}
+
+// whyNoRoom says why no room can be made for some asks in any of some domains, as far as amounts and priorities tell.
+func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result question.Outcome) string {
+	switch {
+	case result == question.Busy:
+		return "; there is more to look at for evictions than one attempt may: the next one looks at more"
+	case g.Preemption.Priority == api.PriorityOff, g.level != nil && len(domains) == 0:
+		return ""
+	}
+	in, rest := "", ""
+	set, most, above := g.Attempts.NearestRoom(asks, g.setsIn(domains))
+	if g.level != nil {
+		in = " in " + domains[set].Name
+	}
+	switch {
+	case most == len(asks):
+		return fmt.Sprintf("; evictions%s would make room, but for guarantees, budgets, units or refusals", in)
+	case above < math.MaxInt32:
+		rest = fmt.Sprintf(", where the rest has a priority of %d or more", above)
+	}
+	return fmt.Sprintf("; evictions make room for %d of %d at most%s%s", most, len(asks), in, rest)
+}
+
+// claimsAreWithin reports whether the claims of the group are in the domain that it requires: the labels of a node may change.
+func (g *groupPlan) claimsAreWithin() bool {
+	if g.level == nil {
+		return true
+	}
+	in, why := home(g.group, g.level)
+	if why != "" {
+		return false
+	}
+	for r := range g.group.Asks.All {
+		if !r.EvictsWhole() {
+			continue
+		}
+		d := g.level.Of(r.Claim().Node)
+		if d == nil || in != nil && d != in {
+			return false
+		}
+		in = d
+	}
+	return true
+}
+
+// roomIsMade is why asks wait while room is made for their group.
+const roomIsMade = "room is made for all that must start"
+
+// awaitsRoom reports whether asks of a group have claims for which evictions are on their way, or were.
+func (s *Groups) awaitsRoom(g *ledger.Group) bool {
+	if len(s.QuotaClaims) == 0 {
+		return false
+	}
+	for r := range g.Asks.All {
+		if r.EvictsWhole() {
+			return true
+		}
+	}
+	return false
+}
+
+// isDue reports whether another attempt to make room for a group may be made; later, if it is too early.
+func (s *Groups) isDue(g *ledger.Group) bool {
+	if !s.mayEvict(g) {
+		return false
+	}
+	until := s.at(g).attempts.Until
+	if until.After(s.Now) {
+		s.retryGroupsBy(until)
+		return false
+	}
+	return true
+}
+
+// mayEvict reports whether anything may be evicted for a group.
+func (s *Groups) mayEvict(g *ledger.Group) bool {
+	if !s.Settled || s.Preemption.Disabled || g.IsGang() {
+		return false
+	}
+	for r := range g.Asks.All {
+		if s.WantsRoom(r) {
+			return s.Attempts.MayTakeRoom(r)
+		}
+	}
+	return false
+}
+
+// toStart are the asks that start first, as far as their quotas have room for them together: as many as must.
+func (g *groupPlan) toStart() (asks []*ledger.Request) {
+	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
+	for _, r := range g.asks {
+		if len(asks) < g.count && g.WantsRoom(r) && g.hasQuota(r) {
+			g.charge(r)
+			asks = append(asks, r)
+		}
+	}
+	return asks
+}
+
+// loops reports whether room was made so often for the application of any ask that it is taken for a loop.
+func (s *Groups) loops(asks []*ledger.Request) bool {
+	var last *ledger.Application
+	for _, r := range asks {
+		if r.App != last && s.Attempts.Loops(r) {
+			return true
+		}
+		last = r.App
+	}
+	return false
+}
+
+// withOwnQuota does something as if no quota was kept for the asks of a group.
+func (s *Groups) withOwnQuota(g *ledger.Group, do func()) {
+	var kept []*ledger.Request
+	for r := range g.Asks.All {
+		if r.EvictsWhole() {
+			kept = append(kept, r)
+			s.Unkeep(r)
+		}
+	}
+	do()
+	for _, r := range kept {
+		s.Keep(r)
+	}
+}
+
+// mayExchange reports whether two asks of which one may have a claim are alike otherwise.
+func (g *groupPlan) mayExchange(a, b *ledger.Request) bool {
+	return g.ClassOf(a).Constraints == g.ClassOf(b).Constraints && a.Amounts.Equal(b.Amounts)
+}
+
+// useClaims has asks that start take the nodes where room was made for them, as far as the plan allows, and ends the
+// other claims of the group.
+func (g *groupPlan) useClaims() {
+	if !g.awaitsRoom(g.group) {
+		return
+	}
+	for _, r := range g.asks {
+		held := r.Claim()
+		if held == nil || g.found[r] == nil || g.found[r] == held.Node {
+			continue
+		}
+		for _, other := range g.plannedOn(held.Node).asks {
+			if c := other.Claim(); g.mayExchange(r, other) && (c == nil || c.Node != held.Node) {
+				g.exchange(r, other)
+				break
+			}
+		}
+	}
+	for r := range g.group.Asks.All {
+		if held := r.Claim(); held != nil && g.found[r] != held.Node {
+			g.endGroupClaim(r, "its group starts elsewhere")
+		}
+	}
+}
+
+// dropRoomMade ends the claims of a group for which anything was evicted.
+func (s *Groups) dropRoomMade(g *ledger.Group, why string) {
+	for r := range g.Asks.All {
+		if r.EvictsWhole() {
+			s.Kept.Clear(r, why, api.EndOfRoom)
+		}
+	}
+}

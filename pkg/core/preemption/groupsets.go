@@ -1,0 +1,164 @@
+package preemption
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+)
+
+// A nodeSet is nodes in which all of some asks may get room, as the nodes of one domain.
+type nodeSet struct {
+	nodes iter.Seq[*ledger.Node]
+	place int        // among the sets, in their order
+	least groupCost  // what room costs there, at least until it is known
+	room  *GroupRoom // nil as long as it is not
+}
+
+// compare is below zero if room costs less in a set, or the same and it comes first.
+func (s *nodeSet) compare(other *nodeSet, budgets preemptor.BudgetPolicy) int {
+	return cmp.Or(s.least.compare(&other.least, budgets), cmp.Compare(s.place, other.place))
+}
+
+// setsOf are those of some sets that would have room for all of some asks if all that may go went, the one first in which it may
+// cost least. It looks once at all that runs where anything may end. Where that is in vain it can stay so: attempts that fail are repeated
+// after a pause that doubles up to RetryMax.
+func (a *Attempts) setsOf(t preemptor.Trigger, asks []*ledger.Request, sets iter.Seq[iter.Seq[*ledger.Node]]) (list []*nodeSet) {
+	place := 0
+	for nodes := range sets {
+		if place++; a.haveRoom(t, asks, nodes, func(*ledger.Request) bool { return true }) {
+			list = append(list, &nodeSet{nodes: nodes, place: place, least: groupCost{Trigger: t, Highest: api.PriorityNone}})
+		}
+	}
+	if len(list) > 1 && a.Plain {
+		for _, set := range list {
+			levels := a.Running                               // the priorities that there are, the lowest first
+			at := sort.Search(len(levels), func(i int) bool { // up to the level before this one
+				return a.haveRoom(t, asks, set.nodes, func(r *ledger.Request) bool {
+					return r.Foreign() || i > 0 && r.Priority <= levels[i-1].Priority
+				})
+			})
+			if at > 0 {
+				set.least.Highest = levels[at-1].Priority
+			}
+		}
+		slices.SortStableFunc(list, func(x, y *nodeSet) int { return x.compare(y, a.Preemption.Budgets) })
+	}
+	return list
+}
+
+// A lack is how many asks of a class have no place, with one of them.
+type lack struct {
+	*ledger.Request
+	count int64
+}
+
+// lacks is what has no place on some nodes if all went of which that may be said, by class. It looks at amounts only.
+func (a *Attempts) lacks(t preemptor.Trigger, asks []*ledger.Request, nodes iter.Seq[*ledger.Node], goes func(*ledger.Request) bool) (list []lack) {
+	for len(asks) > 0 {
+		is := lack{Request: asks[0]}
+		for ; len(asks) > 0 && a.ClassOf(asks[0]) == a.ClassOf(is.Request); asks = asks[1:] {
+			is.count++
+		}
+		for n := range nodes {
+			if is.count -= a.places(n, is.Request, t, goes); is.count <= 0 {
+				break
+			}
+		}
+		if is.count > 0 {
+			list = append(list, is)
+		}
+	}
+	return list
+}
+
+// haveRoom reports whether nothing lacks a place then.
+func (a *Attempts) haveRoom(t preemptor.Trigger, asks []*ledger.Request, nodes iter.Seq[*ledger.Node], goes func(*ledger.Request) bool) bool {
+	return len(a.lacks(t, asks, nodes, goes)) == 0
+}
+
+// NearestRoom is for how many of some asks there would be room at most, by amounts, if all ended that is less important, in which of some
+// sets of nodes, counted from zero, and the least priority of what runs there and may not end; that is math.MaxInt32 for none, or if it
+// is another one for each queue.
+func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[iter.Seq[*ledger.Node]]) (set, most int, above int32) {
+	at, nearest := 0, iter.Seq[*ledger.Node](nil)
+	for nodes := range sets {
+		has := len(asks)
+		for _, is := range a.lacks(preemptor.Priority, asks, nodes, func(*ledger.Request) bool { return true }) {
+			has -= int(is.count)
+		}
+		if nearest == nil || has > most {
+			set, most, nearest = at, has, nodes
+		}
+		at++
+	}
+	if above = math.MaxInt32; nearest == nil || !a.Plain {
+		return set, most, above
+	}
+	for n := range nearest {
+		for _, r := range n.Own {
+			if !a.MayTake(asks[0].Priority, r.Priority) {
+				above = min(above, r.Priority)
+			}
+		}
+	}
+	return set, most, above
+}
+
+// mayGive reports whether places may be enough for what lacks one, if one group goes and no other.
+func (a *Attempts) mayGive(g *ledger.Group, t preemptor.Trigger, lacking []lack) bool {
+	on := map[*ledger.Node]bool{}
+	for r := range g.Running {
+		on[r.RunsOn] = true
+	}
+	others := func(name string) bool { return name != g.Name }
+	for _, is := range lacking {
+		for n := range on {
+			is.count -= a.places(n, is.Request, t, a.allBut(others))
+		}
+		if is.count > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// places is how many asks like one a node has room for if all went of which that may be said, and that may end for it. Where not even
+// the least important may, nothing that runs there is looked at.
+func (a *Attempts) places(n *ledger.Node, r *ledger.Request, t preemptor.Trigger, goes func(*ledger.Request) bool) int64 {
+	if !n.Schedulable {
+		return 0
+	}
+	room := n.RoomToMake(r.Importance, t).Plus(n.Releasing.Amounts)
+	least := n.Weakest
+	if t == preemptor.Priority && a.Plain && len(n.Foreign) == 0 && (least.Is == nil || !a.MayTake(r.Priority, least.Priority)) {
+		return r.Amounts.TimesIn(room)
+	}
+	a.Work.Steps += uint64(len(n.Own) + len(n.Foreign))
+	for other := range n.AllOn {
+		if other.Eviction == nil && (!a.Plain || other.Foreign() || a.MayTake(r.Priority, other.Priority) || t == preemptor.Guarantee) && goes(other) {
+			room.Add(other.Amounts)
+		}
+	}
+	return r.Amounts.TimesIn(room)
+}
+
+// allBut is what goes if some groups may not stop.
+func (a *Attempts) allBut(spares func(group string) bool) func(*ledger.Request) bool {
+	stays := map[*ledger.Group]bool{}
+	return func(r *ledger.Request) bool {
+		g := r.StartsWith
+		if g == nil {
+			return true
+		}
+		if _, known := stays[g]; !known {
+			stays[g] = g.StopsWithout(1) && spares(g.Name)
+		}
+		return !stays[g]
+	}
+}

@@ -1,0 +1,101 @@
+package worlds
+
+import "slices"
+
+// lawDomain says that all members of a quorum that requires a rack run in one, as does what is kept and what is evicted for them: one
+// that is placed is in the rack in which all others run, and if these are in two, since a label has changed, none is placed.
+const lawDomain = "a group runs in one domain"
+
+// racksOf are the racks in which members of the quorum of an ask run. The name of those that are in none is empty.
+func (o *oracle) racksOf(ask *pod) (racks []string) {
+	for i := range o.w.Pods {
+		p := &o.w.Pods[i]
+		if node := o.on[p.Key]; p != ask && p.Quorum == ask.Quorum && node != "" && !slices.Contains(racks, o.w.node(node).Rack) {
+			racks = append(racks, o.w.node(node).Rack)
+		}
+	}
+	return racks
+}
+
+// where is an oracle that knows where everything runs, and no more.
+func (g *game) where() *oracle { return &oracle{w: g.w, on: g.on} }
+
+// mayRunIn reports whether an ask may run on a node because of those of its quorum.
+func (o *oracle) mayRunIn(ask *pod, node string) bool {
+	if ask.Quorum == "" || !o.w.Racks {
+		return true
+	}
+	rack := o.w.node(node).Rack
+	return rack != "" && !slices.ContainsFunc(o.racksOf(ask), func(other string) bool { return other != rack })
+}
+
+// domainsFor are the nodes of each rack in which the quorum of an ask may start, or all nodes where it may run anywhere.
+func (g *game) domainsFor(ask *pod) (list [][]node) {
+	if !g.w.Racks {
+		return [][]node{g.w.Nodes}
+	}
+	for _, rack := range []string{"r1", "r2"} {
+		nodes := slices.DeleteFunc(slices.Clone(g.w.Nodes), func(n node) bool { return n.Rack != rack })
+		if len(nodes) > 0 && g.where().mayRunIn(ask, nodes[0].Name) {
+			list = append(list, nodes)
+		}
+	}
+	return list
+}
+
+// staysInDomain looks at a member when it is placed.
+func (g *game) staysInDomain(ask *pod, node string) {
+	if ask.Quorum == "" || !g.w.Racks {
+		return
+	}
+	g.saw("a member starts in a rack", true)
+	g.saw("a rack is chosen", len(g.domainsFor(ask)) > 1)
+	if !g.where().mayRunIn(ask, node) {
+		g.breaks(failure{Law: lawDomain, Ask: ask.Key, Cause: "placed outside", Detail: node})
+	}
+}
+
+// claimsAreInOneDomain looks at what is kept for members, and where room is made for them.
+func claimsAreInOneDomain(g *game) (list []failure) {
+	for i := range g.w.Pods {
+		p := &g.w.Pods[i]
+		g.saw("members run in two racks", p.Quorum != "" && g.w.Racks && g.waits[p.Key] && len(g.where().racksOf(p)) > 1)
+	}
+	racks := map[string][]string{} // in which something is kept for a quorum
+	for _, n := range g.p.View().Nodes {
+		keys := slices.Clone(n.Nominated)
+		for _, r := range n.Reservations {
+			keys = append(keys, r.Key)
+		}
+		for _, key := range keys {
+			ask := g.w.pod(string(key))
+			if ask == nil || ask.Quorum == "" || !g.w.Racks {
+				continue
+			}
+			rack := g.w.node(string(n.ID)).Rack
+			if !g.where().mayRunIn(ask, string(n.ID)) || slices.ContainsFunc(racks[ask.Quorum], func(other string) bool { return other != rack }) {
+				list = append(list, failure{Ask: ask.Key, Cause: "kept outside", Detail: string(n.ID)})
+			}
+			racks[ask.Quorum] = append(racks[ask.Quorum], rack)
+		}
+	}
+	return list
+}
+
+// evictsInDomain looks at a victim: it ends in the rack where room is made for all of its quorum.
+func evictsInDomain(g *game) (list []failure) {
+	ask := g.w.pod(g.evicted.For)
+	if ask == nil || ask.Quorum == "" || !g.w.Racks {
+		return nil
+	}
+	g.saw("room is made in a rack", true)
+	if !g.where().mayRunIn(ask, g.evicted.Target) || g.w.node(g.evicted.Node).Rack != g.w.node(g.evicted.Target).Rack {
+		return []failure{{Ask: ask.Key, Trigger: g.evicted.Trigger, Cause: "a victim outside", Detail: g.evicted.Victim}}
+	}
+	for key, other := range g.nominated {
+		if p := g.w.pod(key); p.Quorum == ask.Quorum && !g.where().mayRunIn(p, other.node) {
+			list = append(list, failure{Ask: key, Cause: "room outside", Detail: other.node})
+		}
+	}
+	return list
+}
