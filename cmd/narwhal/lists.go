@@ -101,12 +101,7 @@ func newNodesCommand() *cobra.Command {
 		{"evicting", "only nodes with pods that are being evicted (true), or without (false)"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Nodes(ctx, l.where())
-		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
-			if len(answer.Value) == 0 {
-				return l.none(out, "nodes")
-			}
-			return client.NodesTable(answer.Value, kinds...).WriteIn(out, layout)
-		}}, err
+		return rows(l, "nodes", answer, func(nodes []*client.Node) *client.Table { return client.NodesTable(nodes, kinds...) }), err
 	})
 	cmd.Flags().StringSliceVar(&kinds, "kinds", nil, "kinds to show (default CPU, memory and devices)")
 	return cmd
@@ -178,6 +173,16 @@ func newPreemptionsCommand() *cobra.Command {
 
 // asIs is the name of an allocation where nothing but its key is known.
 func asIs(key string) string { return key }
+
+// rows is an answer that is a list, as a table of what it is called.
+func rows[T any](l *list, what string, answer client.Answer[[]T], table func([]T) *client.Table) page {
+	return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
+		if len(answer.Value) == 0 {
+			return l.none(out, what)
+		}
+		return table(answer.Value).WriteIn(out, layout)
+	}}
+}
 
 // none says that there is nothing to show: nothing at all, or nothing of what is picked.
 func (l *list) none(out io.Writer, what string) error {

@@ -96,6 +96,8 @@ func newRootCommand() *cobra.Command {
 		newValidateCommand(),
 		newQueuesCommand(),
 		newNodesCommand(),
+		newDomainsCommand(),
+		newGroupsCommand(),
 		newPendingCommand(),
 		newPreemptionsCommand(),
 		newExplainCommand(),

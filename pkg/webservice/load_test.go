@@ -182,7 +182,7 @@ func TestReadingWhilePodsArePlaced(t *testing.T) {
 			}
 		})
 	}
-	for number := range 5 {
+	for number := range 2 {
 		s.wave(number)
 	}
 	close(stop)

@@ -40,6 +40,7 @@ func (s *Service) fieldTests() map[string]handler {
 		"readApplication":              s.looking(object.Application),
 		"listAsks":                     s.looking(object.Asks),
 		"listStartGroups":              s.looking(object.StartGroups),
+		"listDomains":                  s.looking(object.Domains),
 		"listPreemptions":              s.looking(past.Preemptions),
 		"explain":                      s.looking(explanation.Why),
 		"whatIf":                       s.looking(s.whatIf),

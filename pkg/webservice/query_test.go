@@ -27,6 +27,7 @@ var lists = []string{
 	"/ws/v1/partition/default/queue/root.low/applications/active",
 	"/ws/v1/partition/default/asks",
 	"/ws/v1/partition/default/groups",
+	"/ws/v1/partition/default/domains",
 	"/ws/v1/partition/default/preemptions",
 	"/ws/v1/partition/default/victims",
 	"/ws/v1/partition/default/usage/users",

@@ -210,6 +210,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/summary", get: s.about(object.Summary)},
 		{path: partition + "/victims", get: s.about(past.Victims)},
 		{path: partition + "/groups", get: s.about(object.StartGroups)},
+		{path: partition + "/domains", get: s.about(object.Domains)},
 		{path: partition + "/asks", get: s.about(object.Asks), within: ofApplications},
 		{path: partition + "/applications/{state}", get: s.about(object.Applications), within: ofApplications},
 		{path: partition + "/application/{application}", get: s.about(object.Application), within: ofApplications},

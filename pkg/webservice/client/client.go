@@ -66,6 +66,12 @@ func (c *Client) Groups(ctx context.Context, where ...url.Values) (Answer[[]*Gro
 	return ask[[]*Group](ctx, c, http.MethodGet, picked("groups", where), nil)
 }
 
+// Domains are the domains of nodes of all levels that are configured, each before those in it: all, or those that the parameters
+// of REST pick.
+func (c *Client) Domains(ctx context.Context, where ...url.Values) (Answer[[]*Domain], error) {
+	return ask[[]*Domain](ctx, c, http.MethodGet, picked("domains", where), nil)
+}
+
 // Preemptions are the last plans to make room, the newest first: all that are kept, or those
 // that the parameters of REST pick.
 func (c *Client) Preemptions(ctx context.Context, where ...url.Values) (Answer[[]*Preemption], error) {

@@ -25,6 +25,7 @@ var answers = map[string]string{
 	"/ws/v1/partition/default/nodes":                                              "nodes",
 	"/ws/v1/partition/default/asks":                                               "asks",
 	"/ws/v1/partition/default/groups":                                             "startgroups",
+	"/ws/v1/partition/default/domains":                                            "domains",
 	"/ws/v1/partition/default/preemptions":                                        "preemptions",
 	"/ws/v1/partition/default/application/filler-app":                             "application",
 	"/ws/v1/partition/default/whatif":                                             "whatif",
@@ -74,9 +75,12 @@ func TestTables(t *testing.T) {
 	assert.NilError(t, err)
 	groups, err := c.Groups(ctx)
 	assert.NilError(t, err)
+	domains, err := c.Domains(ctx)
+	assert.NilError(t, err)
 	for file, table := range map[string]*client.Table{
-		"groups": client.GroupsTable(groups.Value, now),
-		"queues": client.QueuesTable(queues.Value), "nodes": client.NodesTable(nodes.Value),
+		"domains": client.DomainsTable(domains.Value),
+		"groups":  client.GroupsTable(groups.Value, now),
+		"queues":  client.QueuesTable(queues.Value), "nodes": client.NodesTable(nodes.Value),
 		"asks": client.AsksTable(asks.Value, name, now), "preemptions": client.PreemptionsTable(plans.Value, name, now),
 	} {
 		var out bytes.Buffer

@@ -154,6 +154,19 @@ type Group struct {
 	Priority   *int32 `json:"priority"`   // nil if each member has its own
 }
 
+// A Domain is the nodes with equal values of a list of levels, down to its own.
+type Domain struct {
+	Name        string   `json:"name"`  // the values, divided by slashes
+	Level       string   `json:"level"` // an attribute of nodes
+	Nodes       int      `json:"nodes"`
+	Schedulable int      `json:"schedulable"` // take asks
+	Idle        int      `json:"idle"`        // run nothing that could run elsewhere
+	Intact      bool     `json:"intact"`      // all nodes are idle and take asks
+	Available   Amounts  `json:"available"`
+	Groups      []string `json:"groups"`  // of which members run there
+	KeptFor     []string `json:"keptFor"` // for which room is kept there
+}
+
 // A Policy is which preemption an ask allows.
 type Policy struct {
 	Self  bool `json:"allowPreemptSelf" yaml:"allowPreemptSelf"`

@@ -188,6 +188,30 @@ func GroupsTable(groups []*Group, now time.Time) *Table {
 	return t
 }
 
+// DomainsTable shows domains of nodes, each before those in it: how many nodes take asks and how many are idle, what is left, which
+// groups run there and for which room is kept there.
+func DomainsTable(domains []*Domain) *Table {
+	t := &Table{Headings: []string{"NAME", "LEVEL", "NODES", "TAKE ASKS", "IDLE", "FREE", "RUNS", "KEPT FOR"}}
+	for _, d := range domains {
+		var kinds []string
+		for kind := range d.Available {
+			if kind == resources.Memory || isDevice(kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+		idle, tone := strconv.Itoa(d.Idle), Plain
+		if d.Intact {
+			idle = "all"
+		}
+		if d.Schedulable < d.Nodes {
+			tone = Warning
+		}
+		t.addIn(tone, d.Name, d.Level, strconv.Itoa(d.Nodes), strconv.Itoa(d.Schedulable), idle, d.Available.of(kinds).String(),
+			orDash(strings.Join(d.Groups, ", ")), orDash(strings.Join(d.KeptFor, ", ")))
+	}
+	return t
+}
+
 // ReasonsLine says how many asks wait for each reason, the most frequent first.
 func ReasonsLine(asks []*Ask) string {
 	count := map[string]int{}

@@ -3,11 +3,13 @@
 //
 //   #/applications                        applications that are active; ?state=completed, rejected
 //   #/applications?view=pending           all asks that wait; &why=…
+//   #/applications?view=groups            groups that start together
 //   #/applications/APPLICATION            one application
 //   #/applications/APPLICATION/KEY        one of its asks or allocations
 import { createViewer } from '../parts/viewer.js';
 import { applicationList } from '../parts/applist.js';
 import { applicationDetails } from '../parts/appdetails.js';
+import { groupList } from '../parts/grouplist.js';
 import { pendingList } from '../parts/pending.js';
 import { whyView } from '../parts/whyview.js';
 
@@ -19,6 +21,7 @@ export default {
       const [id, key] = parts;
       if (key) return { key: `why ${id} ${key}`, make: () => whyView(ctx, id, key) };
       if (id) return { key: `one ${id}`, make: () => applicationDetails(ctx, id) };
+      if (query.get('view') === 'groups') return { key: 'groups', make: () => groupList(ctx) };
       if (query.get('view') === 'pending') return { key: 'pending', make: () => pendingList(ctx) };
       return { key: 'list', make: () => applicationList(ctx) };
     });

@@ -48,7 +48,8 @@ function mount(root, ctx) {
     later();
   }
 
-  function later() { timer ||= setTimeout(() => { timer = 0; paint(); }, paintEvery); }
+  // Once another panel is shown there is nothing to paint: the stream is told to end then, and says that it did.
+  function later() { if (!abort.signal.aborted) timer ||= setTimeout(() => { timer = 0; paint(); }, paintEvery); }
 
   // paint shows the latest events, or those that were there when the feed was halted:
   // by the button, or because the reader scrolled down to look at something, or went

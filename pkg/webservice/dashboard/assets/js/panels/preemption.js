@@ -8,7 +8,7 @@ import * as format from '../format.js';
 import { h, pager, state, table } from '../dom.js';
 import { createViewer } from '../parts/viewer.js';
 import { beginsWith, createFilters, offsetOf } from '../parts/filters.js';
-import { askLink, nodeLink, queueLink } from '../parts/links.js';
+import { askLink, nodeLink, noneLike, queueLink } from '../parts/links.js';
 import { readMetrics } from '../parts/metrics.js';
 import { findPlan, outcomeBadge, planDetails } from '../parts/plandetails.js';
 import { capital, classes, classOptions, victimClasses } from '../parts/words.js';
@@ -142,8 +142,7 @@ function preemptionLog(ctx) {
 
   function nothing(query) {
     if (['trigger', 'application', 'user', 'class', 'node', 'victims'].some((name) => query.get(name))) {
-      return state('empty', 'No plan is like that', 'Nothing fits all that is chosen above.',
-        h('a', { class: 'button', href: ctx.link('preemption') }, 'Show all'));
+      return noneLike('No plan is like that', ctx.link('preemption'));
     }
     return state('empty', 'Nothing was evicted', 'Plans to make room appear here when they are made.',
       h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'What waits'));

@@ -4,6 +4,7 @@
 //   #/queues?view=guarantees  the ranking; &guaranteeState=, kind=, sort=, text=
 import { h, render, state, virtualList } from '../dom.js';
 import * as format from '../format.js';
+import { subtabs } from '../parts/links.js';
 import { queueDetails } from '../parts/queuedetails.js';
 import { createFilters } from '../parts/filters.js';
 import { fewAmounts, fewKinds, kindChooser } from '../parts/kindchoice.js';
@@ -115,9 +116,8 @@ export default {
     const allKinds = () => format.kinds(tree.maxResource, tree.allocatedResource, tree.pendingResource);
 
     function tabs() {
-      const tab = (words, query, current) => h('a', { class: 'subtab', href: ctx.link('queues', [], query), 'aria-current': current ? 'page' : null }, words);
-      return [h('h1', null, 'Queues'), h('nav', { class: 'subtabs', 'aria-label': 'Views of queues' },
-        tab('Tree', {}, !byGuarantee()), tab('By guarantee', { view: 'guarantees' }, byGuarantee()))];
+      return [h('h1', null, 'Queues'), subtabs(ctx, 'queues', 'Views of queues', byGuarantee() ? 'guarantees' : 'tree',
+        [['tree', 'Tree', {}], ['guarantees', 'By guarantee', { view: 'guarantees' }]])];
     }
 
     function tools() {

@@ -6,6 +6,7 @@ import { h, pager, state } from '../dom.js';
 import * as format from '../format.js';
 import { createFilters, beginsWith, offsetOf } from '../parts/filters.js';
 import { kindChooser } from '../parts/kindchoice.js';
+import { subtabs } from '../parts/links.js';
 import { limitsTable } from '../parts/limitstable.js';
 import { createViewer } from '../parts/viewer.js';
 
@@ -49,11 +50,10 @@ function ownerList(ctx, view) {
 
   function show() {
     const { query } = ctx.route();
-    const tab = (of, words, to) => h('a', { class: 'subtab', href: ctx.link('users', [], to), 'aria-current': of === view ? 'page' : null }, words);
     const sort = { by: query.get('sort') || '-limitPercent', onsort: (by) => filters.change({ sort: by }) };
     return [
       h('div', { class: 'toolbar' }, h('h1', null, 'Users'),
-        h('nav', { class: 'subtabs', 'aria-label': 'Users or groups' }, tab('users', 'Users', {}), tab('groups', 'Groups', { view: 'groups' })),
+        subtabs(ctx, 'users', 'Users or groups', view, [['users', 'Users', {}], ['groups', 'Groups', { view: 'groups' }]]),
         h('span', { class: 'quiet' }, 'What each has in which queue, those over a limit first')),
       h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, filters.fields({ name: 'text', kind: 'search', label }), kindChooser(format.known(), ctx.refresh)),
       owners.length === 0 && offsetOf(query) === 0 ? nothing(query)

@@ -2,7 +2,7 @@
 
 import * as format from '../format.js';
 import { badge, h, pager, state, table } from '../dom.js';
-import { applicationLink, queueLink } from './links.js';
+import { applicationLink, noneLike, queueLink, subtabs } from './links.js';
 import { beginsWith, createFilters, offsetOf } from './filters.js';
 import { fewAmounts, fewKinds, kindChooser } from './kindchoice.js';
 import { readQueues } from './queuelist.js';
@@ -28,12 +28,9 @@ export function stateBadge(name) { return badge(tones[name] ?? 'plain', name || 
 
 // listTabs leads from one list to another.
 export function listTabs(ctx, current) {
-  const tab = (id, text, query) => h('a', {
-    class: 'subtab', href: ctx.link('applications', [], query), 'aria-current': id === current ? 'page' : null,
-  }, text);
-  return h('nav', { class: 'subtabs', 'aria-label': 'Lists' },
-    states.map(([id, text]) => tab(id, text, id === 'active' ? {} : { state: id })),
-    tab('pending', 'Pending asks', { view: 'pending' }));
+  return subtabs(ctx, 'applications', 'Lists', current, [
+    ...states.map(([id, text]) => [id, text, id === 'active' ? {} : { state: id }]),
+    ['pending', 'Pending asks', { view: 'pending' }], ['groups', 'Groups', { view: 'groups' }]]);
 }
 
 export function applicationList(ctx) {
@@ -72,8 +69,7 @@ export function applicationList(ctx) {
 
   function nothing(query) {
     if (['text', 'queue', 'user', 'status'].some((name) => query.get(name))) {
-      return state('empty', 'No application is like that', 'Nothing fits all that is chosen above.',
-        h('a', { class: 'button', href: ctx.link('applications', [], { state: chosen() === 'active' ? '' : chosen() }) }, 'Show all'));
+      return noneLike('No application is like that', ctx.link('applications', [], { state: chosen() === 'active' ? '' : chosen() }));
     }
     const [title, text] = {
       active: ['No application is active', 'What the resource manager submits appears here.'],

@@ -1,6 +1,6 @@
 // Links from one thing to another, so that each is one click away wherever it is named.
 
-import { h } from '../dom.js';
+import { h, state } from '../dom.js';
 
 const nodeMax = 26; // letters of the name of a node that are shown
 
@@ -26,6 +26,18 @@ export function crumbs(...steps) {
   return h('nav', { class: 'crumbs', 'aria-label': 'Where this is' },
     h('ol', null, steps.map(([text, href], i) => h('li', null,
       href ? h('a', { href }, text) : h('span', { 'aria-current': i === steps.length - 1 ? 'page' : null }, text)))));
+}
+
+// subtabs leads from one view of a panel to another: views are [[id, text, query], …].
+export function subtabs(ctx, panel, label, current, views) {
+  return h('nav', { class: 'subtabs', 'aria-label': label }, views.map(([id, text, query]) => h('a', {
+    class: 'subtab', href: ctx.link(panel, [], query), 'aria-current': id === current ? 'page' : null,
+  }, text)));
+}
+
+// noneLike is what a list shows of which the filters leave nothing; href is the list without them.
+export function noneLike(title, href) {
+  return state('empty', title, 'Nothing fits all that is chosen above.', h('a', { class: 'button', href }, 'Show all'));
 }
 
 // copyButton puts a text on the clipboard; text() is asked when it is pressed.

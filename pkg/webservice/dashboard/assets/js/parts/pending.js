@@ -2,7 +2,7 @@
 
 import * as format from '../format.js';
 import { h, pager, state, table } from '../dom.js';
-import { applicationLink, askLink, nodeLink, queueLink } from './links.js';
+import { applicationLink, askLink, nodeLink, noneLike, queueLink } from './links.js';
 import { beginsWith, createFilters, offsetOf } from './filters.js';
 import { listTabs } from './applist.js';
 import { fewAmounts, kindChooser } from './kindchoice.js';
@@ -88,8 +88,7 @@ export function pendingList(ctx) {
 
   function nothing(query) {
     if (['text', 'queue', 'user', 'node', 'why', 'priority', 'class', 'guaranteeState'].some((name) => query.get(name))) {
-      return state('empty', 'No ask waits like that', 'Nothing fits all that is chosen above.',
-        h('a', { class: 'button', href: ctx.link('applications', [], { view: 'pending' }) }, 'Show all'));
+      return noneLike('No ask waits like that', ctx.link('applications', [], { view: 'pending' }));
     }
     return state('empty', 'Nothing waits', 'Everything that was asked for runs.');
   }
