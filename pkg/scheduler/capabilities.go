@@ -42,6 +42,9 @@ type PredicateTies interface {
 	// is called after an allocation of the scheduler's own was placed on a node, before the callback that
 	// announces it, and, with an empty node, for any that comes or has ended otherwise: also one that the
 	// resource manager itself knows no more of, for which it may name none. A panic counts as none.
+	//
+	// The named classes are not asked about before the placement is announced. A class of which an ask comes first after
+	// that may be: answers about it should count what was decided and is not announced yet.
 	TiedClasses(allocationKey, nodeID string) []string
 }
 

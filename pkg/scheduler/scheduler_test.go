@@ -296,6 +296,9 @@ func TestAFullInboxIsAnError(t *testing.T) {
 // What waits for room costs nothing while nothing changes: nothing is looked at for
 // an hour. The room that comes free is used at once.
 func TestAFullClusterRests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large, and played without the race detector")
+	}
 	cluster(t, schedulertest.Options{}, "vcore=4", func(t *testing.T, m *schedulertest.MockScheduler) {
 		assert.NilError(t, m.Send(asks(50_000)...))
 		m.Advance(time.Minute)

@@ -28,7 +28,8 @@
 //	changes.go        limits that are reconfigured during a run
 //	nodes.go          nodes that join, fail, return and drain; daemonsets
 //	foreign.go        pods of other schedulers
-//	gangs.go          placeholders, and the pods that take their places
+//	gangs.go          placeholders, and the pods that take their places;
+//	                  groups.go, pods that start together without them
 //	devices.go        which GPU a pod gets
 //	workload.go       arrivals, of workloads and of a trace
 //	random.go         random streams; times, counts and rates as texts

@@ -142,7 +142,7 @@ func TestExplanationsOfTheExamples(t *testing.T) {
 		s, err := Parse(text)
 		assert.NilError(t, err)
 		e := &explanations{run: newRun(s, Options{}), refused: map[*podSpec]map[api.NodeID]refusal{}}
-		e.every = 2 * time.Minute
+		e.every = 6 * time.Minute
 		o := api.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
 		if s.Constrained() {
 			o.Feasible, o.Simulate, o.Constraints = e.feasible, e.simulate, e.predicateClass

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,13 +20,14 @@ var defaultDelays = Delays{
 
 // nodes reads a group of equal nodes.
 func (p *parser) nodes(v yamltree.Value) {
-	one, count, every := Node{}, 1, time.Duration(0)
+	one, count, every, domains := Node{}, 1, time.Duration(0), []domains(nil)
 	p.mapping(v, map[string]field{
 		"name":       p.name(&one.Group),
 		"count":      whole(&p.reader, &count, 1, nodesMax),
 		"capacity":   p.amounts(&one.Capacity),
 		"gpus":       p.devices(&one.Devices),
 		"attributes": p.labels(&one.Attributes),
+		"domains":    p.domains(&domains),
 		"join":       p.time(&one.Join),
 		"join-every": p.time(&every),
 	}, "name", "capacity")
@@ -44,7 +46,50 @@ func (p *parser) nodes(v yamltree.Value) {
 	if err := chargeDevices(p.kinds, &one.Capacity, int64(one.Devices.Count)*deviceMilli); err != nil {
 		p.complain(v, "%v", err)
 	}
-	p.scenario.Nodes = append(p.scenario.Nodes, expand(one, count, every)...)
+	for _, d := range domains {
+		if _, twice := one.Attributes[d.level]; twice {
+			p.complain(v.Below("domains"), "%s is among the attributes, too", d.level)
+		}
+	}
+	p.scenario.Nodes = append(p.scenario.Nodes, divide(expand(one, count, every), domains)...)
+}
+
+// domains are an attribute of nodes, and how many nodes of a group, one after the other, have a value in common.
+type domains struct {
+	level string
+	size  int
+}
+
+func (p *parser) domains(into *[]domains) field {
+	return func(v yamltree.Value) {
+		if !v.IsMapping() {
+			p.complain(v, "must be a mapping of how many nodes are in one, such as rack: 16")
+			return
+		}
+		for _, e := range p.entries(v) {
+			d := domains{level: e.Key}
+			whole(&p.reader, &d.size, 1, nodesMax)(e.Value)
+			*into = append(*into, d)
+		}
+	}
+}
+
+// divide gives the nodes of a group their domains, which are numbered as nodes are.
+func divide(nodes []Node, by []domains) []Node {
+	if len(by) == 0 {
+		return nodes
+	}
+	for i := range nodes {
+		attributes := map[string]string{}
+		maps.Copy(attributes, nodes[i].Attributes)
+		for _, d := range by {
+			if d.size > 0 { // else it was complained about
+				attributes[d.level] = fmt.Sprintf("%s-%0*d", nodes[i].Group, len(fmt.Sprint((len(nodes)-1)/d.size+1)), i/d.size+1)
+			}
+		}
+		nodes[i].Attributes = attributes
+	}
+	return nodes
 }
 
 // expand numbers the nodes of a group; the only one keeps the bare name.

@@ -39,6 +39,7 @@ func (p *parser) workload(v yamltree.Value) {
 		"grace":        p.time(&w.Grace),
 		"qos":          scalar(&p.reader, &w.QoS, parseQoS),
 		"gang":         p.gang(&w.Gang),
+		"group":        p.group(&w.Group),
 	}, "name", "resources", "runs")
 	if !queued {
 		p.later = append(p.later, func() { p.checkUnqueued(v) })
@@ -48,6 +49,12 @@ func (p *parser) workload(v yamltree.Value) {
 	}
 	if w.Gang != nil && (w.Arrival.Pods || w.Demand.Count > 0) {
 		p.complain(v.Below("gang"), "goes with neither gpus nor pods that come one by one")
+	}
+	if w.Group != nil && (w.Arrival.Pods || w.Gang != nil) {
+		p.complain(v.Below("group"), "goes with neither a gang nor pods that come one by one")
+	}
+	if w.Group != nil && w.Group.Least > w.Pods.From {
+		p.complain(v.Below("group"), "wants %d pods to start together, and an application has %d", w.Group.Least, w.Pods.From)
 	}
 	p.chargeDemand(v, &w.Amounts, w.Demand)
 	p.unique(v, "workload", w.Name)

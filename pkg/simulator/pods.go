@@ -49,6 +49,7 @@ type pod struct {
 	helped    bool
 	nominated api.NodeID
 
+	done       bool // it ended in its own time
 	releasing  bool // evicted, and charged still
 	down       bool // it counts as down for its budgets
 	state      podState
@@ -249,6 +250,7 @@ func (ps *pods) unbind(p *pod) {
 // ended is a pod that is done.
 func (ps *pods) ended(p *pod) {
 	p.count(func(n *podCounts) { n.ended++ })
+	p.done = true
 	ps.stop(p, si.TerminationType_STOPPED_BY_RM)
 }
 

@@ -20,7 +20,11 @@ func (ps *pods) stopAfter(p *pod, why si.TerminationType, grace time.Duration) {
 	p.moveTo(over)
 	ps.confirm(grace, func() {
 		ps.discharge(p)
-		ps.send(api.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why})
+		release := api.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why}
+		if p.done && p.tags[api.TagQuorum] != "" {
+			release.Message = api.Succeeded // it still counts in its group
+		}
+		ps.send(release)
 	})
 }
 

@@ -92,6 +92,7 @@ type Workload struct {
 	Grace        time.Duration // that a pod takes to end when the core evicts it, and says so
 	QoS          string        // class of service; empty leaves it to the core
 	Gang         *Gang         // nil if the pods come without placeholders
+	Group        *Group        // nil if each pod starts by itself, or with its placeholders
 }
 
 // A Gang is how the pods of an application come together: one placeholder for each of them is

@@ -128,9 +128,12 @@ func (s *source) come() {
 
 func (s *source) oneApplication() bool {
 	count := s.Pods.draw(s.size)
-	if s.Gang != nil {
+	switch {
+	case s.Gang != nil:
 		s.gang(s.next, count)
-	} else {
+	case s.Group != nil:
+		s.group(s.next, count)
+	default:
 		for i := range count {
 			s.pod(s.next, i)
 		}
@@ -168,12 +171,27 @@ func (s *source) pod(application, number int) {
 
 // gang has an application come whose pods come when its placeholders run.
 func (s *source) gang(application, count int) {
-	var command api.AddApplication
-	members := make([]*pod, count)
+	members, command := s.newPods(application, count)
+	s.cluster.gangs.arrive(s.Gang, command, members)
+}
+
+// group has an application come whose pods start together.
+func (s *source) group(application, count int) {
+	members, command := s.newPods(application, count)
+	s.groupPods(command.ID, members)
+	for _, p := range members {
+		p.app = s.cluster.applications.register(command)
+		s.cluster.pods.arrive(p)
+	}
+}
+
+// newPods are all pods of an application, and the command that registers that.
+func (s *source) newPods(application, count int) (members []*pod, command api.AddApplication) {
+	members = make([]*pod, count)
 	for i := range members {
 		members[i], command = s.newPod(application, i)
 	}
-	s.cluster.gangs.arrive(s.Gang, command, members)
+	return members, command
 }
 
 // newPod is a pod of an application, and the command that registers that.

@@ -34,7 +34,7 @@ func reserved(m *schedulertest.MockScheduler) (count int) {
 // A daemonset rolls out over full nodes, and its queue has quota for a tenth of its pods:
 // as many victims end as pods of it run, and no node is closed.
 func TestRollOutBeyondTheQuota(t *testing.T) {
-	const nodes, most = 1000, 100
+	const nodes, most = 300, 50
 	synctest.Test(t, func(t *testing.T) {
 		m := schedulertest.New(t, schedulertest.Options{Config: fmt.Sprintf(`partitions:
 - name: default
@@ -69,7 +69,7 @@ func TestRollOutBeyondTheQuota(t *testing.T) {
 
 // A daemonset asks for more than can ever be had. It closes no node.
 func TestRollOutThatNeverFits(t *testing.T) {
-	const nodes, pods = 200, 2000
+	const nodes, pods = 100, 1000
 	synctest.Test(t, func(t *testing.T) {
 		m := schedulertest.New(t, schedulertest.Options{})
 		m.AddApplication("web", "root.default")
@@ -133,7 +133,7 @@ func TestNeverBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := schedulertest.New(t, schedulertest.Options{})
 		oneAgent(m)
-		told := endlessly(m, time.Second, func() {
+		told := endlessly(m, 10*time.Second, func() {
 			if _, ok := m.Placed("agent"); ok {
 				m.FailBinding("agents", "agent")
 			}

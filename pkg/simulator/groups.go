@@ -1,0 +1,81 @@
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
+)
+
+// A Group is how the pods of an application start together, without placeholders.
+type Group struct {
+	Least    int    // pods that run, or are done; zero is all that the application has
+	Require  string // the level of a domain in which all run; empty for anywhere
+	Prefer   string // the level of which they run in as few domains as they can; empty for none
+	Whole    bool   // they are evicted together
+	Priority *int32 // of all of them; nil is that of the workload
+}
+
+// group reads how the pods of an application start together.
+func (p *parser) group(into **Group) field {
+	return func(v yamltree.Value) {
+		g := Group{}
+		p.mapping(v, map[string]field{
+			"least":    whole(&p.reader, &g.Least, 1, podsMax),
+			"require":  text(&p.reader, &g.Require),
+			"prefer":   text(&p.reader, &g.Prefer),
+			"unit":     scalar(&p.reader, &g.Whole, parseUnit),
+			"priority": p.priority(&g.Priority),
+		})
+		*into = &g
+	}
+}
+
+func (p *parser) priority(into **int32) field {
+	return func(v yamltree.Value) {
+		var is int32
+		whole(&p.reader, &is, math.MinInt32, math.MaxInt32)(v)
+		*into = &is
+	}
+}
+
+func parseUnit(text string) (isWhole bool, err error) {
+	if text != api.UnitAll {
+		return false, fmt.Errorf("%q is not %s, which ends all pods together", text, api.UnitAll)
+	}
+	return true, nil
+}
+
+// groupPods has the pods of an application say of which group they are.
+func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
+	least := s.Group.Least
+	if least == 0 {
+		least = len(pods)
+	}
+	tags := map[string]string{api.TagQuorum: string(id), api.TagQuorumLeast: strconv.Itoa(least)}
+	if s.Group.Require != "" {
+		tags[api.TagQuorumRequire] = s.Group.Require
+	}
+	if s.Group.Prefer != "" {
+		tags[api.TagQuorumPrefer] = s.Group.Prefer
+	}
+	if s.Group.Whole {
+		tags[api.TagQuorumUnit] = api.UnitAll
+	}
+	if s.Group.Priority != nil {
+		tags[api.TagQuorumPriority] = strconv.Itoa(int(*s.Group.Priority))
+	}
+	for i, p := range pods {
+		spec := *p.podSpec
+		spec.tags = maps.Clone(spec.tags)
+		if spec.tags == nil {
+			spec.tags = map[string]string{}
+		}
+		maps.Copy(spec.tags, tags)
+		spec.tags[api.TagQuorumIndex] = strconv.Itoa(i)
+		p.podSpec = &spec
+	}
+}
