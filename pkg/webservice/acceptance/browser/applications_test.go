@@ -20,10 +20,10 @@ type application struct {
 // TestApplications: the list is what REST says, page by page.
 func TestApplications(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	var list []application
 	total := s.read(t, "partition/default/applications/active?limit=50", &list)
-	p := s.open(t, "#/applications", look{})
+	p := s.page(t, "#/applications")
 	p.arrives("applications")
 	check := func(list []application) {
 		t.Helper()
@@ -58,8 +58,8 @@ func orDash(text string) string {
 // reader can open.
 func TestApplicationFilters(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "#/applications", look{})
+	s := teams.site(t)
+	p := s.page(t, "#/applications")
 	p.arrives("applications")
 	p.press("/")
 	p.press("night", kb.Enter)
@@ -70,7 +70,7 @@ func TestApplicationFilters(t *testing.T) {
 	hash := evaluate[string](p, `return location.hash`)
 	assert.Equal(t, hash, "#/applications?text=night")
 
-	other := s.open(t, hash+"&queue=root.data.reports&status=running", look{})
+	other := s.page(t, hash+"&queue=root.data.reports&status=running")
 	other.arrives("applications")
 	total = s.read(t, "partition/default/applications/active?application=night*&queue=root.data.reports&status=running", &list)
 	other.sees("main .pager", count(total)+" applications")
@@ -85,8 +85,8 @@ func TestApplicationFilters(t *testing.T) {
 // TestEndedApplications: those that ended are there, with what they used.
 func TestEndedApplications(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "#/applications", look{})
+	s := teams.site(t)
+	p := s.page(t, "#/applications")
 	p.arrives("applications")
 	p.click("main nav[aria-label=Lists] a", "Ended")
 	var list []application
@@ -105,11 +105,11 @@ func TestEndedApplications(t *testing.T) {
 // TestApplication: what it is, what waits and what runs, and a way to each.
 func TestApplication(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	id := s.nominated(t).ApplicationID
 	var app application
 	s.read(t, "partition/default/application/"+id, &app)
-	p := s.open(t, "#/applications/"+id, look{})
+	p := s.page(t, "#/applications/"+id)
 	p.arrives("applications")
 	p.sees("main h1", id)
 	assert.Equal(t, p.pair("Queue"), app.QueueName)
@@ -129,7 +129,7 @@ func TestApplication(t *testing.T) {
 // TestTaskGroups: the details of a gang count its placeholders.
 func TestTaskGroups(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	var list []struct {
 		ApplicationID   string
 		PlaceholderData []struct {
@@ -140,7 +140,7 @@ func TestTaskGroups(t *testing.T) {
 	s.read(t, "partition/default/applications/active?application=model*", &list)
 	assert.Assert(t, len(list) > 0)
 	group := list[0].PlaceholderData[0]
-	p := s.open(t, "#/applications/"+list[0].ApplicationID, look{})
+	p := s.page(t, "#/applications/"+list[0].ApplicationID)
 	p.arrives("applications")
 	p.sees("main h2", "Task groups")
 	assert.DeepEqual(t, p.column("Task groups", "Placeholders"), []string{fmt.Sprint(group.Count)})
@@ -151,10 +151,10 @@ func TestTaskGroups(t *testing.T) {
 // TestPending: all that waits, how many for each reason, and why, one click away.
 func TestPending(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	var asks []pod
 	total := s.read(t, "partition/default/asks?limit=50&sort=requestTime", &asks)
-	p := s.open(t, "#/applications", look{})
+	p := s.page(t, "#/applications")
 	p.arrives("applications")
 	p.click("main nav[aria-label=Lists] a", "Pending asks")
 	p.sees("main .pager", "of "+count(total)+" asks")
@@ -204,11 +204,11 @@ func TestWhy(t *testing.T) {
 	}{{teams, "room is being made"}, {teams, "no node has room"}, {fairness, "queue quota exceeded"}, {limits, "user limit exceeded"}} {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
-			s := c.play.on(t).serve(t)
+			s := c.play.site(t)
 			ask := s.asks(t, "limit=1&why="+strings.ReplaceAll(c.why, " ", "+"))[0]
 			var e explanation
 			s.read(t, ask.explain(), &e)
-			p := s.open(t, ask.hash(), look{})
+			p := s.page(t, ask.hash())
 			p.arrives("applications")
 			p.sees("main .lead", capital(c.why))
 			var sum int
@@ -242,13 +242,13 @@ func TestWhy(t *testing.T) {
 // TestVictim: an evicted allocation shows for which ask, with the plan.
 func TestVictim(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	victim := s.victim(t)
 	var e struct {
 		Eviction struct{ For, Trigger string }
 	}
 	s.read(t, victim.explain(), &e)
-	p := s.open(t, victim.hash(), look{})
+	p := s.page(t, victim.hash())
 	p.arrives("applications")
 	p.sees("main .badge", "evicted")
 	p.sees("main .lead", "to make room for "+e.Eviction.For)
@@ -262,7 +262,7 @@ func TestVictim(t *testing.T) {
 // TestUnknownPod: a link to what has gone long ago says so.
 func TestUnknownPod(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/applications/none/nothing%2F1", look{})
+	p := teams.site(t).page(t, "#/applications/none/nothing%2F1")
 	p.allow("404 (Not Found)")
 	p.arrives("applications")
 	p.sees("main .state-empty", "neither waiting nor running")

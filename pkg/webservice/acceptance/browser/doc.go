@@ -8,6 +8,9 @@
 // them, however slow the machine is, and nothing waits for time to pass: tests wait
 // for what the page says.
 //
+// Tests that only look at a stage share its server, and the pages there: to load a page takes most of
+// the time of a small test. pool_test.go says what of a page is given up between two tests.
+//
 // Any error on the console, exception, violation of the content security policy or
 // request that fails is a failure of the test that saw it.
 //

@@ -45,9 +45,9 @@ func (p *page) feed(newest event) {
 // TestEvents: the newest events are there in words, in their order.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	list := s.events(t, 20)
-	p := s.open(t, "#/events", look{})
+	p := s.page(t, "#/events")
 	p.arrives("events")
 	p.sees("main .badge", "live")
 	p.feed(list[0])
@@ -62,8 +62,8 @@ func TestEvents(t *testing.T) {
 // they are, and the address says which.
 func TestEventFilters(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "#/events", look{})
+	s := teams.site(t)
+	p := s.page(t, "#/events")
 	p.arrives("events")
 	p.feed(s.events(t, 1)[0])
 	p.click("main .reason", "nodes")
@@ -72,7 +72,7 @@ func TestEventFilters(t *testing.T) {
 	p.until(`t.all("main .event").length > 0 && t.all("main .event").every((e) => e.textContent.includes("a100-03"))`)
 	p.sees("main .event", "schedulable: false")
 	hash := evaluate[string](p, `return location.hash`)
-	other := s.open(t, hash, look{})
+	other := s.page(t, hash)
 	other.arrives("events")
 	other.until(`t.all("main .event").length > 0 && t.all("main .event").every((e) => e.textContent.includes("a100-03"))`)
 	other.press("/", "nothing is called so", kb.Enter)
@@ -80,7 +80,7 @@ func TestEventFilters(t *testing.T) {
 	other.click("main .state-empty a", "Show all")
 	other.feed(s.events(t, 1)[0])
 
-	marked := s.open(t, "#/events?only=marked", look{})
+	marked := s.page(t, "#/events?only=marked")
 	marked.arrives("events")
 	marked.sees("main .event", "is evicted")
 	marked.until(`!t.all("main .event").some((e) => e.textContent.includes("runs on"))`)
@@ -118,12 +118,36 @@ func TestEventsLive(t *testing.T) {
 	p.sees("main .event", "node-3")
 }
 
+// TestEventsAreLeft: another panel is not painted over by the feed, whose stream ends then.
+func TestEventsAreLeft(t *testing.T) {
+	t.Parallel()
+	s := teams.site(t)
+	p := s.page(t, "#/events")
+	p.arrives("events")
+	p.feed(s.events(t, 1)[0])
+	shown := evaluate[[]string](p, `
+		const later = setTimeout, main = document.querySelector("main"), shown = new Set();
+		const observer = new MutationObserver(() => main.dataset.panel === "users" && shown.add(main.querySelector("h1")?.textContent ?? ""));
+		observer.observe(main, { childList: true, subtree: true });
+		globalThis.setTimeout = (run, ms, ...args) => later(run, ms < 1000 ? 0 : ms, ...args); // what is put off a little comes at once
+		try {
+			location.hash = "#/users";
+			await t.until(() => main.dataset.panel === "users" && t.one("main h1", "Users"), "the users", 20000);
+			await t.frames(10);
+			return [...shown].filter((title) => title !== "");
+		} finally {
+			globalThis.setTimeout = later;
+			observer.disconnect();
+		}`)
+	assert.DeepEqual(t, shown, []string{"Users"})
+}
+
 // TestEventsByTab: however fast the key is, there is always a next event below the one
 // with the focus.
 func TestEventsByTab(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "#/events", look{})
+	s := teams.site(t)
+	p := s.page(t, "#/events")
 	p.arrives("events")
 	p.feed(s.events(t, 1)[0])
 	p.focus("main .event button")
@@ -137,9 +161,9 @@ func TestEventsByTab(t *testing.T) {
 // TestEvent: an event opens by key and by mouse, and leads to what it is about.
 func TestEvent(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	newest := s.events(t, 1)[0]
-	p := s.open(t, "#/events", look{})
+	p := s.page(t, "#/events")
 	p.arrives("events")
 	p.feed(newest)
 	p.focus("main .event button")

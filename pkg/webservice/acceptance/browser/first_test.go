@@ -13,18 +13,16 @@ const (
 	firstBytesMax    = 16 << 10
 )
 
-// TestFirstView opens the overview of very much. What it needs for that is bounded; how long
+// firstView opens the overview of very much, in a page that is new. What it needs for that is bounded; how long
 // it takes is logged only: with nothing else on the machine, that is the figure of
 // docs/dashboard.md.
-func TestFirstView(t *testing.T) {
-	t.Parallel()
-	s := onLarge(t).serve(t)
+func firstView(t *testing.T, s *site) {
 	type view struct {
 		Took            float64
 		Requests, Bytes int
 		Names           []string
 	}
-	p := s.open(t, "#/overview", look{})
+	p := s.page(t, "#/overview")
 	seen := evaluate[view](p, `
 		await t.until(() => t.one("main .tile", "Pending") && t.one("main .gauge"), "the overview", 40000);
 		const took = performance.now();

@@ -55,7 +55,7 @@ func TestUnderFirst(t *testing.T) {
 	tree := []shownState{
 		{"ads", "under, waiting", red}, {"data", "under, waiting", red}, {"media", "over", amber}, {"search", "over", amber},
 	}
-	s := guarantees.on(t).serve(t)
+	s := guarantees.site(t)
 	for _, how := range []look{wide, phoneLight} {
 		p := s.open(t, "", how)
 		for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestUnderFirst(t *testing.T) {
 			assert.DeepEqual(t, p.shown(c.rows, c.name), c.want)
 		}
 	}
-	p := s.open(t, "#/overview", look{})
+	p := s.page(t, "#/overview")
 	p.arrives("overview")
 	value, note := p.tile("Under and waiting")
 	assert.Equal(t, value+", "+note, "2, 2 queues over")
@@ -93,8 +93,8 @@ func TestUnderFirst(t *testing.T) {
 // 64 cores: it ends at the max of the queue or, without one, at what is guaranteed or used.
 func TestBarsOfQueues(t *testing.T) {
 	t.Parallel()
-	s := guarantees.on(t).serve(t)
-	p := s.open(t, "#/queues?view=guarantees", look{})
+	s := guarantees.site(t)
+	p := s.page(t, "#/queues?view=guarantees")
 	p.arrives("queues")
 	p.sees("main .table tbody tr", "ads")
 	const ends = "; guaranteed at "
@@ -112,7 +112,7 @@ func TestBarsOfQueues(t *testing.T) {
 		"media":   "own 61.27%, over 36.76%" + ends + "61.27%",
 		"billing": "own 49.02%" + ends + "98.04%",
 	})
-	p = s.open(t, "#/queues", look{})
+	p = s.page(t, "#/queues")
 	p.arrives("queues")
 	p.sees("main [role=treeitem]", "ads")
 	assert.DeepEqual(t, bars("main [role=treeitem]", ".queue-label"), map[string]string{

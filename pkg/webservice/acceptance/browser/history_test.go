@@ -1,13 +1,9 @@
 package browser
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"gotest.tools/v3/assert"
 )
 
@@ -28,12 +24,12 @@ func (p *page) chart(name string) string {
 // guarantee as a line, and what waits is named by its reason.
 func TestCharts(t *testing.T) {
 	t.Parallel()
-	s := k8s.on(t).serve(t)
+	s := k8s.site(t)
 	var points []historyPoint
 	s.read(t, "partition/default/history?queue=root.ml", &points)
 	assert.Assert(t, len(points) > 10, "%d points", len(points))
 	last := points[len(points)-1]
-	p := s.open(t, "#/queues/root.ml", look{})
+	p := s.page(t, "#/queues/root.ml")
 	p.arrives("queues")
 	text := p.chart("vcore used")
 	assert.Assert(t, strings.Contains(text, "used "+amount("vcore", last.Used["vcore"])), text)
@@ -51,7 +47,7 @@ func TestCharts(t *testing.T) {
 // out. A refresh leaves it as it is; leaving the chart ends it.
 func TestChartByKeyboard(t *testing.T) {
 	t.Parallel()
-	p := k8s.on(t).serve(t).open(t, "#/overview", look{})
+	p := k8s.site(t).page(t, "#/overview")
 	p.arrives("overview")
 	p.chart("Placed and preempted")
 	const plot = `t.one("main .chart", "Placed and preempted").querySelector(".chart-plot")`
@@ -80,33 +76,11 @@ func TestChartByKeyboard(t *testing.T) {
 // TestChartParts: a line is broken where something is missing.
 func TestChartParts(t *testing.T) {
 	t.Parallel()
-	p := k8s.on(t).serve(t).open(t, "#/overview", look{})
+	p := k8s.site(t).page(t, "#/overview")
 	p.arrives("overview")
 	got := evaluate[string](p, `
 		const c = await import("./js/parts/chart.js");
 		return JSON.stringify([c.parts([1, 2, 3, 4], [0, 10, 20, 90]), c.parts([undefined, 2, undefined, 4], [0, 10, 20, 30]),
 			[0, 2, 3, 41, 99, 101].map(c.niceCeil), [0, 3, 5000, 700 * 2 ** 30].map(c.niceBytes)])`)
 	assert.Equal(t, got, `[[[0,1,2],[3]],[[1],[3]],[2,2,4,60,100,200],[2,4,8192,1099511627776]]`)
-}
-
-// TestChartsFit: in both themes and both widths nothing is wider than the page. With
-// NARWHAL_SCREENSHOTS set, it leaves screenshots there.
-func TestChartsFit(t *testing.T) {
-	t.Parallel()
-	s := k8s.on(t).serve(t)
-	for i, how := range []look{wide, wideLight, phone, phoneLight} {
-		for _, at := range []string{"#/overview", "#/queues/root.ml"} {
-			p := s.open(t, at, how)
-			p.chart("Placed and preempted")
-			over := evaluate[[]string](p, `return [...document.querySelectorAll("main .chart, main .chart svg, main .chart-legend")]
-				.filter((e) => e.getBoundingClientRect().right > innerWidth + 1 || e.getBoundingClientRect().width < 200).map((e) => e.className.baseVal ?? e.className)`)
-			assert.Equal(t, len(over), 0, "%s %v: %q", at, how, over)
-			if folder := os.Getenv("NARWHAL_SCREENSHOTS"); folder != "" {
-				evaluate[any](p, `t.one("main .chart").scrollIntoView({ block: "start" }); return true`)
-				taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-				assert.NilError(t, err)
-				assert.NilError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d%s.png", i, strings.ReplaceAll(at[1:], "/", "-"))), taken, 0o644))
-			}
-		}
-	}
 }

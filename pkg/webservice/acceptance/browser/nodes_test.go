@@ -64,8 +64,8 @@ func (s *site) showsNode(p *page, id string) {
 // TestNodeKeys: a node is found on the map with keys alone.
 func TestNodeKeys(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "#/nodes?group=none", look{})
+	s := teams.site(t)
+	p := s.page(t, "#/nodes?group=none")
 	p.arrives("nodes")
 	p.sees("main .toolbar", fmt.Sprintf("%d nodes", len(s.stage.view.Load().Nodes)))
 	p.focus("main [role=listbox]")
@@ -98,8 +98,8 @@ func TestNodeKeys(t *testing.T) {
 // it is over.
 func TestNodeMouse(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "#/nodes?group=none", look{})
+	s := teams.site(t)
+	p := s.page(t, "#/nodes?group=none")
 	p.arrives("nodes")
 	p.sees("main canvas", "")
 	at := evaluate[[]float64](p, `const box = t.one("main canvas").getBoundingClientRect(); return [box.x + 12, box.y + 12]`)
@@ -124,11 +124,11 @@ func TestNodeMouse(t *testing.T) {
 // of as many.
 func TestNodeFilters(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	all := len(s.stage.view.Load().Nodes)
 	drained := s.read(t, "partition/default/nodes?schedulable=false&limit=1", &[]node{})
 	evicting := s.read(t, "partition/default/nodes?evicting=true&limit=1", &[]node{})
-	p := s.open(t, "#/nodes?state=drained", look{})
+	p := s.page(t, "#/nodes?state=drained")
 	p.arrives("nodes")
 	p.sees("main .toolbar", fmt.Sprintf("%d of %d nodes", drained, all))
 	p.focus("main [role=listbox]")
@@ -166,7 +166,7 @@ func TestNodeFilters(t *testing.T) {
 // many there are in each way.
 func TestNodeGroups(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/nodes", look{})
+	p := teams.site(t).page(t, "#/nodes")
 	p.arrives("nodes")
 	options := evaluate[[]string](p, `return [...t.one("main select[name=group]").options].map((o) => o.value)`)
 	for _, value := range options {

@@ -34,8 +34,8 @@ func (p *page) tile(name string) (value, note string) {
 // TestOverview: the numbers are those of REST.
 func TestOverview(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "", look{})
+	s := teams.site(t)
+	p := s.page(t, "")
 	p.arrives("overview")
 	var partitions []partitionFacts
 	s.read(t, "partitions", &partitions)
@@ -78,8 +78,8 @@ func TestOverview(t *testing.T) {
 // TestOverviewLinks: what is counted leads to what was counted.
 func TestOverviewLinks(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "", look{})
+	s := teams.site(t)
+	p := s.page(t, "")
 	p.arrives("overview")
 	waits := s.read(t, "partition/default/asks?limit=1&why=no+node+has+room", &[]pod{})
 	p.sees("main .ranked li", "No node has room"+count(waits))
@@ -104,7 +104,7 @@ func TestOverviewLinks(t *testing.T) {
 // has two pieces.
 func TestNodesByUse(t *testing.T) {
 	t.Parallel()
-	p := k8s.on(t).serve(t).open(t, "", look{})
+	p := k8s.site(t).page(t, "")
 	p.arrives("overview")
 	for kind, want := range map[string]string{
 		"vcore": "90 to 100 % of vcore used on 12 nodes", "gpu": "90 to 100 % of gpu used on 12 nodes", "ephemeral-storage": "40 to 50 % of ephemeral-storage used on 12 nodes",

@@ -58,6 +58,11 @@ type page struct {
 	t   *testing.T
 	ctx context.Context
 
+	close      func()
+	ownState   bool   // it is not given to another test
+	how        look   // how it looks now
+	usedBefore string // the test that had it before
+
 	mu         sync.Mutex
 	allowed    []string          // parts of complaints that a test brings about
 	complaints []string          // in order
@@ -81,15 +86,25 @@ func (p *page) complained() {
 	for _, complaint := range unique(p.heard()) {
 		p.t.Errorf("the browser complains: %s", complaint)
 	}
+	if p.t.Failed() && p.usedBefore != "" {
+		p.t.Logf("the page was used by %s before", p.usedBefore)
+	}
 }
 
 // newPage is an empty tab, whose clock begins at a moment. It is closed when the
 // test ends.
 func newPage(t *testing.T, now time.Time, how look) *page {
 	t.Helper()
+	p := newTab(t, now, how)
+	t.Cleanup(p.close)
+	return p
+}
+
+// newTab is an empty tab, which the caller closes.
+func newTab(t *testing.T, now time.Time, how look) *page {
+	t.Helper()
 	ctx, cancel := chromedp.NewContext(theBrowser(t), chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
-	p := &page{t: t, ctx: ctx, requests: map[string]string{}, news: make(chan struct{}, 1)}
+	p := &page{t: t, ctx: ctx, close: cancel, requests: map[string]string{}, news: make(chan struct{}, 1)}
 	assert.NilError(t, chromedp.Listen(ctx, p.hear))
 	mayCopy := chrome.SetPermissionParams{
 		Permission: &chrome.PermissionDescriptor{Name: "clipboard-write"}, Setting: chrome.PermissionSettingGranted,
@@ -116,6 +131,9 @@ func newPage(t *testing.T, now time.Time, how look) *page {
 func (p *page) becomes(how look) {
 	p.t.Helper()
 	how = how.withDefaults()
+	if p.how == how {
+		return
+	}
 	p.dress(how)
 	evaluate[any](p, `
 		await t.until(() => innerWidth === args[0] && matchMedia("(prefers-color-scheme: " + args[1] + ")").matches, "another look", args[2]);
@@ -127,13 +145,22 @@ func (p *page) becomes(how look) {
 func (p *page) dress(how look) {
 	p.t.Helper()
 	how = how.withDefaults()
+	before := p.how
+	p.how = how
 	scheme := func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: how.scheme()}, {Name: "prefers-reduced-motion", Value: "reduce"},
 		}})
 		return err
 	}
-	p.do(chromedp.Func(scheme), chromedp.EmulateViewport(how.width, how.height))
+	var steps []chromedp.Action[chromedp.Void]
+	if before == (look{}) || how.light != before.light {
+		steps = append(steps, chromedp.Func(scheme))
+	}
+	if how.width != before.width || how.height != before.height {
+		steps = append(steps, chromedp.EmulateViewport(how.width, how.height))
+	}
+	p.do(steps...)
 }
 
 // heard is what the browser complained of so far, or since it was asked last.
@@ -224,8 +251,9 @@ func (p *page) tolerates(text string) bool {
 }
 
 // allow makes complaints with one of these parts no failure, those included that
-// came already: the test brings them about.
+// came already: the test brings them about. No other test gets the page, as they may come late.
 func (p *page) allow(parts ...string) {
+	p.ownState = true
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.allowed = append(p.allowed, parts...)

@@ -10,7 +10,7 @@ import (
 // that returns a text.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	p := limits.on(t).serve(t).open(t, "#/users", look{})
+	p := limits.site(t).page(t, "#/users")
 	p.arrives("users")
 	const queue = `
 		const parts = await import("./js/parts/queuerow.js");

@@ -20,16 +20,16 @@ func (p *page) choose(field, value string) {
 // TestPickAsks: asks are picked by what they are.
 func TestPickAsks(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	all := s.read(t, "partition/default/asks?limit=1", &[]pod{})
 	counted := 0
+	p := s.page(t, "#/applications?view=pending")
+	p.arrives("applications")
 	for _, class := range []string{"regular", "daemonset", "placeholder", "owner", "opted out"} {
 		n := s.read(t, "partition/default/asks?limit=1&class="+escaped(class), &[]pod{})
 		counted += n
-		p := s.open(t, "#/applications?view=pending", look{})
-		p.arrives("applications")
 		p.choose("class", class)
-		p.until(`location.hash.includes("class=")`)
+		p.until(`new URLSearchParams(location.hash.split("?")[1]).get("class") === args[0]`, class)
 		if n == 0 {
 			p.sees("main", "No ask waits like that")
 			continue
@@ -42,7 +42,7 @@ func TestPickAsks(t *testing.T) {
 // TestPickPlans: plans are picked by user and by the class of their victims.
 func TestPickPlans(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	var plans []struct {
 		User    string
 		Victims []struct{ Class, User string }
@@ -55,7 +55,7 @@ func TestPickPlans(t *testing.T) {
 			picked++
 		}
 	}
-	p := s.open(t, "#/preemption?victims=true", look{})
+	p := s.page(t, "#/preemption?victims=true")
 	p.arrives("preemption")
 	p.sees("main .pager", count(all)+" plans")
 	p.click("main input[name=user]", "")

@@ -9,14 +9,14 @@ import (
 // TestPreemptedMost: the table of pods that were preempted most often is what REST counts.
 func TestPreemptedMost(t *testing.T) {
 	t.Parallel()
-	s := fairness.on(t).serve(t)
+	s := fairness.site(t)
 	var pods []struct {
 		PodName string
 		Times   int
 	}
 	s.read(t, "partition/default/victims?limit=8", &pods)
 	assert.Assert(t, len(pods) > 1)
-	p := s.open(t, "#/preemption", look{})
+	p := s.page(t, "#/preemption")
 	p.arrives("preemption")
 	p.click("main summary", "Preempted most often")
 	const label = "Pods that were preempted most often"

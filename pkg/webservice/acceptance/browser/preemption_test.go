@@ -34,11 +34,11 @@ func TestPreemption(t *testing.T) {
 	for _, played := range []*play{teams, fairness} {
 		t.Run(played.example, func(t *testing.T) {
 			t.Parallel()
-			s := played.on(t).serve(t)
+			s := played.site(t)
 			var plans []plan
 			total := s.read(t, "partition/default/preemptions?limit=50", &plans)
 			assert.Assert(t, total > 20)
-			p := s.open(t, "#/preemption", look{})
+			p := s.page(t, "#/preemption")
 			p.arrives("preemption")
 			p.sees("main .pager", count(total)+" plans")
 			when, trigger, who := p.column("Plans", "When"), p.column("Plans", "Trigger"), p.column("Plans", "For")
@@ -69,8 +69,8 @@ func TestPreemption(t *testing.T) {
 // TestPlan: a plan is explained beside the log, with its victims, and has an address.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	s := fairness.on(t).serve(t)
-	p := s.open(t, "#/preemption", look{})
+	s := fairness.site(t)
+	p := s.page(t, "#/preemption")
 	p.arrives("preemption")
 	p.click("main .reason", "by guarantee")
 	var plans []plan
@@ -93,7 +93,7 @@ func TestPlan(t *testing.T) {
 	p.press(kb.Escape)
 	p.until(`!t.one("main .details") && location.hash === "#/preemption?trigger=guarantee"`)
 
-	other := s.open(t, hash, look{})
+	other := s.page(t, hash)
 	other.arrives("preemption")
 	other.sees("main .details", chosen.Victims[0].AllocationKey)
 	other.click("main .details a", chosen.Victims[0].AllocationKey)
@@ -110,10 +110,10 @@ func TestPlan(t *testing.T) {
 // TestQuotaPlan: a queue over its max is named, with all victims.
 func TestQuotaPlan(t *testing.T) {
 	t.Parallel()
-	s := fairness.on(t).serve(t)
+	s := fairness.site(t)
 	var plans []plan
 	s.read(t, "partition/default/preemptions?limit=1&trigger=quota", &plans)
-	p := s.open(t, "#/preemption?trigger=quota", look{})
+	p := s.page(t, "#/preemption?trigger=quota")
 	p.arrives("preemption")
 	p.click("main tbody td:first-child a", "")
 	p.sees("main .details", plans[0].QueueName)

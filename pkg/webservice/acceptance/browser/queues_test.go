@@ -60,9 +60,9 @@ func (p *page) current() string {
 // TestQueues: the tree has all queues, with what REST says of each.
 func TestQueues(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	all := s.queues(t)
-	p := s.open(t, "#/queues", look{})
+	p := s.page(t, "#/queues")
 	p.arrives("queues")
 	p.sees("main .toolbar", fmt.Sprintf("%d queues", len(all)))
 	assert.Equal(t, len(p.tree()), len(all))
@@ -85,7 +85,7 @@ func TestQueues(t *testing.T) {
 // TestQueueKeys: the tree is walked with the keys of trees.
 func TestQueueKeys(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/queues", look{})
+	p := teams.site(t).open(t, "#/queues", look{}) // rows of the tree are closed
 	p.arrives("queues")
 	all := p.tree()
 	p.focus("main [role=tree]")
@@ -123,10 +123,10 @@ func TestQueueKeys(t *testing.T) {
 // TestQueue: a queue in detail, with the limits on the way to the root and what is in it.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	all := s.queues(t)
 	i := slices.IndexFunc(all, func(q queue) bool { return q.Queuename == "root.data.reports" })
-	p := s.open(t, "#/queues", look{})
+	p := s.page(t, "#/queues")
 	p.arrives("queues")
 	p.click("main [role=treeitem]", "reports")
 	p.sees("main .details h2", "root.data.reports")
@@ -152,7 +152,7 @@ func TestQueue(t *testing.T) {
 // TestUnknownQueue: a link to a queue that was removed says so.
 func TestUnknownQueue(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/queues/root.gone", look{})
+	p := teams.site(t).page(t, "#/queues/root.gone")
 	p.arrives("queues")
 	p.sees("main .details .state-empty", "There is no such queue")
 }

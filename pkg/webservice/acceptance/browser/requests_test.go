@@ -38,7 +38,7 @@ func TestFewRequests(t *testing.T) {
 		{name: "preemption by priority", panel: "preemption", at: fixed("#/preemption?trigger=priority&class=regular&user=a")},
 		{name: "queues over their guarantee", panel: "queues", at: fixed("#/queues?view=guarantees&guaranteeState=over")},
 	}
-	k8s.on(t).serve(t).tour(t, append(filtered, everywhere(k8s)...), look{}, func(p *page, c scene) {
+	k8s.site(t).tour(t, append(filtered, everywhere(k8s)...), look{}, func(p *page, c scene) {
 		asked := p.requestsOfRefresh()
 		p.t.Logf("%d requests: %q", len(asked), asked)
 		most := requestsMax

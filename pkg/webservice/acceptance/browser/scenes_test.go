@@ -20,15 +20,11 @@ type scene struct {
 	how look
 }
 
-// scenes are all that is worth looking at. Each is looked at by the tests of what
-// all people can use, and some are in the documents.
+// scenes are what the stages of teams, of fairness and of limits have to show that the others do
+// not: evictions and room that is being made, gangs, nodes that are drained, limits of users.
 var scenes = []scene{
-	{name: "overview", panel: "overview"},
-	{name: "queues", panel: "queues"},
-	{name: "queue", panel: "queues", at: fixed("#/queues/root.data.reports")},
 	{name: "nodes", panel: "nodes"},
 	{name: "node", panel: "nodes", at: fixed("#/nodes/a100-03")},
-	{name: "applications", panel: "applications"},
 	{name: "application", panel: "applications", at: func(t *testing.T, s *site) string {
 		return "#/applications/" + url.PathEscape(s.nominated(t).ApplicationID)
 	}},
@@ -40,17 +36,10 @@ var scenes = []scene{
 	{name: "victim", panel: "applications", at: func(t *testing.T, s *site) string { return s.victim(t).hash() }},
 	{name: "preemption", panel: "preemption"},
 	{name: "plan", play: fairness, panel: "preemption", at: atPlan("trigger=guarantee&limit=20"), act: seesPlan},
-	{name: "events", panel: "events"},
-	{name: "whatif", panel: "whatif"},
-	{name: "whatif-outcome", panel: "whatif", at: func(t *testing.T, s *site) string {
-		ask := s.nominated(t)
-		question := fmt.Sprintf(`{"asks":[{"allocationKey":"try","applicationId":%q,"resource":{"vcore":4000,"memory":8589934592},"count":3,"priority":5}]}`, ask.ApplicationID)
-		return "#/whatif?question=" + escaped(question)
-	}, act: seesOutcome},
 	{name: "users", play: limits, panel: "users"},
 	{name: "groups", play: limits, panel: "users", at: fixed("#/users?view=groups")},
 	{name: "queue-limits", play: limits, panel: "queues", at: fixed("#/queues/root.ml")},
-	{name: "help", panel: "overview", act: func(p *page) {
+	{name: "help", play: limits, panel: "overview", act: func(p *page) {
 		p.press("?")
 		p.sees("#help", "")
 	}},
@@ -96,18 +85,6 @@ func (c scene) address(t *testing.T, s *site) string {
 		return "#/" + c.panel
 	}
 	return c.at(t, s)
-}
-
-// open shows the scene in a page of its own.
-func (c scene) open(t *testing.T, how look) *page {
-	t.Helper()
-	s := c.played().on(t).serve(t)
-	p := s.open(t, c.address(t, s), how)
-	p.arrives(c.panel)
-	if c.act != nil {
-		c.act(p)
-	}
-	return p
 }
 
 // What tests read of asks and allocations.

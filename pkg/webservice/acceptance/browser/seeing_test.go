@@ -34,10 +34,23 @@ func everywhere(played *play) (out []scene) {
 		{"groups", "users", "#/users?view=groups"},
 	} {
 		c := scene{name: at.name, play: played, panel: at.panel, at: func(t *testing.T, s *site) string { return s.addressed(t, at.hash) }}
-		if at.name == "whatif" {
+		switch at.name {
+		case "whatif":
 			c.act = seesOutcome
+		case "overview", "queue":
+			c.act = func(p *page) { p.chart("Placed and preempted") }
 		}
 		out = append(out, c)
+	}
+	return out
+}
+
+// those are the scenes with some of the names.
+func those(all []scene, names ...string) (out []scene) {
+	for _, c := range all {
+		if slices.Contains(names, c.name) {
+			out = append(out, c)
+		}
 	}
 	return out
 }
@@ -64,6 +77,8 @@ var opened = []scene{
 	{name: "whatif-why", play: k8s, panel: "whatif", at: func(t *testing.T, s *site) string {
 		return s.addressed(t, "#/whatif?question=QUESTION")
 	}, act: opensWhy},
+	{name: "overview", play: k8sEvicting, panel: "overview"},
+	{name: "pending", play: k8sEvicting, panel: "applications", at: fixed("#/applications?view=pending")},
 	{name: "why", play: k8sEvicting, panel: "applications", at: atNominated},
 	{name: "victim", play: k8sEvicting, panel: "applications", at: func(t *testing.T, s *site) string { return s.victim(t).hash() }},
 	{name: "event", play: big, panel: "events", act: opensEvent},
@@ -92,34 +107,42 @@ func opensWhy(p *page) {
 	p.sees("main .whatif-why", "Quota")
 }
 
-// TestSeeing: every panel with the kinds of a Kubernetes shim, with 60 teams and with limits of
-// users, and what is opened there, on a desktop and on a telephone, dark and
-// light. Nothing runs out of the page or over its neighbour, no table is cut, and every text
-// can be read.
+// TestSeeing: every panel with the kinds of a Kubernetes shim, those with 60 teams and with limits
+// of users where these show more, and what is opened there. Nothing runs out of the page or over
+// its neighbour, no table is cut, every control has a name and can be hit, and every text can be read.
 func TestSeeing(t *testing.T) {
 	t.Parallel()
-	all := slices.Concat(everywhere(k8s), everywhere(big), everywhere(limits), opened)
-	tour(t, all, wide, func(p *page, _ scene) { p.looksRight() })
+	all := slices.Concat(everywhere(k8s),
+		those(everywhere(big), "overview", "queues", "guarantees", "queue", "pending"),
+		those(everywhere(limits), "overview", "queue", "application"), opened, scenes)
+	tour(t, all, look{}, func(p *page, _ scene) { p.looksRight() })
 }
 
-// looksRight holds what the page shows against the rules, in four looks. axe finds nothing in
-// each width and each theme, which two of the looks have: its rules take longer than all the
-// rest, and what they say of themes does not depend on the width.
+// opposite is a look in the other width and the other theme.
+var opposite = map[look]look{wide: phoneLight, phoneLight: wide, wideLight: phone, phone: wideLight}
+
+// otherTheme is a look in the other theme.
+var otherTheme = map[look]look{wide: wideLight, wideLight: wide, phone: phoneLight, phoneLight: phone}
+
+// looksRight holds what the page shows against the rules, on a desktop and on a telephone, one of
+// them dark and the other light: what the rules say of widths does not depend on the theme, nor
+// what they say of colours on the width. The next scene begins in the other theme, so that each of
+// the four looks comes up in a tour.
 func (p *page) looksRight() {
 	p.t.Helper()
 	axe := axeScript()
 	if axe == "" {
 		p.t.Log("the accessibility rules of axe were NOT checked: " + axeAbsent)
 	}
-	for _, how := range []look{wide, wideLight, phone, phoneLight} {
+	for _, how := range []look{p.how, opposite[p.how]} {
 		p.becomes(how)
-		for _, rule := range []string{"wide", "overlapping", "faint", "cut", "below"} {
-			p.audit(rule)
-		}
-		if axe != "" && (how == wide || how == phoneLight) {
+		p.audits("wide", "overlapping", "faint", "cut", "below", "small", "charts")
+		p.names()
+		if axe != "" {
 			p.axe(axe)
 		}
 	}
+	p.dress(otherTheme[p.how])
 }
 
 // axe holds the page against the rules of axe-core. The script runs beside the page, which
@@ -164,7 +187,7 @@ func (p *page) ranking() [][]string {
 // picked from and sorted.
 func TestGuarantees(t *testing.T) {
 	t.Parallel()
-	p := k8s.on(t).serve(t).open(t, "#/queues?view=guarantees", look{})
+	p := k8s.site(t).page(t, "#/queues?view=guarantees")
 	p.arrives("queues")
 	p.sees("main .table tbody tr", "ml")
 	row := p.ranking()[0]
@@ -176,7 +199,7 @@ func TestGuarantees(t *testing.T) {
 	p.click("main .reason", "Over")
 	p.sees("main .table tbody tr", "ml")
 
-	p = big.on(t).serve(t).open(t, "#/queues?view=guarantees", look{})
+	p = big.site(t).page(t, "#/queues?view=guarantees")
 	p.arrives("queues")
 	p.sees("main .reason", "60")
 	assert.Equal(t, len(p.ranking()), 60)
@@ -196,7 +219,7 @@ func TestGuarantees(t *testing.T) {
 // and others can be chosen.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	p := k8s.on(t).serve(t).open(t, "#/queues", look{})
+	p := k8s.site(t).open(t, "#/queues", look{}) // other kinds are chosen
 	p.arrives("queues")
 	heads := func() []string {
 		return evaluate[[]string](p, `return [...document.querySelectorAll("main .queue-head > div")].map((e) => e.textContent)`)

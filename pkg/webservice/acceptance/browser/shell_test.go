@@ -44,7 +44,7 @@ func (p *page) fresh() {
 // TestPanels goes through all panels by mouse and by key.
 func TestPanels(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "", look{})
+	p := teams.site(t).page(t, "")
 	p.arrives("overview")
 	for i, panel := range panels {
 		p.click("#nav a", panel.title)
@@ -62,7 +62,7 @@ func TestPanels(t *testing.T) {
 // TestBack: the buttons of the browser go where one was.
 func TestBack(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/queues", look{})
+	p := teams.site(t).page(t, "#/queues")
 	p.arrives("queues")
 	p.press("3")
 	p.arrives("nodes")
@@ -79,14 +79,14 @@ func TestBack(t *testing.T) {
 // TestUnknownPlace: an address that leads nowhere leads to the overview.
 func TestUnknownPlace(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/nowhere/%/x?y=%zz", look{})
+	p := teams.site(t).page(t, "#/nowhere/%/x?y=%zz")
 	p.arrives("overview")
 }
 
 // TestHelp opens by key and by mouse, and closes by key.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "", look{})
+	p := teams.site(t).page(t, "")
 	p.arrives("overview")
 	for _, open := range []func(){func() { p.press("?") }, func() { p.click("#help-open", "") }} {
 		open()
@@ -105,7 +105,7 @@ func TestHelp(t *testing.T) {
 // system.
 func TestTheme(t *testing.T) {
 	t.Parallel()
-	site := teams.on(t).serve(t)
+	site := teams.site(t)
 	p := site.open(t, "", look{light: true})
 	p.arrives("overview")
 	background := func() string {
@@ -135,7 +135,7 @@ func TestTheme(t *testing.T) {
 // TestSearchKey: the slash leads to the search field, where keys are letters.
 func TestSearchKey(t *testing.T) {
 	t.Parallel()
-	p := teams.on(t).serve(t).open(t, "#/nodes", look{})
+	p := teams.site(t).page(t, "#/nodes")
 	p.arrives("nodes")
 	p.press("/")
 	p.until(`document.activeElement.type === "search"`)

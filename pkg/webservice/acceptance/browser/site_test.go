@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -26,20 +27,29 @@ type site struct {
 	restGone atomic.Bool  // those to REST are
 	asked    atomic.Int64 // requests for REST
 	rest     http.Handler
+
+	mu      sync.Mutex
+	resting []*page // which no test uses
 }
 
 // serve puts a stage behind a web server until the test ends.
 func (s *stage) serve(t *testing.T) *site {
 	t.Helper()
-	service := s.service(t)
-	out := &site{stage: s, rest: service.Handler()}
-	server := httptest.NewServer(out)
-	out.url = server.URL
+	out, server := s.start(t)
 	t.Cleanup(func() {
 		server.CloseClientConnections() // streams have no end
 		server.Close()
 	})
 	return out
+}
+
+// start puts a stage behind a web server, which the caller closes.
+func (s *stage) start(t *testing.T) (*site, *httptest.Server) {
+	t.Helper()
+	out := &site{stage: s, rest: s.service(t).Handler()}
+	server := httptest.NewServer(out)
+	out.url = server.URL
+	return out, server
 }
 
 // service is everything that "narwhal serve" offers, of the stage.

@@ -52,8 +52,8 @@ func sorting(by string) string {
 // TestSortApplications: the heads sort the list of applications.
 func TestSortApplications(t *testing.T) {
 	t.Parallel()
-	s := limits.on(t).serve(t)
-	p := s.open(t, "#/applications", look{})
+	s := limits.site(t)
+	p := s.page(t, "#/applications")
 	p.arrives("applications")
 	p.presses([]sortedHead{
 		{"Application", "applicationID", "-applicationID"},
@@ -77,8 +77,8 @@ func TestSortApplications(t *testing.T) {
 // its head turns that round.
 func TestSortAsks(t *testing.T) {
 	t.Parallel()
-	s := guarantees.on(t).serve(t)
-	p := s.open(t, "#/applications?view=pending", look{})
+	s := guarantees.site(t)
+	p := s.page(t, "#/applications?view=pending")
 	p.arrives("applications")
 	asks := func(sort string) (out []string) {
 		for _, one := range s.asks(t, "limit=50&sort="+sort) {
@@ -105,8 +105,8 @@ func TestSortAsks(t *testing.T) {
 // TestSortPlans: the heads sort the log of preemption; without one the latest is first.
 func TestSortPlans(t *testing.T) {
 	t.Parallel()
-	s := fairness.on(t).serve(t)
-	p := s.open(t, "#/preemption", look{})
+	s := fairness.site(t)
+	p := s.page(t, "#/preemption")
 	p.arrives("preemption")
 	p.presses([]sortedHead{
 		{"When", "time", "-time"},
@@ -127,7 +127,7 @@ func TestSortPlans(t *testing.T) {
 // TestSortRanking: the heads sort the queues by their guarantee, each by its own figure.
 func TestSortRanking(t *testing.T) {
 	t.Parallel()
-	p := guarantees.on(t).serve(t).open(t, "#/queues?view=guarantees", look{})
+	p := guarantees.site(t).page(t, "#/queues?view=guarantees")
 	p.arrives("queues")
 	// Used: 0, 4, 40, 8, 4 of 16, 10, 10, 5, 8, and 10, 8, 0, 4, 0 wait.
 	p.presses([]sortedHead{
@@ -144,13 +144,13 @@ func TestSortRanking(t *testing.T) {
 // TestSortNodes: the map of nodes is in the order that is chosen.
 func TestSortNodes(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	var list []node
 	s.read(t, "partition/default/nodes", &list)
 	use := func(n node) float64 {
 		return float64(n.Allocated["vcore"]+n.Occupied["vcore"]) / float64(n.Capacity["vcore"])
 	}
-	p := s.open(t, "#/nodes?group=none&kind=vcore", look{})
+	p := s.page(t, "#/nodes?group=none&kind=vcore")
 	p.arrives("nodes")
 	for _, c := range []struct {
 		order  string

@@ -111,6 +111,9 @@ type play struct {
 
 	once  sync.Once
 	stage *stage // nil if the play failed
+
+	served sync.Once
+	shared *site
 }
 
 // drainedNode is one of the nodes of k8s.
@@ -156,6 +159,15 @@ func (p *play) on(t *testing.T) *stage {
 	p.once.Do(func() { synctest.Test(t, p.perform) })
 	assert.Assert(t, p.stage != nil, "%s was not played", p.example)
 	return p.stage
+}
+
+// site is the stage behind a web server that stays until the tests end, for those that change
+// neither of them.
+func (p *play) site(t *testing.T) *site {
+	t.Helper()
+	s := p.on(t)
+	p.served.Do(func() { p.shared, _ = s.start(t) })
+	return p.shared
 }
 
 // text is the scenario of the play.

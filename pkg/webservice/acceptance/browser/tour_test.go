@@ -6,7 +6,8 @@ import (
 )
 
 // tour shows scenes, those of a play one after another in one page: to load the page takes most
-// of the time of a look. Each scene is a test of its own.
+// of the time of a look. Each scene is a test of its own. Without a look it is looked at as the
+// page is by then.
 func tour(t *testing.T, scenes []scene, how look, see func(p *page, c scene)) {
 	t.Helper()
 	var plays []*play
@@ -21,7 +22,7 @@ func tour(t *testing.T, scenes []scene, how look, see func(p *page, c scene)) {
 	for _, played := range plays {
 		t.Run(played.example, func(t *testing.T) {
 			t.Parallel()
-			played.on(t).serve(t).tour(t, of[played], how, see)
+			played.site(t).tour(t, of[played], how, see)
 		})
 	}
 }
@@ -29,11 +30,12 @@ func tour(t *testing.T, scenes []scene, how look, see func(p *page, c scene)) {
 // tour shows scenes one after another in one page.
 func (s *site) tour(t *testing.T, scenes []scene, how look, see func(p *page, c scene)) {
 	t.Helper()
-	p := s.open(t, "#/"+scenes[0].panel, how)
-	p.arrives(scenes[0].panel)
+	p := s.page(t, "#/"+scenes[0].panel)
 	for _, c := range scenes {
 		p.run(c.name, func(t *testing.T) {
-			p.becomes(cmp.Or(c.how, how))
+			if at := cmp.Or(c.how, how); at != (look{}) {
+				p.becomes(at)
+			}
 			p.leaves(c.panel)
 			p.goes(c.address(t, s))
 			p.arrives(c.panel)

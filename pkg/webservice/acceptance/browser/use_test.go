@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,46 +13,53 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// targetMin is how many pixels a control has at least each way.
-const targetMin = 24
-
-// audit asks testdata/audit.js what is wrong.
-func (p *page) audit(what string, args ...any) {
+// audits asks testdata/audit.js what breaks some of its rules.
+func (p *page) audits(rules ...string) {
 	p.t.Helper()
-	times := map[string]int{}
-	for _, wrong := range evaluate[[]string](p, "return t.audit."+what+"(...args)", args...) {
-		times[wrong]++
-	}
-	for _, wrong := range slices.Sorted(maps.Keys(times)) {
-		p.t.Errorf("%s: %s (%d times)", what, wrong, times[wrong])
+	found := evaluate[map[string][]string](p, `return Object.fromEntries(args[0].map((rule) => [rule, t.audit[rule]()]))`, rules)
+	for _, rule := range rules {
+		p.wrongs(rule, found[rule])
 	}
 }
 
-// TestEverybody: every scene fits on every screen, from a telephone to a very large
-// one, without scrolling sideways; every control has a name and can be hit, and in both
-// themes every text can be read.
-func TestEverybody(t *testing.T) {
+// audit asks it about one, with arguments.
+func (p *page) audit(rule string, args ...any) {
+	p.t.Helper()
+	p.wrongs(rule, evaluate[[]string](p, "return t.audit."+rule+"(...args)", args...))
+}
+
+// wrongs fails the test with what is wrong by a rule.
+func (p *page) wrongs(rule string, found []string) {
+	p.t.Helper()
+	times := map[string]int{}
+	for _, wrong := range found {
+		times[wrong]++
+	}
+	for _, wrong := range slices.Sorted(maps.Keys(times)) {
+		p.t.Errorf("%s: %s (%d times)", rule, wrong, times[wrong])
+	}
+}
+
+// TestLargeScreen: no panel scrolls sideways on a very large screen.
+func TestLargeScreen(t *testing.T) {
 	t.Parallel()
-	tour(t, scenes, phone, func(p *page, _ scene) {
+	p := teams.site(t).page(t, "#/overview")
+	p.becomes(look{width: 2560, height: 1400})
+	for _, panel := range panels {
+		p.leaves(panel.id)
+		p.goes("#/" + panel.id)
+		p.arrives(panel.id)
 		p.audit("wide")
-		p.audit("small", targetMin)
-		p.becomes(look{width: 2560, height: 1400})
-		p.audit("wide")
-		p.becomes(look{})
-		p.audit("wide")
-		p.audit("small", targetMin)
-		p.audit("faint")
-		p.names()
-		p.becomes(look{light: true})
-		p.audit("faint")
-	})
+	}
 }
 
 // TestTokens: text in any of its colours can be read on any surface.
 func TestTokens(t *testing.T) {
 	t.Parallel()
+	p := teams.site(t).page(t, "#/overview")
+	p.arrives("overview")
 	for _, how := range []look{{}, {light: true}} {
-		p := scenes[0].open(t, how)
+		p.becomes(how)
 		p.audit("tokens",
 			[]string{"--text", "--quiet", "--accent", "--good", "--warn", "--bad", "--info"},
 			[]string{"--bg", "--surface", "--raised", "--hover"})
@@ -97,44 +103,62 @@ func (p *page) names() {
 // the order of the page, can be seen, and comes out at the end.
 func TestTabKey(t *testing.T) {
 	t.Parallel()
+	p := teams.site(t).page(t, "#/overview")
 	for _, panel := range panels {
-		t.Run(panel.id, func(t *testing.T) {
-			t.Parallel()
+		p.run(panel.id, func(t *testing.T) {
 			address := "#/" + panel.id
 			if panel.id == "events" {
 				address += "?text=a100-03" // the whole feed has thousands of stops
 			}
-			p := teams.on(t).serve(t).open(t, address, look{})
+			p.leaves(panel.id)
+			p.goes(address)
 			p.arrives(panel.id)
-			type focused struct {
-				End   bool
-				Told  string
-				Wrong []string
-			}
-			var way []string
-			for range 400 {
-				p.press(kb.Tab)
-				at := evaluate[focused](p, `return t.audit.focused()`)
-				for _, wrong := range at.Wrong {
-					t.Error(wrong)
-				}
-				if at.End {
-					break
-				}
-				way = append(way, at.Told)
-			}
-			assert.Assert(t, len(way) > len(panels) && len(way) < 400, "%d stops", len(way))
+			way := p.tabs()
+			assert.Assert(t, len(way) > len(panels), "%d stops", len(way))
 			assert.Assert(t, strings.Contains(way[0], "Skip"), way[0])
-			t.Log(fmt.Sprint(len(way), " stops"))
+			t.Logf("%d stops", len(way))
 		})
 	}
+}
+
+// tabs presses the tab key until the focus is where it was, at the first element of the page, and
+// returns where it stopped.
+func (p *page) tabs() (way []string) {
+	p.t.Helper()
+	evaluate[any](p, `
+		t.stops = [];
+		t.audit.forget();
+		document.getElementById("skip").focus();
+		t.stops.push(t.audit.focused());
+		document.addEventListener("keyup", t.stopped = (e) => { if (e.key === "Tab") t.stops.push(t.audit.focused()); }, true);
+		return true`)
+	for len(way) < 400 {
+		p.press(strings.Repeat(kb.Tab, 10))
+		for _, at := range evaluate[[]struct {
+			End   bool
+			Told  string
+			Wrong []string
+		}](p, `return t.stops.splice(0)`) {
+			for _, wrong := range at.Wrong {
+				p.t.Error(wrong)
+			}
+			if at.End {
+				evaluate[any](p, `document.removeEventListener("keyup", t.stopped, true); return true`)
+				return way
+			}
+			way = append(way, at.Told)
+		}
+	}
+	p.t.Fatalf("the focus does not come out after %d stops", len(way))
+	return nil
 }
 
 // TestFocusStays: what has the focus keeps it while rows before it go and rows change
 // places, and is the element that it was.
 func TestFocusStays(t *testing.T) {
 	t.Parallel()
-	p := scenes[0].open(t, look{})
+	p := teams.site(t).page(t, "#/overview")
+	p.arrives("overview")
 	assert.Equal(t, evaluate[string](p, `
 		const { h, render } = await import("./js/dom.js");
 		const list = document.querySelector("main").appendChild(document.createElement("div"));
@@ -154,7 +178,8 @@ func TestFocusStays(t *testing.T) {
 // TestSkip: the first key leads past the bar.
 func TestSkip(t *testing.T) {
 	t.Parallel()
-	p := scenes[0].open(t, look{})
+	p := teams.site(t).open(t, "#/overview", look{})
+	p.arrives("overview")
 	p.press(kb.Tab, kb.Enter)
 	p.until(`document.activeElement === document.querySelector("main")`)
 	assert.Equal(t, evaluate[string](p, `return location.hash`), "#/overview")

@@ -37,7 +37,7 @@ func (p *page) lines() [][]string {
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	s := lowered(t).serve(t)
-	p := s.open(t, "#/users", look{})
+	p := s.page(t, "#/users")
 	p.arrives("users")
 	lines := p.lines()
 	assert.DeepEqual(t, lines[0], []string{"ann", "root.ml", "vcore 12 · memory 24.0 GiB · pods 6", "vcore 4", "2 of 4", "over300 % vcore"})
@@ -66,7 +66,7 @@ func TestUsers(t *testing.T) {
 // TestGroupsOfUsers: what counts for a group, with its limits.
 func TestGroupsOfUsers(t *testing.T) {
 	t.Parallel()
-	p := limits.on(t).serve(t).open(t, "#/users", look{})
+	p := limits.site(t).page(t, "#/users")
 	p.arrives("users")
 	p.click("main .subtabs a", "Groups")
 	p.sees("main tbody", "research")
@@ -79,7 +79,7 @@ func TestGroupsOfUsers(t *testing.T) {
 // have.
 func TestLimitsInQueueDetails(t *testing.T) {
 	t.Parallel()
-	p := limits.on(t).serve(t).open(t, "#/queues/root", look{})
+	p := limits.site(t).page(t, "#/queues/root")
 	p.arrives("queues")
 	p.sees("main .details", "Limits of users and groups")
 	p.sees("main .details", "any other user")

@@ -22,11 +22,12 @@ func TestWander(t *testing.T) {
 					t.Logf("the way there:\n%s", strings.Join(way, "\n"))
 				}
 			})
-			p := teams.on(t).serve(t).open(t, "#/"+panels[seed].id, look{light: seed%2 == 1})
+			p := teams.site(t).page(t, "#/"+panels[seed].id)
+			p.becomes(look{light: seed%2 == 1})
 			p.allow("404 (Not Found)", "400 (Bad Request)") // of pods that have gone, and of half a question
 			p.arrives(panels[seed].id)
-			for i := range 100 {
-				if i%20 == 19 { // not to stay where there is most to click on
+			for i := range 50 {
+				if i%10 == 9 { // not to stay where there is most to click on
 					evaluate[any](p, `location.hash = "#/" + args[0]; return true`, panels[chance.IntN(len(panels))].id)
 				}
 				way = append(way, evaluate[string](p, `

@@ -57,10 +57,11 @@ func (p *page) wrong(label string) string {
 // TestWhatIf: a question is filled in, played, and its outcome is what REST says.
 func TestWhatIf(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	app := s.nominated(t).ApplicationID
-	p := s.open(t, "#/whatif", look{})
+	p := s.page(t, "#/whatif")
 	p.arrives("whatif")
+	p.click("main button", "Clear") // what was asked before
 	p.fill("Application", app)
 	p.fill("vcore", "1.5")
 	p.fill("memory", "2Gi")
@@ -85,7 +86,7 @@ func TestWhatIf(t *testing.T) {
 
 	// The question is in the address: another reader sees the same.
 	p.until(`location.hash.includes("question=")`)
-	other := s.open(t, evaluate[string](p, `return location.hash`), look{})
+	other := s.page(t, evaluate[string](p, `return location.hash`))
 	other.arrives("whatif")
 	assert.DeepEqual(t, other.rows("What becomes of the asks")[1:], rows)
 }
@@ -93,9 +94,10 @@ func TestWhatIf(t *testing.T) {
 // TestWhatIfWaits: an ask that no node can have waits, and says why.
 func TestWhatIfWaits(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
-	p := s.open(t, "#/whatif", look{})
+	s := teams.site(t)
+	p := s.page(t, "#/whatif")
 	p.arrives("whatif")
+	p.click("main button", "Clear") // what was asked before
 	p.fill("Application", s.nominated(t).ApplicationID)
 	p.fill("vcore", "100000")
 	p.press(kb.Enter)
@@ -109,7 +111,7 @@ func TestWhatIfWaits(t *testing.T) {
 // the scheduler does, and the focus goes there.
 func TestWhatIfWrong(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	p := s.open(t, "#/whatif", look{})
 	p.allow("400 (Bad Request)")
 	p.arrives("whatif")
@@ -133,10 +135,11 @@ func TestWhatIfWrong(t *testing.T) {
 // one that would not be taken in says why.
 func TestWhatIfOfANewApplication(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	queue := s.nominated(t).QueueName
-	p := s.open(t, "#/whatif", look{})
+	p := s.page(t, "#/whatif")
 	p.arrives("whatif")
+	p.click("main button", "Clear") // what was asked before
 	p.fill("Application", "brand-new")
 	p.fill("If it is new, its queue", "root.nowhere")
 	p.fill("vcore", "100m")
@@ -148,7 +151,7 @@ func TestWhatIfOfANewApplication(t *testing.T) {
 	o := s.play(t, fmt.Sprintf(`{"applications":[{"applicationId":"brand-new","queueName":%q}],"asks":[{"allocationKey":"try","applicationId":"brand-new","resource":{"vcore":100}}]}`, queue))
 	assert.Equal(t, o.Asks[0].Refused, "")
 	p.until(`location.hash.includes("brand-new")`)
-	other := s.open(t, evaluate[string](p, `return location.hash`), look{})
+	other := s.page(t, evaluate[string](p, `return location.hash`))
 	other.arrives("whatif")
 	assert.DeepEqual(t, other.rows("What becomes of the asks")[1:], p.rows("What becomes of the asks")[1:])
 }
@@ -157,7 +160,7 @@ func TestWhatIfOfANewApplication(t *testing.T) {
 // has a line.
 func TestWhatIfConfiguration(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	p := s.open(t, "#/whatif", look{})
 	p.allow("400 (Bad Request)")
 	p.arrives("whatif")

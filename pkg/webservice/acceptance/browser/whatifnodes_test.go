@@ -12,7 +12,7 @@ import (
 // is said at the field, and the outcome is what REST says.
 func TestWhatIfNodes(t *testing.T) {
 	t.Parallel()
-	s := teams.on(t).serve(t)
+	s := teams.site(t)
 	p := s.open(t, "#/whatif", look{})
 	p.allow("400")
 	p.arrives("whatif")
@@ -38,7 +38,7 @@ func TestWhatIfNodes(t *testing.T) {
 		assert.Equal(t, rows[i][0], one.AllocationKey)
 	}
 
-	again := s.open(t, evaluate[string](p, `return location.hash`), look{}) // the address holds the question
+	again := s.page(t, evaluate[string](p, `return location.hash`)) // the address holds the question
 	again.arrives("whatif")
 	again.sees("main .whatif-result .lead", "With the other nodes")
 	assert.Equal(t, evaluate[string](again, `return document.getElementById("whatif-nodes-add").value`), "big:2:vcore=64,memory=256Gi")

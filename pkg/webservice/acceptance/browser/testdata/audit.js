@@ -14,7 +14,7 @@
 
   // small are the controls that a finger would miss. A link in the middle of a
   // sentence is as high as its line, and a label belongs to its field.
-  audit.small = (least) => {
+  audit.small = (least = 24) => {
     const wrong = [];
     for (const e of t.all(controls)) {
       if (e.matches(":disabled") || e.closest(".unseen,.skip")) continue;
@@ -71,6 +71,11 @@
   // cut are tables that are wider than the room that they have.
   audit.cut = () => t.all("main .table-wrap").filter((e) => e.scrollWidth > e.clientWidth + 1)
     .map((e) => `${told(e)} is ${e.scrollWidth} pixels wide and has ${e.clientWidth}`);
+
+  // charts are those that end outside the window, or are too narrow to be read.
+  audit.charts = () => t.all("main .chart, main .chart svg, main .chart-legend").map((e) => [e, e.getBoundingClientRect()])
+    .filter(([, box]) => box.right > innerWidth + 1 || box.width < 200)
+    .map(([e, box]) => `${told(e)} is ${box.width.toFixed(0)} pixels wide and ends at ${box.right.toFixed(0)} of ${innerWidth}`);
 
   // below are the cells of a table that became a list of which a part is below its head, not
   // beside it.
@@ -166,6 +171,7 @@
   // focused describes where the keyboard is, and what is wrong with that. After the
   // last stop comes the browser itself; one without a window soon begins anew.
   let first = null, before = null;
+  audit.forget = () => { first = before = null; };
   audit.focused = () => {
     const e = document.activeElement;
     if (!e || e === document.body || e === document.documentElement || e === first) {

@@ -84,5 +84,11 @@
   test.all = (selector) => [...document.querySelectorAll(selector)].filter(test.seen);
   test.one = (selector, words = "") => test.all(selector).find((e) => e.textContent.includes(words));
 
+  // rest makes the page one that is not looked at, as in a tab behind another, until it is no more:
+  // it refreshes nothing meanwhile.
+  let resting = false;
+  Object.defineProperty(document, "hidden", { get: () => resting });
+  test.rest = (yes) => { resting = yes; };
+
   globalThis.__test = test;
 })();
