@@ -27,6 +27,7 @@ type preparation struct {
 	nodes     sets.Set[string] // on which alone the pod may run; nil is any
 	elsewhere error            // the answer for other nodes
 	isChanged bool             // in thought
+	seen      *listed          // what plugins see again when they were asked in thought; nil if they see nothing else
 }
 
 // devicesNotServed is why a pod with claims of devices may run nowhere where the API server does not serve them.
@@ -65,6 +66,13 @@ func (c *Checker) RefusedEverywhere(pod *v1.Pod) error {
 // prepare runs PreFilter for a pod, and looks up nodes at the same moment. A node that
 // is not known is nil.
 func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
+	p, infos := c.prepareInTree(pod, nodes)
+	c.prepareOutOfTree(p)
+	return p, infos
+}
+
+// prepareInTree is prepare for the plugins of kube-scheduler, which look at the cluster while it is locked.
+func (c *Checker) prepareInTree(pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cluster.pods[pod.UID] != nil {
@@ -84,15 +92,14 @@ func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.
 	for _, other := range add {
 		c.named.learn(other)
 	}
-	undo := c.cluster.change(nodes[0], add, remove)
-	defer func() {
-		undo()
-		c.see() // what is only in thought is not seen any more
-	}()
+	seen := c.see()
+	defer c.cluster.change(nodes[0], add, remove)()
 	if c.views != nil && c.usesDevices(pod) {
 		defer c.views.change(pod, c.cluster.node(nodes[0]), add, remove)()
 	}
-	return c.preFilter(pod), c.lookUp(nodes)
+	p := c.preFilter(pod)
+	p.seen = seen
+	return p, c.lookUp(nodes)
 }
 
 func (c *Checker) lookUp(nodes []string) []*framework.NodeInfo {
@@ -114,23 +121,33 @@ func (c *Checker) preFilter(pod *v1.Pod) *preparation {
 	}
 	c.see()
 	result, status, choosing := c.framework.RunPreFilterPlugins(context.Background(), p.state, pod)
-	p.refused = c.errorOf(status)
+	c.take(p, result, status, choosing)
 	if c.noDevices {
 		if len(pod.Spec.ResourceClaims) > 0 && p.refused == nil {
 			p.refused = &Refusal{Plugin: names.DynamicResources, Reasons: []string{devicesNotServed}, unresolvable: true}
 		}
 		p.noDevices = true
 	}
-	if !result.AllNodes() {
-		p.nodes = result.NodeNames
-		by := slices.Min(choosing.UnsortedList())
-		p.elsewhere = &Refusal{
-			Plugin: by, outOfTree: c.outOfTree.Has(by),
-			Reasons:      []string{"node(s) are not those that the pod names"},
-			unresolvable: true,
-		}
-	}
 	return p
+}
+
+// take takes what PreFilter of some plugins found out.
+func (c *Checker) take(p *preparation, result *fwk.PreFilterResult, status *fwk.Status, choosing sets.Set[string]) {
+	p.refused = c.errorOf(status)
+	if result.AllNodes() {
+		return
+	}
+	if p.nodes == nil {
+		p.nodes = result.NodeNames
+	} else {
+		p.nodes = p.nodes.Intersection(result.NodeNames)
+	}
+	by := slices.Min(choosing.UnsortedList())
+	p.elsewhere = &Refusal{
+		Plugin: by, outOfTree: c.outOfTree.Has(by),
+		Reasons:      []string{"node(s) are not those that the pod names"},
+		unresolvable: true,
+	}
 }
 
 // isPlain says that neither volumes nor devices have to be found for the pod. What

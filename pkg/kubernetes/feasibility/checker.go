@@ -66,7 +66,7 @@ type Checker struct {
 	// by devices.
 	relabelled atomic.Uint64
 	extended   *extendedresourcecache.ExtendedResourceCache // nil if devices serve none
-	mu         sync.Mutex                                   // held during PreFilter, too, which is short as it looks at a view
+	mu         sync.Mutex                                   // held during PreFilter of kube-scheduler's plugins, too, which is short as it looks at a view
 	devices    *deviceCount                                 // nil if they serve none
 	cluster    *cluster
 	changes    changes
@@ -75,7 +75,8 @@ type Checker struct {
 	lastClass string                               // of its pod, if PreFilter looks at other pods for it
 	kept      *simplelru.LRU[string, *preparation] // by class
 
-	reserving    sync.Mutex // makes one reservation after the other
+	reserving    sync.Mutex // makes one reservation after the other; plugins are asked meanwhile
+	reserved     sync.Mutex // guards the reservations
 	reservations map[types.UID]*reservation
 }
 

@@ -28,8 +28,9 @@ type deviceViews struct {
 	// Both are guarded by the lock of the checker, which is held while a plugin reads which devices are taken.
 	free, taken []*resourcev1.ResourceClaim
 
-	binding   types.UID     // the pod of which claims are reserved now; guarded by reserving of the checker
-	inThought devicesPlugin // nil if the profile leaves the plugin out
+	binding   types.UID            // the pod of which claims are reserved now; guarded by reserving of the checker
+	inThought devicesPlugin        // nil if the profile leaves the plugin out
+	frees     fwk.PostFilterPlugin // the plugin itself, which frees claims; nil as well
 	thought   []*resourcev1.ResourceClaim
 }
 
@@ -55,7 +56,9 @@ func (d *deviceViews) register(registry frameworkruntime.Registry) {
 			return nil, err
 		}
 		d.inThought, _ = second.(devicesPlugin)
-		return of(ctx, args, handle)
+		first, err := of(ctx, args, handle)
+		d.frees, _ = first.(fwk.PostFilterPlugin)
+		return first, err
 	}
 }
 
@@ -93,7 +96,7 @@ type claimTracker struct {
 
 // ListAllAllocatedDevices implements fwk.ResourceClaimTracker.
 func (t *claimTracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID], error) {
-	taken, err := t.ResourceClaimTracker.ListAllAllocatedDevices()
+	taken, err := unchanged(t.ResourceClaimTracker.ListAllAllocatedDevices)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +109,24 @@ func (t *claimTracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID],
 
 // GatherAllocatedState implements fwk.ResourceClaimTracker.
 func (t *claimTracker) GatherAllocatedState() (*structured.AllocatedState, error) {
-	state, err := t.ResourceClaimTracker.GatherAllocatedState()
+	state, err := unchanged(t.ResourceClaimTracker.GatherAllocatedState)
 	if err == nil {
 		t.apply(state)
 	}
 	return state, err
+}
+
+// readingsMax is how often what changed while it was read is read again at once.
+const readingsMax = 100
+
+// unchanged reads again what fails because claims changed meanwhile. The plugin would pause before that, with the cluster locked.
+func unchanged[T any](read func() (T, error)) (got T, err error) {
+	for range readingsMax {
+		if got, err = read(); err == nil {
+			break
+		}
+	}
+	return got, err
 }
 
 // apply changes a copy of which devices are taken.

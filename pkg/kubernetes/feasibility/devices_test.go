@@ -221,3 +221,22 @@ func TestDevicesInThought(t *testing.T) {
 		}
 	})
 }
+
+// What changes while it is read is read again at once, and what never comes to rest is an error in the end.
+func TestReadWhileClaimsChange(t *testing.T) {
+	readings, conflicts := 0, 3
+	read := func() (int, error) {
+		if readings++; readings <= conflicts {
+			return 0, errors.New("conflict")
+		}
+		return 7, nil
+	}
+	got, err := unchanged(read)
+	assert.NilError(t, err)
+	assert.Equal(t, got, 7)
+	assert.Equal(t, readings, 4)
+	conflicts = 1 << 30
+	_, err = unchanged(read)
+	assert.Error(t, err, "conflict")
+	assert.Equal(t, readings, 4+100)
+}

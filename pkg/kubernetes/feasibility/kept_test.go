@@ -121,26 +121,29 @@ func TestPreFilterRunsOnceForAWorkload(t *testing.T) {
 	}
 }
 
+// How many preparations of classes, and changes, are kept.
+const keptMost, changesMost = 32, 256
+
 // TestKeptPreparationsAreBounded asks about ten times as many classes as are kept, and makes
 // ten times as many changes as are remembered.
 func TestKeptPreparationsAreBounded(t *testing.T) {
 	c := spreadCluster(t, 3)
-	for i := range 10 * keptMax {
+	for i := range 10 * keptMost {
 		c.Check(aMember(0, labelled("number", fmt.Sprint(i))), "node-0")
 	}
-	if c.kept.Len() > keptMax {
+	if c.kept.Len() > keptMost {
 		t.Errorf("%d preparations are kept", c.kept.Len())
 	}
-	if c.recall(aMember(0, labelled("number", fmt.Sprint(10*keptMax-2)))) == nil {
+	if c.recall(aMember(0, labelled("number", fmt.Sprint(10*keptMost-2)))) == nil {
 		t.Error("one that was used just now is not kept")
 	}
-	for i := range 20 * changesMax {
+	for i := range 20 * changesMost {
 		c.SetPod(aPod("moving", placedOn(fmt.Sprintf("node-%d", i%3)), labelled("app", "a")))
-		if n := len(c.changes.pods); n > 2*changesMax {
+		if n := len(c.changes.pods); n > 2*changesMost {
 			t.Fatalf("%d changes are remembered", n)
 		}
 	}
-	if c.recall(aMember(0, labelled("number", fmt.Sprint(10*keptMax-2)))) != nil {
+	if c.recall(aMember(0, labelled("number", fmt.Sprint(10*keptMost-2)))) != nil {
 		t.Error("a preparation was told of changes that are not remembered")
 	}
 }

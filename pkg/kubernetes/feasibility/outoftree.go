@@ -33,9 +33,22 @@ func (c *Checker) noteRefusals(pod *v1.Pod, answers ...error) {
 }
 
 // see shows the cluster, which is locked, as it is now.
-func (c *Checker) see() {
-	if c.snapshot != nil {
-		c.snapshot.take(c.cluster)
+func (c *Checker) see() *listed {
+	if c.snapshot == nil {
+		return nil
+	}
+	return c.snapshot.take(c.cluster)
+}
+
+// prepareOutOfTree runs PreFilter of plugins for a preparation that no other question knows. They see what is shown and may take
+// long, so the cluster is not locked meanwhile.
+func (c *Checker) prepareOutOfTree(p *preparation) {
+	if p.refused == nil && c.outOfTree.Decide() {
+		result, status, choosing := c.outOfTree.PreFilter(context.Background(), p.state, p.pod)
+		c.take(p, result, status, choosing)
+	}
+	if p.seen != nil {
+		c.snapshot.made.Store(p.seen)
 	}
 }
 
@@ -60,8 +73,11 @@ func (c *Checker) Points(pod *v1.Pod, nodes []string) []int64 {
 	if !c.framework.RunPreScorePlugins(context.Background(), state, pod, known).IsSuccess() {
 		return nil
 	}
-	scores, status := c.framework.RunScorePlugins(context.Background(), state, pod, known)
-	if !status.IsSuccess() {
+	scores := c.outOfTree.Scored(pod, func(ctx context.Context) []fwk.NodePluginScores {
+		scores, _ := c.framework.RunScorePlugins(ctx, state, pod, known) // nil with an error
+		return scores
+	})
+	if scores == nil {
 		return nil
 	}
 	points, next := make([]int64, len(nodes)), 0
@@ -124,8 +140,8 @@ func (c *Checker) PostBind(ctx context.Context, pod *v1.Pod, node string) {
 	c.framework.RunPostBindPlugins(ctx, r.state, on(pod, node), node)
 	c.outOfTree.Activate(r.state)
 	if r.plain {
-		c.reserving.Lock()
-		defer c.reserving.Unlock()
+		c.reserved.Lock()
+		defer c.reserved.Unlock()
 		delete(c.reservations, pod.UID)
 	}
 }

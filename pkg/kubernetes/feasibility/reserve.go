@@ -33,7 +33,7 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 	// it have left.
 	c.reserving.Lock()
 	defer c.reserving.Unlock()
-	if r := c.reservations[pod.UID]; r != nil {
+	if r := c.reservationOf(pod.UID); r != nil {
 		if r.node == node {
 			return nil
 		}
@@ -63,6 +63,8 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 		c.noteRefusals(pod, err)
 		return err
 	}
+	c.reserved.Lock()
+	defer c.reserved.Unlock()
 	c.reservations[pod.UID] = &reservation{node: node, state: p.state, plain: p.isPlain()}
 	return nil
 }
@@ -90,8 +92,8 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 			return err
 		}
 	}
-	c.reserving.Lock()
-	defer c.reserving.Unlock()
+	c.reserved.Lock()
+	defer c.reserved.Unlock()
 	r.bound = true
 	return nil
 }
@@ -104,27 +106,32 @@ func (c *Checker) Unreserve(ctx context.Context, pod *v1.Pod, node string) {
 		return
 	}
 	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, node), node)
-	c.reserving.Lock()
+	c.reserved.Lock()
 	delete(c.reservations, pod.UID)
-	c.reserving.Unlock()
+	c.reserved.Unlock()
 	c.unreserved(pod, node)
 }
 
 // reservation is that of a pod on a node, or nil.
 func (c *Checker) reservation(uid types.UID, node string) *reservation {
-	c.reserving.Lock()
-	defer c.reserving.Unlock()
-	if r := c.reservations[uid]; r != nil && r.node == node {
+	if r := c.reservationOf(uid); r != nil && r.node == node {
 		return r
 	}
 	return nil
 }
 
+// reservationOf is that of a pod on any node, or nil.
+func (c *Checker) reservationOf(uid types.UID) *reservation {
+	c.reserved.Lock()
+	defer c.reserved.Unlock()
+	return c.reservations[uid]
+}
+
 // forgetBound forgets the reservation of a pod that was bound and is gone. What it says
 // is then known from the objects of the API server.
 func (c *Checker) forgetBound(uid types.UID) {
-	c.reserving.Lock()
-	defer c.reserving.Unlock()
+	c.reserved.Lock()
+	defer c.reserved.Unlock()
 	if r := c.reservations[uid]; r != nil && r.bound {
 		delete(c.reservations, uid)
 	}

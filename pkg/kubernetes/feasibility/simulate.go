@@ -27,6 +27,7 @@ func (c *Checker) CheckWith(pod *v1.Pod, node string, add, remove []*v1.Pod) err
 	defer c.outOfTree.Cycle()()
 	pod, add = pods.ForFilters(pod), forFilters(add)
 	if p, info, ok := c.prepareWith(pod, node, add, remove); ok {
+		c.prepareOutOfTree(p)
 		return c.filter(p, node, info)
 	}
 	p, infos := c.prepare(pod, []string{node})

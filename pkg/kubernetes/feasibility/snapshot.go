@@ -33,9 +33,9 @@ func newSnapshot() *snapshot {
 }
 
 // take takes the cluster as it is, which is locked.
-func (s *snapshot) take(c *cluster) {
-	if s.made.Load().revision == c.revision {
-		return
+func (s *snapshot) take(c *cluster) *listed {
+	if made := s.made.Load(); made.revision == c.revision {
+		return made
 	}
 	l := &listed{revision: c.revision, nodes: append([]fwk.NodeInfo{}, c.nodes.list...)}
 	l.byName = sync.OnceValue(func() map[string]fwk.NodeInfo {
@@ -46,6 +46,7 @@ func (s *snapshot) take(c *cluster) {
 		return names
 	})
 	s.made.Store(l)
+	return l
 }
 
 // NodeInfos implements fwk.SharedLister.

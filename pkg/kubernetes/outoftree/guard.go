@@ -2,6 +2,7 @@ package outoftree
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,10 +12,11 @@ import (
 // A guarded plugin is one behind its guard. It is a plugin of each kind for the framework, and asks the plugin where it is one and
 // the profile enables it.
 type guarded struct {
-	set    *Set
-	name   string
-	points map[point]bool // at which the plugin is asked
-	calls  calls
+	set     *Set
+	name    string
+	points  map[point]bool // at which the plugin is asked
+	calls   calls
+	running atomic.Int32 // calls for Scored
 
 	inner fwk.Plugin
 	// The plugin as each kind; nil if it is none or is not asked there.
@@ -72,11 +74,13 @@ func as[T any](g *guarded, at point, to *T) {
 // Name is that of the plugin.
 func (g *guarded) Name() string { return g.name }
 
-// PreFilter is shown all nodes, not only those that matter for the plugins of kube-scheduler.
-func (g *guarded) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	if g.preFilters == nil {
-		return nil, nil
-	}
+// PreFilter says nothing to the framework, which asks while the cluster is locked. Set.PreFilter asks the plugin.
+func (g *guarded) PreFilter(context.Context, fwk.CycleState, *v1.Pod, []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	return nil, nil
+}
+
+// preFilter is shown all nodes.
+func (g *guarded) preFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
 	nodes, err := g.set.lister.NodeInfos().List()
 	if err != nil {
 		return nil, fwk.AsStatus(err)

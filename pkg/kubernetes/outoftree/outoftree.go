@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -54,11 +55,13 @@ type Set struct {
 	log     *zap.Logger
 	said    *config.Plugins // by the profile
 	guards  map[string]*guarded
+	ordered []*guarded // as the profile has them before filters
 	lister  fwk.SharedLister
 	waker   *waker
 
-	// cycle is held while plugins are asked about a pod in a scheduling cycle, since they are written for one pod at a time.
-	cycle sync.Mutex
+	// cycle has one place, which is taken while plugins are asked about a pod in a scheduling cycle, since they are written for
+	// one pod at a time. It is no mutex: a call may wait for a moment to come, and tests know of channels only that this passes.
+	cycle chan struct{}
 
 	mu     sync.Mutex
 	logged map[string]time.Time // when a problem was logged last
@@ -72,7 +75,7 @@ func New(o Options, of *config.Plugins) (*Set, error) {
 	if o.Recorder == nil {
 		o.Recorder = new(events.FakeRecorder)
 	}
-	s := &Set{options: o, log: o.Log, said: of.DeepCopy(), guards: map[string]*guarded{}, logged: map[string]time.Time{}}
+	s := &Set{options: o, log: o.Log, said: of.DeepCopy(), guards: map[string]*guarded{}, logged: map[string]time.Time{}, cycle: make(chan struct{}, 1)}
 	s.waker = newWaker(s)
 	inTree := plugins.NewInTreeRegistry()
 	var problems []error
@@ -92,6 +95,9 @@ func New(o Options, of *config.Plugins) (*Set, error) {
 	}
 	if err := errors.Join(problems...); err != nil || len(s.guards) == 0 {
 		return nil, err
+	}
+	for _, p := range s.entries(&s.said.PreFilter) {
+		s.ordered = append(s.ordered, s.guards[p.Name])
 	}
 	return s, nil
 }
@@ -177,8 +183,8 @@ func (s *Set) Cycle() (end func()) {
 	if s == nil {
 		return func() {}
 	}
-	s.cycle.Lock()
-	return s.cycle.Unlock
+	s.cycle <- struct{}{}
+	return func() { <-s.cycle }
 }
 
 // Has reports whether a plugin is one of the set.
@@ -227,6 +233,30 @@ func (s *Set) Sign(pod *v1.Pod) (signature string, ok bool) {
 	}
 	text, err := json.Marshal(signed)
 	return string(text), err == nil
+}
+
+// PreFilter asks the plugins about a pod, one after the other, up to the first that refuses it, whose name the status has. Choosing
+// are those that say on which nodes alone it may run.
+func (s *Set) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (result *fwk.PreFilterResult, status *fwk.Status, choosing sets.Set[string]) {
+	skipped := state.GetSkipFilterPlugins().Clone()
+	choosing = sets.New[string]()
+	for _, g := range s.ordered {
+		if g.preFilters == nil {
+			continue
+		}
+		said, status := g.preFilter(ctx, state, pod)
+		switch {
+		case status.IsSkip():
+			skipped.Insert(g.name)
+		case !status.IsSuccess():
+			return nil, status.WithPlugin(g.name), nil
+		case !said.AllNodes():
+			choosing.Insert(g.name)
+			result = result.Merge(said)
+		}
+	}
+	state.SetSkipFilterPlugins(skipped)
+	return result, nil, choosing
 }
 
 // PodsToActivate writes what plugins may write pods into which are to be tried, and Activate has those tried.

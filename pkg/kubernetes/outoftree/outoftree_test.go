@@ -180,6 +180,7 @@ func TestCallsThatDoNotReturn(t *testing.T) {
 
 		slow, release = true, make(chan struct{})
 		ask("pod-3")
+		assert.Equal(t, logged.Len(), 2, "it is ten seconds later")
 		slow = false
 		close(release)
 		time.Sleep(19 * time.Second)
@@ -234,4 +235,22 @@ func (wanting) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, er
 			return fwk.QueueSkip, nil
 		},
 	}}, nil
+}
+
+// Where there are no plugins, what is asked about them takes no memory.
+func TestNoneTakeNoMemory(t *testing.T) {
+	none, err := outoftree.New(outoftree.Options{}, &config.Plugins{})
+	assert.NilError(t, err)
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "uid-web"}}
+	var now any = pod
+	assert.Equal(t, testing.AllocsPerRun(100, func() {
+		none.Cycle()()
+		none.Sign(pod)
+		none.Refused(pod, "Never")
+		none.Forget(pod.UID)
+		none.Happened(framework.EventAssignedPodDelete, nil, now)
+		if none.Decide() || none.Permit() || none.Score() || none.Has("Never") {
+			t.Error("there are plugins")
+		}
+	}), 0.0)
 }

@@ -91,7 +91,11 @@ func (s *Scorer) counted(pod *v1.Pod) *class {
 	if known && c.layout == s.layout && c.objects == seen {
 		return c
 	}
+	if known {
+		s.listeners.remove(c)
+	}
 	c = s.newClass(pod, seen)
+	s.listeners.add(c)
 	s.classes.Add(key, c)
 	return c
 }

@@ -18,6 +18,7 @@
 //	scratch.go    the nodes of one question and their points
 //	profile.go    what counts, and how much
 //	class.go      what is kept for pods that are alike
+//	listeners.go  which of them are told of a pod
 //	spread.go     spread constraints, also those that follow from services and controllers
 //	affinity.go   preferred affinity and anti-affinity to pods, of either side
 //	images.go     which nodes have the images of a pod

@@ -42,6 +42,7 @@ type Scorer struct {
 	images     *images // nil: they do not count
 	layout     uint64  // counts changes of nodes and namespaces after which classes are made anew
 	classes    *simplelru.LRU[string, *class]
+	listeners  listeners // of these
 	scratch    scratch
 	last       scratch // of the question before
 }
@@ -83,10 +84,6 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 			return nil, err
 		}
 	}
-	classes, err := simplelru.NewLRU[string, *class](classesMax, nil)
-	if err != nil {
-		return nil, err
-	}
 	s := &Scorer{
 		profile:    ProfileOf(o.Profile),
 		devices:    o.Devices,
@@ -96,7 +93,11 @@ func New(factory informers.SharedInformerFactory, o Options) (*Scorer, error) {
 		labelled:   make(podlabels.Index[*counted]),
 		choosy:     make(podSet),
 		topologies: make(map[string]*topology),
-		classes:    classes,
+		listeners:  make(listeners),
+	}
+	var err error
+	if s.classes, err = simplelru.NewLRU(classesMax, func(_ string, c *class) { s.listeners.remove(c) }); err != nil {
+		return nil, err
 	}
 	if s.profile.Images > 0 {
 		s.images = &images{byName: make(map[string]*image)}
@@ -247,13 +248,13 @@ func (s *Scorer) matching(selector labels.Selector) []podSet {
 	return []podSet{s.pods}
 }
 
-// tellClasses has all classes that are kept count a pod, or not any more.
+// tellClasses has the classes that are kept count a pod, or not any more.
 func (s *Scorer) tellClasses(p *counted, sign int32) {
 	slot, known := s.slots[p.node]
 	if !known {
 		return
 	}
-	for _, c := range s.classes.Values() {
+	for c := range s.listeners.of(p) { // each counts for itself
 		if c.layout == s.layout {
 			c.count(p, slot, sign)
 		}
@@ -264,8 +265,9 @@ func (s *Scorer) tellClasses(p *counted, sign int32) {
 // it equally the first come first. Nodes where its tolerations, node selector or required node affinity
 // keep it from running, and nodes that are not known, are left out. It is nil if all others suit the pod
 // equally, so that the order of the nodes may decide, which is never so where measured use counts. The nodes have 0 to 100
-// points in that order. It costs a few operations for each node; the nodes are not asked for if the pod has no preference.
+// points in that order, of which 100 counts as 99. It costs a few operations for each node; the nodes are not asked for if the pod has no preference.
 func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []string {
+	nodes = withoutTrifles(nodes)
 	if s.points != nil && most > 0 {
 		return s.bestWithPoints(pod, nodes, most)
 	}
@@ -278,6 +280,21 @@ func (s *Scorer) Best(pod *v1.Pod, nodes iter.Seq2[string, int64], most int) []s
 		return nil
 	}
 	return s.scored(c, nodes, devices).best(most)
+}
+
+// orderMost is the most that the points in an order count: nodes that differ from the best by less than a hundredth suit it alike, so that
+// no pod leaves a place that it prefers because its nodes are almost empty and others are empty. The scores of kube-scheduler for what is
+// used do not tell these apart either.
+const orderMost = pointsMax - 1
+
+func withoutTrifles(nodes iter.Seq2[string, int64]) iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for name, points := range nodes {
+			if !yield(name, min(points, orderMost)) {
+				return
+			}
+		}
+	}
 }
 
 // devicesOn is how many points nodes have by the alternatives of a pod's claims, by their names; nil is none. Devices are

@@ -49,7 +49,7 @@ func TestScoresAreThoseOfTheScorePlugins(t *testing.T) {
 	assert.Assert(t, compared > 10_000 && off*200 < compared, "%d of %d differ", off, compared)
 }
 
-// Best is the nodes with the most points of all, those for the order of nodes included, and of equal ones the first,
+// Best is the nodes with the most points of all, those for the order of nodes included, of which the best two count alike, and of equal ones the first,
 // in whatever order the nodes come and whatever was asked before.
 func TestBestIsTheMostPoints(t *testing.T) {
 	for seed := range seeds.Of(t, 100) {
@@ -62,7 +62,7 @@ func TestBestIsTheMostPoints(t *testing.T) {
 			points := map[string]int64{"unknown": 100}
 			var order []string
 			for _, node := range w.nodes {
-				points[node.Name] = int64(w.rand.IntN(101))
+				points[node.Name] = 100 - int64(w.rand.IntN([]int{3, 101}[i%2]))
 				order = append(order, node.Name)
 			}
 			order = append(order, "unknown")
@@ -108,6 +108,23 @@ func TestNumbersOfPodsMakeNoClass(t *testing.T) {
 		assert.Assert(t, keyOf(pod(label, "1", label), 0) != keyOf(pod(label, "2", label), 0))
 	}
 	assert.Assert(t, keyOf(pod("version", "1"), 0) != keyOf(pod("version", "2"), 0))
+}
+
+// Of a thousand classes of pods the counts of the last 512 are kept.
+func TestClassesAreBounded(t *testing.T) {
+	d := newDeployments(t, 1)
+	for i := range 1000 {
+		pod := d.pod(i)
+		pod.Labels["class"] = fmt.Sprint(i)
+		d.scorer.Best(pod, func(yield func(string, int64) bool) { yield(d.nodes[0], 0) }, 1)
+		assert.Assert(t, d.scorer.classes.Len() <= 512)
+	}
+	assert.Equal(t, d.scorer.classes.Len(), 512)
+	listening := 0
+	for _, classes := range d.scorer.listeners {
+		listening += len(classes)
+	}
+	assert.Equal(t, listening, 512, "those that are not kept are told of no pods")
 }
 
 func TestLogarithm(t *testing.T) {

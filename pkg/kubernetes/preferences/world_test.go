@@ -423,7 +423,7 @@ func (w *world) best(pod *v1.Pod, order []string, points map[string]int64, most 
 	nodes, _, ours := w.asked(pod)
 	total := map[string]int64{}
 	for i, name := range nodes {
-		total[name] = ours[i] + w.scorer.profile.Order*points[name]
+		total[name] = ours[i] + w.scorer.profile.Order*min(points[name], 99)
 	}
 	for range most {
 		first := ""
