@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/discovery"
 )
 
@@ -33,13 +34,17 @@ type PodGroup struct {
 	MayPreempt      *bool            // whether others are evicted for its pods; nil if each pod says it
 	EndsAsAWhole    bool             // its pods are evicted together or not at all
 	Require         string           // the label of nodes of which all its pods run in one value; empty for none
+	Prefer          string           // the label of nodes of which those that start together run in few values; empty for none
 	Odd             string           // what is not understood and taken for the safe side; empty for nothing
 	Others          []any            // the other conditions, as they are
 	Condition       metav1.Condition // that says whether it has started, of the type of its version; without a status if it has none
 }
 
-// podGroupVersions are the versions that are read, the preferred one first: that of Kubernetes 1.37, and that of 1.36.
-var podGroupVersions = []string{"v1beta1", "v1alpha2"}
+// AnnotationPrefer of a pod group is the label of nodes of which its pods prefer few values. Kubernetes has no field for that.
+const AnnotationPrefer = domain + "preferred-topology"
+
+// podGroupVersions are the versions that are read, the preferred one first: those of Kubernetes 1.37, and that of 1.36.
+var podGroupVersions = []string{"v1beta1", "v1alpha3", "v1alpha2"}
 
 // PodGroupResources are the resources that ReadPodGroup understands, the preferred one first.
 func PodGroupResources() []schema.GroupVersionResource {
@@ -115,7 +120,7 @@ func ReadPodGroup(object *unstructured.Unstructured) (PodGroup, error) {
 }
 
 // conditionTypes are the types of the condition that says whether a group has started, by version.
-var conditionTypes = map[string]string{"v1beta1": "PodGroupInitiallyScheduled", "v1alpha2": "PodGroupScheduled"}
+var conditionTypes = map[string]string{"v1beta1": "PodGroupInitiallyScheduled", "v1alpha3": "PodGroupInitiallyScheduled", "v1alpha2": "PodGroupScheduled"}
 
 // PodGroupCondition is the type of the condition that says whether a group has started, in a version of PodGroupResources.
 func PodGroupCondition(version string) string { return conditionTypes[version] }
@@ -139,6 +144,7 @@ func (g *PodGroup) readTerms(object *unstructured.Unstructured) error {
 		g.MayPreempt = &may
 	}
 	g.readUnit(spec["disruptionMode"])
+	g.readPreferred(object.GetAnnotations()[AnnotationPrefer])
 	topology, _, err := unstructured.NestedSlice(spec, "schedulingConstraints", "topology")
 	if err != nil || len(topology) > 1 {
 		return fmt.Errorf("spec.schedulingConstraints.topology has %d items, and at most one is expected", len(topology))
@@ -162,7 +168,7 @@ func HeadOfPodGroup(object *unstructured.Unstructured) PodGroup {
 	return g
 }
 
-// readUnit reads what ends together: a word in v1alpha2, and one of two members in v1beta1. What is not known ends as a whole, which
+// readUnit reads what ends together: a word in v1alpha2, and one of two members in the others. What is not known ends as a whole, which
 // harms nothing.
 func (g *PodGroup) readUnit(mode any) {
 	switch is := mode.(type) {
@@ -187,6 +193,20 @@ func (g *PodGroup) readUnit(mode any) {
 	g.EndsAsAWhole, g.Odd = true, fmt.Sprintf("its disruption mode %v is not known: it ends as a whole", mode)
 }
 
+// readPreferred reads of which label few values are preferred. What cannot be a label is left out.
+func (g *PodGroup) readPreferred(key string) {
+	switch wrong := validation.IsQualifiedName(key); {
+	case key == "":
+	case len(wrong) > 0:
+		if g.Odd != "" {
+			g.Odd += "; "
+		}
+		g.Odd += fmt.Sprintf("its annotation %s is not the key of a label, and is left out: %s", AnnotationPrefer, wrong[0])
+	default:
+		g.Prefer = key
+	}
+}
+
 // readConditions reads the condition that says whether a group has started, and keeps the others as they are.
 func (g *PodGroup) readConditions(object *unstructured.Unstructured) {
 	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
@@ -206,7 +226,7 @@ func (g *PodGroup) readConditions(object *unstructured.Unstructured) {
 func (g PodGroup) Tags() map[string]string {
 	tags := map[string]string{
 		TagQuorum: g.Namespace + "/" + g.Name, TagQuorumLeast: strconv.Itoa(int(g.MinCount)),
-		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require,
+		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require, TagQuorumPrefer: g.Prefer,
 	}
 	if g.Priority != nil {
 		tags[TagQuorumPriority] = strconv.Itoa(int(*g.Priority))

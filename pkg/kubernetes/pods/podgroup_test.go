@@ -79,13 +79,17 @@ func TestReadPodGroups(t *testing.T) {
 
 // What counts for all pods of a group is read in both versions, also where they write it in different ways.
 func TestReadWhatPodGroupsSay(t *testing.T) {
-	for name, text := range map[string]string{"1.36": gangOf136, "1.37": gangOf137} {
+	alpha := strings.Replace(gangOf137, "v1beta1", "v1alpha3", 1)
+	for name, text := range map[string]string{"1.36": gangOf136, "1.37": gangOf137, "1.37 alpha": alpha} {
 		group, err := pods.ReadPodGroup(object(t, text))
 		assert.NilError(t, err)
-		preempts := map[string]string{"1.36": "", "1.37": "false"}[name] // which 1.36 does not know
+		preempts := "false"
+		if name == "1.36" { // which does not know it
+			preempts = ""
+		}
 		assert.DeepEqual(t, group.Tags(), map[string]string{
 			pods.TagQuorum: "research/train", pods.TagQuorumLeast: "4", pods.TagQuorumPriority: "1000", pods.TagQuorumPreempts: preempts,
-			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack",
+			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "",
 		})
 		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
 	}
@@ -108,6 +112,18 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.Equal(t, group.Tags()[pods.TagQuorumUnit], c.unit, c.mode)
 		assert.Equal(t, group.Odd != "", c.odd, c.mode)
 	}
+	for annotation, want := range map[string][2]string{
+		"example.com/rack": {"example.com/rack", ""},
+		"rack":             {"rack", ""},
+		"two racks":        {"", "its annotation narwhal-scheduler.io/preferred-topology is not the key of a label, and is left out: name part must consist of"},
+	} {
+		of := object(t, gangOf137)
+		of.SetAnnotations(map[string]string{pods.AnnotationPrefer: annotation})
+		group, err := pods.ReadPodGroup(of)
+		assert.NilError(t, err)
+		assert.Equal(t, group.Tags()[pods.TagQuorumPrefer], want[0])
+		assert.Assert(t, strings.HasPrefix(group.Odd, want[1]) && (group.Odd == "") == (want[1] == ""), group.Odd)
+	}
 	for topology, want := range map[string]string{
 		"[{key: a}, {key: b}]": "spec.schedulingConstraints.topology has 2 items, and at most one is expected",
 		"[{level: rack}]":      "spec.schedulingConstraints.topology names no key",
@@ -124,7 +140,7 @@ func TestReadPodGroupsOfOtherVersions(t *testing.T) {
 		"Workload of scheduling.k8s.io/v1beta1": strings.Replace(gangOf137, "kind: PodGroup", "kind: Workload", 1),
 	} {
 		_, err := pods.ReadPodGroup(object(t, text))
-		assert.Error(t, err, "pod group research/train: it is a "+what+", and a PodGroup of a version in [v1beta1 v1alpha2] is expected")
+		assert.Error(t, err, "pod group research/train: it is a "+what+", and a PodGroup of a version in [v1beta1 v1alpha3 v1alpha2] is expected")
 	}
 }
 

@@ -27,12 +27,13 @@ const (
 	// TagQuorum and TagQuorumLeast say of how many asks some must start together.
 	TagQuorum      = "quorum.name"
 	TagQuorumLeast = "quorum.least"
-	// TagQuorumPriority and the next three say more about all members of the group: their priority, whether others are evicted
-	// for them, what ends together, and the label of which they run in one value.
+	// TagQuorumPriority and the next four say more about all members of the group: their priority, whether others are evicted
+	// for them, what ends together, and the labels of which they run in one value, or in few.
 	TagQuorumPriority = "quorum.priority"
 	TagQuorumPreempts = "quorum.preempts"
 	TagQuorumUnit     = "quorum.unit"
 	TagQuorumRequire  = "quorum.require"
+	TagQuorumPrefer   = "quorum.prefer"
 	// TagQuorumIndex is the completion index of a pod of a job, and TagQuorumDone marks one that has succeeded.
 	TagQuorumIndex = "quorum.index"
 	TagQuorumDone  = "quorum.done"

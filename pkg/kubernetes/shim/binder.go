@@ -158,10 +158,8 @@ func (b *binder) attempt(x *binding) (pod *v1.Pod, outcome outcome, err error) {
 }
 
 // assume counts a pod as running on the node that the core chose, and has it bound. The lock
-// must be held.
+// must be held; while plugins are asked it is not.
 func (b *binder) assume(t *task, node string) {
-	pod := *t.pod // the API server has not said so: the known state stays as it is
-	pod.Spec.NodeName = node
 	x := &binding{task: t, pod: t.pod, node: node}
 	x.ctx, x.cancel = context.WithCancel(b.ctx)
 	x.unseen, x.seen = context.WithCancel(x.ctx)
@@ -169,17 +167,39 @@ func (b *binder) assume(t *task, node string) {
 		x.wanted, x.unwant = context.WithCancelCause(x.ctx)
 	}
 	// What was chosen is checked once more here, so it must not be counted yet.
-	b.uncountEarly(t.key())
-	err := b.feasible.Reserve(x.ctx, t.pod, node)
-	t.assumed = &pod
-	b.feasible.SetPod(t.assumed)
+	b.forgetDecided(t.key())
 	b.place(t, node)
 	t.told, t.sent, t.binding = placed, withNode(t.sent, node), x
+	err := b.reserve(x)
+	switch {
+	case !b.isCurrent(x) || t.pod.Spec.NodeName != "": // it has ended meanwhile, or was bound elsewhere
+		x.revoke()
+	default:
+		pod := *t.pod // the API server has not said so: the known state stays as it is
+		pod.Spec.NodeName = node
+		t.assumed = &pod
+		b.feasible.SetPod(t.assumed)
+	}
 	if err != nil {
 		b.conclude(x, nil, fmt.Errorf("reserving on node %s: %w", node, err))
 		return
 	}
 	b.put(x)
+}
+
+// reserve keeps what a pod needs on its node. Plugins that are none of kube-scheduler's may take long to answer, which nothing
+// waits for but what is placed after it: the lock, which must be held, is given back meanwhile.
+func (b *binder) reserve(x *binding) error {
+	if b.permits != nil {
+		b.mu.Unlock()
+		defer b.mu.Lock()
+	}
+	return b.feasible.Reserve(x.ctx, x.pod, x.node)
+}
+
+// isCurrent reports whether a binding is still that of its pod, which has not ended. The lock must be held.
+func (b *binder) isCurrent(x *binding) bool {
+	return x.task.binding == x && b.tasks[x.task.key()] == x.task
 }
 
 // withNode is a message with another node.
@@ -211,7 +231,7 @@ func (b *binder) finish(x *binding, pod *v1.Pod, err error) {
 func (b *binder) conclude(x *binding, pod *v1.Pod, err error) {
 	x.cancel()
 	t := x.task
-	current := t.binding == x && b.tasks[t.key()] == t
+	current := b.isCurrent(x)
 	if current {
 		t.binding = nil
 	}

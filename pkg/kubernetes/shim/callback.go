@@ -126,7 +126,8 @@ func (c callback) released(r *si.AllocationRelease) {
 }
 
 // evict begins to end a pod because the core wants it. One that is being bound is not ended
-// yet: perhaps it need not run. An ask of a gang that has failed is marked, and not deleted.
+// yet: perhaps it need not run. An ask of a gang that has failed is marked, and not deleted. The core may hold room for
+// a placeholder that could not be bound just now; it is told at once that there is none, since the deletion may take long.
 // The lock must be held.
 func (c callback) evict(t *task, r *si.AllocationRelease) {
 	if t.told == asked && !t.foreign() && !pods.IsPlaceholder(t.pod) {
@@ -138,9 +139,13 @@ func (c callback) evict(t *task, r *si.AllocationRelease) {
 	t.eviction = &eviction{termination: r.TerminationType, message: r.Message}
 	c.leaving[t.key()] = t
 	c.syncGrowth(t)
-	if t.binding != nil {
+	switch {
+	case t.binding != nil:
 		t.binding.revoke()
 		return
+	case t.told == asked && !t.foreign(): // a placeholder that could not be bound has no room to give back
+		c.release(t, r.TerminationType, r.Message)
+		c.sync(t)
 	}
 	c.evictor.add(t.key())
 }

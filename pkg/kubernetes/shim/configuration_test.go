@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 func configMap(name string, data map[string]string) *v1.ConfigMap {
@@ -96,8 +97,26 @@ func TestPackedConfiguration(t *testing.T) {
 	got, err := ReadConfiguration(pack("partitions: []"))
 	assert.NilError(t, err)
 	assert.Equal(t, got.Queues, "partitions: []")
-	_, err = ReadConfiguration(pack(strings.Repeat("x", 10*configurationsMax)))
+	_, err = ReadConfiguration(pack(strings.Repeat("x", 5<<20)))
 	assert.ErrorContains(t, err, "larger than")
 	_, err = ReadConfiguration(&v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "own"}, BinaryData: map[string][]byte{"queues.yaml.gz": []byte("plain")}})
 	assert.ErrorContains(t, err, "queues.yaml.gz of ConfigMap own: unpacking")
+}
+
+// The queues in use are kept in a ConfigMap, which an API server takes up to a MiB: a large configuration is packed.
+func TestQueuesInUseAreKept(t *testing.T) {
+	for _, size := range []int{100, 500 << 10, 3 << 20} {
+		client := fake.NewClientset()
+		maps := ConfigMaps{Namespace: "narwhal", Names: []string{"config"}}
+		queues := strings.Repeat("- name: leaf\n", size/13)
+		for range 2 { // made, and written again
+			assert.NilError(t, maps.keep(t.Context(), client, queues))
+		}
+		kept, err := client.CoreV1().ConfigMaps("narwhal").Get(t.Context(), "config-in-use", metav1.GetOptions{})
+		assert.NilError(t, err)
+		assert.Assert(t, kept.Size() < 1<<20, "%d bytes of %d", kept.Size(), size)
+		got, err := maps.InUse(t.Context(), client)
+		assert.NilError(t, err)
+		assert.Assert(t, *got == queues)
+	}
 }

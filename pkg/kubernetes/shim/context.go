@@ -27,7 +27,7 @@ type Context struct {
 	sender    *sender
 	binder    *binder
 	permits   permits // nil where there are none
-	early     early
+	decided   decided
 	evictor   *evictor
 	status    *statusWriter
 	events    *eventWriter
@@ -72,7 +72,7 @@ func New(options Options) (*Context, error) {
 		log:      options.Logger,
 		feasible: &cluster{options.Feasibility, options.Preferences},
 		permits:  permitsOf(options.Feasibility),
-		early:    earlyOf(options.Feasibility),
+		decided:  newDecided(options.Feasibility),
 		sender:   newSender(options.Core, options.ClusterID, options.Logger),
 		tasks:    map[string]*task{},
 		nodes:    map[string]*v1.Node{},

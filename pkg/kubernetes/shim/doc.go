@@ -37,6 +37,7 @@
 //	start.go          the order in which the core is told at the start; the end
 //	sender.go         the queue to the core
 //	callback.go       what the core decides; predicates.go and ties.go, what it asks
+//	early.go          what the core has decided and not announced, counted for pods that come meanwhile
 //	workers.go        what serves queues, and turns of namespaces
 //	binder.go         assume, reserve, bind, and what follows a failure
 //	permits.go        plugins that are asked before a pod is bound, and told after

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,9 +25,33 @@ func TestEventsAreNotRepeated(t *testing.T) {
 		assert.Equal(t, said("web", "no room"), 0)
 		assert.Equal(t, said("web", "no quota"), 1)
 		assert.Equal(t, said("db", "no room"), 1)
-		time.Sleep(eventPause - 1)
+		time.Sleep(15*time.Second - 1)
 		assert.Equal(t, said("web", "no room"), 0)
 		time.Sleep(time.Nanosecond)
 		assert.Equal(t, said("web", "no room"), 1)
+	})
+}
+
+// counted counts events.
+type counted int
+
+func (c *counted) Record(Event) { *c++ }
+
+// Of what is said at once 4,096 wait, and the rest is dropped; 50 are written in a second.
+func TestEventsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written counted
+		w := newEventWriter(&written)
+		for i := range 5000 {
+			w.warn(&v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}, reasonFailedScheduling, "no room")
+		}
+		assert.Equal(t, len(w.waiting), 4096)
+		assert.Equal(t, int(w.dropped.Load()), 5000-4096)
+		go w.run(t.Context())
+		synctest.Wait()
+		assert.Equal(t, int(written), 50)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, int(written), 200)
 	})
 }

@@ -57,6 +57,9 @@ type claimReferences interface {
 	// RefusedEverywhere is why a pod may run on no node, whatever nodes there are, such as that a claim is not there;
 	// nil if it may run on some.
 	RefusedEverywhere(pod *v1.Pod) error
+	// FreeClaims takes devices that nothing uses from a claim of a pod that waits, if they keep it from nodes where it
+	// could run. Watch tells of the claim then.
+	FreeClaims(ctx context.Context, pod *v1.Pod) error
 	// Watch has a function called with the name of what has changed, from any goroutine.
 	Watch(changed func(name string)) error
 }

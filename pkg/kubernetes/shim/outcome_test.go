@@ -38,8 +38,8 @@ func TestOutcomeOf(t *testing.T) {
 
 func TestShortened(t *testing.T) {
 	assert.Equal(t, shortened("text"), "text")
-	long := shortened(strings.Repeat("ä", 10*noteMax))
-	assert.Assert(t, len(long) <= noteMax && strings.HasSuffix(long, "ä..."), long)
+	long := shortened(strings.Repeat("ä", 10*1024))
+	assert.Assert(t, len(long) <= 1024 && strings.HasSuffix(long, "ä..."), long)
 }
 
 // Requests are as long as they can be, and nothing overtakes.
@@ -48,21 +48,22 @@ func TestRunOf(t *testing.T) {
 	assert.Equal(t, runOf([]message{allocation, allocation, release, allocation}), 2)
 	assert.Equal(t, runOf([]message{release, allocation}), 1)
 	assert.Equal(t, runOf([]message{node}), 1)
-	many := make([]message, 10*requestMax)
+	many := make([]message, 10*1000)
 	for i := range many {
 		many[i] = allocation
 	}
-	assert.Equal(t, runOf(many), requestMax)
+	assert.Equal(t, runOf(many), 1000)
 }
 
 // Pods that have ended are remembered up to a bound, the latest of them.
 func TestEndedPodsAreBounded(t *testing.T) {
+	const endedMost = 1 << 14
 	var ended endedPods
-	for i := range 10 * endedMax {
+	for i := range 10 * endedMost {
 		ended.add(fmt.Sprint(i))
 		ended.add(fmt.Sprint(i))
 	}
-	assert.Equal(t, len(ended.keys), endedMax)
-	assert.Equal(t, len(ended.order), endedMax)
-	assert.Assert(t, ended.has(fmt.Sprint(10*endedMax-1)) && ended.has(fmt.Sprint(9*endedMax)) && !ended.has(fmt.Sprint(9*endedMax-1)))
+	assert.Equal(t, len(ended.keys), endedMost)
+	assert.Equal(t, len(ended.order), endedMost)
+	assert.Assert(t, ended.has(fmt.Sprint(10*endedMost-1)) && ended.has(fmt.Sprint(9*endedMost)) && !ended.has(fmt.Sprint(9*endedMost-1)))
 }

@@ -8,8 +8,6 @@ import (
 
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // A Feasibility may have plugins that are asked between the choice of a node and the binding.
@@ -20,47 +18,6 @@ type permits interface {
 	Permit(ctx context.Context, pod *v1.Pod, node string) (wait func(ctx context.Context) error, err error)
 	// PostBind tells of a pod that is bound.
 	PostBind(ctx context.Context, pod *v1.Pod, node string)
-}
-
-// A Feasibility may have plugins for which a placement is counted as soon as the core has decided it. Otherwise it is counted when
-// it is announced, and the core asks only about nodes and pods that have nothing to do with it meanwhile.
-type countsEarly interface{ CountsEarly() bool }
-
-// early are the keys of pods that are counted on the node that the core chose, before it has announced that. It is nil where none
-// are. It is guarded by the lock of the context.
-type early map[string]bool
-
-func earlyOf(f Feasibility) early {
-	if is, ok := f.(countsEarly); ok && is.CountsEarly() {
-		return early{}
-	}
-	return nil
-}
-
-// countEarly counts a pod on its node, or with an empty node no more.
-func (c *Context) countEarly(key, node string) {
-	if c.early == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := c.tasks[key]
-	if node == "" {
-		c.uncountEarly(key)
-	} else if t != nil && t.node == "" {
-		pod := *t.pod
-		pod.Spec.NodeName = node
-		c.feasible.SetPod(&pod)
-		c.early[key] = true
-	}
-}
-
-// uncountEarly counts a pod no more, if it was counted early. The lock must be held.
-func (c *Context) uncountEarly(key string) {
-	if c.early[key] {
-		delete(c.early, key)
-		c.feasible.RemovePod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(key)}})
-	}
 }
 
 // permitsOf is nil where there is nothing to ask.

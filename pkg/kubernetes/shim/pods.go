@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"maps"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -112,8 +113,17 @@ func older(pod, known *v1.Pod) bool {
 // respecified reports whether something changed that filters look at. The names of claims
 // that are made from a template are in the status.
 func respecified(a, b *v1.Pod) bool {
-	return a != b && (!equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Labels, b.Labels) ||
+	return a != b && (!sameSpec(a, b) || !maps.Equal(a.Labels, b.Labels) ||
 		!equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses))
+}
+
+// sameSpec reports whether two states of a pod have the same spec. The API server counts its changes, all but that
+// the pod gets its node; only pods that were written before Kubernetes 1.33 have no count, and are compared.
+func sameSpec(a, b *v1.Pod) bool {
+	if a.UID != b.UID || a.Generation == 0 || b.Generation == 0 {
+		return equality.Semantic.DeepEqual(a.Spec, b.Spec)
+	}
+	return a.Generation == b.Generation && a.Spec.NodeName == b.Spec.NodeName
 }
 
 // newTask begins with a pod. The lock must be held.
@@ -165,7 +175,7 @@ func (c *Context) settle(t *task, before *v1.Pod) {
 		c.log.Warn("pod was bound to another node than was decided", refer(t.pod), zap.String("node", node), zap.String("decided", t.node))
 		c.feasible.RemovePod(t.assumed)
 	}
-	delete(c.early, t.key()) // where it was decided that it runs counts no more
+	c.runs(t.key())
 	c.place(t, node)
 	// What is remembered of a node ends with each change of its pods, so those that change
 	// nothing there are left out.
@@ -211,7 +221,7 @@ func (c *Context) end(t *task) {
 	if t.node != "" {
 		c.feasible.RemovePod(t.running())
 	}
-	c.uncountEarly(key)
+	c.forgetDecided(key)
 	c.place(t, "")
 	c.withdraw(t)
 	if t.told != untold && c.started {

@@ -53,7 +53,9 @@ func (c callback) PredicateClass(allocationKey string) string {
 		return ""
 	}
 	class := c.reserved.class(allocationKey, c.feasible.Class(pod))
-	c.ties.wait(pod, class)
+	if ties := c.ties.wait(pod, class); ties != nil {
+		c.comes(ties)
+	}
 	return class
 }
 

@@ -164,6 +164,13 @@ func (w *statusWriter) write(key string) error {
 	if !ok || pod.Spec.NodeName != "" { // a pod that has its node waits no more
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(w.ctx, w.options.BindTimeout)
+	defer cancel()
+	if err := w.freeClaims(ctx, pod, wanted.waits); err != nil {
+		w.putBack(key, wanted)
+		w.log.Warn("claim of a pod that waits not freed yet", refer(pod), zap.Error(err))
+		return err
+	}
 	status := map[string]any{}
 	if wanted.nominated != nil && *wanted.nominated != pod.Status.NominatedNodeName {
 		status["nominatedNodeName"] = *wanted.nominated
@@ -176,8 +183,6 @@ func (w *statusWriter) write(key string) error {
 	if len(status) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, w.options.BindTimeout)
-	defer cancel()
 	// Only the pod that was looked at: one that has been bound since must not say that it waits.
 	err := w.patch(ctx, pod, map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion}, status)
 	if err == nil || apierrors.IsNotFound(err) {
@@ -186,6 +191,12 @@ func (w *statusWriter) write(key string) error {
 	if !apierrors.IsConflict(err) {
 		w.log.Warn("status of pod not written yet", refer(pod), zap.Error(err))
 	}
+	w.putBack(key, wanted)
+	return err
+}
+
+// putBack keeps what could not be written about a pod, but for what is superseded by now.
+func (w *statusWriter) putBack(key string, wanted podStatus) {
 	w.wishes.Lock()
 	defer w.wishes.Unlock()
 	newer := w.wanted[key]
@@ -197,7 +208,15 @@ func (w *statusWriter) write(key string) error {
 	}
 	newer.ungated, newer.urgent = newer.ungated || wanted.ungated, newer.urgent || wanted.urgent
 	w.wanted[key] = newer
-	return err
+}
+
+// freeClaims frees a claim that keeps a pod from nodes, if it waits for nodes.
+func (w *statusWriter) freeClaims(ctx context.Context, pod *v1.Pod, why *waits) error {
+	refers, ok := w.feasible.Feasibility.(claimReferences)
+	if !ok || why == nil || why.reason != scheduler.WaitsForNodes {
+		return nil
+	}
+	return refers.FreeClaims(ctx, pod)
 }
 
 // saysGated reports whether the condition of a pod says that it has scheduling gates.

@@ -41,23 +41,25 @@ func newWaitingTies() *waitingTies {
 	return &waitingTies{classes: map[string]*waitingClass{}, of: map[string]*waitingClass{}}
 }
 
-// wait notes that a pod of a class waits.
-func (w *waitingTies) wait(pod *v1.Pod, class string) {
+// wait notes that a pod of a class waits, and returns its ties if it is the first of its class.
+func (w *waitingTies) wait(pod *v1.Pod, class string) (first *feasibility.Ties) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := pods.Key(pod)
 	w.leave(key)
 	if class == "" {
-		return
+		return feasibility.TiesOf(pod)
 	}
 	known := w.classes[class]
 	if known == nil {
-		known = &waitingClass{name: class, ties: feasibility.TiesOf(pod)}
+		first = feasibility.TiesOf(pod)
+		known = &waitingClass{name: class, ties: first}
 		w.classes[class] = known
 		w.tied += countOf(known.ties.Any())
 	}
 	known.pods++
 	w.of[key] = known
+	return first
 }
 
 // end notes that a pod has ended, and waits no more.
@@ -186,7 +188,7 @@ const tiedClass = "class "
 // TiedClasses names the classes of pods about which answers change when another one comes or goes. One that was
 // placed counts at once for the preferences of others.
 func (c callback) TiedClasses(allocationKey, nodeID string) []string {
-	c.countEarly(allocationKey, nodeID)
+	c.decides(allocationKey, nodeID)
 	pod, _ := c.podOf(allocationKey)
 	if pod != nil && nodeID != "" {
 		c.feasible.prefer.PlacePod(pod, nodeID)

@@ -13,9 +13,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
-// The core asks about a pod after it has ended. Of ten times goneMax the last ones are known, and no
+// The core asks about a pod after it has ended. Of ten times 1,024 the last ones are known, and no
 // more than twice that are remembered.
 func TestTiesOfPodsThatEnded(t *testing.T) {
+	const goneMost = 1024
 	w := newWaitingTies()
 	pod := func(name string) *v1.Pod {
 		p := ourPod("")
@@ -28,17 +29,17 @@ func TestTiesOfPodsThatEnded(t *testing.T) {
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 	}}
 	w.wait(waiting, "spread")
-	ended := make([]*v1.Pod, 10*goneMax)
+	ended := make([]*v1.Pod, 10*goneMost)
 	for i := range ended {
 		ended[i] = pod(fmt.Sprint("ended-", i))
 		w.end(ended[i])
-		assert.Assert(t, len(w.gone) <= 2*goneMax)
+		assert.Assert(t, len(w.gone) <= 2*goneMost)
 	}
 	for i := range ended {
 		switch got := w.to(pods.Key(ended[i]), nil); {
-		case i >= len(ended)-goneMax:
+		case i >= len(ended)-goneMost:
 			assert.DeepEqual(t, got, []string{"spread"})
-		case i < len(ended)-2*goneMax:
+		case i < len(ended)-2*goneMost:
 			assert.Equal(t, len(got), 0, "it is forgotten")
 		}
 	}

@@ -123,6 +123,14 @@ func newGroups(q *question) *cobra.Command {
 		})
 }
 
+func newDomains(q *question) *cobra.Command {
+	return q.list("domains", "Show domains of nodes, such as racks: what is idle and left, which pod groups run there and wait for room there",
+		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
+			answer, err := c.Domains(ctx)
+			return answer.JSON, func() *client.Table { return client.DomainsTable(answer.Value) }, err
+		})
+}
+
 func newPreemptions(q *question) *cobra.Command {
 	return q.list("preemptions", "Show what was preempted, for which pod, and what came of it",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {

@@ -29,7 +29,7 @@ const proxy = "/api/v1/namespaces/narwhal/services/http:narwhal-scheduler:rest/p
 
 // answers are what the web service says in its own tests.
 var answers = map[string]string{
-	"queues": "queues", "nodes": "nodes", "asks": "asks", "groups": "startgroups", "preemptions": "preemptions", "whatif": "whatif",
+	"queues": "queues", "nodes": "nodes", "asks": "asks", "groups": "startgroups", "domains": "domains", "preemptions": "preemptions", "whatif": "whatif",
 	"application/filler-app":                            "application",
 	"application/agents-app/allocation/agent-1/explain": "explain",
 }
@@ -148,6 +148,9 @@ func TestTables(t *testing.T) {
 	groups, _, err := play(t, "", "groups")
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(groups, "is below its minimum: no node has room for the rest of it"), groups)
+	domains, _, err := play(t, "", "domains")
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(domains, "si.io/rackname"), domains)
 	for _, name := range []string{"pending", "preemptions"} {
 		out, _, err := play(t, "", name)
 		assert.NilError(t, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -320,34 +321,33 @@ func TestPodsPileUp(t *testing.T) {
 	})
 }
 
-// No more pods are bound at once than there are workers.
+// No more pods are bound at once than there are workers, 32 by default.
 func TestBindingsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		under, most := 0, 0
-		gate := make(chan struct{})
-		f := shimtest.NewFeasibility()
-		m := shimtest.New(t, shimtest.Options{Shim: shim.Options{BindWorkers: 4, Feasibility: f}})
-		turn := make(chan struct{}, 1)
-		f.OnPreBind = func(*v1.Pod, string) error {
-			turn <- struct{}{}
-			under++
-			most = max(most, under)
-			<-turn
-			<-gate
-			turn <- struct{}{}
-			under--
-			<-turn
-			return nil
-		}
-		m.AddNode("node-1", "cpu=100")
-		m.Start()
-		for i := range 40 {
-			m.Create(shimtest.NewPod(fmt.Sprintf("pod-%d", i), "cpu=1"))
-		}
-		assert.Equal(t, most, 4)
-		close(gate)
-		m.Settle()
-		assert.Equal(t, most, 4)
-		assert.DeepEqual(t, m.Booked(), m.Expected())
-	})
+	for option, workers := range map[int]int{4: 4, 0: 32} {
+		synctest.Test(t, func(t *testing.T) {
+			var under, most atomic.Int32
+			gate := make(chan struct{})
+			f := shimtest.NewFeasibility()
+			f.OnPreBind = func(*v1.Pod, string) error {
+				if now := under.Add(1); now > most.Load() {
+					most.Store(now)
+				}
+				<-gate
+				under.Add(-1)
+				return nil
+			}
+			m := shimtest.New(t, shimtest.Options{Shim: shim.Options{BindWorkers: option, Feasibility: f}})
+			m.AddNode("node-1", "cpu=100")
+			m.Start()
+			for i := range 80 {
+				m.Create(shimtest.NewPod(fmt.Sprintf("pod-%d", i), "cpu=1"))
+			}
+			assert.Equal(t, int(under.Load()), workers)
+			close(gate)
+			m.Settle()
+			assert.Assert(t, int(most.Load()) <= workers, "%d", most.Load())
+			assert.Equal(t, len(m.API.Bindings()), 80)
+			assert.DeepEqual(t, m.Booked(), m.Expected())
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
@@ -355,5 +356,45 @@ func sized(size string) resourcev1.DeviceSubRequest {
 		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{
 			Expression: `device.attributes["card.example.org"].size == "` + size + `"`,
 		}}},
+	}
+}
+
+// A claim that nothing uses, with the device of a node that has no room, is given another device elsewhere: its binding
+// failed, or it was the only one that used it. One that another pod uses stays where it is.
+func TestUnusedDeviceDoesNotHoldPods(t *testing.T) {
+	for name, c := range map[string]struct {
+		reserved []string // UIDs of the pods for which it is
+		booked   string
+	}{
+		"for nothing":     {nil, "web node-2"},
+		"for the pod":     {[]string{"uid-web"}, "web node-2"},
+		"for another pod": {[]string{"uid-other"}, "web -"},
+		"for both":        {[]string{"uid-web", "uid-other"}, "web -"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := withCards(t, 1, 1)
+				m.AddPod("large", "cpu=7", onNode("node-1"))
+				claim := cardClaim("left")
+				claim.Finalizers = []string{resourcev1.Finalizer}
+				claim.Status.Allocation = &resourcev1.AllocationResult{
+					Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{
+						Request: "card", Driver: "card.example.org", Pool: "node-1", Device: "card-0",
+					}}},
+					NodeSelector: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{
+						Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: []string{"node-1"},
+					}}}}},
+				}
+				for _, uid := range c.reserved {
+					claim.Status.ReservedFor = append(claim.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: uid, UID: types.UID(uid)})
+				}
+				m.Create(claim)
+				m.AddPod("web", "cpu=1", withCard("left"))
+				m.Advance(2 * soon)
+				assert.Assert(t, slices.Contains(m.Booked(), c.booked), "%v", m.Booked())
+				assert.Equal(t, strings.HasPrefix(condition(m.Pod("web"), v1.PodScheduled), "False Unschedulable"), c.booked == "web -")
+				assert.DeepEqual(t, m.Booked(), m.Expected())
+			})
+		})
 	}
 }

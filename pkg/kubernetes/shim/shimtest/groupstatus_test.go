@@ -138,13 +138,14 @@ func TestPodGroupsSayWhatTheirPodsAre(t *testing.T) {
 		spec := group.Object["spec"].(map[string]any)
 		spec["priority"], spec["preemptionPolicy"], spec["disruptionMode"] = int64(10), "Never", map[string]any{"half": map[string]any{}}
 		spec["schedulingConstraints"] = map[string]any{"topology": []any{map[string]any{"key": "rack"}}}
+		group.SetAnnotations(map[string]string{pods.AnnotationPrefer: "row"})
 		w := newGroupWorldIn(t, resource, "1", group)
 		w.AddPod("single", "cpu=1", shimtest.Priority(9))
 		w.ChangeNode("node-1", func(n *v1.Node) { n.Labels = map[string]string{"rack": "r1"} })
 		w.AddPod("train-1", "cpu=1", inGroup("train"), shimtest.Priority(3))
 		w.Advance(time.Minute)
 		for tag, want := range map[string]string{
-			pods.TagQuorumPriority: "10", pods.TagQuorumPreempts: "false", pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "rack",
+			pods.TagQuorumPriority: "10", pods.TagQuorumPreempts: "false", pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "rack", pods.TagQuorumPrefer: "row",
 		} {
 			assert.Equal(t, w.Tag(tag)["train-1"], want, tag)
 		}

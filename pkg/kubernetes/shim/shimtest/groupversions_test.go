@@ -56,7 +56,8 @@ func TestPodGroupsAreServedLater(t *testing.T) {
 // An upgrade from 1.36 to 1.37: the groups of the former version are gone, their pods run on, what waits does not start by
 // itself, and the groups of the next version count. A server that serves both is read in the newer one.
 func TestPodGroupsOfTheNextVersion(t *testing.T) {
-	newer, older := pods.PodGroupResources()[0], pods.PodGroupResources()[1]
+	versions := pods.PodGroupResources()
+	newer, older := versions[0], versions[len(versions)-1]
 	for _, both := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			m := shimtest.New(t, shimtest.Options{})

@@ -226,6 +226,12 @@ func TestHistoriesThatFailed(t *testing.T) {
 			{"restart", 5, 7, 926},
 			{"add node", 2, 8, 311},
 		}},
+		{"placeholders that could not be bound time out at that moment, and are not deleted", []historyStep{
+			{"add node", 3, 15, 101},
+			{"faults", 6, 3, 551},
+			{"add member", 6, 12, 936},
+			{"wait", 1, 13, 380},
+		}},
 		{"a pod runs whose application is being rejected", []historyStep{
 			{"add node", 7, 4, 962},
 			{"configure", 0, 6, 935},

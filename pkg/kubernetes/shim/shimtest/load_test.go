@@ -3,6 +3,7 @@ package shimtest_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,7 @@ type measuredCluster struct {
 	queue   [][]v1beta1.NodeMetrics // measured, the oldest first
 	request string                  // of each pod
 	pods    int
+	mu      sync.Mutex // guards the list, which is asked for at any time
 	list    []v1beta1.NodeMetrics
 }
 
@@ -60,6 +62,8 @@ func measuredNodes(t *testing.T, base ...int64) *measuredCluster {
 	c := &measuredCluster{t: t, base: base}
 	client := metricsfake.NewSimpleClientset()
 	client.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		return true, &v1beta1.NodeMetricsList{Items: slices.Clone(c.list)}, nil
 	})
 	sources, err := usage.New(usage.Options{
@@ -114,6 +118,8 @@ func (c *measuredCluster) measure() {
 	c.queue = append(c.queue, measured)
 	for ; len(c.queue) > c.late+1; c.queue = c.queue[1:] {
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i := range c.list {
 		if !slices.Contains(c.stopped, i) {
 			c.list[i] = c.queue[0][i]

@@ -241,3 +241,23 @@ type signer struct{ *filterer }
 func (*signer) SignPod(_ context.Context, pod *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	return []fwk.SignFragment{{Key: "kind", Value: pod.Labels["kind"]}}, nil
 }
+
+// A preparer answers PreFilter as its function says, and notes which nodes its Filter is asked about.
+type preparer struct {
+	calls
+	name    string
+	prepare func(pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status)
+}
+
+func (p *preparer) Name() string { return p.name }
+
+func (p *preparer) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	return p.prepare(pod, nodes)
+}
+
+func (*preparer) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
+
+func (p *preparer) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	p.note("%s %s", pod.Name, node.Node().Name)
+	return nil
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree/example/licences"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
@@ -163,6 +164,34 @@ func TestScorePluginThatFails(t *testing.T) {
 	}
 }
 
+// A score plugin that does not return for one node has the pod wait a second, and another time not at all.
+func TestScorePluginThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		o, logged := compiledIn(t, everywhere("Chooser"), of(&chooser{score: func(n *v1.Node) (int64, *fwk.Status) {
+			if n.Name == "node-2" {
+				<-hang
+			}
+			return 0, nil
+		}}))
+		m := shimtest.New(t, o)
+		m.AddNode("node-1", "cpu=1")
+		m.AddNode("node-2", "cpu=1")
+		m.Start()
+		for i := range 4 {
+			m.AddPod(fmt.Sprint("web-", i), "cpu=2")
+		}
+		for i := range 2 {
+			m.AddPod(fmt.Sprint("small-", i), "cpu=1")
+		}
+		m.Advance(3 * time.Second)
+		assert.Equal(t, len(m.API.Bindings()), 2)
+		assert.Equal(t, logged.All()[0].ContextMap()["plugin"], "Chooser")
+		assert.Equal(t, logged.All()[0].ContextMap()["error"], "no answer within 1s; it is asked about the pod again after a while")
+		close(hang)
+	})
+}
+
 // What follows the choice of a node comes in the order of the framework, once for each pod.
 func TestPointsAfterTheChoiceOfANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -175,6 +204,57 @@ func TestPointsAfterTheChoiceOfANode(t *testing.T) {
 		assert.DeepEqual(t, g.all(), []string{"reserve web node-1", "permit web node-1", "preBind web node-1", "postBind web node-1"})
 		assert.DeepEqual(t, m.API.Bindings(), []string{"web node-1"})
 	})
+}
+
+// A plugin that does not answer when a node is to be reserved holds up what is placed after the pod, and nothing else: what
+// happens meanwhile to the pod, and to others, is taken in at once.
+func TestReserveThatHangs(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(m *shimtest.MockScheduler)
+		booked    []string
+		notes     []string // of the plugin
+	}{
+		"another pod comes": {
+			func(m *shimtest.MockScheduler) {
+				m.Put(shimtest.NewPod("system", "cpu=1", shimtest.Foreign, shimtest.On("node-1")))
+			},
+			[]string{"system node-1 foreign", "web node-1"},
+			[]string{"reserve web node-1", "permit web node-1", "preBind web node-1", "postBind web node-1"},
+		},
+		"the pod ends": {
+			func(m *shimtest.MockScheduler) { m.EndPod("web") },
+			[]string{},
+			[]string{"reserve web node-1", "unreserve web node-1"},
+		},
+		"the pod is bound elsewhere": {
+			func(m *shimtest.MockScheduler) { m.ChangePod("web", func(p *v1.Pod) { p.Spec.NodeName = "node-2" }) },
+			[]string{"web node-2"},
+			[]string{"reserve web node-1", "unreserve web node-1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				answer := make(chan struct{})
+				g := &gatekeeper{gatekeeping: gatekeeping{reserve: func(*v1.Pod) *fwk.Status { <-answer; return nil }}}
+				o, _ := compiledIn(t, everywhere("Gatekeeper"), of(g))
+				m := shimtest.New(t, o)
+				m.AddNode("node-1", "cpu=8")
+				m.Start()
+				m.AddPod("web", "cpu=1")
+				if name == "the pod is bound elsewhere" {
+					m.AddNode("node-2", "cpu=8")
+				}
+				c.meanwhile(m)
+				m.Settle()
+				_, err := m.StateDump(shim.DefaultClusterID) // which looks at all that is known
+				assert.NilError(t, err)
+				close(answer)
+				m.Advance(time.Second / 2)
+				assert.DeepEqual(t, m.Booked(), c.booked)
+				assert.DeepEqual(t, g.all(), c.notes)
+			})
+		})
+	}
 }
 
 // A pod that is not permitted waits with the reason, and room and reservation are free. It is tried again after a while, or sooner
