@@ -17,7 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/nodefit"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/places"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
@@ -75,6 +75,7 @@ type scripted struct {
 	run        func(ctx context.Context, h framework.Handle) error
 	budgetless bool
 	repeats    bool
+	takeBack   func(context.Context, framework.Handle, func(framework.Asker) bool) error
 }
 
 func (s *scripted) Name() string         { return s.name }
@@ -180,9 +181,8 @@ func newWorld(t testing.TB, pods ...*v1.Pod) *world {
 			Profiles:     []policy.Profile{profileOf("p", framework.Deschedule, "All")},
 		},
 	}
-	nodes := func(s *framework.Snapshot) (framework.Landing, error) { return nodefit.New(s), nil }
 	w.options = Options{
-		Clock: w.clock, Landing: nodes, ControllerLanding: nodes,
+		Clock: w.clock, Landing: places.New(t), ControllerLanding: places.New(t),
 		Objects: func() (framework.Objects, error) {
 			o := w.objects
 			o.Nodes, o.Pods = w.nodes, w.pods
@@ -222,7 +222,7 @@ func (w *world) registry() *framework.Registry {
 	r := &framework.Registry{}
 	for _, p := range w.plugins {
 		assert.NilError(w.t, r.Register(framework.Definition{
-			Name: p.name, Points: framework.Points(),
+			Name: p.name, Points: framework.Points(), TakeBack: p.takeBack,
 			New: func(_ context.Context, _ any, h framework.Handle) (framework.Plugin, error) {
 				p.handle = h
 				if w.wrap != nil {

@@ -11,31 +11,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/landing"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
 )
-
-// withCore has the scheduler's core say where pods would run.
-func (w *world) withCore() {
-	client := fake.NewClientset()
-	factory := informers.NewSharedInformerFactory(client, 0)
-	checker, err := feasibility.New(w.t.Context(), client, factory, feasibility.Options{})
-	assert.NilError(w.t, err)
-	factory.Start(w.t.Context().Done())
-	w.t.Cleanup(factory.Shutdown)
-	assert.NilError(w.t, checker.WaitForSync(w.t.Context()))
-	c, err := landing.New(checker, landing.Options{})
-	assert.NilError(w.t, err)
-	w.options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
-		c.Sync(s)
-		return c, nil
-	}
-}
 
 func processors(n int) v1.ResourceList {
 	return v1.ResourceList{
@@ -85,7 +64,6 @@ func TestEvictionsHaveAPlace(t *testing.T) {
 				delete(p.Spec.Containers[0].Resources.Requests, v1.ResourcePods)
 			}))
 		}
-		w.withCore()
 		w.plugin("All").balance = level
 		w.policy.Profiles = []policy.Profile{profileOf("p", framework.Balance, "All")}
 		w.options.DryRun = true

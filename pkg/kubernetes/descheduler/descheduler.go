@@ -112,6 +112,7 @@ func (d *Descheduler) Run(ctx context.Context) (err error) {
 		if err := d.fillInformers(ctx); err != nil {
 			return err
 		}
+		d.takeBack(ctx, set)
 		if d.options.Interval == 0 {
 			d.sayNotStarted(set)
 			return d.cycleAndTell(ctx, set)
@@ -195,6 +196,7 @@ func (d *Descheduler) runPolicy(ctx context.Context, set *profiles, reloaded <-c
 			wait.Stop()
 			return
 		case <-wait.C():
+			d.takeBack(ctx, set)
 		}
 	}
 }

@@ -15,6 +15,7 @@
 //	options.go      Options, and ReadOnly for the client of a dry run
 //	cycle.go        Cycle: the plugins of all profiles, once
 //	controllers.go  plugins that events trigger, and how they are started again
+//	takeback.go     what earlier policies have asked for
 //	missed.go       for which plugins evictions may have made room
 //	profile.go      the plugins of a profile, built
 //	handle.go       what a plugin is given

@@ -28,7 +28,7 @@ func oneRoom(t *testing.T, all ...*v1.Pod) *world {
 	return w
 }
 
-const noPlace = "would run nowhere: 1 nodes: it has too little cpu left; 1 nodes: it is cordoned"
+const noPlace = "would run nowhere: no node has room: requests pods=1 vcore=1000"
 
 // TestPlacesOfControllersAreGivenOnce: neither a new snapshot nor another controller gives a place
 // again before the replacement is there, and a cycle does not either.
@@ -78,10 +78,10 @@ func TestPlacesAreKeptUntilTheReplacementIsThere(t *testing.T) {
 		pods  []*v1.Pod
 		kept  bool
 	}{
-		"it is gone":                     {expectedMax - 1, nil, true},
-		"it has been gone for long":      {expectedMax, nil, false},
-		"it is ending for long":          {10 * expectedMax, []*v1.Pod{ending}, true},
-		"its eviction came to nothing":   {flightMax, []*v1.Pod{one}, false},
+		"it is gone":                     {5*time.Minute - 1, nil, true},
+		"it has been gone for long":      {5 * time.Minute, nil, false},
+		"it is ending for long":          {50 * time.Minute, []*v1.Pod{ending}, true},
+		"its eviction came to nothing":   {10 * time.Minute, []*v1.Pod{one}, false},
 		"a pod is there that was before": {time.Minute, []*v1.Pod{newPod("team", "old", "c", "web")}, true},
 		"a replacement is there":         {time.Minute, []*v1.Pod{newPod("team", "new", "c", "web", createdAt(start))}, false},
 		"one of another workload":        {time.Minute, []*v1.Pod{newPod("team", "new", "c", "db", createdAt(start))}, true},
@@ -152,11 +152,11 @@ func TestManyExpected(t *testing.T) {
 	for i := range 1000 {
 		x.note(start, newPod("team", fmt.Sprint("p", i), "a", fmt.Sprint("w", i%10)), "b")
 	}
-	x.observe(start.Add(expectedMax-1), x.evictions, nil, []types.UID{"other"})
+	x.observe(start.Add(5*time.Minute-1), x.evictions, nil, []types.UID{"other"})
 	standIns, made := x.after(990)
 	assert.Equal(t, len(standIns), 10)
 	assert.Equal(t, made, 1000)
-	x.observe(start.Add(expectedMax), x.evictions, nil, nil)
+	x.observe(start.Add(5*time.Minute), x.evictions, nil, nil)
 	standIns, _ = x.after(0)
 	assert.Equal(t, len(standIns), 0)
 	assert.Assert(t, len(x.seen) == 0)
@@ -186,7 +186,7 @@ func TestSnapshotsAreSharedOutsideCycles(t *testing.T) {
 		assert.NilError(t, h.Evictor().EvictPod(t.Context(), p, framework.EvictOptions{}))
 	}
 	assert.Equal(t, looks, 2, "one of each controller")
-	w.clock.Step(sharedMax)
+	w.clock.Step(time.Second)
 	assert.NilError(t, h.Evictor().EvictPod(t.Context(), w.pods[40], framework.EvictOptions{}))
 	assert.Equal(t, looks, 3)
 }

@@ -142,6 +142,9 @@ func (h *handle) ProfileName() string { return h.profile.name }
 // InstanceID implements framework.Handle.
 func (h *handle) InstanceID() string { return h.id }
 
+// Installation implements framework.Installed.
+func (h *handle) Installation() string { return h.d.options.Installation }
+
 // DryRun implements framework.Handle.
 func (h *handle) DryRun() bool { return h.d.options.DryRun }
 

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/places"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
@@ -54,17 +55,25 @@ func TestPlacesAreHeldWhileAnEvictionIsAsked(t *testing.T) {
 // TestControllersAtOnce: however many controllers evict at the same time, with one landing or
 // with one of each, no place is given twice, and none is left over.
 func TestControllersAtOnce(t *testing.T) {
-	const places = 5
-	for name, choose := range map[string]func(*world){"one landing": (*world).withCore, "one each": func(*world) {}} {
+	const rooms = 5
+	for name, c := range map[string]struct {
+		rounds int
+		choose func(*world)
+	}{
+		"one landing": {10, func(*world) {}},
+		"one each": {2, func(w *world) {
+			w.options.Landing = func(s *framework.Snapshot) (framework.Landing, error) { return places.New(t)(s) }
+		}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			for range 40 {
+			for range c.rounds {
 				w := newWorld(t)
 				w.nodes = w.nodes[:2]
 				w.nodes[0].Spec.Unschedulable = true
 				w.nodes[0].Status.Allocatable = processors(100)
-				w.nodes[1].Status.Allocatable = processors(places)
-				choose(w)
-				assert.Equal(t, w.evictAtOnce(8, 3), int64(places))
+				w.nodes[1].Status.Allocatable = processors(rooms)
+				c.choose(w)
+				assert.Equal(t, w.evictAtOnce(8, 3), int64(rooms))
 			}
 		})
 	}
@@ -171,7 +180,7 @@ func TestLandingThatPanicsHoldsNothingForEver(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		left  int
-	}{{0, 1}, {expectedMax, 0}} {
+	}{{0, 1}, {5 * time.Minute, 0}} {
 		x.observe(start.Add(c.after), x.known(), nil, nil)
 		standIns, _ := x.after(0)
 		assert.Equal(t, len(standIns), c.left)

@@ -48,6 +48,9 @@ type Options struct {
 	// ControllerWindow is the time over which limits of a cycle count what controllers
 	// evict. Zero: Interval, or five minutes where that is zero too.
 	ControllerWindow time.Duration
+	// Installation is what jobs and annotations are marked with, so that another installation in the cluster leaves them. It must
+	// stay the same over restarts. Empty: they are not marked.
+	Installation string
 	// DryRun evicts nothing, and says what would be evicted.
 	DryRun bool
 	// DecisionsMax is how many decisions of a cycle are kept. Zero: 100,000.

@@ -15,8 +15,9 @@ import (
 
 // profiles are the profiles of one policy, built.
 type profiles struct {
-	policy *policy.Policy
-	list   []*profile
+	policy   *policy.Policy
+	list     []*profile
+	tookBack bool // see takeBack; of Run
 }
 
 // A profile is one set of plugins. Each plugin is built once and is the same at all

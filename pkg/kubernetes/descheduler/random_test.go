@@ -216,7 +216,7 @@ func TestHostilePlugin(t *testing.T) {
 func TestEvictPluginThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		two := 2
-		w := newWorld(t, podsOf(3, "a", "web")...)
+		w, _ := live(t, podsOf(3, "a", "web")...)
 		w.policy.Limits.Total = &two
 		w.plugin("Evict").evict = func(ctx context.Context, pod *v1.Pod, _ framework.EvictOptions) error {
 			if pod.Name == "web-a-0" {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -121,7 +122,7 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(t, "decisions that were not kept: %d\n", r.Cut)
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(t, "warning of %s/%s: %s\n", w.Profile, w.Plugin, w.Text)
+		fmt.Fprintf(t, "warning of %s: %s\n", strings.TrimPrefix(w.Profile+"/"+w.Plugin, "/"), w.Text)
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(t, "failure of %s/%s at %s: %s\n", f.Profile, f.Plugin, f.Point, f.Error)

@@ -64,6 +64,12 @@ failure of p/Other at balance: no luck
 	assert.Equal(t, w.d.Why("team", "none").String(), "team/none\nno plugin considered it in the last two cycles\n")
 }
 
+// another is the landing of a program of one's own.
+type another struct{ framework.Landing }
+
+// CheckedBy implements framework.NamedLanding.
+func (another) CheckedBy() string { return "dice" }
+
 // TestReportOfAnotherLanding: the report says which node was found by what, that another scheduler may
 // take another one, and where there is none. A bare pod needs none.
 func TestReportOfAnotherLanding(t *testing.T) {
@@ -74,6 +80,11 @@ func TestReportOfAnotherLanding(t *testing.T) {
 		}
 		w.nodes[0].Spec.Unschedulable = true
 		w.options.DryRun, w.options.EvictWithoutLanding = true, evictAnyway
+		core := w.options.Landing
+		w.options.Landing = func(s *framework.Snapshot) (framework.Landing, error) {
+			places, err := core(s)
+			return another{places}, err
+		}
 		report, err := w.build().Cycle(t.Context())
 		assert.NilError(t, err)
 		var table bytes.Buffer
@@ -86,14 +97,14 @@ POD         PLUGIN  REASON  FROM  TO  BUDGET LEFT
 team/bare   p/All   all go  a     -   -
 team/web-0  p/All   all go  a     b   -
 TO of 1 pod is where another scheduler may run it
-TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
+TO was checked by dice and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
 refused: 1
-  1: landing: its replacement would run nowhere: 2 nodes: it has too little cpu left; 1 nodes: it is cordoned
+  1: landing: its replacement would run nowhere: no node has room: requests pods=1 vcore=2000
 `)
 	assert.Equal(t, report.Evictions[0].CheckedBy, "")
-	assert.Equal(t, report.Evictions[1].CheckedBy, "NodeFit")
+	assert.Equal(t, report.Evictions[1].CheckedBy, "dice")
 	assert.Equal(t, w.d.Why("team", "big").Decisions[1].Reason,
-		"landing: its replacement would run nowhere: 2 nodes: it has too little cpu left; 1 nodes: it is cordoned")
+		"landing: its replacement would run nowhere: no node has room: requests pods=1 vcore=2000")
 
 	report, table, _ = play(true)
 	assert.Equal(t, table, `cycle 1, 3 nodes: 3 pods would be evicted
@@ -102,10 +113,10 @@ team/bare   p/All   all go  a     -        -
 team/big    p/All   all go  a     nowhere  -
 team/web-0  p/All   all go  a     b        -
 TO of 1 pod is where another scheduler may run it
-TO was checked by NodeFit and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
+TO was checked by dice and not by the scheduler's core: it is a node where the replacement fits, and the scheduler may take another one
 `)
-	assert.Equal(t, report.Evictions[1].Nowhere, "2 nodes: it has too little cpu left; 1 nodes: it is cordoned")
-	assert.Equal(t, report.Evictions[1].CheckedBy, "NodeFit")
+	assert.Equal(t, report.Evictions[1].Nowhere, "no node has room: requests pods=1 vcore=2000")
+	assert.Equal(t, report.Evictions[1].CheckedBy, "dice")
 }
 
 // requesting gives a pod a container with so many processors.
@@ -200,18 +211,21 @@ func TestDecisionsAreBounded(t *testing.T) {
 	assert.Equal(t, w.d.Why("team", "web-a-999").String(), "team/web-a-999\nno plugin considered it in the last two cycles\n3800 decisions were not kept\n")
 
 	d := newDecisions(10)
-	for i := range 10 * evictionsMax {
+	for i := range 10_000 {
 		d.evicted(Eviction{Pod: fmt.Sprint("team/p", i)})
 	}
-	assert.Equal(t, len(d.evictions), evictionsMax)
-	assert.Equal(t, len(d.why("team", fmt.Sprint("p", 10*evictionsMax-1)).Evictions), 1)
+	assert.Equal(t, len(d.evictions), 1000)
+	assert.Equal(t, len(d.why("team", fmt.Sprint("p", 10_000-1)).Evictions), 1)
 	var p pending
-	for range 10 * evictionsOfReport {
+	for range 100_000 {
 		p.add(Eviction{})
 	}
 	list, cut := p.take()
-	assert.Equal(t, len(list)+cut, 10*evictionsOfReport)
-	assert.Equal(t, len(list), evictionsOfReport)
+	assert.Equal(t, len(list)+cut, 100_000)
+	assert.Equal(t, len(list), 10_000)
+	w = newWorld(t)
+	w.build()
+	assert.Equal(t, w.d.options.DecisionsMax, 100_000)
 }
 
 // TestDeclined: a plugin may say itself why it leaves a pod.
@@ -260,12 +274,12 @@ func TestReadOnly(t *testing.T) {
 // TestTenTimesTheEvictionsOfAReport: a report lists some and says how many more there were.
 func TestTenTimesTheEvictionsOfAReport(t *testing.T) {
 	var p pending
-	for range 10 * evictionsOfReport {
+	for range 100_000 {
 		p.add(Eviction{})
 	}
 	list, cut := p.take()
-	assert.Equal(t, len(list), evictionsOfReport)
-	assert.Equal(t, cut, 9*evictionsOfReport)
+	assert.Equal(t, len(list), 10_000)
+	assert.Equal(t, cut, 90_000)
 	list, cut = p.take()
 	assert.Equal(t, len(list)+cut, 0)
 }
@@ -275,26 +289,26 @@ func TestTenTimesTheEvictionsOfAReport(t *testing.T) {
 func TestBeyondWhatIsListed(t *testing.T) {
 	w := newWorld(t)
 	w.build()
-	for range 10 * evictionsOfReport {
+	for range 100_000 {
 		w.d.pending.add(Eviction{})
 	}
 	report, err := w.d.Cycle(t.Context())
 	assert.NilError(t, err)
-	assert.Equal(t, report.Unlisted, 9*evictionsOfReport)
+	assert.Equal(t, report.Unlisted, 90_000)
 	assert.Equal(t, report.Cut, 0)
 	var table bytes.Buffer
 	assert.NilError(t, report.Table(&table))
-	assert.Assert(t, strings.HasPrefix(table.String(), fmt.Sprintf("cycle 1, 3 nodes: %d pods evicted\n", 10*evictionsOfReport)))
-	assert.Assert(t, strings.HasSuffix(table.String(), fmt.Sprintf("\nevictions that are not listed: %d\n", 9*evictionsOfReport)))
+	assert.Assert(t, strings.HasPrefix(table.String(), fmt.Sprintf("cycle 1, 3 nodes: %d pods evicted\n", 100_000)))
+	assert.Assert(t, strings.HasSuffix(table.String(), fmt.Sprintf("\nevictions that are not listed: %d\n", 90_000)))
 
-	d := newDecisions(20 * evictionsMax)
+	d := newDecisions(20_000)
 	d.begin()
-	for i := range 10 * evictionsMax {
+	for i := range 10_000 {
 		pod := newPod("a", fmt.Sprintf("p%d", i), "n", "web")
 		d.evicted(Eviction{Pod: "a/" + pod.Name, UID: pod.UID, Profile: "p", Plugin: "All", Reason: "old", From: "n"})
 		d.note(pod, decided{profile: "p", plugin: "All", outcome: Evicted, reason: errorText("old")})
 	}
 	assert.Equal(t, d.why("a", "p0").String(), "a/p0\ncycle 1, p/All: evicted: old\n")
-	last := fmt.Sprint("p", 10*evictionsMax-1)
+	last := fmt.Sprint("p", 10_000-1)
 	assert.Equal(t, d.why("a", last).String(), "a/"+last+"\ncycle 1, p/All: evicted from n: old\n")
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/places"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
@@ -44,6 +45,7 @@ func (j *journal) take() []string {
 // live is a world under the time of a bubble of synctest.
 func live(t *testing.T, pods ...*v1.Pod) (*world, *journal) {
 	w := newWorld(t, pods...)
+	t.Cleanup(func() { time.Sleep(places.EndingMax) })
 	w.options.Clock = clock.RealClock{}
 	return w, &journal{begin: time.Now()}
 }

@@ -87,7 +87,7 @@ func TestClusterThatCannotBeRead(t *testing.T) {
 				ended := make(chan error, 1)
 				d := w.build()
 				go func() { ended <- d.Run(ctx) }()
-				time.Sleep(readMax - time.Second)
+				time.Sleep((2 * time.Minute) - time.Second)
 				synctest.Wait()
 				assert.DeepEqual(t, d.Troubles(), []string{"the objects of the cluster have not all been read yet"})
 				if interval == 0 {
@@ -95,7 +95,7 @@ func TestClusterThatCannotBeRead(t *testing.T) {
 					assert.ErrorIs(t, err, ErrUnread)
 					assert.ErrorContains(t, err, "v1.Pod")
 				} else {
-					time.Sleep(10 * readMax)
+					time.Sleep(10 * (2 * time.Minute))
 					synctest.Wait()
 					open.Store(true)
 					time.Sleep(2 * time.Minute) // an informer tries again after less than one

@@ -11,7 +11,7 @@ import (
 
 // A Warning is what keeps a plugin from its work, or makes it useless.
 type Warning struct {
-	Profile string `json:"profile"`
+	Profile string `json:"profile"` // empty: it is of the policy before
 	Plugin  string `json:"plugin"`
 	Text    string `json:"text"`
 }

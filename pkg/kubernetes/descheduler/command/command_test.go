@@ -253,7 +253,7 @@ func TestProcess(t *testing.T) {
 		code, _ = get("/healthz")
 		assert.Equal(t, code, 200, "a restart would call the plugin again")
 		assert.NilError(t, os.WriteFile(r.file.name, []byte(smallest+"maxNoOfPodsToEvictTotal: 7\n"), 0o644))
-		time.Sleep(2 * followInterval)
+		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		assert.Equal(t, len(used), 1)
 		assert.Equal(t, *used[0].Limits.Total, 7)

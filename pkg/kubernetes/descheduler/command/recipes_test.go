@@ -3,51 +3,47 @@ package command
 import (
 	"bytes"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/recipes"
 )
 
-const recipes = documents + "/examples/descheduler/recipes"
-
-// recipe is a policy in the document, and what is printed with it.
-var recipe = regexp.MustCompile("(?s)(### [^\n]*\n[^#]*?\n```yaml\n)([^`]*)(```\n\n```\n\\$ " + program + " )([^\n]*)\n(.*?)(```\n)")
+const recipeFiles = documents + "/examples/descheduler/recipes"
 
 // TestRecipes plays the recipes of the document: each has the policy of its file, prints what the document says, and
 // evicts pods.
 func TestRecipes(t *testing.T) {
 	complete(t)
-	text, err := os.ReadFile(document)
+	page, err := os.ReadFile(document)
 	assert.NilError(t, err)
-	found := recipe.FindAllSubmatch(text, -1)
+	found := recipes.Read(page)
 	assert.Equal(t, len(found), 10)
-	names, err := os.ReadDir(recipes)
+	names, err := os.ReadDir(recipeFiles)
 	assert.NilError(t, err)
 	assert.Equal(t, len(names), 2*len(found), "a policy and a cluster for each")
-	for _, f := range found {
-		heading, _, _ := strings.Cut(string(f[1]), "\n")
-		t.Run(strings.TrimLeft(heading, "# "), func(t *testing.T) {
-			args := strings.Fields(string(f[4]))
-			t.Chdir(recipes)
-			inFile, err := os.ReadFile(args[1])
+	for _, r := range found {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Chdir(recipeFiles)
+			inFile, err := os.ReadFile(r.Value("policy-config-file"))
 			assert.NilError(t, err)
-			assert.Equal(t, string(f[2]), string(inFile))
+			assert.Equal(t, r.Policy, string(inFile))
 			var out, problems bytes.Buffer
-			assert.Equal(t, Run(t.Context(), Streams{&out, &problems}, args), exitDone, problems.String())
+			assert.Equal(t, Run(t.Context(), Streams{&out, &problems}, r.Arguments), exitDone, problems.String())
 			assert.Equal(t, problems.String(), "")
 			assert.Assert(t, !strings.Contains(out.String(), ": 0 pods would"), out.String())
 			if golden.FlagUpdate() {
-				text = bytes.Replace(text, f[0], bytes.Join([][]byte{f[1], f[2], f[3], f[4], []byte("\n"), out.Bytes(), f[6]}, nil), 1)
+				page = r.Print(page, out.String())
 				return
 			}
-			assert.Equal(t, string(f[5]), out.String())
+			assert.Equal(t, r.Prints, out.String())
 		})
 	}
 	if golden.FlagUpdate() {
-		assert.NilError(t, os.WriteFile(document, text, 0o644))
+		assert.NilError(t, os.WriteFile(document, page, 0o644))
 	}
 }
 

@@ -152,7 +152,7 @@ func build(ctx context.Context, p *parts) (descheduling, error) {
 	}
 	d, err := descheduler.New(ctx, gated(p.policy, &p.settings.gates), p.registry, descheduler.Options{
 		Client: client, Dynamic: objects, Informers: factory, Landing: landing, ControllerLanding: ofControllers, Usage: sources.Usage(), Clock: now,
-		Interval: p.settings.interval, DryRun: p.settings.dryRun, Recorder: p.recorder,
+		Interval: p.settings.interval, DryRun: p.settings.dryRun, Recorder: p.recorder, Installation: p.settings.leaseIn + "/" + p.settings.leader.Name,
 		Metrics: descheduler.NewMetrics(p.metrics), Tracing: p.spans, Log: p.log,
 		Reported: func(r *descheduler.Report) { p.reported(r) },
 	})

@@ -32,7 +32,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/evictors"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/nodefit"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/places"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 )
 
@@ -149,11 +149,10 @@ func (c *cluster) run() (stop func()) {
 		New: func(context.Context, any, framework.Handle) (framework.Plugin, error) { return keep{&c.asked}, nil },
 	}))
 	factory := informers.NewSharedInformerFactory(c.client, 0)
-	places := func(s *framework.Snapshot) (framework.Landing, error) { return nodefit.New(s), nil }
 	c.metrics = prometheus.NewPedanticRegistry()
 	d, err := descheduler.New(t.Context(), c.policy(), &r, descheduler.Options{
 		Client: c.client, Informers: factory, Clock: clock.RealClock{}, Interval: time.Hour, ControllerWindow: time.Minute,
-		Landing: places, ControllerLanding: places, Recorder: c, Metrics: descheduler.NewMetrics(c.metrics),
+		Landing: places.New(t), ControllerLanding: places.New(t), Recorder: c, Metrics: descheduler.NewMetrics(c.metrics),
 	})
 	assert.NilError(t, err)
 	c.running = d
@@ -165,7 +164,10 @@ func (c *cluster) run() (stop func()) {
 		assert.NilError(t, <-ended)
 		factory.Shutdown()
 	})
-	t.Cleanup(stop)
+	t.Cleanup(func() {
+		stop()
+		time.Sleep(places.EndingMax)
+	})
 	c.wait(time.Second) // the informers are filled
 	return stop
 }

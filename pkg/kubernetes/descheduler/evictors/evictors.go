@@ -38,7 +38,7 @@ func Register() []framework.Definition {
 			},
 		},
 		framework.Typed(framework.Definition{
-			Name: SoftName, Points: points, Args: func() any { return &SoftArgs{Annotation: SoftAnnotation} },
+			Name: SoftName, Points: points, Args: func() any { return &SoftArgs{Annotation: SoftAnnotation, TTL: metav1.Duration{Duration: time.Hour}} }, TakeBack: takeBackSoft,
 		}, validateSoft, newSoft),
 	}
 }
@@ -54,6 +54,9 @@ type EvictionArgs struct {
 type SoftArgs struct {
 	// Annotation is the key that is written. Its value is JSON: see softEviction.
 	Annotation string `json:"annotation"`
+	// TTL is after which time a request is taken back that the owner of the pod has not followed, so that a cycle asks for what still
+	// should go. 0 is never.
+	TTL metav1.Duration `json:"ttl"`
 }
 
 // whole is the reason of an eviction with what asked for it.

@@ -3,6 +3,9 @@ package evictors
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,11 +36,15 @@ type handle struct {
 	client  *fake.Clientset
 	factory informers.SharedInformerFactory
 	clock   *clocktesting.FakeClock
+
+	installation string
 }
 
 func (h *handle) ClientSet() kubernetes.Interface                        { return h.client }
 func (h *handle) SharedInformerFactory() informers.SharedInformerFactory { return h.factory }
 func (h *handle) Clock() clock.WithTicker                                { return h.clock }
+func (h *handle) ProfileName() string                                    { return "main" }
+func (h *handle) Installation() string                                   { return h.installation }
 
 func newHandle(objects ...runtime.Object) *handle {
 	client := fake.NewClientset(objects...)
@@ -233,6 +240,95 @@ func TestSoftEvictionIsTakenBack(t *testing.T) {
 	}
 }
 
+// TestSoftEvictionEnds: what the owner has not followed for an hour is taken back, as far as this profile has asked for it.
+func TestSoftEvictionEnds(t *testing.T) {
+	of := func(name, profile, at string) *v1.Pod {
+		pod := newPod(name)
+		pod.Annotations[SoftAnnotation] = fmt.Sprintf(`{"requester":"sigs.k8s.io/descheduler","profile":"%s","plugin":"P","requestedAt":"%s"}`, profile, at)
+		return pod
+	}
+	h := newHandle(of("a", "main", "2026-03-01T11:00:00Z"), of("b", "main", "2026-03-01T11:00:01Z"), of("c", "other", "2026-03-01T09:00:00Z"),
+		of("d", "main", "2026-04-01T00:00:00Z"), of("e", "main", "yesterday"))
+	h.factory.Core().V1().Pods().Informer()
+	h.factory.Start(t.Context().Done())
+	h.factory.WaitForCacheSync(t.Context().Done())
+	t.Cleanup(h.factory.Shutdown)
+	asked := h.answer("patch", nil)
+	expire := func(args string) (names []string) {
+		*asked = nil
+		assert.NilError(t, build(t, h, SoftName, args).(framework.Expirer).Expire(t.Context()))
+		for _, a := range *asked {
+			names = append(names, a.(ktesting.PatchAction).GetName())
+		}
+		slices.Sort(names)
+		return names
+	}
+	assert.DeepEqual(t, expire(`{}`), []string{"a", "e"})
+	assert.DeepEqual(t, expire(`{"ttl": "1m"}`), []string{"a", "b", "e"})
+	assert.Equal(t, len(expire(`{"ttl": "0s"}`)), 0)
+	assert.Error(t, validateSoft(&SoftArgs{Annotation: SoftAnnotation, TTL: metav1.Duration{Duration: -1}}), "ttl: must be at least 0s, not -1ns")
+}
+
+// TestManyThatCannotBeTakenBack: without the right to patch pods fifty are tried, and few named.
+func TestManyThatCannotBeTakenBack(t *testing.T) {
+	h := newHandle()
+	h.factory.Core().V1().Pods().Informer()
+	for i := range 50 {
+		pod := newPod(fmt.Sprint("p", i))
+		pod.Annotations[SoftAnnotation] = `{"requester":"sigs.k8s.io/descheduler","profile":"p","plugin":"Old"}`
+		assert.NilError(t, h.factory.Core().V1().Pods().Informer().GetStore().Add(pod))
+	}
+	asked := h.answer("patch", apierrors.NewForbidden(v1.Resource("pods"), "p", errors.New("no role")))
+	err := takeBackSoft(t.Context(), h, func(framework.Asker) bool { return false })
+	assert.Equal(t, len(*asked), 50)
+	assert.Equal(t, strings.Count(err.Error(), "\n"), 5)
+	assert.Assert(t, strings.HasSuffix(err.Error(), "\nand 45 more"), err)
+}
+
+// TestSoftEvictionOfAnotherPolicy: the annotations go that were written for what the policy does not have any more, whatever their key is.
+func TestSoftEvictionOfAnotherPolicy(t *testing.T) {
+	const by = `{"requester":"sigs.k8s.io/descheduler","profile":"p","plugin":"%s","reason":"r"}`
+	stays, goes, other := newPod("stays"), newPod("goes"), newPod("other")
+	stays.Annotations[SoftAnnotation] = fmt.Sprintf(by, "PodLifeTime")
+	goes.Annotations["example.org/leave"] = fmt.Sprintf(by, "NodeProblem")
+	other.Annotations[SoftAnnotation] = `{"job":"j","reason":"r"}`
+	h := newHandle(stays, goes, other)
+	h.factory.Core().V1().Pods().Informer()
+	h.factory.Start(t.Context().Done())
+	h.factory.WaitForCacheSync(t.Context().Done())
+	t.Cleanup(h.factory.Shutdown)
+	asked := h.answer("patch", apierrors.NewForbidden(v1.Resource("pods"), "goes", errors.New("no role")))
+	var r framework.Registry
+	assert.NilError(t, r.Register(Register()...))
+	d, _ := r.Find(SoftName)
+	err := d.TakeBack(t.Context(), h, func(by framework.Asker) bool { return by == framework.Asker{Profile: "p", Plugin: "PodLifeTime"} })
+	assert.ErrorContains(t, err, "annotation of pod team/goes: ")
+	assert.Equal(t, len(*asked), 1)
+	assert.Equal(t, string((*asked)[0].(ktesting.PatchAction).GetPatch()), `{"metadata":{"annotations":{"example.org/leave":null},"uid":"uid-goes"}}`)
+}
+
+// TestSoftEvictionOfAnotherInstallation: what one has asked for stays, whatever the policy of another is.
+func TestSoftEvictionOfAnotherInstallation(t *testing.T) {
+	pod := newPod("asked")
+	h := newHandle(pod)
+	h.installation = "a/descheduler"
+	assert.NilError(t, build(t, h, SoftName, `{}`).EvictPod(t.Context(), pod, options))
+	pod, err := h.client.CoreV1().Pods("team").Get(t.Context(), "asked", metav1.GetOptions{})
+	assert.NilError(t, err)
+	h.factory.Core().V1().Pods().Informer()
+	h.factory.Start(t.Context().Done())
+	h.factory.WaitForCacheSync(t.Context().Done())
+	t.Cleanup(h.factory.Shutdown)
+	asked := h.answer("patch", nil)
+	for i, installation := range []string{"", "b/descheduler", "a/descheduler"} {
+		h.installation = installation
+		p := build(t, h, SoftName, `{}`)
+		assert.NilError(t, takeBackSoft(t.Context(), h, func(framework.Asker) bool { return false }))
+		assert.NilError(t, p.(framework.Withdrawer).Withdraw(t.Context(), pod, options))
+		assert.Equal(t, len(*asked), []int{0, 0, 2}[i], installation)
+	}
+}
+
 // taken is the answer of the API server where an owner takes an eviction.
 var taken = apierrors.NewTooManyRequests("Eviction triggered evacuation of VMI default/vm", 0)
 
@@ -265,7 +361,7 @@ func TestBackgroundEnds(t *testing.T) {
 	moving := func(p *v1.Pod) { p.Annotations[InProgress] = "" }
 	for name, end := range map[string]func(*testing.T, *handle, cache.Store, *v1.Pod, framework.BackgroundReporter){
 		"not confirmed": func(_ *testing.T, h *handle, _ cache.Store, _ *v1.Pod, _ framework.BackgroundReporter) {
-			h.clock.Step(confirmMax)
+			h.clock.Step(10 * time.Minute)
 		},
 		"no longer in progress": func(t *testing.T, _ *handle, s cache.Store, pod *v1.Pod, p framework.BackgroundReporter) {
 			edited(t, s, pod, moving)
@@ -292,7 +388,7 @@ func TestBackgroundEnds(t *testing.T) {
 		})
 	}
 	h, store, p, pod, asked := evacuate(t)
-	h.clock.Step(confirmMax - 1)
+	h.clock.Step(10*time.Minute - 1)
 	assert.Equal(t, len(p.Background()), 1)
 	pod = edited(t, store, pod, moving)
 	assert.Equal(t, len(p.Background()), 1)

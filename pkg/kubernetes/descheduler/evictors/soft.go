@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,8 @@ type softEviction struct {
 	Plugin      string `json:"plugin"`
 	Reason      string `json:"reason"`
 	RequestedAt string `json:"requestedAt"`
+	// Installation is which installation of the descheduler asks. Others leave the annotation.
+	Installation string `json:"installation,omitempty"`
 	// DeleteOptions are those that an eviction would have had.
 	DeleteOptions *metav1.DeleteOptions `json:"deleteOptions,omitempty"`
 }
@@ -36,19 +39,21 @@ type softEviction struct {
 type soft struct {
 	handle     framework.Handle
 	annotation string
+	ttl        time.Duration     // 0: requests have no end
 	pods       listers.PodLister // nil: there are no informers
 }
 
 var (
 	_ framework.BudgetIgnorer    = soft{}
 	_ framework.EvictChecker     = soft{}
+	_ framework.Expirer          = soft{}
 	_ framework.InFlightReporter = soft{}
 	_ framework.Requester        = soft{}
 	_ framework.Withdrawer       = soft{}
 )
 
 func newSoft(args *SoftArgs, h framework.Handle) (framework.Plugin, error) {
-	s := soft{handle: h, annotation: args.Annotation}
+	s := soft{handle: h, annotation: args.Annotation, ttl: args.TTL.Duration}
 	if factory := h.SharedInformerFactory(); factory != nil {
 		pods := factory.Core().V1().Pods()
 		pods.Informer() // asks for it
@@ -60,6 +65,9 @@ func newSoft(args *SoftArgs, h framework.Handle) (framework.Plugin, error) {
 func validateSoft(args *SoftArgs) error {
 	if problems := validation.IsQualifiedName(args.Annotation); len(problems) > 0 {
 		return fmt.Errorf("annotation: %s", strings.Join(problems, "; "))
+	}
+	if args.TTL.Duration < 0 {
+		return fmt.Errorf("ttl: must be at least 0s, not %s", args.TTL.Duration)
 	}
 	return nil
 }
@@ -113,7 +121,7 @@ func (s soft) EvictPod(ctx context.Context, pod *v1.Pod, options framework.Evict
 	}
 	value, err := json.Marshal(softEviction{
 		Requester: requester, Profile: options.ProfileName, Plugin: options.PluginName,
-		Reason: options.Reason, RequestedAt: now(s.handle), DeleteOptions: options.DeleteOptions,
+		Reason: options.Reason, RequestedAt: now(s.handle), Installation: framework.InstallationOf(s.handle), DeleteOptions: options.DeleteOptions,
 	})
 	if err != nil {
 		return fmt.Errorf("annotation of pod %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -125,13 +133,69 @@ func (s soft) EvictPod(ctx context.Context, pod *v1.Pod, options framework.Evict
 func (s soft) Withdraw(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	var of softEviction
 	if json.Unmarshal([]byte(pod.Annotations[s.annotation]), &of) != nil || of.Requester != requester ||
-		of.Profile != options.ProfileName || of.Plugin != options.PluginName {
+		of.Profile != options.ProfileName || of.Plugin != options.PluginName || framework.OfAnother(s.handle, of.Installation) {
 		return nil
 	}
 	if err := s.annotate(ctx, pod, nil); !errors.Is(err, framework.ErrGone) {
 		return err
 	}
 	return nil
+}
+
+// begins is what the annotations that the plugin writes begin with, whichever their key.
+const begins = `{"requester":"` + requester + `","profile":`
+
+// takeBackSoft takes the annotations away that this installation has written for what does not stand any more.
+func takeBackSoft(ctx context.Context, h framework.Handle, stands func(framework.Asker) bool) error {
+	return unask(ctx, h, func(of softEviction) bool { return !stands(framework.Asker{Profile: of.Profile, Plugin: of.Plugin}) })
+}
+
+// Expire implements framework.Expirer. A time that cannot be read is over.
+func (s soft) Expire(ctx context.Context) error {
+	if s.ttl == 0 {
+		return nil
+	}
+	return unask(ctx, s.handle, func(of softEviction) bool {
+		at, _ := time.Parse(time.RFC3339, of.RequestedAt)
+		return of.Profile == s.handle.ProfileName() && s.handle.Clock().Since(at) >= s.ttl
+	})
+}
+
+// failuresMax is how many annotations that could not be taken away are named in a warning.
+const failuresMax = 5
+
+// unask takes those annotations away that this installation has written and that are over.
+func unask(ctx context.Context, h framework.Handle, over func(softEviction) bool) error {
+	factory := h.SharedInformerFactory()
+	if factory == nil {
+		return nil
+	}
+	all, err := factory.Core().V1().Pods().Lister().List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	var failed []error
+	more := 0
+	for _, pod := range all {
+		for key, value := range pod.Annotations {
+			var of softEviction
+			if !strings.HasPrefix(value, begins) || json.Unmarshal([]byte(value), &of) != nil ||
+				of.Installation != framework.InstallationOf(h) || !over(of) {
+				continue
+			}
+			switch err := (soft{handle: h, annotation: key}).annotate(ctx, pod, nil); {
+			case err == nil || errors.Is(err, framework.ErrGone):
+			case len(failed) < failuresMax:
+				failed = append(failed, fmt.Errorf("annotation of pod %s/%s: %w", pod.Namespace, pod.Name, err))
+			default:
+				more++
+			}
+		}
+	}
+	if more > 0 {
+		failed = append(failed, fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(failed...)
 }
 
 // annotate writes the annotation of a pod, or with nil takes it away.

@@ -145,3 +145,13 @@ func TestSharesCompareExactly(t *testing.T) {
 		assert.Equal(t, c.b.Compare(c.a), -c.want)
 	}
 }
+
+// TestUnsuitedNamesFiveReasons: the most frequent ones, and how many there are besides.
+func TestUnsuitedNamesFiveReasons(t *testing.T) {
+	refusals := Refusals{"n0": errors.New("is full"), "n1": errors.New("is full")}
+	for i := range 8 {
+		refusals[fmt.Sprint("other", i)] = fmt.Errorf("is %d", i)
+	}
+	assert.Error(t, refusals.Unsuited(), "no node helps where its replacement can run: "+
+		"2 nodes: is full; 1 node: is 0; 1 node: is 1; 1 node: is 2; 1 node: is 3; 4 reasons more")
+}

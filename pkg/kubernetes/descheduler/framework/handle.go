@@ -59,6 +59,9 @@ type Choice struct {
 	// Accept returns nil for a node that will do, or else why not. It must not ask the Landing,
 	// and may be asked several times, the last time of the node that is given. Nil: any will do.
 	Accept func(node string) error
+	// Alike says, of two pods of one workload that request the same, that it makes no difference to Accept which of them runs
+	// where. Nil: it makes none.
+	Alike func(a, b *v1.Pod) bool
 	// Reserved says that the place is kept until the replacement comes, so that the scheduler takes
 	// no other one.
 	Reserved bool

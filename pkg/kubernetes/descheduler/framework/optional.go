@@ -70,6 +70,26 @@ type Placer interface {
 	Refuses(pod *v1.Pod, node string) error
 }
 
+// Installed is a Handle that names its installation of the descheduler: the same over restarts and changes of the policy, and another
+// one than those of others in the cluster.
+type Installed interface {
+	Installation() string
+}
+
+// InstallationOf is the installation of a handle; empty: it has no name.
+func InstallationOf(h Handle) string {
+	if i, ok := h.(Installed); ok {
+		return i.Installation()
+	}
+	return ""
+}
+
+// OfAnother says whether something that is marked with an installation is that of another one than a handle's. Without a mark it is
+// that of none.
+func OfAnother(h Handle, installation string) bool {
+	return installation != "" && installation != InstallationOf(h)
+}
+
 // Warner is a Handle that tells operators what keeps a plugin from its work, or makes it useless: in the
 // next report, and in the log where the report before did not say the same.
 type Warner interface {
@@ -158,6 +178,12 @@ type GroupEvictPlugin interface {
 // begun. Of another pod, or of one for which another plugin has asked, it does nothing.
 type Withdrawer interface {
 	Withdraw(ctx context.Context, pod *v1.Pod, options EvictOptions) error
+}
+
+// Expirer is an evict plugin of which requests have an end. Expire is called before each cycle: it takes back what was asked for too long ago in
+// its profile, and the cycles that follow ask for what still should go.
+type Expirer interface {
+	Expire(ctx context.Context) error
 }
 
 // ProgressReporter is an EvictPlugin, or a PodEvictor, whose evictions take longer than EvictPod. It is safe for

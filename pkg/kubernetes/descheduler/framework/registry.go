@@ -25,6 +25,16 @@ type Definition struct {
 	Validate func(args any) error
 	// New builds it.
 	New Factory
+	// TakeBack is of an evict plugin whose evictions take longer than EvictPod: it takes back those that were asked for by what
+	// does not stand any more, since the policy is another one. It is called with each policy before its plugins
+	// run, of all that are registered, not in a dry run. After an error it is called again. Nil: there is nothing to take back.
+	TakeBack func(ctx context.Context, handle Handle, stands func(by Asker) bool) error
+}
+
+// An Asker is what asked an evict plugin for an eviction.
+type Asker struct {
+	Profile string // empty: any that has the evict plugin
+	Plugin  string // empty: any
 }
 
 // Works says whether the plugin can be enabled at a point.

@@ -33,7 +33,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	c.entries = make(map[api.AllocationKey]*entry, len(c.counted))
 	c.queueOf = map[api.ApplicationID]api.QueuePath{}
 	c.lasting = map[classOnNode]error{}
-	c.moved, c.bookings, c.ties, c.ending = nil, nil, nil, nil
+	c.moved, c.bookings, c.ties, c.lates, c.ending = nil, nil, nil, nil, nil
 	document, err := c.unsaid.Load(c.queues, c.kinds)
 	if err != nil { // SetQueues loaded the same text
 		panic(err)

@@ -19,5 +19,6 @@
 //	waiting.go      pods that wait, and when the core asks again about them
 //	books.go        pods and nodes as commands to the core
 //	scored.go       the scores of kube-scheduler; by them alone, pods of other schedulers
+//	late.go         replacements that come when their pods have ended, and those that come before them
 //	queues.go       how much the queues use, for plugins that choose by queue
 package landing

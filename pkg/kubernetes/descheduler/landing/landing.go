@@ -79,7 +79,8 @@ type Cluster struct {
 	moved     []*v1.Pod       // that came or went since the last time that the core was let to ask
 	trial     *trial          // what the last question has changed; nil: nothing
 	bookings  []framework.Booking
-	ties      []tie // of bookings
+	ties      []tie  // of bookings
+	lates     []late // of these
 }
 
 var (
@@ -286,9 +287,10 @@ func (c *Cluster) Book(pod *v1.Pod, node string) error {
 	c.takeOff(c.trial.gone.allocation)
 	c.bookings = append(c.bookings, framework.Booking{Pod: pod, Node: node})
 	if len(c.trial.equals) > 0 {
-		c.ties = append(c.ties, tie{c.trial.next.pod.UID, c.trial.equals})
+		c.ties = append(c.ties, tie{c.trial.next.pod.UID, pod, c.trial.equals})
 	}
-	if !c.trial.over {
+	c.lateOf(pod)
+	if !c.trial.self {
 		c.leave(c.trial.gone)
 	}
 	c.trial = nil

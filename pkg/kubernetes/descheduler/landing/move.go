@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,7 +73,7 @@ func (c *Cluster) move(pod *v1.Pod, t *trial) (string, error) {
 		return "", fmt.Errorf("the replacement would not be taken in: %s", t.refused)
 	}
 	c.settle()
-	if t.waits() && !t.over {
+	if t.waits() && !t.self {
 		c.end()
 	}
 	switch {
@@ -84,18 +85,36 @@ func (c *Cluster) move(pod *v1.Pod, t *trial) (string, error) {
 	return t.node(), nil
 }
 
-// endingOf is a pod that was evicted and has not ended.
+// endingOf is a pod that was evicted and has not ended. It shares all else with the pod, as neither is changed.
 func (c *Cluster) endingOf(pod *v1.Pod) *v1.Pod {
-	ending := pod.DeepCopy()
+	ending := *pod
 	ending.DeletionTimestamp = &metav1.Time{Time: c.snapshot.Now()}
-	return ending
+	return &ending
 }
 
 // end has the pod of the trial end, and those that were evicted before.
 func (c *Cluster) end() {
+	c.trial.self = true
+	ended := c.others()
+	if gone := c.trial.gone; gone != nil {
+		ended = append(slices.Clone(ended), gone)
+	}
+	c.finish(ended)
+}
+
+// others are the pods that were evicted before, which have ended from now on; none if they have already.
+func (c *Cluster) others() []*entry {
 	t := c.trial
+	if t.over {
+		return nil
+	}
 	t.over, t.ended, c.ending = true, c.ending, nil
-	for _, e := range t.left() {
+	return t.ended
+}
+
+// finish takes pods away that have ended.
+func (c *Cluster) finish(ended []*entry) {
+	for _, e := range ended {
 		delete(c.entries, api.AllocationKey(pods.Key(e.pod)))
 		c.unset(e.pod)
 		c.release(e.allocation)

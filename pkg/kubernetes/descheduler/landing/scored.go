@@ -19,6 +19,7 @@ const sampleMax = 100
 // A tie is a replacement that kube-scheduler may have on other nodes than it is booked.
 type tie struct {
 	replacement types.UID
+	pod         *v1.Pod // that was evicted
 	nodes       []string
 }
 
@@ -82,7 +83,7 @@ func (o *scoring) removePod(pod *v1.Pod) {
 func (c *Cluster) placeByScores(pod *v1.Pod, choice framework.Choice) (framework.Place, error) {
 	if t := c.trial; t == nil || t.asked != pod || !t.scored {
 		c.takeBack()
-		if _, err := c.move(pod, &trial{scored: true, accept: choice.Accept}); err != nil {
+		if _, err := c.move(pod, &trial{scored: true, accept: choice.Accept, alike: choice.Alike}); err != nil {
 			judged := c.trial == nil || c.trial.target == "" && !c.isLarge()
 			if c.takeBack(); judged {
 				return framework.Place{}, err
@@ -105,11 +106,22 @@ func (c *Cluster) placeByScores(pod *v1.Pod, choice framework.Choice) (framework
 func (c *Cluster) isLarge() bool { return len(c.nodes) > sampleMax }
 
 // choose notes in the trial on which node the replacement of a pod is to stand. Where none has room beside the pods that
-// end, these have ended.
+// end, those have ended that were evicted before: as long as the pod itself ends, what likes to be beside it may come to its node. Where none has room
+// then either, all have ended.
 func (c *Cluster) choose(pod, replacement *v1.Pod) error {
 	t := c.trial
 	var err error
-	if t.target, err = c.preferred(pod, replacement); t.target == "" && err == nil && !t.over {
+	if !t.over && len(c.lates) > 0 {
+		if t.target, err = c.beforeLate(pod, replacement); t.target != "" || err != nil {
+			return err
+		}
+	}
+	t.target, err = c.preferred(pod, replacement)
+	if t.target == "" && err == nil && !t.over && len(c.ending) > 0 {
+		c.finish(c.others())
+		t.target, err = c.preferred(pod, replacement)
+	}
+	if t.target == "" && err == nil && !t.self {
 		c.end()
 		t.target, err = c.preferred(pod, replacement)
 	}
@@ -119,17 +131,21 @@ func (c *Cluster) choose(pod, replacement *v1.Pod) error {
 // preferred is a node with the highest score of those where a replacement fits, and notes the others with that score in the trial; empty if
 // it fits nowhere. All of them have to do, also where replacements before came to stand on other nodes than it is booked.
 func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
-	top, err := c.top(pod, replacement)
+	top, err := c.top(pod, replacement, nil)
 	if err != nil || len(top) == 0 {
 		return "", err
 	}
 	if others := c.otherwise(top); len(others) > 0 {
 		var booked []*v1.Pod
+		var same []string
 		for _, other := range others {
-			booked = append(booked, c.counted[other.UID])
-			c.set(other)
+			booked = append(booked, other.booked)
+			if c.isSame(pod, other.pod) {
+				same = append(same, other.booked.Spec.NodeName)
+			}
+			c.set(other.elsewhere)
 		}
-		_, err := c.top(pod, replacement)
+		_, err := c.top(pod, replacement, same)
 		for _, b := range booked {
 			c.set(b)
 		}
@@ -143,10 +159,14 @@ func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
 	return top[0], nil
 }
 
-// top are the nodes with the highest score of those where a replacement fits. An error is of one that will not do.
-func (c *Cluster) top(pod, replacement *v1.Pod) ([]string, error) {
+// top are the nodes with the highest score of those where a replacement fits. An error is of one that will not do; that some do is
+// known.
+func (c *Cluster) top(pod, replacement *v1.Pod, known []string) ([]string, error) {
 	top, err := c.scoring.scores.Top(context.Background(), replacement, c.fitting(pod, replacement))
 	for _, node := range top {
+		if slices.Contains(known, node) {
+			continue
+		}
 		if err := c.trial.accepts(node); err != nil {
 			return nil, framework.UnsuitedOn(pod, framework.Place{Node: node, Open: true}, err)
 		}
@@ -154,23 +174,45 @@ func (c *Cluster) top(pod, replacement *v1.Pod) ([]string, error) {
 	return top, err
 }
 
+// An other is a replacement that stands on a node by chance.
+type other struct {
+	tie
+	booked, elsewhere *v1.Pod
+}
+
+// isSame says whether it makes no difference which of the replacements of two pods runs where.
+func (c *Cluster) isSame(a, b *v1.Pod) bool {
+	class := c.checker.Class(replacementOf(a))
+	return class != "" && class == c.checker.Class(replacementOf(b)) && (c.trial.alike == nil || c.trial.alike(a, b))
+}
+
 // otherwise are replacements of this cycle on other nodes than they are booked, of those that kube-scheduler prefers as much: one on each of
-// some nodes. There are none if too few would go there, and so one of the nodes stays what it is. In a large cluster chance decides anyway.
-func (c *Cluster) otherwise(nodes []string) (others []*v1.Pod) {
+// some nodes. There are none if too few would go there, and so one of the nodes stays what it is. One does not, if the same comes there after it,
+// which would take its place in turn. In a large cluster chance decides anyway.
+func (c *Cluster) otherwise(nodes []string) (others []other) {
 	if c.isLarge() || len(nodes) > len(c.ties) {
 		return nil
 	}
 	used := map[types.UID]bool{}
 	for _, node := range nodes {
-		i := slices.IndexFunc(c.ties, func(t tie) bool { return !used[t.replacement] && slices.Contains(t.nodes, node) })
+		i := slices.IndexFunc(c.ties, func(t tie) bool {
+			return !used[t.replacement] && slices.Contains(t.nodes, node) && c.counted[t.replacement] != nil && !c.comes(t, node)
+		})
 		if i < 0 {
 			return nil
 		}
-		other := c.counted[c.ties[i].replacement].DeepCopy()
-		other.Spec.NodeName = node
-		others, used[other.UID] = append(others, other), true
+		o := other{tie: c.ties[i], booked: c.counted[c.ties[i].replacement]}
+		o.elsewhere = o.booked.DeepCopy()
+		o.elsewhere.Spec.NodeName = node
+		others, used[o.replacement] = append(others, o), true
 	}
 	return others
+}
+
+// comes says whether a replacement that is the same as another one is booked on a node after that one.
+func (c *Cluster) comes(after tie, node string) bool {
+	i := slices.IndexFunc(c.bookings, func(b framework.Booking) bool { return b.Pod == after.pod })
+	return slices.ContainsFunc(c.bookings[i+1:], func(b framework.Booking) bool { return b.Node == node && c.isSame(b.Pod, after.pod) })
 }
 
 // fitting are the nodes where a replacement fits, its own first. In a large cluster they are some of those that will do.

@@ -15,8 +15,9 @@ import (
 type trial struct {
 	asked   *v1.Pod  // of which the question was; nil while it is being answered
 	gone    *entry   // the pod that was evicted; nil: it holds no room
-	over    bool     // it has ended, and those that were evicted before
-	ended   []*entry // these
+	over    bool     // those that were evicted before have ended
+	self    bool     // so has it
+	ended   []*entry // those that were evicted before
 	next    *entry   // its replacement; nil where kept is it
 	kept    *entry   // its replacement, which is counted already
 	others  []*entry // that waited, and were placed in the room
@@ -26,6 +27,7 @@ type trial struct {
 	target   string                  // where it is to stand by these; empty: nowhere
 	equals   []string                // other nodes with the same score
 	accept   func(node string) error // says which nodes will do; nil: all
+	alike    func(a, b *v1.Pod) bool // see framework.Choice
 	refusals framework.Refusals      // of it
 }
 
@@ -67,7 +69,7 @@ func (t *trial) waits() bool { return t.next != nil && t.next.waits() }
 
 // left are the pods that have ended.
 func (t *trial) left() []*entry {
-	if t.gone == nil {
+	if t.gone == nil || !t.self {
 		return t.ended
 	}
 	return append(slices.Clone(t.ended), t.gone)

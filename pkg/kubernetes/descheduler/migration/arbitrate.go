@@ -98,6 +98,7 @@ func (c *Controller) pass(ctx context.Context, now time.Time, w waitingJob, a *a
 		w.Annotations = map[string]string{}
 	}
 	w.Annotations[AnnotationPassed] = now.UTC().Format(time.RFC3339)
+	c.sign(w.Job)
 	if err := c.jobs.update(ctx, w.Job); err != nil {
 		return fmt.Errorf("letting job %s pass: %w", w.Name, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/places"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
@@ -351,6 +352,7 @@ func TestNodeFit(t *testing.T) {
 				args := migration.NewArgs()
 				c.args(args)
 				assert.NilError(t, args.Validate())
+				t.Cleanup(func() { time.Sleep(places.EndingMax) })
 				w.start(args, 0, false)
 				o := framework.Objects{Pods: []*v1.Pod{w.Pod("web-0"), w.Pod("web-1"), w.Pod("web-2")}}
 				for name, cpu := range map[string]string{"node-1": "cpu=4", "node-2": "cpu=2", "node-3": "cpu=0"} {

@@ -30,6 +30,7 @@
 //	group.go        jobs that evict together, or not
 //	reservation.go  the reservation of a job; nodeaffinity.go, where it may run
 //	withdraw.go     a job that is not wanted any more; what one waits for
+//	takeback.go     jobs of an earlier policy
 //	evict.go        the three ways to end a pod
 //	look.go         pods, from the informer or the API server
 //	run.go          events, the queue of jobs, and the end of old ones

@@ -19,7 +19,7 @@ import (
 // looked at.
 func (c *Controller) evictStep(ctx context.Context, job *Job) (time.Duration, error) {
 	known := job.condition(Eviction)
-	pod, err := c.live(ctx, PodRef{Namespace: job.Spec.PodRef.Namespace, Name: job.Spec.PodRef.Name, UID: job.podUID()})
+	pod, err := c.livePod(ctx, job)
 	switch {
 	case err != nil:
 		return 0, err
@@ -41,6 +41,9 @@ func (c *Controller) evictStep(ctx context.Context, job *Job) (time.Duration, er
 	}
 	if known == nil {
 		return c.went(ctx, job, Condition{Type: Eviction, Status: metav1.ConditionFalse, Reason: Evicting})
+	}
+	if _, asked := pod.Annotations[AnnotationSoftEviction]; asked && c.policyOf(job, pod) == BySoftEviction {
+		return retryAfter, nil // it is the owner's turn
 	}
 	if wait := c.bucket.take(c.handle.Clock().Now()); wait > 0 {
 		return wait, nil
@@ -94,22 +97,47 @@ func (c *checks) policyOf(job *Job, pod *v1.Pod) Policy {
 	return p
 }
 
-// askSoftly asks what owns a pod to end it, with an annotation, unless that was done.
+// askSoftly asks what owns a pod to end it, with an annotation.
 func (c *Controller) askSoftly(ctx context.Context, job *Job, pod *v1.Pod) error {
-	if _, asked := pod.Annotations[AnnotationSoftEviction]; asked {
-		return nil
-	}
 	text, err := json.Marshal(map[string]string{"job": job.Name, "reason": job.Annotations[AnnotationReason]})
 	if err != nil {
 		return err
 	}
+	return c.annotate(ctx, pod, string(text))
+}
+
+// annotate writes what asks the owner of a pod, or with nil takes it away.
+func (c *checks) annotate(ctx context.Context, pod *v1.Pod, value any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": pod.UID, "annotations": map[string]string{AnnotationSoftEviction: string(text)},
+		"uid": pod.UID, "annotations": map[string]any{AnnotationSoftEviction: value},
 	}})
 	if err != nil {
 		return err
 	}
 	_, err = c.handle.ClientSet().CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// asker is the job that has asked the owner of a pod to end it; empty if none has.
+func asker(pod *v1.Pod) string {
+	var said struct {
+		Job string `json:"job"`
+	}
+	if text := pod.Annotations[AnnotationSoftEviction]; text == "" || json.Unmarshal([]byte(text), &said) != nil {
+		return "" // another plugin, or a user, has asked
+	}
+	return said.Job
+}
+
+// unask takes back what a job has asked of the owner of its pod.
+func (c *Controller) unask(ctx context.Context, job *Job) error {
+	pod, err := c.livePod(ctx, job)
+	if err == nil && pod != nil && asker(pod) == job.Name {
+		err = c.annotate(ctx, pod, nil)
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
 	return err
 }
 

@@ -32,6 +32,8 @@ const (
 	AnnotationReason  = Domain + "/evict-reason"
 	AnnotationTrigger = Domain + "/evict-trigger"
 	AnnotationProfile = Domain + "/profile"
+	// AnnotationInstallation is which installation of the descheduler made a job or let it pass. Others leave it.
+	AnnotationInstallation = Domain + "/installation"
 	// LabelEvictionPolicy of a job or a pod chooses another way of eviction.
 	LabelEvictionPolicy = Domain + "/evict-policy"
 	// AnnotationSoftEviction of a pod asks what owns it to end it.

@@ -41,6 +41,11 @@ func (c *checks) live(ctx context.Context, ref PodRef) (*v1.Pod, error) {
 	return pod, nil
 }
 
+// livePod is the pod of a job at the API server; nil if it is gone.
+func (c *checks) livePod(ctx context.Context, job *Job) (*v1.Pod, error) {
+	return c.live(ctx, PodRef{Namespace: job.Spec.PodRef.Namespace, Name: job.Spec.PodRef.Name, UID: job.podUID()})
+}
+
 // isSegment says whether a pod or a namespace may have a name, as far as that is a part of a path.
 func isSegment(name string) bool { return name != "" && len(content.IsPathSegmentName(name)) == 0 }
 

@@ -48,7 +48,7 @@ func Definition() framework.Definition {
 	return framework.Typed(framework.Definition{
 		Name:   Name,
 		Points: []framework.Point{framework.Filter, framework.PreEvictionFilter, framework.Evict, framework.Controller},
-		Args:   func() any { return NewArgs() },
+		Args:   func() any { return NewArgs() }, TakeBack: takeBack,
 	}, (*Args).Validate, func(args *Args, handle framework.Handle) (framework.Plugin, error) {
 		return New(args, handle)
 	})
@@ -180,6 +180,7 @@ func (c *Controller) jobFor(pod *v1.Pod, options framework.EvictOptions) *Job {
 			Mode: c.modeFor(pod), PodRef: PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, DeleteOptions: deletion,
 		},
 	}
+	c.sign(job)
 	if len(options.Nodes) > 0 && c.Reserves(pod) {
 		job.Spec.Reservation = &ReservationOptions{NodeNames: options.Nodes}
 	}
@@ -193,10 +194,22 @@ func (c *Controller) jobFor(pod *v1.Pod, options framework.EvictOptions) *Job {
 func nameFor(pod *v1.Pod) string { return "migration-" + string(pod.UID) }
 
 // mine says whether this profile takes care of a job: of its own, and of those that name
-// none. The jobs of an earlier process are its own.
+// none. The jobs of an earlier process are its own, those of another installation are not.
 func (c *Controller) mine(job *Job) bool {
 	profile := job.Annotations[AnnotationProfile]
-	return profile == "" || profile == c.handle.ProfileName()
+	return !c.foreign(job) && (profile == "" || profile == c.handle.ProfileName())
+}
+
+// sign writes on a job which installation takes care of it.
+func (c *checks) sign(job *Job) {
+	if own := framework.InstallationOf(c.handle); own != "" {
+		job.Annotations[AnnotationInstallation] = own
+	}
+}
+
+// foreign says whether a job is that of another installation.
+func (c *checks) foreign(job *Job) bool {
+	return framework.OfAnother(c.handle, job.Annotations[AnnotationInstallation])
 }
 
 // went notes a step that was taken.
@@ -220,8 +233,13 @@ func (c *Controller) stamp(condition Condition) Condition {
 }
 
 // end ends a job. Its reservation is deleted before, so that a job which has ended leaves
-// none.
+// none, and so is what it has written on the pod for its owner.
 func (c *Controller) end(ctx context.Context, job *Job, phase Phase, reason Reason, message string) error {
+	if job.condition(Eviction) != nil && !job.is(Eviction) {
+		if err := c.unask(ctx, job); err != nil {
+			return fmt.Errorf("taking back what job %s has asked for: %w", job.Name, err)
+		}
+	}
 	if job.mode() == ReservationFirst || job.Status.Reservation != nil { // the mode may have been changed
 		if err := c.release(ctx, job); err != nil {
 			return fmt.Errorf("deleting the reservation of job %s: %w", job.Name, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
@@ -133,22 +135,40 @@ func contained[T any](f func() (T, error)) (result T, err error) {
 	return f()
 }
 
-// Scavenge deletes jobs that ended long ago. Jobs that have not ended are kept.
+// Scavenge deletes jobs that ended long ago. Jobs that have not ended are kept, and those of other installations, which may count them longer. What jobs have asked of owners that are gone is taken back.
 func (c *Controller) Scavenge(ctx context.Context) error {
 	jobs, err := c.jobs.list(ctx)
 	if err != nil {
 		return err
 	}
 	now := c.handle.Clock().Now()
-	var failed []error
+	failed := c.unaskGone(ctx, jobs)
 	for _, job := range jobs {
-		if job.Ended() && job.DeletionTimestamp == nil && !now.Before(c.keptUntil(job)) {
+		if job.Ended() && job.DeletionTimestamp == nil && !c.foreign(job) && !now.Before(c.keptUntil(job)) {
 			if err := c.jobs.delete(ctx, job); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 				failed = append(failed, err)
 			}
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// unaskGone takes back what jobs have asked of owners that were deleted since.
+func (c *Controller) unaskGone(ctx context.Context, jobs []*Job) (failed []error) {
+	all, err := c.pods.List(labels.Everything())
+	if err != nil {
+		return []error{err}
+	}
+	for _, pod := range all {
+		name := asker(pod)
+		if name == "" || slices.ContainsFunc(jobs, func(job *Job) bool { return job.Name == name && !job.Ended() }) {
+			continue
+		}
+		if err := c.annotate(ctx, pod, nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			failed = append(failed, err)
+		}
+	}
+	return failed
 }
 
 // keptUntil is when a job that has ended may be deleted. As long as it counts for the limit

@@ -62,7 +62,7 @@ func (c *Controller) expired(job *Job) bool {
 // step is the state machine.
 func (c *Controller) step(ctx context.Context, job *Job) (time.Duration, error) {
 	switch {
-	case job.DeletionTimestamp != nil || job.Ended() || job.Spec.Paused:
+	case job.DeletionTimestamp != nil || job.Ended() || job.Spec.Paused || c.foreign(job) && !job.passed():
 		return 0, nil
 	case c.expired(job) && job.undecided() && job.hasPlace():
 		return c.abortGroup(ctx, job, "not all of its group got a place in "+job.ttl().Duration.String())

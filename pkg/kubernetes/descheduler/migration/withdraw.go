@@ -17,7 +17,8 @@ var (
 )
 
 // Withdraw implements framework.Withdrawer: the job that was made for a pod in this profile, for the plugin that the options name, is
-// aborted, unless it is about to evict the pod, or has. A job that a user has made goes on.
+// aborted, unless it is about to evict the pod, or has; that it has asked the owner to end the pod is no eviction. A job that a user has made
+// goes on.
 func (c *Controller) Withdraw(ctx context.Context, pod *v1.Pod, options framework.EvictOptions) error {
 	return c.withdraw(ctx, nameFor(pod), options)
 }
@@ -30,24 +31,37 @@ func (c *Controller) withdraw(ctx context.Context, name string, options framewor
 			return nil
 		case err != nil:
 			return err
-		case job.Ended() || job.condition(Eviction) != nil || job.is(GroupReserved):
-			return nil
-		case job.Annotations[AnnotationProfile] != options.ProfileName || job.Annotations[AnnotationTrigger] != options.PluginName:
+		case job.Ended() || c.foreign(job) || job.Annotations[AnnotationProfile] != options.ProfileName || job.Annotations[AnnotationTrigger] != options.PluginName:
 			return nil
 		}
-		if job.Spec.Group != nil && !job.leads() { // which it is to be with or without that, at once for all of the group
-			if err := c.withdraw(ctx, job.Spec.Group.Name, options); err != nil {
-				return err
-			}
-			if g, err := c.groupOf(ctx, job, true); err != nil || g.lead != nil && g.lead.is(GroupReserved) {
-				return err
-			}
+		if goes, err := c.goesOn(ctx, job, options); goes || err != nil {
+			return err
 		}
 		err = c.end(ctx, job, Aborted, Withdrawn, "what it was made for is over")
 		if !apierrors.IsConflict(err) {
 			return err
 		}
 	}
+}
+
+// goesOn says whether a job is about to evict its pod, or has.
+func (c *Controller) goesOn(ctx context.Context, job *Job, options framework.EvictOptions) (bool, error) {
+	begun := job.condition(Eviction) != nil || job.is(GroupReserved)
+	if !begun && job.Spec.Group != nil && !job.leads() { // it is to be taken back with or without that, at once for all of the group
+		if err := c.withdraw(ctx, job.Spec.Group.Name, options); err != nil {
+			return false, err
+		}
+		g, err := c.groupOf(ctx, job, true)
+		if err != nil {
+			return false, err
+		}
+		begun = g.lead != nil && g.lead.is(GroupReserved)
+	}
+	if !begun {
+		return false, nil
+	}
+	pod, err := c.livePod(ctx, job)
+	return pod == nil || pod.DeletionTimestamp != nil || asker(pod) != job.Name && c.policyOf(job, pod) != BySoftEviction, err
 }
 
 // Progress implements framework.ProgressReporter: what the job of a pod waits for.

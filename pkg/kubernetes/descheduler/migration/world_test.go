@@ -29,7 +29,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/nodefit"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest/places"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/migration"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
@@ -50,7 +50,9 @@ type process struct {
 	late    bool     // that write is carried out before
 	dead    bool
 	// snapshot is what nodeFit looks at.
-	snapshot *framework.Snapshot
+	snapshot     *framework.Snapshot
+	places       func(*framework.Snapshot) (framework.Landing, error)
+	installation string
 }
 
 func (p *process) ClientSet() kubernetes.Interface                        { return p.client }
@@ -58,9 +60,17 @@ func (p *process) DynamicClient() dynamic.Interface                       { retu
 func (p *process) SharedInformerFactory() informers.SharedInformerFactory { return p.factory }
 func (p *process) Clock() clock.WithTicker                                { return clock.RealClock{} } // virtual in a bubble
 func (p *process) ProfileName() string                                    { return "main" }
+func (p *process) Installation() string                                   { return p.installation }
 func (p *process) DryRun() bool                                           { return false }
 func (p *process) Snapshot() *framework.Snapshot                          { return p.snapshot }
-func (p *process) Landing() framework.Landing                             { return nodefit.New(p.snapshot) }
+
+func (p *process) Landing() framework.Landing {
+	l, err := p.places(p.snapshot)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
 
 // A world is a cluster with the scheduler, the controller of one workload, kubelets and
 // one process of the descheduler at a time.
@@ -79,6 +89,7 @@ type world struct {
 	made    int
 	stops   time.Duration // how long a pod takes to end
 	starts  time.Duration // how long a new pod takes to be ready; below 0 never
+	as      string        // the installation of the next process
 }
 
 // forbids is what the filters of nodes say of reservations: not where the pod is.
@@ -138,7 +149,7 @@ func (w *world) addWeb(name, uid string, options ...shimtest.PodOption) {
 // start starts a descheduler.
 func (w *world) start(args *migration.Args, killAt int, late bool) {
 	w.t.Helper()
-	p := &process{killAt: killAt, late: late, factory: informers.NewSharedInformerFactory(w.API, 0)}
+	p := &process{killAt: killAt, late: late, installation: w.as, factory: informers.NewSharedInformerFactory(w.API, 0), places: places.New(w.t)}
 	p.client = &fake.Clientset{}
 	p.client.AddReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		return w.request(p, action, func() (runtime.Object, error) { return w.serve(action) })

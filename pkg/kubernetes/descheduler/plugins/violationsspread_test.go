@@ -118,6 +118,29 @@ func TestSpreadSeesAllConstraints(t *testing.T) {
 	assert.DeepEqual(t, spread(t, cluster, args).Moves(), []string{})
 }
 
+// Of equally full domains that gives the next pod which gave the last one, as upstream does: three, four and none become three, two and two.
+func TestSpreadGoesOnWithADomain(t *testing.T) {
+	h := spread(t, framework.Objects{
+		Nodes: nodes(ft.Node("n1", "", "zone=a"), ft.Node("n2", "", "zone=b"), ft.Node("n3", "", "zone=c")),
+		Pods:  join(many(3, "a/three", "n1", web, zoned), many(4, "a/four", "n2", web, zoned)),
+	}, nil)
+	assert.DeepEqual(t, h.Moves(), []string{"a/four-0 n2 -> n3", "a/four-1 n2 -> n3"})
+}
+
+// One eviction mends zones and hosts: that of a pod whose zone and host are both too full.
+func TestSpreadMendsSeveralConstraints(t *testing.T) {
+	both := func(p *v1.Pod) {
+		zoned(p)
+		ft.Spread("app=web", v1.LabelHostname, 1, v1.DoNotSchedule)(p)
+	}
+	h := spread(t, framework.Objects{
+		Nodes: nodes(ft.Node("a1", "", "zone=a"), ft.Node("a2", "", "zone=a"), ft.Node("b1", "", "zone=b"), ft.Node("b2", "", "zone=b")),
+		Pods:  join(many(1, "a/alone", "a1", web, both), many(2, "a/pair", "a2", web, both)),
+	}, nil)
+	assert.Equal(t, len(h.Moves()), 1)
+	assert.Equal(t, h.Evictions()[0].Node, "a2")
+}
+
 func TestSpread(t *testing.T) {
 	honor, ignore := v1.NodeInclusionPolicyHonor, v1.NodeInclusionPolicyIgnore
 	pinned := func(p *v1.Pod) { p.Spec.NodeSelector = ft.Labels("zone=a") }

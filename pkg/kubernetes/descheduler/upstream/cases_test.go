@@ -41,7 +41,7 @@ func TestPreferences(t *testing.T) {
 				w.nodes = append(w.nodes, frameworktest.Node(fmt.Sprint("n", i), "cpu=8", "zone="+zone))
 			}
 			ours, why := e.ours(w)
-			assert.Equal(t, len(theirs(t, w)), c.want)
+			assert.Equal(t, len(theirs(t, w, 0)), c.want)
 			assert.Equal(t, len(ours), c.want, "%v", why)
 		})
 	}

@@ -32,12 +32,18 @@ const (
 	// byNodes: upstream adds up the room of all nodes, and evicts the pod that is too large for the rest
 	// of it. Here a pod needs room on one node, and another may have it.
 	byNodes reason = "room is that of one node"
+	// pends: upstream does not ask whether hard constraints, of which a pod may have several, let the replacement go anywhere.
+	pends reason = "the replacement would wait, kept from all nodes by hard spread constraints"
 	// tooFew: upstream looks at each domain once, so that of five with 2, 2, 0, 0 and 0 pods and a skew of 1 it takes one pod
 	// and leaves a skew of 2. It counts neither pods that its filters keep nor nodes that are not ready, which the scheduler counts.
 	tooFew reason = "upstream leaves a skew that is not allowed"
 	// tooMany: upstream moves pods between two domains towards the mean, so that of three with 4, 0 and 0 pods it takes three,
 	// where two are enough. What it does not count makes it take pods of which none need go, too.
 	tooMany reason = "upstream evicts pods although fewer would do"
+	// asGood: of pods whose evictions mend as much, which go is chance for upstream. It counts pods on nodes that a constraint leaves out, too.
+	asGood reason = "other pods, as many, mend as much"
+	// mayGo: with a skew of more than one, the scheduler need not take the emptiest domain. Upstream expects it, and mends the rest in its next cycle.
+	mayGo reason = "the replacement may go elsewhere than to the emptiest domain"
 	// ofNoUse: upstream compares the node of a pod with all nodes, also with those that take no pods or not this one, and evicts the pod
 	// in each cycle again.
 	ofNoUse reason = "upstream evicts pods that no node takes which suits them better"
@@ -62,6 +68,8 @@ func (d *difference) reason() reason {
 	switch {
 	case strings.HasSuffix(d.plugin.name, "NodeAffinity") && d.needless():
 		return ofNoUse
+	case strings.HasSuffix(d.plugin.name, "SpreadConstraint") && !more && d.all(only, spreadForbids):
+		return pends
 	case !more && d.all(only, "would run nowhere", "no node helps", "would come back", "fewer than 2", "fits on no other node"):
 		return cmp.Or(d.some(only, "would run nowhere", noPlace), d.some(only, "fits on no other node", noPlace), d.some(only, "fewer than 2", fewReplicas), noHelp)
 	case strings.HasSuffix(d.plugin.name, "SpreadConstraint") && d.skewed() != "":
@@ -83,6 +91,9 @@ func (d *difference) reason() reason {
 	}
 	return ""
 }
+
+// spreadForbids is what kube-scheduler's filter says of a node that a hard spread constraint keeps a pod from.
+const spreadForbids = "didn't match pod topology spread constraints"
 
 // owners are those of which a has more pods than b.
 func (d *difference) owners(a, b []*v1.Pod) []string {
@@ -134,7 +145,7 @@ func (d *difference) filters() bool {
 
 // fixed says whether each of some owners has a pod that fits on no other node, as upstream sees it.
 func (d *difference) fixed(owners []string) bool {
-	p := &peer{world: d.world}
+	p := newPeer(d.world)
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(owner string) bool {
 		return !slices.ContainsFunc(d.pods, func(pod *v1.Pod) bool {
 			return ownerOf(pod) == owner && !node.PodFitsAnyOtherNode(p.assigned, pod, d.nodes)

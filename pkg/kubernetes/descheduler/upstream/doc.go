@@ -20,14 +20,20 @@
 //	RemovePodsViolatingInterPodAntiAffinity      99.1  95.1  95.1
 //	RemovePodsViolatingNodeAffinity              98.6  94.8  96.2
 //	RemovePodsViolatingNodeTaints                99.1  97.8  97.8
-//	RemovePodsViolatingTopologySpreadConstraint  97.1  89.1  99.1
-//	RemovePodsHavingTooManyRestarts              99.2  98.6  98.6
+//	RemovePodsViolatingTopologySpreadConstraint  93.7  79.9  98.3
+//	RemovePodsHavingTooManyRestarts              99.3  98.8  98.8
 //	PodLifeTime                                  99.6  99.3  99.3
 //	RemoveFailedPods                             99.9  99.9  99.9
 //
-// Of the 289 worlds of 2,673 that are different for spread constraints, upstream leaves a skew that could be mended in 156 and evicts
-// more than are needed in 112, as the scheduler counts; in 20 it evicts pods without a place, and in one it is
-// chance. Of the 133 of 2,560 for node affinity, it evicts pods in 39 that no node takes which suits them better, so that they go
+// Of the 625 worlds of 3,117 that are different for spread constraints, upstream evicts more pods than are needed in 267, leaves a skew that
+// could be mended in 247, and evicts pods in 70 that hard constraints then keep from all nodes, as the scheduler counts. What it does there
+// follows from its plan alone, of even domains around the mean: all four pods of one of three zones become one pod there after three evictions,
+// where the scheduler spreads two as well, and with two pods on each of two of five nodes it sees the mean of 0.8 on one of them and leaves the
+// other for its next cycle. The more replicas, domains and constraints pods have, the more often: of worlds with one constraint and at most four
+// replicas both evicted the same in 89 of a hundred. In 22 worlds it is chance which of several pods go, and in 19 a replacement may go where the
+// constraint is not mended, which this descheduler foresees.
+//
+// Of the 133 of 2,560 for node affinity, it evicts pods in 39 that no node takes which suits them better, so that they go
 // again in each cycle; in 43 all pods of an owner in spite of minReplicas, and in 50 pods whose replacements would wait or
 // come back. This descheduler does none of that in any of them.
 //
@@ -37,6 +43,7 @@
 //	equal_test.go        the test, and how many differences there may be
 //	differences_test.go  why there are any
 //	affinity_test.go     whether upstream is wrong about node affinity
+//	spread_test.go       pods with spread constraints, and what has made a skew
 //	skew_test.go         which of the two is right about spread constraints, as the scheduler counts
 //	world_test.go        random clusters and policies
 //	cases_test.go        what pods only prefer

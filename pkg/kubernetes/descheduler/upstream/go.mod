@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/narwhal-scheduler/narwhal/pkg/kubernetes v0.0.0-00010101000000-000000000000
-	github.com/prometheus/client_golang v1.25.0
+	github.com/prometheus/client_golang v1.23.2
 	gotest.tools/v3 v3.5.2
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -113,9 +113,6 @@ replace github.com/narwhal-scheduler/narwhal/pkg/kubernetes => ../..
 replace github.com/narwhal-scheduler/narwhal/pkg/identity/ldap => ../../../identity/ldap
 
 replace k8s.io/kube-openapi => k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a
-
-// The plugins of v0.36 were written for this version; one more result of a query came later.
-replace github.com/prometheus/client_golang => github.com/prometheus/client_golang v1.23.2
 
 replace (
 	k8s.io/api => k8s.io/api v0.36.3

@@ -12,14 +12,16 @@ import (
 // A plugin says what worlds and arguments it is tried in.
 type plugin struct {
 	name, point string
-	times       uint64               // so many times as many worlds, since it acts in few of them; 0 is 1
-	nodes       int                  // at least; 0 is 2
-	replicas    int                  // at most; 0 is 6
-	taints      int                  // percent of nodes with one
-	cpu         []string             // of nodes; nil is small ones
-	alike       func(*v1.Pod) string // the topology key within which it is chance which of the pods of one owner go
+	times       uint64                       // so many times as many worlds, since it acts in few of them; 0 is 1
+	nodes       int                          // at least; 0 is 2
+	replicas    int                          // at most; 0 is 6
+	taints      int                          // percent of nodes with one
+	cpu         []string                     // of nodes; nil is small ones
+	alike       func(*world, *v1.Pod) string // of the pods of one owner with the same it is chance which go
 	arguments   func(*world) string
-	template    func(*world, *v1.Pod) // of the pods of an owner
+	cluster     func(*world)                 // changes the nodes
+	template    func(*world, *v1.Pod)        // of the pods of an owner
+	stood       func(*world, int) []*v1.Node // where so many pods of an owner are; nil is on any of some nodes
 	pod         func(*world, *v1.Pod)
 }
 
@@ -30,7 +32,7 @@ var all = []plugin{
 	{name: "RemovePodsViolatingInterPodAntiAffinity", point: "deschedule", times: 5, taints: 5, nodes: 6, replicas: 2, alike: byAffinity, arguments: selects, template: apart},
 	{name: "RemovePodsViolatingNodeAffinity", point: "deschedule", nodes: 4, taints: 5, arguments: affinities, template: onDisks},
 	{name: "RemovePodsViolatingNodeTaints", point: "deschedule", nodes: 5, taints: 30, arguments: taints},
-	{name: "RemovePodsViolatingTopologySpreadConstraint", point: "balance", times: 5, nodes: 5, replicas: 4, taints: 2, alike: bySpread, arguments: spreads, template: spread},
+	{name: "RemovePodsViolatingTopologySpreadConstraint", point: "balance", times: 5, nodes: 6, taints: 5, alike: bySpread, cluster: zoned, arguments: spreads, template: spread, stood: stood, pod: revised},
 	{name: "RemovePodsHavingTooManyRestarts", point: "deschedule", taints: 5, arguments: restarts, pod: restarted},
 	{name: "PodLifeTime", point: "deschedule", taints: 5, arguments: lifetime, pod: ended},
 	{name: "RemoveFailedPods", point: "deschedule", taints: 5, arguments: failed, pod: ended},
@@ -39,20 +41,13 @@ var all = []plugin{
 // large nodes have room for several pods below a threshold.
 var large = []string{"16", "16", "32"}
 
-func byNode(*v1.Pod) string { return v1.LabelHostname }
+func byNode(_ *world, p *v1.Pod) string { return p.Spec.NodeName }
 
-func byAffinity(p *v1.Pod) string {
+func byAffinity(w *world, p *v1.Pod) string {
 	if a := p.Spec.Affinity; a != nil {
-		return a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].TopologyKey
+		return w.nodeOf(p).Labels[a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].TopologyKey]
 	}
-	return v1.LabelHostname
-}
-
-func bySpread(p *v1.Pod) string {
-	for _, c := range p.Spec.TopologySpreadConstraints {
-		return c.TopologyKey
-	}
-	return v1.LabelHostname
+	return p.Spec.NodeName
 }
 
 func list(args ...string) string {
@@ -169,27 +164,6 @@ func taints(w *world) string {
 		args = append(args, w.pick("excludedTaints", "includedTaints")+": ["+w.pick("ded", "odd=v")+"]")
 	}
 	return list(append(args, selects(w))...)
-}
-
-func spreads(w *world) string {
-	args := []string{}
-	if w.p(40) {
-		args = append(args, "constraints: "+w.pick("[DoNotSchedule]", "[ScheduleAnyway]", "[DoNotSchedule, ScheduleAnyway]"))
-	}
-	if w.p(15) {
-		args = append(args, "topologyBalanceNodeFit: false")
-	}
-	return list(append(args, selects(w))...)
-}
-
-func spread(w *world, p *v1.Pod) {
-	if w.p(60) {
-		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-			MaxSkew: int32(1 + w.IntN(2)), TopologyKey: w.pick("zone", v1.LabelHostname),
-			WhenUnsatisfiable: v1.UnsatisfiableConstraintAction(w.pick("DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")),
-			LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{"app": p.Labels["app"]}},
-		}}
-	}
 }
 
 func restarts(w *world) string {

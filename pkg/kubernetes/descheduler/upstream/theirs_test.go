@@ -3,7 +3,7 @@ package upstream
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -86,14 +86,22 @@ type peer struct {
 	world   *world
 	client  *fake.Clientset
 	factory informers.SharedInformerFactory
+	nodes   []*v1.Node // those that are ready
+	pods    []*v1.Pod
 	gone    map[string]bool // that were evicted, as in its dry run
 	evicted []*v1.Pod
 }
 
-// theirs are the pods that upstream evicts in one cycle.
-func theirs(t testing.TB, w *world) []*v1.Pod {
+// theirs are the pods that upstream evicts in one cycle. It is told of nodes and pods in an order of this number, which is chance
+// in its caches too; 0 is by name.
+func theirs(t testing.TB, w *world, order uint64) []*v1.Pod {
 	t.Helper()
-	p := &peer{world: w, client: &fake.Clientset{}, gone: map[string]bool{}}
+	p := newPeer(w)
+	if order != 0 {
+		r := rand.New(rand.NewPCG(order, 0))
+		r.Shuffle(len(p.nodes), func(i, j int) { p.nodes[i], p.nodes[j] = p.nodes[j], p.nodes[i] })
+		r.Shuffle(len(p.pods), func(i, j int) { p.pods[i], p.pods[j] = p.pods[j], p.pods[i] })
+	}
 	p.client.AddReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		e := a.(ktesting.CreateAction).GetObject().(*policyv1.Eviction)
 		for _, pod := range w.pods {
@@ -113,13 +121,7 @@ func theirs(t testing.TB, w *world) []*v1.Pod {
 	for _, pod := range w.pods {
 		assert.NilError(t, p.factory.Core().V1().Pods().Informer().GetIndexer().Add(pod))
 	}
-	var nodes []*v1.Node
-	for _, n := range w.nodes {
-		if node.IsReady(n) {
-			nodes = append(nodes, n)
-		}
-	}
-	if len(nodes) > 1 {
+	if nodes := p.nodes; len(nodes) > 1 {
 		if status := of.RunDeschedulePlugins(t.Context(), nodes); status != nil {
 			assert.NilError(t, status.Err)
 		}
@@ -128,6 +130,20 @@ func theirs(t testing.TB, w *world) []*v1.Pod {
 		}
 	}
 	return p.evicted
+}
+
+// newPeer is told of nodes and pods by name.
+func newPeer(w *world) *peer {
+	p := &peer{world: w, client: &fake.Clientset{}, gone: map[string]bool{}}
+	for _, n := range w.nodes {
+		if node.IsReady(n) {
+			p.nodes = append(p.nodes, n)
+		}
+	}
+	p.pods = slices.SortedFunc(slices.Values(w.pods), func(a, b *v1.Pod) int {
+		return cmp.Compare(a.Namespace+a.Name, b.Namespace+b.Name)
+	})
+	return p
 }
 
 type runner interface {
@@ -160,16 +176,13 @@ func (p *peer) profile(t testing.TB) runner {
 	return of
 }
 
-// assigned are the pods of a node, by name.
+// assigned are the pods of a node.
 func (p *peer) assigned(name string, filter pod.FilterFunc) ([]*v1.Pod, error) {
 	var of []*v1.Pod
-	for _, each := range p.world.pods {
+	for _, each := range p.pods {
 		if each.Spec.NodeName == name && !p.gone[each.Namespace+"/"+each.Name] && (filter == nil || filter(each)) {
 			of = append(of, each)
 		}
 	}
-	slices.SortFunc(of, func(a, b *v1.Pod) int {
-		return cmp.Compare(fmt.Sprint(a.Namespace, a.Name), fmt.Sprint(b.Namespace, b.Name))
-	})
 	return of, nil
 }

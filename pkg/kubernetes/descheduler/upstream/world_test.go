@@ -30,6 +30,9 @@ func newWorld(seed uint64, p plugin) *world {
 	for i := range max(p.nodes, 2+w.IntN(5)) {
 		w.nodes = append(w.nodes, w.node(i))
 	}
+	if p.cluster != nil {
+		p.cluster(w)
+	}
 	for i := range 1 + w.IntN(6) {
 		w.workload(i)
 	}
@@ -125,11 +128,19 @@ func (w *world) workload(i int) {
 		w.plugin.template(w, template)
 	}
 	crowd := w.nodes[:1+w.IntN(len(w.nodes))]
-	for j := range 1 + w.IntN(cmp.Or(w.plugin.replicas, 6)) {
+	replicas := 1 + w.IntN(cmp.Or(w.plugin.replicas, 6))
+	var stood []*v1.Node
+	if w.plugin.stood != nil {
+		stood = w.plugin.stood(w, replicas)
+	}
+	for j := range replicas {
 		p := template.DeepCopy()
 		p.Name = fmt.Sprintf("w%d-%d", i, j)
 		p.UID = types.UID(p.Name)
 		p.Spec.NodeName = crowd[w.IntN(len(crowd))].Name
+		if stood != nil {
+			p.Spec.NodeName = stood[j].Name
+		}
 		// Half a step away from all ages that arguments name, since upstream reads the clock.
 		since := metav1.NewTime(w.now.Add(-time.Duration(w.IntN(12))*10*time.Minute - 5*time.Minute))
 		p.CreationTimestamp = since
@@ -168,9 +179,7 @@ func (w *world) names(pods []*v1.Pod) string {
 	for i, p := range pods {
 		names[i] = p.Name
 		if w.plugin.alike != nil {
-			key := w.plugin.alike(p)
-			names[i], _, _ = strings.Cut(p.Name, "-")
-			names[i] += " of " + key + " " + w.nodeOf(p).Labels[key]
+			names[i] = ownerOf(p) + " of " + w.plugin.alike(w, p)
 		}
 	}
 	slices.Sort(names)
@@ -186,8 +195,8 @@ func (w *world) String() string {
 			n.Status.Allocatable.Cpu(), n.Status.Allocatable.Memory(), n.Spec.Taints, n.Spec.Unschedulable, n.Status.Conditions[0].Status)
 	}
 	for _, p := range w.pods {
-		fmt.Fprintf(&b, "pod %s/%s on %s labels=%v requests=%v tolerations=%v affinity=%v spread=%v owners=%d volumes=%d age=%s status=%s %s\n", p.Namespace, p.Name,
-			p.Spec.NodeName, p.Labels, p.Spec.Containers[0].Resources.Requests.Cpu(), p.Spec.Tolerations, p.Spec.Affinity, p.Spec.TopologySpreadConstraints,
+		fmt.Fprintf(&b, "pod %s/%s on %s labels=%v requests=%v tolerations=%v affinity=%v selector=%v spread=%v owners=%d volumes=%d age=%s status=%s %s\n", p.Namespace, p.Name,
+			p.Spec.NodeName, p.Labels, p.Spec.Containers[0].Resources.Requests.Cpu(), p.Spec.Tolerations, p.Spec.Affinity, p.Spec.NodeSelector, p.Spec.TopologySpreadConstraints,
 			len(p.OwnerReferences), len(p.Spec.Volumes), w.now.Sub(p.CreationTimestamp.Time).Round(time.Minute), p.Status.Phase, p.Status.Reason)
 	}
 	return b.String()

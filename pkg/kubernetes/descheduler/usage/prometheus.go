@@ -56,7 +56,7 @@ func (p *prometheus) ask(ctx context.Context, query framework.UsageQuery) (frame
 		return nil, fmt.Errorf("prometheus: %w", err)
 	}
 	now := p.options.Clock.Now()
-	value, warnings, _, err := promv1.NewAPI(client).Query(ctx, query.Query, now, promv1.WithTimeout(queryTimeout))
+	value, warnings, err := promv1.NewAPI(client).Query(ctx, query.Query, now, promv1.WithTimeout(queryTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("prometheus: query %q: %w", query.Query, err)
 	}

@@ -33,10 +33,10 @@ func TestSourcesThatDoNotAnswer(t *testing.T) {
 		} {
 			began := time.Now()
 			assert.ErrorContains(t, ask(), "context deadline exceeded", name)
-			assert.Equal(t, time.Since(began), queryTimeout, name)
+			assert.Equal(t, time.Since(began), 30*time.Second, name)
 		}
 		began := time.Now()
 		assert.Equal(t, len(s.nodes.pods(t.Context())), 0)
-		assert.Equal(t, time.Since(began), queryTimeout)
+		assert.Equal(t, time.Since(began), 30*time.Second)
 	})
 }

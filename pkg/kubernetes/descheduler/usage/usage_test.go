@@ -165,7 +165,7 @@ func TestOldAndMissingValuesAreNotGivenOut(t *testing.T) {
 	assert.Assert(t, ok)
 
 	// After a gap the average begins anew, and a node that is gone is forgotten.
-	s.clock.Step(MaxAge)
+	s.clock.Step(3 * time.Minute)
 	s.set(func(s *server) { s.nodes = []v1beta1.NodeMetrics{s.node("n1", "cpu=3 memory=1Gi")} })
 	assert.NilError(t, sources.Poll(t.Context()))
 	assert.Equal(t, cpuOf(t, sources, "n1"), int64(3000))
@@ -259,7 +259,7 @@ func TestPrometheus(t *testing.T) {
 		s.set(func(s *server) { s.answer = answer })
 		return sources.Of(t.Context(), framework.UsageQuery{Source: framework.Prometheus, Query: "q"})
 	}
-	view, err := ask(vector(sample("n1", "0.4215", ft.Now) + "," + sample("n2", "1", ft.Now) + "," + sample("n3", "0.5", ft.Now.Add(-MaxAge-time.Second))))
+	view, err := ask(vector(sample("n1", "0.4215", ft.Now) + "," + sample("n2", "1", ft.Now) + "," + sample("n3", "0.5", ft.Now.Add(-3*time.Minute-time.Second))))
 	assert.NilError(t, err)
 	list, ok := view.Node("n1")
 	assert.Assert(t, ok)

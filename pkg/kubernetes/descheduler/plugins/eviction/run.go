@@ -38,6 +38,9 @@ type Run struct {
 	workloads  map[framework.Workload]bool
 	failed     map[types.UID]bool // asking again is of no use
 
+	// Alike is that of framework.Choice.
+	Alike func(a, b *v1.Pod) bool
+
 	standIns map[string][]*v1.Pod // replacements by node
 	isStand  map[types.UID]bool
 	bookings []framework.Booking

@@ -39,6 +39,7 @@ func (r *Run) place(pod *v1.Pod, accept func(node string) error) (framework.Plac
 			}
 			return err
 		},
+		Alike:    r.Alike,
 		Reserved: is && placer.Reserves(pod),
 	})
 	if err == nil {

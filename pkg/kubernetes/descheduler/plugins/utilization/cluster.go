@@ -41,6 +41,12 @@ func tracked(names []v1.ResourceName, others bool) (dimensions []dimension, name
 // newCluster makes accounts in which nothing is used.
 func newCluster(run *eviction.Run, nodes []*v1.Node, dimensions []dimension, named []int) *cluster {
 	c := &cluster{run: run, dimensions: dimensions, named: named, byName: make(map[string]*account, len(nodes))}
+	run.Alike = func(a, b *v1.Pod) bool {
+		one, known := c.amounts(a)
+		one = slices.Clone(one)
+		two, too := c.amounts(b)
+		return known && too && slices.Equal(one, two)
+	}
 	for _, node := range nodes {
 		a := &account{node: node, known: true, all: make([]int64, len(dimensions)), used: make([]int64, len(dimensions))}
 		for i, d := range dimensions {

@@ -102,6 +102,13 @@ func TestProductionMovesProduction(t *testing.T) {
 	assert.Equal(t, h.Evictions()[0].Options.Reason, "its node n1 uses prod cpu 40% (above 30%)")
 }
 
+// TestPrioritiesOfProduction are those of Koordinator.
+func TestPrioritiesOfProduction(t *testing.T) {
+	for priority, is := range map[int32]bool{0: false, 8999: false, 9000: true, 9999: true, 10_000: false} {
+		assert.Equal(t, inProduction(ft.Pod("a/p", "n1", "", ft.Priority(priority))), is, "%d", priority)
+	}
+}
+
 // D-K-LNL-3: a node is loaded at the n-th observation in a row, not at the one after.
 func TestDebounceActsAtTheNth(t *testing.T) {
 	pods := apps("a", "n1", "cpu=10m", 4)
@@ -325,6 +332,9 @@ func TestConditionDefaults(t *testing.T) {
 	assert.Equal(t, c.Timeout.Duration, time.Minute)
 	assert.Equal(t, c.ConsecutiveAbnormalities, uint32(5))
 	assert.Equal(t, c.ConsecutiveNormalities, uint32(7))
+	c = (&AnomalyCondition{}).withDefaults()
+	assert.Equal(t, c.ConsecutiveNormalities, uint32(3))
+	assert.Equal(t, LoadDefinition().Args().(*LoadArgs).DetectorCacheTimeout.Duration, 5*time.Minute)
 }
 
 // TestMeasuredValuesExpireWithinAYear: ten times as long is refused, and so is a second more.

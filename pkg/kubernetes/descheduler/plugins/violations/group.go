@@ -20,6 +20,7 @@ type group struct {
 	selector   labels.Selector
 	nodes      *nodeDomains
 	domains    map[string]*domain // those that have or had a pod
+	last       *domain            // that a pod was taken from; nil before the first
 }
 
 // nodeDomains are the domains of the nodes that take part.
@@ -105,14 +106,19 @@ func (d *domainCache) of(pod *v1.Pod, c *v1.TopologySpreadConstraint) *nodeDomai
 	return found
 }
 
-// count sorts pods into domains.
-func (g *group) count(pods []*v1.Pod) {
+// count sorts pods into domains, and returns those that the constraint selects, in a domain or not.
+func (g *group) count(pods []*v1.Pod) (selected []*v1.Pod) {
 	g.domains = map[string]*domain{}
 	for _, pod := range pods {
-		if d := g.domainOf(pod.Spec.NodeName); d != nil && g.selector.Matches(labels.Set(pod.Labels)) {
+		if !g.selector.Matches(labels.Set(pod.Labels)) {
+			continue
+		}
+		selected = append(selected, pod)
+		if d := g.domainOf(pod.Spec.NodeName); d != nil {
 			d.pods = append(d.pods, pod)
 		}
 	}
+	return selected
 }
 
 // domainOf is the domain of a node, or nil.
@@ -147,27 +153,32 @@ func (g *group) least() int {
 	return max(least, 0)
 }
 
-// overfull are the domains that have too many pods, the fullest first.
+// overfull are the domains that have too many pods, the fullest first. Of equals that is first which gave the last
+// one: any order mends the skew by as many evictions, and this is upstream's.
 func (g *group) overfull() []*domain {
 	least := g.least()
 	var over []*domain
-	for _, d := range g.domains {
+	for _, d := range g.domains { // sorted below
 		if len(d.pods) > least+g.skewMax() {
 			over = append(over, d)
 		}
 	}
 	slices.SortFunc(over, func(a, b *domain) int {
-		return cmp.Or(cmp.Compare(len(b.pods), len(a.pods)), cmp.Compare(a.value, b.value))
+		switch {
+		case len(a.pods) != len(b.pods):
+			return cmp.Compare(len(b.pods), len(a.pods))
+		case a == g.last:
+			return -1
+		case b == g.last:
+			return 1
+		}
+		return cmp.Compare(a.value, b.value)
 	})
 	return over
 }
 
-// ends are the domains that a move of a pod takes from and gives to; nil where that is
-// none.
+// ends are the domains that a move of a pod that the constraint selects takes from and gives to; nil where that is none.
 func (g *group) ends(pod *v1.Pod, landing string) (from, to *domain) {
-	if !g.selector.Matches(labels.Set(pod.Labels)) {
-		return nil, nil
-	}
 	return g.domainOf(pod.Spec.NodeName), g.domainOf(landing)
 }
 

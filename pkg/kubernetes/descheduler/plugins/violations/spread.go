@@ -1,6 +1,7 @@
 package violations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/eviction"
@@ -120,11 +122,12 @@ type balancing struct {
 	*topologySpread
 	run    *eviction.Run
 	groups []*group
+	of     map[types.UID][]*group // those that select a pod
 }
 
 // begin finds the constraints of the pods of a namespace and counts what they select.
 func (s *topologySpread) begin(run *eviction.Run, domains *domainCache, pods []*v1.Pod) *balancing {
-	b := &balancing{topologySpread: s, run: run}
+	b := &balancing{topologySpread: s, run: run, of: map[types.UID][]*group{}}
 	seen := map[string]bool{}
 	var others *podindex.Index
 	for _, pod := range pods {
@@ -145,7 +148,9 @@ func (s *topologySpread) begin(run *eviction.Run, domains *domainCache, pods []*
 				others = podindex.New(pods)
 			}
 			g.nodes = domains.of(pod, c)
-			g.count(others.Near(g.selector))
+			for _, selected := range g.count(others.Near(g.selector)) {
+				b.of[selected.UID] = append(b.of[selected.UID], g)
+			}
 			b.groups = append(b.groups, g)
 		}
 	}
@@ -166,7 +171,7 @@ func (b *balancing) step(g *group, processed map[string]bool, tried map[*v1.Pod]
 		candidates := slices.DeleteFunc(slices.Clone(from.pods), func(pod *v1.Pod) bool {
 			return tried[pod] || !processed[pod.Spec.NodeName] || !b.selected(pod)
 		})
-		for _, pod := range eviction.Sorted(b.handle, candidates) {
+		for _, pod := range b.mendingMost(g, eviction.Sorted(b.handle, candidates)) {
 			tried[pod] = true
 			if b.run.Removable(pod) && b.move(g, from, pod) {
 				return true
@@ -174,6 +179,32 @@ func (b *balancing) step(g *group, processed map[string]bool, tried map[*v1.Pod]
 		}
 	}
 	return false
+}
+
+// mendingMost puts those pods first that stand in domains with too many pods of other constraints, too: one
+// eviction mends several.
+func (b *balancing) mendingMost(g *group, pods []*v1.Pod) []*v1.Pod {
+	if len(b.groups) == 1 {
+		return pods
+	}
+	mends := make(map[*v1.Pod]int, len(pods))
+	least := map[*group]int{} // which looks at all domains
+	for _, pod := range pods {
+		for _, other := range b.of[pod.UID] {
+			from := other.domainOf(pod.Spec.NodeName)
+			if other == g || from == nil {
+				continue
+			}
+			if _, known := least[other]; !known {
+				least[other] = other.least()
+			}
+			if len(from.pods) > least[other]+other.skewMax() {
+				mends[pod]++
+			}
+		}
+	}
+	slices.SortStableFunc(pods, func(x, y *v1.Pod) int { return cmp.Compare(mends[y], mends[x]) })
+	return pods
 }
 
 // move has one pod evicted if its replacement comes into a domain that lacks pods.
@@ -187,7 +218,8 @@ func (b *balancing) move(g *group, from *domain, pod *v1.Pod) bool {
 	}) {
 		return false
 	}
-	for _, other := range b.groups {
+	g.last = from
+	for _, other := range b.of[pod.UID] {
 		other.moved(pod, to)
 	}
 	return true
@@ -204,7 +236,7 @@ func (b *balancing) helps(g *group, pod *v1.Pod, landing string) error {
 		return fmt.Errorf("is in %s=%s, which would have %d pods of its spread constraint, too many",
 			g.constraint.TopologyKey, to.value, have)
 	}
-	for _, other := range b.groups {
+	for _, other := range b.of[pod.UID] {
 		if other != g && other.harmed(pod, landing) {
 			return fmt.Errorf("would make the spread over %s worse", other.constraint.TopologyKey)
 		}
