@@ -181,7 +181,7 @@ func TestUsersAreWritten(t *testing.T) {
 		assert.Equal(t, d.Spec.Template.Annotations[userInfo], want, patch)
 	}
 
-	gang := inGang("train", 1, "")
+	gang := inGang("train", 2, "") // the second placeholder stays
 	_, err = anna.CoreV1().Pods(namespace).Create(w.ctx, pod("driver", 1, gang.template("driver", w.scheduler.Name())), metav1.CreateOptions{})
 	w.check(err)
 	w.Await(Bound(holders("train"), 1))

@@ -20,6 +20,8 @@ import (
 	policylisters "k8s.io/client-go/listers/policy/v1"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // patience is how long a scenario waits for one thing. A machine of a build service may
@@ -118,10 +120,7 @@ func (o *observer) handler() cache.ResourceEventHandler {
 func (o *observer) note(object any, gone bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
-	}
-	if pod, ok := object.(*corev1.Pod); ok {
+	if pod, ok := pods.LastKnown(object).(*corev1.Pod); ok {
 		o.notePod(pod, gone)
 	}
 	close(o.changed)

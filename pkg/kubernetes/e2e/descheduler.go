@@ -117,7 +117,7 @@ func (w *World) deschedulerArguments(more ...string) []string {
 	return append([]string{
 		"--policy-config-file=" + w.policyFile(),
 		"--kubeconfig=" + filepath.Join(w.cluster.Folder(), deschedulerName+".kubeconfig"),
-		"--scheduler-name=" + w.scheduler.Name(), "--scheduler-namespace=" + narwhalNamespace,
+		"--scheduler-namespace=" + narwhalNamespace,
 	}, more...)
 }
 

@@ -15,6 +15,8 @@
 //	shipped.go           narwhal-scheduler as the manifests install it, and kubectl
 //	serving.go           pages of programs that run
 //	descheduler.go       the descheduler as a program, with its roles, pages and requests
+//	clusterfile.go       the cluster of a file of the descheduler, of which documents print reports
+//	metrics.go           a stand-in for metrics-server
 //	bindingwebhook.go    a webhook that refuses bindings
 //
 //	cluster              the control plane

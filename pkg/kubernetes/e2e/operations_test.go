@@ -19,9 +19,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
@@ -332,50 +330,4 @@ func awaitEventIn(w *World, where, about, text string) {
 		}
 	}
 	w.t.Fatalf("no event of %s says %q", about, text)
-}
-
-// Pods that name a pod group wait until it is there. Those of a gang start together: not before
-// there is room for all of them, and of two gangs one. A group that is no gang starts one by one.
-func podGroupsStartWhole(w *World) {
-	w.AddNodes(1, "3", "16Gi")
-	w.CreatePods("other", 1, Pod{CPU: "1", Memory: "1Gi"})
-	w.CreatePods("train", 3, Pod{CPU: "1", Memory: "1Gi", Group: "train"})
-	w.Await(Running("other", 1))
-	w.Await(Waiting("train", 3))
-	createPodGroup(w, namespace, "train", 3)
-	w.Await(Unschedulable("train", 3)) // there is room for two
-	w.CreatePods("eval", 3, Pod{CPU: "1", Memory: "1Gi", Group: "eval"})
-	createPodGroup(w, namespace, "eval", 3)
-	w.Await(Unschedulable("eval", 3))
-	w.Middle()
-
-	w.AddNodes(1, "1", "16Gi")
-	w.Await(Running("train", 3))
-	w.Await(Waiting("eval", 3))
-	w.checkBooks()
-	w.DeletePod(w.Pods("train")[0].Name)
-	w.DeletePod(w.Pods("other")[0].Name)
-	w.CreatePods("single", 2, Pod{CPU: "1", Memory: "1Gi", Group: "single"})
-	createPodGroup(w, namespace, "single", 0)
-	w.Await(Running("single", 2))
-	w.Await(Waiting("eval", 3))
-	w.AddNodes(1, "3", "16Gi")
-	w.Await(Running("eval", 3))
-	w.checkBooks()
-}
-
-// createPodGroup makes a gang of at least so many pods or, for zero, a group of pods that are scheduled one by one.
-func createPodGroup(w *World, namespace, name string, minCount int64) {
-	w.t.Helper()
-	policy := map[string]any{"basic": map[string]any{}}
-	if minCount > 0 {
-		policy = map[string]any{"gang": map[string]any{"minCount": minCount}}
-	}
-	client, err := dynamic.NewForConfig(w.cluster.Config())
-	w.check(err)
-	_, err = client.Resource(podGroups()).Namespace(namespace).Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": podGroups().GroupVersion().String(), "kind": "PodGroup", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"schedulingPolicy": policy},
-	}}, metav1.CreateOptions{})
-	w.check(err)
 }

@@ -22,7 +22,7 @@ func replicasTakeTurns(w *World) {
 	first.health.Await("/readyz", "ok")
 	w.instance = first.running
 	w.check(w.createReplicaPod("replica-2"))
-	w.t.Setenv("POD_NAME", "replica-2") // as in the manifests
+	w.cluster.SetEnvironment("POD_NAME", "replica-2") // as in the manifests
 	second := w.startReplica()
 	second.health.Await("/readyz", "waits for the lease")
 	w.CreateDeployment("web", 2, Pod{CPU: "1", Memory: "1Gi"})

@@ -54,6 +54,7 @@ var scenarios = []Scenario{
 	{name: "plugin", play: pluginTellsTheTruth, withoutKube: "it has no plugin"},
 	{name: "namespace-quota", play: namespaceHasQuota, withoutKube: "it has no quotas of namespaces"},
 	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},
+	{name: "pod-groups-live-on", play: podGroupsLiveOn, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},
 	{name: "tenants", play: tenantsAttack, options: Options{Shipped: true, PodGroups: true}, withoutKube: "it has no queues to attack"},
 	{name: "user-limit", play: usersHaveALimit, withoutKube: "it knows no users"},
 	{name: "gang", play: gangRuns, short: true, withoutKube: noTaskGroups},
@@ -64,7 +65,7 @@ var scenarios = []Scenario{
 	{name: "chaos", play: chaos, withoutMiddle: "it crashes there", withoutKube: "it does not show its books"},
 	{name: "fewest-violations", play: preemptionViolatesFewest},
 	{name: "level-nodes", play: nodesAreLevelled, options: Options{Audit: true}, withoutMiddle: byDescheduler, withoutKube: "it may run a replacement elsewhere than our core would"},
-	{name: "duplicates", play: duplicatesAreSpread, options: Options{NodesCanFail: true}, withoutMiddle: byDescheduler},
+	{name: "recipes", play: recipesAct, withoutMiddle: byDescheduler},
 	{name: "node-problem", play: podsLeaveAProblem, withoutMiddle: byDescheduler},
 	{name: "drain", play: nodeIsDrained, withoutMiddle: byDescheduler, withoutKube: noTaskGroups},
 	{name: "migration", play: migrationGoesOn, options: Options{Audit: true}, withoutMiddle: byDescheduler, withoutKube: "it keeps no places"},
@@ -162,7 +163,10 @@ func playAll(t *testing.T, with func(Scenario) (Options, bool)) {
 			}
 			for _, s := range scenarios {
 				if options, ok := with(s); ok {
-					t.Run(s.name, func(t *testing.T) { play(t, s, scheduler, options) })
+					t.Run(s.name, func(t *testing.T) {
+						t.Parallel() // most of the time they wait
+						play(t, s, scheduler, options)
+					})
 				}
 			}
 		})

@@ -84,8 +84,21 @@ profiles:
 - schedulerName: %s
 `
 
+// packs is what follows in a profile that prefers full nodes.
+const packs = `  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}}
+`
+
 // KubeScheduler is kube-scheduler, for pods that ask for it by a name.
-func KubeScheduler(name string) Scheduler {
+func KubeScheduler(name string) Scheduler { return kubeScheduler(name, kubeSchedulerConfig) }
+
+// PackingKubeScheduler is kube-scheduler that prefers full nodes.
+func PackingKubeScheduler(name string) Scheduler {
+	return kubeScheduler(name, kubeSchedulerConfig+packs)
+}
+
+func kubeScheduler(name, profile string) Scheduler {
 	return program{
 		name:    name,
 		missing: func() string { return "" },
@@ -95,7 +108,7 @@ func KubeScheduler(name string) Scheduler {
 				return nil, "", err
 			}
 			config := filepath.Join(c.Folder(), name+".yaml")
-			if err := os.WriteFile(config, fmt.Appendf(nil, kubeSchedulerConfig, kubeconfig, name), 0o600); err != nil {
+			if err := os.WriteFile(config, fmt.Appendf(nil, profile, kubeconfig, name), 0o600); err != nil {
 				return nil, "", err
 			}
 			path, err := c.Program(programs.Scheduler)
@@ -253,8 +266,14 @@ func startProgram(c *cluster.Cluster, path, name string, flags ...string) (*clus
 	return process, "http://" + listen, err
 }
 
-// narwhalFolder is where the programs of this module are built. TestMain removes it.
-var narwhalFolder string
+// narwhalFolder is where the programs of this module are built, once it is made. TestMain removes it.
+var (
+	narwhalFolder string
+	makeFolder    = sync.OnceValue(func() (err error) {
+		narwhalFolder, err = os.MkdirTemp("", "narwhal-scheduler")
+		return err
+	})
+)
 
 // Each program is built once in the life of the tests.
 var (
@@ -264,12 +283,8 @@ var (
 )
 
 func buildCommand(command string) (string, error) {
-	if narwhalFolder == "" {
-		folder, err := os.MkdirTemp("", "narwhal-scheduler")
-		if err != nil {
-			return "", err
-		}
-		narwhalFolder = folder
+	if err := makeFolder(); err != nil {
+		return "", err
 	}
 	path := filepath.Join(narwhalFolder, filepath.Base(command))
 	// No debugger reads it, and a third of the work is to write the tables for one.

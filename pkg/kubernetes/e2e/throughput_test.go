@@ -83,10 +83,28 @@ func measureThroughput(t *testing.T, w *World) {
 	w.CheckLaws()
 
 	before = processor(w)
+	rests(t, w)
+	logProcessor(t, "what follows a placement, such as events", processor(w)-before, all)
+	before = processor(w)
 	load.remove(w)
 	watch.await(t, "gone", func(s *podWatch) int { return s.gone }, all)
 	w.checkBooks()
 	logProcessor(t, "deleting", processor(w)-before, all)
+}
+
+// rests waits until a scheduler has nothing to do any more: narwhal-scheduler writes its events one after the other.
+func rests(t *testing.T, w *World) {
+	t.Helper()
+	const looks, least = 5 * time.Second, 50 * time.Millisecond // such a part of it goes into watches and metrics
+	for begun, before := time.Now(), processor(w); time.Since(begun) < throughputMax; {
+		time.Sleep(looks) // nothing tells of it
+		used := processor(w)
+		if used-before < least {
+			return
+		}
+		before = used
+	}
+	t.Fatalf("%s does not rest", w.scheduler.Name())
 }
 
 // logProcessor says what something cost the scheduler.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
 )
 
 // AddNodes adds so many nodes, which are called node-1, node-2 and so on, and waits until pods may
@@ -183,6 +184,15 @@ func (w *World) RestartAPIServer() {
 	w.t.Helper()
 	w.Step("the API server crashes and starts again")
 	w.check(w.cluster.RestartAPIServer(w.ctx))
+}
+
+// UpgradeAPIServer has the API server of the release that is played on take the place of that of the go.mod.
+func (w *World) UpgradeAPIServer() {
+	w.t.Helper()
+	w.Step("the API server becomes one of %s", programs.Release())
+	folder, err := programs.Here(".", programs.Release())
+	w.check(err)
+	w.check(w.cluster.UpgradeAPIServer(w.ctx, folder, servePodGroups(programs.Release())))
 }
 
 // StartNeighbour starts a second scheduler next to the one under test.

@@ -34,6 +34,7 @@ type Options struct {
 	Restarts     bool // Middle kills the scheduler and starts it again
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
 	PodGroups    bool // the API server serves PodGroups, which are off by default
+	Former       bool // the control plane is that of the go.mod, until UpgradeAPIServer
 	Audit        bool // the API server records the requests of the descheduler
 	Shipped      bool // narwhal-scheduler has the queues and flags of the manifests
 	Accounts     bool // controllers have service accounts, and are not the administrator
@@ -41,17 +42,20 @@ type Options struct {
 }
 
 // podGroups is the resource of PodGroups in the release that is played on.
-func podGroups() schema.GroupVersionResource {
+func podGroups() schema.GroupVersionResource { return podGroupsOf(programs.Release()) }
+
+// podGroupsOf is the same in a release.
+func podGroupsOf(release string) schema.GroupVersionResource {
 	version := "v1alpha2"
-	if programs.Release() == "1.37" {
+	if release == "1.37" {
 		version = "v1beta1"
 	}
 	return schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: version, Resource: "podgroups"}
 }
 
 // servePodGroups are the arguments of an API server for that.
-func servePodGroups() []string {
-	return []string{"--feature-gates=GenericWorkload=true", "--runtime-config=" + podGroups().GroupVersion().String() + "=true"}
+func servePodGroups(release string) []string {
+	return []string{"--feature-gates=GenericWorkload=true", "--runtime-config=" + podGroupsOf(release).GroupVersion().String() + "=true"}
 }
 
 // A World is a control plane with kubelets and one scheduler, for one scenario. Its methods end the
@@ -75,7 +79,11 @@ type World struct {
 // pods and the logs if it has failed.
 func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	t.Helper()
-	folder, err := programs.Here(".", programs.Release())
+	release := programs.Release()
+	if options.Former {
+		release = ""
+	}
+	folder, err := programs.Here(".", release)
 	check(t, err)
 	if options.Shipped && scheduler.Name() == narwhalName {
 		scheduler = NarwhalAsShipped()
@@ -92,7 +100,7 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 		start.NodeGrace = nodeGrace
 	}
 	if options.PodGroups {
-		start.APIServer = servePodGroups()
+		start.APIServer = servePodGroups(release)
 	}
 	if options.Audit {
 		start.APIServer, err = audited(start.Folder)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -57,8 +58,9 @@ type Cluster struct {
 	apiServer   *Process
 	controllers *Process
 
-	mu        sync.Mutex
-	processes []*Process // in the order in which they were started, ended ones too
+	mu          sync.Mutex
+	environment []string   // of programs that are started, beside that of this one
+	processes   []*Process // in the order in which they were started, ended ones too
 }
 
 // Start starts etcd, the API server and the controllers, and returns when they have
@@ -208,9 +210,20 @@ func (c *Cluster) Launch(program string, arguments ...string) (*Process, error) 
 	return c.LaunchPath(program, path, arguments...)
 }
 
+// SetEnvironment sets a variable of the environment of programs that are started from now on.
+func (c *Cluster) SetEnvironment(name, value string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.environment = append(c.environment, name+"="+value)
+}
+
 // LaunchPath starts any program. It ends with the cluster at the latest.
 func (c *Cluster) LaunchPath(name, path string, arguments ...string) (*Process, error) {
-	p, err := launch(c.folder, name, path, arguments...)
+	command := exec.Command(path, arguments...)
+	c.mu.Lock()
+	command.Env = append(command.Environ(), c.environment...)
+	c.mu.Unlock()
+	p, err := launch(c.folder, name, command)
 	if err != nil {
 		return nil, err
 	}
@@ -225,6 +238,12 @@ func (c *Cluster) LaunchPath(name, path string, arguments ...string) (*Process, 
 func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	c.apiServer.Kill()
 	return c.startAPIServer(ctx, c.port)
+}
+
+// UpgradeAPIServer starts the API server of other programs in place of the one that runs, with other arguments. Controllers stay as they are.
+func (c *Cluster) UpgradeAPIServer(ctx context.Context, to programs.Folder, arguments []string) error {
+	c.options.Programs, c.options.APIServer = to, arguments
+	return c.RestartAPIServer(ctx)
 }
 
 // Process is the process of that name which was started last.

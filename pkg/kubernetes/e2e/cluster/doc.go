@@ -7,6 +7,7 @@
 //	authority.go    certificates and the key of service accounts
 //	credentials.go  how clients connect: as administrator, or as a service account
 //	ready.go        when a part has started
+//	store.go        pods that are older than the cluster
 //
 // There are no nodes in it: package kubelet plays them. Package programs has the programs.
 package cluster

@@ -29,14 +29,13 @@ type Process struct {
 
 // launch starts a program, with a log in a file that goes on where an earlier process of
 // that name has ended.
-func launch(folder, name, program string, arguments ...string) (*Process, error) {
-	p := &Process{name: name, log: filepath.Join(folder, name+".log"), ended: make(chan struct{})}
+func launch(folder, name string, command *exec.Cmd) (*Process, error) {
+	p := &Process{name: name, log: filepath.Join(folder, name+".log"), command: command, ended: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("log of %s: %w", name, err)
 	}
 	defer func() { _ = log.Close() }() // the process has a copy
-	p.command = exec.Command(program, arguments...)
 	p.command.Stdout, p.command.Stderr = log, log
 	p.command.SysProcAttr = dieTogether()
 	if err := start(p.command); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // script starts a program of the shell.
 func script(t *testing.T, text string) *Process {
 	t.Helper()
-	p, err := launch(t.TempDir(), "script", "/bin/sh", "-c", text)
+	p, err := launch(t.TempDir(), "script", exec.Command("/bin/sh", "-c", text))
 	assert.NilError(t, err)
 	t.Cleanup(p.Kill)
 	return p
@@ -43,7 +44,7 @@ func TestTerminateWaitsForTheEnd(t *testing.T) {
 func TestLogIsKeptOverRestarts(t *testing.T) {
 	folder := t.TempDir()
 	for _, word := range []string{"one", "two", "three"} {
-		p, err := launch(folder, "script", "/bin/sh", "-c", "echo "+word)
+		p, err := launch(folder, "script", exec.Command("/bin/sh", "-c", "echo "+word))
 		assert.NilError(t, err)
 		<-p.Ended()
 		assert.NilError(t, p.err)
@@ -56,7 +57,7 @@ func TestLogIsKeptOverRestarts(t *testing.T) {
 }
 
 func TestProgramThatIsNotThere(t *testing.T) {
-	_, err := launch(t.TempDir(), "nothing", "/no/such/program")
+	_, err := launch(t.TempDir(), "nothing", exec.Command("/no/such/program"))
 	assert.ErrorContains(t, err, "starting nothing: ")
 }
 

@@ -18,6 +18,8 @@ import (
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 const (
@@ -113,10 +115,7 @@ func (k *Kubelets) renewEvery(ctx context.Context) {
 
 // seen queues a pod that is on a node.
 func (k *Kubelets) seen(object any) {
-	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
-	}
-	if pod, ok := object.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
+	if pod, ok := pods.LastKnown(object).(*corev1.Pod); ok && pod.Spec.NodeName != "" {
 		k.queue.Add(keyOf(pod))
 	}
 }

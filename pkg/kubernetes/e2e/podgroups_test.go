@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// Pods that name a pod group wait until it is there. Those of a gang start together: not before
+// there is room for all of them, and of two gangs one. A group that is no gang starts one by one.
+func podGroupsStartWhole(w *World) {
+	w.AddNodes(1, "3", "16Gi")
+	w.CreatePods("other", 1, Pod{CPU: "1", Memory: "1Gi"})
+	w.CreatePods("train", 3, Pod{CPU: "1", Memory: "1Gi", Group: "train"})
+	w.Await(Running("other", 1))
+	w.Await(Waiting("train", 3))
+	createPodGroup(w, namespace, "train", 3)
+	w.Await(Unschedulable("train", 3)) // there is room for two
+	w.CreatePods("eval", 3, Pod{CPU: "1", Memory: "1Gi", Group: "eval"})
+	createPodGroup(w, namespace, "eval", 3)
+	w.Await(Unschedulable("eval", 3))
+	w.Middle()
+
+	w.AddNodes(1, "1", "16Gi")
+	w.Await(Running("train", 3))
+	w.Await(Waiting("eval", 3))
+	w.checkBooks()
+	w.DeletePod(w.Pods("train")[0].Name)
+	w.DeletePod(w.Pods("other")[0].Name)
+	w.CreatePods("single", 2, Pod{CPU: "1", Memory: "1Gi", Group: "single"})
+	createPodGroup(w, namespace, "single", 0)
+	w.Await(Running("single", 2))
+	w.Await(Waiting("eval", 3))
+	w.AddNodes(1, "3", "16Gi")
+	w.Await(Running("eval", 3))
+	w.checkBooks()
+}
+
+// groupsIn is a client for the pod groups of a version.
+func groupsIn(w *World, resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	w.t.Helper()
+	client, err := dynamic.NewForConfig(w.cluster.Config())
+	w.check(err)
+	return client.Resource(resource).Namespace(namespace)
+}
+
+// createPodGroup makes a gang of at least so many pods or, for zero, a group of pods that are scheduled one by one.
+func createPodGroup(w *World, namespace, name string, minCount int64) {
+	w.t.Helper()
+	createPodGroupIn(w, podGroups(), namespace, name, minCount)
+}
+
+func createPodGroupIn(w *World, resource schema.GroupVersionResource, namespace, name string, minCount int64) {
+	w.t.Helper()
+	policy := map[string]any{"basic": map[string]any{}}
+	if minCount > 0 {
+		policy = map[string]any{"gang": map[string]any{"minCount": minCount}}
+	}
+	_, err := groupsIn(w, resource, namespace).Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": resource.GroupVersion().String(), "kind": "PodGroup", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"schedulingPolicy": policy},
+	}}, metav1.CreateOptions{})
+	w.check(err)
+}
+
+// awaitGroup waits until the condition of a group says whether it has started, for a reason.
+func awaitGroup(w *World, resource schema.GroupVersionResource, name, want string) {
+	w.t.Helper()
+	w.Step("until group %s says %s", name, want)
+	w.eventually(func() bool {
+		object, err := groupsIn(w, resource, namespace).Get(w.ctx, name, metav1.GetOptions{})
+		w.check(err)
+		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+		for _, item := range conditions {
+			c, _ := item.(map[string]any)
+			if c["type"] == pods.PodGroupCondition(resource.Version) {
+				return fmt.Sprint(c["status"], " ", c["reason"]) == want
+			}
+		}
+		return false
+	})
+}
+
+// setMinCount has a gang want another number of pods.
+func setMinCount(w *World, name string, count int) {
+	w.t.Helper()
+	patch := fmt.Sprintf(`{"spec":{"schedulingPolicy":{"gang":{"minCount":%d}}}}`, count)
+	_, err := groupsIn(w, podGroups(), namespace).Patch(w.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	w.check(err)
+}
+
+// createMember makes the pod of a number of an application that is also its group.
+func createMember(w *World, app string, number int, p Pod, change func(*corev1.Pod)) {
+	w.t.Helper()
+	p.CPU, p.Memory, p.Group = "500m", "1Gi", app
+	made := pod(app, number, p.template(app, w.scheduler.Name()))
+	change(made)
+	_, err := w.client.CoreV1().Pods(namespace).Create(w.ctx, made, metav1.CreateOptions{})
+	w.check(err)
+}
+
+// Of a group with more pods than must start together as many start as fit, and its condition says so and stays, also when its minimum
+// rises above what runs. Pods with a gate neither count nor hold others back. A pod of an index that is done counts while it
+// exists, also after a crash of the scheduler.
+func podGroupsLiveOn(w *World) {
+	w.AddNodes(1, "4", "16Gi")
+	createPodGroup(w, namespace, "elastic", 4)
+	w.CreatePods("elastic", 10, Pod{CPU: "1", Memory: "1Gi", Group: "elastic"})
+	w.Await(Running("elastic", 4))
+	awaitGroup(w, podGroups(), "elastic", "True Scheduled")
+	w.Await(Waiting("elastic", 6))
+	w.Middle()
+	if programs.Release() == "1.37" { // before, the API server refuses another minimum
+		setMinCount(w, "elastic", 9)
+		awaitEvent(w, "elastic", "is below its minimum: 4 of 9 members run")
+		setMinCount(w, "elastic", 4)
+		awaitEvent(w, "elastic", "runs: 4 of 4 members run")
+	}
+	w.Await(Running("elastic", 4))
+	awaitGroup(w, podGroups(), "elastic", "True Scheduled")
+	for _, p := range w.Pods("elastic") {
+		w.DeletePod(p.Name)
+	}
+	w.Await(Gone("elastic"))
+
+	podsLoseTheirGates(w)
+	indexIsDone(w)
+	w.checkBooks()
+}
+
+// podsLoseTheirGates has a gang of four lose its gates in two bursts.
+func podsLoseTheirGates(w *World) {
+	createPodGroup(w, namespace, "gated", 4)
+	for i := range 5 {
+		createMember(w, "gated", i+1, Pod{}, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/later"}} })
+	}
+	ungate := func(numbers ...int) {
+		for _, n := range numbers {
+			_, err := w.client.CoreV1().Pods(namespace).Patch(w.ctx, fmt.Sprintf("gated-%d", n), types.JSONPatchType,
+				[]byte(`[{"op":"remove","path":"/spec/schedulingGates"}]`), metav1.PatchOptions{})
+			w.check(err)
+		}
+	}
+	ungate(1, 2)
+	awaitGroup(w, podGroups(), "gated", "False Unschedulable")
+	w.Await(Waiting("gated", 5))
+	ungate(3, 4)
+	w.Await(Running("gated", 4))
+	awaitGroup(w, podGroups(), "gated", "True Scheduled")
+}
+
+// indexIsDone has a gang of three of which one index succeeds, another one fails and is made again, twice.
+func indexIsDone(w *World) {
+	createPodGroup(w, namespace, "job", 3)
+	indexed := func(index string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Annotations[batchv1.JobCompletionIndexAnnotation] = index
+			p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		}
+	}
+	ends := func(code string) Pod {
+		return Pod{Annotations: map[string]string{kubelet.RunFor: "1s", kubelet.ExitCode: code}}
+	}
+	createMember(w, "job", 1, ends("0"), indexed("0"))
+	createMember(w, "job", 2, ends("1"), indexed("1"))
+	createMember(w, "job", 3, Pod{Annotations: map[string]string{}}, indexed("2"))
+	w.Await(countIs("job", 1, "have succeeded", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded }))
+	w.Await(countIs("job", 1, "have failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed }))
+	createMember(w, "job", 4, ends("1"), indexed("1"))
+	w.Await(countIs("job", 2, "have failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed }))
+	w.RestartScheduler()
+	createMember(w, "job", 5, Pod{Annotations: map[string]string{}}, indexed("1"))
+	w.Await(Running("job", 2))
+}
+
+// The API server goes from 1.36 to 1.37 while groups run and wait. The groups of the former version are gone: what runs goes on, what
+// replaces it waits for its group and says so, and starts when that is there in the new version.
+func TestUpgradeOfPodGroups(t *testing.T) {
+	if programs.Release() != "1.37" || isShort() || testing.Short() {
+		t.Skip("on 1.37 only")
+	}
+	former, err := programs.Here(".", "")
+	assert.NilError(t, err)
+	if missing := former.Missing(); len(missing) > 0 {
+		t.Skipf("of the former control plane, %v are not built", missing)
+	}
+	newer, older := podGroupsOf("1.37"), podGroupsOf("1.36")
+	w := NewWorld(t, Narwhal(), Options{PodGroups: true, Former: true})
+	w.AddNodes(1, "4", "16Gi")
+	createPodGroupIn(w, older, namespace, "runs", 2)
+	createPodGroupIn(w, older, namespace, "waits", 2)
+	w.CreatePods("runs", 2, Pod{CPU: "1", Memory: "1Gi", Group: "runs"})
+	w.CreatePods("waits", 1, Pod{CPU: "1", Memory: "1Gi", Group: "waits"})
+	w.Await(Running("runs", 2))
+	awaitGroup(w, older, "runs", "True Scheduled")
+	awaitGroup(w, older, "waits", "False Unschedulable")
+	for _, name := range []string{"runs", "waits"} {
+		_, err := groupsIn(w, older, namespace).Patch(w.ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		w.check(err)
+		w.check(groupsIn(w, older, namespace).Delete(w.ctx, name, metav1.DeleteOptions{}))
+	}
+
+	w.UpgradeAPIServer()
+	w.DeletePod(w.Pods("runs")[0].Name)
+	w.Await(Running("runs", 1))
+	createMember(w, "runs", 3, Pod{}, func(*corev1.Pod) {})
+	awaitEvent(w, "runs-3", "pod group runs")
+	assert.Equal(t, len(w.Pods("waits")[0].Spec.NodeName), 0)
+	createPodGroupIn(w, newer, namespace, "runs", 2)
+	w.Await(Running("runs", 2))
+	awaitGroup(w, newer, "runs", "True Scheduled")
+	createPodGroupIn(w, newer, namespace, "waits", 2)
+	createMember(w, "waits", 2, Pod{}, func(*corev1.Pod) {})
+	w.Await(Running("waits", 2))
+	awaitGroup(w, newer, "waits", "True Scheduled")
+	w.checkBooks()
+	w.CheckLaws()
+}
