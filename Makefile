@@ -53,16 +53,20 @@ RACED_MODULES := ./pkg/identity/ldap ./pkg/yunikorn
 # The nested modules without races whose tests read manifests and documents of the root, of which the cache of results knows nothing.
 UNCACHED := ./pkg/kubernetes/deploy ./pkg/yunikorn/compare
 
+# Its own packages begin with this.
+OWN := github.com/narwhal-scheduler/narwhal
+
 # The tests of the dashboard and those against an API server wait for other programs, so
 # they run beside those that compute. A machine that is busy or compiles everything anew must
-# not fail at the ten minutes that go test gives a package. Tests make much garbage and keep little: with GOGC the
-# collector has a sixth less to do in all. Without tables for debuggers the compiler has a tenth
-# less to do. A program with the race detector sleeps a second at its end unless it is told not to. make lint does
-# what go vet does, and more.
+# not fail at the ten minutes that go test gives a package. Tests make much garbage and keep
+# little: with GOGC the collector has a sixth less to do in all. Without tables for debuggers the
+# compiler has a tenth less to do, and it does not put functions into others where Kubernetes
+# takes most of the time. A program with the race detector sleeps a second at its end unless it is
+# told not to. make lint does what go vet does, and more.
 .PHONY: test
 test: export GOGC ?= 800
 test: export GORACE ?= atexit_sleep_ms=20
-test: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -gcflags=github.com/narwhal-scheduler/narwhal/...=-dwarf=false)
+test: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -gcflags=$(OWN)/...=-dwarf=false '-gcflags=$(OWN)/pkg/kubernetes/...=-dwarf=false -l')
 test: ## run the tests of every module, with the race detector where there are goroutines
 ifeq ($(RACE),)
 	@echo "make test: no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"

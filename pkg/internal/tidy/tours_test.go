@@ -111,7 +111,7 @@ func playTours(t *testing.T) map[string][]step {
 		assert.NilError(t, err, "%s", output)
 		return output
 	}
-	run("go", "test", "-c", "-vet=off", "-overlay="+overlay, "-gcflags="+module+core+"/...=-dwarf=false -l", "-ldflags=-s -w", "-o", binary, ".")
+	run("go", "test", "-c", "-vet=off", "-overlay="+overlay, "-gcflags="+module+core+"/...=-dwarf=false -N -l", "-ldflags=-s -w", "-o", binary, ".")
 	tours := make(map[string][]step)
 	for _, line := range regexp.MustCompile(`(?m)^tour (\S+) (\S+) ?(\S*)$`).FindAllSubmatch(run(binary, "-test.run=^TestPlainAsk$|^TestAskWithVictims$|^TestGang$"), -1) {
 		name := string(line[1])
