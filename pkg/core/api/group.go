@@ -30,6 +30,10 @@ const (
 	TagQuorumRequire = "quorum.require"
 	// TagQuorumPrefer is the attribute of nodes of which members that start together run in as few values as possible.
 	TagQuorumPrefer = "quorum.prefer"
+	// TagQuorumSubgroup is which part of its group a member is in, by name. TagQuorumEach is the attribute of nodes of which the members
+	// of each subgroup run in one value: all of a subgroup that wait start there, or none of them does.
+	TagQuorumSubgroup = "quorum.subgroup"
+	TagQuorumEach     = "quorum.each"
 )
 
 // UnitAll says that the members of a group are evicted together or not at all.
@@ -61,6 +65,7 @@ type GroupTerms struct {
 	Unit     string // UnitAll or empty
 	Require  string // an attribute of nodes; empty for none
 	Prefer   string // an attribute of nodes; empty for none
+	Each     string // an attribute of nodes that each subgroup requires; empty for none
 }
 
 // A GroupPriority is the priority of a group that has one.
@@ -103,6 +108,9 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 	}
 	if said, is := tags[TagQuorumPrefer]; is {
 		t.Prefer = said
+	}
+	if said, is := tags[TagQuorumEach]; is {
+		t.Each = said
 	}
 	return t
 }

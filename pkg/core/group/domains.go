@@ -3,6 +3,7 @@ package group
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -33,7 +34,7 @@ func (t *tally) in(d *topology.Domain) int64 { return t.In(d) + t.but[d] }
 func (g *groupPlan) tally() {
 	for _, r := range g.asks {
 		if last := len(g.tallies) - 1; last < 0 || g.tallies[last].class != g.ClassOf(r) {
-			g.tallies = append(g.tallies, g.Groups.tally(g.group, cmp.Or(g.level, g.prefers), g.ClassOf(r)))
+			g.tallies = append(g.tallies, g.Groups.tally(g.group, g.finest(), g.ClassOf(r)))
 		}
 		g.tallies[len(g.tallies)-1].count++
 	}
@@ -129,12 +130,12 @@ func compareTrue(a, b bool) int {
 	return 1
 }
 
-// home is the domain in which members of a group run; nil if none does. Why is why no other may start, where these are not in one
+// home is the domain in which some members of a group run; nil if none does. Why is why no other may start, where these are not in one
 // domain; empty if they are.
-func home(of *ledger.Group, level *topology.Level) (d *topology.Domain, why string) {
+func home(running iter.Seq[*ledger.Request], level *topology.Level) (d *topology.Domain, why string) {
 	var outside *ledger.Request // of those in no domain, the first key
 	var last *topology.Domain   // of the domains, the last by name
-	for r := range of.Running {
+	for r := range running {
 		switch is := level.Of(r.RunsOn); {
 		case is == nil && (outside == nil || r.Key < outside.Key):
 			outside = r
@@ -177,7 +178,7 @@ func (g *groupPlan) find() question.Outcome {
 	if !g.hasQuotaForAll() {
 		return question.Waits
 	}
-	at, why := home(g.group, g.level)
+	at, why := home(g.group.Running, g.level)
 	if why != "" {
 		g.detail, g.strays = why, true
 		return question.Waits
@@ -333,7 +334,7 @@ func domainsText(n int) string {
 // it needs, or those that have did not change.
 func (s *Groups) isShortOfDomains(g *ledger.Group) bool {
 	at, level := s.at(g), s.Order.Domains.Level(g.Requires())
-	d, why := home(g, level)
+	d, why := home(g.Running, level)
 	if why != "" {
 		return true
 	}
@@ -364,9 +365,9 @@ func (s *Groups) isShortOfDomains(g *ledger.Group) bool {
 	return true
 }
 
-// forgetRefusals has nodes asked again about the members of a group that requires or prefers domains.
+// forgetRefusals has nodes asked again about the members of a group that looks at domains.
 func (s *Groups) forgetRefusals(g *ledger.Group) {
-	if g.Requires() == "" && g.Prefers() == "" {
+	if !g.IsConfined() && g.Prefers() == "" {
 		return
 	}
 	for r := range g.Asks.All {

@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -62,7 +63,7 @@ func (g *groupPlan) keeps(n *ledger.Node) bool {
 func (g *groupPlan) candidates(r *ledger.Request) iter.Seq[*ledger.Node] {
 	return func(yield func(*ledger.Node) bool) {
 		for _, e := range g.emptied {
-			if !yield(e.Node) {
+			if (g.each == nil || g.within == nil || isIn(g.each.Finest(e.Node), g.within)) && !yield(e.Node) {
 				return
 			}
 		}
@@ -219,18 +220,24 @@ func (g *groupPlan) nodes(yield func(*ledger.Node) bool) {
 
 // byFit are the domains in which the group may run: those first where it has claims, then those that fit best.
 func (g *groupPlan) byFit() (list []fit) {
-	at, _ := home(g.group, g.level)
+	at, _ := home(g.group.Running, g.level)
 	for d := range g.domainsFor(at) {
 		is := fitOf(d, g.tallies)
-		for n := range d.AllNodes {
-			if g.claims > 0 && g.keeps(n) {
-				is.claims++
-			}
-		}
+		is.claims = g.claimsIn(d)
 		list = append(list, is)
 	}
 	slices.SortFunc(list, func(a, b fit) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.compare(b)) })
 	return list
+}
+
+// claimsIn is on how many nodes of a domain the group has claims.
+func (g *groupPlan) claimsIn(d *topology.Domain) (count int) {
+	for n := range d.AllNodes {
+		if g.claims > 0 && g.keeps(n) {
+			count++
+		}
+	}
+	return count
 }
 
 // findWhenLeft has a plan that has found too few go on as if all had left that may leave: anywhere, or in the first domain in

@@ -62,6 +62,7 @@ type waitingGroup struct {
 	attempts guard.Guard // between attempts to make room that fail, until something of the group changes
 
 	require string // the level of which it requires a domain, as was looked at last
+	each    string // and that of which its subgroups do
 
 	started bool      // it ran once, and something of it does or is done ever since
 	below   time.Time // since then it has started and does not run; zero if it does
@@ -139,8 +140,8 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 			s.dropGroupRoom()
 		}
 	}
-	if at.require != g.Requires() {
-		at.require, at.waits = g.Requires(), false
+	if at.require != g.Requires() || at.each != g.Each() {
+		at.require, at.each, at.waits = g.Requires(), g.Each(), false
 		s.changeRequired(g)
 	}
 	if runs := missing <= 0; runs != at.runs {
@@ -163,7 +164,7 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 // opens reports whether the asks of a group may be tried: enough are there, or run, and it does not wait for a change.
 func (w *waitingGroup) opens(g *ledger.Group) bool {
 	missing := g.Missing()
-	return missing <= 0 && g.Requires() == "" || g.Asks.Len() >= missing && !w.waits
+	return missing <= 0 && !g.IsConfined() || g.Asks.Len() >= missing && !w.waits
 }
 
 // changeRequired has the asks of a group tried as is now required of their nodes: what is kept for them may be elsewhere.
@@ -172,7 +173,7 @@ func (s *Groups) changeRequired(g *ledger.Group) {
 		s.dropGroupRoom()
 	}
 	for r := range g.Asks.All {
-		if c := r.Claim(); c != nil && g.Requires() != "" {
+		if c := r.Claim(); c != nil && g.IsConfined() {
 			s.Kept.End(r, "its group requires a domain", api.EndOfRoom)
 		}
 		s.Reclassify(r)
@@ -199,7 +200,7 @@ func (s *Groups) holdGroup(g *ledger.Group, detail string) {
 func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
 	if g != nil && g.Name == r.GroupName() {
-		if s.Hear(g, r.Tags) {
+		if s.Hear(g, r.Tags) || g.Each() != "" { // it may be in another subgroup
 			s.at(g).waits, s.at(g).attempts = false, guard.Guard{}
 		}
 		return
@@ -304,7 +305,7 @@ func (s *Groups) isShort(g *ledger.Group) bool {
 		return true
 	case len(s.at(g).needs) == 0:
 		return false
-	case s.Holder == g && (s.claimsOf(g) < g.Missing() || g.Requires() != ""), s.isDue(g):
+	case s.Holder == g && (s.claimsOf(g) < g.Missing() || g.IsConfined()), s.isDue(g):
 		return false // other nodes may be kept for it, or room be made
 	case g.Requires() != "":
 		return s.isShortOfDomains(g)

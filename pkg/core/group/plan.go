@@ -22,6 +22,7 @@ type groupPlan struct {
 	group   *ledger.Group
 	level   *topology.Level                  // of which the group requires one domain; nil if it may run anywhere
 	prefers *topology.Level                  // of whose domains it takes as few as possible; nil if it says nothing
+	each    *topology.Level                  // of which each subgroup requires one domain; nil if they may run anywhere
 	within  *topology.Domain                 // whose nodes alone are looked at; nil is all
 	tallies []tally                          // of the classes of the asks, where it requires or prefers domains
 	failed  *backlog.Class                   // of which the first ask had no node; nil if all had
@@ -61,9 +62,13 @@ type plannedUse struct {
 }
 
 type plannedUses struct {
-	of     []*plannedUse
-	begins bool // it does not count yet
+	of   []*plannedUse
+	asks int  // that are planned
+	new  bool // it does not count yet
 }
+
+// begins reports whether an application counts once another ask of it is planned.
+func (u *plannedUses) begins() bool { return u.new && u.asks == 0 }
 
 // newGroupPlan begins a plan for those of some asks of a group that may run now, of which so many must.
 func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], count int) *groupPlan {
@@ -79,16 +84,21 @@ func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], 
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
 		return cmp.Or(compareMembers(a, b), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
 	})
-	switch require, prefer := of.Requires(), of.Prefers(); {
-	case require != "":
-		g.level = s.Order.Domains.Level(require)
-		g.tally()
-	case prefer != "":
-		g.prefers = s.Order.Domains.Level(prefer)
+	levelOf := func(key string) *topology.Level {
+		if key == "" {
+			return nil
+		}
+		return s.Order.Domains.Level(key)
+	}
+	g.level, g.each, g.prefers = levelOf(of.Requires()), levelOf(of.Each()), levelOf(of.Prefers())
+	if g.finest() != nil {
 		g.tally()
 	}
 	return g
 }
+
+// finest is the level of the smallest domains that the plan looks at; nil if it looks at none.
+func (g *groupPlan) finest() *topology.Level { return cmp.Or(g.each, g.level, g.prefers) }
 
 // compareMembers orders asks of a group by what each says of itself, whatever the priority of the group is, and those before others
 // for which room is made: they are to start.
@@ -129,7 +139,15 @@ func (g *groupPlan) make() question.Outcome {
 	if g.within == nil && !g.hasQuotaForAll() { // in a domain this was looked at before
 		return question.Waits
 	}
-	rest := slices.DeleteFunc(slices.Clone(g.asks), func(r *ledger.Request) bool { return g.found[r] != nil })
+	if g.each != nil {
+		return g.makeSubgroups()
+	}
+	return g.place(g.asks)
+}
+
+// place finds nodes for the first of some asks that fit, until there are enough.
+func (g *groupPlan) place(asks []*ledger.Request) question.Outcome {
+	rest := slices.DeleteFunc(slices.Clone(asks), func(r *ledger.Request) bool { return g.found[r] != nil })
 	for len(rest) > 0 && len(g.found) < g.count && g.over <= len(g.asks)-g.count {
 		alike := rest
 		if other := slices.IndexFunc(rest, func(r *ledger.Request) bool { return g.ClassOf(r) != g.ClassOf(rest[0]) }); other > 0 {
@@ -178,7 +196,7 @@ func (g *groupPlan) usesOf(app *ledger.Application) *plannedUses {
 	if uses != nil {
 		return uses
 	}
-	uses = &plannedUses{begins: !app.Counts}
+	uses = &plannedUses{new: !app.Counts}
 	g.uses[app] = uses
 	for _, account := range app.Accounts() {
 		for ; account != nil; account = account.Parent {
@@ -225,7 +243,7 @@ func (g *groupPlan) lacksQuota(r *ledger.Request) *quotaNeed {
 		case !a.HasRoom(use.Plus(r.Amounts), r.Importance):
 			g.detail = "the quota of " + a.Subject.String()
 			return &quotaNeed{a, use.Plus(r.Amounts), r.Importance}
-		case uses.begins && a.ApplicationsMax > 0 && a.Applications+use.applications >= a.ApplicationsMax:
+		case uses.begins() && a.ApplicationsMax > 0 && a.Applications+use.applications >= a.ApplicationsMax:
 			g.detail = "too many applications of " + a.Subject.String()
 			return &quotaNeed{Account: a}
 		}
@@ -237,9 +255,20 @@ func (g *groupPlan) lacksQuota(r *ledger.Request) *quotaNeed {
 func (g *groupPlan) charge(r *ledger.Request) {
 	uses := g.usesOf(r.App)
 	for _, use := range uses.of {
-		if use.Add(r.Amounts); uses.begins {
+		if use.Add(r.Amounts); uses.begins() {
 			use.applications++
 		}
 	}
-	uses.begins = false
+	uses.asks++
+}
+
+// credit takes back that an ask was charged.
+func (g *groupPlan) credit(r *ledger.Request) {
+	uses := g.usesOf(r.App)
+	uses.asks--
+	for _, use := range uses.of {
+		if use.Sub(r.Amounts); uses.begins() {
+			use.applications--
+		}
+	}
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 )
 
 // A group for which there is no room makes room for as many asks as must start, and for no others: where it costs
@@ -39,10 +41,7 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	if len(asks) < plan.count || s.loops(asks) {
 		return question.Waits
 	}
-	var domains []fit
-	if plan.level != nil {
-		domains = plan.byFit()
-	}
+	domains := plan.domainsForRoom(asks)
 	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(domains), pause.Times)
 	switch {
 	case result == question.Flush:
@@ -71,7 +70,7 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 // setsIn visits the nodes of each of some domains, or all nodes at once, where none is required.
 func (g *groupPlan) setsIn(domains []fit) iter.Seq[iter.Seq[*ledger.Node]] {
 	return func(yield func(iter.Seq[*ledger.Node]) bool) {
-		if g.level == nil {
+		if !g.group.IsConfined() {
 			yield(g.AllNodes)
 			return
 		}
@@ -83,17 +82,46 @@ func (g *groupPlan) setsIn(domains []fit) iter.Seq[iter.Seq[*ledger.Node]] {
 	}
 }
 
+// domainsForRoom are the domains in each of which room may be made for some asks, all of them in one: also those of several subgroups.
+func (g *groupPlan) domainsForRoom(asks []*ledger.Request) (list []fit) {
+	switch {
+	case !g.group.IsConfined():
+		return nil
+	case g.each == nil:
+		return g.byFit()
+	}
+	var homes []*topology.Domain
+	if g.level != nil {
+		if d, _ := home(g.group.Running, g.level); d != nil {
+			homes = append(homes, d)
+		}
+	}
+	for _, of := range g.subgroups() {
+		if of.home != nil && slices.ContainsFunc(asks, func(r *ledger.Request) bool { return r.Subgroup() == of.name }) {
+			homes = append(homes, of.home)
+		}
+	}
+	for d := range g.each.Domains {
+		inAll := func(home *topology.Domain) bool { return within(d, home) == d }
+		if !slices.ContainsFunc(homes, func(home *topology.Domain) bool { return !inAll(home) }) {
+			list = append(list, fitOf(d, g.tallies))
+		}
+	}
+	slices.SortFunc(list, fit.compare)
+	return list
+}
+
 // whyNoRoom says why no room can be made for some asks in any of some domains, as far as amounts and priorities tell.
 func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result question.Outcome) string {
 	switch {
 	case result == question.Busy:
 		return "; there is more to look at for evictions than one attempt may: the next one looks at more"
-	case g.Preemption.Priority == api.PriorityOff, g.level != nil && len(domains) == 0:
+	case g.Preemption.Priority == api.PriorityOff, g.group.IsConfined() && len(domains) == 0:
 		return ""
 	}
 	in, rest := "", ""
 	set, most, above := g.Attempts.NearestRoom(asks, g.setsIn(domains))
-	if g.level != nil {
+	if g.group.IsConfined() {
 		in = " in " + domains[set].Name
 	}
 	switch {
@@ -105,24 +133,31 @@ func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result ques
 	return fmt.Sprintf("; evictions make room for %d of %d at most%s%s", most, len(asks), in, rest)
 }
 
-// claimsAreWithin reports whether the claims of the group are in the domain that it requires: the labels of a node may change.
+// claimsAreWithin reports whether the claims of the group are in the domain that it requires, and those of each subgroup in one: the labels
+// of a node may change.
 func (g *groupPlan) claimsAreWithin() bool {
-	if g.level == nil {
-		return true
-	}
-	in, why := home(g.group, g.level)
-	if why != "" {
-		return false
+	at := map[string]*topology.Domain{} // of the group, and by subgroup
+	agrees := func(name string, level *topology.Level, n *ledger.Node) bool {
+		d := level.Of(n)
+		if at[name] == nil {
+			at[name] = d
+		}
+		return d != nil && d == at[name]
 	}
 	for r := range g.group.Asks.All {
 		if !r.EvictsWhole() {
 			continue
 		}
-		d := g.level.Of(r.Claim().Node)
-		if d == nil || in != nil && d != in {
+		n, name := r.Claim().Node, r.Subgroup()
+		if g.level != nil && !agrees("", g.level, n) || g.each != nil && name != "" && !agrees(name, g.each, n) {
 			return false
 		}
-		in = d
+	}
+	for r := range g.group.Running {
+		n, name := r.RunsOn, r.Subgroup()
+		if g.level != nil && !agrees("", g.level, n) || name != "" && at[name] != nil && !agrees(name, g.each, n) {
+			return false
+		}
 	}
 	return true
 }
@@ -169,13 +204,27 @@ func (s *Groups) mayEvict(g *ledger.Group) bool {
 	return false
 }
 
-// toStart are the asks that start first, as far as their quotas have room for them together: as many as must.
+// toStart are the asks that start first, as far as their quotas have room for them together: as many as must, and of subgroups that start
+// whole all.
 func (g *groupPlan) toStart() (asks []*ledger.Request) {
 	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
-	for _, r := range g.asks {
-		if len(asks) < g.count && g.WantsRoom(r) && g.hasQuota(r) {
-			g.charge(r)
-			asks = append(asks, r)
+	list := []*subgroup{{asks: g.asks}}
+	if g.each != nil {
+		list = g.subgroups()
+	}
+	for _, of := range list {
+		before := len(asks)
+		for _, r := range of.asks {
+			if (len(asks) < g.count || of.isWhole() && before < g.count) && of.why == "" && g.WantsRoom(r) && g.hasQuota(r) {
+				g.charge(r)
+				asks = append(asks, r)
+			}
+		}
+		if of.isWhole() && len(asks)-before < len(of.asks) {
+			for _, r := range asks[before:] {
+				g.credit(r)
+			}
+			asks = asks[:before]
 		}
 	}
 	return asks
@@ -210,7 +259,8 @@ func (s *Groups) withOwnQuota(g *ledger.Group, do func()) {
 
 // mayExchange reports whether two asks of which one may have a claim are alike otherwise.
 func (g *groupPlan) mayExchange(a, b *ledger.Request) bool {
-	return g.ClassOf(a).Constraints == g.ClassOf(b).Constraints && a.Amounts.Equal(b.Amounts)
+	return g.ClassOf(a).Constraints == g.ClassOf(b).Constraints && a.Amounts.Equal(b.Amounts) &&
+		(g.each == nil || a.Subgroup() == b.Subgroup())
 }
 
 // useClaims has asks that start take the nodes where room was made for them, as far as the plan allows, and ends the

@@ -23,7 +23,7 @@ func (s *Groups) Start(r *ledger.Request) (iter.Seq2[*ledger.Request, *ledger.No
 	s.Work.Attempts++
 	if count <= 0 {
 		s.tries-- // unless it comes to nothing
-		asks, count = func(yield func(*ledger.Request) bool) { yield(r) }, 1
+		asks, count = togetherWith(r), 1
 	}
 	plan := s.newGroupPlan(g, asks, count)
 	var result question.Outcome

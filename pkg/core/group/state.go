@@ -112,7 +112,7 @@ func (s *Groups) View() map[string]api.GroupView {
 func (s *Groups) Restore(g *ledger.Group, v api.GroupView) {
 	s.RestoreGroup(g, v)
 	at := s.at(g)
-	at.started, at.below, at.require = v.State != api.GroupWaits, v.BelowSince, v.Terms.Require
+	at.started, at.below, at.require, at.each = v.State != api.GroupWaits, v.BelowSince, v.Terms.Require, v.Terms.Each
 	if at.since, at.until = v.MisfitSince, v.KeptUntil; !at.until.IsZero() {
 		s.KeepRoomFor(g)
 	}

@@ -151,11 +151,11 @@ func (r *Request) GroupName() string {
 	return ""
 }
 
-// StartsTogether reports whether an ask is placed by its group only: with others, or, where the group requires one, in the
-// domain in which they run.
+// StartsTogether reports whether an ask is placed by its group only: with others, or, where the group or its subgroups require one, in
+// the domain in which they run.
 func (r *Request) StartsTogether() bool {
 	g := r.StartsWith
-	return g != nil && (g.gang == nil || r.Placeholder) && (g.Missing() > 0 || g.Terms.Require != "") && !r.KeepsRoom()
+	return g != nil && (g.gang == nil || r.Placeholder) && (g.Missing() > 0 || g.IsConfined()) && !r.KeepsRoom()
 }
 
 // KeepsRoom reports whether an ask has a claim of its own. What it got while its group ran stays
@@ -199,10 +199,19 @@ func (g *Group) EndsWhole() bool { return g.Terms.Unit == api.UnitAll }
 // Requires is the attribute of nodes of which all members run in one domain; empty for none.
 func (g *Group) Requires() string { return g.Terms.Require }
 
+// Each is the attribute of nodes of which the members of each subgroup run in one domain; empty for none.
+func (g *Group) Each() string { return g.Terms.Each }
+
+// IsConfined reports whether members may not run everywhere: they, or those of each subgroup, run in one domain.
+func (g *Group) IsConfined() bool { return g.Terms.Require != "" || g.Terms.Each != "" }
+
+// Subgroup is the name of that part of its group that an allocation is in; empty for none.
+func (r *Request) Subgroup() string { return r.Tags[api.TagQuorumSubgroup] }
+
 // Prefers is the attribute of nodes of which members that start together run in as few domains as possible; empty for none. A
-// group that requires a domain has no other preference: there they run in as few of the domains below as possible.
+// group that is confined has no other preference: there they run in as few of the domains below as possible.
 func (g *Group) Prefers() string {
-	if g.Terms.Require != "" {
+	if g.IsConfined() {
 		return ""
 	}
 	return g.Terms.Prefer

@@ -1,0 +1,277 @@
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
+)
+
+// Members of a group that name a subgroup run in one domain of the level that is said for each. Where none of a subgroup runs, all of it
+// that wait start in one domain, or none of them does; others join those that run. Subgroups are given domains one after the other: those
+// that run somewhere first, then the largest, each the domain that fits best. One that has none is passed over if the others are enough,
+// or those before it are given other domains.
+
+// subgroupTriesMax is how often a subgroup is tried in a domain, in one plan, beyond once for each subgroup.
+const subgroupTriesMax = 256
+
+// A subgroup is the asks of a plan that name it; without a name, those that name none, which may run anywhere.
+type subgroup struct {
+	name string
+	asks []*ledger.Request
+	home *topology.Domain // in which members of it run; nil if none does
+	why  string           // no other may start: those that run are not in one domain
+}
+
+// isWhole reports whether all asks of a subgroup start together or none does.
+func (s *subgroup) isWhole() bool { return s.name != "" && s.home == nil }
+
+// subgroups are those of the asks, in the order in which they are given domains.
+func (g *groupPlan) subgroups() (list []*subgroup) {
+	byName := map[string]*subgroup{}
+	for _, r := range g.asks {
+		of := byName[r.Subgroup()]
+		if of == nil {
+			of = &subgroup{name: r.Subgroup()}
+			byName[of.name] = of
+			list = append(list, of)
+		}
+		of.asks = append(of.asks, r)
+	}
+	running := map[string][]*ledger.Request{}
+	for r := range g.group.Running {
+		if byName[r.Subgroup()] != nil {
+			running[r.Subgroup()] = append(running[r.Subgroup()], r)
+		}
+	}
+	for _, of := range list {
+		if of.name != "" {
+			of.home, of.why = home(slices.Values(running[of.name]), g.each)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *subgroup) int {
+		return cmp.Or(compareTrue(a.home != nil, b.home != nil), compareTrue(a.isWhole(), b.isWhole()), cmp.Compare(len(b.asks), len(a.asks)))
+	})
+	return list
+}
+
+// A subgroupSearch gives subgroups domains within that of a plan, if it has one.
+type subgroupSearch struct {
+	*groupPlan
+	root   *topology.Domain // nil is everywhere
+	want   int              // asks that must have nodes in all
+	tries  int              // left
+	placed map[placedIn]int64
+	why    string // the first subgroup that had no domain had none
+}
+
+// placedIn is where asks of a class are planned.
+type placedIn struct {
+	domain *topology.Domain
+	class  *backlog.Class
+}
+
+// makeSubgroups makes the plan subgroup by subgroup.
+func (g *groupPlan) makeSubgroups() question.Outcome {
+	s := subgroupSearch{groupPlan: g, root: g.within, want: g.count, placed: map[placedIn]int64{}}
+	list := g.subgroups()
+	s.tries = subgroupTriesMax + len(list)
+	result := s.next(list)
+	if g.within, g.count = s.root, max(s.want, len(g.found)); result == question.Waits {
+		g.detail = cmp.Or(s.why, g.detail, "too few of its members fit")
+	}
+	return result
+}
+
+// next gives the first of some subgroups a domain, and then the others; without enough of them it leaves nothing planned.
+func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
+	switch lacking := s.want - len(s.found); {
+	case lacking <= 0:
+		return question.Placed
+	case asksOf(list) < lacking:
+		return question.Waits
+	}
+	first, rest, over := list[0], list[1:], s.over
+	for d := range s.domainsOf(first) {
+		if s.tries--; s.tries < 0 {
+			s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
+			return question.Waits
+		}
+		s.over = 0
+		result := s.placeIn(first, d)
+		if result == question.Placed {
+			result = s.next(rest)
+		}
+		if result != question.Waits {
+			return result
+		}
+		s.unplace(first)
+		if over += s.over; s.over > 0 { // no other domain has more quota
+			break
+		}
+	}
+	s.over = over
+	return s.next(rest)
+}
+
+// asksOf is how many asks some subgroups have.
+func asksOf(list []*subgroup) (count int) {
+	for _, of := range list {
+		count += len(of.asks)
+	}
+	return count
+}
+
+// domainsOf visits the domains in which a subgroup may run, the best first.
+func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
+	switch {
+	case of.why != "":
+		s.why = cmp.Or(s.why, fmt.Sprintf("subgroup %s: %s", of.name, of.why))
+		return func(func(*topology.Domain) bool) {}
+	case of.name == "":
+		return func(yield func(*topology.Domain) bool) { yield(s.root) }
+	}
+	domains, nearest, fits := 0, fit{}, []fit(nil)
+	for d := range s.each.Domains {
+		if in := within(d, s.root); in == nil || of.home != nil && d != of.home {
+			continue
+		} else if in != d { // the plan is for a part of it
+			d = in
+		}
+		domains++
+		is := s.fitFor(d, of)
+		if nearest.Domain == nil || is.compare(nearest) < 0 {
+			nearest = is
+		}
+		if s.emptied != nil || is.holds == len(of.asks) || !of.isWhole() && is.holds > 0 {
+			fits = append(fits, is)
+		}
+	}
+	if len(fits) == 0 {
+		s.why = cmp.Or(s.why, s.explainSubgroup(of, domains, nearest))
+	}
+	slices.SortFunc(fits, func(a, b fit) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.compare(b)) })
+	return func(yield func(*topology.Domain) bool) {
+		for _, is := range fits {
+			if !yield(is.Domain) {
+				return
+			}
+		}
+	}
+}
+
+// within is what a domain and another one share: the smaller of them if it is in the larger; nil if nothing.
+func within(d, root *topology.Domain) *topology.Domain {
+	switch {
+	case root == nil || isIn(d, root):
+		return d
+	case isIn(root, d):
+		return root
+	}
+	return nil
+}
+
+// isIn reports whether a domain is another one or in it.
+func isIn(d, other *topology.Domain) bool {
+	for ; d != nil; d = d.Parent {
+		if d == other {
+			return true
+		}
+	}
+	return false
+}
+
+// fitFor is what a domain has for a subgroup, beside what is planned there.
+func (s *subgroupSearch) fitFor(d *topology.Domain, of *subgroup) (is fit) {
+	is.Domain = d
+	for from := 0; from < len(of.asks); {
+		class, to := s.ClassOf(of.asks[from]), from
+		for to < len(of.asks) && s.ClassOf(of.asks[to]) == class {
+			to++
+		}
+		slots := max(s.tallyOf(class).in(d)-s.placed[placedIn{d, class}], 0)
+		has := min(slots, int64(to-from))
+		is.holds, is.left, from = is.holds+int(has), is.left+slots-has, to
+	}
+	if s.claims > 0 && s.emptied != nil {
+		is.claims = s.claimsIn(d)
+	}
+	return is
+}
+
+// placeIn finds nodes of a domain for the asks of a subgroup: for all of them, or, where members of it run, for some.
+func (s *subgroupSearch) placeIn(of *subgroup, d *topology.Domain) question.Outcome {
+	before := len(s.found)
+	s.within, s.count = d, before+len(of.asks)
+	if !of.isWhole() {
+		s.count = min(s.count, s.want)
+	}
+	result := s.place(of.asks)
+	for r, n := range s.foundOf(of) {
+		s.placed[placedIn{within(s.each.Of(n), s.root), s.ClassOf(r)}]++
+	}
+	if result == question.Waits && !of.isWhole() && len(s.found) > before {
+		return question.Placed
+	}
+	return result
+}
+
+// unplace takes the asks of a subgroup out of the plan.
+func (s *subgroupSearch) unplace(of *subgroup) {
+	for r, n := range s.foundOf(of) {
+		on := s.on[n]
+		on.asks = slices.DeleteFunc(on.asks, func(other *ledger.Request) bool { return other == r })
+		on.used.Sub(r.Amounts)
+		on.class = nil
+		s.credit(r)
+		s.placed[placedIn{within(s.each.Of(n), s.root), s.ClassOf(r)}]--
+		delete(s.found, r)
+	}
+}
+
+// foundOf visits the asks of a subgroup that have nodes.
+func (s *subgroupSearch) foundOf(of *subgroup) iter.Seq2[*ledger.Request, *ledger.Node] {
+	return func(yield func(*ledger.Request, *ledger.Node) bool) {
+		for _, r := range of.asks {
+			if n := s.found[r]; n != nil && !yield(r, n) {
+				return
+			}
+		}
+	}
+}
+
+// explainSubgroup says why a subgroup has no domain.
+func (s *subgroupSearch) explainSubgroup(of *subgroup, domains int, nearest fit) string {
+	in := ""
+	if s.root != nil {
+		in = " in " + s.root.Name
+	}
+	switch {
+	case domains == 0:
+		return fmt.Sprintf("subgroup %s: there is no domain of %s%s for it", of.name, s.each.Key, in)
+	case of.home != nil:
+		return fmt.Sprintf("subgroup %s: %s %s, where it runs, has no room", of.name, s.each.Key, of.home.Name)
+	}
+	return fmt.Sprintf("subgroup %s: none of %s of %s%s has room for %d; %s has the most, for %d",
+		of.name, domainsText(domains), s.each.Key, in, len(of.asks), nearest.Name, nearest.holds)
+}
+
+// togetherWith visits the asks that start with one whose group runs: itself, or all of its subgroup.
+func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
+	return func(yield func(*ledger.Request) bool) {
+		if g := r.StartsWith; g.Each() == "" || r.Subgroup() == "" {
+			yield(r)
+			return
+		}
+		for other := range r.StartsWith.Asks.All {
+			if other.Subgroup() == r.Subgroup() && !yield(other) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package core_test
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// A group whose subgroups run in a rack each starts exactly if its subgroups can be divided among the racks, of one zone if it requires one,
+// whatever suits its members better. None is divided. A further subgroup starts whole, or not at all, where there is room for it in a rack.
+func TestSubgroupsStartIfTheyCanBeDivided(t *testing.T) {
+	started, waited := 0, 0
+	for seed := range seeds.Of(t, 600) {
+		w := newRackWorld(seed)
+		sizes := make([]int, 1+w.chance.IntN(5))
+		least := 0
+		for i := range sizes {
+			sizes[i] = 1 + w.chance.IntN(4)
+			least += sizes[i]
+		}
+		about := fmt.Sprintf("seed %d: subgroups of %v in racks with %v free, of zones %v, and a zone is required: %t", seed, sizes, w.room, w.zoneOf, w.zone)
+		for i, size := range sizes {
+			w.ask(fmt.Sprint(i), size, least)
+		}
+		fits := w.divide(sizes, -1)
+		placed := w.schedule(t, about)
+		if !fits {
+			assert.Equal(t, placed, 0, about)
+			waited++
+			continue
+		}
+		assert.Equal(t, placed, least, about)
+		started++
+		further := 1 + w.chance.IntN(4)
+		w.ask("further", further, least)
+		fits = w.divide([]int{further}, w.runsIn())
+		want := 0
+		if fits {
+			want = further
+		}
+		assert.Equal(t, w.schedule(t, about), want, "%s; a further subgroup of %d in %v", about, further, w.room)
+	}
+	assert.Assert(t, started > seeds.Part(t, 200) && waited > seeds.Part(t, 100), "%d started, %d waited", started, waited)
+}
+
+// A rackWorld is a partition with nodes in racks, and racks in zones.
+type rackWorld struct {
+	*core.Partition
+	chance *rand.Rand
+	now    time.Time
+	zone   bool  // the group requires one
+	room   []int // by rack
+	zoneOf []int
+	rackOf map[api.NodeID]int
+	of     map[api.AllocationKey]string // subgroup of a member
+	runs   map[string]int               // rack of a subgroup
+}
+
+func newRackWorld(seed uint64) *rackWorld {
+	w := &rackWorld{chance: rand.New(rand.NewPCG(seed, 84)), now: start, rackOf: map[api.NodeID]int{}, of: map[api.AllocationKey]string{}, runs: map[string]int{}}
+	w.zone = w.chance.IntN(2) == 0
+	config := api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "default"}}}}
+	config.Nodes.Packing = w.chance.IntN(2) == 0
+	config.Levels = [][]string{{"zone", "rack"}}
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1}
+	if w.chance.IntN(2) == 0 { // other nodes suit members better
+		options.Best = func(_ api.AllocationKey, nodes iter.Seq2[api.NodeID, int64], most int) (best []api.NodeID) {
+			for id := range nodes {
+				best = append(best, id)
+			}
+			w.chance.Shuffle(len(best), func(i, j int) { best[i], best[j] = best[j], best[i] })
+			return best[:min(most, len(best))]
+		}
+	}
+	w.Partition = core.NewPartition(options, config)
+	w.room = make([]int, 1+w.chance.IntN(6))
+	for rack := range w.room {
+		w.zoneOf = append(w.zoneOf, w.chance.IntN(2))
+		for range 1 + w.chance.IntN(3) {
+			id, cores := api.NodeID(fmt.Sprint("n", len(w.rackOf))), 1+w.chance.IntN(4)
+			w.Apply(w.now, api.AddNode{
+				ID: id, Capacity: resources.Amounts{int64(cores)}, Attributes: map[string]string{"zone": fmt.Sprint(w.zoneOf[rack]), "rack": fmt.Sprint(rack)},
+			})
+			w.rackOf[id] = rack
+			w.room[rack] += cores
+		}
+	}
+	w.Apply(w.now, api.AddApplication{ID: "app"})
+	return w
+}
+
+// ask adds the members of a subgroup.
+func (w *rackWorld) ask(subgroup string, size, least int) {
+	tags := map[string]string{
+		api.TagQuorum: "g", api.TagQuorumLeast: fmt.Sprint(least), api.TagQuorumSubgroup: subgroup, api.TagQuorumEach: "rack",
+	}
+	if w.zone {
+		tags[api.TagQuorumRequire] = "zone"
+	}
+	for i := range size {
+		key := api.AllocationKey(fmt.Sprint(subgroup, "-", i))
+		w.of[key] = subgroup
+		w.Apply(w.now, api.AddAllocation{Allocation: &api.Allocation{Key: key, Application: "app", Amounts: resources.Amounts{1}, Created: w.now, Tags: tags}})
+	}
+}
+
+// schedule reports how many were placed, and that each subgroup runs in one rack.
+func (w *rackWorld) schedule(t *testing.T, about string) (placed int) {
+	events, _ := w.Schedule(w.now)
+	w.now = w.now.Add(time.Minute)
+	for _, e := range events {
+		if e, is := e.(api.Placed); is {
+			rack, subgroup := w.rackOf[e.Node], w.of[e.Key]
+			if before, is := w.runs[subgroup]; is {
+				assert.Equal(t, rack, before, "%s: subgroup %s", about, subgroup)
+			}
+			w.runs[subgroup] = rack
+			w.room[rack]--
+			placed++
+		}
+	}
+	assert.NilError(t, w.Verify())
+	return placed
+}
+
+// runsIn is the zone in which something runs, if the group requires one.
+func (w *rackWorld) runsIn() (zone int) {
+	zone = -1
+	for _, rack := range w.runs {
+		if w.zone {
+			zone = w.zoneOf[rack]
+		}
+	}
+	return zone
+}
+
+// divide tries all ways to give each subgroup a rack: in one zone, or in any if it is negative.
+func (w *rackWorld) divide(sizes []int, zone int) bool {
+	if w.zone && zone < 0 {
+		return w.divide(sizes, 0) || w.divide(sizes, 1)
+	}
+	if len(sizes) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(seq(len(w.room)), func(rack int) bool {
+		if w.room[rack] < sizes[0] || zone >= 0 && w.zoneOf[rack] != zone {
+			return false
+		}
+		w.room[rack] -= sizes[0]
+		defer func() { w.room[rack] += sizes[0] }()
+		return w.divide(sizes[1:], zone)
+	})
+}
+
+func seq(n int) (list []int) {
+	for i := range n {
+		list = append(list, i)
+	}
+	return list
+}
