@@ -211,11 +211,15 @@ func (g *groupPlan) mayRunOn(r *ledger.Request, n *ledger.Node, on *plannedNode)
 
 // nodes visits those that are looked at.
 func (g *groupPlan) nodes(yield func(*ledger.Node) bool) {
-	if g.within != nil {
-		g.within.AllNodes(yield)
-		return
+	g.nodesIn(g.within)(yield)
+}
+
+// nodesIn visits the nodes of a domain, or, with nil, all.
+func (g *groupPlan) nodesIn(d *topology.Domain) iter.Seq[*ledger.Node] {
+	if d == nil {
+		return g.AllNodes
 	}
-	g.AllNodes(yield)
+	return d.AllNodes
 }
 
 // byFit are the domains in which the group may run: those first where it has claims, then those that fit best.

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 )
@@ -41,8 +41,11 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	if len(asks) < plan.count || s.loops(asks) {
 		return question.Waits
 	}
-	domains := plan.domainsForRoom(asks)
-	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(domains), pause.Times)
+	var domains []fit
+	if plan.level != nil && plan.each == nil {
+		domains = plan.byFit()
+	}
+	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
 	switch {
 	case result == question.Flush:
 		return question.Flush
@@ -67,48 +70,24 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	return question.Waits
 }
 
-// setsIn visits the nodes of each of some domains, or all nodes at once, where none is required.
-func (g *groupPlan) setsIn(domains []fit) iter.Seq[iter.Seq[*ledger.Node]] {
-	return func(yield func(iter.Seq[*ledger.Node]) bool) {
-		if !g.group.IsConfined() {
-			yield(g.AllNodes)
+// setsIn visits the ways to give some asks nodes: of one of some domains, of all where none is required, or, if they are of subgroups,
+// of one for each.
+func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[[]preemption.Share] {
+	return func(yield func([]preemption.Share) bool) {
+		switch {
+		case g.each != nil:
+			g.divisions(asks, yield)
+			return
+		case g.level == nil:
+			yield([]preemption.Share{{Asks: asks, Nodes: g.AllNodes}})
 			return
 		}
 		for _, d := range domains {
-			if !yield(d.AllNodes) {
+			if !yield([]preemption.Share{{Asks: asks, Nodes: d.AllNodes}}) {
 				return
 			}
 		}
 	}
-}
-
-// domainsForRoom are the domains in each of which room may be made for some asks, all of them in one: also those of several subgroups.
-func (g *groupPlan) domainsForRoom(asks []*ledger.Request) (list []fit) {
-	switch {
-	case !g.group.IsConfined():
-		return nil
-	case g.each == nil:
-		return g.byFit()
-	}
-	var homes []*topology.Domain
-	if g.level != nil {
-		if d, _ := home(g.group.Running, g.level); d != nil {
-			homes = append(homes, d)
-		}
-	}
-	for _, of := range g.subgroups() {
-		if of.home != nil && slices.ContainsFunc(asks, func(r *ledger.Request) bool { return r.Subgroup() == of.name }) {
-			homes = append(homes, of.home)
-		}
-	}
-	for d := range g.each.Domains {
-		inAll := func(home *topology.Domain) bool { return within(d, home) == d }
-		if !slices.ContainsFunc(homes, func(home *topology.Domain) bool { return !inAll(home) }) {
-			list = append(list, fitOf(d, g.tallies))
-		}
-	}
-	slices.SortFunc(list, fit.compare)
-	return list
 }
 
 // whyNoRoom says why no room can be made for some asks in any of some domains, as far as amounts and priorities tell.
@@ -116,12 +95,15 @@ func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result ques
 	switch {
 	case result == question.Busy:
 		return "; there is more to look at for evictions than one attempt may: the next one looks at more"
-	case g.Preemption.Priority == api.PriorityOff, g.group.IsConfined() && len(domains) == 0:
+	case g.Preemption.Priority == api.PriorityOff, g.level != nil && g.each == nil && len(domains) == 0:
 		return ""
 	}
 	in, rest := "", ""
-	set, most, above := g.Attempts.NearestRoom(asks, g.setsIn(domains))
-	if g.group.IsConfined() {
+	set, most, above := g.Attempts.NearestRoom(asks, g.setsIn(asks, domains))
+	if g.each != nil && most == 0 {
+		return "; no evictions make room for each of its subgroups"
+	}
+	if set < len(domains) {
 		in = " in " + domains[set].Name
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 // for those for which less important ones ended before. It is for asks that are alike, and counts amounts; what comes
 // of it is searched anew.
 func (s *groupSearch) placeAnew() {
-	if s.only != nil || len(s.ended) < 2 {
+	if s.only != nil || len(s.ended) < 2 || len(s.shares) > 1 {
 		return
 	}
 	for _, r := range s.asks {
@@ -32,7 +32,7 @@ func (s *groupSearch) placeAnew() {
 	if !fewer {
 		return
 	}
-	other := s.search(s.trigger, s.nodes, s.spares)
+	other := s.search(s.trigger, s.shares, s.spares)
 	if other.only = only; other.place(s.asks) && other.found.cost.compare(&s.found.cost, s.Preemption.Budgets) < 0 {
 		s.found, s.ended = other.found, other.ended
 	}
@@ -52,7 +52,7 @@ func (p *placesLeft) count() {
 		n := p.runsOn(&p.ended[i])
 		ended[n] = ended[n].Plus(p.ended[i].Amounts)
 	}
-	for n := range p.nodes {
+	for n := range p.shares[0].Nodes {
 		if p.Costs.outOfReach(&p.costs.Key, n) != notEvaluated {
 			continue
 		}

@@ -34,7 +34,7 @@ const insteadMax = 8
 // else by guarantee. What costs the same is taken in the first set. It is nil if there is none, or if that is to be asked again: in the
 // next batch if the outcome is to flush, or at some time if that is not zero. So many attempts for these asks have failed before. If
 // it is busy, there may be room that was not found within the bounds. It changes nothing.
-func (a *Attempts) RoomForGroup(asks []*ledger.Request, sets iter.Seq[iter.Seq[*ledger.Node]], failed int) (best *GroupRoom, again time.Time, result question.Outcome) {
+func (a *Attempts) RoomForGroup(asks []*ledger.Request, sets iter.Seq[[]Share], failed int) (best *GroupRoom, again time.Time, result question.Outcome) {
 	if a.Options.Budgets != nil && a.Evictions.Batched == a.Batch || a.Costs.Remaining <= 0 {
 		return nil, again, question.Flush
 	}
@@ -94,8 +94,8 @@ func (a *Attempts) holdsForAll(t preemptor.Trigger, asks []*ledger.Request) (hol
 
 // leastRoom finds where room costs least by a trigger. If groups stop for it, it looks in all sets for room for which fewer do, and
 // for which others do.
-func (a *Attempts) leastRoom(t preemptor.Trigger, asks []*ledger.Request, sets iter.Seq[iter.Seq[*ledger.Node]]) (best *GroupRoom, result question.Outcome) {
-	options := a.setsOf(t, asks, sets)
+func (a *Attempts) leastRoom(t preemptor.Trigger, asks []*ledger.Request, sets iter.Seq[[]Share]) (best *GroupRoom, result question.Outcome) {
+	options := a.setsOf(t, sets)
 	var least *nodeSet
 	result = question.Waits
 	for i, set := range options {
@@ -109,7 +109,7 @@ func (a *Attempts) leastRoom(t preemptor.Trigger, asks []*ledger.Request, sets i
 		}
 		share := max(left/(len(options)-i), evaluationsPerAsk*len(asks)) // so that each of them is looked at
 		a.Costs.Remaining = share
-		room, found := a.roomSparing(t, asks, set.nodes, func(string) bool { return false })
+		room, found := a.roomSparing(t, asks, set.shares, func(string) bool { return false })
 		a.Costs.Remaining += left - share
 		switch {
 		case found == question.Flush:
@@ -145,7 +145,7 @@ func (a *Attempts) stopLess(t preemptor.Trigger, asks []*ledger.Request, set *no
 		return
 	}
 	better := func(spares func(string) bool) bool {
-		other, _ := a.roomSparing(t, asks, set.nodes, spares)
+		other, _ := a.roomSparing(t, asks, set.shares, spares)
 		if other == nil || other.cost.compare(&set.least, a.Preemption.Budgets) >= 0 {
 			return false
 		}
@@ -153,7 +153,7 @@ func (a *Attempts) stopLess(t preemptor.Trigger, asks []*ledger.Request, set *no
 		return true
 	}
 	all := func(string) bool { return true }
-	lacking := a.lacks(t, asks, set.nodes, a.allBut(all))
+	lacking := a.lacks(t, set.shares, a.allBut(all))
 	if len(lacking) == 0 && better(all) {
 		return
 	}
@@ -161,7 +161,7 @@ func (a *Attempts) stopLess(t preemptor.Trigger, asks []*ledger.Request, set *no
 	for _, name := range set.least.Stops[:min(len(set.least.Stops), insteadMax)] {
 		avoided[name] = true
 		spares := func(other string) bool { return avoided[other] }
-		if !a.haveRoom(t, asks, set.nodes, a.allBut(spares)) || !better(spares) {
+		if !a.haveRoom(t, set.shares, a.allBut(spares)) || !better(spares) {
 			delete(avoided, name)
 		}
 	}
@@ -176,11 +176,11 @@ func (a *Attempts) stopLess(t preemptor.Trigger, asks []*ledger.Request, set *no
 }
 
 // roomSparing finds where room costs least if some groups do not stop.
-func (a *Attempts) roomSparing(t preemptor.Trigger, asks []*ledger.Request, nodes iter.Seq[*ledger.Node], spares func(string) bool) (*GroupRoom, question.Outcome) {
+func (a *Attempts) roomSparing(t preemptor.Trigger, asks []*ledger.Request, shares []Share, spares func(string) bool) (*GroupRoom, question.Outcome) {
 	if a.Costs.Remaining <= 0 {
 		return nil, question.Busy
 	}
-	s := a.search(t, nodes, spares)
+	s := a.search(t, shares, spares)
 	if s.place(asks) {
 		return &s.found, question.Placed
 	}

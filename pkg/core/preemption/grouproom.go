@@ -37,7 +37,7 @@ type groupPlace struct {
 type groupSearch struct {
 	*Attempts
 	trigger preemptor.Trigger
-	nodes   iter.Seq[*ledger.Node]
+	shares  []Share
 	spares  func(group string) bool // groups that may not stop
 	only    map[string]bool         // the keys of the victims that there may be; nil is any
 
@@ -62,9 +62,9 @@ type takenRoom struct {
 type budgetUse struct{ ends, allowed int }
 
 // search begins a search.
-func (a *Attempts) search(t preemptor.Trigger, nodes iter.Seq[*ledger.Node], spares func(string) bool) *groupSearch {
+func (a *Attempts) search(t preemptor.Trigger, shares []Share, spares func(string) bool) *groupSearch {
 	return &groupSearch{
-		Attempts: a, trigger: t, nodes: nodes, spares: spares, over: question.Waits,
+		Attempts: a, trigger: t, shares: shares, spares: spares, over: question.Waits,
 		taken: map[*ledger.Node]*takenRoom{}, budget: map[string]*budgetUse{}, together: map[*ledger.Group]int{},
 	}
 }
@@ -74,15 +74,17 @@ func (s *groupSearch) place(asks []*ledger.Request) bool {
 	before := s.Costs.group
 	s.Costs.group, s.asks = s, asks
 	defer func() { s.Costs.group = before }()
-	for len(asks) > 0 {
-		count := 1
-		for count < len(asks) && s.ClassOf(asks[count]) == s.ClassOf(asks[0]) && asks[count].App.Queue == asks[0].App.Queue {
-			count++
+	for _, share := range s.shares {
+		for rest := share.Asks; len(rest) > 0; {
+			count := 1
+			for count < len(rest) && s.ClassOf(rest[count]) == s.ClassOf(rest[0]) && rest[count].App.Queue == rest[0].App.Queue {
+				count++
+			}
+			if !s.placeAlike(rest[:count], share.Nodes) {
+				return false
+			}
+			rest = rest[count:]
 		}
-		if !s.placeAlike(asks[:count]) {
-			return false
-		}
-		asks = asks[count:]
 	}
 	s.giveBack()
 	s.found.cost = s.cost()
@@ -90,8 +92,8 @@ func (s *groupSearch) place(asks []*ledger.Request) bool {
 	return true
 }
 
-// placeAlike does so for asks of one class and queue.
-func (s *groupSearch) placeAlike(asks []*ledger.Request) bool {
+// placeAlike does so for asks of one class and queue, on some nodes.
+func (s *groupSearch) placeAlike(asks []*ledger.Request, nodes iter.Seq[*ledger.Node]) bool {
 	r := asks[0]
 	key := s.Costs.keyOf(r, s.trigger)
 	var behind []preemptor.Behind
@@ -99,7 +101,7 @@ func (s *groupSearch) placeAlike(asks []*ledger.Request) bool {
 		behind = []preemptor.Behind{{Amounts: r.Amounts, Asks: int64(len(asks) - 1)}}
 	}
 	s.costs = &NodeCosts{all: s.askedIn(r.App.Queue)}
-	s.Costs.begin(s.costs, key, behind, s.nodes)
+	s.Costs.begin(s.costs, key, behind, nodes)
 	for n := range s.taken {
 		s.again(n)
 	}

@@ -12,12 +12,18 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// A nodeSet is nodes in which all of some asks may get room, as the nodes of one domain.
+// A Share is asks that may get room on some nodes, as those of one domain.
+type Share struct {
+	Asks  []*ledger.Request
+	Nodes iter.Seq[*ledger.Node]
+}
+
+// A nodeSet is where all of some asks may get room: each on the nodes of its share.
 type nodeSet struct {
-	nodes iter.Seq[*ledger.Node]
-	place int        // among the sets, in their order
-	least groupCost  // what room costs there, at least until it is known
-	room  *GroupRoom // nil as long as it is not
+	shares []Share
+	place  int        // among the sets, in their order
+	least  groupCost  // what room costs there, at least until it is known
+	room   *GroupRoom // nil as long as it is not
 }
 
 // compare is below zero if room costs less in a set, or the same and it comes first.
@@ -28,18 +34,18 @@ func (s *nodeSet) compare(other *nodeSet, budgets preemptor.BudgetPolicy) int {
 // setsOf are those of some sets that would have room for all of some asks if all that may go went, the one first in which it may
 // cost least. It looks once at all that runs where anything may end. Where that is in vain it can stay so: attempts that fail are repeated
 // after a pause that doubles up to RetryMax.
-func (a *Attempts) setsOf(t preemptor.Trigger, asks []*ledger.Request, sets iter.Seq[iter.Seq[*ledger.Node]]) (list []*nodeSet) {
+func (a *Attempts) setsOf(t preemptor.Trigger, sets iter.Seq[[]Share]) (list []*nodeSet) {
 	place := 0
-	for nodes := range sets {
-		if place++; a.haveRoom(t, asks, nodes, func(*ledger.Request) bool { return true }) {
-			list = append(list, &nodeSet{nodes: nodes, place: place, least: groupCost{Trigger: t, Highest: api.PriorityNone}})
+	for shares := range sets {
+		if place++; a.haveRoom(t, shares, func(*ledger.Request) bool { return true }) {
+			list = append(list, &nodeSet{shares: shares, place: place, least: groupCost{Trigger: t, Highest: api.PriorityNone}})
 		}
 	}
 	if len(list) > 1 && a.Plain {
 		for _, set := range list {
 			levels := a.Running                               // the priorities that there are, the lowest first
 			at := sort.Search(len(levels), func(i int) bool { // up to the level before this one
-				return a.haveRoom(t, asks, set.nodes, func(r *ledger.Request) bool {
+				return a.haveRoom(t, set.shares, func(r *ledger.Request) bool {
 					return r.Foreign() || i > 0 && r.Priority <= levels[i-1].Priority
 				})
 			})
@@ -58,52 +64,61 @@ type lack struct {
 	count int64
 }
 
-// lacks is what has no place on some nodes if all went of which that may be said, by class. It looks at amounts only.
-func (a *Attempts) lacks(t preemptor.Trigger, asks []*ledger.Request, nodes iter.Seq[*ledger.Node], goes func(*ledger.Request) bool) (list []lack) {
-	for len(asks) > 0 {
-		is := lack{Request: asks[0]}
-		for ; len(asks) > 0 && a.ClassOf(asks[0]) == a.ClassOf(is.Request); asks = asks[1:] {
-			is.count++
-		}
-		for n := range nodes {
-			if is.count -= a.places(n, is.Request, t, goes); is.count <= 0 {
-				break
+// lacks is what has no place on the nodes of its share if all went of which that may be said, by class. It looks at amounts only.
+func (a *Attempts) lacks(t preemptor.Trigger, shares []Share, goes func(*ledger.Request) bool) (list []lack) {
+	for _, share := range shares {
+		for asks := share.Asks; len(asks) > 0; {
+			is := lack{Request: asks[0]}
+			for ; len(asks) > 0 && a.ClassOf(asks[0]) == a.ClassOf(is.Request); asks = asks[1:] {
+				is.count++
 			}
-		}
-		if is.count > 0 {
-			list = append(list, is)
+			for n := range share.Nodes {
+				if is.count -= a.places(n, is.Request, t, goes); is.count <= 0 {
+					break
+				}
+			}
+			if is.count > 0 {
+				list = append(list, is)
+			}
 		}
 	}
 	return list
 }
 
 // haveRoom reports whether nothing lacks a place then.
-func (a *Attempts) haveRoom(t preemptor.Trigger, asks []*ledger.Request, nodes iter.Seq[*ledger.Node], goes func(*ledger.Request) bool) bool {
-	return len(a.lacks(t, asks, nodes, goes)) == 0
+func (a *Attempts) haveRoom(t preemptor.Trigger, shares []Share, goes func(*ledger.Request) bool) bool {
+	return len(a.lacks(t, shares, goes)) == 0
+}
+
+// MayHaveRoom reports whether some asks would have room on some nodes, by amounts, if all ended that is less important.
+func (a *Attempts) MayHaveRoom(asks []*ledger.Request, nodes iter.Seq[*ledger.Node]) bool {
+	return a.haveRoom(preemptor.Priority, []Share{{asks, nodes}}, func(*ledger.Request) bool { return true })
 }
 
 // NearestRoom is for how many of some asks there would be room at most, by amounts, if all ended that is less important, in which of some
 // sets of nodes, counted from zero, and the least priority of what runs there and may not end; that is math.MaxInt32 for none, or if it
 // is another one for each queue.
-func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[iter.Seq[*ledger.Node]]) (set, most int, above int32) {
-	at, nearest := 0, iter.Seq[*ledger.Node](nil)
-	for nodes := range sets {
+func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[[]Share]) (set, most int, above int32) {
+	at, nearest := 0, []Share(nil)
+	for shares := range sets {
 		has := len(asks)
-		for _, is := range a.lacks(preemptor.Priority, asks, nodes, func(*ledger.Request) bool { return true }) {
+		for _, is := range a.lacks(preemptor.Priority, shares, func(*ledger.Request) bool { return true }) {
 			has -= int(is.count)
 		}
 		if nearest == nil || has > most {
-			set, most, nearest = at, has, nodes
+			set, most, nearest = at, has, shares
 		}
 		at++
 	}
 	if above = math.MaxInt32; nearest == nil || !a.Plain {
 		return set, most, above
 	}
-	for n := range nearest {
-		for _, r := range n.Own {
-			if !a.MayTake(asks[0].Priority, r.Priority) {
-				above = min(above, r.Priority)
+	for _, share := range nearest {
+		for n := range share.Nodes {
+			for _, r := range n.Own {
+				if !a.MayTake(asks[0].Priority, r.Priority) {
+					above = min(above, r.Priority)
+				}
 			}
 		}
 	}
