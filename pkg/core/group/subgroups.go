@@ -98,20 +98,28 @@ func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
 	}
 	first, rest, over := list[0], list[1:], s.over
 	for d := range s.domainsOf(first) {
-		if s.tries--; s.tries < 0 {
-			s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
-			return question.Waits
+		for most := len(first.asks); most > 0; {
+			if s.tries--; s.tries < 0 {
+				s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
+				return question.Waits
+			}
+			before := len(s.found)
+			s.over = 0
+			result := s.placeIn(first, d, most)
+			most = len(s.found) - before - 1 // fewer of it may be enough beside the others
+			if result == question.Placed {
+				result = s.next(rest)
+			}
+			if result != question.Waits {
+				return result
+			}
+			s.unplace(first)
+			over += s.over
+			if first.isWhole() {
+				break
+			}
 		}
-		s.over = 0
-		result := s.placeIn(first, d)
-		if result == question.Placed {
-			result = s.next(rest)
-		}
-		if result != question.Waits {
-			return result
-		}
-		s.unplace(first)
-		if over += s.over; s.over > 0 { // no other domain has more quota
+		if s.over > 0 { // no other domain has more quota
 			break
 		}
 	}
@@ -204,10 +212,10 @@ func (s *subgroupSearch) fitFor(d *topology.Domain, of *subgroup) (is fit) {
 	return is
 }
 
-// placeIn finds nodes of a domain for the asks of a subgroup: for all of them, or, where members of it run, for some.
-func (s *subgroupSearch) placeIn(of *subgroup, d *topology.Domain) question.Outcome {
+// placeIn finds nodes of a domain for the asks of a subgroup: for all of them, or, where members of it run, for so many at most.
+func (s *subgroupSearch) placeIn(of *subgroup, d *topology.Domain, most int) question.Outcome {
 	before := len(s.found)
-	s.within, s.count = d, before+len(of.asks)
+	s.within, s.count = d, before+most
 	if !of.isWhole() {
 		s.count = min(s.count, s.want)
 	}

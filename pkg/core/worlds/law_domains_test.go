@@ -1,16 +1,20 @@
 package worlds
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
-// lawDomain says that all members of a quorum that requires a rack run in one, as does what is kept and what is evicted for them: one
-// that is placed is in the rack in which all others run, and if these are in two, since a label has changed, none is placed.
+// lawDomain says that all members of a quorum that requires a rack, or of each part of one, run in one, as does what is kept and what is
+// evicted for them: one that is placed is in the rack in which all others run, and if these are in two, since a label has changed, none
+// is placed.
 const lawDomain = "a group runs in one domain"
 
-// racksOf are the racks in which members of the quorum of an ask run. The name of those that are in none is empty.
+// racksOf are the racks in which members of the quorum of an ask run, of its part if it has one. The name of those that are in none is empty.
 func (o *oracle) racksOf(ask *pod) (racks []string) {
 	for i := range o.w.Pods {
 		p := &o.w.Pods[i]
-		if node := o.on[p.Key]; p != ask && p.Quorum == ask.Quorum && node != "" && !slices.Contains(racks, o.w.node(node).Rack) {
+		if node := o.on[p.Key]; p != ask && p.Quorum == ask.Quorum && p.Part == ask.Part && node != "" && !slices.Contains(racks, o.w.node(node).Rack) {
 			racks = append(racks, o.w.node(node).Rack)
 		}
 	}
@@ -22,7 +26,7 @@ func (g *game) where() *oracle { return &oracle{w: g.w, on: g.on} }
 
 // mayRunIn reports whether an ask may run on a node because of those of its quorum.
 func (o *oracle) mayRunIn(ask *pod, node string) bool {
-	if ask.Quorum == "" || !o.w.Racks {
+	if ask.Quorum == "" || !o.w.Racks && !o.w.Parts {
 		return true
 	}
 	rack := o.w.node(node).Rack
@@ -45,11 +49,12 @@ func (g *game) domainsFor(ask *pod) (list [][]node) {
 
 // staysInDomain looks at a member when it is placed.
 func (g *game) staysInDomain(ask *pod, node string) {
-	if ask.Quorum == "" || !g.w.Racks {
+	if ask.Quorum == "" || !g.w.Racks && !g.w.Parts {
 		return
 	}
-	g.saw("a member starts in a rack", true)
-	g.saw("a rack is chosen", len(g.domainsFor(ask)) > 1)
+	g.saw("a member starts in a rack", g.w.Racks)
+	g.saw("a subgroup starts in a rack", g.w.Parts)
+	g.saw("a rack is chosen", g.w.Racks && len(g.domainsFor(ask)) > 1)
 	if !g.where().mayRunIn(ask, node) {
 		g.breaks(failure{Law: lawDomain, Ask: ask.Key, Cause: "placed outside", Detail: node})
 	}
@@ -60,8 +65,9 @@ func claimsAreInOneDomain(g *game) (list []failure) {
 	for i := range g.w.Pods {
 		p := &g.w.Pods[i]
 		g.saw("members run in two racks", p.Quorum != "" && g.w.Racks && g.waits[p.Key] && len(g.where().racksOf(p)) > 1)
+		g.saw("subgroups run in two racks", p.Quorum != "" && g.w.Parts && g.runInTwo(p))
 	}
-	racks := map[string][]string{} // in which something is kept for a quorum
+	racks := map[string][]string{} // in which something is kept for a part of a quorum
 	for _, n := range g.p.View().Nodes {
 		keys := slices.Clone(n.Nominated)
 		for _, r := range n.Reservations {
@@ -69,14 +75,14 @@ func claimsAreInOneDomain(g *game) (list []failure) {
 		}
 		for _, key := range keys {
 			ask := g.w.pod(string(key))
-			if ask == nil || ask.Quorum == "" || !g.w.Racks {
+			if ask == nil || ask.Quorum == "" || !g.w.Racks && !g.w.Parts {
 				continue
 			}
 			rack := g.w.node(string(n.ID)).Rack
-			if !g.where().mayRunIn(ask, string(n.ID)) || slices.ContainsFunc(racks[ask.Quorum], func(other string) bool { return other != rack }) {
+			if !g.where().mayRunIn(ask, string(n.ID)) || slices.ContainsFunc(racks[ask.Part], func(other string) bool { return other != rack }) {
 				list = append(list, failure{Ask: ask.Key, Cause: "kept outside", Detail: string(n.ID)})
 			}
-			racks[ask.Quorum] = append(racks[ask.Quorum], rack)
+			racks[ask.Part] = append(racks[ask.Part], rack)
 		}
 	}
 	return list
@@ -85,10 +91,11 @@ func claimsAreInOneDomain(g *game) (list []failure) {
 // evictsInDomain looks at a victim: it ends in the rack where room is made for all of its quorum.
 func evictsInDomain(g *game) (list []failure) {
 	ask := g.w.pod(g.evicted.For)
-	if ask == nil || ask.Quorum == "" || !g.w.Racks {
+	if ask == nil || ask.Quorum == "" || !g.w.Racks && !g.w.Parts {
 		return nil
 	}
-	g.saw("room is made in a rack", true)
+	g.saw("room is made in a rack", g.w.Racks)
+	g.saw("room is made for a subgroup", g.w.Parts)
 	if !g.where().mayRunIn(ask, g.evicted.Target) || g.w.node(g.evicted.Node).Rack != g.w.node(g.evicted.Target).Rack {
 		return []failure{{Ask: ask.Key, Trigger: g.evicted.Trigger, Cause: "a victim outside", Detail: g.evicted.Victim}}
 	}
@@ -98,4 +105,59 @@ func evictsInDomain(g *game) (list []failure) {
 		}
 	}
 	return list
+}
+
+// runInTwo reports whether members of a part of a quorum run in a rack, and those of another part in another one.
+func (g *game) runInTwo(ask *pod) bool {
+	other := *ask
+	other.Part = map[string]string{"a": "b", "b": "a"}[ask.Part]
+	here, there := g.where().racksOf(ask), g.where().racksOf(&other)
+	return len(here) == 1 && len(there) == 1 && here[0] != there[0]
+}
+
+// partsFit is a quorum that waits although each part of it could be given a rack, so that enough members start. A part of which none
+// runs starts whole.
+func (g *game) partsFit(asks []*pod) []failure {
+	parts := map[string][]*pod{}
+	for _, p := range asks {
+		parts[p.Part] = append(parts[p.Part], p)
+	}
+	var fits func(names []string, o *oracle, lacks int) bool
+	fits = func(names []string, o *oracle, lacks int) bool {
+		if lacks <= 0 {
+			return true
+		}
+		if len(names) == 0 {
+			return false
+		}
+		for _, rack := range []string{"r1", "r2"} {
+			part, home := parts[names[0]], g.where().racksOf(parts[names[0]][0])
+			for count := len(part); count > 0 && (len(home) > 0 || count == len(part)); count-- {
+				now := g.oracle()
+				now.free, now.used, now.limits = maps.Clone(o.free), maps.Clone(o.used), slices.Clone(o.limits)
+				if g.placePart(now, part[:count], rack) && fits(names[1:], now, lacks-count) {
+					return true
+				}
+			}
+		}
+		return fits(names[1:], o, lacks)
+	}
+	if fits(slices.Sorted(maps.Keys(parts)), g.oracle(), max(g.quorumLacks(asks[0]), 1)) {
+		return []failure{{Ask: asks[0].Key, Cause: "a quorum of parts fits"}}
+	}
+	return nil
+}
+
+// placePart books asks that are alike on nodes of a rack, if all of them fit there.
+func (g *game) placePart(o *oracle, asks []*pod, rack string) bool {
+	for _, p := range asks {
+		at := slices.IndexFunc(g.w.Nodes, func(n node) bool {
+			return n.Rack == rack && o.mayRunIn(p, n.Name) && o.fitsOnNode(p, &n) && g.kept(g.p.View(), n.Name, p) == ""
+		})
+		if at < 0 {
+			return false
+		}
+		o.book(p, g.w.Nodes[at].Name)
+	}
+	return true
 }

@@ -32,6 +32,7 @@ type groups struct {
 	Ranked    bool           // quorums say their priority, which members then have
 	Racks     bool           // members of a quorum run in one rack
 	Prefers   bool           // or prefer few racks
+	Parts     bool           // or are of two subgroups, of which each runs in one rack
 	Levels    bool           // and racks are configured
 	Whole     bool           // gangs start with all their placeholders
 	Impatient bool           // placeholders time out soon
@@ -113,9 +114,23 @@ func (m *maker) traits() {
 	} else if m.w.Prefers = m.chance(60); m.w.Prefers {
 		m.racks()
 	}
+	if m.w.Parts = !m.w.Racks && m.chance(60); m.w.Parts {
+		m.w.Prefers = false
+		m.parts()
+	}
 }
 
-// racks puts nodes into racks, of a quorum that requires one or prefers few. Most often those where members run are in one. Labels may change.
+// parts puts the members of a quorum into two subgroups, of which each runs in a rack.
+func (m *maker) parts() {
+	for i := range m.w.Pods {
+		if p := &m.w.Pods[i]; p.Quorum != "" {
+			p.Part = []string{"a", "b"}[m.IntN(2)]
+		}
+	}
+	m.racks()
+}
+
+// racks puts nodes into racks, of a quorum that requires one, prefers few, or has parts in them. Most often those where members run are in one. Labels may change.
 func (m *maker) racks() {
 	names := []string{"r1", "r1", "r2", "r2", ""}
 	for i := range m.w.Nodes {
@@ -242,12 +257,21 @@ func (g *game) quorumAsks(p *pod) (count int) {
 	return count
 }
 
+// startsWhole reports whether other asks of the subgroup of one wait, and none of it runs.
+func (g *game) startsWhole(p *pod) bool {
+	return g.w.Parts && p.Quorum != "" && len(g.where().racksOf(p)) == 0 && slices.ContainsFunc(g.w.Pods, func(other pod) bool {
+		return other.Key != p.Key && other.Quorum == p.Quorum && other.Part == p.Part && g.waits[other.Key]
+	})
+}
+
 // held says why an ask is not tried on its own: other members of its gang or quorum are
 // missing, or it waits for a placeholder.
 func (g *game) held(p *pod) string {
 	switch {
 	case g.quorumLacks(p) > 0:
 		return "its quorum does not run"
+	case g.startsWhole(p):
+		return "its subgroup starts whole"
 	case p.Placeholder && g.w.Whole && !g.started[p.application()]:
 		return "its gang starts whole"
 	case p.Placeholder || p.Group == "":
@@ -287,7 +311,7 @@ func (g *game) makesNoRoom(ask *pod) string {
 	switch lacks := g.quorumLacks(ask); {
 	case lacks <= 0:
 		return "its quorum runs without it"
-	case nominated != lacks:
+	case nominated != lacks && !(g.w.Parts && nominated > lacks): // subgroups start whole
 		return "not all that must start have room"
 	}
 	return ""
@@ -398,7 +422,7 @@ func (g *game) quorumFits() (list []failure) {
 			asks = append(asks, p)
 		}
 	}
-	if len(g.w.Rules) > 0 || len(asks) == 0 || g.quorumLacks(asks[0]) <= 0 || len(asks) < g.quorumLacks(asks[0]) {
+	if len(g.w.Rules) > 0 || len(asks) == 0 || g.quorumLacks(asks[0]) <= 0 && !g.w.Parts || len(asks) < g.quorumLacks(asks[0]) {
 		return nil
 	}
 	first := asks[0]
@@ -406,6 +430,9 @@ func (g *game) quorumFits() (list []failure) {
 		if p.Amounts != first.Amounts || p.Queue != first.Queue || p.user() != first.user() || p.Priority != first.Priority {
 			return nil
 		}
+	}
+	if g.w.Parts {
+		return g.partsFit(asks)
 	}
 	for _, nodes := range g.domainsFor(first) {
 		if g.fitOn(g.oracle(), first, nodes) {

@@ -105,6 +105,7 @@ func (w *world) plainer() (list []*world) {
 	flag(func(c *world) *bool { return &c.Levels })
 	flag(func(c *world) *bool { return &c.Racks })
 	flag(func(c *world) *bool { return &c.Prefers })
+	flag(func(c *world) *bool { return &c.Parts })
 	for i := range w.Pods {
 		flag(func(c *world) *bool { return &c.Pods[i].Succeeds })
 	}

@@ -136,6 +136,7 @@ type pod struct {
 
 	User        string // of its application; empty is ann
 	Quorum      string
+	Part        string
 	Group       string // of tasks
 	Placeholder bool
 }
@@ -300,6 +301,9 @@ func (w *world) allocation(p *pod) *api.Allocation {
 	}
 	if p.Quorum != "" && w.Prefers {
 		a.Tags[api.TagQuorumPrefer] = "rack"
+	}
+	if p.Quorum != "" && w.Parts {
+		a.Tags[api.TagQuorumEach], a.Tags[api.TagQuorumSubgroup] = "rack", p.Part
 	}
 	if p.Quorum != "" && w.Ranked {
 		a.Priority, a.Tags[api.TagQuorumPriority] = int32(p.Own), fmt.Sprint(p.Priority)
