@@ -240,12 +240,13 @@ func (s *Groups) retryGroup(g *ledger.Group) {
 }
 
 // WakeSoon has what waits tried again, since there may be room or quota for it: in this
-// batch, or the asks behind would take it, but not more often than RetryDelay allows.
+// batch, or the asks behind would take it, but, unless its group runs, so that it starts alone, not more often than RetryDelay allows.
 func (s *Groups) WakeSoon() {
 	if len(s.waiting)+len(s.unfit) == 0 {
 		return
 	}
 	if at := s.woken.Add(s.Options.RetryDelay); at.After(s.Now) {
+		s.wakeGroups(func(g *ledger.Group) bool { return !s.at(g).runs || s.isShort(g) })
 		s.retryGroupsBy(at)
 		return
 	}
@@ -264,19 +265,11 @@ func (s *Groups) Wake() {
 	if s.woken = s.Now; all {
 		s.all = time.Time{}
 	}
-	s.waiting = slices.DeleteFunc(s.waiting, func(g *ledger.Group) bool {
-		switch {
-		case g.IsGone():
-			return true
-		case !all && s.isShort(g):
-			return false
-		}
+	s.wakeGroups(func(g *ledger.Group) bool {
 		if all {
 			s.forgetRefusals(g)
 		}
-		s.at(g).waits = false
-		s.Changes.Group(g)
-		return true
+		return !all && s.isShort(g)
 	})
 	for _, g := range s.unfit {
 		work := s.of(g)
@@ -287,6 +280,21 @@ func (s *Groups) Wake() {
 		s.retryGroupsBy(s.all)
 	}
 	s.unfit = s.unfit[:0]
+}
+
+// wakeGroups has those groups tried again that wait and for which nothing says that they go on to.
+func (s *Groups) wakeGroups(waitsOn func(*ledger.Group) bool) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(g *ledger.Group) bool {
+		switch {
+		case g.IsGone():
+			return true
+		case waitsOn(g):
+			return false
+		}
+		s.at(g).waits = false
+		s.Changes.Group(g)
+		return true
+	})
 }
 
 // RetryAll has all groups tried again that wait, since what nodes are to them has changed.
