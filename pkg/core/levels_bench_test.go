@@ -49,7 +49,7 @@ func addGroups(p *core.Partition, groups, size int, amounts int64, tag string) {
 
 // BenchmarkDomains measures what groups cost that require a rack, on 5,000 nodes in 50 racks, of which all are considered:
 // what it takes to place a group of a thousand, and many of four; and a pod that ends beside 500 groups that wait. One of ten thousand
-// prefers few racks.
+// prefers few racks, and one is of subgroups of sixteen that require one each.
 //
 //	go test -run - -bench Domains -cpu 1 ./pkg/core
 func BenchmarkDomains(b *testing.B) {
@@ -73,6 +73,23 @@ func BenchmarkDomains(b *testing.B) {
 				b.StopTimer()
 				p := racks(order)
 				addGroups(p, 1, 10_000, 1, api.TagQuorumPrefer)
+				b.StartTimer()
+				if placed := run(p); placed != 10_000 {
+					b.Fatalf("%d placed", placed)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10_000, "ns/pod")
+		})
+		b.Run(fmt.Sprintf("packing=%t/subgroups of 16/size=10000", order.Packing), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				p := racks(order)
+				for i := range 10_000 {
+					member := ask("a", fmt.Sprintf("m%05d", i), 1)
+					member.Allocation.Tags = quorumTags("g", 10_000)
+					member.Allocation.Tags[api.TagQuorumEach], member.Allocation.Tags[api.TagQuorumSubgroup] = "rack", fmt.Sprint(i/16)
+					p.Apply(start, member)
+				}
 				b.StartTimer()
 				if placed := run(p); placed != 10_000 {
 					b.Fatalf("%d placed", placed)

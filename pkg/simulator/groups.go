@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -15,6 +16,8 @@ type Group struct {
 	Least    int    // pods that run, or are done; zero is all that the application has
 	Require  string // the level of a domain in which all run; empty for anywhere
 	Prefer   string // the level of which they run in as few domains as they can; empty for none
+	Each     string // the level of a domain in which all of a subgroup run; empty for anywhere
+	Size     int    // pods of a subgroup, those that follow each other; zero is all that the application has
 	Whole    bool   // they are evicted together
 	Priority *int32 // of all of them; nil is that of the workload
 }
@@ -27,6 +30,8 @@ func (p *parser) group(into **Group) field {
 			"least":    whole(&p.reader, &g.Least, 1, podsMax),
 			"require":  text(&p.reader, &g.Require),
 			"prefer":   text(&p.reader, &g.Prefer),
+			"each":     text(&p.reader, &g.Each),
+			"size":     whole(&p.reader, &g.Size, 1, podsMax),
 			"unit":     scalar(&p.reader, &g.Whole, parseUnit),
 			"priority": p.priority(&g.Priority),
 		})
@@ -62,6 +67,9 @@ func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
 	if s.Group.Prefer != "" {
 		tags[api.TagQuorumPrefer] = s.Group.Prefer
 	}
+	if s.Group.Each != "" {
+		tags[api.TagQuorumEach] = s.Group.Each
+	}
 	if s.Group.Whole {
 		tags[api.TagQuorumUnit] = api.UnitAll
 	}
@@ -76,6 +84,9 @@ func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
 		}
 		maps.Copy(spec.tags, tags)
 		spec.tags[api.TagQuorumIndex] = strconv.Itoa(i)
+		if s.Group.Each != "" {
+			spec.tags[api.TagQuorumSubgroup] = strconv.Itoa(i / cmp.Or(s.Group.Size, len(pods)))
+		}
 		p.podSpec = &spec
 	}
 }

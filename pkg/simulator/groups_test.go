@@ -37,6 +37,8 @@ func TestGroups(t *testing.T) {
 		{"only one rack is whole: one after the other", 4, "group: {require: rack}", 10 * time.Minute},
 		{"as many as must, anywhere: one of the second waits", 4, "group: {least: 1}", 10 * time.Minute},
 		{"few racks: the first takes the one that is whole, and the second waits", 4, "group: {prefer: rack}", 10 * time.Minute},
+		{"each pod in a rack of its own choice: the second finds no room for one of its two", 4, "group: {each: rack, size: 1}", 10 * time.Minute},
+		{"pods of one rack, and one rack is whole", 4, "group: {each: rack}", 10 * time.Minute},
 		{"of no domain", 4, "group: {unit: all, priority: 7}", 10 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -35,6 +35,8 @@ type PodGroup struct {
 	EndsAsAWhole    bool             // its pods are evicted together or not at all
 	Require         string           // the label of nodes of which all its pods run in one value; empty for none
 	Prefer          string           // the label of nodes of which those that start together run in few values; empty for none
+	Each            string           // the label of nodes of which the pods of each subgroup run in one value; empty for none
+	SubgroupSize    int              // how many completion indices make a subgroup; zero where pods name theirs
 	Odd             string           // what is not understood and taken for the safe side; empty for nothing
 	Others          []any            // the other conditions, as they are
 	Condition       metav1.Condition // that says whether it has started, of the type of its version; without a status if it has none
@@ -42,6 +44,15 @@ type PodGroup struct {
 
 // AnnotationPrefer of a pod group is the label of nodes of which its pods prefer few values. Kubernetes has no field for that.
 const AnnotationPrefer = domain + "preferred-topology"
+
+// Subgroups of a pod group, for which Kubernetes has no field. Pods say in which one they are with the label LabelSubgroup, or, where the
+// group has the annotation AnnotationSubgroupSize, with their completion index: those of so many that follow each other are one subgroup.
+// AnnotationSubgroups of the group is the label of nodes of which all pods of a subgroup run in one value.
+const (
+	AnnotationSubgroups    = domain + "subgroup-topology"
+	AnnotationSubgroupSize = domain + "subgroup-size"
+	LabelSubgroup          = domain + "subgroup"
+)
 
 // podGroupVersions are the versions that are read, the preferred one first: those of Kubernetes 1.37, and that of 1.36.
 var podGroupVersions = []string{"v1beta1", "v1alpha3", "v1alpha2"}
@@ -144,7 +155,7 @@ func (g *PodGroup) readTerms(object *unstructured.Unstructured) error {
 		g.MayPreempt = &may
 	}
 	g.readUnit(spec["disruptionMode"])
-	g.readPreferred(object.GetAnnotations()[AnnotationPrefer])
+	g.readAnnotations(object.GetAnnotations())
 	topology, _, err := unstructured.NestedSlice(spec, "schedulingConstraints", "topology")
 	if err != nil || len(topology) > 1 {
 		return fmt.Errorf("spec.schedulingConstraints.topology has %d items, and at most one is expected", len(topology))
@@ -193,18 +204,47 @@ func (g *PodGroup) readUnit(mode any) {
 	g.EndsAsAWhole, g.Odd = true, fmt.Sprintf("its disruption mode %v is not known: it ends as a whole", mode)
 }
 
-// readPreferred reads of which label few values are preferred. What cannot be a label is left out.
-func (g *PodGroup) readPreferred(key string) {
-	switch wrong := validation.IsQualifiedName(key); {
-	case key == "":
-	case len(wrong) > 0:
-		if g.Odd != "" {
-			g.Odd += "; "
+// readAnnotations reads what Kubernetes has no fields for. What is not understood is left out.
+func (g *PodGroup) readAnnotations(of map[string]string) {
+	label := func(name string) string {
+		key := of[name]
+		if wrong := validation.IsQualifiedName(key); key != "" && len(wrong) > 0 {
+			g.leaveOut(name, "is not the key of a label", wrong[0])
+			return ""
 		}
-		g.Odd += fmt.Sprintf("its annotation %s is not the key of a label, and is left out: %s", AnnotationPrefer, wrong[0])
-	default:
-		g.Prefer = key
+		return key
 	}
+	g.Prefer, g.Each = label(AnnotationPrefer), label(AnnotationSubgroups)
+	size := of[AnnotationSubgroupSize]
+	if size == "" {
+		return
+	}
+	count, err := strconv.ParseInt(size, 10, 32)
+	if err != nil || count < 1 {
+		g.leaveOut(AnnotationSubgroupSize, "is not a number of pods", fmt.Sprintf("%q, and 1 to %d is expected", size, math.MaxInt32))
+		return
+	}
+	g.SubgroupSize = int(count)
+}
+
+// leaveOut says that an annotation is not understood.
+func (g *PodGroup) leaveOut(annotation, is, why string) {
+	if g.Odd != "" {
+		g.Odd += "; "
+	}
+	g.Odd += fmt.Sprintf("its annotation %s %s, and is left out: %s", annotation, is, why)
+}
+
+// SubgroupOf is the subgroup of a pod of the group; empty for none.
+func (g PodGroup) SubgroupOf(pod *v1.Pod) string {
+	if g.SubgroupSize == 0 {
+		return pod.Labels[LabelSubgroup]
+	}
+	index, err := strconv.Atoi(IndexOf(pod))
+	if err != nil {
+		return ""
+	}
+	return strconv.Itoa(index / g.SubgroupSize)
 }
 
 // readConditions reads the condition that says whether a group has started, and keeps the others as they are.
@@ -226,7 +266,7 @@ func (g *PodGroup) readConditions(object *unstructured.Unstructured) {
 func (g PodGroup) Tags() map[string]string {
 	tags := map[string]string{
 		TagQuorum: g.Namespace + "/" + g.Name, TagQuorumLeast: strconv.Itoa(int(g.MinCount)),
-		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require, TagQuorumPrefer: g.Prefer,
+		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require, TagQuorumPrefer: g.Prefer, TagQuorumEach: g.Each,
 	}
 	if g.Priority != nil {
 		tags[TagQuorumPriority] = strconv.Itoa(int(*g.Priority))

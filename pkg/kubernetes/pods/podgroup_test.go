@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -89,7 +91,7 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		}
 		assert.DeepEqual(t, group.Tags(), map[string]string{
 			pods.TagQuorum: "research/train", pods.TagQuorumLeast: "4", pods.TagQuorumPriority: "1000", pods.TagQuorumPreempts: preempts,
-			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "",
+			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "", pods.TagQuorumEach: "",
 		})
 		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
 	}
@@ -123,6 +125,27 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, group.Tags()[pods.TagQuorumPrefer], want[0])
 		assert.Assert(t, strings.HasPrefix(group.Odd, want[1]) && (group.Odd == "") == (want[1] == ""), group.Odd)
+	}
+	for _, c := range []struct{ topology, size, each, first, odd string }{
+		{"rack", "", "rack", "blue", ""},
+		{"rack", "4", "rack", "1", ""},
+		{"", "4", "", "1", ""},
+		{"two racks", "none", "", "blue", "its annotation narwhal-scheduler.io/subgroup-topology is not the key of a label, and is left out: "},
+		{"rack", "0", "rack", "blue", `its annotation narwhal-scheduler.io/subgroup-size is not a number of pods, and is left out: "0", and 1 to 2147483647 is expected`},
+	} {
+		of := object(t, gangOf137)
+		of.SetAnnotations(map[string]string{pods.AnnotationSubgroups: c.topology, pods.AnnotationSubgroupSize: c.size})
+		group, err := pods.ReadPodGroup(of)
+		assert.NilError(t, err)
+		assert.Equal(t, group.Tags()[pods.TagQuorumEach], c.each)
+		assert.Assert(t, strings.HasPrefix(group.Odd, c.odd) && (group.Odd == "") == (c.odd == ""), group.Odd)
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{pods.LabelSubgroup: "blue"}}}
+		pod.Annotations = map[string]string{"batch.kubernetes.io/job-completion-index": "7"}
+		assert.Equal(t, group.SubgroupOf(pod), c.first)
+		pod.Annotations = nil
+		if c.first == "1" {
+			assert.Equal(t, group.SubgroupOf(pod), "", "a pod without an index")
+		}
 	}
 	for topology, want := range map[string]string{
 		"[{key: a}, {key: b}]": "spec.schedulingConstraints.topology has 2 items, and at most one is expected",

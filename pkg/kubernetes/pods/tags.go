@@ -34,6 +34,9 @@ const (
 	TagQuorumUnit     = "quorum.unit"
 	TagQuorumRequire  = "quorum.require"
 	TagQuorumPrefer   = "quorum.prefer"
+	// TagQuorumEach is the label of which the pods of each subgroup run in one value, and TagQuorumSubgroup which subgroup one is in.
+	TagQuorumEach     = "quorum.each"
+	TagQuorumSubgroup = "quorum.subgroup"
 	// TagQuorumIndex is the completion index of a pod of a job, and TagQuorumDone marks one that has succeeded.
 	TagQuorumIndex = "quorum.index"
 	TagQuorumDone  = "quorum.done"

@@ -161,6 +161,7 @@ func (c *podGroups) mark(t *task, m *si.Allocation) {
 	if index := pods.IndexOf(t.pod); index != "" {
 		m.AllocationTags[pods.TagQuorumIndex] = index
 	}
+	m.AllocationTags[pods.TagQuorumSubgroup] = group.SubgroupOf(t.pod)
 	if group.Priority != nil && *group.Priority != m.Priority && t.told == untold {
 		says := fmt.Sprintf("pod %s has priority %d, and its pod group %s has %d, which counts", t.pod.Name, m.Priority, name, *group.Priority)
 		c.events.warn(t.pod, reasonOtherPriority, says)
