@@ -158,6 +158,28 @@ func TestPodGroupsSayWhatTheirPodsAre(t *testing.T) {
 	})
 }
 
+// Of an indexed job each two pods that follow each other run in one rack. The racks have room for three, one and two: none of the two
+// subgroups is divided, though the first rack has room for more of it.
+func TestSubgroupsOfAnIndexedJobRunInOneRackEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := shimtest.PodGroupIn(shimtest.PodGroupResource, "train", 4)
+		group.SetAnnotations(map[string]string{pods.AnnotationSubgroups: "rack", pods.AnnotationSubgroupSize: "2"})
+		w := newGroupWorldIn(t, shimtest.PodGroupResource, "3", group)
+		w.AddNode("node-2", "cpu=1")
+		w.AddNode("node-3", "cpu=2")
+		for _, name := range []string{"node-1", "node-2", "node-3"} {
+			w.ChangeNode(name, func(n *v1.Node) { n.Labels = map[string]string{"rack": name} })
+		}
+		for i := range 4 {
+			w.AddPod(fmt.Sprint("train-", i), "cpu=1", inGroup("train"), func(p *v1.Pod) {
+				p.Annotations = map[string]string{batch.JobCompletionIndexAnnotation: fmt.Sprint(i)}
+			})
+		}
+		w.Advance(time.Minute)
+		assert.DeepEqual(t, w.Booked(), []string{"train-0 node-3", "train-1 node-3", "train-2 node-1", "train-3 node-1"})
+	})
+}
+
 // The minimum rises from 2 to 4 while two run: those stay, the new one waits and says how many there are, and the condition stays. When
 // it falls to 3, one more is enough.
 func TestPodGroupsWhoseMinimumChanges(t *testing.T) {
