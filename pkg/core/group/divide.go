@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 )
 
@@ -14,7 +13,7 @@ const divisionsMax = 1 << 12
 
 // divisions visits ways to give each subgroup of some asks a domain in which all of it may get room by evictions: one for each domain that
 // comes first, the one first that fits best. A domain is given to as many subgroups as there may be room for.
-func (g *groupPlan) divisions(asks []*ledger.Request, yield func([]preemption.Share) bool) {
+func (g *groupPlan) divisions(asks []*ledger.Request, yield func(...share) bool) {
 	subgroups, starts := g.subgroups(), map[*ledger.Request]bool{}
 	for _, r := range asks {
 		starts[r] = true
@@ -43,7 +42,7 @@ func (g *groupPlan) divisions(asks []*ledger.Request, yield func([]preemption.Sh
 			continue
 		}
 		order := append([]fit{first}, slices.Delete(slices.Clone(domains), i, i+1)...)
-		if shares := g.divide(subgroups, root, order); shares != nil && !yield(shares) {
+		if shares := g.divide(subgroups, root, order); shares != nil && !yield(shares...) {
 			return
 		}
 	}
@@ -60,7 +59,7 @@ func (g *groupPlan) rootOf(d *topology.Domain) *topology.Domain {
 }
 
 // divide gives each subgroup the first domain in which it may get room beside those before; nil if one has none.
-func (g *groupPlan) divide(subgroups []*subgroup, root *topology.Domain, domains []fit) (shares []preemption.Share) {
+func (g *groupPlan) divide(subgroups []*subgroup, root *topology.Domain, domains []fit) (shares []share) {
 	at, full := map[*topology.Domain]int{}, map[*topology.Domain]int{}
 	mayTake := func(of *subgroup, d *topology.Domain) bool {
 		if within(d, root) != d || of.home != nil && d != of.home || full[d] > 0 && len(of.asks) >= full[d] {
@@ -69,23 +68,23 @@ func (g *groupPlan) divide(subgroups []*subgroup, root *topology.Domain, domains
 		asks := of.asks
 		i, is := at[d]
 		if is {
-			asks = slices.Concat(shares[i].Asks, asks)
+			asks = slices.Concat(shares[i].asks, asks)
 		}
 		switch {
 		case !g.Attempts.MayHaveRoom(asks, d.AllNodes):
 			full[d] = len(of.asks)
 			return false
 		case is:
-			shares[i].Asks = asks
+			shares[i].asks = asks
 		default:
 			at[d] = len(shares)
-			shares = append(shares, preemption.Share{Asks: asks, Nodes: d.AllNodes})
+			shares = append(shares, share{asks, d.AllNodes})
 		}
 		return true
 	}
 	for _, of := range subgroups {
 		if of.name == "" {
-			shares = append(shares, preemption.Share{Asks: of.asks, Nodes: g.nodesIn(root)})
+			shares = append(shares, share{of.asks, g.nodesIn(root)})
 			continue
 		}
 		if !slices.ContainsFunc(domains, func(d fit) bool { return mayTake(of, d.Domain) }) {

@@ -8,7 +8,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 )
@@ -70,20 +69,35 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	return question.Waits
 }
 
+// A share is asks that may get room on some nodes, as those of one domain.
+type share struct {
+	asks  []*ledger.Request
+	nodes iter.Seq[*ledger.Node]
+}
+
 // setsIn visits the ways to give some asks nodes: of one of some domains, of all where none is required, or, if they are of subgroups,
 // of one for each.
-func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[[]preemption.Share] {
-	return func(yield func([]preemption.Share) bool) {
+func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]] {
+	return func(yield func(iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]) bool) {
+		yieldSet := func(shares ...share) bool {
+			return yield(func(yield func([]*ledger.Request, iter.Seq[*ledger.Node]) bool) {
+				for _, of := range shares {
+					if !yield(of.asks, of.nodes) {
+						return
+					}
+				}
+			})
+		}
 		switch {
 		case g.each != nil:
-			g.divisions(asks, yield)
+			g.divisions(asks, yieldSet)
 			return
 		case g.level == nil:
-			yield([]preemption.Share{{Asks: asks, Nodes: g.AllNodes}})
+			yieldSet(share{asks, g.AllNodes})
 			return
 		}
 		for _, d := range domains {
-			if !yield([]preemption.Share{{Asks: asks, Nodes: d.AllNodes}}) {
+			if !yieldSet(share{asks, d.AllNodes}) {
 				return
 			}
 		}

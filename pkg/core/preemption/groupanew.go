@@ -52,7 +52,7 @@ func (p *placesLeft) count() {
 		n := p.runsOn(&p.ended[i])
 		ended[n] = ended[n].Plus(p.ended[i].Amounts)
 	}
-	for n := range p.shares[0].Nodes {
+	for n := range p.shares[0].nodes {
 		if p.Costs.outOfReach(&p.costs.Key, n) != notEvaluated {
 			continue
 		}

@@ -34,7 +34,7 @@ const insteadMax = 8
 // else by guarantee. What costs the same is taken in the first set. It is nil if there is none, or if that is to be asked again: in the
 // next batch if the outcome is to flush, or at some time if that is not zero. So many attempts for these asks have failed before. If
 // it is busy, there may be room that was not found within the bounds. It changes nothing.
-func (a *Attempts) RoomForGroup(asks []*ledger.Request, sets iter.Seq[[]Share], failed int) (best *GroupRoom, again time.Time, result question.Outcome) {
+func (a *Attempts) RoomForGroup(asks []*ledger.Request, sets iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]], failed int) (best *GroupRoom, again time.Time, result question.Outcome) {
 	if a.Options.Budgets != nil && a.Evictions.Batched == a.Batch || a.Costs.Remaining <= 0 {
 		return nil, again, question.Flush
 	}
@@ -94,7 +94,7 @@ func (a *Attempts) holdsForAll(t preemptor.Trigger, asks []*ledger.Request) (hol
 
 // leastRoom finds where room costs least by a trigger. If groups stop for it, it looks in all sets for room for which fewer do, and
 // for which others do.
-func (a *Attempts) leastRoom(t preemptor.Trigger, asks []*ledger.Request, sets iter.Seq[[]Share]) (best *GroupRoom, result question.Outcome) {
+func (a *Attempts) leastRoom(t preemptor.Trigger, asks []*ledger.Request, sets iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]]) (best *GroupRoom, result question.Outcome) {
 	options := a.setsOf(t, sets)
 	var least *nodeSet
 	result = question.Waits
@@ -176,7 +176,7 @@ func (a *Attempts) stopLess(t preemptor.Trigger, asks []*ledger.Request, set *no
 }
 
 // roomSparing finds where room costs least if some groups do not stop.
-func (a *Attempts) roomSparing(t preemptor.Trigger, asks []*ledger.Request, shares []Share, spares func(string) bool) (*GroupRoom, question.Outcome) {
+func (a *Attempts) roomSparing(t preemptor.Trigger, asks []*ledger.Request, shares []share, spares func(string) bool) (*GroupRoom, question.Outcome) {
 	if a.Costs.Remaining <= 0 {
 		return nil, question.Busy
 	}

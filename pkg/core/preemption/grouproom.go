@@ -37,7 +37,7 @@ type groupPlace struct {
 type groupSearch struct {
 	*Attempts
 	trigger preemptor.Trigger
-	shares  []Share
+	shares  []share
 	spares  func(group string) bool // groups that may not stop
 	only    map[string]bool         // the keys of the victims that there may be; nil is any
 
@@ -62,7 +62,7 @@ type takenRoom struct {
 type budgetUse struct{ ends, allowed int }
 
 // search begins a search.
-func (a *Attempts) search(t preemptor.Trigger, shares []Share, spares func(string) bool) *groupSearch {
+func (a *Attempts) search(t preemptor.Trigger, shares []share, spares func(string) bool) *groupSearch {
 	return &groupSearch{
 		Attempts: a, trigger: t, shares: shares, spares: spares, over: question.Waits,
 		taken: map[*ledger.Node]*takenRoom{}, budget: map[string]*budgetUse{}, together: map[*ledger.Group]int{},
@@ -74,13 +74,13 @@ func (s *groupSearch) place(asks []*ledger.Request) bool {
 	before := s.Costs.group
 	s.Costs.group, s.asks = s, asks
 	defer func() { s.Costs.group = before }()
-	for _, share := range s.shares {
-		for rest := share.Asks; len(rest) > 0; {
+	for _, of := range s.shares {
+		for rest := of.asks; len(rest) > 0; {
 			count := 1
 			for count < len(rest) && s.ClassOf(rest[count]) == s.ClassOf(rest[0]) && rest[count].App.Queue == rest[0].App.Queue {
 				count++
 			}
-			if !s.placeAlike(rest[:count], share.Nodes) {
+			if !s.placeAlike(rest[:count], of.nodes) {
 				return false
 			}
 			rest = rest[count:]

@@ -12,15 +12,22 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 )
 
-// A Share is asks that may get room on some nodes, as those of one domain.
-type Share struct {
-	Asks  []*ledger.Request
-	Nodes iter.Seq[*ledger.Node]
+// A share is asks that may get room on some nodes, as those of one domain.
+type share struct {
+	asks  []*ledger.Request
+	nodes iter.Seq[*ledger.Node]
+}
+
+func sharesOf(set iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]) (list []share) {
+	for asks, nodes := range set {
+		list = append(list, share{asks, nodes})
+	}
+	return list
 }
 
 // A nodeSet is where all of some asks may get room: each on the nodes of its share.
 type nodeSet struct {
-	shares []Share
+	shares []share
 	place  int        // among the sets, in their order
 	least  groupCost  // what room costs there, at least until it is known
 	room   *GroupRoom // nil as long as it is not
@@ -34,9 +41,10 @@ func (s *nodeSet) compare(other *nodeSet, budgets preemptor.BudgetPolicy) int {
 // setsOf are those of some sets that would have room for all of some asks if all that may go went, the one first in which it may
 // cost least. It looks once at all that runs where anything may end. Where that is in vain it can stay so: attempts that fail are repeated
 // after a pause that doubles up to RetryMax.
-func (a *Attempts) setsOf(t preemptor.Trigger, sets iter.Seq[[]Share]) (list []*nodeSet) {
+func (a *Attempts) setsOf(t preemptor.Trigger, sets iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]]) (list []*nodeSet) {
 	place := 0
-	for shares := range sets {
+	for set := range sets {
+		shares := sharesOf(set)
 		if place++; a.haveRoom(t, shares, func(*ledger.Request) bool { return true }) {
 			list = append(list, &nodeSet{shares: shares, place: place, least: groupCost{Trigger: t, Highest: api.PriorityNone}})
 		}
@@ -65,14 +73,14 @@ type lack struct {
 }
 
 // lacks is what has no place on the nodes of its share if all went of which that may be said, by class. It looks at amounts only.
-func (a *Attempts) lacks(t preemptor.Trigger, shares []Share, goes func(*ledger.Request) bool) (list []lack) {
-	for _, share := range shares {
-		for asks := share.Asks; len(asks) > 0; {
+func (a *Attempts) lacks(t preemptor.Trigger, shares []share, goes func(*ledger.Request) bool) (list []lack) {
+	for _, of := range shares {
+		for asks := of.asks; len(asks) > 0; {
 			is := lack{Request: asks[0]}
 			for ; len(asks) > 0 && a.ClassOf(asks[0]) == a.ClassOf(is.Request); asks = asks[1:] {
 				is.count++
 			}
-			for n := range share.Nodes {
+			for n := range of.nodes {
 				if is.count -= a.places(n, is.Request, t, goes); is.count <= 0 {
 					break
 				}
@@ -86,21 +94,22 @@ func (a *Attempts) lacks(t preemptor.Trigger, shares []Share, goes func(*ledger.
 }
 
 // haveRoom reports whether nothing lacks a place then.
-func (a *Attempts) haveRoom(t preemptor.Trigger, shares []Share, goes func(*ledger.Request) bool) bool {
+func (a *Attempts) haveRoom(t preemptor.Trigger, shares []share, goes func(*ledger.Request) bool) bool {
 	return len(a.lacks(t, shares, goes)) == 0
 }
 
 // MayHaveRoom reports whether some asks would have room on some nodes, by amounts, if all ended that is less important.
 func (a *Attempts) MayHaveRoom(asks []*ledger.Request, nodes iter.Seq[*ledger.Node]) bool {
-	return a.haveRoom(preemptor.Priority, []Share{{asks, nodes}}, func(*ledger.Request) bool { return true })
+	return a.haveRoom(preemptor.Priority, []share{{asks, nodes}}, func(*ledger.Request) bool { return true })
 }
 
 // NearestRoom is for how many of some asks there would be room at most, by amounts, if all ended that is less important, in which of some
 // sets of nodes, counted from zero, and the least priority of what runs there and may not end; that is math.MaxInt32 for none, or if it
 // is another one for each queue.
-func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[[]Share]) (set, most int, above int32) {
-	at, nearest := 0, []Share(nil)
-	for shares := range sets {
+func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]]) (set, most int, above int32) {
+	at, nearest := 0, []share(nil)
+	for of := range sets {
+		shares := sharesOf(of)
 		has := len(asks)
 		for _, is := range a.lacks(preemptor.Priority, shares, func(*ledger.Request) bool { return true }) {
 			has -= int(is.count)
@@ -113,8 +122,8 @@ func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[[]Share]) (
 	if above = math.MaxInt32; nearest == nil || !a.Plain {
 		return set, most, above
 	}
-	for _, share := range nearest {
-		for n := range share.Nodes {
+	for _, of := range nearest {
+		for n := range of.nodes {
 			for _, r := range n.Own {
 				if !a.MayTake(asks[0].Priority, r.Priority) {
 					above = min(above, r.Priority)
