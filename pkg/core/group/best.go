@@ -129,7 +129,7 @@ func (g *groupPlan) move(r *ledger.Request, n *ledger.Node) bool {
 		return false
 	}
 	from, to := g.on[g.found[r]], g.plannedOn(n)
-	if g.Predicates.Ask(r, n, true) != nil || g.simulate(r, n, to) != nil {
+	if g.ask(r, n, to) != nil {
 		return false
 	}
 	from.asks = slices.DeleteFunc(from.asks, func(other *ledger.Request) bool { return other == r })

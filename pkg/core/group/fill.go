@@ -163,31 +163,41 @@ func (g *groupPlan) fits(r *ledger.Request, n *ledger.Node, on *plannedNode) que
 		g.detail = "too many nodes refuse parts of it"
 		return question.Waits
 	}
-	result, err := g.Predicates.Check(r, n, true)
-	switch {
-	case result == question.Placed:
-		err = g.simulate(r, n, on)
-	case err != nil && g.looksByDomain() && len(on.asks) == 0:
-		g.Refused.Begin(g.ClassOf(r)).Add(n, err, g.NodesFreed)
-	}
+	result, err := g.check(r, n, on)
 	if err != nil {
-		g.detail = err.Error()
+		if g.looksByDomain() && len(on.asks) == 0 {
+			g.Refused.Begin(g.ClassOf(r)).Add(n, err, g.NodesFreed)
+		}
+		g.detail, g.refused = err.Error(), true
 		return question.Waits
 	}
 	on.agreed = true
 	return result
 }
 
-// simulate asks the resource manager whether an ask may run beside what is planned on a node.
-func (g *groupPlan) simulate(r *ledger.Request, n *ledger.Node, on *plannedNode) error {
+// check asks the resource manager about an ask and a node. The answer is flush if that must hear first what was done in this batch.
+func (g *groupPlan) check(r *ledger.Request, n *ledger.Node, on *plannedNode) (question.Outcome, error) {
+	if g.Options.Feasible != nil && g.Predicates.MustHear(r, n) {
+		return question.Flush, nil
+	}
+	if err := g.ask(r, n, on); err != nil {
+		return question.Waits, err
+	}
+	return question.Placed, nil
+}
+
+// ask asks the resource manager whether an ask may run on a node beside what is planned there, which it may need.
+func (g *groupPlan) ask(r *ledger.Request, n *ledger.Node, on *plannedNode) error {
 	if g.Options.Simulate == nil || len(on.asks) == 0 {
-		return nil
+		return g.Predicates.Ask(r, n, true)
 	}
-	keys := make([]api.AllocationKey, len(on.asks))
-	for i, other := range on.asks {
-		keys[i] = other.Key
+	keys := r.ExpectedBefore(n)
+	for _, other := range on.asks {
+		if !slices.Contains(keys, other.Key) {
+			keys = append(keys, other.Key)
+		}
 	}
-	return g.Options.Simulate(r.Key, n.ID, keys, nil)
+	return g.Predicates.Beside(r, n, keys, nil)
 }
 
 // mayRunOn asks the resource manager whether asks of a class may run on a node at all. A plan that has

@@ -41,6 +41,7 @@ type groupPlan struct {
 
 	avoids    bool // nodes where binding failed are left out
 	strays    bool // members run in several domains, or outside of all
+	refused   bool // the resource manager has refused asks
 	exhausted bool // more nodes could be found, and no more questions are asked now
 }
 
@@ -145,8 +146,23 @@ func (g *groupPlan) make() question.Outcome {
 	return g.place(g.asks)
 }
 
-// place finds nodes for the first of some asks that fit, until there are enough.
+// place finds nodes for the first of some asks that fit, until there are enough. Where the resource manager has refused some of them, these are
+// tried once more beside those that have nodes since, which they may need, as long as more of them have.
 func (g *groupPlan) place(asks []*ledger.Request) question.Outcome {
+	for over := g.over; ; g.over = over {
+		before := len(g.found)
+		g.refused = false
+		if result := g.placeOnce(asks); result != question.Waits {
+			return result
+		}
+		if !g.refused || g.Options.Simulate == nil || len(g.found) == before {
+			g.detail = cmp.Or(g.detail, "too few of its members fit")
+			return question.Waits
+		}
+	}
+}
+
+func (g *groupPlan) placeOnce(asks []*ledger.Request) question.Outcome {
 	rest := slices.DeleteFunc(slices.Clone(asks), func(r *ledger.Request) bool { return g.found[r] != nil })
 	for len(rest) > 0 && len(g.found) < g.count && g.over <= len(g.asks)-g.count {
 		alike := rest
@@ -158,14 +174,13 @@ func (g *groupPlan) place(asks []*ledger.Request) question.Outcome {
 		if result == question.Waits && g.failed == nil {
 			g.failed = g.ClassOf(alike[0])
 		}
-		if result == question.Flush || result == question.Waits && len(g.asks) == g.count {
+		if result == question.Flush || result == question.Waits && len(g.asks) == g.count && !(g.refused && g.Options.Simulate != nil) {
 			return result
 		}
 	}
 	if len(g.found) == g.count {
 		return question.Placed
 	}
-	g.detail = cmp.Or(g.detail, "too few of its members fit")
 	return question.Waits
 }
 

@@ -21,14 +21,19 @@ import (
 // made. It is flush if that is to be tried in the next batch.
 func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	g := plan.group
-	if s.awaitsRoom(g) {
-		if s.claimsOf(g) >= plan.count && plan.claimsAreWithin() {
-			plan.detail = roomIsMade
-			return question.Waits
-		}
-		s.dropRoomMade(g, "another of its group has lost its room")
-	}
 	pause := &s.at(g).attempts
+	switch {
+	case !s.awaitsRoom(g):
+	case s.claimsOf(g) < plan.count || !plan.claimsAreWithin():
+		s.dropRoomMade(g, "another of its group has lost its room")
+	case plan.isRefusedRoom():
+		s.dropRoomMade(g, "it may not run where room is: "+plan.detail)
+		pause.PauseUntil(s.Now.Add(min(pause.Next(s.Options.RetryDelay), s.Options.RetryMax)), "; nothing more is evicted for it now")
+		s.retryGroupsBy(pause.Until)
+	default:
+		plan.detail = roomIsMade
+		return question.Waits
+	}
 	if plan.strays || !s.mayEvict(g) {
 		return question.Waits
 	}
@@ -152,6 +157,19 @@ func (g *groupPlan) claimsAreWithin() bool {
 	for r := range g.group.Running {
 		n, name := r.RunsOn, r.Subgroup()
 		if g.level != nil && !agrees("", g.level, n) || name != "" && at[name] != nil && !agrees(name, g.each, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// isRefusedRoom reports whether the resource manager refuses members although all have the room that was made for them.
+func (g *groupPlan) isRefusedRoom() bool {
+	if !g.refused || g.exhausted || g.over > 0 {
+		return false
+	}
+	for r := range g.group.Asks.All {
+		if r.EvictsWhole() && r.ReadyNode() == nil {
 			return false
 		}
 	}

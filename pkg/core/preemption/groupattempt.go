@@ -181,10 +181,13 @@ func (a *Attempts) roomSparing(t preemptor.Trigger, asks []*ledger.Request, shar
 		return nil, question.Busy
 	}
 	s := a.search(t, shares, spares)
-	if s.place(asks) {
-		return &s.found, question.Placed
+	if !s.place(asks) {
+		return nil, s.over
 	}
-	return nil, s.over
+	if s.found.isThere() {
+		return nil, question.Waits // what keeps the asks from it is not for evictions to mend
+	}
+	return &s.found, question.Placed
 }
 
 // largestGroups are those of which most members stay: one of them may stop instead of several others.

@@ -22,6 +22,11 @@ type GroupRoom struct {
 // String is what the room costs, in words.
 func (r *GroupRoom) String() string { return r.cost.String() }
 
+// isThere reports whether nothing ends for the room, nor is ending.
+func (r *GroupRoom) isThere() bool {
+	return !slices.ContainsFunc(r.places, func(p groupPlace) bool { return p.Plan.Reason != preemptor.RoomIsThere })
+}
+
 // A groupPlace is the node of one ask, and the plan of which the victims are for it. They may be none.
 type groupPlace struct {
 	Ask  *ledger.Request

@@ -37,7 +37,11 @@ func (g *game) simulates(key, node string, add, remove []api.AllocationKey) erro
 	if g.w.Answers == answersPrefix {
 		add = nil
 	}
-	return g.allows(key, node, add, remove)
+	err := g.allows(key, node, add, remove)
+	if err == nil && len(add) > 0 && remove == nil && g.w.pod(key).Quorum != "" { // a member beside others that are placed with it
+		g.agreed[[2]string{key, node}] = true
+	}
+	return err
 }
 
 // ruledBetweenAsks reports whether an answer about an ask depends on another ask.
