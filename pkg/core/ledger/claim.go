@@ -220,17 +220,33 @@ func (n *Node) FirstBound() (first AskRank, ask *Request) {
 }
 
 // SharesQuota reports whether one of the asks for which evictions are on their way to the node
-// wants quota that another ask wants too; any quota, if that is nil.
+// wants quota, of a queue, user or group, that another ask wants too; any quota, if that is nil.
 func (n *Node) SharesQuota(r *Request) bool {
 	for _, other := range n.Claims {
 		if other.Nominated() == nil {
 			continue
 		}
-		for q := other.App.Queue; q != nil; q = q.Parent {
-			if len(q.Max) > 0 && (r == nil || r.App.Queue.Within(q)) {
+		for account := range other.App.bounded {
+			if r == nil {
 				return true
+			}
+			for own := range r.App.bounded {
+				if own == account {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// bounded visits the accounts of an application that have a max.
+func (a *Application) bounded(yield func(*Account) bool) {
+	for _, account := range a.Accounts() {
+		for ; account != nil; account = account.Parent {
+			if len(account.Max) > 0 && !yield(account) {
+				return
+			}
+		}
+	}
 }
