@@ -172,6 +172,8 @@ func (g *groupPlan) find() question.Outcome {
 	switch {
 	case g.prefers != nil:
 		return g.makeInFew()
+	case g.level == nil && g.each != nil:
+		return g.makeIn(nil)
 	case g.level == nil:
 		return g.make()
 	}

@@ -29,6 +29,26 @@ func (g *groupPlan) placeAlike(asks []*ledger.Request) question.Outcome {
 	}
 }
 
+// placeOnClaims gives asks the nodes where room was made for them, if that is there by now.
+func (g *groupPlan) placeOnClaims(asks []*ledger.Request) question.Outcome {
+	if g.claims == 0 || g.emptied != nil {
+		return question.Waits
+	}
+	for _, r := range asks {
+		if g.found[r] != nil || !r.EvictsWhole() || len(g.found) == g.count {
+			continue
+		}
+		n, in := r.Claim().Node, g.within
+		if !n.Schedulable || in != nil && !isIn(g.finest().Finest(n), in) {
+			continue
+		}
+		if g.fill(n, &[]*ledger.Request{r}) == question.Flush {
+			return question.Flush
+		}
+	}
+	return question.Placed
+}
+
 // placeOn finds nodes for asks of one class among some: the first in order, one after the other, and
 // from the first again while there is room. Where nodes are packed, each is filled first.
 func (g *groupPlan) placeOn(nodes iter.Seq[*ledger.Node], asks *[]*ledger.Request) question.Outcome {

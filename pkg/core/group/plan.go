@@ -162,7 +162,11 @@ func (g *groupPlan) place(asks []*ledger.Request) question.Outcome {
 	}
 }
 
+// placeOnce tries each ask once, those first for which room was made, where that is.
 func (g *groupPlan) placeOnce(asks []*ledger.Request) question.Outcome {
+	if g.placeOnClaims(asks) == question.Flush {
+		return question.Flush
+	}
 	rest := slices.DeleteFunc(slices.Clone(asks), func(r *ledger.Request) bool { return g.found[r] != nil })
 	for len(rest) > 0 && len(g.found) < g.count && g.over <= len(g.asks)-g.count {
 		alike := rest

@@ -271,29 +271,10 @@ func (s *Groups) withOwnQuota(g *ledger.Group, do func()) {
 	}
 }
 
-// mayExchange reports whether two asks of which one may have a claim are alike otherwise.
-func (g *groupPlan) mayExchange(a, b *ledger.Request) bool {
-	return g.ClassOf(a).Constraints == g.ClassOf(b).Constraints && a.Amounts.Equal(b.Amounts) &&
-		(g.each == nil || a.Subgroup() == b.Subgroup())
-}
-
-// useClaims has asks that start take the nodes where room was made for them, as far as the plan allows, and ends the
-// other claims of the group.
-func (g *groupPlan) useClaims() {
+// endClaimsElsewhere ends the claims of the group on nodes where their asks do not start.
+func (g *groupPlan) endClaimsElsewhere() {
 	if !g.awaitsRoom(g.group) {
 		return
-	}
-	for _, r := range g.asks {
-		held := r.Claim()
-		if held == nil || g.found[r] == nil || g.found[r] == held.Node {
-			continue
-		}
-		for _, other := range g.plannedOn(held.Node).asks {
-			if c := other.Claim(); g.mayExchange(r, other) && (c == nil || c.Node != held.Node) {
-				g.exchange(r, other)
-				break
-			}
-		}
 	}
 	for r := range g.group.Asks.All {
 		if held := r.Claim(); held != nil && g.found[r] != held.Node {

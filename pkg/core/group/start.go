@@ -37,7 +37,7 @@ func (s *Groups) Start(r *ledger.Request) (iter.Seq2[*ledger.Request, *ledger.No
 		if s.Holder == g {
 			s.dropGroupRoom()
 		}
-		plan.useClaims()
+		plan.endClaimsElsewhere()
 		return plan.placements, question.Placed
 	case question.Flush:
 		return nil, question.Flush

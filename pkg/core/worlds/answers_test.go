@@ -34,11 +34,12 @@ func (w *world) refusal(r rule) error {
 
 // simulates answers for a node that was changed in thought.
 func (g *game) simulates(key, node string, add, remove []api.AllocationKey) error {
+	beside := len(add) > 0 && remove == nil && g.w.pod(key).Quorum != "" // a member, and others that are placed with it
 	if g.w.Answers == answersPrefix {
 		add = nil
 	}
 	err := g.allows(key, node, add, remove)
-	if err == nil && len(add) > 0 && remove == nil && g.w.pod(key).Quorum != "" { // a member beside others that are placed with it
+	if err == nil && beside {
 		g.agreed[[2]string{key, node}] = true
 	}
 	return err
