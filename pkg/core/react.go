@@ -44,8 +44,11 @@ func (p *Partition) reactToNodes() {
 		if what&ledger.NodeRetry != 0 {
 			p.retryBound(n)
 		}
-		if what&ledger.NodeUpdated != 0 && len(p.slots.Unplaced) > 0 {
-			p.MayHelpSlots()
+		if what&ledger.NodeUpdated != 0 {
+			p.groups.NodeUpdated(n)
+			if len(p.slots.Unplaced) > 0 {
+				p.MayHelpSlots()
+			}
 		}
 		if what&ledger.NodeFreed != 0 {
 			if n.Schedulable && p.Parked.Len() > 0 {

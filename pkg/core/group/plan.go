@@ -73,7 +73,8 @@ func (u *plannedUses) begins() bool { return u.new && u.asks == 0 }
 
 // newGroupPlan begins a plan for those of some asks of a group that may run now, of which so many must.
 func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], count int) *groupPlan {
-	g := &groupPlan{Groups: s, group: of, count: count, claims: s.claimsOf(of)}
+	g := s.confined(of)
+	g.count = count
 	for r := range asks {
 		if s.GroupOf(r) == nil || r.KeepsRoom() {
 			continue
@@ -85,17 +86,24 @@ func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], 
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
 		return cmp.Or(compareMembers(a, b), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
 	})
+	if g.finest() != nil {
+		g.tally()
+	}
+	return g
+}
+
+// confined is a plan that knows what a group requires, and no more.
+func (s *Groups) confined(of *ledger.Group) *groupPlan {
 	levelOf := func(key string) *topology.Level {
 		if key == "" {
 			return nil
 		}
 		return s.Order.Domains.Level(key)
 	}
-	g.level, g.each, g.prefers = levelOf(of.Requires()), levelOf(of.Each()), levelOf(of.Prefers())
-	if g.finest() != nil {
-		g.tally()
+	return &groupPlan{
+		Groups: s, group: of, claims: s.claimsOf(of),
+		level: levelOf(of.Requires()), each: levelOf(of.Each()), prefers: levelOf(of.Prefers()),
 	}
-	return g
 }
 
 // finest is the level of the smallest domains that the plan looks at; nil if it looks at none.

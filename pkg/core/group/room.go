@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
@@ -26,8 +27,10 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	case !s.awaitsRoom(g):
 	case s.claimsOf(g) < plan.count || !plan.claimsAreWithin():
 		s.dropRoomMade(g, "another of its group has lost its room")
+		plan.beginAnew()
 	case plan.isRefusedRoom():
 		s.dropRoomMade(g, "it may not run where room is: "+plan.detail)
+		plan.beginAnew()
 		pause.PauseUntil(s.Now.Add(min(pause.Next(s.Options.RetryDelay), s.Options.RetryMax)), "; nothing more is evicted for it now")
 		s.retryGroupsBy(pause.Until)
 	default:
@@ -146,10 +149,11 @@ func (g *groupPlan) claimsAreWithin() bool {
 		return d != nil && d == at[name]
 	}
 	for r := range g.group.Asks.All {
-		if !r.EvictsWhole() {
+		c := r.Claim()
+		if c == nil || !c.Whole {
 			continue
 		}
-		n, name := r.Claim().Node, r.Subgroup()
+		n, name := c.Node, r.Subgroup()
 		if g.level != nil && !agrees("", g.level, n) || g.each != nil && name != "" && !agrees(name, g.each, n) {
 			return false
 		}
@@ -161,6 +165,33 @@ func (g *groupPlan) claimsAreWithin() bool {
 		}
 	}
 	return true
+}
+
+// NodeUpdated ends what is kept for groups if a node has left the domain in which they must start, or has come to another one.
+func (s *Groups) NodeUpdated(n *ledger.Node) {
+	if len(s.waiting) == 0 {
+		return
+	}
+	var last *ledger.Group
+	for _, r := range slices.Concat(n.Own, n.Claims) {
+		g := r.StartsWith
+		if g == nil || g == last || !g.IsConfined() {
+			continue
+		}
+		if last = g; !s.confined(g).claimsAreWithin() {
+			if s.Holder == g {
+				s.dropGroupRoom()
+			}
+			s.dropRoomMade(g, "a node has left its domain")
+		}
+	}
+}
+
+// beginAnew has a plan begin anew that came to nothing: asks have lost their claims.
+func (g *groupPlan) beginAnew() {
+	detail := g.detail
+	*g = *g.newGroupPlan(g.group, g.group.Asks.All, g.count)
+	g.detail = detail
 }
 
 // isRefusedRoom reports whether the resource manager refuses members although all have the room that was made for them.

@@ -54,6 +54,11 @@ func (g *groupPlan) subgroups() (list []*subgroup) {
 			of.home, of.why = home(slices.Values(running[of.name]), g.each)
 		}
 	}
+	for _, of := range list { // those that have room come first, and others join them
+		if slices.ContainsFunc(of.asks, (*ledger.Request).EvictsWhole) {
+			of.asks = slices.DeleteFunc(of.asks, func(r *ledger.Request) bool { return of.isWhole() && !r.EvictsWhole() })
+		}
+	}
 	slices.SortStableFunc(list, func(a, b *subgroup) int {
 		return cmp.Or(compareTrue(a.home != nil, b.home != nil), compareTrue(a.isWhole(), b.isWhole()), cmp.Compare(len(b.asks), len(a.asks)))
 	})
