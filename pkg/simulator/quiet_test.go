@@ -9,7 +9,7 @@ import (
 )
 
 // guaranteedLate is a cluster that is full, and an ask that preempts by guarantee after a
-// delay. Without delays a run follows timers for five minutes after the last event.
+// delay. Without delays and without until a run follows timers for five minutes after the last event.
 const guaranteedLate = `
 name: late
 %s
@@ -42,4 +42,16 @@ func TestDelaysBeyondQuietLongest(t *testing.T) {
 	assert.Equal(t, r.Pods.Pending, 1)
 	assert.Equal(t, r.Pending[0].Reason, "no node has room")
 	assert.Assert(t, r.Time.Duration() < 25*time.Hour, "%v", r.Time.Duration())
+	assert.Equal(t, r.Headline(), "2 of 3 pods were placed; 1 still wait. The run stopped at 24h01m: no event was planned, and the next "+
+		"timer of the scheduler, due at 25h01m, is more than 24h after the last event. With until it goes on.")
+}
+
+// A scenario that says when it stops is played until then: what a timer does ten days later is
+// in its result, and nothing is said about the end.
+func TestPlaysToUntilWhileTimersAreDue(t *testing.T) {
+	r := verified(t, parse(t, fmt.Sprintf(guaranteedLate, "until: 250h", "240h")), 1)
+	assert.Equal(t, r.Pods.Preempted, 1)
+	assert.Equal(t, r.Pods.Placed, 3)
+	assert.Equal(t, r.Time.Duration(), 250*time.Hour)
+	assert.Assert(t, r.Stopped == nil)
 }

@@ -14,6 +14,7 @@ type Result struct {
 	Description string           `json:"description,omitempty"`
 	Seed        uint64           `json:"seed"`
 	Time        Seconds          `json:"virtualSeconds"`
+	Stopped     *Stop            `json:"stopped,omitempty"` // absent at until, and when no timer was due
 	Nodes       NodeCounts       `json:"nodes"`
 	Pods        PodCounts        `json:"pods"`
 	Waiting     *Waiting         `json:"waiting,omitempty"` // absent when nothing was placed
@@ -42,6 +43,13 @@ func (s Seconds) MarshalJSON() ([]byte, error) {
 func (s Seconds) Duration() time.Duration { return time.Duration(s) * tick }
 
 func seconds(d time.Duration) Seconds { return Seconds(d / tick) }
+
+// A Stop is the end of a run without until, at which the scheduler still had timers.
+type Stop struct {
+	At    Seconds `json:"at"`
+	Quiet Seconds `json:"quiet"` // for so long after the last event timers are followed
+	Due   Seconds `json:"due"`   // the next timer
+}
 
 // NodeCounts is what happened to the nodes.
 type NodeCounts struct {

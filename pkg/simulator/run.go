@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// quietMax is how long after the last event a run goes on to follow the timers of the
-	// partition, where no delay is configured that is longer than half of it. It is more
-	// than the longest pause of an ask that could be placed.
+	// quietMax is how long after the last event a run without until goes on to follow the
+	// timers of the partition, where no delay is configured that is longer than half of it.
+	// It is more than the longest pause of an ask that could be placed.
 	quietMax = 5 * time.Minute
 	// quietLongest is how long it goes on whatever is configured: some timers fire for ever.
 	quietLongest = 24 * time.Hour
@@ -74,7 +74,8 @@ type run struct {
 	partition *core.Partition
 	reports   *reports.Book
 	lastEvent time.Duration
-	rounds    int // at this moment, since the last effect
+	stopped   *Stop // why it is over although a timer was due
+	rounds    int   // at this moment, since the last effect
 }
 
 func newRun(s *Scenario, options Options) *run {
@@ -128,7 +129,8 @@ func (r *run) next() (time.Duration, bool) {
 	}
 	if due, ok := r.partition.Due(); ok {
 		wake := max(due.Sub(epoch), r.now)
-		if !planned && wake > r.lastEvent+r.scenario.quiet() {
+		if quiet := r.scenario.quiet(); !planned && r.scenario.Until == 0 && wake > r.lastEvent+quiet {
+			r.stopped = &Stop{At: seconds(r.now), Quiet: seconds(quiet), Due: seconds(wake)}
 			return 0, false
 		}
 		if !planned || wake < at {
@@ -141,7 +143,8 @@ func (r *run) next() (time.Duration, bool) {
 	return at, planned
 }
 
-// quiet is how long after the last event the timers of the partition are followed.
+// quiet is how long after the last event the timers of the partition are followed, where
+// the scenario does not say when it stops.
 func (s *Scenario) quiet() time.Duration {
 	longest := s.Config.Preemption.RequiredNode.StartDelay
 	longest = max(longest, s.Config.Preemption.VictimTimeout, longestDelay(&s.Config.Root))

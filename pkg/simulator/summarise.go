@@ -42,6 +42,7 @@ func (r *run) result() *Result {
 		Description: r.scenario.Description,
 		Seed:        r.seed,
 		Time:        seconds(r.now),
+		Stopped:     r.stopped,
 		Nodes: NodeCounts{
 			AtEnd: int(r.books.nodes.value), Joined: t.nodesJoined, Failed: t.nodesFailed,
 			Returned: t.nodesReturned, Drained: t.nodesDrained, Undrained: t.nodesUndrained,

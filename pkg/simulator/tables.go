@@ -40,6 +40,11 @@ func (r *Result) Headline() string {
 		b.WriteString("; " + strings.Join(rest, ", "))
 	}
 	b.WriteString(".")
+	if s := r.Stopped; s != nil {
+		clock := func(at Seconds) string { return Clock(at.Duration()) }
+		fmt.Fprintf(&b, " The run stopped at %s: no event was planned, and the next timer of the scheduler, due at %s, is more than %s after the last event. With until it goes on.",
+			clock(s.At), clock(s.Due), clock(s.Quiet))
+	}
 	return b.String()
 }
 
