@@ -30,7 +30,7 @@ type connection struct {
 // addTo adds the flags.
 func (c *connection) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&c.server, "server", webservice.DefaultAddress, "address of the scheduler: HOST:PORT, or with https:// before it")
+	flags.StringVar(&c.server, "server", webservice.DefaultAddress, "address of the scheduler: HOST, HOST:PORT, or https://HOST:PORT")
 	flags.StringVar(&c.partition, "partition", "default", "partition that is asked about")
 	flags.StringVar(&c.token, "token", "", "bearer token, if the scheduler needs one; others on the machine can see it")
 	flags.StringVar(&c.tokenFile, "token-file", "", "file with the bearer token")
@@ -44,7 +44,7 @@ func (c *connection) client() (*client.Client, error) {
 	if c.tokenFile != "" {
 		var err error
 		if token, err = webservice.ReadToken(c.tokenFile); err != nil {
-			return nil, err
+			return nil, &usageError{err}
 		}
 	}
 	by, err := c.transport()
@@ -57,7 +57,7 @@ func (c *connection) transport() (*http.Client, error) {
 	}
 	text, err := os.ReadFile(c.caFile)
 	if err != nil {
-		return nil, &unreadableError{err}
+		return nil, &usageError{err}
 	}
 	trusted, err := x509.SystemCertPool()
 	if err != nil {

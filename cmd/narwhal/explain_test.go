@@ -50,7 +50,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]int{
-		"--token-file none": exitFailed, "--token-file " + os.DevNull: exitFailed, "--token secret --token-file " + file: exitFailed,
+		"--token-file none": exitUsage, "--token-file " + os.DevNull: exitUsage, "--token secret --token-file " + file: exitUsage,
 	} {
 		var out, problems bytes.Buffer
 		assert.Equal(t, run(append([]string{"explain", "web", "web-7"}, strings.Fields(line)...), nil, &out, &problems), want, line)

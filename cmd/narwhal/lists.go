@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -41,11 +43,20 @@ func newList(cmd *cobra.Command, parameters [][2]string, ask func(ctx context.Co
 		}
 		return l.show(cmd, func(ctx context.Context) (page, error) {
 			answer, err := ask(ctx, c, l)
+			if err == nil && string(bytes.TrimSpace(answer.whole)) == "[]" {
+				err = l.unknown(ctx, c)
+			}
+			if errors.Is(err, client.ErrMisunderstood) {
+				err = &usageError{err}
+			}
 			return answer, l.reached(err)
 		})
 	}
 	for _, p := range parameters {
 		l.picked[p[0]] = cmd.Flags().String(p[0], "", p[1])
+		if names := namesOf[p[0]]; names != nil {
+			l.completesNames(cmd, p[0], names)
+		}
 	}
 	l.connection.addTo(cmd)
 	l.output.addTo(cmd)
@@ -80,6 +91,9 @@ guarantee, one that is over its guarantee, and one that is over its max.`,
 		Example: "  narwhal queues\n  narwhal queues --kinds cpu,memory --watch\n  narwhal queues --server scheduler:9080 -o yaml",
 	}, nil, func(ctx context.Context, c *client.Client, _ *list) (page, error) {
 		answer, err := c.Queues(ctx)
+		if err == nil {
+			err = checkKinds(kinds, client.KindsOfQueues(answer.Value))
+		}
 		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
 			return client.QueuesTable(answer.Value, kinds...).WriteIn(out, layout)
 		}}, err
@@ -101,6 +115,9 @@ func newNodesCommand() *cobra.Command {
 		{"evicting", "only nodes with pods that are being evicted (true), or without (false)"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Nodes(ctx, l.where())
+		if len(answer.Value) > 0 {
+			err = checkKinds(kinds, client.KindsOfNodes(answer.Value))
+		}
 		return rows(l, "nodes", answer, func(nodes []*client.Node) *client.Table { return client.NodesTable(nodes, kinds...) }), err
 	})
 	cmd.Flags().StringSliceVar(&kinds, "kinds", nil, "kinds to show (default CPU, memory and devices)")
@@ -147,7 +164,7 @@ func newPreemptionsCommand() *cobra.Command {
 		Short:   "Show what was preempted, for which pod, and what came of it",
 		Example: "  narwhal preemptions\n  narwhal preemptions --trigger guarantee --limit 100\n  narwhal preemptions --application web",
 	}, [][2]string{
-		{"trigger", `only those by "required node", "priority", "guarantee" or "quota"`},
+		{"trigger", "only those by this trigger: " + strings.Join(past.Triggers(), ", ")},
 		{"application", "only those for this application, or with victims of it"},
 		{"user", "only those for pods of this user, or with victims of it"},
 		{"class", "only those with victims of this class: " + strings.Join(past.VictimClasses(), ", ")},
@@ -166,7 +183,7 @@ func newPreemptionsCommand() *cobra.Command {
 		}}, err
 	})
 	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")
-	completes(cmd, "trigger", "required node", "priority", "guarantee", "quota")
+	completes(cmd, "trigger", past.Triggers()...)
 	completes(cmd, "class", past.VictimClasses()...)
 	return cmd
 }

@@ -51,8 +51,12 @@ func running(t *testing.T) (address string, asked func() []string) {
 			w.WriteHeader(http.StatusNotFound)
 			text = []byte(`{"message": "Partition not found"}`)
 		}
-		if r.URL.Query().Get("queue") == "root.none" {
+		switch asked := r.URL.Query(); {
+		case asked.Get("user") == "none" || asked.Get("queue") == "root.none" || asked.Get("node") == "none":
 			text = []byte("[]")
+		case asked.Get("why") == "none":
+			w.WriteHeader(http.StatusBadRequest)
+			text = []byte(`{"message": "Parameter why is \"none\": one of these is needed"}`)
 		}
 		w.Header().Set("X-Total-Count", "34")
 		if name == "queues" { // shown as they are, with their times
@@ -80,7 +84,12 @@ func TestLists(t *testing.T) {
 		{"groups", "groups --group default/*"},
 		{"queues-yaml", "queues -o yaml"},
 		{"pending", "pending"},
-		{"pending-none", "pending --queue root.none"},
+		{"pending-none", "pending --user none"},
+		{"pending-no-queue", "pending --queue root.none --user none"},
+		{"pending-no-reason", "pending --why none"},
+		{"nodes-no-node", "nodes --node none -o json"},
+		{"nodes-no-kind", "nodes --kinds cpu,unicorns"},
+		{"queues-no-kind", "queues --kinds vcore,unicorns"},
 		{"preemptions", "preemptions --limit 2"},
 		{"explain-one", "explain agent-1"},
 		{"explain-victim", "explain filler-0"},
@@ -95,6 +104,7 @@ func TestLists(t *testing.T) {
 	playLine(t, "list-pending-help", "pending --help", "")
 	playLine(t, "list-no-scheduler", "queues --server 127.0.0.1:1", "")
 	playLine(t, "list-ca", "queues --ca-file testdata/good.yaml", "")
+	playLine(t, "list-token-missing", "queues --token-file testdata/missing", "")
 	playLine(t, "list-ca-missing", "queues --ca-file testdata/missing", "")
 }
 
@@ -236,6 +246,10 @@ func TestCompletion(t *testing.T) {
 		"explain --server " + address + " other ":      ":4\n",
 		"explain --server 127.0.0.1:1 ":                ":4\n",
 		"queues -o ":                                   "table\njson\nyaml\n",
+		"pending --server " + address + " --queue ":     "root\nroot.low\nroot.sys\nroot.sys.agents\n",
+		"pending --server 127.0.0.1:1 --queue ":         ":4\n",
+		"nodes --server " + address + " --node ":        "node-1\nnode-2\n",
+		"preemptions --trigger ":                        "required node\npriority\nguarantee\nquota\n",
 		"simulate --example ":                          "fairness\n",
 		"simulate --output j":                          "json\n",
 		"serve --log-level ":                           "debug\n",

@@ -9,6 +9,7 @@
 //	validate.go    narwhal validate: check a configuration
 //	reload.go      narwhal validate --against, --server: what a reload would change
 //	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
+//	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
 //	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
 //	connection.go  which scheduler is asked, and how
@@ -46,7 +47,14 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(problems)
 	started := false // from here on an error is not about the command line
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	for _, cmd := range root.Commands() {
+		if work := cmd.RunE; work != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				started = true
+				return work(cmd, args)
+			}
+		}
+	}
 	err := root.Execute()
 	var code exitCode
 	switch {
@@ -55,13 +63,13 @@ func run(args []string, in io.Reader, out, problems io.Writer) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	var read *unreadableError
+	var usage *usageError
 	root.PrintErrln("narwhal:", err)
 	switch {
 	case !started:
 		root.PrintErrln("Run 'narwhal --help' for how to use it.")
 		return exitUsage
-	case errors.As(err, &read):
+	case errors.As(err, &usage):
 		return exitUsage
 	default:
 		return exitFailed
@@ -73,11 +81,11 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// unreadableError is an input that could not be read.
-type unreadableError struct{ cause error }
+// usageError is a command line that could not be understood, or an input that could not be read.
+type usageError struct{ cause error }
 
-func (e *unreadableError) Error() string { return e.cause.Error() }
-func (e *unreadableError) Unwrap() error { return e.cause }
+func (e *usageError) Error() string { return e.cause.Error() }
+func (e *usageError) Unwrap() error { return e.cause }
 
 // newRootCommand is the command with every subcommand below it.
 func newRootCommand() *cobra.Command {

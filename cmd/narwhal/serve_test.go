@@ -44,7 +44,7 @@ func TestServeLines(t *testing.T) {
 		{"serve --listen here", "address here: missing port", exitFailed},
 		{"serve --listen " + taken.Addr().String(), "address already in use", exitFailed},
 		{"serve --listen 127.0.0.1:0 --debug-listen " + taken.Addr().String(), "address already in use", exitFailed},
-		{"serve small --tls-cert cert.pem", "[tls-key]", exitFailed},
+		{"serve small --tls-cert cert.pem", "[tls-key]", exitUsage},
 		{"serve small --listen 127.0.0.1:0 --tls-cert none.pem --tls-key none.pem", "webservice: certificate: open none.pem", exitFailed},
 		{"serve small --token-file none", "token: open none", exitFailed},
 		{"serve small --token-file " + os.DevNull, "token: " + os.DevNull + " is empty", exitFailed},

@@ -167,12 +167,12 @@ func (s *simulation) load(in io.Reader) (*simulator.Scenario, error) {
 func (s *simulation) loadOpenb(in io.Reader) (*simulator.Scenario, error) {
 	nodes, err := os.Open(s.openbNodes)
 	if err != nil {
-		return nil, &unreadableError{err}
+		return nil, &usageError{err}
 	}
 	defer func() { _ = nodes.Close() }() // nothing was written
 	pods, err := os.Open(s.openbPods)
 	if err != nil {
-		return nil, &unreadableError{err}
+		return nil, &usageError{err}
 	}
 	defer func() { _ = pods.Close() }()
 	var queues *simulator.File

@@ -94,14 +94,14 @@ func readText(file string, in io.Reader) (name, text string, err error) {
 	} else {
 		opened, err := os.Open(file)
 		if err != nil {
-			return "", "", &unreadableError{err}
+			return "", "", &usageError{err}
 		}
 		defer func() { _ = opened.Close() }() // nothing was written
 		in = opened
 	}
 	content, err := io.ReadAll(io.LimitReader(in, config.TextMax+1))
 	if err != nil {
-		return "", "", &unreadableError{fmt.Errorf("%s: %w", name, err)}
+		return "", "", &usageError{fmt.Errorf("%s: %w", name, err)}
 	}
 	return name, string(content), nil
 }

@@ -72,6 +72,9 @@ the pods of a node would go. A drained node keeps its pods and takes no others.
 	flags.StringSliceVar(&w.drain, "drain-node", nil, "node that would take no more pods; can be repeated")
 	flags.StringSliceVar(&w.removeNodes, "remove-node", nil, "node that would be gone, with its pods; can be repeated")
 	flags.DurationVar(&w.within, "within", 0, "how long to wait for what only time brings, such as 30s")
+	w.completesNames(cmd, "queue", queueNames)
+	w.completesNames(cmd, "drain-node", nodeNames)
+	w.completesNames(cmd, "remove-node", nodeNames)
 	w.connection.addTo(cmd)
 	w.output.addTo(cmd)
 	return cmd
@@ -141,7 +144,7 @@ func (w *wish) question(in io.Reader) (*client.Question, error) {
 		return nil, err
 	}
 	if len(q.Asks) == 0 && len(q.Applications) == 0 && q.Config == "" && q.Nodes == nil {
-		return nil, errors.New("nothing is asked: say --resources, --add-node, --drain-node, --remove-node, --config or -f")
+		return nil, &usageError{errors.New("nothing is asked: say --resources, --add-node, --drain-node, --remove-node, --config or -f")}
 	}
 	return q, nil
 }
@@ -171,7 +174,7 @@ func (w *wish) addPods(q *client.Question) error {
 	}
 	amounts, err := readAmounts(w.resources)
 	if err != nil {
-		return fmt.Errorf("--resources: %w", err)
+		return &usageError{fmt.Errorf("--resources: %w", err)}
 	}
 	if w.queue != "" || w.user != "" {
 		q.Applications = append(q.Applications, client.NewApplication{Application: w.application, Queue: w.queue, User: w.user})
@@ -194,7 +197,7 @@ func (w *wish) changeNodes(q *client.Question) error {
 	for _, text := range w.addNodes {
 		node, err := readNode(text)
 		if err != nil {
-			return fmt.Errorf("--add-node %s: %w", text, err)
+			return &usageError{fmt.Errorf("--add-node %s: %w", text, err)}
 		}
 		q.Nodes.Add = append(q.Nodes.Add, node)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -81,5 +82,21 @@ func TestCountsOfOtherWords(t *testing.T) {
 		assert.Equal(t, w.Code, http.StatusBadRequest)
 		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &said))
 		assert.Equal(t, said.Message, message)
+	}
+}
+
+// TestWordsThatDoNotExist: a word that no element of a list can have is an error, which names
+// those that there are.
+func TestWordsThatDoNotExist(t *testing.T) {
+	h := newWorld(t).service(t).Handler()
+	for target, words := range map[string]string{
+		"preemptions?trigger=quotas": "one of required node, priority, guarantee, quota is needed",
+		"victims?trigger=quotas":     "one of required node, priority, guarantee, quota is needed",
+		"groups?state=sleeps":        "one of waits, runs, is below its minimum is needed",
+		"asks?why=bad+luck":          "queue quota exceeded, no node has room",
+	} {
+		w := ask(h, http.MethodGet, "/ws/v1/partition/default/"+target)
+		assert.Equal(t, w.Code, http.StatusBadRequest, target)
+		assert.Assert(t, strings.Contains(w.Body.String(), words), "%s: %s", target, w.Body)
 	}
 }

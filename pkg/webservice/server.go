@@ -12,11 +12,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
 // DefaultAddress is where a server listens if nothing else is asked for: this
 // machine only.
-const DefaultAddress = "127.0.0.1:9080"
+const DefaultAddress = "127.0.0.1:" + client.DefaultPort
 
 const (
 	readHeaderMax = 10 * time.Second // to send the head of a request

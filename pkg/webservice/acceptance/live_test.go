@@ -221,7 +221,7 @@ func (v *visitor) query(op contract.Operation) string {
 		if v.random.IntN(3) > 0 {
 			continue
 		}
-		good, _ := valuesOf(said)
+		good, _ := v.valuesOf(said)
 		switch value := v.one(append(v.known[name], good...)); {
 		case name == "fields":
 			fields := v.Fields(op)

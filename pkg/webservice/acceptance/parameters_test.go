@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -26,7 +27,7 @@ func TestOpenAPIHasTheBoundsOfParameters(t *testing.T) {
 	a := asker{agreed(t), served(t, newWorld(t).config(t), "")}
 	for _, op := range a.Own() {
 		for name, said := range a.Parameters(op, "query") {
-			good, bad := valuesOf(said)
+			good, bad := a.valuesOf(said)
 			if name == "fields" {
 				good, bad = a.Fields(op), []string{"", "none", "queuename,none"}
 			}
@@ -70,7 +71,7 @@ func codes(good, bad []string) map[string]int {
 
 // valuesOf are values of a parameter: those that are on this side of its bounds,
 // and those that are just beyond.
-func valuesOf(said jsonObject) (good, bad []string) {
+func (a asker) valuesOf(said jsonObject) (good, bad []string) {
 	schema := said["schema"].(jsonObject)
 	switch schema["type"] {
 	case "integer":
@@ -84,13 +85,24 @@ func valuesOf(said jsonObject) (good, bad []string) {
 		return []string{"true", "false"}, []string{"", "yes"}
 	default:
 		good, bad = []string{"x", "x*", "*"}, []string{""}
-		if schema["enum"] != nil {
+		if either, ok := schema["anyOf"].([]any); ok { // a word, or the beginning of one and *
+			good = contract.Words(jsonObject{"schema": a.meant(either[0].(jsonObject))})
+			good, bad = append(good, good[0][:2]+"*", "*"), []string{"", "x", "x*"}
+		} else if schema["enum"] != nil {
 			good, bad = contract.Words(said), []string{"x", "*"}
 		} else if said["allowEmptyValue"] == true {
 			good, bad = append(good, ""), nil
 		}
 	}
 	return good, bad
+}
+
+// meant is a schema, or the one that it refers to.
+func (a asker) meant(schema jsonObject) jsonObject {
+	if ref, ok := schema["$ref"].(string); ok {
+		_, schema = a.Meant(strings.TrimPrefix(ref, "#"))
+	}
+	return schema
 }
 
 func whole(number any, otherwise int64) int64 {

@@ -41,6 +41,14 @@ func label(kind string) string {
 	return kind
 }
 
+func labels(kinds []string) []string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = label(kind)
+	}
+	return names
+}
+
 // Quantity writes an amount of a kind: CPU in cores, and bytes with the unit that leaves
 // less than 1,024 of them, rounded to a tenth.
 func Quantity(kind string, quantity int64) string {

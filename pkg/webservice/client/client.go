@@ -7,11 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 )
+
+// DefaultPort is the port of a scheduler where none is said.
+const DefaultPort = "9080"
 
 // answerMax is how much of an answer is read, in bytes.
 const answerMax = 1 << 30
@@ -25,6 +30,15 @@ type missing string
 func (m missing) Error() string        { return string(m) }
 func (m missing) Is(target error) bool { return target == ErrNotFound }
 
+// ErrMisunderstood is an answer that the question makes no sense as it is.
+var ErrMisunderstood = errors.New("misunderstood")
+
+// senseless is what the scheduler says of a question that makes no sense.
+type senseless string
+
+func (s senseless) Error() string        { return string(s) }
+func (s senseless) Is(target error) bool { return target == ErrMisunderstood }
+
 // TokenHeader has the bearer token where Authorization is for a proxy, such as the API server of
 // Kubernetes.
 const TokenHeader = "X-Narwhal-Authorization"
@@ -34,8 +48,8 @@ const TokenHeader = "X-Narwhal-Authorization"
 type Client struct {
 	// HTTP asks; nil is http.DefaultClient.
 	HTTP *http.Client
-	// Server is the address, such as http://127.0.0.1:9080 or 127.0.0.1:9080, which is the
-	// same; below it are /ws/v1 and the rest.
+	// Server is the address, such as http://127.0.0.1:9080, 127.0.0.1:9080 or 127.0.0.1,
+	// which are the same; below it are /ws/v1 and the rest.
 	Server string
 	// Token is the bearer token, if the scheduler needs one. Proxied says that it is sent as
 	// TokenHeader, since a proxy on the way has an Authorization of its own.
@@ -179,12 +193,19 @@ func readAll(from io.Reader, most int64) ([]byte, error) {
 	return text, err
 }
 
-// Address is the address of a server with its protocol, which is http if none is given.
+// Address is the address of a server with its protocol. Where none is given that is http, and
+// the port DefaultPort unless another is given.
 func Address(server string) string {
-	if !strings.Contains(server, "://") {
-		server = "http://" + server
+	if strings.Contains(server, "://") {
+		return strings.TrimSuffix(server, "/")
 	}
-	return strings.TrimSuffix(server, "/")
+	host, below, _ := strings.Cut(server, "/")
+	if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		host = address.String() // of IPv6 it has colons, and none is before a port
+	} else if strings.Contains(host, ":") {
+		return strings.TrimSuffix("http://"+server, "/")
+	}
+	return strings.TrimSuffix("http://"+net.JoinHostPort(host, DefaultPort)+"/"+below, "/")
 }
 
 // refusal is an answer that is none, in the words of the scheduler if it has any.
@@ -195,8 +216,11 @@ func refusal(server string, response *http.Response, text []byte) error {
 	if json.Unmarshal(text, &said) != nil || said.Message == "" {
 		return fmt.Errorf("%s answers %s", server, response.Status)
 	}
-	if response.StatusCode == http.StatusNotFound {
+	switch response.StatusCode {
+	case http.StatusNotFound:
 		return missing(said.Message)
+	case http.StatusBadRequest:
+		return senseless(said.Message)
 	}
 	return errors.New(said.Message)
 }

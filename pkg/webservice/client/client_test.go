@@ -193,3 +193,21 @@ func TestAge(t *testing.T) {
 		assert.Equal(t, client.Age(d), want)
 	}
 }
+
+// TestAddress: a host is enough, and what has a protocol is left as it is.
+func TestAddress(t *testing.T) {
+	for server, want := range map[string]string{
+		"localhost":              "http://localhost:9080",
+		"localhost:8080":         "http://localhost:8080",
+		"localhost/below/":       "http://localhost:9080/below",
+		"127.0.0.1":              "http://127.0.0.1:9080",
+		"127.0.0.1:8080/":        "http://127.0.0.1:8080",
+		"::1":                    "http://[::1]:9080",
+		"[::1]":                  "http://[::1]:9080",
+		"[::1]:8080":             "http://[::1]:8080",
+		"http://scheduler":       "http://scheduler",
+		"https://scheduler:9443": "https://scheduler:9443",
+	} {
+		assert.Equal(t, client.Address(server), want, server)
+	}
+}

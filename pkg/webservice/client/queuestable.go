@@ -87,6 +87,10 @@ func (q *Queue) state(kind string) (string, Tone) {
 	return "-", Plain
 }
 
+// KindsOfQueues are the kinds that a queue and those below have to do with, by their names in
+// tables. The root has all that there are.
+func KindsOfQueues(root *Queue) []string { return labels(importantKinds(root)) }
+
 func amountOrDash(amounts Amounts, kind string) string {
 	quantity, stated := amounts[kind]
 	if !stated {

@@ -55,6 +55,20 @@ func nodeKinds(nodes []*Node, picked []string) []string {
 	return kinds
 }
 
+// KindsOfNodes are the kinds that nodes have, by their names in tables.
+func KindsOfNodes(nodes []*Node) []string {
+	known := map[string]bool{}
+	for _, n := range nodes {
+		for kind := range n.Capacity {
+			known[kind] = true
+		}
+	}
+	return labels(slices.SortedFunc(maps.Keys(known), resources.CompareKinds))
+}
+
+// HasKind reports whether a kind is among some, by either of its names.
+func HasKind(kinds []string, kind string) bool { return slices.Contains(kinds, label(kind)) }
+
 // isDevice reports whether a kind is neither bytes nor a count of pods.
 func isDevice(kind string) bool { return kind != "pods" && !resources.InBytes(kind) }
 

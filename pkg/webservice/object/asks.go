@@ -95,7 +95,7 @@ func byQueue(all []*api.ApplicationView) []*api.ApplicationView {
 // askFilters are about the asks themselves. Why is the first of them.
 func askFilters() []query.Filter[*api.AskView] {
 	return []query.Filter[*api.AskView]{
-		query.Texts("why", func(a *api.AskView) string { return a.Reason.String() }),
+		query.Words("why", query.WordsOf(api.Reasons), func(a *api.AskView) string { return a.Reason.String() }),
 		query.By("node", askNodeTest),
 		query.By("priority", priorityTest),
 		query.By("class", askClassTest),

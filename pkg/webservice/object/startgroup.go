@@ -58,7 +58,7 @@ func StartGroups(at *Snapshot, r *http.Request) (any, error) {
 	slices.SortFunc(list, func(a, b namedGroup) int { return cmp.Compare(a.name, b.name) })
 	return query.List(r, at.kinds, list, fillStartGroup,
 		query.Texts("group", func(g namedGroup) string { return g.name }),
-		query.Texts("state", func(g namedGroup) string { return g.State.String() }))
+		query.Words("state", query.WordsOf(api.GroupIsBelow+1), func(g namedGroup) string { return g.State.String() }))
 }
 
 func fillStartGroup(g namedGroup, out *startGroupJSON) {

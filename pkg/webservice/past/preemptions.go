@@ -63,7 +63,7 @@ type evictedJSON struct {
 // the newest first.
 func Preemptions(at *object.Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.Kinds(), at.Past().Plans(), func(p *archive.Plan, out *preemptionJSON) { fillPreemption(at, p, out) },
-		query.Words("trigger", func(p *archive.Plan) string { return p.Trigger.String() }),
+		query.CountedWords("trigger", Triggers(), func(p *archive.Plan) string { return p.Trigger.String() }),
 		query.By("application", planTest(func(p *archive.Plan) string { return string(p.Application) },
 			func(v archive.Victim) string { return string(v.Application) })),
 		query.By("node", planTest(func(p *archive.Plan) string { return string(p.Node) },
@@ -125,6 +125,9 @@ func victimOf(at *object.Snapshot, v *archive.Victim) evictedJSON {
 }
 
 var victimClasses = []string{preemptor.Regular.String(), preemptor.Owner.String(), preemptor.Foreign.String(), preemptor.OptedOut.String()}
+
+// Triggers are what preemptions can be picked by, as REST names them.
+func Triggers() []string { return query.WordsOf(preemptor.Trigger(preemptor.Triggers)) }
 
 // VictimClasses are the classes that preemptions can be picked by, as REST names them.
 func VictimClasses() []string { return slices.Clone(victimClasses) }

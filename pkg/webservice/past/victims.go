@@ -36,7 +36,7 @@ func Victims(at *object.Snapshot, r *http.Request) (any, error) {
 		query.By("class", func(value string) (func(*preemptedPodJSON) bool, error) {
 			return func(v *preemptedPodJSON) bool { return v.Class == value }, query.OneOf("class", value, victimClasses)
 		}),
-		query.Texts("trigger", func(v *preemptedPodJSON) string { return v.Trigger }))
+		query.Words("trigger", Triggers(), func(v *preemptedPodJSON) string { return v.Trigger }))
 }
 
 // preemptedPods counts the victims of the plans that are kept, by application and pod.

@@ -323,11 +323,35 @@ func Texts[S any, V ~string](name string, of func(S) V) Filter[S] {
 	}}
 }
 
-// Words is texts for a field that has one of a few words, which can be counted.
-func Words[S any](name string, of func(S) string) Filter[S] {
-	f := Texts(name, of)
+// Words is texts for a field that has one of a few words. A value that stands for none of
+// them is an error.
+func Words[S any](name string, words []string, of func(S) string) Filter[S] {
+	return Filter[S]{name: name, test: func(value string) (func(S) bool, error) {
+		matches := TextMatch(value)
+		if !slices.ContainsFunc(words, matches) {
+			return nil, OneOf(name, value, words)
+		}
+		return func(element S) bool { return matches(of(element)) }, nil
+	}}
+}
+
+// CountedWords is words that can be counted.
+func CountedWords[S any](name string, words []string, of func(S) string) Filter[S] {
+	f := Words(name, words, of)
 	f.word = of
 	return f
+}
+
+// WordsOf are the texts of the first n values of a type, which are all that there are.
+func WordsOf[V interface {
+	~uint8
+	String() string
+}](n V) []string {
+	words := make([]string, n)
+	for v := range n {
+		words[v] = v.String()
+	}
+	return words
 }
 
 // TextMatch is whether a text is a value, or begins as one that ends with *.

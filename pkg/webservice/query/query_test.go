@@ -31,7 +31,7 @@ func listed(t *testing.T, asked string) (string, http.Header) {
 	r := httptest.NewRequest(http.MethodGet, "/pods?"+asked, nil)
 	value, err := query.List(r, kinds, pods, func(p pod, out *pod) { *out = p },
 		query.Texts("name", func(p pod) string { return p.Name }),
-		query.Words("state", func(p pod) string { return p.State }),
+		query.CountedWords("state", []string{"running", "ended"}, func(p pod) string { return p.State }),
 		query.Truth("young", func(p pod) bool { return p.Age < 3 }),
 		query.By("size", func(value string) (func(pod) bool, error) {
 			return func(p pod) bool { return len(p.Uses) > 0 }, query.OneOf("size", value, []string{"some"})
@@ -63,9 +63,12 @@ func TestList(t *testing.T) {
 		"fields=name&offset=7":                  `[]`,
 		"fields=name&state=running&sort=name":   `[{"name":"db-1"},{"name":"web-1"}]`,
 		"fields=name&young=false&state=running": `[{"name":"web-1"}]`,
+		"fields=name&state=e*":                  `[{"name":"web-2"}]`,
 
 		"fields=none":        "Parameter fields names \"none\", which is no field; there are: name, state, age, uses",
 		"young=maybe":        `Parameter young is "maybe": true or false is needed`,
+		"state=walking":      `Parameter state is "walking": one of running, ended is needed`,
+		"state=w*":           `Parameter state is "w*": one of running, ended is needed`,
 		"size=all":           `Parameter size is "all": one of some is needed`,
 		"name=":              "Parameter name is empty",
 		"name=a&name=b":      "Parameter name is given 2 times",
