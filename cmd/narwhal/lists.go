@@ -172,15 +172,9 @@ func newPreemptionsCommand() *cobra.Command {
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		l.limit = limit
 		answer, err := c.Preemptions(ctx, l.where())
-		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
-			if len(answer.Value) == 0 {
-				return l.none(out, "preemptions")
-			}
-			if err := client.PreemptionsTable(answer.Value, asIs, time.Now()).WriteIn(out, layout); err != nil {
-				return err
-			}
-			return more(out, len(answer.Value), answer.Total)
-		}}, err
+		return first(l, "preemptions", answer, func(plans []*client.Preemption) *client.Table {
+			return client.PreemptionsTable(plans, asIs, time.Now())
+		}), err
 	})
 	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")
 	completes(cmd, "trigger", past.Triggers()...)
@@ -198,6 +192,17 @@ func rows[T any](l *list, what string, answer client.Answer[[]T], table func([]T
 			return l.none(out, what)
 		}
 		return table(answer.Value).WriteIn(out, layout)
+	}}
+}
+
+// first is an answer that is the beginning of a list, as a table that says how much there is.
+func first[T any](l *list, what string, answer client.Answer[[]T], table func([]T) *client.Table) page {
+	all := rows(l, what, answer, table)
+	return page{all.whole, func(out io.Writer, layout client.Layout) error {
+		if err := all.table(out, layout); err != nil || len(answer.Value) == 0 {
+			return err
+		}
+		return more(out, len(answer.Value), answer.Total)
 	}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,6 +28,9 @@ import (
 // fixture is when the answers of the web service in its own tests were made, in nanoseconds.
 const fixture = 1795251600000000000
 
+// answers are what the answers to some paths are called there.
+var answers = map[string]string{"usage/users": "users", "usage/groups": "groups", "applications/active": "applications", "groups": "startgroups"}
+
 var timesOfFixture = regexp.MustCompile(`\b17952\d{14}\b`)
 
 // running is a scheduler that answers with what the web service says in its own tests, as if that was five
@@ -37,8 +41,8 @@ func running(t *testing.T) (address string, asked func() []string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		urls = append(urls, r.URL.RequestURI())
 		name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/ws/v1/partition/"), "default/")
-		if name == "groups" { // not those of users
-			name = "startgroups"
+		if answers[name] != "" {
+			name = answers[name]
 		}
 		if strings.HasSuffix(name, "/explain") {
 			name = "explain"
@@ -58,7 +62,9 @@ func running(t *testing.T) (address string, asked func() []string) {
 			w.WriteHeader(http.StatusBadRequest)
 			text = []byte(`{"message": "Parameter why is \"none\": one of these is needed"}`)
 		}
-		w.Header().Set("X-Total-Count", "34")
+		if name == "preemptions" {
+			w.Header().Set("X-Total-Count", "34")
+		}
 		if name == "queues" { // shown as they are, with their times
 			_, _ = w.Write(text)
 			return
@@ -82,6 +88,10 @@ func TestLists(t *testing.T) {
 		{"nodes", "nodes"},
 		{"domains", "domains"},
 		{"groups", "groups --group default/*"},
+		{"users", "users"},
+		{"users-of-groups", "users --groups --limit 1"},
+		{"users-none", "users --user none"},
+		{"apps", "apps --limit 0"},
 		{"queues-yaml", "queues -o yaml"},
 		{"pending", "pending"},
 		{"pending-none", "pending --user none"},
@@ -126,6 +136,7 @@ func TestListsAsk(t *testing.T) {
 	address, asked := running(t)
 	for _, line := range []string{
 		"pending --queue root.a --why quota", "nodes --schedulable true", "preemptions --trigger quota --limit 0", "preemptions --node n*",
+		"users --user a*", "users --groups --group web --limit 0", "apps --queue root.low --limit 5", "applications -o json --limit 0",
 	} {
 		assert.Equal(t, run(append(strings.Fields(line), "--server", "http://"+address+"/"), nil, io.Discard, io.Discard), exitDone)
 	}
@@ -134,6 +145,10 @@ func TestListsAsk(t *testing.T) {
 		"/ws/v1/partition/default/nodes?schedulable=true",
 		"/ws/v1/partition/default/preemptions?trigger=quota",
 		"/ws/v1/partition/default/preemptions?limit=20&node=n%2A",
+		"/ws/v1/partition/default/usage/users?limit=20&sort=-pendingAsks&user=a%2A",
+		"/ws/v1/partition/default/usage/groups?group=web&sort=-pendingAsks",
+		"/ws/v1/partition/default/applications/active?fields=" + url.QueryEscape(client.ApplicationFields) + "&limit=5&queue=root.low&sort=-pendingAsks",
+		"/ws/v1/partition/default/applications/active?sort=-pendingAsks",
 	})
 }
 
@@ -246,10 +261,10 @@ func TestCompletion(t *testing.T) {
 		"explain --server " + address + " other ":      ":4\n",
 		"explain --server 127.0.0.1:1 ":                ":4\n",
 		"queues -o ":                                   "table\njson\nyaml\n",
-		"pending --server " + address + " --queue ":     "root\nroot.low\nroot.sys\nroot.sys.agents\n",
-		"pending --server 127.0.0.1:1 --queue ":         ":4\n",
-		"nodes --server " + address + " --node ":        "node-1\nnode-2\n",
-		"preemptions --trigger ":                        "required node\npriority\nguarantee\nquota\n",
+		"pending --server " + address + " --queue ":    "root\nroot.low\nroot.sys\nroot.sys.agents\n",
+		"pending --server 127.0.0.1:1 --queue ":        ":4\n",
+		"nodes --server " + address + " --node ":       "node-1\nnode-2\n",
+		"preemptions --trigger ":                       "required node\npriority\nguarantee\nquota\n",
 		"simulate --example ":                          "fairness\n",
 		"simulate --output j":                          "json\n",
 		"serve --log-level ":                           "debug\n",

@@ -36,6 +36,7 @@ type Book struct {
 	plans        plans
 	wasted       outcomes.WasteCount
 	counts       counts
+	arrivals     arrivals
 	history      history
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
@@ -44,7 +45,7 @@ type Book struct {
 func newBook(config Config) *Book {
 	return &Book{
 		config: config, applications: map[api.ApplicationID]*application{},
-		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(),
+		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(), arrivals: newArrivals(),
 		history: newHistory(config.History),
 	}
 }
@@ -60,6 +61,7 @@ func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 		b.since = step.Now
 	}
 	b.counts.pass(minuteOf(step.Now))
+	b.arrivals.pass(minuteOf(step.Now))
 	for i, event := range step.Effects {
 		if removed, ok := event.(api.ForeignRemoved); ok && !removed.StaysIn(step.Effects[i+1:]) {
 			b.plans.foreignGone(b.now, removed.Allocation)
@@ -82,6 +84,7 @@ func (b *Book) observe(event api.Event) {
 	switch e := event.(type) {
 	case api.AskAdded:
 		b.asked(e.Allocation)
+		b.arrive(e.Allocation)
 	case api.Placed:
 		b.placed(e.Allocation)
 		b.history.count(b.queueOf(e.Application), flow{placements: 1})

@@ -62,6 +62,7 @@ func (b *Book) end(e *api.Ended) {
 	}
 	switch {
 	case e.Cause == api.CauseBindFailed: // it never ran
+		b.arrivals.unbound = e.Key
 		b.explain(e.Allocation, "binding failed: "+e.Message)
 	case e.Evicted || e.Cause == api.CausePreempted:
 		b.use(&a.Preempted, e.Node, e.Amounts, began)

@@ -38,7 +38,7 @@ func largeView(queues, nodes int) *api.View {
 		for range 2 {
 			app := &api.ApplicationView{Queue: q.Path, State: api.Running, Allocations: make([]*api.Allocation, 10)}
 			for k := range 5 {
-				app.Asks = append(app.Asks, api.AskView{Waiting: &api.Waiting{Reason: []api.Reason{api.NoNodeFits, api.QuotaExceeded}[k%2]}})
+				app.Asks = append(app.Asks, api.AskView{Allocation: new(api.Allocation), Waiting: &api.Waiting{Reason: []api.Reason{api.NoNodeFits, api.QuotaExceeded}[k%2]}})
 			}
 			v.Applications = append(v.Applications, app)
 		}

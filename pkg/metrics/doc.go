@@ -13,7 +13,8 @@
 //
 // Names of queues, partitions and resources are labels, never part of a name,
 // and only those of objects that exist become series: an application cannot
-// make one by asking for a queue.
+// make one by asking for a queue. Of users and their groups fifty have series
+// of their own, and the others are one.
 //
 // Read in this order:
 //
@@ -22,6 +23,6 @@
 //	latencies.go  Observe: histograms of the stages that package stage names
 //	source.go     views, asked for with a bound on the wait
 //	page.go       the metrics made of views, and how their series are stored
-//	reading.go    a view to series: the partition; queues.go, nodes.go, asks.go
+//	reading.go    a view to series: the partition; queues.go, nodes.go, asks.go, users.go
 //	label.go      labels, and text that makes a label value
 package metrics

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -111,13 +112,13 @@ func smallNodes() []*api.NodeView {
 
 func smallApplications() []*api.ApplicationView {
 	ask := func(reason api.Reason) api.AskView {
-		return api.AskView{Allocation: new(api.Allocation), Waiting: &api.Waiting{Reason: reason}}
+		return api.AskView{Allocation: &api.Allocation{Created: time.Unix(1000, 0)}, Waiting: &api.Waiting{Reason: reason}}
 	}
 	nominated := ask(api.RoomIsMade)
 	nominated.Nominated, nominated.Trigger = "n1", preemptor.Guarantee
 	return []*api.ApplicationView{
-		{ID: "a", Queue: "root.team.batch", State: api.Running, Allocations: make([]*api.Allocation, 3), Asks: []api.AskView{ask(api.NoNodeFits), ask(api.NoNodeFits), nominated}},
-		{ID: "b", Queue: "root.team.batch", State: api.Accepted, Asks: []api.AskView{ask(api.QuotaExceeded)}},
+		{ID: "a", Queue: "root.team.batch", User: "ada", Groups: []string{"dev", "ops"}, State: api.Running, Allocations: make([]*api.Allocation, 3), Asks: []api.AskView{ask(api.NoNodeFits), ask(api.NoNodeFits), nominated}},
+		{ID: "b", Queue: "root.team.batch", User: "bob", Groups: []string{"dev"}, State: api.Accepted, Asks: []api.AskView{ask(api.QuotaExceeded)}},
 		{ID: "c", Queue: "root.team.batch", State: api.Running, Allocations: make([]*api.Allocation, 1)},
 	}
 }

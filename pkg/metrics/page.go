@@ -19,6 +19,12 @@ const (
 	queueAllocations
 	queueAsks
 	pendingAsks
+	userPending
+	userOldest
+	userArrived
+	groupPending
+	groupOldest
+	groupArrived
 	nominatedAsks
 	reservations
 	groupsByState
@@ -48,6 +54,12 @@ var viewedFamilies = [viewedMetrics]struct {
 	queueAllocations:  {"narwhal_queue_allocations", "Allocations of a leaf queue.", dto.MetricType_GAUGE},
 	queueAsks:         {"narwhal_queue_pending_asks", "Pending asks of a leaf queue by the reason why they wait; without a series there are none.", dto.MetricType_GAUGE},
 	pendingAsks:       {"narwhal_pending_asks", "Pending asks by the reason why they wait.", dto.MetricType_GAUGE},
+	userPending:       {"narwhal_user_pending_asks", "Pending asks of a user; those of the users of which least waits are together.", dto.MetricType_GAUGE},
+	userOldest:        {"narwhal_user_oldest_pending_ask_seconds", "When the oldest pending ask of a user was made, in seconds since 1970; zero if none waits.", dto.MetricType_GAUGE},
+	userArrived:       {"narwhal_user_arrived_asks", "Asks of a user that came in the last five minutes.", dto.MetricType_GAUGE},
+	groupPending:      {"narwhal_user_group_pending_asks", "Pending asks of the users of a group; those of the groups of which least waits are together.", dto.MetricType_GAUGE},
+	groupOldest:       {"narwhal_user_group_oldest_pending_ask_seconds", "When the oldest pending ask of the users of a group was made, in seconds since 1970; zero if none waits.", dto.MetricType_GAUGE},
+	groupArrived:      {"narwhal_user_group_arrived_asks", "Asks of the users of a group that came in the last five minutes.", dto.MetricType_GAUGE},
 	nominatedAsks:     {"narwhal_nominated_asks", "Asks for which room is being made on a node, by trigger.", dto.MetricType_GAUGE},
 	reservations:      {"narwhal_reservations", "Nodes kept for asks that may run nowhere else (required) and for others (ordinary).", dto.MetricType_GAUGE},
 	groupsByState:     {"narwhal_groups", "Groups whose members name them, by what they do.", dto.MetricType_GAUGE},

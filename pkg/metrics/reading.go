@@ -5,6 +5,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -34,10 +35,11 @@ func newReading(p *page, view *api.View, partition *dto.LabelPair, kinds *resour
 	return r
 }
 
-func (r *reading) all() {
+func (r *reading) all(arrived []archive.Arrivals) {
 	r.amounts()
 	r.nodes()
 	r.asks()
+	r.owners(arrived)
 	r.groups()
 	r.queue(r.view.Root, nil)
 	r.counters()
@@ -58,11 +60,7 @@ func (r *reading) groups() {
 	for state, n := range states {
 		r.page.add(groupsByState, float64(n), r.partition, groupLabels[state])
 	}
-	since := int64(0)
-	if !first.IsZero() {
-		since = first.Unix()
-	}
-	r.page.add(groupsBelowSince, float64(since), r.partition)
+	r.page.add(groupsBelowSince, secondsOf(first), r.partition)
 }
 
 // groupStates are the values of the label state of groups.

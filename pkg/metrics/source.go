@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -79,7 +80,15 @@ func (s *source) read() *page {
 			continue
 		}
 		p.add(partitionUp, 1, partition)
-		newReading(p, view, partition, s.kinds).all()
+		newReading(p, view, partition, s.kinds).all(s.arrived(r.partition))
 	}
 	return p
+}
+
+// arrived are the asks that came lately; none if the views do not know them.
+func (s *source) arrived(partition string) []archive.Arrivals {
+	if known, ok := s.views.(Arrivals); ok {
+		return known.Arrivals(partition)
+	}
+	return nil
 }

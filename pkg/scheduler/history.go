@@ -3,7 +3,12 @@ package scheduler
 import (
 	"context"
 	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
+
+var _ metrics.Arrivals = (*Scheduler)(nil)
 
 // KeepHistory has the archive of a scheduler keep points of what all partitions use, until
 // the context ends. It must be called once at most, in a goroutine of the caller; without an archive it
@@ -39,4 +44,10 @@ func sample(ctx context.Context, s *Scheduler, name string, step time.Duration) 
 	if seen, err := s.Snapshot(ctx, name); err == nil && seen.Age < step {
 		book.Sample(time.Now(), seen.View)
 	}
+}
+
+// Arrivals are the asks of a partition that came in the last five minutes, by user and queue; none without an
+// archive.
+func (s *Scheduler) Arrivals(partition string) []archive.Arrivals {
+	return s.config.Archive.Book(partition).Arrivals(time.Now())
 }

@@ -92,6 +92,21 @@ func (c *Client) Preemptions(ctx context.Context, where ...url.Values) (Answer[[
 	return ask[[]*Preemption](ctx, c, http.MethodGet, picked("preemptions", where), nil)
 }
 
+// Users are what users have and what waits of them, by name: all, or those that the parameters of REST pick.
+func (c *Client) Users(ctx context.Context, where ...url.Values) (Answer[[]*Owner], error) {
+	return ask[[]*Owner](ctx, c, http.MethodGet, picked("usage/users", where), nil)
+}
+
+// UserGroups are the same of groups of users.
+func (c *Client) UserGroups(ctx context.Context, where ...url.Values) (Answer[[]*Owner], error) {
+	return ask[[]*Owner](ctx, c, http.MethodGet, picked("usage/groups", where), nil)
+}
+
+// Applications are the active applications, by ID: all, or those that the parameters of REST pick.
+func (c *Client) Applications(ctx context.Context, where ...url.Values) (Answer[[]*Application], error) {
+	return ask[[]*Application](ctx, c, http.MethodGet, picked("applications/active", where), nil)
+}
+
 // picked is a path with the parameters that pick from its list.
 func picked(path string, where []url.Values) string {
 	for _, values := range where {

@@ -40,8 +40,10 @@ type applicationJSON struct {
 	ResourceHistory    *usedJSON                      `json:"resourceHistory,omitempty"`
 	BackoffDeadline    string                         `json:"backoffDeadline,omitempty"`
 
-	// What is new.
-	Tags map[string]string `json:"tags,omitempty"`
+	// What is new: how many asks wait, and since when the oldest of them does.
+	Tags              map[string]string   `json:"tags,omitempty"`
+	PendingAsks       int                 `json:"pendingAsks,omitempty"`
+	OldestRequestTime encoder.Nanoseconds `json:"oldestRequestTime,omitempty"`
 }
 
 func (a *applicationJSON) Encode(e *encoder.Encoder) {
@@ -73,6 +75,8 @@ func (a *applicationJSON) Encode(e *encoder.Encoder) {
 	}
 	e.TextIf("backoffDeadline", a.BackoffDeadline)
 	e.Texts("tags", a.Tags)
+	e.IntegerIf("pendingAsks", int64(a.PendingAsks))
+	e.IntegerIf("oldestRequestTime", int64(a.OldestRequestTime))
 	e.Close('}')
 }
 
@@ -223,7 +227,7 @@ func (at *Snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
 		SubmissionTime: a.Submitted, Requests: encoder.EachByKey(a.Asks, keyOfAsk, at.fillAsk),
 		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
-		MaxRequestPriority: api.PriorityNone,
+		MaxRequestPriority: api.PriorityNone, PendingAsks: len(a.Asks), OldestRequestTime: oldestOf(a.Asks),
 	}
 	if !a.BackoffUntil.IsZero() {
 		out.BackoffDeadline = a.BackoffUntil.UTC().Format(time.RFC3339Nano)
@@ -247,6 +251,16 @@ func (at *Snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 	}
 	out.HasReserved = len(out.Reservations) > 0
 	at.fillPast(a, out)
+}
+
+// oldestOf is since when the oldest of some asks waits; zero if there is none.
+func oldestOf(asks []api.AskView) (oldest encoder.Nanoseconds) {
+	for i := range asks {
+		if at := encoder.NanosecondsOf(asks[i].Created); oldest == 0 || at < oldest {
+			oldest = at
+		}
+	}
+	return oldest
 }
 
 // realUse is what an application uses without placeholders.

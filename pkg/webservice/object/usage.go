@@ -2,10 +2,12 @@ package object
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
@@ -15,19 +17,27 @@ import (
 
 // userJSON is what a user has. Groups say for which group each application counts, of
 // those that count for one. LimitPercent is the part of a limit that is used most.
+// Of the asks that wait it says how many they are and since when the oldest waits, and how many
+// came in the last five minutes.
 type userJSON struct {
-	UserName     string                       `json:"userName"`
-	Groups       map[api.ApplicationID]string `json:"groups,omitempty"`
-	LimitPercent int64                        `json:"limitPercent,omitempty"`
-	Queues       *usageJSON                   `json:"queues"`
+	UserName          string                       `json:"userName"`
+	Groups            map[api.ApplicationID]string `json:"groups,omitempty"`
+	LimitPercent      int64                        `json:"limitPercent,omitempty"`
+	PendingAsks       int                          `json:"pendingAsks,omitempty"`
+	OldestRequestTime encoder.Nanoseconds          `json:"oldestRequestTime,omitempty"`
+	Arrivals          int                          `json:"arrivals,omitempty"`
+	Queues            *usageJSON                   `json:"queues"`
 }
 
 // groupJSON is what the applications have that count for the limits of a group.
 type groupJSON struct {
-	GroupName    string              `json:"groupName"`
-	Applications []api.ApplicationID `json:"applications,omitempty"`
-	LimitPercent int64               `json:"limitPercent,omitempty"`
-	Queues       *usageJSON          `json:"queues"`
+	GroupName         string              `json:"groupName"`
+	Applications      []api.ApplicationID `json:"applications,omitempty"`
+	LimitPercent      int64               `json:"limitPercent,omitempty"`
+	PendingAsks       int                 `json:"pendingAsks,omitempty"`
+	OldestRequestTime encoder.Nanoseconds `json:"oldestRequestTime,omitempty"`
+	Arrivals          int                 `json:"arrivals,omitempty"`
+	Queues            *usageJSON          `json:"queues"`
 }
 
 // usageJSON is what is used in a queue and below, and what may be, if that is limited there.
@@ -37,9 +47,13 @@ type usageJSON struct {
 	RunningApplications []api.ApplicationID `json:"runningApplications,omitempty"`
 	MaxResources        encoder.Quantities  `json:"maxResources,omitempty"`
 	MaxApplications     int                 `json:"maxApplications,omitempty"`
+	PendingAsks         int                 `json:"pendingAsks,omitempty"`
+	OldestRequestTime   encoder.Nanoseconds `json:"oldestRequestTime,omitempty"`
+	Arrivals            int                 `json:"arrivals,omitempty"`
+	PendingResource     encoder.Quantities  `json:"pendingResource,omitempty"`
 	Children            []*usageJSON        `json:"children,omitempty"`
 
-	sum resources.Amounts // becomes ResourceUsage
+	sum, pending resources.Amounts // become ResourceUsage and PendingResource
 }
 
 // Users answers GET /ws/v1/partition/{partition}/usage/users.
@@ -96,18 +110,25 @@ func Group(look func(*http.Request) (*Snapshot, error)) func(*http.Request) (any
 	}
 }
 
-// users is what all users with applications have, by name.
+// users is what all users have that have allocations, asks that wait, or asks that came lately,
+// by name.
 func (at *Snapshot) users() []*userJSON {
-	var out []*userJSON
-	for _, app := range at.sortedBy(func(app *api.ApplicationView) string { return app.User }) {
+	known := map[string]*userJSON{}
+	of := func(name string) *userJSON {
+		if known[name] == nil {
+			known[name] = &userJSON{UserName: name, Queues: &usageJSON{QueuePath: at.Root.Path}}
+		}
+		return known[name]
+	}
+	for _, app := range at.applicationsByQueue() {
+		if len(app.Asks) > 0 {
+			of(app.User).Queues.wait(app)
+		}
 		if len(app.Allocations) == 0 {
 			continue
 		}
-		if len(out) == 0 || out[len(out)-1].UserName != app.User {
-			out = append(out, &userJSON{UserName: app.User, Queues: &usageJSON{QueuePath: at.Root.Path}})
-		}
-		u := out[len(out)-1]
-		u.Queues.add(app)
+		u := of(app.User)
+		u.Queues.use(app)
 		if app.Group == "" {
 			continue
 		}
@@ -116,43 +137,74 @@ func (at *Snapshot) users() []*userJSON {
 		}
 		u.Groups[app.ID] = app.Group
 	}
+	for _, a := range at.arrivals() {
+		of(a.User).Queues.arrive(a)
+	}
 	limits := at.limitsByQueue()
-	for _, u := range out {
-		u.LimitPercent = u.Queues.finish(at, limits, api.LimitOwner{Name: u.UserName})
+	out := make([]*userJSON, 0, len(known))
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		u := known[name]
+		u.LimitPercent = u.Queues.finish(at, limits, api.LimitOwner{Name: name})
+		u.PendingAsks, u.OldestRequestTime, u.Arrivals = u.Queues.PendingAsks, u.Queues.OldestRequestTime, u.Queues.Arrivals
+		out = append(out, u)
 	}
 	return out
 }
 
-// groups is what all groups have that applications count for, by name.
+// groups is what all groups have that applications count for, and what waits and came of the
+// users of all groups, by name.
 func (at *Snapshot) groups() []*groupJSON {
-	var out []*groupJSON
-	for _, app := range at.sortedBy(func(app *api.ApplicationView) string { return app.Group }) {
+	known := map[string]*groupJSON{}
+	of := func(name string) *groupJSON {
+		if known[name] == nil {
+			known[name] = &groupJSON{GroupName: name, Queues: &usageJSON{QueuePath: at.Root.Path}}
+		}
+		return known[name]
+	}
+	for _, app := range at.applicationsByQueue() {
+		if len(app.Asks) > 0 {
+			for _, name := range app.Groups {
+				of(name).Queues.wait(app)
+			}
+		}
 		if app.Group == "" {
 			continue
 		}
-		if len(out) == 0 || out[len(out)-1].GroupName != app.Group {
-			out = append(out, &groupJSON{GroupName: app.Group, Queues: &usageJSON{QueuePath: at.Root.Path}})
-		}
-		g := out[len(out)-1]
+		g := of(app.Group)
 		g.Applications = append(g.Applications, app.ID)
 		if len(app.Allocations) > 0 {
-			g.Queues.add(app)
+			g.Queues.use(app)
+		}
+	}
+	for _, a := range at.arrivals() {
+		for _, name := range a.Groups {
+			of(name).Queues.arrive(a)
 		}
 	}
 	limits := at.limitsByQueue()
-	for _, g := range out {
-		g.LimitPercent = g.Queues.finish(at, limits, api.LimitOwner{Group: true, Name: g.GroupName})
+	out := make([]*groupJSON, 0, len(known))
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		g := known[name]
+		g.LimitPercent = g.Queues.finish(at, limits, api.LimitOwner{Group: true, Name: name})
+		g.PendingAsks, g.OldestRequestTime, g.Arrivals = g.Queues.PendingAsks, g.Queues.OldestRequestTime, g.Queues.Arrivals
+		out = append(out, g)
 	}
 	return out
 }
 
-// sortedBy is the applications by the name of whose they are, then by queue.
-func (at *Snapshot) sortedBy(of func(*api.ApplicationView) string) []*api.ApplicationView {
+// applicationsByQueue is the applications by queue.
+func (at *Snapshot) applicationsByQueue() []*api.ApplicationView {
 	applications := slices.Clone(at.Applications)
-	slices.SortStableFunc(applications, func(a, b *api.ApplicationView) int {
-		return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.Queue, b.Queue))
-	})
+	slices.SortStableFunc(applications, func(a, b *api.ApplicationView) int { return cmp.Compare(a.Queue, b.Queue) })
 	return applications
+}
+
+// arrivals are the asks that came lately; none where the past is not known.
+func (at *Snapshot) arrivals() []archive.Arrivals {
+	if at.past == nil {
+		return nil
+	}
+	return at.past.Arrivals(at.Now())
 }
 
 // queueLimits are the limits of users and groups in the queues that have any.
@@ -177,7 +229,7 @@ func (l queueLimits) add(above api.QueuePath, q *api.QueueConfig) {
 // finish says by kind what was added up, and the limits of whose it is: their own, or those of
 // all others. It returns the part of a limit that is used most, here and below.
 func (u *usageJSON) finish(at *Snapshot, limits queueLimits, owner api.LimitOwner) (percent int64) {
-	u.ResourceUsage = at.Amounts(u.sum)
+	u.ResourceUsage, u.PendingResource = at.Amounts(u.sum), at.Amounts(u.pending)
 	limit := limits[u.QueuePath][owner]
 	if limit == nil {
 		limit = limits[u.QueuePath][api.LimitOwner{Group: owner.Group, Name: "*"}]
@@ -214,19 +266,42 @@ func (u *usageJSON) percentOf(limit *api.Limit) (percent int64) {
 	return percent
 }
 
-// add books an application on the way to its queue. Applications come sorted by
-// queue, so that of the children only the last can be on it.
-func (u *usageJSON) add(app *api.ApplicationView) {
-	u.sum.Add(app.Used)
-	u.RunningApplications = append(u.RunningApplications, app.ID)
-	if u.QueuePath == app.Queue || !app.Queue.IsWithin(u.QueuePath) {
+// use books what an application uses on the way to its queue.
+func (u *usageJSON) use(app *api.ApplicationView) {
+	u.onWay(app.Queue, func(at *usageJSON) {
+		at.sum.Add(app.Used)
+		at.RunningApplications = append(at.RunningApplications, app.ID)
+	})
+}
+
+// wait books the asks of an application that wait.
+func (u *usageJSON) wait(app *api.ApplicationView) {
+	first := oldestOf(app.Asks)
+	u.onWay(app.Queue, func(at *usageJSON) {
+		at.pending.Add(app.Pending)
+		at.PendingAsks += len(app.Asks)
+		if at.OldestRequestTime == 0 || first < at.OldestRequestTime {
+			at.OldestRequestTime = first
+		}
+	})
+}
+
+// arrive books asks that came lately.
+func (u *usageJSON) arrive(a archive.Arrivals) {
+	u.onWay(a.Queue, func(at *usageJSON) { at.Arrivals += a.Asks })
+}
+
+// onWay visits the queues on the way to one, which come to be.
+func (u *usageJSON) onWay(path api.QueuePath, visit func(*usageJSON)) {
+	visit(u)
+	if u.QueuePath == path || !path.IsWithin(u.QueuePath) {
 		return
 	}
-	rest := string(app.Queue)[len(u.QueuePath)+1:]
-	name, _, _ := strings.Cut(rest, ".")
-	path := u.QueuePath + "." + api.QueuePath(name)
-	if n := len(u.Children); n == 0 || u.Children[n-1].QueuePath != path {
-		u.Children = append(u.Children, &usageJSON{QueuePath: path})
+	name, _, _ := strings.Cut(string(path)[len(u.QueuePath)+1:], ".")
+	child := u.QueuePath + "." + api.QueuePath(name)
+	i, known := slices.BinarySearchFunc(u.Children, child, func(c *usageJSON, path api.QueuePath) int { return cmp.Compare(c.QueuePath, path) })
+	if !known {
+		u.Children = slices.Insert(u.Children, i, &usageJSON{QueuePath: child})
 	}
-	u.Children[len(u.Children)-1].add(app)
+	u.Children[i].onWay(path, visit)
 }

@@ -62,7 +62,7 @@ var ours = []string{
 // here must be a field of its type.
 var unknown = map[string][]string{
 	"AllocationAskDAOInfo":      {"class", "detail", "nominatedNode", "plan", "planned", "preemptionAttempts", "reservedNode", "why"},
-	"ApplicationDAOInfo":        {"tags"},
+	"ApplicationDAOInfo":        {"oldestRequestTime", "pendingAsks", "tags"},
 	"EventRecord":               {"count", "id", "lastNano"},
 	"ForeignAllocationDAOInfo":  {"requestTime"},
 	"GroupResourceUsageDAOInfo": {"limitPercent"},
@@ -73,8 +73,9 @@ var unknown = map[string][]string{
 		"VictimOrder", "VictimTimeout", "VictimsMax",
 	},
 	"PartitionQueueDAOInfo":    {"applications", "guaranteeState", "guaranteedKind", "guaranteedPercent", "limits", "nominatedResource", "overMaxSince"},
+	"ResourceUsageDAOInfo":     {"oldestRequestTime", "pendingAsks", "pendingResource"},
 	"StateDAOInfo":             {"reason"},
-	"UserResourceUsageDAOInfo": {"limitPercent"},
+	"UserResourceUsageDAOInfo": {"limitPercent", "oldestRequestTime", "pendingAsks"},
 }
 
 // known are the fields that YuniKorn writes, also those that no documented answer has.

@@ -1,4 +1,4 @@
-// Users and groups: what each has in which queue, and what its limits are.
+// Users and groups: what each has in which queue, what its limits are, and what waits there.
 //
 //   #/users               users; ?text=, sort=, offset=
 //   #/users?view=groups   groups
@@ -15,11 +15,11 @@ const pageSize = 50;
 const views = {
   users: {
     noun: 'users', field: 'userName', filter: 'user', label: 'User begins with', title: 'No user has anything',
-    text: 'Users appear here when something of theirs runs.',
+    text: 'Users appear here when something of theirs runs or waits.',
   },
   groups: {
-    noun: 'groups', field: 'groupName', filter: 'group', label: 'Group begins with', title: 'No application counts for a group',
-    text: 'Groups appear here if the configuration limits them and they have applications.',
+    noun: 'groups', field: 'groupName', filter: 'group', label: 'Group begins with', title: 'No group has anything',
+    text: 'Groups appear here when something of their users waits, or if the configuration limits them and they have applications.',
   },
 };
 
@@ -54,7 +54,7 @@ function ownerList(ctx, view) {
     return [
       h('div', { class: 'toolbar' }, h('h1', null, 'Users'),
         subtabs(ctx, 'users', 'Users or groups', view, [['users', 'Users', {}], ['groups', 'Groups', { view: 'groups' }]]),
-        h('span', { class: 'quiet' }, 'What each has in which queue, those over a limit first')),
+        h('span', { class: 'quiet' }, 'What each has in which queue and what waits there, those over a limit first')),
       h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, filters.fields({ name: 'text', kind: 'search', label }), kindChooser(format.known(), ctx.refresh)),
       owners.length === 0 && offsetOf(query) === 0 ? nothing(query)
         : h('div', { class: 'card' }, limitsTable(ctx, { view, field, owners, sort }),

@@ -1,4 +1,4 @@
-// What users or groups have in their queues, against their limits there.
+// What users or groups have in their queues, against their limits there, and what waits.
 
 import { badge, bar, h, table } from '../dom.js';
 import * as format from '../format.js';
@@ -19,6 +19,9 @@ export function limitsTable(ctx, { view, field, owners, sort }) {
       { head: 'Uses', cell: (r) => (r.queue ? fewAmounts(r.queue.resourceUsage, '–') : '') },
       { head: 'Limit', cell: (r) => (r.queue ? limitCell(r.queue.maxResources) : '') },
       { head: 'Applications', num: true, title: 'That run, of those that may', cell: (r) => (r.queue ? applications(r.queue) : '') },
+      { head: 'Waits', sort: 'pendingAsks', num: true, title: 'Asks that wait there', cell: (r) => (r.queue ? waits(ctx, view, r) : '') },
+      { head: 'Oldest', num: true, title: 'How long the oldest of them waits', cell: (r) => format.age(r.queue?.oldestRequestTime, ctx.now()) },
+      { head: 'Came', sort: 'arrivals', num: true, title: 'Asks that came in the last five minutes', cell: (r) => (r.queue ? format.count(r.queue.arrivals) : '') },
       { head: 'Of the limit', sort: 'limitPercent', num: true, title: 'Of the kind of which most is used, or of the applications', class: 'limit-part', cell: (r) => (r.queue ? partCell(r) : '') },
     ],
   });
@@ -32,7 +35,8 @@ function rowsOf(owner) {
     for (const child of queue.children ?? []) walk(child);
   };
   walk(owner.root);
-  all.sort((a, b) => b.most.percent - a.most.percent || b.limited - a.limited); // those alike stay in the order of queues
+  const waiting = (row) => row.queue.pendingAsks ?? 0;
+  all.sort((a, b) => b.most.percent - a.most.percent || b.limited - a.limited || waiting(b) - waiting(a)); // those alike stay in the order of queues
   if (all.length > queuesMax) all.splice(queuesMax - 1, all.length, { owner, more: all.length - queuesMax + 1 });
   return all;
 }
@@ -55,6 +59,13 @@ function running(queue) { return queue.runningApplications?.length ?? 0; }
 function ownerCell(ctx, view, { name }) {
   if (view === 'groups') return name === '*' ? h('span', { class: 'quiet' }, 'users without a group') : name;
   return name === '' ? h('span', { class: 'quiet' }, 'without a name') : h('a', { href: ctx.link('applications', [], { user: name }) }, name);
+}
+
+// waits is how many asks wait, which leads to them.
+function waits(ctx, view, { owner, queue }) {
+  const n = format.count(queue.pendingAsks);
+  if (!queue.pendingAsks || view === 'groups' || owner.name === '') return n;
+  return h('a', { href: ctx.link('applications', [], { view: 'pending', user: owner.name, queue: queue.queuePath }) }, n);
 }
 
 function limitCell(max) { return max === undefined ? h('span', { class: 'quiet' }, 'none') : fewAmounts(max, 'none'); }

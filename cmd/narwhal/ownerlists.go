@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
+)
+
+// newUsersCommand is "narwhal users".
+func newUsersCommand() *cobra.Command {
+	var limit int
+	var groups bool
+	cmd := newList(&cobra.Command{
+		Use:   "users",
+		Short: "Show users, or groups of users: what waits of each, since when, and how much came lately",
+		Long: `Show the users of a running scheduler, the one of which most waits first: how many pods
+wait, how long the oldest of them does, how many came in the last five minutes, and what
+is used; in all, and then in each queue if there are several.
+
+With --groups it shows groups of users. What waits counts for each group of its user, and
+what is used for the group that is limited.`,
+		Example: "  narwhal users\n  narwhal users --user anna --watch\n  narwhal users --groups --limit 5",
+	}, [][2]string{
+		{"user", "only the user of this name; with * at its end, all that begin so"},
+		{"group", "only the group of this name, with --groups; with * at its end, all that begin so"},
+	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
+		l.limit = limit
+		where, ask, what := l.where(), c.Users, "users of which anything runs, waits or came lately"
+		if groups {
+			ask, what = c.UserGroups, "groups of which anything runs, waits or came lately"
+		}
+		where.Set("sort", "-pendingAsks")
+		answer, err := ask(ctx, where)
+		return first(l, what, answer, func(owners []*client.Owner) *client.Table { return client.OwnersTable(owners, time.Now()) }), err
+	})
+	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show; 0 is all")
+	cmd.Flags().BoolVar(&groups, "groups", false, "show groups of users")
+	return cmd
+}
+
+// newAppsCommand is "narwhal apps".
+func newAppsCommand() *cobra.Command {
+	var limit int
+	cmd := newList(&cobra.Command{
+		Use:     "apps",
+		Aliases: []string{"applications"},
+		Short:   "Show applications: what they use, how many of their pods wait, and since when",
+		Long: `Show the active applications of a running scheduler, the one of which most waits first:
+what it uses, how many of its pods wait, and how long the oldest of them does.`,
+		Example: "  narwhal apps\n  narwhal apps --queue root.ml --user anna\n  narwhal apps --status accepted --limit 0",
+	}, [][2]string{
+		{"application", "only the application of this name; with * at its end, all that begin so"},
+		{"queue", "only those of this queue and of all below"},
+		{"user", "only those of this user"},
+		{"group", "only those of users with this group"},
+		{"node", "only those with a pod on this node"},
+		{"status", "only those in this state: new, accepted, running, completing, failing"},
+	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
+		l.limit = limit
+		where := l.where()
+		where.Set("sort", "-pendingAsks")
+		if l.form == "table" {
+			where.Set("fields", client.ApplicationFields)
+		}
+		answer, err := c.Applications(ctx, where)
+		return first(l, "applications", answer, func(all []*client.Application) *client.Table { return client.ApplicationsTable(all, time.Now()) }), err
+	})
+	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show; 0 is all")
+	completes(cmd, "status", "new", "accepted", "running", "completing", "failing")
+	return cmd
+}
