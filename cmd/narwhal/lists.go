@@ -160,8 +160,10 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 func newPreemptionsCommand() *cobra.Command {
 	var limit int
 	cmd := newList(&cobra.Command{
-		Use:     "preemptions",
-		Short:   "Show what was preempted, for which pod, and what came of it",
+		Use:   "preemptions",
+		Short: "Show what was preempted, for which pod, how long it had run, and what came of it",
+		Long: `Show what was preempted, for which pod, how long it had run, and what came of it.
+"narwhal losses" adds up the work that was lost.`,
 		Example: "  narwhal preemptions\n  narwhal preemptions --trigger guarantee --limit 100\n  narwhal preemptions --application web",
 	}, [][2]string{
 		{"trigger", "only those by this trigger: " + strings.Join(past.Triggers(), ", ")},

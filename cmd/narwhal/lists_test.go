@@ -92,6 +92,7 @@ func TestLists(t *testing.T) {
 		{"users-of-groups", "users --groups --limit 1"},
 		{"users-none", "users --user none"},
 		{"apps", "apps --limit 0"},
+		{"losses", "losses"},
 		{"queues-yaml", "queues -o yaml"},
 		{"pending", "pending"},
 		{"pending-none", "pending --user none"},
@@ -122,7 +123,7 @@ func TestLists(t *testing.T) {
 func TestCommandsDocument(t *testing.T) {
 	document, err := os.ReadFile("../../docs/commands.md")
 	assert.NilError(t, err)
-	for _, name := range []string{"list-queues", "list-pending", "whatif-pods"} {
+	for _, name := range []string{"list-queues", "list-pending", "list-losses", "whatif-pods"} {
 		text, err := os.ReadFile("testdata/" + name + ".golden")
 		assert.NilError(t, err)
 		_, table, _ := strings.Cut(string(text), "-- out\n")

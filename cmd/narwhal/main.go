@@ -9,7 +9,7 @@
 //	validate.go    narwhal validate: check a configuration
 //	reload.go      narwhal validate --against, --server: what a reload would change
 //	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
-//	ownerlists.go  narwhal users, apps: what is whose
+//	ownerlists.go  narwhal users, apps, losses: what is whose
 //	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
 //	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
@@ -109,6 +109,7 @@ func newRootCommand() *cobra.Command {
 		newGroupsCommand(),
 		newPendingCommand(),
 		newPreemptionsCommand(),
+		newLossesCommand(),
 		newUsersCommand(),
 		newAppsCommand(),
 		newExplainCommand(),

@@ -72,3 +72,26 @@ what it uses, how many of its pods wait, and how long the oldest of them does.`,
 	completes(cmd, "status", "new", "accepted", "running", "completing", "failing")
 	return cmd
 }
+
+// newLossesCommand is "narwhal losses".
+func newLossesCommand() *cobra.Command {
+	var limit int
+	cmd := newList(&cobra.Command{
+		Use:   "losses",
+		Short: "Show the work that was lost by preemption, by day, queue and user",
+		Long: `Show the work that was lost by preemption, by day, queue and user, the last day first: how
+many pods were preempted, how many of these for nothing, how long they had run together,
+and what they held, times the hours that they ran. It is of the plans that are kept.`,
+		Example: "  narwhal losses\n  narwhal losses --queue root.ml --day '2026-11-*'\n  narwhal losses --user anna -o json",
+	}, [][2]string{
+		{"queue", "only in this queue and in all below"},
+		{"user", "only of this user"},
+		{"day", "only of this day of Greenwich, such as 2026-01-31; with * at its end, all that begin so"},
+	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
+		l.limit = limit
+		answer, err := c.Losses(ctx, l.where())
+		return first(l, "losses", answer, client.LossesTable), err
+	})
+	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show; 0 is all")
+	return cmd
+}

@@ -61,10 +61,29 @@ type Victim struct {
 	Class       preemptor.Class
 	Node        api.NodeID
 	Amounts     resources.Amounts
-	Priority    int32
+	Priority    int32     // as the queue of the ask sees it, which decided
+	OwnPriority int32     // what it has of its own, or of its group
+	Started     time.Time // zero if that is not known
+	Chosen      time.Time // for eviction
 	Ended       time.Time // zero while it runs
 	Wasted      string    // why no ask runs in its room; empty unless it is wasted
 }
+
+// Ran is how long a victim ran until it ended or, while it runs, until it was chosen; zero if it is
+// not known when it started.
+func (v *Victim) Ran() time.Duration {
+	until := v.Ended
+	if until.IsZero() {
+		until = v.Chosen
+	}
+	if v.Started.IsZero() || until.Before(v.Started) {
+		return 0
+	}
+	return until.Sub(v.Started)
+}
+
+// Lost is the work of a victim that is lost: what it held, times the seconds that it ran.
+func (v *Victim) Lost() resources.Amounts { return overTime(v.Amounts, v.Ran()) }
 
 // Victim is one of the victims; nil if it is none.
 func (p *Plan) Victim(key api.AllocationKey) *Victim {

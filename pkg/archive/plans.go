@@ -103,6 +103,10 @@ func (s *plans) evicted(a *api.Allocation, queue api.QueuePath, user string) {
 	}
 	p.next++
 	v.Application, v.Queue, v.User, v.Node, v.Pod = a.Application, queue, user, a.Node, podOf(a)
+	v.OwnPriority, v.Started = a.Priority, a.Placed
+	if a.IsForeign() {
+		v.Started = a.Created // another scheduler placed it
+	}
 }
 
 // podOf is the name of a pod, which stays when it is started again with another key.
@@ -184,7 +188,9 @@ func (b *Book) planned(p *Plan) {
 	p.At, p.Trigger, p.User = b.now, p.Decision.Trigger, b.userOf(p.Application)
 	if p.Decision.Reason == preemptor.Chosen {
 		for _, v := range p.Decision.Victims {
-			p.Victims = append(p.Victims, Victim{Key: api.AllocationKey(v.Key), Class: v.Class, Node: p.Node, Amounts: v.Amounts, Priority: v.Priority})
+			p.Victims = append(p.Victims, Victim{
+				Key: api.AllocationKey(v.Key), Class: v.Class, Node: p.Node, Amounts: v.Amounts, Priority: v.Priority, OwnPriority: v.Priority, Chosen: b.now,
+			})
 		}
 	}
 	b.plans.add(b.now, p, b.config.PlansMax)

@@ -103,12 +103,13 @@ func naiveVictim(moments []moment, node api.NodeID, key api.AllocationKey) Victi
 	for _, app := range moments[0].view.Applications {
 		if a := runsAt(&moments[0], app.ID, key); a != nil {
 			v.Application, v.Queue, v.User, v.Node, v.Class = app.ID, app.Queue, app.User, a.Node, a.Class()
+			v.OwnPriority, v.Started = a.Priority, a.Placed
 		}
 	}
 	if n := nodeAt(&moments[0], node); n != nil {
 		for _, a := range n.ForeignAllocations {
 			if a.Key == key && v.Application == "" {
-				v.Class = a.Class()
+				v.Class, v.OwnPriority, v.Started = a.Class(), a.Priority, a.Created
 			}
 		}
 	}
@@ -142,7 +143,7 @@ func plansText(plans []*Plan) string {
 func planText(p *Plan) string {
 	words := []string{fmt.Sprintf("%s: %s %q of %q by %q in %q on %q:", ago(p.At), p.Trigger, p.Key, p.Application, p.User, p.Queue, p.Node)}
 	for _, v := range p.Victims {
-		words = append(words, fmt.Sprintf("%s (%s) of %q by %q in %q on %q until %s,", v.Key, v.Class, v.Application, v.User, v.Queue, v.Node, ago(v.Ended)))
+		words = append(words, fmt.Sprintf("%s (%s, %d) of %q by %q in %q on %q from %s until %s,", v.Key, v.Class, v.OwnPriority, v.Application, v.User, v.Queue, v.Node, ago(v.Started), ago(v.Ended)))
 	}
 	return strings.Join(append(words, p.Outcome.String(), string(p.On), ago(p.Until)), " ")
 }

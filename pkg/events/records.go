@@ -1,6 +1,7 @@
 package events
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -83,7 +84,7 @@ func (c *conversion) notice(event api.Event) {
 		c.claim(e.Allocation, e.Node, si.EventRecord_REMOVE, e.Reason, e.Nominated)
 	case *api.EvictionRequested:
 		c.add(&si.EventRecord{
-			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message,
+			Type: si.EventRecord_REQUEST, ObjectID: string(e.Key), ReferenceID: string(e.Application), Message: e.Message + c.cost(e),
 			EventChangeType: si.EventRecord_REMOVE, EventChangeDetail: si.EventRecord_ALLOC_PREEMPT, Resource: c.resource(e.Amounts),
 		})
 	case *api.ReleaseRequested:
@@ -124,6 +125,19 @@ func (c *conversion) notice(event api.Event) {
 	case *api.QueueReport:
 		c.queueChanged(string(e.Queue), si.EventRecord_QUEUE_PREEMPTION, messages.ResourceOf(c.kinds, e.Freed), e.Message)
 	}
+}
+
+// cost says what an eviction costs: how long the victim ran, and its own priority, which may not be
+// that with which the queue of the ask sees it.
+func (c *conversion) cost(e *api.EvictionRequested) string {
+	began := e.Placed
+	if e.IsForeign() {
+		began = e.Created // another scheduler placed it
+	}
+	if began.IsZero() {
+		return fmt.Sprintf("; its own priority is %d", e.Priority)
+	}
+	return fmt.Sprintf("; it ran %s, its own priority is %d", time.Unix(0, c.now).Sub(began).Round(time.Second), e.Priority)
 }
 
 // add adds a record of this step.

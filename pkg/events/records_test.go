@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
@@ -104,4 +105,19 @@ func TestEqualAsksShareTheirResource(t *testing.T) {
 	}
 	first := asked(sizes[0])
 	assert.Assert(t, first == asked(sizes[0]))
+}
+
+// TestEvictionsSayWhatTheyCost: how long the victim ran, and its own priority beside that which
+// decided; of a pod of another scheduler it is how long it has been there.
+func TestEvictionsSayWhatTheyCost(t *testing.T) {
+	now := time.Unix(10_000, 0)
+	for want, a := range map[string]*api.Allocation{
+		"by priority 0 over -100; it ran 35m0s, its own priority is 0":  {Placed: now.Add(-35 * time.Minute), Created: now.Add(-time.Hour)},
+		"by priority 0 over -100; it ran 1h0m0s, its own priority is 7": {Created: now.Add(-time.Hour), Origin: api.Foreign, Priority: 7},
+		"by priority 0 over -100; its own priority is 0":                {Created: now.Add(-time.Hour)},
+	} {
+		records := events.Records(new(resources.Kinds), now, &api.EvictionRequested{Allocation: a, Message: "by priority 0 over -100"})
+		assert.Equal(t, len(records), 1)
+		assert.Equal(t, records[0].Message, want)
+	}
 }

@@ -22,6 +22,7 @@ func (s *Service) fieldTests() map[string]handler {
 	return map[string]handler{
 		"readSummary":                  s.looking(object.Summary),
 		"listUseHistory":               s.looking(past.UseHistory),
+		"listLosses":                   s.looking(past.Losses),
 		"listVictims":                  s.looking(past.Victims),
 		"listClusters":                 s.seeing((*object.Sources).Clusters),
 		"listPartitions":               s.seeing((*object.Sources).Partitions),

@@ -3,14 +3,17 @@ package webservice
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 )
 
@@ -117,4 +120,56 @@ func TestForeignAllocationsOfUnknownNodes(t *testing.T) {
 		jsonObject{"allocationKey": "kubelet-9", "nodeId": "node-9", "priority": "0"},
 		jsonObject{"allocationKey": "proxy-9", "nodeId": "node-9", "priority": "0", "preemptable": true},
 	})
+}
+
+// TestLossesOfTwoDays: victims are added up by the day on which they were chosen, by queue and by
+// user, the last day first.
+func TestLossesOfTwoDays(t *testing.T) {
+	w := newWorld(t)
+	s := w.service(t)
+	evictedTomorrow(t, w, s)
+	for query, want := range map[string][]string{
+		"":                {"2026-11-22 root.low anna 1", "2026-11-21 root.low anna 2"},
+		"?day=2026-11-22": {"2026-11-22 root.low anna 1"},
+		"?queue=ROOT.low": {"2026-11-22 root.low anna 1", "2026-11-21 root.low anna 2"},
+		"?queue=root.sys": nil,
+		"?user=bob":       nil,
+		"?sort=-victims":  {"2026-11-21 root.low anna 2", "2026-11-22 root.low anna 1"},
+	} {
+		var got []string
+		for _, one := range answered(t, s.Handler(), "/ws/v1/partition/default/losses"+query).([]any) {
+			loss := one.(jsonObject)
+			got = append(got, fmt.Sprint(loss["day"], " ", loss["queueName"], " ", loss["user"], " ", loss["victims"]))
+		}
+		assert.DeepEqual(t, got, want)
+	}
+}
+
+// TestBothPrioritiesOfAVictim: what decided is told beside what the victim has of its own.
+func TestBothPrioritiesOfAVictim(t *testing.T) {
+	w := newWorld(t)
+	s := w.service(t)
+	evictedTomorrow(t, w, s)
+	plan := answered(t, s.Handler(), "/ws/v1/partition/default/preemptions?limit=1").([]any)[0].(jsonObject)
+	victim := plan["victims"].([]any)[0].(jsonObject)
+	assert.Equal(t, victim["priority"], "-10")
+	assert.Equal(t, victim["ownPriority"], "0")
+	assert.Equal(t, victim["runTime"], float64(time.Hour))
+	lines := fmt.Sprint(answered(t, s.Handler(), "/ws/v1/partition/default/application/filler-app/allocation/later/explain").(jsonObject)["lines"])
+	assert.Assert(t, strings.Contains(lines, "held      memory=1073741824 pods=1 vcore=1000, priority 0, which is -10 as the queue of the ask sees it"), lines)
+	assert.Assert(t, strings.Contains(lines, "ran       for 1h0m0s, from 2026-11-22T07:00:00Z"), lines)
+}
+
+// evictedTomorrow has an allocation evicted, a day after the fixture began, that began an hour
+// before.
+func evictedTomorrow(t *testing.T, w *world, s *Service) {
+	t.Helper()
+	now := start.Add(24 * time.Hour)
+	s.config.Archive.Book(w.Names[0]).Observe(events.Step{Now: now, Effects: api.Effects{
+		&api.PreemptionPlanned{Application: "agents-app", Key: "agent-9", Queue: "root.sys.agents", Node: "node-1", Plan: w.Plan(t, "agent-9", "later")},
+		&api.EvictionRequested{
+			Allocation: &api.Allocation{Key: "later", Application: "filler-app", Node: "node-1", Amounts: w.Amounts(t, 1000, 1<<30, 1), Placed: now.Add(-time.Hour)},
+			For:        "agent-9", Trigger: preemptor.RequiredNode,
+		},
+	}})
 }

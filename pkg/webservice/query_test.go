@@ -30,6 +30,7 @@ var lists = []string{
 	"/ws/v1/partition/default/domains",
 	"/ws/v1/partition/default/preemptions",
 	"/ws/v1/partition/default/victims",
+	"/ws/v1/partition/default/losses",
 	"/ws/v1/partition/default/usage/users",
 	"/ws/v1/partition/default/usage/groups",
 }

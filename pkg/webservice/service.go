@@ -209,6 +209,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/history", get: s.about(past.UseHistory)},
 		{path: partition + "/summary", get: s.about(object.Summary)},
 		{path: partition + "/victims", get: s.about(past.Victims)},
+		{path: partition + "/losses", get: s.about(past.Losses)},
 		{path: partition + "/groups", get: s.about(object.StartGroups)},
 		{path: partition + "/domains", get: s.about(object.Domains)},
 		{path: partition + "/asks", get: s.about(object.Asks), within: ofApplications},

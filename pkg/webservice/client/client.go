@@ -107,6 +107,11 @@ func (c *Client) Applications(ctx context.Context, where ...url.Values) (Answer[
 	return ask[[]*Application](ctx, c, http.MethodGet, picked("applications/active", where), nil)
 }
 
+// Losses are the work that was lost by preemption, by day, queue and user: all, or those that the parameters of REST pick.
+func (c *Client) Losses(ctx context.Context, where ...url.Values) (Answer[[]*Loss], error) {
+	return ask[[]*Loss](ctx, c, http.MethodGet, picked("losses", where), nil)
+}
+
 // picked is a path with the parameters that pick from its list.
 func picked(path string, where []url.Values) string {
 	for _, values := range where {

@@ -79,6 +79,7 @@ type Preemption struct {
 		Key         string `json:"allocationKey"`
 		Application string `json:"applicationId"`
 		State       string `json:"state"`
+		RunTime     int64  `json:"runTime"` // in nanoseconds; zero if it is not known
 		Wasted      string `json:"wasted"`
 	} `json:"victims"`
 	Outcome string `json:"outcome"`

@@ -150,6 +150,9 @@ func PreemptionsTable(plans []*Preemption, name func(key string) string, now tim
 			if victim.Wasted != "" {
 				state = "wasted: " + victim.Wasted
 			}
+			if victim.RunTime > 0 {
+				state += ", ran " + Age(time.Duration(victim.RunTime))
+			}
 			victims = append(victims, fmt.Sprintf("%s (%s)", name(victim.Key), state))
 		}
 		outcome := p.Outcome

@@ -77,6 +77,32 @@ type evictionPlanJSON struct {
 	Overdue bool                `json:"overdue,omitempty"`
 	EndTime encoder.Nanoseconds `json:"endTime,omitempty"`
 	Plan    *planJSON           `json:"plan,omitempty"`
+
+	// What is lost: since when it ran and how long, and what it held, times the seconds of that.
+	StartTime encoder.Nanoseconds `json:"startTime,omitempty"`
+	RunTime   int64               `json:"runTime,omitempty"`
+	LostWork  encoder.Quantities  `json:"lostWork,omitempty"`
+}
+
+// lost adds what is lost with a victim.
+func (e *evictionPlanJSON) lost(at *object.Snapshot, v *archive.Victim) {
+	e.StartTime, e.RunTime, e.LostWork = encoder.NanosecondsOf(v.Started), int64(v.Ran()), at.Amounts(v.Lost())
+}
+
+// timeOf says how long a victim ran; empty if that is not known.
+func timeOf(v *archive.Victim) string {
+	if v.Ran() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("for %s, from %s", v.Ran().Round(time.Second), v.Started.UTC().Format(time.RFC3339))
+}
+
+// priorities are those of a victim: its own, and what decided.
+func priorities(v *archive.Victim) string {
+	if v.Priority == v.OwnPriority {
+		return fmt.Sprintf("priority %d", v.OwnPriority)
+	}
+	return fmt.Sprintf("priority %d, which is %d as the queue of the ask sees it", v.OwnPriority, v.Priority)
 }
 
 // Why answers GET
@@ -96,7 +122,18 @@ func Why(at *object.Snapshot, r *http.Request) (any, error) {
 	if l := answer.Eviction; l != nil && l.Plan == nil && plan != nil {
 		l.Plan = kept(at, plan)
 	}
-	return query.One(r, explanationOf(at, answer))
+	out := explanationOf(at, answer)
+	if answer.Eviction != nil && plan != nil {
+		v := plan.Victim(key)
+		out.Eviction.lost(at, v)
+		if text := timeOf(v); text != "" {
+			out.Lines = append(out.Lines, "  ran       "+text)
+		}
+		if v.Priority != v.OwnPriority {
+			out.Lines = append(out.Lines, "            "+priorities(v))
+		}
+	}
+	return query.One(r, out)
 }
 
 // kept is a plan of the archive.
@@ -114,11 +151,15 @@ func evictedBefore(at *object.Snapshot, p *archive.Plan, v *archive.Victim) *exp
 		},
 		Age: at.Age(),
 	}
+	out.Eviction.lost(at, v)
 	add := func(name, format string, args ...any) {
 		out.Lines = append(out.Lines, fmt.Sprintf("  %-10s", name)+fmt.Sprintf(format, args...))
 	}
 	out.Lines = []string{fmt.Sprintf("%s of application %s ran on node %s, in queue %s", v.Key, v.Application, v.Node, v.Queue)}
-	add("held", "%s, priority %d", at.Kinds().Format(v.Amounts), v.Priority)
+	add("held", "%s, %s", at.Kinds().Format(v.Amounts), priorities(v))
+	if text := timeOf(v); text != "" {
+		add("ran", "%s", text)
+	}
 	if p.Key == "" {
 		add("evicted", "by %s of queue %s", p.Trigger, p.Queue)
 	} else {

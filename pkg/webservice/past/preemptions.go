@@ -54,9 +54,13 @@ type evictedJSON struct {
 	NodeID        api.NodeID          `json:"nodeId,omitempty"`
 	Resource      encoder.Quantities  `json:"resource,omitempty"`
 	Priority      int32               `json:"priority,string"`
+	OwnPriority   int32               `json:"ownPriority,string"`
 	State         string              `json:"state"`
+	StartTime     encoder.Nanoseconds `json:"startTime,omitempty"`
 	EndTime       encoder.Nanoseconds `json:"endTime,omitempty"`
-	Wasted        string              `json:"wasted,omitempty"` // why, if it is wasted
+	RunTime       int64               `json:"runTime,omitempty"`  // until it ended, or was chosen while it runs
+	LostWork      encoder.Quantities  `json:"lostWork,omitempty"` // what it held, times the seconds of that
+	Wasted        string              `json:"wasted,omitempty"`   // why, if it is wasted
 }
 
 // Preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
@@ -112,7 +116,8 @@ func fillPreemption(at *object.Snapshot, p *archive.Plan, out *preemptionJSON) {
 func victimOf(at *object.Snapshot, v *archive.Victim) evictedJSON {
 	out := evictedJSON{
 		AllocationKey: v.Key, ApplicationID: v.Application, QueueName: v.Queue, User: v.User, Class: v.Class.String(), NodeID: v.Node,
-		Resource: at.Amounts(v.Amounts), Priority: v.Priority, State: "releasing", EndTime: encoder.NanosecondsOf(v.Ended), Wasted: v.Wasted,
+		Resource: at.Amounts(v.Amounts), Priority: v.Priority, OwnPriority: v.OwnPriority, State: "releasing",
+		StartTime: encoder.NanosecondsOf(v.Started), EndTime: encoder.NanosecondsOf(v.Ended), RunTime: int64(v.Ran()), LostWork: at.Amounts(v.Lost()), Wasted: v.Wasted,
 	}
 	n := at.Node(v.Node)
 	switch {

@@ -119,3 +119,30 @@ func TestQuotaPlan(t *testing.T) {
 	p.sees("main .details", plans[0].QueueName)
 	p.sees("main .details", plans[0].Victims[0].AllocationKey)
 }
+
+// TestLostWork: what was lost is read when it is looked at, and is what REST says; a plan says how
+// long its victims ran.
+func TestLostWork(t *testing.T) {
+	t.Parallel()
+	s := fairness.site(t)
+	var losses []struct {
+		Day, QueueName, User string
+		Victims              int
+	}
+	total := s.read(t, "partition/default/losses?limit=50", &losses)
+	assert.Assert(t, total > 1 && losses[0].Victims > 0)
+	p := s.page(t, "#/preemption")
+	p.arrives("preemption")
+	p.click("main summary", "Lost work, by day, queue and user")
+	p.until(`t.all("main table").some((table) => table.textContent.includes("` + losses[0].Day + `"))`)
+	queues, victims := p.column("Lost work", "Queue"), p.column("Lost work", "Victims")
+	assert.Equal(t, len(queues), len(losses))
+	for i, one := range losses {
+		assert.Equal(t, queues[i], one.QueueName)
+		assert.Equal(t, victims[i], count(one.Victims))
+	}
+	var plans []plan
+	s.read(t, "partition/default/preemptions?limit=1", &plans)
+	p.click("main .split tbody a", at(plans[0].Time))
+	p.sees("main .details", "Lost work")
+}

@@ -10,12 +10,13 @@ import { createViewer } from '../parts/viewer.js';
 import { beginsWith, createFilters, offsetOf } from '../parts/filters.js';
 import { askLink, nodeLink, noneLike, queueLink } from '../parts/links.js';
 import { readMetrics } from '../parts/metrics.js';
-import { findPlan, outcomeBadge, planDetails } from '../parts/plandetails.js';
+import { findPlan, lostWork, outcomeBadge, planDetails } from '../parts/plandetails.js';
 import { capital, classes, classOptions, victimClasses } from '../parts/words.js';
 
 const pageSize = 50;
 const victimsShown = 2;
 const mostShown = 8; // of the pods that were preempted most
+const lossesShown = 50; // of the queues and users that lost work on a day
 
 // Why room is made, as docs/preemption.md tells it.
 const triggers = {
@@ -43,7 +44,7 @@ export default {
 };
 
 function preemptionLog(ctx) {
-  let rows = [], total = 0, byTrigger = [], totals = {}, outcomes = [], often = [];
+  let rows = [], total = 0, byTrigger = [], totals = {}, outcomes = [], often = [], losses = [], lossesTotal = 0, lossesOpen = false;
   let found = { at: '', plan: null }; // a plan that is not among the rows
   const filters = createFilters(ctx, 'preemption');
   const where = () => ctx.api.path('partition', ctx.partition(), 'preemptions');
@@ -54,10 +55,12 @@ function preemptionLog(ctx) {
     const params = { application: beginsWith(query.get('application')), user: beginsWith(query.get('user')), class: query.get('class'), node: beginsWith(query.get('node')) };
     const page = ctx.api.get(where(), { params: { ...params, trigger: query.get('trigger'), victims: query.get('victims'), sort: query.get('sort'), limit: pageSize, offset: offsetOf(query), count: 'trigger' }, signal });
     const most = ctx.api.get(ctx.api.path('partition', ctx.partition(), 'victims'), { params: { ...params, node: '', limit: mostShown }, signal });
-    const [listed, partition, metrics, pods] = await Promise.all([
-      page, ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal), most,
+    const lost = lossesOpen ? ctx.api.get(ctx.api.path('partition', ctx.partition(), 'losses'), { params: { user: params.user, limit: lossesShown }, signal }) : { data: [], total: 0 };
+    const [listed, partition, metrics, pods, work] = await Promise.all([
+      page, ctx.api.get('partitions', { params: { fields: 'clusterId,name,preempted' }, signal }), readMetrics(ctx, signal), most, lost,
     ]);
     ({ data: often } = pods);
+    ({ data: losses, total: lossesTotal } = work);
     ({ data: rows, total } = listed);
     outcomes = metrics?.outcomes ?? [];
     byTrigger = Object.keys(triggers).map((trigger) => [trigger, listed.counts[trigger] ?? 0]);
@@ -73,6 +76,7 @@ function preemptionLog(ctx) {
       tiles(),
       outcomes.length > 0 && outcomesCard(),
       often.length > 0 && oftenCard(),
+      often.length > 0 && lossesCard(),
       h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, triggerButtons(query.get('trigger') ?? ''), filters.fields(
         { name: 'application', kind: 'search', label: 'Application begins with' },
         { name: 'user', kind: 'text', label: 'User begins with' },
@@ -128,6 +132,28 @@ function preemptionLog(ctx) {
         { head: 'Queue', class: 'when-wide', cell: (v) => queueLink(ctx, v.queueName) },
       ],
     }));
+  }
+
+  // lossesCard is the work that was lost, by the plans that are kept. It is read while it is open.
+  function lossesCard() {
+    const more = lossesTotal - losses.length;
+    return h('details', {
+      class: 'card more-counts', key: 'losses', open: lossesOpen,
+      ontoggle() { if (this.open !== lossesOpen) { lossesOpen = this.open; ctx.refresh(); } },
+    }, h('summary', null, 'Lost work, by day, queue and user'),
+      table({
+        label: 'Lost work', rows: losses, key: (l) => `${l.day} ${l.queueName} ${l.user}`,
+        columns: [
+          { head: 'Day', class: 'nowrap', title: 'Of Greenwich', cell: (l) => l.day },
+          { head: 'Queue', cell: (l) => queueLink(ctx, l.queueName) ?? '–' },
+          { head: 'User', cell: (l) => l.user ?? '' },
+          { head: 'Victims', num: true, cell: (l) => format.count(l.victims) },
+          { head: 'For nothing', num: true, title: 'No pod that waited for their room runs there', cell: (l) => (l.wasted ? h('span', { class: 'warn-text' }, format.count(l.wasted)) : '–') },
+          { head: 'Ran', num: true, title: 'All together', cell: (l) => format.duration(l.runTime) },
+          { head: 'Lost work', title: 'What they held, times the hours that they ran', cell: (l) => lostWork(l.lostWork) },
+        ],
+      }),
+      more > 0 && h('p', { class: 'quiet' }, `and ${format.plural(more, 'more line')}, of earlier days`));
   }
 
   function triggerButtons(now) {

@@ -77,16 +77,23 @@ function victimTable(ctx, p, victims) {
     columns: [
       { head: 'Allocation', cell: (v) => [askLink(ctx, v.applicationId, v.allocationKey), !v.applicationId && h('span', { class: 'quiet' }, ' of another scheduler')] },
       { head: 'Holds', cell: (v) => fewAmounts(v.resource) },
-      { head: 'Priority', num: true, cell: (v) => v.priority },
+      { head: 'Priority', num: true, title: 'Its own, and as the queue of the ask sees it, which decided', cell: (v) => (v.ownPriority === v.priority ? v.priority : `${v.ownPriority}, seen as ${v.priority}`) },
+      { head: 'Ran', num: true, title: 'Until it ended or was chosen', cell: (v) => (v.runTime ? format.duration(v.runTime) : '–') },
+      { head: 'Lost work', title: 'What it held, times the hours that it ran', cell: (v) => lostWork(v.lostWork) },
       victims.some((v) => v.nodeId !== p.nodeId) && { head: 'Node', cell: (v) => nodeLink(ctx, v.nodeId) },
       { head: 'State', cell: (v) => [badge(states[v.state] ?? 'plain', v.state), v.endTime && h('span', { class: 'quiet' }, ` after ${format.duration(v.endTime - p.time)}`)] },
     ].filter(Boolean),
   });
 }
 
+// lostWork is amounts times seconds, in hours.
+export function lostWork(amounts) { return fewAmounts(hours(amounts), '–'); }
+
+function hours(amounts) { return Object.fromEntries(Object.entries(amounts ?? {}).map(([kind, n]) => [kind, n / 3600])); }
+
 // planText is a plan as text to send.
 function planText(p) {
   const what = p.allocationKey ? `room for ${p.allocationKey} of application ${p.applicationId}` : `queue ${p.queueName} is over its max`;
   return [`${format.date(p.time)}: ${what}, by ${p.trigger}${p.nodeId ? `, on node ${p.nodeId}` : ''}: ${p.outcome}`, ...p.lines,
-    ...(p.victims ?? []).map((v) => `  victim     ${v.allocationKey}${v.applicationId ? ` of ${v.applicationId}` : ''} on ${v.nodeId}: ${v.state}`)].join('\n');
+    ...(p.victims ?? []).map((v) => `  victim     ${v.allocationKey}${v.applicationId ? ` of ${v.applicationId}` : ''} on ${v.nodeId}: ${v.state}${v.runTime ? `, ran ${format.duration(v.runTime)}` : ''}, priority ${v.ownPriority}`)].join('\n');
 }

@@ -5,7 +5,7 @@ import { badge, h, pairs, state, table } from '../dom.js';
 import { applicationLink, askLink, copyButton, crumbs, nodeLink, queueLink } from './links.js';
 import { askedFor, explanation, readLines } from './explanation.js';
 import { planView } from './plan.js';
-import { outcomeText } from './plandetails.js';
+import { lostWork, outcomeText } from './plandetails.js';
 import { capital, readable } from './words.js';
 
 export function whyView(ctx, id, key) {
@@ -110,6 +110,8 @@ export function whyView(ctx, id, key) {
         ['Trigger', capital(l.trigger)],
         ['Evicted', `${format.date(l.time)} (${format.age(l.time, ctx.now())} ago)`],
         ['Ended', l.endTime && `${format.date(l.endTime)} (after ${format.duration(l.endTime - l.time)})`],
+        ['Ran', l.runTime && `${format.duration(l.runTime)}, from ${format.date(l.startTime)} on`],
+        ['Lost work', l.lostWork && [lostWork(l.lostWork), h('span', { class: 'quiet' }, ' times hours')]],
         ['Overdue', l.overdue && 'It has not ended in time'],
         ['What came of it', plan && h('a', { href: ctx.link('preemption', [String(plan.time), plan.allocationKey || plan.queueName]) }, outcomeText(plan))]),
       l.plan ? planView(ctx, l.plan, { trigger: false, applicationOf: (other) => (plan?.victims ?? []).find((v) => v.allocationKey === other)?.applicationId }) : h('p', { class: 'quiet' }, 'The plan is not kept any more.'));
