@@ -53,7 +53,10 @@ func (a Amounts) hours() string {
 		default:
 			text = fmt.Sprintf("%.1f", value)
 		}
-		words = append(words, label(kind)+"="+strings.TrimSuffix(text, ".0"))
+		if text = strings.TrimSuffix(text, ".0"); text == "0" && value > 0 {
+			text = "<0.1"
+		}
+		words = append(words, label(kind)+"="+text)
 	}
 	return orDash(strings.Join(words, " "))
 }
