@@ -10,7 +10,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
+
+var _ metrics.Arrivals = (*scheduler.Scheduler)(nil)
 
 // arriving are views that know which asks came lately.
 type arriving struct {

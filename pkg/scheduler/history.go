@@ -5,10 +5,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 )
-
-var _ metrics.Arrivals = (*Scheduler)(nil)
 
 // KeepHistory has the archive of a scheduler keep points of what all partitions use, until
 // the context ends. It must be called once at most, in a goroutine of the caller; without an archive it
