@@ -1,6 +1,7 @@
 package webservice_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -200,6 +201,9 @@ func look(t *testing.T, server *httptest.Server, path string) bool {
 	content, err := io.ReadAll(response.Body)
 	if path == "/metrics" { // few at once
 		return assert.Check(t, err) && assert.Check(t, response.StatusCode == http.StatusOK || response.StatusCode == http.StatusServiceUnavailable)
+	}
+	if path == "/scheduler/healthcheck" && response.StatusCode == http.StatusServiceUnavailable { // on a machine that is busy with other tests
+		return assert.Check(t, !bytes.Contains(bytes.Replace(content, []byte(`"Name":"Responsiveness","Succeeded":false`), nil, 1), []byte(`"Succeeded":false`)), "%s", content)
 	}
 	if !assert.Check(t, err) || !assert.Check(t, response.StatusCode == http.StatusOK, "%s: %s", path, content) {
 		return false
