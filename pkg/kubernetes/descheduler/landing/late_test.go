@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
+	ft "github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/frameworktest"
 )
 
 // but is every node but some.
@@ -111,4 +112,53 @@ func TestLateOneWaitsForRoom(t *testing.T) {
 	ended.Spec.SchedulerName = v1.DefaultSchedulerName
 	_, err = cl.Place(ended, framework.Choice{})
 	assert.ErrorContains(t, err, "has no room beside the replacement of another pod", "a pod that holds no room makes none")
+}
+
+// TestTheFirstRoomIsTaken: a replacement that waits for room takes the first there is. Where several pods end for it, any of them may end
+// first, so each node that gets room has to do; where one ends, only that node.
+func TestTheFirstRoomIsTaken(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		other bool // a pod of its own node ends too
+		may   framework.Choice
+		want  framework.Place
+		err   string
+	}{
+		{name: "one pod ends", may: but("a"), want: framework.Place{Node: "b", Open: true}},
+		{name: "it may come back", other: true, may: but("a"), err: "its replacement may come back to node a"},
+		{name: "each node will do", other: true, may: but(), want: framework.Place{Node: "b", Equals: []string{"a"}, Open: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			waits, there, here := theirs("waits", "ReplicaSet", 1), theirs("there", "ReplicaSet", 3), theirs("here", "ReplicaSet", 2)
+			there.Spec.NodeName = "b"
+			cl := scored(t, nodes(2), waits, there, here, pod("full", "a", 1), pod("more", "b", 1))
+			assert.NilError(t, cl.Book(there, ""))
+			if c.other {
+				assert.NilError(t, cl.Book(here, ""))
+			}
+			to, err := cl.Place(waits, c.may)
+			if c.err != "" {
+				assert.Error(t, err, c.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.DeepEqual(t, to, c.want)
+		})
+	}
+}
+
+// TestOneEndMakesRoomOnSeveralNodes: where one pod ends, and with it what kept a replacement from all nodes, that one chooses as ever.
+func TestOneEndMakesRoomOnSeveralNodes(t *testing.T) {
+	zone := nodes(2)
+	for _, n := range zone {
+		n.Labels["zone"] = "z"
+	}
+	waits, foe := theirs("waits", "ReplicaSet", 1), theirs("foe", "ReplicaSet", 1)
+	foe.Labels = map[string]string{"app": "foe"}
+	ft.Apart("app=foe", "zone")(waits)
+	cl := scored(t, zone, waits, foe)
+	assert.NilError(t, cl.Book(foe, ""))
+	to, err := cl.Place(waits, but("a"))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, to, framework.Place{Node: "b", Open: true})
 }

@@ -106,8 +106,9 @@ func (c *Cluster) placeByScores(pod *v1.Pod, choice framework.Choice) (framework
 func (c *Cluster) isLarge() bool { return len(c.nodes) > sampleMax }
 
 // choose notes in the trial on which node the replacement of a pod is to stand. Where none has room beside the pods that
-// end, those have ended that were evicted before: as long as the pod itself ends, what likes to be beside it may come to its node. Where none has room
-// then either, all have ended.
+// end, those have ended that were evicted before: as long as the pod itself ends, what likes to be beside it may come to its node. It takes
+// the first room there is, and which of several pods ends first is not known, so that each node with room then has to do. Where none has
+// room then either, all have ended.
 func (c *Cluster) choose(pod, replacement *v1.Pod) error {
 	t := c.trial
 	var err error
@@ -118,8 +119,10 @@ func (c *Cluster) choose(pod, replacement *v1.Pod) error {
 	}
 	t.target, err = c.preferred(pod, replacement)
 	if t.target == "" && err == nil && !t.over && len(c.ending) > 0 {
+		t.first = len(c.ending) > 1 && !c.isLarge()
 		c.finish(c.others())
 		t.target, err = c.preferred(pod, replacement)
+		t.first = false
 	}
 	if t.target == "" && err == nil && !t.self {
 		c.end()
@@ -159,10 +162,15 @@ func (c *Cluster) preferred(pod, replacement *v1.Pod) (string, error) {
 	return top[0], nil
 }
 
-// top are the nodes with the highest score of those where a replacement fits. An error is of one that will not do; that some do is
-// known.
+// top are the nodes with the highest score of those where a replacement fits, and after these all others if it takes the first room. An error
+// is of one that will not do; that some do is known.
 func (c *Cluster) top(pod, replacement *v1.Pod, known []string) ([]string, error) {
-	top, err := c.scoring.scores.Top(context.Background(), replacement, c.fitting(pod, replacement))
+	fit := c.fitting(pod, replacement)
+	top, err := c.scoring.scores.Top(context.Background(), replacement, fit)
+	if c.trial.first {
+		best := len(top)
+		top = append(top, slices.DeleteFunc(fit, func(node string) bool { return slices.Contains(top[:best], node) })...)
+	}
 	for _, node := range top {
 		if slices.Contains(known, node) {
 			continue

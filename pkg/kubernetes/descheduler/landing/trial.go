@@ -25,7 +25,8 @@ type trial struct {
 
 	scored   bool                    // the scores of kube-scheduler decide
 	target   string                  // where it is to stand by these; empty: nowhere
-	equals   []string                // other nodes with the same score
+	equals   []string                // other nodes with the same score, or with room that may come first
+	first    bool                    // it takes the first room there is
 	accept   func(node string) error // says which nodes will do; nil: all
 	alike    func(a, b *v1.Pod) bool // see framework.Choice
 	refusals framework.Refusals      // of it
