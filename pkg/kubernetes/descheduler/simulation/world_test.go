@@ -149,6 +149,8 @@ func newLanding(t testing.TB, queues string, all []*v1.Pod) *landing.Cluster {
 	})
 	ft.Controllers(t, l.factory, all)
 	assert.NilError(t, l.SetQueues(queues))
+	l.SetOrder("") // the policy of the last world may have had one
+	l.PackOthers(false)
 	return l.Cluster
 }
 
