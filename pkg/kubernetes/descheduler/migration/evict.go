@@ -103,7 +103,13 @@ func (c *Controller) askSoftly(ctx context.Context, job *Job, pod *v1.Pod) error
 	if err != nil {
 		return err
 	}
-	return c.annotate(ctx, pod, string(text))
+	if err := c.annotate(ctx, pod, string(text)); err != nil {
+		return err
+	}
+	if now, err := c.jobs.get(ctx, job.Name); apierrors.IsNotFound(err) || err == nil && now.Ended() { // meanwhile
+		return c.unask(ctx, job)
+	}
+	return nil
 }
 
 // annotate writes what asks the owner of a pod, or with nil takes it away.

@@ -235,7 +235,8 @@ func (c *Controller) stamp(condition Condition) Condition {
 // end ends a job. Its reservation is deleted before, so that a job which has ended leaves
 // none, and so is what it has written on the pod for its owner.
 func (c *Controller) end(ctx context.Context, job *Job, phase Phase, reason Reason, message string) error {
-	if job.condition(Eviction) != nil && !job.is(Eviction) {
+	asks := job.condition(Eviction) != nil && !job.is(Eviction)
+	if asks {
 		if err := c.unask(ctx, job); err != nil {
 			return fmt.Errorf("taking back what job %s has asked for: %w", job.Name, err)
 		}
@@ -247,6 +248,9 @@ func (c *Controller) end(ctx context.Context, job *Job, phase Phase, reason Reas
 	}
 	job.Status.Phase, job.Status.Reason, job.Status.Message = phase, reason, message
 	err := c.jobs.updateStatus(ctx, job)
+	if err == nil && asks {
+		err = c.unask(ctx, job) // a step that began before may have asked once more
+	}
 	if err == nil {
 		klog.FromContext(ctx).Info("Migration ended", "job", job.Name, "pod", job.Spec.PodRef.Namespace+"/"+job.Spec.PodRef.Name,
 			"phase", phase, "reason", reason, "message", message)

@@ -158,7 +158,7 @@ func TestSoftDrainIsTakenBack(t *testing.T) {
 					}
 					assert.Equal(t, w.asked(), 4, "%+v", w.drainOf("n0").Pods)
 					end(w, stop)
-					w.Advance(30 * time.Second) // what is asked for in the same moment is taken back at the next look
+					w.Advance(5 * time.Second)
 					assert.Equal(t, w.asked(), 0)
 					assert.Equal(t, len(w.leftovers()), 0, "%v", w.leftovers())
 					assert.Equal(t, len(w.evicted), 0)
