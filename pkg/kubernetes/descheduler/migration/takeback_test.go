@@ -66,6 +66,47 @@ func TestWhatWasAskedIsTakenBack(t *testing.T) {
 	}
 }
 
+// TestRequestBesideTheEndIsTakenBack: a step that began before its job ended may ask for the pod when that was taken back already. Nothing is left
+// of it, whether the end of the job is written before that or after.
+func TestRequestBesideTheEndIsTakenBack(t *testing.T) {
+	const asks, text = migration.AnnotationSoftEviction, `{"job":"migration-uid-web-1","reason":"test"}`
+	t.Run("the end is written first", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w, beside := newWorld(t, "ReplicaSet"), false
+			w.start(softly(), 0, false)
+			w.process.client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				if !beside {
+					beside = true
+					w.change("migration-uid-web-1", func(job *migration.Job) {
+						job.Status.Phase, job.Status.Reason = migration.Aborted, migration.Withdrawn
+					})
+				}
+				return false, nil, nil
+			})
+			w.evict("web-1")
+			w.drive(10)
+			assert.Assert(t, beside && !w.asked("web-1"))
+		})
+	})
+	t.Run("the end is written last", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w, beside := newWorld(t, "ReplicaSet"), false
+			w.start(softly(), 0, false)
+			job := w.evict("web-1")
+			w.drive(10)
+			assert.Assert(t, w.asked("web-1"))
+			w.process.dynamic.PrependReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				beside = true
+				w.ChangePod("web-1", func(pod *v1.Pod) { pod.Annotations = map[string]string{asks: text} })
+				return false, nil, nil
+			})
+			assert.NilError(t, w.Withdraw(t.Context(), w.Pod("web-1"), optionsOf("main")))
+			assert.Equal(t, w.job(job).Status.Reason, migration.Withdrawn)
+			assert.Assert(t, beside && !w.asked("web-1"))
+		})
+	})
+}
+
 // TestRequestOfOthersStays: what another plugin or a user has asked for is not the job's.
 func TestRequestOfOthersStays(t *testing.T) {
 	for _, text := range []string{"please", `{"requester":"sigs.k8s.io/descheduler","profile":"p","plugin":"Old"}`} {
