@@ -98,16 +98,10 @@ func (g *groupPlan) swap(r *ledger.Request, n *ledger.Node) bool {
 	if other == nil {
 		return false
 	}
-	g.exchange(r, other)
-	return true
-}
-
-// exchange gives two asks of one class the nodes of each other.
-func (g *groupPlan) exchange(r, other *ledger.Request) {
-	here, there := g.found[r], g.found[other]
-	from, to := g.on[here].asks, g.on[there].asks
+	from, to := g.on[g.found[r]].asks, g.on[n].asks
 	from[slices.Index(from, r)], to[slices.Index(to, other)] = other, r
-	g.found[r], g.found[other] = there, here
+	g.found[r], g.found[other] = n, g.found[r]
+	return true
 }
 
 // mayMove reports whether a node has room for an ask beside all that is still planned there, and the resource manager can be

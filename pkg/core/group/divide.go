@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -28,7 +27,7 @@ func (g *groupPlan) divisions(asks []*ledger.Request, yield func(...share) bool)
 		is.claims = g.claimsIn(d)
 		domains = append(domains, is)
 	}
-	slices.SortFunc(domains, func(a, b fit) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.compare(b)) })
+	slices.SortFunc(domains, fit.compare)
 	var at *topology.Domain
 	if g.level != nil {
 		at, _ = home(g.group.Running, g.level)

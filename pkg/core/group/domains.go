@@ -105,9 +105,10 @@ func fitOf(d *topology.Domain, tallies []tally) fit {
 	return is
 }
 
-// compare orders domains: the one to be taken first.
+// compare orders domains: the one to be taken first, which is where the group has claims, if that was counted.
 func (f fit) compare(other fit) int {
 	return cmp.Or(
+		cmp.Compare(other.claims, f.claims),
 		cmp.Compare(other.holds, f.holds),
 		compareBusy(f.Domain, other.Domain),
 		cmp.Compare(f.left, other.left),

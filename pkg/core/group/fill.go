@@ -260,7 +260,7 @@ func (g *groupPlan) byFit() (list []fit) {
 		is.claims = g.claimsIn(d)
 		list = append(list, is)
 	}
-	slices.SortFunc(list, func(a, b fit) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.compare(b)) })
+	slices.SortFunc(list, fit.compare)
 	return list
 }
 

@@ -55,8 +55,8 @@ func (g *groupPlan) subgroups() (list []*subgroup) {
 		}
 	}
 	for _, of := range list { // those that have room come first, and others join them
-		if slices.ContainsFunc(of.asks, (*ledger.Request).EvictsWhole) {
-			of.asks = slices.DeleteFunc(of.asks, func(r *ledger.Request) bool { return of.isWhole() && !r.EvictsWhole() })
+		if of.isWhole() && slices.ContainsFunc(of.asks, (*ledger.Request).EvictsWhole) {
+			of.asks = slices.DeleteFunc(of.asks, func(r *ledger.Request) bool { return !r.EvictsWhole() })
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *subgroup) int {
@@ -151,13 +151,12 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 	}
 	domains, nearest, fits := 0, fit{}, []fit(nil)
 	for d := range s.each.Domains {
-		if in := within(d, s.root); in == nil || of.home != nil && d != of.home {
+		in := within(d, s.root) // the plan may be for a part of it
+		if in == nil || of.home != nil && d != of.home {
 			continue
-		} else if in != d { // the plan is for a part of it
-			d = in
 		}
 		domains++
-		is := s.fitFor(d, of)
+		is := s.fitFor(in, of)
 		if nearest.Domain == nil || is.compare(nearest) < 0 {
 			nearest = is
 		}
@@ -168,7 +167,7 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 	if len(fits) == 0 {
 		s.why = cmp.Or(s.why, s.explainSubgroup(of, domains, nearest))
 	}
-	slices.SortFunc(fits, func(a, b fit) int { return cmp.Or(cmp.Compare(b.claims, a.claims), a.compare(b)) })
+	slices.SortFunc(fits, fit.compare)
 	return func(yield func(*topology.Domain) bool) {
 		for _, is := range fits {
 			if !yield(is.Domain) {
@@ -277,11 +276,12 @@ func (s *subgroupSearch) explainSubgroup(of *subgroup, domains int, nearest fit)
 // togetherWith visits the asks that start with one whose group runs: itself, or all of its subgroup.
 func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 	return func(yield func(*ledger.Request) bool) {
-		if g := r.StartsWith; g.Each() == "" || r.Subgroup() == "" {
+		g := r.StartsWith
+		if g.Each() == "" || r.Subgroup() == "" {
 			yield(r)
 			return
 		}
-		for other := range r.StartsWith.Asks.All {
+		for other := range g.Asks.All {
 			if other.Subgroup() == r.Subgroup() && !yield(other) {
 				return
 			}
