@@ -83,6 +83,9 @@ func (g *groupPlan) divide(subgroups []*subgroup, root *topology.Domain, domains
 	}
 	for _, of := range subgroups {
 		if of.name == "" {
+			if !g.Attempts.MayHaveRoom(of.asks, g.nodesIn(root)) {
+				return nil
+			}
 			shares = append(shares, share{of.asks, g.nodesIn(root)})
 			continue
 		}

@@ -119,13 +119,15 @@ func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result ques
 		return "; there is more to look at for evictions than one attempt may: the next one looks at more"
 	case g.Preemption.Priority == api.PriorityOff, g.level != nil && g.each == nil && len(domains) == 0:
 		return ""
+	case g.each != nil:
+		for range g.setsIn(asks, domains) { // there is one only if it has room for all
+			return "; evictions would make room, but for guarantees, budgets, units or refusals"
+		}
+		return "; no evictions make room for each of its subgroups"
 	}
 	in, rest := "", ""
 	set, most, above := g.Attempts.NearestRoom(asks, g.setsIn(asks, domains))
-	if g.each != nil && most == 0 {
-		return "; no evictions make room for each of its subgroups"
-	}
-	if set < len(domains) {
+	if g.level != nil {
 		in = " in " + domains[set].Name
 	}
 	switch {
