@@ -40,8 +40,7 @@ func (g *groupPlan) divisions(asks []*ledger.Request, yield func(...share) bool)
 		if g.level != nil && (root == nil || at != nil && root != at) {
 			continue
 		}
-		order := append([]fit{first}, slices.Delete(slices.Clone(domains), i, i+1)...)
-		if shares := g.divide(subgroups, root, order); shares != nil && !yield(shares...) {
+		if shares := g.divide(subgroups, root, first.Domain, domains); shares != nil && !yield(shares...) {
 			return
 		}
 	}
@@ -57,8 +56,8 @@ func (g *groupPlan) rootOf(d *topology.Domain) *topology.Domain {
 	return nil
 }
 
-// divide gives each subgroup the first domain in which it may get room beside those before; nil if one has none.
-func (g *groupPlan) divide(subgroups []*subgroup, root *topology.Domain, domains []fit) (shares []share) {
+// divide gives each subgroup the first domain in which it may get room beside those before, one before all others; nil if one has none.
+func (g *groupPlan) divide(subgroups []*subgroup, root, first *topology.Domain, domains []fit) (shares []share) {
 	at, full := map[*topology.Domain]int{}, map[*topology.Domain]int{}
 	mayTake := func(of *subgroup, d *topology.Domain) bool {
 		if within(d, root) != d || of.home != nil && d != of.home || full[d] > 0 && len(of.asks) >= full[d] {
@@ -89,7 +88,7 @@ func (g *groupPlan) divide(subgroups []*subgroup, root *topology.Domain, domains
 			shares = append(shares, share{of.asks, g.nodesIn(root)})
 			continue
 		}
-		if !slices.ContainsFunc(domains, func(d fit) bool { return mayTake(of, d.Domain) }) {
+		if !mayTake(of, first) && !slices.ContainsFunc(domains, func(d fit) bool { return mayTake(of, d.Domain) }) {
 			return nil
 		}
 	}
