@@ -125,6 +125,7 @@ func TestTabKey(t *testing.T) {
 // returns where it stopped.
 func (p *page) tabs() (way []string) {
 	p.t.Helper()
+	p.press(kb.Tab) // the focus that a script gives is seen only if a key was the last to be used
 	evaluate[any](p, `
 		t.stops = [];
 		t.audit.forget();
