@@ -67,7 +67,7 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 		if held := r.Claim(); held != nil && held.Whole && !kept[held.Node] {
 			kept[held.Node] = true
 			if n := held.Node; n.Schedulable && !c.Refused.Has(n) {
-				correct(n, c.Amounts.TimesIn(roomWith(of, n, n.Free, c.Importance)))
+				correct(n, c.Amounts.TimesIn(roomWith(of, n, n.Free, c.Importance, nil)))
 			}
 		}
 	}
@@ -75,10 +75,14 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 }
 
 // roomWith is what is left of some amounts on a node for a member of a group beside what is kept from it there: those of one
-// group take what is kept for any of them.
-func roomWith(of *ledger.Group, n *ledger.Node, room resources.Amounts, importance int32) resources.Amounts {
+// group take what is kept for any of them, but for what evictions make for a more important one that has no node.
+func roomWith(of *ledger.Group, n *ledger.Node, room resources.Amounts, importance int32, found map[*ledger.Request]*ledger.Node) resources.Amounts {
 	for _, other := range n.Claims {
-		if other.Importance >= importance && (other.StartsWith != of || !other.Wait.Claim.Whole) {
+		isKept := other.Importance >= importance
+		if other.StartsWith == of && other.Wait.Claim.Whole {
+			isKept = other.Importance > importance && other.Wait.Claim.Evicts && found[other] == nil
+		}
+		if isKept {
 			room = room.Minus(other.Amounts)
 		}
 	}

@@ -162,7 +162,7 @@ func (g *groupPlan) roomOn(n *ledger.Node, r *ledger.Request) resources.Amounts 
 	if g.emptied != nil {
 		room = n.WhenLeft()
 	}
-	return roomWith(g.group, n, room, r.Importance)
+	return roomWith(g.group, n, room, r.Importance, g.found)
 }
 
 // fits reports whether an ask for which there is room may run on a node beside what is planned there.

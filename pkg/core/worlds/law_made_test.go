@@ -28,14 +28,11 @@ func (g *game) unserved(view *api.View, ask *pod) []failure {
 		needed := g.w.pod(r.Other)
 		return r.Pod == ask.Key && r.Verb == "need" && needed != nil && needed.Ends > 0 && g.on[r.Other] == ""
 	})
-	if g.quorumLacks(ask) > g.quorumAsks(ask) {
-		return nil // another member was lost meanwhile
-	}
 	if changed || slices.ContainsFunc(g.evictions, func(e eviction) bool { return !e.Ended }) {
 		return nil
 	}
 	for _, e := range slices.Backward(mine) {
-		if g.changedSince(e.At) {
+		if g.changedSince(e.At) || g.lostMember(ask, e.Before) {
 			return nil
 		}
 		f := failure{Law: lawPlacement, Ask: ask.Key, Trigger: e.Trigger}
@@ -46,6 +43,13 @@ func (g *game) unserved(view *api.View, ask *pod) []failure {
 		return []failure{f}
 	}
 	return nil
+}
+
+// lostMember reports whether a member of the quorum of an ask has ended, by itself or for others, since it was known to run.
+func (g *game) lostMember(ask *pod, before *oracle) bool {
+	return ask.Quorum != "" && slices.ContainsFunc(before.running, func(p *pod) bool {
+		return p.Quorum == ask.Quorum && g.on[p.Key] == "" && !g.succeeded[p.Key]
+	})
 }
 
 // taken says what became of the room that was made for an ask which waits. It is
