@@ -22,15 +22,12 @@ const triedMax = 4
 func (g *groupPlan) placements(yield func(*ledger.Request, *ledger.Node) bool) {
 	chooses := g.Options.Best != nil
 	var before *backlog.Class // of the ask that was placed last
-	for _, r := range g.asks {
-		if n := g.found[r]; n != nil && chooses {
-			g.Order.Reposition(n) // the group may have had claims there
+	for _, r := range g.order {
+		if chooses {
+			g.Order.Reposition(g.found[r]) // the group may have had claims there
 		}
 	}
-	for _, r := range g.asks {
-		if g.found[r] == nil {
-			continue
-		}
+	for _, r := range g.order {
 		class := g.ClassOf(r)
 		if chooses {
 			g.choose(r, class != before)

@@ -147,7 +147,7 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outco
 		on.used.Add(r.Amounts)
 		on.room.Sub(r.Amounts)
 		on.asks = append(on.asks, r)
-		g.found[r] = n
+		g.found[r], g.order = n, append(g.order, r)
 		*asks = (*asks)[1:]
 		if !g.Order.Packing && g.emptied == nil {
 			break

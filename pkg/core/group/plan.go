@@ -30,6 +30,7 @@ type groupPlan struct {
 	claims  int                              // of asks of the group
 	asks    []*ledger.Request                // that may: by priority, those of a class together, the oldest first
 	found   map[*ledger.Request]*ledger.Node // of those for which there is one
+	order   []*ledger.Request                // the same, in the order in which it was found: one may need those before it
 	on      map[*ledger.Node]*plannedNode
 	uses    map[*ledger.Application]*plannedUses
 	planned map[*ledger.Account]*plannedUse
@@ -118,7 +119,7 @@ func compareMembers(a, b *ledger.Request) int {
 // beginIn forgets what is planned, to plan on the nodes of a domain.
 func (g *groupPlan) beginIn(d *topology.Domain) {
 	g.within, g.failed, g.emptied, g.calls, g.over, g.detail = d, nil, nil, 0, 0, ""
-	g.found, g.on = map[*ledger.Request]*ledger.Node{}, map[*ledger.Node]*plannedNode{}
+	g.found, g.order, g.on = map[*ledger.Request]*ledger.Node{}, nil, map[*ledger.Node]*plannedNode{}
 	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
 }
 

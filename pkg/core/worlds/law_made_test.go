@@ -28,11 +28,14 @@ func (g *game) unserved(view *api.View, ask *pod) []failure {
 		needed := g.w.pod(r.Other)
 		return r.Pod == ask.Key && r.Verb == "need" && needed != nil && needed.Ends > 0 && g.on[r.Other] == ""
 	})
+	if g.quorumLacks(ask) > g.quorumAsks(ask) {
+		return nil // another member was lost meanwhile
+	}
 	if changed || slices.ContainsFunc(g.evictions, func(e eviction) bool { return !e.Ended }) {
 		return nil
 	}
 	for _, e := range slices.Backward(mine) {
-		if g.changedSince(e.At) || g.lostMember(ask, e.Before) {
+		if g.changedSince(e.At) || g.quorumLacks(ask) > e.Lacked {
 			return nil
 		}
 		f := failure{Law: lawPlacement, Ask: ask.Key, Trigger: e.Trigger}
@@ -43,13 +46,6 @@ func (g *game) unserved(view *api.View, ask *pod) []failure {
 		return []failure{f}
 	}
 	return nil
-}
-
-// lostMember reports whether a member of the quorum of an ask has ended, by itself or for others, since it was known to run.
-func (g *game) lostMember(ask *pod, before *oracle) bool {
-	return ask.Quorum != "" && slices.ContainsFunc(before.running, func(p *pod) bool {
-		return p.Quorum == ask.Quorum && g.on[p.Key] == "" && !g.succeeded[p.Key]
-	})
 }
 
 // taken says what became of the room that was made for an ask which waits. It is
@@ -65,7 +61,8 @@ func (g *game) taken(view *api.View, ask *pod, e eviction) (cause, detail string
 		t := &g.w.Pods[i]
 		at, ok := g.placed[t.Key]
 		above := commonQueue(t.Queue, ask.Queue)
-		if !ok || at < e.At || g.ran[t.Key] != g.target[ask.Key] && g.ran[t.Key] != e.Node && above == "" && !o.shareLimit(t, ask) {
+		near := slices.Contains([]string{g.ran[t.Key], g.target[t.Key]}, g.target[ask.Key]) || g.ran[t.Key] == e.Node
+		if !ok || at < e.At || !near && above == "" && !o.shareLimit(t, ask) {
 			continue
 		}
 		came := time.Duration(t.At) * time.Second

@@ -16,6 +16,9 @@ const lawRestart = "a restart keeps the books"
 // restart makes the partition anew from its view.
 func (g *game) restart() {
 	before := g.p.View()
+	for key := range g.nominated { // each of them may have the place of an equal one
+		g.restored[key] = true
+	}
 	g.p = core.Restore(g.options(), g.now, before)
 	if err := g.p.Verify(); err != nil {
 		g.breaks(failure{Law: lawRestart, Cause: "Verify", Detail: err.Error()})

@@ -31,7 +31,7 @@ type oracle struct {
 func (g *game) oracle() *oracle {
 	o := &oracle{
 		w: g.w, on: g.on, used: map[string]amounts{}, free: map[string]amounts{}, ended: map[string]int{}, limits: make([]amounts, len(g.w.Limits)),
-		leaves: map[string]bool{}, overdue: map[string]bool{}, stays: map[string]bool{}, settled: map[string]bool{},
+		leaves: map[string]bool{}, overdue: map[string]bool{}, stays: map[string]bool{}, settled: maps.Clone(g.restored),
 	}
 	for _, n := range g.w.Nodes {
 		o.free[n.Name] = n.Capacity

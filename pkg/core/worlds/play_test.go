@@ -35,6 +35,7 @@ type eviction struct {
 	Ended   bool
 	Late    bool    // it has ended when it was overdue
 	Before  *oracle // what ran when it was requested
+	Lacked  int     // members that the quorum of the ask lacked then
 }
 
 // A game is a world that is played, and what is known of it from events.
@@ -52,6 +53,7 @@ type game struct {
 	backed    map[string]bool          // asks whose application backed off when another was placed
 	target    map[string]string        // where room was made for an ask last
 	nominated map[string]nomination
+	restored  map[string]bool // asks that were nominated at a restart
 	evictions []eviction
 	confirms  map[string]time.Time
 	started   map[string]bool               // gangs of which a placeholder ran
@@ -174,7 +176,7 @@ func play(w *world, lie lie) (g *game, rests bool) {
 func newGame(w *world, lie lie) *game {
 	return &game{
 		w: w.clone(), lie: lie, now: start, changed: start, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
-		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{},
+		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{}, restored: map[string]bool{},
 		succeeded: map[string]bool{}, claims: map[string]bool{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
 		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: newBooks(), agreed: map[[2]string]bool{},
@@ -461,7 +463,7 @@ func (g *game) evict(e *api.EvictionRequested) {
 	key := string(e.Key)
 	g.note("released %s on %s for %s by %v", key, e.Node, e.For, e.Trigger)
 	v := eviction{Victim: key, For: string(e.For), Node: string(e.Node), Target: g.target[string(e.For)], Trigger: e.Trigger, At: g.now.Sub(start)}
-	v.Before = g.oracle().frozen()
+	v.Before, v.Lacked = g.oracle().frozen(), g.quorumLacks(g.w.pod(v.For))
 	g.evicted = &v
 	g.lookAt(func(l *law) reader { return l.eviction })
 	g.evictions = append(g.evictions, v)
