@@ -235,7 +235,7 @@ func (o *oracle) charge(p *pod) {
 
 // quorumLacks is how many members of the quorum of a pod neither run nor are done that must.
 func (g *game) quorumLacks(p *pod) int {
-	if p.Quorum == "" {
+	if p == nil || p.Quorum == "" {
 		return 0
 	}
 	running := 0
