@@ -17,8 +17,8 @@ import (
 // that run somewhere first, then the largest, each the domain that fits best. One that has none is passed over if the others are enough,
 // or those before it are given other domains.
 
-// subgroupTriesMax is how often a subgroup is tried in a domain, in one plan, beyond once for each subgroup.
-const subgroupTriesMax = 256
+// subgroupTriesMax is for how many asks nodes of a domain are looked for, in one plan, beyond once for each.
+const subgroupTriesMax = 1 << 13
 
 // A subgroup is the asks of a plan that name it; without a name, those that name none, which may run anywhere.
 type subgroup struct {
@@ -70,7 +70,7 @@ type subgroupSearch struct {
 	*groupPlan
 	root   *topology.Domain // nil is everywhere
 	want   int              // asks that must have nodes in all
-	tries  int              // left
+	tries  int              // asks that may still be tried
 	placed map[placedIn]int64
 	why    string // the first subgroup that had no domain had none
 }
@@ -85,7 +85,7 @@ type placedIn struct {
 func (g *groupPlan) makeSubgroups() question.Outcome {
 	s := subgroupSearch{groupPlan: g, root: g.within, want: g.count, placed: map[placedIn]int64{}}
 	list := g.subgroups()
-	s.tries = subgroupTriesMax + len(list)
+	s.tries = subgroupTriesMax + asksOf(list)
 	result := s.next(list)
 	if g.within, g.count = s.root, max(s.want, len(g.found)); result == question.Waits {
 		g.detail = cmp.Or(s.why, g.detail, "too few of its members fit")
@@ -104,7 +104,7 @@ func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
 	first, rest, over := list[0], list[1:], s.over
 	for d := range s.domainsOf(first) {
 		for most := len(first.asks); most > 0; {
-			if s.tries--; s.tries < 0 {
+			if s.tries -= most; s.tries < 0 {
 				s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
 				return question.Waits
 			}
