@@ -258,7 +258,8 @@ func (d *round) share(asks []*ledger.Request, victims []preemptor.Victim) [][]pr
 	for i, r := range asks {
 		short := r.Amounts.Shortfall(d.node.FreeFor(r).Plus(d.node.Releasing.Amounts).Plus(added))
 		left = slices.DeleteFunc(left, func(v preemptor.Victim) bool {
-			if v.Elsewhere || v.Priority > r.Priority || !v.Amounts.HoldsAny(short) {
+			isAbove := v.Priority > r.Priority || v.Priority == r.Priority && v.Foreign
+			if v.Elsewhere || isAbove || !v.Amounts.HoldsAny(short) {
 				return false
 			}
 			short.Sub(v.Amounts)
