@@ -22,7 +22,7 @@ func nothingIsPassed(g *game) (list []failure) {
 		if g.waits[ask.Key] {
 			g.seeWaiting(o, ask)
 		}
-		if !g.waits[ask.Key] || g.isPaced() || g.held(ask) != "" || g.mayWaitForPlace(ask) || g.backsOff(ask) || g.isRuled(ask) || g.fails[ask.Key] {
+		if !g.waits[ask.Key] || g.isPaced() || g.held(ask) != "" || g.mayWaitForPlace(ask) || g.backsOff(ask) || g.isRuled(ask) || g.isUnheard(ask) || g.fails[ask.Key] {
 			continue
 		}
 		like := *ask
@@ -66,10 +66,12 @@ func (o *oracle) outranks(ask, other *pod) bool { return o.priority(ask, "") > o
 func (g *game) isPaced() bool { return g.w.Paced && len(g.w.Rules)+len(g.allowed) > 0 }
 
 // isUnheard reports whether the resource manager changed an answer about a pod so lately, and without
-// a word, that it may not have been asked again.
+// a word, that it may not have been asked again: it is not while room is made for the pod.
 func (g *game) isUnheard(p *pod) bool {
 	at, changed := g.allowed[p.Key]
-	return changed && g.now.Sub(at) < inTurn
+	return changed && (g.now.Sub(at) < inTurn || slices.ContainsFunc(g.evictions, func(e eviction) bool {
+		return e.For == p.Key && !e.Ended && g.now.Sub(start) < e.At+evictionTimeout
+	}))
 }
 
 // isRuled reports whether the resource manager has something to say of a pod.

@@ -19,6 +19,9 @@ func (g *game) restart() {
 	for key := range g.nominated { // each of them may have the place of an equal one
 		g.restored[key] = true
 	}
+	for i := range g.evictions {
+		g.evictions[i].Forgot = g.evictions[i].Forgot || g.waits[g.evictions[i].For] && g.nominated[g.evictions[i].For].node == ""
+	}
 	g.p = core.Restore(g.options(), g.now, before)
 	if err := g.p.Verify(); err != nil {
 		g.breaks(failure{Law: lawRestart, Cause: "Verify", Detail: err.Error()})

@@ -39,7 +39,7 @@ func (g *game) oracle() *oracle {
 	for _, e := range g.evictions {
 		o.leaves[e.Victim] = !e.Ended
 		o.overdue[e.Victim] = !e.Ended && g.now.Sub(start) >= e.At+evictionTimeout
-		if e.Trigger == preemptor.Priority && o.compare(g.w.pod(e.For), g.w.pod(e.Victim)) == 0 {
+		if !e.Forgot && e.Trigger == preemptor.Priority && o.compare(g.w.pod(e.For), g.w.pod(e.Victim)) == 0 {
 			o.settled[e.For] = true
 		}
 	}

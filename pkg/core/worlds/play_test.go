@@ -34,6 +34,7 @@ type eviction struct {
 	At      time.Duration
 	Ended   bool
 	Late    bool    // it has ended when it was overdue
+	Forgot  bool    // its ask had no claim at a restart, and nothing is known of it since
 	Before  *oracle // what ran when it was requested
 	Lacked  int     // members that the quorum of the ask lacked then
 }
@@ -473,6 +474,7 @@ func (g *game) evict(e *api.EvictionRequested) {
 }
 
 func (g *game) end(key string) {
+	g.together = slices.DeleteFunc(g.together, func(other string) bool { return g.w.pod(other).Quorum == g.w.pod(key).Quorum })
 	delete(g.on, key)
 	delete(g.ends, key)
 	delete(g.confirms, key)
