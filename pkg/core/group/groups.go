@@ -71,6 +71,8 @@ type waitingGroup struct {
 
 	since time.Time // when they did not fit first, or had their turn to keep room last
 	until time.Time // when their turn is over; zero if it is the turn of others
+
+	hadTurn bool // since it started, or ran again
 }
 
 // at is what is known of a group that has members.
@@ -105,8 +107,19 @@ func (s *Groups) BeginBatch() { s.tries = 0 }
 // MayReplace reports whether there may be asks that take the places of placeholders.
 func (s *Groups) MayReplace() bool { return len(s.ready) > 0 }
 
-// groupRoomDelay is how long a group does not fit before room is kept for it.
+// groupRoomDelay is how long a group does not fit before room is kept for it, unless it has started once.
 const groupRoomDelay = time.Minute
+
+// comesFirst reports whether a group comes before those of its importance that have not started: the rest of it runs in vain. It does so once.
+func (w *waitingGroup) comesFirst() bool { return w.started && !w.hadTurn }
+
+// turn is from when on room may be kept for a group that does not fit.
+func (w *waitingGroup) turn() time.Time {
+	if w.comesFirst() {
+		return w.since
+	}
+	return w.since.Add(groupRoomDelay)
+}
 
 // TriesMax is how many groups are tried in one batch.
 const TriesMax = 16
@@ -230,7 +243,7 @@ func (s *Groups) retryGroup(g *ledger.Group) {
 		s.waiting = append(s.waiting, g)
 	}
 	by := s.Now.Add(s.Options.RetryMax)
-	if turn := at.since.Add(groupRoomDelay); turn.After(s.Now) && turn.Before(by) {
+	if turn := at.turn(); turn.After(s.Now) && turn.Before(by) {
 		by = turn
 	}
 	if s.all.IsZero() || s.all.After(by) {

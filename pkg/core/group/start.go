@@ -81,7 +81,8 @@ func (s *Groups) misfit(g *ledger.Group, plan *groupPlan) {
 // start. One group of a partition at a time has claims, so that no two wait for what the other
 // has: the most important one, of these the one that waits longest. As many of its asks as must
 // start claim their amounts on nodes, where all of them can run when all has left that may leave,
-// or none does. After ReserveMax it is the turn of others.
+// or none does. After ReserveMax it is the turn of others. Of equal ones, a group that has started and lost members comes before
+// those that have not, and at once: the rest of it runs in vain.
 
 // keepGroupRoom keeps room for the group of a plan that came to nothing, if it is its turn.
 func (s *Groups) keepGroupRoom(plan *groupPlan) {
@@ -90,7 +91,7 @@ func (s *Groups) keepGroupRoom(plan *groupPlan) {
 		at.since = s.Now
 	}
 	if s.Holder == g && !at.until.After(s.Now) {
-		at.since = s.Now // others come first now
+		at.since, at.hadTurn = s.Now, true // others come first now
 		s.dropGroupRoom()
 	}
 	if !s.isTurnOf(g) {
@@ -130,11 +131,12 @@ func (s *Groups) isTurnOf(g *ledger.Group) bool {
 		return false
 	case holder == g:
 		return true
-	case s.at(g).since.Add(groupRoomDelay).After(s.Now):
+	case s.at(g).turn().After(s.Now):
 		return false
 	}
 	return holder == nil || cmp.Or(
 		cmp.Compare(holder.Importance(), g.Importance()),
+		compareTrue(s.at(g).comesFirst(), s.at(holder).comesFirst()),
 		s.at(g).since.Compare(s.at(holder).since),
 		strings.Compare(g.Name, holder.Name),
 	) < 0

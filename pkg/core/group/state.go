@@ -48,6 +48,7 @@ func (s *Groups) settleState(g *ledger.Group) {
 	}
 	has, must := g.Runs()+g.Done(), g.Terms.Least
 	at.started = at.runs || has > 0 && (at.started || s.Settled)
+	at.hadTurn = at.hadTurn && !at.runs
 	isBelow := at.started && !at.runs && g.Any() != nil
 	switch {
 	case !isBelow:
