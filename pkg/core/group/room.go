@@ -171,7 +171,7 @@ func (g *groupPlan) claimsAreWithin() bool {
 
 // NodeUpdated ends what is kept for groups if a node has left the domain in which they must start, or has come to another one.
 func (s *Groups) NodeUpdated(n *ledger.Node) {
-	if len(s.waiting) == 0 {
+	if len(s.Claims) == 0 {
 		return
 	}
 	var last *ledger.Group

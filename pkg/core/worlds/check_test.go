@@ -223,4 +223,20 @@ func TestWorldsThatFailed(t *testing.T) {
 		failures, _ := failuresOf(newRestWorld(seed), nil)
 		assert.Equal(t, len(failures), 0, "seed %d: %v", seed, failures)
 	}
+	for _, seed := range []uint64{
+		712428,  // a member of a group that runs, and a less important ask that had its room
+		855314,  // members that need each other
+		865380,  // a claim, and a more important ask that shares the limit of a user
+		926616,  // a member that starts elsewhere than where its room is
+		1116865, // a member that comes late to its subgroup
+		1119359, // room of a group that is refused
+		1128034, // a node that leaves the domain of a group
+		1235962, // a less important member in room of another one, evicted for others again and again
+		1492449, // a member that was placed before the one that it needs
+		1623705, // a pod of another scheduler that ends for one of two agents
+		1871068, // a node that leaves the domain of a subgroup while its application backs off
+	} {
+		failures, _ := failuresOf(newWorld(seed), nil)
+		assert.Equal(t, len(failures), 0, "seed %d: %v", seed, failures)
+	}
 }

@@ -28,14 +28,11 @@ func (g *game) unserved(view *api.View, ask *pod) []failure {
 		needed := g.w.pod(r.Other)
 		return r.Pod == ask.Key && r.Verb == "need" && needed != nil && needed.Ends > 0 && g.on[r.Other] == ""
 	})
-	if g.quorumLacks(ask) > g.quorumAsks(ask) {
-		return nil // another member was lost meanwhile
-	}
 	if changed || slices.ContainsFunc(g.evictions, func(e eviction) bool { return !e.Ended }) {
 		return nil
 	}
 	for _, e := range slices.Backward(mine) {
-		if g.changedSince(e.At) || g.quorumLacks(ask) > e.Lacked {
+		if g.changedSince(e.At) || !isSubset(e.With, g.membersWith(ask)) {
 			return nil
 		}
 		f := failure{Law: lawPlacement, Ask: ask.Key, Trigger: e.Trigger}
@@ -48,6 +45,11 @@ func (g *game) unserved(view *api.View, ask *pod) []failure {
 	return nil
 }
 
+// isSubset reports whether all of some names are among others.
+func isSubset(names, of []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(of, name) })
+}
+
 // taken says what became of the room that was made for an ask which waits. It is
 // empty if a more important ask, or one that requires the node, came later and has that
 // room.
@@ -57,6 +59,7 @@ func (g *game) taken(view *api.View, ask *pod, e eviction) (cause, detail string
 		return "", ""
 	}
 	cause = "no ask has the room"
+	isLate := slices.ContainsFunc(g.evictions, func(other eviction) bool { return other.For == ask.Key && other.Late })
 	for i := range g.w.Pods {
 		t := &g.w.Pods[i]
 		at, ok := g.placed[t.Key]
@@ -76,7 +79,7 @@ func (g *game) taken(view *api.View, ask *pod, e eviction) (cause, detail string
 			return "", ""
 		case came > e.At && t.Requires != "": // it may have ended since
 			return "", ""
-		case e.Late && t.Requires != "" && ask.Requires == "": // nothing is kept any more
+		case isLate && ask.Requires == "": // nothing is kept any more
 			return "", ""
 		case g.backed[ask.Key], t.Quorum != "" && t.Quorum == ask.Quorum:
 			return "", ""

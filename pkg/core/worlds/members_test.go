@@ -235,7 +235,7 @@ func (o *oracle) charge(p *pod) {
 
 // quorumLacks is how many members of the quorum of a pod neither run nor are done that must.
 func (g *game) quorumLacks(p *pod) int {
-	if p == nil || p.Quorum == "" {
+	if p.Quorum == "" {
 		return 0
 	}
 	running := 0
@@ -245,6 +245,17 @@ func (g *game) quorumLacks(p *pod) int {
 		}
 	}
 	return g.w.Quorums[p.Quorum] - running
+}
+
+// membersWith are the members of the quorum of a pod that wait, run or are done.
+func (g *game) membersWith(p *pod) (keys []string) {
+	for i := range g.w.Pods {
+		other := &g.w.Pods[i]
+		if p != nil && p.Quorum != "" && other.Quorum == p.Quorum && (g.waits[other.Key] || g.on[other.Key] != "" || g.succeeded[other.Key]) {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
 }
 
 // quorumAsks is how many members of the quorum of a pod wait.

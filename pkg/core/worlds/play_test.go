@@ -33,10 +33,10 @@ type eviction struct {
 	Trigger preemptor.Trigger
 	At      time.Duration
 	Ended   bool
-	Late    bool    // it has ended when it was overdue
-	Forgot  bool    // its ask had no claim at a restart, and nothing is known of it since
-	Before  *oracle // what ran when it was requested
-	Lacked  int     // members that the quorum of the ask lacked then
+	Late    bool     // it has ended when it was overdue
+	Forgot  bool     // its ask had no claim at a restart, and nothing is known of it since
+	Before  *oracle  // what ran when it was requested
+	With    []string // members of the quorum of the ask that waited, ran or were done then
 }
 
 // A game is a world that is played, and what is known of it from events.
@@ -464,7 +464,7 @@ func (g *game) evict(e *api.EvictionRequested) {
 	key := string(e.Key)
 	g.note("released %s on %s for %s by %v", key, e.Node, e.For, e.Trigger)
 	v := eviction{Victim: key, For: string(e.For), Node: string(e.Node), Target: g.target[string(e.For)], Trigger: e.Trigger, At: g.now.Sub(start)}
-	v.Before, v.Lacked = g.oracle().frozen(), g.quorumLacks(g.w.pod(v.For))
+	v.Before, v.With = g.oracle().frozen(), g.membersWith(g.w.pod(v.For))
 	g.evicted = &v
 	g.lookAt(func(l *law) reader { return l.eviction })
 	g.evictions = append(g.evictions, v)
