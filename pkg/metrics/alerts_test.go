@@ -28,7 +28,7 @@ func TestAlerts(t *testing.T) {
 	assert.NilError(t, err)
 	_, asked, _ := strings.Cut(string(rules), "groups:")
 	asked, _, _ = strings.Cut(asked, "- name: narwhal-kubernetes")
-	assert.Equal(t, askFor(t, gathered(t), asked), 16)
+	assert.Equal(t, askFor(t, gathered(t), asked), 12)
 	names := alertName.FindAllStringSubmatch(string(rules), -1)
 	assert.Equal(t, len(names), 13)
 	for _, name := range names {

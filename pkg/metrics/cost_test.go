@@ -78,7 +78,7 @@ func TestSeriesOfQueues(t *testing.T) {
 		return n
 	}
 	small := count(10, 10)
-	assert.Equal(t, count(20, 10)-small, 10*23+14, "ten leaves of 23 series and their parent of 14")
+	assert.Equal(t, count(20, 10)-small, 10*25+16, "ten leaves of 25 series and their parent of 16")
 	assert.Equal(t, count(10, 1000), small)
 }
 

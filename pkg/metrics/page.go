@@ -15,6 +15,7 @@ const (
 	nodesByUsage
 	queueResource
 	queueHeadroom
+	queueLacking
 	queueApps
 	queueAllocations
 	queueAsks
@@ -49,6 +50,7 @@ var viewedFamilies = [viewedMetrics]struct {
 	nodesByState:      {"yunikorn_scheduler_node", "Nodes that are open to asks (active) and that are not (draining).", dto.MetricType_GAUGE},
 	nodesByUsage:      {"narwhal_nodes_by_usage", "Nodes by how much of a resource is taken, by own and foreign allocations.", dto.MetricType_GAUGE},
 	queueResource:     {"yunikorn_queue_resource", "Limits and use of a queue with everything below it.", dto.MetricType_GAUGE},
+	queueLacking:      {"narwhal_queue_guarantee_lacking", "What asks of a queue wait for that is guaranteed to it and not used, of each kind by itself.", dto.MetricType_GAUGE},
 	queueHeadroom:     {"narwhal_queue_headroom", "What may still be charged to a queue, counting the queues above; without a series it is unlimited.", dto.MetricType_GAUGE},
 	queueApps:         {"yunikorn_queue_app", "Applications of a leaf queue by state.", dto.MetricType_GAUGE},
 	queueAllocations:  {"narwhal_queue_allocations", "Allocations of a leaf queue.", dto.MetricType_GAUGE},

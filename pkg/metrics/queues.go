@@ -4,6 +4,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/guarantee"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -50,6 +51,7 @@ func (r *reading) queueResource(q *api.QueueView, path *dto.LabelPair, kind reso
 	resource := r.resource[kind]
 	if guaranteed != 0 {
 		r.page.add(queueResource, float64(guaranteed), r.partition, path, resource, queueStates[0])
+		r.page.add(queueLacking, float64(guarantee.Lacking(q, kind)), r.partition, path, resource)
 	}
 	if most != resources.Unlimited {
 		r.page.add(queueResource, float64(most), r.partition, path, resource, queueStates[1])

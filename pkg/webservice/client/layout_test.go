@@ -17,11 +17,11 @@ import (
 func teams() *client.Queue {
 	return &client.Queue{Name: "root", Status: "Active", Max: client.Amounts{"vcore": 192_000, "memory": 768 << 30, "nvidia.com/gpu": 24, "pods": 1320}, Children: []*client.Queue{
 		{
-			Name: "root.research", Status: "Active", Guaranteed: client.Amounts{"nvidia.com/gpu": 8}, Used: client.Amounts{"vcore": 144_000, "nvidia.com/gpu": 24}, Children: []*client.Queue{
+			Name: "root.research", Status: "Active", Guaranteed: client.Amounts{"nvidia.com/gpu": 8}, States: map[string]string{"nvidia.com/gpu": "over"}, Used: client.Amounts{"vcore": 144_000, "nvidia.com/gpu": 24}, Children: []*client.Queue{
 				{Name: "root.research.train", Status: "Active", IsLeaf: true, Apps: 12, Used: client.Amounts{"vcore": 144_000, "nvidia.com/gpu": 24}},
 			},
 		},
-		{Name: "root.web", Status: "Active", IsLeaf: true, Apps: 4, Guaranteed: client.Amounts{"nvidia.com/gpu": 4}, Pending: client.Amounts{"nvidia.com/gpu": 2}},
+		{Name: "root.web", Status: "Active", IsLeaf: true, Apps: 4, Guaranteed: client.Amounts{"nvidia.com/gpu": 4}, States: map[string]string{"nvidia.com/gpu": "under and waiting"}, Pending: client.Amounts{"nvidia.com/gpu": 2}},
 	}}
 }
 

@@ -20,6 +20,8 @@ type Queue struct {
 	Max        Amounts  `json:"maxResource"`
 	Pending    Amounts  `json:"pendingResource"`
 	Apps       int      `json:"applications"`
+	// States is how it stands to what is guaranteed to it, by kind.
+	States map[string]string `json:"guaranteeStateByKind"`
 }
 
 // A Node is a node and what is on it.

@@ -71,17 +71,16 @@ func (r *queueRows) shows(q *Queue, kind string) bool {
 
 // state says how a queue stands with its guarantee and its max of a kind.
 func (q *Queue) state(kind string) (string, Tone) {
-	used, pending := q.Used[kind], q.Pending[kind]
-	guaranteed := q.Guaranteed[kind]
+	used, guaranteed := q.Used[kind], q.States[kind]
 	most, limited := q.Max[kind]
 	switch {
 	case limited && used > most:
 		return "over its max", Bad
-	case used < guaranteed && pending > 0:
+	case guaranteed == "under and waiting":
 		return "under its guarantee, waits", Bad
-	case guaranteed > 0 && used > guaranteed:
-		return "over its guarantee, " + percent(used, guaranteed), Warning
-	case pending > 0:
+	case guaranteed == "over":
+		return "over its guarantee, " + percent(used, q.Guaranteed[kind]), Warning
+	case q.Pending[kind] > 0:
 		return "waits", Plain
 	}
 	return "-", Plain

@@ -11,7 +11,7 @@
 //	sources.go       what objects are made from besides views
 //	snapshot.go      one partition at one moment; part.go, what is of some queues
 //	partition.go     partitions and resource managers, placement rules
-//	queue.go         queues; guaranteestate.go, how they stand to what is guaranteed to them
+//	queue.go         queues; ranked.go, those with a guarantee, by how they stand to it
 //	node.go          nodes; allocation.go, what runs there; utilization.go, how full they are
 //	application.go   applications; past.go, those that have ended, and what others have been
 //	ask.go, asks.go  asks that wait: one and lists; class.go, their classes

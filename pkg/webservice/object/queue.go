@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/guarantee"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain/planned"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
@@ -64,11 +65,12 @@ type queueJSON struct {
 	OverMaxSince      time.Time         `json:"overMaxSince,omitempty"`
 	QuotaPlan         string            `json:"quotaPlan,omitempty"`
 	QuotaPlanned      time.Time         `json:"quotaPlanned,omitempty"`
-	// How it stands to what is guaranteed to it, and how much of that it uses of the kind
-	// that decides.
-	GuaranteeState    string `json:"guaranteeState,omitempty"`
-	GuaranteedKind    string `json:"guaranteedKind,omitempty"`
-	GuaranteedPercent int64  `json:"guaranteedPercent,omitempty"`
+	// How it stands to what is guaranteed to it, how much of that it uses of the kind that
+	// decides, and how it stands in each kind.
+	GuaranteeState       string            `json:"guaranteeState,omitempty"`
+	GuaranteedKind       string            `json:"guaranteedKind,omitempty"`
+	GuaranteedPercent    int64             `json:"guaranteedPercent,omitempty"`
+	GuaranteeStateByKind map[string]string `json:"guaranteeStateByKind,omitempty"`
 
 	Limits []limitJSON `json:"limits,omitempty"`
 }
@@ -134,6 +136,7 @@ func (q *queueJSON) Encode(e *encoder.Encoder) {
 	e.TextIf("guaranteeState", q.GuaranteeState)
 	e.TextIf("guaranteedKind", q.GuaranteedKind)
 	e.IntegerIf("guaranteedPercent", q.GuaranteedPercent)
+	e.Texts("guaranteeStateByKind", q.GuaranteeStateByKind)
 	encoder.Objects(e, "limits", q.Limits)
 	e.Close('}')
 }
@@ -275,8 +278,9 @@ func (t *tree) show(q *api.QueueView, above resources.Limits, below bool) *queue
 		NominatedResource: q.Nominated, Applications: q.Applications, OverMaxSince: q.OverMaxSince, QuotaPlanned: q.QuotaPlanned,
 		Limits: t.limits[q.Path],
 	}
-	if s := guaranteeStateOf(q); s.word != "" {
-		out.GuaranteeState, out.GuaranteedKind, out.GuaranteedPercent = s.word, t.kinds.Name(s.kind), s.percent()
+	if s := guarantee.StandingOf(q); s.State != guarantee.None {
+		out.GuaranteeState, out.GuaranteedKind, out.GuaranteedPercent = s.State.String(), t.kinds.Name(s.Kind), share(s.Share.Part, s.Share.Whole, 100)
+		out.GuaranteeStateByKind = statesByKind(q, t.kinds)
 	}
 	if q.Draining {
 		out.Status = "Draining"

@@ -56,12 +56,14 @@ type kindJSON struct {
 type rankedJSON struct {
 	QueueName      api.QueuePath `json:"queueName"`
 	GuaranteeState string        `json:"guaranteeState"`
-	Kind           string        `json:"kind"`
-	Percent        int64         `json:"percent"`
-	Used           int64         `json:"used"`
-	Guaranteed     int64         `json:"guaranteed"`
-	Max            *int64        `json:"max,omitempty"` // none if it is unlimited
-	Pending        int64         `json:"pending"`
+	// StateByKind is how it stands in each kind.
+	StateByKind map[string]string `json:"guaranteeStateByKind"`
+	Kind        string            `json:"kind"`
+	Percent     int64             `json:"percent"`
+	Used        int64             `json:"used"`
+	Guaranteed  int64             `json:"guaranteed"`
+	Max         *int64            `json:"max,omitempty"` // none if it is unlimited
+	Pending     int64             `json:"pending"`
 }
 
 // Summary answers GET /ws/v1/partition/{partition}/summary.
@@ -78,7 +80,7 @@ func Summary(at *Snapshot, r *http.Request) (any, error) {
 	out.Kinds = at.kindsByImportance()
 	out.Queues = countQueues(at.Root)
 	for i, q := range ranked(at.Root) {
-		out.GuaranteeStates[q.word]++
+		out.GuaranteeStates[q.State.String()]++
 		if i < rankedMax {
 			out.Ranked = append(out.Ranked, at.showRanked(q))
 		}
@@ -112,10 +114,11 @@ func countQueues(q *api.QueueView) int {
 
 func (at *Snapshot) showRanked(q rankedQueue) rankedJSON {
 	out := rankedJSON{
-		QueueName: q.Path, GuaranteeState: q.word, Kind: at.kinds.Name(q.kind), Percent: q.percent(),
-		Used: q.Used.Of(q.kind), Guaranteed: q.Guaranteed.Of(q.kind), Pending: q.Pending.Of(q.kind),
+		QueueName: q.Path, GuaranteeState: q.State.String(), StateByKind: statesByKind(q.QueueView, at.kinds),
+		Kind: at.kinds.Name(q.Kind), Percent: share(q.Standing.Share.Part, q.Standing.Share.Whole, 100),
+		Used: q.Used.Of(q.Kind), Guaranteed: q.Guaranteed.Of(q.Kind), Pending: q.Pending.Of(q.Kind),
 	}
-	if most := q.Max.Of(q.kind); most != resources.Unlimited {
+	if most := q.Max.Of(q.Kind); most != resources.Unlimited {
 		out.Max = &most
 	}
 	return out

@@ -10,7 +10,7 @@ export const under = 'under and waiting', over = 'over', within = 'within';
 export const guaranteeStates = [under, over, within];
 
 const looks = {
-  [under]: ['bad', 'under, waiting', 'It uses less than is guaranteed to it, and pods wait there for that'],
+  [under]: ['bad', 'under, waiting', 'It uses less of a kind than is guaranteed to it, and pods wait there for that'],
   [over]: ['warn', 'over', 'It uses more than is guaranteed to it: others may get that back'],
   [within]: ['good', 'within', 'It uses no more than is guaranteed to it, and waits for none of that'],
 };
@@ -18,18 +18,25 @@ const looks = {
 // words are a guarantee state as a sentence begins.
 export const words = { [under]: 'Under and waiting', [over]: 'Over', [within]: 'Within' };
 
-export function guaranteeStateBadge(guaranteeState) { return guaranteeState ? badge(...looks[guaranteeState]) : null; }
+// guaranteeStateBadge is how a queue, or a row of the ranking, stands. One that is under its guarantee of some
+// kind may be over that of others, which is said beside it.
+export function guaranteeStateBadge({ guaranteeState, guaranteeStateByKind }) {
+  if (!guaranteeState) return null;
+  const beyond = guaranteeState === under ? Object.keys(guaranteeStateByKind ?? {}).filter((kind) => guaranteeStateByKind[kind] === over) : [];
+  return [badge(...looks[guaranteeState]), beyond.length > 0 && badge('warn', `over in ${beyond.map(format.kindName).join(', ')}`, looks[over][2])];
+}
 
 // toneOf is the colour of the figures of a queue.
 export function toneOf(guaranteeState) { return guaranteeState === under ? 'bad-text' : guaranteeState === over ? 'warn-text' : ''; }
 
-// row is a queue of the tree as the ranking shows it, in a kind or in the one that decides.
+// row is a queue of the tree as the ranking shows it: all of it in the kind that decides, or how it
+// stands in another one.
 export function row(queue, kind = '') {
   const of = kind || queue.guaranteedKind;
   const amount = (field) => queue[field]?.[of] ?? 0;
   const [used, guaranteed, pending] = ['allocatedResource', 'guaranteedResource', 'pendingResource'].map(amount);
   return {
-    queueName: queue.queuename, guaranteeState: queue.guaranteeState, kind: of, used, guaranteed, pending, max: queue.maxResource?.[of],
+    queueName: queue.queuename, guaranteeState: kind ? queue.guaranteeStateByKind[kind] : queue.guaranteeState, guaranteeStateByKind: kind ? null : queue.guaranteeStateByKind, kind: of, used, guaranteed, pending, max: queue.maxResource?.[of],
     percent: guaranteed > 0 ? Math.floor((used / guaranteed) * 100) : null,
   };
 }
@@ -65,7 +72,7 @@ export function columns(link, sort = false) {
   const by = (name) => (sort ? name : undefined);
   return [
     { head: 'Queue', class: 'whole', sort: by('queueName'), cell: (r) => link(r) },
-    { head: 'Guarantee', sort: by('guaranteeState'), class: 'nowrap', cell: (r) => guaranteeStateBadge(r.guaranteeState) },
+    { head: 'Guarantee', sort: by('guaranteeState'), class: 'nowrap', cell: (r) => guaranteeStateBadge(r) },
     { head: 'Use', class: 'grow', cell: (r) => meter(r) },
     { head: 'Part', sort: by('percent'), title: 'Used, of what is guaranteed of the kind that decides', class: 'nowrap', cell: (r) => [h('strong', { class: toneOf(r.guaranteeState) }, r.percent === null ? '–' : `${format.count(r.percent)} %`), h('span', { class: 'quiet' }, ` of ${format.kindName(r.kind)}`)] },
     { head: 'Used', num: true, sort: by('used'), class: 'nowrap', cell: (r) => figure(r, r.used) },

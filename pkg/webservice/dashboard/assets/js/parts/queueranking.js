@@ -13,10 +13,11 @@ export function queueRanking(ctx, queues, filters) {
   if (all.length === 0) return state('empty', 'Nothing is guaranteed', 'No queue of this partition has a guarantee.');
   const kinds = format.kinds(...all.map((queue) => queue.guaranteedResource));
   const fits = all.filter((queue) => queue.queuename.includes(of('text').toLowerCase()) && (of('kind') === '' || queue.guaranteedResource[of('kind')] > 0));
-  const some = fits.filter((queue) => of('guaranteeState') === '' || queue.guaranteeState === of('guaranteeState')).map((queue) => row(queue, of('kind')));
+  const rows = fits.map((queue) => row(queue, of('kind')));
+  const some = rows.filter((r) => of('guaranteeState') === '' || r.guaranteeState === of('guaranteeState'));
   some.sort(comparison(of('sort')));
   return [
-    h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, buttons(fits, of('guaranteeState'), filters), filters.fields(
+    h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Filter' }, buttons(rows, of('guaranteeState'), filters), filters.fields(
       { name: 'text', kind: 'search', label: 'Find a queue' },
       { name: 'kind', kind: 'select', label: 'Kind', options: [['', 'The kind that decides'], ...kinds.map((kind) => [kind, format.kindName(kind)])] })),
     table({
@@ -35,7 +36,7 @@ function buttons(all, chosen, filters) {
     onclick: () => filters.change({ guaranteeState: guaranteeState === chosen ? '' : guaranteeState }),
   }, h('span', { class: 'reason-count' }, format.count(n)), guaranteeState === '' ? 'All' : words[guaranteeState]);
   return h('div', { class: 'reasons', role: 'group', 'aria-label': 'How they stand' },
-    one('', all.length), guaranteeStates.map((guaranteeState) => one(guaranteeState, all.filter((queue) => queue.guaranteeState === guaranteeState).length)));
+    one('', all.length), guaranteeStates.map((guaranteeState) => one(guaranteeState, all.filter((r) => r.guaranteeState === guaranteeState).length)));
 }
 
 // comparison is by a column, or by how urgent it is to look.

@@ -14,7 +14,7 @@ export function measure(queue, fair, kind) {
   const used = of('allocatedResource'), evicting = Math.min(used, of('preemptingResource')), nominated = of('nominatedResource');
   const guaranteed = of('guaranteedResource'), max = queue.maxResource?.[kind], bound = max ?? fair[kind];
   const pending = of('pendingResource'), own = used - evicting;
-  const lacking = guaranteed > 0 && queue.guaranteeState === under ? Math.min(pending, Math.max(0, guaranteed - used - nominated)) : 0;
+  const lacking = queue.guaranteeStateByKind?.[kind] === under ? Math.min(pending, Math.max(0, guaranteed - used - nominated)) : 0;
   const whole = Math.max(max ?? (guaranteed > 0 ? guaranteed * 1.02 : bound ?? 0), guaranteed, used + nominated + lacking, 1);
   const marks = [];
   if (guaranteed > 0) marks.push({ part: guaranteed / whole, kind: 'guaranteed' });
@@ -49,7 +49,7 @@ export function meter(queue, fair, kind) {
 export function badges(queue, all = true) {
   return [
     queue.status !== 'Active' && badge('warn', queue.status.toLowerCase()),
-    queue.guaranteeState && queue.guaranteeState !== 'within' && guaranteeStateBadge(queue.guaranteeState),
+    queue.guaranteeState && queue.guaranteeState !== 'within' && guaranteeStateBadge(queue),
     queue.overMaxSince && badge('bad', 'over max'),
     all && format.kinds(queue.preemptingResource).length > 0 && badge('warn', 'evicting'),
     all && format.kinds(queue.nominatedResource).length > 0 && badge('info', 'nominated'),
