@@ -30,13 +30,17 @@ type Answer struct {
 	Nodes     []Group    // every node is in one of them
 	Quota     []Level    // from the leaf to the root
 	Before    int        // asks of its application that are tried before it
-	Remedies  Remedies
+	Lack      Lack     // of what is guaranteed
+	Remedies  Remedies // none before Try
 	Attempts  []api.PreemptionAttempt
 	Plan      *Plan     // the last one to make room for it
 	SettlesAt time.Time // nothing is evicted before, after a start; zero if it may be
 
 	// Of an allocation:
 	Eviction *Eviction // if it is evicted
+
+	view *api.View
+	ask  *api.AskView // nil of an allocation
 }
 
 // A Group is the nodes that have one reason in common.

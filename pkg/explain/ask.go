@@ -13,7 +13,7 @@ import (
 // Ask explains an ask or an allocation of an application. It takes time linear in
 // the size of the application, for an ask also in the nodes, and for an evicted
 // allocation in all asks. It returns an error that wraps ErrUnknown if there is no
-// such application or key. Kinds must be those of the view.
+// such application or key. Kinds must be those of the view. What would make an ask fit Try finds out.
 func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, key api.AllocationKey) (*Answer, error) {
 	app, ok := find(view.Applications, application, func(a *api.ApplicationView) api.ApplicationID { return a.ID })
 	if !ok {
@@ -36,9 +36,10 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 		a.Plan = NewPlan(ask.Planned, ask.Plan, kinds)
 	}
 	a.SettlesAt = view.SettlesAt
-	a.Nodes = groups(view, ask)
+	a.view, a.ask = view, ask
+	a.Nodes = groups(view, ask, nil)
 	a.Quota = levels(view, ask, app.Queue)
-	a.Remedies = a.remedies(view, ask)
+	a.Lack = lackOf(view, kinds, ask, app.Queue)
 	a.Before = before(app, ask)
 	return a, nil
 }

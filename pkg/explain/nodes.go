@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -9,12 +10,13 @@ import (
 )
 
 // groups puts every node into the group of the first reason that keeps the ask
-// from it. Groups come in the order of the reasons; none is empty.
-func groups(view *api.View, ask *api.AskView) []Group {
+// from it. Groups come in the order of the reasons; none is empty. Told is what the resource
+// manager says of nodes now, as far as it was asked.
+func groups(view *api.View, ask *api.AskView, told map[api.NodeID]string) []Group {
 	var all [whys]Group
 	var least [whys]resources.Share
 	var first [whys][]api.NodeID
-	said := refusalsOf(ask)
+	said := refusalsOf(ask, told)
 	for _, n := range view.Nodes {
 		why, there, holder := firstReason(n, ask)
 		g := &all[why]
@@ -37,6 +39,8 @@ func groups(view *api.View, ask *api.AskView) []Group {
 		case g.Nodes == 0:
 		case g.Why == HasRoom && (ask.Reason == api.Infeasible || len(ask.Refusals) > 0):
 			list = append(list, refused(g, ask)...)
+		case g.Why == HasRoom && len(told) > 0:
+			list = append(list, refusedNow(view, ask, told)...)
 		case g.Lacking == nil: // no node is named as the nearest
 			g.Text = ""
 			list = append(list, g)
@@ -59,14 +63,15 @@ func isNearer(missing resources.Share, refusal string, than resources.Share, tha
 
 // refusals are what the resource manager said of nodes on which it refused an ask, as far
 // as that is known: the nodes that it named for each reason, those that it refused
-// whatever ends there, and the nearest of attempts.
+// whatever ends there, the nearest of attempts, and those that it was asked about now.
 type refusals struct {
 	ask   *api.AskView
 	texts map[api.NodeID]string
 }
 
-func refusalsOf(ask *api.AskView) refusals {
+func refusalsOf(ask *api.AskView, told map[api.NodeID]string) refusals {
 	said := refusals{ask, map[api.NodeID]string{}}
+	maps.Copy(said.texts, told)
 	for _, r := range ask.Refusals {
 		for _, id := range r.First {
 			said.texts[id] = r.Text

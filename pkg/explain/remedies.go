@@ -1,22 +1,26 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// Remedies are what would make an ask fit that waits: all of Quota and one of Nodes, in
-// words that follow "if". Quota is empty if no queue lacks any, and Nodes if a node has
-// room for it. Both are empty of an ask that is nominated, or that nothing is known to
-// keep away. What the resource manager would say of a node that it has not been asked about is
-// not known, and Nodes say so. Other asks may be placed first.
+// Remedies are what makes an ask run that waits, all of Quota and one of Nodes, in words that
+// follow "if". Each was tried on a copy of the partition, in which nothing else waits. Quota is empty if no
+// queue lacks any, and Nodes if a node has room for it. Both are empty of an ask that is nominated,
+// or that neither keeps away. Of nodes that the resource manager was not asked about, Nodes say
+// that it must accept them. If Remains is not empty, nothing of that is enough: it says why
+// the ask would still wait.
 type Remedies struct {
-	Quota []string
-	Nodes []string
+	Quota   []string
+	Nodes   []string
+	Remains string
 }
 
 // Sentence is the remedies as the end of a sentence; empty if there are none.
@@ -28,69 +32,180 @@ func (r Remedies) Sentence() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "it would fit if " + strings.Join(parts, ", and ")
+	if sentence := strings.Join(parts, ", and "); r.Remains == "" {
+		return "it would fit if " + sentence
+	} else {
+		return "none: it would still wait if " + sentence + "; " + r.Remains
+	}
 }
 
 // unasked is said of nodes about which the resource manager has not been asked.
-const unasked = "and the resource manager accepts it there"
+const unasked = " and the resource manager, which was not asked, accepts it there"
 
-func (a *Answer) remedies(view *api.View, ask *api.AskView) (r Remedies) {
-	if ask.Nominated != "" {
-		return r
-	}
-	for _, l := range a.Quota {
-		if !l.Lacking.IsZero() {
-			r.Quota = append(r.Quota, fmt.Sprintf("queue %s uses %s less, or its max is raised by that", l.Queue, a.Kinds.Format(l.Lacking)))
-		}
-	}
-	if slices.ContainsFunc(a.Nodes, func(g Group) bool { return g.Why == HasRoom }) {
-		return r
-	}
-	for _, g := range a.Nodes {
-		if g.Why == Refused {
-			r.Nodes = append(r.Nodes, "the resource manager accepts it on "+named(g))
-		}
-	}
-	r.Nodes = append(r.Nodes, a.opened(view, ask)...)
-	if nearest := nearestOf(a.Nodes); nearest != nil {
-		n, _ := find(view.Nodes, nearest.Nearest, func(n *api.NodeView) api.NodeID { return n.ID })
-		r.Nodes = append(r.Nodes, fmt.Sprintf("%s more becomes free on %s %s", a.Kinds.Format(short(ask.Amounts, leftFor(n, ask))), n.ID, unasked))
-	}
-	if len(r.Nodes) == 0 {
-		r.Nodes = []string{fmt.Sprintf("%s is added with %s free %s", a.missing(view, ask), a.Kinds.Format(ask.Amounts), unasked)}
-	}
-	return r
+// A Trial is what remedies are tried with.
+type Trial struct {
+	Now time.Time
+	// MayRun asks the resource manager; nil if it cannot be asked. Free says that it refuses
+	// nothing.
+	MayRun MayRun
+	Free   bool
 }
 
+// A cure is what might make an ask run on a node, or on any.
+type cure struct {
+	words string
+	on    api.NodeID    // that it changes, or adds; empty if no node is to be changed
+	as    []api.Command // what is done to the node
+	// accepted says that the resource manager accepts the ask on all nodes.
+	accepted bool
+}
+
+// Try finds what would make the ask of an answer run, and puts the nodes that the resource manager
+// refuses into groups of their own. It asks about so many nodes at most, and tries as long as
+// the context lasts; what is not tried is not told. Each try takes time linear in the size
+// of the view. It does nothing to an answer about an allocation.
+func (a *Answer) Try(ctx context.Context, t Trial) {
+	if a.ask == nil || a.ask.Nominated != "" {
+		return
+	}
+	a.Lack.NoEviction = a.tooEarly(t.Now)
+	q := &questioner{ask: a.ask, mayRun: t.MayRun, free: t.Free, told: map[api.NodeID]string{}}
+	q.withRoom(a.view)
+	a.Nodes = groups(a.view, a.ask, q.told)
+	quotas := a.quotaRemedies()
+	cures := a.cures(q)
+	if len(quotas)+len(cures) == 0 {
+		return
+	}
+	if len(cures) == 0 {
+		cures = []cure{{}}
+	}
+	failed := Remedies{Quota: quotas}
+	for _, c := range cures {
+		on, remains := a.try(ctx, t.Now, c, q)
+		switch {
+		case on != "":
+			a.Remedies.Quota = quotas
+			if c.words != "" {
+				a.Remedies.Nodes = append(a.Remedies.Nodes, c.words)
+			}
+		case remains != "":
+			failed.Remains = remains
+			if c.words != "" {
+				failed.Nodes = append(failed.Nodes, c.words)
+			}
+		}
+	}
+	if len(a.Remedies.Quota)+len(a.Remedies.Nodes) == 0 && failed.Remains != "" {
+		a.Remedies = failed
+	}
+}
+
+// quotaRemedies are what queues lack, all of it.
+func (a *Answer) quotaRemedies() (list []string) {
+	for _, l := range a.Quota {
+		if !l.Lacking.IsZero() {
+			list = append(list, fmt.Sprintf("queue %s uses %s less, or its max is raised by that", l.Queue, a.Kinds.Format(l.Lacking)))
+		}
+	}
+	return list
+}
+
+// cures are what might be done to nodes, if none has room and may be used.
+func (a *Answer) cures(q *questioner) (list []cure) {
+	for _, g := range a.Nodes {
+		if g.Why == HasRoom {
+			if _, asked := q.about(g.Nearest); !asked && len(a.quotaRemedies()) > 0 {
+				return []cure{{words: "the resource manager, which was not asked, accepts it on " + named(g), accepted: true}}
+			}
+			return nil
+		}
+		if g.Why == Refused {
+			list = append(list, cure{words: "the resource manager accepts it on " + named(g), accepted: true})
+		}
+	}
+	list = append(list, a.opened(q)...)
+	if nearest := a.nearest(q); nearest != nil {
+		n, _ := find(a.view.Nodes, nearest.Nearest, func(n *api.NodeView) api.NodeID { return n.ID })
+		more := short(a.ask.Amounts, leftFor(n, a.ask))
+		list = append(list, cure{
+			words: fmt.Sprintf("%s more becomes free on %s", a.Kinds.Format(more), n.ID) + q.suffix(n.ID),
+			on:    n.ID, as: []api.Command{api.UpdateNode{ID: n.ID, Capacity: capacityFor(n, a.ask).Plus(more)}},
+		})
+	}
+	if len(list) == 0 {
+		list = []cure{a.missing(q)}
+	}
+	return list
+}
+
+// suffix is what has to be added to a remedy if the resource manager was not asked about its node.
+func (q *questioner) suffix(node api.NodeID) string {
+	if _, asked := q.about(node); asked {
+		return ""
+	}
+	return unasked
+}
+
+// nearest is the group of the nearest node that lacks room, of those that the resource
+// manager does not refuse. It is asked about one after the other.
+func (a *Answer) nearest(q *questioner) *Group {
+	for {
+		nearest := nearestOf(a.Nodes)
+		if nearest == nil {
+			return nil
+		}
+		if refusal, _ := q.about(nearest.Nearest); refusal == "" {
+			return nearest
+		}
+		a.Nodes = groups(a.view, a.ask, q.told)
+	}
+}
+
+// newNode is the name of a node that is added, if the ask may run on any.
+const newNode = "a new node"
+
 // missing is the node that would have to be added.
-func (a *Answer) missing(view *api.View, ask *api.AskView) string {
-	if ask.Required == "" {
-		return "a node"
+func (a *Answer) missing(q *questioner) cure {
+	c := cure{words: "a node", on: newNode}
+	if a.ask.Required != "" {
+		c.words, c.on = "node "+string(a.ask.Required), a.ask.Required
+		if _, known := find(a.view.Nodes, c.on, func(n *api.NodeView) api.NodeID { return n.ID }); known {
+			c.words = fmt.Sprintf("node %s goes and one of that name", c.on)
+			c.as = []api.Command{api.RemoveNode{ID: c.on}}
+		}
 	}
-	if _, known := find(view.Nodes, ask.Required, func(n *api.NodeView) api.NodeID { return n.ID }); known {
-		return fmt.Sprintf("node %s goes and one of that name", ask.Required)
+	c.as = append(c.as, api.AddNode{ID: c.on, Capacity: a.ask.Amounts.Clone()})
+	c.words = fmt.Sprintf("%s is added with %s free", c.words, a.Kinds.Format(a.ask.Amounts))
+	if !q.free {
+		c.words += unasked
 	}
-	return "node " + string(ask.Required)
+	return c
 }
 
 // opened are the first node that takes nothing new, and the first that is kept for another ask, with
 // room for this one.
-func (a *Answer) opened(view *api.View, ask *api.AskView) (list []string) {
-	told, refusals := map[Why]bool{}, refusalsOf(ask)
-	for _, n := range view.Nodes {
-		why, _, holder := firstReason(n, ask)
-		if told[why] || !ask.Amounts.FitsIn(n.Available) || refusals.of(n) != "" {
+func (a *Answer) opened(q *questioner) (list []cure) {
+	tried, refusals := map[Why]bool{}, refusalsOf(a.ask, q.told)
+	for _, n := range a.view.Nodes {
+		why, _, holder := firstReason(n, a.ask)
+		if tried[why] || !a.ask.Amounts.FitsIn(n.Available) || refusals.of(n) != "" {
 			continue
 		}
+		c := cure{on: n.ID}
 		switch {
-		case why == Cordoned && ask.Amounts.FitsIn(leftFor(n, ask)):
-			list = append(list, fmt.Sprintf("node %s takes new allocations again %s", n.ID, unasked))
-		case (why == Reserved || why == Claimed) && ask.Amounts.FitsIn(leftFor(n, ask).Plus(keptFor(n, holder))):
-			list = append(list, fmt.Sprintf("node %s is no longer kept for %s %s", n.ID, holder, unasked))
+		case why == Cordoned && a.ask.Amounts.FitsIn(leftFor(n, a.ask)):
+			c.words, c.as = fmt.Sprintf("node %s takes new allocations again", n.ID), []api.Command{api.UndrainNode{ID: n.ID}}
+		case (why == Reserved || why == Claimed) && a.ask.Amounts.FitsIn(leftFor(n, a.ask).Plus(keptFor(n, holder))):
+			c.words = fmt.Sprintf("node %s is no longer kept for %s", n.ID, holder)
+			c.as = []api.Command{api.UpdateNode{ID: n.ID, Capacity: capacityFor(n, a.ask).Plus(keptFor(n, holder))}}
 		default:
 			continue
 		}
-		told[why] = true
+		if refusal, _ := q.about(n.ID); refusal == "" {
+			c.words += q.suffix(n.ID)
+			list, tried[why] = append(list, c), true
+		}
 	}
 	return list
 }
@@ -99,6 +214,12 @@ func (a *Answer) opened(view *api.View, ask *api.AskView) (list []string) {
 func leftFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
 	kept, _, _ := keptForOthers(n, ask)
 	return n.Available.Minus(kept)
+}
+
+// capacityFor is the capacity of a node without what is kept for others than an ask.
+func capacityFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
+	kept, _, _ := keptForOthers(n, ask)
+	return less(n.Capacity, kept)
 }
 
 // keptFor is what a node keeps for an ask that has reserved it.

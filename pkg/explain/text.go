@@ -54,6 +54,12 @@ func (a *Answer) writeWaiting(t *text) {
 	for _, l := range a.Quota {
 		t.add("quota", "%s", a.level(l))
 	}
+	for _, l := range a.Lack.Queues {
+		t.add("guarantee", "%s lacks %s of what is guaranteed to it", l.Queue, a.Kinds.Format(l.Lacking))
+	}
+	if why := a.Lack.NoEviction; why != "" {
+		t.add("guarantee", "nothing is evicted by guarantee: %s", why)
+	}
 	if sentence := a.Remedies.Sentence(); sentence != "" {
 		t.add("remedy", "%s", sentence)
 	}

@@ -9,7 +9,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/explanation"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/past"
@@ -43,7 +42,7 @@ func (s *Service) fieldTests() map[string]handler {
 		"listStartGroups":              s.looking(object.StartGroups),
 		"listDomains":                  s.looking(object.Domains),
 		"listPreemptions":              s.looking(past.Preemptions),
-		"explain":                      s.looking(explanation.Why),
+		"explain":                      s.looking(s.why),
 		"whatIf":                       s.looking(s.whatIf),
 		"listUsers":                    s.looking(object.Users),
 		"readUser":                     object.User(s.snapshot),

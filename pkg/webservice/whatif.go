@@ -39,5 +39,15 @@ func (s *Service) offerWhatIf() http.Handler {
 
 // whatIf is what comes of the question that a request has.
 func (s *Service) whatIf(at *object.Snapshot, r *http.Request) (any, error) {
-	return s.foretold.Answer(at, r, explanation.Config{Max: s.config.WhatIfMax, Budgets: s.config.Budgets, Feasible: s.config.Feasible})
+	return s.foretold.Answer(at, r, s.foretelling())
+}
+
+// why is why an ask waits, and what would make it run.
+func (s *Service) why(at *object.Snapshot, r *http.Request) (any, error) {
+	return explanation.Why(at, r, s.foretelling())
+}
+
+// foretelling is what bounds what-ifs, and what they ask.
+func (s *Service) foretelling() explanation.Config {
+	return explanation.Config{Max: s.config.WhatIfMax, Budgets: s.config.Budgets, Feasible: s.config.Feasible}
 }

@@ -1,6 +1,7 @@
 package explanation
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,6 +29,7 @@ type explanationJSON struct {
 	NominatedNode api.NodeID        `json:"nominatedNode,omitempty"`
 	Nodes         []nodeGroupJSON   `json:"nodes,omitempty"`
 	Quota         []quotaJSON       `json:"quota,omitempty"`
+	Guarantee     *lackJSON         `json:"guarantee,omitempty"`
 	WouldFit      *wouldFitJSON     `json:"wouldFit,omitempty"`
 	Before        int               `json:"before,omitempty"` // asks of its application that come before it
 	Plan          *planJSON         `json:"plan,omitempty"`
@@ -48,10 +50,24 @@ type nodeGroupJSON struct {
 	Text    string             `json:"text,omitempty"`  // what the resource manager said of them
 }
 
-// wouldFitJSON is what would make an ask fit: all of the quotas and one of the nodes.
+// lackJSON is what asks wait for that is guaranteed to the queues of one of them and not used,
+// and why nothing is evicted for it.
+type lackJSON struct {
+	Queues     []queueLackJSON `json:"queues"`
+	NoEviction string          `json:"noEviction,omitempty"`
+}
+
+type queueLackJSON struct {
+	QueueName api.QueuePath      `json:"queueName"`
+	Lacking   encoder.Quantities `json:"lacking"`
+}
+
+// wouldFitJSON is what makes an ask run, as was tried: all of the quotas and one of the nodes. With
+// Remains it is not enough.
 type wouldFitJSON struct {
-	Quota []string `json:"quota,omitempty"`
-	Nodes []string `json:"nodes,omitempty"`
+	Quota   []string `json:"quota,omitempty"`
+	Nodes   []string `json:"nodes,omitempty"`
+	Remains string   `json:"remains,omitempty"`
 }
 
 // quotaJSON is a queue on the way from the leaf to the root.
@@ -107,7 +123,7 @@ func priorities(v *archive.Victim) string {
 
 // Why answers GET
 // /ws/v1/partition/{partition}/application/{application}/allocation/{allocation}/explain.
-func Why(at *object.Snapshot, r *http.Request) (any, error) {
+func Why(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 	application, key := api.ApplicationID(r.PathValue("application")), api.AllocationKey(r.PathValue("allocation"))
 	answer, err := explain.Ask(at.View, at.Kinds(), application, key)
 	plan := at.Past().PlanOf(application, key)
@@ -122,6 +138,9 @@ func Why(at *object.Snapshot, r *http.Request) (any, error) {
 	if l := answer.Eviction; l != nil && l.Plan == nil && plan != nil {
 		l.Plan = kept(at, plan)
 	}
+	if answer.Allocation.Node == "" {
+		try(r.Context(), at, of, answer)
+	}
 	out := explanationOf(at, answer)
 	if answer.Eviction != nil && plan != nil {
 		v := plan.Victim(key)
@@ -134,6 +153,23 @@ func Why(at *object.Snapshot, r *http.Request) (any, error) {
 		}
 	}
 	return query.One(r, out)
+}
+
+// whyMax is how long it is tried what would make an ask run. Half of that is for questions.
+const whyMax = 2 * time.Second
+
+// try finds what would make an ask run that waits, and asks the resource manager.
+func try(ctx context.Context, at *object.Snapshot, of Config, a *explain.Answer) {
+	of.Max = min(of.Max, whyMax)
+	ctx, cancel := context.WithTimeout(ctx, of.Max)
+	defer cancel()
+	predicates := predicatesOf(ctx, at, of)
+	defer predicates.end()
+	trial := explain.Trial{Now: at.Now(), Free: predicates.none}
+	if !predicates.silent {
+		trial.MayRun = predicates.mayRun
+	}
+	a.Try(ctx, trial)
 }
 
 // kept is a plan of the archive.
@@ -198,7 +234,13 @@ func explanationOf(at *object.Snapshot, a *explain.Answer) *explanationJSON {
 		})
 	}
 	if r := a.Remedies; len(r.Quota)+len(r.Nodes) > 0 {
-		out.WouldFit = &wouldFitJSON{r.Quota, r.Nodes}
+		out.WouldFit = &wouldFitJSON{r.Quota, r.Nodes, r.Remains}
+	}
+	for i, l := range a.Lack.Queues {
+		if i == 0 {
+			out.Guarantee = &lackJSON{NoEviction: a.Lack.NoEviction}
+		}
+		out.Guarantee.Queues = append(out.Guarantee.Queues, queueLackJSON{l.Queue, at.Amounts(l.Lacking)})
 	}
 	for _, l := range a.Quota {
 		out.Quota = append(out.Quota, quotaJSON{

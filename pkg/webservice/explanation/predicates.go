@@ -23,7 +23,7 @@ const (
 	predicatesSilent predicatesAsked = "not asked"
 )
 
-// A predicateRun asks the resource manager the questions of one what-if.
+// A predicateRun asks the resource manager the questions of one what-if, or of one explanation.
 type predicateRun struct {
 	ctx       context.Context // of one request, which this does not outlive
 	config    Config
@@ -56,18 +56,24 @@ func (p *predicateRun) feasible() api.Feasible {
 		return nil
 	}
 	return func(ask api.AllocationKey, node api.NodeID, _ bool) error {
-		if p.silent || p.answered == whatIfPredicatesMax {
-			p.silent = true
-			return nil
-		}
-		refused, err := p.config.Feasible(p.ctx, p.partition, ask, node)
-		if err != nil {
-			p.silent = true // whatever the reason, another question would wait as long
-			return nil
-		}
-		p.answered++
+		refused, _ := p.mayRun(ask, node)
 		return refused
 	}
+}
+
+// mayRun asks whether an ask may run on a node; false is no answer.
+func (p *predicateRun) mayRun(ask api.AllocationKey, node api.NodeID) (refused error, asked bool) {
+	if p.silent || p.answered == whatIfPredicatesMax {
+		p.silent = true
+		return nil, false
+	}
+	refused, err := p.config.Feasible(p.ctx, p.partition, ask, node)
+	if err != nil {
+		p.silent = true // whatever the reason, another question would wait as long
+		return nil, false
+	}
+	p.answered++
+	return refused, true
 }
 
 // told says what came of it; unasked is that something was not even to be asked.

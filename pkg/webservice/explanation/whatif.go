@@ -23,6 +23,7 @@ const (
 	whatIfAsksMax   = 1000
 	whatIfNodesMax  = 1000 // that come, and those that are drained or removed
 	whatIfWithinMax = time.Hour
+	whatIfTriedMax  = 10 // asks of which it is tried what would make them run
 )
 
 // QuestionMax is how many bytes a question has at most; most of them may be a configuration.
@@ -194,6 +195,7 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 	case err != nil:
 		return nil, failure.Bad("%v", err)
 	}
+	tryFirst(ctx, explain.Trial{Now: now.Add(outcome.Simulated), Free: predicates.none}, outcome.Asks, outcome.Moved)
 	out := &outcomeJSON{
 		Asks: askOutcomes(at, outcome.Asks), Others: askOutcomes(at, outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
 		Predicates: predicates.told(outcome.Unasked), Age: at.Age(),
@@ -217,6 +219,18 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 		out.OverLimits = append(out.OverLimits, overLimit(at, over))
 	}
 	return query.One(r, out)
+}
+
+// tryFirst finds what would make the first asks run that would wait, of which the resource
+// manager knows nothing.
+func tryFirst(ctx context.Context, trial explain.Trial, lists ...[]explain.AskOutcome) {
+	tried := 0
+	for _, o := range slices.Concat(lists...) {
+		if o.Waits != nil && tried < whatIfTriedMax {
+			o.Waits.Try(ctx, trial)
+			tried++
+		}
+	}
 }
 
 // budgetsOf asks for the disruption budgets of all that runs, once for each view.
