@@ -57,7 +57,7 @@ func (s *stage) service(t *testing.T) *webservice.Service {
 	t.Helper()
 	service, err := webservice.New(webservice.Config{
 		Views: s, Kinds: s.kinds, Configuration: s, Events: s.history, Archive: s.archive, Metrics: s.metrics.Handler(),
-		Dashboard: dashboard.Handler(), Started: began, Now: s.clock,
+		Dashboard: dashboard.Handler(), Started: began, Now: s.clock, Feasible: s.feasible,
 		Build: func(string) map[string]string { return map[string]string{"buildVersion": "test"} },
 	})
 	assert.NilError(t, err)

@@ -46,7 +46,11 @@ type stage struct {
 	view     atomic.Pointer[api.View]
 	other    *api.View     // of a second partition, if there is one
 	age      time.Duration // of the view, as if the partition were busy
+	feasible feasible      // what the resource manager says of pods and nodes; nil if it is not asked
 }
+
+// A feasible is how the resource manager is asked.
+type feasible func(ctx context.Context, partition string, ask api.AllocationKey, node api.NodeID) (refused, err error)
 
 // clock is the moment of the stage, always.
 func (s *stage) clock() time.Time { return s.now }
@@ -83,7 +87,7 @@ func (s *stage) Validate(text string) error {
 
 // apart is the same stage again, for a test that changes it.
 func (s *stage) apart() *stage {
-	out := &stage{now: s.now, kinds: s.kinds, document: s.document, history: s.history, archive: s.archive, metrics: s.metrics}
+	out := &stage{now: s.now, kinds: s.kinds, document: s.document, history: s.history, archive: s.archive, metrics: s.metrics, feasible: s.feasible}
 	out.view.Store(s.view.Load())
 	return out
 }
@@ -108,6 +112,7 @@ type play struct {
 	after   time.Duration
 	drained []string // by the operator, just before
 	until   func(*api.View) bool
+	asked   bool // what the resource manager says of all pods that wait then is kept
 
 	once  sync.Once
 	stage *stage // nil if the play failed
@@ -209,18 +214,41 @@ func (p *play) perform(t *testing.T) {
 	time.Sleep(p.after)
 	p.drain(t, k)
 	view := p.wait(t, k)
-	now := time.Now()
+	now, answers := time.Now(), p.answers(t, core, view)
 	cancel()
 	assert.NilError(t, <-finished)
 	<-charts
 	core.Stop()
 
-	stage := &stage{now: now, kinds: core.Kinds(), history: history, archive: past, metrics: counts}
+	stage := &stage{now: now, kinds: core.Kinds(), history: history, archive: past, metrics: counts, feasible: answers}
 	stage.document, err = config.Load(k.text, stage.kinds)
 	assert.NilError(t, err)
 	stage.view.Store(view)
 	counts.Watch(stage, stage.kinds)
 	p.stage = stage
+}
+
+// answers are those of the resource manager about all pods that wait.
+func (p *play) answers(t *testing.T, core *scheduler.Scheduler, view *api.View) feasible {
+	if !p.asked {
+		return nil
+	}
+	type question struct {
+		ask  api.AllocationKey
+		node api.NodeID
+	}
+	said, unsupported := map[question]error{}, error(nil)
+	for _, app := range view.Applications {
+		for _, ask := range app.Asks {
+			for _, node := range view.Nodes {
+				refused, err := (&scheduler.Configured{Scheduler: core}).Feasible(t.Context(), partition, ask.Key, node.ID)
+				said[question{ask.Key, node.ID}], unsupported = refused, err
+			}
+		}
+	}
+	return func(_ context.Context, _ string, ask api.AllocationKey, node api.NodeID) (refused, err error) {
+		return said[question{ask, node}], unsupported
+	}
 }
 
 // drain has nodes drained that the scenario leaves alone.

@@ -47,6 +47,7 @@ export function explanation(ctx, e) {
   const asked = askedFor(told['asks for']?.[0]);
   return [
     remedies(e),
+    guaranteeCard(ctx, e.guarantee),
     nodesCard(ctx, e.nodes ?? []),
     quotaCard(ctx, e.quota ?? [], asked.amounts),
     orderCard(ctx, e, told),
@@ -56,8 +57,8 @@ export function explanation(ctx, e) {
   ];
 }
 
-// remedies says what would make an ask fit, as the answer does: all of the quotas and one of
-// the nodes.
+// remedies says what makes an ask run, as the answer does: all of the quotas and one of the
+// nodes; or that nothing was found that is enough.
 function remedies(e) {
   if (e.nominatedNode) {
     return card('What happens next', h('p', null, `The evicted allocations on ${e.nominatedNode} end, and it gets the place. There is nothing to do.`));
@@ -66,9 +67,19 @@ function remedies(e) {
   const quotas = (e.wouldFit?.quota ?? []).map(words), nodes = (e.wouldFit?.nodes ?? []).map(words);
   if (quotas.length + nodes.length === 0) return null;
   const alone = quotas.length + nodes.length === 1;
-  return card('What would make it fit', h('div', { class: 'remedies' },
+  return card(e.wouldFit.remains ? 'What would not be enough' : 'What would make it fit', h('div', { class: 'remedies' },
     quotas.length > 0 && [!alone && h('p', { class: 'quiet' }, quotas.length > 1 ? 'All of these' : 'This'), list(quotas)],
-    nodes.length > 0 && [!alone && h('p', { class: 'quiet' }, both(quotas.length > 0, nodes.length > 1)), list(nodes)]));
+    nodes.length > 0 && [!alone && h('p', { class: 'quiet' }, both(quotas.length > 0, nodes.length > 1)), list(nodes)],
+    e.wouldFit.remains && h('p', null, badge('bad', 'it would still wait'), ` ${words(e.wouldFit.remains)}`)));
+}
+
+// guaranteeCard is what its queues lack of what is guaranteed to them, of the kinds that it asks
+// for, and why nothing is evicted for that.
+function guaranteeCard(ctx, lack) {
+  if (!lack) return null;
+  return card('Guaranteed, and not used', h('ul', { class: 'bullets' }, lack.queues.map((q) => h('li', { key: q.queueName },
+    queueLink(ctx, q.queueName), ' lacks ', h('span', { class: 'bad-text' }, format.amounts(q.lacking)), ' of what is guaranteed to it'))),
+  lack.noEviction && h('p', null, `Nothing is evicted by guarantee: ${readable(lack.noEviction)}.`));
 }
 
 function both(also, several) { return `${also ? 'and ' : ''}${several ? 'one of these' : 'this'}`.replace(/^./, (c) => c.toUpperCase()); }

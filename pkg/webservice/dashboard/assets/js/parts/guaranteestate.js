@@ -23,7 +23,7 @@ export const words = { [under]: 'Under and waiting', [over]: 'Over', [within]: '
 export function guaranteeStateBadge({ guaranteeState, guaranteeStateByKind }) {
   if (!guaranteeState) return null;
   const beyond = guaranteeState === under ? Object.keys(guaranteeStateByKind ?? {}).filter((kind) => guaranteeStateByKind[kind] === over) : [];
-  return [badge(...looks[guaranteeState]), beyond.length > 0 && badge('warn', `over in ${beyond.map(format.kindName).join(', ')}`, looks[over][2])];
+  return [badge(...looks[guaranteeState]), beyond.length > 0 && [' ', badge('warn', `over in ${beyond.map(format.kindName).join(', ')}`, looks[over][2])]];
 }
 
 // toneOf is the colour of the figures of a queue.
