@@ -44,15 +44,15 @@ var starvings = []starving{
 			"|The resource manager accepts it on west|Vcore 1 more becomes free on east",
 	},
 	{
-		play: played("starving-below.yaml"), queue: "radio", over: "over in memory, vcore", kind: "xilinx.com/fpga", lacking: "2", under: "1",
+		play: played("starving-below.yaml"), queue: "radio", over: "over in memory over in vcore", kind: "xilinx.com/fpga", lacking: "2", under: "1",
 		row:     "xilinx.com/fpga 0 2 - 2 under its guarantee, waits",
-		starves: "decode/1", lacks: "root.radio lacks fpga 2 of what is guaranteed to it",
+		starves: "decode/1", lacks: "root.radio lacks xilinx.com/fpga 2 of what is guaranteed to it",
 		why:    "Nothing is evicted by guarantee: with it queue root.radio would use vcore 7 · memory 13.0 GiB, where vcore 4 · memory 8.0 GiB is guaranteed.",
 		astray: "tune/1", fits: "What would make it fit|Vcore 5 more becomes free on board",
 	},
 	{
 		play: played("starving-memory.yaml"), queue: "graph", over: "over in vcore", kind: "memory", lacking: "4.294967296e+10", under: "2",
-		row:     "memory 6Gi 64Gi - 40Gi under its guarantee, waits",
+		row:     "memory 6Gi 64Gi 1000Gi 40Gi under its guarantee, waits",
 		starves: "load/1", lacks: "root.graph lacks memory 40.0 GiB of what is guaranteed to it",
 		why:    "Nothing is evicted by guarantee: at 2026-11-21T08:01:05Z nothing was found whose eviction would make room.",
 		astray: "more/1", fits: "What would not be enough|Memory 84.0 GiB more becomes free on node-1|it would still wait User limit exceeded: user bob in queue root",
@@ -82,6 +82,10 @@ func TestAKindThatLacksIsNotHidden(t *testing.T) {
 				p.arrives(panel.id)
 				p.sees(panel.row, "under, waiting")
 				p.sees(panel.row, c.over)
+				for _, width := range []int64{1440, 1400} {
+					p.becomes(look{width: width})
+					p.audits("wide", "cut", "overlapping")
+				}
 			}
 
 			w := httptest.NewRecorder()

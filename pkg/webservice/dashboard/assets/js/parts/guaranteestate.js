@@ -23,7 +23,7 @@ export const words = { [under]: 'Under and waiting', [over]: 'Over', [within]: '
 export function guaranteeStateBadge({ guaranteeState, guaranteeStateByKind }) {
   if (!guaranteeState) return null;
   const beyond = guaranteeState === under ? Object.keys(guaranteeStateByKind ?? {}).filter((kind) => guaranteeStateByKind[kind] === over) : [];
-  return [badge(...looks[guaranteeState]), beyond.length > 0 && [' ', badge('warn', `over in ${beyond.map(format.kindName).join(', ')}`, looks[over][2])]];
+  return [badge(...looks[guaranteeState]), beyond.map((kind) => [' ', badge('warn', `over in ${format.kindName(kind)}`, looks[over][2])])];
 }
 
 // toneOf is the colour of the figures of a queue.
@@ -67,17 +67,18 @@ export function meter(r) {
 
 const figure = (r, n) => (n === undefined ? h('span', { class: 'quiet' }, 'none') : format.amount(r.kind, n));
 
-// columns are those of a table of rows; link makes the first cell.
+// columns are those of a table of rows; link makes the first cell. A table that cannot be sorted has
+// little room: there the bars alone show the max.
 export function columns(link, sort = false) {
   const by = (name) => (sort ? name : undefined);
   return [
     { head: 'Queue', class: 'whole', sort: by('queueName'), cell: (r) => link(r) },
-    { head: 'Guarantee', sort: by('guaranteeState'), class: 'nowrap', cell: (r) => guaranteeStateBadge(r) },
+    { head: 'Guarantee', sort: by('guaranteeState'), cell: (r) => guaranteeStateBadge(r) },
     { head: 'Use', class: 'grow', cell: (r) => meter(r) },
-    { head: 'Part', sort: by('percent'), title: 'Used, of what is guaranteed of the kind that decides', class: 'nowrap', cell: (r) => [h('strong', { class: toneOf(r.guaranteeState) }, r.percent === null ? '–' : `${format.count(r.percent)} %`), h('span', { class: 'quiet' }, ` of ${format.kindName(r.kind)}`)] },
+    { head: 'Part', sort: by('percent'), title: 'Used, of what is guaranteed of the kind that decides', cell: (r) => [h('strong', { class: [toneOf(r.guaranteeState), 'nowrap'] }, r.percent === null ? '–' : `${format.count(r.percent)} %`), ' ', h('span', { class: 'quiet nowrap' }, `of ${format.kindName(r.kind)}`)] },
     { head: 'Used', num: true, sort: by('used'), class: 'nowrap', cell: (r) => figure(r, r.used) },
     { head: 'Guaranteed', num: true, sort: by('guaranteed'), class: 'nowrap', cell: (r) => figure(r, r.guaranteed) },
-    { head: 'Max', num: true, sort: by('max'), class: 'nowrap', cell: (r) => figure(r, r.max) },
+    sort && { head: 'Max', num: true, sort: by('max'), class: 'nowrap', cell: (r) => figure(r, r.max) },
     { head: 'Pending', num: true, sort: by('pending'), class: 'nowrap', cell: (r) => (r.pending > 0 ? figure(r, r.pending) : '–') },
-  ];
+  ].filter(Boolean);
 }
