@@ -30,8 +30,8 @@ type Answer struct {
 	Nodes     []Group    // every node is in one of them
 	Quota     []Level    // from the leaf to the root
 	Before    int        // asks of its application that are tried before it
-	Lack      Lack     // of what is guaranteed
-	Remedies  Remedies // none before Try
+	Lack      Lack       // of what is guaranteed
+	Remedies  Remedies   // none before Try
 	Attempts  []api.PreemptionAttempt
 	Plan      *Plan     // the last one to make room for it
 	SettlesAt time.Time // nothing is evicted before, after a start; zero if it may be

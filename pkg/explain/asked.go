@@ -7,8 +7,8 @@ import (
 )
 
 // MayRun asks the resource manager whether an ask that waits may run on a node that there is;
-// refused says why not, and asked is false if there was no answer.
-type MayRun func(ask api.AllocationKey, node api.NodeID) (refused error, asked bool)
+// asked is false if there was no answer, and refused says why not.
+type MayRun func(ask api.AllocationKey, node api.NodeID) (asked bool, refused error)
 
 // askedMax is how many nodes the resource manager is asked about for one explanation.
 const askedMax = 50
@@ -30,7 +30,7 @@ func (q *questioner) about(node api.NodeID) (refusal string, asked bool) {
 	if q.mayRun == nil || len(q.told) == askedMax {
 		return "", false
 	}
-	refused, asked := q.mayRun(q.ask.Key, node)
+	asked, refused := q.mayRun(q.ask.Key, node)
 	if !asked {
 		q.mayRun = nil // another question would wait as long
 		return "", false

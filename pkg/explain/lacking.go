@@ -69,10 +69,8 @@ func noEviction(view *api.View, kinds *resources.Kinds, ask *api.AskView, way []
 		}
 	}
 	switch ask.Reason {
-	case api.NoNodeFits, api.Infeasible, api.NotTried:
+	case api.NoNodeFits, api.Infeasible, api.NotTried, api.QuotaExceeded:
 		return ""
-	case api.QuotaExceeded:
-		return "it waits for quota"
 	}
 	return "it does not wait for room"
 }

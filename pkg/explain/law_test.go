@@ -102,7 +102,7 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, config api.Config, fe
 	t.Helper()
 	trial := explain.Trial{Now: start.Add(time.Minute), Free: feasible == nil}
 	if feasible != nil {
-		trial.MayRun = func(ask api.AllocationKey, node api.NodeID) (error, bool) { return feasible(ask, node, true), true }
+		trial.MayRun = func(ask api.AllocationKey, node api.NodeID) (bool, error) { return true, feasible(ask, node, true) }
 	}
 	view := c.View()
 	wide := config

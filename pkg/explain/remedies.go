@@ -32,11 +32,11 @@ func (r Remedies) Sentence() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	if sentence := strings.Join(parts, ", and "); r.Remains == "" {
-		return "it would fit if " + sentence
-	} else {
+	sentence := strings.Join(parts, ", and ")
+	if r.Remains != "" {
 		return "none: it would still wait if " + sentence + "; " + r.Remains
 	}
+	return "it would fit if " + sentence
 }
 
 // unasked is said of nodes about which the resource manager has not been asked.

@@ -91,8 +91,8 @@ func (e *explanations) look(t *testing.T) {
 
 // trial asks the virtual resource manager.
 func (e *explanations) trial() explain.Trial {
-	return explain.Trial{Now: epoch.Add(e.now), Free: !e.scenario.Constrained(), MayRun: func(key api.AllocationKey, node api.NodeID) (refused error, asked bool) {
-		return e.feasible(key, node, true), true
+	return explain.Trial{Now: epoch.Add(e.now), Free: !e.scenario.Constrained(), MayRun: func(key api.AllocationKey, node api.NodeID) (asked bool, refused error) {
+		return true, e.feasible(key, node, true)
 	}}
 }
 

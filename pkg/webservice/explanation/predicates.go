@@ -56,24 +56,24 @@ func (p *predicateRun) feasible() api.Feasible {
 		return nil
 	}
 	return func(ask api.AllocationKey, node api.NodeID, _ bool) error {
-		refused, _ := p.mayRun(ask, node)
+		_, refused := p.mayRun(ask, node)
 		return refused
 	}
 }
 
 // mayRun asks whether an ask may run on a node; false is no answer.
-func (p *predicateRun) mayRun(ask api.AllocationKey, node api.NodeID) (refused error, asked bool) {
+func (p *predicateRun) mayRun(ask api.AllocationKey, node api.NodeID) (asked bool, refused error) {
 	if p.silent || p.answered == whatIfPredicatesMax {
 		p.silent = true
-		return nil, false
+		return false, nil
 	}
 	refused, err := p.config.Feasible(p.ctx, p.partition, ask, node)
 	if err != nil {
 		p.silent = true // whatever the reason, another question would wait as long
-		return nil, false
+		return false, nil
 	}
 	p.answered++
-	return refused, true
+	return true, refused
 }
 
 // told says what came of it; unasked is that something was not even to be asked.
