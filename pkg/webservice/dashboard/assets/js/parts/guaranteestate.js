@@ -18,12 +18,12 @@ const looks = {
 // words are a guarantee state as a sentence begins.
 export const words = { [under]: 'Under and waiting', [over]: 'Over', [within]: 'Within' };
 
-// guaranteeStateBadge is how a queue, or a row of the ranking, stands. One that is under its guarantee of some
-// kind may be over that of others, which is said beside it.
-export function guaranteeStateBadge({ guaranteeState, guaranteeStateByKind }) {
-  if (!guaranteeState) return null;
+// guaranteeStateBadges are how a queue, or a row of the ranking, stands. One that is under its
+// guarantee of some kind may be over that of others, which is said beside it.
+export function guaranteeStateBadges({ guaranteeState, guaranteeStateByKind }) {
+  if (!guaranteeState) return [];
   const beyond = guaranteeState === under ? Object.keys(guaranteeStateByKind ?? {}).filter((kind) => guaranteeStateByKind[kind] === over) : [];
-  return [badge(...looks[guaranteeState]), beyond.map((kind) => [' ', badge('warn', `over in ${format.kindName(kind)}`, looks[over][2])])];
+  return [badge(...looks[guaranteeState]), ...beyond.map((kind) => badge('warn', `over in ${format.kindName(kind)}`, looks[over][2]))];
 }
 
 // toneOf is the colour of the figures of a queue.
@@ -73,7 +73,7 @@ export function columns(link, sort = false) {
   const by = (name) => (sort ? name : undefined);
   return [
     { head: 'Queue', class: 'whole', sort: by('queueName'), cell: (r) => link(r) },
-    { head: 'Guarantee', sort: by('guaranteeState'), cell: (r) => guaranteeStateBadge(r) },
+    { head: 'Guarantee', sort: by('guaranteeState'), cell: (r) => guaranteeStateBadges(r).flatMap((one) => [one, ' ']) },
     { head: 'Use', class: 'grow', cell: (r) => meter(r) },
     { head: 'Part', sort: by('percent'), title: 'Used, of what is guaranteed of the kind that decides', cell: (r) => [h('strong', { class: [toneOf(r.guaranteeState), 'nowrap'] }, r.percent === null ? '–' : `${format.count(r.percent)} %`), ' ', h('span', { class: 'quiet nowrap' }, `of ${format.kindName(r.kind)}`)] },
     { head: 'Used', num: true, sort: by('used'), class: 'nowrap', cell: (r) => figure(r, r.used) },

@@ -3,7 +3,7 @@
 import { badge, bar, h } from '../dom.js';
 import * as format from '../format.js';
 import { nameOf } from './shares.js';
-import { guaranteeStateBadge, under } from './guaranteestate.js';
+import { guaranteeStateBadges, under, within } from './guaranteestate.js';
 
 // measure is how a bar of a queue is drawn for a kind: its whole, the parts that are
 // filled, and where the marks are. The whole is the max of the queue or, without one, what
@@ -49,7 +49,7 @@ export function meter(queue, fair, kind) {
 export function badges(queue, all = true) {
   return [
     queue.status !== 'Active' && badge('warn', queue.status.toLowerCase()),
-    queue.guaranteeState && queue.guaranteeState !== 'within' && guaranteeStateBadge(queue),
+    ...(queue.guaranteeState === within ? [] : guaranteeStateBadges(queue)),
     queue.overMaxSince && badge('bad', 'over max'),
     all && format.kinds(queue.preemptingResource).length > 0 && badge('warn', 'evicting'),
     all && format.kinds(queue.nominatedResource).length > 0 && badge('info', 'nominated'),
