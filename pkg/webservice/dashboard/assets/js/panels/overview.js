@@ -88,7 +88,7 @@ function tiles(ctx, { partition, pending: waits, guaranteeStates, health, nodes 
     tile(ctx.link('applications'), 'Allocations', format.count(partition.totalContainers), nodes.evicting ? `evictions on ${format.plural(nodes.evicting, 'node')}` : 'none evicted'),
     tile(ctx.link('applications', [], { view: 'pending' }), 'Pending', format.count(waits), waits ? 'see why' : 'nothing waits', waits ? 'warn' : ''),
     tile(ctx.link('queues', [], { view: 'guarantees' }), 'Under and waiting', format.count(under), over ? `${format.plural(over, 'queue')} over` : `no ${under ? 'other ' : ''}queue is over`, under ? 'bad' : ''),
-    tile(ctx.link('preemption'), 'Preempted', format.count(partition.preempted?.victims), `${format.count(partition.preempted?.overdue)} overdue`),
+    tile(ctx.link('preemption'), 'Preempted', format.count(partition.preempted?.victims), `${format.count(partition.preempted?.overdue)} overdue`, partition.preempted?.overdue ? 'warn' : ''),
     tile('', 'Health', wrong ? 'unhealthy' : 'healthy', wrong ? `${format.plural(wrong, 'check')} failed` : 'all checks pass', wrong ? 'bad' : 'good'));
 }
 
