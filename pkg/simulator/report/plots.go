@@ -90,7 +90,7 @@ func pending(c chart, r *simulator.Result) chart {
 	c.Note = "Pods that wait for a place, the most in each " + stepText(r) + "."
 	c.unit, c.whole = "pods", true
 	c.Lines = append(c.Lines, line{Name: "all queues", Class: "other", area: true, values: counts(r.Series.Pending)})
-	for i, q := range ranked(r) {
+	for i, q := range ranked(r, func(q simulator.QueueSeries) []int64 { return q.Pending }) {
 		if i < coloursMax && slices.Max(append(slices.Clone(q.Pending), 0)) > 0 {
 			c.Lines = append(c.Lines, line{Name: shortName(q.Path), Class: colour(i), values: counts(q.Pending)})
 		}
@@ -148,20 +148,23 @@ func guarantees(c chart, r *simulator.Result, kind int) chart {
 		". Above the dashed line it has more than that."
 	c.unit, c.sign, c.level, c.top = "% of the guarantee", "%", 100, 120
 	queues := slices.DeleteFunc(slices.Clone(r.Queues), func(q simulator.QueueUse) bool { return q.Guaranteed[s.Kind] <= 0 })
-	slices.SortStableFunc(queues, func(a, b simulator.QueueUse) int {
-		return cmp.Compare(b.Guaranteed[s.Kind], a.Guaranteed[s.Kind])
-	})
-	if left := len(queues) - coloursMax; left > 0 {
-		c.Note += fmt.Sprintf(" Shown are the %d largest guarantees; %d more are in the table of queues.", coloursMax, left)
-	}
-	for i, q := range queues[:min(len(queues), coloursMax)] {
+	lines := make([]line, len(queues))
+	for i, q := range queues {
 		used := below(r, q.Path, s.Kind)
 		whole := make([]int64, len(used))
 		for n := range whole {
 			whole[n] = q.Guaranteed[s.Kind]
 		}
 		name := fmt.Sprintf("%s, guaranteed %s %s", shortName(q.Path), unit.Format(q.Guaranteed[s.Kind]), unit.Name)
-		c.Lines = append(c.Lines, line{Name: name, Class: colour(i), values: percent(used, whole)})
+		lines[i] = line{Name: name, values: percent(used, whole)}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(total(b.values), total(a.values)) })
+	if left := len(lines) - coloursMax; left > 0 {
+		c.Note += fmt.Sprintf(" Shown are the %d queues that used most of theirs; %d more are in the table of queues.", coloursMax, left)
+	}
+	for i, l := range lines[:min(len(lines), coloursMax)] {
+		l.Class = colour(i)
+		c.Lines = append(c.Lines, l)
 	}
 	return c
 }
@@ -198,7 +201,7 @@ func shares(c chart, r *simulator.Result, kind int) chart {
 		c.Lines = append(c.Lines, line{Name: "foreign pods", Class: "foreign", values: scaled(s.Foreign)})
 	}
 	var rest []int64
-	for i, q := range ranked(r) {
+	for i, q := range ranked(r, func(q simulator.QueueSeries) []int64 { return q.Used[s.Kind] }) {
 		used := q.Used[s.Kind]
 		if i >= coloursMax {
 			rest = sum(rest, used)
@@ -219,21 +222,24 @@ func shares(c chart, r *simulator.Result, kind int) chart {
 	return c
 }
 
-// ranked lists the leaf queues. If there are more than colours, those that had
-// the largest share come first; otherwise they stay as configured.
-func ranked(r *simulator.Result) []simulator.QueueSeries {
+// ranked lists the leaf queues. If there are more than colours, those come first of which a
+// chart shows the most; otherwise they stay as configured.
+func ranked(r *simulator.Result, shown func(simulator.QueueSeries) []int64) []simulator.QueueSeries {
 	queues := slices.Clone(r.Series.Queues)
-	if len(queues) <= coloursMax {
-		return queues
+	if len(queues) > coloursMax {
+		slices.SortStableFunc(queues, func(a, b simulator.QueueSeries) int {
+			return cmp.Compare(total(shown(b)), total(shown(a)))
+		})
 	}
-	share := map[string]int64{}
-	for _, q := range r.Queues {
-		share[q.Path] = q.Share
-	}
-	slices.SortStableFunc(queues, func(a, b simulator.QueueSeries) int {
-		return cmp.Compare(share[b.Path], share[a.Path])
-	})
 	return queues
+}
+
+// total is the sum of values.
+func total[T int64 | float64](values []T) (sum T) {
+	for _, v := range values {
+		sum += v
+	}
+	return sum
 }
 
 func shortName(path string) string { return strings.TrimPrefix(path, "root.") }

@@ -33,24 +33,42 @@ func devices() *simulator.Result {
 	return r
 }
 
-// TestGuaranteesOverTime: the largest guarantee comes first, a queue has what is used below it and
+// TestGuaranteesOverTime: the queue that used most of its guarantee comes first, a queue has what is used below it and
 // nothing of its neighbours, and the dashed line is at all of the guarantee.
 func TestGuaranteesOverTime(t *testing.T) {
 	c := guarantees(chart{}, devices(), 0)
 	assert.Equal(t, c.level, 100.0)
 	assert.Equal(t, len(c.Lines), 2)
-	assert.Equal(t, c.Lines[0].Name, "ab, guaranteed 40 units")
-	assert.DeepEqual(t, c.Lines[0].values, []float64{50, 50})
-	assert.Equal(t, c.Lines[1].Name, "a, guaranteed 10 units")
-	assert.DeepEqual(t, c.Lines[1].values, []float64{60, 240})
+	assert.Equal(t, c.Lines[0].Name, "a, guaranteed 10 units")
+	assert.DeepEqual(t, c.Lines[0].values, []float64{60, 240})
+	assert.Equal(t, c.Lines[1].Name, "ab, guaranteed 40 units")
+	assert.DeepEqual(t, c.Lines[1].values, []float64{50, 50})
 
 	r := devices()
 	for i := range 20 {
-		r.Queues = append(r.Queues, simulator.QueueUse{Path: fmt.Sprint("root.q", i), Guaranteed: map[string]int64{"devices": 1}})
+		r.Queues = append(r.Queues, simulator.QueueUse{Path: fmt.Sprint("root.q", i), Guaranteed: map[string]int64{"devices": 100}})
 	}
 	c = guarantees(chart{}, r, 0)
 	assert.Equal(t, len(c.Lines), coloursMax)
-	assert.Assert(t, strings.HasSuffix(c.Note, "Shown are the 8 largest guarantees; 14 more are in the table of queues."), c.Note)
+	assert.Equal(t, c.Lines[1].Name, "ab, guaranteed 40 units")
+	assert.Assert(t, strings.HasSuffix(c.Note, "Shown are the 8 queues that used most of theirs; 14 more are in the table of queues."), c.Note)
+}
+
+// TestChartsShowTheirOwn: of many queues each chart shows those that it is about: the one of pending
+// pods the queue of which most wait, although it uses least.
+func TestChartsShowTheirOwn(t *testing.T) {
+	r := devices()
+	r.Series.Pending = []int64{50, 50}
+	r.Series.Queues = nil
+	for i := range int64(20) {
+		r.Series.Queues = append(r.Series.Queues, simulator.QueueSeries{Path: fmt.Sprint("root.q", i), Used: map[string][]int64{"devices": {i, i}}, Pending: []int64{20 - i, 20 - i}})
+	}
+	c := pending(chart{}, r)
+	assert.Equal(t, len(c.Lines), 1+coloursMax)
+	assert.Equal(t, c.Lines[1].Name, "q0")
+	c = shares(chart{}, r, 0)
+	assert.Equal(t, c.Lines[0].Name, "q19")
+	assert.Equal(t, c.Lines[coloursMax].Name, "other queues")
 }
 
 // TestCapacityLine: the capacity is a line where use comes near it, and words where it is far above.
