@@ -91,6 +91,8 @@ func TestAKindThatLacksIsNotHidden(t *testing.T) {
 				}
 			}
 
+			p.until(`t.all("main [role=treeitem] .queue-label").some((e) => e.textContent === args[0] && e.clientWidth > 10 && e.scrollWidth <= e.clientWidth + 1)`, c.queue)
+
 			w := httptest.NewRecorder()
 			s.rest.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/metrics", nil))
 			assert.Assert(t, cmp.Contains(w.Body.String(), `narwhal_queue_guarantee_lacking{partition="`+partition+`",queue="root.`+c.queue+`",resource="`+c.kind+`"} `+c.lacking+"\n"))

@@ -49,7 +49,7 @@ export function meter(queue, fair, kind) {
 export function badges(queue, all = true) {
   return [
     queue.status !== 'Active' && badge('warn', queue.status.toLowerCase()),
-    ...(queue.guaranteeState === within ? [] : guaranteeStateBadges(queue)),
+    ...(queue.guaranteeState === within ? [] : guaranteeStateBadges(queue)).slice(0, all ? undefined : 1),
     queue.overMaxSince && badge('bad', 'over max'),
     all && format.kinds(queue.preemptingResource).length > 0 && badge('warn', 'evicting'),
     all && format.kinds(queue.nominatedResource).length > 0 && badge('info', 'nominated'),
