@@ -24,7 +24,7 @@ import (
 func TestTheReasonsAreWhole(t *testing.T) {
 	var met [explain.HasRoom + 1]int
 	tried := 0
-	for seed := range uint64(400) {
+	for seed := range uint64(200) {
 		chance := rand.New(rand.NewPCG(seed, 3))
 		config := api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{
 			{Name: "a", Max: resources.Limits{int64(4 + chance.IntN(30))}}, {Name: "b"},

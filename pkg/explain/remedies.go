@@ -216,7 +216,8 @@ func leftFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
 	return n.Available.Minus(kept)
 }
 
-// capacityFor is the capacity of a node without what is kept for others than an ask.
+// capacityFor is the capacity of a node without what is kept for others than an ask: where nothing else waits,
+// nothing is kept.
 func capacityFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
 	kept, _, _ := keptForOthers(n, ask)
 	return less(n.Capacity, kept)

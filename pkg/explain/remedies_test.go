@@ -40,19 +40,27 @@ func TestRemediesAreTried(t *testing.T) {
 		options func(*api.Config)
 	}{
 		{
-			"the quota is all there is", func(c *cluster) { c.node("free", 9000, 9) }, explain.Trial{MayRun: only(&count, "free")}, 1,
+			"the quota is all there is", func(c *cluster) { c.node("free", 9000, 9) },
+			explain.Trial{MayRun: only(&count, "free")},
+			1,
 			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that", nil,
 		},
 		{
-			"the resource manager cannot be asked", func(c *cluster) { c.node("free", 9000, 9) }, explain.Trial{}, 0,
+			"the resource manager cannot be asked", func(c *cluster) { c.node("free", 9000, 9) },
+			explain.Trial{},
+			0,
 			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager, which was not asked, accepts it on free", nil,
 		},
 		{
-			"the resource manager refuses nothing", func(c *cluster) { c.node("free", 9000, 9) }, explain.Trial{Free: true}, 0,
+			"the resource manager refuses nothing", func(c *cluster) { c.node("free", 9000, 9) },
+			explain.Trial{Free: true},
+			0,
 			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that", nil,
 		},
 		{
-			"the only node with room is not for it", func(c *cluster) { c.node("other", 9000, 9) }, explain.Trial{MayRun: only(&count, "full")}, 2,
+			"the only node with room is not for it", func(c *cluster) { c.node("other", 9000, 9) },
+			explain.Trial{MayRun: only(&count, "full")},
+			2,
 			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager accepts it on other, or vcore=500 more becomes free on full", nil,
 		},
 		{
@@ -62,18 +70,24 @@ func TestRemediesAreTried(t *testing.T) {
 				c.ask("batch", "b", 1, 1, on("near"))
 				c.node("closed", 9000, 9)
 				c.Apply(start, api.DrainNode{ID: "closed"})
-			}, explain.Trial{MayRun: only(&count, "full")}, 2,
+			},
+			explain.Trial{MayRun: only(&count, "full")},
+			2,
 			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and vcore=500 more becomes free on full", nil,
 		},
 		{
-			"a user is at a limit as well", func(c *cluster) { c.node("free", 9000, 9) }, explain.Trial{Free: true}, 0,
+			"a user is at a limit as well", func(c *cluster) { c.node("free", 9000, 9) },
+			explain.Trial{Free: true},
+			0,
 			"none: it would still wait if queue root.web uses vcore=1000 less, or its max is raised by that; user limit exceeded: user ada in queue root.web",
 			func(c *api.Config) {
 				c.Root.Queues[0].Limits = []api.Limit{{Users: []string{"ada"}, Max: resources.Limits{9000}}}
 			},
 		},
 		{
-			"only a new node helps", func(*cluster) {}, explain.Trial{MayRun: only(&count)}, 1,
+			"only a new node helps", func(*cluster) {},
+			explain.Trial{MayRun: only(&count)},
+			1,
 			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and a node is added with memory=1 vcore=2000 free and the resource manager, which was not asked, accepts it there", nil,
 		},
 	} {

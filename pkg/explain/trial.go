@@ -54,8 +54,7 @@ func (a *Answer) try(ctx context.Context, now time.Time, c cure, q *questioner) 
 }
 
 // alone is the view in which nothing waits but the ask and what starts together with it, where the
-// queues have the quota that it lacks. Nothing is evicted there. What is kept for other asks
-// is taken off the nodes.
+// queues have the quota that it lacks. Nothing is evicted or kept there.
 func (a *Answer) alone() *api.View {
 	v := *a.view
 	v.Config.Preemption.Disabled = true
@@ -89,7 +88,7 @@ func (a *Answer) alone() *api.View {
 			own.Asks = slices.DeleteFunc(slices.Clone(app.Asks), func(ask api.AskView) bool { return !members[ask.Key] })
 			for i := range own.Asks {
 				ask := *own.Asks[i].Waiting
-				ask.Nominated, ask.Reserved, ask.Plan, ask.Attempts = "", "", nil, nil
+				ask.Nominated, ask.Plan, ask.Attempts = "", nil, nil
 				own.Asks[i].Waiting = &ask
 			}
 			v.Applications[i] = &own
@@ -97,9 +96,9 @@ func (a *Answer) alone() *api.View {
 	}
 	v.Nodes = make([]*api.NodeView, len(a.view.Nodes))
 	for i, n := range a.view.Nodes {
-		if v.Nodes[i] = n; len(n.Reservations)+len(n.Nominated) > 0 {
+		if v.Nodes[i] = n; len(n.Reservations) > 0 {
 			own := *n
-			own.Capacity, own.Reservations, own.Nominated, own.NominatedAmounts = capacityFor(n, a.ask), nil, nil, nil
+			own.Reservations = nil
 			v.Nodes[i] = &own
 		}
 	}
