@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -150,18 +151,41 @@ func TestFewQuestionsForRemedies(t *testing.T) {
 	assert.Equal(t, try(over, nil).Remedies.Sentence(), "")
 }
 
+// TestRemediesWhileAsksAreDelayed: it counts for nothing that the asks of an application are not
+// tried for some time, as many failed.
+func TestRemediesWhileAsksAreDelayed(t *testing.T) {
+	p := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1})
+	p.node("n", 2000, 9)
+	p.ask("batch", "other", 1500, 1, on("n"))
+	p.ask("web", "waits", 1000, 1)
+	p.settle(start)
+	view := *p.View()
+	view.Applications = slices.Clone(view.Applications)
+	i := slices.IndexFunc(view.Applications, func(a *api.ApplicationView) bool { return a.ID == "web" })
+	delayed := *view.Applications[i]
+	delayed.BackoffUntil = start.Add(time.Hour)
+	view.Applications[i] = &delayed
+	a, err := explain.Ask(&view, p.kinds, "web", "waits")
+	assert.NilError(t, err)
+	a.Try(t.Context(), explain.Trial{Now: start, Free: true})
+	assert.Equal(t, a.Remedies.Sentence(), "it would fit if vcore=500 more becomes free on n")
+}
+
 // TestRemediesOfGroups: room for one member of a group is not enough for all that start together.
+// Evictions, for which it is too early here, are no part of it.
 func TestRemediesOfGroups(t *testing.T) {
 	for least, want := range map[string]string{
-		"1": "it would fit if vcore=1500 more becomes free on n",
-		"2": "none: it would still wait if vcore=1500 more becomes free on n; its group cannot start: no node has room for the rest of it",
+		"1": "it would fit if vcore=1500 more becomes free on m",
+		"2": "none: it would still wait if vcore=1500 more becomes free on m; its group cannot start: no node has room for the rest of it",
 	} {
-		p := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1})
-		p.node("n", 2000, 9)
-		p.ask("batch", "other", 1500, 1, on("n"))
+		p := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1, SettleDelay: time.Hour})
+		for _, node := range []string{"m", "n"} {
+			p.node(node, 2000, 9)
+			p.ask("batch", "other-"+node, 1500, 1, on(node))
+		}
 		for i := range 2 {
 			p.ask("batch", fmt.Sprintf("member-%d", i), 2000, 1, func(a *api.Allocation) {
-				a.Tags = map[string]string{api.TagQuorum: "g", api.TagQuorumLeast: least}
+				a.Tags, a.Priority = map[string]string{api.TagQuorum: "g", api.TagQuorumLeast: least}, 5
 			})
 		}
 		p.settle(start)

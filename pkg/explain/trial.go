@@ -86,11 +86,6 @@ func (a *Answer) alone() *api.View {
 			own := *app
 			own.BackoffUntil = time.Time{}
 			own.Asks = slices.DeleteFunc(slices.Clone(app.Asks), func(ask api.AskView) bool { return !members[ask.Key] })
-			for i := range own.Asks {
-				ask := *own.Asks[i].Waiting
-				ask.Nominated, ask.Plan, ask.Attempts = "", nil, nil
-				own.Asks[i].Waiting = &ask
-			}
 			v.Applications[i] = &own
 		}
 	}
