@@ -72,7 +72,7 @@ var unknown = map[string][]string{
 		"Deviation", "DisruptionBudgets", "ForeignPods", "LoopMax", "LoopWindow", "Priority", "StartDelay", "Strategies",
 		"VictimOrder", "VictimTimeout", "VictimsMax",
 	},
-	"PartitionQueueDAOInfo":    {"applications", "guaranteeState", "guaranteedKind", "guaranteedPercent", "limits", "nominatedResource", "overMaxSince"},
+	"PartitionQueueDAOInfo":    {"applications", "guaranteeState", "guaranteeStateByKind", "guaranteedKind", "guaranteedPercent", "limits", "nominatedResource", "overMaxSince"},
 	"ResourceUsageDAOInfo":     {"oldestRequestTime", "pendingAsks", "pendingResource"},
 	"StateDAOInfo":             {"reason"},
 	"UserResourceUsageDAOInfo": {"limitPercent", "oldestRequestTime", "pendingAsks"},
