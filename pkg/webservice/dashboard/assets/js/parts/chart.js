@@ -5,7 +5,8 @@ import { h } from '../dom.js';
 import * as format from '../format.js';
 
 // What is drawn is measured in these units; the drawing is as wide as there is room.
-const wide = 360, high = 130, left = 56, right = 8, top = 8, bottom = 20;
+const wide = 360, high = 130, leftMin = 56, right = 8, top = 8, bottom = 20;
+const letter = 7; // how wide one at an axis is at most
 const gapSteps = 3; // longer than so many usual steps is a time of which nothing is known
 
 // Which moment of a chart was chosen, by the name of the chart: it outlasts a refresh.
@@ -17,10 +18,11 @@ const picked = new Map();
 export function lineChart({ id, name, moments, lines, write, ceil = niceCeil }) {
   const from = moments[0], until = Math.max(moments.at(-1), from + 1);
   const most = ceil(Math.max(0, ...lines.flatMap((line) => line.values.map((v) => v ?? 0))));
+  const levels = [0, most / 2, most];
+  const left = Math.max(leftMin, 6 + letter * Math.max(...levels.map((v) => write(v).length)));
   const x = (at) => left + ((at - from) / (until - from)) * (wide - left - right);
   const y = (v) => top + (1 - v / most) * (high - top - bottom);
   const chosen = indexOf(moments, picked.get(id));
-  const levels = [0, most / 2, most];
   return h('figure', { class: 'chart', key: id },
     h('figcaption', null, h('strong', null, name)),
     h('div', {
