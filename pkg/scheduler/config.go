@@ -53,6 +53,10 @@ type Config struct {
 	// BatchAllocations is the most placed allocations in one response; zero and
 	// one mean one each.
 	BatchAllocations int
+	// EchoAdopted is for resource managers that wait until an allocation which they reported as
+	// running comes back to them as a placement, as a shim of YuniKorn does. Others know what they reported: without
+	// it, a placement in a callback is always one to start.
+	EchoAdopted bool
 	// SkipPredicates is for resource managers without predicates: whatever fits
 	// a node may run there, and none of Predicates, PreemptionPredicates and
 	// PredicatesWith is asked.

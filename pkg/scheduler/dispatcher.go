@@ -18,6 +18,7 @@ type dispatcher struct {
 	waits          WaitCallback       // the same
 	groups         GroupCallback      // the same
 	allocationsMax int                // placed allocations in one response
+	echoes         bool               // what was adopted is told too
 	messages       messageMaker
 	log            effectLog
 	recorder       *recorder
@@ -29,6 +30,7 @@ func (s *Scheduler) newDispatcher(r *registration) *dispatcher {
 	d := &dispatcher{
 		callback:       r.callback,
 		allocationsMax: s.config.BatchAllocations,
+		echoes:         s.config.EchoAdopted,
 		messages:       messageMaker{kinds: s.kinds},
 		log:            newEffectLog(s.loggers, r.id),
 		recorder:       s.newRecorder(r),
@@ -46,6 +48,8 @@ func (d *dispatcher) deliver(batch []delivery) int {
 	switch first := batch[0]; first.kind {
 	case placedMessage:
 		return d.placed(batch)
+	case adoptedMessage:
+		return d.adopted(batch)
 	case releasedMessage, allocationRejectedMessage:
 		return d.allocations(runOf(batch, len(batch)))
 	case applicationAcceptedMessage, applicationRejectedMessage, applicationChangedMessage:
@@ -126,6 +130,15 @@ func (d *dispatcher) placed(batch []delivery) int {
 		return message
 	})
 	return d.updateAllocation(run, &si.AllocationResponse{New: list})
+}
+
+// adopted tells of the adopted allocations at the head of a batch, if that is awaited.
+func (d *dispatcher) adopted(batch []delivery) int {
+	if d.echoes {
+		return d.placed(batch)
+	}
+	d.log.write(batch[:1])
+	return 1
 }
 
 func (d *dispatcher) allocations(run []delivery) int {

@@ -57,10 +57,12 @@
 //   - A panic in a callback is caught, logged with its place and counted by the
 //     name of the callback. Where it was a question the answer is no; elsewhere
 //     it is an error like one that is returned.
+//   - An allocation that the resource manager reports as running is not told to it as placed, unless
+//     Config.EchoAdopted says that it waits for that.
 //
-// Names of partitions are "[resource manager]partition". Requests may say the
+// Names of partitions are "[resource manager]partition". Requests and readers may say the
 // short form, the long form, or nothing for "default"; answers carry the long
-// one.
+// one. A reader needs the long one where several resource managers have such a partition.
 //
 // Read in this order:
 //

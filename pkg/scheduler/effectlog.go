@@ -44,6 +44,7 @@ var headlines = [...]struct {
 	text   string
 }{
 	placedMessage:              {logAllocations, zap.DebugLevel, "allocation placed"},
+	adoptedMessage:             {logAllocations, zap.DebugLevel, "allocation adopted"},
 	releasedMessage:            {logAllocations, zap.DebugLevel, "allocation released"},
 	allocationRejectedMessage:  {logAllocations, zap.WarnLevel, "allocation rejected"},
 	applicationAcceptedMessage: {logApplications, zap.InfoLevel, "application accepted"},

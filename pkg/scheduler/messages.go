@@ -18,6 +18,7 @@ type messageKind uint8
 const (
 	noMessage messageKind = iota
 	placedMessage
+	adoptedMessage // told to a resource manager that awaits an echo
 	releasedMessage
 	allocationRejectedMessage
 	applicationAcceptedMessage
@@ -37,8 +38,10 @@ const (
 // kindOf is the kind of message that an event leads to.
 func kindOf(event api.Event) messageKind {
 	switch e := event.(type) {
-	case api.Placed, api.Adopted:
+	case api.Placed:
 		return placedMessage
+	case api.Adopted:
+		return adoptedMessage
 	case *api.Ended:
 		if e.Cause.IsTold() {
 			return releasedMessage
@@ -131,7 +134,7 @@ func (m *messageMaker) policy(p api.Preemptable) *si.PreemptionPolicy {
 	return m.policies[place]
 }
 
-// placedOf is the allocation of an event of kind placedMessage.
+// placedOf is the allocation of an event of kind placedMessage or adoptedMessage.
 func placedOf(event any) *api.Allocation {
 	switch e := event.(type) {
 	case api.Placed:

@@ -56,6 +56,7 @@ func (c *collector) UpdateContainerSchedulingState(r *si.UpdateContainerScheduli
 func collecting() (*collector, *dispatcher, *outbox) {
 	c := new(collector)
 	return c, &dispatcher{
+		echoes:   true,
 		callback: c, allocationsMax: 1, waits: c, groups: c, log: newEffectLog(newLoggers(zap.NewNop()), "rm"), messages: messageMaker{kinds: new(resources.Kinds)},
 	}, newOutbox(meter{})
 }
@@ -78,7 +79,7 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		want  string // empty for none
 	}{
 		{api.Placed{Allocation: a}, placed},
-		{api.Adopted{Allocation: a}, placed},
+		{api.Adopted{Allocation: a}, placed}, // to a resource manager that awaits an echo
 		{api.Placed{Allocation: preemptable}, `new:{allocationKey:"pod" resourcePerAlloc:{} nodeID:"node" applicationID:"app" ` +
 			`partitionName:"[rm]default" preemptionPolicy:{allowPreemptSelf:true}}`},
 		{ended(api.CauseReleased), released("released as the resource manager asked")},

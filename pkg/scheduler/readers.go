@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -31,7 +32,7 @@ type Snapshot = struct {
 // View is a partition as it is when everything that was sent before is carried
 // out and scheduled as far as it is by then. It waits for the owner of the
 // partition until the context ends, so it must not be called from within a callback.
-// The name is the long one.
+// The short form of a name will do where one resource manager only has such a partition.
 //
 // Readers that wait at the same time get the same view. While much changes, views take
 // a tenth of the time of the owner at most, and readers wait the longer.
@@ -184,16 +185,23 @@ func (o *owner) await(ctx context.Context, r *readRequest) error {
 	}
 }
 
+// owner finds a partition by the long form of its name, or by the short one if no other has it.
 func (s *Scheduler) owner(partition string) (*owner, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.stopped {
 		return nil, fmt.Errorf("partition %s: %w", partition, ErrStopped)
 	}
-	for _, r := range s.registrations {
-		if o, ok := r.partitions[partition]; ok {
-			return o, nil
+	var found *owner
+	count := 0
+	for id, r := range s.registrations {
+		if o, ok := r.partitions[fullName(id, partition)]; ok { // a long name stays as it is
+			found = o
+			count++
 		}
 	}
-	return nil, fmt.Errorf("partition %s: %w", partition, ErrNoPartition)
+	if count == 1 {
+		return found, nil
+	}
+	return nil, fmt.Errorf("partition %s: %w by that name; there are: %s", partition, ErrNoPartition, strings.Join(s.names(), ", "))
 }

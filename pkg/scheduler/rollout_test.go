@@ -157,7 +157,7 @@ func (s *shim) UpdateAllocation(response *si.AllocationResponse) error {
 func (r rollout) start(tb testing.TB) *shim {
 	tb.Helper()
 	rm := &shim{counter: newCounter()}
-	s, err := scheduler.New(scheduler.Config{SettleDelay: -1})
+	s, err := scheduler.New(scheduler.Config{SettleDelay: -1, EchoAdopted: true})
 	assert.NilError(tb, err)
 	rm.scheduler = s
 	rm.goal.Store(r.own())

@@ -24,7 +24,7 @@ var (
 	// ErrNotRegistered is wrapped when a request names a resource manager that is
 	// not registered.
 	ErrNotRegistered = errors.New("resource manager is not registered")
-	// ErrNoPartition is wrapped when a reader names a partition that is not there.
+	// ErrNoPartition is wrapped when a reader names a partition that is not there, or more than one.
 	ErrNoPartition = errors.New("no such partition")
 	// ErrNilRequest is wrapped when a request is nil.
 	ErrNilRequest = errors.New("request is nil")
@@ -158,6 +158,11 @@ func (s *Scheduler) conversion(id string) (*conversion, error) {
 func (s *Scheduler) Partitions() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.names()
+}
+
+// names are those of all partitions, sorted. The lock must be held.
+func (s *Scheduler) names() []string {
 	var names []string
 	for _, r := range s.registrations {
 		names = slices.AppendSeq(names, maps.Keys(r.partitions))

@@ -20,7 +20,7 @@ import (
 // the pod ends.
 func TestARestartEvictsNothingBeforeAllIsTold(t *testing.T) {
 	for _, settle := range []time.Duration{-1, 5 * time.Second} {
-		options := schedulertest.Options{Scheduler: scheduler.Config{SettleDelay: settle}}
+		options := schedulertest.Options{Scheduler: scheduler.Config{SettleDelay: settle, EchoAdopted: true}}
 		bubble(t, options, func(t *testing.T, m *schedulertest.MockScheduler) {
 			m.AddDrainedNode("node-1", "vcore=4")
 			m.AddDrainedNode("node-2", "vcore=4")

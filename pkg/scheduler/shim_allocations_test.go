@@ -36,14 +36,6 @@ func TestAKnownKeyWithOtherResourcesIsResizedWithoutAnswer(t *testing.T) {
 	})
 }
 
-func TestAnExistingAllocationIsEchoed(t *testing.T) {
-	cluster(t, schedulertest.Options{}, "vcore=4", func(t *testing.T, m *schedulertest.MockScheduler) {
-		m.Place("app-1", "pod-1", "node-1", "vcore=1")
-		heard := m.Heard()
-		assert.Equal(t, heard[len(heard)-1], "allocation pod-1 placed on node-1")
-	})
-}
-
 func TestAnExistingAllocationIsForcedIn(t *testing.T) {
 	config := `
 partitions:

@@ -8,7 +8,7 @@ import (
 // startNarwhal has metrics, since those of yunikorn-core cannot be switched off. Evictions
 // begin at once, as they do there: nothing is restarted.
 func startNarwhal() (*Core, error) {
-	s, err := scheduler.New(scheduler.Config{SettleDelay: -1, Metrics: metrics.New()})
+	s, err := scheduler.New(scheduler.Config{SettleDelay: -1, EchoAdopted: true, Metrics: metrics.New()})
 	if err != nil {
 		return nil, err
 	}

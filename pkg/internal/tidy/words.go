@@ -23,7 +23,8 @@ func packageName(f file, found report) {
 		return
 	}
 	name := strings.TrimSuffix(f.syntax.Name.Name, "_test")
-	if slices.Contains(emptyNames, name) || slices.Contains(emptyNames, path.Base(f.dir)) {
+	program := name == "main" // which has the name of its directory, and is imported by no other
+	if slices.Contains(emptyNames, name) || !program && slices.Contains(emptyNames, path.Base(f.dir)) {
 		found(f.path, f.line(f.syntax.Name), "package %s in %s: a package is a noun a colleague would say", name, f.dir)
 	}
 }

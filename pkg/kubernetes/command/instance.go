@@ -140,7 +140,7 @@ func (i *instance) newScheduler() error {
 	i.metrics.Register(i.counts)
 	core, err := scheduler.New(scheduler.Config{
 		Logger: i.log.Named("core"), Level: &i.level, Events: i.history, Archive: i.archive, Metrics: i.metrics,
-		Resolver: i.resolver, UnusedDelay: i.settings.unused, Defaults: i.settings.defaults(),
+		EchoAdopted: true, Resolver: i.resolver, UnusedDelay: i.settings.unused, Defaults: i.settings.defaults(),
 	})
 	if err != nil {
 		return err

@@ -60,6 +60,7 @@ func New(t testing.TB, options Options) *MockScheduler {
 	if options.Scheduler.SettleDelay == 0 {
 		options.Scheduler.SettleDelay = -1
 	}
+	options.Scheduler.EchoAdopted = true
 	s, err := scheduler.New(options.Scheduler)
 	if err != nil {
 		t.Fatalf("shimtest: %v", err)

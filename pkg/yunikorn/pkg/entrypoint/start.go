@@ -55,7 +55,7 @@ func start(with settings) *ServiceContext {
 	health := newHealthWatch()
 	core := &narwhal.Configured{Scheduler: must(narwhal.New(narwhal.Config{
 		Logger: with.logger, Level: with.level, Events: history, Archive: past, Metrics: counts,
-		Defaults: config.LikeYuniKorn(), ReserveDelay: reserveDelay(with.getenv), Extra: health.configure,
+		Defaults: config.LikeYuniKorn(), ReserveDelay: reserveDelay(with.getenv), EchoAdopted: true, Extra: health.configure,
 		Resolver: directory(with.ldap),
 	}))}
 	counts.Watch(core, core.Kinds())
