@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/cmd/narwhal-bench/outcome"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 func main() {
@@ -41,6 +42,7 @@ type options struct {
 	podList     string
 	from        string
 	json, page  string
+	version     bool
 	profiles    string
 }
 
@@ -56,6 +58,7 @@ func (o *options) set() *flag.FlagSet {
 	f.StringVar(&o.json, "json", "", "write the results to this file, as JSON")
 	f.StringVar(&o.page, "html", "", "write the results to this file, as a page")
 	f.StringVar(&o.profiles, "profiles", "", "write profiles of each run, of processor and memory, to this directory")
+	f.BoolVar(&o.version, "version", false, "print the version, and play nothing")
 	return f
 }
 
@@ -69,6 +72,10 @@ func command(arguments []string, out, progress io.Writer) error {
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q is not understood", flags.Arg(0))
+	}
+	if o.version {
+		_, err := fmt.Fprintln(out, "narwhal-bench", version.Text())
+		return err
 	}
 	report, err := o.report(progress)
 	if err != nil {

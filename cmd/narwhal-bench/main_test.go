@@ -87,6 +87,12 @@ func TestSmall(t *testing.T) {
 	assert.NilError(t, command([]string{"--from", results + "," + results}, &out, &progress))
 }
 
+func TestVersion(t *testing.T) {
+	var out, progress bytes.Buffer
+	assert.NilError(t, command([]string{"--version"}, &out, &progress))
+	assert.Assert(t, strings.HasPrefix(out.String(), "narwhal-bench v0.1.0 "), out.String())
+}
+
 // A fault of this core ends the command with an error, and one of the other core does not.
 func TestFaultsOfACore(t *testing.T) {
 	for core, wrong := range map[string]bool{outcome.Ours: true, outcome.Theirs: false} {

@@ -22,10 +22,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 // The exit codes: done; the answer is no, or the work failed; the command could
@@ -93,7 +93,7 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "narwhal",
 		Short:         "A cluster scheduler, and what is needed around it",
-		Version:       version(),
+		Version:       version.Text(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -116,22 +116,4 @@ func newRootCommand() *cobra.Command {
 		newWhatIfCommand(),
 	)
 	return root
-}
-
-// version is that of the module the command was built from, or of the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := info.Main.Version
-	if version == "" || version == "(devel)" {
-		version = "development"
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && !strings.Contains(version, setting.Value[:min(12, len(setting.Value))]) {
-			version += " " + setting.Value[:min(12, len(setting.Value))]
-		}
-	}
-	return version + " " + info.GoVersion
 }

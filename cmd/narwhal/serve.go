@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -18,13 +17,12 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
-	"github.com/narwhal-scheduler/narwhal/pkg/events"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/server"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/dashboard"
 )
 
 // serving is the flags of "narwhal serve".
@@ -134,11 +132,11 @@ func (s *serving) run(ctx context.Context, out io.Writer, log *zap.Logger, level
 	if err != nil {
 		return err
 	}
-	defer srv.stop()
-	if err := s.greet(out, scenario, srv.web.Addresses()); err != nil {
+	defer srv.Stop()
+	if err := s.greet(out, scenario, srv.Addresses()); err != nil {
 		return err
 	}
-	return srv.serve(ctx, cluster)
+	return play(ctx, cluster, srv)
 }
 
 // load reads the scenario. A name of an example is that example.
@@ -183,66 +181,9 @@ func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses [
 	return err
 }
 
-// A server is the scheduler with its readers, and the web server in front of it.
-type server struct {
-	scheduler *scheduler.Configured
-	history   *events.History
-	archive   *archive.Archive
-	web       *webservice.Server
-	charts    bool // of use, for which points are kept
-}
-
 // open starts everything but the cluster. With an error nothing runs.
-func (s *serving) open(cluster *live.Cluster, log *zap.Logger, level zap.AtomicLevel) (*server, error) {
-	history, err := events.NewHistory(rand.Text(), events.Config{})
-	if err != nil {
-		return nil, err
-	}
-	kept, err := archive.New(s.kept)
-	if err != nil {
-		return nil, err
-	}
-	counts := metrics.New()
-	core, err := scheduler.New(scheduler.Config{
-		Logger: log, Level: &level, Events: history, Archive: kept, Metrics: counts,
-		SkipPredicates: !cluster.Constrained(),
-		// The defaults, in the time of the cluster.
-		ReserveDelay:    cluster.Real(2 * time.Second),
-		SettleDelay:     cluster.Real(5 * time.Second),
-		ReserveMax:      cluster.Real(time.Hour),
-		CompletingDelay: cluster.Real(30 * time.Second),
-		UnusedDelay:     cluster.Real(s.unused),
-		RetryDelay:      cluster.Real(time.Second),
-		RetryMax:        cluster.Real(time.Minute),
-	})
-	if err != nil {
-		return nil, err
-	}
-	srv := &server{scheduler: &scheduler.Configured{Scheduler: core}, history: history, archive: kept, charts: s.kept.History > 0}
-	counts.Watch(core, core.Kinds())
-	if srv.web, err = s.listenWith(srv, counts, log, level); err != nil {
-		core.Stop()
-		return nil, err
-	}
-	return srv, nil
-}
-
-// listenWith starts the web server.
-func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logger, level zap.AtomicLevel) (*webservice.Server, error) {
+func (s *serving) open(cluster *live.Cluster, log *zap.Logger, level zap.AtomicLevel) (*server.Server, error) {
 	proxies, err := webservice.ReadNetworks(s.proxies)
-	if err != nil {
-		return nil, err
-	}
-	problems, err := zap.NewStdLogAt(log, zap.WarnLevel)
-	if err != nil {
-		return nil, err
-	}
-	service, err := webservice.New(webservice.Config{
-		Views: srv.scheduler, Kinds: srv.scheduler.Kinds(), Configuration: srv.scheduler, Events: srv.history, Archive: srv.archive,
-		Metrics: counts.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: level.String,
-		Diagnostics: srv.scheduler.StateDump, TrustedProxies: proxies, Budgets: srv.scheduler.DisruptionBudgets, Feasible: srv.scheduler.Feasible,
-		Build: func(string) map[string]string { return map[string]string{"buildVersion": version()} },
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -250,38 +191,50 @@ func (s *serving) listenWith(srv *server, counts *metrics.Metrics, log *zap.Logg
 	if err != nil {
 		return nil, err
 	}
-	server, err := webservice.NewServer(webservice.ServerConfig{
-		Address: s.listen, DebugAddress: s.debugListen, ProbeAddress: s.probeListen,
-		CertFile: s.cert, KeyFile: s.key, Admit: admit,
-		AllowedOrigins: s.origins, AllowedHosts: s.hosts, Log: problems,
-	}, service)
+	srv, err := server.New(server.Config{
+		Scheduler: scheduler.Config{
+			Logger: log, Level: &level, SkipPredicates: !cluster.Constrained(),
+			// The defaults, in the time of the cluster.
+			ReserveDelay:    cluster.Real(2 * time.Second),
+			SettleDelay:     cluster.Real(5 * time.Second),
+			ReserveMax:      cluster.Real(time.Hour),
+			CompletingDelay: cluster.Real(30 * time.Second),
+			UnusedDelay:     cluster.Real(s.unused),
+			RetryDelay:      cluster.Real(time.Second),
+			RetryMax:        cluster.Real(time.Minute),
+		},
+		Archive: s.kept, SkipCharts: s.kept.History == 0,
+		Web: webservice.Config{
+			TrustedProxies: proxies,
+			Build:          func(string) map[string]string { return map[string]string{"buildVersion": version.Text()} },
+		},
+		Listen: webservice.ServerConfig{
+			Address: s.listen, DebugAddress: s.debugListen, ProbeAddress: s.probeListen,
+			CertFile: s.cert, KeyFile: s.key, Admit: admit,
+			AllowedOrigins: s.origins, AllowedHosts: s.hosts,
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	return server, server.Start()
+	if err := srv.Start(); err != nil {
+		srv.Stop()
+		return nil, err
+	}
+	return srv, nil
 }
 
-// serve runs the cluster until the context ends or something fails.
-func (srv *server) serve(ctx context.Context, cluster *live.Cluster) error {
+// play runs the cluster until the context ends or something fails.
+func play(ctx context.Context, cluster *live.Cluster, srv *server.Server) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	finished := make(chan error, 1)
-	go func() { finished <- cluster.Run(ctx, srv.scheduler) }()
-	if srv.charts {
-		go scheduler.KeepHistory(ctx, srv.scheduler.Scheduler)
-	}
+	go func() { finished <- cluster.Run(ctx, srv) }()
 	select {
-	case err := <-srv.web.Failed():
+	case err := <-srv.Failed():
 		cancel()
 		return errors.Join(err, <-finished)
 	case err := <-finished:
 		return err
 	}
-}
-
-// stop ends everything. Streams of events end first, as the server waits for them.
-func (srv *server) stop() {
-	srv.history.Close()
-	_ = srv.web.Stop(context.Background()) // requests have some time to finish
-	srv.scheduler.Stop()
 }

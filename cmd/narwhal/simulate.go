@@ -17,6 +17,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/report"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 // simulation is the flags of "narwhal simulate".
@@ -268,7 +269,7 @@ func (s *simulation) origin(cmd *cobra.Command, result *simulator.Result) report
 		}
 	})
 	words = append(words, "--seed", strconv.FormatUint(result.Seed, 10), "--report", "report.html")
-	return report.Origin{Command: strings.Join(words, " "), Version: version(), Sources: s.sources}
+	return report.Origin{Command: strings.Join(words, " "), Version: version.Text(), Sources: s.sources}
 }
 
 // shellWord is a text as a shell reads it as one word.

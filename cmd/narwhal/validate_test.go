@@ -56,7 +56,7 @@ func playLine(t *testing.T, name, line, in string) {
 
 func TestVersionAndHelp(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
-		{"--version", "narwhal "},
+		{"--version", "narwhal v0.1.0"},
 		{"--help", "validate    Check a configuration of partitions and queues"},
 		{"", "Available Commands:"},
 	} {

@@ -45,3 +45,18 @@ func TestModules(t *testing.T) {
 		"go.yaml.in/yaml/v3",
 	})
 }
+
+// TestCommandsOfEmbedding runs the programs that docs/embedding.md runs.
+func TestCommandsOfEmbedding(t *testing.T) {
+	page, err := os.ReadFile("../embedding.md")
+	assert.NilError(t, err)
+	ran := 0
+	for line := range strings.Lines(string(page)) {
+		if arguments, is := strings.CutPrefix(strings.TrimSpace(line), "go run "); is {
+			out, err := exec.Command("go", append([]string{"run"}, strings.Fields(arguments)...)...).CombinedOutput()
+			assert.NilError(t, err, "%s: %s", line, out)
+			ran++
+		}
+	}
+	assert.Equal(t, ran, 1)
+}

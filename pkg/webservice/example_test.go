@@ -35,7 +35,7 @@ func ExampleNew() {
 	for _, query := range []string{"schedulable=true", "fields=nodeID&limit=1&offset=1", "limit=-1"} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/nodes?"+query, nil)
-		service.Handler().ServeHTTP(w, r)
+		service.ServeHTTP(w, r)
 		fmt.Println(w.Code, w.Body)
 	}
 	// Output:

@@ -177,6 +177,9 @@ func New(config Config) (*Service, error) {
 // looked at by the handler of a Server.
 func (s *Service) Handler() http.Handler { return s.rest }
 
+// ServeHTTP answers as Handler does.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.rest.ServeHTTP(w, r) }
+
 // DebugHandler answers everything below /debug: profiles, stacks and the dump of
 // the whole state.
 func (s *Service) DebugHandler() http.Handler { return s.debug }

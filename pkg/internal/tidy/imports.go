@@ -133,7 +133,7 @@ func smallRoot(t *tree, found report) {
 }
 
 // top is what the top level holds, besides names that start with a dot.
-var top = []string{"LICENSE", "Makefile", "README.md", "cmd", "docs", "go.mod", "go.sum", "pkg"}
+var top = []string{"CHANGELOG.md", "LICENSE", "Makefile", "README.md", "cmd", "docs", "go.mod", "go.sum", "pkg"}
 
 func topLevel(t *tree, found report) {
 	for _, name := range t.top {

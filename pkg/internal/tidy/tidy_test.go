@@ -42,6 +42,7 @@ func clean() map[string]string {
 		"go.mod":                "module x\n",
 		"go.sum":                "",
 		"Makefile":              "test:\n",
+		"CHANGELOG.md":          "# Changes\n",
 		"README.md":             "# Read me\n",
 		"LICENSE":               "Do.\n",
 		".gitignore":            "/bin/\n*.prof\n",
@@ -104,7 +105,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		bad  map[string]string
 		want string
 	}{
-		{"stranger at the top", map[string]string{"scripts/x.sh": ""}, "scripts: does not belong at the top, where only LICENSE, Makefile, README.md, cmd, docs, go.mod, go.sum, pkg are (top level)"},
+		{"stranger at the top", map[string]string{"scripts/x.sh": ""}, "scripts: does not belong at the top, where only CHANGELOG.md, LICENSE, Makefile, README.md, cmd, docs, go.mod, go.sum, pkg are (top level)"},
 		{"kubernetes in the root module", map[string]string{"go.mod": "module x\n\nrequire k8s.io/api v0.1.0\n"}, "go.mod:3: requires k8s.io/api, which would move the versions of programs that import this module (root module)"},
 		{"schemas in the root module", map[string]string{"go.mod": "module x\n\nrequire (\n\tgithub.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect\n)\n"}, "go.mod:4: requires github.com/santhosh-tekuri/jsonschema/v6, which is for tests of the module pkg/webservice/acceptance (root module)"},
 		{"browsers in the root module", map[string]string{"go.mod": "module x\n\nrequire github.com/chromedp/chromedp v0.23.0\n"}, "go.mod:3: requires github.com/chromedp/chromedp, which is for tests of the module pkg/webservice/acceptance (root module)"},

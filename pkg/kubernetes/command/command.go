@@ -26,6 +26,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
 
@@ -131,7 +132,7 @@ the pod of the one that leads has the label narwhal-scheduler.io/leader.
 It runs until it is interrupted. The exit code is 0 then, 1 if something fails or
 another replica leads, and 2 if the command could not be understood.`,
 		Args:          cobra.NoArgs,
-		Version:       replica.Version(),
+		Version:       version.Text(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

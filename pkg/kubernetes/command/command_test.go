@@ -16,7 +16,7 @@ func TestCommandLine(t *testing.T) {
 		says       string
 	}{
 		{"help", "--help", exitDone, "Of several replicas one leads"},
-		{"version", "--version", exitDone, "narwhal-scheduler "},
+		{"version", "--version", exitDone, "narwhal-scheduler v0.1.0"},
 		{"unknown flag", "--colour", exitUsage, "unknown flag: --colour"},
 		{"an argument", "now", exitUsage, "unknown command"},
 		{"half of TLS", "--tls-cert x", exitUsage, "tls-key"},

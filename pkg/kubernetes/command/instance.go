@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -17,9 +16,7 @@ import (
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 	"k8s.io/utils/clock"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
-	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/feasibility"
@@ -27,10 +24,10 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
-	"github.com/narwhal-scheduler/narwhal/pkg/metrics"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
+	"github.com/narwhal-scheduler/narwhal/pkg/server"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
-	"github.com/narwhal-scheduler/narwhal/pkg/webservice/dashboard"
 )
 
 // An instance is what runs while a process leads: the core, the shim, and REST.
@@ -54,10 +51,7 @@ type instance struct {
 	problem error   // what is wrong with it
 	former  *string // the queues that were in use before, if they are known
 
-	scheduler *scheduler.Configured
-	history   *events.History
-	archive   *archive.Archive
-	metrics   *metrics.Metrics
+	scheduler *server.Server
 }
 
 // run schedules until the context ends or something fails. When it returns nothing of it
@@ -70,19 +64,10 @@ func (i *instance) run(ctx context.Context) error {
 	defer i.scheduler.Stop()
 	i.state.Watch(func() error { return hangs(i.scheduler.Scheduler) })
 	defer i.state.Watch(nil)
-	web, err := i.serveREST()
-	if err != nil {
+	if err := i.scheduler.Start(); err != nil {
 		return err
 	}
-	defer func() {
-		i.history.Close() // streams end first, as the server waits for them
-		_ = web.Stop(context.Background())
-	}()
-	charts, done := context.WithCancel(ctx)
-	defer done()
-	if i.settings.kept.History > 0 {
-		go scheduler.KeepHistory(charts, i.scheduler.Scheduler)
-	}
+	i.log.Info("REST is served", zap.Strings("addresses", i.scheduler.Addresses()))
 	records := clientevents.NewBroadcaster(&clientevents.EventSinkImpl{Interface: i.client.EventsV1()})
 	defer records.Shutdown()
 	if err := records.StartRecordingToSinkWithContext(ctx); err != nil {
@@ -99,7 +84,7 @@ func (i *instance) run(ctx context.Context) error {
 	}
 	i.state.Set("")
 	select {
-	case err := <-web.Failed():
+	case err := <-i.scheduler.Failed():
 		return err
 	case <-ctx.Done():
 		i.log.Info("scheduler stops")
@@ -127,27 +112,55 @@ func hangs(core answering) error {
 	return nil
 }
 
-// newScheduler makes the core.
+// newScheduler makes the core, and REST, which is not offered yet.
 func (i *instance) newScheduler() error {
-	var err error
-	if i.history, err = events.NewHistory(rand.Text(), events.Config{}); err != nil {
+	listen, err := i.listen()
+	if err != nil {
 		return err
 	}
-	if i.archive, err = archive.New(i.settings.kept); err != nil {
+	proxies, err := webservice.ReadNetworks(i.settings.web.proxies)
+	if err != nil {
 		return err
 	}
-	i.metrics = metrics.New()
-	i.metrics.Register(i.counts)
-	core, err := scheduler.New(scheduler.Config{
-		Logger: i.log.Named("core"), Level: &i.level, Events: i.history, Archive: i.archive, Metrics: i.metrics,
-		EchoAdopted: true, Resolver: i.resolver, UnusedDelay: i.settings.unused, Defaults: i.settings.defaults(),
+	i.scheduler, err = server.New(server.Config{
+		Scheduler: scheduler.Config{
+			Logger: i.log.Named("core"), Level: &i.level,
+			EchoAdopted: true, Resolver: i.resolver, UnusedDelay: i.settings.unused, Defaults: i.settings.defaults(),
+		},
+		Archive: i.settings.kept, SkipCharts: i.settings.kept.History == 0,
+		Web: webservice.Config{
+			TrustedProxies: proxies, Defaults: i.settings.defaults(),
+			Build: func(string) map[string]string { return map[string]string{"buildVersion": version.Text()} },
+		},
+		Listen: listen,
 	})
 	if err != nil {
 		return err
 	}
-	i.scheduler = &scheduler.Configured{Scheduler: core}
-	i.metrics.Watch(core, core.Kinds())
+	i.scheduler.Metrics.Register(i.counts)
 	return nil
+}
+
+// listen says where REST is offered, and to which clients.
+func (i *instance) listen() (webservice.ServerConfig, error) {
+	w := i.settings.web
+	admit, err := webservice.AdmitTokenIn(w.token)
+	if err != nil {
+		return webservice.ServerConfig{}, err
+	}
+	problems, err := zap.NewStdLogAt(i.log.Named("web"), zap.WarnLevel)
+	if err != nil {
+		return webservice.ServerConfig{}, err
+	}
+	config := webservice.ServerConfig{
+		Address: w.listen, DebugAddress: w.debugListen, ProbeAddress: w.probeListen, CertFile: w.cert, KeyFile: w.key, Admit: admit,
+		AllowedOrigins: w.origins, AllowedHosts: w.hosts, Log: problems,
+	}
+	if w.kubernetes {
+		access := replica.NewAccess(i.client)
+		config.Admit, config.Sees = access.Admit, access.Sees
+	}
+	return config, nil
 }
 
 // defaults are those of queue configurations.
@@ -174,7 +187,7 @@ func (i *instance) startShim(ctx, resources context.Context, records clientevent
 		return nil, fmt.Errorf("preferences: %w", err)
 	}
 	c, err := shim.New(shim.Options{
-		Client: i.client, Dynamic: i.groups, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: replica.Version(),
+		Client: i.client, Dynamic: i.groups, Core: i.scheduler, Feasibility: feasible, Preferences: preferred, Logger: i.log.Named("shim"), Metrics: i.counts, Version: version.Text(),
 		Recorder:  shim.Events(i.plugins.Recorder),
 		Rules:     pods.Rules{SchedulerNames: s.schedulerNames, DefaultQueue: s.defaultQueue},
 		ClusterID: cmp.Or(s.clusterID, i.config.ClusterID), Config: i.config, Problem: i.problem, Former: i.former,
@@ -210,48 +223,4 @@ func (i *instance) stopShim(c *shim.Context) {
 	ctx, cancel := context.WithTimeout(context.Background(), i.settings.stopTimeout)
 	defer cancel()
 	c.Stop(ctx)
-}
-
-// serveREST begins to offer REST, metrics and the dashboard.
-func (i *instance) serveREST() (*webservice.Server, error) {
-	w := i.settings.web
-	proxies, err := webservice.ReadNetworks(w.proxies)
-	if err != nil {
-		return nil, err
-	}
-	admit, err := webservice.AdmitTokenIn(w.token)
-	if err != nil {
-		return nil, err
-	}
-	problems, err := zap.NewStdLogAt(i.log.Named("web"), zap.WarnLevel)
-	if err != nil {
-		return nil, err
-	}
-	service, err := webservice.New(webservice.Config{
-		Views: i.scheduler, Kinds: i.scheduler.Kinds(), Configuration: i.scheduler, Events: i.history, Archive: i.archive,
-		Metrics: i.metrics.Handler(), Dashboard: dashboard.Handler(), Started: time.Now(), LogLevel: i.level.String,
-		Diagnostics: i.scheduler.StateDump, TrustedProxies: proxies, Budgets: i.scheduler.DisruptionBudgets, Feasible: i.scheduler.Feasible,
-		Defaults: i.settings.defaults(),
-		Build:    func(string) map[string]string { return map[string]string{"buildVersion": replica.Version()} },
-	})
-	if err != nil {
-		return nil, err
-	}
-	config := webservice.ServerConfig{
-		Address: w.listen, DebugAddress: w.debugListen, ProbeAddress: w.probeListen, CertFile: w.cert, KeyFile: w.key, Admit: admit,
-		AllowedOrigins: w.origins, AllowedHosts: w.hosts, Log: problems,
-	}
-	if w.kubernetes {
-		access := replica.NewAccess(i.client)
-		config.Admit, config.Sees = access.Admit, access.Sees
-	}
-	server, err := webservice.NewServer(config, service)
-	if err != nil {
-		return nil, err
-	}
-	if err := server.Start(); err != nil {
-		return nil, err
-	}
-	i.log.Info("REST is served", zap.Strings("addresses", server.Addresses()))
-	return server, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 // Requests per second to the API server if nothing else is said; and while it waits to lead, for the lease.
@@ -69,7 +70,7 @@ func (s *settings) run(ctx context.Context, log *zap.Logger, level zap.AtomicLev
 		return err
 	}
 	defer probes.Stop()
-	log.Info("scheduler begins", zap.String("version", replica.Version()), zap.String("namespace", i.namespace),
+	log.Info("scheduler begins", zap.String("version", version.Text()), zap.String("namespace", i.namespace),
 		zap.Strings("schedulerNames", s.schedulerNames), zap.Strings("configMaps", s.configMaps))
 	err = i.lead(ctx, i.run, probes.Failed())
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 func main() {
@@ -26,6 +28,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-narwhal",
 		Short:         "Ask the Narwhal scheduler why pods wait, and what would happen",
+		Version:       version.Text(),
 		SilenceErrors: true, SilenceUsage: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl narwhal"},
 	}

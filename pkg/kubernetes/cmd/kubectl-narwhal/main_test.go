@@ -121,6 +121,12 @@ func play(t *testing.T, in string, args ...string) (out, sent string, err error)
 	return written.String(), sent, err
 }
 
+func TestVersion(t *testing.T) {
+	out, _, err := play(t, "", "--version")
+	assert.NilError(t, err)
+	assert.Assert(t, strings.HasPrefix(out, "kubectl narwhal version v0.1.0 "), out)
+}
+
 // The scheduler is asked with a token of an account in its namespace, which the proxy of the API
 // server does not take for itself; without one where there is no such account.
 func TestTokenOfTheAccount(t *testing.T) {

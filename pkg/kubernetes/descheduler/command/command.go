@@ -30,7 +30,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 const program = "narwhal-descheduler"
@@ -107,7 +107,7 @@ Health, metrics and the last report are served in plain HTTP to this machine onl
 The exit code is 0 after a cycle or an interrupt, 1 if something fails or another
 replica leads, and 2 if the command line or the policy could not be understood.`,
 		Args:          cobra.NoArgs,
-		Version:       replica.Version(),
+		Version:       version.Text(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -123,7 +123,7 @@ replica leads, and 2 if the command line or the policy could not be understood.`
 	cmd.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			cmd.Println(program, replica.Version())
+			cmd.Println(program, version.Text())
 		},
 	})
 	cmd.AddCommand(newPluginsCommand(started, plugins), newKeysCommand())

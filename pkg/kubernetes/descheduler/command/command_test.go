@@ -50,7 +50,7 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"help", "--help", exitDone, "--policy-config-file"},
 		{"version flag", "--version", exitDone, "narwhal-descheduler "},
-		{"version", "version", exitDone, "narwhal-descheduler "},
+		{"version", "version", exitDone, "narwhal-descheduler v0.1.0"},
 		{"unknown flag", "--colour", exitUsage, "unknown flag: --colour"},
 		{"flag of others", "--cert-dir x", exitUsage, "unknown flag: --cert-dir: no certificate is made; give --tls-cert-file and --tls-private-key-file"},
 		{"no policy", "", exitUsage, "policy-config-file: is missing"},

@@ -21,6 +21,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/policy"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/profile"
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 // A descheduling evicts pods by a policy.
@@ -158,7 +159,7 @@ func (s *settings) run(ctx context.Context, r *process) (err error) {
 	defer r.stopSpans(stop)
 	r.spans = spans
 	namespace := s.leaseIn
-	r.log.Info("descheduler begins", zap.String("version", replica.Version()), zap.String("policy", s.policyFile),
+	r.log.Info("descheduler begins", zap.String("version", version.Text()), zap.String("policy", s.policyFile),
 		zap.Duration("interval", s.interval), zap.Bool("dryRun", s.dryRun))
 	leading := s.leader
 	leading.Elect = leading.Elect && !s.dryRun

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/go-logr/zapr"
@@ -14,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
 
 // namespaceFile is where the namespace of a pod is found.
@@ -78,17 +79,4 @@ func Redirect(log *zap.Logger) {
 	// one that the log has for names.
 	klog.SetLoggerWithOptions(zapr.NewLogger(log.Named("kubernetes")), klog.ContextualLogger(true))
 	zap.RedirectStdLog(log.Named("go"))
-}
-
-// Version is that of the module the program was built from.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := info.Main.Version
-	if version == "" || version == "(devel)" {
-		version = "development"
-	}
-	return version + " " + info.GoVersion
 }
