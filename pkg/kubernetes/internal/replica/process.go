@@ -40,7 +40,7 @@ func ClientConfig(kubeconfig, program string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("how to reach the API server: %w", err)
 	}
-	how.UserAgent = program + "/" + Version()
+	how.UserAgent = program + "/" + version.Text()
 	return how, nil
 }
 
