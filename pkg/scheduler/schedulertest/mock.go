@@ -309,7 +309,7 @@ func (m *MockScheduler) AskOn(node, application, key, amounts string, edits ...f
 	m.Ask(application, key, amounts, append([]func(*si.Allocation){required}, edits...)...)
 }
 
-// Place reports an allocation that already runs on a node.
+// Place reports an allocation that already runs on a node. With EchoAdopted of the scheduler it is Placed then.
 func (m *MockScheduler) Place(application, key, node, amounts string) {
 	m.t.Helper()
 	m.Ask(application, key, amounts, func(a *si.Allocation) { a.NodeID = node })
