@@ -373,6 +373,7 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	p.Unbook(r)
 	p.refused.Tied(r, nil)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: api.CauseBindFailed, Message: message, Evicted: evicted})
+	settled := r.Settled
 	r.Becomes(r.Unplaced())
 	delay := min(guard.Doubled(p.Options.RetryDelay, r.Waiting().Bindings), p.Options.RetryMax)
 	r.Wait.BindingFailed(n.ID, message)
@@ -380,6 +381,9 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 		r.App.Failed().Loop.Count()
 	}
 	p.ask(r)
+	if settled { // its victim has ended for it all the same
+		p.kept.TakesEqual(r)
+	}
 	p.SetMoment(r, backlog.Retry, p.Now.Add(delay))
 	p.Tell(api.AskAdded{Allocation: r.Allocation})
 }

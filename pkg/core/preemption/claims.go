@@ -108,9 +108,12 @@ func (s *Claims) nominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Dec
 func (s *Claims) Renominate(r *ledger.Request, n *ledger.Node, plan *preemptor.Decision) {
 	s.nominate(r, n, plan)
 	if s.Preemption.Priority == api.EqualToo {
-		*s.tookEqual.Of(r.Slot, r) = true
+		s.TakesEqual(r)
 	}
 }
+
+// TakesEqual notes that a victim which was told to end for an ask has its priority, and TookEqual reports it.
+func (s *Claims) TakesEqual(r *ledger.Request) { *s.tookEqual.Of(r.Slot, r) = true }
 
 // TookEqual reports whether a victim that was told to end for an ask has its priority.
 func (s *Claims) TookEqual(r *ledger.Request) bool { return s.tookEqual.Get(r.Slot, r) }

@@ -227,7 +227,7 @@ func (a *Attempts) evictFor(r *ledger.Request, plan *preemptor.Decision) {
 	for i := range plan.Victims {
 		v := &plan.Victims[i]
 		if v.Priority == r.Priority && plan.Trigger == preemptor.Priority {
-			*a.Kept.tookEqual.Of(r.Slot, r) = true
+			a.Kept.TakesEqual(r)
 		}
 		a.Evictions.RequestFor(v, r, plan)
 	}

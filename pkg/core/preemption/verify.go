@@ -102,7 +102,8 @@ func (s *Retries) Verify() error {
 		v.Breaks("of %d classes and %d classes of queues that are tried again some are listed twice", len(list), len(s.Queue))
 	}
 	for i, c := range list {
-		if !s.listed.Get(c.Slot, c) || i > 0 && list[i-1].Priority < c.Priority {
+		isKnown := s.Classes.Known[c.Key] == c // else its slot may be that of another one
+		if isKnown && !s.listed.Get(c.Slot, c) || i > 0 && list[i-1].Priority < c.Priority {
 			v.Breaks("%s is listed to be tried when a node changes, in the wrong place", s.Kinds.Format(c.Amounts))
 		}
 	}

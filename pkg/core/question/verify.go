@@ -12,7 +12,8 @@ func (s *Refused) Verify() error {
 	freed := laws.MembersOf(s.regained)
 	listed := map[*backlog.Class]int{}
 	for _, c := range s.list {
-		if listed[c]++; listed[c] > 1 || !s.listed.Get(c.Slot, c) {
+		isKnown := s.Classes.Known[c.Key] == c // else its slot may be that of another one
+		if listed[c]++; listed[c] > 1 || isKnown && !s.listed.Get(c.Slot, c) {
 			v.Breaks("%s was refused and is listed %d times", s.Kinds.Format(c.Amounts), listed[c])
 		}
 	}
