@@ -258,16 +258,6 @@ func (g *game) membersWith(p *pod) (keys []string) {
 	return keys
 }
 
-// quorumAsks is how many members of the quorum of a pod wait.
-func (g *game) quorumAsks(p *pod) (count int) {
-	for i := range g.w.Pods {
-		if other := &g.w.Pods[i]; other.Quorum == p.Quorum && g.waits[other.Key] {
-			count++
-		}
-	}
-	return count
-}
-
 // startsWhole reports whether other asks of the subgroup of one wait, and none of it runs.
 func (g *game) startsWhole(p *pod) bool {
 	return g.w.Parts && p.Quorum != "" && len(g.where().racksOf(p)) == 0 && slices.ContainsFunc(g.w.Pods, func(other pod) bool {
