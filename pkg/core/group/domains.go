@@ -62,31 +62,36 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 	if s.claimsOf(of) == 0 {
 		return t
 	}
+	isKept := func(other *ledger.Request) bool { return isKeptFrom(of, c.Importance, other, nil) }
 	kept := map[*ledger.Node]bool{}
 	for r := range of.Asks.All {
 		if held := r.Claim(); held != nil && held.Whole && !kept[held.Node] {
 			kept[held.Node] = true
 			if n := held.Node; n.Schedulable && !c.Refused.Has(n) {
-				correct(n, c.Amounts.TimesIn(roomWith(of, n, n.Free, c.Importance, nil)))
+				correct(n, c.Amounts.TimesIn(roomWith(n, n.Free, isKept)))
 			}
 		}
 	}
 	return t
 }
 
-// roomWith is what is left of some amounts on a node for a member of a group beside what is kept from it there: those of one
-// group take what is kept for any of them, but for what evictions make for a more important one that has no node.
-func roomWith(of *ledger.Group, n *ledger.Node, room resources.Amounts, importance int32, found map[*ledger.Request]*ledger.Node) resources.Amounts {
+// roomWith is what is left of some amounts on a node beside those claims there that are kept.
+func roomWith(n *ledger.Node, room resources.Amounts, isKept func(*ledger.Request) bool) resources.Amounts {
 	for _, other := range n.Claims {
-		isKept := other.Importance >= importance
-		if other.StartsWith == of && other.Wait.Claim.Whole {
-			isKept = other.Importance > importance && other.Wait.Claim.Evicts && found[other] == nil
-		}
-		if isKept {
+		if isKept(other) {
 			room = room.Minus(other.Amounts)
 		}
 	}
 	return room
+}
+
+// isKeptFrom reports whether the claim of an ask is kept from a member of a group: those of one group take what is kept for any of
+// them, but for what evictions make for a more important one that has found no node.
+func isKeptFrom(of *ledger.Group, importance int32, other *ledger.Request, found map[*ledger.Request]*ledger.Node) bool {
+	if other.StartsWith == of && other.Wait.Claim.Whole {
+		return other.Importance > importance && other.Wait.Claim.Evicts && found[other] == nil
+	}
+	return other.Importance >= importance
 }
 
 // A fit is a domain with what it has for the asks of a plan, as far as amounts and former refusals tell.

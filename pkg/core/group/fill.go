@@ -159,22 +159,20 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outco
 // roomOn is what a node has for an ask beside what is kept from it. When all has left that may leave, members that run stay, and the group
 // has the turn of the one for which room is kept.
 func (g *groupPlan) roomOn(n *ledger.Node, r *ledger.Request) resources.Amounts {
-	if g.emptied == nil {
-		return roomWith(g.group, n, n.Free, r.Importance, g.found)
-	}
-	room := n.WhenLeft()
-	for _, member := range n.Own {
-		if member.StartsWith == g.group {
-			room = room.Minus(member.Amounts)
+	room, turn := n.Free, (*ledger.Group)(nil)
+	if g.emptied != nil {
+		room = n.WhenLeft()
+		for _, member := range n.Own {
+			if member.StartsWith == g.group {
+				room = room.Minus(member.Amounts)
+			}
 		}
+		turn = g.Holder
 	}
-	room = roomWith(g.group, n, room, r.Importance, g.found)
-	for _, other := range n.Claims {
-		if of := other.StartsWith; of != nil && of == g.Holder && of != g.group && other.Wait.Claim.Whole && other.Importance >= r.Importance {
-			room = room.Plus(other.Amounts)
-		}
-	}
-	return room
+	return roomWith(n, room, func(other *ledger.Request) bool {
+		givesWay := turn != nil && turn != g.group && other.StartsWith == turn && other.Wait.Claim.Whole
+		return !givesWay && isKeptFrom(g.group, r.Importance, other, g.found)
+	})
 }
 
 // fits reports whether an ask for which there is room may run on a node beside what is planned there.

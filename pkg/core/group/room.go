@@ -112,6 +112,9 @@ func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[iter.
 	}
 }
 
+// roomButFor is why no room is made where amounts and priorities would allow it.
+const roomButFor = "; evictions%s would make room, but for guarantees, budgets, units or refusals"
+
 // whyNoRoom says why no room can be made for some asks in any of some domains, as far as amounts and priorities tell.
 func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result question.Outcome) string {
 	switch {
@@ -121,7 +124,7 @@ func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result ques
 		return ""
 	case g.each != nil:
 		for range g.setsIn(asks, domains) { // there is one only if it has room for all
-			return "; evictions would make room, but for guarantees, budgets, units or refusals"
+			return fmt.Sprintf(roomButFor, "")
 		}
 		return "; no evictions make room for each of its subgroups"
 	}
@@ -132,7 +135,7 @@ func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result ques
 	}
 	switch {
 	case most == len(asks):
-		return fmt.Sprintf("; evictions%s would make room, but for guarantees, budgets, units or refusals", in)
+		return fmt.Sprintf(roomButFor, in)
 	case above < math.MaxInt32:
 		rest = fmt.Sprintf(", where the rest has a priority of %d or more", above)
 	}

@@ -244,7 +244,7 @@ func (s *subgroupSearch) unplace(of *subgroup) {
 		s.placed[placedIn{within(s.each.Of(n), s.root), s.ClassOf(r)}]--
 		delete(s.found, r)
 	}
-	s.order = slices.DeleteFunc(s.order, func(r *ledger.Request) bool { return s.found[r] == nil })
+	s.order = s.order[:len(s.found)] // they were found last
 }
 
 // foundOf visits the asks of a subgroup that have nodes.
