@@ -73,16 +73,16 @@ func (a *Answer) Try(ctx context.Context, t Trial) {
 	q.withRoom(a.view)
 	a.Nodes = groups(a.view, a.ask, q.told)
 	quotas := a.quotaRemedies()
-	cures := a.cures(q)
+	cures := a.cures(q, len(quotas) > 0)
 	if len(quotas)+len(cures) == 0 {
 		return
 	}
 	if len(cures) == 0 {
 		cures = []cure{{}}
 	}
-	failed := Remedies{Quota: quotas}
+	failed, alone := Remedies{Quota: quotas}, a.alone()
 	for _, c := range cures {
-		on, remains := a.try(ctx, t.Now, c, q)
+		on, remains := a.try(ctx, alone, t.Now, c, q)
 		switch {
 		case on != "":
 			a.Remedies.Quota = quotas
@@ -111,11 +111,11 @@ func (a *Answer) quotaRemedies() (list []string) {
 	return list
 }
 
-// cures are what might be done to nodes, if none has room and may be used.
-func (a *Answer) cures(q *questioner) (list []cure) {
+// cures are what might be done to nodes, if none has room and may be used. Lacks says that a queue lacks quota, too.
+func (a *Answer) cures(q *questioner, lacks bool) (list []cure) {
 	for _, g := range a.Nodes {
 		if g.Why == HasRoom {
-			if _, asked := q.about(g.Nearest); !asked && len(a.quotaRemedies()) > 0 {
+			if _, asked := q.about(g.Nearest); !asked && lacks {
 				return []cure{{words: "the resource manager, which was not asked, accepts it on " + named(g), accepted: true}}
 			}
 			return nil
