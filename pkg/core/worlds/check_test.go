@@ -211,6 +211,7 @@ func TestWorldsThatFailed(t *testing.T) {
 		1066677,             // room kept for a member of a gang whose placeholder ends on another node
 		1252869,             // a gang that its queue refuses
 		2009865,             // two agents that waited when room was made for a third, of which one fits beside that
+		2207586,             // a placeholder whose member loses the place that it was to take elsewhere
 		2242531,             // an agent that comes later, is too young, and has the place of an equal ask
 		2078611528,          // a node that shrinks while questions pause, and is kept for an agent
 		2078616552,          // victims of which one does not end, and others on another node

@@ -324,6 +324,20 @@ func (g *game) isReplaced(placeholder string) bool {
 	return ask != "" && g.waits[ask]
 }
 
+// losesPlace notes that an ask does not get the place of a placeholder elsewhere. The placeholder ends
+// for none then, and may be a victim until it has.
+func (g *game) losesPlace(e api.Event) {
+	ended, ok := e.(*api.ClaimEnded)
+	if !ok || !ended.Waits() {
+		return
+	}
+	for placeholder, ask := range g.replaced {
+		if ask == string(ended.Key) {
+			g.replaced[placeholder] = ""
+		}
+	}
+}
+
 // mayWaitForPlace reports whether a member may wait for a placeholder that waits itself.
 func (g *game) mayWaitForPlace(p *pod) bool {
 	return !p.Placeholder && p.Group != "" && slices.ContainsFunc(g.w.Pods, func(other pod) bool {

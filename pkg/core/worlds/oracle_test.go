@@ -46,8 +46,8 @@ func (g *game) oracle() *oracle {
 	for key := range g.dismissed {
 		o.leaves[key] = true
 	}
-	for key := range g.replaced {
-		o.stays[key] = true
+	for key, ask := range g.replaced {
+		o.stays[key] = ask != ""
 	}
 	for _, b := range g.w.Budgets {
 		for _, e := range g.evictions {

@@ -380,6 +380,7 @@ func (g *game) take(fx api.Effects) {
 		g.booked(e)
 		g.see(e)
 		if isTurn(e) {
+			g.losesPlace(e)
 			continue
 		}
 		before := g.changed
