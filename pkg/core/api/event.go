@@ -218,7 +218,9 @@ type GroupChanged struct {
 	State       GroupState
 	Running     int       // members that run
 	Done        int       // members that have succeeded and count
-	Least       int       // that must run or be done
+	Least       int       // members, or subgroups, that must run or be done
+	BySubgroup  bool      // Least counts subgroups
+	Subgroups   int       // of which enough members run or are done, where it does
 	Since       time.Time // it was below its minimum, until now if it runs; zero if it was not
 	Detail      string    // why it waits, for people
 }
@@ -345,7 +347,11 @@ func (e ForeignRemoved) StaysIn(next Effects) bool {
 
 // Text says what a group does, for people.
 func (e *GroupChanged) Text() string {
-	text := fmt.Sprintf("group %s %s: %d of %d members run", e.Name, e.State, e.Running, e.Least)
+	run, of := e.Running, "members"
+	if e.BySubgroup {
+		run, of = e.Subgroups, "subgroups"
+	}
+	text := fmt.Sprintf("group %s %s: %d of %d %s run", e.Name, e.State, run, e.Least, of)
 	if e.Done > 0 {
 		text += fmt.Sprintf(", %d are done", e.Done)
 	}

@@ -34,6 +34,10 @@ const (
 	// of each subgroup run in one value: all of a subgroup that wait start there, or none of them does.
 	TagQuorumSubgroup = "quorum.subgroup"
 	TagQuorumEach     = "quorum.each"
+	// TagQuorumSubgroupLeast is how many members of its subgroup start together or none does. Where it is above zero, TagQuorumLeast counts
+	// subgroups that have theirs, instead of members: so many of them start together. The others may start later, each as a whole, and
+	// nothing is evicted for them.
+	TagQuorumSubgroupLeast = "quorum.subgroup.least"
 )
 
 // UnitAll says that the members of a group are evicted together or not at all.
@@ -59,13 +63,15 @@ const QuorumOf = "quorum "
 
 // GroupTerms are what was said of a group last. The zero value is what a group has of which only the name is known.
 type GroupTerms struct {
-	Least    int // members that run, or are done; of a gang its placeholders say it
+	Least    int // members that run, or are done, or subgroups of which enough do; of a gang its placeholders say it
 	Priority GroupPriority
 	Preempts GroupPreempts
 	Unit     string // UnitAll or empty
 	Require  string // an attribute of nodes; empty for none
 	Prefer   string // an attribute of nodes; empty for none
 	Each     string // an attribute of nodes that each subgroup requires; empty for none
+
+	BySubgroup bool // Least counts subgroups
 }
 
 // A GroupPriority is the priority of a group that has one.
@@ -111,6 +117,10 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 	}
 	if said, is := tags[TagQuorumEach]; is {
 		t.Each = said
+	}
+	if said, is := tags[TagQuorumSubgroupLeast]; is {
+		least, err := strconv.Atoi(said)
+		t.BySubgroup = err == nil && least > 0
 	}
 	return t
 }

@@ -346,6 +346,7 @@ type GroupView struct {
 	Waiting     int          // members that wait
 	Done        int          // members that have succeeded and count
 	DoneMembers []DoneMember // those that succeeded, also such that do not count, by key
+	Subgroups   []SubgroupView
 	BelowSince  time.Time    // it has been below its minimum since then; zero if it is not
 	Detail      string       // why its members wait; may be empty
 	MisfitSince time.Time    // when it did not fit first; zero if it was not tried
@@ -356,7 +357,17 @@ type GroupView struct {
 type DoneMember struct {
 	Key         AllocationKey
 	Application ApplicationID
+	Subgroup    string // empty for none
 	Index       string // empty for none
+}
+
+// A SubgroupView is the members that name a subgroup, at one moment.
+type SubgroupView struct {
+	Name    string
+	Least   int // that start together; 0 where nothing was said
+	Running int
+	Waiting int
+	Done    int // that have succeeded and count
 }
 
 // TaskGroupView is a task group at one moment.

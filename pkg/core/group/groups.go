@@ -165,7 +165,7 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 	}
 	switch opens := at.opens(g); {
 	case !opens && at.open:
-		s.holdGroup(g, awaitsMembers)
+		s.holdGroup(g, tooFew(g))
 	case opens && !at.open:
 		at.open, at.waits = true, false
 		for r := range g.Asks.All {
@@ -177,7 +177,7 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 // opens reports whether the asks of a group may be tried: enough are there, or run, and it does not wait for a change.
 func (w *waitingGroup) opens(g *ledger.Group) bool {
 	missing := g.Missing()
-	return missing <= 0 && !g.IsConfined() || g.Asks.Len() >= missing && !w.waits
+	return missing <= 0 && !g.IsPlanned() || g.Asks.Len() >= missing && !w.waits
 }
 
 // changeRequired has the asks of a group tried as is now required of their nodes: what is kept for them may be elsewhere.
@@ -213,7 +213,7 @@ func (s *Groups) holdGroup(g *ledger.Group, detail string) {
 func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
 	if g != nil && g.Name == r.GroupName() {
-		if s.Hear(g, r.Tags) || g.Each() != "" { // it may be in another subgroup
+		if s.Hear(g, r.Tags) || g.Each() != "" || g.BySubgroup() { // it may be in another subgroup
 			s.at(g).waits, s.at(g).attempts = false, guard.Guard{}
 		}
 		return

@@ -149,7 +149,7 @@ func (g *groupPlan) make() question.Outcome {
 	if g.within == nil && !g.hasQuotaForAll() { // in a domain this was looked at before
 		return question.Waits
 	}
-	if g.each != nil {
+	if g.each != nil || g.group.BySubgroup() {
 		return g.makeSubgroups()
 	}
 	return g.place(g.asks)

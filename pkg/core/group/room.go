@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -259,18 +260,24 @@ func (s *Groups) mayEvict(g *ledger.Group) bool {
 func (g *groupPlan) toStart() (asks []*ledger.Request) {
 	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
 	list := []*subgroup{{asks: g.asks}}
-	if g.each != nil {
+	switch {
+	case g.group.BySubgroup(): // the smallest, of which the fewest asks need room
+		list = g.subgroups()
+		slices.SortStableFunc(list, func(a, b *subgroup) int {
+			return cmp.Or(compareTrue(a.hasRoom(), b.hasRoom()), cmp.Compare(len(a.asks), len(b.asks)))
+		})
+	case g.each != nil:
 		list = g.subgroups()
 	}
 	for _, of := range list {
 		before := len(asks)
 		for _, r := range of.asks {
-			if (len(asks) < g.count || of.isWhole() && before < g.count) && of.why == "" && g.WantsRoom(r) && g.hasQuota(r) {
+			if (len(asks) < g.count || of.whole && before < g.count) && of.why == "" && g.WantsRoom(r) && g.hasQuota(r) {
 				g.charge(r)
 				asks = append(asks, r)
 			}
 		}
-		if of.isWhole() && len(asks)-before < len(of.asks) {
+		if of.whole && len(asks)-before < len(of.asks) {
 			for _, r := range asks[before:] {
 				g.credit(r)
 			}

@@ -14,6 +14,14 @@ import (
 // awaitsMembers is why asks wait while there are too few.
 const awaitsMembers = "fewer members are there than must start together"
 
+// tooFew says of what there is too little for a group to start.
+func tooFew(g *ledger.Group) string {
+	if g.BySubgroup() {
+		return "fewer subgroups have their members than must start together"
+	}
+	return awaitsMembers
+}
+
 // state is what a group does.
 func (w *waitingGroup) state() api.GroupState {
 	switch {
@@ -49,6 +57,9 @@ func (s *Groups) settleState(g *ledger.Group) {
 	has, must := g.Runs()+g.Done(), g.Terms.Least
 	at.started = at.runs || has > 0 && (at.started || s.Settled)
 	at.hadTurn = at.hadTurn && !at.runs
+	if g.BySubgroup() {
+		has = g.Parts()
+	}
 	isBelow := at.started && !at.runs && g.Any() != nil
 	switch {
 	case !isBelow:
@@ -77,7 +88,7 @@ func (s *Groups) tell(g *ledger.Group) {
 	if since, isNew := g.Tell(state, detail, at.below); isNew {
 		s.Tell(&api.GroupChanged{
 			Name: g.Quorum(), Application: member.Application, State: state,
-			Running: g.Runs(), Done: g.Done(), Least: g.Terms.Least, Since: since, Detail: detail,
+			Running: g.Runs(), Done: g.Done(), Least: g.Terms.Least, BySubgroup: g.BySubgroup(), Subgroups: g.Parts(), Since: since, Detail: detail,
 		})
 	}
 }
@@ -98,7 +109,7 @@ func (s *Groups) View() map[string]api.GroupView {
 	for name, g := range s.Together {
 		at := s.at(g)
 		of := api.GroupView{
-			Terms: g.Terms, State: at.state(), Running: g.Runs(), Waiting: g.Asks.Len(), Done: g.Done(), DoneMembers: done[name],
+			Terms: g.Terms, State: at.state(), Running: g.Runs(), Waiting: g.Asks.Len(), Done: g.Done(), DoneMembers: done[name], Subgroups: g.ViewParts(),
 			BelowSince: at.below, MisfitSince: at.since, KeptUntil: at.until,
 		}
 		if !at.open {

@@ -20,16 +20,21 @@ import (
 // subgroupTriesMax is for how many asks nodes of a domain are looked for, in one plan, beyond once for each.
 const subgroupTriesMax = 1 << 13
 
+// Where the group counts by subgroups, as many of each as must run start together, and so many subgroups as must: the others come later, one by one.
+
 // A subgroup is the asks of a plan that name it; without a name, those that name none, which may run anywhere.
 type subgroup struct {
-	name string
-	asks []*ledger.Request
-	home *topology.Domain // in which members of it run; nil if none does
-	why  string           // no other may start: those that run are not in one domain
+	name  string
+	asks  []*ledger.Request
+	home  *topology.Domain // in which members of it run; nil if none does
+	why   string           // no other may start: those that run are not in one domain
+	whole bool             // all of its asks start together or none does
 }
 
-// isWhole reports whether all asks of a subgroup start together or none does.
-func (s *subgroup) isWhole() bool { return s.name != "" && s.home == nil }
+// hasRoom reports whether room is made for a subgroup.
+func (s *subgroup) hasRoom() bool {
+	return s.whole && slices.ContainsFunc(s.asks, (*ledger.Request).EvictsWhole)
+}
 
 // subgroups are those of the asks, in the order in which they are given domains.
 func (g *groupPlan) subgroups() (list []*subgroup) {
@@ -50,19 +55,42 @@ func (g *groupPlan) subgroups() (list []*subgroup) {
 		}
 	}
 	for _, of := range list {
-		if of.name != "" {
+		if of.name != "" && g.each != nil {
 			of.home, of.why = home(slices.Values(running[of.name]), g.each)
 		}
+		of.whole = of.name != "" && of.home == nil
+	}
+	if g.group.BySubgroup() {
+		list = g.minima(list)
 	}
 	for _, of := range list { // those that have room come first, and others join them
-		if of.isWhole() && slices.ContainsFunc(of.asks, (*ledger.Request).EvictsWhole) {
+		if of.hasRoom() {
 			of.asks = slices.DeleteFunc(of.asks, func(r *ledger.Request) bool { return !r.EvictsWhole() })
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *subgroup) int {
-		return cmp.Or(compareTrue(a.home != nil, b.home != nil), compareTrue(a.isWhole(), b.isWhole()), cmp.Compare(len(b.asks), len(a.asks)))
+		return cmp.Or(compareTrue(a.home != nil, b.home != nil), compareTrue(a.whole, b.whole), compareTrue(a.hasRoom(), b.hasRoom()), cmp.Compare(len(b.asks), len(a.asks)))
 	})
 	return list
+}
+
+// minima are those subgroups that may start, where so many of them must, each with as many asks as it lacks. Once enough run, others that do are joined too, and so is the group by asks that name none.
+func (g *groupPlan) minima(list []*subgroup) (may []*subgroup) {
+	starts := g.group.Missing() > 0
+	for _, of := range list {
+		lacks := 0
+		if p := g.group.Part(of.name); p != nil {
+			lacks = p.Missing()
+		}
+		switch of.whole = lacks > 0; {
+		case of.whole && len(of.asks) >= lacks:
+			of.asks = of.asks[:lacks]
+			may = append(may, of)
+		case !of.whole && !starts:
+			may = append(may, of)
+		}
+	}
+	return may
 }
 
 // A subgroupSearch gives subgroups domains within that of a plan, if it has one.
@@ -70,6 +98,8 @@ type subgroupSearch struct {
 	*groupPlan
 	root   *topology.Domain // nil is everywhere
 	want   int              // asks that must have nodes in all
+	parts  int              // subgroups that must have in all, where the group counts by these
+	given  int              // subgroups that have
 	tries  int              // asks that may still be tried
 	placed map[placedIn]int64
 	why    string // the first subgroup that had no domain had none
@@ -85,6 +115,9 @@ type placedIn struct {
 func (g *groupPlan) makeSubgroups() question.Outcome {
 	s := subgroupSearch{groupPlan: g, root: g.within, want: g.count, placed: map[placedIn]int64{}}
 	list := g.subgroups()
+	if g.group.BySubgroup() {
+		s.parts = max(g.group.Terms.Least-g.group.Parts(), 1)
+	}
 	s.tries = subgroupTriesMax + asksOf(list)
 	result := s.next(list)
 	if g.within, g.count = s.root, max(s.want, len(g.found)); result == question.Waits {
@@ -95,10 +128,14 @@ func (g *groupPlan) makeSubgroups() question.Outcome {
 
 // next gives the first of some subgroups a domain, and then the others; without enough of them it leaves nothing planned.
 func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
-	switch lacking := s.want - len(s.found); {
+	lacking, has := s.want-len(s.found), asksOf(list)
+	if s.parts > 0 {
+		lacking, has = s.parts-s.given, len(list)
+	}
+	switch {
 	case lacking <= 0:
 		return question.Placed
-	case asksOf(list) < lacking:
+	case has < lacking:
 		return question.Waits
 	}
 	first, rest, over := list[0], list[1:], s.over
@@ -112,15 +149,17 @@ func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
 			s.over = 0
 			result := s.placeIn(first, d, most)
 			most = len(s.found) - before - 1 // fewer of it may be enough beside the others
+			s.given++
 			if result == question.Placed {
 				result = s.next(rest)
 			}
 			if result != question.Waits {
 				return result
 			}
+			s.given--
 			s.unplace(first)
 			over += s.over
-			if first.isWhole() {
+			if first.whole {
 				break
 			}
 		}
@@ -146,7 +185,7 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 	case of.why != "":
 		s.why = cmp.Or(s.why, fmt.Sprintf("subgroup %s: %s", of.name, of.why))
 		return func(func(*topology.Domain) bool) {}
-	case of.name == "":
+	case of.name == "" || s.each == nil:
 		return func(yield func(*topology.Domain) bool) { yield(s.root) }
 	}
 	domains, nearest, fits := 0, fit{}, []fit(nil)
@@ -160,7 +199,7 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 		if nearest.Domain == nil || is.compare(nearest) < 0 {
 			nearest = is
 		}
-		if s.emptied != nil || is.holds == len(of.asks) || !of.isWhole() && is.holds > 0 {
+		if s.emptied != nil || is.holds == len(of.asks) || !of.whole && is.holds > 0 {
 			fits = append(fits, is)
 		}
 	}
@@ -220,14 +259,14 @@ func (s *subgroupSearch) fitFor(d *topology.Domain, of *subgroup) (is fit) {
 func (s *subgroupSearch) placeIn(of *subgroup, d *topology.Domain, most int) question.Outcome {
 	before := len(s.found)
 	s.within, s.count = d, before+most
-	if !of.isWhole() {
+	if !of.whole {
 		s.count = min(s.count, s.want)
 	}
 	result := s.place(of.asks)
 	for r, n := range s.foundOf(of) {
-		s.placed[placedIn{within(s.each.Of(n), s.root), s.ClassOf(r)}]++
+		s.countIn(r, n, 1)
 	}
-	if result == question.Waits && !of.isWhole() && len(s.found) > before {
+	if result == question.Waits && !of.whole && len(s.found) > before {
 		return question.Placed
 	}
 	return result
@@ -241,10 +280,17 @@ func (s *subgroupSearch) unplace(of *subgroup) {
 		on.used.Sub(r.Amounts)
 		on.class = nil
 		s.credit(r)
-		s.placed[placedIn{within(s.each.Of(n), s.root), s.ClassOf(r)}]--
+		s.countIn(r, n, -1)
 		delete(s.found, r)
 	}
 	s.order = s.order[:len(s.found)] // they were found last
+}
+
+// countIn counts an ask that is planned in a domain, or one less.
+func (s *subgroupSearch) countIn(r *ledger.Request, n *ledger.Node, more int64) {
+	if s.each != nil {
+		s.placed[placedIn{within(s.each.Of(n), s.root), s.ClassOf(r)}] += more
+	}
 }
 
 // foundOf visits the asks of a subgroup that have nodes.
@@ -278,7 +324,7 @@ func (s *subgroupSearch) explainSubgroup(of *subgroup, domains int, nearest fit)
 func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 	return func(yield func(*ledger.Request) bool) {
 		g := r.StartsWith
-		if g.Each() == "" || r.Subgroup() == "" {
+		if g.Each() == "" && !g.BySubgroup() || r.Subgroup() == "" {
 			yield(r)
 			return
 		}

@@ -11,7 +11,14 @@ import (
 type doneMember struct {
 	group *Group
 	app   *Application
-	index string // empty for none
+	index index
+}
+
+// An index is that of a member within its subgroup, both as they are named. Several members may have none.
+type index struct{ subgroup, number string }
+
+func indexIn(tags map[string]string) index {
+	return index{tags[api.TagQuorumSubgroup], tags[api.TagQuorumIndex]}
 }
 
 // An indexUse is how many members of a group have an index. A done one counts, once, unless another one took its place.
@@ -25,21 +32,24 @@ func (u indexUse) counts() int {
 }
 
 // countIndex counts members of an index that wait or run, and such that are done.
-func (l *Ledger) countIndex(g *Group, index string, live, done int) {
+func (l *Ledger) countIndex(g *Group, of index, live, done int) {
 	before := g.done
-	if index == "" {
+	if of.number == "" {
 		g.done += done
 	} else {
 		if g.indices == nil {
-			g.indices = map[string]indexUse{}
+			g.indices = map[index]indexUse{}
 		}
-		was := g.indices[index]
+		was := g.indices[of]
 		is := indexUse{was.live + live, was.done + done}
 		if g.done += is.counts() - was.counts(); is == (indexUse{}) {
-			delete(g.indices, index)
+			delete(g.indices, of)
 		} else {
-			g.indices[index] = is
+			g.indices[of] = is
 		}
+	}
+	if g.done != before || done != 0 {
+		l.changePart(g, of.subgroup, func(p *Part) { p.done, p.doneKept = p.done+g.done-before, p.doneKept+done })
 	}
 	if g.doneKept += done; g.done != before {
 		l.Regrouped++
@@ -50,18 +60,18 @@ func (l *Ledger) countIndex(g *Group, index string, live, done int) {
 // Succeeded counts a member that has done its work, until EndDone or EndDoneOf.
 func (l *Ledger) Succeeded(r *Request) {
 	if r.StartsWith != nil {
-		l.keepDone(r.StartsWith, r.Key, r.App, r.Tags[api.TagQuorumIndex])
+		l.keepDone(r.StartsWith, r.Key, r.App, indexIn(r.Tags))
 	}
 }
 
 // keepDone counts a member that is done under its key.
-func (l *Ledger) keepDone(g *Group, key api.AllocationKey, app *Application, index string) {
+func (l *Ledger) keepDone(g *Group, key api.AllocationKey, app *Application, at index) {
 	if l.done == nil {
 		l.done, l.doneOf = map[api.AllocationKey]*doneMember{}, map[*Application][]api.AllocationKey{}
 	}
-	l.done[key] = &doneMember{g, app, index}
+	l.done[key] = &doneMember{g, app, at}
 	l.doneOf[app] = append(l.doneOf[app], key)
-	l.countIndex(g, index, 0, 1)
+	l.countIndex(g, at, 0, 1)
 }
 
 // AddDone counts a member that had succeeded before it was ever told of. What names no group is left out.
@@ -75,8 +85,8 @@ func (l *Ledger) AddDone(a *api.Allocation, app *Application) {
 	if g == nil {
 		g = l.newGroup(name)
 	}
+	l.keepDone(g, a.Key, app, indexIn(a.Tags))
 	l.Hear(g, a.Tags)
-	l.keepDone(g, a.Key, app, a.Tags[api.TagQuorumIndex])
 }
 
 // EndDone has a member that is done count no more: the resource manager has released it, or it comes again.
@@ -112,7 +122,7 @@ func (l *Ledger) ViewDone() map[string][]api.DoneMember {
 	}
 	list := make(map[string][]api.DoneMember, len(l.Together))
 	for key, of := range l.done {
-		list[of.group.Name] = append(list[of.group.Name], api.DoneMember{Key: key, Application: of.app.ID, Index: of.index})
+		list[of.group.Name] = append(list[of.group.Name], api.DoneMember{Key: key, Application: of.app.ID, Subgroup: of.index.subgroup, Index: of.index.number})
 	}
 	for _, members := range list {
 		slices.SortFunc(members, func(a, b api.DoneMember) int { return cmp.Compare(a.Key, b.Key) })

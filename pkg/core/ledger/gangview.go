@@ -5,10 +5,21 @@ import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 // RestoreGroup takes what a view shows of a group, once its members are there.
 func (l *Ledger) RestoreGroup(g *Group, v api.GroupView) {
 	for _, of := range v.DoneMembers {
-		l.keepDone(g, of.Key, l.FindApplication(of.Application), of.Index)
+		l.keepDone(g, of.Key, l.FindApplication(of.Application), index{of.Subgroup, of.Index})
+	}
+	for _, of := range v.Subgroups {
+		l.changePart(g, of.Name, func(p *Part) { p.Least = of.Least })
 	}
 	g.Terms, g.restored, g.restated = v.Terms, false, false
 	l.Changes.Group(g)
+}
+
+// ViewParts is what a view shows of the subgroups of a group, by name.
+func (g *Group) ViewParts() (list []api.SubgroupView) {
+	for _, p := range g.parts {
+		list = append(list, api.SubgroupView{Name: p.Name, Least: max(p.Least, 0), Running: p.running, Waiting: p.waiting, Done: p.done})
+	}
+	return list
 }
 
 // ViewGang is the gang of an application for readers; nil if it has none.

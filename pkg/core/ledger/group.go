@@ -33,8 +33,10 @@ type Group struct {
 	Asks    AskSet
 	changed bool // recorded, and not reacted to yet
 
-	doneKept int                 // members that are done, whether they count or not
-	indices  map[string]indexUse // of members that have one
+	doneKept int                // members that are done, whether they count or not
+	indices  map[index]indexUse // of members that have one
+	parts    []*Part            // by name
+	missing  int                // asks, where it counts by subgroups; below zero if that must be counted anew
 
 	told       bool // what it does was told, and that is:
 	toldState  api.GroupState
@@ -47,7 +49,7 @@ type Group struct {
 
 // newGroup makes a group of nothing, in which asks stand by their own priorities first.
 func (l *Ledger) newGroup(name string) *Group {
-	g := &Group{Name: name, Slot: l.groupSlots.Take()}
+	g := &Group{Name: name, Slot: l.groupSlots.Take(), missing: -1}
 	g.Asks.tree = btree.NewG(8, func(a, b *Request) bool {
 		return cmp.Or(cmp.Compare(b.Within(), a.Within()), a.InOrder(b)) < 0
 	})
@@ -117,6 +119,8 @@ func (g *Group) needed() int {
 // are one more than wait, as long as some are to come.
 func (g *Group) Missing() int {
 	switch {
+	case g.BySubgroup():
+		return g.missingOfParts()
 	case g.gang == nil:
 		return g.needed() - g.running
 	case g.gang.started:
@@ -152,11 +156,14 @@ func (r *Request) GroupName() string {
 }
 
 // StartsTogether reports whether an ask is placed by its group only: with others, or, where the group or its subgroups require one, in
-// the domain in which they run.
+// the domain in which they run, or, where it counts by subgroups, with its own.
 func (r *Request) StartsTogether() bool {
 	g := r.StartsWith
-	return g != nil && (g.gang == nil || r.Placeholder) && (g.Missing() > 0 || g.IsConfined()) && !r.KeepsRoom()
+	return g != nil && (g.gang == nil || r.Placeholder) && (g.Missing() > 0 || g.IsPlanned()) && !r.KeepsRoom()
 }
+
+// IsPlanned reports whether asks are placed by their group also while it runs.
+func (g *Group) IsPlanned() bool { return g.IsConfined() || g.BySubgroup() }
 
 // KeepsRoom reports whether an ask has a claim of its own. What it got while its group ran stays
 // with it.
@@ -175,22 +182,6 @@ func (r *Request) EvictsWhole() bool {
 func (r *Request) IsSurplus() bool {
 	g, c := r.StartsWith, r.Claim()
 	return g != nil && g.gang == nil && (g.Missing() <= 0 || c != nil && !c.Whole)
-}
-
-// StopsWithout reports whether a group runs in vain, or ends whole, without so many of its members that stay.
-func (g *Group) StopsWithout(members int) bool {
-	least := g.needed()
-	return g.EndsWhole() || least > 1 && g.stays >= least && g.stays-members < least
-}
-
-// MustRun is how many members of the group of an allocation stay, and without how many the
-// others run in vain. It is nothing where there is no such group.
-func (r *Request) MustRun() (group string, stay, least int) {
-	g := r.StartsWith
-	if g == nil {
-		return "", 0, 0
-	}
-	return g.Name, g.stays, g.needed()
 }
 
 // EndsWhole reports whether the members of a group are evicted together or not at all.
@@ -255,7 +246,8 @@ func (l *Ledger) EnterGroup(r *Request) {
 		g.gang = r.App.Gang
 	}
 	g.members = addRequest(g.members, r, &r.within)
-	l.countIndex(g, r.Tags[api.TagQuorumIndex], 1, 0)
+	l.countIndex(g, indexIn(r.Tags), 1, 0)
+	l.changePart(g, r.Subgroup(), func(p *Part) { p.members++ })
 	if r.StartsWith = g; r.RunsOn != nil {
 		l.countRunning(r, 1)
 	}
@@ -266,9 +258,14 @@ func (l *Ledger) EnterGroup(r *Request) {
 // is restated.
 func (l *Ledger) Hear(g *Group, tags map[string]string) (changed bool) {
 	terms := g.Terms.Heard(tags)
-	if g.gang != nil || g.restored || terms == g.Terms {
+	if g.gang != nil || g.restored {
 		return false
 	}
+	changed = l.hearPart(g, tags)
+	if terms == g.Terms {
+		return changed
+	}
+	g.missing = -1
 	g.restated = g.restated || terms.Priority != g.Terms.Priority || terms.Preempts != g.Terms.Preempts
 	g.Terms = terms
 	l.Regrouped++
@@ -316,15 +313,17 @@ func (l *Ledger) LeaveGroup(r *Request) {
 	if r.RunsOn != nil {
 		l.countRunning(r, -1)
 	}
+	l.changePart(g, r.Subgroup(), func(p *Part) { p.members-- })
 	r.StartsWith = nil
 	g.members = tables.SwapRemove(g.members, r.within, inGroup)
-	l.countIndex(g, r.Tags[api.TagQuorumIndex], -1, 0)
+	l.countIndex(g, indexIn(r.Tags), -1, 0)
 	l.forgetIfGone(g)
 }
 
 // countRunning counts a member that runs, or one that does not any more.
 func (l *Ledger) countRunning(r *Request, more int) {
 	r.StartsWith.running += more
+	l.changePart(r.StartsWith, r.Subgroup(), func(p *Part) { p.running += more })
 	l.Changes.Group(r.StartsWith)
 	if r.Eviction == nil {
 		l.countStaying(r, more)
@@ -335,6 +334,7 @@ func (l *Ledger) countRunning(r *Request, more int) {
 func (l *Ledger) countStaying(r *Request, more int) {
 	if r.StartsWith != nil {
 		r.StartsWith.stays += more
+		l.changePart(r.StartsWith, r.Subgroup(), func(p *Part) { p.stays += more })
 		l.Regrouped++
 	}
 }
@@ -346,13 +346,17 @@ func (g *Group) Join(l *Ledger, r *Request) bool {
 		return false
 	}
 	g.Asks.Add(r)
+	l.changePart(g, r.Subgroup(), func(p *Part) { p.waiting++ })
 	l.Changes.Group(g)
 	return true
 }
 
 // Resign takes an ask off the books of its group.
 func (g *Group) Resign(l *Ledger, r *Request) {
-	g.Asks.Remove(r)
+	if g.Asks.Has(r) {
+		g.Asks.Remove(r)
+		l.changePart(g, r.Subgroup(), func(p *Part) { p.waiting-- })
+	}
 	l.Changes.Group(g)
 }
 

@@ -44,14 +44,19 @@ func (r *Request) Becomes(a *api.Allocation) { r.Allocation = a }
 
 // Retag gives a request other tags, wherever it is.
 func (l *Ledger) Retag(r *Request, tags map[string]string) {
-	if g := r.StartsWith; g != nil {
-		l.countIndex(g, r.Tags[api.TagQuorumIndex], -1, 0)
-		l.countIndex(g, tags[api.TagQuorumIndex], 1, 0)
+	g := r.StartsWith
+	if g != nil {
+		l.countIndex(g, indexIn(r.Tags), -1, 0)
+		l.countMember(r, -1)
 	}
 	updated := *r.Allocation
 	updated.Tags = tags
 	r.Allocation = &updated
 	r.App.View = nil
+	if g != nil {
+		l.countMember(r, 1)
+		l.countIndex(g, indexIn(r.Tags), 1, 0)
+	}
 }
 
 // Releasing reports whether an allocation is being evicted and its room is counted

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"slices"
-
-	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
 // membersCounted is what the requests say of gangs, of their task groups and of groups.
@@ -138,12 +136,19 @@ func (v *verifier) groupOf(r *Request, counted *membersCounted) {
 	}
 	of := countedAs(counted.groups, g)
 	of.members = append(of.members, r)
-	of.use(r.Tags[api.TagQuorumIndex], 1, 0)
+	of.use(indexIn(r.Tags), 1, 0)
+	part := of.countedPart(r.Subgroup())
+	part.members++
 	if r.RunsOn != nil {
 		of.running++
+		part.running++
 	}
 	if r.RunsOn != nil && r.Eviction == nil {
 		of.stays++
+		part.stays++
+	}
+	if g.Asks.Has(r) {
+		part.waiting++
 	}
 }
 
@@ -158,21 +163,53 @@ func (v *verifier) doneMembers(counted *membersCounted) {
 		}
 	}
 	for _, of := range counted.groups {
-		of.done = of.indices[""].done
-		for index, use := range of.indices {
-			if index != "" && use.live == 0 {
-				of.done++
+		for at, use := range of.indices {
+			counts := use.done
+			if at.number != "" {
+				counts = use.counts()
 			}
+			of.done += counts
+			of.countedPart(at.subgroup).done += counts
+			of.countedPart(at.subgroup).doneKept += use.done
 		}
 	}
 }
 
 // use counts members of an index, which may be none.
-func (g *Group) use(index string, live, done int) {
+func (g *Group) use(at index, live, done int) {
 	if g.indices == nil {
-		g.indices = map[string]indexUse{}
+		g.indices = map[index]indexUse{}
 	}
-	g.indices[index] = indexUse{g.indices[index].live + live, g.indices[index].done + done}
+	g.indices[at] = indexUse{g.indices[at].live + live, g.indices[at].done + done}
+}
+
+// countedPart is the place where something of a subgroup is counted; of none, it is in no list.
+func (g *Group) countedPart(name string) *Part {
+	at, found := g.findPart(name)
+	switch {
+	case name == "":
+		return new(Part)
+	case !found:
+		g.parts = slices.Insert(g.parts, at, &Part{Name: name})
+	}
+	return g.parts[at]
+}
+
+// partsOf checks the subgroups of a group against what was counted of them.
+func (v *verifier) partsOf(g, is *Group) {
+	if len(g.parts) != len(is.parts) {
+		v.Breaks("group %s has %d subgroups, and knows %d", g.Name, len(is.parts), len(g.parts))
+		return
+	}
+	for i, p := range g.parts {
+		counted := *is.parts[i]
+		if counted.Least = p.Least; counted != *p {
+			v.Breaks("subgroup %s of group %s is %+v, and counts %+v", p.Name, g.Name, counted, *p)
+		}
+	}
+	if g.BySubgroup() && g.missing >= 0 && g.missing != g.countMissing() {
+		v.Breaks("group %s misses %d, and takes it for %d", g.Name, g.countMissing(), g.missing)
+	}
 }
 
 // group checks a group against what was counted of it.
@@ -184,4 +221,5 @@ func (v *verifier) group(g, is *Group) {
 		v.Breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
 			g.Name, len(g.members), g.running, g.stays, len(is.members), is.running, is.stays)
 	}
+	v.partsOf(g, is)
 }

@@ -97,7 +97,7 @@ func (e *elsewhere) add(r *ledger.Request, budgets string) {
 		}
 	}
 	k = append(append(k, byte(candidate.QoS)), budgets...)
-	if group, _, _ := r.MustRun(); group != "" {
+	if group := r.MustRun().Of; group != "" {
 		k = append(append(k, 0), group...)
 	}
 	e.key = k

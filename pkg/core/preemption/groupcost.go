@@ -64,20 +64,18 @@ func (s *groupSearch) cost() groupCost {
 	for _, b := range s.budget {
 		c.Violations += max(b.ends-b.allowed, 0)
 	}
-	ends := map[*ledger.Group]int{}
+	ends := map[ledger.Minimum]int{}
 	for i := range s.ended {
 		v := &s.ended[i]
 		r := s.Requests[api.AllocationKey(v.Key)]
 		c.Class, c.Highest, c.Count = max(c.Class, v.Class), max(c.Highest, v.Priority), c.Count+1
 		c.Ran += s.Now.Sub(v.Created)
-		if r.StartsWith != nil {
-			ends[r.StartsWith]++
-		}
+		ends[r.MustRun()]++
 	}
-	for g, n := range ends {
-		if g.StopsWithout(n) {
-			c.Stops = append(c.Stops, g.Name)
-			c.Lost += g.Stays() - n
+	for m, n := range ends {
+		if m.StopsWithout(n) {
+			c.Stops = append(c.Stops, m.Of)
+			c.Lost += m.Stay - n
 		}
 	}
 	slices.Sort(c.Stops)

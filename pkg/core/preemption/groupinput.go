@@ -55,11 +55,11 @@ func (in *victimInput) addGrouped(r *ledger.Request) {
 	if r.Eviction != nil || r.StartsWith == nil {
 		return
 	}
-	group, stay, least := r.MustRun()
-	if least <= 1 || stay < least {
-		least = 0
+	m := r.MustRun()
+	if m.Least <= 1 || m.Stay < m.Least {
+		m.Least = 0
 	}
-	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), group, stay, stay - least})
+	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), m.Of, m.Stay, m.Stay - m.Least})
 }
 
 // isOfUnit reports whether an allocation ends with others, and notes the unit.

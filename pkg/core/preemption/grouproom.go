@@ -214,24 +214,25 @@ func (s *groupSearch) take(r *ledger.Request, p groupPlace) {
 		s.budget[name].ends++
 	}
 	s.again(p.Node)
-	ends := map[*ledger.Group]int{}
+	ends, groups := map[ledger.Minimum]int{}, map[ledger.Minimum]*ledger.Group{}
 	for i := range p.Plan.Victims {
 		victim := s.Requests[api.AllocationKey(p.Plan.Victims[i].Key)]
 		s.again(victim.RunsOn)
-		if g := victim.StartsWith; g != nil {
-			ends[g]++
+		if m := victim.MustRun(); m.Of != "" {
+			ends[m]++
+			groups[m] = victim.StartsWith
 		}
 	}
-	for g, n := range ends {
-		s.againBeside(g, n)
+	for m, n := range ends {
+		s.againBeside(groups[m], m, n)
 	}
 }
 
 // againBeside has it worked out anew what room costs on nodes with members of a group of which so many more end, unless that is the
 // same there: the group stopped for others before, or more may end yet than run on any node.
-func (s *groupSearch) againBeside(g *ledger.Group, ends int) {
-	after := s.anyway.of[g.Name]
-	if !g.EndsWhole() && (!g.StopsWithout(math.MaxInt32) || g.StopsWithout(after-ends) || !g.StopsWithout(after+s.mostOnNode(g))) {
+func (s *groupSearch) againBeside(g *ledger.Group, m ledger.Minimum, ends int) {
+	after := s.anyway.of[m.Of]
+	if !m.Whole && (!m.StopsWithout(math.MaxInt32) || m.StopsWithout(after-ends) || !m.StopsWithout(after+s.mostOnNode(g))) {
 		return
 	}
 	for _, other := range g.Staying() {
@@ -287,8 +288,8 @@ func (s *groupSearch) adjust(c *NodeCosts, on *preemptor.Node) {
 		if c.Group == 0 {
 			continue
 		}
-		name := on.Groups[c.Group-1].Name // no member ends for another
-		c.Protected = c.Protected || c.Vital && s.spares(name) || name == s.asks[0].StartsWith.Name
+		isOfIts := s.Requests[api.AllocationKey(c.Key)].StartsWith == s.asks[0].StartsWith // no member ends for another
+		c.Protected = c.Protected || c.Vital && s.spares(on.Groups[c.Group-1].Name) || isOfIts
 	}
 }
 

@@ -174,15 +174,15 @@ func (a *Attempts) places(n *ledger.Node, r *ledger.Request, t preemptor.Trigger
 
 // allBut is what goes if some groups may not stop.
 func (a *Attempts) allBut(spares func(group string) bool) func(*ledger.Request) bool {
-	stays := map[*ledger.Group]bool{}
+	stays := map[ledger.Minimum]bool{}
 	return func(r *ledger.Request) bool {
-		g := r.StartsWith
-		if g == nil {
+		m := r.MustRun()
+		if m.Of == "" {
 			return true
 		}
-		if _, known := stays[g]; !known {
-			stays[g] = g.StopsWithout(1) && spares(g.Name)
+		if _, known := stays[m]; !known {
+			stays[m] = m.StopsWithout(1) && spares(m.Of)
 		}
-		return !stays[g]
+		return !stays[m]
 	}
 }

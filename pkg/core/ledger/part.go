@@ -1,0 +1,165 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
+
+// A Part is a subgroup of a group: the members that name it. Where groups count by subgroups, so many of them start together.
+type Part struct {
+	Name  string
+	Least int // that must run; at most 0 where nothing was said
+
+	members  int
+	running  int
+	stays    int // of these, that are not being evicted
+	waiting  int
+	done     int // that count
+	doneKept int // whether they count or not
+}
+
+// isGone reports whether a part has no members any more, nor any that are done.
+func (p *Part) isGone() bool { return p.members == 0 && p.doneKept == 0 }
+
+// Missing is how many more must run; not above zero once it runs.
+func (p *Part) Missing() int { return p.Least - p.running - p.done }
+
+// mayStart reports whether a part does not run and enough of it wait.
+func (p *Part) mayStart() bool { return p.Missing() > 0 && p.waiting >= p.Missing() }
+
+// BySubgroup reports whether a group counts by subgroups: so many of these, each with its own minimum, start together.
+func (g *Group) BySubgroup() bool { return g.Terms.BySubgroup }
+
+// Part is the part of a name; nil if there is none.
+func (g *Group) Part(name string) *Part {
+	if at, found := g.findPart(name); found {
+		return g.parts[at]
+	}
+	return nil
+}
+
+func (g *Group) findPart(name string) (at int, found bool) {
+	return slices.BinarySearchFunc(g.parts, name, func(p *Part, name string) int { return cmp.Compare(p.Name, name) })
+}
+
+// changePart changes the part of a name, which may be new or gone then.
+func (l *Ledger) changePart(g *Group, name string, change func(*Part)) {
+	if name == "" {
+		return
+	}
+	at, found := g.findPart(name)
+	if !found {
+		g.parts = slices.Insert(g.parts, at, &Part{Name: name})
+	}
+	before := *g.parts[at]
+	if change(g.parts[at]); g.parts[at].isGone() {
+		g.parts = slices.Delete(g.parts, at, at+1)
+	} else if *g.parts[at] == before {
+		return
+	}
+	if g.missing = -1; g.BySubgroup() {
+		l.Regrouped++
+		l.Changes.Group(g)
+	}
+}
+
+// countMember counts a member with its subgroup, or one less.
+func (l *Ledger) countMember(r *Request, more int) {
+	g := r.StartsWith
+	l.changePart(g, r.Subgroup(), func(p *Part) {
+		p.members += more
+		if g.Asks.Has(r) {
+			p.waiting += more
+		}
+		if r.RunsOn != nil {
+			p.running += more
+		}
+		if r.RunsOn != nil && r.Eviction == nil {
+			p.stays += more
+		}
+	})
+}
+
+// hearPart takes what a member says of its subgroup, and reports whether that is new.
+func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
+	said, is := tags[api.TagQuorumSubgroupLeast]
+	least, _ := strconv.Atoi(said)
+	part := g.Part(tags[api.TagQuorumSubgroup])
+	if !is || part == nil || part.Least == least {
+		return false
+	}
+	l.changePart(g, part.Name, func(p *Part) { p.Least = least })
+	return true
+}
+
+// Parts is how many subgroups of a group run.
+func (g *Group) Parts() (run int) {
+	for _, p := range g.parts {
+		if p.Least > 0 && p.Missing() <= 0 {
+			run++
+		}
+	}
+	return run
+}
+
+// missingOfParts is how many asks of a group that counts by subgroups must at least be placed at once, so that enough of these run: one more than
+// wait as long as too few can.
+func (g *Group) missingOfParts() int {
+	if g.missing < 0 {
+		g.missing = g.countMissing()
+	}
+	return g.missing
+}
+
+func (g *Group) countMissing() (count int) {
+	lacking := g.Terms.Least - g.Parts()
+	if lacking <= 0 {
+		return 0
+	}
+	var needs []int
+	for _, p := range g.parts {
+		if p.mayStart() {
+			needs = append(needs, p.Missing())
+		}
+	}
+	if len(needs) < lacking {
+		return g.Asks.Len() + 1
+	}
+	slices.Sort(needs)
+	for _, need := range needs[:lacking] {
+		count += need
+	}
+	return count
+}
+
+// A Minimum is how many members of a group, or of a subgroup where it counts by these, stay, and without how many the others run in vain.
+// Nothing is the minimum of what is in no group.
+type Minimum struct {
+	Of    string
+	Stay  int
+	Least int
+	Whole bool // all of them end or none does
+}
+
+// MustRun is the minimum of that of which an allocation is a member.
+func (r *Request) MustRun() Minimum {
+	g := r.StartsWith
+	switch {
+	case g == nil:
+		return Minimum{}
+	case !g.BySubgroup() || g.EndsWhole():
+		return Minimum{g.Name, g.stays, g.needed(), g.EndsWhole()}
+	}
+	if p := g.Part(r.Subgroup()); p != nil {
+		return Minimum{g.Name + " subgroup " + p.Name, p.stays, p.Least - p.done, false}
+	}
+	return Minimum{Of: g.Name, Stay: g.stays} // it is not counted
+}
+
+// StopsWithout reports whether the others run in vain, or end too, without so many that stay.
+func (m Minimum) StopsWithout(members int) bool {
+	return m.Whole || m.Least > 1 && m.Stay >= m.Least && m.Stay-members < m.Least
+}
