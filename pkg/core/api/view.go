@@ -347,10 +347,10 @@ type GroupView struct {
 	Done        int          // members that have succeeded and count
 	DoneMembers []DoneMember // those that succeeded, also such that do not count, by key
 	Subgroups   []SubgroupView
-	BelowSince  time.Time    // it has been below its minimum since then; zero if it is not
-	Detail      string       // why its members wait; may be empty
-	MisfitSince time.Time    // when it did not fit first; zero if it was not tried
-	KeptUntil   time.Time    // room is kept for it until then; zero if none is
+	BelowSince  time.Time // it has been below its minimum since then; zero if it is not
+	Detail      string    // why its members wait; may be empty
+	MisfitSince time.Time // when it did not fit first; zero if it was not tried
+	KeptUntil   time.Time // room is kept for it until then; zero if none is
 }
 
 // A DoneMember is a member of a group that has succeeded.

@@ -26,7 +26,7 @@ func (g *game) where() *oracle { return &oracle{w: g.w, on: g.on} }
 
 // mayRunIn reports whether an ask may run on a node because of those of its quorum.
 func (o *oracle) mayRunIn(ask *pod, node string) bool {
-	if ask.Quorum == "" || !o.w.Racks && !o.w.Parts {
+	if ask.Quorum == "" || !o.w.isInRacks() {
 		return true
 	}
 	rack := o.w.node(node).Rack
@@ -49,7 +49,7 @@ func (g *game) domainsFor(ask *pod) (list [][]node) {
 
 // staysInDomain looks at a member when it is placed.
 func (g *game) staysInDomain(ask *pod, node string) {
-	if ask.Quorum == "" || !g.w.Racks && !g.w.Parts {
+	if ask.Quorum == "" || !g.w.isInRacks() {
 		return
 	}
 	g.saw("a member starts in a rack", g.w.Racks)
@@ -75,7 +75,7 @@ func claimsAreInOneDomain(g *game) (list []failure) {
 		}
 		for _, key := range keys {
 			ask := g.w.pod(string(key))
-			if ask == nil || ask.Quorum == "" || !g.w.Racks && !g.w.Parts {
+			if ask == nil || ask.Quorum == "" || !g.w.isInRacks() {
 				continue
 			}
 			rack := g.w.node(string(n.ID)).Rack
@@ -91,7 +91,7 @@ func claimsAreInOneDomain(g *game) (list []failure) {
 // evictsInDomain looks at a victim: it ends in the rack where room is made for all of its quorum.
 func evictsInDomain(g *game) (list []failure) {
 	ask := g.w.pod(g.evicted.For)
-	if ask == nil || ask.Quorum == "" || !g.w.Racks && !g.w.Parts {
+	if ask == nil || ask.Quorum == "" || !g.w.isInRacks() {
 		return nil
 	}
 	g.saw("room is made in a rack", g.w.Racks)
@@ -131,28 +131,62 @@ func (g *game) partsFit(asks []*pod) []failure {
 			return false
 		}
 		for _, rack := range []string{"r1", "r2"} {
-			part, home := parts[names[0]], g.where().racksOf(parts[names[0]][0])
-			for count := len(part); count > 0 && (len(home) > 0 || count == len(part)); count-- {
+			part := parts[names[0]]
+			for _, count := range g.countsOf(part) {
 				now := g.oracle()
 				now.free, now.used, now.limits = maps.Clone(o.free), maps.Clone(o.used), slices.Clone(o.limits)
-				if g.placePart(now, part[:count], rack) && fits(names[1:], now, lacks-count) {
+				gives := count
+				if g.w.PartLeast != nil {
+					gives = 1
+				}
+				if g.placePart(now, part[:count], rack) && fits(names[1:], now, lacks-gives) {
 					return true
 				}
 			}
 		}
 		return fits(names[1:], o, lacks)
 	}
-	if fits(slices.Sorted(maps.Keys(parts)), g.oracle(), max(g.quorumLacks(asks[0]), 1)) {
+	lacks := g.quorumLacks(asks[0])
+	if g.w.PartLeast != nil && lacks > 0 {
+		lacks = g.w.Quorums[asks[0].Quorum]
+		for part := range g.w.PartLeast {
+			if g.partLacks(asks[0].Quorum, part) <= 0 {
+				lacks--
+			}
+		}
+	}
+	if fits(slices.Sorted(maps.Keys(parts)), g.oracle(), max(lacks, 1)) {
 		return []failure{{Ask: asks[0].Key, Cause: "a quorum of parts fits"}}
 	}
 	return nil
+}
+
+// countsOf is how many asks of a part of a quorum may start together.
+func (g *game) countsOf(part []*pod) (counts []int) {
+	if g.w.PartLeast != nil {
+		lacks, starts := g.partLacks(part[0].Quorum, part[0].Part), g.quorumLacks(part[0]) > 0
+		switch {
+		case lacks > len(part), lacks <= 0 && starts:
+			return nil
+		case lacks <= 0:
+			return []int{1}
+		}
+		return []int{lacks}
+	}
+	if len(g.where().racksOf(part[0])) == 0 {
+		return []int{len(part)}
+	}
+	for count := len(part); count > 0; count-- {
+		counts = append(counts, count)
+	}
+	return counts
 }
 
 // placePart books asks that are alike on nodes of a rack, if all of them fit there.
 func (g *game) placePart(o *oracle, asks []*pod, rack string) bool {
 	for _, p := range asks {
 		at := slices.IndexFunc(g.w.Nodes, func(n node) bool {
-			return n.Rack == rack && o.mayRunIn(p, n.Name) && o.fitsOnNode(p, &n) && g.kept(g.p.View(), n.Name, p) == ""
+			return (n.Rack == rack || g.w.Loose) && o.mayRunIn(p, n.Name) && o.fitsOnNode(p, &n) && g.kept(g.p.View(), n.Name, p) == ""
 		})
 		if at < 0 {
 			return false

@@ -20,6 +20,10 @@ func groupsStartWhole(g *game) (list []failure) {
 		if lacks := g.quorumLacks(p); lacks > 0 {
 			list = append(list, failure{Ask: key, Cause: "placed", Detail: fmt.Sprintf("%d members are missing", lacks)})
 		}
+		if lacks := g.partLacks(p.Quorum, p.Part); lacks > 0 {
+			list = append(list, failure{Ask: key, Cause: "placed", Detail: fmt.Sprintf("%d members of its subgroup are missing", lacks)})
+		}
+		g.saw("a quorum of subgroups starts", g.w.PartLeast != nil)
 	}
 	g.together = g.together[:0]
 	return list

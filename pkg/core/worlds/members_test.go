@@ -33,6 +33,8 @@ type groups struct {
 	Racks     bool           // members of a quorum run in one rack
 	Prefers   bool           // or prefer few racks
 	Parts     bool           // or are of two subgroups, of which each runs in one rack
+	PartLeast map[string]int // or of so many members each at least: a quorum counts these subgroups then
+	Loose     bool           // and they may run in any racks
 	Levels    bool           // and racks are configured
 	Whole     bool           // gangs start with all their placeholders
 	Impatient bool           // placeholders time out soon
@@ -117,7 +119,25 @@ func (m *maker) traits() {
 	if m.w.Parts = !m.w.Racks && m.chance(60); m.w.Parts {
 		m.w.Prefers = false
 		m.parts()
+		if m.chance(40) {
+			m.minima()
+		}
 	}
+}
+
+// minima has a quorum count its subgroups, each with a minimum.
+func (m *maker) minima() {
+	m.w.PartLeast, m.w.Loose = map[string]int{}, m.chance(40)
+	for _, name := range []string{"a", "b"} {
+		count := 0
+		for i := range m.w.Pods {
+			if p := &m.w.Pods[i]; p.Quorum != "" && p.Part == name {
+				count++
+			}
+		}
+		m.w.PartLeast[name] = 1 + m.IntN(max(count, 1))
+	}
+	m.w.Quorums["q"] = 1 + m.IntN(2)
 }
 
 // parts puts the members of a quorum into two subgroups, of which each runs in a rack.
@@ -238,14 +258,31 @@ func (g *game) quorumLacks(p *pod) int {
 	if p.Quorum == "" {
 		return 0
 	}
-	running := 0
+	if g.w.PartLeast == nil {
+		return g.w.Quorums[p.Quorum] - g.runIn(p.Quorum, "")
+	}
+	a, b := g.partLacks(p.Quorum, "a"), g.partLacks(p.Quorum, "b")
+	if g.w.Quorums[p.Quorum] == 1 {
+		return min(a, b)
+	}
+	return max(a, 0) + max(b, 0)
+}
+
+// runIn is how many members of a quorum run or are done, or of a part of it.
+func (g *game) runIn(quorum, part string) (count int) {
 	for i := range g.w.Pods {
-		if other := &g.w.Pods[i]; other.Quorum == p.Quorum && (g.on[other.Key] != "" || g.succeeded[other.Key]) {
-			running++
+		if p := &g.w.Pods[i]; p.Quorum == quorum && (part == "" || p.Part == part) && (g.on[p.Key] != "" || g.succeeded[p.Key]) {
+			count++
 		}
 	}
-	return g.w.Quorums[p.Quorum] - running
+	return count
 }
+
+// partLacks is how many members of a part of a quorum neither run nor are done that must, where it counts parts.
+func (g *game) partLacks(quorum, part string) int { return g.w.PartLeast[part] - g.runIn(quorum, part) }
+
+// isInRacks reports whether members of quorums, or of parts of these, run in one rack.
+func (w *world) isInRacks() bool { return w.Racks || w.Parts && !w.Loose }
 
 // membersWith are the members of the quorum of a pod that wait, run or are done.
 func (g *game) membersWith(p *pod) (keys []string) {
@@ -260,6 +297,9 @@ func (g *game) membersWith(p *pod) (keys []string) {
 
 // startsWhole reports whether other asks of the subgroup of one wait, and none of it runs.
 func (g *game) startsWhole(p *pod) bool {
+	if g.w.PartLeast != nil && p.Quorum != "" {
+		return g.partLacks(p.Quorum, p.Part) > 0
+	}
 	return g.w.Parts && p.Quorum != "" && len(g.where().racksOf(p)) == 0 && slices.ContainsFunc(g.w.Pods, func(other pod) bool {
 		return other.Key != p.Key && other.Quorum == p.Quorum && other.Part == p.Part && g.waits[other.Key]
 	})

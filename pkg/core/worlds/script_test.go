@@ -111,7 +111,9 @@ func (s *script) allocation(a *api.Allocation) {
 		fmt.Fprintf(s, " tags=%s:%s,%s:%s", api.TagQuorum, name, api.TagQuorumLeast, a.Tags[api.TagQuorumLeast])
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumRequire] != "", ","+api.TagQuorumRequire+":rack"))
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumPrefer] != "", ","+api.TagQuorumPrefer+":rack"))
-		fmt.Fprint(s, when(a.Tags[api.TagQuorumEach] != "", ","+api.TagQuorumEach+":rack,"+api.TagQuorumSubgroup+":"+a.Tags[api.TagQuorumSubgroup]))
+		fmt.Fprint(s, when(a.Tags[api.TagQuorumEach] != "", ","+api.TagQuorumEach+":rack"))
+		fmt.Fprint(s, when(a.Tags[api.TagQuorumSubgroup] != "", ","+api.TagQuorumSubgroup+":"+a.Tags[api.TagQuorumSubgroup]))
+		fmt.Fprint(s, when(a.Tags[api.TagQuorumSubgroupLeast] != "", ","+api.TagQuorumSubgroupLeast+":"+a.Tags[api.TagQuorumSubgroupLeast]))
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumPriority] != "", ","+api.TagQuorumPriority+":"+a.Tags[api.TagQuorumPriority]))
 	}
 	fmt.Fprint(s, when(a.TaskGroup != "", " group="+a.TaskGroup), when(a.Placeholder, " placeholder"))

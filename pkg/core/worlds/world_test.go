@@ -305,6 +305,12 @@ func (w *world) allocation(p *pod) *api.Allocation {
 	if p.Quorum != "" && w.Parts {
 		a.Tags[api.TagQuorumEach], a.Tags[api.TagQuorumSubgroup] = "rack", p.Part
 	}
+	if p.Quorum != "" && w.Loose {
+		delete(a.Tags, api.TagQuorumEach)
+	}
+	if p.Quorum != "" && w.PartLeast != nil {
+		a.Tags[api.TagQuorumSubgroupLeast] = fmt.Sprint(w.PartLeast[p.Part])
+	}
 	if p.Quorum != "" && w.Ranked {
 		a.Priority, a.Tags[api.TagQuorumPriority] = int32(p.Own), fmt.Sprint(p.Priority)
 	}
