@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -148,13 +149,39 @@ type NewAsk struct {
 type Group struct {
 	Name       string `json:"name"`
 	State      string `json:"state"` // what it does
-	Least      int    `json:"least"` // how many members must run or be done
+	Least      int    `json:"least"` // how many members, or subgroups, must run or be done
 	Running    int    `json:"running"`
 	Waiting    int    `json:"waiting"`
 	Done       int    `json:"done"`
 	BelowSince int64  `json:"belowSince"` // nanoseconds since 1970; zero if it is not below its minimum
 	Why        string `json:"why"`        // why its members wait
 	Priority   *int32 `json:"priority"`   // nil if each member has its own
+
+	BySubgroup bool       `json:"bySubgroup"` // Least counts subgroups
+	Subgroups  []Subgroup `json:"subgroups"`  // that members name, by name
+}
+
+// A Subgroup is the members of a group that name it.
+type Subgroup struct {
+	Name    string `json:"name"`
+	Least   int    `json:"least"` // that start together; zero where nothing was said
+	Running int    `json:"running"`
+	Waiting int    `json:"waiting"`
+	Done    int    `json:"done"`
+}
+
+// Needs is what a group lacks nothing with, in words: so many members, or so many subgroups, and how many of these run.
+func (g *Group) Needs() string {
+	if !g.BySubgroup {
+		return strconv.Itoa(g.Least)
+	}
+	run := 0
+	for _, of := range g.Subgroups {
+		if of.Least > 0 && of.Running+of.Done >= of.Least {
+			run++
+		}
+	}
+	return fmt.Sprintf("%d of %d subgroups", run, g.Least)
 }
 
 // A Domain is the nodes with equal values of a list of levels, down to its own.

@@ -200,7 +200,7 @@ func GroupsTable(groups []*Group, now time.Time) *Table {
 		if g.Why != "" {
 			state += ": " + Readable(g.Why)
 		}
-		t.addIn(tone, g.Name, priority, strconv.Itoa(g.Running), strconv.Itoa(g.Done), strconv.Itoa(g.Least), strconv.Itoa(g.Waiting), below, state)
+		t.addIn(tone, g.Name, priority, strconv.Itoa(g.Running), strconv.Itoa(g.Done), g.Needs(), strconv.Itoa(g.Waiting), below, state)
 	}
 	return t
 }

@@ -23,6 +23,28 @@ type startGroupJSON struct {
 	BelowSince time.Time `json:"belowSince,omitempty"`
 	Why        string    `json:"why,omitempty"`
 	Priority   *int32    `json:"priority,omitempty"`
+
+	BySubgroup bool           `json:"bySubgroup,omitempty"`
+	Subgroups  []subgroupJSON `json:"subgroups,omitempty"`
+}
+
+// subgroupJSON is the members of a group that name a subgroup of it.
+type subgroupJSON struct {
+	Name    string `json:"name"`
+	Least   int    `json:"least,omitempty"`
+	Running int    `json:"running"`
+	Waiting int    `json:"waiting"`
+	Done    int    `json:"done"`
+}
+
+func (g *subgroupJSON) Encode(e *encoder.Encoder) {
+	e.Open('{')
+	e.Text("name", g.Name)
+	e.IntegerIf("least", int64(g.Least))
+	e.Integer("running", int64(g.Running))
+	e.Integer("waiting", int64(g.Waiting))
+	e.Integer("done", int64(g.Done))
+	e.Close('}')
 }
 
 func (g *startGroupJSON) Encode(e *encoder.Encoder) {
@@ -38,6 +60,8 @@ func (g *startGroupJSON) Encode(e *encoder.Encoder) {
 	if g.Priority != nil {
 		e.Integer("priority", int64(*g.Priority))
 	}
+	e.TruthIf("bySubgroup", g.BySubgroup)
+	encoder.Objects(e, "subgroups", g.Subgroups)
 	e.Close('}')
 }
 
@@ -64,7 +88,10 @@ func StartGroups(at *Snapshot, r *http.Request) (any, error) {
 func fillStartGroup(g namedGroup, out *startGroupJSON) {
 	*out = startGroupJSON{
 		Name: g.name, State: g.State.String(), Least: g.Terms.Least, Running: g.Running, Waiting: g.Waiting, Done: g.Done,
-		BelowSince: g.BelowSince, Why: g.Detail,
+		BelowSince: g.BelowSince, Why: g.Detail, BySubgroup: g.Terms.BySubgroup,
+	}
+	for _, of := range g.Subgroups {
+		out.Subgroups = append(out.Subgroups, subgroupJSON(of))
 	}
 	if g.Terms.Priority.Stated {
 		out.Priority = &g.Terms.Priority.Of

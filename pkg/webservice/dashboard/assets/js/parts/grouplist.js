@@ -58,8 +58,21 @@ export function groupList(ctx) {
 }
 
 function members(g) {
+  if (g.bySubgroup) {
+    return subgroups(g);
+  }
   const there = g.running + g.done, beyond = there > g.least ? `, ${format.count(there - g.least)} more than must` : '';
-  const says = `${format.count(g.running)} run, ${format.count(g.done)} are done, ${format.count(g.least)} must${beyond}`;
-  return h('div', null, h('div', { class: 'limit-words' }, h('span', { title: says }, `${format.count(there)} `, h('span', { class: 'quiet' }, `of ${format.count(g.least)}`))),
-    bar({ label: says, parts: [{ part: Math.min(1, there / Math.max(g.least, 1)), tone: 'own' }], marks: [] }));
+  return share(there, g.least, `${format.count(g.running)} run, ${format.count(g.done)} are done, ${format.count(g.least)} must${beyond}`, '');
+}
+
+function subgroups(g) {
+  const has = (s) => s.running + s.done, run = g.subgroups.filter((s) => s.least > 0 && has(s) >= s.least);
+  const says = `${format.count(run.length)} subgroups run, ${format.count(g.least)} must: ${g.subgroups.map((s) => `${s.name} ${has(s)} of ${s.least ?? 0}`).join(', ')}`;
+  return share(run.length, g.least, says, ' subgroups');
+}
+
+// share shows how many are there of those that must be.
+function share(there, least, says, noun) {
+  return h('div', null, h('div', { class: 'limit-words' }, h('span', { title: says }, `${format.count(there)} `, h('span', { class: 'quiet' }, `of ${format.count(least)}${noun}`))),
+    bar({ label: says, parts: [{ part: Math.min(1, there / Math.max(least, 1)), tone: 'own' }], marks: [] }));
 }
