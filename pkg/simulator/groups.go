@@ -18,6 +18,7 @@ type Group struct {
 	Prefer   string // the level of which they run in as few domains as they can; empty for none
 	Each     string // the level of a domain in which all of a subgroup run; empty for anywhere
 	Size     int    // pods of a subgroup, those that follow each other; zero is all that the application has
+	Parts    int    // subgroups that start together, each with all its pods; zero where pods are counted
 	Whole    bool   // they are evicted together
 	Priority *int32 // of all of them; nil is that of the workload
 }
@@ -32,6 +33,7 @@ func (p *parser) group(into **Group) field {
 			"prefer":   text(&p.reader, &g.Prefer),
 			"each":     text(&p.reader, &g.Each),
 			"size":     whole(&p.reader, &g.Size, 1, podsMax),
+			"parts":    whole(&p.reader, &g.Parts, 1, podsMax),
 			"unit":     scalar(&p.reader, &g.Whole, parseUnit),
 			"priority": p.priority(&g.Priority),
 		})
@@ -76,6 +78,10 @@ func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
 	if s.Group.Priority != nil {
 		tags[api.TagQuorumPriority] = strconv.Itoa(int(*s.Group.Priority))
 	}
+	size := cmp.Or(s.Group.Size, len(pods))
+	if s.Group.Parts > 0 {
+		tags[api.TagQuorumLeast] = strconv.Itoa(s.Group.Parts)
+	}
 	for i, p := range pods {
 		spec := *p.podSpec
 		spec.tags = maps.Clone(spec.tags)
@@ -84,8 +90,11 @@ func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
 		}
 		maps.Copy(spec.tags, tags)
 		spec.tags[api.TagQuorumIndex] = strconv.Itoa(i)
-		if s.Group.Each != "" {
-			spec.tags[api.TagQuorumSubgroup] = strconv.Itoa(i / cmp.Or(s.Group.Size, len(pods)))
+		if s.Group.Each != "" || s.Group.Parts > 0 {
+			spec.tags[api.TagQuorumSubgroup] = strconv.Itoa(i / size)
+		}
+		if s.Group.Parts > 0 {
+			spec.tags[api.TagQuorumSubgroupLeast] = strconv.Itoa(min(size, len(pods)-i/size*size))
 		}
 		p.podSpec = &spec
 	}

@@ -37,6 +37,7 @@ type PodGroup struct {
 	Prefer          string           // the label of nodes of which those that start together run in few values; empty for none
 	Each            string           // the label of nodes of which the pods of each subgroup run in one value; empty for none
 	SubgroupSize    int              // how many completion indices make a subgroup; zero where pods name theirs
+	SubgroupLeast   int              // how many pods of a subgroup start together, and MinCount counts subgroups; zero where it counts pods
 	Odd             string           // what is not understood and taken for the safe side; empty for nothing
 	Others          []any            // the other conditions, as they are
 	Condition       metav1.Condition // that says whether it has started, of the type of its version; without a status if it has none
@@ -52,6 +53,9 @@ const (
 	AnnotationSubgroups    = domain + "subgroup-topology"
 	AnnotationSubgroupSize = domain + "subgroup-size"
 	LabelSubgroup          = domain + "subgroup"
+	// AnnotationSubgroupMinCount of a pod group is how many pods of a subgroup start together or none does. The minCount of the group counts
+	// subgroups then, such as replicas.
+	AnnotationSubgroupMinCount = domain + "subgroup-min-count"
 )
 
 // podGroupVersions are the versions that are read, the preferred one first: those of Kubernetes 1.37, and that of 1.36.
@@ -215,16 +219,18 @@ func (g *PodGroup) readAnnotations(of map[string]string) {
 		return key
 	}
 	g.Prefer, g.Each = label(AnnotationPrefer), label(AnnotationSubgroups)
-	size := of[AnnotationSubgroupSize]
-	if size == "" {
-		return
+	count := func(name string) int {
+		if of[name] == "" {
+			return 0
+		}
+		count, err := strconv.ParseInt(of[name], 10, 32)
+		if err != nil || count < 1 {
+			g.leaveOut(name, "is not a number of pods", fmt.Sprintf("%q, and 1 to %d is expected", of[name], math.MaxInt32))
+			return 0
+		}
+		return int(count)
 	}
-	count, err := strconv.ParseInt(size, 10, 32)
-	if err != nil || count < 1 {
-		g.leaveOut(AnnotationSubgroupSize, "is not a number of pods", fmt.Sprintf("%q, and 1 to %d is expected", size, math.MaxInt32))
-		return
-	}
-	g.SubgroupSize = int(count)
+	g.SubgroupSize, g.SubgroupLeast = count(AnnotationSubgroupSize), count(AnnotationSubgroupMinCount)
 }
 
 // leaveOut says that an annotation is not understood.
@@ -267,6 +273,10 @@ func (g PodGroup) Tags() map[string]string {
 	tags := map[string]string{
 		TagQuorum: g.Namespace + "/" + g.Name, TagQuorumLeast: strconv.Itoa(int(g.MinCount)),
 		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require, TagQuorumPrefer: g.Prefer, TagQuorumEach: g.Each,
+		TagQuorumSubgroupLeast: "",
+	}
+	if g.SubgroupLeast > 0 {
+		tags[TagQuorumSubgroupLeast] = strconv.Itoa(g.SubgroupLeast)
 	}
 	if g.Priority != nil {
 		tags[TagQuorumPriority] = strconv.Itoa(int(*g.Priority))

@@ -37,6 +37,8 @@ const (
 	// TagQuorumEach is the label of which the pods of each subgroup run in one value, and TagQuorumSubgroup which subgroup one is in.
 	TagQuorumEach     = "quorum.each"
 	TagQuorumSubgroup = "quorum.subgroup"
+	// TagQuorumSubgroupLeast is how many pods of its subgroup start together; the group counts subgroups then.
+	TagQuorumSubgroupLeast = "quorum.subgroup.least"
 	// TagQuorumIndex is the completion index of a pod of a job, and TagQuorumDone marks one that has succeeded.
 	TagQuorumIndex = "quorum.index"
 	TagQuorumDone  = "quorum.done"
