@@ -234,7 +234,7 @@ func (d *dispatcher) groupChanged(one []delivery) int {
 		d.log.write(one)
 		d.protected("UpdateGroup", func() {
 			d.groups.UpdateGroup(&UpdateGroupArgs{
-				Name: e.Name, State: groupStates[e.State], Running: e.Running, Done: e.Done, Least: e.Least, BelowSince: e.Since, Message: e.Text(),
+				Name: e.Name, State: groupStates[e.State], Running: e.Running, Done: e.Done, Least: e.Least, Subgroups: e.Subgroups, BelowSince: e.Since, Message: e.Text(),
 			})
 		})
 	}

@@ -112,7 +112,7 @@ func TestTheMessageOfEachEvent(t *testing.T) {
 		{&api.AskReport{Allocation: a, Why: new(api.Waiting), Message: "no"}, `{pod RequiredNodeNotReady no}`},
 		{
 			&api.GroupChanged{Name: "train", State: api.GroupIsBelow, Running: 3, Done: 1, Least: 8, Since: time.Unix(60, 0).UTC()},
-			`{train BelowMinimum 3 1 8 1970-01-01 00:01:00 +0000 UTC group train is below its minimum: 3 of 8 members run, 1 are done}`,
+			`{train BelowMinimum 3 1 8 [] 1970-01-01 00:01:00 +0000 UTC group train is below its minimum: 3 of 8 members run, 1 are done}`,
 		},
 		{api.AskAdded{Allocation: a}, ""},
 		{api.AskResized{Allocation: a}, ""},

@@ -220,7 +220,7 @@ type GroupChanged struct {
 	Done        int       // members that have succeeded and count
 	Least       int       // members, or subgroups, that must run or be done
 	BySubgroup  bool      // Least counts subgroups
-	Subgroups   int       // of which enough members run or are done, where it does
+	Subgroups   []string  // the names of those of which enough members run or are done, where it does
 	Since       time.Time // it was below its minimum, until now if it runs; zero if it was not
 	Detail      string    // why it waits, for people
 }
@@ -349,7 +349,7 @@ func (e ForeignRemoved) StaysIn(next Effects) bool {
 func (e *GroupChanged) Text() string {
 	run, of := e.Running, "members"
 	if e.BySubgroup {
-		run, of = e.Subgroups, "subgroups"
+		run, of = len(e.Subgroups), "subgroups"
 	}
 	text := fmt.Sprintf("group %s %s: %d of %d %s run", e.Name, e.State, run, e.Least, of)
 	if e.Done > 0 {

@@ -88,7 +88,7 @@ func (s *Groups) tell(g *ledger.Group) {
 	if since, isNew := g.Tell(state, detail, at.below); isNew {
 		s.Tell(&api.GroupChanged{
 			Name: g.Quorum(), Application: member.Application, State: state,
-			Running: g.Runs(), Done: g.Done(), Least: g.Terms.Least, BySubgroup: g.BySubgroup(), Subgroups: g.Parts(), Since: since, Detail: detail,
+			Running: g.Runs(), Done: g.Done(), Least: g.Terms.Least, BySubgroup: g.BySubgroup(), Subgroups: g.PartsThatRun(), Since: since, Detail: detail,
 		})
 	}
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type Group struct {
 	told       bool // what it does was told, and that is:
 	toldState  api.GroupState
 	toldDetail string
+	toldParts  []string
 	toldBelow  time.Time
 
 	restated bool // its members are not all as its terms say, see TakeRestated
@@ -85,11 +87,12 @@ func (g *Group) Runs() int { return g.running }
 
 // Tell notes what is told of a group, and reports whether that is new, with since when it was below its minimum, if it was.
 func (g *Group) Tell(state api.GroupState, detail string, below time.Time) (since time.Time, isNew bool) {
-	isNew = !g.told || g.toldState != state || g.toldDetail != detail
+	parts := g.PartsThatRun()
+	isNew = !g.told || g.toldState != state || g.toldDetail != detail || !slices.Equal(g.toldParts, parts)
 	if since = below; since.IsZero() {
 		since = g.toldBelow
 	}
-	g.told, g.toldState, g.toldDetail, g.toldBelow = true, state, detail, below
+	g.told, g.toldState, g.toldDetail, g.toldParts, g.toldBelow = true, state, detail, parts, below
 	return since, isNew
 }
 

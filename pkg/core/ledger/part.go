@@ -95,14 +95,17 @@ func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	return true
 }
 
-// Parts is how many subgroups of a group run.
-func (g *Group) Parts() (run int) {
+// Parts is how many subgroups of a group run that counts them.
+func (g *Group) Parts() int { return len(g.PartsThatRun()) }
+
+// PartsThatRun are the names of these.
+func (g *Group) PartsThatRun() (names []string) {
 	for _, p := range g.parts {
-		if p.Least > 0 && p.Missing() <= 0 {
-			run++
+		if g.BySubgroup() && p.Least > 0 && p.Missing() <= 0 {
+			names = append(names, p.Name)
 		}
 	}
-	return run
+	return names
 }
 
 // missingOfParts is how many asks of a group that counts by subgroups must at least be placed at once, so that enough of these run: one more than

@@ -10,14 +10,12 @@ import (
 
 	batch "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/discovery"
 )
 
 // A PodGroup is what is used of a pod group, in whichever version the API server serves it.
@@ -38,6 +36,7 @@ type PodGroup struct {
 	Each            string           // the label of nodes of which the pods of each subgroup run in one value; empty for none
 	SubgroupSize    int              // how many completion indices make a subgroup; zero where pods name theirs
 	SubgroupLeast   int              // how many pods of a subgroup start together, and MinCount counts subgroups; zero where it counts pods
+	Parent          string           // the composite pod group of its namespace that it is in; empty for none
 	Odd             string           // what is not understood and taken for the safe side; empty for nothing
 	Others          []any            // the other conditions, as they are
 	Condition       metav1.Condition // that says whether it has started, of the type of its version; without a status if it has none
@@ -70,43 +69,27 @@ func PodGroupResources() []schema.GroupVersionResource {
 	return list
 }
 
-// ServedPodGroups is the resource in which pod groups are to be read: of those that the API server serves and this program
-// understands, the preferred one. It is empty where there is none. Versions that the server does not name are not asked for.
-func ServedPodGroups(of discovery.DiscoveryInterface) (schema.GroupVersionResource, error) {
-	all, err := of.ServerGroups()
-	if err != nil {
-		return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
-	}
-	for _, resource := range PodGroupResources() {
-		version := resource.GroupVersion().String()
-		if !slices.ContainsFunc(all.Groups, func(g metav1.APIGroup) bool {
-			return slices.ContainsFunc(g.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.GroupVersion == version })
-		}) {
-			continue
-		}
-		list, err := of.ServerResourcesForGroupVersion(version)
-		if apierrors.IsNotFound(err) {
-			continue // it ceased to be served just now
-		}
-		if err != nil {
-			return schema.GroupVersionResource{}, fmt.Errorf("whether there are pod groups: %w", err)
-		}
-		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == resource.Resource }) {
-			return resource, nil
-		}
-	}
-	return schema.GroupVersionResource{}, nil
-}
-
 // ReadPodGroup reads a pod group of one of the versions of PodGroupResources. What is used of it is at the same place in
 // all of them, but for what ends together. The error says what is not understood: its pods must not start one by one then.
 func ReadPodGroup(object *unstructured.Unstructured) (PodGroup, error) {
+	return groupKind{"PodGroup", "pod group", podGroupVersions, "minCount"}.read(object)
+}
+
+// A groupKind is a kind of objects that say how pods start together.
+type groupKind struct {
+	kind     string
+	noun     string
+	versions []string
+	count    string // the field of the policy gang that says how many
+}
+
+func (k groupKind) read(object *unstructured.Unstructured) (PodGroup, error) {
 	group := HeadOfPodGroup(object)
 	wrong := func(format string, args ...any) (PodGroup, error) {
-		return PodGroup{}, fmt.Errorf("pod group %s/%s: %s", group.Namespace, group.Name, fmt.Sprintf(format, args...))
+		return PodGroup{}, fmt.Errorf("%s %s/%s: %s", k.noun, group.Namespace, group.Name, fmt.Sprintf(format, args...))
 	}
-	if of := object.GroupVersionKind(); of.Kind != "PodGroup" || !slices.Contains(podGroupVersions, of.Version) {
-		return wrong("it is a %s of %s, and a PodGroup of a version in %v is expected", of.Kind, of.GroupVersion(), podGroupVersions)
+	if of := object.GroupVersionKind(); of.Kind != k.kind || !slices.Contains(k.versions, of.Version) {
+		return wrong("it is a %s of %s, and a %s of a version in %v is expected", of.Kind, of.GroupVersion(), k.kind, k.versions)
 	}
 	if err := group.readTerms(object); err != nil {
 		return wrong("%v", err)
@@ -123,12 +106,12 @@ func ReadPodGroup(object *unstructured.Unstructured) (PodGroup, error) {
 	case basic:
 		return group, nil
 	}
-	count, _, err := unstructured.NestedInt64(policy, "gang", "minCount")
+	count, _, err := unstructured.NestedInt64(policy, "gang", k.count)
 	if err != nil {
 		return wrong("spec.schedulingPolicy: %v", err)
 	}
 	if count < 1 || count > math.MaxInt32 {
-		return wrong("spec.schedulingPolicy.gang.minCount is %d, and 1 to %d is expected", count, math.MaxInt32)
+		return wrong("spec.schedulingPolicy.gang.%s is %d, and 1 to %d is expected", k.count, count, math.MaxInt32)
 	}
 	group.MinCount = int32(count)
 	return group, nil
@@ -158,6 +141,7 @@ func (g *PodGroup) readTerms(object *unstructured.Unstructured) error {
 		may := policy == string(v1.PreemptLowerPriority)
 		g.MayPreempt = &may
 	}
+	g.Parent, _, _ = unstructured.NestedString(spec, "parentCompositePodGroupName")
 	g.readUnit(spec["disruptionMode"])
 	g.readAnnotations(object.GetAnnotations())
 	topology, _, err := unstructured.NestedSlice(spec, "schedulingConstraints", "topology")
@@ -241,16 +225,16 @@ func (g *PodGroup) leaveOut(annotation, is, why string) {
 	g.Odd += fmt.Sprintf("its annotation %s %s, and is left out: %s", annotation, is, why)
 }
 
-// SubgroupOf is the subgroup of a pod of the group; empty for none.
-func (g PodGroup) SubgroupOf(pod *v1.Pod) string {
+// SubgroupOf is the subgroup of a pod of the group, by its completion index and its label LabelSubgroup; empty for none.
+func (g PodGroup) SubgroupOf(index, label string) string {
 	if g.SubgroupSize == 0 {
-		return pod.Labels[LabelSubgroup]
+		return label
 	}
-	index, err := strconv.Atoi(IndexOf(pod))
+	number, err := strconv.Atoi(index)
 	if err != nil {
 		return ""
 	}
-	return strconv.Itoa(index / g.SubgroupSize)
+	return strconv.Itoa(number / g.SubgroupSize)
 }
 
 // readConditions reads the condition that says whether a group has started, and keeps the others as they are.

@@ -92,6 +92,7 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.DeepEqual(t, group.Tags(), map[string]string{
 			pods.TagQuorum: "research/train", pods.TagQuorumLeast: "4", pods.TagQuorumPriority: "1000", pods.TagQuorumPreempts: preempts,
 			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "", pods.TagQuorumEach: "",
+			pods.TagQuorumSubgroupLeast: "",
 		})
 		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
 	}
@@ -126,6 +127,11 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.Equal(t, group.Tags()[pods.TagQuorumPrefer], want[0])
 		assert.Assert(t, strings.HasPrefix(group.Odd, want[1]) && (group.Odd == "") == (want[1] == ""), group.Odd)
 	}
+	of := object(t, gangOf137)
+	of.SetAnnotations(map[string]string{pods.AnnotationSubgroupMinCount: "2"})
+	counted, err := pods.ReadPodGroup(of)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, []string{counted.Tags()[pods.TagQuorumLeast], counted.Tags()[pods.TagQuorumSubgroupLeast]}, []string{"4", "2"})
 	for _, c := range []struct{ topology, size, each, first, odd string }{
 		{"rack", "", "rack", "blue", ""},
 		{"rack", "4", "rack", "1", ""},
@@ -139,12 +145,9 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, group.Tags()[pods.TagQuorumEach], c.each)
 		assert.Assert(t, strings.HasPrefix(group.Odd, c.odd) && (group.Odd == "") == (c.odd == ""), group.Odd)
-		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{pods.LabelSubgroup: "blue"}}}
-		pod.Annotations = map[string]string{"batch.kubernetes.io/job-completion-index": "7"}
-		assert.Equal(t, group.SubgroupOf(pod), c.first)
-		pod.Annotations = nil
+		assert.Equal(t, group.SubgroupOf("7", "blue"), c.first)
 		if c.first == "1" {
-			assert.Equal(t, group.SubgroupOf(pod), "", "a pod without an index")
+			assert.Equal(t, group.SubgroupOf("", "blue"), "", "a pod without an index")
 		}
 	}
 	for topology, want := range map[string]string{
@@ -174,4 +177,32 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	object := new(unstructured.Unstructured)
 	assert.NilError(t, object.UnmarshalJSON(json))
 	return object
+}
+
+// A composite group says how many of the groups in it start together. The pods of these are subgroups of one group then.
+func TestReadCompositePodGroups(t *testing.T) {
+	const text = `
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {namespace: research, name: serve}
+spec:
+  schedulingPolicy: {gang: {minGroupCount: 2}}
+  schedulingConstraints: {topology: [{key: block}]}
+  priority: 7`
+	composite, err := pods.ReadCompositePodGroup(object(t, text))
+	assert.NilError(t, err)
+	group, err := pods.ReadPodGroup(object(t, strings.Replace(gangOf137, "spec:", "spec:\n  parentCompositePodGroupName: serve", 1)))
+	assert.NilError(t, err)
+	assert.Equal(t, group.Parent, "serve")
+	tags := group.TagsIn(composite)
+	for tag, want := range map[string]string{
+		pods.TagQuorum: "research/composite/serve", pods.TagQuorumLeast: "2", pods.TagQuorumSubgroup: "train", pods.TagQuorumSubgroupLeast: "4",
+		pods.TagQuorumRequire: "block", pods.TagQuorumEach: "topology.kubernetes.io/rack", pods.TagQuorumPriority: "7", pods.TagQuorumUnit: "",
+	} {
+		assert.Equal(t, tags[tag], want, tag)
+	}
+	_, err = pods.ReadCompositePodGroup(object(t, strings.Replace(text, "{minGroupCount: 2}", "{}", 1)))
+	assert.Error(t, err, "composite pod group research/serve: spec.schedulingPolicy.gang.minGroupCount is 0, and 1 to 2147483647 is expected")
+	_, err = pods.ReadCompositePodGroup(object(t, gangOf137))
+	assert.Error(t, err, "composite pod group research/train: it is a PodGroup of scheduling.k8s.io/v1beta1, and a CompositePodGroup of a version in [v1alpha3] is expected")
 }

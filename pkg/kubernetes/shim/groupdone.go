@@ -15,6 +15,7 @@ import (
 // replaces another one which failed starts. The core is told of it when there is a pod that it may count for.
 type succeededPod struct {
 	index string
+	label string    // of its subgroup
 	at    time.Time // zero is not known
 
 	app  *application // in which the core counts it, as it was introduced for the time that follows
@@ -34,7 +35,7 @@ func (c *podGroups) succeeded(pod *v1.Pod, in *application) {
 	if name == "" || c.done[name][pods.Key(pod)] != nil || pod.Status.Phase != v1.PodSucceeded || !c.options.Rules.IsOurs(pod) || known && group.MinCount == 0 {
 		return
 	}
-	done := &succeededPod{index: pods.IndexOf(pod), at: pods.SucceededAt(pod), app: in}
+	done := &succeededPod{index: pods.IndexOf(pod), label: pod.Labels[pods.LabelSubgroup], at: pods.SucceededAt(pod), app: in}
 	if in != nil {
 		done.with = in.introductions
 	}
@@ -77,15 +78,12 @@ func (c *podGroups) tellDone(t *task) {
 	name := podGroupName(t.pod)
 	for _, key := range slices.Sorted(maps.Keys(c.done[name])) {
 		done := c.done[name][key]
-		if done.isTold() || c.of[name].MinCount == 0 {
+		tags := c.tagsOf(c.of[name], done.index, done.label)
+		if done.isTold() || tags == nil {
 			continue
 		}
 		done.app, done.with = t.app, t.app.introductions
-		tags := c.of[name].Tags()
 		tags[pods.TagQuorumDone] = "true"
-		if done.index != "" {
-			tags[pods.TagQuorumIndex] = done.index
-		}
 		c.sender.put(message{allocation: &si.Allocation{
 			ApplicationID: t.app.id, AllocationKey: key, AllocationTags: tags,
 			ResourcePerAlloc: &si.Resource{Resources: map[string]*si.Quantity{string(v1.ResourcePods): {Value: 1}}},

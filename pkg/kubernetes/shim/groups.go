@@ -26,10 +26,14 @@ type podGroups struct {
 	of       map[string]pods.PodGroup
 	members  map[string]map[string]*task         // our pods that take room or wait, by group and key
 	done     map[string]map[string]*succeededPod // those that have succeeded, by group and key
+
+	composites map[string]pods.PodGroup   // by namespace and name
+	parts      map[string]map[string]bool // the groups that name a composite one, by its namespace and name, which may not be there
 }
 
 func newPodGroups(c *Context) *podGroups {
 	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}, members: map[string]map[string]*task{}, done: map[string]map[string]*succeededPod{}}
+	g.composites, g.parts = map[string]pods.PodGroup{}, map[string]map[string]bool{}
 	g.source = newGroupSource(g)
 	g.statuses = newGroupStatuses(g)
 	return g
@@ -67,6 +71,7 @@ func (c *podGroups) begin(version string) {
 	defer c.mu.Unlock()
 	c.version = version
 	clear(c.of)
+	clear(c.parts)
 	c.statuses.forgetAll()
 	for _, name := range slices.Sorted(maps.Keys(c.members)) {
 		c.syncMembers(name)
@@ -82,19 +87,22 @@ func (c *podGroups) Add(object *unstructured.Unstructured) {
 	name := object.GetNamespace() + "/" + object.GetName()
 	if err != nil {
 		c.log.Warn("pod group not understood; its pods wait", zap.Error(err))
+		c.leaveComposite(name)
 		delete(c.of, name)
 		c.statuses.unreadable(name, pods.HeadOfPodGroup(object), err)
 		c.syncMembers(name)
 		return
 	}
 	before, known := c.of[name]
+	c.leaveComposite(name)
 	c.of[name] = group
+	c.enterComposite(name)
 	isNew := !known || before.UID != group.UID
 	if isNew {
 		c.forgetDone(name, group)
 		c.warnOdd(group)
 	}
-	if isNew || !maps.Equal(before.Tags(), group.Tags()) {
+	if isNew || before.Parent != group.Parent || !maps.Equal(before.Tags(), group.Tags()) {
 		c.syncMembers(name)
 	}
 	c.statuses.came(name, group)
@@ -116,6 +124,7 @@ func (c *podGroups) Delete(object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := object.GetNamespace() + "/" + object.GetName()
+	c.leaveComposite(name)
 	delete(c.of, name)
 	c.statuses.left(name)
 	c.syncMembers(name)
@@ -134,10 +143,14 @@ func (c *podGroups) syncMembers(name string) {
 // waits says for which pod group a pod waits, or nothing. The lock must be held.
 func (c *podGroups) waits(pod *v1.Pod) string {
 	name := pods.PodGroupOf(pod)
-	if _, known := c.of[pod.Namespace+"/"+name]; known || name == "" {
+	group, known := c.of[pod.Namespace+"/"+name]
+	switch {
+	case name == "":
 		return ""
-	}
-	if c.version == "" {
+	case known:
+		_, why := c.compositeOf(group)
+		return why
+	case c.version == "":
 		return "the API server serves no pod groups, and it names pod group " + name
 	}
 	return "its pod group " + name + " does not exist"
@@ -153,15 +166,12 @@ func (c *podGroups) mark(t *task, m *si.Allocation) {
 		return
 	}
 	m.TaskGroupName = "" // the core does not have it changed, but a group may be made again as another
-	group := c.of[podGroupName(t.pod)]
-	if group.MinCount == 0 {
+	group, index := c.of[podGroupName(t.pod)], pods.IndexOf(t.pod)
+	tags := c.tagsOf(group, index, t.pod.Labels[pods.LabelSubgroup])
+	if tags == nil {
 		return
 	}
-	maps.Copy(m.AllocationTags, group.Tags())
-	if index := pods.IndexOf(t.pod); index != "" {
-		m.AllocationTags[pods.TagQuorumIndex] = index
-	}
-	m.AllocationTags[pods.TagQuorumSubgroup] = group.SubgroupOf(t.pod)
+	maps.Copy(m.AllocationTags, tags)
 	if group.Priority != nil && *group.Priority != m.Priority && t.told == untold {
 		says := fmt.Sprintf("pod %s has priority %d, and its pod group %s has %d, which counts", t.pod.Name, m.Priority, name, *group.Priority)
 		c.events.warn(t.pod, reasonOtherPriority, says)

@@ -23,52 +23,89 @@ const (
 	lookMax   = 5 * time.Minute
 )
 
-// A groupSource hears of pod groups in the version that the API server serves, and looks again and again which one that is.
-// It belongs to one goroutine at a time: that of the start, then that of run.
+// A groupSource hears of pod groups, and of composite ones, in the versions that the API server serves, and looks again and again which those
+// are. It belongs to one goroutine at a time: that of the start, then that of run.
 type groupSource struct {
 	groups  *podGroups
 	broken  chan struct{} // has a token when a resource was asked for that is not served
 	mu      sync.Mutex    // guards what follows
-	reading schema.GroupVersionResource
+	reading pods.ServedGroups
 
+	podGroups, composites heard
+}
+
+// heard is an informer. Nothing is none.
+type heard struct {
 	synced cache.InformerSynced
-	end    func() // ends the informer, and returns when it tells of nothing any more
+	cancel func()
+	ended  chan struct{}
+}
+
+// end ends an informer, and returns when it tells of nothing any more.
+func (h *heard) end() {
+	if h.cancel != nil {
+		h.cancel()
+		<-h.ended
+	}
+	*h = heard{}
 }
 
 func newGroupSource(groups *podGroups) *groupSource {
-	return &groupSource{groups: groups, broken: make(chan struct{}, 1), end: func() {}}
+	return &groupSource{groups: groups, broken: make(chan struct{}, 1)}
 }
 
-// resource is the one that is read, in the version that is served; empty while none is.
+// resource is that of pod groups that is read, in the version that is served; empty while none is.
 func (s *groupSource) resource() schema.GroupVersionResource {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reading
+	return s.reading.PodGroups
+}
+
+// listed are what reports whether everything that was there has been told.
+func (s *groupSource) listed() (list []cache.InformerSynced) {
+	for _, h := range []*heard{&s.podGroups, &s.composites} {
+		if h.synced != nil {
+			list = append(list, h.synced)
+		}
+	}
+	return list
 }
 
 // look finds out what is served, and hears of groups in that version from then on. It reports whether that is another one.
-func (s *groupSource) look() (bool, error) {
-	found, err := pods.ServedPodGroups(s.groups.options.Client.Discovery())
-	former := s.resource()
-	if err != nil || found == former {
+func (s *groupSource) look() (changed bool, err error) {
+	found, err := pods.FindServedGroups(s.groups.options.Client.Discovery())
+	if err != nil {
 		return false, err
 	}
-	s.end()
 	s.mu.Lock()
+	former := s.reading
 	s.reading = found
 	s.mu.Unlock()
-	s.synced, s.end = nil, func() {}
-	s.groups.begin(found.Version)
-	if found.Empty() {
-		s.groups.log.Warn("pod groups are no longer served; pods that name one wait", zap.String("former", former.GroupVersion().String()))
+	if found.Composites != former.Composites {
+		s.composites.end()
+		s.groups.beginComposites()
+		if err := s.hear(&s.composites, found.Composites, handlerOf[*unstructured.Unstructured](s.groups.addComposite, s.groups.updateComposite, s.groups.deleteComposite)); err != nil {
+			return true, err
+		}
+	}
+	if found.PodGroups == former.PodGroups {
+		return found != former, nil
+	}
+	s.podGroups.end()
+	s.groups.begin(found.PodGroups.Version)
+	if found.PodGroups.Empty() {
+		s.groups.log.Warn("pod groups are no longer served; pods that name one wait", zap.String("former", former.PodGroups.GroupVersion().String()))
 		return true, nil
 	}
-	s.groups.log.Info("pod groups are read", zap.String("version", found.GroupVersion().String()))
-	return true, s.hear(found)
+	s.groups.log.Info("pod groups are read", zap.String("version", found.PodGroups.GroupVersion().String()))
+	return true, s.hear(&s.podGroups, found.PodGroups, handlerOf[*unstructured.Unstructured](s.groups.Add, s.groups.Update, s.groups.Delete))
 }
 
-// hear has the groups hear of a resource.
-func (s *groupSource) hear(resource schema.GroupVersionResource) error {
+// hear has the groups hear of a resource; of none, where none is served.
+func (s *groupSource) hear(into *heard, resource schema.GroupVersionResource, handler cache.ResourceEventHandler) error {
+	if resource.Empty() {
+		return nil
+	}
 	informer := dynamicinformer.NewFilteredDynamicInformer(s.groups.options.Dynamic, resource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 	if err := informer.SetTransform(withoutManagedFields); err != nil {
 		return err
@@ -85,21 +122,17 @@ func (s *groupSource) hear(resource schema.GroupVersionResource) error {
 	}); err != nil {
 		return err
 	}
-	registration, err := informer.AddEventHandler(handlerOf[*unstructured.Unstructured](s.groups.Add, s.groups.Update, s.groups.Delete))
+	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(s.groups.ctx)
-	ended := make(chan struct{})
+	*into = heard{registration.HasSynced, cancel, make(chan struct{})}
+	ended := into.ended
 	s.groups.run(func() {
 		defer close(ended)
 		informer.RunWithContext(ctx)
 	})
-	s.synced = registration.HasSynced
-	s.end = func() {
-		cancel()
-		<-ended
-	}
 	return nil
 }
 

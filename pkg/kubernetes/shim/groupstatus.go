@@ -3,6 +3,9 @@ package shim
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -127,6 +130,10 @@ func (c callback) UpdateGroup(args *scheduler.UpdateGroupArgs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.groups.statuses
+	if namespace, name, is := strings.Cut(args.Name, "/composite/"); is {
+		s.compositeChanged(namespace+"/"+name, args)
+		return
+	}
 	group, known := c.groups.of[args.Name]
 	switch args.State {
 	case scheduler.GroupRuns:
@@ -139,6 +146,25 @@ func (c callback) UpdateGroup(args *scheduler.UpdateGroupArgs) {
 	case scheduler.GroupBelowMinimum: // it has started
 		if known {
 			s.warn(group, reasonGroupBelow, args.Message)
+		}
+	}
+}
+
+// compositeChanged has each pod group of a composite one say whether it has started, and those of one that is below its minimum tell of it.
+// The lock must be held.
+func (s *groupStatuses) compositeChanged(composite string, args *scheduler.UpdateGroupArgs) {
+	for _, name := range slices.Sorted(maps.Keys(s.groups.parts[composite])) {
+		group, runs := s.groups.of[name], false
+		if runs = slices.Contains(args.Subgroups, group.Name) && args.State != scheduler.GroupWaits; runs {
+			s.want(name, groupState{started: true, reason: groupScheduled, message: shortened(args.Message)})
+		} else if !s.wanted[name].started {
+			s.want(name, groupState{reason: groupUnschedulable, message: shortened(args.Message)})
+		}
+		switch {
+		case args.State == scheduler.GroupBelowMinimum && !runs:
+			s.warn(group, reasonGroupBelow, args.Message)
+		case args.State == scheduler.GroupRuns && runs && !args.BelowSince.IsZero():
+			s.tell(group, reasonGroupWhole, args.Message)
 		}
 	}
 }

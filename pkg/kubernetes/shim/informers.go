@@ -55,9 +55,7 @@ func (c *Context) listen(factory informers.SharedInformerFactory) ([]cache.Infor
 	if _, err := c.groups.source.look(); err != nil {
 		return nil, err
 	}
-	if synced := c.groups.source.synced; synced != nil {
-		listed = append(listed, synced)
-	}
+	listed = append(listed, c.groups.source.listed()...)
 	c.run(func() { c.groups.source.run(c.ctx) })
 	return listed, nil
 }

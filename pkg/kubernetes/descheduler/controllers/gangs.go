@@ -161,11 +161,11 @@ func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
 // podGroup reads a pod group in the version that the API server serves, which is looked up once in a turn.
 func (t *turn) podGroup(ctx context.Context, namespace, name string) (pods.PodGroup, error) {
 	if t.served == nil {
-		served, err := pods.ServedPodGroups(t.handle.ClientSet().Discovery())
+		served, err := pods.FindServedGroups(t.handle.ClientSet().Discovery())
 		if err != nil {
 			return pods.PodGroup{}, err
 		}
-		t.served = &served
+		t.served = &served.PodGroups
 	}
 	handle, ok := t.handle.(framework.DynamicHandle)
 	if !ok || handle.DynamicClient() == nil || t.served.Empty() {

@@ -37,6 +37,19 @@ func PodGroupIn(resource schema.GroupVersionResource, name string, minCount int)
 	}}
 }
 
+// NewCompositePodGroup is one of the namespace default of which so many groups start together or, for zero, each by itself.
+func NewCompositePodGroup(name string, minGroupCount int) *unstructured.Unstructured {
+	policy := map[string]any{"basic": map[string]any{}}
+	if minGroupCount > 0 {
+		policy = map[string]any{"gang": map[string]any{"minGroupCount": int64(minGroupCount)}}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": pods.CompositePodGroupResource.GroupVersion().String(), "kind": "CompositePodGroup",
+		"metadata": map[string]any{"namespace": metav1.NamespaceDefault, "name": name},
+		"spec":     map[string]any{"schedulingPolicy": policy},
+	}}
+}
+
 // newDynamic makes the client for pod groups, which has objects of its own. A version that is not served is not found; such
 // requests are counted.
 func (a *API) newDynamic() {
@@ -44,6 +57,7 @@ func (a *API) newDynamic() {
 	for _, resource := range pods.PodGroupResources() {
 		kinds[resource] = "PodGroupList"
 	}
+	kinds[pods.CompositePodGroupResource] = "CompositePodGroupList"
 	a.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
 	a.Dynamic.PrependReactor("patch", "podgroups", func(testing.Action) (bool, runtime.Object, error) {
 		a.mu.Lock()

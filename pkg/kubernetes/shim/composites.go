@@ -1,0 +1,134 @@
+package shim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// The pod groups in a composite one start together: as many of them as it says, each with its minimum. They are subgroups of one group for the
+// core. Trees of more levels are understood only where those above say nothing.
+
+// beginComposites forgets all composite groups.
+func (c *podGroups) beginComposites() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gone := slices.Sorted(maps.Keys(c.composites))
+	clear(c.composites)
+	for _, name := range gone {
+		c.syncParts(name)
+	}
+}
+
+// addComposite takes a composite group. What is not understood is none, so that its pods wait.
+func (c *podGroups) addComposite(object *unstructured.Unstructured) {
+	group, err := pods.ReadCompositePodGroup(object)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := object.GetNamespace() + "/" + object.GetName()
+	before, known := c.composites[name]
+	if c.composites[name] = group; err != nil {
+		c.log.Warn("composite pod group not understood; its pods wait", zap.Error(err))
+		delete(c.composites, name)
+	} else if group.Odd != "" && (!known || before.UID != group.UID) {
+		c.log.Warn("composite pod group not fully understood", zap.String("compositePodGroup", name), zap.String("reason", group.Odd))
+	}
+	if !known || err != nil || before.Parent != group.Parent || !maps.Equal(before.Tags(), group.Tags()) {
+		c.syncParts(name)
+	}
+}
+
+func (c *podGroups) updateComposite(_, object *unstructured.Unstructured) { c.addComposite(object) }
+
+// deleteComposite forgets a composite group. Pods of it without a node wait for another one of its name.
+func (c *podGroups) deleteComposite(object *unstructured.Unstructured) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := object.GetNamespace() + "/" + object.GetName()
+	delete(c.composites, name)
+	c.syncParts(name)
+}
+
+// syncParts sends what changes for the pods in a composite group, and in those below it, by the names of their groups. The lock must be held.
+func (c *podGroups) syncParts(name string) {
+	for _, of := range slices.Sorted(maps.Keys(c.parts[name])) {
+		c.syncMembers(of)
+	}
+	for _, below := range slices.Sorted(maps.Keys(c.composites)) {
+		if group := c.composites[below]; group.Parent != "" && group.Namespace+"/"+group.Parent == name && below != name {
+			for _, of := range slices.Sorted(maps.Keys(c.parts[below])) {
+				c.syncMembers(of)
+			}
+		}
+	}
+}
+
+// enterComposite and leaveComposite keep which groups are in which composite one. The lock must be held.
+func (c *podGroups) enterComposite(name string) {
+	if group := c.of[name]; group.Parent != "" {
+		parent := group.Namespace + "/" + group.Parent
+		if c.parts[parent] == nil {
+			c.parts[parent] = map[string]bool{}
+		}
+		c.parts[parent][name] = true
+	}
+}
+
+func (c *podGroups) leaveComposite(name string) {
+	if group := c.of[name]; group.Parent != "" {
+		parent := group.Namespace + "/" + group.Parent
+		if delete(c.parts[parent], name); len(c.parts[parent]) == 0 {
+			delete(c.parts, parent)
+		}
+	}
+}
+
+// compositeOf is the composite group with whose other groups one starts; nil if it starts by itself. Why is why its pods wait. The lock must be
+// held.
+func (c *podGroups) compositeOf(group pods.PodGroup) (of *pods.PodGroup, why string) {
+	if group.Parent == "" {
+		return nil, ""
+	}
+	composite, known := c.composites[group.Namespace+"/"+group.Parent]
+	if !known {
+		return nil, fmt.Sprintf("its composite pod group %s does not exist, or is not understood", group.Parent)
+	}
+	if composite.Parent != "" {
+		above, known := c.composites[group.Namespace+"/"+composite.Parent]
+		switch {
+		case !known:
+			return nil, fmt.Sprintf("composite pod group %s, which its composite pod group %s is in, does not exist, or is not understood", composite.Parent, composite.Name)
+		case above.Parent != "" || !above.StartsAlone():
+			return nil, fmt.Sprintf("composite pod group %s is in %s, which says how such groups start together: this is understood of pod groups only", composite.Name, above.Name)
+		}
+	}
+	if composite.StartsAlone() {
+		return nil, ""
+	}
+	return &composite, ""
+}
+
+// tagsOf is what a pod says of its group, with its completion index and the label of its subgroup; nil if it is scheduled by itself. The lock must
+// be held.
+func (c *podGroups) tagsOf(group pods.PodGroup, index, label string) map[string]string {
+	composite, why := c.compositeOf(group)
+	var tags map[string]string
+	switch {
+	case why != "" || composite == nil && group.MinCount == 0:
+		return nil
+	case composite != nil:
+		tags = group.TagsIn(*composite)
+	default:
+		tags = group.Tags()
+		tags[pods.TagQuorumSubgroup] = group.SubgroupOf(index, label)
+	}
+	if index != "" {
+		tags[pods.TagQuorumIndex] = index
+	}
+	return tags
+}
