@@ -1,6 +1,9 @@
 package api
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Tags with which an allocation says that it belongs to a group: the name, and how many
 // members run at least. A resource manager sends them for groups of asks that start together
@@ -38,6 +41,9 @@ const (
 	// subgroups that have theirs, instead of members: so many of them start together. The others may start later, each as a whole, and
 	// nothing is evicted for them.
 	TagQuorumSubgroupLeast = "quorum.subgroup.least"
+	// TagQuorumEndBelow is after how many seconds what runs of a group ends that has started and is below its minimum since, so that it may start
+	// anew as a whole. Without it, it runs on.
+	TagQuorumEndBelow = "quorum.endbelow"
 )
 
 // UnitAll says that the members of a group are evicted together or not at all.
@@ -71,7 +77,8 @@ type GroupTerms struct {
 	Prefer   string // an attribute of nodes; empty for none
 	Each     string // an attribute of nodes that each subgroup requires; empty for none
 
-	BySubgroup bool // Least counts subgroups
+	BySubgroup bool          // Least counts subgroups
+	EndBelow   time.Duration // what runs ends when it has been below its minimum for so long; zero is never
 }
 
 // A GroupPriority is the priority of a group that has one.
@@ -121,6 +128,12 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 	if said, is := tags[TagQuorumSubgroupLeast]; is {
 		least, err := strconv.Atoi(said)
 		t.BySubgroup = err == nil && least > 0
+	}
+	if said, is := tags[TagQuorumEndBelow]; is {
+		seconds, err := strconv.ParseInt(said, 10, 32)
+		if t.EndBelow = time.Duration(max(seconds, 0)) * time.Second; err != nil {
+			t.EndBelow = 0
+		}
 	}
 	return t
 }

@@ -9,6 +9,7 @@
 //
 //	groups.go       which members of groups are held back, and when they are tried again
 //	state.go        what groups do: they wait, run, or are below their minimum
+//	broken.go       what is below its minimum ends
 //	start.go        they start, or room is kept for one group
 //	plan.go         where they are placed, or could be when all has left that may leave
 //	domains.go      in which domain, where one is required; parts.go in which of the domains below

@@ -28,6 +28,7 @@ type Groups struct {
 	Hints      *preemption.Hints
 
 	waiting []*ledger.Group     // that did not fit
+	broken  []*ledger.Group     // that are below their minimum, and end
 	unfit   []*ledger.TaskGroup // of which an ask took the place of no placeholder
 	timer   timers.Timer
 	woken   time.Time // when they were tried again last
@@ -274,6 +275,7 @@ func (s *Groups) retryGroupsBy(at time.Time) {
 // Wake has what waits tried again: all groups when it is time, else those that what came free may
 // help, and the members of gangs.
 func (s *Groups) Wake() {
+	s.endBroken()
 	all := timers.IsDue(s.all, s.Now)
 	if s.woken = s.Now; all {
 		s.all = time.Time{}

@@ -11,15 +11,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
-// awaitsMembers is why asks wait while there are too few.
-const awaitsMembers = "fewer members are there than must start together"
-
 // tooFew says of what there is too little for a group to start.
 func tooFew(g *ledger.Group) string {
 	if g.BySubgroup() {
 		return "fewer subgroups have their members than must start together"
 	}
-	return awaitsMembers
+	return "fewer members are there than must start together"
 }
 
 // state is what a group does.
@@ -34,16 +31,16 @@ func (w *waitingGroup) state() api.GroupState {
 }
 
 // why is why the asks of a group are held back.
-func (w *waitingGroup) why() string { return cmp.Or(w.detail, awaitsMembers) }
+func (s *Groups) why(g *ledger.Group) string { return cmp.Or(s.at(g).detail, tooFew(g)) }
 
 // hold holds an ask back with its group.
 func (s *Groups) hold(r *ledger.Request) {
 	at := s.at(r.StartsWith)
 	if at.below.IsZero() {
-		s.HoldBack(r, heldReason(at), at.why())
+		s.HoldBack(r, heldReason(at), s.why(r.StartsWith))
 		return
 	}
-	s.HoldBack(r, api.GroupBelow, fmt.Sprintf("%d of %d: %s", at.has, at.must, at.why()))
+	s.HoldBack(r, api.GroupBelow, fmt.Sprintf("%d of %d: %s", at.has, at.must, s.why(r.StartsWith)))
 }
 
 // settleState finds out whether a group has started, and whether it is below its minimum since. What another scheduler
@@ -67,6 +64,9 @@ func (s *Groups) settleState(g *ledger.Group) {
 	case at.below.IsZero():
 		at.below = s.Now
 	}
+	if isBelow && g.Terms.EndBelow > 0 {
+		s.endLater(g)
+	}
 	if isBelow && (at.has != has || at.must != must) {
 		if at.has, at.must = has, must; !at.open {
 			s.holdGroup(g, at.detail)
@@ -80,7 +80,7 @@ func (s *Groups) tell(g *ledger.Group) {
 	at, member := s.at(g), g.Any()
 	state, detail := at.state(), ""
 	if state == api.GroupWaits {
-		detail = at.why()
+		detail = s.why(g)
 	}
 	if member == nil || g.IsGang() || state == api.GroupWaits && at.open {
 		return
@@ -113,7 +113,7 @@ func (s *Groups) View() map[string]api.GroupView {
 			BelowSince: at.below, MisfitSince: at.since, KeptUntil: at.until,
 		}
 		if !at.open {
-			of.Detail = at.why()
+			of.Detail = s.why(g)
 		}
 		v[name] = of
 	}

@@ -23,6 +23,8 @@ func (s *Groups) verifyGroup(v *laws.Check, g *ledger.Group) {
 		v.Breaks("group %s misses %d with %d that wait, and may start is %t", g.Name, g.Missing(), g.Asks.Len(), at.open)
 	case at.until.IsZero() != (s.Holder != g):
 		v.Breaks("room is kept for group %s until %v, and it has its turn is %t", g.Name, at.until, s.Holder == g)
+	case settled && !at.below.IsZero() && g.Terms.EndBelow > 0 && !slices.Contains(s.broken, g):
+		v.Breaks("group %s is below its minimum, and never ends", g.Name)
 	case at.waits && !slices.Contains(s.waiting, g):
 		v.Breaks("group %s waits for nothing", g.Name)
 	}
