@@ -35,6 +35,7 @@ type groups struct {
 	Parts     bool           // or are of two subgroups, of which each runs in one rack
 	PartLeast map[string]int // or of so many members each at least: a quorum counts these subgroups then
 	Loose     bool           // and they may run in any racks
+	EndBelow  int            // seconds after which what runs of a quorum ends that is below its minimum; zero is never
 	Levels    bool           // and racks are configured
 	Whole     bool           // gangs start with all their placeholders
 	Impatient bool           // placeholders time out soon
@@ -122,6 +123,9 @@ func (m *maker) traits() {
 		if m.chance(40) {
 			m.minima()
 		}
+	}
+	if m.chance(25) {
+		m.w.EndBelow = 1 + m.IntN(60)
 	}
 }
 
@@ -397,6 +401,12 @@ func (g *game) requested(e *api.ReleaseRequested) {
 		return // an ask, which has ended
 	}
 	g.endings[key] = si.TerminationType_TIMEOUT
+	if p := g.w.pod(key); p.Quorum != "" {
+		g.saw("a broken quorum ends", true)
+		if g.w.EndBelow == 0 || g.quorumLacks(p) <= 0 {
+			g.breaks(failure{Law: lawWhole, Ask: key, Cause: "ended", Detail: "its quorum runs, or runs on"})
+		}
+	}
 	if e.Cause == api.CauseReplaced {
 		g.endings[key] = si.TerminationType_PLACEHOLDER_REPLACED
 		ask, where, _ := strings.Cut(e.Message, " takes its place")

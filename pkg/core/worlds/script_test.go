@@ -111,6 +111,7 @@ func (s *script) allocation(a *api.Allocation) {
 		fmt.Fprintf(s, " tags=%s:%s,%s:%s", api.TagQuorum, name, api.TagQuorumLeast, a.Tags[api.TagQuorumLeast])
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumRequire] != "", ","+api.TagQuorumRequire+":rack"))
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumPrefer] != "", ","+api.TagQuorumPrefer+":rack"))
+		fmt.Fprint(s, when(a.Tags[api.TagQuorumEndBelow] != "", ","+api.TagQuorumEndBelow+":"+a.Tags[api.TagQuorumEndBelow]))
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumEach] != "", ","+api.TagQuorumEach+":rack"))
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumSubgroup] != "", ","+api.TagQuorumSubgroup+":"+a.Tags[api.TagQuorumSubgroup]))
 		fmt.Fprint(s, when(a.Tags[api.TagQuorumSubgroupLeast] != "", ","+api.TagQuorumSubgroupLeast+":"+a.Tags[api.TagQuorumSubgroupLeast]))

@@ -305,6 +305,9 @@ func (w *world) allocation(p *pod) *api.Allocation {
 	if p.Quorum != "" && w.Parts {
 		a.Tags[api.TagQuorumEach], a.Tags[api.TagQuorumSubgroup] = "rack", p.Part
 	}
+	if p.Quorum != "" && w.EndBelow > 0 {
+		a.Tags[api.TagQuorumEndBelow] = fmt.Sprint(w.EndBelow)
+	}
 	if p.Quorum != "" && w.Loose {
 		delete(a.Tags, api.TagQuorumEach)
 	}

@@ -36,11 +36,16 @@ type PodGroup struct {
 	Each            string           // the label of nodes of which the pods of each subgroup run in one value; empty for none
 	SubgroupSize    int              // how many completion indices make a subgroup; zero where pods name theirs
 	SubgroupLeast   int              // how many pods of a subgroup start together, and MinCount counts subgroups; zero where it counts pods
+	EndBelow        time.Duration    // what runs ends when it has been below its minimum for so long; zero is never
 	Parent          string           // the composite pod group of its namespace that it is in; empty for none
 	Odd             string           // what is not understood and taken for the safe side; empty for nothing
 	Others          []any            // the other conditions, as they are
 	Condition       metav1.Condition // that says whether it has started, of the type of its version; without a status if it has none
 }
+
+// AnnotationEndBelow of a pod group is after how long its pods end if it has started and fewer run than its minimum, such as 60s: their
+// controller makes others, which start anew as a whole. Without it they run on.
+const AnnotationEndBelow = domain + "end-below-minimum-after"
 
 // AnnotationPrefer of a pod group is the label of nodes of which its pods prefer few values. Kubernetes has no field for that.
 const AnnotationPrefer = domain + "preferred-topology"
@@ -214,6 +219,13 @@ func (g *PodGroup) readAnnotations(of map[string]string) {
 		}
 		return int(count)
 	}
+	if says := of[AnnotationEndBelow]; says != "" {
+		after, err := time.ParseDuration(says)
+		if g.EndBelow = after.Truncate(time.Second); err != nil || after < time.Second || after > math.MaxInt32*time.Second {
+			g.EndBelow = 0
+			g.leaveOut(AnnotationEndBelow, "is not a time of at least a second", strconv.Quote(says))
+		}
+	}
 	g.SubgroupSize, g.SubgroupLeast = count(AnnotationSubgroupSize), count(AnnotationSubgroupMinCount)
 }
 
@@ -257,7 +269,10 @@ func (g PodGroup) Tags() map[string]string {
 	tags := map[string]string{
 		TagQuorum: g.Namespace + "/" + g.Name, TagQuorumLeast: strconv.Itoa(int(g.MinCount)),
 		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require, TagQuorumPrefer: g.Prefer, TagQuorumEach: g.Each,
-		TagQuorumSubgroupLeast: "",
+		TagQuorumSubgroupLeast: "", TagQuorumEndBelow: "",
+	}
+	if g.EndBelow > 0 {
+		tags[TagQuorumEndBelow] = strconv.Itoa(int(g.EndBelow.Seconds()))
 	}
 	if g.SubgroupLeast > 0 {
 		tags[TagQuorumSubgroupLeast] = strconv.Itoa(g.SubgroupLeast)

@@ -90,7 +90,7 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.DeepEqual(t, group.Tags(), map[string]string{
 			pods.TagQuorum: "research/train", pods.TagQuorumLeast: "4", pods.TagQuorumPriority: "1000", pods.TagQuorumPreempts: preempts,
 			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "", pods.TagQuorumEach: "",
-			pods.TagQuorumSubgroupLeast: "",
+			pods.TagQuorumSubgroupLeast: "", pods.TagQuorumEndBelow: "",
 		})
 		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
 	}
@@ -126,9 +126,14 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(group.Odd, want[1]) && (group.Odd == "") == (want[1] == ""), group.Odd)
 	}
 	of := object(t, gangOf137)
-	of.SetAnnotations(map[string]string{pods.AnnotationSubgroupMinCount: "2"})
+	of.SetAnnotations(map[string]string{pods.AnnotationSubgroupMinCount: "2", pods.AnnotationEndBelow: "1m"})
 	counted, err := pods.ReadPodGroup(of)
 	assert.NilError(t, err)
+	assert.Equal(t, counted.Tags()[pods.TagQuorumEndBelow], "60")
+	of.SetAnnotations(map[string]string{pods.AnnotationEndBelow: "soon"})
+	odd, err := pods.ReadPodGroup(of)
+	assert.NilError(t, err)
+	assert.Equal(t, odd.Odd, `its annotation narwhal-scheduler.io/end-below-minimum-after is not a time of at least a second, and is left out: "soon"`)
 	assert.DeepEqual(t, []string{counted.Tags()[pods.TagQuorumLeast], counted.Tags()[pods.TagQuorumSubgroupLeast]}, []string{"4", "2"})
 	for _, c := range []struct{ topology, size, each, first, odd string }{
 		{"rack", "", "rack", "blue", ""},

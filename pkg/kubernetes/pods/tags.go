@@ -39,6 +39,8 @@ const (
 	TagQuorumSubgroup = "quorum.subgroup"
 	// TagQuorumSubgroupLeast is how many pods of its subgroup start together; the group counts subgroups then.
 	TagQuorumSubgroupLeast = "quorum.subgroup.least"
+	// TagQuorumEndBelow is after how many seconds below its minimum what runs of a group ends.
+	TagQuorumEndBelow = "quorum.endbelow"
 	// TagQuorumIndex is the completion index of a pod of a job, and TagQuorumDone marks one that has succeeded.
 	TagQuorumIndex = "quorum.index"
 	TagQuorumDone  = "quorum.done"

@@ -96,3 +96,19 @@ func TestReplicasWaitForTheirCompositeGroup(t *testing.T) {
 		assert.Assert(t, strings.Contains(says, "composite pod group inner is in outer, which says how such groups start together"), says)
 	})
 }
+
+// What runs of a gang that has lost a pod ends after the time that its group says, so that it may start anew.
+func TestBrokenGangsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := shimtest.NewPodGroup("train", 3)
+		group.SetAnnotations(map[string]string{pods.AnnotationEndBelow: "1m"})
+		w := newGroupWorldIn(t, shimtest.PodGroupResource, "3", group)
+		w.inGang("train", 1, 2, 3)
+		assert.Equal(t, len(w.API.Bindings()), 3)
+		w.EndPod("train-1")
+		w.Advance(50 * time.Second)
+		assert.Equal(t, w.API.Requests("delete"), 0)
+		w.Advance(20 * time.Second)
+		assert.Equal(t, w.API.Requests("delete"), 2)
+	})
+}
