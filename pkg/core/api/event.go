@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -210,21 +209,6 @@ type (
 	}
 )
 
-// GroupChanged says what a group does from now on whose members name it: it waits, for another reason than before; it runs, for the first time
-// or again; it is below its minimum.
-type GroupChanged struct {
-	Name        string        // as the members name it
-	Application ApplicationID // of a member
-	State       GroupState
-	Running     int       // members that run
-	Done        int       // members that have succeeded and count
-	Least       int       // members, or subgroups, that must run or be done
-	BySubgroup  bool      // Least counts subgroups
-	Subgroups   []string  // the names of those of which enough members run or are done, where it does
-	Since       time.Time // it was below its minimum, until now if it runs; zero if it was not
-	Detail      string    // why it waits, for people
-}
-
 // Events about nodes. Total is what all nodes have together after the event.
 type (
 	// NodeAdded says that a node is registered.
@@ -343,22 +327,6 @@ func (e ForeignRemoved) StaysIn(next Effects) bool {
 	}
 	added, ok := next[0].(ForeignAdded)
 	return ok && added.Key == e.Key && added.Node == e.Node
-}
-
-// Text says what a group does, for people.
-func (e *GroupChanged) Text() string {
-	run, of := e.Running, "members"
-	if e.BySubgroup {
-		run, of = len(e.Subgroups), "subgroups"
-	}
-	text := fmt.Sprintf("group %s %s: %d of %d %s run", e.Name, e.State, run, e.Least, of)
-	if e.Done > 0 {
-		text += fmt.Sprintf(", %d are done", e.Done)
-	}
-	if e.Detail != "" {
-		text += ": " + e.Detail
-	}
-	return text
 }
 
 // Text says why an ask that waits on is not nominated any more, for people.

@@ -78,10 +78,7 @@ func (g *groupPlan) subgroups() (list []*subgroup) {
 func (g *groupPlan) minima(list []*subgroup) (may []*subgroup) {
 	starts := g.group.Missing() > 0
 	for _, of := range list {
-		lacks := 0
-		if p := g.group.Part(of.name); p != nil {
-			lacks = p.Missing()
-		}
+		lacks := g.group.MissingIn(of.name)
 		switch of.whole = lacks > 0; {
 		case of.whole && len(of.asks) >= lacks:
 			of.asks = of.asks[:lacks]

@@ -16,6 +16,7 @@
 //	gang.go         the placeholders of an application, and the asks that take their places
 //	placeholders.go which placeholders may be replaced, and how far a search for one has come
 //	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
+//	part.go         subgroups of a group, each with its own minimum
 //	done.go         members of groups that have succeeded
 //	request.go      an ask or allocation; wait.go, what is known of one that was not placed
 //	claim.go        what is kept for an ask until it runs; claimbooks.go books it

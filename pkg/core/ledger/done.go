@@ -49,7 +49,7 @@ func (l *Ledger) countIndex(g *Group, of index, live, done int) {
 		}
 	}
 	if g.done != before || done != 0 {
-		l.changePart(g, of.subgroup, func(p *Part) { p.done, p.doneKept = p.done+g.done-before, p.doneKept+done })
+		l.changePart(g, of.subgroup, func(p *part) { p.done, p.doneKept = p.done+g.done-before, p.doneKept+done })
 	}
 	if g.doneKept += done; g.done != before {
 		l.Regrouped++

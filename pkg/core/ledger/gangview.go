@@ -8,7 +8,7 @@ func (l *Ledger) RestoreGroup(g *Group, v api.GroupView) {
 		l.keepDone(g, of.Key, l.FindApplication(of.Application), index{of.Subgroup, of.Index})
 	}
 	for _, of := range v.Subgroups {
-		l.changePart(g, of.Name, func(p *Part) { p.Least = of.Least })
+		l.changePart(g, of.Name, func(p *part) { p.Least = of.Least })
 	}
 	g.Terms, g.restored, g.restated = v.Terms, false, false
 	l.Changes.Group(g)

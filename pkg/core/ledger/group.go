@@ -36,7 +36,7 @@ type Group struct {
 
 	doneKept int                // members that are done, whether they count or not
 	indices  map[index]indexUse // of members that have one
-	parts    []*Part            // by name
+	parts    []*part            // by name
 	missing  int                // asks, where it counts by subgroups; below zero if that must be counted anew
 
 	told       bool // what it does was told, and that is:
@@ -250,7 +250,7 @@ func (l *Ledger) EnterGroup(r *Request) {
 	}
 	g.members = addRequest(g.members, r, &r.within)
 	l.countIndex(g, indexIn(r.Tags), 1, 0)
-	l.changePart(g, r.Subgroup(), func(p *Part) { p.members++ })
+	l.changePart(g, r.Subgroup(), func(p *part) { p.members++ })
 	if r.StartsWith = g; r.RunsOn != nil {
 		l.countRunning(r, 1)
 	}
@@ -316,7 +316,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 	if r.RunsOn != nil {
 		l.countRunning(r, -1)
 	}
-	l.changePart(g, r.Subgroup(), func(p *Part) { p.members-- })
+	l.changePart(g, r.Subgroup(), func(p *part) { p.members-- })
 	r.StartsWith = nil
 	g.members = tables.SwapRemove(g.members, r.within, inGroup)
 	l.countIndex(g, indexIn(r.Tags), -1, 0)
@@ -326,7 +326,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 // countRunning counts a member that runs, or one that does not any more.
 func (l *Ledger) countRunning(r *Request, more int) {
 	r.StartsWith.running += more
-	l.changePart(r.StartsWith, r.Subgroup(), func(p *Part) { p.running += more })
+	l.changePart(r.StartsWith, r.Subgroup(), func(p *part) { p.running += more })
 	l.Changes.Group(r.StartsWith)
 	if r.Eviction == nil {
 		l.countStaying(r, more)
@@ -337,7 +337,7 @@ func (l *Ledger) countRunning(r *Request, more int) {
 func (l *Ledger) countStaying(r *Request, more int) {
 	if r.StartsWith != nil {
 		r.StartsWith.stays += more
-		l.changePart(r.StartsWith, r.Subgroup(), func(p *Part) { p.stays += more })
+		l.changePart(r.StartsWith, r.Subgroup(), func(p *part) { p.stays += more })
 		l.Regrouped++
 	}
 }
@@ -349,7 +349,7 @@ func (g *Group) Join(l *Ledger, r *Request) bool {
 		return false
 	}
 	g.Asks.Add(r)
-	l.changePart(g, r.Subgroup(), func(p *Part) { p.waiting++ })
+	l.changePart(g, r.Subgroup(), func(p *part) { p.waiting++ })
 	l.Changes.Group(g)
 	return true
 }
@@ -358,7 +358,7 @@ func (g *Group) Join(l *Ledger, r *Request) bool {
 func (g *Group) Resign(l *Ledger, r *Request) {
 	if g.Asks.Has(r) {
 		g.Asks.Remove(r)
-		l.changePart(g, r.Subgroup(), func(p *Part) { p.waiting-- })
+		l.changePart(g, r.Subgroup(), func(p *part) { p.waiting-- })
 	}
 	l.Changes.Group(g)
 }

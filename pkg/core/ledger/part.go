@@ -8,8 +8,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
-// A Part is a subgroup of a group: the members that name it. Where groups count by subgroups, so many of them start together.
-type Part struct {
+// A part is a subgroup of a group: the members that name it. Where groups count by subgroups, so many of them start together.
+type part struct {
 	Name  string
 	Least int // that must run; at most 0 where nothing was said
 
@@ -22,19 +22,27 @@ type Part struct {
 }
 
 // isGone reports whether a part has no members any more, nor any that are done.
-func (p *Part) isGone() bool { return p.members == 0 && p.doneKept == 0 }
+func (p *part) isGone() bool { return p.members == 0 && p.doneKept == 0 }
 
-// Missing is how many more must run; not above zero once it runs.
-func (p *Part) Missing() int { return p.Least - p.running - p.done }
+// missing is how many more must run; not above zero once it runs.
+func (p *part) missing() int { return p.Least - p.running - p.done }
 
 // mayStart reports whether a part does not run and enough of it wait.
-func (p *Part) mayStart() bool { return p.Missing() > 0 && p.waiting >= p.Missing() }
+func (p *part) mayStart() bool { return p.missing() > 0 && p.waiting >= p.missing() }
+
+// MissingIn is how many more members of a subgroup must run where a group counts these; not above zero once it runs.
+func (g *Group) MissingIn(subgroup string) int {
+	if p := g.part(subgroup); p != nil {
+		return p.missing()
+	}
+	return 0
+}
 
 // BySubgroup reports whether a group counts by subgroups: so many of these, each with its own minimum, start together.
 func (g *Group) BySubgroup() bool { return g.Terms.BySubgroup }
 
-// Part is the part of a name; nil if there is none.
-func (g *Group) Part(name string) *Part {
+// part is the part of a name; nil if there is none.
+func (g *Group) part(name string) *part {
 	if at, found := g.findPart(name); found {
 		return g.parts[at]
 	}
@@ -42,17 +50,17 @@ func (g *Group) Part(name string) *Part {
 }
 
 func (g *Group) findPart(name string) (at int, found bool) {
-	return slices.BinarySearchFunc(g.parts, name, func(p *Part, name string) int { return cmp.Compare(p.Name, name) })
+	return slices.BinarySearchFunc(g.parts, name, func(p *part, name string) int { return cmp.Compare(p.Name, name) })
 }
 
 // changePart changes the part of a name, which may be new or gone then.
-func (l *Ledger) changePart(g *Group, name string, change func(*Part)) {
+func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
 	if name == "" {
 		return
 	}
 	at, found := g.findPart(name)
 	if !found {
-		g.parts = slices.Insert(g.parts, at, &Part{Name: name})
+		g.parts = slices.Insert(g.parts, at, &part{Name: name})
 	}
 	before := *g.parts[at]
 	if change(g.parts[at]); g.parts[at].isGone() {
@@ -69,7 +77,7 @@ func (l *Ledger) changePart(g *Group, name string, change func(*Part)) {
 // countMember counts a member with its subgroup, or one less.
 func (l *Ledger) countMember(r *Request, more int) {
 	g := r.StartsWith
-	l.changePart(g, r.Subgroup(), func(p *Part) {
+	l.changePart(g, r.Subgroup(), func(p *part) {
 		p.members += more
 		if g.Asks.Has(r) {
 			p.waiting += more
@@ -87,11 +95,11 @@ func (l *Ledger) countMember(r *Request, more int) {
 func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	said, is := tags[api.TagQuorumSubgroupLeast]
 	least, _ := strconv.Atoi(said)
-	part := g.Part(tags[api.TagQuorumSubgroup])
-	if !is || part == nil || part.Least == least {
+	of := g.part(tags[api.TagQuorumSubgroup])
+	if !is || of == nil || of.Least == least {
 		return false
 	}
-	l.changePart(g, part.Name, func(p *Part) { p.Least = least })
+	l.changePart(g, of.Name, func(p *part) { p.Least = least })
 	return true
 }
 
@@ -101,7 +109,7 @@ func (g *Group) Parts() int { return len(g.PartsThatRun()) }
 // PartsThatRun are the names of these.
 func (g *Group) PartsThatRun() (names []string) {
 	for _, p := range g.parts {
-		if g.BySubgroup() && p.Least > 0 && p.Missing() <= 0 {
+		if g.BySubgroup() && p.Least > 0 && p.missing() <= 0 {
 			names = append(names, p.Name)
 		}
 	}
@@ -125,7 +133,7 @@ func (g *Group) countMissing() (count int) {
 	var needs []int
 	for _, p := range g.parts {
 		if p.mayStart() {
-			needs = append(needs, p.Missing())
+			needs = append(needs, p.missing())
 		}
 	}
 	if len(needs) < lacking {
@@ -138,31 +146,18 @@ func (g *Group) countMissing() (count int) {
 	return count
 }
 
-// A Minimum is how many members of a group, or of a subgroup where it counts by these, stay, and without how many the others run in vain.
-// Nothing is the minimum of what is in no group.
-type Minimum struct {
-	Of    string
-	Stay  int
-	Least int
-	Whole bool // all of them end or none does
-}
-
-// MustRun is the minimum of that of which an allocation is a member.
-func (r *Request) MustRun() Minimum {
+// MustRun says of the group of an allocation, or of its subgroup where the group counts these, how many members stay, and without how many of
+// them the others run in vain; whole is that all of them end or none does. It is nothing where there is no such group.
+func (r *Request) MustRun() (of string, stay, least int, whole bool) {
 	g := r.StartsWith
 	switch {
 	case g == nil:
-		return Minimum{}
+		return "", 0, 0, false
 	case !g.BySubgroup() || g.EndsWhole():
-		return Minimum{g.Name, g.stays, g.needed(), g.EndsWhole()}
+		return g.Name, g.stays, g.needed(), g.EndsWhole()
 	}
-	if p := g.Part(r.Subgroup()); p != nil {
-		return Minimum{g.Name + " subgroup " + p.Name, p.stays, p.Least - p.done, false}
+	if p := g.part(r.Subgroup()); p != nil {
+		return g.Name + " subgroup " + p.Name, p.stays, p.Least - p.done, false
 	}
-	return Minimum{Of: g.Name, Stay: g.stays} // it is not counted
-}
-
-// StopsWithout reports whether the others run in vain, or end too, without so many that stay.
-func (m Minimum) StopsWithout(members int) bool {
-	return m.Whole || m.Least > 1 && m.Stay >= m.Least && m.Stay-members < m.Least
+	return g.Name, g.stays, 0, false // it is not counted
 }

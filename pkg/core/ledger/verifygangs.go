@@ -137,18 +137,18 @@ func (v *verifier) groupOf(r *Request, counted *membersCounted) {
 	of := countedAs(counted.groups, g)
 	of.members = append(of.members, r)
 	of.use(indexIn(r.Tags), 1, 0)
-	part := of.countedPart(r.Subgroup())
-	part.members++
+	sub := of.countedPart(r.Subgroup())
+	sub.members++
 	if r.RunsOn != nil {
 		of.running++
-		part.running++
+		sub.running++
 	}
 	if r.RunsOn != nil && r.Eviction == nil {
 		of.stays++
-		part.stays++
+		sub.stays++
 	}
 	if g.Asks.Has(r) {
-		part.waiting++
+		sub.waiting++
 	}
 }
 
@@ -184,13 +184,13 @@ func (g *Group) use(at index, live, done int) {
 }
 
 // countedPart is the place where something of a subgroup is counted; of none, it is in no list.
-func (g *Group) countedPart(name string) *Part {
+func (g *Group) countedPart(name string) *part {
 	at, found := g.findPart(name)
 	switch {
 	case name == "":
-		return new(Part)
+		return new(part)
 	case !found:
-		g.parts = slices.Insert(g.parts, at, &Part{Name: name})
+		g.parts = slices.Insert(g.parts, at, &part{Name: name})
 	}
 	return g.parts[at]
 }

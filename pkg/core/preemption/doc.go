@@ -16,7 +16,8 @@
 //	elsewhere.go    allocations on other nodes that free quota, in groups
 //	behind.go       asks that wait behind one, and what room costs for all of them
 //	share.go        the node for an ask where those behind are of other sizes
-//	victiminput.go  a node as package preemptor sees it; groupinput.go what it is told of groups
+//	victiminput.go  a node as package preemptor sees it; groupinput.go what it is told of groups, minimum.go how many of
+//	                them must run
 //	guarantees.go   how priorities and guarantees of two queues compare
 //	renominations.go asks that were nominated before a restart
 //	evictions.go    victims, until they have ended

@@ -97,7 +97,7 @@ func (e *elsewhere) add(r *ledger.Request, budgets string) {
 		}
 	}
 	k = append(append(k, byte(candidate.QoS)), budgets...)
-	if group := r.MustRun().Of; group != "" {
+	if group := minimumOf(r).of; group != "" {
 		k = append(append(k, 0), group...)
 	}
 	e.key = k

@@ -64,18 +64,18 @@ func (s *groupSearch) cost() groupCost {
 	for _, b := range s.budget {
 		c.Violations += max(b.ends-b.allowed, 0)
 	}
-	ends := map[ledger.Minimum]int{}
+	ends := map[minimum]int{}
 	for i := range s.ended {
 		v := &s.ended[i]
 		r := s.Requests[api.AllocationKey(v.Key)]
 		c.Class, c.Highest, c.Count = max(c.Class, v.Class), max(c.Highest, v.Priority), c.Count+1
 		c.Ran += s.Now.Sub(v.Created)
-		ends[r.MustRun()]++
+		ends[minimumOf(r)]++
 	}
 	for m, n := range ends {
-		if m.StopsWithout(n) {
-			c.Stops = append(c.Stops, m.Of)
-			c.Lost += m.Stay - n
+		if m.stopsWithout(n) {
+			c.Stops = append(c.Stops, m.of)
+			c.Lost += m.stay - n
 		}
 	}
 	slices.Sort(c.Stops)

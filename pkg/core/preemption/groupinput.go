@@ -55,11 +55,11 @@ func (in *victimInput) addGrouped(r *ledger.Request) {
 	if r.Eviction != nil || r.StartsWith == nil {
 		return
 	}
-	m := r.MustRun()
-	if m.Least <= 1 || m.Stay < m.Least {
-		m.Least = 0
+	m := minimumOf(r)
+	if m.least <= 1 || m.stay < m.least {
+		m.least = 0
 	}
-	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), m.Of, m.Stay, m.Stay - m.Least})
+	in.grouped = append(in.grouped, groupedCandidate{len(in.candidates), m.of, m.stay, m.stay - m.least})
 }
 
 // isOfUnit reports whether an allocation ends with others, and notes the unit.

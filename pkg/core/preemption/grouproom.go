@@ -214,11 +214,11 @@ func (s *groupSearch) take(r *ledger.Request, p groupPlace) {
 		s.budget[name].ends++
 	}
 	s.again(p.Node)
-	ends, groups := map[ledger.Minimum]int{}, map[ledger.Minimum]*ledger.Group{}
+	ends, groups := map[minimum]int{}, map[minimum]*ledger.Group{}
 	for i := range p.Plan.Victims {
 		victim := s.Requests[api.AllocationKey(p.Plan.Victims[i].Key)]
 		s.again(victim.RunsOn)
-		if m := victim.MustRun(); m.Of != "" {
+		if m := minimumOf(victim); m.of != "" {
 			ends[m]++
 			groups[m] = victim.StartsWith
 		}
@@ -230,9 +230,9 @@ func (s *groupSearch) take(r *ledger.Request, p groupPlace) {
 
 // againBeside has it worked out anew what room costs on nodes with members of a group of which so many more end, unless that is the
 // same there: the group stopped for others before, or more may end yet than run on any node.
-func (s *groupSearch) againBeside(g *ledger.Group, m ledger.Minimum, ends int) {
-	after := s.anyway.of[m.Of]
-	if !m.Whole && (!m.StopsWithout(math.MaxInt32) || m.StopsWithout(after-ends) || !m.StopsWithout(after+s.mostOnNode(g))) {
+func (s *groupSearch) againBeside(g *ledger.Group, m minimum, ends int) {
+	after := s.anyway.of[m.of]
+	if !m.whole && (!m.stopsWithout(math.MaxInt32) || m.stopsWithout(after-ends) || !m.stopsWithout(after+s.mostOnNode(g))) {
 		return
 	}
 	for _, other := range g.Staying() {

@@ -174,14 +174,14 @@ func (a *Attempts) places(n *ledger.Node, r *ledger.Request, t preemptor.Trigger
 
 // allBut is what goes if some groups may not stop.
 func (a *Attempts) allBut(spares func(group string) bool) func(*ledger.Request) bool {
-	stays := map[ledger.Minimum]bool{}
+	stays := map[minimum]bool{}
 	return func(r *ledger.Request) bool {
-		m := r.MustRun()
-		if m.Of == "" {
+		m := minimumOf(r)
+		if m.of == "" {
 			return true
 		}
 		if _, known := stays[m]; !known {
-			stays[m] = m.StopsWithout(1) && spares(m.Of)
+			stays[m] = m.stopsWithout(1) && spares(m.of)
 		}
 		return !stays[m]
 	}

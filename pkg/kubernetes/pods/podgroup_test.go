@@ -187,25 +187,25 @@ func TestReadCompositePodGroups(t *testing.T) {
 	const text = `
 apiVersion: scheduling.k8s.io/v1alpha3
 kind: CompositePodGroup
-metadata: {namespace: research, name: serve}
+metadata: {namespace: research, name: replicas}
 spec:
   schedulingPolicy: {gang: {minGroupCount: 2}}
   schedulingConstraints: {topology: [{key: block}]}
   priority: 7`
 	composite, err := pods.ReadCompositePodGroup(object(t, text))
 	assert.NilError(t, err)
-	group, err := pods.ReadPodGroup(object(t, strings.Replace(gangOf137, "spec:", "spec:\n  parentCompositePodGroupName: serve", 1)))
+	group, err := pods.ReadPodGroup(object(t, gangOf137))
 	assert.NilError(t, err)
-	assert.Equal(t, group.Parent, "serve")
+	assert.Equal(t, group.Parent, "replicas")
 	tags := group.TagsIn(composite)
 	for tag, want := range map[string]string{
-		pods.TagQuorum: "research/composite/serve", pods.TagQuorumLeast: "2", pods.TagQuorumSubgroup: "train", pods.TagQuorumSubgroupLeast: "4",
+		pods.TagQuorum: "research/composite/replicas", pods.TagQuorumLeast: "2", pods.TagQuorumSubgroup: "train", pods.TagQuorumSubgroupLeast: "4",
 		pods.TagQuorumRequire: "block", pods.TagQuorumEach: "topology.kubernetes.io/rack", pods.TagQuorumPriority: "7", pods.TagQuorumUnit: "",
 	} {
 		assert.Equal(t, tags[tag], want, tag)
 	}
 	_, err = pods.ReadCompositePodGroup(object(t, strings.Replace(text, "{minGroupCount: 2}", "{}", 1)))
-	assert.Error(t, err, "composite pod group research/serve: spec.schedulingPolicy.gang.minGroupCount is 0, and 1 to 2147483647 is expected")
+	assert.Error(t, err, "composite pod group research/replicas: spec.schedulingPolicy.gang.minGroupCount is 0, and 1 to 2147483647 is expected")
 	_, err = pods.ReadCompositePodGroup(object(t, gangOf137))
 	assert.Error(t, err, "composite pod group research/train: it is a PodGroup of scheduling.k8s.io/v1beta1, and a CompositePodGroup of a version in [v1alpha3] is expected")
 }
