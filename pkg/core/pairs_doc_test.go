@@ -14,7 +14,7 @@ import (
 
 // Every scenario that the table of pairs names exists, and no cell is empty.
 func TestPairsNameScenarios(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pairs.md"))
+	text, err := os.ReadFile(filepath.Join("testdata", "pairs.md"))
 	assert.NilError(t, err)
 	_, table, found := strings.Cut(string(text), "|---|")
 	assert.Assert(t, found)
