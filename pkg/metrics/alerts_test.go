@@ -32,7 +32,7 @@ func TestAlerts(t *testing.T) {
 	names := alertName.FindAllStringSubmatch(string(rules), -1)
 	assert.Equal(t, len(names), 13)
 	for _, name := range names {
-		assert.Assert(t, strings.Contains(string(table), "| `"+name[1]+"` |"), name[1])
+		assert.Assert(t, strings.Contains(string(table), "`"+name[1]+"`"), name[1])
 		assert.Assert(t, strings.Count(string(cases), "alertname: "+name[1]+"\n") > 1, name[1])
 	}
 }

@@ -54,24 +54,18 @@ func (e *entry) add(s *dto.Metric) {
 	}
 }
 
-// documented is the catalogue of the document: the rows of its first table. The
-// values of a label are nil where the document names none.
+// row is a metric of the document: its name, type and labels.
+var row = regexp.MustCompile("(?m)^- `([^`]+)` (counter|gauge|histogram|–): (.*)$")
+
+// documented is the catalogue of the document. The values of a label are nil where the document names none.
 func documented(t *testing.T) catalogue {
 	t.Helper()
 	text, err := os.ReadFile(tableFile)
 	assert.NilError(t, err)
-	_, table, found := strings.Cut(string(text), "|---|---|---|---|---|\n")
-	assert.Assert(t, found)
 	c := catalogue{}
-	for line := range strings.Lines(table) {
-		cells := strings.Split(line, " | ")
-		if len(cells) == 1 {
-			break
-		}
-		assert.Equal(t, len(cells), 5, line)
-		name := strings.Trim(cells[0], "|` ")
-		assert.Assert(t, c[name] == nil, "%s is there twice", name)
-		c[name] = &entry{kind: cells[1], labels: labelsIn(cells[2])}
+	for _, cells := range row.FindAllStringSubmatch(string(text), -1) {
+		assert.Assert(t, c[cells[1]] == nil, "%s is there twice", cells[1])
+		c[cells[1]] = &entry{kind: cells[2], labels: labelsIn(cells[3])}
 	}
 	return c
 }
