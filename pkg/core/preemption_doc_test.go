@@ -14,10 +14,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
 )
 
-// The page about preemption, and the reference of it.
+// The page about preemption, the reference of it, and the page with its settings.
 const (
 	preemptionPage      = "../../docs/preemption.md"
 	preemptionReference = "../../docs/preemption-reference.md"
+	preemptionSettings  = "../../docs/configuration.md"
 )
 
 // TestPreemptionDocument compares the pages about preemption with the code: every
@@ -76,7 +77,7 @@ func TestPreemptionDocumentFindsScenarios(t *testing.T) {
 // TestPreemptionDefaultsInDocument compares the defaults on the page with those of
 // the code.
 func TestPreemptionDefaultsInDocument(t *testing.T) {
-	content, err := os.ReadFile(preemptionReference)
+	content, err := os.ReadFile(preemptionSettings)
 	assert.NilError(t, err)
 	defaults := preemptor.DefaultConfig()
 	var names []string
