@@ -21,7 +21,7 @@ import (
 // run prints what the document says. A cycle evicts these pods and no others, and replacements run where it said. Then there
 // is nothing more to do. The drain, which is no cycle, follows its taint.
 func recipesAct(w *World) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "descheduler.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "examples", "descheduler", "recipes", "README.md"))
 	w.check(err)
 	found := recipes.Read(page)
 	assert.Equal(w.t, len(found), 10)

@@ -1,4 +1,4 @@
-// Package recipes reads the recipes of docs/descheduler.md, for tests that play them.
+// Package recipes reads the recipes of docs/examples/descheduler/recipes/README.md, for tests that play them.
 package recipes
 
 import (
