@@ -150,6 +150,16 @@ bench-compare: ## compare this core with yunikorn-core, in half an hour; OPENB=d
 	bin/narwhal-bench $(if $(OPENB),--openb-nodes $(OPENB)/openb_node_list_all_node.csv --openb-pods $(OPENB)/openb_pod_list_default.csv) \
 		--json bin/narwhal-bench.json --html $(PAGE) $(COMPARE)
 
+# The loads of the table of the first page, at ordinary priority.
+FIGURES := filling,many queues,full cluster,steady churn,foreign churn,daemonset preemption,guarantee preemption
+
+.PHONY: figures
+figures: ## measure what the first page says, in five minutes on a quiet machine, and take the pictures of the documents
+	cd cmd/narwhal-bench && $(GO) build -o ../../bin/narwhal-bench .
+	bin/narwhal-bench --scenarios "$(FIGURES)" --json docs/internals/figures.json --html docs/performance.html
+	cd cmd/narwhal-bench && $(GO) test -vet=off -count=1 -run Figures -update .
+	cd pkg/webservice/acceptance && $(GO) test -vet=off -count=1 ./browser -run Screenshot -update
+
 .PHONY: compare-yunikorn
 compare-yunikorn: ## play one program on yunikorn-core and on the module that stands in for it, in a minute; both serve at port 9080
 	@cd pkg/yunikorn/compare && COMPARE=1 $(GO) test -count=1 -v $(TESTFLAGS) .

@@ -135,3 +135,8 @@ func thousands(v int64) string {
 	}
 	return text
 }
+
+// Cells are the medians of both cores and how many times better ours is, as the table has them.
+func (r Row) Cells() (ours, theirs, times string) {
+	return r.Ours.text(r.Unit), r.Theirs.text(r.Unit), number(r.Ratio)
+}
