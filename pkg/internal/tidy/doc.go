@@ -18,6 +18,7 @@
 //	parts.go       what a part of package core uses of others
 //	words.go       comments and names of packages, paths
 //	links.go       what documents point at
+//	documents.go   how long documents are
 //	vocabulary.go  words that have a better one
 //	tree.go        reading a repository
 package tidy

@@ -56,6 +56,7 @@ var rules = []rule{
 	{name: "no paths of a machine", text: machinePaths},
 	{name: "links", tree: links},
 	{name: "tests that documents name", tree: namedTests},
+	{name: "length of documents", tree: documentLength},
 	{name: "words of the field", file: namesInGo, text: wordsInTexts},
 	{name: "no internal identifiers", file: identifiersInGo, text: identifiersInTexts},
 }

@@ -98,6 +98,15 @@ func unraced(body string) map[string]string {
 	}
 }
 
+// longDocuments are some of 3,000 words each, of which one is in another directory.
+func longDocuments(n int) map[string]string {
+	files := map[string]string{"docs/internals/z.md": "Five words are in here.", "pkg/x/README.md": strings.Repeat("word ", 9000)}
+	for i := range n {
+		files["docs/"+string(rune('a'+i))+".md"] = strings.Repeat("word ", 3000)
+	}
+	return files
+}
+
 // TestEveryRuleCanFail spoils the clean repository in one way at a time.
 func TestEveryRuleCanFail(t *testing.T) {
 	tests := []struct {
@@ -157,6 +166,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"link to no file", map[string]string{"docs/a.md": "See\n[b](b.md).\n"}, "docs/a.md:2: b.md leads nowhere (links)"},
 		{"link to no heading", map[string]string{"docs/a.md": "# One\n\n[two](#two)\n"}, "docs/a.md:3: #two leads nowhere (links)"},
 		{"link to no heading of another page", map[string]string{"docs/a.md": "[x](../README.md#x)\n"}, "docs/a.md:1: ../README.md#x leads nowhere (links)"},
+		{"long document", map[string]string{"docs/a.md": strings.Repeat("word ", 3501)}, "docs/a.md: 3501 words, more than 3500 (length of documents)"},
+		{"long documents", longDocuments(10), "docs: 30012 words in all documents, more than 30000 (length of documents)"},
 		{"path in a document", map[string]string{"docs/design.md": "See\n/tmp" + "/notes.\n"}, "docs/design.md:2: names a path of one machine (no paths of a machine)"},
 		{"path in code", core1("const c = \"/work" + "/main\"\n"), "pkg/core/a.go:3: names a path of one machine (no paths of a machine)"},
 	}
