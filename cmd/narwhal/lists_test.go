@@ -102,6 +102,7 @@ func TestLists(t *testing.T) {
 		{"nodes-no-kind", "nodes --kinds cpu,unicorns"},
 		{"queues-no-kind", "queues --kinds vcore,unicorns"},
 		{"preemptions", "preemptions --limit 2"},
+		{"doctor", "doctor"},
 		{"explain-one", "explain agent-1"},
 		{"explain-victim", "explain filler-0"},
 		{"explain-unknown", "explain x-1"},

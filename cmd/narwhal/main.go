@@ -12,6 +12,7 @@
 //	ownerlists.go  narwhal users, apps, losses: what is whose
 //	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
+//	doctor.go      narwhal doctor: what is wrong now
 //	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
 //	connection.go  which scheduler is asked, and how
 //	output.go      tables, JSON and YAML; --watch; widths and colours of terminals
@@ -29,11 +30,12 @@ import (
 )
 
 // The exit codes: done; the answer is no, or the work failed; the command could
-// not be understood or its input not be read.
+// not be understood or its input not be read; something is wrong with the cluster.
 const (
 	exitDone = iota
 	exitFailed
 	exitUsage
+	exitWrong
 )
 
 func main() {
@@ -112,6 +114,7 @@ func newRootCommand() *cobra.Command {
 		newLossesCommand(),
 		newUsersCommand(),
 		newAppsCommand(),
+		newDoctorCommand(),
 		newExplainCommand(),
 		newWhatIfCommand(),
 	)

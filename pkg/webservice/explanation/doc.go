@@ -6,6 +6,7 @@
 //
 //	explain.go      why
 //	whatif.go       what would be
+//	doctor.go       what is wrong now
 //	question.go     reading the question
 //	predicates.go   what a what-if asks the resource manager
 package explanation

@@ -163,12 +163,8 @@ func try(ctx context.Context, at *object.Snapshot, of Config, a *explain.Answer)
 	of.Max = min(of.Max, whyMax)
 	ctx, cancel := context.WithTimeout(ctx, of.Max)
 	defer cancel()
-	predicates := predicatesOf(ctx, at, of)
-	defer predicates.end()
-	trial := explain.Trial{Now: at.Now(), Free: predicates.none}
-	if !predicates.silent {
-		trial.MayRun = predicates.mayRun
-	}
+	trial, end := trialOf(ctx, at, of)
+	defer end()
 	a.Try(ctx, trial)
 }
 

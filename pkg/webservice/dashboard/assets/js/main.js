@@ -27,8 +27,9 @@ import preemption from './panels/preemption.js';
 import events from './panels/events.js';
 import whatif from './panels/whatif.js';
 import users from './panels/users.js';
+import doctor from './panels/doctor.js';
 
-const panels = [overview, queues, nodes, applications, preemption, events, whatif, users];
+const panels = [overview, queues, nodes, applications, preemption, events, whatif, users, doctor];
 
 const everyMin = 2000; // milliseconds between refreshes
 const staleAfter = 10000;

@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
+
+// The clusters of the tests of package doctor: in one much is wrong, in the other nothing.
+var (
+	night = &play{example: "../../../../explain/doctor/testdata/night.yaml", after: 40 * time.Minute, until: func(*api.View) bool { return true }}
+	calm  = &play{example: "../../../../explain/doctor/testdata/calm.yaml", after: time.Hour, until: func(*api.View) bool { return true }}
+)
+
+// TestDoctor: the panel says what REST says, the worst first, and leads to each thing that it names.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	s := night.site(t)
+	var told struct {
+		Findings []struct{ Kind, Severity, Subject, ApplicationID, AllocationKey string }
+	}
+	s.read(t, "partition/default/doctor", &told)
+	p := s.page(t, "#/overview")
+	p.arrives("overview")
+	p.press("9")
+	p.arrives("doctor")
+	p.sees("main h1", "What is wrong now")
+	assert.DeepEqual(t, evaluate[[]string](p, `return t.all("main .finding .badge").map((e) => e.textContent)`), func() (out []string) {
+		for _, f := range told.Findings {
+			out = append(out, f.Severity)
+		}
+		return out
+	}())
+	p.sees("main .finding", "Starving queue: root.vision")
+	p.sees("main .finding", "vcore 8 more becomes free on gpu")
+	p.sees("main .finding", "asks that wait are of it")
+	for _, how := range []look{wide, wideLight, phone, phoneLight} {
+		p.becomes(how)
+		if shots := os.Getenv("SHOTS"); shots != "" {
+			shot(p, shots)
+		}
+		p.audits("wide", "overlapping", "faint", "cut", "below", "small")
+		p.names()
+		if axe := axeScript(); axe != "" {
+			p.axe(axe)
+		}
+	}
+	first := told.Findings[0]
+	p.click("main .finding dd a", first.AllocationKey)
+	p.arrives("applications")
+	p.sees("main h1", first.AllocationKey)
+
+	p = calm.site(t).page(t, "#/doctor")
+	p.arrives("doctor")
+	p.sees("main", "Nothing is wrong")
+}
+
+func shot(p *page, dir string) {
+	taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	assert.NilError(p.t, err)
+	name := "dark"
+	if p.how.light {
+		name = "light"
+	}
+	if p.how.width < 500 {
+		name += "-phone"
+	}
+	assert.NilError(p.t, os.WriteFile(dir+"/doctor-"+name+".png", taken, 0o644))
+}
