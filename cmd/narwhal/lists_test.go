@@ -124,7 +124,7 @@ func TestLists(t *testing.T) {
 func TestCommandsDocument(t *testing.T) {
 	document, err := os.ReadFile("../../docs/commands.md")
 	assert.NilError(t, err)
-	for _, name := range []string{"list-queues", "list-pending", "list-losses", "whatif-pods"} {
+	for _, name := range []string{"list-queues", "list-pending", "list-losses", "list-doctor", "whatif-pods"} {
 		text, err := os.ReadFile("testdata/" + name + ".golden")
 		assert.NilError(t, err)
 		_, table, _ := strings.Cut(string(text), "-- out\n")

@@ -59,10 +59,10 @@ func (e *examination) starvation(q *api.QueueView, lacking resources.Amounts, as
 	var parts []string
 	for i, lacks := range lacking {
 		if kind := resources.Kind(i); lacks > 0 {
-			parts = append(parts, fmt.Sprintf("%s of %s that is guaranteed", e.one(kind, q.Used.Of(kind)), e.one(kind, q.Guaranteed.Of(kind))))
+			parts = append(parts, fmt.Sprintf("%s of %s", e.one(kind, q.Used.Of(kind)), e.one(kind, q.Guaranteed.Of(kind))))
 		}
 	}
-	return fmt.Sprintf("it uses %s, and %s for %s more of it", strings.Join(parts, " and "), waiting(asks), e.kinds.Format(lacking))
+	return fmt.Sprintf("of what is guaranteed to it, it uses %s, and %s for %s more", strings.Join(parts, " and "), waiting(asks), e.kinds.Format(lacking))
 }
 
 // one is a quantity of one kind.

@@ -1,11 +1,9 @@
 package browser
 
 import (
-	"os"
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -41,9 +39,6 @@ func TestDoctor(t *testing.T) {
 	p.sees("main .finding", "asks that wait are of it")
 	for _, how := range []look{wide, wideLight, phone, phoneLight} {
 		p.becomes(how)
-		if shots := os.Getenv("SHOTS"); shots != "" {
-			shot(p, shots)
-		}
 		p.audits("wide", "overlapping", "faint", "cut", "below", "small")
 		p.names()
 		if axe := axeScript(); axe != "" {
@@ -58,17 +53,4 @@ func TestDoctor(t *testing.T) {
 	p = calm.site(t).page(t, "#/doctor")
 	p.arrives("doctor")
 	p.sees("main", "Nothing is wrong")
-}
-
-func shot(p *page, dir string) {
-	taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	assert.NilError(p.t, err)
-	name := "dark"
-	if p.how.light {
-		name = "light"
-	}
-	if p.how.width < 500 {
-		name += "-phone"
-	}
-	assert.NilError(p.t, os.WriteFile(dir+"/doctor-"+name+".png", taken, 0o644))
 }

@@ -54,13 +54,13 @@ function looked(l) {
 }
 
 function finding(ctx, f) {
-  return h('section', { class: ['card', 'finding', `finding-${tones[f.severity]}`], 'aria-label': `${capital(f.kind)} ${f.subject}` },
+  return h('div', { class: ['card', 'finding', `finding-${tones[f.severity]}`] },
     h('div', { class: 'card-head' }, h('h2', null, `${capital(f.kind)}: `, subject(ctx, f)), badge(tones[f.severity], f.severity)),
     h('p', null, `${capital(readable(f.cause))}.`),
     pairs(
       ['Since', f.since && `${format.date(f.since)}, ${format.age(f.since, ctx.now())} ago (${f.sinceOf})`],
       ['Harms', f.asks > 0 && harm(ctx, f)],
-      [f.tried ? 'Tried' : 'Remedy', capital(readable(f.remedy))],
+      [f.tried ? 'Tried' : 'Remedy', f.remedy.startsWith(`${f.allocationKey}:`) ? readable(f.remedy) : capital(readable(f.remedy))],
       ['Also', f.detail && capital(readable(f.detail))]));
 }
 
