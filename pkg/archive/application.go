@@ -60,6 +60,7 @@ type application struct {
 	ApplicationRecord
 	used    resources.Sum                         // without placeholders
 	pending map[api.AllocationKey]*PendingReasons // of asks, where an event said why they wait
+	runs    runs                                  // of its allocations that ended
 	view    *ApplicationRecord                    // nil if it has changed since
 }
 
