@@ -79,3 +79,18 @@ func (b *Book) RunTimes() RunTimes {
 	}
 	return out
 }
+
+// PreemptedSince is how many allocations of a queue were chosen as victims from a time on, by the plans that are kept.
+func (b *Book) PreemptedSince(queue api.QueuePath, since time.Time) (n int) {
+	for _, p := range b.Plans() {
+		if p.At.Before(since) {
+			break
+		}
+		for i := range p.Victims {
+			if p.Victims[i].Queue == queue {
+				n++
+			}
+		}
+	}
+	return n
+}

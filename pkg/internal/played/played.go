@@ -13,6 +13,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/forecast"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
@@ -116,4 +117,11 @@ func (p *Play) Trial() explain.Trial {
 	return explain.Trial{Now: p.Now, MayRun: func(ask api.AllocationKey, node api.NodeID) (bool, error) {
 		return true, p.remote.Feasible(ask, node)
 	}}
+}
+
+// Forecasts is what a forecast for an ask of a queue is made of.
+func (p *Play) Forecasts(queue api.QueuePath) forecast.Question {
+	return forecast.Question{
+		View: p.Partition.View(), Kinds: p.Kinds, Times: forecast.RunTimes(p.Book.RunTimes()), Preempted: p.Book.PreemptedSince(queue, p.Now.Add(-time.Hour)), Trial: p.Trial(),
+	}
 }

@@ -57,8 +57,7 @@ type lookedJSON struct {
 
 // Doctor answers GET /ws/v1/partition/{partition}/doctor.
 func Doctor(at *object.Snapshot, r *http.Request, of Config) (any, error) {
-	of.Max = min(of.Max, whyMax)
-	ctx, cancel := context.WithTimeout(r.Context(), of.Max)
+	ctx, cancel := context.WithTimeout(r.Context(), min(of.Max, whyMax))
 	defer cancel()
 	trial, end := trialOf(ctx, at, of)
 	defer end()
@@ -90,6 +89,7 @@ func Doctor(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 
 // trialOf is what remedies are tried with; end gives back what it takes.
 func trialOf(ctx context.Context, at *object.Snapshot, of Config) (trial explain.Trial, end context.CancelFunc) {
+	of.Max = min(of.Max, whyMax)
 	predicates := predicatesOf(ctx, at, of)
 	trial = explain.Trial{Now: at.Now(), Free: predicates.none}
 	if !predicates.silent {
