@@ -2,6 +2,7 @@ package archive
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -229,7 +230,7 @@ func (b *Book) lived(event api.Event) {
 	case *api.Ended:
 		b.ran(e)
 		if e.Cause != api.CauseBindFailed {
-			s.end(b.now, e.Key, "ended: "+e.Text())
+			s.end(b.now, e.Key, strings.TrimSuffix("ended: "+e.Text(), ": "))
 		} else if l := s.of(e.Allocation, b.since); l != nil {
 			l.mark(b.now, "it could not be bound: "+e.Message)
 		}

@@ -65,6 +65,9 @@ func waitTime(l *archive.Life, now time.Time) time.Duration {
 	} else if !l.Ended.IsZero() {
 		until = l.Ended
 	}
+	if l.Asked.IsZero() {
+		return 0 // that is not known
+	}
 	return max(until.Sub(l.Asked), 0)
 }
 
@@ -109,6 +112,9 @@ func lifeLines(l *archive.Life, now time.Time) (lines []string) {
 // lived is a life in one line.
 func lived(l *archive.Life, now time.Time) string {
 	text := fmt.Sprintf("asked for at %s, waited %s", l.Asked.UTC().Format(time.RFC3339), wording.Age(waitTime(l, now)))
+	if l.Asked.IsZero() {
+		text = "when it was asked for is not known"
+	}
 	var parts []string
 	if l.Unknown > 0 {
 		parts = append(parts, wording.Age(l.Unknown)+" before the scheduler started")

@@ -54,3 +54,23 @@ func TestDoctor(t *testing.T) {
 	p.arrives("doctor")
 	p.sees("main", "Nothing is wrong")
 }
+
+// TestLife: the page of an ask says how long it waited for what, its place in line and when it will run, or why that
+// cannot be told.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	s := night.site(t)
+	p := s.page(t, atFirst("queue=root.lab")(t, s))
+	p.arrives("applications")
+	p.sees("main .card", "Its life")
+	p.sees("main .pairs", "Waited")
+	p.sees("main .pairs", "Place in line")
+	p.sees("main .pairs", "Will run")
+	for _, how := range []look{wide, phoneLight} {
+		p.becomes(how)
+		p.audits("wide", "overlapping", "faint", "cut", "below", "small")
+		if axe := axeScript(); axe != "" {
+			p.axe(axe)
+		}
+	}
+}
