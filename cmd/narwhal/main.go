@@ -13,6 +13,7 @@
 //	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
 //	doctor.go      narwhal doctor: what is wrong now
+//	top.go         narwhal top: from queues to why a pod waits; topscreen.go, live in the terminal
 //	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
 //	connection.go  which scheduler is asked, and how
 //	output.go      tables, JSON and YAML; --watch; widths and colours of terminals
@@ -116,6 +117,7 @@ func newRootCommand() *cobra.Command {
 		newAppsCommand(),
 		newDoctorCommand(),
 		newExplainCommand(),
+		newTopCommand(),
 		newWhatIfCommand(),
 	)
 	return root
