@@ -119,8 +119,10 @@ func nodeOrder(c cursor) api.NodeOrder {
 				order.Packing = true
 			case "devices":
 				byDevices = c
+			case "scarcity":
+				order.Scarcity = true
 			default:
-				c.fail("unknown policy %s, write fair, binpacking or devices", quote(policy))
+				c.fail("unknown policy %s, write fair, binpacking, devices or scarcity", quote(policy))
 			}
 		}},
 		field{"resourceweights", func(c cursor) { order.Weights = weights(c) }},
@@ -129,8 +131,8 @@ func nodeOrder(c cursor) api.NodeOrder {
 	switch {
 	case byDevices.Node != c.Node && sizes.Node == c.Node:
 		byDevices.fail("the kinds that come in devices are missing, write for example devices: {nvidia.com/gpu: 1}")
-	case byDevices.Node == c.Node && sizes.Node != c.Node:
-		sizes.fail("devices count with type: devices only")
+	case byDevices.Node == c.Node && sizes.Node != c.Node && !order.Scarcity:
+		sizes.fail("devices count with type: devices or scarcity only")
 	}
 	return order
 }

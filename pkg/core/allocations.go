@@ -125,6 +125,7 @@ func (p *Partition) adopt(r *ledger.Request, id api.NodeID) {
 		p.enter(app, api.Accepted, "")
 	}
 	r.Becomes(r.PlacedOn(id, p.Now))
+	p.order.Arrives(r)
 	p.run(r, n)
 	p.bookedBeyond(r)
 	p.settling.Extend()

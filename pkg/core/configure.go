@@ -20,6 +20,7 @@ func (p *Partition) configure(config api.Config) {
 	p.SeePriorities(arePlain(p.Root))
 	p.costs.Configure(areFlat(p.Root), configuredKinds(p.Root))
 	p.order.Rebuild(p.AllNodes)
+	p.countAsks()
 	p.RebuildLimits()
 	p.SettleGroups()
 	p.RecomputeShares()
@@ -63,6 +64,19 @@ func (p *Partition) retryAll() {
 			p.Unpark(p.ClassOf(r))
 		}
 		p.Changes.Application(app, ledger.QuotaFreed)
+		return true
+	})
+}
+
+// countAsks has what runs and what waits counted anew with what arrives.
+func (p *Partition) countAsks() {
+	p.Applications.Ascend(func(app *ledger.Application) bool {
+		for _, r := range slices.SortedFunc(slices.Values(app.Allocations), backlog.ByAge) {
+			p.order.Arrives(r)
+		}
+		for _, r := range slices.SortedFunc(slices.Values(app.Asks), backlog.ByAge) {
+			p.order.Waits(r)
+		}
 		return true
 	})
 }

@@ -46,6 +46,7 @@ func (p *Partition) endWait(r *ledger.Request) {
 	p.trials.Drop(r.Slot)
 	p.Unbind(r)
 	p.Withdraw(r)
+	p.order.WaitsNoMore(r)
 	if w := r.Wait; w != nil && w.Guard != nil {
 		p.Timers.Cancel(&w.Guard.Timer)
 	}
@@ -206,6 +207,7 @@ func (p *Partition) ask(r *ledger.Request) {
 		p.groups.Join(r)
 	}
 	p.Enqueue(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
+	p.order.Waits(r)
 	if r.Required != "" {
 		p.Bind(r)
 	}

@@ -10,6 +10,7 @@ func (p *Partition) react() {
 	for !p.Changes.None() {
 		p.NextStamp()
 		p.reactToNodes()
+		p.order.WeighAgain()
 		p.reactToTaken()
 		p.groups.React()
 		p.reactToQuotas()

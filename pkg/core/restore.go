@@ -63,6 +63,7 @@ func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
 	}
 	for _, a := range v.Allocations {
 		r := p.restoreRequest(app, a)
+		p.order.Arrives(r)
 		p.Book(r, p.FindNode(a.Node))
 	}
 	app.AllowExcess()

@@ -159,6 +159,7 @@ func (p *Partition) place(r *ledger.Request, n *ledger.Node) {
 	kept := len(p.Claims) > 0
 	bound := r.PlacedOn(n.ID, p.Now)
 	bound.Settled = p.kept.TookEqual(r)
+	bound.Kept = p.order.KeptBy(r, n)
 	what := ledger.NodeRetry // other asks that wait for it may not fit beside this one
 	if held := r.Claim(); held != nil {
 		if held.Harmless { // of another window it is not taken back

@@ -39,6 +39,21 @@ func (d Demand) String() string {
 	return b.String()
 }
 
+// attributeModel is the attribute of a node that has the model of its GPUs.
+const attributeModel = "model"
+
+// selector is what a pod needs of the attributes of a node, as the core reads it.
+func (d Demand) selector(labels map[string]string) string {
+	var terms []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		terms = append(terms, name+"="+labels[name])
+	}
+	if len(d.Models) > 0 {
+		terms = append(terms, attributeModel+"="+strings.Join(d.Models, "|"))
+	}
+	return strings.Join(terms, ",")
+}
+
 // wants is what pods care for beyond amounts. The refusals are made once: they
 // are asked for more often than anything else.
 type wants struct {

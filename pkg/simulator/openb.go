@@ -267,7 +267,7 @@ func (t *traceReader) node(r *row) {
 		ID:         api.NodeID(name),
 		Group:      group,
 		Capacity:   amounts,
-		Attributes: map[string]string{"model": model},
+		Attributes: map[string]string{attributeModel: model},
 		Devices:    Devices{Count: gpus, Model: model},
 	})
 }

@@ -41,7 +41,7 @@ func (c *cluster) startWork() {
 				stubborn: w.Stubborn,
 				grace:    w.Grace,
 				budgets:  c.budgets.of(w.Name),
-				tags:     tagsOf(w.Demand, w.Grace, w.QoS),
+				tags:     tagsOf(w.Demand, w.Selector, w.Grace, w.QoS),
 			},
 			arrival: stream(c.seed, "arrival "+w.Name),
 			size:    stream(c.seed, "size "+w.Name),
@@ -74,8 +74,11 @@ func (c *cluster) startWork() {
 
 // tagsOf is what the core gets beside amounts: what a demand looks like, to be shown,
 // and what it makes use of.
-func tagsOf(d Demand, grace time.Duration, qos string) map[string]string {
+func tagsOf(d Demand, selector map[string]string, grace time.Duration, qos string) map[string]string {
 	tags := map[string]string{}
+	if needs := d.selector(selector); needs != "" {
+		tags[api.TagNodeSelector] = needs
+	}
 	if d.Count > 0 {
 		tags["gpus"] = d.String()
 	}
@@ -234,7 +237,7 @@ func (c *cluster) replay(from int) {
 	for ; i < len(trace) && trace[i].Arrive <= c.now; i++ {
 		t := &trace[i]
 		p := &pod{
-			podSpec: &podSpec{wants: newWants(t.Demand, nil), amounts: t.Amounts, priority: t.Priority, tags: tagsOf(t.Demand, 0, "")},
+			podSpec: &podSpec{wants: newWants(t.Demand, nil), amounts: t.Amounts, priority: t.Priority, tags: tagsOf(t.Demand, nil, 0, "")},
 			key:     t.Key,
 			base:    t.Key,
 			attempt: 1,

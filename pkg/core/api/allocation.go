@@ -29,6 +29,10 @@ const (
 	// or the resource manager restarted.
 	TagNominatedNode = "nominatedNodeName"
 
+	// TagNodeSelector is which attributes of nodes an ask needs, such as model=T4|P100,zone=a. It
+	// says what is scarce; whether an ask may run on a node is for the resource manager to answer.
+	TagNodeSelector = "nodeSelector"
+
 	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption
 )
 
@@ -68,7 +72,16 @@ type Allocation struct {
 	// Settled says that an allocation has taken the place of an equal, and so is no victim
 	// of an equal itself: otherwise equals that are created again take turns for ever.
 	Settled bool
-	Tags    map[string]string // owned by the allocation, never changed
+	// Kept is what its placement leaves to others that need it more; nil is nothing that is known.
+	Kept *Kept
+	Tags map[string]string // owned by the allocation, never changed
+}
+
+// Kept is room that an ask would have taken, were it not scarce.
+type Kept struct {
+	Selector string            // of the asks that need it, as in TagNodeSelector; empty for those that are large
+	Percent  int64             // of all asks that arrived lately or wait
+	Free     resources.Amounts // on nodes like the one that it would have taken
 }
 
 // Preemptable is the preemption policy an ask came with.
@@ -92,7 +105,7 @@ func (a *Allocation) PlacedOn(node NodeID, now time.Time) *Allocation {
 // Unplaced is the allocation as an ask again.
 func (a *Allocation) Unplaced() *Allocation {
 	ask := *a
-	ask.Node, ask.Placed, ask.Settled, ask.Replaced = "", time.Time{}, false, false
+	ask.Node, ask.Placed, ask.Settled, ask.Replaced, ask.Kept = "", time.Time{}, false, false, nil
 	return &ask
 }
 

@@ -279,6 +279,9 @@ type NodeOrder struct {
 	// device. If there are any, the node is tried first on which an ask wastes least of its
 	// devices (package devices), and Packing does not count.
 	Devices map[string]int64
+	// Scarcity has asks leave nodes to others that can run on few only (package scarcity). Otherwise
+	// nodes are tried by their devices, or, without any, the fullest first; Packing does not count.
+	Scarcity bool
 }
 
 // PlanFor is how plans of a trigger are bounded.

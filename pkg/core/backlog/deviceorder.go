@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -27,21 +28,25 @@ type deviceOrder struct {
 	visited *uint64
 	Most    int            // nodes in all orders together; rankedMax
 	known   []knownDevices // by slot of the node
+	scarce  *scarceness    // nil if all nodes cost the same
 }
 
 // rankedNodes are the nodes with room for some amounts, the one where least is wasted first.
 type rankedNodes struct {
 	amounts resources.Amounts
-	tree    order.Tree[*rankedNode]
+	byShape []order.Tree[*rankedNode] // as nodes of one shape have one price
 	bySlot  []*rankedNode
 	seen    uint64 // how many changes are taken into account
 	used    uint64 // when it was used last
+	prices  prices
+	weighed uint64 // how often prices had been worked out
 }
 
 // A rankedNode is a node in such an order.
 type rankedNode struct {
 	node  *ledger.Node
-	tie   tie // its score is the cost
+	shape int
+	tie   tie // its score is the cost, without the price of the shape
 	links order.Links[*rankedNode]
 }
 
@@ -64,20 +69,24 @@ func (r *rankedNode) Summarise() bool { return false }
 const rankedMax = 1 << 20
 
 // newDeviceOrder is an order for the kinds that come in devices; nil if there are none.
-func newDeviceOrder(kinds *resources.Kinds, all *NodeOrder, sizes map[string]int64) *deviceOrder {
+func newDeviceOrder(kinds *resources.Kinds, all *NodeOrder, c api.NodeOrder) *deviceOrder {
+	sizes, scarce := c.Devices, c.Scarcity
 	d := &deviceOrder{ByAsk: map[string]*rankedNodes{}, all: all, visited: all.visited, Most: rankedMax}
 	for _, name := range sortedNames(sizes) {
 		if kind, err := kinds.Intern(name); err == nil && sizes[name] > 0 {
 			d.policy.Devices = append(d.policy.Devices, devices.Kind{Kind: kind, Size: sizes[name]})
 		}
 	}
-	if len(d.policy.Devices) == 0 {
+	if len(d.policy.Devices) == 0 && !scarce {
 		return nil
 	}
 	for _, w := range all.weights {
 		if !slices.ContainsFunc(d.policy.Devices, func(k devices.Kind) bool { return k.Kind == w.kind }) {
 			d.policy.Beside = append(d.policy.Beside, w.kind)
 		}
+	}
+	if scarce {
+		d.scarce = newScarceness(&d.policy)
 	}
 	return d
 }
@@ -89,6 +98,9 @@ func (d *deviceOrder) note(n *ledger.Node) {
 		d.changed = append(d.changed[:0], d.changed[len(d.changed)-most:]...)
 	}
 	d.changed = append(d.changed, n)
+	if d.scarce != nil {
+		d.scarce.note(n, d.all.has(n))
+	}
 }
 
 // of are the nodes for some amounts, as they are now.
@@ -126,7 +138,6 @@ func (d *deviceOrder) makeRoom(but *rankedNodes) {
 func (d *deviceOrder) update(ranked *rankedNodes) {
 	if ranked.bySlot == nil || ranked.seen < d.dropped {
 		*ranked = rankedNodes{amounts: ranked.amounts, used: ranked.used, bySlot: make([]*rankedNode, d.all.Tree.Len())}
-		ranked.tree.CountIn(d.visited)
 		for at := range d.all.Tree.All {
 			d.place(ranked, at.Node)
 		}
@@ -136,6 +147,9 @@ func (d *deviceOrder) update(ranked *rankedNodes) {
 		}
 	}
 	ranked.seen = d.dropped + uint64(len(d.changed))
+	if d.scarce != nil {
+		d.scarce.price(ranked)
+	}
 }
 
 // place brings the place of a node up to date.
@@ -146,24 +160,32 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *ledger.Node) {
 		if n.Gone {
 			return // another node has the slot
 		}
-		ranked.tree.Remove(is)
+		ranked.tree(is.shape).Remove(is)
 		is = nil
 	}
 	if !d.all.has(n) || !ranked.amounts.FitsIn(n.Room) {
 		if is != nil {
-			ranked.tree.Remove(is)
+			ranked.tree(is.shape).Remove(is)
 			ranked.bySlot[n.Slot] = nil
 		}
 		return
 	}
+	shape := d.shapeOf(n)
+	if is != nil && is.shape != shape {
+		ranked.tree(is.shape).Remove(is)
+		is = nil
+	}
 	at := tie{d.policy.Cost(d.nodeOf(n), ranked.amounts), d.all.of(n).tie.domain}
 	if is == nil {
-		is = &rankedNode{node: n, tie: at}
+		is = &rankedNode{node: n, tie: at, shape: shape}
 		ranked.bySlot[n.Slot] = is
-		ranked.tree.Insert(is)
+		for len(ranked.byShape) <= shape {
+			ranked.byShape = append(ranked.byShape, order.Tree[*rankedNode]{Looked: d.visited})
+		}
+		ranked.tree(shape).Insert(is)
 		return
 	}
-	ranked.tree.Settle(is, true, is.tie != at, false, func() { is.tie = at })
+	ranked.tree(shape).Settle(is, true, is.tie != at, false, func() { is.tie = at })
 }
 
 // nodeOf is a node as package devices sees it.
@@ -205,30 +227,3 @@ func (d *deviceOrder) tablesOf(n *ledger.Node) []devices.Table {
 	})
 }
 
-// first is the first node in order.
-func (ranked *rankedNodes) first(byUse bool) *ledger.Node {
-	top := ranked.tree.First()
-	switch {
-	case top == nil:
-		return nil
-	case byUse:
-		top = firstTie(ranked.tree.Root(), top, ranked.amounts)
-	}
-	return top.node
-}
-
-// next is the node after another one in order.
-func (ranked *rankedNodes) next(after *ledger.Node, byUse bool) *ledger.Node {
-	last := ranked.bySlot[after.Slot]
-	if last == nil {
-		return nil
-	}
-	next := seek(ranked.tree.Root(), &spot{tie: last.tie, id: string(after.ID)}, ranked.amounts)
-	if byUse {
-		next = nextTie(ranked.tree.Root(), last, ranked.amounts)
-	}
-	if next == nil {
-		return nil
-	}
-	return next.node
-}

@@ -168,8 +168,8 @@ func (o *NodeOrder) WithRoom(ask resources.Amounts) iter.Seq2[*ledger.Node, int6
 	return func(yield func(*ledger.Node, int64) bool) {
 		if o.Devices != nil {
 			ranked, place := o.Devices.of(ask), 0
-			for at := range ranked.tree.All {
-				if !yield(at.node, int64(pointsMax-pointsMax*place/ranked.tree.Len())) {
+			for n := range ranked.all() {
+				if !yield(n, int64(pointsMax-pointsMax*place/ranked.len())) {
 					return
 				}
 				place++
@@ -183,13 +183,13 @@ func (o *NodeOrder) WithRoom(ask resources.Amounts) iter.Seq2[*ledger.Node, int6
 // Compare compares nodes that have room for an ask as they stand in order, but for what is used of their domains.
 func (o *NodeOrder) Compare(ask resources.Amounts) func(a, b *ledger.Node) int {
 	if o.Devices != nil {
-		ranked := o.Devices.of(ask).bySlot
+		ranked := o.Devices.of(ask)
 		return func(a, b *ledger.Node) int {
-			x, y := *tables.At(&ranked, a.Slot), *tables.At(&ranked, b.Slot)
+			x, y := *tables.At(&ranked.bySlot, a.Slot), *tables.At(&ranked.bySlot, b.Slot)
 			if x == nil || y == nil { // what is kept there for others is to be taken
 				return cmp.Compare(a.ID, b.ID)
 			}
-			return cmp.Or(compareTies(x.tie, y.tie), cmp.Compare(a.ID, b.ID))
+			return ranked.compare(x, y)
 		}
 	}
 	return func(a, b *ledger.Node) int {
@@ -252,10 +252,10 @@ func (o *NodeOrder) nextBelow(top, after *orderedNode, ask resources.Amounts) *l
 
 // Configure sets what decides the order.
 func (o *NodeOrder) Configure(kinds *resources.Kinds, c api.NodeOrder) {
-	o.Packing = c.Packing || len(c.Devices) > 0
+	o.Packing = c.Packing || len(c.Devices) > 0 || c.Scarcity
 	o.setWeights(kinds, c.Weights)
 	o.byUse = o.Packing && o.Domains.HasLists()
-	o.Devices = newDeviceOrder(kinds, o, c.Devices)
+	o.Devices = newDeviceOrder(kinds, o, c)
 }
 
 // setWeights brings the weights of the kinds into the range of a score.

@@ -112,12 +112,12 @@ func (v *verifier) ranked() {
 			}
 			found++
 			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.tablesOf(n), Room: v.order.of(n).tie.score}
-			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.tie.score != d.policy.Cost(&fresh, amounts) {
+			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.shape != d.shapeOf(n) || is.tie.score != d.policy.Cost(&fresh, amounts) {
 				v.Breaks("node %s: what %s wastes there is stale", n.ID, v.Kinds.Format(amounts))
 			}
 		}
-		if !missed && found != ranked.tree.Len() {
-			v.Breaks("%d nodes have room for %s, %d are in order", found, v.Kinds.Format(amounts), ranked.tree.Len())
+		if !missed && found != ranked.len() {
+			v.Breaks("%d nodes have room for %s, %d are in order", found, v.Kinds.Format(amounts), ranked.len())
 		}
 	}
 }

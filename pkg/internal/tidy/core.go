@@ -16,7 +16,7 @@ const core = "pkg/core"
 
 // packagesOfCore are the packages of the core: each may import those above it.
 var packagesOfCore = []string{
-	"pkg/core/laws", "pkg/core/tables", "pkg/core/nodeset", "pkg/core/order", "pkg/core/timers", "pkg/core/access", "pkg/core/placement", "pkg/core/devices",
+	"pkg/core/laws", "pkg/core/tables", "pkg/core/nodeset", "pkg/core/order", "pkg/core/timers", "pkg/core/access", "pkg/core/placement", "pkg/core/devices", "pkg/core/scarcity",
 	"pkg/core/guard", "pkg/core/preemptor", "pkg/core/api", "pkg/core/ledger", "pkg/core/topology", "pkg/core/answers", "pkg/core/backlog", "pkg/core/question", "pkg/core/preemption", "pkg/core/group", core, "pkg/core/worlds",
 }
 

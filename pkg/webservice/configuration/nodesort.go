@@ -30,6 +30,9 @@ func NodeSortingOf(order api.NodeOrder) *NodeSorting {
 	case order.Packing:
 		out.Type = "binpacking"
 	}
+	if order.Scarcity {
+		out.Type = "scarcity"
+	}
 	for kind, weight := range order.Weights {
 		out.ResourceWeights[kind] = decimalOf(weight)
 	}

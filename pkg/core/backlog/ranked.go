@@ -1,0 +1,122 @@
+package backlog
+
+import (
+	"cmp"
+	"iter"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+)
+
+// The nodes with room for some amounts stand in one tree for each shape, without the price of the
+// shape. So no node moves when prices change: a search compares what is first of each shape. Nodes
+// of the same cost are tried by shape, then as their tree says.
+
+// prices are those of shapes for some amounts; empty if all are the same.
+type prices []int64
+
+// of is the price of a shape.
+func (p prices) of(shape int) int64 {
+	if shape < len(p) {
+		return p[shape]
+	}
+	return 0
+}
+
+// tree are the nodes of a shape.
+func (ranked *rankedNodes) tree(shape int) *order.Tree[*rankedNode] { return &ranked.byShape[shape] }
+
+// len is how many nodes there are.
+func (ranked *rankedNodes) len() (count int) {
+	for i := range ranked.byShape {
+		count += ranked.byShape[i].Len()
+	}
+	return count
+}
+
+// cost is what an ask costs on a node, with the price of its shape.
+func (ranked *rankedNodes) cost(is *rankedNode) int64 {
+	return is.tie.score + ranked.prices.of(is.shape)
+}
+
+// first is the first node in order.
+func (ranked *rankedNodes) first(byUse bool) *ledger.Node {
+	var best *rankedNode
+	for shape := range ranked.byShape {
+		is := ranked.firstOf(shape, byUse)
+		if is != nil && (best == nil || ranked.cost(is) < ranked.cost(best)) {
+			best = is
+		}
+	}
+	return best.nodeOrNil()
+}
+
+// firstOf is the first node of a shape.
+func (ranked *rankedNodes) firstOf(shape int, byUse bool) *rankedNode {
+	tree := ranked.tree(shape)
+	top := tree.First()
+	if top != nil && byUse {
+		return firstTie(tree.Root(), top, ranked.amounts)
+	}
+	return top
+}
+
+// next is the node after another one in order.
+func (ranked *rankedNodes) next(after *ledger.Node, byUse bool) *ledger.Node {
+	last := ranked.bySlot[after.Slot]
+	if last == nil {
+		return nil
+	}
+	var best *rankedNode
+	for shape := range ranked.byShape {
+		is := ranked.nextOf(shape, last, byUse)
+		if is != nil && (best == nil || ranked.cost(is) < ranked.cost(best)) {
+			best = is
+		}
+	}
+	return best.nodeOrNil()
+}
+
+// nextOf is the first node of a shape that stands after another, of any shape.
+func (ranked *rankedNodes) nextOf(shape int, last *rankedNode, byUse bool) *rankedNode {
+	root := ranked.tree(shape).Root()
+	if shape == last.shape {
+		if byUse {
+			return nextTie(root, last, ranked.amounts)
+		}
+		return seek(root, &spot{tie: last.tie, id: string(last.node.ID)}, ranked.amounts)
+	}
+	least := ranked.cost(last) - ranked.prices.of(shape)
+	if shape > last.shape {
+		least-- // those of the same cost come after it
+	}
+	top := seek(root, &spot{tie: tie{score: least}, over: true}, ranked.amounts)
+	if top != nil && byUse {
+		return firstTie(root, top, ranked.amounts)
+	}
+	return top
+}
+
+// nodeOrNil is the node; nil if there is none.
+func (r *rankedNode) nodeOrNil() *ledger.Node {
+	if r == nil {
+		return nil
+	}
+	return r.node
+}
+
+// all are the nodes in order, but for what is used of their domains.
+func (ranked *rankedNodes) all() iter.Seq[*ledger.Node] {
+	return func(yield func(*ledger.Node) bool) {
+		for n := ranked.first(false); n != nil && yield(n); n = ranked.next(n, false) {
+		}
+	}
+}
+
+// compare compares nodes as they stand in order, but for what is used of their domains.
+func (ranked *rankedNodes) compare(x, y *rankedNode) int {
+	return cmp.Or(
+		cmp.Compare(ranked.cost(x), ranked.cost(y)), cmp.Compare(x.shape, y.shape),
+		compareDomains(x.tie.domain, y.tie.domain), cmp.Compare(x.node.ID, y.node.ID),
+	)
+}

@@ -1,0 +1,165 @@
+package backlog
+
+import (
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/scarcity"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// scarceness is what is known of what is scarce: the nodes by shape, and the asks that wait.
+type scarceness struct {
+	*scarcity.Cluster
+	places []placeOfShape      // by the slots of nodes
+	waits  []*scarcity.Profile // by the slots of asks
+}
+
+// placeOfShape is a node as far as it is counted there.
+type placeOfShape struct {
+	scarcity.Place
+	of      *ledger.Node // another one may have had its slot
+	updated uint64
+}
+
+// newScarceness counts with the kinds of a policy.
+func newScarceness(policy *devices.Policy) *scarceness {
+	var kinds []resources.Kind
+	var sizes []int64
+	for _, k := range policy.Devices {
+		kinds, sizes = append(kinds, k.Kind), append(sizes, k.Size)
+	}
+	for _, kind := range policy.Beside {
+		kinds, sizes = append(kinds, kind), append(sizes, 0)
+	}
+	return &scarceness{Cluster: scarcity.New(kinds, sizes)}
+}
+
+// note takes in that a node has changed.
+func (s *scarceness) note(n *ledger.Node, open bool) {
+	at := tables.At(&s.places, n.Slot)
+	switch {
+	case n.Gone && at.of != n:
+		return
+	case n.Gone:
+		s.Leave(&at.Place)
+		at.of = nil
+		return
+	case at.of != n || at.updated != n.UpdatedAt:
+		s.Enter(&at.Place, n.Capacity, n.Attributes)
+		at.of, at.updated = n, n.UpdatedAt
+	}
+	var free resources.Amounts
+	if open {
+		free = n.Free
+	}
+	s.SetFree(&at.Place, free)
+}
+
+// price works out the prices for an order, if they have changed.
+func (s *scarceness) price(ranked *rankedNodes) {
+	if ranked.weighed == s.Weighed() && len(ranked.prices) == s.Shapes() {
+		return
+	}
+	worth := s.WorthOf(ranked.amounts)
+	ranked.prices, ranked.weighed = ranked.prices[:0], s.Weighed()
+	for shape := range s.Shapes() {
+		ranked.prices = append(ranked.prices, s.Price(shape, worth))
+	}
+}
+
+// shapeOf is the shape of a node.
+func (d *deviceOrder) shapeOf(n *ledger.Node) int {
+	if d.scarce == nil {
+		return 0
+	}
+	return d.scarce.places[n.Slot].Shape
+}
+
+// Arrives counts an ask, or what runs already, with what arrives.
+func (o *NodeOrder) Arrives(r *ledger.Request) {
+	if s := o.scarce(); s != nil {
+		s.Arrive(r.Tags[api.TagNodeSelector], r.Amounts)
+	}
+}
+
+// Waits counts an ask that begins to wait with what arrives, and with what waits.
+func (o *NodeOrder) Waits(r *ledger.Request) {
+	s := o.scarce()
+	if s == nil {
+		return
+	}
+	if p := s.Arrive(r.Tags[api.TagNodeSelector], r.Amounts); p != nil {
+		s.Wait(p, 1)
+		*tables.At(&s.waits, r.Slot) = p
+	}
+}
+
+// WaitsNoMore is the opposite of Waits.
+func (o *NodeOrder) WaitsNoMore(r *ledger.Request) {
+	s := o.scarce()
+	if s == nil {
+		return
+	}
+	if p := tables.At(&s.waits, r.Slot); *p != nil {
+		s.Wait(*p, -1)
+		*p = nil
+	}
+}
+
+// scarce is what is known of what is scarce; nil if that does not count.
+func (o *NodeOrder) scarce() *scarceness {
+	if o.Devices == nil {
+		return nil
+	}
+	return o.Devices.scarce
+}
+
+// WeighAgain has what is scarce weighed again, if enough has changed. No search is under way.
+func (o *NodeOrder) WeighAgain() {
+	s := o.scarce()
+	if s == nil {
+		return
+	}
+	if s.TakeRelabel() {
+		for i := range s.places {
+			if at := &s.places[i]; at.of != nil {
+				s.Enter(&at.Place, at.of.Capacity, at.of.Attributes)
+				if o.has(at.of) {
+					s.SetFree(&at.Place, at.of.Free)
+				}
+			}
+		}
+		clear(o.Devices.ByAsk)
+	}
+	s.Weigh()
+}
+
+// KeptBy is what an ask leaves to others that is placed on a node: the room of another node that it
+// would have taken, were nothing scarce; nil if there is none.
+func (o *NodeOrder) KeptBy(r *ledger.Request, n *ledger.Node) *api.Kept {
+	s := o.scarce()
+	if s == nil {
+		return nil
+	}
+	ranked := o.Devices.of(r.Amounts)
+	chosen := ranked.bySlot[n.Slot]
+	if chosen == nil {
+		return nil
+	}
+	other := chosen
+	for shape := range ranked.byShape {
+		if is := ranked.firstOf(shape, false); is != nil && is.tie.score < other.tie.score {
+			other = is
+		}
+	}
+	if ranked.prices.of(other.shape) <= ranked.prices.of(chosen.shape) {
+		return nil
+	}
+	reason, found := s.Reason(other.shape, chosen.shape)
+	if !found {
+		return nil
+	}
+	return &api.Kept{Selector: reason.Selector, Percent: reason.Percent, Free: reason.Free}
+}

@@ -1,0 +1,199 @@
+package scarcity
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// Prices are in parts of priceUnit, which says that all that is free is wanted as much as elsewhere.
+const (
+	priceUnit = 1 << 16
+	priceMax  = 4 * priceUnit
+	// parts is in how many parts what an ask wants of a cluster is counted.
+	parts = 1 << 30
+	// deviceWorth is a device in costs, millionths of it.
+	deviceWorth = 1_000_000
+	// plainWorth is an ask in costs where there are no devices: four times as much as a node that is
+	// empty costs more than one that is full.
+	plainWorth = 1 << 30
+	// stepsPaid is how many steps of working out prices a change pays for.
+	stepsPaid = 64
+)
+
+// wanted is what all profiles that can use the same shapes want.
+type wanted struct {
+	usable  uint64
+	asks    int64
+	parts   []int64  // of the capacity, by kind
+	biggest *Profile // with most asks
+}
+
+// Weigh works out prices, if enough has changed since that was done, and reports whether it did.
+func (c *Cluster) Weigh() bool {
+	if c.stale == 0 || c.stale < c.paid {
+		return false
+	}
+	c.weigh()
+	c.stale, c.paid = 0, (len(c.profiles)+len(c.wants)*len(c.shapes))/stepsPaid
+	c.weighed++
+	return true
+}
+
+// Weighed counts how often prices were worked out.
+func (c *Cluster) Weighed() uint64 { return c.weighed }
+
+func (c *Cluster) weigh() {
+	c.gather()
+	for s := range c.prices {
+		clear(c.prices[s])
+	}
+	for k := range c.kinds {
+		var all int64
+		for i := range c.wants {
+			all += c.wants[i].parts[k]
+		}
+		for i := range c.wants {
+			price := c.pressure(&c.wants[i], k, all)
+			for s := range c.prices {
+				if c.wants[i].usable>>s&1 == 1 {
+					c.prices[s][k] = min(c.prices[s][k]+price, priceMax)
+				}
+			}
+		}
+	}
+}
+
+// gather sums up what profiles want that can use the same shapes.
+func (c *Cluster) gather() {
+	c.wants = c.wants[:0]
+	for _, p := range c.profiles {
+		usable, asks := c.usableBy(p), min(p.recent+p.waits, asksMax)
+		if usable == 0 || asks == 0 {
+			continue
+		}
+		at := slices.IndexFunc(c.wants, func(w wanted) bool { return w.usable == usable })
+		if at < 0 {
+			at = len(c.wants)
+			c.wants = append(c.wants, wanted{usable: usable, parts: make([]int64, len(c.kinds)), biggest: p})
+		}
+		w := &c.wants[at]
+		w.asks += asks
+		for i, kind := range c.kinds {
+			w.parts[i] += asks * share(p.amounts.Of(kind), c.capacity[i], parts)
+		}
+		if before := w.biggest; min(before.recent+before.waits, asksMax) < asks {
+			w.biggest = p
+		}
+	}
+}
+
+// pressure is the part of what asks want of a kind, against the part of what is free that they can use.
+func (c *Cluster) pressure(w *wanted, kind int, all int64) int64 {
+	if all == 0 || w.parts[kind] == 0 {
+		return 0
+	}
+	var free int64
+	for s := range c.shapes {
+		if w.usable>>s&1 == 1 {
+			free += c.shapes[s].free[kind]
+		}
+	}
+	hi, lo := bits.Mul64(uint64(share(w.parts[kind], all, priceUnit)), uint64(c.free[kind]))
+	if hi >= uint64(max(free, 1)) {
+		return priceMax
+	}
+	price, _ := bits.Div64(hi, lo, uint64(max(free, 1)))
+	return int64(min(price, priceMax))
+}
+
+// share is the part that a quantity is of another, in so many parts; never more than all.
+func share(quantity, of, parts int64) int64 {
+	if quantity <= 0 || of <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(min(quantity, of)), uint64(parts))
+	is, _ := bits.Div64(hi, lo, uint64(of))
+	return int64(is)
+}
+
+// A Worth is what amounts are worth, by kind: how much of the cost of a placement the price of each
+// counts.
+type Worth []int64
+
+// WorthOf is what amounts are worth: where there are devices, their part of all devices, and
+// otherwise the same for every ask.
+func (c *Cluster) WorthOf(amounts resources.Amounts) Worth {
+	worth := make(Worth, len(c.kinds))
+	var devices, all int64
+	for i, size := range c.devices {
+		if size > 0 {
+			devices += c.capacity[i] / size * deviceWorth
+		}
+	}
+	for i, kind := range c.kinds {
+		worth[i] = share(amounts.Of(kind), c.capacity[i], cmp.Or(devices, parts))
+		all += worth[i]
+	}
+	for i := range worth {
+		if devices == 0 {
+			worth[i] = share(worth[i], all, plainWorth)
+		}
+	}
+	return worth
+}
+
+// Price is what it costs to use a shape for amounts of some worth.
+func (c *Cluster) Price(shape int, worth Worth) (cost int64) {
+	for i, price := range c.prices[shape] {
+		hi, lo := bits.Mul64(uint64(price), uint64(worth[i]))
+		cost += int64(hi<<48 | lo>>16)
+	}
+	return min(cost, costMax)
+}
+
+// costMax is the most that a price counts in a cost.
+const costMax = 1 << 39
+
+// Shapes is how many shapes there have been at a time.
+func (c *Cluster) Shapes() int { return len(c.shapes) }
+
+// A Reason is for which asks the room of a shape is kept.
+type Reason struct {
+	Selector string
+	Percent  int64 // of the asks that arrive
+	Free     resources.Amounts
+}
+
+// Reason is for whom a shape is kept: of the asks that cannot use another shape those which make it
+// dearest. It reports whether there are any.
+func (c *Cluster) Reason(kept, instead int) (r Reason, found bool) {
+	var most, all int64
+	var dearest *wanted
+	for i := range c.wants {
+		w := &c.wants[i]
+		all += w.asks
+		if w.usable>>kept&1 == 0 || w.usable>>instead&1 == 1 {
+			continue
+		}
+		for k := range c.kinds {
+			var wants int64
+			for j := range c.wants {
+				wants += c.wants[j].parts[k]
+			}
+			if price := c.pressure(w, k, wants); price > most {
+				most, dearest = price, w
+			}
+		}
+	}
+	if dearest == nil {
+		return r, false
+	}
+	r.Selector, r.Percent = dearest.biggest.selector, dearest.asks*100/all
+	for i, kind := range c.kinds {
+		r.Free.Set(kind, c.shapes[kept].free[i])
+	}
+	return r, true
+}

@@ -1,0 +1,127 @@
+package scarcity
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// shapesMax is how many shapes are told apart. Nodes beyond them share the last one, which any
+// ask can use.
+const shapesMax = 64
+
+// A shape is what nodes have in common.
+type shape struct {
+	key      string
+	capacity resources.Amounts // the most that a node of it has
+	values   map[string]string // of the attributes that selectors name
+	nodes    int
+	free     []int64 // by the kinds that count, of the nodes that are open
+}
+
+// A Place is what a Cluster knows of a node. The zero value is a node that it does not know.
+type Place struct {
+	Shape    int
+	known    bool
+	free     []int64
+	capacity []int64
+}
+
+// coarse brings amounts into classes: the three leading bits stay.
+func coarse(v int64) int64 {
+	if shift := bits.Len64(uint64(max(v, 0))) - 3; shift > 0 {
+		return v >> shift << shift
+	}
+	return max(v, 0)
+}
+
+// most is the largest number of the class of a number.
+func most(v int64) int64 {
+	if shift := bits.Len64(uint64(max(v, 0))) - 3; shift > 0 {
+		return v | (1<<shift - 1)
+	}
+	return max(v, 0)
+}
+
+// countedMax is the most that a node counts with, so that sums are exact.
+const countedMax = 1 << 45
+
+// Enter counts a node of which shape it is, or counts it anew after its capacity or its attributes have changed.
+func (c *Cluster) Enter(p *Place, capacity resources.Amounts, attributes map[string]string) {
+	c.Leave(p)
+	p.known, p.Shape = true, c.shapeOf(capacity, attributes)
+	p.free, p.capacity = make([]int64, len(c.kinds)), make([]int64, len(c.kinds))
+	for i, kind := range c.kinds {
+		p.capacity[i] = min(max(capacity.Of(kind), 0), countedMax)
+		c.capacity[i] += p.capacity[i]
+	}
+	c.shapes[p.Shape].nodes++
+	c.stale++
+}
+
+// SetFree says what is free on a node. Nothing is, where none may be placed.
+func (c *Cluster) SetFree(p *Place, free resources.Amounts) {
+	of := c.shapes[p.Shape].free
+	for i, kind := range c.kinds {
+		now := min(max(free.Of(kind), 0), countedMax)
+		of[i] += now - p.free[i]
+		c.free[i] += now - p.free[i]
+		p.free[i] = now
+	}
+	c.stale++
+}
+
+// Leave takes a node off the books.
+func (c *Cluster) Leave(p *Place) {
+	if !p.known {
+		return
+	}
+	c.SetFree(p, nil)
+	for i := range c.kinds {
+		c.capacity[i] -= p.capacity[i]
+	}
+	c.shapes[p.Shape].nodes--
+	*p = Place{}
+}
+
+// shapeOf is the shape of a node. One of which no node is left gives its number to a new one.
+func (c *Cluster) shapeOf(capacity resources.Amounts, attributes map[string]string) int {
+	key := c.scratch[:0]
+	for i, v := range capacity {
+		if v > 0 {
+			key = binary.AppendVarint(binary.AppendVarint(key, int64(i)), coarse(v))
+		}
+	}
+	values := make(map[string]string, len(c.labels))
+	for _, label := range c.labels {
+		values[label] = attributes[label]
+		key = append(append(key, 0), attributes[label]...)
+	}
+	c.scratch = key
+	unused := -1
+	for i := range c.shapes {
+		s := &c.shapes[i]
+		switch {
+		case s.key == string(key) && i < shapesMax-1:
+			return i
+		case s.nodes == 0 && unused < 0 && i < shapesMax-1:
+			unused = i
+		}
+	}
+	if unused < 0 {
+		if len(c.shapes) == shapesMax {
+			return shapesMax - 1
+		}
+		unused = len(c.shapes)
+		c.shapes = append(c.shapes, shape{free: make([]int64, len(c.kinds))})
+		c.prices = append(c.prices, make([]int64, len(c.kinds)))
+	}
+	s := &c.shapes[unused]
+	s.key, s.values, s.capacity = string(key), values, nil
+	for i, v := range capacity {
+		s.capacity.Set(resources.Kind(i), most(v))
+	}
+	c.epoch++
+	return unused
+}
