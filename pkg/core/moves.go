@@ -45,8 +45,8 @@ func (p *Partition) endWait(r *ledger.Request) {
 	}
 	p.trials.Drop(r.Slot)
 	p.Unbind(r)
-	p.Withdraw(r)
 	p.order.WaitsNoMore(r)
+	p.Withdraw(r)
 	if w := r.Wait; w != nil && w.Guard != nil {
 		p.Timers.Cancel(&w.Guard.Timer)
 	}

@@ -23,6 +23,7 @@ import (
 func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
 	var least, mostUsed int64
 	var first string
+	var leastShape int
 	for _, node := range n.view.Nodes {
 		if !node.Schedulable || len(node.Reservations) > 0 || !ask.FitsIn(node.Available) {
 			continue
@@ -39,10 +40,15 @@ func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
 				}
 			}
 		})
-		cost := n.devices.Cost(&of, ask)
+		cost, shape := n.devices.Cost(&of, ask), 0
+		if n.price != nil {
+			var price int64
+			shape, price = n.price(node.ID, ask)
+			cost += price
+		}
 		domain, use := n.domain(node)
-		if !found || cmp.Or(cmp.Compare(cost, least), cmp.Compare(mostUsed, use), strings.Compare(domain, first)) < 0 {
-			best, least, mostUsed, first, found = node.ID, cost, use, domain, true
+		if !found || cmp.Or(cmp.Compare(cost, least), cmp.Compare(shape, leastShape), cmp.Compare(mostUsed, use), strings.Compare(domain, first)) < 0 {
+			best, least, leastShape, mostUsed, first, found = node.ID, cost, shape, use, domain, true
 		}
 	}
 	return best, found

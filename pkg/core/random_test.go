@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,7 +50,9 @@ type history struct {
 	applications int      // that there may be, if not four
 	gangs        bool     // what comes is of task groups
 
-	devices map[string]int64 // kinds that come in devices
+	devices  map[string]int64 // kinds that come in devices
+	scarcity bool             // nodes are tried by what is scarce
+	selects  bool             // asks name attributes of nodes
 
 	refuses func(api.AllocationKey, api.NodeID) bool // an ask on a node, whatever ends there; nil is never
 	choosy  bool                                     // the resource manager has a say in which victims make room
@@ -196,7 +199,7 @@ func (h *history) config() api.Config {
 		preemption.Priority = api.PriorityOff
 	}
 	h.limit(&root, max(h.IntN(7)-4, 0))
-	config := api.Config{Name: "default", Root: root, Preemption: preemption, Nodes: api.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}, Devices: h.devices}}
+	config := api.Config{Name: "default", Root: root, Preemption: preemption, Nodes: api.NodeOrder{Packing: h.IntN(2) == 0, Weights: map[string]int64{"vcore": 3, "memory": 1}, Devices: h.devices, Scarcity: h.scarcity}}
 	if h.placing != nil {
 		h.placing.config(&config)
 	}
@@ -269,6 +272,34 @@ func (h *history) allocation() *api.Allocation {
 }
 
 func (h *history) command() api.Command {
+	if h.selects {
+		return h.selecting(h.anyCommand())
+	}
+	return h.anyCommand()
+}
+
+// selecting gives nodes attributes, and has asks name some.
+func (h *history) selecting(c api.Command) api.Command {
+	zone := string(rune('a' + h.IntN(3)))
+	switch c := c.(type) {
+	case api.AddNode:
+		c.Attributes = map[string]string{"zone": zone, "disk": strings.Repeat("x", h.IntN(2))}
+		return c
+	case api.UpdateNode:
+		if h.IntN(3) == 0 {
+			c.Attributes = map[string]string{"zone": zone}
+		}
+		return c
+	case api.AddAllocation:
+		selector := []string{"", "zone=" + zone, "zone=a|" + zone, "disk=x,zone=" + zone, "no selector"}[h.IntN(5)]
+		if c.Allocation.Tags == nil && selector != "" {
+			c.Allocation.Tags = map[string]string{api.TagNodeSelector: selector}
+		}
+	}
+	return c
+}
+
+func (h *history) anyCommand() api.Command {
 	switch h.IntN(24) {
 	case 0:
 		return api.AddNode{ID: h.node(), Capacity: resources.Amounts{8, 8, 3}, Drained: h.IntN(6) == 0}

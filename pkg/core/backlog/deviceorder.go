@@ -99,7 +99,7 @@ func (d *deviceOrder) note(n *ledger.Node) {
 	}
 	d.changed = append(d.changed, n)
 	if d.scarce != nil {
-		d.scarce.note(n, d.all.has(n))
+		d.scarce.note(n, d.all.freeOn(n))
 	}
 }
 
@@ -226,4 +226,3 @@ func (d *deviceOrder) tablesOf(n *ledger.Node) []devices.Table {
 		}
 	})
 }
-

@@ -6,6 +6,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
 // The nodes with room for some amounts stand in one tree for each shape, without the price of the
@@ -63,7 +64,7 @@ func (ranked *rankedNodes) firstOf(shape int, byUse bool) *rankedNode {
 
 // next is the node after another one in order.
 func (ranked *rankedNodes) next(after *ledger.Node, byUse bool) *ledger.Node {
-	last := ranked.bySlot[after.Slot]
+	last := *tables.At(&ranked.bySlot, after.Slot)
 	if last == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ func newScarceness(policy *devices.Policy) *scarceness {
 }
 
 // note takes in that a node has changed.
-func (s *scarceness) note(n *ledger.Node, open bool) {
+func (s *scarceness) note(n *ledger.Node, free resources.Amounts) {
 	at := tables.At(&s.places, n.Slot)
 	switch {
 	case n.Gone && at.of != n:
@@ -50,11 +50,15 @@ func (s *scarceness) note(n *ledger.Node, open bool) {
 		s.Enter(&at.Place, n.Capacity, n.Attributes)
 		at.of, at.updated = n, n.UpdatedAt
 	}
-	var free resources.Amounts
-	if open {
-		free = n.Free
-	}
 	s.SetFree(&at.Place, free)
+}
+
+// freeOn is what is free on a node; nothing where none may be placed.
+func (o *NodeOrder) freeOn(n *ledger.Node) resources.Amounts {
+	if !o.has(n) {
+		return nil
+	}
+	return n.Free
 }
 
 // price works out the prices for an order, if they have changed.
@@ -122,13 +126,14 @@ func (o *NodeOrder) WeighAgain() {
 	if s == nil {
 		return
 	}
-	if s.TakeRelabel() {
+	for s.TakeRelabel() {
+		for i := range s.places {
+			s.Leave(&s.places[i].Place)
+		}
 		for i := range s.places {
 			if at := &s.places[i]; at.of != nil {
 				s.Enter(&at.Place, at.of.Capacity, at.of.Attributes)
-				if o.has(at.of) {
-					s.SetFree(&at.Place, at.of.Free)
-				}
+				s.SetFree(&at.Place, o.freeOn(at.of))
 			}
 		}
 		clear(o.Devices.ByAsk)
@@ -136,16 +141,22 @@ func (o *NodeOrder) WeighAgain() {
 	s.Weigh()
 }
 
+// PriceOf is the number of the shape of a node, and what that costs an ask beside waste.
+func (o *NodeOrder) PriceOf(n *ledger.Node, ask resources.Amounts) (shape int, price int64) {
+	shape = o.Devices.shapeOf(n)
+	return shape, o.Devices.of(ask).prices.of(shape)
+}
+
 // KeptBy is what an ask leaves to others that is placed on a node: the room of another node that it
 // would have taken, were nothing scarce; nil if there is none.
 func (o *NodeOrder) KeptBy(r *ledger.Request, n *ledger.Node) *api.Kept {
 	s := o.scarce()
-	if s == nil {
-		return nil
+	if s == nil || r.Required != "" || r.Claim() != nil {
+		return nil // there was no choice
 	}
 	ranked := o.Devices.of(r.Amounts)
-	chosen := ranked.bySlot[n.Slot]
-	if chosen == nil {
+	chosen := *tables.At(&ranked.bySlot, n.Slot)
+	if chosen == nil || chosen.node != n {
 		return nil
 	}
 	other := chosen

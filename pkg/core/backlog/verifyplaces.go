@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/scarcity"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -103,6 +105,7 @@ func (v *verifier) ranked() {
 	if d == nil || !v.settled {
 		return
 	}
+	v.scarce()
 	for _, ranked := range d.ByAsk {
 		amounts, missed := ranked.amounts, ranked.seen != d.dropped+uint64(len(d.changed))
 		found := 0
@@ -119,5 +122,36 @@ func (v *verifier) ranked() {
 		if !missed && found != ranked.len() {
 			v.Breaks("%d nodes have room for %s, %d are in order", found, v.Kinds.Format(amounts), ranked.len())
 		}
+	}
+}
+
+// scarce checks what is known of what is scarce.
+func (v *verifier) scarce() {
+	s := v.order.scarce()
+	if s == nil {
+		return
+	}
+	for _, n := range v.all {
+		at := tables.At(&s.places, n.Slot)
+		if at.of != n || !s.Counts(&at.Place, n.Capacity, v.order.freeOn(n)) {
+			v.Breaks("node %s: what is free of its shape counts it with something else", n.ID)
+		}
+	}
+	places := func(yield func(*scarcity.Place) bool) {
+		for i := range s.places {
+			if s.places[i].of != nil && !yield(&s.places[i].Place) {
+				return
+			}
+		}
+	}
+	waits := func(yield func(*scarcity.Profile) bool) {
+		for _, p := range s.waits {
+			if p != nil && !yield(p) {
+				return
+			}
+		}
+	}
+	if err := s.Verify(places, waits); err != nil {
+		v.Breaks("%v", err)
 	}
 }

@@ -21,4 +21,5 @@
 //	shape.go     nodes that are alike, and what is free there
 //	mix.go       asks that are alike, and how many there are
 //	price.go     prices, and for whom room is kept
+//	verify.go    the laws
 package scarcity

@@ -35,6 +35,7 @@ type Cluster struct {
 	shapes   []shape
 	prices   [][]int64 // by shape and kind
 	labels   []string  // that selectors name, in the order in which they came
+	useless  []string  // of those, attributes of which nodes have too many values
 	epoch    uint64    // counts changes of shapes
 
 	known    map[string]*Profile
@@ -124,16 +125,19 @@ func (c *Cluster) profileOf(selector string, amounts resources.Amounts) *Profile
 
 // name notes that a selector names an attribute. Nodes are of other shapes then.
 func (c *Cluster) name(label string) {
-	if !slices.Contains(c.labels, label) && len(c.labels) < labelsMax {
+	if len(c.labels)+len(c.useless) < labelsMax && !slices.Contains(c.labels, label) && !slices.Contains(c.useless, label) {
 		c.labels = append(c.labels, label)
 		c.relabel = true
 	}
 }
 
-// TakeRelabel reports whether all nodes are to be entered anew, since selectors name an attribute
-// that they did not name before.
+// TakeRelabel reports whether all nodes are to be entered anew, since other attributes count than before.
 func (c *Cluster) TakeRelabel() (now bool) {
-	now, c.relabel = c.relabel, false
+	if now, c.relabel = c.relabel, false; now {
+		for i := range c.shapes {
+			c.shapes[i].key = "" // which no node has
+		}
+	}
 	return now
 }
 
@@ -144,22 +148,25 @@ func (c *Cluster) usableBy(p *Profile) uint64 {
 	}
 	p.usable, p.epoch = 0, c.epoch
 	for i := range c.shapes {
-		if s := &c.shapes[i]; i == shapesMax-1 || s.takes(p) {
+		if i == shapesMax-1 || c.takes(&c.shapes[i], p) {
 			p.usable |= 1 << i
 		}
 	}
 	return p.usable
 }
 
-// takes reports whether a node of a shape may run an ask of a profile.
-func (s *shape) takes(p *Profile) bool {
+// takes reports whether a node of a shape may run an ask of a profile, as far as attributes count.
+func (c *Cluster) takes(s *shape, p *Profile) bool {
 	if !p.amounts.FitsIn(s.capacity) {
 		return false
 	}
 	for i := range p.terms {
-		if t := &p.terms[i]; !t.holds(s.values) {
+		if t := &p.terms[i]; !t.holds(s.values) && c.counts(t.label) {
 			return false
 		}
 	}
 	return true
 }
+
+// counts reports whether an attribute decides of which shape nodes are.
+func (c *Cluster) counts(label string) bool { return slices.Contains(c.labels, label) }

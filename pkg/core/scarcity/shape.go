@@ -111,6 +111,7 @@ func (c *Cluster) shapeOf(capacity resources.Amounts, attributes map[string]stri
 	}
 	if unused < 0 {
 		if len(c.shapes) == shapesMax {
+			c.tooMany()
 			return shapesMax - 1
 		}
 		unused = len(c.shapes)
@@ -124,4 +125,13 @@ func (c *Cluster) shapeOf(capacity resources.Amounts, attributes map[string]stri
 	}
 	c.epoch++
 	return unused
+}
+
+// tooMany drops the attribute that selectors named last, since there are more shapes than are told apart: one of which
+// every node has a value of its own, such as its name, says nothing of what is scarce.
+func (c *Cluster) tooMany() {
+	if last := len(c.labels) - 1; last >= 0 && !c.relabel {
+		c.useless = append(c.useless, c.labels[last])
+		c.labels, c.relabel = c.labels[:last], true
+	}
 }
