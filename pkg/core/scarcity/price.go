@@ -76,8 +76,7 @@ func (c *Cluster) gather() {
 		}
 		at := slices.IndexFunc(c.wants, func(w wanted) bool { return w.usable == usable })
 		if at < 0 {
-			at = len(c.wants)
-			c.wants = append(c.wants, wanted{usable: usable, parts: make([]int64, len(c.kinds)), biggest: p})
+			at = c.addWanted(usable, p)
 		}
 		w := &c.wants[at]
 		w.asks += asks
@@ -88,6 +87,23 @@ func (c *Cluster) gather() {
 			w.biggest = p
 		}
 	}
+}
+
+// addWanted adds what is wanted of shapes, nothing yet. What was there once is used again.
+func (c *Cluster) addWanted(usable uint64, p *Profile) (at int) {
+	at = len(c.wants)
+	if at < cap(c.wants) {
+		c.wants = c.wants[:at+1]
+	} else {
+		c.wants = append(c.wants, wanted{})
+	}
+	w := &c.wants[at]
+	if w.parts == nil {
+		w.parts = make([]int64, len(c.kinds))
+	}
+	clear(w.parts)
+	w.usable, w.asks, w.biggest = usable, 0, p
+	return at
 }
 
 // pressure is the part of what asks want of a kind, against the part of what is free that they can use.
