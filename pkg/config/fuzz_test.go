@@ -123,6 +123,9 @@ func write(document *Document, kinds *resources.Kinds) string {
 			}
 			order += "}"
 		}
+		if p.Nodes.Scarcity {
+			order = "scarcity" + strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(order, "fair"), "binpacking"), "devices")
+		}
 		fmt.Fprintf(&b, "{name: %s, nodesortpolicy: {type: %s, resourceweights: {", strconv.Quote(p.Name), order)
 		whole := true // only weights that were not scaled can all be whole in millionths
 		for _, weight := range p.Nodes.Weights {

@@ -169,8 +169,8 @@ func (p *Partition) SetRankedMax(most int) { p.order.Devices.Most = most }
 // DeviceOrders is how many orders of nodes by their devices there are.
 func (p *Partition) DeviceOrders() int { return len(p.order.Devices.ByAsk) }
 
-// PriceOf is the number of the shape of a node, and what that costs an ask beside waste.
-func (p *Partition) PriceOf(id api.NodeID, amounts []int64) (shape int, price int64) {
+// PriceOf is the number of the class of a node, and what that costs an ask beside waste.
+func (p *Partition) PriceOf(id api.NodeID, amounts []int64) (class int, price int64) {
 	p.react() // as Schedule does first
 	return p.order.PriceOf(p.FindNode(id), amounts)
 }

@@ -29,8 +29,8 @@ type naive struct {
 	packing bool
 	levels  []string        // where nodes are packed: of those that are alike, those of the fullest domain come first
 	devices *devices.Policy // nil unless nodes are tried by their devices
-	// price is the shape of a node and what that costs; nil if nothing is scarce
-	price func(api.NodeID, resources.Amounts) (shape int, price int64)
+	// price is the class of a node and what that costs; nil if nothing is scarce
+	price func(api.NodeID, resources.Amounts) (class int, price int64)
 	met   map[string]int // what was met of gangs; nil if there are none
 }
 

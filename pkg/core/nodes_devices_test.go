@@ -23,7 +23,7 @@ import (
 func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
 	var least, mostUsed int64
 	var first string
-	var leastShape int
+	var leastClass int
 	for _, node := range n.view.Nodes {
 		if !node.Schedulable || len(node.Reservations) > 0 || !ask.FitsIn(node.Available) {
 			continue
@@ -40,15 +40,15 @@ func (n naive) leastWaste(ask resources.Amounts) (best api.NodeID, found bool) {
 				}
 			}
 		})
-		cost, shape := n.devices.Cost(&of, ask), 0
+		cost, class := n.devices.Cost(&of, ask), 0
 		if n.price != nil {
 			var price int64
-			shape, price = n.price(node.ID, ask)
+			class, price = n.price(node.ID, ask)
 			cost += price
 		}
 		domain, use := n.domain(node)
-		if !found || cmp.Or(cmp.Compare(cost, least), cmp.Compare(shape, leastShape), cmp.Compare(mostUsed, use), strings.Compare(domain, first)) < 0 {
-			best, least, leastShape, mostUsed, first, found = node.ID, cost, shape, use, domain, true
+		if !found || cmp.Or(cmp.Compare(cost, least), cmp.Compare(class, leastClass), cmp.Compare(mostUsed, use), strings.Compare(domain, first)) < 0 {
+			best, least, leastClass, mostUsed, first, found = node.ID, cost, class, use, domain, true
 		}
 	}
 	return best, found

@@ -31,11 +31,11 @@ func TestScarcityDecidesLikeTheNaiveTwin(t *testing.T) {
 		}
 		h.p = core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, BatchMax: 1}, config)
 		twin.price = func(id api.NodeID, ask resources.Amounts) (int, int64) {
-			shape, price := h.p.PriceOf(id, ask)
+			class, price := h.p.PriceOf(id, ask)
 			if price > 0 {
 				dear++
 			}
-			return shape, price
+			return class, price
 		}
 		for i := range 120 {
 			h.plainStep(i)
@@ -47,7 +47,7 @@ func TestScarcityDecidesLikeTheNaiveTwin(t *testing.T) {
 	assert.Assert(t, compared > seeds.Part(t, 1300) && dear > compared)
 }
 
-// Whatever happens to a cluster: what is free of each shape, and which asks wait, is counted exactly, and all laws hold.
+// Whatever happens to a cluster: what is free of each class of nodes, and which asks wait, is counted exactly, and all laws hold.
 func TestScarcityInRandomHistories(t *testing.T) {
 	for seed := range seeds.Of(t, 200) {
 		h := newHistory(rand.New(rand.NewPCG(seed, 43)))

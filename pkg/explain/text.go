@@ -160,6 +160,9 @@ func (a *Answer) level(l Level) string {
 func (a *Answer) writePlaced(t *text) {
 	t.head("%s of application %s runs on node %s, in queue %s", a.Allocation.Key, a.Allocation.Application, a.Allocation.Node, a.Queue)
 	t.add("holds", "%s, priority %d", a.Kinds.Format(a.Allocation.Amounts), a.Allocation.Priority)
+	if kept := a.Allocation.Kept; kept != nil {
+		t.add("why there", "%s", kept.Text(a.Kinds))
+	}
 	e := a.Eviction
 	if e == nil {
 		return

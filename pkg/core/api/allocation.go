@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -81,7 +82,15 @@ type Allocation struct {
 type Kept struct {
 	Selector string            // of the asks that need it, as in TagNodeSelector; empty for those that are large
 	Percent  int64             // of all asks that arrived lately or wait
-	Free     resources.Amounts // on nodes like the one that it would have taken
+	Free     resources.Amounts // that those can use, of the kind that they make dearest
+}
+
+// Text is what is kept, and for how many.
+func (k *Kept) Text(kinds *resources.Kinds) string {
+	if k.Selector == "" {
+		return fmt.Sprintf("keeps %s on nodes that are large enough for the %d %% of asks that fit on few", kinds.Format(k.Free), k.Percent)
+	}
+	return fmt.Sprintf("keeps %s where %s for the %d %% of asks that need it", kinds.Format(k.Free), k.Selector, k.Percent)
 }
 
 // Preemptable is the preemption policy an ask came with.

@@ -34,7 +34,7 @@ type deviceOrder struct {
 // rankedNodes are the nodes with room for some amounts, the one where least is wasted first.
 type rankedNodes struct {
 	amounts resources.Amounts
-	byShape []order.Tree[*rankedNode] // as nodes of one shape have one price
+	byClass []order.Tree[*rankedNode] // as the nodes of one class have one price
 	bySlot  []*rankedNode
 	seen    uint64 // how many changes are taken into account
 	used    uint64 // when it was used last
@@ -45,8 +45,8 @@ type rankedNodes struct {
 // A rankedNode is a node in such an order.
 type rankedNode struct {
 	node  *ledger.Node
-	shape int
-	tie   tie // its score is the cost, without the price of the shape
+	class int
+	tie   tie // its score is the cost, without the price of the node class
 	links order.Links[*rankedNode]
 }
 
@@ -160,32 +160,32 @@ func (d *deviceOrder) place(ranked *rankedNodes, n *ledger.Node) {
 		if n.Gone {
 			return // another node has the slot
 		}
-		ranked.tree(is.shape).Remove(is)
+		ranked.tree(is.class).Remove(is)
 		is = nil
 	}
 	if !d.all.has(n) || !ranked.amounts.FitsIn(n.Room) {
 		if is != nil {
-			ranked.tree(is.shape).Remove(is)
+			ranked.tree(is.class).Remove(is)
 			ranked.bySlot[n.Slot] = nil
 		}
 		return
 	}
-	shape := d.shapeOf(n)
-	if is != nil && is.shape != shape {
-		ranked.tree(is.shape).Remove(is)
+	class := d.classOf(n)
+	if is != nil && is.class != class {
+		ranked.tree(is.class).Remove(is)
 		is = nil
 	}
 	at := tie{d.policy.Cost(d.nodeOf(n), ranked.amounts), d.all.of(n).tie.domain}
 	if is == nil {
-		is = &rankedNode{node: n, tie: at, shape: shape}
+		is = &rankedNode{node: n, tie: at, class: class}
 		ranked.bySlot[n.Slot] = is
-		for len(ranked.byShape) <= shape {
-			ranked.byShape = append(ranked.byShape, order.Tree[*rankedNode]{Looked: d.visited})
+		for len(ranked.byClass) <= class {
+			ranked.byClass = append(ranked.byClass, order.Tree[*rankedNode]{Looked: d.visited})
 		}
-		ranked.tree(shape).Insert(is)
+		ranked.tree(class).Insert(is)
 		return
 	}
-	ranked.tree(shape).Settle(is, true, is.tie != at, false, func() { is.tie = at })
+	ranked.tree(class).Settle(is, true, is.tie != at, false, func() { is.tie = at })
 }
 
 // nodeOf is a node as package devices sees it.

@@ -23,4 +23,5 @@
 //	verify.go       the laws; verifyplaces.go that each stands where it belongs, verifylimits.go what limits hold back
 //	nodeorder.go    keeps nodes in order, and finds one with room; rooms.go knows where room is new
 //	deviceorder.go  keeps nodes in order for each amounts, where they are tried by their devices; ties.go, which of those that are alike is first
+//	ranked.go       searches those orders, class by class of nodes; scarceness.go, what is known of what is scarce
 package backlog

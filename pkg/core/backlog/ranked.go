@@ -9,42 +9,42 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
 )
 
-// The nodes with room for some amounts stand in one tree for each shape, without the price of the
-// shape. So no node moves when prices change: a search compares what is first of each shape. Nodes
-// of the same cost are tried by shape, then as their tree says.
+// The nodes with room for some amounts stand in one tree for each class, without the price of the
+// class. So no node moves when prices change: a search compares what is first of each class. Nodes
+// of the same cost are tried by class, then as their tree says.
 
-// prices are those of shapes for some amounts; empty if all are the same.
+// prices are those of classes for some amounts; empty if all are the same.
 type prices []int64
 
-// of is the price of a shape.
-func (p prices) of(shape int) int64 {
-	if shape < len(p) {
-		return p[shape]
+// of is the price of a class.
+func (p prices) of(class int) int64 {
+	if class < len(p) {
+		return p[class]
 	}
 	return 0
 }
 
-// tree are the nodes of a shape.
-func (ranked *rankedNodes) tree(shape int) *order.Tree[*rankedNode] { return &ranked.byShape[shape] }
+// tree are the nodes of a class.
+func (ranked *rankedNodes) tree(class int) *order.Tree[*rankedNode] { return &ranked.byClass[class] }
 
 // len is how many nodes there are.
 func (ranked *rankedNodes) len() (count int) {
-	for i := range ranked.byShape {
-		count += ranked.byShape[i].Len()
+	for i := range ranked.byClass {
+		count += ranked.byClass[i].Len()
 	}
 	return count
 }
 
-// cost is what an ask costs on a node, with the price of its shape.
+// cost is what an ask costs on a node, with the price of its class.
 func (ranked *rankedNodes) cost(is *rankedNode) int64 {
-	return is.tie.score + ranked.prices.of(is.shape)
+	return is.tie.score + ranked.prices.of(is.class)
 }
 
 // first is the first node in order.
 func (ranked *rankedNodes) first(byUse bool) *ledger.Node {
 	var best *rankedNode
-	for shape := range ranked.byShape {
-		is := ranked.firstOf(shape, byUse)
+	for class := range ranked.byClass {
+		is := ranked.firstOf(class, byUse)
 		if is != nil && (best == nil || ranked.cost(is) < ranked.cost(best)) {
 			best = is
 		}
@@ -52,9 +52,9 @@ func (ranked *rankedNodes) first(byUse bool) *ledger.Node {
 	return best.nodeOrNil()
 }
 
-// firstOf is the first node of a shape.
-func (ranked *rankedNodes) firstOf(shape int, byUse bool) *rankedNode {
-	tree := ranked.tree(shape)
+// firstOf is the first node of a class.
+func (ranked *rankedNodes) firstOf(class int, byUse bool) *rankedNode {
+	tree := ranked.tree(class)
 	top := tree.First()
 	if top != nil && byUse {
 		return firstTie(tree.Root(), top, ranked.amounts)
@@ -69,8 +69,8 @@ func (ranked *rankedNodes) next(after *ledger.Node, byUse bool) *ledger.Node {
 		return nil
 	}
 	var best *rankedNode
-	for shape := range ranked.byShape {
-		is := ranked.nextOf(shape, last, byUse)
+	for class := range ranked.byClass {
+		is := ranked.nextOf(class, last, byUse)
 		if is != nil && (best == nil || ranked.cost(is) < ranked.cost(best)) {
 			best = is
 		}
@@ -78,17 +78,17 @@ func (ranked *rankedNodes) next(after *ledger.Node, byUse bool) *ledger.Node {
 	return best.nodeOrNil()
 }
 
-// nextOf is the first node of a shape that stands after another, of any shape.
-func (ranked *rankedNodes) nextOf(shape int, last *rankedNode, byUse bool) *rankedNode {
-	root := ranked.tree(shape).Root()
-	if shape == last.shape {
+// nextOf is the first node of a class that stands after another, of any class.
+func (ranked *rankedNodes) nextOf(class int, last *rankedNode, byUse bool) *rankedNode {
+	root := ranked.tree(class).Root()
+	if class == last.class {
 		if byUse {
 			return nextTie(root, last, ranked.amounts)
 		}
 		return seek(root, &spot{tie: last.tie, id: string(last.node.ID)}, ranked.amounts)
 	}
-	least := ranked.cost(last) - ranked.prices.of(shape)
-	if shape > last.shape {
+	least := ranked.cost(last) - ranked.prices.of(class)
+	if class > last.class {
 		least-- // those of the same cost come after it
 	}
 	top := seek(root, &spot{tie: tie{score: least}, over: true}, ranked.amounts)
@@ -117,7 +117,7 @@ func (ranked *rankedNodes) all() iter.Seq[*ledger.Node] {
 // compare compares nodes as they stand in order, but for what is used of their domains.
 func (ranked *rankedNodes) compare(x, y *rankedNode) int {
 	return cmp.Or(
-		cmp.Compare(ranked.cost(x), ranked.cost(y)), cmp.Compare(x.shape, y.shape),
+		cmp.Compare(ranked.cost(x), ranked.cost(y)), cmp.Compare(x.class, y.class),
 		compareDomains(x.tie.domain, y.tie.domain), cmp.Compare(x.node.ID, y.node.ID),
 	)
 }

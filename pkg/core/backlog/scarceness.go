@@ -9,15 +9,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// scarceness is what is known of what is scarce: the nodes by shape, and the asks that wait.
+// scarceness is what is known of what is scarce: the nodes by class, and the asks that wait.
 type scarceness struct {
 	*scarcity.Cluster
-	places []placeOfShape      // by the slots of nodes
+	places []placeOfClass      // by the slots of nodes
 	waits  []*scarcity.Profile // by the slots of asks
 }
 
-// placeOfShape is a node as far as it is counted there.
-type placeOfShape struct {
+// placeOfClass is a node as far as it is counted there.
+type placeOfClass struct {
 	scarcity.Place
 	of      *ledger.Node // another one may have had its slot
 	updated uint64
@@ -63,22 +63,22 @@ func (o *NodeOrder) freeOn(n *ledger.Node) resources.Amounts {
 
 // price works out the prices for an order, if they have changed.
 func (s *scarceness) price(ranked *rankedNodes) {
-	if ranked.weighed == s.Weighed() && len(ranked.prices) == s.Shapes() {
+	if ranked.weighed == s.Weighed() && len(ranked.prices) == s.Classes() {
 		return
 	}
 	worth := s.WorthOf(ranked.amounts)
 	ranked.prices, ranked.weighed = ranked.prices[:0], s.Weighed()
-	for shape := range s.Shapes() {
-		ranked.prices = append(ranked.prices, s.Price(shape, worth))
+	for class := range s.Classes() {
+		ranked.prices = append(ranked.prices, s.Price(class, worth))
 	}
 }
 
-// shapeOf is the shape of a node.
-func (d *deviceOrder) shapeOf(n *ledger.Node) int {
+// classOf is the class of a node.
+func (d *deviceOrder) classOf(n *ledger.Node) int {
 	if d.scarce == nil {
 		return 0
 	}
-	return d.scarce.places[n.Slot].Shape
+	return d.scarce.places[n.Slot].Class
 }
 
 // Arrives counts an ask, or what runs already, with what arrives.
@@ -141,10 +141,10 @@ func (o *NodeOrder) WeighAgain() {
 	s.Weigh()
 }
 
-// PriceOf is the number of the shape of a node, and what that costs an ask beside waste.
-func (o *NodeOrder) PriceOf(n *ledger.Node, ask resources.Amounts) (shape int, price int64) {
-	shape = o.Devices.shapeOf(n)
-	return shape, o.Devices.of(ask).prices.of(shape)
+// PriceOf is the number of the class of a node, and what that costs an ask beside waste.
+func (o *NodeOrder) PriceOf(n *ledger.Node, ask resources.Amounts) (class int, price int64) {
+	class = o.Devices.classOf(n)
+	return class, o.Devices.of(ask).prices.of(class)
 }
 
 // KeptBy is what an ask leaves to others that is placed on a node: the room of another node that it
@@ -160,15 +160,15 @@ func (o *NodeOrder) KeptBy(r *ledger.Request, n *ledger.Node) *api.Kept {
 		return nil
 	}
 	other := chosen
-	for shape := range ranked.byShape {
-		if is := ranked.firstOf(shape, false); is != nil && is.tie.score < other.tie.score {
+	for class := range ranked.byClass {
+		if is := ranked.firstOf(class, false); is != nil && is.tie.score < other.tie.score {
 			other = is
 		}
 	}
-	if ranked.prices.of(other.shape) <= ranked.prices.of(chosen.shape) {
+	if ranked.prices.of(other.class) <= ranked.prices.of(chosen.class) {
 		return nil
 	}
-	reason, found := s.Reason(other.shape, chosen.shape)
+	reason, found := s.Reason(other.class, chosen.class)
 	if !found {
 		return nil
 	}

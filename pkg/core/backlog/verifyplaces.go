@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/devices"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/scarcity"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/tables"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -115,7 +115,7 @@ func (v *verifier) ranked() {
 			}
 			found++
 			fresh := devices.Node{Capacity: n.Capacity, Free: n.Free, Tables: d.tablesOf(n), Room: v.order.of(n).tie.score}
-			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.shape != d.shapeOf(n) || is.tie.score != d.policy.Cost(&fresh, amounts) {
+			if is := ranked.bySlot[n.Slot]; is == nil || is.node != n || is.class != d.classOf(n) || is.tie.score != d.policy.Cost(&fresh, amounts) {
 				v.Breaks("node %s: what %s wastes there is stale", n.ID, v.Kinds.Format(amounts))
 			}
 		}
@@ -134,7 +134,7 @@ func (v *verifier) scarce() {
 	for _, n := range v.all {
 		at := tables.At(&s.places, n.Slot)
 		if at.of != n || !s.Counts(&at.Place, n.Capacity, v.order.freeOn(n)) {
-			v.Breaks("node %s: what is free of its shape counts it with something else", n.ID)
+			v.Breaks("node %s: what is free of its class counts it with something else", n.ID)
 		}
 	}
 	places := func(yield func(*scarcity.Place) bool) {

@@ -21,22 +21,22 @@ type Profile struct {
 	amounts  resources.Amounts // coarse
 	recent   int64             // asks that came lately
 	waits    int64             // asks that wait
-	usable   uint64            // the shapes that can run one
+	usable   uint64            // the classes that can run one
 	epoch    uint64            // as of which that is
 }
 
-// A Cluster is what is free in a cluster, by shape, and what asks want of it, by profile. It
+// A Cluster is what is free in a cluster, by class, and what asks want of it, by profile. It
 // belongs to one goroutine.
 type Cluster struct {
 	kinds    []resources.Kind // that count
 	devices  []int64          // how much of a kind is a device; zero for others
 	capacity []int64          // by kind
-	free     []int64          // by kind, of all shapes
-	shapes   []shape
-	prices   [][]int64 // by shape and kind
+	free     []int64          // by kind, of all classes
+	classes  []nodeClass
+	prices   [][]int64 // by class and kind
 	labels   []string  // that selectors name, in the order in which they came
 	useless  []string  // of those, attributes of which nodes have too many values
-	epoch    uint64    // counts changes of shapes
+	epoch    uint64    // counts changes of classes
 
 	known    map[string]*Profile
 	profiles []*Profile // in the order in which they came
@@ -123,7 +123,7 @@ func (c *Cluster) profileOf(selector string, amounts resources.Amounts) *Profile
 	return p
 }
 
-// name notes that a selector names an attribute. Nodes are of other shapes then.
+// name notes that a selector names an attribute. Nodes are of other classes then.
 func (c *Cluster) name(label string) {
 	if len(c.labels)+len(c.useless) < labelsMax && !slices.Contains(c.labels, label) && !slices.Contains(c.useless, label) {
 		c.labels = append(c.labels, label)
@@ -134,29 +134,29 @@ func (c *Cluster) name(label string) {
 // TakeRelabel reports whether all nodes are to be entered anew, since other attributes count than before.
 func (c *Cluster) TakeRelabel() (now bool) {
 	if now, c.relabel = c.relabel, false; now {
-		for i := range c.shapes {
-			c.shapes[i].key = "" // which no node has
+		for i := range c.classes {
+			c.classes[i].key = "" // which no node has
 		}
 	}
 	return now
 }
 
-// usableBy are the shapes of which a node may run an ask of a profile, were it empty.
+// usableBy are the classes of which a node may run an ask of a profile, were it empty.
 func (c *Cluster) usableBy(p *Profile) uint64 {
 	if p.epoch == c.epoch {
 		return p.usable
 	}
 	p.usable, p.epoch = 0, c.epoch
-	for i := range c.shapes {
-		if i == shapesMax-1 || c.takes(&c.shapes[i], p) {
+	for i := range c.classes {
+		if i == classesMax-1 || c.takes(&c.classes[i], p) {
 			p.usable |= 1 << i
 		}
 	}
 	return p.usable
 }
 
-// takes reports whether a node of a shape may run an ask of a profile, as far as attributes count.
-func (c *Cluster) takes(s *shape, p *Profile) bool {
+// takes reports whether a node of a class may run an ask of a profile, as far as attributes count.
+func (c *Cluster) takes(s *nodeClass, p *Profile) bool {
 	if !p.amounts.FitsIn(s.capacity) {
 		return false
 	}
@@ -168,5 +168,5 @@ func (c *Cluster) takes(s *shape, p *Profile) bool {
 	return true
 }
 
-// counts reports whether an attribute decides of which shape nodes are.
+// counts reports whether an attribute decides of which class nodes are.
 func (c *Cluster) counts(label string) bool { return slices.Contains(c.labels, label) }

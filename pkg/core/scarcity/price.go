@@ -23,7 +23,7 @@ const (
 	stepsPaid = 64
 )
 
-// wanted is what all profiles that can use the same shapes want.
+// wanted is what all profiles that can use the same classes want.
 type wanted struct {
 	usable  uint64
 	asks    int64
@@ -37,7 +37,7 @@ func (c *Cluster) Weigh() bool {
 		return false
 	}
 	c.weigh()
-	c.stale, c.paid = 0, (len(c.profiles)+len(c.wants)*len(c.shapes))/stepsPaid
+	c.stale, c.paid = 0, (len(c.profiles)+len(c.wants)*len(c.classes))/stepsPaid
 	c.weighed++
 	return true
 }
@@ -66,7 +66,7 @@ func (c *Cluster) weigh() {
 	}
 }
 
-// gather sums up what profiles want that can use the same shapes.
+// gather sums up what profiles want that can use the same classes.
 func (c *Cluster) gather() {
 	c.wants = c.wants[:0]
 	for _, p := range c.profiles {
@@ -89,7 +89,7 @@ func (c *Cluster) gather() {
 	}
 }
 
-// addWanted adds what is wanted of shapes, nothing yet. What was there once is used again.
+// addWanted adds what is wanted of classes, nothing yet. What was there once is used again.
 func (c *Cluster) addWanted(usable uint64, p *Profile) (at int) {
 	at = len(c.wants)
 	if at < cap(c.wants) {
@@ -112,9 +112,9 @@ func (c *Cluster) pressure(w *wanted, kind int, all int64) int64 {
 		return 0
 	}
 	var free int64
-	for s := range c.shapes {
+	for s := range c.classes {
 		if w.usable>>s&1 == 1 {
-			free += c.shapes[s].free[kind]
+			free += c.classes[s].free[kind]
 		}
 	}
 	hi, lo := bits.Mul64(uint64(share(w.parts[kind], all, priceUnit)), uint64(c.free[kind]))
@@ -161,9 +161,9 @@ func (c *Cluster) WorthOf(amounts resources.Amounts) Worth {
 	return worth
 }
 
-// Price is what it costs to use a shape for amounts of some worth.
-func (c *Cluster) Price(shape int, worth Worth) (cost int64) {
-	for i, price := range c.prices[shape] {
+// Price is what it costs to use a class for amounts of some worth.
+func (c *Cluster) Price(class int, worth Worth) (cost int64) {
+	for i, price := range c.prices[class] {
 		hi, lo := bits.Mul64(uint64(price), uint64(worth[i]))
 		cost += int64(hi<<48 | lo>>16)
 	}
@@ -173,21 +173,22 @@ func (c *Cluster) Price(shape int, worth Worth) (cost int64) {
 // costMax is the most that a price counts in a cost.
 const costMax = 1 << 39
 
-// Shapes is how many shapes there have been at a time.
-func (c *Cluster) Shapes() int { return len(c.shapes) }
+// Classes is how many classes there have been at a time.
+func (c *Cluster) Classes() int { return len(c.classes) }
 
-// A Reason is for which asks the room of a shape is kept.
+// A Reason is for which asks the room of a class is kept.
 type Reason struct {
 	Selector string
-	Percent  int64 // of the asks that arrive
-	Free     resources.Amounts
+	Percent  int64             // of the asks that arrive
+	Free     resources.Amounts // that they can use, of the kind of which they make it dearest
 }
 
-// Reason is for whom a shape is kept: of the asks that cannot use another shape those which make it
+// Reason is for which asks a class is kept: of the asks that cannot use another class those which make it
 // dearest. It reports whether there are any.
 func (c *Cluster) Reason(kept, instead int) (r Reason, found bool) {
 	var most, all int64
 	var dearest *wanted
+	kind := 0
 	for i := range c.wants {
 		w := &c.wants[i]
 		all += w.asks
@@ -200,7 +201,7 @@ func (c *Cluster) Reason(kept, instead int) (r Reason, found bool) {
 				wants += c.wants[j].parts[k]
 			}
 			if price := c.pressure(w, k, wants); price > most {
-				most, dearest = price, w
+				most, dearest, kind = price, w, k
 			}
 		}
 	}
@@ -208,8 +209,10 @@ func (c *Cluster) Reason(kept, instead int) (r Reason, found bool) {
 		return r, false
 	}
 	r.Selector, r.Percent = dearest.biggest.selector, dearest.asks*100/all
-	for i, kind := range c.kinds {
-		r.Free.Set(kind, c.shapes[kept].free[i])
+	for s := range c.classes {
+		if dearest.usable>>s&1 == 1 {
+			r.Free.Set(c.kinds[kind], r.Free.Of(c.kinds[kind])+c.classes[s].free[kind])
+		}
 	}
 	return r, true
 }

@@ -80,14 +80,14 @@ func TestPrices(t *testing.T) {
 				}
 			}
 			cluster.Weigh()
-			percent := func(p *Place) int64 { return (cluster.prices[p.Shape][0]*100 + priceUnit/2) / priceUnit }
+			percent := func(p *Place) int64 { return (cluster.prices[p.Class][0]*100 + priceUnit/2) / priceUnit }
 			assert.Equal(t, percent(t4[0]), c.t4)
 			assert.Equal(t, percent(other[0]), c.other)
 		})
 	}
 }
 
-// TestPricesLikeTheNaiveTwin: a twin that knows no shapes and no profiles looks at all nodes for each ask, and counts with fractions.
+// TestPricesLikeTheNaiveTwin: a twin that knows no classes and no profiles looks at all nodes for each ask, and counts with fractions.
 func TestPricesLikeTheNaiveTwin(t *testing.T) {
 	for seed := range uint64(300) {
 		chance := rand.New(rand.NewPCG(seed, 1))
@@ -125,7 +125,7 @@ func TestPricesLikeTheNaiveTwin(t *testing.T) {
 		for i := range nodes {
 			for k := range c.kinds {
 				want, _ := new(big.Float).SetRat(naivePrice(nodes, i, asks, c.kinds[k])).Float64()
-				got := float64(c.prices[nodes[i].place.Shape][k]) / priceUnit
+				got := float64(c.prices[nodes[i].place.Class][k]) / priceUnit
 				assert.Assert(t, got >= want-0.01 && got <= want+0.01, "seed %d, node %d, kind %d: %f, the twin has %f", seed, i, c.kinds[k], got, want)
 			}
 		}
@@ -203,7 +203,7 @@ func TestOldAsksCountLess(t *testing.T) {
 	assert.Assert(t, c.profiles[1].recent < 2*halfLife, "%d", c.profiles[1].recent)
 }
 
-// TestBounds: whatever is made up, so many profiles, attributes and shapes are known and no more. An attribute of which
+// TestBounds: whatever is made up, so many profiles, attributes and classes are known and no more. An attribute of which
 // every node has its own value does not count.
 func TestBounds(t *testing.T) {
 	c := newTestCluster()
@@ -219,7 +219,7 @@ func TestBounds(t *testing.T) {
 		reenter(c, nodes)
 		c.Weigh()
 	}
-	assert.Assert(t, len(c.profiles) <= profilesMax && len(c.labels)+len(c.useless) <= labelsMax && len(c.shapes) <= shapesMax)
+	assert.Assert(t, len(c.profiles) <= profilesMax && len(c.labels)+len(c.useless) <= labelsMax && len(c.classes) <= classesMax)
 	assert.Assert(t, !c.counts("name") && c.counts("zone"))
 	assert.Equal(t, len(parse(strings.Repeat("a=b,", 20))), termsMax)
 	assert.Equal(t, len(parse(strings.Repeat("a", selectorBytesMax)+"=b")), 0)
@@ -257,7 +257,7 @@ func FuzzPrice(f *testing.F) {
 			c.Arrive(selector, resources.Amounts{ask, 0, ask})
 		}
 		c.Weigh()
-		price := c.Price(p[0].Shape, c.WorthOf(resources.Amounts{ask, 1, ask}))
+		price := c.Price(p[0].Class, c.WorthOf(resources.Amounts{ask, 1, ask}))
 		assert.Assert(t, price >= 0 && price <= costMax, "%d", price)
 	})
 }

@@ -10,25 +10,25 @@ import (
 
 // Verify returns the first law that is broken, given all nodes and what waits:
 //
-//   - what is free of a shape, and how many nodes it has, is the sum over its nodes;
+//   - what is free of a class, and how many nodes it has, is the sum over its nodes;
 //   - as many asks of a profile wait as there are.
 func (c *Cluster) Verify(places iter.Seq[*Place], waits iter.Seq[*Profile]) error {
-	free, nodes := make([][]int64, len(c.shapes)), make([]int, len(c.shapes))
+	free, nodes := make([][]int64, len(c.classes)), make([]int, len(c.classes))
 	all, capacity := make([]int64, len(c.kinds)), make([]int64, len(c.kinds))
 	for i := range free {
 		free[i] = make([]int64, len(c.kinds))
 	}
 	for p := range places {
-		nodes[p.Shape]++
+		nodes[p.Class]++
 		for i := range c.kinds {
-			free[p.Shape][i] += p.free[i]
+			free[p.Class][i] += p.free[i]
 			all[i] += p.free[i]
 			capacity[i] += p.capacity[i]
 		}
 	}
-	for i := range c.shapes {
-		if s := &c.shapes[i]; s.nodes != nodes[i] || !slices.Equal(s.free, free[i]) {
-			return fmt.Errorf("shape %d counts %d nodes with %d, its nodes are %d with %d", i, s.nodes, s.free, nodes[i], free[i])
+	for i := range c.classes {
+		if s := &c.classes[i]; s.nodes != nodes[i] || !slices.Equal(s.free, free[i]) {
+			return fmt.Errorf("class %d counts %d nodes with %d, its nodes are %d with %d", i, s.nodes, s.free, nodes[i], free[i])
 		}
 	}
 	if !slices.Equal(c.free, all) || !slices.Equal(c.capacity, capacity) {

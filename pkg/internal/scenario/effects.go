@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -59,7 +60,13 @@ func heard(event api.Event) string {
 // terminations are how releases are written that are requested for a gang.
 var terminations = map[api.EndCause]string{api.CauseTimedOut: "TIMEOUT", api.CauseReplaced: "PLACEHOLDER_REPLACED"}
 
-func placed(a *api.Allocation) string { return fmt.Sprintf("placed %s on %s", a.Key, a.Node) }
+func placed(a *api.Allocation) string {
+	text := fmt.Sprintf("placed %s on %s", a.Key, a.Node)
+	if kept := a.Kept; kept != nil {
+		text += fmt.Sprintf(", %s is for %d %% of asks", cmp.Or(kept.Selector, "other room"), kept.Percent)
+	}
+	return text
+}
 
 // released is empty for an end that the resource manager reported itself and does
 // not expect an answer to.

@@ -19,7 +19,7 @@ const queuesMax = 8;
 const samples = new Map();
 
 // What the order of nodes is called, by its type.
-const NODE_ORDERS = { binpacking: 'by bin packing', devices: 'by their devices' };
+const NODE_ORDERS = { binpacking: 'by bin packing', devices: 'by their devices', scarcity: 'by what is scarce' };
 
 export default {
   id: 'overview',

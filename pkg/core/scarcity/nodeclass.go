@@ -7,12 +7,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// shapesMax is how many shapes are told apart. Nodes beyond them share the last one, which any
+// classesMax is how many classes are told apart. Nodes beyond them share the last one, which any
 // ask can use.
-const shapesMax = 64
+const classesMax = 64
 
-// A shape is what nodes have in common.
-type shape struct {
+// A nodeClass is what nodes have in common.
+type nodeClass struct {
 	key      string
 	capacity resources.Amounts // the most that a node of it has
 	values   map[string]string // of the attributes that selectors name
@@ -22,7 +22,7 @@ type shape struct {
 
 // A Place is what a Cluster knows of a node. The zero value is a node that it does not know.
 type Place struct {
-	Shape    int
+	Class    int
 	known    bool
 	free     []int64
 	capacity []int64
@@ -47,22 +47,22 @@ func most(v int64) int64 {
 // countedMax is the most that a node counts with, so that sums are exact.
 const countedMax = 1 << 45
 
-// Enter counts a node of which shape it is, or counts it anew after its capacity or its attributes have changed.
+// Enter counts a node of which class it is, or counts it anew after its capacity or its attributes have changed.
 func (c *Cluster) Enter(p *Place, capacity resources.Amounts, attributes map[string]string) {
 	c.Leave(p)
-	p.known, p.Shape = true, c.shapeOf(capacity, attributes)
+	p.known, p.Class = true, c.classOf(capacity, attributes)
 	p.free, p.capacity = make([]int64, len(c.kinds)), make([]int64, len(c.kinds))
 	for i, kind := range c.kinds {
 		p.capacity[i] = min(max(capacity.Of(kind), 0), countedMax)
 		c.capacity[i] += p.capacity[i]
 	}
-	c.shapes[p.Shape].nodes++
+	c.classes[p.Class].nodes++
 	c.stale++
 }
 
 // SetFree says what is free on a node. Nothing is, where none may be placed.
 func (c *Cluster) SetFree(p *Place, free resources.Amounts) {
-	of := c.shapes[p.Shape].free
+	of := c.classes[p.Class].free
 	for i, kind := range c.kinds {
 		now := min(max(free.Of(kind), 0), countedMax)
 		of[i] += now - p.free[i]
@@ -81,12 +81,12 @@ func (c *Cluster) Leave(p *Place) {
 	for i := range c.kinds {
 		c.capacity[i] -= p.capacity[i]
 	}
-	c.shapes[p.Shape].nodes--
+	c.classes[p.Class].nodes--
 	*p = Place{}
 }
 
-// shapeOf is the shape of a node. One of which no node is left gives its number to a new one.
-func (c *Cluster) shapeOf(capacity resources.Amounts, attributes map[string]string) int {
+// classOf is the class of a node. One of which no node is left gives its number to a new one.
+func (c *Cluster) classOf(capacity resources.Amounts, attributes map[string]string) int {
 	key := c.scratch[:0]
 	for i, v := range capacity {
 		if v > 0 {
@@ -100,25 +100,25 @@ func (c *Cluster) shapeOf(capacity resources.Amounts, attributes map[string]stri
 	}
 	c.scratch = key
 	unused := -1
-	for i := range c.shapes {
-		s := &c.shapes[i]
+	for i := range c.classes {
+		s := &c.classes[i]
 		switch {
-		case s.key == string(key) && i < shapesMax-1:
+		case s.key == string(key) && i < classesMax-1:
 			return i
-		case s.nodes == 0 && unused < 0 && i < shapesMax-1:
+		case s.nodes == 0 && unused < 0 && i < classesMax-1:
 			unused = i
 		}
 	}
 	if unused < 0 {
-		if len(c.shapes) == shapesMax {
+		if len(c.classes) == classesMax {
 			c.tooMany()
-			return shapesMax - 1
+			return classesMax - 1
 		}
-		unused = len(c.shapes)
-		c.shapes = append(c.shapes, shape{free: make([]int64, len(c.kinds))})
+		unused = len(c.classes)
+		c.classes = append(c.classes, nodeClass{free: make([]int64, len(c.kinds))})
 		c.prices = append(c.prices, make([]int64, len(c.kinds)))
 	}
-	s := &c.shapes[unused]
+	s := &c.classes[unused]
 	s.key, s.values, s.capacity = string(key), values, nil
 	for i, v := range capacity {
 		s.capacity.Set(resources.Kind(i), most(v))
@@ -127,7 +127,7 @@ func (c *Cluster) shapeOf(capacity resources.Amounts, attributes map[string]stri
 	return unused
 }
 
-// tooMany drops the attribute that selectors named last, since there are more shapes than are told apart: one of which
+// tooMany drops the attribute that selectors named last, since there are more classes than are told apart: one of which
 // every node has a value of its own, such as its name, says nothing of what is scarce.
 func (c *Cluster) tooMany() {
 	if last := len(c.labels) - 1; last >= 0 && !c.relabel {
