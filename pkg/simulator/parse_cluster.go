@@ -51,6 +51,13 @@ func (p *parser) nodes(v yamltree.Value) {
 			p.complain(v.Below("domains"), "%s is among the attributes, too", d.level)
 		}
 	}
+	if _, stated := one.Attributes[attributeModel]; one.Devices.Model != "" && !stated {
+		one.Attributes = maps.Clone(one.Attributes)
+		if one.Attributes == nil {
+			one.Attributes = map[string]string{}
+		}
+		one.Attributes[attributeModel] = one.Devices.Model
+	}
 	p.scenario.Nodes = append(p.scenario.Nodes, divide(expand(one, count, every), domains)...)
 }
 

@@ -8,7 +8,7 @@
 //	groups.go       task groups; podgroup.go pod groups
 //	placeholder.go  the pods that hold room for the members of task groups
 //	allocation.go   asks, allocations, and those of other schedulers
-//	tags.go         what has no field of its own
+//	tags.go         what has no field of its own; selector.go which labels of nodes a pod needs
 //	nodes.go        nodes
 //	reservations.go pods that keep a place for others
 //	namespaces.go   quotas of namespaces

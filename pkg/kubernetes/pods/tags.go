@@ -84,6 +84,9 @@ func CreateTagsForTask(pod *v1.Pod, foreign bool) map[string]string {
 	if node := RequiredNode(pod); node != "" {
 		tags[TagRequired] = node
 	}
+	if needs := NodeSelector(pod); needs != "" {
+		tags[TagNodeSelector] = needs
+	}
 	if node := pod.Status.NominatedNodeName; node != "" && !IsBound(pod) {
 		tags[TagNominated] = node
 	}

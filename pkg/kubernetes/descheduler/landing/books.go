@@ -41,9 +41,10 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 	configured := document.Partitions[0]
 	c.resolves = configured.Resolver != ""
 	if c.order != "" {
-		configured.Nodes.Packing, configured.Nodes.Devices = c.order == framework.MostAllocated, nil
+		configured.Nodes.Packing, configured.Nodes.Devices, configured.Nodes.Scarcity = c.order == framework.MostAllocated, nil, false
 	}
 	c.scoring.pack(c.order == framework.MostAllocated || c.order == "" && c.scoring.packs)
+	c.scarce = configured.Nodes.Scarcity
 	c.packs = configured.Nodes.Packing && len(configured.Nodes.Devices) == 0
 	configured.Preemption = api.PreemptionConfig{Disabled: true}
 	var best api.Best
@@ -154,9 +155,11 @@ func (c *Cluster) bookAll(before map[api.AllocationKey]*entry) {
 		if err != nil {
 			continue // a node of absurd amounts takes nothing
 		}
-		c.observe(c.partition.Apply(c.now, api.AddNode{
-			ID: api.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable,
-		}))
+		node := api.AddNode{ID: api.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable}
+		if c.scarce {
+			node.Attributes = n.Labels
+		}
+		c.observe(c.partition.Apply(c.now, node))
 	}
 	c.reclass(before)
 	var waiting []*v1.Pod
@@ -232,6 +235,9 @@ func (c *Cluster) tell(e *entry) {
 	if c.rules.IsOurs(pod) || e.allocation.Node == "" {
 		e.allocation.Application = c.applicationOf(pod)
 		e.allocation.Required = api.NodeID(pods.RequiredNode(pod))
+		if needs := pods.NodeSelector(pod); needs != "" {
+			e.allocation.Tags = map[string]string{api.TagNodeSelector: needs}
+		}
 	} else {
 		e.allocation.Origin = api.Foreign
 	}

@@ -62,6 +62,7 @@ type Cluster struct {
 	mu        sync.Mutex
 	partition *core.Partition
 	packs     bool // it prefers full nodes
+	scarce    bool // it leaves nodes that few pods can do without to those
 	kinds     *resources.Kinds
 	now       time.Time
 	snapshot  *framework.Snapshot
