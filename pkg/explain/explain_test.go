@@ -109,6 +109,21 @@ func (c *cluster) explain(t testing.TB, app api.ApplicationID, key api.Allocatio
 	return a
 }
 
+// TestTextSaysWhatAPlacementKeeps: a pod that can run anywhere leaves a node with a disk to those that need one.
+func TestTextSaysWhatAPlacementKeeps(t *testing.T) {
+	config := twoQueues()
+	config.Nodes.Scarcity = true
+	c := newCluster(t, config, api.Options{})
+	c.Apply(start, api.AddNode{ID: "n1", Capacity: resources.Amounts{4000, 1 << 30}, Attributes: map[string]string{"disk": "ssd"}})
+	c.Apply(start, api.AddNode{ID: "n2", Capacity: resources.Amounts{4000, 1 << 30}})
+	c.ask("web", "data", 2000, 1<<20, on("n1"), func(a *api.Allocation) { a.Tags = map[string]string{api.TagNodeSelector: "disk=ssd"} })
+	c.ask("web", "any", 1000, 1<<20)
+	c.settle(start)
+	assert.Equal(t, c.explain(t, "web", "any").Text(), `any of application web runs on node n2, in queue root.web
+  holds     memory=1048576 vcore=1000, priority 0
+  why there keeps vcore=2000 where disk=ssd for the 33 % of asks that need it`)
+}
+
 // After a start, what is told says when evictions may begin.
 func TestTextWhileSettling(t *testing.T) {
 	c := newCluster(t, twoQueues(), api.Options{SettleDelay: 5 * time.Second})

@@ -15,8 +15,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// An ask that nodes refuse is tried on all of them that have room: in the order of their scores, then of what is used of their
-// domains, then by ID.
+// An ask that nodes refuse is tried on all of them that have room: in the order of their scores, with the price of their classes where
+// something is scarce, then by class, then of what is used of their domains, then by ID.
 func TestNodesThatRefuseArePassedInOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -30,6 +30,7 @@ func TestNodesThatRefuseArePassedInOrder(t *testing.T) {
 		if seed%2 == 0 {
 			order.Devices = map[string]int64{resources.VCore: 1}
 		}
+		order.Scarcity = seed%3 == 0
 		o.Configure(kinds, order)
 		var nodes []*ledger.Node
 		for i := range 20 {
@@ -40,9 +41,20 @@ func TestNodesThatRefuseArePassedInOrder(t *testing.T) {
 			o.Reposition(n)
 		}
 		ask := resources.Amounts{2}
-		place := func(n *ledger.Node) tie { return o.of(n).tie }
+		if s := o.scarce(); s != nil {
+			for range random.IntN(10) {
+				s.Arrive([]string{"", "rack=a", "rack=b|c"}[random.IntN(3)], ask)
+			}
+			o.WeighAgain()
+		}
+		place := func(n *ledger.Node) (is tie, class int) { return o.of(n).tie, 0 }
 		if o.Devices != nil {
-			place = func(n *ledger.Node) tie { return o.Devices.of(ask).bySlot[n.Slot].tie }
+			place = func(n *ledger.Node) (is tie, class int) {
+				class, price := o.PriceOf(n, ask)
+				is = o.Devices.of(ask).bySlot[n.Slot].tie
+				is.score += price
+				return is, class
+			}
 		}
 		var want, got []*ledger.Node
 		for _, n := range nodes {
@@ -51,7 +63,9 @@ func TestNodesThatRefuseArePassedInOrder(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, func(a, b *ledger.Node) int {
-			return cmp.Or(cmp.Compare(place(a).score, place(b).score), compareUse(place(a).domain, place(b).domain), cmp.Compare(a.ID, b.ID))
+			x, classX := place(a)
+			y, classY := place(b)
+			return cmp.Or(cmp.Compare(x.score, y.score), cmp.Compare(classX, classY), compareUse(x.domain, y.domain), cmp.Compare(a.ID, b.ID))
 		})
 		for n := o.First(ask); n != nil; n = o.Next(n, ask) {
 			got = append(got, n)

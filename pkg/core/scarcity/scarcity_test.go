@@ -89,7 +89,7 @@ func TestPrices(t *testing.T) {
 
 // TestPricesLikeTheNaiveTwin: a twin that knows no classes and no profiles looks at all nodes for each ask, and counts with fractions.
 func TestPricesLikeTheNaiveTwin(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		chance := rand.New(rand.NewPCG(seed, 1))
 		c := newTestCluster()
 		var nodes []testNode
@@ -208,13 +208,13 @@ func TestOldAsksCountLess(t *testing.T) {
 func TestBounds(t *testing.T) {
 	c := newTestCluster()
 	var nodes []testNode
-	for i := range 200 {
+	for i := range 100 {
 		n := testNode{new(Place), resources.Amounts{8, 8}, resources.Amounts{8, 8}, map[string]string{"name": fmt.Sprint(i), "zone": fmt.Sprint(i % 2)}}
 		c.Enter(n.place, n.capacity, n.attributes)
 		c.SetFree(n.place, n.free)
 		nodes = append(nodes, n)
 	}
-	for i := range 400 {
+	for i := range 150 {
 		c.Arrive(fmt.Sprintf("zone=0,name=%d,l%d=x", i, i), resources.Amounts{int64(1 + i), 1})
 		reenter(c, nodes)
 		c.Weigh()
