@@ -26,8 +26,8 @@ func filledPage(t *testing.T, all []filledRun) []byte {
 		chart := plot.Chart{
 			Title: list.name,
 			Note:  fmt.Sprintf("The last fifth of what pods ask for. The dashed line is the best that was published when all have arrived, %.1f %%.", list.published),
-			X:     percents("asked for by pods that arrived, of all GPUs", 80),
-			Y:     percents("used, of all GPUs", 70),
+			X:     percents("asked for by pods that arrived, % of all GPUs", 80),
+			Y:     percents("used, % of all GPUs", 70),
 			Level: list.published,
 		}
 		for j, is := range all[i : i+len(filledOrders)] {
@@ -51,7 +51,7 @@ func filledPage(t *testing.T, all []filledRun) []byte {
 func percents(unit string, least float64) plot.Axis {
 	return plot.Axis{Unit: unit, Least: least, Most: 100, Ticks: func(int) (ticks []plot.Tick) {
 		for at := least; at <= 100; at += 5 {
-			ticks = append(ticks, plot.Tick{At: at, Text: fmt.Sprintf("%g %%", at)})
+			ticks = append(ticks, plot.Tick{At: at, Text: fmt.Sprint(at)})
 		}
 		return ticks
 	}}
