@@ -42,8 +42,9 @@ type Cluster struct {
 	profiles []*Profile // in the order in which they came
 	arrived  int        // since recent ones counted half
 	wants    []wanted
-	stale    int // changes since prices were worked out
-	paid     int // how many changes pay for working them out
+	all      []int64 // that is wanted, in parts of the capacity, by kind
+	stale    int     // changes since prices were worked out
+	paid     int     // how many changes pay for working them out
 	weighed  uint64
 	relabel  bool
 	scratch  []byte
@@ -53,7 +54,7 @@ type Cluster struct {
 // zero for those that come in none.
 func New(kinds []resources.Kind, sizes []int64) *Cluster {
 	return &Cluster{
-		kinds: kinds, devices: sizes, capacity: make([]int64, len(kinds)), free: make([]int64, len(kinds)),
+		kinds: kinds, devices: sizes, capacity: make([]int64, len(kinds)), free: make([]int64, len(kinds)), all: make([]int64, len(kinds)),
 		known: map[string]*Profile{}, epoch: 1,
 	}
 }

@@ -16,6 +16,7 @@ const (
 	parts = 1 << 30
 	// deviceWorth is a device in costs, millionths of it.
 	deviceWorth = 1_000_000
+	devicesMax  = 1 << 32
 	// plainWorth is an ask in costs where there are no devices: four times as much as a node that is
 	// empty costs more than one that is full.
 	plainWorth = 1 << 30
@@ -50,13 +51,13 @@ func (c *Cluster) weigh() {
 	for s := range c.prices {
 		clear(c.prices[s])
 	}
+	clear(c.all)
 	for k := range c.kinds {
-		var all int64
 		for i := range c.wants {
-			all += c.wants[i].parts[k]
+			c.all[k] += c.wants[i].parts[k]
 		}
 		for i := range c.wants {
-			price := c.pressure(&c.wants[i], k, all)
+			price := c.pressure(&c.wants[i], k)
 			for s := range c.prices {
 				if c.wants[i].usable>>s&1 == 1 {
 					c.prices[s][k] = min(c.prices[s][k]+price, priceMax)
@@ -107,8 +108,8 @@ func (c *Cluster) addWanted(usable uint64, p *Profile) (at int) {
 }
 
 // pressure is the part of what asks want of a kind, against the part of what is free that they can use.
-func (c *Cluster) pressure(w *wanted, kind int, all int64) int64 {
-	if all == 0 || w.parts[kind] == 0 {
+func (c *Cluster) pressure(w *wanted, kind int) int64 {
+	if w.parts[kind] == 0 {
 		return 0
 	}
 	var free int64
@@ -117,7 +118,7 @@ func (c *Cluster) pressure(w *wanted, kind int, all int64) int64 {
 			free += c.classes[s].free[kind]
 		}
 	}
-	hi, lo := bits.Mul64(uint64(share(w.parts[kind], all, priceUnit)), uint64(c.free[kind]))
+	hi, lo := bits.Mul64(uint64(share(w.parts[kind], c.all[kind], priceUnit)), uint64(c.free[kind]))
 	if hi >= uint64(max(free, 1)) {
 		return priceMax
 	}
@@ -146,7 +147,7 @@ func (c *Cluster) WorthOf(amounts resources.Amounts) Worth {
 	var devices, all int64
 	for i, size := range c.devices {
 		if size > 0 {
-			devices += c.capacity[i] / size * deviceWorth
+			devices += min(c.capacity[i]/size, devicesMax) * deviceWorth
 		}
 	}
 	for i, kind := range c.kinds {
@@ -165,9 +166,11 @@ func (c *Cluster) WorthOf(amounts resources.Amounts) Worth {
 func (c *Cluster) Price(class int, worth Worth) (cost int64) {
 	for i, price := range c.prices[class] {
 		hi, lo := bits.Mul64(uint64(price), uint64(worth[i]))
-		cost += int64(hi<<48 | lo>>16)
+		if cost += int64(lo >> 16); hi > 0 || cost > costMax {
+			return costMax
+		}
 	}
-	return min(cost, costMax)
+	return cost
 }
 
 // costMax is the most that a price counts in a cost.
@@ -196,11 +199,7 @@ func (c *Cluster) Reason(kept, instead int) (r Reason, found bool) {
 			continue
 		}
 		for k := range c.kinds {
-			var wants int64
-			for j := range c.wants {
-				wants += c.wants[j].parts[k]
-			}
-			if price := c.pressure(w, k, wants); price > most {
+			if price := c.pressure(w, k); price > most {
 				most, dearest, kind = price, w, k
 			}
 		}

@@ -249,6 +249,7 @@ func TestWeighingMakesNoGarbage(t *testing.T) {
 func FuzzPrice(f *testing.F) {
 	f.Add(int64(8000), int64(500), int64(1000), "model=T4")
 	f.Add(int64(1)<<62, int64(1)<<62, int64(1)<<62, "")
+	f.Add(int64(1)<<62, int64(0), int64(1)<<62, "model=T4")
 	f.Fuzz(func(t *testing.T, capacity, free, ask int64, selector string) {
 		c := newTestCluster()
 		p := enter(c, 3, "T4", capacity, 1, capacity)
