@@ -77,8 +77,8 @@ func TestScarcityLooksAtFewNodes(t *testing.T) {
 			Nodes: api.NodeOrder{Devices: map[string]int64{"pods": 1000}, Scarcity: true},
 		})
 		for i := range nodes {
-			p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4000, 4000, 400_000},
-				Attributes: map[string]string{"zone": string(rune('a' + i%4))}})
+			zone := map[string]string{"zone": string(rune('a' + i%4))}
+			p.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprint("n", i)), Capacity: resources.Amounts{4000, 4000, 400_000}, Attributes: zone})
 		}
 		p.Apply(start, api.AddApplication{ID: "app", Queue: "root.a"})
 		add := func(from, to int) {

@@ -41,4 +41,3 @@ func openbFile(t *testing.T, name string) simulator.File {
 	t.Cleanup(func() { _ = f.Close() })
 	return simulator.File{Name: name, Text: f}
 }
-
