@@ -140,6 +140,10 @@ lint: ## check style and the rules of .golangci.yml in every module
 bench: ## measure the core and the scheduler around it
 	$(GO) test -run '^$$' -bench . -benchmem ./pkg/core/... ./pkg/scheduler/...
 
+.PHONY: openb
+openb: ## fill the nodes of the openb trace with each order of nodes; OPENB=directory of its lists, PLACEMENT=page with plots
+	NARWHAL_OPENB=$(OPENB) NARWHAL_OPENB_PAGE=$(abspath $(or $(PLACEMENT),bin/placement.html)) $(GO) test -count=1 -v -run TestOpenbFilled ./pkg/simulator
+
 # The real trace is a part of it where OPENB names the directory of its lists. PAGE is the page
 # with plots.
 PAGE ?= bin/narwhal-bench.html
