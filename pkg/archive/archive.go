@@ -13,6 +13,7 @@ type Archive struct {
 	mu     sync.RWMutex
 	books  map[string]*Book
 	former map[int64]Count // counts of partitions that are gone, by minute
+	logs   map[string]*changeLog
 }
 
 // New makes an empty archive. The error is that of Config.Validate.
@@ -20,18 +21,31 @@ func New(config Config) (*Archive, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Archive{config: config.withDefaults(), books: map[string]*Book{}, former: map[int64]Count{}}, nil
+	return &Archive{config: config.withDefaults(), books: map[string]*Book{}, former: map[int64]Count{}, logs: map[string]*changeLog{}}, nil
 }
 
 // Open begins the book of a partition, in place of the one of the same name if
 // there is one.
 func (a *Archive) Open(partition string) *Book {
-	b := newBook(a.config)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	b := newBook(a.config)
+	b.changes = a.log(partition)
 	a.fold(a.books[partition])
 	a.books[partition] = b
 	return b
+}
+
+// log is the changes of a partition, also of one that was there before. The lock must be held.
+func (a *Archive) log(partition string) *changeLog {
+	l := a.logs[partition]
+	if l == nil {
+		l = new(changeLog)
+		if len(a.logs) < changeLogsMax {
+			a.logs[partition] = l
+		}
+	}
+	return l
 }
 
 // Close drops a book, unless it is no longer the one of the partition. What was

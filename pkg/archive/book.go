@@ -40,13 +40,14 @@ type Book struct {
 	history      history
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
+	changes      *changeLog
 }
 
 func newBook(config Config) *Book {
 	return &Book{
 		config: config, applications: map[api.ApplicationID]*application{},
 		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(), arrivals: newArrivals(),
-		history: newHistory(config.History),
+		history: newHistory(config.History), changes: new(changeLog),
 	}
 }
 
@@ -59,6 +60,7 @@ func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	b.now, b.finished, b.expired = step.Now, b.finished[:0], b.expired[:0]
 	if b.since.IsZero() {
 		b.since = step.Now
+		b.changes.began(step.Now)
 	}
 	b.counts.pass(minuteOf(step.Now))
 	b.arrivals.pass(minuteOf(step.Now))
@@ -133,10 +135,16 @@ func (b *Book) observe(event api.Event) {
 		b.gone(e)
 	case *api.NodeAdded:
 		b.typed(e.ID, e.Attributes)
+		b.changes.node(b.now, NodesCame, e.ID)
 	case *api.NodeAttributes:
 		b.typed(e.ID, e.Attributes)
 	case *api.NodeRemoved:
 		delete(b.instances, e.ID)
+		b.changes.node(b.now, NodesWent, e.ID)
+	case *api.NodeResized:
+		b.changes.node(b.now, NodesResized, e.ID)
+	case *api.NodeSchedulable:
+		b.changes.schedulable(b.now, e)
 	}
 }
 

@@ -21,6 +21,7 @@ func (s *Service) fieldTests() map[string]handler {
 	return map[string]handler{
 		"readSummary":                  s.looking(object.Summary),
 		"listUseHistory":               s.looking(past.UseHistory),
+		"listChanges":                  s.looking(past.Changes),
 		"listLosses":                   s.looking(past.Losses),
 		"listVictims":                  s.looking(past.Victims),
 		"listClusters":                 s.seeing((*object.Sources).Clusters),

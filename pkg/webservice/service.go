@@ -210,6 +210,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/node/{node}", get: s.about(object.Node)},
 		{path: partition + "/preemptions", get: s.about(past.Preemptions)},
 		{path: partition + "/history", get: s.about(past.UseHistory)},
+		{path: partition + "/changes", get: s.about(past.Changes)},
 		{path: partition + "/summary", get: s.about(object.Summary)},
 		{path: partition + "/victims", get: s.about(past.Victims)},
 		{path: partition + "/losses", get: s.about(past.Losses)},
