@@ -10,6 +10,7 @@
 //	reload.go      narwhal validate --against, --server: what a reload would change
 //	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
 //	ownerlists.go  narwhal users, apps, losses: what is whose
+//	changes.go     narwhal changes: what changed, and when
 //	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
 //	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
@@ -110,6 +111,7 @@ func newRootCommand() *cobra.Command {
 		newPendingCommand(),
 		newPreemptionsCommand(),
 		newLossesCommand(),
+		newChangesCommand(),
 		newUsersCommand(),
 		newAppsCommand(),
 		newExplainCommand(),

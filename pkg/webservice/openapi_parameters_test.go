@@ -93,7 +93,7 @@ func parameterNamed(n ast.Node) string {
 		if index, ok := n.Fun.(*ast.IndexExpr); ok {
 			name = fmt.Sprint(index.X)
 		}
-		if slices.Contains([]string{"by", "countedwords", "has", "number", "one", "texts", "truth", "words"}, strings.ToLower(name)) {
+		if slices.Contains([]string{"by", "has", "number", "one", "texts", "truth", "words"}, strings.ToLower(name)) {
 			for _, argument := range n.Args {
 				if _, ok := argument.(*ast.BasicLit); ok && text == nil {
 					text = argument

@@ -51,7 +51,7 @@ func (e *Evictions) RequestFor(v *preemptor.Victim, r *ledger.Request, plan *pre
 	case preemptor.Priority:
 		message += ", by priority " + over(r.Priority, victim.Priority)
 		if v.Priority != victim.Priority {
-			message += ", which are " + over(r.App.Queue.AsRootSees(r.Priority), asRootSees(victim)) + " as the root sees them"
+			message += " (" + over(r.App.Queue.AsRootSees(r.Priority), asRootSees(victim)) + " as the root sees them)"
 		}
 	case preemptor.Guarantee:
 		message += ", by the guarantee of queue " + string(r.App.Queue.Path)

@@ -62,7 +62,18 @@ func Changes(at *object.Snapshot, r *http.Request) (any, error) {
 	all = append(all, plansByMinute(query.Within(span, at.Past().Plans(), func(p *archive.Plan) time.Time { return p.At }))...)
 	slices.SortStableFunc(all, func(a, b *changeJSON) int { return cmp.Compare(b.Time, a.Time) })
 	return query.List(r, at.Kinds(), all, func(from *changeJSON, out *changeJSON) { *out = *from },
-		query.CountedWords("kind", ChangeKinds(), func(c *changeJSON) string { return c.Kind }))
+		query.By("kind", changeKindTest))
+}
+
+// changeKindTest picks changes of some kinds, with commas between them.
+func changeKindTest(value string) (func(*changeJSON) bool, error) {
+	kinds := strings.Split(value, ",")
+	for _, kind := range kinds {
+		if err := query.OneOf("kind", kind, ChangeKinds()); err != nil {
+			return nil, err
+		}
+	}
+	return func(c *changeJSON) bool { return slices.Contains(kinds, c.Kind) }, nil
 }
 
 // nodesDid says what nodes did.

@@ -25,10 +25,11 @@ import nodes from './panels/nodes.js';
 import applications from './panels/applications.js';
 import preemption from './panels/preemption.js';
 import events from './panels/events.js';
+import changes from './panels/changes.js';
 import whatif from './panels/whatif.js';
 import users from './panels/users.js';
 
-const panels = [overview, queues, nodes, applications, preemption, events, whatif, users];
+const panels = [overview, queues, nodes, applications, preemption, events, whatif, users, changes];
 
 const everyMin = 2000; // milliseconds between refreshes
 const staleAfter = 10000;
