@@ -17,7 +17,22 @@ func TestChanges(t *testing.T) {
 	handler := newWorld(t).service(t).Handler()
 	read := func(query string) string {
 		var all []struct{ Kind, Summary string }
-		assert.Equal(t, len(strings.Split(read("kind=start,configuration"), "\n")), 3)
+		w := ask(handler, "GET", "/ws/v1/partition/default/changes?"+query)
+		assert.Equal(t, w.Code, http.StatusOK, "%s: %s", query, w.Body)
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &all))
+		var texts []string
+		for _, one := range all {
+			texts = append(texts, one.Kind+": "+one.Summary)
+		}
+		return strings.Join(texts, "\n")
+	}
+	at := func(after time.Duration) string { return start.Add(after).UTC().Format(time.RFC3339Nano) }
+	minute := fmt.Sprintf("from=%s&to=%s", at(time.Minute), at(2*time.Minute))
+	assert.Equal(t, read(minute), "nodes: 2 nodes take no new pods: node-2, node-1\nconfiguration: configuration 3F2A0000 -> 91BC0000: 1 field")
+	assert.Equal(t, read("kind=configuration&to="+at(time.Minute)), "configuration: configuration 3F2A0000 is in use")
+	assert.Equal(t, read(fmt.Sprintf("kind=preemptions&from=%d", start.Add(time.Hour).UnixNano())),
+		"preemptions: 1 plan by required node for root.sys.agents: 1 pod told to end")
+	assert.Equal(t, len(strings.Split(read("kind=start,configuration"), "\n")), 3)
 	w := ask(handler, "GET", "/ws/v1/partition/default/changes?kind=start,none")
 	assert.Equal(t, w.Code, http.StatusBadRequest)
 	assert.Assert(t, strings.Contains(w.Body.String(), "one of start, configuration, nodes, preemptions is needed"), "%s", w.Body)
