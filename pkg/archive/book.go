@@ -41,13 +41,14 @@ type Book struct {
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
 	changes      *changeLog
+	accounts     accounts
 }
 
 func newBook(config Config) *Book {
 	return &Book{
 		config: config, applications: map[api.ApplicationID]*application{},
 		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(), arrivals: newArrivals(),
-		history: newHistory(config.History), changes: new(changeLog),
+		history: newHistory(config.History), changes: new(changeLog), accounts: newAccounts(config.Accounts),
 	}
 }
 
@@ -66,7 +67,7 @@ func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	b.arrivals.pass(minuteOf(step.Now))
 	for i, event := range step.Effects {
 		if removed, ok := event.(api.ForeignRemoved); ok && !removed.StaysIn(step.Effects[i+1:]) {
-			b.plans.foreignGone(b.now, removed.Allocation)
+			b.foreignGone(removed.Allocation)
 		}
 		b.observe(event)
 	}

@@ -28,7 +28,9 @@ func TestChanges(t *testing.T) {
 	assert.NilError(t, err)
 	start := time.Date(2026, 1, 31, 14, 3, 50, 0, time.UTC)
 	b := a.Open("p")
-	at := func(after time.Duration, effects ...api.Event) { b.Observe(events.Step{Now: start.Add(after), Effects: effects}) }
+	at := func(after time.Duration, effects ...api.Event) {
+		b.Observe(events.Step{Now: start.Add(after), Effects: effects})
+	}
 	at(0, &api.NodeAdded{ID: "n1"}, &api.NodeAdded{ID: "n2"})
 	at(5*time.Second, &api.NodeSchedulable{ID: "n2"}, &api.NodeAdded{ID: "n3"}, &api.NodeSchedulable{ID: "n1"})
 	at(10*time.Second, &api.NodeAdded{ID: "n4"}, &api.NodeResized{ID: "n1"}, &api.NodeSchedulable{ID: "n2", Schedulable: true})
