@@ -94,6 +94,8 @@ func TestLists(t *testing.T) {
 		{"users-none", "users --user none"},
 		{"apps", "apps --limit 0"},
 		{"losses", "losses"},
+		{"accounting", "accounting"},
+		{"accounting-csv", "accounting --csv"},
 		{"changes-no-time", "changes --from noon"},
 		{"queues-yaml", "queues -o yaml"},
 		{"pending", "pending"},

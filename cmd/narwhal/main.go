@@ -11,6 +11,7 @@
 //	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
 //	ownerlists.go  narwhal users, apps, losses: what is whose
 //	changes.go     narwhal changes: what changed, and when
+//	accounting.go  narwhal accounting: the work of days
 //	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
 //	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
@@ -112,6 +113,7 @@ func newRootCommand() *cobra.Command {
 		newPreemptionsCommand(),
 		newLossesCommand(),
 		newChangesCommand(),
+		newAccountingCommand(),
 		newUsersCommand(),
 		newAppsCommand(),
 		newExplainCommand(),

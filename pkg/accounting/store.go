@@ -21,6 +21,7 @@ import (
 const (
 	DaysMax     = 400     // days that are kept
 	rowsMax     = 100_000 // of one day, and of what waits to be written; further ones count together
+	answerMax   = 200_000 // that are read at once
 	pagesMax    = 262_144 // of 4 KiB, which is 1 GiB
 	writersMax  = 100     // processes whose last batch is remembered
 	busyTimeout = 1000    // milliseconds to wait for another process
@@ -55,6 +56,26 @@ func keyOf(r *archive.AccountRow) key { return key{r.Day, r.Partition, r.Queue, 
 
 // Open opens a file, which is made if it is not there.
 func Open(path string) (*Store, error) { return open(path, pagesMax) }
+
+// OpenIf opens a file if a path is given; else there is none.
+func OpenIf(path string) (archive.Accounting, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	s, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// CloseIf closes what was opened, if anything was.
+func CloseIf(kept archive.Accounting) error {
+	if kept == nil {
+		return nil
+	}
+	return kept.Close()
+}
 
 func open(path string, pages int) (*Store, error) {
 	values := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout), fmt.Sprintf("max_page_count(%d)", pages)}, "_txlock": {"immediate"}}
@@ -195,10 +216,10 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, r archive.AccountRow, count
 	return err
 }
 
-// Rows are those of a partition of which the day begins with a text, the last day first.
+// Rows are those of a partition of which the day begins with a text, the last day first, and at most 200,000.
 func (s *Store) Rows(ctx context.Context, partition, day string) ([]archive.AccountRow, error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT day, queue, user, kind, used, wasted, preempted FROM work
-WHERE partition = ? AND day >= ? AND day < ? ORDER BY day DESC, queue, user, kind`, partition, day, day+"\xff")
+WHERE partition = ? AND day >= ? AND day < ? ORDER BY day DESC, queue, user, kind LIMIT ?`, partition, day, day+"\xff", answerMax)
 	if err != nil {
 		return nil, s.failed(err)
 	}

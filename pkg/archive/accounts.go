@@ -207,39 +207,3 @@ func (b *Book) takeAccounts(now time.Time) []Account {
 	defer b.mu.Unlock()
 	return b.accounts.take(now)
 }
-
-// An AccountRow is the work of a user in a queue on a day in one kind, as it is kept beyond the life of a process: amounts
-// times seconds. Of the kind EvictionsKind it counts pods: Wasted those that were preempted, Preempted those that were for
-// asks of the user.
-type AccountRow struct {
-	Partition, Day, Queue, User, Kind string
-	Used, Wasted, Preempted           float64
-}
-
-// EvictionsKind is the kind of a row that counts pods.
-const EvictionsKind = "(evictions)"
-
-// RowsOf are the rows of accounts, those without anything left out.
-func RowsOf(kinds *resources.Kinds, partition string, all []Account) (out []AccountRow) {
-	at := func(list []float64, i int) float64 {
-		if i < len(list) {
-			return list[i]
-		}
-		return 0
-	}
-	for _, a := range all {
-		row := AccountRow{Partition: partition, Day: a.Day, Queue: string(a.Queue), User: a.User}
-		for i := range max(len(a.Used), len(a.Wasted), len(a.Preempted)) {
-			one := row
-			one.Kind, one.Used, one.Wasted, one.Preempted = kinds.Name(resources.Kind(i)), at(a.Used, i), at(a.Wasted, i), at(a.Preempted, i)
-			if one.Used != 0 || one.Wasted != 0 || one.Preempted != 0 {
-				out = append(out, one)
-			}
-		}
-		if a.Evicted > 0 || a.Evictions > 0 {
-			row.Kind, row.Wasted, row.Preempted = EvictionsKind, float64(a.Evicted), float64(a.Evictions)
-			out = append(out, row)
-		}
-	}
-	return out
-}

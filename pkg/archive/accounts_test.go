@@ -31,7 +31,9 @@ func newCounting(t *testing.T, now time.Time) *counting {
 	return c
 }
 
-func (c *counting) step(effects ...api.Event) { c.book.Observe(events.Step{Now: c.now, Effects: effects}) }
+func (c *counting) step(effects ...api.Event) {
+	c.book.Observe(events.Step{Now: c.now, Effects: effects})
+}
 
 func (c *counting) pod(app api.ApplicationID, amount int64) *api.Allocation {
 	return &api.Allocation{Key: api.AllocationKey(app + "-1"), Application: app, Node: "n", Amounts: resources.Amounts{amount}, Placed: c.now}

@@ -162,12 +162,16 @@ func (r *Result) idleDevices() string {
 	if len(idle) == 0 {
 		return ""
 	}
-	u := slices.MinFunc(idle, func(a, b ResourceUse) int { return cmp.Compare(a.MeanPerMille+a.OtherPerMille, b.MeanPerMille+b.OtherPerMille) })
+	u := slices.MinFunc(idle, func(a, b ResourceUse) int {
+		return cmp.Compare(a.MeanPerMille+a.OtherPerMille, b.MeanPerMille+b.OtherPerMille)
+	})
 	return fmt.Sprintf("%s of %s was idle on average, and pods still wait.", Percent(1000-u.MeanPerMille-u.OtherPerMille), u.Kind)
 }
 
 // isDevice reports whether a kind is that of devices.
-func isDevice(kind string) bool { return kind != resources.VCore && kind != "pods" && !resources.InBytes(kind) }
+func isDevice(kind string) bool {
+	return kind != resources.VCore && kind != "pods" && !resources.InBytes(kind)
+}
 
 // flood names the leaf queue in which more than half of all pods came, if there are several.
 func (r *Result) flood() string {

@@ -61,7 +61,9 @@ func (e *Evictions) RequestFor(v *preemptor.Victim, r *ledger.Request, plan *pre
 }
 
 // over is a priority that comes before another one.
-func over(ask, victim int32) string { return strconv.Itoa(int(ask)) + " over " + strconv.Itoa(int(victim)) }
+func over(ask, victim int32) string {
+	return strconv.Itoa(int(ask)) + " over " + strconv.Itoa(int(victim))
+}
 
 // asRootSees is the priority of an allocation as the root sees it, which those of other schedulers have of their own.
 func asRootSees(r *ledger.Request) int32 {
