@@ -33,7 +33,7 @@ func (c *Client) Accounting(ctx context.Context, where ...url.Values) (Answer[[]
 
 // AccountingTable shows work in hours.
 func AccountingTable(accounts []*Account) *Table {
-	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "USED, HOURS", "WASTED, HOURS", "PODS", "PREEMPTED FOR IT", "PODS"}, numbers: []int{5, 7}}
+	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "USED, HOURS", "WASTED, HOURS", "PODS", "FOR IT, HOURS", "PODS"}, numbers: []int{5, 7}}
 	for _, a := range accounts {
 		t.add(a.Day, orDash(a.Queue), orDash(a.User), a.Used.hours(), a.Wasted.hours(), strconv.FormatInt(a.Evicted, 10), a.Preempted.hours(), strconv.FormatInt(a.Evictions, 10))
 	}
