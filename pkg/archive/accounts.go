@@ -18,7 +18,7 @@ const (
 	gapMax = 10 * time.Minute
 )
 
-// OthersUser is the user for whom work counts that is not told apart.
+// OthersUser is the user of work that is not told apart.
 const OthersUser = "(others)"
 
 // An Account is the work of a user in a queue on a day of Greenwich. Amounts are times seconds, by kind.

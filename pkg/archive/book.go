@@ -134,6 +134,13 @@ func (b *Book) observe(event api.Event) {
 		b.changed(e)
 	case *api.ApplicationGone:
 		b.gone(e)
+	default:
+		b.observeNode(event)
+	}
+}
+
+func (b *Book) observeNode(event api.Event) {
+	switch e := event.(type) {
 	case *api.NodeAdded:
 		b.typed(e.ID, e.Attributes)
 		b.changes.node(b.now, NodesCame, e.ID)
