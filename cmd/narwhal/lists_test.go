@@ -106,6 +106,12 @@ func TestLists(t *testing.T) {
 		{"nodes-no-kind", "nodes --kinds cpu,unicorns"},
 		{"queues-no-kind", "queues --kinds vcore,unicorns"},
 		{"preemptions", "preemptions --limit 2"},
+		{"doctor", "doctor"},
+		{"top-queues", "top --once"},
+		{"top-apps", "top --once --queue root.sys"},
+		{"top-pods", "top --once --queue root.sys --application agents-app"},
+		{"top-why", "top --once --queue root.sys --application agents-app --pod agent-1"},
+		{"top-half", "top --once --pod agent-1"},
 		{"explain-one", "explain agent-1"},
 		{"explain-victim", "explain filler-0"},
 		{"explain-unknown", "explain x-1"},
@@ -127,7 +133,7 @@ func TestLists(t *testing.T) {
 func TestCommandsDocument(t *testing.T) {
 	document, err := os.ReadFile("../../docs/commands.md")
 	assert.NilError(t, err)
-	for _, name := range []string{"list-queues", "list-pending", "list-losses", "whatif-pods"} {
+	for _, name := range []string{"list-queues", "list-pending", "list-losses", "list-doctor", "whatif-pods"} {
 		text, err := os.ReadFile("testdata/" + name + ".golden")
 		assert.NilError(t, err)
 		_, table, _ := strings.Cut(string(text), "-- out\n")

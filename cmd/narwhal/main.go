@@ -14,6 +14,8 @@
 //	accounting.go  narwhal accounting: the work of days
 //	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
+//	doctor.go      narwhal doctor: what is wrong now
+//	top.go         narwhal top: from queues to why a pod waits; topscreen.go, live in the terminal
 //	whatif.go      narwhal whatif: what would become of pods, nodes, a configuration
 //	connection.go  which scheduler is asked, and how
 //	output.go      tables, JSON and YAML; --watch; widths and colours of terminals
@@ -31,11 +33,12 @@ import (
 )
 
 // The exit codes: done; the answer is no, or the work failed; the command could
-// not be understood or its input not be read.
+// not be understood or its input not be read; something is wrong with the cluster.
 const (
 	exitDone = iota
 	exitFailed
 	exitUsage
+	exitWrong
 )
 
 func main() {
@@ -116,7 +119,9 @@ func newRootCommand() *cobra.Command {
 		newAccountingCommand(),
 		newUsersCommand(),
 		newAppsCommand(),
+		newDoctorCommand(),
 		newExplainCommand(),
+		newTopCommand(),
 		newWhatIfCommand(),
 	)
 	return root

@@ -17,7 +17,7 @@ import (
 // A book does not keep what runs and what waits: events say how long an allocation
 // ran, and with what. It keeps sums for each application, and of single
 // allocations only what an event about their end does not say: when their amounts
-// changed, why an ask waits, and which plan evicts an allocation.
+// changed, why an ask waits, which plan evicts an allocation, and the lives of some that waited.
 //
 //	used of an application = the amounts of its allocations without placeholders
 //	counts                 = applications in state Running, and all allocations
@@ -38,6 +38,8 @@ type Book struct {
 	counts       counts
 	arrivals     arrivals
 	history      history
+	lives        lives
+	runs         map[api.QueuePath]*runs
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
 	changes      *changeLog
@@ -48,7 +50,7 @@ func newBook(config Config) *Book {
 	return &Book{
 		config: config, applications: map[api.ApplicationID]*application{},
 		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(), arrivals: newArrivals(),
-		history: newHistory(config.History), changes: new(changeLog), accounts: newAccounts(config.Accounts),
+		history: newHistory(config.History), lives: newLives(), runs: map[api.QueuePath]*runs{}, changes: new(changeLog), accounts: newAccounts(config.Accounts),
 	}
 }
 
@@ -84,6 +86,7 @@ func (b *Book) Expired() []*ApplicationRecord {
 }
 
 func (b *Book) observe(event api.Event) {
+	b.lived(event)
 	switch e := event.(type) {
 	case api.AskAdded:
 		b.asked(e.Allocation)

@@ -12,7 +12,7 @@
 //     that it is given as samples, and from the time at which it is read: nothing here
 //     reads a clock or starts a goroutine.
 //   - Everything is bounded. Records of the past are forgotten by number and by age;
-//     of what goes on, applications and nodes are kept, and no allocations.
+//     of what goes on, applications and nodes are kept, and of allocations the lives of some.
 //   - An event costs a look-up of its application and at most one of its queue, however
 //     much is kept.
 //   - What readers get is never changed. Both sides hold the lock of a book for as
@@ -28,6 +28,7 @@
 //	application.go  ApplicationRecord: an application from its first day to its last
 //	usage.go        what allocations used in the end
 //	pending.go      why asks waited
+//	lives.go        Life: how long an ask waited for what, and what happened to it; runs.go, how long others ran
 //	plans.go        plans to make room, and what came of them
 //	plan.go         Plan: what is kept of one
 //	arrivals.go     asks that came lately, by user and queue

@@ -109,6 +109,7 @@ func (b *Book) Sample(now time.Time, view *api.View) {
 	if h.seen && step <= h.last {
 		return
 	}
+	b.lives.sample(now, b.since, step, view)
 	root := view.Root
 	h.cluster.add(Point{
 		At: now, Used: root.Used.Clone(), Guaranteed: root.Guaranteed.Clone(), Capacity: view.Capacity.Clone(), Occupied: view.Occupied.Clone(),

@@ -139,7 +139,7 @@ func cluster(leaves int, tick int64) *api.View {
 		root.Queues = append(root.Queues, &api.QueueView{Path: path, Leaf: true, Used: amounts(tick + int64(i)), Guaranteed: amounts(5)})
 		asks := make([]api.AskView, 3)
 		for i := range asks {
-			asks[i].Waiting = new(api.Waiting)
+			asks[i] = api.AskView{Allocation: new(api.Allocation), Waiting: new(api.Waiting)}
 		}
 		asks[0].Reason, asks[1].Reason, asks[2].Reason = api.NoNodeFits, api.QuotaExceeded, api.RoomIsMade
 		view.Applications = append(view.Applications, &api.ApplicationView{Queue: path, Asks: asks})
@@ -295,7 +295,7 @@ func TestQueuesAboveHaveAll(t *testing.T) {
 	beside := &api.QueueView{Path: "root.a.bb", Leaf: true}
 	b := &api.QueueView{Path: "root.a.b", Queues: []*api.QueueView{leaf}}
 	root := &api.QueueView{Path: "root", Queues: []*api.QueueView{{Path: "root.a", Queues: []*api.QueueView{b, beside}}}}
-	asks := []api.AskView{{Waiting: &api.Waiting{Reason: api.NoNodeFits}}, {Waiting: &api.Waiting{Reason: api.NoNodeFits}}}
+	asks := []api.AskView{{Allocation: &api.Allocation{}, Waiting: &api.Waiting{Reason: api.NoNodeFits}}, {Allocation: &api.Allocation{}, Waiting: &api.Waiting{Reason: api.NoNodeFits}}}
 	view := &api.View{Root: root, Applications: []*api.ApplicationView{{ID: "app", Queue: leaf.Path, Asks: asks}}}
 	s.Sample(start, view)
 	s.do(&api.ApplicationAccepted{ID: "app", Queue: leaf.Path})

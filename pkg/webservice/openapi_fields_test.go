@@ -44,6 +44,7 @@ func (s *Service) fieldTests() map[string]handler {
 		"listStartGroups":              s.looking(object.StartGroups),
 		"listDomains":                  s.looking(object.Domains),
 		"listPreemptions":              s.looking(past.Preemptions),
+		"examine":                      s.looking(s.doctor),
 		"explain":                      s.looking(s.why),
 		"whatIf":                       s.looking(s.whatIf),
 		"listUsers":                    s.looking(object.Users),

@@ -15,6 +15,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain/doctor"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/internal/contract"
 )
 
@@ -28,6 +29,8 @@ func TestOpenAPIHasEveryWord(t *testing.T) {
 		"/components/schemas/State":                         append(every[api.State](), "Rejected"), // of the archive
 		"/components/schemas/NodeGroup/properties/why":      every[explain.Why](),
 		"/components/schemas/Preemption/properties/outcome": every[archive.Outcome](),
+		"/components/schemas/Finding/properties/kind":       every[doctor.Kind](),
+		"/components/schemas/Finding/properties/severity":   every[doctor.Severity](),
 	} {
 		_, said := agreed(t).Meant(pointer)
 		got := contract.Words(jsonObject{"schema": said})

@@ -46,7 +46,7 @@ func (c *changing) Unanswered(string) time.Duration { return 0 }
 func TestManyReaders(t *testing.T) {
 	small, large := crowd(t, 2, 3), newWorld(t)
 	c := &changing{views: []*api.View{small.Views["default"], large.Views[large.Names[0]]}, names: []string{"default"}}
-	s, err := New(Config{Views: c, Kinds: large.Kinds})
+	s, err := New(Config{Views: c, Kinds: large.Kinds, Now: func() time.Time { return start }})
 	assert.NilError(t, err)
 	right := map[string]map[string]bool{}
 	for _, g := range fixture.Answers {

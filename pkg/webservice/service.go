@@ -223,6 +223,7 @@ func (s *Service) routes() []route {
 		{path: partition + "/applications/{state}", get: s.about(object.Applications), within: ofApplications},
 		{path: partition + "/application/{application}", get: s.about(object.Application), within: ofApplications},
 		{path: partition + "/application/{application}/allocation/{allocation}/explain", get: s.about(s.why)},
+		{path: partition + "/doctor", get: s.answerFrom(s.whatIfs, s.looking(s.doctor))},
 		{path: partition + "/whatif", post: s.offerWhatIf()},
 		{path: partition + "/usage/users", get: s.about(object.Users)},
 		{path: partition + "/usage/user/{user}", get: s.answer(object.User(s.snapshot))},

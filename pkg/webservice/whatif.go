@@ -47,6 +47,11 @@ func (s *Service) why(at *object.Snapshot, r *http.Request) (any, error) {
 	return explanation.Why(at, r, s.foretelling())
 }
 
+// doctor is what is wrong with a partition now, and what would help.
+func (s *Service) doctor(at *object.Snapshot, r *http.Request) (any, error) {
+	return explanation.Doctor(at, r, s.foretelling())
+}
+
 // foretelling is what bounds what-ifs, and what they ask.
 func (s *Service) foretelling() explanation.Config {
 	return explanation.Config{Max: s.config.WhatIfMax, Budgets: s.config.Budgets, Feasible: s.config.Feasible}

@@ -4,9 +4,11 @@
 package wording
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -38,4 +40,20 @@ func Readable(text string) string {
 		}
 		return found
 	})
+}
+
+// Age writes a length of time as kubectl does, in its largest unit.
+func Age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	default:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
 }

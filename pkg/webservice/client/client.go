@@ -112,6 +112,11 @@ func (c *Client) Losses(ctx context.Context, where ...url.Values) (Answer[[]*Los
 	return ask[[]*Loss](ctx, c, http.MethodGet, picked("losses", where), nil)
 }
 
+// Doctor says what is wrong with a partition now.
+func (c *Client) Doctor(ctx context.Context) (Answer[*Examination], error) {
+	return ask[*Examination](ctx, c, http.MethodGet, "doctor", nil)
+}
+
 // picked is a path with the parameters that pick from its list.
 func picked(path string, where []url.Values) string {
 	for _, values := range where {

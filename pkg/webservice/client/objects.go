@@ -99,6 +99,12 @@ type Explanation struct {
 	Lines []string `json:"lines"`
 }
 
+// An Examination is what is wrong with a partition.
+type Examination struct {
+	Well  bool     `json:"well"`
+	Lines []string `json:"lines"`
+}
+
 // A Question is what would come: asks, applications that there are not yet, other nodes,
 // another configuration.
 type Question struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // NodesTable shows nodes: how much of them is in use, and what is left. Kinds picks the
@@ -265,17 +266,4 @@ func orDash(text string) string {
 }
 
 // Age writes a length of time as kubectl does, in its largest unit.
-func Age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	default:
-		return fmt.Sprintf("%dd", d/(24*time.Hour))
-	}
-}
+func Age(d time.Duration) string { return wording.Age(d) }

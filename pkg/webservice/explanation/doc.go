@@ -5,7 +5,9 @@
 // Read in this order:
 //
 //	explain.go      why
+//	life.go         what an ask or allocation has been, and when an ask will run
 //	whatif.go       what would be
+//	doctor.go       what is wrong now
 //	question.go     reading the question
 //	predicates.go   what a what-if asks the resource manager
 package explanation

@@ -34,6 +34,8 @@ type explanationJSON struct {
 	Before        int               `json:"before,omitempty"` // asks of its application that come before it
 	Plan          *planJSON         `json:"plan,omitempty"`
 	Eviction      *evictionPlanJSON `json:"eviction,omitempty"`
+	Life          *lifeJSON         `json:"life,omitempty"`
+	Forecast      *forecastJSON     `json:"forecast,omitempty"` // of an ask
 	Lines         []string          `json:"lines"`
 	Age           time.Duration     `json:"age,omitempty"` // ns, of the view if it is not the current one
 }
@@ -127,9 +129,16 @@ func Why(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 	application, key := api.ApplicationID(r.PathValue("application")), api.AllocationKey(r.PathValue("allocation"))
 	answer, err := explain.Ask(at.View, at.Kinds(), application, key)
 	plan := at.Past().PlanOf(application, key)
+	life, lived := at.Past().Life(application, key)
 	switch {
 	case errors.Is(err, explain.ErrUnknown) && plan != nil:
-		return query.One(r, evictedBefore(at, plan, plan.Victim(key)))
+		out := evictedBefore(at, plan, plan.Victim(key))
+		if lived {
+			out.addLife(&life, at.Now())
+		}
+		return query.One(r, out)
+	case errors.Is(err, explain.ErrUnknown) && lived:
+		return query.One(r, endedBefore(at, &life))
 	case errors.Is(err, explain.ErrUnknown):
 		return nil, failure.Missing("Allocation")
 	case err != nil:
@@ -138,10 +147,18 @@ func Why(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 	if l := answer.Eviction; l != nil && l.Plan == nil && plan != nil {
 		l.Plan = kept(at, plan)
 	}
-	if answer.Allocation.Node == "" {
-		try(r.Context(), at, of, answer)
+	waits := answer.Allocation.Node == ""
+	ctx, cancel := context.WithTimeout(r.Context(), min(of.Max, whyMax))
+	defer cancel()
+	trial, end := trialOf(ctx, at, of)
+	defer end()
+	if waits {
+		answer.Try(ctx, trial)
 	}
 	out := explanationOf(at, answer)
+	if waits {
+		out.addForecast(ctx, at, trial, answer)
+	}
 	if answer.Eviction != nil && plan != nil {
 		v := plan.Victim(key)
 		out.Eviction.lost(at, v)
@@ -152,24 +169,25 @@ func Why(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 			out.Lines = append(out.Lines, "            "+priorities(v))
 		}
 	}
+	life = lifeOf(at, answer.Allocation)
+	out.addLife(&life, at.Now())
 	return query.One(r, out)
 }
 
 // whyMax is how long it is tried what would make an ask run. Half of that is for questions.
 const whyMax = 2 * time.Second
 
-// try finds what would make an ask run that waits, and asks the resource manager.
-func try(ctx context.Context, at *object.Snapshot, of Config, a *explain.Answer) {
-	of.Max = min(of.Max, whyMax)
-	ctx, cancel := context.WithTimeout(ctx, of.Max)
-	defer cancel()
-	predicates := predicatesOf(ctx, at, of)
-	defer predicates.end()
-	trial := explain.Trial{Now: at.Now(), Free: predicates.none}
-	if !predicates.silent {
-		trial.MayRun = predicates.mayRun
+// endedBefore is what is known of an allocation or ask that has ended.
+func endedBefore(at *object.Snapshot, l *archive.Life) *explanationJSON {
+	out := &explanationJSON{AllocationKey: l.Key, ApplicationID: l.Application, Age: at.Age()}
+	for _, app := range at.Applications {
+		if app.ID == l.Application {
+			out.QueueName = app.Queue
+		}
 	}
-	a.Try(ctx, trial)
+	out.Lines = []string{fmt.Sprintf("%s of application %s has ended", l.Key, l.Application)}
+	out.addLife(l, at.Now())
+	return out
 }
 
 // kept is a plan of the archive.

@@ -23,6 +23,7 @@ var panels = []struct{ id, title string }{
 	{"events", "Events"},
 	{"whatif", "What if"},
 	{"users", "Users"},
+	{"doctor", "Doctor"},
 }
 
 // arrives waits until a panel is shown and has been read.

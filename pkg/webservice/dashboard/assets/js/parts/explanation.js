@@ -3,6 +3,7 @@
 
 import * as format from '../format.js';
 import { badge, bar, h, pairs, table } from '../dom.js';
+import { forecastPairs } from './life.js';
 import { nodeLink, queueLink } from './links.js';
 import { planView } from './plan.js';
 import { capital, readable } from './words.js';
@@ -148,6 +149,7 @@ function orderCard(ctx, e, told) {
   const attempts = (told.room ?? []).filter((line) => !line.startsWith('is being made'));
   return card('Its place, and room that others could make', pairs(
     ['In the order', e.before ? `${format.plural(e.before, 'ask')} of its application ${e.before === 1 ? 'comes' : 'come'} first` : 'First of its application'],
+    ...forecastPairs(e.forecast),
     ['Nominated', e.nominatedNode && nodeLink(ctx, e.nominatedNode)],
     ...attempts.map((text) => ['Looked for room', capital(readable(text))])));
 }

@@ -4,6 +4,7 @@ import * as format from '../format.js';
 import { badge, h, pairs, state, table } from '../dom.js';
 import { applicationLink, askLink, copyButton, crumbs, nodeLink, queueLink } from './links.js';
 import { askedFor, explanation, readLines } from './explanation.js';
+import { lifeCard } from './life.js';
 import { planView } from './plan.js';
 import { lostWork, outcomeText } from './plandetails.js';
 import { capital, readable } from './words.js';
@@ -49,7 +50,7 @@ export function whyView(ctx, id, key) {
       h('div', { class: 'toolbar' }, h('h1', null, key), status(), h('span', { class: 'grow' }),
         copyButton(ctx, 'Copy link', () => location.href), copyButton(ctx, 'Copy as text', () => e.lines.join('\n'))),
       h('p', { class: 'lead' }, headline()),
-      h('div', { class: 'why' }, facts(), e.nodeId ? departure() : [explanation(ctx, e), waits()]),
+      h('div', { class: 'why' }, facts(), e.nodeId || !e.why ? departure() : [explanation(ctx, e), waits()], lifeCard(ctx, e.life)),
       h('details', { class: 'raw', key: 'raw' }, h('summary', null, 'The same as text'), h('pre', null, e.lines.join('\n')))];
   }
 
@@ -62,14 +63,19 @@ export function whyView(ctx, id, key) {
   // ended is so of an allocation that was evicted and has ended.
   function ended() { return Boolean(e.eviction?.endTime || readLines(e.lines).held); }
 
+  // over is so of what has ended by itself, of which no more than its life is known.
+  function over() { return !e.nodeId && !e.why; }
+
   function status() {
     if (ended()) return badge('plain', 'evicted, and ended');
+    if (over()) return badge('plain', 'ended');
     if (e.eviction) return e.eviction.overdue ? badge('bad', 'evicted, and overdue') : badge('warn', 'evicted');
     if (e.nodeId) return badge('good', 'running');
     return e.nominatedNode ? badge('info', 'room is being made') : badge('warn', 'waiting');
   }
 
   function headline() {
+    if (over()) return 'It has ended.';
     if (!e.nodeId) {
       return [`${capital(e.why)}`, e.nominatedNode ? [' on ', nodeLink(ctx, e.nominatedNode)] : e.detail && `: ${readable(e.detail)}`, '.'];
     }
@@ -83,14 +89,14 @@ export function whyView(ctx, id, key) {
   function facts() {
     const told = readLines(e.lines);
     const asked = askedFor((told['asks for'] ?? told.holds ?? told.held)?.[0]);
-    return h('section', { class: 'card' }, h('h2', null, ended() ? 'What it was' : e.nodeId ? 'What it is' : 'What it asks for'), pairs(
+    return h('section', { class: 'card' }, h('h2', null, ended() || over() ? 'What it was' : e.nodeId ? 'What it is' : 'What it asks for'), pairs(
       ...format.kinds(asked.amounts).map((kind) => [format.kindName(kind), format.amount(kind, asked.amounts[kind])]),
       ['Priority', asked.priority],
       ['Application', applicationLink(ctx, e.applicationId)],
       ['Queue', queueLink(ctx, e.queueName)],
       [ended() ? 'Ran on' : 'Node', e.nodeId && nodeLink(ctx, e.nodeId)]),
     h('p', { class: 'more' }, h('a', { href: ctx.link('events', [], { text: key }) }, 'Events about it'),
-      !e.nodeId && [' · ', h('a', { href: ctx.link('whatif', [], { question: question(asked) }) }, 'What if it were different')]));
+      e.why && [' · ', h('a', { href: ctx.link('whatif', [], { question: question(asked) }) }, 'What if it were different')]));
   }
 
   // question is the same ask as a what-if, with a name of its own.

@@ -1,0 +1,136 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
+)
+
+// nearlyFull is the part of a capacity, one in so many, of which less is free on a node that is full, where no
+// ask waits for its devices and says how much of it is needed.
+const nearlyFull = 20
+
+// An idle is devices of one kind that are free where another kind is full.
+type idle struct {
+	device, full   resources.Kind
+	nodes          []*api.NodeView
+	free, capacity int64 // of devices
+}
+
+// devices finds kinds of devices that are idle on nodes of which another kind is full.
+func (e *examination) devices() {
+	least, harms := e.wanted()
+	for i, capacity := range e.view.Capacity {
+		device := resources.Kind(i)
+		if capacity <= 0 || !isDevice(e.kinds.Name(device)) {
+			continue
+		}
+		at := idle{device: device, capacity: capacity}
+		by := map[resources.Kind]int{}
+		for _, n := range e.view.Nodes {
+			if full, ok := e.fullFor(n, device, least[device]); ok {
+				at.nodes, at.free = append(at.nodes, n), at.free+n.Available.Of(device)
+				by[full]++
+			}
+		}
+		if len(at.nodes) == 0 {
+			continue
+		}
+		at.full = slices.MaxFunc(slices.Sorted(maps.Keys(by)), func(a, b resources.Kind) int { return cmp.Compare(by[a], by[b]) })
+		e.add(e.idleDevices(at, harms[device]))
+	}
+}
+
+// isDevice reports whether a kind is a device: neither cores nor bytes nor pods.
+func isDevice(kind string) bool {
+	return kind != resources.VCore && kind != "pods" && kind != resources.UnknownKind && !resources.InBytes(kind)
+}
+
+// wanted is the least that asks which wait want of each kind beside a kind of devices, and these asks.
+func (e *examination) wanted() (least map[resources.Kind]resources.Limits, harms map[resources.Kind]*harm) {
+	least, harms = map[resources.Kind]resources.Limits{}, map[resources.Kind]*harm{}
+	e.eachAsk(e.view.Root, func(a askOf) {
+		for i, asked := range a.Amounts {
+			device := resources.Kind(i)
+			if asked <= 0 || !isDevice(e.kinds.Name(device)) {
+				continue
+			}
+			if harms[device] == nil {
+				harms[device], least[device] = new(harm), nil
+			}
+			harms[device].add(a)
+			of := least[device].Clone()
+			for k := range e.view.Capacity {
+				kind := resources.Kind(k)
+				of.Set(kind, min(of.Of(kind), a.Amounts.Of(kind)))
+			}
+			least[device] = of
+		}
+	})
+	return least, harms
+}
+
+// fullFor is the kind that is full on a node with idle devices, if there is one.
+func (e *examination) fullFor(n *api.NodeView, device resources.Kind, least resources.Limits) (resources.Kind, bool) {
+	if !n.Schedulable || n.Available.Of(device) <= 0 {
+		return 0, false
+	}
+	for i, capacity := range n.Capacity {
+		kind, free := resources.Kind(i), n.Available.Of(resources.Kind(i))
+		if capacity <= 0 || isDevice(e.kinds.Name(kind)) {
+			continue
+		}
+		if least == nil && free*nearlyFull < capacity || least != nil && free < least.Of(kind) {
+			return kind, true
+		}
+	}
+	return 0, false
+}
+
+// idleDevices is the finding about them.
+func (e *examination) idleDevices(at idle, h *harm) Finding {
+	f := Finding{Kind: IdleDevices, Severity: Note, Subject: e.kinds.Name(at.device)}
+	f.Cause = fmt.Sprintf("%s of %s are idle on %s, such as %s, of which %s is full", e.one(at.device, at.free), e.one(at.device, at.capacity),
+		wording.Several(len(at.nodes), "node"), at.nodes[0].ID, e.kinds.Name(at.full))
+	f.Detail = e.fillers(at)
+	if h == nil {
+		f.Remedy = "none was tried: no ask waits for it"
+		return f
+	}
+	f.Severity, f.try = Urgent, tryFirst
+	h.to(&f)
+	return f
+}
+
+// fillers says which queue uses most of what is full there without a device.
+func (e *examination) fillers(at idle) string {
+	queues := map[api.ApplicationID]api.QueuePath{}
+	for _, app := range e.view.Applications {
+		queues[app.ID] = app.Queue
+	}
+	var capacity, others int64
+	by := map[api.QueuePath]int64{}
+	for _, n := range at.nodes {
+		capacity += n.Capacity.Of(at.full)
+		others += n.Occupied.Of(at.full)
+		for _, a := range n.Allocations {
+			if a.Amounts.Of(at.device) == 0 {
+				by[queues[a.Application]] += a.Amounts.Of(at.full)
+			}
+		}
+	}
+	if len(by) == 0 {
+		return ""
+	}
+	most := slices.MaxFunc(slices.Sorted(maps.Keys(by)), func(a, b api.QueuePath) int { return cmp.Compare(by[a], by[b]) })
+	text := fmt.Sprintf("queue %s uses %s of %s there without any of it", most, e.one(at.full, by[most]), e.one(at.full, capacity))
+	if others > by[most] {
+		text = fmt.Sprintf("other schedulers use %s of %s there", e.one(at.full, others), e.one(at.full, capacity))
+	}
+	return text
+}
