@@ -36,6 +36,7 @@ var timesOfFixture = regexp.MustCompile(`\b17952\d{14}\b`)
 // running is a scheduler that answers with what the web service says in its own tests, as if that was five
 // minutes ago. It keeps what it was asked.
 func running(t *testing.T) (address string, asked func() []string) {
+	t.Helper()
 	var urls []string
 	shift := time.Now().Add(-5*time.Minute).UnixNano() - fixture
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,6 +94,9 @@ func TestLists(t *testing.T) {
 		{"users-none", "users --user none"},
 		{"apps", "apps --limit 0"},
 		{"losses", "losses"},
+		{"accounting", "accounting"},
+		{"accounting-csv", "accounting --csv"},
+		{"changes-no-time", "changes --from noon"},
 		{"queues-yaml", "queues -o yaml"},
 		{"pending", "pending"},
 		{"pending-none", "pending --user none"},

@@ -10,6 +10,8 @@
 //	reload.go      narwhal validate --against, --server: what a reload would change
 //	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
 //	ownerlists.go  narwhal users, apps, losses: what is whose
+//	changes.go     narwhal changes: what changed, and when
+//	accounting.go  narwhal accounting: the work of days
 //	names.go       names that flags have, for errors and for the shell
 //	explain.go     narwhal explain: say why a pod waits, or was evicted
 //	doctor.go      narwhal doctor: what is wrong now
@@ -113,6 +115,8 @@ func newRootCommand() *cobra.Command {
 		newPendingCommand(),
 		newPreemptionsCommand(),
 		newLossesCommand(),
+		newChangesCommand(),
+		newAccountingCommand(),
 		newUsersCommand(),
 		newAppsCommand(),
 		newDoctorCommand(),

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/accounting"
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/server"
@@ -39,6 +41,7 @@ type serving struct {
 	seed                uint64
 	loop                bool
 	kept                archive.Config
+	accounting          string        // file of SQLite; empty for none
 	unused              time.Duration // that an application is kept which never asks
 }
 
@@ -93,15 +96,21 @@ and 2 if the command could not be understood.`,
 	// A cluster that lives has much to say, and the address is not to be lost in it.
 	flags.StringVar(&s.logLevel, "log-level", "warn", "least level of what is logged: debug, info, warn or error")
 	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key")
-	flags.IntVar(&s.kept.EndedMax, "ended-max", archive.DefaultMax, "most applications that are shown after their end")
-	flags.IntVar(&s.kept.RejectedMax, "rejected-max", archive.DefaultMax, "most applications that are shown which were rejected")
-	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown, in real time")
-	flags.DurationVar(&s.kept.History, "history", archive.DefaultHistory, "how far back charts of use go, in real time; 0 is none")
-	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
+	s.keeps(flags)
 	flags.Uint64Var(&s.seed, "seed", 0, "seed of everything that is random in the cluster (default that of the scenario)")
 	flags.BoolVar(&s.loop, "loop", false, "begin again when the scenario is over")
 	completes(cmd, "log-level", "debug", "info", "warn", "error")
 	return cmd
+}
+
+// keeps adds the flags that say what is kept.
+func (s *serving) keeps(flags *pflag.FlagSet) {
+	flags.IntVar(&s.kept.EndedMax, "ended-max", archive.DefaultMax, "most applications that are shown after their end")
+	flags.IntVar(&s.kept.RejectedMax, "rejected-max", archive.DefaultMax, "most applications that are shown which were rejected")
+	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown, in real time")
+	flags.DurationVar(&s.kept.History, "history", archive.DefaultHistory, "how far back charts of use go, in real time; 0 is none")
+	flags.StringVar(&s.accounting, "accounting", "", "file of SQLite in which the work of queues and users is kept, by day (default none)")
+	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 }
 
 // consoleLog is a log for people.
@@ -191,7 +200,12 @@ func (s *serving) open(cluster *live.Cluster, log *zap.Logger, level zap.AtomicL
 	if err != nil {
 		return nil, err
 	}
+	kept, err := accounting.OpenIf(s.accounting)
+	if err != nil {
+		return nil, err
+	}
 	srv, err := server.New(server.Config{
+		Accounting: kept,
 		Scheduler: scheduler.Config{
 			Logger: log, Level: &level, SkipPredicates: !cluster.Constrained(),
 			// The defaults, in the time of the cluster.
@@ -215,7 +229,7 @@ func (s *serving) open(cluster *live.Cluster, log *zap.Logger, level zap.AtomicL
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, accounting.CloseIf(kept))
 	}
 	if err := srv.Start(); err != nil {
 		srv.Stop()

@@ -59,6 +59,7 @@ type ResourceUsage struct {
 type application struct {
 	ApplicationRecord
 	used    resources.Sum                         // without placeholders
+	held    *held                                 // what runs of its owner; nil unless work is counted
 	pending map[api.AllocationKey]*PendingReasons // of asks, where an event said why they wait
 	runs    runs                                  // of its allocations that ended
 	view    *ApplicationRecord                    // nil if it has changed since

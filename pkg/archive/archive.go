@@ -13,6 +13,9 @@ type Archive struct {
 	mu     sync.RWMutex
 	books  map[string]*Book
 	former map[int64]Count // counts of partitions that are gone, by minute
+	logs   map[string]*changeLog
+	// leftOver is the work of books that were closed, until it is taken, by partition.
+	leftOver map[string][]Account
 }
 
 // New makes an empty archive. The error is that of Config.Validate.
@@ -20,18 +23,31 @@ func New(config Config) (*Archive, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Archive{config: config.withDefaults(), books: map[string]*Book{}, former: map[int64]Count{}}, nil
+	return &Archive{config: config.withDefaults(), books: map[string]*Book{}, former: map[int64]Count{}, logs: map[string]*changeLog{}, leftOver: map[string][]Account{}}, nil
 }
 
 // Open begins the book of a partition, in place of the one of the same name if
 // there is one.
 func (a *Archive) Open(partition string) *Book {
-	b := newBook(a.config)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.fold(a.books[partition])
+	b := newBook(a.config)
+	b.changes = a.log(partition)
+	a.fold(partition, a.books[partition])
 	a.books[partition] = b
 	return b
+}
+
+// log is the changes of a partition, also of one that was there before. The lock must be held.
+func (a *Archive) log(partition string) *changeLog {
+	l := a.logs[partition]
+	if l == nil {
+		l = new(changeLog)
+		if len(a.logs) < changeLogsMax {
+			a.logs[partition] = l
+		}
+	}
+	return l
 }
 
 // Close drops a book, unless it is no longer the one of the partition. What was
@@ -40,18 +56,21 @@ func (a *Archive) Close(partition string, b *Book) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.books[partition] == b {
-		a.fold(b)
+		a.fold(partition, b)
 		delete(a.books, partition)
 	}
 }
 
 // fold keeps what a book counted. The lock must be held.
-func (a *Archive) fold(b *Book) {
+func (a *Archive) fold(partition string, b *Book) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if left := b.accounts.take(b.now); len(left) > 0 {
+		a.leftOver[partition] = append(a.leftOver[partition], left...)
+	}
 	b.counts.each(b.counts.to, func(minute int64, c Count) { a.former[minute] = a.former[minute].plus(c) })
 	for minute := range a.former {
 		if minute <= b.counts.to-minutesMax {

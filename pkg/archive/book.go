@@ -42,13 +42,15 @@ type Book struct {
 	runs         map[api.QueuePath]*runs
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
+	changes      *changeLog
+	accounts     accounts
 }
 
 func newBook(config Config) *Book {
 	return &Book{
 		config: config, applications: map[api.ApplicationID]*application{},
 		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(), arrivals: newArrivals(),
-		history: newHistory(config.History), lives: newLives(), runs: map[api.QueuePath]*runs{},
+		history: newHistory(config.History), lives: newLives(), runs: map[api.QueuePath]*runs{}, changes: new(changeLog), accounts: newAccounts(config.Accounts),
 	}
 }
 
@@ -61,12 +63,13 @@ func (b *Book) Observe(step events.Step) (ended []*ApplicationRecord) {
 	b.now, b.finished, b.expired = step.Now, b.finished[:0], b.expired[:0]
 	if b.since.IsZero() {
 		b.since = step.Now
+		b.changes.began(step.Now)
 	}
 	b.counts.pass(minuteOf(step.Now))
 	b.arrivals.pass(minuteOf(step.Now))
 	for i, event := range step.Effects {
 		if removed, ok := event.(api.ForeignRemoved); ok && !removed.StaysIn(step.Effects[i+1:]) {
-			b.plans.foreignGone(b.now, removed.Allocation)
+			b.foreignGone(removed.Allocation)
 		}
 		b.observe(event)
 	}
@@ -134,12 +137,25 @@ func (b *Book) observe(event api.Event) {
 		b.changed(e)
 	case *api.ApplicationGone:
 		b.gone(e)
+	default:
+		b.observeNode(event)
+	}
+}
+
+func (b *Book) observeNode(event api.Event) {
+	switch e := event.(type) {
 	case *api.NodeAdded:
 		b.typed(e.ID, e.Attributes)
+		b.changes.node(b.now, NodesCame, e.ID)
 	case *api.NodeAttributes:
 		b.typed(e.ID, e.Attributes)
 	case *api.NodeRemoved:
 		delete(b.instances, e.ID)
+		b.changes.node(b.now, NodesWent, e.ID)
+	case *api.NodeResized:
+		b.changes.node(b.now, NodesResized, e.ID)
+	case *api.NodeSchedulable:
+		b.changes.schedulable(b.now, e)
 	}
 }
 

@@ -304,7 +304,7 @@ func TestCountsOutliveTheirPartition(t *testing.T) {
 func TestManyReaders(t *testing.T) {
 	w := newWorld(t, 1, Config{EndedMax: 5, PlansMax: 5})
 	w.live(steps)
-	a := &Archive{books: map[string]*Book{}, config: Config{}.withDefaults(), former: map[int64]Count{}}
+	a := &Archive{books: map[string]*Book{}, config: Config{}.withDefaults(), former: map[int64]Count{}, logs: map[string]*changeLog{}, leftOver: map[string][]Account{}}
 	book := a.Open("p")
 	done := make(chan struct{})
 	var readers sync.WaitGroup

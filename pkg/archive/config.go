@@ -26,6 +26,8 @@ type Config struct {
 	// History is how far back points of use go. Whatever it is there are as many points,
 	// so a longer history has longer steps.
 	History time.Duration
+	// Accounts counts work by queue, user and day, to be taken with TakeAccounts.
+	Accounts bool
 }
 
 // Validate reports every problem of the configuration at once.

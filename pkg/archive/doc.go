@@ -32,6 +32,8 @@
 //	plans.go        plans to make room, and what came of them
 //	plan.go         Plan: what is kept of one
 //	arrivals.go     asks that came lately, by user and queue
+//	accounts.go     work by queue, user and day; accountrows.go, as it is kept beyond the process
+//	changes.go      configurations, nodes and starts
 //	counts.go       how much there was, minute by minute
 //	history.go      points of the last hours, of the cluster and of each queue
 //	sample.go       the points of all queues at one time

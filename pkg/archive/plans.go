@@ -152,6 +152,13 @@ func (s *plans) foreignGone(now time.Time, a *api.Allocation) {
 	}
 }
 
+func (b *Book) foreignGone(a *api.Allocation) {
+	if p := b.plans.victims[a.Key]; p != nil && p.Victim(a.Key).Application == "" && p.Victim(a.Key).Ended.IsZero() {
+		b.lostWork(a, owner{}, a.Created)
+	}
+	b.plans.foreignGone(b.now, a)
+}
+
 // placed notes that an ask runs.
 func (s *plans) placed(now time.Time, key api.AllocationKey, node api.NodeID) {
 	if p := s.close(now, key, Placed, ""); p != nil {

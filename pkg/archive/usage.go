@@ -34,6 +34,7 @@ func (b *Book) placed(placed *api.Allocation) {
 	if a == nil {
 		return
 	}
+	b.accounts.runs(b.now, a, 1, placed.Amounts, nil)
 	if !placed.Placeholder {
 		a.used.Add(placed.Amounts)
 		a.MaxUsed.Raise(a.used.Amounts)
@@ -57,6 +58,7 @@ func (b *Book) end(e *api.Ended) {
 		return
 	}
 	a.view = nil
+	b.accounts.runs(b.now, a, -1, nil, e.Amounts)
 	if !e.Placeholder {
 		a.used.Sub(e.Amounts)
 	}
@@ -66,6 +68,7 @@ func (b *Book) end(e *api.Ended) {
 		b.explain(e.Allocation, "binding failed: "+e.Message)
 	case e.Evicted || e.Cause == api.CausePreempted:
 		b.use(&a.Preempted, e.Node, e.Amounts, began)
+		b.lostWork(e.Allocation, owner{a.Queue, a.User}, e.Placed)
 	case e.Placeholder:
 		b.use(&a.Placeholders, e.Node, e.Amounts, began)
 	default:
@@ -83,6 +86,7 @@ func (b *Book) resize(e *api.Resized) {
 		return
 	}
 	a.view = nil
+	b.accounts.runs(b.now, a, 0, e.Amounts, e.Before)
 	if e.Placeholder {
 		b.use(&a.Placeholders, e.Node, e.Before, began)
 		return

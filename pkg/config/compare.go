@@ -20,10 +20,15 @@ type Change struct {
 
 // String is the change in one line.
 func (c Change) String() string {
+	return "partition " + c.Partition + ": " + c.Text()
+}
+
+// Text is the same without the partition.
+func (c Change) Text() string {
 	if c.Queue == "" {
-		return "partition " + c.Partition + ": " + c.Message
+		return c.Message
 	}
-	return "partition " + c.Partition + ": " + string(c.Queue) + ": " + c.Message
+	return string(c.Queue) + ": " + c.Message
 }
 
 // Compare says what a reload changes: partitions in the order of their names, what is of a

@@ -3,6 +3,7 @@ package events_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -50,7 +51,11 @@ func (b *books) read(r *si.EventRecord) error {
 	case r.Type == si.EventRecord_USERGROUP:
 		key := fmt.Sprintf("%s %s", d, key)
 		if r.EventChangeType == si.EventRecord_SET {
-			b.limits[key] = quantities(r.Resource) + r.Message
+			now, before, changed := strings.Cut(r.Message, "before: ")
+			if _, known := b.limits[key]; known != changed {
+				return fmt.Errorf("known before is %t, said is %q: %s", known, before, line(r))
+			}
+			b.limits[key] = quantities(r.Resource) + strings.TrimSuffix(now, "; ")
 			return nil
 		}
 		return b.put(b.limits, key, "", false)

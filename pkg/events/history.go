@@ -12,6 +12,9 @@ import (
 // three dots.
 const MessageMax = 1024
 
+// selectAtOnce is how many entries are copied at once to select from them.
+const selectAtOnce = 4096
+
 // A History is the latest entries, numbered. It may be used by any number of
 // goroutines; each holds its lock for no longer than it takes to copy what is
 // read.
@@ -134,6 +137,25 @@ type Page struct {
 // the history.
 func (h *History) Query(start, count uint64) Page {
 	return h.page(count, func(uint64) uint64 { return start })
+}
+
+// Select is at most count of the entries from an ID on that are wanted, the first of them. The lock is not held all
+// the time, so that what is published meanwhile may be among them, and what is forgotten meanwhile is not.
+func (h *History) Select(start, count uint64, wanted func(Entry) bool) Page {
+	var found []Entry
+	for {
+		page := h.page(selectAtOnce, func(uint64) uint64 { return max(start, h.ring.lowest) })
+		for _, e := range page.Entries {
+			if uint64(len(found)) < count && wanted(e) {
+				found = append(found, e)
+			}
+		}
+		if len(page.Entries) == 0 || uint64(len(found)) >= count {
+			page.Entries = found
+			return page
+		}
+		start = page.Entries[len(page.Entries)-1].ID + 1
+	}
 }
 
 // Latest is the last count entries, or all there are.

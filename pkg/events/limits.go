@@ -24,6 +24,7 @@ func (d queueChanges) compareLimits(path string, before, after []api.Limit) {
 		now, old := is[owner], was[owner]
 		if old == nil || old.ApplicationsMax != now.ApplicationsMax || !old.Max.Equal(now.Max) {
 			d.limit(path, owner, si.EventRecord_SET, now)
+			d.limitBefore(old)
 		}
 	})
 }
@@ -56,6 +57,22 @@ func (d queueChanges) limit(path string, owner api.LimitOwner, change si.EventRe
 		}
 	}
 	d.add(record)
+}
+
+// limitBefore says in the last record which limit there was, if there was one.
+func (d queueChanges) limitBefore(old *api.Limit) {
+	if old == nil {
+		return
+	}
+	text := "before: " + d.kinds.FormatLimits(old.Max)
+	if old.ApplicationsMax > 0 {
+		text += fmt.Sprintf(", applications: %d", old.ApplicationsMax)
+	}
+	last := d.records[len(d.records)-1]
+	if last.Message != "" {
+		text = last.Message + "; " + text
+	}
+	last.Message = text
 }
 
 // group records for which group an application counts.

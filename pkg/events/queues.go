@@ -55,10 +55,10 @@ func (d queueChanges) compare(above string, before, after *api.QueueConfig) {
 		}
 	}
 	if !before.Max.Equal(after.Max) {
-		d.queueChanged(path, si.EventRecord_QUEUE_MAX, d.maxOf(after, above), "")
+		d.queueChanged(path, si.EventRecord_QUEUE_MAX, d.maxOf(after, above), d.maxBefore(before, above))
 	}
 	if !before.Guaranteed.Equal(after.Guaranteed) {
-		d.queueChanged(path, si.EventRecord_QUEUE_GUARANTEED, messages.ResourceOf(d.kinds, after.Guaranteed), "")
+		d.queueChanged(path, si.EventRecord_QUEUE_GUARANTEED, messages.ResourceOf(d.kinds, after.Guaranteed), d.amountsBefore(before))
 	}
 	d.compareLimits(path, before.Limits, after.Limits)
 	d.compareChildren(path, before, after)
@@ -97,6 +97,25 @@ func (d queueChanges) maxOf(q *api.QueueConfig, above string) *si.Resource {
 		return messages.ResourceOf(d.kinds, d.total)
 	}
 	return d.limits(q.Max)
+}
+
+// maxBefore says which max a queue had, if it was there. A root without one had what the nodes have.
+func (d queueChanges) maxBefore(q *api.QueueConfig, above string) string {
+	switch {
+	case q.Name == "":
+		return ""
+	case above == "" && len(q.Max) == 0:
+		return "before: what the nodes have"
+	}
+	return "before: " + d.kinds.FormatLimits(q.Max)
+}
+
+// amountsBefore says what a queue was guaranteed, if it was there.
+func (d queueChanges) amountsBefore(q *api.QueueConfig) string {
+	if q.Name == "" {
+		return ""
+	}
+	return "before: " + d.kinds.Format(q.Guaranteed)
 }
 
 // limits is limits as a message: a kind it does not name is unlimited, one it

@@ -277,13 +277,13 @@ func TestConfigurations(t *testing.T) {
 	root := tree(api.QueueConfig{Name: "p", Queues: []api.QueueConfig{b}}, api.QueueConfig{Name: "a", Parent: true})
 	root.Root.Max = resources.Limits{100}
 	w.says(configure(root), `
-		QUEUE root SET QUEUE_MAX {vcore=100}
-		QUEUE root.p.b SET QUEUE_MAX {memory=7}
-		QUEUE root.p.b SET QUEUE_GUARANTEED {}
+		QUEUE root SET QUEUE_MAX {vcore=100} "before: what the nodes have"
+		QUEUE root.p.b SET QUEUE_MAX {memory=7} "before: memory=0 vcore=10"
+		QUEUE root.p.b SET QUEUE_GUARANTEED {} "before: vcore=5"
 		QUEUE root.a SET QUEUE_TYPE "leaf queue: false"`)
 	const gone = ` "no longer configured: takes nothing new, and goes when it is empty"`
 	w.says(configure(tree(leaf("a"))), `
-		QUEUE root SET QUEUE_MAX {}
+		QUEUE root SET QUEUE_MAX {} "before: vcore=100"
 		QUEUE root.p.b REMOVE`+gone+`
 		QUEUE root.p REMOVE`+gone+`
 		QUEUE root.a SET QUEUE_TYPE "leaf queue: true"`)
@@ -306,11 +306,11 @@ func TestTheMaxOfTheRoot(t *testing.T) {
 	w.says(w.apply(api.AddNode{ID: "n2", Capacity: amounts(2, 5)}), ``) // refused
 	limited := tree(leaf("a"), leaf("default"))
 	limited.Root.Max = resources.Limits{3}
-	w.says(w.apply(api.Reconfigure{Config: limited}), `QUEUE root SET QUEUE_MAX {vcore=3}`)
+	w.says(w.apply(api.Reconfigure{Config: limited}), `QUEUE root SET QUEUE_MAX {vcore=3} "before: what the nodes have"`)
 	w.says(w.apply(api.AddNode{ID: "n3", Capacity: amounts(1, 0)}), `
 		NODE n3 ADD {vcore=1}
 		NODE n3 SET NODE_SCHEDULABLE "schedulable: true"`)
-	w.says(w.apply(api.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9}`)
+	w.says(w.apply(api.Reconfigure{Config: tree(leaf("a"), leaf("default"))}), `QUEUE root SET QUEUE_MAX {memory=5 vcore=9} "before: vcore=3"`)
 }
 
 // A recorder that skips steps knows afterwards whether nodes change the max of the

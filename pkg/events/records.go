@@ -2,11 +2,13 @@ package events
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/messages"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
@@ -127,17 +129,28 @@ func (c *conversion) notice(event api.Event) {
 	}
 }
 
-// cost says what an eviction costs: how long the victim ran, and its own priority, which may not be
-// that with which the queue of the ask sees it.
+// cost says what an eviction costs: how long the victim ran, and its own priority beside that of the ask, which
+// the message has already if they decided.
 func (c *conversion) cost(e *api.EvictionRequested) string {
+	var said []string
 	began := e.Placed
 	if e.IsForeign() {
 		began = e.Created // another scheduler placed it
 	}
-	if began.IsZero() {
-		return fmt.Sprintf("; its own priority is %d", e.Priority)
+	if !began.IsZero() {
+		said = append(said, fmt.Sprintf("it ran %s", time.Unix(0, c.now).Sub(began).Round(time.Second)))
 	}
-	return fmt.Sprintf("; it ran %s, its own priority is %d", time.Unix(0, c.now).Sub(began).Round(time.Second), e.Priority)
+	switch {
+	case e.Trigger == preemptor.Priority:
+	case e.Ask != nil:
+		said = append(said, fmt.Sprintf("its priority is %d, that of the ask %d", e.Priority, e.Ask.Priority))
+	default:
+		said = append(said, fmt.Sprintf("its priority is %d", e.Priority))
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(said, ", ")
 }
 
 // add adds a record of this step.

@@ -107,16 +107,22 @@ func TestEqualAsksShareTheirResource(t *testing.T) {
 	assert.Assert(t, first == asked(sizes[0]))
 }
 
-// TestEvictionsSayWhatTheyCost: how long the victim ran, and its own priority beside that which
-// decided; of a pod of another scheduler it is how long it has been there.
+// TestEvictionsSayWhatTheyCost: how long the victim ran, and its priority beside that of the ask, unless they
+// decided and are said already; of a pod of another scheduler it is how long it has been there.
 func TestEvictionsSayWhatTheyCost(t *testing.T) {
 	now := time.Unix(10_000, 0)
-	for want, a := range map[string]*api.Allocation{
-		"by priority 0 over -100; it ran 35m0s, its own priority is 0":  {Placed: now.Add(-35 * time.Minute), Created: now.Add(-time.Hour)},
-		"by priority 0 over -100; it ran 1h0m0s, its own priority is 7": {Created: now.Add(-time.Hour), Origin: api.Foreign, Priority: 7},
-		"by priority 0 over -100; its own priority is 0":                {Created: now.Add(-time.Hour)},
+	ran := &api.Allocation{Placed: now.Add(-35 * time.Minute), Created: now.Add(-time.Hour), Priority: 3}
+	foreign := &api.Allocation{Created: now.Add(-time.Hour), Origin: api.Foreign, Priority: 7}
+	ask := &api.Allocation{Priority: 5}
+	for want, e := range map[string]*api.EvictionRequested{
+		"why; it ran 35m0s": {Allocation: ran, Ask: ask, Trigger: preemptor.Priority},
+		"why; it ran 35m0s, its priority is 3, that of the ask 5":  {Allocation: ran, Ask: ask, Trigger: preemptor.Guarantee},
+		"why; it ran 1h0m0s, its priority is 7, that of the ask 5": {Allocation: foreign, Ask: ask, Trigger: preemptor.RequiredNode},
+		"why; it ran 35m0s, its priority is 3":                     {Allocation: ran, Trigger: preemptor.Quota},
+		"why":                                                      {Allocation: &api.Allocation{Created: now}, Ask: ask, Trigger: preemptor.Priority},
 	} {
-		records := events.Records(new(resources.Kinds), now, &api.EvictionRequested{Allocation: a, Message: "by priority 0 over -100"})
+		e.Message = "why"
+		records := events.Records(new(resources.Kinds), now, e)
 		assert.Equal(t, len(records), 1)
 		assert.Equal(t, records[0].Message, want)
 	}

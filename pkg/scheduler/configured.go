@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	siapi "github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -33,7 +34,7 @@ var _ siapi.SchedulerAPI = (*Configured)(nil)
 func (c *Configured) RegisterResourceManager(request *si.RegisterResourceManagerRequest, callback siapi.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
 	response, err := c.Scheduler.RegisterResourceManager(request, callback)
 	if err == nil {
-		c.keep(request.Config, request.ExtraConfig)
+		c.keep(request.RmID, request.Config, request.ExtraConfig)
 	}
 	return response, err
 }
@@ -42,18 +43,42 @@ func (c *Configured) RegisterResourceManager(request *si.RegisterResourceManager
 func (c *Configured) UpdateConfiguration(request *si.UpdateConfigurationRequest) error {
 	err := c.Scheduler.UpdateConfiguration(request)
 	if err == nil {
-		c.keep(request.Config, request.ExtraConfig)
+		c.keep(request.RmID, request.Config, request.ExtraConfig)
 	}
 	return err
 }
 
 // keep keeps what the scheduler took, so that the text is valid.
-func (c *Configured) keep(text string, extra map[string]string) {
+func (c *Configured) keep(id, text string, extra map[string]string) {
+	before := c.Document()
 	document, err := c.Scheduler.config.Defaults.Load(text, nil)
 	if err != nil {
-		document = c.Document()
+		document = before
 	}
 	c.last.Store(&configuration{document, extra})
+	c.note(id, before, document)
+}
+
+// note tells the archive what another configuration changes. That of a partition which was not there before
+// is its first one.
+func (c *Configured) note(id string, before, after *config.Document) {
+	books := c.Scheduler.config.Archive
+	if books == nil || after == nil {
+		return
+	}
+	lines, was := map[string][]string{}, ""
+	if before != nil {
+		if was = before.Checksum; was == after.Checksum {
+			return
+		}
+		for _, change := range config.Compare(before, after) {
+			lines[change.Partition] = append(lines[change.Partition], change.Text())
+		}
+	}
+	now := time.Now()
+	for _, partition := range after.Partitions {
+		books.Book(fullName(id, partition.Name)).Reconfigured(now, was, after.Checksum, lines[partition.Name])
+	}
 }
 
 // Document is the configuration in use, nil before the first.

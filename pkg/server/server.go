@@ -34,6 +34,9 @@ type Config struct {
 	Archive   archive.Config
 	// SkipCharts keeps no points of what partitions use, of which the dashboard makes charts.
 	SkipCharts bool
+	// Accounting keeps work by queue, user and day, if it is set. With an error of New it is still the caller's; else Stop
+	// closes it.
+	Accounting archive.Accounting
 	// Web is the web service. What connects it with the other parts is filled in where it is nil.
 	Web webservice.Config
 	// Listen says where it is offered. A nil Log is the logger of the scheduler.
@@ -49,7 +52,8 @@ type Server struct {
 	Metrics *metrics.Metrics
 
 	web    *webservice.Server
-	charts bool // points of use are kept
+	charts bool        // points of use are kept
+	books  *bookkeeper // nil without Config.Accounting
 	end    context.CancelFunc
 }
 
@@ -59,6 +63,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.Archive.Accounts = config.Accounting != nil
 	past, err := archive.New(config.Archive)
 	if err != nil {
 		return nil, err
@@ -71,6 +76,10 @@ func New(config Config) (*Server, error) {
 	}
 	s.Configured = &scheduler.Configured{Scheduler: core}
 	s.Metrics.Watch(core, core.Kinds())
+	if config.Accounting != nil {
+		s.books = newBookkeeper(s, config)
+		config.Web.Accounting = config.Accounting.Rows
+	}
 	if s.web, err = s.offer(config); err != nil {
 		core.Stop()
 		return nil, err
@@ -129,6 +138,10 @@ func (s *Server) Start() error {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end
+	if s.books != nil {
+		s.books.running.Store(true)
+		go s.books.run(ctx)
+	}
 	if s.charts {
 		go scheduler.KeepHistory(ctx, s.Scheduler)
 	}
@@ -150,4 +163,5 @@ func (s *Server) Stop() {
 	s.Events.Close()
 	_ = s.web.Stop(context.Background())
 	s.Scheduler.Stop()
+	s.books.close()
 }

@@ -20,6 +20,7 @@ const plansMax = 10_000
 type planCounts struct {
 	kept       []PlanRecord
 	outcomes   map[string]int
+	ran        time.Duration // victims of this scheduler, together
 	victims    map[victimKind]int
 	byQueue    map[queuePair]int
 	byTrigger  [preemptor.Triggers]triggerCounts

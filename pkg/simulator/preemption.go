@@ -89,6 +89,7 @@ func (pr *preemption) preempt(p *pod, e *api.EvictionRequested) {
 		return
 	}
 	p.count(func(n *podCounts) { n.preempted++ })
+	pr.counts.preemption.ran += pr.time().Sub(e.Placed)
 	pr.pods.evict(p, si.TerminationType_PREEMPTED_BY_SCHEDULER)
 }
 

@@ -24,7 +24,7 @@ func (r *run) preemptionOf(view *api.View) *Preemption {
 		return nil
 	}
 	p := &Preemption{
-		Plans: t.outcomes, Victims: int(counts.Victims.Total()), Foreign: r.counts.foreignPreempted,
+		Plans: t.outcomes, Victims: int(counts.Victims.Total()), Foreign: r.counts.foreignPreempted, Ran: seconds(t.ran),
 		Overdue: int(counts.Overdue.Total()), Reservations: int(counts.Reservations),
 		Nominations: int(counts.Nominations), Cleared: int(counts.Cleared), Loops: int(counts.Loops),
 		NodesLookedAt: int64(view.Work.NodeCosts), Violations: t.violations,

@@ -163,8 +163,9 @@ type Preemption struct {
 	Plans        map[string]int `json:"plans"`
 	Victims      int            `json:"victims"` // evicted
 	Foreign      int            `json:"foreignVictims"`
-	Overdue      int            `json:"overdue"`        // did not end in time
-	Releasing    int            `json:"releasingAtEnd"` // evicted, and not ended at the end
+	Ran          Seconds        `json:"victimsRan,omitzero"` // those of this scheduler, together, until they were told to end
+	Overdue      int            `json:"overdue"`             // did not end in time
+	Releasing    int            `json:"releasingAtEnd"`      // evicted, and not ended at the end
 	Reservations int            `json:"reservationsCancelled"`
 	Nominations  int            `json:"nominations"`
 	Cleared      int            `json:"nominationsCleared"` // given up

@@ -88,7 +88,19 @@ func (s *Service) eventBatch(r *http.Request) (any, error) {
 	if count == 0 {
 		return nil, failure.Bad("count: 0 is not a number of events")
 	}
-	page := history.Query(start, min(count, uint64(history.Config().PageMax)))
+	span, err := query.Times(r)
+	if err != nil {
+		return nil, err
+	}
+	count = min(count, uint64(history.Config().PageMax))
+	var page events.Page
+	if span.IsOpen() {
+		page = history.Query(start, count)
+	} else {
+		page = history.Select(start, count, func(e events.Entry) bool {
+			return span.Meets(time.Unix(0, e.Record.TimestampNano), time.Unix(0, e.LastNano))
+		})
+	}
 	out := &eventPageJSON{InstanceUUID: page.Instance, LowestID: page.Lowest, HighestID: page.Highest}
 	if page.Entries != nil {
 		records := make([]eventJSON, len(page.Entries))

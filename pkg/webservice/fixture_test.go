@@ -41,8 +41,8 @@ func (w *world) service(t testing.TB) *Service {
 		Views: w, Kinds: w.Kinds, Configuration: w.Configuration(t), Archive: w.Past(t), Events: fixture.Happened(t),
 		Started: start, Now: func() time.Time { return start.Add(3 * time.Hour) },
 		Build:    func(string) map[string]string { return map[string]string{"buildVersion": "v1"} },
-		LogLevel: func() string { return "INFO" },
-		Metrics:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("up 1\n")) }),
+		LogLevel: func() string { return "INFO" }, Accounting: fixture.Accounts,
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("up 1\n")) }),
 	})
 	assert.NilError(t, err)
 	return s

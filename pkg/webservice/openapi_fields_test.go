@@ -21,6 +21,8 @@ func (s *Service) fieldTests() map[string]handler {
 	return map[string]handler{
 		"readSummary":                  s.looking(object.Summary),
 		"listUseHistory":               s.looking(past.UseHistory),
+		"listAccounting":               s.looking(past.Accounting(s.config.Accounting)),
+		"listChanges":                  s.looking(past.Changes),
 		"listLosses":                   s.looking(past.Losses),
 		"listVictims":                  s.looking(past.Victims),
 		"listClusters":                 s.seeing((*object.Sources).Clusters),

@@ -91,6 +91,8 @@ type Config struct {
 	Diagnostics func(resourceManager string) (string, error)
 	// LogLevel is the level of the log in words. Nil does not tell.
 	LogLevel func() string
+	// Accounting reads the work of a partition on the days that begin with a text; nil if it is not kept.
+	Accounting past.Accounts
 	// Budgets asks the resource manager of a partition for the disruption budgets of
 	// allocations, so that a what-if foretells no eviction that they forbid. An error that
 	// wraps errors.ErrUnsupported is that it knows of none; nil is that it cannot be asked.
@@ -210,6 +212,8 @@ func (s *Service) routes() []route {
 		{path: partition + "/node/{node}", get: s.about(object.Node)},
 		{path: partition + "/preemptions", get: s.about(past.Preemptions)},
 		{path: partition + "/history", get: s.about(past.UseHistory)},
+		{path: partition + "/accounting", get: s.about(past.Accounting(s.config.Accounting))},
+		{path: partition + "/changes", get: s.about(past.Changes)},
 		{path: partition + "/summary", get: s.about(object.Summary)},
 		{path: partition + "/victims", get: s.about(past.Victims)},
 		{path: partition + "/losses", get: s.about(past.Losses)},

@@ -49,12 +49,28 @@ func (e *Evictions) RequestFor(v *preemptor.Victim, r *ledger.Request, plan *pre
 	}
 	switch plan.Trigger {
 	case preemptor.Priority:
-		message += ", by priority " + strconv.Itoa(int(r.Priority)) + " over " + strconv.Itoa(int(v.Priority))
+		message += ", by priority " + over(r.Priority, victim.Priority)
+		if v.Priority != victim.Priority {
+			message += " (" + over(r.App.Queue.AsRootSees(r.Priority), asRootSees(victim)) + " as the root sees them)"
+		}
 	case preemptor.Guarantee:
 		message += ", by the guarantee of queue " + string(r.App.Queue.Path)
 	}
 	r.RoomMade()
 	e.request(victim, r, ledger.Eviction{Ask: r.Key, Trigger: plan.Trigger, Class: v.Class, Since: e.Now}, message)
+}
+
+// over is a priority that comes before another one.
+func over(ask, victim int32) string {
+	return strconv.Itoa(int(ask)) + " over " + strconv.Itoa(int(victim))
+}
+
+// asRootSees is the priority of an allocation as the root sees it, which those of other schedulers have of their own.
+func asRootSees(r *ledger.Request) int32 {
+	if r.Foreign() {
+		return r.Priority
+	}
+	return r.App.Queue.AsRootSees(r.Priority)
 }
 
 // Dismiss has the resource manager end an allocation, unless it was told so already. Its

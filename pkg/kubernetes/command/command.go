@@ -80,6 +80,7 @@ type settings struct {
 	leader                               replica.Leading
 	web                                  web
 	kept                                 archive.Config
+	accounting                           string        // file of SQLite; empty for none
 	unused                               time.Duration // that an application is kept which never asks
 }
 
@@ -179,6 +180,7 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.IntVar(&s.kept.RejectedMax, "rejected-max", archive.DefaultMax, "most applications that are shown which were rejected")
 	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown")
 	flags.DurationVar(&s.kept.History, "history", archive.DefaultHistory, "how far back charts of use go; 0 is none")
+	flags.StringVar(&s.accounting, "accounting", "", "file of SQLite, on a volume that stays, in which the work of queues and users is kept, by day (default none)")
 	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	defineLeading(flags, &s.leader)
 	s.web.define(flags)

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 	"k8s.io/utils/clock"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/accounting"
 	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/identity"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/usage"
@@ -122,7 +124,12 @@ func (i *instance) newScheduler() error {
 	if err != nil {
 		return err
 	}
+	kept, err := accounting.OpenIf(i.settings.accounting)
+	if err != nil {
+		return err
+	}
 	i.scheduler, err = server.New(server.Config{
+		Accounting: kept,
 		Scheduler: scheduler.Config{
 			Logger: i.log.Named("core"), Level: &i.level,
 			EchoAdopted: true, Resolver: i.resolver, UnusedDelay: i.settings.unused, Defaults: i.settings.defaults(),
@@ -135,7 +142,7 @@ func (i *instance) newScheduler() error {
 		Listen: listen,
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, accounting.CloseIf(kept))
 	}
 	i.scheduler.Metrics.Register(i.counts)
 	return nil

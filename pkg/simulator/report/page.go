@@ -56,6 +56,7 @@ func anchor(kind, title string) string {
 type page struct {
 	Title, Description, Headline, Facts string
 	Origin                              Origin
+	StandsOut                           []string // in sentences
 	Tiles                               []tile
 	Charts                              []chart
 	Nothing                             []chart // of which nothing happened
@@ -117,6 +118,7 @@ func Write(w io.Writer, r *simulator.Result, from Origin) error {
 		Title:       r.Scenario,
 		Description: r.Description,
 		Headline:    r.Headline(),
+		StandsOut:   r.StandsOut(),
 		Facts:       fmt.Sprintf("%s of virtual time, seed %d", simulator.Clock(r.Time.Duration()), r.Seed),
 		Origin:      from,
 		Tiles:       tiles(r),

@@ -24,6 +24,7 @@ type Snapshot struct {
 	kinds   *resources.Kinds
 	cluster string            // the name of the resource manager; may be empty
 	name    string            // of the partition, without it
+	full    string            // with it
 	written *config.Partition // as it was configured; nil if that is not known
 	past    *archive.Book     // what it has been; nil if that is not known
 	// gone is the applications that ended and those that were rejected, the oldest
@@ -36,7 +37,7 @@ type Snapshot struct {
 
 // Snapshot is a partition with a name as a view of some age shows it.
 func (from *Sources) Snapshot(partition string, view *api.View, age time.Duration) *Snapshot {
-	at := &Snapshot{View: view, from: from, kinds: from.Kinds, past: from.Archive.Book(partition), age: age}
+	at := &Snapshot{View: view, from: from, kinds: from.Kinds, past: from.Archive.Book(partition), age: age, full: partition}
 	at.gone = sync.OnceValues(func() (ended, rejected []*archive.ApplicationRecord) { return at.past.Finished(from.Now()) })
 	at.evicted = sync.OnceValue(func() map[api.AllocationKey]bool { return evictionsOf(view) })
 	at.cluster, at.name = split(partition)
@@ -52,6 +53,9 @@ func (from *Sources) Snapshot(partition string, view *api.View, age time.Duratio
 
 // Kinds is the table of the kinds in the view.
 func (at *Snapshot) Kinds() *resources.Kinds { return at.kinds }
+
+// FullName is the name of the partition with the resource manager.
+func (at *Snapshot) FullName() string { return at.full }
 
 // Name is the name of the partition, without the resource manager.
 func (at *Snapshot) Name() string { return at.name }

@@ -6,6 +6,7 @@
 //	preemptions.go   plans and their victims
 //	victims.go       pods by how often they were preempted
 //	usehistory.go    queues over time
+//	changes.go       what changed in between
 package past
 
 import (
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -66,7 +68,12 @@ type evictedJSON struct {
 // Preemptions answers GET /ws/v1/partition/{partition}/preemptions: the last plans,
 // the newest first.
 func Preemptions(at *object.Snapshot, r *http.Request) (any, error) {
-	return query.List(r, at.Kinds(), at.Past().Plans(), func(p *archive.Plan, out *preemptionJSON) { fillPreemption(at, p, out) },
+	span, err := query.Times(r)
+	if err != nil {
+		return nil, err
+	}
+	plans := query.Within(span, at.Past().Plans(), func(p *archive.Plan) time.Time { return p.At })
+	return query.List(r, at.Kinds(), plans, func(p *archive.Plan, out *preemptionJSON) { fillPreemption(at, p, out) },
 		query.CountedWords("trigger", Triggers(), func(p *archive.Plan) string { return p.Trigger.String() }),
 		query.By("application", planTest(func(p *archive.Plan) string { return string(p.Application) },
 			func(v archive.Victim) string { return string(v.Application) })),

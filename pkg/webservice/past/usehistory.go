@@ -42,8 +42,12 @@ func UseHistory(at *object.Snapshot, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	span, err := query.Times(r)
+	if err != nil {
+		return nil, err
+	}
 	queue := api.QueuePath(strings.ToLower(cmp.Or(named, string(at.Root.Path))))
-	points := at.Past().History(queue, time.Time{})
+	points := query.Within(span, at.Past().History(queue, time.Time{}), func(p archive.Point) time.Time { return p.At })
 	if step > 0 {
 		points = archive.Merge(points, step)
 	}

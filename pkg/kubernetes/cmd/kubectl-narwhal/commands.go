@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -136,5 +137,45 @@ func newPreemptions(q *question) *cobra.Command {
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
 			answer, err := c.Preemptions(ctx)
 			return answer.JSON, func() *client.Table { return client.PreemptionsTable(answer.Value, q.names(ctx), time.Now()) }, err
+		})
+}
+
+func newUsers(q *question) *cobra.Command {
+	return q.list("users", "Show users: what waits of each, since when, and how much came lately",
+		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
+			answer, err := c.Users(ctx, url.Values{"sort": {"-pendingAsks"}})
+			return answer.JSON, func() *client.Table { return client.OwnersTable(answer.Value, time.Now()) }, err
+		})
+}
+
+func newApps(q *question) *cobra.Command {
+	return q.list("apps", "Show applications: what they use, how many of their pods wait, and since when",
+		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
+			answer, err := c.Applications(ctx, url.Values{"sort": {"-pendingAsks"}})
+			return answer.JSON, func() *client.Table { return client.ApplicationsTable(answer.Value, time.Now()) }, err
+		})
+}
+
+func newLosses(q *question) *cobra.Command {
+	return q.list("losses", "Show the work that was lost by preemption, by day, queue and user",
+		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
+			answer, err := c.Losses(ctx)
+			return answer.JSON, func() *client.Table { return client.LossesTable(answer.Value) }, err
+		})
+}
+
+func newChanges(q *question) *cobra.Command {
+	return q.list("changes", "Show what changed: configurations field by field, nodes, starts, preemptions",
+		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
+			answer, err := c.Changes(ctx, url.Values{"limit": {"50"}})
+			return answer.JSON, func() *client.Table { return client.ChangesTable(answer.Value, time.Local) }, err
+		})
+}
+
+func newAccounting(q *question) *cobra.Command {
+	return q.list("accounting", "Show the work of queues and users by day: what was used, and what preemption threw away",
+		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
+			answer, err := c.Accounting(ctx)
+			return answer.JSON, func() *client.Table { return client.AccountingTable(answer.Value) }, err
 		})
 }

@@ -44,6 +44,6 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(newWhy(asked), newQueues(asked), newNodes(asked), newPending(asked), newGroups(asked), newDomains(asked), newPreemptions(asked), newWhatIf(asked), newDrainPlan(asked))
+	root.AddCommand(newWhy(asked), newQueues(asked), newNodes(asked), newPending(asked), newGroups(asked), newDomains(asked), newPreemptions(asked), newUsers(asked), newApps(asked), newLosses(asked), newChanges(asked), newAccounting(asked), newWhatIf(asked), newDrainPlan(asked))
 	return root
 }

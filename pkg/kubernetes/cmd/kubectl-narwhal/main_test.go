@@ -30,6 +30,7 @@ const proxy = "/api/v1/namespaces/narwhal/services/http:narwhal-scheduler:rest/p
 // answers are what the web service says in its own tests.
 var answers = map[string]string{
 	"queues": "queues", "nodes": "nodes", "asks": "asks", "groups": "startgroups", "domains": "domains", "preemptions": "preemptions", "whatif": "whatif",
+	"usage/users": "users", "applications/active": "applications", "losses": "losses", "changes": "changes", "accounting": "accounting",
 	"application/filler-app":                            "application",
 	"application/agents-app/allocation/agent-1/explain": "explain",
 }
@@ -157,6 +158,14 @@ func TestTables(t *testing.T) {
 	domains, _, err := play(t, "", "domains")
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(domains, "si.io/rackname"), domains)
+	for name, want := range map[string]string{
+		"users": "anna", "apps": "filler-app", "losses": "2026-11-21   root.low   anna", "changes": "root.low: resources.max.vcore: 3 -> 4",
+		"accounting": "2026-11-20   root.low          anna",
+	} {
+		out, _, err := play(t, "", name)
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(out, want), out)
+	}
 	for _, name := range []string{"pending", "preemptions"} {
 		out, _, err := play(t, "", name)
 		assert.NilError(t, err)

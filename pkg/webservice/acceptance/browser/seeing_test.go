@@ -32,6 +32,9 @@ func everywhere(played *play) (out []scene) {
 		{"users", "users", "#/users"},
 		{"whatif", "whatif", "#/whatif?question=QUESTION"},
 		{"groups", "users", "#/users?view=groups"},
+		{"changes", "changes", "#/changes"},
+		{"then", "changes", "#/changes?from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z"},
+		{"past", "events", "#/events?from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z"},
 	} {
 		c := scene{name: at.name, play: played, panel: at.panel, at: func(t *testing.T, s *site) string { return s.addressed(t, at.hash) }}
 		switch at.name {

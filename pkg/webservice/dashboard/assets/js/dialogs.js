@@ -32,13 +32,16 @@ export function askToken(wrong) {
   });
 }
 
+// keyOf is the key of a panel by its place: the digit, and 0 for the tenth.
+export const keyOf = (i) => String((i + 1) % 10);
+
 // createHelp makes the help, which lists the keys.
 export function createHelp(panels) {
   const key = (keys, text) => h('div', null, h('dt', null, keys.map((k) => h('kbd', null, k))), h('dd', null, text));
   const dialog = h('dialog', { class: 'dialog', id: 'help', 'aria-labelledby': 'help-title' },
     h('h2', { id: 'help-title' }, 'Keys'),
     h('dl', { class: 'keys' },
-      panels.map((p, i) => key([String(i + 1)], p.title)),
+      panels.map((p, i) => key([keyOf(i)], p.title)),
       key(['/'], 'Search in the panel'),
       key(['r'], 'Read again now'),
       key(['t'], 'Theme: as the system, dark, light'),

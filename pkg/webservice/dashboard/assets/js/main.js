@@ -18,18 +18,19 @@
 import { createApi, path, pause } from './api.js';
 import { h, render, state } from './dom.js';
 import { know } from './format.js';
-import { askToken, createHelp } from './dialogs.js';
+import { askToken, createHelp, keyOf } from './dialogs.js';
 import overview from './panels/overview.js';
 import queues from './panels/queues.js';
 import nodes from './panels/nodes.js';
 import applications from './panels/applications.js';
 import preemption from './panels/preemption.js';
 import events from './panels/events.js';
+import changes from './panels/changes.js';
 import whatif from './panels/whatif.js';
 import users from './panels/users.js';
 import doctor from './panels/doctor.js';
 
-const panels = [overview, queues, nodes, applications, preemption, events, whatif, users, doctor];
+const panels = [overview, queues, nodes, applications, preemption, events, whatif, users, doctor, changes];
 
 const everyMin = 2000; // milliseconds between refreshes
 const staleAfter = 10000;
@@ -112,8 +113,8 @@ function show(panel) {
   leave();
   document.title = `${panel.title} · Narwhal`;
   render(byId('nav'), panels.map((p, i) => h('a', {
-    key: p.id, href: link(p.id), class: 'tab', 'aria-current': p === panel ? 'page' : null, 'aria-keyshortcuts': String(i + 1),
-  }, p.title, h('kbd', { 'aria-hidden': 'true' }, String(i + 1)))));
+    key: p.id, href: link(p.id), class: 'tab', 'aria-current': p === panel ? 'page' : null, 'aria-keyshortcuts': keyOf(i),
+  }, p.title, h('kbd', { 'aria-hidden': 'true' }, keyOf(i)))));
   // On a narrow screen the row of panels scrolls by itself.
   const tab = byId('nav').querySelector('[aria-current]');
   byId('nav').scrollLeft = tab.offsetLeft - byId('nav').offsetLeft - 40;
@@ -250,8 +251,8 @@ function pressed(event) {
   const typing = event.target.closest('input:not([type=checkbox],[type=radio]),select,textarea,[contenteditable]');
   if (event.key === 'Escape' && typing) { event.target.blur(); root.focus({ preventScroll: true }); return; }
   if (typing || document.querySelector('dialog[open]')) return;
-  const number = Number(event.key);
-  if (number >= 1 && number <= panels.length) location.hash = link(panels[number - 1].id);
+  const chosen = panels.findIndex((_, i) => keyOf(i) === event.key);
+  if (chosen >= 0) location.hash = link(panels[chosen].id);
   else if (event.key === '/') focusSearch();
   else if (event.key === '?') help.open();
   else if (event.key === 't') nextTheme();

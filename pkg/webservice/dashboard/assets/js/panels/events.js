@@ -1,12 +1,13 @@
-// Events: a live feed of what happens, the newest first.
+// Events: a live feed of what happens, the newest first, or what happened within some time.
 //
-//   #/events?text=…&types=2,3&only=marked
+//   #/events?text=…&types=2,3&only=marked&from=…&to=…
 import * as format from '../format.js';
 import { badge, h, render, state, virtualList } from '../dom.js';
 import { types, weightOf } from '../parts/eventwords.js';
 import { createBook } from '../parts/eventbook.js';
 import { createFilters } from '../parts/filters.js';
 import { eventDetails, eventRow } from '../parts/eventrow.js';
+import { spanOf, spanText } from '../parts/moments.js';
 
 const recent = 5000; // events of before that are asked for
 const paintEvery = 300; // milliseconds
@@ -22,6 +23,21 @@ function mount(root, ctx) {
   let connection = 'opening', trouble = null; // of the stream
   let paused = false, frozen = null, fresh = 0; // frozen is what is shown while it does not move
   let chosen = null; // the event with its details
+  let past = null; // { key, book } if a time is chosen
+
+  const events = () => past?.book ?? book;
+
+  // then reads the events of the time that is chosen.
+  async function then(signal) {
+    const span = spanOf(ctx.route().query), key = JSON.stringify(span);
+    if (!span.from && !span.to) { if (past) { past = null; paint(); } return; }
+    if (past?.key === key) return;
+    const { data } = await ctx.api.get('events/batch', { params: { ...span, count: recent }, signal });
+    past = { key, book: createBook(), span };
+    for (const event of data.EventRecords ?? []) past.book.add(event);
+    frozen = null;
+    paint();
+  }
 
   function makeList() {
     list = virtualList({ height: narrow.matches ? 58 : 32, label: 'Events, the newest first', class: 'feed' });
@@ -57,7 +73,7 @@ function mount(root, ctx) {
   function paint() {
     const reading = list.el.scrollTop > 0 || list.el.querySelector(':focus') !== null;
     if (!paused && !reading) { frozen = null; fresh = 0; }
-    const now = frozen ?? book.pick(wanted());
+    const now = frozen ?? events().pick(wanted());
     if (paused || reading) frozen = now;
     const { found, more } = now;
     render(root, toolbar(), fields(), trouble && book.size() === 0 ? broken()
@@ -73,15 +89,16 @@ function mount(root, ctx) {
   }
 
   function toolbar() {
-    const [tone, text] = paused ? ['info', 'paused'] : { open: ['good', 'live'], opening: ['plain', 'opening'], lost: ['bad', 'not connected'], closed: ['plain', 'closed'] }[connection];
+    const [tone, text] = past ? ['info', spanText(past.span)] : paused ? ['info', 'paused'] : { open: ['good', 'live'], opening: ['plain', 'opening'], lost: ['bad', 'not connected'], closed: ['plain', 'closed'] }[connection];
     return h('div', { class: 'toolbar' }, h('h1', null, 'Events'), badge(tone, text), h('span', { class: 'grow' }),
-      fresh > 0 && h('button', { type: 'button', class: 'plain', onclick: toTop }, `${format.count(fresh)} new`),
-      h('button', { type: 'button', key: 'pause', 'aria-pressed': paused ? 'true' : 'false', onclick: togglePause }, paused ? 'Resume' : 'Pause'));
+      past && h('a', { class: 'button', href: ctx.link('events', [], { text: ctx.route().query.get('text') }) }, 'Live'),
+      fresh > 0 && !past && h('button', { type: 'button', class: 'plain', onclick: toTop }, `${format.count(fresh)} new`),
+      !past && h('button', { type: 'button', key: 'pause', 'aria-pressed': paused ? 'true' : 'false', onclick: togglePause }, paused ? 'Resume' : 'Pause'));
   }
 
   function togglePause() {
     paused = !paused;
-    if (paused) frozen = book.pick(wanted()); else toTop();
+    if (paused) frozen = events().pick(wanted()); else toTop();
     ctx.announce(paused ? 'Events are paused' : 'Events go on');
     paint();
   }
@@ -110,8 +127,9 @@ function mount(root, ctx) {
 
   function nothing() {
     if (connection === 'opening') return state('loading', 'Opening the stream', 'One moment.');
-    if (book.size() > 0) {
-      return state('empty', 'No event is like that', `None of the last ${format.count(book.size())} fits all that is chosen above.`,
+    if (past && past.book.size() === 0) return state('empty', 'No event of that time is kept', 'It is too long ago, or nothing happened.', h('a', { class: 'button', href: ctx.link('events') }, 'Show the latest'));
+    if (events().size() > 0) {
+      return state('empty', 'No event is like that', `None of the last ${format.count(events().size())} fits all that is chosen above.`,
         h('a', { class: 'button', href: ctx.link('events') }, 'Show all'));
     }
     return state('empty', 'Nothing has happened yet', 'What happens appears here at once.');
@@ -124,14 +142,15 @@ function mount(root, ctx) {
 
   function foot(shown, more) {
     return h('p', { class: 'pager quiet' }, more ? `The latest ${format.count(shown)} that fit` : format.plural(shown, 'event'),
-      `, of the last ${format.count(book.size())}`);
+      past ? ` of that time` : `, of the last ${format.count(book.size())}`);
   }
 
   function route() {
     frozen = null;
     if (list.el.scrollTop > 0) list.el.scrollTop = 0;
-    if (paused) frozen = book.pick(wanted());
+    if (paused) frozen = events().pick(wanted());
     paint();
+    ctx.refresh();
   }
 
   function escape(event) {
@@ -151,7 +170,10 @@ function mount(root, ctx) {
   });
   return {
     route,
-    refresh() { if (trouble && trouble.status !== 503) throw trouble; },
+    async refresh(signal) {
+      await then(signal);
+      if (trouble && trouble.status !== 503) throw trouble;
+    },
     unmount() {
       abort.abort();
       clearTimeout(timer);

@@ -7,15 +7,19 @@ import * as format from '../format.js';
 // What is drawn is measured in these units; the drawing is as wide as there is room.
 const wide = 360, high = 130, leftMin = 56, right = 8, top = 8, bottom = 20;
 const letter = 7; // how wide one at an axis is at most
+const marksSaid = 3; // changes that are named at one moment
 const gapSteps = 3; // longer than so many usual steps is a time of which nothing is known
 
 // Which moment of a chart was chosen, by the name of the chart: it outlasts a refresh.
 const picked = new Map();
+let pressed; // the moment that was chosen before a press
 
 // lineChart draws lines over the same moments. A line is { name, tone, values, area, dashed },
 // one value for each moment or undefined; moments are in nanoseconds, the oldest first.
 // write(n) writes a value with its unit. With stepped lines, each value holds until the next.
-export function lineChart({ id, name, moments, lines, write, ceil = niceCeil }) {
+// Marks are [{ at, text }]: what happened at a moment. open(at, step) opens the time of a moment: Enter does, and a
+// click of a mouse, or a second touch.
+export function lineChart({ id, name, moments, lines, write, ceil = niceCeil, marks = [], open }) {
   const from = moments[0], until = Math.max(moments.at(-1), from + 1);
   const most = ceil(Math.max(0, ...lines.flatMap((line) => line.values.map((v) => v ?? 0))));
   const levels = [0, most / 2, most];
@@ -28,8 +32,9 @@ export function lineChart({ id, name, moments, lines, write, ceil = niceCeil }) 
     h('div', {
       class: 'chart-plot', tabindex: 0, role: 'slider', 'aria-label': `${name}, from ${clock(from)} to ${clock(until)}`,
       'aria-valuemin': 0, 'aria-valuemax': moments.length - 1, 'aria-valuenow': chosen ?? moments.length - 1,
-      'aria-valuetext': said(moments, lines, chosen ?? moments.length - 1, write),
-      onpointermove(event) { point(this, event); }, onpointerdown(event) { point(this, event); }, onpointerleave() { if (document.activeElement !== this) choose(this, undefined); },
+      'aria-valuetext': said(moments, lines, chosen ?? moments.length - 1, write, marks), 'aria-keyshortcuts': open && 'Enter', title: open && 'Enter or a click opens this minute',
+      onpointermove(event) { point(this, event); }, onpointerdown(event) { pressed = picked.get(id); point(this, event); },
+      onclick(event) { if (open && (event.pointerType === 'mouse' || pressed === picked.get(id))) opens(); }, onpointerleave() { if (document.activeElement !== this) choose(this, undefined); },
       onfocus() { if (!picked.has(id)) choose(this, moments.length - 1); }, onblur() { choose(this, undefined); },
       onkeydown(event) { walk(this, event); },
     },
@@ -38,9 +43,10 @@ export function lineChart({ id, name, moments, lines, write, ceil = niceCeil }) 
           h('line', { class: 'chart-grid', x1: left, x2: wide - right, y1: y(v), y2: y(v) }),
           h('text', { svg: true, class: 'chart-text', x: left - 5, y: y(v) + 3.5, 'text-anchor': 'end' }, write(v))]),
         ticks(from, until).map(([at, anchor]) => h('text', { svg: true, class: 'chart-text', x: x(at), y: high - 6, 'text-anchor': anchor }, clock(at))),
+        apart(marks, x).map((at) => h('path', { class: 'chart-mark', d: `M${at} ${top}V${high - bottom}M${at - 3} ${top - 4}h6l-3 5z` })),
         lines.map((line) => drawn(line, moments, x, y)),
         chosen !== undefined && h('line', { class: 'chart-cursor', x1: x(moments[chosen]), x2: x(moments[chosen]), y1: top, y2: high - bottom }))),
-    legend(moments, lines, chosen, write));
+    legend(moments, lines, chosen, write, marks));
 
   function choose(el, i) {
     if (i === undefined) picked.delete(id); else picked.set(id, moments[i]);
@@ -54,8 +60,14 @@ export function lineChart({ id, name, moments, lines, write, ceil = niceCeil }) 
     if (moments[i] !== picked.get(id)) choose(el, i);
   }
 
+  function opens() {
+    const at = picked.get(id);
+    if (at !== undefined) open(at, usualStep(moments));
+  }
+
   function walk(el, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'Enter' && open) { event.preventDefault(); opens(); return; }
     const now = indexOf(moments, picked.get(id)) ?? moments.length - 1, last = moments.length - 1;
     const to = { ArrowLeft: now - 1, ArrowRight: now + 1, PageUp: now - 10, PageDown: now + 10, Home: 0, End: last }[event.key];
     if (to === undefined) return;
@@ -93,16 +105,29 @@ function usualStep(moments) {
   return steps[Math.floor(steps.length / 2)] ?? 1;
 }
 
-function legend(moments, lines, chosen, write) {
+// apart are the places of marks that can be told from each other, at most so many as there is room for.
+function apart(marks, x) {
+  const places = [...new Set(marks.map(({ at }) => Math.round(x(at))))].sort((a, b) => a - b);
+  return places.filter((at, i) => i === 0 || at - places[i - 1] > 2);
+}
+
+// happened are the texts of marks of which a moment is the nearest, the first of them.
+function happened(marks, moments, i) {
+  const texts = marks.filter(({ at }) => nearest(moments, at) === i).map(({ text }) => text);
+  return texts.length > marksSaid ? [...texts.slice(0, marksSaid), `and ${texts.length - marksSaid} more changes`] : texts;
+}
+
+function legend(moments, lines, chosen, write, marks) {
   const i = chosen ?? moments.length - 1;
   return h('ul', { class: 'chart-legend' },
     h('li', { class: 'quiet tabular' }, chosen === undefined ? 'now' : clock(moments[i])),
     lines.map((line) => h('li', null, h('span', { class: ['chart-key', `key-${line.tone}`, line.dashed && 'key-dashed'] }), `${line.name} `,
-      h('span', { class: 'tabular' }, line.values[i] === undefined ? '–' : write(line.values[i])))));
+      h('span', { class: 'tabular' }, line.values[i] === undefined ? '–' : write(line.values[i])))),
+    chosen !== undefined && happened(marks, moments, i).map((text) => h('li', null, h('span', { class: 'chart-key key-change', 'aria-hidden': 'true' }, '▾'), text)));
 }
 
-function said(moments, lines, i, write) {
-  return [clock(moments[i]), ...lines.filter((line) => line.values[i] !== undefined).map((line) => `${line.name} ${write(line.values[i])}`)].join(', ');
+function said(moments, lines, i, write, marks) {
+  return [clock(moments[i]), ...lines.filter((line) => line.values[i] !== undefined).map((line) => `${line.name} ${write(line.values[i])}`), ...happened(marks, moments, i)].join(', ');
 }
 
 // ticks are the moments that the axis names.

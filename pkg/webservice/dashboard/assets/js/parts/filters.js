@@ -2,11 +2,12 @@
 // can be sent on, and so that the way back leads to the same list.
 
 import { h } from '../dom.js';
+import { addressOf, localOf } from './moments.js';
 
 const pause = 250; // milliseconds after the last letter
 
 // createFilters makes the fields of a list. A field is { name, label, kind, options }:
-// kind is 'search', 'text' or 'select', whose options are [value, text]. Parts() are
+// kind is 'search', 'text', 'time' or 'select', whose options are [value, text]. Parts() are
 // those of the address, which stay.
 export function createFilters(ctx, panel, parts = () => []) {
   let timer = 0;
@@ -31,6 +32,11 @@ export function createFilters(ctx, panel, parts = () => []) {
       const known = options.some(([value]) => value === now) ? options : [...options, [now, now]];
       return h('select', { key: name, name, 'aria-label': label, onchange() { change({ [name]: this.value }); } },
         known.map(([value, text]) => h('option', { value, selected: value === now }, text)));
+    }
+    if (kind === 'time') {
+      return h('label', { key: name, class: 'time-field' }, h('span', { class: 'quiet' }, label), h('input', {
+        name, type: 'datetime-local', step: 1, value: localOf(now), onchange() { change({ [name]: addressOf(this.value) }); },
+      }));
     }
     return h('input', {
       key: name, name, type: kind === 'search' ? 'search' : 'text', 'aria-label': label, placeholder: placeholder ?? label,

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/events"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// failing keeps rows, unless it fails.
+type failing struct {
+	err  error
+	rows []archive.AccountRow
+}
+
+func (f *failing) Add(_ context.Context, rows []archive.AccountRow) error {
+	f.rows = append(f.rows, rows...)
+	return f.err
+}
+func (f *failing) Rows(context.Context, string, string) ([]archive.AccountRow, error) {
+	return f.rows, nil
+}
+func (f *failing) Close() error { return nil }
+
+// TestBookkeeper brings work once a minute, and the last of it when the server stops. That it cannot be written is said
+// once, and changes nothing else.
+func TestBookkeeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		keeps := &failing{}
+		s, err := New(Config{Accounting: keeps})
+		assert.NilError(t, err)
+		_, err = s.Kinds().Amounts(map[string]int64{"vcore": 1})
+		assert.NilError(t, err)
+		book := s.Archive.Open("p")
+		vcore, _ := s.Kinds().Lookup("vcore")
+		held := make(resources.Amounts, vcore+1)
+		held[vcore] = 2000
+		book.Observe(events.Step{Now: time.Now(), Effects: api.Effects{&api.ApplicationAccepted{ID: "a", Queue: "root.a", User: "ann"},
+			api.Placed{Allocation: &api.Allocation{Key: "1", Application: "a", Amounts: held, Placed: time.Now()}}}})
+		k := &bookkeeper{server: s, to: keeps, log: zap.New(core), done: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		go k.run(ctx)
+		time.Sleep(accountEvery + time.Second)
+		assert.DeepEqual(t, keeps.rows, []archive.AccountRow{{Partition: "p", Day: "2000-01-01", Queue: "root.a", User: "ann", Kind: "vcore", Used: 2000 * 60}})
+		keeps.err = errors.New("database or disk is full")
+		time.Sleep(2 * accountEvery)
+		keeps.err = nil
+		time.Sleep(accountEvery)
+		cancel()
+		<-k.done
+		assert.Equal(t, len(keeps.rows), 5)
+		assert.Equal(t, keeps.rows[4].Used, 2000.0) // of the last second
+		var said []string
+		for _, one := range logs.All() {
+			said = append(said, one.Message)
+		}
+		assert.DeepEqual(t, said, []string{"accounting cannot be written, and is kept in memory", "accounting is written again"})
+		s.Stop()
+	})
+}
