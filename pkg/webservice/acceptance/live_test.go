@@ -67,7 +67,7 @@ func TestLiveAnswersKeepTheContract(t *testing.T) {
 
 // notVisited are paths that have nothing for a visitor.
 var notVisited = map[string]bool{
-	"/ws/v1/stack": true, "/ws/v1/fullstatedump": true, "/debug/stack": true, "/ws/v1/partition/{partition}/usage/group/{group}": true,
+	"/ws/v1/stack": true, "/ws/v1/fullstatedump": true, "/debug/stack": true, "/ws/v1/partition/{partition}/accounting": true, "/ws/v1/partition/{partition}/usage/group/{group}": true,
 }
 
 // A visitor asks a service for what there is, at random.

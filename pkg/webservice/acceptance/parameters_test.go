@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,16 @@ func (a asker) valuesOf(said jsonObject) (good, bad []string) {
 		return []string{"true", "false"}, []string{"", "yes"}
 	default:
 		good, bad = []string{"x", "x*", "*"}, []string{""}
-		if either, ok := schema["anyOf"].([]any); ok { // a word, or the beginning of one and *
+		if pattern, ok := schema["pattern"].(string); ok {
+			good = nil
+			for _, value := range []string{"x", "x*", "*", "0", "2026-01-01T00:00:00Z", "2026-01-01", "start", "nodes,start", "nodes,"} {
+				if regexp.MustCompile(pattern).MatchString(value) {
+					good = append(good, value)
+				} else {
+					bad = append(bad, value)
+				}
+			}
+		} else if either, ok := schema["anyOf"].([]any); ok { // a word, or the beginning of one and *
 			good = contract.Words(jsonObject{"schema": a.meant(either[0].(jsonObject))})
 			good, bad = append(good, good[0][:2]+"*", "*"), []string{"", "x", "x*"}
 		} else if schema["enum"] != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
 	"gotest.tools/v3/assert"
 )
 
@@ -15,7 +16,7 @@ func TestChanges(t *testing.T) {
 	var changes []struct{ Kind, Summary string }
 	total := s.read(t, "partition/default/changes", &changes)
 	assert.Assert(t, total > 2, "%v", changes)
-	p := s.page(t, "#/changes?kind=nodes")
+	p := s.open(t, "#/changes?kind=nodes", look{})
 	p.arrives("changes")
 	p.sees("main tbody tr", "came")
 	p.press("1")
@@ -24,7 +25,7 @@ func TestChanges(t *testing.T) {
 	const plot = `t.one("main .chart", "Placed and preempted").querySelector(".chart-plot")`
 	assert.Assert(t, evaluate[int](p, `return t.all("main .chart .chart-mark").length`) > 0)
 	evaluate[any](p, plot+`.focus(); return true`)
-	p.press("Home", "Enter")
+	p.press(kb.Home, kb.Enter)
 	p.until(`location.hash.startsWith("#/changes?from=")`)
 	p.arrives("changes")
 	p.sees("main tbody tr", "")

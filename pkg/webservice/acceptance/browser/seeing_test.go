@@ -106,7 +106,7 @@ func opensEvent(p *page) {
 
 func opensWhy(p *page) {
 	seesOutcome(p)
-	p.click("main .table button", "Why")
+	p.click("main .table td.name button", "try-1") // there is no other where it is narrow
 	p.sees("main .whatif-why", "Quota")
 }
 

@@ -9,7 +9,7 @@ import { nodeLink, queueLink } from '../parts/links.js';
 import { minuteOf, spanOf, spanText } from '../parts/moments.js';
 import { capital, readable } from '../parts/words.js';
 
-const rowsMax = 50, eventsMax = 200;
+const rowsMax = 50, eventsMax = 50;
 const tones = { start: 'info', configuration: 'warn', nodes: 'plain', preemptions: 'bad' };
 
 export default {
@@ -48,7 +48,7 @@ export default {
       return table({
         label: 'Changes, the newest first', key: (c) => `${c.time} ${c.kind} ${c.summary}`, rows: changes, compact: true,
         columns: [
-          { head: 'Time', class: 'nowrap', cell: (c) => h('a', { href: ctx.link('changes', [], minuteOf(c.time)), title: 'All of this minute' }, format.date(c.time)) },
+          { head: 'Time', cell: (c) => h('a', { href: ctx.link('changes', [], minuteOf(c.time)), title: 'All of this minute' }, format.date(c.time)) },
           { head: 'What', cell: (c) => badge(tones[c.kind] ?? 'plain', capital(c.kind)) },
           { head: 'Change', class: 'grow', cell: (c) => change(c) },
         ],
