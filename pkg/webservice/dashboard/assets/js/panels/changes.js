@@ -58,9 +58,15 @@ export default {
     function change(c) {
       const nodes = (c.nodes ?? []).map((id, i) => [i > 0 && ', ', nodeLink(ctx, id)]);
       const [words] = c.nodes ? c.summary.split(':') : [c.summary];
-      return [h('div', { class: 'change-words' }, capital(readable(words)), nodes.length > 0 && [': ', nodes], c.nodes && c.count > c.nodes.length ? ' and others' : null,
-        c.kind === 'preemptions' && c.queueName && [' ', queueLink(ctx, c.queueName, 'queue')]),
+      return [h('div', { class: 'change-words' }, withQueue(capital(readable(words)), c.queueName), nodes.length > 0 && [': ', nodes],
+        c.nodes && c.count > c.nodes.length ? ' and others' : null),
       c.lines && h('ul', { class: 'change-lines' }, c.lines.map((line) => h('li', null, line)))];
+    }
+
+    // withQueue is words in which the name of a queue leads to it.
+    function withQueue(words, queue) {
+      const at = queue ? words.indexOf(queue) : -1;
+      return at < 0 ? words : [words.slice(0, at), queueLink(ctx, queue), words.slice(at + queue.length)];
     }
 
     function eventsCard({ records, oldest }, span) {

@@ -27,5 +27,5 @@ export const victimClasses = ['regular', 'owner', 'foreign', 'opted out'];
 // classOptions are classes to choose from, and any.
 export function classOptions(any, names) { return [['', any], ...names.map((name) => [name, classes[name]])]; }
 
-// capital is a text with a large letter at its start.
-export function capital(text) { return text === '' ? '' : text[0].toUpperCase() + text.slice(1); }
+// capital is a text with a large letter at its start, unless it begins with a name such as nvidia.com/gpu.
+export function capital(text) { return text === '' || /^\S*\//.test(text) ? text : text[0].toUpperCase() + text.slice(1); }
