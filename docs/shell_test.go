@@ -31,7 +31,7 @@ func (s *shell) start(t *testing.T, command string, lines int) (read []string) {
 		}
 	})
 	for scanner := bufio.NewScanner(out); len(read) < lines; read = append(read, scanner.Text()) {
-		assert.Assert(t, scanner.Scan(), "%s", problems.String())
+		assert.Assert(t, scanner.Scan(), "it ended; what it said comes once it has")
 	}
 	return read
 }

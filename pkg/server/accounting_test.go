@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,17 +20,31 @@ import (
 
 // failing keeps rows, unless it fails.
 type failing struct {
+	mu   sync.Mutex
 	err  error
 	rows []archive.AccountRow
 }
 
+// fail has it fail from now on, or not any more.
+func (f *failing) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
 func (f *failing) Add(_ context.Context, rows []archive.AccountRow) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.rows = append(f.rows, rows...)
 	return f.err
 }
+
 func (f *failing) Rows(context.Context, string, string) ([]archive.AccountRow, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return f.rows, nil
 }
+
 func (f *failing) Close() error { return nil }
 
 // TestBookkeeper brings work once a minute, and the last of it when the server stops. That it cannot be written is said
@@ -52,11 +67,14 @@ func TestBookkeeper(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go k.run(ctx)
 		time.Sleep(accountEvery + time.Second)
+		synctest.Wait()
 		assert.DeepEqual(t, keeps.rows, []archive.AccountRow{{Partition: "p", Day: "2000-01-01", Queue: "root.a", User: "ann", Kind: "vcore", Used: 2000 * 60}})
-		keeps.err = errors.New("database or disk is full")
+		keeps.fail(errors.New("database or disk is full"))
 		time.Sleep(2 * accountEvery)
-		keeps.err = nil
+		synctest.Wait()
+		keeps.fail(nil)
 		time.Sleep(accountEvery)
+		synctest.Wait()
 		cancel()
 		<-k.done
 		assert.Equal(t, len(keeps.rows), 5)
