@@ -62,7 +62,7 @@ func (s *shell) waitForPods(t *testing.T) {
 }
 
 // asks are the commands that ask a scheduler.
-var asks = regexp.MustCompile(`^narwhal (queues|nodes|domains|groups|pending|preemptions|losses|users|apps|explain|whatif)\b`)
+var asks = regexp.MustCompile(`^narwhal (queues|nodes|domains|groups|pending|preemptions|losses|changes|users|apps|explain|whatif)\b`)
 
 // narwhal runs the program as a page does. A name alone is a mention, for which there is help.
 func (s *shell) narwhal(t *testing.T, command string) {
