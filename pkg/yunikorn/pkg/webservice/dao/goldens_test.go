@@ -55,7 +55,7 @@ var answers = map[string]any{
 // ours are the answers to questions that YuniKorn does not answer.
 var ours = []string{
 	"asks.json", "explain.json", "explain-gone.json", "explain-victim.json", "history.json", "history-cluster.json",
-	"doctor.json", "domains.json", "losses.json", "preemptions.json", "startgroups.json", "summary.json", "victims.json", "whatif.json",
+	"doctor.json", "accounting.json", "changes.json", "domains.json", "losses.json", "preemptions.json", "startgroups.json", "summary.json", "victims.json", "whatif.json",
 }
 
 // unknown are the fields that YuniKorn does not know, by the object they are in. What is not
