@@ -61,8 +61,10 @@ func TestBookkeeper(t *testing.T) {
 		vcore, _ := s.Kinds().Lookup("vcore")
 		held := make(resources.Amounts, vcore+1)
 		held[vcore] = 2000
-		book.Observe(events.Step{Now: time.Now(), Effects: api.Effects{&api.ApplicationAccepted{ID: "a", Queue: "root.a", User: "ann"},
-			api.Placed{Allocation: &api.Allocation{Key: "1", Application: "a", Amounts: held, Placed: time.Now()}}}})
+		book.Observe(events.Step{Now: time.Now(), Effects: api.Effects{
+			&api.ApplicationAccepted{ID: "a", Queue: "root.a", User: "ann"},
+			api.Placed{Allocation: &api.Allocation{Key: "1", Application: "a", Amounts: held, Placed: time.Now()}},
+		}})
 		k := &bookkeeper{server: s, to: keeps, log: zap.New(core), done: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		go k.run(ctx)

@@ -110,7 +110,7 @@ func (w *world) config(t testing.TB) webservice.Config {
 		Started: start, Now: func() time.Time { return start.Add(3 * time.Hour) },
 		Build:    func(string) map[string]string { return map[string]string{"buildVersion": "v1"} },
 		LogLevel: func() string { return "INFO" }, Accounting: fixture.Accounts,
-		Metrics:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("up 1\n")) }),
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("up 1\n")) }),
 	}
 }
 
