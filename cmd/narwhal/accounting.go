@@ -11,21 +11,15 @@ import (
 
 // newAccountingCommand is "narwhal accounting".
 func newAccountingCommand() *cobra.Command {
-	var limit int
 	var csv bool
-	cmd := newList(&cobra.Command{
+	cmd := newLimitedList(&cobra.Command{
 		Use:   "accounting",
 		Short: "Show the work of queues and users by day: what was used, and what preemption threw away",
 		Long: `Show the work of queues and users, the last day first, as a scheduler keeps it that is
 started with --accounting FILE: what was allocated times the hours of it; what of that was
 wasted, as pods were preempted; and what was preempted of others for asks of the user.`,
 		Example: "  narwhal accounting --day '2026-11-*'\n  narwhal accounting --queue root.ml --csv --limit 0 > november.csv",
-	}, [][2]string{
-		{"queue", "only in this queue and in all below"},
-		{"user", "only of this user"},
-		{"day", "only of this day of Greenwich, such as 2026-01-31; with * at its end, all that begin so"},
-	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
-		l.limit = limit
+	}, 50, ofWork, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Accounting(ctx, l.where())
 		shown := first(l, "accounts", answer, client.AccountingTable)
 		if csv {
@@ -34,6 +28,5 @@ wasted, as pods were preempted; and what was preempted of others for asks of the
 		return shown, err
 	})
 	cmd.Flags().BoolVar(&csv, "csv", false, "write CSV: a line for each kind, in cores, GiB or pieces times hours")
-	cmd.Flags().IntVar(&limit, "limit", 50, "the most to show; 0 is all")
 	return cmd
 }

@@ -16,9 +16,8 @@ import (
 
 // newChangesCommand is "narwhal changes".
 func newChangesCommand() *cobra.Command {
-	var limit int
 	var from, to string
-	cmd := newList(&cobra.Command{
+	cmd := newLimitedList(&cobra.Command{
 		Use:   "changes",
 		Short: "Show what changed: configurations field by field, nodes, starts, preemptions",
 		Long: `Show what changed, the newest first: starts of the scheduler, configurations with the old
@@ -26,10 +25,9 @@ and the new value of each field, nodes that came, went or were drained, and pree
 
 --from and --to are times such as 14:03, "2026-01-31 14:03", or 2h for two hours ago.`,
 		Example: "  narwhal changes --from 14:00 --to 14:10\n  narwhal changes --from 2h --kind configuration\n  narwhal changes --kind nodes --watch",
-	}, [][2]string{
+	}, 50, [][2]string{
 		{"kind", "only changes of these kinds, with commas between: " + strings.Join(past.ChangeKinds(), ", ")},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
-		l.limit = limit
 		where := l.where()
 		if err := between(where, from, to, time.Now()); err != nil {
 			return page{}, err
@@ -39,7 +37,6 @@ and the new value of each field, nodes that came, went or were drained, and pree
 	})
 	cmd.Flags().StringVar(&from, "from", "", "only changes from this time on")
 	cmd.Flags().StringVar(&to, "to", "", "only changes before this time")
-	cmd.Flags().IntVar(&limit, "limit", 50, "the most to show; 0 is all")
 	completes(cmd, "kind", past.ChangeKinds()...)
 	return cmd
 }

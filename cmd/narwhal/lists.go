@@ -63,6 +63,23 @@ func newList(cmd *cobra.Command, parameters [][2]string, ask func(ctx context.Co
 	return cmd
 }
 
+// newLimitedList is the same for a list of which so many are shown, unless a flag says how many.
+func newLimitedList(cmd *cobra.Command, most int, parameters [][2]string, ask func(ctx context.Context, c *client.Client, l *list) (page, error)) *cobra.Command {
+	limited := newList(cmd, parameters, func(ctx context.Context, c *client.Client, l *list) (page, error) {
+		l.limit = most
+		return ask(ctx, c, l)
+	})
+	limited.Flags().IntVar(&most, "limit", most, "the most to show; 0 is all")
+	return limited
+}
+
+// ofWork are the parameters that pick work.
+var ofWork = [][2]string{
+	{"queue", "only in this queue and in all below"},
+	{"user", "only of this user"},
+	{"day", "only of this day of Greenwich, such as 2026-01-31; with * at its end, all that begin so"},
+}
+
 // where are the parameters that pick from the list.
 func (l *list) where() url.Values {
 	values := url.Values{}

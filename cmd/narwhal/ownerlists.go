@@ -11,9 +11,8 @@ import (
 
 // newUsersCommand is "narwhal users".
 func newUsersCommand() *cobra.Command {
-	var limit int
 	var groups bool
-	cmd := newList(&cobra.Command{
+	cmd := newLimitedList(&cobra.Command{
 		Use:   "users",
 		Short: "Show users, or groups of users: what waits of each, since when, and how much came lately",
 		Long: `Show the users of a running scheduler, the one of which most waits first: how many pods
@@ -23,11 +22,10 @@ is used; in all, and then in each queue if there are several.
 With --groups it shows groups of users. What waits counts for each group of its user, and
 what is used for the group that is limited.`,
 		Example: "  narwhal users\n  narwhal users --user anna --watch\n  narwhal users --groups --limit 5",
-	}, [][2]string{
+	}, 20, [][2]string{
 		{"user", "only the user of this name; with * at its end, all that begin so"},
 		{"group", "only the group of this name, with --groups; with * at its end, all that begin so"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
-		l.limit = limit
 		where, ask, what := l.where(), c.Users, "users of which anything runs, waits or came lately"
 		if groups {
 			ask, what = c.UserGroups, "groups of which anything runs, waits or came lately"
@@ -36,22 +34,20 @@ what is used for the group that is limited.`,
 		answer, err := ask(ctx, where)
 		return first(l, what, answer, func(owners []*client.Owner) *client.Table { return client.OwnersTable(owners, time.Now()) }), err
 	})
-	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show; 0 is all")
 	cmd.Flags().BoolVar(&groups, "groups", false, "show groups of users")
 	return cmd
 }
 
 // newAppsCommand is "narwhal apps".
 func newAppsCommand() *cobra.Command {
-	var limit int
-	cmd := newList(&cobra.Command{
+	cmd := newLimitedList(&cobra.Command{
 		Use:     "apps",
 		Aliases: []string{"applications"},
 		Short:   "Show applications: what they use, how many of their pods wait, and since when",
 		Long: `Show the active applications of a running scheduler, the one of which most waits first:
 what it uses, how many of its pods wait, and how long the oldest of them does.`,
 		Example: "  narwhal apps\n  narwhal apps --queue root.ml --user anna\n  narwhal apps --status accepted --limit 0",
-	}, [][2]string{
+	}, 20, [][2]string{
 		{"application", "only the application of this name; with * at its end, all that begin so"},
 		{"queue", "only those of this queue and of all below"},
 		{"user", "only those of this user"},
@@ -59,7 +55,6 @@ what it uses, how many of its pods wait, and how long the oldest of them does.`,
 		{"node", "only those with a pod on this node"},
 		{"status", "only those in this state: new, accepted, running, completing, failing"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
-		l.limit = limit
 		where := l.where()
 		where.Set("sort", "-pendingAsks")
 		if l.form == "table" {
@@ -68,30 +63,21 @@ what it uses, how many of its pods wait, and how long the oldest of them does.`,
 		answer, err := c.Applications(ctx, where)
 		return first(l, "applications", answer, func(all []*client.Application) *client.Table { return client.ApplicationsTable(all, time.Now()) }), err
 	})
-	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show; 0 is all")
 	completes(cmd, "status", "new", "accepted", "running", "completing", "failing")
 	return cmd
 }
 
 // newLossesCommand is "narwhal losses".
 func newLossesCommand() *cobra.Command {
-	var limit int
-	cmd := newList(&cobra.Command{
+	return newLimitedList(&cobra.Command{
 		Use:   "losses",
 		Short: "Show the work that was lost by preemption, by day, queue and user",
 		Long: `Show the work that was lost by preemption, by day, queue and user, the last day first: how
 many pods were preempted, how many of these for nothing, how long they had run together,
 and what they held, times the hours that they ran. It is of the plans that are kept.`,
 		Example: "  narwhal losses\n  narwhal losses --queue root.ml --day '2026-11-*'\n  narwhal losses --user anna -o json",
-	}, [][2]string{
-		{"queue", "only in this queue and in all below"},
-		{"user", "only of this user"},
-		{"day", "only of this day of Greenwich, such as 2026-01-31; with * at its end, all that begin so"},
-	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
-		l.limit = limit
+	}, 20, ofWork, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Losses(ctx, l.where())
 		return first(l, "losses", answer, client.LossesTable), err
 	})
-	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show; 0 is all")
-	return cmd
 }

@@ -11,6 +11,11 @@ func InBytes(kind string) bool {
 	return kind == Memory || kind == "ephemeral-storage" || strings.HasPrefix(kind, "hugepages-")
 }
 
+// IsDevice reports whether a kind is that of devices: neither cores nor bytes nor pods.
+func IsDevice(kind string) bool {
+	return kind != VCore && kind != "pods" && kind != UnknownKind && !InBytes(kind)
+}
+
 // InThousandths reports whether a kind is counted in thousandths: cores, and the devices
 // of the simulator, of which a pod may have a part. Devices of Kubernetes have a domain
 // in their name and are whole.

@@ -157,7 +157,7 @@ func (r *Result) idleDevices() string {
 		return ""
 	}
 	idle := slices.DeleteFunc(slices.Clone(r.Resources), func(u ResourceUse) bool {
-		return !isDevice(u.Kind) || u.Capacity == 0 || u.MeanPerMille+u.OtherPerMille > idlePerMille
+		return !resources.IsDevice(u.Kind) || u.Capacity == 0 || u.MeanPerMille+u.OtherPerMille > idlePerMille
 	})
 	if len(idle) == 0 {
 		return ""
@@ -166,11 +166,6 @@ func (r *Result) idleDevices() string {
 		return cmp.Compare(a.MeanPerMille+a.OtherPerMille, b.MeanPerMille+b.OtherPerMille)
 	})
 	return fmt.Sprintf("%s of %s was idle on average, and pods still wait.", Percent(1000-u.MeanPerMille-u.OtherPerMille), u.Kind)
-}
-
-// isDevice reports whether a kind is that of devices.
-func isDevice(kind string) bool {
-	return kind != resources.VCore && kind != "pods" && !resources.InBytes(kind)
 }
 
 // flood names the leaf queue in which more than half of all pods came, if there are several.

@@ -27,7 +27,7 @@ func (e *examination) devices() {
 	least, harms := e.wanted()
 	for i, capacity := range e.view.Capacity {
 		device := resources.Kind(i)
-		if capacity <= 0 || !isDevice(e.kinds.Name(device)) {
+		if capacity <= 0 || !resources.IsDevice(e.kinds.Name(device)) {
 			continue
 		}
 		at := idle{device: device, capacity: capacity}
@@ -46,18 +46,13 @@ func (e *examination) devices() {
 	}
 }
 
-// isDevice reports whether a kind is a device: neither cores nor bytes nor pods.
-func isDevice(kind string) bool {
-	return kind != resources.VCore && kind != "pods" && kind != resources.UnknownKind && !resources.InBytes(kind)
-}
-
 // wanted is the least that asks which wait want of each kind beside a kind of devices, and these asks.
 func (e *examination) wanted() (least map[resources.Kind]resources.Limits, harms map[resources.Kind]*harm) {
 	least, harms = map[resources.Kind]resources.Limits{}, map[resources.Kind]*harm{}
 	e.eachAsk(e.view.Root, func(a askOf) {
 		for i, asked := range a.Amounts {
 			device := resources.Kind(i)
-			if asked <= 0 || !isDevice(e.kinds.Name(device)) {
+			if asked <= 0 || !resources.IsDevice(e.kinds.Name(device)) {
 				continue
 			}
 			if harms[device] == nil {
@@ -82,7 +77,7 @@ func (e *examination) fullFor(n *api.NodeView, device resources.Kind, least reso
 	}
 	for i, capacity := range n.Capacity {
 		kind, free := resources.Kind(i), n.Available.Of(resources.Kind(i))
-		if capacity <= 0 || isDevice(e.kinds.Name(kind)) {
+		if capacity <= 0 || resources.IsDevice(e.kinds.Name(kind)) {
 			continue
 		}
 		if least == nil && free*nearlyFull < capacity || least != nil && free < least.Of(kind) {

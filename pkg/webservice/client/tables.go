@@ -47,7 +47,7 @@ func nodeKinds(nodes []*Node, picked []string) []string {
 	}
 	for _, n := range nodes {
 		for kind, capacity := range n.Capacity {
-			if capacity > 0 && !slices.Contains(kinds, kind) && isPicked(kind, picked, isDevice(kind)) {
+			if capacity > 0 && !slices.Contains(kinds, kind) && isPicked(kind, picked, resources.IsDevice(kind)) {
 				kinds = append(kinds, kind)
 			}
 		}
@@ -69,9 +69,6 @@ func KindsOfNodes(nodes []*Node) []string {
 
 // HasKind reports whether a kind is among some, by either of its names.
 func HasKind(kinds []string, kind string) bool { return slices.Contains(kinds, label(kind)) }
-
-// isDevice reports whether a kind is neither bytes nor a count of pods.
-func isDevice(kind string) bool { return kind != "pods" && !resources.InBytes(kind) }
 
 // isPicked reports whether a kind is among those picked, by either of its names; if none
 // are, it is up to otherwise.
@@ -213,7 +210,7 @@ func DomainsTable(domains []*Domain) *Table {
 	for _, d := range domains {
 		var kinds []string
 		for kind := range d.Available {
-			if kind == resources.Memory || isDevice(kind) {
+			if kind == resources.VCore || kind == resources.Memory || resources.IsDevice(kind) {
 				kinds = append(kinds, kind)
 			}
 		}

@@ -156,10 +156,7 @@ func (at *Snapshot) list(r *http.Request, all []applicationEntry) (any, error) {
 		query.Texts("application", func(a applicationEntry) api.ApplicationID { return a.ID }),
 		query.Texts("user", func(a applicationEntry) string { return a.User }),
 		query.By("group", groupTest),
-		query.By("queue", func(value string) (func(applicationEntry) bool, error) {
-			test, err := queueTest(value)
-			return func(a applicationEntry) bool { return test(a.ApplicationView) }, err
-		}),
+		InQueue(func(a applicationEntry) api.QueuePath { return a.Queue }),
 		query.By("node", nodeTest))
 }
 
@@ -186,10 +183,12 @@ func groupTest(value string) (func(applicationEntry) bool, error) {
 	return func(a applicationEntry) bool { return slices.ContainsFunc(a.Groups, matches) }, nil
 }
 
-// queueTest picks those of a queue and of the queues below.
-func queueTest(value string) (func(*api.ApplicationView) bool, error) {
-	above := api.QueuePath(strings.ToLower(value))
-	return func(a *api.ApplicationView) bool { return a.Queue.IsWithin(above) }, nil
+// InQueue is the filter for what is of a queue or of one below.
+func InQueue[S any](of func(S) api.QueuePath) query.Filter[S] {
+	return query.By("queue", func(value string) (func(S) bool, error) {
+		above := api.QueuePath(strings.ToLower(value))
+		return func(one S) bool { return of(one).IsWithin(above) }, nil
+	})
 }
 
 // nodeTest picks those with an allocation on a node.

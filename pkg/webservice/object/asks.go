@@ -30,7 +30,7 @@ func Asks(at *Snapshot, r *http.Request) (any, error) {
 	apps, err := query.Pick(byQueue(at.Applications), p, []query.Filter[*api.ApplicationView]{
 		query.Texts("application", func(a *api.ApplicationView) api.ApplicationID { return a.ID }),
 		query.Texts("user", func(a *api.ApplicationView) string { return a.User }),
-		query.By("queue", queueTest),
+		InQueue(func(a *api.ApplicationView) api.QueuePath { return a.Queue }),
 		query.By("guaranteeState", at.guaranteeStateTest),
 	})
 	if err != nil {

@@ -50,10 +50,7 @@ func Accounting(read Accounts) func(*object.Snapshot, *http.Request) (any, error
 		return query.List(r, at.Kinds(), accountsOf(rows), func(from *accountJSON, out *accountJSON) { *out = *from },
 			query.Texts("day", func(a *accountJSON) string { return a.Day }),
 			query.Texts("user", func(a *accountJSON) string { return a.User }),
-			query.By("queue", func(value string) (func(*accountJSON) bool, error) {
-				above := api.QueuePath(strings.ToLower(value))
-				return func(a *accountJSON) bool { return a.QueueName.IsWithin(above) }, nil
-			}))
+			object.InQueue(func(a *accountJSON) api.QueuePath { return a.QueueName }))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/query"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // changeJSON is what changed at one time.
@@ -112,19 +113,12 @@ func configured(c *archive.Change) string {
 	case n == 0:
 		return fmt.Sprintf("configuration %s -> %s: nothing that counts in this partition", short(c.Before), short(c.After))
 	default:
-		return fmt.Sprintf("configuration %s -> %s: %s", short(c.Before), short(c.After), counted(n, "field"))
+		return fmt.Sprintf("configuration %s -> %s: %s", short(c.Before), short(c.After), wording.Several(n, "field"))
 	}
 }
 
 // short is the beginning of a checksum.
 func short(checksum string) string { return checksum[:min(8, len(checksum))] }
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
 
 func nodesText(c *archive.Change) string {
 	did := nodesDid[c.Kind]
@@ -135,7 +129,7 @@ func nodesText(c *archive.Change) string {
 	if len(c.Names) < c.Count {
 		names += fmt.Sprintf(" and others, %d times in all", c.Count)
 	}
-	return counted(c.Count, "node") + " " + did + ": " + names
+	return wording.Several(c.Count, "node") + " " + did + ": " + names
 }
 
 // plansByMinute makes one change of the plans that evicted something in one minute, by one trigger and for
@@ -164,7 +158,7 @@ func plansByMinute(plans []*archive.Plan) []*changeJSON {
 		if p.Key != "" && len(one.AllocationKeys) < asksNamed {
 			one.AllocationKeys = append(one.AllocationKeys, p.Key)
 		}
-		one.Summary = fmt.Sprintf("%s by %s for %s: %s told to end", counted(counts[one], "plan"), p.Trigger, cmp.Or(p.Queue, "no queue"), counted(one.Count, "pod"))
+		one.Summary = fmt.Sprintf("%s by %s for %s: %s told to end", wording.Several(counts[one], "plan"), p.Trigger, cmp.Or(p.Queue, "no queue"), wording.Several(one.Count, "pod"))
 	}
 	return out
 }

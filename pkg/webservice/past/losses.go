@@ -34,10 +34,7 @@ func Losses(at *object.Snapshot, r *http.Request) (any, error) {
 	return query.List(r, at.Kinds(), lossesOf(at), func(from *lossJSON, out *lossJSON) { *out = *from },
 		query.Texts("day", func(l *lossJSON) string { return l.Day }),
 		query.Texts("user", func(l *lossJSON) string { return l.User }),
-		query.By("queue", func(value string) (func(*lossJSON) bool, error) {
-			above := api.QueuePath(strings.ToLower(value))
-			return func(l *lossJSON) bool { return l.QueueName.IsWithin(above) }, nil
-		}))
+		object.InQueue(func(l *lossJSON) api.QueuePath { return l.QueueName }))
 }
 
 // lossesOf adds up the victims of the plans that are kept. A victim counts on the day on which
