@@ -15,8 +15,8 @@ import (
 // allocation in all asks. It returns an error that wraps ErrUnknown if there is no
 // such application or key. Kinds must be those of the view. What would make an ask fit Try finds out.
 func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, key api.AllocationKey) (*Answer, error) {
-	app, ok := find(view.Applications, application, func(a *api.ApplicationView) api.ApplicationID { return a.ID })
-	if !ok {
+	app, ask := Waiting(view, application, key)
+	if app == nil {
 		return nil, fmt.Errorf("application %s %w", application, ErrUnknown)
 	}
 	a := &Answer{Queue: app.Queue, Kinds: kinds}
@@ -27,7 +27,6 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 			return a, nil
 		}
 	}
-	ask := askOf(app, key)
 	if ask == nil {
 		return nil, fmt.Errorf("allocation %s of application %s %w", key, application, ErrUnknown)
 	}
@@ -42,6 +41,15 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 	a.Lack = lackOf(view, kinds, ask, app.Queue)
 	a.Before = before(app, ask)
 	return a, nil
+}
+
+// Waiting is an application and its ask with a key; nil where there is none.
+func Waiting(view *api.View, application api.ApplicationID, key api.AllocationKey) (*api.ApplicationView, *api.AskView) {
+	app, ok := find(view.Applications, application, func(a *api.ApplicationView) api.ApplicationID { return a.ID })
+	if !ok {
+		return nil, nil
+	}
+	return app, askOf(app, key)
 }
 
 // askOf is the ask of an application with a key; nil if there is none.

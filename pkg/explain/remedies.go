@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -49,6 +50,28 @@ type Trial struct {
 	// nothing.
 	MayRun MayRun
 	Free   bool
+}
+
+// Copy is a copy of a partition on which nothing is evicted and no node kept, and on which asks run where the resource manager lets them.
+// Unasked, if not nil, is called where that was not asked.
+func (t Trial) Copy(view *api.View, kinds *resources.Kinds, unasked func()) *core.Partition {
+	still := *view
+	still.Config.Preemption.Disabled = true
+	feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
+		if t.Free {
+			return nil
+		}
+		if t.MayRun != nil {
+			if asked, refused := t.MayRun(key, node); asked {
+				return refused
+			}
+		}
+		if unasked != nil {
+			unasked()
+		}
+		return nil
+	}
+	return core.Restore(api.Options{Kinds: kinds, Partition: view.Partition, Feasible: feasible, ReserveDelay: -1}, t.Now, &still)
 }
 
 // A cure is what might make an ask run on a node, or on any.

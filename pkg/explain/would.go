@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -22,23 +21,9 @@ func WouldRun(ctx context.Context, view *api.View, kinds *resources.Kinds, t Tri
 	if ctx.Err() != nil {
 		return Would{}
 	}
-	still := *view
-	still.Config.Preemption.Disabled = true
 	w := Would{}
 	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
-	feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
-		if t.Free {
-			return nil
-		}
-		if t.MayRun != nil {
-			if asked, refused := t.MayRun(key, node); asked {
-				return refused
-			}
-		}
-		w.Unasked = true
-		return nil
-	}
-	r.p = core.Restore(api.Options{Kinds: kinds, Partition: view.Partition, Feasible: feasible, ReserveDelay: -1}, t.Now, &still)
+	r.p = t.Copy(view, kinds, func() { w.Unasked = true })
 	for _, command := range commands {
 		r.p.Apply(t.Now, command)
 	}

@@ -78,21 +78,17 @@ type Question struct {
 // When is the forecast for an ask. It takes time linear in the size of the view for each play, as long as the context lasts.
 func When(ctx context.Context, q Question, application api.ApplicationID, key api.AllocationKey) *Forecast {
 	f := &Forecast{}
-	i, known := slices.BinarySearchFunc(q.View.Applications, application, func(a *api.ApplicationView, id api.ApplicationID) int {
-		return compareIDs(a.ID, id)
-	})
-	if !known {
+	app, ask := explain.Waiting(q.View, application, key)
+	switch {
+	case app == nil:
 		f.No = "it is not known"
 		return f
-	}
-	app := q.View.Applications[i]
-	at := slices.IndexFunc(app.Asks, func(ask api.AskView) bool { return ask.Key == key })
-	if at < 0 {
+	case ask == nil:
 		f.No = "it does not wait"
 		return f
 	}
 	f.Line = lineOf(ctx, q, app.Queue, key)
-	if node := app.Asks[at].Nominated; node != "" {
+	if node := ask.Nominated; node != "" {
 		f.No = "room is being made for it on node " + string(node) + ": it runs when that is free"
 		return f
 	}
@@ -139,14 +135,4 @@ func (f *Forecast) estimate(ctx context.Context, q Question, key api.AllocationK
 	}
 	slices.Sort(ends)
 	f.Least, f.Middle, f.Most = ends[0]*2/3, ends[len(ends)/2], ends[len(ends)-1]*3/2
-}
-
-func compareIDs(a, b api.ApplicationID) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -66,16 +66,7 @@ func (h *ends) Pop() any {
 // newPlay begins a play. The number decides about all that is drawn.
 func newPlay(q Question, n uint64) *play {
 	p := &play{q: q, n: n, now: q.Trial.Now, queues: map[api.ApplicationID]api.QueuePath{}}
-	still := *q.View
-	still.Config.Preemption.Disabled = true
-	feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
-		if q.Trial.Free || q.Trial.MayRun == nil {
-			return nil
-		}
-		_, refused := q.Trial.MayRun(key, node)
-		return refused
-	}
-	p.p = core.Restore(api.Options{Kinds: q.Kinds, Partition: still.Partition, Feasible: feasible, ReserveDelay: -1}, p.now, &still)
+	p.p = q.Trial.Copy(q.View, q.Kinds, nil)
 	ending := map[api.AllocationKey]bool{}
 	for _, node := range q.View.Nodes {
 		for i := range node.Evictions {
