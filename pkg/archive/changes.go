@@ -61,6 +61,7 @@ type changeLog struct {
 	mu       sync.Mutex
 	settings ring[Change]
 	nodes    ring[*Change]
+	known    bool // it began once
 	latest   [changeKinds]*Change
 }
 
@@ -106,9 +107,10 @@ func (l *changeLog) setting(c Change) {
 func (l *changeLog) began(now time.Time) {
 	kind := Started
 	l.mu.Lock()
-	if l.settings.len() > 0 {
+	if l.known {
 		kind = StartedAgain
 	}
+	l.known = true
 	l.mu.Unlock()
 	l.setting(Change{Kind: kind, At: now})
 }

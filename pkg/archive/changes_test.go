@@ -51,6 +51,17 @@ func TestChanges(t *testing.T) {
 14:03:50 0 0 [] 0 > [] +0`))
 }
 
+// TestAFirstConfigurationIsNoStart: a partition whose configuration is known before anything happens there begins for the first time.
+func TestAFirstConfigurationIsNoStart(t *testing.T) {
+	a, err := New(Config{})
+	assert.NilError(t, err)
+	start := time.Date(2026, 1, 31, 14, 0, 0, 0, time.UTC)
+	b := a.Open("p")
+	b.Reconfigured(start, "", "first", nil)
+	b.Observe(events.Step{Now: start.Add(time.Second)})
+	assert.Equal(t, changesOf(b), "14:00:01 0 0 [] 0 > [] +0\n14:00:00 2 0 [] 0 >first [] +0")
+}
+
 // TestChangesAreBounded: however many nodes come, configurations are sent and partitions are made. A change of nodes
 // does not push a configuration out.
 func TestChangesAreBounded(t *testing.T) {
