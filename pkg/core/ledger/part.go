@@ -103,15 +103,30 @@ func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	return true
 }
 
-// Parts is how many subgroups of a group run that counts them.
-func (g *Group) Parts() int { return len(g.PartsThatRun()) }
+// runningParts visits the subgroups that run of a group that counts them.
+func (g *Group) runningParts(yield func(*part) bool) {
+	if !g.BySubgroup() {
+		return
+	}
+	for _, p := range g.parts {
+		if p.Least > 0 && p.missing() <= 0 && !yield(p) {
+			return
+		}
+	}
+}
+
+// Parts is how many subgroups run, where a group counts them.
+func (g *Group) Parts() (run int) {
+	for range g.runningParts {
+		run++
+	}
+	return run
+}
 
 // PartsThatRun are the names of these.
 func (g *Group) PartsThatRun() (names []string) {
-	for _, p := range g.parts {
-		if g.BySubgroup() && p.Least > 0 && p.missing() <= 0 {
-			names = append(names, p.Name)
-		}
+	for p := range g.runningParts {
+		names = append(names, p.Name)
 	}
 	return names
 }

@@ -44,8 +44,8 @@ func (r *Request) Becomes(a *api.Allocation) { r.Allocation = a }
 
 // Retag gives a request other tags, wherever it is.
 func (l *Ledger) Retag(r *Request, tags map[string]string) {
-	g := r.StartsWith
-	if g != nil {
+	g, moves := r.StartsWith, indexIn(r.Tags) != indexIn(tags) // what stays in its subgroup leaves what was said of that
+	if g != nil && moves {
 		l.countIndex(g, indexIn(r.Tags), -1, 0)
 		l.countMember(r, -1)
 	}
@@ -53,7 +53,7 @@ func (l *Ledger) Retag(r *Request, tags map[string]string) {
 	updated.Tags = tags
 	r.Allocation = &updated
 	r.App.View = nil
-	if g != nil {
+	if g != nil && moves {
 		l.countMember(r, 1)
 		l.countIndex(g, indexIn(r.Tags), 1, 0)
 	}
