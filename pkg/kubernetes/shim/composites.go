@@ -20,6 +20,7 @@ func (c *podGroups) beginComposites() {
 	defer c.mu.Unlock()
 	gone := slices.Sorted(maps.Keys(c.composites))
 	clear(c.composites)
+	clear(c.inner)
 	for _, name := range gone {
 		c.syncParts(name)
 	}
@@ -32,6 +33,8 @@ func (c *podGroups) addComposite(object *unstructured.Unstructured) {
 	defer c.mu.Unlock()
 	name := object.GetNamespace() + "/" + object.GetName()
 	before, known := c.composites[name]
+	c.inner.leave(name, before)
+	c.inner.enter(name, group)
 	if c.composites[name] = group; err != nil {
 		c.log.Warn("composite pod group not understood; its pods wait", zap.Error(err))
 		delete(c.composites, name)
@@ -50,41 +53,42 @@ func (c *podGroups) deleteComposite(object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := object.GetNamespace() + "/" + object.GetName()
+	c.inner.leave(name, c.composites[name])
 	delete(c.composites, name)
 	c.syncParts(name)
 }
 
-// syncParts sends what changes for the pods in a composite group, and in those below it, by the names of their groups. The lock must be held.
+// syncParts sends what changes for the pods in a composite group, and in those in it, by the names of their groups. The lock must be held.
 func (c *podGroups) syncParts(name string) {
 	for _, of := range slices.Sorted(maps.Keys(c.parts[name])) {
 		c.syncMembers(of)
 	}
-	for _, below := range slices.Sorted(maps.Keys(c.composites)) {
-		if group := c.composites[below]; group.Parent != "" && group.Namespace+"/"+group.Parent == name && below != name {
-			for _, of := range slices.Sorted(maps.Keys(c.parts[below])) {
-				c.syncMembers(of)
-			}
+	for _, inner := range slices.Sorted(maps.Keys(c.inner[name])) {
+		for _, of := range slices.Sorted(maps.Keys(c.parts[inner])) {
+			c.syncMembers(of)
 		}
 	}
 }
 
-// enterComposite and leaveComposite keep which groups are in which composite one. The lock must be held.
-func (c *podGroups) enterComposite(name string) {
-	if group := c.of[name]; group.Parent != "" {
-		parent := group.Namespace + "/" + group.Parent
-		if c.parts[parent] == nil {
-			c.parts[parent] = map[string]bool{}
-		}
-		c.parts[parent][name] = true
+// byComposite are names of what is in composite groups, by the namespaces and names of these.
+type byComposite map[string]map[string]bool
+
+// enter and leave note that a group of a name is in the composite one that it names, if any.
+func (b byComposite) enter(name string, group pods.PodGroup) {
+	if group.Parent == "" {
+		return
 	}
+	parent := group.Namespace + "/" + group.Parent
+	if b[parent] == nil {
+		b[parent] = map[string]bool{}
+	}
+	b[parent][name] = true
 }
 
-func (c *podGroups) leaveComposite(name string) {
-	if group := c.of[name]; group.Parent != "" {
-		parent := group.Namespace + "/" + group.Parent
-		if delete(c.parts[parent], name); len(c.parts[parent]) == 0 {
-			delete(c.parts, parent)
-		}
+func (b byComposite) leave(name string, group pods.PodGroup) {
+	parent := group.Namespace + "/" + group.Parent
+	if delete(b[parent], name); len(b[parent]) == 0 {
+		delete(b, parent)
 	}
 }
 

@@ -27,13 +27,14 @@ type podGroups struct {
 	members  map[string]map[string]*task         // our pods that take room or wait, by group and key
 	done     map[string]map[string]*succeededPod // those that have succeeded, by group and key
 
-	composites map[string]pods.PodGroup   // by namespace and name
-	parts      map[string]map[string]bool // the groups that name a composite one, by its namespace and name, which may not be there
+	composites map[string]pods.PodGroup // by namespace and name
+	parts      byComposite              // the groups that name a composite one, which may not be there
+	inner      byComposite              // the composite ones that do
 }
 
 func newPodGroups(c *Context) *podGroups {
 	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}, members: map[string]map[string]*task{}, done: map[string]map[string]*succeededPod{}}
-	g.composites, g.parts = map[string]pods.PodGroup{}, map[string]map[string]bool{}
+	g.composites, g.parts, g.inner = map[string]pods.PodGroup{}, byComposite{}, byComposite{}
 	g.source = newGroupSource(g)
 	g.statuses = newGroupStatuses(g)
 	return g
@@ -87,16 +88,16 @@ func (c *podGroups) Add(object *unstructured.Unstructured) {
 	name := object.GetNamespace() + "/" + object.GetName()
 	if err != nil {
 		c.log.Warn("pod group not understood; its pods wait", zap.Error(err))
-		c.leaveComposite(name)
+		c.parts.leave(name, c.of[name])
 		delete(c.of, name)
 		c.statuses.unreadable(name, pods.HeadOfPodGroup(object), err)
 		c.syncMembers(name)
 		return
 	}
 	before, known := c.of[name]
-	c.leaveComposite(name)
+	c.parts.leave(name, before)
 	c.of[name] = group
-	c.enterComposite(name)
+	c.parts.enter(name, group)
 	isNew := !known || before.UID != group.UID
 	if isNew {
 		c.forgetDone(name, group)
@@ -124,7 +125,7 @@ func (c *podGroups) Delete(object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := object.GetNamespace() + "/" + object.GetName()
-	c.leaveComposite(name)
+	c.parts.leave(name, c.of[name])
 	delete(c.of, name)
 	c.statuses.left(name)
 	c.syncMembers(name)
