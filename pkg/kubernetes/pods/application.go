@@ -59,6 +59,8 @@ type Application struct {
 	// the application fails after it.
 	Timeout int64
 	Hard    bool
+	// NoPlaceholders says that its task groups start together when all of them fit, and that nothing holds room for them.
+	NoPlaceholders bool
 }
 
 // ApplicationOf reads the application of a pod. Without an ID of its own it is that of its
@@ -80,6 +82,7 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 		Tags:      map[string]string{tagNamespace: pod.Namespace},
 	}
 	maps.Copy(app.Tags, namespaceTags(namespace))
+	app.NoPlaceholders, _ = withoutPlaceholders(namespace) // CheckNamespace tells of the error
 	err := errors.Join(app.readUser(pod), app.readGroups(pod))
 	if app.ID == ofNamespace(pod) && app.User != "" {
 		app.ID += "-" + app.User

@@ -100,6 +100,11 @@ func TestNamespaceQuotas(t *testing.T) {
 			want:        text{"namespace": "dev"},
 			failed:      `namespace dev: annotation yunikorn.apache.org/namespace.quota: cpu "-1" is negative`,
 		},
+		"placeholders, neither wanted nor not": {
+			annotations: text{pods.AnnotationPlaceholders: "none"},
+			want:        text{"namespace": "dev"},
+			failed:      `namespace dev: annotation narwhal-scheduler.io/placeholders is "none", and true or false is expected`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "dev", Annotations: c.annotations}}

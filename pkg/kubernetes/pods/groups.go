@@ -119,6 +119,17 @@ func (a Application) Placeholders() *si.Resource {
 	return sum
 }
 
+// TagsOf is what a member of a task group without placeholders says: all task groups of the application start together, each with its
+// minimum.
+func (a Application) TagsOf(group TaskGroup) map[string]string {
+	tags := PodGroup{Name: group.Name, MinCount: group.MinMember}.TagsIn(PodGroup{MinCount: int32(len(a.TaskGroups))})
+	tags[TagQuorum] = ApplicationGroup(a.Namespace, a.ID)
+	return tags
+}
+
+// ApplicationGroup names the group of all pods of an application whose task groups have no placeholders.
+func ApplicationGroup(namespace, id string) string { return namespace + "/application/" + id }
+
 // readGroups takes the task groups of an application and how its placeholders wait. A group
 // that is wrong makes all of them void, since a part of a gang is none.
 func (a *Application) readGroups(pod *v1.Pod) error {

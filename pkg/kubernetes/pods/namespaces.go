@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	v1 "k8s.io/api/core/v1"
@@ -18,6 +19,8 @@ const (
 	AnnotationApplicationsMax = common.DomainYuniKorn + "namespace.maxApps"
 	AnnotationParentQueue     = common.DomainYuniKorn + "parentqueue"
 	AnnotationNamespaceQueue  = common.DomainYuniKorn + "queue" // for all pods of it
+	// AnnotationPlaceholders says with "false" that no placeholders are made for task groups: they start together when all of them fit.
+	AnnotationPlaceholders = domain + "placeholders"
 
 	annotationOldCPU    = common.DomainYuniKorn + "namespace.max.cpu"
 	annotationOldMemory = common.DomainYuniKorn + "namespace.max.memory"
@@ -69,7 +72,22 @@ func readNamespace(namespace *v1.Namespace) (map[string]string, error) {
 			tags[tag] = text
 		}
 	}
+	if _, err := withoutPlaceholders(namespace); err != nil {
+		problems = append(problems, err)
+	}
 	return tags, errors.Join(problems...)
+}
+
+// withoutPlaceholders reports whether task groups in a namespace have no placeholders.
+func withoutPlaceholders(namespace *v1.Namespace) (bool, error) {
+	if namespace == nil || namespace.Annotations[AnnotationPlaceholders] == "" {
+		return false, nil
+	}
+	made, err := strconv.ParseBool(namespace.Annotations[AnnotationPlaceholders])
+	if err != nil {
+		return false, fmt.Errorf("annotation %s is %q, and true or false is expected", AnnotationPlaceholders, clipped(namespace.Annotations[AnnotationPlaceholders]))
+	}
+	return !made, nil
 }
 
 // oldQuota is the quota of a namespace that has it in two annotations, one a kind.

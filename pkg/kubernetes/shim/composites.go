@@ -117,22 +117,16 @@ func (c *podGroups) compositeOf(group pods.PodGroup) (of *pods.PodGroup, why str
 	return &composite, ""
 }
 
-// tagsOf is what a pod says of its group, with its completion index and the label of its subgroup; nil if it is scheduled by itself. The lock must
-// be held.
-func (c *podGroups) tagsOf(group pods.PodGroup, index, label string) map[string]string {
+// tagsOfPodGroup is the same of a pod group. The lock must be held.
+func (c *podGroups) tagsOfPodGroup(group pods.PodGroup, index, label string) map[string]string {
 	composite, why := c.compositeOf(group)
-	var tags map[string]string
 	switch {
 	case why != "" || composite == nil && group.MinCount == 0:
 		return nil
 	case composite != nil:
-		tags = group.TagsIn(*composite)
-	default:
-		tags = group.Tags()
-		tags[pods.TagQuorumSubgroup] = group.SubgroupOf(index, label)
+		return group.TagsIn(*composite)
 	}
-	if index != "" {
-		tags[pods.TagQuorumIndex] = index
-	}
+	tags := group.Tags()
+	tags[pods.TagQuorumSubgroup] = group.SubgroupOf(index, label)
 	return tags
 }

@@ -30,7 +30,7 @@
 //	references.go     namespaces and priority classes
 //	groups.go         pod groups; groupsource.go, in which version they are heard of; groupstatus.go, their condition
 //	groupdone.go      pods of them that have succeeded and count on
-//	gangs.go          gangs gather, and end; placeholders.go makes the placeholders
+//	gangs.go          gangs gather, and end; placeholders.go makes the placeholders; taskgroups.go, those that have none
 //	budgets.go        disruption budgets
 //	retries.go        pods that wait for volumes and devices are tried again
 //	informers.go      how all of these are heard of

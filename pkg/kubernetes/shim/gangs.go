@@ -66,7 +66,9 @@ func (g *gangs) start() { g.run(func() { work(g.Context, g.queue, g.reconcile) }
 // begin notes the task groups of an application that the core is told of. One of which a member
 // has its node began before a restart. The lock must be held.
 func (g *gangs) begin(app *application, said pods.Application) {
-	if app.gang = nil; len(said.TaskGroups) == 0 || g.options.Config.NoGangs {
+	said.NoPlaceholders = said.NoPlaceholders && !slices.ContainsFunc(app.pods(), pods.IsPlaceholder) // those that are there count
+	g.groups.startTogether(app, said)
+	if app.gang = nil; len(said.TaskGroups) == 0 || said.NoPlaceholders || g.options.Config.NoGangs {
 		return
 	}
 	if err := g.tooLarge(said, app.speaks()); err != nil {

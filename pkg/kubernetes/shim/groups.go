@@ -27,6 +27,8 @@ type podGroups struct {
 	members  map[string]map[string]*task         // our pods that take room or wait, by group and key
 	done     map[string]map[string]*succeededPod // those that have succeeded, by group and key
 
+	together map[string]map[string]string // what pods say of those without placeholders, by groupName
+
 	composites map[string]pods.PodGroup // by namespace and name
 	parts      byComposite              // the groups that name a composite one, which may not be there
 	inner      byComposite              // the composite ones that do
@@ -34,6 +36,7 @@ type podGroups struct {
 
 func newPodGroups(c *Context) *podGroups {
 	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}, members: map[string]map[string]*task{}, done: map[string]map[string]*succeededPod{}}
+	g.together = map[string]map[string]string{}
 	g.composites, g.parts, g.inner = map[string]pods.PodGroup{}, byComposite{}, byComposite{}
 	g.source = newGroupSource(g)
 	g.statuses = newGroupStatuses(g)
@@ -163,16 +166,17 @@ func (c *podGroups) waits(pod *v1.Pod) string {
 // has placeholders, waits for those instead. The lock must be held.
 func (c *podGroups) mark(t *task, m *si.Allocation) {
 	name := pods.PodGroupOf(t.pod)
-	if name == "" || m.TaskGroupName != name || m.Placeholder || t.app.gang.has(name) {
+	_, together := c.together[c.groupName(t.pod)]
+	if !together && (name == "" || m.TaskGroupName != name || m.Placeholder || t.app.gang.has(name)) {
 		return
 	}
 	m.TaskGroupName = "" // the core does not have it changed, but a group may be made again as another
-	group, index := c.of[podGroupName(t.pod)], pods.IndexOf(t.pod)
-	tags := c.tagsOf(group, index, t.pod.Labels[pods.LabelSubgroup])
+	tags := c.tagsOf(c.groupName(t.pod), pods.IndexOf(t.pod), t.pod.Labels[pods.LabelSubgroup])
 	if tags == nil {
 		return
 	}
 	maps.Copy(m.AllocationTags, tags)
+	group := c.of[podGroupName(t.pod)]
 	if group.Priority != nil && *group.Priority != m.Priority && t.told == untold {
 		says := fmt.Sprintf("pod %s has priority %d, and its pod group %s has %d, which counts", t.pod.Name, m.Priority, name, *group.Priority)
 		c.events.warn(t.pod, reasonOtherPriority, says)

@@ -357,6 +357,7 @@ func (c *Context) tell(t *task, m *si.Allocation) {
 			c.events.warn(t.pod, reasonFailedScheduling, t.waits)
 			return // it is told when the placeholders are placed
 		}
+		c.groups.mark(t, m) // how its application begins is known now
 		c.groups.tellDone(t)
 		c.reserved.offer(t, m)
 		if t.told == placed && t.sent != nil && t.sent.NodeID != m.NodeID {

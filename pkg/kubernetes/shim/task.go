@@ -139,7 +139,8 @@ type application struct {
 	forced        bool             // it was told that pods of it run
 	accepted      bool             // the core has said that it wants it
 	rejected      string           // why the core does not want it
-	gang          *gang            // nil if it has no task groups
+	gang          *gang            // nil if it has no task groups, or they have no placeholders
+	together      []string         // task groups without placeholders, by groupName
 	queue         string           // as it was asked for
 }
 
@@ -169,6 +170,7 @@ func (c *Context) applicationOf(pod *v1.Pod, said pods.Application) *application
 // forget drops an application that has no pods and that the core does not know. The lock must
 // be held.
 func (c *Context) forget(app *application) {
+	c.groups.startTogether(app, pods.Application{})
 	delete(c.apps, app.id)
 	delete(c.named, app.of)
 }
