@@ -60,6 +60,25 @@ func TestWhatIf(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%+v", c.View().Root), before)
 }
 
+// TestWhatIfOfAGroup: asks that start together do so in the dry run. Room is made for all of them, or for none.
+func TestWhatIfOfAGroup(t *testing.T) {
+	c := crowd(t)
+	q := question("web", wish("one", 3000, 9), wish("two", 3000, 9))
+	for _, a := range q.Asks {
+		a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2"}
+	}
+	out, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
+	assert.NilError(t, err)
+	assert.Equal(t, len(out.Victims), 2)
+	assert.Assert(t, out.Asks[0].Nominated != "" && out.Asks[1].Nominated != "" && out.Asks[0].Nominated != out.Asks[1].Nominated)
+
+	q.Asks[1].Amounts = resources.Amounts{5000, 1}
+	out, err = explain.WhatIf(t.Context(), c.View(), c.kinds, start.Add(time.Minute), q)
+	assert.NilError(t, err)
+	assert.Equal(t, len(out.Victims), 0)
+	assert.Equal(t, out.Asks[0].Waits.Reason, api.AwaitsGang)
+}
+
 // TestWhatIfTheMaxWere says which queue would be over which limit, and which of the
 // asks that wait now would run.
 func TestWhatIfTheMaxWere(t *testing.T) {

@@ -86,3 +86,45 @@ func (g PodGroup) TagsIn(composite PodGroup) map[string]string {
 
 // CompositeName is the name by which pods name a composite group: no pod group has the same.
 func (g PodGroup) CompositeName() string { return g.Namespace + "/composite/" + g.Name }
+
+// Composites are composite pod groups by namespace and name.
+type Composites map[string]PodGroup
+
+// Of is the composite group with whose other groups one starts; nil if it starts by itself. Why is why its pods wait. Trees of more levels are
+// understood only where those above say nothing.
+func (c Composites) Of(group PodGroup) (of *PodGroup, why string) {
+	if group.Parent == "" {
+		return nil, ""
+	}
+	composite, known := c[group.Namespace+"/"+group.Parent]
+	if !known {
+		return nil, fmt.Sprintf("its composite pod group %s does not exist, or is not understood", group.Parent)
+	}
+	if composite.Parent != "" {
+		above, known := c[group.Namespace+"/"+composite.Parent]
+		switch {
+		case !known:
+			return nil, fmt.Sprintf("composite pod group %s, which its composite pod group %s is in, does not exist, or is not understood", composite.Parent, composite.Name)
+		case above.Parent != "" || !above.StartsAlone():
+			return nil, fmt.Sprintf("composite pod group %s is in %s, which says how such groups start together: this is understood of pod groups only", composite.Name, above.Name)
+		}
+	}
+	if composite.StartsAlone() {
+		return nil, ""
+	}
+	return &composite, ""
+}
+
+// Tags are what a pod says of its group, with its completion index and its label LabelSubgroup; nil if it is scheduled by itself, or waits.
+func (c Composites) Tags(group PodGroup, index, label string) map[string]string {
+	composite, why := c.Of(group)
+	switch {
+	case why != "" || composite == nil && group.MinCount == 0:
+		return nil
+	case composite != nil:
+		return group.TagsIn(*composite)
+	}
+	tags := group.Tags()
+	tags[TagQuorumSubgroup] = group.SubgroupOf(index, label)
+	return tags
+}

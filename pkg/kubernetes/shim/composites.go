@@ -1,7 +1,6 @@
 package shim
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // The pod groups in a composite one start together: as many of them as it says, each with its minimum. They are subgroups of one group for the
-// core. Trees of more levels are understood only where those above say nothing.
+// core.
 
 // beginComposites forgets all composite groups.
 func (c *podGroups) beginComposites() {
@@ -90,43 +89,4 @@ func (b byComposite) leave(name string, group pods.PodGroup) {
 	if delete(b[parent], name); len(b[parent]) == 0 {
 		delete(b, parent)
 	}
-}
-
-// compositeOf is the composite group with whose other groups one starts; nil if it starts by itself. Why is why its pods wait. The lock must be
-// held.
-func (c *podGroups) compositeOf(group pods.PodGroup) (of *pods.PodGroup, why string) {
-	if group.Parent == "" {
-		return nil, ""
-	}
-	composite, known := c.composites[group.Namespace+"/"+group.Parent]
-	if !known {
-		return nil, fmt.Sprintf("its composite pod group %s does not exist, or is not understood", group.Parent)
-	}
-	if composite.Parent != "" {
-		above, known := c.composites[group.Namespace+"/"+composite.Parent]
-		switch {
-		case !known:
-			return nil, fmt.Sprintf("composite pod group %s, which its composite pod group %s is in, does not exist, or is not understood", composite.Parent, composite.Name)
-		case above.Parent != "" || !above.StartsAlone():
-			return nil, fmt.Sprintf("composite pod group %s is in %s, which says how such groups start together: this is understood of pod groups only", composite.Name, above.Name)
-		}
-	}
-	if composite.StartsAlone() {
-		return nil, ""
-	}
-	return &composite, ""
-}
-
-// tagsOfPodGroup is the same of a pod group. The lock must be held.
-func (c *podGroups) tagsOfPodGroup(group pods.PodGroup, index, label string) map[string]string {
-	composite, why := c.compositeOf(group)
-	switch {
-	case why != "" || composite == nil && group.MinCount == 0:
-		return nil
-	case composite != nil:
-		return group.TagsIn(*composite)
-	}
-	tags := group.Tags()
-	tags[pods.TagQuorumSubgroup] = group.SubgroupOf(index, label)
-	return tags
 }

@@ -29,15 +29,15 @@ type podGroups struct {
 
 	together map[string]map[string]string // what pods say of those without placeholders, by groupName
 
-	composites map[string]pods.PodGroup // by namespace and name
-	parts      byComposite              // the groups that name a composite one, which may not be there
-	inner      byComposite              // the composite ones that do
+	composites pods.Composites
+	parts      byComposite // the groups that name a composite one, which may not be there
+	inner      byComposite // the composite ones that do
 }
 
 func newPodGroups(c *Context) *podGroups {
 	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}, members: map[string]map[string]*task{}, done: map[string]map[string]*succeededPod{}}
 	g.together = map[string]map[string]string{}
-	g.composites, g.parts, g.inner = map[string]pods.PodGroup{}, byComposite{}, byComposite{}
+	g.composites, g.parts, g.inner = pods.Composites{}, byComposite{}, byComposite{}
 	g.source = newGroupSource(g)
 	g.statuses = newGroupStatuses(g)
 	return g
@@ -152,7 +152,7 @@ func (c *podGroups) waits(pod *v1.Pod) string {
 	case name == "":
 		return ""
 	case known:
-		_, why := c.compositeOf(group)
+		_, why := c.composites.Of(group)
 		return why
 	case c.version == "":
 		return "the API server serves no pod groups, and it names pod group " + name

@@ -46,7 +46,7 @@ func (c *podGroups) groupName(pod *v1.Pod) string {
 func (c *podGroups) tagsOf(name, index, label string) map[string]string {
 	tags := maps.Clone(c.together[name])
 	if tags == nil {
-		tags = c.tagsOfPodGroup(c.of[name], index, label)
+		tags = c.composites.Tags(c.of[name], index, label)
 	}
 	if tags != nil && index != "" {
 		tags[pods.TagQuorumIndex] = index

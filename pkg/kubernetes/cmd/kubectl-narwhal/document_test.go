@@ -17,7 +17,7 @@ func TestCommandsOfTheDocument(t *testing.T) {
 	assert.Equal(t, len(lines), 9)
 	for _, line := range lines {
 		command := strings.NewReplacer("pod/web", "pod/agent-1", "job.yaml", "-", "node-7", "node-2").Replace(strings.TrimSpace(line[1]))
-		out, _, err := play(t, manifest, strings.Fields(command)...)
+		out, _, err := play(t, jobAndPod, strings.Fields(command)...)
 		assert.NilError(t, err, "%s: %s", command, out)
 		assert.Assert(t, out != "", command)
 	}

@@ -204,7 +204,7 @@ func TestWhy(t *testing.T) {
 	assert.ErrorContains(t, err, "not found")
 }
 
-const manifest = `
+const jobAndPod = `
 apiVersion: batch/v1
 kind: Job
 metadata: {name: train}
@@ -226,7 +226,7 @@ spec: {containers: [{name: c, image: i}]}
 `
 
 func TestWhatIf(t *testing.T) {
-	out, sent, err := play(t, manifest, "whatif", "-f", "-", "--within", "30s")
+	out, sent, err := play(t, jobAndPod, "whatif", "-f", "-", "--within", "30s")
 	assert.NilError(t, err)
 	golden.Assert(t, out, "whatif.golden")
 	golden.Assert(t, sent+"\n", "whatif-sent.golden")
@@ -235,7 +235,7 @@ func TestWhatIf(t *testing.T) {
 func TestWhatIfOfWhatIsNoManifest(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "-: there are no pods in it",
-		"apiVersion: v1\nkind: Service\nmetadata: {name: s}": "-: Service: Pods, Deployments, StatefulSets, ReplicaSets, Jobs and CronJobs are expected",
+		"apiVersion: v1\nkind: Service\nmetadata: {name: s}": "-: Service: Pods, Deployments, StatefulSets, ReplicaSets, Jobs, CronJobs, PodGroups and CompositePodGroups are expected",
 		"apiVersion: v2\nkind: Pod":                          `no kind "Pod" is registered`,
 		"kind: [":                                            "did not find expected node content",
 		"apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {yunikorn.apache.org/task-groups: '{'}}": "annotation yunikorn.apache.org/task-groups",
@@ -247,6 +247,15 @@ func TestWhatIfOfWhatIsNoManifest(t *testing.T) {
 	assert.ErrorContains(t, err, "/none")
 	_, _, err = play(t, "", "whatif")
 	assert.ErrorContains(t, err, "filename")
+}
+
+// questionOf is the question of a manifest, of which the priorities are known.
+func questionOf(text string) (*client.Question, error) {
+	m, err := readManifest(strings.NewReader(text), "dev")
+	if err != nil {
+		return nil, err
+	}
+	return m.question()
 }
 
 // Kinds of workloads count their pods in ways of their own.
@@ -266,12 +275,12 @@ func TestPodsOfWorkloads(t *testing.T) {
 		{"batch/v1", "CronJob", "  jobTemplate: {spec: {parallelism: 2, template: {spec: {containers: [{name: c, image: i}]}}}}\n", 2},
 	} {
 		text := strings.Replace(strings.Replace(head, "%s", c.version, 1), "%s", c.kind, 1) + c.spec
-		asked, err := readManifest(strings.NewReader(text), "dev")
+		asked, err := questionOf(text)
 		assert.NilError(t, err)
 		assert.Equal(t, asked.Asks[0].Count, c.count, text)
 		assert.Equal(t, asked.Asks[0].Key, "w")
 		assert.Equal(t, asked.Applications[0].Application, "narwhal-dev-autogen")
 	}
-	_, err := readManifest(strings.NewReader("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  replicas: 0\n"+template), "dev")
+	_, err := questionOf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  replicas: 0\n" + template)
 	assert.Error(t, err, "there are no pods in it")
 }

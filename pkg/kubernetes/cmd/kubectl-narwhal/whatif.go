@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -13,10 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/client"
 )
 
@@ -28,7 +23,8 @@ func newWhatIf(q *question) *cobra.Command {
 		Long: `Say what would become of a manifest: where its pods would run, and what would be
 evicted for them. It is played on a copy; nothing is changed.
 
-Pods, Deployments, StatefulSets, ReplicaSets, Jobs and CronJobs are read. Selectors,
+Pods, Deployments, StatefulSets, ReplicaSets, Jobs and CronJobs are read, and the
+PodGroups and CompositePodGroups that say which of their pods start together. Selectors,
 affinity and volumes are not asked about: amounts, quotas and priorities are.`,
 		Example: "  kubectl narwhal whatif -f job.yaml\n  kubectl narwhal whatif -f - --within 5m < job.yaml",
 		Args:    cobra.NoArgs,
@@ -58,7 +54,14 @@ func (q *question) whatIf(cmd *cobra.Command, file, within string) error {
 		defer func() { _ = opened.Close() }() // it was only read
 		in = opened
 	}
-	asked, err := readManifest(in, namespace)
+	read, err := readManifest(in, namespace)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := q.findPriorities(cmd.Context(), read); err != nil {
+		return err
+	}
+	asked, err := read.question()
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -86,74 +89,6 @@ func leaveOutKnown(ctx context.Context, scheduler *client.Client, asked *client.
 		}
 	}
 	asked.Applications = unknown
-	return nil
-}
-
-// readManifest makes a question of the pods that a manifest would bring.
-func readManifest(in io.Reader, namespace string) (*client.Question, error) {
-	asked := &client.Question{}
-	known := map[string]bool{}
-	documents := yaml.NewYAMLOrJSONDecoder(in, 4096)
-	for {
-		var raw runtime.RawExtension
-		err := documents.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(raw.Raw) == 0 || string(raw.Raw) == "null" {
-			continue
-		}
-		object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(raw.Raw, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		template, count := podsOf(object)
-		if template == nil {
-			return nil, fmt.Errorf("%s: Pods, Deployments, StatefulSets, ReplicaSets, Jobs and CronJobs are expected", kind.Kind)
-		}
-		if template.Namespace == "" {
-			template.Namespace = namespace
-		}
-		if err := addPods(asked, known, template, count); err != nil {
-			return nil, err
-		}
-	}
-	if len(asked.Asks) == 0 {
-		return nil, errors.New("there are no pods in it")
-	}
-	return asked, nil
-}
-
-// addPods asks for so many pods of a template, and for their application once.
-func addPods(asked *client.Question, known map[string]bool, template *v1.Pod, count int) error {
-	if count == 0 {
-		return nil
-	}
-	application, err := pods.Rules{}.ApplicationOf(template, nil)
-	if err != nil {
-		return err
-	}
-	if !known[application.ID] {
-		known[application.ID] = true
-		asked.Applications = append(asked.Applications, client.NewApplication{
-			Application: application.ID, Queue: application.Queue, User: application.User, Groups: application.Groups, Tags: application.Tags,
-		})
-	}
-	ask := pods.Ask(template, application.ID, nil)
-	amounts := client.Amounts{}
-	for kind, quantity := range ask.ResourcePerAlloc.Resources {
-		amounts[kind] = quantity.Value
-	}
-	policy := &client.Policy{Self: true, Other: true}
-	if said := ask.PreemptionPolicy; said != nil {
-		policy.Self, policy.Other = said.AllowPreemptSelf, said.AllowPreemptOther
-	}
-	asked.Asks = append(asked.Asks, client.NewAsk{
-		Key: template.Name, Application: application.ID, Resource: amounts, Priority: ask.Priority, Count: count, Policy: policy,
-	})
 	return nil
 }
 
