@@ -32,6 +32,8 @@ type Answer struct {
 	Before    int        // asks of its application that are tried before it
 	Lack      Lack       // of what is guaranteed
 	Remedies  Remedies   // none before Try
+	Moves     []Move     // one of Remedies: what may run elsewhere, so that it runs; with
+	Opens     string     // the domain in which it runs then, if it needs one
 	Attempts  []api.PreemptionAttempt
 	Plan      *Plan     // the last one to make room for it
 	SettlesAt time.Time // nothing is evicted before, after a start; zero if it may be

@@ -10,7 +10,8 @@
 //	answer.go   what comes out
 //	ask.go      Ask: an ask or an allocation, by its key
 //	nodes.go    every node, by the first reason that blocks
-//	remedies.go what makes an ask run; asked.go, what the resource manager is asked for that; trial.go, trying it on a copy
+//	remedies.go what makes an ask run; asked.go, what the resource manager is asked for that; trial.go, trying it on a copy;
+//	            moves.go, what may run elsewhere instead
 //	lacking.go  what an ask lacks of what is guaranteed to its queues; package guarantee, how queues stand to that
 //	quota.go    the queues on the way to the root, and the place in the order; kept.go, what is kept of them for others
 //	text.go     the answer for people to read

@@ -116,6 +116,9 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, config api.Config, fe
 			assert.NilError(t, err)
 			a.Try(t.Context(), trial)
 			assert.Equal(t, a.Remedies.Remains, "", "seed %d: %s", seed, a.Text())
+			if feasible == nil && a.Reason == api.NoNodeFits && len(a.Moves) == 0 {
+				assert.Equal(t, oneMove(view, &ask), "", "seed %d: %s", seed, a.Text())
+			}
 			for _, remedy := range a.Remedies.Nodes {
 				p := core.Restore(api.Options{Kinds: c.kinds, ReserveDelay: -1, Feasible: feasible}, start.Add(time.Minute), view)
 				p.Apply(start.Add(time.Minute), api.Reconfigure{Config: wide})
@@ -126,7 +129,9 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, config api.Config, fe
 						}
 					}
 				}
-				if !cure(t, p, view, remedy) {
+				if strings.Contains(remedy, " moves from ") {
+					move(p, view, a.Moves)
+				} else if !cure(t, p, view, remedy) {
 					continue
 				}
 				fx, _ := p.Schedule(start.Add(time.Minute))
@@ -167,4 +172,42 @@ func cure(t *testing.T, p *core.Partition, view *api.View, remedy string) bool {
 		return false
 	}
 	return true
+}
+
+// move has allocations run elsewhere.
+func move(p *core.Partition, view *api.View, moves []explain.Move) {
+	for _, m := range moves {
+		for _, n := range view.Nodes {
+			for _, a := range n.Allocations {
+				if a.Key != m.Key {
+					continue
+				}
+				own := *a
+				own.Node = m.To
+				p.Apply(start.Add(time.Minute), api.ReleaseAllocation{Application: m.Application, Key: m.Key})
+				p.Apply(start.Add(time.Minute), api.AddAllocation{Allocation: &own})
+			}
+		}
+	}
+}
+
+// oneMove is a single allocation that may run elsewhere, so that a node has room for an ask; empty for none.
+func oneMove(view *api.View, ask *api.AskView) string {
+	for _, n := range view.Nodes {
+		if len(n.Reservations)+len(n.Nominated) > 0 {
+			continue // what is kept there is another remedy
+		}
+		for _, a := range n.Allocations {
+			ending := slices.ContainsFunc(n.Evictions, func(e api.Eviction) bool { return e.Key == a.Key })
+			if ending || !n.Schedulable || ask.Required != "" || a.Required != "" || !ask.Amounts.FitsIn(n.Available.Plus(a.Amounts)) {
+				continue
+			}
+			for _, to := range view.Nodes {
+				if to != n && to.Schedulable && len(to.Reservations)+len(to.Nominated) == 0 && a.Amounts.FitsIn(to.Available) {
+					return fmt.Sprintf("%s from %s to %s", a.Key, n.ID, to.ID)
+				}
+			}
+		}
+	}
+	return ""
 }

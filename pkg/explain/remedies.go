@@ -97,21 +97,37 @@ func (a *Answer) Try(ctx context.Context, t Trial) {
 	a.Nodes = groups(a.view, a.ask, q.told)
 	quotas := a.quotaRemedies()
 	cures := a.cures(q, len(quotas) > 0)
+	alone := a.alone()
+	a.tryCures(ctx, alone, t, q, quotas, cures)
+	if a.Moves, a.Opens = a.moves(ctx, alone, t.Now, q); len(a.Moves) > 0 {
+		a.Remedies.add(quotas, q.moveWords(a.Moves, a.Opens))
+	}
+}
+
+// add adds what was tried with some quotas, and is enough with these.
+func (r *Remedies) add(quotas []string, words string) {
+	if r.Remains != "" {
+		*r = Remedies{}
+	}
+	if r.Quota = quotas; words != "" {
+		r.Nodes = append(r.Nodes, words)
+	}
+}
+
+// tryCures tries what might be done to nodes, each with all of the quotas.
+func (a *Answer) tryCures(ctx context.Context, alone *api.View, t Trial, q *questioner, quotas []string, cures []cure) {
 	if len(quotas)+len(cures) == 0 {
 		return
 	}
 	if len(cures) == 0 {
 		cures = []cure{{}}
 	}
-	failed, alone := Remedies{Quota: quotas}, a.alone()
+	failed := Remedies{Quota: quotas}
 	for _, c := range cures {
 		on, remains := a.try(ctx, alone, t.Now, c, q)
 		switch {
 		case on != "":
-			a.Remedies.Quota = quotas
-			if c.words != "" {
-				a.Remedies.Nodes = append(a.Remedies.Nodes, c.words)
-			}
+			a.Remedies.add(quotas, c.words)
 		case remains != "":
 			failed.Remains = remains
 			if c.words != "" {

@@ -70,6 +70,18 @@ type wouldFitJSON struct {
 	Quota   []string `json:"quota,omitempty"`
 	Nodes   []string `json:"nodes,omitempty"`
 	Remains string   `json:"remains,omitempty"`
+
+	// Moves are one of Nodes: what would end and run elsewhere, which opens a domain if the ask needs one.
+	Moves []moveJSON `json:"moves,omitempty"`
+	Opens string     `json:"opens,omitempty"`
+}
+
+// moveJSON is an allocation that would run elsewhere.
+type moveJSON struct {
+	AllocationKey api.AllocationKey `json:"allocationKey"`
+	ApplicationID api.ApplicationID `json:"applicationId"`
+	From          api.NodeID        `json:"from"`
+	To            api.NodeID        `json:"to"`
 }
 
 // quotaJSON is a queue on the way from the leaf to the root.
@@ -252,7 +264,10 @@ func explanationOf(at *object.Snapshot, a *explain.Answer) *explanationJSON {
 		})
 	}
 	if r := a.Remedies; len(r.Quota)+len(r.Nodes) > 0 {
-		out.WouldFit = &wouldFitJSON{r.Quota, r.Nodes, r.Remains}
+		out.WouldFit = &wouldFitJSON{Quota: r.Quota, Nodes: r.Nodes, Remains: r.Remains, Opens: a.Opens}
+		for _, m := range a.Moves {
+			out.WouldFit.Moves = append(out.WouldFit.Moves, moveJSON{m.Key, m.Application, m.From, m.To})
+		}
 	}
 	for i, l := range a.Lack.Queues {
 		if i == 0 {

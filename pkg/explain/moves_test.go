@@ -1,0 +1,95 @@
+package explain_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// racks is a cluster of two racks of two nodes of 4 each, and a node of 2 in none. In each rack there is room for 4 in pieces of 1 and 3.
+func racks(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "batch"}, {Name: "web"}}}}, api.Options{})
+	for i, rack := range []string{"r1", "r1", "r2", "r2"} {
+		c.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprintf("n%d", i+1)), Capacity: resources.Amounts{4, 9}, Attributes: map[string]string{"rack": rack}})
+	}
+	c.Apply(start, api.AddNode{ID: "spare", Capacity: resources.Amounts{2, 9}})
+	for i, size := range []int64{1, 3, 2, 2} {
+		c.ask("batch", fmt.Sprintf("b%d", i+1), size, 1, on(fmt.Sprintf("n%d", i+1)))
+	}
+	c.settle(start)
+	return c
+}
+
+// train asks for so many members of 3 that start together in one rack.
+func train(c *cluster, least int) {
+	for i := range least {
+		c.ask("web", fmt.Sprintf("t%d", i+1), 3, 1, func(a *api.Allocation) {
+			a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: fmt.Sprint(least), api.TagQuorumRequire: "rack"}
+		})
+	}
+	c.settle(start.Add(time.Second))
+}
+
+func tried(t *testing.T, c *cluster, key api.AllocationKey) *explain.Answer {
+	t.Helper()
+	a, err := explain.Ask(c.View(), c.kinds, "web", key)
+	assert.NilError(t, err)
+	a.Try(t.Context(), explain.Trial{Now: start.Add(time.Minute), Free: true})
+	return a
+}
+
+// TestMovesOpenARack: a group that needs one rack runs in the rack from which the fewest have to move, and the one of two that is larger than
+// what is free elsewhere stays.
+func TestMovesOpenARack(t *testing.T) {
+	c := racks(t)
+	train(c, 2)
+	a := tried(t, c, "t2")
+	assert.DeepEqual(t, a.Moves, []explain.Move{{Key: "b3", Application: "batch", From: "n3", To: "spare"}, {Key: "b4", Application: "batch", From: "n4", To: "n1"}})
+	assert.Equal(t, a.Opens, "r2")
+	assert.Equal(t, a.Remedies.Nodes[len(a.Remedies.Nodes)-1], "b3 moves from n3 to spare and b4 moves from n4 to n1, which opens r2")
+}
+
+// TestWhatDoesNotMove: members of groups, what may run on its node only, and what is not to be preempted stay where they are; so does everything
+// where more would have to move than a person may look through.
+func TestWhatDoesNotMove(t *testing.T) {
+	for name, change := range map[string]func(*api.Allocation){
+		"in a group":        func(a *api.Allocation) { a.Tags = map[string]string{api.TagQuorum: "other", api.TagQuorumLeast: "1"} },
+		"bound to its node": func(a *api.Allocation) { a.Required = a.Node },
+		"not to be preempted": func(a *api.Allocation) {
+			a.Preemptable = api.Preemptable{Stated: true, AllowOthers: true}
+		},
+		"anything else": func(*api.Allocation) {},
+		"of a gang":     func(a *api.Allocation) { a.TaskGroup = "workers" },
+	} {
+		c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "batch"}, {Name: "web"}}}}, api.Options{})
+		c.node("n1", 4, 9)
+		c.node("n2", 2, 9)
+		c.ask("batch", "b", 2, 1, on("n1"), change)
+		c.ask("web", "w", 4, 1)
+		c.settle(start)
+		want := 0
+		if name == "anything else" {
+			want = 1
+		}
+		assert.Equal(t, len(tried(t, c, "w").Moves), want, name)
+	}
+	for _, small := range []int{8, 9} {
+		c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "batch"}, {Name: "web"}}}}, api.Options{})
+		c.node("n1", 10, 99)
+		for i := range small {
+			c.ask("batch", fmt.Sprintf("b%d", i), 1, 1, on("n1"))
+		}
+		c.ask("web", "w", 10, 1)
+		c.settle(start)
+		c.node("n2", 9, 99)
+		c.settle(start)
+		assert.Equal(t, len(tried(t, c, "w").Moves), small%9, "%d", small)
+	}
+}
