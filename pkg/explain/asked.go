@@ -19,6 +19,7 @@ type questioner struct {
 	mayRun MayRun // nil if it cannot be asked
 	free   bool   // it refuses nothing
 	told   map[api.NodeID]string
+	alone  *api.View // in which nothing waits but the ask and what starts with it
 }
 
 // about is what the resource manager says of a node: empty if it accepts the ask there, or

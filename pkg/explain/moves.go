@@ -41,29 +41,36 @@ type moving struct {
 // again is added to the key of an allocation for what takes its place.
 const again = " again"
 
-// moves are the moves after which the ask runs, as was tried on a copy; none if there is no such thing, or the context is over. Opens is the
-// domain in which it runs then. It takes time linear in the asks times the allocations, and for each try in the size of the view.
-func (a *Answer) moves(ctx context.Context, alone *api.View, now time.Time, q *questioner) (found []Move, opens string) {
+// FindMoves finds what may run elsewhere so that the ask of an answer runs, as Try does, and nothing else.
+func (a *Answer) FindMoves(ctx context.Context, t Trial) {
+	if a.ask != nil && a.ask.Nominated == "" {
+		a.findMoves(ctx, t, &questioner{ask: a.ask, mayRun: t.MayRun, free: t.Free, told: map[api.NodeID]string{}, alone: a.alone()})
+	}
+}
+
+// findMoves finds moves after which the ask runs, as was tried on a copy; none if there is no such thing, or the context is over. It takes time
+// linear in the asks times the allocations, and for each try in the size of the view.
+func (a *Answer) findMoves(ctx context.Context, t Trial, q *questioner) {
 	asks, level := a.mustStart()
 	if lacksRoom := a.Reason == api.NoNodeFits || a.Reason == api.AwaitsGang || a.Reason == api.GroupBelow; !lacksRoom || len(asks) > movesForMax {
-		return nil, ""
+		return
 	}
-	guesses := a.guessMoves(q, asks, level)
+	guesses := a.guessMoves(t, q, asks, level)
 	for _, guess := range guesses[:min(len(guesses), movesSetsMax)] {
-		moves := a.tryMoves(ctx, alone, now, guess, q)
+		moves := a.tryMoves(ctx, t, guess, q)
 		if moves == nil {
 			continue
 		}
 		for i := len(guess.of) - 1; i >= 0 && len(guess.of) > 1; i-- {
 			fewer := guess
 			fewer.of = slices.Delete(slices.Clone(guess.of), i, i+1)
-			if enough := a.tryMoves(ctx, alone, now, fewer, q); enough != nil {
+			if enough := a.tryMoves(ctx, t, fewer, q); enough != nil {
 				guess, moves = fewer, enough
 			}
 		}
-		return moves, guess.domain
+		a.Moves, a.Opens = moves, guess.domain
+		return
 	}
-	return nil, ""
 }
 
 // mustStart are the asks that start together or not at all, and the label of which they need one value; none where that cannot be told from
@@ -83,7 +90,7 @@ func (a *Answer) mustStart() (asks []*api.AskView, level string) {
 }
 
 // guessMoves are guesses by amounts, those with the fewest moves first.
-func (a *Answer) guessMoves(q *questioner, asks []*api.AskView, level string) (list []moving) {
+func (a *Answer) guessMoves(t Trial, q *questioner, asks []*api.AskView, level string) (list []moving) {
 	said := refusalsOf(a.ask, q.told)
 	sets := map[string][]*api.NodeView{}
 	for _, n := range a.view.Nodes {
@@ -95,7 +102,7 @@ func (a *Answer) guessMoves(q *questioner, asks []*api.AskView, level string) (l
 			sets[set] = append(sets[set], n)
 		}
 	}
-	others := &elsewhere{a.view.Nodes, asks, map[string][]api.NodeID{}}
+	others := &elsewhere{a.view.Nodes, asks, t.Stays, map[string][]api.NodeID{}}
 	for set, nodes := range sets {
 		if guess, possible := guessOn(nodes, asks, others); possible && len(guess.of) > 0 {
 			if level != "" {
@@ -114,6 +121,7 @@ func (a *Answer) guessMoves(q *questioner, asks []*api.AskView, level string) (l
 type elsewhere struct {
 	nodes []*api.NodeView
 	asks  []*api.AskView // that are to run
+	stays func(api.AllocationKey) bool
 	known map[string][]api.NodeID
 }
 
@@ -197,7 +205,7 @@ func fewest(ask, free resources.Amounts, stays []*api.Allocation) (leave []*api.
 func movable(n *api.NodeView, others *elsewhere) (list []*api.Allocation) {
 	for _, m := range n.Allocations {
 		ending := slices.ContainsFunc(n.Evictions, func(e api.Eviction) bool { return e.Key == m.Key })
-		stays := m.Preemptable.Stated && !m.Preemptable.AllowSelf
+		stays := m.Preemptable.Stated && !m.Preemptable.AllowSelf || others.stays != nil && others.stays(m.Key)
 		if !ending && !stays && m.Required == "" && m.Origin == api.Own && m.TaskGroup == "" && m.Tags[api.TagQuorum] == "" && others.has(m) {
 			list = append(list, m)
 		}
@@ -210,17 +218,25 @@ func movable(n *api.NodeView, others *elsewhere) (list []*api.Allocation) {
 
 // tryMoves has allocations run elsewhere, on a copy: their nodes take nothing new meanwhile, nor do those that keep room
 // for others. It is where, if the ask runs then; else nil.
-func (a *Answer) tryMoves(ctx context.Context, alone *api.View, now time.Time, m moving, q *questioner) (moves []Move) {
+func (a *Answer) tryMoves(ctx context.Context, t Trial, m moving, q *questioner) (moves []Move) {
+	left, now := make([]api.AllocationKey, len(m.of)), t.Now
+	for i, of := range m.of {
+		left[i] = of.Key
+	}
 	feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
-		if key == a.ask.Key {
-			if refusal, _ := q.about(node); refusal != "" {
-				return fmt.Errorf("refused: %s", refusal)
-			}
+		switch {
+		case t.Without != nil:
+			return t.Without(api.AllocationKey(strings.TrimSuffix(string(key), again)), node, left)
+		case key != a.ask.Key || slices.Contains(m.hosts, node): // it would be answered as if nothing had left
+			return nil
+		}
+		if refusal, _ := q.about(node); refusal != "" {
+			return fmt.Errorf("refused: %s", refusal)
 		}
 		return nil
 	}
 	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
-	r.p = core.Restore(api.Options{Kinds: a.Kinds, Partition: a.view.Partition, Feasible: feasible, ReserveDelay: -1}, now, alone)
+	r.p = core.Restore(api.Options{Kinds: a.Kinds, Partition: a.view.Partition, Feasible: feasible, ReserveDelay: -1}, now, q.alone)
 	asks := a.together()
 	for _, n := range a.view.Nodes {
 		if keeps(n, asks) || slices.Contains(m.hosts, n.ID) {
@@ -263,7 +279,7 @@ func (a *Answer) ran(r *dryRun) bool {
 const movesNamed = 3
 
 // moveWords are moves in words that follow "if".
-func (q *questioner) moveWords(moves []Move, opens string) string {
+func (t Trial) moveWords(moves []Move, opens string) string {
 	var parts []string
 	for _, m := range moves[:min(len(moves), movesNamed)] {
 		parts = append(parts, fmt.Sprintf("%s moves from %s to %s", m.Key, m.From, m.To))
@@ -275,7 +291,7 @@ func (q *questioner) moveWords(moves []Move, opens string) string {
 	if opens != "" {
 		words += ", which opens " + opens
 	}
-	if !q.free {
+	if !t.Free && t.Without == nil {
 		words += " and the resource manager, which was not asked, accepts that"
 	}
 	return words

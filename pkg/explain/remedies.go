@@ -50,6 +50,11 @@ type Trial struct {
 	// nothing.
 	MayRun MayRun
 	Free   bool
+	// Without asks it whether an ask, or what takes the place of an allocation, may run on a node that some allocations have left; nil if it is
+	// not asked.
+	Without func(of api.AllocationKey, node api.NodeID, left []api.AllocationKey) (refused error)
+	// Stays are allocations that do not move; nil for none but those that never do.
+	Stays func(api.AllocationKey) bool
 }
 
 // Copy is a copy of a partition on which nothing is evicted and no node kept, and on which asks run where the resource manager lets them.
@@ -97,10 +102,10 @@ func (a *Answer) Try(ctx context.Context, t Trial) {
 	a.Nodes = groups(a.view, a.ask, q.told)
 	quotas := a.quotaRemedies()
 	cures := a.cures(q, len(quotas) > 0)
-	alone := a.alone()
-	a.tryCures(ctx, alone, t, q, quotas, cures)
-	if a.Moves, a.Opens = a.moves(ctx, alone, t.Now, q); len(a.Moves) > 0 {
-		a.Remedies.add(quotas, q.moveWords(a.Moves, a.Opens))
+	q.alone = a.alone()
+	a.tryCures(ctx, t, q, quotas, cures)
+	if a.findMoves(ctx, t, q); len(a.Moves) > 0 {
+		a.Remedies.add(quotas, t.moveWords(a.Moves, a.Opens))
 	}
 }
 
@@ -115,7 +120,7 @@ func (r *Remedies) add(quotas []string, words string) {
 }
 
 // tryCures tries what might be done to nodes, each with all of the quotas.
-func (a *Answer) tryCures(ctx context.Context, alone *api.View, t Trial, q *questioner, quotas []string, cures []cure) {
+func (a *Answer) tryCures(ctx context.Context, t Trial, q *questioner, quotas []string, cures []cure) {
 	if len(quotas)+len(cures) == 0 {
 		return
 	}
@@ -124,7 +129,7 @@ func (a *Answer) tryCures(ctx context.Context, alone *api.View, t Trial, q *ques
 	}
 	failed := Remedies{Quota: quotas}
 	for _, c := range cures {
-		on, remains := a.try(ctx, alone, t.Now, c, q)
+		on, remains := a.try(ctx, t.Now, c, q)
 		switch {
 		case on != "":
 			a.Remedies.add(quotas, c.words)

@@ -11,9 +11,9 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// try does what a cure says to a copy of the partition as it is in the view of the ask alone. It returns
+// try does what a cure says to a copy of the partition, on which nothing else waits. It returns
 // on which node the ask runs then, or why it still waits; neither if the time for that was over.
-func (a *Answer) try(ctx context.Context, alone *api.View, now time.Time, c cure, q *questioner) (on api.NodeID, remains string) {
+func (a *Answer) try(ctx context.Context, now time.Time, c cure, q *questioner) (on api.NodeID, remains string) {
 	if ctx.Err() != nil {
 		return "", ""
 	}
@@ -30,7 +30,7 @@ func (a *Answer) try(ctx context.Context, alone *api.View, now time.Time, c cure
 		return nil
 	}
 	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}}
-	r.p = core.Restore(api.Options{Kinds: a.Kinds, Partition: a.view.Partition, Feasible: feasible, ReserveDelay: -1}, now, alone)
+	r.p = core.Restore(api.Options{Kinds: a.Kinds, Partition: a.view.Partition, Feasible: feasible, ReserveDelay: -1}, now, q.alone)
 	for _, command := range c.as {
 		r.p.Apply(now, command)
 	}

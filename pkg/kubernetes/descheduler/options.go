@@ -83,7 +83,7 @@ func (o *Options) complete() error {
 		if o.Informers == nil {
 			return errors.New("neither informers nor another source of objects")
 		}
-		o.Objects = informed(o.Informers)
+		o.Objects = withPodGroups(informed(o.Informers), o.Client, o.Dynamic)
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

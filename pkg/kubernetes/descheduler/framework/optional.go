@@ -34,6 +34,14 @@ type Expecter interface {
 	Expect(replacement *v1.Pod)
 }
 
+// Opener is a Landing that knows what may run elsewhere so that a pod which waits has room, with all that must start together with it.
+type Opener interface {
+	// Opening are pods that would run elsewhere, each with the node where its replacement would, and what is opened by that: a domain of
+	// nodes, or nothing where the pod needs none. None where there is no such thing, or nothing has to move. It changes nothing. Stays says
+	// which pods do not move; it must not ask the Landing.
+	Opening(ctx context.Context, waiting *v1.Pod, stays func(pod *v1.Pod) bool) (moves []Booking, opens string)
+}
+
 // A NodeOrder is which nodes a scheduler prefers.
 type NodeOrder string
 

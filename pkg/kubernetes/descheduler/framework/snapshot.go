@@ -27,6 +27,8 @@ type Objects struct {
 	Budgets         []*policy.PodDisruptionBudget
 	Claims          []*v1.PersistentVolumeClaim
 	Jobs            []*batch.Job
+	PodGroups       []pods.PodGroup
+	Composites      pods.Composites // of pod groups
 }
 
 // Snapshot is the cluster as one cycle sees it. Lists are ordered by name, pods
@@ -44,6 +46,8 @@ type Snapshot struct {
 	pods       []*v1.Pod
 	onNode     map[string][]*v1.Pod
 	ofWorkload map[Workload][]*v1.Pod
+	groups     map[types.NamespacedName]pods.PodGroup
+	composites pods.Composites
 
 	mu       sync.RWMutex
 	evicted  map[types.UID]bool
@@ -64,6 +68,8 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 		pods:       slices.SortedFunc(slices.Values(o.Pods), byPodName),
 		onNode:     make(map[string][]*v1.Pod, len(o.Nodes)),
 		ofWorkload: map[Workload][]*v1.Pod{},
+		groups:     make(map[types.NamespacedName]pods.PodGroup, len(o.PodGroups)),
+		composites: o.Composites,
 		evicted:    map[types.UID]bool{},
 	}
 	for _, n := range s.nodes {
@@ -82,6 +88,9 @@ func NewSnapshot(o Objects, now time.Time) *Snapshot {
 		if ptr.Deref(j.Spec.PodReplacementPolicy, batch.TerminatingOrFailed) == batch.Failed { // always set where there is a podFailurePolicy
 			s.late[Workload{Namespace: j.Namespace, Kind: jobKind, Name: j.Name}] = true
 		}
+	}
+	for _, g := range o.PodGroups {
+		s.groups[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = g
 	}
 	for _, p := range s.pods {
 		s.onNode[p.Spec.NodeName] = append(s.onNode[p.Spec.NodeName], p)
@@ -134,6 +143,16 @@ func (s *Snapshot) DomainOf(pod *v1.Pod, key string) (string, bool) {
 
 // PriorityClass returns a priority class, or nil.
 func (s *Snapshot) PriorityClass(name string) *scheduling.PriorityClass { return s.classes[name] }
+
+// GroupTags is what the scheduler is told of the pod group of a pod, by tags of the scheduler core; nil for a pod that is scheduled by itself, or
+// whose group is not known.
+func (s *Snapshot) GroupTags(pod *v1.Pod) map[string]string {
+	group, known := s.groups[types.NamespacedName{Namespace: pod.Namespace, Name: pods.PodGroupOf(pod)}]
+	if !known {
+		return nil
+	}
+	return s.composites.Tags(group, pods.IndexOf(pod), pod.Labels[pods.LabelSubgroup])
+}
 
 // Claim returns a volume claim, or nil.
 func (s *Snapshot) Claim(namespace, name string) *v1.PersistentVolumeClaim {

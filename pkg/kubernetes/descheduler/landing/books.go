@@ -44,7 +44,7 @@ func (c *Cluster) reset(s *framework.Snapshot) {
 		configured.Nodes.Packing, configured.Nodes.Devices, configured.Nodes.Scarcity = c.order == framework.MostAllocated, nil, false
 	}
 	c.scoring.pack(c.order == framework.MostAllocated || c.order == "" && c.scoring.packs)
-	c.scarce = configured.Nodes.Scarcity
+	c.labelled = configured.Nodes.Scarcity || len(configured.Levels) > 0
 	c.packs = configured.Nodes.Packing && len(configured.Nodes.Devices) == 0
 	configured.Preemption = api.PreemptionConfig{Disabled: true}
 	var best api.Best
@@ -156,7 +156,7 @@ func (c *Cluster) bookAll(before map[api.AllocationKey]*entry) {
 			continue // a node of absurd amounts takes nothing
 		}
 		node := api.AddNode{ID: api.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable}
-		if c.scarce {
+		if c.labelled {
 			node.Attributes = n.Labels
 		}
 		c.observe(c.partition.Apply(c.now, node))
@@ -235,8 +235,12 @@ func (c *Cluster) tell(e *entry) {
 	if c.rules.IsOurs(pod) || e.allocation.Node == "" {
 		e.allocation.Application = c.applicationOf(pod)
 		e.allocation.Required = api.NodeID(pods.RequiredNode(pod))
+		e.allocation.Tags = c.snapshot.GroupTags(pod)
 		if needs := pods.NodeSelector(pod); needs != "" {
-			e.allocation.Tags = map[string]string{api.TagNodeSelector: needs}
+			if e.allocation.Tags == nil {
+				e.allocation.Tags = map[string]string{}
+			}
+			e.allocation.Tags[api.TagNodeSelector] = needs
 		}
 	} else {
 		e.allocation.Origin = api.Foreign

@@ -62,7 +62,7 @@ type Cluster struct {
 	mu        sync.Mutex
 	partition *core.Partition
 	packs     bool // it prefers full nodes
-	scarce    bool // it leaves nodes that few pods can do without to those
+	labelled  bool // labels of nodes say which are scarce, or their domains
 	kinds     *resources.Kinds
 	now       time.Time
 	snapshot  *framework.Snapshot
@@ -92,6 +92,7 @@ var (
 	_ framework.NamedLanding  = (*Cluster)(nil)
 
 	_ framework.OrderedLanding = (*Cluster)(nil)
+	_ framework.Opener         = (*Cluster)(nil)
 )
 
 // An entry is a pod and what the core knows of it.

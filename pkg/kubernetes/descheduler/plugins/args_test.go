@@ -77,6 +77,7 @@ labelSelector: {matchLabels: {a: b}}
 constraints: [DoNotSchedule, ScheduleAnyway]
 topologyBalanceNodeFit: false
 `,
+	"OpenRoom":         "namespaces: {include: [a]}\nwaitsFor: 10m",
 	"RemoveDuplicates": "namespaces: {include: [a]}\nexcludeOwnerKinds: [ReplicaSet]",
 	"LowNodeUtilization": `
 thresholds: {cpu: 20, memory: 20.5, pods: 20}

@@ -284,7 +284,7 @@ func TestRegister(t *testing.T) {
 	var registry framework.Registry
 	assert.NilError(t, Register(&registry))
 	assert.DeepEqual(t, registry.Names(), []string{
-		"DefaultEvictor", "HighNodeUtilization", "LowNodeLoad", "LowNodeUtilization", "PodLifeTime", "PrioritySort",
+		"DefaultEvictor", "HighNodeUtilization", "LowNodeLoad", "LowNodeUtilization", "OpenRoom", "PodLifeTime", "PrioritySort",
 		"RemoveDuplicates", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts", "RemovePodsViolatingInterPodAntiAffinity",
 		"RemovePodsViolatingNodeAffinity", "RemovePodsViolatingNodeTaints", "RemovePodsViolatingTopologySpreadConstraint",
 	})

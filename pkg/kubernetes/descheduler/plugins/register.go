@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/duplicates"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/evictable"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/lifetime"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/openroom"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/order"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/utilization"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/plugins/violations"
@@ -27,6 +28,7 @@ func Definitions() []framework.Definition {
 		violations.NodeTaintsDefinition(),
 		violations.TopologySpreadDefinition(),
 		duplicates.Definition(),
+		openroom.Definition(),
 		utilization.LowDefinition(),
 		utilization.HighDefinition(),
 		utilization.LoadDefinition(),

@@ -61,7 +61,9 @@ func newMigrating(t *testing.T, o framework.Objects, queues string) *migrating {
 		MockScheduler: shimtest.New(t, shimtest.Options{Queues: queues, Feasibility: func(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory) (shim.Feasibility, error) {
 			return feasibility.New(ctx, client, factory, feasibility.Options{Workers: 1})
 		}}),
-		jobs: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{migration.Resource: migration.Kind + "List"}),
+		jobs: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+			migration.Resource: migration.Kind + "List", shimtest.PodGroupResource: "PodGroupList",
+		}),
 	}
 	w.jobs.PrependReactor("create", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
 		job := a.(ktesting.CreateAction).GetObject().(*unstructured.Unstructured)
@@ -70,7 +72,7 @@ func newMigrating(t *testing.T, o framework.Objects, queues string) *migrating {
 		job.SetCreationTimestamp(metav1.NewTime(time.Now().Truncate(time.Second)))
 		return false, nil, nil
 	})
-	w.jobs.PrependReactor("get", "podgroups", func(a ktesting.Action) (bool, runtime.Object, error) {
+	w.jobs.PrependReactor("*", "podgroups", func(a ktesting.Action) (bool, runtime.Object, error) {
 		object, err := w.API.Dynamic.Invokes(a, nil)
 		return true, object, err
 	})
