@@ -15,7 +15,7 @@ const classesMax = 64
 type nodeClass struct {
 	key      string
 	capacity resources.Amounts // the most that a node of it has
-	values   map[string]string // of the attributes that selectors name
+	values   map[string]string // of the attributes that selectors name, and of taints
 	nodes    int
 	free     []int64 // by the kinds that count, of the nodes that are open
 }
@@ -50,6 +50,9 @@ const countedMax = 1 << 45
 // Enter counts a node of which class it is, or counts it anew after its capacity or its attributes have changed.
 func (c *Cluster) Enter(p *Place, capacity resources.Amounts, attributes map[string]string) {
 	c.Leave(p)
+	for _, taint := range taintsOf(attributes) {
+		c.name(taint)
+	}
 	p.known, p.Class = true, c.classOf(capacity, attributes)
 	p.free, p.capacity = make([]int64, len(c.kinds)), make([]int64, len(c.kinds))
 	for i, kind := range c.kinds {

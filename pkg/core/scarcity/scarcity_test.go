@@ -64,6 +64,7 @@ func TestPrices(t *testing.T) {
 		{"nearly nothing is left", map[string]int64{anywhere: 30, "model=T4": 10}, 99, 400, 75},
 		{"any of two models", map[string]int64{"model=T4|G2": 10}, 0, 100, 100},
 		{"one that no node has", map[string]int64{"model=A10": 10}, 0, 0, 0},
+		{"any model", map[string]int64{"model=*": 10}, 0, 100, 100},
 		{"what cannot be read is no selector", map[string]int64{"model": 10}, 0, 100, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,6 +100,9 @@ func TestPricesLikeTheNaiveTwin(t *testing.T) {
 				place: new(Place), capacity: resources.Amounts{size * 8000, size << 36, int64(chance.IntN(3)) * 4000},
 				attributes: map[string]string{"zone": string(rune('a' + i%3)), "disk": strings.Repeat("x", chance.IntN(2)), "name": fmt.Sprint(i)},
 			}
+			if chance.IntN(3) == 0 {
+				n.attributes["si/taint/gpu"] = []string{"x", "y"}[chance.IntN(2)]
+			}
 			n.free = n.capacity.Clone()
 			for k := range n.free {
 				n.free[k] -= chance.Int64N(n.free[k] + 1)
@@ -110,7 +114,7 @@ func TestPricesLikeTheNaiveTwin(t *testing.T) {
 		var asks []testAsk
 		for range chance.IntN(200) {
 			a := testAsk{
-				[]string{"", "zone=a", "zone=b|c,disk=x", "disk="}[chance.IntN(4)],
+				[]string{"", "zone=a", "zone=b|c,disk=x", "disk=", "disk=*,si/taint/gpu=|x", "si/taint/gpu=|*", "si/taint/=*", "si/taint/gpu=y"}[chance.IntN(8)],
 				resources.Amounts{1000 << chance.IntN(5), 1 << (32 + chance.IntN(5)), int64(chance.IntN(3)) * 1000},
 			}
 			asks = append(asks, a)
@@ -143,9 +147,14 @@ func naivePrice(nodes []testNode, at int, asks []testAsk, kind resources.Kind) *
 	can := func(n *testNode, a *testAsk) bool {
 		for _, term := range strings.Split(a.selector, ",") {
 			label, values, is := strings.Cut(term, "=")
-			if is && !strings.Contains("|"+values+"|", "|"+n.attributes[label]+"|") {
+			value := n.attributes[label]
+			named := strings.Contains("|"+values+"|", "|"+value+"|") || value != "" && strings.Contains(values, "*")
+			if is && !named && label != "si/taint/" {
 				return false
 			}
+		}
+		if n.attributes["si/taint/gpu"] != "" && !strings.Contains(a.selector, "si/taint/") {
+			return false
 		}
 		return a.amounts.FitsIn(n.capacity)
 	}
