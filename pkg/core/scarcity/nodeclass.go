@@ -14,7 +14,7 @@ const classesMax = 64
 // A nodeClass is what nodes have in common.
 type nodeClass struct {
 	key      string
-	capacity resources.Amounts // the most that a node of it has
+	capacity resources.Amounts // coarse
 	values   map[string]string // of the attributes that selectors name, and of taints
 	nodes    int
 	free     []int64 // by the kinds that count, of the nodes that are open
@@ -32,14 +32,6 @@ type Place struct {
 func coarse(v int64) int64 {
 	if shift := bits.Len64(uint64(max(v, 0))) - 3; shift > 0 {
 		return v >> shift << shift
-	}
-	return max(v, 0)
-}
-
-// most is the largest number of the class of a number.
-func most(v int64) int64 {
-	if shift := bits.Len64(uint64(max(v, 0))) - 3; shift > 0 {
-		return v | (1<<shift - 1)
 	}
 	return max(v, 0)
 }
@@ -124,7 +116,7 @@ func (c *Cluster) classOf(capacity resources.Amounts, attributes map[string]stri
 	s := &c.classes[unused]
 	s.key, s.values, s.capacity = string(key), values, nil
 	for i, v := range capacity {
-		s.capacity.Set(resources.Kind(i), most(v))
+		s.capacity.Set(resources.Kind(i), coarse(v))
 	}
 	c.epoch++
 	return unused
