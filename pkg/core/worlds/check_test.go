@@ -15,7 +15,7 @@ import (
 
 // brokenBy counts how often a law is broken in some worlds without rules of their own.
 func brokenBy(law string, lie lie) (broken int) {
-	for seed := range uint64(200) {
+	for seed := range uint64(600) {
 		w := newRestWorld(seed)
 		w.Rules, w.Recreate = nil, false
 		for i := range w.Pods {
