@@ -287,3 +287,27 @@ func TestWhatIfTheLimitsWere(t *testing.T) {
 	}
 	assert.DeepEqual(t, got, []string{"root ann false by vcore=100 and 1", "root.web dev true by vcore=300 and 0"})
 }
+
+// TestWhatIfLeavesWhatIsScarce: where nodes are tried by what is scarce, a pod that is asked about would leave the node with a disk
+// to those that run there and need it, though it is the fullest, and with nodes in another order it would not. A pod of a
+// removed node leaves it, too.
+func TestWhatIfLeavesWhatIsScarce(t *testing.T) {
+	config := twoQueues()
+	config.Nodes.Scarcity = true
+	c := newCluster(t, config, api.Options{})
+	c.Apply(start, api.AddNode{ID: "n1", Capacity: resources.Amounts{4000, 1 << 30}, Attributes: map[string]string{"disk": "ssd"}})
+	c.node("n2", 4000, 1<<30)
+	c.node("n3", 4000, 1<<30)
+	c.ask("web", "data", 2000, 1, on("n1"), func(a *api.Allocation) { a.Tags = map[string]string{api.TagNodeSelector: "disk=ssd"} })
+	c.ask("web", "moves", 1000, 1, on("n3"))
+	c.settle(start)
+
+	q := question("web", wish("any", 1000, 0))
+	assert.Equal(t, whatIf(t, c, q).Asks[0].Placed, api.NodeID("n3"))
+	q.Config = new(twoQueues())
+	q.Config.Nodes.Packing = true
+	assert.Equal(t, whatIf(t, c, q).Asks[0].Placed, api.NodeID("n1"))
+
+	removed := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Remove: []api.NodeID{"n3"}}})
+	assert.Equal(t, removed.Moved[0].Placed, api.NodeID("n2"))
+}

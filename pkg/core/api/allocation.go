@@ -30,8 +30,9 @@ const (
 	// or the resource manager restarted.
 	TagNominatedNode = "nominatedNodeName"
 
-	// TagNodeSelector is which attributes of nodes an ask needs, such as model=T4|P100,zone=a. It
-	// says what is scarce; whether an ask may run on a node is for the resource manager to answer.
+	// TagNodeSelector is which attributes of nodes an ask needs, such as model=T4|P100,zone=a, and which
+	// taints it tolerates, such as si/taint/gpu=|yes. It says what is scarce; whether an ask may run on a
+	// node is for the resource manager to answer.
 	TagNodeSelector = "nodeSelector"
 
 	labelAllowPreemption = "kubernetes.io/label/" + TagAllowPreemption

@@ -2,8 +2,8 @@
 // by asks that can run on few nodes only. An ask that can run anywhere then leaves the rare nodes
 // to those that cannot.
 //
-// A class is nodes that are alike: of about the same capacity, and the same values of the
-// attributes that asks name in selectors. A Profile is asks that are alike: of the same selector,
+// A class is nodes that are alike: of about the same capacity, the same taints, and the same values
+// of the attributes that asks name in selectors. A Profile is asks that are alike: of the same selector,
 // and about the same amounts. So a few bits say which classes a profile can use, and nothing here
 // is as large as the cluster.
 //
@@ -16,7 +16,7 @@
 // A price is an integer in parts of 65,536 and at most four; prices are worked out again when
 // enough has changed to pay for that.
 //
-//	selector.go   which values of attributes an ask needs
+//	selector.go   which values of attributes an ask needs, and which taints it tolerates
 //	nodeclass.go  nodes that are alike, and what is free there
 //	mix.go        asks that are alike, and how many there are
 //	price.go      prices, and for which asks room is kept

@@ -3,6 +3,7 @@ package scarcity
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -34,7 +35,7 @@ type Cluster struct {
 	free     []int64          // by kind, of all classes
 	classes  []nodeClass
 	prices   [][]int64 // by class and kind
-	labels   []string  // that selectors name, in the order in which they came
+	labels   []string  // that selectors name, and taints of nodes, in the order in which they came
 	useless  []string  // of those, attributes of which nodes have too many values
 	epoch    uint64    // counts changes of classes
 
@@ -117,14 +118,16 @@ func (c *Cluster) profileOf(selector string, amounts resources.Amounts) *Profile
 		p.amounts.Set(resources.Kind(i), coarse(v))
 	}
 	for i := range p.terms {
-		c.name(p.terms[i].label)
+		if label := p.terms[i].label; label != taintPrefix {
+			c.name(label)
+		}
 	}
 	c.known[string(c.scratch)] = p
 	c.profiles = append(c.profiles, p)
 	return p
 }
 
-// name notes that a selector names an attribute. Nodes are of other classes then.
+// name notes that a selector names an attribute, or that it is a taint of a node. Nodes are of other classes then.
 func (c *Cluster) name(label string) {
 	if len(c.labels)+len(c.useless) < labelsMax && !slices.Contains(c.labels, label) && !slices.Contains(c.useless, label) {
 		c.labels = append(c.labels, label)
@@ -163,6 +166,11 @@ func (c *Cluster) takes(s *nodeClass, p *Profile) bool {
 	}
 	for i := range p.terms {
 		if t := &p.terms[i]; !t.holds(s.values) && c.counts(t.label) {
+			return false
+		}
+	}
+	for label, value := range s.values {
+		if value != "" && strings.HasPrefix(label, taintPrefix) && !tolerates(p.terms, label) {
 			return false
 		}
 	}

@@ -14,8 +14,8 @@ const classesMax = 64
 // A nodeClass is what nodes have in common.
 type nodeClass struct {
 	key      string
-	capacity resources.Amounts // the most that a node of it has
-	values   map[string]string // of the attributes that selectors name
+	capacity resources.Amounts // coarse
+	values   map[string]string // of the attributes that selectors name, and of taints
 	nodes    int
 	free     []int64 // by the kinds that count, of the nodes that are open
 }
@@ -36,20 +36,15 @@ func coarse(v int64) int64 {
 	return max(v, 0)
 }
 
-// most is the largest number of the class of a number.
-func most(v int64) int64 {
-	if shift := bits.Len64(uint64(max(v, 0))) - 3; shift > 0 {
-		return v | (1<<shift - 1)
-	}
-	return max(v, 0)
-}
-
 // countedMax is the most that a node counts with, so that sums are exact.
 const countedMax = 1 << 45
 
 // Enter counts a node of which class it is, or counts it anew after its capacity or its attributes have changed.
 func (c *Cluster) Enter(p *Place, capacity resources.Amounts, attributes map[string]string) {
 	c.Leave(p)
+	for _, taint := range taintsOf(attributes) {
+		c.name(taint)
+	}
 	p.known, p.Class = true, c.classOf(capacity, attributes)
 	p.free, p.capacity = make([]int64, len(c.kinds)), make([]int64, len(c.kinds))
 	for i, kind := range c.kinds {
@@ -121,7 +116,7 @@ func (c *Cluster) classOf(capacity resources.Amounts, attributes map[string]stri
 	s := &c.classes[unused]
 	s.key, s.values, s.capacity = string(key), values, nil
 	for i, v := range capacity {
-		s.capacity.Set(resources.Kind(i), most(v))
+		s.capacity.Set(resources.Kind(i), coarse(v))
 	}
 	c.epoch++
 	return unused

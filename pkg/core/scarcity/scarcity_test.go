@@ -64,6 +64,7 @@ func TestPrices(t *testing.T) {
 		{"nearly nothing is left", map[string]int64{anywhere: 30, "model=T4": 10}, 99, 400, 75},
 		{"any of two models", map[string]int64{"model=T4|G2": 10}, 0, 100, 100},
 		{"one that no node has", map[string]int64{"model=A10": 10}, 0, 0, 0},
+		{"any model", map[string]int64{"model=*": 10}, 0, 100, 100},
 		{"what cannot be read is no selector", map[string]int64{"model": 10}, 0, 100, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,6 +100,9 @@ func TestPricesLikeTheNaiveTwin(t *testing.T) {
 				place: new(Place), capacity: resources.Amounts{size * 8000, size << 36, int64(chance.IntN(3)) * 4000},
 				attributes: map[string]string{"zone": string(rune('a' + i%3)), "disk": strings.Repeat("x", chance.IntN(2)), "name": fmt.Sprint(i)},
 			}
+			if chance.IntN(3) == 0 {
+				n.attributes["si/taint/gpu"] = []string{"x", "y"}[chance.IntN(2)]
+			}
 			n.free = n.capacity.Clone()
 			for k := range n.free {
 				n.free[k] -= chance.Int64N(n.free[k] + 1)
@@ -110,7 +114,7 @@ func TestPricesLikeTheNaiveTwin(t *testing.T) {
 		var asks []testAsk
 		for range chance.IntN(200) {
 			a := testAsk{
-				[]string{"", "zone=a", "zone=b|c,disk=x", "disk="}[chance.IntN(4)],
+				[]string{"", "zone=a", "zone=b|c,disk=x", "disk=", "disk=*,si/taint/gpu=|x", "si/taint/gpu=|*", "si/taint/=*", "si/taint/gpu=y"}[chance.IntN(8)],
 				resources.Amounts{1000 << chance.IntN(5), 1 << (32 + chance.IntN(5)), int64(chance.IntN(3)) * 1000},
 			}
 			asks = append(asks, a)
@@ -143,9 +147,14 @@ func naivePrice(nodes []testNode, at int, asks []testAsk, kind resources.Kind) *
 	can := func(n *testNode, a *testAsk) bool {
 		for _, term := range strings.Split(a.selector, ",") {
 			label, values, is := strings.Cut(term, "=")
-			if is && !strings.Contains("|"+values+"|", "|"+n.attributes[label]+"|") {
+			value := n.attributes[label]
+			named := strings.Contains("|"+values+"|", "|"+value+"|") || value != "" && strings.Contains(values, "*")
+			if is && !named && label != "si/taint/" {
 				return false
 			}
+		}
+		if n.attributes["si/taint/gpu"] != "" && !strings.Contains(a.selector, "si/taint/") {
+			return false
 		}
 		return a.amounts.FitsIn(n.capacity)
 	}
@@ -223,6 +232,83 @@ func TestBounds(t *testing.T) {
 	assert.Assert(t, !c.counts("name") && c.counts("zone"))
 	assert.Equal(t, len(parse(strings.Repeat("a=b,", 20))), termsMax)
 	assert.Equal(t, len(parse(strings.Repeat("a", selectorBytesMax)+"=b")), 0)
+}
+
+// TestEveryChangeIsWeighed: what arrives, what waits and what is free.
+func TestEveryChangeIsWeighed(t *testing.T) {
+	c := newTestCluster()
+	p := enter(c, 1, "T4", 10, 10, 2000)[0]
+	ask := c.Arrive("", resources.Amounts{1})
+	assert.Assert(t, c.Weigh() && !c.Weigh())
+	for name, change := range map[string]func(){
+		"an ask came":    func() { c.Arrive("", resources.Amounts{1}) },
+		"an ask waits":   func() { c.Wait(ask, 1) },
+		"room is taken":  func() { c.SetFree(p, resources.Amounts{1}) },
+		"a node changed": func() { c.Enter(p, resources.Amounts{20, 10, 2000}, nil) },
+	} {
+		change()
+		assert.Assert(t, c.Weigh() && !c.Weigh(), name)
+	}
+}
+
+// TestTheLastClassTakesAnything: nodes beyond those that are told apart count for every ask, however large.
+func TestTheLastClassTakesAnything(t *testing.T) {
+	c := newTestCluster()
+	for i := range int64(9) {
+		for j := range int64(8) {
+			enter(c, 1, "", 1<<i, 1<<j)
+		}
+	}
+	assert.Equal(t, c.Classes(), classesMax)
+	p := c.Arrive("", resources.Amounts{1 << 20})
+	assert.Equal(t, c.usableBy(p), uint64(1)<<(classesMax-1))
+}
+
+// TestTaintsCountInOneOrder, however a node lists them, since of too many attributes the last one is dropped.
+func TestTaintsCountInOneOrder(t *testing.T) {
+	c, attributes := newTestCluster(), map[string]string{}
+	var want []string
+	for i := range labelsMax {
+		name := "si/taint/" + string(rune('a'+i))
+		attributes[name], want = "x", append(want, name)
+	}
+	c.Enter(new(Place), resources.Amounts{1}, attributes)
+	assert.DeepEqual(t, c.labels, want)
+}
+
+// TestReason names, of asks that make a class equally dear, those that came first, and none that could use the other class.
+func TestReason(t *testing.T) {
+	c := newTestCluster()
+	c.name("model")
+	c.TakeRelabel()
+	t4, other := enter(c, 1, "T4", 8, 8, 2000)[0], enter(c, 3, "G2", 8, 8, 2000)[0]
+	enter(c, 1, "P100", 8, 8, 2000)
+	enter(c, 1, "A10", 8, 8, 2000)
+	_, found := c.Reason(t4.Class, other.Class)
+	assert.Assert(t, !found, "nothing arrives")
+	for _, selector := range []string{"model=T4|P100", "model=T4|A10", "", "", "model=G2"} {
+		c.Arrive(selector, resources.Amounts{1, 1, 1000})
+	}
+	c.Weigh()
+	kept, found := c.Reason(t4.Class, other.Class)
+	assert.Assert(t, found)
+	assert.DeepEqual(t, kept, Reason{Selector: "model=T4|P100", Percent: 20, Free: resources.Amounts{0, 0, 4000}})
+	kept, found = c.Reason(other.Class, t4.Class)
+	assert.Assert(t, found)
+	assert.DeepEqual(t, kept, Reason{Selector: "model=G2", Percent: 20, Free: resources.Amounts{0, 0, 6000}})
+}
+
+// TestPriceOfWhatIsFullInAnAbsurdCluster: of what is free, nothing is where asks can run, and more than can be counted elsewhere.
+func TestPriceOfWhatIsFullInAnAbsurdCluster(t *testing.T) {
+	c := newTestCluster()
+	c.name("model")
+	c.TakeRelabel()
+	full := enter(c, 1, "T4", countedMax)[0]
+	c.SetFree(full, nil)
+	enter(c, 8, "G2", countedMax)
+	c.Arrive("model=T4", resources.Amounts{countedMax})
+	c.Weigh()
+	assert.Equal(t, c.prices[full.Class][1], int64(priceMax))
 }
 
 // TestWeighingMakesNoGarbage, once it knows what there is; and a change pays for it.

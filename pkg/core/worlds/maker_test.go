@@ -97,6 +97,9 @@ func newRestWorld(seed uint64) *world {
 	if len(m.w.Quorums) > 0 {
 		m.traits()
 	}
+	if m.chance(20) {
+		m.scarce()
+	}
 	return m.w
 }
 

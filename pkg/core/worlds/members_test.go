@@ -40,6 +40,7 @@ type groups struct {
 	Whole     bool           // gangs start with all their placeholders
 	Impatient bool           // placeholders time out soon
 	Devices   bool           // pods are devices, and nodes are ordered by them
+	Scarcity  bool           // nodes are ordered by what is scarce
 }
 
 // members makes up what asks have in common. It comes after everything else, so that the
@@ -173,6 +174,20 @@ func (m *maker) racks() {
 		n := &m.w.Nodes[m.IntN(len(m.w.Nodes))]
 		m.w.Changes = append(m.w.Changes, change{At: m.IntN(150), Verb: "relabel", Node: n.Name, Rack: names[m.IntN(len(names))]})
 		slices.SortStableFunc(m.w.Changes, func(a, b change) int { return a.At - b.At })
+	}
+}
+
+// scarce has nodes be tried by what is scarce, and some pods name racks in their selectors. It comes after everything
+// else, so that the other worlds are as they were.
+func (m *maker) scarce() {
+	m.w.Scarcity = true
+	if len(m.w.Quorums) == 0 {
+		m.racks()
+	}
+	for i := range m.w.Pods {
+		if p := &m.w.Pods[i]; p.Foreign == api.Own && m.chance(40) {
+			p.Needs = []string{"r1", "r2", "r1|r2", "r3"}[m.IntN(4)]
+		}
 	}
 }
 

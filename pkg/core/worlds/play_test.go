@@ -215,6 +215,7 @@ func (g *game) begin() {
 	g.script.begin(w)
 	g.saw("applications are refused", w.Denied)
 	g.saw("devices order nodes", w.Devices)
+	g.saw("what is scarce orders nodes", w.Scarcity)
 	g.saw("pods come again", w.End > 0)
 	for _, n := range w.Nodes {
 		if n.Gone {

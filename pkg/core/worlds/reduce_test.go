@@ -97,6 +97,7 @@ func (w *world) plainer() (list []*world) {
 	flag(func(c *world) *bool { return &c.Whole })
 	flag(func(c *world) *bool { return &c.Impatient })
 	flag(func(c *world) *bool { return &c.Devices })
+	flag(func(c *world) *bool { return &c.Scarcity })
 	flag(func(c *world) *bool { return &c.KeepsForeign })
 	flag(func(c *world) *bool { return &c.Classes })
 	flag(func(c *world) *bool { return &c.Several })
@@ -129,7 +130,7 @@ func (w *world) plainer() (list []*world) {
 		flag(func(c *world) *bool { return &c.Pods[i].Polite })
 		flag(func(c *world) *bool { return &c.Pods[i].Placeholder })
 		for _, of := range []func(p *pod) *string{
-			func(p *pod) *string { return &p.User }, func(p *pod) *string { return &p.Quorum }, func(p *pod) *string { return &p.Group },
+			func(p *pod) *string { return &p.User }, func(p *pod) *string { return &p.Needs }, func(p *pod) *string { return &p.Quorum }, func(p *pod) *string { return &p.Group },
 		} {
 			if c := w.clone(); *of(&c.Pods[i]) != "" {
 				*of(&c.Pods[i]) = ""

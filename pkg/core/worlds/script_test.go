@@ -106,6 +106,7 @@ func (s *script) allocation(a *api.Allocation) {
 	}
 	fmt.Fprint(s, when(a.Required != "", " required="+string(a.Required)), when(a.Originator, " originator"))
 	fmt.Fprint(s, when(a.Tags[api.TagAllowPreemption] != "", " tag."+api.TagAllowPreemption+"=false"))
+	fmt.Fprint(s, when(a.Tags[api.TagNodeSelector] != "", " tag."+api.TagNodeSelector+"="+a.Tags[api.TagNodeSelector]))
 	fmt.Fprint(s, when(a.Preemptable.Stated, " allow-preempt-self=true allow-preempt-other=false"))
 	if name := a.Tags[api.TagQuorum]; name != "" {
 		fmt.Fprintf(s, " tags=%s:%s,%s:%s", api.TagQuorum, name, api.TagQuorumLeast, a.Tags[api.TagQuorumLeast])

@@ -13,7 +13,7 @@ var sights = []string{
 	"a member starts in a rack", "a rack is chosen", "room is made in a rack", "members run in two racks", "members take few racks", "a subgroup starts in a rack", "subgroups run in two racks", "room is made for a subgroup", "relabel",
 	"a gang waits as a whole", "a placeholder is replaced", "a placeholder is a victim", "a placeholder times out", "room is made for a placeholder",
 	"a pod of another scheduler is a victim", "pods of other schedulers are spared", "a queue gives back", "an application backs off",
-	"a queue is made for an application", "applications are refused", "devices order nodes", "it never refuses for good", "nothing is simulated",
+	"a queue is made for an application", "applications are refused", "devices order nodes", "what is scarce orders nodes", "a rack is left to others", "it never refuses for good", "nothing is simulated",
 	"a node is kept", "pods come again", "remove", "resize", "drain", "fail", "allow", "restart", "become", "leave", "questions are paced",
 }
 
@@ -35,6 +35,7 @@ func (g *game) see(e api.Event) {
 	case api.Placed:
 		p := g.w.pod(string(e.Key))
 		g.saw("a quorum runs", p.Quorum != "")
+		g.saw("a rack is left to others", e.Kept != nil)
 		g.saw("members take few racks", p.Quorum != "" && g.w.Prefers)
 		if p.Quorum != "" && !g.claims[p.Key] {
 			g.together = append(g.together, p.Key)

@@ -32,6 +32,9 @@ func newStreamWorld(seed uint64) *world {
 	}
 	slices.SortStableFunc(m.w.Pods, func(a, b pod) int { return a.At - b.At })
 	m.w.ReserveMax = 300
+	if m.chance(20) {
+		m.scarce()
+	}
 	m.w.End = (2*large + 3) * m.w.ReserveMax
 	return m.w
 }

@@ -40,8 +40,12 @@ func (w *world) yaml() []string {
 	if w.Levels {
 		lines = append(lines, "    topology: {levels: [[rack]]}")
 	}
-	if w.Devices {
-		lines = append(lines, "    nodesortpolicy: {type: devices, devices: {pods: 1}}")
+	if w.Devices || w.Scarcity {
+		order := "devices"
+		if w.Scarcity {
+			order = "scarcity"
+		}
+		lines = append(lines, "    nodesortpolicy: {type: "+order+when(w.Devices, ", devices: {pods: 1}")+"}")
 	}
 	lines = append(lines, "    queues:", "      - name: root")
 	if limits := w.limitsYAML(""); limits != "" {

@@ -133,6 +133,7 @@ type pod struct {
 	OptedOut bool // asks not to be preempted
 	Polite   bool // does not preempt others
 	Foreign  api.Origin
+	Needs    string // the racks of nodes that its selector names, such as r1|r2; it decides not where it may run
 
 	User        string // of its application; empty is ann
 	Quorum      string
@@ -259,6 +260,7 @@ func (w *world) config() api.Config {
 	if w.Devices {
 		c.Nodes.Devices = map[string]int64{kindNames[podsKind]: 1}
 	}
+	c.Nodes.Scarcity = w.Scarcity
 	return c
 }
 
@@ -316,6 +318,9 @@ func (w *world) allocation(p *pod) *api.Allocation {
 	}
 	if p.Quorum != "" && w.Ranked {
 		a.Priority, a.Tags[api.TagQuorumPriority] = int32(p.Own), fmt.Sprint(p.Priority)
+	}
+	if p.Needs != "" {
+		a.Tags[api.TagNodeSelector] = "rack=" + p.Needs
 	}
 	if p.Required {
 		a.Required = a.Node

@@ -55,6 +55,8 @@ var scenarios = []Scenario{
 	{name: "namespace-quota", play: namespaceHasQuota, withoutKube: "it has no quotas of namespaces"},
 	{name: "pod-groups", play: podGroupsStartWhole, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},
 	{name: "pod-groups-live-on", play: podGroupsLiveOn, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},
+	{name: "job-starts-whole", play: jobStartsWhole, options: Options{Workloads: true}, release: "1.37", withoutKube: "it makes no room for a whole job"},
+	{name: "replicas-start-whole", play: replicasStartWhole, options: Options{Workloads: true}, release: "1.37", withoutKube: "its own gates for groups are off"},
 	{name: "tenants", play: tenantsAttack, options: Options{Shipped: true, PodGroups: true}, withoutKube: "it has no queues to attack"},
 	{name: "user-limit", play: usersHaveALimit, withoutKube: "it knows no users"},
 	{name: "gang", play: gangRuns, short: true, withoutKube: noTaskGroups},

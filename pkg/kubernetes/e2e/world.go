@@ -16,6 +16,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/cluster"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // gracePercent makes the grace period of 30 seconds, which pods have by default, 0.6.
@@ -34,6 +35,7 @@ type Options struct {
 	Restarts     bool // Middle kills the scheduler and starts it again
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
 	PodGroups    bool // the API server serves PodGroups, which are off by default
+	Workloads    bool // it serves composite ones too, and jobs make their own, from 1.37 on
 	Former       bool // the control plane is that of the go.mod, until UpgradeAPIServer
 	Audit        bool // the API server records the requests of the descheduler
 	Shipped      bool // narwhal-scheduler has the queues and flags of the manifests
@@ -56,6 +58,15 @@ func podGroupsOf(release string) schema.GroupVersionResource {
 // servePodGroups are the arguments of an API server for that.
 func servePodGroups(release string) []string {
 	return []string{"--feature-gates=GenericWorkload=true", "--runtime-config=" + podGroupsOf(release).GroupVersion().String() + "=true"}
+}
+
+// workloadGates are the feature gates of Options.Workloads.
+const workloadGates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true,WorkloadWithJob=true"
+
+// serveWorkloads are the arguments of an API server for that.
+func serveWorkloads(release string) []string {
+	served := podGroupsOf(release).GroupVersion().String() + "=true," + pods.CompositePodGroupResource.GroupVersion().String() + "=true"
+	return []string{"--feature-gates=" + workloadGates, "--runtime-config=" + served}
 }
 
 // A World is a control plane with kubelets and one scheduler, for one scenario. Its methods end the
@@ -101,6 +112,9 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	}
 	if options.PodGroups {
 		start.APIServer = servePodGroups(release)
+	}
+	if options.Workloads {
+		start.APIServer, start.Gates = serveWorkloads(release), workloadGates
 	}
 	if options.Audit {
 		start.APIServer, err = audited(start.Folder)

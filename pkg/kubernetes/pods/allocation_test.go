@@ -115,6 +115,10 @@ func TestNodeInfo(t *testing.T) {
 			"node.kubernetes.io/instance-type": "large", "topology.kubernetes.io/zone": "a", "kubernetes.io/arch": "arm64", "kubernetes.io/hostname": "h1",
 			"example.com/rack": "r7", "node-role.kubernetes.io/worker": "", "ready": "false",
 		}},
+		Spec: v1.NodeSpec{Taints: []v1.Taint{
+			{Key: "team", Value: "a", Effect: v1.TaintEffectNoSchedule}, {Key: "x.io/gpu", Effect: v1.TaintEffectNoExecute},
+			{Key: "soft", Effect: v1.TaintEffectPreferNoSchedule}, {Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute},
+		}},
 		Status: v1.NodeStatus{Allocatable: list("cpu", "3920m", "memory", "1Gi", "pods", "110"), Capacity: list("cpu", "4")},
 	}
 	info := pods.NodeInfo(node, si.NodeInfo_CREATE_DRAIN)
@@ -124,7 +128,7 @@ func TestNodeInfo(t *testing.T) {
 	assert.DeepEqual(t, info.Attributes, text{
 		"si/hostname": "h1", "si/rackname": "/rack-default", "si/instance-type": "large", "si/zone": "a", "si/arch": "arm64",
 		"node.kubernetes.io/instance-type": "large", "topology.kubernetes.io/zone": "a", "kubernetes.io/arch": "arm64", "kubernetes.io/hostname": "h1",
-		"example.com/rack": "r7",
+		"example.com/rack": "r7", "si/taint/team": "a", "si/taint/x.io/gpu": "true",
 	}) // labels without a value are left out, and none stands for what the node says itself
 }
 

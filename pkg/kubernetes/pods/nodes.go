@@ -20,7 +20,7 @@ func NodeInfo(node *v1.Node, action si.NodeInfo_ActionFromRM) *si.NodeInfo {
 	return &si.NodeInfo{
 		NodeID:              node.Name,
 		Action:              action,
-		Attributes:          attributes(node),
+		Attributes:          Attributes(node),
 		SchedulableResource: NodeResources(node),
 	}
 }
@@ -39,9 +39,9 @@ func readiness(node *v1.Node) string {
 	return ""
 }
 
-// attributes are the labels of a node, since a group may require one domain of any of them, and what the core knows by other names.
-// A label without a value makes no domain.
-func attributes(node *v1.Node) map[string]string {
+// Attributes are the labels of a node, since a group may require one domain of any of them, its taints, and what the core knows by
+// other names. A label without a value makes no domain.
+func Attributes(node *v1.Node) map[string]string {
 	labels := node.Labels
 	all := make(map[string]string, len(labels)+9)
 	maps.Copy(all, labels)
@@ -56,6 +56,11 @@ func attributes(node *v1.Node) map[string]string {
 		common.NodePartition:       labels[LabelPartition],
 		attributeReady:             readiness(node),
 	})
+	for _, t := range node.Spec.Taints {
+		if t.Effect != v1.TaintEffectPreferNoSchedule && !isState(t.Key) {
+			all[attributeTaint+t.Key] = valueOfTaint(t.Value)
+		}
+	}
 	for name, value := range all {
 		if value == "" {
 			delete(all, name)

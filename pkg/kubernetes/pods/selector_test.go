@@ -21,6 +21,7 @@ func TestNodeSelector(t *testing.T) {
 		}
 		return &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
 	}
+	tolerates := func(list ...v1.Toleration) v1.PodSpec { return v1.PodSpec{Tolerations: list} }
 	for _, c := range []struct {
 		name string
 		spec v1.PodSpec
@@ -35,6 +36,13 @@ func TestNodeSelector(t *testing.T) {
 		}, "model=T4"},
 		{"two terms, of which any may hold", v1.PodSpec{Affinity: terms([]v1.NodeSelectorRequirement{in("a", v1.NodeSelectorOpIn, "1")}, nil)}, ""},
 		{"other operators", v1.PodSpec{Affinity: terms([]v1.NodeSelectorRequirement{in("a", v1.NodeSelectorOpGt, "1"), in("b", v1.NodeSelectorOpExists)})}, ""},
+		{"a taint of one value", tolerates(v1.Toleration{Key: "team", Value: "a"}), "si/taint/team=|a"},
+		{"of two values", tolerates(v1.Toleration{Key: "team", Value: "b"}, v1.Toleration{Key: "team", Value: "a"}), "si/taint/team=|a|b"},
+		{"without a value", tolerates(v1.Toleration{Key: "x.io/gpu", Operator: v1.TolerationOpEqual}), "si/taint/x.io/gpu=|true"},
+		{"of any value", tolerates(v1.Toleration{Key: "x.io/gpu", Operator: v1.TolerationOpExists}), "si/taint/x.io/gpu=|*"},
+		{"every taint", tolerates(v1.Toleration{Operator: v1.TolerationOpExists}), "si/taint/=|*"},
+		{"taints that keep nothing away, or say how a node is", tolerates(
+			v1.Toleration{Key: "soft", Effect: v1.TaintEffectPreferNoSchedule}, v1.Toleration{Key: v1.TaintNodeNotReady, Operator: v1.TolerationOpExists}), ""},
 		{"the name of a node", v1.PodSpec{NodeSelector: map[string]string{v1.LabelHostname: "n1"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

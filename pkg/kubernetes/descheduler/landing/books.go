@@ -157,7 +157,7 @@ func (c *Cluster) bookAll(before map[api.AllocationKey]*entry) {
 		}
 		node := api.AddNode{ID: api.NodeID(n.Name), Capacity: amounts, Drained: n.Spec.Unschedulable}
 		if c.labelled {
-			node.Attributes = n.Labels
+			node.Attributes = pods.Attributes(n)
 		}
 		c.observe(c.partition.Apply(c.now, node))
 	}

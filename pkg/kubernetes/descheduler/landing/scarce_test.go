@@ -37,3 +37,20 @@ func TestReplacementsLeaveWhatIsScarce(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacementsTakeTaintedNodes: a pod that tolerates a taint leaves fuller nodes to those that cannot, and takes the node which is
+// of no use to these.
+func TestReplacementsTakeTaintedNodes(t *testing.T) {
+	for policy, want := range map[string]string{"binpacking": "b", "scarcity": "a"} {
+		t.Run(policy, func(t *testing.T) {
+			o := ours
+			o.Queues = "partitions: [{name: default, nodesortpolicy: {type: " + policy + "}, queues: [{name: root, queues: [{name: default}]}]}]"
+			list := nodes(3)
+			list[0].Spec.Taints = []v1.Taint{{Key: "team", Value: "x", Effect: v1.TaintEffectNoSchedule}}
+			p := pod("p", "c", 1, func(p *v1.Pod) { p.Spec.Tolerations = []v1.Toleration{{Key: "team", Value: "x"}} })
+			to, err := cluster(t, o, list, p, pod("q", "b", 1), pod("r", "b", 1)).whereTo(p)
+			assert.NilError(t, err)
+			assert.Equal(t, to, want)
+		})
+	}
+}

@@ -41,6 +41,7 @@ type Options struct {
 	Folder    string        // of data, certificates and logs; it exists
 	NodeGrace time.Duration // a node silent for longer is not ready; zero is a day, so that nodes need no leases
 	APIServer []string      // further arguments of kube-apiserver
+	Gates     string        // feature gates of kube-controller-manager, or nothing
 	Accounts  bool          // each controller has a service account, as in most clusters, and is not the administrator
 }
 
@@ -194,6 +195,7 @@ func (c *Cluster) startControllers() error {
 		"--node-monitor-period=1s",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",
+		"--feature-gates="+c.options.Gates,
 	)
 	return err
 }

@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
+)
+
+// create makes an object of a resource for which the client has no type.
+func create(w *World, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
+	w.t.Helper()
+	_, err := groupsIn(w, resource, namespace).Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
+	}}, metav1.CreateOptions{})
+	w.check(err)
+}
+
+// The pods of a job that says how they are scheduled start together: its controller makes the pod group. Where a whole job of less priority
+// is in the way, that ends, and starts anew when there is room again.
+func jobStartsWhole(w *World) {
+	w.AddNodes(1, "3", "16Gi")
+	createWholeJob(w, "low", 3, Pod{CPU: "1", Memory: "1Gi"})
+	w.Await(Running("low", 3))
+	w.Middle()
+	w.CreatePriorityClass("urgent", 1000)
+	createWholeJob(w, "urgent", 3, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "urgent"})
+	w.Await(Running("urgent", 3))
+	w.Await(Waiting("low", 3))
+	w.AddNodes(1, "2", "16Gi")
+	w.Await(Unschedulable("low", 3))
+	w.Middle()
+	w.AddNodes(1, "1", "16Gi")
+	w.Await(Running("low", 3))
+	w.checkBooks()
+}
+
+// createWholeJob makes a job of so many pods that start together.
+func createWholeJob(w *World, name string, count int32, p Pod) {
+	w.t.Helper()
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job(name, count, count, p.template(name, w.scheduler.Name())))
+	w.check(err)
+	spec := object["spec"].(map[string]any)
+	spec["completionMode"] = "Indexed"
+	spec["scheduling"] = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(count)}}}
+	create(w, schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, "Job", name, spec)
+}
+
+// Two of three replicas start together, each with all of its pods; the third one when there is room for all of it.
+func replicasStartWhole(w *World) {
+	w.AddNodes(1, "5", "16Gi")
+	of := func(template string) map[string]any {
+		return map[string]any{"workloadName": "serve", "templateName": template}
+	}
+	gang := func(count string, least int64) map[string]any {
+		return map[string]any{"gang": map[string]any{count: least}}
+	}
+	create(w, pods.CompositePodGroupResource, "CompositePodGroup", "serve", map[string]any{"workloadRef": of("all"), "schedulingPolicy": gang("minGroupCount", 2)})
+	replica := func(name string) {
+		create(w, podGroups(), "PodGroup", name, map[string]any{
+			"workloadRef": of("replica"), "parentCompositePodGroupName": "serve", "schedulingPolicy": gang("minCount", 2),
+		})
+		w.CreatePods(name, 2, Pod{CPU: "1", Memory: "1Gi", Group: name})
+	}
+	replica("blue")
+	w.Await(Unschedulable("blue", 2))
+	w.Middle()
+	replica("green")
+	w.Await(Running("blue", 2))
+	w.Await(Running("green", 2))
+	replica("red")
+	w.Await(Unschedulable("red", 2))
+	for name, want := range map[string]string{"blue": "True Scheduled", "red": "False Unschedulable"} {
+		awaitGroup(w, podGroups(), name, want)
+	}
+	w.Middle()
+	w.AddNodes(1, "1", "16Gi")
+	w.Await(Running("red", 2))
+	awaitGroup(w, podGroups(), "red", "True Scheduled")
+	w.checkBooks()
+}
