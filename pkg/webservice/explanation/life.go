@@ -3,6 +3,7 @@ package explanation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,9 +75,15 @@ func waitTime(l *archive.Life, now time.Time) time.Duration {
 // waitsOf is how long it waited for what: while it waits, until now.
 func waitsOf(l *archive.Life, now time.Time) []archive.Wait {
 	waits := append([]archive.Wait(nil), l.Waits...)
-	if last := len(waits) - 1; last >= 0 && l.Placed.IsZero() && l.Ended.IsZero() && now.After(l.Until) {
-		waits[last].For += now.Sub(l.Until)
+	since := now.Sub(l.Until)
+	if !l.Placed.IsZero() || !l.Ended.IsZero() || since <= 0 || l.Until.IsZero() {
+		return waits
 	}
+	i := slices.IndexFunc(waits, func(w archive.Wait) bool { return w.Reason == l.Reason })
+	if i < 0 {
+		return append(waits, archive.Wait{Reason: l.Reason, For: since})
+	}
+	waits[i].For += since
 	return waits
 }
 
@@ -117,7 +124,7 @@ func lived(l *archive.Life, now time.Time) string {
 	}
 	var parts []string
 	if l.Unknown > 0 {
-		parts = append(parts, wording.Age(l.Unknown)+" before the scheduler started")
+		parts = append(parts, wording.Age(l.Unknown)+" before the scheduler knew of it")
 	}
 	for _, w := range waitsOf(l, now) {
 		parts = append(parts, wording.Age(w.For)+" "+w.Reason.String())

@@ -10,7 +10,7 @@ const tones = ['own', 'foreign', 'daemon', 'nominated', 'evicting'];
 export function lifeCard(ctx, life) {
   if (!life) return null;
   const waits = [...(life.waits ?? [])];
-  if (life.unknownTime) waits.unshift({ why: 'before the scheduler started', time: life.unknownTime });
+  if (life.unknownTime) waits.unshift({ why: 'before the scheduler knew of it', time: life.unknownTime });
   const all = waits.reduce((sum, w) => sum + w.time, 0);
   return h('section', { class: 'card' }, h('h2', null, 'Its life'),
     pairs(
