@@ -33,6 +33,21 @@ type Life struct {
 	Ended       time.Time     // zero while it goes on
 	Marks       []Mark        // what happened to it, the oldest first
 	Before      []Life        // what the same pod was before, under other keys, the oldest first; the last few
+	Told        Told          // when it was said to run
+}
+
+// A Told is what was said of an ask: that it will run until a time, and how often that has passed before another was said.
+type Told struct {
+	At, Until time.Time
+	Wrong     int
+}
+
+// Missed is how often what was told was wrong by now.
+func (t Told) Missed(now time.Time) int {
+	if !t.Until.IsZero() && now.After(t.Until) {
+		return t.Wrong + 1
+	}
+	return t.Wrong
 }
 
 // A Wait is how long an ask waited for one reason, to within the second or so after which a change of it is told
@@ -290,6 +305,18 @@ func (s *lives) end(now time.Time, key api.AllocationKey, text string) {
 	l.Ended = now
 	l.mark(now, text)
 	s.ended = append(s.ended, key)
+}
+
+// Tell notes until when it was said now that an ask will run. What was said before holds until its time has passed.
+func (b *Book) Tell(key api.AllocationKey, now, until time.Time) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.lives.by[key]; l != nil && (l.Told.Until.IsZero() || now.After(l.Told.Until)) {
+		l.Told = Told{now, until, l.Told.Missed(now)}
+	}
 }
 
 // Life is that of an ask or allocation of an application; false if none is kept.

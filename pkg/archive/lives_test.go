@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A living is a book in which asks live, by the minute.
@@ -184,23 +185,53 @@ func TestLivesAreBounded(t *testing.T) {
 	assert.Assert(t, !known)
 }
 
-// TestRunTimes: those of what ended by itself, the shortest first, and the latest if there are many.
+// TestTold: what was said of an ask first holds until its time has passed, and then counts as wrong.
+func TestTold(t *testing.T) {
+	l := newLiving(t)
+	web := l.asks(1, "web", "")
+	l.told(2, api.QuotaExceeded, web)
+	missed := func(n int) int {
+		life, _ := l.Life("app", "web")
+		return life.Told.Missed(minute(n))
+	}
+	assert.Equal(t, missed(3), 0)
+	l.Tell("web", minute(3), minute(10))
+	l.Tell("web", minute(5), minute(20))
+	assert.Equal(t, missed(10), 0)
+	assert.Equal(t, missed(11), 1)
+	l.Tell("web", minute(11), minute(15))
+	assert.Equal(t, missed(15), 1)
+	assert.Equal(t, missed(16), 2)
+	l.Tell("none", minute(11), minute(15))
+}
+
+// TestRunTimes: those of what ended by itself, the shortest first, and the latest if there are many; in a queue only those of equal
+// amounts tell of each other.
 func TestRunTimes(t *testing.T) {
 	l := newLiving(t)
-	ends := func(after int, cause api.EndCause, evicted bool) {
-		one := &api.Allocation{Key: "k", Application: "app", Node: "n", Placed: minute(0)}
+	ends := func(after int, cores int64, cause api.EndCause, evicted bool) {
+		one := &api.Allocation{Key: "k", Application: "app", Node: "n", Placed: minute(0), Amounts: resources.Amounts{cores}}
 		l.at(after, &api.Ended{Allocation: one, Cause: cause, Evicted: evicted})
 	}
-	ends(9, api.CauseReleased, false)
-	ends(10, api.CauseReleased, true)
-	ends(11, api.CauseNodeRemoved, false)
-	ends(12, api.CauseReleased, false)
+	ends(9, 1, api.CauseReleased, false)
+	ends(10, 1, api.CauseReleased, true)
+	ends(11, 1, api.CauseNodeRemoved, false)
+	ends(12, 1, api.CauseReleased, false)
 	want := []time.Duration{9 * time.Minute, 12 * time.Minute}
-	assert.DeepEqual(t, l.RunTimes(), RunTimes{map[api.ApplicationID][]time.Duration{"app": want}, map[api.QueuePath][]time.Duration{"root.a": want}})
-	for i := range runsMax {
-		ends(20+i, api.CauseReleased, false)
+	assert.DeepEqual(t, l.RunTimes(), RunTimes{
+		map[api.ApplicationID][]time.Duration{"app": want}, map[api.QueuePath][]AlikeTimes{"root.a": {{resources.Amounts{1}, want}}},
+	})
+	for i := range 10 * runsMax {
+		ends(20+i, 1, api.CauseReleased, false)
 	}
-	times := l.RunTimes().Queues["root.a"]
+	times := l.RunTimes().Of("other", "root.a", resources.Amounts{1})
 	assert.Equal(t, len(times), runsMax)
-	assert.Equal(t, times[0], 20*time.Minute)
+	assert.Equal(t, times[0], time.Duration(20+9*runsMax)*time.Minute)
+	assert.Equal(t, len(l.RunTimes().Of("other", "root.a", resources.Amounts{2})), 0)
+	for i := range 10 * alikeMax {
+		ends(1000+i, int64(1+i), api.CauseReleased, false)
+	}
+	of := l.RunTimes().Queues["root.a"]
+	assert.Equal(t, len(of), alikeMax)
+	assert.DeepEqual(t, of[alikeMax-1].Amounts, resources.Amounts{10 * alikeMax})
 }

@@ -125,6 +125,6 @@ func (p *Play) Trial() explain.Trial {
 // Forecasts is what a forecast for an ask of a queue is made of.
 func (p *Play) Forecasts(queue api.QueuePath) forecast.Question {
 	return forecast.Question{
-		View: p.Partition.View(), Kinds: p.Kinds, Times: forecast.RunTimes(p.Book.RunTimes()), Preempted: p.Book.PreemptedSince(queue, p.Now.Add(-time.Hour)), Trial: p.Trial(),
+		View: p.Partition.View(), Kinds: p.Kinds, Times: p.Book.RunTimes(), Preempted: p.Book.PreemptedSince(queue, p.Now.Add(-time.Hour)), Trial: p.Trial(),
 	}
 }
