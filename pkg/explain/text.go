@@ -98,7 +98,7 @@ func (a *Answer) group(g Group) string {
 	line := fmt.Sprintf("%d %s", g.Nodes, verb)
 	switch {
 	case g.Lacking != nil && g.For != "":
-		line += fmt.Sprintf("; nearest is %s, lacks %s, kept for %s", g.Nearest, a.Kinds.Format(g.Lacking), g.For)
+		line += fmt.Sprintf("; nearest is %s, has %s free, and lacks %s beside what is kept for %s", g.Nearest, a.Kinds.Format(g.Free), a.Kinds.Format(g.Lacking), g.For)
 	case g.Lacking != nil:
 		line += fmt.Sprintf("; nearest is %s, lacks %s", g.Nearest, a.Kinds.Format(g.Lacking))
 		if g.Text != "" {
