@@ -147,7 +147,16 @@ func TestCommandsDocument(t *testing.T) {
 		assert.NilError(t, err)
 		_, table, _ := strings.Cut(string(text), "-- out\n")
 		table, _, _ = strings.Cut(table, "-- err")
-		assert.Assert(t, strings.Contains(string(document), "```text "+name+"\n"+table+"```\n"), "docs/commands.md lacks\n%s", table)
+		_, shown, there := strings.Cut(string(document), "```text "+name+"\n")
+		shown, _, _ = strings.Cut(shown, "```\n")
+		if name == "list-doctor" { // some of the findings are enough there
+			for line := range strings.Lines(shown) {
+				_, table, there = strings.Cut(table, line)
+				assert.Assert(t, there, "the command does not print, or not there: %s", line)
+			}
+			continue
+		}
+		assert.Assert(t, there && shown == table, "docs/commands.md lacks\n%s", table)
 	}
 }
 
