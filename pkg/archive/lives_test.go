@@ -235,3 +235,28 @@ func TestRunTimes(t *testing.T) {
 	assert.Equal(t, len(of), alikeMax)
 	assert.DeepEqual(t, of[alikeMax-1].Amounts, resources.Amounts{10 * alikeMax})
 }
+
+// TestFormerLivesAreBounded: of a pod that comes again and again the last few former lives are kept.
+func TestFormerLivesAreBounded(t *testing.T) {
+	l := newLiving(t)
+	for i := range 10 * beforeMax {
+		key := fmt.Sprint("web-", i)
+		one := l.asks(i, key, "web")
+		l.told(i, api.NoNodeFits, one)
+		l.at(i, &api.AskEnded{Allocation: one})
+	}
+	life, _ := l.Life("app", api.AllocationKey(fmt.Sprint("web-", 10*beforeMax-1)))
+	assert.Equal(t, len(life.Before), 4)
+	assert.Equal(t, life.Before[3].Key, api.AllocationKey(fmt.Sprint("web-", 10*beforeMax-2)))
+}
+
+// TestQueuesOfRunTimesAreBounded: queues that come and go leave no more run times than of so many.
+func TestQueuesOfRunTimesAreBounded(t *testing.T) {
+	l := newLiving(t)
+	for i := range runQueuesMax + 10 {
+		id := api.ApplicationID(fmt.Sprint("app-", i))
+		one := &api.Allocation{Key: "k", Application: id, Node: "n", Placed: minute(0)}
+		l.at(1, &api.ApplicationAccepted{ID: id, Queue: api.QueuePath(fmt.Sprint("root.", i))}, &api.Ended{Allocation: one, Cause: api.CauseReleased})
+	}
+	assert.Equal(t, len(l.RunTimes().Queues), 10_000)
+}

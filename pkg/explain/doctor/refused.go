@@ -50,6 +50,9 @@ func (e *examination) refused() {
 			}
 			f := Finding{Kind: Impossible, Severity: Wrong, Subject: "application " + string(a.of.ID)}
 			f.Cause = fmt.Sprintf("%s of it is refused on %s that could hold it: %s", a.Key, wording.Several(nodes, "node"), text)
+			if nodes == askedMax {
+				f.Cause = fmt.Sprintf("%s of it is refused on all of %d nodes that were asked about: %s", a.Key, nodes, text)
+			}
 			f.Remedy = "none was tried: a node that the resource manager accepts it on has to come, or it asks for another"
 			h.to(&f)
 			e.add(f)
