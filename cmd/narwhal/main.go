@@ -109,8 +109,10 @@ func newRootCommand() *cobra.Command {
 			return err
 		}
 		flag := invalid.GetFlag()
-		kind := map[string]string{"int": "a whole number", "uint": "a whole number from 0 on", "uint64": "a whole number from 0 on", "float64": "a number",
-			"duration": "a length of time such as 90s or 2h", "bool": "true or false"}[flag.Value.Type()]
+		kind := map[string]string{
+			"int": "a whole number", "uint": "a whole number from 0 on", "uint64": "a whole number from 0 on", "float64": "a number",
+			"duration": "a length of time such as 90s or 2h", "bool": "true or false",
+		}[flag.Value.Type()]
 		if kind == "" {
 			return err
 		}

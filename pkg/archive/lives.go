@@ -138,16 +138,16 @@ func (l *life) follows(before *life) {
 	l.Before = l.Before[max(0, len(l.Before)-beforeMax):]
 }
 
-// lateMin is how long before it came an ask was made, if that is worth telling: its time is that of the resource manager, which
+// tooLate is how long before it came an ask was made, if that is worth telling: its time is that of the resource manager, which
 // may count in seconds.
-const lateMin = 2 * time.Second
+const tooLate = 2 * time.Second
 
 // again begins the life of an ask that came late, or is known already: it could not be bound, or comes again after its end.
 func (s *lives) again(now time.Time, a *api.Allocation, since time.Time) {
 	l := s.by[a.Key]
 	switch {
 	case l == nil:
-		if late := now.Sub(a.Created); late >= lateMin && !a.Created.IsZero() {
+		if late := now.Sub(a.Created); late >= tooLate && !a.Created.IsZero() {
 			if l = s.of(now, a, since); l != nil {
 				l.Unknown, l.Until = late, now
 			}

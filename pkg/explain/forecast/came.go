@@ -12,8 +12,8 @@ import (
 const (
 	// window is the time of which what came comes again, in the plays.
 	window = time.Hour
-	// windowMin is from how much on something is said of it.
-	windowMin = 30 * time.Second
+	// windowLeast is from how much on something is said of it.
+	windowLeast = 30 * time.Second
 	// cameMax is how many asks of that time come again.
 	cameMax = 2_000
 	// likeMax is for how many that have ended one that still runs stands.
@@ -41,7 +41,7 @@ func cameLately(q Question) *came {
 	if began := q.Trial.Now.Sub(firstOf(q.View, q.Trial.Now)); began < window {
 		c.length = began
 	}
-	if c.length < windowMin {
+	if c.length < windowLeast {
 		return &came{}
 	}
 	from := q.Trial.Now.Add(-c.length)

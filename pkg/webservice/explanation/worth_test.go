@@ -26,10 +26,13 @@ func TestWorth(t *testing.T) {
 		{func(p *archive.Plan, _ *archive.Victim) {
 			p.Outcome, p.On, p.Until = archive.Placed, "n1", p.At.Add(time.Minute)
 		},
-			"yes: db of priority 100 started on node n1 at " + plan.At.Add(time.Minute).UTC().Format(time.RFC3339) + ", 1m0s after"},
+			"yes: db of priority 100 started on node n1 at " + plan.At.Add(time.Minute).UTC().Format(time.RFC3339) + ", 1m0s after",
+		},
 		{func(*archive.Plan, *archive.Victim) {}, "not yet: db of priority 100 has not started"},
-		{func(p *archive.Plan, _ *archive.Victim) { p.Outcome, p.Reason = archive.Cleared, "a quota" },
-			"no: db of priority 100 did not start in its room: cleared: a quota"},
+		{
+			func(p *archive.Plan, _ *archive.Victim) { p.Outcome, p.Reason = archive.Cleared, "a quota" },
+			"no: db of priority 100 did not start in its room: cleared: a quota",
+		},
 		{func(_ *archive.Plan, v *archive.Victim) { v.Wasted = "ask removed" }, "no: db of priority 100 does not run in its room: ask removed"},
 		{func(p *archive.Plan, _ *archive.Victim) { p.Key = "" }, "queue root.db was over its max, and uses so much less"},
 	} {
