@@ -23,9 +23,10 @@ func TestWorth(t *testing.T) {
 		change func(p *archive.Plan, v *archive.Victim)
 		want   string
 	}{
-		{func(p *archive.Plan, _ *archive.Victim) {
-			p.Outcome, p.On, p.Until = archive.Placed, "n1", p.At.Add(time.Minute)
-		},
+		{
+			func(p *archive.Plan, _ *archive.Victim) {
+				p.Outcome, p.On, p.Until = archive.Placed, "n1", p.At.Add(time.Minute)
+			},
 			"yes: db of priority 100 started on node n1 at " + plan.At.Add(time.Minute).UTC().Format(time.RFC3339) + ", 1m0s after",
 		},
 		{func(*archive.Plan, *archive.Victim) {}, "not yet: db of priority 100 has not started"},
