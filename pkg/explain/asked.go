@@ -2,7 +2,6 @@ package explain
 
 import (
 	"slices"
-	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
@@ -16,7 +15,6 @@ const askedMax = 50
 
 // A questioner asks the resource manager about one ask, about each node once.
 type questioner struct {
-	now    time.Time
 	ask    *api.AskView
 	mayRun MayRun // nil if it cannot be asked
 	free   bool   // it refuses nothing
