@@ -70,7 +70,19 @@ func newLimitedList(cmd *cobra.Command, most int, parameters [][2]string, ask fu
 		return ask(ctx, c, l)
 	})
 	limited.Flags().IntVar(&most, "limit", most, "the most to show; 0 is all")
+	notNegative(limited, &most)
 	return limited
+}
+
+// notNegative refuses a limit that is less than nothing.
+func notNegative(cmd *cobra.Command, limit *int) {
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if *limit < 0 {
+			return fmt.Errorf("--limit %d is negative; 0 is all", *limit)
+		}
+		return check(cmd, args)
+	}
 }
 
 // ofWork are the parameters that pick work.
@@ -196,6 +208,7 @@ func newPreemptionsCommand() *cobra.Command {
 		}), err
 	})
 	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")
+	notNegative(cmd, &limit)
 	completes(cmd, "trigger", past.Triggers()...)
 	completes(cmd, "class", past.VictimClasses()...)
 	return cmd
@@ -248,12 +261,5 @@ func more(out io.Writer, shown, total int) error {
 
 // lines is an answer that is a text.
 func lines(whole json.RawMessage, texts []string) page {
-	return page{whole, func(out io.Writer, _ client.Layout) error {
-		for _, line := range texts {
-			if _, err := fmt.Fprintln(out, client.Readable(line)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
+	return page{whole, func(out io.Writer, l client.Layout) error { return client.WriteLines(out, texts, l) }}
 }

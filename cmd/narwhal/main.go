@@ -28,6 +28,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/version"
 )
@@ -102,6 +103,21 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		var invalid *pflag.InvalidValueError
+		if !errors.As(err, &invalid) {
+			return err
+		}
+		flag := invalid.GetFlag()
+		kind := map[string]string{
+			"int": "a whole number", "uint": "a whole number from 0 on", "uint64": "a whole number from 0 on", "float64": "a number",
+			"duration": "a length of time such as 90s or 2h", "bool": "true or false",
+		}[flag.Value.Type()]
+		if kind == "" {
+			return err
+		}
+		return fmt.Errorf("--%s %q is not %s", flag.Name, invalid.GetValue(), kind)
+	})
 	root.SetVersionTemplate("narwhal {{.Version}}\n")
 	root.AddCommand(
 		// One line for each command, each in a file of its own.

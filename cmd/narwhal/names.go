@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,6 +80,46 @@ func (l *list) unknown(ctx context.Context, c *client.Client) error {
 		}
 	}
 	return nil
+}
+
+// unknownWork says which day or user of a list of work that is empty there is not, where there are others. All is the days and users of
+// the list without these.
+func (l *list) unknownWork(all func(where url.Values) (days, users []string, err error)) error {
+	if day := *l.picked["day"]; day != "" && !isDay(day) {
+		return &usageError{fmt.Errorf("--day %q is no day such as 2026-01-31, and no beginning of one with * at its end", day)}
+	}
+	where := l.where()
+	where.Del("day")
+	where.Del("user")
+	where.Del("limit")
+	days, users, err := all(where)
+	if err != nil || len(days) == 0 {
+		return err
+	}
+	for flag, names := range map[string][]string{"day": days, "user": users} {
+		slices.Sort(names)
+		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+		if value := *l.picked[flag]; value != "" && !slices.ContainsFunc(names, matching(value)) {
+			return noSuch(flag, value, names)
+		}
+	}
+	return nil
+}
+
+// isDay reports whether a text is a day, or the beginning of one with * at its end.
+func isDay(text string) bool {
+	const like = "2000-01-01"
+	if prefix, ok := strings.CutSuffix(text, "*"); ok && len(prefix) <= len(like) && !strings.Contains(prefix, "*") {
+		text = prefix + like[len(prefix):]
+		if len(prefix) == len("2000-0") || len(prefix) == len("2000-01-0") {
+			text = prefix + "1" + like[len(prefix)+1:] // 0 alone is no month and no day
+			if prefix[len(prefix)-1] == '3' {
+				text = prefix + "0" + like[len(prefix)+1:]
+			}
+		}
+	}
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }
 
 // matching is whether a name is meant by a value, which may end with *. Names of queues are in

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,11 +74,21 @@ func newLossesCommand() *cobra.Command {
 		Use:   "losses",
 		Short: "Show the work that was lost by preemption, by day, queue and user",
 		Long: `Show the work that was lost by preemption, by day, queue and user, the last day first: how
-many pods were preempted, how many of these for nothing, how long they had run together,
-and what they held, times the hours that they ran. It is of the plans that are kept.`,
+many pods were told to end, how many of these for nothing, and how many still run; how long
+those that have ended had run together, and what they held, times the hours of that. It is
+of the plans that are kept.`,
 		Example: "  narwhal losses\n  narwhal losses --queue root.ml --day '2026-11-*'\n  narwhal losses --user anna -o json",
 	}, 20, ofWork, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Losses(ctx, l.where())
+		if err == nil && len(answer.Value) == 0 {
+			err = l.unknownWork(func(where url.Values) (days, users []string, err error) {
+				all, err := c.Losses(ctx, where)
+				for _, one := range all.Value {
+					days, users = append(days, one.Day), append(users, one.User)
+				}
+				return days, users, err
+			})
+		}
 		return first(l, "losses", answer, client.LossesTable), err
 	})
 }

@@ -30,6 +30,10 @@ func TestValidateWithServer(t *testing.T) {
 	var asked struct{ Config string }
 	answer, status := `{"overUse": [{"queueName": "root.batch", "by": {"vcore": 20000}}], "victims": [{"allocationKey": "k", "applicationId": "a", "message": "by quota"}]}`, http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/ws/v1/partitions" {
+			http.NotFound(w, r)
+			return
+		}
 		assert.Check(t, r.URL.Path == "/ws/v1/partition/default/whatif" && r.Header.Get("Authorization") == "Bearer secret")
 		assert.Check(t, json.NewDecoder(r.Body).Decode(&asked))
 		w.WriteHeader(status)

@@ -40,7 +40,7 @@ func TestServeLines(t *testing.T) {
 		{"serve testdata/good.yaml", "testdata/good.yaml:", exitFailed},
 		{"serve --speed 0", "a speed of 0 is not from 0.01 to 10000", exitFailed},
 		{"serve --speed NaN", "a speed of NaN is not from 0.01 to 10000", exitFailed},
-		{"serve --speed fast", `invalid argument "fast"`, exitUsage},
+		{"serve --speed fast", `--speed "fast" is not a number`, exitUsage},
 		{"serve --listen here", "address here: missing port", exitFailed},
 		{"serve --listen " + taken.Addr().String(), "address already in use", exitFailed},
 		{"serve --listen 127.0.0.1:0 --debug-listen " + taken.Addr().String(), "address already in use", exitFailed},
@@ -56,7 +56,7 @@ func TestServeLines(t *testing.T) {
 		{"serve small --rejected-max -1", "RejectedMax is negative", exitFailed},
 		{"serve small --keep -1s", "Keep is negative", exitFailed},
 		{"serve small --history -1s", "History is negative", exitFailed},
-		{"serve small --unused-delay long", `invalid argument "long"`, exitUsage},
+		{"serve small --unused-delay long", `--unused-delay "long" is not a length of time`, exitUsage},
 		{"serve small fairness", "accepts at most 1 arg", exitUsage},
 	} {
 		var out, problems bytes.Buffer

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -98,6 +99,9 @@ func (p place) look(ctx context.Context, c *client.Client, now time.Time) (scree
 		return s, err
 	}
 	answer, err := c.Explain(ctx, p.application, p.pod)
+	if errors.Is(err, client.ErrNotFound) {
+		err = fmt.Errorf("pod %s of application %s: %w", p.pod, p.application, err)
+	}
 	if err != nil {
 		return screen{}, err
 	}
@@ -109,15 +113,75 @@ func (s *screen) addQueue(q *client.Queue) {
 	var states []string
 	for kind, state := range q.States {
 		if state != "within" {
-			states = append(states, state+" in "+kind)
+			states = append(states, client.Readable(state+" in "+kind))
 		}
 	}
 	slices.Sort(states)
 	s.names = append(s.names, q.Name)
-	s.table.Rows = append(s.table.Rows, []string{q.Name, strconv.Itoa(q.Apps), q.Used.String(), q.Pending.String(), strings.Join(states, ", ")})
+	s.table.Rows = append(s.table.Rows, []string{q.Name, strconv.Itoa(applicationsIn(q)), q.Used.String(), q.Pending.String(), strings.Join(states, ", ")})
 	for _, child := range q.Children {
 		s.addQueue(child)
 	}
+}
+
+// applicationsIn counts the applications of a queue and of those below it.
+func applicationsIn(q *client.Queue) int {
+	n := q.Apps
+	for _, child := range q.Children {
+		n += applicationsIn(child)
+	}
+	return n
+}
+
+// onceMax is how many queues are printed with --once: what a screen holds.
+const onceMax = 40
+
+// cut keeps the queues that a screen holds: those first that are not as they should be, then those where something waits. It
+// says how many are left out.
+func (s *screen) cut() (more int) {
+	rows := s.table.Rows
+	if more = len(rows) - onceMax; more <= 0 {
+		return 0
+	}
+	rank := func(row []string) int {
+		switch {
+		case strings.Contains(row[4], "waiting"):
+			return 0
+		case row[3] != "-":
+			return 1
+		case row[4] != "":
+			return 2
+		}
+		return 3
+	}
+	s.table.Rows = slices.SortedStableFunc(slices.Values(rows), func(a, b []string) int { return rank(a) - rank(b) })[:onceMax]
+	return more
+}
+
+// known says what there is not of a place that is asked for.
+func (p place) known(ctx context.Context, c *client.Client) error {
+	if p.queue == "" {
+		return nil
+	}
+	queues, err := queueNames(ctx, c)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(queues, matching(p.queue)) {
+		return noSuch("queue", p.queue, queues)
+	}
+	if p.application == "" {
+		return nil
+	}
+	var names []string
+	answer, err := c.Applications(ctx, url.Values{"queue": {p.queue}, "fields": {"applicationID"}})
+	for _, a := range answer.Value {
+		names = append(names, a.ID)
+	}
+	if err == nil && !slices.Contains(names, p.application) {
+		err = fmt.Errorf("in queue %s %w", p.queue, noSuch("application", p.application, names))
+	}
+	return err
 }
 
 // newTopCommand is "narwhal top".
@@ -150,6 +214,12 @@ With --once it prints one screen and ends; --queue, --application and --pod say 
 			if err != nil {
 				return err
 			}
+			ctx, cancel := within(cmd.Context())
+			err = asked.place.known(ctx, c)
+			cancel()
+			if err != nil {
+				return asked.reached(err)
+			}
 			if !asked.once {
 				return asked.reached(watchTop(cmd.Context(), c, asked.place, asked.interval))
 			}
@@ -180,6 +250,14 @@ func (s screen) page(at place) page {
 		if _, err := fmt.Fprintln(out, at); err != nil || len(s.table.Rows) == 0 {
 			return err
 		}
-		return s.table.WriteIn(out, l)
+		more := 0
+		if at.queue == "" {
+			more = s.cut()
+		}
+		if err := s.table.WriteIn(out, l); err != nil || more == 0 {
+			return err
+		}
+		_, err := fmt.Fprintf(out, "\n%d more queues are not shown; \"narwhal queues\" shows all.\n", more)
+		return err
 	}}
 }

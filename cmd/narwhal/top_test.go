@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,4 +59,34 @@ func TestTopScreen(t *testing.T) {
 func (t *topScreen) row() int {
 	row, _ := t.table.GetSelection()
 	return row
+}
+
+// TestOneScreen: of ten screens of queues one is printed, with those first that lack something, and then those where something waits.
+func TestOneScreen(t *testing.T) {
+	root := &client.Queue{Name: "root"}
+	for i := range 10 * onceMax {
+		root.Children = append(root.Children, &client.Queue{Name: fmt.Sprint("root.q", i), Apps: 1})
+	}
+	root.Children[200].Pending = client.Amounts{"vcore": 1000}
+	root.Children[300].Pending, root.Children[300].States = client.Amounts{"vcore": 1000}, map[string]string{"vcore": "under and waiting"}
+	s := screen{table: &client.Table{Headings: []string{"QUEUE", "APPS", "USES", "WAITS FOR", "STATE"}}}
+	s.addQueue(root)
+	var out bytes.Buffer
+	assert.NilError(t, s.page(place{}).table(&out, client.Layout{}))
+	lines := strings.Split(out.String(), "\n")
+	assert.Equal(t, len(lines), onceMax+5)
+	assert.Assert(t, strings.HasPrefix(lines[2], "root.q300") && strings.HasSuffix(lines[2], "under and waiting in cpu"), lines[2])
+	assert.Assert(t, strings.HasPrefix(lines[3], "root.q200"), lines[3])
+	assert.DeepEqual(t, strings.Fields(lines[4])[:2], []string{"root", "400"})
+	assert.Equal(t, lines[onceMax+3], `361 more queues are not shown; "narwhal queues" shows all.`)
+}
+
+// TestDays: a day, or the beginning of one.
+func TestDays(t *testing.T) {
+	for _, day := range []string{"2026-01-31", "2026-*", "2026-1*", "2026-0*", "2026-01-3*", "2026-11-0*", "20*", "*"} {
+		assert.Assert(t, isDay(day), day)
+	}
+	for _, day := range []string{"nonsense", "2026", "2026-13-01", "2026-02-30", "today*", "2026-01-31**", "2026-2*"} {
+		assert.Assert(t, !isDay(day), day)
+	}
 }

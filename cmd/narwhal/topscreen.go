@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -31,7 +33,11 @@ func watchTop(ctx context.Context, c *client.Client, at place, interval time.Dur
 	t := newTopScreen(at)
 	go t.read(ctx, c, at, interval)
 	context.AfterFunc(ctx, t.app.Stop)
-	return t.app.Run()
+	err := t.app.Run()
+	if errors.As(err, new(*fs.PathError)) {
+		return &usageError{errors.New("there is no terminal to show it on; --once prints one screen and ends")}
+	}
+	return err
 }
 
 func newTopScreen(at place) *topScreen {

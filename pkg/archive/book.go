@@ -39,7 +39,7 @@ type Book struct {
 	arrivals     arrivals
 	history      history
 	lives        lives
-	runs         map[api.QueuePath]*runs
+	runs         map[api.QueuePath]*queueRuns
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
 	changes      *changeLog
@@ -50,7 +50,7 @@ func newBook(config Config) *Book {
 	return &Book{
 		config: config, applications: map[api.ApplicationID]*application{},
 		resized: map[api.AllocationKey]int64{}, instances: map[api.NodeID]string{}, plans: newPlans(), arrivals: newArrivals(),
-		history: newHistory(config.History), lives: newLives(), runs: map[api.QueuePath]*runs{}, changes: new(changeLog), accounts: newAccounts(config.Accounts),
+		history: newHistory(config.History), lives: newLives(), runs: map[api.QueuePath]*queueRuns{}, changes: new(changeLog), accounts: newAccounts(config.Accounts),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
 const (
@@ -24,16 +25,33 @@ type Life struct {
 	Key         api.AllocationKey
 	Application api.ApplicationID
 	Asked       time.Time
-	Unknown     time.Duration // it waited before anything was recorded of it
+	Unknown     time.Duration // it waited before anything was known of it here
 	Waits       []Wait        // how long for which reason, in the order in which the reasons came
 	Until       time.Time     // until when Waits tell, while it waits
+	Reason      api.Reason    // for which it waits since
 	Placed      time.Time     // zero while it waits
 	Ended       time.Time     // zero while it goes on
 	Marks       []Mark        // what happened to it, the oldest first
 	Before      []Life        // what the same pod was before, under other keys, the oldest first; the last few
+	Told        Told          // when it was said to run
 }
 
-// A Wait is how long an ask waited for one reason, to within one step of the history.
+// A Told is what was said of an ask: that it will run until a time, and how often that has passed before another was said.
+type Told struct {
+	At, Until time.Time
+	Wrong     int
+}
+
+// Missed is how often what was told was wrong by now.
+func (t Told) Missed(now time.Time) int {
+	if !t.Until.IsZero() && now.After(t.Until) {
+		return t.Wrong + 1
+	}
+	return t.Wrong
+}
+
+// A Wait is how long an ask waited for one reason, to within the second or so after which a change of it is told
+// (package reports).
 type Wait struct {
 	Reason api.Reason
 	For    time.Duration
@@ -56,7 +74,7 @@ type lives struct {
 	by    map[api.AllocationKey]*life
 	pods  map[podKey]api.AllocationKey // the last of each pod that the resource manager names
 	ended []api.AllocationKey
-	last  time.Time // of the last sample
+	full  time.Time // when a life was last not begun, as there were too many
 }
 
 type podKey struct {
@@ -66,17 +84,17 @@ type podKey struct {
 
 type life struct {
 	Life
-	pod    string
-	reason api.Reason // for which it waited when it was seen last
-	step   int64      // when that was
+	pod  string
+	step int64 // when it was last seen to wait
+	open bool  // why it waits since Until is told next
 }
 
 func newLives() lives {
 	return lives{by: map[api.AllocationKey]*life{}, pods: map[podKey]api.AllocationKey{}}
 }
 
-// of is the life of an ask or allocation, begun if need be; nil if there are too many.
-func (s *lives) of(a *api.Allocation, since time.Time) *life {
+// of is the life of an ask or allocation, begun if need be; nil if there are too many. Since is when the partition began.
+func (s *lives) of(now time.Time, a *api.Allocation, since time.Time) *life {
 	if l := s.by[a.Key]; l != nil {
 		return l
 	}
@@ -87,10 +105,15 @@ func (s *lives) of(a *api.Allocation, since time.Time) *life {
 		s.ended = s.ended[1:]
 	}
 	if len(s.by) >= livesMax {
+		s.full = now
 		return nil
 	}
 	l := s.begun(a)
-	if known := s.known(since); a.Placed.IsZero() && known.After(a.Created) {
+	known := since
+	if s.full.After(known) {
+		known = s.full
+	}
+	if a.Placed.IsZero() && known.After(a.Created) {
 		l.Unknown, l.Until = known.Sub(a.Created), known
 	}
 	if at := (podKey{a.Application, l.pod}); l.pod != "" {
@@ -103,16 +126,8 @@ func (s *lives) of(a *api.Allocation, since time.Time) *life {
 	return l
 }
 
-// known is from when on it is known of asks that wait why they do.
-func (s *lives) known(since time.Time) time.Time {
-	if s.last.After(since) {
-		return s.last
-	}
-	return since
-}
-
 func (s *lives) begun(a *api.Allocation) *life {
-	return &life{Life: Life{Key: a.Key, Application: a.Application, Asked: a.Created, Placed: a.Placed, Until: a.Created}, pod: podOf(a)}
+	return &life{Life: Life{Key: a.Key, Application: a.Application, Asked: a.Created, Placed: a.Placed, Until: a.Created}, pod: podOf(a), open: true}
 }
 
 // follows notes what the same pod was before.
@@ -123,13 +138,22 @@ func (l *life) follows(before *life) {
 	l.Before = l.Before[max(0, len(l.Before)-beforeMax):]
 }
 
-// again begins the life of an ask that is known already: it could not be bound, or comes again after its end.
-func (s *lives) again(now time.Time, a *api.Allocation) {
+// tooLate is how long before it came an ask was made, if that is worth telling: its time is that of the resource manager, which
+// may count in seconds.
+const tooLate = 2 * time.Second
+
+// again begins the life of an ask that came late, or is known already: it could not be bound, or comes again after its end.
+func (s *lives) again(now time.Time, a *api.Allocation, since time.Time) {
 	l := s.by[a.Key]
 	switch {
 	case l == nil:
+		if late := now.Sub(a.Created); late >= tooLate && !a.Created.IsZero() {
+			if l = s.of(now, a, since); l != nil {
+				l.Unknown, l.Until = late, now
+			}
+		}
 	case l.Ended.IsZero():
-		l.Placed, l.Until = time.Time{}, now
+		l.Placed, l.Until, l.open = time.Time{}, now, true
 	default:
 		next := s.begun(a)
 		next.Until = now
@@ -149,12 +173,29 @@ func (s *lives) drop(key api.AllocationKey) {
 	delete(s.by, key)
 }
 
+// turns adds the time until now to the reason for which an ask waited, as it waits for this one from now on.
+func (l *life) turns(now time.Time, reason api.Reason) {
+	if l.open {
+		l.Reason, l.open = reason, false
+	}
+	l.waited(now)
+	l.Reason = reason
+}
+
+// turns notes of an ask that it waits for a reason from now on.
+func (s *lives) turns(now time.Time, a *api.Allocation, since time.Time, reason api.Reason) {
+	if l := s.of(now, a, since); l != nil && l.Placed.IsZero() {
+		l.turns(now, reason)
+	}
+}
+
 // waited adds the time until now to the reason for which an ask waits.
-func (l *life) waited(now time.Time, reason api.Reason) {
-	d := now.Sub(l.Until)
-	if l.Until, l.reason = now, reason; d <= 0 {
+func (l *life) waited(now time.Time) {
+	d, reason := now.Sub(l.Until), l.Reason
+	if d <= 0 {
 		return
 	}
+	l.Until = now
 	i := slices.IndexFunc(l.Waits, func(w Wait) bool { return w.Reason == reason })
 	if i < 0 {
 		l.Waits = append(l.Waits, Wait{Reason: reason})
@@ -171,20 +212,19 @@ func (l *life) mark(now time.Time, text string) {
 	l.Marks = append(l.Marks, Mark{now, text})
 }
 
-// sample takes in why asks wait now.
+// sample takes in why asks wait now, for those of which no event told.
 func (s *lives) sample(now, since time.Time, step int64, view *api.View) {
 	for _, app := range view.Applications {
 		for i := range app.Asks {
 			ask := &app.Asks[i]
-			l := s.of(ask.Allocation, since)
+			l := s.of(now, ask.Allocation, since)
 			if l == nil || !l.Placed.IsZero() || !l.Ended.IsZero() {
 				continue // it was placed since the view was made
 			}
 			l.step = step
-			l.waited(now, ask.Reason)
+			l.turns(now, ask.Reason)
 		}
 	}
-	s.last = now
 	// What had ended before the view was looked at was begun in vain.
 	for key, l := range s.by {
 		if l.Placed.IsZero() && l.Ended.IsZero() && l.step != step && l.step != 0 {
@@ -198,23 +238,39 @@ func (b *Book) lived(event api.Event) {
 	s := &b.lives
 	switch e := event.(type) {
 	case api.AskAdded:
-		s.again(b.now, e.Allocation)
+		s.again(b.now, e.Allocation, b.since)
 	case api.Placed:
 		if l := s.by[e.Key]; l != nil {
-			l.waited(b.now, l.reason)
+			l.waited(b.now)
 			l.Placed = b.now
 			l.mark(b.now, "placed on node "+string(e.Node))
 		}
+	case *reports.AskWaits:
+		s.turns(b.now, e.Allocation, b.since, e.Reason)
+	case *api.Unschedulable:
+		if e.Why != nil {
+			s.turns(b.now, e.Allocation, b.since, e.Why.Reason)
+		}
+	case *api.AskReport:
+		if e.Why != nil {
+			s.turns(b.now, e.Allocation, b.since, e.Why.Reason)
+		}
 	case *api.Claimed:
-		if l := s.of(e.Allocation, b.since); l != nil && e.Plan != nil {
+		if e.Plan == nil {
+			return
+		}
+		if l := s.of(b.now, e.Allocation, b.since); l != nil {
+			l.turns(b.now, api.RoomIsMade)
 			l.mark(b.now, "room is made for it on node "+string(e.Node))
 		}
 	case *api.ClaimEnded:
 		if l := s.by[e.Key]; l != nil && e.Nominated && e.Waits() {
+			l.waited(b.now)
+			l.open = true
 			l.mark(b.now, e.Text())
 		}
 	case *api.EvictionRequested:
-		if l := s.of(e.Allocation, b.since); l != nil {
+		if l := s.of(b.now, e.Allocation, b.since); l != nil {
 			text := "told to end, by " + e.Trigger.String()
 			if e.For != "" {
 				text += " for " + string(e.For)
@@ -231,7 +287,7 @@ func (b *Book) lived(event api.Event) {
 		b.ran(e)
 		if e.Cause != api.CauseBindFailed {
 			s.end(b.now, e.Key, strings.TrimSuffix("ended: "+e.Text(), ": "))
-		} else if l := s.of(e.Allocation, b.since); l != nil {
+		} else if l := s.of(b.now, e.Allocation, b.since); l != nil {
 			l.mark(b.now, "it could not be bound: "+e.Message)
 		}
 	}
@@ -244,11 +300,23 @@ func (s *lives) end(now time.Time, key api.AllocationKey, text string) {
 		return
 	}
 	if l.Placed.IsZero() {
-		l.waited(now, l.reason)
+		l.waited(now)
 	}
 	l.Ended = now
 	l.mark(now, text)
 	s.ended = append(s.ended, key)
+}
+
+// Tell notes until when it was said now that an ask will run. What was said before holds until its time has passed.
+func (b *Book) Tell(key api.AllocationKey, now, until time.Time) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.lives.by[key]; l != nil && (l.Told.Until.IsZero() || now.After(l.Told.Until)) {
+		l.Told = Told{now, until, l.Told.Missed(now)}
+	}
 }
 
 // Life is that of an ask or allocation of an application; false if none is kept.

@@ -41,6 +41,7 @@ type Plan struct {
 	Key         api.AllocationKey // the ask; empty with the trigger Quota
 	Queue       api.QueuePath     // of the ask, or the one over its max
 	User        string            // of the application of the ask
+	Priority    *int32            // of the ask; nil if the event did not say
 	Node        api.NodeID        // where room is made; empty with the trigger Quota
 	Decision    *preemptor.Decision
 	Victims     []Victim // in the order of the decision; none if earlier evictions are enough

@@ -187,7 +187,7 @@ func (s *plans) of(application api.ApplicationID, key api.AllocationKey) *Plan {
 }
 
 func (b *Book) nominated(e *api.Claimed) {
-	b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: b.queueOf(e.Application), Node: e.Node, Decision: e.Plan})
+	b.planned(&Plan{Application: e.Application, Key: e.Key, Queue: b.queueOf(e.Application), Node: e.Node, Decision: e.Plan, Priority: &e.Priority})
 }
 
 // planned keeps a plan. Of its victims, the evictions that follow say more.

@@ -15,9 +15,11 @@ type rankedQueue struct {
 }
 
 // checkRanks warns of queues whose pods are more important than those of each queue with a
-// guarantee: nothing of theirs is evicted by guarantee.
+// guarantee: nothing of theirs is evicted by guarantee. Of many it warns once.
 func (r *reader) checkRanks(p *Partition) {
 	var all []rankedQueue
+	var found []Problem
+	var names []string
 	collectRanked(p.Root, nil, &all)
 	for i := range all {
 		q := &all[i]
@@ -27,11 +29,22 @@ func (r *reader) checkRanks(p *Partition) {
 		if first, outranked := q.outranksAll(all); outranked {
 			place := q.place
 			place.Key = "properties.priority.offset"
-			r.add(Problem{Place: place, Severity: Warning, Message: fmt.Sprintf(
+			names = append(names, string(q.Path))
+			found = append(found, Problem{Place: place, Severity: Warning, Message: fmt.Sprintf(
 				"its pods are more important than those of every queue with a guarantee, such as %s, if their own priorities are equal: none is evicted by guarantee", first)})
 		}
 	}
+	if len(found) > ranksTold {
+		found[0].Message += fmt.Sprintf("; this is so of %d queues more, such as %s", len(found)-1, names[1])
+		found = found[:1]
+	}
+	for _, problem := range found {
+		r.add(problem)
+	}
 }
+
+// ranksTold is of how many queues that outrank all guarantees each has a warning of its own.
+const ranksTold = 3
 
 func collectRanked(q *Queue, above []rankedQueue, all *[]rankedQueue) {
 	next := rankedQueue{q, above}

@@ -53,8 +53,9 @@ type Group struct {
 	// lacks of the kinds asked for; for the other reasons the first by ID, and nil.
 	Nearest api.NodeID
 	Lacking resources.Amounts
-	// For is the ask that Nearest is kept for; empty for most reasons.
-	For api.AllocationKey
+	// For is the ask that Nearest is kept for, and Free what is free there of what is lacking beside that; empty for most reasons.
+	For  api.AllocationKey
+	Free resources.Amounts
 	// First are the first few nodes by ID. Text is what the resource manager said of those
 	// that it refused. For the other reasons it is what it said of Nearest, if it has
 	// refused that and no other node is known to be better.

@@ -27,6 +27,9 @@ func groups(view *api.View, ask *api.AskView, told map[api.NodeID]string) []Grou
 			if there != nil {
 				g.Lacking = lacks(ask.Amounts, there)
 			}
+			if holder != "" {
+				g.Free = alike(n.Available, g.Lacking)
+			}
 		}
 		g.Nodes++
 		if len(first[why]) < firstShown {
@@ -131,10 +134,10 @@ func firstReason(n *api.NodeView, ask *api.AskView) (Why, resources.Amounts, api
 	case !ask.Amounts.FitsIn(n.Capacity):
 		return TooSmall, n.Capacity, ""
 	}
-	if !ask.Amounts.FitsIn(free) {
-		return NoRoom, free, ""
-	}
 	kept, why, holder := keptForOthers(n, ask)
+	if !ask.Amounts.FitsIn(free) {
+		return NoRoom, free.Minus(kept), ""
+	}
 	if left := free.Minus(kept); !ask.Amounts.FitsIn(left) {
 		return why, left, holder
 	}
@@ -183,15 +186,25 @@ func lacks(ask, there resources.Amounts) resources.Amounts {
 	return lacking
 }
 
-// largest is the largest part of what is asked for that is not there; nothing
-// where nothing is said of what there is.
+// alike is amounts of the kinds of others.
+func alike(of, kinds resources.Amounts) (some resources.Amounts) {
+	for i, quantity := range kinds {
+		if quantity > 0 {
+			some.Set(resources.Kind(i), max(of.Of(resources.Kind(i)), 0))
+		}
+	}
+	return some
+}
+
+// largest is the largest part of what is asked for that is not there, which is more than all where more is kept for others
+// than there is; nothing where nothing is said of what there is.
 func largest(ask, there resources.Amounts) resources.Share {
 	var most resources.Share
 	if there == nil {
 		return most
 	}
 	for i, asked := range ask {
-		short := min(asked-there.Of(resources.Kind(i)), asked)
+		short := asked - there.Of(resources.Kind(i))
 		if asked <= 0 || short <= 0 {
 			continue
 		}

@@ -240,9 +240,9 @@ func (a *Answer) opened(q *questioner) (list []cure) {
 		switch {
 		case why == Cordoned && a.ask.Amounts.FitsIn(leftFor(n, a.ask)):
 			c.words, c.as = fmt.Sprintf("node %s takes new allocations again", n.ID), []api.Command{api.UndrainNode{ID: n.ID}}
-		case (why == Reserved || why == Claimed) && a.ask.Amounts.FitsIn(leftFor(n, a.ask).Plus(keptFor(n, holder))):
+		case holder != "" && a.ask.Amounts.FitsIn(leftFor(n, a.ask).Plus(a.keptFor(n, holder))):
 			c.words = fmt.Sprintf("node %s is no longer kept for %s", n.ID, holder)
-			c.as = []api.Command{api.UpdateNode{ID: n.ID, Capacity: capacityFor(n, a.ask).Plus(keptFor(n, holder))}}
+			c.as = []api.Command{api.UpdateNode{ID: n.ID, Capacity: capacityFor(n, a.ask).Plus(a.keptFor(n, holder))}}
 		default:
 			continue
 		}
@@ -267,11 +267,16 @@ func capacityFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
 	return less(n.Capacity, kept)
 }
 
-// keptFor is what a node keeps for an ask that has reserved it.
-func keptFor(n *api.NodeView, key api.AllocationKey) resources.Amounts {
+// keptFor is what a node keeps for an ask that has reserved it, or for which room is made there.
+func (a *Answer) keptFor(n *api.NodeView, key api.AllocationKey) resources.Amounts {
 	for i := range n.Reservations {
 		if n.Reservations[i].Key == key {
 			return n.Reservations[i].Amounts
+		}
+	}
+	for _, app := range a.view.Applications {
+		if ask := askOf(app, key); ask != nil {
+			return ask.Amounts
 		}
 	}
 	return nil

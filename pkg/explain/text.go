@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // Text is the answer for people to read, a few lines without a last line end.
@@ -64,7 +65,11 @@ func (a *Answer) writeWaiting(t *text) {
 		t.add("remedy", "%s", sentence)
 	}
 	if a.Before > 0 {
-		t.add("order", "%d asks of its application come before it", a.Before)
+		come := "come"
+		if a.Before == 1 {
+			come = "comes"
+		}
+		t.add("order", "%s of its application %s before it", wording.Several(a.Before, "ask"), come)
 	}
 	if !a.SettlesAt.IsZero() {
 		t.add("room", "nothing is evicted before %s, since nodes and what runs there are still being reported", a.SettlesAt.UTC().Format(time.RFC3339))
@@ -98,7 +103,7 @@ func (a *Answer) group(g Group) string {
 	line := fmt.Sprintf("%d %s", g.Nodes, verb)
 	switch {
 	case g.Lacking != nil && g.For != "":
-		line += fmt.Sprintf("; nearest is %s, lacks %s, kept for %s", g.Nearest, a.Kinds.Format(g.Lacking), g.For)
+		line += fmt.Sprintf("; nearest is %s, has %s free, and lacks %s beside what is kept for %s", g.Nearest, a.Kinds.Format(g.Free), a.Kinds.Format(g.Lacking), g.For)
 	case g.Lacking != nil:
 		line += fmt.Sprintf("; nearest is %s, lacks %s", g.Nearest, a.Kinds.Format(g.Lacking))
 		if g.Text != "" {

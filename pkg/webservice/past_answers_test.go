@@ -156,7 +156,7 @@ func TestBothPrioritiesOfAVictim(t *testing.T) {
 	assert.Equal(t, victim["ownPriority"], "0")
 	assert.Equal(t, victim["runTime"], float64(time.Hour))
 	lines := fmt.Sprint(answered(t, s.Handler(), "/ws/v1/partition/default/application/filler-app/allocation/later/explain").(jsonObject)["lines"])
-	assert.Assert(t, strings.Contains(lines, "held      memory=1073741824 pods=1 vcore=1000, priority 0, which is -10 as the queue of the ask sees it"), lines)
+	assert.Assert(t, strings.Contains(lines, "it ran at priority 0, which is -10 as the queue of the ask sees it"), lines)
 	assert.Assert(t, strings.Contains(lines, "ran       for 1h0m0s, from 2026-11-22T07:00:00Z"), lines)
 }
 

@@ -12,8 +12,11 @@
 //	floods.go      users and applications of which most asks are that wait
 //	devices.go     devices that are idle on nodes where other kinds are full
 //	victims.go     evictions that do not end
-//	nodes.go       nodes that take nothing new
+//	nodes.go       nodes that take nothing new; nodes that went
 //	impossible.go  asks that can run nowhere; rooms that are made in vain again and again
+//	refused.go     asks that every node refuses which could hold them
+//	groups.go      groups of which too little runs
+//	overmax.go     queues that use more than they may
 //	limits.go      guarantees and limits that are out of reach
 //	remedies.go    what was tried
 //	text.go        the report for people to read
@@ -22,10 +25,12 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -43,6 +48,9 @@ const (
 	LoopStopped
 	Flood
 	ClosedNodes
+	LostNodes
+	BrokenGroup
+	OverMax
 	OutOfReach
 
 	kindsEnd
@@ -50,7 +58,8 @@ const (
 
 var kindWords = [kindsEnd]string{
 	Starving: "starving queue", Hanging: "hanging eviction", IdleDevices: "idle devices", Impossible: "impossible ask",
-	LoopStopped: "loop stopped", Flood: "flood", ClosedNodes: "closed nodes", OutOfReach: "out of reach",
+	LoopStopped: "loop stopped", Flood: "flood", ClosedNodes: "closed nodes", LostNodes: "lost nodes", BrokenGroup: "broken group",
+	OverMax: "queue over its max", OutOfReach: "out of reach",
 }
 
 func (k Kind) String() string { return kindWords[k] }
@@ -92,6 +101,7 @@ type Finding struct {
 	Detail string // what else is known of it; may be empty
 
 	try func(e *examination, f *Finding) // finds the remedy; nil if it is there
+	as  *Finding                         // an earlier one of the same cause; nil if there is none
 }
 
 // Looked is how much was looked at.
@@ -130,8 +140,8 @@ type examination struct {
 }
 
 // Examine finds what is wrong in a view. Kinds must be those of the view. Remedies are tried as long as the
-// context lasts; the findings themselves do not depend on it.
-func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial explain.Trial) *Report {
+// context lasts; the findings themselves do not depend on it. Changes are those that are known, the newest first.
+func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial explain.Trial, changes []archive.Change) *Report {
 	e := &examination{ctx: ctx, view: view, kinds: kinds, trial: trial, byLeaf: map[api.QueuePath][]*api.ApplicationView{}}
 	e.looked.Nodes, e.looked.Applications = len(view.Nodes), len(view.Applications)
 	for _, app := range view.Applications {
@@ -145,7 +155,11 @@ func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial 
 	e.devices()
 	e.victims()
 	e.closedNodes()
+	e.lostNodes(changes)
+	e.groups()
+	e.overMax(view.Root)
 	e.impossible()
+	e.refused()
 	e.loops()
 	e.limits()
 	return e.report()
@@ -154,6 +168,7 @@ func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial 
 // report orders what was found, leaves out what is too much, and tries remedies of the worst.
 func (e *examination) report() *Report {
 	slices.SortStableFunc(e.found, compare)
+	e.same()
 	r := &Report{More: map[Kind]int{}, Looked: e.looked}
 	var told [kindsEnd]int
 	for i := range e.found {
@@ -162,13 +177,35 @@ func (e *examination) report() *Report {
 			r.More[f.Kind]++
 			continue
 		}
-		if f.try != nil {
+		switch {
+		case f.as != nil && f.Kind == IdleDevices: // the same would be tried of the same ask
+			f.Remedy, f.Tried = f.as.Remedy, f.as.Tried
+		case f.try != nil:
 			e.remedy(f)
+		}
+		if f.as != nil {
+			f.Detail = strings.TrimSuffix(fmt.Sprintf("the same asks wait as above, %s, %s; %s", f.as.Kind, f.as.Subject, f.Detail), "; ")
 		}
 		r.Findings = append(r.Findings, *f)
 	}
 	r.Partial = e.partial
 	return r
+}
+
+// same says of each urgent finding whether an earlier one is about the same ask, and so has the same cause.
+func (e *examination) same() {
+	first := map[api.AllocationKey]*Finding{}
+	for i := range e.found {
+		f := &e.found[i]
+		if f.Key == "" || f.Severity != Urgent {
+			continue
+		}
+		if as := first[f.Key]; as != nil {
+			f.as = as
+			continue
+		}
+		first[f.Key] = f
+	}
 }
 
 // compare orders findings: by severity, harm, kind and name.

@@ -25,7 +25,7 @@ func examined(t *testing.T, name string, after time.Duration) (*doctor.Report, *
 	}
 	assert.NilError(t, err)
 	p := played.New(t, string(text), nil).To(after)
-	return doctor.Examine(context.Background(), p.Partition.View(), p.Kinds, p.Trial()), p
+	return doctor.Examine(context.Background(), p.Partition.View(), p.Kinds, p.Trial(), p.Book.Changes()), p
 }
 
 // TestFindings: what is found in each cluster of testdata, in words.
@@ -38,6 +38,7 @@ func TestFindings(t *testing.T) {
 		{"sel", 2 * time.Hour},
 		{"chg", 30 * time.Minute},
 		{"night", time.Hour},
+		{"broken", time.Hour},
 		{"calm", time.Hour},
 	} {
 		t.Run(c.name, func(t *testing.T) {

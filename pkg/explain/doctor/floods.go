@@ -65,18 +65,23 @@ func (e *examination) flood(subject string, apps []*api.ApplicationView, largest
 		e.add(f)
 		return
 	}
-	f.try = func(e *examination, f *Finding) {
-		run, ok := e.wouldRun(commands...)
-		if !ok {
-			return
-		}
-		f.Tried = true
-		f.Remedy = fmt.Sprintf("without its asks %d of the %d others would run at once", len(run), f.Asks)
-		if len(run) == 0 {
-			f.Remedy = fmt.Sprintf("without its asks none of the %d others would run at once: what they wait for is something else", f.Asks)
-		} else {
-			f.Detail = "a limit for it in its queue, or a max of the queue, keeps later ones back"
-		}
-	}
+	e.tryWithout(&f, commands)
 	e.add(f)
+}
+
+// tryWithout tries which others run without the asks of a flood: how bad it is depends on that.
+func (e *examination) tryWithout(f *Finding, commands []api.Command) {
+	others := f.Asks
+	run, ok := e.wouldRun(commands...)
+	if !ok {
+		f.Remedy, e.partial = notTried, true
+		return
+	}
+	if f.Tried, f.Asks = true, len(run); len(run) > 0 {
+		f.Remedy = fmt.Sprintf("without its asks %d of the %d others would run at once", len(run), others)
+		f.Detail = "a limit for it in its queue, or a max of the queue, keeps later ones back"
+		return
+	}
+	f.Severity = Note
+	f.Remedy = fmt.Sprintf("without its asks none of the %d others would run at once: what they wait for is something else", others)
 }

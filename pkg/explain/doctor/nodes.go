@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
@@ -59,6 +61,59 @@ func (e *examination) tryOpen(f *Finding, opens []api.Command) {
 	f.Severity = Wrong
 	f.Remedy = wording.Several(h.asks, "ask") + " would run at once if it took new pods again"
 	h.to(f)
+}
+
+// lostTime is how long a node that went is missed.
+const lostTime = time.Hour
+
+// lostNodes finds nodes that went lately and have not come back.
+func (e *examination) lostNodes(changes []archive.Change) {
+	there := map[string]bool{}
+	for _, n := range e.view.Nodes {
+		there[string(n.ID)] = true
+	}
+	var names []string
+	var first time.Time
+	went, came := 0, 0
+	for i := range changes {
+		c := &changes[i]
+		if c.Until.Before(e.trial.Now.Add(-lostTime)) {
+			continue
+		}
+		if c.Kind == archive.NodesCame {
+			came += c.Count
+		}
+		if c.Kind != archive.NodesWent {
+			continue
+		}
+		went += c.Count
+		for _, name := range c.Names {
+			if !there[name] {
+				names, first = append(names, name), c.At
+			}
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	f := Finding{Kind: LostNodes, Severity: Note, Subject: names[0], Since: first, SinceOf: "the first of them", Cause: "the node went, and has not come back"}
+	if n := max(len(names), went-came); n > 1 {
+		f.Subject, f.Cause = fmt.Sprintf("%d nodes", n), fmt.Sprintf("%d nodes, such as %s, went, and have not come back", n, names[0])
+	}
+	f.Remedy = "none was tried: what they had is not known any more"
+	var h harm
+	e.eachAsk(e.view.Root, func(a askOf) {
+		switch a.Reason {
+		case api.NoNodeFits, api.NodeUnknown, api.Impossible, api.KindUnknown, api.GroupBelow:
+			h.add(a)
+		}
+	})
+	if h.asks > 0 {
+		f.Severity = Wrong
+		f.Detail = "these asks wait for room on nodes"
+	}
+	h.to(&f)
+	e.add(f)
 }
 
 func still(pods int) string {

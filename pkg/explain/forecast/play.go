@@ -32,6 +32,7 @@ type play struct {
 	now     time.Time
 	queues  map[api.ApplicationID]api.QueuePath
 	ends    ends
+	coming  coming
 	running int // allocations, at the beginning
 	unknown int // of which it is not known how long they will
 	steps   int
@@ -63,9 +64,10 @@ func (h *ends) Pop() any {
 	return one
 }
 
-// newPlay begins a play. The number decides about all that is drawn.
-func newPlay(q Question, n uint64) *play {
+// newPlay begins a play in which the same comes as came. The number decides about all that is drawn.
+func newPlay(q Question, came *came, n uint64) *play {
 	p := &play{q: q, n: n, now: q.Trial.Now, queues: map[api.ApplicationID]api.QueuePath{}}
+	p.coming = came.again(p.now, n)
 	p.p = q.Trial.Copy(q.View, q.Kinds, nil)
 	ending := map[api.AllocationKey]bool{}
 	for _, node := range q.View.Nodes {
@@ -90,17 +92,22 @@ func newPlay(q Question, n uint64) *play {
 // runs draws when an allocation ends that runs: after one of the times of others that are longer than it has run so far. It is
 // false if there is none.
 func (p *play) runs(a *api.Allocation) bool {
-	times, age := p.q.Times.of(a.Application, p.queues[a.Application]), p.now.Sub(a.Placed)
+	times, age := p.q.Times.Of(a.Application, p.queues[a.Application], a.Amounts), p.now.Sub(a.Placed)
 	for len(times) > 0 && times[0] <= age {
 		times = times[1:]
 	}
 	if len(times) == 0 {
 		return false
 	}
-	h := xxhash.New()
-	_, _ = fmt.Fprintf(h, "%d %s", p.n, a.Key) // a hash takes everything
-	heap.Push(&p.ends, end{at: p.now.Add(times[h.Sum64()%uint64(len(times))] - age), key: a.Key, application: a.Application})
+	heap.Push(&p.ends, end{at: p.now.Add(times[draw(p.n, a.Key)%uint64(len(times))] - age), key: a.Key, application: a.Application})
 	return true
+}
+
+// draw is a number by chance, the same for the same play and allocation.
+func draw(n uint64, key api.AllocationKey) uint64 {
+	h := xxhash.New()
+	_, _ = fmt.Fprintf(h, "%d %s", n, key) // a hash takes everything
+	return h.Sum64()
 }
 
 // until plays until an ask runs, and returns after what time. The error is errOver, or says why it would still wait when all
@@ -114,11 +121,16 @@ func (p *play) until(ctx context.Context, key api.AllocationKey) (time.Duration,
 			return 0, p.remains(key)
 		}
 		p.steps++
-		if due, ok := p.p.Due(); ok && due.Before(p.ends[0].at) {
+		next := p.ends[0].at
+		if at, ok := p.coming.next(); ok && at.Before(next) {
+			next = at
+		}
+		if due, ok := p.p.Due(); ok && due.Before(next) {
 			p.now = due
 			continue
 		}
-		p.now = p.ends[0].at
+		p.now = next
+		p.come()
 		for len(p.ends) > 0 && !p.ends[0].at.After(p.now) {
 			one := heap.Pop(&p.ends).(end)
 			p.p.Apply(p.now, api.ReleaseAllocation{Application: one.application, Key: one.key})

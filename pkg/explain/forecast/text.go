@@ -20,23 +20,33 @@ func (f *Forecast) Lines() (lines []string) {
 	if least == 0 {
 		line = "within " + wording.Age(most)
 	}
-	line += fmt.Sprintf(", by %s from how long others ran, if nothing else comes first", wording.Several(f.Plays, "play"))
+	line += fmt.Sprintf(", by %s from how long others ran and what came lately", wording.Several(f.Plays, "play"))
 	if f.Unknown > 0 {
 		line += fmt.Sprintf("; how long %d of %d that run will is not known", f.Unknown, f.Running)
 	}
-	return append(lines, line)
+	lines = append(lines, line)
+	if f.Wrong > 0 {
+		lines = append(lines, wording.Several(f.Wrong, "estimate")+" before this one did not hold, so this one is wider")
+	}
+	return lines
 }
 
-// Bounds are the least and the most, rounded outward to what is worth telling.
+// Bounds are the least and the most, rounded outward to what is worth telling, and shown.
 func (f *Forecast) Bounds() (least, most time.Duration) {
-	step := time.Minute
+	step := stepOf(f.Most)
+	return f.Least.Truncate(stepOf(f.Least)), (f.Most + step - 1).Truncate(step)
+}
+
+// stepOf is how exactly a time is told.
+func stepOf(d time.Duration) time.Duration {
 	switch {
-	case f.Most > 10*time.Hour:
-		step = time.Hour
-	case f.Most > 2*time.Hour:
-		step = 30 * time.Minute
-	case f.Most > 30*time.Minute:
-		step = 5 * time.Minute
+	case d < 2*time.Minute:
+		return time.Second
+	case d < 30*time.Minute:
+		return time.Minute
+	case d < 2*time.Hour:
+		return 5 * time.Minute
+	default:
+		return time.Hour
 	}
-	return f.Least.Truncate(step), (f.Most + step).Truncate(step)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain/forecast"
+	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 )
@@ -28,6 +29,7 @@ type Play struct {
 	Book      *archive.Book
 	Partition *core.Partition
 
+	told   *reports.Book
 	remote *simulator.Remote
 	point  time.Time // when the archive gets one next
 	seen   func(time.Time, api.Event)
@@ -47,6 +49,7 @@ func New(t testing.TB, text string, seen func(now time.Time, event api.Event)) *
 		o.Constraints = p.remote.PredicateClass
 	}
 	p.Partition = core.NewPartition(o, s.Config)
+	p.told = reports.NewBook(p.Partition, s.Kinds)
 	return p
 }
 
@@ -84,19 +87,19 @@ func (p *Play) moment(most time.Time) (next time.Time) {
 			return most
 		}
 		for _, command := range commands {
-			p.observe(p.Partition.Apply(p.Now, command))
+			p.observe(p.told.Observe(p.Now, p.Partition.Apply(p.Now, command)))
 		}
 		for more := true; more; {
 			var fx api.Effects
 			fx, more = p.Partition.Schedule(p.Now)
-			p.observe(fx)
+			p.observe(p.told.Scheduled(p.Now, fx))
 		}
 	}
 }
 
-// due is when the partition has something to do by itself, or another time.
+// due is when the partition has something to do or to tell by itself, or another time.
 func (p *Play) due(otherwise time.Time) time.Time {
-	if at, ok := p.Partition.Due(); ok {
+	if at, ok := p.told.Due(); ok {
 		return at
 	}
 	return otherwise
@@ -122,6 +125,6 @@ func (p *Play) Trial() explain.Trial {
 // Forecasts is what a forecast for an ask of a queue is made of.
 func (p *Play) Forecasts(queue api.QueuePath) forecast.Question {
 	return forecast.Question{
-		View: p.Partition.View(), Kinds: p.Kinds, Times: forecast.RunTimes(p.Book.RunTimes()), Preempted: p.Book.PreemptedSince(queue, p.Now.Add(-time.Hour)), Trial: p.Trial(),
+		View: p.Partition.View(), Kinds: p.Kinds, Times: p.Book.RunTimes(), Preempted: p.Book.PreemptedSince(queue, p.Now.Add(-time.Hour)), Trial: p.Trial(),
 	}
 }

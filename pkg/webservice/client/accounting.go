@@ -31,9 +31,9 @@ func (c *Client) Accounting(ctx context.Context, where ...url.Values) (Answer[[]
 	return ask[[]*Account](ctx, c, http.MethodGet, picked("accounting", where), nil)
 }
 
-// AccountingTable shows work in hours.
+// AccountingTable shows work in hours, and beside what was lost or taken how many pods that is of.
 func AccountingTable(accounts []*Account) *Table {
-	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "USED, HOURS", "WASTED, HOURS", "PODS", "FOR IT, HOURS", "PODS"}, numbers: []int{5, 7}}
+	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "USED, HOURS", "LOST, HOURS", "PODS LOST", "TAKEN, HOURS", "PODS TAKEN"}, numbers: []int{5, 7}}
 	for _, a := range accounts {
 		t.add(a.Day, orDash(a.Queue), orDash(a.User), a.Used.hours(), a.Wasted.hours(), strconv.FormatInt(a.Evicted, 10), a.Preempted.hours(), strconv.FormatInt(a.Evictions, 10))
 	}
@@ -44,7 +44,7 @@ func AccountingTable(accounts []*Account) *Table {
 // "preemptions" counts pods.
 func AccountingCSV(out io.Writer, accounts []*Account) error {
 	w := csv.NewWriter(out)
-	lines := [][]string{{"day", "queue", "user", "kind", "used", "wasted", "preempted"}}
+	lines := [][]string{{"day", "queue", "user", "kind", "used", "lost", "taken"}}
 	for _, a := range accounts {
 		kinds := maps.Clone(a.Used)
 		if kinds == nil {
@@ -53,7 +53,7 @@ func AccountingCSV(out io.Writer, accounts []*Account) error {
 		maps.Copy(kinds, a.Wasted)
 		maps.Copy(kinds, a.Preempted)
 		for _, kind := range slices.SortedFunc(maps.Keys(kinds), resources.CompareKinds) {
-			lines = append(lines, []string{a.Day, a.Queue, a.User, kind, inHours(kind, a.Used[kind]), inHours(kind, a.Wasted[kind]), inHours(kind, a.Preempted[kind])})
+			lines = append(lines, []string{a.Day, a.Queue, a.User, label(kind), inHours(kind, a.Used[kind]), inHours(kind, a.Wasted[kind]), inHours(kind, a.Preempted[kind])})
 		}
 		if a.Evicted > 0 || a.Evictions > 0 {
 			lines = append(lines, []string{a.Day, a.Queue, a.User, "preemptions", "", strconv.FormatInt(a.Evicted, 10), strconv.FormatInt(a.Evictions, 10)})

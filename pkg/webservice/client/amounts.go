@@ -67,13 +67,14 @@ func Quantity(kind string, quantity int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0") + units[at]
 }
 
-// Readable writes the amounts in a text of the scheduler as tables do: "cpu=1.5
+// Readable writes the amounts and kinds in a text of the scheduler as tables do: "cpu=1.5
 // memory=4Gi" for "vcore=1500 memory=4294967296".
 func Readable(text string) string {
-	return coresIn.ReplaceAllString(wording.Readable(text), "cpu=")
+	return coresIn.ReplaceAllString(wording.Readable(text), "${1}cpu$2")
 }
 
-var coresIn = regexp.MustCompile(`\bvcore=`)
+// coresIn finds the name of the kind where it is a word of its own, and not a part of another name.
+var coresIn = regexp.MustCompile(`(^|[\s(,])vcore($|[\s=),.:;])`)
 
 // percent is how much of a capacity is in use.
 func percent(used, capacity int64) string {

@@ -164,6 +164,9 @@ func ask[T any](ctx context.Context, c *Client, method, path string, body []byte
 		partition = "default"
 	}
 	text, head, err := c.do(ctx, method, "/ws/v1/partition/"+url.PathEscape(partition)+"/"+path, body)
+	if errors.Is(err, ErrNotFound) && strings.Contains(err.Error(), "Partition not found") {
+		err = c.noPartition(ctx, partition, err)
+	}
 	if err != nil {
 		return Answer[T]{}, err
 	}
@@ -173,6 +176,22 @@ func ask[T any](ctx context.Context, c *Client, method, path string, body []byte
 		return Answer[T]{}, fmt.Errorf("%s answers no JSON that is expected: %w", c.Server, err)
 	}
 	return answer, nil
+}
+
+// noPartition says which partitions there are, if that is known, or the error otherwise.
+func (c *Client) noPartition(ctx context.Context, name string, otherwise error) error {
+	var all []struct {
+		Name string `json:"name"`
+	}
+	text, _, err := c.do(ctx, http.MethodGet, "/ws/v1/partitions", nil)
+	if err != nil || json.Unmarshal(text, &all) != nil || len(all) == 0 {
+		return otherwise
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	return missing(fmt.Sprintf("there is no partition %q; there are %s", name, strings.Join(names, ", ")))
 }
 
 // do asks one question. What the scheduler says is wrong is the error.

@@ -18,20 +18,21 @@ type Loss struct {
 	User     string  `json:"user"`
 	Victims  int     `json:"victims"`
 	Wasted   int     `json:"wasted"`  // of these, for nothing
-	RunTime  int64   `json:"runTime"` // of all together, in nanoseconds
+	Running  int     `json:"running"` // of these, which have not ended: nothing of them is lost yet
+	RunTime  int64   `json:"runTime"` // of all that have ended, in nanoseconds
 	LostWork Amounts `json:"lostWork"`
 }
 
 // LossesTable shows what was lost by preemption: how long victims ran, and what they held in
 // that time.
 func LossesTable(losses []*Loss) *Table {
-	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "VICTIMS", "WASTED", "RAN", "LOST, TIMES HOURS"}, numbers: []int{3, 4}}
+	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "VICTIMS", "WASTED", "STILL RUN", "RAN", "LOST, TIMES HOURS"}, numbers: []int{3, 4, 5}}
 	for _, l := range losses {
 		tone := Plain
 		if l.Wasted > 0 {
 			tone = Warning
 		}
-		t.addIn(tone, l.Day, orDash(l.Queue), orDash(l.User), strconv.Itoa(l.Victims), strconv.Itoa(l.Wasted), Age(time.Duration(l.RunTime)), l.LostWork.hours())
+		t.addIn(tone, l.Day, orDash(l.Queue), orDash(l.User), strconv.Itoa(l.Victims), strconv.Itoa(l.Wasted), strconv.Itoa(l.Running), Age(time.Duration(l.RunTime)), l.LostWork.hours())
 	}
 	return t
 }

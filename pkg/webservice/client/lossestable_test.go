@@ -12,6 +12,6 @@ import (
 func TestLossesTable(t *testing.T) {
 	for seconds, want := range map[int64]string{0: "cpu=0", 1: "cpu=<0.1", 360: "cpu=0.1", 3600: "cpu=1", 5400: "cpu=1.5"} {
 		table := client.LossesTable([]*client.Loss{{Day: "2026-11-21", LostWork: client.Amounts{"vcore": 1000 * seconds}}})
-		assert.Equal(t, table.Rows[0][6], want)
+		assert.Equal(t, table.Rows[0][7], want)
 	}
 }

@@ -17,14 +17,18 @@ func WriteOutcome(out io.Writer, o *Outcome, name func(key string) string) error
 // is called.
 func WriteOutcomeIn(out io.Writer, o *Outcome, name func(key string) string, l Layout) error {
 	t := &Table{Headings: []string{"NAME", "RESULT", "NODE", "WHY"}}
+	evicted := map[string]bool{}
+	for _, v := range o.Victims {
+		evicted[v.Key] = true
+	}
 	for _, a := range o.Asks {
-		t.addOutcome(a.Key, a)
+		t.addOutcome(a.Key, a, evicted[a.Key])
 	}
 	for _, a := range o.Moved {
-		t.addOutcome(name(a.Key)+" again", a)
+		t.addOutcome(name(a.Key)+" again", a, evicted[a.Key])
 	}
 	for _, a := range o.Others {
-		t.addOutcome(name(a.Key), a)
+		t.addOutcome(name(a.Key), a, evicted[a.Key])
 	}
 	if len(t.Rows) > 0 {
 		if err := t.WriteIn(out, l); err != nil {
@@ -46,10 +50,12 @@ func WriteOutcomeIn(out io.Writer, o *Outcome, name func(key string) string, l L
 }
 
 // addOutcome adds what would become of one pod.
-func (t *Table) addOutcome(called string, a AskOutcome) {
+func (t *Table) addOutcome(called string, a AskOutcome, evicted bool) {
 	switch {
 	case a.Refused != "":
 		t.addIn(Bad, called, "refused", "-", Readable(a.Refused))
+	case a.Node != "" && evicted:
+		t.addIn(Bad, called, "runs, then is evicted", a.Node, "-")
 	case a.Node != "":
 		t.add(called, "runs at once", a.Node, "-")
 	case a.Nominated != "":

@@ -5,6 +5,7 @@
 // Read in this order:
 //
 //	explain.go      why
+//	worth.go        whether an eviction was worth it
 //	life.go         what an ask or allocation has been, and when an ask will run
 //	whatif.go       what would be
 //	doctor.go       what is wrong now

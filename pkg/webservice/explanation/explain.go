@@ -112,6 +112,12 @@ type evictionPlanJSON struct {
 	StartTime encoder.Nanoseconds `json:"startTime,omitempty"`
 	RunTime   int64               `json:"runTime,omitempty"`
 	LostWork  encoder.Quantities  `json:"lostWork,omitempty"`
+
+	// What came of it: the outcome of the plan, when the ask in For started, and both priorities.
+	Outcome      string              `json:"outcome,omitempty"`
+	Priority     *int32              `json:"priority,omitempty"`
+	ForPriority  *int32              `json:"forPriority,omitempty"`
+	ForStartTime encoder.Nanoseconds `json:"forStartTime,omitempty"`
 }
 
 // lost adds what is lost with a victim.
@@ -174,12 +180,11 @@ func Why(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 	if answer.Eviction != nil && plan != nil {
 		v := plan.Victim(key)
 		out.Eviction.lost(at, v)
+		out.Eviction.came(at, plan, v)
 		if text := timeOf(v); text != "" {
 			out.Lines = append(out.Lines, "  ran       "+text)
 		}
-		if v.Priority != v.OwnPriority {
-			out.Lines = append(out.Lines, "            "+priorities(v))
-		}
+		out.Lines = append(out.Lines, worth(at.View, at.Kinds(), plan, v)...)
 	}
 	life = lifeOf(at, answer.Allocation)
 	out.addLife(&life, at.Now())
@@ -218,11 +223,12 @@ func evictedBefore(at *object.Snapshot, p *archive.Plan, v *archive.Victim) *exp
 		Age: at.Age(),
 	}
 	out.Eviction.lost(at, v)
+	out.Eviction.came(at, p, v)
 	add := func(name, format string, args ...any) {
 		out.Lines = append(out.Lines, fmt.Sprintf("  %-10s", name)+fmt.Sprintf(format, args...))
 	}
 	out.Lines = []string{fmt.Sprintf("%s of application %s ran on node %s, in queue %s", v.Key, v.Application, v.Node, v.Queue)}
-	add("held", "%s, %s", at.Kinds().Format(v.Amounts), priorities(v))
+	add("held", "%s", at.Kinds().Format(v.Amounts))
 	if text := timeOf(v); text != "" {
 		add("ran", "%s", text)
 	}
@@ -235,11 +241,7 @@ func evictedBefore(at *object.Snapshot, p *archive.Plan, v *archive.Victim) *exp
 	if !v.Ended.IsZero() {
 		add("", "ended at %s", v.Ended.UTC().Format(time.RFC3339))
 	}
-	outcome := p.Outcome.String()
-	if p.On != "" {
-		outcome += " on node " + string(p.On)
-	}
-	add("outcome", "%s", strings.TrimSuffix(outcome+": "+p.Reason, ": "))
+	out.Lines = append(out.Lines, worth(at.View, at.Kinds(), p, v)...)
 	name := "plan"
 	for _, line := range plan.Lines {
 		add(name, "%s", line)

@@ -3,6 +3,7 @@ package explanation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,8 @@ type forecastJSON struct {
 	Least        int64  `json:"least,omitempty"` // ns from now, as Middle and Most
 	Middle       int64  `json:"middle,omitempty"`
 	Most         int64  `json:"most,omitempty"`
-	No           string `json:"no,omitempty"` // why there is no estimate
+	Wrong        int    `json:"wrong,omitempty"` // estimates that were told before
+	No           string `json:"no,omitempty"`    // why there is no estimate
 }
 
 // lifeOf is the life of an allocation or ask that there is: what is recorded, or what it says itself.
@@ -74,9 +76,15 @@ func waitTime(l *archive.Life, now time.Time) time.Duration {
 // waitsOf is how long it waited for what: while it waits, until now.
 func waitsOf(l *archive.Life, now time.Time) []archive.Wait {
 	waits := append([]archive.Wait(nil), l.Waits...)
-	if last := len(waits) - 1; last >= 0 && l.Placed.IsZero() && l.Ended.IsZero() && now.After(l.Until) {
-		waits[last].For += now.Sub(l.Until)
+	since := now.Sub(l.Until)
+	if !l.Placed.IsZero() || !l.Ended.IsZero() || since <= 0 || l.Until.IsZero() {
+		return waits
 	}
+	i := slices.IndexFunc(waits, func(w archive.Wait) bool { return w.Reason == l.Reason })
+	if i < 0 {
+		return append(waits, archive.Wait{Reason: l.Reason, For: since})
+	}
+	waits[i].For += since
 	return waits
 }
 
@@ -117,7 +125,7 @@ func lived(l *archive.Life, now time.Time) string {
 	}
 	var parts []string
 	if l.Unknown > 0 {
-		parts = append(parts, wording.Age(l.Unknown)+" before the scheduler started")
+		parts = append(parts, wording.Age(l.Unknown)+" before the scheduler knew of it")
 	}
 	for _, w := range waitsOf(l, now) {
 		parts = append(parts, wording.Age(w.For)+" "+w.Reason.String())
@@ -153,11 +161,15 @@ func inMargin(name string, lines []string) []string {
 
 // addForecast adds when an ask will run to its explanation.
 func (e *explanationJSON) addForecast(ctx context.Context, at *object.Snapshot, trial explain.Trial, a *explain.Answer) {
+	life, _ := at.Past().Life(a.Allocation.Application, a.Allocation.Key)
 	f := forecast.When(ctx, forecast.Question{
-		View: at.View, Kinds: at.Kinds(), Times: forecast.RunTimes(at.Past().RunTimes()), Trial: trial,
+		View: at.View, Kinds: at.Kinds(), Times: at.Past().RunTimes(), Trial: trial, Told: life.Told,
 		Preempted: at.Past().PreemptedSince(a.Queue, at.Now().Add(-time.Hour)),
 	}, a.Allocation.Application, a.Allocation.Key)
-	e.Forecast = &forecastJSON{Least: int64(f.Least), Middle: int64(f.Middle), Most: int64(f.Most), No: f.No}
+	if _, most := f.Bounds(); f.No == "" {
+		at.Past().Tell(a.Allocation.Key, at.Now(), at.Now().Add(most))
+	}
+	e.Forecast = &forecastJSON{Least: int64(f.Least), Middle: int64(f.Middle), Most: int64(f.Most), Wrong: f.Wrong, No: f.No}
 	if l := f.Line; l != nil {
 		e.Forecast.Place, e.Forecast.Of, e.Forecast.PlaceInQueue, e.Forecast.OfQueue = l.Place, l.Of, l.PlaceInQueue, l.OfQueue
 	}

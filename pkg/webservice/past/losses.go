@@ -22,7 +22,8 @@ type lossJSON struct {
 	User      string             `json:"user,omitempty"`
 	Victims   int                `json:"victims"`
 	Wasted    int                `json:"wasted,omitempty"` // of these, for nothing
-	RunTime   int64              `json:"runTime"`          // of all together, in nanoseconds
+	Running   int                `json:"running,omitempty"`
+	RunTime   int64              `json:"runTime"` // of all together that have ended, in nanoseconds
 	LostWork  encoder.Quantities `json:"lostWork,omitempty"`
 
 	lost resources.Amounts // becomes LostWork
@@ -38,7 +39,7 @@ func Losses(at *object.Snapshot, r *http.Request) (any, error) {
 }
 
 // lossesOf adds up the victims of the plans that are kept. A victim counts on the day on which
-// it was chosen.
+// it was chosen. What one has that still runs is not lost yet.
 func lossesOf(at *object.Snapshot) []*lossJSON {
 	type place struct {
 		day   string
@@ -59,6 +60,10 @@ func lossesOf(at *object.Snapshot) []*lossJSON {
 			one.Victims++
 			if v.Wasted != "" {
 				one.Wasted++
+			}
+			if v.Ended.IsZero() {
+				one.Running++
+				continue
 			}
 			one.RunTime += int64(v.Ran())
 			one.lost.Add(v.Lost())

@@ -73,6 +73,7 @@ function subject(ctx, f) {
     case 'impossible ask': case 'loop stopped': return applicationLink(ctx, f.applicationId);
     case 'flood': return f.user ? h('a', { href: ctx.link('users', [], { text: f.user }) }, f.subject) : applicationLink(ctx, f.applicationId);
     case 'closed nodes': return h('a', { href: ctx.link('nodes', [], { state: 'drained' }) }, f.subject);
+    case 'lost nodes': case 'broken group': return f.subject;
     default: return queueLink(ctx, f.subject);
   }
 }

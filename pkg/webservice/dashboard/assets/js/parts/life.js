@@ -10,7 +10,7 @@ const tones = ['own', 'foreign', 'daemon', 'nominated', 'evicting'];
 export function lifeCard(ctx, life) {
   if (!life) return null;
   const waits = [...(life.waits ?? [])];
-  if (life.unknownTime) waits.unshift({ why: 'before the scheduler started', time: life.unknownTime });
+  if (life.unknownTime) waits.unshift({ why: 'before the scheduler knew of it', time: life.unknownTime });
   const all = waits.reduce((sum, w) => sum + w.time, 0);
   return h('section', { class: 'card' }, h('h2', null, 'Its life'),
     pairs(
@@ -35,6 +35,6 @@ export function forecastPairs(f) {
   if (!f) return [];
   return [
     ['Place in line', f.place && `${format.count(f.place)} of ${format.count(f.of)} that wait; ${format.count(f.placeInQueue)} of ${format.count(f.ofQueue)} in its queue`],
-    ['Will run', f.no ? `No estimate: ${readable(f.no)}` : `In ${format.duration(f.least)} to ${format.duration(f.most)}, by how long others ran, if nothing else comes first`],
+    ['Will run', f.no ? `No estimate: ${readable(f.no)}` : `In ${format.duration(f.least)} to ${format.duration(f.most)}, by how long others ran and what came lately${f.wrong ? `. ${format.plural(f.wrong, 'estimate')} before this one did not hold` : ''}`],
   ];
 }

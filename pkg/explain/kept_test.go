@@ -1,0 +1,63 @@
+package explain_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/played"
+)
+
+// keeping is two nodes of 4 cores of which half of one is free, and an ask that wants a whole one.
+const keeping = `
+name: keeping
+until: 1h
+queues:
+  partitions:
+    - name: default
+      preemption: {preemption_start_delay: 10s}
+      queues:
+        - name: root
+          queues:
+            - {name: a}
+nodes:
+  - {name: n, count: 2, capacity: {vcore: 4}}
+workloads:
+  - {name: fill, queue: root.a, applications: 1, pods: 3, resources: {vcore: 2}, runs: forever, stubborn: true}
+  - {name: big, queue: root.a, applications: 1, pods: 1, arrival: {at: 1m}, resources: {vcore: 4}, priority: PRIORITY, runs: forever}
+  - {name: small, queue: root.a, applications: 1, pods: 1, arrival: {at: 65s}, resources: {vcore: 2}, runs: forever}
+`
+
+// TestKeptNodes: what is free on a node and kept for an ask that wants more than it is told as such, and that it is kept is
+// among what can be changed: for one that waited long, and for one for which room is made.
+func TestKeptNodes(t *testing.T) {
+	for priority, why := range map[string]string{
+		"0":  "1 is reserved for an ask that waited long",
+		"10": "1 keeps what is free for nominated asks",
+	} {
+		p := played.New(t, strings.ReplaceAll(keeping, "PRIORITY", priority), nil).To(80 * time.Second)
+		a, err := explain.Ask(p.Partition.View(), p.Kinds, "small", "small/1")
+		assert.NilError(t, err)
+		a.Try(context.Background(), p.Trial())
+		text := a.Text()
+		assert.Assert(t, strings.Contains(text, why+"; nearest is n-2, has vcore=2000 free, and lacks vcore=2000 beside what is kept for big/1\n"), text)
+		assert.Assert(t, strings.Contains(text, "it would fit if node n-2 is no longer kept for big/1, or vcore=2000 more becomes free on n-1"), text)
+	}
+}
+
+// TestNearestBesideClaims: of two full nodes the nearer is that on which nothing is kept for others, and the remedy names
+// what is told to be lacking.
+func TestNearestBesideClaims(t *testing.T) {
+	text := strings.ReplaceAll(keeping, "PRIORITY", "0") +
+		"  - {name: huge, queue: root.a, applications: 1, pods: 1, arrival: {at: 70s}, resources: {vcore: 3}, runs: forever}\n"
+	p := played.New(t, text, nil).To(80 * time.Second)
+	a, err := explain.Ask(p.Partition.View(), p.Kinds, "huge", "huge/1")
+	assert.NilError(t, err)
+	a.Try(context.Background(), p.Trial())
+	assert.Assert(t, strings.Contains(a.Text(), "2 have too little free; nearest is n-1, lacks vcore=3000\n"), a.Text())
+	assert.Assert(t, strings.Contains(a.Text(), "it would fit if vcore=3000 more becomes free on n-1"), a.Text())
+}
