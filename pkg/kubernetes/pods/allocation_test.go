@@ -116,8 +116,10 @@ func TestNodeInfo(t *testing.T) {
 			"example.com/rack": "r7", "node-role.kubernetes.io/worker": "", "ready": "false",
 		}},
 		Spec: v1.NodeSpec{Taints: []v1.Taint{
-			{Key: "team", Value: "a", Effect: v1.TaintEffectNoSchedule}, {Key: "x.io/gpu", Effect: v1.TaintEffectNoExecute},
-			{Key: "soft", Effect: v1.TaintEffectPreferNoSchedule}, {Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute},
+			{Key: "team", Value: "a", Effect: v1.TaintEffectNoSchedule},
+			{Key: "x.io/gpu", Effect: v1.TaintEffectNoExecute},
+			{Key: "soft", Effect: v1.TaintEffectPreferNoSchedule},
+			{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute},
 		}},
 		Status: v1.NodeStatus{Allocatable: list("cpu", "3920m", "memory", "1Gi", "pods", "110"), Capacity: list("cpu", "4")},
 	}
