@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -19,23 +20,29 @@ func create(w *World, resource schema.GroupVersionResource, kind, name string, s
 }
 
 // The pods of a job that says how they are scheduled start together: its controller makes the pod group. Where a whole job of less priority
-// is in the way, that ends, and starts anew when there is room again.
+// is in the way, all of that ends, and nothing does for a job that would not fit then.
 func jobStartsWhole(w *World) {
 	w.AddNodes(1, "3", "16Gi")
-	createWholeJob(w, "low", 3, Pod{CPU: "1", Memory: "1Gi"})
+	createWholeJob(w, "low", 3, Pod{CPU: "1", Memory: "1Gi", Annotations: lasts})
 	w.Await(Running("low", 3))
 	w.Middle()
 	w.CreatePriorityClass("urgent", 1000)
-	createWholeJob(w, "urgent", 3, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "urgent"})
+	createWholeJob(w, "large", 4, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "urgent", Annotations: lasts})
+	w.Await(Waiting("large", 4))
+	w.Await(Running("low", 3))
+	createWholeJob(w, "urgent", 3, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "urgent", Annotations: lasts})
 	w.Await(Running("urgent", 3))
-	w.Await(Waiting("low", 3))
-	w.AddNodes(1, "2", "16Gi")
-	w.Await(Unschedulable("low", 3))
+	w.Await(Gone("low"))
+	w.AddNodes(1, "3", "16Gi")
+	w.Await(Waiting("large", 4))
 	w.Middle()
 	w.AddNodes(1, "1", "16Gi")
-	w.Await(Running("low", 3))
+	w.Await(Running("large", 4))
 	w.checkBooks()
 }
+
+// lasts has the pods of a job run longer than a scenario.
+var lasts = map[string]string{kubelet.RunFor: "1h"}
 
 // createWholeJob makes a job of so many pods that start together.
 func createWholeJob(w *World, name string, count int32, p Pod) {
@@ -65,13 +72,13 @@ func replicasStartWhole(w *World) {
 		w.CreatePods(name, 2, Pod{CPU: "1", Memory: "1Gi", Group: name})
 	}
 	replica("blue")
-	w.Await(Unschedulable("blue", 2))
+	w.Await(Waiting("blue", 2))
 	w.Middle()
 	replica("green")
 	w.Await(Running("blue", 2))
 	w.Await(Running("green", 2))
 	replica("red")
-	w.Await(Unschedulable("red", 2))
+	w.Await(Waiting("red", 2))
 	for name, want := range map[string]string{"blue": "True Scheduled", "red": "False Unschedulable"} {
 		awaitGroup(w, podGroups(), name, want)
 	}

@@ -111,7 +111,7 @@ func (s *groupStatuses) podRuns(t *task) {
 	}
 }
 
-// podWaits says why such a group has not started.
+// podWaits says why such a group has not started, or one of a composite group, of which the core says nothing more where others run already.
 func (s *groupStatuses) podWaits(key, message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *groupStatuses) podWaits(key, message string) {
 		return
 	}
 	name := podGroupName(t.pod)
-	if group, known := s.groups.of[name]; known && group.MinCount == 0 && !s.wanted[name].started {
+	if group, known := s.groups.of[name]; known && !s.wanted[name].started && (group.MinCount == 0 || group.Parent != "" && s.wanted[name].reason == "") {
 		s.want(name, groupState{reason: groupUnschedulable, message: shortened(message)})
 	}
 }

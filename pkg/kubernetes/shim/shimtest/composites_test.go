@@ -45,9 +45,8 @@ func (w groupWorld) compose(t *testing.T, group *unstructured.Unstructured) {
 func TestReplicasStartTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newCompositeWorld(t, "5", shimtest.NewCompositePodGroup("serve", 2))
-		for _, name := range []string{"blue", "green", "red"} {
-			w.Create(replica(name, "serve", 2))
-		}
+		w.Create(replica("blue", "serve", 2))
+		w.Create(replica("green", "serve", 2))
 		w.Advance(time.Minute)
 		w.inGang("blue", 1, 2)
 		w.inGang("green", 1)
@@ -57,6 +56,7 @@ func TestReplicasStartTogether(t *testing.T) {
 
 		w.inGang("green", 2)
 		assert.Equal(t, len(w.API.Bindings()), 4)
+		w.Create(replica("red", "serve", 2)) // when the others run
 		w.inGang("red", 1, 2)
 		assert.Equal(t, len(w.API.Bindings()), 4)
 		for name, want := range map[string]string{"blue": "True Scheduled", "green": "True Scheduled", "red": "False Unschedulable"} {
