@@ -126,20 +126,17 @@ func (s *shapes) add(t reflect.Type, field string) *shape {
 	case reflect.String:
 		sh.form = text
 	case reflect.Pointer:
-		sh.form = pointer // before its element, which may contain it
-		sh.elem = s.add(t.Elem(), field)
+		sh.form, sh.elem = pointer, s.add(t.Elem(), field)
 	case reflect.Slice:
-		sh.form = list
-		sh.elem = s.add(t.Elem(), field)
+		sh.form, sh.elem = list, s.add(t.Elem(), field)
 	case reflect.Map:
-		sh.form = table
-		sh.key, sh.elem = s.add(t.Key(), field), s.add(t.Elem(), field)
+		sh.form, sh.key, sh.elem = table, s.add(t.Key(), field), s.add(t.Elem(), field)
 	case reflect.Interface:
 		sh.form = dynamic
 	case reflect.Func:
 		sh.form = functionIn(field)
 	case reflect.Array:
-		if sh.elem = s.add(t.Elem(), field); sh.elem.form != flat {
+		if sh.elem = s.add(t.Elem(), field); !isFlat(t) {
 			sh.form = array
 		}
 	case reflect.Struct:
@@ -163,7 +160,6 @@ func functionIn(field string) form {
 }
 
 func (s *shapes) addFields(sh *shape) {
-	isFlat := true
 	for i := range sh.of.NumField() {
 		f := sh.of.Field(i)
 		field := sh.of.String() + "." + f.Name
@@ -171,11 +167,10 @@ func (s *shapes) addFields(sh *shape) {
 		if sh.of == optionsType && of.form == order {
 			of.form = given
 		}
-		isFlat = isFlat && of.form == flat
 		sh.fields = append(sh.fields, part{f.Offset, of.size, of})
 		last := len(sh.parts) - 1
 		switch {
-		case of.form != flat:
+		case !isFlat(f.Type):
 			sh.parts = append(sh.parts, part{f.Offset, of.size, of})
 		case last >= 0 && sh.parts[last].shape == nil:
 			sh.parts[last].size = f.Offset + of.size - sh.parts[last].at
@@ -183,7 +178,28 @@ func (s *shapes) addFields(sh *shape) {
 			sh.parts = append(sh.parts, part{f.Offset, of.size, nil})
 		}
 	}
-	if !isFlat {
+	if !isFlat(sh.of) {
 		sh.form = structure
+	}
+}
+
+// isFlat reports whether values of a type have no pointers. It looks at the type alone: the shape of a type that contains itself is not
+// known yet when it is met again.
+func isFlat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16,
+		reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return true
+	case reflect.Array:
+		return isFlat(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !isFlat(t.Field(i).Type) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
 	}
 }
