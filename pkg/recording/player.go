@@ -43,6 +43,7 @@ type Player struct {
 	file     *os.File
 	frames   *frameReader
 	rest     *wire.Reader
+	next     *record // that was read already
 	answers  answerer
 	digest   wire.Digester
 	tolerant bool // differences are no errors
@@ -216,6 +217,10 @@ func (p *Player) difference(what string) error { return &Difference{p.File, p.St
 
 // record reads the next step.
 func (p *Player) record() (record, error) {
+	if r := p.next; r != nil {
+		p.next = nil
+		return *r, nil
+	}
 	for len(p.rest.Rest) == 0 {
 		content, err := p.frames.next()
 		if errors.Is(err, io.EOF) {

@@ -30,7 +30,7 @@ type Config struct {
 	Directory string
 	// SizeMax is how many bytes the files may have together: beyond that the oldest are removed. Zero is DefaultSizeMax.
 	SizeMax int64
-	// SegmentMax and SegmentAge are after how many bytes and how long a segment is followed by another; zero is 16 MiB
+	// SegmentMax and SegmentAge are after how many bytes of steps and how long a segment is followed by another; zero is 16 MiB
 	// and ten minutes.
 	SegmentMax int64
 	SegmentAge time.Duration

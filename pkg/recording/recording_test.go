@@ -135,7 +135,7 @@ func TestAStormIsPlayedAgain(t *testing.T) {
 		PredicatesWith: func(*scheduler.PredicatesWithArgs) error { return byChance() },
 		PredicateClass: func(key string) string { return key[len(key)-1:] },
 	}
-	directory := record(t, recording.Config{SegmentMax: 400 << 10}, options, storm)
+	directory := record(t, recording.Config{SegmentMax: 10 << 10}, options, storm)
 	sum := play(t, directory)
 	t.Logf("%+v", sum)
 	assert.Assert(t, sum.segments > 3 && sum.whole == sum.segments-1, "%+v", sum)

@@ -54,6 +54,7 @@ type beginning struct {
 	view  *api.View // at the end of the one before, if nothing was lost
 	image []byte
 	err   error
+	took  time.Duration // to make the image
 	now   time.Time
 	kinds int
 	after string // why a segment begins
@@ -118,7 +119,9 @@ func (t *tape) startSegment(now time.Time, last *api.View, after string) {
 	t.renew.Store(false)
 	t.lost = false
 	b := &beginning{view: last, now: now, kinds: t.kinds.Len(), after: after}
+	began := time.Now()
 	b.image, b.err = image.Of(t.partition)
+	b.took = time.Since(began)
 	t.chunk.begins = b
 }
 

@@ -21,6 +21,13 @@ import (
 
 const suffix = ".recording"
 
+// A segment has so many steps at most, so that any moment in it is reached soon, unless images would take more than one part in so many
+// of the time of the partition.
+const (
+	segmentSteps = 1 << 16
+	imagesPart   = 25
+)
+
 // retryAfter is how long nothing is written after a file was refused.
 const retryAfter = time.Minute
 
@@ -28,7 +35,10 @@ const retryAfter = time.Minute
 type writing struct {
 	file    *os.File
 	size    int64
+	image   int64 // the size with which it began
+	steps   int
 	began   time.Time
+	late    time.Time // before which it is not followed by another, as images would take too much time
 	flushed time.Time
 	kinds   int // that it names
 	table   *resources.Kinds
@@ -134,7 +144,7 @@ func (r *Recorder) create(t *tape, b *beginning) error {
 	if err != nil {
 		return err
 	}
-	w := &writing{file: file, began: b.now, flushed: b.now, kinds: b.kinds, table: t.kinds, encoder: encoder}
+	w := &writing{file: file, began: b.now, late: b.now.Add(imagesPart * b.took), flushed: b.now, kinds: b.kinds, table: t.kinds, encoder: encoder}
 	h := Header{
 		Version: r.config.Version, Layout: image.Layout(), Partition: t.name, Began: t.from, Number: t.next, From: b.now, After: b.after,
 		Functions: t.functions, Kinds: namesOf(t.kinds, 0, b.kinds),
@@ -144,7 +154,7 @@ func (r *Recorder) create(t *tape, b *beginning) error {
 	w.flush() // by itself, so that a reader of many segments reads no images
 	w.out.Out = append(w.out.Out, b.image...)
 	w.flush()
-	t.file = w
+	t.file, w.image = w, w.size
 	return w.err
 }
 
@@ -158,6 +168,7 @@ func namesOf(kinds *resources.Kinds, from, to int) []string {
 
 // step appends a step.
 func (w *writing) step(s *step, answers []byte, effects api.Effects) {
+	w.steps++
 	if s.command != nil {
 		w.out.Out = append(w.out.Out, markCommand)
 	} else {
@@ -211,7 +222,11 @@ func (w *writing) flushIfDue(now time.Time) bool {
 
 // due reports whether another segment is to follow.
 func (w *writing) due(c Config) bool {
-	return w.size+int64(len(w.out.Out))/4 > c.SegmentMax || time.Since(w.began) > c.SegmentAge
+	now := time.Now()
+	if now.Before(w.late) {
+		return false
+	}
+	return w.size-w.image > c.SegmentMax || w.steps > segmentSteps || now.Sub(w.began) > c.SegmentAge
 }
 
 // removeOld removes the oldest files while all have too many bytes together.

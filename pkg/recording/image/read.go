@@ -56,6 +56,7 @@ type reader struct {
 	objects []object
 	maps    []mapping
 	texts   []string
+	memory  uintptr // of all objects
 }
 
 // list makes the objects, all empty. The first is the partition, and what a new one has functions in is used
@@ -67,14 +68,18 @@ func (r *reader) list(root unsafe.Pointer) {
 	inPlace[r.shapes.by[topology.Type().Elem()]] = topology.UnsafePointer()
 	for i := range r.objects {
 		o := object{shape: r.shape(), count: r.count()}
+		// A pointer has at least one byte here, and a list at most three times as many words.
+		if r.memory += o.size(); o.count < 0 || r.memory > 32*uintptr(r.size)+1<<20 {
+			panic(corrupt("the objects are larger than they can be"))
+		}
 		if at := inPlace[o.shape]; at != nil {
 			delete(inPlace, o.shape)
 			if o.count != 1 {
 				panic(corrupt("there are several partitions"))
 			}
 			o.at = at
-		} else if o.at = reflect.MakeSlice(reflect.SliceOf(o.shape.of), o.count, o.count).UnsafePointer(); o.shape.form == flat {
-			r.need(o.shape.size * uintptr(o.count))
+		} else {
+			o.at = reflect.MakeSlice(reflect.SliceOf(o.shape.of), o.count, o.count).UnsafePointer()
 		}
 		r.objects[i] = o
 	}
