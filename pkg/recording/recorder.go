@@ -80,6 +80,22 @@ func New(config Config) (*Recorder, error) {
 	return r, nil
 }
 
+// OpenIf is New, or nil, which records nothing, where no directory is named.
+func OpenIf(config Config) (*Recorder, error) {
+	if config.Directory == "" {
+		return nil, nil
+	}
+	return New(config)
+}
+
+// IfAny is the recorder as a scheduler takes it; nil for none.
+func (r *Recorder) IfAny() scheduler.Recorder {
+	if r == nil {
+		return nil
+	}
+	return r
+}
+
 // Begin makes a partition that is recorded.
 func (r *Recorder) Begin(now time.Time, options api.Options, config api.Config) (*core.Partition, scheduler.Steps) {
 	t := &tape{recorder: r, name: options.Partition, kinds: options.Kinds, functions: functionsOf(&options), from: now}
@@ -96,6 +112,9 @@ func (r *Recorder) Lost() uint64 { return r.lost.Load() }
 
 // Close writes what waits, and ends the files.
 func (r *Recorder) Close() {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	r.closed = true
 	r.changed.Signal()
