@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -49,7 +50,9 @@ func (d *Directory) Play(partition string, change Change) (*Otherwise, error) {
 	was, is := newFates(), newFates()
 	p.tolerant, p.keeps = true, true
 	out := &Otherwise{From: p.From, Missing: map[string]int{}}
-	is.take(p.Partition.Apply(p.From, api.Reconfigure{Config: config}))
+	if err := p.reconfigure(config, is); err != nil {
+		return nil, err
+	}
 	for i, s := range segments {
 		if i > 0 {
 			if err := p.follow(s.Path); err != nil {
@@ -72,6 +75,19 @@ func (d *Directory) Play(partition string, change Change) (*Otherwise, error) {
 		}
 	}
 	return out, nil
+}
+
+// reconfigure has the partition begin with a configuration. Where the recording begins in its midst, it changes to that.
+func (p *Player) reconfigure(config api.Config, is *fates) error {
+	if p.After == partitionBegan {
+		p.Partition = core.NewPartition(p.Partition.Options, config)
+		return nil
+	}
+	if err := p.Partition.Convertible(config); err != nil {
+		return err
+	}
+	is.take(p.Partition.Apply(p.From, api.Reconfigure{Config: config}))
+	return nil
 }
 
 // segment plays a segment twice, as it was and otherwise.
@@ -104,7 +120,7 @@ func (o *Otherwise) segment(p *Player, path string, was, is *fates) error {
 			return err
 		}
 		is.take(after.Effects)
-		is.end(p)
+		is.end(p, was)
 	}
 }
 
@@ -131,11 +147,12 @@ func (p *Player) follow(path string) (err error) {
 type fates struct {
 	placed  map[api.AllocationKey]api.NodeID
 	evicted map[api.AllocationKey]bool
-	ending  []api.ReleaseAllocation // what the resource manager was told to end
+	told    map[api.AllocationKey]bool // the resource manager was told to end them
+	ending  []api.ReleaseAllocation    // what the resource manager was told to end
 }
 
 func newFates() *fates {
-	return &fates{placed: map[api.AllocationKey]api.NodeID{}, evicted: map[api.AllocationKey]bool{}}
+	return &fates{placed: map[api.AllocationKey]api.NodeID{}, evicted: map[api.AllocationKey]bool{}, told: map[api.AllocationKey]bool{}}
 }
 
 func (f *fates) take(effects api.Effects) {
@@ -144,24 +161,27 @@ func (f *fates) take(effects api.Effects) {
 		case api.Placed:
 			f.placed[e.Key] = e.Node
 		case *api.EvictionRequested:
-			f.evicted[e.Key] = true
+			f.evicted[e.Key], f.told[e.Key] = true, true
 			f.ending = append(f.ending, api.ReleaseAllocation{Application: e.Application, Key: e.Key, Termination: si.TerminationType_PREEMPTED_BY_SCHEDULER})
 		case *api.ReleaseRequested:
 			termination := si.TerminationType_TIMEOUT
 			if e.Cause == api.CauseReplaced {
 				termination = si.TerminationType_PLACEHOLDER_REPLACED
 			}
+			f.told[e.Key] = true
 			f.ending = append(f.ending, api.ReleaseAllocation{Application: e.Application, Key: e.Key, Termination: termination})
 		}
 	}
 }
 
-// end ends what the resource manager was told to end: it never was in the recording.
-func (f *fates) end(p *Player) {
+// end ends what the resource manager was told to end and was not told in the recording, where it says of the others when they ended.
+func (f *fates) end(p *Player, was *fates) {
 	for len(f.ending) > 0 {
 		first := f.ending[0]
 		f.ending = f.ending[1:]
-		f.take(p.Partition.Apply(p.Now, first))
+		if !was.told[first.Key] {
+			f.take(p.Partition.Apply(p.Now, first))
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (r *Recorder) Begin(now time.Time, options api.Options, config api.Config) 
 	t.chunk = &chunk{tape: t}
 	t.listen(&options)
 	t.partition = core.NewPartition(options, config)
-	t.startSegment(now, nil, "the partition began")
+	t.startSegment(now, nil, partitionBegan)
 	t.handOver()
 	return t.partition, t
 }

@@ -14,6 +14,9 @@ import (
 // chunkMax is how many steps are handed over together at most.
 const chunkMax = 256
 
+// partitionBegan is why the first segment of a recording begins.
+const partitionBegan = "the partition began"
+
 // A tape is a partition that is recorded. Its steps belong to the goroutine of the partition.
 type tape struct {
 	recorder  *Recorder

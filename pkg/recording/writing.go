@@ -38,6 +38,7 @@ type writing struct {
 	image   int64 // the size with which it began
 	steps   int
 	began   time.Time
+	now     time.Time // of the last step
 	late    time.Time // before which it is not followed by another, as images would take too much time
 	flushed time.Time
 	kinds   int // that it names
@@ -169,6 +170,7 @@ func namesOf(kinds *resources.Kinds, from, to int) []string {
 // step appends a step.
 func (w *writing) step(s *step, answers []byte, effects api.Effects) {
 	w.steps++
+	w.now = s.now
 	if s.command != nil {
 		w.out.Out = append(w.out.Out, markCommand)
 	} else {
@@ -222,11 +224,10 @@ func (w *writing) flushIfDue(now time.Time) bool {
 
 // due reports whether another segment is to follow.
 func (w *writing) due(c Config) bool {
-	now := time.Now()
-	if now.Before(w.late) {
+	if w.now.Before(w.late) {
 		return false
 	}
-	return w.size-w.image > c.SegmentMax || w.steps > segmentSteps || now.Sub(w.began) > c.SegmentAge
+	return w.size-w.image > c.SegmentMax || w.steps > segmentSteps || w.now.Sub(w.began) > c.SegmentAge
 }
 
 // removeOld removes the oldest files while all have too many bytes together.
