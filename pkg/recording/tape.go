@@ -95,6 +95,9 @@ func (t *tape) Schedule(now time.Time) (effects api.Effects, more bool) {
 	return effects, s.more
 }
 
+// Renew has the next step begin a segment.
+func (t *tape) Renew() { t.renew.Store(true) }
+
 // End ends the recording.
 func (t *tape) End() {
 	t.chunk.ends = true

@@ -22,7 +22,7 @@ const serveEvery = 512
 type owner struct {
 	name       string // with the resource manager
 	partition  *core.Partition
-	steps      Steps          // of the partition, recorded or not
+	steps      Steps // of the partition, recorded or not
 	inbox      *inbox
 	outbox     *outbox        // of the resource manager
 	gate       *predicateGate // nil when nothing is asked

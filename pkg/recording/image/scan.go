@@ -25,7 +25,7 @@ func (o *object) end() uintptr  { return uintptr(o.at) + o.size() }
 type scan struct {
 	shapes  *shapes
 	objects []object
-	numbers map[unsafe.Pointer]int // of objects, by where they begin
+	numbers places // of objects, by where they begin
 	maps    []mapping
 	mapped  map[unsafe.Pointer]int
 	todo    []int // objects whose values were not looked at
@@ -63,13 +63,11 @@ func (s *scan) found(at unsafe.Pointer, sh *shape, count int) {
 	if sh.size == 0 {
 		return
 	}
-	number, isKnown := s.numbers[at]
+	number, isKnown := s.numbers.put(uintptr(at), len(s.objects))
 	o := object{at: at, shape: sh, count: count}
 	switch {
 	case !isKnown:
-		number = len(s.objects)
 		s.objects = append(s.objects, o)
-		s.numbers[at] = number
 	case s.objects[number].size() < o.size():
 		s.objects[number] = o
 	default:
@@ -155,16 +153,18 @@ func (s *scan) dynamic(at unsafe.Pointer, sh *shape) {
 
 // join makes objects that lie in others parts of them.
 func (s *scan) join() {
-	sorted := make([]int, len(s.objects))
-	for i := range sorted {
-		sorted[i] = i
+	type begin struct {
+		at     uintptr
+		number int
 	}
-	slices.SortFunc(sorted, func(a, b int) int {
-		x, y := &s.objects[a], &s.objects[b]
-		return cmp.Or(cmp.Compare(uintptr(x.at), uintptr(y.at)), cmp.Compare(y.end(), x.end()))
-	})
+	sorted := make([]begin, len(s.objects)) // no two begin at one place
+	for i := range sorted {
+		sorted[i] = begin{uintptr(s.objects[i].at), i}
+	}
+	slices.SortFunc(sorted, func(a, b begin) int { return cmp.Compare(a.at, b.at) })
 	top := -1
-	for _, i := range sorted {
+	for _, first := range sorted {
+		i := first.number
 		o := &s.objects[i]
 		o.within, o.offset = i, 0
 		if top < 0 || uintptr(o.at) >= s.objects[top].end() {

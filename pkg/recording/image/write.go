@@ -15,12 +15,12 @@ import (
 
 // Of is the image of a partition as it is between two steps.
 func Of(p *core.Partition) ([]byte, error) {
-	s := &scan{shapes: known(), numbers: map[unsafe.Pointer]int{}, mapped: map[unsafe.Pointer]int{}}
+	s := &scan{shapes: known(), mapped: map[unsafe.Pointer]int{}}
 	root := unsafe.Pointer(p)
 	if err := s.reach(root); err != nil {
 		return nil, fmt.Errorf("image of partition %s: %w", p.Name, err)
 	}
-	w := &writer{scan: s, texts: map[textPlace]uint64{}}
+	w := &writer{scan: s}
 	w.list()
 	for i := range w.numbered {
 		o := &s.objects[w.numbered[i]]
@@ -43,13 +43,8 @@ type writer struct {
 	out      []byte
 	numbered []int    // the objects that are no part of another, the partition first
 	place    []uint64 // the number of each of those, from one on
-	texts    map[textPlace]uint64
-}
-
-// A textPlace is a string in memory.
-type textPlace struct {
-	data *byte
-	size int
+	texts    places   // by where they are and how long: the number
+	written  int      // texts
 }
 
 // list writes which objects there are.
@@ -124,7 +119,7 @@ func (w *writer) reference(to unsafe.Pointer, elem *shape) {
 		w.number(1) // it has no place
 		w.number(0)
 	default:
-		o := &w.objects[w.numbers[to]]
+		o := &w.objects[w.numbers.of(uintptr(to))]
 		w.number(w.place[o.within])
 		w.number(uint64(o.offset))
 	}
@@ -150,12 +145,17 @@ func (w *writer) text(s string) {
 		w.number(0)
 		return
 	}
-	place := textPlace{unsafe.StringData(s), len(s)}
-	if n := w.texts[place]; n > 0 {
-		w.number(n + 1)
-		return
+	// Two texts at one place are of different lengths, which the upper bits tell apart: no address has any. Long ones are written
+	// each time.
+	w.written++
+	if len(s) < 1<<13 {
+		place := uintptr(unsafe.Pointer(unsafe.StringData(s)))<<3 ^ uintptr(len(s))<<51
+		if n, had := w.texts.put(place, w.written); had {
+			w.written--
+			w.number(uint64(n) + 1)
+			return
+		}
 	}
-	w.texts[place] = uint64(len(w.texts)) + 1
 	w.number(1)
 	w.number(uint64(len(s)))
 	w.out = append(w.out, s...)

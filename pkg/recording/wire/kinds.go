@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -14,6 +15,7 @@ import (
 var (
 	typeOfTime    = reflect.TypeFor[time.Time]()
 	typeOfCommand = reflect.TypeFor[api.Command]()
+	typeOfTags    = reflect.TypeFor[map[string]string]()
 )
 
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
@@ -209,25 +211,31 @@ func (c *coder) table(t reflect.Type, key, elem *coder) {
 		}
 		reflect.NewAt(t, at).Elem().Set(m)
 	}
+	if t == typeOfTags {
+		c.write = writeTags
+	}
 }
 
 // dynamic is for commands, and for events in digests.
 func (c *coder) dynamic(t reflect.Type) {
+	var known sync.Map // dynamic types
 	c.write = func(w *Writer, at unsafe.Pointer) {
-		in := reflect.NewAt(t, at).Elem()
-		if in.IsNil() {
+		in := (*inside)(at)
+		if in.kind == nil {
 			w.Number(0)
 			return
 		}
-		of := in.Elem().Type()
-		if n := slices.Index(commands, of); n >= 0 {
-			w.Number(uint64(n) + 1)
-		} else {
-			w.Text(of.String())
+		found, ok := known.Load(in.kind)
+		if !ok {
+			found, _ = known.LoadOrStore(in.kind, knownAs(reflect.NewAt(t, at).Elem().Elem().Type(), c.digest))
 		}
-		value := reflect.New(of)
-		value.Elem().Set(in.Elem())
-		coderOf(of, c.digest).write(w, value.UnsafePointer())
+		d := found.(*dynamicType)
+		w.Out = append(w.Out, d.name...)
+		value := in.value
+		if d.direct {
+			value = unsafe.Pointer(&in.value)
+		}
+		d.coder.write(w, value)
 	}
 	c.read = func(r *Reader, at unsafe.Pointer) {
 		n := r.Number()
@@ -241,6 +249,60 @@ func (c *coder) dynamic(t reflect.Type) {
 		value := reflect.New(commands[n-1])
 		coderOf(commands[n-1], false).read(r, value.UnsafePointer())
 		reflect.NewAt(t, at).Elem().Set(value.Elem())
+	}
+}
+
+// An inside is what an interface is in memory: a type, or a table of its methods, and a value, or where it is.
+type inside struct{ kind, value unsafe.Pointer }
+
+// A dynamicType is how values of a type are written that stand in an interface.
+type dynamicType struct {
+	name   []byte
+	coder  *coder
+	direct bool // a value is a pointer, and stands in the interface itself
+}
+
+func knownAs(of reflect.Type, digest bool) *dynamicType {
+	var name Writer
+	if n := slices.Index(commands, of); n >= 0 {
+		name.Number(uint64(n) + 1)
+	} else {
+		name.Text(of.String())
+	}
+	return &dynamicType{name.Out, coderOf(of, digest), isPointer(of)}
+}
+
+// isPointer reports whether a value of a type is a pointer and nothing else.
+func isPointer(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return true
+	case reflect.Struct:
+		return t.NumField() == 1 && isPointer(t.Field(0).Type)
+	case reflect.Array:
+		return t.Len() == 1 && isPointer(t.Elem())
+	default:
+		return false
+	}
+}
+
+// writeTags writes a map of strings.
+func writeTags(w *Writer, at unsafe.Pointer) {
+	tags := *(*map[string]string)(at)
+	if tags == nil {
+		w.Number(0)
+		return
+	}
+	w.Number(uint64(len(tags)) + 1)
+	var few [16]string
+	keys := few[:0]
+	for key := range tags {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		w.Text(key)
+		w.Text(tags[key])
 	}
 }
 
