@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/timers"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // Restore makes a partition in the state that a view shows, so that a dry run can show
@@ -51,10 +49,6 @@ func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 	p.TakeEffects()
 	return p
 }
-
-// Orders are the functions that sort the trees of a partition, for an exact copy of one: all else in it is data, the
-// functions of its options, and those that a new partition has.
-func Orders(kinds *resources.Kinds) []any { return backlog.Orders(kinds) }
 
 // restoreApplication brings back an application with its allocations and asks.
 func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/btree"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -64,10 +63,9 @@ type classOrder struct{ kinds *resources.Kinds }
 
 func (o classOrder) less(a, b waitingClass) bool { return a.compare(b, o.kinds) < 0 }
 
-// Orders are the functions that sort the trees of a backlog and its ledger.
-func Orders(kinds *resources.Kinds) []any {
-	return append(ledger.Orders(kinds), classOrder{kinds}.less)
-}
+// Orders are the functions that sort the trees of a partition, for an exact copy of one: all else in it is data, the functions of its
+// options, and those that a new partition has.
+func (b *Backlog) Orders() []any { return append(b.Ledger.Orders(), classOrder{b.Kinds}.less) }
 
 // count notes that an ask is added to what waits in the leaf, or taken from it.
 func (s *waitSet) count(kinds *resources.Kinds, leaf *LeafClass, by int) {

@@ -25,6 +25,6 @@ func (o sizeOrder) less(a, b *Request) bool {
 }
 
 // Orders are the functions that sort the trees of a ledger.
-func Orders(kinds *resources.Kinds) []any {
-	return []any{nodeOrder, applicationOrder, askOrder, memberOrder, sizeOrder{kinds}.less}
+func (l *Ledger) Orders() []any {
+	return []any{nodeOrder, applicationOrder, askOrder, memberOrder, sizeOrder{l.Kinds}.less}
 }

@@ -7,7 +7,7 @@
 //
 // Read in this order:
 //
-//	shape.go    what the types of a partition look like
+//	pattern.go  what the types of a partition look like
 //	scan.go     all objects, each once; places.go, by where they are
 //	write.go    objects become bytes
 //	read.go     bytes become objects; values.go one value of an object; check.go whether a reference may be one

@@ -13,15 +13,18 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
+// none is a configuration of nothing but a root.
+var none = api.Config{Root: api.QueueConfig{Name: "root"}}
+
 // ErrCorrupt is wrapped by errors about bytes that are no image of this program.
 var ErrCorrupt = errors.New("this is no image of a partition")
 
 // Restore makes a partition of an image. The options give its functions and the table of kinds, which must be those of the
 // partition that the image is of; the other options are those of the image.
 func Restore(image []byte, options api.Options) (p *core.Partition, err error) {
-	p = core.NewPartition(options, api.Config{Root: api.QueueConfig{Name: "root"}})
-	r := &reader{shapes: known(), rest: image, size: len(image), kinds: options.Kinds, texts: []string{""}}
-	if err := r.shapes.err(); err != nil {
+	p = core.NewPartition(options, none)
+	r := &reader{patterns: known(), rest: image, size: len(image), kinds: options.Kinds, orders: p.Orders(), texts: []string{""}}
+	if err := r.patterns.err(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -32,7 +35,7 @@ func Restore(image []byte, options api.Options) (p *core.Partition, err error) {
 	r.list(unsafe.Pointer(p))
 	for _, o := range r.objects {
 		for k := range o.count {
-			r.value(unsafe.Add(o.at, uintptr(k)*o.shape.size), o.shape)
+			r.value(unsafe.Add(o.at, uintptr(k)*o.pattern.size), o.pattern)
 		}
 	}
 	for _, m := range r.maps {
@@ -49,37 +52,38 @@ type corrupt string
 
 // A reader makes objects of bytes.
 type reader struct {
-	shapes  *shapes
-	rest    []byte
-	size    int
-	kinds   *resources.Kinds
-	objects []object
-	maps    []mapping
-	texts   []string
-	memory  uintptr // of all objects
+	patterns *patterns
+	rest     []byte
+	size     int
+	kinds    *resources.Kinds
+	objects  []object
+	maps     []mapping
+	orders   []any // the functions that sort trees
+	texts    []string
+	memory   uintptr // of all objects
 }
 
 // list makes the objects, all empty. The first is the partition, and what a new one has functions in is used
 // as it is.
 func (r *reader) list(root unsafe.Pointer) {
 	r.objects = make([]object, r.count())
-	inPlace := map[*shape]unsafe.Pointer{r.shapes.by[typeOfRoot]: root}
+	inPlace := map[*pattern]unsafe.Pointer{r.patterns.by[typeOfRoot]: root}
 	topology := reflect.NewAt(typeOfRoot, root).Elem().FieldByName("topology")
-	inPlace[r.shapes.by[topology.Type().Elem()]] = topology.UnsafePointer()
+	inPlace[r.patterns.by[topology.Type().Elem()]] = topology.UnsafePointer()
 	for i := range r.objects {
-		o := object{shape: r.shape(), count: r.count()}
+		o := object{pattern: r.pattern(), count: r.count()}
 		// A pointer has at least one byte here, and a list at most three times as many words.
 		if r.memory += o.size(); o.count < 0 || r.memory > 32*uintptr(r.size)+1<<20 {
 			panic(corrupt("the objects are larger than they can be"))
 		}
-		if at := inPlace[o.shape]; at != nil {
-			delete(inPlace, o.shape)
+		if at := inPlace[o.pattern]; at != nil {
+			delete(inPlace, o.pattern)
 			if o.count != 1 {
 				panic(corrupt("there are several partitions"))
 			}
 			o.at = at
 		} else {
-			o.at = reflect.MakeSlice(reflect.SliceOf(o.shape.of), o.count, o.count).UnsafePointer()
+			o.at = reflect.MakeSlice(reflect.SliceOf(o.pattern.of), o.count, o.count).UnsafePointer()
 		}
 		r.objects[i] = o
 	}
@@ -88,7 +92,7 @@ func (r *reader) list(root unsafe.Pointer) {
 	}
 	r.maps = make([]mapping, r.count())
 	for i := range r.maps {
-		sh := r.shape()
+		sh := r.pattern()
 		if sh.form != table {
 			panic(corrupt("a " + sh.of.String() + " is no map"))
 		}
@@ -125,18 +129,18 @@ func (r *reader) take(n uintptr) []byte {
 	return out
 }
 
-func (r *reader) shape() *shape {
+func (r *reader) pattern() *pattern {
 	n := r.number()
-	if n >= uint64(len(r.shapes.all)) {
+	if n >= uint64(len(r.patterns.all)) {
 		panic(corrupt("a type is not known"))
 	}
-	return r.shapes.all[n]
+	return r.patterns.all[n]
 }
 
 // orders are the names of the functions that sort trees.
 var orders = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
-	for _, f := range core.Orders(new(resources.Kinds)) {
+	for _, f := range core.NewPartition(api.Options{}, none).Orders() {
 		names[functionName(f)] = true
 	}
 	return names

@@ -11,45 +11,45 @@ import (
 // An object is memory to which pointers or slices lead: so many values of a type, one after the other. Those that lie within a
 // larger one are parts of that.
 type object struct {
-	at     unsafe.Pointer
-	shape  *shape
-	count  int
-	within int     // number of the object that it is a part of, or its own
-	offset uintptr // in that
+	at      unsafe.Pointer
+	pattern *pattern
+	count   int
+	within  int     // number of the object that it is a part of, or its own
+	offset  uintptr // in that
 }
 
-func (o *object) size() uintptr { return o.shape.size * uintptr(o.count) }
+func (o *object) size() uintptr { return o.pattern.size * uintptr(o.count) }
 func (o *object) end() uintptr  { return uintptr(o.at) + o.size() }
 
 // A scan finds all objects and maps that can be reached.
 type scan struct {
-	shapes  *shapes
-	objects []object
-	numbers places // of objects, by where they begin
-	maps    []mapping
-	mapped  map[unsafe.Pointer]int
-	todo    []int // objects whose values were not looked at
-	err     error
+	patterns *patterns
+	objects  []object
+	numbers  places // of objects, by where they begin
+	maps     []mapping
+	mapped   map[unsafe.Pointer]int
+	todo     []int // objects whose values were not looked at
+	err      error
 }
 
 // A mapping is a map.
 type mapping struct {
-	value reflect.Value
-	shape *shape
+	value   reflect.Value
+	pattern *pattern
 }
 
 // reach finds what can be reached from the first object.
 func (s *scan) reach(root unsafe.Pointer) error {
-	if err := s.shapes.err(); err != nil {
+	if err := s.patterns.err(); err != nil {
 		return err
 	}
-	s.found(root, s.shapes.by[typeOfRoot], 1)
+	s.found(root, s.patterns.by[typeOfRoot], 1)
 	for len(s.todo) > 0 && s.err == nil {
 		last := len(s.todo) - 1
 		o := s.objects[s.todo[last]]
 		s.todo = s.todo[:last]
 		for i := range o.count {
-			s.value(unsafe.Add(o.at, uintptr(i)*o.shape.size), o.shape)
+			s.value(unsafe.Add(o.at, uintptr(i)*o.pattern.size), o.pattern)
 		}
 	}
 	if s.err == nil {
@@ -59,12 +59,12 @@ func (s *scan) reach(root unsafe.Pointer) error {
 }
 
 // found notes an object. Of those that begin at one place the largest counts.
-func (s *scan) found(at unsafe.Pointer, sh *shape, count int) {
+func (s *scan) found(at unsafe.Pointer, sh *pattern, count int) {
 	if sh.size == 0 {
 		return
 	}
 	number, isKnown := s.numbers.put(uintptr(at), len(s.objects))
-	o := object{at: at, shape: sh, count: count}
+	o := object{at: at, pattern: sh, count: count}
 	switch {
 	case !isKnown:
 		s.objects = append(s.objects, o)
@@ -79,7 +79,7 @@ func (s *scan) found(at unsafe.Pointer, sh *shape, count int) {
 }
 
 // value looks for pointers in a value.
-func (s *scan) value(at unsafe.Pointer, sh *shape) {
+func (s *scan) value(at unsafe.Pointer, sh *pattern) {
 	switch sh.form {
 	case pointer:
 		if to := *(*unsafe.Pointer)(at); to != nil {
@@ -99,8 +99,8 @@ func (s *scan) value(at unsafe.Pointer, sh *shape) {
 		}
 	case structure:
 		for _, p := range sh.parts {
-			if p.shape != nil {
-				s.value(unsafe.Add(at, p.at), p.shape)
+			if p.pattern != nil {
+				s.value(unsafe.Add(at, p.at), p.pattern)
 			}
 		}
 	case flat, text, failure, moment, order, given, scratch, kinds:
@@ -113,7 +113,7 @@ type header struct {
 	len, cap int
 }
 
-func (s *scan) table(at unsafe.Pointer, sh *shape) {
+func (s *scan) table(at unsafe.Pointer, sh *pattern) {
 	to := *(*unsafe.Pointer)(at)
 	if _, isKnown := s.mapped[to]; to == nil || isKnown {
 		return
@@ -136,12 +136,12 @@ func (s *scan) table(at unsafe.Pointer, sh *shape) {
 	}
 }
 
-func (s *scan) dynamic(at unsafe.Pointer, sh *shape) {
+func (s *scan) dynamic(at unsafe.Pointer, sh *pattern) {
 	in := reflect.NewAt(sh.of, at).Elem()
 	if in.IsNil() {
 		return
 	}
-	of := s.shapes.by[in.Elem().Type()]
+	of := s.patterns.by[in.Elem().Type()]
 	if of == nil || of.form != pointer {
 		s.err = fmt.Errorf("an image cannot hold a %s", in.Elem().Type())
 		return
@@ -174,11 +174,11 @@ func (s *scan) join() {
 		over := &s.objects[top]
 		o.within, o.offset = top, uintptr(o.at)-uintptr(over.at)
 		if o.end() > over.end() { // two slices of one array
-			if o.shape != over.shape || o.offset%o.shape.size != 0 {
-				s.err = fmt.Errorf("a %s and a %s overlap in memory", o.shape.of, over.shape.of)
+			if o.pattern != over.pattern || o.offset%o.pattern.size != 0 {
+				s.err = fmt.Errorf("a %s and a %s overlap in memory", o.pattern.of, over.pattern.of)
 				return
 			}
-			over.count = int((o.end() - uintptr(over.at)) / o.shape.size)
+			over.count = int((o.end() - uintptr(over.at)) / o.pattern.size)
 		}
 	}
 }

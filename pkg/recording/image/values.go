@@ -7,11 +7,10 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/answers"
 )
 
-func (r *reader) value(at unsafe.Pointer, sh *shape) {
+func (r *reader) value(at unsafe.Pointer, sh *pattern) {
 	switch sh.form {
 	case flat:
 		copy(unsafe.Slice((*byte)(at), sh.size), r.take(sh.size))
@@ -39,10 +38,10 @@ func (r *reader) value(at unsafe.Pointer, sh *shape) {
 		}
 	case structure:
 		for _, p := range sh.parts {
-			if p.shape == nil {
+			if p.pattern == nil {
 				copy(unsafe.Slice((*byte)(unsafe.Add(at, p.at)), p.size), r.take(p.size))
 			} else {
-				r.value(unsafe.Add(at, p.at), p.shape)
+				r.value(unsafe.Add(at, p.at), p.pattern)
 			}
 		}
 	case given: // as it is
@@ -52,7 +51,7 @@ func (r *reader) value(at unsafe.Pointer, sh *shape) {
 }
 
 // reference is where a pointer leads to so many values of a type.
-func (r *reader) reference(sh *shape, count int) unsafe.Pointer {
+func (r *reader) reference(sh *pattern, count int) unsafe.Pointer {
 	n := r.number()
 	if n == 0 {
 		return nil
@@ -66,14 +65,14 @@ func (r *reader) reference(sh *shape, count int) unsafe.Pointer {
 	}
 	o := &r.objects[n-1]
 	if !holds(o, offset, sh, count) {
-		panic(corrupt("a " + o.shape.of.String() + " has no " + sh.of.String() + " there"))
+		panic(corrupt("a " + o.pattern.of.String() + " has no " + sh.of.String() + " there"))
 	}
 	return unsafe.Add(o.at, offset)
 }
 
-// holds reports whether an object has so many values of a shape, one after the other, at an offset.
-func holds(o *object, offset uintptr, want *shape, count int) bool {
-	in, left := o.shape, o.count
+// holds reports whether an object has so many values of a pattern, one after the other, at an offset.
+func holds(o *object, offset uintptr, want *pattern, count int) bool {
+	in, left := o.pattern, o.count
 	for {
 		if in.size == 0 || offset >= in.size*uintptr(left) {
 			return false
@@ -96,14 +95,14 @@ func holds(o *object, offset uintptr, want *shape, count int) bool {
 			if at == nil {
 				return false
 			}
-			in, left, offset = at.shape, 1, offset-at.at
+			in, left, offset = at.pattern, 1, offset-at.at
 		default:
 			return false
 		}
 	}
 }
 
-func (r *reader) elements(h *header, sh *shape) {
+func (r *reader) elements(h *header, sh *pattern) {
 	switch r.number() {
 	case 0:
 		*h = header{}
@@ -128,13 +127,13 @@ func (r *reader) elements(h *header, sh *shape) {
 	}
 }
 
-func (r *reader) mapping(at unsafe.Pointer, sh *shape) {
+func (r *reader) mapping(at unsafe.Pointer, sh *pattern) {
 	n := r.number()
 	if n == 0 {
 		*(*unsafe.Pointer)(at) = nil
 		return
 	}
-	if n > uint64(len(r.maps)) || r.maps[n-1].shape != sh {
+	if n > uint64(len(r.maps)) || r.maps[n-1].pattern != sh {
 		panic(corrupt("a map is not there"))
 	}
 	*(*unsafe.Pointer)(at) = r.maps[n-1].value.UnsafePointer()
@@ -156,17 +155,17 @@ func (r *reader) text() string {
 	return s
 }
 
-func (r *reader) dynamic(at unsafe.Pointer, sh *shape) {
+func (r *reader) dynamic(at unsafe.Pointer, sh *pattern) {
 	in := reflect.NewAt(sh.of, at).Elem()
 	n := r.number()
 	if n == 0 {
 		in.SetZero()
 		return
 	}
-	if n > uint64(len(r.shapes.all)) {
+	if n > uint64(len(r.patterns.all)) {
 		panic(corrupt("a type is not known"))
 	}
-	of := r.shapes.all[n-1]
+	of := r.patterns.all[n-1]
 	if of.form != pointer || !of.of.AssignableTo(sh.of) {
 		panic(corrupt("a " + of.of.String() + " cannot stand there"))
 	}
@@ -213,14 +212,14 @@ func (r *reader) moment() (t time.Time) {
 }
 
 // order reads which function sorts a tree.
-func (r *reader) order(at unsafe.Pointer, sh *shape) {
+func (r *reader) order(at unsafe.Pointer, sh *pattern) {
 	name := r.text()
 	variable := reflect.NewAt(sh.of, at).Elem()
 	if name == "" {
 		variable.SetZero()
 		return
 	}
-	for _, f := range core.Orders(r.kinds) {
+	for _, f := range r.orders {
 		if functionName(f) == name && reflect.TypeOf(f).ConvertibleTo(sh.of) {
 			variable.Set(reflect.ValueOf(f).Convert(sh.of))
 			return
@@ -231,9 +230,9 @@ func (r *reader) order(at unsafe.Pointer, sh *shape) {
 
 func (r *reader) table(m mapping) {
 	for range r.count() {
-		key, value := reflect.New(m.shape.key.of), reflect.New(m.shape.elem.of)
-		r.value(key.UnsafePointer(), m.shape.key)
-		r.value(value.UnsafePointer(), m.shape.elem)
+		key, value := reflect.New(m.pattern.key.of), reflect.New(m.pattern.elem.of)
+		r.value(key.UnsafePointer(), m.pattern.key)
+		r.value(value.UnsafePointer(), m.pattern.elem)
 		m.value.SetMapIndex(key.Elem(), value.Elem())
 	}
 }

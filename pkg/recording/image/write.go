@@ -15,7 +15,7 @@ import (
 
 // Of is the image of a partition as it is between two steps.
 func Of(p *core.Partition) ([]byte, error) {
-	s := &scan{shapes: known(), mapped: map[unsafe.Pointer]int{}}
+	s := &scan{patterns: known(), mapped: map[unsafe.Pointer]int{}}
 	root := unsafe.Pointer(p)
 	if err := s.reach(root); err != nil {
 		return nil, fmt.Errorf("image of partition %s: %w", p.Name, err)
@@ -25,7 +25,7 @@ func Of(p *core.Partition) ([]byte, error) {
 	for i := range w.numbered {
 		o := &s.objects[w.numbered[i]]
 		for k := range o.count {
-			w.value(unsafe.Add(o.at, uintptr(k)*o.shape.size), o.shape)
+			w.value(unsafe.Add(o.at, uintptr(k)*o.pattern.size), o.pattern)
 		}
 	}
 	for _, m := range s.maps {
@@ -58,18 +58,18 @@ func (w *writer) list() {
 	}
 	w.number(uint64(len(w.numbered)))
 	for _, i := range w.numbered {
-		w.number(uint64(w.objects[i].shape.number))
+		w.number(uint64(w.objects[i].pattern.number))
 		w.number(uint64(w.objects[i].count))
 	}
 	w.number(uint64(len(w.maps)))
 	for _, m := range w.maps {
-		w.number(uint64(m.shape.number))
+		w.number(uint64(m.pattern.number))
 	}
 }
 
 func (w *writer) number(n uint64) { w.out = binary.AppendUvarint(w.out, n) }
 
-func (w *writer) value(at unsafe.Pointer, sh *shape) {
+func (w *writer) value(at unsafe.Pointer, sh *pattern) {
 	switch sh.form {
 	case flat:
 		w.out = append(w.out, unsafe.Slice((*byte)(at), sh.size)...)
@@ -100,10 +100,10 @@ func (w *writer) value(at unsafe.Pointer, sh *shape) {
 		}
 	case structure:
 		for _, p := range sh.parts {
-			if p.shape == nil {
+			if p.pattern == nil {
 				w.out = append(w.out, unsafe.Slice((*byte)(unsafe.Add(at, p.at)), p.size)...)
 			} else {
-				w.value(unsafe.Add(at, p.at), p.shape)
+				w.value(unsafe.Add(at, p.at), p.pattern)
 			}
 		}
 	case given, scratch, kinds:
@@ -111,7 +111,7 @@ func (w *writer) value(at unsafe.Pointer, sh *shape) {
 }
 
 // reference writes the number of the object to which a pointer leads, and where in it; zero for none.
-func (w *writer) reference(to unsafe.Pointer, elem *shape) {
+func (w *writer) reference(to unsafe.Pointer, elem *pattern) {
 	switch {
 	case to == nil:
 		w.number(0)
@@ -125,7 +125,7 @@ func (w *writer) reference(to unsafe.Pointer, elem *shape) {
 	}
 }
 
-func (w *writer) elements(h *header, sh *shape) {
+func (w *writer) elements(h *header, sh *pattern) {
 	switch {
 	case h.data == nil:
 		w.number(0)
@@ -161,13 +161,13 @@ func (w *writer) text(s string) {
 	w.out = append(w.out, s...)
 }
 
-func (w *writer) dynamic(at unsafe.Pointer, sh *shape) {
+func (w *writer) dynamic(at unsafe.Pointer, sh *pattern) {
 	in := reflect.NewAt(sh.of, at).Elem()
 	if in.IsNil() {
 		w.number(0)
 		return
 	}
-	of := w.shapes.by[in.Elem().Type()]
+	of := w.patterns.by[in.Elem().Type()]
 	w.number(uint64(of.number) + 1)
 	w.reference(in.Elem().UnsafePointer(), of.elem)
 }
@@ -235,18 +235,18 @@ func nameOf(variable unsafe.Pointer) string {
 
 func (w *writer) table(m mapping) {
 	w.number(uint64(m.value.Len()))
-	if m.shape.of == typeOfTags {
+	if m.pattern.of == typeOfTags {
 		for key, value := range m.value.Interface().(map[string]string) {
 			w.text(key)
 			w.text(value)
 		}
 		return
 	}
-	key, value := reflect.New(m.shape.key.of), reflect.New(m.shape.elem.of)
+	key, value := reflect.New(m.pattern.key.of), reflect.New(m.pattern.elem.of)
 	for entries := m.value.MapRange(); entries.Next(); {
 		key.Elem().SetIterKey(entries)
 		value.Elem().SetIterValue(entries)
-		w.value(key.UnsafePointer(), m.shape.key)
-		w.value(value.UnsafePointer(), m.shape.elem)
+		w.value(key.UnsafePointer(), m.pattern.key)
+		w.value(value.UnsafePointer(), m.pattern.elem)
 	}
 }

@@ -35,14 +35,14 @@ const (
 	structure
 )
 
-// A shape is what a type looks like.
-type shape struct {
+// A pattern is what a type looks like.
+type pattern struct {
 	of     reflect.Type
-	number int // in the list of all shapes
+	number int // in the list of all patterns
 	form   form
 	size   uintptr
-	elem   *shape
-	key    *shape
+	elem   *pattern
+	key    *pattern
 	parts  []part // of a structure: what is kept, flat fields that follow each other as one
 	fields []part // all fields
 }
@@ -50,7 +50,7 @@ type shape struct {
 // A part is one or several fields.
 type part struct {
 	at, size uintptr
-	shape    *shape // nil for flat fields
+	pattern  *pattern // nil for flat fields
 }
 
 var (
@@ -70,17 +70,17 @@ var (
 	}
 )
 
-// shapes are those of all types that a partition is made of.
-type shapes struct {
-	all      []*shape
-	by       map[reflect.Type]*shape
+// patterns are those of all types that a partition is made of.
+type patterns struct {
+	all      []*pattern
+	by       map[reflect.Type]*pattern
 	problems []error
 	layout   *xxhash.Digest
 }
 
-// known are the shapes, worked out once.
-var known = sync.OnceValue(func() *shapes {
-	s := &shapes{by: map[reflect.Type]*shape{}, layout: xxhash.New()}
+// known are the patterns, worked out once.
+var known = sync.OnceValue(func() *patterns {
+	s := &patterns{by: map[reflect.Type]*pattern{}, layout: xxhash.New()}
 	s.add(typeOfRoot, "")
 	for _, sh := range s.all {
 		s.describe(sh)
@@ -91,22 +91,22 @@ var known = sync.OnceValue(func() *shapes {
 // Layout names the types that a partition is made of in this program. Images with another one cannot be read.
 func Layout() string { return strconv.FormatUint(known().layout.Sum64(), 16) }
 
-// describe adds a shape to the layout.
-func (s *shapes) describe(sh *shape) {
+// describe adds a pattern to the layout.
+func (s *patterns) describe(sh *pattern) {
 	fmt.Fprintln(s.layout, sh.of, sh.form, sh.size)
 	for _, f := range sh.fields {
-		fmt.Fprintln(s.layout, f.at, f.shape.of)
+		fmt.Fprintln(s.layout, f.at, f.pattern.of)
 	}
 }
 
-func (s *shapes) err() error { return errors.Join(s.problems...) }
+func (s *patterns) err() error { return errors.Join(s.problems...) }
 
-// add is the shape of a type, found in a field.
-func (s *shapes) add(t reflect.Type, field string) *shape {
+// add is the pattern of a type, found in a field.
+func (s *patterns) add(t reflect.Type, field string) *pattern {
 	if sh := s.by[t]; sh != nil && t.Kind() != reflect.Func {
 		return sh
 	}
-	sh := &shape{of: t, size: t.Size(), number: len(s.all)}
+	sh := &pattern{of: t, size: t.Size(), number: len(s.all)}
 	s.all = append(s.all, sh)
 	if t.Kind() != reflect.Func {
 		s.by[t] = sh
@@ -159,7 +159,7 @@ func functionIn(field string) form {
 	return order
 }
 
-func (s *shapes) addFields(sh *shape) {
+func (s *patterns) addFields(sh *pattern) {
 	for i := range sh.of.NumField() {
 		f := sh.of.Field(i)
 		field := sh.of.String() + "." + f.Name
@@ -172,7 +172,7 @@ func (s *shapes) addFields(sh *shape) {
 		switch {
 		case !isFlat(f.Type):
 			sh.parts = append(sh.parts, part{f.Offset, of.size, of})
-		case last >= 0 && sh.parts[last].shape == nil:
+		case last >= 0 && sh.parts[last].pattern == nil:
 			sh.parts[last].size = f.Offset + of.size - sh.parts[last].at
 		default:
 			sh.parts = append(sh.parts, part{f.Offset, of.size, nil})
@@ -183,7 +183,7 @@ func (s *shapes) addFields(sh *shape) {
 	}
 }
 
-// isFlat reports whether values of a type have no pointers. It looks at the type alone: the shape of a type that contains itself is not
+// isFlat reports whether values of a type have no pointers. It looks at the type alone: the pattern of a type that contains itself is not
 // known yet when it is met again.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
