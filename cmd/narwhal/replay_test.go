@@ -188,3 +188,30 @@ func TestReplayThatCannotBe(t *testing.T) {
 		assert.Equal(t, out, "", c.line)
 	}
 }
+
+// TestReplayCommandsOfTheDocument runs the commands of the page about recordings.
+func TestReplayCommandsOfTheDocument(t *testing.T) {
+	directory := recorded(t)
+	page, err := os.ReadFile("../../docs/reliability.md")
+	assert.NilError(t, err)
+	queues := filepath.Join(t.TempDir(), "queues.yaml")
+	assert.NilError(t, os.WriteFile(queues, []byte("partitions: [{name: default, queues: [{name: root, queues: [{name: red}, {name: blue}, {name: shop}, {name: system}]}]}]"), 0o600))
+	ran := 0
+	for line := range strings.Lines(string(page)) {
+		command, is := strings.CutPrefix(line, "narwhal replay ")
+		if !is {
+			continue
+		}
+		ran++
+		command, _, _ = strings.Cut(command, "#")
+		command = strings.NewReplacer("recordings", directory, "14:03", "2000-01-01T00:10:00Z", "web-1", "train-6/13", "queues.yaml", queues).Replace(command)
+		if strings.Contains(command, "--at") || strings.Contains(command, "--until-first") {
+			served(t, command)
+			continue
+		}
+		code, out, problems := replay(t, command)
+		assert.Equal(t, code, exitDone, "%s: %s", command, problems)
+		assert.Assert(t, strings.Contains(out, "steps"), out)
+	}
+	assert.Assert(t, ran > 3, "%d", ran)
+}
