@@ -208,8 +208,11 @@ func otherwiseText(partition string, o *recording.Otherwise) string {
 		text string
 		pods []api.AllocationKey
 	}{
-		{"placed on another node", o.Elsewhere}, {"not placed any more", o.PlacedNoMore}, {"placed too", o.PlacedToo},
-		{"not evicted any more", o.EvictedNoMore}, {"evicted too", o.EvictedToo},
+		{"placed on another node", o.Elsewhere},
+		{"not placed any more", o.PlacedNoMore},
+		{"placed too", o.PlacedToo},
+		{"not evicted any more", o.EvictedNoMore},
+		{"evicted too", o.EvictedToo},
 	} {
 		if len(list.pods) > 0 {
 			fmt.Fprintf(&b, "%s: %s: %s\n", list.text, counted(len(list.pods), "pod"), some(list.pods))

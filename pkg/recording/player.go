@@ -65,7 +65,7 @@ func ReadHeader(path string) (Header, error) {
 	if err != nil {
 		return Header{}, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	_, h, err := begin(path, file)
 	return h, err
 }

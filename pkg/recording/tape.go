@@ -27,6 +27,7 @@ type tape struct {
 
 	chunk   *chunk // what was not handed over
 	scratch wire.Writer
+	digest  wire.Digester
 	inStep  bool
 	asked   int  // answers in the step at hand
 	lost    bool // steps are not noted until a segment begins
@@ -71,6 +72,21 @@ type step struct {
 	effects          int
 	answers, written int // how many, and up to which byte
 	more             bool
+	digest           uint64 // of the effects, where it cannot wait for the writer
+	digested         bool
+}
+
+// changes reports whether something in effects may be changed in later steps: plans share memory with what the partition uses again.
+func changes(effects api.Effects) bool {
+	for _, event := range effects {
+		switch event.(type) {
+		case api.AskAdded, api.AskResized, api.Placed, api.Adopted, *api.Ended, *api.AskEnded, api.ForeignAdded, api.ForeignRemoved,
+			*api.ApplicationAccepted, *api.ApplicationChanged, *api.ApplicationGone:
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // Apply is that of the partition.
@@ -137,6 +153,10 @@ func (t *tape) done(s step, effects api.Effects) {
 	if t.lost {
 		t.chunk.answers.Out = t.chunk.answers.Out[:0]
 		return
+	}
+	if s.digested = changes(effects); s.digested {
+		s.digest = t.digest.Effects(effects, s.more)
+		effects = nil
 	}
 	s.effects, s.answers, s.written = len(effects), t.asked, len(t.chunk.answers.Out)
 	t.chunk.steps = append(t.chunk.steps, s)

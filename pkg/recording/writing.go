@@ -185,7 +185,10 @@ func (w *writing) step(s *step, answers []byte, effects api.Effects) {
 	}
 	w.out.Number(uint64(s.answers))
 	w.out.Out = append(w.out.Out, answers...)
-	w.out.Number(w.digest.Effects(effects, s.more))
+	if !s.digested {
+		s.digest = w.digest.Effects(effects, s.more)
+	}
+	w.out.Number(s.digest)
 	if len(w.out.Out) >= flushSize {
 		w.flush()
 	}
