@@ -76,8 +76,9 @@ type step struct {
 	digested         bool
 }
 
-// changes reports whether something in effects may be changed in later steps: plans share memory with what the partition uses again.
-func changes(effects api.Effects) bool {
+// isShared reports whether effects have more than allocations and texts: plans and reasons are shared with the partition, so that their
+// digest is made before it goes on.
+func isShared(effects api.Effects) bool {
 	for _, event := range effects {
 		switch event.(type) {
 		case api.AskAdded, api.AskResized, api.Placed, api.Adopted, *api.Ended, *api.AskEnded, api.ForeignAdded, api.ForeignRemoved,
@@ -154,7 +155,7 @@ func (t *tape) done(s step, effects api.Effects) {
 		t.chunk.answers.Out = t.chunk.answers.Out[:0]
 		return
 	}
-	if s.digested = changes(effects); s.digested {
+	if s.digested = isShared(effects); s.digested {
 		s.digest = t.digest.Effects(effects, s.more)
 		effects = nil
 	}
