@@ -28,6 +28,7 @@ var elsewhere = []struct{ begins, by string }{
 	{"kubectl get --raw ", "pkg/kubernetes/deploy TestCommandsOfTheDocuments"},
 	{"(cd pkg/kubernetes && go build -o ", "pkg/kubernetes/descheduler/command TestRecipes"},
 	{"cd docs/examples/descheduler/recipes", "pkg/kubernetes/descheduler/command TestRecipes"},
+	{"narwhal replay ", "cmd/narwhal TestReplayCommandsOfTheDocument"},
 	{"go get github.com/narwhal-scheduler/narwhal", "docs/example TestModules"},
 	{"go run github.com/narwhal-scheduler/narwhal/docs/example/manager", "docs/example TestCommandsOfEmbedding"},
 	{"go build ./cmd/narwhal", "docs TestCommands"},

@@ -6,6 +6,7 @@
 //	main.go        the commands there are, errors and exit codes
 //	simulate.go    narwhal simulate: play a workload on a simulated cluster
 //	serve.go       narwhal serve: run the scheduler with a simulated cluster and REST
+//	replay.go      narwhal replay: play a recording again; replaymoment.go, a moment of it
 //	validate.go    narwhal validate: check a configuration
 //	reload.go      narwhal validate --against, --server: what a reload would change
 //	lists.go       narwhal queues, nodes, pending, preemptions: what a running scheduler has
@@ -123,6 +124,7 @@ func newRootCommand() *cobra.Command {
 		// One line for each command, each in a file of its own.
 		newSimulateCommand(),
 		newServeCommand(),
+		newReplayCommand(),
 		newValidateCommand(),
 		newQueuesCommand(),
 		newNodesCommand(),

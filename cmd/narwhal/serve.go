@@ -19,6 +19,7 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/accounting"
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/recording"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/server"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
@@ -42,6 +43,8 @@ type serving struct {
 	loop                bool
 	kept                archive.Config
 	accounting          string        // file of SQLite; empty for none
+	record              string        // directory of recordings; empty for none
+	recordMax           int64         // bytes that they may have together
 	unused              time.Duration // that an application is kept which never asks
 }
 
@@ -110,6 +113,8 @@ func (s *serving) keeps(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown, in real time")
 	flags.DurationVar(&s.kept.History, "history", archive.DefaultHistory, "how far back charts of use go, in real time; 0 is none")
 	flags.StringVar(&s.accounting, "accounting", "", "file of SQLite in which the work of queues and users is kept, by day (default none)")
+	flags.StringVar(&s.record, "record", "", "directory in which all steps are recorded, for narwhal replay (default none)")
+	flags.Int64Var(&s.recordMax, "record-max", recording.DefaultSizeMax, "most bytes of recordings; the oldest are removed beyond that")
 	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 }
 
@@ -137,7 +142,12 @@ func (s *serving) run(ctx context.Context, out io.Writer, log *zap.Logger, level
 	if err != nil {
 		return err
 	}
-	srv, err := s.open(cluster, log, level)
+	recorder, err := recording.OpenIf(recording.Config{Directory: s.record, SizeMax: s.recordMax, Version: version.Text(), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer recorder.Close() // after the scheduler has stopped
+	srv, err := s.open(cluster, recorder, log, level)
 	if err != nil {
 		return err
 	}
@@ -191,7 +201,7 @@ func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses [
 }
 
 // open starts everything but the cluster. With an error nothing runs.
-func (s *serving) open(cluster *live.Cluster, log *zap.Logger, level zap.AtomicLevel) (*server.Server, error) {
+func (s *serving) open(cluster *live.Cluster, recorder *recording.Recorder, log *zap.Logger, level zap.AtomicLevel) (*server.Server, error) {
 	proxies, err := webservice.ReadNetworks(s.proxies)
 	if err != nil {
 		return nil, err
@@ -207,7 +217,7 @@ func (s *serving) open(cluster *live.Cluster, log *zap.Logger, level zap.AtomicL
 	srv, err := server.New(server.Config{
 		Accounting: kept,
 		Scheduler: scheduler.Config{
-			Logger: log, Level: &level, SkipPredicates: !cluster.Constrained(),
+			Logger: log, Level: &level, SkipPredicates: !cluster.Constrained(), Recorder: recorder.IfAny(),
 			// The defaults, in the time of the cluster.
 			ReserveDelay:    cluster.Real(2 * time.Second),
 			SettleDelay:     cluster.Real(5 * time.Second),

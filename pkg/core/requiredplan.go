@@ -279,7 +279,7 @@ func (d *round) shareOf(r *ledger.Request, plan *preemptor.Decision, victims []p
 	}
 	own := *plan
 	own.Ask, own.Asked, own.Victims = string(r.Key), r.Amounts.Clone(), victims
-	own.Free, own.Releasing, own.Freed = d.node.FreeFor(r), d.node.Releasing.Clone(), nil
+	own.Free, own.Releasing, own.Freed = d.node.FreeFor(r).Clone(), d.node.Releasing.Clone(), nil
 	own.Needed = nil
 	for i, short := range r.Amounts.Shortfall(own.Free.Plus(own.Releasing)) {
 		own.Needed.Set(resources.Kind(i), max(short, 0))

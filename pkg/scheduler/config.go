@@ -65,6 +65,9 @@ type Config struct {
 	// applied. Partitions call it at the same time as each other, each from its
 	// own goroutine. It must not change the command.
 	Record func(partition string, at time.Time, command api.Command)
+	// Recorder, if set, makes all partitions, and keeps what they are given and do, so that it can be played
+	// again: that of package recording. Its owner closes it after Stop.
+	Recorder Recorder
 	// Events, if set, is told what all partitions do, and resource managers are
 	// sent what is news there. The keys event.* of an extra configuration change
 	// its limits. Without it, resource managers are sent only the records about nodes,

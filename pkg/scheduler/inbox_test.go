@@ -25,7 +25,7 @@ func TestMessagesBeyondInboxMax(t *testing.T) {
 		untracked: new(atomic.Bool),
 		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
 	}
-	o.reports = reports.NewBook(o.partition, new(resources.Kinds))
+	o.steps, o.reports = plainSteps{o.partition}, reports.NewBook(o.partition, new(resources.Kinds))
 	o.heartbeat.start(time.Now())
 	// Each message is of a kind that the owner has nothing to do for.
 	flood := func(times int) (taken int) {

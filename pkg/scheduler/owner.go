@@ -22,6 +22,7 @@ const serveEvery = 512
 type owner struct {
 	name       string // with the resource manager
 	partition  *core.Partition
+	steps      Steps // of the partition, recorded or not
 	inbox      *inbox
 	outbox     *outbox        // of the resource manager
 	gate       *predicateGate // nil when nothing is asked
@@ -62,6 +63,7 @@ func (o *owner) room(more, limit int) error {
 func (o *owner) run(before *owner) {
 	defer close(o.done)
 	defer o.groups.end()
+	defer o.steps.End()
 	if before != nil {
 		<-before.done
 	}
@@ -128,7 +130,7 @@ func (o *owner) schedule(now time.Time) (more bool) {
 		o.gate.pace.beginBatch()
 	}
 	began := o.meter.now()
-	effects, more := o.partition.Schedule(now)
+	effects, more := o.steps.Schedule(now)
 	o.meter.took(stage.Decision, began)
 	o.tell(now, o.reports.Scheduled(now, effects))
 	if !more {
@@ -208,7 +210,7 @@ func (o *owner) apply(now time.Time, c api.Command) {
 	if r, ok := c.(api.Reconfigure); ok {
 		o.groups.use(r.Config.Resolver)
 	}
-	effects := o.partition.Apply(now, c)
+	effects := o.steps.Apply(now, c)
 	o.tell(now, o.reports.Observe(now, effects))
 	o.began = o.meter.lap(stage.Apply, o.began)
 }

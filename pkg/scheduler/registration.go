@@ -13,7 +13,6 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
@@ -199,7 +198,7 @@ func (s *Scheduler) start(r *registration, name string, config api.Config) *owne
 	o.groups = s.newGroupLookups(o, config.Resolver)
 	options := s.config.options(name, s.shares[r.id])
 	o.gate = s.newGate(r, name, &options)
-	o.partition = core.NewPartition(options, config)
+	o.partition, o.steps = s.config.newPartition(time.Now(), options, config)
 	o.reports = reports.NewBook(o.partition, options.Kinds)
 	if s.config.Archive != nil {
 		o.book = s.config.Archive.Open(name)

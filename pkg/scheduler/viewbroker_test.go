@@ -41,7 +41,7 @@ func TestASnapshotDoesNotWaitForMessages(t *testing.T) {
 		untracked: new(atomic.Bool),
 		partition: emptyPartition(), inbox: newInbox(meter{}), outbox: newOutbox(meter{}), broker: newViewBroker(), done: make(chan struct{}),
 	}
-	o.reports = reports.NewBook(o.partition, new(resources.Kinds))
+	o.steps, o.reports = plainSteps{o.partition}, reports.NewBook(o.partition, new(resources.Kinds))
 	o.heartbeat.start(time.Now())
 	for i := range 3 * serveEvery {
 		assert.Assert(t, o.inbox.force(api.AddNode{ID: api.NodeID(fmt.Sprint(i))}))

@@ -58,6 +58,15 @@ func (s *waitSet) Alike(like []*LeafClass, c *Class, most int) []*LeafClass {
 	return like
 }
 
+// A classOrder sorts classes that wait. It has a name, so that a copy of a partition can have it (Orders).
+type classOrder struct{ kinds *resources.Kinds }
+
+func (o classOrder) less(a, b waitingClass) bool { return a.compare(b, o.kinds) < 0 }
+
+// Orders are the functions that sort the trees of a partition, for an exact copy of one: all else in it is data, the functions of its
+// options, and those that a new partition has.
+func (b *Backlog) Orders() []any { return append(b.Ledger.Orders(), classOrder{b.Kinds}.less) }
+
 // count notes that an ask is added to what waits in the leaf, or taken from it.
 func (s *waitSet) count(kinds *resources.Kinds, leaf *LeafClass, by int) {
 	leaf.Asks += by
@@ -72,7 +81,7 @@ func (s *waitSet) count(kinds *resources.Kinds, leaf *LeafClass, by int) {
 	switch here := (waitingClass{Class: leaf.Class, leaf: leaf}); {
 	case by > 0 && leaf.Asks == by:
 		if s.classes == nil {
-			s.classes = btree.NewG(16, func(a, b waitingClass) bool { return a.compare(b, kinds) < 0 })
+			s.classes = btree.NewG(16, classOrder{kinds}.less)
 		}
 		s.classes.ReplaceOrInsert(here)
 	case leaf.Asks == 0:

@@ -18,6 +18,7 @@
 //	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
 //	part.go         subgroups of a group, each with its own minimum
 //	done.go         members of groups that have succeeded
+//	orders.go       the functions that sort trees
 //	request.go      an ask or allocation; wait.go, what is known of one that was not placed
 //	claim.go        what is kept for an ask until it runs; claimbooks.go books it
 //	node.go         a node and what is free on it; nodedetails.go, what few nodes have; nodes.go, they come, change and go

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,9 +51,7 @@ type Group struct {
 // newGroup makes a group of nothing, in which asks stand by their own priorities first.
 func (l *Ledger) newGroup(name string) *Group {
 	g := &Group{Name: name, Slot: l.groupSlots.Take(), missing: -1}
-	g.Asks.tree = btree.NewG(8, func(a, b *Request) bool {
-		return cmp.Or(cmp.Compare(b.Within(), a.Within()), a.InOrder(b)) < 0
-	})
+	g.Asks.tree = btree.NewG(8, memberOrder)
 	l.Together[name] = g
 	l.Changes.Group(g)
 	return g

@@ -70,23 +70,19 @@ type Ledger struct {
 // NewLedger makes a ledger of nothing. Its root queue comes with the first configuration.
 func NewLedger(options api.Options) Ledger {
 	return Ledger{
-		Options:  options,
-		askSlots: tables.From(1),
-		Kinds:    options.Kinds,
-		Requests: map[api.AllocationKey]*Request{},
-		Together: map[string]*Group{},
-		Limits:   limitAccounts{},
-		unplaced: map[api.NodeID][]*Request{},
-		Settled:  options.SettleDelay <= 0,
-		Absent:   map[api.NodeID]*AskSet{},
-		Unknown:  map[string]*AskSet{},
-		Nodes: btree.NewG(32, func(a, b *Node) bool {
-			return a.ID < b.ID
-		}),
-		nodesByID: map[api.NodeID]*Node{},
-		Applications: btree.NewG(32, func(a, b *Application) bool {
-			return a.ID < b.ID
-		}),
+		Options:      options,
+		askSlots:     tables.From(1),
+		Kinds:        options.Kinds,
+		Requests:     map[api.AllocationKey]*Request{},
+		Together:     map[string]*Group{},
+		Limits:       limitAccounts{},
+		unplaced:     map[api.NodeID][]*Request{},
+		Settled:      options.SettleDelay <= 0,
+		Absent:       map[api.NodeID]*AskSet{},
+		Unknown:      map[string]*AskSet{},
+		Nodes:        btree.NewG(32, nodeOrder),
+		nodesByID:    map[api.NodeID]*Node{},
+		Applications: btree.NewG(32, applicationOrder),
 	}
 }
 

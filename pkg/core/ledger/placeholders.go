@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"cmp"
-
 	"github.com/google/btree"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -19,9 +17,7 @@ type placeholders struct {
 }
 
 func bySize(kinds *resources.Kinds) AskSet {
-	return AskSet{btree.NewG(8, func(a, b *Request) bool {
-		return cmp.Or(kinds.Compare(b.Amounts, a.Amounts), a.InOrder(b)) < 0
-	})}
+	return AskSet{btree.NewG(8, sizeOrder{kinds}.less)}
 }
 
 // Has reports whether a placeholder is in the set.

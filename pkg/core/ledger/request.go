@@ -147,7 +147,7 @@ type AskSet struct{ tree *btree.BTreeG[*Request] }
 // Add puts an ask into the set.
 func (s *AskSet) Add(r *Request) {
 	if s.tree == nil {
-		s.tree = btree.NewG(8, func(a, b *Request) bool { return a.InOrder(b) < 0 })
+		s.tree = btree.NewG(8, askOrder)
 	}
 	s.tree.ReplaceOrInsert(r)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/internal/replica"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/recording"
 	"github.com/narwhal-scheduler/narwhal/pkg/version"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice"
 )
@@ -81,6 +82,8 @@ type settings struct {
 	web                                  web
 	kept                                 archive.Config
 	accounting                           string        // file of SQLite; empty for none
+	record                               string        // directory of recordings; empty for none
+	recordMax                            int64         // bytes that they may have together
 	unused                               time.Duration // that an application is kept which never asks
 }
 
@@ -181,6 +184,8 @@ func (s *settings) define(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.kept.Keep, "keep", archive.DefaultKeep, "how long either is shown")
 	flags.DurationVar(&s.kept.History, "history", archive.DefaultHistory, "how far back charts of use go; 0 is none")
 	flags.StringVar(&s.accounting, "accounting", "", "file of SQLite, on a volume that stays, in which the work of queues and users is kept, by day (default none)")
+	flags.StringVar(&s.record, "record", "", "directory, on a volume that stays, in which all steps are recorded, for narwhal replay (default none)")
+	flags.Int64Var(&s.recordMax, "record-max", recording.DefaultSizeMax, "most bytes of recordings; the oldest are removed beyond that")
 	flags.DurationVar(&s.unused, "unused-delay", time.Hour, "how long an application is kept that never asks for anything; less than 0 is for ever")
 	defineLeading(flags, &s.leader)
 	s.web.define(flags)

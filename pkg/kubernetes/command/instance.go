@@ -26,6 +26,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/outoftree"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
+	"github.com/narwhal-scheduler/narwhal/pkg/recording"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 	"github.com/narwhal-scheduler/narwhal/pkg/server"
 	"github.com/narwhal-scheduler/narwhal/pkg/version"
@@ -54,6 +55,7 @@ type instance struct {
 	former  *string // the queues that were in use before, if they are known
 
 	scheduler *server.Server
+	recorder  *recording.Recorder // nil without recordings
 }
 
 // run schedules until the context ends or something fails. When it returns nothing of it
@@ -63,6 +65,7 @@ func (i *instance) run(ctx context.Context) error {
 	if err := i.newScheduler(); err != nil {
 		return err
 	}
+	defer i.recorder.Close() // after the scheduler has stopped
 	defer i.scheduler.Stop()
 	i.state.Watch(func() error { return hangs(i.scheduler.Scheduler) })
 	defer i.state.Watch(nil)
@@ -128,11 +131,18 @@ func (i *instance) newScheduler() error {
 	if err != nil {
 		return err
 	}
+	i.recorder, err = recording.OpenIf(recording.Config{
+		Directory: i.settings.record, SizeMax: i.settings.recordMax, Version: version.Text(), Logger: i.log.Named("recorder"),
+	})
+	if err != nil {
+		return errors.Join(err, accounting.CloseIf(kept))
+	}
 	i.scheduler, err = server.New(server.Config{
 		Accounting: kept,
 		Scheduler: scheduler.Config{
 			Logger: i.log.Named("core"), Level: &i.level,
 			EchoAdopted: true, Resolver: i.resolver, UnusedDelay: i.settings.unused, Defaults: i.settings.defaults(),
+			Recorder: i.recorder.IfAny(),
 		},
 		Archive: i.settings.kept, SkipCharts: i.settings.kept.History == 0,
 		Web: webservice.Config{
@@ -142,6 +152,7 @@ func (i *instance) newScheduler() error {
 		Listen: listen,
 	})
 	if err != nil {
+		i.recorder.Close()
 		return errors.Join(err, accounting.CloseIf(kept))
 	}
 	i.scheduler.Metrics.Register(i.counts)

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/recording"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+)
+
+// replaying is the flags of "narwhal replay".
+type replaying struct {
+	partition string // in short or long form; empty for the only one
+	at        string
+	until     string // a pod
+	evicted   bool   // it is to be evicted
+	config    string // a file
+	listen    string
+}
+
+// newReplayCommand is "narwhal replay DIR".
+func newReplayCommand() *cobra.Command {
+	r := &replaying{}
+	cmd := &cobra.Command{
+		Use:   "replay DIR [placed|evicted]",
+		Short: "Play a recording again, verify it, or look at a moment of it",
+		Long: `Play again what "narwhal serve --record DIR" or a scheduler recorded, and verify that
+the same comes out, byte by byte. The first step that differs is named with its file.
+
+With --at it serves REST and the dashboard as of a moment: a time of day, of the last
+day on which there is one, or a time such as 2026-01-02T14:03:00Z. With --until-first
+the moment is when a pod was placed, or evicted. Nothing can be changed there, and
+what-ifs can be asked.
+
+With --config it plays the same history under another configuration, and says what
+would have gone differently. What is evicted then ends at once, and what the resource
+manager was not asked in the recording, it agrees to.
+
+The exit code is 0 if the same comes out, or there is such a moment, 1 if not, and 2
+if the command could not be understood. A last file that is torn, as after a crash,
+is told and is no error.`,
+		Example: `  narwhal replay recordings
+  narwhal replay recordings --at 14:03
+  narwhal replay recordings --until-first web-1 evicted
+  narwhal replay recordings --config queues.yaml`,
+		Args: func(_ *cobra.Command, args []string) error { return r.check(args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return r.run(ctx, cmd, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&r.partition, "partition", "", "partition, where the recording has several")
+	flags.StringVar(&r.at, "at", "", "serve REST and the dashboard as of this time")
+	flags.StringVar(&r.until, "until-first", "", "serve them as of when this pod was first placed, or evicted")
+	flags.StringVar(&r.config, "config", "", "file with another configuration")
+	flags.StringVar(&r.listen, "listen", "127.0.0.1:0", "address of REST and the dashboard; port 0 is any free one")
+	cmd.MarkFlagsMutuallyExclusive("at", "until-first", "config")
+	return cmd
+}
+
+func (r *replaying) check(args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("replay takes the directory of a recording")
+	case len(args) == 2 && r.until != "" && (args[1] == "placed" || args[1] == "evicted"):
+		r.evicted = args[1] == "evicted"
+	case len(args) > 1:
+		return fmt.Errorf("%q is too much: placed or evicted may follow with --until-first", args[1])
+	}
+	return nil
+}
+
+func (r *replaying) run(ctx context.Context, cmd *cobra.Command, path string) error {
+	d, err := recording.Read(path)
+	if err != nil {
+		return &usageError{err}
+	}
+	for _, err := range d.Unreadable {
+		cmd.PrintErrln("narwhal:", err)
+	}
+	out := cmd.OutOrStdout()
+	if r.at == "" && r.until == "" && r.config == "" {
+		return r.verify(out, d)
+	}
+	partition, err := r.choose(d)
+	switch {
+	case err != nil:
+		return err
+	case r.config != "":
+		return r.otherwise(cmd, d, partition)
+	}
+	m, err := r.find(d, partition)
+	if err != nil {
+		return err
+	}
+	return m.serve(ctx, out, r.listen)
+}
+
+// choose is the long name of the partition that is meant.
+func (r *replaying) choose(d *recording.Directory) (string, error) {
+	var found []string
+	for _, name := range d.Partitions {
+		if r.partition == "" || name == r.partition || strings.HasSuffix(name, "]"+r.partition) {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return "", &usageError{fmt.Errorf("--partition must name one of %s", strings.Join(d.Partitions, ", "))}
+	}
+	return found[0], nil
+}
+
+// verify plays all segments.
+func (r *replaying) verify(out io.Writer, d *recording.Directory) error {
+	failed := false
+	for _, partition := range d.Partitions {
+		if r.partition != "" && !strings.HasSuffix(partition, r.partition) {
+			continue
+		}
+		segments := d.Segments[partition]
+		for i, s := range segments {
+			line, ok := verified(s, i+1 == len(segments))
+			failed = failed || !ok
+			if i > 0 && segments[i-1].Began.Equal(s.Began) && segments[i-1].Number+1 != s.Number {
+				line = "steps are missing here\n" + line
+			}
+			if _, err := fmt.Fprintln(out, line); err != nil {
+				return err
+			}
+		}
+	}
+	if failed {
+		return exitCode(exitFailed)
+	}
+	return nil
+}
+
+// verified plays a segment, and says what came of it. The last one of a partition may be torn.
+func verified(s recording.Segment, last bool) (line string, ok bool) {
+	p, err := recording.Open(s.Path)
+	if err != nil {
+		return err.Error(), false
+	}
+	defer p.Close()
+	for err == nil {
+		_, err = p.Next()
+	}
+	line = fmt.Sprintf("%s %s – %s: %s, the same", s.Partition, stamp(s.From), stamp(p.Now), counted(p.Steps, "step"))
+	switch {
+	case errors.Is(err, io.EOF):
+		return line, true
+	case errors.Is(err, recording.ErrTorn):
+		return line + "; then " + err.Error(), last
+	}
+	return err.Error(), false
+}
+
+func stamp(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
+
+// otherwise says what would have gone differently under another configuration.
+func (r *replaying) otherwise(cmd *cobra.Command, d *recording.Directory, partition string) error {
+	name, text, err := readText(r.config, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	o, err := d.Play(partition, func(kinds *resources.Kinds) (api.Config, error) {
+		document, err := config.Load(text, kinds)
+		if err != nil {
+			return api.Config{}, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, c := range document.Partitions {
+			if strings.HasSuffix(partition, "]"+c.Name) || partition == c.Name {
+				return c, nil
+			}
+		}
+		return api.Config{}, fmt.Errorf("%s has no partition %s", name, partition)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), otherwiseText(partition, o))
+	return err
+}
+
+func otherwiseText(partition string, o *recording.Otherwise) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s – %s: %s\n", partition, stamp(o.From), stamp(o.To), counted(o.Steps, "step"))
+	if o.First == nil {
+		b.WriteString("nothing would have gone differently\n")
+	} else {
+		fmt.Fprintf(&b, "first difference: %v\n", o.First)
+	}
+	for _, list := range []struct {
+		text string
+		pods []api.AllocationKey
+	}{
+		{"placed on another node", o.Elsewhere},
+		{"not placed any more", o.PlacedNoMore},
+		{"placed too", o.PlacedToo},
+		{"not evicted any more", o.EvictedNoMore},
+		{"evicted too", o.EvictedToo},
+	} {
+		if len(list.pods) > 0 {
+			fmt.Fprintf(&b, "%s: %s: %s\n", list.text, counted(len(list.pods), "pod"), some(list.pods))
+		}
+	}
+	questions := make([]string, 0, len(o.Missing))
+	for q := range o.Missing {
+		questions = append(questions, q)
+	}
+	slices.Sort(questions)
+	for _, q := range questions {
+		fmt.Fprintf(&b, "the recording does not say %s: %s, taken for yes\n", q, counted(o.Missing[q], "answer"))
+	}
+	if o.Gap != "" {
+		fmt.Fprintf(&b, "not played to the end: %s\n", o.Gap)
+	}
+	return b.String()
+}
+
+// some is the first few of a list.
+func some(pods []api.AllocationKey) string {
+	const most = 10
+	texts := make([]string, 0, most+1)
+	for i, key := range pods {
+		if i == most {
+			texts = append(texts, "…")
+			break
+		}
+		texts = append(texts, string(key))
+	}
+	return strings.Join(texts, ", ")
+}
