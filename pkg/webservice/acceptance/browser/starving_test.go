@@ -56,7 +56,7 @@ var starvings = []starving{
 		row:     "memory 6Gi 64Gi 1000Gi 40Gi under its guarantee, waits",
 		starves: "load/1", lacks: "root.graph lacks memory 40.0 GiB of what is guaranteed to it",
 		why:    "Nothing is evicted by guarantee: at 2026-11-21T08:01:05Z nothing was found whose eviction would make room.",
-		astray: "more/1", fits: "What would not be enough|Memory 84.0 GiB more becomes free on node-1|it would still wait User limit exceeded: user bob in queue root",
+		astray: "more/1", fits: "What would not be enough|Memory 44.0 GiB more becomes free on node-2|it would still wait User limit exceeded: user bob in queue root",
 	},
 }
 
