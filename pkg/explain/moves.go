@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -52,7 +51,7 @@ func (a *Answer) FindMoves(ctx context.Context, t Trial) {
 // linear in the asks times the allocations, and for each try in the size of the view.
 func (a *Answer) findMoves(ctx context.Context, t Trial, q *questioner) {
 	asks, level := a.mustStart()
-	if lacksRoom := a.Reason == api.NoNodeFits || a.Reason == api.AwaitsGang || a.Reason == api.GroupBelow; !lacksRoom || len(asks) > movesForMax {
+	if lacksRoom := a.Reason == api.NoNodeFits || a.Reason == api.AwaitsGang || a.Reason == api.GroupBelow; !lacksRoom || len(asks) == 0 || len(asks) > movesForMax {
 		return
 	}
 	guesses := a.guessMoves(t, q, asks, level)
@@ -76,12 +75,11 @@ func (a *Answer) findMoves(ctx context.Context, t Trial, q *questioner) {
 // mustStart are the asks that start together or not at all, and the label of which they need one value; none where that cannot be told from
 // amounts: of gangs with placeholders, of subgroups, and of asks that are bound to a node.
 func (a *Answer) mustStart() (asks []*api.AskView, level string) {
-	quorum := a.ask.Tags[api.TagQuorum]
-	group, known := a.view.Groups[api.QuorumOf+quorum]
+	group, known := a.view.Groups[GroupOf(a.Allocation)]
 	switch {
 	case a.ask.Required != "" || a.ask.TaskGroup != "" || group.Terms.Each != "" || len(group.Subgroups) > 0:
 		return nil, ""
-	case quorum == "" || !known:
+	case !known || a.ask.Tags[api.TagQuorum] == "":
 		return []*api.AskView{a.ask}, ""
 	}
 	missing := max(group.Terms.Least-group.Running-group.Done, 1)
@@ -235,8 +233,7 @@ func (a *Answer) tryMoves(ctx context.Context, t Trial, m moving, q *questioner)
 		}
 		return nil
 	}
-	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
-	r.p = core.Restore(api.Options{Kinds: a.Kinds, Partition: a.view.Partition, Feasible: feasible, ReserveDelay: -1}, now, q.alone)
+	r := a.onCopy(q, now, feasible)
 	asks := a.together()
 	for _, n := range a.view.Nodes {
 		if keeps(n, asks) || slices.Contains(m.hosts, n.ID) {
@@ -262,17 +259,10 @@ func (a *Answer) tryMoves(ctx context.Context, t Trial, m moving, q *questioner)
 	for _, id := range m.hosts {
 		r.p.Apply(now, api.UndrainNode{ID: id})
 	}
-	if _, all := r.simulate(ctx, now, now); !all || !a.ran(r) {
+	if _, all := r.simulate(ctx, now, now); !all || a.ranOn(r) == "" {
 		return nil
 	}
 	return moves
-}
-
-// ran reports whether the ask runs on a copy, or one like it, which comes first.
-func (a *Answer) ran(r *dryRun) bool {
-	return slices.ContainsFunc(a.together(), func(ask *api.AskView) bool {
-		return r.placed[ask.Key] != "" && ask.Amounts.Equal(a.ask.Amounts)
-	})
 }
 
 // movesNamed is how many moves a sentence names.

@@ -93,3 +93,21 @@ func TestWhatDoesNotMove(t *testing.T) {
 		assert.Equal(t, len(tried(t, c, "w").Moves), small%9, "%d", small)
 	}
 }
+
+// TestMovesForMany: for more asks that start together than may be guessed for nothing moves.
+func TestMovesForMany(t *testing.T) {
+	for _, least := range []int{100, 101} {
+		c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "batch"}, {Name: "web"}}}}, api.Options{})
+		c.node("n1", int64(least), 999)
+		c.node("n2", 1, 1)
+		c.ask("batch", "b", 1, 1, on("n1"))
+		for i := range least {
+			c.ask("web", fmt.Sprintf("w%d", i), 1, 2, func(a *api.Allocation) {
+				a.Tags = map[string]string{api.TagQuorum: "many", api.TagQuorumLeast: fmt.Sprint(least)}
+			})
+		}
+		c.settle(start)
+		a := tried(t, c, "w0")
+		assert.Equal(t, len(a.Moves), map[int]int{100: 1, 101: 0}[least], "%d: %s", least, a.Text())
+	}
+}

@@ -29,18 +29,15 @@ func (a *Answer) try(ctx context.Context, now time.Time, c cure, q *questioner) 
 		}
 		return nil
 	}
-	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}}
-	r.p = core.Restore(api.Options{Kinds: a.Kinds, Partition: a.view.Partition, Feasible: feasible, ReserveDelay: -1}, now, q.alone)
+	r := a.onCopy(q, now, feasible)
 	for _, command := range c.as {
 		r.p.Apply(now, command)
 	}
 	if _, all := r.simulate(ctx, now, now); !all {
 		return "", ""
 	}
-	for _, ask := range a.together() {
-		if on = r.placed[ask.Key]; on != "" && ask.Amounts.Equal(a.ask.Amounts) {
-			return on, "" // one like it comes first
-		}
+	if on = a.ranOn(r); on != "" {
+		return on, ""
 	}
 	after, err := Ask(r.p.View(), a.Kinds, a.Allocation.Application, a.ask.Key)
 	if err != nil {
@@ -51,6 +48,23 @@ func (a *Answer) try(ctx context.Context, now time.Time, c cure, q *questioner) 
 		remains += ": " + after.Detail
 	}
 	return "", remains
+}
+
+// onCopy is a dry run on a copy of the partition, on which nothing waits but the ask and what starts with it.
+func (a *Answer) onCopy(q *questioner, now time.Time, feasible api.Feasible) *dryRun {
+	r := newDryRun()
+	r.p = core.Restore(api.Options{Kinds: a.Kinds, Partition: a.view.Partition, Feasible: feasible, ReserveDelay: -1}, now, q.alone)
+	return r
+}
+
+// ranOn is where the ask runs in a dry run, or one like it, which comes first; empty if neither does.
+func (a *Answer) ranOn(r *dryRun) api.NodeID {
+	for _, ask := range a.together() {
+		if on := r.placed[ask.Key]; on != "" && ask.Amounts.Equal(a.ask.Amounts) {
+			return on
+		}
+	}
+	return ""
 }
 
 // alone is the view in which nothing waits but the ask and what starts together with it, where the
@@ -68,12 +82,9 @@ func (a *Answer) alone() *api.View {
 		v.Root = raised(v.Root, more)
 		v.Config.Root = raisedConfig(v.Config.Root, "", more)
 	}
-	members, group := map[api.AllocationKey]bool{}, "gang "+string(a.Allocation.Application)
+	members, group := map[api.AllocationKey]bool{}, GroupOf(a.Allocation)
 	for _, ask := range a.together() {
 		members[ask.Key] = true
-	}
-	if name := a.ask.Tags[api.TagQuorum]; name != "" {
-		group = api.QuorumOf + name
 	}
 	v.Groups = nil
 	if of, known := a.view.Groups[group]; known {
@@ -98,6 +109,14 @@ func (a *Answer) alone() *api.View {
 		}
 	}
 	return &v
+}
+
+// GroupOf is the name under which a view has the group of an ask, if it has one.
+func GroupOf(ask *api.Allocation) string {
+	if quorum := ask.Tags[api.TagQuorum]; quorum != "" {
+		return api.QuorumOf + quorum
+	}
+	return "gang " + string(ask.Application)
 }
 
 // together are the asks that start with the ask of an answer, and itself.

@@ -90,7 +90,7 @@ type OverUse struct {
 func WhatIf(ctx context.Context, view *api.View, kinds *resources.Kinds, now time.Time, q Question) (*Outcome, error) {
 	start := *view
 	start.Config = withoutTimeouts(view.Config)
-	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
+	r := newDryRun()
 	r.added, r.waited = map[api.NodeID]bool{}, waitingNow(view)
 	if err := q.Nodes.check(view); err != nil {
 		return nil, err
@@ -165,6 +165,10 @@ type dryRun struct {
 	added   map[api.NodeID]bool        // by the question
 	waited  map[api.AllocationKey]bool // asks of which the resource manager knows
 	unasked bool                       // something was decided without it that it might refuse
+}
+
+func newDryRun() *dryRun {
+	return &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
 }
 
 // isOver reports whether nothing waits for the outcome any more, not even for a

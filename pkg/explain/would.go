@@ -22,7 +22,7 @@ func WouldRun(ctx context.Context, view *api.View, kinds *resources.Kinds, t Tri
 		return Would{}
 	}
 	w := Would{}
-	r := &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
+	r := newDryRun()
 	r.p = t.Copy(view, kinds, func() { w.Unasked = true })
 	for _, command := range commands {
 		r.p.Apply(t.Now, command)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
@@ -14,10 +15,7 @@ import (
 func (e *examination) groups() {
 	harms := map[string]*harm{}
 	e.eachAsk(e.view.Root, func(a askOf) {
-		name := "gang " + string(a.of.ID)
-		if quorum := a.Tags[api.TagQuorum]; quorum != "" {
-			name = api.QuorumOf + quorum
-		}
+		name := explain.GroupOf(a.Allocation)
 		if _, known := e.view.Groups[name]; known {
 			if harms[name] == nil {
 				harms[name] = new(harm)
