@@ -79,14 +79,17 @@ func (o *Options) complete() error {
 	if o.Landing == nil {
 		return errors.New("nothing says where pods would run")
 	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
 	if o.Objects == nil {
 		if o.Informers == nil {
 			return errors.New("neither informers nor another source of objects")
 		}
-		o.Objects = withPodGroups(informed(o.Informers), o.Client, o.Dynamic)
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
+		o.Objects = informed(o.Informers)
+		if o.Dynamic != nil {
+			o.Objects = (&podGroups{client: o.Client, objects: o.Dynamic, clock: o.Clock}).with(o.Objects)
+		}
 	}
 	if o.ControllerWindow == 0 {
 		o.ControllerWindow = o.Interval

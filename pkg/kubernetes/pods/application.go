@@ -71,12 +71,6 @@ type Application struct {
 // them.
 func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application, error) {
 	app := Application{
-		ID: cmp.Or(
-			stated(pod, LabelApplicationID),
-			pod.Labels[labelOldApplicationID],
-			pod.Labels[labelSparkApplication],
-			ofNamespace(pod),
-		),
 		Namespace: pod.Namespace,
 		Queue:     cmp.Or(stated(pod, LabelQueue), pod.Labels[labelOldQueue], r.DefaultQueue),
 		Tags:      map[string]string{tagNamespace: pod.Namespace},
@@ -84,10 +78,7 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 	maps.Copy(app.Tags, namespaceTags(namespace))
 	app.NoPlaceholders, _ = withoutPlaceholders(namespace) // CheckNamespace tells of the error
 	err := errors.Join(app.readUser(pod), app.readGroups(pod))
-	if app.ID == ofNamespace(pod) && app.User != "" {
-		app.ID += "-" + app.User
-	}
-	app.ID, app.Queue, app.User = bounded(app.ID), bounded(app.Queue), bounded(app.User)
+	app.ID, app.Queue, app.User = idOf(pod, app.User), bounded(app.Queue), bounded(app.User)
 	for i, group := range app.Groups {
 		app.Groups[i] = bounded(group)
 	}
@@ -95,6 +86,21 @@ func (r Rules) ApplicationOf(pod *v1.Pod, namespace *v1.Namespace) (Application,
 		return app, fmt.Errorf("pod %s/%s: %s", pod.Namespace, pod.Name, clipped(err.Error()))
 	}
 	return app, nil
+}
+
+// ApplicationID is the ID of the application of a pod. It reads no task groups, of which a tenant may state many.
+func ApplicationID(pod *v1.Pod) string {
+	var app Application
+	_ = app.readUser(pod) // what cannot be read says nothing
+	return idOf(pod, app.User)
+}
+
+func idOf(pod *v1.Pod, user string) string {
+	id := cmp.Or(stated(pod, LabelApplicationID), pod.Labels[labelOldApplicationID], pod.Labels[labelSparkApplication], ofNamespace(pod))
+	if id == ofNamespace(pod) && user != "" {
+		id += "-" + user
+	}
+	return bounded(id)
 }
 
 // ofNamespace is the application of pods that state none, and no user. The admission policy

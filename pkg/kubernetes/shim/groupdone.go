@@ -30,7 +30,7 @@ func (d *succeededPod) isTold() bool {
 // succeeded keeps a pod that has ended, if it counts on. The core knows of it already if it was told that it succeeded, in an
 // application. The lock must be held.
 func (c *podGroups) succeeded(pod *v1.Pod, in *application) {
-	name := c.groupName(pod)
+	name := groupName(pod)
 	group, known := c.of[name]
 	if name == "" || c.done[name][pods.Key(pod)] != nil || pod.Status.Phase != v1.PodSucceeded || !c.options.Rules.IsOurs(pod) || known && group.MinCount == 0 {
 		return
@@ -46,7 +46,7 @@ func (c *podGroups) succeeded(pod *v1.Pod, in *application) {
 }
 
 // deleted has a pod count no more that has succeeded. The lock must be held.
-func (c *podGroups) deleted(pod *v1.Pod) { c.dropDone(c.groupName(pod), pods.Key(pod)) }
+func (c *podGroups) deleted(pod *v1.Pod) { c.dropDone(groupName(pod), pods.Key(pod)) }
 
 func (c *podGroups) dropDone(name, key string) {
 	done := c.done[name][key]
@@ -75,7 +75,7 @@ func (c *podGroups) forgetDone(name string, group pods.PodGroup) {
 
 // tellDone tells the core of pods of a gang that have succeeded, before one that they may count for. The lock must be held.
 func (c *podGroups) tellDone(t *task) {
-	name := c.groupName(t.pod)
+	name := groupName(t.pod)
 	for _, key := range slices.Sorted(maps.Keys(c.done[name])) {
 		done := c.done[name][key]
 		tags := c.tagsOf(name, done.index, done.label)

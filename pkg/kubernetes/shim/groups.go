@@ -165,13 +165,12 @@ func (c *podGroups) waits(pod *v1.Pod) string {
 // the group that are there are what the core looks for room for. A pod of a task group, which
 // has placeholders, waits for those instead. The lock must be held.
 func (c *podGroups) mark(t *task, m *si.Allocation) {
-	name := pods.PodGroupOf(t.pod)
-	_, together := c.together[c.groupName(t.pod)]
-	if !together && (name == "" || m.TaskGroupName != name || m.Placeholder || t.app.gang.has(name)) {
+	name, starts := pods.PodGroupOf(t.pod), groupName(t.pod)
+	if c.together[starts] == nil && (name == "" || m.TaskGroupName != name || m.Placeholder || t.app.gang.has(name)) {
 		return
 	}
 	m.TaskGroupName = "" // the core does not have it changed, but a group may be made again as another
-	tags := c.tagsOf(c.groupName(t.pod), pods.IndexOf(t.pod), t.pod.Labels[pods.LabelSubgroup])
+	tags := c.tagsOf(starts, pods.IndexOf(t.pod), t.pod.Labels[pods.LabelSubgroup])
 	if tags == nil {
 		return
 	}

@@ -33,12 +33,11 @@ func taskGroupName(app appKey, group string) string {
 }
 
 // groupName names what a pod starts with: its pod group, or else the task group of its application; empty for none.
-func (c *podGroups) groupName(pod *v1.Pod) string {
+func groupName(pod *v1.Pod) string {
 	if name := podGroupName(pod); name != "" || pods.GroupName(pod) == "" || pods.SaysPlaceholder(pod) {
 		return name
 	}
-	said, _ := c.options.Rules.ApplicationOf(pod, nil) // that it cannot be read was told when it came
-	return taskGroupName(appKey{said.Namespace, said.ID}, pods.GroupName(pod))
+	return taskGroupName(appKey{pod.Namespace, pods.ApplicationID(pod)}, pods.GroupName(pod))
 }
 
 // tagsOf is what a pod says of what it starts with, by its name, with its completion index and the label of its subgroup; nil if it is

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/framework"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -21,16 +19,7 @@ func gangOf(pod *v1.Pod) string {
 	case pod.Annotations[pods.AnnotationTaskGroup] == "":
 		return pod.Namespace + "/pod group/" + group
 	}
-	return applicationOf(pod)
-}
-
-// applicationOf does not read task groups, of which a tenant may state many.
-func applicationOf(pod *v1.Pod) string {
-	of := *pod
-	of.Annotations = maps.Clone(pod.Annotations)
-	delete(of.Annotations, pods.AnnotationTaskGroups)
-	app, _ := pods.Rules{}.ApplicationOf(&of, nil) // what cannot be read says nothing
-	return pod.Namespace + "/application/" + app.ID
+	return pods.ApplicationGroup(pod.Namespace, pods.ApplicationID(pod))
 }
 
 // membersOf are the pods of a gang on all nodes, and those that say how many pods its groups need.
@@ -40,7 +29,7 @@ func (t *turn) membersOf(gang string) []*v1.Pod {
 		for _, pod := range t.snapshot.Pods() {
 			of := gangOf(pod)
 			if of == "" && pod.Annotations[pods.AnnotationTaskGroups] != "" {
-				of = applicationOf(pod)
+				of = pods.ApplicationGroup(pod.Namespace, pods.ApplicationID(pod))
 			}
 			if of != "" {
 				t.gangs[of] = append(t.gangs[of], pod)
@@ -67,7 +56,7 @@ func (t *turn) evictGang(ctx context.Context, d *draining, gang string, members 
 		if _, known := outcomes[pod]; known {
 			continue
 		}
-		if needs, runs := t.quorum(ctx, gang, pod); runs <= needs {
+		if needs, runs := t.quorum(gang, pod); runs <= needs {
 			outcomes[pod] = outcome{why: fmt.Sprintf("its gang needs %d pods and has %d, and %s", needs, runs, because)}
 			continue
 		}
@@ -105,7 +94,7 @@ func (t *turn) evictTogether(ctx context.Context, d *draining, members []*v1.Pod
 
 // quorum is how many pods must run of the group of a gang to which a pod belongs, and how many do. Where that is not known, all
 // must.
-func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, runs int) {
+func (t *turn) quorum(gang string, pod *v1.Pod) (needs, runs int) {
 	group := pods.GroupName(pod)
 	for _, member := range t.membersOf(gang) {
 		if pods.GroupName(member) == group && member.Status.Phase == v1.PodRunning && member.DeletionTimestamp == nil &&
@@ -118,7 +107,7 @@ func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, run
 		if t.minimum == nil {
 			t.minimum = map[string]int{}
 		}
-		t.minimum[key] = t.minimumOf(ctx, gang, pod)
+		t.minimum[key] = t.minimumOf(gang, pod)
 	}
 	if needs = t.minimum[key]; needs == 0 {
 		needs = runs
@@ -130,14 +119,11 @@ func (t *turn) quorum(ctx context.Context, gang string, pod *v1.Pod) (needs, run
 const readMax = 10
 
 // minimumOf is how many pods must run of a group; 0 if that is not known.
-func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
+func (t *turn) minimumOf(gang string, pod *v1.Pod) int {
 	group := pods.GroupName(pod)
 	if pod.Annotations[pods.AnnotationTaskGroup] == "" {
 		t.kept.polls = true
-		of, err := t.podGroup(ctx, pod.Namespace, group)
-		if err != nil {
-			return 0
-		}
+		of, _ := t.snapshot.PodGroup(pod)
 		return int(of.MinCount)
 	}
 	read := 0
@@ -156,24 +142,4 @@ func (t *turn) minimumOf(ctx context.Context, gang string, pod *v1.Pod) int {
 		}
 	}
 	return 0
-}
-
-// podGroup reads a pod group in the version that the API server serves, which is looked up once in a turn.
-func (t *turn) podGroup(ctx context.Context, namespace, name string) (pods.PodGroup, error) {
-	if t.served == nil {
-		served, err := pods.FindServedGroups(t.handle.ClientSet().Discovery())
-		if err != nil {
-			return pods.PodGroup{}, err
-		}
-		t.served = &served.PodGroups
-	}
-	handle, ok := t.handle.(framework.DynamicHandle)
-	if !ok || handle.DynamicClient() == nil || t.served.Empty() {
-		return pods.PodGroup{}, fmt.Errorf("pod group %s/%s cannot be read", namespace, name)
-	}
-	object, err := handle.DynamicClient().Resource(*t.served).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return pods.PodGroup{}, err
-	}
-	return pods.ReadPodGroup(object)
 }

@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/descheduler/drain"
@@ -86,8 +85,7 @@ type turn struct {
 	yields   time.Time // when the first of these does not count any more, if no pod leaves
 	usage    map[*policy.PodDisruptionBudget]int
 	gangs    map[string][]*v1.Pod
-	minimum  map[string]int               // of groups of gangs, as far as it was asked
-	served   *schema.GroupVersionResource // of pod groups; nil until it is looked up, empty if there is none
+	minimum  map[string]int // of groups of gangs, as far as it was asked
 	flying   map[types.UID]bool
 	standing map[string][]*v1.Pod // pods in flight, by node
 }

@@ -144,10 +144,16 @@ func (s *Snapshot) DomainOf(pod *v1.Pod, key string) (string, bool) {
 // PriorityClass returns a priority class, or nil.
 func (s *Snapshot) PriorityClass(name string) *scheduling.PriorityClass { return s.classes[name] }
 
+// PodGroup returns the pod group of a pod; false where it has none, or that is not known.
+func (s *Snapshot) PodGroup(pod *v1.Pod) (pods.PodGroup, bool) {
+	group, known := s.groups[types.NamespacedName{Namespace: pod.Namespace, Name: pods.PodGroupOf(pod)}]
+	return group, known
+}
+
 // GroupTags is what the scheduler is told of the pod group of a pod, by tags of the scheduler core; nil for a pod that is scheduled by itself, or
 // whose group is not known.
 func (s *Snapshot) GroupTags(pod *v1.Pod) map[string]string {
-	group, known := s.groups[types.NamespacedName{Namespace: pod.Namespace, Name: pods.PodGroupOf(pod)}]
+	group, known := s.PodGroup(pod)
 	if !known {
 		return nil
 	}

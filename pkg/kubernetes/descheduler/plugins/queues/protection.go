@@ -143,6 +143,5 @@ func gangsOf(s *framework.Snapshot) map[gangKey]*gang {
 }
 
 func keyOf(pod *v1.Pod, group string) gangKey {
-	app, _ := pods.Rules{}.ApplicationOf(pod, nil)
-	return gangKey{pod.Namespace, app.ID, group}
+	return gangKey{pod.Namespace, pods.ApplicationID(pod), group}
 }
