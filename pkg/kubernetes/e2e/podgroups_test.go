@@ -68,9 +68,14 @@ func createPodGroupIn(w *World, resource schema.GroupVersionResource, namespace,
 	if minCount > 0 {
 		policy = map[string]any{"gang": map[string]any{"minCount": minCount}}
 	}
+	create(w, namespace, resource, "PodGroup", name, map[string]any{"schedulingPolicy": policy})
+}
+
+// create makes an object of a resource for which the client has no type.
+func create(w *World, namespace string, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
+	w.t.Helper()
 	_, err := groupsIn(w, resource, namespace).Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": resource.GroupVersion().String(), "kind": "PodGroup", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"schedulingPolicy": policy},
+		"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}, metav1.CreateOptions{})
 	w.check(err)
 }

@@ -1,23 +1,12 @@
 package e2e
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
-
-// create makes an object of a resource for which the client has no type.
-func create(w *World, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
-	w.t.Helper()
-	_, err := groupsIn(w, resource, namespace).Create(w.ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
-	}}, metav1.CreateOptions{})
-	w.check(err)
-}
 
 // The pods of a job that says how they are scheduled start together: its controller makes the pod group. Where a whole job of less priority
 // is in the way, all of that ends, and nothing does for a job that would not fit then.
@@ -52,7 +41,7 @@ func createWholeJob(w *World, name string, count int32, p Pod) {
 	spec := object["spec"].(map[string]any)
 	spec["completionMode"] = "Indexed"
 	spec["scheduling"] = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(count)}}}
-	create(w, schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, "Job", name, spec)
+	create(w, namespace, schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, "Job", name, spec)
 }
 
 // Two of three replicas start together, each with all of its pods; the third one when there is room for all of it.
@@ -64,9 +53,9 @@ func replicasStartWhole(w *World) {
 	gang := func(count string, least int64) map[string]any {
 		return map[string]any{"gang": map[string]any{count: least}}
 	}
-	create(w, pods.CompositePodGroupResource, "CompositePodGroup", "serve", map[string]any{"workloadRef": of("all"), "schedulingPolicy": gang("minGroupCount", 2)})
+	create(w, namespace, pods.CompositePodGroupResource, "CompositePodGroup", "serve", map[string]any{"workloadRef": of("all"), "schedulingPolicy": gang("minGroupCount", 2)})
 	replica := func(name string) {
-		create(w, podGroups(), "PodGroup", name, map[string]any{
+		create(w, namespace, podGroups(), "PodGroup", name, map[string]any{
 			"workloadRef": of("replica"), "parentCompositePodGroupName": "serve", "schedulingPolicy": gang("minCount", 2),
 		})
 		w.CreatePods(name, 2, Pod{CPU: "1", Memory: "1Gi", Group: name})
