@@ -96,11 +96,14 @@ func (l *list) unknownWork(all func(where url.Values) (days, users []string, err
 	if err != nil || len(days) == 0 {
 		return err
 	}
-	for flag, names := range map[string][]string{"day": days, "user": users} {
-		slices.Sort(names)
-		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
-		if value := *l.picked[flag]; value != "" && !slices.ContainsFunc(names, matching(value)) {
-			return noSuch(flag, value, names)
+	for _, of := range []struct {
+		flag  string
+		names []string
+	}{{"day", days}, {"user", users}} {
+		slices.Sort(of.names)
+		names := slices.DeleteFunc(slices.Compact(of.names), func(name string) bool { return name == "" })
+		if value := *l.picked[of.flag]; value != "" && !slices.ContainsFunc(names, matching(value)) {
+			return noSuch(of.flag, value, names)
 		}
 	}
 	return nil
@@ -108,18 +111,21 @@ func (l *list) unknownWork(all func(where url.Values) (days, users []string, err
 
 // isDay reports whether a text is a day, or the beginning of one with * at its end.
 func isDay(text string) bool {
-	const like = "2000-01-01"
-	if prefix, ok := strings.CutSuffix(text, "*"); ok && len(prefix) <= len(like) && !strings.Contains(prefix, "*") {
-		text = prefix + like[len(prefix):]
-		if len(prefix) == len("2000-0") || len(prefix) == len("2000-01-0") {
-			text = prefix + "1" + like[len(prefix)+1:] // 0 alone is no month and no day
-			if prefix[len(prefix)-1] == '3' {
-				text = prefix + "0" + like[len(prefix)+1:]
-			}
+	prefix, ok := strings.CutSuffix(text, "*")
+	if !ok {
+		_, err := time.Parse(time.DateOnly, text)
+		return err == nil
+	}
+	year := prefix[:min(4, len(prefix))]
+	if strings.Trim(year, "0123456789") != "" {
+		return false
+	}
+	for day := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() == 2000; day = day.AddDate(0, 0, 1) { // a leap year has all
+		if strings.HasPrefix(day.Format("-01-02"), prefix[len(year):]) {
+			return true
 		}
 	}
-	_, err := time.Parse(time.DateOnly, text)
-	return err == nil
+	return false
 }
 
 // matching is whether a name is meant by a value, which may end with *. Names of queues are in

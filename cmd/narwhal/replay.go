@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/recording"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
 // replaying is the flags of "narwhal replay".
@@ -110,13 +112,17 @@ func (r *replaying) run(ctx context.Context, cmd *cobra.Command, path string) er
 	return m.serve(ctx, out, r.listen)
 }
 
-// choose is the long name of the partition that is meant.
+// isNamed reports whether a partition is meant by its name, with the resource manager or without.
+func isNamed(partition, name string) bool {
+	_, is := object.Find([]string{partition}, name)
+	return is
+}
+
+// choose is the full name of the partition that is meant.
 func (r *replaying) choose(d *recording.Directory) (string, error) {
-	var found []string
-	for _, name := range d.Partitions {
-		if r.partition == "" || name == r.partition || strings.HasSuffix(name, "]"+r.partition) {
-			found = append(found, name)
-		}
+	found := d.Partitions
+	if r.partition != "" {
+		found = slices.DeleteFunc(slices.Clone(found), func(name string) bool { return !isNamed(name, r.partition) })
 	}
 	if len(found) != 1 {
 		return "", &usageError{fmt.Errorf("--partition must name one of %s", strings.Join(d.Partitions, ", "))}
@@ -126,11 +132,15 @@ func (r *replaying) choose(d *recording.Directory) (string, error) {
 
 // verify plays all segments.
 func (r *replaying) verify(out io.Writer, d *recording.Directory) error {
-	failed := false
-	for _, partition := range d.Partitions {
-		if r.partition != "" && !strings.HasSuffix(partition, r.partition) {
-			continue
+	failed, partitions := false, d.Partitions
+	if r.partition != "" {
+		partition, err := r.choose(d)
+		if err != nil {
+			return err
 		}
+		partitions = []string{partition}
+	}
+	for _, partition := range partitions {
 		segments := d.Segments[partition]
 		for i, s := range segments {
 			line, ok := verified(s, i+1 == len(segments))
@@ -183,7 +193,7 @@ func (r *replaying) otherwise(cmd *cobra.Command, d *recording.Directory, partit
 			return api.Config{}, fmt.Errorf("%s: %w", name, err)
 		}
 		for _, c := range document.Partitions {
-			if strings.HasSuffix(partition, "]"+c.Name) || partition == c.Name {
+			if isNamed(partition, c.Name) {
 				return c, nil
 			}
 		}
@@ -218,12 +228,7 @@ func otherwiseText(partition string, o *recording.Otherwise) string {
 			fmt.Fprintf(&b, "%s: %s: %s\n", list.text, counted(len(list.pods), "pod"), some(list.pods))
 		}
 	}
-	questions := make([]string, 0, len(o.Missing))
-	for q := range o.Missing {
-		questions = append(questions, q)
-	}
-	slices.Sort(questions)
-	for _, q := range questions {
+	for _, q := range slices.Sorted(maps.Keys(o.Missing)) {
 		fmt.Fprintf(&b, "the recording does not say %s: %s, taken for yes\n", q, counted(o.Missing[q], "answer"))
 	}
 	if o.Gap != "" {

@@ -178,6 +178,7 @@ func TestReplayThatCannotBe(t *testing.T) {
 		{directory + " --at 25", `"25" is no time: it would be 14:03`, exitUsage},
 		{directory + " --at 1999-01-01T00:00:00Z", "it begins at 2000-01-01", exitFailed},
 		{directory + " --until-first nobody evicted", "pod nobody of partition [played]default is not evicted", exitFailed},
+		{directory + " --partition fault", "--partition must name one of [played]default", exitUsage},
 		{directory + " --at 00:10 --partition other", "--partition must name one of [played]default", exitUsage},
 		{directory + " --config none.yaml", "open none.yaml", exitUsage},
 		{directory + " --config testdata/old.yaml --at 00:10", "if any flags in the group", exitUsage},

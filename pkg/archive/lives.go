@@ -127,7 +127,7 @@ func (s *lives) of(now time.Time, a *api.Allocation, since time.Time) *life {
 }
 
 func (s *lives) begun(a *api.Allocation) *life {
-	return &life{Life: Life{Key: a.Key, Application: a.Application, Asked: a.Created, Placed: a.Placed, Until: a.Created}, pod: podOf(a), open: true}
+	return &life{Life: Life{Key: a.Key, Application: a.Application, Asked: a.Created, Placed: a.Placed, Until: a.Created}, pod: PodOf(a), open: true}
 }
 
 // follows notes what the same pod was before.

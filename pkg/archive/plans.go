@@ -102,15 +102,15 @@ func (s *plans) evicted(a *api.Allocation, queue api.QueuePath, user string) {
 		v = changed.Victim(a.Key)
 	}
 	p.next++
-	v.Application, v.Queue, v.User, v.Node, v.Pod = a.Application, queue, user, a.Node, podOf(a)
+	v.Application, v.Queue, v.User, v.Node, v.Pod = a.Application, queue, user, a.Node, PodOf(a)
 	v.OwnPriority, v.Started = a.Priority, a.Placed
 	if a.IsForeign() {
 		v.Started = a.Created // another scheduler placed it
 	}
 }
 
-// podOf is the name of a pod, which stays when it is started again with another key.
-func podOf(a *api.Allocation) string {
+// PodOf is the name of the pod of an allocation, with its namespace if that is told; empty where the resource manager tells none. It stays when it is started again with another key.
+func PodOf(a *api.Allocation) string {
 	name, space := a.Tags["kubernetes.io/meta/podName"], a.Tags["kubernetes.io/meta/namespace"]
 	if name == "" || space == "" {
 		return name

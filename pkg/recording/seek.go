@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
@@ -100,13 +102,7 @@ func (w Wanted) in(s Step) bool {
 	return false
 }
 
-// Tags with the name of a pod, as shims of Kubernetes send them.
-const (
-	tagPodName   = "kubernetes.io/meta/podName"
-	tagNamespace = "kubernetes.io/meta/namespace"
-)
-
 func (w Wanted) names(a *api.Allocation) bool {
-	name := a.Tags[tagPodName]
-	return w.Pod == string(a.Key) || name != "" && (w.Pod == name || w.Pod == a.Tags[tagNamespace]+"/"+name)
+	pod := archive.PodOf(a)
+	return w.Pod == string(a.Key) || pod != "" && (w.Pod == pod || strings.HasSuffix(pod, "/"+w.Pod))
 }
