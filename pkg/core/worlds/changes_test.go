@@ -13,7 +13,7 @@ import (
 
 // A change is something that happens to a world while it is played: a node is "drain"ed,
 // "undrain"ed, "remove"d, "add"ed, "resize"d or "relabel"led, a pod "fail"s to be bound, the resource manager
-// "allow"s what a rule refuses and does not say so, a pod is to "become" of other amounts, an
+// "allow"s what a rule refuses and does not say so, or "confirm"s an eviction at once, a pod is to "become" of other amounts, an
 // application is to "leave", or the scheduler does a "restart".
 type change struct {
 	At       int // seconds after the beginning
@@ -44,6 +44,9 @@ func (g *game) change(c *change) {
 	case "restart":
 		fmt.Fprintln(&g.script, "# The scheduler restarts", g.now.Sub(start))
 		g.restart()
+		return
+	case "confirm":
+		g.confirmFirst()
 		return
 	case "allow":
 		if c.Rule < len(g.w.Rules) {

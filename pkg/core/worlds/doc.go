@@ -11,6 +11,6 @@
 //	oracle_test.go    what may be a victim, and every set of them; kept_test.go room that is kept
 //	laws_test.go      the table of laws, each of which has a file law_*_test.go
 //	reduce_test.go    makes a world that breaks a law small; script_test.go prints it as a scenario
-//	worlds_test.go    plays them
+//	worlds_test.go    plays them; small_test.go plays everything that may happen in small ones
 //	views_test.go     the oracle for what a view shows, with faults_test.go for the simulator
 package worlds

@@ -269,11 +269,16 @@ func (g *game) due() {
 	g.endGangs()
 	for _, e := range g.evictions {
 		if at, ok := g.confirms[e.Victim]; ok && !at.After(g.now) {
-			g.release(e.Victim, si.TerminationType_PREEMPTED_BY_SCHEDULER)
-			g.recreate(e.Victim, int(g.now.Sub(start)/time.Second)+1)
+			g.confirm(e.Victim)
 		}
 	}
 	g.schedule()
+}
+
+// confirm says that an eviction has ended.
+func (g *game) confirm(victim string) {
+	g.release(victim, si.TerminationType_PREEMPTED_BY_SCHEDULER)
+	g.recreate(victim, int(g.now.Sub(start)/time.Second)+1)
 }
 
 func (g *game) release(key string, why si.TerminationType) {
