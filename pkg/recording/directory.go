@@ -68,10 +68,25 @@ func (d *Directory) read(partition, path string) error {
 	slices.SortFunc(list, func(a, b Segment) int {
 		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Number, b.Number))
 	})
+	list = d.reachable(list)
+	d.Segments[partition] = list
 	if len(list) > 0 {
 		d.Partitions = append(d.Partitions, partition)
 	}
 	return nil
+}
+
+// reachable leaves out segments without an image before which others are missing, as they were removed.
+func (d *Directory) reachable(list []Segment) (kept []Segment) {
+	for _, s := range list {
+		last := len(kept) - 1
+		if s.hasImage() || last >= 0 && kept[last].Began.Equal(s.Began) && kept[last].Number+1 == s.Number {
+			kept = append(kept, s)
+			continue
+		}
+		d.Unreadable = append(d.Unreadable, fmt.Errorf("%s: its image is missing, and the segment before it: %w", s.Path, fs.ErrNotExist))
+	}
+	return kept
 }
 
 // escapeGlob has a path stand for itself in a pattern: names of partitions have brackets.

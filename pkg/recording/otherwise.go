@@ -137,8 +137,10 @@ func (p *Player) follow(path string) (err error) {
 	}
 	p.Close()
 	p.file, p.frames, p.Header, p.File = file, frames, h, path
-	if _, err := p.frames.next(); err != nil { // the image
-		return fmt.Errorf("%s: %w", path, err)
+	if h.Image {
+		if _, err := p.image(); err != nil {
+			return err
+		}
 	}
 	return p.learn(h.Kinds)
 }

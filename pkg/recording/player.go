@@ -97,34 +97,31 @@ func begin(path string, file *os.File) (*frameReader, Header, error) {
 	return frames, h, nil
 }
 
-// Open restores the partition with which a segment begins. Close is to be called in the end.
+// Open restores the partition with which a segment begins, from its image, or from those before it where there is none. Close is to be
+// called in the end.
 func Open(path string) (*Player, error) {
+	return open(path, func() bool { return false })
+}
+
+// newPlayer reads how a segment begins.
+func newPlayer(path string) (*Player, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	p := &Player{File: path, file: file, Kinds: new(resources.Kinds), answers: answerer{last: map[asked][]byte{}}, rest: wire.NewReader(nil)}
-	if err := p.restore(); err != nil {
+	if p.frames, p.Header, err = begin(p.File, p.file); err == nil && p.Layout != image.Layout() {
+		err = fmt.Errorf("%s: %w: it was written by version %q, play it with that", p.File, ErrOtherProgram, p.Version)
+	}
+	if err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Player) restore() (err error) {
-	if p.frames, p.Header, err = begin(p.File, p.file); err != nil {
-		return err
-	}
-	if own := image.Layout(); p.Layout != own {
-		return fmt.Errorf("%s: %w: it was written by version %q, play it with that", p.File, ErrOtherProgram, p.Version)
-	}
-	content, err := p.frames.next()
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = fmt.Errorf("offset %d: %w: the image is missing", p.frames.at, ErrTorn)
-		}
-		return fmt.Errorf("%s: %w", p.File, err)
-	}
+// restore makes the partition of its image.
+func (p *Player) restore(content []byte) (err error) {
 	if err := p.learn(p.Header.Kinds); err != nil {
 		return fmt.Errorf("%s: %w", p.File, err)
 	}

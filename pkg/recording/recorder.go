@@ -52,8 +52,12 @@ type Recorder struct {
 	changed sync.Cond
 	queue   []*chunk
 	spare   []*chunk
+	wants   sync.Cond
+	wanted  []wantedImage
+	writes  map[string]bool // files, the writer's own
 	closed  bool
-	ended   chan struct{}
+	closing chan struct{}
+	ended   sync.WaitGroup
 }
 
 // New makes a recorder, which writes until Close.
@@ -71,12 +75,13 @@ func New(config Config) (*Recorder, error) {
 	if err := os.MkdirAll(config.Directory, 0o750); err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}
-	r := &Recorder{config: config, log: config.Logger, ended: make(chan struct{})}
+	r := &Recorder{config: config, log: config.Logger, closing: make(chan struct{}), writes: map[string]bool{}}
 	if r.log == nil {
 		r.log = zap.NewNop()
 	}
-	r.changed.L = &r.mu
-	go r.write()
+	r.changed.L, r.wants.L = &r.mu, &r.mu
+	r.ended.Go(r.write)
+	r.ended.Go(r.makeImages)
 	return r, nil
 }
 
@@ -110,16 +115,18 @@ func (r *Recorder) Begin(now time.Time, options api.Options, config api.Config) 
 // Lost is how often steps were lost because the disk was slow or refused a file.
 func (r *Recorder) Lost() uint64 { return r.lost.Load() }
 
-// Close writes what waits, and ends the files.
+// Close writes what waits, and ends the files. It may be called once.
 func (r *Recorder) Close() {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	r.closed = true
+	close(r.closing)
 	r.changed.Signal()
+	r.wants.Signal()
 	r.mu.Unlock()
-	<-r.ended
+	r.ended.Wait()
 }
 
 // functionsOf says which functions of options there are, a bit for each question.
@@ -155,7 +162,6 @@ func (r *Recorder) take(c *chunk) *chunk {
 
 // write is the goroutine that writes. It wakes once in a second while steps wait to be flushed.
 func (r *Recorder) write() {
-	defer close(r.ended)
 	open := map[*tape]bool{}
 	var timer *time.Timer
 	for {

@@ -37,6 +37,7 @@ type Header struct {
 	From      time.Time // when the segment began
 	After     string    // why it began
 	Functions uint16
+	Image     bool     // it follows in this file; otherwise it is in one of its own, or the segment goes on after the one before
 	Kinds     []string // the resource kinds that were known
 }
 

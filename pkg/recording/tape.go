@@ -32,7 +32,10 @@ type tape struct {
 	asked   int  // answers in the step at hand
 	lost    bool // steps are not noted until a segment begins
 
-	renew   atomic.Bool  // by the writer: a segment is to begin
+	renew   atomic.Bool   // by the writer: a segment is to begin
+	afresh  atomic.Bool   // with an image of the partition
+	imaged  atomic.Uint64 // the last segment that has an image, and how many bytes that has
+	size    atomic.Int64
 	waiting atomic.Int64 // steps that are handed over and not written
 
 	file  *writing // the writer's own
@@ -56,9 +59,8 @@ type chunk struct {
 // A beginning is how the segment before ends, and the next one begins.
 type beginning struct {
 	view  *api.View // at the end of the one before, if nothing was lost
-	image []byte
+	image []byte    // nil if the segment goes on after the one before
 	err   error
-	took  time.Duration // to make the image
 	now   time.Time
 	kinds int
 	after string // why a segment begins
@@ -137,14 +139,14 @@ func (t *tape) begin(now time.Time) {
 	}
 }
 
-// startSegment makes an image of the partition, with which a segment begins.
+// startSegment begins a segment. If it does not go on after the one before, it begins with an image of the partition.
 func (t *tape) startSegment(now time.Time, last *api.View, after string) {
 	t.renew.Store(false)
 	t.lost = false
 	b := &beginning{view: last, now: now, kinds: t.kinds.Len(), after: after}
-	began := time.Now()
-	b.image, b.err = image.Of(t.partition)
-	b.took = time.Since(began)
+	if t.afresh.Swap(false) || last == nil {
+		b.image, b.err = image.Of(t.partition)
+	}
 	t.chunk.begins = b
 }
 

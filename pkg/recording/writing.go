@@ -21,12 +21,8 @@ import (
 
 const suffix = ".recording"
 
-// A segment has so many steps at most, so that any moment in it is reached soon, unless images would take more than one part in so many
-// of the time of the partition.
-const (
-	segmentSteps = 1 << 16
-	imagesPart   = 25
-)
+// segmentSteps is how many steps a segment has at most, so that any moment in it is reached soon.
+const segmentSteps = 1 << 16
 
 // retryAfter is how long nothing is written after a file was refused.
 const retryAfter = time.Minute
@@ -35,11 +31,10 @@ const retryAfter = time.Minute
 type writing struct {
 	file    *os.File
 	size    int64
-	image   int64 // the size with which it began
+	start   int64 // the size with which it began
 	steps   int
 	began   time.Time
 	now     time.Time // of the last step
-	late    time.Time // before which it is not followed by another, as images would take too much time
 	flushed time.Time
 	kinds   int // that it names
 	table   *resources.Kinds
@@ -68,7 +63,8 @@ func (r *Recorder) writeChunk(c *chunk) {
 			w.step(s, c.answers.Out[from:s.written], c.effects[at:at+s.effects])
 			from, at = s.written, at+s.effects
 		}
-		if w.due(r.config) {
+		if w.due(r.config, t.size.Load()) {
+			t.afresh.Store(t.next-t.imaged.Load() >= behindMax)
 			t.renew.Store(true)
 		}
 		if w.err != nil {
@@ -90,6 +86,7 @@ func (r *Recorder) refused(t *tape, err error) {
 	r.log.Warn("a recording cannot be written", zap.String("partition", t.name), zap.Error(err))
 	if w := t.file; w != nil {
 		_ = w.file.Close()
+		delete(r.writes, w.file.Name())
 		t.file = nil
 	}
 	t.retry = time.Now().Add(retryAfter)
@@ -116,7 +113,7 @@ func (r *Recorder) end(t *tape, last *api.View) {
 		r.refused(t, w.err)
 	}
 	t.file = nil
-	r.removeOld()
+	delete(r.writes, w.file.Name())
 }
 
 // start begins a segment.
@@ -136,8 +133,8 @@ func (r *Recorder) create(t *tape, b *beginning) error {
 		return err
 	}
 	t.next++
-	name := fmt.Sprintf("%s-%06d%s", t.from.UTC().Format("20060102T150405.000000000"), t.next, suffix)
-	file, err := os.OpenFile(filepath.Join(directory, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
+	path := filepath.Join(directory, fileName(t.from, t.next))
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
 	if err != nil {
 		return err
 	}
@@ -145,18 +142,31 @@ func (r *Recorder) create(t *tape, b *beginning) error {
 	if err != nil {
 		return err
 	}
-	w := &writing{file: file, began: b.now, late: b.now.Add(imagesPart * b.took), flushed: b.now, kinds: b.kinds, table: t.kinds, encoder: encoder}
+	w := &writing{file: file, began: b.now, flushed: b.now, kinds: b.kinds, table: t.kinds, encoder: encoder}
 	h := Header{
 		Version: r.config.Version, Layout: image.Layout(), Partition: t.name, Began: t.from, Number: t.next, From: b.now, After: b.after,
-		Functions: t.functions, Kinds: namesOf(t.kinds, 0, b.kinds),
+		Functions: t.functions, Image: b.image != nil, Kinds: namesOf(t.kinds, 0, b.kinds),
 	}
 	w.packed = append(w.packed, magic...)
 	wire.Value(&w.out, &h)
 	w.flush() // by itself, so that a reader of many segments reads no images
 	w.out.Out = append(w.out.Out, b.image...)
 	w.flush()
-	t.file, w.image = w, w.size
+	t.file, w.start = w, w.size
+	r.writes[path] = true
+	r.removeOld()
+	if h.Image {
+		t.size.Store(w.size)
+		t.imaged.Store(h.Number)
+	} else if w.err == nil {
+		r.want(wantedImage{t, path, h.Number})
+	}
 	return w.err
+}
+
+// fileName is the name of a segment.
+func fileName(began time.Time, number uint64) string {
+	return fmt.Sprintf("%s-%06d%s", began.UTC().Format("20060102T150405.000000000"), number, suffix)
 }
 
 func namesOf(kinds *resources.Kinds, from, to int) []string {
@@ -225,15 +235,13 @@ func (w *writing) flushIfDue(now time.Time) bool {
 	return false
 }
 
-// due reports whether another segment is to follow.
-func (w *writing) due(c Config) bool {
-	if w.now.Before(w.late) {
-		return false
-	}
-	return w.size-w.image > c.SegmentMax || w.steps > segmentSteps || w.now.Sub(w.began) > c.SegmentAge
+// due reports whether another segment is to follow. Images of so many bytes do not take more room than steps.
+func (w *writing) due(c Config, image int64) bool {
+	size := w.size - w.start
+	return size > c.SegmentMax || w.steps > segmentSteps || size >= image && w.now.Sub(w.began) > c.SegmentAge
 }
 
-// removeOld removes the oldest files while all have too many bytes together.
+// removeOld removes the oldest files while all have too many bytes together, but the last, and none that is written.
 func (r *Recorder) removeOld() {
 	type one struct {
 		path    string
@@ -243,7 +251,7 @@ func (r *Recorder) removeOld() {
 	var files []one
 	var sum int64
 	_ = filepath.WalkDir(r.config.Directory, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, suffix) {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, suffix) && !strings.HasSuffix(path, imageSuffix) {
 			return nil
 		}
 		if info, err := d.Info(); err == nil {
@@ -258,6 +266,9 @@ func (r *Recorder) removeOld() {
 	for _, f := range files[:max(len(files)-1, 0)] {
 		if sum <= r.config.SizeMax {
 			return
+		}
+		if r.writes[f.path] {
+			continue
 		}
 		if err := os.Remove(f.path); err != nil {
 			r.log.Warn("an old recording cannot be removed", zap.String("file", f.path), zap.Error(err))
