@@ -180,10 +180,11 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 	done
 
 .PHONY: torture
-torture: ## play 100,000 random worlds, 200 histories of 5,000 steps, and five times what go test plays of the others, with all laws; TORTURE="seed count" for those of another day
+torture: ## play 100,000 random worlds, all small ones to a depth, 200 histories of 5,000 steps, 120 days, and five times what go test plays of the others, with all laws; TORTURE="seed count" for those of another day
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 $$($(GO) list ./pkg/core/... | grep -v '/worlds$$')
+	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestSoak$$' -timeout 0 -v ./pkg/server
 	cd pkg/kubernetes && TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 ./descheduler/landing ./shim/shimtest
-	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestWorlds$$' -timeout 0 -v ./pkg/core/worlds
+	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^Test(Small)?Worlds$$' -timeout 0 -v ./pkg/core/worlds
 
 .PHONY: mutants
 mutants: ## put faults into the code, one at a time, and list those that no test finds; PKG=pkg/a,pkg/b SEED=2 COUNT=10 for parts
