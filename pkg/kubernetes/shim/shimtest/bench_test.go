@@ -15,19 +15,20 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/preferences"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
+	"github.com/narwhal-scheduler/narwhal/pkg/recording"
+	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
 )
 
 // Pods that wait when the scheduler starts, with the API server in memory: from the start
 // until the last one is bound.
 func BenchmarkBacklog(b *testing.B) {
 	lateWatches(b)
-	const pods, ofService = 5000, 50
 	plugin, _ := compiledIn(b, threeLicences, thePlugin)
 	for _, c := range []struct {
 		name     string
 		nodes    int
 		options  shimtest.Options
-		services bool // so many pods each belong to a service, and are spread over zones and nodes
+		services bool // pods belong to services, and are spread over zones and nodes
 	}{
 		{"filters=none", 1000, shimtest.Options{}, false},
 		{"filters=real", 1000, shimtest.Options{Feasibility: filters}, false},
@@ -39,37 +40,67 @@ func BenchmarkBacklog(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var took, worked time.Duration
 			for range b.N {
-				m := shimtest.New(b, c.options)
-				for i := range c.nodes {
-					node := shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi")
-					node.Labels[v1.LabelTopologyZone] = fmt.Sprint("zone-", i%3)
-					m.Put(node)
-				}
-				for i := range pods {
-					app := fmt.Sprint("app-", i/ofService)
-					if c.services && i%ofService == 0 {
-						m.Put(service(app))
-					}
-					m.Put(shimtest.NewPod(fmt.Sprint("pod-", i), "cpu=100m memory=128Mi", shimtest.Labelled("app", app)))
-				}
-				left, over := pods, make(chan struct{})
-				m.API.Fail(shimtest.Faults{Bind: func(*v1.Pod, string) (bool, error) {
-					if left--; left == 0 {
-						close(over)
-					}
-					return true, nil
-				}})
-				began, before := time.Now(), userTime(b)
-				m.Begin()
-				<-over
-				took += time.Since(began)
-				worked += userTime(b) - before
-				m.Stop()
+				t, w := waitingAtStart(b, c.options, c.nodes, c.services)
+				took, worked = took+t, worked+w
 			}
-			b.ReportMetric(float64(pods*b.N)/took.Seconds(), "pods/s")
-			b.ReportMetric(float64(worked.Microseconds())/float64(pods*b.N), "user-µs/pod")
+			b.ReportMetric(float64(waiting*b.N)/took.Seconds(), "pods/s")
+			b.ReportMetric(float64(worked.Microseconds())/float64(waiting*b.N), "user-µs/pod")
 		})
 	}
+}
+
+// BenchmarkRecorded is BenchmarkBacklog with real filters, plain and recorded in turn.
+func BenchmarkRecorded(b *testing.B) {
+	lateWatches(b)
+	waitingAtStart(b, shimtest.Options{Feasibility: filters}, 1000, false) // the first takes longer
+	var plain, recorded time.Duration
+	for range b.N {
+		_, w := waitingAtStart(b, shimtest.Options{Feasibility: filters}, 1000, false)
+		plain += w
+		r, err := recording.New(recording.Config{Directory: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, w = waitingAtStart(b, shimtest.Options{Feasibility: filters, Scheduler: scheduler.Config{Recorder: r}}, 1000, false)
+		recorded += w
+		r.Close()
+	}
+	b.ReportMetric(float64(plain.Microseconds())/float64(waiting*b.N), "plain-user-µs/pod")
+	b.ReportMetric(float64(recorded.Microseconds())/float64(waiting*b.N), "recorded-user-µs/pod")
+	b.ReportMetric(0, "ns/op")
+}
+
+// waiting is how many pods wait when the scheduler of a benchmark starts, ofService how many of them belong to a service.
+const waiting, ofService = 5000, 50
+
+// waitingAtStart has a scheduler start, and returns the time and the processor time until the last pod is bound.
+func waitingAtStart(b *testing.B, options shimtest.Options, nodes int, services bool) (took, worked time.Duration) {
+	m := shimtest.New(b, options)
+	for i := range nodes {
+		node := shimtest.NewNode(fmt.Sprint("node-", i), "cpu=32 memory=256Gi")
+		node.Labels[v1.LabelTopologyZone] = fmt.Sprint("zone-", i%3)
+		m.Put(node)
+	}
+	for i := range waiting {
+		app := fmt.Sprint("app-", i/ofService)
+		if services && i%ofService == 0 {
+			m.Put(service(app))
+		}
+		m.Put(shimtest.NewPod(fmt.Sprint("pod-", i), "cpu=100m memory=128Mi", shimtest.Labelled("app", app)))
+	}
+	left, over := waiting, make(chan struct{})
+	m.API.Fail(shimtest.Faults{Bind: func(*v1.Pod, string) (bool, error) {
+		if left--; left == 0 {
+			close(over)
+		}
+		return true, nil
+	}})
+	began, before := time.Now(), userTime(b)
+	m.Begin()
+	<-over
+	took, worked = time.Since(began), userTime(b)-before
+	m.Stop()
+	return took, worked
 }
 
 // measured are scores of which measured use is one. All nodes are measured once, when the last of them comes.
