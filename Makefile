@@ -180,7 +180,7 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 	done
 
 .PHONY: torture
-torture: ## play 100,000 random worlds, all small ones to a depth, 200 histories of 5,000 steps, 120 days, and five times what go test plays of the others, with all laws; TORTURE="seed count" for those of another day
+torture: ## play 100,000 random worlds, all small ones to a depth, 200 histories of 5,000 steps, 60 days, and five times what go test plays of the others, with all laws; TORTURE="seed count" for those of another day
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 $$($(GO) list ./pkg/core/... | grep -v '/worlds$$')
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestSoak$$' -timeout 0 -v ./pkg/server
 	cd pkg/kubernetes && TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 ./descheduler/landing ./shim/shimtest

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/recording/image"
@@ -109,7 +108,7 @@ func makeImage(path string, isOver func() bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	encoder, err := newEncoder()
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
@@ -48,6 +49,8 @@ type Recorder struct {
 	log    *zap.Logger
 	lost   atomic.Uint64
 
+	encoder *zstd.Encoder // the writer's own, as it keeps megabytes
+
 	mu      sync.Mutex
 	changed sync.Cond
 	queue   []*chunk
@@ -75,7 +78,11 @@ func New(config Config) (*Recorder, error) {
 	if err := os.MkdirAll(config.Directory, 0o750); err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}
-	r := &Recorder{config: config, log: config.Logger, closing: make(chan struct{}), writes: map[string]bool{}}
+	encoder, err := newEncoder()
+	if err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	r := &Recorder{encoder: encoder, config: config, log: config.Logger, closing: make(chan struct{}), writes: map[string]bool{}}
 	if r.log == nil {
 		r.log = zap.NewNop()
 	}
@@ -83,6 +90,10 @@ func New(config Config) (*Recorder, error) {
 	r.ended.Go(r.write)
 	r.ended.Go(r.makeImages)
 	return r, nil
+}
+
+func newEncoder() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 }
 
 // OpenIf is New, or nil, which records nothing, where no directory is named.

@@ -138,11 +138,7 @@ func (r *Recorder) create(t *tape, b *beginning) error {
 	if err != nil {
 		return err
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	w := &writing{file: file, began: b.now, flushed: b.now, kinds: b.kinds, table: t.kinds, encoder: encoder}
+	w := &writing{file: file, began: b.now, flushed: b.now, kinds: b.kinds, table: t.kinds, encoder: r.encoder}
 	h := Header{
 		Version: r.config.Version, Layout: image.Layout(), Partition: t.name, Began: t.from, Number: t.next, From: b.now, After: b.after,
 		Functions: t.functions, Image: b.image != nil, Kinds: namesOf(t.kinds, 0, b.kinds),
