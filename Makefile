@@ -43,7 +43,7 @@ UNRACED := /narwhal/(docs$$|pkg/((resources|config|explain|messages|outcomes|plo
 
 # What has goroutines, and large tests that need none: -short skips these with the race
 # detector, and they are played without it.
-TWICE := /narwhal/pkg/(archive|events|scheduler|core/worlds)$$
+TWICE := /narwhal/pkg/(archive|events|recording|scheduler|server|core/worlds)$$
 
 # The nested modules that are played with the race detector. They have goroutines and compile
 # in seconds with it. What imports Kubernetes or a whole other core would take minutes. Their

@@ -157,6 +157,9 @@ func sizeNow(t *testing.T, directory string) (s size) {
 // A scheduler that is in use for months, with everything that is kept for readers, keeps no more in the end than before. Within a day
 // what is bounded is not full yet, so that the heap is looked at in make torture, which plays 60 of them.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is played without the race detector")
+	}
 	days := 1
 	_, _, torture := seeds.Torture(t)
 	if torture {
