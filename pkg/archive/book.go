@@ -144,6 +144,8 @@ func (b *Book) observe(event api.Event) {
 
 func (b *Book) observeNode(event api.Event) {
 	switch e := event.(type) {
+	case *api.Reconfigured:
+		b.changes.reconfigured(b.now, e)
 	case *api.NodeAdded:
 		b.typed(e.ID, e.Attributes)
 		b.changes.node(b.now, NodesCame, e.ID)

@@ -63,6 +63,7 @@ type changeLog struct {
 	nodes    ring[*Change]
 	known    bool // it began once
 	latest   [changeKinds]*Change
+	lowered  map[api.QueuePath]LoweredMax // by the configurations, as far as that still counts
 }
 
 // schedulable notes that a node is drained, or takes pods again.
@@ -142,3 +143,6 @@ func (b *Book) Changes() []Change {
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Kind, a.Kind)) })
 	return out
 }
+
+// ShortSum is the beginning of a checksum, by which people know a configuration.
+func ShortSum(checksum string) string { return checksum[:min(8, len(checksum))] }

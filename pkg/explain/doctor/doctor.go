@@ -134,15 +134,17 @@ type examination struct {
 	byLeaf  map[api.QueuePath][]*api.ApplicationView // those with asks
 	found   []Finding
 	looked  Looked
+	past    *archive.Book
+	changes []archive.Change                         // those of the past, the newest first
 	tried   int
 	atRest  *explain.Would // what would run if nothing was done
 	partial bool
 }
 
 // Examine finds what is wrong in a view. Kinds must be those of the view. Remedies are tried as long as the
-// context lasts; the findings themselves do not depend on it. Changes are those that are known, the newest first.
-func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial explain.Trial, changes []archive.Change) *Report {
-	e := &examination{ctx: ctx, view: view, kinds: kinds, trial: trial, byLeaf: map[api.QueuePath][]*api.ApplicationView{}}
+// context lasts; the findings themselves do not depend on it. The past is that of the partition, nil if it is not known.
+func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial explain.Trial, past *archive.Book) *Report {
+	e := &examination{ctx: ctx, view: view, kinds: kinds, trial: trial, past: past, changes: past.Changes(), byLeaf: map[api.QueuePath][]*api.ApplicationView{}}
 	e.looked.Nodes, e.looked.Applications = len(view.Nodes), len(view.Applications)
 	for _, app := range view.Applications {
 		e.looked.Asks += len(app.Asks)
@@ -155,7 +157,7 @@ func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial 
 	e.devices()
 	e.victims()
 	e.closedNodes()
-	e.lostNodes(changes)
+	e.lostNodes()
 	e.groups()
 	e.overMax(view.Root)
 	e.impossible()

@@ -25,7 +25,7 @@ func examined(t *testing.T, name string, after time.Duration) (*doctor.Report, *
 	}
 	assert.NilError(t, err)
 	p := played.New(t, string(text), nil).To(after)
-	return doctor.Examine(context.Background(), p.Partition.View(), p.Kinds, p.Trial(), p.Book.Changes()), p
+	return doctor.Examine(context.Background(), p.Partition.View(), p.Kinds, p.Trial(), p.Book), p
 }
 
 // TestFindings: what is found in each cluster of testdata, in words.

@@ -67,7 +67,7 @@ func (e *examination) tryOpen(f *Finding, opens []api.Command) {
 const lostTime = time.Hour
 
 // lostNodes finds nodes that went lately and have not come back.
-func (e *examination) lostNodes(changes []archive.Change) {
+func (e *examination) lostNodes() {
 	there := map[string]bool{}
 	for _, n := range e.view.Nodes {
 		there[string(n.ID)] = true
@@ -75,8 +75,8 @@ func (e *examination) lostNodes(changes []archive.Change) {
 	var names []string
 	var first time.Time
 	went, came := 0, 0
-	for i := range changes {
-		c := &changes[i]
+	for i := range e.changes {
+		c := &e.changes[i]
 		if c.Until.Before(e.trial.Now.Add(-lostTime)) {
 			continue
 		}

@@ -3,7 +3,9 @@ package doctor
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -20,7 +22,7 @@ func (e *examination) overMax(q *api.QueueView) {
 	}
 	if len(parts) > 0 && q != e.view.Root {
 		f := Finding{Kind: OverMax, Severity: Note, Subject: string(q.Path), Queue: q.Path}
-		f.Cause = "it uses more than its max: " + strings.Join(parts, " and ")
+		f.Cause = "it uses more than its max: " + strings.Join(parts, " and ") + e.lowered(q, &f)
 		var h harm
 		e.eachAsk(q, func(a askOf) {
 			if a.Reason == api.QuotaExceeded {
@@ -42,6 +44,41 @@ func (e *examination) overMax(q *api.QueueView) {
 	for _, child := range q.Queues {
 		e.overMax(child)
 	}
+}
+
+// lowered says how the max of a queue came below what it uses, and dates the finding by that, as far as it is known.
+func (e *examination) lowered(q *api.QueueView, f *Finding) string {
+	var parts []string
+	at := e.past.LoweredMax(q.Path)
+	for i, used := range q.Used {
+		kind := resources.Kind(i)
+		was, known := at[kind]
+		if !known || used <= q.Max.Of(kind) {
+			continue
+		}
+		if f.Since.IsZero() || was.At.Before(f.Since) {
+			f.Since, f.SinceOf = was.At, "when its max was lowered"
+		}
+		before := "no max of " + e.kinds.Name(kind)
+		if was.From != resources.Unlimited {
+			before = e.one(kind, was.From)
+		}
+		parts = append(parts, before)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; that was lowered from " + strings.Join(parts, " and ") + e.configuredAt(f.Since)
+}
+
+// configuredAt names the configuration that came into use at a time, if it is known.
+func (e *examination) configuredAt(at time.Time) string {
+	for i := len(e.changes) - 1; i >= 0; i-- { // it is noted once it is in use
+		if c := &e.changes[i]; c.Kind == archive.Configured && c.Before != "" && !c.At.Before(at) {
+			return fmt.Sprintf(" by configuration %s -> %s", archive.ShortSum(c.Before), archive.ShortSum(c.After))
+		}
+	}
+	return ""
 }
 
 // givenBack is how many allocations of a queue were told to end because it is over its max.

@@ -3,6 +3,7 @@
 package played
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -29,10 +30,11 @@ type Play struct {
 	Book      *archive.Book
 	Partition *core.Partition
 
-	told   *reports.Book
-	remote *simulator.Remote
-	point  time.Time // when the archive gets one next
-	seen   func(time.Time, api.Event)
+	told    *reports.Book
+	configs int // that took the place of the first
+	remote  *simulator.Remote
+	point   time.Time // when the archive gets one next
+	seen    func(time.Time, api.Event)
 }
 
 // New begins a scenario. Seen is told of every event; it may be nil.
@@ -88,6 +90,10 @@ func (p *Play) moment(most time.Time) (next time.Time) {
 		}
 		for _, command := range commands {
 			p.observe(p.told.Observe(p.Now, p.Partition.Apply(p.Now, command)))
+			if _, is := command.(api.Reconfigure); is {
+				p.Book.Reconfigured(p.Now, fmt.Sprintf("config-%d", p.configs), fmt.Sprintf("config-%d", p.configs+1), nil)
+				p.configs++
+			}
 		}
 		for more := true; more; {
 			var fx api.Effects

@@ -61,7 +61,7 @@ func Doctor(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 	defer cancel()
 	trial, end := trialOf(ctx, at, of)
 	defer end()
-	found := doctor.Examine(ctx, at.View, at.Kinds(), trial, at.Past().Changes())
+	found := doctor.Examine(ctx, at.View, at.Kinds(), trial, at.Past())
 	if r.Context().Err() != nil {
 		return nil, context.Cause(r.Context())
 	}

@@ -109,16 +109,13 @@ func changed(c *archive.Change) *changeJSON {
 func configured(c *archive.Change) string {
 	switch n := len(c.Lines) + c.More; {
 	case c.Before == "":
-		return "configuration " + short(c.After) + " is in use"
+		return "configuration " + archive.ShortSum(c.After) + " is in use"
 	case n == 0:
-		return fmt.Sprintf("configuration %s -> %s: nothing that counts in this partition", short(c.Before), short(c.After))
+		return fmt.Sprintf("configuration %s -> %s: nothing that counts in this partition", archive.ShortSum(c.Before), archive.ShortSum(c.After))
 	default:
-		return fmt.Sprintf("configuration %s -> %s: %s", short(c.Before), short(c.After), wording.Several(n, "field"))
+		return fmt.Sprintf("configuration %s -> %s: %s", archive.ShortSum(c.Before), archive.ShortSum(c.After), wording.Several(n, "field"))
 	}
 }
-
-// short is the beginning of a checksum.
-func short(checksum string) string { return checksum[:min(8, len(checksum))] }
 
 func nodesText(c *archive.Change) string {
 	did := nodesDid[c.Kind]
