@@ -1,84 +1,136 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
-// victims finds allocations that were told to end and have not ended in time, by node.
+// ofOthers is the subject of evictions of what other schedulers run.
+const ofOthers = "other schedulers"
+
+// An overdue eviction is of an allocation that did not end in time.
+type overdue struct {
+	*api.Eviction
+	on          *api.NodeView
+	application api.ApplicationID
+}
+
+// victims finds allocations that were told to end and have not ended in time, by queue.
 func (e *examination) victims() {
-	var asks map[api.AllocationKey]askOf
+	var by map[string][]overdue // by queue, made with the first
+	var owners map[api.AllocationKey]*api.ApplicationView
 	for _, n := range e.view.Nodes {
 		e.looked.Evictions += len(n.Evictions)
-		var overdue []*api.Eviction
 		for i := range n.Evictions {
-			if n.Evictions[i].Overdue {
-				overdue = append(overdue, &n.Evictions[i])
+			v := overdue{Eviction: &n.Evictions[i], on: n}
+			if !v.Overdue {
+				continue
 			}
+			if by == nil {
+				by, owners = map[string][]overdue{}, e.owners()
+			}
+			queue := ofOthers
+			if app := owners[v.Key]; app != nil {
+				queue, v.application = string(app.Queue), app.ID
+			}
+			by[queue] = append(by[queue], v)
 		}
-		if len(overdue) == 0 {
-			continue
-		}
-		if asks == nil {
-			asks = map[api.AllocationKey]askOf{}
-			e.eachAsk(e.view.Root, func(a askOf) { asks[a.Key] = a })
-		}
-		e.add(e.hanging(n, overdue, asks))
+	}
+	if by == nil {
+		return
+	}
+	asks := map[api.AllocationKey]askOf{}
+	e.eachAsk(e.view.Root, func(a askOf) { asks[a.Key] = a })
+	for queue, all := range by { // each for itself; the report has its own order
+		slices.SortFunc(all, func(a, b overdue) int {
+			return cmp.Or(a.Since.Compare(b.Since), strings.Compare(string(a.Key), string(b.Key)))
+		})
+		e.add(e.hanging(queue, all, asks))
 	}
 }
 
-// hanging is the finding about the overdue evictions on a node.
-func (e *examination) hanging(n *api.NodeView, overdue []*api.Eviction, asks map[api.AllocationKey]askOf) Finding {
-	f := Finding{Kind: Hanging, Severity: Wrong, Subject: string(n.ID)}
+// owners are the applications of all that runs.
+func (e *examination) owners() map[api.AllocationKey]*api.ApplicationView {
+	owners := map[api.AllocationKey]*api.ApplicationView{}
+	for _, app := range e.view.Applications {
+		for _, a := range app.Allocations {
+			owners[a.Key] = app
+		}
+	}
+	return owners
+}
+
+// hanging is the finding about the overdue evictions of a queue, the oldest first.
+func (e *examination) hanging(queue string, all []overdue, asks map[api.AllocationKey]askOf) Finding {
+	f := Finding{Kind: Hanging, Severity: Wrong, Subject: queue, Since: all[0].Since, SinceOf: "the oldest of them"}
 	var h harm
 	seen := map[api.AllocationKey]bool{}
-	lost, blocks := false, time.Time{}
-	for _, v := range overdue {
-		if f.Since.IsZero() || v.Since.Before(f.Since) {
-			f.Since, f.SinceOf = v.Since, "the first of them"
-		}
+	nodes, closed := map[api.NodeID]bool{}, map[api.NodeID]bool{}
+	lost, blocks := map[api.NodeID]bool{}, time.Time{}
+	for _, v := range all {
 		if a, waits := asks[v.For]; waits && !seen[v.For] {
 			seen[v.For] = true
 			h.add(a)
 		}
-		lost = lost || v.NodeOnly
+		nodes[v.on.ID] = true
+		switch {
+		case v.NodeOnly:
+			lost[v.on.ID] = true
+		case !v.on.Schedulable:
+			closed[v.on.ID] = true
+		}
 		if v.BlocksUntil.After(blocks) {
 			blocks = v.BlocksUntil
 		}
 	}
-	f.Cause = fmt.Sprintf("pod %s there was told to end and is overdue", overdue[0].Key)
-	if len(overdue) > 1 {
-		f.Cause = fmt.Sprintf("%d pods there, such as %s, were told to end and are overdue", len(overdue), overdue[0].Key)
+	f.Cause = fmt.Sprintf("pod %s of it on node %s was told to end and is overdue", all[0].Key, all[0].on.ID)
+	if len(all) > 1 {
+		f.Cause = fmt.Sprintf("%d pods of it on %s were told to end and are overdue, the oldest is %s on node %s",
+			len(all), wording.Several(len(nodes), "node"), all[0].Key, all[0].on.ID)
+	} else {
+		f.SinceOf = "the eviction"
 	}
-	switch {
-	case lost:
-		f.Cause += "; the node is not ready"
-	case !n.Schedulable:
-		f.Cause += "; the node takes nothing new"
+	if len(lost) > 0 {
+		f.Cause += "; " + ofThese(lost, nodes, "not ready")
+	}
+	if len(closed) > 0 {
+		f.Cause += "; " + ofThese(closed, nodes, "closed to new pods")
 	}
 	if !blocks.IsZero() {
-		f.Detail = "no others are told to end on the node before " + blocks.UTC().Format(time.RFC3339)
+		f.Detail = "no others are told to end there before " + blocks.UTC().Format(time.RFC3339)
 	}
 	if h.asks > 0 {
 		f.Severity = Urgent
 		h.to(&f)
 	}
-	f.try = func(e *examination, f *Finding) { e.tryEnds(f, n, overdue) }
+	f.try = func(e *examination, f *Finding) { e.tryEnds(f, all) }
 	return f
 }
 
-// tryEnds tries what runs once the pods have ended.
-func (e *examination) tryEnds(f *Finding, n *api.NodeView, overdue []*api.Eviction) {
-	owners := map[api.AllocationKey]api.ApplicationID{}
-	for _, a := range n.Allocations {
-		owners[a.Key] = a.Application
+// ofThese says how many of some nodes are in a state.
+func ofThese(some, all map[api.NodeID]bool, state string) string {
+	switch {
+	case len(all) == 1:
+		return "the node is " + state
+	case len(some) == len(all):
+		return "the nodes are " + state
+	case len(some) == 1:
+		return "1 of the nodes is " + state
 	}
+	return fmt.Sprintf("%d of the nodes are %s", len(some), state)
+}
+
+// tryEnds tries what runs once the pods have ended.
+func (e *examination) tryEnds(f *Finding, all []overdue) {
 	var ends []api.Command
-	for _, v := range overdue {
-		ends = append(ends, api.ReleaseAllocation{Application: owners[v.Key], Key: v.Key})
+	for _, v := range all {
+		ends = append(ends, api.ReleaseAllocation{Application: v.application, Key: v.Key})
 	}
 	run, ok := e.wouldRun(ends...)
 	if !ok {
