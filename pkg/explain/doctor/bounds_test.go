@@ -52,3 +52,12 @@ func TestQuestionsAreBounded(t *testing.T) {
 	assert.Equal(t, len(e.found), 5)
 	assert.Equal(t, e.found[0].Cause, "k of it is refused on all of 50 nodes that were asked about: no such label")
 }
+
+// TestLargeFloodsComeFirst: a flood without which nothing else would run is a note, and stands before notes about fewer asks.
+func TestLargeFloodsComeFirst(t *testing.T) {
+	e := &examination{ctx: t.Context()}
+	e.add(Finding{Kind: OutOfReach, Severity: Note, Subject: "root.a", Remedy: "none"})
+	e.add(Finding{Kind: AtQuota, Severity: Note, Subject: "root.a", Asks: 40, Remedy: "none"})
+	e.add(Finding{Kind: Flood, Severity: Note, Subject: "user mallory", of: 3220, Remedy: "none"})
+	assert.Equal(t, e.report().Findings[0].Subject, "user mallory")
+}

@@ -22,18 +22,35 @@ type idle struct {
 	free, capacity int64 // of devices
 }
 
-// devices finds kinds of devices that are idle on nodes of which another kind is full.
+// A wish is what is known of the asks that want devices of a kind.
+type wish struct {
+	least  resources.Limits // that one of those for nodes wants of each kind
+	nodes  harm             // those that quota does not keep away
+	quota  harm             // those that it does
+	quotas map[quota]int    // that these wait for
+}
+
+// devices finds kinds of devices that are idle: on nodes of which another kind is full, or as the asks which want them wait for quota.
 func (e *examination) devices() {
-	least, harms := e.wanted()
+	wishes := e.wanted()
 	for i, capacity := range e.view.Capacity {
 		device := resources.Kind(i)
 		if capacity <= 0 || !resources.IsDevice(e.kinds.Name(device)) {
 			continue
 		}
+		w := wishes[device]
+		if w != nil && w.nodes.asks == 0 {
+			e.idleForQuota(device, w)
+			continue
+		}
 		at := idle{device: device, capacity: capacity}
+		var least resources.Limits
+		if w != nil {
+			least = w.least
+		}
 		by := map[resources.Kind]int{}
 		for _, n := range e.view.Nodes {
-			if full, ok := e.fullFor(n, device, least[device]); ok {
+			if full, ok := e.fullFor(n, device, least); ok {
 				at.nodes, at.free = append(at.nodes, n), at.free+n.Available.Of(device)
 				by[full]++
 			}
@@ -42,32 +59,59 @@ func (e *examination) devices() {
 			continue
 		}
 		at.full = slices.MaxFunc(slices.Sorted(maps.Keys(by)), func(a, b resources.Kind) int { return cmp.Compare(by[a], by[b]) })
-		e.add(e.idleDevices(at, harms[device]))
+		e.add(e.idleDevices(at, w))
 	}
 }
 
-// wanted is the least that asks which wait want of each kind beside a kind of devices, and these asks.
-func (e *examination) wanted() (least map[resources.Kind]resources.Limits, harms map[resources.Kind]*harm) {
-	least, harms = map[resources.Kind]resources.Limits{}, map[resources.Kind]*harm{}
+// wanted is what asks which wait want of each kind of devices.
+func (e *examination) wanted() map[resources.Kind]*wish {
+	wishes := map[resources.Kind]*wish{}
 	e.eachAsk(e.view.Root, func(a askOf) {
 		for i, asked := range a.Amounts {
 			device := resources.Kind(i)
 			if asked <= 0 || !resources.IsDevice(e.kinds.Name(device)) {
 				continue
 			}
-			if harms[device] == nil {
-				harms[device], least[device] = new(harm), nil
+			w := wishes[device]
+			if w == nil {
+				w = &wish{quotas: map[quota]int{}}
+				wishes[device] = w
 			}
-			harms[device].add(a)
-			of := least[device].Clone()
+			if q, waits := quotaOf(a); waits {
+				w.quota.add(a)
+				w.quotas[q]++
+				continue
+			}
+			w.nodes.add(a)
+			of := w.least.Clone()
 			for k := range e.view.Capacity {
 				kind := resources.Kind(k)
 				of.Set(kind, min(of.Of(kind), a.Amounts.Of(kind)))
 			}
-			least[device] = of
+			w.least = of
 		}
 	})
-	return least, harms
+	return wishes
+}
+
+// idleForQuota adds the finding about devices which are idle while all asks that want them wait for quota. That may be meant so.
+func (e *examination) idleForQuota(device resources.Kind, w *wish) {
+	var free, capacity int64
+	var nodes []*api.NodeView
+	for _, n := range e.view.Nodes {
+		capacity += n.Capacity.Of(device)
+		if left := n.Available.Of(device); n.Schedulable && left > 0 {
+			free, nodes = free+left, append(nodes, n)
+		}
+	}
+	if free == 0 {
+		return
+	}
+	f := Finding{Kind: IdleDevices, Severity: Note, Subject: e.kinds.Name(device), try: tryFirst}
+	f.Cause = fmt.Sprintf("%s of %s are idle on %s, such as %s; %s for %s", e.one(device, free), e.one(device, capacity),
+		wording.Several(len(nodes), "node"), nodes[0].ID, waiting(w.quota.asks), heldBy(w.quotas))
+	w.quota.to(&f)
+	e.add(f)
 }
 
 // fullFor is the kind that is full on a node with idle devices, if there is one.
@@ -88,17 +132,17 @@ func (e *examination) fullFor(n *api.NodeView, device resources.Kind, least reso
 }
 
 // idleDevices is the finding about them.
-func (e *examination) idleDevices(at idle, h *harm) Finding {
+func (e *examination) idleDevices(at idle, w *wish) Finding {
 	f := Finding{Kind: IdleDevices, Severity: Note, Subject: e.kinds.Name(at.device)}
 	f.Cause = fmt.Sprintf("%s of %s are idle on %s, such as %s, of which %s is full", e.one(at.device, at.free), e.one(at.device, at.capacity),
 		wording.Several(len(at.nodes), "node"), at.nodes[0].ID, e.kinds.Name(at.full))
 	f.Detail = e.fillers(at)
-	if h == nil {
+	if w == nil {
 		f.Remedy = "none was tried: no ask waits for it"
 		return f
 	}
 	f.Severity, f.try = Urgent, tryFirst
-	h.to(&f)
+	w.nodes.to(&f)
 	return f
 }
 

@@ -17,6 +17,7 @@
 //	refused.go     asks that every node refuses which could hold them
 //	groups.go      groups of which too little runs
 //	overmax.go     queues that use more than they may
+//	quotas.go      queues, users and groups whose asks wait as they use all they may
 //	limits.go      guarantees and limits that are out of reach
 //	remedies.go    what was tried
 //	text.go        the report for people to read
@@ -51,6 +52,7 @@ const (
 	LostNodes
 	BrokenGroup
 	OverMax
+	AtQuota
 	OutOfReach
 
 	kindsEnd
@@ -59,7 +61,7 @@ const (
 var kindWords = [kindsEnd]string{
 	Starving: "starving queue", Hanging: "hanging eviction", IdleDevices: "idle devices", Impossible: "impossible ask",
 	LoopStopped: "loop stopped", Flood: "flood", ClosedNodes: "closed nodes", LostNodes: "lost nodes", BrokenGroup: "broken group",
-	OverMax: "queue over its max", OutOfReach: "out of reach",
+	OverMax: "queue over its max", AtQuota: "waiting for quota", OutOfReach: "out of reach",
 }
 
 func (k Kind) String() string { return kindWords[k] }
@@ -100,6 +102,7 @@ type Finding struct {
 	Tried  bool
 	Detail string // what else is known of it; may be empty
 
+	of  int                              // asks that it is about, if that are others than it is bad for
 	try func(e *examination, f *Finding) // finds the remedy; nil if it is there
 	as  *Finding                         // an earlier one of the same cause; nil if there is none
 }
@@ -131,11 +134,11 @@ type examination struct {
 	view    *api.View
 	kinds   *resources.Kinds
 	trial   explain.Trial
+	past    *archive.Book
+	changes []archive.Change                         // those of the past, the newest first
 	byLeaf  map[api.QueuePath][]*api.ApplicationView // those with asks
 	found   []Finding
 	looked  Looked
-	past    *archive.Book
-	changes []archive.Change                         // those of the past, the newest first
 	tried   int
 	atRest  *explain.Would // what would run if nothing was done
 	partial bool
@@ -163,6 +166,7 @@ func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial 
 	e.impossible()
 	e.refused()
 	e.loops()
+	e.atQuota()
 	e.limits()
 	return e.report()
 }
@@ -180,7 +184,7 @@ func (e *examination) report() *Report {
 			continue
 		}
 		switch {
-		case f.as != nil && f.Kind == IdleDevices: // the same would be tried of the same ask
+		case f.as != nil && f.Kind.triesFirst() && f.as.Kind.triesFirst(): // the same would be tried of the same ask
 			f.Remedy, f.Tried = f.as.Remedy, f.as.Tried
 		case f.try != nil:
 			e.remedy(f)
@@ -194,12 +198,12 @@ func (e *examination) report() *Report {
 	return r
 }
 
-// same says of each urgent finding whether an earlier one is about the same ask, and so has the same cause.
+// same says of each finding that is urgent, or about quota, whether an earlier one is about the same ask, and so has the same cause.
 func (e *examination) same() {
 	first := map[api.AllocationKey]*Finding{}
 	for i := range e.found {
 		f := &e.found[i]
-		if f.Key == "" || f.Severity != Urgent {
+		if f.Key == "" || f.Severity != Urgent && f.Kind != IdleDevices && f.Kind != AtQuota {
 			continue
 		}
 		if as := first[f.Key]; as != nil {
@@ -210,9 +214,9 @@ func (e *examination) same() {
 	}
 }
 
-// compare orders findings: by severity, harm, kind and name.
+// compare orders findings: by severity, the number of asks, kind and name.
 func compare(a, b Finding) int {
-	return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Asks, a.Asks), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Subject, b.Subject))
+	return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(max(b.Asks, b.of), max(a.Asks, a.of)), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Subject, b.Subject))
 }
 
 // askOf is an ask that waits, and its application.

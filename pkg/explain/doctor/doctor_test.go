@@ -39,6 +39,7 @@ func TestFindings(t *testing.T) {
 		{"chg", 30 * time.Minute},
 		{"night", time.Hour},
 		{"broken", time.Hour},
+		{"quota", time.Hour},
 		{"calm", time.Hour},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func asksIn(apps []*api.ApplicationView) (n int) {
 
 // flood adds the finding about the applications of a flood. It harms the others that wait.
 func (e *examination) flood(subject string, apps []*api.ApplicationView, largest *api.ApplicationView, n int) {
-	f := Finding{Kind: Flood, Severity: Wrong, Subject: subject, Queue: largest.Queue, User: largest.User, Application: largest.ID}
+	f := Finding{Kind: Flood, Severity: Wrong, Subject: subject, Queue: largest.Queue, User: largest.User, Application: largest.ID, of: n}
 	f.Cause = fmt.Sprintf("%d of %d asks that wait are of it, in %s, the most in %s in queue %s",
 		n, e.looked.Asks, wording.Several(len(apps), "application"), largest.ID, largest.Queue)
 	var commands []api.Command

@@ -1,6 +1,9 @@
 package doctor
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 )
@@ -20,6 +23,9 @@ func (e *examination) remedy(f *Finding) {
 	}
 }
 
+// triesFirst reports whether the remedy of a finding is that for its first ask.
+func (k Kind) triesFirst() bool { return k == Starving || k == IdleDevices || k == AtQuota }
+
 // tryFirst tries what makes the ask run that a finding names.
 func tryFirst(e *examination, f *Finding) {
 	a, err := explain.Ask(e.view, e.kinds, f.Application, f.Key)
@@ -32,6 +38,8 @@ func tryFirst(e *examination, f *Finding) {
 		f.Remedy = "none is needed: room is being made on node " + string(a.Nominated)
 	case sentence != "":
 		f.Remedy, f.Tried = string(f.Key)+": "+sentence, true
+	case isLimit(a.Reason):
+		e.tryLimits(f, a.Reason, a.Detail)
 	case e.ctx.Err() == nil:
 		f.Remedy = "nothing was found that makes " + string(f.Key) + " run: neither quota nor nodes keep it away"
 	}
@@ -55,4 +63,44 @@ func (e *examination) wouldRun(commands ...api.Command) (run map[api.AllocationK
 		delete(run, key)
 	}
 	return run, true
+}
+
+// isLimit reports whether an ask waits for a limit of users, groups or applications.
+func isLimit(reason api.Reason) bool {
+	switch reason {
+	case api.UserLimit, api.GroupLimit, api.QueueApplications, api.UserApplications, api.GroupApplications:
+		return true
+	}
+	return false
+}
+
+// tryLimits tries what runs without the limits of the queues with the asks that wait for one.
+func (e *examination) tryLimits(f *Finding, reason api.Reason, of string) {
+	config := e.view.Config
+	config.Preemption.Disabled = true // as on the copy
+	config.Root = unlimited(config.Root)
+	run, ok := e.wouldRun(api.Reconfigure{Config: config})
+	if !ok {
+		return
+	}
+	all, n := 0, 0
+	e.eachAsk(e.view.Root, func(a askOf) {
+		if a.Reason == reason && a.Detail == of {
+			if all++; run[a.Key] != "" {
+				n++
+			}
+		}
+	})
+	f.Tried = true
+	f.Remedy = fmt.Sprintf("%d of the %d would run at once without limits of users, groups and applications", n, all)
+}
+
+// unlimited is a queue without limits of users, groups and applications, there and below.
+func unlimited(q api.QueueConfig) api.QueueConfig {
+	q.Limits, q.ApplicationsMax = nil, 0
+	q.Queues = slices.Clone(q.Queues)
+	for i := range q.Queues {
+		q.Queues[i] = unlimited(q.Queues[i])
+	}
+	return q
 }

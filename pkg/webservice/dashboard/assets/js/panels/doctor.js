@@ -4,7 +4,7 @@
 // with every refresh.
 import { badge, h, pairs, state } from '../dom.js';
 import * as format from '../format.js';
-import { applicationLink, askLink, nodeLink, queueLink } from '../parts/links.js';
+import { applicationLink, askLink, queueLink } from '../parts/links.js';
 import { createViewer } from '../parts/viewer.js';
 import { capital, readable } from '../parts/words.js';
 
@@ -68,7 +68,7 @@ function finding(ctx, f) {
 function subject(ctx, f) {
   switch (f.kind) {
     case 'starving queue': return queueLink(ctx, f.subject);
-    case 'hanging eviction': return nodeLink(ctx, f.subject);
+    case 'hanging eviction': case 'waiting for quota': return f.subject.startsWith('root') ? queueLink(ctx, f.subject) : f.subject;
     case 'idle devices': return format.kindName(f.subject);
     case 'impossible ask': case 'loop stopped': return applicationLink(ctx, f.applicationId);
     case 'flood': return f.user ? h('a', { href: ctx.link('users', [], { text: f.user }) }, f.subject) : applicationLink(ctx, f.applicationId);
