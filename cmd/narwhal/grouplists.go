@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,7 @@ func newGroupsCommand() *cobra.Command {
 		{"state", `only those that do this: "waits", "runs" or "is below its minimum"`},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Groups(ctx, l.where())
-		return rows(l, "groups", answer, func(groups []*client.Group) *client.Table { return client.GroupsTable(groups, time.Now()) }), err
+		return rows(l, "groups", answer, func(groups []*client.Group) *client.Table { return client.GroupsTable(groups, answer.At) }), err
 	})
 }
 

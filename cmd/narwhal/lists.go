@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -174,7 +173,7 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 			if len(answer.Value) == 0 {
 				return l.none(out, "pods that wait")
 			}
-			if err := client.AsksTable(answer.Value, asIs, time.Now()).WriteIn(out, layout); err != nil {
+			if err := client.AsksTable(answer.Value, asIs, answer.At).WriteIn(out, layout); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(out, "\n%s\n", client.ReasonsLine(answer.Value))
@@ -204,7 +203,7 @@ func newPreemptionsCommand() *cobra.Command {
 		l.limit = limit
 		answer, err := c.Preemptions(ctx, l.where())
 		return first(l, "preemptions", answer, func(plans []*client.Preemption) *client.Table {
-			return client.PreemptionsTable(plans, asIs, time.Now())
+			return client.PreemptionsTable(plans, asIs, answer.At)
 		}), err
 	})
 	cmd.Flags().IntVar(&limit, "limit", 20, "the most to show, the newest first; 0 is all that are kept")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/url"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +32,7 @@ what is used for the group that is limited.`,
 		}
 		where.Set("sort", "-pendingAsks")
 		answer, err := ask(ctx, where)
-		return first(l, what, answer, func(owners []*client.Owner) *client.Table { return client.OwnersTable(owners, time.Now()) }), err
+		return first(l, what, answer, func(owners []*client.Owner) *client.Table { return client.OwnersTable(owners, answer.At) }), err
 	})
 	cmd.Flags().BoolVar(&groups, "groups", false, "show groups of users")
 	return cmd
@@ -62,7 +61,7 @@ what it uses, how many of its pods wait, and how long the oldest of them does.`,
 			where.Set("fields", client.ApplicationFields)
 		}
 		answer, err := c.Applications(ctx, where)
-		return first(l, "applications", answer, func(all []*client.Application) *client.Table { return client.ApplicationsTable(all, time.Now()) }), err
+		return first(l, "applications", answer, func(all []*client.Application) *client.Table { return client.ApplicationsTable(all, answer.At) }), err
 	})
 	completes(cmd, "status", "new", "accepted", "running", "completing", "failing")
 	return cmd
@@ -81,7 +80,7 @@ of the plans that are kept.`,
 	}, 20, ofWork, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Losses(ctx, l.where())
 		if err == nil && len(answer.Value) == 0 {
-			err = l.unknownWork(func(where url.Values) (days, users []string, err error) {
+			err = l.unknownWork(ctx, c, func(where url.Values) (days, users []string, err error) {
 				all, err := c.Losses(ctx, where)
 				for _, one := range all.Value {
 					days, users = append(days, one.Day), append(users, one.User)

@@ -121,6 +121,18 @@ func TestReplayAtAMoment(t *testing.T) {
 	}
 }
 
+// TestAgesOfAMoment: lists about a moment of a recording count ages from that moment, and not from now.
+func TestAgesOfAMoment(t *testing.T) {
+	address, _ := served(t, recorded(t)+" --at 2000-01-01T00:20:00Z")
+	for line, want := range map[string]string{"pending": `\b\d{1,2}[ms]\b`, "apps": `\b\d{1,2}[ms]\b`, "top --once --queue root.shop": `\b\d{1,2}[ms]\b`} {
+		var out bytes.Buffer
+		code := run(append(strings.Fields(line), "--server", strings.TrimSuffix(address, "/")), nil, &out, &out)
+		assert.Equal(t, code, exitDone, out.String())
+		assert.Assert(t, regexp.MustCompile(want).MatchString(out.String()), out.String())
+		assert.Assert(t, !regexp.MustCompile(`\b\d+d`).MatchString(out.String()), out.String())
+	}
+}
+
 // served begins a command that serves a moment, and ends it with the test. It returns the address and the first line.
 func served(t *testing.T, line string) (address, first string) {
 	t.Helper()

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ type screen struct {
 }
 
 // look asks what there is to see.
-func (p place) look(ctx context.Context, c *client.Client, now time.Time) (screen, error) {
+func (p place) look(ctx context.Context, c *client.Client) (screen, error) {
 	where := url.Values{"limit": {strconv.Itoa(topMax)}}
 	switch {
 	case p.queue == "":
@@ -82,7 +81,7 @@ func (p place) look(ctx context.Context, c *client.Client, now time.Time) (scree
 	case p.application == "":
 		where["queue"], where["sort"], where["fields"] = []string{p.queue}, []string{"-pendingAsks"}, []string{client.ApplicationFields}
 		answer, err := c.Applications(ctx, where)
-		s := screen{whole: answer.JSON, table: client.ApplicationsTable(answer.Value, now)}
+		s := screen{whole: answer.JSON, table: client.ApplicationsTable(answer.Value, answer.At)}
 		for _, a := range answer.Value {
 			s.names = append(s.names, a.ID)
 		}
@@ -92,7 +91,7 @@ func (p place) look(ctx context.Context, c *client.Client, now time.Time) (scree
 		answer, err := c.Asks(ctx, where)
 		asks := slices.Clone(answer.Value)
 		slices.SortStableFunc(asks, func(a, b *client.Ask) int { return int(min(max(a.Requested-b.Requested, -1), 1)) })
-		s := screen{whole: answer.JSON, table: client.AsksTable(asks, asIs, now)}
+		s := screen{whole: answer.JSON, table: client.AsksTable(asks, asIs, answer.At)}
 		for _, a := range asks {
 			s.names = append(s.names, a.Key)
 		}
@@ -224,7 +223,7 @@ With --once it prints one screen and ends; --queue, --application and --pod say 
 				return asked.reached(watchTop(cmd.Context(), c, asked.place, asked.interval))
 			}
 			return asked.output.once(cmd.Context(), cmd.OutOrStdout(), func(ctx context.Context) (page, error) {
-				s, err := asked.look(ctx, c, time.Now())
+				s, err := asked.look(ctx, c)
 				return s.page(asked.place), asked.reached(err)
 			})
 		},

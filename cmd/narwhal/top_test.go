@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gdamore/tcell/v2"
 	"gotest.tools/v3/assert"
@@ -22,7 +21,7 @@ func TestTopScreen(t *testing.T) {
 	s := newTopScreen(place{})
 	sees := func(at string) {
 		t.Helper()
-		got, err := s.at.look(context.Background(), c, time.Now())
+		got, err := s.at.look(context.Background(), c)
 		s.show(got, err)
 		assert.NilError(t, err)
 		assert.Equal(t, s.at.String(), at)

@@ -86,7 +86,7 @@ func (t *topScreen) read(ctx context.Context, c *client.Client, at place, interv
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		one, cancel := within(ctx)
-		s, err := at.look(one, c, time.Now())
+		s, err := at.look(one, c)
 		cancel()
 		of := at
 		t.app.QueueUpdateDraw(func() {

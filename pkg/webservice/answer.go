@@ -119,6 +119,7 @@ func (s *Service) looking(h partitionHandler) handler {
 type responder struct {
 	config   *Config
 	compress func(http.Handler) http.HandlerFunc
+	now      func() time.Time // for the head
 }
 
 // reply answers a request with a reply that others may share.

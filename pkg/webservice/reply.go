@@ -100,6 +100,7 @@ func (rs *responder) write(r *http.Request, value any, status int) *reply {
 	rs.compress(http.HandlerFunc(body)).ServeHTTP(made, &http.Request{Method: http.MethodGet, Header: r.Header})
 
 	head := made.head
+	head.Set("Date", rs.now().UTC().Format(http.TimeFormat)) // that of a moment which is shown, too: ages count from it
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if chosen, ok := value.(*query.Selection); ok {

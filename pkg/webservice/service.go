@@ -168,7 +168,7 @@ func New(config Config) (*Service, error) {
 		validations: flight.New[subject, *reply](1),
 	}
 	s.reader = reader{&s.config}
-	s.responder = responder{&s.config, newCompression()}
+	s.responder = responder{&s.config, newCompression(), config.Now}
 	s.rest = newRouter(s.routes(), s.admit)
 	s.rest.page = config.Dashboard
 	s.debug = newRouter(s.debugRoutes(), s.admit)

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // DefaultPort is the port of a scheduler where none is said.
@@ -156,6 +157,8 @@ type Answer[T any] struct {
 	Value T
 	JSON  json.RawMessage
 	Total int // elements of the list without limit and offset; zero if it is none
+	// At is when the answer was made, by the clock of the scheduler: ages count from it.
+	At time.Time
 }
 
 func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (Answer[T], error) {
@@ -170,12 +173,21 @@ func ask[T any](ctx context.Context, c *Client, method, path string, body []byte
 	if err != nil {
 		return Answer[T]{}, err
 	}
-	answer := Answer[T]{JSON: text}
+	answer := Answer[T]{JSON: text, At: madeAt(head)}
 	answer.Total, _ = strconv.Atoi(head.Get("X-Total-Count")) // zero without it
 	if err := json.Unmarshal(text, &answer.Value); err != nil {
 		return Answer[T]{}, fmt.Errorf("%s answers no JSON that is expected: %w", c.Server, err)
 	}
 	return answer, nil
+}
+
+// madeAt is the end of the second in which an answer was made, so that nothing in it is younger.
+func madeAt(head http.Header) time.Time {
+	at, err := http.ParseTime(head.Get("Date"))
+	if err != nil {
+		return time.Now()
+	}
+	return at.Add(time.Second - 1)
 }
 
 // noPartition says which partitions there are, if that is known, or the error otherwise.

@@ -112,7 +112,7 @@ func newPending(q *question) *cobra.Command {
 	return q.list("pending", "Show pods that wait, and why",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
 			answer, err := c.Asks(ctx)
-			return answer.JSON, func() *client.Table { return client.AsksTable(answer.Value, q.names(ctx), time.Now()) }, err
+			return answer.JSON, func() *client.Table { return client.AsksTable(answer.Value, q.names(ctx), answer.At) }, err
 		})
 }
 
@@ -120,7 +120,7 @@ func newGroups(q *question) *cobra.Command {
 	return q.list("groups", "Show pod groups: how many pods run, are done and must run, and which are below that",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
 			answer, err := c.Groups(ctx)
-			return answer.JSON, func() *client.Table { return client.GroupsTable(answer.Value, time.Now()) }, err
+			return answer.JSON, func() *client.Table { return client.GroupsTable(answer.Value, answer.At) }, err
 		})
 }
 
@@ -136,7 +136,7 @@ func newPreemptions(q *question) *cobra.Command {
 	return q.list("preemptions", "Show what was preempted, for which pod, and what came of it",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
 			answer, err := c.Preemptions(ctx)
-			return answer.JSON, func() *client.Table { return client.PreemptionsTable(answer.Value, q.names(ctx), time.Now()) }, err
+			return answer.JSON, func() *client.Table { return client.PreemptionsTable(answer.Value, q.names(ctx), answer.At) }, err
 		})
 }
 
@@ -144,7 +144,7 @@ func newUsers(q *question) *cobra.Command {
 	return q.list("users", "Show users: what waits of each, since when, and how much came lately",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
 			answer, err := c.Users(ctx, url.Values{"sort": {"-pendingAsks"}})
-			return answer.JSON, func() *client.Table { return client.OwnersTable(answer.Value, time.Now()) }, err
+			return answer.JSON, func() *client.Table { return client.OwnersTable(answer.Value, answer.At) }, err
 		})
 }
 
@@ -152,7 +152,7 @@ func newApps(q *question) *cobra.Command {
 	return q.list("apps", "Show applications: what they use, how many of their pods wait, and since when",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
 			answer, err := c.Applications(ctx, url.Values{"sort": {"-pendingAsks"}})
-			return answer.JSON, func() *client.Table { return client.ApplicationsTable(answer.Value, time.Now()) }, err
+			return answer.JSON, func() *client.Table { return client.ApplicationsTable(answer.Value, answer.At) }, err
 		})
 }
 
