@@ -29,7 +29,7 @@ Lines of the kind "preemptions" count the pods instead.`,
 	}, 50, ofWork, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		answer, err := c.Accounting(ctx, l.where())
 		if err == nil && len(answer.Value) == 0 {
-			err = l.unknownWork(func(where url.Values) (days, users []string, err error) {
+			err = l.unknownWork(ctx, c, func(where url.Values) (days, users []string, err error) {
 				all, err := c.Accounting(ctx, where)
 				for _, a := range all.Value {
 					days, users = append(days, a.Day), append(users, a.User)

@@ -311,3 +311,30 @@ func TestCompletion(t *testing.T) {
 		assert.Assert(t, out.Len() > 1000)
 	}
 }
+
+// TestUsersOfWorkThatThereIsNot: a user that is not known is an error, also where nothing was lost at all; one that is known has an
+// empty list.
+func TestUsersOfWorkThatThereIsNot(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := "[]"
+		if strings.HasSuffix(r.URL.Path, "/usage/users") {
+			text = `[{"userName": "anna"}, {"userName": "bob"}]`
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	defer server.Close()
+	for _, c := range []struct {
+		line, want string
+		code       int
+	}{
+		{"losses --user nobody", `there is no user "nobody"; there are anna, bob`, exitFailed},
+		{"losses --user bob", "There are no losses like that.", exitDone},
+		{"accounting --user nobody", `there is no user "nobody"; there are anna, bob`, exitFailed},
+		{"pending --user nobody", `there is no user "nobody"; there are anna, bob`, exitFailed},
+	} {
+		var out bytes.Buffer
+		code := run(append(strings.Fields(c.line), "--server", server.URL), nil, &out, &out)
+		assert.Equal(t, code, c.code, out.String())
+		assert.Assert(t, strings.Contains(out.String(), c.want), out.String())
+	}
+}

@@ -22,6 +22,7 @@ const namesShown = 10
 var namesOf = map[string]func(ctx context.Context, c *client.Client) ([]string, error){
 	"queue":  queueNames,
 	"node":   nodeNames,
+	"user":   userNames,
 	"level":  domainNames(func(d *client.Domain) string { return d.Level }),
 	"domain": domainNames(func(d *client.Domain) string { return d.Name }),
 	"parent": domainNames(func(d *client.Domain) string { return d.Name }),
@@ -53,6 +54,16 @@ func nodeNames(ctx context.Context, c *client.Client) ([]string, error) {
 	return names, err
 }
 
+// userNames are the users of which anything runs, waits or came lately.
+func userNames(ctx context.Context, c *client.Client) ([]string, error) {
+	answer, err := c.Users(ctx)
+	var names []string
+	for _, u := range answer.Value {
+		names = append(names, u.User)
+	}
+	return names, err
+}
+
 func domainNames(of func(d *client.Domain) string) func(ctx context.Context, c *client.Client) ([]string, error) {
 	return func(ctx context.Context, c *client.Client) ([]string, error) {
 		answer, err := c.Domains(ctx)
@@ -71,7 +82,7 @@ func domainNames(of func(d *client.Domain) string) func(ctx context.Context, c *
 func (l *list) unknown(ctx context.Context, c *client.Client) error {
 	for _, flag := range slices.Sorted(maps.Keys(l.picked)) {
 		value := *l.picked[flag]
-		if value == "" || namesOf[flag] == nil {
+		if value == "" || namesOf[flag] == nil || flag == "user" && l.picked["day"] != nil { // unknownWork has looked
 			continue
 		}
 		names, err := namesOf[flag](ctx, c)
@@ -82,9 +93,9 @@ func (l *list) unknown(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// unknownWork says which day or user of a list of work that is empty there is not, where there are others. All is the days and users of
-// the list without these.
-func (l *list) unknownWork(all func(where url.Values) (days, users []string, err error)) error {
+// unknownWork says which day or user of a list of work that is empty there is not. All is the days and users of the list without these; a
+// user that has none of it is known if anything else is of it.
+func (l *list) unknownWork(ctx context.Context, c *client.Client, all func(where url.Values) (days, users []string, err error)) error {
 	if day := *l.picked["day"]; day != "" && !isDay(day) {
 		return &usageError{fmt.Errorf("--day %q is no day such as 2026-01-31, and no beginning of one with * at its end", day)}
 	}
@@ -93,8 +104,15 @@ func (l *list) unknownWork(all func(where url.Values) (days, users []string, err
 	where.Del("user")
 	where.Del("limit")
 	days, users, err := all(where)
-	if err != nil || len(days) == 0 {
+	if err != nil {
 		return err
+	}
+	if *l.picked["user"] != "" {
+		active, err := userNames(ctx, c)
+		if err != nil {
+			return err
+		}
+		users = append(users, active...)
 	}
 	for _, of := range []struct {
 		flag  string
@@ -102,7 +120,7 @@ func (l *list) unknownWork(all func(where url.Values) (days, users []string, err
 	}{{"day", days}, {"user", users}} {
 		slices.Sort(of.names)
 		names := slices.DeleteFunc(slices.Compact(of.names), func(name string) bool { return name == "" })
-		if value := *l.picked[of.flag]; value != "" && !slices.ContainsFunc(names, matching(value)) {
+		if value := *l.picked[of.flag]; value != "" && (of.flag == "user" || len(names) > 0) && !slices.ContainsFunc(names, matching(value)) {
 			return noSuch(of.flag, value, names)
 		}
 	}
