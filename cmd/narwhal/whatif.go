@@ -28,7 +28,7 @@ type wish struct {
 	priority           int32
 	preempts           bool
 	within             time.Duration
-	addNodes           []string // NAME:AMOUNTS, or NAME:COUNT:AMOUNTS
+	addNodes           []string // NAME:COUNT:AMOUNTS:ATTRIBUTES, of which COUNT and ATTRIBUTES may be left out
 	drain, removeNodes []string
 }
 
@@ -45,7 +45,9 @@ evicted for them. A running scheduler simulates it on a copy; nothing is changed
 In place of each pod on a removed node another is asked for, so --remove-node says where
 the pods of a node would go. A drained node keeps its pods and takes no others.
 
--f reads a whole question as REST takes it, in YAML or JSON; the other flags add to it.`,
+-f reads a whole question as REST takes it, in YAML or JSON; the other flags add to it.
+
+The exit code is 1 if a pod or an application would not be taken in.`,
 		Example: `  narwhal whatif --application web --resources cpu=2,memory=4Gi --count 3
   narwhal whatif --application new --queue root.ml --resources cpu=8,nvidia.com/gpu=1 --within 5m
   narwhal whatif --remove-node node-7
@@ -68,7 +70,7 @@ the pods of a node would go. A drained node keeps its pods and takes no others.
 	flags.IntVar(&w.count, "count", 1, "number of pods")
 	flags.Int32Var(&w.priority, "priority", 0, "priority of the pods")
 	flags.BoolVar(&w.preempts, "preempts", true, "whether others may be preempted for the pods")
-	flags.StringArrayVar(&w.addNodes, "add-node", nil, "node that would come, NAME:AMOUNTS or NAME:COUNT:AMOUNTS; can be repeated")
+	flags.StringArrayVar(&w.addNodes, "add-node", nil, "node that would come, such as gpu:2:cpu=16,memory=64Gi:zone=a with count and attributes, or n:cpu=8; can be repeated")
 	flags.StringSliceVar(&w.drain, "drain-node", nil, "node that would take no more pods; can be repeated")
 	flags.StringSliceVar(&w.removeNodes, "remove-node", nil, "node that would be gone, with its pods; can be repeated")
 	flags.DurationVar(&w.within, "within", 0, "how long to wait for what only time brings, such as 30s")
@@ -108,15 +110,21 @@ func (w *wish) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return w.show(cmd, func(ctx context.Context) (page, error) {
+	refused := false
+	err = w.show(cmd, func(ctx context.Context) (page, error) {
 		answer, err := c.WhatIf(ctx, question)
 		if err != nil {
 			return page{}, w.reached(err)
 		}
+		refused = answer.Value.IsRefused()
 		return page{answer.JSON, func(out io.Writer, l client.Layout) error {
 			return client.WriteOutcomeIn(out, answer.Value, asIs, l)
 		}}, nil
 	})
+	if err == nil && refused {
+		return exitCode(exitFailed)
+	}
+	return err
 }
 
 // question is what the flags and the file ask together.
@@ -206,21 +214,44 @@ func (w *wish) changeNodes(q *client.Question) error {
 	return nil
 }
 
-// readNode reads NAME:AMOUNTS or NAME:COUNT:AMOUNTS.
+// nodeForm is how a node is written.
+const nodeForm = "NAME:AMOUNTS is expected, such as gpu:cpu=16,memory=64Gi, or with a count and attributes gpu:2:cpu=16,memory=64Gi:zone=a"
+
+// readNode reads NAME:COUNT:AMOUNTS:ATTRIBUTES, of which COUNT and ATTRIBUTES may be left out.
 func readNode(text string) (client.NewNode, error) {
-	parts := strings.Split(text, ":")
+	parts := strings.SplitN(text, ":", 4)
 	node := client.NewNode{Name: parts[0]}
-	if len(parts) == 3 {
-		if _, err := fmt.Sscanf(parts[1]+"\n", "%d\n", &node.Count); err != nil || node.Count < 1 {
-			return node, fmt.Errorf("%q is no number of nodes", parts[1])
+	parts = parts[1:]
+	if len(parts) > 1 && !strings.Contains(parts[0], "=") {
+		if _, err := fmt.Sscanf(parts[0]+"\n", "%d\n", &node.Count); err != nil || node.Count < 1 {
+			return node, fmt.Errorf("%q is no number of nodes; %s", parts[0], nodeForm)
 		}
+		parts = parts[1:]
 	}
-	if len(parts) < 2 || len(parts) > 3 || node.Name == "" {
-		return node, errors.New("NAME:AMOUNTS or NAME:COUNT:AMOUNTS is expected, such as gpu:2:cpu=16,memory=64Gi")
+	if len(parts) < 1 || len(parts) > 2 || node.Name == "" {
+		return node, errors.New(nodeForm)
 	}
 	var err error
-	node.Capacity, err = readAmounts(parts[len(parts)-1])
+	if node.Capacity, err = readAmounts(parts[0]); err != nil {
+		return node, fmt.Errorf("%w; %s", err, nodeForm)
+	}
+	if len(parts) == 2 {
+		node.Attributes, err = readAttributes(parts[1])
+	}
 	return node, err
+}
+
+// readAttributes reads names and values: zone=a,rack=r1.
+func readAttributes(text string) (map[string]string, error) {
+	attributes := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if _, twice := attributes[name]; !ok || name == "" || twice {
+			return nil, fmt.Errorf("%q is no attribute such as zone=a, or there twice; %s", pair, nodeForm)
+		}
+		attributes[name] = value
+	}
+	return attributes, nil
 }
 
 // readAmounts reads amounts as people and Kubernetes write them: cpu=500m,memory=4Gi.

@@ -25,6 +25,9 @@ func TestWhatIf(t *testing.T) {
 		{"quantity", "whatif --application web --resources memory=4GB", ""},
 		{"node", "whatif --add-node gpu", ""},
 		{"node-count", "whatif --add-node gpu:many:cpu=1", ""},
+		{"node-attributes", "whatif --add-node gpu:cpu=1:zone", ""},
+		{"node-twice", "whatif --add-node gpu:cpu=1:zone=a,zone=b", ""},
+		{"node-amounts", "whatif --add-node name=n1,cpu=8,zone=a", ""},
 		{"file", "whatif -f missing.yaml", ""},
 		{"unknown", "whatif -f -", "asks: []\nnodes: {delete: [a]}\n"},
 		{"argument", "whatif web", ""},
@@ -58,8 +61,9 @@ func TestWhatIfAsks(t *testing.T) {
 			    "preemptionPolicy": {"allowPreemptSelf": true, "allowPreemptOther": false}}]}`,
 		},
 		{
-			"--add-node a:cpu=1 --add-node b:2:memory=1Ki --drain-node c,d --remove-node e", "",
-			`{"nodes": {"add": [{"nodeId": "a", "capacity": {"vcore": 1000}}, {"nodeId": "b", "capacity": {"memory": 1024}, "count": 2}], "drain": ["c", "d"], "remove": ["e"]}}`,
+			"--add-node a:cpu=1 --add-node b:2:memory=1Ki:zone=a,rack=r:1 --add-node z:cpu=1:zone=a --drain-node c,d --remove-node e", "",
+			`{"nodes": {"add": [{"nodeId": "a", "capacity": {"vcore": 1000}}, {"nodeId": "b", "capacity": {"memory": 1024}, "count": 2, "attributes": {"zone": "a", "rack": "r:1"}},
+			    {"nodeId": "z", "capacity": {"vcore": 1000}, "attributes": {"zone": "a"}}], "drain": ["c", "d"], "remove": ["e"]}}`,
 		},
 		{"--config testdata/new.yaml -f - --remove-node b", "nodes:\n  remove: [a]\nwithin: 1s\n", ""},
 	} {
@@ -76,5 +80,26 @@ func TestWhatIfAsks(t *testing.T) {
 		assert.NilError(t, json.Unmarshal([]byte(sent), &is))
 		assert.NilError(t, json.Unmarshal([]byte(c.want), &want))
 		assert.DeepEqual(t, is, want)
+	}
+}
+
+// TestWhatIfThatIsRefused: what would not be taken in is shown, and the exit code says no. What only waits is an answer like others.
+func TestWhatIfThatIsRefused(t *testing.T) {
+	answer := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+	defer server.Close()
+	for _, c := range []struct {
+		answer, want string
+		code         int
+	}{
+		{`{"asks": [{"allocationKey": "a", "refused": "application x is not registered"}]}`, "refused", exitFailed},
+		{`{"asks": [], "rejected": [{"applicationId": "x", "message": "no such queue"}]}`, "application x would be rejected: no such queue", exitFailed},
+		{`{"asks": [{"allocationKey": "a", "waits": {"why": "no node has room"}}]}`, "no node has room", exitDone},
+	} {
+		answer = c.answer
+		var out bytes.Buffer
+		code := run([]string{"whatif", "--server", server.URL, "--application", "x", "--resources", "cpu=1"}, nil, &out, io.Discard)
+		assert.Equal(t, code, c.code, answer)
+		assert.Assert(t, strings.Contains(out.String(), c.want), out.String())
 	}
 }

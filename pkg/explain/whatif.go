@@ -46,7 +46,12 @@ type Outcome struct {
 	Victims []Victim     // that would be evicted, in that order
 	Moved   []AskOutcome // of the allocations on removed nodes, which are asked for again
 	Others  []AskOutcome // asks that wait now and would not, by key
-	OverUse []OverUse    // queues that would be over their max, from the root down
+
+	Waited  int            // asks that wait now, without those of the question
+	Waiting []StillWaiting // those that would go on waiting, by reason, the most first
+	Staying []Staying      // on drained nodes
+
+	OverUse []OverUse // queues that would be over their max, from the root down
 	// OverLimits are users and groups that would be over their limits.
 	OverLimits []OverLimit
 
@@ -67,6 +72,8 @@ type AskOutcome struct {
 	Nominated api.NodeID // where room would be made for it
 	Refused   string     // why it would not be taken in at all
 	Waits     *Answer    // why it would wait, if it is neither placed nor refused
+	// Unasked says that amounts alone decided that it would run there: the resource manager refuses some, and knows nothing of this.
+	Unasked bool
 }
 
 // A Victim is an allocation that would be evicted.
@@ -91,7 +98,7 @@ func WhatIf(ctx context.Context, view *api.View, kinds *resources.Kinds, now tim
 	start := *view
 	start.Config = withoutTimeouts(view.Config)
 	r := newDryRun()
-	r.added, r.waited = map[api.NodeID]bool{}, waitingNow(view)
+	r.asks, r.added, r.waited = q.Feasible != nil, map[api.NodeID]bool{}, waitingNow(view)
 	if err := q.Nodes.check(view); err != nil {
 		return nil, err
 	}
@@ -121,6 +128,8 @@ func WhatIf(ctx context.Context, view *api.View, kinds *resources.Kinds, now tim
 		out.Moved = append(out.Moved, r.outcomeOf(after, kinds, ask))
 	}
 	out.Others = r.otherOutcomes(view, after, q.Asks)
+	out.Waited, out.Waiting = stillWaiting(view, after, q.Asks, out.Others)
+	out.Staying = staying(after, q.Nodes.Drain)
 	out.OverUse, out.OverLimits = overUse(after.Root, nil), overLimits(after)
 	return out, nil
 }
@@ -162,6 +171,7 @@ type dryRun struct {
 	rejected   map[api.ApplicationID]string
 	allowances *allowances // nil without budgets
 
+	asks    bool                       // the resource manager
 	added   map[api.NodeID]bool        // by the question
 	waited  map[api.AllocationKey]bool // asks of which the resource manager knows
 	unasked bool                       // something was decided without it that it might refuse
@@ -218,6 +228,7 @@ func (r *dryRun) observe(fx api.Effects) {
 
 func (r *dryRun) outcomeOf(after *api.View, kinds *resources.Kinds, ask *api.Allocation) AskOutcome {
 	out := AskOutcome{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
+	out.Unasked = r.isUnasked(out.Key, out.Placed)
 	if out.Placed == "" && out.Refused == "" {
 		if waits, err := Ask(after, kinds, ask.Application, ask.Key); err == nil {
 			out.Waits, out.Nominated = waits, waits.Nominated
@@ -241,7 +252,7 @@ func (r *dryRun) otherOutcomes(before, after *api.View, asked []*api.Allocation)
 	var list []AskOutcome
 	for key := range had {
 		if node, ok := r.placed[key]; ok {
-			list = append(list, AskOutcome{Key: key, Placed: node})
+			list = append(list, AskOutcome{Key: key, Placed: node, Unasked: r.isUnasked(key, node)})
 		}
 	}
 	for _, app := range after.Applications {

@@ -93,6 +93,11 @@ func (r *dryRun) feasible(ask api.Feasible) api.Feasible {
 	}
 }
 
+// isUnasked reports whether the resource manager refuses some asks, and was not asked whether one may run where it is placed.
+func (r *dryRun) isUnasked(key api.AllocationKey, on api.NodeID) bool {
+	return r.asks && on != "" && (!r.waited[key] || r.added[on])
+}
+
 // waitingNow are the asks of a view by key, without those that the question asks for again.
 func waitingNow(view *api.View) map[api.AllocationKey]bool {
 	keys := map[api.AllocationKey]bool{}

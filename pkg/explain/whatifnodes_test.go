@@ -85,18 +85,19 @@ func TestWhatIfPredicates(t *testing.T) {
 	out = whatIf(t, c, q)
 	assert.Equal(t, out.Moved[0].Placed, api.NodeID("n2"))
 	assert.Assert(t, out.Unasked, "b-1 is asked for again, of which the resource manager knows nothing")
+	assert.Assert(t, out.Moved[0].Unasked)
 
 	q.Nodes = explain.Nodes{}
 	q.Feasible = func(api.AllocationKey, api.NodeID, bool) error { return nil }
 	out = whatIf(t, c, q)
 	assert.Equal(t, out.Others[0].Placed, api.NodeID("n2"))
-	assert.Assert(t, !out.Unasked)
+	assert.Assert(t, !out.Unasked && !out.Others[0].Unasked)
 
 	q.Nodes.Add = []api.AddNode{{ID: "n3", Capacity: resources.Amounts{9000, 1 << 30}}}
 	q.Nodes.Drain = []api.NodeID{"n2"}
 	out = whatIf(t, c, q)
 	assert.Equal(t, out.Others[0].Placed, api.NodeID("n3"))
-	assert.Assert(t, out.Unasked, "of a new node it knows nothing either")
+	assert.Assert(t, out.Unasked && out.Others[0].Unasked, "of a new node it knows nothing either")
 }
 
 // TestWhatIfWrongNodes are refused before anything is played.
@@ -112,4 +113,25 @@ func TestWhatIfWrongNodes(t *testing.T) {
 		_, err := explain.WhatIf(t.Context(), c.View(), c.kinds, start, explain.Question{Nodes: nodes})
 		assert.Error(t, err, want)
 	}
+}
+
+// TestWhatIfSaysWhatGoesOnWaiting: of those that wait now, some run on a new node, and it is told how many go on waiting, and why.
+func TestWhatIfSaysWhatGoesOnWaiting(t *testing.T) {
+	c := crowd(t)
+	for _, key := range []string{"w-1", "w-2", "w-3"} {
+		c.ask("web", key, 2000, 1)
+	}
+	c.settle(start)
+	added := api.AddNode{ID: "n3", Capacity: resources.Amounts{4000, 1 << 30}}
+	out := whatIf(t, c, explain.Question{Nodes: explain.Nodes{Add: []api.AddNode{added}}})
+	assert.Equal(t, out.Waited, 3)
+	assert.Equal(t, len(out.Others), 2)
+	assert.DeepEqual(t, out.Waiting, []explain.StillWaiting{{Reason: api.NoNodeFits, Asks: 1, First: "w-3"}})
+
+	out = whatIf(t, c, question("web", wish("w-4", 2000, 0)))
+	assert.Equal(t, out.Waited, 3, "that of the question is told by itself")
+	assert.DeepEqual(t, out.Waiting, []explain.StillWaiting{{Reason: api.NoNodeFits, Asks: 3, First: "w-1"}})
+
+	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Drain: []api.NodeID{"n2"}}})
+	assert.DeepEqual(t, out.Staying, []explain.Staying{{Node: "n2", Allocations: 1}})
 }

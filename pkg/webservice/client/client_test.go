@@ -109,7 +109,9 @@ func TestWhatIf(t *testing.T) {
 
 func TestWriteOutcomeSaysWhatIsNotKnown(t *testing.T) {
 	var o client.Outcome
-	assert.NilError(t, json.Unmarshal([]byte(`{"asks": [{"allocationKey": "a", "refused": "a key twice"}, {"allocationKey": "b", "nominatedNode": "n"}, {"allocationKey": "c", "nodeId": "n"}],
+	assert.NilError(t, json.Unmarshal([]byte(`{"asks": [{"allocationKey": "a", "refused": "a key twice"}, {"allocationKey": "b", "nominatedNode": "n"}, {"allocationKey": "c", "nodeId": "n"}, {"allocationKey": "d", "nodeId": "m", "unasked": true}],
+		"others": [{"allocationKey": "e", "nodeId": "n"}, {"allocationKey": "f", "nodeId": "n", "unasked": true}, {"allocationKey": "g", "nominatedNode": "n"}],
+		"waited": 5, "waiting": [{"why": "no node has room", "asks": 2, "allocationKey": "h"}], "staying": [{"nodeId": "o", "allocations": 3}],
 		"victims": [{"allocationKey": "c", "applicationId": "x", "message": "by priority for b"}],
 		"rejected": [{"applicationId": "x", "message": "no such queue"}],
 		"overLimits": [{"queueName": "root.ml", "user": "ann", "by": {"vcore": 1500}}, {"queueName": "root", "group": "research", "by": {"vcore": 500}, "applications": 2}], "partial": true}`), &o))

@@ -214,6 +214,16 @@ type Outcome struct {
 	Asks    []AskOutcome `json:"asks"`
 	Moved   []AskOutcome `json:"moved"`  // pods in place of those on removed nodes
 	Others  []AskOutcome `json:"others"` // that wait now and would not
+	Waited  int          `json:"waited"` // asks that wait now
+	Waiting []struct {   // those that would go on waiting
+		Why  string `json:"why"`
+		Asks int    `json:"asks"`
+		Key  string `json:"allocationKey"` // that waits longest
+	} `json:"waiting"`
+	Staying []struct { // on drained nodes
+		Node        string `json:"nodeId"`
+		Allocations int    `json:"allocations"`
+	} `json:"staying"`
 	Victims []struct {
 		Key         string `json:"allocationKey"`
 		Application string `json:"applicationId"`
@@ -267,4 +277,5 @@ type AskOutcome struct {
 	Nominated string       `json:"nominatedNode"`
 	Refused   string       `json:"refused"`
 	Waits     *Explanation `json:"waits"`
+	Unasked   bool         `json:"unasked"` // amounts alone decided about it
 }

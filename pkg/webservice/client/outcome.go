@@ -3,7 +3,10 @@ package client
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // WriteOutcome writes what would come of a question, in lines of any length.
@@ -56,6 +59,8 @@ func (t *Table) addOutcome(called string, a AskOutcome, evicted bool) {
 		t.addIn(Bad, called, "refused", "-", Readable(a.Refused))
 	case a.Node != "" && evicted:
 		t.addIn(Bad, called, "runs, then is evicted", a.Node, "-")
+	case a.Node != "" && a.Unasked:
+		t.add(called, "has room", a.Node, "-")
 	case a.Node != "":
 		t.add(called, "runs at once", a.Node, "-")
 	case a.Nominated != "":
@@ -70,6 +75,12 @@ func (o *Outcome) lines(name func(key string) string) []string {
 	var lines []string
 	for _, r := range o.Rejected {
 		lines = append(lines, fmt.Sprintf("application %s would be rejected: %s", r.Application, r.Message))
+	}
+	for _, s := range o.Staying {
+		lines = append(lines, fmt.Sprintf("%s would stay on node %s, which takes no others", wording.Several(s.Allocations, "pod"), s.Node))
+	}
+	if o.Waited > 0 {
+		lines = append(lines, o.stillWaiting(name))
 	}
 	if len(o.Victims) == 0 {
 		lines = append(lines, "nothing would be evicted")
@@ -96,6 +107,45 @@ func (o *Outcome) lines(name func(key string) string) []string {
 		lines = append(lines, "this is only the first part of the time asked about: it took too long")
 	}
 	return lines
+}
+
+// stillWaiting says what would become of those that wait now, and why the rest would go on waiting.
+func (o *Outcome) stillWaiting(name func(key string) string) string {
+	runs, unasked, made := 0, 0, 0
+	for _, a := range o.Others {
+		switch {
+		case a.Node == "":
+			made++
+		case a.Unasked:
+			unasked++
+		default:
+			runs++
+		}
+	}
+	parts := []string{fmt.Sprintf("%d would run at once", runs)}
+	if unasked > 0 {
+		parts = append(parts, fmt.Sprintf("for %d there would be room", unasked))
+	}
+	if made > 0 {
+		parts = append(parts, fmt.Sprintf("for %d room would be made", made))
+	}
+	for _, w := range o.Waiting {
+		parts = append(parts, fmt.Sprintf("%d would go on waiting, such as %s: %s", w.Asks, name(w.Key), Readable(w.Why)))
+	}
+	return fmt.Sprintf("of %s now, %s", waitingThat(o.Waited), strings.Join(parts, "; "))
+}
+
+// waitingThat is so many pods that wait.
+func waitingThat(n int) string {
+	if n == 1 {
+		return "1 pod that waits"
+	}
+	return fmt.Sprintf("%d pods that wait", n)
+}
+
+// IsRefused reports whether something of the question would not be taken in.
+func (o *Outcome) IsRefused() bool {
+	return len(o.Rejected) > 0 || slices.ContainsFunc(o.Asks, func(a AskOutcome) bool { return a.Refused != "" })
 }
 
 func waits(e *Explanation) string {

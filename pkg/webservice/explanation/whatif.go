@@ -105,7 +105,13 @@ type outcomeJSON struct {
 	Victims []victimJSON     `json:"victims"`
 	Moved   []askOutcomeJSON `json:"moved,omitempty"` // pods in place of those on removed nodes
 	Others  []askOutcomeJSON `json:"others"`          // asks that wait now and would not
-	OverUse []overUseJSON    `json:"overUse"`         // queues that would use more than their max
+
+	// Waited is how many asks wait now beside those of the question, and Waiting those that would go on waiting.
+	Waited  int                `json:"waited,omitempty"`
+	Waiting []stillWaitingJSON `json:"waiting,omitempty"`
+	Staying []stayingJSON      `json:"staying,omitempty"` // what stays on drained nodes
+
+	OverUse []overUseJSON `json:"overUse"` // queues that would use more than their max
 
 	// OverLimits are users and groups that would use more than their limits.
 	OverLimits []overLimitJSON `json:"overLimits,omitempty"`
@@ -129,6 +135,19 @@ type askOutcomeJSON struct {
 	NominatedNode api.NodeID        `json:"nominatedNode,omitempty"` // where room would be made
 	Refused       string            `json:"refused,omitempty"`
 	Waits         *explanationJSON  `json:"waits,omitempty"`
+	Unasked       bool              `json:"unasked,omitempty"` // amounts alone decided about it
+}
+
+// stillWaitingJSON is asks that would go on waiting for one reason, and the one that waits longest.
+type stillWaitingJSON struct {
+	Why           string            `json:"why"`
+	Asks          int               `json:"asks"`
+	AllocationKey api.AllocationKey `json:"allocationKey"`
+}
+
+type stayingJSON struct {
+	NodeID      api.NodeID `json:"nodeId"`
+	Allocations int        `json:"allocations"`
 }
 
 type victimJSON struct {
@@ -197,11 +216,19 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 	}
 	tryFirst(ctx, explain.Trial{Now: now.Add(outcome.Simulated), Free: predicates.none}, outcome.Asks, outcome.Moved)
 	out := &outcomeJSON{
-		Asks: askOutcomes(at, outcome.Asks), Others: askOutcomes(at, outcome.Others), Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
-		Predicates: predicates.told(outcome.Unasked), Age: at.Age(),
+		Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
+		Predicates: predicates.told(outcome.Unasked), Age: at.Age(), Waited: outcome.Waited,
+	}
+	silent := out.Predicates == predicatesSilent
+	out.Asks, out.Others = askOutcomes(at, outcome.Asks, silent), askOutcomes(at, outcome.Others, silent)
+	for _, w := range outcome.Waiting {
+		out.Waiting = append(out.Waiting, stillWaitingJSON{w.Reason.String(), w.Asks, w.First})
+	}
+	for _, s := range outcome.Staying {
+		out.Staying = append(out.Staying, stayingJSON{s.Node, s.Allocations})
 	}
 	if len(outcome.Moved) > 0 {
-		out.Moved = askOutcomes(at, outcome.Moved)
+		out.Moved = askOutcomes(at, outcome.Moved, silent)
 	}
 	if outcome.Partial {
 		out.Partial, out.Simulated = true, outcome.Simulated
@@ -272,10 +299,11 @@ type toldBudgets struct {
 	told    budgetsAsked
 }
 
-func askOutcomes(at *object.Snapshot, outcomes []explain.AskOutcome) []askOutcomeJSON {
+// askOutcomes are outcomes in JSON; silent says that the resource manager was asked about none.
+func askOutcomes(at *object.Snapshot, outcomes []explain.AskOutcome, silent bool) []askOutcomeJSON {
 	list := make([]askOutcomeJSON, len(outcomes))
 	for i, o := range outcomes {
-		list[i] = askOutcomeJSON{AllocationKey: o.Key, NodeID: o.Placed, NominatedNode: o.Nominated, Refused: o.Refused}
+		list[i] = askOutcomeJSON{AllocationKey: o.Key, NodeID: o.Placed, NominatedNode: o.Nominated, Refused: o.Refused, Unasked: o.Unasked || silent && o.Placed != ""}
 		if o.Waits != nil {
 			list[i].Waits = explanationOf(at, o.Waits)
 		}

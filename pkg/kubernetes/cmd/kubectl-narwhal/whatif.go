@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -73,8 +74,15 @@ func (q *question) whatIf(cmd *cobra.Command, file, within string) error {
 	if err != nil {
 		return err
 	}
-	return q.write(answer.JSON, func() error { return client.WriteOutcome(q.streams.Out, answer.Value, q.names(cmd.Context())) })
+	err = q.write(answer.JSON, func() error { return client.WriteOutcome(q.streams.Out, answer.Value, q.names(cmd.Context())) })
+	if err == nil && answer.Value.IsRefused() {
+		return errRefused
+	}
+	return err
 }
+
+// errRefused is that something of a question would not be taken in.
+var errRefused = errors.New("not all of it would be taken in")
 
 // leaveOutKnown leaves out the applications that there are already: the asks join them.
 func leaveOutKnown(ctx context.Context, scheduler *client.Client, asked *client.Question) error {

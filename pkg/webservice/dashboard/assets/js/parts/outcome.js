@@ -119,7 +119,7 @@ const outcomes = {
   placed: ['good', 'runs at once'], nominated: ['info', 'room is made'], waits: ['warn', 'waits'], refused: ['bad', 'not taken in'],
 };
 
-function outcomeBadge(f) { return badge(...outcomes[outcomeOf(f)]); }
+function outcomeBadge(f) { return f.nodeId && f.unasked ? badge('info', 'has room') : badge(...outcomes[outcomeOf(f)]); }
 
 function outcomeWords(ctx, f) {
   if (f.refused) return capital(readable(f.refused));
