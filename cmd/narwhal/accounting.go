@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +40,15 @@ Lines of the kind "preemptions" count the pods instead.`,
 			})
 		}
 		shown := first(l, "accounts", answer, client.AccountingTable)
+		if table := shown.table; !answer.AsOf.IsZero() {
+			shown.table = func(out io.Writer, layout client.Layout) error {
+				if err := table(out, layout); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(out, "\nas of", answer.AsOf.Local().Format(time.DateTime))
+				return err
+			}
+		}
 		if csv {
 			shown.table = func(out io.Writer, _ client.Layout) error { return client.AccountingCSV(out, answer.Value) }
 		}

@@ -338,3 +338,21 @@ func TestUsersOfWorkThatThereIsNot(t *testing.T) {
 		assert.Assert(t, strings.Contains(out.String(), c.want), out.String())
 	}
 }
+
+// TestAccountingSaysAsOfWhen: the table says as of when work is told, also where there is none; CSV has lines of work alone.
+func TestAccountingSaysAsOfWhen(t *testing.T) {
+	written := time.Date(2026, 11, 29, 14, 3, 5, 0, time.Local)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Last-Modified", written.UTC().Format(http.TimeFormat))
+		_, _ = io.WriteString(w, "[]")
+	}))
+	defer server.Close()
+	for line, want := range map[string]string{
+		"accounting":       "There are no accounts.\n\nas of 2026-11-29 14:03:05\n",
+		"accounting --csv": "day,queue,user,kind,used,lost,taken\n",
+	} {
+		var out bytes.Buffer
+		assert.Equal(t, run(append(strings.Fields(line), "--server", server.URL), nil, &out, &out), exitDone)
+		assert.Equal(t, out.String(), want)
+	}
+}

@@ -143,6 +143,3 @@ func (b *Book) Changes() []Change {
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Kind, a.Kind)) })
 	return out
 }
-
-// ShortSum is the beginning of a checksum, by which people know a configuration.
-func ShortSum(checksum string) string { return checksum[:min(8, len(checksum))] }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,10 +24,32 @@ type bookkeeper struct {
 	server *Server
 	to     archive.Accounting
 	log    *zap.Logger
-	failed bool // the last time, so that it is said once
+
+	mu      sync.Mutex // of what follows, and of bringing
+	failed  bool       // the last time, so that it is said once
+	brought time.Time  // when the last of it was written
 
 	running atomic.Bool
 	done    chan struct{}
+}
+
+// readEvery is how often work is written at most for those that read it.
+const readEvery = time.Second
+
+// rows are the rows of days, with what was counted until now, and as of when they are: earlier, if it cannot be written.
+func (k *bookkeeper) rows(ctx context.Context, partition, day string) ([]archive.AccountRow, time.Time, error) {
+	k.mu.Lock()
+	due := time.Since(k.brought) >= readEvery
+	k.mu.Unlock()
+	if due {
+		now, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAccount) // that a reader goes is no failure
+		defer cancel()
+		k.bring(now)
+	}
+	rows, err := k.to.Rows(ctx, partition, day)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return rows, k.brought, err
 }
 
 func newBookkeeper(s *Server, config Config) *bookkeeper {
@@ -70,8 +93,11 @@ func (k *bookkeeper) run(ctx context.Context) {
 
 // bring brings what was counted since the last time. An error is told once, and so is that it is over.
 func (k *bookkeeper) bring(ctx context.Context) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	var rows []archive.AccountRow
-	taken := k.server.Archive.TakeAccounts(time.Now())
+	now := time.Now()
+	taken := k.server.Archive.TakeAccounts(now)
 	for _, partition := range slices.Sorted(maps.Keys(taken)) {
 		rows = append(rows, archive.RowsOf(k.server.Kinds(), partition, taken[partition])...)
 	}
@@ -82,5 +108,7 @@ func (k *bookkeeper) bring(ctx context.Context) {
 	case err == nil && k.failed:
 		k.log.Info("accounting is written again")
 	}
-	k.failed = err != nil
+	if k.failed = err != nil; !k.failed {
+		k.brought = now
+	}
 }

@@ -47,25 +47,55 @@ func (f *failing) Rows(context.Context, string, string) ([]archive.AccountRow, e
 
 func (f *failing) Close() error { return nil }
 
+// working is a bookkeeper of a server where one application runs with two cores from now on.
+func working(t *testing.T, keeps *failing) *bookkeeper {
+	t.Helper()
+	s, err := New(Config{Accounting: keeps})
+	assert.NilError(t, err)
+	_, err = s.Kinds().Amounts(map[string]int64{"vcore": 1})
+	assert.NilError(t, err)
+	vcore, _ := s.Kinds().Lookup("vcore")
+	held := make(resources.Amounts, vcore+1)
+	held[vcore] = 2000
+	s.Archive.Open("p").Observe(events.Step{Now: time.Now(), Effects: api.Effects{
+		&api.ApplicationAccepted{ID: "a", Queue: "root.a", User: "ann"},
+		api.Placed{Allocation: &api.Allocation{Key: "1", Application: "a", Amounts: held, Placed: time.Now()}},
+	}})
+	return &bookkeeper{server: s, to: keeps, log: zap.NewNop(), done: make(chan struct{})}
+}
+
+// TestReadersGetWhatIsNotWritten: who reads gets what was counted until then, from the first minute on. If that cannot be written, it is
+// told as of when the rest is.
+func TestReadersGetWhatIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keeps := &failing{}
+		k := working(t, keeps)
+		defer k.server.Stop()
+		time.Sleep(10 * time.Second)
+		rows, asOf, err := k.rows(t.Context(), "p", "")
+		assert.NilError(t, err)
+		assert.Equal(t, rows[0].Used, 2000.0*10)
+		assert.Assert(t, asOf.Equal(time.Now()))
+		written := asOf
+		_, _, _ = k.rows(t.Context(), "p", "")
+		assert.Equal(t, len(keeps.rows), 1, "not again within a second")
+		time.Sleep(5 * time.Second)
+		keeps.fail(errors.New("database is locked"))
+		_, asOf, err = k.rows(t.Context(), "p", "")
+		assert.NilError(t, err)
+		assert.Assert(t, asOf.Equal(written))
+	})
+}
+
 // TestBookkeeper brings work once a minute, and the last of it when the server stops. That it cannot be written is said
 // once, and changes nothing else.
 func TestBookkeeper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		keeps := &failing{}
-		s, err := New(Config{Accounting: keeps})
-		assert.NilError(t, err)
-		_, err = s.Kinds().Amounts(map[string]int64{"vcore": 1})
-		assert.NilError(t, err)
-		book := s.Archive.Open("p")
-		vcore, _ := s.Kinds().Lookup("vcore")
-		held := make(resources.Amounts, vcore+1)
-		held[vcore] = 2000
-		book.Observe(events.Step{Now: time.Now(), Effects: api.Effects{
-			&api.ApplicationAccepted{ID: "a", Queue: "root.a", User: "ann"},
-			api.Placed{Allocation: &api.Allocation{Key: "1", Application: "a", Amounts: held, Placed: time.Now()}},
-		}})
-		k := &bookkeeper{server: s, to: keeps, log: zap.New(core), done: make(chan struct{})}
+		k := working(t, keeps)
+		s := k.server
+		k.log = zap.New(core)
 		ctx, cancel := context.WithCancel(t.Context())
 		go k.run(ctx)
 		time.Sleep(accountEvery + time.Second)

@@ -78,7 +78,7 @@ func New(config Config) (*Server, error) {
 	s.Metrics.Watch(core, core.Kinds())
 	if config.Accounting != nil {
 		s.books = newBookkeeper(s, config)
-		config.Web.Accounting = config.Accounting.Rows
+		config.Web.Accounting = s.books.rows
 	}
 	if s.web, err = s.offer(config); err != nil {
 		core.Stop()

@@ -91,7 +91,7 @@ type Config struct {
 	Diagnostics func(resourceManager string) (string, error)
 	// LogLevel is the level of the log in words. Nil does not tell.
 	LogLevel func() string
-	// Accounting reads the work of a partition on the days that begin with a text; nil if it is not kept.
+	// Accounting reads the work of a partition on the days that begin with a text, and says as of when; nil if it is not kept.
 	Accounting past.Accounts
 	// Budgets asks the resource manager of a partition for the disruption budgets of
 	// allocations, so that a what-if foretells no eviction that they forbid. An error that

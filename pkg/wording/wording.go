@@ -57,3 +57,6 @@ func Age(d time.Duration) string {
 		return fmt.Sprintf("%dd", d/(24*time.Hour))
 	}
 }
+
+// ShortSum is the beginning of a checksum, by which people know a configuration.
+func ShortSum(checksum string) string { return checksum[:min(8, len(checksum))] }

@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // overMax finds queues that use more than their max: what runs there stays, and what waits there waits until it has ended.
@@ -75,7 +76,7 @@ func (e *examination) lowered(q *api.QueueView, f *Finding) string {
 func (e *examination) configuredAt(at time.Time) string {
 	for i := len(e.changes) - 1; i >= 0; i-- { // it is noted once it is in use
 		if c := &e.changes[i]; c.Kind == archive.Configured && c.Before != "" && !c.At.Before(at) {
-			return fmt.Sprintf(" by configuration %s -> %s", archive.ShortSum(c.Before), archive.ShortSum(c.After))
+			return fmt.Sprintf(" by configuration %s -> %s", wording.ShortSum(c.Before), wording.ShortSum(c.After))
 		}
 	}
 	return ""

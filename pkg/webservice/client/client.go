@@ -159,6 +159,8 @@ type Answer[T any] struct {
 	Total int // elements of the list without limit and offset; zero if it is none
 	// At is when the answer was made, by the clock of the scheduler: ages count from it.
 	At time.Time
+	// AsOf is when what the answer tells was written last; zero if it does not say.
+	AsOf time.Time
 }
 
 func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (Answer[T], error) {
@@ -174,7 +176,8 @@ func ask[T any](ctx context.Context, c *Client, method, path string, body []byte
 		return Answer[T]{}, err
 	}
 	answer := Answer[T]{JSON: text, At: madeAt(head)}
-	answer.Total, _ = strconv.Atoi(head.Get("X-Total-Count")) // zero without it
+	answer.AsOf, _ = http.ParseTime(head.Get("Last-Modified")) // zero without it
+	answer.Total, _ = strconv.Atoi(head.Get("X-Total-Count"))  // zero without it
 	if err := json.Unmarshal(text, &answer.Value); err != nil {
 		return Answer[T]{}, fmt.Errorf("%s answers no JSON that is expected: %w", c.Server, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -26,8 +27,8 @@ type accountJSON struct {
 	Evictions int64              `json:"evictions,omitempty"` // the pods of preempted
 }
 
-// Accounts reads the work of a partition on the days that begin with a text.
-type Accounts func(ctx context.Context, partition, day string) ([]archive.AccountRow, error)
+// Accounts reads the work of a partition on the days that begin with a text, and says as of when that is; zero if it is not known.
+type Accounts func(ctx context.Context, partition, day string) (rows []archive.AccountRow, asOf time.Time, err error)
 
 // Accounting answers GET /ws/v1/partition/{partition}/accounting: the work of days, the last day first.
 func Accounting(read Accounts) func(*object.Snapshot, *http.Request) (any, error) {
@@ -43,14 +44,18 @@ func Accounting(read Accounts) func(*object.Snapshot, *http.Request) (any, error
 		if err != nil {
 			return nil, err
 		}
-		rows, err := read(r.Context(), at.FullName(), strings.TrimSuffix(day, "*"))
+		rows, asOf, err := read(r.Context(), at.FullName(), strings.TrimSuffix(day, "*"))
 		if err != nil {
 			return nil, failure.New(failure.ErrUnavailable, "Accounting cannot be read: %v", err)
 		}
-		return query.List(r, at.Kinds(), accountsOf(rows), func(from *accountJSON, out *accountJSON) { *out = *from },
+		list, err := query.List(r, at.Kinds(), accountsOf(rows), func(from *accountJSON, out *accountJSON) { *out = *from },
 			query.Texts("day", func(a *accountJSON) string { return a.Day }),
 			query.Texts("user", func(a *accountJSON) string { return a.User }),
 			object.InQueue(func(a *accountJSON) api.QueuePath { return a.QueueName }))
+		if page, ok := list.(*query.Selection); ok {
+			page.AsOf = asOf
+		}
+		return list, err
 	}
 }
 

@@ -109,11 +109,11 @@ func changed(c *archive.Change) *changeJSON {
 func configured(c *archive.Change) string {
 	switch n := len(c.Lines) + c.More; {
 	case c.Before == "":
-		return "configuration " + archive.ShortSum(c.After) + " is in use"
+		return "configuration " + wording.ShortSum(c.After) + " is in use"
 	case n == 0:
-		return fmt.Sprintf("configuration %s -> %s: nothing that counts in this partition", archive.ShortSum(c.Before), archive.ShortSum(c.After))
+		return fmt.Sprintf("configuration %s -> %s: nothing that counts in this partition", wording.ShortSum(c.Before), wording.ShortSum(c.After))
 	default:
-		return fmt.Sprintf("configuration %s -> %s: %s", archive.ShortSum(c.Before), archive.ShortSum(c.After), wording.Several(n, "field"))
+		return fmt.Sprintf("configuration %s -> %s: %s", wording.ShortSum(c.Before), wording.ShortSum(c.After), wording.Several(n, "field"))
 	}
 }
 

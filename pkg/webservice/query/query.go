@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
@@ -37,6 +38,8 @@ type Selection struct {
 	limit  int // zero without one
 	order  order
 	counts map[string]int // nil if the query does not ask for them
+
+	AsOf time.Time // of the elements; zero if that is the time of the answer
 }
 
 // A Filter is a query parameter that picks elements.
@@ -285,6 +288,9 @@ func (s *Selection) Describe(head http.Header, at *url.URL) {
 		return
 	}
 	head.Set("X-Total-Count", strconv.Itoa(s.total))
+	if !s.AsOf.IsZero() {
+		head.Set("Last-Modified", s.AsOf.UTC().Format(http.TimeFormat))
+	}
 	if s.counts != nil {
 		head.Set("X-Counts", s.CountsText())
 	}
