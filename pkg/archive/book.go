@@ -9,6 +9,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/events"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A Book is what one partition has been. One goroutine writes it, with Observe; any
@@ -43,6 +44,7 @@ type Book struct {
 	finished     []*ApplicationRecord // that ended with the last step
 	expired      []*ApplicationRecord // that were forgotten with the last step
 	changes      *changeLog
+	capacity     resources.Amounts // of all nodes
 	accounts     accounts
 }
 
@@ -148,14 +150,17 @@ func (b *Book) observeNode(event api.Event) {
 		b.changes.reconfigured(b.now, e)
 	case *api.NodeAdded:
 		b.typed(e.ID, e.Attributes)
-		b.changes.node(b.now, NodesCame, e.ID)
+		b.capacity = e.Total
+		b.changes.node(b.now, NodesCame, e.ID, nil)
 	case *api.NodeAttributes:
 		b.typed(e.ID, e.Attributes)
 	case *api.NodeRemoved:
 		delete(b.instances, e.ID)
-		b.changes.node(b.now, NodesWent, e.ID)
+		b.changes.node(b.now, NodesWent, e.ID, b.capacity.Minus(e.Total))
+		b.capacity = e.Total
 	case *api.NodeResized:
-		b.changes.node(b.now, NodesResized, e.ID)
+		b.capacity = e.Total
+		b.changes.node(b.now, NodesResized, e.ID, nil)
 	case *api.NodeSchedulable:
 		b.changes.schedulable(b.now, e)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // The bounds of what is kept of changes: of starts and configurations, and of nodes; the lines of one
@@ -43,8 +44,9 @@ type Change struct {
 	Kind      ChangeKind
 	At, Until time.Time // Until is that of the last node
 
-	Names []string // of nodes, the first of them
-	Count int      // of nodes
+	Names []string            // of nodes, the first of them
+	Had   []resources.Amounts // what these had, of nodes that went
+	Count int                 // of nodes
 
 	// Before and After are the checksums of a configuration; Before is empty for the first. Lines is
 	// what differs, field by field, and More how many lines are left out.
@@ -72,11 +74,11 @@ func (l *changeLog) schedulable(now time.Time, e *api.NodeSchedulable) {
 	if e.Schedulable {
 		kind = NodesResumed
 	}
-	l.node(now, kind, e.ID)
+	l.node(now, kind, e.ID, nil)
 }
 
-// node notes what befell a node.
-func (l *changeLog) node(now time.Time, kind ChangeKind, id api.NodeID) {
+// node notes what befell a node. Had is what one had that went.
+func (l *changeLog) node(now time.Time, kind ChangeKind, id api.NodeID, had resources.Amounts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.latest[kind]
@@ -91,6 +93,9 @@ func (l *changeLog) node(now time.Time, kind ChangeKind, id api.NodeID) {
 	c.Until, c.Count = now, c.Count+1
 	if name := string(id); len(c.Names) < changeNamesMax && !slices.Contains(c.Names, name) {
 		c.Names = append(c.Names, name)
+		if kind == NodesWent {
+			c.Had = append(c.Had, had)
+		}
 	}
 }
 
@@ -137,7 +142,7 @@ func (b *Book) Changes() []Change {
 	out := slices.Clone(l.settings.all())
 	for _, c := range l.nodes.all() {
 		one := *c
-		one.Names = slices.Clone(c.Names)
+		one.Names, one.Had = slices.Clone(c.Names), slices.Clone(c.Had)
 		out = append(out, one)
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Kind, a.Kind)) })

@@ -140,8 +140,10 @@ type examination struct {
 	found   []Finding
 	looked  Looked
 	tried   int
-	atRest  *explain.Would // what would run if nothing was done
-	partial bool
+	// refusedBefore are the asks that were refused on all nodes with room as long as the nodes that went were there, most likely there too.
+	refusedBefore map[api.AllocationKey]bool
+	atRest        *explain.Would // what would run if nothing was done
+	partial       bool
 }
 
 // Examine finds what is wrong in a view. Kinds must be those of the view. Remedies are tried as long as the

@@ -32,8 +32,30 @@ func (e *examination) closedNodes() {
 		f.Subject = fmt.Sprintf("%d nodes", len(closed))
 		f.Cause = fmt.Sprintf("%d nodes, such as %s, take nothing new; %s is free there, and %s", len(closed), closed[0].ID, e.kinds.Format(free), still(left))
 	}
+	f.Since = e.drained(closed)
+	if !f.Since.IsZero() {
+		f.SinceOf = "when the first of them took no more"
+	}
 	e.tryOpen(&f, opens)
 	e.add(f)
+}
+
+// drained is when the first of some nodes took no new pods any more, of those of which that is known.
+func (e *examination) drained(nodes []*api.NodeView) (first time.Time) {
+	at := map[string]time.Time{}
+	for i := range e.changes {
+		for _, name := range e.changes[i].Names {
+			if _, known := at[name]; !known && e.changes[i].Kind == archive.NodesDrained {
+				at[name] = e.changes[i].At
+			}
+		}
+	}
+	for _, n := range nodes {
+		if since, known := at[string(n.ID)]; known && (first.IsZero() || since.Before(first)) {
+			first = since
+		}
+	}
+	return first
 }
 
 // tryOpen tries what runs on the nodes if they take new pods again: how bad it is depends on that.
@@ -42,7 +64,17 @@ func (e *examination) tryOpen(f *Finding, opens []api.Command) {
 		f.Remedy = "none was tried: nothing waits"
 		return
 	}
-	run, ok := e.wouldRun(opens...)
+	them := "it"
+	if len(opens) > 1 {
+		them = "they"
+	}
+	e.tryRuns(f, opens, them+" took new pods again")
+}
+
+// tryRuns tries which asks would run after commands, in words that follow "if": these are the ones for which it is bad that things are
+// as they are.
+func (e *examination) tryRuns(f *Finding, commands []api.Command, words string) {
+	run, ok := e.wouldRun(commands...)
 	if !ok {
 		f.Remedy, e.partial = notTried, true
 		return
@@ -55,11 +87,11 @@ func (e *examination) tryOpen(f *Finding, opens []api.Command) {
 	})
 	f.Tried = true
 	if h.asks == 0 {
-		f.Remedy = "no ask would run at once if it took new pods again"
+		f.Remedy = "no ask would run at once if " + words
 		return
 	}
 	f.Severity = Wrong
-	f.Remedy = wording.Several(h.asks, "ask") + " would run at once if it took new pods again"
+	f.Remedy = wording.Several(h.asks, "ask") + " would run at once if " + words
 	h.to(f)
 }
 
@@ -73,6 +105,7 @@ func (e *examination) lostNodes() {
 		there[string(n.ID)] = true
 	}
 	var names []string
+	var back []api.Command
 	var first time.Time
 	went, came := 0, 0
 	for i := range e.changes {
@@ -87,9 +120,13 @@ func (e *examination) lostNodes() {
 			continue
 		}
 		went += c.Count
-		for _, name := range c.Names {
+		for k, name := range c.Names {
 			if !there[name] {
+				there[name] = true
 				names, first = append(names, name), c.At
+				if k < len(c.Had) && !c.Had[k].IsZero() {
+					back = append(back, api.AddNode{ID: api.NodeID(name), Capacity: c.Had[k].Clone()})
+				}
 			}
 		}
 	}
@@ -97,23 +134,38 @@ func (e *examination) lostNodes() {
 		return
 	}
 	f := Finding{Kind: LostNodes, Severity: Note, Subject: names[0], Since: first, SinceOf: "the first of them", Cause: "the node went, and has not come back"}
-	if n := max(len(names), went-came); n > 1 {
+	n := max(len(names), went-came)
+	if n > 1 {
 		f.Subject, f.Cause = fmt.Sprintf("%d nodes", n), fmt.Sprintf("%d nodes, such as %s, went, and have not come back", n, names[0])
 	}
-	f.Remedy = "none was tried: what they had is not known any more"
-	var h harm
-	e.eachAsk(e.view.Root, func(a askOf) {
-		switch a.Reason {
-		case api.NoNodeFits, api.NodeUnknown, api.Impossible, api.KindUnknown, api.GroupBelow:
-			h.add(a)
-		}
-	})
-	if h.asks > 0 {
-		f.Severity = Wrong
-		f.Detail = "these asks wait for room on nodes"
-	}
-	h.to(&f)
+	e.tryBack(&f, back, n)
 	e.add(f)
+}
+
+// tryBack tries what would run if nodes came back with what they had: how bad it is that they went depends on that.
+func (e *examination) tryBack(f *Finding, back []api.Command, of int) {
+	f.Remedy = "none was tried: what they had is not known"
+	if len(back) == 0 {
+		return
+	}
+	if e.looked.Asks == 0 {
+		f.Remedy = "none was tried: nothing waits"
+		return
+	}
+	e.refusedBefore = map[api.AllocationKey]bool{}
+	e.eachAsk(e.view.Root, func(a askOf) { e.refusedBefore[a.Key] = a.Reason == api.Infeasible && a.Created.Before(f.Since) })
+	them := "it"
+	switch {
+	case len(back) < of:
+		them = fmt.Sprintf("%d of them, of which it is known what they had,", len(back))
+	case of > 1:
+		them = "they"
+	}
+	them += " came back"
+	if !e.trial.Free {
+		them += " and the resource manager, which was not asked, accepts them there"
+	}
+	e.tryRuns(f, back, them)
 }
 
 func still(pods int) string {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,7 +55,19 @@ func (e *examination) wouldRun(commands ...api.Command) (run map[api.AllocationK
 		at := explain.WouldRun(e.ctx, e.view, e.kinds, e.trial)
 		e.atRest = &at
 	}
-	then := explain.WouldRun(e.ctx, e.view, e.kinds, e.trial, commands...)
+	trial := e.trial
+	if added := addedBy(commands); len(added) > 0 && trial.MayRun != nil { // of these the resource manager knows nothing
+		trial.MayRun = func(ask api.AllocationKey, node api.NodeID) (asked bool, refused error) {
+			switch {
+			case added[node] && e.refusedBefore[ask]:
+				return true, errors.New("refused")
+			case added[node]:
+				return false, nil
+			}
+			return e.trial.MayRun(ask, node)
+		}
+	}
+	then := explain.WouldRun(e.ctx, e.view, e.kinds, trial, commands...)
 	if !e.atRest.All || !then.All {
 		return nil, false
 	}
@@ -63,6 +76,17 @@ func (e *examination) wouldRun(commands ...api.Command) (run map[api.AllocationK
 		delete(run, key)
 	}
 	return run, true
+}
+
+// addedBy are the nodes that commands add.
+func addedBy(commands []api.Command) map[api.NodeID]bool {
+	added := map[api.NodeID]bool{}
+	for _, command := range commands {
+		if add, is := command.(api.AddNode); is {
+			added[add.ID] = true
+		}
+	}
+	return added
 }
 
 // isLimit reports whether an ask waits for a limit of users, groups or applications.
