@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain/doctor"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/played"
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
@@ -47,4 +49,72 @@ func TestFindings(t *testing.T) {
 			golden.Assert(t, wording.Readable(strings.Join(r.Lines(p.Now), "\n"))+"\n", c.name+".golden")
 		})
 	}
+}
+
+// TestRemediesHelp: what is said to help is done for real. As many asks run then as was said, or fewer where room is kept for one that
+// is more important, which is not so on the copy.
+func TestRemediesHelp(t *testing.T) {
+	for _, c := range []struct {
+		kind doctor.Kind
+		does func(view *api.View) []api.Command
+		said string
+		ran  int
+	}{
+		{doctor.Hanging, ends, "12 asks would run once they have ended: ", 12},
+		{doctor.ClosedNodes, opens, "3 asks would run at once if it took new pods again", 1},
+	} {
+		r, p := examined(t, "night", time.Hour)
+		i := slices.IndexFunc(r.Findings, func(f doctor.Finding) bool { return f.Kind == c.kind })
+		waits := map[api.AllocationKey]bool{}
+		for _, app := range p.Partition.View().Applications {
+			for _, ask := range app.Asks {
+				waits[ask.Key] = true
+			}
+		}
+		var fx api.Effects
+		for _, command := range c.does(p.Partition.View()) {
+			fx = append(fx, p.Partition.Apply(p.Now, command)...)
+		}
+		for more := true; more; {
+			var next api.Effects
+			next, more = p.Partition.Schedule(p.Now)
+			fx = append(fx, next...)
+		}
+		ran := 0
+		for _, event := range fx {
+			if placed, is := event.(api.Placed); is && waits[placed.Key] {
+				ran++
+			}
+		}
+		assert.Assert(t, strings.HasPrefix(r.Findings[i].Remedy, c.said), r.Findings[i].Remedy)
+		assert.Equal(t, ran, c.ran, c.kind)
+	}
+}
+
+// ends are the ends of all that is overdue.
+func ends(view *api.View) (commands []api.Command) {
+	owners := map[api.AllocationKey]api.ApplicationID{}
+	for _, app := range view.Applications {
+		for _, a := range app.Allocations {
+			owners[a.Key] = app.ID
+		}
+	}
+	for _, n := range view.Nodes {
+		for _, v := range n.Evictions {
+			if v.Overdue {
+				commands = append(commands, api.ReleaseAllocation{Application: owners[v.Key], Key: v.Key})
+			}
+		}
+	}
+	return commands
+}
+
+// opens has all nodes take new pods.
+func opens(view *api.View) (commands []api.Command) {
+	for _, n := range view.Nodes {
+		if !n.Schedulable {
+			commands = append(commands, api.UndrainNode{ID: n.ID})
+		}
+	}
+	return commands
 }
