@@ -64,6 +64,7 @@ type screen struct {
 	table *client.Table
 	names []string
 	lines []string
+	more  int // rows that are not shown
 }
 
 // look asks what there is to see.
@@ -81,7 +82,7 @@ func (p place) look(ctx context.Context, c *client.Client) (screen, error) {
 	case p.application == "":
 		where["queue"], where["sort"], where["fields"] = []string{p.queue}, []string{"-pendingAsks"}, []string{client.ApplicationFields}
 		answer, err := c.Applications(ctx, where)
-		s := screen{whole: answer.JSON, table: client.ApplicationsTable(answer.Value, answer.At)}
+		s := screen{whole: answer.JSON, table: client.ApplicationsTable(answer.Value, answer.At), more: max(answer.Total-len(answer.Value), 0)}
 		for _, a := range answer.Value {
 			s.names = append(s.names, a.ID)
 		}
@@ -91,7 +92,7 @@ func (p place) look(ctx context.Context, c *client.Client) (screen, error) {
 		answer, err := c.Asks(ctx, where)
 		asks := slices.Clone(answer.Value)
 		slices.SortStableFunc(asks, func(a, b *client.Ask) int { return int(min(max(a.Requested-b.Requested, -1), 1)) })
-		s := screen{whole: answer.JSON, table: client.AsksTable(asks, asIs, answer.At)}
+		s := screen{whole: answer.JSON, table: client.AsksTable(asks, asIs, answer.At), more: max(answer.Total-len(answer.Value), 0)}
 		for _, a := range asks {
 			s.names = append(s.names, a.Key)
 		}
@@ -249,14 +250,19 @@ func (s screen) page(at place) page {
 		if _, err := fmt.Fprintln(out, at); err != nil || len(s.table.Rows) == 0 {
 			return err
 		}
-		more := 0
-		if at.queue == "" {
-			more = s.cut()
+		of, command := "queues", "queues"
+		switch {
+		case at.queue == "":
+			s.more = s.cut()
+		case at.application == "":
+			of, command = "applications", "apps --limit 0"
+		default:
+			of, command = "pods", "pending"
 		}
-		if err := s.table.WriteIn(out, l); err != nil || more == 0 {
+		if err := s.table.WriteIn(out, l); err != nil || s.more == 0 {
 			return err
 		}
-		_, err := fmt.Fprintf(out, "\n%d more queues are not shown; \"narwhal queues\" shows all.\n", more)
+		_, err := fmt.Fprintf(out, "\n%d more %s are not shown; \"narwhal %s\" shows all.\n", s.more, of, command)
 		return err
 	}}
 }

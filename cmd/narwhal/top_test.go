@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -87,5 +90,28 @@ func TestDays(t *testing.T) {
 	}
 	for _, day := range []string{"nonsense", "2026", "2026-13-01", "2026-02-30", "today*", "2026-01-31**", "2026-2*"} {
 		assert.Assert(t, !isDay(day), day)
+	}
+}
+
+// TestTopSaysWhatIsCut: of ten times as many rows as a screen has at most, it asks for so many, and says how many more there are.
+func TestTopSaysWhatIsCut(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+		assert.Check(t, err)
+		w.Header().Set("X-Total-Count", strconv.Itoa(10*topMax))
+		_, err = fmt.Fprint(w, "[", strings.TrimSuffix(strings.Repeat(`{"applicationID": "a", "allocationKey": "k"},`, limit), ","), "]")
+		assert.Check(t, err)
+	}))
+	defer server.Close()
+	for _, at := range []place{{queue: "root.a"}, {queue: "root.a", application: "a"}} {
+		s, err := at.look(context.Background(), &client.Client{Server: server.URL})
+		assert.NilError(t, err)
+		assert.Equal(t, len(s.table.Rows), 500)
+		var out bytes.Buffer
+		assert.NilError(t, s.page(at).table(&out, client.Layout{}))
+		assert.Assert(t, strings.Contains(out.String(), "\n4500 more "), out.String()[len(out.String())-200:])
+		live := newTopScreen(at)
+		live.show(s, nil)
+		assert.Assert(t, strings.Contains(live.foot.GetText(true), "| 4500 more are not shown |"), live.foot.GetText(true))
 	}
 }

@@ -109,7 +109,11 @@ func (t *topScreen) show(s screen, err error) {
 		return
 	}
 	t.shown = s
-	t.foot.SetText(fmt.Sprintf("%s | enter: down, escape: up, q: end", t.at))
+	keys := "enter: down, escape: up, q: end"
+	if s.more > 0 {
+		keys = fmt.Sprintf("%d more are not shown | %s", s.more, keys)
+	}
+	t.foot.SetText(fmt.Sprintf("%s | %s", t.at, keys))
 	if s.table == nil {
 		lines := make([]string, len(s.lines))
 		for i, line := range s.lines {

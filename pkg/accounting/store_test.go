@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -120,6 +121,32 @@ func TestBounds(t *testing.T) {
 		assert.ErrorContains(t, s.Add(ended, []archive.AccountRow{work("2026-01-31", user, 8)}), "context canceled")
 	}
 	assert.Assert(t, len(s.writing)+len(s.waiting) <= 2*s.rowsMax)
+}
+
+// TestDaysAreBounded: of ten times as many days as are kept, the last are, and the file does not grow any more.
+func TestDaysAreBounded(t *testing.T) {
+	s := opened(t, filepath.Join(t.TempDir(), "db"))
+	pages := func() (n int) {
+		assert.NilError(t, s.db.QueryRow("PRAGMA page_count").Scan(&n))
+		return n
+	}
+	at, full := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 0
+	for year := range 10 {
+		var rows []archive.AccountRow
+		for range DaysMax {
+			rows = append(rows, work(at.Format(time.DateOnly), "ann", 4))
+			at = at.AddDate(0, 0, 1)
+		}
+		assert.NilError(t, s.Add(t.Context(), rows))
+		if year == 1 {
+			full = pages()
+		}
+	}
+	all, err := s.Rows(t.Context(), "p", "")
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 400)
+	assert.Equal(t, all[0].Day, at.AddDate(0, 0, -1).Format(time.DateOnly))
+	assert.Assert(t, pages() <= full+1, "%d pages, and %d before", pages(), full)
 }
 
 // TestNoDatabase: a file that is something else, and one of a later version, are refused as they are.

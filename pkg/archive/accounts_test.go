@@ -130,3 +130,11 @@ func TestAccountsAreBounded(t *testing.T) {
 	}
 	assert.Equal(t, len(c.book.accounts.held), 0)
 }
+
+// TestClocksThatJump: of ten times the time that may pass between two steps so much counts.
+func TestClocksThatJump(t *testing.T) {
+	c := newCounting(t, time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC))
+	c.step(api.Placed{Allocation: c.pod("a", 2)})
+	c.now = c.now.Add(10 * gapMax)
+	c.says(`2026-01-31 root.a ann [1200] [] [] 0 0`)
+}

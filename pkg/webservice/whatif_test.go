@@ -271,3 +271,22 @@ func FuzzWhatIf(f *testing.F) {
 		assert.Assert(t, json.Valid(w.Body.Bytes()))
 	})
 }
+
+// TestWhatIfTriesAFew: of ten times as many asks that wait as it is tried what makes them run, it says of how many it was not.
+func TestWhatIfTriesAFew(t *testing.T) {
+	w := post(crowded(t).Handler(), whatIfPath, `{"asks": [{"allocationKey": "try", "applicationId": "agents-app", "resource": {"vcore": 9000}, "count": 100}]}`)
+	assert.Equal(t, w.Code, http.StatusOK)
+	var out struct {
+		Asks    []struct{ Waits struct{ Lines []string } }
+		Untried int
+	}
+	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &out))
+	tried := 0
+	for _, ask := range out.Asks {
+		if strings.Contains(strings.Join(ask.Waits.Lines, "\n"), "it would fit if") {
+			tried++
+		}
+	}
+	assert.Equal(t, tried, 10)
+	assert.Equal(t, out.Untried, 90)
+}

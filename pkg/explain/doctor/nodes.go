@@ -34,7 +34,9 @@ func (e *examination) closedNodes() {
 	}
 	f.Since = e.drained(closed)
 	if !f.Since.IsZero() {
-		f.SinceOf = "when the first of them took no more"
+		if f.SinceOf = "when it was closed"; len(closed) > 1 {
+			f.SinceOf = "when the first of them was closed"
+		}
 	}
 	e.tryOpen(&f, opens)
 	e.add(f)

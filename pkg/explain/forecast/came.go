@@ -14,7 +14,7 @@ const (
 	window = time.Hour
 	// windowLeast is from how much on something is said of it.
 	windowLeast = 30 * time.Second
-	// cameMax is how many asks of that time come again.
+	// cameMax is how many asks of that time come again: the last of them. The time counts as shorter then, so that no fewer come.
 	cameMax = 2_000
 	// likeMax is for how many that have ended one that still runs stands.
 	likeMax = 8
@@ -25,6 +25,7 @@ const (
 type came struct {
 	length time.Duration
 	asks   []newcomer
+	cut    int // asks of the time that do not come again
 }
 
 // A newcomer is an ask of the last time.
@@ -47,7 +48,7 @@ func cameLately(q Question) *came {
 	from := q.Trial.Now.Add(-c.length)
 	add := func(app *api.ApplicationView, a *api.Allocation, ran time.Duration) {
 		times := q.Times.Of(app.ID, app.Queue, a.Amounts)
-		if len(times) == 0 || !a.Created.After(from) || a.Placeholder || a.TaskGroup != "" || a.Required != "" || len(c.asks) == cameMax {
+		if len(times) == 0 || !a.Created.After(from) || a.Placeholder || a.TaskGroup != "" || a.Required != "" {
 			return
 		}
 		left := times
@@ -69,7 +70,20 @@ func cameLately(q Question) *came {
 		}
 	}
 	slices.SortStableFunc(c.asks, func(a, b newcomer) int { return a.Created.Compare(b.Created) })
+	c.keepLast(q.Trial.Now)
 	return c
+}
+
+// keepLast keeps the last asks, and the time in which these came.
+func (c *came) keepLast(now time.Time) {
+	if c.cut = max(len(c.asks)-cameMax, 0); c.cut == 0 {
+		return
+	}
+	c.asks = slices.Clone(c.asks[c.cut:])
+	c.length = max(now.Sub(c.asks[0].Created), windowLeast)
+	for i := range c.asks {
+		c.asks[i].after = max(c.asks[i].Created.Sub(now.Add(-c.length)), 0)
+	}
 }
 
 // firstOf is when the first of what there is was asked for.

@@ -45,6 +45,7 @@ type Forecast struct {
 	No                  string
 	Plays               int
 	Wrong               int // estimates for the ask that were told before
+	Cut                 int // asks that came lately, and were too many to come again in the plays
 	Running, Unknown    int // allocations that run, and of how many of these nothing tells how long they will
 }
 
@@ -97,6 +98,7 @@ func (f *Forecast) estimate(ctx context.Context, q Question, key api.AllocationK
 	remains := ""
 	q.Trial.MayRun = unasked(q.Trial.MayRun)
 	came := cameLately(q)
+	f.Cut = came.cut
 	for n := range uint64(playsMax) {
 		p := newPlay(q, came, n)
 		f.Running, f.Unknown = p.running, p.unknown

@@ -21,6 +21,9 @@ func (f *Forecast) Lines() (lines []string) {
 		line = "within " + wording.Age(most)
 	}
 	line += fmt.Sprintf(", by %s from how long others ran and what came lately", wording.Several(f.Plays, "play"))
+	if f.Cut > 0 {
+		line += fmt.Sprintf(", of which the last %d asks count, and %d before them do not", cameMax, f.Cut)
+	}
 	if f.Unknown > 0 {
 		line += fmt.Sprintf("; how long %d of %d that run will is not known", f.Unknown, f.Running)
 	}

@@ -116,6 +116,9 @@ type outcomeJSON struct {
 	// OverLimits are users and groups that would use more than their limits.
 	OverLimits []overLimitJSON `json:"overLimits,omitempty"`
 
+	// Untried is of how many asks of the question, or in place of others, that would wait it was not tried what makes them run.
+	Untried int `json:"untried,omitempty"`
+
 	Rejected []rejectedJSON `json:"rejected,omitempty"` // applications that would not be taken in
 	Budgets  budgetsAsked   `json:"budgets"`
 
@@ -214,10 +217,10 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 	case err != nil:
 		return nil, failure.Bad("%v", err)
 	}
-	tryFirst(ctx, explain.Trial{Now: now.Add(outcome.Simulated), Free: predicates.none}, outcome.Asks, outcome.Moved)
+	untried := tryFirst(ctx, explain.Trial{Now: now.Add(outcome.Simulated), Free: predicates.none}, outcome.Asks, outcome.Moved)
 	out := &outcomeJSON{
 		Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
-		Predicates: predicates.told(outcome.Unasked), Age: at.Age(), Waited: outcome.Waited,
+		Predicates: predicates.told(outcome.Unasked), Age: at.Age(), Waited: outcome.Waited, Untried: untried,
 	}
 	silent := out.Predicates == predicatesSilent
 	out.Asks, out.Others = askOutcomes(at, outcome.Asks, silent), askOutcomes(at, outcome.Others, silent)
@@ -249,15 +252,20 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 }
 
 // tryFirst finds what would make the first asks run that would wait, of which the resource
-// manager knows nothing.
-func tryFirst(ctx context.Context, trial explain.Trial, lists ...[]explain.AskOutcome) {
+// manager knows nothing. It returns how many more there are.
+func tryFirst(ctx context.Context, trial explain.Trial, lists ...[]explain.AskOutcome) (untried int) {
 	tried := 0
 	for _, o := range slices.Concat(lists...) {
-		if o.Waits != nil && tried < whatIfTriedMax {
+		switch {
+		case o.Waits == nil:
+		case tried == whatIfTriedMax || ctx.Err() != nil:
+			untried++
+		default:
 			o.Waits.Try(ctx, trial)
 			tried++
 		}
 	}
+	return untried
 }
 
 // budgetsOf asks for the disruption budgets of all that runs, once for each view.

@@ -79,6 +79,7 @@ export function outcomeView(ctx, result, { stale, choose }) {
     o.partial && h('p', { key: 'partial' }, badge('warn', 'Not all of it'), ' The simulation took too long. This is what comes at first; what comes later is missing.'),
     o.predicates === 'not asked' && h('p', { class: 'quiet', key: 'predicates' },
       'Only amounts were looked at: affinity, taints, ports and volumes may keep asks from these nodes.'),
+    o.untried > 0 && h('p', { class: 'quiet', key: 'untried' }, `What would make them run was tried of the first asks that would wait, and not of ${format.count(o.untried)} more.`),
     o.budgets === 'not asked' && e.victims.length > 0 && h('p', { class: 'quiet', key: 'budgets' },
       'Disruption budgets could not be asked for: what they protect may keep running.'),
     result.body.within && e.victims.length > 0 && count(o.asks, 'waits') > 0 && h('p', { class: 'quiet', key: 'stays' },
