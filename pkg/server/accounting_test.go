@@ -64,7 +64,7 @@ func working(t *testing.T, keeps *failing) *bookkeeper {
 	return &bookkeeper{server: s, to: keeps, log: zap.NewNop(), done: make(chan struct{})}
 }
 
-// TestReadersGetWhatIsNotWritten: who reads gets what was counted until then, from the first minute on. If that cannot be written, it is
+// TestReadersGetWhatIsNotWritten: a reader gets what was counted until then, from the first minute on. If that cannot be written, it is
 // told as of when the rest is.
 func TestReadersGetWhatIsNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

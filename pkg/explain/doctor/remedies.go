@@ -37,10 +37,10 @@ func tryFirst(e *examination, f *Finding) {
 	switch sentence := a.Remedies.Sentence(); {
 	case a.Nominated != "":
 		f.Remedy = "none is needed: room is being made on node " + string(a.Nominated)
+	case isLimit(a.Reason) && (sentence == "" || a.Remedies.Remains != ""):
+		e.tryLimits(f, a.Reason, a.Detail)
 	case sentence != "":
 		f.Remedy, f.Tried = string(f.Key)+": "+sentence, true
-	case isLimit(a.Reason):
-		e.tryLimits(f, a.Reason, a.Detail)
 	case e.ctx.Err() == nil:
 		f.Remedy = "nothing was found that makes " + string(f.Key) + " run: neither quota nor nodes keep it away"
 	}
