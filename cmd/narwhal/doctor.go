@@ -18,9 +18,9 @@ func newDoctorCommand() *cobra.Command {
 		Long: `Say what is wrong with a cluster now, the worst first: queues that lack what is
 guaranteed to them, evictions that hang, devices that are idle where cores are full,
 pods that can run nowhere, loops that were stopped, floods of pods, nodes that take
-nothing new or went, groups below their minimum, queues over their max, and limits that
-are out of reach. It says of each since when, for which
-pods that is bad, and what would help; "tried" says that this was tried on a copy.
+nothing new or went, groups below their minimum, queues over their max, pods that wait
+for quota or a limit, and limits that are out of reach. It says of each since when, for
+which pods that is bad, and what would help; "tried" says that this was tried on a copy.
 
 The exit code is 0 if there is nothing wrong, which notes do not change, 3 if there
 is, and 1 if the scheduler cannot be reached.`,
