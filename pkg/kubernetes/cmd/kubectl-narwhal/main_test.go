@@ -232,6 +232,15 @@ func TestWhatIf(t *testing.T) {
 	golden.Assert(t, sent+"\n", "whatif-sent.golden")
 }
 
+// TestWhatIfThatIsRefused: what would not be taken in is shown, and it is an error.
+func TestWhatIfThatIsRefused(t *testing.T) {
+	answers["whatif"] = "../../kubernetes/cmd/kubectl-narwhal/testdata/whatif-refused"
+	defer func() { answers["whatif"] = "whatif" }()
+	out, _, err := play(t, jobAndPod, "whatif", "-f", "-")
+	assert.ErrorIs(t, err, errRefused)
+	assert.Assert(t, strings.Contains(out, "application x is not registered"), out)
+}
+
 func TestWhatIfOfWhatIsNoManifest(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "-: there are no pods in it",
