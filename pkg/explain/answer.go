@@ -29,6 +29,7 @@ type Answer struct {
 	Nominated api.NodeID // where room is being made
 	Nodes     []Group    // every node is in one of them
 	Quota     []Level    // from the leaf to the root
+	Limits    []Level    // of its user, and then of its group, from the leaf to the root
 	Before    int        // asks of its application that are tried before it
 	Lack      Lack       // of what is guaranteed
 	Remedies  Remedies   // none before Try
@@ -96,14 +97,19 @@ var texts = [whys]string{
 // String is the reason in words, after "the node".
 func (w Why) String() string { return texts[w] }
 
-// A Level is a queue on the way from the leaf of an ask to the root.
+// A Level is a queue on the way from the leaf of an ask to the root, or the limit of its user or group there.
 type Level struct {
 	Queue      api.QueuePath
+	Limit      *api.LimitOwner // nil of the queue itself
+	OfAll      bool            // the limit is that of all others, by the name *
 	Max        resources.Limits
 	Used       resources.Amounts
 	Nominated  resources.Amounts
 	Guaranteed resources.Amounts
-	Lacking    resources.Amounts // what the ask lacks here of quota; zero if it has room
+	Lacking    resources.Amounts // what the ask, and what starts with it, lacks here of quota; zero if it has room
+	Full       int               // applications that may run here, if no other may
+
+	kept resources.Amounts // for others, from the ask
 }
 
 // A Plan is a plan to make room: the victims, when it was made. That time may be long ago.

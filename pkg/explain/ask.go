@@ -37,7 +37,8 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 	a.SettlesAt = view.SettlesAt
 	a.view, a.ask = view, ask
 	a.Nodes = groups(view, ask, nil)
-	a.Quota = levels(view, ask, app.Queue)
+	asked := a.startsWith()
+	a.Quota, a.Limits = levels(view, ask, app, asked), limits(view, ask, app, asked)
 	a.Lack = lackOf(view, kinds, ask, app.Queue)
 	a.Before = before(app, ask)
 	return a, nil

@@ -167,7 +167,7 @@ func BenchmarkAsk(b *testing.B) {
 }
 
 // Nodes with room that the resource manager refused are told as such, one group for each reason,
-// with their names; and it would fit if one of them was accepted.
+// with their names; and it runs if one of them was accepted.
 func TestRefusedNodes(t *testing.T) {
 	says := map[api.NodeID]string{"n1": "taint a", "n2": "taint a", "n3": "taint b", "n4": "taint a", "n5": "taint a"}
 	c := newCluster(t, twoQueues(), api.Options{Feasible: func(_ api.AllocationKey, node api.NodeID, _ bool) error {
@@ -186,7 +186,7 @@ func TestRefusedNodes(t *testing.T) {
 		{Why: explain.Refused, Nodes: 4, Nearest: "n1", First: []api.NodeID{"n1", "n2", "n4"}, Text: "taint a"},
 		{Why: explain.Refused, Nodes: 1, Nearest: "n3", First: []api.NodeID{"n3"}, Text: "taint b"},
 	})
-	assert.Equal(t, a.Remedies.Sentence(), "it would fit if the resource manager accepts it on n1, n2, n4 or 1 more, or the resource manager accepts it on n3")
+	assert.Equal(t, a.Remedies.Sentence(), "it runs if the resource manager accepts it on n1, n2, n4 or 1 more, or the resource manager accepts it on n3")
 
 	// One of them is gone: of which it said what is not known any more.
 	c.Apply(start, api.RemoveNode{ID: "n2"})
@@ -206,7 +206,7 @@ func TestRefusedNodes(t *testing.T) {
 	c.ask("web", "over", 9000, 1<<20, on("n5"))
 	c.settle(start.Add(2 * time.Minute))
 	a = c.explain(t, "web", "waits")
-	assert.Equal(t, a.Remedies.Sentence(), "it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and "+
+	assert.Equal(t, a.Remedies.Sentence(), "it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and "+
 		"node n3 takes new allocations again and the resource manager, which was not asked, accepts it there, or "+
 		"vcore=9500 more becomes free on n5 and the resource manager, which was not asked, accepts it there")
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// keptFrom is how much quota of a queue is kept from an ask of a leaf below it, for others of
-// the same view: for those that are at least as important. It looks at all asks below the queue.
-func keptFrom(v *api.View, ask *api.AskView, leaf, path api.QueuePath) (kept resources.Amounts) {
+// keptFrom is how much quota of some applications is kept from an ask of a leaf, for others of
+// the same view: for those that are at least as important. It looks at all asks of these.
+func keptFrom(v *api.View, ask *api.AskView, leaf api.QueuePath, counts func(*api.ApplicationView) bool) (kept resources.Amounts) {
 	own := importance(v, ask.Priority, leaf)
 	for _, app := range v.Applications {
-		if !app.Queue.IsWithin(path) {
+		if !counts(app) {
 			continue
 		}
 		for i := range app.Asks {

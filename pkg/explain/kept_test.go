@@ -45,7 +45,7 @@ func TestKeptNodes(t *testing.T) {
 		a.Try(context.Background(), p.Trial())
 		text := a.Text()
 		assert.Assert(t, strings.Contains(text, why+"; nearest is n-2, has vcore=2000 free, and lacks vcore=2000 beside what is kept for big/1\n"), text)
-		assert.Assert(t, strings.Contains(text, "it would fit if node n-2 is no longer kept for big/1, or vcore=2000 more becomes free on n-1"), text)
+		assert.Assert(t, strings.Contains(text, "it runs if big/1, for which node n-2 is kept, no longer waits, or vcore=2000 more becomes free on n-1"), text)
 	}
 }
 
@@ -59,5 +59,5 @@ func TestNearestBesideClaims(t *testing.T) {
 	assert.NilError(t, err)
 	a.Try(context.Background(), p.Trial())
 	assert.Assert(t, strings.Contains(a.Text(), "2 have too little free; nearest is n-1, lacks vcore=3000\n"), a.Text())
-	assert.Assert(t, strings.Contains(a.Text(), "it would fit if vcore=3000 more becomes free on n-1"), a.Text())
+	assert.Assert(t, strings.Contains(a.Text(), "it runs if vcore=9000 more becomes free on n-1; that is room for 2 asks before it, too"), a.Text())
 }

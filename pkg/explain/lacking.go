@@ -78,11 +78,7 @@ func noEviction(view *api.View, kinds *resources.Kinds, ask *api.AskView, way []
 // tooEarly is until when nothing is evicted by guarantee for an ask because it is young, if that is why; it is empty
 // otherwise.
 func (a *Answer) tooEarly(now time.Time) string {
-	leaf := a.view.Root
-	for q := leaf; q != nil; q = q.Towards(a.Queue) {
-		leaf = q
-	}
-	from := a.ask.Created.Add(leaf.Properties.PreemptionDelay)
+	from := a.ask.Created.Add(a.leaf().Properties.PreemptionDelay)
 	if len(a.Lack.Queues) == 0 || a.Lack.NoEviction != "" || a.ask.Nominated != "" || !from.After(now) {
 		return a.Lack.NoEviction
 	}

@@ -31,12 +31,11 @@ func overLimits(view *api.View) (list []OverLimit) {
 		queue api.QueuePath
 		owner api.LimitOwner
 	}
-	limits, uses := map[api.QueuePath]map[api.LimitOwner]*api.Limit{}, map[place]*limitUse{}
-	collectLimits(limits, "", &view.Config.Root)
+	limits, uses := limitsOf(view), map[place]*limitUse{}
 	for _, app := range view.Applications {
 		for path := app.Queue; path != "" && len(limits) > 0; path = path[:max(strings.LastIndexByte(string(path), '.'), 0)] {
 			for _, owner := range []api.LimitOwner{{Name: app.User}, {Group: true, Name: app.Group}} {
-				limit := cmp.Or(limits[path][owner], limits[path][api.LimitOwner{Group: owner.Group, Name: "*"}])
+				limit := cmp.Or(limits[path][owner], limits[path][allOthers(owner)])
 				if limit == nil || owner.Group && owner.Name == "" {
 					continue
 				}
@@ -71,6 +70,18 @@ func overLimits(view *api.View) (list []OverLimit) {
 		return order
 	})
 	return list
+}
+
+// allOthers is whose limit holds for a user or group that has none of its own.
+func allOthers(owner api.LimitOwner) api.LimitOwner {
+	return api.LimitOwner{Group: owner.Group, Name: "*"}
+}
+
+// limitsOf are all limits of users and groups, by queue and by whose they are.
+func limitsOf(view *api.View) map[api.QueuePath]map[api.LimitOwner]*api.Limit {
+	all := map[api.QueuePath]map[api.LimitOwner]*api.Limit{}
+	collectLimits(all, "", &view.Config.Root)
+	return all
 }
 
 func collectLimits(into map[api.QueuePath]map[api.LimitOwner]*api.Limit, above api.QueuePath, q *api.QueueConfig) {

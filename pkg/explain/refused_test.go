@@ -54,7 +54,7 @@ func TestNodesThatRefuseForGood(t *testing.T) {
 	c.settle(start.Add(time.Minute))
 	a := c.explain(t, "web", "second")
 	assert.Assert(t, strings.Contains(a.Text(), "nearest is n1, lacks vcore=1000, and was refused by the resource manager: "), a.Text())
-	assert.Equal(t, a.Remedies.Sentence(), "it would fit if a node is added with memory=1048576 vcore=2000 free and the resource manager, which was not asked, accepts it there")
+	assert.Equal(t, a.Remedies.Sentence(), "it runs if a node is added with memory=2097152 vcore=4000 free and the resource manager, which was not asked, accepts it there; that is room for 1 ask before it, too")
 
 	// What was said holds until the node is updated, and not for another node in its place.
 	before := c.View()

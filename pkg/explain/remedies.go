@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // Remedies are what makes an ask run that waits, all of Quota and one of Nodes, in words that
-// follow "if". Each was tried on a copy of the partition, in which nothing else waits. Quota is empty if no
-// queue lacks any, and Nodes if a node has room for it. Both are empty of an ask that is nominated,
+// follow "if". Each was tried on a copy of the partition, in which all waits that waits now. Quota is empty if
+// neither a queue nor a limit lacks any, and Nodes if a node has room for it. Both are empty of an ask that is nominated,
 // or that neither keeps away. Of nodes that the resource manager was not asked about, Nodes say
 // that it must accept them. If Remains is not empty, nothing of that is enough: it says why
 // the ask would still wait.
@@ -22,6 +20,13 @@ type Remedies struct {
 	Quota   []string
 	Nodes   []string
 	Remains string
+
+	// Ahead is how many asks come before it, for which there is room then, too.
+	Ahead int
+	// Instead are what makes it run by itself, where Quota and Nodes are not enough.
+	Instead []string
+	// Untried says that the time was over before all was tried.
+	Untried bool
 }
 
 // Sentence is the remedies as the end of a sentence; empty if there are none.
@@ -30,60 +35,41 @@ func (r Remedies) Sentence() string {
 	if len(r.Nodes) > 0 {
 		parts = append(slices.Clone(parts), strings.Join(r.Nodes, ", or "))
 	}
-	if len(parts) == 0 {
-		return ""
-	}
 	sentence := strings.Join(parts, ", and ")
-	if r.Remains != "" {
-		return "none: it would still wait if " + sentence + "; " + r.Remains
+	switch instead := strings.Join(r.Instead, ", or if "); {
+	case sentence == "":
+	case r.Remains == "" && r.Ahead > 0:
+		sentence = "it runs if " + sentence + fmt.Sprintf("; that is room for %s before it, too", wording.Several(r.Ahead, "ask"))
+	case r.Remains == "":
+		sentence = "it runs if " + sentence
+	case instead != "":
+		sentence = "it runs if " + instead + "; it would still wait if " + sentence + ": " + r.Remains
+	default:
+		sentence = "none: it would still wait if " + sentence + "; " + r.Remains
 	}
-	return "it would fit if " + sentence
+	switch {
+	case !r.Untried:
+	case sentence == "":
+		sentence = "none was tried, as the time was over"
+	default:
+		sentence += "; more was not tried, as the time was over"
+	}
+	return sentence
 }
 
 // unasked is said of nodes about which the resource manager has not been asked.
 const unasked = " and the resource manager, which was not asked, accepts it there"
 
-// A Trial is what remedies are tried with.
-type Trial struct {
-	Now time.Time
-	// MayRun asks the resource manager; nil if it cannot be asked. Free says that it refuses
-	// nothing.
-	MayRun MayRun
-	Free   bool
-	// Without asks it whether an ask, or what takes the place of an allocation, may run on a node that some allocations have left; nil if it is
-	// not asked.
-	Without func(of api.AllocationKey, node api.NodeID, left []api.AllocationKey) (refused error)
-	// Stays are allocations that do not move; nil for none but those that never do.
-	Stays func(api.AllocationKey) bool
-}
-
-// Copy is a copy of a partition on which nothing is evicted and no node kept, and on which asks run where the resource manager lets them.
-// Unasked, if not nil, is called where that was not asked.
-func (t Trial) Copy(view *api.View, kinds *resources.Kinds, unasked func()) *core.Partition {
-	still := *view
-	still.Config.Preemption.Disabled = true
-	feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
-		if t.Free {
-			return nil
-		}
-		if t.MayRun != nil {
-			if asked, refused := t.MayRun(key, node); asked {
-				return refused
-			}
-		}
-		if unasked != nil {
-			unasked()
-		}
-		return nil
-	}
-	return core.Restore(api.Options{Kinds: kinds, Partition: view.Partition, Feasible: feasible, ReserveDelay: -1}, t.Now, &still)
-}
-
 // A cure is what might make an ask run on a node, or on any.
 type cure struct {
 	words string
 	on    api.NodeID    // that it changes, or adds; empty if no node is to be changed
-	as    []api.Command // what is done to the node
+	as    []api.Command // what is done to the node where nothing else waits
+	moves bool // something runs elsewhere
+	// more is the same with room for what comes before the ask, too; nil if there is no such thing.
+	more func(before []earlier) cure
+	// played is what is done where the others wait: if it is empty, the same.
+	played []api.Command
 	// accepted says that the resource manager accepts the ask on all nodes.
 	accepted bool
 }
@@ -100,39 +86,36 @@ func (a *Answer) Try(ctx context.Context, t Trial) {
 	q := &questioner{ask: a.ask, mayRun: t.MayRun, free: t.Free, told: map[api.NodeID]string{}}
 	q.withRoom(a.view)
 	a.Nodes = groups(a.view, a.ask, q.told)
-	quotas := a.quotaRemedies()
+	quotas := a.quotaRemedies(nil)
 	cures := a.cures(q, len(quotas) > 0)
-	q.alone = a.alone()
-	a.tryCures(ctx, t, q, quotas, cures)
-	if a.findMoves(ctx, t, q); len(a.Moves) > 0 {
-		a.Remedies.add(quotas, t.moveWords(a.Moves, a.Opens))
-	}
-}
-
-// add adds what was tried with some quotas, and is enough with these.
-func (r *Remedies) add(quotas []string, words string) {
-	if r.Remains != "" {
-		*r = Remedies{}
-	}
-	if r.Quota = quotas; words != "" {
-		r.Nodes = append(r.Nodes, words)
-	}
-}
-
-// tryCures tries what might be done to nodes, each with all of the quotas.
-func (a *Answer) tryCures(ctx context.Context, t Trial, q *questioner, quotas []string, cures []cure) {
-	if len(quotas)+len(cures) == 0 {
-		return
-	}
-	if len(cures) == 0 {
+	if len(cures) == 0 && len(quotas) > 0 {
 		cures = []cure{{}}
 	}
+	q.alone = a.alone()
+	helps := a.tryCures(ctx, t, q, quotas, cures)
+	if a.findMoves(ctx, t, q); len(a.Moves) > 0 {
+		helps = append(helps, t.moveCure(a.view, a.Moves, a.Opens))
+	}
+	if len(helps) > 0 {
+		a.play(ctx, t, q, helps)
+	}
+	a.Remedies.Untried = ctx.Err() != nil && a.Remedies.isOpen(cures)
+}
+
+// isOpen reports whether more might be found.
+func (r *Remedies) isOpen(cures []cure) bool {
+	return len(cures) > 0 && (r.Remains != "" && len(r.Instead) == 0 || len(r.Quota)+len(r.Nodes) == 0)
+}
+
+// tryCures tries what might be done to nodes, each with all of the quotas, where nothing else waits. It returns what
+// helps there. If nothing does, it says why not.
+func (a *Answer) tryCures(ctx context.Context, t Trial, q *questioner, quotas []string, cures []cure) (helps []cure) {
 	failed := Remedies{Quota: quotas}
 	for _, c := range cures {
 		on, remains := a.try(ctx, t.Now, c, q)
 		switch {
 		case on != "":
-			a.Remedies.add(quotas, c.words)
+			helps = append(helps, c)
 		case remains != "":
 			failed.Remains = remains
 			if c.words != "" {
@@ -140,16 +123,17 @@ func (a *Answer) tryCures(ctx context.Context, t Trial, q *questioner, quotas []
 			}
 		}
 	}
-	if len(a.Remedies.Quota)+len(a.Remedies.Nodes) == 0 && failed.Remains != "" {
+	if len(helps) == 0 && failed.Remains != "" {
 		a.Remedies = failed
 	}
+	return helps
 }
 
-// quotaRemedies are what queues lack, all of it.
-func (a *Answer) quotaRemedies() (list []string) {
-	for _, l := range a.Quota {
-		if !l.Lacking.IsZero() {
-			list = append(list, fmt.Sprintf("queue %s uses %s less, or its max is raised by that", l.Queue, a.Kinds.Format(l.Lacking)))
+// quotaRemedies are what queues, users and groups lack for the ask and for what comes before it, all of it.
+func (a *Answer) quotaRemedies(before []earlier) (list []string) {
+	for _, l := range a.levels() {
+		if l.isShort() {
+			list = append(list, l.remedy(a.Kinds, a.moreFor(l, before)))
 		}
 	}
 	return list
@@ -170,17 +154,24 @@ func (a *Answer) cures(q *questioner, lacks bool) (list []cure) {
 	}
 	list = append(list, a.opened(q)...)
 	if nearest := a.nearest(q); nearest != nil {
-		n, _ := find(a.view.Nodes, nearest.Nearest, func(n *api.NodeView) api.NodeID { return n.ID })
-		more := short(a.ask.Amounts, leftFor(n, a.ask))
-		list = append(list, cure{
-			words: fmt.Sprintf("%s more becomes free on %s", a.Kinds.Format(more), n.ID) + q.suffix(n.ID),
-			on:    n.ID, as: []api.Command{api.UpdateNode{ID: n.ID, Capacity: capacityFor(n, a.ask).Plus(more)}},
-		})
+		list = append(list, a.freeOn(nearest.Nearest, q, nil))
 	}
 	if len(list) == 0 {
-		list = []cure{a.missing(q)}
+		list = []cure{a.missing(q, nil)}
 	}
 	return list
+}
+
+// freeOn is more room on a node, for the ask and for what comes before it.
+func (a *Answer) freeOn(id api.NodeID, q *questioner, before []earlier) cure {
+	n, _ := find(a.view.Nodes, id, func(n *api.NodeView) api.NodeID { return n.ID })
+	more := short(sumWith(a.ask.Amounts, before), leftFor(n, a.ask))
+	return cure{
+		words: fmt.Sprintf("%s more becomes free on %s", a.Kinds.Format(more), n.ID) + q.suffix(n.ID),
+		on:    n.ID, more: func(before []earlier) cure { return a.freeOn(id, q, before) },
+		as:     []api.Command{api.UpdateNode{ID: n.ID, Capacity: capacityFor(n, a.ask).Plus(more)}},
+		played: []api.Command{api.UpdateNode{ID: n.ID, Capacity: n.Capacity.Plus(more)}},
+	}
 }
 
 // suffix is what has to be added to a remedy if the resource manager was not asked about its node.
@@ -209,9 +200,10 @@ func (a *Answer) nearest(q *questioner) *Group {
 // newNode is the name of a node that is added, if the ask may run on any.
 const newNode = "a new node"
 
-// missing is the node that would have to be added.
-func (a *Answer) missing(q *questioner) cure {
-	c := cure{words: "a node", on: newNode}
+// missing is the node that would have to be added, with room for what comes before the ask.
+func (a *Answer) missing(q *questioner, before []earlier) cure {
+	c := cure{words: "a node", on: newNode, more: func(before []earlier) cure { return a.missing(q, before) }}
+	free := sumWith(a.ask.Amounts, before)
 	if a.ask.Required != "" {
 		c.words, c.on = "node "+string(a.ask.Required), a.ask.Required
 		if _, known := find(a.view.Nodes, c.on, func(n *api.NodeView) api.NodeID { return n.ID }); known {
@@ -219,8 +211,8 @@ func (a *Answer) missing(q *questioner) cure {
 			c.as = []api.Command{api.RemoveNode{ID: c.on}}
 		}
 	}
-	c.as = append(c.as, api.AddNode{ID: c.on, Capacity: a.ask.Amounts.Clone()})
-	c.words = fmt.Sprintf("%s is added with %s free", c.words, a.Kinds.Format(a.ask.Amounts))
+	c.as = append(c.as, api.AddNode{ID: c.on, Capacity: free})
+	c.words = fmt.Sprintf("%s is added with %s free", c.words, a.Kinds.Format(free))
 	if !q.free {
 		c.words += unasked
 	}
@@ -241,7 +233,8 @@ func (a *Answer) opened(q *questioner) (list []cure) {
 		case why == Cordoned && a.ask.Amounts.FitsIn(leftFor(n, a.ask)):
 			c.words, c.as = fmt.Sprintf("node %s takes new allocations again", n.ID), []api.Command{api.UndrainNode{ID: n.ID}}
 		case holder != "" && a.ask.Amounts.FitsIn(leftFor(n, a.ask).Plus(a.keptFor(n, holder))):
-			c.words = fmt.Sprintf("node %s is no longer kept for %s", n.ID, holder)
+			c.words = fmt.Sprintf("%s, for which node %s is kept, no longer waits", holder, n.ID)
+			c.played = []api.Command{a.withoutAsk(holder)}
 			c.as = []api.Command{api.UpdateNode{ID: n.ID, Capacity: capacityFor(n, a.ask).Plus(a.keptFor(n, holder))}}
 		default:
 			continue
@@ -254,44 +247,14 @@ func (a *Answer) opened(q *questioner) (list []cure) {
 	return list
 }
 
-// leftFor is what a node has free for an ask beside what is kept for others.
-func leftFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
-	kept, _, _ := keptForOthers(n, ask)
-	return n.Available.Minus(kept)
-}
-
-// capacityFor is the capacity of a node without what is kept for others than an ask: where nothing else waits,
-// nothing is kept.
-func capacityFor(n *api.NodeView, ask *api.AskView) resources.Amounts {
-	kept, _, _ := keptForOthers(n, ask)
-	return less(n.Capacity, kept)
-}
-
-// keptFor is what a node keeps for an ask that has reserved it, or for which room is made there.
-func (a *Answer) keptFor(n *api.NodeView, key api.AllocationKey) resources.Amounts {
-	for i := range n.Reservations {
-		if n.Reservations[i].Key == key {
-			return n.Reservations[i].Amounts
-		}
-	}
+// withoutAsk takes an ask out of the line.
+func (a *Answer) withoutAsk(key api.AllocationKey) api.Command {
 	for _, app := range a.view.Applications {
-		if ask := askOf(app, key); ask != nil {
-			return ask.Amounts
+		if askOf(app, key) != nil {
+			return api.ReleaseAllocation{Application: app.ID, Key: key}
 		}
 	}
-	return nil
-}
-
-// short is what has to become free of the kinds that are asked for: more than is asked for
-// where more is used than there is.
-func short(ask, left resources.Amounts) resources.Amounts {
-	var more resources.Amounts
-	for i, asked := range ask {
-		if lacking := asked - left.Of(resources.Kind(i)); asked > 0 && lacking > 0 {
-			more.Set(resources.Kind(i), lacking)
-		}
-	}
-	return more
+	return api.ReleaseAllocation{Key: key}
 }
 
 // nearestOf is the group of the nearest node that lacks room, unless the resource manager

@@ -44,25 +44,25 @@ func TestRemediesAreTried(t *testing.T) {
 			"the quota is all there is", func(c *cluster) { c.node("free", 9000, 9) },
 			explain.Trial{MayRun: only(&count, "free")},
 			1,
-			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that", nil,
 		},
 		{
 			"the resource manager cannot be asked", func(c *cluster) { c.node("free", 9000, 9) },
 			explain.Trial{},
 			0,
-			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager, which was not asked, accepts it on free", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager, which was not asked, accepts it on free", nil,
 		},
 		{
 			"the resource manager refuses nothing", func(c *cluster) { c.node("free", 9000, 9) },
 			explain.Trial{Free: true},
 			0,
-			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that", nil,
 		},
 		{
 			"the only node with room is not for it", func(c *cluster) { c.node("other", 9000, 9) },
 			explain.Trial{MayRun: only(&count, "full")},
 			2,
-			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager accepts it on other, or vcore=500 more becomes free on full", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager accepts it on other, or vcore=500 more becomes free on full", nil,
 		},
 		{
 			"the nearest nodes are not for it", func(c *cluster) {
@@ -74,13 +74,13 @@ func TestRemediesAreTried(t *testing.T) {
 			},
 			explain.Trial{MayRun: only(&count, "full")},
 			2,
-			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and vcore=500 more becomes free on full", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and vcore=500 more becomes free on full", nil,
 		},
 		{
 			"a user is at a limit as well", func(c *cluster) { c.node("free", 9000, 9) },
 			explain.Trial{Free: true},
 			0,
-			"none: it would still wait if queue root.web uses vcore=1000 less, or its max is raised by that; user limit exceeded: user ada in queue root.web",
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and the limit of user ada in queue root.web is raised to vcore=10000",
 			func(c *api.Config) {
 				c.Root.Queues[0].Limits = []api.Limit{{Users: []string{"ada"}, Max: resources.Limits{9000}}}
 			},
@@ -89,7 +89,7 @@ func TestRemediesAreTried(t *testing.T) {
 			"only a new node helps", func(*cluster) {},
 			explain.Trial{MayRun: only(&count)},
 			1,
-			"it would fit if queue root.web uses vcore=1000 less, or its max is raised by that, and a node is added with memory=1 vcore=2000 free and the resource manager, which was not asked, accepts it there", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and a node is added with memory=1 vcore=2000 free and the resource manager, which was not asked, accepts it there", nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestRemediesAreTried(t *testing.T) {
 }
 
 // TestFewQuestionsForRemedies: the resource manager is asked about 50 nodes at most, and no
-// more when it gives no answer. When the time is over, nothing is told.
+// more when it gives no answer. When the time is over, that is told.
 func TestFewQuestionsForRemedies(t *testing.T) {
 	p := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1})
 	for i := range 200 {
@@ -133,7 +133,7 @@ func TestFewQuestionsForRemedies(t *testing.T) {
 	count := 0
 	a := try(t.Context(), only(&count))
 	assert.Equal(t, count, 50)
-	const quota = "it would fit if queue root.web uses vcore=1000 less, or its max is raised by that"
+	const quota = "it runs if queue root.web uses vcore=1000 less, or its max is raised by that"
 	assert.Equal(t, a.Remedies.Sentence(), quota+", and the resource manager, which was not asked, accepts it on n051, n052, n053 or 146 more")
 	assert.Equal(t, a.Nodes[1].Text, "taint")
 	assert.Equal(t, a.Nodes[1].Nodes+a.Nodes[2].Nodes, 199)
@@ -148,7 +148,7 @@ func TestFewQuestionsForRemedies(t *testing.T) {
 
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	assert.Equal(t, try(over, nil).Remedies.Sentence(), "")
+	assert.Equal(t, try(over, nil).Remedies.Sentence(), "none was tried, as the time was over")
 }
 
 // TestRemediesWhileAsksAreDelayed: it counts for nothing that the asks of an application are not
@@ -168,14 +168,14 @@ func TestRemediesWhileAsksAreDelayed(t *testing.T) {
 	a, err := explain.Ask(&view, p.kinds, "web", "waits")
 	assert.NilError(t, err)
 	a.Try(t.Context(), explain.Trial{Now: start, Free: true})
-	assert.Equal(t, a.Remedies.Sentence(), "it would fit if vcore=500 more becomes free on n")
+	assert.Equal(t, a.Remedies.Sentence(), "it runs if vcore=500 more becomes free on n")
 }
 
 // TestRemediesOfGroups: room for one member of a group is not enough for all that start together.
 // Evictions, for which it is too early here, are no part of it.
 func TestRemediesOfGroups(t *testing.T) {
 	for least, want := range map[string]string{
-		"1": "it would fit if vcore=1500 more becomes free on m",
+		"1": "it runs if vcore=1500 more becomes free on m",
 		"2": "none: it would still wait if vcore=1500 more becomes free on m; its group cannot start: no node has room for the rest of it",
 	} {
 		p := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1, SettleDelay: time.Hour})

@@ -55,6 +55,9 @@ func (a *Answer) writeWaiting(t *text) {
 	for _, l := range a.Quota {
 		t.add("quota", "%s", a.level(l))
 	}
+	for i := range a.Limits {
+		t.add("limit", "%s", a.Limits[i].text(a.Kinds))
+	}
 	for _, l := range a.Lack.Queues {
 		t.add("guarantee", "%s lacks %s of what is guaranteed to it", l.Queue, a.Kinds.Format(l.Lacking))
 	}
@@ -158,6 +161,9 @@ func (a *Answer) level(l Level) string {
 	}
 	if !l.Lacking.IsZero() {
 		line += ", lacks " + a.Kinds.Format(l.Lacking)
+	}
+	if l.Full > 0 {
+		line += fmt.Sprintf("; no more than %d applications may run", l.Full)
 	}
 	return line
 }

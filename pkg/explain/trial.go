@@ -11,25 +11,54 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
+// A Trial is what remedies are tried with.
+type Trial struct {
+	Now time.Time
+	// MayRun asks the resource manager; nil if it cannot be asked. Free says that it refuses
+	// nothing.
+	MayRun MayRun
+	Free   bool
+	// Without asks it whether an ask, or what takes the place of an allocation, may run on a node that some allocations have left; nil if it is
+	// not asked.
+	Without func(of api.AllocationKey, node api.NodeID, left []api.AllocationKey) (refused error)
+	// Stays are allocations that do not move; nil for none but those that never do.
+	Stays func(api.AllocationKey) bool
+}
+
+// Copy is a copy of a partition on which nothing is evicted and no node kept, and on which asks run where the resource manager lets them.
+// Unasked, if not nil, is called where that was not asked.
+func (t Trial) Copy(view *api.View, kinds *resources.Kinds, unasked func()) *core.Partition {
+	still := *view
+	still.Config.Preemption.Disabled = true
+	feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
+		if t.Free {
+			return nil
+		}
+		if t.MayRun != nil {
+			if asked, refused := t.MayRun(key, node); asked {
+				return refused
+			}
+		}
+		if unasked != nil {
+			unasked()
+		}
+		return nil
+	}
+	return core.Restore(api.Options{Kinds: kinds, Partition: view.Partition, Feasible: feasible, ReserveDelay: -1}, t.Now, &still)
+}
+
 // try does what a cure says to a copy of the partition, on which nothing else waits. It returns
 // on which node the ask runs then, or why it still waits; neither if the time for that was over.
 func (a *Answer) try(ctx context.Context, now time.Time, c cure, q *questioner) (on api.NodeID, remains string) {
 	if ctx.Err() != nil {
 		return "", ""
 	}
-	feasible := func(key api.AllocationKey, node api.NodeID, _ bool) error {
-		switch {
-		case c.accepted || node == c.on || key != a.ask.Key:
-			return nil // the words of the cure say so
-		case c.on != "":
-			return errors.New("refused") // as all others with room are
+	r := a.onCopy(q, now, func(key api.AllocationKey, node api.NodeID, _ bool) error {
+		if key != a.ask.Key {
+			return nil
 		}
-		if refusal, _ := q.about(node); refusal != "" {
-			return errors.New(refusal)
-		}
-		return nil
-	}
-	r := a.onCopy(q, now, feasible)
+		return a.accepts(c, q, node)
+	})
 	for _, command := range c.as {
 		r.p.Apply(now, command)
 	}
@@ -48,6 +77,20 @@ func (a *Answer) try(ctx context.Context, now time.Time, c cure, q *questioner) 
 		remains += ": " + after.Detail
 	}
 	return "", remains
+}
+
+// accepts says why the resource manager does not accept the ask on a node after a cure.
+func (a *Answer) accepts(c cure, q *questioner, node api.NodeID) error {
+	switch {
+	case c.accepted || node == c.on:
+		return nil // the words of the cure say so
+	case c.on != "":
+		return errors.New("refused") // as all others with room are
+	}
+	if refusal, _ := q.about(node); refusal != "" {
+		return errors.New(refusal)
+	}
+	return nil
 }
 
 // onCopy is a dry run on a copy of the partition, on which nothing waits but the ask and what starts with it.
@@ -70,18 +113,8 @@ func (a *Answer) ranOn(r *dryRun) api.NodeID {
 // alone is the view in which nothing waits but the ask and what starts together with it, where the
 // queues have the quota that it lacks. Nothing is evicted or kept there.
 func (a *Answer) alone() *api.View {
-	v := *a.view
+	v := a.withRoom(a.raise(nil))
 	v.Config.Preemption.Disabled = true
-	more := map[api.QueuePath]resources.Amounts{}
-	for _, l := range a.Quota {
-		if !l.Lacking.IsZero() {
-			more[l.Queue] = l.Lacking
-		}
-	}
-	if len(more) > 0 {
-		v.Root = raised(v.Root, more)
-		v.Config.Root = raisedConfig(v.Config.Root, "", more)
-	}
 	members, group := map[api.AllocationKey]bool{}, GroupOf(a.Allocation)
 	for _, ask := range a.together() {
 		members[ask.Key] = true
@@ -108,7 +141,7 @@ func (a *Answer) alone() *api.View {
 			v.Nodes[i] = &own
 		}
 	}
-	return &v
+	return v
 }
 
 // GroupOf is the name under which a view has the group of an ask, if it has one.
@@ -117,6 +150,21 @@ func GroupOf(ask *api.Allocation) string {
 		return api.QuorumOf + quorum
 	}
 	return "gang " + string(ask.Application)
+}
+
+// startsWith is what must start at once with the ask: its amounts, or those of all of its group that are missing.
+func (a *Answer) startsWith() (sum resources.Amounts) {
+	if a.Reason != api.AwaitsGang && a.Reason != api.GroupBelow {
+		return a.ask.Amounts
+	}
+	asks := a.together()
+	if group, known := a.view.Groups[GroupOf(a.Allocation)]; known && group.Terms.Least > 0 {
+		asks = asks[:min(len(asks), max(group.Terms.Least-group.Running-group.Done, 1))]
+	}
+	for _, ask := range asks {
+		sum.Add(ask.Amounts)
+	}
+	return sum
 }
 
 // together are the asks that start with the ask of an answer, and itself.
@@ -132,40 +180,4 @@ func (a *Answer) together() (list []*api.AskView) {
 		}
 	}
 	return list
-}
-
-// raised is a queue with a higher max there and below.
-func raised(q *api.QueueView, more map[api.QueuePath]resources.Amounts) *api.QueueView {
-	own := *q
-	own.Max = above(q.Max, more[q.Path])
-	own.Queues = make([]*api.QueueView, len(q.Queues))
-	for i, child := range q.Queues {
-		own.Queues[i] = raised(child, more)
-	}
-	return &own
-}
-
-// raisedConfig is the same of a configured queue.
-func raisedConfig(q api.QueueConfig, parent api.QueuePath, more map[api.QueuePath]resources.Amounts) api.QueueConfig {
-	path := parent + api.QueuePath(q.Name)
-	q.Max = above(q.Max, more[path])
-	q.Queues = slices.Clone(q.Queues)
-	for i := range q.Queues {
-		q.Queues[i] = raisedConfig(q.Queues[i], path+".", more)
-	}
-	return q
-}
-
-// above is limits that are raised where there are any.
-func above(limits resources.Limits, more resources.Amounts) resources.Limits {
-	if more.IsZero() {
-		return limits
-	}
-	limits = limits.Clone()
-	for i, quantity := range more {
-		if kind := resources.Kind(i); limits.Of(kind) != resources.Unlimited {
-			limits.Set(kind, limits.Of(kind)+quantity)
-		}
-	}
-	return limits
 }

@@ -29,6 +29,7 @@ type explanationJSON struct {
 	NominatedNode api.NodeID        `json:"nominatedNode,omitempty"`
 	Nodes         []nodeGroupJSON   `json:"nodes,omitempty"`
 	Quota         []quotaJSON       `json:"quota,omitempty"`
+	Limits        []limitJSON       `json:"limits,omitempty"`
 	Guarantee     *lackJSON         `json:"guarantee,omitempty"`
 	WouldFit      *wouldFitJSON     `json:"wouldFit,omitempty"`
 	Before        int               `json:"before,omitempty"` // asks of its application that come before it
@@ -71,6 +72,11 @@ type wouldFitJSON struct {
 	Nodes   []string `json:"nodes,omitempty"`
 	Remains string   `json:"remains,omitempty"`
 
+	// Ahead is how many asks come before it, for which there is room then, too. Of Instead, one is enough where the others are not.
+	Ahead   int      `json:"ahead,omitempty"`
+	Instead []string `json:"instead,omitempty"`
+	Untried bool     `json:"untried,omitempty"`
+
 	// Moves are one of Nodes: what would end and run elsewhere, which opens a domain if the ask needs one.
 	Moves []moveJSON `json:"moves,omitempty"`
 	Opens string     `json:"opens,omitempty"`
@@ -90,6 +96,16 @@ type quotaJSON struct {
 	Used      encoder.Quantities `json:"used,omitempty"`
 	Max       encoder.Quantities `json:"max,omitempty"`
 	Nominated encoder.Quantities `json:"nominated,omitempty"`
+	Lacking   encoder.Quantities `json:"lacking,omitempty"`
+}
+
+// limitJSON is a limit of a user or a group.
+type limitJSON struct {
+	QueueName api.QueuePath      `json:"queueName"`
+	User      string             `json:"user,omitempty"`
+	Group     string             `json:"group,omitempty"`
+	Used      encoder.Quantities `json:"used,omitempty"`
+	Max       encoder.Quantities `json:"max,omitempty"`
 	Lacking   encoder.Quantities `json:"lacking,omitempty"`
 }
 
@@ -265,8 +281,8 @@ func explanationOf(at *object.Snapshot, a *explain.Answer) *explanationJSON {
 			First: g.First, Text: g.Text,
 		})
 	}
-	if r := a.Remedies; len(r.Quota)+len(r.Nodes) > 0 {
-		out.WouldFit = &wouldFitJSON{Quota: r.Quota, Nodes: r.Nodes, Remains: r.Remains, Opens: a.Opens}
+	if r := a.Remedies; r.Sentence() != "" {
+		out.WouldFit = &wouldFitJSON{Quota: r.Quota, Nodes: r.Nodes, Remains: r.Remains, Ahead: r.Ahead, Instead: r.Instead, Untried: r.Untried, Opens: a.Opens}
 		for _, m := range a.Moves {
 			out.WouldFit.Moves = append(out.WouldFit.Moves, moveJSON{m.Key, m.Application, m.From, m.To})
 		}
@@ -281,6 +297,13 @@ func explanationOf(at *object.Snapshot, a *explain.Answer) *explanationJSON {
 		out.Quota = append(out.Quota, quotaJSON{
 			QueueName: l.Queue, Used: at.Amounts(l.Used), Max: at.Limits(l.Max), Nominated: at.Amounts(l.Nominated), Lacking: at.Amounts(l.Lacking),
 		})
+	}
+	for _, l := range a.Limits {
+		one := limitJSON{QueueName: l.Queue, User: l.Limit.Name, Used: at.Amounts(l.Used), Max: at.Limits(l.Max), Lacking: at.Amounts(l.Lacking)}
+		if l.Limit.Group {
+			one.User, one.Group = "", l.Limit.Name
+		}
+		out.Limits = append(out.Limits, one)
 	}
 	if l := a.Eviction; l != nil {
 		out.Eviction = &evictionPlanJSON{Time: encoder.NanosecondsOf(l.Since), Trigger: l.Trigger, For: l.For, Overdue: l.Overdue, Plan: planOf(l.Plan)}

@@ -66,11 +66,14 @@ function remedies(e) {
   }
   const words = (text) => capital(readable(text));
   const quotas = (e.wouldFit?.quota ?? []).map(words), nodes = (e.wouldFit?.nodes ?? []).map(words);
+  const instead = (e.wouldFit?.instead ?? []).map(words);
   if (quotas.length + nodes.length === 0) return null;
   const alone = quotas.length + nodes.length === 1;
-  return card(e.wouldFit.remains ? 'What would not be enough' : 'What would make it fit', h('div', { class: 'remedies' },
+  return card(e.wouldFit.remains && instead.length === 0 ? 'What would not be enough' : 'What would make it run', h('div', { class: 'remedies' },
+    instead.length > 0 && [list(instead), h('p', { class: 'quiet' }, 'What would not be enough')],
     quotas.length > 0 && [!alone && h('p', { class: 'quiet' }, quotas.length > 1 ? 'All of these' : 'This'), list(quotas)],
     nodes.length > 0 && [!alone && h('p', { class: 'quiet' }, both(quotas.length > 0, nodes.length > 1)), list(nodes)],
+    e.wouldFit.ahead > 0 && h('p', null, `That is room for ${e.wouldFit.ahead} more, which come before it.`),
     e.wouldFit.remains && h('p', null, badge('bad', 'it would still wait'), ` ${words(e.wouldFit.remains)}`)));
 }
 
