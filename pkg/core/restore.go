@@ -15,8 +15,8 @@ import (
 // Restore makes a partition in the state that a view shows, so that a dry run can show
 // what would happen without touching the original. The kinds of the options must be
 // those of the view; a ReserveDelay of zero is that of the view. What the view does not show begins anew: when delayed asks are
-// tried again, what was learnt of classes, and the order in which asks of the same age
-// arrived. It takes time linear in the size of the view, and does not change it.
+// tried again, what was learnt of classes, and which of the asks of several applications that are equal in all
+// else arrived first. It takes time linear in the size of the view, and does not change it.
 func Restore(options api.Options, now time.Time, v *api.View) *Partition {
 	options.ReserveDelay = cmp.Or(options.ReserveDelay, v.ReserveDelay)
 	p := NewPartition(options, v.Config)
@@ -69,7 +69,7 @@ func (p *Partition) restoreApplication(now time.Time, v *api.ApplicationView) {
 	app.AllowExcess()
 	p.SetRan(app, v.Ran)
 	asks := slices.Clone(v.Asks)
-	slices.SortStableFunc(asks, func(a, b api.AskView) int { return a.Created.Compare(b.Created) })
+	slices.SortFunc(asks, func(a, b api.AskView) int { return a.InOrder(&b) })
 	for i := range asks {
 		p.restoreAsk(app, &asks[i])
 	}

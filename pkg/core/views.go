@@ -90,7 +90,7 @@ func (p *Partition) viewAsks(a *ledger.Application) []api.AskView {
 	out := make([]api.AskView, len(a.Asks))
 	shared := map[*backlog.Class]*api.Waiting{}
 	for i, r := range a.Asks {
-		out[i].Allocation = r.Allocation
+		out[i].Allocation, out[i].Number = r.Allocation, r.Number
 		if r.Wait != nil {
 			out[i].Waiting = p.waitsFor(r)
 			continue

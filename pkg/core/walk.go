@@ -33,7 +33,7 @@ func (p *Partition) WalkAsks(from Bookmark, looks int, show func(api.QueuePath, 
 		for ; next.ask < len(app.Asks) && looks > 0; next.ask++ {
 			looks--
 			r := app.Asks[next.ask]
-			show(app.Queue.Path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)})
+			show(app.Queue.Path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r), Number: r.Number})
 		}
 		looks--
 		return looks > 0
@@ -50,7 +50,7 @@ func (p *Partition) FindAsk(key api.AllocationKey) (api.QueuePath, api.AskView, 
 	if r == nil || r.Foreign() || r.Node != "" {
 		return "", api.AskView{}, false
 	}
-	return r.App.Queue.Path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r)}, true
+	return r.App.Queue.Path, api.AskView{Allocation: r.Allocation, Waiting: p.waitsFor(r), Number: r.Number}, true
 }
 
 // WithoutQuota is the highest queue that has no quota for an ask that waits; empty if all have.

@@ -76,8 +76,7 @@ func find[T any, N cmp.Ordered](list []T, name N, of func(T) N) (T, bool) {
 func before(app *api.ApplicationView, ask *api.AskView) int {
 	count := 0
 	for i := range app.Asks {
-		other := &app.Asks[i]
-		if other.Priority > ask.Priority || other.Priority == ask.Priority && other.Created.Before(ask.Created) {
+		if app.Asks[i].InOrder(ask) < 0 {
 			count++
 		}
 	}

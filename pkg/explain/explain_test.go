@@ -210,3 +210,24 @@ func TestRefusedNodes(t *testing.T) {
 		"node n3 takes new allocations again and the resource manager, which was not asked, accepts it there, or "+
 		"vcore=9500 more becomes free on n5 and the resource manager, which was not asked, accepts it there")
 }
+
+// TestOrderOfEqualAsks: asks of equal priority and age are tried as they arrived, and that is the order in which they are counted and
+// are placed on a copy, wherever they stand in lists.
+func TestOrderOfEqualAsks(t *testing.T) {
+	c := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1})
+	c.ask("web", "gone", 1000, 1)
+	for _, key := range []string{"c", "a", "d", "b"} {
+		c.ask("web", key, 1000, 1)
+	}
+	c.Apply(start, api.ReleaseAllocation{Application: "web", Key: "gone"}) // the last one takes its place in the list
+	c.settle(start)
+	var line []api.AllocationKey
+	explain.InLine(t.Context(), c.View(), c.kinds, start, func(next *api.Allocation) bool {
+		line = append(line, next.Key)
+		return true
+	})
+	assert.DeepEqual(t, line, []api.AllocationKey{"c", "a", "d", "b"})
+	for before, key := range line {
+		assert.Equal(t, c.explain(t, "web", key).Before, before)
+	}
+}

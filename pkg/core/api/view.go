@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
@@ -162,6 +163,18 @@ type ApplicationView struct {
 type AskView struct {
 	*Allocation
 	*Waiting
+	// Number is that of arrival, in one partition. It orders asks of equal priority and age.
+	Number uint64
+}
+
+// InOrder compares asks of one application by when they are tried: by priority, age and arrival.
+func (a *AskView) InOrder(other *AskView) int {
+	return cmp.Or(
+		cmp.Compare(other.Priority, a.Priority),
+		a.Created.Compare(other.Created),
+		cmp.Compare(a.Number, other.Number),
+		cmp.Compare(a.Key, other.Key),
+	)
 }
 
 // Waiting is why an ask waits, and what was tried for it.

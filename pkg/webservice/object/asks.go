@@ -1,11 +1,9 @@
 package object
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
@@ -175,22 +173,14 @@ func firstAsks(asks []api.AskView, test func(*api.AskView) bool, n int) []*api.A
 	var last *api.AskView // of the n best so far
 	for i := range asks {
 		ask := &asks[i]
-		if test != nil && !test(ask) || last != nil && comesFirst(ask, last) >= 0 {
+		if test != nil && !test(ask) || last != nil && ask.InOrder(last) >= 0 {
 			continue
 		}
 		if best = append(best, ask); len(best) >= 2*n {
-			slices.SortFunc(best, comesFirst)
+			slices.SortFunc(best, (*api.AskView).InOrder)
 			best, last = best[:n], best[n-1]
 		}
 	}
-	slices.SortFunc(best, comesFirst)
+	slices.SortFunc(best, (*api.AskView).InOrder)
 	return best[:min(n, len(best))]
-}
-
-// comesFirst compares asks of one application by when they are tried.
-func comesFirst(a, b *api.AskView) int {
-	if a.Priority != b.Priority {
-		return cmp.Compare(b.Priority, a.Priority)
-	}
-	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(string(a.Key), string(b.Key)))
 }
