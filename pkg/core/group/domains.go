@@ -325,6 +325,8 @@ func (g *groupPlan) explain(is *survey) string {
 		return fmt.Sprintf("%s %s, where it runs, has room for %d of %d", key, is.home, is.nearest.holds, g.count)
 	case is.home != "":
 		return fmt.Sprintf("%s %s, where it runs, takes none: %s", key, is.home, is.why)
+	case lacking == is.domains && is.nearest.holds == 0:
+		return fmt.Sprintf("none of %s of %s has room for any", domainsText(is.domains), key)
 	case lacking == is.domains:
 		return fmt.Sprintf("none of %s of %s has room for %d; %s has the most, for %d", domainsText(is.domains), key, g.count, is.nearest.Name, is.nearest.holds)
 	}
