@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -65,7 +66,7 @@ func noEviction(view *api.View, kinds *resources.Kinds, ask *api.AskView, way []
 	}
 	for i := range ask.Attempts {
 		if a := &ask.Attempts[i]; a.Trigger == preemptor.Guarantee && !a.Succeeded() {
-			return fmt.Sprintf("at %s nothing was found whose eviction would make room", a.At.UTC().Format(time.RFC3339))
+			return noVictims(kinds, ask, way, a)
 		}
 	}
 	switch ask.Reason {
@@ -73,6 +74,36 @@ func noEviction(view *api.View, kinds *resources.Kinds, ask *api.AskView, way []
 		return ""
 	}
 	return "it does not wait for room"
+}
+
+// noVictims is why an attempt by guarantee has found nothing to evict: which kind that its nearest node lacks is used up, or why what
+// runs there is no candidate.
+func noVictims(kinds *resources.Kinds, ask *api.AskView, way []*api.QueueView, a *api.PreemptionAttempt) string {
+	text := fmt.Sprintf("at %s nothing was found whose eviction would make room", a.At.UTC().Format(time.RFC3339))
+	if a.Plan == nil {
+		return text
+	}
+	for _, q := range way {
+		for _, kind := range kindsOf(a.Plan.Needed) {
+			use, most := resources.Total(q.Used.Of(kind), q.Nominated.Of(kind), ask.Amounts.Of(kind)), q.Guaranteed.Of(kind)
+			if ask.Amounts.Of(kind) > 0 && most > 0 && use > most {
+				of := []resources.Kind{kind}
+				with := only(q.Used.Plus(q.Nominated).Plus(ask.Amounts), of)
+				return fmt.Sprintf("%s: %s, the nearest, lacks %s, of which queue %s would use %s, where %s is guaranteed",
+					text, a.Node, kinds.Format(only(a.Plan.Needed, of)), q.Path, kinds.Format(with), kinds.Format(only(q.Guaranteed, of)))
+			}
+		}
+	}
+	var parts []string
+	for f, count := range a.Plan.ByFilter {
+		if count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count, preemptor.Filter(f)))
+		}
+	}
+	if a.Plan.Reason != preemptor.NoCandidates || len(parts) == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s: of what runs on %s, the nearest, %s", text, a.Node, strings.Join(parts, ", "))
 }
 
 // tooEarly is until when nothing is evicted by guarantee for an ask because it is young, if that is why; it is empty

@@ -99,3 +99,21 @@ func TestLacking(t *testing.T) {
 		})
 	}
 }
+
+// TestWhyNothingIsEvictedPerKind: a queue that counts each kind by itself lacks one of which it uses nothing, and nothing is evicted for it all
+// the same: what nodes lack is another kind, of which it uses all that is guaranteed to it.
+func TestWhyNothingIsEvictedPerKind(t *testing.T) {
+	config := twoQueues()
+	config.Root.Queues[0] = api.QueueConfig{Name: "web", Guaranteed: resources.Amounts{4000, 4}, Properties: api.QueueProperties{GuaranteePerKind: true}}
+	c := newCluster(t, config, api.Options{ReserveDelay: -1})
+	c.node("n", 8000, 8)
+	c.ask("web", "own", 4000, 1, on("n"))
+	c.ask("batch", "other", 4000, 1, on("n"))
+	c.ask("web", "waits", 1000, 2)
+	c.settle(start)
+	c.settle(start.Add(time.Minute))
+	a, err := explain.Ask(c.View(), c.kinds, "web", "waits")
+	assert.NilError(t, err)
+	assert.Assert(t, strings.HasSuffix(a.Lack.NoEviction,
+		"nothing was found whose eviction would make room: n, the nearest, lacks vcore=1000, of which queue root.web would use vcore=5000, where vcore=4000 is guaranteed"), a.Text())
+}
