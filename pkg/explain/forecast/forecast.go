@@ -81,11 +81,11 @@ func When(ctx context.Context, q Question, application api.ApplicationID, key ap
 		return f
 	}
 	if q.Preempted > 0 {
-		f.No = fmt.Sprintf("%s in its queue within an hour: what is more important and comes meanwhile decides", wording.Several(q.Preempted, "eviction"))
+		f.No = fmt.Sprintf("in the last hour there %s in its queue for what is more important, and when such comes again is not known", evictions(q.Preempted))
 		return f
 	}
 	if f.Wrong = q.Told.Missed(q.Trial.Now); f.Wrong >= wrongMax {
-		f.No = fmt.Sprintf("%s were wrong, the last of %s", wording.Several(f.Wrong, "estimate"), q.Told.At.UTC().Format(time.RFC3339))
+		f.No = fmt.Sprintf("the last %s for it were wrong, the latest that of %s, so none is told any more", wording.Several(f.Wrong, "estimate"), q.Told.At.UTC().Format(time.RFC3339))
 		return f
 	}
 	f.estimate(ctx, q, key)
@@ -103,14 +103,14 @@ func (f *Forecast) estimate(ctx context.Context, q Question, key api.AllocationK
 		p := newPlay(q, came, n)
 		f.Running, f.Unknown = p.running, p.unknown
 		if p.running == p.unknown {
-			f.No = "of nothing that runs it is known how long it will: too few like it have ended so far"
+			f.No = "an estimate is made from how long pods ran that have ended, and nothing like what runs now has ended yet"
 			return
 		}
 		after, err := p.until(ctx, key)
 		switch {
 		case errors.Is(err, errOver):
 			if f.Plays < playsMin {
-				f.No = "working it out takes too long here"
+				f.No = "there was not enough time to work it out"
 				return
 			}
 		case err != nil:
@@ -135,10 +135,18 @@ func (f *Forecast) estimate(ctx context.Context, q Question, key api.AllocationK
 	f.Least, f.Middle, f.Most = ends[0]*2/3, ends[len(ends)/2], ends[len(ends)-1]*3/2<<f.Wrong
 }
 
+// evictions says how many there were.
+func evictions(n int) string {
+	if n == 1 {
+		return "was 1 eviction"
+	}
+	return "were " + wording.Several(n, "eviction")
+}
+
 // unknown says of how much of what runs it is not known how long it will.
 func (f *Forecast) unknown() string {
 	if f.Unknown == 0 {
 		return ""
 	}
-	return fmt.Sprintf("how long %d of %d that run will is not known, and without their end ", f.Unknown, f.Running)
+	return fmt.Sprintf("%d of %d pods that run are like none that has ended, so nothing tells when they end; if they do not, ", f.Unknown, f.Running)
 }

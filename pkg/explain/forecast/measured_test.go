@@ -41,7 +41,7 @@ func TestNothingSupportsAnEstimate(t *testing.T) {
 	p := played.New(t, string(text), nil).To(80 * time.Minute)
 	for ; p.Now.Sub(played.Began) < 3*time.Hour; p.To(p.Now.Sub(played.Began) + 10*time.Minute) {
 		f := forecast.When(context.Background(), p.Forecasts("root.prod"), "late", "late/5")
-		assert.Assert(t, f.Most == 0 && strings.HasPrefix(f.No, "how long 4 of ") && strings.HasSuffix(f.No, "it would still wait: queue quota exceeded: root.prod"), "%s: %v", p.Now, f.Lines())
+		assert.Assert(t, f.Most == 0 && strings.HasPrefix(f.No, "4 of 7 pods that run are like none that has ended, so nothing tells when they end; if they do not, it still waits ") && strings.HasSuffix(f.No, ": queue quota exceeded: root.prod"), "%s: %v", p.Now, f.Lines())
 	}
 }
 
@@ -67,7 +67,7 @@ func TestEstimatesThatWereWrong(t *testing.T) {
 	assert.Equal(t, len(second.Lines()), 3)
 	assert.Equal(t, second.Lines()[2], "1 estimate before this one did not hold, so this one is wider")
 	passed.Wrong = 2
-	assert.Equal(t, when(passed).No, "3 estimates were wrong, the last of 2000-01-01T02:00:00Z")
+	assert.Equal(t, when(passed).No, "the last 3 estimates for it were wrong, the latest that of 2000-01-01T02:00:00Z, so none is told any more")
 }
 
 // TestBounds: a range is rounded outward, by little for what is short, and as it is shown.

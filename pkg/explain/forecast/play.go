@@ -169,7 +169,7 @@ func (p *play) remains(key api.AllocationKey) error {
 				if detail := explain.Detail(ask.Waiting, p.q.Kinds); detail != "" {
 					text += ": " + detail
 				}
-				return fmt.Errorf("after %s it would still wait: %s", wording.Age(p.now.Sub(p.q.Trial.Now)), text)
+				return fmt.Errorf("it still waits when all others have ended, after %s: %s", wording.Age(p.now.Sub(p.q.Trial.Now)), text)
 			}
 		}
 	}
