@@ -77,7 +77,7 @@ func (l *Level) remedy(kinds *resources.Kinds, more higher) string {
 		}
 		words := fmt.Sprintf("the limit of %s in queue %s is raised to %s", l.subject(), l.Queue, kinds.Format(raised))
 		if l.OfAll {
-			words += ", which is that of all others now"
+			words += ", where it has that of all others now"
 		}
 		parts = append(parts, words)
 	}
@@ -86,12 +86,11 @@ func (l *Level) remedy(kinds *resources.Kinds, more higher) string {
 
 // text says how much of a limit is used.
 func (l *Level) text(kinds *resources.Kinds) string {
-	line := fmt.Sprintf("%s uses %s in queue %s", l.subject(), kinds.Format(l.Used), l.Queue)
-	if l.Max.Equal(nil) {
-		line += "; no max"
-	} else {
+	line := fmt.Sprintf("%s uses %s", l.subject(), kinds.Format(l.Used))
+	if !l.Max.Equal(nil) {
 		line += " of its limit " + kinds.FormatLimits(l.Max)
 	}
+	line += fmt.Sprintf(" in queue %s", l.Queue)
 	if !l.Lacking.IsZero() {
 		line += ", lacks " + kinds.Format(l.Lacking)
 	}

@@ -10,7 +10,7 @@ import (
 type Owner struct {
 	User         string `json:"userName"`
 	Group        string `json:"groupName"`
-	LimitPercent int64  `json:"limitPercent"` // the part of a limit that is used most
+	LimitPercent *int64 `json:"limitPercent"` // the part of a limit that is used most; nil where nothing is limited
 	Usage        *Usage `json:"queues"`
 }
 
@@ -49,11 +49,11 @@ func OwnersTable(owners []*Owner, now time.Time) *Table {
 			t.Headings[0] = "GROUP"
 		}
 		tone, limit := Plain, "-"
-		if o.LimitPercent > 0 {
-			limit = strconv.FormatInt(o.LimitPercent, 10) + "%"
-		}
-		if o.LimitPercent > 100 {
-			tone = Bad
+		if o.LimitPercent != nil {
+			limit = strconv.FormatInt(*o.LimitPercent, 10) + "%"
+			if *o.LimitPercent > 100 {
+				tone = Bad
+			}
 		}
 		leaves := o.Usage.leaves()
 		queue := o.Usage.Queue

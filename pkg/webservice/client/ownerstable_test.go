@@ -13,12 +13,13 @@ import (
 func TestOwnersTable(t *testing.T) {
 	ago := func(seconds int64) int64 { return now.UnixNano() - seconds*1e9 }
 	owners := []*client.Owner{
-		{User: "ada", LimitPercent: 120, Usage: &client.Usage{
+		{User: "ada", LimitPercent: new(int64(120)), Usage: &client.Usage{
 			Queue: "root", PendingAsks: 5, Oldest: ago(90), Arrivals: 7, Used: client.Amounts{"vcore": 3000}, Children: []*client.Usage{
 				{Queue: "root.ml", PendingAsks: 4, Oldest: ago(90), Arrivals: 7, Children: []*client.Usage{{Queue: "root.ml.a", PendingAsks: 4, Oldest: ago(90), Arrivals: 7}}},
 				{Queue: "root.web", PendingAsks: 1, Oldest: ago(10), Used: client.Amounts{"vcore": 3000}},
 			},
 		}},
+		{User: "bob", LimitPercent: new(int64), Usage: &client.Usage{Queue: "root.web"}},
 		{Usage: &client.Usage{Queue: "root", Arrivals: 1, Children: []*client.Usage{{Queue: "root.web", Arrivals: 1}}}},
 	}
 	var out strings.Builder
@@ -27,6 +28,7 @@ func TestOwnersTable(t *testing.T) {
 ada    root              5   90s               7   cpu=3           120%
        root.ml.a         4   90s               7   -
        root.web          1   10s               0   cpu=3
+bob    root.web          0   -                 0   -                 0%
 -      root.web          0   -                 1   -                  -
 `)
 }

@@ -22,7 +22,7 @@ import (
 type userJSON struct {
 	UserName          string                       `json:"userName"`
 	Groups            map[api.ApplicationID]string `json:"groups,omitempty"`
-	LimitPercent      int64                        `json:"limitPercent,omitempty"`
+	LimitPercent      *int64                       `json:"limitPercent,omitempty"`
 	PendingAsks       int                          `json:"pendingAsks,omitempty"`
 	OldestRequestTime encoder.Nanoseconds          `json:"oldestRequestTime,omitempty"`
 	Arrivals          int                          `json:"arrivals,omitempty"`
@@ -33,7 +33,7 @@ type userJSON struct {
 type groupJSON struct {
 	GroupName         string              `json:"groupName"`
 	Applications      []api.ApplicationID `json:"applications,omitempty"`
-	LimitPercent      int64               `json:"limitPercent,omitempty"`
+	LimitPercent      *int64              `json:"limitPercent,omitempty"`
 	PendingAsks       int                 `json:"pendingAsks,omitempty"`
 	OldestRequestTime encoder.Nanoseconds `json:"oldestRequestTime,omitempty"`
 	Arrivals          int                 `json:"arrivals,omitempty"`
@@ -227,8 +227,8 @@ func (l queueLimits) add(above api.QueuePath, q *api.QueueConfig) {
 }
 
 // finish says by kind what was added up, and the limits of whose it is: their own, or those of
-// all others. It returns the part of a limit that is used most, here and below.
-func (u *usageJSON) finish(at *Snapshot, limits queueLimits, owner api.LimitOwner) (percent int64) {
+// all others. It returns the part of a limit that is used most, here and below; nil where nothing is limited.
+func (u *usageJSON) finish(at *Snapshot, limits queueLimits, owner api.LimitOwner) (percent *int64) {
 	u.ResourceUsage, u.PendingResource = at.Amounts(u.sum), at.Amounts(u.pending)
 	limit := limits[u.QueuePath][owner]
 	if limit == nil {
@@ -236,10 +236,13 @@ func (u *usageJSON) finish(at *Snapshot, limits queueLimits, owner api.LimitOwne
 	}
 	if limit != nil {
 		u.MaxResources, u.MaxApplications = at.Limits(limit.Max), limit.ApplicationsMax
-		percent = u.percentOf(limit)
+		own := u.percentOf(limit)
+		percent = &own
 	}
 	for _, child := range u.Children {
-		percent = max(percent, child.finish(at, limits, owner))
+		if below := child.finish(at, limits, owner); below != nil && (percent == nil || *below > *percent) {
+			percent = below
+		}
 	}
 	return percent
 }

@@ -73,7 +73,7 @@ func exported(of reflect.Type) (out []int) {
 // sortable reports whether values of a type have an order. Lists are compared by how
 // long they are.
 func sortable(t reflect.Type) bool {
-	if slices.Contains(byName, t) || t == reflect.TypeFor[time.Time]() || t.Implements(reflect.TypeFor[encoder.List]()) {
+	if slices.Contains(byName, t) || t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[*int64]() || t.Implements(reflect.TypeFor[encoder.List]()) {
 		return true
 	}
 	switch t.Kind() {
@@ -103,6 +103,11 @@ func (o order) key(element reflect.Value, kinds *resources.Kinds) sortKey {
 			return sortKey{number: math.MinInt64}
 		}
 		return sortKey{number: of.UnixNano()}
+	case *int64: // none comes before all
+		if of == nil {
+			return sortKey{number: math.MinInt64}
+		}
+		return sortKey{number: *of}
 	case encoder.List:
 		return sortKey{number: int64(of.Length())}
 	}
