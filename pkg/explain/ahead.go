@@ -22,9 +22,9 @@ const othersAskedMax = 500
 // A playing tries what helps an ask by itself where all waits that waits now: what comes before it may take the room.
 type playing struct {
 	*Answer
-	t     Trial
-	q     *questioner
-	told  map[placing]error // what the resource manager said of others
+	t    Trial
+	q    *questioner
+	told map[placing]error // what the resource manager said of others
 }
 
 // A placing is an ask on a node.

@@ -11,7 +11,8 @@
 //	ask.go      Ask: an ask or an allocation, by its key
 //	nodes.go    every node, by the first reason that blocks
 //	remedies.go what makes an ask run; asked.go, what the resource manager is asked for that; trial.go, trying it on a copy;
-//	            moves.go, what may run elsewhere instead
+//	            ahead.go, with all that waits, in the order of line.go; raise.go and limits.go, what queues and users may have more;
+//	            guaranteed.go, what is guaranteed to them; forgroup.go, groups; moves.go, what may run elsewhere instead
 //	lacking.go  what an ask lacks of what is guaranteed to its queues; package guarantee, how queues stand to that
 //	quota.go    the queues on the way to the root, and the place in the order; kept.go, what is kept of them for others
 //	text.go     the answer for people to read

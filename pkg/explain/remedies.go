@@ -65,7 +65,8 @@ type cure struct {
 	words string
 	on    api.NodeID    // that it changes, or adds; empty if no node is to be changed
 	as    []api.Command // what is done to the node where nothing else waits
-	moves bool // something runs elsewhere
+	moves bool          // something runs elsewhere
+	alone bool          // if it helps, those after it are not tried
 	// more is the same with room for what comes before the ask, too; nil if there is no such thing.
 	more func(before []earlier) cure
 	// played is what is done where the others wait: if it is empty, the same.
@@ -114,6 +115,8 @@ func (a *Answer) tryCures(ctx context.Context, t Trial, q *questioner, quotas []
 	for _, c := range cures {
 		on, remains := a.try(ctx, t.Now, c, q)
 		switch {
+		case on != "" && c.alone:
+			return append(helps, c)
 		case on != "":
 			helps = append(helps, c)
 		case remains != "":
@@ -146,7 +149,7 @@ func (a *Answer) cures(q *questioner, lacks bool) (list []cure) {
 			if _, asked := q.about(g.Nearest); !asked && lacks {
 				return []cure{{words: "the resource manager, which was not asked, accepts it on " + named(g), accepted: true}}
 			}
-			return nil
+			return a.forGroup(q)
 		}
 		if g.Why == Refused {
 			list = append(list, cure{words: "the resource manager accepts it on " + named(g), accepted: true})
@@ -158,6 +161,9 @@ func (a *Answer) cures(q *questioner, lacks bool) (list []cure) {
 	}
 	if len(list) == 0 {
 		list = []cure{a.missing(q, nil)}
+	}
+	if a.Reason == api.AwaitsGang && len(a.starting()) > 1 {
+		list = append(list, a.forGroup(q)...)
 	}
 	return list
 }

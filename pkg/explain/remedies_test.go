@@ -176,7 +176,7 @@ func TestRemediesWhileAsksAreDelayed(t *testing.T) {
 func TestRemediesOfGroups(t *testing.T) {
 	for least, want := range map[string]string{
 		"1": "it runs if vcore=1500 more becomes free on m",
-		"2": "none: it would still wait if vcore=1500 more becomes free on m; its group cannot start: no node has room for the rest of it",
+		"2": "it runs if a node is added with memory=2 vcore=4000 free, which is room for 2 of the 2 that start together",
 	} {
 		p := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1, SettleDelay: time.Hour})
 		for _, node := range []string{"m", "n"} {

@@ -157,14 +157,19 @@ func (a *Answer) startsWith() (sum resources.Amounts) {
 	if a.Reason != api.AwaitsGang && a.Reason != api.GroupBelow {
 		return a.ask.Amounts
 	}
+	for _, ask := range a.starting() {
+		sum.Add(ask.Amounts)
+	}
+	return sum
+}
+
+// starting are the asks of its group that must start at once.
+func (a *Answer) starting() []*api.AskView {
 	asks := a.together()
 	if group, known := a.view.Groups[GroupOf(a.Allocation)]; known && group.Terms.Least > 0 {
 		asks = asks[:min(len(asks), max(group.Terms.Least-group.Running-group.Done, 1))]
 	}
-	for _, ask := range asks {
-		sum.Add(ask.Amounts)
-	}
-	return sum
+	return asks
 }
 
 // together are the asks that start with the ask of an answer, and itself.

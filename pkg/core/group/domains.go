@@ -310,11 +310,6 @@ func (g *groupPlan) arrange(d *topology.Domain, first *backlog.Class) {
 	})
 }
 
-func (g *groupPlan) tallyOf(c *backlog.Class) *tally {
-	at := slices.IndexFunc(g.tallies, func(t tally) bool { return t.class == c })
-	return &g.tallies[at]
-}
-
 // explain says why there is no plan in any domain: which is the nearest, and for how many what came first.
 func (g *groupPlan) explain(is *survey) string {
 	key, lacking := g.level.Key, is.domains-len(is.fits)-is.refused

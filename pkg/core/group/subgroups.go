@@ -332,3 +332,8 @@ func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 		}
 	}
 }
+
+func (g *groupPlan) tallyOf(c *backlog.Class) *tally {
+	at := slices.IndexFunc(g.tallies, func(t tally) bool { return t.class == c })
+	return &g.tallies[at]
+}
