@@ -75,11 +75,11 @@ func (l *Level) remedy(kinds *resources.Kinds, more higher) string {
 				raised.Set(kind, l.Max.Of(kind)+quantity)
 			}
 		}
-		words := fmt.Sprintf("the limit of %s in queue %s is raised to %s", l.subject(), l.Queue, kinds.Format(raised))
+		words := "the limit of %s in queue %s is raised to %s"
 		if l.OfAll {
-			words += ", where it has that of all others now"
+			words = "%s has a limit of its own in queue %s, of %s, instead of the one of all others"
 		}
-		parts = append(parts, words)
+		parts = append(parts, fmt.Sprintf(words, l.subject(), l.Queue, kinds.Format(raised)))
 	}
 	return strings.Join(parts, ", and ")
 }

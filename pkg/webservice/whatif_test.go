@@ -283,7 +283,7 @@ func TestWhatIfTriesAFew(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &out))
 	tried := 0
 	for _, ask := range out.Asks {
-		if strings.Contains(strings.Join(ask.Waits.Lines, "\n"), "it would fit if") {
+		if strings.Contains(strings.Join(ask.Waits.Lines, "\n"), "it runs if") {
 			tried++
 		}
 	}

@@ -41,7 +41,7 @@ var starvings = []starving{
 		row:     "nvidia.com/gpu 0 4 - 4 under its guarantee, waits",
 		starves: "train/1", lacks: "root.vision lacks gpu 4 of what is guaranteed to it",
 		why:    "Nothing is evicted by guarantee: with it queue root.vision would use vcore 14, where vcore 8 is guaranteed.",
-		astray: "measure/1", fits: "What would make it fit|This|Queue root.lab uses vcore 3 less, or its max is raised by that|And one of these" +
+		astray: "measure/1", fits: "What would make it run|This|Queue root.lab uses vcore 3 less, or its max is raised by that|And one of these" +
 			"|The resource manager accepts it on west|Vcore 1 more becomes free on east",
 	},
 	{
@@ -49,14 +49,14 @@ var starvings = []starving{
 		row:     "xilinx.com/fpga 0 2 - 2 under its guarantee, waits",
 		starves: "decode/1", lacks: "root.radio lacks xilinx.com/fpga 2 of what is guaranteed to it",
 		why:    "Nothing is evicted by guarantee: with it queue root.radio would use vcore 7 · memory 13.0 GiB, where vcore 4 · memory 8.0 GiB is guaranteed.",
-		astray: "tune/1", fits: "What would make it fit|Vcore 5 more becomes free on board",
+		astray: "tune/1", fits: "What would make it run|Vcore 5 more becomes free on board",
 	},
 	{
 		play: played("starving-memory.yaml"), queue: "graph", over: []string{"over in vcore"}, kind: "memory", lacking: "4.294967296e+10", under: "2",
 		row:     "memory 6Gi 64Gi 1000Gi 40Gi under its guarantee, waits",
 		starves: "load/1", lacks: "root.graph lacks memory 40.0 GiB of what is guaranteed to it",
 		why:    "Nothing is evicted by guarantee: at 2026-11-21T08:01:05Z nothing was found whose eviction would make room.",
-		astray: "more/1", fits: "What would not be enough|Memory 44.0 GiB more becomes free on node-2|it would still wait User limit exceeded: user bob in queue root",
+		astray: "more/1", fits: "What would make it run|This|The limit of user bob in queue root is raised to vcore 11|And this|Memory 44.0 GiB more becomes free on node-2",
 	},
 }
 

@@ -1,5 +1,5 @@
 // Why an ask waits: every node by the first reason that keeps it away, the quotas on
-// the way to the root, its place, the plan to make room, and what would make it fit.
+// the way to the root, its place, the plan to make room, and what would make it run.
 
 import * as format from '../format.js';
 import { badge, bar, h, pairs, table } from '../dom.js';
