@@ -29,6 +29,7 @@ type replaying struct {
 	until     string // a pod
 	evicted   bool   // it is to be evicted
 	config    string // a file
+	redact    string // a directory
 	listen    string
 }
 
@@ -50,13 +51,18 @@ With --config it plays the same history under another configuration, and says wh
 would have gone differently. What is evicted then ends at once, and what the resource
 manager was not asked in the recording, it agrees to.
 
+With --redact it writes the recording anew, into a directory, with other names: of
+queues, applications, pods, users, groups, nodes and attributes, and in messages. It
+plays both, and decides the same. Amounts, times and resource kinds stay.
+
 The exit code is 0 if the same comes out, or there is such a moment, 1 if not, and 2
 if the command could not be understood. A last file that is torn, as after a crash,
 is told and is no error.`,
 		Example: `  narwhal replay recordings
   narwhal replay recordings --at 14:03
   narwhal replay recordings --until-first web-1 evicted
-  narwhal replay recordings --config queues.yaml`,
+  narwhal replay recordings --config queues.yaml
+  narwhal replay recordings --redact to-send`,
 		Args: func(_ *cobra.Command, args []string) error { return r.check(args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -69,8 +75,9 @@ is told and is no error.`,
 	flags.StringVar(&r.at, "at", "", "serve REST and the dashboard as of this time")
 	flags.StringVar(&r.until, "until-first", "", "serve them as of when this pod was first placed, or evicted")
 	flags.StringVar(&r.config, "config", "", "file with another configuration")
+	flags.StringVar(&r.redact, "redact", "", "directory for a copy with other names")
 	flags.StringVar(&r.listen, "listen", "127.0.0.1:0", "address of REST and the dashboard; port 0 is any free one")
-	cmd.MarkFlagsMutuallyExclusive("at", "until-first", "config")
+	cmd.MarkFlagsMutuallyExclusive("at", "until-first", "config", "redact")
 	return cmd
 }
 
@@ -95,7 +102,10 @@ func (r *replaying) run(ctx context.Context, cmd *cobra.Command, path string) er
 		cmd.PrintErrln("narwhal:", err)
 	}
 	out := cmd.OutOrStdout()
-	if r.at == "" && r.until == "" && r.config == "" {
+	switch {
+	case r.redact != "":
+		return r.rename(out, d)
+	case r.at == "" && r.until == "" && r.config == "":
 		return r.verify(out, d)
 	}
 	partition, err := r.choose(d)
@@ -130,15 +140,40 @@ func (r *replaying) choose(d *recording.Directory) (string, error) {
 	return found[0], nil
 }
 
-// verify plays all segments.
-func (r *replaying) verify(out io.Writer, d *recording.Directory) error {
-	failed, partitions := false, d.Partitions
-	if r.partition != "" {
-		partition, err := r.choose(d)
-		if err != nil {
+// those are the partitions that are meant: all, or one.
+func (r *replaying) those(d *recording.Directory) ([]string, error) {
+	if r.partition == "" {
+		return d.Partitions, nil
+	}
+	partition, err := r.choose(d)
+	return []string{partition}, err
+}
+
+// rename writes a copy with other names.
+func (r *replaying) rename(out io.Writer, d *recording.Directory) error {
+	partitions, err := r.those(d)
+	if err != nil {
+		return err
+	}
+	done, err := d.Redact(r.redact, partitions...)
+	if err != nil {
+		return err
+	}
+	if done.Torn != nil {
+		if _, err := fmt.Fprintln(out, "not to the end:", done.Torn); err != nil {
 			return err
 		}
-		partitions = []string{partition}
+	}
+	_, err = fmt.Fprintf(out, "%s: %s, with other names for %s, the same decisions\n", r.redact, counted(done.Steps, "step"), counted(done.Words, "word"))
+	return err
+}
+
+// verify plays all segments.
+func (r *replaying) verify(out io.Writer, d *recording.Directory) error {
+	failed := false
+	partitions, err := r.those(d)
+	if err != nil {
+		return err
 	}
 	for _, partition := range partitions {
 		segments := d.Segments[partition]

@@ -106,6 +106,22 @@ func TestReplayUnderAnotherConfiguration(t *testing.T) {
 	}
 }
 
+// A copy with other names is played as the recording is, and is not mixed with what is there.
+func TestReplayRedacts(t *testing.T) {
+	directory, to := recorded(t), filepath.Join(t.TempDir(), "sent")
+	code, out, problems := replay(t, directory+" --redact "+to)
+	assert.Equal(t, code, exitDone, problems)
+	assert.Assert(t, regexp.MustCompile(`sent: \d{3,} steps, with other names for \d\d words, the same decisions\n$`).MatchString(out), out)
+	_, before, _ := replay(t, directory)
+	code, after, problems := replay(t, to)
+	assert.Equal(t, code, exitDone, problems)
+	name, rest, _ := strings.Cut(after, " ")
+	assert.Assert(t, name != "[played]default" && "[played]default "+rest == before, after)
+	code, _, problems = replay(t, directory+" --redact "+to)
+	assert.Equal(t, code, exitFailed)
+	assert.Assert(t, strings.Contains(problems, to+" is not empty"), problems)
+}
+
 // A moment is served with what was told until then: REST, the dashboard, and why a pod was evicted.
 func TestReplayAtAMoment(t *testing.T) {
 	directory := recorded(t)
@@ -217,7 +233,7 @@ func TestReplayCommandsOfTheDocument(t *testing.T) {
 		}
 		ran++
 		command, _, _ = strings.Cut(command, "#")
-		command = strings.NewReplacer("recordings", directory, "14:03", "2000-01-01T00:10:00Z", "web-1", "train-6/13", "queues.yaml", queues).Replace(command)
+		command = strings.NewReplacer("recordings", directory, "14:03", "2000-01-01T00:10:00Z", "web-1", "train-6/13", "queues.yaml", queues, "to-send", filepath.Join(t.TempDir(), "sent")).Replace(command)
 		if strings.Contains(command, "--at") || strings.Contains(command, "--until-first") {
 			served(t, command)
 			continue

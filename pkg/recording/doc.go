@@ -16,4 +16,5 @@
 //	images.go     makes images, and finds those of segments
 //	directory.go  which segments there are
 //	player.go     plays one; given.go gives the answers again; step.go what a step is in a file
+//	redact.go     a copy with other names; names.go, which; renaming.go, where they stand
 package recording

@@ -75,6 +75,7 @@ func FuzzFile(f *testing.F) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		_ = (&renaming{names: newNames(), learns: true}).learnSegment(Segment{Path: path})
 		p, err := Open(path)
 		if err != nil {
 			return

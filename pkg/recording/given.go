@@ -16,6 +16,7 @@ type answerer struct {
 	last    map[asked][]byte
 	differs string // the first question that was not asked in the recording
 	apart   bool   // the order does not count any more
+	renamed bool   // names are others, so that the order alone counts, and answers get the identifiers of what is asked
 	missing [questions]int
 	reading error
 }
@@ -40,6 +41,9 @@ func (a *answerer) over() string {
 func (a *answerer) answer(q question, id uint64) *wire.Reader {
 	key := asked{q, id}
 	if !a.apart && a.differs == "" {
+		if a.renamed && len(a.answers) > 0 && a.answers[0].question == q {
+			a.answers[0].id = id
+		}
 		if len(a.answers) > 0 && a.answers[0].asked == key {
 			answer := a.answers[0].answer
 			a.answers = a.answers[1:]

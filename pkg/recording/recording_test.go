@@ -58,7 +58,12 @@ func record(t *testing.T, config recording.Config, options schedulertest.Options
 type played struct{ segments, steps, events, whole int }
 
 // play plays all segments of a partition, which come out as they were recorded.
-func play(t *testing.T, directory string) (sum played) {
+func play(t *testing.T, directory string) played {
+	t.Helper()
+	return playOf(t, directory, partition)
+}
+
+func playOf(t *testing.T, directory, partition string) (sum played) {
 	t.Helper()
 	d, err := recording.Read(directory)
 	assert.NilError(t, err)

@@ -51,6 +51,7 @@ type pattern struct {
 type part struct {
 	at, size uintptr
 	pattern  *pattern // nil for flat fields
+	name     string   // with that of the type, where it is one field
 }
 
 var (
@@ -59,6 +60,7 @@ var (
 	typeOfError = reflect.TypeFor[error]()
 	typeOfRoot  = reflect.TypeFor[core.Partition]()
 	typeOfTags  = reflect.TypeFor[map[string]string]()
+	typeOfByte  = reflect.TypeFor[byte]()
 	optionsType = reflect.TypeFor[api.Options]()
 )
 
@@ -167,15 +169,15 @@ func (s *patterns) addFields(sh *pattern) {
 		if sh.of == optionsType && of.form == order {
 			of.form = given
 		}
-		sh.fields = append(sh.fields, part{f.Offset, of.size, of})
+		sh.fields = append(sh.fields, part{f.Offset, of.size, of, field})
 		last := len(sh.parts) - 1
 		switch {
 		case !isFlat(f.Type):
-			sh.parts = append(sh.parts, part{f.Offset, of.size, of})
+			sh.parts = append(sh.parts, part{f.Offset, of.size, of, field})
 		case last >= 0 && sh.parts[last].pattern == nil:
 			sh.parts[last].size = f.Offset + of.size - sh.parts[last].at
 		default:
-			sh.parts = append(sh.parts, part{f.Offset, of.size, nil})
+			sh.parts = append(sh.parts, part{f.Offset, of.size, nil, ""})
 		}
 	}
 	if !isFlat(sh.of) {

@@ -22,8 +22,20 @@ var ErrCorrupt = errors.New("this is no image of a partition")
 // Restore makes a partition of an image. The options give its functions and the table of kinds, which must be those of the
 // partition that the image is of; the other options are those of the image.
 func Restore(image []byte, options api.Options) (p *core.Partition, err error) {
+	return RestoreAs(image, options, nil)
+}
+
+// A Renaming says what stands for a text, by the field that holds it, such as "backlog.Class.Key", or holds the map of which it is a key. The field
+// of a value in a map of texts is Tag with its key; that of other elements is empty.
+type Renaming func(field, text string) string
+
+// Tag begins the field of values in maps of texts.
+const Tag = "tag "
+
+// RestoreAs is Restore with other texts, and without what stands in memory that is used again.
+func RestoreAs(image []byte, options api.Options, as Renaming) (p *core.Partition, err error) {
 	p = core.NewPartition(options, none)
-	r := &reader{patterns: known(), rest: image, size: len(image), kinds: options.Kinds, orders: p.Orders(), texts: []string{""}}
+	r := &reader{patterns: known(), rest: image, size: len(image), kinds: options.Kinds, orders: p.Orders(), texts: []string{""}, as: as}
 	if err := r.patterns.err(); err != nil {
 		return nil, err
 	}
@@ -35,7 +47,11 @@ func Restore(image []byte, options api.Options) (p *core.Partition, err error) {
 	r.list(unsafe.Pointer(p))
 	for _, o := range r.objects {
 		for k := range o.count {
+			r.in = ""
 			r.value(unsafe.Add(o.at, uintptr(k)*o.pattern.size), o.pattern)
+		}
+		if r.as != nil && o.pattern.of == typeOfByte {
+			clear(unsafe.Slice((*byte)(o.at), o.count))
 		}
 	}
 	for _, m := range r.maps {
@@ -61,6 +77,8 @@ type reader struct {
 	orders   []any // the functions that sort trees
 	texts    []string
 	memory   uintptr // of all objects
+	as       Renaming
+	in       string // the field at hand
 }
 
 // list makes the objects, all empty. The first is the partition, and what a new one has functions in is used
@@ -96,7 +114,7 @@ func (r *reader) list(root unsafe.Pointer) {
 		if sh.form != table {
 			panic(corrupt("a " + sh.of.String() + " is no map"))
 		}
-		r.maps[i] = mapping{reflect.MakeMap(sh.of), sh}
+		r.maps[i] = mapping{value: reflect.MakeMap(sh.of), pattern: sh}
 	}
 }
 

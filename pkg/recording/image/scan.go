@@ -36,6 +36,7 @@ type scan struct {
 type mapping struct {
 	value   reflect.Value
 	pattern *pattern
+	in      string // the field that holds it, where texts are replaced
 }
 
 // reach finds what can be reached from the first object.
@@ -119,7 +120,7 @@ func (s *scan) table(at unsafe.Pointer, sh *pattern) {
 		return
 	}
 	s.mapped[to] = len(s.maps)
-	m := mapping{reflect.NewAt(sh.of, at).Elem(), sh}
+	m := mapping{value: reflect.NewAt(sh.of, at).Elem(), pattern: sh}
 	// The variable may be a copy that is used again, so the value must not be its place.
 	m.value = reflect.New(sh.of).Elem()
 	m.value.Set(reflect.NewAt(sh.of, at).Elem())

@@ -15,7 +15,7 @@ func (r *reader) value(at unsafe.Pointer, sh *pattern) {
 	case flat:
 		copy(unsafe.Slice((*byte)(at), sh.size), r.take(sh.size))
 	case text:
-		*(*string)(at) = r.text()
+		*(*string)(at) = r.name()
 	case pointer:
 		*(*unsafe.Pointer)(at) = r.reference(sh.elem, 1)
 	case list:
@@ -41,6 +41,7 @@ func (r *reader) value(at unsafe.Pointer, sh *pattern) {
 			if p.pattern == nil {
 				copy(unsafe.Slice((*byte)(unsafe.Add(at, p.at)), p.size), r.take(p.size))
 			} else {
+				r.in = p.name
 				r.value(unsafe.Add(at, p.at), p.pattern)
 			}
 		}
@@ -136,7 +137,17 @@ func (r *reader) mapping(at unsafe.Pointer, sh *pattern) {
 	if n > uint64(len(r.maps)) || r.maps[n-1].pattern != sh {
 		panic(corrupt("a map is not there"))
 	}
+	r.maps[n-1].in = r.in
 	*(*unsafe.Pointer)(at) = r.maps[n-1].value.UnsafePointer()
+}
+
+// name is a text as it is to be.
+func (r *reader) name() string {
+	text := r.text()
+	if r.as == nil || text == "" {
+		return text
+	}
+	return r.as(r.in, text)
 }
 
 func (r *reader) text() string {
@@ -190,7 +201,8 @@ func (r *reader) failure() error {
 	case 1:
 		return answers.ErrPaused
 	case 2, 3:
-		return &answer{r.text(), n == 2}
+		r.in = ""
+		return &answer{r.name(), n == 2}
 	}
 	panic(corrupt("an error is of no kind"))
 }
@@ -231,8 +243,16 @@ func (r *reader) order(at unsafe.Pointer, sh *pattern) {
 func (r *reader) table(m mapping) {
 	for range r.count() {
 		key, value := reflect.New(m.pattern.key.of), reflect.New(m.pattern.elem.of)
-		r.value(key.UnsafePointer(), m.pattern.key)
-		r.value(value.UnsafePointer(), m.pattern.elem)
+		if m.pattern.of == typeOfTags && r.as != nil {
+			name, said := r.text(), r.text()
+			key.Elem().SetString(r.as("", name))
+			value.Elem().SetString(r.as(Tag+name, said))
+		} else {
+			r.in = m.in
+			r.value(key.UnsafePointer(), m.pattern.key)
+			r.in = ""
+			r.value(value.UnsafePointer(), m.pattern.elem)
+		}
 		m.value.SetMapIndex(key.Elem(), value.Elem())
 	}
 }
