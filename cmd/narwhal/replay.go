@@ -45,7 +45,7 @@ the same comes out, byte by byte. The first step that differs is named with its 
 With --at it serves REST and the dashboard as of a moment: a time of day, of the last
 day on which there is one, or a time such as 2026-01-02T14:03:00Z. With --until-first
 the moment is when a pod was placed, or evicted. Nothing can be changed there, and
-what-ifs can be asked.
+what-ifs can be asked. The page moves it, for all that read, by a slider and by steps.
 
 With --config it plays the same history under another configuration, and says what
 would have gone differently. What is evicted then ends at once, and what the resource
@@ -115,11 +115,7 @@ func (r *replaying) run(ctx context.Context, cmd *cobra.Command, path string) er
 	case r.config != "":
 		return r.otherwise(cmd, d, partition)
 	}
-	m, err := r.find(d, partition)
-	if err != nil {
-		return err
-	}
-	return m.serve(ctx, out, r.listen)
+	return r.moments(ctx, out, d, partition)
 }
 
 // isNamed reports whether a partition is meant by its name, with the resource manager or without.

@@ -133,7 +133,7 @@ func TestReplayAtAMoment(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(first, want), first)
 		assert.Assert(t, strings.Contains(get(t, address+"ws/v1/partition/default/applications/active"), `"front"`))
 		assert.Assert(t, strings.Contains(get(t, address+"ws/v1/events/batch"), `"objectID"`))
-		assert.Assert(t, strings.Contains(get(t, address), "<html"))
+		assert.Assert(t, strings.Contains(get(t, address), "<html data-replay"))
 	}
 }
 

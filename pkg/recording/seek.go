@@ -44,6 +44,37 @@ func (p *Player) PlayTo(at time.Time, see func(Step)) error {
 	}
 }
 
+// Span is from when to when the recording of a partition goes, without playing it.
+func (d *Directory) Span(partition string) (from, to time.Time, err error) {
+	segments := d.Segments[partition]
+	if len(segments) == 0 {
+		return from, to, fmt.Errorf("partition %s: %w", partition, ErrNoMoment)
+	}
+	last := segments[len(segments)-1]
+	from, to = segments[0].From, last.From
+	p, err := newPlayer(last.Path)
+	if err != nil {
+		return from, to, err
+	}
+	defer p.Close()
+	if p.Header.Image {
+		if _, err := p.image(); err != nil {
+			return from, to, err
+		}
+	}
+	for {
+		r, err := p.record()
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, ErrTorn):
+			return from, to, nil
+		case err != nil:
+			return from, to, err
+		case r.mark != markEnd:
+			to = r.now
+		}
+	}
+}
+
 // A Wanted is a step that is looked for: the first that places a pod, or has it evicted.
 type Wanted struct {
 	Pod     string // its key, or its name with or without the namespace

@@ -42,6 +42,21 @@ type asset struct {
 	tag         string // strong entity tag
 }
 
+// Replay is the page of a recording: its moment can be moved. What answers "/replay" tells which one it is, and moves it.
+func Replay(moves http.Handler) http.Handler {
+	page := newAssets(embedded, "assets")
+	for _, name := range []string{"/", "/index.html"} {
+		of := page[name]
+		of.body = strings.Replace(of.body, "<html lang", "<html data-replay lang", 1)
+		of.tag = `"replay-` + of.tag[1:]
+		page[name] = of
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/replay", moves)
+	mux.Handle("/", page)
+	return mux
+}
+
 // Handler serves the page at "/" and what belongs to it below. Any other path is
 // 404 in plain text. It may be called by many at once.
 func Handler() http.Handler { return newAssets(embedded, "assets") }

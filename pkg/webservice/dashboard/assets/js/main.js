@@ -19,6 +19,7 @@ import { createApi, path, pause } from './api.js';
 import { h, render, state } from './dom.js';
 import { know } from './format.js';
 import { askToken, createHelp, keyOf } from './dialogs.js';
+import { createReplay } from './replay.js';
 import overview from './panels/overview.js';
 import queues from './panels/queues.js';
 import nodes from './panels/nodes.js';
@@ -54,6 +55,13 @@ const api = createApi({
     skew = Math.abs(off) > 2000 ? off : 0;
   },
 });
+
+// Of a recording the moment can be moved, by any reader: what is shown is then read anew.
+const replay = 'replay' in document.documentElement.dataset
+  ? createReplay(byId('replay'), createApi({ askToken, base: new URL('.', document.baseURI) }), {
+    moved() { partitionsAt = 0; if (shown) show(shown.panel); },
+    failed,
+  }) : null;
 
 const ctx = {
   api,
@@ -165,6 +173,7 @@ function waitFor(ms) {
 }
 
 async function once() {
+  try { await replay?.read(); } catch { /* the panel cannot be read either, and says so */ }
   const now = shown;
   // A refresh that is asked for while one is under way follows at once.
   let again = false;
@@ -202,7 +211,7 @@ function succeeded() {
 function freshness(forced) {
   const chip = byId('freshness'), age = performance.now() - lastGood;
   const old = `${Math.round(age / 1000)} s old`;
-  let now = ['live', 'live'];
+  let now = ['live', replay ? 'recorded' : 'live'];
   if (lastError) now = ['bad', lastGood ? old : 'no data'];
   else if (forced === 'loading' || !lastGood) now = ['loading', 'loading'];
   else if (age > staleAfter) now = ['stale', old];
