@@ -47,7 +47,7 @@ func TestFilters(t *testing.T) {
 		},
 		{
 			name: "NodeName", pod: aPod("x", placedOn("b")),
-			a: "never: node(s) didn't match the requested node name", b: "yes",
+			a: "never: node(s) are not those that the pod names", b: "yes",
 		},
 		{
 			name: "TaintToleration",

@@ -20,7 +20,7 @@ var unread = map[reflect.Type][]string{
 		"ServiceAccountName", "DeprecatedServiceAccount", "AutomountServiceAccountToken", "HostPID", "HostIPC",
 		"ShareProcessNamespace", "SecurityContext", "ImagePullSecrets", "Hostname", "Subdomain", "SchedulerName",
 		"HostAliases", "PriorityClassName", "Priority", "DNSConfig", "ReadinessGates", "RuntimeClassName",
-		"EnableServiceLinks", "PreemptionPolicy", "SetHostnameAsFQDN", "OS", "SchedulingGates", "HostnameOverride",
+		"EnableServiceLinks", "PreemptionPolicy", "SetHostnameAsFQDN", "OS", "SchedulingGates", "HostnameOverride", "EvictionResponders",
 	},
 	reflect.TypeFor[v1.Container](): {
 		"Name", "Image", "Command", "Args", "WorkingDir", "EnvFrom", "Env", "ResizePolicy", "VolumeMounts",
@@ -36,7 +36,7 @@ var unread = map[reflect.Type][]string{
 	reflect.TypeFor[v1.PodStatus](): {
 		"ObservedGeneration", "Phase", "Conditions", "Message", "Reason", "NominatedNodeName", "HostIP", "HostIPs",
 		"PodIP", "PodIPs", "StartTime", "InitContainerStatuses", "ContainerStatuses", "QOSClass",
-		"EphemeralContainerStatuses", "Resize", "AllocatedResources", "Resources",
+		"EphemeralContainerStatuses", "Resize", "AllocatedResources", "Resources", "VolumeHealth",
 	},
 }
 

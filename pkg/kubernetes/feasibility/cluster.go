@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -35,6 +37,7 @@ type cluster struct {
 	labelled labelIndex
 	against  labelIndex
 	revision uint64 // counts changes of infos
+	noPodGroups
 
 	// What List and HavePodsWithRequiredAntiAffinityList return during a view.
 	listView       []fwk.NodeInfo
@@ -42,10 +45,9 @@ type cluster struct {
 }
 
 var (
-	_ fwk.SharedLister        = (*cluster)(nil)
-	_ fwk.NodeInfoLister      = (*cluster)(nil)
-	_ fwk.StorageInfoLister   = (*cluster)(nil)
-	_ fwk.PodGroupStateLister = noPodGroups{}
+	_ fwk.SharedLister      = (*cluster)(nil)
+	_ fwk.NodeInfoLister    = (*cluster)(nil)
+	_ fwk.StorageInfoLister = (*cluster)(nil)
 )
 
 func newCluster() *cluster {
@@ -186,9 +188,6 @@ func (c *cluster) NodeInfos() fwk.NodeInfoLister { return c }
 // StorageInfos implements fwk.SharedLister.
 func (c *cluster) StorageInfos() fwk.StorageInfoLister { return c }
 
-// PodGroupStates implements fwk.SharedLister. Groups are the business of the core.
-func (c *cluster) PodGroupStates() fwk.PodGroupStateLister { return noPodGroups{} }
-
 // List is all nodes, or those of a view.
 func (c *cluster) List() ([]fwk.NodeInfo, error) {
 	if c.listView != nil {
@@ -206,6 +205,11 @@ func (c *cluster) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
 // required anti-affinity.
 func (c *cluster) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return c.separatingView, nil
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList is asked for with a gate alone that nothing here opens.
+func (c *cluster) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return nil, errors.New("InterPodAffinityHostnameFastPath is not supported")
 }
 
 // Get is one node.
@@ -227,13 +231,27 @@ func (c *cluster) node(name string) *framework.NodeInfo {
 	return nil
 }
 
-// noPodGroups knows no group of pods.
+// noPodGroups are the listers of fwk.SharedLister that know no group of pods: groups are the business of the core.
 type noPodGroups struct{}
 
-// Get implements fwk.PodGroupStateLister.
-func (noPodGroups) Get(string, string) (fwk.PodGroupState, error) {
-	return nil, errors.New("groups of pods are not kept here")
+var errNoPodGroups = errors.New("groups of pods are not kept here")
+
+func (noPodGroups) PodGroupStates() fwk.PodGroupStateLister { return noGroups[fwk.PodGroupState]{} }
+
+func (noPodGroups) PodGroups() fwk.PodGroupLister { return noGroups[*schedulingv1beta1.PodGroup]{} }
+
+func (noPodGroups) CompositePodGroupStates() fwk.CompositePodGroupStateLister {
+	return noGroups[fwk.CompositePodGroupState]{}
 }
+
+func (noPodGroups) CompositePodGroups() fwk.CompositePodGroupLister {
+	return noGroups[*schedulingv1alpha3.CompositePodGroup]{}
+}
+
+// noGroups is a lister of nothing.
+type noGroups[T any] struct{}
+
+func (noGroups[T]) Get(string, string) (none T, err error) { return none, errNoPodGroups }
 
 // takeOff takes a pod off a copy of its node.
 func takeOff(info *framework.NodeInfo, pod *v1.Pod) {

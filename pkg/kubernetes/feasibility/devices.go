@@ -2,7 +2,9 @@ package feasibility
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -51,12 +53,12 @@ func (d *deviceViews) ResourceClaims() fwk.ResourceClaimTracker {
 func (d *deviceViews) register(registry frameworkruntime.Registry) {
 	of := registry[names.DynamicResources]
 	registry[names.DynamicResources] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		second, err := of(ctx, args, &handleInThought{handle, &devicesInThought{d}})
+		second, err := of(ctx, args, &handleInThought{indexing(handle), &devicesInThought{d}})
 		if err != nil {
 			return nil, err
 		}
 		d.inThought, _ = second.(devicesPlugin)
-		first, err := of(ctx, args, handle)
+		first, err := of(ctx, args, indexing(handle))
 		d.frees, _ = first.(fwk.PostFilterPlugin)
 		return first, err
 	}
@@ -199,6 +201,31 @@ type handleInThought struct {
 
 // SharedDRAManager implements fwk.Handle.
 func (h *handleInThought) SharedDRAManager() fwk.SharedDRAManager { return h.devices }
+
+// handleIndexing has a plugin name its index of pods otherwise than those that share the informers.
+type handleIndexing struct {
+	fwk.Handle
+	name string
+}
+
+// ProfileName implements fwk.Handle.
+func (h *handleIndexing) ProfileName() string { return h.name }
+
+// indexing is a handle whose profile has a name after which no index of pods is named yet.
+func indexing(handle fwk.Handle) fwk.Handle {
+	taken := handle.SharedInformerFactory().Core().V1().Pods().Informer().GetIndexer().GetIndexers()
+	name := handle.ProfileName()
+	for i := 2; ; i++ {
+		isTaken := false
+		for key := range taken {
+			isTaken = isTaken || strings.HasSuffix(key, "-"+name)
+		}
+		if !isTaken {
+			return &handleIndexing{handle, name}
+		}
+		name = fmt.Sprint(handle.ProfileName(), "-", i)
+	}
+}
 
 // devicesInThought notes claims that are allocated, and changes nothing.
 type devicesInThought struct{ *deviceViews }

@@ -119,6 +119,30 @@ func TestDevices(t *testing.T) {
 	})
 }
 
+// TestDeviceTaintRules taints the card of a node by a rule, which counts where the API server serves rules.
+func TestDeviceTaintRules(t *testing.T) {
+	for _, served := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			pod, pool := aPod("first", usingCard("one")), "a"
+			rule := &resourcev1.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: "broken"}, Spec: resourcev1.DeviceTaintRuleSpec{
+				DeviceSelector: &resourcev1.DeviceTaintSelector{Pool: &pool},
+				Taint:          resourcev1.DeviceTaint{Key: "broken", Effect: resourcev1.DeviceTaintEffectNoSchedule},
+			}}
+			serves := &metav1.APIResourceList{GroupVersion: resourcev1.SchemeGroupVersion.String()}
+			first := "yes"
+			if served {
+				serves.APIResources, first = []metav1.APIResource{{Name: "devicetaintrules"}}, noDevice
+			}
+			c, _ := newCheckerOf(t, Options{}, serves, deviceClass(), oneCard("a"), oneCard("b"), cardClaim("one"), pod, rule)
+			endsWith(t, c)
+			c.SetNode(aNode("a", "z1"))
+			c.SetNode(aNode("b", "z2"))
+			synctest.Wait()
+			wantAnswers(t, c, pod, first, "yes")
+		})
+	}
+}
+
 // TestExtendedResourceOfDevices asks for a card as a resource, which no node has, but
 // which a device serves. That a class of devices serves it may be learnt later.
 func TestExtendedResourceOfDevices(t *testing.T) {

@@ -56,14 +56,15 @@ func (c *Checker) makeFramework(ctx context.Context, client kubernetes.Interface
 	if err != nil {
 		return err
 	}
-	if c.noDevices, err = lacksDevices(ctx, client); err != nil {
+	served, err := devicesServed(ctx, client)
+	if c.noDevices = served == nil; err != nil {
 		return err
 	}
 	var devices fwk.SharedDRAManager
 	if c.noDevices {
 		plugins := &of.Plugins.MultiPoint
 		plugins.Enabled = slices.DeleteFunc(plugins.Enabled, func(p config.Plugin) bool { return p.Name == names.DynamicResources })
-	} else if devices, err = c.makeDevices(ctx, client); err != nil {
+	} else if devices, err = c.makeDevices(ctx, client, served); err != nil {
 		return err
 	}
 	options, registry, err := c.addOutOfTree(o, of)
@@ -132,41 +133,37 @@ func profileOf(o Options) (*config.KubeSchedulerProfile, error) {
 	return of, nil
 }
 
-// lacksDevices reports whether the API server does not serve claims of devices in the version that the plugin reads, as
-// before Kubernetes 1.34. Its informers would be waited for without end.
-func lacksDevices(ctx context.Context, client kubernetes.Interface) (bool, error) {
-	answer := make(chan error, 1)
-	go func() { // the request knows no context
-		_, err := client.Discovery().ServerResourcesForGroupVersion(resourcev1.SchemeGroupVersion.String())
-		answer <- err
-	}()
-	var err error
-	select {
-	case err = <-answer:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
+// devicesServed is what the API server serves of devices in the version that the plugin reads; nil if that is nothing, as before
+// Kubernetes 1.34. Informers of what is not served would be waited for without end.
+func devicesServed(ctx context.Context, client kubernetes.Interface) (map[string]bool, error) {
+	list, err := client.Discovery().ServerResourcesForGroupVersionWithContext(ctx, resourcev1.SchemeGroupVersion.String())
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("whether there are claims of devices: %w", err)
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
-		return false, fmt.Errorf("whether there are claims of devices: %w", err)
+	served := make(map[string]bool)
+	for i := range list.APIResources {
+		served[list.APIResources[i].Name] = true
 	}
-	return err != nil, nil
+	return served, nil
 }
 
 // makeDevices makes what keeps which devices there are and which are taken, for dynamic
-// resource allocation.
-func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface) (fwk.SharedDRAManager, error) {
+// resource allocation. Rules that taint devices count where they are served, which is from Kubernetes 1.37 on.
+func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface, served map[string]bool) (fwk.SharedDRAManager, error) {
 	enabled := utilfeature.DefaultFeatureGate.Enabled
 	of := c.factory.Resource()
 	c.claims = assumecache.NewAssumeCache(klog.FromContext(ctx), of.V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
 	options := tracker.Options{
-		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules),
+		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules) && served["devicetaintrules"],
 		EnableConsumableCapacity: enabled(features.DRAConsumableCapacity),
 		SliceInformer:            of.V1().ResourceSlices(),
 		KubeClient:               client,
 	}
 	if options.EnableDeviceTaintRules {
-		options.TaintInformer = of.V1beta2().DeviceTaintRules()
-		options.ClassInformer = of.V1().DeviceClasses()
+		options.TaintInformer = of.V1().DeviceTaintRules()
 	}
 	holders := newClaimHolders()
 	c.claims.AddEventHandler(holders.handler())

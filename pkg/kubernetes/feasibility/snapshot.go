@@ -10,6 +10,7 @@ import (
 // A snapshot is what plugins that are none of kube-scheduler's see of nodes and pods: those look at all of them, at any time, and
 // not only while a view is made for them. It is made anew when such plugins are asked about a pod and something has changed.
 type snapshot struct {
+	noPodGroups
 	made atomic.Pointer[listed]
 }
 
@@ -55,9 +56,6 @@ func (s *snapshot) NodeInfos() fwk.NodeInfoLister { return s.made.Load() }
 // StorageInfos implements fwk.SharedLister.
 func (s *snapshot) StorageInfos() fwk.StorageInfoLister { return s.made.Load() }
 
-// PodGroupStates implements fwk.SharedLister. Groups are the business of the core.
-func (s *snapshot) PodGroupStates() fwk.PodGroupStateLister { return noPodGroups{} }
-
 // List is all nodes.
 func (l *listed) List() ([]fwk.NodeInfo, error) { return l.nodes, nil }
 
@@ -69,6 +67,11 @@ func (l *listed) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
 // HavePodsWithRequiredAntiAffinityList is the nodes with pods that have required anti-affinity.
 func (l *listed) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.with(func(n fwk.NodeInfo) bool { return len(n.GetPodsWithRequiredAntiAffinity()) > 0 }), nil
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList is the nodes with pods that have it between more than pods of one node.
+func (l *listed) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	return l.with(func(n fwk.NodeInfo) bool { return len(n.GetPodsWithRequiredNonHostScopedAntiAffinity()) > 0 }), nil
 }
 
 func (l *listed) with(has func(fwk.NodeInfo) bool) (some []fwk.NodeInfo) {

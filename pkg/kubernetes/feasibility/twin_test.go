@@ -1,6 +1,7 @@
 package feasibility
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
@@ -195,7 +198,12 @@ func rebuiltAnswers(t *testing.T, c *Checker, pod *v1.Pod, known map[string]*v1.
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := frameworkruntime.NewFramework(t.Context(), plugins.NewInTreeRegistry(), profile,
+	registry := plugins.NewInTreeRegistry()
+	devices := registry[names.DynamicResources]
+	registry[names.DynamicResources] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		return devices(ctx, args, otherInformers{handle})
+	}
+	f, err := frameworkruntime.NewFramework(t.Context(), registry, profile,
 		frameworkruntime.WithClientSet(c.framework.ClientSet()), frameworkruntime.WithInformerFactory(c.factory),
 		frameworkruntime.WithSnapshotSharedLister(snapshot), frameworkruntime.WithSharedDRAManager(c.framework.SharedDRAManager()),
 		frameworkruntime.WithSharedCSIManager(c.framework.SharedCSIManager()), frameworkruntime.WithParallelism(1))
@@ -361,4 +369,11 @@ func sortedNames(pods map[string]*v1.Pod) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// otherInformers has a plugin name no index of the pods that the checker has.
+type otherInformers struct{ fwk.Handle }
+
+func (a otherInformers) SharedInformerFactory() informers.SharedInformerFactory {
+	return informers.NewSharedInformerFactory(a.ClientSet(), 0)
 }

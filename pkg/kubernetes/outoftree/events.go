@@ -95,20 +95,25 @@ func (w *waker) happened(event fwk.ClusterEvent, before, now any) {
 	type question struct {
 		pod    *v1.Pod
 		plugin string
+		event  fwk.ClusterEvent
 	}
 	var questions []question
 	w.mu.Lock()
 	for uid, r := range w.refused {
-		if ended, ok := before.(*v1.Pod); ok && now == nil && ended.UID == uid {
-			continue // its own end helps it not, as when it is unreserved
+		about := event
+		if pod, ok := before.(*v1.Pod); ok && pod.UID == uid {
+			if now == nil {
+				continue // its own end helps it not, as when it is unreserved
+			}
+			about.Resource = fwk.TargetPod
 		}
 		for plugin := range r.plugins {
-			questions = append(questions, question{r.pod, plugin})
+			questions = append(questions, question{r.pod, plugin, about})
 		}
 	}
 	w.mu.Unlock()
 	for _, q := range questions {
-		if w.helps(q.plugin, q.pod, event, before, now) {
+		if w.helps(q.plugin, q.pod, q.event, before, now) {
 			w.wake(q.pod.UID)
 		}
 	}

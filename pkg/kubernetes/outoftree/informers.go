@@ -175,7 +175,7 @@ func (s *Set) podChanged(before, now *v1.Pod) {
 	case added:
 		s.Happened(framework.EventUnscheduledPodAdd, nil, now)
 	default:
-		for _, e := range framework.PodSchedulingPropertiesChange(now, before) {
+		for _, e := range framework.PodSchedulingPropertiesChange(now, before, false) {
 			s.Happened(e, before, now)
 		}
 	}

@@ -46,7 +46,6 @@ type traits struct {
 	Tolerations []v1.Toleration
 	Spread      []v1.TopologySpreadConstraint
 	Images      []string
-	Containers  int
 }
 
 // keyOf is equal for pods that are alike. The numbers of pods of one controller count only if terms of other pods name them, or
@@ -54,9 +53,8 @@ type traits struct {
 func keyOf(pod *v1.Pod, named podlabels.Numbers) string {
 	of := traits{
 		Namespace: pod.Namespace, Selector: pod.Spec.NodeSelector, Affinity: pod.Spec.Affinity,
-		Tolerations: pod.Spec.Tolerations, Spread: pod.Spec.TopologySpreadConstraints,
+		Tolerations: pod.Spec.Tolerations, Spread: pod.Spec.TopologySpreadConstraints, Images: imagesOf(pod),
 	}
-	of.Images, of.Containers = imagesOf(pod), len(pod.Spec.Containers)
 	of.Labels, of.Left = podlabels.Without(pod.Labels, named|podlabels.NamedBySpread(pod.Spec.TopologySpreadConstraints))
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		of.Owner = owner.APIVersion + " " + owner.Kind + " " + owner.Name

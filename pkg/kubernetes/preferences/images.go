@@ -20,7 +20,7 @@ type image struct {
 	changed uint64          // when it last came to a node or went; no two images changed at once
 }
 
-// What pods have of images counts from 23 MB on, and up to 1,000 MB for each container, as with kube-scheduler.
+// What pods have of images counts from 23 MB on, and up to 1,000 MB for each image, as with kube-scheduler.
 const (
 	megabyte      int64 = 1 << 20
 	imagesMin           = 23 * megabyte
@@ -92,11 +92,10 @@ func (i *images) remove(name string, slot int32) {
 
 // wanted are the images of the pods of a class.
 type wanted struct {
-	names      []string // as nodes name them; one is there as often as the pod has it
-	containers int64
-	changed    []uint64 // of each when the points were worked out; 0: no node had it
-	points     []int64  // by slot; nil: not worked out yet
-	differ     bool     // not all nodes have the same
+	names   []string // as nodes name them; one is there as often as the pod has it
+	changed []uint64 // of each when the points were worked out; 0: no node had it
+	points  []int64  // by slot; nil: not worked out yet
+	differ  bool     // not all nodes have the same
 }
 
 // imagesOf are the images of a pod.
@@ -115,10 +114,6 @@ func imagesOf(pod *v1.Pod) (names []string) {
 }
 
 func newWanted(pod *v1.Pod) (w wanted) {
-	w.containers = int64(len(pod.Spec.InitContainers) + len(pod.Spec.Containers))
-	if w.containers == 0 {
-		return w // it has no points, whatever its volumes
-	}
 	for _, name := range imagesOf(pod) {
 		if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") { // the colon may be that of a port
 			name += ":latest"
@@ -154,7 +149,7 @@ func (i *images) rate(w *wanted, nodes []*v1.Node, known int) {
 	}
 	most, least := int64(0), int64(pointsMax)
 	for slot, bytes := range w.points {
-		top := imagesMax * w.containers
+		top := imagesMax * int64(len(w.names))
 		w.points[slot] = pointsMax * (min(max(bytes, imagesMin), top) - imagesMin) / (top - imagesMin)
 		if nodes[slot] != nil {
 			most, least = max(most, w.points[slot]), min(least, w.points[slot])

@@ -41,10 +41,18 @@ type world struct {
 	snapshot *internalcache.Snapshot
 }
 
-// NodeInfos, StorageInfos and PodGroupStates are the cluster as it is now, for the plugins.
+// NodeInfos and the next are the cluster as it is now, for the plugins.
 func (w *world) NodeInfos() fwk.NodeInfoLister           { return w.snapshot.NodeInfos() }
 func (w *world) StorageInfos() fwk.StorageInfoLister     { return w.snapshot.StorageInfos() }
 func (w *world) PodGroupStates() fwk.PodGroupStateLister { return w.snapshot.PodGroupStates() }
+func (w *world) PodGroups() fwk.PodGroupLister           { return w.snapshot.PodGroups() }
+func (w *world) CompositePodGroupStates() fwk.CompositePodGroupStateLister {
+	return w.snapshot.CompositePodGroupStates()
+}
+
+func (w *world) CompositePodGroups() fwk.CompositePodGroupLister {
+	return w.snapshot.CompositePodGroups()
+}
 
 func newWorld(t testing.TB, seed uint64) *world {
 	t.Helper()

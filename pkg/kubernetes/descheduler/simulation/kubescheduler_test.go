@@ -34,7 +34,7 @@ type kubeScheduler struct {
 	chance    *rand.Rand // which of the nodes with the highest score it takes
 }
 
-// NodeInfos implements fwk.SharedLister, like the next two: the cluster as it is now.
+// NodeInfos implements fwk.SharedLister, like the next: the cluster as it is now.
 func (k *kubeScheduler) NodeInfos() fwk.NodeInfoLister { return k.snapshot.NodeInfos() }
 
 // StorageInfos implements fwk.SharedLister.
@@ -42,6 +42,19 @@ func (k *kubeScheduler) StorageInfos() fwk.StorageInfoLister { return k.snapshot
 
 // PodGroupStates implements fwk.SharedLister.
 func (k *kubeScheduler) PodGroupStates() fwk.PodGroupStateLister { return k.snapshot.PodGroupStates() }
+
+// PodGroups implements fwk.SharedLister.
+func (k *kubeScheduler) PodGroups() fwk.PodGroupLister { return k.snapshot.PodGroups() }
+
+// CompositePodGroupStates implements fwk.SharedLister.
+func (k *kubeScheduler) CompositePodGroupStates() fwk.CompositePodGroupStateLister {
+	return k.snapshot.CompositePodGroupStates()
+}
+
+// CompositePodGroups implements fwk.SharedLister.
+func (k *kubeScheduler) CompositePodGroups() fwk.CompositePodGroupLister {
+	return k.snapshot.CompositePodGroups()
+}
 
 // newKubeScheduler makes one that prefers free nodes, as it is by default, or full ones.
 func newKubeScheduler(t testing.TB, packs bool) *kubeScheduler {

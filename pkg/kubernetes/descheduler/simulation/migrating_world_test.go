@@ -300,4 +300,4 @@ type client struct {
 	api *shimtest.API
 }
 
-func (c client) Discovery() discovery.DiscoveryInterface { return c.api.Discovery() }
+func (c client) Discovery() discovery.DiscoveryInterfaces { return c.api.Discovery() }

@@ -149,7 +149,7 @@ func (a *API) refuse(action testing.Action) (bool, runtime.Object, error) {
 }
 
 // Discovery says what Serve was told. Each call is a look.
-func (a *API) Discovery() discovery.DiscoveryInterface {
+func (a *API) Discovery() discovery.DiscoveryInterfaces {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.requests["look"]++

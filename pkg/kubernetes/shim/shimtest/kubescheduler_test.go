@@ -37,7 +37,7 @@ func startKubeScheduler(t *testing.T, api *shimtest.API) (stop func()) {
 	config, err := latest.Default()
 	assert.NilError(t, err)
 	config.Profiles[0].SchedulerName = shimtest.SchedulerName
-	factory := scheduler.NewInformerFactory(api, 0)
+	factory := scheduler.NewInformerFactory(api, 0, nil)
 	s, err := scheduler.New(ctx, api, factory, nil, func(string) events.EventRecorderLogger { return silent{} },
 		scheduler.WithProfiles(config.Profiles...), scheduler.WithParallelism(1))
 	assert.NilError(t, err)

@@ -526,7 +526,7 @@ func TestFilterPluginThatFails(t *testing.T) {
 				condition := conditionOf(t, m, "bad")
 				assert.Assert(t, strings.Contains(condition.Message, c.says), condition.Message)
 				if name != "nothing" {
-					fields := logged.All()[0].ContextMap()
+					fields := logged.FilterFieldKey("plugin").All()[0].ContextMap()
 					assert.Equal(t, fields["plugin"], "Broken")
 					assert.Equal(t, fields["pod"], "default/bad")
 				}
