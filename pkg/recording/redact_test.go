@@ -148,6 +148,9 @@ func namesIn(t *testing.T, directory string) map[string]bool {
 
 // A recording of a scenario with every key, and of ones with much preemption, says the same with other names, of which none was there before.
 func TestRedact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is played without the race detector")
+	}
 	keys, err := os.ReadFile("../../docs/examples/simulator/keys.yaml")
 	assert.NilError(t, err)
 	texts := map[string]string{"keys": string(keys)}
@@ -222,6 +225,9 @@ func TestRedactWhatIsBroken(t *testing.T) {
 
 // Answers that came by chance, and callers at once, are played with other names; so is a recording of which the beginning was removed.
 func TestRedactAStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is played without the race detector")
+	}
 	options := schedulertest.Options{
 		Simulates:      true,
 		Scheduler:      scheduler.Config{PlacementsMax: 16},

@@ -251,6 +251,7 @@ func (noPodGroups) CompositePodGroups() fwk.CompositePodGroupLister {
 // noGroups is a lister of nothing.
 type noGroups[T any] struct{}
 
+// Get implements the listers of groups.
 func (noGroups[T]) Get(string, string) (none T, err error) { return none, errNoPodGroups }
 
 // takeOff takes a pod off a copy of its node.

@@ -35,7 +35,7 @@ func TestDoctor(t *testing.T) {
 		return out
 	}())
 	p.sees("main .finding", "Starving queue: root.vision")
-	p.sees("main .finding", "vcore 8 more becomes free on gpu")
+	p.sees("main .finding", "vcore 20 more becomes free on gpu")
 	p.sees("main .finding", "asks that wait are of it")
 	for _, how := range []look{wide, wideLight, phone, phoneLight} {
 		p.becomes(how)

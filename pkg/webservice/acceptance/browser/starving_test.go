@@ -55,7 +55,7 @@ var starvings = []starving{
 		play: played("starving-memory.yaml"), queue: "graph", over: []string{"over in vcore"}, kind: "memory", lacking: "4.294967296e+10", under: "2",
 		row:     "memory 6Gi 64Gi 1000Gi 40Gi under its guarantee, waits",
 		starves: "load/1", lacks: "root.graph lacks memory 40.0 GiB of what is guaranteed to it",
-		why:    "Nothing is evicted by guarantee: at 2026-11-21T08:01:05Z nothing was found whose eviction would make room.",
+		why:    "Nothing is evicted by guarantee: at 2026-11-21T08:01:05Z nothing was found whose eviction would make room: of what runs on node-1, the nearest, 3 same queue, 5 guaranteed to its queue.",
 		astray: "more/1", fits: "What would make it run|This|The limit of user bob in queue root is raised to vcore 11|And this|Memory 44.0 GiB more becomes free on node-2",
 	},
 }
