@@ -25,6 +25,8 @@ type playing struct {
 	t    Trial
 	q    *questioner
 	told map[placing]error // what the resource manager said of others
+	// members are the ask and what starts with it.
+	members map[api.AllocationKey]bool
 }
 
 // A placing is an ask on a node.
@@ -36,7 +38,7 @@ type placing struct {
 // play tells what is enough where the others wait. If nothing is, it tries room for those too that come before, and then what
 // makes the ask come first.
 func (a *Answer) play(ctx context.Context, t Trial, q *questioner, helps []cure) {
-	p := &playing{Answer: a, t: t, q: q, told: map[placing]error{}}
+	p := &playing{Answer: a, t: t, q: q, told: map[placing]error{}, members: a.members()}
 	var failed []cure
 	var took []earlier
 	enough := false
@@ -127,17 +129,12 @@ func (p *playing) try(ctx context.Context, view *api.View, more raise, c cure) (
 	}
 	for _, app := range p.view.Applications {
 		for i := range app.Asks {
-			if key := app.Asks[i].Key; r.placed[key] != "" && !p.isMember(key) {
+			if key := app.Asks[i].Key; r.placed[key] != "" && !p.members[key] {
 				others = append(others, earlier{app, app.Asks[i].Allocation})
 			}
 		}
 	}
 	return false, others, all
-}
-
-// isMember reports whether an ask is that of the answer, or starts with it.
-func (p *playing) isMember(key api.AllocationKey) bool {
-	return slices.ContainsFunc(p.together(), func(ask *api.AskView) bool { return ask.Key == key })
 }
 
 // feasible asks the resource manager about the ask, as far as a cure does not answer that, and so often about others.
@@ -174,7 +171,7 @@ func (p *playing) before(ctx context.Context) (list []earlier) {
 		apps[app.ID] = app
 	}
 	InLine(ctx, p.view, p.Kinds, p.t.Now, func(next *api.Allocation) bool {
-		if found = p.isMember(next.Key); !found {
+		if found = p.members[next.Key]; !found {
 			list = append(list, earlier{apps[next.Application], next})
 		}
 		return !found
@@ -190,16 +187,17 @@ func (p *playing) wider(ctx context.Context, failed []cure, before []earlier, on
 	if len(before) == 0 {
 		return false
 	}
+	more := p.raise(before)
 	for _, c := range failed {
 		switch {
 		case c.more != nil && len(before) > onNodeMax:
 			return false
 		case c.more != nil:
 			c = c.more(before)
-		case len(p.raise(nil).queues)+len(p.raise(nil).owners) == 0 || c.on != "":
+		case len(more.queues)+len(more.owners) == 0 || c.on != "":
 			continue
 		}
-		runs, _, _ := p.try(ctx, p.withRoom(raise{}), p.raise(before), c)
+		runs, _, _ := p.try(ctx, p.withRoom(raise{}), more, c)
 		if runs {
 			p.Remedies = Remedies{Quota: p.quotaRemedies(before), Ahead: len(before)}
 			if c.words != "" {
@@ -283,13 +281,13 @@ func (p *playing) moreImportant(priority int32) *api.View {
 	v := *p.view
 	v.Applications = slices.Clone(v.Applications)
 	for i, app := range v.Applications {
-		if !slices.ContainsFunc(app.Asks, func(ask api.AskView) bool { return p.isMember(ask.Key) }) {
+		if !slices.ContainsFunc(app.Asks, func(ask api.AskView) bool { return p.members[ask.Key] }) {
 			continue
 		}
 		own := *app
 		own.Asks = slices.Clone(app.Asks)
 		for j := range own.Asks {
-			if ask := &own.Asks[j]; p.isMember(ask.Key) {
+			if ask := &own.Asks[j]; p.members[ask.Key] {
 				raised := *ask.Allocation
 				raised.Priority, ask.Allocation = priority, &raised
 			}

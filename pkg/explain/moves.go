@@ -82,9 +82,8 @@ func (a *Answer) mustStart() (asks []*api.AskView, level string) {
 	case !known || a.ask.Tags[api.TagQuorum] == "":
 		return []*api.AskView{a.ask}, ""
 	}
-	missing := max(group.Terms.Least-group.Running-group.Done, 1)
 	asks = a.together()
-	return asks[:min(len(asks), missing)], group.Terms.Require
+	return asks[:min(len(asks), missing(&group))], group.Terms.Require
 }
 
 // guessMoves are guesses by amounts, those with the fewest moves first.

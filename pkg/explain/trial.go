@@ -115,10 +115,7 @@ func (a *Answer) ranOn(r *dryRun) api.NodeID {
 func (a *Answer) alone() *api.View {
 	v := a.withRoom(a.raise(nil))
 	v.Config.Preemption.Disabled = true
-	members, group := map[api.AllocationKey]bool{}, GroupOf(a.Allocation)
-	for _, ask := range a.together() {
-		members[ask.Key] = true
-	}
+	members, group := a.members(), GroupOf(a.Allocation)
 	v.Groups = nil
 	if of, known := a.view.Groups[group]; known {
 		of.KeptUntil = time.Time{}
@@ -167,9 +164,21 @@ func (a *Answer) startsWith() (sum resources.Amounts) {
 func (a *Answer) starting() []*api.AskView {
 	asks := a.together()
 	if group, known := a.view.Groups[GroupOf(a.Allocation)]; known && group.Terms.Least > 0 {
-		asks = asks[:min(len(asks), max(group.Terms.Least-group.Running-group.Done, 1))]
+		asks = asks[:min(len(asks), missing(&group))]
 	}
 	return asks
+}
+
+// missing is how many members of a group must start at once, one at least.
+func missing(g *api.GroupView) int { return max(g.Terms.Least-g.Running-g.Done, 1) }
+
+// members are the keys of the asks that start with the ask of an answer, and of itself.
+func (a *Answer) members() map[api.AllocationKey]bool {
+	members := map[api.AllocationKey]bool{}
+	for _, ask := range a.together() {
+		members[ask.Key] = true
+	}
+	return members
 }
 
 // together are the asks that start with the ask of an answer, and itself.

@@ -20,11 +20,10 @@ type quota struct {
 
 // quotaOf is the quota that an ask waits for, if it does.
 func quotaOf(a askOf) (q quota, waits bool) {
-	switch a.Reason {
-	case api.QuotaExceeded, api.UserLimit, api.GroupLimit, api.QueueApplications, api.UserApplications, api.GroupApplications:
-		return quota{a.Reason, a.Detail}, a.Nominated == ""
+	if a.Reason != api.QuotaExceeded && !isLimit(a.Reason) {
+		return quota{}, false
 	}
-	return quota{}, false
+	return quota{a.Reason, a.Detail}, a.Nominated == ""
 }
 
 func (q quota) compare(other quota) int {
