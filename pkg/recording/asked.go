@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"encoding/binary"
 	"iter"
 	"time"
 
@@ -165,11 +164,7 @@ func (t *tape) answered(q question, id uint64, write func(*wire.Writer)) {
 	}
 	t.scratch.Out = t.scratch.Out[:0]
 	write(&t.scratch)
-	w := &t.chunk.answers
-	w.Out = append(w.Out, byte(q))
-	w.Out = binary.LittleEndian.AppendUint64(w.Out, id)
-	w.Number(uint64(len(t.scratch.Out)))
-	w.Out = append(w.Out, t.scratch.Out...)
+	appendGiven(&t.chunk.answers, given{asked{q, id}, t.scratch.Out})
 	t.asked++
 }
 

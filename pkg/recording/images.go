@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"go.uber.org/zap"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/recording/image"
@@ -112,6 +113,11 @@ func makeImage(path string, isOver func() bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return writeImage(path, content, encoder)
+}
+
+// writeImage writes the image of a segment, all of it or nothing. It returns how many bytes that has.
+func writeImage(path string, content []byte, encoder *zstd.Encoder) (int, error) {
 	packed := appendFrame([]byte(magic), content, encoder)
 	unfinished := path + ".part"
 	if err := os.WriteFile(unfinished, packed, 0o640); err != nil {

@@ -181,8 +181,8 @@ func (p *Player) Next() (s Step, err error) {
 	return p.play(r)
 }
 
-// play makes a step with the answers that it had.
-func (p *Player) play(r record) (s Step, err error) {
+// made is a step that is made with the answers that it had.
+func (p *Player) made(r record) (s Step, err error) {
 	p.answers.step(r.answers)
 	s = Step{Number: p.Steps + 1, Now: r.now, Command: r.command}
 	defer p.contain(&err)
@@ -193,6 +193,15 @@ func (p *Player) play(r record) (s Step, err error) {
 		s.Effects = p.Partition.Apply(r.now, lasting(r.command))
 	}
 	p.Steps, p.Now = s.Number, r.now
+	return s, nil
+}
+
+// play makes a step, and says whether the same comes of it.
+func (p *Player) play(r record) (Step, error) {
+	s, err := p.made(r)
+	if err != nil {
+		return s, err
+	}
 	if p.answers.reading != nil {
 		return s, fmt.Errorf("%s: step %d: an answer cannot be read: %w", p.File, s.Number, p.answers.reading)
 	}

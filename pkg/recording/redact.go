@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -108,13 +107,10 @@ func (r *renaming) learnImage(p *Player) error {
 	if err != nil {
 		return err
 	}
-	kinds := new(resources.Kinds)
-	for _, name := range p.Header.Kinds {
-		if _, err := kinds.Intern(name); err != nil {
-			return fmt.Errorf("%s: %w", p.File, err)
-		}
+	if err := p.learn(p.Header.Kinds); err != nil {
+		return fmt.Errorf("%s: %w", p.File, err)
 	}
-	of, err := image.RestoreAs(content, api.Options{Partition: p.Header.Partition, Kinds: kinds}, r.as)
+	of, err := image.RestoreAs(content, api.Options{Partition: p.Header.Partition, Kinds: p.Kinds}, r.as)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.File, err)
 	}
@@ -226,7 +222,7 @@ func (w *redacting) create(p *Player, s Segment) (*writing, error) {
 			return nil, err
 		}
 		if !p.Header.Image {
-			if err := os.WriteFile(imageOf(path), appendFrame([]byte(magic), imaged, encoder), 0o640); err != nil {
+			if _, err := writeImage(path, imaged, encoder); err != nil {
 				return nil, err
 			}
 			imaged = nil
@@ -301,16 +297,11 @@ func (w *redacting) record(p *Player, r record) (record, error) {
 }
 
 // renamed makes a step with the answers that it had, whatever their identifiers, which become those of what is asked.
-func (p *Player) renamed(r record) (s Step, err error) {
-	p.answers.step(r.answers)
-	s = Step{Number: p.Steps + 1, Now: r.now, Command: r.command}
-	defer p.contain(&err)
-	if r.command == nil {
-		s.Effects, s.More = p.Partition.Schedule(r.now)
-	} else {
-		s.Effects = p.Partition.Apply(r.now, lasting(r.command))
+func (p *Player) renamed(r record) (Step, error) {
+	s, err := p.made(r)
+	if err != nil {
+		return s, err
 	}
-	p.Steps, p.Now = s.Number, r.now
 	if what := p.answers.over(); what != "" {
 		return s, errors.New(what)
 	}
@@ -338,25 +329,4 @@ func (w *redacting) compare(was, is api.Effects) error {
 		}
 	}
 	return nil
-}
-
-// record appends a step.
-func (w *writing) record(r record) {
-	w.out.Out = append(w.out.Out, r.mark)
-	wire.Value(&w.out, &r.now)
-	wire.Value(&w.out, &r.kinds)
-	if r.command != nil {
-		w.out.Command(r.command)
-	}
-	w.out.Number(uint64(len(r.answers)))
-	for _, g := range r.answers {
-		w.out.Out = append(w.out.Out, byte(g.question))
-		w.out.Out = binary.LittleEndian.AppendUint64(w.out.Out, g.id)
-		w.out.Number(uint64(len(g.answer)))
-		w.out.Out = append(w.out.Out, g.answer...)
-	}
-	w.out.Number(r.digest)
-	if len(w.out.Out) >= flushSize {
-		w.flush()
-	}
 }

@@ -30,6 +30,14 @@ type asked struct {
 	id       uint64
 }
 
+// appendGiven writes an answer as takeRecord takes it.
+func appendGiven(w *wire.Writer, g given) {
+	w.Out = append(w.Out, byte(g.question))
+	w.Out = binary.LittleEndian.AppendUint64(w.Out, g.id)
+	w.Number(uint64(len(g.answer)))
+	w.Out = append(w.Out, g.answer...)
+}
+
 // answerSize is how many bytes an answer has at least.
 const answerSize = 1 + 8 + 1
 

@@ -38,6 +38,7 @@ type writing struct {
 	flushed time.Time
 	kinds   int // that it names
 	table   *resources.Kinds
+	last    record      // that was appended; here, so that none costs memory of its own
 	out     wire.Writer // not written yet
 	packed  []byte
 	digest  wire.Digester
@@ -177,24 +178,39 @@ func namesOf(kinds *resources.Kinds, from, to int) []string {
 func (w *writing) step(s *step, answers []byte, effects api.Effects) {
 	w.steps++
 	w.now = s.now
-	if s.command != nil {
-		w.out.Out = append(w.out.Out, markCommand)
-	} else {
-		w.out.Out = append(w.out.Out, markSchedule)
-	}
-	wire.Value(&w.out, &s.now)
-	names := namesOf(w.table, w.kinds, max(s.kinds, w.kinds))
-	w.kinds = max(s.kinds, w.kinds)
-	wire.Value(&w.out, &names)
-	if s.command != nil {
-		w.out.Command(s.command)
-	}
-	w.out.Number(uint64(s.answers))
-	w.out.Out = append(w.out.Out, answers...)
 	if !s.digested {
 		s.digest = w.digest.Effects(effects, s.more)
 	}
-	w.out.Number(s.digest)
+	w.last = record{mark: markSchedule, now: s.now, kinds: namesOf(w.table, w.kinds, max(s.kinds, w.kinds)), command: s.command, digest: s.digest}
+	if s.command != nil {
+		w.last.mark = markCommand
+	}
+	w.kinds = max(s.kinds, w.kinds)
+	w.append(s.answers, answers)
+}
+
+// record appends a step as a file has it.
+func (w *writing) record(r record) {
+	var answers wire.Writer
+	for _, g := range r.answers {
+		appendGiven(&answers, g)
+	}
+	w.last = r
+	w.append(len(r.answers), answers.Out)
+}
+
+// append appends the last record, as takeRecord takes it, with so many answers.
+func (w *writing) append(count int, answers []byte) {
+	r := &w.last
+	w.out.Out = append(w.out.Out, r.mark)
+	wire.Value(&w.out, &r.now)
+	wire.Value(&w.out, &r.kinds)
+	if r.command != nil {
+		w.out.Command(r.command)
+	}
+	w.out.Number(uint64(count))
+	w.out.Out = append(w.out.Out, answers...)
+	w.out.Number(r.digest)
 	if len(w.out.Out) >= flushSize {
 		w.flush()
 	}
