@@ -126,6 +126,7 @@ func TestWhatIsNoMove(t *testing.T) {
 	}{
 		{"POST", ``, "it would be", 400, nil},
 		{"POST", `{}`, "it would be", 400, nil},
+		{"POST", `{"steps": 1` + strings.Repeat(" ", 10<<10) + `}`, "too large", 400, nil},
 		{"POST", `{"at": "14:03"}`, "it would be", 400, nil},
 		{"POST", `{"at": "2026-01-02T14:00:02Z", "steps": 1}`, "it would be", 400, nil},
 		{"POST", `{"at": "2026-01-02T13:00:00Z"}`, "it begins at 2026-01-02 14:00:00", 400, nil},
