@@ -205,7 +205,7 @@ func (s spanner) Start(ctx context.Context, name string, o ...trace.SpanStartOpt
 	parent, _ := ctx.Value(spanName{}).(string)
 	config := trace.NewSpanStartConfig(o...)
 	for _, a := range config.Attributes() {
-		name += fmt.Sprintf(" %s=%s", a.Key, a.Value.Emit())
+		name += fmt.Sprintf(" %s=%s", a.Key, a.Value.String())
 	}
 	name = parent + "/" + name
 	return context.WithValue(ctx, spanName{}, name), &oneSpan{to: s.to, name: name}
