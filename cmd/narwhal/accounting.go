@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,16 +37,7 @@ Lines of the kind "preemptions" count the pods instead.`,
 				return days, users, err
 			})
 		}
-		shown := first(l, "accounts", answer, client.AccountingTable)
-		if table := shown.table; !answer.AsOf.IsZero() {
-			shown.table = func(out io.Writer, layout client.Layout) error {
-				if err := table(out, layout); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintln(out, "\nas of", answer.AsOf.Local().Format(time.DateTime))
-				return err
-			}
-		}
+		shown := first(l, "accounts", answer, func(all []*client.Account) *client.Table { return client.AccountingTable(all, answer.AsOf) })
 		if csv {
 			shown.table = func(out io.Writer, _ client.Layout) error { return client.AccountingCSV(out, answer.Value) }
 		}

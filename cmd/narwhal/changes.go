@@ -23,14 +23,21 @@ func newChangesCommand() *cobra.Command {
 		Long: `Show what changed, the newest first: starts of the scheduler, configurations with the old
 and the new value of each field, nodes that came, went or were drained, and preemptions.
 
---from and --to are times such as 14:03, "2026-01-31 14:03", or 2h for two hours ago.`,
+--from and --to are times such as 14:03, "2026-01-31 14:03", or 2h for two hours ago, by the
+clock of the scheduler: in a recording that is played they count from the moment shown.`,
 		Example: "  narwhal changes --from 14:00 --to 14:10\n  narwhal changes --from 2h --kind configuration\n  narwhal changes --kind nodes --watch",
 	}, 50, [][2]string{
 		{"kind", "only changes of these kinds, with commas between: " + strings.Join(past.ChangeKinds(), ", ")},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
 		where := l.where()
-		if err := between(where, from, to, time.Now()); err != nil {
-			return page{}, err
+		if from != "" || to != "" {
+			now, err := c.Clock(ctx)
+			if err == nil {
+				err = between(where, from, to, now.Local())
+			}
+			if err != nil {
+				return page{}, err
+			}
 		}
 		answer, err := c.Changes(ctx, where)
 		return first(l, "changes", answer, func(all []*client.Change) *client.Table { return client.ChangesTable(all, time.Local) }), err

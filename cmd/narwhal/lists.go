@@ -219,10 +219,14 @@ func asIs(key string) string { return key }
 // rows is an answer that is a list, as a table of what it is called.
 func rows[T any](l *list, what string, answer client.Answer[[]T], table func([]T) *client.Table) page {
 	return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
-		if len(answer.Value) == 0 {
-			return l.none(out, what)
+		t := table(answer.Value)
+		if len(answer.Value) > 0 {
+			return t.WriteIn(out, layout)
 		}
-		return table(answer.Value).WriteIn(out, layout)
+		if err := l.none(out, what); err != nil {
+			return err
+		}
+		return t.WriteBelow(out)
 	}}
 }
 

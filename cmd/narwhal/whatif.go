@@ -258,22 +258,23 @@ func readAttributes(text string) (map[string]string, error) {
 func readAmounts(text string) (client.Amounts, error) {
 	amounts := client.Amounts{}
 	for pair := range strings.SplitSeq(text, ",") {
-		kind, number, ok := strings.Cut(strings.TrimSpace(pair), "=")
-		if !ok || kind == "" {
+		name, number, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if !ok || name == "" {
 			return nil, fmt.Errorf("%q is no amount such as cpu=2 or memory=4Gi", pair)
 		}
-		if kind == "cpu" {
+		kind := name
+		if name == "cpu" {
 			kind = resources.VCore
 		}
 		quantity, err := resources.ParseQuantity(kind, number)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", kind, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if kind != resources.VCore && resources.InThousandths(kind) {
 			quantity *= 1000
 		}
 		if _, twice := amounts[kind]; twice {
-			return nil, fmt.Errorf("%s is given twice", kind)
+			return nil, fmt.Errorf("%s is given twice", name)
 		}
 		amounts[kind] = quantity
 	}

@@ -23,6 +23,7 @@ func TestWhatIf(t *testing.T) {
 		{"no-application", "whatif --resources cpu=2", ""},
 		{"amounts", "whatif --application web --resources cpu=2,memory", ""},
 		{"quantity", "whatif --application web --resources memory=4GB", ""},
+		{"quantity-cpu", "whatif --application web --resources cpu=four", ""},
 		{"node", "whatif --add-node gpu", ""},
 		{"node-count", "whatif --add-node gpu:many:cpu=1", ""},
 		{"node-attributes", "whatif --add-node gpu:cpu=1:zone", ""},

@@ -27,6 +27,7 @@ type Answer struct {
 	Reason    api.Reason
 	Detail    string
 	Nominated api.NodeID // where room is being made
+	Reserved  api.NodeID // where what becomes free is kept for it
 	Nodes     []Group    // every node is in one of them
 	Quota     []Level    // from the leaf to the root
 	Limits    []Level    // of its user, and then of its group, from the leaf to the root

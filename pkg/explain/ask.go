@@ -34,7 +34,7 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 	if ask.Plan != nil {
 		a.Plan = NewPlan(ask.Planned, ask.Plan, kinds)
 	}
-	a.SettlesAt = view.SettlesAt
+	a.Reserved, a.SettlesAt = ask.Reserved, view.SettlesAt
 	a.view, a.ask = view, ask
 	a.Nodes = groups(view, ask, nil)
 	asked := a.startsWith()

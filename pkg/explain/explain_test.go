@@ -136,6 +136,20 @@ func TestTextWhileSettling(t *testing.T) {
 	assert.Assert(t, !strings.Contains(c.explain(t, "web", "waits").Text(), "before"))
 }
 
+// TestTextSaysWhatIsKept: an ask that waited long learns where what becomes free is kept for it.
+func TestTextSaysWhatIsKept(t *testing.T) {
+	const line = "  room      what becomes free on node n1 is kept for it; only a more important ask takes that"
+	c := newCluster(t, twoQueues(), api.Options{ReserveDelay: time.Minute})
+	c.node("n1", 4000, 1<<30)
+	c.ask("batch", "one", 2000, 1<<20, on("n1"))
+	c.ask("batch", "two", 2000, 1<<20, on("n1"))
+	c.ask("web", "waits", 3000, 1<<20) // more than what any one of them leaves
+	c.settle(start)
+	assert.Assert(t, !strings.Contains(c.explain(t, "web", "waits").Text(), "is kept"))
+	c.settle(start.Add(time.Minute))
+	assert.Assert(t, cmp.Contains(c.explain(t, "web", "waits").Text(), line))
+}
+
 // TestUnknown names what is not there.
 func TestUnknown(t *testing.T) {
 	c := newCluster(t, twoQueues(), api.Options{})

@@ -77,8 +77,11 @@ func (a *Answer) writeWaiting(t *text) {
 	if !a.SettlesAt.IsZero() {
 		t.add("room", "nothing is evicted before %s, since nodes and what runs there are still being reported", a.SettlesAt.UTC().Format(time.RFC3339))
 	}
-	if a.Nominated != "" {
+	switch {
+	case a.Nominated != "":
 		t.add("room", "is being made on node %s", a.Nominated)
+	case a.Reserved != "":
+		t.add("room", "what becomes free on node %s is kept for it; only a more important ask takes that", a.Reserved)
 	}
 	for _, attempt := range a.Attempts {
 		switch at := attempt.At.UTC().Format(time.RFC3339); {

@@ -91,3 +91,12 @@ func heldBy(quotas map[quota]int) string {
 	}
 	return text
 }
+
+// isLimit reports whether an ask waits for a limit of users, groups or applications.
+func isLimit(reason api.Reason) bool {
+	switch reason {
+	case api.UserLimit, api.GroupLimit, api.QueueApplications, api.UserApplications, api.GroupApplications:
+		return true
+	}
+	return false
+}

@@ -2,8 +2,6 @@ package doctor
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
@@ -37,8 +35,6 @@ func tryFirst(e *examination, f *Finding) {
 	switch sentence := a.Remedies.Sentence(); {
 	case a.Nominated != "":
 		f.Remedy = "none is needed: room is being made on node " + string(a.Nominated)
-	case isLimit(a.Reason) && (sentence == "" || a.Remedies.Remains != ""):
-		e.tryLimits(f, a.Reason, a.Detail)
 	case sentence != "":
 		f.Remedy, f.Tried = string(f.Key)+": "+sentence, true
 	case e.ctx.Err() == nil:
@@ -87,44 +83,4 @@ func addedBy(commands []api.Command) map[api.NodeID]bool {
 		}
 	}
 	return added
-}
-
-// isLimit reports whether an ask waits for a limit of users, groups or applications.
-func isLimit(reason api.Reason) bool {
-	switch reason {
-	case api.UserLimit, api.GroupLimit, api.QueueApplications, api.UserApplications, api.GroupApplications:
-		return true
-	}
-	return false
-}
-
-// tryLimits tries what runs without the limits of the queues with the asks that wait for one.
-func (e *examination) tryLimits(f *Finding, reason api.Reason, of string) {
-	config := e.view.Config
-	config.Preemption.Disabled = true // as on the copy
-	config.Root = unlimited(config.Root)
-	run, ok := e.wouldRun(api.Reconfigure{Config: config})
-	if !ok {
-		return
-	}
-	all, n := 0, 0
-	e.eachAsk(e.view.Root, func(a askOf) {
-		if a.Reason == reason && a.Detail == of {
-			if all++; run[a.Key] != "" {
-				n++
-			}
-		}
-	})
-	f.Tried = true
-	f.Remedy = fmt.Sprintf("%d of the %d would run at once without limits of users, groups and applications", n, all)
-}
-
-// unlimited is a queue without limits of users, groups and applications, there and below.
-func unlimited(q api.QueueConfig) api.QueueConfig {
-	q.Limits, q.ApplicationsMax = nil, 0
-	q.Queues = slices.Clone(q.Queues)
-	for i := range q.Queues {
-		q.Queues[i] = unlimited(q.Queues[i])
-	}
-	return q
 }

@@ -31,11 +31,15 @@ func (c *Client) Accounting(ctx context.Context, where ...url.Values) (Answer[[]
 	return ask[[]*Account](ctx, c, http.MethodGet, picked("accounting", where), nil)
 }
 
-// AccountingTable shows work in hours, and beside what was lost or taken how many pods that is of.
-func AccountingTable(accounts []*Account) *Table {
+// AccountingTable shows work in hours, and beside what was lost or taken how many pods that is of. Below
+// it says when that was written, unless that is zero.
+func AccountingTable(accounts []*Account, asOf time.Time) *Table {
 	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "USED, HOURS", "LOST, HOURS", "PODS LOST", "TAKEN, HOURS", "PODS TAKEN"}, numbers: []int{5, 7}}
 	for _, a := range accounts {
 		t.add(a.Day, orDash(a.Queue), orDash(a.User), a.Used.hours(), a.Wasted.hours(), strconv.FormatInt(a.Evicted, 10), a.Preempted.hours(), strconv.FormatInt(a.Evictions, 10))
+	}
+	if !asOf.IsZero() {
+		t.below = "as of " + asOf.Local().Format(time.DateTime)
 	}
 	return t
 }

@@ -143,6 +143,16 @@ func (c *Client) Knows(ctx context.Context, application string) (bool, error) {
 	return err == nil, err
 }
 
+// Clock is what time it is by the clock of the scheduler. In a recording that is played this is the
+// moment that is shown.
+func (c *Client) Clock(ctx context.Context) (time.Time, error) {
+	_, head, err := c.do(ctx, http.MethodGet, "/ws/v1/partitions", nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return madeAt(head), nil
+}
+
 // WhatIf says what would come of asks and applications.
 func (c *Client) WhatIf(ctx context.Context, question *Question) (Answer[*Outcome], error) {
 	body, err := json.Marshal(question)

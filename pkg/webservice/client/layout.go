@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type Table struct {
 
 	numbers []int // columns that are aligned to the right
 	tones   []Tone
+	below   string // a line about all of it, if it is not empty
 }
 
 // Write writes the table with columns as wide as they need to be.
@@ -55,7 +57,18 @@ func (t *Table) WriteIn(out io.Writer, l Layout) error {
 	for i, row := range t.Rows {
 		t.writeRow(&b, row, widths, gap, emphasis(l.Colour, escapes[t.tone(i)]))
 	}
-	_, err := io.WriteString(out, b.String())
+	if _, err := io.WriteString(out, b.String()); err != nil {
+		return err
+	}
+	return t.WriteBelow(out)
+}
+
+// WriteBelow writes what is said of the whole table, which is true of an empty one, too. Most say nothing.
+func (t *Table) WriteBelow(out io.Writer) error {
+	if t.below == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(out, "\n"+t.below)
 	return err
 }
 

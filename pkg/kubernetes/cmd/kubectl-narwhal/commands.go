@@ -176,6 +176,6 @@ func newAccounting(q *question) *cobra.Command {
 	return q.list("accounting", "Show the work of queues and users by day: what was used, and what preemption threw away",
 		func(ctx context.Context, c *client.Client) (json.RawMessage, func() *client.Table, error) {
 			answer, err := c.Accounting(ctx)
-			return answer.JSON, func() *client.Table { return client.AccountingTable(answer.Value) }, err
+			return answer.JSON, func() *client.Table { return client.AccountingTable(answer.Value, answer.AsOf) }, err
 		})
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
@@ -67,6 +68,9 @@ func cluster(t *testing.T, sent *string) string {
 		if path, ok := strings.CutPrefix(r.URL.Path, proxy); ok && answers[path] != "" {
 			body, _ := io.ReadAll(r.Body)
 			*sent = cmp.Or(string(body), r.Header.Get(client.TokenHeader)) // where nothing else is sent
+			if answers[path] == "accounting" {
+				w.Header().Set("Last-Modified", time.Date(2026, 11, 29, 14, 3, 5, 0, time.Local).UTC().Format(http.TimeFormat))
+			}
 			text, err := os.ReadFile(filepath.Join("../../../webservice/testdata", answers[path]+".json"))
 			assert.Check(t, err)
 			_, _ = w.Write(text)
@@ -166,6 +170,9 @@ func TestTables(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(out, want), out)
 	}
+	accounting, _, err := play(t, "", "accounting")
+	assert.NilError(t, err)
+	assert.Assert(t, strings.HasSuffix(accounting, "\n\nas of 2026-11-29 14:03:05\n"), accounting)
 	for _, name := range []string{"pending", "preemptions"} {
 		out, _, err := play(t, "", name)
 		assert.NilError(t, err)
