@@ -287,7 +287,7 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 		p.evictions.Cancel(r)
 		p.ReleaseForeign(r)
 		p.refused.Tied(r, nil)
-	case r.Application != c.Application:
+	case r.Application != c.Application && c.Application != "":
 	case c.Termination == api.SchedulingFailed && r.RunsOn == nil: // said twice
 	case c.Termination == api.SchedulingFailed && !r.IsToEnd() && r.App.State == api.Completing:
 		p.evictions.Dismiss(r, api.CauseTimedOut, nothingLeft) // a placeholder, which is asked for no more

@@ -34,7 +34,7 @@
 //     An owner may wait for a callback, so they must not be called from within
 //     one, nor with a lock that one needs. They have a way out: a context, or
 //     Config.AnswerTimeout.
-//   - Snapshot waits for no callback once there is a view. While a partition does not
+//   - Snapshot waits for no callback. While a partition does not
 //     answer it is the last one, with its age, and Unanswered says for how long.
 //   - Callbacks come one after the other, in the order in which things were
 //     decided. A callback that blocks holds up the callbacks behind it, questions about
@@ -49,8 +49,10 @@
 //     what could run where without which allocations, the scheduler chooses victims
 //     itself, and there are no budgets.
 //   - What is refused is answered with a reason. The one exception are releases
-//     and removals, for which the interface has no refusal: what they name is
-//     gone either way, and they are logged.
+//     and removals, for which the interface has no refusal: they are logged. A release
+//     of what is not known, or that names another application than that of the
+//     allocation, does nothing and is logged for debugging. One with a key alone
+//     names whatever has that key.
 //   - Requests are read, never changed, and nothing of them is kept but strings.
 //     Messages in callbacks belong to the callback, but the resources and policies
 //     in them are shared and must not be changed.

@@ -52,7 +52,7 @@ func (o *owner) admit(now time.Time, c api.AddApplication, found identity.Answer
 			o.rejectApplication(now, c, fmt.Sprintf("the groups of user %s are not known: %v", c.User, found.Err))
 			return
 		}
-		o.log.Warn("groups of a user are not known", zap.String("partition", o.name),
+		o.log.of(logGroups).Warn("groups of a user are not known", zap.String("partition", o.name),
 			zap.String("application", string(c.ID)), zap.String("user", c.User), zap.Error(found.Err))
 		c.Groups = []string{noGroup}
 	}

@@ -14,8 +14,8 @@ import (
 // a partition, or for the callbacks about it. Nothing of the request was taken.
 var ErrInboxFull = errors.New("inbox is full")
 
-// errRetired is returned when a partition was removed from the configuration
-// while the request was read.
+// errRetired is returned when a partition was removed, its resource manager registered again or the
+// scheduler was stopped while the request was read. No caller sees it.
 var errRetired = errors.New("partition is removed")
 
 // A message is what waits in an inbox: an api.Command, a refusal, an *unanswered, a

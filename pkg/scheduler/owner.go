@@ -28,7 +28,7 @@ type owner struct {
 	gate       *predicateGate // nil when nothing is asked
 	broker     *viewBroker
 	groups     groupLookups
-	log        *zap.Logger
+	log        *loggers
 	heartbeat  heartbeat
 	record     func(partition string, at time.Time, command api.Command)
 	done       chan struct{} // closed when the owner has ended
@@ -211,6 +211,10 @@ func (o *owner) apply(now time.Time, c api.Command) {
 		o.groups.use(r.Config.Resolver)
 	}
 	effects := o.steps.Apply(now, c)
+	if r, is := c.(api.ReleaseAllocation); is && len(effects) == 0 && o.log != nil {
+		o.log.of(logRequests).Debug("release of what is not known", zap.String("partition", o.name),
+			zap.String("allocation", string(r.Key)), zap.String("application", string(r.Application)))
+	}
 	o.tell(now, o.reports.Observe(now, effects))
 	o.began = o.meter.lap(stage.Apply, o.began)
 }

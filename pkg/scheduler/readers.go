@@ -51,8 +51,7 @@ func (s *Scheduler) View(ctx context.Context, partition string) (*api.View, erro
 // Snapshot is a partition as it is at some moment between the call and its return,
 // for readers that look on: unlike View it does not wait for what was sent before. If
 // the owner is too busy it is the last view, with its age: after a wait of 150
-// ms, or at once if the owner has not answered for some time already. Where there is no
-// view yet it waits for the first one until the context ends, and the error says so.
+// ms, or at once if the owner has not answered for some time already.
 func (s *Scheduler) Snapshot(ctx context.Context, partition string) (Snapshot, error) {
 	o, err := s.owner(partition)
 	if err != nil {
@@ -61,14 +60,10 @@ func (s *Scheduler) Snapshot(ctx context.Context, partition string) (Snapshot, e
 	if view := o.broker.currentView(); view != nil {
 		return Snapshot{View: view}, nil
 	}
-	last, made := o.broker.latest()
-	if last != nil && o.unanswered() > 0 {
+	if last, made := o.broker.latest(); o.unanswered() > 0 {
 		return Snapshot{last, time.Since(made)}, nil
 	}
-	wait, cancel := ctx, context.CancelFunc(func() {})
-	if last != nil {
-		wait, cancel = context.WithTimeout(ctx, snapshotWait)
-	}
+	wait, cancel := context.WithTimeout(ctx, snapshotWait)
 	defer cancel()
 	r := new(readRequest)
 	err = o.await(wait, r)
@@ -77,10 +72,8 @@ func (s *Scheduler) Snapshot(ctx context.Context, partition string) (Snapshot, e
 		return Snapshot{View: r.view}, nil
 	case !errors.Is(err, ErrNotAnswering) || errors.Is(ctx.Err(), context.Canceled):
 		return Snapshot{}, err
-	case last == nil:
-		return Snapshot{}, fmt.Errorf("there is no view yet: %w", err)
 	}
-	last, made = o.broker.latest()
+	last, made := o.broker.latest()
 	return Snapshot{last, time.Since(made)}, nil
 }
 

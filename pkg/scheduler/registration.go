@@ -191,7 +191,7 @@ func (s *Scheduler) start(r *registration, name string, config api.Config) *owne
 		meter:      s.meter,
 		recordsAll: s.config.recordsAll(),
 		untracked:  &r.untracked,
-		log:        s.loggers.of(logGroups),
+		log:        s.loggers,
 		done:       make(chan struct{}),
 	}
 	o.heartbeat.start(time.Now())
@@ -206,6 +206,7 @@ func (s *Scheduler) start(r *registration, name string, config api.Config) *owne
 	if o.recordsAll {
 		r.outbox.put(o.beginning(time.Now(), config))
 	}
+	o.broker.refresh(o.partition) // so that there is one view always
 	before := r.former[name]
 	delete(r.former, name)
 	s.run(func() { o.run(before) })

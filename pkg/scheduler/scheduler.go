@@ -119,18 +119,24 @@ func (s *Scheduler) UpdateNode(request *si.NodeRequest) error {
 	return nil
 }
 
-// update reads a request of a resource manager and posts what it means.
+// update reads a request of a resource manager and posts what it means. Where a partition went while
+// it was read, it is read again for those that there are then.
 func (s *Scheduler) update(id string, read func(*conversion)) error {
-	c, err := s.conversion(id)
-	if err != nil {
-		return err
+	for {
+		c, err := s.conversion(id)
+		if err != nil {
+			return err
+		}
+		read(c)
+		switch err := c.post(s.config.InboxMax); {
+		case errors.Is(err, errRetired):
+			continue
+		case err != nil:
+			return err
+		}
+		c.warn(s.loggers.of(logAllocations))
+		return nil
 	}
-	read(c)
-	if err := c.post(s.config.InboxMax); err != nil {
-		return err
-	}
-	c.warn(s.loggers.of(logAllocations))
-	return nil
 }
 
 func (s *Scheduler) conversion(id string) (*conversion, error) {

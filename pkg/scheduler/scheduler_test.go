@@ -335,7 +335,8 @@ func TestEffectsAreLogged(t *testing.T) {
 		m.Ask("app-1", "pod-1", "vcore=1")
 		m.Ask("app-1", "pod-2", "vcore=0")
 		m.ReleaseAs("", "", si.TerminationType_STOPPED_BY_RM)
-		m.Release("app-1", "pod-1")
+		m.Release("app-2", "pod-1")
+		m.Release("", "pod-1")
 		var said []string
 		for _, entry := range lines.All() {
 			said = append(said, entry.Level.String()+" "+entry.Message)
@@ -349,6 +350,7 @@ func TestEffectsAreLogged(t *testing.T) {
 			"debug allocation placed",
 			"warn allocation rejected",
 			"warn input refused without an answer",
+			"debug release of what is not known",
 			"debug allocation released",
 			"info application changed state",
 		})
@@ -357,5 +359,7 @@ func TestEffectsAreLogged(t *testing.T) {
 			"resourceManager": "rm", "partition": "[rm]default",
 			"allocation": "pod-1", "application": "app-1", "node": "node-1",
 		})
+		unknown := lines.FilterMessage("release of what is not known").All()[0].ContextMap()
+		assert.DeepEqual(t, unknown, map[string]any{"partition": "[rm]default", "allocation": "pod-1", "application": "app-2"})
 	})
 }

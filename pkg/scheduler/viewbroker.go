@@ -34,7 +34,7 @@ type viewBroker struct {
 	mu        sync.Mutex
 	waiting   map[*readRequest]struct{} // for a view
 	questions map[*readRequest]struct{}
-	last      *api.View // never written again; nil if there is none yet
+	last      *api.View // never written again
 	made      time.Time // when last was made
 
 	current  atomic.Bool  // nothing has happened since last
@@ -77,7 +77,7 @@ func (b *viewBroker) withdraw(r *readRequest) {
 	delete(b.questions, r)
 }
 
-// latest is the last view and when it was made; nil if there is none yet.
+// latest is the last view and when it was made.
 func (b *viewBroker) latest() (*api.View, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -119,34 +119,52 @@ func NewServer(config ServerConfig, service *Service) (*Server, error) {
 }
 
 // Start listens and begins to serve. It returns when clients can connect, or with
-// an error, when nothing listens. It is called once.
+// an error, when nothing listens. After an error it may be called again; a server that
+// was started is not started again, also when it has stopped.
 func (s *Server) Start() error {
+	if s.servers != nil {
+		return errStarted
+	}
 	config, err := s.tls()
 	if err != nil {
 		return err
 	}
-	for _, o := range s.offers() {
-		listener, err := net.Listen("tcp", o.address)
-		if err != nil {
-			for _, open := range s.listeners {
-				_ = open.Close()
-			}
-			s.listeners = nil
-			return fmt.Errorf("webservice: %w", err)
-		}
-		if config != nil {
-			listener = tls.NewListener(listener, config)
-		}
-		s.listeners = append(s.listeners, listener)
-		s.servers = append(s.servers, s.server(o))
+	offers := s.offers()
+	listeners, err := listen(offers)
+	if err != nil {
+		return fmt.Errorf("webservice: %w", err)
 	}
+	s.listeners = listeners
 	for _, warning := range s.warnings() {
 		s.logger().Print("webservice: " + warning)
 	}
-	for i, server := range s.servers {
-		s.running.Go(func() { s.serve(server, s.listeners[i]) })
+	for i, listener := range listeners {
+		server := s.server(offers[i])
+		s.servers = append(s.servers, server)
+		if config != nil {
+			listener = tls.NewListener(listener, config)
+		}
+		s.running.Go(func() { s.serve(server, listener) })
 	}
 	return nil
+}
+
+// errStarted is returned by a second Start.
+var errStarted = errors.New("webservice: the server was started already; another one is needed")
+
+// listen listens at the addresses of all offers, or at none.
+func listen(offers []offer) (listeners []net.Listener, err error) {
+	for _, o := range offers {
+		listener, err := net.Listen("tcp", o.address)
+		if err != nil {
+			for _, open := range listeners {
+				_ = open.Close()
+			}
+			return nil, err
+		}
+		listeners = append(listeners, listener)
+	}
+	return listeners, nil
 }
 
 // An offer is what is served at an address.

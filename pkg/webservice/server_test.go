@@ -246,4 +246,11 @@ func TestServerConfig(t *testing.T) {
 	assert.NilError(t, err)
 	assert.ErrorContains(t, second.Start(), "address already in use")
 	assert.Equal(t, len(second.Addresses()), 0)
+	assert.NilError(t, taken.Stop(t.Context()))
+	assert.NilError(t, second.Start(), "the address is free")
+	assert.Error(t, second.Start(), "webservice: the server was started already; another one is needed")
+	response, _ := fetch(t, http.MethodGet, "http://"+second.Addresses()[0]+"/ws/v1/clusters", "", nil)
+	assert.Equal(t, response.StatusCode, http.StatusOK, "the first start stands")
+	assert.NilError(t, second.Stop(t.Context()))
+	assert.ErrorContains(t, second.Start(), "started already")
 }

@@ -99,7 +99,8 @@ type RemoveApplication struct{ ID ApplicationID }
 type AddAllocation struct{ Allocation *Allocation }
 
 // ReleaseAllocation removes an allocation or ask, or, with an empty key, all
-// of an application. Foreign allocations are named by key alone.
+// of an application. A key alone names it as well; of a foreign allocation no application
+// counts. One of another application than that is gone already.
 type ReleaseAllocation struct {
 	Application ApplicationID
 	Key         AllocationKey
