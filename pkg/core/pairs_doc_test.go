@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario/scenariotest"
 )
 
 // Every scenario that the table of pairs names exists, and no cell is empty.
@@ -21,7 +21,7 @@ func TestPairsNameScenarios(t *testing.T) {
 	names := regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(table, -1)
 	assert.Assert(t, len(names) > 60)
 	for _, name := range names {
-		scenario.Files(t, ".", name[1]+".txt")
+		scenariotest.Files(t, ".", name[1]+".txt")
 	}
 	for row := range strings.Lines(table) {
 		assert.Assert(t, !strings.Contains(row, "| |"), row)

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
-	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario/scenariotest"
 )
 
 // The page about preemption, the reference of it, and the page with its settings.
@@ -68,7 +68,7 @@ func TestPreemptionDocumentFindsScenarios(t *testing.T) {
 		if !strings.HasSuffix(pattern, ".txt") {
 			continue
 		}
-		scenario.Files(t, ".", pattern)
+		scenariotest.Files(t, ".", pattern)
 		found++
 	}
 	assert.Equal(t, found, preemptor.Triggers, "patterns of file names")
@@ -112,7 +112,7 @@ func withScenarios(t *testing.T, document string) string {
 		name, after, _ := strings.Cut(after, "\n")
 		_, after, closed := strings.Cut("\n"+after, "\n```\n")
 		assert.Assert(t, closed, name)
-		text, err := os.ReadFile(scenario.Files(t, ".", name)[0])
+		text, err := os.ReadFile(scenariotest.Files(t, ".", name)[0])
 		assert.NilError(t, err)
 		fresh.WriteString(embeds + name + "\n" + string(text) + "```\n")
 		document = after

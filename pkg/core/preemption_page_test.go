@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/scenario/scenariotest"
 )
 
 // situations are what a user reads the page for: each is answered by a sentence of the page, and a
@@ -68,7 +69,7 @@ func TestSituations(t *testing.T) {
 	text := strings.Join(strings.Fields(string(content)), " ")
 	for _, s := range situations {
 		assert.Assert(t, strings.Contains(text, s.sentence), "%s: the page does not say %q", s.situation, s.sentence)
-		written, err := os.ReadFile(scenario.Files(t, ".", s.scenario+".txt")[0])
+		written, err := os.ReadFile(scenariotest.Files(t, ".", s.scenario+".txt")[0])
 		assert.NilError(t, err)
 		came, err := scenario.Play(string(written))
 		assert.NilError(t, err, s.situation)

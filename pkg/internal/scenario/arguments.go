@@ -144,26 +144,67 @@ func (a *arguments) pairs(key string) map[string]string {
 func (a *arguments) amounts() resources.Amounts {
 	var amounts resources.Amounts
 	for _, key := range slices.Sorted(maps.Keys(a.named)) {
-		if strings.HasPrefix(key, tagged) || strings.HasPrefix(key, unknown) || !slices.Contains(known, key) && !strings.Contains(key, "/") {
+		if !a.isKind(key) {
 			continue
 		}
 		text, sign := a.text(key), int64(1)
 		if rest, negative := strings.CutPrefix(text, "-"); negative {
 			text, sign = rest, -1
 		}
-		quantity, err := resources.ParseQuantity(key, text)
-		if err != nil {
-			a.fail("%s: %w", key, err)
-			continue
+		if kind, quantity, ok := a.quantity(key, text); ok {
+			amounts.Set(kind, sign*quantity)
 		}
-		kind, err := a.kinds.Intern(key)
-		if err != nil {
-			a.fail("%w", err)
-			continue
-		}
-		amounts.Set(kind, sign*quantity)
 	}
 	return amounts
+}
+
+// all reads the pairs of a list and each argument of one pair: tags=a:b and tag.NAME=value.
+func (a *arguments) all(list, one string) map[string]string {
+	pairs := a.pairs(list)
+	for _, key := range slices.Sorted(maps.Keys(a.named)) {
+		if name, ok := strings.CutPrefix(key, one); ok {
+			pairs = withTag(pairs, name, a.text(key))
+		}
+	}
+	return pairs
+}
+
+// quantities reads amounts as pairs, such as least=vcore:100m,memory:200Mi.
+func (a *arguments) quantities(key string) (amounts resources.Amounts) {
+	pairs := a.pairs(key)
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		if kind, quantity, ok := a.quantity(name, pairs[name]); ok {
+			amounts.Set(kind, quantity)
+		}
+	}
+	return amounts
+}
+
+// quantity reads how much of a kind there is.
+func (a *arguments) quantity(name, text string) (kind resources.Kind, quantity int64, ok bool) {
+	quantity, err := resources.ParseQuantity(name, text)
+	if err != nil {
+		a.fail("%s: %w", name, err)
+		return 0, 0, false
+	}
+	if kind, err = a.kinds.Intern(name); err != nil {
+		a.fail("%w", err)
+	}
+	return kind, quantity, err == nil
+}
+
+// isKind reports whether an argument is a quantity of a resource kind.
+func (a *arguments) isKind(key string) bool {
+	for _, other := range []string{tagged, unknown, attribute} {
+		if strings.HasPrefix(key, other) {
+			return false
+		}
+	}
+	if slices.Contains(known, key) || strings.Contains(key, "/") {
+		return true
+	}
+	_, is := a.kinds.Lookup(key)
+	return is
 }
 
 // quota reads quota=, what the queue made for an application may use, such as vcore:2, and how many
@@ -178,17 +219,9 @@ func (a *arguments) quota() *api.QueueQuota {
 			quota.ApplicationsMax, _ = strconv.Atoi(text)
 			continue
 		}
-		quantity, err := resources.ParseQuantity(name, text)
-		if err != nil {
-			a.fail("%s: %w", name, err)
-			continue
+		if kind, quantity, ok := a.quantity(name, text); ok {
+			quota.Max.Set(kind, quantity)
 		}
-		kind, err := a.kinds.Intern(name)
-		if err != nil {
-			a.fail("%w", err)
-			continue
-		}
-		quota.Max.Set(kind, quantity)
 	}
 	return quota
 }

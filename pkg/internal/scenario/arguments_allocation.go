@@ -19,6 +19,9 @@ const tagged = "tag."
 // unknown is the argument of a resource kind that no node has: unknown.NAME=quantity.
 const unknown = "unknown."
 
+// attribute is the argument of one attribute of a node: attribute.NAME=value.
+const attribute = "attribute."
+
 // addUnknown reads what an ask wants of kinds that are not known yet.
 func (a *arguments) addUnknown(allocation *api.Allocation) {
 	message := &si.Resource{Resources: map[string]*si.Quantity{}}
@@ -38,12 +41,7 @@ func (a *arguments) addUnknown(allocation *api.Allocation) {
 // tags reads tags=a:b,c:d and each tag.NAME=value; the flag owner is one too, and
 // so are qos= and grace=.
 func (a *arguments) tags() map[string]string {
-	tags := a.pairs("tags")
-	for _, key := range slices.Sorted(maps.Keys(a.named)) {
-		if name, ok := strings.CutPrefix(key, tagged); ok {
-			tags = withTag(tags, name, a.text(key))
-		}
-	}
+	tags := a.all("tags", tagged)
 	if a.flag("owner") {
 		tags = withTag(tags, api.TagOwner, "true")
 	}

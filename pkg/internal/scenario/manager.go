@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ type manager struct {
 	needs     map[pair]bool // that the other runs on the same node
 	budgets   []*budget     // in the order of the scenario
 	choices   map[api.AllocationKey][]api.AllocationKey
+	classes   map[api.AllocationKey]string          // of asks that are answered alike
+	ties      map[api.AllocationKey][]string        // the classes that change as it comes or goes
+	suits     map[api.AllocationKey][]api.NodeID    // the best nodes, the best first
 	places    map[api.AllocationKey]api.NodeID      // of what runs
 	sent      map[api.AllocationKey]*api.Allocation // as last sent and not refused
 	causes    map[api.AllocationKey]api.EndCause    // of what is to end because of its gang
@@ -38,6 +42,9 @@ func newManager() *manager {
 		conflicts: map[pair]bool{},
 		needs:     map[pair]bool{},
 		choices:   map[api.AllocationKey][]api.AllocationKey{},
+		classes:   map[api.AllocationKey]string{},
+		ties:      map[api.AllocationKey][]string{},
+		suits:     map[api.AllocationKey][]api.NodeID{},
 		places:    map[api.AllocationKey]api.NodeID{},
 		sent:      map[api.AllocationKey]*api.Allocation{},
 		causes:    map[api.AllocationKey]api.EndCause{},
@@ -104,12 +111,37 @@ func (m *manager) feasible(key api.AllocationKey, node api.NodeID, allocate bool
 }
 
 func (m *manager) refused(key api.AllocationKey, node api.NodeID) error {
-	for _, p := range []pair{{string(key), string(node)}, {string(key), "*"}, {"*", string(node)}, {"*", "*"}} {
+	who := m.asked(key)
+	for _, p := range []pair{{who, string(node)}, {who, "*"}, {"*", string(node)}, {"*", "*"}} {
 		if text, ok := m.refusals[p]; ok {
 			return refusal(text)
 		}
 	}
 	return nil
+}
+
+// asked is under which name a refusal of an allocation is kept: that of those that are answered alike, or its own.
+func (m *manager) asked(key api.AllocationKey) string {
+	if class := m.classes[key]; class != "" {
+		return "alike " + class
+	}
+	return string(key)
+}
+
+func (m *manager) classOf(key api.AllocationKey) string { return m.classes[key] }
+
+// bestOf is the nodes of the scenario, as far as they are shown.
+func (m *manager) bestOf(key api.AllocationKey, nodes iter.Seq2[api.NodeID, int64], most int) (best []api.NodeID) {
+	shown := map[api.NodeID]bool{}
+	for node := range nodes {
+		shown[node] = true
+	}
+	for _, node := range m.suits[key] {
+		if shown[node] && len(best) < most {
+			best = append(best, node)
+		}
+	}
+	return best
 }
 
 func (m *manager) simulate(key api.AllocationKey, node api.NodeID, add, remove []api.AllocationKey) error {

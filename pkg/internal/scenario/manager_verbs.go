@@ -11,15 +11,16 @@ import (
 // The verbs that say what the resource manager answers.
 
 func (m *manager) refuse(a *arguments) (func(), error) {
-	p := pair{a.need("the allocation"), a.need("the node")}
+	p := pair{m.asked(api.AllocationKey(a.need("the allocation"))), a.need("the node")}
 	text := a.need("the text")
 	return func() { m.refusals[p] = text }, nil
 }
 
 func (m *manager) allow(a *arguments) (func(), error) {
-	p := pair{a.need("the allocation"), a.need("the node")}
+	key, node := a.need("the allocation"), a.need("the node")
+	p := pair{m.asked(api.AllocationKey(key)), node}
 	if _, ok := m.refusals[p]; !ok {
-		return nil, fmt.Errorf("%s on %s is not refused", p.allocation, p.node)
+		return nil, fmt.Errorf("%s on %s is not refused", key, node)
 	}
 	return func() { delete(m.refusals, p) }, nil
 }
@@ -58,6 +59,36 @@ func (m *manager) choose(a *arguments) (func(), error) {
 	chosen := keysOf(a.names)
 	a.names = nil
 	return func() { m.choices[ask] = chosen }, nil
+}
+
+// alike says of asks that the resource manager answers them alike: a refusal of one, later, is one of all.
+func (m *manager) alike(a *arguments) (func(), error) {
+	class := a.need("the name of the class")
+	asks := keysOf(a.names)
+	a.names = nil
+	return func() {
+		for _, ask := range asks {
+			m.classes[ask] = class
+		}
+	}, nil
+}
+
+// tied says of which classes answers change when an allocation comes or goes.
+func (m *manager) tied(a *arguments) (func(), error) {
+	key := api.AllocationKey(a.need("the allocation"))
+	classes := a.names
+	a.names = nil
+	return func() { m.ties[key] = classes }, nil
+}
+
+// best sets which nodes suit an ask best, the best first.
+func (m *manager) best(a *arguments) (func(), error) {
+	ask := api.AllocationKey(a.need("the ask"))
+	var nodes []api.NodeID
+	for node := a.name(); node != ""; node = a.name() {
+		nodes = append(nodes, api.NodeID(node))
+	}
+	return func() { m.suits[ask] = nodes }, nil
 }
 
 func keysOf(words []string) []api.AllocationKey {

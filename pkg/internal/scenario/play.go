@@ -2,60 +2,11 @@ package scenario
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"testing"
 
-	"gotest.tools/v3/assert"
-	"gotest.tools/v3/golden"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
-
-// Run plays every scenario of a directory as a sub-test named after its file, and
-// compares what comes out with what is written; with -update it writes it.
-func Run(t *testing.T, dir string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
-	assert.NilError(t, err)
-	if len(files) == 0 {
-		t.Fatalf("no scenario in %s", dir)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			runFile(t, file)
-		})
-	}
-}
-
-// Files are the scenarios of the package core, which stands in a directory, and of the packages below it, whose file
-// names match a pattern. A test fails that finds none.
-func Files(t *testing.T, core, pattern string) (files []string) {
-	t.Helper()
-	for _, dir := range []string{core, filepath.Join(core, "*")} {
-		found, err := filepath.Glob(filepath.Join(dir, "testdata", "scenarios", pattern))
-		assert.NilError(t, err)
-		files = append(files, found...)
-	}
-	assert.Assert(t, len(files) > 0, "no scenario is called %s", pattern)
-	return files
-}
-
-func runFile(t *testing.T, file string) {
-	t.Helper()
-	written, err := os.ReadFile(file)
-	assert.NilError(t, err)
-	came, err := Play(string(written))
-	if err != nil {
-		t.Fatalf("%s: %v\nso far:\n%s", file, err, came)
-	}
-	again, err := Play(string(written))
-	assert.NilError(t, err)
-	assert.Equal(t, again, came, "the same commands came out differently")
-	absolute, err := filepath.Abs(file)
-	assert.NilError(t, err)
-	golden.Assert(t, came, absolute)
-}
 
 // Play carries out a scenario and returns its text with what came out of each
 // step in the place of what was written there. An error names the line of the
@@ -87,6 +38,26 @@ func Play(text string) (string, error) {
 		b.WriteString(line + "\n")
 	}
 	return b.String(), nil
+}
+
+// Try carries out a scenario of which only what happens counts. It gives each event to see, verifies the books in the end only, and
+// returns the partition as it is then. It is for texts that are tried by the hundred.
+func Try(text string, see func(api.Event)) (*api.View, error) {
+	s, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	w := newWorld(s)
+	w.see = see
+	for _, step := range s.steps {
+		w.output.Reset()
+		for _, c := range step.commands {
+			if err := w.carryOut(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return w.here().View(), w.verify()
 }
 
 func (w *world) play(s step) (string, error) {

@@ -93,16 +93,25 @@ func (s *step) read(number int, line string) error {
 }
 
 // split breaks a line into words at spaces outside of double quotes, which it
-// takes away.
+// takes away. Within quotes \" is a quote, \\ a backslash and \n a new line.
 func split(line string) ([]string, error) {
 	var (
-		words  []string
-		word   strings.Builder
-		quoted bool
-		begun  bool
+		words   []string
+		word    strings.Builder
+		quoted  bool
+		begun   bool
+		escaped bool
 	)
 	for _, r := range line {
 		switch {
+		case escaped:
+			if r == 'n' {
+				r = '\n'
+			}
+			word.WriteRune(r)
+			escaped = false
+		case quoted && r == '\\':
+			escaped = true
 		case r == '"':
 			quoted, begun = !quoted, true
 		case !quoted && (r == ' ' || r == '\t'):

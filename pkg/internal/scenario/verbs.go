@@ -20,6 +20,7 @@ type verb struct {
 }
 
 var verbs = map[string]verb{
+	"kinds":              {line: (*world).kindsAre},
 	"config":             {text: (*world).config},
 	"reconfigure":        {text: (*world).reconfigure},
 	"node":               {line: (*world).node},
@@ -28,6 +29,7 @@ var verbs = map[string]verb{
 	"undrain":            {line: named(func(n string) api.Command { return api.UndrainNode{ID: api.NodeID(n)} })},
 	"remove node":        {line: named(func(n string) api.Command { return api.RemoveNode{ID: api.NodeID(n)} })},
 	"application":        {line: (*world).application},
+	"update application": {line: (*world).updateApplication},
 	"remove application": {line: named(func(n string) api.Command { return api.RemoveApplication{ID: api.ApplicationID(n)} })},
 	"ask":                {line: (*world).ask},
 	"foreign":            {line: (*world).foreign},
@@ -42,6 +44,9 @@ var verbs = map[string]verb{
 	"need":               {line: answered((*manager).need)},
 	"budget":             {text: func(w *world, a *arguments, text string) error { return w.manager.budget(a, text) }},
 	"choose":             {line: answered((*manager).choose)},
+	"alike":              {line: answered((*manager).alike)},
+	"tied":               {line: answered((*manager).tied)},
+	"best":               {line: answered((*manager).best)},
 	"show":               {line: func(w *world, a *arguments) (func(), error) { return w.display().show(a) }},
 }
 
@@ -63,15 +68,34 @@ func (w *world) config(a *arguments, text string) error {
 	if w.partition != nil {
 		return errors.New("the partition is there already; use reconfigure, or put config first")
 	}
-	w.options.BatchMax = int(a.number("batch"))
-	w.options.SettleDelay = a.duration("settle")
-	w.options.UnusedDelay = a.duration("unused")
+	w.settings(a)
 	cfg, err := w.load(text)
 	if err != nil {
 		return err
 	}
 	w.begin(cfg)
 	return nil
+}
+
+// settings are those with which the partition is made.
+func (w *world) settings(a *arguments) {
+	o := &w.options
+	o.BatchMax = int(a.number("batch"))
+	o.SettleDelay, o.UnusedDelay = a.duration("settle"), a.duration("unused")
+	o.ReserveDelay, o.ReserveMax, o.EndingMax = a.duration("reserve"), a.duration("reserve-max"), a.duration("ending-max")
+	o.RetryDelay, o.RetryMax, o.CompletingDelay = a.duration("retry"), a.duration("retry-max"), a.duration("completing")
+	o.KeepsForeign = a.flag("keeps-foreign")
+	o.Least = a.quantities("least")
+}
+
+// kindsAre makes resource kinds known, so that arguments can name them that have no slash.
+func (w *world) kindsAre(a *arguments) (func(), error) {
+	for name := a.need("the kind"); name != ""; name = a.name() {
+		if _, err := w.kinds.Intern(name); err != nil {
+			return nil, err
+		}
+	}
+	return func() {}, nil
 }
 
 func (w *world) reconfigure(_ *arguments, text string) error {
@@ -107,7 +131,7 @@ func (w *world) node(a *arguments) (func(), error) {
 		Drained:    a.flag("drained"),
 		ID:         api.NodeID(a.name()),
 		Capacity:   a.amounts(),
-		Attributes: a.pairs("attributes"),
+		Attributes: a.all("attributes", "attribute."),
 	}
 	return func() { w.apply(c) }, nil
 }
@@ -116,8 +140,13 @@ func (w *world) updateNode(a *arguments) (func(), error) {
 	c := api.UpdateNode{
 		ID:         api.NodeID(a.need("the node")),
 		Capacity:   a.amounts(),
-		Attributes: a.pairs("attributes"),
+		Attributes: a.all("attributes", "attribute."),
 	}
+	return func() { w.apply(c) }, nil
+}
+
+func (w *world) updateApplication(a *arguments) (func(), error) {
+	c := api.UpdateApplication{ID: api.ApplicationID(a.need("the application")), Tags: a.all("tags", tagged), Quota: a.quota()}
 	return func() { w.apply(c) }, nil
 }
 
@@ -128,7 +157,7 @@ func (w *world) application(a *arguments) (func(), error) {
 		Queue:  api.QueuePath(a.text("queue")),
 		User:   a.text("user"),
 		Groups: a.list("groups"),
-		Tags:   a.pairs("tags"),
+		Tags:   a.all("tags", tagged),
 
 		Placeholders: a.amounts(),
 		GangTimeout:  a.duration("timeout"),

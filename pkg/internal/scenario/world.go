@@ -28,6 +28,7 @@ type world struct {
 	outcomes  outcomes.Book
 	reports   *reports.Book // of the partition
 	output    output
+	see       func(api.Event) // of each; nil unless it is a try
 }
 
 // newWorld is the world of a scenario, which says what its resource manager can do.
@@ -48,6 +49,15 @@ func newWorld(s script) *world {
 	}
 	if s.has("choose") {
 		w.options.SelectVictims = w.manager.selectVictims
+	}
+	if s.has("alike") {
+		w.options.Constraints = w.manager.classOf
+	}
+	if s.has("tied") {
+		w.options.Tied = func(key api.AllocationKey, _ api.NodeID) []string { return w.manager.ties[key] }
+	}
+	if s.has("best") {
+		w.options.Best = w.manager.bestOf
 	}
 	return w
 }
@@ -80,6 +90,9 @@ func (w *world) hear(fx api.Effects) {
 	w.outcomes.Observe(fx)
 	for _, event := range fx {
 		w.manager.observe(event)
+		if w.see != nil {
+			w.see(event)
+		}
 		w.output.event(event)
 	}
 }
