@@ -32,6 +32,6 @@
 //	limit.go       limits of users and groups
 //	placement.go   placement rules and filters
 //	hierarchy.go   guarantees and limits, compared along the tree
-//	build.go       to api.Config
+//	build.go       to api.Config; definition.go back
 //	compare.go     what a reload would change
 package config

@@ -62,6 +62,14 @@ func (n Names) Equal(other Names) bool {
 	return n.pattern.String() == other.pattern.String()
 }
 
+// Texts are the names, or the expression, as NewNames takes them.
+func (n Names) Texts() []string {
+	if n.pattern != nil {
+		return []string{n.pattern.String()}
+	}
+	return n.names
+}
+
 func (n Names) isEmpty() bool { return n.pattern == nil && len(n.names) == 0 }
 
 func (n Names) has(name string) bool {
