@@ -27,7 +27,8 @@ type replaying struct {
 	partition string // in short or long form; empty for the only one
 	at        string
 	until     string // a pod
-	evicted   bool   // it is to be evicted
+	wanted    recording.Wanted
+	shrink    bool
 	config    string // a file
 	redact    string // a directory
 	listen    string
@@ -37,15 +38,19 @@ type replaying struct {
 func newReplayCommand() *cobra.Command {
 	r := &replaying{}
 	cmd := &cobra.Command{
-		Use:   "replay DIR [placed|evicted]",
+		Use:   "replay DIR [placed|evicted|waits[:REASON]]",
 		Short: "Play a recording again, verify it, or look at a moment of it",
 		Long: `Play again what "narwhal serve --record DIR" or a scheduler recorded, and verify that
 the same comes out, byte by byte. The first step that differs is named with its file.
 
 With --at it serves REST and the dashboard as of a moment: a time of day, of the last
 day on which there is one, or a time such as 2026-01-02T14:03:00Z. With --until-first
-the moment is when a pod was placed, or evicted. Nothing can be changed there, and
-what-ifs can be asked. The page moves it, for all that read, by a slider and by steps.
+the moment is when a pod was placed, or evicted, or waits, for any reason or for one
+that has these words. Nothing can be changed there, and what-ifs can be asked. The page
+moves it, for all that read, by a slider and by steps.
+
+With --shrink it serves nothing, and prints the smallest scenario that still shows what
+became of the pod: the incident as a test. What cannot be said there stands in a comment.
 
 With --config it plays the same history under another configuration, and says what
 would have gone differently. What is evicted then ends at once, and what the resource
@@ -53,7 +58,8 @@ manager was not asked in the recording, it agrees to.
 
 With --redact it writes the recording anew, into a directory, with other names: of
 queues, applications, pods, users, groups, nodes and attributes, and in messages. It
-plays both, and decides the same. Amounts, times and resource kinds stay.
+plays both, and decides the same. Amounts, times and resource kinds stay. With --shrink
+the scenario is made of the copy.
 
 The exit code is 0 if the same comes out, or there is such a moment, 1 if not, and 2
 if the command could not be understood. A last file that is torn, as after a crash,
@@ -61,6 +67,7 @@ is told and is no error.`,
 		Example: `  narwhal replay recordings
   narwhal replay recordings --at 14:03
   narwhal replay recordings --until-first web-1 evicted
+  narwhal replay recordings --until-first web-1 waits:quota --shrink
   narwhal replay recordings --config queues.yaml
   narwhal replay recordings --redact to-send`,
 		Args: func(_ *cobra.Command, args []string) error { return r.check(args) },
@@ -73,24 +80,51 @@ is told and is no error.`,
 	flags := cmd.Flags()
 	flags.StringVar(&r.partition, "partition", "", "partition, where the recording has several")
 	flags.StringVar(&r.at, "at", "", "serve REST and the dashboard as of this time")
-	flags.StringVar(&r.until, "until-first", "", "serve them as of when this pod was first placed, or evicted")
+	flags.StringVar(&r.until, "until-first", "", "serve them as of when this pod was first placed, or evicted, or waits")
+	flags.BoolVar(&r.shrink, "shrink", false, "print the smallest scenario that shows that")
 	flags.StringVar(&r.config, "config", "", "file with another configuration")
 	flags.StringVar(&r.redact, "redact", "", "directory for a copy with other names")
 	flags.StringVar(&r.listen, "listen", "127.0.0.1:0", "address of REST and the dashboard; port 0 is any free one")
-	cmd.MarkFlagsMutuallyExclusive("at", "until-first", "config", "redact")
+	cmd.MarkFlagsMutuallyExclusive("at", "until-first", "config")
+	cmd.MarkFlagsMutuallyExclusive("at", "redact", "config")
 	return cmd
 }
 
 func (r *replaying) check(args []string) error {
+	r.wanted = recording.Wanted{Pod: r.until, Outcome: recording.Placed}
 	switch {
 	case len(args) == 0:
 		return errors.New("replay takes the directory of a recording")
-	case len(args) == 2 && r.until != "" && (args[1] == "placed" || args[1] == "evicted"):
-		r.evicted = args[1] == "evicted"
+	case r.shrink && r.until == "":
+		return errors.New("--shrink needs --until-first: what became of which pod is to be shown")
+	case r.redact != "" && r.until != "" && !r.shrink:
+		return errors.New("--redact goes together with --until-first only to --shrink what is copied")
+	case len(args) == 2 && r.until != "":
+		return r.want(args[1])
 	case len(args) > 1:
-		return fmt.Errorf("%q is too much: placed or evicted may follow with --until-first", args[1])
+		return fmt.Errorf("%q is too much: %s may follow with --until-first", args[1], outcomes)
 	}
 	return nil
+}
+
+const outcomes = "placed, evicted or waits[:REASON]"
+
+// want reads what is to become of the pod.
+func (r *replaying) want(text string) error {
+	outcome, reason, _ := strings.Cut(text, ":")
+	r.wanted.Outcome = recording.Outcome(outcome)
+	r.wanted.Reason = strings.ReplaceAll(reason, "-", " ")
+	if outcome != "placed" && outcome != "evicted" && outcome != "waits" || reason != "" && outcome != "waits" {
+		return fmt.Errorf("%q becomes of no pod: %s may follow with --until-first", text, outcomes)
+	}
+	var all []string
+	for reason := range api.Reasons {
+		if r.wanted.IsReason(reason) {
+			return nil
+		}
+		all = append(all, reason.String())
+	}
+	return fmt.Errorf("no ask waits for %q; reasons are: %s", reason, strings.Join(all, "; "))
 }
 
 func (r *replaying) run(ctx context.Context, cmd *cobra.Command, path string) error {
@@ -103,8 +137,11 @@ func (r *replaying) run(ctx context.Context, cmd *cobra.Command, path string) er
 	}
 	out := cmd.OutOrStdout()
 	switch {
+	case r.shrink:
+		return r.excerpt(cmd, d)
 	case r.redact != "":
-		return r.rename(out, d)
+		_, err := r.rename(out, d)
+		return err
 	case r.at == "" && r.until == "" && r.config == "":
 		return r.verify(out, d)
 	}
@@ -146,22 +183,22 @@ func (r *replaying) those(d *recording.Directory) ([]string, error) {
 }
 
 // rename writes a copy with other names.
-func (r *replaying) rename(out io.Writer, d *recording.Directory) error {
+func (r *replaying) rename(out io.Writer, d *recording.Directory) (recording.Redacted, error) {
 	partitions, err := r.those(d)
 	if err != nil {
-		return err
+		return recording.Redacted{}, err
 	}
 	done, err := d.Redact(r.redact, partitions...)
 	if err != nil {
-		return err
+		return done, err
 	}
 	if done.Torn != nil {
 		if _, err := fmt.Fprintln(out, "not to the end:", done.Torn); err != nil {
-			return err
+			return done, err
 		}
 	}
 	_, err = fmt.Fprintf(out, "%s: %s, with other names for %s, the same decisions\n", r.redact, counted(done.Steps, "step"), counted(done.Words, "word"))
-	return err
+	return done, err
 }
 
 // verify plays all segments.

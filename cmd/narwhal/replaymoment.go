@@ -26,7 +26,7 @@ func (r *replaying) moments(ctx context.Context, out io.Writer, d *recording.Dir
 		return err
 	}
 	if r.until != "" {
-		err = m.First(recording.Wanted{Pod: r.until, Evicted: r.evicted})
+		err = m.First(r.wanted)
 	} else {
 		err = r.toTime(m, d, partition)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/zap"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/recording/image"
 )
 
@@ -100,7 +101,7 @@ func (r *Recorder) isClosed() bool {
 
 // makeImage plays what leads to the beginning of a segment, and writes the image. It returns how many bytes that has.
 func makeImage(path string, isOver func() bool) (int, error) {
-	p, err := open(path, isOver)
+	p, err := open(path, isOver, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -168,16 +169,17 @@ func (p *Player) image() ([]byte, error) {
 }
 
 // open is Open, which ends with errStopped when it is over.
-func open(path string, isOver func() bool) (*Player, error) {
+func open(path string, isOver func() bool, wrap func(*api.Options)) (*Player, error) {
 	p, err := newPlayer(path)
 	if err != nil {
 		return nil, err
 	}
+	p.wrap = wrap
 	content, err := p.image()
 	if errors.Is(err, fs.ErrNotExist) {
 		before := filepath.Join(filepath.Dir(path), fileName(p.Began, p.Number-1))
 		p.Close()
-		if p, err = open(before, isOver); err != nil {
+		if p, err = open(before, isOver, wrap); err != nil {
 			return nil, fmt.Errorf("%s has no image: %w", path, err)
 		}
 		if err = p.goOn(path, isOver); err != nil {

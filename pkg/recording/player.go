@@ -48,6 +48,7 @@ type Player struct {
 	digest   wire.Digester
 	tolerant bool // differences are no errors
 	keeps    bool // its configuration, whatever was recorded
+	wrap     func(*api.Options)
 }
 
 // A Step is what was played: a command, or a call of Schedule where it is nil, and what came of it.
@@ -100,7 +101,12 @@ func begin(path string, file *os.File) (*frameReader, Header, error) {
 // Open restores the partition with which a segment begins, from its image, or from those before it where there is none. Close is to be
 // called in the end.
 func Open(path string) (*Player, error) {
-	return open(path, func() bool { return false })
+	return open(path, func() bool { return false }, nil)
+}
+
+// OpenListening is Open that wraps the functions which give the recorded answers again.
+func OpenListening(path string, wrap func(*api.Options)) (*Player, error) {
+	return open(path, func() bool { return false }, wrap)
 }
 
 // newPlayer reads how a segment begins.
@@ -127,6 +133,9 @@ func (p *Player) restore(content []byte) (err error) {
 	}
 	options := p.answers.options(p.Functions)
 	options.Partition, options.Kinds = p.Header.Partition, p.Kinds
+	if p.wrap != nil {
+		p.wrap(&options)
+	}
 	defer p.contain(&err)
 	if p.Partition, err = image.Restore(content, options); err != nil {
 		return fmt.Errorf("%s: %w", p.File, err)

@@ -21,7 +21,8 @@ import (
 // Redacted says what was written.
 type Redacted struct {
 	Segments, Steps, Words int
-	Torn                   error // why the last segment was not read to its end; nil if it was
+	Name                   func(string) string // what stands for a name
+	Torn                   error               // why the last segment was not read to its end; nil if it was
 }
 
 // Redact writes partitions of a recording into a directory, which must not have any, with other names: those of queues, applications, pods, users,
@@ -43,7 +44,7 @@ func (d *Directory) Redact(to string, partitions ...string) (Redacted, error) {
 	if err := r.give(); err != nil {
 		return w.done, err
 	}
-	r.learns, w.done.Words = false, len(r.is)
+	r.learns, w.done.Words, w.done.Name = false, len(r.is), r.of
 	for _, partition := range partitions {
 		list := d.Segments[partition]
 		for i, s := range list {

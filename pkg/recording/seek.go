@@ -1,13 +1,17 @@
 package recording
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
+	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
@@ -75,24 +79,44 @@ func (d *Directory) Span(partition string) (from, to time.Time, err error) {
 	}
 }
 
-// A Wanted is a step that is looked for: the first that places a pod, or has it evicted.
+// An Outcome is what became of a pod.
+type Outcome string
+
+// The outcomes: it was placed; it was to be evicted; after something was scheduled it waits.
+const (
+	Placed  Outcome = "placed"
+	Evicted Outcome = "evicted"
+	Waits   Outcome = "waits"
+)
+
+// A Wanted is a step that is looked for: the first after which something has become of a pod.
 type Wanted struct {
-	Pod     string // its key, or its name with or without the namespace
-	Evicted bool   // placed otherwise
+	Pod string // its key, or its name with or without the namespace
+	Outcome
+	Reason string // in the reason for which it waits, in any case; empty is any
 }
 
-// First plays a partition from its first segment on up to the first step that is wanted. See is called before each segment, and returns
-// what is given its steps; it may be nil.
-func (d *Directory) First(partition string, w Wanted, see func(p *Player) func(Step)) (*Player, error) {
+func (w Wanted) String() string {
+	text := string(w.Outcome)
+	if w.Reason != "" {
+		text += " with the reason " + w.Reason
+	}
+	return text
+}
+
+// First plays a partition from its first segment on up to the first step that is wanted, and returns the key of the pod. See is called before
+// each segment, and returns what is given its steps; it may be nil.
+func (d *Directory) First(partition string, w Wanted, see func(p *Player) func(Step)) (*Player, api.AllocationKey, error) {
 	for _, s := range d.Segments[partition] {
 		p, err := Open(s.Path)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		seen := func(Step) {}
 		if see != nil {
 			seen = see(p)
 		}
+		search := w.begin(p)
 		for {
 			step, err := p.Next()
 			if errors.Is(err, io.EOF) {
@@ -100,37 +124,90 @@ func (d *Directory) First(partition string, w Wanted, see func(p *Player) func(S
 			}
 			if err != nil {
 				p.Close()
-				return nil, err
+				return nil, "", err
 			}
-			found := w.in(step)
-			if seen(step); found {
-				return p, nil
+			key := search.in(step)
+			if seen(step); key != "" {
+				return p, key, nil
 			}
 		}
 		p.Close()
 	}
-	outcome := "placed"
-	if w.Evicted {
-		outcome = "evicted"
-	}
-	return nil, fmt.Errorf("pod %s of partition %s is not %s: %w", w.Pod, partition, outcome, ErrNoMoment)
+	return nil, "", fmt.Errorf("pod %s of partition %s is not %s: %w", w.Pod, partition, w, ErrNoMoment)
 }
 
-// in reports whether a step is wanted.
-func (w Wanted) in(s Step) bool {
-	for _, event := range s.Effects {
-		switch e := event.(type) {
-		case api.Placed:
-			if !w.Evicted && w.names(e.Allocation) {
-				return true
-			}
-		case *api.EvictionRequested:
-			if w.Evicted && w.names(e.Allocation) {
-				return true
+// A search looks for a step in a segment.
+type search struct {
+	Wanted
+	partition *core.Partition
+	waiting   map[api.AllocationKey]api.ApplicationID // asks that may be meant
+}
+
+func (w Wanted) begin(p *Player) *search {
+	s := &search{w, p.Partition, map[api.AllocationKey]api.ApplicationID{}}
+	if w.Outcome == Waits {
+		for _, app := range p.Partition.View().Applications {
+			for _, ask := range app.Asks {
+				s.asked(ask.Allocation)
 			}
 		}
 	}
-	return false
+	return s
+}
+
+func (s *search) asked(a *api.Allocation) {
+	if s.names(a) {
+		s.waiting[a.Key] = a.Application
+	}
+}
+
+// in is the key of the pod if the step is the one that is wanted, or empty.
+func (s *search) in(step Step) (key api.AllocationKey) {
+	for _, event := range step.Effects {
+		switch e := event.(type) {
+		case api.AskAdded:
+			s.asked(e.Allocation)
+		case api.Placed:
+			delete(s.waiting, e.Key)
+			if s.Outcome == Placed && s.names(e.Allocation) {
+				return e.Key
+			}
+		case *api.AskEnded:
+			delete(s.waiting, e.Key)
+		case *api.EvictionRequested:
+			if s.Outcome == Evicted && s.names(e.Allocation) {
+				return e.Key
+			}
+		}
+	}
+	if s.Outcome != Waits || step.Command != nil || step.More || len(s.waiting) == 0 {
+		return ""
+	}
+	view := s.partition.View()
+	for _, key := range slices.Sorted(maps.Keys(s.waiting)) {
+		if ask, is := AskIn(view, s.waiting[key], key); is && ask.Reason != api.NotTried && s.IsReason(ask.Reason) {
+			return key
+		}
+	}
+	return ""
+}
+
+// IsReason reports whether a reason is wanted.
+func (w Wanted) IsReason(r api.Reason) bool {
+	return strings.Contains(strings.ToLower(r.String()), strings.ToLower(w.Reason))
+}
+
+// AskIn is an ask of an application in a view.
+func AskIn(v *api.View, of api.ApplicationID, key api.AllocationKey) (api.AskView, bool) {
+	at, is := slices.BinarySearchFunc(v.Applications, of, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
+	if !is {
+		return api.AskView{}, false
+	}
+	asks := v.Applications[at].Asks
+	if at = slices.IndexFunc(asks, func(a api.AskView) bool { return a.Key == key }); at < 0 {
+		return api.AskView{}, false
+	}
+	return asks[at], true
 }
 
 func (w Wanted) names(a *api.Allocation) bool {

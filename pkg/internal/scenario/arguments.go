@@ -200,7 +200,7 @@ func (a *arguments) isKind(key string) bool {
 			return false
 		}
 	}
-	if slices.Contains(known, key) || strings.Contains(key, "/") {
+	if IsKind(key) {
 		return true
 	}
 	_, is := a.kinds.Lookup(key)
@@ -247,3 +247,6 @@ func (a *arguments) finish() error {
 	}
 	return nil
 }
+
+// IsKind reports whether a name is that of a resource kind without a word of the verb kinds.
+func IsKind(name string) bool { return slices.Contains(known, name) || strings.Contains(name, "/") }

@@ -47,3 +47,36 @@ func formatPairs(pairs map[string]string) string {
 	}
 	return strings.Join(words, ",")
 }
+
+// Quantities are those among words of a line.
+func Quantities(words []string) map[string]int64 {
+	out := map[string]int64{}
+	for _, word := range words {
+		kind, text, isPair := strings.Cut(word, "=")
+		if !isPair || !IsKind(kind) || strings.HasPrefix(kind, tagged) || strings.HasPrefix(kind, unknown) || strings.HasPrefix(kind, attribute) {
+			continue
+		}
+		if value, err := resources.ParseQuantity(kind, text); err == nil {
+			out[kind] = value
+		}
+	}
+	return out
+}
+
+// Less is words of a line in which quantities are less by others, and left out where nothing is left. It reports whether there was as much.
+func Less(words []string, by map[string]int64) (less []string, ok bool) {
+	is := Quantities(words)
+	for _, word := range words {
+		kind, _, _ := strings.Cut(word, "=")
+		value, isQuantity := is[kind]
+		switch value -= by[kind]; {
+		case !isQuantity:
+			less = append(less, word)
+		case value < 0:
+			return words, false
+		case value > 0:
+			less = append(less, kind+"="+quantity(kind, value))
+		}
+	}
+	return less, true
+}

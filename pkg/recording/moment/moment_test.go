@@ -88,7 +88,7 @@ func TestMoves(t *testing.T) {
 	assert.Equal(t, len(d.Segments["[rm]default"]), 2)
 	m, err := moment.New(d, "[rm]default", "127.0.0.1:0")
 	assert.NilError(t, err)
-	assert.NilError(t, m.First(recording.Wanted{Pod: "pod-2"}))
+	assert.NilError(t, m.First(recording.Wanted{Pod: "pod-2", Outcome: recording.Placed}))
 	r := reader{t, m}
 	for _, c := range []struct {
 		to, at     string

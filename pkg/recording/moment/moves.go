@@ -67,7 +67,7 @@ func (m *Moments) First(w recording.Wanted) error {
 	m.moving.Lock()
 	defer m.moving.Unlock()
 	found := &moment{segment: -1}
-	p, err := m.directory.First(m.partition, w, func(p *recording.Player) func(recording.Step) {
+	p, _, err := m.directory.First(m.partition, w, func(p *recording.Player) func(recording.Step) {
 		found.segment++
 		return found.begin(p)
 	})
