@@ -96,12 +96,15 @@ type Wanted struct {
 	Reason string // in the reason for which it waits, in any case; empty is any
 }
 
+// String is what becomes of the pod.
 func (w Wanted) String() string {
-	text := string(w.Outcome)
-	if w.Reason != "" {
-		text += " with the reason " + w.Reason
+	switch {
+	case w.Outcome != Waits:
+		return "is " + string(w.Outcome)
+	case w.Reason != "":
+		return "waits for the reason " + w.Reason
 	}
-	return text
+	return "waits"
 }
 
 // First plays a partition from its first segment on up to the first step that is wanted, and returns the key of the pod. See is called before
@@ -133,7 +136,7 @@ func (d *Directory) First(partition string, w Wanted, see func(p *Player) func(S
 		}
 		p.Close()
 	}
-	return nil, "", fmt.Errorf("pod %s of partition %s is not %s: %w", w.Pod, partition, w, ErrNoMoment)
+	return nil, "", fmt.Errorf("there is no step of partition %s after which pod %s %s: %w", partition, w.Pod, w, ErrNoMoment)
 }
 
 // A search looks for a step in a segment.

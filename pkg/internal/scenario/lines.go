@@ -156,18 +156,18 @@ func (k Clock) tags(tags map[string]string) (words []string) {
 }
 
 func release(c api.ReleaseAllocation) Line {
+	of := value("application", c.Application)
 	if c.Key == "" {
-		return Line{Verb: "release", Words: value("application", c.Application)}
+		return Line{Verb: "release", Words: of}
 	}
+	why := value("type", c.Termination.String())
 	switch c.Termination {
-	case si.TerminationType_PREEMPTED_BY_SCHEDULER:
-		return line("confirm", string(c.Key))
 	case si.TerminationType_STOPPED_BY_RM:
-		return line("release", string(c.Key), value("message", c.Message))
+		why = nil
 	case api.SchedulingFailed:
-		return line("release", string(c.Key), value("type", schedulingFailed), value("message", c.Message))
+		why = value("type", schedulingFailed)
 	}
-	return line("release", string(c.Key), value("type", c.Termination), value("message", c.Message))
+	return line("release", string(c.Key), of, why, value("message", c.Message))
 }
 
 // listed are the verbs of which several lines are one command, with a name and arguments on each line below it.

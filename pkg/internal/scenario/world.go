@@ -124,6 +124,9 @@ func (w *world) advance(by time.Duration) {
 			w.now = due
 		}
 		w.output.at(w.now, w.schedule)
+		if w.see != nil {
+			continue
+		}
 		if err := w.verify(); err != nil {
 			panic(fmt.Sprintf("at %s the books are wrong: %v", offset(w.now), err))
 		}

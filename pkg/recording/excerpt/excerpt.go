@@ -22,6 +22,8 @@ type Excerpt struct {
 	After  int  // commands that are left
 	Played int  // scenarios
 	Whole  bool // no single command, line of the configuration or argument can be left out
+	// Shows reports whether a scenario shows what became of the pod.
+	Shows func(text string) bool
 }
 
 // Make finds the first step of a partition that is wanted, and makes the smallest scenario that shows the same. It begins as late before the step as it can.
@@ -39,10 +41,10 @@ func Make(d *recording.Directory, partition string, w recording.Wanted, progress
 	r := &reducer{progress: progress, tried: map[uint64]bool{}, smaller: map[bool]bool{}}
 	begun, err := r.latest(h, o)
 	if err != nil {
-		return nil, fmt.Errorf("pod %s is %s at %s, in step %d of %s, and a scenario with all that is known before does not show it: %w",
+		return nil, fmt.Errorf("pod %s %s at %s, in step %d of %s, and a scenario with all that is known before does not show it: %w",
 			w.Pod, w, found.Now.Format(time.RFC3339Nano), found.Steps, found.File, err)
 	}
-	e := &Excerpt{Before: len(begun.lines)}
+	e := &Excerpt{Before: len(begun.lines), Shows: r.shows}
 	least := r.reduce(begun.lines)
 	if r.smaller[false] || r.smaller[true] {
 		begun.notes = append(begun.notes, note{text: "nodes are smaller by what else ran there"})
@@ -75,11 +77,20 @@ type note struct {
 	text  string
 }
 
+// furtherMax is how many earlier beginnings are tried for one from which on the outcome shows as it was, once it shows at all.
+const furtherMax = 4
+
 // latest is the latest beginning from which on the outcome shows: as it was if it can be, and otherwise at all.
 func (r *reducer) latest(h *history, o outcome) (*beginning, error) {
 	var last error
 	var weak *beginning
+	further := furtherMax
 	for at := range h.beginnings() {
+		if weak != nil {
+			if further--; further < 0 {
+				break
+			}
+		}
 		b, err := h.beginning(at)
 		if err != nil {
 			return nil, err

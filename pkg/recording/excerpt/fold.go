@@ -1,6 +1,7 @@
 package excerpt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,9 +12,15 @@ import (
 // fold leaves out allocations that only take up room: their node, and then also what queues may use, is smaller by as much.
 func (r *reducer) fold(lines []line) []line {
 	for _, limits := range []bool{false, true} {
-		var running []int
+		nodes := map[string]bool{}
+		for _, l := range lines {
+			if l.Verb == "node" {
+				nodes[l.Words[0]] = true
+			}
+		}
+		var running []int // or to run on the only node
 		for i, l := range lines {
-			if (l.Verb == "ask" || l.Verb == "foreign") && l.argument("node") != "" && !l.step {
+			if (l.Verb == "ask" || l.Verb == "foreign") && (l.argument("node") != "" || len(nodes) == 1) && !l.step {
 				running = append(running, i)
 			}
 		}
@@ -48,7 +55,7 @@ func less(lines []line, of line, limits bool) bool {
 	uses := scenario.Quantities(of.Words)
 	for i, l := range lines {
 		switch {
-		case l.Verb == "node" && l.Words[0] == of.argument("node"):
+		case l.Verb == "node" && l.Words[0] == cmp.Or(of.argument("node"), l.Words[0]):
 			words, ok := scenario.Less(l.Words, uses)
 			if !ok {
 				return false

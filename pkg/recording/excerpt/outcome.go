@@ -2,6 +2,7 @@ package excerpt
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
@@ -24,6 +25,7 @@ type fact struct {
 	trigger preemptor.Trigger
 	reason  api.Reason
 	detail  string
+	could   bool // it would fit a node, or the queue, if that were empty
 }
 
 // outcome is that of the last step.
@@ -65,9 +67,17 @@ func (o *outcome) waits(v *api.View) (fact, bool) {
 		return fact{}, false
 	}
 	f := fact{reason: ask.Reason}
+	if ask.Reason == api.NoNodeFits {
+		f.could = slices.ContainsFunc(v.Nodes, func(n *api.NodeView) bool { return ask.Amounts.FitsIn(n.Capacity) })
+	}
 	switch ask.Reason {
 	case api.QuotaExceeded, api.UserLimit, api.GroupLimit, api.QueueApplications, api.UserApplications, api.GroupApplications:
 		f.detail = ask.Detail
+		q := v.Root
+		for q != nil && string(q.Path) != ask.Detail {
+			q = q.Towards(api.QueuePath(ask.Detail))
+		}
+		f.could = q != nil && ask.Amounts.Within(q.Max)
 	}
 	return f, true
 }
