@@ -122,6 +122,15 @@ func TestReplayRedacts(t *testing.T) {
 	assert.Assert(t, strings.Contains(problems, to+" is not empty"), problems)
 }
 
+// A scenario is made of a copy with other names, which stand in none of it.
+func TestReplayShrinksWithOtherNames(t *testing.T) {
+	directory, to := recorded(t), filepath.Join(t.TempDir(), "sent")
+	code, out, problems := replay(t, directory+" --until-first front/3 placed --shrink --redact "+to)
+	assert.Equal(t, code, exitDone, problems)
+	assert.Assert(t, strings.Contains(out, "\nplaced ") && !strings.Contains(out, "front"), out)
+	assert.Assert(t, strings.Contains(problems, "the same decisions"), problems)
+}
+
 // A moment is served with what was told until then: REST, the dashboard, and why a pod was evicted.
 func TestReplayAtAMoment(t *testing.T) {
 	directory := recorded(t)
@@ -202,10 +211,16 @@ func TestReplayThatCannotBe(t *testing.T) {
 		{"", "replay takes the directory", exitUsage},
 		{"nowhere", "open nowhere", exitUsage},
 		{t.TempDir(), "has no recording", exitUsage},
-		{directory + " later", `"later" is too much: placed or evicted may follow`, exitUsage},
+		{directory + " later", `"later" is too much: placed, evicted or waits[:REASON] may follow`, exitUsage},
 		{directory + " --at 25", `"25" is no time: it would be 14:03`, exitUsage},
 		{directory + " --at 1999-01-01T00:00:00Z", "it begins at 2000-01-01", exitFailed},
-		{directory + " --until-first nobody evicted", "pod nobody of partition [played]default is not evicted", exitFailed},
+		{directory + " --until-first nobody evicted", "there is no step of partition [played]default after which pod nobody is evicted", exitFailed},
+		{directory + " --until-first front/3 gone", `"gone" becomes of no pod: placed, evicted or waits[:REASON] may follow`, exitUsage},
+		{directory + " --until-first front/3 placed:quota", `"placed:quota" becomes of no pod`, exitUsage},
+		{directory + " --until-first front/3 waits:rain", `no ask waits for "rain"; reasons are: not tried yet; queue quota exceeded;`, exitUsage},
+		{directory + " --shrink", "--shrink needs --until-first", exitUsage},
+		{directory + " --shrink --until-first nobody waits", "after which pod nobody waits", exitFailed},
+		{directory + " --until-first front/3 --redact sent", "--redact goes together with --until-first only to --shrink", exitUsage},
 		{directory + " --partition fault", "--partition must name one of [played]default", exitUsage},
 		{directory + " --at 00:10 --partition other", "--partition must name one of [played]default", exitUsage},
 		{directory + " --config none.yaml", "open none.yaml", exitUsage},
@@ -234,6 +249,12 @@ func TestReplayCommandsOfTheDocument(t *testing.T) {
 		ran++
 		command, _, _ = strings.Cut(command, "#")
 		command = strings.NewReplacer("recordings", directory, "14:03", "2000-01-01T00:10:00Z", "web-1", "train-6/13", "queues.yaml", queues, "to-send", filepath.Join(t.TempDir(), "sent")).Replace(command)
+		if strings.Contains(command, "--shrink") {
+			code, out, problems := replay(t, command)
+			assert.Equal(t, code, exitDone, "%s: %s", command, problems)
+			assert.Assert(t, strings.Contains(out, "\nreleased train-6/13 PREEMPTED_BY_SCHEDULER: "), out)
+			continue
+		}
 		if strings.Contains(command, "--at") || strings.Contains(command, "--until-first") {
 			served(t, command)
 			continue

@@ -26,10 +26,11 @@
 // are verified, and every scenario is played twice to see that it comes out the
 // same.
 //
-// The verbs, in verbs.go, manager_verbs.go and display.go:
+// lines.go writes commands as such lines. The verbs, in verbs.go, manager_verbs.go and display.go:
 //
 //	config                       the configuration, as YAML; without it, root.default;
-//	                             batch=, settle=5s, unused=1h
+//	                             batch=, settle=5s, unused=1h, and other settings
+//	kinds K...                   resource kinds whose names have no slash
 //	reconfigure                  another configuration
 //	node N vcore=8               a node; attributes=zone:a, drained
 //	update node N vcore=4        other capacity, or other attributes
@@ -37,6 +38,7 @@
 //	remove node N
 //	application A queue=root.q   user=, groups=, tags=, created=, forced; of a gang:
 //	                             vcore=8 of all placeholders, timeout=15m, hard
+//	update application A         tags=, quota=
 //	remove application A
 //	ask K application=A vcore=1  priority=, created=, required=N, group=,
 //	                             placeholder, originator, owner, tags=, tag.NAME=,
@@ -51,7 +53,8 @@
 //	                             was to end because of its gang
 //	schedule                     until there is no more to do
 //	advance 30s
-//	refuse K N "text"            from now on K may not run on N; * for any
+//	refuse K N "text"            from now on K may not run on N; * for any; passing, if
+//	                             that may change as others end
 //	allow K N                    takes a refusal back
 //	conflict K L                 K and L may not run on the same node
 //	need K L                     K may run only where L does
@@ -59,6 +62,9 @@
 //	                             evictions count against it
 //	choose K V...                the resource manager chooses the victims V for the
 //	                             ask K, and none for other asks
+//	alike C K...                 a refusal of one of the asks, later, is one of all
+//	tied K C...                  answers of these classes change when K comes or goes
+//	best K N...                  the nodes that suit K best, the best first
 //	show nodes [N...]            with what runs on them
 //	show queues, applications, asks, foreign, due
 //	show plan K                  the last plan to make room for the ask K

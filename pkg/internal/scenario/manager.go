@@ -14,7 +14,7 @@ import (
 // A manager is the resource manager of a scenario. It answers from the events that
 // it has heard of.
 type manager struct {
-	refusals  map[pair]string
+	refusals  map[pair]error
 	conflicts map[pair]bool // of two allocations, both ways
 	needs     map[pair]bool // that the other runs on the same node
 	budgets   []*budget     // in the order of the scenario
@@ -38,7 +38,7 @@ type budget struct {
 
 func newManager() *manager {
 	return &manager{
-		refusals:  map[pair]string{},
+		refusals:  map[pair]error{},
 		conflicts: map[pair]bool{},
 		needs:     map[pair]bool{},
 		choices:   map[api.AllocationKey][]api.AllocationKey{},
@@ -113,8 +113,8 @@ func (m *manager) feasible(key api.AllocationKey, node api.NodeID, allocate bool
 func (m *manager) refused(key api.AllocationKey, node api.NodeID) error {
 	who := m.asked(key)
 	for _, p := range []pair{{who, string(node)}, {who, "*"}, {"*", string(node)}, {"*", "*"}} {
-		if text, ok := m.refusals[p]; ok {
-			return refusal(text)
+		if err, is := m.refusals[p]; is {
+			return err
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,9 +12,13 @@ import (
 // The verbs that say what the resource manager answers.
 
 func (m *manager) refuse(a *arguments) (func(), error) {
+	passing := a.flag("passing")
 	p := pair{m.asked(api.AllocationKey(a.need("the allocation"))), a.need("the node")}
-	text := a.need("the text")
-	return func() { m.refusals[p] = text }, nil
+	var err error = refusal(a.need("the text"))
+	if passing {
+		err = errors.New(err.Error())
+	}
+	return func() { m.refusals[p] = err }, nil
 }
 
 func (m *manager) allow(a *arguments) (func(), error) {

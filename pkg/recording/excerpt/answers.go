@@ -200,11 +200,15 @@ func (a *answers) feasible(key api.AllocationKey, node api.NodeID, err error) {
 		a.say("allow", string(key), string(node))
 	case err != nil && text != err.Error() && (len(a.against[of]) == 0 || coreanswers.IsUnresolvable(err)):
 		a.refused[of] = err.Error()
-		a.say("refuse", string(key), string(node), err.Error())
+		words := []string{string(key), string(node), err.Error()}
+		if !coreanswers.IsUnresolvable(err) {
+			words = append(words, "passing")
+		}
+		a.say("refuse", words...)
 	}
 }
 
-// simulated takes in whether an ask may run on a node without others. If it may, it is these that it must not run beside.
+// simulated takes in whether an ask may run on a node without others. If it may without a single one, it must not run beside that.
 func (a *answers) simulated(key api.AllocationKey, node api.NodeID, remove []api.AllocationKey, err error) {
 	of := a.asked(key, node)
 	_, was := a.refused[of]
@@ -214,7 +218,8 @@ func (a *answers) simulated(key api.AllocationKey, node api.NodeID, remove []api
 	case was:
 		delete(a.refused, of)
 		a.say("allow", string(key), string(node))
-		for _, other := range remove {
+		if len(remove) == 1 {
+			other := remove[0]
 			if a.against[of] == nil {
 				a.against[of] = map[api.AllocationKey]bool{}
 			}

@@ -39,7 +39,7 @@ func Make(d *recording.Directory, partition string, w recording.Wanted, progress
 	}
 	o := h.outcome(w, key)
 	r := &reducer{progress: progress, tried: map[uint64]bool{}, smaller: map[bool]bool{}}
-	begun, err := r.latest(h, o)
+	begun, err := r.latest(h, &o)
 	if err != nil {
 		return nil, fmt.Errorf("pod %s %s at %s, in step %d of %s, and a scenario with all that is known before does not show it: %w",
 			w.Pod, w, found.Now.Format(time.RFC3339Nano), found.Steps, found.File, err)
@@ -52,7 +52,7 @@ func Make(d *recording.Directory, partition string, w recording.Wanted, progress
 	if r.smaller[true] {
 		begun.notes = append(begun.notes, note{text: "queues may use less by what else they used"})
 	}
-	e.After, e.Played, e.Whole = len(least), r.played, !r.spent()
+	e.After, e.Played, e.Whole = len(least), r.played, !r.enough()
 	e.Text, err = h.text(e, begun, o, least, r.shows)
 	return e, err
 }
@@ -81,7 +81,7 @@ type note struct {
 const furtherMax = 4
 
 // latest is the latest beginning from which on the outcome shows: as it was if it can be, and otherwise at all.
-func (r *reducer) latest(h *history, o outcome) (*beginning, error) {
+func (r *reducer) latest(h *history, o *outcome) (*beginning, error) {
 	var last error
 	var weak *beginning
 	further := furtherMax
@@ -95,7 +95,7 @@ func (r *reducer) latest(h *history, o outcome) (*beginning, error) {
 		if err != nil {
 			return nil, err
 		}
-		strict, loose, err := r.try(b.lines, o)
+		strict, loose, err := r.try(b.lines, *o)
 		switch {
 		case strict:
 			r.shows = o.asItWas()
@@ -109,7 +109,7 @@ func (r *reducer) latest(h *history, o outcome) (*beginning, error) {
 	if weak == nil {
 		return nil, errors.Join(ErrNotShown, last)
 	}
-	r.shows = o.atAll()
-	weak.notes = append(weak.notes, note{text: o.other()})
+	weak.notes = append(weak.notes, note{text: "in the recording " + o.String()})
+	r.shows, o.loosely = o.atAll(), true
 	return weak, nil
 }

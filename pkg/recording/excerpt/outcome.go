@@ -16,6 +16,7 @@ type outcome struct {
 	key         api.AllocationKey
 	application api.ApplicationID
 	fact
+	loosely bool // the fact does not count
 }
 
 // A fact is how something became of a pod: where it was placed, for what it was evicted, why it waits.
@@ -118,6 +119,8 @@ func (o outcome) atAll() showing {
 // String says what became of the pod.
 func (o outcome) String() string {
 	switch {
+	case o.loosely:
+		return fmt.Sprintf("%s %s", o.key, o.Wanted)
 	case o.Outcome == recording.Placed:
 		return fmt.Sprintf("%s is placed on %s", o.key, o.node)
 	case o.Outcome == recording.Waits:
@@ -127,6 +130,3 @@ func (o outcome) String() string {
 	}
 	return fmt.Sprintf("%s is evicted for %s, by %s", o.key, o.ask, o.trigger)
 }
-
-// other says that it came about in another way.
-func (o outcome) other() string { return "in the recording " + o.String() }

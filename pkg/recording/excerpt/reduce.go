@@ -28,8 +28,8 @@ type reducer struct {
 	smaller  map[bool]bool // nodes; with what queues may use
 }
 
-// spent reports whether enough was played.
-func (r *reducer) spent() bool { return r.played >= playsMax || r.commands >= commandsMax }
+// enough reports whether enough was played.
+func (r *reducer) enough() bool { return r.played >= playsMax || r.commands >= commandsMax }
 
 // try plays a scenario, and says whether it shows an outcome as it was, and at all.
 func (r *reducer) try(lines []line, o outcome) (strict, loose bool, err error) {
@@ -52,7 +52,7 @@ func (r *reducer) holds(lines []line) bool {
 	if is, known := r.tried[sum]; known {
 		return is
 	}
-	if r.spent() {
+	if r.enough() {
 		return false
 	}
 	r.count(lines)
@@ -84,7 +84,7 @@ func (r *reducer) reduce(lines []line) []line {
 		}
 		lines = r.fold(r.words(lines))
 		lines = r.round(lines)
-		if r.spent() || written(lines) == before {
+		if r.enough() || written(lines) == before {
 			return lines
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/shrink"
 )
 
 // A historyStep is one thing that happens to a cluster: a verb and numbers that say to what.
@@ -125,21 +126,7 @@ func (p *probe) end() {
 func shrinkHistory(t *testing.T, genuine bool, steps []historyStep) []historyStep {
 	t.Helper()
 	broken := playHistory(t, genuine, steps)
-	for size := len(steps) / 2; size > 0; {
-		shorter := false
-		for at := 0; at+size <= len(steps); {
-			rest := slices.Concat(steps[:at], steps[at+size:])
-			if sameBreach(playHistory(t, genuine, rest), broken) {
-				steps, shorter = rest, true
-			} else {
-				at += size
-			}
-		}
-		if !shorter || size > 1 {
-			size /= 2
-		}
-	}
-	return steps
+	return shrink.Least(steps, func(rest []historyStep) bool { return sameBreach(playHistory(t, genuine, rest), broken) })
 }
 
 // sameBreach reports whether two broken laws are the same but for names and numbers.
