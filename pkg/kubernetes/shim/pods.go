@@ -77,15 +77,17 @@ func (c *Context) takePod(pod *v1.Pod) {
 	case older(pod, t.pod):
 		return
 	}
-	before := t.pod
-	t.pod = pod
-	if pods.IsGated(before) && !pods.IsGated(pod) {
+	before := t.state
+	if before.pod != pod {
+		t.state = stateOf(pod)
+	}
+	if pods.IsGated(before.pod) && !pods.IsGated(pod) {
 		t.since = time.Now()
 	}
 	if pods.IsPlaceholder(pod) {
 		delete(c.gangs.making, nameOf(pod))
 	}
-	if respecified(before, pod) {
+	if respecified(before.pod, pod) {
 		t.rejections = 0
 		if t.told == asked {
 			t.sent = nil // what it requires of nodes may have changed, which no field tells
@@ -95,7 +97,7 @@ func (c *Context) takePod(pod *v1.Pod) {
 		c.leaving[key] = t
 	}
 	if pods.IsBound(pod) {
-		c.relabelled(before, pod)
+		c.relabelled(before.pod, pod)
 		c.settle(t, before)
 	} else {
 		c.status.ungated(pod)
@@ -128,7 +130,7 @@ func sameSpec(a, b *v1.Pod) bool {
 
 // newTask begins with a pod. The lock must be held.
 func (c *Context) newTask(pod *v1.Pod) *task {
-	t := &task{pod: pod, owners: pods.OwnerPods(pod), since: time.Now()}
+	t := &task{state: stateOf(pod), owners: pods.OwnerPods(pod), since: time.Now()}
 	if made := pod.CreationTimestamp; t.since.Sub(made.Time) > 2*time.Second && !made.IsZero() {
 		t.since = made.Time // it was there before the process; otherwise whole seconds say less
 	}
@@ -169,7 +171,7 @@ func (c *Context) countOwned(t *task, more int) {
 }
 
 // settle takes in that the API server says where a pod runs. The lock must be held.
-func (c *Context) settle(t *task, before *v1.Pod) {
+func (c *Context) settle(t *task, before state) {
 	node := t.pod.Spec.NodeName
 	if t.assumed != nil && t.node != node {
 		c.log.Warn("pod was bound to another node than was decided", refer(t.pod), zap.String("node", node), zap.String("decided", t.node))
@@ -179,8 +181,8 @@ func (c *Context) settle(t *task, before *v1.Pod) {
 	c.place(t, node)
 	// What is remembered of a node ends with each change of its pods, so those that change
 	// nothing there are left out.
-	if t.assumed != nil || before == t.pod || respecified(before, t.pod) || before.Spec.NodeName != node ||
-		(before.DeletionTimestamp == nil) != (t.pod.DeletionTimestamp == nil) || !sameResources(pods.Resources(before), pods.Resources(t.pod)) {
+	if was := before.pod; t.assumed != nil || was == t.pod || respecified(was, t.pod) || was.Spec.NodeName != node ||
+		(was.DeletionTimestamp == nil) != (t.pod.DeletionTimestamp == nil) || !sameResources(before.takes, t.takes) {
 		c.feasible.SetPod(t.pod)
 	}
 	t.assumed = nil
@@ -304,7 +306,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return nil, t.waits
 	}
 	if t.foreign() {
-		m := pods.CreateAllocationForForeignPod(t.pod)
+		m := pods.CreateAllocationForForeignPod(t.pod, t.takes)
 		c.markOwner(t, m)
 		return m, ""
 	}
@@ -327,7 +329,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 	if reason = c.gangs.holds(t); reason != "" {
 		return nil, reason
 	}
-	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
+	m = pods.Ask(t.pod, t.takes, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
 	m.NodeID = t.node
 	if booked, _ := t.growth(); booked != nil {
 		m.ResourcePerAlloc = booked

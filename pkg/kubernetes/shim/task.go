@@ -53,7 +53,7 @@ const rejectionsMax = 3
 //	told is placed  =>  node is not empty, or the core alone knows the node yet
 //	binding is set  =>  node is where it is being bound, and the pod is assumed there
 type task struct {
-	pod   *v1.Pod      // in the latest state that is known; never changed
+	state              // the latest one that is known
 	app   *application // nil if the pod is foreign
 	owner bool         // other pods belong to it
 	since time.Time    // when it came, or its gates went
@@ -77,6 +77,14 @@ type task struct {
 	pausedUntil time.Time     // when it may be sent again
 	waits       string        // why the core was not told, or what was wrong last
 }
+
+// A state of a pod is what the API server said of it, with what is worked out of that once. Neither is ever changed.
+type state struct {
+	pod   *v1.Pod
+	takes *si.Resource // what the pod takes on its node
+}
+
+func stateOf(pod *v1.Pod) state { return state{pod, pods.Resources(pod)} }
 
 func (t *task) key() string { return pods.Key(t.pod) }
 
