@@ -1,14 +1,11 @@
 package shim
 
 import (
-	"maps"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
@@ -105,29 +102,6 @@ func (c *Context) takePod(pod *v1.Pod) {
 	c.sync(t)
 }
 
-// older reports whether a state of a pod comes before another one. Versions that cannot be
-// compared are taken as they come.
-func older(pod, known *v1.Pod) bool {
-	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, known.ResourceVersion)
-	return err == nil && order < 0
-}
-
-// respecified reports whether something changed that filters look at. The names of claims
-// that are made from a template are in the status.
-func respecified(a, b *v1.Pod) bool {
-	return a != b && (!sameSpec(a, b) || !maps.Equal(a.Labels, b.Labels) ||
-		!equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses))
-}
-
-// sameSpec reports whether two states of a pod have the same spec. The API server counts its changes, all but that
-// the pod gets its node; only pods that were written before Kubernetes 1.33 have no count, and are compared.
-func sameSpec(a, b *v1.Pod) bool {
-	if a.UID != b.UID || a.Generation == 0 || b.Generation == 0 {
-		return equality.Semantic.DeepEqual(a.Spec, b.Spec)
-	}
-	return a.Generation == b.Generation && a.Spec.NodeName == b.Spec.NodeName
-}
-
 // newTask begins with a pod. The lock must be held.
 func (c *Context) newTask(pod *v1.Pod) *task {
 	t := &task{state: stateOf(pod), owners: pods.OwnerPods(pod), since: time.Now()}
@@ -175,14 +149,17 @@ func (c *Context) settle(t *task, before state) {
 	node := t.pod.Spec.NodeName
 	if t.assumed != nil && t.node != node {
 		c.log.Warn("pod was bound to another node than was decided", refer(t.pod), zap.String("node", node), zap.String("decided", t.node))
-		c.feasible.RemovePod(t.assumed)
+		c.feasible.RemovePod(t.assumed.pod)
 	}
 	c.runs(t.key())
 	c.place(t, node)
+	counted := before
+	if t.assumed != nil {
+		counted = *t.assumed
+	}
 	// What is remembered of a node ends with each change of its pods, so those that change
 	// nothing there are left out.
-	if was := before.pod; t.assumed != nil || was == t.pod || respecified(was, t.pod) || was.Spec.NodeName != node ||
-		(was.DeletionTimestamp == nil) != (t.pod.DeletionTimestamp == nil) || !sameResources(before.takes, t.takes) {
+	if before.pod == t.pod || !counted.countsAs(t.state) {
 		c.feasible.SetPod(t.pod)
 	}
 	t.assumed = nil

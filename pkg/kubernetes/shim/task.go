@@ -61,7 +61,7 @@ type task struct {
 	owners []string // keys of pods to which it belonged when it came
 
 	node    string   // where it runs, or is being bound; empty while it waits
-	assumed *v1.Pod  // the pod with that node, until the API server says so itself
+	assumed *state   // the pod with that node, until the API server says so itself
 	binding *binding // while it is being bound
 
 	told told
@@ -78,14 +78,6 @@ type task struct {
 	waits       string        // why the core was not told, or what was wrong last
 }
 
-// A state of a pod is what the API server said of it, with what is worked out of that once. Neither is ever changed.
-type state struct {
-	pod   *v1.Pod
-	takes *si.Resource // what the pod takes on its node
-}
-
-func stateOf(pod *v1.Pod) state { return state{pod, pods.Resources(pod)} }
-
 func (t *task) key() string { return pods.Key(t.pod) }
 
 // foreign reports whether another scheduler is in charge of it.
@@ -94,7 +86,7 @@ func (t *task) foreign() bool { return t.app == nil }
 // running is the pod with its node.
 func (t *task) running() *v1.Pod {
 	if t.pod.Spec.NodeName == "" && t.assumed != nil {
-		return t.assumed
+		return t.assumed.pod
 	}
 	return t.pod
 }

@@ -99,7 +99,9 @@ func TestResizedPodIsBookedAnew(t *testing.T) {
 	always := v1.ContainerRestartPolicyAlways
 	withMore := func(pod *v1.Pod) {
 		pod.Spec.Overhead = shimtest.Quantities("cpu=100m")
-		pod.Spec.InitContainers = []v1.Container{{Name: "side-car", RestartPolicy: &always, Resources: v1.ResourceRequirements{Requests: shimtest.Quantities("cpu=200m")}}}
+		beside := shimtest.Quantities("cpu=200m")
+		pod.Spec.InitContainers = []v1.Container{{Name: "side-car", RestartPolicy: &always, Resources: v1.ResourceRequirements{Requests: beside}}}
+		pod.Status.InitContainerStatuses = []v1.ContainerStatus{{Name: "side-car", AllocatedResources: beside}}
 	}
 	for name, option := range map[string]shimtest.PodOption{"ours": withMore, "foreign": shimtest.Foreign} {
 		synctest.Test(t, func(t *testing.T) {
