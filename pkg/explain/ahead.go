@@ -107,7 +107,7 @@ func and(words string) string {
 }
 
 // try does what a cure says to a copy of a view. What is more important may evict there, too. It returns whether the ask runs then, what
-// else does, in the order of keys, and whether there was time enough.
+// else did before it, in the order of keys, and whether there was time enough.
 func (p *playing) try(ctx context.Context, view *api.View, more raise, c cure) (runs bool, others []earlier, all bool) {
 	if ctx.Err() != nil {
 		return false, nil, false
@@ -124,9 +124,8 @@ func (p *playing) try(ctx context.Context, view *api.View, more raise, c cure) (
 	for _, command := range commands {
 		r.p.Apply(p.t.Now, command)
 	}
-	if _, all = r.simulate(ctx, p.t.Now, p.t.Now); p.ranOn(r) != "" {
-		return true, nil, true
-	}
+	_, all = r.simulate(ctx, p.t.Now, p.t.Now)
+	runs = p.ranOn(r) != ""
 	for _, app := range p.view.Applications {
 		for i := range app.Asks {
 			if key := app.Asks[i].Key; r.placed[key] != "" && !p.members[key] {
@@ -134,7 +133,7 @@ func (p *playing) try(ctx context.Context, view *api.View, more raise, c cure) (
 			}
 		}
 	}
-	return false, others, all
+	return runs, others, all || runs
 }
 
 // feasible asks the resource manager about the ask, as far as a cure does not answer that, and so often about others.
@@ -197,9 +196,9 @@ func (p *playing) wider(ctx context.Context, failed []cure, before []earlier, on
 		case len(more.queues)+len(more.owners) == 0 || c.on != "":
 			continue
 		}
-		runs, _, _ := p.try(ctx, p.withRoom(raise{}), more, c)
+		runs, others, _ := p.try(ctx, p.withRoom(raise{}), more, c)
 		if runs {
-			p.Remedies = Remedies{Quota: p.quotaRemedies(before), Ahead: len(before)}
+			p.Remedies = Remedies{Quota: p.quotaRemedies(before), Ahead: both(before, others)}
 			if c.words != "" {
 				p.Remedies.Nodes = []string{c.words}
 			}
@@ -207,6 +206,20 @@ func (p *playing) wider(ctx context.Context, failed []cure, before []earlier, on
 		return runs
 	}
 	return false
+}
+
+// both counts the asks that are in two lists.
+func both(before, others []earlier) (count int) {
+	ran := map[api.AllocationKey]bool{}
+	for _, one := range others {
+		ran[one.ask.Key] = true
+	}
+	for _, one := range before {
+		if ran[one.ask.Key] {
+			count++
+		}
+	}
+	return count
 }
 
 // instead tries what makes the ask come first, or room for it: more that is guaranteed to its queues, or a higher priority.

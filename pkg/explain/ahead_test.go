@@ -41,6 +41,28 @@ func TestRemediesBehindOthers(t *testing.T) {
 	}
 }
 
+// TestRoomBeforeIsCounted: what is in line before an ask and gets nothing of the room that a remedy makes does not count, such as
+// an ask of another queue that no node can hold; and of a queue that uses less than it lacks only the max can be raised.
+func TestRoomBeforeIsCounted(t *testing.T) {
+	c := newCluster(t, twoQueues(), api.Options{ReserveDelay: -1})
+	c.node("n", 40_000, 1<<30)
+	c.ask("web", "runs", 8000, 1, on("n"))
+	c.ask("batch", "huge", 100_000, 1, priority(9))
+	for i := range 3 {
+		c.ask("web", fmt.Sprintf("web-%d", i), 3000, 1)
+	}
+	c.settle(start)
+	a, err := explain.Ask(c.View(), c.kinds, "web", "web-2")
+	assert.NilError(t, err)
+	a.Try(t.Context(), explain.Trial{Now: start, Free: true})
+	assert.Equal(t, a.Remedies.Sentence(), "it runs if queue root.web uses vcore=8000 less, or its max is raised by that; that is room for 2 asks before it, too")
+	c.ask("web", "large", 20_000, 1, priority(8))
+	a, err = explain.Ask(c.View(), c.kinds, "web", "large")
+	assert.NilError(t, err)
+	a.Try(t.Context(), explain.Trial{Now: start, Free: true})
+	assert.Equal(t, a.Remedies.Sentence(), "it runs if the max of queue root.web is raised by vcore=19000")
+}
+
 // TestFewQuestionsAboutOthers: of ten times as many asks as that, about others no more is asked than 500 times.
 func TestFewQuestionsAboutOthers(t *testing.T) {
 	c := line(t, 5000)

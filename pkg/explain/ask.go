@@ -39,7 +39,7 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 	a.Nodes = groups(view, ask, nil)
 	asked := a.startsWith()
 	a.Quota, a.Limits = levels(view, ask, app, asked), limits(view, ask, app, asked)
-	a.Lack = lackOf(view, kinds, ask, app.Queue)
+	a.Lack = lackOf(view, kinds, ask, app.Queue, asked)
 	a.Before = before(app, ask)
 	return a, nil
 }

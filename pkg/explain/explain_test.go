@@ -220,7 +220,7 @@ func TestRefusedNodes(t *testing.T) {
 	c.ask("web", "over", 9000, 1<<20, on("n5"))
 	c.settle(start.Add(2 * time.Minute))
 	a = c.explain(t, "web", "waits")
-	assert.Equal(t, a.Remedies.Sentence(), "it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and "+
+	assert.Equal(t, a.Remedies.Sentence(), "it runs if queue root.web uses vcore=1000 less, or its max is raised by that; and if "+
 		"node n3 takes new allocations again and the resource manager, which was not asked, accepts it there, or "+
 		"vcore=9500 more becomes free on n5 and the resource manager, which was not asked, accepts it there")
 }

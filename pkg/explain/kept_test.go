@@ -8,8 +8,10 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/played"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // keeping is two nodes of 4 cores of which half of one is free, and an ask that wants a whole one.
@@ -60,4 +62,29 @@ func TestNearestBesideClaims(t *testing.T) {
 	a.Try(context.Background(), p.Trial())
 	assert.Assert(t, strings.Contains(a.Text(), "2 have too little free; nearest is n-1, lacks vcore=3000\n"), a.Text())
 	assert.Assert(t, strings.Contains(a.Text(), "it runs if vcore=9000 more becomes free on n-1; that is room for 2 asks before it, too"), a.Text())
+}
+
+// TestKeptForSeveral: a node that is kept for an ask has room for it, though it is kept for another one, too. The quota is all that
+// keeps it away.
+func TestKeptForSeveral(t *testing.T) {
+	c := newCluster(t, twoQueues(), api.Options{})
+	c.node("n", 4000, 1<<30)
+	c.node("elsewhere", 6000, 1<<30)
+	c.ask("web", "runs", 6000, 1, on("elsewhere"))
+	c.ask("web", "one", 4000, 1)
+	c.ask("web", "two", 4000, 1)
+	c.settle(start)
+	view := c.View()
+	for _, n := range view.Nodes {
+		if n.ID == "n" {
+			n.Reservations = []api.Reservation{
+				{Node: "n", Key: "one", At: start, Amounts: resources.Amounts{4000, 1}}, {Node: "n", Key: "two", At: start, Amounts: resources.Amounts{4000, 1}},
+			}
+		}
+	}
+	for _, key := range []api.AllocationKey{"one", "two"} {
+		a, err := explain.Ask(view, c.kinds, "web", key)
+		assert.NilError(t, err)
+		assert.Equal(t, a.Nodes[len(a.Nodes)-1].Why, explain.HasRoom, "%s", a.Text())
+	}
 }

@@ -27,8 +27,8 @@ type QueueLack struct {
 	Lacking resources.Amounts
 }
 
-// lackOf is what an ask of a leaf lacks of guarantees. That of the root counts for nothing.
-func lackOf(view *api.View, kinds *resources.Kinds, ask *api.AskView, leaf api.QueuePath) (l Lack) {
+// lackOf is what an ask of a leaf lacks of guarantees. That of the root counts for nothing. Asked is what starts together with it.
+func lackOf(view *api.View, kinds *resources.Kinds, ask *api.AskView, leaf api.QueuePath, asked resources.Amounts) (l Lack) {
 	var way []*api.QueueView
 	for q := view.Root.Towards(leaf); q != nil; q = q.Towards(leaf) {
 		way = append(way, q)
@@ -46,23 +46,26 @@ func lackOf(view *api.View, kinds *resources.Kinds, ask *api.AskView, leaf api.Q
 		}
 	}
 	if len(l.Queues) > 0 && ask.Nominated == "" && ask.Required == "" {
-		l.NoEviction = noEviction(view, kinds, ask, way)
+		l.NoEviction = noEviction(view, kinds, ask, way, asked)
 	}
 	return l
 }
 
 // noEviction is why nothing is evicted by guarantee for an ask. The way is its queues below
 // the root, from its leaf on.
-func noEviction(view *api.View, kinds *resources.Kinds, ask *api.AskView, way []*api.QueueView) string {
+func noEviction(view *api.View, kinds *resources.Kinds, ask *api.AskView, way []*api.QueueView, asked resources.Amounts) string {
 	switch {
 	case view.Config.Preemption.Disabled:
 		return "preemption is off"
 	case ask.NeverPreempts():
 		return "it says that nothing is to be evicted for it"
 	}
-	if in, over := beyondGuarantee(way, ask.Amounts); in != nil {
-		use := in.Used.Plus(in.Nominated).Plus(ask.Amounts)
-		return fmt.Sprintf("with it queue %s would use %s, where %s is guaranteed", in.Path, kinds.Format(only(use, over)), kinds.Format(only(in.Guaranteed, over)))
+	if in, over := beyondGuarantee(way, asked); in != nil {
+		with, use := "it", in.Used.Plus(in.Nominated).Plus(asked)
+		if !asked.Equal(ask.Amounts) {
+			with = "its group"
+		}
+		return fmt.Sprintf("with %s queue %s would use %s, where %s is guaranteed", with, in.Path, kinds.Format(only(use, over)), kinds.Format(only(in.Guaranteed, over)))
 	}
 	for i := range ask.Attempts {
 		if a := &ask.Attempts[i]; a.Trigger == preemptor.Guarantee && !a.Succeeded() {
@@ -70,7 +73,7 @@ func noEviction(view *api.View, kinds *resources.Kinds, ask *api.AskView, way []
 		}
 	}
 	switch ask.Reason {
-	case api.NoNodeFits, api.Infeasible, api.NotTried, api.QuotaExceeded:
+	case api.NoNodeFits, api.Infeasible, api.NotTried, api.QuotaExceeded, api.AwaitsGang, api.GroupBelow:
 		return ""
 	}
 	return "it does not wait for room"

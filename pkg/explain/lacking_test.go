@@ -100,6 +100,24 @@ func TestLacking(t *testing.T) {
 	}
 }
 
+// TestWhyNothingIsEvictedForAGroup: what starts together counts as a whole, though each member alone is within what is guaranteed.
+func TestWhyNothingIsEvictedForAGroup(t *testing.T) {
+	config := twoQueues()
+	config.Root.Queues[0].Guaranteed = resources.Amounts{5000}
+	c := newCluster(t, config, api.Options{ReserveDelay: -1})
+	c.node("n", 8000, 1<<30)
+	c.ask("batch", "fills", 8000, 1, on("n"))
+	for i := range 3 {
+		c.ask("web", fmt.Sprintf("member-%d", i), 2000, 1, func(a *api.Allocation) {
+			a.Tags = map[string]string{api.TagQuorum: "g", api.TagQuorumLeast: "3"}
+		})
+	}
+	c.settle(start.Add(time.Minute))
+	a := c.explain(t, "web", "member-0")
+	assert.Equal(t, a.Reason, api.AwaitsGang)
+	assert.Equal(t, a.Lack.NoEviction, "with its group queue root.web would use vcore=6000, where vcore=5000 is guaranteed")
+}
+
 // TestWhyNothingIsEvictedPerKind: a queue that counts each kind by itself lacks one of which it uses nothing, and nothing is evicted for it all
 // the same: what nodes lack is another kind, of which it uses all that is guaranteed to it.
 func TestWhyNothingIsEvictedPerKind(t *testing.T) {

@@ -94,7 +94,7 @@ var (
 	openOn = regexp.MustCompile("^node (n[0-9]) takes new allocations again$")
 	keptOn = regexp.MustCompile("^(k[0-9]+), for which node n[0-9] is kept, no longer waits$")
 	added  = regexp.MustCompile("^a node is added with .* free( and the resource manager, which was not asked, accepts it there)?$|^node n[0-9] goes and |^the resource manager accepts it on ")
-	raised = regexp.MustCompile("^queue root.([ab]) uses (.*) less, or its max is raised by that$")
+	raised = regexp.MustCompile("^queue root.([ab]) uses (.*) less, or its max is raised by that$|^the max of queue root.([ab]) is raised by (.*)$")
 )
 
 // checkRemedies does what would make each ask run, one remedy after the other, and sees it
@@ -115,10 +115,11 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, feasible api.Feasible
 				assert.Equal(t, oneMove(view, &ask), "", "seed %d: %s", seed, a.Text())
 			}
 			for _, remedy := range a.Remedies.Nodes {
-				placed, done := c.played(t, feasible, a, remedy)
+				placed, others, done := c.played(t, feasible, a, remedy)
 				assert.Assert(t, !done || placed == (a.Remedies.Remains == ""), "seed %d: %s\n%s", seed, remedy, a.Text())
 				if done {
 					tried++
+					assert.Assert(t, others >= a.Remedies.Ahead, "seed %d: %s, with %d others\n%s", seed, remedy, others, a.Text())
 				}
 			}
 		}
@@ -126,8 +127,9 @@ func (c *cluster) checkRemedies(t *testing.T, seed uint64, feasible api.Feasible
 	return tried
 }
 
-// played does what a remedy says, with what is said of quotas. It is whether the ask runs then, or false if a test cannot do that.
-func (c *cluster) played(t *testing.T, feasible api.Feasible, a *explain.Answer, remedy string) (placed, done bool) {
+// played does what a remedy says, with what is said of quotas. It is whether the ask runs then and how many others run, or false if a
+// test cannot do that.
+func (c *cluster) played(t *testing.T, feasible api.Feasible, a *explain.Answer, remedy string) (placed bool, others int, done bool) {
 	t.Helper()
 	view, at := c.View(), start.Add(time.Minute)
 	config := view.Config
@@ -135,9 +137,9 @@ func (c *cluster) played(t *testing.T, feasible api.Feasible, a *explain.Answer,
 	for _, quota := range a.Remedies.Quota {
 		is := raised.FindStringSubmatch(quota)
 		assert.Assert(t, is != nil, quota)
-		q := &config.Root.Queues[slices.IndexFunc(config.Root.Queues, func(q api.QueueConfig) bool { return q.Name == is[1] })]
+		q := &config.Root.Queues[slices.IndexFunc(config.Root.Queues, func(q api.QueueConfig) bool { return q.Name == is[1]+is[3] })]
 		q.Max = q.Max.Clone()
-		for i, more := range quantities(t, is[2]) {
+		for i, more := range quantities(t, is[2]+is[4]) {
 			if more > 0 {
 				q.Max[i] += more
 			}
@@ -151,7 +153,7 @@ func (c *cluster) played(t *testing.T, feasible api.Feasible, a *explain.Answer,
 	case strings.Contains(remedy, " moves from "):
 		move(p, view, a.Moves)
 	case !cure(t, p, view, remedy):
-		return false, false
+		return false, 0, false
 	}
 	for more := true; more; {
 		var fx api.Effects
@@ -159,12 +161,16 @@ func (c *cluster) played(t *testing.T, feasible api.Feasible, a *explain.Answer,
 			due, ok := p.Due()
 			more = ok && !due.After(at)
 		}
-		placed = placed || slices.ContainsFunc(fx, func(e api.Event) bool {
+		for _, e := range fx {
 			is, ok := e.(api.Placed)
-			return ok && is.Key == a.Allocation.Key
-		})
+			if ok && is.Key == a.Allocation.Key {
+				placed = true
+			} else if ok {
+				others++
+			}
+		}
 	}
-	return placed, true
+	return placed, others, true
 }
 
 // quantities are amounts as they are told.

@@ -66,6 +66,8 @@ func (l *Level) remedy(kinds *resources.Kinds, more higher) string {
 	}
 	switch {
 	case more.by.IsZero():
+	case l.Limit == nil && !more.by.FitsIn(l.Used):
+		parts = append(parts, fmt.Sprintf("the max of queue %s is raised by %s", l.Queue, kinds.Format(more.by)))
 	case l.Limit == nil:
 		parts = append(parts, fmt.Sprintf("queue %s uses %s less, or its max is raised by that", l.Queue, kinds.Format(more.by)))
 	default:

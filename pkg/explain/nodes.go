@@ -2,6 +2,7 @@ package explain
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -145,7 +146,8 @@ func firstReason(n *api.NodeView, ask *api.AskView) (Why, resources.Amounts, api
 }
 
 // keptForOthers is what a node keeps for asks other than one, and for the first of them and why: for
-// one that must run there, for one that waits long, or for one for which room is made.
+// one that must run there, for one that waits long, or for one for which room is made. Where it is kept for that one, too,
+// others that wait long keep nothing from it: which of them runs is a matter of the order.
 func keptForOthers(n *api.NodeView, ask *api.AskView) (kept resources.Amounts, why Why, holder api.AllocationKey) {
 	why = HasRoom
 	keep := func(key api.AllocationKey, amounts resources.Amounts, by Why) {
@@ -157,10 +159,14 @@ func keptForOthers(n *api.NodeView, ask *api.AskView) (kept resources.Amounts, w
 			why, holder = by, key
 		}
 	}
+	own := slices.ContainsFunc(n.Reservations, func(r api.Reservation) bool { return r.Key == ask.Key })
 	for _, r := range n.Reservations {
 		by := Reserved
-		if r.Required {
+		switch {
+		case r.Required:
 			by = Claimed
+		case own:
+			continue
 		}
 		keep(r.Key, r.Amounts, by)
 	}

@@ -3,7 +3,6 @@ package explain
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -31,11 +30,11 @@ type Remedies struct {
 
 // Sentence is the remedies as the end of a sentence; empty if there are none.
 func (r Remedies) Sentence() string {
-	parts := r.Quota
-	if len(r.Nodes) > 0 {
-		parts = append(slices.Clone(parts), strings.Join(r.Nodes, ", or "))
+	sentence, nodes := strings.Join(r.Quota, ", and "), strings.Join(r.Nodes, ", or ")
+	if sentence != "" && nodes != "" {
+		sentence += "; and if "
 	}
-	sentence := strings.Join(parts, ", and ")
+	sentence += nodes
 	switch instead := strings.Join(r.Instead, ", or if "); {
 	case sentence == "":
 	case r.Remains == "" && r.Ahead > 0:

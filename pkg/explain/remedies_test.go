@@ -50,7 +50,7 @@ func TestRemediesAreTried(t *testing.T) {
 			"the resource manager cannot be asked", func(c *cluster) { c.node("free", 9000, 9) },
 			explain.Trial{},
 			0,
-			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager, which was not asked, accepts it on free", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that; and if the resource manager, which was not asked, accepts it on free", nil,
 		},
 		{
 			"the resource manager refuses nothing", func(c *cluster) { c.node("free", 9000, 9) },
@@ -62,7 +62,7 @@ func TestRemediesAreTried(t *testing.T) {
 			"the only node with room is not for it", func(c *cluster) { c.node("other", 9000, 9) },
 			explain.Trial{MayRun: only(&count, "full")},
 			2,
-			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and the resource manager accepts it on other, or vcore=500 more becomes free on full", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that; and if the resource manager accepts it on other, or vcore=500 more becomes free on full", nil,
 		},
 		{
 			"the nearest nodes are not for it", func(c *cluster) {
@@ -74,7 +74,7 @@ func TestRemediesAreTried(t *testing.T) {
 			},
 			explain.Trial{MayRun: only(&count, "full")},
 			2,
-			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and vcore=500 more becomes free on full", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that; and if vcore=500 more becomes free on full", nil,
 		},
 		{
 			"a user is at a limit as well", func(c *cluster) { c.node("free", 9000, 9) },
@@ -89,7 +89,7 @@ func TestRemediesAreTried(t *testing.T) {
 			"only a new node helps", func(*cluster) {},
 			explain.Trial{MayRun: only(&count)},
 			1,
-			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that, and a node is added with memory=1 vcore=2000 free and the resource manager, which was not asked, accepts it there", nil,
+			"it runs if queue root.web uses vcore=1000 less, or its max is raised by that; and if a node is added with memory=1 vcore=2000 free and the resource manager, which was not asked, accepts it there", nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestFewQuestionsForRemedies(t *testing.T) {
 	a := try(t.Context(), only(&count))
 	assert.Equal(t, count, 50)
 	const quota = "it runs if queue root.web uses vcore=1000 less, or its max is raised by that"
-	assert.Equal(t, a.Remedies.Sentence(), quota+", and the resource manager, which was not asked, accepts it on n051, n052, n053 or 146 more")
+	assert.Equal(t, a.Remedies.Sentence(), quota+"; and if the resource manager, which was not asked, accepts it on n051, n052, n053 or 146 more")
 	assert.Equal(t, a.Nodes[1].Text, "taint")
 	assert.Equal(t, a.Nodes[1].Nodes+a.Nodes[2].Nodes, 199)
 
@@ -144,7 +144,7 @@ func TestFewQuestionsForRemedies(t *testing.T) {
 		return false, nil
 	})
 	assert.Equal(t, count, 1)
-	assert.Equal(t, a.Remedies.Sentence(), quota+", and the resource manager, which was not asked, accepts it on n001, n002, n003 or 196 more")
+	assert.Equal(t, a.Remedies.Sentence(), quota+"; and if the resource manager, which was not asked, accepts it on n001, n002, n003 or 196 more")
 
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()

@@ -167,9 +167,10 @@ func (o *NodeOrder) Next(after *ledger.Node, ask resources.Amounts) *ledger.Node
 func (o *NodeOrder) WithRoom(ask resources.Amounts) iter.Seq2[*ledger.Node, int64] {
 	return func(yield func(*ledger.Node, int64) bool) {
 		if o.Devices != nil {
-			ranked, place := o.Devices.of(ask), 0
-			for n := range ranked.all() {
-				if !yield(n, int64(pointsMax-pointsMax*place/ranked.len())) {
+			ranked := o.Devices.of(ask)
+			place, count := 0, ranked.len()
+			for n := range ranked.all {
+				if !yield(n, int64(pointsMax-pointsMax*place/count)) {
 					return
 				}
 				place++

@@ -2,7 +2,6 @@ package backlog
 
 import (
 	"cmp"
-	"iter"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/order"
@@ -106,12 +105,51 @@ func (r *rankedNode) nodeOrNil() *ledger.Node {
 	return r.node
 }
 
-// all are the nodes in order, but for what is used of their domains.
-func (ranked *rankedNodes) all() iter.Seq[*ledger.Node] {
-	return func(yield func(*ledger.Node) bool) {
-		for n := ranked.first(false); n != nil && yield(n); n = ranked.next(n, false) {
-		}
+// all visits the nodes in order, but for what is used of their domains. It walks the trees of all classes beside each other, so that it
+// looks at each node once, and for each at what is first of each class.
+func (ranked *rankedNodes) all(yield func(*ledger.Node) bool) {
+	left := make([]rest, len(ranked.byClass))
+	for class := range left {
+		left[class].enter(ranked.tree(class).Root())
 	}
+	for {
+		var best *rankedNode
+		for class := range left {
+			is := left[class].first()
+			if is != nil && (best == nil || ranked.cost(is) < ranked.cost(best)) {
+				best = is
+			}
+		}
+		if best == nil || !yield(best.node) {
+			return
+		}
+		left[best.class].pass()
+	}
+}
+
+// A rest is what is left of a tree in a walk: its items whose right side is not entered yet, the first one last.
+type rest []*rankedNode
+
+// enter adds a subtree that stands before all that is left.
+func (r *rest) enter(top *rankedNode) {
+	for ; top != nil; top = top.links.Left {
+		*r = append(*r, top)
+	}
+}
+
+// first is the first item that is left; nil if there is none.
+func (r *rest) first() *rankedNode {
+	if len(*r) == 0 {
+		return nil
+	}
+	return (*r)[len(*r)-1]
+}
+
+// pass leaves the first item behind.
+func (r *rest) pass() {
+	is := r.first()
+	*r = (*r)[:len(*r)-1]
+	r.enter(is.links.Right)
 }
 
 // compare compares nodes as they stand in order, but for what is used of their domains.

@@ -119,9 +119,29 @@ func (v *verifier) ranked() {
 				v.Breaks("node %s: what %s wastes there is stale", n.ID, v.Kinds.Format(amounts))
 			}
 		}
-		if !missed && found != ranked.len() {
+		if missed {
+			continue
+		}
+		if v.walked(ranked); found != ranked.len() {
 			v.Breaks("%d nodes have room for %s, %d are in order", found, v.Kinds.Format(amounts), ranked.len())
 		}
+	}
+}
+
+// walked checks that a walk over all nodes of an order visits each of them, as they compare.
+func (v *verifier) walked(ranked *rankedNodes) {
+	var last *rankedNode
+	visited := 0
+	for n := range ranked.all {
+		is := ranked.bySlot[n.Slot]
+		if last != nil && ranked.compare(last, is) >= 0 {
+			v.Breaks("node %s is shown for %s after %s, and stands before it", n.ID, v.Kinds.Format(ranked.amounts), last.node.ID)
+		}
+		last = is
+		visited++
+	}
+	if visited != ranked.len() {
+		v.Breaks("%d of %d nodes in order for %s are shown", visited, ranked.len(), v.Kinds.Format(ranked.amounts))
 	}
 }
 

@@ -18,6 +18,15 @@ type never struct {
 	sizes   map[string]bool   // whether no node could hold asks of a size
 }
 
+// never finds out which asks can run nowhere.
+func (e *examination) never() *never {
+	v := &never{e: e, sizes: map[string]bool{}}
+	for _, n := range e.view.Nodes {
+		v.largest.Raise(n.Capacity)
+	}
+	return v
+}
+
 // why is why an ask can run nowhere; empty if it may, or if that is not known.
 func (v *never) why(a askOf) string {
 	switch a.Reason {
@@ -32,10 +41,9 @@ func (v *never) why(a askOf) string {
 				return fmt.Sprintf("it asks for %s, more than the max of queue %s, %s", v.e.kinds.Format(a.Amounts), q.Path, v.e.kinds.FormatLimits(q.Max))
 			}
 		}
-	case api.NoNodeFits:
-		if v.noNode(a.Amounts) {
-			return fmt.Sprintf("it asks for %s, more than any node has", v.e.kinds.Format(a.Amounts))
-		}
+	}
+	if (a.Reason == api.NoNodeFits || a.Reason == api.QuotaExceeded || isLimit(a.Reason)) && v.noNode(a.Amounts) {
+		return fmt.Sprintf("it asks for %s, more than any node has", v.e.kinds.Format(a.Amounts))
 	}
 	return ""
 }
@@ -63,11 +71,7 @@ func (v *never) noNode(amounts resources.Amounts) bool {
 
 // impossible finds asks that can run nowhere, by application and reason.
 func (e *examination) impossible() {
-	v := &never{e: e, sizes: map[string]bool{}}
-	for _, n := range e.view.Nodes {
-		v.largest.Raise(n.Capacity)
-	}
-	e.byApplication(v.why, func(a askOf, why string) Finding {
+	e.byApplication(e.never().why, func(a askOf, why string) Finding {
 		return Finding{Kind: Impossible, Severity: Wrong, Cause: fmt.Sprintf("%s of it can run nowhere: %s", a.Key, why), try: tryFirst}
 	})
 }

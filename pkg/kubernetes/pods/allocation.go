@@ -9,14 +9,14 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// Ask is a pod that waits, in an application. The class of its priority may be nil; an
-// annotation of it can say that its pods are not to be preempted.
-func Ask(pod *v1.Pod, applicationID string, class *scheduling.PriorityClass) *si.Allocation {
+// Ask is a pod that waits, in an application, for amounts that are mostly its Resources; they are not copied. The class of
+// its priority may be nil; an annotation of it can say that its pods are not to be preempted.
+func Ask(pod *v1.Pod, amounts *si.Resource, applicationID string, class *scheduling.PriorityClass) *si.Allocation {
 	return &si.Allocation{
 		AllocationKey:    Key(pod),
 		ApplicationID:    applicationID,
 		AllocationTags:   CreateTagsForTask(pod, false),
-		ResourcePerAlloc: Resources(pod),
+		ResourcePerAlloc: amounts,
 		Priority:         corev1helpers.PodPriority(pod),
 		TaskGroupName:    GroupName(pod),
 		Placeholder:      IsPlaceholder(pod),
@@ -24,20 +24,13 @@ func Ask(pod *v1.Pod, applicationID string, class *scheduling.PriorityClass) *si
 	}
 }
 
-// Allocation is a pod that has its node, in an application.
-func Allocation(pod *v1.Pod, applicationID string, class *scheduling.PriorityClass) *si.Allocation {
-	allocation := Ask(pod, applicationID, class)
-	allocation.NodeID = pod.Spec.NodeName
-	return allocation
-}
-
-// CreateAllocationForForeignPod is a pod that another scheduler gave its node.
-func CreateAllocationForForeignPod(pod *v1.Pod) *si.Allocation {
+// CreateAllocationForForeignPod is a pod that another scheduler gave its node, with its Resources, which are not copied.
+func CreateAllocationForForeignPod(pod *v1.Pod, amounts *si.Resource) *si.Allocation {
 	return &si.Allocation{
 		AllocationKey:    Key(pod),
 		NodeID:           pod.Spec.NodeName,
 		AllocationTags:   CreateTagsForTask(pod, true),
-		ResourcePerAlloc: Resources(pod),
+		ResourcePerAlloc: amounts,
 		Priority:         corev1helpers.PodPriority(pod),
 	}
 }

@@ -28,10 +28,11 @@ func TestAsk(t *testing.T) {
 		},
 		Status: v1.PodStatus{NominatedNodeName: "n1"},
 	}
-	assert.Assert(t, !pods.Ask(pod, "a", nil).Placeholder, "whoever made it")
+	assert.Assert(t, !pods.Ask(pod, nil, "a", nil).Placeholder, "whoever made it")
 	pod.Status.Conditions = []v1.PodCondition{{Type: pods.ConditionPlaceholder, Status: v1.ConditionTrue}}
-	ask := pods.Ask(pod, "a", nil)
+	ask := pods.Ask(pod, pods.Resources(pod), "a", nil)
 	assert.Equal(t, ask.AllocationKey, "u-1")
+	assert.DeepEqual(t, plain(ask.ResourcePerAlloc), map[string]int64{"pods": 1, "vcore": 1000})
 	assert.Equal(t, ask.ApplicationID, "a")
 	assert.Equal(t, ask.NodeID, "")
 	assert.Equal(t, ask.Priority, int32(7))
@@ -47,9 +48,8 @@ func TestAsk(t *testing.T) {
 
 	pod.Spec.NodeName = "n1"
 	delete(want, "nominatedNodeName")
-	allocation := pods.Allocation(pod, "a", nil)
-	assert.Equal(t, allocation.NodeID, "n1")
-	assert.DeepEqual(t, allocation.AllocationTags, want)
+	ask = pods.Ask(pod, nil, "a", nil)
+	assert.DeepEqual(t, ask.AllocationTags, want)
 }
 
 func TestPreemptionPolicy(t *testing.T) {
@@ -70,7 +70,7 @@ func TestPreemptionPolicy(t *testing.T) {
 		"a class that says nonsense":       {class: class("maybe")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := pods.Ask(&v1.Pod{Spec: v1.PodSpec{PreemptionPolicy: c.policy}}, "a", c.class).PreemptionPolicy
+			got := pods.Ask(&v1.Pod{Spec: v1.PodSpec{PreemptionPolicy: c.policy}}, nil, "a", c.class).PreemptionPolicy
 			assert.Equal(t, got == nil, c.want == nil)
 			assert.Equal(t, got.GetAllowPreemptSelf(), c.want.GetAllowPreemptSelf())
 			assert.Equal(t, got.GetAllowPreemptOther(), c.want.GetAllowPreemptOther())
@@ -84,14 +84,14 @@ func TestCreateAllocationForForeignPod(t *testing.T) {
 		Spec:       v1.PodSpec{NodeName: "n2", Containers: []v1.Container{container("memory", "1Gi")}},
 		Status:     v1.PodStatus{NominatedNodeName: "n9"},
 	}
-	foreign := pods.CreateAllocationForForeignPod(pod)
+	foreign := pods.CreateAllocationForForeignPod(pod, pods.Resources(pod))
 	assert.Equal(t, foreign.ApplicationID, "")
 	assert.Equal(t, foreign.NodeID, "n2")
 	assert.Equal(t, foreign.AllocationTags["foreign"], "default")
 	assert.Equal(t, foreign.AllocationTags["nominatedNodeName"], "")
 	assert.DeepEqual(t, plain(foreign.ResourcePerAlloc), map[string]int64{"pods": 1, "memory": 1 << 30})
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n2"}}
-	assert.Equal(t, pods.CreateAllocationForForeignPod(pod).AllocationTags["foreign"], "static")
+	assert.Equal(t, pods.CreateAllocationForForeignPod(pod, nil).AllocationTags["foreign"], "static")
 }
 
 // Kubernetes says when the grace period of a pod ends; the scheduler is told when it began.

@@ -21,7 +21,7 @@ func TestReservationIsFor(t *testing.T) {
 	read, ok := pods.ReservationOf(place)
 	assert.Assert(t, ok)
 	assert.Equal(t, read, of)
-	assert.Equal(t, pods.Ask(place, "a", nil).PreemptionPolicy.AllowPreemptOther, false)
+	assert.Equal(t, pods.Ask(place, nil, "a", nil).PreemptionPolicy.AllowPreemptOther, false)
 
 	pod := func(change func(*v1.Pod)) *v1.Pod {
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -41,8 +41,8 @@ func GrowingPod(key string) string {
 // importance: so it may take from what is less important than the pod, and from neither its equals nor itself.
 // The number tells asks of one pod apart.
 func Growth(pod *v1.Pod, applicationID string, class *scheduling.PriorityClass, amounts *si.Resource, number int) *si.Allocation {
-	ask := Ask(pod, applicationID, class)
-	ask.AllocationKey, ask.ResourcePerAlloc = ask.AllocationKey+ofGrowth+strconv.Itoa(number), amounts
+	ask := Ask(pod, amounts, applicationID, class)
+	ask.AllocationKey += ofGrowth + strconv.Itoa(number)
 	ask.TaskGroupName, ask.Placeholder = "", false
 	ask.AllocationTags[TagRequired] = pod.Spec.NodeName
 	delete(ask.AllocationTags, TagTerminating)

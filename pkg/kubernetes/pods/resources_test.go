@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	helpers "k8s.io/component-helpers/resource"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -131,5 +132,42 @@ func TestResourcesAreTheMostOfAnyMoment(t *testing.T) {
 			running += milli
 		}
 		assert.Equal(t, plain(pods.Resources(&pod))["vcore"], max(most, running), "%+v", pod.Spec)
+	}
+}
+
+// Whatever there is in a status, the amounts are those that the library of Kubernetes finds when it looks at all of it.
+func TestResourcesOfAnyStatus(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	some := func() v1.ResourceList { return list("cpu", fmt.Sprint(1+random.IntN(8))) }
+	status := func(name string) []v1.ContainerStatus {
+		if random.IntN(2) == 0 {
+			return nil
+		}
+		return []v1.ContainerStatus{{Name: name, AllocatedResources: some(), Resources: &v1.ResourceRequirements{Requests: some()}}}
+	}
+	for range 2000 {
+		pod := &v1.Pod{Spec: v1.PodSpec{
+			Containers:     []v1.Container{named("main", v1.Container{Resources: v1.ResourceRequirements{Requests: some()}})},
+			InitContainers: []v1.Container{named("side-car", sidecar("cpu", "1"))},
+			Overhead:       list("cpu", "100m"),
+		}}
+		pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses = status("main"), status("side-car")
+		if random.IntN(2) == 0 {
+			pod.Spec.Resources = &v1.ResourceRequirements{Requests: some()}
+		}
+		if random.IntN(3) == 0 {
+			pod.Status.AllocatedResources = some()
+		}
+		if random.IntN(3) == 0 {
+			pod.Status.Resources = &v1.ResourceRequirements{Requests: some()}
+		}
+		if random.IntN(3) == 0 {
+			reason := []string{v1.PodReasonDeferred, v1.PodReasonInfeasible}[random.IntN(2)]
+			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodResizePending, Reason: reason}}
+		}
+		want := helpers.PodRequests(pod, helpers.PodResourcesOptions{
+			UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true, UseDRANodeAllocatableResourceClaimStatus: true,
+		})
+		assert.Equal(t, plain(pods.Resources(pod))["vcore"], want.Cpu().MilliValue(), "%+v", pod)
 	}
 }

@@ -177,8 +177,8 @@ func (b *binder) assume(t *task, node string) {
 	default:
 		pod := *t.pod // the API server has not said so: the known state stays as it is
 		pod.Spec.NodeName = node
-		t.assumed = &pod
-		b.feasible.SetPod(t.assumed)
+		t.assumed = &state{&pod, t.takes}
+		b.feasible.SetPod(&pod)
 	}
 	if err != nil {
 		b.conclude(x, nil, fmt.Errorf("reserving on node %s: %w", node, err))
@@ -289,7 +289,7 @@ func (b *binder) goOn(t *task) {
 // and tries another node first. The lock must be held.
 func (b *binder) unbound(t *task, why error) {
 	node := t.node
-	b.feasible.RemovePod(t.assumed)
+	b.feasible.RemovePod(t.assumed.pod)
 	t.assumed = nil
 	if !isGangPod(t) {
 		t.eviction = nil

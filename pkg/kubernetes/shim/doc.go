@@ -23,6 +23,7 @@
 //	context.go        Context: what is known
 //	options.go        what it depends on; feasibility.go, where pods may run; preferences.go, where they had better
 //	task.go           a pod, its application, and what the core was told
+//	state.go          what the API server said of a pod, and what of it filters look at
 //	pods.go           pods come, change and end: the one way for ours and foreign ones
 //	resizes.go        room for pods that are to grow while they run
 //	nodes.go          nodes

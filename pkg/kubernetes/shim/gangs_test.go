@@ -16,7 +16,7 @@ func taskOf(app *application, name, node string, placeholder bool) *task {
 		pod.Annotations = map[string]string{pods.AnnotationHolder: "true", pods.AnnotationTaskGroup: "workers"}
 		pod.Status.Conditions = []v1.PodCondition{{Type: pods.ConditionPlaceholder}}
 	}
-	return &task{pod: pod, app: app, node: node}
+	return &task{state: state{pod: pod}, app: app, node: node}
 }
 
 // Which pods of a gang the core is not told of, in each state that the gang can have.

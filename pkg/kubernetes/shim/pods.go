@@ -1,14 +1,11 @@
 package shim
 
 import (
-	"maps"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler"
@@ -77,15 +74,17 @@ func (c *Context) takePod(pod *v1.Pod) {
 	case older(pod, t.pod):
 		return
 	}
-	before := t.pod
-	t.pod = pod
-	if pods.IsGated(before) && !pods.IsGated(pod) {
+	before := t.state
+	if before.pod != pod {
+		t.state = stateOf(pod)
+	}
+	if pods.IsGated(before.pod) && !pods.IsGated(pod) {
 		t.since = time.Now()
 	}
 	if pods.IsPlaceholder(pod) {
 		delete(c.gangs.making, nameOf(pod))
 	}
-	if respecified(before, pod) {
+	if respecified(before.pod, pod) {
 		t.rejections = 0
 		if t.told == asked {
 			t.sent = nil // what it requires of nodes may have changed, which no field tells
@@ -95,7 +94,7 @@ func (c *Context) takePod(pod *v1.Pod) {
 		c.leaving[key] = t
 	}
 	if pods.IsBound(pod) {
-		c.relabelled(before, pod)
+		c.relabelled(before.pod, pod)
 		c.settle(t, before)
 	} else {
 		c.status.ungated(pod)
@@ -103,32 +102,9 @@ func (c *Context) takePod(pod *v1.Pod) {
 	c.sync(t)
 }
 
-// older reports whether a state of a pod comes before another one. Versions that cannot be
-// compared are taken as they come.
-func older(pod, known *v1.Pod) bool {
-	order, err := resourceversion.CompareResourceVersion(pod.ResourceVersion, known.ResourceVersion)
-	return err == nil && order < 0
-}
-
-// respecified reports whether something changed that filters look at. The names of claims
-// that are made from a template are in the status.
-func respecified(a, b *v1.Pod) bool {
-	return a != b && (!sameSpec(a, b) || !maps.Equal(a.Labels, b.Labels) ||
-		!equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses))
-}
-
-// sameSpec reports whether two states of a pod have the same spec. The API server counts its changes, all but that
-// the pod gets its node; only pods that were written before Kubernetes 1.33 have no count, and are compared.
-func sameSpec(a, b *v1.Pod) bool {
-	if a.UID != b.UID || a.Generation == 0 || b.Generation == 0 {
-		return equality.Semantic.DeepEqual(a.Spec, b.Spec)
-	}
-	return a.Generation == b.Generation && a.Spec.NodeName == b.Spec.NodeName
-}
-
 // newTask begins with a pod. The lock must be held.
 func (c *Context) newTask(pod *v1.Pod) *task {
-	t := &task{pod: pod, owners: pods.OwnerPods(pod), since: time.Now()}
+	t := &task{state: stateOf(pod), owners: pods.OwnerPods(pod), since: time.Now()}
 	if made := pod.CreationTimestamp; t.since.Sub(made.Time) > 2*time.Second && !made.IsZero() {
 		t.since = made.Time // it was there before the process; otherwise whole seconds say less
 	}
@@ -169,18 +145,21 @@ func (c *Context) countOwned(t *task, more int) {
 }
 
 // settle takes in that the API server says where a pod runs. The lock must be held.
-func (c *Context) settle(t *task, before *v1.Pod) {
+func (c *Context) settle(t *task, before state) {
 	node := t.pod.Spec.NodeName
 	if t.assumed != nil && t.node != node {
 		c.log.Warn("pod was bound to another node than was decided", refer(t.pod), zap.String("node", node), zap.String("decided", t.node))
-		c.feasible.RemovePod(t.assumed)
+		c.feasible.RemovePod(t.assumed.pod)
 	}
 	c.runs(t.key())
 	c.place(t, node)
+	counted := before
+	if t.assumed != nil {
+		counted = *t.assumed
+	}
 	// What is remembered of a node ends with each change of its pods, so those that change
 	// nothing there are left out.
-	if t.assumed != nil || before == t.pod || respecified(before, t.pod) || before.Spec.NodeName != node ||
-		(before.DeletionTimestamp == nil) != (t.pod.DeletionTimestamp == nil) || !sameResources(pods.Resources(before), pods.Resources(t.pod)) {
+	if before.pod == t.pod || !counted.countsAs(t.state) {
 		c.feasible.SetPod(t.pod)
 	}
 	t.assumed = nil
@@ -304,7 +283,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 		return nil, t.waits
 	}
 	if t.foreign() {
-		m := pods.CreateAllocationForForeignPod(t.pod)
+		m := pods.CreateAllocationForForeignPod(t.pod, t.takes)
 		c.markOwner(t, m)
 		return m, ""
 	}
@@ -327,7 +306,7 @@ func (c *Context) wanted(t *task) (m *si.Allocation, reason string) {
 	if reason = c.gangs.holds(t); reason != "" {
 		return nil, reason
 	}
-	m = pods.Ask(t.pod, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
+	m = pods.Ask(t.pod, t.takes, t.app.id, c.refers.classes[t.pod.Spec.PriorityClassName])
 	m.NodeID = t.node
 	if booked, _ := t.growth(); booked != nil {
 		m.ResourcePerAlloc = booked

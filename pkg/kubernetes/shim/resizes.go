@@ -1,6 +1,8 @@
 package shim
 
 import (
+	"maps"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -27,9 +29,9 @@ func (t *task) growth() (booked, waits *si.Resource) {
 		t.resize.granted, t.resize.refused = nil, nil
 		return nil, nil
 	}
-	booked, has := pods.Resources(t.pod), pods.Allocated(t.pod)
+	booked, has := &si.Resource{Resources: maps.Clone(t.takes.Resources)}, pods.Allocated(t.pod)
 	growth := &si.Resource{Resources: map[string]*si.Quantity{}}
-	for kind, wanted := range booked.Resources {
+	for kind, wanted := range t.takes.Resources {
 		amount := max(valueOf(has, kind), min(wanted.Value, valueOf(t.resize.granted, kind)))
 		if amount < wanted.Value {
 			growth.Resources[kind] = &si.Quantity{Value: wanted.Value - amount}

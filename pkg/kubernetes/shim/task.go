@@ -53,7 +53,7 @@ const rejectionsMax = 3
 //	told is placed  =>  node is not empty, or the core alone knows the node yet
 //	binding is set  =>  node is where it is being bound, and the pod is assumed there
 type task struct {
-	pod   *v1.Pod      // in the latest state that is known; never changed
+	state              // the latest one that is known
 	app   *application // nil if the pod is foreign
 	owner bool         // other pods belong to it
 	since time.Time    // when it came, or its gates went
@@ -61,7 +61,7 @@ type task struct {
 	owners []string // keys of pods to which it belonged when it came
 
 	node    string   // where it runs, or is being bound; empty while it waits
-	assumed *v1.Pod  // the pod with that node, until the API server says so itself
+	assumed *state   // the pod with that node, until the API server says so itself
 	binding *binding // while it is being bound
 
 	told told
@@ -86,7 +86,7 @@ func (t *task) foreign() bool { return t.app == nil }
 // running is the pod with its node.
 func (t *task) running() *v1.Pod {
 	if t.pod.Spec.NodeName == "" && t.assumed != nil {
-		return t.assumed
+		return t.assumed.pod
 	}
 	return t.pod
 }

@@ -210,7 +210,7 @@ func (m *manifest) asksOf(of alike, application string) ([]client.NewAsk, error)
 
 // askOf is the ask for a pod of a template.
 func askOf(template *v1.Pod, application string) client.NewAsk {
-	ask := pods.Ask(template, application, nil)
+	ask := pods.Ask(template, pods.Resources(template), application, nil)
 	amounts := client.Amounts{}
 	for kind, quantity := range ask.ResourcePerAlloc.Resources {
 		amounts[kind] = quantity.Value

@@ -115,6 +115,7 @@ func TestNoCallsWithoutPlugins(t *testing.T) {
 	compiled, _ := compiledIn(t, "profiles: [{}]", thePlugin)
 	assert.DeepEqual(t, calls(compiled), without)
 	assert.Equal(t, without["Permit"]+without["PostBind"], 0)
+	assert.Equal(t, without["SetPod"], 14, "a pod that gets the node where it is assumed is nothing new")
 	enabled, _ := compiledIn(t, threeLicences, thePlugin)
 	assert.Assert(t, calls(enabled)["Permit"] == 0 && calls(enabled)["SetPod"] > without["SetPod"], "a plugin that filters sees placements early")
 }

@@ -39,6 +39,13 @@ func deferred(cpu string) func(*v1.Pod)   { return resize(cpu, v1.PodReasonDefer
 func infeasible(cpu string) func(*v1.Pod) { return resize(cpu, v1.PodReasonInfeasible) }
 func done(cpu string) func(*v1.Pod)       { return resize(cpu, "") }
 
+// begun changes what a pod requests, which its kubelet is about to do.
+func begun(cpu string) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}
+	}
+}
+
 // aFullNode has four CPUs, of which each of web, of priority 10, and equal has one, and low, of priority 0, has two.
 func aFullNode(t *testing.T) *shimtest.MockScheduler {
 	t.Helper()
@@ -84,6 +91,47 @@ func TestDeferredResizeMakesRoom(t *testing.T) {
 		assert.DeepEqual(t, m.Booked(), m.Expected())
 		assert.DeepEqual(t, m.API.Deleted(), []string{"low"})
 	})
+}
+
+// What a pod is booked with follows its resize: more counts as soon as it is wanted, less only when the kubelet has
+// taken it away. A side-car and overhead stay as they are.
+func TestResizedPodIsBookedAnew(t *testing.T) {
+	always := v1.ContainerRestartPolicyAlways
+	withMore := func(pod *v1.Pod) {
+		pod.Spec.Overhead = shimtest.Quantities("cpu=100m")
+		beside := shimtest.Quantities("cpu=200m")
+		pod.Spec.InitContainers = []v1.Container{{Name: "side-car", RestartPolicy: &always, Resources: v1.ResourceRequirements{Requests: beside}}}
+		pod.Status.InitContainerStatuses = []v1.ContainerStatus{{Name: "side-car", AllocatedResources: beside}}
+	}
+	for name, option := range map[string]shimtest.PodOption{"ours": withMore, "foreign": shimtest.Foreign} {
+		synctest.Test(t, func(t *testing.T) {
+			m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+			m.AddNode("node-1", "cpu=8 pods=110")
+			m.Start()
+			m.AddPod("other", "cpu=1")
+			m.AddPod("web", "cpu=1", shimtest.On("node-1"), withMore, option)
+			for _, step := range []struct {
+				what   string
+				change func(*v1.Pod)
+				free   string
+			}{
+				{"it runs", done("1"), "5700"},
+				{"it is to grow", begun("3"), "3700"},
+				{"it has grown", done("3"), "3700"},
+				{"it is to shrink", begun("2"), "3700"},
+				{"it has shrunk", done("2"), "4700"},
+				{"it can never grow so much", infeasible("64"), "4700"},
+				{"it has shrunk again", done("500m"), "6200"},
+			} {
+				m.ChangePod("web", step.change)
+				m.Advance(time.Second)
+				assert.Equal(t, m.Node("node-1").Available, "pods=108 vcore="+step.free, "%s: %s", name, step.what)
+			}
+			m.AddPod("fits", "cpu=6") // filters count what it has now, too
+			m.Advance(time.Second)
+			assert.Equal(t, m.Pod("fits").Spec.NodeName, "node-1", name)
+		})
+	}
 }
 
 // Nothing ends where room comes by itself, and nothing else gets it. Where the kubelet is first, the ask is taken back.
