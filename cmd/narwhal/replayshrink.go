@@ -25,7 +25,7 @@ func (r *replaying) excerpt(cmd *cobra.Command, d *recording.Directory) error {
 		}
 	}
 	tell, end := telling(cmd.ErrOrStderr())
-	made, err := excerpt.Make(d, partition, wanted, tell)
+	made, err := excerpt.Make(cmd.Context(), d, partition, wanted, tell)
 	end()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package excerpt
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -27,7 +28,8 @@ type Excerpt struct {
 }
 
 // Make finds the first step of a partition that is wanted, and makes the smallest scenario that shows the same. It begins as late before the step as it can.
-func Make(d *recording.Directory, partition string, w recording.Wanted, progress Progress) (*Excerpt, error) {
+// Where the context ends it is the smallest that was found until then; the error is that of the context if there was none.
+func Make(ctx context.Context, d *recording.Directory, partition string, w recording.Wanted, progress Progress) (*Excerpt, error) {
 	found, key, err := d.First(partition, w, nil)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func Make(d *recording.Directory, partition string, w recording.Wanted, progress
 		return nil, err
 	}
 	o := h.outcome(w, key)
-	r := &reducer{progress: progress, tried: map[uint64]bool{}, smaller: map[bool]bool{}}
+	r := &reducer{ctx: ctx, progress: progress, tried: map[uint64]bool{}, smaller: map[bool]bool{}}
 	begun, err := r.latest(h, &o)
 	if err != nil {
 		return nil, fmt.Errorf("pod %s %s at %s, in step %d of %s, and a scenario with all that is known before does not show it: %w",
@@ -90,6 +92,9 @@ func (r *reducer) latest(h *history, o *outcome) (*beginning, error) {
 			if further--; further < 0 {
 				break
 			}
+		}
+		if err := r.ctx.Err(); err != nil && weak == nil {
+			return nil, err
 		}
 		b, err := h.beginning(at)
 		if err != nil {

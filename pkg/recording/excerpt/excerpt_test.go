@@ -1,6 +1,7 @@
 package excerpt_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -167,7 +168,7 @@ func TestWhateverBecameOfAPod(t *testing.T) {
 		chance := rand.New(rand.NewPCG(seed, 0))
 		for i := range 3 {
 			one := w.any(i, chance)
-			made, err := excerpt.Make(w.directory, partition, one, nil)
+			made, err := excerpt.Make(t.Context(), w.directory, partition, one, nil)
 			if errors.Is(err, excerpt.ErrNotShown) {
 				counts["not shown"]++ // refusals that depend on others are not known in full
 				continue
@@ -229,18 +230,30 @@ func TestAnIncidentBecomesATest(t *testing.T) {
 	w := recorded(t, 2, "fairness", 25*time.Minute)
 	at := slices.IndexFunc(w.outcomes, func(o recording.Wanted) bool { return o.Outcome == recording.Evicted })
 	told := 0
-	made, err := excerpt.Make(w.directory, partition, w.outcomes[at], func(int, int) { told++ })
+	made, err := excerpt.Make(t.Context(), w.directory, partition, w.outcomes[at], func(int, int) { told++ })
 	assert.NilError(t, err)
 	assert.Equal(t, told, made.Played)
 	golden.Assert(t, made.Text, "scenarios/incident.txt")
 	scenariotest.Run(t, "testdata/scenarios")
+
+	// Where it is interrupted it is what was found until then, and nothing before the outcome was shown.
+	ctx, cancel := context.WithCancel(t.Context())
+	sooner, err := excerpt.Make(ctx, w.directory, partition, w.outcomes[at], func(played, _ int) {
+		if played == made.Played/4 {
+			cancel()
+		}
+	})
+	assert.NilError(t, err)
+	assert.Assert(t, !sooner.Whole && sooner.After > made.After && sooner.Shows(sooner.Text), sooner.Text)
+	_, err = excerpt.Make(ctx, w.directory, partition, w.outcomes[at], nil)
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // What there is not is said: a pod, or an outcome of it.
 func TestNoOutcome(t *testing.T) {
 	w := recorded(t, 1, "small", time.Minute)
 	for _, one := range []recording.Wanted{{Pod: "none", Outcome: recording.Placed}, {Pod: w.outcomes[0].Pod, Outcome: recording.Waits, Reason: "quota"}} {
-		_, err := excerpt.Make(w.directory, partition, one, nil)
+		_, err := excerpt.Make(t.Context(), w.directory, partition, one, nil)
 		assert.ErrorIs(t, err, recording.ErrNoMoment)
 		assert.ErrorContains(t, err, fmt.Sprintf("there is no step of partition %s after which pod %s %s", partition, one.Pod, one))
 	}

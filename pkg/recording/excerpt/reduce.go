@@ -1,6 +1,7 @@
 package excerpt
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ const (
 
 // A reducer leaves out of a scenario what is not needed for what it shows.
 type reducer struct {
+	ctx      context.Context
 	shows    showing
 	progress Progress
 	tried    map[uint64]bool // by their texts
@@ -28,8 +30,10 @@ type reducer struct {
 	smaller  map[bool]bool // nodes; with what queues may use
 }
 
-// enough reports whether enough was played.
-func (r *reducer) enough() bool { return r.played >= playsMax || r.commands >= commandsMax }
+// enough reports whether enough was played, or the time is over.
+func (r *reducer) enough() bool {
+	return r.played >= playsMax || r.commands >= commandsMax || r.ctx.Err() != nil
+}
 
 // try plays a scenario, and says whether it shows an outcome as it was, and at all.
 func (r *reducer) try(lines []line, o outcome) (strict, loose bool, err error) {
