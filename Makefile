@@ -39,7 +39,7 @@ serve: ## run the scheduler with that cluster, sixty times as fast as real; the 
 
 # What has no goroutine of its own, and no tests with goroutines, has no races, and takes ten
 # times as long with the race detector. internal/tidy reads this line and sees to it.
-UNRACED := /narwhal/(docs$$|pkg/((resources|config|explain|messages|outcomes|plot|reports|wording)(/|$$)|core(/[a-vx-z].*)?$$|recording/(image|wire)$$|webservice/(configuration|encoder|query)$$|simulator(/report)?$$|internal/(everyevent|scenario|seeds|tidy|yamltree)$$))
+UNRACED := /narwhal/(docs$$|pkg/((resources|config|explain|messages|outcomes|plot|reports|wording)(/|$$)|core(/[a-vx-z].*)?$$|recording/(excerpt|image|wire)$$|webservice/(configuration|encoder|query)$$|simulator(/report)?$$|internal/(everyevent|scenario|seeds|shrink|tidy|yamltree)$$))
 
 # What has goroutines, and large tests that need none: -short skips these with the race
 # detector, and they are played without it.
