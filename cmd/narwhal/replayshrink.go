@@ -58,8 +58,8 @@ func telling(to io.Writer) (tell excerpt.Progress, end func()) {
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil, func() {}
 	}
-	const clear = "\r\x1b[K"
+	const back = "\r\x1b[K"
 	return func(played, commands int) {
-		_, _ = fmt.Fprintf(file, clear+"%s played, %s left", counted(played, "scenario"), counted(commands, "command"))
-	}, func() { _, _ = fmt.Fprint(file, clear) }
+		_, _ = fmt.Fprintf(file, back+"%s played, %s left", counted(played, "scenario"), counted(commands, "command"))
+	}, func() { _, _ = fmt.Fprint(file, back) }
 }
