@@ -38,8 +38,8 @@ const (
 type Forecast struct {
 	Line *Line // nil if it has none
 	// Least, Middle and Most are in how much time it runs. Middle is the middle one of the plays. Least is two thirds of the shortest and Most
-	// one and a half times the longest, as the run times that are known are few. Between them were 40 of 42 waits on the cluster from which
-	// that was taken, and 121 of 135 on two others (TestMeasured). After each estimate that was wrong Most is twice as far, up to wrongMax.
+	// one and a half times the longest, as the run times that are known are few. Least is zero if some are Unknown, which may end sooner.
+	// Between them were 41 of 42 waits on the cluster from which that was taken, and 129 of 135 on two others (TestMeasured). After each estimate that was wrong Most is twice as far, up to wrongMax.
 	// All are zero if there is no estimate, and No says why.
 	Least, Middle, Most time.Duration
 	No                  string
@@ -132,7 +132,10 @@ func (f *Forecast) estimate(ctx context.Context, q Question, key api.AllocationK
 		return
 	}
 	slices.Sort(ends)
-	f.Least, f.Middle, f.Most = ends[0]*2/3, ends[len(ends)/2], ends[len(ends)-1]*3/2<<f.Wrong
+	f.Middle, f.Most = ends[len(ends)/2], ends[len(ends)-1]*3/2<<f.Wrong
+	if f.Unknown == 0 {
+		f.Least = ends[0] * 2 / 3
+	}
 }
 
 // evictions says how many there were.
