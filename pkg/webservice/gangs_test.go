@@ -15,7 +15,7 @@ import (
 )
 
 // TestGangsAreShown: an allocation says whether it keeps a place or took one, and its
-// application how many placeholders there were and what became of them.
+// application how many placeholders there were and what became of them, and what it holds with them and without.
 func TestGangsAreShown(t *testing.T) {
 	kinds, now := new(resources.Kinds), start
 	vcore, err := kinds.Amounts(map[string]int64{"vcore": 1000})
@@ -43,7 +43,8 @@ func TestGangsAreShown(t *testing.T) {
 	w := ask(s.Handler(), http.MethodGet, "/ws/v1/partition/default/application/gang")
 	assert.Equal(t, w.Code, http.StatusOK, w.Body)
 	var shown struct {
-		Allocations []struct {
+		UsedResource, HeldResource map[string]int64
+		Allocations                []struct {
 			AllocationKey, TaskGroupName string
 			Placeholder, PlaceholderUsed bool
 		}
@@ -58,6 +59,7 @@ func TestGangsAreShown(t *testing.T) {
 		got[a.AllocationKey] = [2]bool{a.Placeholder, a.PlaceholderUsed}
 	}
 	assert.DeepEqual(t, got, map[string][2]bool{"holder-2": {true, false}, "worker": {false, true}, "driver": {false, false}})
+	assert.DeepEqual(t, []int64{shown.UsedResource["vcore"], shown.HeldResource["vcore"]}, []int64{2000, 3000})
 	assert.Equal(t, len(shown.PlaceholderData), 1)
 	group := shown.PlaceholderData[0]
 	assert.Equal(t, group.TaskGroupName, "workers")

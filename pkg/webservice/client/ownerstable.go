@@ -30,7 +30,7 @@ type Application struct {
 	Queue       string  `json:"queueName"`
 	User        string  `json:"user"`
 	State       string  `json:"applicationState"`
-	Used        Amounts `json:"usedResource"`
+	Used        Amounts `json:"heldResource"` // placeholders included
 	PendingAsks int     `json:"pendingAsks"`
 	Oldest      int64   `json:"oldestRequestTime"`
 	Submitted   int64   `json:"submissionTime"`
@@ -38,7 +38,7 @@ type Application struct {
 
 // ApplicationFields are the fields of an application that a table needs: the others are its
 // allocations and asks, of which there may be very many.
-const ApplicationFields = "applicationID,queueName,user,applicationState,usedResource,pendingAsks,oldestRequestTime,submissionTime"
+const ApplicationFields = "applicationID,queueName,user,applicationState,heldResource,pendingAsks,oldestRequestTime,submissionTime"
 
 // OwnersTable shows users, or groups of users: what waits of each, since when, how much came lately
 // and what is used; in all, and then in each leaf queue if there are several.

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -31,4 +32,12 @@ ada    root              5   90s               7   cpu=3           120%
 bob    root.web          0   -                 0   -                 0%
 -      root.web          0   -                 1   -                  -
 `)
+}
+
+// TestApplicationsTable: what placeholders hold is used, as queues count it.
+func TestApplicationsTable(t *testing.T) {
+	var gang client.Application
+	assert.NilError(t, json.Unmarshal([]byte(`{"applicationID": "gang", "queueName": "root.a", "heldResource": {"vcore": 8000}}`), &gang))
+	assert.Equal(t, client.ApplicationsTable([]*client.Application{&gang}, now).Rows[0][6], "cpu=8")
+	assert.Assert(t, strings.Contains(client.ApplicationFields, "heldResource"))
 }

@@ -40,7 +40,8 @@ type applicationJSON struct {
 	ResourceHistory    *usedJSON                      `json:"resourceHistory,omitempty"`
 	BackoffDeadline    string                         `json:"backoffDeadline,omitempty"`
 
-	// What is new: how many asks wait, and since when the oldest of them does.
+	// What is new: what its allocations and placeholders hold, how many asks wait, and since when the oldest of them does.
+	HeldResource      resources.Amounts   `json:"heldResource,omitempty"`
 	Tags              map[string]string   `json:"tags,omitempty"`
 	PendingAsks       int                 `json:"pendingAsks,omitempty"`
 	OldestRequestTime encoder.Nanoseconds `json:"oldestRequestTime,omitempty"`
@@ -74,6 +75,7 @@ func (a *applicationJSON) Encode(e *encoder.Encoder) {
 		e.Other("resourceHistory", a.ResourceHistory)
 	}
 	e.TextIf("backoffDeadline", a.BackoffDeadline)
+	e.Amounts("heldResource", a.HeldResource)
 	e.Texts("tags", a.Tags)
 	e.IntegerIf("pendingAsks", int64(a.PendingAsks))
 	e.IntegerIf("oldestRequestTime", int64(a.OldestRequestTime))
@@ -223,7 +225,7 @@ func Application(at *Snapshot, r *http.Request) (any, error) {
 
 func (at *Snapshot) fillApplication(a applicationEntry, out *applicationJSON) {
 	*out = applicationJSON{
-		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
+		ApplicationID: a.ID, UsedResource: realUse(a.ApplicationView), HeldResource: a.Used, PendingResource: a.Pending, Partition: at.name, QueueName: a.Queue,
 		SubmissionTime: a.Submitted, Requests: encoder.EachByKey(a.Asks, keyOfAsk, at.fillAsk),
 		ApplicationState: a.state(), User: a.User, Groups: a.Groups, Tags: a.Tags,
 		MaxRequestPriority: api.PriorityNone, PendingAsks: len(a.Asks), OldestRequestTime: oldestOf(a.Asks),

@@ -60,7 +60,7 @@ func TestSortApplications(t *testing.T) {
 		{"State", "applicationState", "-applicationState"},
 		{"Queue", "queueName", "-queueName"},
 		{"User", "user", "-user"},
-		{"Uses", "-usedResource.vcore", "usedResource.vcore"},
+		{"Uses", "-heldResource.vcore", "heldResource.vcore"},
 		{"Waits for", "-pendingResource.vcore", "pendingResource.vcore"},
 		{"Age", "submissionTime", "-submissionTime"},
 	}, "", func(sort string) (out []string) {

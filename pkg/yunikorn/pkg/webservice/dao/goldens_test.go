@@ -62,7 +62,7 @@ var ours = []string{
 // here must be a field of its type.
 var unknown = map[string][]string{
 	"AllocationAskDAOInfo":      {"class", "detail", "nominatedNode", "plan", "planned", "preemptionAttempts", "reservedNode", "why"},
-	"ApplicationDAOInfo":        {"oldestRequestTime", "pendingAsks", "tags"},
+	"ApplicationDAOInfo":        {"heldResource", "oldestRequestTime", "pendingAsks", "tags"},
 	"EventRecord":               {"count", "id", "lastNano"},
 	"ForeignAllocationDAOInfo":  {"requestTime"},
 	"GroupResourceUsageDAOInfo": {"limitPercent"},

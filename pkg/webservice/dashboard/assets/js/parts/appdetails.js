@@ -14,7 +14,7 @@ const listLasts = 10000; // milliseconds that a long list is shown before it is 
 
 const described = [
   'applicationID', 'queueName', 'user', 'groups', 'applicationState', 'submissionTime', 'startTime', 'finishedTime', 'stateLog',
-  'usedResource', 'pendingResource', 'maxUsedResource', 'resourceHistory', 'tags', 'placeholderData',
+  'heldResource', 'pendingResource', 'maxUsedResource', 'resourceHistory', 'tags', 'placeholderData',
 ].join(',');
 
 export function applicationDetails(ctx, id) {
@@ -71,7 +71,7 @@ export function applicationDetails(ctx, id) {
       ['Submitted', `${format.date(app.submissionTime)} (${format.age(app.submissionTime, now)} ago)`],
       ['Started', app.startTime > 0 && `${format.date(app.startTime * 1e6)} (${startedAfter(app)})`],
       ['Ended', app.finishedTime > 0 && `${format.date(app.finishedTime)} (${format.age(app.finishedTime, now)} ago)`],
-      ['Uses', app.ended ? '' : format.amounts(app.usedResource)],
+      ['Uses', app.ended ? '' : format.amounts(app.heldResource)],
       ['Waits for', app.pendingResource && format.amounts(app.pendingResource)],
       ['Most it used', app.maxUsedResource && format.amounts(app.maxUsedResource)],
       ...Object.entries(app.tags ?? {}).sort().map(([name, value]) => [name, value]),

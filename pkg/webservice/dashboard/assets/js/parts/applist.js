@@ -16,7 +16,7 @@ const statuses = [['', 'Any state'], ['new', 'New'], ['accepted', 'Accepted'], [
 
 // What the list of those that are active shows, so that a page costs little however
 // much they run. Those that ended run nothing.
-const listed = 'applicationID,queueName,user,applicationState,usedResource,pendingResource,submissionTime';
+const listed = 'applicationID,queueName,user,applicationState,heldResource,pendingResource,submissionTime';
 
 const tones = {
   New: 'plain', Accepted: 'warn', Running: 'good', Completing: 'info', Resuming: 'info', Completed: 'good',
@@ -89,7 +89,7 @@ export function applicationList(ctx) {
       { head: 'User', sort: 'user', class: 'when-wide', cell: (a) => a.user ?? '' },
       chosen() === 'rejected' && { head: 'Why', cell: (a) => capital(a.rejectedMessage ?? '') },
       ended && chosen() !== 'rejected' && { head: 'Most used', cell: (a) => fewAmounts(a.maxUsedResource) },
-      !ended && { head: 'Uses', sort: of('usedResource'), down: true, cell: (a) => fewAmounts(a.usedResource, '–') },
+      !ended && { head: 'Uses', sort: of('heldResource'), down: true, cell: (a) => fewAmounts(a.heldResource, '–') },
       !ended && { head: 'Waits for', sort: of('pendingResource'), down: true, cell: (a) => waiting(a) },
       ended && chosen() !== 'rejected' && { head: 'Took', num: true, title: 'From its submission to its end', cell: (a) => (a.finishedTime ? format.duration(a.finishedTime - a.submissionTime) : '–') },
       ended && { head: chosen() === 'rejected' ? 'Came' : 'Ended', num: true, cell: (a) => `${format.age(a.finishedTime ?? a.submissionTime, ctx.now())} ago` },
