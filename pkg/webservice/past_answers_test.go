@@ -157,7 +157,7 @@ func TestBothPrioritiesOfAVictim(t *testing.T) {
 	assert.Equal(t, victim["runTime"], float64(time.Hour))
 	lines := fmt.Sprint(answered(t, s.Handler(), "/ws/v1/partition/default/application/filler-app/allocation/later/explain").(jsonObject)["lines"])
 	assert.Assert(t, strings.Contains(lines, "it ran at priority 0, which is -10 as the queue of the ask sees it"), lines)
-	assert.Assert(t, strings.Contains(lines, "ran       for 1h0m0s, from 2026-11-22T07:00:00Z"), lines)
+	assert.Assert(t, strings.Contains(lines, "had run   for 1h0m0s when it was told to end, from 2026-11-22T07:00:00Z"), lines)
 }
 
 // evictedTomorrow has an allocation evicted, a day after the fixture began, that began an hour

@@ -141,12 +141,16 @@ func (e *evictionPlanJSON) lost(at *object.Snapshot, v *archive.Victim) {
 	e.StartTime, e.RunTime, e.LostWork = encoder.NanosecondsOf(v.Started), int64(v.Ran()), at.Amounts(v.Lost())
 }
 
-// timeOf says how long a victim ran; empty if that is not known.
-func timeOf(v *archive.Victim) string {
-	if v.Ran() == 0 {
-		return ""
+// timeOf says in a line how long a victim ran; none if that is not known. One that still runs had run so long when it was chosen.
+func timeOf(v *archive.Victim) []string {
+	name, until := "ran", ""
+	if v.Ended.IsZero() {
+		name, until = "had run", " when it was told to end"
 	}
-	return fmt.Sprintf("for %s, from %s", v.Ran().Round(time.Second), v.Started.UTC().Format(time.RFC3339))
+	if v.Ran() == 0 {
+		return nil
+	}
+	return inMargin(name, []string{fmt.Sprintf("for %s%s, from %s", v.Ran().Truncate(time.Second), until, v.Started.UTC().Format(time.RFC3339))})
 }
 
 // priorities are those of a victim: its own, and what decided.
@@ -197,10 +201,7 @@ func Why(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 		v := plan.Victim(key)
 		out.Eviction.lost(at, v)
 		out.Eviction.came(at, plan, v)
-		if text := timeOf(v); text != "" {
-			out.Lines = append(out.Lines, "  ran       "+text)
-		}
-		out.Lines = append(out.Lines, worth(at.View, at.Kinds(), plan, v)...)
+		out.Lines = append(append(out.Lines, timeOf(v)...), worth(at.View, at.Kinds(), plan, v)...)
 	}
 	life = lifeOf(at, answer.Allocation)
 	out.addLife(&life, at.Now())
@@ -245,9 +246,7 @@ func evictedBefore(at *object.Snapshot, p *archive.Plan, v *archive.Victim) *exp
 	}
 	out.Lines = []string{fmt.Sprintf("%s of application %s ran on node %s, in queue %s", v.Key, v.Application, v.Node, v.Queue)}
 	add("held", "%s", at.Kinds().Format(v.Amounts))
-	if text := timeOf(v); text != "" {
-		add("ran", "%s", text)
-	}
+	out.Lines = append(out.Lines, timeOf(v)...)
 	if p.Key == "" {
 		add("evicted", "by %s of queue %s", p.Trigger, p.Queue)
 	} else {

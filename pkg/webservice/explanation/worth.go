@@ -32,7 +32,7 @@ func whatCame(view *api.View, p *archive.Plan, v *archive.Victim) string {
 	case v.Wasted != "":
 		return fmt.Sprintf("no: %s does not run in its room: %s", who, v.Wasted)
 	case p.Outcome == archive.Placed:
-		return fmt.Sprintf("yes: %s started on node %s at %s, %s after", who, p.On, p.Until.UTC().Format(time.RFC3339), p.Until.Sub(p.At).Round(time.Second))
+		return fmt.Sprintf("yes: %s started on node %s at %s, %s after", who, p.On, p.Until.UTC().Format(time.RFC3339), p.Until.Sub(p.At).Truncate(time.Second))
 	case p.Outcome == archive.UnderWay:
 		return "not yet: " + who + " has not started"
 	}
@@ -41,11 +41,11 @@ func whatCame(view *api.View, p *archive.Plan, v *archive.Victim) string {
 
 // lostOf is the work of a victim that is lost, or would be.
 func lostOf(kinds *resources.Kinds, v *archive.Victim) string {
-	switch ran := v.Ran().Round(time.Second); {
-	case ran == 0:
-		return ""
+	switch ran := v.Ran().Truncate(time.Second); {
 	case v.Ended.IsZero():
 		return "; it still runs, and nothing is lost yet"
+	case ran == 0:
+		return ""
 	default:
 		return fmt.Sprintf("; %s of %s are lost", ran, kinds.Format(v.Amounts))
 	}

@@ -44,3 +44,19 @@ func TestWorth(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(lines[1], "            it ran at priority 0, which is -10 as the queue of the ask sees it; 1h0m30s of "), lines[1])
 	}
 }
+
+// TestRan: one number, rounded down as that of its life is, and of a victim that still runs the time until it was told to end.
+func TestRan(t *testing.T) {
+	w := fixture.New(t)
+	began := fixture.Start
+	v := archive.Victim{Started: began, Chosen: began.Add(1400 * time.Millisecond), Amounts: w.Amounts(t, 1000, 0, 1)}
+	from := ", from " + began.UTC().Format(time.RFC3339)
+	assert.DeepEqual(t, timeOf(&v), []string{"  had run   for 1s when it was told to end" + from})
+	assert.Equal(t, lostOf(w.Kinds, &v), "; it still runs, and nothing is lost yet")
+	v.Ended = began.Add(1900 * time.Millisecond)
+	assert.DeepEqual(t, timeOf(&v), []string{"  ran       for 1s" + from})
+	assert.Assert(t, strings.HasPrefix(lostOf(w.Kinds, &v), "; 1s of "), lostOf(w.Kinds, &v))
+	life := archive.Life{Asked: began, Placed: v.Started, Ended: v.Ended}
+	assert.Assert(t, strings.HasSuffix(lived(&life, v.Ended), "; ran for 1s"))
+	assert.Equal(t, len(timeOf(&archive.Victim{Ended: began})), 0)
+}
