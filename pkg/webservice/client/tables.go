@@ -144,12 +144,15 @@ func PreemptionsTable(plans []*Preemption, name func(key string) string, now tim
 	for _, p := range plans {
 		var victims []string
 		for _, victim := range p.Victims {
-			state := victim.State
+			state, ran := victim.State, ", had run "
+			if state == "ended" {
+				ran = ", ran "
+			}
 			if victim.Wasted != "" {
 				state = "wasted: " + victim.Wasted
 			}
 			if victim.RunTime > 0 {
-				state += ", ran " + Age(time.Duration(victim.RunTime))
+				state += ran + Age(time.Duration(victim.RunTime))
 			}
 			victims = append(victims, fmt.Sprintf("%s (%s)", name(victim.Key), state))
 		}

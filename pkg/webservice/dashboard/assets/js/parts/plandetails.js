@@ -95,5 +95,5 @@ function hours(amounts) { return Object.fromEntries(Object.entries(amounts ?? {}
 function planText(p) {
   const what = p.allocationKey ? `room for ${p.allocationKey} of application ${p.applicationId}` : `queue ${p.queueName} is over its max`;
   return [`${format.date(p.time)}: ${what}, by ${p.trigger}${p.nodeId ? `, on node ${p.nodeId}` : ''}: ${p.outcome}`, ...p.lines,
-    ...(p.victims ?? []).map((v) => `  victim     ${v.allocationKey}${v.applicationId ? ` of ${v.applicationId}` : ''} on ${v.nodeId}: ${v.state}${v.runTime ? `, ran ${format.duration(v.runTime)}` : ''}, priority ${v.ownPriority}`)].join('\n');
+    ...(p.victims ?? []).map((v) => `  victim     ${v.allocationKey}${v.applicationId ? ` of ${v.applicationId}` : ''} on ${v.nodeId}: ${v.state}${v.runTime ? `, ${v.endTime ? 'ran' : 'had run'} ${format.duration(v.runTime)}` : ''}, priority ${v.ownPriority}`)].join('\n');
 }

@@ -116,7 +116,7 @@ export function whyView(ctx, id, key) {
         ['Trigger', capital(l.trigger)],
         ['Evicted', `${format.date(l.time)} (${format.age(l.time, ctx.now())} ago)`],
         ['Ended', l.endTime && `${format.date(l.endTime)} (after ${format.duration(l.endTime - l.time)})`],
-        ['Ran', l.runTime && `${format.duration(l.runTime)}, from ${format.date(l.startTime)} on`],
+        [l.endTime ? 'Ran' : 'Had run', l.runTime && `${format.duration(l.runTime)}, from ${format.date(l.startTime)} on`],
         ['Lost work', l.lostWork && [lostWork(l.lostWork), h('span', { class: 'quiet' }, ' times hours')]],
         ['Overdue', l.overdue && 'It has not ended in time'],
         ['What came of it', plan && h('a', { href: ctx.link('preemption', [String(plan.time), plan.allocationKey || plan.queueName]) }, outcomeText(plan))]),
