@@ -63,12 +63,14 @@ queue configuration, such as those of preemption, are as much shorter. When the
 scenario is over the cluster stays as it is then, or begins again with --loop.
 
 It runs until it is interrupted. The exit code is 0 then, 1 if something fails,
-and 2 if the command could not be understood.`,
+and 2 if the command could not be understood, or a file not be read.`,
 		Example: `  narwhal serve
   narwhal serve fairness --speed 120 --loop
   narwhal serve cluster.yaml --speed 1 --listen 127.0.0.1:8080 --debug-listen 127.0.0.1:8081
   narwhal serve --listen :9443 --tls-cert cert.pem --tls-key key.pem --token-file token`,
-		Args:      cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return errors.Join(cobra.MaximumNArgs(1)(cmd, args), live.CheckSpeed(s.speed))
+		},
 		ValidArgs: simulator.Examples(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -79,7 +81,7 @@ and 2 if the command could not be understood.`,
 			context.AfterFunc(ctx, stop) // the second signal kills it
 			level, err := zap.ParseAtomicLevel(s.logLevel)
 			if err != nil {
-				return fmt.Errorf("log-level: %w", err)
+				return &usageError{fmt.Errorf("log-level: %w", err)}
 			}
 			log := consoleLog(cmd.ErrOrStderr(), level)
 			return printed(s.run(ctx, cmd.OutOrStdout(), log, level), cmd.ErrOrStderr())
@@ -169,8 +171,8 @@ func (s *serving) load() (*simulator.Scenario, error) {
 	}
 	if err != nil {
 		// A name that is wrong is no file that cannot be read, so nothing is wrapped.
-		return nil, fmt.Errorf("there is no example %q (there are %s), and no file: %s",
-			s.scenario, strings.Join(simulator.Examples(), ", "), err.Error())
+		return nil, &usageError{fmt.Errorf("there is no example %q (there are %s), and no file: %s",
+			s.scenario, strings.Join(simulator.Examples(), ", "), err.Error())}
 	}
 	scenario, err := simulator.Parse(text)
 	return scenario, named(err, name)
@@ -204,11 +206,11 @@ func (s *serving) greet(out io.Writer, scenario *simulator.Scenario, addresses [
 func (s *serving) open(cluster *live.Cluster, recorder *recording.Recorder, log *zap.Logger, level zap.AtomicLevel) (*server.Server, error) {
 	proxies, err := webservice.ReadNetworks(s.proxies)
 	if err != nil {
-		return nil, err
+		return nil, &usageError{err}
 	}
 	admit, err := webservice.AdmitTokenIn(s.token)
 	if err != nil {
-		return nil, err
+		return nil, &usageError{err}
 	}
 	kept, err := accounting.OpenIf(s.accounting)
 	if err != nil {
@@ -239,10 +241,13 @@ func (s *serving) open(cluster *live.Cluster, recorder *recording.Recorder, log 
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(err, accounting.CloseIf(kept))
+		return nil, &usageError{errors.Join(err, accounting.CloseIf(kept))}
 	}
 	if err := srv.Start(); err != nil {
 		srv.Stop()
+		if !errors.As(err, new(*os.SyscallError)) { // a certificate, or what is no address
+			err = &usageError{err}
+		}
 		return nil, err
 	}
 	return srv, nil

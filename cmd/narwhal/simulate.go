@@ -103,7 +103,7 @@ func (s *simulation) run(cmd *cobra.Command) error {
 	case s.printOut:
 		text, err := simulator.ExampleText(s.exampleName())
 		if err != nil {
-			return err
+			return &usageError{err}
 		}
 		_, err = io.WriteString(cmd.OutOrStdout(), text)
 		return err
@@ -147,7 +147,7 @@ func (s *simulation) load(in io.Reader) (*simulator.Scenario, error) {
 		text, err = simulator.ExampleText(s.exampleName())
 	}
 	if err != nil {
-		return nil, err
+		return nil, &usageError{err}
 	}
 	scenario, err := simulator.Parse(text)
 	if err != nil {

@@ -50,8 +50,8 @@ type Cluster struct {
 // New makes a cluster, which does nothing before Run. The error is a scenario that
 // cannot be played, or a speed out of range. The scenario is not changed.
 func New(s *simulator.Scenario, options Options) (*Cluster, error) {
-	if !(options.Speed >= SpeedMin && options.Speed <= SpeedMax) { // not a number is out of range too
-		return nil, fmt.Errorf("a speed of %v is not from %v to %v", options.Speed, SpeedMin, SpeedMax)
+	if err := CheckSpeed(options.Speed); err != nil {
+		return nil, err
 	}
 	if err := s.CheckQueues(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
@@ -66,6 +66,14 @@ func New(s *simulator.Scenario, options Options) (*Cluster, error) {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	return l, nil
+}
+
+// CheckSpeed says what is wrong with a speed.
+func CheckSpeed(speed float64) error {
+	if speed >= SpeedMin && speed <= SpeedMax { // not a number is out of range too
+		return nil
+	}
+	return fmt.Errorf("a speed of %v is not from %v to %v", speed, SpeedMin, SpeedMax)
 }
 
 // Constrained reports whether any pod cares for more than amounts. If none does,
