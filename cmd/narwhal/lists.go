@@ -154,13 +154,14 @@ func newNodesCommand() *cobra.Command {
 
 // newPendingCommand is "narwhal pending".
 func newPendingCommand() *cobra.Command {
-	cmd := newList(&cobra.Command{
+	cmd := newLimitedList(&cobra.Command{
 		Use:   "pending",
 		Short: "Show pods that wait, the one that waits longest first, and why",
 		Long: `Show the pods that wait in a running scheduler, the one that waits longest first,
-and why each of them does. "narwhal explain NAME" says more about one of them.`,
+and why each of them does. Below is how many wait for which reason, with those that are
+not shown. "narwhal explain NAME" says more about one of them.`,
 		Example: "  narwhal pending\n  narwhal pending --queue root.ml --watch\n  narwhal pending --why 'no node has room' -o json",
-	}, [][2]string{
+	}, 20, [][2]string{
 		{"queue", "only those of this queue and of all below"},
 		{"application", "only those of this application"},
 		{"user", "only those of this user"},
@@ -168,16 +169,27 @@ and why each of them does. "narwhal explain NAME" says more about one of them.`,
 		{"why", "only those that wait for this reason, in the words of the table"},
 		{"node", "only those that get room on this node"},
 	}, func(ctx context.Context, c *client.Client, l *list) (page, error) {
-		answer, err := c.Asks(ctx, l.where())
+		where := l.where()
+		where.Set("sort", "requestTime")
+		if l.form == "table" {
+			where.Del("limit") // the reasons are those of all
+		}
+		answer, err := c.Asks(ctx, where)
 		return page{answer.JSON, func(out io.Writer, layout client.Layout) error {
-			if len(answer.Value) == 0 {
+			all, shown := answer.Value, answer.Value
+			if len(all) == 0 {
 				return l.none(out, "pods that wait")
 			}
-			if err := client.AsksTable(answer.Value, asIs, answer.At).WriteIn(out, layout); err != nil {
+			if l.limit > 0 {
+				shown = all[:min(l.limit, len(all))]
+			}
+			if err := client.AsksTable(shown, asIs, answer.At).WriteIn(out, layout); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(out, "\n%s\n", client.ReasonsLine(answer.Value))
-			return err
+			if _, err := fmt.Fprintf(out, "\n%s\n", client.ReasonsLine(all)); err != nil {
+				return err
+			}
+			return more(out, len(shown), len(all))
 		}}, err
 	})
 	completes(cmd, "class", object.AskClasses()...)

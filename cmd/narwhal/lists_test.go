@@ -164,13 +164,14 @@ func TestCommandsDocument(t *testing.T) {
 func TestListsAsk(t *testing.T) {
 	address, asked := running(t)
 	for _, line := range []string{
-		"pending --queue root.a --why quota", "nodes --schedulable true", "preemptions --trigger quota --limit 0", "preemptions --node n*",
+		"pending --queue root.a --why quota", "pending -o json --limit 5", "nodes --schedulable true", "preemptions --trigger quota --limit 0", "preemptions --node n*",
 		"users --user a*", "users --groups --group web --limit 0", "apps --queue root.low --limit 5", "applications -o json --limit 0",
 	} {
 		assert.Equal(t, run(append(strings.Fields(line), "--server", "http://"+address+"/"), nil, io.Discard, io.Discard), exitDone)
 	}
 	assert.DeepEqual(t, asked(), []string{
-		"/ws/v1/partition/default/asks?queue=root.a&why=quota",
+		"/ws/v1/partition/default/asks?queue=root.a&sort=requestTime&why=quota",
+		"/ws/v1/partition/default/asks?limit=5&sort=requestTime",
 		"/ws/v1/partition/default/nodes?schedulable=true",
 		"/ws/v1/partition/default/preemptions?trigger=quota",
 		"/ws/v1/partition/default/preemptions?limit=20&node=n%2A",
@@ -179,6 +180,22 @@ func TestListsAsk(t *testing.T) {
 		"/ws/v1/partition/default/applications/active?fields=" + url.QueryEscape(client.ApplicationFields) + "&limit=5&queue=root.low&sort=-pendingAsks",
 		"/ws/v1/partition/default/applications/active?sort=-pendingAsks",
 	})
+}
+
+// TestPendingLimit: of those that wait so many are shown, and of all how many wait for what.
+func TestPendingLimit(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Check(t, !r.URL.Query().Has("limit"))
+		fmt.Fprint(w, `[{"allocationKey": "a-1", "why": "no node has room"}, {"allocationKey": "a-2", "why": "queue quota exceeded"}, {"allocationKey": "a-3", "why": "no node has room"}]`)
+	}))
+	defer server.Close()
+	for limit, want := range map[string]string{"2": "\n2 of 3 are shown; --limit shows more.\n", "0": "", "3": ""} {
+		var out bytes.Buffer
+		assert.Equal(t, run([]string{"pending", "--limit", limit, "--server", server.URL}, nil, &out, io.Discard), exitDone)
+		_, below, _ := strings.Cut(out.String(), "3 pods wait: no node has room (2), queue quota exceeded (1)\n")
+		assert.Equal(t, below, want)
+		assert.Equal(t, strings.Contains(out.String(), "a-3"), limit != "2")
+	}
 }
 
 // TestJSONIsWhole: programs get every field, also those that no table shows.

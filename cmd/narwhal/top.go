@@ -257,7 +257,7 @@ func (s screen) page(at place) page {
 		case at.application == "":
 			of, command = "applications", "apps --limit 0"
 		default:
-			of, command = "pods", "pending"
+			of, command = "pods", "pending --limit 0"
 		}
 		if err := s.table.WriteIn(out, l); err != nil || s.more == 0 {
 			return err
