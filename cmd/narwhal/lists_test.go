@@ -92,6 +92,8 @@ func TestLists(t *testing.T) {
 		{"users", "users"},
 		{"users-of-groups", "users --groups --limit 1"},
 		{"users-none", "users --user none"},
+		{"users-group", "users --group web"},
+		{"users-group-user", "users --groups --user none"},
 		{"apps", "apps --limit 0"},
 		{"losses", "losses"},
 		{"accounting", "accounting"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,16 @@ what is used for the group that is limited.`,
 		return first(l, what, answer, func(owners []*client.Owner) *client.Table { return client.OwnersTable(owners, answer.At) }), err
 	})
 	cmd.Flags().BoolVar(&groups, "groups", false, "show groups of users")
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch given := cmd.Flags().Changed; {
+		case given("group") && !groups:
+			return errors.New("--group needs --groups: without it users are shown, and --user picks from these")
+		case given("user") && groups:
+			return errors.New("--user goes without --groups: with it groups are shown, and --group picks from these")
+		}
+		return check(cmd, args)
+	}
 	return cmd
 }
 
