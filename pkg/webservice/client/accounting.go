@@ -34,7 +34,7 @@ func (c *Client) Accounting(ctx context.Context, where ...url.Values) (Answer[[]
 // AccountingTable shows work in hours, and beside what was lost or taken how many pods that is of. Below
 // it says when that was written, unless that is zero.
 func AccountingTable(accounts []*Account, asOf time.Time) *Table {
-	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "USED, HOURS", "LOST, HOURS", "PODS LOST", "TAKEN, HOURS", "PODS TAKEN"}, numbers: []int{5, 7}}
+	t := &Table{Headings: []string{"DAY", "QUEUE", "USER", "USED, HOURS", "LOST", "PODS", "TAKEN", "PODS"}, numbers: []int{5, 7}}
 	for _, a := range accounts {
 		t.add(a.Day, orDash(a.Queue), orDash(a.User), a.Used.hours(), a.Wasted.hours(), strconv.FormatInt(a.Evicted, 10), a.Preempted.hours(), strconv.FormatInt(a.Evictions, 10))
 	}

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -32,7 +34,7 @@ const (
 	reset = "\x1b[0m"
 
 	gapWide, gapNarrow = 3, 1 // between two columns
-	columnMin          = 8    // the least width to which a column shrinks
+	columnMin          = 10   // the least width to which a column shrinks: that of a day
 )
 
 // A Table is rows of cells below headings.
@@ -95,9 +97,9 @@ func (t *Table) addIn(tone Tone, cells ...string) {
 }
 
 // fit is how wide the columns are, and the gap between them. If they are too wide, the
-// widest are broken at words, then anywhere; the gap gives way last.
+// widest are broken at words, then within words where they can be, then anywhere.
 func (t *Table) fit(width int) (widths []int, gap int) {
-	longest := make([]int, len(t.Headings)) // word of each column
+	longest, pieces := make([]int, len(t.Headings)), make([]int, len(t.Headings)) // word of each column, and part of a word
 	widths = make([]int, len(t.Headings))
 	for _, row := range append([][]string{t.Headings}, t.Rows...) {
 		for i, cell := range row {
@@ -105,6 +107,7 @@ func (t *Table) fit(width int) (widths []int, gap int) {
 			indent := len(cell) - len(strings.TrimLeft(cell, " "))
 			for word := range strings.FieldsSeq(cell) {
 				longest[i] = max(longest[i], indent+utf8.RuneCountInString(word))
+				pieces[i] = max(pieces[i], indent+longestPiece([]rune(word)))
 			}
 		}
 	}
@@ -115,10 +118,12 @@ func (t *Table) fit(width int) (widths []int, gap int) {
 	for i, heading := range t.Headings {
 		least[i] = max(columnMin, utf8.RuneCountInString(heading))
 	}
-	for gap = gapWide; gap >= gapNarrow; gap-- {
-		narrowed := slices.Clone(widths)
-		if shrink(narrowed, longest, width-gap*(len(widths)-1)) {
-			return narrowed, gap
+	for _, unbroken := range [][]int{longest, pieces} {
+		for gap = gapWide; gap >= gapNarrow; gap-- {
+			narrowed := slices.Clone(widths)
+			if shrink(narrowed, unbroken, width-gap*(len(widths)-1)) {
+				return narrowed, gap
+			}
 		}
 	}
 	shrink(widths, least, width-gapNarrow*(len(widths)-1))
@@ -178,6 +183,37 @@ func (t *Table) writeRow(b *strings.Builder, row []string, widths []int, gap int
 	}
 }
 
+// breaks says whether a word may be broken between two letters: where a part of a name ends, or at least at a hyphen. Numbers and days
+// have no such place.
+func breaks(before, after rune) (name, hyphen bool) {
+	letter := unicode.IsLetter(after)
+	return before == '/' || before == '=' || (before == '.' || before == ':') && letter, before == '-' && letter
+}
+
+// breakOf is after how many letters a word is broken that has more than the room: as late as it may be, or where the room ends.
+func breakOf(word []rune, room int) int {
+	atName, atHyphen := 0, 0
+	for i := 1; i <= room; i++ {
+		if name, hyphen := breaks(word[i-1], word[i]); name {
+			atName = i
+		} else if hyphen {
+			atHyphen = i
+		}
+	}
+	return cmp.Or(atName, atHyphen, room)
+}
+
+// longestPiece is how long the longest part of a word is within which it may not be broken.
+func longestPiece(word []rune) (longest int) {
+	begin := 0
+	for i := 1; i < len(word); i++ {
+		if name, hyphen := breaks(word[i-1], word[i]); name || hyphen {
+			longest, begin = max(longest, i-begin), i
+		}
+	}
+	return max(longest, len(word)-begin)
+}
+
 // wrap breaks a text into lines of a width, at words where that is possible. All lines
 // are indented as the first one is.
 func wrap(text string, width int) []string {
@@ -199,8 +235,9 @@ func wrap(text string, width int) []string {
 		}
 		runes := []rune(word)
 		for len(runes) > room {
-			lines = append(lines, indent+string(runes[:room]))
-			runes = runes[room:]
+			at := breakOf(runes, room)
+			lines = append(lines, indent+string(runes[:at]))
+			runes = runes[at:]
 		}
 		line = string(runes)
 	}
