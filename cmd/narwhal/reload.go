@@ -93,16 +93,24 @@ func (r *reload) outcome(ctx context.Context, after *config.Document) ([]string,
 		case err != nil:
 			return nil, fmt.Errorf("partition %s: %w", p.Name, to.reached(err))
 		}
-		lines = append(lines, fmt.Sprintf("partition %s: %s would be over their max", p.Name, counted(len(answer.Value.OverUse), "queue")))
+		lines = append(lines, fmt.Sprintf("partition %s: %s would be over %s max", p.Name, counted(len(answer.Value.OverUse), "queue"), its(len(answer.Value.OverUse))))
 		for _, over := range answer.Value.OverUse {
 			lines = append(lines, fmt.Sprintf("  %s, by %s", over.Queue, over.By))
 		}
 		for _, over := range answer.Value.OverLimits {
 			lines = append(lines, "  "+over.String())
 		}
-		for _, v := range answer.Value.Victims {
-			lines = append(lines, fmt.Sprintf("  %s of application %s would be evicted: %s", v.Key, v.Application, v.Message))
+		for _, line := range answer.Value.Evictions(asIs) {
+			lines = append(lines, "  "+line)
 		}
 	}
 	return lines, nil
+}
+
+// its is what so many have.
+func its(n int) string {
+	if n == 1 {
+		return "its"
+	}
+	return "their"
 }

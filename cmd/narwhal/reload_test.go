@@ -28,7 +28,7 @@ func TestValidateAgainst(t *testing.T) {
 // TestValidateWithServer asks a scheduler what would come of a configuration.
 func TestValidateWithServer(t *testing.T) {
 	var asked struct{ Config string }
-	answer, status := `{"overUse": [{"queueName": "root.batch", "by": {"vcore": 20000}}], "victims": [{"allocationKey": "k", "applicationId": "a", "message": "by quota"}]}`, http.StatusOK
+	answer, status := `{"overUse": [{"queueName": "root.batch", "by": {"vcore": 20000}}], "victims": [{"allocationKey": "k", "applicationId": "a", "message": "by quota", "after": 9000000000}], "delays": 60000000000}`, http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/ws/v1/partitions" {
 			http.NotFound(w, r)
@@ -49,15 +49,16 @@ func TestValidateWithServer(t *testing.T) {
 	code, out, _ := ask()
 	assert.Equal(t, code, exitDone)
 	assert.Assert(t, strings.Contains(asked.Config, "vcore: 80"))
-	assert.Assert(t, strings.HasSuffix(out, "partition default: 1 queue would be over their max\n"+
-		"  root.batch, by cpu=20\n  k of application a would be evicted: by quota\n"), out)
+	assert.Assert(t, strings.HasSuffix(out, "partition default: 1 queue would be over its max\n"+
+		"  root.batch, by cpu=20\n  k of application a would be evicted after 9s: by quota\n"+
+		"  a delay that goes on for 60s more was not waited for: something may be evicted then\n"), out)
 
 	answer = `{"overLimits": [{"queueName": "root.batch", "user": "ann", "by": {"vcore": 2000}, "applications": 1}, {"queueName": "root", "group": "dev", "applications": 2}]}`
 	code, out, _ = ask()
 	assert.Equal(t, code, exitDone)
 	assert.Assert(t, strings.HasSuffix(out, "partition default: no queues would be over their max\n"+
 		"  user ann would be over its limit in root.batch, by cpu=2 and 1 application\n"+
-		"  group dev would be over its limit in root, by 2 applications\n"), out)
+		"  group dev would be over its limit in root, by 2 applications\n  nothing would be evicted\n"), out)
 
 	answer, status = `{"message": "Partition not found"}`, http.StatusNotFound
 	code, out, _ = ask()

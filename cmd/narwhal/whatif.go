@@ -28,6 +28,7 @@ type wish struct {
 	priority           int32
 	preempts           bool
 	within             time.Duration
+	waits              bool     // that is given
 	addNodes           []string // NAME:COUNT:AMOUNTS:ATTRIBUTES, of which COUNT and ATTRIBUTES may be left out
 	drain, removeNodes []string
 }
@@ -57,7 +58,10 @@ The exit code is 1 if a pod or an application would not be taken in.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return errors.Join(cobra.NoArgs(cmd, args), w.check(), w.checkPods(cmd))
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return w.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w.waits = cmd.Flags().Changed("within")
+			return w.run(cmd)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&w.file, "filename", "f", "", "file with a question; - is the standard input")
@@ -73,7 +77,7 @@ The exit code is 1 if a pod or an application would not be taken in.`,
 	flags.StringArrayVar(&w.addNodes, "add-node", nil, "node that would come, such as gpu:2:cpu=16,memory=64Gi:zone=a with count and attributes, or n:cpu=8; can be repeated")
 	flags.StringSliceVar(&w.drain, "drain-node", nil, "node that would take no more pods; can be repeated")
 	flags.StringSliceVar(&w.removeNodes, "remove-node", nil, "node that would be gone, with its pods; can be repeated")
-	flags.DurationVar(&w.within, "within", 0, "how long to wait for what only time brings, such as 30s")
+	flags.DurationVar(&w.within, "within", 0, "how long to wait for what only time brings, such as 30s; without it, for the delays that run then")
 	w.completesNames(cmd, "queue", queueNames)
 	w.completesNames(cmd, "drain-node", nodeNames)
 	w.completesNames(cmd, "remove-node", nodeNames)
@@ -142,7 +146,7 @@ func (w *wish) question(in io.Reader) (*client.Question, error) {
 		}
 		q.Config = text
 	}
-	if w.within > 0 {
+	if w.waits {
 		q.Within = w.within.String()
 	}
 	if err := w.addPods(q); err != nil {

@@ -19,5 +19,5 @@
 //	waiting.go  what an ask waits for and what was tried for it, in words; package planned, what was planned
 //	overlimits.go  users and groups that would be over their limits
 //	whatif.go   WhatIf: what would become of asks, or of another configuration;
-//	            whatifnodes.go, of nodes; allowances.go, disruption budgets meanwhile
+//	            whatifdelays.go, after which delays; whatifnodes.go, of nodes; whatifwaiting.go, of all that waits; allowances.go, disruption budgets meanwhile
 package explain

@@ -33,6 +33,9 @@ type Question struct {
 	// after which a guarantee is claimed. No evicted allocation ends within it, and
 	// none becomes overdue.
 	Within time.Duration
+	// Delays says to wait, in place of Within, for the delays that run once all the rest is done, such as that of a
+	// queue which is over its max then; an hour at most.
+	Delays bool
 }
 
 // An Outcome is what would come of a question, if the resource manager refused nothing
@@ -55,10 +58,12 @@ type Outcome struct {
 	// OverLimits are users and groups that would be over their limits.
 	OverLimits []OverLimit
 
-	// Partial says that the time for the answer was over before everything was simulated:
-	// the outcome is that of the first part of Within, which is Simulated.
+	// Simulated is how much time the outcome is of. Partial says that the time for the answer was over
+	// before everything was simulated.
 	Partial   bool
 	Simulated time.Duration
+	// Delays is for how long after that one of the delays goes on which were not waited for; zero if there are none.
+	Delays time.Duration
 
 	// Unasked says that amounts alone decided about asks or nodes of which the resource
 	// manager knows nothing.
@@ -68,10 +73,11 @@ type Outcome struct {
 // An AskOutcome is what becomes of an ask.
 type AskOutcome struct {
 	Key       api.AllocationKey
-	Placed    api.NodeID // where it would run at once
-	Nominated api.NodeID // where room would be made for it
-	Refused   string     // why it would not be taken in at all
-	Waits     *Answer    // why it would wait, if it is neither placed nor refused
+	Placed    api.NodeID    // where it would run at once
+	Nominated api.NodeID    // where room would be made for it
+	After     time.Duration // when it would be placed; zero is at once
+	Refused   string        // why it would not be taken in at all
+	Waits     *Answer       // why it would wait, if it is neither placed nor refused
 	// Unasked says that amounts alone decided that it would run there: the resource manager refuses some, and knows nothing of this.
 	Unasked bool
 }
@@ -81,6 +87,7 @@ type Victim struct {
 	Key         api.AllocationKey
 	Application api.ApplicationID
 	Message     string // for which ask, and why
+	After       time.Duration
 }
 
 // OverUse is how much a queue would use over its max.
@@ -112,9 +119,12 @@ func WhatIf(ctx context.Context, view *api.View, kinds *resources.Kinds, now tim
 	if err != nil {
 		return nil, err
 	}
-	reached, all := r.simulate(ctx, now, now.Add(q.Within))
+	reached, all := r.wait(ctx, now, q)
 	out := &Outcome{Rejected: r.rejected, Victims: r.victims, Partial: !all, Simulated: reached.Sub(now), Unasked: r.unasked}
 	after := r.p.View()
+	if ends := delays(after, reached); len(ends) > 0 {
+		out.Delays = last(ends).Sub(reached)
+	}
 	for _, ask := range q.Asks {
 		if isOver(ctx) {
 			return nil, context.Cause(ctx)
@@ -164,7 +174,9 @@ func withoutTimeouts(config api.Config) api.Config {
 // A dryRun simulates a partition of its own, and collects what happens there.
 type dryRun struct {
 	p       *core.Partition
+	passed  time.Duration // since it began
 	placed  map[api.AllocationKey]api.NodeID
+	later   map[api.AllocationKey]time.Duration // when those were placed that were not at once
 	refused map[api.AllocationKey]string
 	victims []Victim
 
@@ -178,7 +190,10 @@ type dryRun struct {
 }
 
 func newDryRun() *dryRun {
-	return &dryRun{placed: map[api.AllocationKey]api.NodeID{}, refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{}}
+	return &dryRun{
+		placed: map[api.AllocationKey]api.NodeID{}, later: map[api.AllocationKey]time.Duration{},
+		refused: map[api.AllocationKey]string{}, rejected: map[api.ApplicationID]string{},
+	}
 }
 
 // isOver reports whether nothing waits for the outcome any more, not even for a
@@ -204,6 +219,7 @@ func (r *dryRun) simulate(ctx context.Context, now, until time.Time) (reached ti
 		if !ok || due.After(until) {
 			return until, true
 		}
+		r.passed += due.Sub(now)
 		now = due
 	}
 }
@@ -213,6 +229,9 @@ func (r *dryRun) observe(fx api.Effects) {
 		switch e := event.(type) {
 		case api.Placed:
 			r.placed[e.Key] = e.Node
+			if r.passed > 0 {
+				r.later[e.Key] = r.passed
+			}
 		case api.Adopted:
 			r.placed[e.Key] = e.Node
 		case *api.AllocationRejected:
@@ -221,13 +240,13 @@ func (r *dryRun) observe(fx api.Effects) {
 			r.rejected[e.ID] = e.Reason
 		case *api.EvictionRequested:
 			r.allowances.take(e.Key)
-			r.victims = append(r.victims, Victim{Key: e.Key, Application: e.Application, Message: e.Message})
+			r.victims = append(r.victims, Victim{Key: e.Key, Application: e.Application, Message: e.Message, After: r.passed})
 		}
 	}
 }
 
 func (r *dryRun) outcomeOf(after *api.View, kinds *resources.Kinds, ask *api.Allocation) AskOutcome {
-	out := AskOutcome{Key: ask.Key, Placed: r.placed[ask.Key], Refused: r.refused[ask.Key]}
+	out := AskOutcome{Key: ask.Key, Placed: r.placed[ask.Key], After: r.later[ask.Key], Refused: r.refused[ask.Key]}
 	out.Unasked = r.isUnasked(out.Key, out.Placed)
 	if out.Placed == "" && out.Refused == "" {
 		if waits, err := Ask(after, kinds, ask.Application, ask.Key); err == nil {
@@ -252,7 +271,7 @@ func (r *dryRun) otherOutcomes(before, after *api.View, asked []*api.Allocation)
 	var list []AskOutcome
 	for key := range had {
 		if node, ok := r.placed[key]; ok {
-			list = append(list, AskOutcome{Key: key, Placed: node, Unasked: r.isUnasked(key, node)})
+			list = append(list, AskOutcome{Key: key, Placed: node, After: r.later[key], Unasked: r.isUnasked(key, node)})
 		}
 	}
 	for _, app := range after.Applications {

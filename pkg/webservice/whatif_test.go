@@ -63,6 +63,20 @@ func TestWhatIfConfiguration(t *testing.T) {
 	assert.Equal(t, w.Body.String(), `{"asks":[],"victims":[],"others":[],"overUse":[],"overLimits":[{"queueName":"root.low","user":"anna","by":{"vcore":1000}}],"budgets":"not asked","predicates":"not asked"}`)
 }
 
+// TestWhatIfWaitsForDelays: a question that does not say how long to wait says what comes after the delays that run then.
+func TestWhatIfWaitsForDelays(t *testing.T) {
+	s := crowded(t)
+	lowered, err := json.Marshal(`partitions: [{name: default, preemption: {quotapreemptionenabled: true}, queues: [{name: root, queues: [
+		{name: low, properties: {quota.preemption.delay: 9s}, resources: {max: {vcore: 2}}}, {name: sys, queues: [{name: agents}]}, {name: db}]}]}]`)
+	assert.NilError(t, err)
+	for within, want := range map[string]string{
+		``: `"after":9000000000}`, `, "within": "9s"`: `"after":9000000000}`, `, "within": "8s"`: `"simulated":8000000000,"delays":1000000000}`,
+	} {
+		w := post(s.Handler(), whatIfPath, fmt.Sprintf(`{"config": %s%s}`, lowered, within))
+		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body)
+	}
+}
+
 // TestBadQuestions are answered with what is wrong and where.
 func TestBadQuestions(t *testing.T) {
 	s := crowded(t)

@@ -214,3 +214,17 @@ func TestAddress(t *testing.T) {
 		assert.Equal(t, client.Address(server), want, server)
 	}
 }
+
+// TestWriteOutcomeSaysWhen: what comes after a delay is told with it, and what was not waited for.
+func TestWriteOutcomeSaysWhen(t *testing.T) {
+	var o client.Outcome
+	assert.NilError(t, json.Unmarshal([]byte(`{"simulated": 9000000000, "delays": 299000000001, "asks": [{"allocationKey": "new", "nodeId": "n", "after": 8000000001}]}`), &o))
+	var out bytes.Buffer
+	assert.NilError(t, client.WriteOutcome(&out, &o, func(key string) string { return key }))
+	assert.Equal(t, out.String(), `NAME   RESULT          NODE   WHY
+new    runs after 9s   n      -
+
+nothing would be evicted within 9s
+a delay that goes on for 5m more was not waited for: something may be evicted then
+`)
+}

@@ -228,6 +228,7 @@ type Outcome struct {
 		Key         string `json:"allocationKey"`
 		Application string `json:"applicationId"`
 		Message     string `json:"message"`
+		After       int64  `json:"after"` // in nanoseconds; zero is at once
 	} `json:"victims"`
 	Rejected []struct {
 		Application string `json:"applicationId"`
@@ -241,6 +242,8 @@ type Outcome struct {
 	Budgets    string      `json:"budgets"`
 	Predicates string      `json:"predicates"`
 	Partial    bool        `json:"partial"`
+	Simulated  int64       `json:"simulated"` // how much time, in nanoseconds
+	Delays     int64       `json:"delays"`    // for how much longer one goes on that was not waited for, in nanoseconds
 }
 
 // An OverLimit is a user or group that would use more than its limit in a queue.
@@ -275,6 +278,7 @@ type AskOutcome struct {
 	Key       string       `json:"allocationKey"`
 	Node      string       `json:"nodeId"`
 	Nominated string       `json:"nominatedNode"`
+	After     int64        `json:"after"` // in nanoseconds; zero is at once
 	Refused   string       `json:"refused"`
 	Waits     *Explanation `json:"waits"`
 	Unasked   bool         `json:"unasked"` // amounts alone decided about it

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
@@ -60,7 +61,9 @@ func (t *Table) addOutcome(called string, a AskOutcome, evicted bool) {
 	case a.Node != "" && evicted:
 		t.addIn(Bad, called, "runs, then is evicted", a.Node, "-")
 	case a.Node != "" && a.Unasked:
-		t.add(called, "has room", a.Node, "-")
+		t.add(called, "has room"+after(a.After), a.Node, "-")
+	case a.Node != "" && a.After > 0:
+		t.add(called, "runs"+after(a.After), a.Node, "-")
 	case a.Node != "":
 		t.add(called, "runs at once", a.Node, "-")
 	case a.Nominated != "":
@@ -82,12 +85,7 @@ func (o *Outcome) lines(name func(key string) string) []string {
 	if o.Waited > 0 {
 		lines = append(lines, o.stillWaiting(name))
 	}
-	if len(o.Victims) == 0 {
-		lines = append(lines, "nothing would be evicted")
-	}
-	for _, v := range o.Victims {
-		lines = append(lines, fmt.Sprintf("%s of application %s would be evicted: %s", name(v.Key), v.Application, Readable(v.Message)))
-	}
+	lines = append(lines, o.Evictions(name)...)
 	for _, over := range o.OverUse {
 		lines = append(lines, fmt.Sprintf("queue %s would be over its max by %s", over.Queue, over.By))
 	}
@@ -109,6 +107,37 @@ func (o *Outcome) lines(name func(key string) string) []string {
 	return lines
 }
 
+// Evictions say what would be evicted and when, or for how long nothing would be, and which delays were not waited for.
+func (o *Outcome) Evictions(name func(key string) string) (lines []string) {
+	for _, v := range o.Victims {
+		lines = append(lines, fmt.Sprintf("%s of application %s would be evicted%s: %s", name(v.Key), v.Application, after(v.After), Readable(v.Message)))
+	}
+	switch {
+	case len(lines) > 0:
+	case o.Simulated > 0:
+		lines = append(lines, "nothing would be evicted within "+seconds(o.Simulated))
+	default:
+		lines = append(lines, "nothing would be evicted")
+	}
+	if o.Delays > 0 {
+		lines = append(lines, fmt.Sprintf("a delay that goes on for %s more was not waited for: something may be evicted then", seconds(o.Delays)))
+	}
+	return lines
+}
+
+// after is the time until something comes, in words that follow; empty at once.
+func after(nanoseconds int64) string {
+	if nanoseconds == 0 {
+		return ""
+	}
+	return " after " + seconds(nanoseconds)
+}
+
+// seconds is a length of time that is rounded up to whole seconds.
+func seconds(nanoseconds int64) string {
+	return wording.Age((time.Duration(nanoseconds) + time.Second - 1).Truncate(time.Second))
+}
+
 // stillWaiting says what would become of those that wait now, and why the rest would go on waiting.
 func (o *Outcome) stillWaiting(name func(key string) string) string {
 	runs, unasked, made := 0, 0, 0
@@ -122,7 +151,11 @@ func (o *Outcome) stillWaiting(name func(key string) string) string {
 			runs++
 		}
 	}
-	parts := []string{fmt.Sprintf("%d would run at once", runs)}
+	when := " at once"
+	if slices.ContainsFunc(o.Others, func(a AskOutcome) bool { return a.After > 0 }) {
+		when = ""
+	}
+	parts := []string{fmt.Sprintf("%d would run%s", runs, when)}
 	if unasked > 0 {
 		parts = append(parts, fmt.Sprintf("for %d there would be room", unasked))
 	}

@@ -30,7 +30,7 @@ func question(at *object.Snapshot, r *http.Request, now time.Time) (explain.Ques
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return q, failure.Bad("Body is more than one question")
 	}
-	if asked.Within != "" {
+	if q.Delays = asked.Within == ""; !q.Delays {
 		within, err := time.ParseDuration(asked.Within)
 		if err != nil || within < 0 || within > whatIfWithinMax {
 			return q, failure.Bad("within: %q is not a duration from 0s to %s", asked.Within, whatIfWithinMax)

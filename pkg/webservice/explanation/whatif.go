@@ -52,7 +52,7 @@ type questionJSON struct {
 	Asks         []newAskJSON         `json:"asks"`
 	Nodes        newNodesJSON         `json:"nodes"`
 	Config       string               `json:"config"` // YAML, of all partitions
-	Within       string               `json:"within"` // such as 30s
+	Within       string               `json:"within"` // such as 30s; empty is for the delays that run then
 }
 
 // newNodesJSON is what would be done to nodes.
@@ -124,10 +124,11 @@ type outcomeJSON struct {
 
 	Predicates predicatesAsked `json:"predicates"`
 
-	// Partial says that simulating it took too long: the outcome is that of the first part
-	// of the time, which is Simulated.
+	// Simulated is of how much time the outcome is. Partial says that simulating more took too long.
 	Partial   bool          `json:"partial,omitempty"`
 	Simulated time.Duration `json:"simulated,omitempty"` // ns
+	// Delays is for how much longer one of the delays goes on that were not waited for.
+	Delays time.Duration `json:"delays,omitempty"` // ns
 
 	Age time.Duration `json:"age,omitempty"` // ns, of the view if it is not the current one
 }
@@ -136,6 +137,7 @@ type askOutcomeJSON struct {
 	AllocationKey api.AllocationKey `json:"allocationKey"`
 	NodeID        api.NodeID        `json:"nodeId,omitempty"`        // where it would run at once
 	NominatedNode api.NodeID        `json:"nominatedNode,omitempty"` // where room would be made
+	After         time.Duration     `json:"after,omitempty"`         // ns, until it is placed; none is at once
 	Refused       string            `json:"refused,omitempty"`
 	Waits         *explanationJSON  `json:"waits,omitempty"`
 	Unasked       bool              `json:"unasked,omitempty"` // amounts alone decided about it
@@ -157,6 +159,7 @@ type victimJSON struct {
 	AllocationKey api.AllocationKey `json:"allocationKey"`
 	ApplicationID api.ApplicationID `json:"applicationId"`
 	Message       string            `json:"message"`
+	After         time.Duration     `json:"after,omitempty"` // ns; none is at once
 }
 
 type rejectedJSON struct {
@@ -221,6 +224,7 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 	out := &outcomeJSON{
 		Victims: []victimJSON{}, OverUse: []overUseJSON{}, Budgets: told,
 		Predicates: predicates.told(outcome.Unasked), Age: at.Age(), Waited: outcome.Waited, Untried: untried,
+		Partial: outcome.Partial, Simulated: outcome.Simulated, Delays: outcome.Delays,
 	}
 	silent := out.Predicates == predicatesSilent
 	out.Asks, out.Others = askOutcomes(at, outcome.Asks, silent), askOutcomes(at, outcome.Others, silent)
@@ -233,11 +237,8 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 	if len(outcome.Moved) > 0 {
 		out.Moved = askOutcomes(at, outcome.Moved, silent)
 	}
-	if outcome.Partial {
-		out.Partial, out.Simulated = true, outcome.Simulated
-	}
 	for _, v := range outcome.Victims {
-		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message})
+		out.Victims = append(out.Victims, victimJSON{v.Key, v.Application, v.Message, v.After})
 	}
 	for _, id := range slices.Sorted(maps.Keys(outcome.Rejected)) {
 		out.Rejected = append(out.Rejected, rejectedJSON{id, outcome.Rejected[id]})
@@ -311,7 +312,7 @@ type toldBudgets struct {
 func askOutcomes(at *object.Snapshot, outcomes []explain.AskOutcome, silent bool) []askOutcomeJSON {
 	list := make([]askOutcomeJSON, len(outcomes))
 	for i, o := range outcomes {
-		list[i] = askOutcomeJSON{AllocationKey: o.Key, NodeID: o.Placed, NominatedNode: o.Nominated, Refused: o.Refused, Unasked: o.Unasked || silent && o.Placed != ""}
+		list[i] = askOutcomeJSON{AllocationKey: o.Key, NodeID: o.Placed, NominatedNode: o.Nominated, After: o.After, Refused: o.Refused, Unasked: o.Unasked || silent && o.Placed != ""}
 		if o.Waits != nil {
 			list[i].Waits = explanationOf(at, o.Waits)
 		}

@@ -32,7 +32,7 @@ affinity and volumes are not asked about: amounts, quotas and priorities are.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return q.whatIf(cmd, file, within) },
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "manifest, or - for the standard input")
-	cmd.Flags().StringVar(&within, "within", "", "how long to wait for what only time brings, such as 30s")
+	cmd.Flags().StringVar(&within, "within", "", "how long to wait for what only time brings, such as 30s; without it, for the delays that run then")
 	_ = cmd.MarkFlagRequired("filename") // it is there
 	return cmd
 }

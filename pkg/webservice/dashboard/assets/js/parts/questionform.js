@@ -21,7 +21,7 @@ export function questionForm(ctx, { form, kinds, names, errors, simulating, chan
     type: 'button', onclick: () => change((f) => { f.asks.push(another(f)); }),
   }, form.asks.length === 0 ? 'Add an ask' : 'Add an ask of another kind')),
   h('div', { class: 'card question-card', key: 'within' }, h('div', { class: 'field-row' },
-    parts.text({ at: 'within', label: 'Wait for', value: form.within, placeholder: '0s', help: 'For what only time brings, such as the delay of a guarantee: 30s, 10m, 1h at most. What is evicted stays that long.', take: (f, text) => { f.within = text; } }))),
+    parts.text({ at: 'within', label: 'Wait for', value: form.within, placeholder: 'delays', help: 'For what only time brings: 30s, 10m, 1h at most. Empty is for the delays that run then. What is evicted stays that long.', take: (f, text) => { f.within = text; } }))),
   nodeFields({ form, parts }),
   configFields({ form, errors, change, useConfig }),
   errors.has('') && h('p', { class: 'field-error', role: 'alert', key: 'whole' }, errors.get('')),
