@@ -69,6 +69,13 @@ func (k *Kinds) current() *kindTable {
 	return &kindTable{}
 }
 
+// Clone is a table of its own with the same kinds. What becomes known in one of them does not in the other.
+func (k *Kinds) Clone() *Kinds {
+	own, t := new(Kinds), k.current()
+	own.table.Store(&kindTable{slices.Clip(t.names), t.numbers, t.newest})
+	return own
+}
+
 func (k *Kinds) known() []string { return k.current().names }
 
 // Len is the number of kinds known.

@@ -98,7 +98,8 @@ func TestBadQuestions(t *testing.T) {
 		{`{"nodes": {"add": [{"nodeId": "node-1"}]}}`, "node node-1 is registered already"},
 		{`{"nodes": {"add": [{"count": 2}]}}`, "nodes.add[0]: nodeId is missing"},
 		{`{"nodes": {"add": [{"nodeId": "n", "count": 600}, {"nodeId": "m", "count": 10000}]}}`, "nodes.add[1]: count is 10000, and a question has from 1 to 1000 new nodes"},
-		{`{"nodes": {"add": [{"nodeId": "n", "capacity": {"tpu": 1}}]}}`, `nodes.add[0]: no node or queue has any "tpu"`},
+		{`{"nodes": {"add": [{"nodeId": "n", "capacity": {"(unknown)": 1}}]}}`, `nodes.add[0]: no node or queue has any "(unknown)"`},
+		{`{"nodes": {"add": [{"nodeId": "n", "capacity": {` + manyKinds() + `}}]}}`, `nodes.add[0]: no node or queue has any "k-064", and a question makes at most 64 kinds known`},
 		{`{"nodes": {"drain": [` + strings.Repeat(`"node-1",`, 9_999) + `"node-1"]}}`, "nodes.drain and remove have 10000 nodes, and a question has at most 1000"},
 		{`{"config": "partitions: [{name: other, queues: [{name: root}]}]"}`, `config: there is no partition "default" in it`},
 	} {
@@ -110,6 +111,15 @@ func TestBadQuestions(t *testing.T) {
 	}
 	assert.Equal(t, post(s.Handler(), "/ws/v1/partition/none/whatif", `{}`).Code, http.StatusNotFound)
 	assert.Equal(t, ask(s.Handler(), http.MethodGet, whatIfPath).Code, http.StatusMethodNotAllowed)
+}
+
+// manyKinds is one kind more than a question makes known.
+func manyKinds() string {
+	var kinds []string
+	for i := range 65 {
+		kinds = append(kinds, fmt.Sprintf(`"k-%03d": 1`, i))
+	}
+	return strings.Join(kinds, ", ")
 }
 
 // TestWhatIfIsOver: when the time for it has passed, the answer is what came of it by

@@ -59,6 +59,7 @@ type lookedJSON struct {
 func Doctor(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), min(of.Max, whyMax))
 	defer cancel()
+	at = at.Named()
 	trial, end := trialOf(ctx, at, of)
 	defer end()
 	found := doctor.Examine(ctx, at.View, at.Kinds(), trial, at.Past())

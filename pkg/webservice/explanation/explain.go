@@ -165,6 +165,7 @@ func priorities(v *archive.Victim) string {
 // /ws/v1/partition/{partition}/application/{application}/allocation/{allocation}/explain.
 func Why(at *object.Snapshot, r *http.Request, of Config) (any, error) {
 	application, key := api.ApplicationID(r.PathValue("application")), api.AllocationKey(r.PathValue("allocation"))
+	at = at.Named()
 	answer, err := explain.Ask(at.View, at.Kinds(), application, key)
 	plan := at.Past().PlanOf(application, key)
 	life, lived := at.Past().Life(application, key)

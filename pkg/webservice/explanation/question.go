@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"math"
 	"net/http"
@@ -18,7 +19,8 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
 )
 
-// question reads the body of a request.
+// question reads the body of a request. Nodes and configurations make kinds known in the table of the snapshot, as they do in the
+// scheduler; asks do not.
 func question(at *object.Snapshot, r *http.Request, now time.Time) (explain.Question, error) {
 	var q explain.Question
 	var asked questionJSON
@@ -51,17 +53,17 @@ func question(at *object.Snapshot, r *http.Request, now time.Time) (explain.Ques
 	if err := addNodes(at, &q, asked.Nodes); err != nil {
 		return q, failure.Bad("nodes.%v", err)
 	}
-	for i, ask := range asked.Asks {
-		if err := addAsks(at, &q, ask, now); err != nil {
-			return q, failure.Bad("asks[%d]: %v", i, err)
-		}
-	}
 	if asked.Config != "" {
 		config, err := parseConfig(at, asked.Config)
 		if err != nil {
 			return q, failure.Bad("config: %v", err)
 		}
 		q.Config = config
+	}
+	for i, ask := range asked.Asks {
+		if err := addAsks(at, &q, ask, now); err != nil {
+			return q, failure.Bad("asks[%d]: %v", i, err)
+		}
 	}
 	return q, nil
 }
@@ -101,7 +103,7 @@ func amountsOf(at *object.Snapshot, quantities map[string]int64) (amounts resour
 	for _, name := range slices.Sorted(maps.Keys(quantities)) {
 		kind, known := at.Kinds().Lookup(name)
 		switch {
-		case !known:
+		case !known || name == resources.UnknownKind:
 			return nil, fmt.Errorf("no node or queue has any %q", name)
 		case quantities[name] < 0 || quantities[name] == math.MaxInt64:
 			return nil, fmt.Errorf("%s is %d, which is no amount", name, quantities[name])
@@ -111,12 +113,29 @@ func amountsOf(at *object.Snapshot, quantities map[string]int64) (amounts resour
 	return amounts, nil
 }
 
+// makeKnown makes kinds known that are new in a question, as long as these are few.
+func makeKnown(at *object.Snapshot, names iter.Seq[string], most int) error {
+	for _, name := range slices.Sorted(names) {
+		if _, known := at.Kinds().Lookup(name); known {
+			continue
+		}
+		if at.Kinds().Len() == most {
+			return fmt.Errorf("no node or queue has any %q, and a question makes at most %d kinds known", name, whatIfKindsMax)
+		}
+		if _, err := at.Kinds().Intern(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addNodes adds what would be done to nodes to a question.
 func addNodes(at *object.Snapshot, q *explain.Question, w newNodesJSON) error {
 	if n := len(w.Drain) + len(w.Remove); n > whatIfNodesMax {
 		return fmt.Errorf("drain and remove have %d nodes, and a question has at most %d", n, whatIfNodesMax)
 	}
 	q.Nodes.Drain, q.Nodes.Remove = w.Drain, w.Remove
+	most := at.Kinds().Len() + whatIfKindsMax
 	for i, node := range w.Add {
 		count := max(node.Count, 1)
 		switch {
@@ -124,6 +143,9 @@ func addNodes(at *object.Snapshot, q *explain.Question, w newNodesJSON) error {
 			return fmt.Errorf("add[%d]: nodeId is missing", i)
 		case node.Count < 0 || count > whatIfNodesMax-len(q.Nodes.Add):
 			return fmt.Errorf("add[%d]: count is %d, and a question has from 1 to %d new nodes", i, node.Count, whatIfNodesMax)
+		}
+		if err := makeKnown(at, maps.Keys(node.Capacity), most); err != nil {
+			return fmt.Errorf("add[%d]: %w", i, err)
 		}
 		capacity, err := amountsOf(at, node.Capacity)
 		if err != nil {
@@ -140,17 +162,21 @@ func addNodes(at *object.Snapshot, q *explain.Question, w newNodesJSON) error {
 	return nil
 }
 
-// parseConfig is the configuration of the partition in a text. Kinds that are not
-// known yet are refused, for a question adds none.
+// parseConfig is the configuration of the partition in a text.
 func parseConfig(at *object.Snapshot, text string) (*api.Config, error) {
 	kinds := new(resources.Kinds)
 	if _, err := at.Defaults().Load(text, kinds); err != nil {
 		return nil, err
 	}
-	for i := range kinds.Len() {
-		if name := kinds.Name(resources.Kind(i)); !known(at.Kinds(), name) {
-			return nil, fmt.Errorf("no node or queue has any %q", name)
+	names := func(yield func(string) bool) {
+		for i := range kinds.Len() {
+			if !yield(kinds.Name(resources.Kind(i))) {
+				return
+			}
 		}
+	}
+	if err := makeKnown(at, names, at.Kinds().Len()+whatIfKindsMax); err != nil {
+		return nil, err
 	}
 	document, err := at.Defaults().Load(text, at.Kinds())
 	if err != nil {
@@ -162,9 +188,4 @@ func parseConfig(at *object.Snapshot, text string) (*api.Config, error) {
 		}
 	}
 	return nil, fmt.Errorf("there is no partition %q in it", at.Name())
-}
-
-func known(kinds *resources.Kinds, name string) bool {
-	_, ok := kinds.Lookup(name)
-	return ok
 }

@@ -23,6 +23,7 @@ const (
 	whatIfAsksMax   = 1000
 	whatIfNodesMax  = 1000 // that come, and those that are drained or removed
 	whatIfWithinMax = time.Hour
+	whatIfKindsMax  = 64 // that its nodes, and its configuration, make known
 	whatIfTriedMax  = 10 // asks of which it is tried what would make them run
 )
 
@@ -204,12 +205,14 @@ func (w *WhatIf) Answer(at *object.Snapshot, r *http.Request, of Config) (any, e
 	ctx, cancel := context.WithTimeout(r.Context(), of.Max)
 	defer cancel()
 	now := at.Now()
+	seen := at
+	at = at.Named()
 	question, err := question(at, r, now)
 	if err != nil {
 		return nil, err
 	}
 	var told budgetsAsked
-	question.Budgets, told = w.budgetsOf(ctx, at, of)
+	question.Budgets, told = w.budgetsOf(ctx, seen, of)
 	predicates := predicatesOf(ctx, at, of)
 	defer predicates.end()
 	question.Feasible = predicates.feasible()

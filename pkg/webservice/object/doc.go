@@ -9,7 +9,7 @@
 // Read in this order:
 //
 //	sources.go       what objects are made from besides views
-//	snapshot.go      one partition at one moment; part.go, what is of some queues
+//	snapshot.go      one partition at one moment; part.go, what is of some queues; named.go, kinds that no node has
 //	partition.go     partitions and resource managers, placement rules
 //	queue.go         queues; ranked.go, those with a guarantee, by how they stand to it
 //	node.go          nodes; allocation.go, what runs there; utilization.go, how full they are
