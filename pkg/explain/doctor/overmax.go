@@ -8,6 +8,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
@@ -39,7 +40,7 @@ func (e *examination) overMax(q *api.QueueView) {
 			f.Remedy = "none was tried: nothing waits for its quota; what runs may end, or its max is raised"
 		}
 		h.to(&f)
-		f.Queue = q.Path
+		f.Queue, f.Detail = q.Path, e.givesBack(q)
 		e.add(f)
 	}
 	for _, child := range q.Queues {
@@ -80,6 +81,29 @@ func (e *examination) configuredAt(at time.Time) string {
 		}
 	}
 	return ""
+}
+
+// givesBack says when something is evicted because a queue is over its max, or why nothing is.
+func (e *examination) givesBack(q *api.QueueView) string {
+	off := ""
+	switch p := e.view.Config.Preemption; {
+	case p.Disabled:
+		off = "preemption is off"
+	case !p.Quota:
+		off = "quota preemption is off in the partition"
+	case q.Properties.QuotaDelay <= 0:
+		off = "quota preemption is off there, as it has no quota.preemption.delay"
+	}
+	at, _ := explain.GivesBackAt(e.view, q)
+	switch {
+	case off != "":
+		return "nothing is evicted for that: " + off
+	case at.After(e.trial.Now):
+		return "evictions for that begin at " + at.UTC().Format(time.RFC3339)
+	case q.QuotaPlan != nil && len(q.QuotaPlan.Victims) == 0:
+		return fmt.Sprintf("evictions for that were due at %s; at %s nothing more was found to evict", at.UTC().Format(time.RFC3339), q.QuotaPlanned.UTC().Format(time.RFC3339))
+	}
+	return "evictions for that began at " + at.UTC().Format(time.RFC3339)
 }
 
 // givenBack is how many allocations of a queue were told to end because it is over its max.
