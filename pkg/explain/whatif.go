@@ -109,7 +109,7 @@ func WhatIf(ctx context.Context, view *api.View, kinds *resources.Kinds, now tim
 	if err := q.Nodes.check(view); err != nil {
 		return nil, err
 	}
-	options := api.Options{Kinds: kinds, Partition: view.Partition, Feasible: r.feasible(q.Feasible)}
+	options := api.Options{Kinds: kinds, Partition: view.Partition, Feasible: r.feasible(q.Feasible, view, q.Nodes)}
 	if q.Budgets != nil {
 		r.allowances = newAllowances(q.Budgets)
 		options.Budgets = r.allowances.of

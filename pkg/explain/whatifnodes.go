@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/scarcity"
 )
 
 // Nodes is what might be done to nodes, in this order.
@@ -78,14 +79,28 @@ func (r *dryRun) changeNodes(view *api.View, now time.Time, nodes Nodes) []*api.
 	return moved
 }
 
-// feasible asks the resource manager about asks that wait now, on nodes that there are. Of
-// others it knows nothing: for these amounts decide, and the outcome says so.
-func (r *dryRun) feasible(ask api.Feasible) api.Feasible {
-	if ask == nil {
+// feasible asks the resource manager about asks that wait now, on nodes that there are. Of others it knows nothing: for these amounts
+// decide, and what is known of the nodes that pods of a removed node need; the outcome says so.
+func (r *dryRun) feasible(ask api.Feasible, view *api.View, nodes Nodes) api.Feasible {
+	if ask == nil && len(nodes.Remove) == 0 {
 		return nil
 	}
+	needs, attributes := map[api.AllocationKey]string{}, map[api.NodeID]map[string]string{}
+	for _, n := range view.Nodes {
+		attributes[n.ID] = n.Attributes
+		if slices.Contains(nodes.Remove, n.ID) {
+			for _, a := range n.Allocations {
+				needs[a.Key] = a.Tags[api.TagNodeSelector]
+			}
+		}
+	}
 	return func(key api.AllocationKey, node api.NodeID, allocate bool) error {
-		if !r.waited[key] || r.added[node] {
+		switch {
+		case len(attributes[node]) > 0 && scarcity.Lacking(needs[key], attributes[node]) != "":
+			return fmt.Errorf("the node is not labelled %s", scarcity.Lacking(needs[key], attributes[node]))
+		case ask == nil:
+			return nil
+		case !r.waited[key] || r.added[node]:
 			r.unasked = true
 			return nil
 		}

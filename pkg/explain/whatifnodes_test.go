@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,4 +135,25 @@ func TestWhatIfSaysWhatGoesOnWaiting(t *testing.T) {
 
 	out = whatIf(t, c, explain.Question{Nodes: explain.Nodes{Drain: []api.NodeID{"n2"}}})
 	assert.DeepEqual(t, out.Staying, []explain.Staying{{Node: "n2", Allocations: 1}})
+}
+
+// TestWhatIfMovedPodsNeedTheirNodes: what takes the place of a pod needs the labels of nodes that the pod needs, and the resource
+// manager is not even to be asked for that. It waits where no node has them.
+func TestWhatIfMovedPodsNeedTheirNodes(t *testing.T) {
+	c := newCluster(t, twoQueues(), api.Options{})
+	for _, zone := range []string{"a", "b"} {
+		c.Apply(start, api.AddNode{ID: api.NodeID("n-" + zone), Capacity: resources.Amounts{4000, 1 << 30}, Attributes: map[string]string{"zone": zone}})
+	}
+	for _, zones := range []string{"zone=a", "zone=a|b"} {
+		c.ask("web", zones, 1000, 1, on("n-a"), func(a *api.Allocation) { a.Tags = map[string]string{api.TagNodeSelector: zones} })
+	}
+	c.settle(start)
+	for _, ask := range []api.Feasible{nil, func(api.AllocationKey, api.NodeID, bool) error { return nil }} {
+		out := whatIf(t, c, explain.Question{Feasible: ask, Nodes: explain.Nodes{Remove: []api.NodeID{"n-a"}}})
+		assert.Equal(t, len(out.Moved), 2)
+		assert.Equal(t, out.Moved[0].Placed, api.NodeID(""))
+		assert.Equal(t, out.Moved[0].Waits.Reason, api.Infeasible)
+		assert.Assert(t, strings.Contains(out.Moved[0].Waits.Text(), "the node is not labelled zone=a"), out.Moved[0].Waits.Text())
+		assert.Equal(t, out.Moved[1].Placed, api.NodeID("n-b"))
+	}
 }

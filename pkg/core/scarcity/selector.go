@@ -40,6 +40,16 @@ func parse(selector string) (terms []term) {
 	return terms
 }
 
+// Lacking is the first term of a selector that the attributes of a node do not have; empty if they have all. Taints do not count.
+func Lacking(selector string, attributes map[string]string) string {
+	for _, t := range parse(selector) {
+		if !t.holds(attributes) {
+			return t.label + "=" + strings.Join(t.values, "|")
+		}
+	}
+	return ""
+}
+
 // holds reports whether attributes have one of the values.
 func (t *term) holds(attributes map[string]string) bool {
 	value := attributes[t.label]

@@ -61,7 +61,7 @@ func (t *Table) addOutcome(called string, a AskOutcome, evicted bool) {
 	case a.Node != "" && evicted:
 		t.addIn(Bad, called, "runs, then is evicted", a.Node, "-")
 	case a.Node != "" && a.Unasked:
-		t.add(called, "has room"+after(a.After), a.Node, "-")
+		t.add(called, "has room"+after(a.After), a.Node, "the resource manager was not asked")
 	case a.Node != "" && a.After > 0:
 		t.add(called, "runs"+after(a.After), a.Node, "-")
 	case a.Node != "":
