@@ -13,7 +13,7 @@ import (
 // What tests read of applications.
 type application struct {
 	ApplicationID, QueueName, User, ApplicationState string
-	UsedResource, PendingResource                    map[string]int64
+	HeldResource, PendingResource                    map[string]int64
 	Allocations                                      []pod
 }
 
@@ -31,7 +31,7 @@ func TestApplications(t *testing.T) {
 		rows := p.rows("Applications")[1:]
 		assert.Equal(t, len(rows), len(list))
 		for i, a := range list {
-			want := []string{a.ApplicationID, a.ApplicationState, a.QueueName, a.User, orDash(amounts(a.UsedResource)), orDash(amounts(a.PendingResource))}
+			want := []string{a.ApplicationID, a.ApplicationState, a.QueueName, a.User, orDash(amounts(a.HeldResource)), orDash(amounts(a.PendingResource))}
 			assert.DeepEqual(t, rows[i][:len(want)], want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestApplication(t *testing.T) {
 	p.sees("main h1", id)
 	assert.Equal(t, p.pair("Queue"), app.QueueName)
 	assert.Equal(t, p.pair("User"), app.User)
-	assert.Equal(t, p.pair("Uses"), amounts(app.UsedResource))
+	assert.Equal(t, p.pair("Uses"), amounts(app.HeldResource))
 	p.sees("main h2", fmt.Sprintf("Allocations (%s)", count(len(app.Allocations))))
 	total := s.read(t, "partition/default/asks?limit=1&application="+id, &[]pod{})
 	p.sees("main h2", fmt.Sprintf("Pending asks (%s)", count(total)))
