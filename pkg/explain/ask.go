@@ -15,7 +15,7 @@ import (
 // allocation in all asks. It returns an error that wraps ErrUnknown if there is no
 // such application or key. Kinds must be those of the view. What would make an ask fit Try finds out.
 func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, key api.AllocationKey) (*Answer, error) {
-	app, ask := Waiting(view, application, key)
+	app, ask := view.Ask(application, key)
 	if app == nil {
 		return nil, fmt.Errorf("application %s %w", application, ErrUnknown)
 	}
@@ -42,24 +42,6 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 	a.Lack = lackOf(view, kinds, ask, app.Queue, asked)
 	a.Before = before(app, ask)
 	return a, nil
-}
-
-// Waiting is an application and its ask with a key; nil where there is none.
-func Waiting(view *api.View, application api.ApplicationID, key api.AllocationKey) (*api.ApplicationView, *api.AskView) {
-	app, ok := find(view.Applications, application, func(a *api.ApplicationView) api.ApplicationID { return a.ID })
-	if !ok {
-		return nil, nil
-	}
-	return app, askOf(app, key)
-}
-
-// askOf is the ask of an application with a key; nil if there is none.
-func askOf(app *api.ApplicationView, key api.AllocationKey) *api.AskView {
-	i := slices.IndexFunc(app.Asks, func(ask api.AskView) bool { return ask.Key == key })
-	if i < 0 {
-		return nil
-	}
-	return &app.Asks[i]
 }
 
 // find looks an item up in a list that is sorted by a name.
@@ -99,7 +81,7 @@ func evictionOf(view *api.View, kinds *resources.Kinds, placed *api.Allocation) 
 		return e
 	}
 	for _, app := range view.Applications {
-		if ask := askOf(app, is.For); ask != nil && ask.Plan != nil {
+		if ask := app.Ask(is.For); ask != nil && ask.Plan != nil {
 			e.Plan = NewPlan(ask.Planned, ask.Plan, kinds)
 		}
 	}

@@ -255,7 +255,7 @@ func (a *Answer) opened(q *questioner) (list []cure) {
 // withoutAsk takes an ask out of the line.
 func (a *Answer) withoutAsk(key api.AllocationKey) api.Command {
 	for _, app := range a.view.Applications {
-		if askOf(app, key) != nil {
+		if app.Ask(key) != nil {
 			return api.ReleaseAllocation{Application: app.ID, Key: key}
 		}
 	}

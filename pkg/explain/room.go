@@ -26,7 +26,7 @@ func (a *Answer) keptFor(n *api.NodeView, key api.AllocationKey) resources.Amoun
 		}
 	}
 	for _, app := range a.view.Applications {
-		if ask := askOf(app, key); ask != nil {
+		if ask := app.Ask(key); ask != nil {
 			return ask.Amounts
 		}
 	}

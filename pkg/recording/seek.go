@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -188,7 +187,7 @@ func (s *search) in(step Step) (key api.AllocationKey) {
 	}
 	view := s.partition.View()
 	for _, key := range slices.Sorted(maps.Keys(s.waiting)) {
-		if ask, is := AskIn(view, s.waiting[key], key); is && ask.Reason != api.NotTried && s.IsReason(ask.Reason) {
+		if _, ask := view.Ask(s.waiting[key], key); ask != nil && ask.Reason != api.NotTried && s.IsReason(ask.Reason) {
 			return key
 		}
 	}
@@ -198,19 +197,6 @@ func (s *search) in(step Step) (key api.AllocationKey) {
 // IsReason reports whether a reason is wanted.
 func (w Wanted) IsReason(r api.Reason) bool {
 	return strings.Contains(strings.ToLower(r.String()), strings.ToLower(w.Reason))
-}
-
-// AskIn is an ask of an application in a view.
-func AskIn(v *api.View, of api.ApplicationID, key api.AllocationKey) (api.AskView, bool) {
-	at, is := slices.BinarySearchFunc(v.Applications, of, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
-	if !is {
-		return api.AskView{}, false
-	}
-	asks := v.Applications[at].Asks
-	if at = slices.IndexFunc(asks, func(a api.AskView) bool { return a.Key == key }); at < 0 {
-		return api.AskView{}, false
-	}
-	return asks[at], true
 }
 
 func (w Wanted) names(a *api.Allocation) bool {

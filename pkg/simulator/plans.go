@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +73,7 @@ func (pr *preemption) keepPlans(viewOf func() *api.View) {
 		pr.count(e.Trigger, pr.preemptorOf(e), s.from[string(e.Key)])
 	}
 	for _, p := range pr.planned() {
-		_, ask := askIn(view, p)
+		_, ask := view.Ask(p.app.id, p.key)
 		if ask != nil && ask.Plan != nil && ask.Planned.Equal(pr.time()) {
 			pr.keepFor(p, ask.Plan, p.required)
 		}
@@ -193,21 +192,4 @@ func queueIn(q *api.QueueView, path api.QueuePath) *api.QueueView {
 		q = q.Towards(path)
 	}
 	return q
-}
-
-// askIn finds the ask of a pod in a view, and its application; nil if it does not
-// wait.
-func askIn(view *api.View, p *pod) (*api.ApplicationView, *api.AskView) {
-	i, ok := slices.BinarySearchFunc(view.Applications, p.app.id, func(a *api.ApplicationView, id api.ApplicationID) int {
-		return cmp.Compare(a.ID, id)
-	})
-	if !ok {
-		return nil, nil
-	}
-	app := view.Applications[i]
-	at := slices.IndexFunc(app.Asks, func(a api.AskView) bool { return a.Key == p.key })
-	if at < 0 {
-		return app, nil
-	}
-	return app, &app.Asks[at]
 }

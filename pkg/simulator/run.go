@@ -246,7 +246,7 @@ func (r *run) took(effects api.Effects) error {
 
 // reasonOf asks the core why a pod waits.
 func (r *run) reasonOf(p *pod) pendingReason {
-	if app, ask := askIn(r.partition.View(), p); ask != nil {
+	if app, ask := r.partition.View().Ask(p.app.id, p.key); ask != nil {
 		return r.reasonIn(app.Queue, *ask)
 	}
 	return pendingReason{queue: p.app.command.Queue.Full(), reason: api.NotTried.String()}

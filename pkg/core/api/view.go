@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/nodeset"
@@ -35,6 +37,15 @@ type View struct {
 	// SettlesAt is when evictions may begin, unless more is told of what is there. It
 	// is zero if they may.
 	SettlesAt time.Time
+}
+
+// Application is the one with an ID; nil if there is none. It takes time logarithmic in the applications.
+func (v *View) Application(id ApplicationID) *ApplicationView {
+	i, found := slices.BinarySearchFunc(v.Applications, id, func(a *ApplicationView, id ApplicationID) int { return cmp.Compare(a.ID, id) })
+	if !found {
+		return nil
+	}
+	return v.Applications[i]
 }
 
 // Headroom is what may still be charged to a queue, counting the queues above it. It

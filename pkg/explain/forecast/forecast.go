@@ -66,7 +66,7 @@ type Question struct {
 // When is the forecast for an ask. It takes time linear in the size of the view for each play, as long as the context lasts.
 func When(ctx context.Context, q Question, application api.ApplicationID, key api.AllocationKey) *Forecast {
 	f := &Forecast{}
-	app, ask := explain.Waiting(q.View, application, key)
+	app, ask := q.View.Ask(application, key)
 	switch {
 	case app == nil:
 		f.No = "it is not known"

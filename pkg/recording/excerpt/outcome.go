@@ -63,8 +63,8 @@ func (o *outcome) see(events ...api.Event) (found bool) {
 
 // waits is why the pod waits, and whether it does. The detail counts where it names whose quota it is, and not where it counts.
 func (o *outcome) waits(v *api.View) (fact, bool) {
-	ask, is := recording.AskIn(v, o.application, o.key)
-	if !is {
+	_, ask := v.Ask(o.application, o.key)
+	if ask == nil {
 		return fact{}, false
 	}
 	f := fact{reason: ask.Reason}

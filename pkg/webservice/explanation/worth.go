@@ -7,7 +7,6 @@ import (
 
 	"github.com/narwhal-scheduler/narwhal/pkg/archive"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/encoder"
 	"github.com/narwhal-scheduler/narwhal/pkg/webservice/object"
@@ -56,7 +55,7 @@ func askPriority(view *api.View, p *archive.Plan) *int32 {
 	if p.Priority != nil {
 		return p.Priority
 	}
-	app, ask := explain.Waiting(view, p.Application, p.Key)
+	app, ask := view.Ask(p.Application, p.Key)
 	switch {
 	case app == nil:
 		return nil

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -213,13 +212,12 @@ func Application(at *Snapshot, r *http.Request) (any, error) {
 		}
 		path = way[len(way)-1].Path
 	}
-	id := api.ApplicationID(r.PathValue("application"))
-	i, found := slices.BinarySearchFunc(at.Applications, id, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
-	if !found || over(at.Applications[i]) || path != "" && at.Applications[i].Queue != path {
+	app := at.Application(api.ApplicationID(r.PathValue("application")))
+	if app == nil || over(app) || path != "" && app.Queue != path {
 		return nil, failure.Missing("Application")
 	}
 	out := new(applicationJSON)
-	at.fillApplication(applicationEntry{ApplicationView: at.Applications[i]}, out)
+	at.fillApplication(applicationEntry{ApplicationView: app}, out)
 	return query.One(r, out)
 }
 

@@ -42,8 +42,8 @@ func (at *Snapshot) active(all []*api.ApplicationView) []applicationEntry {
 func (at *Snapshot) ended() []*archive.ApplicationRecord {
 	ended, _ := at.gone()
 	return slices.DeleteFunc(slices.Clone(ended), func(l *archive.ApplicationRecord) bool {
-		i, found := slices.BinarySearchFunc(at.Applications, l.ID, func(a *api.ApplicationView, id api.ApplicationID) int { return cmp.Compare(a.ID, id) })
-		return found && !over(at.Applications[i]) && at.Applications[i].Submitted.Equal(l.Submitted)
+		app := at.Application(l.ID)
+		return app != nil && !over(app) && app.Submitted.Equal(l.Submitted)
 	})
 }
 
