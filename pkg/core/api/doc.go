@@ -12,5 +12,5 @@
 //	event.go       what a partition did
 //	state.go       the states of an application
 //	view.go        what other goroutines may read
-//	queueview.go   the queues in it; askview.go the asks, group.go the groups
+//	queueview.go   the queues in it; askview.go the asks, reason.go why they wait, group.go the groups
 package api

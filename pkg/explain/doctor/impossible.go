@@ -42,7 +42,7 @@ func (v *never) why(a askOf) string {
 			}
 		}
 	}
-	if (a.Reason == api.NoNodeFits || a.Reason == api.QuotaExceeded || isLimit(a.Reason)) && v.noNode(a.Amounts) {
+	if (a.Reason == api.NoNodeFits || a.Reason == api.QuotaExceeded || a.Reason.IsLimit()) && v.noNode(a.Amounts) {
 		return fmt.Sprintf("it asks for %s, more than any node has", v.e.kinds.Format(a.Amounts))
 	}
 	return ""

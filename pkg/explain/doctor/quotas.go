@@ -20,7 +20,7 @@ type quota struct {
 
 // quotaOf is the quota that an ask waits for, if it does.
 func quotaOf(a askOf) (q quota, waits bool) {
-	if a.Reason != api.QuotaExceeded && !isLimit(a.Reason) {
+	if a.Reason != api.QuotaExceeded && !a.Reason.IsLimit() {
 		return quota{}, false
 	}
 	return quota{a.Reason, a.Detail}, a.Nominated == ""
@@ -90,13 +90,4 @@ func heldBy(quotas map[quota]int) string {
 		text += " and " + wording.Several(more, "other quota")
 	}
 	return text
-}
-
-// isLimit reports whether an ask waits for a limit of users, groups or applications.
-func isLimit(reason api.Reason) bool {
-	switch reason {
-	case api.UserLimit, api.GroupLimit, api.QueueApplications, api.UserApplications, api.GroupApplications:
-		return true
-	}
-	return false
 }

@@ -71,8 +71,7 @@ func (o *outcome) waits(v *api.View) (fact, bool) {
 	if ask.Reason == api.NoNodeFits {
 		f.could = slices.ContainsFunc(v.Nodes, func(n *api.NodeView) bool { return ask.Amounts.FitsIn(n.Capacity) })
 	}
-	switch ask.Reason {
-	case api.QuotaExceeded, api.UserLimit, api.GroupLimit, api.QueueApplications, api.UserApplications, api.GroupApplications:
+	if ask.Reason == api.QuotaExceeded || ask.Reason.IsLimit() {
 		f.detail = ask.Detail
 		q := v.Root
 		for q != nil && string(q.Path) != ask.Detail {
