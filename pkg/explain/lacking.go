@@ -35,13 +35,7 @@ func lackOf(view *api.View, kinds *resources.Kinds, ask *api.AskView, leaf api.Q
 	}
 	slices.Reverse(way)
 	for _, q := range way {
-		var lacking resources.Amounts
-		for i, asked := range ask.Amounts {
-			if kind := resources.Kind(i); asked > 0 {
-				lacking.Set(kind, guarantee.Lacking(q, kind))
-			}
-		}
-		if !lacking.IsZero() {
+		if lacking := owed(q, ask); !lacking.IsZero() {
 			l.Queues = append(l.Queues, QueueLack{q.Path, lacking})
 		}
 	}
@@ -49,6 +43,16 @@ func lackOf(view *api.View, kinds *resources.Kinds, ask *api.AskView, leaf api.Q
 		l.NoEviction = noEviction(view, kinds, ask, way, asked)
 	}
 	return l
+}
+
+// owed is what a queue lacks of its guarantee of the kinds that an ask wants.
+func owed(q *api.QueueView, ask *api.AskView) (lacking resources.Amounts) {
+	for i, asked := range ask.Amounts {
+		if kind := resources.Kind(i); asked > 0 {
+			lacking.Set(kind, guarantee.Lacking(q, kind))
+		}
+	}
+	return lacking
 }
 
 // noEviction is why nothing is evicted by guarantee for an ask. The way is its queues below

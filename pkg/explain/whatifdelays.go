@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
-	"github.com/narwhal-scheduler/narwhal/pkg/explain/guarantee"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // delaysMax is how long delays are waited for at most.
@@ -89,10 +87,8 @@ func GivesBackAt(view *api.View, q *api.QueueView) (time.Time, bool) {
 // isOwed reports whether an ask of a leaf waits for something that is guaranteed to its queues. That of the root counts for nothing.
 func isOwed(view *api.View, ask *api.AskView, leaf api.QueuePath) bool {
 	for q := view.Root.Towards(leaf); q != nil; q = q.Towards(leaf) {
-		for i, asked := range ask.Amounts {
-			if asked > 0 && guarantee.Lacking(q, resources.Kind(i)) > 0 {
-				return true
-			}
+		if !owed(q, ask).IsZero() {
+			return true
 		}
 	}
 	return false

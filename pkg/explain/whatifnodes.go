@@ -85,19 +85,22 @@ func (r *dryRun) feasible(ask api.Feasible, view *api.View, nodes Nodes) api.Fea
 	if ask == nil && len(nodes.Remove) == 0 {
 		return nil
 	}
-	needs, attributes := map[api.AllocationKey]string{}, map[api.NodeID]map[string]string{}
-	for _, n := range view.Nodes {
-		attributes[n.ID] = n.Attributes
-		if slices.Contains(nodes.Remove, n.ID) {
+	needs := map[api.AllocationKey]string{} // of pods whose node is removed
+	for _, id := range nodes.Remove {
+		if n, known := find(view.Nodes, id, func(n *api.NodeView) api.NodeID { return n.ID }); known {
 			for _, a := range n.Allocations {
 				needs[a.Key] = a.Tags[api.TagNodeSelector]
 			}
 		}
 	}
 	return func(key api.AllocationKey, node api.NodeID, allocate bool) error {
+		if needs[key] != "" {
+			n, known := find(view.Nodes, node, func(n *api.NodeView) api.NodeID { return n.ID })
+			if known && len(n.Attributes) > 0 && scarcity.Lacking(needs[key], n.Attributes) != "" {
+				return fmt.Errorf("the node is not labelled %s", scarcity.Lacking(needs[key], n.Attributes))
+			}
+		}
 		switch {
-		case len(attributes[node]) > 0 && scarcity.Lacking(needs[key], attributes[node]) != "":
-			return fmt.Errorf("the node is not labelled %s", scarcity.Lacking(needs[key], attributes[node]))
 		case ask == nil:
 			return nil
 		case !r.waited[key] || r.added[node]:

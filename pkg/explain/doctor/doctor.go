@@ -137,6 +137,7 @@ type examination struct {
 	past    *archive.Book
 	changes []archive.Change                         // those of the past, the newest first
 	byLeaf  map[api.QueuePath][]*api.ApplicationView // those with asks
+	never   *never
 	found   []Finding
 	looked  Looked
 	tried   int
@@ -150,6 +151,7 @@ type examination struct {
 // context lasts; the findings themselves do not depend on it. The past is that of the partition, nil if it is not known.
 func Examine(ctx context.Context, view *api.View, kinds *resources.Kinds, trial explain.Trial, past *archive.Book) *Report {
 	e := &examination{ctx: ctx, view: view, kinds: kinds, trial: trial, past: past, changes: past.Changes(), byLeaf: map[api.QueuePath][]*api.ApplicationView{}}
+	e.never = newNever(e)
 	e.looked.Nodes, e.looked.Applications = len(view.Nodes), len(view.Applications)
 	for _, app := range view.Applications {
 		e.looked.Asks += len(app.Asks)

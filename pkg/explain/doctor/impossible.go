@@ -18,8 +18,8 @@ type never struct {
 	sizes   map[string]bool   // whether no node could hold asks of a size
 }
 
-// never finds out which asks can run nowhere.
-func (e *examination) never() *never {
+// newNever looks at all nodes.
+func newNever(e *examination) *never {
 	v := &never{e: e, sizes: map[string]bool{}}
 	for _, n := range e.view.Nodes {
 		v.largest.Raise(n.Capacity)
@@ -71,7 +71,7 @@ func (v *never) noNode(amounts resources.Amounts) bool {
 
 // impossible finds asks that can run nowhere, by application and reason.
 func (e *examination) impossible() {
-	e.byApplication(e.never().why, func(a askOf, why string) Finding {
+	e.byApplication(e.never.why, func(a askOf, why string) Finding {
 		return Finding{Kind: Impossible, Severity: Wrong, Cause: fmt.Sprintf("%s of it can run nowhere: %s", a.Key, why), try: tryFirst}
 	})
 }

@@ -33,14 +33,14 @@ func (q quota) compare(other quota) int {
 // atQuota finds queues, users and groups of which asks wait as they use all that they may: that is as it was configured, and still why
 // these do not run. What is found already, and what can never run, is left out.
 func (e *examination) atQuota() {
-	over, v := map[string]bool{}, e.never()
+	over := map[string]bool{}
 	for i := range e.found {
 		over[e.found[i].Subject] = over[e.found[i].Subject] || e.found[i].Kind == OverMax
 	}
 	harms := map[quota]*harm{}
 	e.eachAsk(e.view.Root, func(a askOf) {
 		q, waits := quotaOf(a)
-		if !waits || over[q.of] && q.reason == api.QuotaExceeded || v.why(a) != "" {
+		if !waits || over[q.of] && q.reason == api.QuotaExceeded || e.never.why(a) != "" {
 			return
 		}
 		if harms[q] == nil {

@@ -50,7 +50,7 @@ func (h *history) head(e *Excerpt, b *beginning, o outcome, text string) string 
 	fmt.Fprintf(&out, "# From a recording of %s: %s, at %s.\n", h.partition.Options.Partition, o, last.Now.UTC().Format(time.RFC3339Nano))
 	fmt.Fprintf(&out, "# What led to it, from %s on, which is 0s: %d commands of %d.\n", b.from.UTC().Format(time.RFC3339Nano), e.After, e.Before)
 	if !e.Whole {
-		fmt.Fprintf(&out, "# Not the least: %d scenarios were played, which are the most.\n", e.Played)
+		fmt.Fprintf(&out, "# Not the least: %d scenarios were played, and no more.\n", e.Played)
 	}
 	if h.answers.held {
 		b.notes = append(b.notes, note{text: "questions to the resource manager were held back at times, and are not here"})
