@@ -61,7 +61,6 @@ func Make(ctx context.Context, d *recording.Directory, partition string, w recor
 
 // A beginning is where a scenario may begin, and what happens from there on.
 type beginning struct {
-	at    int       // steps before it
 	from  time.Time // which is 0s
 	lines []line
 	notes []note

@@ -15,7 +15,6 @@ import (
 
 // A history is the steps of a segment up to one, what the resource manager answered, and views before some of them.
 type history struct {
-	file      string
 	partition *core.Partition // after the last step
 	kinds     *resources.Kinds
 	steps     []step
@@ -38,7 +37,7 @@ type state struct {
 
 // read plays a segment up to the end of a step.
 func read(file string, last int) (*history, error) {
-	h := &history{file: file, views: map[int]state{}, answers: newAnswers()}
+	h := &history{views: map[int]state{}, answers: newAnswers()}
 	p, err := recording.OpenListening(file, h.answers.listen)
 	if err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func (h *history) beginnings() iter.Seq[int] {
 // beginning is what happens from one on.
 func (h *history) beginning(at int) (*beginning, error) {
 	s := h.views[at]
-	b := &beginning{at: at, from: s.now}
+	b := &beginning{from: s.now}
 	standing, err := h.standing(s, h.saidBefore(at, s), b)
 	if err != nil {
 		return nil, err
