@@ -87,7 +87,7 @@ func (p *Partition) addOwn(a *api.Allocation) {
 		return
 	}
 	if len(a.Unknown) > 0 {
-		a = p.WithKnown(a, p.HasKind)
+		a = a.WithKnown(p.Kinds, p.HasKind)
 	}
 	if app.State == api.Failing && a.Node == "" {
 		p.refuse(a, "application %s fails", app.ID)
@@ -155,7 +155,7 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 	case (runs || a.Node != "") && !p.makeKnown(&a):
 		return
 	}
-	a = p.WithKnown(a, p.HasKind)
+	a = a.WithKnown(p.Kinds, p.HasKind)
 	switch {
 	case runs:
 		if !r.Amounts.Equal(a.Amounts) {
@@ -254,7 +254,7 @@ func (p *Partition) makeKnown(a **api.Allocation) bool {
 			return false
 		}
 	}
-	*a = p.WithKnown(*a, func(string) bool { return true })
+	*a = (*a).WithKnown(p.Kinds, func(string) bool { return true })
 	return true
 }
 
@@ -266,7 +266,7 @@ func (p *Partition) learnKinds(capacity resources.Amounts) {
 	for i, quantity := range capacity {
 		if set := p.Unknown[p.Kinds.Name(resources.Kind(i))]; set != nil && quantity > 0 {
 			for _, r := range set.List() {
-				p.resizeAsk(r, p.WithKnown(r.Allocation, p.HasKind))
+				p.resizeAsk(r, r.Allocation.WithKnown(p.Kinds, p.HasKind))
 			}
 		}
 	}

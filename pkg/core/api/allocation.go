@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -196,3 +198,32 @@ func (a *Allocation) NeverPreempts() bool {
 // PlanMax is the most of one kind that room is made of: sums of a few such quantities
 // are exact in 64 bits, so that a plan and what comes of it agree.
 const PlanMax = 1 << 60
+
+// Unknowns is how much it wants of unknown kinds, all together.
+func (a *Allocation) Unknowns() int64 {
+	return resources.Total(slices.Collect(maps.Values(a.Unknown))...)
+}
+
+// WithKnown is the allocation in which those of its unknown kinds are known for which a
+// condition holds; the table has those. It is the same one if there are none.
+func (a *Allocation) WithKnown(kinds *resources.Kinds, is func(name string) bool) *Allocation {
+	if len(a.Unknown) == 0 || !slices.ContainsFunc(slices.Collect(maps.Keys(a.Unknown)), is) {
+		return a
+	}
+	known := *a
+	known.Amounts, known.Unknown = a.Amounts.Clone(), nil
+	for name, quantity := range a.Unknown {
+		if kind, ok := kinds.Lookup(name); ok && is(name) {
+			known.Amounts.Set(kind, quantity)
+			continue
+		}
+		if known.Unknown == nil {
+			known.Unknown = map[string]int64{}
+		}
+		known.Unknown[name] = quantity
+	}
+	if kind, ok := kinds.Lookup(resources.UnknownKind); ok {
+		known.Amounts.Set(kind, known.Unknowns())
+	}
+	return &known
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
@@ -19,34 +18,6 @@ import (
 func (l *Ledger) HasKind(name string) bool {
 	kind, ok := l.Kinds.Lookup(name)
 	return ok && l.Capacity.Of(kind) > 0
-}
-
-// WithKnown is an allocation in which those of its unknown kinds are known for which a
-// condition holds; the table has those.
-func (l *Ledger) WithKnown(a *api.Allocation, is func(name string) bool) *api.Allocation {
-	if len(a.Unknown) == 0 || !slices.ContainsFunc(slices.Collect(maps.Keys(a.Unknown)), is) {
-		return a
-	}
-	known := *a
-	known.Amounts, known.Unknown = a.Amounts.Clone(), nil
-	for name, quantity := range a.Unknown {
-		if kind, ok := l.Kinds.Lookup(name); ok && is(name) {
-			known.Amounts.Set(kind, quantity)
-			continue
-		}
-		if known.Unknown == nil {
-			known.Unknown = map[string]int64{}
-		}
-		known.Unknown[name] = quantity
-	}
-	if kind, ok := l.Kinds.Lookup(resources.UnknownKind); ok {
-		known.Amounts.Set(kind, sumOf(known.Unknown))
-	}
-	return &known
-}
-
-func sumOf(unknown map[string]int64) int64 {
-	return resources.Total(slices.Collect(maps.Values(unknown))...)
 }
 
 // awaitKinds lists an ask by the kinds that it wants and no node has.
@@ -88,8 +59,8 @@ func (l *Ledger) checkKinds(r *Request) error {
 			return fmt.Errorf("ask %s wants %s: it is not listed, or a node has that", r.Key, name)
 		}
 	}
-	if kind, ok := l.Kinds.Lookup(resources.UnknownKind); ok && r.Amounts.Of(kind) != sumOf(r.Unknown) {
-		return fmt.Errorf("ask %s wants %d of unknown kinds and counts %d", r.Key, sumOf(r.Unknown), r.Amounts.Of(kind))
+	if kind, ok := l.Kinds.Lookup(resources.UnknownKind); ok && r.Amounts.Of(kind) != r.Unknowns() {
+		return fmt.Errorf("ask %s wants %d of unknown kinds and counts %d", r.Key, r.Unknowns(), r.Amounts.Of(kind))
 	}
 	return nil
 }

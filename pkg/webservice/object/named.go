@@ -39,7 +39,7 @@ func named(view *api.View, kinds *resources.Kinds, unknown resources.Kind) *api.
 			if len(ask.Unknown) == 0 {
 				continue
 			}
-			known := namedAsk(ask.Allocation, kinds, unknown, most)
+			known := namedAsk(ask.Allocation, kinds, most)
 			by := known.Amounts.Minus(ask.Amounts)
 			with.Pending, more[app.Queue] = with.Pending.Plus(by), more[app.Queue].Plus(by)
 			ask.Allocation = known
@@ -54,28 +54,14 @@ func named(view *api.View, kinds *resources.Kinds, unknown resources.Kind) *api.
 }
 
 // namedAsk is an ask with the kinds that a table knows, or learns as long as it has less than so many.
-func namedAsk(ask *api.Allocation, kinds *resources.Kinds, unknown resources.Kind, most int) *api.Allocation {
-	known := *ask
-	known.Amounts, known.Unknown = ask.Amounts.Clone(), nil
-	var left int64
+func namedAsk(ask *api.Allocation, kinds *resources.Kinds, most int) *api.Allocation {
+	known := func(name string) bool { _, is := kinds.Lookup(name); return is }
 	for _, name := range slices.Sorted(maps.Keys(ask.Unknown)) {
-		kind, is := kinds.Lookup(name)
-		if !is && kinds.Len() < most {
-			learned, err := kinds.Intern(name)
-			kind, is = learned, err == nil
+		if !known(name) && kinds.Len() < most {
+			_, _ = kinds.Intern(name) // a table that is full leaves it unknown
 		}
-		if is {
-			known.Amounts.Set(kind, ask.Unknown[name])
-			continue
-		}
-		if known.Unknown == nil {
-			known.Unknown = map[string]int64{}
-		}
-		known.Unknown[name] = ask.Unknown[name]
-		left = resources.Total(left, ask.Unknown[name])
 	}
-	known.Amounts.Set(unknown, left)
-	return &known
+	return ask.WithKnown(kinds, known)
 }
 
 // namedQueue is a queue of which more waits in some leaves.
