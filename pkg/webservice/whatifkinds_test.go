@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,5 +40,24 @@ func TestWhatIfOfNewKinds(t *testing.T) {
 	for _, name := range []string{"tpu", "npu"} {
 		_, known := w.Kinds.Lookup(name)
 		assert.Assert(t, !known, name)
+	}
+}
+
+// A question makes no more kinds known than 64, by its nodes and by its configuration each, so that it is no way to fill the memory.
+func TestWhatIfOfManyNewKinds(t *testing.T) {
+	s := newWorld(t).service(t)
+	for count, status := range map[int]int{64: http.StatusOK, 65: http.StatusBadRequest, 200: http.StatusBadRequest} {
+		var kinds []string
+		for i := range count {
+			kinds = append(kinds, fmt.Sprintf("made-up-%d", i))
+		}
+		node := `{"nodes": {"add": [{"nodeId": "g", "capacity": {"` + strings.Join(kinds, `": 1, "`) + `": 1}}]}}`
+		config := `{"config": "partitions: [{name: default, queues: [{name: root, queues: [{name: low, resources: {max: {` +
+			strings.Join(kinds, ": 1, ") + `: 1}}}]}]}]"}`
+		for _, question := range []string{node, config} {
+			reply := post(s.Handler(), whatIfPath, question)
+			assert.Equal(t, reply.Code, status, "%d: %s", count, reply.Body)
+			assert.Equal(t, strings.Contains(reply.Body.String(), "a question makes at most 64 kinds known"), status != http.StatusOK, reply.Body.String())
+		}
 	}
 }

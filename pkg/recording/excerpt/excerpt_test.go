@@ -258,3 +258,13 @@ func TestNoOutcome(t *testing.T) {
 		assert.ErrorContains(t, err, fmt.Sprintf("there is no step of partition %s after which pod %s %s", partition, one.Pod, one))
 	}
 }
+
+// An outcome that shows, but not as it was, has four earlier beginnings tried and no more: each has twice as many steps.
+func TestFewEarlierBeginningsAreTried(t *testing.T) {
+	w := recorded(t, 1, "small", 25*time.Minute)
+	placed := slices.DeleteFunc(slices.Clone(w.outcomes), func(o recording.Wanted) bool { return o.Outcome != recording.Placed })
+	tried, all, err := excerpt.BeginningsTried(w.directory, partition, placed[len(placed)-1])
+	assert.NilError(t, err)
+	assert.Assert(t, all > 6, "%d beginnings", all)
+	assert.Equal(t, tried, 5)
+}
