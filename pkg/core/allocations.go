@@ -336,13 +336,17 @@ func (p *Partition) endAsk(r *ledger.Request, cause api.EndCause) {
 
 // endAllocation takes an allocation off the books for good.
 func (p *Partition) endAllocation(r *ledger.Request, cause api.EndCause, message string) {
-	n, evicted := r.RunsOn, r.Victim()
+	n, g, evicted := r.RunsOn, r.StartsWith, r.Victim()
 	p.evictions.Cancel(r)
 	p.Unbook(r)
-	if cause == api.CauseReleased && message == api.Succeeded {
+	succeeded := cause == api.CauseReleased && message == api.Succeeded
+	if succeeded {
 		p.Succeeded(r)
 	}
 	p.Forget(r)
+	if cause == api.CauseReleased && !succeeded && !evicted {
+		p.groups.Lose(r, g, n)
+	}
 	p.refused.Tied(r, nil)
 	p.Tell(&api.Ended{Allocation: r.Allocation, Cause: cause, Message: message, Evicted: evicted})
 	if r.Placeholder {

@@ -51,6 +51,7 @@ func (p *Partition) reclassifyAll() {
 		}
 		return true
 	})
+	p.groups.RankLost()
 }
 
 // retryAll has every ask tried on every node again, since the order of asks may have

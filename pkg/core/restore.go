@@ -124,6 +124,10 @@ func (p *Partition) restoreNode(v *api.NodeView) {
 		}
 	}
 	for _, held := range v.Reservations {
+		if held.Lost != nil {
+			p.groups.RestoreLost(&held, p.FindApplication(held.Lost.Application), n)
+			continue
+		}
 		r := p.Requests[held.Key]
 		if held.Required {
 			r.Waiting().LacksRoom(held.At)

@@ -75,6 +75,7 @@ const (
 	TooSmall                    // could never hold it
 	Claimed                     // kept for an ask that may run there only
 	Reserved                    // kept for an ask that waited long
+	KeptForLost                 // kept for the one that takes the place of a member of a group that has ended
 	NoRoom                      // too little is free
 	KeptForNominated            // what is free is kept for nominated asks
 	Refused                     // has room, and the resource manager refused it
@@ -89,6 +90,7 @@ var texts = [whys]string{
 	TooSmall:         "could never hold it",
 	Claimed:          "is kept for an ask that must run there",
 	Reserved:         "is reserved for an ask that waited long",
+	KeptForLost:      "is kept for a member of a group that is to come again",
 	NoRoom:           "has too little free",
 	KeptForNominated: "keeps what is free for nominated asks",
 	Refused:          "was refused by the resource manager",

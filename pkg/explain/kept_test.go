@@ -88,3 +88,24 @@ func TestKeptForSeveral(t *testing.T) {
 		assert.Equal(t, a.Nodes[len(a.Nodes)-1].Why, explain.HasRoom, "%s", a.Text())
 	}
 }
+
+// TestKeptForALostMember: what a member of a group had that has ended is kept for the one that takes its place, as a node that keeps
+// another ask away. To take it away is no remedy.
+func TestKeptForALostMember(t *testing.T) {
+	c := newCluster(t, twoQueues(), api.Options{})
+	c.node("n", 4000, 1<<30)
+	c.node("other", 4000, 1<<30)
+	member := func(a *api.Allocation) { a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2"} }
+	c.ask("web", "t-1", 4000, 1, member)
+	c.ask("web", "t-2", 4000, 1, member)
+	c.settle(start)
+	on := c.Requests["t-2"].RunsOn.ID
+	c.Apply(start, api.ReleaseAllocation{Application: "web", Key: "t-2"})
+	c.ask("web", "small", 2000, 1)
+	c.settle(start)
+	a, err := explain.Ask(c.View(), c.kinds, "web", "small")
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(a.Text(), "1 is kept for a member of a group that is to come again; nearest is "+string(on)), a.Text())
+	a.Try(t.Context(), explain.Trial{Now: start, Free: true})
+	assert.Assert(t, !strings.Contains(a.Text(), "no longer waits"), a.Text())
+}

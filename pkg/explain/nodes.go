@@ -165,6 +165,8 @@ func keptForOthers(n *api.NodeView, ask *api.AskView) (kept resources.Amounts, w
 		switch {
 		case r.Required:
 			by = Claimed
+		case r.Lost != nil:
+			by = KeptForLost
 		case own:
 			continue
 		}

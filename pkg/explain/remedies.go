@@ -230,7 +230,7 @@ func (a *Answer) opened(q *questioner) (list []cure) {
 	tried, refusals := map[Why]bool{}, refusalsOf(a.ask, q.told)
 	for _, n := range a.view.Nodes {
 		why, _, holder := firstReason(n, a.ask)
-		if tried[why] || !a.ask.Amounts.FitsIn(n.Available) || refusals.of(n) != "" {
+		if tried[why] || why == KeptForLost || !a.ask.Amounts.FitsIn(n.Available) || refusals.of(n) != "" {
 			continue
 		}
 		c := cure{on: n.ID}

@@ -237,6 +237,9 @@ func reservationFaults(at *object.Snapshot) (faults []string) {
 	}
 	for _, n := range at.Nodes {
 		for i := range n.Reservations {
+			if n.Reservations[i].Lost != nil { // no ask waits for it yet
+				continue
+			}
 			held := reservation{n.ID, n.Reservations[i].Key}
 			if !waiting[held] {
 				faults = append(faults, fmt.Sprintf("node %s is reserved for %s, which waits for no such reservation", held.node, held.key))

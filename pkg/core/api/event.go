@@ -98,10 +98,12 @@ type (
 // Events about why an ask waits, and what is done about it.
 type (
 	// Claimed says that room is kept for an ask on a node until ClaimEnded. Where Plan is set, the
-	// evictions follow and the ask is nominated: it will run there unless a better place turns up.
+	// evictions follow and the ask is nominated: it will run there unless a better place turns up. With Lost
+	// it names a member of a group that has ended, and room is kept for the one that takes its place.
 	Claimed struct {
 		*Allocation
 		Node   NodeID
+		Lost   bool
 		Plan   *preemptor.Decision // what is evicted; shared and never changed
 		Reason string              // for people, with a plan: package reports writes it
 	}
@@ -109,6 +111,7 @@ type (
 	ClaimEnded struct {
 		*Allocation
 		Node      NodeID
+		Lost      bool // as it was Claimed
 		Nominated bool // it was Claimed with a plan
 		End       End
 		Reason    string // for people

@@ -241,13 +241,14 @@ type PreemptionAttempt struct {
 // may have ended since.
 func (a PreemptionAttempt) Succeeded() bool { return a.Plan != nil && a.Plan.Cost.Feasible() }
 
-// A Reservation keeps a node for one ask.
+// A Reservation keeps a node for one ask, or for the one that takes the place of a member of a group that has ended.
 type Reservation struct {
 	Node     NodeID
 	Key      AllocationKey
 	At       time.Time
 	Required bool              // the ask may run on no other node
 	Amounts  resources.Amounts // what is kept; shared and never changed
+	Lost     *Allocation       // the member that has ended, which Key names; nil for an ask
 }
 
 // Work counts what scheduling looked at. It is how tests pin the cost of a

@@ -43,6 +43,7 @@ func (s *Groups) endBroken() {
 		for _, r := range g.Staying() {
 			s.Evictions.Dismiss(r, api.CauseTimedOut, why)
 		}
+		s.keepLostOnly(g, 0, why)
 		return false // others of it may run before it is whole
 	})
 }

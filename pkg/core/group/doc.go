@@ -9,7 +9,7 @@
 //
 //	groups.go       which members of groups are held back, and when they are tried again
 //	state.go        what groups do: they wait, run, or are below their minimum
-//	broken.go       what is below its minimum ends
+//	broken.go       what is below its minimum ends; lost.go what its lost members had is kept meanwhile
 //	start.go        they start, or room is kept for one group
 //	plan.go         where they are placed, or could be when all has left that may leave
 //	domains.go      in which domain, where one is required; parts.go in which of the domains below

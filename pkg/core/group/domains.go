@@ -59,13 +59,13 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 			}
 		}
 	}
-	if s.claimsOf(of) == 0 {
+	if s.claimsOf(of)+len(of.Lost) == 0 {
 		return t
 	}
 	isKept := func(other *ledger.Request) bool { return isKeptFrom(of, c.Importance, other, nil) }
 	kept := map[*ledger.Node]bool{}
-	for r := range of.Asks.All {
-		if held := r.Claim(); held != nil && held.Whole && !kept[held.Node] {
+	for r := range of.Keeping {
+		if held := r.Claim(); held.Whole && !kept[held.Node] {
 			kept[held.Node] = true
 			if n := held.Node; n.Schedulable && !c.Refused.Has(n) {
 				correct(n, c.Amounts.TimesIn(roomWith(n, n.Free, isKept)))

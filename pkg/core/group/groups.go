@@ -74,6 +74,8 @@ type waitingGroup struct {
 	until time.Time // when their turn is over; zero if it is the turn of others
 
 	hadTurn bool // since it started, or ran again
+
+	lost []lostMember // that ended since it was looked at last
 }
 
 // at is what is known of a group that has members.
@@ -276,6 +278,7 @@ func (s *Groups) retryGroupsBy(at time.Time) {
 // help, and the members of gangs.
 func (s *Groups) Wake() {
 	s.endBroken()
+	s.endLost()
 	all := timers.IsDue(s.all, s.Now)
 	if s.woken = s.Now; all {
 		s.all = time.Time{}

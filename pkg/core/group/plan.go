@@ -102,7 +102,7 @@ func (s *Groups) confined(of *ledger.Group) *groupPlan {
 		return s.Order.Domains.Level(key)
 	}
 	return &groupPlan{
-		Groups: s, group: of, claims: s.claimsOf(of),
+		Groups: s, group: of, claims: s.claimsOf(of) + len(of.Lost),
 		level: levelOf(of.Requires()), each: levelOf(of.Each()), prefers: levelOf(of.Prefers()),
 	}
 }

@@ -154,9 +154,9 @@ func (g *groupPlan) claimsAreWithin() bool {
 		}
 		return d != nil && d == at[name]
 	}
-	for r := range g.group.Asks.All {
+	for r := range g.group.Keeping {
 		c := r.Claim()
-		if c == nil || !c.Whole {
+		if !c.Whole {
 			continue
 		}
 		n, name := c.Node, r.Subgroup()
@@ -189,6 +189,7 @@ func (s *Groups) NodeUpdated(n *ledger.Node) {
 				s.dropGroupRoom()
 			}
 			s.dropRoomMade(g, "a node has left its domain")
+			s.keepLostOnly(g, 0, "a node has left its domain")
 		}
 	}
 }

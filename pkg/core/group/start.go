@@ -37,6 +37,7 @@ func (s *Groups) Start(r *ledger.Request) (iter.Seq2[*ledger.Request, *ledger.No
 		if s.Holder == g {
 			s.dropGroupRoom()
 		}
+		s.keepLostOnly(g, 0, "others take the places")
 		plan.endClaimsElsewhere()
 		return plan.placements, question.Placed
 	case question.Flush:
@@ -107,6 +108,7 @@ func (s *Groups) keepGroupRoom(plan *groupPlan) {
 	if len(wanted) == 0 {
 		return
 	}
+	s.keepLostOnly(g, 0, "those that take the places have claims of their own")
 	if s.Holder == nil {
 		s.KeepRoomFor(g)
 		at.until = s.Now.Add(s.Options.ReserveMax)

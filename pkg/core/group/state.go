@@ -67,6 +67,7 @@ func (s *Groups) settleState(g *ledger.Group) {
 	if isBelow && g.Terms.EndBelow > 0 {
 		s.endLater(g)
 	}
+	s.keepLost(g)
 	if isBelow && (at.has != has || at.must != must) {
 		if at.has, at.must = has, must; !at.open {
 			s.holdGroup(g, at.detail)

@@ -19,6 +19,8 @@ func (s *Groups) verifyGroup(v *laws.Check, g *ledger.Group) {
 		v.Breaks("group %s misses %d, has started is %t, and is below its minimum since %v", g.Name, g.Missing(), at.started, at.below)
 	}
 	switch opens := at.opens(g); {
+	case settled && len(g.Lost) > max(g.Missing(), 0), len(g.Lost) > 0 && (at.below.IsZero() || !s.timer.Set()):
+		v.Breaks("group %s lacks %d, and room is kept for the places of %d, for ever: %t", g.Name, g.Missing(), len(g.Lost), !s.timer.Set())
 	case settled && opens != at.open:
 		v.Breaks("group %s misses %d with %d that wait, and may start is %t", g.Name, g.Missing(), g.Asks.Len(), at.open)
 	case at.until.IsZero() != (s.Holder != g):

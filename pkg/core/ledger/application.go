@@ -70,6 +70,7 @@ func (l *Ledger) AddApplication(c api.AddApplication, q *Queue) *Application {
 
 // RemoveApplication takes an application out of the ledger that has nothing left.
 func (l *Ledger) RemoveApplication(app *Application) {
+	l.dropLostOf(app)
 	l.Limits.Leave(app)
 	l.Applications.Delete(app)
 	app.Gone = true

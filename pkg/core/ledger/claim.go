@@ -28,6 +28,8 @@ type Claim struct {
 	Replaces bool
 	Trigger  preemptor.Trigger
 	Whole    bool // it is one of those of a group, and takes no slot
+	// Lost says that its ask is a member of a group that has ended: it is kept for the one that takes its place.
+	Lost bool
 	// Harmless says that the loop guard forgets the evictions if the ask is placed.
 	Harmless bool
 }
@@ -78,7 +80,11 @@ func (r *Request) Reservation() *api.Reservation {
 	if c == nil || r.Nominated() != nil {
 		return nil
 	}
-	return &api.Reservation{Node: c.Node.ID, Key: r.Key, At: c.Since, Required: r.Required != "", Amounts: r.Amounts}
+	held := &api.Reservation{Node: c.Node.ID, Key: r.Key, At: c.Since, Required: r.Required != "", Amounts: r.Amounts}
+	if c.Lost {
+		held.Lost = r.Allocation
+	}
+	return held
 }
 
 // byClaim orders the asks that have claims on a node: the more important first, of equal ones
@@ -88,7 +94,7 @@ func byClaim(a, b *Request) int {
 	if order := cmp.Compare(b.Importance, a.Importance); order != 0 {
 		return order
 	}
-	return cmp.Or(cmp.Compare(a.claimRank(), b.claimRank()), a.InOrder(b))
+	return cmp.Or(cmp.Compare(a.claimRank(), b.claimRank()), a.InOrder(b), cmp.Compare(a.Key, b.Key))
 }
 
 // claimRank orders the claims of equal asks.
@@ -214,7 +220,9 @@ func (n *Node) FirstBound() (first AskRank, ask *Request) {
 		consider(r)
 	}
 	for _, r := range n.Claims {
-		consider(r)
+		if !r.Wait.Claim.Lost {
+			consider(r)
+		}
 	}
 	return first, ask
 }

@@ -20,7 +20,7 @@
 //	done.go         members of groups that have succeeded
 //	orders.go       the functions that sort trees
 //	request.go      an ask or allocation; wait.go, what is known of one that was not placed
-//	claim.go        what is kept for an ask until it runs; claimbooks.go books it
+//	claim.go        what is kept for an ask until it runs; claimbooks.go books it; lost.go, what members of groups had
 //	node.go         a node and what is free on it; nodedetails.go, what few nodes have; nodes.go, they come, change and go
 //	foreign.go      allocations of other schedulers
 //	verify.go       its laws; verifysums.go of sums, verifyclaims.go of claims, verifygangs.go of gangs and groups

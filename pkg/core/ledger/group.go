@@ -31,7 +31,8 @@ type Group struct {
 	stays   int
 	done    int
 	Asks    AskSet
-	changed bool // recorded, and not reacted to yet
+	Lost    []*Request // members that have ended, of which the room is kept
+	changed bool       // recorded, and not reacted to yet
 
 	doneKept int                // members that are done, whether they count or not
 	indices  map[index]indexUse // of members that have one
@@ -63,6 +64,9 @@ func (g *Group) IsGone() bool { return len(g.members) == 0 && g.doneKept == 0 }
 // forgetIfGone forgets a group without members.
 func (l *Ledger) forgetIfGone(g *Group) {
 	if g.IsGone() && l.Together[g.Name] == g {
+		for _, r := range slices.Clone(g.Lost) {
+			l.DropLost(r, "its group is gone")
+		}
 		delete(l.Together, g.Name)
 		l.groupSlots.GiveBack(g.Slot)
 		if l.Holder == g {

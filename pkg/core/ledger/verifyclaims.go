@@ -15,7 +15,7 @@ func (v *verifier) claims() {
 	idle, withQuota := 0, 0
 	for at, r := range v.Claims {
 		c := r.Claim()
-		if c == nil || c.at != at || v.Requests[r.Key] != r || r.RunsOn != nil || !slices.Contains(c.Node.Claims, r) {
+		if c == nil || c.at != at || !c.Lost && v.Requests[r.Key] != r || r.RunsOn != nil || !slices.Contains(c.Node.Claims, r) {
 			v.Breaks("%s is listed with a claim, and has none", r.Key)
 			return
 		}
@@ -29,7 +29,10 @@ func (v *verifier) claims() {
 		if with := r.Pair(); c.Replaces != (with != nil && with.Ask == r) {
 			v.Breaks("%s has a claim on node %s in place of a placeholder is %t", r.Key, c.Node.ID, c.Replaces)
 		}
-		if c.Whole && !c.Evicts && v.Holder != r.StartsWith {
+		if c.Lost && (r.App.Gone || v.Together[r.StartsWith.Name] != r.StartsWith || !slices.Contains(r.StartsWith.Lost, r)) {
+			v.Breaks("node %s is kept for the one that takes the place of %s, which its group does not know", c.Node.ID, r.Key)
+		}
+		if c.Whole && !c.Evicts && !c.Lost && v.Holder != r.StartsWith {
 			v.Breaks("node %s is kept for %s, of a group whose turn it is not", c.Node.ID, r.Key)
 		}
 		if r.Required != "" && !c.Evicts && (r.Wait.Plan == nil || r.Wait.Plan.Reason != preemptor.TooYoung) {

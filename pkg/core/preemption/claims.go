@@ -127,7 +127,12 @@ func (s *Claims) GiveUp(r *ledger.Request) {
 // End gives up what is kept for an ask, if anything is, and says why.
 func (s *Claims) End(r *ledger.Request, why string, as api.End) {
 	c := r.Claim()
-	if c == nil {
+	switch {
+	case c == nil:
+		return
+	case c.Lost:
+		s.DropLost(r, why)
+		s.MayHelpSlots()
 		return
 	}
 	if r.Promised() {
@@ -200,7 +205,7 @@ func (s *Claims) Settle(n *ledger.Node) {
 	s.unkept = append(s.unkept[:0], n.Free...)
 	for _, r := range list {
 		switch {
-		case r.Wait.Claim.Replaces: // it has the quota of its placeholder
+		case r.Wait.Claim.Replaces, r.Wait.Claim.Lost: // it has the quota of its placeholder, or nothing that is to leave first
 			if !r.Amounts.FitsIn(s.unkept) {
 				s.End(r, n.WhyLost(), api.EndOfRoom)
 				continue
@@ -322,7 +327,7 @@ func (s *Claims) RecheckLimits(of ...*ledger.Application) {
 		return
 	}
 	for _, r := range s.Claims {
-		if r.HeldBack() != nil {
+		if !r.Claim().Lost && r.HeldBack() != nil {
 			s.Changes.Node(r.Claim().Node, ledger.NodeRetry)
 		}
 	}

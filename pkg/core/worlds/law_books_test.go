@@ -2,6 +2,7 @@ package worlds
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
@@ -40,6 +41,7 @@ type bookedNode struct {
 	promised  resources.Amounts // to nominated asks
 	reserved  map[api.AllocationKey]bool
 	nominated map[api.AllocationKey]bool
+	lost      map[api.AllocationKey]int // kept for those that take the places of members that have ended
 }
 
 // books are the books of a reader that knows events only.
@@ -187,6 +189,11 @@ func (b *books) take(e api.Event) {
 func (b *books) takePromise(e api.Event) {
 	switch e := e.(type) {
 	case *api.Claimed:
+		if e.Lost {
+			b.must(b.running[e.Key] == nil, "room is kept for the one that takes the place of %s, which runs", e.Key)
+			b.nodes[e.Node].lost[e.Key]++
+			return
+		}
 		b.must(b.asks[e.Key] != nil, "%s claims room and does not wait", e.Key)
 		b.must(b.reserved[e.Key] == "" && b.nominated[e.Key] == "", "%s claims room twice", e.Key)
 		of, n := b.claimsOf(e.Plan != nil, e.Node)
@@ -195,9 +202,13 @@ func (b *books) takePromise(e api.Event) {
 			b.nodes[e.Node].promised.Add(e.Amounts)
 		}
 	case *api.ClaimEnded:
+		if b.must(e.Reason != "", "the claim of %s ends for no reason", e.Key); e.Lost {
+			b.must(b.nodes[e.Node].lost[e.Key] > 0, "nothing is kept on %s for the one that takes the place of %s", e.Node, e.Key)
+			b.nodes[e.Node].lost[e.Key]--
+			return
+		}
 		of, n := b.claimsOf(e.Nominated, e.Node)
 		b.must(of[e.Key] == e.Node, "%s has no claim on %s", e.Key, e.Node)
-		b.must(e.Reason != "", "the claim of %s ends for no reason", e.Key)
 		delete(of, e.Key)
 		delete(n, e.Key)
 		if e.Nominated {
@@ -223,7 +234,7 @@ func (b *books) takeNode(e api.Event) {
 		b.must(b.nodes[e.ID] == nil, "node %s is added twice", e.ID)
 		b.nodes[e.ID] = &bookedNode{
 			capacity: e.Capacity.Clone(), open: e.Schedulable,
-			reserved: map[api.AllocationKey]bool{}, nominated: map[api.AllocationKey]bool{},
+			reserved: map[api.AllocationKey]bool{}, nominated: map[api.AllocationKey]bool{}, lost: map[api.AllocationKey]int{},
 		}
 		b.total = e.Total
 	case *api.NodeResized:
@@ -281,10 +292,17 @@ func (b *books) agreeNode(n *api.NodeView) {
 		r := b.foreign[a.Key]
 		b.must(r != nil && r.Node == n.ID && r.Amounts.Equal(a.Amounts), "node %s: foreign %s, events say %v", n.ID, a.Key, r)
 	}
-	b.must(len(n.Reservations) == len(mine.reserved), "node %s: reservations %v, events say %v", n.ID, n.Reservations, mine.reserved)
+	lost := map[api.AllocationKey]int{}
 	for _, r := range n.Reservations {
+		if r.Lost != nil {
+			lost[r.Key]++
+			continue
+		}
 		b.must(mine.reserved[r.Key], "node %s: reservation of %s, events say %v", n.ID, r.Key, mine.reserved)
 	}
+	maps.DeleteFunc(mine.lost, func(_ api.AllocationKey, count int) bool { return count == 0 })
+	b.must(maps.Equal(lost, mine.lost), "node %s: kept for the places of %v, events say %v", n.ID, lost, mine.lost)
+	b.must(len(n.Reservations) == len(mine.reserved)+len(lost), "node %s: reservations %v, events say %v", n.ID, n.Reservations, mine.reserved)
 	b.must(len(n.Nominated) == len(mine.nominated), "node %s: nominated %v, events say %v", n.ID, n.Nominated, mine.nominated)
 	for _, k := range n.Nominated {
 		b.must(mine.nominated[k], "node %s: nominated %s, events say %v", n.ID, k, mine.nominated)

@@ -32,7 +32,7 @@ func groupsStartWhole(g *game) (list []failure) {
 // waitsHoldsNothing looks at a claim when it is made.
 func (g *game) waitsHoldsNothing(e *api.Claimed) {
 	p := g.w.pod(string(e.Key))
-	if p == nil || p.Quorum == "" || g.blind || e.Plan != nil || g.quorumLacks(p) <= 0 {
+	if p == nil || p.Quorum == "" || e.Lost || g.blind || e.Plan != nil || g.quorumLacks(p) <= 0 {
 		return
 	}
 	if group := g.p.View().Groups[api.QuorumOf+p.Quorum]; group.KeptUntil.IsZero() {

@@ -46,6 +46,7 @@ func (g *game) see(e api.Event) {
 		g.waitsHoldsNothing(e)
 		g.claims[string(e.Key)] = true
 		g.saw("a node is kept", e.Plan == nil)
+		g.saw("the room of a lost member is kept", e.Lost)
 	case *api.QueueAdded:
 		g.saw("a queue is made for an application", true)
 	case *api.ReleaseRequested:

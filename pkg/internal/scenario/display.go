@@ -99,8 +99,11 @@ func (d *display) nodeRows(n *api.NodeView, row func(...string)) {
 	}
 	for _, r := range n.Reservations {
 		text := "reserved at " + offset(r.At)
-		if r.Required {
+		switch {
+		case r.Required:
 			text += ", required"
+		case r.Lost != nil:
+			text += ", for the one that takes its place"
 		}
 		row("  "+string(r.Key), "", "", "", "", text)
 	}

@@ -123,7 +123,9 @@ func ofNode(n *api.NodeView, waiting map[api.AllocationKey]string) *domain {
 		keep(key)
 	}
 	for _, held := range n.Reservations {
-		keep(held.Key)
+		if keep(held.Key); held.Lost != nil {
+			is.keptFor[held.Lost.Tags[api.TagQuorum]] = true
+		}
 		is.Kept = is.Kept.Plus(held.Amounts)
 	}
 	return is

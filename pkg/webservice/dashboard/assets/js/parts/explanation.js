@@ -16,6 +16,7 @@ const groups = {
   'could never hold it': { fill: 'small', many: 'could never hold it' },
   'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there' },
   'is reserved for an ask that waited long': { fill: 'reserved', many: 'are reserved for asks that waited long' },
+  'is kept for a member of a group that is to come again': { fill: 'reserved', many: 'are kept for members of groups that are to come again' },
   'has too little free': { fill: 'full', many: 'have too little free' },
   'keeps what is free for nominated asks': { fill: 'nominated', many: 'keep what is free for nominated asks' },
   'was refused by the resource manager': { fill: 'other', many: 'were refused by the resource manager' },
