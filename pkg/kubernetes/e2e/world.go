@@ -92,7 +92,7 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	t.Helper()
 	release := programs.Release()
 	if options.Former {
-		release = ""
+		release = programs.OfModule
 	}
 	folder, err := programs.Here(".", release)
 	check(t, err)

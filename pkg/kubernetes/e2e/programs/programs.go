@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -59,9 +60,12 @@ type Folder struct {
 	flags  []string
 }
 
+// OfModule is the release of the go.mod.
+const OfModule = "1.36"
+
 // Release is the release of Kubernetes whose control plane is asked for with the environment variable E2E_KUBERNETES, such
-// as 1.33, or nothing for that of the go.mod.
-func Release() string { return os.Getenv("E2E_KUBERNETES") }
+// as 1.33, or that of the go.mod.
+func Release() string { return cmp.Or(os.Getenv("E2E_KUBERNETES"), OfModule) }
 
 // Here is the folder that belongs to the sources around a directory, which is inside the
 // Kubernetes module, for a Release.
@@ -74,7 +78,10 @@ func Here(directory, release string) (Folder, error) {
 	if err != nil {
 		return Folder{}, err
 	}
-	return in(cache, tools, cmp.Or(release, "go")+".mod")
+	if release == OfModule {
+		release = "go"
+	}
+	return in(cache, tools, release+".mod")
 }
 
 // in is the folder below a cache for the sources of a tools module, as one of its files requires them.
@@ -85,7 +92,9 @@ func in(cache, tools, file string) (Folder, error) {
 		for i, other := range others {
 			others[i] = strings.TrimSuffix(filepath.Base(other), ".mod")
 		}
-		return Folder{}, fmt.Errorf("programs: no %s is in %s, which has releases %s: %w", file, toolsModule, strings.Join(others, " and "), err)
+		others = append(others, OfModule)
+		slices.Sort(others)
+		return Folder{}, fmt.Errorf("programs: no %s is in %s, which has releases %s: %w", file, toolsModule, strings.Join(others, ", "), err)
 	}
 	if err != nil {
 		return Folder{}, fmt.Errorf("programs: %w", err)

@@ -10,17 +10,17 @@ import (
 )
 
 func TestFolderIsFoundFromBelow(t *testing.T) {
-	folder, err := Here("build", "")
+	folder, err := Here("build", OfModule)
 	assert.NilError(t, err)
 	assert.Assert(t, strings.HasSuffix(folder.tools, filepath.Join("pkg", "kubernetes", "e2e", "tools")), folder.tools)
-	_, err = Here(t.TempDir(), "")
+	_, err = Here(t.TempDir(), OfModule)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // TestReleasesHaveTheirPrograms: each release that is played on has a module of its own version, and another folder.
 func TestReleasesHaveTheirPrograms(t *testing.T) {
 	seen := map[string]bool{}
-	for release, version := range map[string]string{"": "=v1.36.", "1.33": "=v1.33.", "1.37": "=v1.37."} {
+	for release, version := range map[string]string{OfModule: "=v1.36.", "1.33": "=v1.33.", "1.37": "=v1.37."} {
 		folder, err := Here(".", release)
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(strings.Join(folder.flags, " "), version), "%v", folder.flags)
@@ -28,7 +28,7 @@ func TestReleasesHaveTheirPrograms(t *testing.T) {
 		seen[folder.Path()] = true
 	}
 	_, err := Here(".", "1.20")
-	assert.ErrorContains(t, err, "no 1.20.mod is in e2e/tools, which has releases 1.33 and 1.37")
+	assert.ErrorContains(t, err, "no 1.20.mod is in e2e/tools, which has releases 1.33, 1.36, 1.37")
 }
 
 // write makes a tools module for a test.

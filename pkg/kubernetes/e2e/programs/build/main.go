@@ -1,6 +1,6 @@
 // The command build makes the programs of a control plane, unless they are there. With
 // -missing it builds nothing and lists those that are not there. The environment variable
-// E2E_KUBERNETES names another release than that of the tools module.
+// E2E_KUBERNETES names the release, which without it is that of the tools module.
 package main
 
 import (
