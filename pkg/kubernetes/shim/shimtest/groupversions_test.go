@@ -2,12 +2,15 @@ package shimtest_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -86,6 +89,57 @@ func TestPodGroupsOfTheNextVersion(t *testing.T) {
 			m.Advance(5 * time.Second)
 			assert.DeepEqual(t, m.Booked(), []string{"runs-1 node-1", "train-1 node-1", "train-2 node-1"})
 			assert.Assert(t, m.API.Requests("unknown") < 10, "%d", m.API.Requests("unknown")) // until the next look, at most 10 s
+		})
+	}
+}
+
+// While room is made for a group in one rack its group is deleted, or the API server becomes one of 1.37, which has lost it. Its pods stay as they are
+// then: nothing more ends, and none of them starts, however much room there is, nor takes the room of a pod that ends slowly. They start in
+// that rack when the group is there again.
+func TestRoomIsMadeForAPodGroupThatGoes(t *testing.T) {
+	versions := pods.PodGroupResources()
+	newer, older := versions[0], versions[len(versions)-1]
+	for _, upgrade := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			next := older
+			m := shimtest.New(t, shimtest.Options{})
+			m.API.Serve(older.GroupVersion(), older.Resource)
+			for i, node := range []string{"node-1", "node-2"} {
+				m.AddNode(node, "cpu=2")
+				m.ChangeNode(node, func(n *v1.Node) { n.Labels = map[string]string{"rack": fmt.Sprint("r", i)} })
+				m.AddPod(fmt.Sprintf("first-%d", i), "cpu=1", shimtest.On(node), shimtest.Priority(int32(10*i)))
+				m.AddPod(fmt.Sprintf("other-%d", i), "cpu=1", shimtest.On(node), shimtest.Priority(int32(10*i)))
+			}
+			create := func() {
+				group := shimtest.PodGroupIn(next, "train", 2)
+				spec := group.Object["spec"].(map[string]any)
+				spec["priority"], spec["schedulingConstraints"] = int64(10), map[string]any{"topology": []any{map[string]any{"key": "rack"}}}
+				m.Create(group)
+			}
+			create()
+			m.AddPod("train-1", "cpu=1", inGroup("train"), shimtest.Priority(10))
+			m.AddPod("train-2", "cpu=1", inGroup("train"), shimtest.Priority(10))
+			m.Start()
+			m.Advance(10 * time.Second)
+			victims := []string{"first-0", "other-0"}
+			assert.DeepEqual(t, slices.Sorted(slices.Values(m.API.Deleted())), victims)
+			m.EndPod("first-0")
+			if upgrade {
+				m.API.Refuse(older.GroupVersion())
+				next = newer
+				serve(m, next)
+			} else {
+				assert.NilError(t, m.API.Dynamic.Resource(older).Namespace(metav1.NamespaceDefault).Delete(t.Context(), "train", metav1.DeleteOptions{}))
+			}
+			m.Advance(10 * time.Minute)
+			assert.DeepEqual(t, m.Booked(), []string{"first-1 node-2", "other-0 node-1", "other-1 node-2"})
+			create()
+			m.Advance(10 * time.Minute)
+			assert.Equal(t, len(m.API.Bindings()), 0)
+			m.EndPod("other-0")
+			m.Advance(10 * time.Second)
+			assert.DeepEqual(t, m.Booked(), []string{"first-1 node-2", "other-1 node-2", "train-1 node-1", "train-2 node-1"})
+			assert.DeepEqual(t, slices.Sorted(slices.Values(m.API.Deleted())), victims)
 		})
 	}
 }
