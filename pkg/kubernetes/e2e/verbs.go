@@ -186,7 +186,7 @@ func (w *World) RestartAPIServer() {
 	w.check(w.cluster.RestartAPIServer(w.ctx))
 }
 
-// UpgradeAPIServer has the API server of the release that is played on take the place of that of the go.mod.
+// UpgradeAPIServer has the API server of the release that is played on take the place of that of 1.36.
 func (w *World) UpgradeAPIServer() {
 	w.t.Helper()
 	w.Step("the API server becomes one of %s", programs.Release())

@@ -1,10 +1,17 @@
 package e2e
 
 import (
+	"encoding/json"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/kubelet"
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/e2e/programs"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
@@ -15,7 +22,7 @@ func jobStartsWhole(w *World) {
 	createWholeJob(w, "low", 3, Pod{CPU: "1", Memory: "1Gi", Annotations: lasts})
 	w.Await(Running("low", 3))
 	w.Middle()
-	w.CreatePriorityClass("urgent", 1000)
+	createDefaultPriorityClass(w, "urgent", 1000) // on 1.36 groups of jobs have no other
 	createWholeJob(w, "large", 4, Pod{CPU: "1", Memory: "1Gi", PriorityClass: "urgent", Annotations: lasts})
 	w.Await(Waiting("large", 4))
 	w.Await(Running("low", 3))
@@ -33,15 +40,59 @@ func jobStartsWhole(w *World) {
 // lasts has the pods of a job run longer than a scenario.
 var lasts = map[string]string{kubelet.RunFor: "1h"}
 
-// createWholeJob makes a job of so many pods that start together.
+// createDefaultPriorityClass makes the priority class of what names none from now on.
+func createDefaultPriorityClass(w *World, name string, value int32) {
+	w.t.Helper()
+	class := priorityClass(name, value)
+	class.GlobalDefault = true
+	_, err := w.client.SchedulingV1().PriorityClasses().Create(w.ctx, class, metav1.CreateOptions{})
+	w.check(err)
+}
+
+// createWholeJob makes a job of so many pods that start together. In 1.36 each indexed job is that, and has no field for it.
 func createWholeJob(w *World, name string, count int32, p Pod) {
 	w.t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job(name, count, count, p.template(name, w.scheduler.Name())))
 	w.check(err)
 	spec := object["spec"].(map[string]any)
 	spec["completionMode"] = "Indexed"
-	spec["scheduling"] = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(count)}}}
+	if programs.Release() > "1.36" {
+		spec["scheduling"] = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(count)}}}
+	}
 	create(w, namespace, schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, "Job", name, spec)
+}
+
+// Of a job of four pods that start together two have succeeded when a third one fails: the one that its controller makes in its place starts
+// beside the fourth, although two are less than four.
+func jobGoesOn(w *World) {
+	w.AddNodes(1, "4", "16Gi")
+	createWholeJob(w, "steps", 4, Pod{CPU: "1", Memory: "1Gi", Annotations: lasts})
+	w.Await(Running("steps", 4))
+	endIndex(w, "steps", "0", 0)
+	endIndex(w, "steps", "1", 0)
+	w.Await(countIs("steps", 2, "have succeeded", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded }))
+	w.Middle()
+	endIndex(w, "steps", "2", 1)
+	w.Await(countIs("steps", 1, "have failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed }))
+	w.Await(Running("steps", 2))
+	endIndex(w, "steps", "2", 0)
+	endIndex(w, "steps", "3", 0)
+	w.Await(Complete("steps"))
+}
+
+// endIndex has the pod of a job end that runs for an index, with an exit code.
+func endIndex(w *World, job, index string, code int) {
+	w.t.Helper()
+	w.Step("index %s of job %s ends with %d", index, job, code)
+	for _, p := range w.Pods(job) {
+		if runs(p) && pods.IndexOf(p) == index {
+			annotations := map[string]string{kubelet.RunFor: "0s", kubelet.ExitCode: strconv.Itoa(code)}
+			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+			w.check(err)
+			_, err = w.client.CoreV1().Pods(namespace).Patch(w.ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+			w.check(err)
+		}
+	}
 }
 
 // Two of three replicas start together, each with all of its pods; the third one when there is room for all of it.

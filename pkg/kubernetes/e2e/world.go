@@ -34,9 +34,8 @@ type Options struct {
 	NodesCanFail bool // nodes renew leases, and one that is silent is tainted after 6 seconds
 	Restarts     bool // Middle kills the scheduler and starts it again
 	MayBeRefused bool // a kubelet may have no room for a pod, as with two schedulers
-	PodGroups    bool // the API server serves PodGroups, which are off by default
-	Workloads    bool // it serves composite ones too, and jobs make their own, from 1.37 on
-	Former       bool // the control plane is that of the go.mod, until UpgradeAPIServer
+	PodGroups    bool // the API server serves PodGroups, which are off by default, and jobs make their own
+	Former       bool // the control plane is of 1.36, until UpgradeAPIServer
 	Audit        bool // the API server records the requests of the descheduler
 	Shipped      bool // narwhal-scheduler has the queues and flags of the manifests
 	Accounts     bool // controllers have service accounts, and are not the administrator
@@ -55,18 +54,21 @@ func podGroupsOf(release string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: version, Resource: "podgroups"}
 }
 
-// servePodGroups are the arguments of an API server for that.
-func servePodGroups(release string) []string {
-	return []string{"--feature-gates=GenericWorkload=true", "--runtime-config=" + podGroupsOf(release).GroupVersion().String() + "=true"}
+// podGroupGates are the feature gates for all that a release knows of groups.
+func podGroupGates(release string) string {
+	if release == "1.37" {
+		return "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true,PodGroupPreemptionPolicy=true,WorkloadWithJob=true"
+	}
+	return "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true,TopologyAwareWorkloadScheduling=true,WorkloadWithJob=true"
 }
 
-// workloadGates are the feature gates of Options.Workloads.
-const workloadGates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true,WorkloadWithJob=true"
-
-// serveWorkloads are the arguments of an API server for that.
-func serveWorkloads(release string) []string {
-	served := podGroupsOf(release).GroupVersion().String() + "=true," + pods.CompositePodGroupResource.GroupVersion().String() + "=true"
-	return []string{"--feature-gates=" + workloadGates, "--runtime-config=" + served}
+// servePodGroups are the arguments of an API server that serves groups.
+func servePodGroups(release string) []string {
+	served := podGroupsOf(release).GroupVersion().String() + "=true"
+	if release == "1.37" {
+		served += "," + pods.CompositePodGroupResource.GroupVersion().String() + "=true"
+	}
+	return []string{"--feature-gates=" + podGroupGates(release), "--runtime-config=" + served}
 }
 
 // A World is a control plane with kubelets and one scheduler, for one scenario. Its methods end the
@@ -111,10 +113,7 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 		start.NodeGrace = nodeGrace
 	}
 	if options.PodGroups {
-		start.APIServer = servePodGroups(release)
-	}
-	if options.Workloads {
-		start.APIServer, start.Gates = serveWorkloads(release), workloadGates
+		start.APIServer, start.Gates = servePodGroups(release), podGroupGates(release)
 	}
 	if options.Audit {
 		start.APIServer, err = audited(start.Folder)
