@@ -134,14 +134,17 @@ func (c *podGroups) Delete(object *unstructured.Unstructured) {
 	c.syncMembers(name)
 }
 
-// syncMembers sends what changes for the pods of a group, by age. The lock must be held.
+// syncMembers sends what changes for the pods of a group, by age, and at once: the core must not see some of them in the group and the
+// others not yet. The lock must be held.
 func (c *podGroups) syncMembers(name string) {
 	if !c.started || len(c.members[name]) == 0 {
 		return
 	}
-	for _, t := range slices.SortedFunc(maps.Values(c.members[name]), compareTasks) {
-		c.sync(t)
-	}
+	c.sender.together(func() {
+		for _, t := range slices.SortedFunc(maps.Values(c.members[name]), compareTasks) {
+			c.sync(t)
+		}
+	})
 }
 
 // waits says for which pod group a pod waits, or nothing. The lock must be held.

@@ -49,9 +49,10 @@ type sender struct {
 	rmID string
 	log  *zap.Logger
 
-	mu      sync.Mutex
-	waiting []message
-	wake    chan struct{} // capacity one: something waits
+	mu        sync.Mutex
+	waiting   []message
+	gathering bool          // more comes that belongs to what waits
+	wake      chan struct{} // capacity one: something waits
 }
 
 func newSender(core api.SchedulerAPI, rmID string, log *zap.Logger) *sender {
@@ -69,6 +70,21 @@ func (s *sender) put(messages ...message) {
 	}
 }
 
+// together has the messages that a function puts become one request, if they are of one kind, so that the core sees no part of what they
+// say. One function does at a time.
+func (s *sender) together(puts func()) {
+	s.gather(true)
+	puts()
+	s.gather(false)
+	s.put()
+}
+
+func (s *sender) gather(more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gathering = more
+}
+
 // length is how many messages wait.
 func (s *sender) length() int {
 	s.mu.Lock()
@@ -84,16 +100,23 @@ func (s *sender) run(ctx context.Context) {
 			return
 		case <-s.wake:
 		}
-		s.mu.Lock()
-		all := s.waiting
-		s.waiting = nil
-		s.mu.Unlock()
+		all := s.take()
 		for len(all) > 0 && ctx.Err() == nil {
 			n := runOf(all)
 			s.send(ctx, all[:n])
 			all = all[n:]
 		}
 	}
+}
+
+// take takes what waits, unless more comes that belongs to it: then there is a wake to come.
+func (s *sender) take() (all []message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.gathering {
+		all, s.waiting = s.waiting, nil
+	}
+	return all
 }
 
 // runOf is how many messages at the head go into one request. A request is carried out
