@@ -74,9 +74,9 @@ func (c *podGroups) begin(version string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version = version
+	c.statuses.forgetAll()
 	clear(c.of)
 	clear(c.parts)
-	c.statuses.forgetAll()
 	for _, name := range slices.Sorted(maps.Keys(c.members)) {
 		c.syncMembers(name)
 	}
@@ -128,9 +128,10 @@ func (c *podGroups) Delete(object *unstructured.Unstructured) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name := object.GetNamespace() + "/" + object.GetName()
-	c.parts.leave(name, c.of[name])
+	was := c.of[name]
+	c.parts.leave(name, was)
 	delete(c.of, name)
-	c.statuses.left(name)
+	c.statuses.left(name, was)
 	c.syncMembers(name)
 }
 

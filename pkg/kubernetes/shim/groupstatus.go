@@ -73,18 +73,21 @@ func (s *groupStatuses) came(name string, group pods.PodGroup) {
 	}
 }
 
-// left forgets a group, and forgetAll all of them. What the core has said of one counts on: it may be made again. The lock must be held.
-func (s *groupStatuses) left(name string) {
+// left forgets a group, and forgetAll all of them. Of one that is made again the core says anew what it does, but for parts of a composite one,
+// which may do what they did. The lock must be held.
+func (s *groupStatuses) left(name string, was pods.PodGroup) {
 	delete(s.odd, name)
 	delete(s.wrote, name)
-	if len(s.groups.members[name]) == 0 {
+	if was.Parent == "" || len(s.groups.members[name]) == 0 {
 		delete(s.wanted, name)
 	}
 }
 
 func (s *groupStatuses) forgetAll() {
+	for name, was := range s.groups.of {
+		s.left(name, was)
+	}
 	clear(s.odd)
-	clear(s.wrote)
 }
 
 // unreadable says that a group is not understood. The lock must be held.
@@ -143,9 +146,12 @@ func (c callback) UpdateGroup(args *scheduler.UpdateGroupArgs) {
 		}
 	case scheduler.GroupWaits:
 		s.want(args.Name, groupState{reason: groupUnschedulable, message: shortened(args.Message)})
-	case scheduler.GroupBelowMinimum: // it has started
+	case scheduler.GroupBelowMinimum: // it has started, or was made again with a larger minimum
 		if known {
 			s.warn(group, reasonGroupBelow, args.Message)
+		}
+		if !s.wanted[args.Name].started {
+			s.want(args.Name, groupState{reason: groupUnschedulable, message: shortened(args.Message)})
 		}
 	}
 }

@@ -197,6 +197,36 @@ func TestPodGroupsWhoseMinimumChanges(t *testing.T) {
 	})
 }
 
+// A group that is deleted and made again says what it does itself: not that it has started because that of its name before had.
+func TestPodGroupsMadeAgainSayWhatTheyDo(t *testing.T) {
+	for _, resource := range pods.PodGroupResources() {
+		synctest.Test(t, func(t *testing.T) {
+			w := newGroupWorldIn(t, resource, "4", shimtest.PodGroupIn(resource, "train", 4))
+			w.inGang("train", 1, 2, 3, 4, 5)
+			for _, again := range []struct {
+				minCount int
+				says     string
+			}{
+				{9, "False Unschedulable: group default/train is below its minimum: 4 of 9 members run"},
+				{4, "True Scheduled: group default/train runs: 4 of 4 members run"},
+				{4, "True Scheduled: group default/train runs: 4 of 4 members run"},
+				{2, "True Scheduled: group default/train runs: 4 of 2 members run"},
+			} {
+				groups := w.API.Dynamic.Resource(resource).Namespace(metav1.NamespaceDefault)
+				assert.NilError(t, groups.Delete(context.Background(), "train", metav1.DeleteOptions{}))
+				w.Advance(time.Second)
+				w.Create(shimtest.PodGroupIn(resource, "train", again.minCount))
+				w.Advance(time.Minute)
+				assert.Equal(t, w.condition(t, resource, "train"), again.says)
+				assert.Equal(t, len(w.API.Bindings()), 4)
+			}
+			w.EndPod("train-1") // surplus takes its place
+			w.Advance(5 * time.Second)
+			assert.Equal(t, len(w.API.Bindings()), 5)
+		})
+	}
+}
+
 // indexed is a pod of an indexed job.
 func indexed(index string) shimtest.PodOption {
 	return func(pod *v1.Pod) {

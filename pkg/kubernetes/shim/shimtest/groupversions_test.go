@@ -85,9 +85,10 @@ func TestPodGroupsOfTheNextVersion(t *testing.T) {
 				serve(m, newer)
 				m.Advance(10 * time.Minute)
 			}
-			m.Create(shimtest.PodGroupIn(newer, "train", 2))
+			m.Create(shimtest.PodGroupIn(newer, "train", 2), shimtest.PodGroupIn(newer, "runs", 2))
 			m.Advance(5 * time.Second)
 			assert.DeepEqual(t, m.Booked(), []string{"runs-1 node-1", "train-1 node-1", "train-2 node-1"})
+			assert.Equal(t, w.condition(t, newer, "runs"), "False Unschedulable: group default/runs is below its minimum: 1 of 2 members run")
 			assert.Assert(t, m.API.Requests("unknown") < 10, "%d", m.API.Requests("unknown")) // until the next look, at most 10 s
 		})
 	}
