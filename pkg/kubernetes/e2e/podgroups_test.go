@@ -284,7 +284,7 @@ func indexIsDone(w *World) {
 
 // The API server goes from 1.36 to 1.37 while groups run and wait, and while room is made for one. The groups of the former version are gone: what
 // runs goes on, what replaces it waits for its group and says so, and starts when that is there in the new version. No pod starts without, and
-// nothing more ends.
+// nothing more ends, also if the scheduler crashes then.
 func TestUpgradeOfPodGroups(t *testing.T) {
 	if programs.Release() != "1.37" || isShort() || testing.Short() {
 		t.Skip("on 1.37 only")
@@ -294,8 +294,15 @@ func TestUpgradeOfPodGroups(t *testing.T) {
 	if missing := former.Missing(); len(missing) > 0 {
 		t.Skipf("of the former control plane, %v are not built", missing)
 	}
+	for name, crashes := range map[string]bool{"runs on": false, "crashes": true} {
+		t.Run(name, func(t *testing.T) {
+			upgradePodGroups(NewWorld(t, Narwhal(), Options{PodGroups: true, Former: true, Restarts: crashes}))
+		})
+	}
+}
+
+func upgradePodGroups(w *World) {
 	newer, older := podGroupsOf("1.37"), podGroupsOf("1.36")
-	w := NewWorld(t, Narwhal(), Options{PodGroups: true, Former: true})
 	w.AddNodes(1, "6", "16Gi")
 	w.CreatePriorityClass("urgent", 1000)
 	w.CreatePods("low", 2, Pod{CPU: "1", Memory: "1Gi", Annotations: map[string]string{kubelet.StopAfter: "20s"}})
@@ -315,13 +322,14 @@ func TestUpgradeOfPodGroups(t *testing.T) {
 	}
 
 	w.UpgradeAPIServer()
+	w.Middle()
 	w.Await(countIs("low", 1, "are left", func(*corev1.Pod) bool { return true }))
 	w.Await(Waiting("large", 3))
 	w.DeletePod(w.Pods("runs")[0].Name)
 	w.Await(Running("runs", 1))
 	createMember(w, "runs", 3, Pod{}, func(*corev1.Pod) {})
 	awaitEvent(w, "runs-3", "pod group runs")
-	assert.Equal(t, len(w.Pods("waits")[0].Spec.NodeName), 0)
+	assert.Equal(w.t, len(w.Pods("waits")[0].Spec.NodeName), 0)
 	createPodGroupIn(w, newer, namespace, "runs", 2)
 	w.Await(Running("runs", 2))
 	awaitGroup(w, newer, "runs", "True Scheduled")
