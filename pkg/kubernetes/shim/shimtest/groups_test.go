@@ -133,7 +133,7 @@ func TestPodGroupStartsWhole(t *testing.T) {
 	})
 }
 
-// Of two gangs that compete one starts, and the other when that has ended.
+// Of two gangs that compete one starts. The other one does when that has lost a pod, once the room of that is kept no longer for a replacement.
 func TestPodGroupsCompete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newGroupWorld(t, "3", shimtest.NewPodGroup("eval", 2), shimtest.NewPodGroup("train", 2))
@@ -143,7 +143,9 @@ func TestPodGroupsCompete(t *testing.T) {
 		w.inGang("train", 2)
 		assert.DeepEqual(t, w.Booked(), []string{"eval-1 node-1", "eval-2 node-1", "train-1 -", "train-2 -"})
 		w.EndPod("eval-1")
-		w.Advance(5 * time.Second)
+		w.Advance(30 * time.Second)
+		assert.DeepEqual(t, w.Booked(), []string{"eval-2 node-1", "train-1 -", "train-2 -"})
+		w.Advance(time.Minute)
 		assert.DeepEqual(t, w.Booked(), []string{"eval-2 node-1", "train-1 node-1", "train-2 node-1"})
 	})
 }
