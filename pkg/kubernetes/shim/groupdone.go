@@ -22,6 +22,12 @@ type succeededPod struct {
 	with int
 }
 
+// hasSucceeded reports whether a pod has succeeded and stays. Kubelets say so of one that is stopped, too, whose containers end well: that is soon
+// gone, and another one is to take its place.
+func hasSucceeded(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded && pod.DeletionTimestamp == nil
+}
+
 // isTold reports whether the core counts a pod. It forgets those of an application that it forgets.
 func (d *succeededPod) isTold() bool {
 	return d.app != nil && d.app.told && d.app.introductions == d.with
@@ -32,7 +38,7 @@ func (d *succeededPod) isTold() bool {
 func (c *podGroups) succeeded(pod *v1.Pod, in *application) {
 	name := groupName(pod)
 	group, known := c.of[name]
-	if name == "" || c.done[name][pods.Key(pod)] != nil || pod.Status.Phase != v1.PodSucceeded || !c.options.Rules.IsOurs(pod) || known && group.MinCount == 0 {
+	if name == "" || c.done[name][pods.Key(pod)] != nil || !hasSucceeded(pod) || !c.options.Rules.IsOurs(pod) || known && group.MinCount == 0 {
 		return
 	}
 	done := &succeededPod{index: pods.IndexOf(pod), label: pod.Labels[pods.LabelSubgroup], at: pods.SucceededAt(pod), app: in}

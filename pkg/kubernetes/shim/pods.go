@@ -46,7 +46,7 @@ func (c *Context) dropPod(pod *v1.Pod) {
 		c.ended.add(pods.Key(pod))
 		return
 	}
-	t.succeeded = pod.Status.Phase == v1.PodSucceeded
+	t.succeeded = hasSucceeded(pod)
 	var counts *application
 	if t.sent != nil && t.eviction == nil && t.sent.AllocationTags[pods.TagQuorum] != "" {
 		counts = t.app

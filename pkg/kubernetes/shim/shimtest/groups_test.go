@@ -150,6 +150,24 @@ func TestPodGroupsCompete(t *testing.T) {
 	})
 }
 
+// What a pod had that is stopped is kept for the one that takes its place, also where its containers end well: it has not succeeded, as it is
+// gone soon.
+func TestRoomOfAStoppedPodIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newGroupWorld(t, "2", shimtest.NewPodGroup("train", 2))
+		w.inGang("train", 1, 2)
+		w.AddPod("other", "cpu=1")
+		w.ChangePod("train-1", func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
+		w.ChangePod("train-1", func(pod *v1.Pod) { pod.Status.Phase = v1.PodSucceeded })
+		w.Advance(5 * time.Second)
+		w.EndPod("train-1")
+		w.Advance(10 * time.Second)
+		assert.DeepEqual(t, w.Booked(), []string{"other -", "train-2 node-1"})
+		w.inGang("train", 3)
+		assert.DeepEqual(t, w.Booked(), []string{"other -", "train-2 node-1", "train-3 node-1"})
+	})
+}
+
 // A pod that takes the place of one that ended starts at once while the others run, and waits
 // for others when too few of them do.
 func TestPodOfARunningGroupEnds(t *testing.T) {
