@@ -39,7 +39,7 @@ serve: ## run the scheduler with that cluster, sixty times as fast as real; the 
 
 # What has no goroutine of its own, and no tests with goroutines, has no races, and takes ten
 # times as long with the race detector. internal/tidy reads this line and sees to it.
-UNRACED := /narwhal/(docs$$|pkg/((resources|config|explain|messages|outcomes|plot|reports|wording)(/|$$)|core(/[a-vx-z].*)?$$|recording/(excerpt|image|wire)$$|webservice/(configuration|encoder|query)$$|simulator(/report)?$$|internal/(everyevent|scenario|seeds|shrink|tidy|yamltree)$$))
+UNRACED := /narwhal/(docs$$|pkg/((resources|config|explain|messages|outcomes|plot|reports|wording)(/|$$)|core(/[a-vx-z].*)?$$|recording/(excerpt|image|wire)$$|webservice/(configuration|encoder|query)$$|simulator(/(report|torture))?$$|internal/(everyevent|recount|scenario|seeds|shrink|tidy|yamltree)$$))
 
 # What has goroutines, and large tests that need none: -short skips these with the race
 # detector, and they are played without it.
@@ -180,11 +180,12 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 	done
 
 .PHONY: torture
-torture: ## play 100,000 random worlds, all small ones to a depth, 200 histories of 5,000 steps, 60 days, and five times what go test plays of the others, with all laws; TORTURE="seed count" for those of another day
+torture: ## play 100,000 random worlds, all small ones to a depth, 200 histories of 5,000 steps, 60 days, 3,000,000 steps of clusters under faults, and five times what go test plays of the others, with all laws; TORTURE="seed count" for those of another day
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 $$($(GO) list ./pkg/core/... | grep -v '/worlds$$')
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestSoak$$' -timeout 0 -v ./pkg/server
 	cd pkg/kubernetes && TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 ./descheduler/landing ./shim/shimtest
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^Test(Small)?Worlds$$' -timeout 0 -v ./pkg/core/worlds
+	$(GO) run ./cmd/narwhal torture --seed $(firstword $(TORTURE)) --steps $(shell expr 30 \* $(lastword $(TORTURE)))
 
 .PHONY: mutants
 mutants: ## put faults into the code, one at a time, and list those that no test finds; PKG=pkg/a,pkg/b SEED=2 COUNT=10 for parts

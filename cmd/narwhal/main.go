@@ -5,6 +5,7 @@
 //
 //	main.go        the commands there are, errors and exit codes
 //	simulate.go    narwhal simulate: play a workload on a simulated cluster
+//	torture.go     narwhal torture: random clusters under faults
 //	serve.go       narwhal serve: run the scheduler with a simulated cluster and REST
 //	replay.go      narwhal replay: play a recording again; replaymoment.go, a moment of it
 //	validate.go    narwhal validate: check a configuration
@@ -123,6 +124,7 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(
 		// One line for each command, each in a file of its own.
 		newSimulateCommand(),
+		newTortureCommand(),
 		newServeCommand(),
 		newReplayCommand(),
 		newValidateCommand(),

@@ -286,9 +286,18 @@ func shellWord(text string) string {
 // progressPause is the wall time between two progress lines.
 const progressPause = 100 * time.Millisecond
 
-// progressOn is a line on a terminal that is written over and over, and what
-// clears it. Elsewhere there is none.
+// progressOn tells how far a simulation is, in a line on a terminal. Elsewhere there is none.
 func progressOn(out io.Writer) (progress func(simulator.Progress), done func()) {
+	show, done := lineOn(out)
+	if show == nil {
+		return nil, done
+	}
+	return func(p simulator.Progress) { show(func() string { return progressLine(p) }) }, done
+}
+
+// lineOn is a line on a terminal that is written over and over, and what clears it. Elsewhere
+// there is none, and show is nil.
+func lineOn(out io.Writer) (show func(text func() string), done func()) {
 	file, ok := out.(*os.File)
 	if !ok {
 		return nil, func() {}
@@ -299,14 +308,14 @@ func progressOn(out io.Writer) (progress func(simulator.Progress), done func()) 
 	}
 	last := time.Now()
 	shown := false
-	progress = func(p simulator.Progress) {
+	show = func(text func() string) {
 		if time.Since(last) < progressPause {
 			return
 		}
 		last, shown = time.Now(), true
-		fmt.Fprint(out, "\r\x1b[K"+progressLine(p))
+		fmt.Fprint(out, "\r\x1b[K"+text())
 	}
-	return progress, func() {
+	return show, func() {
 		if shown {
 			fmt.Fprint(out, "\r\x1b[K")
 		}

@@ -78,7 +78,9 @@ func (p *Partition) addOwn(a *api.Allocation) {
 		p.refuse(a, "placeholder %s names no task group", a.Key)
 		return
 	case a.Tags[api.TagQuorumDone] == "true":
-		p.AddDone(a, app)
+		if g := p.AddDone(a, app); g != nil {
+			p.restateGroup(g)
+		}
 		return
 	case a.Node != "" && p.FindNode(a.Node) == nil:
 		p.refuse(a, "node %s of allocation %s is not registered", a.Node, a.Key)

@@ -10,10 +10,15 @@ import (
 func (p *Partition) followGroup(r *ledger.Request) {
 	p.follow(r)
 	if g := r.StartsWith; g != nil {
-		for _, member := range g.TakeRestated() {
-			if p.follow(member); member.RunsOn == nil && p.ClassOf(member) != nil {
-				p.Reclassify(member)
-			}
+		p.restateGroup(g)
+	}
+}
+
+// restateGroup has the members of a group be as it has them, where it has said something new.
+func (p *Partition) restateGroup(g *ledger.Group) {
+	for _, member := range g.TakeRestated() {
+		if p.follow(member); member.RunsOn == nil && p.ClassOf(member) != nil {
+			p.Reclassify(member)
 		}
 	}
 }

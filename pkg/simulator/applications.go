@@ -1,17 +1,24 @@
 package simulator
 
-import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
+import (
+	"time"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+)
 
 // An application as the resource manager knows it.
 type application struct {
 	command  api.AddApplication // that registers it
 	id       api.ApplicationID
-	queue    *queueBook // where it is; as asked for until the core accepts it
-	known    bool       // the core has it
-	rejected string     // and why
-	arrived  int        // pods since it was sent last
-	pending  int        // pods that wait
-	gang     *gang      // while its pods wait for placeholders
+	queue    *queueBook         // where it is; as asked for until the core accepts it
+	known    bool               // the core has it
+	rejected string             // and why
+	arrived  int                // pods since it was sent last
+	pending  int                // pods that wait
+	gang     *gang              // while its pods wait for placeholders
+	gathers  api.AddApplication // that registers it with placeholders
+	created  time.Duration      // when it came first
+	done     []*pod             // of its group, those that have succeeded
 }
 
 // applications are all that the resource manager has, whether the core knows them or
@@ -54,12 +61,13 @@ func (as *applications) accepted(e *api.ApplicationAccepted) {
 func (as *applications) register(command api.AddApplication) *application {
 	app := as.byID[command.ID]
 	if app == nil {
-		app = &application{command: command, id: command.ID, queue: as.books.queueOf(command.Queue)}
+		app = &application{command: command, id: command.ID, queue: as.books.queueOf(command.Queue), created: as.now}
 		as.byID[command.ID] = app
 	}
 	if !app.known && app.rejected == "" {
 		app.known, app.arrived = true, 0
 		as.send(app.command)
+		as.tellDone(app)
 	}
 	return app
 }

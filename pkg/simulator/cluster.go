@@ -23,11 +23,13 @@ type cluster struct {
 	gangs        *gangs
 	outcomes     outcomes.Book
 
-	come, expected int // applications, or pods where these come one by one
+	come, expected int        // applications, or pods where these come one by one
+	anew           func()     // makes the scheduler anew; nil if it is at the other end of a connection
+	config         api.Config // as the scheduler was told last
 }
 
 func newCluster(s *Scenario, seed uint64) *cluster {
-	c := &cluster{simulation: newSimulation(s, seed)}
+	c := &cluster{simulation: newSimulation(s, seed), config: s.Config}
 	c.applications = &applications{simulation: c.simulation, byID: map[api.ApplicationID]*application{}}
 	c.budgets = &budgets{books: c.books}
 	c.pods = &pods{
@@ -72,7 +74,7 @@ func (c *cluster) build() {
 	for i := range c.scenario.Incidents {
 		one := &c.scenario.Incidents[i]
 		random := stream(c.seed, fmt.Sprintf("incident %d", i))
-		c.events.plan(one.At, func() { c.nodes.startIncident(one, random) })
+		c.events.plan(one.At, func() { c.startIncident(one, random) })
 	}
 }
 
@@ -80,7 +82,9 @@ func (c *cluster) build() {
 func (c *cluster) deliver(effects api.Effects) {
 	c.outcomes.Observe(effects)
 	for _, event := range effects {
-		c.observe(event)
+		if len(c.inbox) == 0 || !c.overtaken(event) {
+			c.observe(event)
+		}
 	}
 	c.preemption.checkChosen()
 }
@@ -92,6 +96,8 @@ func (c *cluster) observe(event api.Event) {
 	switch e := event.(type) {
 	case api.Placed:
 		c.placed(e.Allocation)
+	case api.Adopted:
+		c.adopted(e.Allocation)
 	case *api.Ended:
 		c.released(e)
 	case *api.EvictionRequested:
@@ -176,6 +182,12 @@ func (c *cluster) rejected(e *api.AllocationRejected) {
 	if p.state != waiting {
 		c.breach("pod %s was rejected and does not wait: %s", p.key, e.Reason)
 		return
+	}
+	if c.refusalCrossed(e) {
+		return
+	}
+	if c.scenario.Ends > 0 && p.app.gathers.ID == "" { // an application whose placeholders time out may fail
+		c.breach("pod %s was rejected, and all pods are to end: %s", p.key, e.Reason)
 	}
 	reason := e.Reason
 	if p.app.rejected != "" {

@@ -3,32 +3,60 @@ package simulator
 import "github.com/narwhal-scheduler/narwhal/pkg/core/api"
 
 // This file handles messages of the scheduler that crossed with requests on the way.
-// In virtual time there are none: a request is carried out before anything else
-// happens. In real time the scheduler may place a pod that was just taken back, or on
+// In virtual time a request is carried out before anything else happens, unless a fault says
+// that messages cross. In real time the scheduler may place a pod that was just taken back, or on
 // a node that just failed. It learns of that a little later, and does what follows
 // from it; the same is done here.
 
-// crossed reports whether an event was overtaken by something that the scheduler
-// did not know yet, or knows by now. It does what is left to do then.
-func (c *cluster) crossed(event api.Event) bool {
+// overtaken reports whether an event was overtaken by something that the scheduler
+// does not know yet. It does what is left to do then.
+func (c *cluster) overtaken(event api.Event) bool {
 	switch e := event.(type) {
 	case api.Placed:
 		return c.placementCrossed(e.Allocation)
-	case *api.Ended:
-		return c.endCrossed(e)
-	case *api.EvictionRequested:
-		// A victim that could not be bound in the meantime waits and holds no room.
-		p := c.pods.byKey[e.Key]
-		return p != nil && !e.IsForeign() && p.state == waiting
-	case *api.AllocationRejected:
-		return c.refusalCrossed(e)
+	case *api.Claimed:
+		p, n := c.pods.byKey[e.Key], c.nodes.byID[e.Node]
+		return e.Plan != nil && (p == nil || p.state != waiting || n == nil || !n.up)
 	case *api.ReleaseRequested:
-		// One that could not be bound in the meantime waits, and the core knows soon.
-		p := c.pods.byKey[e.Key]
-		return p == nil || p.state == waiting && e.Cause == api.CauseReplaced
+		return c.pods.byKey[e.Key] == nil
 	default:
 		return false
 	}
+}
+
+// crossed is overtaken, also by something that the scheduler knows by now.
+func (c *cluster) crossed(event api.Event) bool {
+	if e, is := event.(*api.Ended); is {
+		return c.endCrossed(e)
+	}
+	return c.overtaken(event)
+}
+
+// crosses is a fault of messages on their way to the core: it schedules before so many of them have come.
+// Those about different pods may have changed places.
+func (s *simulation) crosses() (held int) {
+	if len(s.inbox) == 0 || !s.happensIn(s.crossing, s.scenario.Faults.Cross) {
+		return 0
+	}
+	s.counts.crossed++
+	for i := range s.inbox[1:] {
+		a, b := keyIn(s.inbox[i]), keyIn(s.inbox[i+1])
+		if a != "" && b != "" && a != b && s.crossing.IntN(2) == 0 {
+			s.inbox[i], s.inbox[i+1] = s.inbox[i+1], s.inbox[i]
+		}
+	}
+	return s.crossing.IntN(len(s.inbox)) + 1
+}
+
+// keyIn is the pod that a command is about; empty for none.
+func keyIn(command api.Command) api.AllocationKey {
+	switch c := command.(type) {
+	case api.AddAllocation:
+		return c.Allocation.Key
+	case api.ReleaseAllocation:
+		return c.Key
+	}
+	return ""
 }
 
 // placementCrossed is about pods that were taken back, whose release frees the

@@ -25,7 +25,8 @@
 //	preemption.go     evictions and nominations
 //	budgets.go        how many pods may be down at once
 //	plans.go          the plans, from nominations and views
-//	changes.go        limits that are reconfigured during a run
+//	changes.go        limits that are reconfigured during a run; restart.go, a
+//	                  scheduler that begins anew
 //	nodes.go          nodes that join, fail, return and drain; daemonsets
 //	foreign.go        pods of other schedulers
 //	gangs.go          placeholders, and the pods that take their places;

@@ -139,14 +139,19 @@ func (fs *foreignPods) recharge(n *node) {
 // release releases a foreign pod, perhaps once more.
 func (fs *foreignPods) release(p *foreignPod) {
 	if fs.byKey[p.key] == p {
-		delete(fs.byKey, p.key)
-		p.node.foreign = slices.DeleteFunc(p.node.foreign, func(other *foreignPod) bool { return other == p })
-		if p.node.up {
-			fs.books.book(fs.books.occupied, p.amounts, -1)
-		}
-		fs.endEviction(p)
+		fs.forget(p)
 	}
 	fs.send(api.ReleaseAllocation{Key: p.key, Termination: si.TerminationType_STOPPED_BY_RM})
+}
+
+// forget takes a foreign pod off the books.
+func (fs *foreignPods) forget(p *foreignPod) {
+	delete(fs.byKey, p.key)
+	p.node.foreign = slices.DeleteFunc(p.node.foreign, func(other *foreignPod) bool { return other == p })
+	if p.node.up {
+		fs.books.book(fs.books.occupied, p.amounts, -1)
+	}
+	fs.endEviction(p)
 }
 
 // endEviction ends the eviction of a foreign pod.

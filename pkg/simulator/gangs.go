@@ -34,13 +34,13 @@ type GangCounts struct {
 // arrive asks for the placeholders of an application, one for each of its pods.
 func (gs *gangs) arrive(of *Gang, command api.AddApplication, members []*pod) {
 	holder := *members[0].podSpec
-	holder.placeholder, holder.driver, holder.budgets = true, false, nil
+	holder.placeholder, holder.driver, holder.stubborn, holder.budgets = true, false, false, nil
 	for range members {
 		command.Placeholders.Add(holder.amounts)
 	}
 	command.Style, command.GangTimeout = of.Style, of.Timeout
 	app := gs.applications.register(command)
-	app.gang = &gang{after: of.After, members: members}
+	app.gang, app.gathers = &gang{after: of.After, members: members}, command
 	app.command.Placeholders, app.command.Style, app.command.GangTimeout = nil, 0, 0 // when it comes again, it has no placeholders
 	for _, member := range members {
 		p := &pod{podSpec: &holder, app: app, attempt: 1, leave: -1, runs: -1}

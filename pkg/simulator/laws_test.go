@@ -75,7 +75,7 @@ func TestLawsOfPreemption(t *testing.T) {
 		{"wasted and runs", api.Effects{placed("s/1", "n"), evicted("s/1"), wasted("w/1", "n", "s/1", outcomes.AskRemoved)}, "at 0s: the pod s/1 is wasted, and has not ended"},
 		{"wasted for one that runs there", api.Effects{placed("w/1", "n"), wasted("w/1", "n", "w/9", outcomes.NodeChanged)}, "at 0s: victims for the pod w/1 are wasted, by node changed, and it runs on n"},
 		{"not bound", api.Effects{placed("w/1", "n"), ended("w/1", api.CauseBindFailed)}, ""},
-		{"adopted", api.Effects{api.Adopted{Allocation: ask("w/1")}}, "at 0s: the core answered with api.Adopted"},
+		{"adopted", api.Effects{api.Adopted{Allocation: ask("w/1")}}, "at 0s: pod w/1 was adopted on  and was not reported there"},
 		{"nominated and bound to a node", api.Effects{nominated("d/n", "m")}, "at 0s: the pod d/n was nominated to m and may run on n only"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,6 +108,7 @@ func lawsCluster(t *testing.T) *cluster {
 	for _, e := range c.events.take(0) {
 		e.do()
 	}
+	c.inbox = nil // it was told
 	return c
 }
 

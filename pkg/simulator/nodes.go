@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 
@@ -15,10 +16,16 @@ type node struct {
 	up      bool
 	lives   int // how often it joined
 	drains  int // how many drains are in effect
+	refuses int // how many times the resource manager refuses all pods here
 	table   deviceTable
 	pods    map[api.AllocationKey]*pod
 	daemons []*pod
 	foreign []*foreignPod // as reported to the core
+}
+
+// command is what the core is told of the node.
+func (n *node) command() api.AddNode {
+	return api.AddNode{ID: n.ID, Capacity: n.Capacity, Attributes: n.Attributes, Drained: n.drains > 0}
 }
 
 // check says why a pod cannot run on the node beyond the amounts, or nil.
@@ -27,6 +34,17 @@ func (n *node) check(w *wants) error {
 		return err
 	}
 	return n.table.check(w)
+}
+
+// errRefuses is an answer that changes without a word: the core may know an older one.
+var errRefuses = errors.New("the node takes no pods for now")
+
+// answer is check, or that the resource manager refuses all pods on the node.
+func (n *node) answer(w *wants) error {
+	if n.refuses > 0 {
+		return errRefuses
+	}
+	return n.check(w)
 }
 
 // never says why a pod can never run on the node, whatever ends there, or nil.
@@ -99,9 +117,9 @@ func (ns *nodes) join(n *node) {
 	}
 	ns.books.change(ns.books.nodes, 1)
 	ns.books.book(ns.books.capacity, n.Capacity, 1)
-	add := api.AddNode{ID: n.ID, Capacity: n.Capacity, Attributes: n.Attributes, Drained: n.drains > 0}
+	add := n.command()
 	ns.foreign.recharge(n)
-	if ns.scenario.Faults.ForeignEarly.happens(ns.faults) {
+	if ns.happens(ns.scenario.Faults.ForeignEarly) {
 		before := len(ns.inbox)
 		ns.foreign.reportOn(n)
 		ns.counts.foreignEarly += len(ns.inbox) - before
@@ -156,6 +174,31 @@ func (ns *nodes) fail(n *node) {
 }
 
 // startIncident begins an incident.
+func (c *cluster) startIncident(one *Incident, random *rand.Rand) {
+	switch one.Kind {
+	case Restarts:
+		c.restart(one.Back)
+	case Jumps:
+		c.ahead += one.By
+	case Fails, Drains, Refuses:
+		c.nodes.startIncident(one, random)
+		return
+	}
+	c.counts.incidents = append(c.counts.incidents, IncidentRecord{At: seconds(c.now), What: one.Kind.String(), Detail: one.clock()})
+}
+
+// clock says what happens to the clock of the scheduler; empty for nothing.
+func (one *Incident) clock() string {
+	switch {
+	case one.By > 0:
+		return Clock(one.By) + " ahead"
+	case one.Back > 0:
+		return Clock(one.Back) + " back"
+	}
+	return ""
+}
+
+// startIncident begins an incident of nodes.
 func (ns *nodes) startIncident(one *Incident, random *rand.Rand) {
 	var hit []string
 	for _, n := range ns.pick(one, random) {
@@ -171,9 +214,15 @@ func (ns *nodes) startIncident(one *Incident, random *rand.Rand) {
 			if one.For > 0 {
 				ns.after(one.For, func() { ns.undrain(n) })
 			}
+		case Refuses:
+			n.refuses++
+			if one.For > 0 {
+				ns.after(one.For, func() { n.refuses-- })
+			}
+		case Restarts, Jumps: // not on nodes
 		}
 	}
-	ns.record(map[IncidentKind]string{Fails: "fail", Drains: "drain"}[one.Kind], hit)
+	ns.record(one.Kind.String(), hit)
 }
 
 // record keeps an incident for the summary, together with one of the same kind at the

@@ -63,6 +63,7 @@ func (p *parser) whole(v yamltree.Value) {
 		"description": text(&p.reader, &s.Description),
 		"seed":        whole(&p.reader, &s.Seed, 0, 1<<53),
 		"until":       p.time(&s.Until),
+		"ends":        p.ends,
 		"queues":      p.queues,
 		"nodes":       p.items(p.nodes),
 		"namespaces":  p.items(p.namespace),
@@ -119,6 +120,21 @@ func (p *parser) checkChanges() {
 	if at, err := s.workOutChanges(); err != nil {
 		p.complain(s.Changes[at].stands, "%v", err)
 	}
+}
+
+// ends reads when all workloads have ended.
+func (p *parser) ends(v yamltree.Value) {
+	p.time(&p.scenario.Ends)(v)
+	p.later = append(p.later, func() {
+		if p.scenario.Until > 0 {
+			p.complain(v, "does not go with until")
+		}
+		for _, w := range p.scenario.Workloads {
+			if w.Runs == Forever {
+				p.complain(v, "the pods of workload %s run forever", w.Name)
+			}
+		}
+	})
 }
 
 // checkEnd refuses a scenario that would never stop by itself.

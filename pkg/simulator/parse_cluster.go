@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -159,9 +160,18 @@ func (p *parser) incident(v yamltree.Value) {
 		"count":  func(v yamltree.Value) { counted = true; whole(&p.reader, &one.Count, 1, nodesMax)(v) },
 		"for":    p.time(&one.For),
 		"evicts": p.flag(&one.Evicts),
+		"by":     p.time(&one.By),
+		"back":   p.time(&one.Back),
 	}, "at", "what")
+	hits := one.Group != "" || len(one.Nodes) > 0
 	switch {
-	case (one.Group == "") == (len(one.Nodes) == 0):
+	case !one.Kind.OnNodes() && (hits || counted || one.For > 0):
+		p.complain(v, "what: %s happens to the scheduler, and goes with neither nodes, group, count nor for", one.Kind)
+	case (one.Kind == Jumps) != (one.By > 0):
+		p.complain(v.Below("by"), "goes with what: clock, which needs it")
+	case one.Back > 0 && one.Kind != Restarts:
+		p.complain(v.Below("back"), "goes with what: restart")
+	case one.Kind.OnNodes() && (one.Group == "") == (len(one.Nodes) == 0):
 		p.complain(v, "say either nodes or group")
 	case counted && one.Group == "":
 		p.complain(v.Below("count"), "goes with group")
@@ -191,13 +201,10 @@ func (p *parser) knownNodes(v yamltree.Value, one Incident) {
 }
 
 func parseIncidentKind(text string) (IncidentKind, error) {
-	switch text {
-	case "fail":
-		return Fails, nil
-	case "drain":
-		return Drains, nil
+	if kind := slices.Index(incidentNames[:], text); kind >= 0 {
+		return IncidentKind(kind), nil
 	}
-	return 0, fmt.Errorf("%q is neither fail nor drain", text)
+	return 0, fmt.Errorf("%q is none of %s", text, strings.Join(incidentNames[:], ", "))
 }
 
 func (p *parser) change(v yamltree.Value) {
@@ -252,8 +259,13 @@ func (p *parser) faults(v yamltree.Value) {
 		"release-never": p.probability(&f.ReleaseNever),
 		"report-twice":  p.probability(&f.ReportTwice),
 		"foreign-early": p.probability(&f.ForeignEarly),
+		"cross":         p.probability(&f.Cross),
 		"late":          p.finite(&f.Late),
+		"until":         p.time(&f.Until),
 	})
+	if f.Cross > 900 {
+		p.complain(v.Below("cross"), "above 90%% hardly any message would ever come")
+	}
 	if f.BindFails > 900 {
 		p.complain(v.Below("bind-fails"), "above 90%% hardly anything would ever run")
 	}

@@ -74,7 +74,7 @@ func (pr *preemption) keepPlans(viewOf func() *api.View) {
 	}
 	for _, p := range pr.planned() {
 		_, ask := view.Ask(p.app.id, p.key)
-		if ask != nil && ask.Plan != nil && ask.Planned.Equal(pr.time()) {
+		if ask != nil && ask.Plan != nil && ask.Planned.Equal(pr.clock()) {
 			pr.keepFor(p, ask.Plan, p.required)
 		}
 	}

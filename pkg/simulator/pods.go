@@ -50,6 +50,8 @@ type pod struct {
 	nominated api.NodeID
 
 	done       bool // it ended in its own time
+	silent     bool // it is over, and the core is never told
+	unbound    bool // it could not be bound once
 	releasing  bool // evicted, and charged still
 	down       bool // it counts as down for its budgets
 	state      podState
@@ -115,21 +117,26 @@ func (ps *pods) arrive(p *pod) {
 	}
 	ps.books.wait(p, 1)
 	ps.byKey[p.key] = p
-	ps.report(&api.Allocation{
+	ps.report(ps.allocation(p))
+	if p.leave >= 0 {
+		ps.events.plan(max(p.leave, ps.now), func() { ps.leave(p) })
+	}
+}
+
+// allocation is what the core is told of a pod.
+func (ps *pods) allocation(p *pod) *api.Allocation {
+	return &api.Allocation{
 		Key:         p.key,
 		Application: p.app.id,
 		Amounts:     p.amounts,
 		Priority:    p.priority,
-		Created:     ps.time(),
+		Created:     epoch.Add(p.arrived),
 		Required:    p.required,
 		Originator:  p.driver,
 		TaskGroup:   p.taskGroup,
 		Placeholder: p.placeholder,
 		Preemptable: api.Preemptable{Stated: p.optOut || p.spares, AllowSelf: !p.optOut, AllowOthers: !p.spares},
 		Tags:        p.tags,
-	})
-	if p.leave >= 0 {
-		ps.events.plan(max(p.leave, ps.now), func() { ps.leave(p) })
 	}
 }
 
@@ -146,7 +153,7 @@ func (ps *pods) bind(p *pod, n *node) {
 	n.pods[p.key] = p
 	ps.charge(p)
 	step, turn := ps.started, p.generation
-	if ps.scenario.Faults.BindFails.happens(ps.faults) {
+	if ps.happens(ps.scenario.Faults.BindFails) || n.refuses > 0 {
 		step = ps.unbind
 	}
 	delay := ps.pause(ps.scenario.Delays.Start)
@@ -235,6 +242,7 @@ func (ps *pods) unbind(p *pod) {
 	if !p.placeholder {
 		ps.counts.bindFailures++
 	}
+	p.unbound = true
 	p.vacate()
 	p.moveTo(waiting)
 	ps.discharge(p)
@@ -251,6 +259,9 @@ func (ps *pods) unbind(p *pod) {
 func (ps *pods) ended(p *pod) {
 	p.count(func(n *podCounts) { n.ended++ })
 	p.done = true
+	if p.tags[api.TagQuorum] != "" {
+		p.app.done = append(p.app.done, p)
+	}
 	ps.stop(p, si.TerminationType_STOPPED_BY_RM)
 }
 

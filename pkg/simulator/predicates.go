@@ -14,7 +14,7 @@ func (c *cluster) feasible(key api.AllocationKey, id api.NodeID, _ bool) error {
 	if p == nil || n == nil || !n.up {
 		return fmt.Errorf("pod %s or node %s is not known", key, id)
 	}
-	return n.check(&p.wants)
+	return n.answer(&p.wants)
 }
 
 // predicateClass names the pods that get the same answers as a pod from feasible;
@@ -35,6 +35,9 @@ func (c *cluster) simulate(key api.AllocationKey, id api.NodeID, add, remove []a
 	}
 	if err := n.never(&p.wants); err != nil {
 		return &unresolvable{err}
+	}
+	if n.refuses > 0 {
+		return errRefuses
 	}
 	if p.demand.Count == 0 {
 		return nil

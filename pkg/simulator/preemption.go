@@ -79,6 +79,9 @@ func (pr *preemption) preempt(p *pod, e *api.EvictionRequested) {
 		return
 	}
 	pr.step.evict(e, p.app.queue)
+	if p.state == waiting { // it could not be bound, and the core hears of that next
+		return
+	}
 	p.releasing = true
 	pr.books.change(pr.books.releasing, 1)
 	if p.state == over {
@@ -89,7 +92,7 @@ func (pr *preemption) preempt(p *pod, e *api.EvictionRequested) {
 		return
 	}
 	p.count(func(n *podCounts) { n.preempted++ })
-	pr.counts.preemption.ran += pr.time().Sub(e.Placed)
+	pr.counts.preemption.ran += pr.clock().Sub(e.Placed)
 	pr.pods.evict(p, si.TerminationType_PREEMPTED_BY_SCHEDULER)
 }
 
@@ -153,10 +156,11 @@ func (pr *preemption) nominationEnded(e *api.ClaimEnded) {
 	}
 }
 
-// wasted takes in that victims ended and their room is not used. They must have ended.
+// wasted takes in that victims ended and their room is not used. They must have ended, which those that
+// could not be bound have, too: they may run again.
 func (pr *preemption) wasted(e *outcomes.VictimsWasted) {
 	for _, key := range e.Victims {
-		if p := pr.pods.byKey[key]; p != nil && p.state != over {
+		if p := pr.pods.byKey[key]; p != nil && p.state != over && !p.unbound {
 			pr.breach("the pod %s is wasted, and has not ended", key)
 		}
 	}

@@ -18,7 +18,11 @@ func (ps *pods) stop(p *pod, why si.TerminationType) {
 func (ps *pods) stopAfter(p *pod, why si.TerminationType, grace time.Duration) {
 	p.vacate()
 	p.moveTo(over)
-	ps.confirm(grace, func() {
+	p.silent = !ps.confirm(grace, func() {
+		if succeeded := p.done && p.tags[api.TagQuorum] != ""; succeeded && !p.charged {
+			ps.applications.tellDone(p.app) // it ended with its node before
+			return
+		}
 		ps.discharge(p)
 		release := api.ReleaseAllocation{Application: p.app.id, Key: p.key, Termination: why}
 		if p.done && p.tags[api.TagQuorum] != "" {

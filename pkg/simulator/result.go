@@ -273,12 +273,13 @@ type FaultCounts struct {
 	ReleasesNever int `json:"releasesNever"`
 	ReportsTwice  int `json:"reportsTwice"`
 	ForeignEarly  int `json:"foreignEarly"`
+	Crossed       int `json:"crossed,omitempty"` // times that the core scheduled before all messages had come
 }
 
-// An IncidentRecord is something that happened to nodes, or new limits of a queue.
+// An IncidentRecord is something that happened to nodes or the scheduler, or new limits of a queue.
 type IncidentRecord struct {
 	At     Seconds  `json:"at"`
-	What   string   `json:"what"` // fail, return, drain, undrain, limit
+	What   string   `json:"what"` // fail, return, drain, undrain, refuse, restart, clock, limit
 	Nodes  []string `json:"nodes,omitempty"`
 	Queue  string   `json:"queue,omitempty"`
 	Detail string   `json:"detail,omitempty"`

@@ -2,12 +2,14 @@ package simulator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/recount"
 	"github.com/narwhal-scheduler/narwhal/pkg/reports"
 )
 
@@ -21,6 +23,8 @@ const (
 	// roundsMax is how often a partition may be asked to schedule at one moment
 	// without any effect.
 	roundsMax = 10_000
+	// settleDelay is how long a scheduler that was restarted evicts nothing, as is its default.
+	settleDelay = 5 * time.Second
 )
 
 // Options are what a run is given beside its scenario. The zero value works.
@@ -45,6 +49,7 @@ type Progress struct {
 	Pending int           // pods that wait now
 	Running int           // pods that are placed now
 	Nodes   int           // that are there now
+	Steps   int           // commands applied, and calls of Schedule
 
 	Until    time.Duration // when the run stops; zero is when nothing happens any more
 	Arrived  int           // applications that have come; pods, of those that come one by one
@@ -74,28 +79,39 @@ type run struct {
 	partition *core.Partition
 	reports   *reports.Book
 	lastEvent time.Duration
-	stopped   *Stop // why it is over although a timer was due
-	rounds    int   // at this moment, since the last effect
+	stopped   *Stop          // why it is over although a timer was due
+	rounds    int            // at this moment, since the last effect
+	steps     int            // commands applied, and calls of Schedule
+	told      *recount.Books // what the events of the partition told, to verify views
 }
 
 func newRun(s *Scenario, options Options) *run {
 	r := &run{cluster: newCluster(s, cmp.Or(options.Seed, s.Seed, 1)), options: options}
 	r.pods.explain = r.reasonOf
-	o := api.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds}
+	r.anew = func() { r.begin(settleDelay) }
+	r.begin(0)
+	return r
+}
+
+// begin makes the partition.
+func (r *run) begin(settles time.Duration) {
+	s := r.scenario
+	o := api.Options{Partition: "[simulator]" + s.Config.Name, Kinds: s.Kinds, SettleDelay: settles}
 	if s.Constrained() {
 		o.Feasible, o.Simulate, o.Constraints = r.feasible, r.simulate, r.predicateClass
 	}
 	if len(s.Budgets) > 0 {
 		o.Budgets = r.allowances
 	}
-	r.partition = core.NewPartition(o, s.Config)
+	r.partition = core.NewPartition(o, r.config)
 	r.reports = reports.NewBook(r.partition, o.Kinds)
-	return r
+	r.told = recount.New()
 }
 
-// Constrained reports whether any pod cares for more than amounts.
+// Constrained reports whether any pod cares for more than amounts, or the answers change.
 func (s *Scenario) Constrained() bool {
-	return slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Demand.Count > 0 || len(w.Selector) > 0 }) ||
+	return slices.ContainsFunc(s.Incidents, func(i Incident) bool { return i.Kind == Refuses }) ||
+		slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Demand.Count > 0 || len(w.Selector) > 0 }) ||
 		slices.ContainsFunc(s.Trace, func(p TracePod) bool { return p.Demand.Count > 0 })
 }
 
@@ -115,10 +131,13 @@ func (r *run) play() error {
 		r.books.advance(until)
 	}
 	r.books.finish()
+	if left := r.unfinished(); left != nil && r.options.Verify {
+		return left
+	}
 	if r.options.AtRest == nil || r.scenario.Until > 0 {
 		return nil
 	}
-	return r.options.AtRest(r.time(), r.partition.View())
+	return r.options.AtRest(r.clock(), r.partition.View())
 }
 
 // next is the next moment, unless the run is over.
@@ -128,8 +147,8 @@ func (r *run) next() (time.Duration, bool) {
 		r.lastEvent = max(r.lastEvent, at)
 	}
 	if due, ok := r.partition.Due(); ok {
-		wake := max(due.Sub(epoch), r.now)
-		if quiet := r.scenario.quiet(); !planned && r.scenario.Until == 0 && wake > r.lastEvent+quiet {
+		wake := max(due.Sub(epoch)-r.ahead, r.now)
+		if quiet := r.scenario.quiet(); !planned && r.scenario.Until == 0 && wake > r.lastEvent+quiet && r.unfinished() == nil {
 			r.stopped = &Stop{At: seconds(r.now), Quiet: seconds(quiet), Due: seconds(wake)}
 			return 0, false
 		}
@@ -137,10 +156,34 @@ func (r *run) next() (time.Duration, bool) {
 			at, planned = wake, true
 		}
 	}
-	if until := r.scenario.Until; until > 0 && at > until {
+	if until := max(r.scenario.Until, r.scenario.Ends); until > 0 && at > until {
 		return 0, false
 	}
 	return at, planned
+}
+
+// unfinished is the law of a scenario that says when all has ended: the first pod of a workload
+// that has not. It is nil without that law.
+func (r *run) unfinished() error {
+	if r.scenario.Ends == 0 {
+		return nil
+	}
+	for _, p := range sortedPods(r.pods.byKey) {
+		switch {
+		case p.daemon != nil || p.state == over:
+		case p.state == waiting:
+			why := r.reasonOf(p)
+			return fmt.Errorf("at %s: the pod %s has not ended: %s %s", r.now, p.key, why.reason, why.detail)
+		default:
+			return fmt.Errorf("at %s: the pod %s has not ended: it runs", r.now, p.key)
+		}
+	}
+	for _, app := range r.applications.byID {
+		if app.gang != nil {
+			return fmt.Errorf("at %s: the pods of %s have not come: it gathers", r.now, app.id)
+		}
+	}
+	return nil
 }
 
 // quiet is how long after the last event the timers of the partition are followed, where
@@ -179,7 +222,8 @@ func (r *run) moment(at time.Duration) error {
 		return err
 	}
 	if r.options.Verify {
-		if err := r.agree(r.partition.View()); err != nil {
+		view := r.partition.View()
+		if err := errors.Join(r.agree(view), r.told.Agree(view)); err != nil {
 			return fmt.Errorf("at %s: %w", at, err)
 		}
 	}
@@ -190,6 +234,7 @@ func (r *run) moment(at time.Duration) error {
 			Pending: int(r.books.pending.value),
 			Running: int(r.books.running.value),
 			Nodes:   int(r.books.nodes.value),
+			Steps:   r.steps,
 			Until:   r.scenario.Until, Arrived: r.cluster.come, Expected: r.cluster.expected,
 		})
 	}
@@ -199,20 +244,20 @@ func (r *run) moment(at time.Duration) error {
 // settle applies what the resource manager sent and schedules, until both have
 // nothing more to say.
 func (r *run) settle() error {
-	now := r.time()
+	now := r.clock()
 	for more := true; more || len(r.inbox) > 0; {
-		for len(r.inbox) > 0 {
-			commands := r.inbox
-			r.inbox = nil
-			for _, command := range commands {
-				if err := r.took(r.partition.Apply(now, command)); err != nil {
-					return fmt.Errorf("%T: %w", command, err)
-				}
+		for held := r.crosses(); len(r.inbox) > held; {
+			command := r.inbox[0]
+			r.inbox = r.inbox[1:]
+			r.steps++
+			if err := r.took(r.partition.Apply(now, command)); err != nil {
+				return fmt.Errorf("%T: %w", command, err)
 			}
 		}
 		if r.rounds++; r.rounds > roundsMax {
 			return fmt.Errorf("at %s: the partition schedules without end at one time", r.now)
 		}
+		r.steps++
 		var effects api.Effects
 		effects, more = r.partition.Schedule(now)
 		if !more {
@@ -231,7 +276,12 @@ func (r *run) settle() error {
 
 // took delivers effects and checks that all is well.
 func (r *run) took(effects api.Effects) error {
-	r.deliver(r.reports.Observe(r.time(), effects))
+	if r.options.Verify {
+		for _, e := range effects {
+			r.told.Take(e)
+		}
+	}
+	r.deliver(r.reports.Observe(r.clock(), effects))
 	if r.broken != nil {
 		return r.broken
 	}

@@ -25,6 +25,7 @@ type Scenario struct {
 	Description string
 	Seed        uint64        // used when the options of a run give none
 	Until       time.Duration // when to stop; zero is when nothing happens any more
+	Ends        time.Duration // when all pods of workloads have ended at the latest; zero is for no such law
 	Kinds       *resources.Kinds
 	Config      api.Config
 	Warnings    Problems // what the queue configuration says without effect
@@ -174,7 +175,7 @@ type Resize struct {
 	Amounts resources.Amounts
 }
 
-// Incident is something that happens to nodes.
+// Incident is something that happens to nodes, or to the scheduler.
 type Incident struct {
 	At     time.Duration
 	Kind   IncidentKind
@@ -183,16 +184,30 @@ type Incident struct {
 	Count  int
 	For    time.Duration // until it is over; zero is never
 	Evicts bool          // a drain ends the pods too
+	By     time.Duration // how far the clock jumps
+	Back   time.Duration // how much earlier the clock stands after a restart
 }
 
-// IncidentKind says what happens to a node.
+// IncidentKind says what happens.
 type IncidentKind uint8
 
-// The incidents: the node vanishes; the node takes no more work.
+// The incidents: the node vanishes; the node takes no more work; the resource manager refuses
+// all pods there, and does not say so; the scheduler begins anew; its clock jumps ahead.
 const (
 	Fails IncidentKind = iota
 	Drains
+	Refuses
+	Restarts
+	Jumps
 )
+
+// incidentNames are the incidents as a scenario and a summary name them.
+var incidentNames = [...]string{Fails: "fail", Drains: "drain", Refuses: "refuse", Restarts: "restart", Jumps: "clock"}
+
+func (k IncidentKind) String() string { return incidentNames[k] }
+
+// OnNodes reports whether it happens to nodes. Otherwise it happens to the scheduler.
+func (k IncidentKind) OnNodes() bool { return k < Restarts }
 
 // A Budget is how many pods of some workloads may be down at once. A pod is down
 // from the moment it ends too early until its successor runs.
@@ -217,7 +232,9 @@ type Faults struct {
 	ReleaseNever Probability // ... not at all
 	ReportTwice  Probability // an ask or foreign pod is reported twice
 	ForeignEarly Probability // the foreign pods of a node are reported before the node
+	Cross        Probability // the core schedules before all messages have come, and these in another order
 	Late         Span
+	Until        time.Duration // when the last of them happens; zero is never
 }
 
 // leaves lists the paths of all leaf queues of a configuration, in its order.

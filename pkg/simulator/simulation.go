@@ -19,11 +19,13 @@ type simulation struct {
 	seed     uint64
 	events   eventQueue
 	now      time.Duration
+	ahead    time.Duration // by how much the clock of the core has jumped
 	inbox    []api.Command
 	books    *books
 	counts   counts
 	delays   *rand.Rand // start, stop, restart
 	faults   *rand.Rand
+	crossing *rand.Rand
 	// broken is the first thing the core did that it must not do.
 	broken error
 }
@@ -36,6 +38,7 @@ func newSimulation(s *Scenario, seed uint64) *simulation {
 		counts:   counts{rejections: map[string]int{}, gaveUp: map[pendingReason]*pendingPods{}, preemption: newPlanCounts()},
 		delays:   stream(seed, "delays"),
 		faults:   stream(seed, "faults"),
+		crossing: stream(seed, "crossing"),
 	}
 }
 
@@ -43,7 +46,7 @@ func newSimulation(s *Scenario, seed uint64) *simulation {
 type counts struct {
 	nodesJoined, nodesReturned, nodesFailed, nodesDrained, nodesUndrained int
 	placements, bindFailures, restarts                                    int
-	releasesLate, releasesTwice, releasesNever, reportsTwice              int
+	releasesLate, releasesTwice, releasesNever, reportsTwice, crossed     int
 	foreignReported, foreignStatic, foreignResized, foreignEnded          int
 	foreignLost, foreignEarly, foreignPreempted                           int
 	rejections                                                            map[string]int
@@ -54,8 +57,19 @@ type counts struct {
 	gangs                                                                 GangCounts
 }
 
-// time is now as the core sees it.
+// time is now as the resource manager sees it.
 func (s *simulation) time() time.Time { return epoch.Add(s.now) }
+
+// clock is now as the core sees it.
+func (s *simulation) clock() time.Time { return s.time().Add(s.ahead) }
+
+// happens draws whether a fault happens. It is drawn after the last of them, too.
+func (s *simulation) happens(fault Probability) bool { return s.happensIn(s.faults, fault) }
+
+func (s *simulation) happensIn(random *rand.Rand, fault Probability) bool {
+	until := s.scenario.Faults.Until
+	return fault.happens(random) && (until == 0 || s.now < until)
+}
 
 // setTime goes on to a time, never back.
 func (s *simulation) setTime(at time.Duration) {
@@ -68,7 +82,7 @@ func (s *simulation) send(command api.Command) { s.inbox = append(s.inbox, comma
 // report sends an allocation, by a fault twice.
 func (s *simulation) report(a *api.Allocation) {
 	s.send(api.AddAllocation{Allocation: a})
-	if s.scenario.Faults.ReportTwice.happens(s.faults) {
+	if s.happens(s.scenario.Faults.ReportTwice) {
 		s.counts.reportsTwice++
 		again := *a
 		s.send(api.AddAllocation{Allocation: &again})
@@ -93,13 +107,13 @@ func (s *simulation) breach(format string, args ...any) {
 }
 
 // confirm reports to the core that a pod has ended, after the grace and a delay:
-// late, twice or never if a fault says so.
-func (s *simulation) confirm(grace time.Duration, report func()) {
+// late, twice or never if a fault says so. It is false for never.
+func (s *simulation) confirm(grace time.Duration, report func()) bool {
 	f := s.scenario.Faults
-	never, late, twice := f.ReleaseNever.happens(s.faults), f.ReleaseLate.happens(s.faults), f.ReleaseTwice.happens(s.faults)
+	never, late, twice := s.happens(f.ReleaseNever), s.happens(f.ReleaseLate), s.happens(f.ReleaseTwice)
 	if never {
 		s.counts.releasesNever++
-		return
+		return false
 	}
 	delay := grace + s.pause(s.scenario.Delays.Stop)
 	if late {
@@ -111,6 +125,7 @@ func (s *simulation) confirm(grace time.Duration, report func()) {
 		s.counts.releasesTwice++
 		s.soon(delay+s.pause(f.Late), report)
 	}
+	return true
 }
 
 // soon does something after a delay, or at once without one.

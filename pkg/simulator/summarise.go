@@ -66,7 +66,7 @@ func (r *run) result() *Result {
 		Preemption: preemption,
 		Faults: FaultCounts{
 			BindFailures: t.bindFailures, ReleasesLate: t.releasesLate, ReleasesTwice: t.releasesTwice,
-			ReleasesNever: t.releasesNever, ReportsTwice: t.reportsTwice, ForeignEarly: t.foreignEarly,
+			ReleasesNever: t.releasesNever, ReportsTwice: t.reportsTwice, ForeignEarly: t.foreignEarly, Crossed: t.crossed,
 		},
 		Incidents: t.incidents,
 		Series:    r.series(preemption != nil),

@@ -83,7 +83,7 @@ func (r *Result) podTable() Table {
 		"lost with their node", f.Lost, "there at the end", f.AtEnd)
 	group("placeholders", "asked for", g.Asked, "placed", g.Placed, "replaced by their pods", g.Replaced, "timed out", g.TimedOut, "asked for again", g.Again)
 	group("faults", "could not be bound", x.BindFailures, "releases late", x.ReleasesLate, "releases twice", x.ReleasesTwice,
-		"releases never", x.ReleasesNever, "reports twice", x.ReportsTwice, "foreign before their node", x.ForeignEarly)
+		"releases never", x.ReleasesNever, "reports twice", x.ReportsTwice, "foreign before their node", x.ForeignEarly, "crossed messages", x.Crossed)
 	return t
 }
 
@@ -273,7 +273,7 @@ func (r *Result) incidentTable(shown rowsShown) Table {
 		if len(nodes) > shown.nodes {
 			nodes, more = nodes[:shown.nodes], fmt.Sprintf(" and %d more", len(h.Nodes)-shown.nodes)
 		}
-		t.Rows = append(t.Rows, []string{Clock(h.At.Duration()), h.What, strings.Join(nodes, ", ") + more})
+		t.Rows = append(t.Rows, []string{Clock(h.At.Duration()), h.What, strings.Join(nodes, ", ") + more + h.Detail})
 	}
 	return t
 }

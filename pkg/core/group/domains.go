@@ -11,7 +11,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
-	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A group that requires a level runs in one domain of it. Members that run fix the domain. Before, it is the one that fits
@@ -68,30 +67,11 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 		if held := r.Claim(); held.Whole && !kept[held.Node] {
 			kept[held.Node] = true
 			if n := held.Node; n.Schedulable && !c.Refused.Has(n) {
-				correct(n, c.Amounts.TimesIn(roomWith(n, n.Free, isKept)))
+				correct(n, max(c.Amounts.TimesIn(roomWith(n, n.Free, isKept)), c.Amounts.TimesIn(roomClaimed(of, n, isKept))))
 			}
 		}
 	}
 	return t
-}
-
-// roomWith is what is left of some amounts on a node beside those claims there that are kept.
-func roomWith(n *ledger.Node, room resources.Amounts, isKept func(*ledger.Request) bool) resources.Amounts {
-	for _, other := range n.Claims {
-		if isKept(other) {
-			room = room.Minus(other.Amounts)
-		}
-	}
-	return room
-}
-
-// isKeptFrom reports whether the claim of an ask is kept from a member of a group: those of one group take what is kept for any of
-// them, but for what evictions make for a more important one that has found no node.
-func isKeptFrom(of *ledger.Group, importance int32, other *ledger.Request, found map[*ledger.Request]*ledger.Node) bool {
-	if other.StartsWith == of && other.Wait.Claim.Whole {
-		return other.Importance > importance && other.Wait.Claim.Evicts && found[other] == nil
-	}
-	return other.Importance >= importance
 }
 
 // A fit is a domain with what it has for the asks of a plan, as far as amounts and former refusals tell.

@@ -132,6 +132,10 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outco
 		r := (*asks)[0]
 		if on.class != g.ClassOf(r) {
 			on.class, on.room, on.agreed = g.ClassOf(r), g.roomOn(n, r).Minus(on.used), false
+			if g.claims > 0 && g.emptied == nil && !r.Amounts.FitsIn(on.room) {
+				isKept := func(other *ledger.Request) bool { return isKeptFrom(g.group, r.Importance, other, g.found) }
+				on.room = roomClaimed(g.group, n, isKept).Minus(on.used)
+			}
 		}
 		if !r.Amounts.FitsIn(on.room) || g.avoids && r.Wait != nil && r.Wait.Avoid == n.ID {
 			return question.Waits
@@ -173,6 +177,43 @@ func (g *groupPlan) roomOn(n *ledger.Node, r *ledger.Request) resources.Amounts 
 		givesWay := turn != nil && turn != g.group && other.StartsWith == turn && other.Wait.Claim.Whole
 		return !givesWay && isKeptFrom(g.group, r.Importance, other, g.found)
 	})
+}
+
+// roomWith is what is left of some amounts on a node beside those claims there that are kept.
+func roomWith(n *ledger.Node, room resources.Amounts, isKept func(*ledger.Request) bool) resources.Amounts {
+	for _, other := range n.Claims {
+		if isKept(other) {
+			room = room.Minus(other.Amounts)
+		}
+	}
+	return room
+}
+
+// roomClaimed is what is free on a node for the claims of a group there, beside those of others that come before them: those
+// that come after wait for the group, even if they are kept from what it has not claimed.
+func roomClaimed(of *ledger.Group, n *ledger.Node, isKept func(*ledger.Request) bool) (claimed resources.Amounts) {
+	free, room := n.Free, resources.Amounts{}
+	for _, r := range n.Claims {
+		if r.StartsWith != of || !r.Wait.Claim.Whole || isKept(r) {
+			free = free.Minus(r.Amounts)
+			continue
+		}
+		claimed = claimed.Plus(r.Amounts)
+		room = free
+	}
+	for kind := range claimed {
+		claimed[kind] = min(claimed[kind], room.Of(resources.Kind(kind)))
+	}
+	return claimed
+}
+
+// isKeptFrom reports whether the claim of an ask is kept from a member of a group: those of one group take what is kept for any of
+// them, but for what evictions make for a more important one that has found no node.
+func isKeptFrom(of *ledger.Group, importance int32, other *ledger.Request, found map[*ledger.Request]*ledger.Node) bool {
+	if other.StartsWith == of && other.Wait.Claim.Whole {
+		return other.Importance > importance && other.Wait.Claim.Evicts && found[other] == nil
+	}
+	return other.Importance >= importance
 }
 
 // fits reports whether an ask for which there is room may run on a node beside what is planned there.
@@ -287,6 +328,9 @@ func (g *groupPlan) claimsIn(d *topology.Domain) (count int) {
 // findWhenLeft has a plan that has found too few go on as if all had left that may leave: anywhere, or in the first domain in
 // which there are enough nodes then, those where the group has claims first, then those with the most room.
 func (g *groupPlan) findWhenLeft() question.Outcome {
+	if !g.knowsClasses() {
+		g.byClass()
+	}
 	if g.level == nil {
 		return g.empty()
 	}
@@ -298,6 +342,13 @@ func (g *groupPlan) findWhenLeft() question.Outcome {
 		}
 	}
 	return question.Waits
+}
+
+// knowsClasses reports whether the asks have the classes that they had when the plan began: they may have lost claims since.
+func (g *groupPlan) knowsClasses() bool {
+	return g.finest() == nil || !slices.ContainsFunc(g.asks, func(r *ledger.Request) bool {
+		return !slices.ContainsFunc(g.tallies, func(t tally) bool { return t.class == g.ClassOf(r) })
+	})
 }
 
 // empty has a plan that has found too few go on as if all had left that may leave: on the nodes

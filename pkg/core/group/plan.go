@@ -84,13 +84,19 @@ func (s *Groups) newGroupPlan(of *ledger.Group, asks iter.Seq[*ledger.Request], 
 		g.avoids = g.avoids || r.Wait != nil && r.Wait.Avoid != ""
 	}
 	g.beginIn(nil)
+	g.byClass()
+	return g
+}
+
+// byClass puts the asks in order, those of a class together, and counts what fits where for each class.
+func (g *groupPlan) byClass() {
 	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
-		return cmp.Or(compareMembers(a, b), cmp.Compare(s.ClassOf(a).Key, s.ClassOf(b).Key))
+		return cmp.Or(compareMembers(a, b), cmp.Compare(g.ClassOf(a).Key, g.ClassOf(b).Key))
 	})
+	g.tallies = nil
 	if g.finest() != nil {
 		g.tally()
 	}
-	return g
 }
 
 // confined is a plan that knows what a group requires, and no more.

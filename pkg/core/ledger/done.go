@@ -74,12 +74,12 @@ func (l *Ledger) keepDone(g *Group, key api.AllocationKey, app *Application, at 
 	l.countIndex(g, at, 0, 1)
 }
 
-// AddDone counts a member that had succeeded before it was ever told of. What names no group is left out.
-func (l *Ledger) AddDone(a *api.Allocation, app *Application) {
+// AddDone counts a member that had succeeded before it was ever told of, and returns its group. What names none is left out.
+func (l *Ledger) AddDone(a *api.Allocation, app *Application) *Group {
 	l.EndDone(a.Key)
 	name := (&Request{Allocation: a, App: app}).GroupName()
 	if name == "" {
-		return
+		return nil
 	}
 	g := l.Together[name]
 	if g == nil {
@@ -87,6 +87,7 @@ func (l *Ledger) AddDone(a *api.Allocation, app *Application) {
 	}
 	l.keepDone(g, a.Key, app, indexIn(a.Tags))
 	l.Hear(g, a.Tags)
+	return g
 }
 
 // EndDone has a member that is done count no more: the resource manager has released it, or it comes again.

@@ -18,10 +18,10 @@ func evictsBesideKeptRoom(g *game) []failure {
 	s := g.besideKept(e.Before, ask, func(*pod) bool { return true })
 	for i := range g.w.Nodes { // a more important one that fits in its own place runs next
 		n := &g.w.Nodes[i]
-		known := g.books.nodes[api.NodeID(n.Name)]
+		reserved := g.books.Reserved(api.NodeID(n.Name))
 		for j := range g.w.Pods {
 			other := &g.w.Pods[j]
-			if known == nil || !known.reserved[api.AllocationKey(other.Key)] {
+			if !reserved[api.AllocationKey(other.Key)] {
 				continue
 			}
 			if s.outranks(other, ask) && s.fitsOnNode(other, n) {
@@ -32,7 +32,7 @@ func evictsBesideKeptRoom(g *game) []failure {
 	for i := range g.w.Nodes {
 		if n := &g.w.Nodes[i]; s.fitsOnNode(ask, n) {
 			cause := "the node is open"
-			for key := range g.books.nodes[api.NodeID(n.Name)].reserved {
+			for key := range g.books.Reserved(api.NodeID(n.Name)) {
 				less := s.outranks(ask, g.w.pod(string(key)))
 				cause = "the node is kept for " + when(less, "a less important ask") + when(!less, "an ask that is not less important")
 			}

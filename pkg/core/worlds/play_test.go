@@ -12,6 +12,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/recount"
 )
 
 const (
@@ -74,7 +75,7 @@ type game struct {
 	since     map[string]time.Time          // since when nothing lawful holds an ask back but those that come again
 	done      []bool                        // the changes
 	again     int                           // how many came again
-	books     *books
+	books     *recount.Books
 	agreed    map[[2]string]bool // asks and nodes of which the resource manager said in this batch that they may be placed there
 	simulated bool               // the resource manager simulates
 	script    script
@@ -180,7 +181,7 @@ func newGame(w *world, lie lie) *game {
 		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{}, restored: map[string]bool{},
 		succeeded: map[string]bool{}, claims: map[string]bool{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
-		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: newBooks(), agreed: map[[2]string]bool{},
+		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: recount.New(), agreed: map[[2]string]bool{},
 	}
 }
 
@@ -383,7 +384,7 @@ func (g *game) take(fx api.Effects) {
 		defer g.after(fx)
 	}
 	for _, e := range fx {
-		g.booked(e)
+		g.books.Take(e)
 		g.see(e)
 		if isTurn(e) {
 			g.losesPlace(e)

@@ -42,10 +42,13 @@ func marks(r *simulator.Result) []plot.Mark {
 		if i == marksMax {
 			break
 		}
-		verbs := map[string]string{"fail": "failed", "return": "back", "drain": "drained", "undrain": "undrained"}
+		verbs := map[string]string{"fail": "failed", "return": "back", "drain": "drained", "undrain": "undrained", "refuse": "refused"}
 		text := fmt.Sprintf("%d %s", len(h.Nodes), verbs[h.What])
-		if h.Queue != "" {
+		switch {
+		case h.Queue != "":
 			text = "limits of " + shortName(h.Queue)
+		case len(h.Nodes) == 0:
+			text = strings.TrimSpace(h.What + " " + h.Detail)
 		}
 		all = append(all, plot.Mark{At: float64(h.At.Duration()), Text: text})
 	}

@@ -1,0 +1,108 @@
+package torture_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
+	"github.com/narwhal-scheduler/narwhal/pkg/simulator/torture"
+)
+
+// No world breaks a law, and everything that may happen in one does.
+func TestWorlds(t *testing.T) {
+	first, _, _ := seeds.Torture(t)
+	tally, failure := torture.Run(torture.Config{Seed: first + 1, Steps: seeds.Part(t, 200_000)})
+	if failure != nil {
+		t.Fatalf("seed %d: %v\n%s", failure.Seed, failure.Err, failure.Scenario)
+	}
+	var text bytes.Buffer
+	assert.NilError(t, tally.Write(&text))
+	t.Logf("\n%s", &text)
+	for what, n := range tally.Counts() {
+		assert.Check(t, n > 0 || what == "rejected", what)
+	}
+}
+
+// What torture has found stays mended.
+func TestWorldsThatFailed(t *testing.T) {
+	files, err := filepath.Glob("testdata/found/*.yaml")
+	assert.NilError(t, err)
+	assert.Assert(t, len(files) > 0)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			assert.NilError(t, simulate(t, read(t, file)))
+		})
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	return string(text)
+}
+
+// simulate plays a scenario as narwhal simulate --verify does.
+func simulate(t *testing.T, text string) error {
+	t.Helper()
+	s, err := simulator.Parse(text)
+	assert.NilError(t, err, text)
+	_, err = simulator.Run(s, simulator.Options{Verify: true})
+	return err
+}
+
+// Worlds are scenarios, and depend on their seed alone.
+func TestWorldsAreScenarios(t *testing.T) {
+	for seed := range uint64(200) {
+		text := torture.World(seed)
+		_, err := simulator.Parse(text)
+		assert.NilError(t, err, text)
+		assert.Equal(t, text, torture.World(seed))
+	}
+}
+
+// A world that breaks a law is made small: what is printed breaks the same, and has nothing that is not needed for that.
+func TestAFailureIsMadeSmall(t *testing.T) {
+	for _, name := range []string{"too-large", "never-told"} {
+		t.Run(name, func(t *testing.T) {
+			large := read(t, "testdata/"+name+".yaml")
+			tally, failure := torture.Run(torture.Config{Seed: 3, Steps: 1, World: func(uint64) string { return large }})
+			assert.Assert(t, failure != nil && tally.Tries > 10)
+			golden.Assert(t, failure.Scenario, name+".golden")
+			err := simulate(t, failure.Scenario)
+			assert.ErrorContains(t, err, "has not ended")
+			assert.Assert(t, strings.Contains(failure.Scenario, strings.SplitN(err.Error(), ": ", 2)[1]), "%v", err)
+		})
+	}
+}
+
+// A panic of the core is a failure like others, and so is a scenario that is none.
+func TestWhatBreaksALaw(t *testing.T) {
+	_, failure := torture.Run(torture.Config{Steps: 1, World: func(uint64) string { return "name: 5x/" }})
+	assert.Assert(t, errors.As(failure.Err, new(simulator.Problems)), "%v", failure.Err)
+	assert.ErrorContains(t, failure.Err, "nodes: is missing")
+	for _, c := range []struct{ err, law string }{
+		{"scenario torture-4, seed 4: at 1h2m0s: the pod w-1/3 has not ended: no node has room", "the pod # has not ended: no node has room"},
+		{"scenario a, seed 1: api.RemoveNode: at 5s: pod w-1/3 was placed on n-4, which is not there", "pod # was placed on # which is not there"},
+		{"panic: runtime error: index out of range [-1]", "panic: runtime error: index out of range #"},
+	} {
+		assert.Equal(t, torture.Class(errors.New(c.err)), c.law)
+	}
+}
+
+// It ends after a world when it is told to, with what was played so far.
+func TestInterrupt(t *testing.T) {
+	told := 0
+	tally, failure := torture.Run(torture.Config{Seed: 1, Steps: 1 << 40, Tell: func(t *torture.Tally) { told = t.Worlds }, Stops: func() bool { return told == 3 }})
+	assert.Assert(t, failure == nil)
+	assert.Equal(t, tally.Worlds, 3)
+	assert.Assert(t, tally.Steps > 0)
+}
