@@ -283,6 +283,7 @@ func (p *Partition) releaseAllocation(c api.ReleaseAllocation) {
 	}
 	r := p.Requests[c.Key]
 	switch {
+	case r == nil && c.Message == api.Succeeded: // said twice
 	case r == nil:
 		p.EndDone(c.Key)
 	case r.Foreign():
