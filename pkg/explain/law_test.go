@@ -42,7 +42,19 @@ func TestTheReasonsAreWhole(t *testing.T) {
 		for i := range 6 {
 			c.node(fmt.Sprintf("n%d", i), int64(chance.IntN(9)), int64(2+chance.IntN(8)))
 		}
+		if seed%3 == 0 {
+			for _, key := range []string{"t-1", "t-2"} {
+				c.ask("b", key, 2, 0, func(a *api.Allocation) {
+					a.Priority, a.Tags = 2, map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2"}
+				})
+			}
+			c.settle(start)
+		}
 		for i := range 30 {
+			if seed%3 == 0 && i == 1 {
+				c.Apply(start.Add(time.Second), api.ReleaseAllocation{Application: "b", Key: "t-1"})
+				c.settle(start.Add(time.Second))
+			}
 			c.ask([]string{"a", "b"}[chance.IntN(2)], fmt.Sprintf("k%02d", i), int64(1+chance.IntN(4)), int64(chance.IntN(4)), func(a *api.Allocation) {
 				a.Created = start.Add(time.Duration(i) * time.Second)
 				a.Priority = int32(chance.IntN(3))

@@ -13,6 +13,7 @@ type application struct {
 	queue    *queueBook         // where it is; as asked for until the core accepts it
 	known    bool               // the core has it
 	rejected string             // and why
+	times    int                // that it was registered
 	arrived  int                // pods since it was sent last
 	pending  int                // pods that wait
 	gang     *gang              // while its pods wait for placeholders
@@ -66,6 +67,7 @@ func (as *applications) register(command api.AddApplication) *application {
 	}
 	if !app.known && app.rejected == "" {
 		app.known, app.arrived = true, 0
+		app.times++
 		as.send(app.command)
 		as.tellDone(app)
 	}

@@ -89,7 +89,7 @@ func (c *cluster) endCrossed(e *api.Ended) bool {
 // again.
 func (c *cluster) refusalCrossed(e *api.AllocationRejected) bool {
 	p := c.pods.byKey[e.Key]
-	if p == nil || p.state != waiting || p.app.known || p.app.rejected != "" {
+	if p == nil || p.state != waiting || p.app.known && p.under == p.app.times || p.app.rejected != "" {
 		return false
 	}
 	c.pods.sendAgain(p)

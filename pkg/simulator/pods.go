@@ -37,6 +37,7 @@ type pod struct {
 	attempt  int   // from one; more when it was lost before
 	base     api.AllocationKey
 	app      *application
+	under    int // the time that its application was registered before it was asked for
 	arrived  time.Duration
 	leave    time.Duration // the moment it leaves, placed or not; negative is none
 	runs     time.Duration // once it runs; negative is for ever
@@ -104,7 +105,7 @@ type pods struct {
 // arrive asks for a pod.
 func (ps *pods) arrive(p *pod) {
 	ps.serial++
-	p.serial, p.arrived = ps.serial, ps.now
+	p.serial, p.arrived, p.under = ps.serial, ps.now, p.app.times
 	if ps.byKey[p.key] != nil {
 		ps.breach("the pod %s arrives twice", p.key)
 		return

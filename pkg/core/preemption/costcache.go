@@ -316,7 +316,7 @@ func (p *CostCache) outOfReach(k *Key, n *ledger.Node) nodeStatus {
 // mayUse reports whether room may be made on a node for the asks: not where anything is kept for
 // more important asks or, for equal ones, with a required node. A claim for which nothing is evicted
 // gives way to an ask under its guarantee. That of an equal ask does too to asks of the amounts that
-// hold it, and where no room could be made for its own ask. Where evictions are overdue no others
+// hold it, and where no room could be made for its own ask, but not that of a lost member. Where evictions are overdue no others
 // follow for a while.
 func (p *CostCache) mayUse(k *Key, n *ledger.Node) bool {
 	if n.IsBlocked() || !n.Schedulable {
@@ -327,7 +327,7 @@ func (p *CostCache) mayUse(k *Key, n *ledger.Node) bool {
 		case held.Importance < k.Class.Importance:
 			return true
 		case held.Nominated() != nil || held.Reserved() && k.Trigger == preemptor.Guarantee:
-		case held.Required != "" || held.Importance > k.Class.Importance:
+		case held.Required != "" || held.Claim().Lost || held.Importance > k.Class.Importance:
 			return false
 		case !p.ClassOf(held).Preempts && !held.Amounts.Equal(k.Class.Amounts):
 			return false
