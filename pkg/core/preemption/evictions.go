@@ -79,6 +79,7 @@ func (e *Evictions) Dismiss(r *ledger.Request, cause api.EndCause, why string) {
 	if r.Eviction != nil || r.MakesWay() {
 		return
 	}
+	e.Batched = e.Batch // budgets count it, too
 	e.SetEviction(r, &ledger.Eviction{Reported: true, Dismissed: true, Since: e.Now})
 	e.Schedule(r)
 	e.Changes.Node(r.RunsOn, ledger.NodeRetry|ledger.NodeYields)

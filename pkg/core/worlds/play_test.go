@@ -138,6 +138,11 @@ func (g *game) evictedOf(b budget) (count int) {
 			count++
 		}
 	}
+	for key := range g.endings { // those that end with their groups are down, too, until they are gone
+		if slices.Contains(b.Members, key) {
+			count++
+		}
+	}
 	return count
 }
 
