@@ -60,14 +60,14 @@ type preemption struct {
 
 // evictionRequested ends a pod or a foreign pod because the core wants its room.
 func (pr *preemption) evictionRequested(e *api.EvictionRequested) {
-	if e.IsForeign() {
-		if f := pr.foreign.byKey[e.Key]; f != nil {
-			pr.preemptForeign(f, e)
-		}
-		return
-	}
-	if p := pr.pods.byKey[e.Key]; p != nil {
+	f, p := pr.foreign.byKey[e.Key], pr.pods.byKey[e.Key]
+	switch {
+	case e.IsForeign() && f != nil:
+		pr.preemptForeign(f, e)
+	case !e.IsForeign() && p != nil:
 		pr.preempt(p, e)
+	default: // it is gone, and the core hears of that next
+		delete(pr.step.chosen, e.Key)
 	}
 }
 
