@@ -3,7 +3,6 @@ package torture
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,10 +25,8 @@ type row struct {
 	count       int
 }
 
-func newTally() *Tally { return &Tally{} }
-
 // count adds what came out of a world. One that broke a law has no result.
-func (t *Tally) count(r *simulator.Result, steps int, _ error) {
+func (t *Tally) count(r *simulator.Result, steps int) {
 	t.Worlds++
 	t.Steps += steps
 	if r == nil {
@@ -82,7 +79,7 @@ func (t *Tally) Counts() map[string]int {
 	for _, r := range t.rows {
 		counts[r.what] = r.count
 	}
-	return maps.Clone(counts)
+	return counts
 }
 
 // laws are what is checked in each world, and when.

@@ -30,11 +30,11 @@ func Run(c Config) (*Tally, *Failure) {
 	if c.World == nil {
 		c.World = World
 	}
-	t := newTally()
+	t := &Tally{}
 	for seed := c.Seed; t.Steps < c.Steps && !c.stops(); seed++ {
 		text := c.World(seed)
 		result, steps, err := play(text)
-		t.count(result, steps, err)
+		t.count(result, steps)
 		c.tell(t)
 		if err != nil {
 			return t, &Failure{Seed: seed, Err: err, Scenario: c.least(t, text, err)}

@@ -101,6 +101,28 @@ func TestWhatBreaksALaw(t *testing.T) {
 	}
 }
 
+// Worlds are small: at most four queues, five nodes of a kind and six workloads, and as many come about. In larger ones a broken law takes
+// longer to find and to make small.
+func TestWorldsAreSmall(t *testing.T) {
+	most := map[string]int{}
+	for seed := range uint64(300) {
+		s, err := simulator.Parse(torture.World(seed))
+		assert.NilError(t, err)
+		leaves := 0
+		for _, q := range s.Config.Root.Queues {
+			leaves += max(1, len(q.Queues))
+		}
+		most["queues"] = max(most["queues"], leaves-1) // the one of daemonsets
+		most["workloads"] = max(most["workloads"], len(s.Workloads))
+		count := map[string]int{}
+		for _, n := range s.Nodes {
+			count[n.Group]++
+			most["nodes"] = max(most["nodes"], count[n.Group])
+		}
+	}
+	assert.DeepEqual(t, most, map[string]int{"queues": 4, "nodes": 5, "workloads": 6})
+}
+
 // It ends after a world when it is told to, with what was played so far.
 func TestInterrupt(t *testing.T) {
 	told := 0
