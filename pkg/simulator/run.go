@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -178,9 +179,9 @@ func (r *run) unfinished() error {
 			return fmt.Errorf("at %s: the pod %s has not ended: it runs", r.now, p.key)
 		}
 	}
-	for _, app := range r.applications.byID {
-		if app.gang != nil {
-			return fmt.Errorf("at %s: the pods of %s have not come: it gathers", r.now, app.id)
+	for _, id := range slices.Sorted(maps.Keys(r.applications.byID)) {
+		if r.applications.byID[id].gang != nil {
+			return fmt.Errorf("at %s: the pods of %s have not come: it gathers", r.now, id)
 		}
 	}
 	return nil
