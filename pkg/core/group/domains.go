@@ -58,9 +58,6 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 			}
 		}
 	}
-	if s.claimsOf(of)+len(of.Lost) == 0 {
-		return t
-	}
 	isKept := func(other *ledger.Request) bool { return isKeptFrom(of, c.Importance, other, nil) }
 	kept := map[*ledger.Node]bool{}
 	for r := range of.Keeping {

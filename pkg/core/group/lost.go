@@ -53,7 +53,9 @@ func (s *Groups) keepLost(g *ledger.Group) {
 		s.keepLostOnly(g, 0, "its group may not run there")
 	}
 	if len(g.Lost) > 0 {
-		s.RankLost()
+		for _, r := range g.Lost {
+			s.rankLost(r)
+		}
 		s.retryGroupsBy(at.lostUntil())
 	}
 }
@@ -83,9 +85,13 @@ func (s *Groups) endLost() {
 func (s *Groups) RankLost() {
 	for _, r := range s.Claims {
 		if r.Claim().Lost {
-			s.Rank(r, s.Importance(&ledger.Request{Allocation: r.In(r.StartsWith.Terms), App: r.App}))
+			s.rankLost(r)
 		}
 	}
+}
+
+func (s *Groups) rankLost(r *ledger.Request) {
+	s.Rank(r, s.Importance(&ledger.Request{Allocation: r.In(r.StartsWith.Terms), App: r.App}))
 }
 
 // RestoreLost takes what a view shows of a member that has ended.
