@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,6 +135,37 @@ func TestRegistrationsBeginRecordings(t *testing.T) {
 		}
 	}
 	assert.Assert(t, play(t, directory).steps > 15)
+}
+
+// Registrations of one moment begin a recording each.
+func TestRegistrationsOfOneMoment(t *testing.T) {
+	directory := record(t, recording.Config{}, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		m.Register()
+		m.Register()
+		few(t, m)
+	})
+	assert.Equal(t, play(t, directory).segments, 3)
+}
+
+// After a disk that refuses files, what follows can be played by itself.
+func TestADiskThatRefuses(t *testing.T) {
+	directory := t.TempDir()
+	obstacle := filepath.Join(directory, url.PathEscape(partition))
+	assert.NilError(t, os.WriteFile(obstacle, nil, 0o600))
+	record(t, recording.Config{Directory: directory}, schedulertest.Options{}, func(t *testing.T, m *schedulertest.MockScheduler) {
+		few(t, m)
+		m.Settle()
+		assert.NilError(t, os.Remove(obstacle))
+		m.Advance(2 * time.Minute)
+		m.Ask("app-1", "late", "vcore=1")
+		m.Advance(time.Second)
+		m.Ask("app-1", "later", "vcore=1")
+	})
+	d, err := recording.Read(directory)
+	assert.NilError(t, err)
+	assert.Equal(t, len(d.Unreadable), 0, "%v", d.Unreadable)
+	sum := play(t, directory)
+	assert.Assert(t, sum.segments == 1 && sum.steps > 1, "%+v", sum)
 }
 
 // A changed configuration is a step.

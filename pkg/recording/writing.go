@@ -2,7 +2,9 @@ package recording
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -81,7 +83,7 @@ func (r *Recorder) writeChunk(c *chunk) {
 	}
 }
 
-// refused gives up a segment that cannot be written.
+// refused gives up a segment that cannot be written. The next one cannot go on after it.
 func (r *Recorder) refused(t *tape, err error) {
 	r.lost.Add(1)
 	r.log.Warn("a recording cannot be written", zap.String("partition", t.name), zap.Error(err))
@@ -90,6 +92,7 @@ func (r *Recorder) refused(t *tape, err error) {
 		delete(r.writes, w.file.Name())
 		t.file = nil
 	}
+	t.afresh.Store(true)
 	t.retry = time.Now().Add(retryAfter)
 }
 
@@ -134,11 +137,11 @@ func (r *Recorder) create(t *tape, b *beginning) error {
 		return err
 	}
 	t.next++
-	path := filepath.Join(directory, fileName(t.from, t.next))
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
+	file, err := createSegment(directory, t)
 	if err != nil {
 		return err
 	}
+	path := file.Name()
 	w := &writing{file: file, began: b.now, flushed: b.now, kinds: b.kinds, table: t.kinds, encoder: r.encoder}
 	h := Header{
 		Version: r.config.Version, Layout: image.Layout(), Partition: t.name, Began: t.from, Number: t.next, From: b.now, After: b.after,
@@ -159,6 +162,17 @@ func (r *Recorder) create(t *tape, b *beginning) error {
 		r.want(wantedImage{t, path, h.Number})
 	}
 	return w.err
+}
+
+// createSegment makes the file of a segment. A recording that begins at the same moment as another has its own name.
+func createSegment(directory string, t *tape) (*os.File, error) {
+	for {
+		file, err := os.OpenFile(filepath.Join(directory, fileName(t.from, t.next)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
+		if t.next > 1 || !errors.Is(err, fs.ErrExist) {
+			return file, err
+		}
+		t.from = t.from.Add(time.Nanosecond)
+	}
 }
 
 // fileName is the name of a segment.
