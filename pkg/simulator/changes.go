@@ -49,7 +49,7 @@ func (c *Change) String() string {
 // change has the core use what a change comes to.
 func (c *cluster) change(i int) {
 	one := &c.scenario.Changes[i]
-	c.config = c.scenario.changed[i]
+	c.config, c.changes = c.scenario.changed[i], i+1
 	c.send(api.Reconfigure{Config: c.config})
 	c.counts.incidents = append(c.counts.incidents, IncidentRecord{
 		At: seconds(c.now), What: "limit", Queue: string(one.Queue), Detail: one.String(),

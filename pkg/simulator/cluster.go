@@ -3,6 +3,8 @@ package simulator
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/outcomes"
@@ -24,8 +26,10 @@ type cluster struct {
 	outcomes     outcomes.Book
 
 	come, expected int        // applications, or pods where these come one by one
-	anew           func()     // makes the scheduler anew; nil if it is at the other end of a connection
+	anew           func()     // makes the scheduler anew
+	adopts         bool       // without telling so: it is at the other end of a connection
 	config         api.Config // as the scheduler was told last
+	changes        int        // of limits
 }
 
 func newCluster(s *Scenario, seed uint64) *cluster {
@@ -194,6 +198,30 @@ func (c *cluster) rejected(e *api.AllocationRejected) {
 		reason = p.app.rejected
 	}
 	c.pods.refuse(p, reason)
+}
+
+// unfinished is the law of a scenario that says when all has ended: the first pod of a workload
+// that has not. It is nil without that law.
+func (c *cluster) unfinished() error {
+	if c.scenario.Ends == 0 {
+		return nil
+	}
+	for _, p := range sortedPods(c.pods.byKey) {
+		switch {
+		case p.daemon != nil || p.state == over:
+		case p.state == waiting:
+			why := c.pods.explain(p)
+			return fmt.Errorf("the pod %s has not ended: %s %s", p.key, why.reason, why.detail)
+		default:
+			return fmt.Errorf("the pod %s has not ended: it runs", p.key)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.applications.byID)) {
+		if c.applications.byID[id].gang != nil {
+			return fmt.Errorf("the pods of %s have not come: it gathers", id)
+		}
+	}
+	return nil
 }
 
 // agree compares the books of the resource manager with a view of the core.

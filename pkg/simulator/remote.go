@@ -14,7 +14,9 @@ import (
 //
 // Its caller says what time it is, and calls it from one goroutine at a time.
 type Remote struct {
-	cluster *cluster
+	cluster   *cluster
+	restarted bool
+	over      bool
 }
 
 // NewRemote makes the cluster. A seed of zero is that of the scenario, which is not
@@ -23,16 +25,18 @@ func NewRemote(s *Scenario, seed uint64) *Remote {
 	c := newCluster(s, cmp.Or(seed, s.Seed, 1))
 	// The reason why a pod was given up is for the summary of a run.
 	c.pods.explain = func(*pod) pendingReason { return pendingReason{} }
+	r := &Remote{cluster: c}
+	c.anew, c.adopts = func() { r.restarted = true }, true
 	c.build()
 	c.startWork()
-	return &Remote{c}
+	return r
 }
 
 // Advance lets happen what is due, each at its own time even if that is a little late. It
 // returns what the scheduler must be sent, in order, and the time at which to come again. Where
 // that is not after now, the scenario is over.
 func (r *Remote) Advance(now time.Duration) (commands []api.Command, next time.Duration) {
-	c, until := r.cluster, r.cluster.scenario.Until
+	c, until := r.cluster, max(r.cluster.scenario.Until, r.cluster.scenario.Ends)
 	limited := until > 0
 	at, planned := c.events.next()
 	for ; planned && at <= now && !(limited && at > until); at, planned = c.events.next() {
@@ -47,9 +51,24 @@ func (r *Remote) Advance(now time.Duration) (commands []api.Command, next time.D
 	case !planned:
 		at = c.now + c.scenario.quiet() // something may come of what is under way
 	}
+	if left := c.unfinished(); left != nil && limited && at <= now && !r.over {
+		r.over = true
+		c.breach("%w", left)
+	}
 	commands, c.inbox = c.inbox, nil
 	return commands, at
 }
+
+// Restarted reports whether the scheduler began anew since the last call. It registers the cluster again
+// then, before it is sent what Advance returned.
+func (r *Remote) Restarted() bool {
+	restarted := r.restarted
+	r.restarted = false
+	return restarted
+}
+
+// Changes is how many changes of limits there were so far.
+func (r *Remote) Changes() int { return r.cluster.changes }
 
 // Observe takes in what the scheduler did.
 func (r *Remote) Observe(now time.Duration, event api.Event) {

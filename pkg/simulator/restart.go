@@ -14,9 +14,6 @@ import (
 // restart has the scheduler begin anew, with a clock that stands earlier. Messages on their way
 // are lost, and it is told again what there is: nodes, applications, what runs, what waits.
 func (c *cluster) restart(back time.Duration) {
-	if c.anew == nil {
-		return
-	}
 	c.inbox = nil
 	c.ahead -= back
 	c.anew()
@@ -35,6 +32,9 @@ func (c *cluster) restart(back time.Duration) {
 	c.applications.tellAgain(runs, waits)
 	for _, p := range runs {
 		c.pods.tell(p, p.on)
+		if c.adopts {
+			c.pods.charge(p)
+		}
 	}
 	for _, p := range waits {
 		c.pods.tell(p, "")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -133,7 +132,7 @@ func (r *run) play() error {
 	}
 	r.books.finish()
 	if left := r.unfinished(); left != nil && r.options.Verify {
-		return left
+		return fmt.Errorf("at %s: %w", r.now, left)
 	}
 	if r.options.AtRest == nil || r.scenario.Until > 0 {
 		return nil
@@ -163,29 +162,6 @@ func (r *run) next() (time.Duration, bool) {
 	return at, planned
 }
 
-// unfinished is the law of a scenario that says when all has ended: the first pod of a workload
-// that has not. It is nil without that law.
-func (r *run) unfinished() error {
-	if r.scenario.Ends == 0 {
-		return nil
-	}
-	for _, p := range sortedPods(r.pods.byKey) {
-		switch {
-		case p.daemon != nil || p.state == over:
-		case p.state == waiting:
-			why := r.reasonOf(p)
-			return fmt.Errorf("at %s: the pod %s has not ended: %s %s", r.now, p.key, why.reason, why.detail)
-		default:
-			return fmt.Errorf("at %s: the pod %s has not ended: it runs", r.now, p.key)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(r.applications.byID)) {
-		if r.applications.byID[id].gang != nil {
-			return fmt.Errorf("at %s: the pods of %s have not come: it gathers", r.now, id)
-		}
-	}
-	return nil
-}
 
 // quiet is how long after the last event the timers of the partition are followed, where
 // the scenario does not say when it stops.

@@ -99,14 +99,8 @@ func (l *Cluster) real(virtual time.Duration) time.Duration {
 // still come after it has returned; they do nothing. It leaves no goroutine.
 func (l *Cluster) Run(ctx context.Context, scheduler api.SchedulerAPI) error {
 	for again := true; again; {
-		p := l.newSession()
-		_, err := scheduler.RegisterResourceManager(&si.RegisterResourceManagerRequest{
-			RmID: ID, Version: "simulated", PolicyGroup: "queues", Config: l.texts[0],
-		}, p)
-		if err == nil {
-			again, err = p.play(ctx, scheduler)
-		}
-		if ctx.Err() != nil {
+		var err error
+		if again, err = l.once(ctx, scheduler); ctx.Err() != nil {
 			return nil // whatever fails now fails because of it
 		}
 		if err != nil {
@@ -116,25 +110,32 @@ func (l *Cluster) Run(ctx context.Context, scheduler api.SchedulerAPI) error {
 	return nil
 }
 
-// A session is the cluster from its beginning until it begins anew, and the callback
+// once plays the scenario, with a session for each time that the scheduler begins.
+func (l *Cluster) once(ctx context.Context, scheduler api.SchedulerAPI) (again bool, err error) {
+	first := &session{live: l, began: time.Now(), cluster: simulator.NewRemote(l.scenario, l.options.Seed)}
+	for p := first; p != nil && err == nil; {
+		p.wake = make(chan struct{}, 1)
+		if _, err = scheduler.RegisterResourceManager(&si.RegisterResourceManagerRequest{
+			RmID: ID, Version: "simulated", PolicyGroup: "queues", Config: l.texts[p.cluster.Changes()],
+		}, p); err == nil {
+			p, again, err = p.play(ctx, scheduler)
+		}
+	}
+	return again, err
+}
+
+// A session is the cluster from its beginning until the scheduler begins anew, and the callback
 // of one registration. The goroutine of play sends all requests, so that they
 // keep their order; callbacks only change the cluster and wake it.
 type session struct {
 	live  *Cluster
-	began time.Time
+	began time.Time     // the cluster
 	wake  chan struct{} // holds that there is something to send or to plan
-	sent  int           // configurations, by play
+	mail  []any         // what the scheduler is to be sent first
 
 	mu      sync.Mutex // guards what is below, and is not held while anything is sent
 	cluster *simulator.Remote
 	ended   bool // callbacks do nothing any more
-}
-
-func (l *Cluster) newSession() *session {
-	return &session{
-		live: l, began: time.Now(), wake: make(chan struct{}, 1),
-		cluster: simulator.NewRemote(l.scenario, l.options.Seed),
-	}
 }
 
 // time is now in virtual time.
@@ -142,16 +143,22 @@ func (p *session) time() time.Duration {
 	return time.Duration(float64(time.Since(p.began)) * p.live.options.Speed)
 }
 
-// play lets happen what is planned, at its time, until the context ends or the
-// scenario begins anew.
-func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (again bool, err error) {
+// play lets happen what is planned, at its time, until the context ends, the
+// scenario begins anew, or the scheduler does: then it returns the session after this one.
+func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (after *session, again bool, err error) {
 	defer p.end()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	if err := p.send(p.mail, scheduler); err != nil {
+		return nil, false, err
+	}
 	for over := false; ctx.Err() == nil; {
-		mail, next := p.advance()
+		mail, next, restarted := p.advance()
+		if restarted {
+			return &session{live: p.live, began: p.began, cluster: p.cluster, mail: mail}, false, nil
+		}
 		if err := p.send(mail, scheduler); err != nil {
-			return false, err
+			return nil, false, err
 		}
 		switch {
 		case next > 0:
@@ -162,7 +169,7 @@ func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (again b
 				p.live.options.Over()
 			}
 			if p.live.options.Loop {
-				return true, nil
+				return nil, true, nil
 			}
 		}
 		select {
@@ -171,7 +178,7 @@ func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (again b
 		case <-timer.C:
 		}
 	}
-	return false, nil
+	return nil, false, nil
 }
 
 // end makes callbacks that are still to come do nothing.
@@ -182,18 +189,20 @@ func (p *session) end() {
 }
 
 // advance lets happen what is due. It returns what is to be sent, and in what real time to
-// come again; zero is when the scenario is over.
-func (p *session) advance() (mail []any, next time.Duration) {
+// come again; zero is when the scenario is over. Where the scheduler is to begin anew, the session has ended.
+func (p *session) advance() (mail []any, next time.Duration, restarted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.time()
 	commands, at := p.cluster.Advance(now)
 	p.reportBreach()
 	mail = p.requests(commands)
+	restarted = p.cluster.Restarted()
+	p.ended = p.ended || restarted
 	if at <= now {
-		return mail, 0
+		return mail, 0, restarted
 	}
-	return mail, p.live.real(at - now)
+	return mail, p.live.real(at - now), restarted
 }
 
 // reportBreach reports what was wrong.
@@ -216,8 +225,6 @@ func (p *session) send(mail []any, scheduler api.SchedulerAPI) error {
 		case *si.AllocationRequest:
 			err = scheduler.UpdateAllocation(r)
 		case *si.UpdateConfigurationRequest:
-			p.sent++
-			r.Config = p.live.texts[p.sent]
 			err = scheduler.UpdateConfiguration(r)
 		}
 		if err != nil {

@@ -49,8 +49,7 @@ func (p *requestBuilder) add(command api.Command) {
 	case api.ReleaseAllocation:
 		p.release(c)
 	case api.Reconfigure:
-		// The text is that of the next change, as changes come in order.
-		p.requests = append(p.requests, &si.UpdateConfigurationRequest{RmID: ID, PolicyGroup: "queues"})
+		p.requests = append(p.requests, &si.UpdateConfigurationRequest{RmID: ID, PolicyGroup: "queues", Config: p.live.texts[p.cluster.Changes()]})
 	default:
 		panic(fmt.Sprintf("live: there is no request for a %T", command))
 	}
