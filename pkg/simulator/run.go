@@ -162,7 +162,6 @@ func (r *run) next() (time.Duration, bool) {
 	return at, planned
 }
 
-
 // quiet is how long after the last event the timers of the partition are followed, where
 // the scenario does not say when it stops.
 func (s *Scenario) quiet() time.Duration {
