@@ -147,11 +147,13 @@ func (n *Node) Usable(r *Request) resources.Amounts {
 	return most
 }
 
-// IsBeyondMax reports whether an ask wants more than a queue may ever use.
+// IsBeyondMax reports whether an ask wants more than a queue, or its user, may ever use.
 func (r *Request) IsBeyondMax() bool {
-	for q := r.App.Queue; q != nil; q = q.Parent {
-		if !r.Amounts.Within(q.Max) {
-			return true
+	for _, account := range r.App.Accounts() {
+		for ; account != nil; account = account.Parent {
+			if !r.Amounts.Within(account.Max) {
+				return true
+			}
 		}
 	}
 	return false

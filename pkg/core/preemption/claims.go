@@ -205,7 +205,7 @@ func (s *Claims) Settle(n *ledger.Node) {
 	s.unkept = append(s.unkept[:0], n.Free...)
 	for _, r := range list {
 		switch {
-		case r.Wait.Claim.Replaces, r.Wait.Claim.Lost: // it has the quota of its placeholder, or nothing that is to leave first
+		case r.Wait.Claim.Replaces, r.Wait.Claim.Lost && !r.IsBeyondMax(): // it has the quota of its placeholder, or nothing that is to leave first
 			if !r.Amounts.FitsIn(s.unkept) {
 				s.End(r, n.WhyLost(), api.EndOfRoom)
 				continue
