@@ -185,7 +185,7 @@ torture: ## play 100,000 random worlds, all small ones to a depth, 200 histories
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestSoak$$' -timeout 0 -v ./pkg/server
 	cd pkg/kubernetes && TORTURE="$(TORTURE)" $(GO) test -count=1 -timeout 0 ./descheduler/landing ./shim/shimtest
 	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^Test(Small)?Worlds$$' -timeout 0 -v ./pkg/core/worlds
-	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^TestWorlds$$' -timeout 0 -v ./pkg/simulator/torture
+	TORTURE="$(TORTURE)" $(GO) test -count=1 -run '^Test(Worlds|RealScheduler)$$' -timeout 0 -v ./pkg/simulator/torture ./pkg/simulator/live
 
 .PHONY: mutants
 mutants: ## put faults into the code, one at a time, and list those that no test finds; PKG=pkg/a,pkg/b SEED=2 COUNT=10 for parts

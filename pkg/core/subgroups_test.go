@@ -3,8 +3,10 @@ package core_test
 import (
 	"fmt"
 	"iter"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +53,98 @@ func TestSubgroupsStartIfTheyCanBeDivided(t *testing.T) {
 		assert.Equal(t, w.schedule(t, about), want, "%s; a further subgroup of %d in %v", about, further, w.room)
 	}
 	assert.Assert(t, started > seeds.Part(t, 200) && waited > seeds.Part(t, 100), "%d started, %d waited", started, waited)
+}
+
+// A group of subgroups with parts starts exactly if so many subgroups as must can be divided among the racks, each with so many of its parts as
+// must. No part is divided, and no subgroup is started without its parts; further ones start if there is room for them beside the others.
+func TestSubgroupsStartWithTheirParts(t *testing.T) {
+	started, waited, further := 0, 0, 0
+	for seed := range seeds.Of(t, 600) {
+		w := newRackWorld(seed)
+		replicas := make([]replica, 1+w.chance.IntN(3))
+		for i := range replicas {
+			replicas[i].parts = make([]int, 1+w.chance.IntN(3))
+			replicas[i].least = 1 + w.chance.IntN(len(replicas[i].parts))
+			for k := range replicas[i].parts {
+				replicas[i].parts[k] = 1 + w.chance.IntN(4)
+			}
+		}
+		least := 1 + w.chance.IntN(len(replicas))
+		about := fmt.Sprintf("seed %d: %d of %v in racks with %v free, of zones %v, and a zone is required: %t", seed, least, replicas, w.room, w.zoneOf, w.zone)
+		for i, of := range replicas {
+			for k, size := range of.parts {
+				name := fmt.Sprint("r", i)
+				w.askPart(name, fmt.Sprint(name, "/", k), fmt.Sprint(of.least, "/", size), size, least)
+			}
+		}
+		fits := w.startsSome(replicas, nil, least)
+		placed := w.schedule(t, about)
+		assert.Equal(t, placed > 0, fits, about)
+		if !fits {
+			waited++
+			continue
+		}
+		started++
+		run := 0
+		for i, of := range replicas {
+			parts := 0
+			for k, size := range of.parts {
+				runs := w.placedOf(fmt.Sprint("r", i, "/", k))
+				assert.Assert(t, runs == 0 || runs == size, "%s: %d of part %d of %d run", about, runs, k, i)
+				parts += min(runs, 1)
+			}
+			assert.Assert(t, parts == 0 || parts >= of.least, "%s: %d parts of %d run", about, parts, i)
+			run += min(parts, 1)
+			further += max(0, parts-of.least)
+		}
+		assert.Assert(t, run >= least, about)
+	}
+	assert.Assert(t, started > seeds.Part(t, 200) && waited > seeds.Part(t, 60) && further > seeds.Part(t, 60), "%d started, %d waited, %d further parts", started, waited, further)
+}
+
+// A replica is a subgroup of parts with so many members, of which so many start together.
+type replica struct {
+	parts []int
+	least int
+}
+
+// sizes are how many members it may start with.
+func (r replica) sizes() (sizes []int) {
+	for chosen := range 1 << len(r.parts) {
+		sum := 0
+		for k, size := range r.parts {
+			if chosen>>k&1 == 1 {
+				sum += size
+			}
+		}
+		if bits.OnesCount(uint(chosen)) == r.least {
+			sizes = append(sizes, sum)
+		}
+	}
+	return sizes
+}
+
+// startsSome tries all ways to start so many of some replicas beside others of some sizes.
+func (w *rackWorld) startsSome(replicas []replica, sizes []int, least int) bool {
+	switch {
+	case least == 0:
+		return w.divide(sizes, -1)
+	case len(replicas) < least:
+		return false
+	}
+	return w.startsSome(replicas[1:], sizes, least) || slices.ContainsFunc(replicas[0].sizes(), func(size int) bool {
+		return w.startsSome(replicas[1:], append(slices.Clone(sizes), size), least-1)
+	})
+}
+
+// placedOf is how many members of a part run.
+func (w *rackWorld) placedOf(part string) (count int) {
+	for key := range w.placed {
+		if name, _, _ := strings.Cut(string(key), "-"); name == part {
+			count++
+		}
+	}
+	return count
 }
 
 // Subgroups that fill all racks to the last core are divided in few ways only, and a plan looks for nodes 8,192 times beyond once for each ask. Of 600
@@ -123,6 +217,7 @@ type rackWorld struct {
 	rackOf map[api.NodeID]int
 	of     map[api.AllocationKey]string // subgroup of a member
 	runs   map[string]int               // rack of a subgroup
+	placed map[api.AllocationKey]bool
 }
 
 func newRackWorld(seed uint64) *rackWorld {
@@ -153,7 +248,7 @@ func newRackWorld(seed uint64) *rackWorld {
 // rackWorldOf is one without nodes.
 func rackWorldOf(chance *rand.Rand, options api.Options, order api.NodeOrder) *rackWorld {
 	options.Kinds, options.ReserveDelay = testKinds(), -1
-	w := &rackWorld{chance: chance, now: start, rackOf: map[api.NodeID]int{}, of: map[api.AllocationKey]string{}, runs: map[string]int{}}
+	w := &rackWorld{chance: chance, now: start, rackOf: map[api.NodeID]int{}, of: map[api.AllocationKey]string{}, runs: map[string]int{}, placed: map[api.AllocationKey]bool{}}
 	w.Partition = core.NewPartition(options, api.Config{
 		Name: "default", Levels: [][]string{{"zone", "rack"}}, Nodes: order,
 		Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "default"}}},
@@ -176,14 +271,22 @@ func (w *rackWorld) addRack(zone int, nodes ...int) {
 
 // ask adds the members of a subgroup.
 func (w *rackWorld) ask(subgroup string, size, least int) {
+	w.askPart(subgroup, subgroup, "", size, least)
+}
+
+// askPart adds the members of a part of a subgroup, which says how many of the parts and of its members start together.
+func (w *rackWorld) askPart(subgroup, part, minima string, size, least int) {
 	tags := map[string]string{
-		api.TagQuorum: "g", api.TagQuorumLeast: fmt.Sprint(least), api.TagQuorumSubgroup: subgroup, api.TagQuorumEach: "rack",
+		api.TagQuorum: "g", api.TagQuorumLeast: fmt.Sprint(least), api.TagQuorumSubgroup: part, api.TagQuorumEach: "rack",
+	}
+	if minima != "" {
+		tags[api.TagQuorumSubgroupLeast] = minima
 	}
 	if w.zone {
 		tags[api.TagQuorumRequire] = "zone"
 	}
 	for i := range size {
-		key := api.AllocationKey(fmt.Sprint(subgroup, "-", i))
+		key := api.AllocationKey(fmt.Sprint(part, "-", i))
 		w.of[key] = subgroup
 		w.Apply(w.now, api.AddAllocation{Allocation: &api.Allocation{Key: key, Application: "app", Amounts: resources.Amounts{1}, Created: w.now, Tags: tags}})
 	}
@@ -199,7 +302,7 @@ func (w *rackWorld) schedule(t *testing.T, about string) (placed int) {
 			if before, is := w.runs[subgroup]; is {
 				assert.Equal(t, rack, before, "%s: subgroup %s", about, subgroup)
 			}
-			w.runs[subgroup] = rack
+			w.runs[subgroup], w.placed[e.Key] = rack, true
 			w.room[rack]--
 			placed++
 		}

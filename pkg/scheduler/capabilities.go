@@ -121,7 +121,8 @@ type UpdateGroupArgs struct {
 	Running int // members that run
 	Done    int // members that have succeeded and count
 	Least   int // how many members, or subgroups, must run or be done
-	// Subgroups are those of which enough members run or are done, by name, where Least counts subgroups. They are said again when they change.
+	// Subgroups are those of which enough members or parts run or are done, by name, and such parts, where Least counts subgroups. They are said
+	// again when they change.
 	Subgroups []string
 	// BelowSince is when it fell below its minimum. If it runs now, it was below until now. Zero says that it was not.
 	BelowSince time.Time

@@ -19,6 +19,7 @@ type Group struct {
 	Each     string // the level of a domain in which all of a subgroup run; empty for anywhere
 	Size     int    // pods of a subgroup, those that follow each other; zero is all that the application has
 	Parts    int    // subgroups that start together, each with all its pods; zero where pods are counted
+	Leaders  int    // pods of each of these that are a part of it, the first ones, beside the others; zero where there are no such parts
 	Whole    bool   // they are evicted together
 	Priority *int32 // of all of them; nil is that of the workload
 }
@@ -34,6 +35,7 @@ func (p *parser) group(into **Group) field {
 			"each":     text(&p.reader, &g.Each),
 			"size":     whole(&p.reader, &g.Size, 1, podsMax),
 			"parts":    whole(&p.reader, &g.Parts, 1, podsMax),
+			"leaders":  whole(&p.reader, &g.Leaders, 1, podsMax),
 			"unit":     scalar(&p.reader, &g.Whole, parseUnit),
 			"priority": p.priority(&g.Priority),
 		})
@@ -94,8 +96,23 @@ func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
 			spec.tags[api.TagQuorumSubgroup] = strconv.Itoa(i / size)
 		}
 		if s.Group.Parts > 0 {
-			spec.tags[api.TagQuorumSubgroupLeast] = strconv.Itoa(min(size, len(pods)-i/size*size))
+			s.Group.ofSubgroup(spec.tags, i%size, min(size, len(pods)-i/size*size))
 		}
 		p.podSpec = &spec
+	}
+}
+
+// ofSubgroup has a pod say how many of its subgroup start together, of which it is one.
+func (g *Group) ofSubgroup(tags map[string]string, at, count int) {
+	leaders := min(g.Leaders, count)
+	switch others := count - leaders; {
+	case leaders == 0 || others == 0:
+		tags[api.TagQuorumSubgroupLeast] = strconv.Itoa(count)
+	case at < leaders:
+		tags[api.TagQuorumSubgroup] += "/leaders"
+		tags[api.TagQuorumSubgroupLeast] = fmt.Sprintf("2/%d", leaders)
+	default:
+		tags[api.TagQuorumSubgroup] += "/others"
+		tags[api.TagQuorumSubgroupLeast] = fmt.Sprintf("2/%d", others)
 	}
 }

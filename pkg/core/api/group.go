@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -34,13 +35,14 @@ const (
 	TagQuorumRequire = "quorum.require"
 	// TagQuorumPrefer is the attribute of nodes of which members that start together run in as few values as possible.
 	TagQuorumPrefer = "quorum.prefer"
-	// TagQuorumSubgroup is which part of its group a member is in, by name. TagQuorumEach is the attribute of nodes of which the members
-	// of each subgroup run in one value: all of a subgroup that wait start there, or none of them does.
+	// TagQuorumSubgroup is which subgroup of its group a member is in, by name. A subgroup may have parts, and these too: "replica-1/workers". TagQuorumEach
+	// is the attribute of nodes of which the members of each subgroup run in one value: all of a subgroup that wait start there, or none of them does.
 	TagQuorumSubgroup = "quorum.subgroup"
 	TagQuorumEach     = "quorum.each"
 	// TagQuorumSubgroupLeast is how many members of its subgroup start together or none does. Where it is above zero, TagQuorumLeast counts
 	// subgroups that have theirs, instead of members: so many of them start together. The others may start later, each as a whole, and
-	// nothing is evicted for them.
+	// nothing is evicted for them. For a part it says that of each that it is in, too: with "2/4", two parts of the subgroup start together, and of this
+	// one four members.
 	TagQuorumSubgroupLeast = "quorum.subgroup.least"
 	// TagQuorumEndBelow is after how many seconds what runs of a group ends that has started and is below its minimum since, so that it may start
 	// anew as a whole. Without it, it runs on.
@@ -127,6 +129,7 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 		t.Each = said
 	}
 	if said, is := tags[TagQuorumSubgroupLeast]; is {
+		said, _, _ = strings.Cut(said, "/")
 		least, err := strconv.Atoi(said)
 		t.BySubgroup = err == nil && least > 0
 	}
@@ -172,7 +175,7 @@ type GroupChanged struct {
 	Done        int       // members that have succeeded and count
 	Least       int       // members, or subgroups, that must run or be done
 	BySubgroup  bool      // Least counts subgroups
-	Subgroups   []string  // the names of those of which enough members run or are done, where it does
+	Subgroups   []string  // the names of those of which enough members or parts run or are done, where it does, and of such parts
 	Since       time.Time // it was below its minimum, until now if it runs; zero if it was not
 	Detail      string    // why it waits, for people
 }
@@ -181,7 +184,12 @@ type GroupChanged struct {
 func (e *GroupChanged) Text() string {
 	run, of := e.Running, "members"
 	if e.BySubgroup {
-		run, of = len(e.Subgroups), "subgroups"
+		run, of = 0, "subgroups"
+		for _, name := range e.Subgroups {
+			if !strings.Contains(name, "/") {
+				run++
+			}
+		}
 	}
 	text := fmt.Sprintf("group %s %s: %d of %d %s run", e.Name, e.State, run, e.Least, of)
 	if e.Done > 0 {

@@ -300,10 +300,11 @@ type DoneMember struct {
 	Index       string // empty for none
 }
 
-// A SubgroupView is the members that name a subgroup, at one moment.
+// A SubgroupView is the members that name a subgroup, or a part of one, at one moment.
 type SubgroupView struct {
-	Name    string
-	Least   int // that start together; 0 where nothing was said
+	Name    string // of a part with those that it is in, as members name it
+	Least   int    // members, or parts of it, that start together; 0 where nothing was said
+	Has     int    // of these: members that run or are done, or parts that have theirs
 	Running int
 	Waiting int
 	Done    int // that have succeeded and count

@@ -21,14 +21,18 @@ import (
 const subgroupTriesMax = 1 << 13
 
 // Where the group counts by subgroups, as many of each as must run start together, and so many subgroups as must: the others come later, one by one.
+// So do parts of a subgroup that runs without them.
 
-// A subgroup is the asks of a plan that name it; without a name, those that name none, which may run anywhere.
+// A subgroup is the asks of a plan that name it, or those of a part of it that starts by itself; without a name, those that name none, which may
+// run anywhere.
 type subgroup struct {
 	name  string
 	asks  []*ledger.Request
-	home  *topology.Domain // in which members of it run; nil if none does
-	why   string           // no other may start: those that run are not in one domain
-	whole bool             // all of its asks start together or none does
+	ways  [][]*ledger.Request // in which other asks of it may start in their place
+	home  *topology.Domain    // in which members of it run; nil if none does
+	why   string              // no other may start: those that run are not in one domain
+	whole bool                // all of its asks start together or none does
+	later bool                // it may start when enough subgroups run
 }
 
 // hasRoom reports whether room is made for a subgroup.
@@ -38,27 +42,23 @@ func (s *subgroup) hasRoom() bool {
 
 // subgroups are those of the asks, in the order in which they are given domains.
 func (g *groupPlan) subgroups() (list []*subgroup) {
-	byName := map[string]*subgroup{}
+	byName, running := map[string]*subgroup{}, map[string][]*ledger.Request{}
+	for r := range g.group.Running {
+		running[r.Subgroup()] = append(running[r.Subgroup()], r)
+	}
 	for _, r := range g.asks {
-		of := byName[r.Subgroup()]
+		name := startsIn(r)
+		of := byName[name]
 		if of == nil {
-			of = &subgroup{name: r.Subgroup()}
-			byName[of.name] = of
+			of = &subgroup{name: name, later: name != r.Subgroup()}
+			if name != "" && g.each != nil {
+				of.home, of.why = home(slices.Values(running[r.Subgroup()]), g.each)
+			}
+			of.whole = name != "" && of.home == nil
+			byName[name] = of
 			list = append(list, of)
 		}
 		of.asks = append(of.asks, r)
-	}
-	running := map[string][]*ledger.Request{}
-	for r := range g.group.Running {
-		if byName[r.Subgroup()] != nil {
-			running[r.Subgroup()] = append(running[r.Subgroup()], r)
-		}
-	}
-	for _, of := range list {
-		if of.name != "" && g.each != nil {
-			of.home, of.why = home(slices.Values(running[of.name]), g.each)
-		}
-		of.whole = of.name != "" && of.home == nil
 	}
 	if g.group.BySubgroup() {
 		list = g.minima(list)
@@ -74,16 +74,27 @@ func (g *groupPlan) subgroups() (list []*subgroup) {
 	return list
 }
 
+// startsIn is the subgroup with which an ask starts, or the part of it where others of it run without that.
+func startsIn(r *ledger.Request) string {
+	if r.StartsWith.BySubgroup() {
+		return cmp.Or(r.StartsIn(), r.Subgroup())
+	}
+	return r.Subgroup()
+}
+
 // minima are those subgroups that may start, where so many of them must, each with as many asks as it lacks. Once enough run, others that do are joined too, and so is the group by asks that name none.
 func (g *groupPlan) minima(list []*subgroup) (may []*subgroup) {
 	starts := g.group.Missing() > 0
 	for _, of := range list {
-		lacks := g.group.MissingIn(of.name)
-		switch of.whole = lacks > 0; {
-		case of.whole && len(of.asks) >= lacks:
-			of.asks = of.asks[:lacks]
-			may = append(may, of)
-		case !of.whole && !starts:
+		of.whole = of.asks[0].StartsIn() != ""
+		if !of.whole {
+			of.later = true
+		} else if of.ways = g.group.Ways(of.name, of.asks); len(of.ways) > 0 {
+			of.asks, of.ways = of.ways[0], of.ways[1:]
+		} else {
+			continue
+		}
+		if !of.later || !starts {
 			may = append(may, of)
 		}
 	}
@@ -136,6 +147,26 @@ func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
 		return question.Waits
 	}
 	first, rest, over := list[0], list[1:], s.over
+	for i := -1; i < len(first.ways); i++ {
+		of := *first
+		if i >= 0 {
+			of.asks = first.ways[i]
+		}
+		if result := s.give(&of, rest); result != question.Waits || s.tries < 0 {
+			return result
+		}
+		over += s.over
+		if s.over > 0 { // no other domain has more quota
+			break
+		}
+	}
+	s.over = over
+	return s.next(rest)
+}
+
+// give gives a subgroup a domain, and then the others; if that comes to nothing, it is where any of it had no quota.
+func (s *subgroupSearch) give(first *subgroup, rest []*subgroup) question.Outcome {
+	over := 0
 	for d := range s.domainsOf(first) {
 		for most := len(first.asks); most > 0; {
 			if s.tries -= most; s.tries < 0 {
@@ -165,7 +196,7 @@ func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
 		}
 	}
 	s.over = over
-	return s.next(rest)
+	return question.Waits
 }
 
 // asksOf is how many asks some subgroups have.
@@ -317,7 +348,7 @@ func (s *subgroupSearch) explainSubgroup(of *subgroup, domains int, nearest fit)
 		of.name, domainsText(domains), s.each.Key, in, len(of.asks), nearest.Name, nearest.holds)
 }
 
-// togetherWith visits the asks that start with one whose group runs: itself, or all of its subgroup.
+// togetherWith visits the asks that start with one whose group runs: itself, or all of its subgroup, or of a part of that.
 func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 	return func(yield func(*ledger.Request) bool) {
 		g := r.StartsWith
@@ -326,7 +357,7 @@ func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 			return
 		}
 		for other := range g.Asks.All {
-			if other.Subgroup() == r.Subgroup() && !yield(other) {
+			if other.Subgroup() == r.Subgroup() && startsIn(other) == startsIn(r) && !yield(other) {
 				return
 			}
 		}

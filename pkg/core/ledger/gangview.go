@@ -8,16 +8,26 @@ func (l *Ledger) RestoreGroup(g *Group, v api.GroupView) {
 		l.keepDone(g, of.Key, l.FindApplication(of.Application), index{of.Subgroup, of.Index})
 	}
 	for _, of := range v.Subgroups {
-		l.changePart(g, of.Name, func(p *part) { p.Least = of.Least })
+		l.changePart(g, of.Name, func(p *part) {
+			if p.Name == of.Name {
+				p.Least = of.Least
+			}
+		})
 	}
 	g.Terms, g.restored, g.restated = v.Terms, false, false
 	l.Changes.Group(g)
 }
 
-// ViewParts is what a view shows of the subgroups of a group, by name.
-func (g *Group) ViewParts() (list []api.SubgroupView) {
-	for _, p := range g.parts {
-		list = append(list, api.SubgroupView{Name: p.Name, Least: max(p.Least, 0), Running: p.running, Waiting: p.waiting, Done: p.done})
+// ViewParts is what a view shows of the subgroups of a group, by name, each with the parts in it.
+func (g *Group) ViewParts() []api.SubgroupView { return viewParts(nil, g.parts) }
+
+func viewParts(list []api.SubgroupView, parts []*part) []api.SubgroupView {
+	for _, p := range parts {
+		of := api.SubgroupView{Name: p.Name, Least: max(p.Least, 0), Has: p.running + p.done, Running: p.running, Waiting: p.waiting, Done: p.done}
+		if len(p.below) > 0 {
+			of.Has = countRunning(p.below)
+		}
+		list = viewParts(append(list, of), p.below)
 	}
 	return list
 }

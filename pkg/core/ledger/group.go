@@ -200,8 +200,14 @@ func (g *Group) Each() string { return g.Terms.Each }
 // IsConfined reports whether members may not run everywhere: they, or those of each subgroup, run in one domain.
 func (g *Group) IsConfined() bool { return g.Terms.Require != "" || g.Terms.Each != "" }
 
-// Subgroup is the name of that part of its group that an allocation is in; empty for none.
-func (r *Request) Subgroup() string { return r.Tags[api.TagQuorumSubgroup] }
+// Subgroup is the name of the subgroup of its group that an allocation is in; empty for none.
+func (r *Request) Subgroup() string {
+	name, _, _ := strings.Cut(r.part(), "/")
+	return name
+}
+
+// part is the name of the smallest part of its group that an allocation is in: the subgroup, or with that a part of it.
+func (r *Request) part() string { return r.Tags[api.TagQuorumSubgroup] }
 
 // Prefers is the attribute of nodes of which members that start together run in as few domains as possible; empty for none. A
 // group that is confined has no other preference: there they run in as few of the domains below as possible.
@@ -251,7 +257,7 @@ func (l *Ledger) EnterGroup(r *Request) {
 	}
 	g.members = addRequest(g.members, r, &r.within)
 	l.countIndex(g, indexIn(r.Tags), 1, 0)
-	l.changePart(g, r.Subgroup(), func(p *part) { p.members++ })
+	l.changePart(g, r.part(), func(p *part) { p.members++ })
 	if r.StartsWith = g; r.RunsOn != nil {
 		l.countRunning(r, 1)
 	}
@@ -317,7 +323,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 	if r.RunsOn != nil {
 		l.countRunning(r, -1)
 	}
-	l.changePart(g, r.Subgroup(), func(p *part) { p.members-- })
+	l.changePart(g, r.part(), func(p *part) { p.members-- })
 	r.StartsWith = nil
 	g.members = tables.SwapRemove(g.members, r.within, inGroup)
 	l.countIndex(g, indexIn(r.Tags), -1, 0)
@@ -327,7 +333,7 @@ func (l *Ledger) LeaveGroup(r *Request) {
 // countRunning counts a member that runs, or one that does not any more.
 func (l *Ledger) countRunning(r *Request, more int) {
 	r.StartsWith.running += more
-	l.changePart(r.StartsWith, r.Subgroup(), func(p *part) { p.running += more })
+	l.changePart(r.StartsWith, r.part(), func(p *part) { p.running += more })
 	l.Changes.Group(r.StartsWith)
 	if r.Eviction == nil {
 		l.countStaying(r, more)
@@ -338,7 +344,7 @@ func (l *Ledger) countRunning(r *Request, more int) {
 func (l *Ledger) countStaying(r *Request, more int) {
 	if r.StartsWith != nil {
 		r.StartsWith.stays += more
-		l.changePart(r.StartsWith, r.Subgroup(), func(p *part) { p.stays += more })
+		l.changePart(r.StartsWith, r.part(), func(p *part) { p.stays += more })
 		l.Regrouped++
 	}
 }
@@ -350,7 +356,7 @@ func (g *Group) Join(l *Ledger, r *Request) bool {
 		return false
 	}
 	g.Asks.Add(r)
-	l.changePart(g, r.Subgroup(), func(p *part) { p.waiting++ })
+	l.changePart(g, r.part(), func(p *part) { p.waiting++ })
 	l.Changes.Group(g)
 	return true
 }
@@ -359,7 +365,7 @@ func (g *Group) Join(l *Ledger, r *Request) bool {
 func (g *Group) Resign(l *Ledger, r *Request) {
 	if g.Asks.Has(r) {
 		g.Asks.Remove(r)
-		l.changePart(g, r.Subgroup(), func(p *part) { p.waiting-- })
+		l.changePart(g, r.part(), func(p *part) { p.waiting-- })
 	}
 	l.Changes.Group(g)
 }

@@ -4,14 +4,21 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 )
 
-// A part is a subgroup of a group: the members that name it. Where groups count by subgroups, so many of them start together.
+// A part is a subgroup of a group, or a part of one: the members that name it. Where groups count by subgroups, so many of them start together,
+// each with so many of its own parts, if it has any, or else with so many of its members.
 type part struct {
-	Name  string
-	Least int // that must run; at most 0 where nothing was said
+	Name string // with those of the parts that it is in, as members name it
+	partCounts
+	below []*part // by name
+}
+
+type partCounts struct {
+	Least int // members, or parts below, that must run; at most 0 where nothing was said
 
 	members  int
 	running  int
@@ -24,48 +31,171 @@ type part struct {
 // isGone reports whether a part has no members any more, nor any that are done.
 func (p *part) isGone() bool { return p.members == 0 && p.doneKept == 0 }
 
-// missing is how many more must run; not above zero once it runs.
-func (p *part) missing() int { return p.Least - p.running - p.done }
+// missing is how many more must be placed at once so that a part runs; not above zero once it does, and more than wait where too few can.
+func (p *part) missing() int {
+	if len(p.below) > 0 {
+		return missingOf(p.Least, p.below, p.waiting)
+	}
+	return p.Least - p.running - p.done
+}
+
+// runs reports whether a part has its minimum, where one was said.
+func (p *part) runs() bool { return p.Least > 0 && p.missing() <= 0 }
 
 // mayStart reports whether a part does not run and enough of it wait.
 func (p *part) mayStart() bool { return p.missing() > 0 && p.waiting >= p.missing() }
 
-// MissingIn is how many more members of a subgroup must run where a group counts these; not above zero once it runs.
-func (g *Group) MissingIn(subgroup string) int {
-	if p := g.part(subgroup); p != nil {
-		return p.missing()
+// missingOf is how many asks must at least be placed at once so that so many of some parts run: one more than wait as long as too few can.
+func missingOf(least int, parts []*part, waiting int) (count int) {
+	var needs []int
+	for _, p := range parts {
+		switch {
+		case p.runs():
+			least--
+		case p.mayStart():
+			needs = append(needs, p.missing())
+		}
 	}
-	return 0
+	switch {
+	case least <= 0:
+		return 0
+	case len(needs) < least:
+		return waiting + 1
+	}
+	slices.Sort(needs)
+	for _, need := range needs[:least] {
+		count += need
+	}
+	return count
 }
 
 // BySubgroup reports whether a group counts by subgroups: so many of these, each with its own minimum, start together.
 func (g *Group) BySubgroup() bool { return g.Terms.BySubgroup }
 
-// part is the part of a name; nil if there is none.
-func (g *Group) part(name string) *part {
-	if at, found := g.findPart(name); found {
-		return g.parts[at]
+// StartsIn is the largest part of its group that an ask is in and that does not run: what it lacks starts together. It is empty if all run.
+func (r *Request) StartsIn() string {
+	for p := range partsOn(r.StartsWith.parts, r.part()) {
+		if p.missing() > 0 {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// waysMax is how many ways there are at most in which a part may start.
+const waysMax = 16
+
+// Ways are those of some asks, in their order, that start together so that a part runs. There are several ways where it has more parts than
+// must run: the first has the fewest asks.
+func (g *Group) Ways(name string, asks []*Request) [][]*Request {
+	for p := range partsOn(g.parts, name) {
+		if p.Name == name {
+			return p.ways(asks)
+		}
 	}
 	return nil
 }
 
-func (g *Group) findPart(name string) (at int, found bool) {
-	return slices.BinarySearchFunc(g.parts, name, func(p *part, name string) int { return cmp.Compare(p.Name, name) })
+func (p *part) ways(asks []*Request) (ways [][]*Request) {
+	lacks := p.Least - p.running - p.done
+	switch {
+	case p.missing() <= 0:
+		return nil
+	case len(p.below) == 0 && lacks > len(asks):
+		return nil
+	case len(p.below) == 0:
+		return [][]*Request{asks[:lacks]}
+	}
+	lacks = p.Least
+	var each [][][]*Request // of the parts that may start
+	for _, below := range p.below {
+		if below.runs() {
+			lacks--
+			continue
+		}
+		in := slices.DeleteFunc(slices.Clone(asks), func(r *Request) bool { return !isWithin(r.part(), below.Name) })
+		if ways := below.ways(in); len(ways) > 0 {
+			each = append(each, ways)
+		}
+	}
+	slices.SortStableFunc(each, func(a, b [][]*Request) int { return cmp.Compare(len(a[0]), len(b[0])) })
+	combine(each, lacks, nil, &ways)
+	return ways
 }
 
-// changePart changes the part of a name, which may be new or gone then.
-func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
-	if name == "" {
+// combine adds the ways to start so many of some parts, each in one of its own ways, beside asks that start with them.
+func combine(each [][][]*Request, count int, with []*Request, ways *[][]*Request) {
+	if count <= 0 && len(*ways) < waysMax {
+		*ways = append(*ways, with)
+	}
+	if count <= 0 {
 		return
 	}
-	at, found := g.findPart(name)
-	if !found {
-		g.parts = slices.Insert(g.parts, at, &part{Name: name})
+	for i := range each {
+		for _, asks := range each[i] {
+			if len(each)-i >= count && len(*ways) < waysMax {
+				combine(each[i+1:], count-1, slices.Concat(with, asks), ways)
+			}
+		}
 	}
-	before := *g.parts[at]
-	if change(g.parts[at]); g.parts[at].isGone() {
-		g.parts = slices.Delete(g.parts, at, at+1)
-	} else if *g.parts[at] == before {
+}
+
+// isWithin reports whether a part is one of a name or in it.
+func isWithin(part, name string) bool {
+	rest, is := strings.CutPrefix(part, name)
+	return is && (rest == "" || rest[0] == '/')
+}
+
+// partsOn visits the parts that one is in, from the largest on, and then itself, as far as there are any.
+func partsOn(parts []*part, name string) func(func(*part) bool) {
+	return func(yield func(*part) bool) {
+		for end := range ends(name) {
+			at, found := findPart(parts, name[:end])
+			if !found || !yield(parts[at]) {
+				return
+			}
+			parts = parts[at].below
+		}
+	}
+}
+
+// ends visits where the names of the parts end that one is in, and then its own.
+func ends(name string) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for i, c := range name {
+			if c == '/' && !yield(i) {
+				return
+			}
+		}
+		if name != "" {
+			yield(len(name))
+		}
+	}
+}
+
+func findPart(parts []*part, name string) (at int, found bool) {
+	return slices.BinarySearchFunc(parts, name, func(p *part, name string) int { return cmp.Compare(p.Name, name) })
+}
+
+// changePart changes the part of a name, and those that it is in, which may be new or gone then.
+func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
+	changed, parts := false, &g.parts
+	for end := range ends(name) {
+		at, found := findPart(*parts, name[:end])
+		if !found {
+			*parts = slices.Insert(*parts, at, &part{Name: name[:end]})
+		}
+		p := (*parts)[at]
+		before := p.partCounts
+		change(p)
+		changed = changed || p.partCounts != before
+		if p.isGone() {
+			*parts = slices.Delete(*parts, at, at+1)
+			break // with what is in it
+		}
+		parts = &p.below
+	}
+	if !changed {
 		return
 	}
 	if g.missing = -1; g.BySubgroup() {
@@ -77,7 +207,7 @@ func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
 // countMember counts a member with its subgroup, or one less.
 func (l *Ledger) countMember(r *Request, more int) {
 	g := r.StartsWith
-	l.changePart(g, r.Subgroup(), func(p *part) {
+	l.changePart(g, r.part(), func(p *part) {
 		p.members += more
 		if g.Asks.Has(r) {
 			p.waiting += more
@@ -91,42 +221,56 @@ func (l *Ledger) countMember(r *Request, more int) {
 	})
 }
 
-// hearPart takes what a member says of its subgroup, and reports whether that is new.
+// hearPart takes what a member says of its subgroup and the parts in it, and reports whether that is new.
 func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	said, is := tags[api.TagQuorumSubgroupLeast]
-	least, _ := strconv.Atoi(said)
-	of := g.part(tags[api.TagQuorumSubgroup])
-	if !is || of == nil || of.Least == least {
+	if !is {
 		return false
 	}
-	l.changePart(g, of.Name, func(p *part) { p.Least = least })
-	return true
-}
-
-// runningParts visits the subgroups that run of a group that counts them.
-func (g *Group) runningParts(yield func(*part) bool) {
-	if !g.BySubgroup() {
-		return
-	}
-	for _, p := range g.parts {
-		if p.Least > 0 && p.missing() <= 0 && !yield(p) {
-			return
+	name, rest := tags[api.TagQuorumSubgroup], strings.Split(said, "/")
+	l.changePart(g, name, func(p *part) {
+		least := 0
+		if len(rest) > 0 {
+			least, _ = strconv.Atoi(rest[0])
+			rest = rest[1:]
 		}
-	}
+		changed = changed || p.Least != least
+		p.Least = least
+	})
+	return changed
 }
 
 // Parts is how many subgroups run, where a group counts them.
-func (g *Group) Parts() (run int) {
-	for range g.runningParts {
-		run++
+func (g *Group) Parts() int {
+	if !g.BySubgroup() {
+		return 0
+	}
+	return countRunning(g.parts)
+}
+
+// PartsThatRun are the names of these, and of the parts that run of any.
+func (g *Group) PartsThatRun() []string {
+	if !g.BySubgroup() {
+		return nil
+	}
+	return namesOfRunning(nil, g.parts)
+}
+
+func countRunning(parts []*part) (run int) {
+	for _, p := range parts {
+		if p.runs() {
+			run++
+		}
 	}
 	return run
 }
 
-// PartsThatRun are the names of these.
-func (g *Group) PartsThatRun() (names []string) {
-	for p := range g.runningParts {
-		names = append(names, p.Name)
+func namesOfRunning(names []string, parts []*part) []string {
+	for _, p := range parts {
+		if p.runs() {
+			names = append(names, p.Name)
+		}
+		names = namesOfRunning(names, p.below)
 	}
 	return names
 }
@@ -135,33 +279,12 @@ func (g *Group) PartsThatRun() (names []string) {
 // wait as long as too few can.
 func (g *Group) missingOfParts() int {
 	if g.missing < 0 {
-		g.missing = g.countMissing()
+		g.missing = missingOf(g.Terms.Least, g.parts, g.Asks.Len())
 	}
 	return g.missing
 }
 
-func (g *Group) countMissing() (count int) {
-	lacking := g.Terms.Least - g.Parts()
-	if lacking <= 0 {
-		return 0
-	}
-	var needs []int
-	for _, p := range g.parts {
-		if p.mayStart() {
-			needs = append(needs, p.missing())
-		}
-	}
-	if len(needs) < lacking {
-		return g.Asks.Len() + 1
-	}
-	slices.Sort(needs)
-	for _, need := range needs[:lacking] {
-		count += need
-	}
-	return count
-}
-
-// MustRun says of the group of an allocation, or of its subgroup where the group counts these, how many members stay, and without how many of
+// MustRun says of the group of an allocation, or of the smallest part that it is in where the group counts these, how many members stay, and without how many of
 // them the others run in vain; whole is that all of them end or none does. It is nothing where there is no such group.
 func (r *Request) MustRun() (of string, stay, least int, whole bool) {
 	g := r.StartsWith
@@ -171,8 +294,9 @@ func (r *Request) MustRun() (of string, stay, least int, whole bool) {
 	case !g.BySubgroup() || g.EndsWhole():
 		return g.Name, g.stays, g.needed(), g.EndsWhole()
 	}
-	if p := g.part(r.Subgroup()); p != nil {
-		return g.Name + " subgroup " + p.Name, p.stays, p.Least - p.done, false
+	of, stay = g.Name, g.stays // of those that name no subgroup
+	for p := range partsOn(g.parts, r.part()) {
+		of, stay, least = g.Name+" subgroup "+p.Name, p.stays, p.Least-p.done
 	}
-	return g.Name, g.stays, 0, false // it is not counted
+	return of, stay, least, false
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"strings"
 )
 
 // membersCounted is what the requests say of gangs, of their task groups and of groups.
@@ -9,6 +10,7 @@ type membersCounted struct {
 	gangs  map[*gang]*gang
 	tasks  map[*TaskGroup]*TaskGroup
 	groups map[*Group]*Group
+	parts  map[*Group]map[string]*partCounts
 }
 
 // countedAs is the place in a table where something is counted.
@@ -21,7 +23,7 @@ func countedAs[E any](table map[*E]*E, of *E) *E {
 
 // members checks what is counted of gangs and groups, and which of their asks are held back.
 func (v *verifier) members() {
-	counted := membersCounted{map[*gang]*gang{}, map[*TaskGroup]*TaskGroup{}, map[*Group]*Group{}}
+	counted := membersCounted{map[*gang]*gang{}, map[*TaskGroup]*TaskGroup{}, map[*Group]*Group{}, map[*Group]map[string]*partCounts{}}
 	for _, r := range v.Requests {
 		if r.Foreign() {
 			continue
@@ -39,6 +41,7 @@ func (v *verifier) members() {
 	v.doneMembers(&counted)
 	for _, g := range v.Together {
 		v.group(g, countedAs(counted.groups, g))
+		v.partsOf(g, counted.parts[g])
 	}
 	for app := range v.Applications.Ascend {
 		if app.Gang == nil {
@@ -137,19 +140,24 @@ func (v *verifier) groupOf(r *Request, counted *membersCounted) {
 	of := countedAs(counted.groups, g)
 	of.members = append(of.members, r)
 	of.use(indexIn(r.Tags), 1, 0)
-	sub := of.countedPart(r.Subgroup())
-	sub.members++
 	if r.RunsOn != nil {
 		of.running++
-		sub.running++
 	}
 	if r.RunsOn != nil && r.Eviction == nil {
 		of.stays++
-		sub.stays++
 	}
-	if g.Asks.Has(r) {
-		sub.waiting++
-	}
+	counted.partsOf(g, r.part(), func(sub *partCounts) {
+		sub.members++
+		if r.RunsOn != nil {
+			sub.running++
+		}
+		if r.RunsOn != nil && r.Eviction == nil {
+			sub.stays++
+		}
+		if g.Asks.Has(r) {
+			sub.waiting++
+		}
+	})
 }
 
 // doneMembers counts the members of groups that are done.
@@ -162,15 +170,17 @@ func (v *verifier) doneMembers(counted *membersCounted) {
 			v.Breaks("%s is done, and waits or runs, or its application %s does not know of it", key, member.app.ID)
 		}
 	}
-	for _, of := range counted.groups {
+	for g, of := range counted.groups {
 		for at, use := range of.indices {
 			counts := use.done
 			if at.number != "" {
 				counts = use.counts()
 			}
 			of.done += counts
-			of.countedPart(at.subgroup).done += counts
-			of.countedPart(at.subgroup).doneKept += use.done
+			counted.partsOf(g, at.subgroup, func(sub *partCounts) {
+				sub.done += counts
+				sub.doneKept += use.done
+			})
 		}
 	}
 }
@@ -183,32 +193,46 @@ func (g *Group) use(at index, live, done int) {
 	g.indices[at] = indexUse{g.indices[at].live + live, g.indices[at].done + done}
 }
 
-// countedPart is the place where something of a subgroup is counted; of none, it is in no list.
-func (g *Group) countedPart(name string) *part {
-	at, found := g.findPart(name)
-	switch {
-	case name == "":
-		return new(part)
-	case !found:
-		g.parts = slices.Insert(g.parts, at, &part{Name: name})
+// partsOf visits where something is counted of a part of a group, and of those that it is in.
+func (c *membersCounted) partsOf(g *Group, name string, visit func(*partCounts)) {
+	if c.parts[g] == nil {
+		c.parts[g] = map[string]*partCounts{}
 	}
-	return g.parts[at]
+	for names := strings.Split(name, "/"); name != "" && len(names) > 0; names = names[:len(names)-1] {
+		visit(countedIn(c.parts[g], strings.Join(names, "/")))
+	}
 }
 
-// partsOf checks the subgroups of a group against what was counted of them.
-func (v *verifier) partsOf(g, is *Group) {
-	if len(g.parts) != len(is.parts) {
-		v.Breaks("group %s has %d subgroups, and knows %d", g.Name, len(is.parts), len(g.parts))
-		return
+func countedIn(table map[string]*partCounts, name string) *partCounts {
+	if table[name] == nil {
+		table[name] = new(partCounts)
 	}
-	for i, p := range g.parts {
-		counted := *is.parts[i]
-		if counted.Least = p.Least; counted != *p {
-			v.Breaks("subgroup %s of group %s is %+v, and counts %+v", p.Name, g.Name, counted, *p)
+	return table[name]
+}
+
+// partsOf checks the subgroups of a group, and the parts of these, against what was counted of them.
+func (v *verifier) partsOf(g *Group, is map[string]*partCounts) {
+	if is == nil {
+		is = map[string]*partCounts{}
+	}
+	known := 0
+	var check func(above string, parts []*part)
+	check = func(above string, parts []*part) {
+		known += len(parts)
+		for _, p := range parts {
+			counted := *countedIn(is, p.Name)
+			if counted.Least = p.Least; counted != p.partCounts || !strings.HasPrefix(p.Name, above) {
+				v.Breaks("subgroup %s of group %s is %+v, and counts %+v", p.Name, g.Name, counted, p.partCounts)
+			}
+			check(p.Name+"/", p.below)
 		}
 	}
-	if g.BySubgroup() && g.missing >= 0 && g.missing != g.countMissing() {
-		v.Breaks("group %s misses %d, and takes it for %d", g.Name, g.countMissing(), g.missing)
+	check("", g.parts)
+	if len(is) != known {
+		v.Breaks("group %s has %d subgroups and parts of these, and knows %d", g.Name, len(is), known)
+	}
+	if anew := missingOf(g.Terms.Least, g.parts, g.Asks.Len()); g.BySubgroup() && g.missing >= 0 && g.missing != anew {
+		v.Breaks("group %s misses %d, and takes it for %d", g.Name, anew, g.missing)
 	}
 }
 
@@ -221,5 +245,4 @@ func (v *verifier) group(g, is *Group) {
 		v.Breaks("group %s counts %d members, %d that run and %d that stay, and has %d, %d and %d",
 			g.Name, len(g.members), g.running, g.stays, len(is.members), is.running, is.stays)
 	}
-	v.partsOf(g, is)
 }

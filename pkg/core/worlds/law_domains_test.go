@@ -131,15 +131,14 @@ func (g *game) partsFit(asks []*pod) []failure {
 			return false
 		}
 		for _, rack := range []string{"r1", "r2"} {
-			part := parts[names[0]]
-			for _, count := range g.countsOf(part) {
+			for _, asks := range g.waysOf(parts[names[0]]) {
 				now := g.oracle()
 				now.free, now.used, now.limits = maps.Clone(o.free), maps.Clone(o.used), slices.Clone(o.limits)
-				gives := count
+				gives := len(asks)
 				if g.w.PartLeast != nil {
 					gives = 1
 				}
-				if g.placePart(now, part[:count], rack) && fits(names[1:], now, lacks-gives) {
+				if g.placePart(now, asks, rack) && fits(names[1:], now, lacks-gives) {
 					return true
 				}
 			}
@@ -161,25 +160,58 @@ func (g *game) partsFit(asks []*pod) []failure {
 	return nil
 }
 
-// countsOf is how many asks of a part of a quorum may start together.
-func (g *game) countsOf(part []*pod) (counts []int) {
-	if g.w.PartLeast != nil {
-		lacks, starts := g.partLacks(part[0].Quorum, part[0].Part), g.quorumLacks(part[0]) > 0
-		switch {
-		case lacks > len(part), lacks <= 0 && starts:
-			return nil
-		case lacks <= 0:
-			return []int{1}
+// waysOf are those asks of a part of a quorum that may start together.
+func (g *game) waysOf(part []*pod) (ways [][]*pod) {
+	first := part[0]
+	switch {
+	case g.w.PartLeast == nil && len(g.where().racksOf(first)) == 0:
+		return [][]*pod{part}
+	case g.w.PartLeast == nil:
+		for count := len(part); count > 0; count-- {
+			ways = append(ways, part[:count])
 		}
-		return []int{lacks}
+		return ways
+	case g.w.Inner != nil && first.Part == "a":
+		return g.waysOfInner(part)
 	}
-	if len(g.where().racksOf(part[0])) == 0 {
-		return []int{len(part)}
+	return g.waysOfLacking(part, g.partLacks(first.Quorum, first.Part))
+}
+
+// waysOfLacking is the only way to start a part that lacks some members, or any of it where it runs and so does its quorum.
+func (g *game) waysOfLacking(part []*pod, lacks int) [][]*pod {
+	if lacks > len(part) || len(part) == 0 || lacks <= 0 && g.quorumLacks(part[0]) > 0 {
+		return nil
 	}
-	for count := len(part); count > 0; count-- {
-		counts = append(counts, count)
+	return [][]*pod{part[:max(lacks, 1)]}
+}
+
+// waysOfInner are those of a part that has parts: as many of them as must, or, where it runs, any.
+func (g *game) waysOfInner(part []*pod) (ways [][]*pod) {
+	of := func(inner string) [][]*pod {
+		asks := slices.DeleteFunc(slices.Clone(part), func(p *pod) bool { return p.Inner != inner })
+		return g.waysOfLacking(asks, g.innerLacks(part[0].Quorum, inner))
 	}
-	return counts
+	x, y := of("x"), of("y")
+	runsX, runsY := g.innerLacks(part[0].Quorum, "x") <= 0, g.innerLacks(part[0].Quorum, "y") <= 0
+	if both := g.w.PartLeast["a"] == 2 && !runsX && !runsY; both {
+		for _, of := range x {
+			for _, with := range y {
+				ways = append(ways, slices.Concat(of, with))
+			}
+		}
+		return ways
+	}
+	if g.partLacks(part[0].Quorum, "a") > 0 { // one that runs is joined later
+		if runsX {
+			x = nil
+		}
+		if runsY {
+			y = nil
+		}
+	} else if g.quorumLacks(part[0]) > 0 {
+		return nil
+	}
+	return append(x, y...)
 }
 
 // placePart books asks that are alike on nodes of a rack, if all of them fit there.

@@ -23,7 +23,11 @@ func groupsStartWhole(g *game) (list []failure) {
 		if lacks := g.partLacks(p.Quorum, p.Part); lacks > 0 {
 			list = append(list, failure{Ask: key, Cause: "placed", Detail: fmt.Sprintf("%d members of its subgroup are missing", lacks)})
 		}
+		if lacks := g.innerLacks(p.Quorum, p.Inner); lacks > 0 {
+			list = append(list, failure{Ask: key, Cause: "placed", Detail: fmt.Sprintf("%d members of its part of a subgroup are missing", lacks)})
+		}
 		g.saw("a quorum of subgroups starts", g.w.PartLeast != nil)
+		g.saw("a subgroup starts with its parts", p.Inner != "")
 	}
 	g.together = g.together[:0]
 	return list

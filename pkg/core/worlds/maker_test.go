@@ -100,6 +100,9 @@ func newRestWorld(seed uint64) *world {
 	if m.chance(20) {
 		m.scarce()
 	}
+	if m.w.PartLeast != nil && m.chance(75) {
+		m.inner()
+	}
 	return m.w
 }
 

@@ -34,6 +34,7 @@ type groups struct {
 	Prefers   bool           // or prefer few racks
 	Parts     bool           // or are of two subgroups, of which each runs in one rack
 	PartLeast map[string]int // or of so many members each at least: a quorum counts these subgroups then
+	Inner     map[string]int // the first one has parts itself, of so many members each at least, and its least counts these
 	Loose     bool           // and they may run in any racks
 	EndBelow  int            // seconds after which what runs of a quorum ends that is below its minimum; zero is never
 	Levels    bool           // and racks are configured
@@ -121,7 +122,7 @@ func (m *maker) traits() {
 	if m.w.Parts = !m.w.Racks && m.chance(60); m.w.Parts {
 		m.w.Prefers = false
 		m.parts()
-		if m.chance(40) {
+		if m.chance(60) {
 			m.minima()
 		}
 	}
@@ -143,6 +144,23 @@ func (m *maker) minima() {
 		m.w.PartLeast[name] = 1 + m.IntN(max(count, 1))
 	}
 	m.w.Quorums["q"] = 1 + m.IntN(2)
+}
+
+// inner puts the members of the first subgroup into two parts of it. It comes after everything else, so that the other worlds are as they were.
+func (m *maker) inner() {
+	m.w.Inner = map[string]int{}
+	for i := range m.w.Pods {
+		if p := &m.w.Pods[i]; p.Quorum != "" && p.Part == "a" {
+			p.Inner = []string{"x", "y"}[m.IntN(2)]
+			m.w.Inner[p.Inner]++
+		}
+	}
+	for _, name := range []string{"x", "y"} {
+		m.w.Inner[name] = 1 + m.IntN(max(m.w.Inner[name], 1))/2
+	}
+	if m.w.PartLeast["a"] = 1 + m.IntN(2); m.chance(60) {
+		m.w.Quorums["q"] = 1
+	}
 }
 
 // parts puts the members of a quorum into two subgroups, of which each runs in a rack.
@@ -278,7 +296,7 @@ func (g *game) quorumLacks(p *pod) int {
 		return 0
 	}
 	if g.w.PartLeast == nil {
-		return g.w.Quorums[p.Quorum] - g.runIn(p.Quorum, "")
+		return g.w.Quorums[p.Quorum] - g.runIn(func(other *pod) bool { return other.Quorum == p.Quorum })
 	}
 	a, b := g.partLacks(p.Quorum, "a"), g.partLacks(p.Quorum, "b")
 	if g.w.Quorums[p.Quorum] == 1 {
@@ -287,10 +305,10 @@ func (g *game) quorumLacks(p *pod) int {
 	return max(a, 0) + max(b, 0)
 }
 
-// runIn is how many members of a quorum run or are done, or of a part of it.
-func (g *game) runIn(quorum, part string) (count int) {
+// runIn is how many of some pods run or are done.
+func (g *game) runIn(is func(*pod) bool) (count int) {
 	for i := range g.w.Pods {
-		if p := &g.w.Pods[i]; p.Quorum == quorum && (part == "" || p.Part == part) && (g.on[p.Key] != "" || g.succeeded[p.Key]) {
+		if p := &g.w.Pods[i]; is(p) && (g.on[p.Key] != "" || g.succeeded[p.Key]) {
 			count++
 		}
 	}
@@ -298,7 +316,21 @@ func (g *game) runIn(quorum, part string) (count int) {
 }
 
 // partLacks is how many members of a part of a quorum neither run nor are done that must, where it counts parts.
-func (g *game) partLacks(quorum, part string) int { return g.w.PartLeast[part] - g.runIn(quorum, part) }
+func (g *game) partLacks(quorum, part string) int {
+	if part != "a" || g.w.Inner == nil {
+		return g.w.PartLeast[part] - g.runIn(func(p *pod) bool { return p.Quorum == quorum && p.Part == part })
+	}
+	x, y := max(g.innerLacks(quorum, "x"), 0), max(g.innerLacks(quorum, "y"), 0)
+	if g.w.PartLeast[part] == 1 {
+		return min(x, y)
+	}
+	return x + y
+}
+
+// innerLacks is that of a part of a part; of none it is nothing.
+func (g *game) innerLacks(quorum, inner string) int {
+	return g.w.Inner[inner] - g.runIn(func(p *pod) bool { return inner != "" && p.Quorum == quorum && p.Inner == inner })
+}
 
 // isInRacks reports whether members of quorums, or of parts of these, run in one rack.
 func (w *world) isInRacks() bool { return w.Racks || w.Parts && !w.Loose }
@@ -317,7 +349,7 @@ func (g *game) membersWith(p *pod) (keys []string) {
 // startsWhole reports whether other asks of the subgroup of one wait, and none of it runs.
 func (g *game) startsWhole(p *pod) bool {
 	if g.w.PartLeast != nil && p.Quorum != "" {
-		return g.partLacks(p.Quorum, p.Part) > 0
+		return g.partLacks(p.Quorum, p.Part) > 0 || g.innerLacks(p.Quorum, p.Inner) > 0
 	}
 	return g.w.Parts && p.Quorum != "" && len(g.where().racksOf(p)) == 0 && slices.ContainsFunc(g.w.Pods, func(other pod) bool {
 		return other.Key != p.Key && other.Quorum == p.Quorum && other.Part == p.Part && g.waits[other.Key]

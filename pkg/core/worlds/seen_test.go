@@ -9,7 +9,7 @@ import (
 
 // sights are what must come about in worlds: otherwise they would show nothing of it.
 var sights = []string{
-	"a limit holds back an ask", "a quorum waits", "a quorum runs", "a quorum has a priority", "a quorum starts whole", "a quorum of subgroups starts", "a broken quorum ends", "a member of a quorum succeeds", "room is made for a member of a quorum", "a member of a quorum is a victim",
+	"a limit holds back an ask", "a quorum waits", "a quorum runs", "a quorum has a priority", "a quorum starts whole", "a quorum of subgroups starts", "a subgroup starts with its parts", "a broken quorum ends", "a member of a quorum succeeds", "room is made for a member of a quorum", "a member of a quorum is a victim",
 	"a member starts in a rack", "a rack is chosen", "room is made in a rack", "members run in two racks", "members take few racks", "a subgroup starts in a rack", "subgroups run in two racks", "room is made for a subgroup", "relabel",
 	"a gang waits as a whole", "a placeholder is replaced", "a placeholder is a victim", "a placeholder times out", "room is made for a placeholder",
 	"a pod of another scheduler is a victim", "pods of other schedulers are spared", "a queue gives back", "an application backs off",

@@ -138,6 +138,7 @@ type pod struct {
 	User        string // of its application; empty is ann
 	Quorum      string
 	Part        string
+	Inner       string // part of its part
 	Group       string // of tasks
 	Placeholder bool
 }
@@ -315,6 +316,10 @@ func (w *world) allocation(p *pod) *api.Allocation {
 	}
 	if p.Quorum != "" && w.PartLeast != nil {
 		a.Tags[api.TagQuorumSubgroupLeast] = fmt.Sprint(w.PartLeast[p.Part])
+	}
+	if p.Inner != "" {
+		a.Tags[api.TagQuorumSubgroup] = p.Part + "/" + p.Inner
+		a.Tags[api.TagQuorumSubgroupLeast] = fmt.Sprintf("%d/%d", w.PartLeast[p.Part], w.Inner[p.Inner])
 	}
 	if p.Quorum != "" && w.Ranked {
 		a.Priority, a.Tags[api.TagQuorumPriority] = int32(p.Own), fmt.Sprint(p.Priority)

@@ -95,7 +95,7 @@ func endIndex(w *World, job, index string, code int) {
 	}
 }
 
-// Two of three replicas start together, each with all of its pods; the third one when there is room for all of it.
+// Two of three replicas start together, each with all of its pods; the third one, of a leader and workers, when there is room for all of it.
 func replicasStartWhole(w *World) {
 	w.AddNodes(1, "5", "16Gi")
 	of := func(template string) map[string]any {
@@ -105,26 +105,33 @@ func replicasStartWhole(w *World) {
 		return map[string]any{"gang": map[string]any{count: least}}
 	}
 	create(w, namespace, pods.CompositePodGroupResource, "CompositePodGroup", "serve", map[string]any{"workloadRef": of("all"), "schedulingPolicy": gang("minGroupCount", 2)})
-	replica := func(name string) {
+	group := func(name, parent string, count int) {
 		create(w, namespace, podGroups(), "PodGroup", name, map[string]any{
-			"workloadRef": of("replica"), "parentCompositePodGroupName": "serve", "schedulingPolicy": gang("minCount", 2),
+			"workloadRef": of("replica"), "parentCompositePodGroupName": parent, "schedulingPolicy": gang("minCount", int64(count)),
 		})
-		w.CreatePods(name, 2, Pod{CPU: "1", Memory: "1Gi", Group: name})
+		w.CreatePods(name, count, Pod{CPU: "1", Memory: "1Gi", Group: name})
 	}
-	replica("blue")
+	group("blue", "serve", 2)
 	w.Await(Waiting("blue", 2))
 	w.Middle()
-	replica("green")
+	group("green", "serve", 2)
 	w.Await(Running("blue", 2))
 	w.Await(Running("green", 2))
-	replica("red")
-	w.Await(Waiting("red", 2))
-	for name, want := range map[string]string{"blue": "True Scheduled", "red": "False Unschedulable"} {
+	create(w, namespace, pods.CompositePodGroupResource, "CompositePodGroup", "red", map[string]any{
+		"workloadRef": of("replicas"), "parentCompositePodGroupName": "serve", "schedulingPolicy": gang("minGroupCount", 2),
+	})
+	group("leader", "red", 1)
+	group("workers", "red", 2)
+	w.Await(Waiting("leader", 1))
+	w.Await(Waiting("workers", 2))
+	for name, want := range map[string]string{"blue": "True Scheduled", "leader": "False Unschedulable", "workers": "False Unschedulable"} {
 		awaitGroup(w, podGroups(), name, want)
 	}
 	w.Middle()
-	w.AddNodes(1, "1", "16Gi")
-	w.Await(Running("red", 2))
-	awaitGroup(w, podGroups(), "red", "True Scheduled")
+	w.AddNodes(1, "2", "16Gi") // beside one CPU that is left
+	w.Await(Running("leader", 1))
+	w.Await(Running("workers", 2))
+	awaitGroup(w, podGroups(), "leader", "True Scheduled")
+	awaitGroup(w, podGroups(), "workers", "True Scheduled")
 	w.checkBooks()
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,13 +74,19 @@ func FindServedGroups(of discovery.DiscoveryInterface) (found ServedGroups, err 
 // StartsAlone reports whether the pod groups of a composite one have nothing in common: each starts by itself, and anywhere.
 func (g PodGroup) StartsAlone() bool { return g.MinCount == 0 && g.Require == "" }
 
-// TagsIn is what a member says of its group where that is one of a composite one: the pod groups in it are subgroups of one group, of which
-// as many start together as it says, each with its own minimum. What is common to all of them is said by the composite one.
-func (g PodGroup) TagsIn(composite PodGroup) map[string]string {
-	tags := composite.Tags()
+// TagsIn is what a member says of its group where that is in composite ones, the top one first: what is in that are subgroups of one group, of
+// which as many start together as it says, each with as many of its own parts as it says, and pod groups with their minimum. What is common to
+// all of them is said by the top one.
+func (g PodGroup) TagsIn(composites ...PodGroup) map[string]string {
+	top, below := composites[0], slices.Concat(composites[1:], []PodGroup{g})
+	names, minima := make([]string, len(below)), make([]string, len(below))
+	for i, of := range below {
+		names[i], minima[i] = of.Name, strconv.Itoa(int(max(of.MinCount, 1)))
+	}
+	tags := top.Tags()
 	maps.Copy(tags, map[string]string{
-		TagQuorum: composite.CompositeName(), TagQuorumLeast: strconv.Itoa(int(max(composite.MinCount, 1))),
-		TagQuorumSubgroup: g.Name, TagQuorumSubgroupLeast: strconv.Itoa(int(max(g.MinCount, 1))), TagQuorumEach: g.Require,
+		TagQuorum: top.CompositeName(), TagQuorumLeast: strconv.Itoa(int(max(top.MinCount, 1))),
+		TagQuorumSubgroup: strings.Join(names, "/"), TagQuorumSubgroupLeast: strings.Join(minima, "/"), TagQuorumEach: below[0].Require,
 	})
 	return tags
 }
@@ -87,42 +94,53 @@ func (g PodGroup) TagsIn(composite PodGroup) map[string]string {
 // CompositeName is the name by which pods name a composite group: no pod group has the same.
 func (g PodGroup) CompositeName() string { return g.Namespace + "/composite/" + g.Name }
 
+// compositesMax is in how many composite pod groups, one in the other, a pod group may be.
+const compositesMax = 4
+
 // Composites are composite pod groups by namespace and name.
 type Composites map[string]PodGroup
 
-// Of is the composite group with whose other groups one starts; nil if it starts by itself. Why is why its pods wait. Trees of more levels are
-// understood only where those above say nothing.
-func (c Composites) Of(group PodGroup) (of *PodGroup, why string) {
-	if group.Parent == "" {
-		return nil, ""
-	}
-	composite, known := c[group.Namespace+"/"+group.Parent]
-	if !known {
-		return nil, fmt.Sprintf("its composite pod group %s does not exist, or is not understood", group.Parent)
-	}
-	if composite.Parent != "" {
-		above, known := c[group.Namespace+"/"+composite.Parent]
+// Of are the composite groups that a pod group is in, the top one first, as far as they say how others start with it; none if it starts by itself. Why
+// is why its pods wait. Domains are understood where the top one requires them, and what is right below that.
+func (c Composites) Of(group PodGroup) (above []PodGroup, why string) {
+	for at := group; at.Parent != ""; {
+		of, known := c[group.Namespace+"/"+at.Parent]
 		switch {
 		case !known:
-			return nil, fmt.Sprintf("composite pod group %s, which its composite pod group %s is in, does not exist, or is not understood", composite.Parent, composite.Name)
-		case above.Parent != "" || !above.StartsAlone():
-			return nil, fmt.Sprintf("composite pod group %s is in %s, which says how such groups start together: this is understood of pod groups only", composite.Name, above.Name)
+			return nil, fmt.Sprintf("%s does not exist, or is not understood", named(group, at))
+		case len(above) == compositesMax:
+			return nil, fmt.Sprintf("it is in more than %d composite pod groups, one in the other, or in a circle of them", compositesMax)
+		}
+		above, at = append(above, of), of
+	}
+	for len(above) > 0 && above[len(above)-1].StartsAlone() {
+		above = above[:len(above)-1]
+	}
+	slices.Reverse(above)
+	for i, of := range slices.Concat(above, []PodGroup{group}) {
+		if i > 1 && of.Require != "" && of.Require != above[0].Require && of.Require != above[1].Require {
+			return nil, fmt.Sprintf("%s requires one value of %s: this is understood of %s and of what is right in it", of.Name, of.Require, above[0].Name)
 		}
 	}
-	if composite.StartsAlone() {
-		return nil, ""
+	return above, ""
+}
+
+// named names the composite group that one of those is in which a pod group is in, or the pod group itself.
+func named(group, at PodGroup) string {
+	if at.Parent == group.Parent {
+		return "its composite pod group " + at.Parent
 	}
-	return &composite, ""
+	return fmt.Sprintf("composite pod group %s, which its composite pod group %s is in,", at.Parent, at.Name)
 }
 
 // Tags are what a pod says of its group, with its completion index and its label LabelSubgroup; nil if it is scheduled by itself, or waits.
 func (c Composites) Tags(group PodGroup, index, label string) map[string]string {
-	composite, why := c.Of(group)
+	above, why := c.Of(group)
 	switch {
-	case why != "" || composite == nil && group.MinCount == 0:
+	case why != "" || len(above) == 0 && group.MinCount == 0:
 		return nil
-	case composite != nil:
-		return group.TagsIn(*composite)
+	case len(above) > 0:
+		return group.TagsIn(above...)
 	}
 	tags := group.Tags()
 	tags[TagQuorumSubgroup] = group.SubgroupOf(index, label)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +123,7 @@ func (a Application) Placeholders() *si.Resource {
 // TagsOf is what a member of a task group without placeholders says: all task groups of the application start together, each with its
 // minimum.
 func (a Application) TagsOf(group TaskGroup) map[string]string {
-	tags := PodGroup{Name: group.Name, MinCount: group.MinMember}.TagsIn(PodGroup{MinCount: int32(len(a.TaskGroups))})
+	tags := PodGroup{Name: url.PathEscape(group.Name), MinCount: group.MinMember}.TagsIn(PodGroup{MinCount: int32(len(a.TaskGroups))})
 	tags[TagQuorum] = ApplicationGroup(a.Namespace, a.ID)
 	return tags
 }

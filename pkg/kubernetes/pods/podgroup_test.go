@@ -204,6 +204,17 @@ spec:
 	} {
 		assert.Equal(t, tags[tag], want, tag)
 	}
+	hall := pods.PodGroup{Namespace: "research", Name: "hall", MinCount: 3, Require: "hall"}
+	for _, c := range []struct {
+		above            []pods.PodGroup
+		each, sub, least string
+	}{
+		{[]pods.PodGroup{composite, hall}, "hall", "hall/train", "3/4"},
+		{[]pods.PodGroup{composite, hall, {Name: "row"}}, "hall", "hall/row/train", "3/1/4"},
+	} {
+		tags := group.TagsIn(c.above...)
+		assert.DeepEqual(t, []string{tags[pods.TagQuorumEach], tags[pods.TagQuorumSubgroup], tags[pods.TagQuorumSubgroupLeast]}, []string{c.each, c.sub, c.least})
+	}
 	_, err = pods.ReadCompositePodGroup(object(t, strings.Replace(text, "{minGroupCount: 2}", "{}", 1)))
 	assert.Error(t, err, "composite pod group research/replicas: spec.schedulingPolicy.gang.minGroupCount is 0, and 1 to 2147483647 is expected")
 	_, err = pods.ReadCompositePodGroup(object(t, gangOf137))

@@ -11,7 +11,7 @@ import (
 )
 
 // The pod groups in a composite one start together: as many of them as it says, each with its minimum. They are subgroups of one group for the
-// core.
+// core, or parts of subgroups where they are in a composite one that is in another.
 
 // beginComposites forgets all composite groups.
 func (c *podGroups) beginComposites() {
@@ -59,14 +59,27 @@ func (c *podGroups) deleteComposite(object *unstructured.Unstructured) {
 
 // syncParts sends what changes for the pods in a composite group, and in those in it, by the names of their groups. The lock must be held.
 func (c *podGroups) syncParts(name string) {
-	for _, of := range slices.Sorted(maps.Keys(c.parts[name])) {
+	for _, of := range c.groupsIn(name) {
 		c.syncMembers(of)
 	}
-	for _, inner := range slices.Sorted(maps.Keys(c.inner[name])) {
-		for _, of := range slices.Sorted(maps.Keys(c.parts[inner])) {
-			c.syncMembers(of)
+}
+
+// groupsIn are the pod groups in a composite one, and in those in it, by name. The lock must be held.
+func (c *podGroups) groupsIn(composite string) []string {
+	found, looked := map[string]bool{}, map[string]bool{}
+	var look func(string)
+	look = func(name string) {
+		if looked[name] { // they may be in a circle
+			return
+		}
+		looked[name] = true
+		maps.Copy(found, c.parts[name])
+		for inner := range c.inner[name] {
+			look(inner)
 		}
 	}
+	look(composite)
+	return slices.Sorted(maps.Keys(found))
 }
 
 // byComposite are names of what is in composite groups, by the namespaces and names of these.

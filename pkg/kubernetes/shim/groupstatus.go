@@ -3,7 +3,6 @@ package shim
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -159,9 +158,14 @@ func (c callback) UpdateGroup(args *scheduler.UpdateGroupArgs) {
 // compositeChanged has each pod group of a composite one say whether it has started, and those of one that is below its minimum tell of it.
 // The lock must be held.
 func (s *groupStatuses) compositeChanged(composite string, args *scheduler.UpdateGroupArgs) {
-	for _, name := range slices.Sorted(maps.Keys(s.groups.parts[composite])) {
-		group, runs := s.groups.of[name], false
-		if runs = slices.Contains(args.Subgroups, group.Name) && args.State != scheduler.GroupWaits; runs {
+	for _, name := range s.groups.groupsIn(composite) {
+		group := s.groups.of[name]
+		above, why := s.groups.composites.Of(group)
+		if why != "" || len(above) == 0 {
+			continue
+		}
+		runs := slices.Contains(args.Subgroups, group.TagsIn(above...)[pods.TagQuorumSubgroup]) && args.State != scheduler.GroupWaits
+		if runs {
 			s.want(name, groupState{started: true, reason: groupScheduled, message: shortened(args.Message)})
 		} else if !s.wanted[name].started {
 			s.want(name, groupState{reason: groupUnschedulable, message: shortened(args.Message)})

@@ -1,4 +1,4 @@
-package torture_test
+package live_test
 
 import (
 	"context"
@@ -17,8 +17,6 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/live"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/torture"
 )
-
-const realPartition = "[" + live.ID + "]default"
 
 // The same worlds before the scheduler that users run, with its goroutines, callbacks and recorder: messages cross as
 // they come, and a restart is a registration. It makes no breach, its partition keeps all laws, all pods end, and what was recorded is played
@@ -66,7 +64,7 @@ func before(t *testing.T, text, directory string) {
 		case <-time.After(time.Minute):
 		}
 		synctest.Wait()
-		assert.Check(t, core.Verify(ctx, realPartition))
+		assert.Check(t, core.Verify(ctx, livePartition))
 	}
 	cancel()
 	assert.NilError(t, <-finished)
@@ -77,7 +75,7 @@ func playedAgain(t *testing.T, directory string) (steps int) {
 	t.Helper()
 	d, err := recording.Read(directory)
 	assert.NilError(t, err)
-	for _, s := range d.Segments[realPartition] {
+	for _, s := range d.Segments[livePartition] {
 		p, err := recording.Open(s.Path)
 		assert.NilError(t, err)
 		for err == nil {

@@ -80,6 +80,9 @@ func (m *maker) group(g *group, pods, each int) (count int, how string) {
 		add(fmt.Sprintf("size: %d", size))
 		if m.chance(2) {
 			add(fmt.Sprintf("parts: %d", m.between(1, (pods+size-1)/size)))
+			if m.chance(2) {
+				add(fmt.Sprintf("leaders: %d", m.between(1, size)))
+			}
 		}
 	case m.chance(2):
 		add(fmt.Sprintf("least: %d", m.between(1, pods)))

@@ -167,10 +167,11 @@ type Group struct {
 	Subgroups  []Subgroup `json:"subgroups"`  // that members name, by name
 }
 
-// A Subgroup is the members of a group that name it.
+// A Subgroup is the members of a group that name it, or a part of it.
 type Subgroup struct {
-	Name    string `json:"name"`
-	Least   int    `json:"least"` // that start together; zero where nothing was said
+	Name    string `json:"name"`  // of a part with those that it is in, divided by slashes
+	Least   int    `json:"least"` // members, or parts, that start together; zero where nothing was said
+	Has     int    `json:"has"`   // of these: members that run or are done, or parts that have theirs
 	Running int    `json:"running"`
 	Waiting int    `json:"waiting"`
 	Done    int    `json:"done"`
@@ -183,7 +184,7 @@ func (g *Group) Needs() string {
 	}
 	run := 0
 	for _, of := range g.Subgroups {
-		if of.Least > 0 && of.Running+of.Done >= of.Least {
+		if of.Least > 0 && of.Has >= of.Least && !strings.Contains(of.Name, "/") {
 			run++
 		}
 	}

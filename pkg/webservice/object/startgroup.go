@@ -28,10 +28,11 @@ type startGroupJSON struct {
 	Subgroups  []subgroupJSON `json:"subgroups,omitempty"`
 }
 
-// subgroupJSON is the members of a group that name a subgroup of it.
+// subgroupJSON is the members of a group that name a subgroup of it, or a part of one.
 type subgroupJSON struct {
 	Name    string `json:"name"`
 	Least   int    `json:"least,omitempty"`
+	Has     int    `json:"has"`
 	Running int    `json:"running"`
 	Waiting int    `json:"waiting"`
 	Done    int    `json:"done"`
@@ -41,6 +42,7 @@ func (g *subgroupJSON) Encode(e *encoder.Encoder) {
 	e.Open('{')
 	e.Text("name", g.Name)
 	e.IntegerIf("least", int64(g.Least))
+	e.Integer("has", int64(g.Has))
 	e.Integer("running", int64(g.Running))
 	e.Integer("waiting", int64(g.Waiting))
 	e.Integer("done", int64(g.Done))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -69,31 +70,87 @@ func TestReplicasStartTogether(t *testing.T) {
 	})
 }
 
-// Pods of a replica wait for its composite group, and say so. Those of a composite that says nothing start by themselves, and a tree of more
-// levels, which is not understood, does not start in part.
+// Pods of a replica wait for its composite group, and say so. Those of a composite that says nothing start by themselves.
 func TestReplicasWaitForTheirCompositeGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newCompositeWorld(t, "8", shimtest.NewCompositePodGroup("plain", 0))
 		w.Create(replica("blue", "serve", 2))
 		w.Create(replica("green", "plain", 2))
-		w.Create(replica("deep", "inner", 2))
 		w.Advance(time.Minute)
 		w.inGang("blue", 1, 2)
 		w.inGang("green", 1, 2)
-		w.inGang("deep", 1, 2)
 		assert.Equal(t, len(w.API.Bindings()), 2)
 		says := strings.Join(w.Events(), "\n")
 		assert.Assert(t, strings.Contains(says, "blue-1 FailedScheduling: its composite pod group serve does not exist, or is not understood"), says)
 
 		w.compose(t, shimtest.NewCompositePodGroup("serve", 1))
 		assert.Equal(t, len(w.API.Bindings()), 4)
-		inner := shimtest.NewCompositePodGroup("inner", 1)
-		assert.NilError(t, unstructured.SetNestedField(inner.Object, "outer", "spec", "parentCompositePodGroupName"))
-		w.compose(t, inner)
-		w.compose(t, shimtest.NewCompositePodGroup("outer", 1))
-		assert.Equal(t, len(w.API.Bindings()), 4)
-		says = strings.Join(w.Events(), "\n")
-		assert.Assert(t, strings.Contains(says, "composite pod group inner is in outer, which says how such groups start together"), says)
+	})
+}
+
+// compositeIn is a composite group in another one, which requires one value of a label, if it says one.
+func compositeIn(name, of string, minCount int, topology string) *unstructured.Unstructured {
+	group := shimtest.NewCompositePodGroup(name, minCount)
+	_ = unstructured.SetNestedField(group.Object, of, "spec", "parentCompositePodGroupName")
+	if topology != "" {
+		_ = unstructured.SetNestedSlice(group.Object, []any{map[string]any{"key": topology}}, "spec", "schedulingConstraints", "topology")
+	}
+	return group
+}
+
+// Two of three replicas of a leader and two workers start together, each whole and in one rack, whatever comes first of the tree. Each pod group
+// says whether it has started.
+func TestReplicasOfPartsStartTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCompositeWorld(t, "3")
+		for _, name := range []string{"blue", "green", "red"} {
+			w.Create(replica(name+"-leader", name, 1))
+			w.Create(replica(name+"-workers", name, 2))
+			w.inGang(name+"-leader", 1)
+			w.compose(t, compositeIn(name, "serve", 2, "rack"))
+		}
+		w.AddNode("node-2", "cpu=4")
+		for name, rack := range map[string]string{"node-1": "a", "node-2": "b"} {
+			w.ChangeNode(name, func(n *v1.Node) { n.Labels = map[string]string{"rack": rack} })
+		}
+		w.inGang("blue-workers", 1, 2)
+		w.inGang("green-workers", 1, 2)
+		assert.Equal(t, len(w.API.Bindings()), 0)
+		says := strings.Join(w.Events(), "\n")
+		assert.Assert(t, strings.Contains(says, "composite pod group serve, which its composite pod group blue is in, does not exist"), says)
+
+		w.compose(t, shimtest.NewCompositePodGroup("serve", 2))
+		w.Advance(time.Minute)
+		on := map[string]map[string]bool{}
+		for _, bound := range w.API.Bindings() {
+			pod, node, _ := strings.Cut(bound, " ")
+			name, _, _ := strings.Cut(pod, "-")
+			if on[name] == nil {
+				on[name] = map[string]bool{}
+			}
+			on[name][node] = true
+		}
+		assert.Equal(t, len(w.API.Bindings()), 6, "%v", w.API.Bindings())
+		assert.Assert(t, len(on["blue"]) == 1 && len(on["green"]) == 1 && len(on["red"]) == 0, "%v", on)
+		for name, want := range map[string]string{"blue-leader": "True Scheduled", "green-workers": "True Scheduled", "red-leader": "False Unschedulable"} {
+			assert.Assert(t, strings.HasPrefix(w.condition(t, shimtest.PodGroupResource, name), want), "%s: %s", name, w.condition(t, shimtest.PodGroupResource, name))
+		}
+	})
+}
+
+// A tree in which something deeper down requires a domain of its own does not start in part, and a circle is told.
+func TestTreesThatAreNotUnderstood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCompositeWorld(t, "8", shimtest.NewCompositePodGroup("serve", 1), compositeIn("hall", "serve", 1, ""), compositeIn("blue", "hall", 1, "rack"),
+			compositeIn("round", "about", 1, ""), compositeIn("about", "round", 1, ""))
+		w.Create(replica("deep", "blue", 2))
+		w.Create(replica("lost", "about", 2))
+		w.inGang("deep", 1, 2)
+		w.inGang("lost", 1, 2)
+		assert.Equal(t, len(w.API.Bindings()), 0)
+		says := strings.Join(w.Events(), "\n")
+		assert.Assert(t, strings.Contains(says, "blue requires one value of rack: this is understood of serve and of what is right in it"), says)
+		assert.Assert(t, strings.Contains(says, "it is in more than 4 composite pod groups, one in the other, or in a circle of them"), says)
 	})
 }
 

@@ -66,8 +66,8 @@ function members(g) {
 }
 
 function subgroups(g) {
-  const has = (s) => s.running + s.done, run = g.subgroups.filter((s) => s.least > 0 && has(s) >= s.least);
-  const says = `${format.count(run.length)} subgroups run, ${format.count(g.least)} must: ${g.subgroups.map((s) => `${s.name} ${has(s)} of ${s.least ?? 0}`).join(', ')}`;
+  const run = g.subgroups.filter((s) => s.least > 0 && s.has >= s.least && !s.name.includes('/'));
+  const says = `${format.count(run.length)} subgroups run, ${format.count(g.least)} must: ${g.subgroups.map((s) => `${s.name} ${s.has} of ${s.least ?? 0}`).join(', ')}`;
   return share(run.length, g.least, says, ' subgroups');
 }
 
