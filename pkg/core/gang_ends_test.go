@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,4 +67,18 @@ func TestPlaceholderThatIsLostIsCounted(t *testing.T) {
 	group = gangOf(p).Groups[0]
 	assert.DeepEqual(t, []int64{group.Made, group.Replaced, group.TimedOut}, []int64{2, 1, 1})
 	assert.NilError(t, p.Verify())
+}
+
+// The amounts of a task group are those of its first placeholder, whatever others have.
+func TestAmountsOfATaskGroup(t *testing.T) {
+	p := core.NewPartition(api.Options{Kinds: testKinds()}, api.Config{
+		Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "q"}}},
+	})
+	p.Apply(start, api.AddApplication{ID: "app", Queue: "root.q", Placeholders: resources.Amounts{5}})
+	for _, cores := range []int64{2, 3} {
+		p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
+			Key: api.AllocationKey(fmt.Sprint("ph-", cores)), Application: "app", TaskGroup: "workers", Placeholder: true, Amounts: resources.Amounts{cores}, Created: start,
+		}})
+		assert.DeepEqual(t, gangOf(p).Groups[0].Least, resources.Amounts{2})
+	}
 }

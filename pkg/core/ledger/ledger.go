@@ -41,7 +41,6 @@ type Ledger struct {
 	Unknown      map[string]*AskSet                   // asks by the kinds that they want and no node has
 
 	Capacity    resources.Sum     // of all nodes
-	Largest     resources.Amounts // the most of each kind that any node ever had
 	Occupied    resources.Sum     // by foreign allocations on nodes
 	Running     tables.Counts     // own allocations
 	Claims      []*Request        // asks for which anything is kept, each at its place

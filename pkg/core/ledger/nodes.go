@@ -16,7 +16,7 @@ func (l *Ledger) AddNode(c api.AddNode) *Node {
 	l.Nodes.ReplaceOrInsert(n)
 	l.nodesByID[n.ID] = n
 	l.Capacity.Add(n.Capacity)
-	l.resized(n.Capacity)
+	l.resized()
 	l.Tell(&api.NodeAdded{ID: n.ID, Capacity: n.Capacity.Clone(), Attributes: n.Attributes, Schedulable: n.Schedulable, Total: l.Capacity.Clone()})
 	n.Recount()
 	l.PlaceForeign(n)
@@ -27,10 +27,9 @@ func (l *Ledger) AddNode(c api.AddNode) *Node {
 	return n
 }
 
-// resized notes that the capacity of all nodes has changed: of one to this, if any.
-func (l *Ledger) resized(capacity resources.Amounts) {
+// resized notes that the capacity of all nodes has changed.
+func (l *Ledger) resized() {
 	l.Holds, l.SlotsDue = l.Holds+1, true
-	l.Largest.Raise(capacity)
 	l.Changes.Resized = true
 }
 
@@ -41,7 +40,7 @@ func (l *Ledger) SetCapacity(n *Node, capacity resources.Amounts) bool {
 	}
 	l.Capacity.Sub(n.Capacity)
 	l.Capacity.Add(capacity)
-	l.resized(capacity)
+	l.resized()
 	n.Capacity = capacity
 	n.Recount()
 	n.AllowExcess()
@@ -70,7 +69,7 @@ func (l *Ledger) RemoveNode(n *Node) {
 	delete(l.nodesByID, n.ID)
 	l.nodeSlots.GiveBack(n.Slot)
 	l.Capacity.Sub(n.Capacity)
-	l.resized(nil)
+	l.resized()
 }
 
 // Bind lists an ask that has a required node with that node.
