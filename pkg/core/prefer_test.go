@@ -3,6 +3,7 @@ package core_test
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -18,8 +19,9 @@ import (
 
 // A group that prefers racks starts in as few as there can be, the largest of those that are free, and of those that hold the rest of it
 // in the one that is filled best, also where other nodes suit its members better. What comes once more of it must run takes as few further racks as there can be.
+// One that is to be balanced has as many in the rack with the fewest as there can be.
 func TestPreferredDomainsAreAsFewAsCanBe(t *testing.T) {
-	several := 0
+	several, balanced := 0, 0
 	for seed := range seeds.Of(t, 300) {
 		chance := rand.New(rand.NewPCG(seed, 83))
 		config := api.Config{Name: "default", Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "default"}}}}
@@ -57,6 +59,7 @@ func TestPreferredDomainsAreAsFewAsCanBe(t *testing.T) {
 		for _, cores := range room {
 			total += cores
 		}
+		even := rand.New(rand.NewPCG(seed, 86)).IntN(2) == 0
 		members, taken := 0, map[int]bool{}
 		for round := range 2 {
 			more := 1 + chance.IntN(max(total-members, 1))
@@ -66,11 +69,11 @@ func TestPreferredDomainsAreAsFewAsCanBe(t *testing.T) {
 			for i := range more {
 				p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
 					Key: api.AllocationKey(fmt.Sprint("a", round, "-", i)), Application: "app", Amounts: resources.Amounts{1}, Created: start,
-					Tags: map[string]string{api.TagQuorum: "g", api.TagQuorumLeast: fmt.Sprint(members), api.TagQuorumPrefer: "rack"},
+					Tags: map[string]string{api.TagQuorum: "g", api.TagQuorumLeast: fmt.Sprint(members), api.TagQuorumPrefer: "rack", api.TagQuorumBalanced: fmt.Sprint(even)},
 				}})
 			}
 			about := fmt.Sprintf("seed %d, round %d: %d more in %v, taken %v", seed, round, more, room, taken)
-			want := fewest(room, taken, more)
+			want, least, in := fewest(room, taken, more), mostEven(room, more), map[int]int{}
 			events, _ := p.Schedule(start.Add(time.Duration(round) * time.Minute))
 			placed := 0
 			for _, e := range events {
@@ -78,17 +81,33 @@ func TestPreferredDomainsAreAsFewAsCanBe(t *testing.T) {
 					placed++
 					room[rackOf[e.Node]]--
 					taken[rackOf[e.Node]] = true
+					in[rackOf[e.Node]]++
 				}
 			}
 			assert.Equal(t, placed, more, about)
 			assert.Equal(t, len(taken), want, about)
+			if even && round == 0 {
+				assert.Equal(t, slices.Min(slices.Collect(maps.Values(in))), least, "%s: %v", about, in)
+				balanced += min(len(in)-1, 1)
+			}
 			assert.NilError(t, p.Verify())
 		}
 		if len(taken) > 1 {
 			several++
 		}
 	}
-	assert.Assert(t, several > seeds.Part(t, 50), "%d", several)
+	assert.Assert(t, several > seeds.Part(t, 50) && balanced > seeds.Part(t, 25), "%d and %d", several, balanced)
+}
+
+// mostEven is how many of so many run at least in each of as few racks as have room for them, where they are divided as evenly as can be.
+func mostEven(room []int, more int) (least int) {
+	sorted, sum := slices.Sorted(slices.Values(room)), 0
+	for count := 1; sum < more; count++ {
+		least = sorted[len(sorted)-count]
+		sum += least
+		least = min(least, more/count)
+	}
+	return least
 }
 
 // fewest is how many racks are taken at least when so many more members run: those that are, and of the others the largest.

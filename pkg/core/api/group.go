@@ -35,6 +35,9 @@ const (
 	TagQuorumRequire = "quorum.require"
 	// TagQuorumPrefer is the attribute of nodes of which members that start together run in as few values as possible.
 	TagQuorumPrefer = "quorum.prefer"
+	// TagQuorumBalanced says, with "true", that members that start in several domains, as few as can be, are as evenly divided among them as
+	// can be.
+	TagQuorumBalanced = "quorum.balanced"
 	// TagQuorumSubgroup is which subgroup of its group a member is in, by name. A subgroup may have parts, and these too: "replica-1/workers". TagQuorumEach
 	// is the attribute of nodes of which the members of each subgroup run in one value: all of a subgroup that wait start there, or none of them does.
 	TagQuorumSubgroup = "quorum.subgroup"
@@ -81,6 +84,7 @@ type GroupTerms struct {
 	Each     string // an attribute of nodes that each subgroup requires; empty for none
 
 	BySubgroup bool          // Least counts subgroups
+	Balanced   bool          // members are evenly divided among domains
 	EndBelow   time.Duration // what runs ends when it has been below its minimum for so long; zero is never
 }
 
@@ -124,6 +128,9 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 	}
 	if said, is := tags[TagQuorumPrefer]; is {
 		t.Prefer = said
+	}
+	if said, is := tags[TagQuorumBalanced]; is {
+		t.Balanced = said == "true"
 	}
 	if said, is := tags[TagQuorumEach]; is {
 		t.Each = said

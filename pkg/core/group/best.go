@@ -137,6 +137,8 @@ func (g *groupPlan) isWithin(r *ledger.Request, n *ledger.Node) bool {
 	switch {
 	case g.each != nil && r.Subgroup() != "" && g.each.Of(n) != g.each.Of(g.found[r]):
 		return false
+	case g.within != nil && g.group.Terms.Balanced && g.finest().Finest(n) != g.finest().Finest(g.found[r]):
+		return false
 	case g.within != nil:
 		return g.level.Of(n) == g.within
 	case g.prefers != nil:

@@ -21,11 +21,15 @@ func (g *groupPlan) placeAlike(asks []*ledger.Request) question.Outcome {
 				return result
 			}
 		}
-		if !g.avoids {
+		switch {
+		case g.balances: // better uneven than not at all
+			g.balances = false
+		case g.avoids: // better there again than not at all
+			g.avoids = false
+		default:
 			g.detail = cmp.Or(g.detail, "no node has room for the rest of it")
 			return question.Waits
 		}
-		g.avoids = false // better there again than not at all
 	}
 }
 
@@ -62,6 +66,9 @@ func (g *groupPlan) placeOn(nodes iter.Seq[*ledger.Node], asks *[]*ledger.Reques
 			if len(*asks) == 0 || len(g.found) == g.count {
 				return question.Placed
 			}
+			if g.isFull() {
+				return question.Waits
+			}
 			if len(*asks) < before {
 				with = append(with, n)
 			}
@@ -72,6 +79,9 @@ func (g *groupPlan) placeOn(nodes iter.Seq[*ledger.Node], asks *[]*ledger.Reques
 		nodes = slices.Values(with)
 	}
 }
+
+// isFull reports whether as many asks have a node as were to find one in the domain that is looked at.
+func (g *groupPlan) isFull() bool { return g.most > 0 && len(g.found) >= g.most }
 
 // keeps reports whether the group has a claim on a node.
 func (g *groupPlan) keeps(n *ledger.Node) bool {
@@ -128,7 +138,7 @@ func (g *groupPlan) plannedOn(n *ledger.Node) *plannedNode {
 // as fit.
 func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outcome {
 	on := g.plannedOn(n)
-	for len(*asks) > 0 && len(g.found) < g.count {
+	for len(*asks) > 0 && len(g.found) < g.count && !g.isFull() {
 		r := (*asks)[0]
 		if on.class != g.ClassOf(r) {
 			on.class, on.room, on.agreed = g.ClassOf(r), g.roomOn(n, r).Minus(on.used), false

@@ -11,7 +11,7 @@ import (
 
 // Inside a domain, members take as few of the domains below as they can, and those of a group that prefers a level as few of its
 // domains: first those where members run, then, if one has room for all that are left, the one that fits best, else the one with the most
-// room, and so on. In a domain without others below, the order of nodes decides.
+// room, and so on, or, where the group is to be balanced, as many as are needed, with equal shares. In a domain without others below, the order of nodes decides.
 
 // looksByDomain reports whether nodes are looked at one domain after the other.
 func (g *groupPlan) looksByDomain() bool { return g.within != nil || g.prefers != nil }
@@ -66,6 +66,9 @@ type split struct {
 
 // among visits the nodes of some domains, and then others beside them, until there are none or no more are asked for.
 func (s *split) among(domains []*topology.Domain, beside iter.Seq[*ledger.Node], yield func(iter.Seq[*ledger.Node]) bool) bool {
+	if shares := s.shares(domains); shares != nil {
+		return s.evenly(shares, yield)
+	}
 	for domains = slices.Clone(domains); len(domains) > 0; {
 		next := s.first(domains)
 		d, before := domains[next], s.left
@@ -79,6 +82,70 @@ func (s *split) among(domains []*topology.Domain, beside iter.Seq[*ledger.Node],
 		domains = slices.Delete(domains, next, next+1)
 	}
 	return yield(slices.Values(s.inOrder(beside, s.ask)))
+}
+
+// A part is how many asks are to run in a domain.
+type part struct {
+	*topology.Domain
+	share int64
+}
+
+// shares divide what is left among as few of some domains as have room for it, as evenly as can be: of those that are large enough for that, the
+// smallest. It is nil where that is not to be, or one has room for all.
+func (s *split) shares(domains []*topology.Domain) []part {
+	if !s.balances {
+		return nil
+	}
+	var list []part
+	for _, d := range domains {
+		if slots := s.slots.in(d); slots > 0 {
+			list = append(list, part{d, slots})
+		}
+	}
+	slices.SortFunc(list, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.share, b.share), compareBusy(a.Domain, b.Domain), a.Compare(b.Domain))
+	})
+	sum, count := int64(0), 0
+	for ; count < len(list) && sum < s.left; count++ {
+		sum += list[len(list)-1-count].share
+	}
+	if count < 2 || sum < s.left {
+		return nil
+	}
+	least := min(list[len(list)-count].share, s.left/int64(count))
+	from := 0
+	for ; list[from].share < least || sumOf(list[from:from+count]) < s.left; from++ {
+	}
+	list = list[from : from+count]
+	left := s.left
+	for i := range list {
+		list[i].share = min(list[i].share, left/int64(count-i))
+		left -= list[i].share
+	}
+	return list
+}
+
+func sumOf(parts []part) (sum int64) {
+	for _, p := range parts {
+		sum += p.share
+	}
+	return sum
+}
+
+// evenly visits the nodes of some domains, each for its share.
+func (s *split) evenly(shares []part, yield func(iter.Seq[*ledger.Node]) bool) bool {
+	left, most := s.left, s.most
+	for _, p := range shares {
+		s.left, s.most = p.share, len(s.found)+int(p.share)
+		more := s.among(p.Below(), p.OwnNodes, yield)
+		s.most = most
+		if !more {
+			return false
+		}
+		left -= p.share
+	}
+	s.left = left
+	return true
 }
 
 // first is the first of some domains in order.

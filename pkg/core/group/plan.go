@@ -40,6 +40,8 @@ type groupPlan struct {
 	short   *quotaNeed // the first of these, if all asks must start
 	detail  string     // why there are too few
 
+	balances  bool // asks are evenly divided among domains
+	most      int  // asks that are to be found in the domain that is looked at, beside those before; zero is any number
 	avoids    bool // nodes where binding failed are left out
 	strays    bool // members run in several domains, or outside of all
 	refused   bool // the resource manager has refused asks
@@ -127,6 +129,7 @@ func (g *groupPlan) beginIn(d *topology.Domain) {
 	g.within, g.failed, g.emptied, g.calls, g.over, g.detail = d, nil, nil, 0, 0, ""
 	g.found, g.order, g.on = map[*ledger.Request]*ledger.Node{}, nil, map[*ledger.Node]*plannedNode{}
 	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
+	g.balances = g.group.Terms.Balanced && g.group.Runs() == 0
 }
 
 // A need is how many asks of a group have the same amounts.

@@ -40,18 +40,18 @@ type Ledger struct {
 	Absent       map[api.NodeID]*AskSet               // asks whose required node is not known
 	Unknown      map[string]*AskSet                   // asks by the kinds that they want and no node has
 
-	Capacity    resources.Sum     // of all nodes
-	Occupied    resources.Sum     // by foreign allocations on nodes
-	Running     tables.Counts     // own allocations
-	Claims      []*Request        // asks for which anything is kept, each at its place
-	QuotaClaims []*Request        // those of them for which quota is kept, in order
-	Idle        int               // how many of them nothing is evicted for
-	Holds       uint64            // counts changes of what nodes hold when all has left that may leave
-	SlotsDue    bool              // something has changed that may help a class to a slot
-	Importances tables.Counts     // of these
-	arrivals    uint64            // requests that were ever registered
-	Waiting     int               // asks
-	Stamp       uint64            // counts changes that may change why asks wait
+	Capacity    resources.Sum // of all nodes
+	Occupied    resources.Sum // by foreign allocations on nodes
+	Running     tables.Counts // own allocations
+	Claims      []*Request    // asks for which anything is kept, each at its place
+	QuotaClaims []*Request    // those of them for which quota is kept, in order
+	Idle        int           // how many of them nothing is evicted for
+	Holds       uint64        // counts changes of what nodes hold when all has left that may leave
+	SlotsDue    bool          // something has changed that may help a class to a slot
+	Importances tables.Counts // of these
+	arrivals    uint64        // requests that were ever registered
+	Waiting     int           // asks
+	Stamp       uint64        // counts changes that may change why asks wait
 	Changes     changeSet
 
 	// How often any node has changed, was updated by a command, or freed, when that was last reacted to.

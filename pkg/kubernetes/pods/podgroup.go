@@ -33,6 +33,7 @@ type PodGroup struct {
 	EndsAsAWhole    bool             // its pods are evicted together or not at all
 	Require         string           // the label of nodes of which all its pods run in one value; empty for none
 	Prefer          string           // the label of nodes of which those that start together run in few values; empty for none
+	Balanced        bool             // and as evenly divided among them as can be
 	Each            string           // the label of nodes of which the pods of each subgroup run in one value; empty for none
 	SubgroupSize    int              // how many completion indices make a subgroup; zero where pods name theirs
 	SubgroupLeast   int              // how many pods of a subgroup start together, and MinCount counts subgroups; zero where it counts pods
@@ -49,6 +50,9 @@ const AnnotationEndBelow = domain + "end-below-minimum-after"
 
 // AnnotationPrefer of a pod group is the label of nodes of which its pods prefer few values. Kubernetes has no field for that.
 const AnnotationPrefer = domain + "preferred-topology"
+
+// AnnotationBalanced of a pod group says, with "true", that its pods are as evenly divided as can be where they run in several values of a label.
+const AnnotationBalanced = domain + "balanced-topology"
 
 // Subgroups of a pod group, for which Kubernetes has no field. Pods say in which one they are with the label LabelSubgroup, or, where the
 // group has the annotation AnnotationSubgroupSize, with their completion index: those of so many that follow each other are one subgroup.
@@ -207,7 +211,10 @@ func (g *PodGroup) readAnnotations(of map[string]string) {
 		}
 		return key
 	}
-	g.Prefer, g.Each = label(AnnotationPrefer), label(AnnotationSubgroups)
+	g.Prefer, g.Each, g.Balanced = label(AnnotationPrefer), label(AnnotationSubgroups), of[AnnotationBalanced] == "true"
+	if says := of[AnnotationBalanced]; says != "" && says != "true" && says != "false" {
+		g.leaveOut(AnnotationBalanced, "is not true or false", strconv.Quote(says))
+	}
 	count := func(name string) int {
 		if of[name] == "" {
 			return 0
@@ -269,7 +276,10 @@ func (g PodGroup) Tags() map[string]string {
 	tags := map[string]string{
 		TagQuorum: g.Namespace + "/" + g.Name, TagQuorumLeast: strconv.Itoa(int(g.MinCount)),
 		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require, TagQuorumPrefer: g.Prefer, TagQuorumEach: g.Each,
-		TagQuorumSubgroupLeast: "", TagQuorumEndBelow: "",
+		TagQuorumSubgroupLeast: "", TagQuorumEndBelow: "", TagQuorumBalanced: "",
+	}
+	if g.Balanced {
+		tags[TagQuorumBalanced] = "true"
 	}
 	if g.EndBelow > 0 {
 		tags[TagQuorumEndBelow] = strconv.Itoa(int(g.EndBelow.Seconds()))

@@ -34,6 +34,8 @@ const (
 	TagQuorumUnit     = "quorum.unit"
 	TagQuorumRequire  = "quorum.require"
 	TagQuorumPrefer   = "quorum.prefer"
+	// TagQuorumBalanced marks a group whose pods are evenly divided where they run in several values of a label.
+	TagQuorumBalanced = "quorum.balanced"
 	// TagQuorumEach is the label of which the pods of each subgroup run in one value, and TagQuorumSubgroup which subgroup one is in.
 	TagQuorumEach     = "quorum.each"
 	TagQuorumSubgroup = "quorum.subgroup"
