@@ -20,6 +20,7 @@ type Group struct {
 	Size     int    // pods of a subgroup, those that follow each other; zero is all that the application has
 	Parts    int    // subgroups that start together, each with all its pods; zero where pods are counted
 	Leaders  int    // pods of each of these that are a part of it, the first ones, beside the others; zero where there are no such parts
+	Balanced bool   // they are evenly divided among domains
 	Whole    bool   // they are evicted together
 	Priority *int32 // of all of them; nil is that of the workload
 }
@@ -36,6 +37,7 @@ func (p *parser) group(into **Group) field {
 			"size":     whole(&p.reader, &g.Size, 1, podsMax),
 			"parts":    whole(&p.reader, &g.Parts, 1, podsMax),
 			"leaders":  whole(&p.reader, &g.Leaders, 1, podsMax),
+			"balanced": p.flag(&g.Balanced),
 			"unit":     scalar(&p.reader, &g.Whole, parseUnit),
 			"priority": p.priority(&g.Priority),
 		})
@@ -73,6 +75,9 @@ func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
 	}
 	if s.Group.Each != "" {
 		tags[api.TagQuorumEach] = s.Group.Each
+	}
+	if s.Group.Balanced {
+		tags[api.TagQuorumBalanced] = "true"
 	}
 	if s.Group.Whole {
 		tags[api.TagQuorumUnit] = api.UnitAll

@@ -66,9 +66,6 @@ func (g *groupPlan) placeOn(nodes iter.Seq[*ledger.Node], asks *[]*ledger.Reques
 			if len(*asks) == 0 || len(g.found) == g.count {
 				return question.Placed
 			}
-			if g.isFull() {
-				return question.Waits
-			}
 			if len(*asks) < before {
 				with = append(with, n)
 			}

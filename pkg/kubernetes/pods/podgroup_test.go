@@ -90,7 +90,7 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		assert.DeepEqual(t, group.Tags(), map[string]string{
 			pods.TagQuorum: "research/train", pods.TagQuorumLeast: "4", pods.TagQuorumPriority: "1000", pods.TagQuorumPreempts: preempts,
 			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "", pods.TagQuorumEach: "",
-			pods.TagQuorumSubgroupLeast: "", pods.TagQuorumEndBelow: "",
+			pods.TagQuorumSubgroupLeast: "", pods.TagQuorumEndBelow: "", pods.TagQuorumBalanced: "",
 		})
 		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
 	}
@@ -130,6 +130,13 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 	counted, err := pods.ReadPodGroup(of)
 	assert.NilError(t, err)
 	assert.Equal(t, counted.Tags()[pods.TagQuorumEndBelow], "60")
+	for says, want := range map[string]string{"true": "true", "false": "", "yes": ""} {
+		of.SetAnnotations(map[string]string{pods.AnnotationBalanced: says})
+		group, err := pods.ReadPodGroup(of)
+		assert.NilError(t, err)
+		assert.Equal(t, group.Tags()[pods.TagQuorumBalanced], want)
+		assert.Equal(t, group.Odd != "", says == "yes", group.Odd)
+	}
 	of.SetAnnotations(map[string]string{pods.AnnotationEndBelow: "soon"})
 	odd, err := pods.ReadPodGroup(of)
 	assert.NilError(t, err)

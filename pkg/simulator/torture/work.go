@@ -90,6 +90,9 @@ func (m *maker) group(g *group, pods, each int) (count int, how string) {
 	if m.chance(3) {
 		add("unit: all")
 	}
+	if level != "" && m.chance(2) {
+		add("balanced: true")
+	}
 	if m.chance(4) {
 		add(fmt.Sprintf("priority: %d", m.between(-2, 4)))
 	}
