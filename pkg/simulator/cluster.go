@@ -187,6 +187,10 @@ func (c *cluster) rejected(e *api.AllocationRejected) {
 		c.breach("pod %s was rejected and does not wait: %s", p.key, e.Reason)
 		return
 	}
+	if p.refusals > 0 {
+		p.refusals--
+		return
+	}
 	if c.refusalCrossed(e) {
 		return
 	}

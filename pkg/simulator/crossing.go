@@ -98,6 +98,9 @@ func (c *cluster) refusalCrossed(e *api.AllocationRejected) bool {
 
 // sendAgain asks for a pod whose ask was refused, as if it had not been asked for.
 func (ps *pods) sendAgain(p *pod) {
+	if p.twice {
+		p.refusals++
+	}
 	ps.books.wait(p, -1)
 	delete(ps.byKey, p.key)
 	p.count(func(n *podCounts) { n.arrived-- }) // it arrives again

@@ -37,7 +37,9 @@ type pod struct {
 	attempt  int   // from one; more when it was lost before
 	base     api.AllocationKey
 	app      *application
-	under    int // the time that its application was registered before it was asked for
+	under    int  // the time that its application was registered before it was asked for
+	twice    bool // it was asked for twice
+	refusals int  // that are to come of what was sent before it was asked for again
 	arrived  time.Duration
 	leave    time.Duration // the moment it leaves, placed or not; negative is none
 	runs     time.Duration // once it runs; negative is for ever
@@ -118,7 +120,7 @@ func (ps *pods) arrive(p *pod) {
 	}
 	ps.books.wait(p, 1)
 	ps.byKey[p.key] = p
-	ps.report(ps.allocation(p))
+	p.twice = ps.report(ps.allocation(p))
 	if p.leave >= 0 {
 		ps.events.plan(max(p.leave, ps.now), func() { ps.leave(p) })
 	}

@@ -80,13 +80,15 @@ func (s *simulation) setTime(at time.Duration) {
 func (s *simulation) send(command api.Command) { s.inbox = append(s.inbox, command) }
 
 // report sends an allocation, by a fault twice.
-func (s *simulation) report(a *api.Allocation) {
+func (s *simulation) report(a *api.Allocation) (twice bool) {
 	s.send(api.AddAllocation{Allocation: a})
 	if s.happens(s.scenario.Faults.ReportTwice) {
 		s.counts.reportsTwice++
 		again := *a
 		s.send(api.AddAllocation{Allocation: &again})
+		return true
 	}
+	return false
 }
 
 // after plans something for later; no delay is still after the partition has

@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -92,6 +93,7 @@ func TestLiveCrossing(t *testing.T) {
 		{"a pod that waits is evicted", func(p *fakeScheduler) { p.release("w/1", preempted) }, 1, 0, nil},
 		{"a pod that runs is evicted", func(p *fakeScheduler) { p.place("w/1", "node-1"); p.release("w/1", preempted) }, 2, 0, []string{"w/1"}},
 		{"the application was completed: the same pod comes again", func(p *fakeScheduler) { p.complete(); p.refuse("w/1") }, 2, 0, nil},
+		{"both asks of a doubled message are refused", func(p *fakeScheduler) { p.complete(); p.refuse("w/1"); p.refuse("w/1") }, 4, 0, nil},
 		{"a pod is refused for good", func(p *fakeScheduler) { p.refuse("w/1") }, 1, 0, nil},
 		{"a pod is placed twice", func(p *fakeScheduler) { p.place("w/1", "node-1"); p.place("w/1", "node-1") }, 1, 1, nil},
 		{"a node is refused", func(p *fakeScheduler) {
@@ -102,7 +104,11 @@ func TestLiveCrossing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				over := make(chan struct{})
 				breaches := 0
-				cluster, err := live.New(parse(t, crossing), live.Options{
+				text := crossing
+				if strings.Contains(c.name, "doubled") {
+					text += "faults: {report-twice: 100%, late: 1s..2s}\n"
+				}
+				cluster, err := live.New(parse(t, text), live.Options{
 					Speed: 60, Breach: func(error) { breaches++ }, Over: func() { close(over) },
 				})
 				assert.NilError(t, err)

@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -29,11 +30,10 @@ func TestRealScheduler(t *testing.T) {
 	steps := 0
 	for seed := first + 1; seed <= first+uint64(count) && !t.Failed(); seed++ {
 		directory := t.TempDir()
-		synctest.Test(t, func(t *testing.T) { before(t, torture.World(seed), directory) })
-		steps += playedAgain(t, directory)
-		if t.Failed() {
-			t.Fatalf("seed %d:\n%s", seed, torture.World(seed))
-		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { before(t, torture.World(seed), directory) })
+			steps += playedAgain(t, directory)
+		})
 	}
 	t.Logf("%d steps of %d worlds", steps, count)
 }
