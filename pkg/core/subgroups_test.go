@@ -102,6 +102,17 @@ func TestSubgroupsStartWithTheirParts(t *testing.T) {
 	assert.Assert(t, started > seeds.Part(t, 200) && waited > seeds.Part(t, 60) && further > seeds.Part(t, 60), "%d started, %d waited, %d further parts", started, waited, further)
 }
 
+// Parts are eight deep at most, whatever names say: what is deeper is in the last one.
+func TestPartsAreBounded(t *testing.T) {
+	for levels, want := range map[int]int{8: 8, 9: 8, 100_000: 8} {
+		w := rackWorldOf(nil, api.Options{}, api.NodeOrder{})
+		w.addRack(0, 1)
+		w.askPart("p", strings.Repeat("p/", levels-1)+"p", strings.Repeat("1/", levels-1)+"1", 1, 1)
+		assert.Equal(t, len(w.View().Groups[api.QuorumOf+"g"].Subgroups), want)
+		assert.Equal(t, w.schedule(t, fmt.Sprint(levels, " levels")), 1)
+	}
+}
+
 // A replica is a subgroup of parts with so many members, of which so many start together.
 type replica struct {
 	parts []int

@@ -42,18 +42,15 @@ func (p *part) missing() int {
 // runs reports whether a part has its minimum, where one was said.
 func (p *part) runs() bool { return p.Least > 0 && p.missing() <= 0 }
 
-// mayStart reports whether a part does not run and enough of it wait.
-func (p *part) mayStart() bool { return p.missing() > 0 && p.waiting >= p.missing() }
-
 // missingOf is how many asks must at least be placed at once so that so many of some parts run: one more than wait as long as too few can.
 func missingOf(least int, parts []*part, waiting int) (count int) {
 	var needs []int
 	for _, p := range parts {
-		switch {
-		case p.runs():
+		switch need := p.missing(); {
+		case p.Least > 0 && need <= 0:
 			least--
-		case p.mayStart():
-			needs = append(needs, p.missing())
+		case need > 0 && need <= p.waiting:
+			needs = append(needs, need)
 		}
 	}
 	switch {
@@ -107,14 +104,20 @@ func (p *part) ways(asks []*Request) (ways [][]*Request) {
 		return [][]*Request{asks[:lacks]}
 	}
 	lacks = p.Least
+	in := map[string][]*Request{} // the asks by the part below that they are in
+	for _, r := range asks {
+		for end := range ends(r.part()) {
+			if end > len(p.Name) {
+				in[r.part()[:end]] = append(in[r.part()[:end]], r)
+				break
+			}
+		}
+	}
 	var each [][][]*Request // of the parts that may start
 	for _, below := range p.below {
 		if below.runs() {
 			lacks--
-			continue
-		}
-		in := slices.DeleteFunc(slices.Clone(asks), func(r *Request) bool { return !isWithin(r.part(), below.Name) })
-		if ways := below.ways(in); len(ways) > 0 {
+		} else if ways := below.ways(in[below.Name]); len(ways) > 0 {
 			each = append(each, ways)
 		}
 	}
@@ -140,12 +143,6 @@ func combine(each [][][]*Request, count int, with []*Request, ways *[][]*Request
 	}
 }
 
-// isWithin reports whether a part is one of a name or in it.
-func isWithin(part, name string) bool {
-	rest, is := strings.CutPrefix(part, name)
-	return is && (rest == "" || rest[0] == '/')
-}
-
 // partsOn visits the parts that one is in, from the largest on, and then itself, as far as there are any.
 func partsOn(parts []*part, name string) func(func(*part) bool) {
 	return func(yield func(*part) bool) {
@@ -159,11 +156,18 @@ func partsOn(parts []*part, name string) func(func(*part) bool) {
 	}
 }
 
+// depthMax is how many parts are one in the other at most. What is deeper is in the last one.
+const depthMax = 8
+
 // ends visits where the names of the parts end that one is in, and then its own.
 func ends(name string) func(func(int) bool) {
 	return func(yield func(int) bool) {
+		depth := 1
 		for i, c := range name {
-			if c == '/' && !yield(i) {
+			if c != '/' || depth == depthMax {
+				continue
+			}
+			if depth++; !yield(i) {
 				return
 			}
 		}
@@ -171,6 +175,15 @@ func ends(name string) func(func(int) bool) {
 			yield(len(name))
 		}
 	}
+}
+
+func (g *Group) hasPart(name string) bool {
+	for p := range partsOn(g.parts, name) {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func findPart(parts []*part, name string) (at int, found bool) {
@@ -227,7 +240,10 @@ func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	if !is {
 		return false
 	}
-	name, rest := tags[api.TagQuorumSubgroup], strings.Split(said, "/")
+	name, rest := tags[api.TagQuorumSubgroup], strings.SplitN(said, "/", depthMax+1)
+	if !g.hasPart(name) {
+		return false
+	}
 	l.changePart(g, name, func(p *part) {
 		least := 0
 		if len(rest) > 0 {

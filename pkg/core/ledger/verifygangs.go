@@ -198,7 +198,7 @@ func (c *membersCounted) partsOf(g *Group, name string, visit func(*partCounts))
 	if c.parts[g] == nil {
 		c.parts[g] = map[string]*partCounts{}
 	}
-	for names := strings.Split(name, "/"); name != "" && len(names) > 0; names = names[:len(names)-1] {
+	for names := strings.SplitN(name, "/", depthMax); name != "" && len(names) > 0; names = names[:len(names)-1] {
 		visit(countedIn(c.parts[g], strings.Join(names, "/")))
 	}
 }
