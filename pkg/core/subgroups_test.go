@@ -113,6 +113,27 @@ func TestPartsAreBounded(t *testing.T) {
 	}
 }
 
+// A subgroup of which one part must run is tried in sixteen ways: with each of the first parts, of those with as few members by name. Where only a later one has
+// room it does not start.
+func TestWaysAreBounded(t *testing.T) {
+	for parts, want := range map[int]int{16: 1, 17: 0} {
+		w := rackWorldOf(nil, api.Options{}, api.NodeOrder{})
+		w.addRack(0, 1)
+		for i := range parts {
+			cores := int64(2)
+			if i == parts-1 {
+				cores = 1
+			}
+			w.Apply(w.now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint(i)), Application: "app", Amounts: resources.Amounts{cores}, Created: w.now, Tags: map[string]string{
+					api.TagQuorum: "g", api.TagQuorumLeast: "1", api.TagQuorumSubgroup: fmt.Sprintf("p/%02d", i), api.TagQuorumSubgroupLeast: "1/1",
+				},
+			}})
+		}
+		assert.Equal(t, w.schedule(t, fmt.Sprint(parts, " parts")), want)
+	}
+}
+
 // A replica is a subgroup of parts with so many members, of which so many start together.
 type replica struct {
 	parts []int

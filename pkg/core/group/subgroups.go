@@ -43,8 +43,10 @@ func (s *subgroup) hasRoom() bool {
 // subgroups are those of the asks, in the order in which they are given domains.
 func (g *groupPlan) subgroups() (list []*subgroup) {
 	byName, running := map[string]*subgroup{}, map[string][]*ledger.Request{}
-	for r := range g.group.Running {
-		running[r.Subgroup()] = append(running[r.Subgroup()], r)
+	if g.each != nil {
+		for r := range g.group.Running {
+			running[r.Subgroup()] = append(running[r.Subgroup()], r)
+		}
 	}
 	for _, r := range g.asks {
 		name := startsIn(r)
@@ -356,8 +358,9 @@ func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 			yield(r)
 			return
 		}
+		in := startsIn(r)
 		for other := range g.Asks.All {
-			if other.Subgroup() == r.Subgroup() && startsIn(other) == startsIn(r) && !yield(other) {
+			if other.Subgroup() == r.Subgroup() && startsIn(other) == in && !yield(other) {
 				return
 			}
 		}

@@ -8,12 +8,11 @@ func (l *Ledger) RestoreGroup(g *Group, v api.GroupView) {
 		l.keepDone(g, of.Key, l.FindApplication(of.Application), index{of.Subgroup, of.Index})
 	}
 	for _, of := range v.Subgroups {
-		l.changePart(g, of.Name, func(p *part) {
-			if p.Name == of.Name {
-				p.Least = of.Least
-			}
-		})
+		if p := g.part(of.Name); p != nil {
+			p.Least = of.Least
+		}
 	}
+	l.partsChanged(g)
 	g.Terms, g.restored, g.restated = v.Terms, false, false
 	l.Changes.Group(g)
 }

@@ -83,27 +83,22 @@ func (r *Request) StartsIn() string {
 const waysMax = 16
 
 // Ways are those of some asks, in their order, that start together so that a part runs. There are several ways where it has more parts than
-// must run: the first has the fewest asks.
+// must run: the first has the fewest asks. A part does not start that could in none of the first waysMax.
 func (g *Group) Ways(name string, asks []*Request) [][]*Request {
-	for p := range partsOn(g.parts, name) {
-		if p.Name == name {
-			return p.ways(asks)
-		}
+	if p := g.part(name); p != nil {
+		return p.ways(asks)
 	}
 	return nil
 }
 
 func (p *part) ways(asks []*Request) (ways [][]*Request) {
-	lacks := p.Least - p.running - p.done
-	switch {
-	case p.missing() <= 0:
+	lacks := p.missing()
+	switch isLeaf := len(p.below) == 0; {
+	case lacks <= 0, isLeaf && lacks > len(asks):
 		return nil
-	case len(p.below) == 0 && lacks > len(asks):
-		return nil
-	case len(p.below) == 0:
+	case isLeaf:
 		return [][]*Request{asks[:lacks]}
 	}
-	lacks = p.Least
 	in := map[string][]*Request{} // the asks by the part below that they are in
 	for _, r := range asks {
 		for end := range ends(r.part()) {
@@ -113,30 +108,29 @@ func (p *part) ways(asks []*Request) (ways [][]*Request) {
 			}
 		}
 	}
+	least := p.Least
 	var each [][][]*Request // of the parts that may start
 	for _, below := range p.below {
 		if below.runs() {
-			lacks--
+			least--
 		} else if ways := below.ways(in[below.Name]); len(ways) > 0 {
 			each = append(each, ways)
 		}
 	}
 	slices.SortStableFunc(each, func(a, b [][]*Request) int { return cmp.Compare(len(a[0]), len(b[0])) })
-	combine(each, lacks, nil, &ways)
+	combine(each, least, nil, &ways)
 	return ways
 }
 
 // combine adds the ways to start so many of some parts, each in one of its own ways, beside asks that start with them.
 func combine(each [][][]*Request, count int, with []*Request, ways *[][]*Request) {
-	if count <= 0 && len(*ways) < waysMax {
-		*ways = append(*ways, with)
-	}
 	if count <= 0 {
+		*ways = append(*ways, with)
 		return
 	}
-	for i := range each {
+	for i := 0; i+count <= len(each); i++ {
 		for _, asks := range each[i] {
-			if len(each)-i >= count && len(*ways) < waysMax {
+			if len(*ways) < waysMax {
 				combine(each[i+1:], count-1, slices.Concat(with, asks), ways)
 			}
 		}
@@ -177,13 +171,14 @@ func ends(name string) func(func(int) bool) {
 	}
 }
 
-func (g *Group) hasPart(name string) bool {
+// part is the part of a name; nil if there is none.
+func (g *Group) part(name string) *part {
 	for p := range partsOn(g.parts, name) {
 		if p.Name == name {
-			return true
+			return p
 		}
 	}
-	return false
+	return nil
 }
 
 func findPart(parts []*part, name string) (at int, found bool) {
@@ -208,9 +203,13 @@ func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
 		}
 		parts = &p.below
 	}
-	if !changed {
-		return
+	if changed {
+		l.partsChanged(g)
 	}
+}
+
+// partsChanged has what a group misses be counted anew.
+func (l *Ledger) partsChanged(g *Group) {
 	if g.missing = -1; g.BySubgroup() {
 		l.Regrouped++
 		l.Changes.Group(g)
@@ -237,22 +236,19 @@ func (l *Ledger) countMember(r *Request, more int) {
 // hearPart takes what a member says of its subgroup and the parts in it, and reports whether that is new.
 func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	said, is := tags[api.TagQuorumSubgroupLeast]
-	if !is {
+	name := tags[api.TagQuorumSubgroup]
+	if !is || g.part(name) == nil {
 		return false
 	}
-	name, rest := tags[api.TagQuorumSubgroup], strings.SplitN(said, "/", depthMax+1)
-	if !g.hasPart(name) {
-		return false
-	}
-	l.changePart(g, name, func(p *part) {
-		least := 0
-		if len(rest) > 0 {
-			least, _ = strconv.Atoi(rest[0])
-			rest = rest[1:]
-		}
+	for p := range partsOn(g.parts, name) {
+		text, rest, _ := strings.Cut(said, "/")
+		least, _ := strconv.Atoi(text)
 		changed = changed || p.Least != least
-		p.Least = least
-	})
+		p.Least, said = least, rest
+	}
+	if changed {
+		l.partsChanged(g)
+	}
 	return changed
 }
 

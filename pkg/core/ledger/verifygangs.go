@@ -14,7 +14,7 @@ type membersCounted struct {
 }
 
 // countedAs is the place in a table where something is counted.
-func countedAs[E any](table map[*E]*E, of *E) *E {
+func countedAs[K comparable, E any](table map[K]*E, of K) *E {
 	if table[of] == nil {
 		table[of] = new(E)
 	}
@@ -199,28 +199,21 @@ func (c *membersCounted) partsOf(g *Group, name string, visit func(*partCounts))
 		c.parts[g] = map[string]*partCounts{}
 	}
 	for names := strings.SplitN(name, "/", depthMax); name != "" && len(names) > 0; names = names[:len(names)-1] {
-		visit(countedIn(c.parts[g], strings.Join(names, "/")))
+		visit(countedAs(c.parts[g], strings.Join(names, "/")))
 	}
-}
-
-func countedIn(table map[string]*partCounts, name string) *partCounts {
-	if table[name] == nil {
-		table[name] = new(partCounts)
-	}
-	return table[name]
 }
 
 // partsOf checks the subgroups of a group, and the parts of these, against what was counted of them.
 func (v *verifier) partsOf(g *Group, is map[string]*partCounts) {
-	if is == nil {
-		is = map[string]*partCounts{}
-	}
 	known := 0
 	var check func(above string, parts []*part)
 	check = func(above string, parts []*part) {
 		known += len(parts)
 		for _, p := range parts {
-			counted := *countedIn(is, p.Name)
+			var counted partCounts
+			if of := is[p.Name]; of != nil {
+				counted = *of
+			}
 			if counted.Least = p.Least; counted != p.partCounts || !strings.HasPrefix(p.Name, above) {
 				v.Breaks("subgroup %s of group %s is %+v, and counts %+v", p.Name, g.Name, counted, p.partCounts)
 			}

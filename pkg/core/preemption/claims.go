@@ -205,14 +205,14 @@ func (s *Claims) Settle(n *ledger.Node) {
 	s.unkept = append(s.unkept[:0], n.Free...)
 	for _, r := range list {
 		switch {
-		case r.Wait.Claim.Replaces, r.Wait.Claim.Lost && !r.IsBeyondMax(): // it has the quota of its placeholder, or nothing that is to leave first
+		case r.Nominated() == nil && !r.Wait.Claim.Replaces && r.IsBeyondMax():
+			s.End(r, r.WhyNoQuota(), api.EndOfQuota)
+			continue
+		case r.Wait.Claim.Replaces, r.Wait.Claim.Lost: // it has the quota of its placeholder, or nothing that is to leave first
 			if !r.Amounts.FitsIn(s.unkept) {
 				s.End(r, n.WhyLost(), api.EndOfRoom)
 				continue
 			}
-		case r.Nominated() == nil && r.IsBeyondMax():
-			s.End(r, r.WhyNoQuota(), api.EndOfQuota)
-			continue
 		case r.Nominated() == nil:
 			if !r.Amounts.FitsIn(n.Usable(r)) {
 				if r.Reserved() {
