@@ -15,8 +15,8 @@ import (
 // Its caller says what time it is, and calls it from one goroutine at a time.
 type Remote struct {
 	cluster   *cluster
-	restarted bool
-	over      bool
+	restarted bool // since Restarted was called
+	over      bool // it has not ended in time, which was told
 }
 
 // NewRemote makes the cluster. A seed of zero is that of the scenario, which is not
@@ -51,9 +51,11 @@ func (r *Remote) Advance(now time.Duration) (commands []api.Command, next time.D
 	case !planned:
 		at = c.now + c.scenario.quiet() // something may come of what is under way
 	}
-	if left := c.unfinished(); left != nil && limited && at <= now && !r.over {
-		r.over = true
-		c.breach("%w", left)
+	if limited && at <= now && !r.over {
+		if left := c.unfinished(); left != nil {
+			r.over = true
+			c.breach("%w", left)
+		}
 	}
 	commands, c.inbox = c.inbox, nil
 	return commands, at

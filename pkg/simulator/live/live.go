@@ -98,9 +98,14 @@ func (l *Cluster) real(virtual time.Duration) time.Duration {
 // which is no error. An error is a scheduler that refuses a request. Callbacks may
 // still come after it has returned; they do nothing. It leaves no goroutine.
 func (l *Cluster) Run(ctx context.Context, scheduler api.SchedulerAPI) error {
-	for again := true; again; {
-		var err error
-		if again, err = l.once(ctx, scheduler); ctx.Err() != nil {
+	for p := l.newSession(); p != nil; {
+		_, err := scheduler.RegisterResourceManager(&si.RegisterResourceManagerRequest{
+			RmID: ID, Version: "simulated", PolicyGroup: "queues", Config: l.texts[p.cluster.Changes()],
+		}, p)
+		if err == nil {
+			p, err = p.play(ctx, scheduler)
+		}
+		if ctx.Err() != nil {
 			return nil // whatever fails now fails because of it
 		}
 		if err != nil {
@@ -110,21 +115,7 @@ func (l *Cluster) Run(ctx context.Context, scheduler api.SchedulerAPI) error {
 	return nil
 }
 
-// once plays the scenario, with a session for each time that the scheduler begins.
-func (l *Cluster) once(ctx context.Context, scheduler api.SchedulerAPI) (again bool, err error) {
-	first := &session{live: l, began: time.Now(), cluster: simulator.NewRemote(l.scenario, l.options.Seed)}
-	for p := first; p != nil && err == nil; {
-		p.wake = make(chan struct{}, 1)
-		if _, err = scheduler.RegisterResourceManager(&si.RegisterResourceManagerRequest{
-			RmID: ID, Version: "simulated", PolicyGroup: "queues", Config: l.texts[p.cluster.Changes()],
-		}, p); err == nil {
-			p, again, err = p.play(ctx, scheduler)
-		}
-	}
-	return again, err
-}
-
-// A session is the cluster from its beginning until the scheduler begins anew, and the callback
+// A session is the cluster from its beginning until it or the scheduler begins anew, and the callback
 // of one registration. The goroutine of play sends all requests, so that they
 // keep their order; callbacks only change the cluster and wake it.
 type session struct {
@@ -138,27 +129,39 @@ type session struct {
 	ended   bool // callbacks do nothing any more
 }
 
+func (l *Cluster) newSession() *session {
+	return &session{
+		live: l, began: time.Now(), wake: make(chan struct{}, 1),
+		cluster: simulator.NewRemote(l.scenario, l.options.Seed),
+	}
+}
+
+// afterRestart is the session in which the scheduler has begun anew, and is sent something first.
+func (p *session) afterRestart(mail []any) *session {
+	return &session{live: p.live, began: p.began, wake: make(chan struct{}, 1), mail: mail, cluster: p.cluster}
+}
+
 // time is now in virtual time.
 func (p *session) time() time.Duration {
 	return time.Duration(float64(time.Since(p.began)) * p.live.options.Speed)
 }
 
-// play lets happen what is planned, at its time, until the context ends, the
-// scenario begins anew, or the scheduler does: then it returns the session after this one.
-func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (after *session, again bool, err error) {
+// play lets happen what is planned, at its time, until the context ends, or the
+// scenario or the scheduler begins anew: then it returns the session after this one.
+func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (after *session, err error) {
 	defer p.end()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	if err := p.send(p.mail, scheduler); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	for over := false; ctx.Err() == nil; {
 		mail, next, restarted := p.advance()
 		if restarted {
-			return &session{live: p.live, began: p.began, cluster: p.cluster, mail: mail}, false, nil
+			return p.afterRestart(mail), nil
 		}
 		if err := p.send(mail, scheduler); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		switch {
 		case next > 0:
@@ -169,7 +172,7 @@ func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (after *
 				p.live.options.Over()
 			}
 			if p.live.options.Loop {
-				return nil, true, nil
+				return p.live.newSession(), nil
 			}
 		}
 		select {
@@ -178,7 +181,7 @@ func (p *session) play(ctx context.Context, scheduler api.SchedulerAPI) (after *
 		case <-timer.C:
 		}
 	}
-	return nil, false, nil
+	return nil, nil
 }
 
 // end makes callbacks that are still to come do nothing.

@@ -24,7 +24,7 @@ workloads: [{name: w, queue: default, pods: 2, resources: {vcore: 1}, runs: 1m, 
 	assert.NilError(t, err)
 	live, err := New(s, Options{Speed: 1})
 	assert.NilError(t, err)
-	p := &session{live: live, cluster: simulator.NewRemote(s, 1)}
+	p := live.newSession()
 	p.cluster.Advance(time.Second)
 	observe := func(event api.Event) {
 		p.cluster.Observe(time.Second, event)
