@@ -79,16 +79,29 @@ func (g PodGroup) StartsAlone() bool { return g.MinCount == 0 && g.Require == ""
 // all of them is said by the top one.
 func (g PodGroup) TagsIn(composites ...PodGroup) map[string]string {
 	top, below := composites[0], slices.Concat(composites[1:], []PodGroup{g})
-	names, minima := make([]string, len(below)), make([]string, len(below))
-	for i, of := range below {
-		names[i], minima[i] = of.Name, strconv.Itoa(int(max(of.MinCount, 1)))
-	}
 	tags := top.Tags()
 	maps.Copy(tags, map[string]string{
-		TagQuorum: top.CompositeName(), TagQuorumLeast: strconv.Itoa(int(max(top.MinCount, 1))),
-		TagQuorumSubgroup: strings.Join(names, "/"), TagQuorumSubgroupLeast: strings.Join(minima, "/"), TagQuorumEach: below[0].Require,
+		TagQuorum: top.CompositeName(), TagQuorumLeast: top.starts(),
+		TagQuorumSubgroup: g.SubgroupIn(composites...), TagQuorumSubgroupLeast: joined(below, PodGroup.starts), TagQuorumEach: below[0].Require,
 	})
 	return tags
+}
+
+// SubgroupIn is the subgroup that a group is in composite ones, the top one first.
+func (g PodGroup) SubgroupIn(composites ...PodGroup) string {
+	return joined(slices.Concat(composites[1:], []PodGroup{g}), func(of PodGroup) string { return of.Name })
+}
+
+// starts is how many of what is in a group start together, at least one.
+func (g PodGroup) starts() string { return strconv.Itoa(int(max(g.MinCount, 1))) }
+
+// joined is what is said of groups that are one in the other.
+func joined(groups []PodGroup, says func(PodGroup) string) string {
+	texts := make([]string, len(groups))
+	for i, of := range groups {
+		texts[i] = says(of)
+	}
+	return strings.Join(texts, "/")
 }
 
 // CompositeName is the name by which pods name a composite group: no pod group has the same.

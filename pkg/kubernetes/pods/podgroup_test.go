@@ -1,6 +1,7 @@
 package pods_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -187,6 +188,21 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	object := new(unstructured.Unstructured)
 	assert.NilError(t, object.UnmarshalJSON(json))
 	return object
+}
+
+// Pod groups are in four composite ones, one in the other, at most: those that are in more wait.
+func TestCompositesAreBounded(t *testing.T) {
+	for count, want := range map[int]string{4: "", 5: "it is in more than 4 composite pod groups, one in the other, or in a circle of them"} {
+		all, parent := pods.Composites{}, ""
+		for i := range count {
+			name := fmt.Sprint("c", i)
+			all["a/"+name] = pods.PodGroup{Namespace: "a", Name: name, MinCount: 1, Parent: parent}
+			parent = name
+		}
+		above, why := all.Of(pods.PodGroup{Namespace: "a", Name: "g", MinCount: 1, Parent: parent})
+		assert.Equal(t, why, want)
+		assert.Assert(t, why != "" || len(above) == count && above[0].Name == "c0", "%v", above)
+	}
 }
 
 // A composite group says how many of the groups in it start together. The pods of these are subgroups of one group then.

@@ -164,7 +164,7 @@ func (s *groupStatuses) compositeChanged(composite string, args *scheduler.Updat
 		if why != "" || len(above) == 0 {
 			continue
 		}
-		runs := slices.Contains(args.Subgroups, group.TagsIn(above...)[pods.TagQuorumSubgroup]) && args.State != scheduler.GroupWaits
+		runs := slices.Contains(args.Subgroups, group.SubgroupIn(above...)) && args.State != scheduler.GroupWaits
 		if runs {
 			s.want(name, groupState{started: true, reason: groupScheduled, message: shortened(args.Message)})
 		} else if !s.wanted[name].started {

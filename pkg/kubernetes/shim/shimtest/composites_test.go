@@ -41,6 +41,22 @@ func (w groupWorld) compose(t *testing.T, group *unstructured.Unstructured) {
 	w.Advance(5 * time.Second)
 }
 
+// conditionsBegin checks how the conditions of pod groups begin.
+func (w groupWorld) conditionsBegin(t *testing.T, by map[string]string) {
+	t.Helper()
+	for name, want := range by {
+		is := w.condition(t, shimtest.PodGroupResource, name)
+		assert.Assert(t, strings.HasPrefix(is, want), "%s: %s", name, is)
+	}
+}
+
+// isSaid checks that an event says something.
+func (w groupWorld) isSaid(t *testing.T, text string) {
+	t.Helper()
+	says := strings.Join(w.Events(), "\n")
+	assert.Assert(t, strings.Contains(says, text), says)
+}
+
 // Two of three replicas of two pods each start together, and not before. The third one waits until there is room for all of it. Each says
 // whether it has started.
 func TestReplicasStartTogether(t *testing.T) {
@@ -60,9 +76,7 @@ func TestReplicasStartTogether(t *testing.T) {
 		w.Create(replica("red", "serve", 2)) // when the others run
 		w.inGang("red", 1, 2)
 		assert.Equal(t, len(w.API.Bindings()), 4)
-		for name, want := range map[string]string{"blue": "True Scheduled", "green": "True Scheduled", "red": "False Unschedulable"} {
-			assert.Assert(t, strings.HasPrefix(w.condition(t, shimtest.PodGroupResource, name), want), "%s: %s", name, w.condition(t, shimtest.PodGroupResource, name))
-		}
+		w.conditionsBegin(t, map[string]string{"blue": "True Scheduled", "green": "True Scheduled", "red": "False Unschedulable"})
 		w.AddNode("node-2", "cpu=1")
 		w.Advance(time.Minute)
 		assert.Equal(t, len(w.API.Bindings()), 6)
@@ -80,8 +94,7 @@ func TestReplicasWaitForTheirCompositeGroup(t *testing.T) {
 		w.inGang("blue", 1, 2)
 		w.inGang("green", 1, 2)
 		assert.Equal(t, len(w.API.Bindings()), 2)
-		says := strings.Join(w.Events(), "\n")
-		assert.Assert(t, strings.Contains(says, "blue-1 FailedScheduling: its composite pod group serve does not exist, or is not understood"), says)
+		w.isSaid(t, "blue-1 FailedScheduling: its composite pod group serve does not exist, or is not understood")
 
 		w.compose(t, shimtest.NewCompositePodGroup("serve", 1))
 		assert.Equal(t, len(w.API.Bindings()), 4)
@@ -116,8 +129,7 @@ func TestReplicasOfPartsStartTogether(t *testing.T) {
 		w.inGang("blue-workers", 1, 2)
 		w.inGang("green-workers", 1, 2)
 		assert.Equal(t, len(w.API.Bindings()), 0)
-		says := strings.Join(w.Events(), "\n")
-		assert.Assert(t, strings.Contains(says, "composite pod group serve, which its composite pod group blue is in, does not exist"), says)
+		w.isSaid(t, "composite pod group serve, which its composite pod group blue is in, does not exist")
 
 		w.compose(t, shimtest.NewCompositePodGroup("serve", 2))
 		w.Advance(time.Minute)
@@ -132,9 +144,7 @@ func TestReplicasOfPartsStartTogether(t *testing.T) {
 		}
 		assert.Equal(t, len(w.API.Bindings()), 6, "%v", w.API.Bindings())
 		assert.Assert(t, len(on["blue"]) == 1 && len(on["green"]) == 1 && len(on["red"]) == 0, "%v", on)
-		for name, want := range map[string]string{"blue-leader": "True Scheduled", "green-workers": "True Scheduled", "red-leader": "False Unschedulable"} {
-			assert.Assert(t, strings.HasPrefix(w.condition(t, shimtest.PodGroupResource, name), want), "%s: %s", name, w.condition(t, shimtest.PodGroupResource, name))
-		}
+		w.conditionsBegin(t, map[string]string{"blue-leader": "True Scheduled", "green-workers": "True Scheduled", "red-leader": "False Unschedulable"})
 	})
 }
 
@@ -148,9 +158,8 @@ func TestTreesThatAreNotUnderstood(t *testing.T) {
 		w.inGang("deep", 1, 2)
 		w.inGang("lost", 1, 2)
 		assert.Equal(t, len(w.API.Bindings()), 0)
-		says := strings.Join(w.Events(), "\n")
-		assert.Assert(t, strings.Contains(says, "blue requires one value of rack: this is understood of serve and of what is right in it"), says)
-		assert.Assert(t, strings.Contains(says, "it is in more than 4 composite pod groups, one in the other, or in a circle of them"), says)
+		w.isSaid(t, "blue requires one value of rack: this is understood of serve and of what is right in it")
+		w.isSaid(t, "it is in more than 4 composite pod groups, one in the other, or in a circle of them")
 	})
 }
 
