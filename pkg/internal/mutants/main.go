@@ -31,7 +31,12 @@ var targets = []target{
 	{dir: "pkg/core/backlog", count: 50, without: "verify*.go", tests: after("pkg/core/backlog", ofCore...)},
 	{dir: "pkg/core/question", count: 15, without: "verify*.go", tests: after("pkg/core/question", ofCore...)},
 	{dir: "pkg/core/preemption", count: 50, without: "verify*.go", tests: after("pkg/core/preemption", ofCore...)},
-	{dir: "pkg/core/group", count: 15, without: "verify*.go", tests: after("pkg/core/group", ofCore...)},
+	{dir: "pkg/core/group", count: 30, without: "verify*.go", tests: after("pkg/core/group", ofCore...)},
+	{dir: "pkg/core/topology", count: 10, without: "verify*.go", tests: after("pkg/core/topology", ofCore...)},
+	{dir: "pkg/core/scarcity", count: 10, tests: after("pkg/core/scarcity", ofCore...)},
+	{dir: "pkg/core/placement", count: 10, tests: after("pkg/core/placement", ofCore...)},
+	{dir: "pkg/core/devices", count: 10, tests: after("pkg/core/devices", ofCore...)},
+	{dir: "pkg/core/timers", count: 10, tests: after("pkg/core/timers", ofCore...)},
 	{dir: "pkg/core", count: 40, without: "verify*.go", tests: append(slices.Clone(ofCore), suite{dir: "pkg/explain"})},
 	{dir: "pkg/config", count: 30, tests: []suite{{dir: "pkg/config"}, {dir: "cmd/narwhal", only: "^TestCommand$"}}},
 	{dir: "pkg/scheduler", count: 40, tests: []suite{{dir: "pkg/scheduler"}, {dir: "pkg/scheduler/schedulertest"}}},
@@ -113,7 +118,7 @@ func start(ctx context.Context, o options, out io.Writer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.try = r.try
+	s.together, s.try = &r.together, r.try
 	well, err := s.play(ctx)
 	return well, errors.Join(err, s.results.close(), r.close())
 }

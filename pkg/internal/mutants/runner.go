@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -22,6 +21,8 @@ type runner struct {
 	least     limits // of a pass, however quick it is
 	memoryMax int    // KiB of addresses of one process
 	baselines map[suite]*baseline
+	together  schema            // the faults that are compiled at once
+	binaries  map[string]string // with these, by the directory of the tests
 }
 
 // newRunner makes a runner with a folder, until close.
@@ -36,6 +37,8 @@ func newRunner(root string) (*runner, error) {
 		least:     limits{processor: 10 * time.Second, clock: 30 * time.Second},
 		memoryMax: 6 << 20,
 		baselines: make(map[suite]*baseline),
+		together:  schema{numbers: make(map[string]int), files: make(map[string][]byte)},
+		binaries:  make(map[string]string),
 	}, nil
 }
 
@@ -55,7 +58,7 @@ type limits struct {
 }
 
 const (
-	buildMax   = 10 * time.Minute
+	buildMax   = 20 * time.Minute
 	outputTail = 2000 // bytes of an output that are shown
 )
 
@@ -83,13 +86,25 @@ const (
 )
 
 // try runs suites against a fault, until one test fails: the quick tests of all suites
-// come first.
+// come first. The content is that of its file.
 func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suite) (result, error) {
-	overlay, err := r.overlay(f, content)
-	if err != nil {
-		return result{}, err
+	on, binaries := r.together.numbers[f.name()], r.binaries
+	binaryOf := func(dir string) (string, string, error) { return binaries[dir], "", nil } // the baseline has built it
+	if on == 0 {
+		told, err := overlay(r.root, r.folder, "fault", map[string][]byte{f.file: content})
+		if err != nil {
+			return result{}, err
+		}
+		binaries = make(map[string]string)
+		binaryOf = func(dir string) (string, string, error) {
+			if done, ok := binaries[dir]; ok {
+				return done, "", nil
+			}
+			binary, output, err := r.build(ctx, dir, fmt.Sprint("fault", len(binaries)), told)
+			binaries[dir] = binary
+			return binary, output, err
+		}
 	}
-	binaries := make(map[string]string) // by the directory of the tests
 	for round := range cuts {
 		for _, tests := range suites {
 			base, err := r.baseline(ctx, tests)
@@ -99,18 +114,14 @@ func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suit
 			if round >= len(base.passes) {
 				continue
 			}
-			binary, built := binaries[tests.dir]
-			if !built {
-				var output string
-				if binary, output, err = r.build(ctx, tests.dir, fmt.Sprint("tests", len(binaries)), "-overlay="+overlay); err != nil {
-					return result{}, err
-				}
-				if binary == "" {
-					return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
-				}
-				binaries[tests.dir] = binary
+			binary, output, err := binaryOf(tests.dir)
+			if err != nil {
+				return result{}, err
 			}
-			got, err := r.pass(ctx, tests, binary, base.passes[round])
+			if binary == "" {
+				return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
+			}
+			got, err := r.pass(ctx, tests, binary, on, base.passes[round])
 			if err != nil || got.outcome != survived {
 				return got, err
 			}
@@ -120,8 +131,8 @@ func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suit
 }
 
 // pass runs a part of the tests of a package.
-func (r *runner) pass(ctx context.Context, tests suite, binary string, p pass) (result, error) {
-	got, err := r.run(ctx, tests.dir, binary, p.limits, "-test.failfast", "-test.run="+p.pattern)
+func (r *runner) pass(ctx context.Context, tests suite, binary string, on int, p pass) (result, error) {
+	got, err := r.run(ctx, tests.dir, binary, on, p.limits, "-test.failfast", "-test.run="+p.pattern)
 	switch {
 	case err != nil:
 		return result{}, err
@@ -133,30 +144,13 @@ func (r *runner) pass(ctx context.Context, tests suite, binary string, p pass) (
 	return result{outcome: survived}, nil
 }
 
-// overlay writes what exchanges a file of the module for one with a fault.
-func (r *runner) overlay(f fault, content []byte) (string, error) {
-	exchanged := filepath.Join(r.folder, "fault.go")
-	if err := os.WriteFile(exchanged, content, 0o600); err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(map[string]map[string]string{
-		"Replace": {filepath.Join(r.root, filepath.FromSlash(f.file)): exchanged},
-	})
-	if err != nil {
-		return "", err
-	}
-	name := filepath.Join(r.folder, "overlay.json")
-	return name, os.WriteFile(name, text, 0o600)
-}
-
 // build builds the tests of a package. Without a binary they do not compile, and the
 // output says why.
-func (r *runner) build(ctx context.Context, pkg, name string, more ...string) (binary, output string, err error) {
+func (r *runner) build(ctx context.Context, pkg, name, overlay string) (binary, output string, err error) {
 	binary = filepath.Join(r.folder, name)
 	ctx, cancel := context.WithTimeout(ctx, buildMax)
 	defer cancel()
-	arguments := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, more...)
-	command := exec.CommandContext(ctx, "go", append(arguments, "./"+pkg)...)
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay="+overlay, "-o", binary, "./"+pkg)
 	command.Dir = r.root
 	out, err := command.CombinedOutput()
 	var failed *exec.ExitError
@@ -173,8 +167,9 @@ func (r *runner) build(ctx context.Context, pkg, name string, more ...string) (b
 	return binary, "", nil
 }
 
-// run runs a binary of tests in the directory of its package.
-func (r *runner) run(ctx context.Context, pkg, binary string, l limits, arguments ...string) (run, error) {
+// run runs a binary of tests in the directory of its package, with one of the faults that were
+// compiled at once, or none.
+func (r *runner) run(ctx context.Context, pkg, binary string, on int, l limits, arguments ...string) (run, error) {
 	limited, cancel := context.WithTimeout(ctx, l.clock)
 	defer cancel()
 	seconds := int(math.Ceil(l.processor.Seconds()))
@@ -182,6 +177,7 @@ func (r *runner) run(ctx context.Context, pkg, binary string, l limits, argument
 	script := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`, r.memoryMax, seconds)
 	command := exec.CommandContext(limited, "sh", append([]string{"-c", script, binary}, arguments...)...)
 	command.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
+	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d", mutantOn, on))
 	command.WaitDelay = time.Second // for processes of tests that hold the output
 	out, err := command.CombinedOutput()
 	switch {

@@ -21,11 +21,19 @@ func newTestRunner(t *testing.T) *runner {
 }
 
 // TestTry puts faults into a package and runs its tests and those of a package that
-// uses it.
+// uses it, with all faults compiled at once, and each for itself.
 func TestTry(t *testing.T) {
+	t.Run("at once", func(t *testing.T) { tryFaults(t, true) })
+	t.Run("each for itself", func(t *testing.T) { tryFaults(t, false) })
+}
+
+func tryFaults(t *testing.T, atOnce bool) {
 	r := newTestRunner(t)
 	s := loaded(t, r.root, "counter")
 	faults := s.faults("")
+	if atOnce {
+		r.together.add(s, faults)
+	}
 	tests := []struct {
 		function, operator, before string
 		outcome                    outcome
@@ -71,7 +79,7 @@ func TestMemoryLimit(t *testing.T) {
 // time is over before it begins.
 func TestClockLimit(t *testing.T) {
 	for _, clock := range []time.Duration{0, 50 * time.Millisecond} {
-		got, err := newTestRunner(t).run(t.Context(), "counter", "sleep", limits{processor: time.Second, clock: clock}, "600")
+		got, err := newTestRunner(t).run(t.Context(), "counter", "sleep", 0, limits{processor: time.Second, clock: clock}, "600")
 		assert.NilError(t, err)
 		assert.Equal(t, got.exceeded, "waiting")
 	}
@@ -89,7 +97,7 @@ func TestInterrupted(t *testing.T) {
 
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err = r.run(ctx, "counter", "sleep", r.least, "600")
+	_, err = r.run(ctx, "counter", "sleep", 0, r.least, "600")
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 

@@ -20,61 +20,80 @@ type target struct {
 
 // A session is one run of the program.
 type session struct {
-	root    string
-	targets []target
-	seed    uint64
-	count   int // of each package; 0 is that of the target
-	list    map[string]accepted
-	results *journal
-	try     func(ctx context.Context, f fault, content []byte, tests []suite) (result, error)
-	out     io.Writer
-	clock   func() time.Time
+	root     string
+	targets  []target
+	seed     uint64
+	count    int // of each package; 0 is that of the target
+	list     map[string]accepted
+	results  *journal
+	together *schema // gets the faults that are tried
+	try      func(ctx context.Context, f fault, content []byte, tests []suite) (result, error)
+	out      io.Writer
+	clock    func() time.Time
 
 	exist    map[string]bool // every fault that there is
 	problems []string
 }
 
+// A chosen is the sample of a target.
+type chosen struct {
+	target
+	from   *source
+	faults []fault
+}
+
 // show prints the sample, and runs nothing.
 func (s *session) show() error {
-	for _, t := range s.targets {
-		_, chosen, err := s.choose(t)
-		if err != nil {
-			return err
-		}
-		for _, f := range chosen {
+	all, err := s.choose()
+	for _, c := range all {
+		for _, f := range c.faults {
 			fmt.Fprintln(s.out, f.short())
 		}
 	}
-	return nil
+	return err
 }
 
-// choose enumerates the faults of a package and takes the sample.
-func (s *session) choose(t target) (*source, []fault, error) {
-	from, err := load(s.root, t.dir)
-	if err != nil {
-		return nil, nil, err
+// choose enumerates the faults of each package and takes the sample.
+func (s *session) choose() ([]chosen, error) {
+	var samples []chosen
+	for _, t := range s.targets {
+		from, err := load(s.root, t.dir)
+		if err != nil {
+			return nil, err
+		}
+		all := from.faults(t.without)
+		for _, f := range all {
+			s.exist[f.name()] = true
+		}
+		count := s.count
+		if count == 0 {
+			count = t.count
+		}
+		samples = append(samples, chosen{t, from, sample(all, s.seed, count, from.compiles)})
 	}
-	all := from.faults(t.without)
-	for _, f := range all {
-		s.exist[f.name()] = true
-	}
-	count := s.count
-	if count == 0 {
-		count = t.count
-	}
-	return from, sample(all, s.seed, count, from.compiles), nil
+	return samples, nil
 }
 
 // play runs the tests against every fault of the sample, prints the table, and
 // reports whether all is well.
 func (s *session) play(ctx context.Context) (bool, error) {
+	samples, err := s.choose()
+	if err != nil {
+		return false, err
+	}
+	for _, c := range samples {
+		s.together.add(c.from, slices.DeleteFunc(slices.Clone(c.faults), func(f fault) bool {
+			_, done := s.results.known[f.name()]
+			return done
+		}))
+	}
 	var all []counts
-	for _, t := range s.targets {
-		c, err := s.target(ctx, t)
+	for _, c := range samples {
+		got, err := s.target(ctx, c)
 		if err != nil {
 			return false, err
 		}
-		all = append(all, c)
+		all = append(all, got)
 	}
 	s.stale()
 	fmt.Fprintf(s.out, "\n%s", table(all))
@@ -84,20 +103,17 @@ func (s *session) play(ctx context.Context) (bool, error) {
 	return len(s.problems) == 0, nil
 }
 
-func (s *session) target(ctx context.Context, t target) (counts, error) {
-	c := counts{name: t.dir}
-	from, chosen, err := s.choose(t)
-	if err != nil {
-		return c, err
-	}
-	for i, f := range chosen {
+func (s *session) target(ctx context.Context, of chosen) (counts, error) {
+	c := counts{name: of.dir}
+	for i, f := range of.faults {
 		r, done := s.results.known[f.name()]
 		if !done {
-			if r, err = s.one(ctx, f, from.with(f), t.tests); err != nil {
+			var err error
+			if r, err = s.one(ctx, f, of.from.with(f), of.tests); err != nil {
 				return c, err
 			}
 		}
-		fmt.Fprintf(s.out, "%s %d/%d %-9s %5.1f s  %s  [%s]\n", t.dir, i+1, len(chosen), r.Outcome, r.Seconds, f.short(), r.By)
+		fmt.Fprintf(s.out, "%s %d/%d %-9s %5.1f s  %s  [%s]\n", of.dir, i+1, len(of.faults), r.Outcome, r.Seconds, f.short(), r.By)
 		s.judge(&c, f, r.Outcome)
 	}
 	return c, nil

@@ -43,13 +43,14 @@ func newTestSession(t *testing.T, journal *journal, tried *int) (*session, *stri
 	assert.NilError(t, err)
 	var out strings.Builder
 	return &session{
-		root:    tiny(t),
-		targets: []target{{dir: "counter", count: 100, tests: []suite{{dir: "counter"}}}, {dir: "user", count: 1, tests: []suite{{dir: "user"}}}},
-		list:    listed,
-		results: journal,
-		out:     &out,
-		clock:   func() time.Time { return time.Time{} },
-		exist:   make(map[string]bool),
+		root:     tiny(t),
+		targets:  []target{{dir: "counter", count: 100, tests: []suite{{dir: "counter"}}}, {dir: "user", count: 1, tests: []suite{{dir: "user"}}}},
+		list:     listed,
+		results:  journal,
+		together: &schema{numbers: make(map[string]int), files: make(map[string][]byte)},
+		out:      &out,
+		clock:    func() time.Time { return time.Time{} },
+		exist:    make(map[string]bool),
 		try: func(_ context.Context, f fault, content []byte, _ []suite) (result, error) {
 			assert.Assert(t, strings.Contains(string(content), f.after))
 			*tried++
