@@ -12,6 +12,7 @@ type application struct {
 	id       api.ApplicationID
 	queue    *queueBook         // where it is; as asked for until the core accepts it
 	known    bool               // the core has it
+	runs     bool               // so it was told, when it was sent last
 	rejected string             // and why
 	times    int                // that it was registered
 	arrived  int                // pods since it was sent last
@@ -29,10 +30,17 @@ type applications struct {
 	byID map[api.ApplicationID]*application
 }
 
-func (a *application) refuse(reason string) {
-	if a != nil {
-		a.known, a.rejected = false, reason
+// refused takes in that the core did not take an application. One that runs it must take. The
+// pods of a gang do not come then.
+func (as *applications) refused(e *api.ApplicationRejected) {
+	app := as.byID[e.ID]
+	if app == nil {
+		return
 	}
+	if app.runs {
+		as.breach("application %s was rejected, and it runs: %s", e.ID, e.Reason)
+	}
+	app.known, app.rejected, app.gang = false, e.Reason, nil
 }
 
 // updated follows the state of an application: one that is over is registered
@@ -66,7 +74,7 @@ func (as *applications) register(command api.AddApplication) *application {
 		as.byID[command.ID] = app
 	}
 	if !app.known && app.rejected == "" {
-		app.known, app.arrived = true, 0
+		app.known, app.runs, app.arrived = true, false, 0
 		app.times++
 		as.send(app.command)
 		as.tellDone(app)

@@ -16,13 +16,15 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/yamltree"
 )
 
-// A Change is new limits of a queue from a time on, as an operator sets them.
-// Kinds that it does not name stay as they are.
+// A Change is another configuration of a queue from a time on, as an operator sets it: new
+// limits, where kinds that it does not name stay as they are, or that the queue goes, or
+// comes back as it was.
 type Change struct {
 	At         time.Duration
 	Queue      api.QueuePath
 	Max        map[string]string // by kind, as in a configuration
 	Guaranteed map[string]string
+	Gone       *bool
 
 	stands yamltree.Value // where it was read, for its problems
 }
@@ -30,6 +32,12 @@ type Change struct {
 // String says what changes, without the queue.
 func (c *Change) String() string {
 	var parts []string
+	switch {
+	case c.Gone != nil && *c.Gone:
+		parts = append(parts, "removed")
+	case c.Gone != nil:
+		parts = append(parts, "added")
+	}
 	for _, one := range []struct {
 		name   string
 		values map[string]string
@@ -51,8 +59,19 @@ func (c *cluster) change(i int) {
 	one := &c.scenario.Changes[i]
 	c.config, c.changes = c.scenario.changed[i], i+1
 	c.send(api.Reconfigure{Config: c.config})
+	what := "limit"
+	if one.Gone != nil {
+		what = "queue"
+	}
 	c.counts.incidents = append(c.counts.incidents, IncidentRecord{
-		At: seconds(c.now), What: "limit", Queue: string(one.Queue), Detail: one.String(),
+		At: seconds(c.now), What: what, Queue: string(one.Queue), Detail: one.String(),
+	})
+}
+
+// removed reports whether a queue, or one above it, has been removed so far.
+func (c *cluster) removed(queue api.QueuePath) bool {
+	return slices.ContainsFunc(c.scenario.Changes[:c.changes], func(one Change) bool {
+		return one.Gone != nil && *one.Gone && queue.Full().IsWithin(one.Queue)
 	})
 }
 
@@ -62,7 +81,7 @@ func (s *Scenario) workOutChanges() (at int, err error) {
 	s.changed = nil
 	text := s.queues
 	for i := range s.Changes {
-		if text, err = s.Changes[i].applied(text); err != nil {
+		if text, err = s.Changes[i].applied(text, s.queues); err != nil {
 			return i, err
 		}
 		document, err := config.Load(text, s.Kinds)
@@ -81,12 +100,18 @@ func (s *Scenario) workOutChanges() (at int, err error) {
 // lineNumbers are those of a text that was made here, and that no user has seen.
 var lineNumbers = regexp.MustCompile(` \(line \d+\)`)
 
-// applied is the text of a configuration with the change.
-func (c *Change) applied(text string) (string, error) {
+// applied is the text of a configuration with the change. A queue comes back as it was at first.
+func (c *Change) applied(text, first string) (string, error) {
 	return edited(text, func(partition map[string]any) error {
 		queue := findQueue(partition, c.Queue)
+		if c.Gone != nil && !*c.Gone {
+			return c.added(partition, queue, first)
+		}
 		if queue == nil {
 			return fmt.Errorf("there is no queue %s", c.Queue)
+		}
+		if c.Gone != nil {
+			return c.removed(partition)
 		}
 		resources := child(queue, "resources")
 		for _, one := range []struct {
@@ -102,6 +127,53 @@ func (c *Change) applied(text string) (string, error) {
 		}
 		return nil
 	})
+}
+
+// removed takes the queue away, with what is below it.
+func (c *Change) removed(partition map[string]any) error {
+	above, name, below := above(partition, c.Queue)
+	if !below {
+		return fmt.Errorf("%s cannot go", c.Queue)
+	}
+	list, _ := above["queues"].([]any)
+	above["queues"] = slices.DeleteFunc(list, func(one any) bool { return isQueue(one, name) })
+	return nil
+}
+
+// added brings the queue back, as it is in the text, with what was below it.
+func (c *Change) added(partition, queue map[string]any, first string) error {
+	if queue != nil {
+		return fmt.Errorf("there is a queue %s", c.Queue)
+	}
+	_, err := edited(first, func(original map[string]any) error { queue = findQueue(original, c.Queue); return nil })
+	above, _, below := above(partition, c.Queue)
+	switch {
+	case err != nil:
+		return err
+	case queue == nil:
+		return fmt.Errorf("there was no queue %s", c.Queue)
+	case !below || above == nil:
+		return fmt.Errorf("what is above %s has gone", c.Queue)
+	}
+	list, _ := above["queues"].([]any)
+	above["queues"] = append(list, queue)
+	return nil
+}
+
+// above is the queue that one stands in, and its name there; not below is the root.
+func above(partition map[string]any, path api.QueuePath) (queue map[string]any, name string, below bool) {
+	i := strings.LastIndexByte(string(path), '.')
+	if i < 0 {
+		return nil, "", false
+	}
+	return findQueue(partition, path[:i]), string(path[i+1:]), true
+}
+
+// isQueue reports whether an entry of a list of queues has a name.
+func isQueue(entry any, name string) bool {
+	queue, _ := entry.(map[string]any)
+	text, _ := queue["name"].(string)
+	return strings.ToLower(text) == name
 }
 
 // edited is the text of a configuration that was read without a problem, with its
@@ -139,9 +211,8 @@ func findQueue(of map[string]any, path api.QueuePath) map[string]any {
 		found := false
 		list, _ := of["queues"].([]any)
 		for _, item := range list {
-			queue, _ := item.(map[string]any)
-			if text, _ := queue["name"].(string); strings.ToLower(text) == name {
-				of, found = queue, true
+			if isQueue(item, name) {
+				of, found = item.(map[string]any), true
 				break
 			}
 		}

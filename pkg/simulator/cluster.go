@@ -125,7 +125,7 @@ func (c *cluster) observe(event api.Event) {
 	case *api.ApplicationAccepted:
 		c.applications.accepted(e)
 	case *api.ApplicationRejected:
-		c.applications.byID[e.ID].refuse(e.Reason)
+		c.applications.refused(e)
 	case *api.ApplicationChanged:
 		c.applications.updated(e)
 		c.gangs.follow(e)
@@ -194,7 +194,8 @@ func (c *cluster) rejected(e *api.AllocationRejected) {
 	if c.refusalCrossed(e) {
 		return
 	}
-	if c.scenario.Ends > 0 && p.app.gathers.ID == "" { // an application whose placeholders time out may fail
+	// An application whose placeholders time out may fail, and one may find no queue.
+	if c.scenario.Ends > 0 && p.app.gathers.ID == "" && (p.app.rejected == "" || !c.removed(p.app.command.Queue)) {
 		c.breach("pod %s was rejected, and all pods are to end: %s", p.key, e.Reason)
 	}
 	reason := e.Reason

@@ -22,7 +22,7 @@ func (s *Scenario) Configurations(scale func(time.Duration) time.Duration) ([]st
 		if i == len(s.Changes) {
 			return texts, nil
 		}
-		if text, err = s.Changes[i].applied(text); err != nil {
+		if text, err = s.Changes[i].applied(text, s.queues); err != nil {
 			return nil, fmt.Errorf("change %d: %w", i+1, err)
 		}
 	}

@@ -25,7 +25,7 @@
 //	preemption.go     evictions and nominations
 //	budgets.go        how many pods may be down at once
 //	plans.go          the plans, from nominations and views
-//	changes.go        limits that are reconfigured during a run; restart.go, a
+//	changes.go        limits and queues that are reconfigured during a run; restart.go, a
 //	                  scheduler that begins anew
 //	nodes.go          nodes that join, fail, return and drain; daemonsets
 //	foreign.go        pods of other schedulers

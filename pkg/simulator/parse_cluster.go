@@ -212,9 +212,13 @@ func (p *parser) change(v yamltree.Value) {
 	p.mapping(v, map[string]field{
 		"at": p.time(&one.At), "queue": text(&p.reader, &one.Queue),
 		"max": p.labels(&one.Max), "guaranteed": p.labels(&one.Guaranteed),
+		"gone": func(v yamltree.Value) {
+			one.Gone = new(bool)
+			p.flag(one.Gone)(v)
+		},
 	}, "at", "queue")
-	if len(one.Max)+len(one.Guaranteed) == 0 {
-		p.complain(v, "say max or guaranteed, or both")
+	if limits := len(one.Max) + len(one.Guaranteed); limits == 0 && one.Gone == nil || limits > 0 && one.Gone != nil {
+		p.complain(v, "say max or guaranteed, or both, or gone alone")
 	}
 	one.Queue = one.Queue.Full()
 	p.scenario.Changes = append(p.scenario.Changes, one)

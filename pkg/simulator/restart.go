@@ -121,7 +121,8 @@ func (as *applications) tellAgain(runs, waits []*pod) {
 				command.Placeholders = left // the others have made way
 			}
 		}
-		command.Forced, command.Created = placed[app], epoch.Add(app.created)
+		app.runs = placed[app]
+		command.Forced, command.Created = app.runs, epoch.Add(app.created)
 		as.send(command)
 		as.tellDone(app)
 	}

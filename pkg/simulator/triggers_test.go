@@ -257,6 +257,46 @@ changes:
 	assert.ErrorContains(t, err, "18: changes[2]: guaranteed 11 is more than the max beside it, which is 10")
 }
 
+// A queue that goes keeps what it has, also after a restart, and takes nothing new until it is back.
+func TestAQueueThatGoes(t *testing.T) {
+	const text = `
+name: gone
+ends: 2h
+queues: {partitions: [{queues: [{name: root, queues: [{name: a, queues: [{name: b}]}, {name: c}]}]}]}
+nodes: [{name: n, capacity: {vcore: 2}}]
+incidents: [{at: 10m, what: restart}]
+workloads:
+  - {name: runs, queue: root.a.b, pods: 3, resources: {vcore: 1}, runs: 20m}
+  - {name: refused, queue: a.b, arrival: {at: 6m}, resources: {vcore: 1}, runs: 1m}
+  - {name: gang, queue: a.b, pods: 2, arrival: {at: 6m}, resources: {vcore: 1}, runs: 1m, gang: {}}
+  - {name: later, queue: a.b, arrival: {at: 16m}, resources: {vcore: 1}, runs: 1m}
+changes:
+  - {at: 5m, queue: a, gone: true}
+  - {at: 15m, queue: root.a, gone: false}
+`
+	r := verified(t, parse(t, text), 1)
+	assert.Equal(t, r.Pods.Ended, 4)
+	assert.Equal(t, r.Pods.Rejected, 1)
+	assert.Equal(t, r.Gangs.Asked, 2)
+	assert.Equal(t, r.Gangs.Placed, 0)
+	assert.DeepEqual(t, r.Incidents[0], simulator.IncidentRecord{At: 300_000, What: "queue", Queue: "root.a", Detail: "removed"})
+	assert.DeepEqual(t, r.Incidents[2], simulator.IncidentRecord{At: 900_000, What: "queue", Queue: "root.a", Detail: "added"})
+
+	for bad, want := range map[string]string{
+		"{at: 1m, queue: root, gone: true}":               "root cannot go",
+		"{at: 1m, queue: d, gone: true}":                  "there is no queue root.d",
+		"{at: 1m, queue: d, gone: false}":                 "there was no queue root.d",
+		"{at: 1m, queue: c, gone: false}":                 "there is a queue root.c",
+		"{at: 6m, queue: a.b, gone: false}":               "what is above root.a.b has gone",
+		"{at: 6m, queue: a, max: {vcore: 1}}":             "there is no queue root.a",
+		"{at: 1m, queue: c, max: {vcore: 1}, gone: true}": "say max or guaranteed, or both, or gone alone",
+		"{at: 1m, queue: c, gone: perhaps}":               `"perhaps" is neither true nor false`,
+	} {
+		_, err := simulator.Parse(text + "  - " + bad + "\n")
+		assert.ErrorContains(t, err, want, bad)
+	}
+}
+
 // A hard budget is kept while pods come back, and a soft one is not.
 func TestBudgets(t *testing.T) {
 	const text = `

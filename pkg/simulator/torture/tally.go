@@ -35,7 +35,7 @@ func (t *Tally) count(r *simulator.Result, steps int) {
 	t.Time += r.Time.Duration()
 	happened := map[string]int{}
 	for _, i := range r.Incidents {
-		happened[i.What+strings.TrimLeft(i.Detail, "0123456789dhms")] += max(1, len(i.Nodes))
+		happened[whatHappened(i)] += max(1, len(i.Nodes))
 	}
 	victims := 0
 	if r.Preemption != nil {
@@ -48,16 +48,18 @@ func (t *Tally) count(r *simulator.Result, steps int) {
 	t.add("faults", "failed binds", f.BindFailures, "late messages", f.ReleasesLate, "doubled messages", f.ReleasesTwice+f.ReportsTwice,
 		"lost confirmations", f.ReleasesNever, "reordered messages", f.ForeignEarly+f.Crossed,
 		"nodes that failed", happened["fail"], "nodes that drained", happened["drain"], "nodes with other answers", happened["refuse"],
-		"restarts", happened["restart"], "restarts with an earlier clock", happened["restart back"], "clocks that jumped", happened["clock ahead"], "new limits", changesOf(r))
+		"restarts", happened["restart"], "restarts with an earlier clock", happened["restart back"], "clocks that jumped", happened["clock ahead"], "new limits", happened["limit"], "queues that went", happened["queue removed"])
 }
 
-func changesOf(r *simulator.Result) (changes int) {
-	for _, i := range r.Incidents {
-		if i.Queue != "" {
-			changes++
-		}
+// whatHappened is an incident without its numbers.
+func whatHappened(i simulator.IncidentRecord) string {
+	switch i.What {
+	case "limit":
+		return i.What
+	case "queue":
+		return i.What + " " + i.Detail
 	}
-	return changes
+	return i.What + strings.TrimLeft(i.Detail, "0123456789dhms")
 }
 
 // add adds names and counts in turn to the rows of a group.

@@ -77,10 +77,17 @@ func (m *maker) incident(over int) string {
 	}
 }
 
-// changes writes new limits of queues, and those that hold in the end.
+// changes writes new limits of queues, and those that hold in the end, and queues that go and
+// come back.
 func (m *maker) changes(over int) {
 	var list []string
 	for _, q := range m.queues {
+		if m.chance(6) {
+			gone := m.IntN(over)
+			list = append(list, fmt.Sprintf("at: %dm, queue: %s, gone: true", gone, q.path),
+				fmt.Sprintf("at: %dm, queue: %s, gone: false", m.between(gone+1, over), q.path))
+			continue
+		}
 		if !m.chance(3) {
 			continue
 		}
