@@ -50,7 +50,7 @@ func (r *runner) baseline(ctx context.Context, tests suite) (*baseline, error) {
 		return nil, err
 	}
 	long := limits{processor: baselineMax, clock: baselineMax}
-	got, err := r.run(ctx, tests.dir, binary, 0, long, "-test.v", "-test.run="+tests.only, "-test.skip="+tests.skip)
+	got, err := r.run(ctx, tests.dir, program{path: binary}, long, "-test.v", "-test.run="+tests.only, "-test.skip="+tests.skip)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suit
 			if binary == "" {
 				return result{killed, "the compiler of the tests: " + firstLine(output)}, nil
 			}
-			got, err := r.pass(ctx, tests, binary, on, base.passes[round])
+			got, err := r.pass(ctx, tests, program{binary, on}, base.passes[round])
 			if err != nil || got.outcome != survived {
 				return got, err
 			}
@@ -131,8 +131,8 @@ func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suit
 }
 
 // pass runs a part of the tests of a package.
-func (r *runner) pass(ctx context.Context, tests suite, binary string, on int, p pass) (result, error) {
-	got, err := r.run(ctx, tests.dir, binary, on, p.limits, "-test.failfast", "-test.run="+p.pattern)
+func (r *runner) pass(ctx context.Context, tests suite, in program, p pass) (result, error) {
+	got, err := r.run(ctx, tests.dir, in, p.limits, "-test.failfast", "-test.run="+p.pattern)
 	switch {
 	case err != nil:
 		return result{}, err
@@ -167,17 +167,22 @@ func (r *runner) build(ctx context.Context, pkg, name, overlay string) (binary, 
 	return binary, "", nil
 }
 
-// run runs a binary of tests in the directory of its package, with one of the faults that were
-// compiled at once, or none.
-func (r *runner) run(ctx context.Context, pkg, binary string, on int, l limits, arguments ...string) (run, error) {
+// A program is the tests of a package, with one of the faults that were compiled at once; zero is none.
+type program struct {
+	path string
+	on   int
+}
+
+// run runs a program in the directory of its package.
+func (r *runner) run(ctx context.Context, pkg string, p program, l limits, arguments ...string) (run, error) {
 	limited, cancel := context.WithTimeout(ctx, l.clock)
 	defer cancel()
 	seconds := int(math.Ceil(l.processor.Seconds()))
 	// A system that does not know a limit goes without.
 	script := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`, r.memoryMax, seconds)
-	command := exec.CommandContext(limited, "sh", append([]string{"-c", script, binary}, arguments...)...)
+	command := exec.CommandContext(limited, "sh", append([]string{"-c", script, p.path}, arguments...)...)
 	command.Dir = filepath.Join(r.root, filepath.FromSlash(pkg))
-	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d", mutantOn, on))
+	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d", mutantOn, p.on))
 	command.WaitDelay = time.Second // for processes of tests that hold the output
 	out, err := command.CombinedOutput()
 	switch {

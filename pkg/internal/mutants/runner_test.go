@@ -79,7 +79,7 @@ func TestMemoryLimit(t *testing.T) {
 // time is over before it begins.
 func TestClockLimit(t *testing.T) {
 	for _, clock := range []time.Duration{0, 50 * time.Millisecond} {
-		got, err := newTestRunner(t).run(t.Context(), "counter", "sleep", 0, limits{processor: time.Second, clock: clock}, "600")
+		got, err := newTestRunner(t).run(t.Context(), "counter", program{path: "sleep"}, limits{processor: time.Second, clock: clock}, "600")
 		assert.NilError(t, err)
 		assert.Equal(t, got.exceeded, "waiting")
 	}
@@ -97,7 +97,7 @@ func TestInterrupted(t *testing.T) {
 
 	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err = r.run(ctx, "counter", "sleep", 0, r.least, "600")
+	_, err = r.run(ctx, "counter", program{path: "sleep"}, r.least, "600")
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
