@@ -129,13 +129,14 @@ func (c *Change) applied(text, first string) (string, error) {
 	})
 }
 
-// removed takes the queue away, with what is below it.
+// removed takes the queue away, with what is below it. What is above stays no leaf.
 func (c *Change) removed(partition map[string]any) error {
 	above, name, below := above(partition, c.Queue)
 	if !below {
 		return fmt.Errorf("%s cannot go", c.Queue)
 	}
 	list, _ := above["queues"].([]any)
+	above["parent"] = true
 	above["queues"] = slices.DeleteFunc(list, func(one any) bool { return isQueue(one, name) })
 	return nil
 }

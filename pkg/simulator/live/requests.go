@@ -97,7 +97,7 @@ func (p *requestBuilder) application(c api.AddApplication) {
 		QueueName:     string(c.Queue),
 		PartitionName: p.partition(),
 		Ugi:           &si.UserGroupInformation{User: c.User, Groups: c.Groups},
-		Tags:          p.withQuota(c.Tags, c.Quota),
+		Tags:          p.applicationTags(&c),
 
 		PlaceholderAsk:               p.amounts(c.Placeholders),
 		GangSchedulingStyle:          c.Style.String(),
@@ -105,12 +105,17 @@ func (p *requestBuilder) application(c api.AddApplication) {
 	})
 }
 
-// withQuota adds the quota of a namespace to the tags of an application.
-func (p *requestBuilder) withQuota(tags map[string]string, quota *api.QueueQuota) map[string]string {
+// applicationTags adds to the tags of an application that it runs already, and the quota of its namespace.
+func (p *requestBuilder) applicationTags(c *api.AddApplication) map[string]string {
+	tags := map[string]string{}
+	maps.Copy(tags, c.Tags)
+	if c.Forced {
+		tags[common.AppTagCreateForce] = "true"
+	}
+	quota := c.Quota
 	if quota == nil {
 		return tags
 	}
-	tags = maps.Clone(tags)
 	put := func(name string, quantities map[string]int64) {
 		if len(quantities) == 0 {
 			return

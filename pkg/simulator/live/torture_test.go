@@ -61,6 +61,8 @@ func before(t *testing.T, text, directory string) {
 		select {
 		case <-over:
 			run = false
+		case err := <-finished:
+			t.Fatalf("it ended before all pods have: %v", err)
 		case <-time.After(time.Minute):
 		}
 		synctest.Wait()
