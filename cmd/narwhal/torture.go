@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,8 @@ books of the resource manager. When the faults are over, all pods must end.
 
 A world that breaks a law is made small, and printed as a scenario, which
 "narwhal simulate --scenario FILE --verify" plays with the same failure; what was played
-then goes to the standard error. The exit code is 0 if no law was broken, also after an
+then goes to the standard error. One that is played for five minutes is said not to end,
+and printed as it is. The exit code is 0 if no law was broken, also after an
 interrupt, 1 if one was, and 2 if the command could not be understood.`,
 		Example: `  narwhal torture --steps 10000000
   narwhal torture --seed 4711 --steps 1 > world.yaml`,
@@ -48,10 +50,26 @@ interrupt, 1 if one was, and 2 if the command could not be understood.`,
 	return cmd
 }
 
+// worldMax is how long a world is played that takes a tenth of a second, before it is said not to end.
+const worldMax = 5 * time.Minute
+
+// inTime plays a world and reports whether that came to an end. Nothing ends a call that does not return, but the program.
+func inTime(play func()) bool {
+	done := make(chan struct{})
+	go func() { play(); close(done) }()
+	select {
+	case <-done:
+		return true
+	case <-time.After(worldMax):
+		return false
+	}
+}
+
 func playWorlds(cmd *cobra.Command, c torture.Config) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	c.Stops = func() bool { return ctx.Err() != nil }
+	c.InTime = inTime
 	show, done := lineOn(cmd.ErrOrStderr())
 	if show != nil {
 		c.Tell = func(t *torture.Tally) { show(func() string { return tortureLine(t, c.Steps) }) }

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,10 +28,10 @@ type reducer struct {
 	peaceful bool // pods do not end, and would if nothing but them happened
 }
 
-// least is the smallest scenario that was found to break the same law, and how it is played.
+// least is the smallest scenario that was found to break the same law, and how it is played. An endless one stays as it is.
 func (c *Config) least(t *Tally, text string, err error) string {
 	r := &reducer{Config: c, tally: t, class: class(err), err: err, most: t.Steps + stepsMax}
-	if root, _, bad := yamltree.Parse(text); bad == nil && r.class != class(&unplayable{}) {
+	if root, _, bad := yamltree.Parse(text); bad == nil && r.class != class(&unplayable{}) && !errors.Is(err, errEndless) {
 		r.root = root
 		r.reduce()
 		text = r.text()
@@ -63,7 +64,7 @@ func (r *reducer) holds() bool {
 
 // try plays the scenario.
 func (r *reducer) try() error {
-	_, steps, err := play(r.text())
+	_, steps, err := r.play(r.text())
 	r.tally.Tries++
 	r.tally.Steps += steps
 	r.tell(r.tally)

@@ -16,6 +16,8 @@ type Config struct {
 	World func(uint64) string // the scenario of a seed; World where it is nil
 	Tell  func(t *Tally)      // called after each world, and each one that is tried to be smaller
 	Stops func() bool         // asked as often whether to end
+	// InTime plays a world and reports whether that came to an end soon enough. What does not is left behind.
+	InTime func(play func()) bool
 }
 
 // A Failure is a world that breaks a law.
@@ -33,7 +35,7 @@ func Run(c Config) (*Tally, *Failure) {
 	t := &Tally{}
 	for seed := c.Seed; t.Steps < c.Steps && !c.stops(); seed++ {
 		text := c.World(seed)
-		result, steps, err := play(text)
+		result, steps, err := c.play(text)
 		t.count(result, steps)
 		c.tell(t)
 		if err != nil {
@@ -41,6 +43,25 @@ func Run(c Config) (*Tally, *Failure) {
 		}
 	}
 	return t, nil
+}
+
+// errEndless is about a world in which a call of the core does not return.
+var errEndless = errors.New("it does not come to an end")
+
+// play plays a scenario with all laws, in time.
+func (c *Config) play(text string) (*simulator.Result, int, error) {
+	if c.InTime == nil {
+		return play(text)
+	}
+	var got struct {
+		result *simulator.Result
+		steps  int
+		err    error
+	}
+	if !c.InTime(func() { got.result, got.steps, got.err = play(text) }) {
+		return nil, 0, errEndless
+	}
+	return got.result, got.steps, got.err
 }
 
 func (c *Config) tell(t *Tally) {

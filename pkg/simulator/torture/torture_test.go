@@ -131,3 +131,17 @@ func TestInterrupt(t *testing.T) {
 	assert.Equal(t, tally.Worlds, 3)
 	assert.Assert(t, tally.Steps > 0)
 }
+
+// A world that does not come to an end is left behind, and printed as it is.
+func TestAWorldThatDoesNotEnd(t *testing.T) {
+	const text = "name: long\nnodes: [{name: n, capacity: {vcore: 1}}]\nworkloads: [{name: w, queue: default, resources: {vcore: 1}, runs: 1m}]\n"
+	config := torture.Config{Seed: 7, Steps: 1, World: func(uint64) string { return text }}
+	config.InTime = func(play func()) bool { play(); return true }
+	_, failure := torture.Run(config)
+	assert.Assert(t, failure == nil)
+	config.InTime = func(func()) bool { return false }
+	tally, failure := torture.Run(config)
+	assert.Equal(t, tally.Tries, 0)
+	assert.Equal(t, failure.Seed, uint64(7))
+	assert.Equal(t, failure.Scenario, "# it does not come to an end\n# narwhal simulate --scenario FILE --verify shows it.\n"+text)
+}
