@@ -146,12 +146,18 @@ func (p *Partition) tryClaims(n *ledger.Node) question.Outcome {
 		return question.Waits
 	}
 	for _, r := range slices.Clone(n.Claims) {
-		if r.Claim() == nil || r.Claim().Node != n || r.Required != "" || r.IsHeld() || r.StartsTogether() {
+		if r.Claim() == nil || r.Claim().Node != n || r.Required != "" || r.IsHeld() || r.StartsTogether() && !r.Claim().Lost {
 			continue // lost by what was done for those before it, or placed with its whole group
 		}
 		if p.before(r) != nil {
 			p.tryRest(n, r)
 			return question.Waits
+		}
+		if r.Claim().Lost {
+			if p.tryLost(r) == question.Flush {
+				return question.Flush
+			}
+			continue
 		}
 		p.Work.Attempts++
 		if p.awaitsRoom(r, n) {
@@ -168,6 +174,14 @@ func (p *Partition) tryClaims(n *ledger.Node) question.Outcome {
 			p.kept.Clear(r, err.Error(), api.EndByRefusal)
 			p.attempts.KeepBack(r, p.Now.Add(p.Options.RetryMax), "")
 		}
+	}
+	return question.Waits
+}
+
+// tryLost tries those that take the place of a member that its group has lost, before others take their quota.
+func (p *Partition) tryLost(r *ledger.Request) question.Outcome {
+	if first := p.groups.FirstOf(r.StartsWith); first != nil && p.Left > 0 {
+		return p.startTogether(first)
 	}
 	return question.Waits
 }

@@ -174,7 +174,20 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 		for r := range g.Asks.All {
 			s.OrderAgain(r)
 		}
+		for _, r := range g.Lost {
+			s.Changes.Node(r.Claim().Node, ledger.NodeRetry)
+		}
 	}
+}
+
+// FirstOf is the ask with which a group is tried; nil if it waits for more of them, or for a change.
+func (s *Groups) FirstOf(g *ledger.Group) *ledger.Request {
+	for r := range g.Asks.All {
+		if s.at(g).open && s.GroupOf(r) != nil && !r.IsHeld() {
+			return r
+		}
+	}
+	return nil
 }
 
 // opens reports whether the asks of a group may be tried: enough are there, or run, and it does not wait for a change.

@@ -10,7 +10,7 @@ import (
 
 // A group that has started and loses a member is below its minimum until another one takes its place, which the resource manager has to
 // make first. Meanwhile what the member had on its node is kept for that one, from asks that are not more important: others would take it
-// there, and the rest of the group would run in vain. Whatever ends a claim for which nothing is evicted ends this one too.
+// there, or its quota, and the rest of the group would run in vain. Whatever ends a claim for which nothing is evicted ends this one too.
 
 // lostMax is for how long after a group has come below its minimum room is kept for those that take the places of members.
 const lostMax = time.Minute
@@ -44,7 +44,7 @@ func (s *Groups) keepLost(g *ledger.Group) {
 		lacks = g.Missing()
 	}
 	for _, r := range ended {
-		if n := r.on; len(g.Lost) < lacks && !r.App.Gone && n.Schedulable && r.Amounts.FitsIn(n.Room) {
+		if n := r.on; len(g.Lost) < lacks && !r.App.Gone && n.Schedulable && r.Amounts.FitsIn(n.Room) && r.MayClaim() {
 			s.KeepLost(g, r.Allocation, r.App, n, s.Now)
 		}
 	}

@@ -300,11 +300,11 @@ func (s *Groups) loops(asks []*ledger.Request) bool {
 	return false
 }
 
-// withOwnQuota does something as if no quota was kept for the asks of a group.
+// withOwnQuota does something as if no quota was kept for the asks of a group, and of members that it has lost.
 func (s *Groups) withOwnQuota(g *ledger.Group, do func()) {
 	var kept []*ledger.Request
-	for r := range g.Asks.All {
-		if r.EvictsWhole() {
+	for r := range g.Keeping {
+		if c := r.Claim(); c.Whole && r.KeepsQuota() {
 			kept = append(kept, r)
 			s.Unkeep(r)
 		}

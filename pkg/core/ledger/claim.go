@@ -12,7 +12,8 @@ import (
 )
 
 // A Claim is what is kept for an ask until it runs: its amounts on a node and, once evictions
-// are on their way for it, its quota too. The ask may still run on any other node.
+// are on their way for it, its quota too. The ask may still run on any other node. What is kept of a
+// member of a group that has ended is both.
 //
 // Only a more important ask takes what is kept, whatever it is: one that may run anywhere or on
 // one node only, or the member of a group. The importance of an ask is its priority as
@@ -48,22 +49,26 @@ func (r *Request) Claim() *Claim {
 	return r.Wait.Claim
 }
 
-// KeepsQuota reports whether quota is kept for an ask: evictions are on their way for it.
+// KeepsQuota reports whether quota is kept for an ask: evictions are on their way for it, or another one takes its place.
 func (r *Request) KeepsQuota() bool {
-	return r.Wait != nil && r.Wait.Claim != nil && r.Wait.Claim.Evicts
+	c := r.Claim()
+	return c != nil && (c.Evicts || c.Lost)
 }
+
+// awaits reports whether evictions are on their way for an ask.
+func (r *Request) awaits() bool { return r.KeepsQuota() && r.Wait.Claim.Evicts }
 
 // Nominated is the claim of an ask that may run anywhere and for which evictions are on their
 // way, nil if there is none; promised reports the same of an ask with a required node.
 func (r *Request) Nominated() *Claim {
-	if r.Required != "" || !r.KeepsQuota() {
+	if r.Required != "" || !r.awaits() {
 		return nil
 	}
 	return r.Wait.Claim
 }
 
 // Promised reports whether quota is kept for an ask that requires a node.
-func (r *Request) Promised() bool { return r.Required != "" && r.KeepsQuota() }
+func (r *Request) Promised() bool { return r.Required != "" && r.awaits() }
 
 // Reserved reports whether an ask that may run anywhere has a claim for which nothing is on its way.
 func (r *Request) Reserved() bool {
@@ -222,9 +227,7 @@ func (n *Node) FirstBound() (first AskRank, ask *Request) {
 		consider(r)
 	}
 	for _, r := range n.Claims {
-		if !r.Wait.Claim.Lost {
-			consider(r)
-		}
+		consider(r)
 	}
 	return first, ask
 }

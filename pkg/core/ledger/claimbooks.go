@@ -15,10 +15,10 @@ func (l *Ledger) AddClaim(r *Request, c *Claim) {
 	c.Node.Claims = slices.Insert(c.Node.Claims, at, r)
 	c.Node.Details.change().claimed.Add(r.Amounts)
 	l.Importances.Add(r.Importance)
-	switch {
-	case c.Evicts:
+	if r.KeepsQuota() {
 		l.keepQuota(r)
-	case c.IsIdle():
+	}
+	if c.IsIdle() {
 		l.Idle++
 	}
 	l.touch(r, c.Node)
@@ -31,10 +31,10 @@ func (l *Ledger) DropClaim(r *Request) *Node {
 	c.Node.Claims = without(c.Node.Claims, r)
 	c.Node.Details.change().claimed.Sub(r.Amounts)
 	l.Importances.Remove(r.Importance)
-	switch {
-	case c.Evicts:
+	if r.KeepsQuota() {
 		l.unkeepQuota(r)
-	case c.IsIdle():
+	}
+	if c.IsIdle() {
 		l.Idle--
 	}
 	r.Wait.Claim = nil
@@ -96,7 +96,7 @@ func (l *Ledger) Rank(r *Request, importance int32) {
 	l.Importances.Remove(was)
 	l.Importances.Add(r.Importance)
 	slices.SortFunc(c.Node.Claims, byClaim)
-	if c.Evicts {
+	if r.KeepsQuota() {
 		r.App.unkeep(r.Amounts, was, l.NextStamp())
 		l.Keep(r)
 		l.QuotaClaims = without(l.QuotaClaims, r)

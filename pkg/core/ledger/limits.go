@@ -230,6 +230,11 @@ func (l *Ledger) RebuildLimits() {
 		app.View = nil
 		return true
 	})
+	for _, r := range l.QuotaClaims {
+		for _, account := range [...]*Account{r.App.ByUser, r.App.ByGroup} {
+			account.keep(r.Amounts, r.Importance, l.Stamp)
+		}
+	}
 	for _, account := range l.Limits {
 		account.exceeded = !account.Used.Within(account.Max)
 	}
@@ -248,9 +253,6 @@ func (a *Account) takeOver(app *Application, stamp uint64) {
 		a.addEnding(r)
 	}
 	for _, r := range app.Asks {
-		if r.KeepsQuota() {
-			a.keep(r.Amounts, r.Importance, stamp)
-		}
 		if r.IsHinted() {
 			a.hint(r.Amounts)
 		}

@@ -23,7 +23,7 @@ func (v *verifier) claims() {
 		if c.IsIdle() {
 			idle++
 		}
-		if c.Evicts {
+		if r.KeepsQuota() {
 			withQuota++
 		}
 		if with := r.Pair(); c.Replaces != (with != nil && with.Ask == r) {

@@ -27,7 +27,7 @@ func (v *verifier) limits() {
 				if sums[account] == nil {
 					sums[account] = &limitSums{}
 				}
-				sums[account].add(app)
+				v.charge(sums[account], app)
 			}
 		}
 		return v.Err == nil
@@ -47,8 +47,8 @@ func (v *verifier) limits() {
 // countsFor checks whether an application counts for limits of applications.
 func (v *verifier) countsFor(app *Application) {
 	keeps := int32(0)
-	for _, r := range app.Asks {
-		if r.KeepsQuota() {
+	for _, r := range v.QuotaClaims {
+		if r.App == app {
 			keeps++
 		}
 	}
@@ -85,7 +85,7 @@ func (v *verifier) chain(app *Application, group bool, account *Account) {
 	}
 }
 
-func (s *limitSums) add(app *Application) {
+func (v *verifier) charge(s *limitSums, app *Application) {
 	s.applications++
 	s.used.AddSum(app.Used)
 	if app.Counts {
@@ -100,10 +100,12 @@ func (s *limitSums) add(app *Application) {
 			s.overdue.Add(r.Amounts)
 		}
 	}
-	for _, r := range app.Asks {
-		if r.KeepsQuota() {
+	for _, r := range v.QuotaClaims {
+		if r.App == app {
 			s.nominated.Add(r.Amounts)
 		}
+	}
+	for _, r := range app.Asks {
 		if r.IsHinted() {
 			s.hinted.Add(r.Amounts)
 		}
@@ -138,12 +140,10 @@ func (v *verifier) keptIn(q *Queue, importance int32) (sum keptQuota) {
 		sum.amounts.AddSum(below.amounts)
 		sum.asks += below.asks
 	}
-	for _, app := range q.Applications {
-		for _, r := range app.Asks {
-			if r.KeepsQuota() && r.Importance == importance {
-				sum.amounts.Add(r.Amounts)
-				sum.asks++
-			}
+	for _, r := range v.QuotaClaims {
+		if r.App.Queue == q && r.Importance == importance {
+			sum.amounts.Add(r.Amounts)
+			sum.asks++
 		}
 	}
 	return sum
@@ -161,11 +161,13 @@ func (v *verifier) sums(q *Queue) {
 		overdue.AddSum(child.Overdue)
 		hinted.AddSum(child.Hinted)
 	}
+	for _, r := range v.QuotaClaims {
+		if r.App.Queue == q {
+			nominated.Add(r.Amounts)
+		}
+	}
 	for _, app := range q.Applications {
 		for _, r := range app.Asks {
-			if r.KeepsQuota() {
-				nominated.Add(r.Amounts)
-			}
 			if r.IsHinted() {
 				hinted.Add(r.Amounts)
 			}

@@ -205,7 +205,7 @@ func (s *Claims) Settle(n *ledger.Node) {
 	s.unkept = append(s.unkept[:0], n.Free...)
 	for _, r := range list {
 		switch {
-		case r.Nominated() == nil && !r.Wait.Claim.Replaces && r.IsBeyondMax():
+		case r.Nominated() == nil && !r.Wait.Claim.Replaces && r.IsBeyondMax(), r.Wait.Claim.Lost && r.LostQuota():
 			s.End(r, r.WhyNoQuota(), api.EndOfQuota)
 			continue
 		case r.Wait.Claim.Replaces, r.Wait.Claim.Lost: // it has the quota of its placeholder, or nothing that is to leave first
@@ -262,7 +262,7 @@ func (s *Claims) GiveWay(but *ledger.Request, accounts ...*ledger.Account) (ende
 		switch {
 		case r.QuotaToFree() == nil && r.HeldBack() == nil:
 			continue
-		case r.Required != "":
+		case r.Required != "", r.Claim().Lost:
 			s.End(r, r.WhyNoQuota(), api.EndOfQuota)
 		default:
 			s.Clear(r, r.WhyNoQuota(), api.EndOfQuota)
@@ -327,7 +327,7 @@ func (s *Claims) RecheckLimits(of ...*ledger.Application) {
 		return
 	}
 	for _, r := range s.Claims {
-		if !r.Claim().Lost && r.HeldBack() != nil {
+		if r.HeldBack() != nil {
 			s.Changes.Node(r.Claim().Node, ledger.NodeRetry)
 		}
 	}

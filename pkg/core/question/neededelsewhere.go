@@ -48,7 +48,7 @@ func (p *Predicates) SpareNeeded(on *preemptor.Node, plan *preemptor.Decision, h
 // AwaitedOn are the asks for which room is on its way on a node.
 func AwaitedOn(n *ledger.Node) (keys []api.AllocationKey) {
 	for _, r := range n.Claims {
-		if r.KeepsQuota() {
+		if r.Claim().Evicts {
 			keys = append(keys, r.Key)
 		}
 	}
