@@ -103,14 +103,28 @@ func TestRestoredGangsGoOn(t *testing.T) {
 		s := fresh()
 		for i, step := range gangSteps(s) {
 			if i == from {
+				gangs, kept := gangViews(s.p), keptOn(s.p)
 				s.p = core.Restore(api.Options{Kinds: testKinds()}, s.now, s.p.View())
 				assert.NilError(t, s.p.Verify())
+				assert.DeepEqual(t, gangViews(s.p), gangs)
+				assert.DeepEqual(t, keptOn(s.p), kept)
 			}
 			assert.DeepEqual(t, step(), want[i])
 			assert.NilError(t, s.p.Verify())
 		}
 		assert.DeepEqual(t, gangViews(s.p), gangViews(original.p))
 	}
+}
+
+// keptOn is for which asks room is kept on which nodes.
+func keptOn(p *core.Partition) map[api.AllocationKey]api.NodeID {
+	kept := map[api.AllocationKey]api.NodeID{}
+	for _, n := range p.View().Nodes {
+		for _, r := range n.Reservations {
+			kept[r.Key] = n.ID
+		}
+	}
+	return kept
 }
 
 func gangViews(p *core.Partition) map[api.ApplicationID]*api.GangView {

@@ -31,6 +31,7 @@ func (p *Partition) expireGang(app *ledger.Application) {
 		p.Timers.Set(&app.Gang.Timer, until, timers.Due{What: timers.Gang, Of: app})
 		return
 	}
+	p.Changes.Application(app, 0) // it expires no more
 	why, all := "placeholder timed out", false
 	switch {
 	case app.State != api.Accepted:

@@ -174,9 +174,6 @@ func (p *Partition) restoreGangs(app *ledger.Application, v *api.GangView) {
 			}
 			r.InTaskGroup().Others.Remove(r)
 			p.PairUp(r, placeholder)
-			if n := p.FindNode(with.Node); n != nil {
-				p.kept.Hold(r, n)
-			}
 			continue
 		}
 		placeholder.EndsForNone()

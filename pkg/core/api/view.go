@@ -324,5 +324,4 @@ type TaskGroupView struct {
 type Replacement struct {
 	Placeholder AllocationKey
 	Ask         AllocationKey // empty if it waits no more
-	Node        NodeID        // where the ask will run; empty if that is where the placeholder is
 }

@@ -53,9 +53,6 @@ func (a *Application) ViewGang() *api.GangView {
 		with, shown := r.Pair(), api.Replacement{Placeholder: r.Key}
 		if with.Ask != nil {
 			shown.Ask = with.Ask.Key
-			if c := with.Ask.Claim(); c != nil {
-				shown.Node = c.Node.ID
-			}
 		}
 		v.Replacements = append(v.Replacements, shown)
 	}
