@@ -82,6 +82,7 @@ func TestCostComparesNodes(t *testing.T) {
 		{"the processors are left for the other device", resources.Amounts{40, 1, 1000}, node(100, 100, 1000, 1000), node(60, 100, 1000, 1000)},
 		{"so is memory", resources.Amounts{1, 40, 1000}, node(100, 100, 1000, 1000), node(100, 60, 1000, 1000)},
 		{"devices that were of no use before do not count", resources.Amounts{1, 1, 1000}, node(9, 100, 0, 1000, 1000), node(60, 60, 1000, 1000)},
+		{"nor does what was of no use before and is after", resources.Amounts{15, 1, 200}, node(27, 100, 400), node(100, 100, 400, 450)},
 		{"no devices for what wants none", resources.Amounts{1, 1}, empty(RoomMax), node(100, 100, 0, 1000)},
 		{"among those the fuller one", resources.Amounts{1, 1}, empty(10), empty(20)},
 		{"then where most is left for each device", resources.Amounts{1, 1}, node(60, 60, 0, 1000), node(60, 60, 1000, 1000)},

@@ -44,7 +44,7 @@ func (s *Groups) keepLost(g *ledger.Group) {
 		lacks = g.Missing()
 	}
 	for _, r := range ended {
-		if n := r.on; len(g.Lost) < lacks && !r.App.Gone && n.Schedulable && r.Amounts.FitsIn(n.Room) && r.MayClaim() {
+		if n := r.on; len(g.Lost) < lacks && !r.App.Gone && n.Schedulable && r.Amounts.FitsIn(n.Room) {
 			s.KeepLost(g, r.Allocation, r.App, n, s.Now)
 		}
 	}
