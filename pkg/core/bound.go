@@ -180,7 +180,7 @@ func (p *Partition) tryClaims(n *ledger.Node) question.Outcome {
 
 // tryLost tries those that take the place of a member that its group has lost, before others take their quota.
 func (p *Partition) tryLost(r *ledger.Request) question.Outcome {
-	if first := p.groups.FirstOf(r.StartsWith); first != nil && p.Left > 0 {
+	if first := p.groups.FirstOf(r.StartsWith); first != nil {
 		return p.startTogether(first)
 	}
 	return question.Waits

@@ -183,7 +183,7 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 // FirstOf is the ask with which a group is tried; nil if it waits for more of them, or for a change.
 func (s *Groups) FirstOf(g *ledger.Group) *ledger.Request {
 	for r := range g.Asks.All {
-		if s.at(g).open && s.GroupOf(r) != nil && !r.IsHeld() {
+		if s.GroupOf(r) != nil {
 			return r
 		}
 	}
