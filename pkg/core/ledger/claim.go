@@ -232,11 +232,11 @@ func (n *Node) FirstBound() (first AskRank, ask *Request) {
 	return first, ask
 }
 
-// SharesQuota reports whether one of the asks for which evictions are on their way to the node
+// SharesQuota reports whether one of the asks that may run anywhere, have room on the node and keep quota
 // wants quota, of a queue, user or group, that another ask wants too; any quota, if that is nil.
 func (n *Node) SharesQuota(r *Request) bool {
 	for _, other := range n.Claims {
-		if other.Nominated() == nil {
+		if other.Required != "" || !other.KeepsQuota() {
 			continue
 		}
 		for account := range other.App.bounded {
