@@ -31,7 +31,7 @@ func (p *Partition) reactToNodes() {
 	if len(p.retries.Queue) > 0 || len(p.retries.Excess) > 0 {
 		p.retries.Soon()
 	}
-	freed := false
+	freed, updated := false, []*ledger.Node(nil)
 	for n, what := range p.TakeNodes {
 		if len(p.costs.Known) > 0 {
 			p.costs.NodeChanged(n)
@@ -46,7 +46,7 @@ func (p *Partition) reactToNodes() {
 			p.retryBound(n)
 		}
 		if what&ledger.NodeUpdated != 0 {
-			p.groups.NodeUpdated(n)
+			updated = append(updated, n)
 			if len(p.slots.Unplaced) > 0 {
 				p.MayHelpSlots()
 			}
@@ -61,6 +61,9 @@ func (p *Partition) reactToNodes() {
 		if what&(ledger.NodeFreed|ledger.NodeYields) != 0 && n.Schedulable && len(p.retries.ByNode) > 0 {
 			p.retries.NodeChanged(n)
 		}
+	}
+	for _, n := range updated { // when all of them are in their domains
+		p.groups.NodeUpdated(n)
 	}
 	if freed {
 		p.groups.WakeSoon() // when it is known what fits on all of them

@@ -213,6 +213,7 @@ func TestWorldsThatFailed(t *testing.T) {
 		2009865,             // two agents that waited when room was made for a third, of which one fits beside that
 		2207586,             // a placeholder whose member loses the place that it was to take elsewhere
 		2242531,             // an agent that comes later, is too young, and has the place of an equal ask
+		972437,              // a restart with room in one rack, whose nodes come one after the other
 		2078611528,          // a node that shrinks while questions pause, and is kept for an agent
 		2078616552,          // victims of which one does not end, and others on another node
 		2078626315,          // a less important ask beside one that is refused no more, without a word of it
