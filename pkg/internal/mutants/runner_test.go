@@ -21,19 +21,12 @@ func newTestRunner(t *testing.T) *runner {
 }
 
 // TestTry puts faults into a package and runs its tests and those of a package that
-// uses it, with all faults compiled at once, and each for itself.
+// uses it. What is outside of functions is compiled for itself.
 func TestTry(t *testing.T) {
-	t.Run("at once", func(t *testing.T) { tryFaults(t, true) })
-	t.Run("each for itself", func(t *testing.T) { tryFaults(t, false) })
-}
-
-func tryFaults(t *testing.T, atOnce bool) {
 	r := newTestRunner(t)
 	s := loaded(t, r.root, "counter")
 	faults := s.faults("")
-	if atOnce {
-		r.together.add(s, faults)
-	}
+	r.together.add(s, faults)
 	tests := []struct {
 		function, operator, before string
 		outcome                    outcome

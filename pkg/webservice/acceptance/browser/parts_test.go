@@ -41,6 +41,16 @@ func TestParts(t *testing.T) {
 		{"groups by use", nodes + `
 			const all = [1.2, 1, 0.9, 0.6, 0.2, 0].map((use, i) => ({ id: String(i), sort: String(i), node: {}, m: { use }, attributes: {} }));
 			return list.grouped(all, "", "use").map((g) => g.label).join(", ")`, "over 100 %, 95 to 100 %, 80 to 95 %, 50 to 80 %, below 50 %, not used"},
+		{"a search in a panel that was left", `
+			const { createFilters } = await import("./js/parts/filters.js"), went = [];
+			await new Promise((done) => {
+				for (const panel of ["queues", "nodes"]) { // where the page is by then
+					const ctx = { route: () => ({ panel, query: new URLSearchParams() }), link: (to) => to, go() { went.push(panel); if (panel === "nodes") done(); } };
+					const [field] = createFilters(ctx, "nodes").fields({ name: "search", label: "Search", kind: "search" });
+					field.value = "x"; field.dispatchEvent(new Event("input"));
+				}
+			});
+			return went.join(", ")`, "nodes"},
 		{"percent", `const { percent } = await import("./js/format.js"); return [0, 0.004, 0.434, 0.996, 1, 4.8].map(percent).join(", ")`, "0 %, < 1 %, 43 %, > 99 %, 100 %, 480 %"},
 		{"durations", `const { duration } = await import("./js/format.js"); return [2e4, 15e6, 3.27e9, 61e9, 7200e9, 7500e9, 90000e9].map(duration).join(", ")`, "20µs, 15ms, 3.2s, 1m 1s, 2h, 2h 5m, 1d 1h"},
 		{"few amounts", `const { fewAmounts } = await import("./js/parts/kindchoice.js"); return fewAmounts({ vcore: 1500, memory: 1 << 30, "nvidia.com/gpu": 2, pods: 1, other: 1 }).textContent`, "vcore 1.5 · memory 1.0 GiB · pods 1 +2 more"},

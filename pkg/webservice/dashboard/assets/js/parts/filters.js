@@ -23,7 +23,7 @@ export function createFilters(ctx, panel, parts = () => []) {
 
   function later(name, value) {
     clearTimeout(timer);
-    timer = setTimeout(() => change({ [name]: value }), pause);
+    timer = setTimeout(() => { if (ctx.route().panel === panel) change({ [name]: value }); }, pause); // the page may be elsewhere by then
   }
 
   function field({ name, label, kind, options, placeholder }) {
