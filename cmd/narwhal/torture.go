@@ -53,14 +53,14 @@ interrupt, 1 if one was, and 2 if the command could not be understood.`,
 // worldMax is how long a world is played that takes a tenth of a second, before it is said not to end.
 const worldMax = 5 * time.Minute
 
-// inTime plays a world and reports whether that came to an end. Nothing ends a call that does not return, but the program.
-func inTime(play func()) bool {
+// endsWithin plays a world and reports whether that came to an end in time. Nothing ends a call that does not return, but the program.
+func endsWithin(most time.Duration, play func()) bool {
 	done := make(chan struct{})
 	go func() { play(); close(done) }()
 	select {
 	case <-done:
 		return true
-	case <-time.After(worldMax):
+	case <-time.After(most):
 		return false
 	}
 }
@@ -69,7 +69,7 @@ func playWorlds(cmd *cobra.Command, c torture.Config) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	c.Stops = func() bool { return ctx.Err() != nil }
-	c.InTime = inTime
+	c.InTime = func(play func()) bool { return endsWithin(worldMax, play) }
 	show, done := lineOn(cmd.ErrOrStderr())
 	if show != nil {
 		c.Tell = func(t *torture.Tally) { show(func() string { return tortureLine(t, c.Steps) }) }

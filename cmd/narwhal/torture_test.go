@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -24,6 +25,15 @@ func TestTorture(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { playLine(t, c.name, c.line, "") })
 	}
+}
+
+// A world has its time, and one that never ends does not keep the command.
+func TestAWorldHasItsTime(t *testing.T) {
+	assert.Equal(t, worldMax, 5*time.Minute, "as the help says")
+	assert.Assert(t, endsWithin(time.Hour, func() {}))
+	never := make(chan struct{})
+	defer close(never)
+	assert.Assert(t, !endsWithin(time.Nanosecond, func() { <-never }))
 }
 
 // Worlds are played until there were enough steps, and what was played is a table.

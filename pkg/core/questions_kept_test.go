@@ -65,9 +65,7 @@ func TestBoundAsksWaitForThePace(t *testing.T) {
 		p.Apply(now, ask)
 	}
 	for second := range 3 {
-		for more := true; more; {
-			_, more = p.Schedule(now)
-		}
+		schedule(p, now)
 		assert.Equal(t, asked, second+1)
 		now = now.Add(time.Second)
 	}
@@ -110,10 +108,7 @@ func TestTheFirstQuestionOfAnAttempt(t *testing.T) {
 	high := ask("app", "high", 2)
 	high.Allocation.Priority = 1
 	p.Apply(start, high)
-	now := start.Add(time.Minute)
-	for more := true; more; {
-		_, more = p.Schedule(now)
-	}
+	schedule(p, start.Add(time.Minute))
 	assert.Equal(t, len(p.View().Nodes[0].Evictions), 2)
 	assert.Equal(t, slices.Index(kinds, api.FirstQuestion), 0, "%v", kinds)
 	assert.Assert(t, slices.Contains(kinds, api.FurtherQuestion), "%v", kinds)

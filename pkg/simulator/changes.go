@@ -33,7 +33,7 @@ type Change struct {
 func (c *Change) String() string {
 	var parts []string
 	switch {
-	case c.Gone != nil && *c.Gone:
+	case c.removes():
 		parts = append(parts, "removed")
 	case c.Gone != nil:
 		parts = append(parts, "added")
@@ -54,6 +54,9 @@ func (c *Change) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// removes reports whether the queue goes, and does not come back.
+func (c *Change) removes() bool { return c.Gone != nil && *c.Gone }
+
 // change has the core use what a change comes to.
 func (c *cluster) change(i int) {
 	one := &c.scenario.Changes[i]
@@ -71,7 +74,7 @@ func (c *cluster) change(i int) {
 // removed reports whether a queue, or one above it, has been removed so far.
 func (c *cluster) removed(queue api.QueuePath) bool {
 	return slices.ContainsFunc(c.scenario.Changes[:c.changes], func(one Change) bool {
-		return one.Gone != nil && *one.Gone && queue.Full().IsWithin(one.Queue)
+		return one.removes() && queue.Full().IsWithin(one.Queue)
 	})
 }
 
@@ -104,13 +107,12 @@ var lineNumbers = regexp.MustCompile(` \(line \d+\)`)
 func (c *Change) applied(text, first string) (string, error) {
 	return edited(text, func(partition map[string]any) error {
 		queue := findQueue(partition, c.Queue)
-		if c.Gone != nil && !*c.Gone {
+		switch {
+		case c.Gone != nil && !c.removes():
 			return c.added(partition, queue, first)
-		}
-		if queue == nil {
+		case queue == nil:
 			return fmt.Errorf("there is no queue %s", c.Queue)
-		}
-		if c.Gone != nil {
+		case c.removes():
 			return c.removed(partition)
 		}
 		resources := child(queue, "resources")
@@ -131,13 +133,13 @@ func (c *Change) applied(text, first string) (string, error) {
 
 // removed takes the queue away, with what is below it. What is above stays no leaf.
 func (c *Change) removed(partition map[string]any) error {
-	above, name, below := above(partition, c.Queue)
+	in, name, below := above(partition, c.Queue)
 	if !below {
 		return fmt.Errorf("%s cannot go", c.Queue)
 	}
-	list, _ := above["queues"].([]any)
-	above["parent"] = true
-	above["queues"] = slices.DeleteFunc(list, func(one any) bool { return isQueue(one, name) })
+	list, _ := in["queues"].([]any)
+	in["parent"] = true
+	in["queues"] = slices.DeleteFunc(list, func(one any) bool { return isQueue(one, name) })
 	return nil
 }
 
@@ -147,17 +149,17 @@ func (c *Change) added(partition, queue map[string]any, first string) error {
 		return fmt.Errorf("there is a queue %s", c.Queue)
 	}
 	_, err := edited(first, func(original map[string]any) error { queue = findQueue(original, c.Queue); return nil })
-	above, _, below := above(partition, c.Queue)
+	in, _, below := above(partition, c.Queue)
 	switch {
 	case err != nil:
 		return err
 	case queue == nil:
 		return fmt.Errorf("there was no queue %s", c.Queue)
-	case !below || above == nil:
+	case !below || in == nil:
 		return fmt.Errorf("what is above %s has gone", c.Queue)
 	}
-	list, _ := above["queues"].([]any)
-	above["queues"] = append(list, queue)
+	list, _ := in["queues"].([]any)
+	in["queues"] = append(list, queue)
 	return nil
 }
 

@@ -45,9 +45,12 @@ func (r *runner) baseline(ctx context.Context, tests suite) (*baseline, error) {
 	if done, ok := r.baselines[tests]; ok {
 		return done, nil
 	}
-	binary, err := r.binary(ctx, tests.dir)
+	binary, output, err := r.compiled.of(ctx, tests.dir)
 	if err != nil {
 		return nil, err
+	}
+	if binary == "" {
+		return nil, fmt.Errorf("the tests of %s do not compile: %s", tests.dir, tail(output))
 	}
 	long := limits{processor: baselineMax, clock: baselineMax}
 	got, err := r.run(ctx, tests.dir, program{path: binary}, long, "-test.v", "-test.run="+tests.only, "-test.skip="+tests.skip)
@@ -63,26 +66,6 @@ func (r *runner) baseline(ctx context.Context, tests suite) (*baseline, error) {
 	}
 	r.baselines[tests] = b
 	return b, nil
-}
-
-// binary builds the tests of a package with all faults that are compiled at once, once in a session.
-func (r *runner) binary(ctx context.Context, dir string) (string, error) {
-	if done, ok := r.binaries[dir]; ok {
-		return done, nil
-	}
-	told, err := overlay(r.root, r.folder, "together", r.together.files)
-	if err != nil {
-		return "", err
-	}
-	binary, output, err := r.build(ctx, dir, fmt.Sprint("together", len(r.binaries)), told)
-	if err != nil {
-		return "", err
-	}
-	if binary == "" {
-		return "", fmt.Errorf("the tests of %s do not compile: %s", dir, tail(output))
-	}
-	r.binaries[dir] = binary
-	return binary, nil
 }
 
 var timed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([0-9.]+)s\)$`)

@@ -118,7 +118,7 @@ func start(ctx context.Context, o options, out io.Writer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.together, s.try = &r.together, r.try
+	s.together, s.try = r.together, r.try
 	well, err := s.play(ctx)
 	return well, errors.Join(err, s.results.close(), r.close())
 }

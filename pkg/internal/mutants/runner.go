@@ -21,8 +21,8 @@ type runner struct {
 	least     limits // of a pass, however quick it is
 	memoryMax int    // KiB of addresses of one process
 	baselines map[suite]*baseline
-	together  schema            // the faults that are compiled at once
-	binaries  map[string]string // with these, by the directory of the tests
+	together  *schema // the faults that are compiled at once
+	compiled  *builds // with these
 }
 
 // newRunner makes a runner with a folder, until close.
@@ -31,15 +31,16 @@ func newRunner(root string) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runner{
+	r := &runner{
 		root:      root,
 		folder:    folder,
 		least:     limits{processor: 10 * time.Second, clock: 30 * time.Second},
 		memoryMax: 6 << 20,
 		baselines: make(map[suite]*baseline),
-		together:  schema{numbers: make(map[string]int), files: make(map[string][]byte)},
-		binaries:  make(map[string]string),
-	}, nil
+		together:  newSchema(),
+	}
+	r.compiled = r.newBuilds("together", r.together.files)
+	return r, nil
 }
 
 func (r *runner) close() error { return os.RemoveAll(r.folder) }
@@ -88,22 +89,9 @@ const (
 // try runs suites against a fault, until one test fails: the quick tests of all suites
 // come first. The content is that of its file.
 func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suite) (result, error) {
-	on, binaries := r.together.numbers[f.name()], r.binaries
-	binaryOf := func(dir string) (string, string, error) { return binaries[dir], "", nil } // the baseline has built it
+	on, compiled := r.together.numbers[f.name()], r.compiled
 	if on == 0 {
-		told, err := overlay(r.root, r.folder, "fault", map[string][]byte{f.file: content})
-		if err != nil {
-			return result{}, err
-		}
-		binaries = make(map[string]string)
-		binaryOf = func(dir string) (string, string, error) {
-			if done, ok := binaries[dir]; ok {
-				return done, "", nil
-			}
-			binary, output, err := r.build(ctx, dir, fmt.Sprint("fault", len(binaries)), told)
-			binaries[dir] = binary
-			return binary, output, err
-		}
+		compiled = r.newBuilds("fault", map[string][]byte{f.file: content})
 	}
 	for round := range cuts {
 		for _, tests := range suites {
@@ -114,7 +102,7 @@ func (r *runner) try(ctx context.Context, f fault, content []byte, suites []suit
 			if round >= len(base.passes) {
 				continue
 			}
-			binary, output, err := binaryOf(tests.dir)
+			binary, output, err := compiled.of(ctx, tests.dir)
 			if err != nil {
 				return result{}, err
 			}
@@ -142,6 +130,34 @@ func (r *runner) pass(ctx context.Context, tests suite, in program, p pass) (res
 		return result{killed, tests.dir + " " + culprit(got.output)}, nil
 	}
 	return result{outcome: survived}, nil
+}
+
+// builds are programs of tests that are compiled with some files instead of others, once each.
+type builds struct {
+	*runner
+	name     string
+	files    map[string][]byte // by their path from the top
+	binaries map[string]string // by the directory of the tests
+}
+
+func (r *runner) newBuilds(name string, files map[string][]byte) *builds {
+	return &builds{runner: r, name: name, files: files, binaries: make(map[string]string)}
+}
+
+// of is the program of the tests of a directory. Without one they do not compile, and the output says why.
+func (b *builds) of(ctx context.Context, dir string) (binary, output string, err error) {
+	if done, ok := b.binaries[dir]; ok {
+		return done, "", nil
+	}
+	told, err := overlay(b.root, b.folder, b.name, b.files)
+	if err != nil {
+		return "", "", err
+	}
+	binary, output, err = b.build(ctx, dir, fmt.Sprint(b.name, len(b.binaries)), told)
+	if binary != "" {
+		b.binaries[dir] = binary
+	}
+	return binary, output, err
 }
 
 // build builds the tests of a package. Without a binary they do not compile, and the

@@ -21,6 +21,10 @@ type schema struct {
 	files   map[string][]byte // what stands in place of a file, by its path from the top
 }
 
+func newSchema() *schema {
+	return &schema{numbers: make(map[string]int), files: make(map[string][]byte)}
+}
+
 // mutantOn is the variable of the environment that says which fault is on.
 const mutantOn = "NARWHAL_MUTANT"
 

@@ -47,7 +47,7 @@ func newTestSession(t *testing.T, journal *journal, tried *int) (*session, *stri
 		targets:  []target{{dir: "counter", count: 100, tests: []suite{{dir: "counter"}}}, {dir: "user", count: 1, tests: []suite{{dir: "user"}}}},
 		list:     listed,
 		results:  journal,
-		together: &schema{numbers: make(map[string]int), files: make(map[string][]byte)},
+		together: newSchema(),
 		out:      &out,
 		clock:    func() time.Time { return time.Time{} },
 		exist:    make(map[string]bool),
