@@ -26,6 +26,7 @@ import (
 func (l *Ledger) Verify() error {
 	v := verifier{Ledger: l, Check: laws.Check{Partition: l.Name}, settled: l.Changes.None()}
 	v.all = slices.AppendSeq(make([]*Node, 0, l.Nodes.Len()), l.AllNodes)
+	v.keep()
 	v.nodes()
 	v.applications()
 	v.queue(l.Root)
@@ -54,6 +55,7 @@ type verifier struct {
 	sum     resources.Sum // scratch
 	running tables.Counts // counted anew
 	unknown int           // kinds that asks want and no node has
+	keepers map[*Application][]*Request // of quota: asks, and members that have ended
 }
 
 // add sums up a list in the scratch vector.

@@ -44,14 +44,30 @@ func (v *verifier) limits() {
 	}
 }
 
-// countsFor checks whether an application counts for limits of applications.
-func (v *verifier) countsFor(app *Application) {
-	keeps := int32(0)
-	for _, r := range v.QuotaClaims {
-		if r.App == app {
-			keeps++
+// keep finds what keeps quota, of each application: asks, and members that have ended. It does not look at the list of them.
+func (v *verifier) keep() {
+	v.keepers = map[*Application][]*Request{}
+	note := func(r *Request) {
+		if r.KeepsQuota() {
+			v.keepers[r.App] = append(v.keepers[r.App], r)
 		}
 	}
+	v.Applications.Ascend(func(app *Application) bool {
+		for _, r := range app.Asks {
+			note(r)
+		}
+		return true
+	})
+	for _, g := range v.Together {
+		for _, r := range g.Lost {
+			note(r)
+		}
+	}
+}
+
+// countsFor checks whether an application counts for limits of applications.
+func (v *verifier) countsFor(app *Application) {
+	keeps := int32(len(v.keepers[app]))
 	if keeps != app.keeps || app.Counts != (app.Ran || keeps > 0) || len(app.Allocations) > 0 && !app.Ran || app.Ran && app.Idle() {
 		v.Breaks("application %s counts is %t, ran is %t, with quota for %d asks and %d counted", app.ID, app.Counts, app.Ran, keeps, app.keeps)
 	}
@@ -100,10 +116,8 @@ func (v *verifier) charge(s *limitSums, app *Application) {
 			s.overdue.Add(r.Amounts)
 		}
 	}
-	for _, r := range v.QuotaClaims {
-		if r.App == app {
-			s.nominated.Add(r.Amounts)
-		}
+	for _, r := range v.keepers[app] {
+		s.nominated.Add(r.Amounts)
 	}
 	for _, r := range app.Asks {
 		if r.IsHinted() {
@@ -140,10 +154,12 @@ func (v *verifier) keptIn(q *Queue, importance int32) (sum keptQuota) {
 		sum.amounts.AddSum(below.amounts)
 		sum.asks += below.asks
 	}
-	for _, r := range v.QuotaClaims {
-		if r.App.Queue == q && r.Importance == importance {
-			sum.amounts.Add(r.Amounts)
-			sum.asks++
+	for _, app := range q.Applications {
+		for _, r := range v.keepers[app] {
+			if r.Importance == importance {
+				sum.amounts.Add(r.Amounts)
+				sum.asks++
+			}
 		}
 	}
 	return sum
@@ -161,12 +177,10 @@ func (v *verifier) sums(q *Queue) {
 		overdue.AddSum(child.Overdue)
 		hinted.AddSum(child.Hinted)
 	}
-	for _, r := range v.QuotaClaims {
-		if r.App.Queue == q {
+	for _, app := range q.Applications {
+		for _, r := range v.keepers[app] {
 			nominated.Add(r.Amounts)
 		}
-	}
-	for _, app := range q.Applications {
 		for _, r := range app.Asks {
 			if r.IsHinted() {
 				hinted.Add(r.Amounts)
