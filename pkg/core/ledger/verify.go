@@ -52,9 +52,9 @@ type verifier struct {
 	used    resources.Sum
 	foreign resources.Sum
 	total   resources.Sum
-	sum     resources.Sum // scratch
-	running tables.Counts // counted anew
-	unknown int           // kinds that asks want and no node has
+	sum     resources.Sum               // scratch
+	running tables.Counts               // counted anew
+	unknown int                         // kinds that asks want and no node has
 	keepers map[*Application][]*Request // of quota: asks, and members that have ended
 }
 
