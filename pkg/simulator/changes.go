@@ -60,7 +60,7 @@ func (c *Change) removes() bool { return c.Gone != nil && *c.Gone }
 // change has the core use what a change comes to.
 func (c *cluster) change(i int) {
 	one := &c.scenario.Changes[i]
-	c.config, c.changes = c.scenario.changed[i], i+1
+	c.config, c.changes = c.scenario.changed[i].Partitions[0], i+1
 	c.send(api.Reconfigure{Config: c.config})
 	what := "limit"
 	if one.Gone != nil {
@@ -82,9 +82,16 @@ func (c *cluster) removed(queue api.QueuePath) bool {
 // the other. The error is of the change at the index.
 func (s *Scenario) workOutChanges() (at int, err error) {
 	s.changed = nil
-	text := s.queues
+	edited, err := partitionOf(s.queues)
 	for i := range s.Changes {
-		if text, err = s.Changes[i].applied(text, s.queues); err != nil {
+		if err == nil {
+			err = s.Changes[i].edit(edited, s.queues)
+		}
+		text := ""
+		if err == nil {
+			text, err = textOf(edited)
+		}
+		if err != nil {
 			return i, err
 		}
 		document, err := config.Load(text, s.Kinds)
@@ -95,7 +102,7 @@ func (s *Scenario) workOutChanges() (at int, err error) {
 			}
 			return i, errors.New(lineNumbers.ReplaceAllString(found[0].Message, ""))
 		}
-		s.changed = append(s.changed, document.Partitions[0])
+		s.changed = append(s.changed, document)
 	}
 	return 0, nil
 }
@@ -103,32 +110,30 @@ func (s *Scenario) workOutChanges() (at int, err error) {
 // lineNumbers are those of a text that was made here, and that no user has seen.
 var lineNumbers = regexp.MustCompile(` \(line \d+\)`)
 
-// applied is the text of a configuration with the change. A queue comes back as it was at first.
-func (c *Change) applied(text, first string) (string, error) {
-	return edited(text, func(partition map[string]any) error {
-		queue := findQueue(partition, c.Queue)
-		switch {
-		case c.Gone != nil && !c.removes():
-			return c.added(partition, queue, first)
-		case queue == nil:
-			return fmt.Errorf("there is no queue %s", c.Queue)
-		case c.removes():
-			return c.removed(partition)
-		}
-		resources := child(queue, "resources")
-		for _, one := range []struct {
-			name   string
-			values map[string]string
-		}{{"max", c.Max}, {"guaranteed", c.Guaranteed}} {
-			if len(one.values) > 0 {
-				into := child(resources, one.name)
-				for kind, value := range one.values {
-					into[kind] = value
-				}
+// edit makes the change in a partition. A queue comes back as it is in the first text.
+func (c *Change) edit(partition map[string]any, first string) error {
+	queue := findQueue(partition, c.Queue)
+	switch {
+	case c.Gone != nil && !c.removes():
+		return c.added(partition, queue, first)
+	case queue == nil:
+		return fmt.Errorf("there is no queue %s", c.Queue)
+	case c.removes():
+		return c.removed(partition)
+	}
+	resources := child(queue, "resources")
+	for _, one := range []struct {
+		name   string
+		values map[string]string
+	}{{"max", c.Max}, {"guaranteed", c.Guaranteed}} {
+		if len(one.values) > 0 {
+			into := child(resources, one.name)
+			for kind, value := range one.values {
+				into[kind] = value
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // removed takes the queue away, with what is below it. What is above stays no leaf.
@@ -148,11 +153,13 @@ func (c *Change) added(partition, queue map[string]any, first string) error {
 	if queue != nil {
 		return fmt.Errorf("there is a queue %s", c.Queue)
 	}
-	_, err := edited(first, func(original map[string]any) error { queue = findQueue(original, c.Queue); return nil })
+	original, err := partitionOf(first)
+	if err != nil {
+		return err
+	}
+	queue = findQueue(original, c.Queue)
 	in, _, below := above(partition, c.Queue)
 	switch {
-	case err != nil:
-		return err
 	case queue == nil:
 		return fmt.Errorf("there was no queue %s", c.Queue)
 	case !below || in == nil:
@@ -179,21 +186,21 @@ func isQueue(entry any, name string) bool {
 	return strings.ToLower(text) == name
 }
 
-// edited is the text of a configuration that was read without a problem, with its
-// partition edited: there is one.
-func edited(text string, edit func(partition map[string]any) error) (string, error) {
+// partitionOf is the partition, to be edited, of a configuration that was read
+// without a problem: there is one.
+func partitionOf(text string) (map[string]any, error) {
 	var document struct {
 		Partitions []map[string]any `yaml:"partitions"`
 	}
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
-		return "", err
+		return nil, err
 	}
-	for _, partition := range document.Partitions {
-		if err := edit(partition); err != nil {
-			return "", err
-		}
-	}
-	out, err := yaml.Marshal(document)
+	return document.Partitions[0], nil
+}
+
+// textOf is the text of a configuration with one partition.
+func textOf(partition map[string]any) (string, error) {
+	out, err := yaml.Marshal(map[string]any{"partitions": []any{partition}})
 	return string(out), err
 }
 

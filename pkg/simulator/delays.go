@@ -12,35 +12,35 @@ import (
 // are set then, as scale does not know their defaults.
 func (s *Scenario) Configurations(scale func(time.Duration) time.Duration) ([]string, error) {
 	var texts []string
-	text := s.queues
-	for i := 0; ; i++ {
-		scaled, err := scaleDelays(text, scale)
+	for i := range len(s.Changes) + 1 {
+		text := s.queues
+		if i > 0 {
+			text = s.changed[i-1].Text
+		}
+		text, err := scaleDelays(text, scale)
 		if err != nil {
 			return nil, fmt.Errorf("queues: %w", err)
 		}
-		texts = append(texts, scaled)
-		if i == len(s.Changes) {
-			return texts, nil
-		}
-		if text, err = s.Changes[i].applied(text, s.queues); err != nil {
-			return nil, fmt.Errorf("change %d: %w", i+1, err)
-		}
+		texts = append(texts, text)
 	}
+	return texts, nil
 }
 
 func scaleDelays(text string, scale func(time.Duration) time.Duration) (string, error) {
 	if scale == nil {
 		return text, nil
 	}
+	partition, err := partitionOf(text)
+	if err != nil {
+		return "", err
+	}
 	d := delayScale(scale)
-	return edited(text, func(partition map[string]any) error {
-		preemption := child(partition, "preemption")
-		d.set(preemption, "preemption_start_delay", 30*time.Second)
-		d.set(preemption, "preemption_victim_timeout", api.DefaultVictimTimeout)
-		d.set(preemption, "preemption_loop_window", api.DefaultLoopWindow)
-		d.setQueues(partition, 30*time.Second)
-		return nil
-	})
+	preemption := child(partition, "preemption")
+	d.set(preemption, "preemption_start_delay", 30*time.Second)
+	d.set(preemption, "preemption_victim_timeout", api.DefaultVictimTimeout)
+	d.set(preemption, "preemption_loop_window", api.DefaultLoopWindow)
+	d.setQueues(partition, 30*time.Second)
+	return textOf(partition)
 }
 
 // A delayScale is what becomes of a delay.

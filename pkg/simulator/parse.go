@@ -81,7 +81,7 @@ func (p *parser) whole(v yamltree.Value) {
 // queues reads the queue configuration and gives its problems the lines they
 // have in the scenario.
 func (p *parser) queues(v yamltree.Value) {
-	err := p.scenario.UseQueues(cutQueues(p.source, v.Node))
+	err := p.scenario.useQueues(cutQueues(p.source, v.Node))
 	if err == nil {
 		return
 	}
@@ -96,7 +96,7 @@ func (p *parser) queues(v yamltree.Value) {
 func (p *parser) check() {
 	s := p.scenario
 	if s.Config.Name == "" && len(p.problems) == 0 {
-		if err := s.UseQueues(""); err != nil {
+		if err := s.useQueues(""); err != nil {
 			p.add(Problem{Key: "queues", Text: err.Error()})
 		}
 	}

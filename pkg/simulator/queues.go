@@ -14,6 +14,17 @@ import (
 // form that the scheduler reads. The error is Problems; what is right and has
 // no effect yet goes to the warnings of the scenario.
 func (s *Scenario) UseQueues(text string) error {
+	if err := s.useQueues(text); err != nil {
+		return err
+	}
+	if at, err := s.workOutChanges(); err != nil {
+		return Problems{{Key: s.Changes[at].stands.Path, Text: err.Error()}}
+	}
+	return nil
+}
+
+// useQueues does so without the changes.
+func (s *Scenario) useQueues(text string) error {
 	document, err := config.Load(text, s.Kinds)
 	if err != nil {
 		return translate(err)
@@ -23,9 +34,6 @@ func (s *Scenario) UseQueues(text string) error {
 	}
 	s.Config, s.queues = document.Partitions[0], document.Text
 	s.Warnings = ours(document.Warnings, config.Warning)
-	if at, err := s.workOutChanges(); err != nil {
-		return Problems{{Key: s.Changes[at].stands.Path, Text: err.Error()}}
-	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/config"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
@@ -41,8 +42,8 @@ type Scenario struct {
 	Delays      Delays
 	Faults      Faults
 
-	queues  string       // the text of Config
-	changed []api.Config // the configurations after each change
+	queues  string             // the text of Config
+	changed []*config.Document // the configurations after each change
 }
 
 // A Node is a machine of the simulated cluster.
