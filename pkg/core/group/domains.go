@@ -64,7 +64,7 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 		if held := r.Claim(); held.Whole && !kept[held.Node] {
 			kept[held.Node] = true
 			if n := held.Node; n.Schedulable && !c.Refused.Has(n) {
-				correct(n, max(c.Amounts.TimesIn(roomWith(n, n.Free, isKept)), c.Amounts.TimesIn(roomClaimed(of, n, isKept))))
+				correct(n, c.Amounts.TimesIn(roomNow(of, n, isKept)))
 			}
 		}
 	}

@@ -139,10 +139,6 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outco
 		r := (*asks)[0]
 		if on.class != g.ClassOf(r) {
 			on.class, on.room, on.agreed = g.ClassOf(r), g.roomOn(n, r).Minus(on.used), false
-			if g.claims > 0 && g.emptied == nil && !r.Amounts.FitsIn(on.room) {
-				isKept := func(other *ledger.Request) bool { return isKeptFrom(g.group, r.Importance, other, g.found) }
-				on.room = roomClaimed(g.group, n, isKept).Minus(on.used)
-			}
 		}
 		if !r.Amounts.FitsIn(on.room) || g.avoids && r.Wait != nil && r.Wait.Avoid == n.ID {
 			return question.Waits
@@ -170,20 +166,31 @@ func (g *groupPlan) fill(n *ledger.Node, asks *[]*ledger.Request) question.Outco
 // roomOn is what a node has for an ask beside what is kept from it. When all has left that may leave, members that run stay, and the group
 // has the turn of the one for which room is kept.
 func (g *groupPlan) roomOn(n *ledger.Node, r *ledger.Request) resources.Amounts {
-	room, turn := n.Free, (*ledger.Group)(nil)
-	if g.emptied != nil {
-		room = n.WhenLeft()
-		for _, member := range n.Own {
-			if member.StartsWith == g.group {
-				room = room.Minus(member.Amounts)
-			}
-		}
-		turn = g.Holder
+	isKept := func(other *ledger.Request) bool { return isKeptFrom(g.group, r.Importance, other, g.found) }
+	if g.emptied == nil {
+		return roomNow(g.group, n, isKept)
 	}
+	room := n.WhenLeft()
+	for _, member := range n.Own {
+		if member.StartsWith == g.group {
+			room = room.Minus(member.Amounts)
+		}
+	}
+	turn := g.Holder
 	return roomWith(n, room, func(other *ledger.Request) bool {
 		givesWay := turn != nil && turn != g.group && other.StartsWith == turn && other.Wait.Claim.Whole
-		return !givesWay && isKeptFrom(g.group, r.Importance, other, g.found)
+		return !givesWay && isKept(other)
 	})
+}
+
+// roomNow is what is free on a node for members of a group beside what is kept from them, but at least what roomClaimed says.
+func roomNow(of *ledger.Group, n *ledger.Node, isKept func(*ledger.Request) bool) resources.Amounts {
+	room := roomWith(n, n.Free, isKept)
+	if claimed := roomClaimed(of, n, isKept); len(claimed) > 0 {
+		room = room.Clone()
+		room.Raise(claimed)
+	}
+	return room
 }
 
 // roomWith is what is left of some amounts on a node beside those claims there that are kept.
