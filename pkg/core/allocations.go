@@ -175,6 +175,7 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 	default: // what it requires of nodes may have changed, or what the resource manager says of them
 		p.Reclass(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 		p.refused.AskAnew(p.ClassOf(r))
+		p.groups.AskAnew(r)
 		if r.Wait != nil && r.Wait.Delayed { // so that it may be bound now
 			p.tryAgain(r)
 		}
@@ -394,4 +395,7 @@ func (p *Partition) bindFailed(r *ledger.Request, message string) {
 	}
 	p.SetMoment(r, backlog.Retry, p.Now.Add(delay))
 	p.Tell(api.AskAdded{Allocation: r.Allocation})
+	if r.App.State == api.Resuming {
+		p.followGang(r.App) // it may have been its last placeholder
+	}
 }

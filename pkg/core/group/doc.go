@@ -7,7 +7,8 @@
 //
 // Read in this order:
 //
-//	groups.go       which members of groups are held back, and when they are tried again
+//	groups.go       which members of groups are held back
+//	wake.go         when they are tried again
 //	state.go        what groups do: they wait, run, or are below their minimum
 //	broken.go       what is below its minimum ends; lost.go what its lost members had is kept meanwhile
 //	start.go        they start, or room is kept for one group

@@ -181,6 +181,87 @@ func devicesAreFreed(w *World) {
 	checkDevices(w)
 }
 
+// Each of two zones has one device that all its nodes reach, as those of a fabric do. A group whose pods share a claim, made for the group,
+// runs in one zone, on several nodes. A third group waits whole, and takes the place of the first when that has gone.
+func podGroupsShareDevices(w *World) {
+	w.AddNodesInZones(2, 4, "4", "16Gi")
+	createDevices(w)
+	createZoneDevices(w, 2)
+	group := func(name string) {
+		create(w, namespace, podGroups(), "PodGroup", name, map[string]any{
+			"schedulingPolicy":      map[string]any{"gang": map[string]any{"minCount": int64(3)}},
+			"schedulingConstraints": map[string]any{"topology": []any{map[string]any{"key": corev1.LabelTopologyZone}}},
+			"resourceClaims":        []any{map[string]any{"name": devicesName, "resourceClaimTemplateName": "one-device"}},
+		})
+		w.CreatePods(name, 3, Pod{CPU: "1500m", Memory: "1Gi", Group: name, Devices: "one-device"})
+	}
+	for _, name := range []string{"blue", "green"} {
+		group(name)
+		w.Await(Running(name, 3))
+	}
+	w.Await(reservations(2))
+	checkGroupDevices(w)
+	w.DeletePod("green-1") // the one that takes its place shares what the others have
+	w.CreatePods("spare", 1, Pod{CPU: "100m", Memory: "1Gi", Group: "green", Devices: "one-device"})
+	w.Await(Running("spare", 1))
+	group("red")
+	w.Await(Unschedulable("red", 3))
+	w.Middle()
+	w.Await(Running("blue", 3))
+	w.Await(Running("green", 2))
+	deletePodGroup(w, podGroups(), "blue")
+	for i := range 3 {
+		w.DeletePod(fmt.Sprintf("blue-%d", i+1))
+	}
+	w.Await(Running("red", 3))
+	w.Await(reservations(2))
+	checkGroupDevices(w)
+	w.checkBooks()
+}
+
+// createZoneDevices gives each of some zones one device, which all nodes there reach.
+func createZoneDevices(w *World, zones int) {
+	w.t.Helper()
+	for i := range zones {
+		zone := fmt.Sprintf("zone-%d", i+1)
+		_, err := w.client.ResourceV1().ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{
+			ObjectMeta: metav1.ObjectMeta{Name: zone},
+			Spec: resourcev1.ResourceSliceSpec{
+				Driver: driver, Pool: resourcev1.ResourcePool{Name: zone, Generation: 1, ResourceSliceCount: 1},
+				NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}}},
+				}}},
+				Devices: []resourcev1.Device{{Name: "device-0"}},
+			},
+		}, metav1.CreateOptions{})
+		w.check(err)
+	}
+}
+
+// checkGroupDevices checks that each claim is reserved for one group alone, and that all its pods run where the device is.
+func checkGroupDevices(w *World) {
+	w.t.Helper()
+	claims, err := w.client.ResourceV1().ResourceClaims(namespace).List(w.ctx, metav1.ListOptions{})
+	w.check(err)
+	takenBy := map[string]string{}
+	for _, claim := range claims.Items {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		assert.Equal(w.t, len(claim.Status.ReservedFor), 1)
+		group, zone := claim.Status.ReservedFor[0], claim.Status.Allocation.Devices.Results[0].Pool
+		assert.Equal(w.t, group.Resource, "podgroups")
+		assert.Equal(w.t, takenBy[zone], "")
+		takenBy[zone] = group.Name
+		for _, pod := range w.Pods(group.Name) {
+			node, err := w.client.CoreV1().Nodes().Get(w.ctx, pod.Spec.NodeName, metav1.GetOptions{})
+			w.check(err)
+			assert.Equal(w.t, node.Labels[corev1.LabelTopologyZone], zone)
+		}
+	}
+	assert.Equal(w.t, len(takenBy), 2)
+}
+
 // createDevices gives each of some nodes one device, and creates the template that claims
 // one.
 func createDevices(w *World, nodes ...string) {

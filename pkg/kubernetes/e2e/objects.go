@@ -62,6 +62,9 @@ func (p Pod) template(app, scheduler string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: p.Annotations}, Spec: spec}
 }
 
+// devicesName is what pods call their claim.
+const devicesName = "devices"
+
 // claim adds what the pod needs beside amounts.
 func (p Pod) claim(spec *corev1.PodSpec) {
 	for _, claim := range p.Claims {
@@ -70,9 +73,8 @@ func (p Pod) claim(spec *corev1.PodSpec) {
 		}})
 	}
 	if p.Devices != "" {
-		const name = "devices"
-		spec.ResourceClaims = []corev1.PodResourceClaim{{Name: name, ResourceClaimTemplateName: &p.Devices}}
-		spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: name}}
+		spec.ResourceClaims = []corev1.PodResourceClaim{{Name: devicesName, ResourceClaimTemplateName: &p.Devices}}
+		spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: devicesName}}
 	}
 	if p.Group != "" {
 		spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &p.Group}

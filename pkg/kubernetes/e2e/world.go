@@ -57,9 +57,9 @@ func podGroupsOf(release string) schema.GroupVersionResource {
 // podGroupGates are the feature gates for all that a release knows of groups.
 func podGroupGates(release string) string {
 	if release == "1.37" {
-		return "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true,PodGroupPreemptionPolicy=true,WorkloadWithJob=true"
+		return "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true,PodGroupPreemptionPolicy=true,WorkloadWithJob=true,DRAWorkloadResourceClaims=true"
 	}
-	return "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true,TopologyAwareWorkloadScheduling=true,WorkloadWithJob=true"
+	return "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true,TopologyAwareWorkloadScheduling=true,WorkloadWithJob=true,DRAWorkloadResourceClaims=true"
 }
 
 // servePodGroups are the arguments of an API server that serves groups.

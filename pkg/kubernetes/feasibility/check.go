@@ -66,21 +66,26 @@ func (c *Checker) RefusedEverywhere(pod *v1.Pod) error {
 // prepare runs PreFilter for a pod, and looks up nodes at the same moment. A node that
 // is not known is nil.
 func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
-	p, infos := c.prepareInTree(pod, nodes)
+	return c.prepareIn(nil, pod, nodes)
+}
+
+// prepareIn is prepare for a pod of a group of which some are being bound, whose claims it shares then; nil is any pod.
+func (c *Checker) prepareIn(start fwk.PodGroupCycleState, pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
+	p, infos := c.prepareInTree(start, pod, nodes)
 	c.prepareOutOfTree(p)
 	return p, infos
 }
 
 // prepareInTree is prepare for the plugins of kube-scheduler, which look at the cluster while it is locked.
-func (c *Checker) prepareInTree(pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
+func (c *Checker) prepareInTree(start fwk.PodGroupCycleState, pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cluster.pods[pod.UID] != nil {
-		return c.prepareChanged(pod, nodes, nil, []*v1.Pod{pod})
+		return c.prepareChanged(start, pod, nodes, nil, []*v1.Pod{pod})
 	}
 	p := c.recall(pod)
 	if p == nil {
-		p = c.preFilter(pod)
+		p = c.preFilter(start, pod)
 	}
 	c.remember(p)
 	return p, c.lookUp(nodes)
@@ -88,7 +93,7 @@ func (c *Checker) prepareInTree(pod *v1.Pod, nodes []string) (*preparation, []*f
 
 // prepareChanged is prepare, with other pods counted for the moment. The first node is
 // the one on which pods are added. The cluster is locked.
-func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.Pod) (*preparation, []*framework.NodeInfo) {
+func (c *Checker) prepareChanged(start fwk.PodGroupCycleState, pod *v1.Pod, nodes []string, add, remove []*v1.Pod) (*preparation, []*framework.NodeInfo) {
 	for _, other := range add {
 		c.named.learn(other)
 	}
@@ -97,7 +102,7 @@ func (c *Checker) prepareChanged(pod *v1.Pod, nodes []string, add, remove []*v1.
 	if c.views != nil && c.usesDevices(pod) {
 		defer c.views.change(pod, c.cluster.node(nodes[0]), add, remove)()
 	}
-	p := c.preFilter(pod)
+	p := c.preFilter(start, pod)
 	p.seen = seen
 	return p, c.lookUp(nodes)
 }
@@ -111,13 +116,18 @@ func (c *Checker) lookUp(nodes []string) []*framework.NodeInfo {
 }
 
 // preFilter runs PreFilter. The cluster is locked.
-func (c *Checker) preFilter(pod *v1.Pod) *preparation {
+func (c *Checker) preFilter(start fwk.PodGroupCycleState, pod *v1.Pod) *preparation {
 	defer c.cluster.view(pod)()
 	p := &preparation{
 		pod:     pod,
 		version: c.changes.version(),
 		outside: c.outside.Load(), // before PreFilter: what changes meanwhile counts as later
-		state:   framework.NewCycleState(),
+	}
+	state := framework.NewCycleState()
+	if p.state = state; start != nil {
+		state.SetPodGroupSchedulingCycle(start)
+	} else if c.views != nil {
+		defer c.views.sharing(pod)()
 	}
 	c.see()
 	result, status, choosing := c.framework.RunPreFilterPlugins(context.Background(), p.state, pod)

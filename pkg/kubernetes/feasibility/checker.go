@@ -76,8 +76,9 @@ type Checker struct {
 	kept      *simplelru.LRU[string, *preparation] // by class
 
 	reserving    sync.Mutex // makes one reservation after the other; plugins are asked meanwhile
-	reserved     sync.Mutex // guards the reservations
+	reserved     sync.Mutex // guards reservations and starts
 	reservations map[types.UID]*reservation
+	starts       map[string]*start // by what their pods share
 }
 
 // New makes a Checker that knows no nodes and no pods yet. It asks the factory for the
@@ -98,6 +99,7 @@ func New(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		cluster:      newCluster(),
 		kept:         kept,
 		reservations: make(map[types.UID]*reservation),
+		starts:       make(map[string]*start),
 	}
 	if err := c.makeFramework(ctx, client, o); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package feasibility
 
 import (
+	"maps"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,10 +24,11 @@ type claimHolders struct {
 	inFlight map[types.UID]claimInFlight
 }
 
-// A claimInFlight was allocated for a pod that is being bound, which the API server does not know yet.
+// A claimInFlight was allocated for a pod that is being bound, which the API server does not know yet. Others that start with it share it.
 type claimInFlight struct {
-	claim *resourcev1.ResourceClaim
-	pod   types.UID
+	claim  *resourcev1.ResourceClaim
+	pods   map[types.UID]bool
+	starts string // what the first of them shares
 }
 
 func newClaimHolders() *claimHolders {
@@ -81,10 +83,26 @@ func (h *claimHolders) drop(uid types.UID) {
 }
 
 // begin notes a claim of a pod that is being bound, and end that the API server has it, or that it was given up.
-func (h *claimHolders) begin(pod types.UID, claim *resourcev1.ResourceClaim, uid types.UID) {
+func (h *claimHolders) begin(pod types.UID, starts string, claim *resourcev1.ResourceClaim, uid types.UID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.inFlight[uid] = claimInFlight{claim, pod}
+	if _, shares := h.inFlight[uid]; !shares {
+		h.inFlight[uid] = claimInFlight{claim, map[types.UID]bool{}, starts}
+	}
+	h.inFlight[uid].pods[pod] = true
+}
+
+// startingWith are the claims, as they will be, of pods that are being bound and share theirs, by their UIDs.
+func (h *claimHolders) startingWith(starts string) map[types.UID]*resourcev1.ResourceClaim {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	shared := map[types.UID]*resourcev1.ResourceClaim{}
+	for uid, f := range h.inFlight {
+		if f.starts == starts && starts != "" {
+			shared[uid] = f.claim
+		}
+	}
+	return shared
 }
 
 func (h *claimHolders) end(uid types.UID) {
@@ -99,7 +117,7 @@ func (h *claimHolders) anyOn(node *framework.NodeInfo, but types.UID) bool {
 	defer h.mu.Unlock()
 	binding := map[types.UID]bool{}
 	for _, f := range h.inFlight {
-		binding[f.pod] = true
+		maps.Copy(binding, f.pods)
 	}
 	for _, p := range node.Pods {
 		if uid := p.GetPod().UID; uid != but && (len(h.of[uid]) > 0 || binding[uid]) {
@@ -131,7 +149,11 @@ func (h *claimHolders) leftBy(ended []*v1.Pod, by *v1.Pod) (left []*resourcev1.R
 		}
 	}
 	for _, f := range h.inFlight {
-		if gone[f.pod] && !refersTo(by, f.claim) {
+		stays := false
+		for pod := range f.pods {
+			stays = stays || !gone[pod]
+		}
+		if !stays && !refersTo(by, f.claim) {
 			left = append(left, f.claim)
 		}
 	}

@@ -37,6 +37,7 @@ type cluster struct {
 	labelled labelIndex
 	against  labelIndex
 	revision uint64 // counts changes of infos
+	groups   podGroups
 	noPodGroups
 
 	// What List and HavePodsWithRequiredAntiAffinityList return during a view.
@@ -59,6 +60,7 @@ func newCluster() *cluster {
 		claims:   make(map[string]int),
 		labelled: make(labelIndex),
 		against:  make(labelIndex),
+		groups:   make(podGroups),
 	}
 }
 
@@ -185,6 +187,9 @@ func (c *cluster) change(node string, add, remove []*v1.Pod) (undo func()) {
 // NodeInfos implements fwk.SharedLister.
 func (c *cluster) NodeInfos() fwk.NodeInfoLister { return c }
 
+// PodGroups implements fwk.SharedLister.
+func (c *cluster) PodGroups() fwk.PodGroupLister { return c.groups }
+
 // StorageInfos implements fwk.SharedLister.
 func (c *cluster) StorageInfos() fwk.StorageInfoLister { return c }
 
@@ -231,7 +236,7 @@ func (c *cluster) node(name string) *framework.NodeInfo {
 	return nil
 }
 
-// noPodGroups are the listers of fwk.SharedLister that know no group of pods: groups are the business of the core.
+// noPodGroups are the listers of fwk.SharedLister that know no group of pods: groups are the business of the core, but for their claims.
 type noPodGroups struct{}
 
 var errNoPodGroups = errors.New("groups of pods are not kept here")

@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/dynamic-resource-allocation/structured"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
@@ -30,10 +34,12 @@ type deviceViews struct {
 	// Both are guarded by the lock of the checker, which is held while a plugin reads which devices are taken.
 	free, taken []*resourcev1.ResourceClaim
 
-	binding   types.UID            // the pod of which claims are reserved now; guarded by reserving of the checker
+	binding   *v1.Pod              // of which claims are reserved now; guarded by reserving of the checker
 	inThought devicesPlugin        // nil if the profile leaves the plugin out
 	frees     fwk.PostFilterPlugin // the plugin itself, which frees claims; nil as well
 	thought   []*resourcev1.ResourceClaim
+
+	shared atomic.Pointer[map[types.UID]*resourcev1.ResourceClaim] // what the pod that is asked about sees as allocated; nil for no pod
 }
 
 // A devicesPlugin is the plugin of devices, as far as it is asked in thought.
@@ -51,7 +57,9 @@ func (d *deviceViews) ResourceClaims() fwk.ResourceClaimTracker {
 
 // register has the plugin of devices made twice.
 func (d *deviceViews) register(registry frameworkruntime.Registry) {
-	of := registry[names.DynamicResources]
+	features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
+	features.EnableDRAWorkloadResourceClaims = true // there are none where the API server does not serve them
+	of := frameworkruntime.FactoryAdapter(features, dynamicresources.New)
 	registry[names.DynamicResources] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		second, err := of(ctx, args, &handleInThought{indexing(handle), &devicesInThought{d}})
 		if err != nil {
@@ -79,6 +87,7 @@ func (d *deviceViews) change(by *v1.Pod, on *framework.NodeInfo, add, remove []*
 // claimsOf are the claims that a pod would have allocated on a node. They are none if it cannot run there.
 func (d *deviceViews) claimsOf(pod *v1.Pod, on *framework.NodeInfo) []*resourcev1.ResourceClaim {
 	ctx, state := context.Background(), framework.NewCycleState()
+	defer d.sharing(pod)()
 	if _, status := d.inThought.PreFilter(ctx, state, pod, nil); !status.IsSuccess() {
 		return nil
 	}
@@ -90,10 +99,32 @@ func (d *deviceViews) claimsOf(pod *v1.Pod, on *framework.NodeInfo) []*resourcev
 	return d.thought
 }
 
+// sharing has claims be seen as allocated, until undo: those that other pods would get which are added in thought, and those of pods that
+// are being bound and share theirs with the pod.
+func (d *deviceViews) sharing(pod *v1.Pod) (undo func()) {
+	shared := d.holders.startingWith(d.sharesWith(pod))
+	for _, claim := range d.taken {
+		shared[claim.UID] = claim
+	}
+	d.shared.Store(&shared)
+	return func() { d.shared.Store(nil) }
+}
+
 // A claimTracker is the claims that there are, with what is free and taken in thought.
 type claimTracker struct {
 	fwk.ResourceClaimTracker
 	*deviceViews
+}
+
+// Get implements fwk.ResourceClaimTracker.
+func (t *claimTracker) Get(namespace, name string) (*resourcev1.ResourceClaim, error) {
+	claim, err := t.ResourceClaimTracker.Get(namespace, name)
+	if shared := t.shared.Load(); err == nil && shared != nil && claim.Status.Allocation == nil {
+		if is := (*shared)[claim.UID]; is != nil {
+			return is, nil
+		}
+	}
+	return claim, err
 }
 
 // ListAllAllocatedDevices implements fwk.ResourceClaimTracker.
@@ -180,7 +211,7 @@ func devicesOf(claim *resourcev1.ResourceClaim) (all []heldDevice) {
 
 // SignalClaimPendingAllocation implements fwk.ResourceClaimTracker.
 func (t *claimTracker) SignalClaimPendingAllocation(uid types.UID, claim *resourcev1.ResourceClaim) error {
-	t.holders.begin(t.binding, claim, uid)
+	t.holders.begin(t.binding.UID, t.sharesWith(t.binding), claim, uid)
 	return t.ResourceClaimTracker.SignalClaimPendingAllocation(uid, claim)
 }
 
@@ -252,7 +283,9 @@ func (c *Checker) DevicePoints(pod *v1.Pod, nodes []string) []int64 {
 	}
 	ctx, state, plugin := context.Background(), framework.NewCycleState(), c.views.inThought
 	c.mu.Lock()
+	undo := c.views.sharing(pod)
 	_, status := plugin.PreFilter(ctx, state, pod, nil)
+	undo()
 	infos := c.lookUp(nodes)
 	c.mu.Unlock()
 	if !status.IsSuccess() {
@@ -274,7 +307,7 @@ func (c *Checker) DevicePoints(pod *v1.Pod, nodes []string) []int64 {
 // hasAlternatives reports whether a claim of a pod that has no devices yet is content with one of several things.
 func (c *Checker) hasAlternatives(pod *v1.Pod) bool {
 	for name := range claimsNamed(pod) {
-		claim, err := c.views.ResourceClaims().Get(pod.Namespace, name)
+		claim, err := c.views.SharedDRAManager.ResourceClaims().Get(pod.Namespace, name)
 		if err == nil && claim.Status.Allocation == nil && slices.ContainsFunc(claim.Spec.Devices.Requests, isList) {
 			return true
 		}

@@ -1,6 +1,7 @@
 package feasibility
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
@@ -23,6 +25,7 @@ type reservation struct {
 	state fwk.CycleState
 	bound bool // PreBind succeeded
 	plain bool // nothing was chosen, and it is there for plugins that are none of kube-scheduler's
+	start *start
 }
 
 // Reserve chooses volumes and devices for a pod on a node and keeps them from others.
@@ -39,14 +42,29 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return fmt.Errorf("pod %s/%s has a reservation on node %s", pod.Namespace, pod.Name, r.node)
 	}
-	defer c.outOfTree.Cycle()()
-	p, infos := c.prepare(pods.ForFilters(pod), []string{node})
-	if err := c.filter(p, node, infos[0]); err != nil {
-		c.noteRefusals(pod, err)
+	with := c.enter(pod)
+	r, err := c.reserve(ctx, with.state(), pod, node)
+	if r == nil {
+		c.leave(with)
 		return err
 	}
+	r.start = with
+	c.reserved.Lock()
+	defer c.reserved.Unlock()
+	c.reservations[pod.UID] = r
+	return nil
+}
+
+// reserve makes a reservation for a pod of a start; nil if it needs none. No other one is made meanwhile.
+func (c *Checker) reserve(ctx context.Context, start fwk.PodGroupCycleState, pod *v1.Pod, node string) (*reservation, error) {
+	defer c.outOfTree.Cycle()()
+	p, infos := c.prepareIn(start, pods.ForFilters(pod), []string{node})
+	if err := c.filter(p, node, infos[0]); err != nil {
+		c.noteRefusals(pod, err)
+		return nil, err
+	}
 	if p.isPlain() && !c.outOfTree.Permit() {
-		return nil
+		return nil, nil
 	}
 	if c.outOfTree.Permit() {
 		c.outOfTree.PodsToActivate(p.state)
@@ -56,17 +74,15 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 	p.state.Delete("PreFilter" + names.InterPodAffinity)
 	assumed := on(pod, node)
 	if c.views != nil {
-		c.views.binding = pod.UID
+		c.views.binding = pod
 	}
 	if err := c.errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, assumed, node)); err != nil {
 		c.framework.RunReservePluginsUnreserve(ctx, p.state, assumed, node)
 		c.noteRefusals(pod, err)
-		return err
+		return nil, err
 	}
-	c.reserved.Lock()
-	defer c.reserved.Unlock()
-	c.reservations[pod.UID] = &reservation{node: node, state: p.state, plain: p.isPlain()}
-	return nil
+	p.state.(*framework.CycleState).SetPodGroupSchedulingCycle(nil) // what follows is done for several pods at once
+	return &reservation{node: node, state: p.state, plain: p.isPlain()}, nil
 }
 
 // PreBind writes to the API server what was reserved, and waits until volumes are bound.
@@ -80,7 +96,27 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return nil
 	}
-	pod = on(pod, node) // plugins read the node from the pod
+	first, done := r.start.begin()
+	if !first {
+		if err := c.reserveAgain(ctx, r, pod); err != nil {
+			return err
+		}
+	}
+	err := c.preBind(ctx, r, pod)
+	done(err == nil)
+	if err != nil {
+		return err
+	}
+	c.reserved.Lock()
+	r.bound = true
+	c.reserved.Unlock()
+	c.leave(r.start)
+	return nil
+}
+
+// preBind has the plugins write what was reserved.
+func (c *Checker) preBind(ctx context.Context, r *reservation, pod *v1.Pod) error {
+	pod, node := on(pod, r.node), r.node // plugins read the node from the pod
 	switch status := c.framework.RunPreBindPreFlights(ctx, r.state, pod, node); {
 	case status.IsSkip():
 		// No plugin has anything to write.
@@ -92,9 +128,22 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// reserveAgain has a reservation be as it is now that another pod of its start has written claims which they share: the plugin of devices
+// would write them once more.
+func (c *Checker) reserveAgain(ctx context.Context, r *reservation, pod *v1.Pod) error {
+	c.reserving.Lock()
+	defer c.reserving.Unlock()
+	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, r.node), r.node)
+	again, err := c.reserve(ctx, r.start.state(), pod, r.node)
+	if again == nil {
+		return cmp.Or(err, ErrNotReserved)
+	}
 	c.reserved.Lock()
 	defer c.reserved.Unlock()
-	r.bound = true
+	r.state = again.state
 	return nil
 }
 
@@ -108,7 +157,11 @@ func (c *Checker) Unreserve(ctx context.Context, pod *v1.Pod, node string) {
 	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, node), node)
 	c.reserved.Lock()
 	delete(c.reservations, pod.UID)
+	bound := r.bound
 	c.reserved.Unlock()
+	if !bound {
+		c.leave(r.start)
+	}
 	c.unreserved(pod, node)
 }
 

@@ -56,7 +56,7 @@ func (c *Checker) prepareWith(pod *v1.Pod, node string, add, remove []*v1.Pod) (
 	if !c.mustPrepare(pod, node, add, remove) {
 		return nil, nil, false
 	}
-	p, infos := c.prepareChanged(pod, []string{node}, add, append(c.onNode(node, remove), pod))
+	p, infos := c.prepareChanged(nil, pod, []string{node}, add, append(c.onNode(node, remove), pod))
 	p.isChanged = true
 	return p, infos[0], true
 }

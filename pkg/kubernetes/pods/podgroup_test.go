@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -94,7 +95,10 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 			pods.TagQuorumSubgroupLeast: "", pods.TagQuorumEndBelow: "", pods.TagQuorumBalanced: "",
 		})
 		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
+		assert.DeepEqual(t, group.ResourceClaims, []schedulingv1beta1.PodGroupResourceClaim{{Name: "gpus", ResourceClaimTemplateName: new("gpus")}})
 	}
+	_, err := pods.ReadPodGroup(object(t, strings.Replace(gangOf137, "name: gpus", "name: [gpus]", 1)))
+	assert.ErrorContains(t, err, "pod group research/train: spec.resourceClaims: ")
 	for _, c := range []struct {
 		mode string // in place of the one of gangOf137
 		unit string

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
 
 // Feasibility knows where a pod may run: selectors, affinity, taints, ports, volumes,
@@ -36,6 +38,12 @@ type Feasibility interface {
 	Reserve(ctx context.Context, pod *v1.Pod, node string) error
 	Unreserve(ctx context.Context, pod *v1.Pod, node string)
 	PreBind(ctx context.Context, pod *v1.Pod, node string) error
+}
+
+// A Feasibility may know that pods share the claims of devices of their pod group.
+type sharedClaims interface {
+	SetPodGroup(group pods.PodGroup)
+	RemovePodGroup(namespace, name string)
 }
 
 // A Feasibility may know how many devices serve extended resources on a node, that is, of what kubelets do not offer.

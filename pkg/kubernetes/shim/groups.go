@@ -101,6 +101,9 @@ func (c *podGroups) Add(object *unstructured.Unstructured) {
 	c.parts.leave(name, before)
 	c.of[name] = group
 	c.parts.enter(name, group)
+	if shares, ok := c.feasible.Feasibility.(sharedClaims); ok {
+		shares.SetPodGroup(group)
+	}
 	isNew := !known || before.UID != group.UID
 	if isNew {
 		c.forgetDone(name, group)
@@ -131,6 +134,9 @@ func (c *podGroups) Delete(object *unstructured.Unstructured) {
 	was := c.of[name]
 	c.parts.leave(name, was)
 	delete(c.of, name)
+	if shares, ok := c.feasible.Feasibility.(sharedClaims); ok {
+		shares.RemovePodGroup(object.GetNamespace(), object.GetName())
+	}
 	c.statuses.left(name, was)
 	c.syncMembers(name)
 }

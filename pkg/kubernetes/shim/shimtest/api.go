@@ -2,6 +2,7 @@ package shimtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,13 +102,20 @@ func NewAPI() *API {
 }
 
 // version gives a claim that is written a name, if it has a prefix of one only, and the next version. The caches of the plugin
-// compare versions.
+// compare versions, and a writer of an old one is told to read it again.
 func (a *API) version(action testing.Action) (bool, runtime.Object, error) {
 	claim := action.(testing.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	isNew := action.GetVerb() == "create"
+	if is, err := a.tracker.Get(action.GetResource(), claim.Namespace, claim.Name); err == nil && !isNew && is.(*resourcev1.ResourceClaim).ResourceVersion != claim.ResourceVersion {
+		return true, nil, apierrors.NewConflict(action.GetResource().GroupResource(), claim.Name, errors.New("it has changed"))
+	}
 	a.versions++
 	claim.ResourceVersion = strconv.Itoa(a.versions)
+	if !isNew {
+		return true, claim, a.tracker.Update(action.GetResource(), claim, claim.Namespace)
+	}
 	if claim.Name == "" {
 		claim.Name, claim.UID = claim.GenerateName+claim.ResourceVersion, types.UID("uid-claim-"+claim.ResourceVersion)
 	}
