@@ -383,16 +383,22 @@ func (g *game) held(p *pod) string {
 		}
 	}
 	if places >= asks && asks > 0 {
-		return "it takes the place of a placeholder"
+		return takesPlace
 	}
 	return ""
 }
+
+// takesPlace is why an ask of a task group is held.
+const takesPlace = "it takes the place of a placeholder"
 
 // makesNoRoom says why an ask makes no room although it may preempt, or nothing. A quorum makes room for as many as
 // must start, which are nominated before anything is evicted, and for no others.
 func (g *game) makesNoRoom(ask *pod) string {
 	if ask.Quorum == "" {
-		return g.held(ask)
+		if why := g.held(ask); why != takesPlace || !g.claimed[ask.Key].Equal(g.now) {
+			return why
+		}
+		return "" // it gives up a node that was kept for it for a placeholder that runs only
 	}
 	nominated := 0
 	for key := range g.nominated {

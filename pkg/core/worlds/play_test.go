@@ -79,13 +79,14 @@ type game struct {
 	agreed    map[[2]string]bool // asks and nodes of which the resource manager said in this batch that they may be placed there
 	simulated bool               // the resource manager simulates
 	script    script
-	seen      []string        // what came about
-	succeeded map[string]bool // members of quorums that count on
-	released  bool            // the next one that is released has succeeded
-	together  []string        // members of quorums that were placed since laws looked last, without a claim of their own
-	claims    map[string]bool // asks that have one
-	blind     bool            // no law looks
-	wanted    string          // the class of the failure that is looked for, if any
+	seen      []string             // what came about
+	succeeded map[string]bool      // members of quorums that count on
+	released  bool                 // the next one that is released has succeeded
+	together  []string             // members of quorums that were placed since laws looked last, without a claim of their own
+	claims    map[string]bool      // asks that have one
+	claimed   map[string]time.Time // until when asks had the last that has ended
+	blind     bool                 // no law looks
+	wanted    string               // the class of the failure that is looked for, if any
 	log       []string
 	after     func(api.Effects) // after each command and each batch, if anything
 }
@@ -184,7 +185,7 @@ func newGame(w *world, lie lie) *game {
 	return &game{
 		w: w.clone(), lie: lie, now: start, changed: start, came: map[string]bool{}, on: map[string]string{}, waits: map[string]bool{},
 		placed: map[string]time.Duration{}, ran: map[string]string{}, backed: map[string]bool{}, target: map[string]string{}, nominated: map[string]nomination{}, restored: map[string]bool{},
-		succeeded: map[string]bool{}, claims: map[string]bool{}, confirms: map[string]time.Time{},
+		succeeded: map[string]bool{}, claims: map[string]bool{}, claimed: map[string]time.Time{}, confirms: map[string]time.Time{},
 		started: map[string]bool{}, dismissed: map[string]bool{}, replaced: map[string]string{}, elsewhere: map[string]string{}, endings: map[string]si.TerminationType{},
 		ends: map[string]time.Time{}, since: map[string]time.Time{}, fails: map[string]bool{}, allowed: map[string]time.Time{}, done: make([]bool, len(w.Changes)), books: recount.New(), agreed: map[[2]string]bool{},
 	}

@@ -29,6 +29,7 @@ func (g *game) see(e api.Event) {
 			}
 		}
 	case *api.ClaimEnded:
+		g.claimed[string(e.Key)] = g.now
 		if e.End != api.EndPlaced { // its Placed follows
 			delete(g.claims, string(e.Key))
 		}

@@ -39,6 +39,10 @@ type deviceViews struct {
 	frees     fwk.PostFilterPlugin // the plugin itself, which frees claims; nil as well
 	thought   []*resourcev1.ResourceClaim
 
+	allFree bool                // no device is taken, for anywhere; guarded by the lock of the checker
+	changed atomic.Uint64       // counts changes of devices and their classes
+	reaches map[types.UID]reach // by claim; guarded by the lock of the checker
+
 	shared atomic.Pointer[map[types.UID]*resourcev1.ResourceClaim] // what the pod that is asked about sees as allocated; nil for no pod
 }
 
@@ -129,24 +133,35 @@ func (t *claimTracker) Get(namespace, name string) (*resourcev1.ResourceClaim, e
 
 // ListAllAllocatedDevices implements fwk.ResourceClaimTracker.
 func (t *claimTracker) ListAllAllocatedDevices() (sets.Set[structured.DeviceID], error) {
+	if t.allFree {
+		return sets.New[structured.DeviceID](), nil
+	}
 	taken, err := unchanged(t.ResourceClaimTracker.ListAllAllocatedDevices)
 	if err != nil {
 		return nil, err
 	}
-	change := &structured.AllocatedState{
-		AllocatedDevices: taken, AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection(),
-	}
+	change := noneTaken(taken)
 	t.apply(change)
 	return change.AllocatedDevices, nil
 }
 
 // GatherAllocatedState implements fwk.ResourceClaimTracker.
 func (t *claimTracker) GatherAllocatedState() (*structured.AllocatedState, error) {
+	if t.allFree {
+		return noneTaken(sets.New[structured.DeviceID]()), nil
+	}
 	state, err := unchanged(t.ResourceClaimTracker.GatherAllocatedState)
 	if err == nil {
 		t.apply(state)
 	}
 	return state, err
+}
+
+// noneTaken is a state in which nothing is taken but some whole devices.
+func noneTaken(but sets.Set[structured.DeviceID]) *structured.AllocatedState {
+	return &structured.AllocatedState{
+		AllocatedDevices: but, AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](), AggregatedCapacity: structured.NewConsumedCapacityCollection(),
+	}
 }
 
 // readingsMax is how often what changed while it was read is read again at once.

@@ -24,7 +24,7 @@
 //	simulate.go      CheckWith: a node with other pods
 //	devices.go       which devices are taken then
 //	claims.go        which pods keep devices from others
-//	groupclaims.go   claims that several pods share
+//	groupclaims.go   claims that several pods share; sharedtopology.go, where pods have to run that do
 //	unused.go        FreeClaims: devices that nothing uses and that keep a pod from other nodes
 //	capacity.go      how many devices serve extended resources on a node
 //	reserve.go       Reserve, PreBind, Unreserve: volumes and devices

@@ -87,7 +87,7 @@ func (d *deviceViews) sharesWith(pod *v1.Pod) string {
 			continue
 		}
 		if group := pods.PodGroupOf(pod); group != "" {
-			return "group " + group
+			return "group " + pod.Namespace + "/" + group
 		}
 		return "claim " + pod.Namespace + "/" + name
 	}

@@ -110,3 +110,105 @@ func namesOf(consumers []resourcev1.ResourceClaimConsumerReference) (names []str
 	}
 	return names
 }
+
+// Pods that share a claim have to run where its devices are reached: on one node, or in one value of a label. It is known before the claim
+// has devices, also when all are taken, and it changes with the devices that there are.
+func TestSharedTopology(t *testing.T) {
+	const zone = v1.LabelTopologyZone
+	in := func(operator v1.NodeSelectorOperator, values ...string) v1.NodeSelectorRequirement {
+		return v1.NodeSelectorRequirement{Key: zone, Operator: operator, Values: values}
+	}
+	of := func(name string, scope func(*resourcev1.ResourceSliceSpec)) *resourcev1.ResourceSlice {
+		slice := oneCard(name)
+		slice.Spec.NodeName = nil
+		scope(&slice.Spec)
+		return slice
+	}
+	reaching := func(terms ...v1.NodeSelectorRequirement) func(*resourcev1.ResourceSliceSpec) {
+		return func(spec *resourcev1.ResourceSliceSpec) {
+			spec.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: terms}}}
+		}
+	}
+	for want, slice := range map[string]*resourcev1.ResourceSlice{
+		v1.LabelHostname: oneCard("b"),
+		zone:             of("zone", reaching(in(v1.NodeSelectorOpIn, "z2"))),
+		"":               of("two-zones", reaching(in(v1.NodeSelectorOpIn, "z1", "z2"))),
+		"none":           of("other-zones", reaching(in(v1.NodeSelectorOpNotIn, "z1"))),
+		"two":            of("zone-and-name", reaching(in(v1.NodeSelectorOpIn, "z2"), v1.NodeSelectorRequirement{Key: "name", Operator: v1.NodeSelectorOpExists})),
+		"all":            of("all", func(spec *resourcev1.ResourceSliceSpec) { spec.AllNodes = new(true) }),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			first, second, other := aPod("first", usingCard("one")), aPod("second", usingCard("one")), aPod("other", usingCard("two"))
+			c, client := newChecker(t, Options{}, deviceClass(), slice, cardClaim("one"), cardClaim("two"), first, second, other)
+			endsWith(t, c)
+			countVersions(client)
+			c.SetNode(aNode("a", "z1"))
+			c.SetNode(aNode("b", "z2", "name=b"))
+			synctest.Wait()
+			label := want
+			if label == "none" || label == "two" || label == "all" {
+				label = ""
+			}
+			assert.Equal(t, c.SharedTopology(first), label, want)
+			assert.Equal(t, c.SharedTopology(aPod("plain")), "")
+			assert.NilError(t, c.Reserve(t.Context(), other, "b"))
+			for range 2 { // kept, and found
+				assert.Equal(t, c.SharedTopology(second), label, want)
+				clear(c.views.reaches)
+			}
+			c.Unreserve(t.Context(), other, "b")
+			assert.NilError(t, c.Reserve(t.Context(), first, "b"))
+			assert.NilError(t, c.PreBind(t.Context(), first, "b"))
+			synctest.Wait()
+			assert.Equal(t, c.SharedTopology(second), label, want)
+
+			assert.Equal(t, c.SharedTopology(other), label, want)
+			assert.NilError(t, client.ResourceV1().ResourceSlices().Delete(t.Context(), slice.Name, metav1.DeleteOptions{}))
+			synctest.Wait()
+			assert.Equal(t, c.SharedTopology(other), "", want) // there is none now
+		})
+	}
+}
+
+// Of several claims those count that others may name, and of these the one whose devices are on one node.
+func TestSharedTopologyOfSeveralClaims(t *testing.T) {
+	claimOf := func(name, driver string) *resourcev1.ResourceClaim {
+		claim := cardClaim(name)
+		claim.Spec.Devices.Requests[0].Exactly.Selectors = []resourcev1.DeviceSelector{
+			{CEL: &resourcev1.CELDeviceSelector{Expression: `device.driver == "` + driver + `"`}},
+		}
+		return claim
+	}
+	using := func(claims ...string) func(*v1.Pod) {
+		return func(pod *v1.Pod) {
+			for i := range claims {
+				pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: claims[i], ResourceClaimName: &claims[i]})
+			}
+		}
+	}
+	fabric := oneCard("fabric")
+	fabric.Spec.Driver, fabric.Spec.NodeName = "fabric.example.com", nil
+	fabric.Spec.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
+		{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{"z2"}},
+	}}}}
+	synctest.Test(t, func(t *testing.T) {
+		pod, isController := aPod("pod", using("mine", "channel")), true
+		mine := claimOf("mine", "card.example.com")
+		mine.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &isController}}
+		elsewhere := cardClaim("one")
+		elsewhere.Namespace = "others"
+		c, _ := newChecker(t, Options{}, deviceClass(), fabric, oneCard("b"), mine, claimOf("channel", "fabric.example.com"), claimOf("card", "card.example.com"), cardClaim("one"), elsewhere)
+		endsWith(t, c)
+		c.SetNode(aNode("a", "z1"))
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait()
+		assert.Equal(t, c.SharedTopology(pod), v1.LabelTopologyZone)
+		assert.Equal(t, c.SharedTopology(aPod("two", using("channel", "card"))), v1.LabelHostname)
+		assert.Equal(t, c.SharedTopology(aPod("three", using("card", "channel"))), v1.LabelHostname)
+
+		ours, theirs := aPod("ours", inGroup), aPod("theirs", inGroup)
+		theirs.Namespace = "others"
+		assert.Equal(t, c.views.sharesWith(ours), "group team/train")
+		assert.Equal(t, c.views.sharesWith(theirs), "group others/train")
+	})
+}

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -172,7 +173,14 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface, 
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
 	devices := dynamicresources.NewDRAManager(ctx, c.claims, c.slices, c.factory)
-	c.views = &deviceViews{SharedDRAManager: devices, holders: holders}
+	c.views = &deviceViews{SharedDRAManager: devices, holders: holders, reaches: map[types.UID]reach{}}
+	devicesChanged := onAnyEvent(func() { c.views.changed.Add(1) })
+	if _, err := c.slices.AddEventHandler(devicesChanged); err != nil {
+		return nil, fmt.Errorf("resource slices: %w", err)
+	}
+	if err := c.watch(of.V1().DeviceClasses().Informer(), devicesChanged); err != nil {
+		return nil, err
+	}
 	resolver, ok := devices.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache)
 	if !ok || resolver == nil {
 		return c.views, nil // extended resources are not served by devices

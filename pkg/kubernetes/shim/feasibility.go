@@ -44,6 +44,8 @@ type Feasibility interface {
 type sharedClaims interface {
 	SetPodGroup(group pods.PodGroup)
 	RemovePodGroup(namespace, name string)
+	// SharedTopology is the label of nodes of which all pods run in one value that share claims with a pod; empty for none.
+	SharedTopology(pod *v1.Pod) string
 }
 
 // A Feasibility may know how many devices serve extended resources on a node, that is, of what kubelets do not offer.

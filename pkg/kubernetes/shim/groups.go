@@ -24,6 +24,7 @@ type podGroups struct {
 	statuses *groupStatuses
 	version  string // that is read; empty while none is served
 	of       map[string]pods.PodGroup
+	shared   map[string]string                   // by group with pods, sharedTopology
 	members  map[string]map[string]*task         // our pods that take room or wait, by group and key
 	done     map[string]map[string]*succeededPod // those that have succeeded, by group and key
 
@@ -35,7 +36,7 @@ type podGroups struct {
 }
 
 func newPodGroups(c *Context) *podGroups {
-	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}, members: map[string]map[string]*task{}, done: map[string]map[string]*succeededPod{}}
+	g := &podGroups{Context: c, of: map[string]pods.PodGroup{}, shared: map[string]string{}, members: map[string]map[string]*task{}, done: map[string]map[string]*succeededPod{}}
 	g.together = map[string]map[string]string{}
 	g.composites, g.parts, g.inner = pods.Composites{}, byComposite{}, byComposite{}
 	g.source = newGroupSource(g)
@@ -65,6 +66,7 @@ func (c *podGroups) left(t *task) {
 	name := podGroupName(t.pod)
 	if delete(c.members[name], t.key()); len(c.members[name]) == 0 {
 		delete(c.members, name)
+		delete(c.shared, name)
 	}
 }
 
@@ -184,13 +186,28 @@ func (c *podGroups) mark(t *task, m *si.Allocation) {
 	if tags == nil {
 		return
 	}
-	maps.Copy(m.AllocationTags, tags)
 	group := c.of[podGroupName(t.pod)]
+	if label := c.sharedTopology(t.pod); label != "" && group.Parent == "" && (tags[pods.TagQuorumRequire] == "" || label == v1.LabelHostname) {
+		tags[pods.TagQuorumRequire] = label
+	}
+	maps.Copy(m.AllocationTags, tags)
 	if group.Priority != nil && *group.Priority != m.Priority && t.told == untold {
 		says := fmt.Sprintf("pod %s has priority %d, and its pod group %s has %d, which counts", t.pod.Name, m.Priority, name, *group.Priority)
 		c.events.warn(t.pod, reasonOtherPriority, says)
 		c.statuses.warn(group, reasonOtherPriority, says)
 	}
+}
+
+// sharedTopology is the label of nodes of which all pods of a group run in one value, since some of them share claims of devices. All are
+// told of it that are told of from then on, and what is told last counts. The lock must be held.
+func (c *podGroups) sharedTopology(pod *v1.Pod) string {
+	group := podGroupName(pod)
+	if shares, ok := c.feasible.Feasibility.(sharedClaims); ok && group != "" && len(pod.Spec.ResourceClaims) > 0 {
+		if label := shares.SharedTopology(pod); label != "" {
+			c.shared[group] = label
+		}
+	}
+	return c.shared[group]
 }
 
 // taskGroups are the gangs among the pod groups that the pods of an application name, by name.

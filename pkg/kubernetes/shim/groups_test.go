@@ -69,3 +69,43 @@ func TestTooManyMembersAreNoGang(t *testing.T) {
 		assert.Equal(t, c.apps["app"].gang == nil, want == 0)
 	}
 }
+
+// sharing has pods share claims of devices that are reached by a label.
+type sharing struct {
+	Feasibility
+	label string
+}
+
+func (sharing) SetPodGroup(pods.PodGroup)       {}
+func (sharing) RemovePodGroup(string, string)   {}
+func (s sharing) SharedTopology(*v1.Pod) string { return s.label }
+
+// A group whose pods share devices of one node requires one node, whatever else it requires. Another label counts if it requires none.
+func TestGroupsRequireTheTopologyThatTheyShare(t *testing.T) {
+	for _, c := range []struct{ requires, shares, want string }{
+		{"", "", ""},
+		{"", "rack", "rack"},
+		{"block", "rack", "block"},
+		{"block", v1.LabelHostname, v1.LabelHostname},
+		{"block", "", "block"},
+	} {
+		cb := newCallback(t)
+		cb.feasible.Feasibility = sharing{cb.feasible.Feasibility, c.shares}
+		pod, name := ourPod(""), "train"
+		pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name}
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "card", ResourceClaimName: &name}}
+		cb.groups.begin("v1beta1")
+		spec := map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(3)}}}
+		if c.requires != "" {
+			spec["schedulingConstraints"] = map[string]any{"topology": []any{map[string]any{"key": c.requires}}}
+		}
+		cb.groups.Add(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": map[string]any{"namespace": "default", "name": name}, "spec": spec,
+		}})
+		cb.AddPod(pod)
+		told := cb.sender.waiting[1].allocation
+		assert.Equal(t, told.AllocationTags[pods.TagQuorumRequire], c.want, "%v", c)
+		cb.DeletePod(pod)
+		assert.Equal(t, len(cb.groups.shared), 0)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -66,4 +67,34 @@ func TestPodsOfAGroupShareACard(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Each of three nodes has a card, and room for two of three pods that share one: they wait whole, and start on the node that has room
+// for all of them.
+func TestPodsOfAGroupGoWhereTheyCanShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
+		m.Create(shimtest.NewPodGroup("train", 3), &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "card"}}, cardClaim("shared"))
+		for i := range 3 {
+			node := fmt.Sprintf("node-%d", i+1)
+			m.AddNode(node, "cpu=2 pods=110")
+			m.Create(oneCard(node))
+		}
+		m.Start()
+		for i := range 3 {
+			m.AddPod(fmt.Sprintf("train-%d", i), "cpu=1", inGroup("train"), withCard("shared"))
+		}
+		m.Advance(10 * time.Second)
+		for i := range 3 {
+			assert.Equal(t, m.Pod(fmt.Sprintf("train-%d", i)).Spec.NodeName, "", "%v", m.Events())
+		}
+		m.AddNode("node-4", "cpu=3 pods=110")
+		m.Create(oneCard("node-4"))
+		m.Advance(soon)
+		for i := range 3 {
+			assert.Equal(t, m.Pod(fmt.Sprintf("train-%d", i)).Spec.NodeName, "node-4", "%v", m.Events())
+		}
+		assert.Assert(t, !said(m, "FailedBinding"), "%v", m.Events())
+	})
 }

@@ -1,0 +1,125 @@
+package feasibility
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// A reach is the label of nodes by which the devices of a claim that has none yet are reached, as the devices were that there are.
+type reach struct {
+	label   string
+	devices uint64
+}
+
+// SharedTopology is the label of nodes of which all pods run in one value that share the claims of devices which a pod names: the nodes that
+// reach the devices have it. It is that of the host name for devices of one node, and empty where the pod shares none, or any
+// node reaches them, or nodes that one label does not tell apart. Pods of a group have to start there: what comes after the first of
+// them can run nowhere else. What is found is kept until devices change.
+func (c *Checker) SharedTopology(pod *v1.Pod) string {
+	if c.views == nil || c.views.inThought == nil {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := ""
+	for name := range claimsNamed(pod) {
+		claim, err := c.views.SharedDRAManager.ResourceClaims().Get(pod.Namespace, name)
+		if err != nil || metav1.IsControlledBy(claim, pod) {
+			continue
+		}
+		if label := c.reachOf(pod, claim); found == "" || label == v1.LabelHostname {
+			found = label
+		}
+	}
+	return found
+}
+
+// reachOf is the label of one claim of a pod. The cluster is locked.
+func (c *Checker) reachOf(pod *v1.Pod, claim *resourcev1.ResourceClaim) string {
+	if claim.Status.Allocation != nil {
+		return labelOf(claim.Status.Allocation.NodeSelector)
+	}
+	devices := c.views.changed.Load()
+	if known, ok := c.views.reaches[claim.UID]; ok && known.devices == devices {
+		return known.label
+	}
+	if len(c.views.reaches) >= reachesMax {
+		clear(c.views.reaches)
+	}
+	is := reach{devices: devices}
+	if given := c.views.anywhere(pod, claim.UID, c.nodesByDevices()); given != nil {
+		is.label = labelOf(given.Status.Allocation.NodeSelector)
+	}
+	c.views.reaches[claim.UID] = is
+	return is.label
+}
+
+// reachesMax is of how many claims it is kept how their devices are reached.
+const reachesMax = 1000
+
+// nodesByDevices are all nodes, those first that have devices of their own.
+func (c *Checker) nodesByDevices() []*framework.NodeInfo {
+	listed, _ := c.slices.ListPatchedResourceSlices() // none with an error
+	first := map[string]bool{}
+	for _, slice := range listed {
+		if slice.Spec.NodeName != nil {
+			first[*slice.Spec.NodeName] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(c.cluster.nodes.place))
+	slices.SortStableFunc(names, func(a, b string) int {
+		if first[a] == first[b] {
+			return 0
+		} else if first[a] {
+			return -1
+		}
+		return 1
+	})
+	return c.lookUp(names)
+}
+
+// anywhere is a claim of a pod as it would be allocated on the first node that could, if no devices were taken; nil if none can.
+func (d *deviceViews) anywhere(pod *v1.Pod, claim types.UID, nodes []*framework.NodeInfo) *resourcev1.ResourceClaim {
+	d.allFree = true
+	defer func() { d.allFree = false }()
+	ctx, state := context.Background(), framework.NewCycleState()
+	if _, status := d.inThought.PreFilter(ctx, state, pod, nil); !status.IsSuccess() {
+		return nil
+	}
+	for _, node := range nodes {
+		if node == nil || !d.inThought.Filter(ctx, state, pod, node).IsSuccess() {
+			continue
+		}
+		d.thought = nil
+		d.inThought.Reserve(ctx, state, pod, node.Node().Name) // an error is about what was not allocated
+		for _, given := range d.thought {
+			if given.UID == claim {
+				return given
+			}
+		}
+	}
+	return nil
+}
+
+// labelOf is the label of which a selector of nodes wants one value, if it wants nothing else; the host name stands for the name of a node.
+func labelOf(selector *v1.NodeSelector) string {
+	if selector == nil || len(selector.NodeSelectorTerms) != 1 {
+		return ""
+	}
+	term := selector.NodeSelectorTerms[0]
+	all := slices.Concat(term.MatchFields, term.MatchExpressions)
+	switch {
+	case len(all) != 1 || all[0].Operator != v1.NodeSelectorOpIn || len(all[0].Values) != 1:
+		return ""
+	case len(term.MatchFields) == 1:
+		return v1.LabelHostname
+	}
+	return all[0].Key
+}
