@@ -171,7 +171,7 @@ func (p *Partition) updateOwn(r *ledger.Request, a *api.Allocation) {
 		if r.Nominated() != nil {
 			p.kept.Clear(r, "it asks for other amounts", api.EndOfRoom)
 		}
-		p.resizeAsk(r, a)
+		p.waitAs(r, r.WithAmountsOf(a))
 	default: // what it requires of nodes may have changed, or what the resource manager says of them
 		p.Reclass(r, p.ClassNow(r, p.predicates.ConstraintsOf(r)))
 		p.refused.AskAnew(p.ClassOf(r))
@@ -198,11 +198,6 @@ func (p *Partition) retagOwn(r *ledger.Request, tags map[string]string) {
 	if r.RunsOn != nil {
 		p.TagsChanged(r)
 	}
-}
-
-// resizeAsk has an ask wait on with the amounts of another.
-func (p *Partition) resizeAsk(r *ledger.Request, to *api.Allocation) {
-	p.waitAs(r, r.WithAmountsOf(to))
 }
 
 // waitAs has an ask wait on as something else.
@@ -269,7 +264,7 @@ func (p *Partition) learnKinds(capacity resources.Amounts) {
 	for i, quantity := range capacity {
 		if set := p.Unknown[p.Kinds.Name(resources.Kind(i))]; set != nil && quantity > 0 {
 			for _, r := range set.List() {
-				p.resizeAsk(r, r.Allocation.WithKnown(p.Kinds, p.HasKind))
+				p.waitAs(r, r.WithAmountsOf(r.Allocation.WithKnown(p.Kinds, p.HasKind)))
 			}
 		}
 	}
