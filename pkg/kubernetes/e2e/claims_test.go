@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
@@ -241,13 +242,8 @@ func createZoneDevices(w *World, zones int) {
 // checkGroupDevices checks that each claim is reserved for one group alone, and that all its pods run where the device is.
 func checkGroupDevices(w *World) {
 	w.t.Helper()
-	claims, err := w.client.ResourceV1().ResourceClaims(namespace).List(w.ctx, metav1.ListOptions{})
-	w.check(err)
 	takenBy := map[string]string{}
-	for _, claim := range claims.Items {
-		if claim.Status.Allocation == nil {
-			continue
-		}
+	for _, claim := range allocatedClaims(w) {
 		assert.Equal(w.t, len(claim.Status.ReservedFor), 1)
 		group, zone := claim.Status.ReservedFor[0], claim.Status.Allocation.Devices.Results[0].Pool
 		assert.Equal(w.t, group.Resource, "podgroups")
@@ -313,17 +309,20 @@ func reservations(count int) Condition {
 	}
 }
 
+// allocatedClaims are the claims that have devices.
+func allocatedClaims(w *World) []resourcev1.ResourceClaim {
+	w.t.Helper()
+	claims, err := w.client.ResourceV1().ResourceClaims(namespace).List(w.ctx, metav1.ListOptions{})
+	w.check(err)
+	return slices.DeleteFunc(claims.Items, func(c resourcev1.ResourceClaim) bool { return c.Status.Allocation == nil })
+}
+
 // checkDevices checks that no device is allocated twice, and that it is on the node of the
 // pod that it is reserved for.
 func checkDevices(w *World) {
 	w.t.Helper()
-	claims, err := w.client.ResourceV1().ResourceClaims(namespace).List(w.ctx, metav1.ListOptions{})
-	w.check(err)
 	takenBy := map[string]string{}
-	for _, claim := range claims.Items {
-		if claim.Status.Allocation == nil {
-			continue
-		}
+	for _, claim := range allocatedClaims(w) {
 		for _, result := range claim.Status.Allocation.Devices.Results {
 			device := result.Pool + "/" + result.Device
 			assert.Equal(w.t, takenBy[device], "", "%s is allocated to %s too", device, claim.Name)
