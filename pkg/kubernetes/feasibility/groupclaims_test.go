@@ -1,6 +1,7 @@
 package feasibility
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -9,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -210,5 +212,30 @@ func TestSharedTopologyOfSeveralClaims(t *testing.T) {
 		theirs.Namespace = "others"
 		assert.Equal(t, c.views.sharesWith(ours), "group team/train")
 		assert.Equal(t, c.views.sharesWith(theirs), "group others/train")
+	})
+}
+
+// However many nodes there are, few are looked at for a claim, from the first to the last: those with devices come first.
+func TestSharedTopologyLooksAtFewNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		objects := []runtime.Object{deviceClass(), cardClaim("one")}
+		for i := range 200 {
+			objects = append(objects, oneCard(fmt.Sprintf("card-%03d", i)))
+		}
+		c, _ := newChecker(t, Options{}, objects...)
+		endsWith(t, c)
+		for i := range 200 {
+			c.SetNode(aNode(fmt.Sprintf("card-%03d", i), "z1"))
+			c.SetNode(aNode(fmt.Sprintf("a-%03d", i), "z1"))
+		}
+		synctest.Wait()
+		assert.Equal(t, c.SharedTopology(aPod("pod", usingCard("one"))), v1.LabelHostname)
+		var names []string
+		for _, info := range c.nodesByDevices() {
+			names = append(names, info.Node().Name)
+		}
+		assert.Equal(t, len(names), 128)
+		assert.DeepEqual(t, []string{names[0], names[1], names[63], names[64], names[127]}, []string{"card-000", "card-003", "card-196", "a-000", "a-196"})
+		assert.Equal(t, len(someOf(nil)), 0)
 	})
 }

@@ -21,7 +21,8 @@ type reach struct {
 // SharedTopology is the label of nodes of which all pods run in one value that share the claims of devices which a pod names: the nodes that
 // reach the devices have it. It is that of the host name for devices of one node, and empty where the pod shares none, or any
 // node reaches them, or nodes that one label does not tell apart. Pods of a group have to start there: what comes after the first of
-// them can run nowhere else. What is found is kept until devices change.
+// them can run nowhere else. What is found is kept until devices change. Only some nodes are looked at, so that devices of which there are few
+// among many may not be found.
 func (c *Checker) SharedTopology(pod *v1.Pod) string {
 	if c.views == nil || c.views.inThought == nil {
 		return ""
@@ -64,25 +65,30 @@ func (c *Checker) reachOf(pod *v1.Pod, claim *resourcev1.ResourceClaim) string {
 // reachesMax is of how many claims it is kept how their devices are reached.
 const reachesMax = 1000
 
-// nodesByDevices are all nodes, those first that have devices of their own.
+// reachNodesMax is how many nodes are looked at for a claim: of those with devices of their own, and of the others.
+const reachNodesMax = 64
+
+// nodesByDevices are some nodes in the order of their names, evenly taken from all: those first that have devices of their own.
 func (c *Checker) nodesByDevices() []*framework.NodeInfo {
 	listed, _ := c.slices.ListPatchedResourceSlices() // none with an error
-	first := map[string]bool{}
+	has := map[string]bool{}
 	for _, slice := range listed {
 		if slice.Spec.NodeName != nil {
-			first[*slice.Spec.NodeName] = true
+			has[*slice.Spec.NodeName] = true
 		}
 	}
 	names := slices.Sorted(maps.Keys(c.cluster.nodes.place))
-	slices.SortStableFunc(names, func(a, b string) int {
-		if first[a] == first[b] {
-			return 0
-		} else if first[a] {
-			return -1
-		}
-		return 1
-	})
-	return c.lookUp(names)
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return has[name] })
+	names = slices.DeleteFunc(names, func(name string) bool { return !has[name] })
+	return c.lookUp(append(someOf(names), someOf(others)...))
+}
+
+// someOf are reachNodesMax of some names, evenly taken, or all.
+func someOf(names []string) []string {
+	for i := range min(len(names), reachNodesMax) {
+		names[i] = names[i*len(names)/min(len(names), reachNodesMax)]
+	}
+	return names[:min(len(names), reachNodesMax)]
 }
 
 // anywhere is a claim of a pod as it would be allocated on the first node that could, if no devices were taken; nil if none can.
