@@ -81,16 +81,18 @@ func (c *cluster) removed(queue api.QueuePath) bool {
 // workOutChanges makes the configuration that each change comes to, one after
 // the other. The error is of the change at the index.
 func (s *Scenario) workOutChanges() (at int, err error) {
-	s.changed = nil
+	if s.changed = nil; len(s.Changes) == 0 {
+		return 0, nil
+	}
 	edited, err := partitionOf(s.queues)
+	if err != nil {
+		return 0, err
+	}
 	for i := range s.Changes {
-		if err == nil {
-			err = s.Changes[i].edit(edited, s.queues)
+		if err := s.Changes[i].edit(edited, s.queues); err != nil {
+			return i, err
 		}
-		text := ""
-		if err == nil {
-			text, err = textOf(edited)
-		}
+		text, err := textOf(edited)
 		if err != nil {
 			return i, err
 		}
