@@ -78,9 +78,7 @@ func createVolume(w *World, name, class, node string, claim *corev1.PersistentVo
 			Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 			AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/" + name}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
-			}}}},
+			NodeAffinity:           &corev1.VolumeNodeAffinity{Required: withLabel(corev1.LabelHostname, node)},
 		},
 	}
 	if claim != nil {
@@ -225,17 +223,7 @@ func createZoneDevices(w *World, zones int) {
 	w.t.Helper()
 	for i := range zones {
 		zone := fmt.Sprintf("zone-%d", i+1)
-		_, err := w.client.ResourceV1().ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{
-			ObjectMeta: metav1.ObjectMeta{Name: zone},
-			Spec: resourcev1.ResourceSliceSpec{
-				Driver: driver, Pool: resourcev1.ResourcePool{Name: zone, Generation: 1, ResourceSliceCount: 1},
-				NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}}},
-				}}},
-				Devices: []resourcev1.Device{{Name: "device-0"}},
-			},
-		}, metav1.CreateOptions{})
-		w.check(err)
+		createDevice(w, zone, resourcev1.ResourceSliceSpec{NodeSelector: withLabel(corev1.LabelTopologyZone, zone)})
 	}
 }
 
@@ -269,15 +257,7 @@ func createDevices(w *World, nodes ...string) {
 	}, metav1.CreateOptions{})
 	w.check(err)
 	for _, node := range nodes {
-		_, err := api.ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{
-			ObjectMeta: metav1.ObjectMeta{Name: node},
-			Spec: resourcev1.ResourceSliceSpec{
-				Driver: driver, NodeName: &node,
-				Pool:    resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
-				Devices: []resourcev1.Device{{Name: "device-0"}},
-			},
-		}, metav1.CreateOptions{})
-		w.check(err)
+		createDevice(w, node, resourcev1.ResourceSliceSpec{NodeName: &node})
 	}
 	_, err = api.ResourceClaimTemplates(namespace).Create(w.ctx, &resourcev1.ResourceClaimTemplate{
 		ObjectMeta: metav1.ObjectMeta{Name: "one-device"},
@@ -286,6 +266,22 @@ func createDevices(w *World, nodes ...string) {
 		}}},
 	}, metav1.CreateOptions{})
 	w.check(err)
+}
+
+// createDevice makes one device in a pool of its own, which the nodes reach that the rest of its specification says.
+func createDevice(w *World, pool string, spec resourcev1.ResourceSliceSpec) {
+	w.t.Helper()
+	spec.Driver, spec.Devices = driver, []resourcev1.Device{{Name: "device-0"}}
+	spec.Pool = resourcev1.ResourcePool{Name: pool, Generation: 1, ResourceSliceCount: 1}
+	_, err := w.client.ResourceV1().ResourceSlices().Create(w.ctx, &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: pool}, Spec: spec}, metav1.CreateOptions{})
+	w.check(err)
+}
+
+// withLabel selects the nodes with a value of a label.
+func withLabel(key, value string) *corev1.NodeSelector {
+	return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
+	}}}
 }
 
 // reservations holds when so many claims are allocated and reserved for a pod.

@@ -69,23 +69,23 @@ func (c *Checker) prepare(pod *v1.Pod, nodes []string) (*preparation, []*framewo
 	return c.prepareIn(nil, pod, nodes)
 }
 
-// prepareIn is prepare for a pod of a group of which some are being bound, whose claims it shares then; nil is any pod.
-func (c *Checker) prepareIn(start fwk.PodGroupCycleState, pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
-	p, infos := c.prepareInTree(start, pod, nodes)
+// prepareIn is prepare for a pod that is to be bound, and shares claims with those of a start; nil is any pod.
+func (c *Checker) prepareIn(with *start, pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
+	p, infos := c.prepareInTree(with, pod, nodes)
 	c.prepareOutOfTree(p)
 	return p, infos
 }
 
 // prepareInTree is prepare for the plugins of kube-scheduler, which look at the cluster while it is locked.
-func (c *Checker) prepareInTree(start fwk.PodGroupCycleState, pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
+func (c *Checker) prepareInTree(with *start, pod *v1.Pod, nodes []string) (*preparation, []*framework.NodeInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cluster.pods[pod.UID] != nil {
-		return c.prepareChanged(start, pod, nodes, nil, []*v1.Pod{pod})
+		return c.prepareChanged(with, pod, nodes, nil, []*v1.Pod{pod})
 	}
 	p := c.recall(pod)
 	if p == nil {
-		p = c.preFilter(start, pod)
+		p = c.preFilter(with, pod)
 	}
 	c.remember(p)
 	return p, c.lookUp(nodes)
@@ -93,7 +93,7 @@ func (c *Checker) prepareInTree(start fwk.PodGroupCycleState, pod *v1.Pod, nodes
 
 // prepareChanged is prepare, with other pods counted for the moment. The first node is
 // the one on which pods are added. The cluster is locked.
-func (c *Checker) prepareChanged(start fwk.PodGroupCycleState, pod *v1.Pod, nodes []string, add, remove []*v1.Pod) (*preparation, []*framework.NodeInfo) {
+func (c *Checker) prepareChanged(with *start, pod *v1.Pod, nodes []string, add, remove []*v1.Pod) (*preparation, []*framework.NodeInfo) {
 	for _, other := range add {
 		c.named.learn(other)
 	}
@@ -102,7 +102,7 @@ func (c *Checker) prepareChanged(start fwk.PodGroupCycleState, pod *v1.Pod, node
 	if c.views != nil && c.usesDevices(pod) {
 		defer c.views.change(pod, c.cluster.node(nodes[0]), add, remove)()
 	}
-	p := c.preFilter(start, pod)
+	p := c.preFilter(with, pod)
 	p.seen = seen
 	return p, c.lookUp(nodes)
 }
@@ -116,7 +116,7 @@ func (c *Checker) lookUp(nodes []string) []*framework.NodeInfo {
 }
 
 // preFilter runs PreFilter. The cluster is locked.
-func (c *Checker) preFilter(start fwk.PodGroupCycleState, pod *v1.Pod) *preparation {
+func (c *Checker) preFilter(with *start, pod *v1.Pod) *preparation {
 	defer c.cluster.view(pod)()
 	p := &preparation{
 		pod:     pod,
@@ -124,8 +124,8 @@ func (c *Checker) preFilter(start fwk.PodGroupCycleState, pod *v1.Pod) *preparat
 		outside: c.outside.Load(), // before PreFilter: what changes meanwhile counts as later
 	}
 	state := framework.NewCycleState()
-	if p.state = state; start != nil {
-		state.SetPodGroupSchedulingCycle(start)
+	if p.state = state; with != nil {
+		state.SetPodGroupSchedulingCycle(with.of)
 	} else if c.views != nil {
 		defer c.views.sharing(pod)()
 	}

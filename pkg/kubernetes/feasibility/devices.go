@@ -3,10 +3,12 @@ package feasibility
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,14 +36,15 @@ type deviceViews struct {
 	// Both are guarded by the lock of the checker, which is held while a plugin reads which devices are taken.
 	free, taken []*resourcev1.ResourceClaim
 
-	binding   *v1.Pod              // of which claims are reserved now; guarded by reserving of the checker
+	binding   types.UID            // the pod of which claims are reserved now, and
+	starts    string               // what it shares; both guarded by reserving of the checker
 	inThought devicesPlugin        // nil if the profile leaves the plugin out
 	frees     fwk.PostFilterPlugin // the plugin itself, which frees claims; nil as well
 	thought   []*resourcev1.ResourceClaim
 
-	allFree bool                // no device is taken, for anywhere; guarded by the lock of the checker
-	changed atomic.Uint64       // counts changes of devices and their classes
-	reaches map[types.UID]reach // by claim; guarded by the lock of the checker
+	allFree bool                             // no device is taken, for anywhere; guarded by the lock of the checker
+	changed atomic.Uint64                    // counts changes of devices and their classes
+	reaches *simplelru.LRU[types.UID, reach] // by claim; guarded by the lock of the checker
 
 	shared atomic.Pointer[map[types.UID]*resourcev1.ResourceClaim] // what the pod that is asked about sees as allocated; nil for no pod
 }
@@ -95,6 +98,11 @@ func (d *deviceViews) claimsOf(pod *v1.Pod, on *framework.NodeInfo) []*resourcev
 	if _, status := d.inThought.PreFilter(ctx, state, pod, nil); !status.IsSuccess() {
 		return nil
 	}
+	return d.given(ctx, state, pod, on)
+}
+
+// given is claimsOf after PreFilter.
+func (d *deviceViews) given(ctx context.Context, state fwk.CycleState, pod *v1.Pod, on *framework.NodeInfo) []*resourcev1.ResourceClaim {
 	if !d.inThought.Filter(ctx, state, pod, on).IsSuccess() {
 		return nil
 	}
@@ -106,12 +114,26 @@ func (d *deviceViews) claimsOf(pod *v1.Pod, on *framework.NodeInfo) []*resourcev
 // sharing has claims be seen as allocated, until undo: those that other pods would get which are added in thought, and those of pods that
 // are being bound and share theirs with the pod.
 func (d *deviceViews) sharing(pod *v1.Pod) (undo func()) {
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return func() {}
+	}
 	shared := d.holders.startingWith(d.sharesWith(pod))
 	for _, claim := range d.taken {
 		shared[claim.UID] = claim
 	}
 	d.shared.Store(&shared)
 	return func() { d.shared.Store(nil) }
+}
+
+// claimsAsTheyAre visits the claims that a pod names and that are known, whatever is thought.
+func (d *deviceViews) claimsAsTheyAre(pod *v1.Pod) iter.Seq[*resourcev1.ResourceClaim] {
+	return func(yield func(*resourcev1.ResourceClaim) bool) {
+		for name := range claimsNamed(pod) {
+			if claim, err := d.SharedDRAManager.ResourceClaims().Get(pod.Namespace, name); err == nil && !yield(claim) {
+				return
+			}
+		}
+	}
 }
 
 // A claimTracker is the claims that there are, with what is free and taken in thought.
@@ -226,7 +248,7 @@ func devicesOf(claim *resourcev1.ResourceClaim) (all []heldDevice) {
 
 // SignalClaimPendingAllocation implements fwk.ResourceClaimTracker.
 func (t *claimTracker) SignalClaimPendingAllocation(uid types.UID, claim *resourcev1.ResourceClaim) error {
-	t.holders.begin(t.binding.UID, t.sharesWith(t.binding), claim, uid)
+	t.holders.begin(t.binding, t.starts, claim, uid)
 	return t.ResourceClaimTracker.SignalClaimPendingAllocation(uid, claim)
 }
 
@@ -321,9 +343,8 @@ func (c *Checker) DevicePoints(pod *v1.Pod, nodes []string) []int64 {
 
 // hasAlternatives reports whether a claim of a pod that has no devices yet is content with one of several things.
 func (c *Checker) hasAlternatives(pod *v1.Pod) bool {
-	for name := range claimsNamed(pod) {
-		claim, err := c.views.SharedDRAManager.ResourceClaims().Get(pod.Namespace, name)
-		if err == nil && claim.Status.Allocation == nil && slices.ContainsFunc(claim.Spec.Devices.Requests, isList) {
+	for claim := range c.views.claimsAsTheyAre(pod) {
+		if claim.Status.Allocation == nil && slices.ContainsFunc(claim.Spec.Devices.Requests, isList) {
 			return true
 		}
 	}

@@ -1,9 +1,11 @@
 package feasibility
 
 import (
+	"iter"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -47,19 +49,19 @@ func (c *Checker) RemovePodGroup(namespace, name string) {
 // the others.
 type start struct {
 	key  string
-	of   fwk.PodGroupCycleState
+	of   fwk.PodGroupCycleState // where the plugin keeps what they share
 	pods int
 
 	writes  sync.Mutex // held by the first of them that writes the claims to the API server
 	written bool
 }
 
-// state is where the plugin keeps what they share; nil for no start.
-func (s *start) state() fwk.PodGroupCycleState {
+// name is the key of a start; empty for no start.
+func (s *start) name() string {
 	if s == nil {
-		return nil
+		return ""
 	}
-	return s.of
+	return s.key
 }
 
 // begin waits until no other pod of a start is the first that writes what they share. Without error others need not write it, which done says.
@@ -81,17 +83,24 @@ func (s *start) begin() (first bool, done func(ok bool)) {
 // sharesWith is equal for pods that share claims while they are being bound: those of a pod group, and others whose first claim that was not
 // made for them is the same. It is empty for a pod that has no such claim.
 func (d *deviceViews) sharesWith(pod *v1.Pod) string {
-	for name := range claimsNamed(pod) {
-		claim, err := d.SharedDRAManager.ResourceClaims().Get(pod.Namespace, name)
-		if err != nil || metav1.IsControlledBy(claim, pod) {
-			continue
-		}
+	for claim := range d.sharedClaims(pod) {
 		if group := pods.PodGroupOf(pod); group != "" {
 			return "group " + pod.Namespace + "/" + group
 		}
-		return "claim " + pod.Namespace + "/" + name
+		return "claim " + pod.Namespace + "/" + claim.Name
 	}
 	return ""
+}
+
+// sharedClaims visits the claims that a pod names and that were not made for it.
+func (d *deviceViews) sharedClaims(pod *v1.Pod) iter.Seq[*resourcev1.ResourceClaim] {
+	return func(yield func(*resourcev1.ResourceClaim) bool) {
+		for claim := range d.claimsAsTheyAre(pod) {
+			if !metav1.IsControlledBy(claim, pod) && !yield(claim) {
+				return
+			}
+		}
+	}
 }
 
 // enter has a pod be one of a start, until leave; nil if it shares nothing.

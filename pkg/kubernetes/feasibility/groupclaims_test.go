@@ -11,6 +11,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -156,7 +157,7 @@ func TestSharedTopology(t *testing.T) {
 			assert.NilError(t, c.Reserve(t.Context(), other, "b"))
 			for range 2 { // kept, and found
 				assert.Equal(t, c.SharedTopology(second), label, want)
-				clear(c.views.reaches)
+				c.views.reaches.Purge()
 			}
 			c.Unreserve(t.Context(), other, "b")
 			assert.NilError(t, c.Reserve(t.Context(), first, "b"))
@@ -215,7 +216,8 @@ func TestSharedTopologyOfSeveralClaims(t *testing.T) {
 	})
 }
 
-// However many nodes there are, few are looked at for a claim, from the first to the last: those with devices come first.
+// However many nodes there are, few are looked at for a claim (reachNodesMax), from the first to the last: those with devices come first.
+// However many claims were, what was found is kept of the last thousand (reachesMax).
 func TestSharedTopologyLooksAtFewNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects := []runtime.Object{deviceClass(), cardClaim("one")}
@@ -237,5 +239,12 @@ func TestSharedTopologyLooksAtFewNodes(t *testing.T) {
 		assert.Equal(t, len(names), 128)
 		assert.DeepEqual(t, []string{names[0], names[1], names[63], names[64], names[127]}, []string{"card-000", "card-003", "card-196", "a-000", "a-196"})
 		assert.Equal(t, len(someOf(nil)), 0)
+
+		for i := range 1100 {
+			claim := cardClaim("one")
+			claim.UID = types.UID(fmt.Sprint("claim-", i))
+			c.reachOf(aPod("pod", usingCard("one")), claim)
+		}
+		assert.Equal(t, c.views.reaches.Len(), 1000)
 	})
 }

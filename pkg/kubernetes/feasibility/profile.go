@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -173,7 +174,10 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface, 
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
 	devices := dynamicresources.NewDRAManager(ctx, c.claims, c.slices, c.factory)
-	c.views = &deviceViews{SharedDRAManager: devices, holders: holders, reaches: map[types.UID]reach{}}
+	c.views = &deviceViews{SharedDRAManager: devices, holders: holders}
+	if c.views.reaches, err = simplelru.NewLRU[types.UID, reach](reachesMax, nil); err != nil {
+		return nil, err
+	}
 	devicesChanged := onAnyEvent(func() { c.views.changed.Add(1) })
 	if _, err := c.slices.AddEventHandler(devicesChanged); err != nil {
 		return nil, fmt.Errorf("resource slices: %w", err)

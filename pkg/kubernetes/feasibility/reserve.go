@@ -43,12 +43,11 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 		return fmt.Errorf("pod %s/%s has a reservation on node %s", pod.Namespace, pod.Name, r.node)
 	}
 	with := c.enter(pod)
-	r, err := c.reserve(ctx, with.state(), pod, node)
+	r, err := c.reserve(ctx, with, pod, node)
 	if r == nil {
 		c.leave(with)
 		return err
 	}
-	r.start = with
 	c.reserved.Lock()
 	defer c.reserved.Unlock()
 	c.reservations[pod.UID] = r
@@ -56,9 +55,9 @@ func (c *Checker) Reserve(ctx context.Context, pod *v1.Pod, node string) error {
 }
 
 // reserve makes a reservation for a pod of a start; nil if it needs none. No other one is made meanwhile.
-func (c *Checker) reserve(ctx context.Context, start fwk.PodGroupCycleState, pod *v1.Pod, node string) (*reservation, error) {
+func (c *Checker) reserve(ctx context.Context, with *start, pod *v1.Pod, node string) (*reservation, error) {
 	defer c.outOfTree.Cycle()()
-	p, infos := c.prepareIn(start, pods.ForFilters(pod), []string{node})
+	p, infos := c.prepareIn(with, pods.ForFilters(pod), []string{node})
 	if err := c.filter(p, node, infos[0]); err != nil {
 		c.noteRefusals(pod, err)
 		return nil, err
@@ -74,7 +73,7 @@ func (c *Checker) reserve(ctx context.Context, start fwk.PodGroupCycleState, pod
 	p.state.Delete("PreFilter" + names.InterPodAffinity)
 	assumed := on(pod, node)
 	if c.views != nil {
-		c.views.binding = pod
+		c.views.binding, c.views.starts = pod.UID, with.name()
 	}
 	if err := c.errorOf(c.framework.RunReservePluginsReserve(ctx, p.state, assumed, node)); err != nil {
 		c.framework.RunReservePluginsUnreserve(ctx, p.state, assumed, node)
@@ -82,7 +81,7 @@ func (c *Checker) reserve(ctx context.Context, start fwk.PodGroupCycleState, pod
 		return nil, err
 	}
 	p.state.(*framework.CycleState).SetPodGroupSchedulingCycle(nil) // what follows is done for several pods at once
-	return &reservation{node: node, state: p.state, plain: p.isPlain()}, nil
+	return &reservation{node: node, state: p.state, plain: p.isPlain(), start: with}, nil
 }
 
 // PreBind writes to the API server what was reserved, and waits until volumes are bound.
@@ -137,7 +136,7 @@ func (c *Checker) reserveAgain(ctx context.Context, r *reservation, pod *v1.Pod)
 	c.reserving.Lock()
 	defer c.reserving.Unlock()
 	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, r.node), r.node)
-	again, err := c.reserve(ctx, r.start.state(), pod, r.node)
+	again, err := c.reserve(ctx, r.start, pod, r.node)
 	if again == nil {
 		return cmp.Or(err, ErrNotReserved)
 	}

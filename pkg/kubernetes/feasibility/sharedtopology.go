@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
@@ -30,11 +29,7 @@ func (c *Checker) SharedTopology(pod *v1.Pod) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found := ""
-	for name := range claimsNamed(pod) {
-		claim, err := c.views.SharedDRAManager.ResourceClaims().Get(pod.Namespace, name)
-		if err != nil || metav1.IsControlledBy(claim, pod) {
-			continue
-		}
+	for claim := range c.views.sharedClaims(pod) {
 		if label := c.reachOf(pod, claim); found == "" || label == v1.LabelHostname {
 			found = label
 		}
@@ -48,17 +43,14 @@ func (c *Checker) reachOf(pod *v1.Pod, claim *resourcev1.ResourceClaim) string {
 		return labelOf(claim.Status.Allocation.NodeSelector)
 	}
 	devices := c.views.changed.Load()
-	if known, ok := c.views.reaches[claim.UID]; ok && known.devices == devices {
+	if known, ok := c.views.reaches.Get(claim.UID); ok && known.devices == devices {
 		return known.label
-	}
-	if len(c.views.reaches) >= reachesMax {
-		clear(c.views.reaches)
 	}
 	is := reach{devices: devices}
 	if given := c.views.anywhere(pod, claim.UID, c.nodesByDevices()); given != nil {
 		is.label = labelOf(given.Status.Allocation.NodeSelector)
 	}
-	c.views.reaches[claim.UID] = is
+	c.views.reaches.Add(claim.UID, is)
 	return is.label
 }
 
@@ -100,12 +92,7 @@ func (d *deviceViews) anywhere(pod *v1.Pod, claim types.UID, nodes []*framework.
 		return nil
 	}
 	for _, node := range nodes {
-		if node == nil || !d.inThought.Filter(ctx, state, pod, node).IsSuccess() {
-			continue
-		}
-		d.thought = nil
-		d.inThought.Reserve(ctx, state, pod, node.Node().Name) // an error is about what was not allocated
-		for _, given := range d.thought {
+		for _, given := range d.given(ctx, state, pod, node) {
 			if given.UID == claim {
 				return given
 			}

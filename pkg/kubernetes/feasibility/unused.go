@@ -43,9 +43,8 @@ func (c *Checker) FreeClaims(ctx context.Context, pod *v1.Pod) error {
 
 // hasDevices reports whether a claim of a pod has devices already, or had them for its extended resources.
 func (c *Checker) hasDevices(pod *v1.Pod) bool {
-	for name := range claimsNamed(pod) {
-		claim, err := c.views.SharedDRAManager.ResourceClaims().Get(pod.Namespace, name)
-		if err == nil && claim.Status.Allocation != nil {
+	for claim := range c.views.claimsAsTheyAre(pod) {
+		if claim.Status.Allocation != nil {
 			return true
 		}
 	}

@@ -28,22 +28,23 @@ type PodGroup struct {
 	UID             types.UID
 	ResourceVersion string
 	Generation      int64
-	Created         time.Time                                 // in whole seconds
-	Priority        *int32                                    // that of all pods of it; nil if it says none
-	MayPreempt      *bool                                     // whether others are evicted for its pods; nil if each pod says it
-	EndsAsAWhole    bool                                      // its pods are evicted together or not at all
-	Require         string                                    // the label of nodes of which all its pods run in one value; empty for none
-	Prefer          string                                    // the label of nodes of which those that start together run in few values; empty for none
-	Balanced        bool                                      // and as evenly divided among them as can be
-	Each            string                                    // the label of nodes of which the pods of each subgroup run in one value; empty for none
-	SubgroupSize    int                                       // how many completion indices make a subgroup; zero where pods name theirs
-	SubgroupLeast   int                                       // how many pods of a subgroup start together, and MinCount counts subgroups; zero where it counts pods
-	EndBelow        time.Duration                             // what runs ends when it has been below its minimum for so long; zero is never
-	Parent          string                                    // the composite pod group of its namespace that it is in; empty for none
-	Odd             string                                    // what is not understood and taken for the safe side; empty for nothing
-	ResourceClaims  []schedulingv1beta1.PodGroupResourceClaim // of devices, that its pods share
-	Others          []any                                     // the other conditions, as they are
-	Condition       metav1.Condition                          // that says whether it has started, of the type of its version; without a status if it has none
+	Created         time.Time        // in whole seconds
+	Priority        *int32           // that of all pods of it; nil if it says none
+	MayPreempt      *bool            // whether others are evicted for its pods; nil if each pod says it
+	EndsAsAWhole    bool             // its pods are evicted together or not at all
+	Require         string           // the label of nodes of which all its pods run in one value; empty for none
+	Prefer          string           // the label of nodes of which those that start together run in few values; empty for none
+	Balanced        bool             // and as evenly divided among them as can be
+	Each            string           // the label of nodes of which the pods of each subgroup run in one value; empty for none
+	SubgroupSize    int              // how many completion indices make a subgroup; zero where pods name theirs
+	SubgroupLeast   int              // how many pods of a subgroup start together, and MinCount counts subgroups; zero where it counts pods
+	EndBelow        time.Duration    // what runs ends when it has been below its minimum for so long; zero is never
+	Parent          string           // the composite pod group of its namespace that it is in; empty for none
+	Odd             string           // what is not understood and taken for the safe side; empty for nothing
+	Others          []any            // the other conditions, as they are
+	Condition       metav1.Condition // that says whether it has started, of the type of its version; without a status if it has none
+
+	ResourceClaims []schedulingv1beta1.PodGroupResourceClaim // of devices, that its pods share
 }
 
 // AnnotationEndBelow of a pod group is after how long its pods end if it has started and fewer run than its minimum, such as 60s: their
