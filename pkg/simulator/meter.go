@@ -103,6 +103,9 @@ func (m *meter) flush(c *counter) {
 	if c.since == m.now {
 		return
 	}
+	if c.buckets == nil {
+		c.buckets = make([]bucket, 0, bucketsMax) // advance makes no more
+	}
 	value := max(c.value, 0)
 	c.total.add(value, m.now-c.since)
 	c.peak = max(c.peak, value)

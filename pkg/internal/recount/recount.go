@@ -5,6 +5,7 @@ package recount
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
@@ -89,13 +90,14 @@ func (b *Books) must(ok bool, format string, args ...any) {
 }
 
 // lineage is a queue and all above it, root last.
-func lineage(path api.QueuePath) (all []api.QueuePath) {
-	for i := len(path); i > 0; i-- {
-		if i == len(path) || path[i] == '.' {
-			all = append(all, path[:i])
+func lineage(path api.QueuePath) iter.Seq[api.QueuePath] {
+	return func(yield func(api.QueuePath) bool) {
+		for i := len(path); i > 0; i-- {
+			if (i == len(path) || path[i] == '.') && !yield(path[:i]) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 func (b *Books) start(a *api.Allocation) {
@@ -120,7 +122,7 @@ func (b *Books) stop(a *api.Allocation) {
 func (b *Books) charge(a *api.Allocation, back bool) {
 	leaf, ok := b.queueOf[a.Application]
 	b.must(ok, "%s is of application %q, which no event has accepted", a.Key, a.Application)
-	for _, q := range lineage(leaf) {
+	for q := range lineage(leaf) {
 		sum := b.used[q].Clone()
 		if back {
 			sum.Sub(a.Amounts)
@@ -284,71 +286,84 @@ func (b *Books) agree(v *api.View) {
 
 func (b *Books) agreeNode(n *api.NodeView) {
 	mine := b.nodes[n.ID]
-	b.must(mine != nil, "no event has added node %s", n.ID)
-	b.must(mine.open == n.Schedulable, "node %s: schedulable %v", n.ID, n.Schedulable)
-	b.must(mine.capacity.Equal(n.Capacity), "node %s: capacity %v, events say %v", n.ID, n.Capacity, mine.capacity)
-	b.must(mine.used.Equal(n.Allocated), "node %s: allocated %v, events say %v", n.ID, n.Allocated, mine.used)
-	b.must(mine.occupied.Equal(n.Occupied), "node %s: occupied %v, events say %v", n.ID, n.Occupied, mine.occupied)
+	if mine == nil {
+		b.must(false, "no event has added node %s", n.ID)
+		return
+	}
 	free := mine.capacity.Minus(mine.used).Minus(mine.occupied)
-	b.must(free.Equal(n.Available), "node %s: available %v, events say %v", n.ID, n.Available, free)
-	for _, a := range n.Allocations {
-		r := b.running[a.Key]
-		b.must(r != nil && r.Node == n.ID && r.Amounts.Equal(a.Amounts), "node %s: %s, events say %v", n.ID, a.Key, r)
+	if mine.open != n.Schedulable || !mine.capacity.Equal(n.Capacity) || !mine.used.Equal(n.Allocated) ||
+		!mine.occupied.Equal(n.Occupied) || !free.Equal(n.Available) || !mine.promised.Equal(n.NominatedAmounts) {
+		b.must(false, "node %s: schedulable %v, capacity %v, allocated %v, occupied %v, available %v, promised %v; events say %+v",
+			n.ID, n.Schedulable, n.Capacity, n.Allocated, n.Occupied, n.Available, n.NominatedAmounts, *mine)
 	}
-	for _, a := range n.ForeignAllocations {
-		r := b.foreign[a.Key]
-		b.must(r != nil && r.Node == n.ID && r.Amounts.Equal(a.Amounts), "node %s: foreign %s, events say %v", n.ID, a.Key, r)
-	}
-	lost := map[api.AllocationKey]int{}
-	for _, r := range n.Reservations {
-		if r.Lost != nil {
-			lost[r.Key]++
-			continue
-		}
-		b.must(mine.reserved[r.Key], "node %s: reservation of %s, events say %v", n.ID, r.Key, mine.reserved)
-	}
-	maps.DeleteFunc(mine.lost, func(_ api.AllocationKey, count int) bool { return count == 0 })
-	b.must(maps.Equal(lost, mine.lost), "node %s: kept for the places of %v, events say %v", n.ID, lost, mine.lost)
-	b.must(len(n.Reservations) == len(mine.reserved)+len(lost), "node %s: reservations %v, events say %v", n.ID, n.Reservations, mine.reserved)
-	b.must(len(n.Nominated) == len(mine.nominated), "node %s: nominated %v, events say %v", n.ID, n.Nominated, mine.nominated)
-	for _, k := range n.Nominated {
-		b.must(mine.nominated[k], "node %s: nominated %s, events say %v", n.ID, k, mine.nominated)
-	}
-	b.must(n.NominatedAmounts.Equal(mine.promised), "node %s: promised %v, events say %v", n.ID, n.NominatedAmounts, mine.promised)
-	evicted := 0
-	for _, a := range n.Allocations {
-		if b.evicted[a.Key] {
-			evicted++
-		}
-	}
-	for _, a := range n.ForeignAllocations {
-		if b.evicted[a.Key] {
-			evicted++
-		}
-	}
-	told := 0
+	b.agreeClaims(n, mine)
+	evicted, told := b.agreeOn(n, n.Allocations, b.running)+b.agreeOn(n, n.ForeignAllocations, b.foreign), 0
 	for _, e := range n.Evictions {
 		if !e.Dismissed && !e.Reported {
 			told++
 		}
 	}
-	b.must(evicted == told, "node %s: %d evictions, events say %d", n.ID, told, evicted)
+	if evicted != told {
+		b.must(false, "node %s: %d evictions, events say %d", n.ID, told, evicted)
+	}
+}
+
+// agreeOn compares what is on a node, and counts what of it is evicted.
+func (b *Books) agreeOn(n *api.NodeView, on []*api.Allocation, all map[api.AllocationKey]*api.Allocation) (evicted int) {
+	for _, a := range on {
+		if r := all[a.Key]; r == nil || r.Node != n.ID || !r.Amounts.Equal(a.Amounts) {
+			b.must(false, "node %s: %s, events say %v", n.ID, a.Key, r)
+		}
+		if b.evicted[a.Key] {
+			evicted++
+		}
+	}
+	return evicted
+}
+
+// agreeClaims compares which asks a node keeps room for.
+func (b *Books) agreeClaims(n *api.NodeView, mine *bookedNode) {
+	maps.DeleteFunc(mine.lost, func(_ api.AllocationKey, count int) bool { return count == 0 })
+	ok, lost := len(n.Nominated) == len(mine.nominated), 0
+	for _, k := range n.Nominated {
+		ok = ok && mine.nominated[k]
+	}
+	var counts map[api.AllocationKey]int
+	for _, r := range n.Reservations {
+		if r.Lost == nil {
+			ok = ok && mine.reserved[r.Key]
+			continue
+		}
+		if counts == nil {
+			counts = map[api.AllocationKey]int{}
+		}
+		counts[r.Key]++
+		lost++
+	}
+	if !ok || len(n.Reservations) != len(mine.reserved)+lost || !maps.Equal(counts, mine.lost) {
+		b.must(false, "node %s: reservations %v, nominated %v; events say %v, %v, and %v for the places of what has ended",
+			n.ID, n.Reservations, n.Nominated, mine.reserved, mine.nominated, mine.lost)
+	}
 }
 
 func (b *Books) agreeApplications(v *api.View) {
 	b.must(len(v.Applications) == len(b.queueOf), "the view has %d applications, events say %d", len(v.Applications), len(b.queueOf))
 	asks := 0
 	for _, app := range v.Applications {
-		b.must(b.queueOf[app.ID] == app.Queue, "application %s is in %s, events say %s", app.ID, app.Queue, b.queueOf[app.ID])
+		if b.queueOf[app.ID] != app.Queue {
+			b.must(false, "application %s is in %s, events say %s", app.ID, app.Queue, b.queueOf[app.ID])
+		}
 		asks += len(app.Asks)
 		for _, a := range app.Asks {
-			mine := b.asks[a.Key]
-			b.must(mine != nil && mine.Amounts.Equal(a.Amounts), "ask %s: events say %v", a.Key, mine)
-			b.must(a.Waiting == nil || a.Waiting.Nominated == b.nominated[a.Key], "ask %s is nominated to %s", a.Key, b.nominated[a.Key])
-			b.must(a.Waiting == nil || a.Waiting.Reserved == b.reserved[a.Key], "ask %s has reserved %s", a.Key, b.reserved[a.Key])
+			mine, w := b.asks[a.Key], a.Waiting
+			if mine == nil || !mine.Amounts.Equal(a.Amounts) || w != nil && (w.Nominated != b.nominated[a.Key] || w.Reserved != b.reserved[a.Key]) {
+				b.must(false, "ask %s: %+v, events say %v, nominated to %q, reserved %q", a.Key, a, mine, b.nominated[a.Key], b.reserved[a.Key])
+			}
 		}
 		for _, a := range app.Allocations {
-			b.must(b.running[a.Key] != nil, "%s of %s runs, events say not", a.Key, app.ID)
+			if b.running[a.Key] == nil {
+				b.must(false, "%s of %s runs, events say not", a.Key, app.ID)
+			}
 		}
 	}
 	b.must(asks == len(b.asks), "the view has %d asks, events say %d", asks, len(b.asks))
@@ -358,7 +373,7 @@ func (b *Books) agreeApplications(v *api.View) {
 func (b *Books) pending() map[api.QueuePath]resources.Amounts {
 	sums := map[api.QueuePath]resources.Amounts{}
 	for _, a := range b.asks {
-		for _, q := range lineage(b.queueOf[a.Application]) {
+		for q := range lineage(b.queueOf[a.Application]) {
 			sum := sums[q]
 			sum.Add(a.Amounts)
 			sums[q] = sum
@@ -368,8 +383,9 @@ func (b *Books) pending() map[api.QueuePath]resources.Amounts {
 }
 
 func (b *Books) agreeQueue(q *api.QueueView, pending map[api.QueuePath]resources.Amounts) {
-	b.must(q.Used.Equal(b.used[q.Path]), "queue %s uses %v, events say %v", q.Path, q.Used, b.used[q.Path])
-	b.must(q.Pending.Equal(pending[q.Path]), "queue %s waits for %v, events say %v", q.Path, q.Pending, pending[q.Path])
+	if !q.Used.Equal(b.used[q.Path]) || !q.Pending.Equal(pending[q.Path]) {
+		b.must(false, "queue %s uses %v and waits for %v, events say %v, %v", q.Path, q.Used, q.Pending, b.used[q.Path], pending[q.Path])
+	}
 	for _, c := range q.Queues {
 		b.agreeQueue(c, pending)
 	}
