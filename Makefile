@@ -126,7 +126,7 @@ e2e: ## play scenarios against a real API server; the first time this builds one
 	@cd pkg/kubernetes && E2E=1 $(GO) test -count=1 -timeout 45m $(TESTFLAGS) ./e2e/...
 
 .PHONY: compare-groups
-compare-groups: ## place groups of pods with kube-scheduler 1.37 and with the core, in nine minutes, and some more to compile the former
+compare-groups: ## place groups of pods with kube-scheduler 1.37 and with the core, in ten minutes, and some more to compile the former
 	@cd pkg/kubernetes/compare && $(GO) test -tags compare -vet=off -count=1 -timeout 0 -v $(TESTFLAGS) .
 
 .PHONY: lint

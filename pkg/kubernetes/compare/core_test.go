@@ -14,8 +14,11 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
-// byCore has the core place the jobs of a world, and says where each pod runs and how long it took.
-func byCore(t *testing.T, w world) (on map[string]string, took time.Duration) {
+// patience is how long in virtual time nothing happens until the core is done.
+const patience = 2 * time.Minute
+
+// byCore has the core place the jobs of a world. A victim has ended a second later.
+func byCore(t *testing.T, w world) (o outcome) {
 	kinds := new(resources.Kinds)
 	_, err := kinds.Intern(resources.VCore)
 	assert.NilError(t, err)
@@ -29,38 +32,60 @@ func byCore(t *testing.T, w world) (on map[string]string, took time.Duration) {
 		for node := range nodes {
 			name := nodeName(rack, node)
 			p.Apply(start, api.AddNode{ID: api.NodeID(name), Capacity: resources.Amounts{slots}, Attributes: map[string]string{"rack": rackName(rack)}})
-			if busy := w.busy[name]; busy > 0 {
-				p.Apply(start, api.AddAllocation{Allocation: &api.Allocation{
-					Key: api.AllocationKey("busy-" + name), Application: "jobs", Node: api.NodeID(name), Amounts: resources.Amounts{int64(busy)}, Created: start,
-				}})
-			}
+		}
+	}
+	for _, j := range w.runs {
+		for pod, node := range j.on {
+			runs := askOf(j, pod, start)
+			runs.Node = api.NodeID(node)
+			p.Apply(start, api.AddAllocation{Allocation: runs})
 		}
 	}
 	for i, j := range w.jobs {
 		for pod := range j.pods {
-			ask := &api.Allocation{
-				Key: api.AllocationKey(podName(j, pod)), Application: "jobs", Amounts: resources.Amounts{int64(j.slots)}, Created: start.Add(time.Duration(i)),
-			}
-			if !j.plain {
-				ask.Tags = map[string]string{api.TagQuorum: j.name, api.TagQuorumLeast: fmt.Sprint(j.pods)}
-			}
-			if j.rack {
-				ask.Tags[api.TagQuorumRequire] = "rack"
-			}
-			p.Apply(start, api.AddAllocation{Allocation: ask})
+			p.Apply(start, api.AddAllocation{Allocation: askOf(j, pod, start.Add(time.Duration(i)))})
 		}
 	}
-	on, begin := map[string]string{}, time.Now()
-	for more := true; more; {
-		var events api.Effects
-		events, more = p.Schedule(start)
-		for _, e := range events {
-			if e, is := e.(api.Placed); is && len(e.Key) > 0 && e.Key[0] == 'j' {
-				on[string(e.Key)] = string(e.Node)
+	o = newOutcome()
+	var ended []*api.Allocation
+	begin := time.Now()
+	for now, last := start, start; now.Sub(last) <= patience && len(o.on) < w.asked(); now = now.Add(time.Second) {
+		for _, a := range ended {
+			p.Apply(now, api.ReleaseAllocation{Application: a.Application, Key: a.Key})
+		}
+		ended = nil
+		for more := true; more; {
+			var events api.Effects
+			events, more = p.Schedule(now)
+			for _, e := range events {
+				switch e := e.(type) {
+				case api.Placed:
+					o.on[string(e.Key)], o.took, last = string(e.Node), time.Since(begin), now
+				case *api.EvictionRequested:
+					o.victims[string(e.Key)], last = true, now
+					ended = append(ended, e.Allocation)
+				}
 			}
 		}
 	}
-	return on, time.Since(begin)
+	return o
+}
+
+func askOf(j job, pod int, created time.Time) *api.Allocation {
+	a := &api.Allocation{
+		Key: api.AllocationKey(podName(j, pod)), Application: "jobs", Amounts: resources.Amounts{int64(j.slots)}, Priority: int32(j.priority), Created: created,
+		Preemptable: api.Preemptable{Stated: true, AllowSelf: true, AllowOthers: true}, Tags: map[string]string{},
+	}
+	if !j.plain {
+		a.Tags[api.TagQuorum], a.Tags[api.TagQuorumLeast] = j.name, fmt.Sprint(j.pods)
+	}
+	if j.rack {
+		a.Tags[api.TagQuorumRequire] = "rack"
+	}
+	if j.all {
+		a.Tags[api.TagQuorumUnit] = api.UnitAll
+	}
+	return a
 }
 
 func podName(j job, pod int) string { return fmt.Sprintf("%s-%02d", j.name, pod) }

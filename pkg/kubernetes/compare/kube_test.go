@@ -4,6 +4,7 @@ package compare
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,8 +34,8 @@ type binding struct {
 	at        time.Time
 }
 
-// byKube has kube-scheduler place the jobs of a world, and says where each pod runs and how long it took until the last one did.
-func byKube(t *testing.T, w world) (on map[string]string, took time.Duration) {
+// byKube has kube-scheduler place the jobs of a world. A pod that is deleted has ended at once.
+func byKube(t *testing.T, w world) outcome {
 	klog.SetLogger(klog.Background().V(100))
 	assert.NilError(t, utilfeature.DefaultMutableFeatureGate.Set("GenericWorkload=true,TopologyAwareWorkloadScheduling=true"))
 	metrics.Register()
@@ -42,7 +43,12 @@ func byKube(t *testing.T, w world) (on map[string]string, took time.Duration) {
 	defer cancel()
 	objects := objectsOf(w)
 	client := fake.NewClientset(objects...)
-	bound := make(chan binding, 1000)
+	bound, o := make(chan binding, 1000), newOutcome()
+	var deleted sync.Map
+	client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		deleted.Store(action.(clienttesting.DeleteAction).GetName(), true)
+		return false, nil, nil
+	})
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetSubresource() != "binding" {
 			return false, nil, nil
@@ -65,7 +71,6 @@ func byKube(t *testing.T, w world) (on map[string]string, took time.Duration) {
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
 	assert.NilError(t, s.WaitForHandlersSync(ctx))
-	want := 0
 	for i, j := range w.jobs {
 		if !j.plain {
 			_, err := client.SchedulingV1beta1().PodGroups("default").Create(ctx, groupOf(j), metav1.CreateOptions{})
@@ -74,20 +79,23 @@ func byKube(t *testing.T, w world) (on map[string]string, took time.Duration) {
 		for pod := range j.pods {
 			_, err := client.CoreV1().Pods("default").Create(ctx, podOf(j, pod, i), metav1.CreateOptions{})
 			assert.NilError(t, err)
-			want++
 		}
 	}
-	on, begin := map[string]string{}, time.Now()
+	begin := time.Now()
 	go s.Run(ctx)
-	for len(on) < want {
+	for over := false; !over && len(o.on) < w.asked(); {
 		select {
 		case b := <-bound:
-			on[b.pod], took = b.node, b.at.Sub(begin)
+			o.on[b.pod], o.took = b.node, b.at.Sub(begin)
 		case <-time.After(quiet):
-			return on, took
+			over = true
 		}
 	}
-	return on, took
+	deleted.Range(func(pod, _ any) bool {
+		o.victims[pod.(string)] = true
+		return true
+	})
+	return o
 }
 
 func objectsOf(w world) (list []runtime.Object) {
@@ -103,11 +111,16 @@ func objectsOf(w world) (list []runtime.Object) {
 					Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
 				},
 			})
-			if busy := w.busy[name]; busy > 0 {
-				pod := podOf(job{name: "busy", slots: busy, plain: true}, 0, 0)
-				pod.Name, pod.UID, pod.Spec.NodeName = "busy-"+name, types.UID("busy-"+name), name
-				list = append(list, pod)
-			}
+		}
+	}
+	for _, j := range w.runs {
+		if !j.plain {
+			list = append(list, groupOf(j))
+		}
+		for number, node := range j.on {
+			pod := podOf(j, number, 0)
+			pod.Spec.NodeName, pod.Status.Phase, pod.Status.StartTime = node, v1.PodRunning, &pod.CreationTimestamp
+			list = append(list, pod)
 		}
 	}
 	return list
@@ -116,7 +129,13 @@ func objectsOf(w world) (list []runtime.Object) {
 func groupOf(j job) *scheduling.PodGroup {
 	g := &scheduling.PodGroup{
 		ObjectMeta: metav1.ObjectMeta{Name: j.name, Namespace: "default"},
-		Spec:       scheduling.PodGroupSpec{SchedulingPolicy: scheduling.PodGroupSchedulingPolicy{Gang: &scheduling.GangSchedulingPolicy{MinCount: int32(j.pods)}}},
+		Spec: scheduling.PodGroupSpec{
+			SchedulingPolicy: scheduling.PodGroupSchedulingPolicy{Gang: &scheduling.GangSchedulingPolicy{MinCount: int32(j.pods)}},
+			Priority:         new(int32(j.priority)),
+		},
+	}
+	if j.all {
+		g.Spec.DisruptionMode = &scheduling.DisruptionMode{All: &scheduling.AllDisruptionMode{}}
 	}
 	if j.rack {
 		g.Spec.SchedulingConstraints = &scheduling.PodGroupSchedulingConstraints{Topology: []scheduling.TopologyConstraint{{Key: "rack"}}}
@@ -133,6 +152,7 @@ func podOf(j job, number, order int) *v1.Pod {
 		},
 		Spec: v1.PodSpec{
 			SchedulerName: v1.DefaultSchedulerName,
+			Priority:      new(int32(j.priority)),
 			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
 				v1.ResourceCPU: *resource.NewQuantity(int64(j.slots), resource.DecimalSI),
 			}}}},

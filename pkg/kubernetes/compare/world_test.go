@@ -12,19 +12,30 @@ const slots = 16
 
 // A job is pods that start together.
 type job struct {
-	name  string
-	pods  int
-	slots int  // of each pod
-	plain bool // they are no group
-	rack  bool // they run in one rack
+	name     string
+	pods     int
+	slots    int  // of each pod
+	plain    bool // they are no group
+	rack     bool // they run in one rack
+	all      bool // they end together, if they are evicted
+	priority int
+	on       []string // nodes on which the pods run already; nil for those that come
 }
 
 // A world is nodes in racks, what runs there, and the jobs that come.
 type world struct {
 	name  string
-	racks []int          // nodes of each
-	busy  map[string]int // slots that pods hold which run already, by node
+	racks []int // nodes of each
+	runs  []job
 	jobs  []job
+}
+
+// asked is how many pods come.
+func (w *world) asked() (pods int) {
+	for _, j := range w.jobs {
+		pods += j.pods
+	}
+	return pods
 }
 
 func nodeName(rack, node int) string { return fmt.Sprintf("r%02d-n%02d", rack, node) }
@@ -47,13 +58,13 @@ func uniform(name string, racks, nodes, jobs int, of job) world {
 // that come as long as there are nodes for them in sum.
 func used(seed uint64) world {
 	chance := rand.New(rand.NewPCG(seed, 37))
-	w := world{name: "racks in use", busy: map[string]int{}}
+	w := world{name: "racks in use"}
 	free := 0
 	for rack := range 40 {
 		w.racks = append(w.racks, 16)
 		taken := chance.IntN(17)
 		for node := range taken {
-			w.busy[nodeName(rack, node)] = slots
+			w.runs = append(w.runs, job{name: fmt.Sprintf("busy-%02d-%02d", rack, node), pods: 1, slots: slots, plain: true, on: []string{nodeName(rack, node)}})
 		}
 		free += 16 - taken
 	}
@@ -61,6 +72,50 @@ func used(seed uint64) world {
 		pods := 2 << chance.IntN(4)
 		free -= pods
 		w.jobs = append(w.jobs, job{name: fmt.Sprintf("job-%04d", i), pods: pods, slots: slots, rack: true})
+	}
+	return w
+}
+
+// full is a world of a hundred nodes with ten pods each, in gangs of so many, and a gang of a hundred whole nodes that is more important.
+func full(gangs int) world {
+	w := world{name: fmt.Sprintf("a gang of 100 evicts %d gangs", gangs)}
+	for range 10 {
+		w.racks = append(w.racks, 10)
+	}
+	for gang := range gangs {
+		of := job{name: fmt.Sprintf("runs-%04d", gang), pods: 1000 / gangs, slots: 1, priority: 1}
+		for pod := range of.pods {
+			node := (gang*of.pods + pod) / 10
+			of.on = append(of.on, nodeName(node/10, node%10))
+		}
+		w.runs = append(w.runs, of)
+	}
+	w.jobs = []job{{name: "job-0000", pods: 100, slots: slots, priority: 10}}
+	return w
+}
+
+// contested is a world of ten racks of eight nodes, all of which are taken: by gangs of two to eight whole nodes, of which every other one ends as a whole, or by two
+// pods each. Three gangs come that are more important, of four, four and eight whole nodes in one rack.
+func contested(seed uint64) world {
+	chance := rand.New(rand.NewPCG(seed, 43))
+	w := world{name: "full racks"}
+	for rack := range 10 {
+		w.racks = append(w.racks, 8)
+		for node := 0; node < 8; {
+			size := min(8-node, 1+chance.IntN(8))
+			of := job{name: fmt.Sprintf("runs-%02d-%02d", rack, node), pods: size, slots: slots, priority: 1 + chance.IntN(4), all: chance.IntN(2) == 0}
+			if size == 1 {
+				of.pods, of.slots, of.plain, of.all = 2, slots/2, true, false
+			}
+			for pod := range of.pods {
+				of.on = append(of.on, nodeName(rack, node+pod*size/of.pods))
+			}
+			w.runs = append(w.runs, of)
+			node += size
+		}
+	}
+	for i, pods := range []int{4, 4, 8} {
+		w.jobs = append(w.jobs, job{name: fmt.Sprintf("job-%04d", i), pods: pods, slots: slots, rack: true, priority: 10})
 	}
 	return w
 }
