@@ -282,18 +282,18 @@ func TestMembersAreShownWhatIsLeft(t *testing.T) {
 
 	// One that was placed where it was planned does not count twice.
 	c = newGroupChooser(map[string]api.NodeID{"x": "n0", "y": "n0"})
-	assert.Equal(t, c.group(t, "1x=3", "2x=3", "3y=4"), "1x on n0, 2x on n0, 3y on n0")
+	assert.Equal(t, c.group(t, "1x=3", "2x=3", "3y=4"), "3y on n0, 1x on n0, 2x on n0")
 
 	// One that has gone to another node leaves its place.
-	c = newGroupChooser(map[string]api.NodeID{"x": "n1", "y": "n0", "z": "n0"})
-	assert.Equal(t, c.group(t, "1x=3", "2y=4", "3z=5"), "1x on n1, 2y on n0, 3z on n0")
+	c = newGroupChooser(map[string]api.NodeID{"x": "n0", "y": "n0", "z": "n1"})
+	assert.Equal(t, c.group(t, "1x=3", "2y=4", "3z=5"), "3z on n1, 2y on n0, 1x on n0")
 }
 
-// A node where something of the group cannot do without its place is not shown to another one that is larger.
+// A node where something of the group cannot do without its place is not shown to another one.
 func TestMembersAreNotShownWhatOthersNeed(t *testing.T) {
-	c := newGroupChooser(map[string]api.NodeID{"x": "n1"})
-	assert.Equal(t, c.group(t, "1x=6", "2y=7"), "1x on n0, 2y on n1")
-	assert.DeepEqual(t, c.shown, []string{"1x: n0=100", "2y: n1=100"})
+	c := newGroupChooser(map[string]api.NodeID{"y": "n1"})
+	assert.Equal(t, c.group(t, "1x=6", "2y=7"), "2y on n0, 1x on n1")
+	assert.DeepEqual(t, c.shown, []string{"2y: n0=100", "1x: n1=100"})
 }
 
 // Members that have ties to others stay where they were planned, or with others of their class: the first of a class, of which nothing is

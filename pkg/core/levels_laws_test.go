@@ -21,7 +21,7 @@ import (
 // A domainWorld is a small cluster with levels, in which groups require domains. Its laws are checked by looking at views only:
 //
 //	one domain: members run in one domain of the level, as long as labels stay
-//	no miss: no group waits that has room in some domain; of asks of several sizes, few do
+//	no miss: no group waits that has room in some domain, or anywhere; of asks of several sizes, very few do
 //	best fit: no other domain with room comes before the one that a group starts in
 //	tight inside: members run in as few of the domains below as can be
 //	same input, same place: what a restart knows decides the same
@@ -185,7 +185,10 @@ func (w *domainWorld) fits(v *api.View, g *domainGroup, asks []*api.Allocation, 
 	by := map[string]*domainFit{}
 	for _, n := range v.Nodes {
 		path := w.path(n, g.require)
-		if path == "" {
+		switch {
+		case g.require == "":
+			path = "/anywhere"
+		case path == "":
 			continue
 		}
 		if by[path] == nil {
@@ -337,12 +340,12 @@ func (w *domainWorld) rest(when string) {
 	for _, g := range w.groups {
 		asks, runs, in := w.members(v, g)
 		need := max(g.least-runs, 1)
-		if g.require == "" || len(asks) < need || len(in) > 1 || len(in) == 1 && in[0] == "" {
+		if len(asks) < need || g.require != "" && (len(in) > 1 || len(in) == 1 && in[0] == "") {
 			continue
 		}
 		w.seen["waits"]++
 		for _, f := range w.fits(v, g, asks, 0) {
-			if len(in) == 1 && f.path != in[0] {
+			if g.require != "" && len(in) == 1 && f.path != in[0] {
 				continue
 			}
 			switch {
@@ -402,5 +405,5 @@ func TestDomainsOfGroups(t *testing.T) {
 	for _, what := range []string{"starts", "more start", "chooses", "inside", "waits"} {
 		assert.Assert(t, seen[what] > seeds.Part(t, 100), "%s: %v", what, seen)
 	}
-	assert.Assert(t, seen["misses"]*50 < seen["waits"], "%v", seen)
+	assert.Assert(t, seen["misses"]*500 < seen["waits"], "%v", seen)
 }

@@ -1,12 +1,14 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/resources"
+	"github.com/narwhal-scheduler/narwhal/pkg/wording"
 )
 
 // forGroup is more room for a group of which each member has room by itself, but not all that must start together: a node with
@@ -23,7 +25,10 @@ func (a *Answer) forGroup(q *questioner) (list []cure) {
 		for _, ask := range members[:n] {
 			free.Add(ask.Amounts)
 		}
-		c := cure{words: fmt.Sprintf("a node is added with %s free, which is room for %d of the %d that start together", a.Kinds.Format(free), n, len(members)), on: newNode, alone: true}
+		c := cure{words: fmt.Sprintf("a node is added with %s free", a.Kinds.Format(free)), on: newNode, alone: true}
+		if len(members) > 1 {
+			c.words += fmt.Sprintf(", which is room for %d of the %d that start together", n, len(members))
+		}
 		attributes := map[string]string{}
 		if like != nil {
 			attributes = maps.Clone(like.Attributes)
@@ -39,15 +44,58 @@ func (a *Answer) forGroup(q *questioner) (list []cure) {
 	return list
 }
 
-// roomiest is the first node of the domain that has room for the most members, where the group requires one, and the label of it.
+// anew has all of a group that is below its minimum end and start anew: in another domain, if it is bound to the one in which members run, or
+// divided among nodes in another way.
+func (a *Answer) anew(ctx context.Context, t Trial, q *questioner) []cure {
+	running := a.running()
+	if a.Reason != api.GroupBelow || len(running) == 0 {
+		return nil
+	}
+	moves := a.tryMoves(ctx, t, moving{of: running}, q)
+	if moves == nil {
+		return nil
+	}
+	c := t.moveCure(a.view, moves, "")
+	c.moves = false // a member by itself may not go
+	c.words = fmt.Sprintf("what runs of %s ends, %s, and all start anew", a.ask.Tags[api.TagQuorum], wording.Several(len(moves), "member"))
+	if level := a.view.Groups[GroupOf(a.Allocation)].Terms.Require; level != "" {
+		c.words += fmt.Sprintf(" in %s %s", level, a.domainOf(moves[0].To, level))
+	}
+	c.words += t.unaskedMoves()
+	return []cure{c}
+}
+
+// domainOf is the domain of a node.
+func (a *Answer) domainOf(node api.NodeID, level string) string {
+	n, _ := find(a.view.Nodes, node, func(n *api.NodeView) api.NodeID { return n.ID })
+	return n.Attributes[level]
+}
+
+// running are the members of its group that run.
+func (a *Answer) running() (list []*api.Allocation) {
+	for _, n := range a.view.Nodes {
+		for _, m := range n.Allocations {
+			if m.Tags[api.TagQuorum] == a.ask.Tags[api.TagQuorum] {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// roomiest is the first node of the domain that has room for the most members, where the group requires one, and the label of it: of the one
+// in which members run, if any do.
 func (a *Answer) roomiest(members []*api.AskView) (first *api.NodeView, level string) {
 	if level = a.view.Groups[GroupOf(a.Allocation)].Terms.Require; level == "" {
 		return nil, ""
 	}
-	firsts, room := map[string]*api.NodeView{}, map[string]int{}
+	firsts, room, in := map[string]*api.NodeView{}, map[string]int{}, ""
+	if running := a.running(); len(running) > 0 {
+		in = a.domainOf(running[0].Node, level)
+	}
 	for _, n := range a.view.Nodes {
 		domain := n.Attributes[level]
-		if domain == "" || !n.Schedulable {
+		if domain == "" || !n.Schedulable || in != "" && domain != in {
 			continue
 		}
 		if firsts[domain] == nil {

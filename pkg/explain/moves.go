@@ -296,8 +296,13 @@ func (t Trial) moveWords(moves []Move, opens string) string {
 	if opens != "" {
 		words += ", which opens " + opens
 	}
-	if !t.Free && t.Without == nil {
-		words += " and the resource manager, which was not asked, accepts that"
+	return words + t.unaskedMoves()
+}
+
+// unaskedMoves is what has to be added to moves about which the resource manager was not asked.
+func (t Trial) unaskedMoves() string {
+	if t.Free || t.Without != nil {
+		return ""
 	}
-	return words
+	return " and the resource manager, which was not asked, accepts that"
 }

@@ -94,6 +94,44 @@ func TestWhatDoesNotMove(t *testing.T) {
 	}
 }
 
+// TestAGroupStartsAnew: a group that has lost a member for which there is no room may run as a whole elsewhere. What would help is more room in the
+// rack to which it is bound, or that it ends and starts anew, where there is room for all of it.
+func TestAGroupStartsAnew(t *testing.T) {
+	const more = "in rack r1 a node is added with memory=1 vcore=%d free"
+	for _, test := range []struct {
+		name        string
+		level       string
+		runs, waits int64 // vcore of its members
+		other       int64 // vcore of the node in the other rack
+		helps       []string
+	}{
+		{"in another rack", "rack", 2, 2, 4, []string{fmt.Sprintf(more, 2), "what runs of train ends, 1 member, and all start anew in rack r2"}},
+		{"another rack is too small", "rack", 2, 2, 3, []string{fmt.Sprintf(more, 2)}},
+		{"anywhere, in another way", "", 1, 3, 2, []string{"vcore=1 more becomes free on n1", "what runs of train ends, 1 member, and all start anew"}},
+		{"anywhere, and it is no use", "", 2, 3, 1, []string{"vcore=2 more becomes free on n1"}},
+	} {
+		c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "web"}}}}, api.Options{})
+		for node, vcore := range map[api.NodeID]int64{"n1": 3, "n2": 3, "n3": test.other} {
+			c.Apply(start, api.AddNode{ID: node, Capacity: resources.Amounts{vcore, 9}, Attributes: map[string]string{"rack": map[bool]string{false: "r1", true: "r2"}[node == "n3"]}})
+		}
+		member := func(key string, vcore int64, change ...func(*api.Allocation)) {
+			c.ask("web", key, vcore, 1, append(change, func(a *api.Allocation) {
+				a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2", api.TagQuorumRequire: test.level}
+			})...)
+		}
+		member("t1", test.runs, on("n1"))
+		member("t2", 2, on("n2"))
+		c.settle(start)
+		c.Apply(start, api.RemoveNode{ID: "n2"})
+		member("t3", test.waits)
+		c.settle(start.Add(2 * time.Minute))
+		a := tried(t, c, "t3")
+		assert.Equal(t, a.Reason, api.GroupBelow, test.name)
+		assert.DeepEqual(t, a.Remedies, explain.Remedies{Nodes: test.helps})
+		assert.Equal(t, len(a.Moves), 0, test.name)
+	}
+}
+
 // TestMovesForMany: for more asks that start together than may be guessed for nothing moves.
 func TestMovesForMany(t *testing.T) {
 	for _, least := range []int{100, 101} {

@@ -96,7 +96,9 @@ func (a *Answer) Try(ctx context.Context, t Trial) {
 	if a.findMoves(ctx, t, q); len(a.Moves) > 0 {
 		helps = append(helps, t.moveCure(a.view, a.Moves, a.Opens))
 	}
+	helps = append(helps, a.anew(ctx, t, q)...)
 	if len(helps) > 0 {
+		a.Remedies = Remedies{} // what does not help is not told beside it
 		a.play(ctx, t, q, helps)
 	}
 	a.Remedies.Untried = ctx.Err() != nil && a.Remedies.isOpen(cures)

@@ -11,6 +11,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A group that requires a level runs in one domain of it. Members that run fix the domain. Before, it is the one that fits
@@ -159,10 +160,8 @@ func (g *groupPlan) find() question.Outcome {
 	switch {
 	case g.prefers != nil:
 		return g.makeInFew()
-	case g.level == nil && g.each != nil:
-		return g.makeIn(nil)
 	case g.level == nil:
-		return g.make()
+		return g.makeIn(nil)
 	}
 	if !g.hasQuotaForAll() {
 		return question.Waits
@@ -238,31 +237,45 @@ func (g *groupPlan) makeInFew() question.Outcome {
 	result := g.makeIn(nil)
 	if result == question.Waits && g.over == 0 && len(g.tallies) > 1 {
 		g.asks, g.prefers = asks, nil
-		g.beginIn(nil)
-		return g.make()
+		return g.makeIn(nil)
 	}
 	return result
 }
 
 // makeIn makes the plan in one domain, or, with nil, on all nodes. Where the asks are of several classes, those with the least slots for each of them come
-// first, and if that fails, once more those that had no node.
+// first, or, where slots are not counted, the largest; if that fails, once more those that had no node; and, where more are there than must start, the others
+// first.
 func (g *groupPlan) makeIn(d *topology.Domain) question.Outcome {
-	g.arrange(d, nil)
-	g.beginIn(d)
-	result := g.make()
-	if first := g.failed; result == question.Waits && len(g.tallies) > 1 && first != nil && g.over == 0 {
-		g.arrange(d, first)
+	harder := g.harder(d)
+	try := func(order func(a, b *ledger.Request) int) question.Outcome {
+		if order != nil {
+			slices.SortStableFunc(g.asks, order)
+		}
 		g.beginIn(d)
-		result = g.make()
+		return g.make()
+	}
+	if !g.isMixed() {
+		return try(nil)
+	}
+	result := try(harder)
+	if first := g.failed; result == question.Waits && first != nil && g.over == 0 {
+		result = try(func(a, b *ledger.Request) int {
+			return cmp.Or(compareTrue(g.ClassOf(a) == first, g.ClassOf(b) == first), harder(a, b))
+		})
+	}
+	if result == question.Waits && len(g.asks) > g.count && g.over == 0 {
+		result = try(func(a, b *ledger.Request) int { return cmp.Or(compareMembers(a, b), harder(b, a)) })
 	}
 	return result
 }
 
-// arrange puts the asks in the order in which they are given nodes of a domain, or, with nil, of all.
-func (g *groupPlan) arrange(d *topology.Domain, first *backlog.Class) {
-	if len(g.tallies) == 1 {
-		return
-	}
+// isMixed reports whether the asks are of several classes.
+func (g *groupPlan) isMixed() bool {
+	return slices.ContainsFunc(g.asks, func(r *ledger.Request) bool { return g.ClassOf(r) != g.ClassOf(g.asks[0]) })
+}
+
+// harder orders asks by how hard it is to find nodes of a domain for all of their classes, or, with nil, of all; those of a class are equal.
+func (g *groupPlan) harder(d *topology.Domain) func(a, b *ledger.Request) int {
 	hard := func(c *backlog.Class) (slots, count int64) {
 		t := g.tallyOf(c)
 		if d == nil {
@@ -270,21 +283,21 @@ func (g *groupPlan) arrange(d *topology.Domain, first *backlog.Class) {
 		}
 		return t.in(d), int64(t.count)
 	}
-	slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int {
+	share := func(c *backlog.Class) resources.Share {
+		return resources.DominantShare(c.Amounts, g.Capacity.Amounts, nil)
+	}
+	return func(a, b *ledger.Request) int {
 		ca, cb := g.ClassOf(a), g.ClassOf(b)
-		if ca == cb {
+		switch {
+		case ca == cb:
 			return 0
-		}
-		if (ca == first) != (cb == first) {
-			if ca == first {
-				return -1
-			}
-			return 1
+		case g.tallies == nil:
+			return cmp.Or(compareMembers(a, b), share(cb).Compare(share(ca)), cmp.Compare(ca.Key, cb.Key))
 		}
 		slotsA, countA := hard(ca)
 		slotsB, countB := hard(cb)
 		return cmp.Or(compareMembers(a, b), cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(ca.Key, cb.Key))
-	})
+	}
 }
 
 // explain says why there is no plan in any domain: which is the nearest, and for how many what came first.
