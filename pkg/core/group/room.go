@@ -54,6 +54,10 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 		domains = plan.byFit()
 	}
 	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
+	if room == nil && result == question.Waits && again.IsZero() && plan.isMixed() {
+		slices.Reverse(asks) // what has the most nodes to choose from first
+		room, again, result = s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
+	}
 	switch {
 	case result == question.Flush:
 		return question.Flush
@@ -260,6 +264,9 @@ func (s *Groups) mayEvict(g *ledger.Group) bool {
 // whole all.
 func (g *groupPlan) toStart() (asks []*ledger.Request) {
 	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
+	if harder := g.harder(nil); len(g.asks) > g.count { // the least ends for those for which it is easiest to find nodes
+		slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int { return cmp.Or(compareMembers(a, b), harder(b, a)) })
+	}
 	list := []*subgroup{{asks: g.asks}}
 	switch {
 	case g.group.BySubgroup(): // the smallest, of which the fewest asks need room
