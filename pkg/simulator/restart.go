@@ -66,7 +66,7 @@ func (ps *pods) known(on *nodes) (runs, waits []*pod) {
 // adopted takes in that the core has booked a pod which runs, as it was told at a restart.
 func (c *cluster) adopted(a *api.Allocation) {
 	p := c.pods.byKey[a.Key]
-	if p == nil && len(c.inbox) > 0 {
+	if left := p == nil || p.unbound && p.state == waiting; left && len(c.inbox) > 0 {
 		return // its release follows
 	}
 	if p == nil || p.charged || p.state == waiting || p.on != a.Node {
