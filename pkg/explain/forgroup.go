@@ -71,11 +71,12 @@ func (a *Answer) domainOf(node api.NodeID, level string) string {
 	return n.Attributes[level]
 }
 
-// running are the members of its group that run.
+// running are the members of its group that run, if the ask is in one without placeholders.
 func (a *Answer) running() (list []*api.Allocation) {
+	quorum := a.ask.Tags[api.TagQuorum]
 	for _, n := range a.view.Nodes {
 		for _, m := range n.Allocations {
-			if m.Tags[api.TagQuorum] == a.ask.Tags[api.TagQuorum] {
+			if quorum != "" && m.Tags[api.TagQuorum] == quorum {
 				list = append(list, m)
 			}
 		}

@@ -254,7 +254,7 @@ func (g *groupPlan) makeIn(d *topology.Domain) question.Outcome {
 		g.beginIn(d)
 		return g.make()
 	}
-	if !g.isMixed() {
+	if !g.areMixed(g.asks) {
 		return try(nil)
 	}
 	result := try(harder)
@@ -269,9 +269,9 @@ func (g *groupPlan) makeIn(d *topology.Domain) question.Outcome {
 	return result
 }
 
-// isMixed reports whether the asks are of several classes.
-func (g *groupPlan) isMixed() bool {
-	return slices.ContainsFunc(g.asks, func(r *ledger.Request) bool { return g.ClassOf(r) != g.ClassOf(g.asks[0]) })
+// areMixed reports whether some asks are of several classes.
+func (g *groupPlan) areMixed(asks []*ledger.Request) bool {
+	return slices.ContainsFunc(asks, func(r *ledger.Request) bool { return g.ClassOf(r) != g.ClassOf(asks[0]) })
 }
 
 // harder orders asks by how hard it is to find nodes of a domain for all of their classes, or, with nil, of all; those of a class are equal.

@@ -54,7 +54,7 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 		domains = plan.byFit()
 	}
 	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
-	if room == nil && result == question.Waits && again.IsZero() && plan.isMixed() {
+	if room == nil && result == question.Waits && again.IsZero() && plan.areMixed(asks) {
 		slices.Reverse(asks) // what has the most nodes to choose from first
 		room, again, result = s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
 	}
