@@ -22,6 +22,7 @@ func TestGroupsBesideKubeScheduler(t *testing.T) {
 		uniform("300 groups of 16 whole nodes, in one rack", 50, 100, 300, job{pods: 16, slots: slots, rack: true}),
 	)
 	worlds(t, 5, "racks are in use", used)
+	worlds(t, 5, "nodes are in use, for gangs of two sizes", uneven)
 }
 
 // TestPreemptionBesideKubeScheduler prints how fast a gang makes room for itself, and what it ends where there is a choice.

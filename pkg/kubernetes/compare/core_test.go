@@ -73,7 +73,7 @@ func byCore(t *testing.T, w world) (o outcome) {
 
 func askOf(j job, pod int, created time.Time) *api.Allocation {
 	a := &api.Allocation{
-		Key: api.AllocationKey(podName(j, pod)), Application: "jobs", Amounts: resources.Amounts{int64(j.slots)}, Priority: int32(j.priority), Created: created,
+		Key: api.AllocationKey(podName(j, pod)), Application: "jobs", Amounts: resources.Amounts{int64(j.slotsOf(pod))}, Priority: int32(j.priority), Created: created,
 		Preemptable: api.Preemptable{Stated: true, AllowSelf: true, AllowOthers: true}, Tags: map[string]string{},
 	}
 	if !j.plain {

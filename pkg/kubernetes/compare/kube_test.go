@@ -154,7 +154,7 @@ func podOf(j job, number, order int) *v1.Pod {
 			SchedulerName: v1.DefaultSchedulerName,
 			Priority:      new(int32(j.priority)),
 			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceCPU: *resource.NewQuantity(int64(j.slots), resource.DecimalSI),
+				v1.ResourceCPU: *resource.NewQuantity(int64(j.slotsOf(number)), resource.DecimalSI),
 			}}}},
 		},
 		Status: v1.PodStatus{Phase: v1.PodPending},

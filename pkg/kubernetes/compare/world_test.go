@@ -15,6 +15,7 @@ type job struct {
 	name     string
 	pods     int
 	slots    int  // of each pod
+	leader   int  // slots of the last pod, if it has others
 	plain    bool // they are no group
 	rack     bool // they run in one rack
 	all      bool // they end together, if they are evicted
@@ -28,6 +29,14 @@ type world struct {
 	racks []int // nodes of each
 	runs  []job
 	jobs  []job
+}
+
+// slotsOf is how many slots a pod of the job has.
+func (j job) slotsOf(pod int) int {
+	if j.leader > 0 && pod == j.pods-1 {
+		return j.leader
+	}
+	return j.slots
 }
 
 // asked is how many pods come.
@@ -116,6 +125,24 @@ func contested(seed uint64) world {
 	}
 	for i, pods := range []int{4, 4, 8} {
 		w.jobs = append(w.jobs, job{name: fmt.Sprintf("job-%04d", i), pods: pods, slots: slots, rack: true, priority: 10})
+	}
+	return w
+}
+
+// uneven is a world of forty nodes, on which a part is taken, and gangs of a leader and three small workers that come as long as there are slots for them in sum.
+func uneven(seed uint64) world {
+	chance := rand.New(rand.NewPCG(seed, 47))
+	w := world{name: "nodes in use", racks: []int{40}}
+	free := 0
+	for node := range 40 {
+		taken := 1 + chance.IntN(slots-1)
+		w.runs = append(w.runs, job{name: fmt.Sprintf("busy-%02d", node), pods: 1, slots: taken, plain: true, on: []string{nodeName(0, node)}})
+		free += slots - taken
+	}
+	for i := 0; free > 0; i++ {
+		of := job{name: fmt.Sprintf("job-%04d", i), pods: 4, slots: 2, leader: 6 + chance.IntN(7)}
+		free -= 3*of.slots + of.leader
+		w.jobs = append(w.jobs, of)
 	}
 	return w
 }
