@@ -103,12 +103,16 @@ func TestAGroupStartsAnew(t *testing.T) {
 		level       string
 		runs, waits int64 // vcore of its members
 		other       int64 // vcore of the node in the other rack
+		least       string
+		drains      bool // its own rack takes nothing new
 		helps       []string
 	}{
-		{"in another rack", "rack", 2, 2, 4, []string{fmt.Sprintf(more, 2), "what runs of train ends, 1 member, and all start anew in rack r2"}},
-		{"another rack is too small", "rack", 2, 2, 3, []string{fmt.Sprintf(more, 2)}},
-		{"anywhere, in another way", "", 1, 3, 2, []string{"vcore=1 more becomes free on n1", "what runs of train ends, 1 member, and all start anew"}},
-		{"anywhere, and it is no use", "", 2, 3, 1, []string{"vcore=2 more becomes free on n1"}},
+		{"in another rack", "rack", 2, 2, 4, "2", false, []string{fmt.Sprintf(more, 2), "what runs of train ends, 1 member, and all start anew in rack r2"}},
+		{"another rack is too small", "rack", 2, 2, 3, "2", false, []string{fmt.Sprintf(more, 2)}},
+		{"anywhere, in another way", "", 1, 3, 2, "2", false, []string{"vcore=1 more becomes free on n1", "what runs of train ends, 1 member, and all start anew"}},
+		{"enough of it run", "", 1, 3, 2, "1", false, []string{"vcore=1 more becomes free on n1"}},
+		{"only in another rack", "rack", 2, 2, 4, "2", true, []string{"what runs of train ends, 1 member, and all start anew in rack r2"}},
+		{"anywhere, and it is no use", "", 2, 3, 1, "2", false, []string{"vcore=2 more becomes free on n1"}},
 	} {
 		c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "web"}}}}, api.Options{})
 		for node, vcore := range map[api.NodeID]int64{"n1": 3, "n2": 3, "n3": test.other} {
@@ -116,17 +120,20 @@ func TestAGroupStartsAnew(t *testing.T) {
 		}
 		member := func(key string, vcore int64, change ...func(*api.Allocation)) {
 			c.ask("web", key, vcore, 1, append(change, func(a *api.Allocation) {
-				a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2", api.TagQuorumRequire: test.level}
+				a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: test.least, api.TagQuorumRequire: test.level}
 			})...)
 		}
 		member("t1", test.runs, on("n1"))
 		member("t2", 2, on("n2"))
 		c.settle(start)
 		c.Apply(start, api.RemoveNode{ID: "n2"})
+		if test.drains {
+			c.Apply(start, api.DrainNode{ID: "n1"})
+		}
 		member("t3", test.waits)
 		c.settle(start.Add(2 * time.Minute))
 		a := tried(t, c, "t3")
-		assert.Equal(t, a.Reason, api.GroupBelow, test.name)
+		assert.Equal(t, a.Reason == api.GroupBelow, test.least == "2", test.name)
 		assert.DeepEqual(t, a.Remedies, explain.Remedies{Nodes: test.helps})
 		assert.Equal(t, len(a.Moves), 0, test.name)
 	}
