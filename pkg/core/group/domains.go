@@ -233,10 +233,9 @@ func (g *groupPlan) domainsFor(at *topology.Domain) func(func(*topology.Domain) 
 // makeInFew makes the plan in few domains of the level that the group prefers; where asks of several classes do not all find a node so, as if
 // it preferred none.
 func (g *groupPlan) makeInFew() question.Outcome {
-	asks := slices.Clone(g.asks)
 	result := g.makeIn(nil)
-	if result == question.Waits && g.over == 0 && len(g.tallies) > 1 {
-		g.asks, g.prefers = asks, nil
+	if result == question.Waits && g.over == 0 && g.areMixed(g.asks) {
+		g.prefers = nil
 		return g.makeIn(nil)
 	}
 	return result
@@ -246,25 +245,24 @@ func (g *groupPlan) makeInFew() question.Outcome {
 // first, or, where slots are not counted, the largest; if that fails, once more those that had no node; and, where more are there than must start, the others
 // first.
 func (g *groupPlan) makeIn(d *topology.Domain) question.Outcome {
-	harder := g.harder(d)
-	try := func(order func(a, b *ledger.Request) int) question.Outcome {
-		if order != nil {
-			slices.SortStableFunc(g.asks, order)
-		}
+	if !g.areMixed(g.asks) {
 		g.beginIn(d)
 		return g.make()
 	}
-	if !g.areMixed(g.asks) {
-		return try(nil)
+	try := func(order func(a, b *ledger.Request) int) question.Outcome {
+		slices.SortStableFunc(g.asks, order)
+		g.beginIn(d)
+		return g.make()
 	}
-	result := try(harder)
+	hardest := g.hardestFirst(d)
+	result := try(hardest)
 	if first := g.failed; result == question.Waits && first != nil && g.over == 0 {
 		result = try(func(a, b *ledger.Request) int {
-			return cmp.Or(compareTrue(g.ClassOf(a) == first, g.ClassOf(b) == first), harder(a, b))
+			return cmp.Or(compareTrue(g.ClassOf(a) == first, g.ClassOf(b) == first), hardest(a, b))
 		})
 	}
 	if result == question.Waits && len(g.asks) > g.count && g.over == 0 {
-		result = try(func(a, b *ledger.Request) int { return cmp.Or(compareMembers(a, b), harder(b, a)) })
+		result = try(g.easiestFirst(d))
 	}
 	return result
 }
@@ -274,8 +272,25 @@ func (g *groupPlan) areMixed(asks []*ledger.Request) bool {
 	return slices.ContainsFunc(asks, func(r *ledger.Request) bool { return g.ClassOf(r) != g.ClassOf(asks[0]) })
 }
 
-// harder orders asks by how hard it is to find nodes of a domain for all of their classes, or, with nil, of all; those of a class are equal.
-func (g *groupPlan) harder(d *topology.Domain) func(a, b *ledger.Request) int {
+// hardestFirst orders asks by what each says of itself, and then by how hard it is to find nodes of a domain for all of their classes, or, with nil,
+// of all nodes.
+func (g *groupPlan) hardestFirst(d *topology.Domain) func(a, b *ledger.Request) int {
+	harder := g.harder(d)
+	return func(a, b *ledger.Request) int {
+		return cmp.Or(compareMembers(a, b), harder(g.ClassOf(a), g.ClassOf(b)))
+	}
+}
+
+// easiestFirst is the same, with the classes the other way round.
+func (g *groupPlan) easiestFirst(d *topology.Domain) func(a, b *ledger.Request) int {
+	harder := g.harder(d)
+	return func(a, b *ledger.Request) int {
+		return cmp.Or(compareMembers(a, b), harder(g.ClassOf(b), g.ClassOf(a)))
+	}
+}
+
+// harder orders classes for that.
+func (g *groupPlan) harder(d *topology.Domain) func(a, b *backlog.Class) int {
 	hard := func(c *backlog.Class) (slots, count int64) {
 		t := g.tallyOf(c)
 		if d == nil {
@@ -286,17 +301,16 @@ func (g *groupPlan) harder(d *topology.Domain) func(a, b *ledger.Request) int {
 	share := func(c *backlog.Class) resources.Share {
 		return resources.DominantShare(c.Amounts, g.Capacity.Amounts, nil)
 	}
-	return func(a, b *ledger.Request) int {
-		ca, cb := g.ClassOf(a), g.ClassOf(b)
+	return func(a, b *backlog.Class) int {
 		switch {
-		case ca == cb:
+		case a == b:
 			return 0
 		case g.tallies == nil:
-			return cmp.Or(compareMembers(a, b), share(cb).Compare(share(ca)), cmp.Compare(ca.Key, cb.Key))
+			return cmp.Or(share(b).Compare(share(a)), cmp.Compare(a.Key, b.Key))
 		}
-		slotsA, countA := hard(ca)
-		slotsB, countB := hard(cb)
-		return cmp.Or(compareMembers(a, b), cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(ca.Key, cb.Key))
+		slotsA, countA := hard(a)
+		slotsB, countB := hard(b)
+		return cmp.Or(cmp.Compare(slotsA*countB, slotsB*countA), cmp.Compare(a.Key, b.Key))
 	}
 }
 

@@ -349,7 +349,7 @@ func (g *groupPlan) findWhenLeft() question.Outcome {
 		return g.empty()
 	}
 	for _, d := range g.byFit() {
-		slices.SortStableFunc(g.asks, g.harder(d.Domain))
+		slices.SortStableFunc(g.asks, g.hardestFirst(d.Domain))
 		g.beginIn(d.Domain)
 		if result := g.empty(); result == question.Placed || g.exhausted {
 			return result

@@ -264,8 +264,8 @@ func (s *Groups) mayEvict(g *ledger.Group) bool {
 // whole all.
 func (g *groupPlan) toStart() (asks []*ledger.Request) {
 	g.uses, g.planned = map[*ledger.Application]*plannedUses{}, map[*ledger.Account]*plannedUse{}
-	if harder := g.harder(nil); len(g.asks) > g.count { // the least ends for those for which it is easiest to find nodes
-		slices.SortStableFunc(g.asks, func(a, b *ledger.Request) int { return cmp.Or(compareMembers(a, b), harder(b, a)) })
+	if len(g.asks) > g.count { // the least ends for those for which it is easiest to find nodes
+		slices.SortStableFunc(g.asks, g.easiestFirst(nil))
 	}
 	list := []*subgroup{{asks: g.asks}}
 	switch {
