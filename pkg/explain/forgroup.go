@@ -47,16 +47,14 @@ func (a *Answer) forGroup(q *questioner) (list []cure) {
 // anew has all of a group that is below its minimum end and start anew: in another domain, if it is bound to the one in which members run, or
 // divided among nodes in another way.
 func (a *Answer) anew(ctx context.Context, t Trial, q *questioner) []cure {
-	running := a.running()
-	if a.Reason != api.GroupBelow || len(running) == 0 {
+	if a.Reason != api.GroupBelow {
 		return nil
 	}
-	moves := a.tryMoves(ctx, t, moving{of: running}, q)
-	if moves == nil {
+	moves := a.tryMoves(ctx, t, moving{of: a.running()}, q)
+	if len(moves) == 0 {
 		return nil
 	}
-	c := t.moveCure(a.view, moves, "")
-	c.moves = false // a member by itself may not go
+	c := cure{played: moved(a.view, moves)}
 	c.words = fmt.Sprintf("what runs of %s ends, %s, and all start anew", a.ask.Tags[api.TagQuorum], wording.Several(len(moves), "member"))
 	if level := a.view.Groups[GroupOf(a.Allocation)].Terms.Require; level != "" {
 		c.words += fmt.Sprintf(" in %s %s", level, a.domainOf(moves[0].To, level))
@@ -74,9 +72,12 @@ func (a *Answer) domainOf(node api.NodeID, level string) string {
 // running are the members of its group that run, if the ask is in one without placeholders.
 func (a *Answer) running() (list []*api.Allocation) {
 	quorum := a.ask.Tags[api.TagQuorum]
+	if quorum == "" {
+		return nil
+	}
 	for _, n := range a.view.Nodes {
 		for _, m := range n.Allocations {
-			if quorum != "" && m.Tags[api.TagQuorum] == quorum {
+			if m.Tags[api.TagQuorum] == quorum {
 				list = append(list, m)
 			}
 		}

@@ -266,18 +266,22 @@ func (a *Answer) tryMoves(ctx context.Context, t Trial, m moving, q *questioner)
 
 // moveCure is moves as what might be done, as far as that is known.
 func (t Trial) moveCure(view *api.View, moves []Move, opens string) cure {
-	c := cure{words: t.moveWords(moves, opens), moves: true}
+	return cure{words: t.moveWords(moves, opens), moves: true, played: moved(view, moves)}
+}
+
+// moved is what is done for moves: what runs ends, and runs elsewhere.
+func moved(view *api.View, moves []Move) (commands []api.Command) {
 	for _, m := range moves {
 		n, _ := find(view.Nodes, m.From, func(n *api.NodeView) api.NodeID { return n.ID })
 		for _, a := range n.Allocations {
 			if a.Key == m.Key {
 				there := *a
 				there.Node = m.To
-				c.played = append(c.played, api.ReleaseAllocation{Application: m.Application, Key: m.Key}, api.AddAllocation{Allocation: &there})
+				commands = append(commands, api.ReleaseAllocation{Application: m.Application, Key: m.Key}, api.AddAllocation{Allocation: &there})
 			}
 		}
 	}
-	return c
+	return commands
 }
 
 // movesNamed is how many moves a sentence names.
