@@ -61,7 +61,7 @@ type bucket struct {
 }
 
 func (m *meter) counter() *counter {
-	c := &counter{since: m.now}
+	c := &counter{since: m.now, buckets: make([]bucket, 0, bucketsMax)} // advance makes no more
 	m.counters = append(m.counters, c)
 	return c
 }
@@ -102,9 +102,6 @@ func (m *meter) change(c *counter, by int64) {
 func (m *meter) flush(c *counter) {
 	if c.since == m.now {
 		return
-	}
-	if c.buckets == nil {
-		c.buckets = make([]bucket, 0, bucketsMax) // advance makes no more
 	}
 	value := max(c.value, 0)
 	c.total.add(value, m.now-c.since)

@@ -16,7 +16,7 @@ import (
 func (b *Books) Take(e api.Event) {
 	defer func() {
 		if r := recover(); r != nil {
-			b.must(false, "the books cannot go on: %v", r)
+			b.wrong("the books cannot go on: %v", r)
 		}
 	}()
 	b.take(e)
@@ -84,7 +84,14 @@ func New() *Books {
 
 // must notes the first thing that is not as it must be.
 func (b *Books) must(ok bool, format string, args ...any) {
-	if !ok && b.fault == "" {
+	if !ok {
+		b.wrong(format, args...)
+	}
+}
+
+// wrong is must for what is not: no words are made ready for what is.
+func (b *Books) wrong(format string, args ...any) {
+	if b.fault == "" {
 		b.fault = fmt.Sprintf(format, args...)
 	}
 }
@@ -287,13 +294,13 @@ func (b *Books) agree(v *api.View) {
 func (b *Books) agreeNode(n *api.NodeView) {
 	mine := b.nodes[n.ID]
 	if mine == nil {
-		b.must(false, "no event has added node %s", n.ID)
+		b.wrong("no event has added node %s", n.ID)
 		return
 	}
 	free := mine.capacity.Minus(mine.used).Minus(mine.occupied)
 	if mine.open != n.Schedulable || !mine.capacity.Equal(n.Capacity) || !mine.used.Equal(n.Allocated) ||
 		!mine.occupied.Equal(n.Occupied) || !free.Equal(n.Available) || !mine.promised.Equal(n.NominatedAmounts) {
-		b.must(false, "node %s: schedulable %v, capacity %v, allocated %v, occupied %v, available %v, promised %v; events say %+v",
+		b.wrong("node %s: schedulable %v, capacity %v, allocated %v, occupied %v, available %v, promised %v; events say %+v",
 			n.ID, n.Schedulable, n.Capacity, n.Allocated, n.Occupied, n.Available, n.NominatedAmounts, *mine)
 	}
 	b.agreeClaims(n, mine)
@@ -304,7 +311,7 @@ func (b *Books) agreeNode(n *api.NodeView) {
 		}
 	}
 	if evicted != told {
-		b.must(false, "node %s: %d evictions, events say %d", n.ID, told, evicted)
+		b.wrong("node %s: %d evictions, events say %d", n.ID, told, evicted)
 	}
 }
 
@@ -312,7 +319,7 @@ func (b *Books) agreeNode(n *api.NodeView) {
 func (b *Books) agreeOn(n *api.NodeView, on []*api.Allocation, all map[api.AllocationKey]*api.Allocation) (evicted int) {
 	for _, a := range on {
 		if r := all[a.Key]; r == nil || r.Node != n.ID || !r.Amounts.Equal(a.Amounts) {
-			b.must(false, "node %s: %s, events say %v", n.ID, a.Key, r)
+			b.wrong("node %s: %s, events say %v", n.ID, a.Key, r)
 		}
 		if b.evicted[a.Key] {
 			evicted++
@@ -324,24 +331,20 @@ func (b *Books) agreeOn(n *api.NodeView, on []*api.Allocation, all map[api.Alloc
 // agreeClaims compares which asks a node keeps room for.
 func (b *Books) agreeClaims(n *api.NodeView, mine *bookedNode) {
 	maps.DeleteFunc(mine.lost, func(_ api.AllocationKey, count int) bool { return count == 0 })
-	ok, lost := len(n.Nominated) == len(mine.nominated), 0
+	ok, lost, places := len(n.Nominated) == len(mine.nominated), 0, map[api.AllocationKey]int{}
 	for _, k := range n.Nominated {
 		ok = ok && mine.nominated[k]
 	}
-	var counts map[api.AllocationKey]int
 	for _, r := range n.Reservations {
 		if r.Lost == nil {
 			ok = ok && mine.reserved[r.Key]
 			continue
 		}
-		if counts == nil {
-			counts = map[api.AllocationKey]int{}
-		}
-		counts[r.Key]++
+		places[r.Key]++
 		lost++
 	}
-	if !ok || len(n.Reservations) != len(mine.reserved)+lost || !maps.Equal(counts, mine.lost) {
-		b.must(false, "node %s: reservations %v, nominated %v; events say %v, %v, and %v for the places of what has ended",
+	if !ok || len(n.Reservations) != len(mine.reserved)+lost || !maps.Equal(places, mine.lost) {
+		b.wrong("node %s: reservations %v, nominated %v; events say %v, %v, and %v for the places of what has ended",
 			n.ID, n.Reservations, n.Nominated, mine.reserved, mine.nominated, mine.lost)
 	}
 }
@@ -351,18 +354,18 @@ func (b *Books) agreeApplications(v *api.View) {
 	asks := 0
 	for _, app := range v.Applications {
 		if b.queueOf[app.ID] != app.Queue {
-			b.must(false, "application %s is in %s, events say %s", app.ID, app.Queue, b.queueOf[app.ID])
+			b.wrong("application %s is in %s, events say %s", app.ID, app.Queue, b.queueOf[app.ID])
 		}
 		asks += len(app.Asks)
 		for _, a := range app.Asks {
 			mine, w := b.asks[a.Key], a.Waiting
 			if mine == nil || !mine.Amounts.Equal(a.Amounts) || w != nil && (w.Nominated != b.nominated[a.Key] || w.Reserved != b.reserved[a.Key]) {
-				b.must(false, "ask %s: %+v, events say %v, nominated to %q, reserved %q", a.Key, a, mine, b.nominated[a.Key], b.reserved[a.Key])
+				b.wrong("ask %s: %+v, events say %v, nominated to %q, reserved %q", a.Key, a, mine, b.nominated[a.Key], b.reserved[a.Key])
 			}
 		}
 		for _, a := range app.Allocations {
 			if b.running[a.Key] == nil {
-				b.must(false, "%s of %s runs, events say not", a.Key, app.ID)
+				b.wrong("%s of %s runs, events say not", a.Key, app.ID)
 			}
 		}
 	}
@@ -384,7 +387,7 @@ func (b *Books) pending() map[api.QueuePath]resources.Amounts {
 
 func (b *Books) agreeQueue(q *api.QueueView, pending map[api.QueuePath]resources.Amounts) {
 	if !q.Used.Equal(b.used[q.Path]) || !q.Pending.Equal(pending[q.Path]) {
-		b.must(false, "queue %s uses %v and waits for %v, events say %v, %v", q.Path, q.Used, q.Pending, b.used[q.Path], pending[q.Path])
+		b.wrong("queue %s uses %v and waits for %v, events say %v, %v", q.Path, q.Used, q.Pending, b.used[q.Path], pending[q.Path])
 	}
 	for _, c := range q.Queues {
 		b.agreeQueue(c, pending)
