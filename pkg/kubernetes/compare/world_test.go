@@ -50,6 +50,12 @@ func (w *world) asked() (pods int) {
 func nodeName(rack, node int) string { return fmt.Sprintf("r%02d-n%02d", rack, node) }
 func rackName(rack int) string       { return fmt.Sprintf("r%02d", rack) }
 
+// busy is a pod that takes so many slots of a node.
+func busy(rack, node, slots int) job {
+	name := nodeName(rack, node)
+	return job{name: "busy-" + name, pods: 1, slots: slots, plain: true, on: []string{name}}
+}
+
 // uniform is a world of equal racks and equal jobs.
 func uniform(name string, racks, nodes, jobs int, of job) world {
 	w := world{name: name}
@@ -73,7 +79,7 @@ func used(seed uint64) world {
 		w.racks = append(w.racks, 16)
 		taken := chance.IntN(17)
 		for node := range taken {
-			w.runs = append(w.runs, job{name: fmt.Sprintf("busy-%02d-%02d", rack, node), pods: 1, slots: slots, plain: true, on: []string{nodeName(rack, node)}})
+			w.runs = append(w.runs, busy(rack, node, slots))
 		}
 		free += 16 - taken
 	}
@@ -136,7 +142,7 @@ func uneven(seed uint64) world {
 	free := 0
 	for node := range 40 {
 		taken := 1 + chance.IntN(slots-1)
-		w.runs = append(w.runs, job{name: fmt.Sprintf("busy-%02d", node), pods: 1, slots: taken, plain: true, on: []string{nodeName(0, node)}})
+		w.runs = append(w.runs, busy(0, node, taken))
 		free += slots - taken
 	}
 	for i := 0; free > 0; i++ {
