@@ -43,8 +43,9 @@ type Answer struct {
 	// Of an allocation:
 	Eviction *Eviction // if it is evicted
 
-	view *api.View
-	ask  *api.AskView // nil of an allocation
+	view   *api.View
+	ask    *api.AskView // nil of an allocation
+	bounds []bound      // of it, the widest first
 }
 
 // A Group is the nodes that have one reason in common.
@@ -59,7 +60,7 @@ type Group struct {
 	For  api.AllocationKey
 	Free resources.Amounts
 	// First are the first few nodes by ID. Text is what the resource manager said of those
-	// that it refused. For the other reasons it is what it said of Nearest, if it has
+	// that it refused, and of those in no domain of its group where that runs. For the other reasons it is what it said of Nearest, if it has
 	// refused that and no other node is known to be better.
 	First []api.NodeID
 	Text  string
@@ -71,6 +72,7 @@ type Why uint8
 // The reasons, in the order in which they are looked at.
 const (
 	OtherNode        Why = iota // the ask may run on another node only
+	OtherDomain                 // its group, or its subgroup, runs in another domain, or must run in one and the node is in none
 	Cordoned                    // takes nothing new
 	TooSmall                    // could never hold it
 	Claimed                     // kept for an ask that may run there only
@@ -86,6 +88,7 @@ const (
 
 var texts = [whys]string{
 	OtherNode:        "is not the node it must run on",
+	OtherDomain:      "is not in the domain of its group",
 	Cordoned:         "takes nothing new",
 	TooSmall:         "could never hold it",
 	Claimed:          "is kept for an ask that must run there",

@@ -35,8 +35,8 @@ func Ask(view *api.View, kinds *resources.Kinds, application api.ApplicationID, 
 		a.Plan = NewPlan(ask.Planned, ask.Plan, kinds)
 	}
 	a.Reserved, a.SettlesAt = ask.Reserved, view.SettlesAt
-	a.view, a.ask = view, ask
-	a.Nodes = groups(view, ask, nil)
+	a.view, a.ask, a.bounds = view, ask, boundsOf(view, ask)
+	a.Nodes = a.groups(nil)
 	asked := a.startsWith()
 	a.Quota, a.Limits = levels(view, ask, app, asked), limits(view, ask, app, asked)
 	a.Lack = lackOf(view, kinds, ask, app.Queue, asked)

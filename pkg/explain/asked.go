@@ -44,12 +44,12 @@ func (q *questioner) about(node api.NodeID) (refusal string, asked bool) {
 }
 
 // withRoom asks about nodes that have room for the ask, of which it was not asked before.
-func (q *questioner) withRoom(view *api.View) {
+func (q *questioner) withRoom(a *Answer) {
 	if q.ask.Reason == api.Infeasible || len(q.ask.Refusals) > 0 {
 		return
 	}
-	for _, n := range view.Nodes {
-		if why, _, _ := firstReason(n, q.ask); why == HasRoom {
+	for _, n := range a.view.Nodes {
+		if why, _, _ := a.firstReason(n); why == HasRoom {
 			if _, asked := q.about(n.ID); !asked {
 				return
 			}
@@ -59,10 +59,10 @@ func (q *questioner) withRoom(view *api.View) {
 
 // refusedNow are the nodes with room that the resource manager refuses now, one group for
 // each reason, and then those that are left.
-func refusedNow(view *api.View, ask *api.AskView, told map[api.NodeID]string) (list []Group) {
+func (a *Answer) refusedNow(told map[api.NodeID]string) (list []Group) {
 	left := Group{Why: HasRoom}
-	for _, n := range view.Nodes {
-		if why, _, _ := firstReason(n, ask); why != HasRoom {
+	for _, n := range a.view.Nodes {
+		if why, _, _ := a.firstReason(n); why != HasRoom {
 			continue
 		}
 		g := &left

@@ -9,7 +9,7 @@
 //
 //	answer.go   what comes out
 //	ask.go      Ask: an ask or an allocation, by its key
-//	nodes.go    every node, by the first reason that blocks
+//	nodes.go    every node, by the first reason that blocks; domains.go, those to which the group of an ask is bound
 //	remedies.go what makes an ask run; asked.go, what the resource manager is asked for that; trial.go, trying it on a copy;
 //	            ahead.go, with all that waits, in the order of line.go; raise.go and limits.go, what queues and users may have more;
 //	            guaranteed.go, what is guaranteed to them; forgroup.go, groups; moves.go, what may run elsewhere instead

@@ -18,7 +18,7 @@ func (a *Answer) forGroup(q *questioner) (list []cure) {
 		return nil
 	}
 	members := a.starting()
-	like, level := a.roomiest(members)
+	like := a.roomiest(members)
 	for n := 1; n > 0; n *= 2 {
 		n = min(n, len(members))
 		var free resources.Amounts
@@ -29,11 +29,8 @@ func (a *Answer) forGroup(q *questioner) (list []cure) {
 		if len(members) > 1 {
 			c.words += fmt.Sprintf(", which is room for %d of the %d that start together", n, len(members))
 		}
-		attributes := map[string]string{}
-		if like != nil {
-			attributes = maps.Clone(like.Attributes)
-			c.words = fmt.Sprintf("in %s %s %s", level, attributes[level], c.words)
-		}
+		in, attributes := a.beside(like)
+		c.words = in + c.words
 		if c.as = []api.Command{api.AddNode{ID: newNode, Attributes: attributes, Capacity: free}}; !q.free {
 			c.words += unasked
 		}
@@ -42,6 +39,14 @@ func (a *Answer) forGroup(q *questioner) (list []cure) {
 		}
 	}
 	return list
+}
+
+// beside is where a node would be that is added in the domain of another one, in words, and its attributes; empty for nil.
+func (a *Answer) beside(like *api.NodeView) (in string, attributes map[string]string) {
+	if like == nil {
+		return "", nil
+	}
+	return fmt.Sprintf("in %s %s ", a.bounds[0].level, a.domainOf(like)), like.Attributes
 }
 
 // anew has all of a group that is below its minimum end and start anew: in another domain, if it is bound to the one in which members run, or
@@ -56,17 +61,12 @@ func (a *Answer) anew(ctx context.Context, t Trial, q *questioner) []cure {
 	}
 	c := cure{played: moved(a.view, moves)}
 	c.words = fmt.Sprintf("what runs of %s ends, %s, and all start anew", a.ask.Tags[api.TagQuorum], wording.Several(len(moves), "member"))
-	if level := a.view.Groups[GroupOf(a.Allocation)].Terms.Require; level != "" {
-		c.words += fmt.Sprintf(" in %s %s", level, a.domainOf(moves[0].To, level))
+	if len(a.bounds) > 0 {
+		n, _ := find(a.view.Nodes, moves[0].To, func(n *api.NodeView) api.NodeID { return n.ID })
+		c.words += fmt.Sprintf(" in %s %s", a.bounds[0].level, a.domainOf(n))
 	}
 	c.words += t.unaskedMoves()
 	return []cure{c}
-}
-
-// domainOf is the domain of a node.
-func (a *Answer) domainOf(node api.NodeID, level string) string {
-	n, _ := find(a.view.Nodes, node, func(n *api.NodeView) api.NodeID { return n.ID })
-	return n.Attributes[level]
 }
 
 // running are the members of its group that run, if the ask is in one without placeholders.
@@ -85,27 +85,23 @@ func (a *Answer) running() (list []*api.Allocation) {
 	return list
 }
 
-// roomiest is the first node of the domain that has room for the most members, where the group requires one, and the label of it: of the one
-// in which members run, if any do.
-func (a *Answer) roomiest(members []*api.AskView) (first *api.NodeView, level string) {
-	if level = a.view.Groups[GroupOf(a.Allocation)].Terms.Require; level == "" {
-		return nil, ""
+// roomiest is the first node of the domain that has room for the most of some members, of those in which they may run; nil if they are bound to none.
+func (a *Answer) roomiest(members []*api.AskView) (first *api.NodeView) {
+	if len(a.bounds) == 0 {
+		return nil
 	}
-	firsts, room, in := map[string]*api.NodeView{}, map[string]int{}, ""
-	if running := a.running(); len(running) > 0 {
-		in = a.domainOf(running[0].Node, level)
-	}
+	firsts, room := map[string]*api.NodeView{}, map[string]int{}
 	for _, n := range a.view.Nodes {
-		domain := n.Attributes[level]
-		if domain == "" || !n.Schedulable || in != "" && domain != in {
+		if a.isOutside(n) {
 			continue
 		}
+		domain := a.domainOf(n)
 		if firsts[domain] == nil {
 			firsts[domain] = n
 		}
 		free := leftFor(n, a.ask)
 		for _, ask := range members {
-			if !ask.Amounts.FitsIn(free) {
+			if !n.Schedulable || !ask.Amounts.FitsIn(free) {
 				break
 			}
 			free = free.Minus(ask.Amounts)
@@ -113,9 +109,9 @@ func (a *Answer) roomiest(members []*api.AskView) (first *api.NodeView, level st
 		}
 	}
 	for _, domain := range slices.Sorted(maps.Keys(firsts)) {
-		if first == nil || room[domain] > room[first.Attributes[level]] {
+		if first == nil || room[domain] > room[a.domainOf(first)] {
 			first = firsts[domain]
 		}
 	}
-	return first, level
+	return first
 }

@@ -39,13 +39,15 @@ func TestTheReasonsAreWhole(t *testing.T) {
 			}
 		}
 		c := newCluster(t, config, options)
+		level := []string{"", "rack"}[seed%2] // in one of which a group must run
 		for i := range 6 {
-			c.node(fmt.Sprintf("n%d", i), int64(chance.IntN(9)), int64(2+chance.IntN(8)))
+			c.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprintf("n%d", i)), Attributes: map[string]string{"rack": []string{"", "r1", "r2"}[i%3]},
+				Capacity: resources.Amounts{int64(chance.IntN(9)), int64(2 + chance.IntN(8))}})
 		}
 		if seed%3 == 0 {
 			for _, key := range []string{"t-1", "t-2"} {
 				c.ask("b", key, 2, 0, func(a *api.Allocation) {
-					a.Priority, a.Tags = 2, map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2"}
+					a.Priority, a.Tags = 2, map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2", api.TagQuorumRequire: level}
 				})
 			}
 			c.settle(start)
@@ -54,6 +56,11 @@ func TestTheReasonsAreWhole(t *testing.T) {
 			if seed%3 == 0 && i == 1 {
 				c.Apply(start.Add(time.Second), api.ReleaseAllocation{Application: "b", Key: "t-1"})
 				c.settle(start.Add(time.Second))
+				if level != "" {
+					c.ask("b", "t-3", 2, 1, func(a *api.Allocation) {
+						a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "2"}
+					})
+				}
 			}
 			c.ask([]string{"a", "b"}[chance.IntN(2)], fmt.Sprintf("k%02d", i), int64(1+chance.IntN(4)), int64(chance.IntN(4)), func(a *api.Allocation) {
 				a.Created = start.Add(time.Duration(i) * time.Second)

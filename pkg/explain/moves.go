@@ -50,11 +50,11 @@ func (a *Answer) FindMoves(ctx context.Context, t Trial) {
 // findMoves finds moves after which the ask runs, as was tried on a copy; none if there is no such thing, or the context is over. It takes time
 // linear in the asks times the allocations, and for each try in the size of the view.
 func (a *Answer) findMoves(ctx context.Context, t Trial, q *questioner) {
-	asks, level := a.mustStart()
+	asks := a.mustStart()
 	if lacksRoom := a.Reason == api.NoNodeFits || a.Reason == api.AwaitsGang || a.Reason == api.GroupBelow; !lacksRoom || len(asks) == 0 || len(asks) > movesForMax {
 		return
 	}
-	guesses := a.guessMoves(t, q, asks, level)
+	guesses := a.guessMoves(t, q, asks)
 	for _, guess := range guesses[:min(len(guesses), movesSetsMax)] {
 		moves := a.tryMoves(ctx, t, guess, q)
 		if moves == nil {
@@ -72,37 +72,37 @@ func (a *Answer) findMoves(ctx context.Context, t Trial, q *questioner) {
 	}
 }
 
-// mustStart are the asks that start together or not at all, and the label of which they need one value; none where that cannot be told from
+// mustStart are the asks that start together or not at all; none where that cannot be told from
 // amounts: of gangs with placeholders, of subgroups, and of asks that are bound to a node.
-func (a *Answer) mustStart() (asks []*api.AskView, level string) {
+func (a *Answer) mustStart() []*api.AskView {
 	group, known := a.view.Groups[GroupOf(a.Allocation)]
 	switch {
 	case a.ask.Required != "" || a.ask.TaskGroup != "" || group.Terms.Each != "" || len(group.Subgroups) > 0:
-		return nil, ""
+		return nil
 	case !known || a.ask.Tags[api.TagQuorum] == "":
-		return []*api.AskView{a.ask}, ""
+		return []*api.AskView{a.ask}
 	}
-	asks = a.together()
-	return asks[:min(len(asks), missing(&group))], group.Terms.Require
+	asks := a.together()
+	return asks[:min(len(asks), missing(&group))]
 }
 
 // guessMoves are guesses by amounts, those with the fewest moves first.
-func (a *Answer) guessMoves(t Trial, q *questioner, asks []*api.AskView, level string) (list []moving) {
+func (a *Answer) guessMoves(t Trial, q *questioner, asks []*api.AskView) (list []moving) {
 	said := refusalsOf(a.ask, q.told)
 	sets := map[string][]*api.NodeView{}
 	for _, n := range a.view.Nodes {
 		set := string(n.ID) // an ask by itself needs one node
-		if len(asks) > 1 || level != "" {
-			set = n.Attributes[level]
+		if len(asks) > 1 || len(a.bounds) > 0 {
+			set = a.domainOf(n)
 		}
-		if n.Schedulable && a.ask.Amounts.FitsIn(n.Capacity) && !keeps(n, asks) && said.of(n) == "" && (level == "" || set != "") {
+		if n.Schedulable && a.ask.Amounts.FitsIn(n.Capacity) && !keeps(n, asks) && said.of(n) == "" && !a.isOutside(n) {
 			sets[set] = append(sets[set], n)
 		}
 	}
 	others := &elsewhere{a.view.Nodes, asks, t.Stays, map[string][]api.NodeID{}}
 	for set, nodes := range sets {
 		if guess, possible := guessOn(nodes, asks, others); possible && len(guess.of) > 0 {
-			if level != "" {
+			if len(a.bounds) > 0 {
 				guess.domain = set
 			}
 			list = append(list, guess)

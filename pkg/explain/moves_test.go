@@ -97,7 +97,6 @@ func TestWhatDoesNotMove(t *testing.T) {
 // TestAGroupStartsAnew: a group that has lost a member for which there is no room may run as a whole elsewhere. What would help is more room in the
 // rack to which it is bound, or that it ends and starts anew, where there is room for all of it.
 func TestAGroupStartsAnew(t *testing.T) {
-	const more = "in rack r1 a node is added with memory=1 vcore=%d free"
 	for _, test := range []struct {
 		name        string
 		level       string
@@ -107,11 +106,11 @@ func TestAGroupStartsAnew(t *testing.T) {
 		drains      bool // its own rack takes nothing new
 		helps       []string
 	}{
-		{"in another rack", "rack", 2, 2, 4, "2", false, []string{fmt.Sprintf(more, 2), "what runs of train ends, 1 member, and all start anew in rack r2"}},
-		{"another rack is too small", "rack", 2, 2, 3, "2", false, []string{fmt.Sprintf(more, 2)}},
+		{"in another rack", "rack", 2, 2, 4, "2", false, []string{"vcore=1 more becomes free on n1", "what runs of train ends, 1 member, and all start anew in rack r2"}},
+		{"another rack is too small", "rack", 2, 2, 3, "2", false, []string{"vcore=1 more becomes free on n1"}},
 		{"anywhere, in another way", "", 1, 3, 2, "2", false, []string{"vcore=1 more becomes free on n1", "what runs of train ends, 1 member, and all start anew"}},
 		{"enough of it run", "", 1, 3, 2, "1", false, []string{"vcore=1 more becomes free on n1"}},
-		{"only in another rack", "rack", 2, 2, 4, "2", true, []string{"what runs of train ends, 1 member, and all start anew in rack r2"}},
+		{"only in another rack", "rack", 2, 2, 4, "2", true, []string{"in rack r1 a node is added with memory=1 vcore=2 free", "what runs of train ends, 1 member, and all start anew in rack r2"}},
 		{"anywhere, and it is no use", "", 2, 3, 1, "2", false, []string{"vcore=2 more becomes free on n1"}},
 	} {
 		c := newCluster(t, api.Config{Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "web"}}}}, api.Options{})

@@ -13,13 +13,14 @@ import (
 // groups puts every node into the group of the first reason that keeps the ask
 // from it. Groups come in the order of the reasons; none is empty. Told is what the resource
 // manager says of nodes now, as far as it was asked.
-func groups(view *api.View, ask *api.AskView, told map[api.NodeID]string) []Group {
+func (a *Answer) groups(told map[api.NodeID]string) []Group {
+	ask := a.ask
 	var all [whys]Group
 	var least [whys]resources.Share
 	var first [whys][]api.NodeID
 	said := refusalsOf(ask, told)
-	for _, n := range view.Nodes {
-		why, there, holder := firstReason(n, ask)
+	for _, n := range a.view.Nodes {
+		why, there, holder := a.firstReason(n)
 		g := &all[why]
 		missing, refusal := largest(ask.Amounts, there), said.of(n)
 		if g.Nodes == 0 || there != nil && isNearer(missing, refusal, least[why], g.Text) {
@@ -44,7 +45,10 @@ func groups(view *api.View, ask *api.AskView, told map[api.NodeID]string) []Grou
 		case g.Why == HasRoom && (ask.Reason == api.Infeasible || len(ask.Refusals) > 0):
 			list = append(list, refused(g, ask)...)
 		case g.Why == HasRoom && len(told) > 0:
-			list = append(list, refusedNow(view, ask, told)...)
+			list = append(list, a.refusedNow(told)...)
+		case g.Why == OtherDomain:
+			g.Text = a.domains()
+			list = append(list, g)
 		case g.Lacking == nil: // no node is named as the nearest
 			g.Text = ""
 			list = append(list, g)
@@ -125,11 +129,13 @@ func refused(room Group, ask *api.AskView) (list []Group) {
 // firstReason is the first reason that keeps an ask from a node, what there is
 // instead of what it asks for, if that is the reason, and the ask that the node is
 // kept for.
-func firstReason(n *api.NodeView, ask *api.AskView) (Why, resources.Amounts, api.AllocationKey) {
-	free := n.Available
+func (a *Answer) firstReason(n *api.NodeView) (Why, resources.Amounts, api.AllocationKey) {
+	ask, free := a.ask, n.Available
 	switch {
 	case ask.Required != "" && ask.Required != n.ID:
 		return OtherNode, nil, ""
+	case a.isOutside(n):
+		return OtherDomain, nil, ""
 	case !n.Schedulable && ask.Required == "":
 		return Cordoned, nil, ""
 	case !ask.Amounts.FitsIn(n.Capacity):

@@ -84,8 +84,8 @@ func (a *Answer) Try(ctx context.Context, t Trial) {
 	}
 	a.Lack.NoEviction = a.tooEarly(t.Now)
 	q := &questioner{ask: a.ask, mayRun: t.MayRun, free: t.Free, told: map[api.NodeID]string{}}
-	q.withRoom(a.view)
-	a.Nodes = groups(a.view, a.ask, q.told)
+	q.withRoom(a)
+	a.Nodes = a.groups(q.told)
 	quotas := a.quotaRemedies(nil)
 	cures := a.cures(q, len(quotas) > 0)
 	if len(cures) == 0 && len(quotas) > 0 {
@@ -200,7 +200,7 @@ func (a *Answer) nearest(q *questioner) *Group {
 		if refusal, _ := q.about(nearest.Nearest); refusal == "" {
 			return nearest
 		}
-		a.Nodes = groups(a.view, a.ask, q.told)
+		a.Nodes = a.groups(q.told)
 	}
 }
 
@@ -209,7 +209,8 @@ const newNode = "a new node"
 
 // missing is the node that would have to be added, with room for what comes before the ask.
 func (a *Answer) missing(q *questioner, before []earlier) cure {
-	c := cure{words: "a node", on: newNode, more: func(before []earlier) cure { return a.missing(q, before) }}
+	in, attributes := a.beside(a.roomiest(a.starting()))
+	c := cure{words: in + "a node", on: newNode, more: func(before []earlier) cure { return a.missing(q, before) }}
 	free := sumWith(a.ask.Amounts, before)
 	if a.ask.Required != "" {
 		c.words, c.on = "node "+string(a.ask.Required), a.ask.Required
@@ -218,7 +219,7 @@ func (a *Answer) missing(q *questioner, before []earlier) cure {
 			c.as = []api.Command{api.RemoveNode{ID: c.on}}
 		}
 	}
-	c.as = append(c.as, api.AddNode{ID: c.on, Capacity: free})
+	c.as = append(c.as, api.AddNode{ID: c.on, Attributes: attributes, Capacity: free})
 	c.words = fmt.Sprintf("%s is added with %s free", c.words, a.Kinds.Format(free))
 	if !q.free {
 		c.words += unasked
@@ -231,7 +232,7 @@ func (a *Answer) missing(q *questioner, before []earlier) cure {
 func (a *Answer) opened(q *questioner) (list []cure) {
 	tried, refusals := map[Why]bool{}, refusalsOf(a.ask, q.told)
 	for _, n := range a.view.Nodes {
-		why, _, holder := firstReason(n, a.ask)
+		why, _, holder := a.firstReason(n)
 		if tried[why] || why == KeptForLost || !a.ask.Amounts.FitsIn(n.Available) || refusals.of(n) != "" {
 			continue
 		}

@@ -115,6 +115,8 @@ func (a *Answer) group(g Group) string {
 		if g.Text != "" {
 			line += ", and was refused by the resource manager: " + g.Text
 		}
+	case g.Why == OtherDomain:
+		line += fmt.Sprintf(", such as %s; %s", joined(g.First), g.Text)
 	case g.Why == Refused:
 		line += fmt.Sprintf(": %s, such as %s", g.Text, joined(g.First))
 	case g.For != "":

@@ -12,6 +12,7 @@ import { capital, readable } from './words.js';
 // several nodes.
 const groups = {
   'is not the node it must run on': { fill: 'other', many: 'are not the node it must run on' },
+  'is not in the domain of its group': { fill: 'other', many: 'are not in the domain of its group' },
   'takes nothing new': { fill: 'cordoned', many: 'take nothing new' },
   'could never hold it': { fill: 'small', many: 'could never hold it' },
   'is kept for an ask that must run there': { fill: 'kept', many: 'are kept for asks that must run there' },
