@@ -12,25 +12,37 @@ import (
 type bound struct {
 	of    string   // which of them
 	level string   // an attribute of nodes
-	keys  []string // of which the values are the domain: this one, after those above it in its list
+	keys  []string // of which the values are the domain: this one, after those of the bounds before and those above it in its list
 	home  string   // the domain in which members run; empty if none does
 }
 
-// boundsOf are those of an ask. It takes time linear in the allocations where there are any.
+// boundsOf are those of an ask, each within the one before it. It takes time linear in the allocations where there are any.
 func boundsOf(view *api.View, ask *api.AskView) (list []bound) {
 	group, known := view.Groups[GroupOf(ask.Allocation)]
 	if !known || !isMember(ask.Allocation) {
 		return nil
 	}
-	if group.Terms.Require != "" {
-		list = append(list, boundTo(view, group.Terms.Require, "its group", func(m *api.Allocation) bool {
-			return GroupOf(m) == GroupOf(ask.Allocation)
-		}))
+	var keys []string
+	add := func(level, of string, others func(*api.Allocation) bool) {
+		for _, key := range keysOf(view, level) {
+			if !slices.Contains(keys, key) {
+				keys = append(slices.Clip(keys), key)
+			}
+		}
+		list = append(list, boundTo(view, bound{of: of, level: level, keys: keys}, others))
 	}
-	if subgroup := subgroupOf(ask.Allocation); group.Terms.Each != "" && subgroup != "" {
-		list = append(list, boundTo(view, group.Terms.Each, "its subgroup", func(m *api.Allocation) bool {
-			return GroupOf(m) == GroupOf(ask.Allocation) && subgroupOf(m) == subgroup
-		}))
+	isOfGroup := func(m *api.Allocation) bool { return GroupOf(m) == GroupOf(ask.Allocation) }
+	if group.Terms.Require != "" {
+		add(group.Terms.Require, "its group", isOfGroup)
+	}
+	for _, part := range group.Subgroups {
+		isOf := func(m *api.Allocation) bool {
+			rest, is := strings.CutPrefix(m.Tags[api.TagQuorumSubgroup], part.Name)
+			return is && (rest == "" || rest[0] == '/') && isOfGroup(m)
+		}
+		if part.Require != "" && isOf(ask.Allocation) {
+			add(part.Require, "subgroup "+part.Name, isOf)
+		}
 	}
 	return list
 }
@@ -40,15 +52,8 @@ func isMember(a *api.Allocation) bool {
 	return a.Tags[api.TagQuorum] != "" && a.TaskGroup == "" && !a.Placeholder && a.Required == ""
 }
 
-// subgroupOf is the subgroup of an allocation, without the part of it; empty for none.
-func subgroupOf(a *api.Allocation) string {
-	name, _, _ := strings.Cut(a.Tags[api.TagQuorumSubgroup], "/")
-	return name
-}
-
-// boundTo is a bound to a level, and to the domain of it in which others run, if they are in one.
-func boundTo(view *api.View, level, of string, others func(*api.Allocation) bool) bound {
-	b := bound{of: of, level: level, keys: keysOf(view, level)}
+// boundTo is a bound with the domain in which others run, if they are in one.
+func boundTo(view *api.View, b bound, others func(*api.Allocation) bool) bound {
 	for _, n := range view.Nodes {
 		at := b.domainOf(n)
 		for _, m := range n.Allocations {

@@ -27,8 +27,8 @@ func TestNodesInOtherDomains(t *testing.T) {
 		{"the racks of two blocks have one name", group, "a", []string{"n-b2-r1"}, "6 are not in the domain of its group, such as n-b1-r1, n-b1-r2, n-b2-r2; its group runs in rack b2/r1"},
 		{"it runs nowhere", group, "a", nil, unlabelled + "its group must run in one rack"},
 		{"it runs in two", group, "a", []string{"n-b1-r1", "n-b1-r2"}, unlabelled + "its group must run in one rack"},
-		{"its subgroup runs", "quorum.each", "b/1", []string{"n-b1-r1"}, "6 are not in the domain of its group, such as n-b1-r2, n-b2-r1, n-b2-r2; its subgroup runs in rack b1/r1"},
-		{"another subgroup runs", "quorum.each", "a", []string{"n-b1-r1"}, unlabelled + "its subgroup must run in one rack"},
+		{"its subgroup runs", "quorum.each", "b/1", []string{"n-b1-r1"}, "6 are not in the domain of its group, such as n-b1-r2, n-b2-r1, n-b2-r2; subgroup b runs in rack b1/r1"},
+		{"another subgroup runs", "quorum.each", "a", []string{"n-b1-r1"}, unlabelled + "subgroup b must run in one rack"},
 		{"it may run anywhere", "none", "a", []string{"n-b1-r1"}, ""},
 	} {
 		c := newCluster(t, api.Config{Levels: [][]string{{"block", "rack"}}, Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "web", Max: resources.Limits{2}}}}}, api.Options{})

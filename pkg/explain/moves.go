@@ -77,7 +77,7 @@ func (a *Answer) findMoves(ctx context.Context, t Trial, q *questioner) {
 func (a *Answer) mustStart() []*api.AskView {
 	group, known := a.view.Groups[GroupOf(a.Allocation)]
 	switch {
-	case a.ask.Required != "" || a.ask.TaskGroup != "" || group.Terms.Each != "" || len(group.Subgroups) > 0:
+	case a.ask.Required != "" || a.ask.TaskGroup != "" || len(group.Subgroups) > 0:
 		return nil
 	case !known || a.ask.Tags[api.TagQuorum] == "":
 		return []*api.AskView{a.ask}

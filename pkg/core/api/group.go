@@ -38,10 +38,11 @@ const (
 	// TagQuorumBalanced says, with "true", that members that start in several domains, as few as can be, are as evenly divided among them as
 	// can be.
 	TagQuorumBalanced = "quorum.balanced"
-	// TagQuorumSubgroup is which subgroup of its group a member is in, by name. A subgroup may have parts, and these too: "replica-1/workers". TagQuorumEach
-	// is the attribute of nodes of which the members of each subgroup run in one value: all of a subgroup that wait start there, or none of them does.
+	// TagQuorumSubgroup is which subgroup of its group a member is in, by name. A subgroup may have parts, and these too: "replica-1/workers".
 	TagQuorumSubgroup = "quorum.subgroup"
-	TagQuorumEach     = "quorum.each"
+	// TagQuorumEach is the attribute of nodes of which the members of its subgroup run in one value: all of a subgroup that wait start there, or none of them
+	// does. After a comma it says that of the part that the member is in, and so on: "block,rack", or ",rack" of the part alone.
+	TagQuorumEach = "quorum.each"
 	// TagQuorumSubgroupLeast is how many members of its subgroup start together or none does. Where it is above zero, TagQuorumLeast counts
 	// subgroups that have theirs, instead of members: so many of them start together. The others may start later, each as a whole, and
 	// nothing is evicted for them. For a part it says that of each that it is in, too: with "2/4", two parts of the subgroup start together, and of this
@@ -81,7 +82,6 @@ type GroupTerms struct {
 	Unit     string // UnitAll or empty
 	Require  string // an attribute of nodes; empty for none
 	Prefer   string // an attribute of nodes; empty for none
-	Each     string // an attribute of nodes that each subgroup requires; empty for none
 
 	BySubgroup bool          // Least counts subgroups
 	Balanced   bool          // members are evenly divided among domains
@@ -131,9 +131,6 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 	}
 	if said, is := tags[TagQuorumBalanced]; is {
 		t.Balanced = said == "true"
-	}
-	if said, is := tags[TagQuorumEach]; is {
-		t.Each = said
 	}
 	if said, is := tags[TagQuorumSubgroupLeast]; is {
 		said, _, _ = strings.Cut(said, "/")

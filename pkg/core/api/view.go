@@ -307,7 +307,8 @@ type SubgroupView struct {
 	Has     int    // of these: members that run or are done, or parts that have theirs
 	Running int
 	Waiting int
-	Done    int // that have succeeded and count
+	Done    int    // that have succeeded and count
+	Require string // the attribute of nodes of which its members run in one value; empty for none
 }
 
 // TaskGroupView is a task group at one moment.

@@ -135,14 +135,24 @@ func (g *groupPlan) move(r *ledger.Request, n *ledger.Node) bool {
 // domains are preferred.
 func (g *groupPlan) isWithin(r *ledger.Request, n *ledger.Node) bool {
 	switch {
-	case g.each != nil && r.Subgroup() != "" && g.each.Of(n) != g.each.Of(g.found[r]):
+	case !g.isWithinParts(r, n):
 		return false
-	case g.within != nil && g.group.Terms.Balanced && g.finest().Finest(n) != g.finest().Finest(g.found[r]):
+	case g.within != nil && g.group.Terms.Balanced && g.finestLike(n) != g.finestLike(g.found[r]):
 		return false
 	case g.within != nil:
 		return g.level.Of(n) == g.within
 	case g.prefers != nil:
 		return g.prefers.Of(n) == g.prefers.Of(g.found[r])
+	}
+	return true
+}
+
+// isWithinParts reports whether a node is in those domains that the parts of the group which an ask is in require.
+func (g *groupPlan) isWithinParts(r *ledger.Request, n *ledger.Node) bool {
+	for name := range r.Parts {
+		if level := g.levels[name]; level != nil && level.Of(n) != level.Of(g.found[r]) {
+			return false
+		}
 	}
 	return true
 }

@@ -34,18 +34,21 @@ func (t *tally) in(d *topology.Domain) int64 { return t.In(d) + t.but[d] }
 func (g *groupPlan) tally() {
 	for _, r := range g.asks {
 		if last := len(g.tallies) - 1; last < 0 || g.tallies[last].class != g.ClassOf(r) {
-			g.tallies = append(g.tallies, g.Groups.tally(g.group, g.finest(), g.ClassOf(r)))
+			g.tallies = append(g.tallies, g.Groups.tally(g.group, g.trees, g.ClassOf(r)))
 		}
 		g.tallies[len(g.tallies)-1].count++
 	}
 }
 
 // tally counts what fits where for a class of the asks of a group.
-func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class) tally {
+func (s *Groups) tally(of *ledger.Group, trees []*topology.Level, c *backlog.Class) tally {
 	t := tally{Slots: s.Order.Domains.Slots(c.Amounts, c.Importance), class: c}
 	correct := func(n *ledger.Node, fit int64) {
 		by := fit - t.On(n)
-		for d := level.Finest(n); d != nil && by != 0; d = d.Parent {
+		if by == 0 {
+			return
+		}
+		for d := range domainsIn(trees, n) {
 			if t.but == nil {
 				t.but = map[*topology.Domain]int64{}
 			}
@@ -70,6 +73,19 @@ func (s *Groups) tally(of *ledger.Group, level *topology.Level, c *backlog.Class
 		}
 	}
 	return t
+}
+
+// domainsIn visits the domains in which a node is, of some trees.
+func domainsIn(trees []*topology.Level, n *ledger.Node) iter.Seq[*topology.Domain] {
+	return func(yield func(*topology.Domain) bool) {
+		for _, tree := range trees {
+			for d := tree.Finest(n); d != nil; d = d.Parent {
+				if !yield(d) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // A fit is a domain with what it has for the asks of a plan, as far as amounts and former refusals tell.
@@ -353,7 +369,7 @@ func (s *Groups) isShortOfDomains(g *ledger.Group) bool {
 	}
 	tallies := make([]tally, len(at.needs))
 	for i, need := range at.needs {
-		tallies[i] = s.tally(g, level, need.class)
+		tallies[i] = s.tally(g, []*topology.Level{level}, need.class)
 		tallies[i].count = int(need.count)
 	}
 	helps := func(d *topology.Domain) bool {

@@ -43,7 +43,7 @@ func (g *groupPlan) placeOnClaims(asks []*ledger.Request) question.Outcome {
 			continue
 		}
 		n, in := r.Claim().Node, g.within
-		if !n.Schedulable || in != nil && !isIn(g.finest().Finest(n), in) {
+		if !n.Schedulable || in != nil && !g.Order.Domains.Has(in, n) {
 			continue
 		}
 		if g.fill(n, &[]*ledger.Request{r}) == question.Flush {
@@ -90,7 +90,7 @@ func (g *groupPlan) keeps(n *ledger.Node) bool {
 func (g *groupPlan) candidates(r *ledger.Request) iter.Seq[*ledger.Node] {
 	return func(yield func(*ledger.Node) bool) {
 		for _, e := range g.emptied {
-			if (g.each == nil || g.within == nil || isIn(g.each.Finest(e.Node), g.within)) && !yield(e.Node) {
+			if (g.within == nil || g.Order.Domains.Has(g.within, e.Node)) && !yield(e.Node) {
 				return
 			}
 		}
@@ -360,7 +360,7 @@ func (g *groupPlan) findWhenLeft() question.Outcome {
 
 // knowsClasses reports whether the asks have the classes that they had when the plan began: they may have lost claims since.
 func (g *groupPlan) knowsClasses() bool {
-	return g.finest() == nil || !slices.ContainsFunc(g.asks, func(r *ledger.Request) bool {
+	return len(g.trees) == 0 || !slices.ContainsFunc(g.asks, func(r *ledger.Request) bool {
 		return !slices.ContainsFunc(g.tallies, func(t tally) bool { return t.class == g.ClassOf(r) })
 	})
 }

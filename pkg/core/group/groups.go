@@ -61,7 +61,8 @@ type waitingGroup struct {
 	attempts guard.Guard // between attempts to make room that fail, until something of the group changes
 
 	require string // the level of which it requires a domain, as was looked at last
-	each    string // and that of which its subgroups do
+	divided bool   // subgroups did
+	changes uint64 // of what they require
 
 	started bool      // it ran once, and something of it does or is done ever since
 	below   time.Time // since then it has started and does not run; zero if it does
@@ -154,8 +155,8 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 			s.dropGroupRoom()
 		}
 	}
-	if at.require != g.Requires() || at.each != g.Each() {
-		at.require, at.each, at.waits = g.Requires(), g.Each(), false
+	if at.takeLevels(g) {
+		at.waits = false
 		s.changeRequired(g)
 	}
 	if runs := missing <= 0; runs != at.runs {
@@ -176,6 +177,13 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 			s.Changes.Node(r.Claim().Node, ledger.NodeRetry)
 		}
 	}
+}
+
+// takeLevels takes what a group and its subgroups require, and reports whether that is new.
+func (w *waitingGroup) takeLevels(g *ledger.Group) bool {
+	require, divided, changes := w.require, w.divided, w.changes
+	w.require, w.divided, w.changes = g.Requires(), g.HasLevels().Count > 0, g.HasLevels().Changes
+	return w.require != require || w.divided != divided || w.changes != changes
 }
 
 // FirstOf is the ask with which a group is tried; nil if it waits for more of them, or for a change.
@@ -227,7 +235,7 @@ func (s *Groups) holdGroup(g *ledger.Group, detail string) {
 func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
 	if g != nil && g.Name == r.GroupName() {
-		if s.Hear(g, r.Tags) || g.Each() != "" || g.BySubgroup() { // it may be in another subgroup
+		if s.Hear(g, r.Tags) || g.HasLevels().Count > 0 || g.BySubgroup() { // it may be in another subgroup
 			s.at(g).waits, s.at(g).attempts = false, guard.Guard{}
 		}
 		return

@@ -38,9 +38,9 @@ func (g *groupPlan) parts(asks []*ledger.Request) iter.Seq[iter.Seq[*ledger.Node
 
 // taken are the domains in which members run or are planned.
 func (g *groupPlan) taken() map[*topology.Domain]bool {
-	of, taken := g.finest(), map[*topology.Domain]bool{}
+	taken := map[*topology.Domain]bool{}
 	add := func(n *ledger.Node) {
-		for d := of.Finest(n); d != nil && !taken[d]; d = d.Parent {
+		for d := g.finestLike(n); d != nil && !taken[d]; d = d.Parent {
 			taken[d] = true
 		}
 	}

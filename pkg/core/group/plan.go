@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/backlog"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
@@ -22,7 +23,10 @@ type groupPlan struct {
 	group   *ledger.Group
 	level   *topology.Level                  // of which the group requires one domain; nil if it may run anywhere
 	prefers *topology.Level                  // of whose domains it takes as few as possible; nil if it says nothing
-	each    *topology.Level                  // of which each subgroup requires one domain; nil if they may run anywhere
+	levels  map[string]*topology.Level       // of which subgroups, and parts of these, require one domain, by name; nil is one too many
+	trees   []*topology.Level                // one of each tree of domains that is looked at
+	domains map[*topology.Level]int          // of those levels, as far as they were counted
+	running map[string][]*ledger.Request     // members, by the parts that they are in; nil until they are looked for
 	within  *topology.Domain                 // whose nodes alone are looked at; nil is all
 	tallies []tally                          // of the classes of the asks, where it requires or prefers domains
 	failed  *backlog.Class                   // of which the first ask had no node; nil if all had
@@ -96,27 +100,85 @@ func (g *groupPlan) byClass() {
 		return cmp.Or(compareMembers(a, b), cmp.Compare(g.ClassOf(a).Key, g.ClassOf(b).Key))
 	})
 	g.tallies = nil
-	if g.finest() != nil {
+	if len(g.trees) > 0 {
 		g.tally()
 	}
 }
 
 // confined is a plan that knows what a group requires, and no more.
 func (s *Groups) confined(of *ledger.Group) *groupPlan {
-	levelOf := func(key string) *topology.Level {
-		if key == "" {
-			return nil
-		}
-		return s.Order.Domains.Level(key)
-	}
-	return &groupPlan{
-		Groups: s, group: of, claims: s.claimsOf(of) + len(of.Lost),
-		level: levelOf(of.Requires()), each: levelOf(of.Each()), prefers: levelOf(of.Prefers()),
-	}
+	g := &groupPlan{Groups: s, group: of, claims: s.claimsOf(of) + len(of.Lost)}
+	g.findLevels()
+	return g
 }
 
-// finest is the level of the smallest domains that the plan looks at; nil if it looks at none.
-func (g *groupPlan) finest() *topology.Level { return cmp.Or(g.each, g.level, g.prefers) }
+// levelsMax is how many levels a group and its subgroups require at most, each within others: a subgroup that requires a further one does not start.
+const levelsMax = 16
+
+// findLevels finds the levels of a group and of its subgroups, each within that of what it is in.
+func (g *groupPlan) findLevels() {
+	var paths [][]string
+	add := func(within []string, key string) int {
+		path := append(slices.Clip(within), key)
+		at := slices.IndexFunc(paths, func(other []string) bool { return slices.Equal(other, path) })
+		if at < 0 && len(paths) < levelsMax {
+			at, paths = len(paths), append(paths, path)
+		}
+		return at
+	}
+	if key := cmp.Or(g.group.Requires(), g.group.Prefers()); key != "" { // subgroups require nothing where it prefers one
+		add(nil, key)
+	}
+	root := slices.Concat(paths...)
+	parts := map[string]int{} // the path of each that requires a domain, less than zero for none
+	for name, key := range g.group.Levels {
+		at := -1
+		if in, is := parts[above(name, parts)]; !is {
+			at = add(root, key)
+		} else if in >= 0 {
+			at = add(paths[in], key)
+		}
+		parts[name] = at
+	}
+	if len(paths) == 0 {
+		return
+	}
+	levels := g.Order.Domains.Levels(paths...)
+	switch {
+	case g.group.Requires() != "":
+		g.level = levels[0][0]
+	case g.group.Prefers() != "":
+		g.prefers = levels[0][0]
+	}
+	g.levels = make(map[string]*topology.Level, len(parts))
+	for name, at := range parts {
+		if g.levels[name] = nil; at >= 0 {
+			g.levels[name] = levels[at][len(levels[at])-1]
+		}
+	}
+	g.trees = topology.OneOfEachTree(levels)
+}
+
+// above is the smallest part that one is in of those that are known; empty for none.
+func above(name string, known map[string]int) string {
+	for at := strings.LastIndexByte(name, '/'); at >= 0; at = strings.LastIndexByte(name[:at], '/') {
+		if _, is := known[name[:at]]; is {
+			return name[:at]
+		}
+	}
+	return ""
+}
+
+// isDivided reports whether subgroups of the group require domains.
+func (g *groupPlan) isDivided() bool { return len(g.levels) > 0 }
+
+// finestLike is the finest domain of a node in the tree of that which is looked at, or else of the level that the group prefers.
+func (g *groupPlan) finestLike(n *ledger.Node) *topology.Domain {
+	if g.within != nil {
+		return g.Order.Domains.FinestLike(g.within, n)
+	}
+	return g.prefers.Finest(n)
+}
 
 // compareMembers orders asks of a group by what each says of itself, whatever the priority of the group is, and those before others
 // for which room is made: they are to start.
@@ -158,7 +220,7 @@ func (g *groupPlan) make() question.Outcome {
 	if g.within == nil && !g.hasQuotaForAll() { // in a domain this was looked at before
 		return question.Waits
 	}
-	if g.each != nil || g.group.BySubgroup() {
+	if g.isDivided() || g.group.BySubgroup() {
 		return g.makeSubgroups()
 	}
 	return g.place(g.asks)

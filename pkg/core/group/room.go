@@ -50,7 +50,7 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 		return question.Waits
 	}
 	var domains []fit
-	if plan.level != nil && plan.each == nil {
+	if plan.level != nil && !plan.isDivided() {
 		domains = plan.byFit()
 	}
 	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
@@ -102,7 +102,7 @@ func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[iter.
 			})
 		}
 		switch {
-		case g.each != nil:
+		case g.isDivided():
 			g.divisions(asks, yieldSet)
 			return
 		case g.level == nil:
@@ -125,9 +125,9 @@ func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result ques
 	switch {
 	case result == question.Busy:
 		return "; there is more to look at for evictions than one attempt may: the next one looks at more"
-	case g.Preemption.Priority == api.PriorityOff, g.level != nil && g.each == nil && len(domains) == 0:
+	case g.Preemption.Priority == api.PriorityOff, g.level != nil && !g.isDivided() && len(domains) == 0:
 		return ""
-	case g.each != nil:
+	case g.isDivided():
 		for range g.setsIn(asks, domains) { // there is one only if it has room for all
 			return fmt.Sprintf(roomButFor, "")
 		}
@@ -150,7 +150,7 @@ func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result ques
 // claimsAreWithin reports whether the claims of the group are in the domain that it requires, and those of each subgroup in one: the labels
 // of a node may change.
 func (g *groupPlan) claimsAreWithin() bool {
-	at := map[string]*topology.Domain{} // of the group, and by subgroup
+	at := map[string]*topology.Domain{} // of the group, and by part
 	agrees := func(name string, level *topology.Level, n *ledger.Node) bool {
 		d := level.Of(n)
 		if at[name] == nil {
@@ -163,15 +163,23 @@ func (g *groupPlan) claimsAreWithin() bool {
 		if !c.Whole {
 			continue
 		}
-		n, name := c.Node, r.Subgroup()
-		if g.level != nil && !agrees("", g.level, n) || g.each != nil && name != "" && !agrees(name, g.each, n) {
+		if g.level != nil && !agrees("", g.level, c.Node) {
 			return false
+		}
+		for name := range r.Parts {
+			if level := g.levels[name]; level != nil && !agrees(name, level, c.Node) {
+				return false
+			}
 		}
 	}
 	for r := range g.group.Running {
-		n, name := r.RunsOn, r.Subgroup()
-		if g.level != nil && !agrees("", g.level, n) || name != "" && at[name] != nil && !agrees(name, g.each, n) {
+		if g.level != nil && !agrees("", g.level, r.RunsOn) {
 			return false
+		}
+		for name := range r.Parts {
+			if level := g.levels[name]; at[name] != nil && !agrees(name, level, r.RunsOn) {
+				return false
+			}
 		}
 	}
 	return true
@@ -274,7 +282,7 @@ func (g *groupPlan) toStart() (asks []*ledger.Request) {
 		slices.SortStableFunc(list, func(a, b *subgroup) int {
 			return cmp.Or(compareTrue(a.hasRoom(), b.hasRoom()), cmp.Compare(len(a.asks), len(b.asks)))
 		})
-	case g.each != nil:
+	case g.isDivided():
 		list = g.subgroups()
 	}
 	for _, of := range list {

@@ -125,7 +125,8 @@ func (s *Groups) View() map[string]api.GroupView {
 func (s *Groups) Restore(g *ledger.Group, v api.GroupView) {
 	s.RestoreGroup(g, v)
 	at := s.at(g)
-	at.started, at.below, at.require, at.each = v.State != api.GroupWaits, v.BelowSince, v.Terms.Require, v.Terms.Each
+	at.started, at.below = v.State != api.GroupWaits, v.BelowSince
+	at.takeLevels(g)
 	if at.since, at.until = v.MisfitSince, v.KeptUntil; !at.until.IsZero() {
 		s.KeepRoomFor(g)
 	}

@@ -24,15 +24,21 @@ const subgroupTriesMax = 1 << 13
 // So do parts of a subgroup that runs without them.
 
 // A subgroup is the asks of a plan that name it, or those of a part of it that starts by itself; without a name, those that name none, which may
-// run anywhere.
+// run anywhere. Once it has a domain, those of each part of it are one, if any of these requires a domain within that.
 type subgroup struct {
 	name  string
 	asks  []*ledger.Request
 	ways  [][]*ledger.Request // in which other asks of it may start in their place
+	part  string              // of which the domain is looked for: the subgroup, or a part of it; empty for none
+	level *topology.Level     // of which that requires one; nil for none
+	fine  int                 // how many domains the finest level has that any of it requires
+	in    *topology.Domain    // of what it is in; nil is everywhere
 	home  *topology.Domain    // in which members of it run; nil if none does
 	why   string              // no other may start: those that run are not in one domain
 	whole bool                // all of its asks start together or none does
 	later bool                // it may start when enough subgroups run
+	below bool                // it is a part of a subgroup that has its domain
+	inner bool                // and starts with that, or that does not
 }
 
 // hasRoom reports whether room is made for a subgroup.
@@ -42,25 +48,19 @@ func (s *subgroup) hasRoom() bool {
 
 // subgroups are those of the asks, in the order in which they are given domains.
 func (g *groupPlan) subgroups() (list []*subgroup) {
-	byName, running := map[string]*subgroup{}, map[string][]*ledger.Request{}
-	if g.each != nil {
-		for r := range g.group.Running {
-			running[r.Subgroup()] = append(running[r.Subgroup()], r)
-		}
-	}
+	byName := map[string]*subgroup{}
 	for _, r := range g.asks {
 		name := startsIn(r)
 		of := byName[name]
 		if of == nil {
-			of = &subgroup{name: name, later: name != r.Subgroup()}
-			if name != "" && g.each != nil {
-				of.home, of.why = home(slices.Values(running[r.Subgroup()]), g.each)
-			}
-			of.whole = name != "" && of.home == nil
+			of = &subgroup{name: name, part: r.Subgroup(), in: g.within, later: name != r.Subgroup()}
 			byName[name] = of
 			list = append(list, of)
 		}
 		of.asks = append(of.asks, r)
+	}
+	for _, of := range list {
+		g.findHome(of)
 	}
 	if g.group.BySubgroup() {
 		list = g.minima(list)
@@ -70,9 +70,103 @@ func (g *groupPlan) subgroups() (list []*subgroup) {
 			of.asks = slices.DeleteFunc(of.asks, func(r *ledger.Request) bool { return !r.EvictsWhole() })
 		}
 	}
+	sortSubgroups(list)
+	return list
+}
+
+// sortSubgroups puts subgroups in the order in which they are given domains.
+func sortSubgroups(list []*subgroup) {
 	slices.SortStableFunc(list, func(a, b *subgroup) int {
-		return cmp.Or(compareTrue(a.home != nil, b.home != nil), compareTrue(a.whole, b.whole), compareTrue(a.hasRoom(), b.hasRoom()), cmp.Compare(len(b.asks), len(a.asks)))
+		return cmp.Or(
+			compareTrue(a.home != nil, b.home != nil), compareTrue(a.whole, b.whole), compareTrue(a.hasRoom(), b.hasRoom()),
+			cmp.Compare(b.fine, a.fine), cmp.Compare(len(b.asks), len(a.asks)),
+		)
 	})
+}
+
+// findHome finds which domain a subgroup requires, and where it runs.
+func (g *groupPlan) findHome(of *subgroup) {
+	level, requires := g.levels[of.part]
+	switch of.level = level; {
+	case requires && level == nil:
+		of.why = "its group requires too many levels"
+	case requires:
+		of.home, of.why = home(slices.Values(g.runningIn()[of.part]), level)
+	}
+	for _, r := range of.asks {
+		for name := range r.Parts {
+			of.fine = max(of.fine, g.domainsAt(g.levels[name]))
+		}
+	}
+	of.whole = of.whole || of.part != "" && of.fine > 0 && len(g.runningIn()[of.part]) == 0
+}
+
+// runningIn are the members that run, by the parts that they are in.
+func (g *groupPlan) runningIn() map[string][]*ledger.Request {
+	if g.running == nil {
+		g.running = map[string][]*ledger.Request{}
+		for r := range g.group.Running {
+			for part := range r.Parts {
+				g.running[part] = append(g.running[part], r)
+			}
+		}
+	}
+	return g.running
+}
+
+// domainsAt is how many domains a level has; zero of nil.
+func (g *groupPlan) domainsAt(level *topology.Level) int {
+	count, known := g.domains[level]
+	if known || level == nil {
+		return count
+	}
+	if g.domains == nil {
+		g.domains = map[*topology.Level]int{}
+	}
+	for range level.Domains {
+		count++
+	}
+	g.domains[level] = count
+	return count
+}
+
+// requiresBelow reports whether a part that an ask is in requires a domain, of those that are in another part.
+func (g *groupPlan) requiresBelow(r *ledger.Request, part string) bool {
+	for name := range r.Parts {
+		if _, requires := g.levels[name]; requires && len(name) > len(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// inner are the parts of a subgroup that has a domain, or needs none, in the order in which they are given domains within it; nil if none
+// requires one.
+func (g *groupPlan) inner(of *subgroup, d *topology.Domain) (list []*subgroup) {
+	if !slices.ContainsFunc(of.asks, func(r *ledger.Request) bool { return g.requiresBelow(r, of.part) }) {
+		return nil
+	}
+	byPart := map[string]*subgroup{}
+	for _, r := range of.asks {
+		part := ""
+		for name := range r.Parts {
+			if len(name) > len(of.part) {
+				part = name
+				break
+			}
+		}
+		in := byPart[part]
+		if in == nil {
+			in = &subgroup{name: cmp.Or(part, of.name), part: part, in: d, whole: of.whole, inner: of.whole, below: true}
+			byPart[part] = in
+			list = append(list, in)
+		}
+		in.asks = append(in.asks, r)
+	}
+	for _, in := range list {
+		g.findHome(in)
+	}
+	sortSubgroups(list)
 	return list
 }
 
@@ -106,11 +200,10 @@ func (g *groupPlan) minima(list []*subgroup) (may []*subgroup) {
 // A subgroupSearch gives subgroups domains within that of a plan, if it has one.
 type subgroupSearch struct {
 	*groupPlan
-	root   *topology.Domain // nil is everywhere
-	want   int              // asks that must have nodes in all
-	parts  int              // subgroups that must have in all, where the group counts by these
-	given  int              // subgroups that have
-	tries  int              // asks that may still be tried
+	want   int // asks that must have nodes in all
+	parts  int // subgroups that must have in all, where the group counts by these
+	given  int // subgroups that have
+	tries  int // asks that may still be tried
 	placed map[placedIn]int64
 	why    string // the first subgroup that had no domain had none
 }
@@ -123,14 +216,14 @@ type placedIn struct {
 
 // makeSubgroups makes the plan subgroup by subgroup.
 func (g *groupPlan) makeSubgroups() question.Outcome {
-	s := subgroupSearch{groupPlan: g, root: g.within, want: g.count, placed: map[placedIn]int64{}}
-	list := g.subgroups()
+	s := subgroupSearch{groupPlan: g, want: g.count, placed: map[placedIn]int64{}}
+	root, list := g.within, g.subgroups()
 	if g.group.BySubgroup() {
 		s.parts = max(g.group.Terms.Least-g.group.Parts(), 1)
 	}
 	s.tries = subgroupTriesMax + asksOf(list)
 	result := s.next(list)
-	if g.within, g.count = s.root, max(s.want, len(g.found)); result == question.Waits {
+	if g.within, g.count = root, max(s.want, len(g.found)); result == question.Waits {
 		g.detail = cmp.Or(s.why, g.detail, "too few of its members fit")
 	}
 	return result
@@ -140,10 +233,15 @@ func (g *groupPlan) makeSubgroups() question.Outcome {
 func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
 	lacking, has := s.want-len(s.found), asksOf(list)
 	if s.parts > 0 {
-		lacking, has = s.parts-s.given, len(list)
+		lacking, has = s.parts-s.given, outerOf(list)
 	}
 	switch {
+	case len(list) > 0 && list[0].inner:
+		return s.give(list[0], list[1:])
 	case lacking <= 0:
+		if at := slices.IndexFunc(list, func(of *subgroup) bool { return of.inner }); at >= 0 {
+			return s.next(list[at:])
+		}
 		return question.Placed
 	case has < lacking:
 		return question.Waits
@@ -170,35 +268,91 @@ func (s *subgroupSearch) next(list []*subgroup) question.Outcome {
 func (s *subgroupSearch) give(first *subgroup, rest []*subgroup) question.Outcome {
 	over := 0
 	for d := range s.domainsOf(first) {
-		for most := len(first.asks); most > 0; {
-			if s.tries -= most; s.tries < 0 {
-				s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
-				return question.Waits
-			}
-			before := len(s.found)
-			s.over = 0
-			result := s.placeIn(first, d, most)
-			most = len(s.found) - before - 1 // fewer of it may be enough beside the others
-			s.given++
-			if result == question.Placed {
-				result = s.next(rest)
-			}
-			if result != question.Waits {
-				return result
-			}
-			s.given--
-			s.unplace(first)
-			over += s.over
-			if first.whole {
-				break
-			}
+		result, overIn := s.giveIn(d, first, rest)
+		if result != question.Waits || s.tries < 0 {
+			return result
 		}
+		over += overIn
 		if s.over > 0 { // no other domain has more quota
 			break
 		}
 	}
 	s.over = over
 	return question.Waits
+}
+
+// giveIn gives a subgroup a domain, and then the others theirs. Over is for how many asks there was no quota in all.
+func (s *subgroupSearch) giveIn(d *topology.Domain, first *subgroup, rest []*subgroup) (result question.Outcome, over int) {
+	if inner := s.inner(first, d); inner != nil {
+		result = s.giveInner(first, inner, rest)
+		return result, s.over
+	}
+	for most := len(first.asks); most > 0; {
+		if s.tries -= most; s.tries < 0 {
+			s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
+			return question.Waits, over
+		}
+		before := len(s.found)
+		s.over = 0
+		result = s.placeIn(first, d, most)
+		most = len(s.found) - before - 1 // fewer of it may be enough beside the others
+		s.countGiven(first, 1)
+		if result == question.Placed {
+			result = s.next(rest)
+		}
+		if result != question.Waits {
+			return result, over
+		}
+		s.countGiven(first, -1)
+		s.unplace(first)
+		over += s.over
+		if first.whole {
+			break
+		}
+	}
+	return question.Waits, over
+}
+
+// countGiven counts a subgroup that has a domain, or one less; what starts with one that has counts with it.
+func (s *subgroupSearch) countGiven(of *subgroup, more int) {
+	if !of.inner {
+		s.given += more
+	}
+}
+
+// giveInner gives the parts of a subgroup domains within its own, and then the others theirs. If it is not whole, they count.
+func (s *subgroupSearch) giveInner(first *subgroup, inner, rest []*subgroup) (result question.Outcome) {
+	if s.over = 0; first.whole {
+		s.countGiven(first, 1)
+	}
+	result = s.next(among(inner, rest))
+	if first.whole && result == question.Waits {
+		s.countGiven(first, -1)
+	}
+	return result
+}
+
+// among are the parts of a subgroup among others that have no domains yet: those come first that have the fewest nodes to choose from.
+func among(inner, rest []*subgroup) []*subgroup {
+	rest = slices.Clone(rest)
+	for _, of := range slices.Backward(inner) {
+		at := slices.IndexFunc(rest, func(other *subgroup) bool { return other.fine <= of.fine })
+		if at < 0 {
+			at = len(rest)
+		}
+		rest = slices.Insert(rest, at, of)
+	}
+	return rest
+}
+
+// outerOf is how many of some subgroups count.
+func outerOf(list []*subgroup) (count int) {
+	for _, of := range list {
+		if !of.inner {
+			count++
+		}
+	}
+	return count
 }
 
 // asksOf is how many asks some subgroups have.
@@ -215,17 +369,16 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 	case of.why != "":
 		s.why = cmp.Or(s.why, fmt.Sprintf("subgroup %s: %s", of.name, of.why))
 		return func(func(*topology.Domain) bool) {}
-	case of.name == "" || s.each == nil:
-		return func(yield func(*topology.Domain) bool) { yield(s.root) }
+	case of.level == nil:
+		return func(yield func(*topology.Domain) bool) { yield(of.in) }
 	}
 	domains, nearest, fits := 0, fit{}, []fit(nil)
-	for d := range s.each.Domains {
-		in := within(d, s.root) // the plan may be for a part of it
-		if in == nil || of.home != nil && d != of.home {
+	for d := range of.level.DomainsIn(of.in) {
+		if of.home != nil && d != of.home {
 			continue
 		}
 		domains++
-		is := s.fitFor(in, of)
+		is := s.fitFor(d, of)
 		if nearest.Domain == nil || is.compare(nearest) < 0 {
 			nearest = is
 		}
@@ -244,27 +397,6 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 			}
 		}
 	}
-}
-
-// within is what a domain and another one share: the smaller of them if it is in the larger; nil if nothing.
-func within(d, root *topology.Domain) *topology.Domain {
-	switch {
-	case root == nil || isIn(d, root):
-		return d
-	case isIn(root, d):
-		return root
-	}
-	return nil
-}
-
-// isIn reports whether a domain is another one or in it.
-func isIn(d, other *topology.Domain) bool {
-	for ; d != nil; d = d.Parent {
-		if d == other {
-			return true
-		}
-	}
-	return false
 }
 
 // fitFor is what a domain has for a subgroup, beside what is planned there.
@@ -316,10 +448,12 @@ func (s *subgroupSearch) unplace(of *subgroup) {
 	s.order = s.order[:len(s.found)] // they were found last
 }
 
-// countIn counts an ask that is planned in a domain, or one less.
+// countIn counts an ask that is planned in the domains of a node, or one less.
 func (s *subgroupSearch) countIn(r *ledger.Request, n *ledger.Node, more int64) {
-	if s.each != nil {
-		s.placed[placedIn{within(s.each.Of(n), s.root), s.ClassOf(r)}] += more
+	if s.isDivided() {
+		for d := range domainsIn(s.trees, n) {
+			s.placed[placedIn{d, s.ClassOf(r)}] += more
+		}
 	}
 }
 
@@ -337,24 +471,24 @@ func (s *subgroupSearch) foundOf(of *subgroup) iter.Seq2[*ledger.Request, *ledge
 // explainSubgroup says why a subgroup has no domain.
 func (s *subgroupSearch) explainSubgroup(of *subgroup, domains int, nearest fit) string {
 	in := ""
-	if s.root != nil {
-		in = " in " + s.root.Name
+	if of.in != nil {
+		in = " in " + of.in.Name
 	}
 	switch {
 	case domains == 0:
-		return fmt.Sprintf("subgroup %s: there is no domain of %s%s for it", of.name, s.each.Key, in)
+		return fmt.Sprintf("subgroup %s: there is no domain of %s%s for it", of.name, of.level.Key, in)
 	case of.home != nil:
-		return fmt.Sprintf("subgroup %s: %s %s, where it runs, has no room", of.name, s.each.Key, of.home.Name)
+		return fmt.Sprintf("subgroup %s: %s %s, where it runs, has no room", of.name, of.level.Key, of.home.Name)
 	}
 	return fmt.Sprintf("subgroup %s: none of %s of %s%s has room for %d; %s has the most, for %d",
-		of.name, domainsText(domains), s.each.Key, in, len(of.asks), nearest.Name, nearest.holds)
+		of.name, domainsText(domains), of.level.Key, in, len(of.asks), nearest.Name, nearest.holds)
 }
 
 // togetherWith visits the asks that start with one whose group runs: itself, or all of its subgroup, or of a part of that.
 func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 	return func(yield func(*ledger.Request) bool) {
 		g := r.StartsWith
-		if g.Each() == "" && !g.BySubgroup() || r.Subgroup() == "" {
+		if g.HasLevels().Count == 0 && !g.BySubgroup() || r.Subgroup() == "" {
 			yield(r)
 			return
 		}

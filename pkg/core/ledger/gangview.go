@@ -10,6 +10,7 @@ func (l *Ledger) RestoreGroup(g *Group, v api.GroupView) {
 	for _, of := range v.Subgroups {
 		if p := g.part(of.Name); p != nil {
 			p.Least = of.Least
+			g.setLevel(p, of.Require)
 		}
 	}
 	l.partsChanged(g)
@@ -22,7 +23,7 @@ func (g *Group) ViewParts() []api.SubgroupView { return viewParts(nil, g.parts) 
 
 func viewParts(list []api.SubgroupView, parts []*part) []api.SubgroupView {
 	for _, p := range parts {
-		of := api.SubgroupView{Name: p.Name, Least: max(p.Least, 0), Has: p.running + p.done, Running: p.running, Waiting: p.waiting, Done: p.done}
+		of := api.SubgroupView{Name: p.Name, Least: max(p.Least, 0), Has: p.running + p.done, Running: p.running, Waiting: p.waiting, Done: p.done, Require: p.require}
 		if len(p.below) > 0 {
 			of.Has = countRunning(p.below)
 		}

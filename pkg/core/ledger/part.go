@@ -12,7 +12,8 @@ import (
 // A part is a subgroup of a group, or a part of one: the members that name it. Where groups count by subgroups, so many of them start together,
 // each with so many of its own parts, if it has any, or else with so many of its members.
 type part struct {
-	Name string // with those of the parts that it is in, as members name it
+	Name    string // with those of the parts that it is in, as members name it
+	require string // the attribute of nodes of which its members run in one domain; empty for none
 	partCounts
 	below []*part // by name
 }
@@ -199,6 +200,10 @@ func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
 		changed = changed || p.partCounts != before
 		if p.isGone() {
 			*parts = slices.Delete(*parts, at, at+1)
+			for range levelsOf([]*part{p}) {
+				g.levels.Count--
+				l.Changes.Group(g)
+			}
 			break // with what is in it
 		}
 		parts = &p.below
@@ -235,21 +240,84 @@ func (l *Ledger) countMember(r *Request, more int) {
 
 // hearPart takes what a member says of its subgroup and the parts in it, and reports whether that is new.
 func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
-	said, is := tags[api.TagQuorumSubgroupLeast]
 	name := tags[api.TagQuorumSubgroup]
-	if !is || g.part(name) == nil {
+	if g.part(name) == nil {
 		return false
 	}
+	minima, saysMinima := tags[api.TagQuorumSubgroupLeast]
+	levels, saysLevels := tags[api.TagQuorumEach]
 	for p := range partsOn(g.parts, name) {
-		text, rest, _ := strings.Cut(said, "/")
-		least, _ := strconv.Atoi(text)
-		changed = changed || p.Least != least
-		p.Least, said = least, rest
+		if saysMinima {
+			text, rest, _ := strings.Cut(minima, "/")
+			least, _ := strconv.Atoi(text)
+			changed = changed || p.Least != least
+			p.Least, minima = least, rest
+		}
+		if saysLevels {
+			level, rest, _ := strings.Cut(levels, ",")
+			if levels = rest; g.setLevel(p, level) {
+				l.Changes.Group(g)
+				changed = true
+			}
+		}
 	}
 	if changed {
 		l.partsChanged(g)
 	}
 	return changed
+}
+
+// GroupLevels say whether subgroups of a group require domains, and what has changed.
+type GroupLevels struct {
+	Count   int    // of parts that require one
+	Changes uint64 // of what parts require that had members before
+}
+
+// setLevel has a part require one domain of a level, or, if it is empty, of none, and reports whether that is new.
+func (g *Group) setLevel(p *part, level string) bool {
+	if p.require == level {
+		return false
+	}
+	if p.require != "" {
+		g.levels.Count--
+	}
+	if level != "" {
+		g.levels.Count++
+	}
+	if p.require != "" || p.members > 1 {
+		g.levels.Changes++
+	}
+	p.require = level
+	return true
+}
+
+// Levels visits the parts that require a domain of a level, by name, those before others that are in them.
+func (g *Group) Levels(yield func(part, level string) bool) {
+	if g.levels.Count > 0 {
+		levelsOf(g.parts)(yield)
+	}
+}
+
+func levelsOf(parts []*part) func(func(part, level string) bool) {
+	return func(yield func(part, level string) bool) { visitLevels(parts, yield) }
+}
+
+func visitLevels(parts []*part, yield func(part, level string) bool) bool {
+	for _, p := range parts {
+		if p.require != "" && !yield(p.Name, p.require) || !visitLevels(p.below, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Parts visits the names of the parts of its group that a member is in, from the largest on.
+func (r *Request) Parts(yield func(string) bool) {
+	for end := range ends(r.part()) {
+		if !yield(r.part()[:end]) {
+			return
+		}
+	}
 }
 
 // Parts is how many subgroups run, where a group counts them.

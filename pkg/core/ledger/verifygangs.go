@@ -224,6 +224,13 @@ func (v *verifier) partsOf(g *Group, is map[string]*partCounts) {
 	if len(is) != known {
 		v.Breaks("group %s has %d subgroups and parts of these, and knows %d", g.Name, len(is), known)
 	}
+	levels := 0
+	for range levelsOf(g.parts) {
+		levels++
+	}
+	if levels != g.levels.Count {
+		v.Breaks("%d subgroups of group %s, and parts of these, require domains, and %d are counted", levels, g.Name, g.levels.Count)
+	}
 	if anew := missingOf(g.Terms.Least, g.parts, g.Asks.Len()); g.BySubgroup() && g.missing >= 0 && g.missing != anew {
 		v.Breaks("group %s misses %d, and takes it for %d", g.Name, anew, g.missing)
 	}

@@ -8,7 +8,7 @@
 // Read in this order:
 //
 //	domain.go     domains, and what runs there
-//	topology.go   which nodes are in which
+//	topology.go   which nodes are in which; level.go, by which keys
 //	slots.go      how many asks fit
 //	verify.go     the laws
 package topology

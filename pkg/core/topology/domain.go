@@ -24,6 +24,7 @@ type Domain struct {
 	Busy   int
 
 	value   string
+	tree    int // of those of the topology
 	depth   int // its level in the list, from zero on
 	below   []*Domain
 	members []*place

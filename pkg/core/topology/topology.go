@@ -9,7 +9,7 @@ import (
 )
 
 // A Topology is which nodes are in which domains. It has a tree of domains for each list of keys that is configured,
-// and one of a single level for each other key that was asked for.
+// and one for each other list that was asked for.
 //
 //	a node is in at most one domain of each level, and in all that are above it
 //	a domain has a node
@@ -19,7 +19,8 @@ type Topology struct {
 	used    func(*ledger.Node) int64
 	trees   []*tree
 	lists   int              // how many of the trees are configured
-	levels  map[string]level // by key
+	levels  map[string]level // of the configured lists, by key
+	extra   map[string]int   // trees of other lists, by their keys
 	places  []*place         // by the slots of nodes
 	numbers tables.Numbers   // of domains
 	slots   map[string]*Slots
@@ -31,6 +32,7 @@ type Topology struct {
 
 // A tree is the domains of one list of keys.
 type tree struct {
+	at   int // of the trees
 	keys []string
 	top  []*Domain // by value
 }
@@ -61,7 +63,7 @@ type usage struct {
 
 // New is a topology of some nodes without lists of keys. Used is what is used of a node, as the order of nodes counts.
 func New(nodes iter.Seq[*ledger.Node], used func(*ledger.Node) int64) *Topology {
-	return &Topology{nodes: nodes, used: used, levels: map[string]level{}, slots: map[string]*Slots{}}
+	return &Topology{nodes: nodes, used: used, levels: map[string]level{}, extra: map[string]int{}, slots: map[string]*Slots{}}
 }
 
 // Configure sets the lists of keys, coarse to fine; a key is in one of them, once. All else is forgotten: each node is to
@@ -71,7 +73,7 @@ func (t *Topology) Configure(lists [][]string) {
 	t.lists = len(lists)
 	t.Active = t.lists > 0
 	for i, keys := range lists {
-		t.trees = append(t.trees, &tree{keys: keys})
+		t.trees = append(t.trees, &tree{at: i, keys: keys})
 		for depth, key := range keys {
 			t.levels[key] = level{i, depth}
 		}
@@ -92,43 +94,6 @@ func (t *Topology) Keys(yield func(string) bool) {
 	}
 }
 
-// find is the level of a key. One that is in no list gets a tree of its own, which takes a step for each node.
-func (t *Topology) find(key string) level {
-	at, known := t.levels[key]
-	if known {
-		return at
-	}
-	t.begin()
-	if len(t.trees)-t.lists >= extraMax {
-		t.dropExtra()
-	}
-	at = level{tree: len(t.trees)}
-	t.trees = append(t.trees, &tree{keys: []string{key}})
-	t.levels[key] = at
-	for _, p := range t.places {
-		if p != nil {
-			t.settle(p)
-		}
-	}
-	return at
-}
-
-// extraMax is how many trees are kept of keys that are in no list. One that is dropped is made again when it is asked for.
-const extraMax = 64
-
-// dropExtra drops the trees of keys that are in no list.
-func (t *Topology) dropExtra() {
-	for _, p := range t.places {
-		if p != nil {
-			t.leave(p, t.lists)
-		}
-	}
-	for _, dropped := range t.trees[t.lists:] {
-		delete(t.levels, dropped.keys[0])
-	}
-	t.trees = t.trees[:t.lists]
-}
-
 // begin looks at all nodes for the first time.
 func (t *Topology) begin() {
 	if !t.Active {
@@ -137,55 +102,6 @@ func (t *Topology) begin() {
 			t.enter(n)
 		}
 	}
-}
-
-// A Level is the domains of a key. It holds until the next one is asked for of a key that is in no list.
-type Level struct {
-	Key   string
-	of    *Topology
-	tree  int
-	depth int
-}
-
-// Level is that of a key.
-func (t *Topology) Level(key string) *Level {
-	at := t.find(key)
-	return &Level{key, t, at.tree, at.depth}
-}
-
-// Domains visits the domains of a level, by name.
-func (l *Level) Domains(yield func(*Domain) bool) { visit(l.of.trees[l.tree].top, l.depth, yield) }
-
-func visit(domains []*Domain, depth int, yield func(*Domain) bool) bool {
-	for _, d := range domains {
-		if depth == 0 && !yield(d) || depth > 0 && !visit(d.below, depth-1, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// Of is the domain of a level that a node is in; nil if it is in none.
-func (l *Level) Of(n *ledger.Node) *Domain { return l.Finest(n).at(l.depth) }
-
-// Finest is the finest domain of the list of a level that a node is in; nil if it is in none.
-func (l *Level) Finest(n *ledger.Node) *Domain {
-	p := l.of.placeOf(n)
-	if p == nil {
-		return nil
-	}
-	return p.seats[l.tree].domain
-}
-
-// at is the domain of a level that a domain is or is in; nil if there is none.
-func (d *Domain) at(depth int) *Domain {
-	for d != nil && d.depth > depth {
-		d = d.Parent
-	}
-	if d == nil || d.depth < depth {
-		return nil
-	}
-	return d
 }
 
 // Finest is the finest domain of the first list that a node is in; nil if it is in none.
@@ -262,7 +178,7 @@ func (t *Topology) domainFor(in *tree, n *ledger.Node) (finest *Domain) {
 		}
 		at, d := child(*below, value)
 		if d == nil {
-			d = &Domain{Name: value, value: value, depth: depth, Parent: finest, number: t.numbers.Take()}
+			d = &Domain{Name: value, value: value, tree: in.at, depth: depth, Parent: finest, number: t.numbers.Take()}
 			if finest != nil {
 				d.Name = finest.Name + "/" + value
 			}

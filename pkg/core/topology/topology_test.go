@@ -105,6 +105,66 @@ func TestAKeyInNoListIsALevel(t *testing.T) {
 	c.verify(t)
 }
 
+// Each key of a path divides the domains of the one before it. Where a list has them in that order they are its levels; others are made, with what stands above a key
+// in its own list. One that stands above what it is to divide divides nothing.
+func TestKeysOfAPathDivideEachOther(t *testing.T) {
+	c := newCluster([]string{"block", "rack"}, []string{"power"})
+	c.add("n1", "block=b1 rack=r1 power=p1 row=1", 1)
+	c.add("n2", "block=b1 rack=r2 power=p1 row=1", 1)
+	c.add("n3", "block=b2 rack=r1 power=p1 row=2", 1)
+	c.add("n4", "block=b2 rack=r1 power=p2 row=2", 1)
+	c.add("n5", "power=p2 row=2", 1)
+	for path, want := range map[string]string{
+		"block":          "b1 b2",
+		"block rack":     "b1/r1 b1/r2 b2/r1",
+		"rack block":     "b1/r1 b1/r2 b2/r1",
+		"rack rack":      "b1/r1 b1/r2 b2/r1",
+		"power rack":     "p1/b1/r1 p1/b1/r2 p1/b2/r1 p2/b2/r1",
+		"power block":    "p1/b1 p1/b2 p2/b2",
+		"row power":      "1/p1 2/p1 2/p2",
+		"block row rack": "b1/1/r1 b1/1/r2 b2/2/r1",
+		"none rack":      "",
+	} {
+		levels := c.Levels(strings.Fields(path))[0]
+		var names []string
+		for d := range levels[len(levels)-1].Domains {
+			names = append(names, d.Name)
+		}
+		assert.Equal(t, strings.Join(names, " "), want, path)
+		for d := range levels[0].Domains { // what is in each of the first
+			for in := range levels[len(levels)-1].DomainsIn(d) {
+				assert.Assert(t, strings.HasPrefix(in.Name+"/", d.Name+"/"), "%s: %s in %s", path, in.Name, d.Name)
+				assert.Assert(t, levels[len(levels)-1].IsIn(in, d))
+				names = names[1:]
+			}
+		}
+		assert.Equal(t, len(names), 0, path)
+	}
+	c.verify(t)
+}
+
+// Levels that are asked for at once hold together, however many trees of keys in no list there are.
+func TestLevelsHoldTogether(t *testing.T) {
+	c := newCluster([]string{"rack"})
+	attributes := "rack=r1"
+	for i := range 3 * extraMax {
+		attributes += fmt.Sprintf(" key-%d=v", i)
+	}
+	c.add("n1", attributes, 1)
+	for i := range extraMax {
+		c.Level(fmt.Sprint("key-", i))
+		for _, l := range c.Levels([]string{fmt.Sprint("key-", extraMax+i)}, []string{"rack", fmt.Sprint("key-", 2*extraMax+i)}) {
+			count := 0
+			for range l[len(l)-1].Domains {
+				count++
+			}
+			assert.Equal(t, count, 1)
+		}
+	}
+	assert.Assert(t, len(c.trees) <= 1+extraMax)
+	c.verify(t)
+}
+
 func TestKeysOfNoListAreDroppedAndMadeAgain(t *testing.T) {
 	c := newCluster([]string{"rack"})
 	for i := range extraMax + 2 {

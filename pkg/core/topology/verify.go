@@ -25,9 +25,11 @@ func (t *Topology) Verify(v *laws.Check) {
 	if known != 0 {
 		v.Breaks("%d nodes more are there than the topology knows", known)
 	}
-	for key := range t.Keys {
-		for d := range t.Level(key).Domains {
-			t.verifyDomain(v, d)
+	for _, tree := range t.trees {
+		for depth := range tree.keys {
+			for d := range (&Level{of: t, tree: tree.at, depth: depth}).Domains {
+				t.verifyDomain(v, d)
+			}
 		}
 	}
 	for _, s := range t.slots {
