@@ -40,7 +40,7 @@ func boundsOf(view *api.View, ask *api.AskView) (list []bound) {
 			rest, is := strings.CutPrefix(m.Tags[api.TagQuorumSubgroup], part.Name)
 			return is && (rest == "" || rest[0] == '/') && isOfGroup(m)
 		}
-		if part.Require != "" && isOf(ask.Allocation) {
+		if part.Require != "" && !group.Terms.Split && isOf(ask.Allocation) {
 			add(part.Require, "subgroup "+part.Name, isOf)
 		}
 	}

@@ -29,6 +29,7 @@ func TestNodesInOtherDomains(t *testing.T) {
 		{"it runs in two", group, "a", []string{"n-b1-r1", "n-b1-r2"}, unlabelled + "its group must run in one rack"},
 		{"its subgroup runs", "quorum.each", "b/1", []string{"n-b1-r1"}, "6 are not in the domain of its group, such as n-b1-r2, n-b2-r1, n-b2-r2; subgroup b runs in rack b1/r1"},
 		{"another subgroup runs", "quorum.each", "a", []string{"n-b1-r1"}, unlabelled + "subgroup b must run in one rack"},
+		{"its subgroup may be divided", "quorum.each", "b/1 split", []string{"n-b1-r1"}, ""},
 		{"it may run anywhere", "none", "a", []string{"n-b1-r1"}, ""},
 	} {
 		c := newCluster(t, api.Config{Levels: [][]string{{"block", "rack"}}, Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "web", Max: resources.Limits{2}}}}}, api.Options{})
@@ -41,7 +42,11 @@ func TestNodesInOtherDomains(t *testing.T) {
 		}
 		member := func(key, subgroup string, change ...func(*api.Allocation)) {
 			c.ask("web", key, 1, 1, append(change, func(a *api.Allocation) {
-				a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "1", api.TagQuorumSubgroup: subgroup, test.level: "rack"}
+				name, splits := strings.CutSuffix(subgroup, " split")
+				a.Tags = map[string]string{api.TagQuorum: "train", api.TagQuorumLeast: "1", api.TagQuorumSubgroup: name, test.level: "rack"}
+				if splits {
+					a.Tags[api.TagQuorumSplit] = "true"
+				}
 			})...)
 		}
 		for i, node := range test.on {

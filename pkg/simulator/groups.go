@@ -16,7 +16,8 @@ type Group struct {
 	Least    int    // pods that run, or are done; zero is all that the application has
 	Require  string // the level of a domain in which all run; empty for anywhere
 	Prefer   string // the level of which they run in as few domains as they can; empty for none
-	Each     string // the level of a domain in which all of a subgroup run; empty for anywhere
+	Each     string // the level of a domain in which all of a subgroup run, after a comma that of each part of it; empty for anywhere
+	Split    bool   // a subgroup may be divided where no domain has room for it
 	Size     int    // pods of a subgroup, those that follow each other; zero is all that the application has
 	Parts    int    // subgroups that start together, each with all its pods; zero where pods are counted
 	Leaders  int    // pods of each of these that are a part of it, the first ones, beside the others; zero where there are no such parts
@@ -34,6 +35,7 @@ func (p *parser) group(into **Group) field {
 			"require":  text(&p.reader, &g.Require),
 			"prefer":   text(&p.reader, &g.Prefer),
 			"each":     text(&p.reader, &g.Each),
+			"split":    p.flag(&g.Split),
 			"size":     whole(&p.reader, &g.Size, 1, podsMax),
 			"parts":    whole(&p.reader, &g.Parts, 1, podsMax),
 			"leaders":  whole(&p.reader, &g.Leaders, 1, podsMax),
@@ -75,6 +77,9 @@ func (s *source) groupPods(id api.ApplicationID, pods []*pod) {
 	}
 	if s.Group.Each != "" {
 		tags[api.TagQuorumEach] = s.Group.Each
+	}
+	if s.Group.Split {
+		tags[api.TagQuorumSplit] = "true"
 	}
 	if s.Group.Balanced {
 		tags[api.TagQuorumBalanced] = "true"

@@ -43,6 +43,8 @@ const (
 	// TagQuorumEach is the attribute of nodes of which the members of its subgroup run in one value: all of a subgroup that wait start there, or none of them
 	// does. After a comma it says that of the part that the member is in, and so on: "block,rack", or ",rack" of the part alone.
 	TagQuorumEach = "quorum.each"
+	// TagQuorumSplit says, with "true", that a subgroup for which no domain of these has room starts in several of them, as few as can be.
+	TagQuorumSplit = "quorum.each.split"
 	// TagQuorumSubgroupLeast is how many members of its subgroup start together or none does. Where it is above zero, TagQuorumLeast counts
 	// subgroups that have theirs, instead of members: so many of them start together. The others may start later, each as a whole, and
 	// nothing is evicted for them. For a part it says that of each that it is in, too: with "2/4", two parts of the subgroup start together, and of this
@@ -85,6 +87,7 @@ type GroupTerms struct {
 
 	BySubgroup bool          // Least counts subgroups
 	Balanced   bool          // members are evenly divided among domains
+	Split      bool          // a subgroup for which no domain has room that it requires may be divided among several
 	EndBelow   time.Duration // what runs ends when it has been below its minimum for so long; zero is never
 }
 
@@ -131,6 +134,9 @@ func (t GroupTerms) Heard(tags map[string]string) GroupTerms {
 	}
 	if said, is := tags[TagQuorumBalanced]; is {
 		t.Balanced = said == "true"
+	}
+	if said, is := tags[TagQuorumSplit]; is {
+		t.Split = said == "true"
 	}
 	if said, is := tags[TagQuorumSubgroupLeast]; is {
 		said, _, _ = strings.Cut(said, "/")

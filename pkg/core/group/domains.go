@@ -171,8 +171,18 @@ type survey struct {
 	why     string // there is no plan in the best of those with enough, or it was refused
 }
 
-// find makes the plan: anywhere, or in the best domain in which there is one.
+// find makes the plan: anywhere, or in the best domain in which there is one. Subgroups are divided only if there is none otherwise.
 func (g *groupPlan) find() question.Outcome {
+	g.splits = false
+	result := g.findOnce()
+	if result == question.Waits && g.group.Terms.Split && g.isDivided() && !g.strays && g.short == nil {
+		g.splits = true
+		result = g.findOnce()
+	}
+	return result
+}
+
+func (g *groupPlan) findOnce() question.Outcome {
 	switch {
 	case g.prefers != nil:
 		return g.makeInFew()

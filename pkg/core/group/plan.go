@@ -45,6 +45,7 @@ type groupPlan struct {
 	detail  string     // why there are too few
 
 	balances  bool // asks are evenly divided among domains
+	splits    bool // subgroups may be divided among domains
 	most      int  // asks that are to be found in the domain that is looked at, beside those before; zero is any number
 	avoids    bool // nodes where binding failed are left out
 	strays    bool // members run in several domains, or outside of all

@@ -6,10 +6,12 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/guard"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
+	"github.com/narwhal-scheduler/narwhal/pkg/core/preemption"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/question"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/topology"
 )
@@ -49,14 +51,19 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	if len(asks) < plan.count || s.loops(asks) {
 		return question.Waits
 	}
-	var domains []fit
-	if plan.level != nil && !plan.isDivided() {
-		domains = plan.byFit()
+	plan.splits = false
+	try := func() (room *preemption.GroupRoom, again time.Time, result question.Outcome) {
+		return s.Attempts.RoomForGroup(asks, plan.setsIn(asks), pause.Times)
 	}
-	room, again, result := s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
-	if room == nil && result == question.Waits && again.IsZero() && plan.areMixed(asks) {
+	room, again, result := try()
+	fails := func() bool { return room == nil && result == question.Waits && again.IsZero() }
+	if fails() && plan.areMixed(asks) {
 		slices.Reverse(asks) // what has the most nodes to choose from first
-		room, again, result = s.Attempts.RoomForGroup(asks, plan.setsIn(asks, domains), pause.Times)
+		room, again, result = try()
+	}
+	if fails() && plan.isDivided() && g.Terms.Split {
+		plan.splits = true
+		room, again, result = try()
 	}
 	switch {
 	case result == question.Flush:
@@ -66,7 +73,7 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 		s.retryGroupsBy(again)
 		return question.Waits
 	case room == nil:
-		pause.PauseUntil(s.Now.Add(min(pause.Next(s.Options.RetryDelay), s.Options.RetryMax)), plan.whyNoRoom(asks, domains, result))
+		pause.PauseUntil(s.Now.Add(min(pause.Next(s.Options.RetryDelay), s.Options.RetryMax)), plan.whyNoRoom(asks, result))
 		if result == question.Busy {
 			s.retryGroupsBy(pause.Until)
 		}
@@ -88,9 +95,9 @@ type share struct {
 	nodes iter.Seq[*ledger.Node]
 }
 
-// setsIn visits the ways to give some asks nodes: of one of some domains, of all where none is required, or, if they are of subgroups,
-// of one for each.
-func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]] {
+// setsIn visits the ways to give some asks nodes: of one of the domains in which they may run, of all where none is required, or, if they are of
+// subgroups that require some, of one for each.
+func (g *groupPlan) setsIn(asks []*ledger.Request) iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]] {
 	return func(yield func(iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]) bool) {
 		yieldSet := func(shares ...share) bool {
 			return yield(func(yield func([]*ledger.Request, iter.Seq[*ledger.Node]) bool) {
@@ -102,14 +109,14 @@ func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[iter.
 			})
 		}
 		switch {
-		case g.isDivided():
+		case g.isDivided() && !g.splits:
 			g.divisions(asks, yieldSet)
 			return
 		case g.level == nil:
 			yieldSet(share{asks, g.AllNodes})
 			return
 		}
-		for _, d := range domains {
+		for _, d := range g.byFit() {
 			if !yieldSet(share{asks, d.AllNodes}) {
 				return
 			}
@@ -120,21 +127,26 @@ func (g *groupPlan) setsIn(asks []*ledger.Request, domains []fit) iter.Seq[iter.
 // roomButFor is why no room is made where amounts and priorities would allow it.
 const roomButFor = "; evictions%s would make room, but for guarantees, budgets, units or refusals"
 
-// whyNoRoom says why no room can be made for some asks in any of some domains, as far as amounts and priorities tell.
-func (g *groupPlan) whyNoRoom(asks []*ledger.Request, domains []fit, result question.Outcome) string {
+// whyNoRoom says why no room can be made for some asks, as far as amounts and priorities tell.
+func (g *groupPlan) whyNoRoom(asks []*ledger.Request, result question.Outcome) string {
+	var domains []fit
+	divides := g.isDivided() && !g.splits
+	if g.level != nil && !divides {
+		domains = g.byFit()
+	}
 	switch {
 	case result == question.Busy:
 		return "; there is more to look at for evictions than one attempt may: the next one looks at more"
-	case g.Preemption.Priority == api.PriorityOff, g.level != nil && !g.isDivided() && len(domains) == 0:
+	case g.Preemption.Priority == api.PriorityOff, g.level != nil && !divides && len(domains) == 0:
 		return ""
-	case g.isDivided():
-		for range g.setsIn(asks, domains) { // there is one only if it has room for all
+	case divides:
+		for range g.setsIn(asks) { // there is one only if it has room for all
 			return fmt.Sprintf(roomButFor, "")
 		}
 		return "; no evictions make room for each of its subgroups"
 	}
 	in, rest := "", ""
-	set, most, above := g.Attempts.NearestRoom(asks, g.setsIn(asks, domains))
+	set, most, above := g.Attempts.NearestRoom(asks, g.setsIn(asks))
 	if g.level != nil {
 		in = " in " + domains[set].Name
 	}
@@ -167,7 +179,7 @@ func (g *groupPlan) claimsAreWithin() bool {
 			return false
 		}
 		for name := range r.Parts {
-			if level := g.levels[name]; level != nil && !agrees(name, level, c.Node) {
+			if level := g.levels[name]; level != nil && !g.group.Terms.Split && !agrees(name, level, c.Node) {
 				return false
 			}
 		}

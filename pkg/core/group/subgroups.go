@@ -91,7 +91,9 @@ func (g *groupPlan) findHome(of *subgroup) {
 	case requires && level == nil:
 		of.why = "its group requires too many levels"
 	case requires:
-		of.home, of.why = home(slices.Values(g.runningIn()[of.part]), level)
+		if of.home, of.why = home(slices.Values(g.runningIn()[of.part]), level); of.why != "" && g.group.Terms.Split {
+			of.home, of.why = nil, ""
+		}
 	}
 	for _, r := range of.asks {
 		for name := range r.Parts {
@@ -390,13 +392,28 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 		s.why = cmp.Or(s.why, s.explainSubgroup(of, domains, nearest))
 	}
 	slices.SortFunc(fits, fit.compare)
+	if s.splits && of.home == nil {
+		s.theirsFirst(fits, of)
+	}
 	return func(yield func(*topology.Domain) bool) {
 		for _, is := range fits {
 			if !yield(is.Domain) {
 				return
 			}
 		}
+		if s.splits {
+			yield(of.in)
+		}
 	}
+}
+
+// theirsFirst puts domains first in which many of a subgroup run.
+func (s *subgroupSearch) theirsFirst(fits []fit, of *subgroup) {
+	run := map[*topology.Domain]int{}
+	for _, r := range s.runningIn()[of.part] {
+		run[of.level.Of(r.RunsOn)]++
+	}
+	slices.SortStableFunc(fits, func(a, b fit) int { return cmp.Compare(run[b.Domain], run[a.Domain]) })
 }
 
 // fitFor is what a domain has for a subgroup, beside what is planned there.
@@ -421,6 +438,10 @@ func (s *subgroupSearch) fitFor(d *topology.Domain, of *subgroup) (is fit) {
 func (s *subgroupSearch) placeIn(of *subgroup, d *topology.Domain, most int) question.Outcome {
 	before := len(s.found)
 	s.within, s.count = d, before+most
+	if s.splits && d == nil {
+		s.prefers = of.level
+		defer func() { s.prefers = nil }()
+	}
 	if !of.whole {
 		s.count = min(s.count, s.want)
 	}

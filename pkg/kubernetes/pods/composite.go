@@ -82,26 +82,27 @@ func (g PodGroup) TagsIn(composites ...PodGroup) map[string]string {
 	tags := top.Tags()
 	maps.Copy(tags, map[string]string{
 		TagQuorum: top.CompositeName(), TagQuorumLeast: top.starts(),
-		TagQuorumSubgroup: g.SubgroupIn(composites...), TagQuorumSubgroupLeast: joined(below, PodGroup.starts), TagQuorumEach: below[0].Require,
+		TagQuorumSubgroup: g.SubgroupIn(composites...), TagQuorumSubgroupLeast: joined(below, "/", PodGroup.starts),
+		TagQuorumEach: strings.TrimRight(joined(below, ",", func(of PodGroup) string { return of.Require }), ","),
 	})
 	return tags
 }
 
 // SubgroupIn is the subgroup that a group is in composite ones, the top one first.
 func (g PodGroup) SubgroupIn(composites ...PodGroup) string {
-	return joined(slices.Concat(composites[1:], []PodGroup{g}), func(of PodGroup) string { return of.Name })
+	return joined(slices.Concat(composites[1:], []PodGroup{g}), "/", func(of PodGroup) string { return of.Name })
 }
 
 // starts is how many of what is in a group start together, at least one.
 func (g PodGroup) starts() string { return strconv.Itoa(int(max(g.MinCount, 1))) }
 
 // joined is what is said of groups that are one in the other.
-func joined(groups []PodGroup, says func(PodGroup) string) string {
+func joined(groups []PodGroup, by string, says func(PodGroup) string) string {
 	texts := make([]string, len(groups))
 	for i, of := range groups {
 		texts[i] = says(of)
 	}
-	return strings.Join(texts, "/")
+	return strings.Join(texts, by)
 }
 
 // CompositeName is the name by which pods name a composite group: no pod group has the same.
@@ -114,7 +115,7 @@ const compositesMax = 4
 type Composites map[string]PodGroup
 
 // Of are the composite groups that a pod group is in, the top one first, as far as they say how others start with it; none if it starts by itself. Why
-// is why its pods wait. Domains are understood where the top one requires them, and what is right below that.
+// is why its pods wait.
 func (c Composites) Of(group PodGroup) (above []PodGroup, why string) {
 	for at := group; at.Parent != ""; {
 		of, known := c[group.Namespace+"/"+at.Parent]
@@ -130,11 +131,6 @@ func (c Composites) Of(group PodGroup) (above []PodGroup, why string) {
 		above = above[:len(above)-1]
 	}
 	slices.Reverse(above)
-	for i, of := range slices.Concat(above, []PodGroup{group}) {
-		if i > 1 && of.Require != "" && of.Require != above[0].Require && of.Require != above[1].Require {
-			return nil, fmt.Sprintf("%s requires one value of %s: this is understood of %s and of what is right in it", of.Name, of.Require, above[0].Name)
-		}
-	}
 	return above, ""
 }
 

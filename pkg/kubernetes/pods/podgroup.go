@@ -36,6 +36,7 @@ type PodGroup struct {
 	Prefer          string           // the label of nodes of which those that start together run in few values; empty for none
 	Balanced        bool             // and as evenly divided among them as can be
 	Each            string           // the label of nodes of which the pods of each subgroup run in one value; empty for none
+	Split           bool             // or in few, if none has room for all of them
 	SubgroupSize    int              // how many completion indices make a subgroup; zero where pods name theirs
 	SubgroupLeast   int              // how many pods of a subgroup start together, and MinCount counts subgroups; zero where it counts pods
 	EndBelow        time.Duration    // what runs ends when it has been below its minimum for so long; zero is never
@@ -59,11 +60,13 @@ const AnnotationBalanced = domain + "balanced-topology"
 
 // Subgroups of a pod group, for which Kubernetes has no field. Pods say in which one they are with the label LabelSubgroup, or, where the
 // group has the annotation AnnotationSubgroupSize, with their completion index: those of so many that follow each other are one subgroup.
-// AnnotationSubgroups of the group is the label of nodes of which all pods of a subgroup run in one value.
+// AnnotationSubgroups of the group is the label of nodes of which all pods of a subgroup run in one value, and AnnotationSubgroupsPrefer, without that, the one
+// of which they do if there is room for them in one, or else in few.
 const (
-	AnnotationSubgroups    = domain + "subgroup-topology"
-	AnnotationSubgroupSize = domain + "subgroup-size"
-	LabelSubgroup          = domain + "subgroup"
+	AnnotationSubgroups       = domain + "subgroup-topology"
+	AnnotationSubgroupsPrefer = domain + "preferred-subgroup-topology"
+	AnnotationSubgroupSize    = domain + "subgroup-size"
+	LabelSubgroup             = domain + "subgroup"
 	// AnnotationSubgroupMinCount of a pod group is how many pods of a subgroup start together or none does. The minCount of the group counts
 	// subgroups then, such as replicas.
 	AnnotationSubgroupMinCount = domain + "subgroup-min-count"
@@ -222,6 +225,9 @@ func (g *PodGroup) readAnnotations(of map[string]string) {
 		return key
 	}
 	g.Prefer, g.Each, g.Balanced = label(AnnotationPrefer), label(AnnotationSubgroups), of[AnnotationBalanced] == "true"
+	if prefers := label(AnnotationSubgroupsPrefer); g.Each == "" && prefers != "" {
+		g.Each, g.Split = prefers, true
+	}
 	if says := of[AnnotationBalanced]; says != "" && says != "true" && says != "false" {
 		g.leaveOut(AnnotationBalanced, "is not true or false", strconv.Quote(says))
 	}
@@ -286,7 +292,10 @@ func (g PodGroup) Tags() map[string]string {
 	tags := map[string]string{
 		TagQuorum: g.Namespace + "/" + g.Name, TagQuorumLeast: strconv.Itoa(int(g.MinCount)),
 		TagQuorumPriority: "", TagQuorumPreempts: "", TagQuorumUnit: "", TagQuorumRequire: g.Require, TagQuorumPrefer: g.Prefer, TagQuorumEach: g.Each,
-		TagQuorumSubgroupLeast: "", TagQuorumEndBelow: "", TagQuorumBalanced: "",
+		TagQuorumSubgroupLeast: "", TagQuorumEndBelow: "", TagQuorumBalanced: "", TagQuorumSplit: "",
+	}
+	if g.Split {
+		tags[TagQuorumSplit] = "true"
 	}
 	if g.Balanced {
 		tags[TagQuorumBalanced] = "true"

@@ -91,7 +91,7 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 		}
 		assert.DeepEqual(t, group.Tags(), map[string]string{
 			pods.TagQuorum: "research/train", pods.TagQuorumLeast: "4", pods.TagQuorumPriority: "1000", pods.TagQuorumPreempts: preempts,
-			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "", pods.TagQuorumEach: "",
+			pods.TagQuorumUnit: "all", pods.TagQuorumRequire: "topology.kubernetes.io/rack", pods.TagQuorumPrefer: "", pods.TagQuorumEach: "", pods.TagQuorumSplit: "",
 			pods.TagQuorumSubgroupLeast: "", pods.TagQuorumEndBelow: "", pods.TagQuorumBalanced: "",
 		})
 		assert.Equal(t, string(group.Condition.Status)+" "+group.Condition.Reason, "False Unschedulable")
@@ -165,6 +165,14 @@ func TestReadWhatPodGroupsSay(t *testing.T) {
 			assert.Equal(t, group.SubgroupOf("", "blue"), "", "a pod without an index")
 		}
 	}
+	for _, c := range []struct{ requires, prefers, each, split string }{{"", "rack", "rack", "true"}, {"row", "rack", "row", ""}, {"row", "", "row", ""}, {"", "no label", "", ""}} {
+		of := object(t, gangOf137)
+		of.SetAnnotations(map[string]string{pods.AnnotationSubgroups: c.requires, pods.AnnotationSubgroupsPrefer: c.prefers})
+		group, err := pods.ReadPodGroup(of)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, []string{group.Tags()[pods.TagQuorumEach], group.Tags()[pods.TagQuorumSplit]}, []string{c.each, c.split})
+		assert.Equal(t, group.Odd != "", c.prefers == "no label", group.Odd)
+	}
 	for topology, want := range map[string]string{
 		"[{key: a}, {key: b}]": "spec.schedulingConstraints.topology has 2 items, and at most one is expected",
 		"[{level: rack}]":      "spec.schedulingConstraints.topology names no key",
@@ -236,8 +244,9 @@ spec:
 		above            []pods.PodGroup
 		each, sub, least string
 	}{
-		{[]pods.PodGroup{composite, hall}, "hall", "hall/train", "3/4"},
-		{[]pods.PodGroup{composite, hall, {Name: "row"}}, "hall", "hall/row/train", "3/1/4"},
+		{[]pods.PodGroup{composite, hall}, "hall,topology.kubernetes.io/rack", "hall/train", "3/4"},
+		{[]pods.PodGroup{composite, hall, {Name: "row"}}, "hall,,topology.kubernetes.io/rack", "hall/row/train", "3/1/4"},
+		{[]pods.PodGroup{composite, {Name: "row"}}, ",topology.kubernetes.io/rack", "row/train", "1/4"},
 	} {
 		tags := group.TagsIn(c.above...)
 		assert.DeepEqual(t, []string{tags[pods.TagQuorumEach], tags[pods.TagQuorumSubgroup], tags[pods.TagQuorumSubgroupLeast]}, []string{c.each, c.sub, c.least})

@@ -36,8 +36,10 @@ const (
 	TagQuorumPrefer   = "quorum.prefer"
 	// TagQuorumBalanced marks a group whose pods are evenly divided where they run in several values of a label.
 	TagQuorumBalanced = "quorum.balanced"
-	// TagQuorumEach is the label of which the pods of each subgroup run in one value, and TagQuorumSubgroup which subgroup one is in.
+	// TagQuorumEach is the label of which the pods of each subgroup run in one value, after a comma that of the part of it that one is in, and so on.
+	// TagQuorumSplit says that they run in few where none has room for all, and TagQuorumSubgroup which subgroup one is in.
 	TagQuorumEach     = "quorum.each"
+	TagQuorumSplit    = "quorum.each.split"
 	TagQuorumSubgroup = "quorum.subgroup"
 	// TagQuorumSubgroupLeast is how many pods of its subgroup start together; the group counts subgroups then.
 	TagQuorumSubgroupLeast = "quorum.subgroup.least"

@@ -3,6 +3,7 @@ package torture
 import (
 	"cmp"
 	"fmt"
+	"strings"
 )
 
 // A work is a workload.
@@ -66,7 +67,7 @@ func (m *maker) group(g *group, pods, each int) (count int, how string) {
 	one := each * g.count
 	level := ""
 	if g.rack > 0 {
-		level = m.pick("", "require: rack", "prefer: rack", "each: rack")
+		level = m.pick("", "require: rack", "prefer: rack", "each: rack", `each: ",rack"`)
 		if level != "" {
 			one = each * g.rack // a full rack comes first
 		}
@@ -75,9 +76,12 @@ func (m *maker) group(g *group, pods, each int) (count int, how string) {
 	terms := level
 	add := func(text string) { terms += map[bool]string{true: ", "}[terms != ""] + text }
 	switch {
-	case level == "each: rack":
+	case strings.HasPrefix(level, "each: "):
 		size := m.between(1, pods)
 		add(fmt.Sprintf("size: %d", size))
+		if m.chance(4) {
+			add("split: true")
+		}
 		if m.chance(2) {
 			add(fmt.Sprintf("parts: %d", m.between(1, (pods+size-1)/size)))
 			if m.chance(2) {

@@ -175,6 +175,7 @@ type Subgroup struct {
 	Running int    `json:"running"`
 	Waiting int    `json:"waiting"`
 	Done    int    `json:"done"`
+	Require string `json:"require"` // the attribute of nodes of which its members run in one value; empty for none
 }
 
 // Needs is what a group lacks nothing with, in words: so many members, or so many subgroups, and how many of these run.

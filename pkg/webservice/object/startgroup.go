@@ -36,6 +36,7 @@ type subgroupJSON struct {
 	Running int    `json:"running"`
 	Waiting int    `json:"waiting"`
 	Done    int    `json:"done"`
+	Require string `json:"require,omitempty"`
 }
 
 func (g *subgroupJSON) Encode(e *encoder.Encoder) {
@@ -46,6 +47,7 @@ func (g *subgroupJSON) Encode(e *encoder.Encoder) {
 	e.Integer("running", int64(g.Running))
 	e.Integer("waiting", int64(g.Waiting))
 	e.Integer("done", int64(g.Done))
+	e.TextIf("require", g.Require)
 	e.Close('}')
 }
 

@@ -2,6 +2,7 @@ package shimtest_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,17 +149,34 @@ func TestReplicasOfPartsStartTogether(t *testing.T) {
 	})
 }
 
-// A tree in which something deeper down requires a domain of its own does not start in part, and a circle is told.
-func TestTreesThatAreNotUnderstood(t *testing.T) {
+// Whatever is in a tree may require a domain, in that of what it is in: all of a hall in one zone, and the pods of one part of it in a rack there.
+func TestDomainsDeepInATree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newCompositeWorld(t, "8", shimtest.NewCompositePodGroup("serve", 1), compositeIn("hall", "serve", 1, ""), compositeIn("blue", "hall", 1, "rack"),
-			compositeIn("round", "about", 1, ""), compositeIn("about", "round", 1, ""))
-		w.Create(replica("deep", "blue", 2))
+		w := newCompositeWorld(t, "2", shimtest.NewCompositePodGroup("serve", 1), compositeIn("hall", "serve", 2, "zone"), compositeIn("blue", "hall", 1, "rack"))
+		w.AddNode("node-2", "cpu=3")
+		w.AddNode("node-3", "cpu=4")
+		for name, at := range map[string]string{"node-1": "za", "node-2": "zb", "node-3": "yc"} {
+			w.ChangeNode(name, func(n *v1.Node) { n.Labels = map[string]string{"zone": at[:1], "rack": at[1:]} })
+		}
+		w.Create(replica("deep", "blue", 3))
+		w.Create(replica("front", "hall", 2))
+		w.inGang("deep", 1, 2, 3)
+		assert.Equal(t, len(w.API.Bindings()), 0)
+		w.inGang("front", 1, 2)
+		w.Advance(time.Minute)
+		bound := w.API.Bindings()
+		slices.Sort(bound)
+		assert.DeepEqual(t, bound, []string{"deep-1 node-2", "deep-2 node-2", "deep-3 node-2", "front-1 node-1", "front-2 node-1"})
+	})
+}
+
+// A circle of composite groups is told.
+func TestACircleOfComposites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCompositeWorld(t, "8", compositeIn("round", "about", 1, ""), compositeIn("about", "round", 1, ""))
 		w.Create(replica("lost", "about", 2))
-		w.inGang("deep", 1, 2)
 		w.inGang("lost", 1, 2)
 		assert.Equal(t, len(w.API.Bindings()), 0)
-		w.isSaid(t, "blue requires one value of rack: this is understood of serve and of what is right in it")
 		w.isSaid(t, "it is in more than 4 composite pod groups, one in the other, or in a circle of them")
 	})
 }
