@@ -118,6 +118,10 @@ const levelsMax = 16
 
 // findLevels finds the levels of a group and of its subgroups, each within that of what it is in.
 func (g *groupPlan) findLevels() {
+	if g.group.HasLevels().Count == 0 {
+		g.findLevel()
+		return
+	}
 	var paths [][]string
 	add := func(within []string, key string) int {
 		path := append(slices.Clip(within), key)
@@ -127,7 +131,7 @@ func (g *groupPlan) findLevels() {
 		}
 		return at
 	}
-	if key := cmp.Or(g.group.Requires(), g.group.Prefers()); key != "" { // subgroups require nothing where it prefers one
+	if key := g.group.Requires(); key != "" {
 		add(nil, key)
 	}
 	root := slices.Concat(paths...)
@@ -141,15 +145,9 @@ func (g *groupPlan) findLevels() {
 		}
 		parts[name] = at
 	}
-	if len(paths) == 0 {
-		return
-	}
 	levels := g.Order.Domains.Levels(paths...)
-	switch {
-	case g.group.Requires() != "":
+	if len(root) > 0 {
 		g.level = levels[0][0]
-	case g.group.Prefers() != "":
-		g.prefers = levels[0][0]
 	}
 	g.levels = make(map[string]*topology.Level, len(parts))
 	for name, at := range parts {
@@ -158,6 +156,18 @@ func (g *groupPlan) findLevels() {
 		}
 	}
 	g.trees = topology.OneOfEachTree(levels)
+}
+
+// findLevel finds the level of a group of which no subgroup requires one.
+func (g *groupPlan) findLevel() {
+	switch require, prefer := g.group.Requires(), g.group.Prefers(); {
+	case require != "":
+		g.level = g.Order.Domains.Level(require)
+		g.trees = []*topology.Level{g.level}
+	case prefer != "":
+		g.prefers = g.Order.Domains.Level(prefer)
+		g.trees = []*topology.Level{g.prefers}
+	}
 }
 
 // above is the smallest part that one is in of those that are known; empty for none.

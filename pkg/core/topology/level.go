@@ -18,7 +18,15 @@ type Level struct {
 }
 
 // Level is that of a key: in the list that has it, or else of its values alone.
-func (t *Topology) Level(key string) *Level { return t.Levels([]string{key})[0][0] }
+func (t *Topology) Level(key string) *Level {
+	if at, is := t.levels[key]; is {
+		return &Level{key, t, at.tree, at.depth}
+	}
+	if tree, is := t.extra[key]; is {
+		return &Level{key, t, tree, 0}
+	}
+	return t.Levels([]string{key})[0][0]
+}
 
 // Levels are those of some paths of keys, each of which divides the domains of the one before it. Where a list that is configured has them in that
 // order they are of that list. The first look at other keys takes a step for each node.
@@ -104,6 +112,9 @@ func (t *Topology) grow(lists map[string][]string) {
 		if lacks(name) {
 			missing++
 		}
+	}
+	if missing == 0 {
+		return
 	}
 	if len(t.extra) > 0 && len(t.extra)+missing > extraMax {
 		t.dropExtra()
