@@ -13,8 +13,8 @@
 //	broken.go       what is below its minimum ends; lost.go what its lost members had is kept meanwhile
 //	start.go        they start, or room is kept for one group
 //	plan.go         where they are placed, or could be when all has left that may leave
-//	domains.go      in which domain, where one is required; parts.go in which of the domains below
-//	subgroups.go    and in which each subgroup; divide.go where room may be made for them
+//	domains.go      in which domain, where one is required; tally.go what has room there; parts.go in which of the domains below
+//	subgroups.go    which subgroups it has; divided.go in which domain each runs; divide.go where room may be made for them
 //	fill.go         on which nodes
 //	room.go         room is made for them by evictions
 //	best.go         and where they suit better

@@ -118,7 +118,7 @@ const levelsMax = 16
 
 // findLevels finds the levels of a group and of its subgroups, each within that of what it is in.
 func (g *groupPlan) findLevels() {
-	if g.group.HasLevels().Count == 0 {
+	if divided, _ := g.group.IsDivided(); !divided {
 		g.findLevel()
 		return
 	}

@@ -51,20 +51,7 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	if len(asks) < plan.count || s.loops(asks) {
 		return question.Waits
 	}
-	plan.splits = false
-	try := func() (room *preemption.GroupRoom, again time.Time, result question.Outcome) {
-		return s.Attempts.RoomForGroup(asks, plan.setsIn(asks), pause.Times)
-	}
-	room, again, result := try()
-	fails := func() bool { return room == nil && result == question.Waits && again.IsZero() }
-	if fails() && plan.areMixed(asks) {
-		slices.Reverse(asks) // what has the most nodes to choose from first
-		room, again, result = try()
-	}
-	if fails() && plan.isDivided() && g.Terms.Split {
-		plan.splits = true
-		room, again, result = try()
-	}
+	room, again, result := plan.roomFor(asks, pause.Times)
 	switch {
 	case result == question.Flush:
 		return question.Flush
@@ -87,6 +74,29 @@ func (s *Groups) makeRoom(plan *groupPlan) question.Outcome {
 	s.Attempts.MakeGroupRoom(room)
 	plan.detail = roomIsMade + ": " + room.String()
 	return question.Waits
+}
+
+// roomFor finds room for asks of the group: once more with what has the most nodes to choose from first, if they are of several classes, and then
+// with subgroups divided, if they may be.
+func (g *groupPlan) roomFor(asks []*ledger.Request, failed int) (room *preemption.GroupRoom, again time.Time, result question.Outcome) {
+	try := func() bool {
+		room, again, result = g.Attempts.RoomForGroup(asks, g.setsIn(asks), failed)
+		return room != nil || result != question.Waits || !again.IsZero()
+	}
+	g.splits = false
+	if try() {
+		return room, again, result
+	}
+	if g.areMixed(asks) {
+		if slices.Reverse(asks); try() {
+			return room, again, result
+		}
+	}
+	if g.isDivided() && g.group.Terms.Split {
+		g.splits = true
+		try()
+	}
+	return room, again, result
 }
 
 // A share is asks that may get room on some nodes, as those of one domain.

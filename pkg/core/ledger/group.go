@@ -37,7 +37,7 @@ type Group struct {
 	doneKept int                // members that are done, whether they count or not
 	indices  map[index]indexUse // of members that have one
 	parts    []*part            // by name
-	levels   GroupLevels
+	levels   groupLevels
 	missing  int // asks, where it counts by subgroups; below zero if that must be counted anew
 
 	told       bool // what it does was told, and that is:
@@ -195,11 +195,11 @@ func (g *Group) EndsWhole() bool { return g.Terms.Unit == api.UnitAll }
 // Requires is the attribute of nodes of which all members run in one domain; empty for none.
 func (g *Group) Requires() string { return g.Terms.Require }
 
-// HasLevels says which of its subgroups, or of the parts in these, require domains.
-func (g *Group) HasLevels() GroupLevels { return g.levels }
+// IsDivided reports whether subgroups of it, or parts of these, require domains, and how often what those require has changed that have members.
+func (g *Group) IsDivided() (is bool, changes uint64) { return g.levels.count > 0, g.levels.changes }
 
 // IsConfined reports whether members may not run everywhere: they, or those of a subgroup, run in one domain.
-func (g *Group) IsConfined() bool { return g.Terms.Require != "" || g.levels.Count > 0 }
+func (g *Group) IsConfined() bool { return g.Terms.Require != "" || g.levels.count > 0 }
 
 // Subgroup is the name of the subgroup of its group that an allocation is in; empty for none.
 func (r *Request) Subgroup() string {

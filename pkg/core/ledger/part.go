@@ -201,7 +201,7 @@ func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
 		if p.isGone() {
 			*parts = slices.Delete(*parts, at, at+1)
 			for range levelsOf([]*part{p}) {
-				g.levels.Count--
+				g.levels.count--
 				l.Changes.Group(g)
 			}
 			break // with what is in it
@@ -267,10 +267,10 @@ func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	return changed
 }
 
-// GroupLevels say whether subgroups of a group require domains, and what has changed.
-type GroupLevels struct {
-	Count   int    // of parts that require one
-	Changes uint64 // of what parts require that had members before
+// groupLevels say whether subgroups of a group require domains, and what has changed.
+type groupLevels struct {
+	count   int    // of parts that require one
+	changes uint64 // of what parts require that had members before
 }
 
 // setLevel has a part require one domain of a level, or, if it is empty, of none, and reports whether that is new.
@@ -279,13 +279,13 @@ func (g *Group) setLevel(p *part, level string) bool {
 		return false
 	}
 	if p.require != "" {
-		g.levels.Count--
+		g.levels.count--
 	}
 	if level != "" {
-		g.levels.Count++
+		g.levels.count++
 	}
 	if p.require != "" || p.members > 1 {
-		g.levels.Changes++
+		g.levels.changes++
 	}
 	p.require = level
 	return true
@@ -293,7 +293,7 @@ func (g *Group) setLevel(p *part, level string) bool {
 
 // Levels visits the parts that require a domain of a level, by name, those before others that are in them.
 func (g *Group) Levels(yield func(part, level string) bool) {
-	if g.levels.Count > 0 {
+	if g.levels.count > 0 {
 		levelsOf(g.parts)(yield)
 	}
 }

@@ -228,8 +228,8 @@ func (v *verifier) partsOf(g *Group, is map[string]*partCounts) {
 	for range levelsOf(g.parts) {
 		levels++
 	}
-	if levels != g.levels.Count {
-		v.Breaks("%d subgroups of group %s, and parts of these, require domains, and %d are counted", levels, g.Name, g.levels.Count)
+	if levels != g.levels.count {
+		v.Breaks("%d subgroups of group %s, and parts of these, require domains, and %d are counted", levels, g.Name, g.levels.count)
 	}
 	if anew := missingOf(g.Terms.Least, g.parts, g.Asks.Len()); g.BySubgroup() && g.missing >= 0 && g.missing != anew {
 		v.Breaks("group %s misses %d, and takes it for %d", g.Name, anew, g.missing)
