@@ -54,6 +54,44 @@ func TestDomainsAtEveryLevelOfATree(t *testing.T) {
 		"%d started, %d divided, %d waited, %d joined, %d did not", started, divided, waited, joined, stayed)
 }
 
+// Where not all subgroups must start, those that do are whole.
+func TestSomeOfATreeStarts(t *testing.T) {
+	started, waited, part := 0, 0, 0
+	for seed := range seeds.Of(t, 1500) {
+		w := newTreeWorld(seed)
+		w.split, w.least = false, 1
+		w.askAll()
+		fits := slices.ContainsFunc(w.subgroups, func(of treeSubgroup) bool {
+			alone := *w
+			alone.subgroups = []treeSubgroup{of}
+			return alone.fits()
+		})
+		placed := w.schedule(t)
+		assert.Equal(t, placed > 0, fits, "%s", w)
+		if !fits {
+			waited++
+			continue
+		}
+		started++
+		for _, of := range w.subgroups {
+			run, size := 0, 0
+			for _, p := range of.parts {
+				size += p.size
+			}
+			for key := range w.runs {
+				if strings.HasPrefix(key, of.name+"/") {
+					run++
+				}
+			}
+			assert.Assert(t, run == 0 || run == size, "%s: %d of %s", w, run, of.name)
+		}
+		if placed < w.size() {
+			part++
+		}
+	}
+	assert.Assert(t, started > seeds.Part(t, 900) && waited > seeds.Part(t, 40) && part > seeds.Part(t, 100), "%d started, %d waited, %d in part", started, waited, part)
+}
+
 // Where all nodes are full of less important pods, room is made for such a group exactly if there is such a place for all of it, with one eviction for each
 // member, and it starts.
 func TestRoomForATree(t *testing.T) {
@@ -132,6 +170,7 @@ type treeWorld struct {
 	now       time.Time
 	lists     [][]string
 	require   string // of the group: zone, rack or none
+	least     int    // subgroups that start together
 	split     bool   // subgroups may be divided, and
 	isDivided bool   // one must be
 	racks     []treeRack
@@ -183,6 +222,7 @@ func newTreeWorld(seed uint64) *treeWorld {
 		}
 		w.subgroups = append(w.subgroups, of)
 	}
+	w.least = len(w.subgroups)
 	return w
 }
 
@@ -210,11 +250,11 @@ func (w *treeWorld) askAll() {
 	}
 }
 
-// ask adds a member of a part. All subgroups start together, each with all of its parts.
+// ask adds a member of a part. Each subgroup starts with all of its parts.
 func (w *treeWorld) ask(of *treeSubgroup, p *treePart, name string) {
 	w.Apply(w.now, api.AddAllocation{Allocation: &api.Allocation{
 		Key: api.AllocationKey(of.name + "/" + p.name + "/" + name), Application: "app", Amounts: resources.Amounts{1}, Created: w.now, Priority: 10, Tags: map[string]string{
-			api.TagQuorum: "g", api.TagQuorumLeast: fmt.Sprint(len(w.subgroups)), api.TagQuorumRequire: w.require, api.TagQuorumSubgroup: of.name + "/" + p.name,
+			api.TagQuorum: "g", api.TagQuorumLeast: fmt.Sprint(w.least), api.TagQuorumRequire: w.require, api.TagQuorumSubgroup: of.name + "/" + p.name,
 			api.TagQuorumSubgroupLeast: fmt.Sprintf("%d/%d", len(of.parts), p.size), api.TagQuorumEach: of.require + "," + p.require,
 			api.TagQuorumSplit: fmt.Sprint(w.split),
 		},

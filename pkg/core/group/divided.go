@@ -174,7 +174,7 @@ func (s *subgroupSearch) domainsOf(of *subgroup) iter.Seq[*topology.Domain] {
 		s.why = cmp.Or(s.why, s.explainSubgroup(of, domains, nearest))
 	}
 	slices.SortFunc(fits, fit.compare)
-	if s.splits && of.home == nil {
+	if s.group.Terms.Split && of.home == nil {
 		s.theirsFirst(fits, of)
 	}
 	return func(yield func(*topology.Domain) bool) {
