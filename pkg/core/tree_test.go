@@ -368,3 +368,36 @@ func (w *treeWorld) holds(asks map[treeDomain]int) bool {
 	}
 	return left >= asks[anywhere]
 }
+
+// Subgroups of one group require sixteen levels at most: one that requires a further one does not start, and says so.
+func TestLevelsOfAGroupAreBounded(t *testing.T) {
+	for levels, want := range map[int]int{16: 16, 17: 16} {
+		w := rackWorldOf(nil, api.Options{}, api.NodeOrder{})
+		attributes := map[string]string{}
+		for i := range levels {
+			attributes[fmt.Sprint("level-", i)] = "value"
+		}
+		w.Apply(w.now, api.AddNode{ID: "n", Capacity: resources.Amounts{99}, Attributes: attributes})
+		for i := range levels {
+			w.Apply(w.now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint(i)), Application: "app", Amounts: resources.Amounts{1}, Created: w.now, Tags: map[string]string{
+					api.TagQuorum: "g", api.TagQuorumLeast: "1", api.TagQuorumSubgroup: fmt.Sprintf("s-%02d", i), api.TagQuorumEach: fmt.Sprint("level-", i),
+				},
+			}})
+		}
+		placed := 0
+		for range levels {
+			events, _ := w.Schedule(w.now)
+			for _, e := range events {
+				if _, is := e.(api.Placed); is {
+					placed++
+				}
+			}
+			w.now = w.now.Add(time.Minute)
+		}
+		assert.Equal(t, placed, want)
+		for _, ask := range w.View().Application("app").Asks {
+			assert.Equal(t, ask.Detail, "subgroup s-16: its group requires too many levels")
+		}
+	}
+}
