@@ -19,7 +19,7 @@ func (ps *pods) stopAfter(p *pod, why si.TerminationType, grace time.Duration) {
 	p.vacate()
 	p.moveTo(over)
 	p.silent = !ps.confirm(grace, func() {
-		if succeeded := p.done && p.tags[api.TagQuorum] != ""; succeeded && !p.charged {
+		if succeeded := p.done && p.tags[api.TagQuorum] != ""; succeeded && ps.byKey[p.key] != p {
 			ps.applications.tellDone(p.app) // it ended with its node before
 			return
 		}
