@@ -99,12 +99,14 @@ func (s *subgroupSearch) give(first *subgroup, rest []*subgroup) question.Outcom
 // giveIn gives a subgroup a domain, and then the others theirs. Over is for how many asks there was no quota in all.
 func (s *subgroupSearch) giveIn(d *topology.Domain, first *subgroup, rest []*subgroup) (result question.Outcome, over int) {
 	if inner := s.inner(first, d); inner != nil {
+		if !s.mayTry(1) {
+			return question.Waits, over
+		}
 		result = s.giveInner(first, inner, rest)
 		return result, s.over
 	}
 	for most := len(first.asks); most > 0; {
-		if s.tries -= most; s.tries < 0 {
-			s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
+		if !s.mayTry(most) {
 			return question.Waits, over
 		}
 		before := len(s.found)
@@ -126,6 +128,14 @@ func (s *subgroupSearch) giveIn(d *topology.Domain, first *subgroup, rest []*sub
 		}
 	}
 	return question.Waits, over
+}
+
+// mayTry reports whether nodes may be looked for, for so many asks more.
+func (s *subgroupSearch) mayTry(asks int) bool {
+	if s.tries -= asks; s.tries < 0 {
+		s.why = cmp.Or(s.why, "too many ways to divide it among domains were tried")
+	}
+	return s.tries >= 0
 }
 
 // countGiven counts a subgroup that has a domain, or one less; what starts with one that has counts with it.
