@@ -353,13 +353,14 @@ func (w *treeWorld) holds(asks map[treeDomain]int) bool {
 	for zone := range 2 {
 		in := -asks[treeDomain{zone, -1}]
 		for i, is := range w.racks {
-			if of := is.room - asks[treeDomain{zone, i}]; is.zone != zone {
+			if is.zone != zone {
 				continue
-			} else if of < 0 {
-				return false
-			} else {
-				in += of
 			}
+			of := is.room - asks[treeDomain{zone, i}]
+			if of < 0 {
+				return false
+			}
+			in += of
 		}
 		if in < 0 {
 			return false

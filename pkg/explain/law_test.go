@@ -41,8 +41,10 @@ func TestTheReasonsAreWhole(t *testing.T) {
 		c := newCluster(t, config, options)
 		level := []string{"", "rack"}[seed%2] // in one of which a group must run
 		for i := range 6 {
-			c.Apply(start, api.AddNode{ID: api.NodeID(fmt.Sprintf("n%d", i)), Attributes: map[string]string{"rack": []string{"", "r1", "r2"}[i%3]},
-				Capacity: resources.Amounts{int64(chance.IntN(9)), int64(2 + chance.IntN(8))}})
+			c.Apply(start, api.AddNode{
+				ID: api.NodeID(fmt.Sprintf("n%d", i)), Attributes: map[string]string{"rack": []string{"", "r1", "r2"}[i%3]},
+				Capacity: resources.Amounts{int64(chance.IntN(9)), int64(2 + chance.IntN(8))},
+			})
 		}
 		if seed%3 == 0 {
 			for _, key := range []string{"t-1", "t-2"} {
