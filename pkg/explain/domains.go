@@ -24,11 +24,7 @@ func boundsOf(view *api.View, ask *api.AskView) (list []bound) {
 	}
 	var keys []string
 	add := func(level, of string, others func(*api.Allocation) bool) {
-		for _, key := range keysOf(view, level) {
-			if !slices.Contains(keys, key) {
-				keys = append(slices.Clip(keys), key)
-			}
-		}
+		keys = api.DomainKeys(view.Config.Levels, keys, level)
 		list = append(list, boundTo(view, bound{of: of, level: level, keys: keys}, others))
 	}
 	isOfGroup := func(m *api.Allocation) bool { return GroupOf(m) == GroupOf(ask.Allocation) }
@@ -68,16 +64,6 @@ func boundTo(view *api.View, b bound, others func(*api.Allocation) bool) bound {
 		}
 	}
 	return b
-}
-
-// keysOf are the attributes of which the values name a domain of a level.
-func keysOf(view *api.View, level string) []string {
-	for _, list := range view.Config.Levels {
-		if i := slices.Index(list, level); i >= 0 {
-			return list[:i+1]
-		}
-	}
-	return []string{level}
 }
 
 // domainOf is the domain of a node, by its name: the values, divided by slashes. It is empty where the node is in none.

@@ -18,7 +18,7 @@ func (a *Answer) forGroup(q *questioner) (list []cure) {
 		return nil
 	}
 	members := a.starting()
-	like := a.roomiest(members)
+	like := a.roomiest()
 	for n := 1; n > 0; n *= 2 {
 		n = min(n, len(members))
 		var free resources.Amounts
@@ -85,11 +85,12 @@ func (a *Answer) running() (list []*api.Allocation) {
 	return list
 }
 
-// roomiest is the first node of the domain that has room for the most of some members, of those in which they may run; nil if they are bound to none.
-func (a *Answer) roomiest(members []*api.AskView) (first *api.NodeView) {
+// roomiest is the first node of the domain that has room for the most of what must start at once, of those in which that may run; nil if it is bound to none.
+func (a *Answer) roomiest() (first *api.NodeView) {
 	if len(a.bounds) == 0 {
 		return nil
 	}
+	members := a.starting()
 	firsts, room := map[string]*api.NodeView{}, map[string]int{}
 	for _, n := range a.view.Nodes {
 		if a.isOutside(n) {

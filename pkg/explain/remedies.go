@@ -209,7 +209,7 @@ const newNode = "a new node"
 
 // missing is the node that would have to be added, with room for what comes before the ask.
 func (a *Answer) missing(q *questioner, before []earlier) cure {
-	in, attributes := a.beside(a.roomiest(a.starting()))
+	in, attributes := a.beside(a.roomiest())
 	c := cure{words: in + "a node", on: newNode, more: func(before []earlier) cure { return a.missing(q, before) }}
 	free := sumWith(a.ask.Amounts, before)
 	if a.ask.Required != "" {

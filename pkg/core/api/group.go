@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,6 +90,24 @@ type GroupTerms struct {
 	Balanced   bool          // members are evenly divided among domains
 	Split      bool          // a subgroup for which no domain has room that it requires may be divided among several
 	EndBelow   time.Duration // what runs ends when it has been below its minimum for so long; zero is never
+}
+
+// DomainKeys are the attributes of nodes of which the values are a domain of another one within one of some, where some lists are levels: these, what stands above
+// that one in its list, and itself. One that is among them divides nothing.
+func DomainKeys(lists [][]string, within []string, key string) []string {
+	keys := []string{key}
+	for _, list := range lists {
+		if i := slices.Index(list, key); i >= 0 {
+			keys = list[:i+1]
+		}
+	}
+	within = slices.Clip(within)
+	for _, key := range keys {
+		if !slices.Contains(within, key) {
+			within = append(within, key)
+		}
+	}
+	return within
 }
 
 // A GroupPriority is the priority of a group that has one.

@@ -2,10 +2,10 @@ package topology
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 )
 
@@ -31,31 +31,20 @@ func (t *Topology) Level(key string) *Level {
 // Levels are those of some paths of keys, each of which divides the domains of the one before it. Where a list that is configured has them in that
 // order they are of that list. The first look at other keys takes a step for each node.
 func (t *Topology) Levels(paths ...[]string) [][]*Level {
-	type found struct {
-		list  []string
-		depth int
-	}
-	at, others := make([][]found, len(paths)), map[string][]string{}
+	lists := make([][][]string, len(paths))
 	for i, path := range paths {
-		var list []string
-		depth := -1
+		var keys []string
 		for _, key := range path {
-			list, depth = t.divide(list, depth, key)
-			if at[i] = append(at[i], found{list, depth}); !t.isConfigured(list) {
-				others[nameOf(list)] = list
-			}
+			keys = api.DomainKeys(t.lists, keys, key)
+			lists[i] = append(lists[i], keys)
 		}
 	}
-	t.grow(others)
+	t.grow(slices.Concat(lists...))
 	levels := make([][]*Level, len(paths))
 	for i, path := range paths {
 		for k, key := range path {
-			list := at[i][k].list
-			tree := t.levels[list[0]].tree
-			if !t.isConfigured(list) {
-				tree = t.extra[nameOf(list)]
-			}
-			levels[i] = append(levels[i], &Level{key, t, tree, at[i][k].depth})
+			tree, _ := t.treeOf(lists[i][k])
+			levels[i] = append(levels[i], &Level{key, t, tree, len(lists[i][k]) - 1})
 		}
 	}
 	return levels
@@ -71,58 +60,43 @@ func OneOfEachTree(levels [][]*Level) (list []*Level) {
 	return list
 }
 
-// divide is where a key divides the domains of another one, which is in a list at some depth: further down there, or else in a list that begins so, with
-// those above the key in the list that has it. One that is above the other, or the same, divides nothing.
-func (t *Topology) divide(list []string, depth int, key string) (with []string, at int) {
-	if i := slices.Index(list, key); i >= 0 {
-		return list, max(i, depth)
+// treeOf is the tree of a list of keys, or of one that is configured and begins so; false if there is none yet.
+func (t *Topology) treeOf(keys []string) (tree int, is bool) {
+	if at, is := t.levels[keys[0]]; is && at.depth == 0 && isPrefix(keys, t.trees[at.tree].keys) {
+		return at.tree, true
 	}
-	below := []string{key}
-	if configured, is := t.levels[key]; is && depth < 0 {
-		return t.trees[configured.tree].keys, configured.depth
-	} else if is {
-		below = t.trees[configured.tree].keys[:configured.depth+1]
-	}
-	list = slices.Clone(list[:depth+1])
-	for _, key := range below {
-		if !slices.Contains(list, key) {
-			list = append(list, key)
-		}
-	}
-	return list, len(list) - 1
+	tree, is = t.extra[nameOf(keys)]
+	return tree, is
 }
 
-// isConfigured reports whether a list is one of those that are.
-func (t *Topology) isConfigured(list []string) bool {
-	at, is := t.levels[list[0]]
-	return is && slices.Equal(t.trees[at.tree].keys, list)
+func isPrefix(keys, list []string) bool {
+	return len(keys) <= len(list) && slices.Equal(keys, list[:len(keys)])
 }
 
-func nameOf(list []string) string { return strings.Join(list, "\x00") }
+func nameOf(keys []string) string { return strings.Join(keys, "\x00") }
 
 // extraMax is how many trees are kept of lists that are not configured. One that is dropped is made again when it is asked for.
 const extraMax = 64
 
 // grow makes the trees of some lists that are not there.
-func (t *Topology) grow(lists map[string][]string) {
+func (t *Topology) grow(lists [][]string) {
 	t.begin()
-	lacks := func(name string) bool { _, is := t.extra[name]; return !is }
-	missing := 0
-	for name := range lists {
-		if lacks(name) {
-			missing++
+	missing := map[string]bool{}
+	for _, keys := range lists {
+		if _, is := t.treeOf(keys); !is {
+			missing[nameOf(keys)] = true
 		}
 	}
-	if missing == 0 {
+	if len(missing) == 0 {
 		return
 	}
-	if len(t.extra) > 0 && len(t.extra)+missing > extraMax {
+	if len(t.extra) > 0 && len(t.extra)+len(missing) > extraMax {
 		t.dropExtra()
 	}
-	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		if lacks(name) {
-			t.extra[name] = len(t.trees)
-			t.trees = append(t.trees, &tree{at: len(t.trees), keys: lists[name]})
+	for _, keys := range lists {
+		if _, is := t.treeOf(keys); !is {
+			t.extra[nameOf(keys)] = len(t.trees)
+			t.trees = append(t.trees, &tree{at: len(t.trees), keys: keys})
 		}
 	}
 	for _, p := range t.places {
@@ -136,11 +110,11 @@ func (t *Topology) grow(lists map[string][]string) {
 func (t *Topology) dropExtra() {
 	for _, p := range t.places {
 		if p != nil {
-			t.leave(p, t.lists)
+			t.leave(p, len(t.lists))
 		}
 	}
 	clear(t.extra)
-	t.trees = t.trees[:t.lists]
+	t.trees = t.trees[:len(t.lists)]
 }
 
 // Domains visits the domains of a level, by name.

@@ -18,7 +18,7 @@ type Topology struct {
 	nodes   iter.Seq[*ledger.Node]
 	used    func(*ledger.Node) int64
 	trees   []*tree
-	lists   int              // how many of the trees are configured
+	lists   [][]string       // that are configured, of which the first trees are
 	levels  map[string]level // of the configured lists, by key
 	extra   map[string]int   // trees of other lists, by their keys
 	places  []*place         // by the slots of nodes
@@ -70,8 +70,8 @@ func New(nodes iter.Seq[*ledger.Node], used func(*ledger.Node) int64) *Topology 
 // be taken in anew by Change, if there are any lists.
 func (t *Topology) Configure(lists [][]string) {
 	*t = *New(t.nodes, t.used)
-	t.lists = len(lists)
-	t.Active = t.lists > 0
+	t.lists = lists
+	t.Active = len(lists) > 0
 	for i, keys := range lists {
 		t.trees = append(t.trees, &tree{at: i, keys: keys})
 		for depth, key := range keys {
@@ -81,7 +81,7 @@ func (t *Topology) Configure(lists [][]string) {
 }
 
 // HasLists reports whether levels are configured.
-func (t *Topology) HasLists() bool { return t.lists > 0 }
+func (t *Topology) HasLists() bool { return len(t.lists) > 0 }
 
 // Keys are the keys of all levels, those of a list together and coarse to fine.
 func (t *Topology) Keys(yield func(string) bool) {
@@ -106,7 +106,7 @@ func (t *Topology) begin() {
 
 // Finest is the finest domain of the first list that a node is in; nil if it is in none.
 func (t *Topology) Finest(n *ledger.Node) *Domain {
-	if p := t.placeOf(n); p != nil && t.lists > 0 {
+	if p := t.placeOf(n); p != nil && len(t.lists) > 0 {
 		return p.seats[0].domain
 	}
 	return nil
