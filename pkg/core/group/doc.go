@@ -14,7 +14,7 @@
 //	start.go        they start, or room is kept for one group
 //	plan.go         where they are placed, or could be when all has left that may leave
 //	domains.go      in which domain, where one is required; tally.go what has room there; parts.go in which of the domains below
-//	subgroups.go    which subgroups it has; divided.go in which domain each runs; divide.go where room may be made for them
+//	subgroups.go    which subgroups it has; subgroupsearch.go in which domain each runs; division.go where room may be made for them
 //	fill.go         on which nodes
 //	room.go         room is made for them by evictions
 //	best.go         and where they suit better

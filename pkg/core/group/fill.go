@@ -318,9 +318,14 @@ func (g *groupPlan) nodesIn(d *topology.Domain) iter.Seq[*ledger.Node] {
 }
 
 // byFit are the domains in which the group may run: those first where it has claims, then those that fit best.
-func (g *groupPlan) byFit() (list []fit) {
+func (g *groupPlan) byFit() []fit {
 	at, _ := home(g.group.Running, g.level)
-	for d := range g.domainsFor(at) {
+	return g.sortByFit(g.domainsFor(at))
+}
+
+// sortByFit are some domains in that order.
+func (g *groupPlan) sortByFit(domains iter.Seq[*topology.Domain]) (list []fit) {
+	for d := range domains {
 		is := fitOf(d, g.tallies)
 		is.claims = g.claimsIn(d)
 		list = append(list, is)

@@ -182,8 +182,7 @@ func (s *Groups) settleMembers(g *ledger.Group) {
 // takeLevels takes what a group and its subgroups require, and reports whether that is new.
 func (w *waitingGroup) takeLevels(g *ledger.Group) bool {
 	require, divided, changes := w.require, w.divided, w.changes
-	w.require = g.Requires()
-	w.divided, w.changes = g.IsDivided()
+	w.require, w.divided, w.changes = g.Requires(), g.IsDivided(), g.LevelChanges()
 	return w.require != require || w.divided != divided || w.changes != changes
 }
 
@@ -236,7 +235,7 @@ func (s *Groups) holdGroup(g *ledger.Group, detail string) {
 func (s *Groups) Regroup(r *ledger.Request) {
 	g := r.StartsWith
 	if g != nil && g.Name == r.GroupName() {
-		if divided, _ := g.IsDivided(); s.Hear(g, r.Tags) || divided || g.BySubgroup() { // it may be in another subgroup
+		if s.Hear(g, r.Tags) || g.IsDivided() || g.BySubgroup() { // it may be in another subgroup
 			s.at(g).waits, s.at(g).attempts = false, guard.Guard{}
 		}
 		return

@@ -118,7 +118,7 @@ const levelsMax = 16
 
 // findLevels finds the levels of a group and of its subgroups, each within that of what it is in.
 func (g *groupPlan) findLevels() {
-	if divided, _ := g.group.IsDivided(); !divided {
+	if !g.group.IsDivided() {
 		g.findLevel()
 		return
 	}

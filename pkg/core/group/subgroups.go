@@ -200,7 +200,7 @@ func (g *groupPlan) minima(list []*subgroup) (may []*subgroup) {
 func togetherWith(r *ledger.Request) iter.Seq[*ledger.Request] {
 	return func(yield func(*ledger.Request) bool) {
 		g := r.StartsWith
-		if divided, _ := g.IsDivided(); !divided && !g.BySubgroup() || r.Subgroup() == "" {
+		if !g.IsDivided() && !g.BySubgroup() || r.Subgroup() == "" {
 			yield(r)
 			return
 		}

@@ -195,11 +195,14 @@ func (g *Group) EndsWhole() bool { return g.Terms.Unit == api.UnitAll }
 // Requires is the attribute of nodes of which all members run in one domain; empty for none.
 func (g *Group) Requires() string { return g.Terms.Require }
 
-// IsDivided reports whether subgroups of it, or parts of these, require domains, and how often what those require has changed that have members.
-func (g *Group) IsDivided() (is bool, changes uint64) { return g.levels.count > 0, g.levels.changes }
+// IsDivided reports whether subgroups of it, or parts of these, require domains.
+func (g *Group) IsDivided() bool { return g.levels.count > 0 }
+
+// LevelChanges is how often what those require has changed that have members.
+func (g *Group) LevelChanges() uint64 { return g.levels.changes }
 
 // IsConfined reports whether members may not run everywhere: they, or those of a subgroup, run in one domain.
-func (g *Group) IsConfined() bool { return g.Terms.Require != "" || g.levels.count > 0 }
+func (g *Group) IsConfined() bool { return g.Terms.Require != "" || g.IsDivided() }
 
 // Subgroup is the name of the subgroup of its group that an allocation is in; empty for none.
 func (r *Request) Subgroup() string {

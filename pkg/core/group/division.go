@@ -42,7 +42,10 @@ func (g *groupPlan) divisions(asks []*ledger.Request, yield func(...share) bool)
 		if g.level != nil && (root == nil || at != nil && root != at) {
 			continue
 		}
-		v := division{groupPlan: g, level: level, each: each, whole: around, first: first.Domain, domains: domains, in: map[*topology.Domain][]*ledger.Request{}, full: map[*topology.Domain]int{}, left: divisionMax + 4*len(subgroups)}
+		v := division{
+			groupPlan: g, each: each, whole: around, level: level, first: first.Domain, domains: domains,
+			in: map[*topology.Domain][]*ledger.Request{}, full: map[*topology.Domain]int{}, left: divisionMax + 4*len(subgroups),
+		}
 		for _, of := range subgroups {
 			of.in = root
 		}
@@ -69,18 +72,10 @@ func (g *groupPlan) requiredLevels() (list []*topology.Level) {
 
 // domainsOf are the domains of a level, the best first, which are kept.
 func (g *groupPlan) domainsOf(level *topology.Level, known map[*topology.Level][]fit) []fit {
-	list, is := known[level]
-	if is {
-		return list
+	if _, is := known[level]; !is {
+		known[level] = g.sortByFit(level.Domains)
 	}
-	for d := range level.Domains {
-		is := fitOf(d, g.tallies)
-		is.claims = g.claimsIn(d)
-		list = append(list, is)
-	}
-	slices.SortFunc(list, fit.compare)
-	known[level] = list
-	return list
+	return known[level]
 }
 
 // rootOf is the domain that the group requires and a smaller one is in; nil for none, or if it requires none.
@@ -115,8 +110,11 @@ func (v *division) giveAll(list []*subgroup) bool {
 	}
 	of, rest := list[0], list[1:]
 	takes := func(d *topology.Domain) bool {
-		before := v.in
-		if v.left <= 0 || !v.mayTake(of, d) {
+		if v.left <= 0 {
+			return false
+		}
+		before := v.take(of, d)
+		if before == nil {
 			return false
 		}
 		v.left--
@@ -130,7 +128,8 @@ func (v *division) giveAll(list []*subgroup) bool {
 		if v.giveAll(others) {
 			return true
 		}
-		v.in, v.shares, v.of = before, shares, on
+		maps.Copy(v.in, before)
+		v.shares, v.of = shares, on
 		return false
 	}
 	if of.level == nil {
@@ -143,8 +142,9 @@ func (v *division) giveAll(list []*subgroup) bool {
 		slices.ContainsFunc(v.domainsOf(of.level, v.domains), func(d fit) bool { return mayTake(d.Domain) })
 }
 
-// mayTake reports whether a subgroup gets room in a domain, beside others that have it, and counts it there then, and in what that is in.
-func (v *division) mayTake(of *subgroup, d *topology.Domain) bool {
+// take counts a subgroup in a domain, and in what that is in, if it gets room there beside others that have it. It returns what was counted before; nil if
+// it gets none.
+func (v *division) take(of *subgroup, d *topology.Domain) (before map[*topology.Domain][]*ledger.Request) {
 	var counted []*topology.Domain // with what it is in
 	if of.below {
 		counted = v.around(of.in)
@@ -156,17 +156,19 @@ func (v *division) mayTake(of *subgroup, d *topology.Domain) bool {
 		}
 		asks := slices.Concat(v.in[is], of.asks)
 		if full := v.full[is]; full > 0 && len(asks) >= full {
-			return false
+			return nil
 		}
 		if !v.Attempts.MayHaveRoom(asks, v.nodesIn(is)) {
 			v.full[is] = len(asks)
-			return false
+			return nil
 		}
 		with[is] = asks
 	}
-	v.in = maps.Clone(v.in)
-	maps.Copy(v.in, with)
-	return true
+	before = map[*topology.Domain][]*ledger.Request{}
+	for is, asks := range with {
+		before[is], v.in[is] = v.in[is], asks
+	}
+	return before
 }
 
 // around are a domain and those that it is in, of the levels that the group and its subgroups require; nil is everywhere.
