@@ -370,7 +370,7 @@ func (w *treeWorld) holds(asks map[treeDomain]int) bool {
 	return left >= asks[anywhere]
 }
 
-// Subgroups of one group require sixteen levels at most: one that requires a further one does not start, and says so.
+// Subgroups of one group require sixteen levels at most (levelsMax): one that requires a further one does not start, and says so.
 func TestLevelsOfAGroupAreBounded(t *testing.T) {
 	for levels, want := range map[int]int{16: 16, 17: 16} {
 		w := rackWorldOf(nil, api.Options{}, api.NodeOrder{})
