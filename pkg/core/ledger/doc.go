@@ -16,7 +16,7 @@
 //	gang.go         the placeholders of an application, and the asks that take their places
 //	placeholders.go which placeholders may be replaced, and how far a search for one has come
 //	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
-//	part.go         subgroups of a group, each with its own minimum
+//	part.go         subgroups of a group, each with its own minimum; stops.go which of them stop without a member
 //	done.go         members of groups that have succeeded
 //	orders.go       the functions that sort trees
 //	request.go      an ask or allocation; wait.go, what is known of one that was not placed

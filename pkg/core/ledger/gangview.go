@@ -9,7 +9,7 @@ func (l *Ledger) RestoreGroup(g *Group, v api.GroupView) {
 	}
 	for _, of := range v.Subgroups {
 		if p := g.part(of.Name); p != nil {
-			p.Least = of.Least
+			p.Least, p.standing.counted = of.Least, false
 			g.setLevel(p, of.Require)
 		}
 	}

@@ -37,6 +37,7 @@ type Group struct {
 	doneKept int                // members that are done, whether they count or not
 	indices  map[index]indexUse // of members that have one
 	parts    []*part            // by name
+	standing standing           // of these
 	levels   groupLevels
 	missing  int // asks, where it counts by subgroups; below zero if that must be counted anew
 
@@ -279,7 +280,7 @@ func (l *Ledger) Hear(g *Group, tags map[string]string) (changed bool) {
 	if terms == g.Terms {
 		return changed
 	}
-	g.missing = -1
+	g.missing, g.standing.counted = -1, false
 	g.restated = g.restated || terms.Priority != g.Terms.Priority || terms.Preempts != g.Terms.Preempts
 	g.Terms = terms
 	l.Regrouped++

@@ -15,7 +15,8 @@ type part struct {
 	Name    string // with those of the parts that it is in, as members name it
 	require string // the attribute of nodes of which its members run in one domain; empty for none
 	partCounts
-	below []*part // by name
+	below    []*part // by name
+	standing standing
 }
 
 type partCounts struct {
@@ -196,6 +197,7 @@ func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
 		}
 		p := (*parts)[at]
 		before := p.partCounts
+		p.standing.counted = false
 		change(p)
 		changed = changed || p.partCounts != before
 		if p.isGone() {
@@ -215,7 +217,8 @@ func (l *Ledger) changePart(g *Group, name string, change func(*part)) {
 
 // partsChanged has what a group misses be counted anew.
 func (l *Ledger) partsChanged(g *Group) {
-	if g.missing = -1; g.BySubgroup() {
+	g.missing, g.standing.counted = -1, false
+	if g.BySubgroup() {
 		l.Regrouped++
 		l.Changes.Group(g)
 	}
@@ -247,6 +250,7 @@ func (l *Ledger) hearPart(g *Group, tags map[string]string) (changed bool) {
 	minima, saysMinima := tags[api.TagQuorumSubgroupLeast]
 	levels, saysLevels := tags[api.TagQuorumEach]
 	for p := range partsOn(g.parts, name) {
+		p.standing.counted = false
 		if saysMinima {
 			text, rest, _ := strings.Cut(minima, "/")
 			least, _ := strconv.Atoi(text)
@@ -362,21 +366,4 @@ func (g *Group) missingOfParts() int {
 		g.missing = missingOf(g.Terms.Least, g.parts, g.Asks.Len())
 	}
 	return g.missing
-}
-
-// MustRun says of the group of an allocation, or of the smallest part that it is in where the group counts these, how many members stay, and without how many of
-// them the others run in vain; whole is that all of them end or none does. It is nothing where there is no such group.
-func (r *Request) MustRun() (of string, stay, least int, whole bool) {
-	g := r.StartsWith
-	switch {
-	case g == nil:
-		return "", 0, 0, false
-	case !g.BySubgroup() || g.EndsWhole():
-		return g.Name, g.stays, g.needed(), g.EndsWhole()
-	}
-	of, stay = g.Name, g.stays // of those that name no subgroup
-	for p := range partsOn(g.parts, r.part()) {
-		of, stay, least = g.Name+" subgroup "+p.Name, p.stays, p.Least-p.done
-	}
-	return of, stay, least, false
 }

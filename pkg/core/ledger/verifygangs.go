@@ -217,9 +217,11 @@ func (v *verifier) partsOf(g *Group, is map[string]*partCounts) {
 			if counted.Least = p.Least; counted != p.partCounts || !strings.HasPrefix(p.Name, above) {
 				v.Breaks("subgroup %s of group %s is %+v, and counts %+v", p.Name, g.Name, counted, p.partCounts)
 			}
+			v.standing(g, p.standing, p.below)
 			check(p.Name+"/", p.below)
 		}
 	}
+	v.standing(g, g.standing, g.parts)
 	check("", g.parts)
 	if len(is) != known {
 		v.Breaks("group %s has %d subgroups and parts of these, and knows %d", g.Name, len(is), known)
@@ -233,6 +235,13 @@ func (v *verifier) partsOf(g *Group, is map[string]*partCounts) {
 	}
 	if anew := missingOf(g.Terms.Least, g.parts, g.Asks.Len()); g.BySubgroup() && g.missing >= 0 && g.missing != anew {
 		v.Breaks("group %s misses %d, and takes it for %d", g.Name, anew, g.missing)
+	}
+}
+
+// standing checks how many parts were counted to stand.
+func (v *verifier) standing(g *Group, counted standing, parts []*part) {
+	if anew := (standing{}); counted.counted && anew.of(parts) != counted.count {
+		v.Breaks("of group %s %d parts stand, and it takes it for %d", g.Name, anew.count, counted.count)
 	}
 }
 

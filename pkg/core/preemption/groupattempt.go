@@ -170,7 +170,7 @@ func (a *Attempts) stopLess(t preemptor.Trigger, asks []*ledger.Request, set *no
 			break
 		}
 		if a.mayGive(g, t, lacking) {
-			better(func(other string) bool { return other != g.Name })
+			better(func(other string) bool { return other != g.of })
 		}
 	}
 }
@@ -190,15 +190,29 @@ func (a *Attempts) roomSparing(t preemptor.Trigger, asks []*ledger.Request, shar
 	return &s.found, question.Placed
 }
 
-// largestGroups are those of which most members stay: one of them may stop instead of several others.
-func (a *Attempts) largestGroups() (list []*ledger.Group) {
+// A stopping is what stops as one: a group, or a part of it.
+type stopping struct {
+	minimum
+	in *ledger.Group
+}
+
+// largestGroups are those groups, and parts of groups, of which most members stay: one of them may stop instead of several others.
+func (a *Attempts) largestGroups() (list []stopping) {
 	for _, g := range a.Together {
-		if g.Stays() > 0 {
-			list = append(list, g)
+		seen := map[minimum]bool{}
+		for r := range g.Running {
+			m := minimumOf(r)
+			if !seen[m] && m.stay > 0 && m.of != "" {
+				seen[m] = true
+				list = append(list, stopping{m, g})
+			}
+			if m.of == g.Name {
+				break // nothing of it is larger
+			}
 		}
 	}
-	slices.SortFunc(list, func(a, b *ledger.Group) int {
-		return cmp.Or(cmp.Compare(b.Stays(), a.Stays()), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(list, func(a, b stopping) int {
+		return cmp.Or(cmp.Compare(b.stay, a.stay), cmp.Compare(a.of, b.of))
 	})
 	return list[:min(len(list), insteadMax)]
 }

@@ -135,12 +135,14 @@ func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[iter.Seq2[[
 }
 
 // mayGive reports whether places may be enough for what lacks one, if one group goes and no other.
-func (a *Attempts) mayGive(g *ledger.Group, t preemptor.Trigger, lacking []lack) bool {
+func (a *Attempts) mayGive(g stopping, t preemptor.Trigger, lacking []lack) bool {
 	on := map[*ledger.Node]bool{}
-	for r := range g.Running {
-		on[r.RunsOn] = true
+	for r := range g.in.Running {
+		if minimumOf(r) == g.minimum {
+			on[r.RunsOn] = true
+		}
 	}
-	others := func(name string) bool { return name != g.Name }
+	others := func(name string) bool { return name != g.of }
 	for _, is := range lacking {
 		for n := range on {
 			is.count -= a.places(n, is.Request, t, a.allBut(others))
