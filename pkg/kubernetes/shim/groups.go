@@ -24,7 +24,7 @@ type podGroups struct {
 	statuses *groupStatuses
 	version  string // that is read; empty while none is served
 	of       map[string]pods.PodGroup
-	shared   map[string]string                   // by group with pods, sharedTopology
+	shared   map[string]string                   // by group with pods, findShared
 	members  map[string]map[string]*task         // our pods that take room or wait, by group and key
 	done     map[string]map[string]*succeededPod // those that have succeeded, by group and key
 
@@ -182,14 +182,12 @@ func (c *podGroups) mark(t *task, m *si.Allocation) {
 		return
 	}
 	m.TaskGroupName = "" // the core does not have it changed, but a group may be made again as another
+	c.findShared(t.pod)
 	tags := c.tagsOf(starts, pods.IndexOf(t.pod), t.pod.Labels[pods.LabelSubgroup])
 	if tags == nil {
 		return
 	}
 	group := c.of[podGroupName(t.pod)]
-	if label := c.sharedTopology(t.pod); label != "" && group.Parent == "" && (tags[pods.TagQuorumRequire] == "" || label == v1.LabelHostname) {
-		tags[pods.TagQuorumRequire] = label
-	}
 	maps.Copy(m.AllocationTags, tags)
 	if group.Priority != nil && *group.Priority != m.Priority && t.told == untold {
 		says := fmt.Sprintf("pod %s has priority %d, and its pod group %s has %d, which counts", t.pod.Name, m.Priority, name, *group.Priority)
@@ -198,16 +196,15 @@ func (c *podGroups) mark(t *task, m *si.Allocation) {
 	}
 }
 
-// sharedTopology is the label of nodes of which all pods of a group run in one value, since some of them share claims of devices. All are
+// findShared notes the label of nodes of which all pods of a group run in one value, since some of them share claims of devices. All are
 // told of it that are told of from then on, and what is told last counts. The lock must be held.
-func (c *podGroups) sharedTopology(pod *v1.Pod) string {
+func (c *podGroups) findShared(pod *v1.Pod) {
 	group := podGroupName(pod)
 	if shares, ok := c.feasible.Feasibility.(sharedClaims); ok && group != "" && len(pod.Spec.ResourceClaims) > 0 {
 		if label := shares.SharedTopology(pod); label != "" {
 			c.shared[group] = label
 		}
 	}
-	return c.shared[group]
 }
 
 // taskGroups are the gangs among the pod groups that the pods of an application name, by name.

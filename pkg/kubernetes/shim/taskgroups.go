@@ -45,7 +45,11 @@ func groupName(pod *v1.Pod) string {
 func (c *podGroups) tagsOf(name, index, label string) map[string]string {
 	tags := maps.Clone(c.together[name])
 	if tags == nil {
-		tags = c.composites.Tags(c.of[name], index, label)
+		group := c.of[name]
+		if shares := c.shared[name]; shares == v1.LabelHostname || group.Require == "" {
+			group.Require = shares // pods that share devices run where these are reached
+		}
+		tags = c.composites.Tags(group, index, label)
 	}
 	if tags != nil && index != "" {
 		tags[pods.TagQuorumIndex] = index

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
@@ -67,6 +68,46 @@ func TestPodsOfAGroupShareACard(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Two replicas start together, each with three pods that share a card. Each goes to a node with a card and room for all of it, not both to one, and
+// not to the nodes that have room for two.
+func TestPodsOfEachReplicaShareACard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
+		m.API.Serve(pods.CompositePodGroupResource.GroupVersion(), pods.CompositePodGroupResource.Resource)
+		_, err := m.API.Dynamic.Resource(pods.CompositePodGroupResource).Namespace(metav1.NamespaceDefault).Create(t.Context(), shimtest.NewCompositePodGroup("serve", 2), metav1.CreateOptions{})
+		assert.NilError(t, err)
+		m.Create(replica("blue", "serve", 3), replica("green", "serve", 3), cardClaim("of-blue"), cardClaim("of-green"))
+		m.Create(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "card"}})
+		for i := range 3 {
+			node := fmt.Sprintf("node-%d", i+1)
+			m.AddNode(node, "cpu=2 pods=110")
+			m.Create(oneCard(node))
+		}
+		m.AddNode("node-4", "cpu=3 pods=110")
+		m.Create(oneCard("node-4"))
+		m.Start()
+		for i := range 3 {
+			m.AddPod(fmt.Sprintf("blue-%d", i), "cpu=1", inGroup("blue"), withCard("of-blue"))
+			m.AddPod(fmt.Sprintf("green-%d", i), "cpu=1", inGroup("green"), withCard("of-green"))
+		}
+		m.Advance(10 * time.Second)
+		assert.Equal(t, len(m.API.Bindings()), 0, "%v", m.Events())
+
+		m.AddNode("node-5", "cpu=3 pods=110")
+		m.Create(oneCard("node-5"))
+		m.Advance(soon)
+		for i := range 3 {
+			for _, of := range []string{"blue", "green"} {
+				assert.Equal(t, m.Pod(fmt.Sprintf("%s-%d", of, i)).Spec.NodeName, m.Pod(of+"-0").Spec.NodeName, "%v", m.Events())
+			}
+		}
+		assert.Equal(t, len(m.API.Bindings()), 6, "%v", m.Events())
+		assert.Assert(t, !said(m, "FailedBinding"), "%v", m.Events())
+		assert.DeepEqual(t, m.Booked(), m.Expected())
+	})
 }
 
 // Each of three nodes has a card, and room for two of three pods that share one: they wait whole, and start on the node that has room
