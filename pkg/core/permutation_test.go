@@ -200,8 +200,8 @@ func TestMessagesInterleave(t *testing.T) {
 	}
 }
 
-// TestHistoriesRepeat runs histories twice, with gangs and rules of placement too: the effects are
-// the same, to the letter.
+// TestHistoriesRepeat runs histories twice, with gangs and rules of placement too: the effects and the
+// last view are the same, to the letter.
 func TestHistoriesRepeat(t *testing.T) {
 	met := map[string]int{}
 	for seed := range uint64(160) {
@@ -215,6 +215,9 @@ func TestHistoriesRepeat(t *testing.T) {
 					}
 				}
 			}
+			view, err := json.Marshal(h.p.View()) // with what was looked at
+			assert.NilError(t, err)
+			b.Write(view)
 			for _, app := range h.p.View().Applications {
 				met["gangs"] += count(app.Gang != nil)
 				met["placed by a rule"] += count(app.Queue != "root.a" && !strings.HasPrefix(string(app.Queue), "root.p."))

@@ -1,6 +1,7 @@
 package backlog
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -126,10 +127,8 @@ func (q *Queue) settleShare() {
 // waits have no share and stand in no order: they cost a look.
 func (b *Backlog) resizeShares(q *Queue) {
 	q.DropView()
-	for _, child := range q.Children { // each has orders of its own
-		if child := b.OfQueue(child); child.isBusy() {
-			b.resizeShares(child)
-		}
+	for _, child := range b.busyChildren(q) {
+		b.resizeShares(child)
 	}
 	queues, apps := slices.Collect(q.Queues.All), q.Lines.clear()
 	q.Queues = order.Tree[*Queue]{Looked: q.Queues.Looked}
@@ -289,6 +288,18 @@ func (b *Backlog) PassOn(r *ledger.Request) {
 		leaf.Class.Simulations.Help(nil)
 		b.Activate(leaf)
 	}
+}
+
+// busyChildren are the queues below one in which anything is used or waits, by name: each has orders of its own, and what an account holds
+// back in several of them is listed together.
+func (b *Backlog) busyChildren(q *Queue) (busy []*Queue) {
+	for _, child := range q.Children {
+		if child := b.OfQueue(child); child.isBusy() {
+			busy = append(busy, child)
+		}
+	}
+	slices.SortFunc(busy, func(a, b *Queue) int { return cmp.Compare(a.Name, b.Name) })
+	return busy
 }
 
 // isBusy reports whether anything is used or waits below.

@@ -127,7 +127,7 @@ func (m *maker) partition() {
 	}
 	m.line("      preemption: {preemption_priority: %s, preemption_disruption_budgets: %s, preemption_victim_timeout: %s, preemption_start_delay: %s, quotapreemptionenabled: %t}",
 		m.pick("strict", "strict", "equal", "off"), m.pick("prefer", "strict", "hard"), m.pick("10s", "2m"), m.pick("0s", "5s", "30s"), m.chance(2))
-	m.line("      queues:\n        - name: root\n          queues:")
+	m.line("      queues:\n        - name: root%s\n          queues:", m.overAll())
 	m.line("            - {name: system}")
 	up := false
 	for _, q := range m.queues {
@@ -140,6 +140,18 @@ func (m *maker) partition() {
 		}
 		m.line("%s- {%s}", indent, m.leaf(q))
 	}
+}
+
+// overAll is a limit of each user over all queues, or none.
+func (m *maker) overAll() string {
+	if !m.chance(4) {
+		return ""
+	}
+	need := 0
+	for _, q := range m.queues {
+		need = max(need, q.need, q.limit)
+	}
+	return fmt.Sprintf("\n          limits: [{limit: each, users: ['*'], maxresources: {vcore: %d}}]", need+m.IntN(4))
 }
 
 // leaf is a queue in words. It may hold all that must run there at once.

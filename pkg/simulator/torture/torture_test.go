@@ -2,15 +2,18 @@ package torture_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/internal/seeds"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator"
 	"github.com/narwhal-scheduler/narwhal/pkg/simulator/torture"
@@ -31,6 +34,23 @@ func TestWorlds(t *testing.T) {
 	t.Logf("\n%s", &text)
 	for what, n := range tally.Counts() {
 		assert.Check(t, n > 0 || what == "rejected", what)
+	}
+}
+
+// A world that is played again ends with the same view, to the letter: with what was looked at for it, too.
+func TestWorldsRepeat(t *testing.T) {
+	for seed := range uint64(seeds.Part(t, 600)) {
+		s, err := simulator.Parse(torture.World(seed))
+		assert.NilError(t, err)
+		end := func() (text string) {
+			_, _ = simulator.Run(s, simulator.Options{AtRest: func(_ time.Time, view *api.View) error {
+				is, err := json.Marshal(view)
+				text = string(is)
+				return err
+			}})
+			return text
+		}
+		assert.Equal(t, end(), end(), "seed %d", seed)
 	}
 }
 
