@@ -3,6 +3,7 @@ package core_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -198,7 +199,11 @@ func newTreeWorld(seed uint64) *treeWorld {
 		split: chance.IntN(4) == 0,
 		lists: [][][]string{{{"zone", "rack"}}, {{"zone"}, {"rack"}}, {{"rack"}}, nil}[chance.IntN(4)],
 	}
-	w.Partition = core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1, SettleDelay: -1}, api.Config{
+	options := api.Options{Kinds: testKinds(), ReserveDelay: -1, SettleDelay: -1}
+	if chance.IntN(2) == 0 { // each part is asked about for itself
+		options.Constraints = func(key api.AllocationKey) string { return path.Dir(string(key)) }
+	}
+	w.Partition = core.NewPartition(options, api.Config{
 		Name: "default", Levels: w.lists, Nodes: api.NodeOrder{Packing: chance.IntN(2) == 0},
 		Root: api.QueueConfig{Name: "root", Parent: true, Queues: []api.QueueConfig{{Name: "default"}}},
 	})

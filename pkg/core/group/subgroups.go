@@ -61,10 +61,11 @@ func (g *groupPlan) subgroups() (list []*subgroup) {
 	}
 	if g.group.BySubgroup() {
 		list = g.minima(list)
-	}
-	for _, of := range list { // those that have room come first, and others join them
-		if of.hasRoom() {
-			of.asks = slices.DeleteFunc(of.asks, func(r *ledger.Request) bool { return !r.EvictsWhole() })
+	} else {
+		for _, of := range list { // those that have room come first, and others join them
+			if of.hasRoom() {
+				of.asks = slices.DeleteFunc(of.asks, func(r *ledger.Request) bool { return !r.EvictsWhole() })
+			}
 		}
 	}
 	sortSubgroups(list)
@@ -177,14 +178,16 @@ func startsIn(r *ledger.Request) string {
 	return r.Subgroup()
 }
 
-// minima are those subgroups that may start, where so many of them must, each with as many asks as it lacks. Once enough run, others that do are joined too, and so is the group by asks that name none.
+// minima are those subgroups that may start, where so many of them must, each with as many asks as it lacks: those for which room was made, if
+// it was for all of these. Once enough run, others that do are joined too, and so is the group by asks that name none.
 func (g *groupPlan) minima(list []*subgroup) (may []*subgroup) {
 	starts := g.group.Missing() > 0
 	for _, of := range list {
 		of.whole = of.asks[0].StartsIn() != ""
 		if !of.whole {
 			of.later = true
-		} else if of.ways = g.group.Ways(of.name, of.asks); len(of.ways) > 0 {
+		} else if of.ways = g.group.Ways(of.name, haveRoomFirst(of.asks)); len(of.ways) > 0 {
+			slices.SortStableFunc(of.ways, func(a, b []*ledger.Request) int { return compareTrue(haveRoom(a), haveRoom(b)) })
 			of.asks, of.ways = of.ways[0], of.ways[1:]
 		} else {
 			continue
@@ -194,6 +197,17 @@ func (g *groupPlan) minima(list []*subgroup) (may []*subgroup) {
 		}
 	}
 	return may
+}
+
+// haveRoomFirst puts those asks first for which room is made.
+func haveRoomFirst(asks []*ledger.Request) []*ledger.Request {
+	slices.SortStableFunc(asks, func(a, b *ledger.Request) int { return compareTrue(a.EvictsWhole(), b.EvictsWhole()) })
+	return asks
+}
+
+// haveRoom reports whether room is made for each of some asks.
+func haveRoom(asks []*ledger.Request) bool {
+	return !slices.ContainsFunc(asks, func(r *ledger.Request) bool { return !r.EvictsWhole() })
 }
 
 // togetherWith visits the asks that start with one whose group runs: itself, or all of its subgroup, or of a part of that.

@@ -10,6 +10,7 @@ import (
 	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/ledger"
 	"github.com/narwhal-scheduler/narwhal/pkg/core/preemptor"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 )
 
 // A share is asks that may get room on some nodes, as those of one domain.
@@ -66,20 +67,35 @@ func (a *Attempts) setsOf(t preemptor.Trigger, sets iter.Seq[iter.Seq2[[]*ledger
 	return list
 }
 
-// A lack is how many asks of a class have no place, with one of them.
+// A lack is how many asks of a size have no place, with one of them.
 type lack struct {
 	*ledger.Request
 	count int64
 }
 
-// lacks is what has no place on the nodes of its share if all went of which that may be said, by class. It looks at amounts only.
+// sizesOf counts asks by their amounts, as far as the same may end for them. What else their classes say does not matter to room.
+func (a *Attempts) sizesOf(asks []*ledger.Request) (sizes []lack) {
+	for _, r := range asks {
+		isAlike := func(of lack) bool {
+			return a.ClassOf(of.Request) == a.ClassOf(r) || of.Priority == r.Priority && of.Importance == r.Importance && of.Amounts.Equal(r.Amounts)
+		}
+		at := len(sizes) - 1
+		if at < 0 || !isAlike(sizes[at]) {
+			at = slices.IndexFunc(sizes, isAlike)
+		}
+		if at < 0 {
+			at, sizes = len(sizes), append(sizes, lack{Request: r})
+		}
+		sizes[at].count++
+	}
+	return sizes
+}
+
+// lacks is what has no place on the nodes of its share if all went of which that may be said, by size. It looks at amounts only, and at each size by
+// itself.
 func (a *Attempts) lacks(t preemptor.Trigger, shares []share, goes func(*ledger.Request) bool) (list []lack) {
 	for _, of := range shares {
-		for asks := of.asks; len(asks) > 0; {
-			is := lack{Request: asks[0]}
-			for ; len(asks) > 0 && a.ClassOf(asks[0]) == a.ClassOf(is.Request); asks = asks[1:] {
-				is.count++
-			}
+		for _, is := range a.sizesOf(of.asks) {
 			for n := range of.nodes {
 				if is.count -= a.places(n, is.Request, t, goes); is.count <= 0 {
 					break
@@ -93,9 +109,33 @@ func (a *Attempts) lacks(t preemptor.Trigger, shares []share, goes func(*ledger.
 	return list
 }
 
-// haveRoom reports whether nothing lacks a place then.
+// haveRoom reports whether nothing lacks a place then, and all have room by the sums of their amounts.
 func (a *Attempts) haveRoom(t preemptor.Trigger, shares []share, goes func(*ledger.Request) bool) bool {
-	return len(a.lacks(t, shares, goes)) == 0
+	return len(a.lacks(t, shares, goes)) == 0 && !slices.ContainsFunc(shares, func(of share) bool { return !a.sumsFit(t, of, goes) })
+}
+
+// sumsFit reports whether asks of several sizes want no more together than there is on the nodes of their share.
+func (a *Attempts) sumsFit(t preemptor.Trigger, of share, goes func(*ledger.Request) bool) bool {
+	sizes := a.sizesOf(of.asks)
+	if len(sizes) < 2 {
+		return true
+	}
+	var want, room resources.Amounts
+	for _, r := range of.asks {
+		want.Add(r.Amounts)
+	}
+	for n := range of.nodes {
+		var most resources.Amounts // for those of them for which most may end
+		for _, is := range sizes {
+			if n.Schedulable {
+				most.Raise(a.roomIf(n, is.Request, t, goes))
+			}
+		}
+		if room.Add(most); want.FitsIn(room) {
+			return true
+		}
+	}
+	return false
 }
 
 // MayHaveRoom reports whether some asks would have room on some nodes, by amounts, if all ended that is less important.
@@ -154,16 +194,20 @@ func (a *Attempts) mayGive(g stopping, t preemptor.Trigger, lacking []lack) bool
 	return true
 }
 
-// places is how many asks like one a node has room for if all went of which that may be said, and that may end for it. Where not even
-// the least important may, nothing that runs there is looked at.
+// places is how many asks like one a node has room for if all went of which that may be said, and that may end for it.
 func (a *Attempts) places(n *ledger.Node, r *ledger.Request, t preemptor.Trigger, goes func(*ledger.Request) bool) int64 {
 	if !n.Schedulable {
 		return 0
 	}
+	return r.Amounts.TimesIn(a.roomIf(n, r, t, goes))
+}
+
+// roomIf is what a node has for an ask then. Where not even the least important may end, nothing that runs there is looked at.
+func (a *Attempts) roomIf(n *ledger.Node, r *ledger.Request, t preemptor.Trigger, goes func(*ledger.Request) bool) resources.Amounts {
 	room := n.RoomToMake(r.Importance, t).Plus(n.Releasing.Amounts)
 	least := n.Weakest
 	if t == preemptor.Priority && a.Plain && len(n.Foreign) == 0 && (least.Is == nil || !a.MayTake(r.Priority, least.Priority)) {
-		return r.Amounts.TimesIn(room)
+		return room
 	}
 	a.Work.Steps += uint64(len(n.Own) + len(n.Foreign))
 	for other := range n.AllOn {
@@ -171,7 +215,7 @@ func (a *Attempts) places(n *ledger.Node, r *ledger.Request, t preemptor.Trigger
 			room.Add(other.Amounts)
 		}
 	}
-	return r.Amounts.TimesIn(room)
+	return room
 }
 
 // allBut is what goes if some groups may not stop.

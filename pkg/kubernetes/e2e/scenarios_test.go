@@ -59,6 +59,7 @@ var scenarios = []Scenario{
 	{name: "job-starts-whole", play: jobStartsWhole, options: Options{PodGroups: true}, withoutKube: "it makes no room for a whole job"},
 	{name: "job-goes-on", play: jobGoesOn, options: Options{PodGroups: true}, withoutKube: "its own gates for groups are off"},
 	{name: "replicas-start-whole", play: replicasStartWhole, options: Options{PodGroups: true}, release: "1.37", withoutKube: "its own gates for groups are off"},
+	{name: "replicas-require-domains", play: replicasRequireDomains, options: Options{PodGroups: true}, release: "1.37", withoutKube: "its own gates for groups are off"},
 	{name: "pod-groups-share-devices", play: podGroupsShareDevices, options: Options{PodGroups: true}, release: "1.36", withoutKube: "its own gates for groups are off"},
 	{name: "tenants", play: tenantsAttack, options: Options{Shipped: true, PodGroups: true}, withoutKube: "it has no queues to attack"},
 	{name: "user-limit", play: usersHaveALimit, withoutKube: "it knows no users"},

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,4 +135,67 @@ func replicasStartWhole(w *World) {
 	awaitGroup(w, podGroups(), "leader", "True Scheduled")
 	awaitGroup(w, podGroups(), "workers", "True Scheduled")
 	w.checkBooks()
+}
+
+// Two replicas of three pods start together in one zone, each on one node. There is room on a node of each zone at first, so that all wait. One that
+// is added to a zone has them start there. Two that are more important take their place: the other zone has one node only.
+func replicasRequireDomains(w *World) {
+	w.AddNodesInZones(2, 2, "4", "16Gi")
+	replicas := func(name, class string) {
+		of := map[string]any{"workloadName": "serve", "templateName": "replica"}
+		requires := func(label string) map[string]any {
+			return map[string]any{"topology": []any{map[string]any{"key": label}}}
+		}
+		spec := map[string]any{
+			"workloadRef": of, "schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(2)}},
+			"schedulingConstraints": requires(corev1.LabelTopologyZone),
+		}
+		if class != "" {
+			spec["priorityClassName"] = class
+		}
+		create(w, namespace, pods.CompositePodGroupResource, "CompositePodGroup", name, spec)
+		for _, part := range []string{name + "-blue", name + "-green"} {
+			spec := map[string]any{
+				"workloadRef": of, "parentCompositePodGroupName": name, "schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(3)}},
+				"schedulingConstraints": requires(corev1.LabelHostname),
+			}
+			if class != "" {
+				spec["priorityClassName"] = class
+			}
+			create(w, namespace, podGroups(), "PodGroup", part, spec)
+			w.CreatePods(part, 3, Pod{CPU: "1", Memory: "1Gi", Group: part, PriorityClass: class})
+		}
+	}
+	replicas("serve", "")
+	w.Await(Waiting("serve-blue", 3))
+	w.Await(Waiting("serve-green", 3))
+	w.Middle()
+	w.AddNodesInZones(2, 1, "4", "16Gi")
+	w.Await(Running("serve-blue", 3))
+	w.Await(Running("serve-green", 3))
+	areOnOneNode(w, map[string][]string{"serve-blue": {nodeName(1), nodeName(3)}, "serve-green": {nodeName(1), nodeName(3)}})
+
+	w.CreatePriorityClass("urgent", 1000)
+	replicas("urgent", "urgent")
+	w.Await(Running("urgent-blue", 3))
+	w.Await(Running("urgent-green", 3))
+	areOnOneNode(w, map[string][]string{"urgent-blue": {nodeName(1), nodeName(3)}, "urgent-green": {nodeName(1), nodeName(3)}})
+	awaitGroup(w, podGroups(), "urgent-blue", "True Scheduled")
+	w.checkBooks()
+}
+
+// areOnOneNode checks that the pods of each application run on one node, one of some.
+func areOnOneNode(w *World, of map[string][]string) {
+	w.t.Helper()
+	for app, nodes := range of {
+		on := map[string]bool{}
+		for _, p := range w.Pods(app) {
+			on[p.Spec.NodeName] = true
+		}
+		for name := range on {
+			if len(on) > 1 || !slices.Contains(nodes, name) {
+				w.t.Fatalf("%s runs on %v, and should on one of %v", app, on, nodes)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package shimtest_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,57 @@ func TestDomainsDeepInATree(t *testing.T) {
 		bound := w.API.Bindings()
 		slices.Sort(bound)
 		assert.DeepEqual(t, bound, []string{"deep-1 node-2", "deep-2 node-2", "deep-3 node-2", "front-1 node-1", "front-2 node-1"})
+	})
+}
+
+// Two replicas of which each runs on one node take the places of two that are less important, on two nodes of one zone: the filters of kube-scheduler
+// tell pods of one group from those of another one, and each node has room for one replica.
+func TestReplicasMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
+		m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
+		m.API.Serve(pods.CompositePodGroupResource.GroupVersion(), pods.CompositePodGroupResource.Resource)
+		for i, zone := range []string{"a", "b", "a"} {
+			name := fmt.Sprintf("node-%d", i+1)
+			m.AddNode(name, "cpu=4 pods=110")
+			m.ChangeNode(name, func(n *v1.Node) { n.Labels = map[string]string{"zone": zone, v1.LabelHostname: name} })
+		}
+		m.Start()
+		w := groupWorld{m}
+		requires := func(group *unstructured.Unstructured, label string) *unstructured.Unstructured {
+			assert.NilError(t, unstructured.SetNestedSlice(group.Object, []any{map[string]any{"key": label}}, "spec", "schedulingConstraints", "topology"))
+			return group
+		}
+		start := func(name string, priority int32) {
+			w.compose(t, requires(shimtest.NewCompositePodGroup(name, 2), "zone"))
+			for _, part := range []string{name + "-blue", name + "-green"} {
+				m.Create(requires(replica(part, name, 3), v1.LabelHostname))
+				for i := range 3 {
+					m.AddPod(fmt.Sprintf("%s-%d", part, i), "cpu=1", inGroup(part), func(pod *v1.Pod) { pod.Spec.Priority = &priority })
+				}
+			}
+			m.Advance(5 * time.Second)
+		}
+		start("low", 0)
+		assert.Equal(t, len(m.API.Bindings()), 6)
+		start("high", 1000)
+		assert.Equal(t, m.API.Requests("delete"), 4, "%v", m.Events())
+		for _, name := range []string{"low-blue", "low-green"} {
+			for i := range 3 {
+				if pod := fmt.Sprintf("%s-%d", name, i); m.Pod(pod).DeletionTimestamp != nil {
+					m.EndPod(pod)
+				}
+			}
+		}
+		m.Advance(5 * time.Second)
+		on := map[string]string{}
+		for _, name := range []string{"high-blue", "high-green"} {
+			on[name] = m.Pod(name + "-0").Spec.NodeName
+			for i := range 3 {
+				assert.Equal(t, m.Pod(fmt.Sprintf("%s-%d", name, i)).Spec.NodeName, on[name], "%v", m.Events())
+			}
+		}
+		assert.Assert(t, on["high-blue"] != on["high-green"] && on["high-blue"] != "node-2" && on["high-green"] != "node-2", "%v", on)
 	})
 }
 
