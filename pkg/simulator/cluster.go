@@ -24,6 +24,7 @@ type cluster struct {
 	preemption   *preemption
 	gangs        *gangs
 	outcomes     outcomes.Book
+	starts       starts
 
 	come, expected int        // applications, or pods where these come one by one
 	anew           func()     // makes the scheduler anew
@@ -33,7 +34,7 @@ type cluster struct {
 }
 
 func newCluster(s *Scenario, seed uint64) *cluster {
-	c := &cluster{simulation: newSimulation(s, seed), config: s.Config}
+	c := &cluster{simulation: newSimulation(s, seed), config: s.Config, starts: starts{}}
 	c.applications = &applications{simulation: c.simulation, byID: map[api.ApplicationID]*application{}}
 	c.budgets = &budgets{books: c.books}
 	c.pods = &pods{
@@ -85,6 +86,12 @@ func (c *cluster) build() {
 // deliver takes in the effects of one step of the partition.
 func (c *cluster) deliver(effects api.Effects) {
 	c.outcomes.Observe(effects)
+	for _, name := range c.starts.check(effects) {
+		if c.adopts {
+			break // messages are not steps
+		}
+		c.breach("the first members of group %s were placed, and they are fewer than must start together", name)
+	}
 	for _, event := range effects {
 		if len(c.inbox) == 0 || !c.overtaken(event) {
 			c.observe(event)

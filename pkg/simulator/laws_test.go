@@ -124,3 +124,35 @@ func TestNominationEndsWithThePod(t *testing.T) {
 	assert.Equal(t, c.books.nominated.value, int64(0))
 	assert.NilError(t, c.broken)
 }
+
+// The first members of a group are placed in one step, as many as must: of subgroups that count so many, with as many of their parts.
+func TestGroupsStartWhole(t *testing.T) {
+	member := func(name, least, subgroup, each string) api.Event {
+		return api.Placed{Allocation: &api.Allocation{Tags: map[string]string{
+			api.TagQuorum: name, api.TagQuorumLeast: least, api.TagQuorumSubgroup: subgroup, api.TagQuorumSubgroupLeast: each,
+		}}}
+	}
+	flat, pair := member("flat", "2", "", ""), func(subgroup string) api.Event { return member("pairs", "2", subgroup, "2") }
+	leader, worker := member("tree", "1", "a/leaders", "2/1"), member("tree", "1", "a/workers", "2/2")
+	for _, c := range []struct {
+		name  string
+		steps []api.Effects
+		want  []string
+	}{
+		{"enough", []api.Effects{{flat, flat}, {flat}}, nil},
+		{"one after the other", []api.Effects{{flat}, {flat}}, []string{"flat"}},
+		{"by itself", []api.Effects{{member("", "", "", "")}}, nil},
+		{"again after a restart", []api.Effects{{api.Adopted{Allocation: flat.(api.Placed).Allocation}}, {flat}}, nil},
+		{"two subgroups", []api.Effects{{pair("a"), pair("b"), pair("b"), pair("a")}}, nil},
+		{"one and a half", []api.Effects{{pair("a"), pair("b"), pair("b")}}, []string{"pairs"}},
+		{"a replica", []api.Effects{{leader, worker, worker}}, nil},
+		{"a part without the other", []api.Effects{{worker, worker}}, []string{"tree"}},
+		{"too little of a part", []api.Effects{{leader, worker}}, []string{"tree"}},
+	} {
+		s, broken := starts{}, []string(nil)
+		for _, effects := range c.steps {
+			broken = append(broken, s.check(effects)...)
+		}
+		assert.DeepEqual(t, broken, c.want)
+	}
+}

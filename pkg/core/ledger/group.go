@@ -280,7 +280,7 @@ func (l *Ledger) Hear(g *Group, tags map[string]string) (changed bool) {
 	if terms == g.Terms {
 		return changed
 	}
-	g.missing, g.standing.counted = -1, false
+	g.missing = -1
 	g.restated = g.restated || terms.Priority != g.Terms.Priority || terms.Preempts != g.Terms.Preempts
 	g.Terms = terms
 	l.Regrouped++
