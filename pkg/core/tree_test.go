@@ -99,38 +99,38 @@ func TestRoomForATree(t *testing.T) {
 	started, waited := 0, 0
 	for seed := range seeds.Of(t, 600) {
 		w := newTreeWorld(seed)
-		w.fill()
+		fillAll(w.Partition, w.now, 0)
 		w.askAll()
 		if !w.fits() && !(w.split && w.fitsDivided()) {
-			assert.Equal(t, w.evict(), 0, "%s", w)
+			assert.Equal(t, endEvicted(w.Partition, w.now), 0, "%s", w)
 			waited++
 			continue
 		}
 		w.isDivided = !w.fits()
-		assert.Equal(t, w.evict(), w.size(), "%s", w)
+		assert.Equal(t, endEvicted(w.Partition, w.now), w.size(), "%s", w)
 		assert.Equal(t, w.schedule(t), w.size(), "%s", w)
 		started++
 	}
 	assert.Assert(t, started > seeds.Part(t, 300) && waited > seeds.Part(t, 60), "%d started, %d waited", started, waited)
 }
 
-// fill has pods of no priority run on all nodes, one on each core.
-func (w *treeWorld) fill() {
-	for _, n := range w.View().Nodes {
+// fillAll has pods of a priority run on all nodes, one on each core.
+func fillAll(p *core.Partition, now time.Time, priority int32) {
+	for _, n := range p.View().Nodes {
 		for i := range n.Capacity[0] {
-			w.Apply(w.now, api.AddAllocation{Allocation: &api.Allocation{
-				Key: api.AllocationKey(fmt.Sprint("runs-", n.ID, "-", i)), Application: "app", Node: n.ID, Amounts: resources.Amounts{1}, Created: w.now,
+			p.Apply(now, api.AddAllocation{Allocation: &api.Allocation{
+				Key: api.AllocationKey(fmt.Sprint("runs-", n.ID, "-", i)), Application: "app", Node: n.ID, Amounts: resources.Amounts{1}, Created: now, Priority: priority,
 			}})
 		}
 	}
 }
 
-// evict ends what is evicted, and reports how many pods are.
-func (w *treeWorld) evict() (victims int) {
-	events, _ := w.Schedule(w.now)
+// endEvicted ends what is evicted in a step, and reports how many pods are.
+func endEvicted(p *core.Partition, now time.Time) (victims int) {
+	events, _ := p.Schedule(now)
 	for _, e := range events {
 		if e, is := e.(*api.EvictionRequested); is {
-			w.Apply(w.now, api.ReleaseAllocation{Application: "app", Key: e.Key})
+			p.Apply(now, api.ReleaseAllocation{Application: "app", Key: e.Key})
 			victims++
 		}
 	}

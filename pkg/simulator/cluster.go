@@ -86,11 +86,10 @@ func (c *cluster) build() {
 // deliver takes in the effects of one step of the partition.
 func (c *cluster) deliver(effects api.Effects) {
 	c.outcomes.Observe(effects)
-	for _, name := range c.starts.check(effects) {
-		if c.adopts {
-			break // messages are not steps
+	if !c.adopts { // messages are not steps
+		for _, name := range c.starts.check(effects) {
+			c.breach("the first members of group %s were placed, and they are fewer than must start together", name)
 		}
-		c.breach("the first members of group %s were placed, and they are fewer than must start together", name)
 	}
 	for _, event := range effects {
 		if len(c.inbox) == 0 || !c.overtaken(event) {

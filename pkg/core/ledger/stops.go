@@ -15,7 +15,8 @@ func (r *Request) MustRun() (of string, stay, least int, whole bool) {
 	}
 	of, stay = g.Name, g.stays
 	var leaf *part
-	isSpare, stands := g.standing.of(g.parts) > g.Terms.Least, g.standing.of(g.parts) >= g.Terms.Least
+	standing := g.standing.of(g.parts)
+	isSpare, stands := standing > g.Terms.Least, standing >= g.Terms.Least
 	for p := range partsOn(g.parts, r.part()) {
 		if isSpare {
 			of, stay = p.in(g), p.stays

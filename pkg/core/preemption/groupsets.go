@@ -17,11 +17,16 @@ import (
 type share struct {
 	asks  []*ledger.Request
 	nodes iter.Seq[*ledger.Node]
+	sizes []lack // how many asks there are of which size
 }
 
-func sharesOf(set iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]) (list []share) {
+func (a *Attempts) shareOf(asks []*ledger.Request, nodes iter.Seq[*ledger.Node]) share {
+	return share{asks, nodes, a.sizesOf(asks)}
+}
+
+func (a *Attempts) sharesOf(set iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]) (list []share) {
 	for asks, nodes := range set {
-		list = append(list, share{asks, nodes})
+		list = append(list, a.shareOf(asks, nodes))
 	}
 	return list
 }
@@ -45,7 +50,7 @@ func (s *nodeSet) compare(other *nodeSet, budgets preemptor.BudgetPolicy) int {
 func (a *Attempts) setsOf(t preemptor.Trigger, sets iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]]) (list []*nodeSet) {
 	place := 0
 	for set := range sets {
-		shares := sharesOf(set)
+		shares := a.sharesOf(set)
 		if place++; a.haveRoom(t, shares, func(*ledger.Request) bool { return true }) {
 			list = append(list, &nodeSet{shares: shares, place: place, least: groupCost{Trigger: t, Highest: api.PriorityNone}})
 		}
@@ -95,7 +100,7 @@ func (a *Attempts) sizesOf(asks []*ledger.Request) (sizes []lack) {
 // itself.
 func (a *Attempts) lacks(t preemptor.Trigger, shares []share, goes func(*ledger.Request) bool) (list []lack) {
 	for _, of := range shares {
-		for _, is := range a.sizesOf(of.asks) {
+		for _, is := range of.sizes {
 			for n := range of.nodes {
 				if is.count -= a.places(n, is.Request, t, goes); is.count <= 0 {
 					break
@@ -116,8 +121,7 @@ func (a *Attempts) haveRoom(t preemptor.Trigger, shares []share, goes func(*ledg
 
 // sumsFit reports whether asks of several sizes want no more together than there is on the nodes of their share.
 func (a *Attempts) sumsFit(t preemptor.Trigger, of share, goes func(*ledger.Request) bool) bool {
-	sizes := a.sizesOf(of.asks)
-	if len(sizes) < 2 {
+	if len(of.sizes) < 2 {
 		return true
 	}
 	var want, room resources.Amounts
@@ -126,7 +130,7 @@ func (a *Attempts) sumsFit(t preemptor.Trigger, of share, goes func(*ledger.Requ
 	}
 	for n := range of.nodes {
 		var most resources.Amounts // for those of them for which most may end
-		for _, is := range sizes {
+		for _, is := range of.sizes {
 			if n.Schedulable {
 				most.Raise(a.roomIf(n, is.Request, t, goes))
 			}
@@ -140,7 +144,7 @@ func (a *Attempts) sumsFit(t preemptor.Trigger, of share, goes func(*ledger.Requ
 
 // MayHaveRoom reports whether some asks would have room on some nodes, by amounts, if all ended that is less important.
 func (a *Attempts) MayHaveRoom(asks []*ledger.Request, nodes iter.Seq[*ledger.Node]) bool {
-	return a.haveRoom(preemptor.Priority, []share{{asks, nodes}}, func(*ledger.Request) bool { return true })
+	return a.haveRoom(preemptor.Priority, []share{a.shareOf(asks, nodes)}, func(*ledger.Request) bool { return true })
 }
 
 // NearestRoom is for how many of some asks there would be room at most, by amounts, if all ended that is less important, in which of some
@@ -149,7 +153,7 @@ func (a *Attempts) MayHaveRoom(asks []*ledger.Request, nodes iter.Seq[*ledger.No
 func (a *Attempts) NearestRoom(asks []*ledger.Request, sets iter.Seq[iter.Seq2[[]*ledger.Request, iter.Seq[*ledger.Node]]]) (set, most int, above int32) {
 	at, nearest := 0, []share(nil)
 	for of := range sets {
-		shares := sharesOf(of)
+		shares := a.sharesOf(of)
 		has := len(asks)
 		for _, is := range a.lacks(preemptor.Priority, shares, func(*ledger.Request) bool { return true }) {
 			has -= int(is.count)

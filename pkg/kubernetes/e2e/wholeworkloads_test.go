@@ -142,27 +142,22 @@ func replicasStartWhole(w *World) {
 func replicasRequireDomains(w *World) {
 	w.AddNodesInZones(2, 2, "4", "16Gi")
 	replicas := func(name, class string) {
-		of := map[string]any{"workloadName": "serve", "templateName": "replica"}
-		requires := func(label string) map[string]any {
-			return map[string]any{"topology": []any{map[string]any{"key": label}}}
-		}
-		spec := map[string]any{
-			"workloadRef": of, "schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(2)}},
-			"schedulingConstraints": requires(corev1.LabelTopologyZone),
-		}
-		if class != "" {
-			spec["priorityClassName"] = class
-		}
-		create(w, namespace, pods.CompositePodGroupResource, "CompositePodGroup", name, spec)
-		for _, part := range []string{name + "-blue", name + "-green"} {
-			spec := map[string]any{
-				"workloadRef": of, "parentCompositePodGroupName": name, "schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(3)}},
-				"schedulingConstraints": requires(corev1.LabelHostname),
+		spec := func(count string, least int64, label string) map[string]any {
+			says := map[string]any{
+				"workloadRef":           map[string]any{"workloadName": "serve", "templateName": "replica"},
+				"schedulingPolicy":      map[string]any{"gang": map[string]any{count: least}},
+				"schedulingConstraints": map[string]any{"topology": []any{map[string]any{"key": label}}},
 			}
 			if class != "" {
-				spec["priorityClassName"] = class
+				says["priorityClassName"] = class
 			}
-			create(w, namespace, podGroups(), "PodGroup", part, spec)
+			return says
+		}
+		create(w, namespace, pods.CompositePodGroupResource, "CompositePodGroup", name, spec("minGroupCount", 2, corev1.LabelTopologyZone))
+		for _, part := range []string{name + "-blue", name + "-green"} {
+			replica := spec("minCount", 3, corev1.LabelHostname)
+			replica["parentCompositePodGroupName"] = name
+			create(w, namespace, podGroups(), "PodGroup", part, replica)
 			w.CreatePods(part, 3, Pod{CPU: "1", Memory: "1Gi", Group: part, PriorityClass: class})
 		}
 	}
@@ -173,28 +168,25 @@ func replicasRequireDomains(w *World) {
 	w.AddNodesInZones(2, 1, "4", "16Gi")
 	w.Await(Running("serve-blue", 3))
 	w.Await(Running("serve-green", 3))
-	areOnOneNode(w, map[string][]string{"serve-blue": {nodeName(1), nodeName(3)}, "serve-green": {nodeName(1), nodeName(3)}})
+	areOnOneOf(w, []string{nodeName(1), nodeName(3)}, "serve-blue", "serve-green")
 
 	w.CreatePriorityClass("urgent", 1000)
 	replicas("urgent", "urgent")
 	w.Await(Running("urgent-blue", 3))
 	w.Await(Running("urgent-green", 3))
-	areOnOneNode(w, map[string][]string{"urgent-blue": {nodeName(1), nodeName(3)}, "urgent-green": {nodeName(1), nodeName(3)}})
+	areOnOneOf(w, []string{nodeName(1), nodeName(3)}, "urgent-blue", "urgent-green")
 	awaitGroup(w, podGroups(), "urgent-blue", "True Scheduled")
 	w.checkBooks()
 }
 
-// areOnOneNode checks that the pods of each application run on one node, one of some.
-func areOnOneNode(w *World, of map[string][]string) {
+// areOnOneOf checks that the pods of each application run on one node, one of some.
+func areOnOneOf(w *World, nodes []string, apps ...string) {
 	w.t.Helper()
-	for app, nodes := range of {
-		on := map[string]bool{}
-		for _, p := range w.Pods(app) {
-			on[p.Spec.NodeName] = true
-		}
-		for name := range on {
-			if len(on) > 1 || !slices.Contains(nodes, name) {
-				w.t.Fatalf("%s runs on %v, and should on one of %v", app, on, nodes)
+	for _, app := range apps {
+		running := w.Pods(app)
+		for _, p := range running {
+			if on := p.Spec.NodeName; on != running[0].Spec.NodeName || !slices.Contains(nodes, on) {
+				w.t.Fatalf("%s runs on %s and %s, and should on one of %v", app, running[0].Spec.NodeName, on, nodes)
 			}
 		}
 	}

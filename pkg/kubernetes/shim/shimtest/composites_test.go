@@ -28,12 +28,23 @@ func replica(name, of string, minCount int) *unstructured.Unstructured {
 // newCompositeWorld is a cluster with room for so many pods that serves composite groups, and has some.
 func newCompositeWorld(t *testing.T, room string, composites ...*unstructured.Unstructured) groupWorld {
 	w := newGroupWorldIn(t, shimtest.PodGroupResource, room)
-	w.API.Serve(pods.CompositePodGroupResource.GroupVersion(), pods.CompositePodGroupResource.Resource)
+	serveComposites(w.MockScheduler)
 	w.Advance(6 * time.Minute)
 	for _, group := range composites {
 		w.compose(t, group)
 	}
 	return w
+}
+
+// serveComposites has the API server serve composite groups.
+func serveComposites(m *shimtest.MockScheduler) {
+	m.API.Serve(pods.CompositePodGroupResource.GroupVersion(), pods.CompositePodGroupResource.Resource)
+}
+
+// requiring is a group, composite or not, that requires one value of a label.
+func requiring(label string, group *unstructured.Unstructured) *unstructured.Unstructured {
+	_ = unstructured.SetNestedSlice(group.Object, []any{map[string]any{"key": label}}, "spec", "schedulingConstraints", "topology")
+	return group
 }
 
 func (w groupWorld) compose(t *testing.T, group *unstructured.Unstructured) {
@@ -108,7 +119,7 @@ func compositeIn(name, of string, minCount int, topology string) *unstructured.U
 	group := shimtest.NewCompositePodGroup(name, minCount)
 	_ = unstructured.SetNestedField(group.Object, of, "spec", "parentCompositePodGroupName")
 	if topology != "" {
-		_ = unstructured.SetNestedSlice(group.Object, []any{map[string]any{"key": topology}}, "spec", "schedulingConstraints", "topology")
+		requiring(topology, group)
 	}
 	return group
 }
@@ -177,7 +188,7 @@ func TestReplicasMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
 		m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
-		m.API.Serve(pods.CompositePodGroupResource.GroupVersion(), pods.CompositePodGroupResource.Resource)
+		serveComposites(m)
 		for i, zone := range []string{"a", "b", "a"} {
 			name := fmt.Sprintf("node-%d", i+1)
 			m.AddNode(name, "cpu=4 pods=110")
@@ -185,14 +196,10 @@ func TestReplicasMakeRoom(t *testing.T) {
 		}
 		m.Start()
 		w := groupWorld{m}
-		requires := func(group *unstructured.Unstructured, label string) *unstructured.Unstructured {
-			assert.NilError(t, unstructured.SetNestedSlice(group.Object, []any{map[string]any{"key": label}}, "spec", "schedulingConstraints", "topology"))
-			return group
-		}
 		start := func(name string, priority int32) {
-			w.compose(t, requires(shimtest.NewCompositePodGroup(name, 2), "zone"))
+			w.compose(t, requiring("zone", shimtest.NewCompositePodGroup(name, 2)))
 			for _, part := range []string{name + "-blue", name + "-green"} {
-				m.Create(requires(replica(part, name, 3), v1.LabelHostname))
+				m.Create(requiring(v1.LabelHostname, replica(part, name, 3)))
 				for i := range 3 {
 					m.AddPod(fmt.Sprintf("%s-%d", part, i), "cpu=1", inGroup(part), func(pod *v1.Pod) { pod.Spec.Priority = &priority })
 				}

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/shim/shimtest"
 )
 
@@ -76,9 +75,7 @@ func TestPodsOfEachReplicaShareACard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := shimtest.New(t, shimtest.Options{Feasibility: filters})
 		m.API.Serve(shimtest.PodGroupResource.GroupVersion(), shimtest.PodGroupResource.Resource)
-		m.API.Serve(pods.CompositePodGroupResource.GroupVersion(), pods.CompositePodGroupResource.Resource)
-		_, err := m.API.Dynamic.Resource(pods.CompositePodGroupResource).Namespace(metav1.NamespaceDefault).Create(t.Context(), shimtest.NewCompositePodGroup("serve", 2), metav1.CreateOptions{})
-		assert.NilError(t, err)
+		serveComposites(m)
 		m.Create(replica("blue", "serve", 3), replica("green", "serve", 3), cardClaim("of-blue"), cardClaim("of-green"))
 		m.Create(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "card"}})
 		for i := range 3 {
@@ -89,6 +86,7 @@ func TestPodsOfEachReplicaShareACard(t *testing.T) {
 		m.AddNode("node-4", "cpu=3 pods=110")
 		m.Create(oneCard("node-4"))
 		m.Start()
+		groupWorld{m}.compose(t, shimtest.NewCompositePodGroup("serve", 2))
 		for i := range 3 {
 			m.AddPod(fmt.Sprintf("blue-%d", i), "cpu=1", inGroup("blue"), withCard("of-blue"))
 			m.AddPod(fmt.Sprintf("green-%d", i), "cpu=1", inGroup("green"), withCard("of-green"))
