@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -36,8 +37,9 @@ type deviceViews struct {
 	// Both are guarded by the lock of the checker, which is held while a plugin reads which devices are taken.
 	free, taken []*resourcev1.ResourceClaim
 
+	reserving *sync.Mutex          // of the checker
 	binding   types.UID            // the pod of which claims are reserved now, and
-	starts    string               // what it shares; both guarded by reserving of the checker
+	starts    string               // what it shares; both guarded by reserving
 	inThought devicesPlugin        // nil if the profile leaves the plugin out
 	frees     fwk.PostFilterPlugin // the plugin itself, which frees claims; nil as well
 	thought   []*resourcev1.ResourceClaim
@@ -252,8 +254,13 @@ func (t *claimTracker) SignalClaimPendingAllocation(uid types.UID, claim *resour
 	return t.ResourceClaimTracker.SignalClaimPendingAllocation(uid, claim)
 }
 
-// MaybeRemoveClaimPendingAllocation implements fwk.ResourceClaimTracker.
+// MaybeRemoveClaimPendingAllocation implements fwk.ResourceClaimTracker. It is forced when the API server has the claim. One that a plugin
+// has read before, to reserve it for another pod too, is in flight until it has done so.
 func (t *claimTracker) MaybeRemoveClaimPendingAllocation(uid types.UID, force bool) bool {
+	if force {
+		t.reserving.Lock()
+		defer t.reserving.Unlock()
+	}
 	removed := t.ResourceClaimTracker.MaybeRemoveClaimPendingAllocation(uid, force)
 	if removed {
 		t.holders.end(uid)

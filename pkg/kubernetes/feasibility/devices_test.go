@@ -3,12 +3,14 @@ package feasibility
 import (
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,14 +57,24 @@ func usingCard(claim string) func(*v1.Pod) {
 }
 
 // countVersions makes the fake API server give a new version to each claim that is
-// written, as the cache of claims expects.
+// written, as the cache of claims expects, and refuse what was made of an old one.
 func countVersions(client *fake.Clientset) {
 	version := 1
+	var mu sync.Mutex
 	client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		claim, resource := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim), action.GetResource()
+		is, err := client.Tracker().Get(resource, claim.Namespace, claim.Name)
+		if err != nil {
+			return true, nil, err
+		}
+		if is.(*resourcev1.ResourceClaim).ResourceVersion != claim.ResourceVersion {
+			return true, nil, apierrors.NewConflict(resource.GroupResource(), claim.Name, errors.New("it has changed"))
+		}
 		version++
-		claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
 		claim.ResourceVersion = strconv.Itoa(version)
-		return false, nil, nil
+		return true, claim, client.Tracker().Update(resource, claim, claim.Namespace)
 	})
 }
 

@@ -52,8 +52,8 @@ type start struct {
 	of   fwk.PodGroupCycleState // where the plugin keeps what they share
 	pods int
 
-	writes  sync.Mutex // held by the first of them that writes the claims to the API server
-	written bool
+	writes sync.Mutex // held by one of them while it writes claims to the API server that others write too
+	tried  bool       // one did: what the others have reserved may have changed; guarded by writes
 }
 
 // name is the key of a start; empty for no start.
@@ -62,22 +62,6 @@ func (s *start) name() string {
 		return ""
 	}
 	return s.key
-}
-
-// begin waits until no other pod of a start is the first that writes what they share. Without error others need not write it, which done says.
-func (s *start) begin() (first bool, done func(ok bool)) {
-	if s == nil {
-		return true, func(bool) {}
-	}
-	s.writes.Lock()
-	if s.written {
-		s.writes.Unlock()
-		return false, func(bool) {}
-	}
-	return true, func(ok bool) {
-		s.written = ok
-		s.writes.Unlock()
-	}
 }
 
 // sharesWith is equal for pods that share claims while they are being bound: those of a pod group, and others whose first claim that was not
@@ -101,6 +85,16 @@ func (d *deviceViews) sharedClaims(pod *v1.Pod) iter.Seq[*resourcev1.ResourceCla
 			}
 		}
 	}
+}
+
+// hasUnwritten reports whether a claim that a pod shares is not allocated yet, as far as the API server knows.
+func (d *deviceViews) hasUnwritten(pod *v1.Pod) bool {
+	for claim := range d.sharedClaims(pod) {
+		if claim.Status.Allocation == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // enter has a pod be one of a start, until leave; nil if it shares nothing.

@@ -1,7 +1,10 @@
 package feasibility
 
 import (
+	"errors"
 	"fmt"
+	goruntime "runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -12,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/narwhal-scheduler/narwhal/pkg/kubernetes/pods"
 )
@@ -104,6 +109,157 @@ func TestPodsThatShareAClaim(t *testing.T) {
 	}
 }
 
+// While a second pod is reserved, the API server learns of the claim that it shares with the first: after it was read, and before it is looked up
+// whether it is in flight. It is, until the second is reserved.
+func TestAClaimIsWrittenWhileAnotherPodReservesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := aPod("first", usingCard("one")), aPod("second", usingCard("one"))
+		c, client := newChecker(t, Options{}, deviceClass(), oneCard("b"), cardClaim("one"), first, second)
+		endsWith(t, c)
+		countVersions(client)
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait()
+		assert.NilError(t, c.Reserve(t.Context(), first, "b"))
+
+		written, ended := make(chan bool), make(chan error, 1)
+		c.views.SharedDRAManager = &watched{SharedDRAManager: c.views.SharedDRAManager, written: func() { close(written) }, look: func() {
+			go func() { ended <- c.PreBind(t.Context(), first, "b") }()
+			<-written
+			for range 1000 { // the first could end now
+				goruntime.Gosched()
+			}
+		}}
+		assert.NilError(t, c.Reserve(t.Context(), second, "b"))
+		assert.NilError(t, <-ended)
+		assert.NilError(t, c.PreBind(t.Context(), second, "b"))
+		assert.Equal(t, len(c.starts)+len(c.views.holders.inFlight), 0)
+	})
+}
+
+// A watched manager of claims says when it is first looked up whether a claim is in flight, and when one was first written.
+type watched struct {
+	fwk.SharedDRAManager
+	looked, wrote atomic.Bool
+	look, written func()
+}
+
+type watchedTracker struct {
+	fwk.ResourceClaimTracker
+	*watched
+}
+
+func (w *watched) ResourceClaims() fwk.ResourceClaimTracker {
+	return &watchedTracker{w.SharedDRAManager.ResourceClaims(), w}
+}
+
+func (w *watchedTracker) GetPendingAllocation(uid types.UID) *resourcev1.AllocationResult {
+	if !w.looked.Swap(true) {
+		w.look()
+	}
+	return w.ResourceClaimTracker.GetPendingAllocation(uid)
+}
+
+func (w *watchedTracker) AssumeClaimAfterAPICall(claim *resourcev1.ResourceClaim) error {
+	err := w.ResourceClaimTracker.AssumeClaimAfterAPICall(claim)
+	if !w.wrote.Swap(true) {
+		w.written()
+	}
+	return err
+}
+
+// The first of three pods names one claim, and the others name two. Each is written once, and none of the pods fails, although all write at once.
+func TestPodsThatShareSomeClaims(t *testing.T) {
+	for seed := range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			card := oneCard("b")
+			card.Spec.Devices = append(card.Spec.Devices, resourcev1.Device{Name: "other"})
+			pods := []*v1.Pod{aPod("first", usingCards("one")), aPod("second", usingCards("one", "two")), aPod("third", usingCards("one", "two"))}
+			c, client := newChecker(t, Options{}, deviceClass(), card, cardClaim("one"), cardClaim("two"), pods[0], pods[1], pods[2])
+			endsWith(t, c)
+			countVersions(client)
+			c.SetNode(aNode("b", "z2"))
+			synctest.Wait()
+			for _, pod := range pods {
+				assert.NilError(t, c.Reserve(t.Context(), pod, "b"))
+			}
+			ended := make(chan error)
+			for i := range pods {
+				go func() { ended <- c.PreBind(t.Context(), pods[(i+seed)%3], "b") }()
+			}
+			for range pods {
+				assert.NilError(t, <-ended)
+			}
+			for name, want := range map[string]int{"one": 3, "two": 2} {
+				claim, err := client.ResourceV1().ResourceClaims("team").Get(t.Context(), name, metav1.GetOptions{})
+				assert.NilError(t, err)
+				assert.Equal(t, len(claim.Status.ReservedFor), want)
+			}
+			assert.Equal(t, len(c.starts)+len(c.views.holders.inFlight), 0)
+		})
+	}
+}
+
+// Of three pods that share a claim the first fails, and the second has no place any more. The card is still kept for the third one, until that is
+// given up too.
+func TestAClaimIsKeptForThoseThatCanStillStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second, third, other := aPod("first", usingCard("one")), aPod("second", usingCard("one")), aPod("third", usingCard("one")), aPod("other", usingCard("two"))
+		second.Spec.NodeSelector = map[string]string{"disk": "fast"}
+		c, client := newChecker(t, Options{}, deviceClass(), oneCard("b"), cardClaim("one"), cardClaim("two"), first, second, third, other)
+		endsWith(t, c)
+		countVersions(client)
+		c.SetNode(aNode("b", "z2", "disk=fast"))
+		synctest.Wait()
+		for _, pod := range []*v1.Pod{first, second, third} {
+			assert.NilError(t, c.Reserve(t.Context(), pod, "b"))
+		}
+		isDown := true
+		client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return isDown, nil, errors.New("the API server is down")
+		})
+		assert.ErrorContains(t, c.PreBind(t.Context(), first, "b"), "down")
+		c.Unreserve(t.Context(), first, "b")
+		c.SetNode(aNode("b", "z2"))
+		assert.ErrorContains(t, c.PreBind(t.Context(), second, "b"), "node affinity")
+		c.Unreserve(t.Context(), second, "b")
+		assert.Equal(t, answer(c.Check(other, "b")), noDevice)
+		c.Unreserve(t.Context(), third, "b")
+		assert.Equal(t, answer(c.Check(other, "b")), "yes")
+	})
+}
+
+// A pod does not wait for another one that shares its claim, once the API server has that.
+func TestPodsWithAWrittenClaimDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second, third := aPod("first", usingCard("one")), aPod("second", usingCard("one")), aPod("third", usingCard("one"))
+		c, client := newChecker(t, Options{}, deviceClass(), oneCard("b"), cardClaim("one"), first, second, third)
+		endsWith(t, c)
+		countVersions(client)
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait()
+		for _, pod := range []*v1.Pod{first, second, third} {
+			assert.NilError(t, c.Reserve(t.Context(), pod, "b"))
+		}
+		assert.NilError(t, c.PreBind(t.Context(), first, "b"))
+		ended, goOn := make(chan error), make(chan bool)
+		c.views.SharedDRAManager = &watched{SharedDRAManager: c.views.SharedDRAManager, look: func() {}, written: func() { <-goOn }}
+		go func() { ended <- c.PreBind(t.Context(), second, "b") }()
+		synctest.Wait()
+		assert.NilError(t, c.PreBind(t.Context(), third, "b"))
+		close(goOn)
+		assert.NilError(t, <-ended)
+	})
+}
+
+// usingCards has a pod name claims.
+func usingCards(claims ...string) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		for i := range claims {
+			pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: claims[i], ResourceClaimName: &claims[i]})
+		}
+	}
+}
+
 // notThere is the answer about a claim that has devices which the node does not reach.
 const notThere = "never: resourceclaim not available on the node"
 
@@ -182,20 +338,13 @@ func TestSharedTopologyOfSeveralClaims(t *testing.T) {
 		}
 		return claim
 	}
-	using := func(claims ...string) func(*v1.Pod) {
-		return func(pod *v1.Pod) {
-			for i := range claims {
-				pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: claims[i], ResourceClaimName: &claims[i]})
-			}
-		}
-	}
 	fabric := oneCard("fabric")
 	fabric.Spec.Driver, fabric.Spec.NodeName = "fabric.example.com", nil
 	fabric.Spec.NodeSelector = &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
 		{Key: v1.LabelTopologyZone, Operator: v1.NodeSelectorOpIn, Values: []string{"z2"}},
 	}}}}
 	synctest.Test(t, func(t *testing.T) {
-		pod, isController := aPod("pod", using("mine", "channel")), true
+		pod, isController := aPod("pod", usingCards("mine", "channel")), true
 		mine := claimOf("mine", "card.example.com")
 		mine.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &isController}}
 		elsewhere := cardClaim("one")
@@ -206,8 +355,8 @@ func TestSharedTopologyOfSeveralClaims(t *testing.T) {
 		c.SetNode(aNode("b", "z2"))
 		synctest.Wait()
 		assert.Equal(t, c.SharedTopology(pod), v1.LabelTopologyZone)
-		assert.Equal(t, c.SharedTopology(aPod("two", using("channel", "card"))), v1.LabelHostname)
-		assert.Equal(t, c.SharedTopology(aPod("three", using("card", "channel"))), v1.LabelHostname)
+		assert.Equal(t, c.SharedTopology(aPod("two", usingCards("channel", "card"))), v1.LabelHostname)
+		assert.Equal(t, c.SharedTopology(aPod("three", usingCards("card", "channel"))), v1.LabelHostname)
 
 		ours, theirs := aPod("ours", inGroup), aPod("theirs", inGroup)
 		theirs.Namespace = "others"

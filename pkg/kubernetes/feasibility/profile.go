@@ -174,7 +174,7 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface, 
 		return nil, fmt.Errorf("resource slices: %w", err)
 	}
 	devices := dynamicresources.NewDRAManager(ctx, c.claims, c.slices, c.factory)
-	c.views = &deviceViews{SharedDRAManager: devices, holders: holders}
+	c.views = &deviceViews{SharedDRAManager: devices, holders: holders, reserving: &c.reserving}
 	if c.views.reaches, err = simplelru.NewLRU[types.UID, reach](reachesMax, nil); err != nil {
 		return nil, err
 	}

@@ -95,14 +95,12 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return nil
 	}
-	first, done := r.start.begin()
-	if !first {
-		if err := c.reserveAgain(ctx, r, pod); err != nil {
-			return err
-		}
+	written, err := c.awaitWrites(ctx, r, pod)
+	if err != nil {
+		return err
 	}
-	err := c.preBind(ctx, r, pod)
-	done(err == nil)
+	err = c.preBind(ctx, r, pod)
+	written()
 	if err != nil {
 		return err
 	}
@@ -111,6 +109,25 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 	c.reserved.Unlock()
 	c.leave(r.start)
 	return nil
+}
+
+// awaitWrites waits until no other pod of the start of a reservation writes a claim that this one would write too, and has none do so until
+// written is called. The plugin of devices would write again what another pod has written, so that is reserved as it is now.
+func (c *Checker) awaitWrites(ctx context.Context, r *reservation, pod *v1.Pod) (written func(), err error) {
+	s := r.start
+	if s == nil {
+		return func() {}, nil
+	}
+	s.writes.Lock()
+	if s.tried {
+		err = c.reserveAgain(ctx, r, pod)
+	}
+	if err != nil || !c.views.hasUnwritten(pod) {
+		s.writes.Unlock()
+		return func() {}, err
+	}
+	s.tried = true
+	return s.writes.Unlock, nil
 }
 
 // preBind has the plugins write what was reserved.
@@ -130,20 +147,19 @@ func (c *Checker) preBind(ctx context.Context, r *reservation, pod *v1.Pod) erro
 	return nil
 }
 
-// reserveAgain has a reservation be as it is now that another pod of its start has written claims which they share: the plugin of devices
-// would write them once more.
+// reserveAgain has a reservation be as it is now that another pod of its start has written claims.
 func (c *Checker) reserveAgain(ctx context.Context, r *reservation, pod *v1.Pod) error {
 	c.reserving.Lock()
 	defer c.reserving.Unlock()
 	c.framework.RunReservePluginsUnreserve(ctx, r.state, on(pod, r.node), r.node)
 	again, err := c.reserve(ctx, r.start, pod, r.node)
-	if again == nil {
-		return cmp.Or(err, ErrNotReserved)
+	if again == nil { // nothing is reserved, and is not to be given back once more
+		again, err = &reservation{state: framework.NewCycleState()}, cmp.Or(err, ErrNotReserved)
 	}
 	c.reserved.Lock()
 	defer c.reserved.Unlock()
 	r.state = again.state
-	return nil
+	return err
 }
 
 // Unreserve gives back what was reserved for a pod on a node. Without a reservation it
