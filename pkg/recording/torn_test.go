@@ -3,6 +3,7 @@ package recording_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -11,9 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"gotest.tools/v3/assert"
 
+	"github.com/narwhal-scheduler/narwhal/pkg/core/api"
 	"github.com/narwhal-scheduler/narwhal/pkg/recording"
+	"github.com/narwhal-scheduler/narwhal/pkg/resources"
 	"github.com/narwhal-scheduler/narwhal/pkg/scheduler/schedulertest"
 )
 
@@ -111,6 +116,50 @@ func TestASlowDisk(t *testing.T) {
 	directory := record(t, recording.Config{StepsMax: 1}, schedulertest.Options{}, storm)
 	sum := play(t, directory)
 	assert.Assert(t, sum.segments > 3 && sum.whole < sum.segments/2, "%+v", sum)
+}
+
+// A segment that is large enough is followed by one other, however many of its steps wait for a slow disk. The disk is slow here whenever it
+// refuses the file of another partition.
+func TestASlowDiskAndALargeSegment(t *testing.T) {
+	directory, refused, goOn, began := t.TempDir(), make(chan bool), make(chan bool), time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	log := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(zapcore.EncoderConfig{}), zapcore.AddSync(io.Discard), zap.WarnLevel), zap.Hooks(func(zapcore.Entry) error {
+		refused <- true
+		<-goOn
+		return nil
+	}))
+	r, err := recording.New(recording.Config{Directory: directory, SegmentMax: 1, Logger: log})
+	assert.NilError(t, err)
+	_, steps := r.Begin(began, api.Options{Partition: "large", Kinds: new(resources.Kinds)}, api.Config{})
+	node := 0
+	step := func() {
+		node++
+		steps.Apply(began, api.AddNode{ID: api.NodeID(fmt.Sprint(node, strings.Repeat("n", 300<<10)))})
+		steps.Schedule(began)
+	}
+	slow := func(name string) {
+		assert.NilError(t, os.WriteFile(filepath.Join(directory, name), nil, 0o600))
+		r.Begin(began, api.Options{Partition: name, Kinds: new(resources.Kinds)}, api.Config{})
+	}
+	slow("a")
+	<-refused
+	step() // it is large now, when that is written
+	slow("b")
+	step() // still of the first segment
+	slow("c")
+	for range 2 {
+		goOn <- true
+		<-refused
+		step() // of the second one
+	}
+	goOn <- true
+	r.Close()
+	d, err := recording.Read(directory)
+	assert.NilError(t, err)
+	var numbers []uint64
+	for _, s := range d.Segments["large"] {
+		numbers = append(numbers, s.Number)
+	}
+	assert.DeepEqual(t, numbers, []uint64{1, 2})
 }
 
 // A recording ends where the resource manager registers again, and where its partition is removed, and another one begins.

@@ -45,6 +45,7 @@ type writing struct {
 	packed  []byte
 	digest  wire.Digester
 	encoder *zstd.Encoder
+	over    bool  // another segment was asked for
 	err     error // after which nothing more is written
 }
 
@@ -66,7 +67,8 @@ func (r *Recorder) writeChunk(c *chunk) {
 			w.step(s, c.answers.Out[from:s.written], c.effects[at:at+s.effects])
 			from, at = s.written, at+s.effects
 		}
-		if w.due(r.config, t.size.Load()) {
+		if !w.over && w.due(r.config, t.size.Load()) {
+			w.over = true // once: steps of this segment may still wait, and would each have one more begin
 			t.afresh.Store(t.next-t.imaged.Load() >= behindMax)
 			t.renew.Store(true)
 		}
