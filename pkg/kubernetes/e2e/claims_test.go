@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
@@ -216,6 +217,39 @@ func podGroupsShareDevices(w *World) {
 	w.Await(reservations(2))
 	checkGroupDevices(w)
 	w.checkBooks()
+
+	deletePodGroup(w, podGroups(), "red")
+	for i := range 3 {
+		w.DeletePod(fmt.Sprintf("red-%d", i+1))
+	}
+	w.Await(Gone("red"))
+	manyPodsNameOneClaim(w)
+}
+
+// Each pod of a large group is named in one claim. All write that at once, and none fails.
+func manyPodsNameOneClaim(w *World) {
+	const many = 64
+	_, err := w.client.ResourceV1().ResourceClaims(namespace).Create(w.ctx, &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: deviceClaim(),
+	}, metav1.CreateOptions{})
+	w.check(err)
+	create(w, namespace, podGroups(), "PodGroup", "many", map[string]any{
+		"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(many)}},
+	})
+	w.CreatePods("many", many, Pod{CPU: "10m", Memory: "1Mi", Group: "many", DeviceClaim: "shared"})
+	w.Await(Running("many", many))
+	claim, err := w.client.ResourceV1().ResourceClaims(namespace).Get(w.ctx, "shared", metav1.GetOptions{})
+	w.check(err)
+	assert.Equal(w.t, len(claim.Status.ReservedFor), many)
+	assert.Equal(w.t, strings.Join(eventsOf(w, "FailedBinding"), "\n"), "")
+	w.checkBooks()
+}
+
+// deviceClaim asks for one device.
+func deviceClaim() resourcev1.ResourceClaimSpec {
+	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+		Requests: []resourcev1.DeviceRequest{{Name: "device", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "device"}}},
+	}}
 }
 
 // createZoneDevices gives each of some zones one device, which all nodes there reach.
@@ -261,9 +295,7 @@ func createDevices(w *World, nodes ...string) {
 	}
 	_, err = api.ResourceClaimTemplates(namespace).Create(w.ctx, &resourcev1.ResourceClaimTemplate{
 		ObjectMeta: metav1.ObjectMeta{Name: "one-device"},
-		Spec: resourcev1.ResourceClaimTemplateSpec{Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
-			Requests: []resourcev1.DeviceRequest{{Name: "device", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "device"}}},
-		}}},
+		Spec:       resourcev1.ResourceClaimTemplateSpec{Spec: deviceClaim()},
 	}, metav1.CreateOptions{})
 	w.check(err)
 }

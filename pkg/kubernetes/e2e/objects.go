@@ -28,6 +28,7 @@ type Pod struct {
 	Labels        map[string]string
 	Claims        []string // of volumes
 	Devices       string   // the ResourceClaimTemplate of its devices, or nothing
+	DeviceClaim   string   // the ResourceClaim of its devices, which others may name too, or nothing
 	Group         string   // the PodGroup it belongs to, or nothing
 
 	Spread   []corev1.TopologySpreadConstraint
@@ -72,8 +73,12 @@ func (p Pod) claim(spec *corev1.PodSpec) {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		}})
 	}
-	if p.Devices != "" {
-		spec.ResourceClaims = []corev1.PodResourceClaim{{Name: devicesName, ResourceClaimTemplateName: &p.Devices}}
+	if p.Devices != "" || p.DeviceClaim != "" {
+		claim := corev1.PodResourceClaim{Name: devicesName, ResourceClaimTemplateName: &p.Devices}
+		if p.DeviceClaim != "" {
+			claim = corev1.PodResourceClaim{Name: devicesName, ResourceClaimName: &p.DeviceClaim}
+		}
+		spec.ResourceClaims = []corev1.PodResourceClaim{claim}
 		spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: devicesName}}
 	}
 	if p.Group != "" {

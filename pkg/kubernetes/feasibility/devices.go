@@ -37,11 +37,11 @@ type deviceViews struct {
 	// Both are guarded by the lock of the checker, which is held while a plugin reads which devices are taken.
 	free, taken []*resourcev1.ResourceClaim
 
-	reserving *sync.Mutex          // of the checker
-	binding   types.UID            // the pod of which claims are reserved now, and
-	starts    string               // what it shares; both guarded by reserving
-	inThought devicesPlugin        // nil if the profile leaves the plugin out
-	frees     fwk.PostFilterPlugin // the plugin itself, which frees claims; nil as well
+	reserving *sync.Mutex   // of the checker
+	binding   types.UID     // the pod of which claims are reserved now, and
+	starts    string        // what it shares; both guarded by reserving
+	inThought devicesPlugin // nil if the profile leaves the plugin out
+	itself    claimsPlugin  // the plugin itself; nil as well
 	thought   []*resourcev1.ResourceClaim
 
 	allFree bool                             // no device is taken, for anywhere; guarded by the lock of the checker
@@ -57,6 +57,12 @@ type devicesPlugin interface {
 	fwk.FilterPlugin
 	fwk.ReservePlugin
 	fwk.ScorePlugin
+}
+
+// A claimsPlugin is the plugin of devices, as far as it is asked by itself: it frees claims, and writes them.
+type claimsPlugin interface {
+	fwk.PostFilterPlugin
+	fwk.PreBindPlugin
 }
 
 // ResourceClaims implements fwk.SharedDRAManager.
@@ -76,7 +82,7 @@ func (d *deviceViews) register(registry frameworkruntime.Registry) {
 		}
 		d.inThought, _ = second.(devicesPlugin)
 		first, err := of(ctx, args, indexing(handle))
-		d.frees, _ = first.(fwk.PostFilterPlugin)
+		d.itself, _ = first.(claimsPlugin)
 		return first, err
 	}
 }

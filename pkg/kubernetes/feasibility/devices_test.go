@@ -57,9 +57,10 @@ func usingCard(claim string) func(*v1.Pod) {
 }
 
 // countVersions makes the fake API server give a new version to each claim that is
-// written, as the cache of claims expects, and refuse what was made of an old one.
-func countVersions(client *fake.Clientset) {
+// written, as the cache of claims expects, and refuse what was made of an old one. It counts how often it refuses.
+func countVersions(client *fake.Clientset) (refused *int) {
 	version := 1
+	refused = new(int)
 	var mu sync.Mutex
 	client.PrependReactor("update", "resourceclaims", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		mu.Lock()
@@ -70,12 +71,14 @@ func countVersions(client *fake.Clientset) {
 			return true, nil, err
 		}
 		if is.(*resourcev1.ResourceClaim).ResourceVersion != claim.ResourceVersion {
+			*refused++
 			return true, nil, apierrors.NewConflict(resource.GroupResource(), claim.Name, errors.New("it has changed"))
 		}
 		version++
 		claim.ResourceVersion = strconv.Itoa(version)
 		return true, claim, client.Tracker().Update(resource, claim, claim.Namespace)
 	})
+	return refused
 }
 
 // TestDevices takes the only card for one pod, and gives it back.

@@ -52,8 +52,8 @@ type start struct {
 	of   fwk.PodGroupCycleState // where the plugin keeps what they share
 	pods int
 
-	writes sync.Mutex // held by one of them while it writes claims to the API server that others write too
-	tried  bool       // one did: what the others have reserved may have changed; guarded by writes
+	writes  sync.Mutex // held by one of them while it writes claims to the API server
+	written bool       // by one, or it tried to: what the others have reserved may have changed; guarded by writes
 }
 
 // name is the key of a start; empty for no start.
@@ -85,16 +85,6 @@ func (d *deviceViews) sharedClaims(pod *v1.Pod) iter.Seq[*resourcev1.ResourceCla
 			}
 		}
 	}
-}
-
-// hasUnwritten reports whether a claim that a pod shares is not allocated yet, as far as the API server knows.
-func (d *deviceViews) hasUnwritten(pod *v1.Pod) bool {
-	for claim := range d.sharedClaims(pod) {
-		if claim.Status.Allocation == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // enter has a pod be one of a start, until leave; nil if it shares nothing.

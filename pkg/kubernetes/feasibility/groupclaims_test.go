@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
@@ -167,36 +168,62 @@ func (w *watchedTracker) AssumeClaimAfterAPICall(claim *resourcev1.ResourceClaim
 	return err
 }
 
-// The first of three pods names one claim, and the others name two. Each is written once, and none of the pods fails, although all write at once.
+// The first of many pods names one claim, and the others name two. All are made ready at once, and each writes them after the other, so that the
+// API server refuses nothing.
 func TestPodsThatShareSomeClaims(t *testing.T) {
-	for seed := range 20 {
-		synctest.Test(t, func(t *testing.T) {
-			card := oneCard("b")
-			card.Spec.Devices = append(card.Spec.Devices, resourcev1.Device{Name: "other"})
-			pods := []*v1.Pod{aPod("first", usingCards("one")), aPod("second", usingCards("one", "two")), aPod("third", usingCards("one", "two"))}
-			c, client := newChecker(t, Options{}, deviceClass(), card, cardClaim("one"), cardClaim("two"), pods[0], pods[1], pods[2])
-			endsWith(t, c)
-			countVersions(client)
-			c.SetNode(aNode("b", "z2"))
-			synctest.Wait()
-			for _, pod := range pods {
-				assert.NilError(t, c.Reserve(t.Context(), pod, "b"))
-			}
-			ended := make(chan error)
-			for i := range pods {
-				go func() { ended <- c.PreBind(t.Context(), pods[(i+seed)%3], "b") }()
-			}
-			for range pods {
-				assert.NilError(t, <-ended)
-			}
-			for name, want := range map[string]int{"one": 3, "two": 2} {
-				claim, err := client.ResourceV1().ResourceClaims("team").Get(t.Context(), name, metav1.GetOptions{})
-				assert.NilError(t, err)
-				assert.Equal(t, len(claim.Status.ReservedFor), want)
-			}
-			assert.Equal(t, len(c.starts)+len(c.views.holders.inFlight), 0)
-		})
-	}
+	const many = 30
+	synctest.Test(t, func(t *testing.T) {
+		card := oneCard("b")
+		card.Spec.Devices = append(card.Spec.Devices, resourcev1.Device{Name: "other"})
+		pods := []*v1.Pod{aPod("first", usingCards("one"))}
+		for i := range many - 1 {
+			pods = append(pods, aPod(fmt.Sprint("pod-", i), usingCards("one", "two")))
+		}
+		c, client := newChecker(t, Options{}, deviceClass(), card, cardClaim("one"), cardClaim("two"))
+		endsWith(t, c)
+		refused := countVersions(client)
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait()
+		ended := make(chan error)
+		for _, pod := range pods {
+			assert.NilError(t, c.Reserve(t.Context(), pod, "b"))
+		}
+		for _, pod := range pods {
+			go func() { ended <- c.PreBind(t.Context(), pod, "b") }()
+		}
+		for range pods {
+			assert.NilError(t, <-ended)
+		}
+		for name, want := range map[string]int{"one": many, "two": many - 1} {
+			claim, err := client.ResourceV1().ResourceClaims("team").Get(t.Context(), name, metav1.GetOptions{})
+			assert.NilError(t, err)
+			assert.Equal(t, len(claim.Status.ReservedFor), want)
+		}
+		assert.Equal(t, *refused, 0)
+		assert.Equal(t, len(c.starts)+len(c.views.holders.inFlight), 0)
+	})
+}
+
+// A pod does not wait for another one that shares its claim of a card and waits for its own volume.
+func TestPodsDoNotWaitForVolumesOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := aPod("first", claiming("one"), usingCard("one")), aPod("second", usingCard("one"))
+		c, client := newChecker(t, Options{BindTimeout: time.Minute}, waitingClass("kubernetes.io/no-provisioner"), waitingClaim("one"),
+			localVolume("disk-b", "b"), deviceClass(), oneCard("b"), cardClaim("one"), first, second, aNode("b", "z2"))
+		endsWith(t, c)
+		countVersions(client)
+		c.SetNode(aNode("b", "z2"))
+		synctest.Wait()
+		assert.NilError(t, c.Reserve(t.Context(), first, "b"))
+		assert.NilError(t, c.Reserve(t.Context(), second, "b"))
+		ended := make(chan error, 1)
+		go func() { ended <- c.PreBind(t.Context(), first, "b") }()
+		synctest.Wait()
+		assert.NilError(t, c.PreBind(t.Context(), second, "b"))
+		assert.Equal(t, len(ended), 0)
+		bindVolume(t, client, volumeOf(t, client))
+		assert.NilError(t, <-ended)
+	})
 }
 
 // Of three pods that share a claim the first fails, and the second has no place any more. The card is still kept for the third one, until that is
@@ -225,29 +252,6 @@ func TestAClaimIsKeptForThoseThatCanStillStart(t *testing.T) {
 		assert.Equal(t, answer(c.Check(other, "b")), noDevice)
 		c.Unreserve(t.Context(), third, "b")
 		assert.Equal(t, answer(c.Check(other, "b")), "yes")
-	})
-}
-
-// A pod does not wait for another one that shares its claim, once the API server has that.
-func TestPodsWithAWrittenClaimDoNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		first, second, third := aPod("first", usingCard("one")), aPod("second", usingCard("one")), aPod("third", usingCard("one"))
-		c, client := newChecker(t, Options{}, deviceClass(), oneCard("b"), cardClaim("one"), first, second, third)
-		endsWith(t, c)
-		countVersions(client)
-		c.SetNode(aNode("b", "z2"))
-		synctest.Wait()
-		for _, pod := range []*v1.Pod{first, second, third} {
-			assert.NilError(t, c.Reserve(t.Context(), pod, "b"))
-		}
-		assert.NilError(t, c.PreBind(t.Context(), first, "b"))
-		ended, goOn := make(chan error), make(chan bool)
-		c.views.SharedDRAManager = &watched{SharedDRAManager: c.views.SharedDRAManager, look: func() {}, written: func() { <-goOn }}
-		go func() { ended <- c.PreBind(t.Context(), second, "b") }()
-		synctest.Wait()
-		assert.NilError(t, c.PreBind(t.Context(), third, "b"))
-		close(goOn)
-		assert.NilError(t, <-ended)
 	})
 }
 

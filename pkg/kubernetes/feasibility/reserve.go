@@ -95,13 +95,10 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 		}
 		return nil
 	}
-	written, err := c.awaitWrites(ctx, r, pod)
-	if err != nil {
+	if err := c.writeClaims(ctx, r, pod); err != nil {
 		return err
 	}
-	err = c.preBind(ctx, r, pod)
-	written()
-	if err != nil {
+	if err := c.preBind(ctx, r, pod); err != nil {
 		return err
 	}
 	c.reserved.Lock()
@@ -111,23 +108,22 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 	return nil
 }
 
-// awaitWrites waits until no other pod of the start of a reservation writes a claim that this one would write too, and has none do so until
-// written is called. The plugin of devices would write again what another pod has written, so that is reserved as it is now.
-func (c *Checker) awaitWrites(ctx context.Context, r *reservation, pod *v1.Pod) (written func(), err error) {
+// writeClaims has the plugin of devices write claims that pods share, for one of them after the other: a claim is written anew for each, and what was
+// made of an old one is refused, so that of many at once some would fail. What else a pod waits for, as its volumes, no other one waits for.
+func (c *Checker) writeClaims(ctx context.Context, r *reservation, pod *v1.Pod) error {
 	s := r.start
-	if s == nil {
-		return func() {}, nil
+	if s == nil || c.views.itself == nil {
+		return nil
 	}
 	s.writes.Lock()
-	if s.tried {
-		err = c.reserveAgain(ctx, r, pod)
+	defer s.writes.Unlock()
+	if s.written { // what another pod has written would be written again
+		if err := c.reserveAgain(ctx, r, pod); err != nil {
+			return err
+		}
 	}
-	if err != nil || !c.views.hasUnwritten(pod) {
-		s.writes.Unlock()
-		return func() {}, err
-	}
-	s.tried = true
-	return s.writes.Unlock, nil
+	s.written = true
+	return c.errorOf(c.views.itself.PreBind(ctx, r.state, on(pod, r.node), r.node))
 }
 
 // preBind has the plugins write what was reserved.

@@ -18,7 +18,7 @@ import (
 // or by the end of the last pod that used it while the controller of claims was away. The plugin of devices decides. It does nothing for a
 // pod that may run on some node, or for which one is reserved.
 func (c *Checker) FreeClaims(ctx context.Context, pod *v1.Pod) error {
-	if c.views == nil || c.views.frees == nil || c.reservationOf(pod.UID) != nil || !c.hasDevices(pod) {
+	if c.views == nil || c.views.itself == nil || c.reservationOf(pod.UID) != nil || !c.hasDevices(pod) {
 		return nil
 	}
 	defer c.outOfTree.Cycle()()
@@ -35,7 +35,7 @@ func (c *Checker) FreeClaims(ctx context.Context, pod *v1.Pod) error {
 	if p.refused != nil || fits.Load() {
 		return nil
 	}
-	if _, status := c.views.frees.PostFilter(ctx, p.state, pod, nil); status.Code() == fwk.Error {
+	if _, status := c.views.itself.PostFilter(ctx, p.state, pod, nil); status.Code() == fwk.Error {
 		return fmt.Errorf("freeing a claim of devices: %w", status.AsError())
 	}
 	return nil
