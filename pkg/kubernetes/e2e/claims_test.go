@@ -252,6 +252,44 @@ func deviceClaim() resourcev1.ResourceClaimSpec {
 	}}
 }
 
+// Each node of two zones has two devices, all taken: in one zone by less important pods, in the other by equal ones. A gang whose pods need a device
+// each, all in one zone, gets as many of the less important ones as it must, and what has no device stays.
+func podGroupsMakeRoomForDevices(w *World) {
+	w.CreatePriorityClass("urgent", 1000)
+	w.AddNodesInZones(2, 4, "8", "16Gi")
+	createDevices(w)
+	for i := range 4 {
+		node := nodeName(i + 1)
+		for j := range 2 {
+			createDevice(w, fmt.Sprintf("%s-%d", node, j), resourcev1.ResourceSliceSpec{NodeName: &node})
+		}
+	}
+	for i := range 4 {
+		p := Pod{CPU: "1", Memory: "1Gi", Node: nodeName(i + 1), Devices: "one-device"}
+		app := "low"
+		if i%2 == 1 {
+			app, p.PriorityClass = "equal", "urgent"
+		}
+		app = fmt.Sprintf("%s-%d", app, i+1)
+		w.CreatePods(app, 2, p)
+		w.Await(Running(app, 2))
+		w.CreatePods(fmt.Sprintf("plain-%d", i+1), 2, Pod{CPU: "1", Memory: "1Gi", Node: nodeName(i + 1)})
+	}
+	w.Await(reservations(8))
+	createUrgentGang(w, podGroups(), "large", 3, corev1.LabelTopologyZone)
+	w.CreatePods("large", 3, Pod{CPU: "1", Memory: "1Gi", Group: "large", PriorityClass: "urgent", Devices: "one-device"})
+	w.Await(Running("large", 3))
+	assert.Equal(w.t, len(w.Pods("low-1"))+len(w.Pods("low-3")), 1)
+	w.Middle()
+	for i := range 4 {
+		w.Await(Running(fmt.Sprintf("plain-%d", i+1), 2))
+	}
+	w.Await(Running("equal-2", 2))
+	w.Await(Running("equal-4", 2))
+	w.Await(reservations(8))
+	w.checkBooks()
+}
+
 // createZoneDevices gives each of some zones one device, which all nodes there reach.
 func createZoneDevices(w *World, zones int) {
 	w.t.Helper()

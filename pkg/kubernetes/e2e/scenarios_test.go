@@ -61,6 +61,7 @@ var scenarios = []Scenario{
 	{name: "replicas-start-whole", play: replicasStartWhole, options: Options{PodGroups: true}, release: "1.37", withoutKube: "its own gates for groups are off"},
 	{name: "replicas-require-domains", play: replicasRequireDomains, options: Options{PodGroups: true}, release: "1.37", withoutKube: "its own gates for groups are off"},
 	{name: "pod-groups-share-devices", play: podGroupsShareDevices, options: Options{PodGroups: true}, release: "1.36", withoutKube: "its own gates for groups are off"},
+	{name: "pod-groups-free-devices", play: podGroupsMakeRoomForDevices, options: Options{PodGroups: true}, release: "1.36", withoutKube: "it makes no room for a whole group"},
 	{name: "tenants", play: tenantsAttack, options: Options{Shipped: true, PodGroups: true}, withoutKube: "it has no queues to attack"},
 	{name: "user-limit", play: usersHaveALimit, withoutKube: "it knows no users"},
 	{name: "gang", play: gangRuns, short: true, withoutKube: noTaskGroups},
@@ -192,8 +193,10 @@ func play(t *testing.T, s Scenario, scheduler Scheduler, options Options) {
 	if scheduler.Name() == kubeSchedulerName && s.withoutKube != "" {
 		t.Skipf("not with kube-scheduler: %s", s.withoutKube)
 	}
+	options.Recorded = true
 	w := NewWorld(t, scheduler, options)
 	s.play(w)
 	w.CheckLaws()
+	w.checkRecordings()
 	assert.Equal(t, w.middles > 0, s.withoutMiddle == "", "the table of scenarios is wrong about a middle")
 }

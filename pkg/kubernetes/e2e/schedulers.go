@@ -260,6 +260,9 @@ func startProgram(c *cluster.Cluster, path, name string, flags ...string) (*clus
 		return nil, "", err
 	}
 	listen := fmt.Sprintf("127.0.0.1:%d", port)
+	if _, err := os.Stat(recordings(c)); err == nil {
+		flags = append(flags, "--record="+recordings(c))
+	}
 	process, err := c.LaunchPath(name, path, append(flags, "--kubeconfig="+kubeconfig, "--namespace="+narwhalNamespace,
 		"--scheduler-name="+name+","+yunikornName, "--listen="+listen,
 		"--kube-api-qps="+requestsPerSecond, "--kube-api-burst="+requestsPerSecond)...)

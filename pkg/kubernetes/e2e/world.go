@@ -40,6 +40,7 @@ type Options struct {
 	Shipped      bool // narwhal-scheduler has the queues and flags of the manifests
 	Accounts     bool // controllers have service accounts, and are not the administrator
 	Plugin       bool // narwhal-scheduler has the plugin of the example compiled in
+	Recorded     bool // narwhal-scheduler records
 }
 
 // podGroups is the resource of PodGroups in the release that is played on.
@@ -126,6 +127,9 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	}
 	t.Cleanup(w.cluster.Stop)
 	t.Cleanup(cancel) // watches end before the API server, so that they have nothing to complain about
+	if options.Recorded {
+		w.check(os.Mkdir(recordings(w.cluster), 0o750))
+	}
 	w.logClients()
 	w.client = w.cluster.Client()
 	w.observer, err = observe(ctx, w.client)

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -156,6 +157,37 @@ func TestDeviceTaintRules(t *testing.T) {
 			wantAnswers(t, c, pod, first, "yes")
 		})
 	}
+}
+
+// Two checkers share informers, with all that Kubernetes serves of devices. Each knows them, and what is reserved with one is not with the other.
+func TestCheckersShareInformers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := aPod("first", usingCard("one")), aPod("second", usingCard("two"))
+		client := fake.NewClientset(deviceClass(), oneCard("b"), cardClaim("one"), cardClaim("two"), first, second)
+		client.Resources = append(client.Resources, &metav1.APIResourceList{
+			GroupVersion: resourcev1.SchemeGroupVersion.String(), APIResources: []metav1.APIResource{{Name: "devicetaintrules"}},
+		})
+		factory := informers.NewSharedInformerFactory(client, 0)
+		t.Cleanup(factory.Shutdown)
+		var checkers []*Checker
+		for range 2 {
+			c, err := New(t.Context(), client, factory, Options{})
+			assert.NilError(t, err)
+			endsWith(t, c)
+			checkers = append(checkers, c)
+		}
+		factory.Start(t.Context().Done())
+		for _, c := range checkers {
+			assert.NilError(t, c.WaitForSync(t.Context()))
+			c.SetNode(aNode("a", "z1"))
+			c.SetNode(aNode("b", "z2"))
+			synctest.Wait()
+			wantAnswers(t, c, first, noDevice, "yes")
+		}
+		assert.NilError(t, checkers[0].Reserve(t.Context(), first, "b"))
+		wantAnswers(t, checkers[0], second, noDevice, noDevice)
+		wantAnswers(t, checkers[1], second, noDevice, "yes")
+	})
 }
 
 // TestExtendedResourceOfDevices asks for a card as a resource, which no node has, but

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	resourceinformers "k8s.io/client-go/informers/resource/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
@@ -152,6 +153,29 @@ func devicesServed(ctx context.Context, client kubernetes.Interface) (map[string
 	return served, nil
 }
 
+// A slicesInformer is that of slices of devices, which checkers share. The tracker of each makes the same index, which is refused where it is there.
+type slicesInformer struct {
+	resourceinformers.TypedResourceSliceInformer
+}
+
+type sliceIndexInformer struct {
+	resourceinformers.ResourceSliceIndexInformer
+}
+
+// TypedInformer implements resourceinformers.TypedResourceSliceInformer.
+func (i slicesInformer) TypedInformer() resourceinformers.ResourceSliceIndexInformer {
+	return sliceIndexInformer{i.TypedResourceSliceInformer.TypedInformer()}
+}
+
+// AddTypedIndexers implements cache.TypedSharedIndexInformer.
+func (i sliceIndexInformer) AddTypedIndexers(indexers resourceinformers.ResourceSliceIndexers) error {
+	indexers = maps.Clone(indexers)
+	for name := range i.GetIndexer().GetIndexers() {
+		delete(indexers, name)
+	}
+	return i.ResourceSliceIndexInformer.AddTypedIndexers(indexers)
+}
+
 // makeDevices makes what keeps which devices there are and which are taken, for dynamic
 // resource allocation. Rules that taint devices count where they are served, which is from Kubernetes 1.37 on.
 func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface, served map[string]bool) (fwk.SharedDRAManager, error) {
@@ -161,7 +185,7 @@ func (c *Checker) makeDevices(ctx context.Context, client kubernetes.Interface, 
 	options := tracker.Options{
 		EnableDeviceTaintRules:   enabled(features.DRADeviceTaintRules) && served["devicetaintrules"],
 		EnableConsumableCapacity: enabled(features.DRAConsumableCapacity),
-		SliceInformer:            of.V1().ResourceSlices(),
+		SliceInformer:            slicesInformer{of.V1().ResourceSlices()},
 		KubeClient:               client,
 	}
 	if options.EnableDeviceTaintRules {
