@@ -289,7 +289,7 @@ func TestUpgradeOfPodGroups(t *testing.T) {
 	if programs.Release() != "1.37" || isShort() || testing.Short() {
 		t.Skip("on 1.37 only")
 	}
-	former, err := programs.Here(".", programs.OfModule)
+	former, err := programs.Here(".", formerRelease)
 	assert.NilError(t, err)
 	if missing := former.Missing(); len(missing) > 0 {
 		t.Skipf("of the former control plane, %v are not built", missing)

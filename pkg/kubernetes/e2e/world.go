@@ -43,6 +43,9 @@ type Options struct {
 	Recorded     bool // narwhal-scheduler records
 }
 
+// formerRelease is that before the newest one.
+const formerRelease = "1.36"
+
 // podGroups is the resource of PodGroups in the release that is played on.
 func podGroups() schema.GroupVersionResource { return podGroupsOf(programs.Release()) }
 
@@ -95,7 +98,7 @@ func NewWorld(t testing.TB, scheduler Scheduler, options Options) *World {
 	t.Helper()
 	release := programs.Release()
 	if options.Former {
-		release = programs.OfModule
+		release = formerRelease
 	}
 	folder, err := programs.Here(".", release)
 	check(t, err)

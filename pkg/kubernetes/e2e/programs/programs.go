@@ -5,8 +5,8 @@
 // a digest of what they are built from: the go.mod and go.sum of the tools module, the Go
 // release, and the flags. So nothing is built twice, and nothing stale is found.
 //
-// The go.mod of the tools module is of the release that all scenarios are played on. Beside it lie
-// modules of the oldest and the newest release, such as 1.33.mod with 1.33.sum.
+// The go.mod of the tools module is of the newest release, on which all scenarios are played. Beside it lie
+// modules of others down to the oldest, such as 1.33.mod with 1.33.sum.
 package programs
 
 import (
@@ -61,7 +61,7 @@ type Folder struct {
 }
 
 // OfModule is the release of the go.mod.
-const OfModule = "1.36"
+const OfModule = "1.37"
 
 // Release is the release of Kubernetes whose control plane is asked for with the environment variable E2E_KUBERNETES, such
 // as 1.33, or that of the go.mod.
