@@ -234,12 +234,10 @@ func verified(s recording.Segment, last bool) (line string, ok bool) {
 		return err.Error(), false
 	}
 	defer p.Close()
-	for err == nil {
-		_, err = p.Next()
-	}
+	err = p.PlayToEnd()
 	line = fmt.Sprintf("%s %s – %s: %s, the same", s.Partition, stamp(s.From), stamp(p.Now), counted(p.Steps, "step"))
 	switch {
-	case errors.Is(err, io.EOF):
+	case err == nil:
 		return line, true
 	case errors.Is(err, recording.ErrTorn):
 		return line + "; then " + err.Error(), last

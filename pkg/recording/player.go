@@ -190,6 +190,18 @@ func (p *Player) Next() (s Step, err error) {
 	return p.play(r)
 }
 
+// PlayToEnd plays the steps that are left. An error is that of Next, which is not io.EOF.
+func (p *Player) PlayToEnd() error {
+	for {
+		switch _, err := p.Next(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
 // made is a step that is made with the answers that it had.
 func (p *Player) made(r record) (s Step, err error) {
 	p.answers.step(r.answers)

@@ -195,6 +195,12 @@ func podGroupsShareDevices(w *World) {
 		})
 		w.CreatePods(name, 3, Pod{CPU: "1500m", Memory: "1Gi", Group: name, Devices: "one-device"})
 	}
+	end := func(name string) {
+		deletePodGroup(w, podGroups(), name)
+		for i := range 3 {
+			w.DeletePod(fmt.Sprintf("%s-%d", name, i+1))
+		}
+	}
 	for _, name := range []string{"blue", "green"} {
 		group(name)
 		w.Await(Running(name, 3))
@@ -209,33 +215,25 @@ func podGroupsShareDevices(w *World) {
 	w.Middle()
 	w.Await(Running("blue", 3))
 	w.Await(Running("green", 2))
-	deletePodGroup(w, podGroups(), "blue")
-	for i := range 3 {
-		w.DeletePod(fmt.Sprintf("blue-%d", i+1))
-	}
+	end("blue")
 	w.Await(Running("red", 3))
 	w.Await(reservations(2))
 	checkGroupDevices(w)
 	w.checkBooks()
 
-	deletePodGroup(w, podGroups(), "red")
-	for i := range 3 {
-		w.DeletePod(fmt.Sprintf("red-%d", i+1))
-	}
+	end("red")
 	w.Await(Gone("red"))
 	manyPodsNameOneClaim(w)
 }
 
-// Each pod of a large group is named in one claim. All write that at once, and none fails.
+// Each pod of a large group names one claim. All write that at once, and none fails.
 func manyPodsNameOneClaim(w *World) {
 	const many = 64
 	_, err := w.client.ResourceV1().ResourceClaims(namespace).Create(w.ctx, &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: deviceClaim(),
 	}, metav1.CreateOptions{})
 	w.check(err)
-	create(w, namespace, podGroups(), "PodGroup", "many", map[string]any{
-		"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(many)}},
-	})
+	createPodGroup(w, namespace, "many", many)
 	w.CreatePods("many", many, Pod{CPU: "10m", Memory: "1Mi", Group: "many", DeviceClaim: "shared"})
 	w.Await(Running("many", many))
 	claim, err := w.client.ResourceV1().ResourceClaims(namespace).Get(w.ctx, "shared", metav1.GetOptions{})

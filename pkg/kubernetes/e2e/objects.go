@@ -74,9 +74,11 @@ func (p Pod) claim(spec *corev1.PodSpec) {
 		}})
 	}
 	if p.Devices != "" || p.DeviceClaim != "" {
-		claim := corev1.PodResourceClaim{Name: devicesName, ResourceClaimTemplateName: &p.Devices}
-		if p.DeviceClaim != "" {
-			claim = corev1.PodResourceClaim{Name: devicesName, ResourceClaimName: &p.DeviceClaim}
+		claim := corev1.PodResourceClaim{Name: devicesName}
+		if p.Devices != "" {
+			claim.ResourceClaimTemplateName = &p.Devices
+		} else {
+			claim.ResourceClaimName = &p.DeviceClaim
 		}
 		spec.ResourceClaims = []corev1.PodResourceClaim{claim}
 		spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: devicesName}}

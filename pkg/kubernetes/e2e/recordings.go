@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 
 	"gotest.tools/v3/assert"
@@ -47,11 +46,6 @@ func playAgain(s recording.Segment) (int, error) {
 		return 0, err
 	}
 	defer p.Close()
-	for err == nil {
-		_, err = p.Next()
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
+	err = p.PlayToEnd()
 	return p.Steps, err
 }

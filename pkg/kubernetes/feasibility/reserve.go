@@ -109,7 +109,8 @@ func (c *Checker) PreBind(ctx context.Context, pod *v1.Pod, node string) error {
 }
 
 // writeClaims has the plugin of devices write claims that pods share, for one of them after the other: a claim is written anew for each, and what was
-// made of an old one is refused, so that of many at once some would fail. What else a pod waits for, as its volumes, no other one waits for.
+// made of an old one is refused, so that of many at once some would fail. What else a pod waits for, as its volumes, no other one waits for: preBind
+// asks the plugin again, which has nothing left to write.
 func (c *Checker) writeClaims(ctx context.Context, r *reservation, pod *v1.Pod) error {
 	s := r.start
 	if s == nil || c.views.itself == nil {
