@@ -12,18 +12,14 @@
 //	queue.go        a queue; queueconfig.go brings it in line with its configuration
 //	account.go      the limits and the use of a queue; kept.go, how much of it is kept; quotaneed.go, what an ask lacks of it
 //	limits.go       limits of users and groups, and of the number of applications
-//	application.go  an application; state.go its states
+//	application.go  an application and its states
 //	gang.go         the placeholders of an application, and the asks that take their places
-//	placeholders.go which placeholders may be replaced, and how far a search for one has come
 //	group.go        asks of which so many start together: those of a gang that starts whole, or that name their group
-//	part.go         subgroups of a group, each with its own minimum; stops.go which of them stop without a member
-//	done.go         members of groups that have succeeded
-//	orders.go       the functions that sort trees
-//	request.go      an ask or allocation; wait.go, what is known of one that was not placed
-//	claim.go        what is kept for an ask until it runs; claimbooks.go books it; lost.go, what members of groups had
-//	node.go         a node and what is free on it; nodedetails.go, what few nodes have; nodes.go, they come, change and go
+//	part.go         subgroups of a group, each with its own minimum; done.go, what has succeeded, and what stops without a member
+//	request.go      an ask or allocation, and the orders of trees; wait.go, what is known of one that was not placed
+//	claim.go        what is kept for an ask until it runs, or for a member of a group that was lost; claimbooks.go books it
+//	node.go         a node and what is free on it; nodes.go, they come, change and go
 //	foreign.go      allocations of other schedulers
 //	verify.go       its laws; verifysums.go of sums, verifyclaims.go of claims, verifygangs.go of gangs and groups
-//	ledgerview.go   views of it; gangview.go of gangs, candidates.go an allocation as package preemptor sees it
-//	unknown.go      resource kinds that asks want and no node has
+//	ledgerview.go   views of it, and an allocation as package preemptor sees it; gangview.go of gangs
 package ledger

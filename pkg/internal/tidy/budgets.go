@@ -12,6 +12,8 @@ const (
 	linesOfFunction = 60
 	parametersMax   = 5
 	exportedMax     = 25
+	filesOfPackage  = 30
+	linesOfPackage  = 6000
 )
 
 // isData are packages which are what others read: they export what there is to say.
@@ -24,6 +26,20 @@ func fileLength(f file, found report) {
 	}
 	if f.written && f.lines > most {
 		found(f.path, 0, "has %d lines, %d are the most", f.lines, most)
+	}
+}
+
+// packageSize counts the files and lines of the packages of the core, tests left out.
+func packageSize(files []file, found report) {
+	if !files[0].within(core) {
+		return
+	}
+	lines := 0
+	for _, f := range files {
+		lines += f.lines
+	}
+	if len(files) > filesOfPackage || lines > linesOfPackage {
+		found(files[0].dir, 0, "has %d lines in %d files, %d in %d are the most", lines, len(files), linesOfPackage, filesOfPackage)
 	}
 }
 

@@ -14,8 +14,7 @@
 //	fields.go      which package of the core writes a field
 //	race.go        what packages must not have that are not played with the race
 //	               detector
-//	budgets.go     lines, parameters, exported names
-//	parts.go       what a part of package core uses of others
+//	budgets.go     lines, files, parameters, exported names
 //	words.go       comments and names of packages, paths
 //	links.go       what documents point at
 //	documents.go   how long documents are

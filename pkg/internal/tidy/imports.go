@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,6 +131,41 @@ func smallRoot(t *tree, found report) {
 			}
 		}
 	}
+}
+
+// sameVersions has modules that are built with the root require what that requires in the same version: its
+// packages are compiled once for all of them.
+func sameVersions(t *tree, found report) {
+	root := make(map[string]string)
+	for _, x := range t.texts {
+		if x.path == "go.mod" {
+			for _, line := range x.lines {
+				name, version := required(line)
+				root[name] = version
+			}
+		}
+	}
+	for _, x := range t.texts {
+		if path.Base(x.path) != "go.mod" || !slices.ContainsFunc(x.lines, func(line string) bool { return strings.Contains(line, ownRoot) }) {
+			continue
+		}
+		for i, line := range x.lines {
+			if name, version := required(line); root[name] != "" && root[name] != version {
+				found(x.path, i+1, "requires %s %s, and the root %s", name, version, root[name])
+			}
+		}
+	}
+}
+
+// ownRoot is where a go.mod takes the root from.
+var ownRoot = strings.TrimSuffix(module, "/") + " => "
+
+// required are the name and the version that a line of go.mod requires, if it does.
+func required(line string) (name, version string) {
+	if words := strings.Fields(strings.TrimPrefix(line, "require ")); len(words) > 1 && strings.HasPrefix(words[1], "v") {
+		return words[0], words[1]
+	}
+	return "", ""
 }
 
 // top is what the top level holds, besides names that start with a dot.

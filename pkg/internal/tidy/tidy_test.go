@@ -89,6 +89,16 @@ func manyFiles(listed string) map[string]string {
 	return files
 }
 
+// sized is a package of the core with so many files, which it lists, of so many lines.
+func sized(files, lines int) map[string]string {
+	all := make(map[string]string)
+	for i := range files {
+		name := strings.Repeat("f", i+1)
+		all["pkg/core/devices/"+name+".go"] = "// Package devices has " + name + ".go.\npackage devices\n" + strings.Repeat("//\n", lines-2)
+	}
+	return all
+}
+
 // unraced is a test of a package that is played without the race detector.
 func unraced(body string) map[string]string {
 	return map[string]string{
@@ -118,6 +128,10 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"kubernetes in the root module", map[string]string{"go.mod": "module x\n\nrequire k8s.io/api v0.1.0\n"}, "go.mod:3: requires k8s.io/api, which would move the versions of programs that import this module (root module)"},
 		{"schemas in the root module", map[string]string{"go.mod": "module x\n\nrequire (\n\tgithub.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect\n)\n"}, "go.mod:4: requires github.com/santhosh-tekuri/jsonschema/v6, which is for tests of the module pkg/webservice/acceptance (root module)"},
 		{"browsers in the root module", map[string]string{"go.mod": "module x\n\nrequire github.com/chromedp/chromedp v0.23.0\n"}, "go.mod:3: requires github.com/chromedp/chromedp, which is for tests of the module pkg/webservice/acceptance (root module)"},
+		{"other versions in a module that is built with the root", map[string]string{
+			"go.mod":              "module x\n\nrequire google.golang.org/grpc v1.82.1\n",
+			"pkg/yunikorn/go.mod": "module y\n\nrequire (\n\tgoogle.golang.org/grpc v1.83.0 // indirect\n)\n\nreplace github.com/narwhal-scheduler/narwhal => ../..\n",
+		}, "pkg/yunikorn/go.mod:4: requires google.golang.org/grpc v1.83.0, and the root v1.82.1 (versions)"},
 		{"lock in the core", core1("import \"sync\"\n\nvar _ sync.Mutex\n"), "pkg/core/a.go:3: imports sync: the core has no clock, lock, log, socket or goroutine (imports)"},
 		{"atomics in the core", core1("import _ \"sync/atomic\"\n"), "pkg/core/a.go:3: imports sync/atomic: the core has no clock, lock, log, socket or goroutine (imports)"},
 		{"context in the core", core1("import _ \"context\"\n"), "pkg/core/a.go:3: imports context: the core has no clock, lock, log, socket or goroutine (imports)"},
@@ -151,6 +165,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"long function", core1("func f() {\n" + strings.Repeat("\t_ = 0\n", 59) + "}\n"), "pkg/core/a.go:3: f has 61 lines, 60 are the most (function length)"},
 		{"many parameters", core1("func (t t) f(a, b, c int, d, e, f string) {}\n"), "pkg/core/a.go:3: takes 6 parameters, 5 are the most (parameters)"},
 		{"many exported names", core1(strings.Repeat("// F is one.\nfunc F() {}\n", 20) + strings.Repeat("// T is one.\ntype T int\n", 6)), "pkg/core: exports 26 names, 25 are the most (exported names)"},
+		{"many files in a package of the core", sized(31, 2), "pkg/core/devices: has 62 lines in 31 files, 6000 in 30 are the most (package size)"},
+		{"many lines in a package of the core", sized(16, 376), "pkg/core/devices: has 6016 lines in 16 files, 6000 in 30 are the most (package size)"},
 		{"facet of a type", core1("type t struct{ a int }\n\ntype by struct{ *t }\n"), "pkg/core/a.go:5: by is t with other methods, which belong to that (no facets in the core)"},
 		{"file that its package does not list", manyFiles("a b c d e f g h i j k"), "pkg/core/devices/l.go: is not listed in the comment of its package (files of the core)"},
 		{"file that is listed and missing", manyFiles("a b c d e f g h i j k l m"), "pkg/core/devices: lists m.go in its comment, and has no such file (files of the core)"},
