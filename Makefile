@@ -37,13 +37,13 @@ run: ## simulate the bundled example cluster and write report.html
 serve: ## run the scheduler with that cluster, sixty times as fast as real; the dashboard is at http://127.0.0.1:9080
 	$(GO) run ./cmd/narwhal serve --loop
 
-# What has no goroutine of its own, and no tests with goroutines, has no races, and takes ten
-# times as long with the race detector. internal/tidy reads this line and sees to it.
-UNRACED := /narwhal/(docs$$|pkg/((resources|config|explain|messages|outcomes|plot|reports|wording)(/|$$)|core(/[a-vx-z].*)?$$|recording/(excerpt|image|wire)$$|webservice/(configuration|encoder|query)$$|simulator(/(report|torture))?$$|internal/(everyevent|recount|scenario|seeds|shrink|tidy|yamltree)$$))
+# What is played with the race detector, since it starts goroutines or its tests do; with it all
+# takes ten times as long. internal/tidy reads this line and sees that no other package does so.
+RACED := /narwhal/(cmd/narwhal|docs/example(/manager)?|pkg/(accounting|archive|events|metrics|recording(/moment)?|scheduler(/schedulertest)?|server|simulator/live|webservice(/object)?|internal/flight))$$
 
-# What has goroutines, and large tests that need none: -short skips these with the race
-# detector, and they are played without it.
-TWICE := /narwhal/pkg/(archive|events|recording|scheduler|server|core/worlds)$$
+# Those of them with large tests that need no goroutines: -short skips these with the race
+# detector, and make test-long plays them without it.
+LARGE := /narwhal/pkg/(archive|events|scheduler|server)$$
 
 # The nested modules that are played with the race detector. They have goroutines and compile
 # in seconds with it. What imports Kubernetes or a whole other core would take minutes. Their
@@ -53,28 +53,38 @@ RACED_MODULES := ./pkg/identity/ldap ./pkg/yunikorn
 # The nested modules without races whose tests read manifests and documents of the root, of which the cache of results knows nothing.
 UNCACHED := ./pkg/kubernetes/deploy ./pkg/yunikorn/compare
 
+# The packages with Kubernetes that make test plays: each is linked for five seconds.
+KUBERNETES := ./shim/... ./feasibility ./preferences ./pods ./descheduler
+
 # Its own packages begin with this.
 OWN := github.com/narwhal-scheduler/narwhal
 
 # The tests of the dashboard and those against an API server wait for other programs, so
 # they run beside those that compute. A machine that is busy or compiles everything anew must
 # not fail at the ten minutes that go test gives a package. Tests make much garbage and keep
-# little: with GOGC the collector has a sixth less to do in all. Without tables for debuggers the
-# compiler has a tenth less to do, and it does not put functions into others where Kubernetes
-# takes most of the time. A program with the race detector sleeps a second at its end unless it is
-# told not to. make lint does what go vet does, and more.
-.PHONY: test
-test: export GOGC ?= 800
-test: export GORACE ?= atexit_sleep_ms=20
-test: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -gcflags=$(OWN)/...=-dwarf=false '-gcflags=$(OWN)/pkg/kubernetes/...=-dwarf=false -l')
-test: ## run the tests of every module, with the race detector where there are goroutines
-ifeq ($(RACE),)
-	@echo "make test: no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it"
-endif
-ifeq ($(BROWSER),)
-	@echo "make test: no browser (chromium-headless-shell, chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium-headless-shell for them"
-endif
-	@$(MAKE) --no-print-directory -k -j3 test-plain test-raced e2e-short test-browser
+# little: with GOGC the collector has a sixth less to do in all. Without tables for debuggers, and
+# without functions put into others, the compiler has a fifth less to do; what counts the
+# allocations of events has them put. A program with the race detector sleeps a second at its
+# end unless it is told not to. make lint does what go vet does, and more.
+.PHONY: test test-long
+test test-long: export GOGC ?= 800
+test test-long: export GORACE ?= atexit_sleep_ms=20
+test test-long: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) '-gcflags=$(OWN)/...=-dwarf=false -l' '-gcflags=$(OWN)/pkg/events=-dwarf=false')
+test: export SHORT := -short
+test: ## run most tests, in four minutes, with the race detector where there are goroutines
+	@$(missing)
+	@$(MAKE) --no-print-directory -k -j3 test-raced test-plain test-browser test-kubernetes
+	@echo "make test: passed; make test-long plays the long ones and the other modules, too"
+
+test-long: ## run all tests of all modules, in a quarter of an hour
+	@$(missing)
+	@$(MAKE) --no-print-directory -k -j3 test-raced test-plain test-browser e2e-short test-kubernetes
+
+# missing says what is not played on this machine.
+define missing
+$(if $(RACE),,echo "no C compiler ($(CC)) was found, so the tests run WITHOUT the race detector; install gcc or clang for it";)
+$(if $(BROWSER),,echo "no browser (chromium-headless-shell, chromium, google-chrome) was found, so the tests of the dashboard are SKIPPED; install the package chromium-headless-shell for them";)
+endef
 
 # test-modules plays the nested modules that are named, without the race detector, but for what
 # test-browser and e2e-short play.
@@ -87,31 +97,36 @@ done
 endef
 
 # What is compiled with the race detector and what without it have nothing in common, so both go
-# on side by side: while the longest test of one is played, the other compiles. The modules with
-# Kubernetes take about as long as all others together.
+# on side by side. What is needed more than once without it is compiled before all else.
+.PHONY: test-built
+test-built:
+	@$(GO) build ./...
+
 .PHONY: test-plain
-test-plain:
+test-plain: test-built
 	@echo "== . without the race detector"
-	@$(GO) test -vet=off -timeout 30m $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(UNRACED)|$(TWICE)')
-	@$(call test-modules,$(filter ./pkg/kubernetes%,$(MODULES)))
+	@$(GO) test -vet=off -timeout 30m $(SHORT) $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(RACED)') $(if $(SHORT),,$$($(GO) list ./... | grep -E '$(LARGE)'))
+
+.PHONY: test-kubernetes
+test-kubernetes: test-built
+	@$(if $(SHORT),echo "== pkg/kubernetes" && cd pkg/kubernetes && $(GO) test -vet=off -timeout 30m -short $(TESTFLAGS) $(KUBERNETES),$(call test-modules,$(filter ./pkg/kubernetes%,$(MODULES))))
 
 .PHONY: test-raced
 test-raced:
-	@echo "== ."
-	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $(RACE) -short $(TESTFLAGS) $$($(GO) list ./... | grep -vE '$(UNRACED)')
-	@set -e; for module in $(if $(RACE),$(RACED_MODULES)); do \
+	@echo "== . with the race detector"
+	@$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $(RACE) -short $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(if $(SHORT),$(RACED),$(LARGE))')
+	@$(if $(SHORT),,$(if $(RACE),CGO_ENABLED=1) $(GO) test -vet=off -timeout 30m $(RACE) $(TESTFLAGS) $$($(GO) list ./... | grep -E '$(RACED)' | grep -vE '$(LARGE)'))
+	@$(if $(SHORT),,set -e; for module in $(if $(RACE),$(RACED_MODULES)); do \
 		echo "== $$module"; \
 		(cd $$module && CGO_ENABLED=1 $(GO) test -vet=off -timeout 30m $(RACE) -count=1 $(TESTFLAGS) ./...); \
-	done
-	@$(call test-modules,$(filter-out . ./pkg/kubernetes% $(if $(RACE),$(RACED_MODULES)),$(MODULES)))
+	done)
+	@$(if $(SHORT),,$(call test-modules,$(filter-out . ./pkg/kubernetes% $(if $(RACE),$(RACED_MODULES)),$(MODULES))))
 
 .PHONY: test-browser
-test-browser:
+test-browser: test-built
 	@echo "== pkg/webservice/acceptance/browser"
-	@cd pkg/webservice/acceptance && $(GO) test -vet=off -timeout 20m $(TESTFLAGS) ./browser
+	@cd pkg/webservice/acceptance && $(GO) test -vet=off -timeout 20m $(SHORT) $(TESTFLAGS) ./browser
 
-# -count=1 since the scheduler is a program that the test builds: go test does not see when
-# it changes.
 .PHONY: e2e-short
 e2e-short: ## play the shortest scenarios that show the whole chain, in half a minute, if make e2e has built a real API server
 	@cd pkg/kubernetes && missing=$$($(GO) run ./e2e/programs/build -missing) && \

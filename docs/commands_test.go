@@ -72,6 +72,9 @@ func commands(t *testing.T) (found []line) {
 
 // TestCommands runs each command of each page, or knows which test does.
 func TestCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	s := newShell(t)
 	ran := map[string]bool{}
 	for _, l := range commands(t) {

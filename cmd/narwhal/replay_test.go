@@ -108,6 +108,9 @@ func TestReplayUnderAnotherConfiguration(t *testing.T) {
 
 // A copy with other names is played as the recording is, and is not mixed with what is there.
 func TestReplayRedacts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	directory, to := recorded(t), filepath.Join(t.TempDir(), "sent")
 	code, out, problems := replay(t, directory+" --redact "+to)
 	assert.Equal(t, code, exitDone, problems)
@@ -124,6 +127,9 @@ func TestReplayRedacts(t *testing.T) {
 
 // A scenario is made of a copy with other names, which stand in none of it.
 func TestReplayShrinksWithOtherNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	directory, to := recorded(t), filepath.Join(t.TempDir(), "sent")
 	code, out, problems := replay(t, directory+" --until-first front/3 placed --shrink --redact "+to)
 	assert.Equal(t, code, exitDone, problems)
@@ -235,6 +241,9 @@ func TestReplayThatCannotBe(t *testing.T) {
 
 // TestReplayCommandsOfTheDocument runs the commands of the page about recordings.
 func TestReplayCommandsOfTheDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	directory := recorded(t)
 	page, err := os.ReadFile("../../docs/reliability.md")
 	assert.NilError(t, err)

@@ -121,6 +121,9 @@ func TestProgressLine(t *testing.T) {
 
 // TestProgressIsComplete: at the end all that was expected has come.
 func TestProgressIsComplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, name := range simulator.Examples() {
 		if name == "teams" {
 			continue // takes seconds

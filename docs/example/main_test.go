@@ -48,6 +48,9 @@ func TestModules(t *testing.T) {
 
 // TestCommandsOfEmbedding runs the programs that docs/embedding.md runs.
 func TestCommandsOfEmbedding(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	page, err := os.ReadFile("../embedding.md")
 	assert.NilError(t, err)
 	ran := 0

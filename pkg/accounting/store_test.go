@@ -69,6 +69,9 @@ func TestWrittenOnce(t *testing.T) {
 
 // TestLocked: while another process has the file, work waits. It is written with what comes next.
 func TestLocked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	path := filepath.Join(t.TempDir(), "db")
 	s, other := opened(t, path), opened(t, path)
 	tx, err := other.db.BeginTx(t.Context(), nil)
@@ -84,6 +87,9 @@ func TestLocked(t *testing.T) {
 
 // TestFull: of a file that cannot grow nothing is lost, and what is there can be read.
 func TestFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	path := filepath.Join(t.TempDir(), "db")
 	s, err := open(path, 6)
 	assert.NilError(t, err)
@@ -125,6 +131,9 @@ func TestBounds(t *testing.T) {
 
 // TestDaysAreBounded: of ten times as many days as are kept, the last are, and the file does not grow any more.
 func TestDaysAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	s := opened(t, filepath.Join(t.TempDir(), "db"))
 	pages := func() (n int) {
 		assert.NilError(t, s.db.QueryRow("PRAGMA page_count").Scan(&n))

@@ -190,6 +190,9 @@ func TestDefinitionsKeepEveryKey(t *testing.T) {
 }
 
 func TestTooLargeTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	nest := func(depth int) string {
 		var b strings.Builder
 		b.WriteString("partitions: [{queues: [{name: root")

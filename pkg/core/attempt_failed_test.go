@@ -80,6 +80,9 @@ func (v failedLoad) second(p *core.Partition, i int) {
 // for a bounded number of nodes, an ask that fits is placed in the first of them, and
 // attempts that failed look again at what has changed only.
 func TestFailedAttemptsLookAtWhatChanged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, priorities := range []bool{false, true} {
 		t.Run(fmt.Sprintf("priorities=%t", priorities), func(t *testing.T) {
 			failedLoad{nodes: 120, pods: 10, classes: 640, priorities: priorities}.lookAtWhatChanged(t)

@@ -104,6 +104,9 @@ func (l *longAttempt) batches() int { return l.nodes/core.EvaluationsMax + 2 }
 // An attempt that looks at more nodes than one batch may goes on where it stopped, also where
 // what a node costs depends on more than the node.
 func TestALongAttemptComesToItsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, nodes := range []int{5000, 10 * core.EvaluationsMax} {
 		t.Run(fmt.Sprintf("a hard budget, %d nodes", nodes), func(t *testing.T) {
 			l := newLongAttempt(nodes, longQueues(api.QueueConfig{}, nil), preemptor.HardBudgets, budgetOfB)
@@ -154,6 +157,9 @@ func TestALongAttemptComesToItsEnd(t *testing.T) {
 // An attempt that looks at the nodes alone that have changed goes on in the same way. Nothing
 // decides but priorities, and a resource manager that first refuses every node.
 func TestALongAttemptAmongChangedNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, nodes := range []int{5000, 10 * core.EvaluationsMax} {
 		refusal := errTaint
 		l := newLongAttempt(nodes, longQueues(api.QueueConfig{}, nil), 0, func(_ *longAttempt, o *api.Options) {

@@ -78,6 +78,9 @@ func stepsOfBatches(t *testing.T, p *core.Partition) (took []uint64, all uint64)
 // A batch takes no more steps of searches than its bound and those of one node, however many
 // nodes are hard to search, and the attempt goes on in the next. Nothing is searched twice.
 func TestABatchTakesFewSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	const bound = core.EvaluationsMax * core.StepsPerEvaluation
 	p, unbound := contested(30), contested(30)
 	took, all := stepsOfBatches(t, p)

@@ -17,6 +17,9 @@ var backlogBounds = []int{(preemptor.BacklogAsks + 5) / 10, preemptor.BacklogAsk
 // of them, on nodes with pods of many sizes. With a tenth of the bound and with ten times as much
 // every ask is served, the books agree, and there is at most one victim more or less.
 func TestBacklogAsksAtATenthAndTenTimes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, byGuarantee := range []bool{false, true} {
 		for sizes, victims := range map[int64]int{1: 7, 3: 10, 8: 18, 40: 71} {
 			t.Run(fmt.Sprintf("guarantee=%t/sizes=%d", byGuarantee, sizes), func(t *testing.T) {
@@ -42,6 +45,9 @@ func TestBacklogAsksAtATenthAndTenTimes(t *testing.T) {
 // TestFewVictimsWithAnyBacklogAsks plays mixes by chance: at a tenth of the bound victims are at most
 // a twentieth more than the fewest that there can be, else a fortieth.
 func TestFewVictimsWithAnyBacklogAsks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, byGuarantee := range []bool{false, true} {
 		for _, bound := range backlogBounds {
 			taken, fewest := 0, 0

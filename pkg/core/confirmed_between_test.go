@@ -53,6 +53,9 @@ func (m *mix) playInPieces(t *testing.T, c *rand.Rand, pieces, batchMax int) (vi
 // not matter for how many there are. In how many pieces the asks come does: five of two units
 // need three victims each time, of four, four and two units, and one alone needs one or two.
 func TestVictimsThatEndBetweenBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, c := range []struct{ pieces, batchMax, most int }{
 		{1, 0, 140},
 		{1, 16, 140},

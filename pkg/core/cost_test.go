@@ -41,6 +41,9 @@ func costIn(p *core.Partition) perPlacement {
 // exactly: a hundred or a thousand times as much of anything adds a few steps
 // for each doubling and nothing else.
 func TestWorkGrowsLogarithmically(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, c := range []struct {
 		name         string
 		small, large load

@@ -359,6 +359,9 @@ func TestAttemptsForGroupsAreBounded(t *testing.T) {
 // TestLargeGroupsGetRoom: room is found in the first attempt for each of so many asks that needs an eviction, and it is worked out for
 // few nodes for each of them what that costs, also where all that ends is of one group.
 func TestLargeGroupsGetRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, c := range []struct{ asks, inGroups int }{{6000, 0}, {20_000, 0}, {6000, 6000}} {
 		p := evictedByGroup(c.asks, 1, c.inGroups, c.asks)
 		p.ForgetWork()

@@ -52,6 +52,9 @@ func limitedBy(limits, names int) api.Config {
 // TestManyNamesInLimits: what an application costs does not grow with the names in the limits of
 // its queue, when it comes and when the configuration changes.
 func TestManyNamesInLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	const applications = 20_000
 	cost := func(limits, names int) time.Duration {
 		changes := []api.Config{limitedBy(limits, names), limitedBy(limits, names)}

@@ -13,6 +13,9 @@ import (
 // TestLongHistories plays random histories for long, with all laws after each step: some that broke a law
 // once, and in make torture 200.
 func TestLongHistories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	all := []uint64{39, 102, 138, 2130000093}
 	if _, _, torture := seeds.Torture(t); torture {
 		all = slices.Collect(seeds.Of(t, 200))

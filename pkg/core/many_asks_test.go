@@ -35,6 +35,9 @@ const manyMore = 5_000
 // TestManySizes has many asks of different sizes wait for a full cluster, until
 // room appears on many nodes at once.
 func TestManySizes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	c := newManyAsks(t, api.Options{}, nil)
 	for i := range manyMore {
 		c.ask(api.AllocationKey(fmt.Sprint("k", i)), int64(10_001+i))

@@ -108,6 +108,9 @@ func (m *mix) fewestForAll() (victims int, possible bool) {
 // together with the fewest that there can be, and with those of one decision after the
 // other. Sizes decide which asks fit in, so neither way always serves all that it could.
 func TestAsksOfSeveralSizesShareVictims(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, c := range []struct {
 		largest     int
 		pods        []int64
@@ -155,6 +158,9 @@ func TestAsksOfSeveralSizesShareVictims(t *testing.T) {
 // TestManySizesWait has ten times as many sizes wait as are looked at, and a victim that
 // serves many of them.
 func TestManySizesWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	m := mix{asks: 640, byGuarantee: true}
 	for i := range m.asks {
 		m.sizes = append(m.sizes, 1000+i)

@@ -156,6 +156,9 @@ func TestDeviceOrdersAreBounded(t *testing.T) {
 // Asks of three amounts take turns. What a placement looks at grows with the logarithm of the
 // nodes, once there are orders for all of them.
 func TestDeviceOrdersLookAtFewNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	looked := func(nodes int) uint64 {
 		p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
 			Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "a"}}},

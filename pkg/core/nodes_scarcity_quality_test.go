@@ -134,6 +134,9 @@ func (c *selectiveCluster) bound() int64 {
 // TestScarcityInRandomClusters: of what asks with selectors and zones want in random clusters, at a load of 95 percent, the order by what
 // is scarce places nearly as much as can be placed by one that knows all asks before, and more than each other order.
 func TestScarcityInRandomClusters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	orders := []struct {
 		name  string
 		order api.NodeOrder

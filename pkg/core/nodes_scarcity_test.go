@@ -71,6 +71,9 @@ func TestScarcityInRandomHistories(t *testing.T) {
 
 // What a placement looks at grows with the logarithm of the nodes, though prices change all the time.
 func TestScarcityLooksAtFewNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	looked := func(nodes int) uint64 {
 		p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
 			Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "a"}}},

@@ -176,6 +176,9 @@ func gangSequences() [][]api.Command {
 // TestMessagesInterleave mixes the messages about different things in any way: the
 // books end the same.
 func TestMessagesInterleave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	want := ""
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))

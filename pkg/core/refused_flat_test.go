@@ -78,6 +78,9 @@ func (r *refuser) run() {
 // resource manager refuses, although all of them may be helped by the node that it changes. They are
 // tried again so many in a second, each in its turn.
 func TestNominationsBesideRefusedAsks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	const nodes, asks, nominations, atOnce = 150, 640, 100, 64
 	work := func(asks int) (questions, attempts int, r *refuser) {
 		r = refusing(nodes, asks)

@@ -81,6 +81,9 @@ func BenchmarkRemoval(b *testing.B) {
 // TestRemovalLooksAtEachAskAFewTimes pins what is looked at when an application is
 // removed whose asks wait: each ask a few times, however many there are.
 func TestRemovalLooksAtEachAskAFewTimes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, r := range removals {
 		for _, asks := range []uint64{1000, 8000} {
 			p := r.build(int(asks))

@@ -104,6 +104,9 @@ func (r *reportReader) checkPace() {
 // Asks over quota, four times what is told of in a second: each is told why
 // it waits, once, and again when that has changed.
 func TestReportsAreBoundedAndComplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	const asks, applications = 4 * reportsInSecond, 50
 	p := core.NewPartition(api.Options{Kinds: testKinds(), ReserveDelay: -1}, api.Config{
 		Name: "default", Root: api.QueueConfig{Name: "root", Queues: []api.QueueConfig{{Name: "a", Max: resources.Limits{4}}}},

@@ -82,6 +82,9 @@ func BenchmarkReuseOfRoom(b *testing.B) {
 // TestReuseOfRoomLooksAtFew pins what is looked at until room that comes free is used
 // again: it grows with the logarithm of the number of classes.
 func TestReuseOfRoomLooksAtFew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, w := range waitingRooms {
 		w.asks /= 5
 		w.sizes = min(w.sizes, w.asks)

@@ -198,6 +198,9 @@ func fullDivision(seed uint64, options api.Options) (w *rackWorld, sizes, room [
 // Subgroups that fill all racks to the last core are divided in few ways only, and a plan looks for nodes 8,192 times beyond once for each ask. Of 600
 // random groups of six to eleven subgroups that could start so it finds all but two. None starts in part.
 func TestMostFullDivisionsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	missed := 0
 	for seed := range uint64(600) {
 		w, sizes, room, least := fullDivision(seed, api.Options{})
@@ -220,6 +223,9 @@ func TestMostFullDivisionsAreFound(t *testing.T) {
 // The same where all racks are full of less important pods, for which room is to be made to the last core: one division gives domains 64 times beyond four times
 // for each subgroup (divisionMax). Of the 600 it misses 16; with ten times as many tries none.
 func TestMostFullDivisionsGetRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	missed := 0
 	for seed := range uint64(600) {
 		w, sizes, _, least := fullDivision(seed, api.Options{SettleDelay: -1})

@@ -22,6 +22,9 @@ import (
 // group, and an ask for which a node has room and every queue has quota does not
 // wait.
 func TestTheReasonsAreWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	var met [explain.HasRoom + 1]int
 	tried := 0
 	for seed := range uint64(70) {

@@ -24,6 +24,9 @@ func imagesOf(t *testing.T, directory string) []string {
 
 // No partition waits for an image but for that of the first segment: the others are made of what was written.
 func TestImagesAreMadeBeside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	directory := record(t, recording.Config{SegmentMax: 10 << 10}, schedulertest.Options{}, storm)
 	d, err := recording.Read(directory)
 	assert.NilError(t, err)
@@ -72,6 +75,9 @@ func TestImagesAreMadeBeside(t *testing.T) {
 
 // Where no image can be made of what was written, the next segment begins with one of the partition.
 func TestAnImageOfThePartition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	directory := t.TempDir()
 	inTheWay := filepath.Join(directory, url.PathEscape(partition), "20000101T000000.000000000-000002.recording.part") // when time begins in tests
 	assert.NilError(t, os.MkdirAll(inTheWay, 0o700))

@@ -149,7 +149,7 @@ func namesIn(t *testing.T, directory string) map[string]bool {
 // A recording of a scenario with every key, and of ones with much preemption, says the same with other names, of which none was there before.
 func TestRedact(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is played without the race detector")
+		t.Skip("long, so make test-long plays it")
 	}
 	keys, err := os.ReadFile("../../docs/examples/simulator/keys.yaml")
 	assert.NilError(t, err)
@@ -226,7 +226,7 @@ func TestRedactWhatIsBroken(t *testing.T) {
 // Answers that came by chance, and callers at once, are played with other names; so is a recording of which the beginning was removed.
 func TestRedactAStorm(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is played without the race detector")
+		t.Skip("long, so make test-long plays it")
 	}
 	options := schedulertest.Options{
 		Simulates:      true,

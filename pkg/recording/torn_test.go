@@ -113,6 +113,9 @@ func TestACrash(t *testing.T) {
 
 // While the disk is too slow, steps are left out between segments and never within one, and it is counted.
 func TestASlowDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	directory := record(t, recording.Config{StepsMax: 1}, schedulertest.Options{}, storm)
 	sum := play(t, directory)
 	assert.Assert(t, sum.segments > 3 && sum.whole < sum.segments/2, "%+v", sum)
@@ -232,6 +235,9 @@ func TestAnotherConfiguration(t *testing.T) {
 
 // The oldest files are removed when all have too many bytes together.
 func TestOldSegmentsAreRemoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	directory := record(t, recording.Config{SizeMax: 200 << 10, SegmentMax: 10 << 10}, schedulertest.Options{}, storm)
 	d, err := recording.Read(directory)
 	assert.NilError(t, err)

@@ -149,6 +149,9 @@ func (e *explanations) check(t *testing.T, a *explain.Answer, p *pod) {
 // The examples, which "make run" and "make serve" play, run to their end, and their asks are
 // explained during the whole run: what is said is true.
 func TestExplanationsOfTheExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	var sum explanations
 	for _, name := range Examples() {
 		text, err := ExampleText(name)

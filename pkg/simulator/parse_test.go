@@ -70,6 +70,9 @@ func TestNotEvenYAML(t *testing.T) {
 // TestAliasesAreBounded shows that a text is refused whose aliases stand for too
 // many values.
 func TestAliasesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	text := "name: x\nnodes: &a0 [{name: n}, {name: n}]\n"
 	for i := range 30 {
 		text += fmt.Sprintf("x%d: &a%d [*a%d, *a%d]\n", i, i+1, i, i)

@@ -61,6 +61,9 @@ incidents:
 // twice: in the end all victims have ended, and every pod of a daemonset has its
 // place.
 func TestEveryVictimEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	faults := []string{
 		"",
 		"faults: {release-late: 40%, late: 10s..3m}",

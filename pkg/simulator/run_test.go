@@ -124,6 +124,9 @@ incidents:
 // TestEverythingEnds is the law of a cluster with room: every pod is placed,
 // and when all have ended nothing is used.
 func TestEverythingEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	faults := []string{
 		"",
 		"faults: {bind-fails: 20%}",

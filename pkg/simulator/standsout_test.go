@@ -33,6 +33,9 @@ func TestStandsOut(t *testing.T) {
 // TestStandsOutIsTrue: what is said of the examples are three to seven sentences that end, no number is of anything that
 // the result does not have, and nothing is said twice.
 func TestStandsOutIsTrue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, name := range Examples() {
 		text, err := ExampleText(name)
 		assert.NilError(t, err)

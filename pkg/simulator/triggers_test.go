@@ -23,6 +23,9 @@ func byTrigger(t testing.TB, r *simulator.Result, name string) simulator.Trigger
 // TestFairness: three reasons to make room in one run, and the figures agree with
 // each other.
 func TestFairness(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, seed := range []uint64{0, 1, 2} {
 		r := verified(t, example(t, "fairness"), seed)
 		p := r.Preemption
@@ -58,6 +61,9 @@ func TestFairness(t *testing.T) {
 // TestTriggersWithFaults: whatever becomes of the victims, none is evicted twice, the
 // figures agree, and only victims whose end is never reported are releasing at the end.
 func TestTriggersWithFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	text, err := simulator.ExampleText("fairness")
 	assert.NilError(t, err)
 	text = text[:strings.Index(text, "\nfaults:")+1]

@@ -125,6 +125,9 @@ func TestCompressedFrom(t *testing.T) {
 // TestLargeBody compares a body of many chunks with what went in, and its tag with
 // that of the same body in one piece.
 func TestLargeBody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	s := newWorld(t).service(t)
 	numbers := make([]int, 40_000)
 	for i := range numbers {

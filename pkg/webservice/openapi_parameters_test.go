@@ -19,6 +19,9 @@ import (
 // TestOpenAPIHasEveryParameter gives every operation every parameter that any has,
 // twice. One that it knows is refused or makes a difference; any other does not.
 func TestOpenAPIHasEveryParameter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	document, handler := agreed(t), newWorld(t).service(t).both()
 	names := parametersRead(t)
 	for _, op := range document.Own() {

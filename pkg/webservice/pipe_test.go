@@ -250,6 +250,9 @@ func (endless) Read(into []byte) (int, error) { clear(into); return len(into), n
 // TestManyLargeBodies: what is held of all bodies is bounded, at ten times the bound
 // too. Small ones always come in, and what was held is given back.
 func TestManyLargeBodies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	var b bodies
 	var refused int
 	var all int64

@@ -95,6 +95,9 @@ func TestSortAsks(t *testing.T) {
 // TestSortIsQuick: the longest wait of very many asks is found while an operator
 // waits for it.
 func TestSortIsQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	h := waiting(t, 100, 500, rand.New(rand.NewPCG(5, 6))).service(t).Handler()
 	began := time.Now()
 	got, total := readAsks(t, h, "sort=requestTime&limit=50")

@@ -57,6 +57,9 @@ func recount(t *testing.T, c *card) int {
 
 // TestTreeIsASortedList does the same to a tree and to a list.
 func TestTreeIsASortedList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var tree order.Tree[*card]

@@ -57,6 +57,9 @@ func planted(r *rand.Rand, t Trigger, n, victims, slack int) (s situation, lawfu
 // proved for, and with ten times as many. Where few victims are enough they are always found.
 // Where all is tight at once, the search may be stopped, and says so.
 func TestExactBeyondTheBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	var pl Planner
 	for _, c := range []struct {
 		candidates int

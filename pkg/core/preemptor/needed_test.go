@@ -102,6 +102,9 @@ func TestNothingGoesWhereRemovalsAreNotSimulated(t *testing.T) {
 // candidates, with a conflict and without. If more are needed than it may ask about, the
 // decision says so. Nothing is asked if the reason is always the same.
 func TestNeededAmongMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	low := []string{"c0", "c5"} // of the least importance
 	for _, c := range []struct {
 		candidates       int

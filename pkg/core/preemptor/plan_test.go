@@ -169,6 +169,9 @@ func nearer(s situation, a, b Candidate) int {
 // TestOrderOfInputDoesNotMatter shuffles the candidates and renumbers the
 // kinds, and sees that nothing was changed and nothing is shared.
 func TestOrderOfInputDoesNotMatter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	eachNode(t, func(t *testing.T, seed uint64, s situation) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		other := renumbered(r, s)

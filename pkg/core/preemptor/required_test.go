@@ -118,6 +118,9 @@ var lists = [][]Strategy{
 // minimal in a list, no choice is of a higher class or priority than the optimum, in
 // whatever order the strategies are.
 func TestListsTakeNoWorseClass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	chosen := 0
 	for seed := range manyNodes(t, 3000) {
 		s := randomSituation(rand.New(rand.NewPCG(seed, 21)))
@@ -169,6 +172,9 @@ func TestMultipleNeedsNoMinimal(t *testing.T) {
 
 // TestRequiredNodeLikeBruteForce does the same where guarantees and budgets bind.
 func TestRequiredNodeLikeBruteForce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	count := map[string]int{}
 	for seed := range manyNodes(t, 3000) {
 		s := triggered(rand.New(rand.NewPCG(seed, 22)), RequiredNode)

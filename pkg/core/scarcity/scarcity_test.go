@@ -90,6 +90,9 @@ func TestPrices(t *testing.T) {
 
 // TestPricesLikeTheNaiveTwin: a twin that knows no classes and no profiles looks at all nodes for each ask, and counts with fractions.
 func TestPricesLikeTheNaiveTwin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for seed := range uint64(100) {
 		chance := rand.New(rand.NewPCG(seed, 1))
 		c := newTestCluster()

@@ -171,6 +171,9 @@ func (s *smallWorld) every(length, gapsUsed int, f func(w *world)) {
 // TestSmallWorlds plays everything that may happen in small worlds, up to a depth: claims, evictions, their confirmations, restarts and
 // changes, in every order. It checks the laws of safety and of liveness of the random worlds. TORTURE plays longer lists.
 func TestSmallWorlds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	_, _, torture := seeds.Torture(t)
 	for _, name := range slices.Sorted(maps.Keys(smallWorlds)) {

@@ -23,6 +23,9 @@ func newTestRunner(t *testing.T) *runner {
 // TestTry puts faults into a package and runs its tests and those of a package that
 // uses it. What is outside of functions is compiled for itself.
 func TestTry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	r := newTestRunner(t)
 	s := loaded(t, r.root, "counter")
 	faults := s.faults("")
@@ -53,6 +56,9 @@ func TestTry(t *testing.T) {
 
 // TestMemoryLimit ends a list that grows without an end, long before the limits of time.
 func TestMemoryLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	r := newTestRunner(t)
 	r.least.processor = time.Minute
 	s := loaded(t, r.root, "counter")
@@ -96,6 +102,9 @@ func TestInterrupted(t *testing.T) {
 
 // TestBaselineMustPass: with tests that fail anyway, every fault would be found.
 func TestBaselineMustPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	r := newTestRunner(t)
 	_, err := r.baseline(t.Context(), suite{dir: "broken"})
 	assert.ErrorContains(t, err, "fail without a fault")

@@ -36,6 +36,9 @@ func written(statement string) fstest.MapFS {
 
 // TestWritesAreFound writes the fields of another package in each way there is.
 func TestWritesAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	tests := []struct{ statement, want string }{
 		{"n.Free.Count++", "ledger.Count ledger.Free"},
 		{"n.Own[0], n = nil, nil", "ledger.Own"},

@@ -6,27 +6,20 @@ import (
 	"strings"
 )
 
-// The variables of the Makefile that say, as regular expressions, which packages are played
-// without the race detector, and which with it and without it.
-const (
-	unracedIs = "UNRACED :="
-	twiceIs   = "TWICE :="
-)
+// racedIs is the variable of the Makefile that says, as a regular expression, which packages of the root are
+// played with the race detector.
+const racedIs = "RACED :="
 
-// notRaced is what packages and their tests must not have if the race detector does not see
-// them: goroutines, or tests that run beside each other. What is skipped with the race
-// detector must be played without it.
+// notRaced is what other packages and their tests must not have, as the race detector does not see them: goroutines, or
+// tests that run beside each other. Those of the core may: partitions share nothing, which tests of the scheduler see.
 func notRaced(t *tree, found report) {
-	unraced, twice := t.expression(unracedIs, found), t.expression(twiceIs, found)
-	if unraced == nil {
+	raced := t.expression(racedIs, found)
+	if raced == nil {
 		return
 	}
 	const why = "and the Makefile plays this package without the race detector"
 	for _, f := range t.files {
-		if path := module + f.dir; !unraced.MatchString(path) {
-			if !t.nested(f) && (twice == nil || !twice.MatchString(path)) {
-				neverShort(f, found)
-			}
+		if raced.MatchString(module+f.dir) || t.nested(f) {
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
@@ -36,24 +29,13 @@ func notRaced(t *tree, found report) {
 			case *ast.ChanType:
 				found(f.path, f.line(n), "uses a channel, %s", why)
 			case *ast.CallExpr:
-				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Parallel" && f.test {
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Parallel" && f.test && !f.within(core) {
 					found(f.path, f.line(n), "runs beside other tests, %s", why)
 				}
 			}
 			return true
 		})
 	}
-}
-
-// neverShort sees that no test of a package which is only played with -short is skipped by it.
-func neverShort(f file, found report) {
-	name := nameOf(f, "testing")
-	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok && f.test && isNamed(s.X, name) && s.Sel.Name == "Short" {
-			found(f.path, f.line(n), "asks for -short, with which alone the Makefile plays this package; TWICE lists those played without it too")
-		}
-		return true
-	})
 }
 
 // nested reports whether a file is of another module than that of the root.

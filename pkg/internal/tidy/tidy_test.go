@@ -102,7 +102,7 @@ func sized(files, lines int) map[string]string {
 // unraced is a test of a package that is played without the race detector.
 func unraced(body string) map[string]string {
 	return map[string]string{
-		"Makefile":           "UNRACED := /narwhal/pkg/(plot)$$\n",
+		"Makefile":           "RACED := /narwhal/pkg/(archive)$$\n",
 		"pkg/plot/doc.go":    "// Package plot plots.\npackage plot\n",
 		"pkg/plot/a_test.go": "package plot\n\n" + body,
 	}
@@ -151,11 +151,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		{"goroutine that is not raced", unraced("func f() {\n\tgo f()\n}\n"), "pkg/plot/a_test.go:4: starts a goroutine, and the Makefile plays this package without the race detector (no goroutine without the race detector)"},
 		{"channel that is not raced", unraced("var c chan int\n"), "pkg/plot/a_test.go:3: uses a channel, and the Makefile plays this package without the race detector (no goroutine without the race detector)"},
 		{"parallel tests that are not raced", unraced("func f(t tests) { t.Parallel() }\n"), "pkg/plot/a_test.go:3: runs beside other tests, and the Makefile plays this package without the race detector (no goroutine without the race detector)"},
-		{"skipped where it is only played so", map[string]string{
-			"Makefile":                 "UNRACED := /narwhal/pkg/(plot)$$\nTWICE := /narwhal/pkg/(archive)$$\n",
-			"pkg/webservice/a_test.go": "package webservice\n\nimport \"testing\"\n\nvar _ = testing.Short()\n",
-		}, "pkg/webservice/a_test.go:5: asks for -short, with which alone the Makefile plays this package; TWICE lists those played without it too (no goroutine without the race detector)"},
-		{"wrong expression for what is not raced", map[string]string{"Makefile": "UNRACED := (\n"}, "Makefile:1: error parsing regexp: missing closing ): `(` (no goroutine without the race detector)"},
+		{"wrong expression for what is not raced", map[string]string{"Makefile": "RACED := (\n"}, "Makefile:1: error parsing regexp: missing closing ): `(` (no goroutine without the race detector)"},
 		{"lock in the simulator", map[string]string{"pkg/simulator/a.go": "// Package simulator simulates.\npackage simulator\n\nimport _ \"sync\"\n"}, "pkg/simulator/a.go:4: imports sync: only pkg/simulator/live has goroutines and locks (imports)"},
 		{"scheduler in the simulator", map[string]string{"pkg/simulator/a.go": "// Package simulator simulates.\npackage simulator\n\nimport _ \"github.com/narwhal-scheduler/narwhal/pkg/scheduler\"\n"}, "pkg/simulator/a.go:4: imports github.com/narwhal-scheduler/narwhal/pkg/scheduler: only pkg/simulator/live has goroutines and locks (imports)"},
 		{"float type in the core", core1("var x float64\n"), "pkg/core/a.go:3: uses float64: the core counts in integers (integers in the core)"},
@@ -225,10 +221,10 @@ func (t) Exported() {}
 func f(a, b, c, d, e int) {}
 `))
 	files["pkg/yunikorn/pkg/types/a.go"] = "// Package types is named so elsewhere.\npackage types\n"
-	files["Makefile"] = "UNRACED := /narwhal/pkg/simulator$$\nTWICE := /narwhal/pkg/archive$$\n"
-	files["pkg/archive/a_test.go"] = "package archive\n\nimport \"testing\"\n\nvar _ = testing.Short()\n"
+	files["Makefile"] = "RACED := /narwhal/pkg/simulator/live$$\n"
+	files["pkg/core/a_test.go"] = "package core\n\nfunc f(t tests) { t.Parallel() }\n"
 	files["pkg/nested/go.mod"] = "module nested\n"
-	files["pkg/nested/a_test.go"] = files["pkg/archive/a_test.go"]
+	files["pkg/nested/a_test.go"] = "package nested\n\nfunc f() { go f() }\n"
 	files["pkg/simulator/live/a.go"] = "// Package live is concurrent.\npackage live\n\nimport _ \"sync\"\n\nfunc f() { go f() }\n"
 	files["docs/a.md"] = "# What is `new`, and why\n\n[r](../README.md#read-me) [d](../pkg/core) [w](https://example.com/x) [h](#what-is-new-and-why)\n"
 	assert.Equal(t, check(t, files), "")

@@ -26,6 +26,9 @@ const filesOfWay = 10
 // TestTours compares what the documents say of the ways of three asks with the functions of the core that are
 // entered for them: the design names the files for a plain one, and the page about changes the packages for each.
 func TestTours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	tours := playTours(t)
 	t.Run("files", func(t *testing.T) {
 		named, rows := namedInDesign(t)

@@ -52,6 +52,9 @@ func TestLineOfFault(t *testing.T) {
 // TestLineOfFaultInLargeText: of a text that is ten times as large as what is looked at, the
 // line is what the parser names.
 func TestLineOfFaultInLargeText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	large := strings.Repeat("# "+strings.Repeat("x", 1<<20)+"\n", 41)
 	assert.Equal(t, lineOf(t, large+"a: 1\n\tb: 1\n"), 42)
 	assert.Equal(t, lineOf(t, "a: 1\n\tb: 1\n"+large), 2)

@@ -24,7 +24,7 @@
 //	programs             builds the control plane from Go modules; make e2e calls it
 //	tools                the versions of those modules
 //
-// The scenarios run with make e2e. Without it the test skips them and says so. make test
+// The scenarios run with make e2e. Without it the test skips them and says so. make test-long
 // plays a short form of them, with narwhal-scheduler alone, where the programs are built. One
 // scenario alone, with the logs kept:
 //

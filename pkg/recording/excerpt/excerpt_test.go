@@ -157,6 +157,9 @@ func (hopeless) Unresolvable() bool { return true }
 // Whatever became of a pod in a random cluster, the scenario shows it when it is played as a test, and no line of it can be left out. Where none
 // shows it that is said.
 func TestWhateverBecameOfAPod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	counts := map[recording.Outcome]int{}
 	first, _, torture := seeds.Torture(t)
 	for seed := first + 4; seed < first+6; seed++ {
@@ -227,6 +230,9 @@ func withoutALine(text string) (all []string) {
 
 // An incident as a file: a pod is evicted beside others that the resource manager does not want there. The file is played as every scenario is.
 func TestAnIncidentBecomesATest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	w := recorded(t, 2, "fairness", 25*time.Minute)
 	at := slices.IndexFunc(w.outcomes, func(o recording.Wanted) bool { return o.Outcome == recording.Evicted })
 	told := 0

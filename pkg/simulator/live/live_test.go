@@ -99,6 +99,9 @@ func TestLiveComesToTheSameEnd(t *testing.T) {
 
 // TestLiveExamples: whatever happens in the examples, the scheduler makes no breach.
 func TestLiveExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for _, c := range []struct {
 		name   string
 		speed  float64

@@ -22,6 +22,9 @@ import (
 // again with the same bytes.
 func TestRealScheduler(t *testing.T) {
 	first, count := uint64(0), seeds.Part(t, 100)
+	if testing.Short() {
+		count /= 4
+	}
 	if seed, n, asked := seeds.Torture(t); asked {
 		first, count = seed, int(n)/20
 	}

@@ -39,6 +39,9 @@ func TestWorlds(t *testing.T) {
 
 // A world that is played again ends with the same view, to the letter: with what was looked at for it, too.
 func TestWorldsRepeat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	for seed := range uint64(seeds.Part(t, 600)) {
 		s, err := simulator.Parse(torture.World(seed))
 		assert.NilError(t, err)

@@ -11,6 +11,9 @@ const elementsMax = 5000
 
 // TestLarge looks at a very large cluster, in one page.
 func TestLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	s := onLarge(t).serve(t)
 	for _, part := range []struct {

@@ -120,6 +120,9 @@ func largeHistory() (*events.History, error) {
 
 // TestLargeStage: it is as large as it says.
 func TestLargeStage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	v := onLarge(t).view.Load()
 	allocations, asks := 0, 0

@@ -120,6 +120,9 @@ func (m *moving) other(a resources.Amounts) resources.Amounts {
 
 // TestStaysOpen: a page that stays open for twenty minutes, while the cluster changes, does not grow.
 func TestStaysOpen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	m := k8s.on(t).moving(t)
 	server := httptest.NewServer(m)

@@ -74,6 +74,9 @@ const showsAll = `document.querySelector("main").textContent.includes("What is c
 // TestReplayScreenshot: the moment of a recording is moved by buttons and by the slider, and what is shown is read anew, as it was then. A page that is open
 // beside shows the same moment. The first moment is on the screenshot of the document.
 func TestReplayScreenshot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	theBrowser(t)
 	m := replayed(t)

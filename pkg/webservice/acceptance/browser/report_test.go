@@ -32,6 +32,9 @@ func reportOf(t *testing.T, text string) (address string) {
 
 // TestReportScreenshot takes the picture of the first page, which is the report of make run; with -update it is written.
 func TestReportScreenshot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	theBrowser(t)
 	text, err := simulator.ExampleText("teams")

@@ -55,6 +55,9 @@ var screenshots = []scene{
 //
 //	cd pkg/webservice/acceptance && go test ./browser -run Screenshots -update
 func TestScreenshots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	tour(t, screenshots, wide, func(p *page, c scene) {
 		taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())

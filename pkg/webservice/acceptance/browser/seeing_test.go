@@ -114,6 +114,9 @@ func opensWhy(p *page) {
 // of users where these show more, and what is opened there. Nothing runs out of the page or over
 // its neighbour, no table is cut, every control has a name and can be hit, and every text can be read.
 func TestSeeing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	all := slices.Concat(everywhere(k8s),
 		those(everywhere(big), "overview", "queues", "guarantees", "queue", "pending"),

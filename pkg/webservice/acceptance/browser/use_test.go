@@ -102,6 +102,9 @@ func (p *page) names() {
 // TestTabKey walks through every panel with the tab key alone: the focus goes on in
 // the order of the page, can be seen, and comes out at the end.
 func TestTabKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	p := teams.site(t).page(t, "#/overview")
 	for _, panel := range panels {

@@ -11,6 +11,9 @@ import (
 // come: nothing that is left in the middle, and no way from one view to another, may
 // bring forth an error.
 func TestWander(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, so make test-long plays it")
+	}
 	t.Parallel()
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
